@@ -1,0 +1,57 @@
+//! Which two inputs must be hard to tell apart.
+
+use crate::quantity::Bound;
+use serde::{Deserialize, Serialize};
+
+/// The pairs of inputs a guarantee speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Adjacency {
+    /// One coordinate of one row changes by at most `beta`.
+    Attribute {
+        /// Largest change of the coordinate.
+        beta: Bound,
+    },
+    /// One row changes by a vector of l2 norm at most `l2`.
+    RowShift {
+        /// Largest l2 norm of the change.
+        l2: Bound,
+    },
+    /// One row of l2 norm at most `bound` is added or removed.
+    AddRemoveRow {
+        /// Largest l2 norm of a row.
+        bound: Bound,
+    },
+    /// One row of l2 norm at most `bound` becomes another such row.
+    ReplaceRow {
+        /// Largest l2 norm of a row.
+        bound: Bound,
+    },
+    /// Two item sets, both of at least `min_size` items, with symmetric difference at most `alpha`.
+    SetItems {
+        /// Largest symmetric difference.
+        alpha: u64,
+        /// Least size of a set.
+        min_size: u64,
+    },
+    /// Any two inputs (full local differential privacy).
+    AnyInput,
+}
+
+impl core::fmt::Display for Adjacency {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Attribute { beta } => write!(f, "one attribute changes by at most {beta}"),
+            Self::RowShift { l2 } => write!(f, "one row shifts by l2 norm at most {l2}"),
+            Self::AddRemoveRow { bound } => {
+                write!(f, "one row of norm at most {bound} is added or removed")
+            }
+            Self::ReplaceRow { bound } => write!(f, "one row of norm at most {bound} is replaced"),
+            Self::SetItems { alpha, min_size } => {
+                write!(f, "sets of at least {min_size} items differ in at most {alpha}")
+            }
+            Self::AnyInput => write!(f, "any two inputs"),
+        }
+    }
+}

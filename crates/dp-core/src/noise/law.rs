@@ -1,0 +1,116 @@
+//! Noise laws as data, and what additive noise can do.
+
+use super::grid::Grid;
+use super::rng::{NoiseRng, NoiseStream};
+use crate::quantity::{NoiseScale, Probability};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// The law of the noise in a release.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum NoiseLaw {
+    /// No noise (releases without a guarantee).
+    None,
+    /// A real Gaussian rounded to a grid.
+    RoundedGaussian {
+        /// Standard deviation.
+        sigma: NoiseScale,
+        /// Grid (exponent of two).
+        grid: Grid,
+    },
+    /// A real Laplace rounded to a grid.
+    RoundedLaplace {
+        /// Scale b.
+        scale: NoiseScale,
+        /// Grid (exponent of two).
+        grid: Grid,
+    },
+    /// Integer Gaussian (Canonne, Kamath, Steinke 2020).
+    DiscreteGaussian {
+        /// Parameter sigma.
+        sigma: NoiseScale,
+    },
+    /// Integer Laplace.
+    DiscreteLaplace {
+        /// Scale b.
+        scale: NoiseScale,
+    },
+    /// Every bit is kept with this probability.
+    BitFlip {
+        /// Probability of keeping.
+        keep: Probability,
+    },
+    /// Every bit is kept with a probability that depends on its distance from a flip.
+    SmoothBitFlip {
+        /// Per-bit epsilon.
+        epsilon: crate::Epsilon,
+        /// Name of the flip rule.
+        rule: String,
+    },
+    /// Every value is kept with this probability, else replaced by another of the alphabet.
+    KaryResponse {
+        /// Size of the alphabet.
+        alphabet: u64,
+        /// Probability of keeping.
+        keep: Probability,
+    },
+    /// A Wishart matrix.
+    Wishart {
+        /// Degrees of freedom.
+        dof: u64,
+        /// Scale of the identity.
+        scale: NoiseScale,
+    },
+    /// A symmetric Gaussian matrix, isotropic in the Frobenius geometry.
+    SymmetricGaussian {
+        /// Standard deviation of a diagonal entry.
+        sigma: NoiseScale,
+        /// Grid (exponent of two).
+        grid: Grid,
+    },
+    /// A Johnson-Lindenstrauss sketch of the data over `lift` times the identity.
+    JlSketch {
+        /// Rows of the sketch.
+        rows: u64,
+        /// The lift w.
+        lift: NoiseScale,
+    },
+    /// Several laws, one after the other.
+    Several {
+        /// The laws.
+        laws: Vec<NoiseLaw>,
+    },
+}
+
+/// Number of samples that share one noise stream in whole-slice operations.
+pub(crate) const BLOCK: usize = 4096;
+
+/// Independent noise added to numbers on a grid.
+pub trait AdditiveNoise: Sync {
+    /// The law, for the certificate.
+    fn law(&self) -> NoiseLaw;
+
+    /// The grid the sums live on.
+    fn grid(&self) -> Grid;
+
+    /// Rounds each value to the grid and adds a fresh sample, using one stream.
+    fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]);
+
+    /// As [`AdditiveNoise::add_block`] on a whole slice: blocks of 4096 values, one
+    /// stream each, in parallel; the result does not depend on the number of threads.
+    fn add_to(&self, rng: &mut NoiseRng, values: &mut [f64]) {
+        let streams = rng.reserve(values.len().div_ceil(BLOCK) as u64);
+        values
+            .par_chunks_mut(BLOCK)
+            .enumerate()
+            .for_each(|(i, block)| self.add_block(&mut streams.stream(i as u64), block));
+    }
+
+    /// Fills a slice with samples.
+    fn fill(&self, rng: &mut NoiseRng, out: &mut [f64]) {
+        out.fill(0.0);
+        self.add_to(rng, out);
+    }
+}

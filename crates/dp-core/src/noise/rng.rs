@@ -1,0 +1,110 @@
+//! The secret generator and its numbered streams.
+
+use crate::error::{Error, Result};
+use chacha20::ChaCha12Rng;
+use rand_core::{Rng, SeedableRng, TryRng};
+use serde::{Deserialize, Serialize};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// Which generator made the noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum GeneratorKind {
+    /// ChaCha with 12 rounds, keyed by the operating system.
+    OsChacha12,
+    /// ChaCha with 12 rounds, keyed by a number somebody knows: **not private**.
+    DeterministicNotPrivate,
+}
+
+/// The secret noise generator: a ChaCha12 key and a counter of used streams.
+///
+/// Not `Clone`, not serialisable, wiped on drop. Every operation reserves streams
+/// that no later operation can get again, one per block of output, so parallel
+/// fills are reproducible and never overlap.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub struct NoiseRng {
+    key: [u8; 32],
+    next: u64,
+    #[zeroize(skip)]
+    kind: GeneratorKind,
+}
+
+impl NoiseRng {
+    /// A generator keyed by the operating system.
+    ///
+    /// # Errors
+    /// [`Error::Entropy`] when the system gives no randomness.
+    pub fn from_os() -> Result<Self> {
+        let mut key = [0u8; 32];
+        getrandom::fill(&mut key).map_err(|e| Error::Entropy(e.to_string()))?;
+        Ok(Self { key, next: 0, kind: GeneratorKind::OsChacha12 })
+    }
+
+    /// A generator for tests and reproducible experiments. It is **not private**:
+    /// whoever knows the number can subtract the noise. Certificates record it.
+    #[must_use]
+    pub fn deterministic_not_private(seed: u64) -> Self {
+        let mut key = [0u8; 32];
+        key[..8].copy_from_slice(&seed.to_le_bytes());
+        Self { key, next: 0, kind: GeneratorKind::DeterministicNotPrivate }
+    }
+
+    /// Which generator this is.
+    #[must_use]
+    pub fn kind(&self) -> GeneratorKind {
+        self.kind
+    }
+
+    /// Reserves `count` streams for one operation; no later call gets them again.
+    pub fn reserve(&mut self, count: u64) -> NoiseStreams<'_> {
+        let first = self.next;
+        self.next = first.checked_add(count).expect("fewer than 2^64 streams");
+        NoiseStreams { key: &self.key, first, count }
+    }
+}
+
+impl core::fmt::Debug for NoiseRng {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("NoiseRng").field("kind", &self.kind).finish_non_exhaustive()
+    }
+}
+
+/// Streams reserved for one operation, shared by its threads.
+pub struct NoiseStreams<'a> {
+    key: &'a [u8; 32],
+    first: u64,
+    count: u64,
+}
+
+impl NoiseStreams<'_> {
+    /// The stream of block `index`.
+    ///
+    /// # Panics
+    /// When `index` was not reserved.
+    #[must_use]
+    pub fn stream(&self, index: u64) -> NoiseStream {
+        assert!(index < self.count, "stream {index} of {} was not reserved", self.count);
+        let mut rng = ChaCha12Rng::from_seed(*self.key);
+        rng.set_stream(self.first + index);
+        NoiseStream { rng }
+    }
+}
+
+/// The secret bits of one block.
+pub struct NoiseStream {
+    rng: ChaCha12Rng,
+}
+
+impl TryRng for NoiseStream {
+    type Error = core::convert::Infallible;
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        Ok(self.rng.next_u32())
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        Ok(self.rng.next_u64())
+    }
+    fn try_fill_bytes(&mut self, dst: &mut [u8]) -> Result<(), Self::Error> {
+        self.rng.fill_bytes(dst);
+        Ok(())
+    }
+}

@@ -1,0 +1,41 @@
+//! A published value with its certificate.
+
+use crate::certificate::Certificate;
+use serde::{Deserialize, Serialize};
+
+/// What a mechanism publishes: a payload and the certificate of how it was made.
+///
+/// Estimators take a `Release`, never data. [`Release::certified`] is for authors
+/// of mechanisms.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Release<T, C = Certificate> {
+    payload: T,
+    certificate: C,
+}
+
+impl<T, C> Release<T, C> {
+    /// Binds a payload to its certificate.
+    pub fn certified(payload: T, certificate: C) -> Self {
+        Self { payload, certificate }
+    }
+
+    /// The published value.
+    pub fn payload(&self) -> &T {
+        &self.payload
+    }
+
+    /// Its certificate.
+    pub fn certificate(&self) -> &C {
+        &self.certificate
+    }
+
+    /// Post-processing: maps the payload, keeps the certificate.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Release<U, C> {
+        Release { payload: f(self.payload), certificate: self.certificate }
+    }
+
+    /// Takes the release apart.
+    pub fn into_parts(self) -> (T, C) {
+        (self.payload, self.certificate)
+    }
+}

@@ -1,0 +1,1 @@
+//! Special functions in the log domain.

@@ -1,0 +1,1 @@
+//! Data sets, metrics, the experiments of the papers, and the privacy audit.

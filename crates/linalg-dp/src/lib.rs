@@ -1,0 +1,1 @@
+//! Private low-rank approximation, covariance and sliding-window matrix analysis.

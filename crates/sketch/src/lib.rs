@@ -1,0 +1,1 @@
+//! Random projections, sign and set sketches, and their private releases.

@@ -5,6 +5,7 @@ use super::rng::{NoiseRng, NoiseStream};
 use crate::quantity::{NoiseScale, Probability};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
+use zeroize::Zeroize;
 
 /// The law of the noise in a release.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -106,6 +107,19 @@ pub trait AdditiveNoise: Sync {
             .par_chunks_mut(BLOCK)
             .enumerate()
             .for_each(|(i, block)| self.add_block(&mut streams.stream(i as u64), block));
+    }
+
+    /// As [`AdditiveNoise::add_to`] on `f32`: each value becomes the exact sum of its
+    /// grid point and its noise, an `f64`, and only that sum is rounded to `f32`
+    /// (post-processing). Same noise as `add_to` on the same values in `f64`.
+    fn add_to_f32(&self, rng: &mut NoiseRng, values: &mut [f32]) {
+        let streams = rng.reserve(values.len().div_ceil(BLOCK) as u64);
+        values.par_chunks_mut(BLOCK).enumerate().for_each(|(i, block)| {
+            let mut wide: Vec<f64> = block.iter().map(|&v| f64::from(v)).collect();
+            self.add_block(&mut streams.stream(i as u64), &mut wide);
+            block.iter_mut().zip(&wide).for_each(|(v, &w)| *v = w as f32);
+            wide.zeroize();
+        });
     }
 
     /// Fills a slice with samples.

@@ -1,0 +1,111 @@
+//! Bits that are one with an exact probability.
+
+use super::exact::bernoulli;
+use super::rng::NoiseStream;
+use crate::quantity::Probability;
+use rand_core::Rng;
+
+/// The law of a bit that is one with probability `p`, exactly: `p` is the dyadic
+/// rational its `f64` stands for, and random bits are compared with its binary
+/// expansion until they differ.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bernoulli {
+    p: Probability,
+    /// Zero bits of the expansion before the first one.
+    zeros: u32,
+    /// The bits from the first one on, first bit highest.
+    digits: u64,
+}
+
+impl Bernoulli {
+    /// The law of a bit that is one with probability `p`.
+    #[must_use]
+    pub fn new(p: Probability) -> Self {
+        let bits = p.get().to_bits();
+        let (field, fraction) = ((bits >> 52) as u32, bits & ((1 << 52) - 1));
+        // p = mantissa * 2^exponent with an integer mantissa.
+        let (mantissa, exponent) =
+            if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field as i32 - 1075) };
+        let lead = mantissa.leading_zeros();
+        // The top bit of the mantissa has weight 2^(63 - lead + exponent) = 2^-(zeros + 1).
+        let zeros = if mantissa == 0 || p.get() >= 1.0 { 0 } else { lead as i32 - 64 - exponent };
+        let digits = mantissa.checked_shl(lead).unwrap_or(0);
+        Self { p, zeros: zeros as u32, digits }
+    }
+
+    /// The probability of a one.
+    #[must_use]
+    pub fn p(&self) -> Probability {
+        self.p
+    }
+
+    /// One bit.
+    pub fn sample(&self, stream: &mut NoiseStream) -> bool {
+        bernoulli(stream, self.p.get())
+    }
+
+    /// Fills words with independent bits, 64 comparisons at a time: about
+    /// `1.33 + log2 64` random words for each output word, fewer for short expansions.
+    pub fn fill_words(&self, stream: &mut NoiseStream, out: &mut [u64]) {
+        for word in out {
+            *word = self.word(stream);
+        }
+    }
+
+    /// Flips each of the first `nbits` bits with probability `p`; bit `i` is bit
+    /// `i % 64` of word `i / 64`. Later bits stay as they are.
+    ///
+    /// # Panics
+    /// When the words hold fewer than `nbits` bits.
+    pub fn flip_packed(&self, stream: &mut NoiseStream, words: &mut [u64], nbits: usize) {
+        assert!(nbits <= 64 * words.len(), "{nbits} bits in {} words", words.len());
+        let (full, rest) = (nbits / 64, nbits % 64);
+        for word in &mut words[..full] {
+            *word ^= self.word(stream);
+        }
+        if rest > 0 {
+            words[full] ^= self.word(stream) & ((1 << rest) - 1);
+        }
+    }
+
+    /// Compares 64 infinite random strings with the expansion of p, bit by bit.
+    fn word(&self, stream: &mut NoiseStream) -> u64 {
+        if self.p.get() >= 1.0 {
+            return u64::MAX;
+        }
+        let mut undecided = if self.digits == 0 { 0 } else { u64::MAX };
+        for _ in 0..self.zeros {
+            if undecided == 0 {
+                break;
+            }
+            undecided &= !stream.next_u64();
+        }
+        let (mut ones, mut digits) = (0, self.digits);
+        // Once no digit is left the strings that are still equal are not below p.
+        while undecided != 0 && digits != 0 {
+            let random = stream.next_u64();
+            if digits >> 63 == 1 {
+                ones |= undecided & !random;
+                undecided &= random;
+            } else {
+                undecided &= !random;
+            }
+            digits <<= 1;
+        }
+        ones
+    }
+}
+
+/// Flips bit `i` with probability `flip[i]`, exactly and independently; bit `i` is
+/// bit `i % 64` of word `i / 64`. For flip rules that differ from bit to bit.
+///
+/// # Panics
+/// When the words hold fewer bits than there are probabilities.
+pub fn flip_each(stream: &mut NoiseStream, words: &mut [u64], flip: &[Probability]) {
+    assert!(flip.len() <= 64 * words.len(), "{} bits in {} words", flip.len(), words.len());
+    for (word, chunk) in words.iter_mut().zip(flip.chunks(64)) {
+        for (i, p) in chunk.iter().enumerate() {
+            *word ^= u64::from(bernoulli(stream, p.get())) << i;
+        }
+    }
+}

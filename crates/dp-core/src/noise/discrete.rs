@@ -1,0 +1,188 @@
+//! Noise on the integers: discrete Laplace and discrete Gaussian.
+
+use super::exact::{
+    below, bernoulli_between, bernoulli_exp, bernoulli_inv_e, bernoulli_ratio, decompose,
+};
+use super::law::NoiseLaw;
+use super::rng::NoiseStream;
+use crate::error::{Error, Result};
+use crate::quantity::NoiseScale;
+use dashu_int::UBig;
+use rand_core::Rng;
+
+const SCALES: &str = "[2^-10, 2^40]";
+
+fn check(scale: NoiseScale) -> Result<()> {
+    if (2f64.powi(-10)..=2f64.powi(40)).contains(&scale.get()) {
+        Ok(())
+    } else {
+        Err(Error::invalid("noise scale", scale, SCALES))
+    }
+}
+
+/// The law on the integers with `Pr[x]` proportional to `exp(-|x| / b)`, exactly
+/// (Canonne, Kamath, Steinke 2020, algorithm 2), for the dyadic rational `b`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DiscreteLaplace {
+    scale: NoiseScale,
+    /// b = t / 2^shift.
+    t: u64,
+    shift: u32,
+}
+
+impl DiscreteLaplace {
+    /// Discrete Laplace noise of scale `scale`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] unless the scale is in `[2^-10, 2^40]`.
+    pub fn new(scale: NoiseScale) -> Result<Self> {
+        check(scale)?;
+        let (mantissa, exponent) = decompose(scale.get());
+        let (t, shift) = if exponent >= 0 {
+            (mantissa << exponent, 0)
+        } else {
+            (mantissa, exponent.unsigned_abs())
+        };
+        Ok(Self { scale, t, shift })
+    }
+
+    /// The law, for the certificate.
+    #[must_use]
+    pub fn law(&self) -> NoiseLaw {
+        NoiseLaw::DiscreteLaplace { scale: self.scale }
+    }
+
+    /// One draw.
+    pub fn sample(&self, stream: &mut NoiseStream) -> i64 {
+        loop {
+            let u = below(stream, self.t);
+            if !bernoulli_exp(stream, |s| bernoulli_ratio(s, u, self.t)) {
+                continue;
+            }
+            let mut turns = 0u128;
+            while bernoulli_inv_e(stream) {
+                turns += 1;
+            }
+            // exp(-x / t) on the non-negative integers, then x / 2^shift rounded down.
+            let magnitude = (u128::from(u) + turns * u128::from(self.t)) >> self.shift;
+            let negative = stream.next_u32() & 1 == 1;
+            if negative && magnitude == 0 {
+                continue;
+            }
+            let magnitude = i64::try_from(magnitude).expect("2^23 turns have chance exp(-2^23)");
+            return if negative { -magnitude } else { magnitude };
+        }
+    }
+
+    /// Adds a fresh draw to every value; sums wrap around (a bijection, hence post-processing).
+    pub fn add_block(&self, stream: &mut NoiseStream, values: &mut [i64]) {
+        for value in values {
+            *value = value.wrapping_add(self.sample(stream));
+        }
+    }
+}
+
+/// The law on the integers with `Pr[x]` proportional to `exp(-x^2 / (2 sigma^2))`, exactly
+/// (Canonne, Kamath, Steinke 2020, algorithm 3), for the dyadic rational `sigma`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct DiscreteGaussian {
+    sigma: NoiseScale,
+    /// t = floor(sigma) + 1, the scale of the proposals.
+    t: u64,
+    proposals: DiscreteLaplace,
+    /// sigma^2 = square / 2^shift.
+    square: UBig,
+    shift: usize,
+}
+
+impl DiscreteGaussian {
+    /// Discrete Gaussian noise of parameter `sigma`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] unless sigma is in `[2^-10, 2^40]`.
+    pub fn new(sigma: NoiseScale) -> Result<Self> {
+        check(sigma)?;
+        let t = sigma.get().floor() as u64 + 1;
+        let (mantissa, exponent) = decompose(sigma.get());
+        let square = UBig::from(mantissa) * UBig::from(mantissa);
+        let (square, shift) = if exponent >= 0 {
+            (square << (2 * exponent.unsigned_abs() as usize), 0)
+        } else {
+            (square, 2 * exponent.unsigned_abs() as usize)
+        };
+        let proposals = DiscreteLaplace::new(NoiseScale::new(t as f64)?)?;
+        Ok(Self { sigma, t, proposals, square, shift })
+    }
+
+    /// The law, for the certificate.
+    #[must_use]
+    pub fn law(&self) -> NoiseLaw {
+        NoiseLaw::DiscreteGaussian { sigma: self.sigma }
+    }
+
+    /// One draw.
+    pub fn sample(&self, stream: &mut NoiseStream) -> i64 {
+        loop {
+            let y = self.proposals.sample(stream);
+            if self.accept(stream, y.unsigned_abs()) {
+                return y;
+            }
+        }
+    }
+
+    /// Adds a fresh draw to every value; sums wrap around (a bijection, hence post-processing).
+    pub fn add_block(&self, stream: &mut NoiseStream, values: &mut [i64]) {
+        for value in values {
+            *value = value.wrapping_add(self.sample(stream));
+        }
+    }
+
+    /// True with probability `exp(-gamma)`, `gamma = (y - sigma^2/t)^2 / (2 sigma^2)`.
+    fn accept(&self, stream: &mut NoiseStream, y: u64) -> bool {
+        // gamma = (y t D - S)^2 / (2 S D t^2) with sigma^2 = S / D.
+        let fraction = || {
+            let ytd = (UBig::from(y) * UBig::from(self.t)) << self.shift;
+            let gap = if ytd > self.square { &ytd - &self.square } else { &self.square - &ytd };
+            let den = ((&self.square * UBig::from(self.t) * UBig::from(self.t)) << self.shift) << 1;
+            (&gap * &gap, den)
+        };
+        let (low, high) = self.gamma_bounds(y);
+        let whole = if low.floor() == high.floor() {
+            low.floor() as u64
+        } else {
+            let (num, den) = fraction();
+            match u64::try_from(num / den) {
+                Ok(whole) => whole,
+                Err(_) => return false, // exp(-2^64): cannot be reached
+            }
+        };
+        for _ in 0..whole {
+            if !bernoulli_inv_e(stream) {
+                return false;
+            }
+        }
+        let base = whole as f64;
+        // Subtracting the whole part of a number below 2^52 is exact.
+        let bounds = ((low - base).max(0.0), (high - base).min(1.0));
+        bernoulli_exp(stream, |s| {
+            bernoulli_between(s, bounds, || {
+                let (num, den) = fraction();
+                let num = num - &den * UBig::from(whole);
+                (num, den)
+            })
+        })
+    }
+
+    /// An interval around gamma from `f64` arithmetic: each of the operations is off by
+    /// at most 2^-53 relatively.
+    fn gamma_bounds(&self, y: u64) -> (f64, f64) {
+        let sigma = self.sigma.get();
+        let (y, center) = (y as f64, sigma * sigma / self.t as f64);
+        let gap = (y - center).abs();
+        let error = (y + center) * 2f64.powi(-50);
+        let twice = 2.0 * sigma * sigma;
+        let (near, far) = ((gap - error).max(0.0), gap + error);
+        let slack = 2f64.powi(-49);
+        (near * near / twice * (1.0 - slack), far * far / twice * (1.0 + slack))
+    }
+}

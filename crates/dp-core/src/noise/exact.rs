@@ -1,0 +1,123 @@
+//! Exact choices from lazily drawn random bits.
+
+use super::rng::NoiseStream;
+use dashu_int::UBig;
+use rand_core::Rng;
+
+const TWO_64: f64 = 18_446_744_073_709_551_616.0;
+
+/// True with probability `p`, exactly: compares random words with the binary
+/// expansion of `p`, 64 bits at a time. Scaling by 2^64, truncation and the
+/// subtraction of the integer part are all exact in `f64`.
+#[inline]
+pub(crate) fn bernoulli(stream: &mut NoiseStream, p: f64) -> bool {
+    if p >= 1.0 {
+        return true;
+    }
+    let mut rest = p;
+    while rest > 0.0 {
+        let scaled = rest * TWO_64;
+        let digit = scaled as u64;
+        let word = stream.next_u64();
+        if word != digit {
+            return word < digit;
+        }
+        rest = scaled - digit as f64;
+    }
+    false
+}
+
+/// True with probability `num / den`, exactly, for `num <= den < 2^64`, `den > 0`.
+pub(crate) fn bernoulli_ratio(stream: &mut NoiseStream, num: u64, den: u64) -> bool {
+    if num >= den {
+        return true;
+    }
+    let mut rest = num;
+    while rest > 0 {
+        let scaled = u128::from(rest) << 64;
+        let digit = (scaled / u128::from(den)) as u64;
+        let word = stream.next_u64();
+        if word != digit {
+            return word < digit;
+        }
+        rest = (scaled % u128::from(den)) as u64;
+    }
+    false
+}
+
+/// True with probability `x`, exactly, for a rational `x` in `[0, 1]` known to lie in
+/// `[low, high]` and given by `fraction` as (numerator, denominator) when that is not
+/// enough to decide.
+pub(crate) fn bernoulli_between(
+    stream: &mut NoiseStream,
+    (low, high): (f64, f64),
+    fraction: impl FnOnce() -> (UBig, UBig),
+) -> bool {
+    let mut word = stream.next_u64();
+    // The conversion and the two operations round by at most 2^-53 each.
+    let (w, slack) = (word as f64, 4.0 * f64::EPSILON);
+    if (w + 1.0) * (1.0 + slack) < low * TWO_64 {
+        return true;
+    }
+    if w * (1.0 - slack) > high * TWO_64 {
+        return false;
+    }
+    let (mut num, den) = fraction();
+    if num >= den {
+        return true;
+    }
+    loop {
+        num <<= 64;
+        let digit = u64::try_from(&num / &den).expect("the numerator is below the denominator");
+        if word != digit {
+            return word < digit;
+        }
+        num -= &den * UBig::from(digit);
+        if num == UBig::ZERO {
+            return false;
+        }
+        word = stream.next_u64();
+    }
+}
+
+/// True with probability `exp(-gamma)`, exactly, for `gamma` in `[0, 1]`, given a
+/// sampler of bits of probability `gamma` (Canonne, Kamath, Steinke 2020, algorithm 1).
+pub(crate) fn bernoulli_exp(
+    stream: &mut NoiseStream,
+    mut gamma: impl FnMut(&mut NoiseStream) -> bool,
+) -> bool {
+    let mut k = 1;
+    while bernoulli_ratio(stream, 1, k) && gamma(stream) {
+        k += 1;
+    }
+    k % 2 == 1
+}
+
+/// True with probability `exp(-1)`, exactly.
+pub(crate) fn bernoulli_inv_e(stream: &mut NoiseStream) -> bool {
+    bernoulli_exp(stream, |_| true)
+}
+
+/// Uniform on `0..n`, exactly, for `n > 0`: a 128-bit product with rejection of the
+/// few low halves that would be counted once too often (Lemire 2019).
+#[inline]
+pub(crate) fn below(stream: &mut NoiseStream, n: u64) -> u64 {
+    let mut product = u128::from(stream.next_u64()) * u128::from(n);
+    if (product as u64) < n {
+        let excess = n.wrapping_neg() % n;
+        while (product as u64) < excess {
+            product = u128::from(stream.next_u64()) * u128::from(n);
+        }
+    }
+    (product >> 64) as u64
+}
+
+/// An `f64` that is positive and finite, as `mantissa * 2^exponent` with an odd mantissa.
+pub(crate) fn decompose(x: f64) -> (u64, i32) {
+    let bits = x.to_bits();
+    let (field, fraction) = ((bits >> 52) as i32, bits & ((1 << 52) - 1));
+    let (mantissa, exponent) =
+        if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) };
+    let twos = mantissa.trailing_zeros();
+    (mantissa >> twos, exponent + twos as i32)
+}

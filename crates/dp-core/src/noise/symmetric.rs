@@ -1,0 +1,86 @@
+//! Symmetric Gaussian noise, isotropic in the Frobenius geometry.
+
+use super::gaussian::GaussianNoise;
+use super::grid::Grid;
+use super::law::{AdditiveNoise, NoiseLaw};
+use super::rng::NoiseRng;
+use crate::error::{Error, Result};
+use crate::quantity::NoiseScale;
+use rayon::prelude::*;
+
+/// Symmetric matrices of independent grid-rounded Gaussians: standard deviation sigma on the
+/// diagonal, `sigma / sqrt 2` off it, so that the noise is `N(0, sigma^2)` along every
+/// direction of unit Frobenius norm.
+///
+/// Exact like [`GaussianNoise`]; `sigma / sqrt 2` is rounded up by an ulp or two.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SymmetricGaussian {
+    dim: usize,
+    diagonal: GaussianNoise,
+    off_diagonal: GaussianNoise,
+}
+
+impl SymmetricGaussian {
+    /// Noise for `d x d` symmetric matrices on `grid`.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] when `dim` is 0, or sigma so small that
+    /// `sigma / sqrt 2` is not positive.
+    pub fn new(dim: usize, sigma: NoiseScale, grid: Grid) -> Result<Self> {
+        if dim == 0 {
+            return Err(Error::invalid("dimension", dim, "[1, inf)"));
+        }
+        let off =
+            NoiseScale::new((sigma.get() * core::f64::consts::FRAC_1_SQRT_2).next_up().next_up())?;
+        Ok(Self {
+            dim,
+            diagonal: GaussianNoise::new(sigma, grid),
+            off_diagonal: GaussianNoise::new(off, grid),
+        })
+    }
+
+    /// The law, for the certificate.
+    #[must_use]
+    pub fn law(&self) -> NoiseLaw {
+        NoiseLaw::SymmetricGaussian { sigma: self.diagonal.sigma(), grid: self.diagonal.grid() }
+    }
+
+    /// Rounds the lower triangle of `matrix` (row-major `d x d`) to the grid, adds
+    /// noise, and mirrors it: the upper triangle of the input is ignored.
+    ///
+    /// One stream per row, rows in parallel; the result does not depend on the number
+    /// of threads.
+    ///
+    /// # Panics
+    /// When `matrix` does not have `d^2` entries.
+    pub fn add_to(&self, rng: &mut NoiseRng, matrix: &mut [f64]) {
+        let d = self.dim;
+        assert_eq!(matrix.len(), d * d, "a {d} x {d} matrix");
+        let streams = rng.reserve(d as u64);
+        matrix.par_chunks_mut(d).enumerate().for_each(|(i, row)| {
+            let stream = &mut streams.stream(i as u64);
+            self.diagonal.add_block(stream, &mut row[i..=i]);
+            self.off_diagonal.add_block(stream, &mut row[..i]);
+        });
+        mirror_lower(matrix, d);
+    }
+
+    /// Fills a `d x d` matrix with noise.
+    ///
+    /// # Panics
+    /// When `matrix` does not have `d^2` entries.
+    pub fn fill(&self, rng: &mut NoiseRng, matrix: &mut [f64]) {
+        matrix.fill(0.0);
+        self.add_to(rng, matrix);
+    }
+}
+
+/// Copies the lower triangle of a row-major matrix over the upper one.
+pub(super) fn mirror_lower(matrix: &mut [f64], d: usize) {
+    for i in 1..d {
+        let (above, row) = matrix.split_at_mut(i * d);
+        for j in 0..i {
+            above[j * d + i] = row[j];
+        }
+    }
+}

@@ -1,0 +1,65 @@
+//! MinHash with independent slots.
+
+use super::error::{Error, Result};
+use super::hash::{HashFamily, fold};
+use super::items::ItemSet;
+use super::signature::{Scheme, SetSketch};
+use dp_core::PublicSeed;
+
+/// MinHash: slot `j` holds the hash of the item with the least `h_j` (Broder 1997).
+///
+/// `Pr[slot of A = slot of B] = |A and B| / |A or B|`, independently over the slots (random
+/// function model; different minima collide in their low 32 bits with probability `2^-32`).
+///
+/// # Cost
+/// One hash an item and slot. [`super::FastSimilarity`] needs far fewer; this one is for
+/// the private mechanisms, whose analysis needs independent slots.
+#[derive(Debug, Clone)]
+pub struct MinHash {
+    family: HashFamily,
+}
+
+impl MinHash {
+    /// MinHash with `slots` slots.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] unless `slots` is in `[1, 2^20]`.
+    pub fn new(slots: usize, seed: PublicSeed) -> Result<Self> {
+        if !(1..=1 << 20).contains(&slots) {
+            return Err(Error::invalid("slots", slots, "[1, 1048576]"));
+        }
+        Ok(Self { family: HashFamily::new(seed, slots) })
+    }
+
+    /// The 64-bit minima of all slots.
+    pub(super) fn minima(&self, set: &ItemSet, out: &mut [u64]) {
+        out.fill(u64::MAX);
+        for &item in set.items() {
+            let x = self.family.premix(item);
+            for (j, least) in out.iter_mut().enumerate() {
+                let (a, b) = self.family.keys(j);
+                *least = (*least).min(fold(x, a, b));
+            }
+        }
+    }
+}
+
+impl SetSketch for MinHash {
+    fn scheme(&self) -> Scheme {
+        Scheme::new("minhash", self.slots(), self.family.seed())
+    }
+
+    fn slots(&self) -> usize {
+        self.family.functions()
+    }
+
+    fn sketch_into(&self, set: &ItemSet, row: &mut [u32]) {
+        assert_eq!(row.len(), self.slots());
+        let mut least = vec![0u64; self.slots()];
+        self.minima(set, &mut least);
+        for (slot, least) in row.iter_mut().zip(least) {
+            // The low half is nearly free of the high half that decides the minimum.
+            *slot = least as u32;
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Signatures: one row of 32-bit slots a set, and how rows are compared.
+
+use super::error::{Error, Result};
+use super::hash::HashFamily;
+use super::items::ItemSet;
+use dp_core::PublicSeed;
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// How the slots of a signature were made. Signatures compare only under equal schemes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Scheme {
+    /// Which sketch.
+    pub sketch: String,
+    /// Slots in a row.
+    pub slots: usize,
+    /// Public seed of the hash functions.
+    pub seed: PublicSeed,
+    /// Name and version of the hash family.
+    pub hash: String,
+}
+
+impl Scheme {
+    pub(super) fn new(sketch: impl Into<String>, slots: usize, seed: PublicSeed) -> Self {
+        Self { sketch: sketch.into(), slots, seed, hash: HashFamily::ID.to_owned() }
+    }
+
+    /// Checks that two things were made the same way.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] when they were not.
+    pub fn check(&self, other: &Self) -> Result<()> {
+        if self == other {
+            Ok(())
+        } else {
+            let show =
+                |s: &Self| format!("{} x{} seed {} ({})", s.sketch, s.slots, s.seed.get(), s.hash);
+            Err(Error::Incompatible {
+                what: "signature schemes",
+                left: show(self),
+                right: show(other),
+            })
+        }
+    }
+}
+
+/// A sketch of sets into rows of `u32` slots whose agreement estimates Jaccard similarity.
+pub trait SetSketch: Sync {
+    /// What the rows are made of.
+    fn scheme(&self) -> Scheme;
+
+    /// Slots in a row.
+    fn slots(&self) -> usize;
+
+    /// Writes one row.
+    ///
+    /// # Panics
+    /// When `row` does not have [`SetSketch::slots`] entries.
+    fn sketch_into(&self, set: &ItemSet, row: &mut [u32]);
+
+    /// Sketches many sets, in parallel by rows.
+    fn sketch(&self, sets: &[ItemSet]) -> SignatureMatrix
+    where
+        Self: Sized,
+    {
+        let slots = self.slots();
+        let mut data = vec![0u32; sets.len() * slots];
+        data.par_chunks_mut(slots * ROWS).zip(sets.par_chunks(ROWS)).for_each(|(rows, sets)| {
+            for (row, set) in rows.chunks_mut(slots).zip(sets) {
+                self.sketch_into(set, row);
+            }
+        });
+        SignatureMatrix { scheme: self.scheme(), data }
+    }
+}
+
+/// Rows that one task works on.
+const ROWS: usize = 64;
+
+/// Signatures of many sets, row by row.
+///
+/// # Privacy
+/// None: signatures without noise reveal items to whoever knows the hash functions.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SignatureMatrix {
+    scheme: Scheme,
+    data: Vec<u32>,
+}
+
+impl SignatureMatrix {
+    /// How the rows were made.
+    #[must_use]
+    pub fn scheme(&self) -> &Scheme {
+        &self.scheme
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.data.len() / self.scheme.slots
+    }
+
+    /// One row.
+    #[must_use]
+    pub fn row(&self, i: usize) -> &[u32] {
+        &self.data[i * self.scheme.slots..][..self.scheme.slots]
+    }
+
+    /// Share of slots in which two rows agree: an unbiased estimate of their Jaccard similarity.
+    #[must_use]
+    pub fn agreement(&self, i: usize, j: usize) -> f64 {
+        f64::from(matches(self.row(i), self.row(j))) / self.scheme.slots as f64
+    }
+
+    /// Number of agreeing slots of every row of `self` with every row of `other`, row-major.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] when the schemes differ.
+    pub fn all_matches(&self, other: &Self) -> Result<Vec<u32>> {
+        self.scheme.check(&other.scheme)?;
+        let (n, slots) = (other.rows(), self.scheme.slots);
+        let mut out = vec![0u32; self.rows() * n];
+        out.par_chunks_mut(n).zip(self.data.par_chunks(slots)).for_each(|(counts, row)| {
+            for (count, other) in counts.iter_mut().zip(other.data.chunks_exact(slots)) {
+                *count = matches(row, other);
+            }
+        });
+        Ok(out)
+    }
+}
+
+/// Number of equal entries (a loop the compiler turns into wide compares).
+#[inline]
+#[must_use]
+pub fn matches<T: Copy + PartialEq>(a: &[T], b: &[T]) -> u32 {
+    a.iter().zip(b).map(|(x, y)| u32::from(x == y)).sum()
+}

@@ -24,17 +24,51 @@ pub enum Provenance {
     },
 }
 
+/// How the budget stands against the exact profile.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Claim {
+    /// The profile gives at most the stated delta at the stated epsilon.
+    Met,
+    /// It gives more; the caller accepted that by name.
+    MissedAcceptedByName,
+    /// No profile is known: nothing was recomputed.
+    Unchecked,
+}
+
 /// A differential-privacy guarantee: adjacency, budget, exact profile, provenance.
 ///
 /// Cannot be made with a budget its profile does not meet, except through
-/// [`Guarantee::published_accepting_true_delta`].
+/// [`Guarantee::published_accepting_true_delta`]; reading one back recomputes the
+/// profile and refuses what does not hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "RawGuarantee")]
 pub struct Guarantee {
     adjacency: Adjacency,
     budget: Budget,
     profile: Option<Profile>,
+    claim: Claim,
     provenance: Provenance,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawGuarantee {
+    adjacency: Adjacency,
+    budget: Budget,
+    profile: Option<Profile>,
+    claim: Claim,
+    provenance: Provenance,
+}
+
+impl TryFrom<RawGuarantee> for Guarantee {
+    type Error = Error;
+    fn try_from(raw: RawGuarantee) -> Result<Self> {
+        let RawGuarantee { adjacency, budget, profile, claim, provenance } = raw;
+        let guarantee = Self { adjacency, budget, profile, claim, provenance };
+        guarantee.verify()?;
+        Ok(guarantee)
+    }
 }
 
 impl Guarantee {
@@ -50,7 +84,7 @@ impl Guarantee {
     ) -> Result<Self> {
         let provenance = Provenance::Proven { theorem: theorem.into() };
         meets(&profile, budget, "proven guarantee")?;
-        Ok(Self { adjacency, budget, profile: Some(profile), provenance })
+        Ok(Self { adjacency, budget, profile: Some(profile), claim: Claim::Met, provenance })
     }
 
     /// A published rule whose true profile is known and meets the claim.
@@ -69,7 +103,8 @@ impl Guarantee {
             meets(profile, claimed, rule)?;
         }
         let provenance = Provenance::Published { source: source.into(), caveat: caveat.into() };
-        Ok(Self { adjacency, budget: claimed, profile, provenance })
+        let claim = if profile.is_some() { Claim::Met } else { Claim::Unchecked };
+        Ok(Self { adjacency, budget: claimed, profile, claim, provenance })
     }
 
     /// A published rule accepted by name although it may miss its claim; the
@@ -83,7 +118,9 @@ impl Guarantee {
         caveat: impl Into<String>,
     ) -> Self {
         let provenance = Provenance::Published { source: source.into(), caveat: caveat.into() };
-        Self { adjacency, budget: claimed, profile: Some(profile), provenance }
+        let met = meets(&profile, claimed, "published rule").is_ok();
+        let claim = if met { Claim::Met } else { Claim::MissedAcceptedByName };
+        Self { adjacency, budget: claimed, profile: Some(profile), claim, provenance }
     }
 
     /// Which inputs are protected against each other.
@@ -104,6 +141,12 @@ impl Guarantee {
         self.profile.as_ref()
     }
 
+    /// How the budget stands against the profile.
+    #[must_use]
+    pub fn claim(&self) -> Claim {
+        self.claim
+    }
+
     /// Where the guarantee comes from.
     #[must_use]
     pub fn provenance(&self) -> &Provenance {
@@ -115,6 +158,43 @@ impl Guarantee {
     pub fn true_delta(&self) -> Option<LogDelta> {
         self.profile.as_ref().map(|p| p.log_delta(self.budget.epsilon))
     }
+
+    /// Recomputes the profile at the budget's epsilon and compares it with the claim.
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`] when a proven guarantee has no profile or
+    /// misses its budget, or when the stated claim is not what the profile says.
+    pub fn verify(&self) -> Result<()> {
+        let target = self.budget.delta.ln().get();
+        let found = match self.true_delta() {
+            None => Claim::Unchecked,
+            Some(d) if d.get() <= target + log_slack(target) => Claim::Met,
+            Some(_) => Claim::MissedAcceptedByName,
+        };
+        if found != self.claim {
+            return Err(rejected(
+                "guarantee.claim",
+                format!("states {:?}, but the profile says {found:?}", self.claim),
+            ));
+        }
+        match &self.provenance {
+            Provenance::Proven { .. } if self.claim != Claim::Met => Err(rejected(
+                "guarantee.provenance",
+                "a proven guarantee must have a profile that meets its budget",
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Shorthand for [`Error::CertificateRejected`].
+pub(crate) fn rejected(field: &'static str, reason: impl Into<String>) -> Error {
+    Error::CertificateRejected { field, reason: reason.into() }
+}
+
+/// How far ln delta may move between two machines' elementary functions.
+pub(crate) fn log_slack(ln_delta: f64) -> f64 {
+    if ln_delta.is_finite() { 1e-11 * ln_delta.abs().max(1.0) } else { 0.0 }
 }
 
 fn meets(profile: &Profile, budget: Budget, rule: &'static str) -> Result<()> {

@@ -22,7 +22,7 @@ pub use adjacency::Adjacency;
 pub use budget::{Budget, Delta, Epsilon, LogDelta};
 pub use certificate::{Certificate, IndividualCertificate, NoGuarantee, PublicValue};
 pub use error::{Error, Result};
-pub use guarantee::{Guarantee, Provenance};
+pub use guarantee::{Claim, Guarantee, Provenance};
 pub use noise::NoiseRng;
 pub use profile::{PrivacyProfile, Profile};
 pub use quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};

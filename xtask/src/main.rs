@@ -1,2 +1,30 @@
 //! Runs the experiments, the benches and everything CI checks.
-fn main() {}
+
+mod experiments;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Runs the experiments, the benches and everything CI checks.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Regenerates figures and checks their claims; the report is target/experiments/index.html.
+    Experiments(experiments::Arguments),
+}
+
+fn main() -> ExitCode {
+    let result = match Arguments::parse().command {
+        Command::Experiments(arguments) => experiments::run(arguments),
+    };
+    result.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        ExitCode::FAILURE
+    })
+}

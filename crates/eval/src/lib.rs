@@ -1,1 +1,14 @@
 //! Data sets, metrics, the experiments of the papers, and the privacy audit.
+//!
+//! An experiment is library code: it takes a [`framework::Context`], and returns a
+//! [`framework::Report`] of figures, tables and checked claims. [`experiments::all`]
+//! lists them, [`framework::run`] runs them, [`render`] writes them to disk.
+
+pub mod data;
+pub mod error;
+pub mod experiments;
+pub mod framework;
+pub mod metrics;
+pub mod render;
+
+pub use error::{Error, Result};

@@ -1,0 +1,11 @@
+//! Readers of data sets, and the samples embedded in this crate.
+//!
+//! Sources and licences of the embedded samples: `crates/eval/data/SOURCES.md`.
+
+mod idx;
+mod packages;
+mod points;
+
+pub use idx::{Idx, read_idx, read_idx_file};
+pub use packages::{Package, packages, parse_packages};
+pub use points::{Points, Split, digits, images};

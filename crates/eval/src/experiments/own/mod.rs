@@ -1,0 +1,9 @@
+//! Comparisons of our own.
+
+use crate::framework::Experiment;
+
+/// The experiments of this module.
+#[must_use]
+pub fn all() -> Vec<Box<dyn Experiment>> {
+    vec![]
+}

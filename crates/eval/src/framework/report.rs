@@ -1,0 +1,269 @@
+//! What an experiment returns.
+
+use serde::Serialize;
+
+/// Everything one run of an experiment found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct Report {
+    /// Figures, in order.
+    pub figures: Vec<Figure>,
+    /// Tables, in order.
+    pub tables: Vec<Table>,
+    /// Claims, checked.
+    pub claims: Vec<Claim>,
+    /// Remarks: deviations from the paper, limits of the data.
+    pub notes: Vec<String>,
+}
+
+impl Report {
+    /// Adds a claim and its verdict; `measured` states the numbers it was judged by.
+    pub fn claim(&mut self, text: impl Into<String>, holds: bool, measured: impl Into<String>) {
+        let verdict = if holds { Verdict::Pass } else { Verdict::Fail };
+        self.claims.push(Claim { text: text.into(), verdict, measured: measured.into() });
+    }
+
+    /// Adds a remark.
+    pub fn note(&mut self, text: impl Into<String>) {
+        self.notes.push(text.into());
+    }
+}
+
+/// Whether a claim was reproduced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Verdict {
+    /// It was.
+    Pass,
+    /// It was not: the run fails.
+    Fail,
+}
+
+impl core::fmt::Display for Verdict {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Pass => "pass",
+            Self::Fail => "FAIL",
+        })
+    }
+}
+
+/// A statement that the run checked.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Claim {
+    /// The statement, with the bound it was checked against.
+    pub text: String,
+    /// Whether it held.
+    pub verdict: Verdict,
+    /// What was measured.
+    pub measured: String,
+}
+
+impl core::fmt::Display for Claim {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{}  {} ({})", self.verdict, self.text, self.measured)
+    }
+}
+
+/// One picture of one or more panels that share a legend.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Figure {
+    /// File name without extension, unique in the report.
+    pub name: String,
+    /// A sentence or two: what is shown, on what data.
+    pub caption: String,
+    /// Panels, filled row by row.
+    pub panels: Vec<Panel>,
+    /// Panels in a row.
+    pub columns: usize,
+}
+
+/// One pair of axes.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Panel {
+    /// Title above the axes.
+    pub title: String,
+    /// Horizontal axis.
+    pub x: Axis,
+    /// Vertical axis.
+    pub y: Axis,
+    /// Curves; equal labels have equal colours in all panels of a figure.
+    pub curves: Vec<Curve>,
+}
+
+/// How numbers are laid out on an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Scale {
+    /// Evenly.
+    Linear,
+    /// By their logarithm; values that are not positive are not drawn.
+    Log,
+}
+
+/// An axis.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Axis {
+    /// Label, with the unit.
+    pub label: String,
+    /// Linear or logarithmic.
+    pub scale: Scale,
+    /// Smallest and largest value; fitted to the curves when absent.
+    pub range: Option<(f64, f64)>,
+}
+
+impl Axis {
+    /// A linear axis fitted to the curves.
+    #[must_use]
+    pub fn linear(label: impl Into<String>) -> Self {
+        Self { label: label.into(), scale: Scale::Linear, range: None }
+    }
+
+    /// A logarithmic axis fitted to the curves.
+    #[must_use]
+    pub fn log(label: impl Into<String>) -> Self {
+        Self { label: label.into(), scale: Scale::Log, range: None }
+    }
+
+    /// Fixes the range.
+    #[must_use]
+    pub fn between(self, low: f64, high: f64) -> Self {
+        Self { range: Some((low, high)), ..self }
+    }
+}
+
+/// A series of points, and how it was made.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Curve {
+    /// Name in the legend.
+    pub label: String,
+    /// Points, in drawing order.
+    pub points: Vec<Point>,
+    /// How it was made.
+    pub origin: Origin,
+}
+
+/// A point with its error bar.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Point {
+    /// Horizontal.
+    pub x: f64,
+    /// Vertical; not drawn when not finite.
+    pub y: f64,
+    /// Half length of the error bar: one standard error of the mean.
+    pub error: Option<f64>,
+}
+
+impl Point {
+    /// An exact point.
+    #[must_use]
+    pub const fn exact(x: f64, y: f64) -> Self {
+        Self { x, y, error: None }
+    }
+
+    /// The mean of independent repetitions with its standard error (none for fewer than two).
+    #[must_use]
+    pub fn mean(x: f64, samples: &[f64]) -> Self {
+        let (y, error) = crate::metrics::mean_and_error(samples);
+        Self { x, y, error }
+    }
+}
+
+/// A parameter of a curve.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Setting {
+    /// The parameter does not exist for this curve.
+    None,
+    /// One number for all points.
+    Fixed(f64),
+    /// The horizontal axis.
+    AxisX,
+    /// The vertical axis.
+    AxisY,
+    /// One number a point, in the order of the points.
+    PerPoint(Vec<f64>),
+}
+
+/// Where a curve's randomness came from.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Seeds {
+    /// No randomness: a formula.
+    None,
+    /// Derived from this seed of the run by part name and repetition number.
+    Derived(u64),
+}
+
+/// How a curve was made: enough to make it again.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Origin {
+    /// The mechanism, in full.
+    pub mechanism: String,
+    /// Sketch size.
+    pub k: Setting,
+    /// Epsilon.
+    pub epsilon: Setting,
+    /// Delta.
+    pub delta: Setting,
+    /// Noise scale really used (sigma of a Gaussian, b of a Laplace, keep probability of a flip).
+    pub sigma: Setting,
+    /// Seeds.
+    pub seeds: Seeds,
+    /// Data set, with its size.
+    pub data: String,
+    /// Independent repetitions behind a point; 1 for a formula.
+    pub repetitions: usize,
+}
+
+impl Origin {
+    /// A formula without data or randomness.
+    #[must_use]
+    pub fn formula(mechanism: impl Into<String>) -> Self {
+        Self {
+            mechanism: mechanism.into(),
+            k: Setting::None,
+            epsilon: Setting::None,
+            delta: Setting::None,
+            sigma: Setting::None,
+            seeds: Seeds::None,
+            data: "none (formula)".into(),
+            repetitions: 1,
+        }
+    }
+}
+
+/// A table of texts.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Table {
+    /// File name without extension, unique in the report.
+    pub name: String,
+    /// A sentence: what is listed.
+    pub caption: String,
+    /// Column heads.
+    pub columns: Vec<String>,
+    /// Rows, as long as `columns`.
+    pub rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// An empty table.
+    #[must_use]
+    pub fn new(name: &str, caption: &str, columns: &[&str]) -> Self {
+        Self {
+            name: name.into(),
+            caption: caption.into(),
+            columns: columns.iter().map(|&c| c.into()).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row.
+    ///
+    /// # Panics
+    /// When it is not as long as the heads.
+    pub fn row(&mut self, cells: impl IntoIterator<Item = impl ToString>) {
+        let cells: Vec<String> = cells.into_iter().map(|c| c.to_string()).collect();
+        assert_eq!(cells.len(), self.columns.len(), "table {}: row {cells:?}", self.name);
+        self.rows.push(cells);
+    }
+}

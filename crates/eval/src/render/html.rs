@@ -1,0 +1,121 @@
+//! One self-contained HTML page for a run.
+
+use super::{ORIGIN_HEADS, figure_svg, origin_row};
+use crate::error::Result;
+use crate::framework::{Outcome, Report, Summary, Verdict};
+use std::fmt::Write;
+
+const STYLE: &str = "body{font:15px/1.5 sans-serif;color:#222;max-width:1000px;margin:2em auto;padding:0 1em}
+table{border-collapse:collapse;font-size:13px;margin:.5em 0}td,th{border:1px solid #ddd;padding:.2em .5em;text-align:left;vertical-align:top}
+.pass{color:#00704f;font-weight:bold}.FAIL{color:#b3370a;font-weight:bold}figure{margin:1em 0}svg{max-width:100%;height:auto}
+.small{color:#555;font-size:13px}code{background:#f4f4f4}";
+
+/// The page of a run: a table of contents, then every experiment with its claims, figures,
+/// tables, and how every curve was made.
+///
+/// # Errors
+/// [`crate::Error::Figure`] for a figure that cannot be drawn.
+pub fn page(summary: &Summary) -> Result<String> {
+    let (passed, failed) = summary.totals();
+    let mut out = format!(
+        "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Experiments</title>\n\
+         <style>{STYLE}</style>\n<h1>Experiments</h1>\n<p>{passed} claims passed, {failed} failed.</p>\n<ul>\n"
+    );
+    for outcome in &summary.outcomes {
+        let verdict = if outcome.succeeded() { Verdict::Pass } else { Verdict::Fail };
+        let (id, title) = (escape(outcome.id), escape(outcome.title));
+        put(
+            &mut out,
+            format_args!(
+                "<li><span class=\"{verdict}\">{verdict}</span> <a href=\"#{id}\">{id}</a>: {title}</li>\n"
+            ),
+        );
+    }
+    out.push_str("</ul>\n");
+    for outcome in &summary.outcomes {
+        section(&mut out, outcome)?;
+    }
+    out.push_str("</html>\n");
+    Ok(out)
+}
+
+fn section(out: &mut String, outcome: &Outcome) -> Result<()> {
+    let (id, title) = (escape(outcome.id), escape(outcome.title));
+    let reference = escape(outcome.reference);
+    put(
+        out,
+        format_args!(
+            "<h2 id=\"{id}\">{title}</h2>\n<p class=\"small\"><code>{id}</code>. {reference}. "
+        ),
+    );
+    put(out, format_args!("{:.1} s.</p>\n", outcome.time.as_secs_f64()));
+    match &outcome.report {
+        Ok(report) => body(out, report),
+        Err(error) => {
+            let error = escape(&error.to_string());
+            put(
+                out,
+                format_args!("<p><span class=\"FAIL\">FAIL</span> did not finish: {error}</p>\n"),
+            );
+            Ok(())
+        }
+    }
+}
+
+fn body(out: &mut String, report: &Report) -> Result<()> {
+    let claims = report.claims.iter().map(|claim| {
+        let verdict = claim.verdict;
+        let verdict = format!("<span class=\"{verdict}\">{verdict}</span>");
+        [verdict, escape(&claim.text), escape(&claim.measured)]
+    });
+    table(out, &["", "claim", "measured"].map(String::from), claims);
+    for figure in &report.figures {
+        let caption = escape(&figure.caption);
+        let svg = figure_svg(figure)?;
+        put(out, format_args!("<figure>\n{svg}\n<figcaption>{caption}</figcaption></figure>\n"));
+        out.push_str("<details><summary>How every curve was made</summary>\n");
+        let rows = figure.panels.iter().flat_map(|panel| {
+            panel.curves.iter().map(|c| origin_row(&panel.title, c).map(|cell| escape(&cell)))
+        });
+        table(out, &ORIGIN_HEADS.map(String::from), rows);
+        out.push_str("</details>\n");
+    }
+    for one in &report.tables {
+        put(out, format_args!("<p>{}</p>\n", escape(&one.caption)));
+        let escaped = |cells: &Vec<String>| cells.iter().map(|c| escape(c)).collect::<Vec<_>>();
+        table(out, &escaped(&one.columns), one.rows.iter().map(escaped));
+    }
+    for note in &report.notes {
+        put(out, format_args!("<p class=\"small\">{}</p>\n", escape(note)));
+    }
+    Ok(())
+}
+
+/// Cells are HTML already.
+fn table(
+    out: &mut String,
+    heads: &[String],
+    rows: impl Iterator<Item = impl IntoIterator<Item = String>>,
+) {
+    out.push_str("<table>\n<tr>");
+    for head in heads {
+        put(out, format_args!("<th>{head}</th>"));
+    }
+    out.push_str("</tr>\n");
+    for row in rows {
+        out.push_str("<tr>");
+        for cell in row {
+            put(out, format_args!("<td>{cell}</td>"));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str("</table>\n");
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+}
+
+fn put(out: &mut String, text: std::fmt::Arguments<'_>) {
+    out.write_fmt(text).expect("writing to a string cannot fail");
+}

@@ -1,0 +1,137 @@
+use super::*;
+use crate::framework::*;
+use std::time::Duration;
+
+fn curve(label: &str, y: f64) -> Curve {
+    Curve {
+        label: label.into(),
+        points: vec![
+            Point::mean(1.0, &[y, y + 0.2]),
+            Point::exact(2.0, f64::NAN),
+            Point::exact(3.0, 2.0 * y),
+        ],
+        origin: Origin {
+            mechanism: "noise <of> a & b".into(),
+            k: Setting::Fixed(256.0),
+            epsilon: Setting::AxisX,
+            delta: Setting::Fixed(1e-6),
+            sigma: Setting::PerPoint(vec![4.5, 3.5, 2.5]),
+            seeds: Seeds::Derived(7),
+            data: "t".into(),
+            repetitions: 2,
+        },
+    }
+}
+
+fn figure() -> Figure {
+    let panel = |title: &str, y: Axis| Panel {
+        title: title.into(),
+        x: Axis::log("epsilon"),
+        y,
+        curves: vec![curve("ours", 1.0), curve("theirs", 0.5)],
+    };
+    Figure {
+        name: "fig".into(),
+        caption: "a < b".into(),
+        panels: vec![panel("left", Axis::linear("precision")), panel("right", Axis::log("sigma"))],
+        columns: 2,
+    }
+}
+
+fn outcome(report: Result<Report>) -> Outcome {
+    Outcome { id: "own/t", title: "T", reference: "R", report, time: Duration::from_secs(1) }
+}
+
+fn summary() -> Summary {
+    let mut report = Report { figures: vec![figure()], ..Report::default() };
+    report.claim("x < y", true, "1 < 2");
+    let mut table = Table::new("numbers", "Some numbers", &["a", "b"]);
+    table.row([1, 2]);
+    report.tables.push(table);
+    report.note("a remark");
+    let broken = Err(crate::Error::invalid("k", 0, "positive"));
+    Summary { outcomes: vec![outcome(Ok(report)), outcome(broken)] }
+}
+
+#[test]
+fn svg_shows_every_part() {
+    let svg = figure_svg(&figure()).unwrap();
+    for text in ["left", "right", "epsilon", "precision", "sigma", "ours", "theirs"] {
+        assert!(svg.contains(&format!("\n{text}\n</text>")), "{text} is missing");
+    }
+    // Two curves of two panels, two drawn points each, and the legend's two keys; the first
+    // label has circles.
+    assert_eq!(svg.matches("<circle").count(), 2 * 2 + 1);
+    assert_eq!(svg.matches("<svg").count(), 1);
+    assert!(!svg.contains("NaN") && !svg.contains("inf"));
+}
+
+#[test]
+fn figures_that_cannot_be_drawn_are_named() {
+    let mut empty = figure();
+    empty.panels[1].curves.clear();
+    let error = figure_svg(&empty).unwrap_err().to_string();
+    assert_eq!(error, "figure fig: panel \"right\": no drawable x");
+    empty.panels.clear();
+    assert_eq!(figure_svg(&empty).unwrap_err().to_string(), "figure fig: no panels");
+}
+
+#[test]
+fn csv_states_everything_for_every_point() {
+    let text = String::from_utf8(figure_csv(&figure())).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 1 + 2 * 2 * 3);
+    assert_eq!(lines[3], "left,ours,3,2,,noise <of> a & b,256,3,0.000001,2.5,derived from 7,t,2");
+    assert!(lines[1].starts_with("left,ours,1,1.1,0.0999"), "{}", lines[1]);
+}
+
+#[test]
+fn page_states_claims_and_origins() {
+    let page = page(&summary()).unwrap();
+    assert!(page.contains("<p>1 claims passed, 1 failed.</p>"));
+    assert!(
+        page.contains("<span class=\"pass\">pass</span></td><td>x &lt; y</td><td>1 &lt; 2</td>")
+    );
+    assert!(page.contains("did not finish: k = 0 is not allowed"));
+    assert!(page.contains("<td>noise &lt;of&gt; a &amp; b</td><td>256</td><td>1, 2, 3</td>"));
+    assert!(page.contains("<td>4.5, 3.5, 2.5</td><td>derived from 7</td><td>t</td><td>2</td>"));
+}
+
+#[test]
+fn files_are_written_whole_and_replaced() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("a/b");
+    for _ in 0..2 {
+        let index = write(&summary(), &out).unwrap();
+        assert!(std::fs::read_to_string(index).unwrap().ends_with("</html>\n"));
+    }
+    let mut names: Vec<String> = std::fs::read_dir(out.join("own/t"))
+        .unwrap()
+        .map(|f| f.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["fig.csv", "fig.svg", "numbers.csv", "report.json"]);
+    let pages = publish(&summary(), &out).unwrap();
+    assert_eq!(pages, [out.join("own/t.md")]);
+    let text = std::fs::read_to_string(&pages[0]).unwrap();
+    assert!(text.contains("![fig](t-fig.svg)") && out.join("own/t-fig.svg").exists());
+    assert!(text.contains("| pass | x < y | 1 < 2 |"), "{text}");
+}
+
+#[test]
+fn unwritable_places_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("file");
+    write_atomic(&file, b"x").unwrap();
+    let error = write_atomic(&file.join("below"), b"y").unwrap_err().to_string();
+    assert!(error.contains("file/below"), "{error}");
+}
+
+#[test]
+fn numbers_read_well() {
+    let cases = [(0.0, "0"), (256.0, "256"), (1e-6, "1e-6"), (0.25, "0.25"), (4.224678, "4.2247")];
+    for (x, text) in cases {
+        assert_eq!(number(x), text);
+    }
+    assert_eq!(number(123_456.7), "123457");
+}

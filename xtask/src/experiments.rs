@@ -1,0 +1,97 @@
+//! `cargo xtask experiments`.
+
+use eval::framework::{Context, Effort, Event, Progress, Sources, list, run as run_all, select};
+use eval::{experiments, render};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Run only experiments whose id contains one of these texts.
+    filters: Vec<String>,
+    /// Print ids and titles, run nothing.
+    #[arg(long)]
+    list: bool,
+    /// Seconds each: fewer repetitions and points (the default).
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Sizes and repetitions of the papers.
+    #[arg(long)]
+    full: bool,
+    /// Every random number follows from it.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Your own images instead of the embedded digits: an IDX file, plain or gzip.
+    #[arg(long, value_name = "PATH")]
+    images: Option<PathBuf>,
+    /// Their labels, IDX.
+    #[arg(long, value_name = "PATH", requires = "images")]
+    labels: Option<PathBuf>,
+    /// A folder with further data sets, under their published file names.
+    #[arg(long, value_name = "DIR")]
+    data: Option<PathBuf>,
+    /// Where the report goes.
+    #[arg(long, value_name = "DIR", default_value = "target/experiments")]
+    out: PathBuf,
+    /// Also write the pages under docs/experiments.
+    #[arg(long)]
+    publish: bool,
+}
+
+struct Bar(ProgressBar);
+
+impl Progress for Bar {
+    fn begin(&self, steps: u64) {
+        self.0.reset();
+        self.0.set_length(steps);
+    }
+    fn step(&self) {
+        self.0.inc(1);
+    }
+}
+
+pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let all = experiments::all();
+    let chosen = select(&all, &arguments.filters)?;
+    if arguments.list {
+        print!("{}", list(&chosen));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
+    let style = ProgressStyle::with_template("{prefix} {msg} [{bar:30}] {pos}/{len} {elapsed}")?;
+    let bar = bars.add(ProgressBar::no_length().with_style(style));
+    let progress = Bar(bar.clone());
+    let context = Context {
+        effort: if arguments.full { Effort::Full } else { Effort::Quick },
+        seed: arguments.seed,
+        sources: Sources {
+            images: arguments.images,
+            labels: arguments.labels,
+            data: arguments.data,
+        },
+        progress: &progress,
+    };
+    let summary = run_all(&chosen, &context, |event| match event {
+        Event::Begin { index, count, id } => {
+            bar.set_prefix(format!("{}/{count}", index + 1));
+            bar.set_message(id);
+        }
+        Event::End(outcome) => bars.suspend(|| {
+            println!("{} ({:.1} s)", outcome.id, outcome.time.as_secs_f64());
+            for line in outcome.lines() {
+                println!("  {line}");
+            }
+        }),
+    });
+    bar.finish_and_clear();
+    let index = render::write(&summary, &arguments.out)?;
+    if arguments.publish {
+        for page in render::publish(&summary, "docs/experiments".as_ref())? {
+            println!("published {}", page.display());
+        }
+    }
+    let (passed, failed) = summary.totals();
+    println!("{passed} claims passed, {failed} failed; report: {}", index.display());
+    Ok(ExitCode::from(summary.exit_status()))
+}

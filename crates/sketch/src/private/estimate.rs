@@ -1,0 +1,290 @@
+//! Distances, inner products and cosines from releases only.
+
+use super::noise::NoiseMoments;
+use super::normal::two_sided_quantile;
+use super::sketch::SketchRelease;
+use crate::error::{Error, Result};
+use crate::projection::Moments;
+use dp_core::Probability;
+
+/// A value with the standard error of its projection and noise together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The estimate.
+    pub value: f64,
+    /// Its standard error, estimated from the release.
+    pub standard_error: f64,
+}
+
+/// A confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether the interval holds a value.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+}
+
+impl Estimate {
+    /// The interval `value +- z standard_error` of the normal law.
+    ///
+    /// # Errors
+    /// When the confidence is not in `(0, 1)`.
+    pub fn interval(&self, confidence: Probability) -> Result<Interval> {
+        let reach = quantile(confidence)? * self.standard_error;
+        Ok(Interval { low: self.value - reach, high: self.value + reach })
+    }
+}
+
+fn quantile(confidence: Probability) -> Result<f64> {
+    let miss = 1.0 - confidence.get();
+    if miss > 0.0 && miss < 1.0 {
+        Ok(two_sided_quantile(miss))
+    } else {
+        Err(Error::invalid("confidence", confidence, "(0, 1)"))
+    }
+}
+
+/// Estimates between rows of two comparable releases (or of one release with itself).
+///
+/// # Variances
+/// With the projection's [`Moments`] (pair a, quartic q), noise of variance s^2, t^2 and
+/// fourth cumulants c, e on the two sides, D = u - v, and S4(w) the sum of w_i^4:
+/// - `Var |u|^2 = (2 a |u|^4 + q S4(u))/k + 4 s^2 |u|^2 + k (2 s^4 + c)`
+/// - `Var |u - v|^2 = (2 a |D|^4 + q S4(D))/k + 4 (s^2 + t^2) |D|^2 + k (2 (s^2 + t^2)^2 + c + e)`
+/// - `Var <u, v> = (a (|u|^2 |v|^2 + <u, v>^2) + q sum u_i^2 v_i^2)/k + s^2 |v|^2 + t^2 |u|^2 + k s^2 t^2`
+///
+/// A release does not show S4: it is replaced by the end of its range `[|w|^4/d, |w|^4]` (for
+/// products: `[0, |u|^2 |v|^2]`) that gives the larger variance, so standard errors err upwards.
+#[derive(Debug, Clone, Copy)]
+pub struct Pairs<'a> {
+    left: &'a SketchRelease,
+    right: &'a SketchRelease,
+    moments: Moments,
+    d: f64,
+    k: f64,
+}
+
+impl<'a> Pairs<'a> {
+    /// Pairs of rows of one release.
+    #[must_use]
+    pub fn within(release: &'a SketchRelease) -> Self {
+        Self::unchecked(release, release)
+    }
+
+    /// Pairs of a row of `left` and a row of `right`.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] when they were made by different projections.
+    pub fn between(left: &'a SketchRelease, right: &'a SketchRelease) -> Result<Self> {
+        left.payload().check_comparable(right.payload())?;
+        Ok(Self::unchecked(left, right))
+    }
+
+    fn unchecked(left: &'a SketchRelease, right: &'a SketchRelease) -> Self {
+        let spec = left.payload().projection();
+        Self { left, right, moments: spec.moments(), d: spec.d() as f64, k: spec.k() as f64 }
+    }
+
+    fn same(&self, i: usize, j: usize) -> bool {
+        core::ptr::eq(self.left, self.right) && i == j
+    }
+
+    /// Coefficient A of `Var = A r^4 + B r^2 + C`, the quartic part at its worst end.
+    fn quadratic_form(&self, noise: NoiseMoments) -> [f64; 3] {
+        let quartic = self.moments.quartic / if self.moments.quartic > 0.0 { 1.0 } else { self.d };
+        [
+            (2.0 * self.moments.pair + quartic).max(0.0) / self.k,
+            4.0 * noise.variance,
+            self.k * (2.0 * noise.variance.powi(2) + noise.fourth_cumulant),
+        ]
+    }
+
+    fn squared_length(&self, sum_of_squares: f64, noise: NoiseMoments) -> Estimate {
+        let value = sum_of_squares - self.k * noise.variance;
+        let [a, b, c] = self.quadratic_form(noise);
+        // E[a X^2 + b X + c] = Var + a Var for the unbiased X: dividing makes it unbiased.
+        let variance = (a * value * value + b * value + c) / (1.0 + a);
+        Estimate { value, standard_error: variance.max(0.0).sqrt() }
+    }
+
+    /// Unbiased squared l2 norm of a row of the left release.
+    ///
+    /// # Errors
+    /// [`Error::Index`].
+    pub fn squared_norm(&self, i: usize) -> Result<Estimate> {
+        let x = self.left.payload();
+        Ok(self.squared_length(dot(x.row(i)?, x.row(i)?), x.moments()))
+    }
+
+    fn squared_norm_right(&self, j: usize) -> Result<Estimate> {
+        Pairs { left: self.right, ..*self }.squared_norm(j)
+    }
+
+    fn difference(&self, i: usize, j: usize) -> Result<(f64, NoiseMoments)> {
+        let (x, y) = (self.left.payload(), self.right.payload());
+        let sum = x.row(i)?.iter().zip(y.row(j)?).map(|(a, b)| (a - b) * (a - b)).sum();
+        Ok((sum, x.moments().plus(y.moments())))
+    }
+
+    /// Unbiased squared l2 distance `|z_i - z_j|^2 - k (s^2 + t^2)` (Algorithm 2 of Kenthapadi
+    /// et al. 2013). A row has distance zero from itself.
+    ///
+    /// # Errors
+    /// [`Error::Index`].
+    pub fn squared_distance(&self, i: usize, j: usize) -> Result<Estimate> {
+        let (sum, noise) = self.difference(i, j)?;
+        if self.same(i, j) {
+            return Ok(Estimate { value: 0.0, standard_error: 0.0 });
+        }
+        Ok(self.squared_length(sum, noise))
+    }
+
+    /// Confidence interval of a squared distance: all r^2 >= 0 that a two-sided test of the
+    /// estimate against its own variance at r^2 does not reject.
+    ///
+    /// # Errors
+    /// [`Error::Index`], or a confidence outside `(0, 1)`.
+    pub fn squared_distance_interval(
+        &self,
+        i: usize,
+        j: usize,
+        confidence: Probability,
+    ) -> Result<Interval> {
+        let z = quantile(confidence)?;
+        let estimate = self.squared_distance(i, j)?;
+        if self.same(i, j) {
+            return Ok(Interval { low: 0.0, high: 0.0 });
+        }
+        let noise = self.difference(i, j)?.1;
+        Ok(invert(estimate.value, z * z, self.quadratic_form(noise)))
+    }
+
+    /// Confidence interval of a squared norm, as [`Pairs::squared_distance_interval`].
+    ///
+    /// # Errors
+    /// [`Error::Index`], or a confidence outside `(0, 1)`.
+    pub fn squared_norm_interval(&self, i: usize, confidence: Probability) -> Result<Interval> {
+        let z = quantile(confidence)?;
+        let value = self.squared_norm(i)?.value;
+        Ok(invert(value, z * z, self.quadratic_form(self.left.payload().moments())))
+    }
+
+    /// Unbiased inner product `<z_i, z_j>`; a row's product with itself is its squared norm.
+    ///
+    /// # Errors
+    /// [`Error::Index`].
+    pub fn inner_product(&self, i: usize, j: usize) -> Result<Estimate> {
+        if self.same(i, j) {
+            return self.squared_norm(i);
+        }
+        let (x, y) = (self.left.payload(), self.right.payload());
+        let value = dot(x.row(i)?, y.row(j)?);
+        let variance = self.product_variance(
+            value,
+            self.squared_norm(i)?.value.max(0.0),
+            self.squared_norm_right(j)?.value.max(0.0),
+        );
+        Ok(Estimate { value, standard_error: variance.sqrt() })
+    }
+
+    fn product_variance(&self, product: f64, left: f64, right: f64) -> f64 {
+        let (s, t) = (self.left.payload().noise_variance(), self.right.payload().noise_variance());
+        let Moments { pair, quartic } = self.moments;
+        (pair * (left * right + product * product) + quartic.max(0.0) * left * right) / self.k
+            + s * right
+            + t * left
+            + self.k * s * t
+    }
+
+    /// Cosine from the debiased product and norms (ratio of unbiased estimates), cut to `[-1, 1]`;
+    /// standard error by the delta method.
+    ///
+    /// # Errors
+    /// [`Error::Index`], or [`Error::Undefined`] when a debiased norm is not positive.
+    pub fn cosine(&self, i: usize, j: usize) -> Result<Estimate> {
+        if self.same(i, j) {
+            return Ok(Estimate { value: 1.0, standard_error: 0.0 });
+        }
+        let product = self.inner_product(i, j)?.value;
+        let left = self.squared_norm(i)?.value;
+        let right = self.squared_norm_right(j)?.value;
+        if left <= 0.0 || right <= 0.0 {
+            return Err(Error::Undefined {
+                what: "cosine",
+                reason: "the noise hides the norm of a row; use cosine_normalised",
+            });
+        }
+        let value = (product / (left * right).sqrt()).clamp(-1.0, 1.0);
+        let noise = [self.left.payload().moments(), self.right.payload().moments()];
+        let variance = self.cosine_variance(value, left, right, noise);
+        Ok(Estimate { value, standard_error: variance.max(0.0).sqrt() })
+    }
+
+    fn cosine_variance(&self, cosine: f64, left: f64, right: f64, noise: [NoiseMoments; 2]) -> f64 {
+        let root = (left * right).sqrt();
+        let product = cosine * root;
+        let a = self.moments.pair / self.k;
+        let norm = |x: f64, m: NoiseMoments| {
+            2.0 * a * x * x
+                + 4.0 * m.variance * x
+                + self.k * (2.0 * m.variance.powi(2) + m.fourth_cumulant)
+        };
+        let with_norm =
+            |x: f64, m: NoiseMoments| 2.0 * a * x * product + 2.0 * m.variance * product;
+        self.product_variance(product, left, right) / (left * right)
+            + 0.25
+                * cosine
+                * cosine
+                * (norm(left, noise[0]) / (left * left)
+                    + norm(right, noise[1]) / (right * right)
+                    + 4.0 * a * product * product / (left * right))
+            - cosine / root
+                * (with_norm(left, noise[0]) / left + with_norm(right, noise[1]) / right)
+    }
+
+    /// Cosine of the noisy rows themselves, in `[-1, 1]`: always defined and of small variance
+    /// (the normalised estimator of OPORP), but noise pulls it towards zero. Without noise
+    /// it is a consistent estimate of the cosine; with noise it estimates the cosine times
+    /// `sqrt(|u|^2/(|u|^2 + k s^2)) sqrt(|v|^2/(|v|^2 + k t^2))`. Standard error `(1 - c^2)/sqrt k`.
+    ///
+    /// # Errors
+    /// [`Error::Index`], or [`Error::Undefined`] for a row of zeros.
+    pub fn cosine_normalised(&self, i: usize, j: usize) -> Result<Estimate> {
+        if self.same(i, j) {
+            return Ok(Estimate { value: 1.0, standard_error: 0.0 });
+        }
+        let (x, y) = (self.left.payload().row(i)?, self.right.payload().row(j)?);
+        let norms = dot(x, x) * dot(y, y);
+        if norms <= 0.0 {
+            return Err(Error::Undefined { what: "cosine", reason: "a row is zero" });
+        }
+        let value = (dot(x, y) / norms.sqrt()).clamp(-1.0, 1.0);
+        Ok(Estimate { value, standard_error: (1.0 - value * value) / self.k.sqrt() })
+    }
+}
+
+/// { x >= 0 : (x - estimate)^2 <= z2 (a x^2 + b x + c) }.
+fn invert(estimate: f64, z2: f64, [a, b, c]: [f64; 3]) -> Interval {
+    let lead = 1.0 - z2 * a;
+    let half = estimate + 0.5 * z2 * b;
+    let rest = estimate * estimate - z2 * c;
+    let discriminant = half * half - lead * rest;
+    if lead <= 0.0 || discriminant < 0.0 {
+        return Interval { low: 0.0, high: f64::INFINITY };
+    }
+    let root = discriminant.sqrt();
+    Interval { low: ((half - root) / lead).max(0.0), high: ((half + root) / lead).max(0.0) }
+}
+
+pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(a, b)| a * b).sum()
+}

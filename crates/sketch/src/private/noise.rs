@@ -1,0 +1,67 @@
+//! The noise a sketch carries, and its moments.
+
+use crate::error::{Error, Result};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseLaw, NoiseStream};
+
+/// Gaussian or Laplace noise on a grid.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SketchNoise {
+    /// Gaussian.
+    Gaussian(GaussianNoise),
+    /// Laplace.
+    Laplace(LaplaceNoise),
+}
+
+impl AdditiveNoise for SketchNoise {
+    fn law(&self) -> NoiseLaw {
+        match self {
+            Self::Gaussian(noise) => noise.law(),
+            Self::Laplace(noise) => noise.law(),
+        }
+    }
+
+    fn grid(&self) -> Grid {
+        match self {
+            Self::Gaussian(noise) => noise.grid(),
+            Self::Laplace(noise) => noise.grid(),
+        }
+    }
+
+    fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) {
+        match self {
+            Self::Gaussian(noise) => noise.add_block(stream, values),
+            Self::Laplace(noise) => noise.add_block(stream, values),
+        }
+    }
+}
+
+/// Variance and fourth cumulant of one noise value; odd cumulants are zero.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct NoiseMoments {
+    pub(crate) variance: f64,
+    pub(crate) fourth_cumulant: f64,
+}
+
+impl NoiseMoments {
+    pub(crate) fn of(law: &NoiseLaw) -> Result<Self> {
+        match law {
+            NoiseLaw::None => Ok(Self { variance: 0.0, fourth_cumulant: 0.0 }),
+            NoiseLaw::RoundedGaussian { sigma, .. } => {
+                Ok(Self { variance: sigma.get().powi(2), fourth_cumulant: 0.0 })
+            }
+            NoiseLaw::RoundedLaplace { scale, .. } => {
+                let b = scale.get();
+                Ok(Self { variance: 2.0 * b * b, fourth_cumulant: 12.0 * b.powi(4) })
+            }
+            _ => Err(Error::invalid("noise law", "of this release", "none, Gaussian or Laplace")),
+        }
+    }
+
+    /// Moments of the difference of two independent noises.
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self {
+            variance: self.variance + other.variance,
+            fourth_cumulant: self.fourth_cumulant + other.fourth_cumulant,
+        }
+    }
+}

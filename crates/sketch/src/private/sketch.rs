@@ -1,0 +1,105 @@
+//! The published sketch.
+
+use super::noise::NoiseMoments;
+use crate::error::{Error, Result};
+use crate::projection::ProjectionSpec;
+use dp_core::Release;
+use dp_core::noise::NoiseLaw;
+
+/// n noisy projected rows of k numbers, with the public facts estimators need.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PrivateSketch {
+    projection: ProjectionSpec,
+    noise: NoiseLaw,
+    moments: NoiseMoments,
+    values: Vec<f64>,
+}
+
+/// A private sketch with its certificate.
+pub type SketchRelease = Release<PrivateSketch>;
+
+impl PrivateSketch {
+    /// Binds noisy values to the projection and noise they came from. For authors of
+    /// mechanisms and readers of files.
+    ///
+    /// # Errors
+    /// [`Error::Length`] unless the values are whole rows; an invalid noise law.
+    pub fn new(projection: ProjectionSpec, noise: NoiseLaw, values: Vec<f64>) -> Result<Self> {
+        let k = projection.k();
+        if !values.len().is_multiple_of(k) {
+            let expected = values.len().next_multiple_of(k);
+            return Err(Error::Length { what: "values", expected, found: values.len() });
+        }
+        let moments = NoiseMoments::of(&noise)?;
+        Ok(Self { projection, noise, moments, values })
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.values.len() / self.projection.k()
+    }
+
+    /// Numbers in a row.
+    #[must_use]
+    pub fn k(&self) -> usize {
+        self.projection.k()
+    }
+
+    /// The projection.
+    #[must_use]
+    pub fn projection(&self) -> ProjectionSpec {
+        self.projection
+    }
+
+    /// The law of the noise.
+    #[must_use]
+    pub fn noise(&self) -> &NoiseLaw {
+        &self.noise
+    }
+
+    /// Variance of one noise value.
+    #[must_use]
+    pub fn noise_variance(&self) -> f64 {
+        self.moments.variance
+    }
+
+    pub(crate) fn moments(&self) -> NoiseMoments {
+        self.moments
+    }
+
+    /// One noisy row.
+    ///
+    /// # Errors
+    /// [`Error::Index`] when it does not exist.
+    pub fn row(&self, row: usize) -> Result<&[f64]> {
+        let k = self.k();
+        self.values.get(row * k..(row + 1) * k).ok_or(Error::Index {
+            what: "row",
+            index: row,
+            len: self.n(),
+        })
+    }
+
+    /// All noisy rows, row after row (n x k).
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Whether two sketches came from the same projection and may be compared.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] when they did not.
+    pub fn check_comparable(&self, other: &Self) -> Result<()> {
+        let (left, right) = (self.projection, other.projection);
+        if left == right {
+            return Ok(());
+        }
+        Err(Error::Incompatible {
+            what: "projections (fingerprint)",
+            left: left.fingerprint(),
+            right: right.fingerprint(),
+        })
+    }
+}

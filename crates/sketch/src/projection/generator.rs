@@ -1,0 +1,197 @@
+//! Projections with independent dense entries, generated from the seed row by row.
+
+use super::dense::{self, Cache, RowSource};
+use super::norms::RowNorms;
+use super::{Family, OutputRange, Projection, ProjectionSpec, check_apply, norms};
+use crate::error::Result;
+use crate::rows::RowsView;
+use dp_core::{Bound, PublicSeed};
+use rand_core::Rng;
+use std::sync::OnceLock;
+
+/// A law of independent entries of variance one.
+pub trait EntryLaw: Send + Sync + core::fmt::Debug + 'static {
+    /// Largest absolute value an entry can have.
+    const LARGEST: f64;
+    /// Whether all entries have absolute value one.
+    const SIGNS: bool;
+    /// Writes row `coordinate` of the matrix of `seed`.
+    fn fill(seed: PublicSeed, coordinate: usize, out: &mut [f64]);
+}
+
+/// Entries N(0, 1).
+///
+/// Marsaglia's polar method on 53-bit uniforms with portable arithmetic, so that a seed
+/// gives the same matrix on every machine. An entry is at most
+/// sqrt(-2 ln 2^-104) < 12.01 in absolute value.
+#[derive(Debug)]
+pub enum NormalEntries {}
+
+impl EntryLaw for NormalEntries {
+    const LARGEST: f64 = 12.01;
+    const SIGNS: bool = false;
+
+    fn fill(seed: PublicSeed, coordinate: usize, out: &mut [f64]) {
+        let mut bits = seed.generator(coordinate as u64);
+        let mut symmetric = || (bits.next_u64() >> 11) as f64 * 2f64.powi(-52) - 1.0;
+        for pair in out.chunks_mut(2) {
+            let (u, v, s) = loop {
+                let (u, v) = (symmetric(), symmetric());
+                let s = u * u + v * v;
+                if s > 0.0 && s < 1.0 {
+                    break (u, v, s);
+                }
+            };
+            let factor = (-2.0 * libm::log(s) / s).sqrt();
+            pair[0] = u * factor;
+            if let Some(second) = pair.get_mut(1) {
+                *second = v * factor;
+            }
+        }
+    }
+}
+
+/// Entries +1 and -1 with probability 1/2 each.
+#[derive(Debug)]
+pub enum SignEntries {}
+
+impl EntryLaw for SignEntries {
+    const LARGEST: f64 = 1.0;
+    const SIGNS: bool = true;
+
+    fn fill(seed: PublicSeed, coordinate: usize, out: &mut [f64]) {
+        let mut bits = seed.generator(coordinate as u64);
+        for chunk in out.chunks_mut(64) {
+            let word = bits.next_u64();
+            for (j, o) in chunk.iter_mut().enumerate() {
+                *o = f64::from_bits(1f64.to_bits() | (word >> j) << 63);
+            }
+        }
+    }
+}
+
+/// Entries +1, 0, -1 with probability 1/6, 2/3, 1/6, over their deviation 1/sqrt 3.
+#[derive(Debug)]
+pub enum ThirdEntries {}
+
+impl EntryLaw for ThirdEntries {
+    const LARGEST: f64 = 1.733;
+    const SIGNS: bool = false;
+
+    fn fill(seed: PublicSeed, coordinate: usize, out: &mut [f64]) {
+        let mut bits = seed.generator(coordinate as u64);
+        let root = 3f64.sqrt();
+        // One in three is kept (to 1 part in 2^63), its sign is the last bit.
+        const KEEP: u64 = (1 << 63) / 3;
+        for o in out {
+            let word = bits.next_u64();
+            let sign = f64::from_bits(root.to_bits() | (word & 1) << 63);
+            *o = if word >> 1 < KEEP { sign } else { 0.0 };
+        }
+    }
+}
+
+/// A projection with independent entries of one law, over sqrt k.
+#[derive(Debug)]
+pub struct Independent<L> {
+    spec: ProjectionSpec,
+    scale: f64,
+    cache: Cache,
+    norms: OnceLock<RowNorms>,
+    law: core::marker::PhantomData<fn() -> L>,
+}
+
+/// Independent N(0, 1/k) entries.
+pub type Gaussian = Independent<NormalEntries>;
+/// Independent entries +-1/sqrt k: every row has l2 norm one.
+pub type Rademacher = Independent<SignEntries>;
+/// Independent entries sqrt(3/k) {+1: 1/6, 0: 2/3, -1: 1/6}.
+pub type Achlioptas = Independent<ThirdEntries>;
+
+impl Gaussian {
+    /// Draws the projection from its seed.
+    ///
+    /// # Errors
+    /// As [`ProjectionSpec::new`].
+    pub fn new(d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
+        ProjectionSpec::new(Family::Gaussian, d, k, seed).map(Self::from_spec)
+    }
+}
+
+impl Rademacher {
+    /// Draws the projection from its seed.
+    ///
+    /// # Errors
+    /// As [`ProjectionSpec::new`].
+    pub fn new(d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
+        ProjectionSpec::new(Family::Rademacher, d, k, seed).map(Self::from_spec)
+    }
+}
+
+impl<L: EntryLaw> Independent<L> {
+    pub(crate) fn from_spec(spec: ProjectionSpec) -> Self {
+        Self {
+            spec,
+            scale: 1.0 / (spec.k() as f64).sqrt(),
+            cache: Cache::new(),
+            norms: OnceLock::new(),
+            law: core::marker::PhantomData,
+        }
+    }
+
+    fn norms(&self) -> RowNorms {
+        *self.norms.get_or_init(|| RowNorms::scan(self, self.scale))
+    }
+}
+
+impl<L: EntryLaw> RowSource for Independent<L> {
+    fn d(&self) -> usize {
+        self.spec.d()
+    }
+    fn k(&self) -> usize {
+        self.spec.k()
+    }
+    fn fill(&self, coordinate: usize, out: &mut [f64]) {
+        L::fill(self.spec.seed(), coordinate, out);
+    }
+}
+
+impl<L: EntryLaw> Projection for Independent<L> {
+    fn spec(&self) -> ProjectionSpec {
+        self.spec
+    }
+
+    fn apply(&self, rows: RowsView<'_>, out: &mut [f64]) -> Result<()> {
+        check_apply(self.spec, rows, out)?;
+        dense::apply(self, &self.cache, self.scale, rows, out);
+        Ok(())
+    }
+
+    fn row(&self, coordinate: usize, out: &mut [f64]) {
+        assert!(coordinate < self.spec.d() && out.len() == self.spec.k(), "a row of P");
+        L::fill(self.spec.seed(), coordinate, out);
+        out.iter_mut().for_each(|v| *v *= self.scale);
+    }
+
+    fn max_row_l2(&self) -> f64 {
+        if L::SIGNS {
+            norms::up((self.spec.k() as f64).sqrt() * self.scale)
+        } else {
+            self.norms().l2
+        }
+    }
+
+    fn max_row_l1(&self) -> f64 {
+        if L::SIGNS { norms::up(self.spec.k() as f64 * self.scale) } else { self.norms().l1 }
+    }
+
+    fn spectral_norm_bound(&self) -> Result<f64> {
+        norms::spectral_norm_bound(self, &self.cache, self.scale)
+    }
+
+    fn output_range(&self, bound: Bound) -> OutputRange {
+        let sum = self.spec.d() as f64 * bound.get() * L::LARGEST * self.scale;
+        // Extra roundings: the scale factor itself, its product, the entry's product with x.
+        OutputRange::of_sum(self.spec.d(), 4, norms::up(sum))
+    }
+}

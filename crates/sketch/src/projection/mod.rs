@@ -1,0 +1,116 @@
+//! Public random projections x -> x P, with P of shape d x k.
+//!
+//! Every projection here has E[P P^T] = I, so inner products and squared distances
+//! are unbiased; [`Moments`] states their variance. P is public: its seed is published.
+
+mod dense;
+mod generator;
+mod norms;
+mod sparse_signs;
+mod spec;
+mod srht;
+mod tables;
+
+pub use generator::{Achlioptas, EntryLaw, Gaussian, Independent, Rademacher};
+pub use sparse_signs::SparseSigns;
+pub use spec::{Family, Moments, ProjectionSpec, Sampling};
+pub use srht::Srht;
+
+use crate::error::{Error, Result};
+use crate::rows::RowsView;
+use dp_core::Bound;
+use std::sync::Arc;
+
+/// A public projection: d x k, drawn from a published seed.
+///
+/// # Shapes
+/// Input rows have d features, output rows k numbers.
+///
+/// # Privacy
+/// A projection alone gives none; [`crate::private::PrivateProjection`] does.
+pub trait Projection: Send + Sync + core::fmt::Debug {
+    /// Family, shape and seed: everything needed to rebuild the projection.
+    fn spec(&self) -> ProjectionSpec;
+
+    /// Projects rows into `out` (n x k, row after row). Parallel over fixed blocks of
+    /// rows; the result does not depend on the number of threads.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] or [`Error::Length`] when shapes do not agree.
+    fn apply(&self, rows: RowsView<'_>, out: &mut [f64]) -> Result<()>;
+
+    /// Writes row `coordinate` of P (the image of one unit vector) into `out` (k numbers).
+    ///
+    /// # Panics
+    /// When `coordinate >= d` or `out.len() != k`.
+    fn row(&self, coordinate: usize, out: &mut [f64]);
+
+    /// Largest l2 norm of a row of this very P, rounded up.
+    fn max_row_l2(&self) -> f64;
+
+    /// Largest l1 norm of a row of this very P, rounded up.
+    fn max_row_l1(&self) -> f64;
+
+    /// An upper bound on the spectral norm of this very P.
+    ///
+    /// # Errors
+    /// [`Error::Undefined`] when the bound could not be certified.
+    fn spectral_norm_bound(&self) -> Result<f64>;
+
+    /// Bound on the absolute floating-point error of any output coordinate, and on the
+    /// absolute value of the output, for rows whose entries are at most `bound`.
+    fn output_range(&self, bound: Bound) -> OutputRange;
+
+    /// How many output coordinates a change of one input coordinate can touch.
+    fn touched_by_one_attribute(&self) -> usize {
+        self.spec().k()
+    }
+}
+
+/// A shared projection of any family.
+pub type SharedProjection = Arc<dyn Projection>;
+
+/// What floating-point arithmetic and the data bound say about one output coordinate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OutputRange {
+    /// Largest absolute value.
+    pub magnitude: f64,
+    /// Largest absolute difference between the computed and the exact value.
+    pub error: f64,
+}
+
+impl OutputRange {
+    /// The range of a sum of at most `terms` products, computed in any order, with or
+    /// without fused operations, plus `extra` further roundings, when the absolute values
+    /// of the products sum to at most `absolute_sum`.
+    ///
+    /// The error is `gamma_m absolute_sum` with `gamma_m = m u / (1 - m u)`,
+    /// `m = terms + extra`, `u = 2^-53` (Higham 2002, section 3.1).
+    #[must_use]
+    pub fn of_sum(terms: usize, extra: usize, absolute_sum: f64) -> Self {
+        let mu = (terms + extra) as f64 * (0.5 * f64::EPSILON);
+        let gamma = mu / (1.0 - mu) * (1.0 + 4.0 * f64::EPSILON);
+        Self { magnitude: absolute_sum * (1.0 + 2.0 * gamma), error: gamma * absolute_sum }
+    }
+}
+
+pub(crate) fn check_apply(spec: ProjectionSpec, rows: RowsView<'_>, out: &[f64]) -> Result<()> {
+    if rows.d() != spec.d() {
+        return Err(Error::Shape { what: "d of the rows", expected: spec.d(), found: rows.d() });
+    }
+    let expected = rows.n() * spec.k();
+    if out.len() != expected {
+        return Err(Error::Length { what: "out", expected, found: out.len() });
+    }
+    Ok(())
+}
+
+/// Projects rows into a new n x k vector.
+///
+/// # Errors
+/// As [`Projection::apply`].
+pub fn project(projection: &dyn Projection, rows: RowsView<'_>) -> Result<Vec<f64>> {
+    let mut out = vec![0.0; rows.n() * projection.spec().k()];
+    projection.apply(rows, &mut out)?;
+    Ok(out)
+}

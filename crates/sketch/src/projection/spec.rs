@@ -1,0 +1,228 @@
+//! Which projection: family, shape, seed; and the moments each family has.
+
+use super::{Achlioptas, Gaussian, Rademacher, SharedProjection, SparseSigns, Srht};
+use crate::error::{Error, Result};
+use dp_core::PublicSeed;
+use dp_core::certificate::PublicParameters;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+/// The law of P.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Family {
+    /// Independent N(0, 1/k) entries.
+    Gaussian,
+    /// Independent entries +-1/sqrt k.
+    Rademacher,
+    /// Independent entries sqrt(3/k) {+1: 1/6, 0: 2/3, -1: 1/6} (Achlioptas 2003).
+    Achlioptas,
+    /// Independent entries sqrt(s/k) {+-1: 1/(2s) each, else 0}, s = sqrt d (Li, Hastie, Church 2006).
+    VerySparse,
+    /// Exactly `nonzeros` entries +-1/sqrt(nonzeros) a row, in distinct columns (Kane, Nelson 2014).
+    SparseJl {
+        /// Nonzero entries in each row of P.
+        nonzeros: u32,
+    },
+    /// `copies` entries +-1/sqrt(copies) a row, in independent columns that may coincide
+    /// (Dasgupta, Kumar, Sarlos 2010).
+    HashedCopies {
+        /// Copies of each coordinate.
+        copies: u32,
+    },
+    /// Random signs, Walsh-Hadamard transform, k of its outputs (SRHT); all entries +-1/sqrt k.
+    Srht {
+        /// How the k outputs are chosen.
+        sampling: Sampling,
+    },
+    /// One permutation, k bins of equal length, random signs (OPORP; Li & Li 2023).
+    Oporp,
+    /// Every coordinate in an independent bin with a random sign (count-sketch).
+    CountSketch,
+}
+
+/// How a structured projection samples its outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Sampling {
+    /// k distinct outputs: smaller variance.
+    WithoutReplacement,
+    /// k independent outputs.
+    WithReplacement,
+}
+
+/// The second moments of a family's estimates, without noise:
+/// `k Var <uP, vP> = pair (|u|^2 |v|^2 + <u, v>^2) + quartic sum_i u_i^2 v_i^2`.
+///
+/// With u = v = w this is `k Var |wP|^2 = 2 pair |w|^4 + quartic sum_i w_i^4`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moments {
+    /// Coefficient of the rotation-invariant part.
+    pub pair: f64,
+    /// Coefficient of the coordinate-wise part.
+    pub quartic: f64,
+}
+
+/// Everything needed to rebuild a projection. Published with every release.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "UncheckedSpec", into = "UncheckedSpec")]
+pub struct ProjectionSpec {
+    family: Family,
+    d: usize,
+    k: usize,
+    seed: PublicSeed,
+}
+
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct UncheckedSpec {
+    family: Family,
+    d: usize,
+    k: usize,
+    seed: PublicSeed,
+}
+
+impl TryFrom<UncheckedSpec> for ProjectionSpec {
+    type Error = Error;
+    fn try_from(s: UncheckedSpec) -> Result<Self> {
+        Self::new(s.family, s.d, s.k, s.seed)
+    }
+}
+
+impl From<ProjectionSpec> for UncheckedSpec {
+    fn from(s: ProjectionSpec) -> Self {
+        Self { family: s.family, d: s.d, k: s.k, seed: s.seed }
+    }
+}
+
+impl ProjectionSpec {
+    /// A projection of `d` features to `k` numbers.
+    ///
+    /// # Errors
+    /// When d is not in `[1, 2^32)`, k not in `[1, d]`, k is above 2^24, or a family's parameter is out of range.
+    pub fn new(family: Family, d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
+        if !(1..=u32::MAX as usize).contains(&d) {
+            return Err(Error::invalid("d", d, "[1, 2^32)"));
+        }
+        if k == 0 || k > d || k > 1 << 24 {
+            return Err(Error::invalid("k", k, format!("[1, {}]", d.min(1 << 24))));
+        }
+        match family {
+            Family::SparseJl { nonzeros: s } | Family::HashedCopies { copies: s }
+                if s == 0 || s as usize > k =>
+            {
+                Err(Error::invalid("nonzeros of a row", s, format!("[1, {k}]")))
+            }
+            _ => Ok(Self { family, d, k, seed }),
+        }
+    }
+
+    /// The law of P.
+    #[must_use]
+    pub fn family(&self) -> Family {
+        self.family
+    }
+
+    /// Input features.
+    #[must_use]
+    pub fn d(&self) -> usize {
+        self.d
+    }
+
+    /// Output numbers.
+    #[must_use]
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// The published seed.
+    #[must_use]
+    pub fn seed(&self) -> PublicSeed {
+        self.seed
+    }
+
+    /// Draws the projection.
+    #[must_use]
+    pub fn build(self) -> SharedProjection {
+        match self.family {
+            Family::Gaussian => Arc::new(Gaussian::from_spec(self)),
+            Family::Rademacher => Arc::new(Rademacher::from_spec(self)),
+            Family::Achlioptas => Arc::new(Achlioptas::from_spec(self)),
+            Family::Srht { sampling } => Arc::new(Srht::from_spec(self, sampling)),
+            Family::VerySparse
+            | Family::SparseJl { .. }
+            | Family::HashedCopies { .. }
+            | Family::Oporp
+            | Family::CountSketch => Arc::new(SparseSigns::from_spec(self)),
+        }
+    }
+
+    /// The family's moments at this shape.
+    #[must_use]
+    pub fn moments(&self) -> Moments {
+        let k = self.k as f64;
+        let drawn = |population: f64| (population - k) / (population - 1.0).max(1.0);
+        let (pair, quartic) = match self.family {
+            Family::Gaussian | Family::Achlioptas => (1.0, 0.0),
+            Family::Rademacher | Family::SparseJl { .. } | Family::CountSketch => (1.0, -2.0),
+            Family::VerySparse => (1.0, (self.d as f64).sqrt() - 3.0),
+            Family::HashedCopies { copies } => (1.0, -2.0 / f64::from(copies)),
+            Family::Oporp => {
+                let f = drawn((self.d.div_ceil(self.k) * self.k) as f64);
+                (f, -2.0 * f)
+            }
+            Family::Srht { sampling: Sampling::WithReplacement } => (1.0, -2.0),
+            Family::Srht { sampling: Sampling::WithoutReplacement } => {
+                let f = drawn(self.d.next_power_of_two() as f64);
+                (f, -2.0 * f)
+            }
+        };
+        Moments { pair, quartic }
+    }
+
+    /// Name of the family.
+    #[must_use]
+    pub fn name(&self) -> &'static str {
+        match self.family {
+            Family::Gaussian => "gaussian",
+            Family::Rademacher => "rademacher",
+            Family::Achlioptas => "achlioptas",
+            Family::VerySparse => "very-sparse",
+            Family::SparseJl { .. } => "sparse-jl",
+            Family::HashedCopies { .. } => "hashed-copies",
+            Family::Srht { .. } => "srht",
+            Family::Oporp => "oporp",
+            Family::CountSketch => "count-sketch",
+        }
+    }
+
+    /// The spec as public parameters of a certificate.
+    #[must_use]
+    pub fn public_parameters(&self) -> PublicParameters {
+        let mut public = PublicParameters::new();
+        public.insert("projection".into(), self.name().into());
+        match self.family {
+            Family::SparseJl { nonzeros: s } | Family::HashedCopies { copies: s } => {
+                public.insert("nonzeros".into(), u64::from(s).into());
+            }
+            Family::Srht { sampling } => {
+                public.insert("sampling".into(), format!("{sampling:?}").into());
+            }
+            _ => {}
+        }
+        public.insert("d".into(), self.d.into());
+        public.insert("k".into(), self.k.into());
+        public.insert("projection seed".into(), self.seed.get().into());
+        public
+    }
+
+    /// A short digest of family, shape and seed: equal exactly when two sketches were
+    /// made by the same projection and may be compared.
+    #[must_use]
+    pub fn fingerprint(&self) -> String {
+        let text = serde_json::to_string(self).expect("a spec has string keys only");
+        Sha256::digest(text.as_bytes())[..8].iter().map(|b| format!("{b:02x}")).collect()
+    }
+}

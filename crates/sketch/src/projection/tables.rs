@@ -1,0 +1,96 @@
+//! Draws the nonzeros of the sparse projections: lists of signed columns of P.
+
+use super::{Family, ProjectionSpec};
+use rand_core::Rng;
+
+/// One nonzero: column of P in the low 31 bits, sign in the top bit.
+pub(crate) type Signed = u32;
+
+/// A sign bit in the top bit of a [`Signed`].
+pub(crate) const SIGN: u32 = 1 << 31;
+
+/// A uniform whole number below `n` (Lemire 2019: multiply, reject the short residues).
+fn below(bits: &mut impl Rng, n: u64) -> u64 {
+    loop {
+        let wide = u128::from(bits.next_u64()) * u128::from(n);
+        let low = wide as u64;
+        if low >= n || low >= n.wrapping_neg() % n {
+            return (wide >> 64) as u64;
+        }
+    }
+}
+
+fn signed(column: u64, word: u64) -> Signed {
+    column as u32 | (word as u32) << 31
+}
+
+/// Calls `push(coordinate, nonzero)` for the nonzeros of P, coordinates increasing.
+pub(crate) fn for_each_nonzero(spec: ProjectionSpec, mut push: impl FnMut(usize, Signed)) {
+    let (d, k) = (spec.d(), spec.k() as u64);
+    match spec.family() {
+        Family::Oporp => {
+            let length = (d as u64).div_ceil(k);
+            let mut places: Vec<u32> = (0..(length * k) as u32).collect();
+            let mut bits = spec.seed().generator(0);
+            let mut signs = spec.seed().generator(1);
+            for i in 0..d {
+                let other = i + below(&mut bits, (places.len() - i) as u64) as usize;
+                places.swap(i, other);
+                push(i, signed(u64::from(places[i]) / length, signs.next_u64()));
+            }
+        }
+        Family::CountSketch => each_row(
+            spec,
+            |bits, row| {
+                row.push(signed(below(bits, k), bits.next_u64()));
+            },
+            push,
+        ),
+        Family::HashedCopies { copies } => each_row(
+            spec,
+            |bits, row| {
+                row.extend((0..copies).map(|_| signed(below(bits, k), bits.next_u64())));
+            },
+            push,
+        ),
+        Family::SparseJl { nonzeros } => each_row(
+            spec,
+            |bits, row| {
+                // Floyd's sample of distinct columns.
+                for top in k - u64::from(nonzeros)..k {
+                    let drawn = below(bits, top + 1) as u32;
+                    let taken = row.iter().any(|&s| s & !SIGN == drawn);
+                    row.push(signed(if taken { top } else { u64::from(drawn) }, bits.next_u64()));
+                }
+            },
+            push,
+        ),
+        Family::VerySparse => {
+            let keep = ((1u64 << 63) as f64 / (d as f64).sqrt()) as u64;
+            each_row(
+                spec,
+                |bits, row| {
+                    row.extend((0..k).filter_map(|j| {
+                        let word = bits.next_u64();
+                        (word >> 1 < keep).then(|| signed(j, word))
+                    }));
+                },
+                push,
+            );
+        }
+        family => unreachable!("{family:?} is not made of sparse signs"),
+    }
+}
+
+fn each_row(
+    spec: ProjectionSpec,
+    mut fill: impl FnMut(&mut rand_xoshiro::Xoshiro256PlusPlus, &mut Vec<Signed>),
+    mut push: impl FnMut(usize, Signed),
+) {
+    let mut row = Vec::new();
+    for i in 0..spec.d() {
+        row.clear();
+        fill(&mut spec.seed().generator(i as u64), &mut row);
+        row.iter().for_each(|&s| push(i, s));
+    }
+}

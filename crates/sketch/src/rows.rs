@@ -1,0 +1,317 @@
+//! Views of the rows that go into a mechanism, validated once.
+
+use crate::error::{Error, Result};
+use core::ops::Range;
+use dp_core::Bound;
+
+/// n rows of d features, borrowed: dense `f64`, `f32`, `u8`, packed bits, or sparse (CSR).
+///
+/// Every constructor checks the shape and refuses NaN and infinity, naming row and
+/// column but not the value.
+#[derive(Debug, Clone, Copy)]
+pub struct RowsView<'a> {
+    n: usize,
+    d: usize,
+    storage: Storage<'a>,
+}
+
+/// How the rows of a [`RowsView`] are stored.
+#[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
+pub enum Storage<'a> {
+    /// n x d numbers, row after row.
+    F64(&'a [f64]),
+    /// n x d numbers, row after row.
+    F32(&'a [f32]),
+    /// n x d small integers, row after row.
+    U8(&'a [u8]),
+    /// n rows of `ceil(d/64)` words; feature i is bit `i % 64` of word `i / 64`.
+    Bits(&'a [u64]),
+    /// Compressed sparse rows.
+    Csr(CsrView<'a>),
+}
+
+/// Compressed sparse rows: row i holds the entries `offsets[i]..offsets[i + 1]`.
+#[derive(Debug, Clone, Copy)]
+pub struct CsrView<'a> {
+    /// n + 1 offsets into the other two.
+    pub offsets: &'a [usize],
+    /// Columns, strictly increasing in each row.
+    pub columns: &'a [u32],
+    /// Values.
+    pub values: &'a [f64],
+}
+
+impl<'a> CsrView<'a> {
+    /// Columns and values of one row.
+    #[must_use]
+    pub fn row(&self, row: usize) -> (&'a [u32], &'a [f64]) {
+        let range = self.offsets[row]..self.offsets[row + 1];
+        (&self.columns[range.clone()], &self.values[range])
+    }
+}
+
+fn check_length(what: &'static str, found: usize, n: usize, width: usize) -> Result<()> {
+    match n.checked_mul(width) {
+        Some(expected) if expected == found => Ok(()),
+        Some(expected) => Err(Error::Length { what, expected, found }),
+        None => Err(Error::invalid("n", n, "such that n d fits in memory")),
+    }
+}
+
+fn check_features(d: usize) -> Result<()> {
+    if (1..=u32::MAX as usize).contains(&d) {
+        Ok(())
+    } else {
+        Err(Error::invalid("d", d, "[1, 2^32)"))
+    }
+}
+
+impl<'a> RowsView<'a> {
+    /// Dense rows of `f64`, row after row.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for a wrong length, [`Error::NotFinite`], or an invalid d.
+    pub fn f64(n: usize, d: usize, values: &'a [f64]) -> Result<Self> {
+        check_features(d)?;
+        check_length("rows", values.len(), n, d)?;
+        match values.iter().position(|v| !v.is_finite()) {
+            Some(at) => Err(Error::NotFinite { row: at / d, column: at % d }),
+            None => Ok(Self { n, d, storage: Storage::F64(values) }),
+        }
+    }
+
+    /// Dense rows of `f32`, row after row.
+    ///
+    /// # Errors
+    /// As [`RowsView::f64`].
+    pub fn f32(n: usize, d: usize, values: &'a [f32]) -> Result<Self> {
+        check_features(d)?;
+        check_length("rows", values.len(), n, d)?;
+        match values.iter().position(|v| !v.is_finite()) {
+            Some(at) => Err(Error::NotFinite { row: at / d, column: at % d }),
+            None => Ok(Self { n, d, storage: Storage::F32(values) }),
+        }
+    }
+
+    /// Dense rows of bytes (for example pixels), row after row.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for a wrong length, or an invalid d.
+    pub fn u8(n: usize, d: usize, values: &'a [u8]) -> Result<Self> {
+        check_features(d)?;
+        check_length("rows", values.len(), n, d)?;
+        Ok(Self { n, d, storage: Storage::U8(values) })
+    }
+
+    /// Rows of bits: `ceil(d/64)` words a row, feature i in bit `i % 64` of word `i / 64`.
+    ///
+    /// # Errors
+    /// [`Error::Length`] for a wrong length, an invalid d, or a bit set beyond feature d.
+    pub fn bits(n: usize, d: usize, words: &'a [u64]) -> Result<Self> {
+        check_features(d)?;
+        let width = d.div_ceil(64);
+        check_length("rows", words.len(), n, width)?;
+        let spare = width * 64 - d;
+        if spare > 0 {
+            let stray =
+                words.chunks_exact(width).position(|row| row[width - 1] >> (64 - spare) != 0);
+            if let Some(row) = stray {
+                return Err(Error::Sparse { row, reason: "a bit beyond the last feature is set" });
+            }
+        }
+        Ok(Self { n, d, storage: Storage::Bits(words) })
+    }
+
+    /// Sparse rows in CSR form; columns strictly increasing in each row.
+    ///
+    /// # Errors
+    /// [`Error::Length`], [`Error::Sparse`], [`Error::NotFinite`], or an invalid d.
+    pub fn csr(n: usize, d: usize, csr: CsrView<'a>) -> Result<Self> {
+        check_features(d)?;
+        check_length("offsets", csr.offsets.len(), n + 1, 1)?;
+        check_length("columns", csr.columns.len(), csr.values.len(), 1)?;
+        if csr.offsets[0] != 0 || csr.offsets[n] != csr.values.len() {
+            return Err(Error::Sparse {
+                row: 0,
+                reason: "offsets must run from 0 to the number of entries",
+            });
+        }
+        for row in 0..n {
+            if csr.offsets[row] > csr.offsets[row + 1] || csr.offsets[row + 1] > csr.values.len() {
+                return Err(Error::Sparse { row, reason: "offsets must not decrease" });
+            }
+            let (columns, values) = csr.row(row);
+            if columns.windows(2).any(|w| w[0] >= w[1]) {
+                return Err(Error::Sparse { row, reason: "columns must increase strictly" });
+            }
+            if columns.last().is_some_and(|&c| c as usize >= d) {
+                return Err(Error::Sparse { row, reason: "a column is at least d" });
+            }
+            if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+                return Err(Error::NotFinite { row, column: columns[at] as usize });
+            }
+        }
+        Ok(Self { n, d, storage: Storage::Csr(csr) })
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Number of features.
+    #[must_use]
+    pub fn d(&self) -> usize {
+        self.d
+    }
+
+    /// How the rows are stored.
+    #[must_use]
+    pub fn storage(&self) -> Storage<'a> {
+        self.storage
+    }
+
+    /// The rows of a range, without copying.
+    ///
+    /// # Panics
+    /// When the range leaves the view.
+    #[must_use]
+    pub fn slice(&self, rows: Range<usize>) -> Self {
+        assert!(rows.start <= rows.end && rows.end <= self.n, "row range inside the view");
+        let cut = |width: usize| rows.start * width..rows.end * width;
+        let storage = match self.storage {
+            Storage::F64(v) => Storage::F64(&v[cut(self.d)]),
+            Storage::F32(v) => Storage::F32(&v[cut(self.d)]),
+            Storage::U8(v) => Storage::U8(&v[cut(self.d)]),
+            Storage::Bits(v) => Storage::Bits(&v[cut(self.d.div_ceil(64))]),
+            Storage::Csr(csr) => {
+                Storage::Csr(CsrView { offsets: &csr.offsets[rows.start..=rows.end], ..csr })
+            }
+        };
+        Self { n: rows.len(), d: self.d, storage }
+    }
+
+    /// Calls `f(column, value)` for the stored entries of a row, columns increasing;
+    /// zeros of sparse rows and of bits are skipped.
+    ///
+    /// # Panics
+    /// When the row does not exist.
+    pub fn for_each_entry(&self, row: usize, mut f: impl FnMut(usize, f64)) {
+        assert!(row < self.n, "row {row} of {}", self.n);
+        let cut = row * self.d..(row + 1) * self.d;
+        match self.storage {
+            Storage::F64(v) => v[cut].iter().enumerate().for_each(|(c, &x)| f(c, x)),
+            Storage::F32(v) => v[cut].iter().enumerate().for_each(|(c, &x)| f(c, f64::from(x))),
+            Storage::U8(v) => v[cut].iter().enumerate().for_each(|(c, &x)| f(c, f64::from(x))),
+            Storage::Bits(v) => {
+                let width = self.d.div_ceil(64);
+                for (w, &word) in v[row * width..(row + 1) * width].iter().enumerate() {
+                    let mut rest = word;
+                    while rest != 0 {
+                        f(w * 64 + rest.trailing_zeros() as usize, 1.0);
+                        rest &= rest - 1;
+                    }
+                }
+            }
+            Storage::Csr(csr) => {
+                let (columns, values) = csr.row(row);
+                columns.iter().zip(values).for_each(|(&c, &x)| f(c as usize, x));
+            }
+        }
+    }
+
+    /// Writes columns `from..from + out.len()` of a row as dense `f64`.
+    ///
+    /// # Panics
+    /// When row or columns do not exist.
+    pub fn copy_columns(&self, row: usize, from: usize, out: &mut [f64]) {
+        assert!(row < self.n && from + out.len() <= self.d, "row and columns inside the view");
+        let cut = row * self.d + from..row * self.d + from + out.len();
+        match self.storage {
+            Storage::F64(v) => out.copy_from_slice(&v[cut]),
+            Storage::F32(v) => out.iter_mut().zip(&v[cut]).for_each(|(o, &x)| *o = f64::from(x)),
+            Storage::U8(v) => out.iter_mut().zip(&v[cut]).for_each(|(o, &x)| *o = f64::from(x)),
+            Storage::Bits(v) => {
+                let words = &v[row * self.d.div_ceil(64)..];
+                for (c, o) in (from..).zip(out) {
+                    *o = (words[c / 64] >> (c % 64) & 1) as f64;
+                }
+            }
+            Storage::Csr(csr) => {
+                out.fill(0.0);
+                let (columns, values) = csr.row(row);
+                let first = columns.partition_point(|&c| (c as usize) < from);
+                for (&c, &x) in columns[first..].iter().zip(&values[first..]) {
+                    match out.get_mut(c as usize - from) {
+                        Some(o) => *o = x,
+                        None => break,
+                    }
+                }
+            }
+        }
+    }
+
+    /// One row as dense `f64`.
+    ///
+    /// # Panics
+    /// When the row does not exist or `out` does not have length d.
+    pub fn copy_row(&self, row: usize, out: &mut [f64]) {
+        assert_eq!(out.len(), self.d, "out has d entries");
+        self.copy_columns(row, 0, out);
+    }
+
+    /// Refuses values of absolute value above `bound`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] naming the first such value's place.
+    pub fn check_bound(&self, bound: Bound) -> Result<()> {
+        let (b, d) = (bound.get(), self.d);
+        let at = match self.storage {
+            Storage::F64(v) => v.iter().position(|x| x.abs() > b).map(|i| (i / d, i % d)),
+            Storage::F32(v) => {
+                v.iter().position(|&x| f64::from(x.abs()) > b).map(|i| (i / d, i % d))
+            }
+            Storage::U8(v) if b < 255.0 => {
+                v.iter().position(|&x| f64::from(x) > b).map(|i| (i / d, i % d))
+            }
+            Storage::U8(_) => None,
+            Storage::Bits(_) if b >= 1.0 => None,
+            Storage::Bits(_) | Storage::Csr(_) => (0..self.n).find_map(|row| {
+                let mut first = None;
+                self.for_each_entry(row, |column, x| {
+                    if x.abs() > b && first.is_none() {
+                        first = Some((row, column));
+                    }
+                });
+                first
+            }),
+        };
+        match at {
+            Some((row, column)) => Err(Error::OutOfRange { row, column, bound }),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses rows of l2 norm above `bound`.
+    ///
+    /// # Errors
+    /// [`Error::NormOutOfRange`] naming the first such row.
+    pub fn check_norms(&self, bound: Bound) -> Result<()> {
+        for row in 0..self.n {
+            let mut sum = 0.0;
+            self.for_each_entry(row, |_, x| sum += x * x);
+            // The sum of d squares rounds by at most d + 1 ulps; accept only what is surely inside,
+            // up to that rounding, which the mechanism's slack on the bound covers.
+            if sum.sqrt() > bound.get() * (1.0 + NORM_SLACK) {
+                return Err(Error::NormOutOfRange { row, bound });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Relative slack within which a row's computed norm may exceed its bound; mechanisms
+/// that rely on [`RowsView::check_norms`] multiply their sensitivity by one plus twice this.
+pub const NORM_SLACK: f64 = 1e-9;

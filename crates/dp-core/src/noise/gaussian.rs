@@ -3,10 +3,22 @@
 use super::grid::Grid;
 use super::law::{AdditiveNoise, NoiseLaw};
 use super::rng::NoiseStream;
-use crate::quantity::NoiseScale;
-use rand_core::Rng;
+use super::rounded::{Tail, add_block};
+use crate::error::Result;
+use crate::quantity::{Bound, NoiseScale};
 
-/// The law of `g round(N(0, sigma^2) / g)`.
+/// The law of `g round(N(0, sigma^2) / g)`: the real Gaussian, rounded, exactly.
+///
+/// The real sample is a function of an infinite string of random bits; as many of
+/// them are drawn as its rounding needs (nearly always 64). Proof:
+/// `docs/proofs/rounded-noise.md`.
+///
+/// # Privacy
+/// A rounding of the sum of the grid-rounded input and a real Gaussian is
+/// post-processing, so the profile is that of the real Gaussian at the sensitivity
+/// of the grid-rounded input ([`Grid::inflate_l2`]). Inputs beyond `2^51` steps are
+/// clamped (never farther apart than before), outputs beyond `2^52` steps too
+/// (post-processing); mechanisms refuse NaN and infinity before they get here.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct GaussianNoise {
     sigma: NoiseScale,
@@ -15,9 +27,20 @@ pub struct GaussianNoise {
 
 impl GaussianNoise {
     /// Gaussian noise of standard deviation `sigma` on `grid`.
+    ///
+    /// Every pair is exact. It is fast while `sigma` is below about `2^40` steps; a finer
+    /// grid leaves more and more samples to exact arithmetic.
     #[must_use]
     pub fn new(sigma: NoiseScale, grid: Grid) -> Self {
         Self { sigma, grid }
+    }
+
+    /// Gaussian noise on the grid that suits it and values up to `bound`.
+    ///
+    /// # Errors
+    /// As [`Grid::choose`]: when no grid keeps the sums exact.
+    pub fn for_bound(sigma: NoiseScale, bound: Bound) -> Result<Self> {
+        Ok(Self::new(sigma, Grid::choose(sigma, bound)?))
     }
 
     /// The standard deviation.
@@ -37,12 +60,6 @@ impl AdditiveNoise for GaussianNoise {
     }
 
     fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) {
-        let unit = || 2f64.powi(-53);
-        for v in values {
-            let u = ((stream.next_u64() >> 11) as f64 + 0.5) * unit();
-            let w = (stream.next_u64() >> 11) as f64 * unit();
-            let z = (-2.0 * u.ln()).sqrt() * (core::f64::consts::TAU * w).cos();
-            *v = self.grid.round(*v) + self.grid.round(self.sigma.get() * z);
-        }
+        add_block(Tail::Gaussian, self.sigma.get(), self.grid, stream, values);
     }
 }

@@ -3,10 +3,14 @@
 use super::grid::Grid;
 use super::law::{AdditiveNoise, NoiseLaw};
 use super::rng::NoiseStream;
-use crate::quantity::NoiseScale;
-use rand_core::Rng;
+use super::rounded::{Tail, add_block};
+use crate::error::Result;
+use crate::quantity::{Bound, NoiseScale};
 
-/// The law of `g round(Laplace(b) / g)`.
+/// The law of `g round(Laplace(b) / g)`: the real Laplace variable, rounded, exactly.
+///
+/// # Privacy
+/// As for [`super::GaussianNoise`]: post-processing of the real mechanism.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct LaplaceNoise {
     scale: NoiseScale,
@@ -18,6 +22,14 @@ impl LaplaceNoise {
     #[must_use]
     pub fn new(scale: NoiseScale, grid: Grid) -> Self {
         Self { scale, grid }
+    }
+
+    /// Laplace noise on the grid that suits it and values up to `bound`.
+    ///
+    /// # Errors
+    /// As [`Grid::choose`]: when no grid keeps the sums exact.
+    pub fn for_bound(scale: NoiseScale, bound: Bound) -> Result<Self> {
+        Ok(Self::new(scale, Grid::choose(scale, bound)?))
     }
 
     /// The scale b.
@@ -37,12 +49,6 @@ impl AdditiveNoise for LaplaceNoise {
     }
 
     fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) {
-        for v in values {
-            let word = stream.next_u64();
-            let u = ((word >> 12) as f64 + 0.5) * 2f64.powi(-52);
-            let magnitude = -u.ln() * self.scale.get();
-            let noise = if word & 1 == 0 { magnitude } else { -magnitude };
-            *v = self.grid.round(*v) + self.grid.round(noise);
-        }
+        add_block(Tail::Laplace, self.scale.get(), self.grid, stream, values);
     }
 }

@@ -16,6 +16,7 @@ mod kary;
 mod laplace;
 mod law;
 mod rng;
+mod rounded;
 mod symmetric;
 mod wishart;
 

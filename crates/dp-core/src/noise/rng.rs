@@ -95,6 +95,21 @@ pub struct NoiseStream {
     rng: ChaCha12Rng,
 }
 
+impl NoiseStream {
+    /// The next words of the stream, the same that repeated `next_u64` would give.
+    pub(crate) fn fill_words(&mut self, out: &mut [u64]) {
+        let mut bytes = [0u8; 512];
+        for chunk in out.chunks_mut(64) {
+            let bytes = &mut bytes[..8 * chunk.len()];
+            self.rng.fill_bytes(bytes);
+            for (word, bytes) in chunk.iter_mut().zip(bytes.as_chunks::<8>().0) {
+                *word = u64::from_le_bytes(*bytes);
+            }
+        }
+        bytes.zeroize();
+    }
+}
+
 impl TryRng for NoiseStream {
     type Error = core::convert::Infallible;
     fn try_next_u32(&mut self) -> Result<u32, Self::Error> {

@@ -1,0 +1,80 @@
+//! Noise: samples and bits a second, with the ChaCha stream beneath them as the floor.
+#![allow(missing_docs)]
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use dp_core::noise::{
+    AdditiveNoise, Bernoulli, DiscreteGaussian, GaussianNoise, Grid, KaryResponse, LaplaceNoise,
+    NoiseRng, WishartNoise, flip_each,
+};
+use dp_core::{NoiseScale, Probability};
+use rand_core::Rng;
+use std::hint::black_box;
+
+const N: usize = 1 << 16;
+
+fn stream() -> dp_core::noise::NoiseStream {
+    NoiseRng::deterministic_not_private(1).reserve(1).stream(0)
+}
+
+fn real(c: &mut Criterion) {
+    let mut group = c.benchmark_group("noise");
+    group.throughput(Throughput::Elements(N as u64));
+    let scale = NoiseScale::new(1.7).unwrap();
+    let grid = Grid::new(-30).unwrap();
+    let (gaussian, laplace) = (GaussianNoise::new(scale, grid), LaplaceNoise::new(scale, grid));
+    let (mut out, mut s) = (vec![0.0; N], stream());
+    let mut bytes = vec![0u8; 8 * N];
+    group.bench_function(format!("chacha12-floor/{N}"), |b| b.iter(|| s.fill_bytes(&mut bytes)));
+    group.bench_function(format!("gaussian/{N}"), |b| {
+        b.iter(|| gaussian.add_block(&mut s, black_box(&mut out)))
+    });
+    group.bench_function(format!("laplace/{N}"), |b| {
+        b.iter(|| laplace.add_block(&mut s, black_box(&mut out)))
+    });
+    let mut rng = NoiseRng::deterministic_not_private(2);
+    group.bench_function(format!("gaussian-parallel/{N}"), |b| {
+        b.iter(|| gaussian.add_to(&mut rng, black_box(&mut out)))
+    });
+    let mut single = vec![0f32; N];
+    group.bench_function(format!("gaussian-f32-parallel/{N}"), |b| {
+        b.iter(|| gaussian.add_to_f32(&mut rng, black_box(&mut single)))
+    });
+    group.finish();
+}
+
+fn discrete(c: &mut Criterion) {
+    let mut group = c.benchmark_group("noise");
+    let mut s = stream();
+    let mut words = vec![0u64; N / 64];
+    group.throughput(Throughput::Elements(N as u64));
+    for p in [0.5, 0.268_941_421_369_995_1, 1e-3] {
+        let law = Bernoulli::new(Probability::new(p).unwrap());
+        group.bench_function(format!("bernoulli-bits/{N}/{p:.3}"), |b| {
+            b.iter(|| law.flip_packed(&mut s, black_box(&mut words), N))
+        });
+    }
+    let flips = vec![Probability::new(0.3).unwrap(); N];
+    group.bench_function(format!("flip-each/{N}"), |b| {
+        b.iter(|| flip_each(&mut s, black_box(&mut words), &flips))
+    });
+    let response = KaryResponse::new(100, Probability::new(0.6).unwrap()).unwrap();
+    let mut letters = vec![3u32; N];
+    group.bench_function(format!("kary-response/{N}"), |b| {
+        b.iter(|| response.apply(&mut s, black_box(&mut letters)))
+    });
+    let law = DiscreteGaussian::new(NoiseScale::new(20.0).unwrap()).unwrap();
+    let mut integers = vec![0i64; 1024];
+    group.throughput(Throughput::Elements(1024));
+    group.bench_function("discrete-gaussian/1024/20", |b| {
+        b.iter(|| law.add_block(&mut s, black_box(&mut integers)))
+    });
+    let mut rng = NoiseRng::deterministic_not_private(3);
+    let law = WishartNoise::new(128, 170, NoiseScale::new(1.0).unwrap()).unwrap();
+    let mut matrix = vec![0.0; 128 * 128];
+    group.throughput(Throughput::Elements(128 * 128));
+    group.bench_function("wishart/128", |b| b.iter(|| law.sample(&mut rng, &mut matrix)));
+    group.finish();
+}
+
+criterion_group!(benches, real, discrete);
+criterion_main!(benches);

@@ -1,0 +1,106 @@
+//! A real-valued symmetric sample rounded to a grid, exactly, and fast.
+//!
+//! The sample is defined by an infinite string of random bits: a sign, and a uniform
+//! V in (0, 1) whose tail quantile `F(V)` is the magnitude. The output is the integer
+//! nearest to `s F(V)`, s = scale / spacing. The fast path evaluates F from 63 bits of V
+//! by a table with a proven error bound and accepts when no further bit and no
+//! rounding error can move the nearest integer; else `resolve` draws more bits
+//! and compares V with a rigorous enclosure of the tail probability at the boundary.
+//! Proof: `docs/proofs/rounded-noise.md`.
+
+mod enclosure;
+mod kernel;
+#[cfg(test)]
+mod oracle;
+mod resolve;
+#[allow(unsafe_code)]
+mod simd;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use super::grid::Grid;
+use super::rng::NoiseStream;
+use kernel::Kernel;
+use resolve::{Boundaries, resolve};
+use table::Table;
+use zeroize::Zeroize;
+
+/// Which law the magnitude has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Tail {
+    /// `Pr[|Z| > y] = erfc(y / sqrt 2)`.
+    Gaussian,
+    /// `Pr[|Z| > y] = exp(-y)`.
+    Laplace,
+}
+
+/// Values handled between two refills of the bit buffer.
+const CHUNK: usize = 512;
+
+/// Adds `grid round(scale Z / grid)` to every value rounded to the grid.
+///
+/// Word i of the stream belongs to value i of a chunk of 512; the words of the rare
+/// ambiguous values follow the chunk's, in the order of the values.
+pub(crate) fn add_block(
+    tail: Tail,
+    scale: f64,
+    grid: Grid,
+    stream: &mut NoiseStream,
+    values: &mut [f64],
+) {
+    let kernel = Kernel::new(tail, scale, grid);
+    let boundaries = Boundaries::new(tail, scale, grid);
+    let mut words = Words::new();
+    let mut pending = [0u8; CHUNK / 8];
+    for chunk in values.chunks_mut(CHUNK) {
+        let words = words.refill(stream, chunk.len());
+        let pending = &mut pending[..chunk.len().div_ceil(8)];
+        simd::run(&kernel, words, chunk, pending);
+        finish(&kernel, &boundaries, words, chunk, pending, stream);
+    }
+}
+
+/// Settles the values the kernel left alone.
+fn finish(
+    kernel: &Kernel,
+    boundaries: &Boundaries,
+    words: &[u64],
+    values: &mut [f64],
+    pending: &[u8],
+    stream: &mut NoiseStream,
+) {
+    for (byte, &mask) in pending.iter().enumerate() {
+        let mut mask = mask;
+        while mask != 0 {
+            let i = 8 * byte + mask.trailing_zeros() as usize;
+            mask &= mask - 1;
+            let noise = resolve(kernel, boundaries, words[i], stream);
+            values[i] = kernel.sum(values[i], noise);
+        }
+    }
+}
+
+/// A buffer of random words that is wiped when dropped.
+struct Words {
+    buffer: [u64; CHUNK],
+    used: usize,
+}
+
+impl Words {
+    fn new() -> Self {
+        Self { buffer: [0; CHUNK], used: 0 }
+    }
+
+    fn refill(&mut self, stream: &mut NoiseStream, count: usize) -> &[u64] {
+        self.used = self.used.max(count);
+        stream.fill_words(&mut self.buffer[..count]);
+        &self.buffer[..count]
+    }
+}
+
+impl Drop for Words {
+    fn drop(&mut self) {
+        self.buffer[..self.used].zeroize();
+    }
+}

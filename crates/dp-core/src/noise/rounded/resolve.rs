@@ -1,0 +1,204 @@
+//! The slow path: more bits, and exact comparisons at the rounding boundaries.
+
+use super::Tail;
+use super::enclosure::{Enclosure, FIRST_PRECISION, survival};
+use super::kernel::{Kernel, V_MAX};
+use crate::noise::exact::decompose;
+use crate::noise::grid::Grid;
+use dashu_int::UBig;
+use rand_core::Rng;
+use zeroize::Zeroizing;
+
+/// Magnitudes are cut here, two bits beyond where the sum is clamped anyway.
+const CUT: u64 = 1 << 54;
+
+/// The rounding boundaries `y_j = (2j + 1) / (2 s)` of a law, s = mantissa 2^exponent.
+pub(super) struct Boundaries {
+    tail: Tail,
+    mantissa: u64,
+    exponent: i32,
+}
+
+impl Boundaries {
+    pub(super) fn new(tail: Tail, scale: f64, grid: Grid) -> Self {
+        let (mantissa, exponent) = decompose(scale);
+        Self { tail, mantissa, exponent: exponent - grid.exponent() }
+    }
+
+    /// y_j at precision `bits`.
+    pub(super) fn enclose(&self, j: u64, bits: usize) -> Enclosure {
+        // (2j + 1) 2^(bits - 1 - exponent) / mantissa
+        let shift = bits as i64 - 1 - i64::from(self.exponent);
+        let odd = UBig::from(2 * j + 1);
+        let low = if shift >= 0 {
+            (odd << shift as usize) / self.mantissa
+        } else {
+            odd / (UBig::from(self.mantissa) << shift.unsigned_abs() as usize)
+        };
+        Enclosure { high: &low + 1u8, low }
+    }
+
+    /// The whole part of y_j.
+    fn floor(&self, j: u64) -> UBig {
+        self.enclose(j, 0).low
+    }
+}
+
+/// A uniform V in (0, 1): the bits drawn so far, first word highest, and where more
+/// come from.
+struct LazyUniform<'a, R> {
+    value: Zeroizing<UBig>,
+    bits: usize,
+    source: &'a mut R,
+}
+
+impl<R: Rng> LazyUniform<'_, R> {
+    fn draw(&mut self) {
+        *self.value <<= 64;
+        *self.value += self.source.next_u64();
+        self.bits += 64;
+    }
+
+    /// V at precision `bits`.
+    fn enclose(&self, bits: usize) -> Enclosure {
+        if bits >= self.bits {
+            let shift = bits - self.bits;
+            Enclosure { low: &*self.value << shift, high: (&*self.value + 1u8) << shift }
+        } else {
+            let low = &*self.value >> (self.bits - bits);
+            Enclosure { high: &low + 1u8, low }
+        }
+    }
+
+    /// Whether V is below the tail probability at y_j, that is `|Z| > y_j`.
+    fn below(&mut self, boundaries: &Boundaries, j: u64) -> bool {
+        // S(y) <= 2^-floor(y): far boundaries need no series.
+        let floor = boundaries.floor(j);
+        while *self.value == UBig::ZERO {
+            self.draw();
+        }
+        let zeros = self.bits - dashu_base::BitTest::bit_len(&*self.value);
+        if floor > UBig::from(zeros) {
+            return false;
+        }
+        let mut precision = FIRST_PRECISION;
+        loop {
+            let s = survival(boundaries.tail, &boundaries.enclose(j, precision), precision);
+            let v = self.enclose(precision);
+            if v.high <= s.low {
+                return true;
+            }
+            if v.low >= s.high {
+                return false;
+            }
+            precision += 128;
+            while self.bits < precision {
+                self.draw();
+            }
+        }
+    }
+}
+
+/// The signed number of steps of the value that `word` and the words of `source` after
+/// it define.
+pub(super) fn resolve<R: Rng>(
+    kernel: &Kernel,
+    boundaries: &Boundaries,
+    word: u64,
+    source: &mut R,
+) -> i64 {
+    let next = source.next_u64();
+    let start = u128::from(word >> 1) << 64 | u128::from(next);
+    let mut v = LazyUniform { value: Zeroizing::new(UBig::from(start)), bits: 127, source };
+    // V times 2^63, correctly rounded: 127 bits, then an exact power of two.
+    let known = (start as f64 * 2f64.powi(-64)).min(V_MAX);
+    let magnitude = match bracket(kernel, known) {
+        Some((low, high)) => bisect(&mut v, boundaries, low, high),
+        None => gallop(&mut v, boundaries, guess(kernel, boundaries.tail, known)),
+    };
+    if word & 1 == 1 { -(magnitude as i64) } else { magnitude as i64 }
+}
+
+/// Proven bounds on the magnitude from the table, where it applies.
+fn bracket(kernel: &Kernel, known: f64) -> Option<(u64, u64)> {
+    if kernel.limit == -1.0 || known < 2f64.powi(31) {
+        return None;
+    }
+    let steps = kernel.magnitude(known);
+    // Both additions round by less than the next_down / next_up steps.
+    let error = kernel.steps * kernel.table.second_error;
+    let low = (steps - error).next_down().max(0.0);
+    let high = (steps + error).next_up();
+    Some((low.round() as u64, high.round() as u64))
+}
+
+/// The least j in `[low, high]` with |Z| <= y_j, which is the magnitude; it is known to be there.
+fn bisect<R: Rng>(
+    v: &mut LazyUniform<'_, R>,
+    boundaries: &Boundaries,
+    mut low: u64,
+    mut high: u64,
+) -> u64 {
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if v.below(boundaries, middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
+}
+
+/// As [`bisect`] with nothing known: doubles the distance from a guess until the
+/// magnitude is bracketed.
+fn gallop<R: Rng>(v: &mut LazyUniform<'_, R>, boundaries: &Boundaries, guess: u64) -> u64 {
+    let mut step = 1;
+    if v.below(boundaries, guess) {
+        let mut low = guess + 1;
+        loop {
+            let next = (low + step).min(CUT);
+            if next >= CUT {
+                // Cut: the sum is clamped wherever beyond this the magnitude lies.
+                return bisect(v, boundaries, low.min(CUT), CUT);
+            }
+            if !v.below(boundaries, next) {
+                return bisect(v, boundaries, low, next);
+            }
+            low = next + 1;
+            step *= 2;
+        }
+    }
+    let mut high = guess;
+    loop {
+        let next = high.saturating_sub(step);
+        if next == 0 {
+            return bisect(v, boundaries, 0, high);
+        }
+        if v.below(boundaries, next) {
+            return bisect(v, boundaries, next + 1, high);
+        }
+        high = next;
+        step *= 2;
+    }
+}
+
+/// A floating-point guess of the magnitude; nothing depends on its quality but time.
+fn guess(kernel: &Kernel, tail: Tail, known: f64) -> u64 {
+    let v = known * 2f64.powi(-63);
+    let ln = libm::log(v.max(1e-38));
+    let z = match tail {
+        Tail::Laplace => -ln,
+        Tail::Gaussian => {
+            let mut z = (-2.0 * ln - libm::log(1.0 - 2.0 * ln).max(0.0)).max(0.0).sqrt();
+            for _ in 0..6 {
+                let tail = libm::erfc(z * core::f64::consts::FRAC_1_SQRT_2);
+                let density = libm::exp(-0.5 * z * z) * (2.0 / core::f64::consts::PI).sqrt();
+                z = (z + (tail - v) / density).clamp(0.0, 14.0);
+            }
+            z
+        }
+    };
+    let steps = z * kernel.steps;
+    if steps.is_finite() { (steps as u64).min(CUT - 1) } else { 0 }
+}

@@ -1,0 +1,190 @@
+//! The kernel with 8 (AVX-512) or 4 (AVX2) lanes.
+//!
+//! # Safety argument
+//! The only `unsafe` here is (a) calling a `#[target_feature]` function, done right after
+//! `is_x86_feature_detected!` reported every feature it enables; (b) unaligned vector
+//! loads and stores, always of one `[u64; 8]` or `[f64; 8]` that a safe reference
+//! covers; (c) gathers from the table, whose indices are masked to `8 row + k` with
+//! `row <= 1023` and `k <= 7`, the bounds of its 8192 numbers.
+//!
+//! Each intrinsic is the single IEEE operation of the scalar code in `kernel`, in the same
+//! order, so results agree bit for bit; a test compares them on the same words.
+
+use super::kernel::Kernel;
+
+/// Adds noise to every value that the fast path can settle; sets the bits of the others.
+pub(super) fn run(kernel: &Kernel, words: &[u64], values: &mut [f64], pending: &mut [u8]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+            // SAFETY: both features were just detected.
+            return unsafe { x86::run_avx512(kernel, words, values, pending) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature was just detected.
+            return unsafe { x86::run_avx2(kernel, words, values, pending) };
+        }
+    }
+    kernel.run(words, values, pending);
+}
+
+#[cfg(target_arch = "x86_64")]
+pub(super) mod x86 {
+    use super::super::kernel::{
+        CENTRE, FAST_MIN, FIRST_ROW, INPUT_LIMIT, Kernel, LOCAL, MAGIC, ONE, V_MAX,
+    };
+    use core::arch::x86_64::*;
+
+    /// Splits off whole groups of eight, runs `body` on them, leaves the rest to the
+    /// scalar code.
+    #[inline(always)]
+    fn by_eights(
+        kernel: &Kernel,
+        words: &[u64],
+        values: &mut [f64],
+        pending: &mut [u8],
+        mut body: impl FnMut(&[u64; 8], &mut [f64; 8]) -> u8,
+    ) {
+        let (words, last_words) = words.as_chunks::<8>();
+        let (values, last_values) = values.as_chunks_mut::<8>();
+        let (masks, last_mask) = pending.split_at_mut(words.len());
+        for ((word, value), mask) in words.iter().zip(values).zip(masks) {
+            *mask = body(word, value);
+        }
+        kernel.run(last_words, last_values, last_mask);
+    }
+
+    /// Safe to call from code that has detected AVX-512 F and DQ.
+    #[target_feature(enable = "avx512f,avx512dq")]
+    pub(crate) fn run_avx512(
+        kernel: &Kernel,
+        words: &[u64],
+        values: &mut [f64],
+        pending: &mut [u8],
+    ) {
+        by_eights(kernel, words, values, pending, |w, v| eight(kernel, w, v));
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq")]
+    fn eight(kernel: &Kernel, words: &[u64; 8], values: &mut [f64; 8]) -> u8 {
+        let set = |x: f64| _mm512_set1_pd(x);
+        let magic = set(MAGIC);
+        // SAFETY: both references cover 64 bytes; the loads are unaligned.
+        let (word, value) = unsafe {
+            (_mm512_loadu_si512(words.as_ptr().cast()), _mm512_loadu_pd(values.as_ptr()))
+        };
+        let v = _mm512_cvtepu64_pd(_mm512_srli_epi64::<1>(word));
+        let inside = _mm512_min_pd(_mm512_max_pd(v, set(FAST_MIN)), set(V_MAX));
+        let bits = _mm512_castpd_si512(inside);
+        let row =
+            _mm512_sub_epi64(_mm512_srli_epi64::<47>(bits), _mm512_set1_epi64(FIRST_ROW as i64));
+        let base = _mm512_slli_epi64::<3>(_mm512_and_si512(row, _mm512_set1_epi64(1023)));
+        let local = _mm512_or_si512(
+            _mm512_and_si512(bits, _mm512_set1_epi64(LOCAL as i64)),
+            _mm512_set1_epi64(ONE as i64),
+        );
+        let t = _mm512_sub_pd(_mm512_castsi512_pd(local), set(CENTRE));
+        let table = kernel.table.rows.as_ptr().cast::<f64>();
+        let coefficient = |k: usize| {
+            // SAFETY: base is 8 row with row <= 1023, so base + k <= 8191.
+            unsafe { _mm512_i64gather_pd::<8>(base, table.add(k)) }
+        };
+        let mut sum = coefficient(7);
+        for k in (0..7).rev() {
+            sum = _mm512_add_pd(coefficient(k), _mm512_mul_pd(t, sum));
+        }
+        let magnitude = _mm512_castpd_si512(_mm512_mul_pd(sum, set(kernel.steps)));
+        let signed =
+            _mm512_castsi512_pd(_mm512_xor_si512(magnitude, _mm512_slli_epi64::<63>(word)));
+        let nearest = _mm512_sub_pd(_mm512_add_pd(signed, magic), magic);
+        let gap = _mm512_abs_pd(_mm512_sub_pd(signed, nearest));
+        let safe = _mm512_cmp_pd_mask::<_CMP_LE_OQ>(gap, set(kernel.limit))
+            & _mm512_cmp_pd_mask::<_CMP_GE_OQ>(v, set(FAST_MIN));
+        // maxpd and minpd return their second operand for NaN, like the scalar code.
+        let x = _mm512_mul_pd(value, set(kernel.per_spacing));
+        let x = _mm512_min_pd(_mm512_max_pd(x, set(-INPUT_LIMIT)), set(INPUT_LIMIT));
+        let input = _mm512_sub_pd(_mm512_add_pd(x, magic), magic);
+        let out = _mm512_mul_pd(_mm512_add_pd(input, nearest), set(kernel.spacing));
+        // SAFETY: the reference covers 64 bytes; the store is unaligned.
+        unsafe { _mm512_mask_storeu_pd(values.as_mut_ptr(), safe, out) };
+        !safe
+    }
+
+    /// Safe to call from code that has detected AVX2.
+    #[target_feature(enable = "avx2")]
+    pub(crate) fn run_avx2(kernel: &Kernel, words: &[u64], values: &mut [f64], pending: &mut [u8]) {
+        by_eights(kernel, words, values, pending, |w, v| {
+            let (low_words, high_words) = w.split_at(4);
+            let (low, high) = v.split_at_mut(4);
+            let quad = |w: &[u64], v: &mut [f64]| {
+                let w: &[u64; 4] = w.try_into().expect("half of eight");
+                let v: &mut [f64; 4] = v.try_into().expect("half of eight");
+                four(kernel, w, v)
+            };
+            quad(low_words, low) | quad(high_words, high) << 4
+        });
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn four(kernel: &Kernel, words: &[u64; 4], values: &mut [f64; 4]) -> u8 {
+        let set = |x: f64| _mm256_set1_pd(x);
+        let magic = set(MAGIC);
+        // SAFETY: both references cover 32 bytes; the loads are unaligned.
+        let (word, value) = unsafe {
+            (_mm256_loadu_si256(words.as_ptr().cast()), _mm256_loadu_pd(values.as_ptr()))
+        };
+        let v = to_f64(_mm256_srli_epi64::<1>(word));
+        let inside = _mm256_min_pd(_mm256_max_pd(v, set(FAST_MIN)), set(V_MAX));
+        let bits = _mm256_castpd_si256(inside);
+        let row =
+            _mm256_sub_epi64(_mm256_srli_epi64::<47>(bits), _mm256_set1_epi64x(FIRST_ROW as i64));
+        let base = _mm256_slli_epi64::<3>(_mm256_and_si256(row, _mm256_set1_epi64x(1023)));
+        let local = _mm256_or_si256(
+            _mm256_and_si256(bits, _mm256_set1_epi64x(LOCAL as i64)),
+            _mm256_set1_epi64x(ONE as i64),
+        );
+        let t = _mm256_sub_pd(_mm256_castsi256_pd(local), set(CENTRE));
+        let table = kernel.table.rows.as_ptr().cast::<f64>();
+        let coefficient = |k: usize| {
+            // SAFETY: base is 8 row with row <= 1023, so base + k <= 8191.
+            unsafe { _mm256_i64gather_pd::<8>(table.add(k), base) }
+        };
+        let mut sum = coefficient(7);
+        for k in (0..7).rev() {
+            sum = _mm256_add_pd(coefficient(k), _mm256_mul_pd(t, sum));
+        }
+        let magnitude = _mm256_castpd_si256(_mm256_mul_pd(sum, set(kernel.steps)));
+        let signed =
+            _mm256_castsi256_pd(_mm256_xor_si256(magnitude, _mm256_slli_epi64::<63>(word)));
+        let nearest = _mm256_sub_pd(_mm256_add_pd(signed, magic), magic);
+        let gap = _mm256_andnot_pd(set(-0.0), _mm256_sub_pd(signed, nearest));
+        let safe = _mm256_and_pd(
+            _mm256_cmp_pd::<_CMP_LE_OQ>(gap, set(kernel.limit)),
+            _mm256_cmp_pd::<_CMP_GE_OQ>(v, set(FAST_MIN)),
+        );
+        // maxpd and minpd return their second operand for NaN, like the scalar code.
+        let x = _mm256_mul_pd(value, set(kernel.per_spacing));
+        let x = _mm256_min_pd(_mm256_max_pd(x, set(-INPUT_LIMIT)), set(INPUT_LIMIT));
+        let input = _mm256_sub_pd(_mm256_add_pd(x, magic), magic);
+        let out = _mm256_mul_pd(_mm256_add_pd(input, nearest), set(kernel.spacing));
+        // SAFETY: the reference covers 32 bytes; the store is unaligned.
+        unsafe { _mm256_storeu_pd(values.as_mut_ptr(), _mm256_blendv_pd(value, out, safe)) };
+        !(_mm256_movemask_pd(safe) as u8) & 15
+    }
+
+    /// The nearest `f64` of integers below 2^63: the halves are placed in the mantissas
+    /// of 2^84 and 2^52, and only the last addition rounds.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn to_f64(x: __m256i) -> __m256d {
+        let high_bias = _mm256_set1_pd(19_342_813_113_834_066_795_298_816.0); // 2^84
+        let low_bias = _mm256_set1_pd(4_503_599_627_370_496.0); // 2^52
+        let both = _mm256_set1_pd(19_342_813_118_337_666_422_669_312.0); // 2^84 + 2^52
+        let high = _mm256_or_si256(_mm256_srli_epi64::<32>(x), _mm256_castpd_si256(high_bias));
+        let low = _mm256_blend_epi32::<0b1010_1010>(x, _mm256_castpd_si256(low_bias));
+        let high = _mm256_sub_pd(_mm256_castsi256_pd(high), both);
+        _mm256_add_pd(high, _mm256_castsi256_pd(low))
+    }
+}

@@ -1,10 +1,19 @@
 //! Exact privacy profiles.
+//!
+//! Each is evaluated as an upper bound on its true value, above it by no more than the
+//! error its kernel states (1e-10 relative or less), down to deltas far below the
+//! least positive `f64`. Proofs: `docs/proofs/`.
 
+mod chi_mixture;
 mod gaussian;
+mod jl;
+mod mixture;
+mod response;
+mod wishart;
 
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
 use crate::error::{Error, Result};
-use crate::quantity::{L1Sensitivity, L2Sensitivity, NoiseScale};
+use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
 use serde::{Deserialize, Serialize};
 
 /// delta as a function of epsilon: the supremum over adjacent pairs, in both
@@ -43,27 +52,117 @@ pub trait PrivacyProfile {
     }
 }
 
+/// What happens to the one row two adjacent matrices differ in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum RowChange {
+    /// It is there or it is not.
+    AddRemove,
+    /// It becomes another row within the same bound.
+    Replace,
+}
+
+/// One Gaussian step of a composition.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GaussianStep {
+    /// l2 norm of the shift.
+    pub sensitivity: L2Sensitivity,
+    /// Standard deviation.
+    pub sigma: NoiseScale,
+    /// How many times the step is taken.
+    pub times: u64,
+}
+
+/// What happens in each coordinate that differs, in a [`Profile::BinomialMixture`].
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum CoordinateProfile {
+    /// A bit is kept with probability `keep`; exact.
+    RandomizedResponse {
+        /// Probability of keeping: the very `f64` of the sampler.
+        keep: Probability,
+    },
+    /// A letter is kept with probability `keep`; exact.
+    KaryResponse {
+        /// Size of the alphabet.
+        alphabet: u64,
+        /// Probability of keeping: the very `f64` of the sampler.
+        keep: Probability,
+    },
+    /// The coordinate moves by `shift` under N(0, sigma^2); exact.
+    Gaussian {
+        /// Distance the coordinate moves.
+        shift: L2Sensitivity,
+        /// Standard deviation.
+        sigma: NoiseScale,
+    },
+    /// The coordinate moves by `shift` under Laplace noise; an upper bound (m
+    /// coordinates count as one that moves by `m shift`).
+    Laplace {
+        /// Distance the coordinate moves.
+        shift: L1Sensitivity,
+        /// Scale b.
+        scale: NoiseScale,
+    },
+}
+
 /// Every profile of this crate as data: what a certificate states and `verify` recomputes.
+///
+/// Parameters that no mechanism can have (an alphabet of one letter, too few degrees
+/// of freedom) evaluate to the safe answer delta = 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum Profile {
-    /// N(0, sigma^2 I) against a shift of l2 norm `sensitivity`.
+    /// N(0, sigma^2 I) against a shift of l2 norm `sensitivity`; exact.
     Gaussian {
         /// l2 norm of the shift.
         sensitivity: L2Sensitivity,
         /// Standard deviation.
         sigma: NoiseScale,
     },
-    /// Laplace noise of scale `scale` against a shift of l1 norm `sensitivity`.
+    /// Several Gaussian steps on the same data, adaptively chosen; exact.
+    GaussianComposition {
+        /// The steps.
+        steps: Vec<GaussianStep>,
+    },
+    /// Laplace noise of scale `scale` against a shift of l1 norm `sensitivity`, in one
+    /// coordinate (exact) or several (dominated by one).
     Laplace {
         /// l1 norm of the shift.
         sensitivity: L1Sensitivity,
         /// Scale b.
         scale: NoiseScale,
     },
+    /// Any mechanism of pure differential privacy: `(e^epsilon - e^eps) / (1 + e^epsilon)`,
+    /// the worst case, reached by one randomised response.
+    PureDp {
+        /// The pure epsilon.
+        epsilon: Epsilon,
+    },
+    /// Bits that all differ, each kept with probability `keep`; exact. Fewer
+    /// differing bits are dominated.
+    RandomizedResponse {
+        /// Number of bits.
+        bits: u64,
+        /// Probability of keeping: the very `f64` of the sampler.
+        keep: Probability,
+    },
+    /// Letters that all differ, each kept with probability `keep`, else replaced by any
+    /// other letter alike; exact.
+    KaryResponse {
+        /// Number of responses.
+        responses: u64,
+        /// Size of the alphabet.
+        alphabet: u64,
+        /// Probability of keeping: the very `f64` of the sampler.
+        keep: Probability,
+    },
     /// Fresh public Gaussian projection, then Gaussian noise, then perhaps a later
-    /// Gaussian step: mu^2 = (entry shift / sigma)^2 chi2_k + later_mu^2 (averaged calibration).
+    /// Gaussian step: mu^2 = (entry shift / sigma)^2 chi2_k + later_mu^2 (averaged
+    /// calibration); exact.
     ChiMixtureGaussian {
         /// Degrees of freedom: columns of the projection.
         k: u64,
@@ -74,23 +173,152 @@ pub enum Profile {
         /// mu of a later Gaussian step; zero for none.
         later_mu: f64,
     },
+    /// `R [A; w I]` with R of standard normal entries (Johnson-Lindenstrauss
+    /// mechanism), or any function of it; exact.
+    JlMechanism {
+        /// Rows of the sketch.
+        rows: u64,
+        /// Bound on a data row's l2 norm.
+        bound: Bound,
+        /// The lift w.
+        lift: NoiseScale,
+        /// What happens to the row that differs.
+        change: RowChange,
+    },
+    /// `A^T A + N`, `N ~ W_dim(dof, scale I)`; exact for one row added or removed, the
+    /// two-step bound for one replaced.
+    Wishart {
+        /// Columns of the data.
+        dim: u64,
+        /// Degrees of freedom: above `dim + 1`.
+        dof: u64,
+        /// Bound on a data row's l2 norm.
+        bound: Bound,
+        /// Scale of the identity (a squared length).
+        scale: NoiseScale,
+        /// What happens to the row that differs.
+        change: RowChange,
+    },
+    /// `A^T A + G`, G symmetric Gaussian with standard deviation `sigma` on the diagonal
+    /// and `sigma / sqrt 2` off it; exact.
+    SymmetricGaussian {
+        /// Bound on a data row's l2 norm.
+        bound: Bound,
+        /// Standard deviation of a diagonal entry.
+        sigma: NoiseScale,
+        /// What happens to the row that differs.
+        change: RowChange,
+    },
+    /// The number of differing coordinates is `Bin(trials, probability)` over fresh
+    /// public hash functions, or stochastically below that.
+    BinomialMixture {
+        /// Number of coordinates.
+        trials: u64,
+        /// Probability that one of them differs.
+        probability: Probability,
+        /// What each differing coordinate gives away.
+        coordinate: CoordinateProfile,
+    },
+}
+
+impl Profile {
+    /// ln delta, unchecked: NaN and values above zero are left to the caller.
+    fn ln_delta(&self, e: f64) -> f64 {
+        match *self {
+            Self::Gaussian { sensitivity, sigma } => {
+                ln_gaussian(sensitivity.get() / sigma.get(), e)
+            }
+            Self::GaussianComposition { ref steps } => {
+                let square: f64 = steps
+                    .iter()
+                    .map(|s| s.times as f64 * (s.sensitivity.get() / s.sigma.get()).powi(2))
+                    .sum();
+                ln_gaussian(square.sqrt(), e)
+            }
+            Self::Laplace { sensitivity, scale } => ln_laplace(sensitivity.get() / scale.get(), e),
+            Self::PureDp { epsilon } => response::ln_pure(epsilon.get(), e),
+            Self::RandomizedResponse { bits, keep } => {
+                response::Bit::keeping(keep).ln_delta(bits, e)
+            }
+            Self::KaryResponse { responses, alphabet, keep } => {
+                response::Letter::keeping(alphabet, keep).map_or(0.0, |l| l.ln_delta(responses, e))
+            }
+            Self::ChiMixtureGaussian { k, entry_shift, sigma, later_mu } => {
+                if k >= 1 && later_mu.is_finite() && later_mu >= 0.0 {
+                    chi_mixture::ln_delta(k, entry_shift.get() / sigma.get(), later_mu, e)
+                } else {
+                    0.0
+                }
+            }
+            Self::JlMechanism { rows, bound, lift, change } => {
+                let lambda = (bound.get() / lift.get()).powi(2);
+                match change {
+                    _ if rows == 0 => f64::NEG_INFINITY,
+                    RowChange::AddRemove => jl::ln_delta_add_remove(rows, lambda, e),
+                    RowChange::Replace => jl::ln_delta_replace(rows, lambda, e),
+                }
+            }
+            Self::Wishart { dim, dof, bound, scale, change } => {
+                let t = bound.get() * bound.get() / scale.get();
+                wishart::Wishart::new(dim, dof, t).map_or(0.0, |w| match change {
+                    RowChange::AddRemove => w.ln_delta_add_remove(e),
+                    RowChange::Replace => w.ln_delta_replace(e),
+                })
+            }
+            Self::SymmetricGaussian { bound, sigma, change } => {
+                ln_gaussian(covariance_sensitivity(bound, change) / sigma.get(), e)
+            }
+            Self::BinomialMixture { trials, probability, coordinate } => {
+                let p = probability.get();
+                match coordinate {
+                    CoordinateProfile::RandomizedResponse { keep } => {
+                        let bit = response::Bit::keeping(keep);
+                        mixture::ln_mixture(trials, p, |m| bit.ln_delta(m, e))
+                    }
+                    CoordinateProfile::KaryResponse { alphabet, keep } => {
+                        response::Letter::keeping(alphabet, keep)
+                            .map_or(0.0, |l| l.ln_mixture(trials, p, e))
+                    }
+                    CoordinateProfile::Gaussian { shift, sigma } => {
+                        let mu = shift.get() / sigma.get();
+                        mixture::ln_mixture(trials, p, |m| ln_gaussian(mu * (m as f64).sqrt(), e))
+                    }
+                    CoordinateProfile::Laplace { shift, scale } => {
+                        let mu = shift.get() / scale.get();
+                        mixture::ln_mixture(trials, p, |m| ln_laplace(mu * m as f64, e))
+                    }
+                }
+            }
+        }
+    }
 }
 
 impl PrivacyProfile for Profile {
     fn log_delta(&self, epsilon: Epsilon) -> LogDelta {
-        match self {
-            Self::Gaussian { sensitivity, sigma } => {
-                gaussian::log_delta(sensitivity.get() / sigma.get(), epsilon.get())
-            }
-            Self::Laplace { sensitivity, scale } => {
-                let t = 0.5 * (epsilon.get() - sensitivity.get() / scale.get());
-                if t >= 0.0 {
-                    LogDelta::ZERO_DELTA
-                } else {
-                    LogDelta::saturating((-t.exp_m1()).ln())
-                }
-            }
-            Self::ChiMixtureGaussian { .. } => LogDelta::saturating(0.0),
-        }
+        LogDelta::saturating(self.ln_delta(epsilon.get()))
+    }
+}
+
+/// Frobenius distance of `A^T A` between adjacent matrices: `B^2`, or `sqrt 2 B^2` when a row is replaced.
+pub(crate) fn covariance_sensitivity(bound: Bound, change: RowChange) -> f64 {
+    let square = bound.get() * bound.get() * (1.0 + 4.0 * f64::EPSILON);
+    match change {
+        RowChange::AddRemove => square,
+        RowChange::Replace => core::f64::consts::SQRT_2 * square,
+    }
+}
+
+fn ln_gaussian(mu: f64, epsilon: f64) -> f64 {
+    let (value, error) = gaussian::ln_delta(mu, epsilon);
+    value + error
+}
+
+/// ln(1 - e^((eps - mu)/2)), mu an ulp or two larger than given.
+fn ln_laplace(mu: f64, epsilon: f64) -> f64 {
+    let mu = mu * (1.0 + 4.0 * f64::EPSILON);
+    if epsilon >= mu {
+        f64::NEG_INFINITY
+    } else {
+        crate::special::ln_one_minus_exp(0.5 * (epsilon - mu)) + 1e-14
     }
 }

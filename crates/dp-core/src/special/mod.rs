@@ -1,1 +1,17 @@
-//! Special functions in the log domain.
+//! Special functions in the log domain, without cancellation.
+//!
+//! Every function states its range and measured error; `tests/special.rs` compares
+//! them with 50-digit values.
+
+pub(crate) mod binomial;
+mod gamma;
+mod log;
+mod normal;
+pub(crate) mod quadrature;
+
+pub use binomial::{ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf};
+pub(crate) use gamma::ln_poisson_kernel;
+pub use gamma::{ln_chi_square_cdf, ln_chi_square_pdf, ln_chi_square_sf, ln_gamma};
+pub use log::{ln_diff_exp, ln_one_minus_exp, ln_sum_exp};
+pub(crate) use normal::ln_normal_pdf;
+pub use normal::{erfcx, ln_normal_cdf, mills_ratio, mills_slope};

@@ -1,0 +1,69 @@
+//! The normal law: scaled erfc, log cdf, Mills ratio and its slope.
+
+use core::f64::consts::{FRAC_1_SQRT_2, PI};
+
+/// ln sqrt(2 pi).
+pub(crate) const LN_SQRT_2PI: f64 = 0.918_938_533_204_672_7;
+/// sqrt(pi / 2).
+const SQRT_HALF_PI: f64 = 1.253_314_137_315_500_3;
+
+/// Scaled complementary error function `e^(x^2) erfc(x)`.
+///
+/// Relative error at most 2e-15 for `x >= -5`; infinite below about -26.6.
+#[must_use]
+pub fn erfcx(x: f64) -> f64 {
+    if x > 25.0 {
+        // Asymptotic series: at 25 the sixth term is below 1e-17.
+        let y = 1.0 / (2.0 * x * x);
+        let series =
+            1.0 - y * (1.0 - 3.0 * y * (1.0 - 5.0 * y * (1.0 - 7.0 * y * (1.0 - 9.0 * y))));
+        return series / (x * PI.sqrt());
+    }
+    let square = x * x;
+    let rest = x.mul_add(x, -square);
+    square.exp() * (1.0 + rest) * libm::erfc(x)
+}
+
+/// Mills ratio `Phi(-t) / phi(t)`.
+///
+/// Relative error at most 4e-15 for `t >= -5`; infinite below about -37.6.
+#[must_use]
+pub fn mills_ratio(t: f64) -> f64 {
+    SQRT_HALF_PI * erfcx(t * FRAC_1_SQRT_2)
+}
+
+/// `1 - t M(t)`, minus the slope of the [`mills_ratio`] M: positive, and about `1/t^2`
+/// for large t, where the plain difference would cancel.
+#[must_use]
+pub fn mills_slope(t: f64) -> f64 {
+    if t < 4.0 {
+        return (-t).mul_add(mills_ratio(t), 1.0);
+    }
+    // M(t) = 1/(t + c), c = 1/(t + 2/(t + 3/(t + ...))); so 1 - t M = c/(t + c).
+    let terms = (40.0 + 900.0 / (t * t)) as u32;
+    let mut tail = 0.0;
+    for j in (2..terms).rev() {
+        tail = f64::from(j) / (t + tail);
+    }
+    let c = 1.0 / (t + tail);
+    c / (t + c)
+}
+
+/// `ln Phi(x)`, the normal log cdf.
+///
+/// Error at most 1e-13 absolute plus 4e-16 relative, everywhere.
+#[must_use]
+pub fn ln_normal_cdf(x: f64) -> f64 {
+    if x > 0.0 {
+        (-0.5 * libm::erfc(x * FRAC_1_SQRT_2)).ln_1p()
+    } else if x > -2.0 {
+        (0.5 * libm::erfc(-x * FRAC_1_SQRT_2)).ln()
+    } else {
+        ln_normal_pdf(x) + mills_ratio(-x).ln()
+    }
+}
+
+/// `ln phi(x)`.
+pub(crate) fn ln_normal_pdf(x: f64) -> f64 {
+    -0.5 * x * x - LN_SQRT_2PI
+}

@@ -6,6 +6,7 @@ pub mod private;
 pub mod projection;
 pub mod rows;
 pub mod search;
+pub mod sign;
 
 pub use error::{Error, Result};
 pub use rows::RowsView;

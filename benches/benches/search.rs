@@ -1,0 +1,55 @@
+//! Exhaustive search over releases. Limits: popcounts a second (Hamming), GEMM rate
+//! (inner product). Run with `RAYON_NUM_THREADS` 1 and 2.
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use dp_core::PublicSeed;
+use rand_core::Rng;
+use sketch::search::{DenseIndex, HammingIndex, Score};
+use sketch::sign::PackedBits;
+use std::hint::black_box;
+
+const ITEMS: usize = 60_000;
+const QUERIES: usize = 10_000;
+const TOP: usize = 50;
+
+fn codes(n: usize, bits: usize, stream: u64) -> PackedBits {
+    let mut rng = PublicSeed::new(9).generator(stream);
+    let words = (0..n * bits / 64).map(|_| rng.next_u64()).collect();
+    PackedBits::new(n, bits, words).expect("whole words")
+}
+
+fn vectors(n: usize, dim: usize, stream: u64) -> Vec<f32> {
+    let mut rng = PublicSeed::new(10).generator(stream);
+    (0..n * dim).map(|_| (rng.next_u32() as i32) as f32 / 2f32.powi(31)).collect()
+}
+
+fn hamming(c: &mut Criterion) {
+    let mut group = c.benchmark_group("hamming_top50");
+    group.sample_size(10);
+    for bits in [256, 512] {
+        let index = HammingIndex::new(&codes(ITEMS, bits, 0)).expect("fits");
+        for n in [1, QUERIES] {
+            let queries = codes(n, bits, 1);
+            group.throughput(Throughput::Elements(n as u64));
+            group.bench_function(format!("{n}x{ITEMS}/{bits}"), |b| {
+                b.iter(|| black_box(index.top_k(&queries, TOP).expect("valid")));
+            });
+        }
+    }
+    group.finish();
+}
+
+fn inner_product(c: &mut Criterion) {
+    let mut group = c.benchmark_group("inner_product_top50");
+    group.sample_size(10);
+    let (items, queries) = (vectors(ITEMS, 256, 0), vectors(QUERIES, 256, 1));
+    let index = DenseIndex::new(256, &items, Score::InnerProduct).expect("valid");
+    group.throughput(Throughput::Elements(QUERIES as u64));
+    group.bench_function(format!("{QUERIES}x{ITEMS}/256"), |b| {
+        b.iter(|| black_box(index.top_k(&queries, TOP).expect("valid")));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, hamming, inner_product);
+criterion_main!(benches);

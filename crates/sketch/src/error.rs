@@ -77,6 +77,14 @@ pub enum Error {
         /// How many there are.
         len: usize,
     },
+    /// A set has fewer items than its guarantee needs.
+    #[error("set {row} has fewer items than the minimum size {min_size} that the guarantee needs")]
+    SetTooSmall {
+        /// Which set.
+        row: usize,
+        /// The minimum size.
+        min_size: u64,
+    },
     /// Two releases were made with different public parameters.
     #[error("{what} do not agree: {left} against {right}")]
     Incompatible {

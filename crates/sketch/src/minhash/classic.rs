@@ -1,9 +1,9 @@
 //! MinHash with independent slots.
 
-use super::error::{Error, Result};
 use super::hash::{HashFamily, fold};
 use super::items::ItemSet;
-use super::signature::{Scheme, SetSketch};
+use super::signature::{Scheme, Scratch, SetSketch};
+use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 
 /// MinHash: slot `j` holds the hash of the item with the least `h_j` (Broder 1997).
@@ -53,13 +53,13 @@ impl SetSketch for MinHash {
         self.family.functions()
     }
 
-    fn sketch_into(&self, set: &ItemSet, row: &mut [u32]) {
+    fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch) {
         assert_eq!(row.len(), self.slots());
-        let mut least = vec![0u64; self.slots()];
-        self.minima(set, &mut least);
-        for (slot, least) in row.iter_mut().zip(least) {
+        scratch.words.resize(self.slots(), 0);
+        self.minima(set, &mut scratch.words);
+        for (slot, least) in row.iter_mut().zip(&scratch.words) {
             // The low half is nearly free of the high half that decides the minimum.
-            *slot = least as u32;
+            *slot = *least as u32;
         }
     }
 }

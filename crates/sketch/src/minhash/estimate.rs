@@ -1,16 +1,8 @@
 //! Estimators of Jaccard similarity from agreeing positions, published and corrected.
 
-use super::error::{Error, Result};
+use crate::error::{Error, Result};
+use crate::private::{Estimate, Interval};
 use dp_core::Probability;
-
-/// An estimate with its standard error.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Similarity {
-    /// The estimate; unbiased estimates may leave `[0, 1]`.
-    pub value: f64,
-    /// Its standard error.
-    pub standard_error: f64,
-}
 
 /// How often positions agree: `Pr[agree] = at_zero + (at_one - at_zero) J^K`.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -64,13 +56,13 @@ impl CollisionLaw {
     /// Estimate of `J^K` from the number of agreeing positions: **unbiased**, standard error
     /// `sqrt(P(1-P)/L)/slope` at the observed rate.
     #[must_use]
-    pub fn power(&self, agreeing: u32) -> Similarity {
+    pub fn power(&self, agreeing: u32) -> Estimate {
         let n = self.positions as f64;
         let rate = f64::from(agreeing) / n;
         // Half an observation keeps the error away from zero at the ends.
         let smooth = (f64::from(agreeing) + 0.5) / (n + 1.0);
         let slope = self.at_one - self.at_zero;
-        Similarity {
+        Estimate {
             value: (rate - self.at_zero) / slope,
             standard_error: (smooth * (1.0 - smooth) / n).sqrt() / slope,
         }
@@ -79,7 +71,7 @@ impl CollisionLaw {
     /// The plain K-th root of [`CollisionLaw::power`], clamped to `[0, 1]`. Biased downwards for
     /// `K > 1` (the root is concave) and by the clamp.
     #[must_use]
-    pub fn root(&self, agreeing: u32) -> Similarity {
+    pub fn root(&self, agreeing: u32) -> Estimate {
         root(self.power(agreeing), self.concatenation)
     }
 
@@ -89,21 +81,21 @@ impl CollisionLaw {
     /// For `K = 1` this is [`CollisionLaw::power`], unbiased and not clamped. The correction is applied where
     /// `s` is at least two standard errors above zero, and is not clamped above.
     #[must_use]
-    pub fn jaccard(&self, agreeing: u32) -> Similarity {
+    pub fn jaccard(&self, agreeing: u32) -> Estimate {
         corrected_root(self.power(agreeing), self.concatenation)
     }
 
     /// An interval that holds the true similarity with probability at least `level`, whatever it is:
     /// Clopper-Pearson on the agreement rate, mapped through the law.
     #[must_use]
-    pub fn interval(&self, agreeing: u32, level: Probability) -> (f64, f64) {
+    pub fn interval(&self, agreeing: u32, level: Probability) -> Interval {
         let (low, high) =
             clopper_pearson(agreeing, self.positions as u32, 0.5 * (1.0 - level.get()));
         let map = |rate: f64| {
             let s = ((rate - self.at_zero) / (self.at_one - self.at_zero)).clamp(0.0, 1.0);
             s.powf(1.0 / self.concatenation as f64)
         };
-        (map(low), map(high))
+        Interval { low: map(low), high: map(high) }
     }
 
     /// Standard error of the estimate of J at similarity `j`, to first order.
@@ -116,7 +108,7 @@ impl CollisionLaw {
 }
 
 /// Plain root of an estimate of `J^K`, clamped.
-pub(super) fn root(power: Similarity, concatenation: usize) -> Similarity {
+pub(super) fn root(power: Estimate, concatenation: usize) -> Estimate {
     let k = concatenation as f64;
     let value = power.value.clamp(0.0, 1.0).powf(1.0 / k);
     let standard_error = if concatenation == 1 {
@@ -126,11 +118,11 @@ pub(super) fn root(power: Similarity, concatenation: usize) -> Similarity {
         let s = power.value.max(power.standard_error).min(1.0);
         (power.standard_error * s.powf(1.0 / k - 1.0) / k).min(1.0)
     };
-    Similarity { value, standard_error }
+    Estimate { value, standard_error }
 }
 
 /// Root of an estimate of `J^K` with its second-order bias removed.
-pub(super) fn corrected_root(power: Similarity, concatenation: usize) -> Similarity {
+pub(super) fn corrected_root(power: Estimate, concatenation: usize) -> Estimate {
     if concatenation == 1 {
         return power;
     }
@@ -141,7 +133,7 @@ pub(super) fn corrected_root(power: Similarity, concatenation: usize) -> Similar
     let (s, k) = (power.value, concatenation as f64);
     let variance = power.standard_error * power.standard_error;
     let bias = 0.5 / k * (1.0 / k - 1.0) * s.powf(1.0 / k - 2.0) * variance;
-    Similarity { value: s.powf(1.0 / k) - bias, ..plain }
+    Estimate { value: s.powf(1.0 / k) - bias, ..plain }
 }
 
 /// The published Bucket PrivMin estimator (Bourgeat & Schmurr 2019, eq. 5.8), as printed:
@@ -189,13 +181,13 @@ pub(super) fn binomial_cdf(k: i64, n: u32, p: f64) -> f64 {
     if p >= 1.0 {
         return 0.0;
     }
-    let (ln_p, ln_q) = (p.ln(), (-p).ln_1p());
-    let nf = f64::from(n);
-    let mut sum = 0.0;
-    for i in 0..=k {
-        let i = i as f64;
-        let choose = libm::lgamma(nf + 1.0) - libm::lgamma(i + 1.0) - libm::lgamma(nf - i + 1.0);
-        sum += (choose + i * ln_p + (nf - i) * ln_q).exp();
-    }
-    sum.min(1.0)
+    (0..=k).map(|i| binomial_pmf(i as u32, n, p)).sum::<f64>().min(1.0)
+}
+
+/// `Pr[Bin(n, p) = k]` for p in (0, 1).
+pub(super) fn binomial_pmf(k: u32, n: u32, p: f64) -> f64 {
+    let (i, rest) = (f64::from(k), f64::from(n - k));
+    let choose =
+        libm::lgamma(f64::from(n) + 1.0) - libm::lgamma(i + 1.0) - libm::lgamma(rest + 1.0);
+    (choose + i * p.ln() + rest * (-p).ln_1p()).exp()
 }

@@ -1,6 +1,7 @@
 //! Bias, variance and coverage of the estimators, by simulation of the true laws.
 
 use super::estimate::*;
+use crate::private::Interval;
 use dp_core::{Probability, PublicSeed};
 use rand_core::Rng;
 
@@ -109,7 +110,7 @@ fn intervals_cover() {
             let draws = simulate(shape, j, 4_000, 17);
             let (mut covered, mut shrunk) = (0, 0);
             for &c in &draws {
-                let (low, high) = law.interval(c, p(0.95));
+                let Interval { low, high } = law.interval(c, p(0.95));
                 covered += u32::from(low <= j && j <= high);
                 let (mid, half) = (0.5 * (low + high), 0.35 * (high - low));
                 shrunk += u32::from(mid - half <= j && j <= mid + half);

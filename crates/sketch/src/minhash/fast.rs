@@ -1,9 +1,9 @@
 //! Fast similarity sketching (Dahlgaard, Knudsen, Thorup 2017).
 
-use super::error::{Error, Result};
 use super::hash::{HashFamily, fold, reduce};
 use super::items::ItemSet;
-use super::signature::{Scheme, SetSketch};
+use super::signature::{Scheme, Scratch, SetSketch};
+use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 
 /// Most slots: the value kept in a slot has 32 bits less those that name the slot.
@@ -50,26 +50,35 @@ impl FastSimilarity {
     }
 
     /// Runs the rounds; `mixed` holds the premixed items.
-    fn rounds(&self, mixed: &[u64], row: &mut [u32]) {
+    fn rounds(&self, mixed: &[u64], row: &mut [u32], round: &mut Vec<u32>) {
         let t = self.slots;
-        let mut scratch = vec![EMPTY; 2 * t as usize];
-        let (even, odd) = scratch.split_at_mut(t as usize);
+        round.clear();
+        round.resize(2 * t as usize, EMPTY);
+        let (even, odd) = round.split_at_mut(t as usize);
         row.fill(EMPTY);
-        let mut round = 0;
-        while round < t {
-            let (a, b) = self.family.keys((round / 2) as usize);
+        // A large set most likely fills every slot in one round: do not prepare the next.
+        if mixed.len() > 6 * t as usize {
+            let (a, b) = self.family.keys(0);
+            for &x in mixed {
+                lower(row, (fold(x, a, b) >> 32) as u32, t);
+            }
+            if row.iter().all(|&v| v != EMPTY) {
+                return;
+            }
+            row.fill(EMPTY);
+        }
+        for pair in 0..t.div_ceil(2) {
+            let (a, b) = self.family.keys(pair as usize);
             for &x in mixed {
                 let h = fold(x, a, b);
                 lower(even, (h >> 32) as u32, t);
                 lower(odd, h as u32, t);
             }
-            let last_round_is_odd = round + 1 < t;
-            if merge(row, even) == 0 || (last_round_is_odd && merge(row, odd) == 0) {
+            if merge(row, even) == 0 || (2 * pair + 1 < t && merge(row, odd) == 0) {
                 return;
             }
             even.fill(EMPTY);
             odd.fill(EMPTY);
-            round += 2;
         }
         for (slot, value) in row.iter_mut().enumerate().filter(|(_, v)| **v == EMPTY) {
             let (a, b) = self.family.keys((t as usize).div_ceil(2) + slot / 2);
@@ -109,9 +118,11 @@ impl SetSketch for FastSimilarity {
         self.slots as usize
     }
 
-    fn sketch_into(&self, set: &ItemSet, row: &mut [u32]) {
+    fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch) {
         assert_eq!(row.len(), self.slots());
-        let mixed: Vec<u64> = set.items().iter().map(|&x| self.family.premix(x)).collect();
-        self.rounds(&mixed, row);
+        let Scratch { words, slots } = scratch;
+        words.clear();
+        words.extend(set.items().iter().map(|&x| self.family.premix(x)));
+        self.rounds(words, row, slots);
     }
 }

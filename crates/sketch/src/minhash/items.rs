@@ -1,6 +1,6 @@
 //! Sets of items, and how words become items.
 
-use super::error::{Error, Result};
+use crate::error::{Error, Result};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// A set of 64-bit items: sorted, without repetitions, never empty.

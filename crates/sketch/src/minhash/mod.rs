@@ -1,28 +1,41 @@
 //! Set similarity: MinHash and its relatives, their private releases, estimators and search.
 
+mod bins;
 mod classic;
-mod error;
 mod estimate;
 mod fast;
 mod hash;
 mod items;
 mod neighbours;
+mod noisy;
 mod one_permutation;
+mod response;
+mod response_family;
+mod search;
 mod secure;
 mod signature;
+mod symbols;
 
+pub use bins::BinLaw;
 pub use classic::MinHash;
-pub use error::{Error, Result};
-pub use estimate::{CollisionLaw, Similarity, published_bucket};
+pub use estimate::{CollisionLaw, published_bucket};
 pub use fast::FastSimilarity;
 pub use hash::HashFamily;
 pub use items::{ItemSet, WordHash};
 pub use neighbours::SetNeighbours;
+pub use noisy::{NoisyBits, NoisySecureMinHash, TrueDelta, published_sensitivity};
 pub use one_permutation::{DenseOnePermutation, EMPTY_BIN, OnePermutation};
+pub use response::{BinResponse, BucketPrivMin, MixtureResponse, SymbolRelease};
+pub use search::{Ranking, nearest, nearest_noisy};
 pub use secure::{SecureMinHash, SymbolShape};
-pub use signature::{Scheme, SetSketch, SignatureMatrix, matches};
+pub use signature::{Scheme, Scratch, SetSketch, SignatureMatrix, matches};
+pub use symbols::{Coding, PrivateSymbols};
 
 #[cfg(test)]
 mod estimate_tests;
+#[cfg(test)]
+mod profile_tests;
+#[cfg(test)]
+mod release_tests;
 #[cfg(test)]
 mod sketch_tests;

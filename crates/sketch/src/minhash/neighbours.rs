@@ -1,6 +1,7 @@
 //! How similar two neighbouring sets must be.
 
-use super::error::{Error, Result};
+use super::items::ItemSet;
+use crate::error::{Error, Result};
 use dp_core::{Adjacency, Probability};
 
 /// Neighbouring sets: both of at least `min_size` items, symmetric difference at most `alpha`.
@@ -36,6 +37,17 @@ impl SetNeighbours {
     #[must_use]
     pub fn min_size(&self) -> u64 {
         self.min_size
+    }
+
+    /// Refuses sets below the minimum size.
+    ///
+    /// # Errors
+    /// [`Error::SetTooSmall`] naming the first such set, not its size.
+    pub fn check(&self, sets: &[ItemSet]) -> Result<()> {
+        match sets.iter().position(|set| (set.len() as u64) < self.min_size) {
+            None => Ok(()),
+            Some(row) => Err(Error::SetTooSmall { row, min_size: self.min_size }),
+        }
     }
 
     /// The adjacency, for certificates.

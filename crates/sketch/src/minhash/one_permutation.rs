@@ -1,9 +1,9 @@
 //! One-permutation hashing, bare and with optimal densification.
 
-use super::error::{Error, Result};
 use super::hash::{HashFamily, reduce};
 use super::items::ItemSet;
-use super::signature::{Scheme, SetSketch};
+use super::signature::{Scheme, Scratch, SetSketch};
+use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 use rand_core::Rng;
 
@@ -53,7 +53,7 @@ impl SetSketch for OnePermutation {
         self.bins as usize
     }
 
-    fn sketch_into(&self, set: &ItemSet, row: &mut [u32]) {
+    fn sketch_into(&self, set: &ItemSet, row: &mut [u32], _: &mut Scratch) {
         assert_eq!(row.len(), self.slots());
         row.fill(EMPTY_BIN);
         for &item in set.items() {
@@ -74,7 +74,7 @@ impl SetSketch for OnePermutation {
 #[derive(Debug, Clone)]
 pub struct DenseOnePermutation {
     bare: OnePermutation,
-    /// `PROBES` random bins for every bin; the same for all sets, as the proof asks.
+    /// `PROBES` rounds of one random bin for every bin; the same for all sets, as the proof asks.
     probes: Vec<u32>,
 }
 
@@ -96,19 +96,14 @@ impl DenseOnePermutation {
         Ok(Self { bare, probes })
     }
 
-    /// The first non-empty bin among the choices of `bin`.
-    #[inline]
-    fn source(&self, bin: usize, row: &[u32]) -> usize {
-        for &probe in &self.probes[bin * PROBES..(bin + 1) * PROBES] {
-            if row[probe as usize] != EMPTY_BIN {
-                return probe as usize;
-            }
-        }
-        let mut x = self.bare.family.premix(bin as u64);
+    /// A later choice of `bin`, for the rare case that all stored ones are empty.
+    #[cold]
+    fn late_source(&self, bin: u32, bare: &[u32]) -> usize {
+        let mut x = self.bare.family.premix(u64::from(bin));
         loop {
-            x = self.bare.family.premix(x);
+            x = self.bare.family.premix(x).rotate_left(23);
             let probe = reduce((x >> 32) as u32, self.bare.bins) as usize;
-            if row[probe] != EMPTY_BIN {
+            if bare[probe] != EMPTY_BIN {
                 return probe;
             }
         }
@@ -124,17 +119,35 @@ impl SetSketch for DenseOnePermutation {
         self.bare.slots()
     }
 
-    fn sketch_into(&self, set: &ItemSet, row: &mut [u32]) {
-        self.bare.sketch_into(set, row);
-        // Written after all were chosen: only original bins are sources.
-        let mut copies: Vec<(u32, u32)> = Vec::with_capacity(row.len());
-        for bin in 0..row.len() {
-            if row[bin] == EMPTY_BIN {
-                copies.push((bin as u32, row[self.source(bin, row)]));
-            }
+    fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch) {
+        self.bare.sketch_into(set, row, scratch);
+        // The bare bins, then the bins that still need a source.
+        let bins = row.len();
+        scratch.slots.clear();
+        scratch.slots.extend_from_slice(row);
+        scratch.slots.resize(2 * bins, 0);
+        let (bare, waiting) = scratch.slots.split_at_mut(bins);
+        let mut left = 0;
+        for (bin, &value) in bare.iter().enumerate() {
+            waiting[left] = bin as u32;
+            left += usize::from(value == EMPTY_BIN);
         }
-        for (bin, value) in copies {
-            row[bin as usize] = value;
+        for probes in self.probes.chunks_exact(bins) {
+            if left == 0 {
+                return;
+            }
+            let mut still = 0;
+            for i in 0..left {
+                let bin = waiting[i];
+                let value = bare[probes[bin as usize] as usize];
+                row[bin as usize] = value;
+                waiting[still] = bin;
+                still += usize::from(value == EMPTY_BIN);
+            }
+            left = still;
+        }
+        for &bin in &waiting[..left] {
+            row[bin as usize] = bare[self.late_source(bin, bare)];
         }
     }
 }

@@ -1,10 +1,10 @@
 //! Secure MinHash and b-bit MinHash: minima concatenated and hashed to few symbols.
 
 use super::classic::MinHash;
-use super::error::{Error, Result};
 use super::hash::reduce;
 use super::items::ItemSet;
-use super::signature::{Scheme, SetSketch};
+use super::signature::{Scheme, Scratch, SetSketch};
+use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 use serde::{Deserialize, Serialize};
 
@@ -101,10 +101,10 @@ impl SetSketch for SecureMinHash {
         self.shape.positions
     }
 
-    fn sketch_into(&self, set: &ItemSet, row: &mut [u32]) {
-        let mut minima = vec![0u64; self.minhash.slots()];
-        self.minhash.minima(set, &mut minima);
-        for (symbol, minima) in row.iter_mut().zip(minima.chunks(self.shape.concatenation)) {
+    fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch) {
+        scratch.words.resize(self.minhash.slots(), 0);
+        self.minhash.minima(set, &mut scratch.words);
+        for (symbol, minima) in row.iter_mut().zip(scratch.words.chunks(self.shape.concatenation)) {
             let code =
                 minima.iter().fold(0u64, |code, &m| self.mixer.premix(code.rotate_left(1) ^ m));
             *symbol = reduce((code >> 32) as u32, self.shape.alphabet);

@@ -1,8 +1,8 @@
 //! Signatures: one row of 32-bit slots a set, and how rows are compared.
 
-use super::error::{Error, Result};
 use super::hash::HashFamily;
 use super::items::ItemSet;
+use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -53,11 +53,11 @@ pub trait SetSketch: Sync {
     /// Slots in a row.
     fn slots(&self) -> usize;
 
-    /// Writes one row.
+    /// Writes one row; `scratch` is working memory that later calls use again.
     ///
     /// # Panics
     /// When `row` does not have [`SetSketch::slots`] entries.
-    fn sketch_into(&self, set: &ItemSet, row: &mut [u32]);
+    fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch);
 
     /// Sketches many sets, in parallel by rows.
     fn sketch(&self, sets: &[ItemSet]) -> SignatureMatrix
@@ -67,12 +67,20 @@ pub trait SetSketch: Sync {
         let slots = self.slots();
         let mut data = vec![0u32; sets.len() * slots];
         data.par_chunks_mut(slots * ROWS).zip(sets.par_chunks(ROWS)).for_each(|(rows, sets)| {
+            let mut scratch = Scratch::default();
             for (row, set) in rows.chunks_mut(slots).zip(sets) {
-                self.sketch_into(set, row);
+                self.sketch_into(set, row, &mut scratch);
             }
         });
         SignatureMatrix { scheme: self.scheme(), data }
     }
+}
+
+/// Working memory of a sketch.
+#[derive(Debug, Clone, Default)]
+pub struct Scratch {
+    pub(super) words: Vec<u64>,
+    pub(super) slots: Vec<u32>,
 }
 
 /// Rows that one task works on.
@@ -111,6 +119,12 @@ impl SignatureMatrix {
     #[must_use]
     pub fn agreement(&self, i: usize, j: usize) -> f64 {
         f64::from(matches(self.row(i), self.row(j))) / self.scheme.slots as f64
+    }
+
+    /// Maps every slot; the scheme gets a new name.
+    pub(super) fn map(&self, sketch: String, f: impl Fn(u32) -> u32) -> Self {
+        let scheme = Scheme { sketch, ..self.scheme.clone() };
+        Self { scheme, data: self.data.iter().map(|&v| f(v)).collect() }
     }
 
     /// Number of agreeing slots of every row of `self` with every row of `other`, row-major.

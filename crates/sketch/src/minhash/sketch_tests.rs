@@ -20,8 +20,8 @@ fn moments<S: SetSketch>(
         .map(|r| {
             let sketch = make(PublicSeed::new(r));
             let (mut x, mut y) = (vec![0; sketch.slots()], vec![0; sketch.slots()]);
-            sketch.sketch_into(a, &mut x);
-            sketch.sketch_into(b, &mut y);
+            sketch.sketch_into(a, &mut x, &mut Scratch::default());
+            sketch.sketch_into(b, &mut y, &mut Scratch::default());
             f64::from(matches(&x, &y)) / sketch.slots() as f64
         })
         .collect();

@@ -1,0 +1,283 @@
+//! Noisy Secure MinHash (Bourgeat & Schmurr 2019, algorithms 4 to 6).
+
+use super::estimate::{corrected_root, root};
+use super::items::ItemSet;
+use super::neighbours::{SetNeighbours, differ_probability};
+use super::secure::{SecureMinHash, SymbolShape};
+use super::signature::{Scheme, SetSketch};
+use crate::error::{Error, Result};
+use crate::private::Estimate;
+use dp_core::certificate::{PublicParameters, Statement};
+use dp_core::noise::{AdditiveNoise, Grid, LaplaceNoise, NoiseRng};
+use dp_core::profile::CoordinateProfile;
+use dp_core::{
+    Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LogDelta, NoiseScale,
+    Profile, Release,
+};
+
+/// Bits of Secure MinHash with Laplace noise of scale `Dq / epsilon`, where `Dq` is the published
+/// Chernoff bound on the number of differing bits:
+/// `E = L (1 - J'^K)/2`, `J' = 1 - alpha/tau`, `Dq = E (1 + sqrt(3 ln(1/delta)/E))`.
+///
+/// # Privacy
+/// `Published`: the bound's form needs `beta <= 1`, but `beta` is often above 7, and then the
+/// number of differing bits passes `Dq` with a probability above delta
+/// ([`NoisySecureMinHash::tail`]). The certificate states the delta that is really given: the
+/// mixture, over fresh hash functions, of the profile of Laplace noise on that many bits.
+#[derive(Debug, Clone)]
+pub struct NoisySecureMinHash {
+    shape: SymbolShape,
+    neighbours: SetNeighbours,
+    claimed: Budget,
+    sensitivity: f64,
+    noise: LaplaceNoise,
+}
+
+/// What to do when a published rule gives a larger delta than it claims.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TrueDelta {
+    /// Refuse to build the mechanism.
+    MustMeetClaim,
+    /// Build it; the certificate states the true delta.
+    AcceptByName,
+}
+
+impl NoisySecureMinHash {
+    /// The published noise for a claimed budget, on `positions` bits of `concatenation` minima.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] unless the claimed delta is in `(0, 1)` and `alpha > 0`
+    /// leaves something to protect; [`Error::Core`] when the rule misses its claim and that was not accepted.
+    pub fn published(
+        positions: usize,
+        concatenation: usize,
+        neighbours: SetNeighbours,
+        claimed: Budget,
+        accept: TrueDelta,
+    ) -> Result<Self> {
+        let shape = SymbolShape::new(positions, concatenation, 2)?;
+        let sensitivity =
+            published_sensitivity(positions, concatenation, neighbours, claimed.delta)?;
+        let scale = NoiseScale::new(sensitivity / claimed.epsilon.get())?;
+        let noise = LaplaceNoise::new(scale, Grid::choose(scale, Bound::new(1.0)?)?);
+        let mechanism = Self { shape, neighbours, claimed, sensitivity, noise };
+        if accept == TrueDelta::MustMeetClaim {
+            mechanism.guarantee(accept)?;
+        }
+        Ok(mechanism)
+    }
+
+    /// The published bound on the number of differing bits.
+    #[must_use]
+    pub fn sensitivity(&self) -> f64 {
+        self.sensitivity
+    }
+
+    /// The Laplace noise.
+    #[must_use]
+    pub fn noise(&self) -> &LaplaceNoise {
+        &self.noise
+    }
+
+    /// Probability that more bits differ than the published sensitivity allows, at the least similar
+    /// neighbours: what the paper bounds by delta.
+    ///
+    /// # Errors
+    /// [`Error::Core`] never after construction.
+    pub fn tail(&self) -> Result<f64> {
+        let p = self.differ()?;
+        let n = self.shape.positions() as u32;
+        // Summed from above: no cancellation.
+        let first = self.sensitivity.floor() as u32 + 1;
+        Ok((first..=n).map(|m| super::estimate::binomial_pmf(m, n, p)).sum())
+    }
+
+    fn differ(&self) -> Result<f64> {
+        let j = self.neighbours.least_similarity();
+        Ok(differ_probability(j, self.shape.concatenation(), 2)?.get())
+    }
+
+    /// The delta really given at the claimed epsilon (an upper bound).
+    ///
+    /// # Errors
+    /// [`Error::Core`] never after construction.
+    pub fn true_delta(&self) -> Result<LogDelta> {
+        use dp_core::PrivacyProfile as _;
+        Ok(self.profile()?.log_delta(self.claimed.epsilon))
+    }
+
+    fn profile(&self) -> Result<Profile> {
+        let j = self.neighbours.least_similarity();
+        let probability = differ_probability(j, self.shape.concatenation(), 2)?;
+        // Bits are 0 or 1 and lie on the grid: no rounding, a differing bit moves by one exactly.
+        let coordinate = CoordinateProfile::Laplace {
+            shift: L1Sensitivity::new(1.0)?,
+            scale: self.noise.scale(),
+        };
+        Ok(Profile::BinomialMixture {
+            trials: self.shape.positions() as u64,
+            probability,
+            coordinate,
+        })
+    }
+
+    fn guarantee(&self, accept: TrueDelta) -> Result<Guarantee> {
+        const SOURCE: &str = "Bourgeat & Schmurr 2019, section 6.2";
+        const CAVEAT: &str = "the Chernoff bound holds for beta <= 1 only; the true delta is that of \
+            the binomial mixture over fresh hash functions";
+        let (adjacency, profile) = (self.neighbours.adjacency(), self.profile()?);
+        Ok(match accept {
+            TrueDelta::MustMeetClaim => Guarantee::published(
+                adjacency,
+                self.claimed,
+                Some(profile),
+                "noisy secure MinHash",
+                SOURCE,
+                CAVEAT,
+            )?,
+            TrueDelta::AcceptByName => Guarantee::published_accepting_true_delta(
+                adjacency,
+                self.claimed,
+                profile,
+                SOURCE,
+                CAVEAT,
+            ),
+        })
+    }
+
+    /// Sketches and releases; the fresh seed is published with the release.
+    ///
+    /// # Errors
+    /// [`Error::SetTooSmall`] when a set is below the minimum size.
+    pub fn release(
+        &self,
+        sets: &[ItemSet],
+        fresh: FreshSeed,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<NoisyBits, Certificate>> {
+        self.neighbours.check(sets)?;
+        let sketch = SecureMinHash::new(self.shape, fresh.publish());
+        let signatures = sketch.sketch(sets);
+        let mut data: Vec<f64> = (0..signatures.rows())
+            .flat_map(|i| signatures.row(i).iter().map(|&bit| f64::from(bit)))
+            .collect();
+        let generator = rng.kind();
+        self.noise.add_to(rng, &mut data);
+        let scheme = sketch.scheme();
+        let public = PublicParameters::from([
+            ("positions".to_owned(), self.shape.positions().into()),
+            ("concatenation".to_owned(), self.shape.concatenation().into()),
+            ("sets".to_owned(), signatures.rows().into()),
+            ("published-sensitivity".to_owned(), self.sensitivity.into()),
+            ("hash".to_owned(), scheme.hash.clone().into()),
+            ("seed".to_owned(), scheme.seed.get().into()),
+        ]);
+        let statement = Statement {
+            mechanism: "noisy-secure-minhash".to_owned(),
+            noise: self.noise.law(),
+            generator,
+            public,
+        };
+        let certificate = Certificate::new(statement, self.guarantee(TrueDelta::AcceptByName)?);
+        let bits = NoisyBits {
+            scheme,
+            concatenation: self.shape.concatenation(),
+            scale: self.noise.scale(),
+            data,
+        };
+        Ok(Release::certified(bits, certificate))
+    }
+}
+
+/// The published sensitivity `E (1 + sqrt(3 ln(1/delta)/E))` (eq. 6.12).
+///
+/// # Errors
+/// [`Error::InvalidParameter`] for delta zero, or when no bit is expected to differ.
+pub fn published_sensitivity(
+    positions: usize,
+    concatenation: usize,
+    neighbours: SetNeighbours,
+    delta: Delta,
+) -> Result<f64> {
+    if delta.get() <= 0.0 {
+        return Err(Error::invalid("delta", delta, "(0, 1)"));
+    }
+    let j = neighbours.published_similarity();
+    let expected = positions as f64 * 0.5 * (1.0 - j.powi(concatenation as i32));
+    if expected <= 0.0 {
+        return Err(Error::invalid("expected differing bits", expected, "(0, inf)"));
+    }
+    Ok(expected * (1.0 + (3.0 * -delta.ln().get() / expected).sqrt()))
+}
+
+/// Noisy bits of many sets: what is published.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NoisyBits {
+    scheme: Scheme,
+    concatenation: usize,
+    scale: NoiseScale,
+    data: Vec<f64>,
+}
+
+impl NoisyBits {
+    /// How the bits were made.
+    #[must_use]
+    pub fn scheme(&self) -> &Scheme {
+        &self.scheme
+    }
+
+    /// Number of sets.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.data.len() / self.scheme.slots
+    }
+
+    /// One row of noisy bits.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] when there is no such row.
+    pub fn row(&self, i: usize) -> Result<&[f64]> {
+        if i >= self.rows() {
+            return Err(Error::invalid("row", i, format!("[0, {})", self.rows())));
+        }
+        Ok(&self.data[i * self.scheme.slots..][..self.scheme.slots])
+    }
+
+    /// Squared distance of two rows.
+    ///
+    /// # Errors
+    /// As [`NoisyBits::row`].
+    pub fn squared_distance(&self, i: usize, j: usize) -> Result<f64> {
+        Ok(self.row(i)?.iter().zip(self.row(j)?).map(|(a, b)| (a - b) * (a - b)).sum())
+    }
+
+    /// Published estimate of `J^K` (theorem 6.2): `2 (L - (dist - 4 L b^2))/L - 1`. Unbiased.
+    ///
+    /// Its variance a position is `P(1-P) + 16 P b^2 + 56 b^4` at the difference rate P.
+    ///
+    /// # Errors
+    /// As [`NoisyBits::row`].
+    pub fn power(&self, i: usize, j: usize) -> Result<Estimate> {
+        let (l, b) = (self.scheme.slots as f64, self.scale.get());
+        let differing = self.squared_distance(i, j)? / l - 4.0 * b * b;
+        let p = differing.clamp(0.0, 0.5);
+        let variance = p * (1.0 - p) + 16.0 * p * b * b + 56.0 * b.powi(4);
+        Ok(Estimate { value: 1.0 - 2.0 * differing, standard_error: 2.0 * (variance / l).sqrt() })
+    }
+
+    /// Published estimate of J: the plain K-th root, clamped to `[0, 1]`.
+    ///
+    /// # Errors
+    /// As [`NoisyBits::row`].
+    pub fn published(&self, i: usize, j: usize) -> Result<Estimate> {
+        Ok(root(self.power(i, j)?, self.concatenation))
+    }
+
+    /// The K-th root with its second-order bias removed; unbiased for K = 1.
+    ///
+    /// # Errors
+    /// As [`NoisyBits::row`].
+    pub fn jaccard(&self, i: usize, j: usize) -> Result<Estimate> {
+        Ok(corrected_root(self.power(i, j)?, self.concatenation))
+    }
+}

@@ -1,0 +1,117 @@
+//! Noisy symbols of many sets: what is published.
+
+use super::signature::{Scheme, SignatureMatrix, matches};
+use crate::error::{Error, Result};
+use dp_core::Probability;
+use dp_core::noise::{KaryResponse, NoiseRng};
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+
+/// What a symbol stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case")]
+pub enum Coding {
+    /// The hash of K minima.
+    Hashed {
+        /// Minima hashed together, K.
+        concatenation: usize,
+    },
+    /// The least hash of a bin, plus one; zero for an empty bin.
+    Bins,
+}
+
+/// Noisy symbols, row by row, with all that estimators need.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrivateSymbols {
+    scheme: Scheme,
+    coding: Coding,
+    alphabet: u64,
+    keep: Probability,
+    data: Vec<u16>,
+}
+
+/// Rows that share one noise stream.
+const ROWS: usize = 64;
+
+impl PrivateSymbols {
+    /// Applies the response to every symbol: one stream for 64 rows, so the result does not depend
+    /// on the number of threads.
+    pub(super) fn respond(
+        signatures: &SignatureMatrix,
+        coding: Coding,
+        response: &KaryResponse,
+        rng: &mut NoiseRng,
+    ) -> Result<Self> {
+        let (rows, slots) = (signatures.rows(), signatures.scheme().slots);
+        let mut data = vec![0u16; rows * slots];
+        let streams = rng.reserve(rows.div_ceil(ROWS) as u64);
+        data.par_chunks_mut(ROWS * slots).enumerate().try_for_each(|(block, out)| {
+            for (i, row) in out.chunks_mut(slots).enumerate() {
+                for (symbol, &value) in row.iter_mut().zip(signatures.row(block * ROWS + i)) {
+                    *symbol = u16::try_from(value).expect("symbols have at most 16 bits");
+                }
+            }
+            response.apply(&mut streams.stream(block as u64), out)
+        })?;
+        Ok(Self {
+            scheme: signatures.scheme().clone(),
+            coding,
+            alphabet: response.alphabet(),
+            keep: response.keep(),
+            data,
+        })
+    }
+
+    /// How the signatures were made.
+    #[must_use]
+    pub fn scheme(&self) -> &Scheme {
+        &self.scheme
+    }
+
+    /// What a symbol stands for.
+    #[must_use]
+    pub fn coding(&self) -> Coding {
+        self.coding
+    }
+
+    /// Size of the alphabet of the response.
+    #[must_use]
+    pub fn alphabet(&self) -> u64 {
+        self.alphabet
+    }
+
+    /// Probability that a symbol was kept.
+    #[must_use]
+    pub fn keep(&self) -> Probability {
+        self.keep
+    }
+
+    /// Number of sets.
+    #[must_use]
+    pub fn rows(&self) -> usize {
+        self.data.len() / self.scheme.slots
+    }
+
+    /// The noisy symbols of a set.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] when there is no such row.
+    pub fn row(&self, i: usize) -> Result<&[u16]> {
+        if i >= self.rows() {
+            return Err(Error::invalid("row", i, format!("[0, {})", self.rows())));
+        }
+        Ok(self.row_unchecked(i))
+    }
+
+    pub(super) fn row_unchecked(&self, i: usize) -> &[u16] {
+        &self.data[i * self.scheme.slots..][..self.scheme.slots]
+    }
+
+    /// Agreeing positions of two rows.
+    ///
+    /// # Errors
+    /// As [`PrivateSymbols::row`].
+    pub fn agreeing(&self, i: usize, j: usize) -> Result<u32> {
+        Ok(matches(self.row(i)?, self.row(j)?))
+    }
+}

@@ -2,8 +2,10 @@
 
 pub mod error;
 pub mod minhash;
+pub mod pairwise;
 pub mod private;
 pub mod projection;
+pub mod release_file;
 pub mod rows;
 pub mod search;
 pub mod sign;

@@ -2,7 +2,7 @@
 
 use super::noise::NoiseMoments;
 use super::normal::two_sided_quantile;
-use super::sketch::SketchRelease;
+use super::sketch::{PrivateSketch, SketchRelease};
 use crate::error::{Error, Result};
 use crate::projection::Moments;
 use dp_core::Probability;
@@ -66,8 +66,8 @@ fn quantile(confidence: Probability) -> Result<f64> {
 /// products: `[0, |u|^2 |v|^2]`) that gives the larger variance, so standard errors err upwards.
 #[derive(Debug, Clone, Copy)]
 pub struct Pairs<'a> {
-    left: &'a SketchRelease,
-    right: &'a SketchRelease,
+    left: &'a PrivateSketch,
+    right: &'a PrivateSketch,
     moments: Moments,
     d: f64,
     k: f64,
@@ -77,7 +77,7 @@ impl<'a> Pairs<'a> {
     /// Pairs of rows of one release.
     #[must_use]
     pub fn within(release: &'a SketchRelease) -> Self {
-        Self::unchecked(release, release)
+        Self::of_sketches(release.payload(), release.payload())
     }
 
     /// Pairs of a row of `left` and a row of `right`.
@@ -86,11 +86,11 @@ impl<'a> Pairs<'a> {
     /// [`Error::Incompatible`] when they were made by different projections.
     pub fn between(left: &'a SketchRelease, right: &'a SketchRelease) -> Result<Self> {
         left.payload().check_comparable(right.payload())?;
-        Ok(Self::unchecked(left, right))
+        Ok(Self::of_sketches(left.payload(), right.payload()))
     }
 
-    fn unchecked(left: &'a SketchRelease, right: &'a SketchRelease) -> Self {
-        let spec = left.payload().projection();
+    pub(crate) fn of_sketches(left: &'a PrivateSketch, right: &'a PrivateSketch) -> Self {
+        let spec = left.projection();
         Self { left, right, moments: spec.moments(), d: spec.d() as f64, k: spec.k() as f64 }
     }
 
@@ -108,6 +108,14 @@ impl<'a> Pairs<'a> {
         ]
     }
 
+    /// Variance of a squared distance whose true value is `r2`, at the worst end of the range
+    /// of its quartic part.
+    #[must_use]
+    pub fn squared_distance_variance(&self, r2: f64) -> f64 {
+        let [a, b, c] = self.quadratic_form(self.left.moments().plus(self.right.moments()));
+        a * r2 * r2 + b * r2 + c
+    }
+
     fn squared_length(&self, sum_of_squares: f64, noise: NoiseMoments) -> Estimate {
         let value = sum_of_squares - self.k * noise.variance;
         let [a, b, c] = self.quadratic_form(noise);
@@ -121,7 +129,7 @@ impl<'a> Pairs<'a> {
     /// # Errors
     /// [`Error::Index`].
     pub fn squared_norm(&self, i: usize) -> Result<Estimate> {
-        let x = self.left.payload();
+        let x = self.left;
         Ok(self.squared_length(dot(x.row(i)?, x.row(i)?), x.moments()))
     }
 
@@ -130,7 +138,7 @@ impl<'a> Pairs<'a> {
     }
 
     fn difference(&self, i: usize, j: usize) -> Result<(f64, NoiseMoments)> {
-        let (x, y) = (self.left.payload(), self.right.payload());
+        let (x, y) = (self.left, self.right);
         let sum = x.row(i)?.iter().zip(y.row(j)?).map(|(a, b)| (a - b) * (a - b)).sum();
         Ok((sum, x.moments().plus(y.moments())))
     }
@@ -175,7 +183,7 @@ impl<'a> Pairs<'a> {
     pub fn squared_norm_interval(&self, i: usize, confidence: Probability) -> Result<Interval> {
         let z = quantile(confidence)?;
         let value = self.squared_norm(i)?.value;
-        Ok(invert(value, z * z, self.quadratic_form(self.left.payload().moments())))
+        Ok(invert(value, z * z, self.quadratic_form(self.left.moments())))
     }
 
     /// Unbiased inner product `<z_i, z_j>`; a row's product with itself is its squared norm.
@@ -186,7 +194,7 @@ impl<'a> Pairs<'a> {
         if self.same(i, j) {
             return self.squared_norm(i);
         }
-        let (x, y) = (self.left.payload(), self.right.payload());
+        let (x, y) = (self.left, self.right);
         let value = dot(x.row(i)?, y.row(j)?);
         let variance = self.product_variance(
             value,
@@ -197,7 +205,7 @@ impl<'a> Pairs<'a> {
     }
 
     fn product_variance(&self, product: f64, left: f64, right: f64) -> f64 {
-        let (s, t) = (self.left.payload().noise_variance(), self.right.payload().noise_variance());
+        let (s, t) = (self.left.noise_variance(), self.right.noise_variance());
         let Moments { pair, quartic } = self.moments;
         (pair * (left * right + product * product) + quartic.max(0.0) * left * right) / self.k
             + s * right
@@ -224,7 +232,7 @@ impl<'a> Pairs<'a> {
             });
         }
         let value = (product / (left * right).sqrt()).clamp(-1.0, 1.0);
-        let noise = [self.left.payload().moments(), self.right.payload().moments()];
+        let noise = [self.left.moments(), self.right.moments()];
         let variance = self.cosine_variance(value, left, right, noise);
         Ok(Estimate { value, standard_error: variance.max(0.0).sqrt() })
     }
@@ -262,7 +270,7 @@ impl<'a> Pairs<'a> {
         if self.same(i, j) {
             return Ok(Estimate { value: 1.0, standard_error: 0.0 });
         }
-        let (x, y) = (self.left.payload().row(i)?, self.right.payload().row(j)?);
+        let (x, y) = (self.left.row(i)?, self.right.row(j)?);
         let norms = dot(x, x) * dot(y, y);
         if norms <= 0.0 {
             return Err(Error::Undefined { what: "cosine", reason: "a row is zero" });

@@ -3,8 +3,9 @@
 use super::noise::SketchNoise;
 use super::sketch::{PrivateSketch, SketchRelease};
 use crate::error::{Error, Result};
-use crate::projection::SharedProjection;
+use crate::projection::{OutputRange, SharedProjection};
 use crate::rows::{NORM_SLACK, RowsView};
+use dp_core::calibrate::published::PublishedRule;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::{
@@ -12,9 +13,12 @@ use dp_core::{
     NoiseScale, Profile, Release, calibrate,
 };
 
-/// Rows that share noise streams: releasing in blocks of any size gives the same numbers
-/// because values are collected into blocks of this many rows before noise is added.
-pub const BLOCK_ROWS: usize = 4096;
+/// Rows of k numbers to which noise is added at once. Releases in memory and to a file use
+/// the same blocks, so they give the same numbers from the same generator.
+#[must_use]
+pub fn block_rows(k: usize) -> usize {
+    ((1 << 20) / k.max(1)).clamp(64, 4096)
+}
 
 /// Z = X P + noise, published together with P (Kenthapadi et al. 2013, Algorithm 1; Li & Li 2023).
 ///
@@ -35,33 +39,104 @@ pub struct PrivateProjection {
     mechanism: &'static str,
 }
 
-/// l2 and l1 sensitivity of x -> x P, before rounding, and the coordinates it can touch.
-struct Shift {
+/// The adjacencies these mechanisms know.
+pub(super) const ADJACENCIES: &str =
+    "attribute, row shift or replaced row for a release with one output row per input row";
+
+/// A projection with its exact sensitivities, before noise is chosen.
+pub(super) struct Parts {
+    projection: SharedProjection,
+    bound: Bound,
+    range: OutputRange,
+    adjacency: Option<Adjacency>,
     l2: f64,
     l1: f64,
     touched: usize,
 }
 
-fn shift(projection: &SharedProjection, adjacency: Adjacency) -> Result<Shift> {
-    let k = projection.spec().k();
-    let up = 1.0 + 4.0 * f64::EPSILON;
-    let whole_row = |norm: f64| -> Result<Shift> {
-        let l2 = norm * projection.spectral_norm_bound()? * up;
-        Ok(Shift { l2, l1: l2 * (k as f64).sqrt() * up, touched: k })
-    };
-    match adjacency {
-        Adjacency::Attribute { beta } => Ok(Shift {
-            l2: beta.get() * projection.max_row_l2() * up,
-            l1: beta.get() * projection.max_row_l1() * up,
-            touched: projection.touched_by_one_attribute(),
-        }),
-        Adjacency::RowShift { l2 } => whole_row(l2.get()),
-        Adjacency::ReplaceRow { bound } => whole_row(2.0 * bound.get() * (1.0 + 2.0 * NORM_SLACK)),
-        other => Err(Error::invalid(
-            "adjacency",
-            other,
-            "attribute, row shift or replaced row for a release with one output row per input row",
-        )),
+impl Parts {
+    pub(super) fn new(
+        projection: SharedProjection,
+        adjacency: Adjacency,
+        bound: Bound,
+    ) -> Result<Self> {
+        let up = 1.0 + 4.0 * f64::EPSILON;
+        let mut parts = Self::without_sensitivity(projection, bound);
+        let whole_row = |norm: f64| -> Result<[f64; 2]> {
+            let l2 = norm * parts.projection.spectral_norm_bound()? * up;
+            Ok([l2, l2 * (parts.touched as f64).sqrt() * up])
+        };
+        [parts.l2, parts.l1] = match adjacency {
+            Adjacency::Attribute { beta } => {
+                parts.touched = parts.projection.touched_by_one_attribute();
+                let scale = beta.get() * up;
+                [scale * parts.projection.max_row_l2(), scale * parts.projection.max_row_l1()]
+            }
+            Adjacency::RowShift { l2 } => whole_row(l2.get())?,
+            Adjacency::ReplaceRow { bound } => {
+                whole_row(2.0 * bound.get() * (1.0 + 2.0 * NORM_SLACK))?
+            }
+            other => return Err(Error::invalid("adjacency", other, ADJACENCIES)),
+        };
+        parts.adjacency = Some(adjacency);
+        Ok(parts)
+    }
+
+    /// For mechanisms whose privacy does not rest on the realised sensitivity.
+    pub(super) fn without_sensitivity(projection: SharedProjection, bound: Bound) -> Self {
+        let range = projection.output_range(bound);
+        let touched = projection.spec().k();
+        Self { projection, bound, range, adjacency: None, l2: 0.0, l1: 0.0, touched }
+    }
+
+    fn adjacency(&self) -> Adjacency {
+        self.adjacency.expect("parts made with an adjacency")
+    }
+
+    /// Grid and l2 sensitivity including rounding, for noise of about this scale.
+    pub(super) fn on_grid(&self, start: NoiseScale) -> Result<(Grid, L2Sensitivity)> {
+        let grid = Grid::choose(start, Bound::new(self.range.magnitude)?)?;
+        let exact = L2Sensitivity::new(self.l2)?;
+        Ok((grid, grid.inflate_l2(exact, self.touched, self.range.error)?))
+    }
+
+    /// Gaussian noise with sigma given by `rule` from the sensitivity.
+    pub(super) fn gaussian(
+        self,
+        budget: Budget,
+        published: Option<PublishedRule>,
+        rule: impl Fn(L2Sensitivity) -> Result<NoiseScale>,
+    ) -> Result<PrivateProjection> {
+        let (grid, sensitivity) = self.on_grid(rule(L2Sensitivity::new(self.l2)?)?)?;
+        let sigma = rule(sensitivity)?;
+        let profile = Profile::Gaussian { sensitivity, sigma };
+        let adjacency = self.adjacency();
+        let guarantee = match published {
+            None => {
+                let theorem = "docs/proofs/private-projection.md, theorem 1 (realised calibration)";
+                Guarantee::proven(adjacency, budget, profile, theorem)?
+            }
+            Some(rule) => {
+                let profile = Some(profile);
+                let (name, source) = (rule.name(), rule.source());
+                Guarantee::published(adjacency, budget, profile, name, source, rule.caveat())?
+            }
+        };
+        let noise = SketchNoise::Gaussian(GaussianNoise::new(sigma, grid));
+        Ok(PrivateProjection::assemble(self, noise, guarantee, "private projection"))
+    }
+
+    fn laplace(self, budget: Budget) -> Result<PrivateProjection> {
+        let exact = L1Sensitivity::new(self.l1)?;
+        let start = calibrate::laplace(budget, exact)?;
+        let grid = Grid::choose(start, Bound::new(self.range.magnitude)?)?;
+        let sensitivity = grid.inflate_l1(exact, self.touched, self.range.error)?;
+        let scale = calibrate::laplace(budget, sensitivity)?;
+        let profile = Profile::Laplace { sensitivity, scale };
+        let theorem = "docs/proofs/private-projection.md, theorem 2 (Laplace)";
+        let guarantee = Guarantee::proven(self.adjacency(), budget, profile, theorem)?;
+        let noise = SketchNoise::Laplace(LaplaceNoise::new(scale, grid));
+        Ok(PrivateProjection::assemble(self, noise, guarantee, "private projection (Laplace)"))
     }
 }
 
@@ -78,47 +153,36 @@ impl PrivateProjection {
         bound: Bound,
         budget: Budget,
     ) -> Result<Self> {
-        let shift = shift(&projection, adjacency)?;
-        let range = projection.output_range(bound);
-        let exact = L2Sensitivity::new(shift.l2)?;
-        let start = calibrate::gaussian(budget, exact)?;
-        let grid = Grid::choose(start, Bound::new(range.magnitude)?)?;
-        let sensitivity = grid.inflate_l2(exact, shift.touched, range.error)?;
-        let sigma = calibrate::gaussian(budget, sensitivity)?;
-        let profile = Profile::Gaussian { sensitivity, sigma };
-        let theorem = "docs/proofs/private-projection.md, theorem 1 (realised calibration)";
-        let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
-        let noise = SketchNoise::Gaussian(GaussianNoise::new(sigma, grid));
-        Ok(Self { projection, bound, noise, guarantee, mechanism: "private projection" })
+        Parts::new(projection, adjacency, bound)?
+            .gaussian(budget, None, |s| Ok(calibrate::gaussian(budget, s)?))
     }
 
-    /// Laplace noise of scale `l1 sensitivity / epsilon`: pure differential privacy.
+    /// Laplace noise of scale `l1 sensitivity / epsilon`: pure differential privacy for a
+    /// budget of delta zero (and slightly less noise for a positive delta).
     ///
     /// # Errors
-    /// As [`PrivateProjection::gaussian`]; the budget's delta must be zero.
+    /// As [`PrivateProjection::gaussian`].
     pub fn laplace(
         projection: SharedProjection,
         adjacency: Adjacency,
         bound: Bound,
         budget: Budget,
     ) -> Result<Self> {
-        if budget.delta.get() > 0.0 {
-            return Err(Error::invalid("delta", budget.delta, "{0} for Laplace noise"));
-        }
-        let shift = shift(&projection, adjacency)?;
-        let range = projection.output_range(bound);
-        let exact = L1Sensitivity::new(shift.l1)?;
-        let scale = |s: L1Sensitivity| {
-            NoiseScale::new(s.get() / budget.epsilon.get() * (1.0 + 4.0 * f64::EPSILON))
-        };
-        let grid = Grid::choose(scale(exact)?, Bound::new(range.magnitude)?)?;
-        let sensitivity = grid.inflate_l1(exact, shift.touched, range.error)?;
-        let scale = scale(sensitivity)?;
-        let profile = Profile::Laplace { sensitivity, scale };
-        let theorem = "docs/proofs/private-projection.md, theorem 2 (Laplace)";
-        let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
-        let noise = SketchNoise::Laplace(LaplaceNoise::new(scale, grid));
-        Ok(Self { projection, bound, noise, guarantee, mechanism: "private projection (Laplace)" })
+        Parts::new(projection, adjacency, bound)?.laplace(budget)
+    }
+
+    pub(super) fn assemble(
+        parts: Parts,
+        noise: SketchNoise,
+        guarantee: Guarantee,
+        mechanism: &'static str,
+    ) -> Self {
+        let Parts { projection, bound, .. } = parts;
+        Self { projection, bound, noise, guarantee, mechanism }
+    }
+
+    pub(super) fn named(self, mechanism: &'static str) -> Self {
+        Self { mechanism, ..self }
     }
 
     /// The projection.
@@ -145,18 +209,26 @@ impl PrivateProjection {
     /// [`Error::Shape`] for rows of another d, [`Error::OutOfRange`] or
     /// [`Error::NormOutOfRange`] for rows outside the declared bounds.
     pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<SketchRelease> {
-        let spec = self.projection.spec();
-        let k = spec.k();
         let generator = rng.kind();
+        let sketch = self.release_sketch(rows, rng)?;
+        Ok(Release::certified(sketch, self.certificate(rows.n(), generator)))
+    }
+
+    /// The payload of a release.
+    pub(super) fn release_sketch(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+    ) -> Result<PrivateSketch> {
+        let spec = self.projection.spec();
+        let (k, step) = (spec.k(), block_rows(spec.k()));
         let mut values = vec![0.0; rows.n() * k];
-        for (block, out) in values.chunks_mut(BLOCK_ROWS * k).enumerate() {
-            let first = block * BLOCK_ROWS;
+        for (block, out) in values.chunks_mut(step * k).enumerate() {
+            let first = block * step;
             self.project_block(rows.slice(first..first + out.len() / k), out)?;
             self.noise.add_to(rng, out);
         }
-        let sketch = PrivateSketch::new(spec, self.noise.law(), values)?;
-        let certificate = self.certificate(rows.n(), generator);
-        Ok(Release::certified(sketch, certificate))
+        PrivateSketch::new(spec, self.noise.law(), values)
     }
 
     /// Checks and projects rows, without noise.

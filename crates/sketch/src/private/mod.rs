@@ -1,12 +1,25 @@
 //! Private projections (papers 1 and 2): mechanism, release, estimators.
 
+mod averaged;
+mod bounds;
 mod estimate;
 mod mechanism;
+mod multi_scale;
 mod noise;
 mod normal;
+mod planner;
+mod rules;
 mod sketch;
+mod systems;
 
+pub use averaged::AveragedProjection;
+pub use bounds::{
+    optimal_k, optimal_k_tail, projection_tail_bound, projection_variance, response_tail_bound,
+};
 pub use estimate::{Estimate, Interval, Pairs};
-pub use mechanism::{BLOCK_ROWS, PrivateProjection};
+pub use mechanism::{PrivateProjection, block_rows};
+pub use multi_scale::{MultiScale, MultiScaleRelease, multi_scale_squared_distance};
 pub use noise::SketchNoise;
+pub use planner::{Method, Prediction, Task, plan};
 pub use sketch::{PrivateSketch, SketchRelease};
+pub use systems::{System, dp_rp_g_opt_averaged};

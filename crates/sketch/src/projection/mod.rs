@@ -4,14 +4,18 @@
 //! are unbiased; [`Moments`] states their variance. P is public: its seed is published.
 
 mod dense;
+mod dimension;
 mod generator;
+mod identity;
 mod norms;
 mod sparse_signs;
 mod spec;
 mod srht;
 mod tables;
 
+pub use dimension::min_dimension;
 pub use generator::{Achlioptas, EntryLaw, Gaussian, Independent, Rademacher};
+pub use identity::Identity;
 pub use sparse_signs::SparseSigns;
 pub use spec::{Family, Moments, ProjectionSpec, Sampling};
 pub use srht::Srht;

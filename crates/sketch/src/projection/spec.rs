@@ -1,6 +1,6 @@
 //! Which projection: family, shape, seed; and the moments each family has.
 
-use super::{Achlioptas, Gaussian, Rademacher, SharedProjection, SparseSigns, Srht};
+use super::{Achlioptas, Gaussian, Identity, Rademacher, SharedProjection, SparseSigns, Srht};
 use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 use dp_core::certificate::PublicParameters;
@@ -41,6 +41,8 @@ pub enum Family {
     Oporp,
     /// Every coordinate in an independent bin with a random sign (count-sketch).
     CountSketch,
+    /// No projection: k = d.
+    Identity,
 }
 
 /// How a structured projection samples its outputs.
@@ -115,6 +117,7 @@ impl ProjectionSpec {
             {
                 Err(Error::invalid("nonzeros of a row", s, format!("[1, {k}]")))
             }
+            Family::Identity if k != d => Err(Error::invalid("k", k, format!("{{{d}}}"))),
             _ => Ok(Self { family, d, k, seed }),
         }
     }
@@ -149,6 +152,7 @@ impl ProjectionSpec {
         match self.family {
             Family::Gaussian => Arc::new(Gaussian::from_spec(self)),
             Family::Rademacher => Arc::new(Rademacher::from_spec(self)),
+            Family::Identity => Arc::new(Identity::from_spec(self)),
             Family::Achlioptas => Arc::new(Achlioptas::from_spec(self)),
             Family::Srht { sampling } => Arc::new(Srht::from_spec(self, sampling)),
             Family::VerySparse
@@ -165,6 +169,7 @@ impl ProjectionSpec {
         let k = self.k as f64;
         let drawn = |population: f64| (population - k) / (population - 1.0).max(1.0);
         let (pair, quartic) = match self.family {
+            Family::Identity => (0.0, 0.0),
             Family::Gaussian | Family::Achlioptas => (1.0, 0.0),
             Family::Rademacher | Family::SparseJl { .. } | Family::CountSketch => (1.0, -2.0),
             Family::VerySparse => (1.0, (self.d as f64).sqrt() - 3.0),
@@ -195,6 +200,7 @@ impl ProjectionSpec {
             Family::Srht { .. } => "srht",
             Family::Oporp => "oporp",
             Family::CountSketch => "count-sketch",
+            Family::Identity => "identity",
         }
     }
 

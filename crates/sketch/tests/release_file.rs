@@ -1,0 +1,127 @@
+//! Release files: round trip, streaming, golden bytes, damage.
+
+use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use proptest::prelude::*;
+use sha2::{Digest, Sha256};
+use sketch::private::{PrivateProjection, SketchRelease};
+use sketch::projection::{Family, ProjectionSpec};
+use sketch::release_file::{Element, ReleaseWriter, decode, encode, read_release, write_release};
+use sketch::rows::RowsView;
+
+fn mechanism(d: usize, k: usize) -> PrivateProjection {
+    let p = ProjectionSpec::new(Family::Oporp, d, k, PublicSeed::new(3)).unwrap().build();
+    let adjacency = Adjacency::Attribute { beta: Bound::new(1.0).unwrap() };
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    PrivateProjection::gaussian(p, adjacency, Bound::new(1.0).unwrap(), budget).unwrap()
+}
+
+fn data(n: usize, d: usize) -> Vec<f64> {
+    (0..n * d).map(|i| (i % 7) as f64 / 7.0).collect()
+}
+
+fn release(n: usize) -> SketchRelease {
+    let x = data(n, 6);
+    let mut rng = NoiseRng::deterministic_not_private(4);
+    mechanism(6, 4).release(RowsView::f64(n, 6, &x).unwrap(), &mut rng).unwrap()
+}
+
+#[test]
+fn files_come_back_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.release");
+    for n in [0, 1, 9] {
+        let release = release(n);
+        write_release(&path, &release, Element::F64).unwrap();
+        assert_eq!(read_release(&path).unwrap(), release);
+        let narrow = decode(&encode(&release, Element::F32).unwrap()).unwrap();
+        assert_eq!(narrow.certificate(), release.certificate());
+        for (a, b) in narrow.payload().values().iter().zip(release.payload().values()) {
+            assert_eq!(*a, f64::from(*b as f32));
+        }
+    }
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "no temporary file stays");
+}
+
+#[test]
+fn streaming_gives_the_bits_of_one_release() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("b.release");
+    let (n, d, k) = (9001, 6, 4);
+    let (x, m) = (data(n, d), mechanism(d, k));
+    let mut rng = NoiseRng::deterministic_not_private(8);
+    let whole = m.release(RowsView::f64(n, d, &x).unwrap(), &mut rng).unwrap();
+    let mut rng = NoiseRng::deterministic_not_private(8);
+    let mut writer = ReleaseWriter::create(&path, &m, Element::F64, &mut rng).unwrap();
+    let mut rest = &x[..];
+    for step in [1, 4095, 2, 700].iter().cycle() {
+        let rows = (*step).min(rest.len() / d);
+        writer.push(RowsView::f64(rows, d, &rest[..rows * d]).unwrap()).unwrap();
+        rest = &rest[rows * d..];
+        if rest.is_empty() {
+            break;
+        }
+    }
+    let written = writer.finish().unwrap();
+    assert_eq!(written.rows, n);
+    assert_eq!(read_release(&path).unwrap(), whole);
+    // A writer that is dropped leaves nothing.
+    let other = folder.path().join("c.release");
+    drop(ReleaseWriter::create(&other, &m, Element::F64, &mut rng).unwrap());
+    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+/// Seals bytes whose content was altered with a new checksum.
+fn reseal(bytes: &mut [u8]) {
+    let end = bytes.len() - 32;
+    let sum = Sha256::digest(&bytes[..end]);
+    bytes[end..].copy_from_slice(&sum);
+}
+
+#[test]
+fn every_altered_part_is_named() {
+    let good = encode(&release(3), Element::F64).unwrap();
+    let part = |bytes: &[u8]| decode(bytes).unwrap_err().to_string();
+    let mut bad = good.clone();
+    bad[0] ^= 1;
+    assert!(part(&bad).contains("magic"));
+    let mut bad = good.clone();
+    bad[8] = 9;
+    assert!(part(&bad).contains("version: 9"));
+    let mut bad = good.clone();
+    bad[20] ^= 1;
+    assert!(part(&bad).contains("checksum"));
+    assert!(part(&good[..good.len() - 1]).contains("checksum"));
+    assert!(part(&good[..20]).contains("length"));
+    let mut bad = good.clone();
+    let start = bad.windows(9).position(|w| w == b"\"seed\":3}").unwrap();
+    bad[start + 7] = b'4';
+    reseal(&mut bad);
+    assert!(part(&bad).contains("fingerprint"), "{}", part(&bad));
+    let mut bad = good.clone();
+    let end = bad.len() - 40;
+    bad[end..end + 8].copy_from_slice(&u64::MAX.to_le_bytes());
+    reseal(&mut bad);
+    assert!(part(&bad).contains("trailer"));
+}
+
+proptest! {
+    #[test]
+    fn random_bytes_never_panic(bytes in prop::collection::vec(any::<u8>(), 0..300)) {
+        prop_assert!(decode(&bytes).is_err());
+    }
+
+    #[test]
+    fn altered_files_never_panic(
+        at in any::<prop::sample::Index>(), value in any::<u8>(), cut in any::<prop::sample::Index>(),
+    ) {
+        let mut bytes = encode(&release(2), Element::F32).unwrap();
+        let i = at.index(bytes.len());
+        bytes[i] = value;
+        reseal(&mut bytes);
+        let _ = decode(&bytes);
+        let mut short = bytes[..40 + cut.index(bytes.len() - 40)].to_vec();
+        short[..16].copy_from_slice(&bytes[..16]);
+        reseal(&mut short);
+        prop_assert!(decode(&short).is_err() || short.len() == bytes.len());
+    }
+}

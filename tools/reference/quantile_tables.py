@@ -63,11 +63,10 @@ def rows(f, derivative):
         for j in range(PER_OCTAVE):
             scale = mpf(2) ** e
             left = 1 + mpf(j) / PER_OCTAVE
-            c = lu_solve(powers, matrix([f(scale * (left + H + x)) for x in NODES]))
-            c = [float(x) for x in c]
+            exact = lu_solve(powers, matrix([f(scale * (left + H + x)) for x in NODES]))
+            c = [float(x) for x in exact]
             n = DEGREE + 1
             gap = derivative(scale * left, n) * scale**n / factorial(n) * 2 * (H / 2) ** n
-            exact = lu_solve(powers, matrix([f(scale * (left + H + x)) for x in NODES]))
             rounding = sum(abs(mpf(a) - b) * H**k for k, (a, b) in enumerate(zip(c, exact)))
             # Horner without fused operations: value bound and error bound.
             bound, error = abs(mpf(c[-1])), mpf(0)

@@ -1,10 +1,15 @@
 //! The public dyadic grid that releases live on.
 
+use super::exact::decompose;
 use crate::error::{Error, Result};
 use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale};
 use serde::{Deserialize, Serialize};
 
 /// The multiples of `2^exponent`.
+///
+/// Releases on a grid have no low bits to leak: inputs are rounded to it before the
+/// noise, the noise is a multiple of its spacing, and the sum is exact. Proofs:
+/// `docs/proofs/grid.md`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "i32", into = "i32")]
 pub struct Grid {
@@ -12,12 +17,15 @@ pub struct Grid {
 }
 
 impl Grid {
+    /// With these, `2^52` steps neither overflow nor lose bits.
+    const EXPONENTS: (i32, i32) = (-960, 960);
+
     /// The grid of spacing `2^exponent`.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] unless the exponent is in `[-960, 960]`.
     pub fn new(exponent: i32) -> Result<Self> {
-        if (-960..=960).contains(&exponent) {
+        if (Self::EXPONENTS.0..=Self::EXPONENTS.1).contains(&exponent) {
             Ok(Self { exponent })
         } else {
             Err(Error::invalid("grid exponent", exponent, "[-960, 960]"))
@@ -25,24 +33,31 @@ impl Grid {
     }
 
     /// The grid for noise of this scale on values of absolute value at most
-    /// `bound`: spacing about `2^-30` of the noise scale, coarser only when sums
-    /// would otherwise leave the exactly representable range.
+    /// `bound`: spacing about `2^-30` of the noise scale, coarser (up to `2^-10`) only
+    /// when `bound` plus 1024 noise scales would pass the `2^51` steps up to which
+    /// inputs are not clamped and sums are exact.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] when no grid keeps the sums exact.
+    /// [`Error::InvalidParameter`] when no grid keeps the sums exact: a bound over about
+    /// `2^41` noise scales, or a noise scale outside about `[2^-950, 2^970]`.
     pub fn choose(scale: NoiseScale, bound: Bound) -> Result<Self> {
-        let fine = scale.get().log2().floor() as i32 - 30;
-        // The noise stays below 2^10 scales; value plus noise must stay below 2^52 steps.
-        let reach = bound.get() + 1024.0 * scale.get();
-        let coarse = reach.log2().ceil() as i32 - 52;
-        if coarse > fine + 20 {
+        let fine = floor_log2(scale.get()) - 30;
+        let finest = fine.max(Self::EXPONENTS.0);
+        // One ulp up makes up for the roundings of the sum.
+        let reach = (bound.get() + 1024.0 * scale.get()).next_up();
+        if !reach.is_finite() || finest > Self::EXPONENTS.1 {
+            return Err(Error::invalid("bound plus 1024 noise scales", reach, "[0, 2^990]"));
+        }
+        let coarse = floor_log2(reach) + 1 - 51;
+        let exponent = finest.max(coarse);
+        if exponent > fine + 20 {
             return Err(Error::invalid(
                 "bound",
                 bound,
-                format!("at most about 2^32 noise scales ({:e})", 4.29e9 * scale.get()),
+                format!("at most about 2^40 noise scales ({:e})", 1.1e12 * scale.get()),
             ));
         }
-        Self::new(fine.max(coarse))
+        Self::new(exponent)
     }
 
     /// The exponent of the spacing.
@@ -57,11 +72,19 @@ impl Grid {
         2f64.powi(self.exponent)
     }
 
-    /// Nearest grid point, ties to even.
+    /// Nearest grid point, ties to even; zero is always +0, whose sign tells nothing.
+    ///
+    /// Exact for every finite value: beyond `2^52` steps every `f64` is a grid point.
     #[must_use]
     pub fn round(self, value: f64) -> f64 {
         let g = self.spacing();
-        (value / g).round_ties_even() * g
+        if value.abs() < 4_503_599_627_370_496.0 * g {
+            // Dividing and multiplying by a power of two are exact, or underflow to a
+            // quotient that rounds to zero as the true one does.
+            (value / g).round_ties_even() * g + 0.0
+        } else {
+            value
+        }
     }
 
     /// The l2 sensitivity after both outputs were computed with an error of at most
@@ -77,7 +100,7 @@ impl Grid {
         error: f64,
     ) -> Result<L2Sensitivity> {
         let slack = self.slack(error)?;
-        L2Sensitivity::new(exact.get() + (coordinates as f64).sqrt() * slack)
+        L2Sensitivity::new((exact.get() + (coordinates as f64).sqrt() * slack).next_up())
     }
 
     /// As [`Grid::inflate_l2`] in l1: `D + coordinates (g + 2 error)`.
@@ -91,17 +114,24 @@ impl Grid {
         error: f64,
     ) -> Result<L1Sensitivity> {
         let slack = self.slack(error)?;
-        L1Sensitivity::new(exact.get() + coordinates as f64 * slack)
+        L1Sensitivity::new((exact.get() + coordinates as f64 * slack).next_up())
     }
 
     fn slack(self, error: f64) -> Result<f64> {
         if error.is_finite() && error >= 0.0 {
-            // Two ulps up: the additions above round to nearest.
+            // Covers the roundings of this sum, the square root and the product, 2^-53 each;
+            // next_up above covers the last addition.
             Ok((self.spacing() + 2.0 * error) * (1.0 + 8.0 * f64::EPSILON))
         } else {
             Err(Error::invalid("computation error", error, "[0, inf)"))
         }
     }
+}
+
+/// The largest e with `2^e <= x`, for positive finite x.
+fn floor_log2(x: f64) -> i32 {
+    let (mantissa, exponent) = decompose(x);
+    exponent + 63 - mantissa.leading_zeros() as i32
 }
 
 impl TryFrom<i32> for Grid {

@@ -88,6 +88,9 @@ pub enum NoiseLaw {
 /// Number of samples that share one noise stream in whole-slice operations.
 pub(crate) const BLOCK: usize = 4096;
 
+/// Number of samples whose words are drawn together.
+pub(crate) const CHUNK: usize = 512;
+
 /// Independent noise added to numbers on a grid.
 pub trait AdditiveNoise: Sync {
     /// The law, for the certificate.
@@ -97,6 +100,11 @@ pub trait AdditiveNoise: Sync {
     fn grid(&self) -> Grid;
 
     /// Rounds each value to the grid and adds a fresh sample, using one stream.
+    ///
+    /// This is also the way to add noise to a matrix that does not fit in memory: one
+    /// stream of one [`NoiseRng::reserve`] for each block of rows. Calls on consecutive
+    /// pieces give the same as one call on the whole when all pieces but the last are
+    /// multiples of 512 values.
     fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]);
 
     /// As [`AdditiveNoise::add_block`] on a whole slice: blocks of 4096 values, one
@@ -109,17 +117,27 @@ pub trait AdditiveNoise: Sync {
             .for_each(|(i, block)| self.add_block(&mut streams.stream(i as u64), block));
     }
 
-    /// As [`AdditiveNoise::add_to`] on `f32`: each value becomes the exact sum of its
+    /// As [`AdditiveNoise::add_block`] on `f32`: each value becomes the exact sum of its
     /// grid point and its noise, an `f64`, and only that sum is rounded to `f32`
-    /// (post-processing). Same noise as `add_to` on the same values in `f64`.
+    /// (post-processing). Same noise as `add_block` on the same values in `f64`.
+    fn add_block_f32(&self, stream: &mut NoiseStream, values: &mut [f32]) {
+        let mut buffer = [0f64; CHUNK];
+        for chunk in values.chunks_mut(CHUNK) {
+            let wide = &mut buffer[..chunk.len()];
+            wide.iter_mut().zip(&*chunk).for_each(|(w, &v)| *w = f64::from(v));
+            self.add_block(stream, wide);
+            chunk.iter_mut().zip(wide).for_each(|(v, w)| *v = *w as f32);
+        }
+        buffer[..values.len().min(CHUNK)].zeroize();
+    }
+
+    /// As [`AdditiveNoise::add_to`] on `f32`, by [`AdditiveNoise::add_block_f32`].
     fn add_to_f32(&self, rng: &mut NoiseRng, values: &mut [f32]) {
         let streams = rng.reserve(values.len().div_ceil(BLOCK) as u64);
-        values.par_chunks_mut(BLOCK).enumerate().for_each(|(i, block)| {
-            let mut wide: Vec<f64> = block.iter().map(|&v| f64::from(v)).collect();
-            self.add_block(&mut streams.stream(i as u64), &mut wide);
-            block.iter_mut().zip(&wide).for_each(|(v, &w)| *v = w as f32);
-            wide.zeroize();
-        });
+        values
+            .par_chunks_mut(BLOCK)
+            .enumerate()
+            .for_each(|(i, block)| self.add_block_f32(&mut streams.stream(i as u64), block));
     }
 
     /// Fills a slice with samples.

@@ -20,8 +20,14 @@ pub enum GeneratorKind {
 ///
 /// Not `Clone`, not serialisable, wiped on drop. Every operation reserves streams
 /// that no later operation can get again, one per block of output, so parallel
-/// fills are reproducible and never overlap.
-#[derive(Zeroize, ZeroizeOnDrop)]
+/// fills are reproducible and never overlap: stream i is the ChaCha12 key stream of the
+/// key under nonce i, `2^64` blocks of 64 bytes.
+///
+/// ```compile_fail
+/// let rng = dp_core::NoiseRng::from_os().unwrap();
+/// let copy = rng.clone();
+/// ```
+#[derive(ZeroizeOnDrop)]
 pub struct NoiseRng {
     key: [u8; 32],
     next: u64,
@@ -56,6 +62,9 @@ impl NoiseRng {
     }
 
     /// Reserves `count` streams for one operation; no later call gets them again.
+    ///
+    /// # Panics
+    /// After `2^64` streams, which no program lives to see.
     pub fn reserve(&mut self, count: u64) -> NoiseStreams<'_> {
         let first = self.next;
         self.next = first.checked_add(count).expect("fewer than 2^64 streams");
@@ -90,7 +99,14 @@ impl NoiseStreams<'_> {
     }
 }
 
-/// The secret bits of one block.
+/// The secret bits of one block of output; wiped when dropped.
+///
+/// Never `Clone` and never serialisable, like its generator:
+///
+/// ```compile_fail
+/// let mut rng = dp_core::NoiseRng::deterministic_not_private(1);
+/// let copy = rng.reserve(1).stream(0).clone();
+/// ```
 pub struct NoiseStream {
     rng: ChaCha12Rng,
 }

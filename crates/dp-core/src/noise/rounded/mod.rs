@@ -20,6 +20,7 @@ mod table;
 mod tests;
 
 use super::grid::Grid;
+use super::law::CHUNK;
 use super::rng::NoiseStream;
 use kernel::Kernel;
 use resolve::{Boundaries, resolve};
@@ -34,9 +35,6 @@ pub(crate) enum Tail {
     /// `Pr[|Z| > y] = exp(-y)`.
     Laplace,
 }
-
-/// Values handled between two refills of the bit buffer.
-const CHUNK: usize = 512;
 
 /// Adds `grid round(scale Z / grid)` to every value rounded to the grid.
 ///

@@ -1,5 +1,5 @@
 //! A second, slow but bearable way to tail probabilities, for tests: fixed point with 112
-//! fractional bits, Taylor series around anchors at distance 1/256 that come from the
+//! fractional bits, Taylor series around anchors at distance 1/128 that come from the
 //! enclosures at 256 bits.
 
 use super::Tail;
@@ -13,7 +13,7 @@ pub(super) const BITS: usize = 112;
 /// for each truncated product and coefficient, and the remainder of the series.
 pub(super) const ERROR: i128 = 1 << 8;
 const TERMS: usize = 18;
-const STEP: usize = 8;
+const STEP: usize = 7;
 const FINE: usize = 256;
 
 pub(super) struct Oracle {
@@ -52,7 +52,7 @@ fn times(a: i128, h: u128) -> i128 {
     sign * product as i128
 }
 
-/// Taylor coefficients of the tail probability at j / 256.
+/// Taylor coefficients of the tail probability at j / 128.
 fn coefficients(tail: Tail, j: u64) -> [i128; TERMS] {
     let fixed = |e: &Enclosure| i128::try_from(&e.low >> (FINE - BITS)).unwrap();
     let point = |numerator: u64, log2: usize| {

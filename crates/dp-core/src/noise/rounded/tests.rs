@@ -4,8 +4,9 @@ use super::kernel::Kernel;
 use super::oracle::{BITS, ERROR, Oracle};
 use super::resolve::{Boundaries, resolve};
 use super::table::Table;
-use super::{CHUNK, Tail, simd};
+use super::{Tail, simd};
 use crate::noise::grid::Grid;
+use crate::noise::law::CHUNK;
 use crate::noise::rng::{NoiseRng, NoiseStream};
 use rand_core::{Rng, TryRng};
 use std::sync::OnceLock;
@@ -20,8 +21,8 @@ fn stream(seed: u64) -> NoiseStream {
 fn oracle(tail: Tail) -> &'static Oracle {
     static BOTH: [OnceLock<Oracle>; 2] = [OnceLock::new(), OnceLock::new()];
     BOTH[tail as usize].get_or_init(|| match tail {
-        Tail::Gaussian => Oracle::new(tail, 13),
-        Tail::Laplace => Oracle::new(tail, 60),
+        Tail::Gaussian => Oracle::new(tail, 10),
+        Tail::Laplace => Oracle::new(tail, 48),
     })
 }
 
@@ -81,15 +82,40 @@ impl TryRng for Recorder {
     }
 }
 
+/// Words that are given, and no more.
+struct Script {
+    words: Vec<u64>,
+    next: usize,
+}
+
+impl TryRng for Script {
+    type Error = core::convert::Infallible;
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        unreachable!("the slow path draws words of 64 bits")
+    }
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        self.next += 1;
+        Ok(self.words[self.next - 1])
+    }
+    fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
+        unreachable!("the slow path draws words of 64 bits")
+    }
+}
+
 /// Checks `count` draws; returns how many of them were pending.
 fn check(tail: Tail, scale: f64, grid: i32, count: usize, seed: u64) -> usize {
+    let mut words = vec![0; count];
+    stream(seed).fill_words(&mut words);
+    check_words(tail, scale, grid, &words, seed)
+}
+
+fn check_words(tail: Tail, scale: f64, grid: i32, words: &[u64], seed: u64) -> usize {
     let grid = Grid::new(grid).unwrap();
     let (kernel, b) = (Kernel::new(tail, scale, grid), Boundaries::new(tail, scale, grid));
-    let (oracle, mut words) = (oracle(tail), vec![0; count]);
-    stream(seed).fill_words(&mut words);
+    let oracle = oracle(tail);
     let mut source = Recorder { inner: stream(seed + 1000), words: vec![] };
     let (mut pending, mut open) = (0, 0);
-    for (word, magnitude) in words.iter().zip(fast(&kernel, &words)) {
+    for (word, magnitude) in words.iter().zip(fast(&kernel, words)) {
         let unit = BITS - 63;
         let (n, low, high) = match magnitude {
             Some(n) => {
@@ -131,6 +157,58 @@ fn a_million_laplace_draws_agree_with_the_oracle() {
     assert!((1500..2500).contains(&pending), "{pending}");
     let pending = check(Tail::Laplace, 77.7, -2, 1_000_000, 4);
     assert!((1500..2500).contains(&pending), "{pending}");
+}
+
+#[test]
+fn far_tails_agree_with_the_oracle() {
+    // V below 2^-zeros: just past the fast range, 6 sigma (2^-28.9), both ends of the
+    // table (2^-32), and beyond it.
+    for (zeros, count) in [(9, 100_000), (28, 20_000), (31, 2_000), (32, 300), (40, 200)] {
+        let mut words = vec![0; count];
+        stream(20 + zeros).fill_words(&mut words);
+        words.iter_mut().for_each(|w| *w >>= zeros);
+        for tail in [Tail::Gaussian, Tail::Laplace] {
+            assert_eq!(check_words(tail, 1.7, -30, &words, 21), count);
+        }
+    }
+}
+
+#[test]
+fn samples_agree_with_mpmath_to_the_last_of_hundreds_of_bits() {
+    #[derive(serde::Deserialize)]
+    struct Case {
+        kind: String,
+        law: String,
+        scale_bits: String,
+        grid: i32,
+        words: Vec<String>,
+        steps: i64,
+    }
+    #[derive(serde::Deserialize)]
+    struct Cases {
+        cases: Vec<Case>,
+    }
+    let text = include_str!("../../../tests/data/rounded_noise.json");
+    let cases: Cases = serde_json::from_str(text).unwrap();
+    let mut edges = 0;
+    for case in cases.cases {
+        let hex = |s: &String| u64::from_str_radix(s, 16).unwrap();
+        let scale = f64::from_bits(hex(&case.scale_bits));
+        let grid = Grid::new(case.grid).unwrap();
+        let tail = if case.law == "gaussian" { Tail::Gaussian } else { Tail::Laplace };
+        let kernel = Kernel::new(tail, scale, grid);
+        let words: Vec<u64> = case.words.iter().map(hex).collect();
+        let mut source = Script { words: words[1..].to_vec(), next: 0 };
+        let label = format!("{} {} {scale} {}", case.kind, case.law, case.grid);
+        let b = Boundaries::new(tail, scale, grid);
+        assert_eq!(resolve(&kernel, &b, words[0], &mut source), case.steps, "{label}");
+        if let Some(n) = fast(&kernel, &words[..1])[0] {
+            assert!(case.kind != "edge", "{label}: accepted within 2^-500 of a boundary");
+            assert_eq!(n, case.steps.unsigned_abs(), "{label}");
+        }
+        edges += usize::from(source.next > 8);
+    }
+    assert!(edges > 20, "{edges} cases needed more than 512 bits");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Runs the experiments, the benches and everything CI checks.
 
 mod experiments;
+mod test;
 
 use clap::{Parser, Subcommand};
 use std::process::ExitCode;
@@ -17,11 +18,14 @@ struct Arguments {
 enum Command {
     /// Regenerates figures and checks their claims; the report is target/experiments/index.html.
     Experiments(experiments::Arguments),
+    /// Everything CI checks: format, clippy, tests, doc tests, docs without warnings.
+    Test(test::Arguments),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Experiments(arguments) => experiments::run(arguments),
+        Command::Test(arguments) => test::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error}");

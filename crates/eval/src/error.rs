@@ -52,6 +52,9 @@ pub enum Error {
     /// A budget, a calibration or a certificate was refused.
     #[error(transparent)]
     Privacy(#[from] dp_core::Error),
+    /// A sketch, a projection or a search refused its input.
+    #[error(transparent)]
+    Sketch(#[from] sketch::Error),
 }
 
 impl Error {

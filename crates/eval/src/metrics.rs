@@ -1,6 +1,7 @@
 //! How good an answer is.
 
-use rayon::prelude::*;
+use crate::error::Result;
+use sketch::search::{DenseIndex, Score};
 
 /// Mean, and its standard error when there are at least two samples.
 #[must_use]
@@ -14,66 +15,23 @@ pub fn mean_and_error(samples: &[f64]) -> (f64, Option<f64>) {
     (mean, Some((square / (n - 1.0) / n).sqrt()))
 }
 
-/// Indices of the `count` largest scores, best first; equal scores in order of index, NaN last.
-#[must_use]
-pub fn top(scores: &[f64], count: usize) -> Vec<usize> {
-    let key = |i: usize| if scores[i].is_nan() { f64::NEG_INFINITY } else { scores[i] };
-    let better = |&a: &usize, &b: &usize| key(b).total_cmp(&key(a)).then(a.cmp(&b));
-    let mut order: Vec<usize> = (0..scores.len()).collect();
-    if count < order.len() {
-        order.select_nth_unstable_by(count, better);
-        order.truncate(count);
-    }
-    order.sort_unstable_by(better);
-    order
-}
-
 /// For every query, the rows of the database by falling cosine, the best `count` of them.
 ///
 /// Shapes: `queries` is q x d and `database` n x d, row-major; q lists of
-/// `min(count, n)` indices. A zero row has cosine zero with everything.
+/// `min(count, n)` indices, ties by index. A zero row has cosine zero with everything.
 ///
-/// # Panics
-/// When a length is not a multiple of `d`.
-#[must_use]
+/// # Errors
+/// [`crate::Error::Sketch`] when a length is not a multiple of `d`, a value is not finite,
+/// or `d` or `count` is zero.
 pub fn nearest_by_cosine(
     queries: &[f64],
     database: &[f64],
     d: usize,
     count: usize,
-) -> Vec<Vec<usize>> {
-    let (queries, database) = (normalised(queries, d), normalised(database, d));
-    let rows = database.len() / d;
-    let database = faer::MatRef::from_row_major_slice(&database, rows, d);
-    // Blocks of queries: one product each, sequential inside, so no result depends on threads.
-    queries
-        .par_chunks(64 * d)
-        .flat_map_iter(|block| {
-            let block = faer::MatRef::from_row_major_slice(block, block.len() / d, d);
-            let mut scores = faer::Mat::<f64>::zeros(rows, block.nrows());
-            faer::linalg::matmul::matmul(
-                scores.as_mut(),
-                faer::Accum::Replace,
-                database,
-                block.transpose(),
-                1.0,
-                faer::Par::Seq,
-            );
-            let of = |j: usize| scores.col_as_slice(j).to_vec();
-            (0..block.nrows()).map(|j| top(&of(j), count)).collect::<Vec<_>>()
-        })
-        .collect()
-}
-
-fn normalised(rows: &[f64], d: usize) -> Vec<f64> {
-    assert!(d > 0 && rows.len().is_multiple_of(d), "{} values in rows of {d}", rows.len());
-    rows.par_chunks(d)
-        .flat_map_iter(|row| {
-            let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-            let factor = if norm > 0.0 { norm.recip() } else { 0.0 };
-            row.iter().map(move |x| x * factor)
-        })
-        .collect()
+) -> Result<Vec<Vec<usize>>> {
+    let found = DenseIndex::new(d, database, Score::Cosine)?.top_k(queries, count)?;
+    let list = |query| found.indices(query).iter().map(|&i| i as usize).collect();
+    Ok((0..found.n()).map(list).collect())
 }
 
 /// Precision and recall of one ranked answer after its first `returned` items:
@@ -111,7 +69,6 @@ pub fn mean_precision_recall(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use proptest::prelude::*;
 
     #[test]
     fn mean_and_error_by_hand() {
@@ -134,24 +91,9 @@ mod tests {
     #[test]
     fn cosine_ignores_length_and_zero_rows_come_after_similar_ones() {
         let database = [10.0, 1.0, 0.0, 0.0, 0.1, 0.2, -1.0, 0.0];
-        let lists = nearest_by_cosine(&[5.0, 0.0, 0.0, 0.3], &database, 2, 4);
+        let lists = nearest_by_cosine(&[5.0, 0.0, 0.0, 0.3], &database, 2, 4).unwrap();
         assert_eq!(lists, [vec![0, 2, 1, 3], vec![2, 0, 1, 3]]);
-        assert_eq!(nearest_by_cosine(&[5.0, 0.0], &database, 2, 9)[0].len(), 4);
-    }
-
-    proptest! {
-        #[test]
-        fn top_is_a_prefix_of_the_full_sort(
-            scores in prop::collection::vec(prop_oneof![-3.0..3.0, Just(0.0), Just(f64::NAN)], 0..60),
-            count in 0usize..70,
-        ) {
-            let mut full: Vec<usize> = (0..scores.len()).collect();
-            full.sort_by(|&a, &b| {
-                let (x, y): (f64, f64) = (scores[a], scores[b]);
-                x.is_nan().cmp(&y.is_nan()).then(y.partial_cmp(&x).unwrap_or(a.cmp(&b))).then(a.cmp(&b))
-            });
-            full.truncate(count);
-            prop_assert_eq!(top(&scores, count), full);
-        }
+        assert_eq!(nearest_by_cosine(&[5.0, 0.0], &database, 2, 9).unwrap()[0].len(), 4);
+        assert!(nearest_by_cosine(&[5.0], &database, 2, 9).is_err());
     }
 }

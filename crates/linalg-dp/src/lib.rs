@@ -1,1 +1,11 @@
 //! Private low-rank approximation, covariance and sliding-window matrix analysis.
+
+pub mod analysis;
+pub mod coherence;
+pub mod covariance;
+pub mod dense;
+pub mod error;
+pub mod low_rank;
+mod pipeline;
+
+pub use error::{Error, Result};

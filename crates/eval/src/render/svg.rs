@@ -5,8 +5,10 @@ use crate::error::{Error, Result};
 use crate::framework::{Curve, Figure, Panel};
 use plotters::prelude::*;
 
-const PANEL: (u32, u32) = (460, 330);
-const LEGEND_LINE: u32 = 22;
+/// Drawn this many times larger and shown smaller: the backend's coordinates are whole numbers.
+const FINE: i32 = 8;
+const PANEL: (i32, i32) = (460 * FINE, 330 * FINE);
+const LEGEND_LINE: i32 = 22 * FINE;
 const TEXT: &str = "sans-serif";
 const INK: RGBColor = RGBColor(40, 40, 40);
 const FAINT: RGBColor = RGBColor(225, 225, 225);
@@ -35,27 +37,42 @@ pub fn figure_svg(figure: &Figure) -> Result<String> {
     }
     let columns = figure.columns.min(figure.panels.len());
     let rows = figure.panels.len().div_ceil(columns);
-    let width = PANEL.0 * columns as u32;
     let labels = labels(figure);
-    let legend = legend_layout(&labels, width as i32);
+    let width = PANEL.0 * columns as i32;
+    let legend = legend_layout(&labels, width);
     let lines = legend.last().map_or(0, |l| l.1 + 1);
-    let height = PANEL.1 * rows as u32 + LEGEND_LINE * lines + 8;
+    let height = PANEL.1 * rows as i32 + LEGEND_LINE * lines + 8 * FINE;
     let mut text = String::new();
     {
-        let root = SVGBackend::with_string(&mut text, (width, height)).into_drawing_area();
+        let root =
+            SVGBackend::with_string(&mut text, (width as u32, height as u32)).into_drawing_area();
         root.fill(&WHITE).map_err(|e| fail(e.to_string()))?;
-        let (panels, strip) = root.split_vertically(PANEL.1 * rows as u32);
+        let (panels, strip) = root.split_vertically(PANEL.1 * rows as i32);
         for (panel, area) in figure.panels.iter().zip(panels.split_evenly((rows, columns))) {
             draw_panel(panel, &labels, &area)
                 .map_err(|reason| fail(format!("panel {:?}: {reason}", panel.title)))?;
         }
         for (index, (&(x, line), label)) in legend.iter().zip(&labels).enumerate() {
-            let y = (line * LEGEND_LINE) as i32 + LEGEND_LINE as i32 / 2;
+            let y = line * LEGEND_LINE + LEGEND_LINE / 2;
             draw_key(&strip, index, label, (x, y)).map_err(|e| fail(e.to_string()))?;
+            if marked(figure, label) {
+                let middle = (x + 14 * FINE, y);
+                draw_marker(&strip, index, middle).map_err(|e| fail(e.to_string()))?;
+            }
         }
         root.present().map_err(|e| fail(e.to_string()))?;
     }
-    Ok(text)
+    let shown = |length: i32| length / FINE;
+    Ok(text.replacen(
+        &format!("width=\"{width}\" height=\"{height}\""),
+        &format!("width=\"{}\" height=\"{}\"", shown(width), shown(height)),
+        1,
+    ))
+}
+
+/// Text of this size.
+fn font(size: i32) -> TextStyle<'static> {
+    (TEXT, size * FINE).into_font().color(&INK)
 }
 
 /// Labels in order of first appearance: their index gives colour and marker.
@@ -69,15 +86,22 @@ fn labels(figure: &Figure) -> Vec<String> {
     labels
 }
 
+/// Whether some curve of this label has markers.
+fn marked(figure: &Figure, label: &str) -> bool {
+    let mut curves = figure.panels.iter().flat_map(|p| &p.curves);
+    curves.any(|c| c.label == label && c.points.len() <= MARKED)
+}
+
 /// Left edge and line of every entry of the legend.
-fn legend_layout(labels: &[String], width: i32) -> Vec<(i32, u32)> {
-    let (mut x, mut line) = (14, 0);
+fn legend_layout(labels: &[String], width: i32) -> Vec<(i32, i32)> {
+    let left = 14 * FINE;
+    let (mut x, mut line) = (left, 0);
     labels
         .iter()
         .map(|label| {
-            let size = 50 + (label.chars().count() as f64 * 7.2) as i32;
-            if x > 14 && x + size > width {
-                (x, line) = (14, line + 1);
+            let size = FINE * (50 + 7 * label.chars().count() as i32);
+            if x > left && x + size > width {
+                (x, line) = (left, line + 1);
             }
             let at = (x, line);
             x += size;
@@ -91,24 +115,25 @@ type Area<'a> = DrawingArea<SVGBackend<'a>, plotters::coord::Shift>;
 type Drawn = core::result::Result<(), Box<dyn std::error::Error>>;
 
 fn draw_key(strip: &Area<'_>, index: usize, label: &str, (x, y): (i32, i32)) -> Drawn {
-    let colour = PALETTE[index % PALETTE.len()];
-    strip.draw(&PathElement::new(vec![(x, y), (x + 28, y)], colour.stroke_width(2)))?;
-    draw_marker(strip, index, (x + 14, y))?;
-    let style = (TEXT, 13).into_font().color(&INK);
-    strip.draw(&Text::new(label.to_owned(), (x + 34, y - 6), style))?;
+    strip.draw(&PathElement::new(vec![(x, y), (x + 28 * FINE, y)], line_style(index)))?;
+    strip.draw(&Text::new(label.to_owned(), (x + 34 * FINE, y - 6 * FINE), font(13)))?;
     Ok(())
+}
+
+fn line_style(index: usize) -> ShapeStyle {
+    PALETTE[index % PALETTE.len()].stroke_width(2 * FINE as u32)
 }
 
 fn draw_marker(area: &Area<'_>, index: usize, (x, y): (i32, i32)) -> Drawn {
     let colour = PALETTE[index % PALETTE.len()];
     let hollow = index >= PALETTE.len();
-    let style = if hollow { colour.stroke_width(2) } else { colour.filled() };
+    let style = if hollow { colour.stroke_width(2 * FINE as u32) } else { colour.filled() };
     let polygon = |corners: &[(i32, i32)]| -> Vec<(i32, i32)> {
-        let corners = corners.iter().map(|c| (x + c.0, y + c.1));
+        let corners = corners.iter().map(|c| (x + c.0 * FINE, y + c.1 * FINE));
         corners.clone().chain(corners.take(1)).collect()
     };
     let shape = match index % 4 {
-        0 => return Ok(area.draw(&Circle::new((x, y), 4, style))?),
+        0 => return Ok(area.draw(&Circle::new((x, y), 4 * FINE, style))?),
         1 => polygon(&[(-4, -4), (4, -4), (4, 4), (-4, 4)]),
         2 => polygon(&[(0, -5), (5, 4), (-5, 4)]),
         _ => polygon(&[(0, -5), (5, 0), (0, 5), (-5, 0)]),
@@ -130,11 +155,11 @@ fn draw_panel(panel: &Panel, labels: &[String], area: &Area<'_>) -> Drawn {
     });
     let y = Fitted::new(&panel.y, reach).ok_or("no drawable y")?;
     let mut chart = ChartBuilder::on(area)
-        .caption(&panel.title, (TEXT, 15).into_font().color(&INK))
-        .margin(8)
-        .margin_right(16)
-        .x_label_area_size(40)
-        .y_label_area_size(56)
+        .caption(&panel.title, font(15))
+        .margin(8 * FINE)
+        .margin_right(16 * FINE)
+        .x_label_area_size(40 * FINE)
+        .y_label_area_size(56 * FINE)
         .build_cartesian_2d(x.clone(), y.clone())?;
     chart
         .configure_mesh()
@@ -142,11 +167,12 @@ fn draw_panel(panel: &Panel, labels: &[String], area: &Area<'_>) -> Drawn {
         .y_desc(panel.y.label.as_str())
         .x_label_formatter(&|p| x.label(*p))
         .y_label_formatter(&|p| y.label(*p))
-        .axis_desc_style((TEXT, 13).into_font().color(&INK))
-        .label_style((TEXT, 12).into_font().color(&INK))
+        .axis_desc_style(font(13))
+        .label_style(font(12))
         .light_line_style(TRANSPARENT)
-        .bold_line_style(FAINT)
-        .axis_style(INK)
+        .bold_line_style(FAINT.stroke_width(FINE as u32))
+        .axis_style(INK.stroke_width(FINE as u32))
+        .set_all_tick_mark_size(5 * FINE)
         .draw()?;
     let place = |px: f64, py: f64| -> Option<(f64, f64)> {
         let (px, py) = (x.position(px)?, y.position(py)?);
@@ -173,16 +199,16 @@ fn draw_curve(area: &Area<'_>, curve: &Curve, index: usize, place: &Place<'_>) -
     // A point that cannot be drawn interrupts the line.
     for stretch in placed.split(Option::is_none).filter(|s| s.len() > 1) {
         let path: Vec<(i32, i32)> = stretch.iter().flatten().copied().collect();
-        area.draw(&PathElement::new(path, colour.stroke_width(2)))?;
+        area.draw(&PathElement::new(path, line_style(index)))?;
     }
     for (point, at) in curve.points.iter().zip(&placed) {
         let Some(at) = *at else { continue };
         if let Some(error) = point.error.filter(|&e| e > 0.0) {
-            let thin = colour.stroke_width(1);
+            let thin = colour.stroke_width(FINE as u32);
             let ends = [point.y - error, point.y + error].map(|y| place(point.x, y));
             for end in ends.into_iter().flatten() {
                 area.draw(&PathElement::new(vec![at, end], thin))?;
-                let cap = vec![(end.0 - 3, end.1), (end.0 + 3, end.1)];
+                let cap = vec![(end.0 - 3 * FINE, end.1), (end.0 + 3 * FINE, end.1)];
                 area.draw(&PathElement::new(cap, thin))?;
             }
         }

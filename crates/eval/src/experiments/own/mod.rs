@@ -1,9 +1,11 @@
 //! Comparisons of our own.
 
+mod exact_vs_published;
+
 use crate::framework::Experiment;
 
 /// The experiments of this module.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Experiment>> {
-    vec![]
+    vec![Box::new(exact_vs_published::STUDY)]
 }

@@ -1,0 +1,251 @@
+//! Search by cosine over private releases, method against method (section 5.1).
+
+use crate::baselines::NoisyRawData;
+use crate::data::{Points, Split};
+use crate::error::Result;
+use crate::framework::{
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting,
+};
+use crate::metrics::{mean_precision_recall, nearest_by_cosine};
+use dp_core::{Adjacency, Bound, Budget};
+use sketch::RowsView;
+use sketch::private::PrivateProjection;
+use sketch::projection::{Family, ProjectionSpec};
+
+/// True neighbours of a query.
+const RELEVANT: usize = 50;
+/// Length of the answers whose precision is measured, and of those whose recall is.
+const RETURNED: (usize, usize) = (10, 100);
+
+/// One release of queries and database, and what is found in it.
+pub(super) struct Trial<'a> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) split: &'a Split,
+    pub(super) k: usize,
+    pub(super) budget: Budget,
+    /// Names the public randomness of this repetition.
+    pub(super) repetition: u64,
+    /// Names the noise of this very trial.
+    pub(super) noise: String,
+}
+
+/// The best rows of the database for every query, by the release alone.
+pub(super) struct Found {
+    pub(super) answers: Vec<Vec<usize>>,
+    pub(super) sigma: f64,
+}
+
+/// A way to search privately.
+pub(super) struct Method {
+    pub(super) label: &'static str,
+    pub(super) mechanism: &'static str,
+    /// Whether the answer depends on k.
+    pub(super) sketches: bool,
+    pub(super) search: fn(&Trial<'_>) -> Result<Found>,
+}
+
+/// Raw-data-G-OPT.
+pub(super) const RAW: Method = Method {
+    label: "Raw-data-G-OPT",
+    mechanism: "exact Gaussian noise on the raw coordinates, beta = 1",
+    sketches: false,
+    search: |trial| {
+        let one = Bound::new(1.0)?;
+        let mechanism = NoisyRawData::new(one, one, trial.budget)?;
+        let mut rng = trial.context.noise(&trial.noise, trial.repetition);
+        let queries = mechanism.release(&trial.split.queries, &mut rng)?;
+        let database = mechanism.release(&trial.split.database, &mut rng)?;
+        let answers = nearest_by_cosine(&queries, &database, trial.split.database.d(), RETURNED.1)?;
+        Ok(Found { answers, sigma: mechanism.sigma().get() })
+    },
+};
+
+/// DP-RP-G-OPT-B.
+pub(super) const RADEMACHER: Method = Method {
+    label: "DP-RP-G-OPT-B",
+    mechanism: "Rademacher projection, exact Gaussian noise, beta = 1",
+    sketches: true,
+    search: |trial| projected(trial, Family::Rademacher),
+};
+
+/// DP-OPORP.
+pub(super) const OPORP: Method = Method {
+    label: "DP-OPORP",
+    mechanism: "OPORP, exact Gaussian noise, beta = 1",
+    sketches: true,
+    search: |trial| projected(trial, Family::Oporp),
+};
+
+/// Projects with a public matrix shared by queries and database, adds exact Gaussian noise
+/// for the matrix that was drawn, and searches by the cosine of the noisy sketches.
+pub(super) fn projected(trial: &Trial<'_>, family: Family) -> Result<Found> {
+    let seed = trial.context.public_seed("projection", trial.repetition);
+    let d = trial.split.database.d();
+    let projection = ProjectionSpec::new(family, d, trial.k, seed)?.build();
+    let one = Bound::new(1.0)?;
+    let adjacency = Adjacency::Attribute { beta: one };
+    let mechanism = PrivateProjection::gaussian(projection, adjacency, one, trial.budget)?;
+    let mut rng = trial.context.noise(&trial.noise, trial.repetition);
+    let mut release = |points: &Points| {
+        mechanism.release(RowsView::f64(points.n(), points.d(), points.values())?, &mut rng)
+    };
+    let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
+    let sigma = database.payload().noise_variance().sqrt();
+    let (queries, database) = (queries.payload().values(), database.payload().values());
+    Ok(Found { answers: nearest_by_cosine(queries, database, trial.k, RETURNED.1)?, sigma })
+}
+
+/// For every epsilon, one sample a repetition.
+pub(super) type Samples = Vec<Vec<f64>>;
+
+/// Measured precision and recall of one method at one k.
+pub(super) struct Series {
+    pub(super) label: &'static str,
+    pub(super) k: usize,
+    pub(super) precision: Samples,
+    pub(super) recall: Samples,
+    sigma: Vec<f64>,
+    mechanism: &'static str,
+}
+
+/// How much to measure.
+pub(super) struct Plan<'a> {
+    pub(super) methods: &'a [Method],
+    pub(super) sizes: &'a [usize],
+    pub(super) epsilons: &'a [f64],
+    pub(super) delta: f64,
+    pub(super) repetitions: u64,
+    pub(super) queries: usize,
+    pub(super) database: Option<usize>,
+}
+
+/// Measures every method at every k and epsilon, and draws them.
+pub(super) fn measure(
+    context: &Context<'_>,
+    points: &Points,
+    plan: &Plan<'_>,
+    report: &mut Report,
+) -> Result<Vec<Series>> {
+    let mut series = Vec::new();
+    for &k in plan.sizes {
+        for method in plan.methods {
+            let empty = vec![Vec::new(); plan.epsilons.len()];
+            series.push(Series {
+                label: method.label,
+                k,
+                precision: empty.clone(),
+                recall: empty,
+                sigma: vec![0.0; plan.epsilons.len()],
+                mechanism: method.mechanism,
+            });
+        }
+    }
+    let searches = plan.methods.iter().map(|m| if m.sketches { plan.sizes.len() } else { 1 });
+    context
+        .progress
+        .begin(plan.repetitions * plan.epsilons.len() as u64 * searches.sum::<usize>() as u64);
+    let mut shape = (0, 0);
+    for repetition in 0..plan.repetitions {
+        let seed = context.public_seed("split", repetition);
+        let split = points.split(plan.queries, plan.database, seed)?;
+        shape = (split.queries.n(), split.database.n());
+        let d = points.d();
+        let truth =
+            nearest_by_cosine(split.queries.values(), split.database.values(), d, RELEVANT)?;
+        for (e, &epsilon) in plan.epsilons.iter().enumerate() {
+            let budget = Budget::new(epsilon, plan.delta)?;
+            for (m, method) in plan.methods.iter().enumerate() {
+                for (s, &k) in plan.sizes.iter().enumerate() {
+                    if s > 0 && !method.sketches {
+                        let (first, later) = series.split_at_mut(s * plan.methods.len());
+                        later[m].copy_last(&first[m], e);
+                        continue;
+                    }
+                    let noise = format!("{}, k = {k}, epsilon = {epsilon}", method.label);
+                    let trial = Trial { context, split: &split, k, budget, repetition, noise };
+                    let found = (method.search)(&trial)?;
+                    let of = |r| mean_precision_recall(&found.answers, &truth, r);
+                    let series = &mut series[s * plan.methods.len() + m];
+                    series.precision[e].push(of(RETURNED.0).0);
+                    series.recall[e].push(of(RETURNED.1).1);
+                    series.sigma[e] = found.sigma;
+                    context.progress.step();
+                }
+            }
+        }
+    }
+    let data = format!("{}: {} queries, {} in the database", points.name(), shape.0, shape.1);
+    report.figures.push(figure(context, plan, &series, &data));
+    report.note(format!(
+        "Queries and database are disjoint and both private; a query's relevant rows are its \
+         {RELEVANT} nearest by exact cosine. Precision is that of the first {}, recall that of the \
+         first {} rows returned. Every repetition draws a new split, projection and noise. Error \
+         bars: one standard error of the mean over repetitions.",
+        RETURNED.0, RETURNED.1
+    ));
+    Ok(series)
+}
+
+impl Series {
+    fn copy_last(&mut self, from: &Self, e: usize) {
+        self.precision[e].extend(from.precision[e].last());
+        self.recall[e].extend(from.recall[e].last());
+        self.sigma[e] = from.sigma[e];
+    }
+
+    /// Mean and standard error at every epsilon, precision first, then recall.
+    pub(super) fn means(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
+        self.precision.iter().chain(&self.recall).map(|samples| {
+            let (mean, error) = crate::metrics::mean_and_error(samples);
+            (mean, error.unwrap_or(0.0))
+        })
+    }
+}
+
+type Of = fn(&Series) -> &Samples;
+
+fn figure(context: &Context<'_>, plan: &Plan<'_>, series: &[Series], data: &str) -> Figure {
+    let mut panels = Vec::new();
+    for &k in plan.sizes {
+        let metrics: [(String, Of); 2] = [
+            (format!("precision at {}", RETURNED.0), |s| &s.precision),
+            (format!("recall at {}", RETURNED.1), |s| &s.recall),
+        ];
+        for (name, of) in metrics {
+            let curves = series.iter().filter(|s| s.k == k).map(|s| {
+                let sketches = plan.methods.iter().any(|m| m.label == s.label && m.sketches);
+                Curve {
+                    label: s.label.into(),
+                    points: plan
+                        .epsilons
+                        .iter()
+                        .zip(of(s))
+                        .map(|(&epsilon, samples)| Point::mean(epsilon, samples))
+                        .collect(),
+                    origin: Origin {
+                        mechanism: s.mechanism.into(),
+                        k: if sketches { Setting::Fixed(k as f64) } else { Setting::None },
+                        epsilon: Setting::AxisX,
+                        delta: Setting::Fixed(plan.delta),
+                        sigma: Setting::PerPoint(s.sigma.clone()),
+                        seeds: Seeds::Derived(context.seed),
+                        data: data.into(),
+                        repetitions: plan.repetitions as usize,
+                    },
+                }
+            });
+            panels.push(Panel {
+                title: format!("{name}, k = {k}"),
+                x: Axis::log("epsilon"),
+                y: Axis::linear(name).between(0.0, 1.0),
+                curves: curves.collect(),
+            });
+        }
+    }
+    let caption = format!(
+        "Search for the {RELEVANT} nearest neighbours by cosine in private releases. {data}; \
+         delta = {:e}, {} repetitions.",
+        plan.delta, plan.repetitions
+    );
+    Figure { name: "retrieval".into(), caption, panels, columns: 2 }
+}

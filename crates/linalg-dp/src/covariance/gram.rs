@@ -1,0 +1,263 @@
+//! Rows clipped to a public norm bound, and their Gram matrix in exact integers.
+//!
+//! A clipped row is a vector of integers times a public power of two, so every sum
+//! of products below is exact: the order of summation, the number of threads and
+//! floating point have no influence on what is released.
+
+use crate::dense;
+use crate::error::{Error, Result};
+use dp_core::Bound;
+use faer::{Accum, Mat, MatRef};
+use rayon::prelude::*;
+
+/// Rows whose products are summed in f64 before they join the 128-bit totals:
+/// `1024 * 2^42 <= 2^53`.
+const BLOCK: usize = 1024;
+/// A clipped row has norm at most `2^STEPS` units.
+const STEPS: i32 = 21;
+/// Largest dimension: the rounding margin of the clip stays below 1/1000.
+const MAX_DIM: usize = 1 << 20;
+
+/// Clips rows to norm `bound` and rounds them to integers times a unit.
+///
+/// The clipped, rounded row `q` has `unit ||q||_2 <= bound` in exact arithmetic. How many
+/// rows were longer is never reported: that number is private.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RowClip {
+    dim: usize,
+    bound: f64,
+    exponent: i32,
+    target: f64,
+}
+
+impl RowClip {
+    /// Clips rows of length `dim` to norm `bound`.
+    ///
+    /// # Errors
+    /// `dim` outside `[1, 2^20]`, or a bound outside `[2^-400, 2^400]`.
+    pub fn new(dim: usize, bound: Bound) -> Result<Self> {
+        if dim == 0 || dim > MAX_DIM {
+            return Err(Error::invalid("dimension", dim, "[1, 2^20]"));
+        }
+        let b = bound.get();
+        if !(2f64.powi(-400)..=2f64.powi(400)).contains(&b) {
+            return Err(Error::invalid("bound", b, "[2^-400, 2^400]"));
+        }
+        // 2^(exponent + STEPS - 1) <= b' < 2^(exponent + STEPS) for every b' <= b.
+        let exponent = b.log2().floor() as i32 + 1 - STEPS;
+        let exponent = if b >= 2f64.powi(exponent + STEPS) { exponent + 1 } else { exponent };
+        let unit = 2f64.powi(exponent);
+        let rounding = 0.5 * (dim as f64).sqrt() * unit / b;
+        let arithmetic = (dim as f64 + 16.0) * f64::EPSILON;
+        let target = b * (1.0 - 1.0001 * rounding - arithmetic);
+        Ok(Self { dim, bound: b, exponent, target })
+    }
+
+    /// The length of a row.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// log2 of the unit.
+    #[must_use]
+    pub fn exponent(&self) -> i32 {
+        self.exponent
+    }
+
+    /// Writes the clipped row, in units.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for NaN or infinity.
+    pub fn quantise(&self, row: &[f64], out: &mut [f64]) -> Result<()> {
+        let square: f64 = row.iter().map(|x| x * x).sum();
+        if !square.is_finite() {
+            return self.quantise_large(row, out);
+        }
+        let norm = square.sqrt();
+        let unit = 2f64.powi(-self.exponent);
+        let factor = if norm > self.target { self.target / norm * unit } else { unit };
+        for (q, x) in out.iter_mut().zip(row) {
+            *q = (x * factor).round_ties_even();
+        }
+        Ok(())
+    }
+
+    /// Rows whose squared norm overflows: scaled down first.
+    #[cold]
+    fn quantise_large(&self, row: &[f64], out: &mut [f64]) -> Result<()> {
+        let largest = row.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        if row.iter().any(|x| !x.is_finite()) {
+            return Err(Error::NotFinite { what: "a row" });
+        }
+        let scaled: Vec<f64> = row.iter().map(|x| x / largest).collect();
+        let norm = scaled.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let factor = self.target / norm * 2f64.powi(-self.exponent);
+        for (q, x) in out.iter_mut().zip(&scaled) {
+            *q = (x * factor).round_ties_even();
+        }
+        Ok(())
+    }
+
+    /// Checks that a slice holds whole rows and returns how many.
+    pub(crate) fn rows_in(&self, rows: &[f64]) -> Result<usize> {
+        if rows.len().is_multiple_of(self.dim) {
+            Ok(rows.len() / self.dim)
+        } else {
+            let expected = format!("a multiple of d = {}", self.dim);
+            Err(Error::shape("row block", format!("{} values", rows.len()), expected))
+        }
+    }
+}
+
+/// The exact Gram matrix `sum q q^T` of clipped rows, in squared units. Private.
+pub(crate) struct ExactGram {
+    clip: RowClip,
+    total: Vec<i128>,
+}
+
+impl ExactGram {
+    pub(crate) fn new(clip: RowClip) -> Self {
+        Self { clip, total: vec![0; clip.dim * clip.dim] }
+    }
+
+    /// Adds rows (row-major, any number of them).
+    pub(crate) fn push(&mut self, rows: &[f64]) -> Result<()> {
+        let d = self.clip.dim;
+        let count = self.clip.rows_in(rows)?;
+        if count == 1 {
+            return self.push_one(rows);
+        }
+        let blocks: Vec<&[f64]> = rows.chunks(BLOCK * d).collect();
+        let lanes = rayon::current_num_threads().max(1);
+        let sums = blocks
+            .par_chunks(blocks.len().div_ceil(lanes).max(1))
+            .map(|blocks| {
+                let mut sum = vec![0i128; d * d];
+                let mut q = vec![0.0; BLOCK.min(count) * d];
+                let mut gram = Mat::zeros(d, d);
+                for block in blocks {
+                    let q = &mut q[..block.len()];
+                    for (row, out) in block.chunks(d).zip(q.chunks_mut(d)) {
+                        self.clip.quantise(row, out)?;
+                    }
+                    let q = MatRef::from_row_major_slice(q, block.len() / d, d);
+                    dense::product_into(gram.as_mut(), Accum::Replace, q.transpose(), q);
+                    for (j, sums) in sum.chunks_mut(d).enumerate() {
+                        for (s, g) in sums.iter_mut().zip(gram.col(j).iter()) {
+                            *s += i128::from(*g as i64);
+                        }
+                    }
+                }
+                Ok(sum)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        for sum in sums {
+            for (t, s) in self.total.iter_mut().zip(sum) {
+                *t += s;
+            }
+        }
+        Ok(())
+    }
+
+    fn push_one(&mut self, row: &[f64]) -> Result<()> {
+        let d = self.clip.dim;
+        let mut q = vec![0.0; d];
+        self.clip.quantise(row, &mut q)?;
+        let q: Vec<i64> = q.iter().map(|x| *x as i64).collect();
+        for (i, total) in self.total.chunks_mut(d).enumerate() {
+            for (t, x) in total.iter_mut().zip(&q) {
+                *t += i128::from(q[i] * x);
+            }
+        }
+        Ok(())
+    }
+
+    /// log2 of the unit of [`ExactGram::total`].
+    pub(crate) fn exponent(&self) -> i32 {
+        2 * self.clip.exponent
+    }
+
+    /// Adds noise that lies on the grid `2^exponent` and converts to `f64`.
+    ///
+    /// `noise(i, j)` for `i >= j`, in units of the grid. The totals are first rounded to
+    /// the grid (exact when it is not coarser than their own unit).
+    pub(crate) fn release(&self, exponent: i32, noise: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+        let d = self.clip.dim;
+        let shift = exponent - self.exponent();
+        let step = 2f64.powi(exponent);
+        let mut out = vec![0.0; d * d];
+        for i in 0..d {
+            for j in 0..=i {
+                let exact = rescale(self.total[i * d + j], shift);
+                let value = (exact + noise(i, j) as i128) as f64 * step;
+                out[i * d + j] = value;
+                out[j * d + i] = value;
+            }
+        }
+        out
+    }
+}
+
+/// `value / 2^shift`, rounded to nearest (half upwards); exact for `shift <= 0`.
+fn rescale(value: i128, shift: i32) -> i128 {
+    if shift <= 0 { value << (-shift) } else { (value + (1i128 << (shift - 1))) >> shift }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(n: usize, d: usize, scale: f64) -> Vec<f64> {
+        (0..n * d).map(|i| scale * (((i * 7919) % 1009) as f64 / 504.5 - 1.0)).collect()
+    }
+
+    #[test]
+    fn clipped_rows_never_exceed_the_bound() {
+        for bound in [1.0, 0.3, 2.0, 1.9999999, 1e-30, 7e20] {
+            for d in [1, 2, 17, 300] {
+                let clip = RowClip::new(d, Bound::new(bound).unwrap()).unwrap();
+                let unit = 2f64.powi(clip.exponent());
+                for scale in [1e-9, 0.4, 1.0, 3.0, 1e6, 1e200] {
+                    let row = rows(1, d, scale * bound);
+                    let mut q = vec![0.0; d];
+                    clip.quantise(&row, &mut q).unwrap();
+                    let square: i128 = q.iter().map(|x| (*x as i128).pow(2)).sum();
+                    assert!(unit * unit * square as f64 <= bound * bound);
+                    let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+                    if norm > bound {
+                        assert!(unit * (square as f64).sqrt() > 0.9999 * bound, "{d} {scale}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn gram_is_exact_and_independent_of_blocks() {
+        let (n, d) = (3000, 5);
+        let data = rows(n, d, 1.0);
+        let clip = RowClip::new(d, Bound::new(1.0).unwrap()).unwrap();
+        let mut whole = ExactGram::new(clip);
+        whole.push(&data).unwrap();
+        let mut single = ExactGram::new(clip);
+        for row in data.chunks(d) {
+            single.push(row).unwrap();
+        }
+        assert_eq!(whole.total, single.total);
+        let exact = whole.release(whole.exponent(), |_, _| 0.0);
+        let coarse = whole.release(whole.exponent() + 20, |_, _| 0.0);
+        let step = 2f64.powi(whole.exponent() + 20);
+        assert!(exact.iter().zip(&coarse).all(|(a, b)| (a - b).abs() <= 0.5 * step));
+    }
+
+    #[test]
+    fn refuses_bad_rows() {
+        let clip = RowClip::new(2, Bound::new(1.0).unwrap()).unwrap();
+        let mut gram = ExactGram::new(clip);
+        assert!(matches!(gram.push(&[1.0, f64::NAN]), Err(Error::NotFinite { .. })));
+        assert!(matches!(gram.push(&[f64::INFINITY, 0.0]), Err(Error::NotFinite { .. })));
+        assert!(matches!(gram.push(&[1.0, 0.0, 0.5]), Err(Error::Shape { .. })));
+        assert!(RowClip::new(0, Bound::new(1.0).unwrap()).is_err());
+    }
+}

@@ -1,0 +1,81 @@
+//! Private covariance: `A^T A` of rows with a public norm bound, released once.
+//!
+//! Three mechanisms behind one trait: [`GaussianCovariance`] (least error), [`WishartCovariance`]
+//! (the noise is positive definite: the release is never below the truth in Loewner
+//! order), [`JlCovariance`] (a sketch whose error is relative, for data of small rank).
+
+mod gaussian;
+mod gram;
+mod jl;
+mod release;
+mod wishart;
+
+pub use gaussian::GaussianCovariance;
+pub use gram::RowClip;
+pub use jl::JlCovariance;
+pub use release::{CovarianceNoise, JlSketch, PrivateCovariance};
+pub use wishart::{WishartCovariance, WishartShape};
+
+use crate::error::{Error, Result};
+use dp_core::profile::RowChange;
+use dp_core::{Adjacency, Bound, Guarantee, NoiseRng, Release};
+
+/// A calibrated mechanism that releases `A^T A`.
+///
+/// # Privacy
+/// Each [`CovarianceMechanism::release`] (or opened and closed accumulator) spends the
+/// guarantee once, for the rows it was given. Rows longer than the bound are scaled to
+/// it; how many is not reported.
+pub trait CovarianceMechanism: Send + Sync {
+    /// Length d of a row.
+    fn dim(&self) -> usize;
+
+    /// What one release promises.
+    fn guarantee(&self) -> &Guarantee;
+
+    /// An accumulator for one release. Rows may come in any portions.
+    fn open(&self, rng: &mut NoiseRng) -> Box<dyn OpenCovariance>;
+
+    /// Expected Frobenius norm of the error that [`PrivateCovariance::unbiased`] would
+    /// have on data of total squared norm `trace` (data-independent mechanisms ignore it).
+    fn expected_frobenius_error(&self, trace: Bound) -> f64;
+
+    /// Releases the covariance of `rows` (row-major, n x d).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] and [`Error::NotFinite`].
+    fn release(&self, rows: &[f64], rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+        let mut open = self.open(rng);
+        open.push(rows)?;
+        open.close(rng)
+    }
+}
+
+/// Rows on their way to one release. Private: neither printable nor serialisable.
+pub trait OpenCovariance: Send {
+    /// Adds rows (row-major, any number).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless whole rows are given, [`Error::NotFinite`] for NaN or
+    /// infinity; the rows of the call then count as not pushed.
+    fn push(&mut self, rows: &[f64]) -> Result<()>;
+
+    /// Adds the noise and publishes.
+    ///
+    /// # Errors
+    /// [`Error::Core`] when the certificate cannot be written.
+    fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>>;
+}
+
+/// The row bound and the kind of change of the two adjacencies a covariance mechanism knows.
+fn row_change(adjacency: Adjacency, mechanism: &'static str) -> Result<(Bound, RowChange)> {
+    match adjacency {
+        Adjacency::AddRemoveRow { bound } => Ok((bound, RowChange::AddRemove)),
+        Adjacency::ReplaceRow { bound } => Ok((bound, RowChange::Replace)),
+        other => Err(Error::NotProven {
+            mechanism,
+            adjacency: other.to_string(),
+            instead: "covariance mechanisms protect a whole row: AddRemoveRow or ReplaceRow",
+        }),
+    }
+}

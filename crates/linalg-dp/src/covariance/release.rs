@@ -1,0 +1,182 @@
+//! The released covariance and what may be read from it.
+
+use crate::dense;
+use crate::error::{Error, Result};
+use dp_core::{NoiseScale, Probability};
+use faer::{Mat, MatRef};
+use serde::{Deserialize, Serialize};
+
+/// The law of the noise in a released covariance: what error estimates are made from.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum CovarianceNoise {
+    /// Symmetric Gaussian, sigma on the diagonal, `sigma / sqrt 2` off it.
+    SymmetricGaussian {
+        /// Standard deviation of a diagonal entry.
+        sigma: NoiseScale,
+    },
+    /// `W_d(dof, scale I)`.
+    Wishart {
+        /// Degrees of freedom.
+        dof: u64,
+        /// Scale of the identity.
+        scale: NoiseScale,
+    },
+    /// A Johnson-Lindenstrauss sketch of the rows stacked over `lift I`.
+    JlSketch {
+        /// Rows of the sketch.
+        rows: u64,
+        /// The lift w.
+        lift: NoiseScale,
+    },
+}
+
+/// The sketch form of the JL mechanism: `Y = R [A; w I]`, R of N(0, 1) entries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct JlSketch {
+    rows: usize,
+    dim: usize,
+    values: Vec<f64>,
+}
+
+impl JlSketch {
+    pub(super) fn new(rows: usize, dim: usize, values: Vec<f64>) -> Self {
+        Self { rows, dim, values }
+    }
+
+    /// Y, r x d.
+    #[must_use]
+    pub fn matrix(&self) -> MatRef<'_, f64> {
+        MatRef::from_row_major_slice(&self.values, self.rows, self.dim)
+    }
+
+    /// An estimate of `||A x||^2` with its standard error: `||Y x||^2 / r - w^2 ||x||^2`.
+    #[must_use]
+    pub fn directional(&self, x: &[f64], lift: NoiseScale) -> (f64, f64) {
+        let square = |v: &mut dyn Iterator<Item = f64>| v.map(|t| t * t).sum::<f64>();
+        let mut along =
+            self.values.chunks(self.dim).map(|y| y.iter().zip(x).map(|(a, b)| a * b).sum::<f64>());
+        let lifted = square(&mut along) / self.rows as f64;
+        let offset = lift.get() * lift.get() * square(&mut x.iter().copied());
+        (lifted - offset, lifted * (2.0 / self.rows as f64).sqrt())
+    }
+}
+
+/// A private `A^T A`: symmetric d x d, with the law of its noise.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrivateCovariance {
+    dim: usize,
+    values: Vec<f64>,
+    sketch: Option<JlSketch>,
+    noise: CovarianceNoise,
+}
+
+impl PrivateCovariance {
+    pub(super) fn new(
+        dim: usize,
+        values: Vec<f64>,
+        sketch: Option<JlSketch>,
+        noise: CovarianceNoise,
+    ) -> Self {
+        Self { dim, values, sketch, noise }
+    }
+
+    /// d.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The law of the noise.
+    #[must_use]
+    pub fn noise(&self) -> CovarianceNoise {
+        self.noise
+    }
+
+    /// The sketch behind it, for the JL mechanism.
+    #[must_use]
+    pub fn sketch(&self) -> Option<&JlSketch> {
+        self.sketch.as_ref()
+    }
+
+    /// What was released, with the noise's mean still in it.
+    #[must_use]
+    pub fn raw(&self) -> MatRef<'_, f64> {
+        MatRef::from_row_major_slice(&self.values, self.dim, self.dim)
+    }
+
+    /// The public c with `E[raw] = A^T A + c I`: 0, `dof scale`, or `w^2`.
+    #[must_use]
+    pub fn offset(&self) -> f64 {
+        match self.noise {
+            CovarianceNoise::SymmetricGaussian { .. } => 0.0,
+            CovarianceNoise::Wishart { dof, scale } => dof as f64 * scale.get(),
+            CovarianceNoise::JlSketch { lift, .. } => lift.get() * lift.get(),
+        }
+    }
+
+    /// The unbiased estimate `raw - offset I`; may have negative eigenvalues.
+    #[must_use]
+    pub fn unbiased(&self) -> Mat<f64> {
+        let mut c = self.raw().to_owned();
+        for i in 0..self.dim {
+            c[(i, i)] -= self.offset();
+        }
+        c
+    }
+
+    /// [`PrivateCovariance::unbiased`] with its negative eigenvalues set to zero: nearer
+    /// to every positive semi-definite truth in Frobenius norm.
+    ///
+    /// # Errors
+    /// [`Error::Numerical`] when the eigendecomposition fails.
+    pub fn positive(&self) -> Result<Mat<f64>> {
+        let eigen = dense::symmetric_eigen(self.unbiased().as_ref())?;
+        let v = &eigen.vectors;
+        let scaled = Mat::from_fn(self.dim, self.dim, |i, j| v[(i, j)] * eigen.values[j].max(0.0));
+        Ok(dense::product(scaled.as_ref(), v.transpose()))
+    }
+
+    /// z such that `||unbiased - A^T A||_2 <= z` except with probability `failure`
+    /// over the noise; computed from the release alone. Infinite when the noise's law
+    /// gives no bound (a JL sketch of too few rows).
+    ///
+    /// # Errors
+    /// `failure` outside (0, 1).
+    pub fn spectral_error(&self, failure: Probability) -> Result<f64> {
+        let p = failure.get();
+        if !(p > 0.0 && p < 1.0) {
+            return Err(Error::invalid("failure probability", p, "(0, 1)"));
+        }
+        let d = self.dim as f64;
+        let t = (2.0 * (2.0 / p).ln()).sqrt();
+        match self.noise {
+            // E lambda_max <= sigma sqrt(2 d), and it is sigma-Lipschitz in the noise.
+            CovarianceNoise::SymmetricGaussian { sigma } => {
+                Ok(sigma.get() * ((2.0 * d).sqrt() + t))
+            }
+            // Davidson & Szarek 2001 for the extreme singular values of a Gaussian matrix.
+            CovarianceNoise::Wishart { dof, scale } => {
+                let (low, high) = singular_range(dof as f64, d, t);
+                let nu = dof as f64;
+                Ok(scale.get() * (high * high - nu).max(nu - low * low))
+            }
+            CovarianceNoise::JlSketch { rows, .. } => {
+                let r = rows as f64;
+                let (low, high) = singular_range(r, d, t);
+                if low <= 0.0 {
+                    return Ok(f64::INFINITY);
+                }
+                let top = dense::symmetric_eigen(self.raw())?.values[0].max(0.0);
+                let lifted = top * r / (low * low);
+                Ok(lifted * (high * high / r - 1.0).max(1.0 - low * low / r))
+            }
+        }
+    }
+}
+
+/// `(sqrt n - sqrt d - t)_+` and `sqrt n + sqrt d + t`.
+fn singular_range(n: f64, d: f64, t: f64) -> (f64, f64) {
+    ((n.sqrt() - d.sqrt() - t).max(0.0), n.sqrt() + d.sqrt() + t)
+}

@@ -1,0 +1,202 @@
+//! The Wishart mechanism.
+
+use super::gram::{ExactGram, RowClip};
+use super::release::{CovarianceNoise, PrivateCovariance};
+use super::{CovarianceMechanism, OpenCovariance, row_change};
+use crate::error::Result;
+use dp_core::certificate::Statement;
+use dp_core::noise::WishartNoise;
+use dp_core::{
+    Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue,
+    Release, calibrate,
+};
+
+const NAME: &str = "Wishart covariance";
+
+/// How the free choice on the Wishart mechanism's privacy frontier is made: for every number
+/// of degrees of freedom nu > d + 1 there is a least scale s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum WishartShape {
+    /// The nu with the least typical spectral norm `s (sqrt nu + sqrt d)^2` of the noise:
+    /// the default, best when the noise stays in (positive, Loewner order).
+    LeastSpectralNorm,
+    /// The least nu at scale `s = B^2`, the published choice of scale.
+    LeastDof,
+    /// This nu. Large nu approach the symmetric Gaussian, with an offset to subtract.
+    Dof(u64),
+}
+
+/// Releases `A^T A + N`, `N ~ W_d(nu, s I)`: positive definite noise of mean `nu s I`.
+///
+/// # Privacy
+/// `AddRemoveRow`: the exact profile of a Wishart matrix against a rank-one shift of norm
+/// `B^2`. `ReplaceRow`: an upper bound, one removal and one addition (no exact profile is known
+/// to us).
+///
+/// # References
+/// Sheffet 2019 ("Old techniques in differentially private linear regression"); the published
+/// degrees of freedom are about ten times larger. Proof: `docs/proofs/covariance.md`.
+///
+/// # Deviations
+/// The noise matrix itself is idealised real arithmetic (see [`WishartNoise`]); the sum of
+/// the rows is exact and the release is rounded to a public grid.
+#[derive(Debug, Clone)]
+pub struct WishartCovariance {
+    clip: RowClip,
+    noise: WishartNoise,
+    dof: u64,
+    scale: NoiseScale,
+    guarantee: Guarantee,
+}
+
+impl WishartCovariance {
+    /// The least noise for the budget, at the shape chosen.
+    ///
+    /// # Errors
+    /// [`Error::NotProven`] for an adjacency that does not protect rows; a budget with
+    /// delta = 0; `nu <= d + 1`; a dimension or bound outside its range.
+    pub fn calibrate(
+        dim: usize,
+        adjacency: Adjacency,
+        budget: Budget,
+        shape: WishartShape,
+    ) -> Result<Self> {
+        let (bound, change) = row_change(adjacency, NAME)?;
+        let least = |dof| calibrate::wishart_scale(budget, dim as u64, dof, bound, change);
+        let (dof, scale) = match shape {
+            WishartShape::Dof(dof) => (dof, least(dof)?),
+            WishartShape::LeastDof => {
+                let scale = NoiseScale::new((bound.get() * bound.get()).next_up())?;
+                (calibrate::wishart_dof(budget, dim as u64, scale, bound, change)?, scale)
+            }
+            WishartShape::LeastSpectralNorm => {
+                let d = dim as f64;
+                let norm = |extra: u64| -> Result<f64> {
+                    let dof = dim as u64 + extra;
+                    Ok(least(dof)?.get() * ((dof as f64).sqrt() + d.sqrt()).powi(2))
+                };
+                let dof = dim as u64 + least_over_ladder(norm)?;
+                (dof, least(dof)?)
+            }
+        };
+        Self::with_noise(dim, adjacency, budget, dof, scale)
+    }
+
+    /// Given degrees of freedom and scale, checked against the budget.
+    ///
+    /// # Errors
+    /// As [`WishartCovariance::calibrate`]; also when the noise misses the budget.
+    pub fn with_noise(
+        dim: usize,
+        adjacency: Adjacency,
+        budget: Budget,
+        dof: u64,
+        scale: NoiseScale,
+    ) -> Result<Self> {
+        let (bound, change) = row_change(adjacency, NAME)?;
+        let clip = RowClip::new(dim, bound)?;
+        let noise = WishartNoise::new(dim, dof, scale)?;
+        let profile = Profile::Wishart { dim: dim as u64, dof, bound, scale, change };
+        let guarantee =
+            Guarantee::proven(adjacency, budget, profile, "docs/proofs/covariance.md, theorem 2")?;
+        Ok(Self { clip, noise, dof, scale, guarantee })
+    }
+
+    /// Degrees of freedom nu.
+    #[must_use]
+    pub fn dof(&self) -> u64 {
+        self.dof
+    }
+
+    /// Scale s.
+    #[must_use]
+    pub fn scale(&self) -> NoiseScale {
+        self.scale
+    }
+
+    /// A typical spectral norm of the noise, `s (sqrt nu + sqrt d)^2`.
+    #[must_use]
+    pub fn typical_norm(&self) -> f64 {
+        let (nu, d) = (self.dof as f64, self.clip.dim() as f64);
+        self.scale.get() * (nu.sqrt() + d.sqrt()).powi(2)
+    }
+}
+
+impl CovarianceMechanism for WishartCovariance {
+    fn dim(&self) -> usize {
+        self.clip.dim()
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    fn open(&self, _rng: &mut NoiseRng) -> Box<dyn OpenCovariance> {
+        Box::new(Open { mechanism: self.clone(), gram: ExactGram::new(self.clip) })
+    }
+
+    fn expected_frobenius_error(&self, _trace: Bound) -> f64 {
+        let d = self.clip.dim() as f64;
+        self.scale.get() * (self.dof as f64 * d * (d + 1.0)).sqrt()
+    }
+}
+
+struct Open {
+    mechanism: WishartCovariance,
+    gram: ExactGram,
+}
+
+impl OpenCovariance for Open {
+    fn push(&mut self, rows: &[f64]) -> Result<()> {
+        self.gram.push(rows)
+    }
+
+    fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+        let m = &self.mechanism;
+        let dim = m.dim();
+        let mut noise = vec![0.0; dim * dim];
+        m.noise.sample(rng, &mut noise);
+        let exponent = self.gram.exponent();
+        let unit = 2f64.powi(-exponent);
+        let values =
+            self.gram.release(exponent, |i, j| (unit * noise[i * dim + j]).round_ties_even());
+        let statement = Statement {
+            mechanism: NAME.into(),
+            noise: m.noise.law(),
+            generator: rng.kind(),
+            public: [
+                ("d".to_owned(), PublicValue::from(dim)),
+                ("grid".to_owned(), PublicValue::from(format!("2^{exponent}"))),
+                ("sampling".to_owned(), PublicValue::from("idealised real arithmetic")),
+            ]
+            .into(),
+        };
+        let law = CovarianceNoise::Wishart { dof: m.dof, scale: m.scale };
+        let payload = PrivateCovariance::new(dim, values, None, law);
+        Ok(Release::certified(payload, Certificate::new(statement, m.guarantee.clone())))
+    }
+}
+
+/// The whole number from 2 to 2^24 with the least cost, for a cost that falls, then rises:
+/// powers of two first, then a ternary search between the neighbours of the best.
+fn least_over_ladder(cost: impl Fn(u64) -> Result<f64>) -> Result<u64> {
+    let mut best = (1u32, f64::INFINITY);
+    for power in 1..=24 {
+        let Ok(value) = cost(1 << power) else { continue };
+        if value < best.1 {
+            best = (power, value);
+        }
+    }
+    let (mut low, mut high) = (1u64 << (best.0 - 1).max(1), 1u64 << (best.0 + 1));
+    // One part in a thousand is far below what the choice is worth.
+    while high - low > 2 + low / 1000 {
+        let third = (high - low) / 3;
+        if cost(low + third)? <= cost(high - third)? {
+            high -= third;
+        } else {
+            low += third;
+        }
+    }
+    Ok(low + (high - low) / 2)
+}

@@ -1,0 +1,69 @@
+//! The one error type of this crate.
+
+/// Result of a fallible operation of this crate.
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
+/// What a caller can get wrong, or what the arithmetic could not deliver.
+///
+/// Messages never contain private data.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A parameter, a calibration or a guarantee was refused.
+    #[error(transparent)]
+    Core(#[from] dp_core::Error),
+    /// Two shapes that must agree do not.
+    #[error("{what} has {found}, expected {expected}")]
+    Shape {
+        /// What has the wrong shape.
+        what: &'static str,
+        /// The shape found.
+        found: String,
+        /// The shape needed.
+        expected: String,
+    },
+    /// An input holds NaN or an infinity (where is private).
+    #[error("{what} holds a value that is not finite")]
+    NotFinite {
+        /// Which input.
+        what: &'static str,
+    },
+    /// A factorisation failed or left too large a residual.
+    #[error("{what} is not reliable: {reason}")]
+    Numerical {
+        /// Which computation.
+        what: &'static str,
+        /// What was seen.
+        reason: String,
+    },
+    /// No proof covers this mechanism under this adjacency.
+    #[error("{mechanism} is not proven when {adjacency}: {instead}")]
+    NotProven {
+        /// The mechanism.
+        mechanism: &'static str,
+        /// The adjacency asked for.
+        adjacency: String,
+        /// What to use instead.
+        instead: &'static str,
+    },
+}
+
+impl Error {
+    /// Shorthand for a refused parameter.
+    pub(crate) fn invalid(
+        name: &'static str,
+        value: impl ToString,
+        allowed: impl Into<String>,
+    ) -> Self {
+        Self::Core(dp_core::Error::invalid(name, value, allowed))
+    }
+
+    /// Shorthand for a shape that does not fit.
+    pub(crate) fn shape(
+        what: &'static str,
+        found: impl core::fmt::Display,
+        expected: impl core::fmt::Display,
+    ) -> Self {
+        Self::Shape { what, found: found.to_string(), expected: expected.to_string() }
+    }
+}

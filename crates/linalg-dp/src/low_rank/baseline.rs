@@ -1,0 +1,179 @@
+//! Baselines: input perturbation (private) and truncated decompositions (not private).
+
+use super::factors::LowRank;
+use super::range::sketch_error;
+use super::setting::Setting;
+use crate::dense;
+use crate::error::{Error, Result};
+use crate::pipeline;
+use dp_core::certificate::{PublicParameters, Statement};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+use dp_core::{
+    Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
+    PublicSeed, Release, calibrate,
+};
+use faer::MatRef;
+use sketch::projection::{Gaussian, Projection};
+use sketch::rows::RowsView;
+
+/// Input perturbation ("randomised response"): every entry of A gets Gaussian noise; a
+/// truncated decomposition follows as post-processing.
+///
+/// # Privacy
+/// `RowShift`: the whole matrix moves by the shift.
+///
+/// # References
+/// Hardt & Roth 2012, section 1; exact Gaussian calibration.
+#[derive(Debug, Clone)]
+pub struct InputPerturbation {
+    setting: Setting,
+    noise: GaussianNoise,
+    guarantee: Guarantee,
+}
+
+impl InputPerturbation {
+    /// The least noise for the budget.
+    ///
+    /// # Errors
+    /// A budget with delta = 0.
+    pub fn calibrate(setting: Setting, budget: Budget) -> Result<Self> {
+        let exact = L2Sensitivity::new(setting.shift())?;
+        let rough = calibrate::gaussian(budget, exact)?;
+        let bound = Bound::new(setting.row_bound() * 1.001)?;
+        let grid = Grid::choose(rough, bound)?;
+        // Only the row that shifts can round differently.
+        let clip_error = setting.row_bound() * (setting.n() as f64 + 16.0) * f64::EPSILON;
+        let paid = grid.inflate_l2(exact, setting.n(), 0.0)?.get() + 2.0 * clip_error;
+        let sensitivity = L2Sensitivity::new(paid.next_up())?;
+        let sigma = calibrate::gaussian(budget, sensitivity)?;
+        let guarantee = Guarantee::proven(
+            setting.adjacency(),
+            budget,
+            Profile::Gaussian { sensitivity, sigma },
+            "Balle & Wang 2018, theorem 8",
+        )?;
+        Ok(Self { setting, noise: GaussianNoise::new(sigma, grid), guarantee })
+    }
+
+    /// Standard deviation of an entry's noise.
+    #[must_use]
+    pub fn sigma(&self) -> NoiseScale {
+        self.noise.sigma()
+    }
+
+    /// What one release promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// Releases the best approximation of the noisy matrix of the setting's rank. Needs a
+    /// dense copy of A: that is this method's nature.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless A is m x n; [`Error::NotFinite`]; [`Error::Numerical`].
+    pub fn release(&self, a: &RowsView<'_>, rng: &mut NoiseRng) -> Result<Release<LowRank>> {
+        let setting = &self.setting;
+        setting.check(a)?;
+        let factors = setting.clip_factors(a)?;
+        let (m, n) = (setting.m(), setting.n());
+        let mut noisy = vec![0.0; m * n];
+        for ((i, row), f) in noisy.chunks_mut(n).enumerate().zip(&factors) {
+            a.copy_row(i, row);
+            row.iter_mut().for_each(|x| *x *= f);
+        }
+        self.noise.add_to(rng, &mut noisy);
+        let view = RowsView::f64(m, n, &noisy).map_err(sketch_error)?;
+        let payload = truncated_svd(&view, setting.rank())?;
+        let mut public: PublicParameters = setting.public(PublicSeed::new(0));
+        public.remove("seed");
+        let statement = Statement {
+            mechanism: "input perturbation".into(),
+            noise: self.noise.law(),
+            generator: rng.kind(),
+            public,
+        };
+        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+    }
+}
+
+/// The best rank-`rank` approximation of A, **not private**.
+///
+/// Through the eigenvectors of `A A^T` (m x m): singular values below about 1e-8 of the largest
+/// are not resolved.
+///
+/// # Errors
+/// `rank` outside `[1, min(m, n)]`; [`Error::NotFinite`]; [`Error::Numerical`].
+pub fn truncated_svd(a: &RowsView<'_>, rank: usize) -> Result<LowRank> {
+    check_rank(a, rank)?;
+    let eigen = dense::symmetric_eigen(pipeline::row_gram(a).as_ref())?;
+    project_on(a, eigen.vectors.get(.., ..rank))
+}
+
+/// The singular values of A, falling, **not private**; as accurate as [`truncated_svd`].
+///
+/// # Errors
+/// As [`truncated_svd`].
+pub fn singular_values(a: &RowsView<'_>) -> Result<Vec<f64>> {
+    let eigen = dense::symmetric_eigen(pipeline::row_gram(a).as_ref())?;
+    Ok(eigen.values.iter().take(a.d()).map(|x| x.max(0.0).sqrt()).collect())
+}
+
+/// Randomised rank-`rank` approximation, **not private**: a Gaussian sketch of
+/// `rank + oversampling` columns, power iterations with re-orthonormalisation, and a
+/// projection cut to the rank.
+///
+/// # Errors
+/// As [`truncated_svd`], also for `rank + oversampling > min(m, n)`.
+///
+/// # References
+/// Halko, Martinsson, Tropp 2011, algorithms 4.4 and 5.1.
+pub fn randomized_svd(
+    a: &RowsView<'_>,
+    rank: usize,
+    oversampling: usize,
+    power_iterations: usize,
+    seed: PublicSeed,
+) -> Result<LowRank> {
+    let k = rank + oversampling;
+    check_rank(a, k.max(rank))?;
+    let (m, n) = (a.n(), a.d());
+    let omega = Gaussian::new(n, k, seed).map_err(sketch_error)?;
+    let mut y = vec![0.0; m * k];
+    omega.apply(*a, &mut y).map_err(sketch_error)?;
+    let mut basis = dense::orthonormal_basis(MatRef::from_row_major_slice(&y, m, k))?;
+    for _ in 0..power_iterations {
+        let z = pipeline::transposed_times(a, basis.as_ref());
+        let z = dense::orthonormal_basis(MatRef::from_row_major_slice(&z, n, k))?;
+        basis = dense::orthonormal_basis(pipeline::times(a, z.as_ref()).as_ref())?;
+    }
+    let wide = pipeline::transposed_times(a, basis.as_ref());
+    let coefficients = MatRef::from_row_major_slice(&wide, n, k);
+    let gram = dense::product(coefficients.transpose(), coefficients);
+    let eigen = dense::symmetric_eigen(gram.as_ref())?;
+    let rotation = eigen.vectors.get(.., ..rank);
+    let left = dense::product(basis.as_ref(), rotation);
+    let right = dense::product(coefficients, rotation);
+    from_mats(left.as_ref(), right.as_ref())
+}
+
+fn project_on(a: &RowsView<'_>, basis: MatRef<'_, f64>) -> Result<LowRank> {
+    let coefficients = pipeline::transposed_times(a, basis);
+    let (m, k) = basis.shape();
+    let left = (0..m * k).map(|i| basis[(i / k, i % k)]).collect();
+    LowRank::new((m, a.d(), k), left, coefficients)
+}
+
+fn from_mats(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> Result<LowRank> {
+    let k = left.ncols();
+    let flat = |x: MatRef<'_, f64>| (0..x.nrows() * k).map(|i| x[(i / k, i % k)]).collect();
+    LowRank::new((left.nrows(), right.nrows(), k), flat(left), flat(right))
+}
+
+fn check_rank(a: &RowsView<'_>, rank: usize) -> Result<()> {
+    let largest = a.n().min(a.d());
+    if rank == 0 || rank > largest {
+        return Err(Error::invalid("rank", rank, format!("[1, {largest}]")));
+    }
+    Ok(())
+}

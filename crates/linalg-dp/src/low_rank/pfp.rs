@@ -1,0 +1,247 @@
+//! Private find and project (PFP), with one exact composed profile.
+
+use super::project::{PrivateLowRank, ProjectionStep, Spread};
+use super::range::{Range, RangeNoise};
+use super::setting::Setting;
+use crate::error::{Error, Result};
+use dp_core::certificate::Statement;
+use dp_core::noise::{AdditiveNoise, NoiseLaw};
+use dp_core::{
+    Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Release, calibrate,
+};
+use faer::Mat;
+use sketch::rows::RowsView;
+
+/// Which directions of the released sketch become the basis W.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
+pub enum Kept {
+    /// All k, as published.
+    All,
+    /// The leading `rank` left singular vectors of the sketch.
+    Rank,
+    /// Those whose estimated energy in A exceeds what their coefficients' noise will cost
+    /// (at least one): the default. Read from the released sketch, so it costs no budget.
+    #[default]
+    Worthwhile,
+}
+
+/// How the budget is split between the two steps.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub enum Split {
+    /// Both steps have equal privacy parameters: `mu` of the projection is that of the range
+    /// finder at the mean of its chi-square.
+    Even,
+    /// Minimises the predicted error over the split: the default.
+    #[default]
+    LeastError,
+}
+
+/// Free choices of [`Pfp`]; none of them reads the data.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct PfpOptions {
+    /// Which directions become the basis.
+    pub kept: Kept,
+    /// Spread of the projection's noise.
+    pub spread: Spread,
+    /// Split of the budget.
+    pub split: Split,
+    /// Pruning of W's entries.
+    pub pruning: Pruning,
+}
+
+/// Zeroing of large entries of W before the projection (the paper's step 2).
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub enum Pruning {
+    /// No pruning (the paper's choice for small mu0): the default.
+    #[default]
+    None,
+    /// Entries of absolute value above the threshold become zero.
+    Above(f64),
+}
+
+impl Pruning {
+    /// The threshold that balances the two terms of Theorem 6.2's proof,
+    /// `C k ||A||_F / (alpha sqrt m)` and `alpha k sqrt n s`, for public guesses of the coherence C
+    /// and of `||A||_F`, and projection noise s per unit of W.
+    #[must_use]
+    pub fn by_bound(setting: &Setting, coherence: f64, frobenius: f64, noise: f64) -> Self {
+        let (m, n) = (setting.m() as f64, setting.n() as f64);
+        Self::Above((coherence * frobenius / (noise * (m * n).sqrt())).sqrt())
+    }
+
+    pub(super) fn apply(self, mut w: Mat<f64>) -> Result<Mat<f64>> {
+        let Self::Above(alpha) = self else { return Ok(w) };
+        if alpha.is_nan() || alpha <= 0.0 {
+            return Err(Error::invalid("pruning threshold", alpha, "(0, inf)"));
+        }
+        for column in w.col_iter_mut() {
+            for x in column.iter_mut() {
+                if x.abs() > alpha {
+                    *x = 0.0;
+                }
+            }
+        }
+        Ok(w)
+    }
+}
+
+/// Private find and project: range finder, basis, projection.
+///
+/// # Privacy
+/// `RowShift`, one guarantee for both steps: a chi mixture of Gaussians (the fresh sketch)
+/// followed by a Gaussian step of fixed mu, whose noise is scaled to the basis that came
+/// out. Composition of the two is exact.
+///
+/// # References
+/// Hardt & Roth 2012, Figure 4. Proof: `docs/proofs/pfp.md`.
+///
+/// # Deviations
+/// One composed profile instead of two halves; noise by row norms instead of by columns'
+/// largest entries; directions chosen from the sketch; shrinkage
+/// ([`PrivateLowRank::shrunk`]).
+#[derive(Debug, Clone)]
+pub struct Pfp {
+    setting: Setting,
+    options: PfpOptions,
+    noise: RangeNoise,
+    later_mu: f64,
+    guarantee: Guarantee,
+}
+
+impl Pfp {
+    /// The least noise for the budget at the options chosen.
+    ///
+    /// # Errors
+    /// A budget with delta = 0; a pruning threshold that is not positive.
+    pub fn calibrate(setting: Setting, budget: Budget, options: PfpOptions) -> Result<Self> {
+        options.pruning.apply(Mat::zeros(0, 0))?;
+        let unit = L2Sensitivity::new(1.0)?;
+        let whole = 1.0 / calibrate::gaussian(budget, unit)?.get();
+        let share = match options.split {
+            Split::Even => core::f64::consts::FRAC_1_SQRT_2,
+            Split::LeastError => best_share(&setting, budget, options, whole)?,
+        };
+        let later_mu = share * whole;
+        let noise = RangeNoise::calibrate(&setting, budget, later_mu)?;
+        let guarantee = Guarantee::proven(
+            setting.adjacency(),
+            budget,
+            noise.profile(&setting, later_mu)?,
+            "docs/proofs/pfp.md, theorem 2",
+        )?;
+        Ok(Self { setting, options, noise, later_mu, guarantee })
+    }
+
+    /// What one release promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// Standard deviation rho of the range finder's noise, in the paper's units.
+    #[must_use]
+    pub fn rho(&self) -> f64 {
+        self.noise.sigma.get() * (self.setting.k() as f64).sqrt()
+    }
+
+    /// Gaussian parameter mu of the projection step.
+    #[must_use]
+    pub fn projection_mu(&self) -> f64 {
+        self.later_mu
+    }
+
+    /// The error predicted for data of exact rank `rank` and typical coherence
+    /// (Frobenius norm; see `docs/proofs/pfp.md`).
+    #[must_use]
+    pub fn predicted_error(&self) -> f64 {
+        predicted_square(&self.setting, self.options, self.rho(), self.later_mu).sqrt()
+    }
+
+    /// Releases the approximation.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless A is m x n; [`Error::NotFinite`]; [`Error::Numerical`].
+    pub fn release(
+        &self,
+        a: &RowsView<'_>,
+        seed: FreshSeed,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<PrivateLowRank>> {
+        let setting = &self.setting;
+        let range = self.noise.release(setting, a, seed, rng)?;
+        let basis = self.options.pruning.apply(self.basis(&range)?)?;
+        let step =
+            ProjectionStep::new(setting, basis.as_ref(), self.later_mu, self.options.spread)?;
+        let statement = Statement {
+            mechanism: "private find and project (exact)".into(),
+            noise: NoiseLaw::Several { laws: vec![self.noise.law(setting)?.law(), step.law()] },
+            generator: rng.kind(),
+            public: setting.public(range.seed()),
+        };
+        let payload = step.release(setting, a, Some(range), rng)?;
+        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+    }
+
+    fn basis(&self, range: &Range) -> Result<Mat<f64>> {
+        let keep = |count: usize| Ok(range.spectrum()?.0.get(.., ..count).to_owned());
+        match self.options.kept {
+            Kept::All => range.basis(),
+            Kept::Rank => keep(self.setting.rank()),
+            Kept::Worthwhile => {
+                let (u, s) = range.spectrum()?;
+                let cost = self.setting.n() as f64 * self.setting.shift().powi(2);
+                // The largest count whose every direction pays for itself, at the row
+                // norm that many directions have.
+                let energies = range.energies(&s);
+                let worth = (1..=energies.len()).rev().find(|&count| {
+                    let w = u.get(.., ..count);
+                    let h = crate::coherence::largest_row_norm(w);
+                    energies[count - 1] > cost * (h / self.later_mu).powi(2)
+                });
+                keep(worth.unwrap_or(1))
+            }
+        }
+    }
+}
+
+/// Squared error predicted: `rho^2 (m - k) r / (p - 1)` for the missed range of a matrix of exact
+/// rank r, and `n k' h^2 D^2 / mu^2` for the projection's noise, h the largest row norm of
+/// k' random orthonormal columns.
+fn predicted_square(setting: &Setting, options: PfpOptions, rho: f64, mu: f64) -> f64 {
+    let (m, n) = (setting.m() as f64, setting.n() as f64);
+    let (r, k) = (setting.rank() as f64, setting.k() as f64);
+    let columns = if options.kept == Kept::All { k } else { r };
+    let missed = rho * rho * (m - k) * r / (setting.oversampling() as f64 - 1.0);
+    let h = ((columns.sqrt() + (2.0 * m.ln()).sqrt()) / m.sqrt()).min(1.0);
+    missed + n * columns * (h * setting.shift() / mu).powi(2)
+}
+
+/// The share of the whole mu that the projection gets, by golden section on the
+/// predicted error.
+fn best_share(setting: &Setting, budget: Budget, options: PfpOptions, whole: f64) -> Result<f64> {
+    let cost = |share: f64| -> Result<f64> {
+        let mu = share * whole;
+        let noise = RangeNoise::calibrate(setting, budget, mu)?;
+        let rho = noise.sigma.get() * (setting.k() as f64).sqrt();
+        Ok(predicted_square(setting, options, rho, mu))
+    };
+    let golden = 0.5 * (5f64.sqrt() - 1.0);
+    let (mut low, mut high) = (0.02, 0.995);
+    let (mut a, mut b) = (high - golden * (high - low), low + golden * (high - low));
+    let (mut at_a, mut at_b) = (cost(a)?, cost(b)?);
+    while high - low > 0.004 {
+        if at_a <= at_b {
+            (high, b, at_b) = (b, a, at_a);
+            a = high - golden * (high - low);
+            at_a = cost(a)?;
+        } else {
+            (low, a, at_a) = (a, b, at_b);
+            b = low + golden * (high - low);
+            at_b = cost(b)?;
+        }
+    }
+    Ok(0.5 * (low + high))
+}

@@ -1,0 +1,296 @@
+//! The private projection on a public basis: `W^T A` plus noise.
+
+use super::factors::LowRank;
+use super::setting::Setting;
+use super::shape::{ShapeTarget, isotropic_shape, optimal_shape};
+use super::shrink;
+use crate::dense;
+use crate::error::{Error, Result};
+use crate::pipeline;
+use dp_core::certificate::Statement;
+use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, NoiseLaw};
+use dp_core::{
+    Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
+    PublicSeed, PublicValue, Release, calibrate,
+};
+use faer::{Mat, MatRef};
+use serde::{Deserialize, Serialize};
+use sketch::projection::OutputRange;
+use sketch::rows::RowsView;
+
+/// How the noise on `W^T A` is spread over W's directions.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub enum Spread {
+    /// The same in every direction, at W's largest row norm.
+    Isotropic,
+    /// The covariance of least trace that hides every row (an optimal design): the default.
+    #[default]
+    LeastTrace,
+}
+
+/// Releases `W^T A` for a public W.
+///
+/// # Shapes
+/// A is m x n, W m x k, the coefficients k x n.
+///
+/// # Privacy
+/// `RowShift`: row i of A moves `W^T A` by `w_i^T (shift)`, of Frobenius norm `||w_i|| D`; a
+/// Gaussian mechanism whose sensitivity is the largest (whitened) row norm of W.
+///
+/// # References
+/// Hardt & Roth 2012, Figure 3, whose noise is tens of times larger. Proof:
+/// `docs/proofs/pfp.md`.
+#[derive(Debug, Clone)]
+pub struct BasisProjection {
+    setting: Setting,
+    mu: f64,
+    spread: Spread,
+    guarantee: Guarantee,
+}
+
+impl BasisProjection {
+    /// The least noise for the budget.
+    ///
+    /// # Errors
+    /// A budget with delta = 0.
+    pub fn calibrate(setting: Setting, budget: Budget, spread: Spread) -> Result<Self> {
+        let unit = L2Sensitivity::new(1.0)?;
+        let sigma = calibrate::gaussian(budget, unit)?;
+        let profile = Profile::Gaussian { sensitivity: unit, sigma };
+        let guarantee = Guarantee::proven(
+            setting.adjacency(),
+            budget,
+            profile,
+            "docs/proofs/pfp.md, theorem 1 (scaled to sensitivity 1)",
+        )?;
+        Ok(Self { setting, mu: 1.0 / sigma.get(), spread, guarantee })
+    }
+
+    /// What one release promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// Releases the approximation `W (W^T A + noise)`.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless A is m x n and W has m rows; [`Error::NotFinite`];
+    /// [`Error::Numerical`].
+    pub fn release(
+        &self,
+        a: &RowsView<'_>,
+        basis: MatRef<'_, f64>,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<PrivateLowRank>> {
+        let step = ProjectionStep::new(&self.setting, basis, self.mu, self.spread)?;
+        let payload = step.release(&self.setting, a, None, rng)?;
+        let mut public = self.setting.public(PublicSeed::new(0));
+        public.remove("seed");
+        public.insert("basis_columns".into(), PublicValue::from(basis.ncols()));
+        let statement = Statement {
+            mechanism: "projection on a public basis".into(),
+            noise: step.law(),
+            generator: rng.kind(),
+            public,
+        };
+        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+    }
+}
+
+/// A private low-rank approximation with the law of its noise: everything below reads the
+/// release only.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PrivateLowRank {
+    factors: LowRank,
+    /// W (orthonormal columns, or pruned), m x k row-major.
+    basis: Vec<f64>,
+    /// Noise root in the basis's coordinates, k x k row-major: coefficients carry `T Z`.
+    root: Vec<f64>,
+    range: Option<super::Range>,
+}
+
+impl PrivateLowRank {
+    /// The approximation as released, `W (W^T A + T Z)`.
+    #[must_use]
+    pub fn factors(&self) -> &LowRank {
+        &self.factors
+    }
+
+    /// The public basis W, m x k.
+    #[must_use]
+    pub fn basis(&self) -> MatRef<'_, f64> {
+        let (m, k) = (self.factors.shape().0, self.factors.rank());
+        MatRef::from_row_major_slice(&self.basis, m, k)
+    }
+
+    /// The released sketch of the range finder, where there was one.
+    #[must_use]
+    pub fn range(&self) -> Option<&super::Range> {
+        self.range.as_ref()
+    }
+
+    /// T, k x k: the noise in the coefficients `W^T A` is `T Z` with Z of N(0, 1) entries.
+    #[must_use]
+    pub fn noise_root(&self) -> MatRef<'_, f64> {
+        let k = self.factors.rank();
+        MatRef::from_row_major_slice(&self.root, k, k)
+    }
+
+    /// Root mean square Frobenius norm of the noise in [`PrivateLowRank::factors`] (W
+    /// orthonormal): `sqrt(n tr(T T^T))`.
+    #[must_use]
+    pub fn noise_frobenius(&self) -> f64 {
+        (self.factors.shape().1 as f64).sqrt() * self.noise_root().norm_l2()
+    }
+
+    /// The approximation with its singular values shrunk to the known noise level: by
+    /// Gavish and Donoho's optimal shrinker, in coordinates where the noise is white.
+    /// Pure noise becomes zero.
+    ///
+    /// # Errors
+    /// [`Error::Numerical`].
+    pub fn shrunk(&self) -> Result<LowRank> {
+        let k = self.factors.rank();
+        if k == 0 {
+            return Ok(self.factors.clone());
+        }
+        // Left factor W T, coefficients T^-1 W^T A + Z: the noise is white already.
+        let (matrix, kept) = shrink::shrinker(self.factors.coefficient_slice(), k)?;
+        if kept == 0 {
+            let (m, n) = self.factors.shape();
+            return Ok(LowRank::zero(m, n));
+        }
+        Ok(self.factors.recombined(matrix.as_ref()))
+    }
+}
+
+/// What rounding and floating point add to the sensitivity of a product `W^T A`.
+struct Arithmetic {
+    /// Frobenius bound on the computed product's error.
+    error: f64,
+    /// Largest absolute value of an entry.
+    magnitude: f64,
+    entries: usize,
+}
+
+impl Arithmetic {
+    /// For a left factor of Frobenius norm `norm` and `k` columns:
+    /// `||fl(W^T A) - W^T A||_F <= gamma ||W||_F ||A||_F`, `||A||_F <= sqrt m` row bounds;
+    /// n + 64 more roundings for the rows' factors.
+    fn new(setting: &Setting, norm: f64, k: usize) -> Self {
+        let magnitude = norm * (setting.m() as f64).sqrt() * setting.row_bound();
+        let error = OutputRange::of_sum(setting.m(), setting.n() + 64, magnitude).error;
+        Self { error, magnitude, entries: setting.n() * k }
+    }
+
+    /// For any left factor with entries at most 1.
+    fn worst(setting: &Setting) -> Self {
+        Self::new(setting, ((setting.m() * setting.k()) as f64).sqrt(), setting.k())
+    }
+
+    /// The grid for noise `sigma` and the sensitivity with everything paid.
+    fn pay(&self, exact: f64, sigma: NoiseScale) -> Result<(Grid, f64)> {
+        let grid = Grid::choose(sigma, Bound::new(self.magnitude.max(exact))?)?;
+        let rounded = grid.inflate_l2(L2Sensitivity::new(exact)?, self.entries, 0.0)?;
+        Ok((grid, (rounded.get() + 2.0 * self.error) * (1.0 + 1e-14)))
+    }
+}
+
+/// The projection step with its noise fixed: what both the plain and the composed mechanism run.
+pub(super) struct ProjectionStep {
+    basis: Mat<f64>,
+    /// W T^-1: what A is multiplied by.
+    white: Mat<f64>,
+    /// T, up to sigma.
+    root: Mat<f64>,
+    sigma: NoiseScale,
+    grid: Grid,
+}
+
+impl ProjectionStep {
+    /// Scales noise so that the step, for this public W, is Gaussian of parameter exactly
+    /// `mu` (or a hair less).
+    pub(super) fn new(
+        setting: &Setting,
+        basis: MatRef<'_, f64>,
+        mu: f64,
+        spread: Spread,
+    ) -> Result<Self> {
+        if basis.nrows() != setting.m() || basis.ncols() == 0 {
+            let found = format!("{} x {}", basis.nrows(), basis.ncols());
+            return Err(Error::shape("basis W", found, format!("{} x k", setting.m())));
+        }
+        let shape = match spread {
+            Spread::Isotropic => isotropic_shape(basis)?,
+            Spread::LeastTrace => optimal_shape(basis, ShapeTarget::default())?,
+        };
+        let white = dense::product(basis, shape.inverse_root());
+        // Exact sensitivity of this very matrix; the norm's own rounding is below 1e-12.
+        let exact = setting.shift() * crate::coherence::largest_row_norm(white.as_ref());
+        let cost = Arithmetic::new(setting, white.norm_l2(), white.ncols());
+        let rough = NoiseScale::new(exact / mu)?;
+        let (grid, paid) = cost.pay(exact * (1.0 + 1e-12), rough)?;
+        // The final sigma is larger than the rough one the grid was chosen for: finer is safe.
+        let sigma = NoiseScale::new((paid / mu).next_up())?;
+        Ok(Self { basis: basis.to_owned(), white, root: shape.root().to_owned(), sigma, grid })
+    }
+
+    /// The published noise: `N(0, (alpha_l rho)^2)` on row l of `W^T A`, alpha_l the largest
+    /// entry of W's column l.
+    pub(super) fn by_largest_entries(
+        setting: &Setting,
+        basis: Mat<f64>,
+        sigma: NoiseScale,
+    ) -> Result<Self> {
+        let k = basis.ncols();
+        let alpha: Vec<f64> = (0..k).map(|l| basis.col(l).norm_max()).collect();
+        let inverse = |l: usize| if alpha[l] > 0.0 { 1.0 / alpha[l] } else { 0.0 };
+        let white = Mat::from_fn(basis.nrows(), k, |i, l| basis[(i, l)] * inverse(l));
+        let root = Mat::from_fn(k, k, |i, l| if i == l { alpha[l] } else { 0.0 });
+        let cost = Arithmetic::worst(setting);
+        let (grid, _) = cost.pay(setting.shift() * (k as f64).sqrt(), sigma)?;
+        Ok(Self { basis, white, root, sigma, grid })
+    }
+
+    /// mu of [`ProjectionStep::by_largest_entries`] for the worst W.
+    pub(super) fn worst_mu(setting: &Setting, sigma: NoiseScale) -> Result<f64> {
+        let exact = setting.shift() * (setting.k() as f64).sqrt() * (1.0 + 1e-12);
+        Ok((Arithmetic::worst(setting).pay(exact, sigma)?.1 / sigma.get()).next_up())
+    }
+
+    pub(super) fn law(&self) -> NoiseLaw {
+        GaussianNoise::new(self.sigma, self.grid).law()
+    }
+
+    pub(super) fn release(
+        &self,
+        setting: &Setting,
+        a: &RowsView<'_>,
+        range: Option<super::Range>,
+        rng: &mut NoiseRng,
+    ) -> Result<PrivateLowRank> {
+        setting.check(a)?;
+        let factors = setting.clip_factors(a)?;
+        let (m, n, k) = (setting.m(), setting.n(), self.white.ncols());
+        let left = Mat::from_fn(m, k, |i, j| self.white[(i, j)] * factors[i]);
+        let mut coefficients = pipeline::transposed_times(a, left.as_ref());
+        GaussianNoise::new(self.sigma, self.grid).add_to(rng, &mut coefficients);
+        let flat = |matrix: MatRef<'_, f64>| -> Vec<f64> {
+            let columns = matrix.ncols();
+            (0..matrix.nrows() * columns).map(|i| matrix[(i / columns, i % columns)]).collect()
+        };
+        // Left factor W T sigma, coefficients over sigma: white noise of unit variance.
+        let s = self.sigma.get();
+        let root = self.root.as_ref() * faer::Scale(s);
+        coefficients.iter_mut().for_each(|c| *c /= s);
+        let left = dense::product(self.basis.as_ref(), root.as_ref());
+        Ok(PrivateLowRank {
+            factors: LowRank::new((m, n, k), flat(left.as_ref()), coefficients)?,
+            basis: flat(self.basis.as_ref()),
+            root: flat(root.as_ref()),
+            range,
+        })
+    }
+}

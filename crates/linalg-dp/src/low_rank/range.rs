@@ -1,0 +1,244 @@
+//! The private range finder: `Y = A Omega + N(0, rho^2)`.
+
+use super::setting::Setting;
+use crate::dense;
+use crate::error::{Error, Result};
+use dp_core::certificate::Statement;
+use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+use dp_core::{
+    Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
+    PublicSeed, Release, calibrate,
+};
+use faer::{Mat, MatRef};
+use serde::{Deserialize, Serialize};
+use sketch::projection::{Gaussian, OutputRange, Projection};
+use sketch::rows::RowsView;
+
+/// The range finder, calibrated by averaging over its fresh public Omega.
+///
+/// # Shapes
+/// A is m x n, Omega n x k, the release Y m x k.
+///
+/// # Privacy
+/// `RowShift`: the shifted row's image has norm `D chi_k`, so the profile is exactly the chi
+/// mixture of Gaussian profiles. Omega must be fresh ([`FreshSeed`]).
+///
+/// # References
+/// Hardt & Roth 2012, Figure 2, whose noise is 2 to 3.5 times larger. Proof:
+/// `docs/proofs/range-finder.md`.
+///
+/// # Deviations
+/// Omega has entries of variance 1/k (the sketch crate's Gaussian projection), which scales
+/// Y and rho together by `1 / sqrt k`; [`Range::rho`] is in the paper's units.
+#[derive(Debug, Clone)]
+pub struct RangeFinder {
+    setting: Setting,
+    noise: RangeNoise,
+    guarantee: Guarantee,
+}
+
+impl RangeFinder {
+    /// The least noise for the budget.
+    ///
+    /// # Errors
+    /// A budget with delta = 0; a shape or bound outside its range.
+    pub fn calibrate(setting: Setting, budget: Budget) -> Result<Self> {
+        let noise = RangeNoise::calibrate(&setting, budget, 0.0)?;
+        let guarantee = Guarantee::proven(
+            setting.adjacency(),
+            budget,
+            noise.profile(&setting, 0.0)?,
+            "docs/proofs/range-finder.md, theorem 1",
+        )?;
+        Ok(Self { setting, noise, guarantee })
+    }
+
+    /// What one release promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// Standard deviation rho of the noise on `A Omega`, Omega of N(0, 1) entries.
+    #[must_use]
+    pub fn rho(&self) -> f64 {
+        self.noise.sigma.get() * (self.setting.k() as f64).sqrt()
+    }
+
+    /// Draws Omega, releases Y.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless A is m x n; [`Error::NotFinite`].
+    pub fn release(
+        &self,
+        a: &RowsView<'_>,
+        seed: FreshSeed,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<Range>> {
+        let range = self.noise.release(&self.setting, a, seed, rng)?;
+        let statement = Statement {
+            mechanism: "range finder (Hardt-Roth, exact)".into(),
+            noise: self.noise.law(&self.setting)?.law(),
+            generator: rng.kind(),
+            public: self.setting.public(range.seed),
+        };
+        Ok(Release::certified(range, Certificate::new(statement, self.guarantee.clone())))
+    }
+}
+
+/// The released Y and what is public about it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Range {
+    m: usize,
+    k: usize,
+    /// Row-major, over sqrt k.
+    values: Vec<f64>,
+    /// Noise per entry of `values`.
+    sigma: NoiseScale,
+    seed: PublicSeed,
+}
+
+impl Range {
+    /// `Y / sqrt k`, m x k: noise of standard deviation [`Range::sigma`] a entry.
+    #[must_use]
+    pub fn sketch(&self) -> MatRef<'_, f64> {
+        MatRef::from_row_major_slice(&self.values, self.m, self.k)
+    }
+
+    /// Standard deviation of the noise in an entry of [`Range::sketch`].
+    #[must_use]
+    pub fn sigma(&self) -> NoiseScale {
+        self.sigma
+    }
+
+    /// The published seed of Omega.
+    #[must_use]
+    pub fn seed(&self) -> PublicSeed {
+        self.seed
+    }
+
+    /// rho, in units of `A Omega` with Omega of N(0, 1) entries.
+    #[must_use]
+    pub fn rho(&self) -> f64 {
+        self.sigma.get() * (self.k as f64).sqrt()
+    }
+
+    /// The published W: an orthonormal basis of Y's range, m x k.
+    ///
+    /// # Errors
+    /// [`Error::Numerical`].
+    pub fn basis(&self) -> Result<Mat<f64>> {
+        dense::orthonormal_basis(self.sketch())
+    }
+
+    /// Left singular vectors and values of the sketch, strongest first.
+    ///
+    /// # Errors
+    /// [`Error::Numerical`].
+    pub fn spectrum(&self) -> Result<(Mat<f64>, Vec<f64>)> {
+        let svd = dense::thin_svd(self.sketch())?;
+        Ok((svd.u, svd.s))
+    }
+
+    /// Estimated `||u_l^T A||^2` along each left singular vector of the sketch: the squared
+    /// singular value less what the noise adds, `(y_l^2 - m sigma^2)_+`.
+    #[must_use]
+    pub fn energies(&self, singular: &[f64]) -> Vec<f64> {
+        let noise = self.m as f64 * self.sigma.get().powi(2);
+        singular.iter().map(|y| (y * y - noise).max(0.0)).collect()
+    }
+}
+
+/// Noise of the first step, with the arithmetic it must pay for.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RangeNoise {
+    pub(super) sigma: NoiseScale,
+}
+
+impl RangeNoise {
+    /// The least sigma such that this step followed by a Gaussian step of `later_mu` meets the budget.
+    pub(super) fn calibrate(setting: &Setting, budget: Budget, later_mu: f64) -> Result<Self> {
+        let k = setting.k() as u64;
+        let entry = setting.shift() / (k as f64).sqrt();
+        let find = |entry: f64, later_mu: f64| -> Result<NoiseScale> {
+            let entry_shift = L2Sensitivity::new(entry.next_up())?;
+            Ok(calibrate::chi_mixture_gaussian(budget, k, entry_shift, later_mu)?)
+        };
+        let rough = find(entry, later_mu)?;
+        // The slack is a function of sigma; one per cent more noise cannot need more.
+        let (slack_entry, slack_mu) = Self { sigma: rough }.paid(setting)?;
+        let sigma = find(slack_entry, later_mu.hypot(slack_mu).next_up())?;
+        Ok(Self { sigma })
+    }
+
+    /// The profile with arithmetic paid for, when a Gaussian step of `later_mu` follows.
+    pub(super) fn profile(&self, setting: &Setting, later_mu: f64) -> Result<Profile> {
+        let (entry, mu) = self.paid(setting)?;
+        Ok(Profile::ChiMixtureGaussian {
+            k: setting.k() as u64,
+            entry_shift: L2Sensitivity::new(entry)?,
+            sigma: self.sigma,
+            later_mu: later_mu.hypot(mu).next_up(),
+        })
+    }
+
+    /// Entry shift and extra mu that cover rounding to the grid and floating point.
+    ///
+    /// The released row moves by at most `c D sqrt q + t` with t the slack; and
+    /// `(x + t)^2 <= (1 + eta) x^2 + (1 + 1/eta) t^2` for every eta > 0.
+    fn paid(&self, setting: &Setting) -> Result<(f64, f64)> {
+        let k = setting.k() as f64;
+        let (grid, error) = self.grid(setting)?;
+        let t = k.sqrt() * (grid.spacing() + 2.0 * error) * (1.0 + 1e-12);
+        let entry = setting.shift() / k.sqrt();
+        let eta = (t / (entry * k.sqrt())).clamp(1e-15, 1.0);
+        let mu = t * (1.0 + 1.0 / eta).sqrt() / self.sigma.get();
+        Ok((entry * (1.0 + eta).sqrt() * (1.0 + 1e-14), mu * (1.0 + 1e-12)))
+    }
+
+    /// The grid and a bound on the floating-point error of an entry.
+    ///
+    /// A column of Omega / sqrt k has norm at most `12.01 sqrt(n / k)`, whatever the seed.
+    fn grid(&self, setting: &Setting) -> Result<(Grid, f64)> {
+        let (n, k) = (setting.n() as f64, setting.k() as f64);
+        let column = LARGEST_ENTRY * (n / k).sqrt();
+        let range =
+            OutputRange::of_sum(setting.n(), setting.n() + 64, setting.row_bound() * column);
+        let grid = Grid::choose(self.sigma, dp_core::Bound::new(range.magnitude)?)?;
+        Ok((grid, range.error))
+    }
+
+    pub(super) fn law(&self, setting: &Setting) -> Result<GaussianNoise> {
+        Ok(GaussianNoise::new(self.sigma, self.grid(setting)?.0))
+    }
+
+    /// Computes and releases Y.
+    pub(super) fn release(
+        &self,
+        setting: &Setting,
+        a: &RowsView<'_>,
+        seed: FreshSeed,
+        rng: &mut NoiseRng,
+    ) -> Result<Range> {
+        setting.check(a)?;
+        let factors = setting.clip_factors(a)?;
+        let seed = seed.publish();
+        let (m, k) = (setting.m(), setting.k());
+        let omega = Gaussian::new(setting.n(), k, seed).map_err(sketch_error)?;
+        let mut values = vec![0.0; m * k];
+        omega.apply(*a, &mut values).map_err(sketch_error)?;
+        for (row, f) in values.chunks_mut(k).zip(&factors) {
+            row.iter_mut().for_each(|x| *x *= f);
+        }
+        self.law(setting)?.add_to(rng, &mut values);
+        Ok(Range { m, k, values, sigma: self.sigma, seed })
+    }
+}
+
+/// No entry of the sketch crate's Gaussian matrix (before its 1/sqrt k) is larger.
+const LARGEST_ENTRY: f64 = 12.01;
+
+/// Errors of the sketch crate on views that were checked here already.
+pub(super) fn sketch_error(error: sketch::Error) -> Error {
+    Error::Numerical { what: "projection", reason: error.to_string() }
+}

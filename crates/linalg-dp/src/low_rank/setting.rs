@@ -1,0 +1,121 @@
+//! What is public before a low-rank release: shapes, bounds, adjacency.
+
+use crate::error::{Error, Result};
+use crate::pipeline;
+use dp_core::certificate::PublicParameters;
+use dp_core::{Adjacency, Bound, PublicSeed, PublicValue};
+use serde::{Deserialize, Serialize};
+use sketch::rows::RowsView;
+
+/// Public shape and bounds of a low-rank problem.
+///
+/// A is m x n with `m <= n` in the intended use; the sketch has `k = rank + oversampling`
+/// columns. One row may shift by an l2 norm of `shift`; rows are scaled to norm
+/// `row_bound` first, which moves no two rows apart and keeps floating-point error bounded.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Setting {
+    m: usize,
+    n: usize,
+    rank: usize,
+    oversampling: usize,
+    shift: Bound,
+    row_bound: Bound,
+}
+
+impl Setting {
+    /// Validates the public parameters.
+    ///
+    /// # Errors
+    /// `rank = 0`, `oversampling < 2` (no error bound holds there), `k > min(m, n)`, or a
+    /// row bound above 2^40 times the shift (floating point would then cost too much).
+    pub fn new(
+        (m, n): (usize, usize),
+        rank: usize,
+        oversampling: usize,
+        shift: Bound,
+        row_bound: Bound,
+    ) -> Result<Self> {
+        let largest = m.min(n);
+        if rank == 0 || rank >= largest {
+            return Err(Error::invalid("rank", rank, format!("[1, {largest})")));
+        }
+        if oversampling < 2 || rank + oversampling > largest {
+            let allowed = format!("[2, {}]", largest.saturating_sub(rank));
+            return Err(Error::invalid("oversampling", oversampling, allowed));
+        }
+        if row_bound.get() > shift.get() * 2f64.powi(40) {
+            return Err(Error::invalid("row bound", row_bound, "at most 2^40 shifts"));
+        }
+        Ok(Self { m, n, rank, oversampling, shift, row_bound })
+    }
+
+    /// Rows m.
+    #[must_use]
+    pub fn m(&self) -> usize {
+        self.m
+    }
+
+    /// Columns n.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Target rank r.
+    #[must_use]
+    pub fn rank(&self) -> usize {
+        self.rank
+    }
+
+    /// Columns p of the sketch beyond the rank.
+    #[must_use]
+    pub fn oversampling(&self) -> usize {
+        self.oversampling
+    }
+
+    /// Columns k of the sketch.
+    #[must_use]
+    pub fn k(&self) -> usize {
+        self.rank + self.oversampling
+    }
+
+    /// `RowShift` by the shift.
+    #[must_use]
+    pub fn adjacency(&self) -> Adjacency {
+        Adjacency::RowShift { l2: self.shift }
+    }
+
+    /// The l2 norm by which one row may shift.
+    #[must_use]
+    pub fn shift(&self) -> f64 {
+        self.shift.get()
+    }
+
+    pub(super) fn row_bound(&self) -> f64 {
+        self.row_bound.get()
+    }
+
+    pub(super) fn check(&self, a: &RowsView<'_>) -> Result<()> {
+        if (a.n(), a.d()) == (self.m, self.n) {
+            return Ok(());
+        }
+        let found = format!("{} x {}", a.n(), a.d());
+        Err(Error::shape("matrix A", found, format!("{} x {}", self.m, self.n)))
+    }
+
+    pub(super) fn clip_factors(&self, a: &RowsView<'_>) -> Result<Vec<f64>> {
+        pipeline::clip_factors(a, self.row_bound())
+    }
+
+    pub(super) fn public(&self, seed: PublicSeed) -> PublicParameters {
+        [
+            ("m".to_owned(), PublicValue::from(self.m)),
+            ("n".to_owned(), PublicValue::from(self.n)),
+            ("rank".to_owned(), PublicValue::from(self.rank)),
+            ("oversampling".to_owned(), PublicValue::from(self.oversampling)),
+            ("row_bound".to_owned(), PublicValue::from(self.row_bound())),
+            ("seed".to_owned(), PublicValue::from(seed.get())),
+        ]
+        .into()
+    }
+}

@@ -1,0 +1,126 @@
+//! `cargo xtask test`: everything CI checks.
+
+use std::io::{BufRead, BufReader};
+use std::process::{Command, ExitCode, Stdio};
+use std::time::Instant;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Run only the steps whose name contains this text: format, clippy, tests, doc tests, docs.
+    step: Option<String>,
+}
+
+/// One command; in release mode, so that what was compiled to run this one is used again.
+struct Step {
+    name: &'static str,
+    line: &'static str,
+    counts_tests: bool,
+}
+
+const STEPS: [Step; 5] = [
+    Step { name: "format", line: "fmt --all --check", counts_tests: false },
+    Step {
+        name: "clippy",
+        line: "clippy --release --workspace --all-targets -- -D warnings",
+        counts_tests: false,
+    },
+    Step {
+        name: "tests",
+        line: "test --release --workspace --tests --no-fail-fast",
+        counts_tests: true,
+    },
+    Step {
+        name: "doc tests",
+        line: "test --release --workspace --doc --no-fail-fast",
+        counts_tests: true,
+    },
+    Step { name: "docs", line: "doc --release --workspace --no-deps", counts_tests: false },
+];
+
+/// Tests counted so far.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Totals {
+    passed: u64,
+    failed: u64,
+}
+
+impl Totals {
+    /// Adds the numbers of a line such as `test result: ok. 3 passed; 0 failed; ...`.
+    fn count(&mut self, line: &str) {
+        let Some(result) = line.strip_prefix("test result: ") else { return };
+        for part in result.split(['.', ';']) {
+            match part.trim().split_once(' ') {
+                Some((n, "passed")) => self.passed += n.parse::<u64>().unwrap_or(0),
+                Some((n, "failed")) => self.failed += n.parse::<u64>().unwrap_or(0),
+                _ => {}
+            }
+        }
+    }
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    let wanted = |step: &&Step| arguments.step.as_ref().is_none_or(|s| step.name.contains(s));
+    let steps: Vec<&Step> = STEPS.iter().filter(wanted).collect();
+    if steps.is_empty() {
+        let names = STEPS.map(|s| s.name).join(", ");
+        return Err(format!("no step matches {:?}; there are {names}", arguments.step).into());
+    }
+    let mut totals = Totals::default();
+    let mut verdicts = Vec::new();
+    for step in &steps {
+        println!("== {}: cargo {}", step.name, step.line);
+        let start = Instant::now();
+        let succeeded = execute(step, &mut totals)?;
+        let word = if succeeded { "pass" } else { "FAIL" };
+        println!("== {}: {word} ({:.0} s)", step.name, start.elapsed().as_secs_f64());
+        verdicts.push((step.name, succeeded));
+    }
+    println!("{} passed, {} failed", totals.passed, totals.failed);
+    let nothing_ran = steps.iter().any(|s| s.counts_tests) && totals.passed == 0;
+    if nothing_ran {
+        println!("FAIL: no test ran");
+    }
+    for (name, _) in verdicts.iter().filter(|v| !v.1) {
+        println!("FAIL: {name}");
+    }
+    let good = !nothing_ran && totals.failed == 0 && verdicts.iter().all(|v| v.1);
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Runs a step with its output passed on; whether it succeeded.
+fn execute(step: &Step, totals: &mut Totals) -> std::io::Result<bool> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut child = Command::new(cargo)
+        .args(step.line.split(' '))
+        .env("RUSTDOCFLAGS", "-D warnings")
+        .stdout(Stdio::piped())
+        .spawn()?;
+    let stdout = child.stdout.take().expect("stdout is piped");
+    for line in BufReader::new(stdout).lines() {
+        let line = line?;
+        if step.counts_tests {
+            totals.count(&line);
+        }
+        println!("{line}");
+    }
+    Ok(child.wait()?.success())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn results_are_added_up_and_other_lines_ignored() {
+        let mut totals = Totals::default();
+        for line in [
+            "test a::b ... ok",
+            "test result: ok. 12 passed; 0 failed; 1 ignored; 0 measured; 3 filtered out; finished in 0.1s",
+            "test result: FAILED. 5 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out",
+            "12 passed",
+        ] {
+            totals.count(line);
+        }
+        assert_eq!(totals, Totals { passed: 17, failed: 2 });
+    }
+}

@@ -6,6 +6,7 @@ use super::sketch::{PrivateSketch, SketchRelease};
 use crate::error::{Error, Result};
 use crate::projection::Moments;
 use dp_core::Probability;
+use dp_core::special::{ln_chi_square_cdf, ln_chi_square_sf};
 
 /// A value with the standard error of its projection and noise together.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,15 +40,16 @@ impl Estimate {
     /// # Errors
     /// When the confidence is not in `(0, 1)`.
     pub fn interval(&self, confidence: Probability) -> Result<Interval> {
-        let reach = quantile(confidence)? * self.standard_error;
+        let reach = two_sided_quantile(miss(confidence)?) * self.standard_error;
         Ok(Interval { low: self.value - reach, high: self.value + reach })
     }
 }
 
-fn quantile(confidence: Probability) -> Result<f64> {
+/// One minus the confidence.
+fn miss(confidence: Probability) -> Result<f64> {
     let miss = 1.0 - confidence.get();
     if miss > 0.0 && miss < 1.0 {
-        Ok(two_sided_quantile(miss))
+        Ok(miss)
     } else {
         Err(Error::invalid("confidence", confidence, "(0, 1)"))
     }
@@ -156,8 +158,9 @@ impl<'a> Pairs<'a> {
         Ok(self.squared_length(sum, noise))
     }
 
-    /// Confidence interval of a squared distance: all r^2 >= 0 that a two-sided test of the
-    /// estimate against its own variance at r^2 does not reject.
+    /// Confidence interval of a squared distance, covering projection and noise, by inverting
+    /// a test against a scaled chi-square law with the mean and variance of the estimate:
+    /// exact for a Gaussian projection with Gaussian noise, approximate otherwise.
     ///
     /// # Errors
     /// [`Error::Index`], or a confidence outside `(0, 1)`.
@@ -167,13 +170,12 @@ impl<'a> Pairs<'a> {
         j: usize,
         confidence: Probability,
     ) -> Result<Interval> {
-        let z = quantile(confidence)?;
-        let estimate = self.squared_distance(i, j)?;
+        let miss = miss(confidence)?;
+        let (sum, noise) = self.difference(i, j)?;
         if self.same(i, j) {
             return Ok(Interval { low: 0.0, high: 0.0 });
         }
-        let noise = self.difference(i, j)?.1;
-        Ok(invert(estimate.value, z * z, self.quadratic_form(noise)))
+        Ok(invert(sum, self.k * noise.variance, miss, self.quadratic_form(noise)))
     }
 
     /// Confidence interval of a squared norm, as [`Pairs::squared_distance_interval`].
@@ -181,9 +183,9 @@ impl<'a> Pairs<'a> {
     /// # Errors
     /// [`Error::Index`], or a confidence outside `(0, 1)`.
     pub fn squared_norm_interval(&self, i: usize, confidence: Probability) -> Result<Interval> {
-        let z = quantile(confidence)?;
-        let value = self.squared_norm(i)?.value;
-        Ok(invert(value, z * z, self.quadratic_form(self.left.moments())))
+        let (x, noise) = (self.left.row(i)?, self.left.moments());
+        let floor = self.k * noise.variance;
+        Ok(invert(dot(x, x), floor, miss(confidence)?, self.quadratic_form(noise)))
     }
 
     /// Unbiased inner product `<z_i, z_j>`; a row's product with itself is its squared norm.
@@ -280,17 +282,42 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// { x >= 0 : (x - estimate)^2 <= z2 (a x^2 + b x + c) }.
-fn invert(estimate: f64, z2: f64, [a, b, c]: [f64; 3]) -> Interval {
-    let lead = 1.0 - z2 * a;
-    let half = estimate + 0.5 * z2 * b;
-    let rest = estimate * estimate - z2 * c;
-    let discriminant = half * half - lead * rest;
-    if lead <= 0.0 || discriminant < 0.0 {
-        return Interval { low: 0.0, high: f64::INFINITY };
+/// All x >= 0 that a two-sided test does not reject: at x the sum of squares has mean
+/// `m = x + floor` and variance `V = a x^2 + b x + c`, and is compared with the scaled chi-square
+/// law of that mean and variance, `2 m^2/V` degrees of freedom. For a Gaussian projection with
+/// Gaussian noise that law is exact.
+fn invert(sum: f64, floor: f64, miss: f64, [a, b, c]: [f64; 3]) -> Interval {
+    let tail = (0.5 * miss).ln();
+    let place = |x: f64| {
+        let mean = x + floor;
+        let freedom = 2.0 * mean * mean / (a * x * x + b * x + c).max(f64::MIN_POSITIVE);
+        (freedom.min(1e9), freedom.min(1e9) * sum / mean)
+    };
+    // Both ends of the test move one way in x.
+    let too_small = |x: f64| {
+        let (k, at) = place(x);
+        ln_chi_square_sf(k, at) < tail
+    };
+    let too_large = |x: f64| {
+        let (k, at) = place(x);
+        ln_chi_square_cdf(k, at) < tail
+    };
+    let first = |rejected: &dyn Fn(f64) -> bool, want: bool| {
+        let (mut low, mut high) = (0.0, sum.max(floor).max(f64::MIN_POSITIVE));
+        while rejected(high) != want && high < 1e300 {
+            (low, high) = (high, high * 2.0);
+        }
+        while high - low > 1e-12 * high && high < 1e300 {
+            let mid = 0.5 * (low + high);
+            if rejected(mid) == want { high = mid } else { low = mid }
+        }
+        if high < 1e300 { high } else { f64::INFINITY }
+    };
+    let tiny = f64::MIN_POSITIVE;
+    Interval {
+        low: if too_small(tiny) { first(&too_small, false) } else { 0.0 },
+        high: if too_large(tiny) { 0.0 } else { first(&too_large, true) },
     }
-    let root = discriminant.sqrt();
-    Interval { low: ((half - root) / lead).max(0.0), high: ((half + root) / lead).max(0.0) }
 }
 
 pub(crate) fn dot(x: &[f64], y: &[f64]) -> f64 {

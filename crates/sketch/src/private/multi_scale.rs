@@ -33,7 +33,8 @@ impl MultiScale {
     /// Calibrates the scales together. `shares` are positive weights, one a projection.
     ///
     /// # Errors
-    /// No scales, not one positive share each, or as [`PrivateProjection::gaussian`].
+    /// No scales, two scales with one seed (their errors would be correlated), not one
+    /// positive share each, or as [`PrivateProjection::gaussian`].
     pub fn gaussian(
         projections: Vec<SharedProjection>,
         shares: &[f64],
@@ -47,6 +48,16 @@ impl MultiScale {
         }
         if let Some(bad) = shares.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
             return Err(Error::invalid("share", bad, "(0, inf)"));
+        }
+        for (i, p) in projections.iter().enumerate() {
+            let seed = p.spec().seed();
+            if projections[..i].iter().any(|q| q.spec().seed() == seed) {
+                return Err(Error::invalid(
+                    "projection seed",
+                    seed.get(),
+                    "a different one each scale",
+                ));
+            }
         }
         let total: f64 = shares.iter().sum();
         let one = L2Sensitivity::new(1.0)?;

@@ -1,0 +1,91 @@
+//! Projections and their private releases: `op/n/d/k`, bytes of input as throughput.
+//!
+//! Limits: dense matrices are bound by the GEMM rate (2 n d k operations), OPORP and count-sketch
+//! by reading the input once, every release by exact noise (n k samples).
+
+use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use sketch::private::PrivateProjection;
+use sketch::projection::{Family, ProjectionSpec, Sampling};
+use sketch::rows::{CsrView, RowsView};
+use std::hint::black_box;
+
+const FAMILIES: [Family; 5] = [
+    Family::Gaussian,
+    Family::Rademacher,
+    Family::Srht { sampling: Sampling::WithoutReplacement },
+    Family::Oporp,
+    Family::VerySparse,
+];
+
+fn uniform(i: usize) -> f64 {
+    (i as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) as f64 / 2f64.powi(64)
+}
+
+fn mechanism(family: Family, d: usize, k: usize) -> PrivateProjection {
+    let p = ProjectionSpec::new(family, d, k, PublicSeed::new(1)).unwrap().build();
+    let one = Bound::new(1.0).unwrap();
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    PrivateProjection::gaussian(p, Adjacency::Attribute { beta: one }, one, budget).unwrap()
+}
+
+fn dense(c: &mut Criterion) {
+    let (n, d, k) = (60_000, 784, 256);
+    let x: Vec<f64> = (0..n * d).map(uniform).collect();
+    let rows = RowsView::f64(n, d, &x).unwrap();
+    let mut out = vec![0.0; n * k];
+    let mut group = c.benchmark_group("dense-f64");
+    group.sample_size(10).throughput(Throughput::Bytes((n * d * 8) as u64));
+    for family in FAMILIES {
+        let m = mechanism(family, d, k);
+        let name = m.projection().spec().name();
+        let id = |op: &str| BenchmarkId::new(format!("{name}-{op}"), format!("{n}/{d}/{k}"));
+        group.bench_function(id("project"), |b| {
+            b.iter(|| m.projection().apply(rows, black_box(&mut out)).unwrap());
+        });
+        group.bench_function(id("release"), |b| {
+            let mut rng = NoiseRng::deterministic_not_private(1);
+            b.iter(|| black_box(m.release(rows, &mut rng).unwrap()));
+        });
+    }
+    group.finish();
+    let narrow: Vec<f32> = x[..n * 128].iter().map(|&v| v as f32).collect();
+    let rows = RowsView::f32(n, 128, &narrow).unwrap();
+    let m = mechanism(Family::Rademacher, 128, 64);
+    let mut group = c.benchmark_group("dense-f32");
+    group.sample_size(10).throughput(Throughput::Bytes((n * 128 * 4) as u64));
+    group.bench_function(BenchmarkId::new("rademacher-release", format!("{n}/128/64")), |b| {
+        let mut rng = NoiseRng::deterministic_not_private(1);
+        b.iter(|| black_box(m.release(rows, &mut rng).unwrap()));
+    });
+    group.finish();
+}
+
+fn sparse(c: &mut Criterion) {
+    // A tenth of the rows of the side-by-side run: the rate an entry is what is compared.
+    let (n, d, k, entries) = (1_000, 250_000, 256, 3_700);
+    let offsets: Vec<usize> = (0..=n).map(|i| i * entries).collect();
+    let columns: Vec<u32> = (0..n)
+        .flat_map(|i| (0..entries).map(move |j| (j * 67 + (i * 31 + j * j) % 67) as u32))
+        .collect();
+    let values: Vec<f64> = (0..n * entries).map(uniform).collect();
+    let csr = CsrView { offsets: &offsets, columns: &columns, values: &values };
+    let rows = RowsView::csr(n, d, csr).unwrap();
+    let mut out = vec![0.0; n * k];
+    let mut group = c.benchmark_group("sparse-csr");
+    group.sample_size(10).throughput(Throughput::Elements((n * entries) as u64));
+    for family in [Family::Oporp, Family::SparseJl { nonzeros: 4 }, Family::Rademacher] {
+        let p = ProjectionSpec::new(family, d, k, PublicSeed::new(1)).unwrap().build();
+        let name = p.spec().name();
+        group.bench_function(
+            BenchmarkId::new(format!("{name}-project"), format!("{n}/{d}/{k}")),
+            |b| {
+                b.iter(|| p.apply(rows, black_box(&mut out)).unwrap());
+            },
+        );
+    }
+    group.finish();
+}
+
+criterion_group!(benches, dense, sparse);
+criterion_main!(benches);

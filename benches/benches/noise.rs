@@ -31,6 +31,13 @@ fn real(c: &mut Criterion) {
     group.bench_function(format!("laplace/{N}"), |b| {
         b.iter(|| laplace.add_block(&mut s, black_box(&mut out)))
     });
+    // So fine a grid that every second sample needs exact arithmetic.
+    let exact = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-46).unwrap());
+    group.throughput(Throughput::Elements(1024));
+    group.bench_function("gaussian-half-exact/1024", |b| {
+        b.iter(|| exact.add_block(&mut s, black_box(&mut out[..1024])))
+    });
+    group.throughput(Throughput::Elements(N as u64));
     let mut rng = NoiseRng::deterministic_not_private(2);
     group.bench_function(format!("gaussian-parallel/{N}"), |b| {
         b.iter(|| gaussian.add_to(&mut rng, black_box(&mut out)))

@@ -92,6 +92,14 @@ fn streams_that_were_not_reserved_are_refused() {
 }
 
 #[test]
+fn keys_and_buffers_are_wiped_on_drop() {
+    fn wiped<T: zeroize::ZeroizeOnDrop>() {}
+    wiped::<NoiseRng>();
+    wiped::<dp_core::noise::NoiseStream>();
+    wiped::<chacha20::ChaCha12Rng>();
+}
+
+#[test]
 fn debug_output_tells_no_key() {
     let text = format!("{:?}", NoiseRng::deterministic_not_private(987_654_321));
     assert_eq!(text, "NoiseRng { kind: DeterministicNotPrivate, .. }");

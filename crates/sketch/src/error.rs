@@ -59,6 +59,14 @@ pub enum Error {
         /// The declared bound on the norm.
         bound: dp_core::Bound,
     },
+    /// The l2 norm of a row is below the promised floor.
+    #[error("the l2 norm of row {row} is below the promised floor {floor}")]
+    NormTooSmall {
+        /// The row.
+        row: usize,
+        /// The promised least norm.
+        floor: dp_core::Bound,
+    },
     /// Sparse rows do not hold together.
     #[error("sparse rows are malformed at row {row}: {reason}")]
     Sparse {

@@ -109,3 +109,88 @@ pub fn flip_each(stream: &mut NoiseStream, words: &mut [u64], flip: &[Probabilit
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::NoiseRng;
+
+    fn stream(seed: u64) -> NoiseStream {
+        NoiseRng::deterministic_not_private(seed).reserve(1).stream(0)
+    }
+
+    /// The definition, lane by lane: bits of p by doubling, exact in `f64`.
+    fn slow_word(source: &mut NoiseStream, p: f64) -> u64 {
+        let mut rest = p;
+        let (mut open, mut ones) = ([true; 64], 0);
+        while rest > 0.0 && open.contains(&true) {
+            rest *= 2.0;
+            let digit = rest >= 1.0;
+            rest -= f64::from(u8::from(digit));
+            let random = source.next_u64();
+            for (lane, open) in open.iter_mut().enumerate() {
+                let bit = random >> lane & 1 == 1;
+                if *open && bit != digit {
+                    ones |= u64::from(digit) << lane;
+                    *open = false;
+                }
+            }
+        }
+        ones
+    }
+
+    #[test]
+    fn words_agree_with_the_definition_bit_for_bit() {
+        let third = 1.0 / 3.0;
+        let half_odd = 0.5f64.next_down();
+        for p in [0.5, 0.75, third, 0.731, half_odd, 1e-3, 2f64.powi(-20) * third, 1.0 - 1e-9] {
+            let law = Bernoulli::new(Probability::new(p).unwrap());
+            let (mut fast, mut slow) = (stream(40), stream(40));
+            for _ in 0..16_000 {
+                assert_eq!(law.word(&mut fast), slow_word(&mut slow, p), "p = {p}");
+            }
+            assert_eq!(fast.next_u64(), slow.next_u64(), "as many words were drawn");
+        }
+    }
+
+    #[test]
+    fn single_bits_compare_the_expansion_exactly() {
+        // Words right at, below and above the first 64 digits of p.
+        for p in [0.5, 1.0 / 3.0, 0.999, 1e-7, 3e-20] {
+            let mut rest = Probability::new(p).unwrap().get();
+            let mut digits = vec![];
+            while rest > 0.0 {
+                let word = (0..64).fold(0u64, |word, _| {
+                    rest *= 2.0;
+                    let digit = u64::from(rest >= 1.0);
+                    rest -= digit as f64;
+                    word << 1 | digit
+                });
+                digits.push(word);
+            }
+            let run = |words: &[u64]| bernoulli(&mut Script(words.to_vec()), p);
+            assert!(!run(&digits), "U with all the digits of p is not below p = {p}");
+            for (i, &word) in digits.iter().enumerate() {
+                let with = |w: Option<u64>| w.map(|w| [&digits[..i], &[w]].concat());
+                assert!(with(word.checked_sub(1)).is_none_or(|w| run(&w)));
+                assert!(with(word.checked_add(1)).is_none_or(|w| !run(&w)));
+            }
+        }
+    }
+
+    /// Hands out these words; panics when asked for more.
+    struct Script(Vec<u64>);
+
+    impl rand_core::TryRng for Script {
+        type Error = core::convert::Infallible;
+        fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+            Ok(self.try_next_u64()? as u32)
+        }
+        fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+            Ok(self.0.remove(0))
+        }
+        fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
+            unreachable!("bits are drawn by words")
+        }
+    }
+}

@@ -139,13 +139,7 @@ impl DiscreteGaussian {
 
     /// True with probability `exp(-gamma)`, `gamma = (y - sigma^2/t)^2 / (2 sigma^2)`.
     fn accept(&self, stream: &mut NoiseStream, y: u64) -> bool {
-        // gamma = (y t D - S)^2 / (2 S D t^2) with sigma^2 = S / D.
-        let fraction = || {
-            let ytd = (UBig::from(y) * UBig::from(self.t)) << self.shift;
-            let gap = if ytd > self.square { &ytd - &self.square } else { &self.square - &ytd };
-            let den = ((&self.square * UBig::from(self.t) * UBig::from(self.t)) << self.shift) << 1;
-            (&gap * &gap, den)
-        };
+        let fraction = || self.gamma(y);
         let (low, high) = self.gamma_bounds(y);
         let whole = if low.floor() == high.floor() {
             low.floor() as u64
@@ -173,6 +167,14 @@ impl DiscreteGaussian {
         })
     }
 
+    /// gamma = (y t D - S)^2 / (2 S D t^2) with sigma^2 = S / D, as numerator and denominator.
+    fn gamma(&self, y: u64) -> (UBig, UBig) {
+        let ytd = (UBig::from(y) * UBig::from(self.t)) << self.shift;
+        let gap = if ytd > self.square { &ytd - &self.square } else { &self.square - &ytd };
+        let den = ((&self.square * UBig::from(self.t) * UBig::from(self.t)) << self.shift) << 1;
+        (&gap * &gap, den)
+    }
+
     /// An interval around gamma from `f64` arithmetic: each of the operations is off by
     /// at most 2^-53 relatively.
     fn gamma_bounds(&self, y: u64) -> (f64, f64) {
@@ -184,5 +186,29 @@ impl DiscreteGaussian {
         let (near, far) = ((gap - error).max(0.0), gap + error);
         let slack = 2f64.powi(-49);
         (near * near / twice * (1.0 - slack), far * far / twice * (1.0 + slack))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::NoiseRng;
+
+    #[test]
+    fn the_interval_around_gamma_holds_the_exact_fraction() {
+        let mut pick = NoiseRng::deterministic_not_private(46).reserve(1).stream(0);
+        for sigma in [0.4, 1.0, 3.7, 20.0, 1e5 / 3.0, 9e11] {
+            let law = DiscreteGaussian::new(NoiseScale::new(sigma).unwrap()).unwrap();
+            for i in 0..20_000u64 {
+                let y = if i < 64 { i } else { below(&mut pick, (12.0 * sigma) as u64 + 2) };
+                let (low, high) = law.gamma_bounds(y);
+                let (num, den) = law.gamma(y);
+                // 2^-80 as the unit: floor(gamma 2^80) between the bounds.
+                let gamma = u128::try_from((num << 80) / den).unwrap();
+                let unit = 2f64.powi(80);
+                assert!((low * unit) as u128 <= gamma && gamma <= (high * unit) as u128, "{y}");
+                assert!(high - low <= 1e-9 * high + 1e-9, "{y}: {low} {high}");
+            }
+        }
     }
 }

@@ -10,7 +10,7 @@ const TWO_64: f64 = 18_446_744_073_709_551_616.0;
 /// expansion of `p`, 64 bits at a time. Scaling by 2^64, truncation and the
 /// subtraction of the integer part are all exact in `f64`.
 #[inline]
-pub(crate) fn bernoulli(stream: &mut NoiseStream, p: f64) -> bool {
+pub(crate) fn bernoulli<R: Rng>(stream: &mut R, p: f64) -> bool {
     if p >= 1.0 {
         return true;
     }
@@ -120,4 +120,66 @@ pub(crate) fn decompose(x: f64) -> (u64, i32) {
         if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) };
     let twos = mantissa.trailing_zeros();
     (mantissa >> twos, exponent + twos as i32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::NoiseRng;
+
+    fn stream(seed: u64) -> NoiseStream {
+        NoiseRng::deterministic_not_private(seed).reserve(1).stream(0)
+    }
+
+    #[test]
+    fn ratios_agree_with_exact_integers_bit_for_bit() {
+        let (mut fast, mut slow, mut pick) = (stream(41), stream(41), stream(42));
+        for i in 0..300_000u64 {
+            let den = (pick.next_u64() >> (i % 60)).max(1);
+            let num = below(&mut pick, den);
+            let fraction = || (UBig::from(num), UBig::from(den));
+            // Zero is decided without a word; the others draw the same ones.
+            if num > 0 {
+                let exact = bernoulli_between(&mut slow, (0.0, 1.0), fraction);
+                assert_eq!(bernoulli_ratio(&mut fast, num, den), exact, "{num} / {den}");
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_decide_as_the_exact_fraction_does() {
+        let (mut fast, mut slow, mut pick) = (stream(43), stream(43), stream(44));
+        for i in 0..300_000u64 {
+            let (num, den) = (pick.next_u64() >> (i % 8), u64::MAX);
+            let x = num as f64 / den as f64;
+            let fraction = || (UBig::from(num), UBig::from(den));
+            let slack = 2f64.powi(-(i as i32 % 50));
+            let bounds = (x * (1.0 - slack), x * (1.0 + slack) + f64::EPSILON);
+            assert_eq!(
+                bernoulli_between(&mut fast, bounds, fraction),
+                bernoulli_between(&mut slow, (0.0, 1.0), fraction)
+            );
+        }
+    }
+
+    #[test]
+    fn uniform_indices_are_uniform() {
+        // A bound for which a plain product would be off by a third: 3 * 2^62.
+        let n = 3u64 << 62;
+        let mut s = stream(45);
+        let mut counts = [0u32; 3];
+        (0..90_000).for_each(|_| counts[(below(&mut s, n) >> 62) as usize] += 1);
+        assert!(counts.iter().all(|&c| c.abs_diff(30_000) < 900), "{counts:?}");
+        assert!((0..1000).all(|_| below(&mut s, 1) == 0));
+    }
+
+    #[test]
+    fn decomposition_is_exact() {
+        for x in [1.0, 3.5, 5e-324, f64::MIN_POSITIVE, f64::MAX, 1e-310, 0.1] {
+            let (mantissa, exponent) = decompose(x);
+            assert_eq!(mantissa % 2, 1);
+            let half = exponent / 2;
+            assert_eq!(mantissa as f64 * 2f64.powi(half) * 2f64.powi(exponent - half), x);
+        }
+    }
 }

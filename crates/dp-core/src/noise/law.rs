@@ -78,6 +78,11 @@ pub enum NoiseLaw {
         /// The lift w.
         lift: NoiseScale,
     },
+    /// The parameters depend on the data and are kept secret (individual privacy only).
+    DataDependent {
+        /// What was done.
+        rule: String,
+    },
     /// Several laws, one after the other.
     Several {
         /// The laws.

@@ -126,6 +126,9 @@ impl NoiseStream {
     }
 }
 
+/// The cipher wipes its state and its buffer.
+impl ZeroizeOnDrop for NoiseStream {}
+
 impl TryRng for NoiseStream {
     type Error = core::convert::Infallible;
     fn try_next_u32(&mut self) -> Result<u32, Self::Error> {

@@ -1,7 +1,7 @@
 //! Flip rules: how likely a sign is turned over, given how far its value is from zero.
 
 use crate::error::{Error, Result};
-use dp_core::{Epsilon, Probability};
+use dp_core::{Budget, Epsilon, Probability, calibrate};
 use serde::{Deserialize, Serialize};
 
 /// How the flip probability depends on the level `L = ceil(|x| / step)`, where one
@@ -33,64 +33,71 @@ impl FlipRule {
             Self::OptimalSmooth => "optimal-smooth",
         }
     }
-
-    /// The rule's flip probability before rounding.
-    fn exact(self, e: f64, level: u32) -> f64 {
-        let above = f64::from(level - 1);
-        match self {
-            Self::RandomizedResponse => 1.0 / (1.0 + e.exp()),
-            Self::PublishedSmooth => 1.0 / (1.0 + (f64::from(level) * e).exp()),
-            Self::OptimalSmooth => (-above * e).exp() / (1.0 + e.exp()),
-        }
-    }
 }
 
 /// Levels of a table; later ones share the last probability.
-const MOST_LEVELS: u32 = 4096;
+const MOST_LEVELS: usize = 4096;
 /// Flip probabilities are not made smaller than this.
 const LEAST_FLIP: f64 = f64::EPSILON / 2.0;
 
 /// The flip probabilities of a rule, rounded so that the budget still holds.
 ///
-/// Every entry is an `f64` taken as the exact dyadic rational it is, a multiple of
-/// 2^-53 times a power of two at most 1/2, never below the rule's real value. The
-/// constructor checks, with directed rounding, every pair of levels that adjacent inputs
-/// can reach: (0, 1), (1, -1) and (L, L + 1), for both values of the published bit.
+/// The per-bit budget is that of a randomised response that keeps a bit with probability
+/// p, `e = ln(p / (1 - p))`, where p is the very `f64` of the sampler: every ratio below is
+/// compared with p/(1 - p), not with a rounded exponential. Every entry is an `f64` taken
+/// as the exact dyadic rational it is, never below the rule's real value. The constructor
+/// checks, with directed rounding, every pair of levels that adjacent inputs can reach:
+/// (0, 1), (1, -1) and (L, L + 1), for both values of the published bit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FlipTable {
     rule: FlipRule,
-    per_bit: Epsilon,
+    keep: Probability,
     /// `flips[L]`; `flips[0]` is the fair coin.
-    flips: Vec<f64>,
+    flips: Vec<Probability>,
 }
 
 impl FlipTable {
-    /// Tabulates a rule for a per-bit budget.
+    /// Tabulates a rule whose per-bit budget is that of a randomised response keeping
+    /// bits with probability `keep`.
     ///
     /// # Errors
-    /// An invalid per-bit epsilon: must be in `[2^-30, 700]`.
-    pub fn new(rule: FlipRule, per_bit: Epsilon) -> Result<Self> {
-        let e = per_bit.get();
-        if !(2f64.powi(-30)..=700.0).contains(&e) {
-            return Err(Error::invalid("per-bit epsilon", e, "[2^-30, 700]"));
+    /// An invalid `keep`: must be in `[1/2, 1)`.
+    pub fn new(rule: FlipRule, keep: Probability) -> Result<Self> {
+        let p = keep.get();
+        if !(0.5..1.0).contains(&p) {
+            return Err(Error::invalid("keep probability", p, "[1/2, 1)"));
         }
-        let low = factor_below(e);
-        let mut flips = vec![0.5, first_flip(rule.exact(e, 1), low)];
-        while rule != FlipRule::RandomizedResponse && flips.len() <= MOST_LEVELS as usize {
+        // Exact: p is at least 1/2.
+        let first = 1.0 - p;
+        let ratio = p / first;
+        let mut flips = vec![0.5, first];
+        while rule != FlipRule::RandomizedResponse && flips.len() <= MOST_LEVELS {
             let last = flips[flips.len() - 1];
-            let next = rule.exact(e, flips.len() as u32).max(LEAST_FLIP);
-            let next = raise(next * (1.0 + 4.0 * f64::EPSILON), |q| last <= below(low * q));
-            if next >= last {
+            let wanted = match rule {
+                FlipRule::PublishedSmooth => 1.0 / (1.0 + ratio.powi(flips.len() as i32)),
+                _ => last / ratio,
+            };
+            let start = wanted.max(LEAST_FLIP) * (1.0 - 8.0 * f64::EPSILON);
+            let next = raise(start, |q| last <= below(below(ratio) * q));
+            // Nothing farther out can be gained once the floor is reached.
+            if next >= last || last <= LEAST_FLIP {
                 break;
             }
             flips.push(next);
         }
-        let table = Self { rule, per_bit, flips };
-        if table.ratios_hold(low) {
-            Ok(table)
-        } else {
-            Err(Error::invalid("per-bit epsilon", e, "such that rounded flips meet it"))
+        if !ratios_hold(&flips, ratio) {
+            return Err(Error::invalid("keep probability", p, "such that rounded flips meet it"));
         }
+        let flips = flips.into_iter().map(Probability::new).collect::<Result<_, _>>()?;
+        Ok(Self { rule, keep, flips })
+    }
+
+    /// As [`FlipTable::new`] for a per-bit budget.
+    ///
+    /// # Errors
+    /// When the calibration fails.
+    pub fn for_epsilon(rule: FlipRule, per_bit: Epsilon) -> Result<Self> {
+        Self::new(rule, calibrate::randomized_response(Budget::pure(per_bit), 1)?)
     }
 
     /// The rule.
@@ -99,10 +106,11 @@ impl FlipTable {
         self.rule
     }
 
-    /// The budget of one bit.
+    /// The probability of keeping a sign at level 1, the least of all nonzero levels;
+    /// it fixes the per-bit budget `ln(keep / (1 - keep))`.
     #[must_use]
-    pub fn per_bit(&self) -> Epsilon {
-        self.per_bit
+    pub fn keep(&self) -> Probability {
+        self.keep
     }
 
     /// The highest level with a probability of its own.
@@ -113,34 +121,27 @@ impl FlipTable {
 
     /// The probability of turning over a sign at this level; 1/2 at level 0.
     #[must_use]
+    #[inline]
     pub fn flip(&self, level: u32) -> Probability {
-        Probability::new(self.raw(level)).expect("in [0, 1/2]")
-    }
-
-    pub(crate) fn raw(&self, level: u32) -> f64 {
         self.flips[(level as usize).min(self.flips.len() - 1)]
     }
+}
 
-    /// The largest flip probability of a nonzero value, as the probability of keeping it.
-    #[must_use]
-    pub fn least_keep(&self) -> Probability {
-        Probability::new(1.0 - self.flips[1]).expect("in [1/2, 1]")
-    }
-
-    /// Checks every reachable pair of levels against `low <= e^e`.
-    fn ratios_hold(&self, low: f64) -> bool {
-        let first = self.flips[1];
-        let coin = 0.5 <= below(low * first) && above(1.0 - first) <= below(low * 0.5);
-        // `first_flip` made 1 - first exact.
-        let across = 1.0 - first <= below(low * first);
-        coin && across
-            && self.flips[1..].windows(2).all(|w| {
-                // A farther value flips less often and keeps more often.
-                w[1] <= w[0]
-                    && w[0] <= below(low * w[1])
-                    && above(1.0 - w[1]) <= below(low * below(1.0 - w[0]))
-            })
-    }
+/// Checks every reachable pair of levels against p/(1 - p), of which `ratio` is a
+/// rounded value.
+fn ratios_hold(flips: &[f64], ratio: f64) -> bool {
+    let low = below(ratio);
+    // (1, -1) holds with equality: the flips of level 1 are the response itself. The
+    // coin lies between the two: 1/2 <= r (1 - p) = p, and p <= r/2 since 1 - p <= 1/2.
+    flips[0] == 0.5
+        && flips[1] <= 0.5
+        && flips[1..].windows(2).all(|w| {
+            // A farther value flips less often, and keeps more often.
+            w[1] <= w[0]
+                && (w[1] == w[0]
+                    || w[0] <= below(low * w[1])
+                        && above(1.0 - w[1]) <= below(low * below(1.0 - w[0])))
+        })
 }
 
 /// A number just below the real value behind a rounded operation.
@@ -151,22 +152,6 @@ fn below(x: f64) -> f64 {
 /// A number just above the real value behind a rounded operation.
 fn above(x: f64) -> f64 {
     x.next_up()
-}
-
-/// A lower bound on `e^e`; the library's `exp` is within two ulps.
-fn factor_below(e: f64) -> f64 {
-    e.exp() * (1.0 - 2.0 * f64::EPSILON)
-}
-
-/// The flip probability of level 1: such that `1 - q` is exact in `f64`, too.
-fn first_flip(exact: f64, low: f64) -> f64 {
-    let unit = LEAST_FLIP;
-    let holds = |q: f64| 1.0 - q <= below(low * q);
-    let mut q = ((exact / unit).ceil() * unit).max(unit);
-    while !holds(q) && q < 0.5 {
-        q += unit;
-    }
-    q.min(0.5)
 }
 
 /// The first `f64` from `from` on that satisfies a condition true above some point near it.
@@ -215,13 +200,17 @@ mod tests {
     /// Probability of publishing +1, as an exact fraction over 2^`BITS`.
     const BITS: usize = 1200;
     fn plus(table: &FlipTable, signed_level: i64) -> UBig {
-        let (m, s) = dyadic(table.raw(signed_level.unsigned_abs() as u32));
+        let (m, s) = dyadic(table.flip(signed_level.unsigned_abs() as u32).get());
         let flip = m << (BITS - s);
         if signed_level > 0 { (UBig::ONE << BITS) - flip } else { flip }
     }
 
     fn signed_level(x: i64, beta: i64) -> i64 {
         x.signum() * ((x.abs() + beta - 1) / beta)
+    }
+
+    fn table(rule: FlipRule, e: f64) -> FlipTable {
+        FlipTable::for_epsilon(rule, Epsilon::new(e).expect("valid")).expect("valid")
     }
 
     const RULES: [FlipRule; 3] =
@@ -233,7 +222,7 @@ mod tests {
         let beta = 16;
         for rule in RULES {
             for e in [1e-6, 0.01, 0.1, 0.5, 1.0, 2.0, 5.0, 20.0] {
-                let table = FlipTable::new(rule, Epsilon::new(e).expect("valid")).expect("valid");
+                let table = table(rule, e);
                 let (low, high) = exp_bounds(e, 160);
                 let one = UBig::ONE << BITS;
                 let mut tight = [false; 2];
@@ -262,62 +251,60 @@ mod tests {
     #[test]
     fn the_optimal_rule_is_tight_at_every_level_and_the_published_is_not() {
         for e in [0.01, 0.1, 1.0] {
-            let get = |rule| FlipTable::new(rule, Epsilon::new(e).expect("valid")).expect("valid");
+            let get = |rule| table(rule, e);
             let (best, published) = (get(FlipRule::OptimalSmooth), get(FlipRule::PublishedSmooth));
             for level in 1..10 {
-                let ratio = best.raw(level) / best.raw(level + 1);
+                let ratio = best.flip(level).get() / best.flip(level + 1).get();
                 assert!((ratio.ln() / e - 1.0).abs() < 1e-12, "{e} {level}");
-                let ratio = published.raw(level) / published.raw(level + 1);
+                let ratio = published.flip(level).get() / published.flip(level + 1).get();
                 // It gives away less the farther out the level is.
                 assert!(ratio.ln() / e < 0.995 || f64::from(level) * e > 3.0, "{e} {level}");
             }
-            assert!(((1.0 - best.raw(1)) / best.raw(1)).ln() / e > 1.0 - 1e-12);
+            assert!(((1.0 - best.flip(1).get()) / best.flip(1).get()).ln() / e > 1.0 - 1e-12);
         }
     }
 
     #[test]
     fn optimal_never_flips_more() {
         for e in [1e-6, 1e-3, 0.1, 0.7, 1.0, 3.0, 10.0, 40.0, 100.0] {
-            let tables = RULES
-                .map(|rule| FlipTable::new(rule, Epsilon::new(e).expect("valid")).expect("valid"));
+            let tables = RULES.map(|rule| table(rule, e));
             for level in 1..5000 {
-                let [rr, published, best] = [0, 1, 2].map(|i| tables[i].raw(level));
+                let [rr, published, best] = [0, 1, 2].map(|i| tables[i].flip(level).get());
                 // The last one: rounding up, and the floor at level 1.
                 assert!(best <= published * (1.0 + 1e-15 * f64::from(level)), "{e} {level}");
                 assert!(published <= rr, "{e} {level}");
             }
         }
         // The gain named in the documentation: signal 1 - 2 flip, per bit.
-        let signal = |rule, e, level| {
-            let e = Epsilon::new(e).expect("valid");
-            1.0 - 2.0 * FlipTable::new(rule, e).expect("valid").raw(level)
-        };
+        let signal = |rule, e, level| 1.0 - 2.0 * table(rule, e).flip(level).get();
         let gain = |e, level| {
             signal(FlipRule::OptimalSmooth, e, level) / signal(FlipRule::PublishedSmooth, e, level)
         };
-        assert!(gain(0.1, 12) > 1.2);
+        assert!(gain(0.1, 5) > 1.45);
         assert!(gain(1e-3, 40) > 1.9);
     }
 
     #[test]
     fn a_table_with_a_broken_ratio_is_caught() {
-        let e = Epsilon::new(0.5).expect("valid");
-        let mut table = FlipTable::new(FlipRule::OptimalSmooth, e).expect("valid");
-        let low = factor_below(0.5);
-        assert!(table.ratios_hold(low));
-        let good = table.flips[3];
-        table.flips[3] *= 1.0 - 1e-12;
-        assert!(!table.ratios_hold(low), "a flip too rare by one part in 1e12");
-        table.flips[3] = good;
-        table.flips[1] *= 1.0 - 1e-12;
-        assert!(!table.ratios_hold(low));
+        let table = table(FlipRule::OptimalSmooth, 0.5);
+        let ratio = table.keep().get() / table.flip(1).get();
+        let flips: Vec<f64> = table.flips.iter().map(|q| q.get()).collect();
+        assert!(ratios_hold(&flips, ratio));
+        for level in [2, 3, 20] {
+            let mut broken = flips.clone();
+            broken[level] *= 1.0 - 1e-12;
+            assert!(!ratios_hold(&broken, ratio), "level {level} too rare by 1e-12");
+        }
     }
 
     #[test]
-    fn per_bit_budgets_outside_the_range_are_refused() {
-        for e in [1e-10, 701.0] {
-            let e = Epsilon::new(e).expect("valid");
-            assert!(FlipTable::new(FlipRule::OptimalSmooth, e).is_err());
+    fn keep_probabilities_outside_the_range_are_refused() {
+        for keep in [0.0, 0.49, 1.0] {
+            let keep = Probability::new(keep).expect("a probability");
+            assert!(FlipTable::new(FlipRule::OptimalSmooth, keep).is_err());
         }
+        let coin = Probability::new(0.5).expect("a probability");
+        let table = FlipTable::new(FlipRule::OptimalSmooth, coin).expect("no budget at all");
+        assert_eq!(table.flip(100), coin);
     }
 }

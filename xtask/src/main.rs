@@ -1,5 +1,6 @@
 //! Runs the experiments, the benches and everything CI checks.
 
+mod data;
 mod experiments;
 mod test;
 
@@ -20,12 +21,15 @@ enum Command {
     Experiments(experiments::Arguments),
     /// Everything CI checks: format, clippy, tests, doc tests, docs without warnings.
     Test(test::Arguments),
+    /// Obtains data sets that may not be shipped, and checks them.
+    Data(data::Arguments),
 }
 
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Experiments(arguments) => experiments::run(arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Data(arguments) => data::run(arguments),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -3,9 +3,13 @@
 //! Sources and licences of the embedded samples: `crates/eval/data/SOURCES.md`.
 
 mod idx;
+mod item_sets;
+mod obtain;
 mod packages;
 mod points;
 
 pub use idx::{Idx, read_idx, read_idx_file};
+pub use item_sets::{ItemSets, SetRule, lastfm, movielens, package_sets, parse_user_items};
+pub use obtain::Obtainable;
 pub use packages::{Package, packages, parse_packages};
 pub use points::{Points, Split, digits, images};

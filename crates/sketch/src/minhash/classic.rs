@@ -31,6 +31,12 @@ impl MinHash {
         Ok(Self { family: HashFamily::new(seed, slots) })
     }
 
+    /// The hashes of all items under one function.
+    pub(super) fn hashes(&self, function: usize, set: &ItemSet) -> Vec<u64> {
+        let hash = |&item| self.family.hash(function, self.family.premix(item));
+        set.items().iter().map(hash).collect()
+    }
+
     /// The 64-bit minima of all slots.
     pub(super) fn minima(&self, set: &ItemSet, out: &mut [u64]) {
         out.fill(u64::MAX);

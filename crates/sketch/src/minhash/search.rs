@@ -66,7 +66,7 @@ pub fn nearest(
         .par_iter()
         .map(|&query| {
             let row = symbols.row_unchecked(query);
-            best(rows, query, count, |i| score(row, symbols.row_unchecked(i)))
+            best_rows(rows, query, count, |i| score(row, symbols.row_unchecked(i)))
         })
         .collect())
 }
@@ -87,7 +87,7 @@ pub fn nearest_noisy(
     Ok(queries
         .par_iter()
         .map(|&query| {
-            best(bits.rows(), query, count, |i| {
+            best_rows(bits.rows(), query, count, |i| {
                 -bits.squared_distance(query, i).expect("the rows exist")
             })
         })
@@ -110,8 +110,15 @@ fn check_similarities(size: f64, near: f64, far: f64) -> Result<()> {
     }
 }
 
-/// The `count` rows of the highest scores, without the query itself.
-fn best(rows: usize, query: usize, count: usize, score: impl Fn(usize) -> f64) -> Vec<Hit> {
+/// The `count` of `rows` rows with the highest scores, without the query itself; best first, ties
+/// by row. For scores that are not those of a release (exact similarities, for instance).
+#[must_use]
+pub fn best_rows(
+    rows: usize,
+    query: usize,
+    count: usize,
+    score: impl Fn(usize) -> f64,
+) -> Vec<Hit> {
     let mut hits: Vec<Hit> =
         (0..rows).filter(|&row| row != query).map(|row| Hit { row, score: score(row) }).collect();
     let order = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row));

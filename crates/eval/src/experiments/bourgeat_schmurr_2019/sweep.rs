@@ -1,0 +1,322 @@
+//! What all figures of chapter 7 share: data, exact neighbours, and one private search.
+
+use crate::data::{ItemSets, lastfm, movielens, package_sets};
+use crate::error::Result;
+use crate::framework::{Context, Origin, Report, Seeds, Setting};
+use crate::metrics::mean_precision_recall;
+use dp_core::{Budget, Delta, Epsilon, Release};
+use rayon::prelude::*;
+use sketch::minhash::{
+    BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
+    NoisySecureMinHash, Planned, Ranking, SearchGoal, SetNeighbours, SymbolRelease, SymbolShape,
+    TrueDelta, best_rows, nearest, nearest_noisy, plan, published_bucket,
+};
+use sketch::private::Estimate;
+use sketch::search::Hit;
+use std::path::Path;
+
+/// Signature length of the thesis.
+pub(super) const LENGTH: usize = 100;
+/// True neighbours and returned neighbours of the thesis.
+pub(super) const TRUE: usize = 20;
+pub(super) const RETURNED: usize = 100;
+/// Neighbouring sets differ in one item, as in figure 6.1.
+pub(super) const ALPHA: u64 = 1;
+/// Least size of a set.
+pub(super) const MIN_SIZE: usize = 20;
+
+/// The data sets at hand: packages always, MovieLens and Last.FM when their files are there.
+pub(super) fn data_sets(context: &Context<'_>, report: &mut Report) -> Result<Vec<ItemSets>> {
+    let mut all = vec![package_sets().at_least(MIN_SIZE)];
+    let default = Path::new("target/data");
+    let folder = context.sources.data.as_deref().unwrap_or(default);
+    for (name, found) in [("MovieLens", movielens(folder)?), ("Last.FM", lastfm(folder)?)] {
+        match found {
+            // Last.FM sets have 20 items at most: keep those of at least 15.
+            Some(sets) => all.push(sets.at_least(if name == "Last.FM" { 15 } else { MIN_SIZE })),
+            None => report.note(format!(
+                "SKIPPED: no {name} files in {}. `cargo xtask data movielens-100k` obtains MovieLens 100k; HetRec 2011 \
+                 files (user_ratedmovies.dat, user_artists.dat) are found there or under --data.",
+                folder.display()
+            )),
+        }
+    }
+    Ok(all)
+}
+
+/// Sets, queries among them, and the exact answers.
+pub(super) struct Task<'a> {
+    pub(super) data: &'a ItemSets,
+    pub(super) min_size: u64,
+    pub(super) queries: Vec<usize>,
+    pub(super) truth: Vec<Vec<usize>>,
+    /// Exact similarity of each query with every set; -1 with itself.
+    exact: Vec<Vec<f64>>,
+    /// Mean similarity of the true neighbours, and of arbitrary sets, to the queries.
+    pub(super) near_and_far: (f64, f64),
+}
+
+impl<'a> Task<'a> {
+    pub(super) fn new(data: &'a ItemSets, queries: usize) -> Self {
+        let n = data.sets.len();
+        let queries: Vec<usize> = (0..queries.min(n)).map(|i| i * n / queries.min(n)).collect();
+        let exact: Vec<Vec<f64>> = queries
+            .par_iter()
+            .map(|&q| {
+                let similarity =
+                    |i| if i == q { -1.0 } else { data.sets[q].jaccard(&data.sets[i]) };
+                (0..n).map(similarity).collect()
+            })
+            .collect();
+        let true_rows = |(row, &q): (&Vec<f64>, &usize)| rows(best_rows(n, q, TRUE, |i| row[i]));
+        let truth: Vec<Vec<usize>> = exact.iter().zip(&queries).map(true_rows).collect();
+        let near = exact.iter().zip(&truth).flat_map(|(row, t)| t.iter().map(|&i| row[i]));
+        let all = exact.iter().flatten().copied().filter(|&j| j >= 0.0);
+        let near_and_far = (mean(near), mean(all));
+        let min_size = data.sets.iter().map(ItemSet::len).min().unwrap_or(1) as u64;
+        Self { data, min_size, queries, truth, exact, near_and_far }
+    }
+
+    pub(super) fn neighbours(&self) -> Result<SetNeighbours> {
+        Ok(SetNeighbours::new(ALPHA, self.min_size)?)
+    }
+
+    pub(super) fn recall(&self, answers: &[Vec<usize>]) -> f64 {
+        mean_precision_recall(answers, &self.truth, RETURNED).1
+    }
+
+    fn mean_squared_error(&self, estimate: impl Fn(usize, usize) -> f64 + Sync) -> f64 {
+        let sums: Vec<(f64, usize)> = self
+            .queries
+            .par_iter()
+            .zip(&self.exact)
+            .map(|(&q, row)| {
+                let others = (0..row.len()).filter(|&i| i != q);
+                others
+                    .fold((0.0, 0), |(sum, n), i| (sum + (estimate(q, i) - row[i]).powi(2), n + 1))
+            })
+            .collect();
+        let (sum, n) = sums.iter().fold((0.0, 0), |(s, n), (a, b)| (s + a, n + b));
+        sum / n as f64
+    }
+}
+
+/// The rows of an answer.
+pub(super) fn rows(hits: Vec<Hit>) -> Vec<usize> {
+    hits.into_iter().map(|h| h.row).collect()
+}
+
+fn mean(values: impl Iterator<Item = f64>) -> f64 {
+    let (n, sum) = values.fold((0usize, 0.0), |(n, s), v| (n + 1, s + v));
+    sum / n.max(1) as f64
+}
+
+/// A mechanism of the figures.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Method {
+    /// Bucket PrivMin with B buckets.
+    Bucket { buckets: u32 },
+    /// Noisy Secure MinHash with K minima a bit and a claimed delta.
+    Noisy { concatenation: usize, delta: f64 },
+    /// Ours: K minima hashed to B symbols at L positions, calibrated by the exact mixture.
+    Mixture { positions: usize, concatenation: usize, alphabet: u32, delta: f64 },
+    /// Ours: one-permutation bins of B values, pure.
+    Bins { bins: usize, values: u32 },
+}
+
+impl Method {
+    pub(super) fn label(self) -> String {
+        match self {
+            Self::Bucket { buckets } => format!("Bucket PrivMin B={buckets}"),
+            Self::Noisy { concatenation, delta } => {
+                format!("Noisy Secure MinHash K={concatenation} delta={delta:.1e}")
+            }
+            Self::Mixture { positions, concatenation, alphabet, delta } => {
+                format!(
+                    "ours: mixture L={positions} K={concatenation} B={alphabet} delta={delta:.0e}"
+                )
+            }
+            Self::Bins { bins, values } => format!("ours: bins L={bins} B={values} delta=0"),
+        }
+    }
+
+    pub(super) fn delta(self) -> f64 {
+        match self {
+            Self::Bucket { .. } | Self::Bins { .. } => 0.0,
+            Self::Noisy { delta, .. } | Self::Mixture { delta, .. } => delta,
+        }
+    }
+}
+
+/// A release of one method, and the scores of its search.
+pub(super) enum Released {
+    /// Symbols of hashed minima.
+    Hashed { release: SymbolRelease, shape: SymbolShape, published: Option<u32> },
+    /// Bins.
+    Bins { release: SymbolRelease, ranking: Ranking },
+    /// Noisy bits.
+    Noisy { release: Release<NoisyBits>, scale: f64 },
+}
+
+/// Mean squared errors over all pairs of a query and another set.
+pub(super) struct Errors {
+    /// Of the estimator that the paper prints.
+    pub(super) published: Option<f64>,
+    /// Of the corrected one.
+    pub(super) corrected: f64,
+}
+
+impl Released {
+    /// Noise scale, or keep probability.
+    pub(super) fn noise(&self) -> f64 {
+        match self {
+            Self::Hashed { release, .. } | Self::Bins { release, .. } => {
+                release.payload().keep().get()
+            }
+            Self::Noisy { scale, .. } => *scale,
+        }
+    }
+
+    /// Share of the 20 true neighbours among the 100 returned.
+    pub(super) fn recall(&self, task: &Task<'_>) -> Result<f64> {
+        let hits = match self {
+            Self::Hashed { release, .. } => {
+                nearest(release, &task.queries, RETURNED, Ranking::Similarity)?
+            }
+            Self::Bins { release, ranking } => nearest(release, &task.queries, RETURNED, *ranking)?,
+            Self::Noisy { release, .. } => nearest_noisy(release, &task.queries, RETURNED)?,
+        };
+        Ok(task.recall(&hits.into_iter().map(rows).collect::<Vec<_>>()))
+    }
+
+    /// Mean squared errors of the estimates.
+    pub(super) fn errors(&self, task: &Task<'_>) -> Result<Errors> {
+        let value = |found: sketch::Result<Estimate>| found.map_or(f64::NAN, |e| e.value);
+        Ok(match self {
+            Self::Hashed { release, shape, published } => {
+                let (symbols, l) = (release.payload(), shape.positions());
+                let law = CollisionLaw::new(
+                    l,
+                    shape.concatenation(),
+                    symbols.alphabet(),
+                    symbols.keep(),
+                )?;
+                let agreeing = |i, j| symbols.agreeing(i, j).unwrap_or(0);
+                let print = |b: u32| {
+                    let of = |c| published_bucket(c, l, u64::from(b), symbols.keep());
+                    task.mean_squared_error(|i, j| of(agreeing(i, j)))
+                };
+                Errors {
+                    published: published.map(print),
+                    corrected: task.mean_squared_error(|i, j| law.jaccard(agreeing(i, j)).value),
+                }
+            }
+            Self::Bins { release, .. } => {
+                let law = BinLaw::of(release.payload())?;
+                let seen = |i, j| BinLaw::observe(release.payload(), i, j);
+                let estimate = |i, j| value(seen(i, j).map(|s| law.jaccard(s)));
+                Errors { published: None, corrected: task.mean_squared_error(estimate) }
+            }
+            Self::Noisy { release, .. } => {
+                let bits = release.payload();
+                Errors {
+                    published: Some(task.mean_squared_error(|i, j| value(bits.published(i, j)))),
+                    corrected: task.mean_squared_error(|i, j| value(bits.jaccard(i, j))),
+                }
+            }
+        })
+    }
+}
+
+/// Releases all sets once.
+pub(super) fn release(
+    context: &Context<'_>,
+    task: &Task<'_>,
+    method: Method,
+    epsilon: f64,
+    repetition: u64,
+) -> Result<Released> {
+    let part = format!("{} {} {epsilon}", task.data.name, method.label());
+    let mut noise = context.noise(&part, repetition);
+    let fresh = context.fresh_seed(&part, repetition);
+    let seed = context.public_seed(&part, repetition);
+    let sets = &task.data.sets;
+    let budget = Budget { epsilon: Epsilon::new(epsilon)?, delta: Delta::new(method.delta())? };
+    Ok(match method {
+        Method::Bucket { buckets } => {
+            let shape = SymbolShape::new(LENGTH, 1, buckets)?;
+            let release =
+                BucketPrivMin::new(shape, budget.epsilon)?.release(sets, seed, &mut noise)?;
+            Released::Hashed { release, shape, published: Some(buckets) }
+        }
+        Method::Mixture { positions, concatenation, alphabet, .. } => {
+            let shape = SymbolShape::new(positions, concatenation, alphabet)?;
+            let mechanism = MixtureResponse::calibrate(shape, task.neighbours()?, budget)?;
+            let release = mechanism.release(sets, fresh, &mut noise)?;
+            Released::Hashed { release, shape, published: None }
+        }
+        Method::Bins { bins, values } => {
+            let mechanism = BinResponse::calibrate(bins, values, ALPHA, budget)?;
+            let release = mechanism.release(sets, seed, &mut noise)?;
+            let (near, far) = task.near_and_far;
+            let ranking = Ranking::Likelihood { size: task.data.mean_size(), near, far };
+            Released::Bins { release, ranking }
+        }
+        Method::Noisy { concatenation, .. } => {
+            let mechanism = NoisySecureMinHash::published(
+                LENGTH,
+                concatenation,
+                task.neighbours()?,
+                budget,
+                TrueDelta::AcceptByName,
+            )?;
+            let scale = mechanism.noise().scale().get();
+            Released::Noisy { release: mechanism.release(sets, fresh, &mut noise)?, scale }
+        }
+    })
+}
+
+/// The shape that the planner chooses for this task, with the recall it predicts.
+pub(super) fn planned(task: &Task<'_>, epsilon: f64, delta: f64) -> Result<(Method, f64)> {
+    let (near, far) = task.near_and_far;
+    let goal = SearchGoal {
+        size: task.data.mean_size(),
+        near,
+        far,
+        returned: RETURNED as f64 / task.data.sets.len() as f64,
+        positions: LENGTH,
+    };
+    let plan = plan(goal, task.neighbours()?, Budget::new(epsilon, delta)?)?;
+    let method = match plan.choice {
+        Planned::Bins { bins, values, .. } => Method::Bins { bins, values },
+        Planned::Mixture { shape, .. } => Method::Mixture {
+            positions: shape.positions(),
+            concatenation: shape.concatenation(),
+            alphabet: shape.alphabet(),
+            delta,
+        },
+        _ => return Err(crate::Error::invalid("plan", "a new kind", "bins or a mixture")),
+    };
+    Ok((method, plan.recall))
+}
+
+/// Origin of a curve over epsilon on this task.
+pub(super) fn origin(
+    context: &Context<'_>,
+    task: &Task<'_>,
+    mechanism: String,
+    delta: f64,
+    noise: Vec<f64>,
+    repetitions: usize,
+) -> Origin {
+    Origin {
+        k: Setting::Fixed(LENGTH as f64),
+        epsilon: Setting::AxisX,
+        delta: Setting::Fixed(delta),
+        sigma: Setting::PerPoint(noise),
+        seeds: Seeds::Derived(context.seed),
+        data: task.data.describe(),
+        repetitions,
+        ..Origin::formula(mechanism)
+    }
+}

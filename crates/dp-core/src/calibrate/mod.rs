@@ -5,7 +5,7 @@
 //! (probabilities: or by one unit in their last place, where that is coarser).
 
 pub mod published;
-mod solver;
+pub(crate) mod solver;
 
 use crate::budget::{Budget, Epsilon};
 use crate::error::{Error, Result};
@@ -330,20 +330,21 @@ fn largest_keep(
         return Err(Error::invalid("alphabet", alphabet, "[2, inf)"));
     }
     let delta = budget.delta.ln();
-    let holds =
-        |p: f64| Probability::new(p).is_ok_and(|p| family(p).log_delta(budget.epsilon) <= delta);
-    let (mut low, mut high) = (1.0 / alphabet as f64, 1.0f64);
-    // Bisection on the floats themselves: at most 62 steps, and the last place is right.
-    while low.next_up() < high {
-        let mid = f64::from_bits(low.to_bits() + (high.to_bits() - low.to_bits()) / 2);
-        let mid = if high - low > 1e-3 { 0.5 * (low + high) } else { mid };
-        if holds(mid) { low = mid } else { high = mid }
+    let ln_delta =
+        |p: f64| Probability::new(p).map_or(0.0, |p| family(p).log_delta(budget.epsilon).get());
+    // The noise is one over the loss of a letter.
+    let others = (alphabet - 1) as f64;
+    let keep = |noise: f64| 1.0 / (1.0 + others * (-1.0 / noise).exp());
+    let guess = 1.0 / budget.epsilon.get().clamp(1e-6, 30.0);
+    let noise = solver::least(name, budget, guess, |noise| ln_delta(keep(noise)))?;
+    let mut p = keep(noise);
+    for _ in 0..64 {
+        if ln_delta(p) <= delta.get() {
+            return Probability::new(p);
+        }
+        p = p.next_down();
     }
-    if holds(low) {
-        return Probability::new(low);
-    }
-    let reason = "even responses that ignore the input miss it".into();
-    Err(Error::Calibration { family: name, budget, reason })
+    solver_failed(name, budget)
 }
 
 /// The epsilon of one letter of [`Profile::KaryResponse`] kept with this probability,

@@ -13,7 +13,7 @@ const RANGE: (f64, f64) = (1e-250, 1e250);
 ///
 /// Chandrupatla's method on `ln x`: superlinear, and never worse than a bounded
 /// number of bisections.
-pub(super) fn least(
+pub(crate) fn least(
     name: &'static str,
     budget: Budget,
     guess: f64,
@@ -21,10 +21,14 @@ pub(super) fn least(
 ) -> Result<f64> {
     let target = budget.delta.ln().get();
     let fails = |reason: &str| Error::Calibration { family: name, budget, reason: reason.into() };
-    // Positive where the budget is missed; minus infinity becomes a large number.
+    // Positive where the budget is missed; ln(-ln delta) is nearly linear in ln x.
+    let level = (-target).ln();
     let excess = |t: f64| {
         let ln = ln_delta(guess * t.exp());
-        if ln <= target { (ln - target).max(-1e9) } else { (ln - target).min(1e9) }
+        let sign = if ln <= target { -1.0 } else { 1.0 };
+        let size = (level - (-ln).ln()).abs();
+        // NaN or infinite only when a delta is zero or one: there the sign alone is used.
+        sign * if size.is_finite() { size.max(1e-300) } else { 1e3 }
     };
     let (floor, ceiling) = ((RANGE.0 / guess).ln(), (RANGE.1 / guess).ln());
     let (mut miss, mut hold);

@@ -1,7 +1,8 @@
 //! Fresh public Gaussian projection, then Gaussian noise. Proof: `docs/proofs/averaged-calibration.md`.
 
 use super::gaussian;
-use crate::special::{ln_normal_pdf, ln_poisson_kernel};
+use crate::special::gamma::{deviance, ln_poisson_kernel};
+use crate::special::ln_normal_pdf;
 
 /// `ln E[delta_gauss(eps; sqrt(scale^2 q + later^2))]`, `q ~ chi2_k`: an upper bound.
 ///
@@ -9,12 +10,13 @@ use crate::special::{ln_normal_pdf, ln_poisson_kernel};
 /// both sides, so the trapezoidal rule converges geometrically in the number of points.
 pub(crate) fn ln_delta(k: u64, scale: f64, later: f64, epsilon: f64) -> f64 {
     let a = 0.5 * k as f64;
+    let constant = a.ln() + ln_poisson_kernel(a, a);
     let parts = |u: f64| {
         let q = u.exp();
         let first = scale * scale * q;
         let mu = (first + later * later).sqrt();
         let (delta, error) = gaussian::ln_delta(mu, epsilon);
-        let ln = a.ln() + ln_poisson_kernel(a, 0.5 * q) + delta;
+        let ln = constant - deviance(a, 0.5 * q) + delta;
         // d ln(delta) / d ln(mu) = mu phi(a) / delta.
         let at = epsilon / mu - 0.5 * mu;
         let slope = (mu.ln() + ln_normal_pdf(at) - delta).exp() * 0.5 * first / (mu * mu);

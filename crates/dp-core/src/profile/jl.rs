@@ -1,7 +1,8 @@
 //! The Johnson-Lindenstrauss mechanism. Proof: `docs/proofs/jl-mechanism.md`.
 
-use crate::special::ln_sum_exp;
-use crate::special::quadrature::{Side, ln_chi_expectation, ln_chi_pdf, panel};
+use crate::special::quadrature::{Side, ln_chi_expectation};
+use core::f64::consts::PI;
+use realfft::num_complex::Complex64;
 
 /// One row added or removed, `lambda = B^2/w^2`: an upper bound on ln delta.
 pub(crate) fn ln_delta_add_remove(rows: u64, lambda: f64, epsilon: f64) -> f64 {
@@ -32,29 +33,73 @@ fn ln_above(r: f64, c: f64, t: f64) -> f64 {
     ln_chi_expectation(r, z, Side::Above, 2.0 * c * z, None, |y| c * (y - z) * (y + z))
 }
 
-/// One row replaced: the sum of two independent losses, one each way.
+/// One row replaced: the sum of two independent losses, one each way,
+/// `lambda/2 (x' - x/(1 + lambda))` with x, x' ~ chi2_r. Its moment generating function is
+/// `M(z) = (1 - kappa z (1 + z))^(-r/2)`, `kappa = lambda^2 / (1 + lambda)`, and
 ///
-/// The loss is `lambda/2 (x' - x/(1 + lambda))` with x, x' ~ chi2_r independent.
+/// `delta = 1/(2 pi i) int M(z) e^(-z eps) / (z (1 + z)) dz`
+///
+/// over any contour that crosses the real axis once, between 0 and the root of
+/// `kappa z (1 + z) = 1`. The trapezoidal rule on a parabola through the saddle
+/// converges geometrically; the sum of its halves is the check.
 pub(crate) fn ln_delta_replace(rows: u64, lambda: f64, epsilon: f64) -> f64 {
-    let r = rows as f64;
-    let c = 0.5 * lambda;
-    let inner = |z: f64| ln_above(r, c, epsilon / c + z * z / (1.0 + lambda));
-    let ln = |z: f64| ln_chi_pdf(r, z) + inner(z);
-    // Log-concave in z with curvature at least one: find the peak, cover ten widths.
-    let (mut low, mut high) = (0.0, (r - 1.0).sqrt() + 1.0);
-    for _ in 0..12 {
-        let (a, b) = (low + 0.382 * (high - low), low + 0.618 * (high - low));
-        if ln(a) < ln(b) { low = a } else { high = b }
+    if lambda > 1e280 {
+        return 0.0;
     }
-    let peak = 0.5 * (low + high);
-    let top = ln(peak);
-    let f = |z: f64| (ln(z) - top).exp();
-    let mut total = f64::NEG_INFINITY;
-    for j in -8..10 {
-        let (a, b) = (peak + 1.2 * f64::from(j), peak + 1.2 * f64::from(j + 1));
-        if b > 0.0 {
-            total = ln_sum_exp(total, panel(a.max(0.0), b, &f).ln());
+    let half = 0.5 * rows as f64;
+    // A larger lambda is on the safe side.
+    let kappa = (lambda * (lambda / (1.0 + lambda))).max(1e-250);
+    let end = 2.0 / (kappa * (1.0 + (1.0 + 4.0 / kappa).sqrt()));
+    let room = |z: f64| (1.0 - kappa * z * (1.0 + z)).max(1e-300);
+    let slope =
+        |z: f64| half * kappa * (2.0 * z + 1.0) / room(z) - epsilon - 1.0 / z - 1.0 / (1.0 + z);
+    // The saddle, where the slope of the exponent changes sign.
+    let (mut low, mut high) = (end.ln() - 200.0, end.ln());
+    for _ in 0..50 {
+        let mid = 0.5 * (low + high);
+        if slope(mid.exp()) < 0.0 { low = mid } else { high = mid }
+    }
+    let c = low.exp();
+    let (d, g) = (room(c), kappa * (2.0 * c + 1.0) / room(c));
+    let second = half * (2.0 * kappa / d + g * g) + 1.0 / (c * c) + 1.0 / ((1.0 + c) * (1.0 + c));
+    let third = half * (6.0 * kappa * g / d + 2.0 * g * g * g)
+        - 2.0 / (c * c * c)
+        - 2.0 / ((1.0 + c) * (1.0 + c) * (1.0 + c));
+    let width = 1.0 / second.sqrt();
+    // Steepest descent to second order, and never to the left, where e^(-z eps) grows.
+    let bend = (third / (6.0 * second)).max(0.0);
+    let exponent = |z: Complex64| {
+        let w = -kappa * z * (z + 1.0);
+        let ln = Complex64::new(0.5 * (2.0 * w.re + w.norm_sqr()).ln_1p(), w.im.atan2(1.0 + w.re));
+        -half * ln - epsilon * z - z.ln() - (z + 1.0).ln()
+    };
+    let top = exponent(Complex64::new(c, 0.0)).re;
+    let term = |v: f64| {
+        let (y, dy) = (width * v.sinh(), width * v.cosh());
+        let z = Complex64::new(c + bend * y * y, y);
+        let value = (exponent(z) - top).exp() * Complex64::new(2.0 * bend * y, 1.0) * dy;
+        (value.im, value.norm())
+    };
+    let sum = |first: f64, step: f64| {
+        let (mut total, mut scale, mut v) = (0.0, 0.0f64, first);
+        loop {
+            let (value, size) = term(v);
+            total += if v == 0.0 { 0.5 * value } else { value };
+            scale = scale.max(size);
+            if size.is_nan() || size <= 1e-19 * scale || v > 300.0 {
+                return total;
+            }
+            v += step;
         }
+    };
+    let mut step = 0.25;
+    for _ in 0..6 {
+        let (even, odd) = (sum(0.0, step), sum(0.5 * step, step));
+        if (even - odd).abs() < 1e-8 * even.abs() {
+            let value = 0.5 * step * (even + odd) / PI;
+            return top + value.ln() + 1e-11 + 1e-15 * (c * epsilon);
+        }
+        step *= 0.5;
     }
-    top + total + 1e-11
+    0.0
 }

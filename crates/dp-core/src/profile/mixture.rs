@@ -1,7 +1,6 @@
 //! A binomial number of differing coordinates. Proof: `docs/proofs/mixtures.md`.
 
 use crate::special::binomial::ln_pmf;
-use crate::special::ln_sum_exp;
 
 /// `ln sum_m Pr[Bin(trials, p) = m] delta_m`, an upper bound, for `delta_m` that does
 /// not fall as m grows and is zero at m = 0; `ln_delta(m)` is its logarithm.
@@ -13,19 +12,43 @@ pub(crate) fn ln_mixture(trials: u64, p: f64, ln_delta: impl Fn(u64) -> f64) -> 
         return ln_delta(trials);
     }
     let q = 1.0 - p;
-    let mut total = f64::NEG_INFINITY;
-    // From above: delta_m is largest there; what lies below the mode cannot outweigh it.
-    let mode = ((trials as f64 + 1.0) * p) as u64;
-    for m in (1..=trials).rev() {
-        let weight = ln_pmf(trials, p, q, m);
-        // The remaining m terms are each at most this weight's (m below the mode).
-        if m < mode && weight + (m as f64).ln() < total - 40.0 {
+    let term = |m: u64| ln_pmf(trials, p, q, m) + ln_delta(m);
+    // The largest term, over ever finer strides; then outwards until nothing is left.
+    let mode = (((trials as f64 + 1.0) * p) as u64).clamp(1, trials);
+    let mut stride = (trials / 4).max(1);
+    let (mut top, mut best) = (mode, term(mode));
+    loop {
+        let mut moved = false;
+        for m in [top.saturating_sub(stride).max(1), (top + stride).min(trials)] {
+            let value = term(m);
+            if value > best || (best == f64::NEG_INFINITY && m > top) {
+                (top, best, moved) = (m, value, true);
+            }
+        }
+        if !moved {
+            if stride == 1 {
+                break;
+            }
+            stride = (stride / 2).max(1);
+        }
+    }
+    if best == f64::NEG_INFINITY {
+        return best;
+    }
+    let mut sum = 1.0;
+    for m in top + 1..=trials {
+        let part = (term(m) - best).exp();
+        sum += part;
+        if part < 1e-18 * sum {
             break;
         }
-        if m > mode && weight < -800.0 {
-            continue;
-        }
-        total = ln_sum_exp(total, weight + ln_delta(m));
     }
-    total + 1e-12
+    for m in (1..top).rev() {
+        let part = (term(m) - best).exp();
+        sum += part;
+        if part < 1e-18 * sum {
+            break;
+        }
+    }
+    best + sum.ln() + 1e-12
 }

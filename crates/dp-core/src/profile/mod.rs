@@ -12,6 +12,7 @@ mod response;
 mod wishart;
 
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
+use crate::calibrate::solver;
 use crate::error::{Error, Result};
 use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
 use serde::{Deserialize, Serialize};
@@ -27,28 +28,20 @@ pub trait PrivacyProfile {
     /// # Errors
     /// [`Error::Calibration`] when no finite epsilon reaches `delta`.
     fn epsilon(&self, delta: Delta) -> Result<Epsilon> {
-        let target = delta.ln();
-        let holds = |e: f64| Epsilon::new(e).map(|e| self.log_delta(e) <= target);
-        let (mut low, mut high) = (0.0, 1e-12);
-        while !holds(high)? {
-            low = high;
-            high *= 2.0;
-            if high > 1e6 {
-                return Err(Error::Calibration {
-                    family: "epsilon of a profile",
-                    budget: Budget { epsilon: Epsilon::ZERO, delta },
-                    reason: "no epsilon up to 1e6 reaches this delta".into(),
-                });
-            }
+        let budget = Budget { epsilon: Epsilon::ZERO, delta };
+        let ln = |e: f64| Epsilon::new(e).map_or(0.0, |e| self.log_delta(e).get());
+        let least = 1e-12;
+        if ln(least) <= delta.ln().get() {
+            return Epsilon::new(least);
         }
-        for _ in 0..200 {
-            let mid = 0.5 * (low + high);
-            if mid <= low || mid >= high {
-                break;
-            }
-            if holds(mid)? { high = mid } else { low = mid }
+        if ln(1e6) > delta.ln().get() {
+            return Err(Error::Calibration {
+                family: "epsilon of a profile",
+                budget,
+                reason: "no epsilon up to 1e6 reaches this delta".into(),
+            });
         }
-        Epsilon::new(high)
+        Epsilon::new(solver::least("epsilon of a profile", budget, 1.0, ln)?)
     }
 }
 

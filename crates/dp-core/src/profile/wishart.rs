@@ -63,11 +63,32 @@ impl Wishart {
             |e: f64| ln_sum_exp(self.ln_delta_removed(e), e + self.ln_delta_added(epsilon - e));
         let added_first =
             |e: f64| ln_sum_exp(self.ln_delta_added(e), e + self.ln_delta_removed(epsilon - e));
-        let n = 32;
-        (0..=n)
-            .map(|i| epsilon * f64::from(i) / f64::from(n))
-            .map(|e| removed_first(e).min(added_first(e)))
-            .fold(0.0, f64::min)
-            + 1e-11
+        least_split(epsilon, removed_first).min(least_split(epsilon, added_first)) + 1e-11
     }
+}
+
+/// About the least value over `[0, epsilon]`: any split is a bound, so a grid and then a
+/// golden section about its best point.
+fn least_split(epsilon: f64, bound: impl Fn(f64) -> f64) -> f64 {
+    const GOLDEN: f64 = 0.618_033_988_749_895;
+    let values: [f64; 7] = core::array::from_fn(|i| bound(epsilon * i as f64 / 6.0));
+    let (at, mut best) =
+        values.iter().copied().enumerate().fold((0, 0.0), |m, v| if v.1 < m.1 { v } else { m });
+    let point = |i: usize| epsilon * i as f64 / 6.0;
+    let (mut low, mut high) = (point(at.saturating_sub(1)), point((at + 1).min(6)));
+    let (mut a, mut b) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
+    let (mut fa, mut fb) = (bound(a), bound(b));
+    for _ in 0..18 {
+        if fa <= fb {
+            (high, b, fb) = (b, a, fa);
+            a = high - GOLDEN * (high - low);
+            fa = bound(a);
+        } else {
+            (low, a, fa) = (a, b, fb);
+            b = low + GOLDEN * (high - low);
+            fb = bound(b);
+        }
+        best = best.min(fa).min(fb);
+    }
+    best
 }

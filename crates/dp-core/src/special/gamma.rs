@@ -30,7 +30,7 @@ pub(crate) fn stirling_error(n: f64) -> f64 {
 /// `x ln(x/m) + m - x` for `x, m > 0`: the deviance, without cancellation near `x = m`.
 pub(crate) fn deviance(x: f64, m: f64) -> f64 {
     let d = x - m;
-    if d.abs() < 0.1 * (x + m) {
+    if d.abs() < 0.35 * (x + m) {
         let v = d / (x + m);
         let square = v * v;
         let mut power = 2.0 * x * v;

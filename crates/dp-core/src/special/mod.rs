@@ -4,13 +4,12 @@
 //! them with 50-digit values.
 
 pub(crate) mod binomial;
-mod gamma;
+pub(crate) mod gamma;
 mod log;
 mod normal;
 pub(crate) mod quadrature;
 
 pub use binomial::{ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf};
-pub(crate) use gamma::ln_poisson_kernel;
 pub use gamma::{ln_chi_square_cdf, ln_chi_square_pdf, ln_chi_square_sf, ln_gamma};
 pub use log::{ln_diff_exp, ln_one_minus_exp, ln_sum_exp};
 pub(crate) use normal::ln_normal_pdf;

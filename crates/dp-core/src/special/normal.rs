@@ -19,9 +19,11 @@ pub fn erfcx(x: f64) -> f64 {
             1.0 - y * (1.0 - 3.0 * y * (1.0 - 5.0 * y * (1.0 - 7.0 * y * (1.0 - 9.0 * y))));
         return series / (x * PI.sqrt());
     }
-    let square = x * x;
-    let rest = x.mul_add(x, -square);
-    square.exp() * (1.0 + rest) * libm::erfc(x)
+    // x^2 = head^2 + rest with head^2 exact, so that no digit of the exponent is lost.
+    let head = f64::from_bits(x.to_bits() & !((1 << 27) - 1));
+    let rest = (x - head) * (x + head);
+    let factor = 1.0 + rest * (1.0 + rest * (0.5 + rest / 6.0));
+    (head * head).exp() * factor * libm::erfc(x)
 }
 
 /// Mills ratio `Phi(-t) / phi(t)`.
@@ -37,10 +39,11 @@ pub fn mills_ratio(t: f64) -> f64 {
 #[must_use]
 pub fn mills_slope(t: f64) -> f64 {
     if t < 4.0 {
-        return (-t).mul_add(mills_ratio(t), 1.0);
+        return 1.0 - t * mills_ratio(t);
     }
     // M(t) = 1/(t + c), c = 1/(t + 2/(t + 3/(t + ...))); so 1 - t M = c/(t + c).
-    let terms = (40.0 + 900.0 / (t * t)) as u32;
+    // So many terms leave less than 2e-16.
+    let terms = (10.0 + 470.0 / (t * t)) as u32;
     let mut tail = 0.0;
     for j in (2..terms).rev() {
         tail = f64::from(j) / (t + tail);

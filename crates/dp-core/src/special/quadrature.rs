@@ -1,6 +1,6 @@
 //! Gauss-Legendre panels and expectations over a chi law.
 
-use super::gamma::ln_poisson_kernel;
+use super::gamma::{deviance, stirling_error};
 
 /// Half of the 16-point Gauss-Legendre rule on [-1, 1]: (node, weight).
 const GAUSS: [(f64, f64); 8] = [
@@ -15,15 +15,14 @@ const GAUSS: [(f64, f64); 8] = [
 ];
 
 /// Integral of `f` over `[a, b]` by one 16-point panel.
-pub(crate) fn panel(a: f64, b: f64, f: &impl Fn(f64) -> f64) -> f64 {
-    rule(&GAUSS, a, b, f)
+fn panel(a: f64, b: f64, f: &impl Fn(f64) -> f64) -> f64 {
+    rule(&GAUSS, 0.5 * (a + b), 0.5 * (b - a), f)
 }
 
-fn rule(nodes: &[(f64, f64)], a: f64, b: f64, f: &impl Fn(f64) -> f64) -> f64 {
-    let (centre, half) = (0.5 * (a + b), 0.5 * (b - a));
+fn rule(nodes: &[(f64, f64)], centre: f64, half: f64, f: &impl Fn(f64) -> f64) -> f64 {
     half * nodes
         .iter()
-        .map(|&(x, w)| w * (f(half.mul_add(x, centre)) + f((-half).mul_add(x, centre))))
+        .map(|&(x, w)| w * (f(centre + half * x) + f(centre - half * x)))
         .sum::<f64>()
 }
 
@@ -34,14 +33,30 @@ const GAUSS_6: [(f64, f64); 3] = [
     (0.932_469_514_203_152, 0.171_324_492_379_170_36),
 ];
 
-/// As [`panel`] with 6 points, for short and smooth pieces.
-pub(crate) fn panel_6(a: f64, b: f64, f: &impl Fn(f64) -> f64) -> f64 {
-    rule(&GAUSS_6, a, b, f)
+/// Integral of `f` over `[centre - half, centre + half]` by 6 points, for a short and smooth piece.
+pub(crate) fn panel_6(centre: f64, half: f64, f: impl Fn(f64) -> f64) -> f64 {
+    rule(&GAUSS_6, centre, half, &f)
 }
 
-/// ln of the density of the square root of chi2_k, at `z > 0`.
-pub(crate) fn ln_chi_pdf(k: f64, z: f64) -> f64 {
-    ln_poisson_kernel(0.5 * k, 0.5 * z * z) + (k / z).ln()
+/// The law of the square root of chi2_k.
+#[derive(Debug, Clone, Copy)]
+struct Chi {
+    half: f64,
+    constant: f64,
+}
+
+impl Chi {
+    fn new(k: f64) -> Self {
+        let half = 0.5 * k;
+        let constant =
+            k.ln() - stirling_error(half) - 0.5 * (2.0 * core::f64::consts::PI * half).ln();
+        Self { half, constant }
+    }
+
+    /// ln of the density at `z > 0`.
+    fn ln_pdf(self, z: f64) -> f64 {
+        self.constant - deviance(self.half, 0.5 * z * z) - z.ln()
+    }
 }
 
 /// Which side of the threshold an expectation runs over.
@@ -53,15 +68,18 @@ pub(crate) enum Side {
     Below,
 }
 
-/// A gap in the exponent that no longer matters: e^-60.
-const NEGLIGIBLE: f64 = 120.0;
+/// Twice a gap in the exponent that no longer matters: e^-42.
+const NEGLIGIBLE: f64 = 84.0;
+
+/// Sixteen points integrate a unit Gaussian over this width to the last digit.
+const WIDEST: f64 = 2.5;
 
 /// `ln E[1 - e^(-w(z))]` over the part of `z = sqrt(chi2_k)` on one side of `from`,
 /// where `w` is zero at `from`, grows away from it, and has slope about `rate` there;
 /// `graded` is a point where `w` is not smooth, if any.
 ///
 /// The density of z is log-concave with second log-derivative at most -1, whatever
-/// `k >= 1`: panels graded from the threshold up to unit width cover it, and nothing
+/// `k >= 1`: panels graded from the threshold up to width 2.5 cover it, and nothing
 /// is subtracted.
 pub(crate) fn ln_chi_expectation(
     k: f64,
@@ -83,14 +101,15 @@ pub(crate) fn ln_chi_expectation(
     if peak <= 0.0 && side == Side::Below {
         return f64::NEG_INFINITY;
     }
-    let reference = ln_chi_pdf(k, peak.max(1e-150));
+    let chi = Chi::new(k);
+    let reference = chi.ln_pdf(peak.max(1e-150));
     let f = |z: f64| {
         if z <= 0.0 {
             return 0.0;
         }
-        (ln_chi_pdf(k, z) - reference).exp() * -(-w(z)).exp_m1()
+        (chi.ln_pdf(z) - reference).exp() * -(-w(z)).exp_m1()
     };
-    let finest = if start == from { 1.0 / slope.max(rate).max(1.0) } else { 1.0 };
+    let finest = if start == from { 1.0 / slope.max(rate).max(1.0) } else { WIDEST };
     let mut total = 0.0;
     match graded.filter(|&g| (g - start) * sign > 0.0 && (end - g) * sign > 0.0) {
         Some(g) => {
@@ -104,7 +123,7 @@ pub(crate) fn ln_chi_expectation(
     reference + total.ln()
 }
 
-/// Panels from `a` towards `b`, the first of width `first`, each twice the one before, at most one.
+/// Panels from `a` towards `b`, the first of width `first`, each twice the one before.
 fn panels(a: f64, b: f64, first: f64, f: &impl Fn(f64) -> f64) -> f64 {
     let length = (b - a).abs();
     let sign = if b >= a { 1.0 } else { -1.0 };
@@ -113,7 +132,7 @@ fn panels(a: f64, b: f64, first: f64, f: &impl Fn(f64) -> f64) -> f64 {
         let next = (at + width).min(length);
         total += panel(a + sign * at, a + sign * next, f).abs();
         at = next;
-        width = (2.0 * width).min(1.0);
+        width = (2.0 * width).min(WIDEST);
     }
     total
 }

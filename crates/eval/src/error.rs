@@ -55,6 +55,9 @@ pub enum Error {
     /// A sketch, a projection or a search refused its input.
     #[error(transparent)]
     Sketch(#[from] sketch::Error),
+    /// A matrix mechanism refused its input, or its arithmetic failed.
+    #[error(transparent)]
+    Matrix(#[from] linalg_dp::Error),
 }
 
 impl Error {

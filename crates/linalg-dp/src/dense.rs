@@ -6,7 +6,7 @@
 use crate::error::{Error, Result};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
-use faer::linalg::{evd, householder, matmul, qr, svd};
+use faer::linalg::{cholesky::llt, evd, householder, matmul, qr, svd};
 use faer::{Accum, Conj, Mat, MatMut, MatRef, Par};
 
 /// Largest residual allowed, in units of the machine epsilon times the size.
@@ -161,6 +161,44 @@ pub fn orthonormal_basis(y: MatRef<'_, f64>) -> Result<Mat<f64>> {
     gram -= Mat::<f64>::identity(k, k);
     check("orthonormality", gram.norm_l2(), 1.0, m)?;
     Ok(q)
+}
+
+/// Solves `a x = b` for a symmetric positive definite `a` by Cholesky factorisation.
+///
+/// # Errors
+/// [`Error::NotFinite`]; [`Error::Numerical`] when `a` is not positive definite or the residual
+/// exceeds rounding.
+pub fn solve_definite(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Result<Mat<f64>> {
+    let what = "Cholesky solution";
+    all_finite(a, what)?;
+    all_finite(b, what)?;
+    let d = a.nrows();
+    if a.ncols() != d || b.nrows() != d {
+        let found = format!("{d} x {} and {} rows", a.ncols(), b.nrows());
+        return Err(Error::shape("linear system", found, "d x d and d rows"));
+    }
+    let mut factor = a.to_owned();
+    let scratch = llt::factor::cholesky_in_place_scratch::<f64>(d, Par::Seq, Default::default());
+    llt::factor::cholesky_in_place(
+        factor.as_mut(),
+        Default::default(),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+        Default::default(),
+    )
+    .map_err(|_| Error::Numerical { what, reason: "the matrix is not positive definite".into() })?;
+    let mut x = b.to_owned();
+    let scratch = llt::solve::solve_in_place_scratch::<f64>(d, b.ncols(), Par::Seq);
+    llt::solve::solve_in_place(
+        factor.as_ref(),
+        x.as_mut(),
+        Par::Seq,
+        MemStack::new(&mut MemBuffer::new(scratch)),
+    );
+    let mut residual = b.to_owned();
+    matmul::matmul(&mut residual, Accum::Add, a, &x, -1.0, Par::Seq);
+    check(what, residual.norm_l2(), a.norm_l2() * x.norm_l2() + b.norm_l2(), d)?;
+    Ok(x)
 }
 
 /// Refuses NaN and infinity.

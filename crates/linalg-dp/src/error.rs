@@ -36,6 +36,36 @@ pub enum Error {
         /// What was seen.
         reason: String,
     },
+    /// A structure does not have the property it promises.
+    #[error("checkpoint {index}: {what}")]
+    Property {
+        /// Which checkpoint.
+        index: usize,
+        /// What does not hold.
+        what: &'static str,
+    },
+    /// The operation cannot be done now.
+    #[error("the {what} cannot be used: {reason}")]
+    Unusable {
+        /// What.
+        what: &'static str,
+        /// Why, and what to do.
+        reason: &'static str,
+    },
+    /// A file could not be read or written.
+    #[error("{what}: {reason}")]
+    Io {
+        /// Which file.
+        what: &'static str,
+        /// What the system said.
+        reason: String,
+    },
+    /// A file is truncated, altered, of another version, or does not fit.
+    #[error("the journal is not usable: {reason}")]
+    Corrupt {
+        /// What is wrong.
+        reason: String,
+    },
     /// No proof covers this mechanism under this adjacency.
     #[error("{mechanism} is not proven when {adjacency}: {instead}")]
     NotProven {
@@ -56,6 +86,11 @@ impl Error {
         allowed: impl Into<String>,
     ) -> Self {
         Self::Core(dp_core::Error::invalid(name, value, allowed))
+    }
+
+    /// Shorthand for a file that cannot be used.
+    pub(crate) fn corrupt(reason: impl ToString) -> Self {
+        Self::Corrupt { reason: reason.to_string() }
     }
 
     /// Shorthand for a shape that does not fit.

@@ -7,5 +7,6 @@ pub mod dense;
 pub mod error;
 pub mod low_rank;
 mod pipeline;
+pub mod window;
 
 pub use error::{Error, Result};

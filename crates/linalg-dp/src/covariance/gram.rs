@@ -111,6 +111,7 @@ impl RowClip {
 }
 
 /// The exact Gram matrix `sum q q^T` of clipped rows, in squared units. Private.
+#[derive(Debug)]
 pub(crate) struct ExactGram {
     clip: RowClip,
     total: Vec<i128>,
@@ -170,6 +171,46 @@ impl ExactGram {
                 *t += i128::from(q[i] * x);
             }
         }
+        Ok(())
+    }
+
+    /// Adds another sum under the same clip.
+    pub(crate) fn add(&mut self, other: &Self) {
+        self.total.iter_mut().zip(&other.total).for_each(|(t, o)| *t += o);
+    }
+
+    /// Takes another sum under the same clip away.
+    pub(crate) fn subtract(&mut self, other: &Self) {
+        self.total.iter_mut().zip(&other.total).for_each(|(t, o)| *t -= o);
+    }
+
+    /// Starts again from zero.
+    pub(crate) fn clear(&mut self) {
+        self.total.fill(0);
+    }
+
+    /// A zero sum under the same clip.
+    pub(crate) fn empty_like(&self) -> Self {
+        Self::new(self.clip)
+    }
+
+    /// The sums as numbers, row-major; each rounds once.
+    pub(crate) fn to_values(&self) -> Vec<f64> {
+        let step = 2f64.powi(self.exponent());
+        self.total.iter().map(|t| *t as f64 * step).collect()
+    }
+
+    /// The sums in squared units, for a journal.
+    pub(crate) fn totals(&self) -> &[i128] {
+        &self.total
+    }
+
+    /// Puts sums back that [`ExactGram::totals`] gave.
+    pub(crate) fn set_totals(&mut self, totals: Vec<i128>) -> Result<()> {
+        if totals.len() != self.total.len() {
+            return Err(Error::corrupt("its sums have another shape"));
+        }
+        self.total = totals;
         Ok(())
     }
 

@@ -11,6 +11,7 @@ mod release;
 mod wishart;
 
 pub use gaussian::GaussianCovariance;
+pub(crate) use gram::ExactGram;
 pub use gram::RowClip;
 pub use jl::JlCovariance;
 pub use release::{CovarianceNoise, JlSketch, PrivateCovariance};
@@ -18,7 +19,7 @@ pub use wishart::{WishartCovariance, WishartShape};
 
 use crate::error::{Error, Result};
 use dp_core::profile::RowChange;
-use dp_core::{Adjacency, Bound, Guarantee, NoiseRng, Release};
+use dp_core::{Adjacency, Bound, Guarantee, L2Sensitivity, NoiseRng, Release};
 
 /// A calibrated mechanism that releases `A^T A`.
 ///
@@ -68,7 +69,10 @@ pub trait OpenCovariance: Send {
 }
 
 /// The row bound and the kind of change of the two adjacencies a covariance mechanism knows.
-fn row_change(adjacency: Adjacency, mechanism: &'static str) -> Result<(Bound, RowChange)> {
+pub(crate) fn row_change(
+    adjacency: Adjacency,
+    mechanism: &'static str,
+) -> Result<(Bound, RowChange)> {
     match adjacency {
         Adjacency::AddRemoveRow { bound } => Ok((bound, RowChange::AddRemove)),
         Adjacency::ReplaceRow { bound } => Ok((bound, RowChange::Replace)),
@@ -78,4 +82,15 @@ fn row_change(adjacency: Adjacency, mechanism: &'static str) -> Result<(Bound, R
             instead: "covariance mechanisms protect a whole row: AddRemoveRow or ReplaceRow",
         }),
     }
+}
+
+/// Frobenius distance of `A^T A` between adjacent matrices: `B^2` when a row is added or removed,
+/// `sqrt 2 B^2` when it is replaced; rounded up.
+pub(crate) fn frobenius_sensitivity(bound: Bound, change: RowChange) -> Result<L2Sensitivity> {
+    let square = (bound.get() * bound.get()).next_up();
+    let factor = match change {
+        RowChange::AddRemove => 1.0,
+        RowChange::Replace => core::f64::consts::SQRT_2.next_up(),
+    };
+    Ok(L2Sensitivity::new((square * factor).next_up())?)
 }

@@ -73,7 +73,7 @@ pub struct PrivateCovariance {
 }
 
 impl PrivateCovariance {
-    pub(super) fn new(
+    pub(crate) fn new(
         dim: usize,
         values: Vec<f64>,
         sketch: Option<JlSketch>,

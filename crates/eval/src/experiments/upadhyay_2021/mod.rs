@@ -1,9 +1,62 @@
 //! Upadhyay and Upadhyay (2021): private matrix analysis in the sliding window model.
 
-use crate::framework::Experiment;
+mod cuts;
+mod drift;
+mod noise;
+mod published;
+mod space;
+mod streams;
+mod table1;
+
+use crate::framework::{Experiment, Study};
+
+/// What the report says about the paper's lower bound.
+const LOWER_BOUND: &str = "Paper 5, appendix E: any sliding-window algorithm for low-rank approximation needs space \
+    linear in the dimension even with additive error, and Hardt and Roth's reduction gives an additive error of order \
+    sqrt(k)/epsilon for PCA; nothing here contradicts either: every schedule keeps d x d matrices.";
 
 /// The experiments of this module.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Experiment>> {
-    vec![]
+    let study = |id, title, reference, run| {
+        Box::new(Study { id, title, reference, run }) as Box<dyn Experiment>
+    };
+    vec![
+        study(
+            "upadhyay-2021/table1-errors",
+            "Error of spectral approximation, PCA, sparse and non-negative PCA, regression and directional variance against epsilon, for every schedule",
+            "paper 5, table 1 and theorems 4, 6, 7, 8, 15",
+            table1::run,
+        ),
+        study(
+            "upadhyay-2021/table1-space",
+            "Matrices kept and checkpoints of the histogram against the window",
+            "paper 5, table 1 (space) and lemma 4",
+            space::run,
+        ),
+        study(
+            "upadhyay-2021/noise-by-schedule",
+            "Noise of a window's covariance against the number of blocks: naive, Block, Tree, Factorised",
+            "ours; paper 5, appendix D for the tree",
+            noise::run,
+        ),
+        study(
+            "upadhyay-2021/drift-digits",
+            "Subspace error over time on a drifting stream: the embedded digits ordered by class",
+            "ours, on paper 5's problem (theorem 6)",
+            drift::run,
+        ),
+        study(
+            "upadhyay-2021/edge-cuts",
+            "Cut queries on a stream of edges",
+            "paper 5, directional variance (theorem 15), for graph Laplacians",
+            cuts::run,
+        ),
+        study(
+            "upadhyay-2021/published-algorithms",
+            "The published algorithms beside the proven variant, and what their state reveals",
+            "paper 5, algorithms 1 to 8",
+            published::run,
+        ),
+    ]
 }

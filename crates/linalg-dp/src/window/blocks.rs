@@ -1,0 +1,131 @@
+//! The block schedule: one private matrix a block.
+
+use super::config::{BlockNoise, Keep, StreamConfig};
+use super::histogram::SpectralHistogram;
+use crate::covariance::{
+    CovarianceMechanism, CovarianceNoise, GaussianCovariance, JlCovariance, OpenCovariance,
+    WishartCovariance, WishartShape,
+};
+use crate::error::Result;
+use dp_core::certificate::Statement;
+use dp_core::{Guarantee, NoiseRng, Release};
+use faer::Mat;
+use std::collections::VecDeque;
+
+/// Private blocks and what is kept of them.
+pub(super) struct Blocks {
+    mechanism: Box<dyn CovarianceMechanism>,
+    open: Option<Box<dyn OpenCovariance>>,
+    window_blocks: u64,
+    pub(super) kept: Kept,
+    /// What the mechanism wrote about its first block: noise law and parameters.
+    pub(super) described: Option<(Statement, CovarianceNoise, f64)>,
+}
+
+/// Private matrices, bias removed.
+#[derive(Debug)]
+pub(super) enum Kept {
+    /// The window's blocks, oldest first, as `(index, unbiased matrix)`.
+    Blocks(VecDeque<(u64, Mat<f64>)>),
+    /// Suffix sums of **raw** positive semidefinite blocks.
+    Histogram(SpectralHistogram),
+}
+
+impl Blocks {
+    pub(super) fn new(config: &StreamConfig, noise: BlockNoise, keep: Keep) -> Result<Self> {
+        let StreamConfig { dim, adjacency, budget, .. } = *config;
+        let window_blocks = config.window_blocks()?;
+        let mechanism: Box<dyn CovarianceMechanism> = match noise {
+            BlockNoise::SymmetricGaussian => {
+                Box::new(GaussianCovariance::calibrate(dim, adjacency, budget)?)
+            }
+            BlockNoise::Wishart => Box::new(WishartCovariance::calibrate(
+                dim,
+                adjacency,
+                budget,
+                WishartShape::LeastSpectralNorm,
+            )?),
+            BlockNoise::JohnsonLindenstrauss { rows } => {
+                Box::new(JlCovariance::calibrate(dim, rows as usize, adjacency, budget)?)
+            }
+        };
+        let kept = match keep {
+            Keep::Blocks => Kept::Blocks(VecDeque::new()),
+            Keep::Histogram { rho, rule } => {
+                Kept::Histogram(SpectralHistogram::new(dim, rho, rule)?)
+            }
+        };
+        Ok(Self { mechanism, open: None, window_blocks, kept, described: None })
+    }
+
+    pub(super) fn guarantee(&self) -> &Guarantee {
+        self.mechanism.guarantee()
+    }
+
+    pub(super) fn push(&mut self, rows: &[f64], rng: &mut NoiseRng) -> Result<()> {
+        let open = self.open.get_or_insert_with(|| self.mechanism.open(rng));
+        open.push(rows)
+    }
+
+    pub(super) fn close(&mut self, index: u64, rng: &mut NoiseRng) -> Result<()> {
+        let open = match self.open.take() {
+            Some(open) => open,
+            None => self.mechanism.open(rng),
+        };
+        let release: Release<_> = open.close(rng)?;
+        let payload = release.payload();
+        if self.described.is_none() {
+            let statement = release.certificate().statement().clone();
+            self.described = Some((statement, payload.noise(), payload.offset()));
+        }
+        let oldest = (index + 1).saturating_sub(self.window_blocks);
+        match &mut self.kept {
+            Kept::Blocks(blocks) => {
+                blocks.push_back((index, payload.unbiased()));
+                blocks.retain(|(i, _)| *i >= oldest);
+            }
+            Kept::Histogram(histogram) => {
+                // Wishart and JL blocks are positive semidefinite as released; a Gaussian
+                // block is made so. All of it is post-processing.
+                let block = match payload.noise() {
+                    CovarianceNoise::SymmetricGaussian { .. } => payload.positive()?,
+                    _ => payload.raw().to_owned(),
+                };
+                histogram.push(index, block.as_ref(), oldest)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The window's sum, the first block it covers, and how many it covers.
+    pub(super) fn sum(&self, closed: u64) -> (Mat<f64>, u64) {
+        let dim = self.mechanism.dim();
+        match &self.kept {
+            Kept::Blocks(blocks) => {
+                let mut total = Mat::<f64>::zeros(dim, dim);
+                for (_, block) in blocks {
+                    total += block;
+                }
+                (total, blocks.front().map_or(closed, |(i, _)| *i))
+            }
+            Kept::Histogram(histogram) => {
+                let Some(first) = histogram.checkpoints().first() else {
+                    return (Mat::zeros(dim, dim), closed);
+                };
+                let mut total = first.matrix.clone();
+                let offset = self.described.as_ref().map_or(0.0, |(_, _, offset)| *offset);
+                let covered = (closed - first.start) as f64;
+                (0..dim).for_each(|i| total[(i, i)] -= offset * covered);
+                (total, first.start)
+            }
+        }
+    }
+
+    /// Matrices held.
+    pub(super) fn matrices(&self) -> usize {
+        match &self.kept {
+            Kept::Blocks(blocks) => blocks.len(),
+            Kept::Histogram(histogram) => histogram.checkpoints().len(),
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The journal of a stream: written before a block's noise is used, read to resume.
+
+use super::blocks::Kept;
+use super::config::StreamConfig;
+use super::histogram::Checkpoint;
+use super::stream::{Engine, PrivateStream};
+use super::sums::{Node, Running};
+use crate::covariance::CovarianceNoise;
+use crate::error::{Error, Result};
+use dp_core::Guarantee;
+use dp_core::certificate::Statement;
+use dp_core::noise::GeneratorKind;
+use faer::Mat;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::io::Write;
+use std::path::Path;
+
+/// Magic of a journal file, with its format version.
+const MAGIC: &[u8; 8] = b"DPWINDW1";
+
+/// What a journal holds. JSON inside, so that the config and guarantee stay readable.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Journal {
+    config: StreamConfig,
+    guarantee: Guarantee,
+    blocks_closed: u64,
+    generator: Option<GeneratorKind>,
+    state: State,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+enum State {
+    Blocks {
+        described: Option<(Statement, CovarianceNoise, f64)>,
+        matrices: Vec<(u64, Vec<f64>)>,
+    },
+    Tree {
+        open: Vec<Vec<i128>>,
+        nodes: Vec<Node>,
+    },
+    Factorised {
+        total: Vec<i128>,
+        blocks: Vec<Vec<i128>>,
+        decayed: Vec<f64>,
+        exact: Vec<Vec<f64>>,
+        noisy: Vec<Vec<f64>>,
+    },
+}
+
+impl PrivateStream {
+    /// As [`PrivateStream::new`], with a journal: at every block end the state is written to `path`
+    /// (a temporary file, flushed, then renamed) **before** the block can be released.
+    ///
+    /// Under `Tree`, `Factorised` and `Decayed` the file holds exact sums of the data: it is as
+    /// secret as the data, and on Unix readable by its owner only. Under `Block` it holds
+    /// released matrices only.
+    ///
+    /// # Errors
+    /// As [`PrivateStream::new`]; [`Error::Io`] when the file exists already or cannot be written.
+    pub fn with_journal(config: StreamConfig, path: &Path) -> Result<Self> {
+        if path.exists() {
+            return Err(Error::Io {
+                what: "journal",
+                reason: "the file exists: resume from it".into(),
+            });
+        }
+        let mut stream = Self::new(config)?;
+        stream.journal = Some(path.to_owned());
+        stream.write_journal()?;
+        Ok(stream)
+    }
+
+    /// Takes a stream up where its journal ends. Feed the rows from
+    /// [`PrivateStream::next_row`] on again: closed blocks keep the noise they were given, and the
+    /// guarantee is the one of the first day.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be read; [`Error::Corrupt`] when it is truncated,
+    /// altered, of another version, or does not fit this library's calibration.
+    pub fn resume(path: &Path) -> Result<Self> {
+        let bytes = std::fs::read(path)
+            .map_err(|e| Error::Io { what: "journal", reason: e.to_string() })?;
+        let journal: Journal = decode(&bytes)?;
+        let mut stream = Self::new(journal.config)?;
+        if *stream.guarantee() != journal.guarantee {
+            return Err(Error::corrupt("its guarantee is not what its configuration gives"));
+        }
+        stream.blocks_closed = journal.blocks_closed;
+        stream.generator = journal.generator;
+        stream.restore(journal.state)?;
+        stream.journal = Some(path.to_owned());
+        Ok(stream)
+    }
+
+    pub(super) fn write_journal(&self) -> Result<()> {
+        let Some(path) = &self.journal else { return Ok(()) };
+        let journal = Journal {
+            config: self.config,
+            guarantee: self.guarantee().clone(),
+            blocks_closed: self.blocks_closed,
+            generator: self.generator,
+            state: self.snapshot(),
+        };
+        write_atomically(path, &encode(&journal)?)
+    }
+
+    fn snapshot(&self) -> State {
+        let d = self.config.dim;
+        match &self.engine {
+            Engine::Blocks(blocks) => State::Blocks {
+                described: blocks.described.clone(),
+                matrices: match &blocks.kept {
+                    Kept::Blocks(kept) => kept.iter().map(|(i, m)| (*i, flat(m, d))).collect(),
+                    Kept::Histogram(histogram) => histogram
+                        .checkpoints()
+                        .iter()
+                        .map(|c| (c.start, flat(&c.matrix, d)))
+                        .collect(),
+                },
+            },
+            Engine::Tree { tree, .. } => State::Tree {
+                open: tree.open.iter().map(|g| g.totals().to_vec()).collect(),
+                nodes: tree.nodes.clone(),
+            },
+            Engine::Factorised { sums, .. } => {
+                let (total, blocks, decayed) = match &sums.running {
+                    Running::Sliding { total, blocks } => (
+                        total.totals().to_vec(),
+                        blocks.iter().map(|g| g.totals().to_vec()).collect(),
+                        Vec::new(),
+                    ),
+                    Running::Decayed { total, .. } => (Vec::new(), Vec::new(), total.clone()),
+                };
+                State::Factorised {
+                    total,
+                    blocks,
+                    decayed,
+                    exact: sums.exact.iter().cloned().collect(),
+                    noisy: sums.noisy.iter().cloned().collect(),
+                }
+            }
+        }
+    }
+
+    fn restore(&mut self, state: State) -> Result<()> {
+        let d = self.config.dim;
+        let closed = self.blocks_closed;
+        match (&mut self.engine, state) {
+            (Engine::Blocks(blocks), State::Blocks { described, matrices }) => {
+                blocks.described = described;
+                let loaded = matrices
+                    .into_iter()
+                    .map(|(i, values)| Ok((i, unflat(&values, d)?)))
+                    .collect::<Result<Vec<_>>>()?;
+                if loaded.iter().any(|(i, _)| *i >= closed) {
+                    return Err(Error::corrupt("a block lies in the future"));
+                }
+                match &mut blocks.kept {
+                    Kept::Blocks(kept) => *kept = loaded.into(),
+                    Kept::Histogram(histogram) => histogram.restore(
+                        loaded
+                            .into_iter()
+                            .map(|(start, matrix)| Checkpoint { start, matrix })
+                            .collect(),
+                        closed.checked_sub(1),
+                    ),
+                }
+            }
+            (Engine::Tree { tree, .. }, State::Tree { open, nodes }) => {
+                if open.len() != tree.open.len() || nodes.iter().any(|n| n.values.len() != d * d) {
+                    return Err(Error::corrupt("its tree has another shape"));
+                }
+                for (gram, totals) in tree.open.iter_mut().zip(open) {
+                    gram.set_totals(totals)?;
+                }
+                tree.nodes = nodes;
+            }
+            (
+                Engine::Factorised { sums, open },
+                State::Factorised { total, blocks, decayed, exact, noisy },
+            ) => {
+                if exact.iter().chain(&noisy).any(|v| v.len() != d * d) {
+                    return Err(Error::corrupt("its sums have another shape"));
+                }
+                match &mut sums.running {
+                    Running::Sliding { total: running, blocks: kept } => {
+                        running.set_totals(total)?;
+                        for totals in blocks {
+                            let mut gram = open.empty_like();
+                            gram.set_totals(totals)?;
+                            kept.push_back(gram);
+                        }
+                    }
+                    Running::Decayed { total: running, .. } => {
+                        if decayed.len() != d * d {
+                            return Err(Error::corrupt("its sums have another shape"));
+                        }
+                        *running = decayed;
+                    }
+                }
+                sums.exact = exact.into();
+                sums.noisy = noisy.into();
+            }
+            _ => return Err(Error::corrupt("its state belongs to another schedule")),
+        }
+        Ok(())
+    }
+}
+
+/// Magic, SHA-256 of the rest, JSON.
+fn encode(journal: &Journal) -> Result<Vec<u8>> {
+    let text = serde_json::to_vec(journal).map_err(Error::corrupt)?;
+    let mut bytes = MAGIC.to_vec();
+    bytes.extend(Sha256::digest(&text));
+    bytes.extend(text);
+    Ok(bytes)
+}
+
+fn decode(bytes: &[u8]) -> Result<Journal> {
+    let rest =
+        bytes.strip_prefix(MAGIC).ok_or_else(|| Error::corrupt("not a journal of this version"))?;
+    let (digest, text) =
+        rest.split_at_checked(32).ok_or_else(|| Error::corrupt("the file is truncated"))?;
+    if Sha256::digest(text).as_slice() != digest {
+        return Err(Error::corrupt("its checksum does not match: truncated or altered"));
+    }
+    serde_json::from_slice(text).map_err(Error::corrupt)
+}
+
+/// Writes a temporary file beside `path`, flushes it to the disk, and renames it into place. A
+/// temporary file is readable by its owner only.
+fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
+    let failed = |e: std::io::Error| Error::Io { what: "journal", reason: e.to_string() };
+    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    file.write_all(bytes).map_err(failed)?;
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(path).map_err(|e| failed(e.error))?;
+    Ok(())
+}
+
+fn flat(m: &Mat<f64>, d: usize) -> Vec<f64> {
+    (0..d * d).map(|e| m[(e / d, e % d)]).collect()
+}
+
+fn unflat(values: &[f64], d: usize) -> Result<Mat<f64>> {
+    if values.len() == d * d {
+        Ok(Mat::from_fn(d, d, |i, j| values[i * d + j]))
+    } else {
+        Err(Error::corrupt("a matrix has another size"))
+    }
+}

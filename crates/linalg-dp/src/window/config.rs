@@ -1,0 +1,117 @@
+//! What a private stream is: dimension, window, blocks, schedule, noise, budget.
+
+use super::factorisation::Workload;
+use super::histogram::PruneRule;
+use crate::error::{Error, Result};
+use dp_core::{Adjacency, Budget};
+use serde::{Deserialize, Serialize};
+
+/// How private blocks are made into private windows.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Schedule {
+    /// One private matrix a block; a window is the sum of its blocks.
+    Block {
+        /// The noise of a block.
+        noise: BlockNoise,
+        /// Whether old blocks are merged.
+        keep: Keep,
+    },
+    /// One private matrix a node of a binary tree over blocks; symmetric Gaussian noise.
+    Tree,
+    /// Correlated symmetric Gaussian noise for sliding sums ([`super::Factorisation`]).
+    Factorised {
+        /// Most blocks of the stream.
+        horizon: u64,
+    },
+    /// Correlated symmetric Gaussian noise for exponentially decayed sums: a release is
+    /// the sum over all blocks, the one `j` blocks ago with weight `decay^j`.
+    Decayed {
+        /// Weight of the block before.
+        decay: f64,
+        /// Most blocks of the stream.
+        horizon: u64,
+    },
+}
+
+/// The noise of a private block.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum BlockNoise {
+    /// Symmetric Gaussian: least error.
+    SymmetricGaussian,
+    /// Wishart: keeps blocks positive definite.
+    Wishart,
+    /// Johnson-Lindenstrauss sketch of this many rows: relative error.
+    JohnsonLindenstrauss {
+        /// Rows of the sketch.
+        rows: u64,
+    },
+}
+
+/// What is kept of the private blocks.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
+pub enum Keep {
+    /// All blocks of the window.
+    Blocks,
+    /// A spectral histogram of suffix sums: fewer matrices, and a release may cover
+    /// more than the window by at most the factor `1/(1-rho)` in spectrum.
+    Histogram {
+        /// Distortion, in `(0, 1)`.
+        rho: f64,
+        /// Pruning rule.
+        rule: PruneRule,
+    },
+}
+
+/// A private stream's public parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StreamConfig {
+    /// Length d of a row.
+    pub dim: usize,
+    /// Rows in the window, W.
+    pub window: u64,
+    /// Rows in a block, b; divides the window.
+    pub block: u64,
+    /// `AddRemoveRow` (the row of one time step becomes zero) or `ReplaceRow`.
+    pub adjacency: Adjacency,
+    /// Budget of the whole stream: every release together.
+    pub budget: Budget,
+    /// Schedule and noise.
+    pub schedule: Schedule,
+}
+
+impl StreamConfig {
+    /// Blocks in a window, `m = W / b`.
+    ///
+    /// # Errors
+    /// [`Error::Core`] when a size is zero or the block does not divide the window.
+    pub fn window_blocks(&self) -> Result<u64> {
+        if self.dim == 0 {
+            return Err(Error::invalid("dim", self.dim, "[1, inf)"));
+        }
+        if self.window == 0 {
+            return Err(Error::invalid("window", self.window, "[1, inf)"));
+        }
+        if self.block == 0 || !self.window.is_multiple_of(self.block) {
+            let allowed = format!("a divisor of the window, {}", self.window);
+            return Err(Error::invalid("block", self.block, allowed));
+        }
+        Ok(self.window / self.block)
+    }
+
+    /// The workload of a factorised schedule.
+    pub(super) fn workload(&self) -> Result<Option<(Workload, u64)>> {
+        let blocks = self.window_blocks()?;
+        Ok(match self.schedule {
+            Schedule::Factorised { horizon } => Some((Workload::Sliding { blocks }, horizon)),
+            Schedule::Decayed { decay, horizon } => Some((Workload::Decayed { decay }, horizon)),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,35 @@
+//! Private second moments of the last `W` rows of a stream (paper 5).
+//!
+//! [`PrivateStream`] is the proven form and the default: rows are cut into blocks at public times,
+//! every block is privatised once, and each release is post-processing, so that **one** certificate
+//! covers the whole stream. [`Schedule`] chooses how:
+//!
+//! | schedule | noise of a window of `m` blocks, over that of one block | matrices kept | answers |
+//! | --- | --- | --- | --- |
+//! | `Block` | `sqrt m` | `m`, or a histogram of `O((d/rho) log)` | any set of blocks |
+//! | `Tree` | `sqrt(log2 m + 1)` times `sqrt` of the nodes used | about `2 m` | any range of blocks |
+//! | `Factorised` | about `(ln m)/pi + 1` | `3 m` | the one sliding sum |
+//!
+//! [`PublishedStream`] runs the paper's algorithms as published; [`ExactWindow`] is the
+//! baseline that keeps all rows and can release once. Proofs: `docs/proofs/sliding-window.md`.
+
+mod blocks;
+mod checkpoint;
+mod config;
+mod exact;
+mod factorisation;
+mod histogram;
+mod loewner;
+mod published;
+mod release;
+mod stream;
+mod sums;
+
+pub use config::{BlockNoise, Keep, Schedule, StreamConfig};
+pub use exact::ExactWindow;
+pub use factorisation::{Factorisation, Workload};
+pub use histogram::{Checkpoint, PruneRule, SpectralHistogram};
+pub use loewner::{DEFAULT_TOLERANCE, Loewner};
+pub use published::{CAVEAT, PublishedAlgorithm, PublishedConfig, PublishedStream};
+pub use release::{WindowCovariance, WindowSpan};
+pub use stream::PrivateStream;

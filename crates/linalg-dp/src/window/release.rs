@@ -1,0 +1,95 @@
+//! What a stream releases.
+
+use crate::covariance::{CovarianceNoise, PrivateCovariance};
+use crate::error::Result;
+use dp_core::Probability;
+use faer::Mat;
+use serde::{Deserialize, Serialize};
+
+/// The rows a release speaks of: `first_row .. end_row`, counted from zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WindowSpan {
+    /// First row covered.
+    pub first_row: u64,
+    /// One past the last row covered.
+    pub end_row: u64,
+}
+
+/// A private `A^T A` of the rows of a window.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct WindowCovariance {
+    span: WindowSpan,
+    blocks: u64,
+    covariance: PrivateCovariance,
+}
+
+impl WindowCovariance {
+    pub(super) fn new(span: WindowSpan, blocks: u64, covariance: PrivateCovariance) -> Self {
+        Self { span, blocks, covariance }
+    }
+
+    /// The rows covered. Under a histogram it may begin before the window does.
+    #[must_use]
+    pub fn span(&self) -> WindowSpan {
+        self.span
+    }
+
+    /// Blocks covered.
+    #[must_use]
+    pub fn blocks(&self) -> u64 {
+        self.blocks
+    }
+
+    /// The matrix with its noise law: all that [`PrivateCovariance`] can do.
+    #[must_use]
+    pub fn covariance(&self) -> &PrivateCovariance {
+        &self.covariance
+    }
+
+    /// The unbiased estimate of `A^T A`.
+    #[must_use]
+    pub fn unbiased(&self) -> Mat<f64> {
+        self.covariance.unbiased()
+    }
+
+    /// [`WindowCovariance::unbiased`] with its negative eigenvalues set to zero.
+    ///
+    /// # Errors
+    /// [`crate::Error::Numerical`] when the eigendecomposition fails.
+    pub fn positive(&self) -> Result<Mat<f64>> {
+        self.covariance.positive()
+    }
+
+    /// Standard deviation of the noise in `x^T C x` for a unit vector `x`.
+    ///
+    /// Symmetric Gaussian: `sigma`. Wishart: `scale sqrt(2 dof)`. JL: `sqrt(2/r)` times the
+    /// lifted value, an upper estimate from the release's largest diagonal entry.
+    #[must_use]
+    pub fn directional_sd(&self) -> f64 {
+        match self.covariance.noise() {
+            CovarianceNoise::SymmetricGaussian { sigma } => sigma.get(),
+            CovarianceNoise::Wishart { dof, scale } => scale.get() * (2.0 * dof as f64).sqrt(),
+            CovarianceNoise::JlSketch { rows, .. } => {
+                let raw = self.covariance.raw();
+                let top = (0..raw.nrows()).map(|i| raw[(i, i)]).fold(0.0, f64::max);
+                top * (2.0 / rows as f64).sqrt()
+            }
+        }
+    }
+
+    /// `z` with `||unbiased - A^T A||_2 <= z` except with probability `failure`, for the rows
+    /// covered, from the release alone.
+    ///
+    /// # Errors
+    /// `failure` outside (0, 1).
+    pub fn spectral_error(&self, failure: Probability) -> Result<f64> {
+        let share = match self.covariance.noise() {
+            // A sum of independent sketches: each block's relative bound must hold.
+            CovarianceNoise::JlSketch { .. } => {
+                Probability::new(failure.get() / self.blocks.max(1) as f64)?
+            }
+            _ => failure,
+        };
+        self.covariance.spectral_error(share)
+    }
+}

@@ -1,0 +1,326 @@
+//! The private stream: rows in, releases at block ends, one certificate.
+
+use super::blocks::Blocks;
+use super::config::{Schedule, StreamConfig};
+use super::release::{WindowCovariance, WindowSpan};
+use super::sums::{Factorised, Row, SumNoise, Tree};
+use crate::covariance::{CovarianceNoise, ExactGram, PrivateCovariance, RowClip, row_change};
+use crate::error::{Error, Result};
+use dp_core::certificate::Statement;
+use dp_core::noise::{GeneratorKind, NoiseLaw};
+use dp_core::{Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release};
+use std::path::PathBuf;
+
+const NAME: &str = "sliding-window covariance";
+const PROOF: &str = "docs/proofs/sliding-window.md";
+
+/// A private sliding window over a stream of rows.
+///
+/// # Privacy
+/// Adjacency: two streams that differ in the row of one time step (`AddRemoveRow`: one of the
+/// two rows is zero; `ReplaceRow`: both arbitrary). The certificate covers **all** releases
+/// of the stream together. When rows arrive is public. Rows longer than the bound are scaled to
+/// it; how many is not reported.
+///
+/// # Cost
+/// A row: `d^2` multiplications (or `r d` for JL). Memory: see [`super`]'s table, in matrices of
+/// `8 d^2` bytes.
+pub struct PrivateStream {
+    pub(super) config: StreamConfig,
+    clip: RowClip,
+    guarantee: Guarantee,
+    pub(super) engine: Engine,
+    rows_in_block: u64,
+    pub(super) blocks_closed: u64,
+    pub(super) generator: Option<GeneratorKind>,
+    pub(super) journal: Option<PathBuf>,
+    state: Health,
+}
+
+/// Whether the stream may go on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Health {
+    Sound,
+    /// A block's noise was drawn but could not be made durable: releasing it, and then resuming
+    /// from the journal and drawing again, would spend twice.
+    Poisoned,
+}
+
+/// The schedule at work.
+pub(super) enum Engine {
+    Blocks(Blocks),
+    Tree { tree: Tree, open: ExactGram },
+    Factorised { sums: Factorised, open: ExactGram },
+}
+
+impl core::fmt::Debug for PrivateStream {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_struct("PrivateStream")
+            .field("config", &self.config)
+            .field("blocks_closed", &self.blocks_closed)
+            .finish_non_exhaustive()
+    }
+}
+
+impl PrivateStream {
+    /// Calibrates a stream.
+    ///
+    /// # Errors
+    /// [`Error::Core`] for sizes out of range or a budget that cannot be met;
+    /// [`Error::NotProven`] for an adjacency or combination without proof.
+    pub fn new(config: StreamConfig) -> Result<Self> {
+        config.window_blocks()?;
+        let (bound, change) = row_change(config.adjacency, NAME)?;
+        let row = Row { bound, change };
+        let clip = RowClip::new(config.dim, bound)?;
+        let engine = match config.schedule {
+            Schedule::Block { noise, keep } => Engine::Blocks(Blocks::new(&config, noise, keep)?),
+            Schedule::Tree => {
+                Engine::Tree { tree: Tree::new(&config, clip, row)?, open: ExactGram::new(clip) }
+            }
+            Schedule::Factorised { .. } | Schedule::Decayed { .. } => Engine::Factorised {
+                sums: Factorised::new(&config, clip, row)?,
+                open: ExactGram::new(clip),
+            },
+        };
+        let guarantee = match &engine {
+            Engine::Blocks(blocks) => blocks.guarantee().clone(),
+            Engine::Tree { tree, .. } => gaussian_guarantee(&config, &tree.noise)?,
+            Engine::Factorised { sums, .. } => gaussian_guarantee(&config, &sums.noise)?,
+        };
+        Ok(Self {
+            config,
+            clip,
+            guarantee,
+            engine,
+            rows_in_block: 0,
+            blocks_closed: 0,
+            generator: None,
+            journal: None,
+            state: Health::Sound,
+        })
+    }
+
+    /// The public parameters.
+    #[must_use]
+    pub fn config(&self) -> &StreamConfig {
+        &self.config
+    }
+
+    /// What all releases together promise.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// Blocks closed so far.
+    #[must_use]
+    pub fn blocks_closed(&self) -> u64 {
+        self.blocks_closed
+    }
+
+    /// Index of the next row: after [`PrivateStream::resume`], the first to feed again.
+    #[must_use]
+    pub fn next_row(&self) -> u64 {
+        self.blocks_closed * self.config.block + self.rows_in_block
+    }
+
+    /// Matrices (of `d^2` numbers) held.
+    #[must_use]
+    pub fn matrices(&self) -> usize {
+        match &self.engine {
+            Engine::Blocks(blocks) => blocks.matrices(),
+            Engine::Tree { tree, .. } => tree.open.len() + tree.nodes.len(),
+            Engine::Factorised { sums, .. } => sums.matrices(),
+        }
+    }
+
+    /// Adds rows (row-major, any number); blocks that fill up close on the way.
+    /// Returns how many closed.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] unless whole rows are given; [`Error::NotFinite`] for NaN or infinity, in
+    /// which case **no** row of the call was added; [`Error::Io`] when the journal cannot
+    /// be written, after which the stream must be resumed from it.
+    pub fn push(&mut self, rows: &[f64], rng: &mut NoiseRng) -> Result<u64> {
+        self.check_health()?;
+        let d = self.config.dim;
+        let mut left = self.clip.rows_in(rows)?;
+        if rows.iter().any(|x| !x.is_finite()) {
+            return Err(Error::NotFinite { what: "a row" });
+        }
+        let (mut rest, mut closed) = (rows, 0);
+        while left > 0 {
+            let room =
+                usize::try_from(self.config.block - self.rows_in_block).unwrap_or(usize::MAX);
+            let take = left.min(room);
+            let (now, later) = rest.split_at(take * d);
+            match &mut self.engine {
+                Engine::Blocks(blocks) => blocks.push(now, rng)?,
+                Engine::Tree { open, .. } | Engine::Factorised { open, .. } => open.push(now)?,
+            }
+            self.rows_in_block += take as u64;
+            (rest, left) = (later, left - take);
+            if self.rows_in_block == self.config.block {
+                self.close(rng)?;
+                closed += 1;
+            }
+        }
+        Ok(closed)
+    }
+
+    /// As [`PrivateStream::push`] for one sparse row of `(column, value)` pairs; columns may repeat.
+    ///
+    /// # Errors
+    /// As [`PrivateStream::push`]; [`Error::Core`] for a column out of range.
+    pub fn push_sparse(&mut self, row: &[(usize, f64)], rng: &mut NoiseRng) -> Result<u64> {
+        let mut dense = vec![0.0; self.config.dim];
+        for (column, value) in row {
+            let allowed = || format!("[0, {})", self.config.dim);
+            *dense
+                .get_mut(*column)
+                .ok_or_else(|| Error::invalid("column", column, allowed()))? += value;
+        }
+        self.push(&dense, rng)
+    }
+
+    fn close(&mut self, rng: &mut NoiseRng) -> Result<()> {
+        let index = self.blocks_closed;
+        let window_blocks = self.config.window_blocks()?;
+        // Until the journal holds this block's noise, no release may show it.
+        self.state = Health::Poisoned;
+        match &mut self.engine {
+            Engine::Blocks(blocks) => blocks.close(index, rng)?,
+            Engine::Tree { tree, open } => {
+                tree.close(open, index, rng)?;
+                open.clear();
+            }
+            Engine::Factorised { sums, open } => {
+                let block = core::mem::replace(open, ExactGram::new(self.clip));
+                sums.close(block, index, window_blocks, rng)?;
+            }
+        }
+        self.generator = Some(match self.generator {
+            Some(GeneratorKind::DeterministicNotPrivate) => GeneratorKind::DeterministicNotPrivate,
+            _ => rng.kind(),
+        });
+        self.blocks_closed += 1;
+        self.rows_in_block = 0;
+        self.write_journal()?;
+        self.state = Health::Sound;
+        Ok(())
+    }
+
+    fn check_health(&self) -> Result<()> {
+        match self.state {
+            Health::Sound => Ok(()),
+            Health::Poisoned => Err(Error::Unusable {
+                what: "stream",
+                reason: "closing a block failed; resume from the journal or start a new stream",
+            }),
+        }
+    }
+
+    /// The private second moments of the window that ends with the last closed block
+    /// (of the blocks so far, when fewer). Post-processing: costs no budget.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`] before the first block has closed.
+    pub fn release(&self) -> Result<Release<WindowCovariance>> {
+        self.check_health()?;
+        let Some(generator) = self.generator else {
+            return Err(Error::Unusable { what: "stream", reason: "no block has closed yet" });
+        };
+        let closed = self.blocks_closed;
+        let window_first = closed.saturating_sub(self.config.window_blocks()?);
+        let (matrix, first, noise, law) = match &self.engine {
+            Engine::Blocks(blocks) => {
+                let (matrix, first) = blocks.sum(closed);
+                let (statement, one, _) = blocks
+                    .described
+                    .as_ref()
+                    .ok_or(Error::Unusable { what: "stream", reason: "no block has closed yet" })?;
+                (matrix, first, scale_noise(*one, closed - first)?, statement.noise.clone())
+            }
+            Engine::Tree { tree, .. } => {
+                let (matrix, nodes) = tree.sum(window_first, closed);
+                let factor = (nodes as f64).sqrt();
+                (matrix, window_first, gaussian(&tree.noise, factor)?, tree.noise.law())
+            }
+            Engine::Factorised { sums, .. } => {
+                let (matrix, factor) = sums.sum();
+                let first = match self.config.schedule {
+                    Schedule::Decayed { .. } => 0,
+                    _ => window_first,
+                };
+                (matrix, first, gaussian(&sums.noise, factor)?, sums.noise.law())
+            }
+        };
+        let span = WindowSpan {
+            first_row: first * self.config.block,
+            end_row: closed * self.config.block,
+        };
+        let d = self.config.dim;
+        // `PrivateCovariance` stores the raw matrix: put the public mean of the noise back.
+        let offset = PrivateCovariance::new(d, vec![0.0; d * d], None, noise).offset();
+        let values = (0..d * d)
+            .map(|e| matrix[(e / d, e % d)] + if e / d == e % d { offset } else { 0.0 })
+            .collect();
+        let covariance = PrivateCovariance::new(d, values, None, noise);
+        let payload = WindowCovariance::new(span, closed - first, covariance);
+        let statement = Statement {
+            mechanism: NAME.to_owned(),
+            noise: law,
+            generator,
+            public: self.public_parameters(span),
+        };
+        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+    }
+
+    fn public_parameters(&self, span: WindowSpan) -> dp_core::certificate::PublicParameters {
+        let schedule = serde_json::to_string(&self.config.schedule).unwrap_or_default();
+        [
+            ("d", PublicValue::from(self.config.dim)),
+            ("window", self.config.window.into()),
+            ("block", self.config.block.into()),
+            ("schedule", schedule.into()),
+            ("first_row", span.first_row.into()),
+            ("end_row", span.end_row.into()),
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
+    }
+}
+
+fn gaussian_guarantee(config: &StreamConfig, noise: &SumNoise) -> Result<Guarantee> {
+    let profile = Profile::Gaussian { sensitivity: noise.sensitivity, sigma: noise.sigma };
+    Ok(Guarantee::proven(config.adjacency, config.budget, profile, PROOF)?)
+}
+
+fn gaussian(noise: &SumNoise, factor: f64) -> Result<CovarianceNoise> {
+    let sigma = NoiseScale::new(noise.sigma.get() * factor.max(f64::MIN_POSITIVE))?;
+    Ok(CovarianceNoise::SymmetricGaussian { sigma })
+}
+
+/// The law of the sum of `blocks` independent noises.
+fn scale_noise(one: CovarianceNoise, blocks: u64) -> Result<CovarianceNoise> {
+    let root = (blocks.max(1) as f64).sqrt();
+    Ok(match one {
+        CovarianceNoise::SymmetricGaussian { sigma } => {
+            CovarianceNoise::SymmetricGaussian { sigma: NoiseScale::new(sigma.get() * root)? }
+        }
+        CovarianceNoise::Wishart { dof, scale } => {
+            CovarianceNoise::Wishart { dof: dof * blocks.max(1), scale }
+        }
+        // The sum of the lifts: sqrt(m) w stands for m w^2.
+        CovarianceNoise::JlSketch { rows, lift } => {
+            CovarianceNoise::JlSketch { rows, lift: NoiseScale::new(lift.get() * root)? }
+        }
+    })
+}
+
+impl SumNoise {
+    fn law(&self) -> NoiseLaw {
+        NoiseLaw::SymmetricGaussian { sigma: self.sigma, grid: self.grid }
+    }
+}

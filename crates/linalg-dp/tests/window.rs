@@ -1,0 +1,346 @@
+//! Private streams: accuracy, privacy structure, journal.
+
+use dp_core::{Adjacency, Bound, Budget, NoiseRng, PrivacyProfile, Profile, Provenance};
+use faer::Mat;
+use linalg_dp::Error;
+use linalg_dp::window::{
+    BlockNoise, Keep, PrivateStream, PruneRule, PublishedAlgorithm, PublishedConfig,
+    PublishedStream, Schedule, StreamConfig,
+};
+
+const GAUSSIAN: Schedule =
+    Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: Keep::Blocks };
+
+fn config(schedule: Schedule) -> StreamConfig {
+    StreamConfig {
+        dim: 4,
+        window: 96,
+        block: 12,
+        adjacency: Adjacency::AddRemoveRow { bound: Bound::new(1.0).expect("positive") },
+        budget: Budget::new(1.0, 1e-6).expect("valid"),
+        schedule,
+    }
+}
+
+fn schedules() -> Vec<Schedule> {
+    let histogram = Keep::Histogram { rho: 0.3, rule: PruneRule::UpdateApprox };
+    vec![
+        GAUSSIAN,
+        Schedule::Block { noise: BlockNoise::Wishart, keep: Keep::Blocks },
+        Schedule::Block {
+            noise: BlockNoise::JohnsonLindenstrauss { rows: 40 },
+            keep: Keep::Blocks,
+        },
+        Schedule::Block { noise: BlockNoise::Wishart, keep: histogram },
+        Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: histogram },
+        Schedule::Tree,
+        Schedule::Factorised { horizon: 200 },
+        Schedule::Decayed { decay: 0.8, horizon: 200 },
+    ]
+}
+
+fn row(t: u64) -> Vec<f64> {
+    let a = t as f64;
+    vec![0.5 * (0.3 * a).sin(), 0.5 * (0.7 * a).cos(), 0.4 * (1.1 * a).sin(), 0.3]
+}
+
+/// The exact workload answer of a schedule at a block end.
+fn exact(config: &StreamConfig, rows: u64) -> Mat<f64> {
+    let mut sum = Mat::<f64>::zeros(config.dim, config.dim);
+    for t in 0..rows {
+        let age = (rows - 1 - t) / config.block;
+        let weight = match config.schedule {
+            Schedule::Decayed { decay, .. } => decay.powf(age as f64),
+            _ if age < config.window / config.block => 1.0,
+            _ => 0.0,
+        };
+        let r = row(t);
+        sum += Mat::from_fn(config.dim, config.dim, |i, j| weight * r[i] * r[j]);
+    }
+    sum
+}
+
+#[test]
+fn every_schedule_is_unbiased_and_its_stated_noise_is_true() {
+    for schedule in schedules() {
+        if matches!(schedule, Schedule::Block { keep: Keep::Histogram { .. }, .. }) {
+            continue; // covers more than the window: tested below
+        }
+        let config = config(schedule);
+        let rows = 180;
+        let truth = exact(&config, rows);
+        let repetitions = 160;
+        let (mut mean, mut square, mut claimed) = (0.0, 0.0, 0.0);
+        for seed in 0..repetitions {
+            let mut rng = NoiseRng::deterministic_not_private(seed);
+            let mut stream = PrivateStream::new(config).expect("calibrates");
+            for t in 0..rows {
+                stream.push(&row(t), &mut rng).expect("accepted");
+            }
+            let release = stream.release().expect("blocks closed");
+            release.certificate().verify().expect("holds together");
+            let error = release.payload().unbiased()[(0, 0)] - truth[(0, 0)];
+            claimed = release.payload().directional_sd();
+            mean += error;
+            square += error * error;
+        }
+        let n = repetitions as f64;
+        let (mean, sd) = (mean / n, (square / n).sqrt());
+        // Five standard errors: false alarm 6e-7 for the mean; the sd of 160 draws is within 28 %.
+        assert!(mean.abs() <= 5.0 * sd / n.sqrt() + 1e-6, "{schedule:?}: bias {mean} of sd {sd}");
+        let jl = matches!(
+            schedule,
+            Schedule::Block { noise: BlockNoise::JohnsonLindenstrauss { .. }, .. }
+        );
+        let band = if jl { 0.05..2.0 } else { 0.72..1.28 };
+        assert!(band.contains(&(sd / claimed)), "{schedule:?}: sd {sd}, claimed {claimed}");
+    }
+}
+
+#[test]
+fn one_row_changes_one_block_only_whatever_the_pruning_does() {
+    // With the same noise streams, two adjacent streams release equal private blocks but for one; every
+    // difference between their releases is that block's, at all times and under all pruning.
+    for keep in [Keep::Blocks, Keep::Histogram { rho: 0.3, rule: PruneRule::UpdateApprox }] {
+        let config = config(Schedule::Block { noise: BlockNoise::Wishart, keep });
+        let changed = 50u64;
+        let run = |blank: bool| {
+            let mut rng = NoiseRng::deterministic_not_private(8);
+            let mut stream = PrivateStream::new(config).expect("calibrates");
+            let mut releases = Vec::new();
+            for t in 0..300u64 {
+                let r = if blank && t == changed { vec![0.0; 4] } else { row(t) };
+                if stream.push(&r, &mut rng).expect("accepted") > 0 {
+                    let release = stream.release().expect("closed");
+                    releases.push((release.payload().span(), release.payload().unbiased()));
+                }
+            }
+            releases
+        };
+        let (with, without) = (run(false), run(true));
+        let r = row(changed);
+        for ((span, a), (other_span, b)) in with.iter().zip(&without) {
+            if span != other_span {
+                continue; // the pruning may differ: it is computed from private blocks only
+            }
+            let covers = (span.first_row..span.end_row).contains(&changed);
+            for i in 0..4 {
+                for j in 0..4 {
+                    let expected = if covers { r[i] * r[j] } else { 0.0 };
+                    let found = a[(i, j)] - b[(i, j)];
+                    assert!(
+                        (found - expected).abs() < 1e-4,
+                        "{keep:?} {span:?}: {found} for {expected}"
+                    );
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn certificates_state_the_exact_joint_sensitivity() {
+    // Block: one row in one block. Tree: in log2(8) + 1 = 4 nodes. Factorised: |c|.
+    let one = linalg_dp::covariance::GaussianCovariance::calibrate(
+        4,
+        config(GAUSSIAN).adjacency,
+        config(GAUSSIAN).budget,
+    )
+    .expect("calibrates")
+    .sigma()
+    .get();
+    for (schedule, factor) in [
+        (GAUSSIAN, 1.0),
+        (Schedule::Tree, 2.0),
+        (
+            Schedule::Factorised { horizon: 200 },
+            linalg_dp::window::Factorisation::new(
+                linalg_dp::window::Workload::Sliding { blocks: 8 },
+                200,
+                8,
+            )
+            .expect("valid")
+            .column_norm(),
+        ),
+    ] {
+        let stream = PrivateStream::new(config(schedule)).expect("calibrates");
+        let profile = stream.guarantee().profile().expect("proven").clone();
+        let sigma = match &profile {
+            Profile::Gaussian { sigma, .. } | Profile::SymmetricGaussian { sigma, .. } => {
+                sigma.get()
+            }
+            other => panic!("{other:?}"),
+        };
+        assert!((sigma / one / factor - 1.0).abs() < 1e-4, "{schedule:?}: {sigma} against {one}");
+        let budget = stream.guarantee().budget();
+        assert!(profile.log_delta(budget.epsilon) <= budget.delta.ln());
+    }
+}
+
+#[test]
+fn histograms_cover_the_window_and_keep_few_matrices() {
+    let keep = Keep::Histogram { rho: 0.3, rule: PruneRule::UpdateApprox };
+    let mut config = config(Schedule::Block { noise: BlockNoise::Wishart, keep });
+    config.window = 1200;
+    let mut rng = NoiseRng::deterministic_not_private(1);
+    let mut stream = PrivateStream::new(config).expect("calibrates");
+    for t in 0..2400 {
+        stream.push(&row(t), &mut rng).expect("accepted");
+    }
+    let span = stream.release().expect("closed").payload().span();
+    assert!(span.first_row <= 1200 && span.end_row == 2400);
+    assert!(stream.matrices() < 40, "{} of 100 blocks", stream.matrices());
+}
+
+#[test]
+fn a_killed_stream_resumes_without_spending_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    for (n, schedule) in schedules().into_iter().enumerate() {
+        let config = config(schedule);
+        let path = folder.path().join(format!("{n}.journal"));
+        let mut rng = NoiseRng::deterministic_not_private(3);
+        let mut stream = PrivateStream::with_journal(config, &path).expect("new file");
+        for t in 0..100 {
+            stream.push(&row(t), &mut rng).expect("accepted");
+        }
+        let before = stream.release().expect("closed");
+        drop(stream); // killed four rows into the ninth block
+        let mut resumed = PrivateStream::resume(&path).expect("sound journal");
+        assert_eq!(resumed.next_row(), 96);
+        // What was released is released again, with the same noise and the same certificate.
+        assert_eq!(resumed.release().expect("closed"), before, "{schedule:?}");
+        let mut other = NoiseRng::deterministic_not_private(77);
+        for t in 96..200 {
+            resumed.push(&row(t), &mut other).expect("accepted");
+        }
+        let after = resumed.release().expect("closed");
+        assert_eq!(after.certificate().guarantee(), before.certificate().guarantee());
+        assert!(
+            PrivateStream::with_journal(config, &path).is_err(),
+            "an old journal is never overwritten"
+        );
+    }
+}
+
+#[test]
+fn a_damaged_journal_is_refused() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("journal");
+    let mut rng = NoiseRng::deterministic_not_private(3);
+    let mut stream = PrivateStream::with_journal(config(Schedule::Tree), &path).expect("new file");
+    for t in 0..60 {
+        stream.push(&row(t), &mut rng).expect("accepted");
+    }
+    let good = std::fs::read(&path).expect("written");
+    for cut in [0, 7, 8, 40, good.len() / 2, good.len() - 1] {
+        std::fs::write(&path, &good[..cut]).expect("writable");
+        assert!(matches!(PrivateStream::resume(&path), Err(Error::Corrupt { .. })), "cut at {cut}");
+    }
+    for at in (0..good.len()).step_by(good.len() / 60) {
+        let mut bad = good.clone();
+        bad[at] ^= 0x20;
+        std::fs::write(&path, &bad).expect("writable");
+        assert!(matches!(PrivateStream::resume(&path), Err(Error::Corrupt { .. })), "flip at {at}");
+    }
+}
+
+#[test]
+fn a_journal_that_cannot_be_written_stops_the_stream() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let inner = folder.path().join("inner");
+    std::fs::create_dir(&inner).expect("a folder");
+    let mut stream =
+        PrivateStream::with_journal(config(GAUSSIAN), &inner.join("journal")).expect("new file");
+    std::fs::remove_dir_all(&inner).expect("removed");
+    let mut rng = NoiseRng::deterministic_not_private(3);
+    let refused = (0..12).find_map(|t| stream.push(&row(t), &mut rng).err());
+    assert!(matches!(refused, Some(Error::Io { .. })), "{refused:?}");
+    assert!(matches!(stream.release(), Err(Error::Unusable { .. })));
+    assert!(matches!(stream.push(&row(12), &mut rng), Err(Error::Unusable { .. })));
+}
+
+#[test]
+fn the_published_state_reveals_a_row() {
+    let published = PublishedConfig {
+        dim: 3,
+        window: 10,
+        rho: 0.2,
+        bound: Bound::new(1.0).expect("positive"),
+        claimed: Budget::new(1.0, 1e-6).expect("valid"),
+        algorithm: PublishedAlgorithm::SlidingPrivApprox { sketch_rows: 20 },
+    };
+    let mut stream = PublishedStream::new(published).expect("valid");
+    let mut rng = NoiseRng::deterministic_not_private(4);
+    stream.push(&[0.1, 0.2, 0.3], &mut rng).expect("accepted");
+    let before = stream.exposed_sketches();
+    let secret = [0.6, -0.64, 0.48];
+    stream.push(&secret, &mut rng).expect("accepted");
+    let after = stream.exposed_sketches();
+    // One increment g a^T: every line of it is the row, up to a factor.
+    let (old, new) = (&before[0].1, &after[0].1);
+    let line: Vec<f64> = (0..3).map(|j| new[(0, j)] - old[(0, j)]).collect();
+    let length = line.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let sign = (line[0] * secret[0]).signum();
+    let norm = secret.iter().map(|x| x * x).sum::<f64>().sqrt();
+    for (x, s) in line.iter().zip(secret) {
+        assert!((sign * x / length - s / norm).abs() < 1e-5, "the row's direction is exposed");
+    }
+    let release = stream.release(&rng).expect("rows pushed");
+    let guarantee = release.certificate().guarantee();
+    assert!(matches!(guarantee.provenance(), Provenance::Published { .. }));
+    assert!(guarantee.profile().is_none());
+}
+
+#[test]
+fn the_published_algorithms_run() {
+    for algorithm in [
+        PublishedAlgorithm::SlidingPrivApprox { sketch_rows: 30 },
+        PublishedAlgorithm::SlidingPrivPcp { rank: 2 },
+        PublishedAlgorithm::SlidingPriv,
+    ] {
+        let published = PublishedConfig {
+            dim: 4,
+            window: 40,
+            rho: 0.4,
+            bound: Bound::new(1.0).expect("positive"),
+            claimed: Budget::new(1.0, 1e-6).expect("valid"),
+            algorithm,
+        };
+        let mut stream = PublishedStream::new(published).expect("valid");
+        let mut rng = NoiseRng::deterministic_not_private(4);
+        for t in 0..120 {
+            stream.push(&row(t), &mut rng).expect("accepted");
+        }
+        assert!(stream.checkpoints() <= 41);
+        let release = stream.release(&rng).expect("rows pushed");
+        let (span, matrix) = release.payload();
+        assert!(span.first_row <= 80 && span.end_row == 120);
+        assert!((0..4).all(|i| matrix[(i, i)].is_finite()));
+    }
+}
+
+#[test]
+fn bad_input_is_named() {
+    let good = config(GAUSSIAN);
+    for (bad, name) in [
+        (StreamConfig { dim: 0, ..good }, "dim"),
+        (StreamConfig { window: 0, ..good }, "window"),
+        (StreamConfig { block: 0, ..good }, "block"),
+        (StreamConfig { block: 7, ..good }, "block"),
+        (StreamConfig { schedule: Schedule::Factorised { horizon: 0 }, ..good }, "horizon"),
+        (StreamConfig { schedule: Schedule::Decayed { decay: 1.5, horizon: 9 }, ..good }, "decay"),
+    ] {
+        let text = PrivateStream::new(bad).expect_err("refused").to_string();
+        assert!(text.contains(name), "{text}");
+    }
+    let mut stream = PrivateStream::new(good).expect("calibrates");
+    let mut rng = NoiseRng::deterministic_not_private(0);
+    assert!(matches!(stream.push(&[1.0; 5], &mut rng), Err(Error::Shape { .. })));
+    assert!(matches!(
+        stream.push(&[0.0, f64::NAN, 0.0, 0.0], &mut rng),
+        Err(Error::NotFinite { .. })
+    ));
+    assert!(matches!(stream.push_sparse(&[(4, 1.0)], &mut rng), Err(Error::Core(_))));
+    assert_eq!(stream.next_row(), 0, "a refused row is not half-added");
+    assert!(matches!(stream.release(), Err(Error::Unusable { .. })));
+}

@@ -40,9 +40,9 @@ fn row(stream: Stream, t: u64, d: usize, seed: u64) -> Vec<f64> {
         }
         Stream::RankDeficient => {
             let mut r = vec![0.0; d];
-            if t % 3 != 0 {
+            if !t.is_multiple_of(3) {
                 r[0] = hash(t, 0);
-                r[1] = if t % 2 == 0 { 2.0 * r[0] } else { -0.5 * r[0] };
+                r[1] = if t.is_multiple_of(2) { 2.0 * r[0] } else { -0.5 * r[0] };
             }
             r
         }

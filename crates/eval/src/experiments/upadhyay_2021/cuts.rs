@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let cuts: Vec<Cut> = (0..40u64)
         .map(|c| {
             let members: Vec<usize> = (0..VERTICES)
-                .filter(|v| context.sub_seed("cut", c * 64 + *v as u64) % 2 == 0)
+                .filter(|v| context.sub_seed("cut", c * 64 + *v as u64).is_multiple_of(2))
                 .collect();
             Ok(Cut::new(VERTICES, &members)?)
         })

@@ -82,6 +82,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     });
     claims(&mut report, &samples);
     report.note(LOWER_BOUND);
+    report.note("The stream ends at a multiple of two windows, the tree's best case (one node); the noise of an unaligned \
+        window is in noise-by-schedule.");
     report.note("Costs and risks are in excess of the exact window's best of the same kind; sparse and non-negative \
         PCA use the same heuristics on both sides, so a private excess may be slightly negative and is then not drawn.");
     Ok(report)
@@ -140,7 +142,10 @@ fn risk(c: MatRef<'_, f64>, x: MatRef<'_, f64>) -> f64 {
         .sum()
 }
 
-fn claims(report: &mut Report, samples: &[Vec<Vec<(f64, Vec<f64>)>>]) {
+/// One schedule's samples: epsilon and the repetitions' errors.
+type Samples = Vec<(f64, Vec<f64>)>;
+
+fn claims(report: &mut Report, samples: &[Vec<Samples>]) {
     let mean =
         |task: usize, schedule: usize, at: usize| mean_and_error(&samples[task][schedule][at].1).0;
     let last = samples[0][0].len() - 1;

@@ -13,3 +13,8 @@ pub mod metrics;
 pub mod render;
 
 pub use error::{Error, Result};
+
+/// The example of the README compiles and runs.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+struct Readme;

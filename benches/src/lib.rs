@@ -1,1 +1,3 @@
-//! Shared pieces of the benches.
+//! Shared pieces of the benches, and the comparison with other libraries.
+
+pub mod comparison;

@@ -1,5 +1,6 @@
 //! Runs the experiments, the benches and everything CI checks.
 
+mod bench;
 mod data;
 mod experiments;
 mod test;
@@ -23,6 +24,8 @@ enum Command {
     Test(test::Arguments),
     /// Obtains data sets that may not be shipped, and checks them.
     Data(data::Arguments),
+    /// Criterion benches; with --peers, beside other libraries.
+    Bench(bench::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -30,6 +33,7 @@ fn main() -> ExitCode {
         Command::Experiments(arguments) => experiments::run(arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Data(arguments) => data::run(arguments),
+        Command::Bench(arguments) => bench::run(&arguments),
     };
     result.unwrap_or_else(|error| {
         eprintln!("error: {error}");

@@ -8,6 +8,7 @@ use dp_core::PublicSeed;
 use rand_core::Rng;
 use sketch::minhash::{
     DenseOnePermutation, FastSimilarity, ItemSet, MinHash, OnePermutation, SetSketch,
+    bin_similarity,
 };
 use std::hint::black_box;
 
@@ -39,7 +40,12 @@ fn error(sketch: &impl SetSketch, sets: &[ItemSet]) -> (f64, f64) {
     let m = sketch.sketch(sets);
     let errors: Vec<f64> = (0..SETS)
         .step_by(2)
-        .map(|i| m.agreement(i, i + 1) - sets[i].jaccard(&sets[i + 1]))
+        .map(|i| {
+            let bare = m.scheme().sketch == "one-permutation";
+            let found =
+                if bare { bin_similarity(m.row(i), m.row(i + 1)) } else { m.agreement(i, i + 1) };
+            found - sets[i].jaccard(&sets[i + 1])
+        })
         .collect();
     let n = errors.len() as f64;
     ((errors.iter().map(|e| e * e).sum::<f64>() / n).sqrt(), errors.iter().sum::<f64>() / n)

@@ -62,6 +62,22 @@ impl SetSketch for OnePermutation {
     }
 }
 
+/// Share of equal bins among those that are not empty in both rows: an **unbiased** estimate of
+/// the Jaccard similarity from bare bins (Li, Owen & Zhang 2012). Given which bins the union fills, the
+/// least item of each is common with probability J.
+///
+/// Two rows without any full bin (which no sets give) count as similarity zero.
+#[must_use]
+pub fn bin_similarity(a: &[u32], b: &[u32]) -> f64 {
+    let (mut equal, mut both_empty) = (0u32, 0u32);
+    for (&x, &y) in a.iter().zip(b) {
+        equal += u32::from(x == y);
+        both_empty += u32::from(x & y == EMPTY_BIN);
+    }
+    let full = a.len() as u32 - both_empty;
+    f64::from(equal - both_empty) / f64::from(full.max(1))
+}
+
 /// One-permutation hashing whose empty bins copy a bin chosen by a hash of their own number
 /// (optimal densification, Shrivastava 2017): agreement is unbiased for Jaccard similarity.
 ///

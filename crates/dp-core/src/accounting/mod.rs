@@ -1,1 +1,111 @@
-//! Composition of releases.
+//! What a data set has paid so far.
+//!
+//! A [`Ledger`] holds, for one data set and one adjacency, what certified mechanisms
+//! did to it, and answers "how much in all" by a [`Method`]. A ledger with a limit
+//! ([`Ledger::with_limit`]) refuses what would pass it, before anything is released.
+//!
+//! | method | knows of each run | answer |
+//! | --- | --- | --- |
+//! | [`Method::Basic`] | epsilon at its share of delta | sum |
+//! | [`Method::Advanced`] | the same | Dwork, Rothblum, Vadhan 2010 |
+//! | [`Method::OptimalPure`] | the same | the best possible from that (Kairouz, Oh, Viswanath 2015) |
+//! | [`Method::Zcdp`] | rho | Canonne, Kamath, Steinke 2020 |
+//! | [`Method::Rdp`] | the Renyi divergence of every order | the same |
+//! | [`Method::Gdp`] | mu | exact for Gaussians |
+//! | [`Method::Pld`] | the whole profile | exact up to the width of its bracket |
+//!
+//! Individual-DP certificates cannot enter a ledger:
+//!
+//! ```compile_fail
+//! fn add(ledger: &mut dp_core::accounting::Ledger, c: &dp_core::IndividualCertificate) {
+//!     ledger.add(c).unwrap();
+//! }
+//! ```
+//!
+//! while a certificate of differential privacy can:
+//!
+//! ```
+//! fn add(ledger: &mut dp_core::accounting::Ledger, c: &dp_core::Certificate) {
+//!     ledger.add(c).unwrap();
+//! }
+//! ```
+
+mod basic;
+mod event;
+mod filter;
+mod gdp;
+mod kov;
+mod ledger;
+pub mod pld;
+mod renyi;
+
+pub use event::Event;
+pub use filter::{Filter, FilterRule};
+pub use ledger::{Entry, Ledger};
+pub use pld::{Pld, Width};
+
+use crate::budget::{Delta, Epsilon};
+use crate::error::Result;
+use serde::{Deserialize, Serialize};
+
+/// An interval that holds the exact answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bracket<T> {
+    /// The exact answer is not below this; `None` when nothing is known.
+    pub lower: Option<T>,
+    /// The exact answer is not above this: the sound end.
+    pub upper: T,
+}
+
+/// How to compose.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Method {
+    /// Epsilons add up, deltas add up.
+    Basic,
+    /// Dwork, Rothblum, Vadhan 2010.
+    Advanced,
+    /// Optimal composition of pure (or approximate) guarantees: Kairouz, Oh,
+    /// Viswanath 2015; exact for runs of one epsilon, numerical otherwise.
+    OptimalPure,
+    /// Zero-concentrated differential privacy (Bun, Steinke 2016).
+    Zcdp,
+    /// Renyi differential privacy (Mironov 2017), every order.
+    Rdp,
+    /// Gaussian differential privacy (Dong, Roth, Su 2022).
+    Gdp,
+    /// Privacy loss distributions: the numerical, tight answer.
+    Pld,
+}
+
+impl Method {
+    /// Every method, cheapest knowledge first.
+    pub const ALL: [Self; 7] = [
+        Self::Basic,
+        Self::Advanced,
+        Self::OptimalPure,
+        Self::Zcdp,
+        Self::Rdp,
+        Self::Gdp,
+        Self::Pld,
+    ];
+}
+
+/// The epsilon of `events` together at `delta`. The lower end is present only where
+/// the method is exact up to arithmetic.
+///
+/// # Errors
+/// [`crate::Error::Calibration`] when the method cannot answer for some event.
+pub fn epsilon(events: &[Event], delta: Delta, method: Method) -> Result<Bracket<Epsilon>> {
+    let above = |upper: Epsilon| Bracket { lower: None, upper };
+    match method {
+        Method::Basic => basic::basic(events, delta).map(above),
+        Method::Advanced => basic::advanced(events, delta).map(above),
+        Method::OptimalPure => kov::optimal(events, delta).map(|b| above(b.upper)),
+        Method::Zcdp => renyi::zcdp(events, delta).map(above),
+        Method::Rdp => renyi::rdp(events, delta).map(above),
+        Method::Gdp => gdp::gdp(events, delta),
+        Method::Pld => Pld::new(events).epsilon(delta),
+    }
+}

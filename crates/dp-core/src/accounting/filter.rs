@@ -1,0 +1,99 @@
+//! Limits that hold even when every next mechanism is chosen from earlier answers.
+//!
+//! Soundness, and which theorem each rule rests on: `docs/proofs/filters.md`.
+
+use super::event::Event;
+use super::gdp;
+use super::renyi::{rho, zcdp_epsilon};
+use crate::budget::{Budget, Delta, Epsilon, LogDelta};
+use crate::error::{Error, Result};
+use crate::profile::PrivacyProfile;
+use serde::{Deserialize, Serialize};
+
+/// What a filter adds up. PLD is not among them: its composition theorem needs each
+/// run's profile to be fixed in advance, and a filter must allow it to depend on
+/// earlier answers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum FilterRule {
+    /// Sums of the stated epsilons and deltas (Rogers, Roth, Ullman, Vadhan 2016).
+    Basic,
+    /// Sum of rho (Feldman, Zrnic 2021; Whitehouse, Ramdas, Rogers, Wu 2023).
+    Zcdp,
+    /// Sum of mu^2 (Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023).
+    Gdp,
+}
+
+/// A limit and the rule by which it is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Filter {
+    /// What may be spent in all.
+    pub limit: Budget,
+    /// How it is counted.
+    pub rule: FilterRule,
+}
+
+/// One planned or past expense.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Expense<'a> {
+    pub(super) event: &'a Event,
+    /// The (epsilon, delta) each run gives.
+    pub(super) budget: Budget,
+}
+
+impl Filter {
+    /// Whether these expenses together keep the limit.
+    ///
+    /// # Errors
+    /// [`Error::BudgetExceeded`] when they do not; [`Error::Calibration`] when the rule
+    /// has no finite cost for some event.
+    pub(super) fn check<'a>(
+        &self,
+        expenses: impl Iterator<Item = Expense<'a>> + Clone,
+    ) -> Result<()> {
+        let Budget { epsilon, delta } = self.limit;
+        let spent = |e: f64, d: f64| Error::BudgetExceeded {
+            would_spend: Budget {
+                epsilon: Epsilon::new(e).unwrap_or(Epsilon::ZERO),
+                delta: Delta::new(d.min(1.0 - f64::EPSILON)).unwrap_or(Delta::ZERO),
+            },
+            limit: self.limit,
+        };
+        let sum = |cost: &dyn Fn(&Event) -> Option<f64>, name| {
+            let costs = expenses.clone().map(|x| Some(cost(x.event)? * x.event.count() as f64));
+            costs.sum::<Option<f64>>().ok_or_else(|| super::renyi::unsupported(name, delta))
+        };
+        // Sums round to nearest: leave room for it.
+        let room = 1.0 + 1e-12;
+        match self.rule {
+            FilterRule::Basic => {
+                let (e, d) = expenses.clone().fold((0.0, 0.0), |(e, d), x| {
+                    let runs = x.event.count() as f64;
+                    (e + runs * x.budget.epsilon.get(), d + runs * x.budget.delta.get())
+                });
+                let keeps = e <= epsilon.get() * room && d <= delta.get() * room;
+                if keeps { Ok(()) } else { Err(spent(e, d)) }
+            }
+            FilterRule::Zcdp => {
+                let total = sum(&rho, "zCDP filter")?;
+                let e = zcdp_epsilon(total, delta);
+                if e <= epsilon.get() { Ok(()) } else { Err(spent(e, delta.get())) }
+            }
+            FilterRule::Gdp => {
+                let total = sum(&gdp::square, "GDP filter")?;
+                if total == 0.0 {
+                    return Ok(());
+                }
+                let profile = gdp::profile(total)?;
+                let true_delta: LogDelta = profile.log_delta(epsilon);
+                if true_delta <= delta.ln() {
+                    Ok(())
+                } else {
+                    Err(spent(profile.epsilon(delta)?.get(), delta.get()))
+                }
+            }
+        }
+    }
+}

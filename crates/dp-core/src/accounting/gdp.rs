@@ -1,0 +1,58 @@
+//! Gaussian differential privacy (Dong, Roth, Su 2022).
+
+use super::Bracket;
+use super::basic::pure;
+use super::event::Event;
+use super::pld::Pld;
+use super::renyi::unsupported;
+use crate::budget::{Delta, Epsilon};
+use crate::error::Result;
+use crate::profile::{PrivacyProfile, Profile};
+use crate::quantity::{L2Sensitivity, NoiseScale};
+use crate::special::ln_normal_cdf;
+
+/// mu^2 of one run: exact for Gaussians; `2 Phi^-1(e^eps/(1 + e^eps))`, squared, for pure
+/// mechanisms (the trade-off curve of mu is convex through the three corners of the
+/// pure one, so it lies below it).
+pub(super) fn square(event: &Event) -> Option<f64> {
+    let once = Event::once(event.profile().clone());
+    let exact = Pld::new([&once]).gaussian_square();
+    exact.or_else(|| {
+        // Phi(-mu/2) = 1/(1 + e^eps), solved for mu from above.
+        let target = -pure(event)?;
+        let target = target - target.exp().ln_1p();
+        let (mut low, mut high) = (0.0, 80.0);
+        if ln_normal_cdf(-0.5 * high) > target {
+            return None;
+        }
+        for _ in 0..100 {
+            let mid = 0.5 * (low + high);
+            if ln_normal_cdf(-0.5 * mid) > target { low = mid } else { high = mid }
+        }
+        Some((high * (1.0 + 1e-12)).powi(2))
+    })
+}
+
+/// The sum of the runs' mu^2, and whether it is exact.
+pub(super) fn total(events: &[Event]) -> Option<(f64, bool)> {
+    let exact = Pld::new(events).gaussian_square();
+    let sum = || events.iter().map(|e| square(e).map(|q| q * e.count() as f64)).sum();
+    exact.map(|q| (q, true)).or_else(|| Option::map(sum(), |q| (q, false)))
+}
+
+/// The profile of mu-GDP.
+pub(super) fn profile(square: f64) -> Result<Profile> {
+    let sensitivity = L2Sensitivity::new(square.sqrt())?;
+    Ok(Profile::Gaussian { sensitivity, sigma: NoiseScale::new(1.0)? })
+}
+
+/// By GDP: exact when every event is Gaussian.
+pub(super) fn gdp(events: &[Event], delta: Delta) -> Result<Bracket<Epsilon>> {
+    let (square, exact) = total(events).ok_or_else(|| unsupported("GDP", delta))?;
+    if square == 0.0 {
+        return Ok(Bracket { lower: Some(Epsilon::ZERO), upper: Epsilon::ZERO });
+    }
+    let upper = profile(square * (1.0 + 1e-14))?.epsilon(delta)?;
+    let lower = if exact { Epsilon::new(upper.get() * (1.0 - 1e-9)).ok() } else { None };
+    Ok(Bracket { lower, upper })
+}

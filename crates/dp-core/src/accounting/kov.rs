@@ -1,0 +1,23 @@
+//! Optimal composition of pure mechanisms (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016).
+
+use super::Bracket;
+use super::basic::split;
+use super::event::Event;
+use super::pld::Pld;
+use crate::budget::{Delta, Epsilon};
+use crate::error::Result;
+use crate::profile::Profile;
+
+/// The best answer that follows from each run's epsilon (and delta) alone: every run
+/// becomes the randomised response of its epsilon, and those are composed numerically
+/// (runs of one epsilon merge into an exact binomial sum).
+pub(super) fn optimal(events: &[Event], delta: Delta) -> Result<Bracket<Epsilon>> {
+    let (parts, slack) = split(events, delta, 0.5)?;
+    let responses = parts
+        .iter()
+        .filter(|p| p.epsilon > 0.0)
+        .map(|p| Event::new(Profile::PureDp { epsilon: Epsilon::new(p.epsilon)? }, p.count))
+        .collect::<Result<Vec<_>>>()?;
+    // The deltas of the runs add at most their sum, which `split` set aside.
+    Pld::new(&responses).epsilon(Delta::new(slack)?)
+}

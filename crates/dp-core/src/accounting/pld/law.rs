@@ -1,0 +1,445 @@
+//! The law of the privacy loss of one mechanism against its worst adjacent input.
+
+use crate::special::quadrature::{ln_chi_pdf, panel_6};
+use crate::special::{
+    ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf, ln_chi_square_cdf, ln_chi_square_sf,
+    ln_normal_pdf, ln_poisson_kernel,
+};
+
+/// Relative error of every mass below: quadrature, special functions, arguments.
+pub(super) const ERROR: f64 = 1e-12;
+
+/// Widest quadrature panel, in units where the density's logarithm has curvature about one.
+const PANEL: f64 = 0.4;
+
+/// The part of P whose loss L lies in `(x, x + h]`: its mass `p`, and
+/// `excess = E_P[(1 - e^(x - L)); cell]`, which is `p - e^x q`.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Cell {
+    pub(super) p: f64,
+    pub(super) excess: f64,
+}
+
+/// A loss law. P is the input named first; losses are `ln dP/dQ` under P.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Law {
+    /// N(mu^2/2, mu^2).
+    Gaussian { mu: f64 },
+    /// A mixture of the above: `mu^2 = scale^2 q + square` with public q ~ chi2_k.
+    GaussianMixture { k: f64, scale: f64, square: f64 },
+    /// With probability `p` a Gaussian loss, else zero.
+    SparseGaussian { p: f64, mu: f64 },
+    /// Laplace noise, shift over scale `mu`.
+    Laplace { mu: f64 },
+    /// A response: `+loss` and `-loss` with probabilities `high` and `low`, else zero.
+    Response { high: f64, low: f64 },
+    /// The sum of `bits` responses that are never zero.
+    Bits { bits: u64, high: f64, low: f64 },
+    /// A loss that is a function of a chi variable.
+    Chi(ChiLoss),
+    /// Everything is lost.
+    Certain,
+}
+
+/// A loss driven by z = sqrt(chi2_k), monotone in z.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct ChiLoss {
+    pub(super) k: f64,
+    pub(super) kind: ChiKind,
+}
+
+/// The mechanisms with such a loss, and the direction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum ChiKind {
+    /// JL, without the row against with it: `(k/2) ln(1 + lambda) - z^2 lambda/(2 (1 + lambda))`.
+    JlDown { lambda: f64 },
+    /// JL, with the row against without it: `z^2 lambda/2 - (k/2) ln(1 + lambda)`.
+    JlUp { lambda: f64 },
+    /// Wishart, without against with: `-a ln(1 - t/z^2) - t/2`; infinite for `z^2 <= t`.
+    WishartRemoved { a: f64, t: f64 },
+    /// Wishart, with against without: `t/2 - a ln(1 + t/z^2)`.
+    WishartAdded { a: f64, t: f64 },
+}
+
+impl ChiLoss {
+    fn falls(self) -> bool {
+        matches!(self.kind, ChiKind::JlDown { .. } | ChiKind::WishartRemoved { .. })
+    }
+
+    fn loss(self, z: f64) -> f64 {
+        let square = z * z;
+        match self.kind {
+            ChiKind::JlDown { lambda } => {
+                0.5 * (self.k * lambda.ln_1p() - square * lambda / (1.0 + lambda))
+            }
+            ChiKind::JlUp { lambda } => 0.5 * (square * lambda - self.k * lambda.ln_1p()),
+            ChiKind::WishartRemoved { a, t } => {
+                if square <= t {
+                    f64::INFINITY
+                } else {
+                    -a * (-t / square).ln_1p() - 0.5 * t
+                }
+            }
+            ChiKind::WishartAdded { a, t } => 0.5 * t - a * (t / square).ln_1p(),
+        }
+    }
+
+    /// The z with this loss, clamped to z's range.
+    fn z(self, loss: f64) -> f64 {
+        let square = match self.kind {
+            ChiKind::JlDown { lambda } => {
+                (self.k * lambda.ln_1p() - 2.0 * loss) * (1.0 + lambda) / lambda
+            }
+            ChiKind::JlUp { lambda } => (2.0 * loss + self.k * lambda.ln_1p()) / lambda,
+            ChiKind::WishartRemoved { a, t } => {
+                let level = (loss + 0.5 * t) / a;
+                if level <= 0.0 { f64::INFINITY } else { t / -(-level).exp_m1() }
+            }
+            ChiKind::WishartAdded { a, t } => {
+                let level = (0.5 * t - loss) / a;
+                if level <= 0.0 { f64::INFINITY } else { t / level.exp_m1() }
+            }
+        };
+        square.max(0.0).sqrt()
+    }
+
+    /// Mass of z below, and above, the z of this loss.
+    fn sides(self, loss: f64) -> (f64, f64) {
+        let z = self.z(loss);
+        let square = z * z;
+        if square.is_infinite() {
+            return (1.0, 0.0);
+        }
+        (ln_chi_square_cdf(self.k, square).exp(), ln_chi_square_sf(self.k, square).exp())
+    }
+
+    fn infinite(self) -> f64 {
+        match self.kind {
+            ChiKind::WishartRemoved { t, .. } => ln_chi_square_cdf(self.k, t).exp(),
+            _ => 0.0,
+        }
+    }
+
+    fn cell(self, x: f64, h: f64, reach: (f64, f64)) -> Cell {
+        let (a, b) = (self.z(x), self.z(x + h));
+        let (from, to) = (a.min(b).max(reach.0), a.max(b).min(reach.1));
+        if from >= to {
+            return Cell::default();
+        }
+        let density = |z: f64| if z > 0.0 { ln_chi_pdf(self.k, z).exp() } else { 0.0 };
+        integrate(from, to, density, |z| self.loss(z) - x)
+    }
+}
+
+/// Mass and excess of a smooth density over `[from, to]`; `above(z)` is the loss less x.
+fn integrate(from: f64, to: f64, density: impl Fn(f64) -> f64, above: impl Fn(f64) -> f64) -> Cell {
+    let panels = ((to - from) / PANEL).ceil().max(1.0);
+    let width = (to - from) / panels;
+    let mut cell = Cell::default();
+    for i in 0..panels as u64 {
+        let a = from + width * i as f64;
+        cell.p += panel_6(a, a + width, &density);
+        cell.excess += panel_6(a, a + width, &|z| {
+            let d = density(z);
+            // Rounding at the cell's ends must not make the excess negative.
+            if d == 0.0 { 0.0 } else { d * -(-above(z).max(0.0)).exp_m1() }
+        });
+    }
+    cell
+}
+
+/// Weights and mu of `mu^2 = scale^2 q + square`, q ~ chi2_k: the trapezoidal rule in
+/// ln q, which converges geometrically.
+fn mixture_nodes(k: f64, scale: f64, square: f64) -> Vec<(f64, f64)> {
+    let a = 0.5 * k;
+    let step = (0.4 / a.sqrt()).min(0.1);
+    // Density of u = ln q: a e^(ln_poisson_kernel(a, q/2)); its peak is at q = k.
+    let weight = |u: f64| step * a * ln_poisson_kernel(a, 0.5 * u.exp()).exp();
+    let peak = k.ln();
+    let mut nodes = Vec::new();
+    for direction in [1.0, -1.0] {
+        let mut i = if direction > 0.0 { 0.0 } else { 1.0 };
+        loop {
+            let u = peak + direction * step * i;
+            let w = weight(u);
+            if w < 1e-22 * step {
+                break;
+            }
+            nodes.push((w, (scale * scale * u.exp() + square).sqrt()));
+            i += 1.0;
+        }
+    }
+    nodes
+}
+
+/// Beyond this many deviations the normal density underflows.
+const FAR: f64 = 38.5;
+
+fn gaussian_cell(mu: f64, x: f64, h: f64) -> Cell {
+    let z = |loss: f64| (loss / mu - 0.5 * mu).clamp(-FAR, FAR);
+    let (from, to) = (z(x), z(x + h));
+    if from >= to {
+        return Cell::default();
+    }
+    integrate(from, to, |z| ln_normal_pdf(z).exp(), |z| mu * (z + 0.5 * mu) - x)
+}
+
+/// Pr[N(0, 1) > z].
+fn normal_above(z: f64) -> f64 {
+    0.5 * libm::erfc(z * core::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// A z with Pr[N(0, 1) > z] at most `mass`.
+fn normal_reach(mass: f64) -> f64 {
+    (-2.0 * mass.min(0.5).max(1e-320).ln()).sqrt()
+}
+
+impl Law {
+    /// ln(high / low), for responses.
+    fn response_loss(high: f64, low: f64) -> f64 {
+        ((high - low) / low).ln_1p()
+    }
+
+    /// A step whose multiples carry all atoms, where there are atoms off zero. An atom
+    /// off the grid costs the lower end an error of first order in the grid.
+    pub(super) fn anchor(&self) -> Option<f64> {
+        match *self {
+            Self::Response { high, low } | Self::Bits { high, low, .. } if low > 0.0 => {
+                Some(Self::response_loss(high, low))
+            }
+            Self::Laplace { mu } => Some(mu),
+            _ => None,
+        }
+    }
+
+    /// Whether there is nothing between the atoms.
+    pub(super) fn is_discrete(&self) -> bool {
+        matches!(self, Self::Response { .. } | Self::Bits { .. } | Self::Certain)
+    }
+
+    /// P and Q exchanged.
+    pub(super) fn reversed(&self) -> Self {
+        let Self::Chi(ChiLoss { k, kind }) = *self else { return self.clone() };
+        let kind = match kind {
+            ChiKind::JlDown { lambda } => ChiKind::JlUp { lambda },
+            ChiKind::JlUp { lambda } => ChiKind::JlDown { lambda },
+            ChiKind::WishartRemoved { a, t } => ChiKind::WishartAdded { a, t },
+            ChiKind::WishartAdded { a, t } => ChiKind::WishartRemoved { a, t },
+        };
+        Self::Chi(ChiLoss { k, kind })
+    }
+
+    /// Mass of P at infinite loss.
+    pub(super) fn p_infinite(&self) -> f64 {
+        match *self {
+            Self::Certain => 1.0,
+            Self::Chi(chi) => chi.infinite(),
+            Self::Response { high, low } if low == 0.0 => high,
+            Self::Bits { low: 0.0, .. } => 1.0,
+            _ => 0.0,
+        }
+    }
+
+    /// Finite atoms: (loss, mass of P), for losses within `[low, high]`.
+    pub(super) fn atoms(&self, low_end: f64, high_end: f64) -> Vec<(f64, f64)> {
+        match *self {
+            Self::SparseGaussian { p, .. } => vec![(0.0, 1.0 - p)],
+            Self::Laplace { mu } => vec![(-mu, 0.5 * (-mu).exp()), (mu, 0.5)],
+            Self::Response { high, low } => {
+                let rest = (1.0 - high - low).max(0.0);
+                if low == 0.0 {
+                    return vec![(0.0, rest)];
+                }
+                let loss = Self::response_loss(high, low);
+                vec![(-loss, low), (0.0, rest), (loss, high)]
+            }
+            Self::Bits { bits, high, low } if low > 0.0 => {
+                let loss = Self::response_loss(high, low);
+                let n = bits as f64;
+                let index = |x: f64| (0.5 * (n + x / loss)).clamp(0.0, n);
+                let (first, last) = (index(low_end).floor() as u64, index(high_end).ceil() as u64);
+                (first..=last)
+                    .map(|j| {
+                        // From the smaller probability: exact where `high` is rounded.
+                        let p = ln_binomial_pmf(bits, low, bits - j).exp();
+                        ((2.0 * j as f64 - n) * loss, p)
+                    })
+                    .collect()
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Losses outside which P's finite mass is at most `low` below and `high` above.
+    pub(super) fn range(&self, low: f64, high: f64) -> (f64, f64) {
+        let gaussian = |mu: f64, low: f64, high: f64| {
+            let at = |z: f64| mu * (z + 0.5 * mu);
+            (at(-normal_reach(low)), at(normal_reach(high)))
+        };
+        match *self {
+            Self::Certain => (0.0, 0.0),
+            Self::Gaussian { mu } => gaussian(mu, low, high),
+            Self::SparseGaussian { p, mu } => {
+                let (a, b) = gaussian(mu, low / p, high / p);
+                (a.min(0.0), b.max(0.0))
+            }
+            Self::GaussianMixture { k, scale, square } => {
+                let nodes = mixture_nodes(k, scale, square);
+                let share = nodes.len() as f64;
+                nodes.iter().fold((0.0_f64, 0.0_f64), |(a, b), &(w, mu)| {
+                    let (c, d) = gaussian(mu, low / (share * w), high / (share * w));
+                    (c.min(a), d.max(b))
+                })
+            }
+            Self::Laplace { mu } => (-mu, mu),
+            Self::Response { high, low } => {
+                let loss = if low > 0.0 { Self::response_loss(high, low) } else { 0.0 };
+                (-loss, loss)
+            }
+            Self::Bits { low: 0.0, .. } => (0.0, 0.0),
+            Self::Bits { bits, high: p, low: q } => {
+                // Hoeffding, within the support.
+                let (n, loss) = (bits as f64, Self::response_loss(p, q));
+                let reach = |mass: f64| (2.0 * n * -mass.max(1e-320).ln()).sqrt() * loss;
+                let mean = n * (p - q) * loss;
+                ((mean - reach(low)).max(-n * loss), (mean + reach(high)).min(n * loss))
+            }
+            Self::Chi(chi) => {
+                let (below, above) = if chi.falls() { (high, low) } else { (low, high) };
+                let (from, to) =
+                    (chi_quantile(chi.k, below, true), chi_quantile(chi.k, above, false));
+                let (a, b) = (chi.loss(from.max(1e-150)), chi.loss(to));
+                let (a, b) = (a.min(b), a.max(b));
+                // An unbounded loss: far up, moving it to infinity costs e^-60 of its mass.
+                (a.max(-1e4), if b.is_finite() { b } else { a + 60.0 }.min(1e4))
+            }
+        }
+    }
+
+    /// P's finite mass at losses at most `x`, and above `x`.
+    pub(super) fn sides(&self, x: f64) -> (f64, f64) {
+        let (low, high) = (x - 1.0, x + 1.0);
+        let (mut below, mut above) = match *self {
+            Self::Gaussian { mu } => gaussian_sides(mu, x),
+            Self::SparseGaussian { p, mu } => {
+                let (b, a) = gaussian_sides(mu, x);
+                (p * b, p * a)
+            }
+            Self::GaussianMixture { k, scale, square } => {
+                mixture_nodes(k, scale, square).iter().fold((0.0, 0.0), |s, &(w, mu)| {
+                    let (b, a) = gaussian_sides(mu, x);
+                    (s.0 + w * b, s.1 + w * a)
+                })
+            }
+            Self::Laplace { mu } => {
+                let y = x.clamp(-mu, mu);
+                let below = 0.5 * (-mu).exp() * (0.5 * (mu + y)).exp_m1();
+                (below, -0.5 * (0.5 * (y - mu)).exp_m1())
+            }
+            Self::Chi(chi) => {
+                let (under, over) = chi.sides(x);
+                if chi.falls() { (over, (under - chi.infinite()).max(0.0)) } else { (under, over) }
+            }
+            Self::Bits { bits, high: p, low: q } if q > 0.0 => {
+                let (n, loss) = (bits as f64, Self::response_loss(p, q));
+                let j = (0.5 * (n + x / loss)).floor();
+                if j < 0.0 {
+                    return (0.0, 1.0);
+                }
+                if j >= n {
+                    return (1.0, 0.0);
+                }
+                // Kept at most j: flipped at least n - j.
+                let flipped = bits - j as u64 - 1;
+                return (
+                    ln_binomial_sf(bits, q, flipped).exp(),
+                    ln_binomial_cdf(bits, q, flipped).exp(),
+                );
+            }
+            _ => (0.0, 0.0),
+        };
+        for (loss, p) in self.atoms(low, high) {
+            if loss <= x { below += p } else { above += p }
+        }
+        (below, above)
+    }
+
+    /// The cells `(i h, (i + 1) h]` for `i` in `lo..hi`, without the atoms.
+    pub(super) fn cells(&self, lo: i64, hi: i64, h: f64) -> Vec<Cell> {
+        let at = |i: i64| i as f64 * h;
+        let smooth = |cell: &dyn Fn(f64) -> Cell| (lo..hi).map(|i| cell(at(i))).collect();
+        match *self {
+            Self::Gaussian { mu } => smooth(&|x| gaussian_cell(mu, x, h)),
+            Self::SparseGaussian { p, mu } => smooth(&|x| gaussian_cell(mu, x, h).times(p)),
+            Self::GaussianMixture { k, scale, square } => {
+                let nodes = mixture_nodes(k, scale, square);
+                smooth(&|x| {
+                    nodes.iter().fold(Cell::default(), |sum, &(w, mu)| {
+                        let Cell { p, excess } = gaussian_cell(mu, x, h);
+                        Cell { p: sum.p + w * p, excess: sum.excess + w * excess }
+                    })
+                })
+            }
+            Self::Laplace { mu } => smooth(&|x| laplace_cell(mu, x, h)),
+            Self::Chi(chi) => {
+                let reach = (0.0, chi.k.sqrt() + 60.0);
+                smooth(&|x| chi.cell(x, h, reach))
+            }
+            _ => vec![Cell::default(); (hi - lo) as usize],
+        }
+    }
+}
+
+impl Cell {
+    fn times(self, factor: f64) -> Self {
+        Self { p: factor * self.p, excess: factor * self.excess }
+    }
+}
+
+fn gaussian_sides(mu: f64, x: f64) -> (f64, f64) {
+    let z = x / mu - 0.5 * mu;
+    (normal_above(-z), normal_above(z))
+}
+
+/// The losses strictly between the two atoms: density `e^((x - mu)/2) / 4` under P.
+fn laplace_cell(mu: f64, x: f64, h: f64) -> Cell {
+    let (from, to) = (x.clamp(-mu, mu), (x + h).clamp(-mu, mu));
+    let p = -0.5 * (0.5 * (to - mu)).exp() * (0.5 * (from - to)).exp_m1();
+    let (u, v) = (from - x, to - x);
+    let excess = 2.0 * (0.5 * (x - mu)).exp() * (0.25 * (v + u)).sinh() * (0.25 * (v - u)).sinh();
+    Cell { p, excess }
+}
+
+/// A z beyond which (below or above) chi_k has mass at most `mass`.
+fn chi_quantile(k: f64, mass: f64, below: bool) -> f64 {
+    let target = mass.max(1e-320).ln();
+    let holds = |z: f64| {
+        let ln = if below { ln_chi_square_cdf(k, z * z) } else { ln_chi_square_sf(k, z * z) };
+        ln <= target
+    };
+    let (mut low, mut high) = (0.0, k.sqrt() + (-2.0 * target).sqrt() + 1.0);
+    for _ in 0..50 {
+        let mid = 0.5 * (low + high);
+        if holds(mid) == below { low = mid } else { high = mid }
+    }
+    if below { low } else { high }
+}
+
+#[cfg(test)]
+impl Law {
+    /// One of every kind.
+    pub(super) fn samples() -> Vec<Self> {
+        let chi = |k, kind| Self::Chi(ChiLoss { k, kind });
+        vec![
+            Self::Gaussian { mu: 1.0 },
+            Self::GaussianMixture { k: 3.0, scale: 0.4, square: 0.1 },
+            Self::SparseGaussian { p: 0.1, mu: 1.2 },
+            Self::Laplace { mu: 0.83 },
+            Self::Response { high: 0.3, low: 0.1 },
+            Self::Bits { bits: 9, high: 0.6, low: 0.4 },
+            chi(1.0, ChiKind::JlDown { lambda: 0.7 }),
+            chi(20.0, ChiKind::JlDown { lambda: 0.2 }),
+            chi(42.0, ChiKind::WishartRemoved { a: 20.0, t: 1.0 }),
+        ]
+    }
+}

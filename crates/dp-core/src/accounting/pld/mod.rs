@@ -1,0 +1,357 @@
+//! Numerical composition: discretised loss laws, tilted and convolved by FFT.
+//!
+//! The answer is a bracket. Its upper end is sound; its lower end says how much of
+//! the upper one is the arithmetic's, not the mechanisms'. Both hold for the worst
+//! adjacent pair of each profile and for the order "the same change in every run".
+//! Proof page: `docs/proofs/composition-pld.md`.
+
+mod convolve;
+mod discretise;
+mod envelope;
+mod law;
+mod moments;
+mod parts;
+
+use super::Bracket;
+#[cfg(test)]
+mod tests;
+
+use super::event::Event;
+use crate::budget::{Budget, Delta, Epsilon, LogDelta};
+use crate::error::{Error, Result};
+use crate::quantity::quantity;
+use convolve::{Cumulant, TiltedSum};
+use discretise::{Cut, Measure};
+use law::Law;
+use parts::{Parts, Source};
+use serde::{Deserialize, Serialize};
+
+quantity!(
+    /// Width aimed at, relative to epsilon. The bracket returned says what was reached.
+    Width, "relative width", "[1e-8, 0.1]", |x| (1e-8..=0.1).contains(&x)
+);
+
+impl Default for Width {
+    /// 2e-5.
+    fn default() -> Self {
+        Self(2e-5)
+    }
+}
+
+/// Most steps of a window: 2^22 (64 MiB of sums).
+const LARGEST: usize = 1 << 22;
+
+/// The composition of some events as one loss law.
+///
+/// The events may be chosen adaptively, each profile holding whatever came before
+/// (dominating pairs compose: Zhu, Dong, Wang 2022, theorem 10).
+#[derive(Debug, Clone)]
+pub struct Pld {
+    parts: Parts,
+    width: Width,
+}
+
+/// What to solve for.
+#[derive(Clone, Copy)]
+enum Target {
+    LnDelta(f64),
+    Epsilon(f64),
+}
+
+/// The grid, the tilt, and the epsilon they were chosen for.
+#[derive(Clone, Copy)]
+struct Plan {
+    h: f64,
+    t: f64,
+    cut: Cut,
+}
+
+impl Pld {
+    /// The composition of `events`.
+    #[must_use]
+    pub fn new<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
+        Self { parts: parts::merge(events), width: Width::default() }
+    }
+
+    /// Sets the width aimed at.
+    #[must_use]
+    pub fn with_width(mut self, width: Width) -> Self {
+        self.width = width;
+        self
+    }
+
+    /// The epsilon at `delta`. The lower end is absent where only an upper bound on a
+    /// profile is known.
+    ///
+    /// # Errors
+    /// [`Error::Calibration`] when no finite epsilon reaches `delta` (some mechanism
+    /// fails outright with more than this probability, or delta is zero and a loss is
+    /// unbounded).
+    pub fn epsilon(&self, delta: Delta) -> Result<Bracket<Epsilon>> {
+        let none = || Error::Calibration {
+            family: "composition",
+            budget: Budget { epsilon: Epsilon::ZERO, delta },
+            reason: "no finite epsilon reaches this delta".into(),
+        };
+        if self.parts.is_empty() {
+            return Ok(Bracket { lower: Some(Epsilon::ZERO), upper: Epsilon::ZERO });
+        }
+        let pure = self.pure_bound();
+        let target = delta.ln().get();
+        if target == f64::NEG_INFINITY {
+            let pure = pure.ok_or_else(none)?;
+            let exact = self.lower_known().then(|| epsilon(pure * (1.0 - 1e-13)));
+            return Ok(Bracket { lower: exact, upper: epsilon(pure * (1.0 + 1e-13)) });
+        }
+        let (mut lower, mut upper) = (Some(0.0_f64), 0.0_f64);
+        for parts in self.directions() {
+            let plan = self.plan(&parts, Target::LnDelta(target));
+            let (below, above) = sums(&parts, plan);
+            let pad = padding(&parts, plan);
+            let found = above.epsilon_above(target);
+            upper = upper.max(found.map_or(f64::INFINITY, |e| e + pad));
+            lower = match (lower, below) {
+                (Some(l), Some(b)) => Some(l.max(b.epsilon_below(target) - pad)),
+                _ => None,
+            };
+        }
+        if let Some(pure) = pure {
+            upper = upper.min(pure * (1.0 + 1e-13));
+        }
+        if upper.is_infinite() {
+            return Err(none());
+        }
+        Ok(Bracket { lower: lower.map(epsilon), upper: epsilon(upper) })
+    }
+
+    /// ln delta at `epsilon`.
+    #[must_use]
+    pub fn log_delta(&self, epsilon: Epsilon) -> Bracket<LogDelta> {
+        let e = epsilon.get();
+        let (mut lower, mut upper) = (Some(f64::NEG_INFINITY), f64::NEG_INFINITY);
+        if !self.parts.is_empty() {
+            for parts in self.directions() {
+                let plan = self.plan(&parts, Target::Epsilon(e));
+                let (below, above) = sums(&parts, plan);
+                let pad = padding(&parts, plan);
+                upper = upper.max(above.ln_delta_above((e - pad).max(0.0)));
+                lower = match (lower, below) {
+                    (Some(l), Some(b)) => Some(l.max(b.ln_delta_below(e + pad))),
+                    _ => None,
+                };
+            }
+            if self.pure_bound().is_some_and(|pure| e >= pure * (1.0 + 1e-13)) {
+                (lower, upper) = (lower.map(|_| f64::NEG_INFINITY), f64::NEG_INFINITY);
+            }
+        }
+        Bracket { lower: lower.map(LogDelta::saturating), upper: LogDelta::saturating(upper) }
+    }
+
+    fn lower_known(&self) -> bool {
+        self.parts.iter().all(|(s, _)| matches!(s, Source::Law(_)))
+    }
+
+    /// Sum of the largest losses, when all are bounded.
+    pub(crate) fn pure_bound(&self) -> Option<f64> {
+        self.parts.iter().try_fold(0.0, |sum, (source, n)| match source {
+            Source::Law(law) => law.largest().map(|x| sum + *n as f64 * x),
+            Source::Envelope(_) => None,
+        })
+    }
+
+    /// The same change in every run, forwards and (where that differs) backwards.
+    fn directions(&self) -> Vec<Parts> {
+        let reversed: Parts = self
+            .parts
+            .iter()
+            .map(|(source, n)| match source {
+                Source::Law(law) => (Source::Law(law.reversed()), *n),
+                Source::Envelope(_) => (source.clone(), *n),
+            })
+            .collect();
+        if reversed == self.parts { vec![reversed] } else { vec![self.parts.clone(), reversed] }
+    }
+
+    /// Chooses tilt and grid from coarse copies of the laws. Only the width and the
+    /// time depend on the choice, never the soundness.
+    fn plan(&self, parts: &Parts, target: Target) -> Plan {
+        let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
+        let ln_delta = match target {
+            Target::LnDelta(d) => d,
+            Target::Epsilon(_) => -60.0,
+        };
+        let rough = Cut { low: 1e-12, high: (ln_delta - 12.0).exp().max(1e-290) / runs };
+        let coarse: Vec<(Measure, f64, u64)> = parts
+            .iter()
+            .map(|(source, n)| {
+                let h = source.extent(rough) / 256.0;
+                (source.above(h, rough), h, *n)
+            })
+            .collect();
+        let sum = |t: f64| {
+            coarse.iter().fold(Cumulant::default(), |sum, (m, h, n)| {
+                let (c, n) = (m.cumulant(*h, t), *n as f64);
+                Cumulant {
+                    value: sum.value + n * c.value,
+                    mean: sum.mean + n * c.mean,
+                    variance: sum.variance + n * c.variance,
+                }
+            })
+        };
+        let beyond = |t: f64| {
+            let c = sum(t);
+            match target {
+                // Saddle point: delta is about e^(K - t K') / ((1 + t) (1 + t sqrt(2 pi K''))).
+                Target::LnDelta(d) => {
+                    let spread = 1.0 + t * (core::f64::consts::TAU * c.variance).sqrt();
+                    c.value - t * c.mean - (t.ln_1p() + spread.ln()) < d
+                }
+                Target::Epsilon(e) => c.mean > e,
+            }
+        };
+        let (mut low, mut high) = (1e-3_f64, 1e5_f64);
+        for _ in 0..28 {
+            let mid = (low * high).sqrt();
+            if beyond(mid) { high = mid } else { low = mid }
+        }
+        let t = high;
+        let at = sum(t);
+        let plan = |h: f64| Plan { h, t, cut: cut(ln_delta, at, t, runs) };
+        // Each run with a density adds about h^2/2 between the two variances, and so
+        // (t/2) h^2/2 to epsilon; so does an atom off the grid, or worse.
+        let anchors: Vec<(f64, u64)> =
+            parts.iter().filter_map(|(s, n)| Some((s.anchor()?, *n))).collect();
+        let several = anchors.iter().any(|(step, _)| *step != anchors[0].0);
+        let exact = |s: &Source| !several && s.is_discrete();
+        let rough_runs: f64 = parts.iter().filter(|(s, _)| !exact(s)).map(|(_, n)| *n as f64).sum();
+        let width = self.width.get() * at.mean.max(0.01);
+        let mut h = 1.6 * (width / (t * rough_runs.max(1e-9))).sqrt();
+        for (source, _) in parts.iter().filter(|(s, _)| !exact(s)) {
+            h = h.min(source.extent(rough) / 64.0);
+        }
+        h = align(h, &anchors);
+        let least = 20.0 * at.variance.sqrt() / LARGEST as f64;
+        plan(h.max(least).max(1e-9))
+    }
+}
+
+/// The step of at most `h` that brings the atoms of all anchors closest to the grid: a
+/// whole fraction of the first anchor.
+fn align(h: f64, anchors: &[(f64, u64)]) -> f64 {
+    let Some(&(first, _)) = anchors.iter().max_by_key(|(_, n)| *n) else { return h };
+    let least = (first / h).ceil().max(1.0);
+    if anchors.iter().all(|(step, _)| *step == first) {
+        return first / least;
+    }
+    let misfit = |pieces: f64| {
+        anchors
+            .iter()
+            .map(|&(step, n)| {
+                // Just above a grid point is best: the largest atom is rounded down.
+                let position = step / first * pieces;
+                n as f64 * (position - (position + 1e-9).floor()).abs() / pieces
+            })
+            .sum::<f64>()
+    };
+    let most = least + least.min(4000.0);
+    let (mut best, mut at) = (f64::INFINITY, least);
+    let mut pieces = least;
+    while pieces <= most {
+        let found = misfit(pieces);
+        if found < best {
+            (best, at) = (found, pieces);
+        }
+        pieces += 1.0;
+    }
+    first / at
+}
+
+/// Cuts that cost 1e-9 of delta.
+fn cut(ln_delta: f64, at: Cumulant, t: f64, runs: f64) -> Cut {
+    let expected = if ln_delta > -60.0 { ln_delta } else { at.value - t * at.mean };
+    let high = (ln_delta.min(expected) - 21.0).exp().max(1e-300) / runs;
+    Cut { low: 1e-14 / runs, high }
+}
+
+/// Both sums, the lower one where it is known.
+fn sums(parts: &Parts, plan: Plan) -> (Option<TiltedSum>, TiltedSum) {
+    let Plan { h, t, cut } = plan;
+    let (mut above, mut below) = (Vec::new(), Some(Vec::new()));
+    for (source, n) in parts {
+        match source {
+            Source::Law(law) => {
+                let s = discretise::sandwich(law, h, cut);
+                above.push((s.above, *n));
+                if let Some(below) = &mut below {
+                    below.push((s.below, *n));
+                }
+            }
+            Source::Envelope(e) => {
+                above.push((e.above(h, cut), *n));
+                below = None;
+            }
+        }
+    }
+    let sum = |list: &[(Measure, u64)]| {
+        let parts: Vec<(&Measure, u64)> = list.iter().map(|(m, n)| (m, *n)).collect();
+        TiltedSum::new(&parts, h, t, LARGEST)
+    };
+    (below.map(|b| sum(&b)), sum(&above))
+}
+
+/// Grid points are rounded, and atoms to them ([`discretise`]): a few ulps of the
+/// largest loss per run.
+fn padding(parts: &Parts, plan: Plan) -> f64 {
+    parts
+        .iter()
+        .map(|(source, n)| *n as f64 * (source.extent(plan.cut) + plan.h) * 2e-14)
+        .sum::<f64>()
+        + 1e-13
+}
+
+fn epsilon(value: f64) -> Epsilon {
+    Epsilon::new(value).unwrap_or(Epsilon::ZERO)
+}
+
+impl Source {
+    fn above(&self, h: f64, cut: Cut) -> Measure {
+        match self {
+            Self::Law(law) => discretise::sandwich(law, h, cut).above,
+            Self::Envelope(e) => e.above(h, cut),
+        }
+    }
+
+    /// Distance between the ends of the losses that matter.
+    fn extent(&self, cut: Cut) -> f64 {
+        match self {
+            Self::Law(law) => {
+                let (low, high) = law.range(cut.low, cut.high);
+                (high - low).max(1e-9)
+            }
+            Self::Envelope(e) => 2.0 * e.reach(cut.high),
+        }
+    }
+
+    fn anchor(&self) -> Option<f64> {
+        match self {
+            Self::Law(law) => law.anchor(),
+            Self::Envelope(_) => None,
+        }
+    }
+
+    fn is_discrete(&self) -> bool {
+        matches!(self, Self::Law(law) if law.is_discrete())
+    }
+}
+
+impl Law {
+    /// The largest loss, when it is finite.
+    fn largest(&self) -> Option<f64> {
+        let bounded = match self {
+            Self::Laplace { .. } => true,
+            Self::Response { low, .. } | Self::Bits { low, .. } => *low > 0.0,
+            _ => false,
+        };
+        bounded.then(|| self.range(0.0, 0.0).1)
+    }
+}

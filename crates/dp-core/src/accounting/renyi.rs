@@ -1,0 +1,74 @@
+//! Renyi and concentrated differential privacy.
+
+use super::basic::{pure, up};
+use super::event::Event;
+use super::pld::Pld;
+use crate::budget::{Budget, Delta, Epsilon};
+use crate::error::{Error, Result};
+
+/// Epsilon from a Renyi divergence `gamma` of order `1 + s` (Canonne, Kamath, Steinke
+/// 2020, proposition 12): `gamma + ln(s/(1+s)) - (ln delta + ln(1+s))/s`.
+pub(super) fn convert(gamma: f64, s: f64, ln_delta: f64) -> f64 {
+    gamma - (1.0 / s).ln_1p() - (ln_delta + s.ln_1p()) / s
+}
+
+/// The least conversion over the orders; the divergence is a function of s.
+pub(super) fn best(gamma: impl Fn(f64) -> f64, ln_delta: f64) -> f64 {
+    let at = |ln_s: f64| {
+        let s = ln_s.exp();
+        convert(gamma(s), s, ln_delta)
+    };
+    // A grid, then golden sections around its best point: any order is sound.
+    let grid = |i: i32| 0.2 * f64::from(i);
+    let start = (-60..=70).map(grid).min_by(|a, b| at(*a).total_cmp(&at(*b))).unwrap_or(0.0);
+    let (mut low, mut high) = (start - 0.2, start + 0.2);
+    for _ in 0..40 {
+        let (a, b) = (low + 0.382 * (high - low), low + 0.618 * (high - low));
+        if at(a) < at(b) { high = b } else { low = a }
+    }
+    at(start).min(at(0.5 * (low + high))).max(0.0)
+}
+
+/// rho of zero-concentrated differential privacy of one run: `mu^2/2` for Gaussians
+/// (exact), `eps^2/2` for pure mechanisms (Bun, Steinke 2016, proposition 1.4).
+pub(super) fn rho(event: &Event) -> Option<f64> {
+    let once = Event::once(event.profile().clone());
+    let gaussian = Pld::new([&once]).gaussian_square().map(|square| 0.5 * square);
+    gaussian.or_else(|| pure(event).map(|e| 0.5 * e * e))
+}
+
+/// By zCDP: rhos add up.
+pub(super) fn zcdp(events: &[Event], delta: Delta) -> Result<Epsilon> {
+    let total = events
+        .iter()
+        .map(|e| rho(e).map(|r| r * e.count() as f64))
+        .sum::<Option<f64>>()
+        .ok_or_else(|| unsupported("zCDP", delta))?;
+    finite(zcdp_epsilon(total, delta), "zCDP", delta)
+}
+
+/// The epsilon of rho-zCDP at `delta`.
+pub(super) fn zcdp_epsilon(rho: f64, delta: Delta) -> f64 {
+    if rho == 0.0 { 0.0 } else { best(|s| rho * (1.0 + s), delta.ln().get()) }
+}
+
+/// By Renyi divergences of all orders, exact for each mechanism.
+pub(super) fn rdp(events: &[Event], delta: Delta) -> Result<Epsilon> {
+    let pld = Pld::new(events);
+    finite(best(|s| pld.renyi(s), delta.ln().get()), "RDP", delta)
+}
+
+/// The value, or the reason why there is none.
+pub(super) fn finite(value: f64, method: &'static str, delta: Delta) -> Result<Epsilon> {
+    if value.is_finite() { up(value) } else { Err(unsupported(method, delta)) }
+}
+
+/// Some event has no finite parameter of this kind.
+pub(super) fn unsupported(method: &'static str, delta: Delta) -> Error {
+    Error::Calibration {
+        family: method,
+        budget: Budget { epsilon: Epsilon::ZERO, delta },
+        reason: "some event has no finite parameter of this kind (use PLD), or delta is zero"
+            .into(),
+    }
+}

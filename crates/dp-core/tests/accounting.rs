@@ -1,0 +1,222 @@
+//! Ledgers, methods and limits.
+
+use dp_core::accounting::{Event, FilterRule, Ledger, Method, Pld, epsilon};
+use dp_core::*;
+use proptest::prelude::*;
+
+fn scale(x: f64) -> NoiseScale {
+    NoiseScale::new(x).unwrap()
+}
+
+fn gaussian(sigma: f64) -> Profile {
+    Profile::Gaussian { sensitivity: L2Sensitivity::new(1.0).unwrap(), sigma: scale(sigma) }
+}
+
+fn laplace(b: f64) -> Profile {
+    Profile::Laplace { sensitivity: L1Sensitivity::new(1.0).unwrap(), scale: scale(b) }
+}
+
+fn response(eps0: f64) -> Profile {
+    let keep = Probability::new(1.0 / (1.0 + (-eps0).exp())).unwrap();
+    Profile::RandomizedResponse { bits: 1, keep }
+}
+
+fn row(bound: f64) -> Adjacency {
+    Adjacency::RowShift { l2: Bound::new(bound).unwrap() }
+}
+
+fn delta(x: f64) -> Delta {
+    Delta::new(x).unwrap()
+}
+
+fn proven(profile: Profile, epsilon: f64) -> Guarantee {
+    let ln = profile.log_delta(Epsilon::new(epsilon).unwrap());
+    let budget = Budget::new(epsilon, (ln.delta() * (1.0 + 1e-9)).min(0.999)).unwrap();
+    Guarantee::proven(row(1.0), budget, profile, "theorem").unwrap()
+}
+
+fn upper(events: &[Event], method: Method) -> f64 {
+    epsilon(events, delta(1e-6), method).unwrap().upper.get()
+}
+
+#[test]
+fn methods_stand_in_the_order_their_knowledge_allows() {
+    let events = [Event::new(gaussian(20.0), 1000).unwrap()];
+    let exact = 8.30622504995;
+    let gdp = epsilon(&events, delta(1e-6), Method::Gdp).unwrap();
+    assert!((gdp.upper.get() / exact - 1.0).abs() < 1e-8 && gdp.lower.unwrap() <= gdp.upper);
+    let (pld, rdp, zcdp) =
+        (upper(&events, Method::Pld), upper(&events, Method::Rdp), upper(&events, Method::Zcdp));
+    // A peer's Renyi accountant, with a fixed list of orders, answers 8.8468744.
+    assert!(exact <= pld * (1.0 + 1e-9) && pld < rdp && rdp <= 8.8468744 * (1.0 + 1e-6), "{rdp}");
+    assert!((rdp / zcdp - 1.0).abs() < 1e-6);
+    assert!(upper(&events, Method::OptimalPure) > rdp);
+    assert!(upper(&events, Method::Advanced) > upper(&events, Method::OptimalPure));
+    assert!(upper(&events, Method::Basic) > upper(&events, Method::OptimalPure));
+}
+
+#[test]
+fn responses_compose_by_count_as_they_do_one_by_one() {
+    // A peer's accountant ignores the count here: 0.1001 instead of 8.339.
+    let truth = 8.33903451379;
+    let counted = [Event::new(response(0.1), 256).unwrap()];
+    let single = vec![Event::once(response(0.1)); 256];
+    for events in [&counted[..], &single[..]] {
+        let b = epsilon(events, delta(1e-6), Method::Pld).unwrap();
+        assert!(b.lower.unwrap().get() <= truth * (1.0 + 1e-11));
+        assert!((b.upper.get() / truth - 1.0).abs() < 1e-9, "{b:?}");
+        // Optimal composition of pure mechanisms is exact for responses.
+        let kov = upper(events, Method::OptimalPure);
+        assert!((kov / truth - 1.0).abs() < 1e-9, "{kov}");
+        for method in Method::ALL {
+            assert!(upper(events, method) >= truth * (1.0 - 1e-9), "{method:?}");
+        }
+    }
+}
+
+#[test]
+fn conversion_through_zcdp_costs_noise() {
+    // Sigma for sensitivity 1: exact, and what conversion through zCDP needs.
+    for (eps, d, exact, peer) in [
+        (0.0001, 1e-3, 380.237656246, 572.345974576),
+        (0.1, 1e-5, 30.749566132, 33.9816293592),
+        (1.0, 1e-6, 4.22467888933, 4.53087711704),
+        (100.0, 1e-6, 0.0978372239744, 0.100457355791),
+    ] {
+        let at = |sigma: f64, method| {
+            let events = [Event::once(gaussian(sigma))];
+            epsilon(&events, delta(d), method).unwrap().upper.get()
+        };
+        assert!((at(exact, Method::Pld) - eps).abs() < 1e-4 * eps + 1e-6);
+        assert!((at(exact, Method::Gdp) / eps - 1.0).abs() < 1e-8);
+        assert!(at(exact, Method::Zcdp) > eps * 1.01, "zCDP is lossy at {eps}");
+        // The peer's sigma is what our own conversion finds as well.
+        assert!((at(peer, Method::Zcdp) / eps - 1.0).abs() < 1e-3, "{}", at(peer, Method::Zcdp));
+    }
+}
+
+#[test]
+fn ledgers_check_before_they_change() {
+    let mut ledger = Ledger::new(row(1.0));
+    let guarantee = proven(gaussian(4.0), 1.0);
+    ledger.spend(&guarantee, 3, "projection").unwrap();
+    let before = ledger.clone();
+    let other = Guarantee::proven(row(2.0), guarantee.budget(), gaussian(4.0), "theorem").unwrap();
+    assert!(matches!(ledger.spend(&other, 1, "x"), Err(Error::Mismatch { .. })));
+    assert!(ledger.spend(&guarantee, 0, "x").is_err());
+    let claim = Guarantee::published(
+        row(1.0),
+        Budget::new(0.5, 1e-7).unwrap(),
+        None,
+        "rule",
+        "paper",
+        "the proof covers one release",
+    )
+    .unwrap();
+    assert!(ledger.spend(&claim, 1, "x").is_err());
+    assert_eq!(ledger, before);
+    let alone = ledger.epsilon(delta(1e-6), Method::Pld).unwrap();
+    ledger.spend_accepting_claim(&claim, 1, "window").unwrap();
+    let with = ledger.epsilon(delta(1e-6), Method::Pld).unwrap();
+    assert_eq!(with.lower, None);
+    assert!(with.upper > alone.upper);
+    assert!(ledger.epsilon(delta(1e-8), Method::Pld).is_err(), "the claim alone has 1e-7");
+    let text = ledger.to_string();
+    assert!(text.contains("3 x projection") && text.contains("accepted by name"), "{text}");
+}
+
+#[test]
+fn ledgers_survive_json_and_refuse_altered_ones() {
+    let mut ledger =
+        Ledger::with_limit(row(1.0), Budget::new(3.0, 1e-5).unwrap(), FilterRule::Zcdp);
+    ledger.spend(&proven(gaussian(8.0), 0.5), 4, "a").unwrap();
+    ledger.spend(&proven(laplace(20.0), 0.02), 2, "b").unwrap();
+    let text = serde_json::to_string(&ledger).unwrap();
+    assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
+    let less_noise = text.replace("\"sigma\":8.0", "\"sigma\":4.0");
+    assert_ne!(less_noise, text);
+    assert!(serde_json::from_str::<Ledger>(&less_noise).is_err());
+    let more_runs = text.replace("\"count\":4", "\"count\":4000");
+    assert_ne!(more_runs, text);
+    assert!(serde_json::from_str::<Ledger>(&more_runs).is_err());
+    let none = text.replace("\"count\":4", "\"count\":0");
+    assert!(serde_json::from_str::<Ledger>(&none).is_err());
+}
+
+#[test]
+fn a_limit_refuses_the_run_that_would_pass_it() {
+    let limit = Budget::new(2.0, 1e-5).unwrap();
+    let mut counts = Vec::new();
+    for rule in [FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp] {
+        let mut ledger = Ledger::with_limit(row(1.0), limit, rule);
+        let guarantee = proven(gaussian(30.0), 0.15);
+        let mut runs = 0;
+        let error = loop {
+            match ledger.spend(&guarantee, 1, "run") {
+                Ok(()) => runs += 1,
+                Err(error) => break error,
+            }
+            assert!(runs < 10_000);
+        };
+        assert!(matches!(error, Error::BudgetExceeded { .. }), "{error}");
+        assert_eq!(ledger.entries().len(), runs);
+        let spent = ledger.epsilon(limit.delta, Method::Pld).unwrap();
+        assert!(spent.lower.unwrap() <= limit.epsilon, "{rule:?}");
+        counts.push(runs);
+    }
+    // Each rule knows more than the one before.
+    assert!(counts[0] < counts[1] && counts[1] < counts[2], "{counts:?}");
+}
+
+#[test]
+fn refused_certificates_do_not_enter() {
+    use dp_core::certificate::{PublicParameters, Statement};
+    use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
+    let noise = |sigma: f64| NoiseLaw::RoundedGaussian {
+        sigma: scale(sigma),
+        grid: Grid::new(-30).unwrap(),
+    };
+    let statement = |sigma| Statement {
+        mechanism: "projection".into(),
+        noise: noise(sigma),
+        generator: GeneratorKind::OsChacha12,
+        public: PublicParameters::new(),
+    };
+    let mut ledger = Ledger::new(row(1.0));
+    let wrong = Certificate::new(statement(3.0), proven(gaussian(4.0), 1.0));
+    assert!(matches!(ledger.add(&wrong), Err(Error::CertificateRejected { .. })));
+    assert!(ledger.entries().is_empty());
+    ledger.add(&Certificate::new(statement(4.0), proven(gaussian(4.0), 1.0))).unwrap();
+    assert_eq!(ledger.entries()[0].label(), "projection");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    /// No method goes below the numerical bracket's lower end, and more runs cost more.
+    #[test]
+    fn no_method_is_below_the_truth(
+        sigma in 2.0..40.0_f64, b in 3.0..40.0_f64, eps0 in 0.01..0.5_f64,
+        runs in 1u64..40, exponent in -12.0..-2.0_f64,
+    ) {
+        let d = delta(10f64.powf(exponent));
+        let list = |n| [
+            Event::new(gaussian(sigma), n).unwrap(),
+            Event::new(laplace(b), n).unwrap(),
+            Event::new(response(eps0), n).unwrap(),
+        ];
+        let bracket = epsilon(&list(runs), d, Method::Pld).unwrap();
+        let low = bracket.lower.unwrap();
+        prop_assert!(low <= bracket.upper);
+        prop_assert!(bracket.upper.get() <= low.get() * 1.002 + 1e-6, "{bracket:?}");
+        for method in Method::ALL {
+            let answer = epsilon(&list(runs), d, method).unwrap().upper;
+            prop_assert!(answer >= low, "{:?}: {} < {}", method, answer, low);
+        }
+        let more = epsilon(&list(runs + 1), d, Method::Pld).unwrap();
+        prop_assert!(more.upper >= low);
+        // And back: delta at the upper end is at most what was asked for.
+        let back = Pld::new(&list(runs)).log_delta(bracket.upper);
+        prop_assert!(back.lower.unwrap() <= d.ln());
+    }
+}

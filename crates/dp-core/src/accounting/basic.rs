@@ -19,7 +19,7 @@ pub(super) struct Split {
 /// Cuts `delta` evenly among the runs that need one; the pure runs take none.
 /// Returns what is left of `delta` after a share `spent` of it.
 pub(super) fn split(events: &[Event], delta: Delta, spent: f64) -> Result<(Vec<Split>, f64)> {
-    let pure: Vec<Option<f64>> = events.iter().map(|e| pure(e)).collect();
+    let pure: Vec<Option<f64>> = events.iter().map(pure).collect();
     let runs = |keep: bool| -> f64 {
         let all = events.iter().zip(&pure).filter(|(_, p)| p.is_none() == keep);
         all.map(|(e, _)| e.count() as f64).sum()

@@ -40,13 +40,13 @@ pub(crate) fn panel_6(centre: f64, half: f64, f: impl Fn(f64) -> f64) -> f64 {
 
 /// The law of the square root of chi2_k.
 #[derive(Debug, Clone, Copy)]
-struct Chi {
+pub(crate) struct Chi {
     half: f64,
     constant: f64,
 }
 
 impl Chi {
-    fn new(k: f64) -> Self {
+    pub(crate) fn new(k: f64) -> Self {
         let half = 0.5 * k;
         let constant =
             k.ln() - stirling_error(half) - 0.5 * (2.0 * core::f64::consts::PI * half).ln();
@@ -54,7 +54,7 @@ impl Chi {
     }
 
     /// ln of the density at `z > 0`.
-    fn ln_pdf(self, z: f64) -> f64 {
+    pub(crate) fn ln_pdf(self, z: f64) -> f64 {
         self.constant - deviance(self.half, 0.5 * z * z) - z.ln()
     }
 }

@@ -91,7 +91,8 @@ impl BasisProjection {
         public.insert("basis_columns".into(), PublicValue::from(basis.ncols()));
         let statement = Statement {
             mechanism: "projection on a public basis".into(),
-            noise: step.law(),
+            // The profile is scaled to sensitivity one; this is the noise of the public basis.
+            noise: NoiseLaw::Several { laws: vec![step.law()] },
             generator: rng.kind(),
             public,
         };

@@ -1,9 +1,10 @@
 //! The law of the privacy loss of one mechanism against its worst adjacent input.
 
-use crate::special::quadrature::{ln_chi_pdf, panel_6};
+use crate::special::gamma::ln_poisson_kernel;
+use crate::special::quadrature::{Chi, panel_6};
 use crate::special::{
     ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf, ln_chi_square_cdf, ln_chi_square_sf,
-    ln_normal_pdf, ln_poisson_kernel,
+    ln_normal_pdf,
 };
 
 /// Relative error of every mass below: quadrature, special functions, arguments.
@@ -120,13 +121,14 @@ impl ChiLoss {
         }
     }
 
-    fn cell(self, x: f64, h: f64, reach: (f64, f64)) -> Cell {
+    fn cell(self, density: Chi, x: f64, h: f64) -> Cell {
         let (a, b) = (self.z(x), self.z(x + h));
-        let (from, to) = (a.min(b).max(reach.0), a.max(b).min(reach.1));
+        // Above the mode by sixty the density underflows.
+        let (from, to) = (a.min(b), a.max(b).min(self.k.sqrt() + 60.0));
         if from >= to {
             return Cell::default();
         }
-        let density = |z: f64| if z > 0.0 { ln_chi_pdf(self.k, z).exp() } else { 0.0 };
+        let density = |z: f64| if z > 0.0 { density.ln_pdf(z).exp() } else { 0.0 };
         integrate(from, to, density, |z| self.loss(z) - x)
     }
 }
@@ -137,9 +139,9 @@ fn integrate(from: f64, to: f64, density: impl Fn(f64) -> f64, above: impl Fn(f6
     let width = (to - from) / panels;
     let mut cell = Cell::default();
     for i in 0..panels as u64 {
-        let a = from + width * i as f64;
-        cell.p += panel_6(a, a + width, &density);
-        cell.excess += panel_6(a, a + width, &|z| {
+        let centre = from + width * (i as f64 + 0.5);
+        cell.p += panel_6(centre, 0.5 * width, &density);
+        cell.excess += panel_6(centre, 0.5 * width, |z| {
             let d = density(z);
             // Rounding at the cell's ends must not make the excess negative.
             if d == 0.0 { 0.0 } else { d * -(-above(z).max(0.0)).exp_m1() }
@@ -191,7 +193,7 @@ fn normal_above(z: f64) -> f64 {
 
 /// A z with Pr[N(0, 1) > z] at most `mass`.
 fn normal_reach(mass: f64) -> f64 {
-    (-2.0 * mass.min(0.5).max(1e-320).ln()).sqrt()
+    (-2.0 * mass.clamp(1e-320, 0.5).ln()).sqrt()
 }
 
 impl Law {
@@ -234,7 +236,7 @@ impl Law {
         match *self {
             Self::Certain => 1.0,
             Self::Chi(chi) => chi.infinite(),
-            Self::Response { high, low } if low == 0.0 => high,
+            Self::Response { high, low: 0.0 } => high,
             Self::Bits { low: 0.0, .. } => 1.0,
             _ => 0.0,
         }
@@ -382,8 +384,8 @@ impl Law {
             }
             Self::Laplace { mu } => smooth(&|x| laplace_cell(mu, x, h)),
             Self::Chi(chi) => {
-                let reach = (0.0, chi.k.sqrt() + 60.0);
-                smooth(&|x| chi.cell(x, h, reach))
+                let density = Chi::new(chi.k);
+                smooth(&|x| chi.cell(density, x, h))
             }
             _ => vec![Cell::default(); (hi - lo) as usize],
         }

@@ -2,9 +2,15 @@
 
 mod fig1;
 mod fig10;
+mod fig13;
+mod fig15;
 mod fig2;
 mod fig3;
+mod fig4_5;
+mod fig6;
+mod fig7_9;
 mod retrieval;
+mod sign_search;
 
 use crate::framework::Experiment;
 
@@ -15,6 +21,13 @@ pub fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(fig1::STUDY),
         Box::new(fig2::STUDY),
         Box::new(fig3::STUDY),
+        Box::new(fig4_5::FIG4),
+        Box::new(fig4_5::FIG5),
+        Box::new(fig6::STUDY),
+        Box::new(fig7_9::FIG7),
+        Box::new(fig7_9::FIG9),
         Box::new(fig10::STUDY),
+        Box::new(fig13::STUDY),
+        Box::new(fig15::STUDY),
     ]
 }

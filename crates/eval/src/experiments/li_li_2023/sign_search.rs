@@ -1,0 +1,132 @@
+//! Methods of private search that publish signs.
+
+use super::retrieval::{Found, Method, Trial};
+use crate::data::Points;
+use crate::error::Result;
+use dp_core::{Adjacency, Bound, Budget};
+use sketch::RowsView;
+use sketch::projection::Family;
+use sketch::search::HammingIndex;
+use sketch::sign::{
+    FlipRule, IndividualNoise, IndividualSigns, PackedBits, PrivateSigns, SignSketch,
+};
+
+/// Length of the answers.
+const RETURNED: usize = 100;
+
+fn one() -> Result<(Adjacency, Bound)> {
+    let one = Bound::new(1.0)?;
+    Ok((Adjacency::Attribute { beta: one }, one))
+}
+
+pub(super) fn view(points: &Points) -> Result<RowsView<'_>> {
+    Ok(RowsView::f64(points.n(), points.d(), points.values())?)
+}
+
+fn search(database: &PackedBits, queries: &PackedBits) -> Result<Vec<Vec<usize>>> {
+    let found = HammingIndex::new(database)?.top_k(queries, RETURNED)?;
+    let row = |q| found.indices(q).iter().map(|&i| i as usize).collect();
+    Ok((0..found.n()).map(row).collect())
+}
+
+/// DP-SignOPORP: pure epsilon-DP, whatever the trial's delta.
+fn oporp(trial: &Trial<'_>, rule: FlipRule, repetitions: usize) -> Result<Found> {
+    let signs = mechanism(trial, rule, repetitions)?;
+    let mut rng = trial.context.noise(&trial.noise, trial.repetition);
+    let queries = signs.release(view(&trial.split.queries)?, &mut rng)?;
+    let database = signs.release(view(&trial.split.database)?, &mut rng)?;
+    let answers = search(database.payload().bits(), queries.payload().bits())?;
+    Ok(Found { answers, sigma: signs.flips().keep().get() })
+}
+
+fn mechanism(trial: &Trial<'_>, rule: FlipRule, repetitions: usize) -> Result<PrivateSigns> {
+    let seed = trial.context.public_seed("projection", trial.repetition);
+    let d = trial.split.database.d();
+    let sketch = SignSketch::repeated(Family::Oporp, d, trial.k, repetitions, seed)?;
+    let (adjacency, bound) = one()?;
+    Ok(PrivateSigns::new(sketch, rule, adjacency, bound, Budget::pure(trial.budget.epsilon))?)
+}
+
+/// iDP-SignRP and iDP-SignOPORP; pure for randomised response.
+fn individual(trial: &Trial<'_>, family: Family, noise: IndividualNoise) -> Result<Found> {
+    let seed = trial.context.public_seed("projection", trial.repetition);
+    let sketch = SignSketch::single(family, trial.split.database.d(), trial.k, seed)?;
+    let (adjacency, bound) = one()?;
+    let budget = match noise {
+        IndividualNoise::Gaussian => trial.budget,
+        IndividualNoise::RandomizedResponse => Budget::pure(trial.budget.epsilon),
+    };
+    let signs = IndividualSigns::new(sketch, noise, adjacency, bound, budget)?;
+    let mut rng = trial.context.noise(&trial.noise, trial.repetition);
+    let queries = signs.release(view(&trial.split.queries)?, &mut rng)?;
+    let database = signs.release(view(&trial.split.database)?, &mut rng)?;
+    let answers = search(database.payload().bits(), queries.payload().bits())?;
+    // The noise scale depends on the data and stays secret, also here.
+    Ok(Found { answers, sigma: f64::NAN })
+}
+
+/// Exact signs, for reference.
+fn exact(trial: &Trial<'_>) -> Result<Found> {
+    let seed = trial.context.public_seed("projection", trial.repetition);
+    let sketch = SignSketch::single(Family::Rademacher, trial.split.database.d(), trial.k, seed)?;
+    let queries = sketch.simhash(view(&trial.split.queries)?)?;
+    let database = sketch.simhash(view(&trial.split.database)?)?;
+    let answers = search(database.payload().bits(), queries.payload().bits())?;
+    Ok(Found { answers, sigma: 0.0 })
+}
+
+const fn method(
+    label: &'static str,
+    mechanism: &'static str,
+    search: fn(&Trial<'_>) -> Result<Found>,
+) -> Method {
+    Method { label, mechanism, sketches: true, search }
+}
+
+pub(super) const RESPONSE: Method = method(
+    "DP-SignOPORP-RR, t = 1",
+    "signs of OPORP, randomised response, pure epsilon, beta = 1",
+    |trial| oporp(trial, FlipRule::RandomizedResponse, 1),
+);
+pub(super) const RESPONSE_4: Method = method(
+    "DP-SignOPORP-RR, t = 4",
+    "signs of 4 OPORPs of k/4 bins, randomised response, epsilon/4 each, beta = 1",
+    |trial| oporp(trial, FlipRule::RandomizedResponse, 4),
+);
+pub(super) const SMOOTH: Method = method(
+    "DP-SignOPORP-RR-smooth, t = 1",
+    "signs of OPORP, published smooth flips, pure epsilon, beta = 1",
+    |trial| oporp(trial, FlipRule::PublishedSmooth, 1),
+);
+pub(super) const SMOOTH_4: Method = method(
+    "DP-SignOPORP-RR-smooth, t = 4",
+    "signs of 4 OPORPs of k/4 bins, published smooth flips, epsilon/4 each, beta = 1",
+    |trial| oporp(trial, FlipRule::PublishedSmooth, 4),
+);
+pub(super) const OPTIMAL: Method = method(
+    "DP-SignOPORP, optimal flips, t = 1",
+    "signs of OPORP, optimal smooth flips, pure epsilon, beta = 1",
+    |trial| oporp(trial, FlipRule::OptimalSmooth, 1),
+);
+pub(super) const OPTIMAL_4: Method = method(
+    "DP-SignOPORP, optimal flips, t = 4",
+    "signs of 4 OPORPs of k/4 bins, optimal smooth flips, epsilon/4 each, beta = 1",
+    |trial| oporp(trial, FlipRule::OptimalSmooth, 4),
+);
+pub(super) const INDIVIDUAL_G: Method = method(
+    "iDP-SignRP-G",
+    "signs of a Rademacher projection, exact Gaussian noise on those in reach, individual DP, beta = 1",
+    |trial| individual(trial, Family::Rademacher, IndividualNoise::Gaussian),
+);
+pub(super) const INDIVIDUAL_RR: Method = method(
+    "iDP-SignRP-RR",
+    "signs of a Rademacher projection, responses for those in reach, individual DP, beta = 1",
+    |trial| individual(trial, Family::Rademacher, IndividualNoise::RandomizedResponse),
+);
+pub(super) const INDIVIDUAL_OPORP: Method = method(
+    "iDP-SignOPORP-RR",
+    "signs of OPORP, responses for those in reach, individual DP, beta = 1",
+    |trial| individual(trial, Family::Oporp, IndividualNoise::RandomizedResponse),
+);
+pub(super) const EXACT: Method =
+    method("SignRP, not private", "signs of a Rademacher projection, no privacy", exact);

@@ -7,10 +7,13 @@ use crate::error::{Error, Result};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
 use faer::linalg::{cholesky::llt, evd, householder, matmul, qr, svd};
-use faer::{Accum, Conj, Mat, MatMut, MatRef, Par};
+use faer::{Accum, Conj, Mat, MatMut, MatRef, Par, Spec};
 
 /// Largest residual allowed, in units of the machine epsilon times the size.
 const RESIDUAL: f64 = 200.0;
+
+/// `||Q^T Q - I||_F` of a basis from [`orthonormal_basis`] is at most this times m.
+pub(crate) const ORTHONORMAL: f64 = RESIDUAL * f64::EPSILON;
 
 /// `out <- out + left right` (or `=` with [`Accum::Replace`]), one thread.
 pub(crate) fn product_into(
@@ -49,26 +52,36 @@ pub fn thin_svd(a: MatRef<'_, f64>) -> Result<ThinSvd> {
     let what = "singular value decomposition";
     all_finite(a, what)?;
     let (m, n) = a.shape();
-    let size = m.min(n);
-    let (mut u, mut v, mut s) = (Mat::zeros(m, size), Mat::zeros(n, size), Diag::zeros(size));
-    let thin = svd::ComputeSvdVectors::Thin;
-    let scratch = svd::svd_scratch::<f64>(m, n, thin, thin, Par::Seq, Default::default());
-    svd::svd(
-        a,
-        s.as_mut(),
-        Some(u.as_mut()),
-        Some(v.as_mut()),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .map_err(|e| Error::Numerical { what, reason: format!("{e:?}") })?;
-    let s: Vec<f64> = s.column_vector().iter().copied().collect();
-    let scaled = Mat::from_fn(m, size, |i, j| u[(i, j)] * s[j]);
-    let mut residual = a.to_owned();
-    matmul::matmul(&mut residual, Accum::Add, &scaled, v.transpose(), -1.0, Par::Seq);
-    check(what, residual.norm_l2(), a.norm_l2(), m.max(n))?;
-    Ok(ThinSvd { u, s, v })
+    first_reliable(|threshold| {
+        let mut params: Spec<svd::SvdParams, f64> = Spec::default();
+        params.recursion_threshold = threshold.unwrap_or(params.recursion_threshold);
+        let size = m.min(n);
+        let (mut u, mut v, mut s) = (Mat::zeros(m, size), Mat::zeros(n, size), Diag::zeros(size));
+        let thin = svd::ComputeSvdVectors::Thin;
+        let scratch = svd::svd_scratch::<f64>(m, n, thin, thin, Par::Seq, params);
+        svd::svd(
+            a,
+            s.as_mut(),
+            Some(u.as_mut()),
+            Some(v.as_mut()),
+            Par::Seq,
+            MemStack::new(&mut MemBuffer::new(scratch)),
+            params,
+        )
+        .map_err(|e| Error::Numerical { what, reason: format!("{e:?}") })?;
+        let s: Vec<f64> = s.column_vector().iter().copied().collect();
+        let scaled = Mat::from_fn(m, size, |i, j| u[(i, j)] * s[j]);
+        let mut residual = a.to_owned();
+        matmul::matmul(&mut residual, Accum::Add, &scaled, v.transpose(), -1.0, Par::Seq);
+        check(what, residual.norm_l2(), a.norm_l2(), m.max(n))?;
+        Ok(ThinSvd { u, s, v })
+    })
+}
+
+/// Runs a decomposition by divide and conquer, and by plain QR iteration when that
+/// leaves too large a residual: faer 0.24 does on some matrices of exactly low rank.
+fn first_reliable<T>(mut decompose: impl FnMut(Option<usize>) -> Result<T>) -> Result<T> {
+    decompose(None).or_else(|_| decompose(Some(usize::MAX)))
 }
 
 /// Eigendecomposition `V diag(values) V^T` of a symmetric matrix, values falling.
@@ -91,26 +104,30 @@ pub fn symmetric_eigen(a: MatRef<'_, f64>) -> Result<SymmetricEigen> {
     if a.ncols() != d {
         return Err(Error::shape("symmetric matrix", format!("{d} x {}", a.ncols()), "d x d"));
     }
-    let (mut u, mut s) = (Mat::zeros(d, d), Diag::zeros(d));
-    let vectors = evd::ComputeEigenvectors::Yes;
-    let scratch = evd::self_adjoint_evd_scratch::<f64>(d, vectors, Par::Seq, Default::default());
-    evd::self_adjoint_evd(
-        a,
-        s.as_mut(),
-        Some(u.as_mut()),
-        Par::Seq,
-        MemStack::new(&mut MemBuffer::new(scratch)),
-        Default::default(),
-    )
-    .map_err(|e| Error::Numerical { what, reason: format!("{e:?}") })?;
-    let values: Vec<f64> = s.column_vector().iter().copied().collect();
-    let scaled = Mat::from_fn(d, d, |i, j| u[(i, j)] * values[j]);
-    let mut residual = product(a, u.as_ref());
-    residual -= &scaled;
-    check(what, residual.norm_l2(), a.norm_l2(), d)?;
-    Ok(SymmetricEigen {
-        values: values.iter().rev().copied().collect(),
-        vectors: u.reverse_cols().to_owned(),
+    first_reliable(|threshold| {
+        let mut params: Spec<evd::SelfAdjointEvdParams, f64> = Spec::default();
+        params.recursion_threshold = threshold.unwrap_or(params.recursion_threshold);
+        let (mut u, mut s) = (Mat::zeros(d, d), Diag::zeros(d));
+        let vectors = evd::ComputeEigenvectors::Yes;
+        let scratch = evd::self_adjoint_evd_scratch::<f64>(d, vectors, Par::Seq, params);
+        evd::self_adjoint_evd(
+            a,
+            s.as_mut(),
+            Some(u.as_mut()),
+            Par::Seq,
+            MemStack::new(&mut MemBuffer::new(scratch)),
+            params,
+        )
+        .map_err(|e| Error::Numerical { what, reason: format!("{e:?}") })?;
+        let values: Vec<f64> = s.column_vector().iter().copied().collect();
+        let scaled = Mat::from_fn(d, d, |i, j| u[(i, j)] * values[j]);
+        let mut residual = product(a, u.as_ref());
+        residual -= &scaled;
+        check(what, residual.norm_l2(), a.norm_l2(), d)?;
+        Ok(SymmetricEigen {
+            values: values.iter().rev().copied().collect(),
+            vectors: u.reverse_cols().to_owned(),
+        })
     })
 }
 

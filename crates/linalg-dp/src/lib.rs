@@ -6,6 +6,7 @@ pub mod covariance;
 pub mod dense;
 pub mod error;
 pub mod low_rank;
+pub mod noisy_power;
 mod pipeline;
 pub mod window;
 

@@ -12,7 +12,7 @@ use linalg_dp::low_rank::{
     Setting, Split, Spread, randomized_svd, singular_values, truncated_svd,
 };
 use sketch::RowsView;
-use sketch::projection::{Gaussian, project};
+use sketch::projection::{Gaussian, Projection, project};
 
 fn bound(b: f64) -> Bound {
     Bound::new(b).unwrap()
@@ -362,4 +362,30 @@ fn baselines_and_coherence() {
     assert!((mu0_exact(&one_row, 1).unwrap() - m as f64).abs() < 1e-9);
     let unit = Mat::<f64>::identity(3, 3);
     assert_eq!(largest_row_norm(unit.as_ref()), 1.0);
+}
+
+#[test]
+fn exactly_low_rank_matrices_above_the_recursion_size_decompose() {
+    // 150 x 5,000 of rank 5: faer 0.24's divide and conquer left a wrong eigendecomposition of this very
+    // A A^T; the residual check must notice, and the fallback must answer.
+    let (m, n, r, seed) = (150, 5000, 5, 5568375405217983559u64);
+    let normals = |seed: u64, count: usize| {
+        let law =
+            Gaussian::new(count.div_ceil(64).max(64), 64, dp_core::PublicSeed::new(seed)).unwrap();
+        let mut out = vec![0.0; count.div_ceil(64) * 64];
+        out.chunks_mut(64).enumerate().for_each(|(i, row)| law.row(i, row));
+        out.iter_mut().for_each(|x| *x *= 8.0);
+        out
+    };
+    let (u, v) = (normals(seed, m * r), normals(seed ^ 1, n * r));
+    let mut a = vec![0.0; m * n];
+    for (i, row) in a.chunks_mut(n).enumerate() {
+        for (j, x) in row.iter_mut().enumerate() {
+            *x = 10.0 / 5f64.sqrt() * (0..r).map(|l| u[i * r + l] * v[j * r + l]).sum::<f64>();
+        }
+    }
+    let view = RowsView::f64(m, n, &a).unwrap();
+    let size = a.iter().map(|x| x * x).sum::<f64>().sqrt();
+    let error = truncated_svd(&view, r).unwrap().distance(&view).unwrap();
+    assert!(error < 1e-6 * size, "{error} of {size}");
 }

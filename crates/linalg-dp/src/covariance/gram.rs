@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 /// Rows whose products are summed in f64 before they join the 128-bit totals:
 /// `1024 * 2^42 <= 2^53`.
-const BLOCK: usize = 1024;
+pub(crate) const BLOCK: usize = 1024;
 /// A clipped row has norm at most `2^STEPS` units.
 const STEPS: i32 = 21;
 /// Largest dimension: the rounding margin of the clip stays below 1/1000.
@@ -241,7 +241,7 @@ impl ExactGram {
 }
 
 /// `value / 2^shift`, rounded to nearest (half upwards); exact for `shift <= 0`.
-fn rescale(value: i128, shift: i32) -> i128 {
+pub(crate) fn rescale(value: i128, shift: i32) -> i128 {
     if shift <= 0 { value << (-shift) } else { (value + (1i128 << (shift - 1))) >> shift }
 }
 

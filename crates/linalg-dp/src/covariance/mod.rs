@@ -13,6 +13,7 @@ mod wishart;
 pub use gaussian::GaussianCovariance;
 pub(crate) use gram::ExactGram;
 pub use gram::RowClip;
+pub(crate) use gram::{BLOCK, rescale};
 pub use jl::JlCovariance;
 pub use release::{CovarianceNoise, JlSketch, PrivateCovariance};
 pub use wishart::{WishartCovariance, WishartShape};

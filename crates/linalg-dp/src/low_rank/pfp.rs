@@ -224,15 +224,16 @@ fn predicted_square(setting: &Setting, options: PfpOptions, rho: f64, mu: f64) -
 fn best_share(setting: &Setting, budget: Budget, options: PfpOptions, whole: f64) -> Result<f64> {
     let cost = |share: f64| -> Result<f64> {
         let mu = share * whole;
-        let noise = RangeNoise::calibrate(setting, budget, mu)?;
-        let rho = noise.sigma.get() * (setting.k() as f64).sqrt();
+        // The slack for arithmetic is far below what the choice is worth.
+        let shift = L2Sensitivity::new(setting.shift())?;
+        let rho = calibrate::chi_mixture_gaussian(budget, setting.k() as u64, shift, mu)?.get();
         Ok(predicted_square(setting, options, rho, mu))
     };
     let golden = 0.5 * (5f64.sqrt() - 1.0);
     let (mut low, mut high) = (0.02, 0.995);
     let (mut a, mut b) = (high - golden * (high - low), low + golden * (high - low));
     let (mut at_a, mut at_b) = (cost(a)?, cost(b)?);
-    while high - low > 0.004 {
+    while high - low > 0.02 {
         if at_a <= at_b {
             (high, b, at_b) = (b, a, at_a);
             a = high - golden * (high - low);

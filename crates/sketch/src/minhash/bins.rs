@@ -116,19 +116,29 @@ impl BinLaw {
     /// first order, less what sampling without repetition saves.
     #[must_use]
     pub fn jaccard(&self, observed: [u32; 4]) -> Estimate {
+        self.ratio(observed.map(f64::from))
+    }
+
+    /// Standard error of [`BinLaw::jaccard`] for two sets of `size` items and similarity `j`.
+    #[must_use]
+    pub fn standard_error_at(&self, size: f64, j: f64) -> f64 {
+        let expected = self.outcome_probabilities(size, j).map(|p| p * self.bins as f64);
+        self.ratio(expected).standard_error
+    }
+
+    fn ratio(&self, counts: [f64; 4]) -> Estimate {
         let n = self.bins as f64;
         let weights = self.weights();
         let (mut shared, mut union) = (0.0, 0.0);
         for (o, (w, u)) in weights.iter().enumerate() {
-            shared += f64::from(observed[o]) * w;
-            union += f64::from(observed[o]) * u;
+            shared += counts[o] * w;
+            union += counts[o] * u;
         }
         // At least one bin of the union is full.
         let union = union.max(1.0);
         let value = shared / union;
-        let second: f64 = (0..4)
-            .map(|o| f64::from(observed[o]) * (weights[o].0 - value * weights[o].1).powi(2))
-            .sum();
+        let second: f64 =
+            (0..4).map(|o| counts[o] * (weights[o].0 - value * weights[o].1).powi(2)).sum();
         let mean = (shared - value * union) / n;
         let variance = (second / n - mean * mean).max(0.0) * n / (union * union);
         // Full bins hold distinct items of the union: sampling without repetition from as many

@@ -27,7 +27,7 @@ pub use items::{ItemSet, WordHash};
 pub use neighbours::SetNeighbours;
 pub use noisy::{NoisyBits, NoisySecureMinHash, TrueDelta, published_sensitivity};
 pub use one_permutation::{DenseOnePermutation, EMPTY_BIN, OnePermutation, bin_similarity};
-pub use plan::{Plan, Planned, SearchGoal, plan};
+pub use plan::{Aim, Plan, Planned, SearchGoal, plan};
 pub use privmin::PrivMin;
 pub use response::{BinResponse, BucketPrivMin, MixtureResponse, SymbolRelease};
 pub use search::{Ranking, best_rows, nearest, nearest_noisy};

@@ -8,6 +8,15 @@ use super::secure::SymbolShape;
 use crate::error::{Error, Result};
 use dp_core::Budget;
 
+/// What a plan makes best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// The predicted share of near sets among those returned.
+    Recall,
+    /// The predicted standard error of the estimate at similarity `near`.
+    Error,
+}
+
 /// What a search is for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SearchGoal {
@@ -21,6 +30,8 @@ pub struct SearchGoal {
     pub returned: f64,
     /// Most positions (or bins) of a signature.
     pub positions: usize,
+    /// What to make best.
+    pub aim: Aim,
 }
 
 impl SearchGoal {
@@ -79,9 +90,20 @@ pub struct Plan {
     pub choice: Planned,
     /// Predicted share of near sets among those returned.
     pub recall: f64,
+    /// Predicted standard error of the estimate at similarity `near`.
+    pub standard_error: f64,
 }
 
-/// The best of many shapes of [`BinResponse`] and [`MixtureResponse`] at a budget, by predicted recall.
+impl Plan {
+    fn better_than(&self, other: &Self, aim: Aim) -> bool {
+        match aim {
+            Aim::Recall => self.recall > other.recall,
+            Aim::Error => self.standard_error < other.standard_error,
+        }
+    }
+}
+
+/// The best of many shapes of [`BinResponse`] and [`MixtureResponse`] at a budget, by predicted recall or error.
 ///
 /// Everything the choice depends on is public: it costs no privacy.
 ///
@@ -92,7 +114,9 @@ pub fn plan(goal: SearchGoal, neighbours: SetNeighbours, budget: Budget) -> Resu
     let mut best: Option<Plan> = None;
     let mut last = None;
     let mut offer = |found: Result<Plan>| match found {
-        Ok(plan) if best.as_ref().is_none_or(|b| plan.recall > b.recall) => best = Some(plan),
+        Ok(plan) if best.as_ref().is_none_or(|b| plan.better_than(b, goal.aim)) => {
+            best = Some(plan)
+        }
         Ok(_) => {}
         Err(error) => last = Some(error),
     };
@@ -128,7 +152,8 @@ fn bins(
         Moments::of_sum(bins, p.iter().copied().zip(weights))
     };
     let recall = goal.recall(moments(goal.near), moments(goal.far));
-    Ok(Plan { choice: Planned::Bins { mechanism, bins, values }, recall })
+    let standard_error = law.standard_error_at(goal.size, goal.near);
+    Ok(Plan { choice: Planned::Bins { mechanism, bins, values }, recall, standard_error })
 }
 
 fn mixture(
@@ -143,7 +168,8 @@ fn mixture(
     let law = CollisionLaw::new(positions, concatenation, u64::from(alphabet), keep)?;
     let moments = |j| Moments::of_sum(positions, [(law.agree(j), 1.0), (1.0 - law.agree(j), 0.0)]);
     let recall = goal.recall(moments(goal.near), moments(goal.far));
-    Ok(Plan { choice: Planned::Mixture { mechanism, shape }, recall })
+    let standard_error = law.standard_error_at(goal.near);
+    Ok(Plan { choice: Planned::Mixture { mechanism, shape }, recall, standard_error })
 }
 
 /// Mean and standard deviation of a score.
@@ -182,8 +208,14 @@ fn upper_quantile(tail: f64) -> f64 {
 mod tests {
     use super::*;
 
-    const GOAL: SearchGoal =
-        SearchGoal { size: 31.0, near: 0.28, far: 0.04, returned: 0.034, positions: 100 };
+    const GOAL: SearchGoal = SearchGoal {
+        size: 31.0,
+        near: 0.28,
+        far: 0.04,
+        returned: 0.034,
+        positions: 100,
+        aim: Aim::Recall,
+    };
 
     fn planned(epsilon: f64, delta: f64, alpha: u64, min_size: u64) -> Plan {
         let n = SetNeighbours::new(alpha, min_size).expect("neighbours");
@@ -204,6 +236,19 @@ mod tests {
     #[test]
     fn bins_win_for_one_item() {
         assert!(matches!(planned(4.0, 1e-4, 1, 20).choice, Planned::Bins { bins: 100, .. }));
+    }
+
+    /// Aiming at the error never gives a larger one than aiming at recall.
+    #[test]
+    fn each_aim_is_best_at_its_own() {
+        let n = SetNeighbours::new(1, 20).expect("neighbours");
+        for epsilon in [2.0, 6.0] {
+            let budget = Budget::new(epsilon, 0.0).expect("budget");
+            let found = plan(GOAL, n, budget).expect("plan");
+            let exact = plan(SearchGoal { aim: Aim::Error, ..GOAL }, n, budget).expect("plan");
+            assert!(exact.standard_error <= found.standard_error && exact.recall <= found.recall);
+            assert!(exact.standard_error > 0.0 && exact.standard_error < 0.5);
+        }
     }
 
     #[test]

@@ -122,11 +122,21 @@ fn bin_estimates_are_nearly_unbiased_with_the_stated_error() {
             (0.9..1.2).contains(&(stated / spread)),
             "{bins} bins: stated {stated}, seen {spread}"
         );
+        let predicted = law_error(bins, values, &mechanism);
+        assert!(
+            (predicted / spread - 1.0).abs() < 0.2,
+            "{bins} bins: predicted {predicted}, {spread}"
+        );
         // 50 items of the union miss a bin with (1 - 1/bins)^50.
         let truth = bins as f64 * (1.0 - 1.0 / bins as f64).powi(50);
         let (mean, se) = moments(&empties);
         assert!((mean - truth).abs() < 5.5 * se, "empty bins {mean} against {truth}");
     }
+}
+
+fn law_error(bins: usize, values: u32, mechanism: &BinResponse) -> f64 {
+    let law = BinLaw::new(bins, u64::from(values), mechanism.response().keep()).expect("law");
+    law.standard_error_at(40.0, 0.6)
 }
 
 /// The law that ranking and planning use, against releases.

@@ -7,7 +7,7 @@ use crate::metrics::mean_precision_recall;
 use dp_core::{Budget, Delta, Epsilon, Release};
 use rayon::prelude::*;
 use sketch::minhash::{
-    BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
+    Aim, BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
     NoisySecureMinHash, Planned, Ranking, SearchGoal, SetNeighbours, SymbolRelease, SymbolShape,
     TrueDelta, best_rows, nearest, nearest_noisy, plan, published_bucket,
 };
@@ -285,6 +285,7 @@ pub(super) fn planned(task: &Task<'_>, epsilon: f64, delta: f64) -> Result<(Meth
         far,
         returned: RETURNED as f64 / task.data.sets.len() as f64,
         positions: LENGTH,
+        aim: Aim::Recall,
     };
     let plan = plan(goal, task.neighbours()?, Budget::new(epsilon, delta)?)?;
     let method = match plan.choice {

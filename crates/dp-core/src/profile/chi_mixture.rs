@@ -63,11 +63,12 @@ pub(crate) fn ln_delta(k: u64, scale: f64, later: f64, epsilon: f64) -> f64 {
             total
         };
         let (even, odd) = (sum(0.0), sum(0.5));
-        if (even - odd).abs() < 1e-8 * even {
+        if (even - odd).abs() < (1e-8 - 1e-14 * top) * even {
             // Halving the step squares the error: 1e-16 of the sum.
             return top + (step * (even + odd)).ln() + error + 1e-12;
         }
         step *= 0.5;
     }
-    0.0
+    // Beyond any use rounding hides the shape: the integral is below e^5 of its largest value.
+    if top < -1e6 { top * (1.0 - 2e-12) + 5.0 } else { 0.0 }
 }

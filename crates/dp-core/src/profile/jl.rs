@@ -50,7 +50,8 @@ pub(crate) fn ln_delta_replace(rows: u64, lambda: f64, epsilon: f64) -> f64 {
     // A larger lambda is on the safe side.
     let kappa = (lambda * (lambda / (1.0 + lambda))).max(1e-250);
     let end = 2.0 / (kappa * (1.0 + (1.0 + 4.0 / kappa).sqrt()));
-    let room = |z: f64| (1.0 - kappa * z * (1.0 + z)).max(1e-300);
+    // 1 - kappa z (1 + z), by its roots: exact differences near the end.
+    let room = |z: f64| (kappa * (end - z) * (end + 1.0 + z)).max(1e-300);
     let slope =
         |z: f64| half * kappa * (2.0 * z + 1.0) / room(z) - epsilon - 1.0 / z - 1.0 / (1.0 + z);
     // The saddle, where the slope of the exponent changes sign.
@@ -59,7 +60,8 @@ pub(crate) fn ln_delta_replace(rows: u64, lambda: f64, epsilon: f64) -> f64 {
         let mid = 0.5 * (low + high);
         if slope(mid.exp()) < 0.0 { low = mid } else { high = mid }
     }
-    let c = low.exp();
+    // Any c inside is right; one that rounds to the end is not.
+    let c = low.exp().min(end * (1.0 - 1e-10));
     let (d, g) = (room(c), kappa * (2.0 * c + 1.0) / room(c));
     let second = half * (2.0 * kappa / d + g * g) + 1.0 / (c * c) + 1.0 / ((1.0 + c) * (1.0 + c));
     let third = half * (6.0 * kappa * g / d + 2.0 * g * g * g)
@@ -70,10 +72,19 @@ pub(crate) fn ln_delta_replace(rows: u64, lambda: f64, epsilon: f64) -> f64 {
     let bend = (third / (6.0 * second)).max(0.0);
     let exponent = |z: Complex64| {
         let w = -kappa * z * (z + 1.0);
-        let ln = Complex64::new(0.5 * (2.0 * w.re + w.norm_sqr()).ln_1p(), w.im.atan2(1.0 + w.re));
+        let ln = if w.norm_sqr() < 0.25 {
+            Complex64::new(0.5 * (2.0 * w.re + w.norm_sqr()).ln_1p(), w.im.atan2(1.0 + w.re))
+        } else {
+            (kappa * (end - z) * (z + (end + 1.0))).ln()
+        };
         -half * ln - epsilon * z - z.ln() - (z + 1.0).ln()
     };
     let top = exponent(Complex64::new(c, 0.0)).re;
+    // Chernoff's bound, (1 - e^-y) being at most e^(c y): enough where no digit of delta is left.
+    let chernoff = top + c.ln() + c.ln_1p() + 1e-14 * (c * epsilon + half);
+    if top < -1e8 {
+        return chernoff;
+    }
     let term = |v: f64| {
         let (y, dy) = (width * v.sinh(), width * v.cosh());
         let z = Complex64::new(c + bend * y * y, y);
@@ -95,11 +106,12 @@ pub(crate) fn ln_delta_replace(rows: u64, lambda: f64, epsilon: f64) -> f64 {
     let mut step = 0.25;
     for _ in 0..6 {
         let (even, odd) = (sum(0.0, step), sum(0.5 * step, step));
-        if (even - odd).abs() < 1e-8 * even.abs() {
+        if (even - odd).abs() < (1e-8 + 1e-14 * c * epsilon).min(1e-3) * even.abs() {
             let value = 0.5 * step * (even + odd) / PI;
-            return top + value.ln() + 1e-11 + 1e-15 * (c * epsilon);
+            let error = 1e-11 + 1e-15 * (c * epsilon + half * kappa * c * (1.0 + c));
+            return top + value.ln() + error;
         }
         step *= 0.5;
     }
-    0.0
+    chernoff
 }

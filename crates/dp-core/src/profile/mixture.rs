@@ -36,17 +36,22 @@ pub(crate) fn ln_mixture(trials: u64, p: f64, ln_delta: impl Fn(u64) -> f64) -> 
         return best;
     }
     let mut sum = 1.0;
+    // Upwards: delta is at most one and the pmf falls geometrically beyond its mode.
     for m in top + 1..=trials {
-        let part = (term(m) - best).exp();
-        sum += part;
-        if part < 1e-18 * sum {
-            break;
+        sum += (term(m) - best).exp();
+        let ratio = (trials - m) as f64 / (m + 1) as f64 * (p / q);
+        if ratio < 1.0 {
+            let rest = (ln_pmf(trials, p, q, m) - best).exp() * ratio / (1.0 - ratio);
+            if rest < 1e-17 * sum {
+                break;
+            }
         }
     }
+    // Downwards: below the mode both factors fall, so no later term passes this one.
     for m in (1..top).rev() {
         let part = (term(m) - best).exp();
         sum += part;
-        if part < 1e-18 * sum {
+        if m <= mode && part * (m as f64) < 1e-17 * sum {
             break;
         }
     }

@@ -103,11 +103,17 @@ pub(crate) fn ln_chi_expectation(
     }
     let chi = Chi::new(k);
     let reference = chi.ln_pdf(peak.max(1e-150));
+    // Rounding of z, and of the density's exponent.
+    let error = 2e-15 * reference.abs();
+    if reach < 1e3 * f64::EPSILON * from {
+        // So deep that z no longer resolves the tail: the density integrates to less than e^3 of its peak.
+        return reference + 3.0 + error;
+    }
     let f = |z: f64| {
         if z <= 0.0 {
             return 0.0;
         }
-        (chi.ln_pdf(z) - reference).exp() * -(-w(z)).exp_m1()
+        (chi.ln_pdf(z) - reference).exp() * -(-w(z).max(0.0)).exp_m1()
     };
     let finest = if start == from { 1.0 / slope.max(rate).max(1.0) } else { WIDEST };
     let mut total = 0.0;
@@ -120,7 +126,7 @@ pub(crate) fn ln_chi_expectation(
         }
         None => total += panels(start, end, finest, &f),
     }
-    reference + total.ln()
+    reference + total.ln() + error
 }
 
 /// Panels from `a` towards `b`, the first of width `first`, each twice the one before.

@@ -1,0 +1,126 @@
+//! The papers' rules: what they prescribe, and what it really gives.
+
+use dp_core::calibrate::{self, Acceptance, PublishedRule, PublishedSetting};
+use dp_core::profile::RowChange;
+use dp_core::{Adjacency, Bound, Budget, Error, L2Sensitivity, Provenance};
+
+fn unit() -> L2Sensitivity {
+    L2Sensitivity::new(1.0).unwrap()
+}
+
+fn one() -> Bound {
+    Bound::new(1.0).unwrap()
+}
+
+fn shift() -> PublishedSetting {
+    PublishedSetting::Shift { sensitivity: unit() }
+}
+
+/// Hardt & Roth, Theorem 2.6: sqrt 2 short.
+#[test]
+fn hardt_roth_theorem_26_misses_its_claim() {
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    let rule = PublishedRule::HardtRothTheorem26;
+    let refused = rule.calibrate(budget, shift(), Acceptance::RequireTarget).unwrap_err();
+    let Error::RuleMissesBudget { true_delta, .. } = &refused else { panic!("{refused}") };
+    assert!((true_delta.delta() / 9.3e-6 - 1.0).abs() < 0.01, "{true_delta}");
+    assert!(refused.to_string().contains("9.3"), "{refused}");
+
+    let accepted = rule.calibrate(budget, shift(), Acceptance::AcceptTrueDelta).unwrap();
+    println!("{rule} claims {budget}; its true delta is {}", accepted.true_delta());
+    assert!((accepted.scale().get() - (1.25e6f64).ln().sqrt()).abs() < 1e-12);
+    let guarantee = accepted.guarantee(Adjacency::RowShift { l2: one() });
+    assert_eq!(guarantee.true_delta().unwrap(), *true_delta);
+    let Provenance::Published { caveat, .. } = guarantee.provenance() else { panic!() };
+    assert!(caveat.contains("sqrt 2"), "{caveat}");
+}
+
+/// Every other rule meets its claim, and the exact calibration needs no more noise.
+#[test]
+fn the_other_rules_are_safe_and_loose() {
+    for (epsilon, delta) in [(0.1, 1e-6), (0.9, 1e-6), (0.5, 1e-3)] {
+        let budget = Budget::new(epsilon, delta).unwrap();
+        let exact = calibrate::gaussian(budget, unit()).unwrap().get();
+        for rule in [
+            PublishedRule::DworkRothClassic,
+            PublishedRule::KenthapadiTheorem1,
+            PublishedRule::KenthapadiLemma1,
+        ] {
+            let published = rule.calibrate(budget, shift(), Acceptance::RequireTarget).unwrap();
+            let ratio = published.scale().get() / exact;
+            assert!((1.0..2.0).contains(&ratio), "{rule} at {budget}: {ratio}");
+        }
+        let columns = 64;
+        let projection =
+            PublishedSetting::GaussianProjection { features: 784, columns, shift: unit() };
+        let entry = L2Sensitivity::new(1.0 / 8.0).unwrap();
+        let averaged = calibrate::chi_mixture_gaussian(budget, columns, entry, 0.0).unwrap().get();
+        for rule in [PublishedRule::KenthapadiLemma2, PublishedRule::AnalyticDpRpG] {
+            let published = rule.calibrate(budget, projection, Acceptance::RequireTarget).unwrap();
+            assert!(published.scale().get() > 1.1 * averaged, "{rule} at {budget}");
+        }
+        let low_rank = PublishedSetting::LowRankProjection {
+            columns: 20,
+            sensitivity: L2Sensitivity::new(20f64.sqrt()).unwrap(),
+        };
+        let rule = PublishedRule::HardtRothProjection;
+        let published = rule.calibrate(budget, low_rank, Acceptance::RequireTarget).unwrap();
+        assert!(published.scale().get() > 10.0 * exact * 20f64.sqrt());
+    }
+}
+
+/// The gains PRIVACY's section on calibration promises.
+#[test]
+fn gains_of_exact_calibration() {
+    let require = Acceptance::RequireTarget;
+    for (columns, epsilon) in [(20, 1.0), (64, 1.0), (256, 0.1)] {
+        let budget = Budget::new(epsilon, 1e-6).unwrap();
+        let setting = PublishedSetting::RangeFinder { columns, shift: unit() };
+        let published = PublishedRule::HardtRothRangeFinder.calibrate(budget, setting, require);
+        let exact = calibrate::chi_mixture_gaussian(budget, columns, unit(), 0.0).unwrap();
+        let ratio = published.unwrap().scale().get() / exact.get();
+        assert!((2.1..3.55).contains(&ratio), "range finder, {columns} columns: {ratio}");
+    }
+    for (rows, epsilon) in [(20, 1.0), (100, 1.0), (500, 1.0), (100, 0.1)] {
+        let budget = Budget::new(epsilon, 1e-6).unwrap();
+        let setting = PublishedSetting::Jl { rows, bound: one() };
+        let published = PublishedRule::SheffetJl.calibrate(budget, setting, require).unwrap();
+        let exact = calibrate::jl_lift(budget, rows, one(), RowChange::AddRemove).unwrap();
+        let ratio = (published.scale().get() / exact.get()).powi(2);
+        assert!((6.5..9.5).contains(&ratio), "jl, {rows} rows: {ratio}");
+    }
+    for (epsilon, gain) in [(1.0, 10.0), (0.1, 40.0)] {
+        let budget = Budget::new(epsilon, 1e-6).unwrap();
+        let setting = PublishedSetting::Wishart { dim: 10, bound: one() };
+        let published = PublishedRule::SheffetWishart.calibrate(budget, setting, require).unwrap();
+        let scale = published.scale();
+        let exact = calibrate::wishart_dof(budget, 10, scale, one(), RowChange::AddRemove).unwrap();
+        let ratio = (published.dof().unwrap() - 10) as f64 / (exact - 10) as f64;
+        assert!(ratio > gain, "wishart at {epsilon}: {ratio}");
+        if epsilon == 1.0 {
+            assert_eq!((published.dof().unwrap() - 10, exact - 10), (426, 42));
+        }
+    }
+}
+
+#[test]
+fn rules_keep_their_preconditions_and_names() {
+    let require = Acceptance::RequireTarget;
+    let wide = Budget::new(1.5, 1e-6).unwrap();
+    let classic = PublishedRule::DworkRothClassic.calibrate(wide, shift(), require).unwrap_err();
+    assert!(classic.to_string().contains("(0, 1)"), "{classic}");
+    let sure = Budget::new(0.5, 0.6).unwrap();
+    let theorem = PublishedRule::KenthapadiTheorem1.calibrate(sure, shift(), require).unwrap_err();
+    assert!(theorem.to_string().contains("(0, 0.5)"), "{theorem}");
+    let narrow = PublishedSetting::GaussianProjection { features: 100, columns: 5, shift: unit() };
+    let lemma = PublishedRule::KenthapadiLemma2.calibrate(wide, narrow, require).unwrap_err();
+    assert!(lemma.to_string().contains("columns"), "{lemma}");
+    let wrong = PublishedRule::SheffetJl.calibrate(wide, shift(), require).unwrap_err();
+    assert!(matches!(wrong, Error::Mismatch { .. }), "{wrong}");
+    for rule in PublishedRule::ALL {
+        assert_eq!(rule.name().parse::<PublishedRule>().unwrap(), rule);
+        assert_eq!(serde_json::to_string(&rule).unwrap(), format!("\"{rule}\""));
+    }
+    let unknown = "folklore".parse::<PublishedRule>().unwrap_err();
+    assert!(unknown.to_string().contains("sheffet-wishart"), "{unknown}");
+}

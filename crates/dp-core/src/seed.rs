@@ -39,7 +39,34 @@ impl PublicSeed {
 /// Only [`FreshSeed::draw`] makes one, from the operating system, and using it up
 /// ([`FreshSeed::publish`]) turns it into an ordinary [`PublicSeed`].
 #[derive(Debug)]
-pub struct FreshSeed(u64);
+pub struct FreshSeed {
+    seed: u64,
+    origin: SeedOrigin,
+}
+
+/// Where a [`FreshSeed`] came from: averaged guarantees rest on it, so certificates state it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum SeedOrigin {
+    /// Drawn from the operating system at release.
+    OperatingSystem,
+    /// A number somebody knew: the averaged guarantee does **not** hold.
+    ReproducibleNotPrivate,
+}
+
+impl SeedOrigin {
+    /// The public parameter under which certificates state the origin.
+    pub const KEY: &'static str = "seed origin";
+
+    /// The words certificates use.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OperatingSystem => "operating system",
+            Self::ReproducibleNotPrivate => "reproducible, not private",
+        }
+    }
+}
 
 impl FreshSeed {
     /// Draws a seed from the operating system.
@@ -47,20 +74,29 @@ impl FreshSeed {
     /// # Errors
     /// [`Error::Entropy`] when the system gives none.
     pub fn draw() -> Result<Self> {
-        getrandom::u64().map(Self).map_err(|e| Error::Entropy(e.to_string()))
+        getrandom::u64()
+            .map(|seed| Self { seed, origin: SeedOrigin::OperatingSystem })
+            .map_err(|e| Error::Entropy(e.to_string()))
     }
 
     /// A "fresh" seed for reproducible experiments. It is **not** fresh: whoever
     /// knows the number could have chosen the data against it.
     #[must_use]
     pub const fn reproducible_not_private(seed: u64) -> Self {
-        Self(seed)
+        Self { seed, origin: SeedOrigin::ReproducibleNotPrivate }
     }
 
-    /// Ends the seed's freshness: what remains is published with the release.
+    /// Where it came from.
+    #[must_use]
+    pub const fn origin(&self) -> SeedOrigin {
+        self.origin
+    }
+
+    /// Ends the seed's freshness: what remains is published with the release, beside the
+    /// [`SeedOrigin`] (read it first).
     #[must_use]
     pub fn publish(self) -> PublicSeed {
-        PublicSeed(self.0)
+        PublicSeed(self.seed)
     }
 }
 

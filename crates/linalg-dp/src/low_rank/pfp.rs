@@ -179,7 +179,7 @@ impl Pfp {
             mechanism: "private find and project (exact)".into(),
             noise: NoiseLaw::Several { laws: vec![self.noise.law(setting)?.law(), step.law()] },
             generator: rng.kind(),
-            public: setting.public(range.seed()),
+            public: range.public(setting),
         };
         let payload = step.release(setting, a, Some(range), rng)?;
         Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))

@@ -102,7 +102,7 @@ impl PublishedPfp {
             mechanism: "private find and project (published)".into(),
             noise: NoiseLaw::Several { laws },
             generator: rng.kind(),
-            public: setting.public(range.seed()),
+            public: range.public(setting),
         };
         let payload = step.release(setting, a, Some(range), rng)?;
         Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))

@@ -3,11 +3,11 @@
 use super::setting::Setting;
 use crate::dense;
 use crate::error::{Error, Result};
-use dp_core::certificate::Statement;
+use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{
     Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
-    PublicSeed, Release, calibrate,
+    PublicSeed, Release, SeedOrigin, calibrate,
 };
 use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
@@ -80,7 +80,7 @@ impl RangeFinder {
             mechanism: "range finder (Hardt-Roth, exact)".into(),
             noise: self.noise.law(&self.setting)?.law(),
             generator: rng.kind(),
-            public: self.setting.public(range.seed),
+            public: range.public(&self.setting),
         };
         Ok(Release::certified(range, Certificate::new(statement, self.guarantee.clone())))
     }
@@ -96,6 +96,7 @@ pub struct Range {
     /// Noise per entry of `values`.
     sigma: NoiseScale,
     seed: PublicSeed,
+    origin: SeedOrigin,
 }
 
 impl Range {
@@ -109,6 +110,13 @@ impl Range {
     #[must_use]
     pub fn sigma(&self) -> NoiseScale {
         self.sigma
+    }
+
+    /// The public parameters of the release, the seed and its origin included.
+    pub(super) fn public(&self, setting: &Setting) -> PublicParameters {
+        let mut public = setting.public(self.seed);
+        public.insert(SeedOrigin::KEY.to_owned(), self.origin.name().into());
+        public
     }
 
     /// The published seed of Omega.
@@ -222,6 +230,7 @@ impl RangeNoise {
     ) -> Result<Range> {
         setting.check(a)?;
         let factors = setting.clip_factors(a)?;
+        let origin = seed.origin();
         let seed = seed.publish();
         let (m, k) = (setting.m(), setting.k());
         let omega = Gaussian::new(setting.n(), k, seed).map_err(sketch_error)?;
@@ -231,7 +240,7 @@ impl RangeNoise {
             row.iter_mut().for_each(|x| *x *= f);
         }
         self.law(setting)?.add_to(rng, &mut values);
-        Ok(Range { m, k, values, sigma: self.sigma, seed })
+        Ok(Range { m, k, values, sigma: self.sigma, seed, origin })
     }
 }
 

@@ -12,7 +12,7 @@ use dp_core::noise::{AdditiveNoise, Grid, LaplaceNoise, NoiseRng};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
     Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LogDelta, NoiseScale,
-    Profile, Release,
+    Profile, Release, SeedOrigin,
 };
 
 /// Bits of Secure MinHash with Laplace noise of scale `Dq / epsilon`, where `Dq` is the published
@@ -156,6 +156,7 @@ impl NoisySecureMinHash {
         rng: &mut NoiseRng,
     ) -> Result<Release<NoisyBits, Certificate>> {
         self.neighbours.check(sets)?;
+        let origin = fresh.origin();
         let sketch = SecureMinHash::new(self.shape, fresh.publish());
         let signatures = sketch.sketch(sets);
         let mut data: Vec<f64> = (0..signatures.rows())
@@ -171,6 +172,7 @@ impl NoisySecureMinHash {
             ("published-sensitivity".to_owned(), self.sensitivity.into()),
             ("hash".to_owned(), scheme.hash.clone().into()),
             ("seed".to_owned(), scheme.seed.get().into()),
+            (SeedOrigin::KEY.to_owned(), origin.name().into()),
         ]);
         let statement = Statement {
             mechanism: "noisy-secure-minhash".to_owned(),

@@ -11,7 +11,8 @@ use crate::error::{Error, Result};
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{KaryResponse, NoiseRng};
 use dp_core::{
-    Adjacency, Budget, Certificate, Epsilon, FreshSeed, Guarantee, Probability, PublicSeed, Release,
+    Adjacency, Budget, Certificate, Epsilon, FreshSeed, Guarantee, Probability, PublicSeed,
+    Release, SeedOrigin,
 };
 
 /// A private release of symbol signatures.
@@ -76,10 +77,11 @@ impl MixtureResponse {
         rng: &mut NoiseRng,
     ) -> Result<SymbolRelease> {
         self.neighbours.check(sets)?;
+        let origin = Some(fresh.origin());
         let sketch = SecureMinHash::new(self.shape, fresh.publish());
         let signatures = sketch.sketch(sets);
         let coding = Coding::Hashed { concatenation: self.shape.concatenation() };
-        self.calibrated.respond("minhash-mixture-response", &signatures, coding, rng)
+        self.calibrated.respond("minhash-mixture-response", &signatures, coding, origin, rng)
     }
 }
 
@@ -131,7 +133,7 @@ impl BucketPrivMin {
     ) -> Result<SymbolRelease> {
         let signatures = SecureMinHash::new(self.shape, seed).sketch(sets);
         let coding = Coding::Hashed { concatenation: self.shape.concatenation() };
-        self.calibrated.respond("bucket-privmin", &signatures, coding, rng)
+        self.calibrated.respond("bucket-privmin", &signatures, coding, None, rng)
     }
 }
 
@@ -199,7 +201,7 @@ impl BinResponse {
         let symbols = bins.map(format!("one-permutation/B={values}"), |least| {
             if least == EMPTY_BIN { 0 } else { 1 + bin_symbol(least, values) }
         });
-        self.calibrated.respond("one-permutation-response", &symbols, Coding::Bins, rng)
+        self.calibrated.respond("one-permutation-response", &symbols, Coding::Bins, None, rng)
     }
 }
 
@@ -235,18 +237,22 @@ impl Calibrated {
         mechanism: &str,
         signatures: &SignatureMatrix,
         coding: Coding,
+        origin: Option<SeedOrigin>,
         rng: &mut NoiseRng,
     ) -> Result<SymbolRelease> {
         let generator = rng.kind();
         let symbols = PrivateSymbols::respond(signatures, coding, &self.response, rng)?;
         let Scheme { sketch, slots, seed, hash } = signatures.scheme().clone();
-        let public = PublicParameters::from([
+        let mut public = PublicParameters::from([
             ("bins-or-positions".to_owned(), slots.into()),
             ("sets".to_owned(), signatures.rows().into()),
             ("sketch".to_owned(), sketch.into()),
             ("hash".to_owned(), hash.into()),
             ("seed".to_owned(), seed.get().into()),
         ]);
+        if let Some(origin) = origin {
+            public.insert(SeedOrigin::KEY.to_owned(), origin.name().into());
+        }
         let noise = self.response.law();
         let statement = Statement { mechanism: mechanism.to_owned(), noise, generator, public };
         Ok(Release::certified(symbols, Certificate::new(statement, self.guarantee.clone())))

@@ -97,9 +97,12 @@ impl AveragedProjection {
         rng: &mut NoiseRng,
     ) -> Result<SketchRelease> {
         let (d, k) = (self.spec.d(), self.spec.k());
+        let origin = fresh.origin();
         let projection = Arc::new(Gaussian::new(d, k, fresh.publish())?);
         let name = "private projection, fresh";
         let parts = Parts::without_sensitivity(projection, self.bound);
-        PrivateProjection::assemble(parts, self.noise, self.guarantee, name).release(rows, rng)
+        PrivateProjection::assemble(parts, self.noise, self.guarantee, name)
+            .drawn_from(origin)
+            .release(rows, rng)
     }
 }

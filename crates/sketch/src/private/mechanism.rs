@@ -10,7 +10,7 @@ use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, L1Sensitivity, L2Sensitivity, NoiseRng,
-    NoiseScale, Profile, Release, calibrate,
+    NoiseScale, Profile, Release, SeedOrigin, calibrate,
 };
 
 /// Rows of k numbers to which noise is added at once. Releases in memory and to a file use
@@ -37,6 +37,7 @@ pub struct PrivateProjection {
     noise: SketchNoise,
     guarantee: Guarantee,
     mechanism: &'static str,
+    seed_origin: Option<SeedOrigin>,
 }
 
 /// The adjacencies these mechanisms know.
@@ -178,11 +179,16 @@ impl PrivateProjection {
         mechanism: &'static str,
     ) -> Self {
         let Parts { projection, bound, .. } = parts;
-        Self { projection, bound, noise, guarantee, mechanism }
+        Self { projection, bound, noise, guarantee, mechanism, seed_origin: None }
     }
 
     pub(super) fn named(self, mechanism: &'static str) -> Self {
         Self { mechanism, ..self }
+    }
+
+    /// States where the fresh seed of the projection came from.
+    pub(super) fn drawn_from(self, origin: SeedOrigin) -> Self {
+        Self { seed_origin: Some(origin), ..self }
     }
 
     /// The projection.
@@ -249,6 +255,9 @@ impl PrivateProjection {
         let mut public: PublicParameters = self.projection.spec().public_parameters();
         public.insert("n".into(), n.into());
         public.insert("largest entry".into(), self.bound.get().into());
+        if let Some(origin) = self.seed_origin {
+            public.insert(SeedOrigin::KEY.into(), origin.name().into());
+        }
         let statement = Statement {
             mechanism: self.mechanism.into(),
             noise: self.noise.law(),

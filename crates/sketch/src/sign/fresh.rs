@@ -13,7 +13,7 @@ use crate::rows::RowsView;
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Epsilon, FreshSeed, Guarantee, NoiseRng, Probability,
-    Profile, Release, calibrate,
+    Profile, Release, SeedOrigin, calibrate,
 };
 
 /// How rows come to have a norm of at least m.
@@ -167,6 +167,7 @@ impl FreshSigns {
             });
         }
         rows.check_bound(config.bound)?;
+        let origin = seed.origin();
         let seed = seed.publish();
         let sketch = SignSketch::single(self.family, config.features(), config.bits, seed)?;
         self.check_arithmetic(&sketch)?;
@@ -182,6 +183,7 @@ impl FreshSigns {
         let noise = flips.law()?;
         let mut statement =
             sketch.statement("signs of a fresh projection", rows.n(), noise.clone(), generator);
+        statement.public.insert(SeedOrigin::KEY.into(), origin.name().into());
         statement.public.insert("least norm".into(), config.floor.least().get().into());
         let lift = matches!(config.floor, NormFloor::Lifted(_));
         statement.public.insert("lifted".into(), u64::from(lift).into());

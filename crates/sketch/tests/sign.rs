@@ -107,12 +107,12 @@ fn budgets_are_shared_by_the_bits_one_attribute_touches() {
         let k = signs.flips().keep().get();
         (k / (1.0 - k)).ln()
     };
-    assert!((keep(oporp(64, 1, 100), budget) - 2.0).abs() < 1e-9);
-    assert!((keep(oporp(64, 4, 100), budget) - 0.5).abs() < 1e-9);
+    assert!((keep(oporp(64, 1, 100), budget) - 2.0).abs() < 1e-6);
+    assert!((keep(oporp(64, 4, 100), budget) - 0.5).abs() < 1e-6);
     let dense = |family| SignSketch::single(family, 100, 64, PublicSeed::new(1)).unwrap();
-    assert!((keep(dense(Family::Gaussian), budget) - 2.0 / 64.0).abs() < 1e-9);
+    assert!((keep(dense(Family::Gaussian), budget) - 2.0 / 64.0).abs() < 1e-6);
     let sparse = Family::SparseJl { nonzeros: 8 };
-    assert!((keep(dense(sparse), budget) - 2.0 / 8.0).abs() < 1e-9);
+    assert!((keep(dense(sparse), budget) - 2.0 / 8.0).abs() < 1e-6);
     // Exact composition: with delta the 64 bits of a dense projection get far more.
     let approximate = Budget::new(2.0, 1e-6).unwrap();
     let composed = keep(dense(Family::Rademacher), approximate);

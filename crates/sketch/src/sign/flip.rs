@@ -235,8 +235,9 @@ mod tests {
                         {
                             // a <= e^e b, with e^e replaced by its lower bound.
                             assert!((a.clone() << 160) <= b * &low, "{rule:?} {e} {x} {y}");
-                            // a (1 + 1e-12) >= e^e b somewhere: nothing is given away.
-                            let scale = UBig::from(1_000_000_000_000u64);
+                            // a (1 + 1e-6) >= e^e b somewhere: nothing but the calibration's
+                            // safety margin is given away.
+                            let scale = UBig::from(1_000_000u64);
                             tight[side] |=
                                 ((a * (&scale + UBig::ONE)) << 160) >= b * &high * &scale;
                         }
@@ -255,12 +256,14 @@ mod tests {
             let (best, published) = (get(FlipRule::OptimalSmooth), get(FlipRule::PublishedSmooth));
             for level in 1..10 {
                 let ratio = best.flip(level).get() / best.flip(level + 1).get();
-                assert!((ratio.ln() / e - 1.0).abs() < 1e-12, "{e} {level}");
+                let bit = (best.keep().get() / best.flip(1).get()).ln();
+                // Tight for the very response; the calibration of that keeps its own margin.
+                assert!((ratio.ln() / bit - 1.0).abs() < 1e-12, "{e} {level}");
                 let ratio = published.flip(level).get() / published.flip(level + 1).get();
                 // It gives away less the farther out the level is.
                 assert!(ratio.ln() / e < 0.995 || f64::from(level) * e > 3.0, "{e} {level}");
             }
-            assert!(((1.0 - best.flip(1).get()) / best.flip(1).get()).ln() / e > 1.0 - 1e-12);
+            assert!(((1.0 - best.flip(1).get()) / best.flip(1).get()).ln() / e > 1.0 - 1e-6);
         }
     }
 

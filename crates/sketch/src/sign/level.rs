@@ -14,7 +14,11 @@ const MOST: f64 = 1_048_576.0;
 /// the real-number change instead does not give this: computed values of adjacent rows lie
 /// an error apart further, and one unit in the last place is a level.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct LevelStep(f64);
+pub(crate) struct LevelStep {
+    step: f64,
+    /// About one over the step.
+    inverse: f64,
+}
 
 impl LevelStep {
     /// Rounds the largest change up to 32 significant bits.
@@ -24,27 +28,30 @@ impl LevelStep {
             return Err(Error::invalid("largest change of an output", largest_change, allowed));
         }
         let unit = 2f64.powi(largest_change.log2().floor() as i32 - 31);
-        Ok(Self((largest_change / unit).ceil() * unit))
+        let step = (largest_change / unit).ceil() * unit;
+        Ok(Self { step, inverse: step.recip() })
     }
 
     pub(crate) fn get(self) -> f64 {
-        self.0
+        self.step
     }
 
     /// `ceil(|x| / step)`, at most 2^20; zero only for zero.
     #[inline]
     pub(crate) fn level(self, x: f64) -> u32 {
         let x = x.abs();
-        let guess = (x / self.0).ceil();
-        if guess >= MOST {
+        let quotient = x * self.inverse;
+        if quotient >= MOST {
             return MOST as u32;
         }
-        // The quotient is off by at most one unit in the last place, its ceiling by at
-        // most one level; the products below are exact.
-        let low = (guess - 1.0) * self.0;
-        let correction =
-            f64::from(u8::from(x > guess * self.0)) - f64::from(u8::from(x <= low && guess >= 1.0));
-        (guess + correction) as u32
+        // The rounded quotient is off by far less than one, its integer part by at most
+        // one; the products below are exact, and count the multiples of the step below x.
+        let near = quotient as i32;
+        let multiple = |l: i32| f64::from(l) * self.step;
+        let level = near - i32::from(near >= 1 && multiple(near - 1) >= x)
+            + i32::from(multiple(near) < x)
+            + i32::from(multiple(near + 1) < x);
+        level as u32
     }
 }
 

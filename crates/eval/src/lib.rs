@@ -9,6 +9,7 @@ pub mod data;
 pub mod error;
 pub mod experiments;
 pub mod framework;
+pub mod learning;
 pub mod metrics;
 pub mod render;
 

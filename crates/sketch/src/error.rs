@@ -125,6 +125,19 @@ pub enum Error {
 }
 
 impl Error {
+    /// The same error for rows that start at `first` in the caller's data.
+    #[must_use]
+    pub(crate) fn offset_row(mut self, first: usize) -> Self {
+        if let Self::NotFinite { row, .. }
+        | Self::OutOfRange { row, .. }
+        | Self::NormOutOfRange { row, .. }
+        | Self::Sparse { row, .. } = &mut self
+        {
+            *row += first;
+        }
+        self
+    }
+
     /// Shorthand for an invalid parameter.
     pub fn invalid(name: &'static str, value: impl ToString, allowed: impl Into<String>) -> Self {
         Self::Core(dp_core::Error::invalid(name, value, allowed))

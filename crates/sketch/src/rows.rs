@@ -59,6 +59,17 @@ fn check_length(what: &'static str, found: usize, n: usize, width: usize) -> Res
     }
 }
 
+/// The first value with a property; blocks are tested whole, so that the test vectorises.
+fn position<T: Copy>(values: &[T], property: impl Fn(T) -> bool) -> Option<usize> {
+    const BLOCK: usize = 512;
+    pulp::Arch::new().dispatch(|| {
+        let block = values
+            .chunks(BLOCK)
+            .position(|block| block.iter().fold(false, |any, &x| any | property(x)))?;
+        values[block * BLOCK..].iter().position(|&x| property(x)).map(|i| block * BLOCK + i)
+    })
+}
+
 fn check_features(d: usize) -> Result<()> {
     if (1..=u32::MAX as usize).contains(&d) {
         Ok(())
@@ -75,7 +86,7 @@ impl<'a> RowsView<'a> {
     pub fn f64(n: usize, d: usize, values: &'a [f64]) -> Result<Self> {
         check_features(d)?;
         check_length("rows", values.len(), n, d)?;
-        match values.iter().position(|v| !v.is_finite()) {
+        match position(values, |v| !v.is_finite()) {
             Some(at) => Err(Error::NotFinite { row: at / d, column: at % d }),
             None => Ok(Self { n, d, storage: Storage::F64(values) }),
         }
@@ -88,7 +99,7 @@ impl<'a> RowsView<'a> {
     pub fn f32(n: usize, d: usize, values: &'a [f32]) -> Result<Self> {
         check_features(d)?;
         check_length("rows", values.len(), n, d)?;
-        match values.iter().position(|v| !v.is_finite()) {
+        match position(values, |v| !v.is_finite()) {
             Some(at) => Err(Error::NotFinite { row: at / d, column: at % d }),
             None => Ok(Self { n, d, storage: Storage::F32(values) }),
         }
@@ -269,12 +280,10 @@ impl<'a> RowsView<'a> {
     pub fn check_bound(&self, bound: Bound) -> Result<()> {
         let (b, d) = (bound.get(), self.d);
         let at = match self.storage {
-            Storage::F64(v) => v.iter().position(|x| x.abs() > b).map(|i| (i / d, i % d)),
-            Storage::F32(v) => {
-                v.iter().position(|&x| f64::from(x.abs()) > b).map(|i| (i / d, i % d))
-            }
+            Storage::F64(v) => position(v, |x| x.abs() > b).map(|i| (i / d, i % d)),
+            Storage::F32(v) => position(v, |x| f64::from(x.abs()) > b).map(|i| (i / d, i % d)),
             Storage::U8(v) if b < 255.0 => {
-                v.iter().position(|&x| f64::from(x) > b).map(|i| (i / d, i % d))
+                position(v, |x| f64::from(x) > b).map(|i| (i / d, i % d))
             }
             Storage::U8(_) => None,
             Storage::Bits(_) if b >= 1.0 => None,

@@ -4,12 +4,14 @@
 
 mod idx;
 mod item_sets;
+mod libsvm;
 mod obtain;
 mod packages;
 mod points;
 
 pub use idx::{Idx, read_idx, read_idx_file};
 pub use item_sets::{ItemSets, SetRule, lastfm, movielens, package_sets, parse_user_items};
+pub use libsvm::{SparseRows, read_libsvm, read_libsvm_file, trigrams};
 pub use obtain::Obtainable;
 pub use packages::{Package, packages, parse_packages};
 pub use points::{Points, Split, digits, images};

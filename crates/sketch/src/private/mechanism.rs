@@ -12,12 +12,19 @@ use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, L1Sensitivity, L2Sensitivity, NoiseRng,
     NoiseScale, Profile, Release, SeedOrigin, calibrate,
 };
+use rayon::prelude::*;
 
-/// Rows of k numbers to which noise is added at once. Releases in memory and to a file use
+/// Rows of k numbers that share one noise stream. Releases in memory and to a file use
 /// the same blocks, so they give the same numbers from the same generator.
 #[must_use]
 pub fn block_rows(k: usize) -> usize {
-    ((1 << 20) / k.max(1)).clamp(64, 4096)
+    ((1 << 16) / k.max(1)).clamp(16, 4096)
+}
+
+/// Rows that share the panels of P generated for them: a whole number of blocks.
+pub(crate) fn pass_rows(k: usize) -> usize {
+    let step = block_rows(k);
+    step * (((1 << 20) / k.max(1)).min(4096) / step).max(1)
 }
 
 /// Z = X P + noise, published together with P (Kenthapadi et al. 2013, Algorithm 1; Li & Li 2023).
@@ -227,14 +234,52 @@ impl PrivateProjection {
         rng: &mut NoiseRng,
     ) -> Result<PrivateSketch> {
         let spec = self.projection.spec();
-        let (k, step) = (spec.k(), block_rows(spec.k()));
-        let mut values = vec![0.0; rows.n() * k];
-        for (block, out) in values.chunks_mut(step * k).enumerate() {
-            let first = block * step;
-            self.project_block(rows.slice(first..first + out.len() / k), out)?;
-            self.noise.add_to(rng, out);
-        }
+        let mut values = vec![0.0; rows.n() * spec.k()];
+        self.release_into(rows, &mut values, rng)?;
         PrivateSketch::new(spec, self.noise.law(), values)
+    }
+
+    /// Checks, projects and adds noise. One noise stream for [`block_rows`] rows; where P need not
+    /// be generated again for every block, a block is finished while it is in the cache.
+    pub(crate) fn release_into(
+        &self,
+        rows: RowsView<'_>,
+        out: &mut [f64],
+        rng: &mut NoiseRng,
+    ) -> Result<()> {
+        let k = self.projection.spec().k();
+        let step = block_rows(k);
+        let part = |from: usize, out: &[f64]| rows.slice(from..from + out.len() / k);
+        if self.projection.is_cheap_for_few_rows() {
+            let streams = rng.reserve(rows.n().div_ceil(step) as u64);
+            let done: Vec<Result<()>> = out
+                .par_chunks_mut(step * k)
+                .enumerate()
+                .map(|(i, out)| {
+                    let rows = part(i * step, out);
+                    self.project_block(rows, out).map_err(|e| e.offset_row(i * step))?;
+                    self.noise.add_block(&mut streams.stream(i as u64), out);
+                    Ok(())
+                })
+                .collect();
+            return done.into_iter().collect();
+        }
+        let pass = pass_rows(k);
+        for (p, out) in out.chunks_mut(pass * k).enumerate() {
+            let rows = part(p * pass, out);
+            self.project_block(rows, out).map_err(|e| e.offset_row(p * pass))?;
+            self.add_noise(out, rng);
+        }
+        Ok(())
+    }
+
+    /// Adds noise to projected rows, one stream for [`block_rows`] rows.
+    pub(crate) fn add_noise(&self, values: &mut [f64], rng: &mut NoiseRng) {
+        let block = block_rows(self.projection.spec().k()) * self.projection.spec().k();
+        let streams = rng.reserve(values.len().div_ceil(block) as u64);
+        values.par_chunks_mut(block).enumerate().for_each(|(i, out)| {
+            self.noise.add_block(&mut streams.stream(i as u64), out);
+        });
     }
 
     /// Checks and projects rows, without noise.

@@ -17,6 +17,7 @@ pub use bounds::{
     optimal_k, optimal_k_tail, projection_tail_bound, projection_variance, response_tail_bound,
 };
 pub use estimate::{Estimate, Interval, Pairs};
+pub(crate) use mechanism::pass_rows;
 pub use mechanism::{PrivateProjection, block_rows};
 pub use multi_scale::{MultiScale, MultiScaleRelease, multi_scale_squared_distance};
 pub use noise::SketchNoise;

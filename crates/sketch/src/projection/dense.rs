@@ -29,6 +29,11 @@ fn panel_rows(d: usize, k: usize) -> usize {
     (PANEL_BYTES / (8 * k)).clamp(1, d)
 }
 
+/// Whether all of P is kept after its first use.
+pub(crate) fn fits_one_panel(d: usize, k: usize) -> bool {
+    panel_rows(d, k) == d
+}
+
 fn generate(source: &dyn RowSource, range: Range<usize>, panel: &mut Vec<f64>) {
     let k = source.k();
     panel.resize(range.len() * k, 0.0);
@@ -44,11 +49,14 @@ pub(crate) fn for_each_panel(
     let (d, k) = (source.d(), source.k());
     let step = panel_rows(d, k);
     if step == d {
-        let all = cache.get_or_init(|| {
+        // Generated outside the lock: a task that waits inside it might be given another
+        // task that wants the same lock. Two tasks may both do the work; they agree.
+        if cache.get().is_none() {
             let mut panel = Vec::new();
             generate(source, 0..d, &mut panel);
-            panel
-        });
+            let _ = cache.set(panel);
+        }
+        let all = cache.get().expect("set above, by this task or another");
         return f(0, all);
     }
     let mut panel = Vec::new();
@@ -149,7 +157,9 @@ fn apply_csr(source: &dyn RowSource, cache: &Cache, csr: CsrView<'_>, block: &mu
 }
 
 fn axpy(x: f64, p: &[f64], out: &mut [f64]) {
-    for (o, &p) in out.iter_mut().zip(p) {
-        *o += x * p;
-    }
+    pulp::Arch::new().dispatch(|| {
+        for (o, &p) in out.iter_mut().zip(p) {
+            *o += x * p;
+        }
+    });
 }

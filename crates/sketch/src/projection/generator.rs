@@ -140,7 +140,13 @@ impl<L: EntryLaw> Independent<L> {
     }
 
     fn norms(&self) -> RowNorms {
-        *self.norms.get_or_init(|| RowNorms::scan(self, self.scale))
+        // Not computed inside the lock: see the panels' cache.
+        if let Some(norms) = self.norms.get() {
+            return *norms;
+        }
+        let norms = RowNorms::scan(self, self.scale);
+        let _ = self.norms.set(norms);
+        norms
     }
 }
 
@@ -187,6 +193,10 @@ impl<L: EntryLaw> Projection for Independent<L> {
 
     fn spectral_norm_bound(&self) -> Result<f64> {
         norms::spectral_norm_bound(self, &self.cache, self.scale)
+    }
+
+    fn is_cheap_for_few_rows(&self) -> bool {
+        dense::fits_one_panel(self.spec.d(), self.spec.k())
     }
 
     fn output_range(&self, bound: Bound) -> OutputRange {

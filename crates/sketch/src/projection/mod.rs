@@ -65,6 +65,12 @@ pub trait Projection: Send + Sync + core::fmt::Debug {
     /// absolute value of the output, for rows whose entries are at most `bound`.
     fn output_range(&self, bound: Bound) -> OutputRange;
 
+    /// Whether [`Projection::apply`] on a few hundred rows costs no more a row than on many:
+    /// false when parts of P are generated anew in each call.
+    fn is_cheap_for_few_rows(&self) -> bool {
+        true
+    }
+
     /// How many output coordinates a change of one input coordinate can touch.
     fn touched_by_one_attribute(&self) -> usize {
         self.spec().k()

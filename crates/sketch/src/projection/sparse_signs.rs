@@ -32,6 +32,11 @@ pub struct SparseSigns {
     widest_row: usize,
 }
 
+/// `value`, negated when the nonzero is negative.
+fn with_sign(value: f64, s: Signed) -> f64 {
+    f64::from_bits(value.to_bits() ^ (u64::from(s & SIGN) << 32))
+}
+
 impl SparseSigns {
     /// OPORP: one permutation, k bins of equal length, random signs.
     ///
@@ -150,13 +155,22 @@ impl SparseSigns {
         self.output_ends.iter().zip(starts).map(|(end, start)| end - start).max().unwrap_or(0)
     }
 
-    fn gather<T: Copy + Into<f64>>(&self, x: &[T], out: &mut [f64]) {
+    /// One dense row. With one nonzero in each row of P a scatter over the inputs reads
+    /// everything in order; with more, a gather over the outputs writes everything once.
+    fn dense_row<T: Copy + Into<f64>>(&self, x: &[T], out: &mut [f64]) {
+        if self.row_ends.is_empty() {
+            out.fill(0.0);
+            for (&x, &s) in x.iter().zip(&self.by_row) {
+                let value: f64 = x.into();
+                out[(s & !SIGN) as usize] += with_sign(value, s);
+            }
+            return;
+        }
         let mut start = 0;
         for (o, &end) in out.iter_mut().zip(&self.output_ends) {
             let mut sum = 0.0;
             for &s in &self.by_output[start..end] {
-                let value: f64 = x[(s & !SIGN) as usize].into();
-                sum += f64::from_bits(value.to_bits() ^ u64::from(s & SIGN) << 32);
+                sum += with_sign(x[(s & !SIGN) as usize].into(), s);
             }
             *o = sum * self.scale;
             start = end;
@@ -167,8 +181,7 @@ impl SparseSigns {
         out.fill(0.0);
         entries(&mut |c, x| {
             for &s in self.nonzeros(c) {
-                out[(s & !SIGN) as usize] +=
-                    f64::from_bits(x.to_bits() ^ u64::from(s & SIGN) << 32);
+                out[(s & !SIGN) as usize] += with_sign(x, s);
             }
         });
         if self.scale != 1.0 {
@@ -182,8 +195,7 @@ impl SparseSigns {
         if self.row_ends.is_empty() {
             for (&c, &x) in columns.iter().zip(values) {
                 let s = self.by_row[c as usize];
-                out[(s & !SIGN) as usize] +=
-                    f64::from_bits(x.to_bits() ^ u64::from(s & SIGN) << 32);
+                out[(s & !SIGN) as usize] += with_sign(x, s);
             }
         } else {
             self.scatter(|f| columns.iter().zip(values).for_each(|(&c, &x)| f(c as usize, x)), out);
@@ -216,9 +228,9 @@ impl Projection for SparseSigns {
                 let row = task * ROWS_PER_TASK + i;
                 let cut = row * d..(row + 1) * d;
                 match rows.storage() {
-                    Storage::F64(x) => self.gather(&x[cut], out),
-                    Storage::F32(x) => self.gather(&x[cut], out),
-                    Storage::U8(x) => self.gather(&x[cut], out),
+                    Storage::F64(x) => self.dense_row(&x[cut], out),
+                    Storage::F32(x) => self.dense_row(&x[cut], out),
+                    Storage::U8(x) => self.dense_row(&x[cut], out),
                     Storage::Bits(_) => self.scatter(|f| rows.for_each_entry(row, f), out),
                     Storage::Csr(csr) => self.scatter_csr(csr, row, out),
                 }

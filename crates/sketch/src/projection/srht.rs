@@ -73,6 +73,7 @@ impl Srht {
 ///
 /// # Panics
 /// When the length is not a power of two.
+#[inline(always)]
 fn walsh_hadamard(x: &mut [f64]) {
     assert!(x.len().is_power_of_two(), "length is a power of two");
     let mut half = 1;
@@ -152,6 +153,7 @@ impl Projection for Srht {
     fn apply(&self, rows: RowsView<'_>, out: &mut [f64]) -> Result<()> {
         check_apply(self.spec, rows, out)?;
         let (d, k) = (self.spec.d(), self.spec.k());
+        let arch = pulp::Arch::new();
         out.par_chunks_mut(ROWS_PER_TASK * k).enumerate().for_each_init(
             || vec![0.0; self.order],
             |x, (task, block)| {
@@ -163,7 +165,7 @@ impl Projection for Srht {
                         }
                     }
                     x[d..].fill(0.0);
-                    walsh_hadamard(x);
+                    arch.dispatch(|| walsh_hadamard(x));
                     for (o, &j) in out.iter_mut().zip(&self.chosen) {
                         *o = x[j as usize] * self.scale;
                     }

@@ -2,8 +2,8 @@
 
 use super::codec::{self, Trailer};
 use super::{FORMAT, MAGIC};
-use crate::error::Result;
-use crate::private::{PrivateProjection, PrivateSketch, SketchRelease, block_rows};
+use crate::error::{Error, Result};
+use crate::private::{PrivateProjection, PrivateSketch, SketchRelease, pass_rows};
 use crate::rows::RowsView;
 use dp_core::noise::AdditiveNoise;
 use dp_core::{Certificate, NoiseRng};
@@ -101,7 +101,7 @@ pub fn encode(release: &SketchRelease, element: Element) -> Result<Vec<u8>> {
 /// over `path` only when it is complete.
 ///
 /// # Errors
-/// [`crate::Error::Io`].
+/// [`Error::Io`].
 pub fn write_release(path: &Path, release: &SketchRelease, element: Element) -> Result<()> {
     let mut file = temporary_beside(path)?;
     file.write_all(&encode(release, element)?)?;
@@ -146,13 +146,21 @@ pub struct ReleaseWriter<'m, 'r> {
     block: Vec<f64>,
     filled: usize,
     rows: usize,
+    state: State,
+}
+
+/// Whether everything that was pushed has been taken in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Good,
+    Failed,
 }
 
 impl<'m, 'r> ReleaseWriter<'m, 'r> {
     /// Opens a temporary file beside `path`.
     ///
     /// # Errors
-    /// [`crate::Error::Io`].
+    /// [`Error::Io`].
     pub fn create(
         path: &Path,
         mechanism: &'m PrivateProjection,
@@ -167,39 +175,64 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
             out: Hashing::begin(out, element)?,
             path: path.to_owned(),
             element,
-            block: vec![0.0; block_rows(k) * k],
+            block: vec![0.0; pass_rows(k) * k],
             filled: 0,
             rows: 0,
+            state: State::Good,
         })
     }
 
-    /// Adds rows.
+    /// Adds rows. Errors name rows by their place in this batch.
     ///
     /// # Errors
-    /// As [`PrivateProjection::release`], and [`crate::Error::Io`].
+    /// As [`PrivateProjection::release`], and [`Error::Io`]. After an error the writer
+    /// can only be dropped: part of the batch may have been taken in.
     pub fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
+        self.check_state()?;
+        self.state = State::Failed;
         let k = self.mechanism.projection().spec().k();
         let mut done = 0;
         while done < rows.n() {
             let room = (self.block.len() - self.filled) / k;
             let take = room.min(rows.n() - done);
+            let part = rows.slice(done..done + take);
+            let whole = take * k == self.block.len();
             let out = &mut self.block[self.filled..self.filled + take * k];
-            self.mechanism.project_block(rows.slice(done..done + take), out)?;
-            self.filled += take * k;
-            done += take;
-            if self.filled == self.block.len() {
-                self.flush()?;
+            if whole {
+                self.mechanism.release_into(part, out, self.rng).map_err(|e| e.offset_row(done))?;
+                self.write_block(take * k)?;
+            } else {
+                self.mechanism.project_block(part, out).map_err(|e| e.offset_row(done))?;
+                self.filled += take * k;
+                if self.filled == self.block.len() {
+                    self.flush()?;
+                }
             }
+            done += take;
         }
         self.rows += rows.n();
+        self.state = State::Good;
         Ok(())
     }
 
+    fn check_state(&self) -> Result<()> {
+        match self.state {
+            State::Good => Ok(()),
+            State::Failed => Err(Error::File {
+                part: "writer",
+                reason: "an earlier batch failed; nothing is written".into(),
+            }),
+        }
+    }
+
     fn flush(&mut self) -> Result<()> {
-        let values = &mut self.block[..self.filled];
-        self.mechanism.noise().add_to(self.rng, values);
-        self.out.put_values(values, self.element)?;
-        values.fill(0.0);
+        let held = self.filled;
+        self.mechanism.add_noise(&mut self.block[..held], self.rng);
+        self.write_block(held)
+    }
+
+    fn write_block(&mut self, held: usize) -> Result<()> {
+        self.out.put_values(&self.block[..held], self.element)?;
         self.filled = 0;
         Ok(())
     }
@@ -207,8 +240,9 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     /// Writes the certificate and puts the file in its place.
     ///
     /// # Errors
-    /// [`crate::Error::Io`].
+    /// [`Error::Io`].
     pub fn finish(mut self) -> Result<Written> {
+        self.check_state()?;
         if self.filled > 0 {
             self.flush()?;
         }

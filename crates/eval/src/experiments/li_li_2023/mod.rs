@@ -2,6 +2,7 @@
 
 mod fig1;
 mod fig10;
+mod fig11;
 mod fig13;
 mod fig15;
 mod fig2;
@@ -27,6 +28,7 @@ pub fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(fig7_9::FIG7),
         Box::new(fig7_9::FIG9),
         Box::new(fig10::STUDY),
+        Box::new(fig11::STUDY),
         Box::new(fig13::STUDY),
         Box::new(fig15::STUDY),
     ]

@@ -9,7 +9,7 @@ use crate::framework::{
 use crate::metrics::{mean_precision_recall, nearest_by_cosine};
 use dp_core::{Adjacency, Bound, Budget};
 use sketch::RowsView;
-use sketch::private::PrivateProjection;
+use sketch::private::{PrivateProjection, SketchRelease};
 use sketch::projection::{Family, ProjectionSpec};
 
 /// True neighbours of a query.
@@ -90,9 +90,16 @@ pub(super) fn projected(trial: &Trial<'_>, family: Family) -> Result<Found> {
         mechanism.release(RowsView::f64(points.n(), points.d(), points.values())?, &mut rng)
     };
     let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
-    let sigma = database.payload().noise_variance().sqrt();
-    let (queries, database) = (queries.payload().values(), database.payload().values());
-    Ok(Found { answers: nearest_by_cosine(queries, database, trial.k, RETURNED.1)?, sigma })
+    found(&queries, &database)
+}
+
+/// Searches one release for the rows of another.
+pub(super) fn found(queries: &SketchRelease, database: &SketchRelease) -> Result<Found> {
+    let (queries, database) = (queries.payload(), database.payload());
+    let sigma = database.noise_variance().sqrt();
+    let k = database.k();
+    let answers = nearest_by_cosine(queries.values(), database.values(), k, RETURNED.1)?;
+    Ok(Found { answers, sigma })
 }
 
 /// For every epsilon, one sample a repetition.

@@ -1,0 +1,193 @@
+//! Labelled sparse rows: the LIBSVM text format, and character 3-grams of package synopses.
+
+use super::packages::Package;
+use crate::error::{Error, Result};
+use sketch::RowsView;
+use sketch::rows::CsrView;
+use std::io::BufRead;
+use std::path::Path;
+
+/// Sparse rows with a label each.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct SparseRows {
+    /// What the report calls the data set.
+    pub name: String,
+    /// Features.
+    pub d: usize,
+    /// n + 1 offsets.
+    pub offsets: Vec<usize>,
+    /// Columns, increasing in each row.
+    pub columns: Vec<u32>,
+    /// Values.
+    pub values: Vec<f64>,
+    /// Labels, one a row.
+    pub labels: Vec<i32>,
+}
+
+impl SparseRows {
+    /// Number of rows.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.labels.len()
+    }
+
+    /// The rows as a view.
+    ///
+    /// # Errors
+    /// [`sketch::Error`] when offsets and columns do not hold together.
+    pub fn view(&self) -> Result<RowsView<'_>> {
+        let csr = CsrView { offsets: &self.offsets, columns: &self.columns, values: &self.values };
+        Ok(RowsView::csr(self.n(), self.d, csr)?)
+    }
+
+    /// The rows with these indices, in this order.
+    ///
+    /// # Panics
+    /// When an index does not exist.
+    #[must_use]
+    pub fn pick(&self, rows: &[usize]) -> Self {
+        let mut out =
+            Self { name: self.name.clone(), d: self.d, offsets: vec![0], ..Self::default() };
+        for &row in rows {
+            let range = self.offsets[row]..self.offsets[row + 1];
+            out.columns.extend_from_slice(&self.columns[range.clone()]);
+            out.values.extend_from_slice(&self.values[range]);
+            out.offsets.push(out.columns.len());
+            out.labels.push(self.labels[row]);
+        }
+        out
+    }
+
+    /// Divides every column by its largest absolute value ("max normalisation").
+    pub fn normalise_columns(&mut self) {
+        let mut largest = vec![0.0f64; self.d];
+        for (&c, &v) in self.columns.iter().zip(&self.values) {
+            largest[c as usize] = largest[c as usize].max(v.abs());
+        }
+        for (&c, v) in self.columns.iter().zip(&mut self.values) {
+            *v /= largest[c as usize].max(f64::MIN_POSITIVE);
+        }
+    }
+}
+
+/// Reads LIBSVM text: a line `label index:value ...` for each row, indices from one, increasing.
+/// At most `limit` rows are read.
+///
+/// # Errors
+/// [`Error::Malformed`] naming the line.
+pub fn read_libsvm(name: &str, text: impl BufRead, limit: usize) -> Result<SparseRows> {
+    let mut rows = SparseRows { name: name.into(), offsets: vec![0], ..SparseRows::default() };
+    for (i, line) in text.lines().take(limit).enumerate() {
+        let line = line.map_err(|e| Error::io(name, e))?;
+        let bad = |what: &str| Error::malformed(name, format!("line {}: {what}", i + 1));
+        let mut words = line.split_ascii_whitespace();
+        let label: f64 =
+            words.next().and_then(|w| w.parse().ok()).ok_or_else(|| bad("no label"))?;
+        let first = rows.columns.len();
+        for word in words {
+            let (index, value) = word.split_once(':').ok_or_else(|| bad("no index:value"))?;
+            let index: u32 = index.parse().map_err(|_| bad("an index is not a number"))?;
+            let value: f64 = value.parse().map_err(|_| bad("a value is not a number"))?;
+            let last = rows.columns[first..].last();
+            if index == 0 || last.is_some_and(|&c| c >= index - 1) || !value.is_finite() {
+                return Err(bad("indices must increase from one and values be finite"));
+            }
+            rows.columns.push(index - 1);
+            rows.values.push(value);
+            rows.d = rows.d.max(index as usize);
+        }
+        rows.offsets.push(rows.columns.len());
+        rows.labels.push(label as i32);
+    }
+    if rows.labels.is_empty() || rows.d == 0 {
+        return Err(Error::malformed(name, "no rows"));
+    }
+    Ok(rows)
+}
+
+/// As [`read_libsvm`] from a file.
+///
+/// # Errors
+/// [`Error::Io`] or [`Error::Malformed`].
+pub fn read_libsvm_file(path: &Path, limit: usize) -> Result<SparseRows> {
+    let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
+    read_libsvm(&path.display().to_string(), std::io::BufReader::new(file), limit)
+}
+
+/// Letters and the gap between words: the public alphabet of the 3-grams.
+const ALPHABET: usize = 27;
+
+/// Which character 3-grams occur in each text (0 or 1), over a fixed public vocabulary of
+/// 27^3 = 19,683: letters without case, everything else a gap.
+#[must_use]
+pub fn trigrams(packages: &[(&Package, i32)]) -> SparseRows {
+    let mut rows = SparseRows {
+        name: "character 3-grams of package synopses".into(),
+        d: ALPHABET.pow(3),
+        offsets: vec![0],
+        ..SparseRows::default()
+    };
+    for (package, label) in packages {
+        let code = |b: u8| match b.to_ascii_lowercase() {
+            c @ b'a'..=b'z' => (c - b'a') as usize + 1,
+            _ => 0,
+        };
+        let text: Vec<usize> = package.synopsis.bytes().map(code).collect();
+        let mut grams: Vec<u32> =
+            text.windows(3).map(|w| ((w[0] * ALPHABET + w[1]) * ALPHABET + w[2]) as u32).collect();
+        grams.sort_unstable();
+        grams.dedup();
+        rows.values.extend(std::iter::repeat_n(1.0, grams.len()));
+        rows.columns.extend(grams);
+        rows.offsets.push(rows.columns.len());
+        rows.labels.push(*label);
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libsvm_text_by_hand() {
+        let rows = read_libsvm("t", "+1 1:0.5 3:2\n-1\n-1 2:1e-3\n".as_bytes(), 9).unwrap();
+        assert_eq!((rows.n(), rows.d), (3, 3));
+        assert_eq!(rows.offsets, [0, 2, 2, 3]);
+        assert_eq!(rows.columns, [0, 2, 1]);
+        assert_eq!(rows.labels, [1, -1, -1]);
+        rows.view().unwrap();
+        assert_eq!(rows.pick(&[2, 0]).columns, [1, 0, 2]);
+        let mut scaled = rows.clone();
+        scaled.normalise_columns();
+        assert_eq!(scaled.values, [1.0, 1.0, 1.0]);
+        for (text, what) in [
+            ("1 0:1", "increase"),
+            ("1 2:1 2:1", "increase"),
+            ("x", "label"),
+            ("1 a", "index"),
+            ("", "no rows"),
+        ] {
+            assert!(
+                read_libsvm("t", text.as_bytes(), 9).unwrap_err().to_string().contains(what),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn trigrams_by_hand() {
+        let package = Package {
+            name: "x".into(),
+            section: "y".into(),
+            synopsis: "Aab aab".into(),
+            tags: vec![],
+            depends: vec![],
+        };
+        let rows = trigrams(&[(&package, 1)]);
+        // "aab", "ab ", "b a", " aa": aab = (1*27+1)*27+2.
+        assert_eq!(rows.columns.len(), 4);
+        assert!(rows.columns.contains(&758));
+        rows.view().unwrap();
+    }
+}

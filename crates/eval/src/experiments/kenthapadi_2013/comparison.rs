@@ -1,0 +1,234 @@
+//! Sections 4.2 and 4.3.3: private projection, noise addition and randomised response by distance.
+
+use crate::error::Result;
+use crate::framework::{
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study, Table,
+};
+use crate::metrics::mean_and_error;
+use dp_core::{Adjacency, Bound, Budget, L2Sensitivity, calibrate};
+use sketch::RowsView;
+use sketch::pairwise::{
+    NoiseAddition, RandomizedResponse, ValueRange, noisy_bit_distance, noisy_distance,
+};
+use sketch::private::{Method, Pairs, PrivateProjection, Task, plan, projection_variance};
+use sketch::projection::{Family, ProjectionSpec};
+
+pub(super) const STUDY: Study = Study {
+    id: "kenthapadi-2013/comparison-by-distance",
+    title: "Private projection, noise addition and randomised response by distance",
+    reference: "Kenthapadi et al. 2013, sections 4.2 and 4.3.3",
+    run,
+};
+
+const D: usize = 4096;
+const N: usize = 40;
+const EPSILON: f64 = 1.0;
+const DELTA: f64 = 1e-6;
+/// Users of the comparison with noise addition: the error of the table grows with sqrt n.
+const USERS: usize = 10_000;
+
+/// Standard error of randomised response.
+fn response_error(d: usize, epsilon: f64) -> Result<f64> {
+    let p = RandomizedResponse::new(d, dp_core::Epsilon::new(epsilon)?)?.flip().get();
+    let t = 2.0 * p * (1.0 - p);
+    Ok((d as f64 * t * (1.0 - t)).sqrt() / (1.0 - 2.0 * p).powi(2))
+}
+
+/// The squared distance above which randomised response has the smaller error, at fixed k.
+fn crossover(d: usize, k: usize, epsilon: f64, delta: f64) -> Result<f64> {
+    let sigma = calibrate::gaussian(Budget::new(epsilon, delta)?, L2Sensitivity::new(1.0)?)?;
+    let response = response_error(d, epsilon)?;
+    let (mut low, mut high) = (0.0, 1e12);
+    for _ in 0..200 {
+        let mid = 0.5 * (low + high);
+        if projection_variance(mid, k, sigma).sqrt() < response { low = mid } else { high = mid }
+    }
+    Ok(high)
+}
+
+fn run(context: &Context<'_>) -> Result<Report> {
+    let mut report = Report::default();
+    let repetitions: u64 = context.pick(40, 400);
+    context.progress.begin(repetitions);
+    let budget = Budget::new(EPSILON, DELTA)?;
+    let one = Bound::new(1.0)?;
+    let adjacency = Adjacency::Attribute { beta: one };
+    let k = 64;
+    // Row i >= 1 has its first 2^(i/3) bits set, row 0 none: distances 1, ..., 4096 from row 0.
+    let distances: Vec<usize> =
+        (0..N - 1).map(|i| (2f64.powf(i as f64 / 3.0) as usize).min(D)).collect();
+    let mut x = vec![0u8; N * D];
+    for (i, &r2) in distances.iter().enumerate() {
+        x[(i + 1) * D..(i + 1) * D + r2].fill(1);
+    }
+    let rows = RowsView::u8(N, D, &x)?;
+    let response = RandomizedResponse::new(D, budget.epsilon)?;
+    let table = NoiseAddition::new(N, D, ValueRange::BITS, adjacency, budget)?;
+    let mut squares = vec![[Vec::new(), Vec::new(), Vec::new()]; distances.len()];
+    let mut sigma = 0.0;
+    for repetition in 0..repetitions {
+        let seed = context.public_seed("projection", repetition);
+        let p = ProjectionSpec::new(Family::Rademacher, D, k, seed)?.build();
+        let mechanism = PrivateProjection::gaussian(p, adjacency, one, budget)?;
+        let mut rng = context.noise("all three", repetition);
+        let projected = mechanism.release(rows, &mut rng)?;
+        sigma = projected.payload().noise_variance().sqrt();
+        let bits = response.release(rows, &mut rng)?;
+        let noisy = table.release(rows, &mut rng)?;
+        for (i, &r2) in distances.iter().enumerate() {
+            let values = [
+                Pairs::within(&projected).squared_distance(0, i + 1)?.value,
+                noisy_bit_distance(&bits, 0, i + 1)?.value,
+                noisy_distance(&noisy, 0, i + 1)?.value,
+            ];
+            for (s, v) in squares[i].iter_mut().zip(values) {
+                s.push((v - r2 as f64).powi(2));
+            }
+        }
+        context.progress.step();
+    }
+    let scale = dp_core::NoiseScale::new(sigma)?;
+    let predicted = [
+        |r2: f64, s: dp_core::NoiseScale| projection_variance(r2, 64, s).sqrt(),
+        |_: f64, _: dp_core::NoiseScale| response_error(D, EPSILON).unwrap_or(f64::NAN),
+        |_: f64, _: dp_core::NoiseScale| f64::NAN,
+    ];
+    let names = ["private projection", "randomised response", "noise addition"];
+    let mut curves = Vec::new();
+    let mut worst = 0.0f64;
+    for (m, name) in names.iter().enumerate() {
+        let mut points = Vec::new();
+        for (i, &r2) in distances.iter().enumerate() {
+            let (mean, error) = mean_and_error(&squares[i][m]);
+            let stated = match m {
+                2 => table.noise().sigma().get(),
+                _ => predicted[m](r2 as f64, scale),
+            };
+            let error = error.unwrap_or(0.0);
+            // Rademacher P lowers the variance by up to 2 r^2/k for bits: below the formula is fine.
+            worst =
+                worst.max((mean.sqrt() / stated - 1.0).max(0.0) / (0.5 * error / mean).max(1e-9));
+            points.push(Point {
+                x: r2 as f64,
+                y: mean.sqrt(),
+                error: Some(0.5 * error / mean.sqrt()),
+            });
+        }
+        curves.push(Curve {
+            label: format!("{name}, n = {N}"),
+            points,
+            origin: Origin {
+                k: if m == 0 { Setting::Fixed(k as f64) } else { Setting::None },
+                epsilon: Setting::Fixed(EPSILON),
+                delta: Setting::Fixed(if m == 1 { 0.0 } else { DELTA }),
+                sigma: Setting::Fixed(
+                    [sigma, response.flip().get(), table.noise().sigma().get()][m],
+                ),
+                seeds: Seeds::Derived(context.seed),
+                data: format!("{N} bit vectors, d = {D}"),
+                repetitions: repetitions as usize,
+                ..Origin::formula(*name)
+            },
+        });
+    }
+    report.claim(
+        "no simulated error is above its prediction (beyond 6 standard errors)",
+        worst < 6.0,
+        format!("largest excess {worst:.2} standard errors"),
+    );
+    crossovers(&mut report)?;
+    against_noise_addition(&mut report)?;
+    report.figures.push(Figure {
+        name: "by-distance".into(),
+        caption: format!(
+            "Error of an estimated squared distance; d = {D}, epsilon = {EPSILON}, delta = {DELTA:e}, k = {k}."
+        ),
+        panels: vec![Panel {
+            title: "error by distance".into(),
+            x: Axis::log("squared distance"),
+            y: Axis::log("root mean square error"),
+            curves,
+        }],
+        columns: 1,
+    });
+    Ok(report)
+}
+
+fn crossovers(report: &mut Report) -> Result<()> {
+    let columns = ["d", "k", "epsilon", "crossover", "sqrt(dk)/epsilon^2", "ratio"];
+    let mut table = Table::new(
+        "crossovers",
+        "Squared distance above which randomised response has the smaller error (delta 1e-6).",
+        &columns,
+    );
+    let (mut least, mut most) = (f64::INFINITY, 0.0f64);
+    for (d, k, epsilon) in [
+        (1 << 22, 64, 1.0),
+        (1 << 24, 64, 1.0),
+        (1 << 24, 128, 1.0),
+        (1 << 26, 256, 1.0),
+        (1 << 26, 64, 0.5),
+        (1 << 28, 256, 0.5),
+    ] {
+        let at = crossover(d, k, epsilon, DELTA)?;
+        let rule = ((d * k) as f64).sqrt() / (epsilon * epsilon);
+        (least, most) = (least.min(at / rule), most.max(at / rule));
+        table.row([
+            d.to_string(),
+            k.to_string(),
+            epsilon.to_string(),
+            format!("{at:.0}"),
+            format!("{rule:.0}"),
+            format!("{:.3}", at / rule),
+        ]);
+    }
+    report.claim(
+        "where k (ln 1/delta)^2 is far below d, randomised response overtakes a projection of fixed k at a \
+         squared distance of order sqrt(dk)/epsilon^2 (within a factor 2 of sqrt 2 times it)",
+        least > core::f64::consts::FRAC_1_SQRT_2 && most < 2.0 * core::f64::consts::SQRT_2,
+        format!("ratio between {least:.3} and {most:.3}"),
+    );
+    let sigma = calibrate::gaussian(Budget::new(EPSILON, DELTA)?, L2Sensitivity::new(1.0)?)?;
+    let mut hopeless = true;
+    for k in [64usize, 256, 1024] {
+        let r2 = (k as f64).sqrt();
+        hopeless &=
+            projection_variance(r2, k, sigma).sqrt() > r2 && response_error(1 << 22, EPSILON)? > r2;
+    }
+    report.claim(
+        "below a squared distance of sqrt k neither is accurate (errors above the distance itself)",
+        hopeless,
+        "k = 64, 256, 1024; d = 2^22; epsilon = 1",
+    );
+    report.tables.push(table);
+    Ok(())
+}
+
+fn against_noise_addition(report: &mut Report) -> Result<()> {
+    let task = |n, r2| {
+        Ok::<_, crate::Error>(Task {
+            n,
+            d: 100_000,
+            beta: Bound::new(1.0)?,
+            range: ValueRange::BITS,
+            squared_distance: r2,
+            budget: Budget::new(EPSILON, DELTA)?,
+        })
+    };
+    let error = |n, r2, wanted: fn(&Method) -> bool| -> Result<f64> {
+        let all = plan(&task(n, r2)?)?;
+        Ok(all.iter().find(|p| wanted(&p.method)).map_or(f64::NAN, |p| p.standard_error))
+    };
+    let projection = |n| error(n, 100.0, |m| matches!(m, Method::Projection { .. }));
+    let addition = |n| error(n, 100.0, |m| matches!(m, Method::NoiseAddition));
+    let (small, large) = (100, USERS * 10);
+    report.claim(
+        "noise addition wins for few users and loses for many (its error grows with sqrt n)",
+        addition(small)? < projection(small)? && addition(large)? > projection(large)?,
+        format!(
+            "r^2 = 100: projection at its best k {:.0}; noise addition {:.0} at n = {small}, {:.0} at n = {large}",
+            projection(small)?, addition(small)?, addition(large)?
+        ),
+    );
+    Ok(())
+}

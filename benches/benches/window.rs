@@ -6,7 +6,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::{Adjacency, Bound, Budget, NoiseRng};
-use linalg_dp::window::{BlockNoise, Keep, PrivateStream, PruneRule, Schedule, StreamConfig};
+use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig};
 use std::hint::black_box;
 
 const ROWS: usize = 2048;
@@ -21,6 +21,7 @@ fn config(d: usize, schedule: Schedule) -> StreamConfig {
         dim: d,
         window: 4 * BLOCK,
         block: BLOCK,
+        pace: Pace::Rows,
         adjacency: Adjacency::AddRemoveRow { bound: Bound::new(1.0).expect("positive") },
         budget: Budget::new(1.0, 1e-6).expect("valid"),
         schedule,

@@ -4,7 +4,7 @@ use dp_core::{Adjacency, Bound, Budget, NoiseRng, PrivacyProfile, Profile, Prove
 use faer::Mat;
 use linalg_dp::Error;
 use linalg_dp::window::{
-    BlockNoise, Keep, PrivateStream, PruneRule, PublishedAlgorithm, PublishedConfig,
+    BlockNoise, Keep, Pace, PrivateStream, PruneRule, PublishedAlgorithm, PublishedConfig,
     PublishedStream, Schedule, StreamConfig,
 };
 
@@ -16,6 +16,7 @@ fn config(schedule: Schedule) -> StreamConfig {
         dim: 4,
         window: 96,
         block: 12,
+        pace: Pace::Rows,
         adjacency: Adjacency::AddRemoveRow { bound: Bound::new(1.0).expect("positive") },
         budget: Budget::new(1.0, 1e-6).expect("valid"),
         schedule,
@@ -257,6 +258,37 @@ fn a_journal_that_cannot_be_written_stops_the_stream() {
     assert!(matches!(refused, Some(Error::Io { .. })), "{refused:?}");
     assert!(matches!(stream.release(), Err(Error::Unusable { .. })));
     assert!(matches!(stream.push(&row(12), &mut rng), Err(Error::Unusable { .. })));
+}
+
+#[test]
+fn a_clock_ends_blocks_whatever_they_hold() {
+    // 0, 5 and 12 rows a tick; one row fewer in the second tick changes that block only.
+    let config = StreamConfig { pace: Pace::Clock, ..config(GAUSSIAN) };
+    let run = |fewer: usize| {
+        let mut rng = NoiseRng::deterministic_not_private(6);
+        let mut stream = PrivateStream::new(config).expect("calibrates");
+        let mut releases = Vec::new();
+        for rows in [0, 5 - fewer, 12, 3] {
+            for t in 0..rows as u64 {
+                assert_eq!(stream.push(&row(t), &mut rng).expect("room"), 0);
+            }
+            stream.tick(&mut rng).expect("sound");
+            releases.push(stream.release().expect("closed").into_parts().0);
+        }
+        assert!(stream.push(&[0.0; 13 * 4], &mut rng).is_err(), "13 rows before a tick");
+        releases
+    };
+    let (all, one_fewer) = (run(0), run(1));
+    let lost = row(4);
+    for (tick, (a, b)) in all.iter().zip(&one_fewer).enumerate() {
+        assert_eq!(a.blocks(), tick as u64 + 1);
+        let expected = if tick == 0 { 0.0 } else { lost[0] * lost[0] };
+        let found = a.unbiased()[(0, 0)] - b.unbiased()[(0, 0)];
+        assert!((found - expected).abs() < 1e-4, "tick {tick}: {found} for {expected}");
+    }
+    let mut by_rows = PrivateStream::new(self::config(GAUSSIAN)).expect("calibrates");
+    let mut rng = NoiseRng::deterministic_not_private(6);
+    assert!(matches!(by_rows.tick(&mut rng), Err(Error::Unusable { .. })));
 }
 
 #[test]

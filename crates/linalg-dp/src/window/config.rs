@@ -68,16 +68,31 @@ pub enum Keep {
     },
 }
 
+/// When a block ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Pace {
+    /// After every `block` rows. What is protected is the content of a row, not that it came.
+    #[default]
+    Rows,
+    /// When the caller's clock says so ([`super::PrivateStream::tick`]), with at most `block` rows
+    /// in between. A row more or less moves no other row into another block, so
+    /// `AddRemoveRow` protects that a row came, too.
+    Clock,
+}
+
 /// A private stream's public parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StreamConfig {
     /// Length d of a row.
     pub dim: usize,
-    /// Rows in the window, W.
+    /// Rows (under [`Pace::Clock`]: places for rows) in the window, W.
     pub window: u64,
-    /// Rows in a block, b; divides the window.
+    /// Rows (or places) in a block, b; divides the window.
     pub block: u64,
+    /// When a block ends.
+    pub pace: Pace,
     /// `AddRemoveRow` (the row of one time step becomes zero) or `ReplaceRow`.
     pub adjacency: Adjacency,
     /// Budget of the whole stream: every release together.

@@ -25,7 +25,7 @@ mod release;
 mod stream;
 mod sums;
 
-pub use config::{BlockNoise, Keep, Schedule, StreamConfig};
+pub use config::{BlockNoise, Keep, Pace, Schedule, StreamConfig};
 pub use exact::ExactWindow;
 pub use factorisation::{Factorisation, Workload};
 pub use histogram::{Checkpoint, PruneRule, SpectralHistogram};

@@ -6,7 +6,8 @@ use dp_core::Probability;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
-/// The rows a release speaks of: `first_row .. end_row`, counted from zero.
+/// The rows a release speaks of: `first_row .. end_row`, counted from zero. Under
+/// [`super::Pace::Clock`] places are counted, `block` of them a tick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WindowSpan {
     /// First row covered.

@@ -1,7 +1,7 @@
 //! The private stream: rows in, releases at block ends, one certificate.
 
 use super::blocks::Blocks;
-use super::config::{Schedule, StreamConfig};
+use super::config::{Pace, Schedule, StreamConfig};
 use super::release::{WindowCovariance, WindowSpan};
 use super::sums::{Factorised, Row, SumNoise, Tree};
 use crate::covariance::{CovarianceNoise, ExactGram, PrivateCovariance, RowClip, row_change};
@@ -19,7 +19,8 @@ const PROOF: &str = "docs/proofs/sliding-window.md";
 /// # Privacy
 /// Adjacency: two streams that differ in the row of one time step (`AddRemoveRow`: one of the
 /// two rows is zero; `ReplaceRow`: both arbitrary). The certificate covers **all** releases
-/// of the stream together. When rows arrive is public. Rows longer than the bound are scaled to
+/// of the stream together. When blocks end is public; under [`Pace::Rows`] so is that a row
+/// arrived. Rows longer than the bound are scaled to
 /// it; how many is not reported.
 ///
 /// # Cost
@@ -149,6 +150,10 @@ impl PrivateStream {
         if rows.iter().any(|x| !x.is_finite()) {
             return Err(Error::NotFinite { what: "a row" });
         }
+        let free = self.config.block - self.rows_in_block;
+        if self.config.pace == Pace::Clock && left as u64 > free {
+            return Err(Error::invalid("rows before the next tick", left, format!("[0, {free}]")));
+        }
         let (mut rest, mut closed) = (rows, 0);
         while left > 0 {
             let room =
@@ -161,7 +166,7 @@ impl PrivateStream {
             }
             self.rows_in_block += take as u64;
             (rest, left) = (later, left - take);
-            if self.rows_in_block == self.config.block {
+            if self.rows_in_block == self.config.block && self.config.pace == Pace::Rows {
                 self.close(rng)?;
                 closed += 1;
             }
@@ -182,6 +187,21 @@ impl PrivateStream {
                 .ok_or_else(|| Error::invalid("column", column, allowed()))? += value;
         }
         self.push(&dense, rng)
+    }
+
+    /// Ends the block now, whatever it holds: the caller's public clock has struck.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`] under [`Pace::Rows`]; [`Error::Io`] as [`PrivateStream::push`].
+    pub fn tick(&mut self, rng: &mut NoiseRng) -> Result<()> {
+        self.check_health()?;
+        match self.config.pace {
+            Pace::Clock => self.close(rng),
+            Pace::Rows => Err(Error::Unusable {
+                what: "clock",
+                reason: "this stream's blocks end after a number of rows",
+            }),
+        }
     }
 
     fn close(&mut self, rng: &mut NoiseRng) -> Result<()> {
@@ -283,6 +303,7 @@ impl PrivateStream {
             ("d", PublicValue::from(self.config.dim)),
             ("window", self.config.window.into()),
             ("block", self.config.block.into()),
+            ("pace", format!("{:?}", self.config.pace).to_lowercase().into()),
             ("schedule", schedule.into()),
             ("first_row", span.first_row.into()),
             ("end_row", span.end_row.into()),

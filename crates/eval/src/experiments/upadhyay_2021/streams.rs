@@ -5,7 +5,7 @@ use crate::framework::{Context, Curve, Origin, Point, Seeds, Setting};
 use dp_core::{Adjacency, Bound, Budget};
 use faer::Mat;
 use linalg_dp::window::{
-    BlockNoise, Keep, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
+    BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
 };
 use rand_core::Rng;
 
@@ -69,6 +69,7 @@ pub(super) fn config(
         dim: d,
         window,
         block,
+        pace: Pace::Rows,
         adjacency: Adjacency::AddRemoveRow { bound: Bound::new(1.0)? },
         budget: Budget::new(epsilon, DELTA)?,
         schedule,

@@ -76,7 +76,7 @@ pub fn ln_chi_square_cdf(k: f64, x: f64) -> f64 {
     if y < a + 1.0 { ln_lower(a, y) } else { super::ln_one_minus_exp(ln_upper(a, y).min(0.0)) }
 }
 
-/// ln Pr[chi2_k > x]; as [`ln_chi_square_cdf`].
+/// `ln Pr[chi2_k > x]`; as [`ln_chi_square_cdf`].
 #[must_use]
 pub fn ln_chi_square_sf(k: f64, x: f64) -> f64 {
     if x <= 0.0 {

@@ -35,7 +35,7 @@ pub fn write(summary: &Summary, out: &Path) -> Result<PathBuf> {
 /// Writes `<docs>/<id>.md` with its figures as SVG beside it, for publishing; returns the pages.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn publish(summary: &Summary, docs: &Path) -> Result<Vec<PathBuf>> {
     let mut pages = Vec::new();
     for outcome in &summary.outcomes {

@@ -54,7 +54,7 @@ impl WishartCovariance {
     /// The least noise for the budget, at the shape chosen.
     ///
     /// # Errors
-    /// [`Error::NotProven`] for an adjacency that does not protect rows; a budget with
+    /// [`crate::Error::NotProven`] for an adjacency that does not protect rows; a budget with
     /// delta = 0; `nu <= d + 1`; a dimension or bound outside its range.
     pub fn calibrate(
         dim: usize,

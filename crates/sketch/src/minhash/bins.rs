@@ -28,7 +28,7 @@ impl BinLaw {
     /// The law of `bins` bins with `values` symbols besides "empty", kept with probability `keep`.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless `bins >= 1`, `values >= 2` and `keep > 1/(values + 1)`.
+    /// [`dp_core::Error::InvalidParameter`] unless `bins >= 1`, `values >= 2` and `keep > 1/(values + 1)`.
     pub fn new(bins: usize, values: u64, keep: Probability) -> Result<Self> {
         if bins == 0 || values < 2 {
             return Err(Error::invalid(
@@ -75,7 +75,7 @@ impl BinLaw {
     /// The law of a release.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] when the release does not hold bins, or has a single value symbol.
+    /// [`dp_core::Error::InvalidParameter`] when the release does not hold bins, or has a single value symbol.
     pub fn of(symbols: &PrivateSymbols) -> Result<Self> {
         match symbols.coding() {
             Coding::Bins => {

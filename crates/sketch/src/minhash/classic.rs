@@ -23,7 +23,7 @@ impl MinHash {
     /// MinHash with `slots` slots.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless `slots` is in `[1, 2^20]`.
+    /// [`dp_core::Error::InvalidParameter`] unless `slots` is in `[1, 2^20]`.
     pub fn new(slots: usize, seed: PublicSeed) -> Result<Self> {
         if !(1..=1 << 20).contains(&slots) {
             return Err(Error::invalid("slots", slots, "[1, 1048576]"));

@@ -22,7 +22,7 @@ impl CollisionLaw {
     /// `keep = 1` is the signature without noise.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] when nothing can be learnt: no position, fewer than two symbols, or `keep <= 1/B`.
+    /// [`dp_core::Error::InvalidParameter`] when nothing can be learnt: no position, fewer than two symbols, or `keep <= 1/B`.
     pub fn new(
         positions: usize,
         concatenation: usize,

@@ -41,7 +41,7 @@ impl FastSimilarity {
     /// A sketch with `slots` slots.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless `slots` is in `[1, 4096]`.
+    /// [`dp_core::Error::InvalidParameter`] unless `slots` is in `[1, 4096]`.
     pub fn new(slots: usize, seed: PublicSeed) -> Result<Self> {
         if !(1..=MAX_SLOTS).contains(&slots) {
             return Err(Error::invalid("slots", slots, "[1, 4096]"));

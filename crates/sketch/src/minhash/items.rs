@@ -14,7 +14,7 @@ impl ItemSet {
     /// Sorts the items and drops repetitions.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for no item at all: the minimum hash of an empty set does not exist.
+    /// [`dp_core::Error::InvalidParameter`] for no item at all: the minimum hash of an empty set does not exist.
     pub fn new(mut items: Vec<u64>) -> Result<Self> {
         if items.is_empty() {
             return Err(Error::invalid("items in a set", 0, "[1, inf)"));

@@ -17,7 +17,7 @@ impl SetNeighbours {
     /// Neighbours that differ in at most `alpha` items.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless `alpha` and `min_size` are in `[1, 2^32]`.
+    /// [`dp_core::Error::InvalidParameter`] unless `alpha` and `min_size` are in `[1, 2^32]`.
     pub fn new(alpha: u64, min_size: u64) -> Result<Self> {
         for (name, value) in [("alpha", alpha), ("minimum set size", min_size)] {
             if !(1..=1 << 32).contains(&value) {
@@ -88,7 +88,7 @@ impl SetNeighbours {
     /// `(1 - J^K)(1 - 1/B)` for `K` concatenated minima hashed to `B` symbols; rounded up.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for `concatenation = 0` or `alphabet < 2`.
+    /// [`dp_core::Error::InvalidParameter`] for `concatenation = 0` or `alphabet < 2`.
     pub fn differ_probability(&self, concatenation: usize, alphabet: u64) -> Result<Probability> {
         differ_probability(self.least_similarity(), concatenation, alphabet)
     }

@@ -46,7 +46,7 @@ impl NoisySecureMinHash {
     /// The published noise for a claimed budget, on `positions` bits of `concatenation` minima.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless the claimed delta is in `(0, 1)` and `alpha > 0`
+    /// [`dp_core::Error::InvalidParameter`] unless the claimed delta is in `(0, 1)` and `alpha > 0`
     /// leaves something to protect; [`Error::Core`] when the rule misses its claim and that was not accepted.
     pub fn published(
         positions: usize,
@@ -194,7 +194,7 @@ impl NoisySecureMinHash {
 /// The published sensitivity `E (1 + sqrt(3 ln(1/delta)/E))` (eq. 6.12).
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] for delta zero, or when no bit is expected to differ.
+/// [`dp_core::Error::InvalidParameter`] for delta zero, or when no bit is expected to differ.
 pub fn published_sensitivity(
     positions: usize,
     concatenation: usize,
@@ -237,7 +237,7 @@ impl NoisyBits {
     /// One row of noisy bits.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] when there is no such row.
+    /// [`dp_core::Error::InvalidParameter`] when there is no such row.
     pub fn row(&self, i: usize) -> Result<&[f64]> {
         if i >= self.rows() {
             return Err(Error::invalid("row", i, format!("[0, {})", self.rows())));

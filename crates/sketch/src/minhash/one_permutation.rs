@@ -26,7 +26,7 @@ impl OnePermutation {
     /// A sketch of `bins` bins.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless `bins` is in `[1, 2^20]`.
+    /// [`dp_core::Error::InvalidParameter`] unless `bins` is in `[1, 2^20]`.
     pub fn new(bins: usize, seed: PublicSeed) -> Result<Self> {
         if !(1..=1 << 20).contains(&bins) {
             return Err(Error::invalid("bins", bins, "[1, 1048576]"));

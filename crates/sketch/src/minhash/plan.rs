@@ -108,7 +108,7 @@ impl Plan {
 /// Everything the choice depends on is public: it costs no privacy.
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] for a goal that makes no sense; [`Error::Core`] when no shape meets the budget.
+/// [`dp_core::Error::InvalidParameter`] for a goal that makes no sense; [`Error::Core`] when no shape meets the budget.
 pub fn plan(goal: SearchGoal, neighbours: SetNeighbours, budget: Budget) -> Result<Plan> {
     goal.check()?;
     let mut best: Option<Plan> = None;

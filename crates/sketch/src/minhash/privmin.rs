@@ -29,7 +29,7 @@ impl PrivMin {
     /// As published, for `positions` hash functions and sets of `mean_size` items on average.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless `positions` is in `[1, 2^20]` and `mean_size` in `[2, inf)`.
+    /// [`dp_core::Error::InvalidParameter`] unless `positions` is in `[1, 2^20]` and `mean_size` in `[2, inf)`.
     pub fn published(positions: usize, mean_size: f64, epsilon: Epsilon) -> Result<Self> {
         MinHash::new(positions, PublicSeed::new(0))?;
         if !(mean_size >= 2.0 && mean_size.is_finite()) {
@@ -57,7 +57,7 @@ impl PrivMin {
     /// One hash value a position for every set.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] never after construction.
+    /// [`dp_core::Error::InvalidParameter`] never after construction.
     pub fn release(
         &self,
         sets: &[ItemSet],

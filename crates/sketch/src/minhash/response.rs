@@ -157,7 +157,7 @@ impl BinResponse {
     /// The least noise for the budget; `values` is the number of symbols a non-empty bin can show.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless `bins` is in `[1, 2^20]`, `values` in `[1, 65535]` and `alpha` in `[1, 2^32]`;
+    /// [`dp_core::Error::InvalidParameter`] unless `bins` is in `[1, 2^20]`, `values` in `[1, 65535]` and `alpha` in `[1, 2^32]`;
     /// [`Error::Core`] when no response meets the budget.
     pub fn calibrate(bins: usize, values: u32, alpha: u64, budget: Budget) -> Result<Self> {
         if !(1..=65_535).contains(&values) {

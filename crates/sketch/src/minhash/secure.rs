@@ -25,7 +25,7 @@ impl SymbolShape {
     /// A shape.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless `positions * concatenation` is in `[1, 2^20]` and
+    /// [`dp_core::Error::InvalidParameter`] unless `positions * concatenation` is in `[1, 2^20]` and
     /// `alphabet` in `[2, 65536]`.
     pub fn new(positions: usize, concatenation: usize, alphabet: u32) -> Result<Self> {
         let minima = positions.saturating_mul(concatenation);

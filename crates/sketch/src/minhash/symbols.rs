@@ -95,7 +95,7 @@ impl PrivateSymbols {
     /// The noisy symbols of a set.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] when there is no such row.
+    /// [`dp_core::Error::InvalidParameter`] when there is no such row.
     pub fn row(&self, i: usize) -> Result<&[u16]> {
         if i >= self.rows() {
             return Err(Error::invalid("row", i, format!("[0, {})", self.rows())));

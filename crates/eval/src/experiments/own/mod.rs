@@ -1,5 +1,6 @@
 //! Comparisons of our own.
 
+mod covariance;
 mod exact_vs_published;
 
 use crate::framework::Experiment;
@@ -7,5 +8,5 @@ use crate::framework::Experiment;
 /// The experiments of this module.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Experiment>> {
-    vec![Box::new(exact_vs_published::STUDY)]
+    vec![Box::new(exact_vs_published::STUDY), Box::new(covariance::STUDY)]
 }

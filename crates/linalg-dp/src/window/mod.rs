@@ -8,7 +8,7 @@
 //! | --- | --- | --- | --- |
 //! | `Block` | `sqrt m` | `m`, or a histogram of `O((d/rho) log)` | any set of blocks |
 //! | `Tree` | `sqrt(log2 m + 1)` times `sqrt` of the nodes used | about `2 m` | any range of blocks |
-//! | `Factorised` | about `(ln m)/pi + 1` | `3 m` | the one sliding sum |
+//! | `Factorised` | below `1.01 + 0.46 ln m` | `3 m` | the one sliding sum |
 //!
 //! [`PublishedStream`] runs the paper's algorithms as published; [`ExactWindow`] is the
 //! baseline that keeps all rows and can release once. Proofs: `docs/proofs/sliding-window.md`.

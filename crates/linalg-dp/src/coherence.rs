@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::pipeline;
 use faer::MatRef;
 use rayon::prelude::*;
-use sketch::rows::RowsView;
+use sketch::rows::{RowsView, Storage};
 
 /// The least C for which A is C-coherent: `sqrt m max_i ||A_i|| / ||A||_F`, in `[1, sqrt m]`.
 ///
@@ -74,11 +74,26 @@ pub(crate) fn row_norms(a: &RowsView<'_>) -> Vec<f64> {
     (0..a.n())
         .into_par_iter()
         .map(|i| {
+            if let Storage::F64(values) = a.storage() {
+                return sum_of_squares(&values[i * a.d()..(i + 1) * a.d()]).sqrt();
+            }
             let mut sum = 0.0;
             a.for_each_entry(i, |_, x| sum += x * x);
             sum.sqrt()
         })
         .collect()
+}
+
+/// In eight fixed lanes: as fast as memory, and no less accurate than one after the other.
+fn sum_of_squares(row: &[f64]) -> f64 {
+    let (eights, rest) = row.as_chunks::<8>();
+    let mut lanes = [0.0; 8];
+    for eight in eights {
+        for (lane, x) in lanes.iter_mut().zip(eight) {
+            *lane += x * x;
+        }
+    }
+    lanes.iter().sum::<f64>() + rest.iter().map(|x| x * x).sum::<f64>()
 }
 
 fn check_rank(a: &RowsView<'_>, rank: usize) -> Result<()> {

@@ -1,9 +1,11 @@
 //! `cargo xtask experiments`.
 
-use eval::framework::{Context, Effort, Event, Progress, Sources, list, run as run_all, select};
+use eval::framework::{
+    Context, Effort, Event, Progress, Sources, Summary, list, run as run_all, select,
+};
 use eval::{experiments, render};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 #[derive(clap::Args)]
@@ -37,7 +39,20 @@ pub(crate) struct Arguments {
     /// Also write the pages under docs/experiments.
     #[arg(long)]
     publish: bool,
+    /// Compare the figures with published ones, within their error bars (--compare=DIR for others).
+    #[arg(
+        long,
+        value_name = "DIR",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = DOCS,
+        conflicts_with = "publish"
+    )]
+    compare: Option<PathBuf>,
 }
+
+/// Where published reports are.
+const DOCS: &str = "docs/experiments";
 
 struct Bar(ProgressBar);
 
@@ -87,11 +102,32 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Box<dyn std::error::
     bar.finish_and_clear();
     let index = render::write(&summary, &arguments.out)?;
     if arguments.publish {
-        for page in render::publish(&summary, "docs/experiments".as_ref())? {
+        for page in render::publish(&summary, DOCS.as_ref(), chosen.len() == all.len())? {
             println!("published {}", page.display());
         }
     }
     let (passed, failed) = summary.totals();
     println!("{passed} claims passed, {failed} failed; report: {}", index.display());
-    Ok(ExitCode::from(summary.exit_status()))
+    let agree = arguments.compare.map_or(Ok(true), |docs| compare(&summary, &docs))?;
+    Ok(if agree { ExitCode::from(summary.exit_status()) } else { ExitCode::FAILURE })
+}
+
+/// Prints how the run agrees with published reports; whether nothing lies beyond the error bars.
+fn compare(summary: &Summary, docs: &Path) -> Result<bool, eval::Error> {
+    let all = render::compare(summary, docs)?;
+    for one in all.iter().filter(|one| !one.beyond.is_empty()) {
+        println!("{}: differs from {}", one.id, docs.display());
+        one.beyond.iter().for_each(|line| println!("  {line}"));
+    }
+    let sum = |count: fn(&render::Agreement) -> usize| all.iter().map(count).sum::<usize>();
+    println!(
+        "compared with {}: {} points equal, {} within {} standard errors, {} beyond, {} without an error bar",
+        docs.display(),
+        sum(|a| a.equal),
+        sum(|a| a.within),
+        render::BARS,
+        sum(|a| a.beyond.len()),
+        sum(|a| a.without_bar)
+    );
+    Ok(all.iter().all(|one| one.beyond.is_empty()))
 }

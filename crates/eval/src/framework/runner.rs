@@ -1,6 +1,6 @@
 //! Choosing experiments and running them one after another.
 
-use super::{Context, Experiment, Report, Verdict};
+use super::{Context, Effort, Experiment, Report, Verdict};
 use crate::error::{Error, Result};
 use std::time::{Duration, Instant};
 
@@ -78,6 +78,10 @@ pub enum Event<'a> {
 pub struct Summary {
     /// One outcome an experiment, in order.
     pub outcomes: Vec<Outcome>,
+    /// How much work they did.
+    pub effort: Effort,
+    /// The seed that all of them started from.
+    pub seed: u64,
 }
 
 impl Summary {
@@ -119,7 +123,7 @@ pub fn run(
         watch(Event::End(&outcome));
         outcomes.push(outcome);
     }
-    Summary { outcomes }
+    Summary { outcomes, effort: context.effort, seed: context.seed }
 }
 
 #[cfg(test)]

@@ -1,14 +1,45 @@
 //! One Markdown page an experiment, for the repository.
 
 use super::{ORIGIN_HEADS, origin_row};
-use crate::framework::{Outcome, Report};
+use crate::framework::{Effort, Outcome, Report, Summary};
+
+/// The command that makes the reports of a run again, up to the ids.
+fn command(summary: &Summary) -> String {
+    let effort = if summary.effort == Effort::Full { " --full" } else { "" };
+    let seed = if summary.seed == 1 { String::new() } else { format!(" --seed {}", summary.seed) };
+    format!("cargo xtask experiments{effort}{seed}")
+}
+
+/// The list of all experiments of a run, with the claims that each checked.
+#[must_use]
+pub fn index(summary: &Summary) -> String {
+    let (passed, failed) = summary.totals();
+    let mut out = format!(
+        "# Experiments\n\n{passed} claims passed, {failed} failed. Regenerate all: `{} --publish`; \
+         compare a fresh run with these: `{} --seed 2 --compare`.\n\n",
+        command(summary),
+        command(summary)
+    );
+    let rows = summary.outcomes.iter().map(|o| {
+        let link = format!("[{}]({}.md)", o.id, o.id);
+        let passed = o.lines().iter().filter(|l| l.starts_with("pass")).count();
+        let failed = o.lines().len() - passed;
+        vec![link, o.title.into(), o.reference.into(), passed.to_string(), failed.to_string()]
+    });
+    table(&mut out, &["report", "shows", "source", "passed", "failed"], rows);
+    out.trim_end().to_owned() + "\n"
+}
 
 /// The page of one experiment; its figures are files beside it.
 #[must_use]
-pub fn page(outcome: &Outcome, report: &Report) -> String {
+pub fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> String {
     let mut out = format!(
-        "# {}\n\n`{}`. {}.\n\nRegenerate: `cargo xtask experiments {}`.\n\n",
-        outcome.title, outcome.id, outcome.reference, outcome.id
+        "# {}\n\n`{}`. {}.\n\nRegenerate: `{} {}`.\n\n",
+        outcome.title,
+        outcome.id,
+        outcome.reference,
+        command(summary),
+        outcome.id
     );
     let claims = report
         .claims
@@ -17,7 +48,9 @@ pub fn page(outcome: &Outcome, report: &Report) -> String {
     table(&mut out, &["", "claim", "measured"], claims);
     let name = outcome.id.rsplit('/').next().unwrap_or(outcome.id);
     for figure in &report.figures {
-        out += &format!("![{}]({name}-{}.svg)\n\n{}\n\n", figure.name, figure.name, figure.caption);
+        let (figure_name, caption) = (&figure.name, &figure.caption);
+        out += &format!("![{figure_name}]({name}-{figure_name}.svg)\n\n{caption}\n");
+        out += &format!("([numbers]({name}-{figure_name}.csv))\n\n");
         let rows = figure
             .panels
             .iter()

@@ -1,5 +1,6 @@
 //! Reports on disk: SVG and CSV for every figure and table, one HTML page for all.
 
+mod compare;
 mod csv;
 mod html;
 mod markdown;
@@ -7,8 +8,9 @@ mod svg;
 mod ticks;
 
 pub use self::csv::{figure_csv, table_csv};
+pub use compare::{Agreement, BARS, compare};
 pub use html::page;
-pub use markdown::page as markdown_page;
+pub use markdown::{index as markdown_index, page as markdown_page};
 pub use svg::figure_svg;
 
 use crate::error::{Error, Result};
@@ -32,22 +34,30 @@ pub fn write(summary: &Summary, out: &Path) -> Result<PathBuf> {
     Ok(index)
 }
 
-/// Writes `<docs>/<id>.md` with its figures as SVG beside it, for publishing; returns the pages.
+/// Writes `<docs>/<id>.md` with its figures as SVG and CSV beside it, for publishing, and
+/// `<docs>/README.md`, the list of them, when `summary` holds all experiments; returns the pages.
 ///
 /// # Errors
 /// As [`write()`].
-pub fn publish(summary: &Summary, docs: &Path) -> Result<Vec<PathBuf>> {
+pub fn publish(summary: &Summary, docs: &Path, whole: bool) -> Result<Vec<PathBuf>> {
     let mut pages = Vec::new();
     for outcome in &summary.outcomes {
         if let Ok(report) = &outcome.report {
             for figure in &report.figures {
-                let path = docs.join(format!("{}-{}.svg", outcome.id, figure.name));
-                write_atomic(&path, figure_svg(figure)?.as_bytes())?;
+                let at =
+                    |ending: &str| docs.join(format!("{}-{}.{ending}", outcome.id, figure.name));
+                write_atomic(&at("svg"), figure_svg(figure)?.as_bytes())?;
+                write_atomic(&at("csv"), &figure_csv(figure))?;
             }
             let path = docs.join(format!("{}.md", outcome.id));
-            write_atomic(&path, markdown_page(outcome, report).as_bytes())?;
+            write_atomic(&path, markdown_page(summary, outcome, report).as_bytes())?;
             pages.push(path);
         }
+    }
+    if whole {
+        let path = docs.join("README.md");
+        write_atomic(&path, markdown_index(summary).as_bytes())?;
+        pages.push(path);
     }
     Ok(pages)
 }

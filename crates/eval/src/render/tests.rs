@@ -50,7 +50,7 @@ fn summary() -> Summary {
     report.tables.push(table);
     report.note("a remark");
     let broken = Err(crate::Error::invalid("k", 0, "positive"));
-    Summary { outcomes: vec![outcome(Ok(report)), outcome(broken)] }
+    Summary { outcomes: vec![outcome(Ok(report)), outcome(broken)], effort: Effort::Full, seed: 1 }
 }
 
 #[test]
@@ -111,11 +111,15 @@ fn files_are_written_whole_and_replaced() {
         .collect();
     names.sort();
     assert_eq!(names, ["fig.csv", "fig.svg", "numbers.csv", "report.json"]);
-    let pages = publish(&summary(), &out).unwrap();
-    assert_eq!(pages, [out.join("own/t.md")]);
+    let pages = publish(&summary(), &out, true).unwrap();
+    assert_eq!(pages, [out.join("own/t.md"), out.join("README.md")]);
+    let index = std::fs::read_to_string(&pages[1]).unwrap();
+    assert!(index.contains("1 claims passed, 1 failed"), "{index}");
+    assert!(index.contains("| [own/t](own/t.md) | T | R | 1 | 0 |"), "{index}");
     let text = std::fs::read_to_string(&pages[0]).unwrap();
     assert!(text.contains("![fig](t-fig.svg)") && out.join("own/t-fig.svg").exists());
     assert!(text.contains("| pass | x < y | 1 < 2 |"), "{text}");
+    assert!(text.contains("`cargo xtask experiments --full own/t`"), "{text}");
 }
 
 #[test]
@@ -134,4 +138,60 @@ fn numbers_read_well() {
         assert_eq!(number(x), text);
     }
     assert_eq!(number(123_456.7), "123457");
+}
+
+/// Publishes a run, changes the next run, and compares.
+fn agreement(change: impl Fn(&mut Curve)) -> Agreement {
+    let folder = tempfile::tempdir().unwrap();
+    let mut run = summary();
+    run.outcomes.truncate(1);
+    publish(&run, folder.path(), false).unwrap();
+    let report = run.outcomes[0].report.as_mut().unwrap();
+    change(&mut report.figures[0].panels[1].curves[0]);
+    compare(&run, folder.path()).unwrap().remove(0)
+}
+
+#[test]
+fn equal_runs_agree() {
+    let same = agreement(|_| ());
+    assert_eq!((same.equal, same.within, same.without_bar), (12, 0, 0));
+    assert_eq!(same.beyond, [""; 0]);
+}
+
+#[test]
+fn differences_are_judged_by_the_error_bars() {
+    // The bar of the first point is 0.1 in both runs, 0.1414 together.
+    let near = agreement(|c| c.points[0].y += 0.84);
+    assert_eq!((near.equal, near.within, near.beyond.len()), (11, 1, 0));
+    let far = agreement(|c| c.points[0].y += 0.86);
+    assert_eq!((far.equal, far.within, far.beyond.len()), (11, 0, 1));
+    assert!(far.beyond[0].starts_with("fig, right, ours, x = 1: "), "{:?}", far.beyond);
+}
+
+#[test]
+fn points_without_bars_are_equal_or_not_judged_unless_they_are_formulas() {
+    let random = agreement(|c| c.points[2].y += 1e-6);
+    assert_eq!((random.equal, random.without_bar, random.beyond.len()), (11, 1, 0));
+    let formula = agreement(|c| {
+        c.points[2].y += 1e-6;
+        c.origin.seeds = Seeds::None;
+    });
+    assert_eq!((formula.equal, formula.beyond.len()), (11, 1));
+}
+
+#[test]
+fn missing_curves_and_moved_points_are_told() {
+    let renamed = agreement(|c| c.label = "other".into());
+    assert_eq!(renamed.beyond.len(), 2, "{:?}", renamed.beyond);
+    let shorter = agreement(|c| c.points.truncate(2));
+    assert_eq!(shorter.beyond, ["fig, right, ours: other points"]);
+    let moved = agreement(|c| c.points[1].x = 2.5);
+    assert_eq!(moved.beyond, ["fig, right, ours: x = 2.5 against 2"]);
+}
+
+#[test]
+fn unpublished_experiments_are_an_error_that_names_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let error = compare(&summary(), folder.path()).unwrap_err().to_string();
+    assert!(error.contains("own/t-fig.csv"), "{error}");
 }

@@ -70,6 +70,24 @@ pub enum Error {
         /// The other side.
         right: String,
     },
+    /// A release file does not hold together.
+    #[error("release file rejected: {part}: {reason}")]
+    File {
+        /// Part of the file.
+        part: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file could not be read or written.
+    #[error("{what} could not be read or written: {reason}")]
+    Io {
+        /// Which file.
+        what: String,
+        /// What kind of failure.
+        kind: std::io::ErrorKind,
+        /// What the system said.
+        reason: String,
+    },
     /// The operating system gave no randomness.
     #[error("the operating system's random generator failed: {0}")]
     Entropy(String),
@@ -79,5 +97,15 @@ impl Error {
     /// Shorthand for [`Error::InvalidParameter`].
     pub fn invalid(name: &'static str, value: impl ToString, allowed: impl Into<String>) -> Self {
         Self::InvalidParameter { name, value: value.to_string(), allowed: allowed.into() }
+    }
+
+    /// Shorthand for [`Error::File`].
+    pub fn file(part: &'static str, reason: impl Into<String>) -> Self {
+        Self::File { part, reason: reason.into() }
+    }
+
+    /// Shorthand for [`Error::Io`]: which file, and what went wrong with it.
+    pub fn io(what: impl core::fmt::Display, error: &std::io::Error) -> Self {
+        Self::Io { what: what.to_string(), kind: error.kind(), reason: error.to_string() }
     }
 }

@@ -6,6 +6,7 @@
 
 pub mod accounting;
 pub mod adjacency;
+pub mod atomic_file;
 pub mod budget;
 pub mod calibrate;
 pub mod certificate;
@@ -15,6 +16,7 @@ pub mod noise;
 pub mod profile;
 pub mod quantity;
 pub mod release;
+pub mod release_file;
 pub mod seed;
 pub mod special;
 

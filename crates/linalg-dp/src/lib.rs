@@ -8,6 +8,7 @@ pub mod error;
 pub mod low_rank;
 pub mod noisy_power;
 mod pipeline;
+pub mod release_file;
 pub mod window;
 
 pub use error::{Error, Result};

@@ -111,17 +111,6 @@ pub enum Error {
         /// Why there is no answer.
         reason: &'static str,
     },
-    /// A release file does not hold together.
-    #[error("release file rejected: {part}: {reason}")]
-    File {
-        /// Part of the file.
-        part: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// Reading or writing failed.
-    #[error("reading or writing a release failed")]
-    Io(#[from] std::io::Error),
 }
 
 impl Error {

@@ -1,12 +1,29 @@
 //! Release files: round trip, streaming, golden bytes, damage.
 
+use dp_core::Certificate;
+use dp_core::release_file::{self as file, Kind, read_summary};
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
+use sketch::Result;
+use sketch::private::PrivateSketch;
 use sketch::private::{PrivateProjection, SketchRelease};
 use sketch::projection::{Family, ProjectionSpec};
-use sketch::release_file::{Element, ReleaseWriter, decode, encode, read_release, write_release};
+use sketch::release_file::{Element, ReleaseWriter};
 use sketch::rows::RowsView;
+use std::path::Path;
+
+fn decode(bytes: &[u8]) -> Result<SketchRelease> {
+    file::decode::<PrivateSketch, Certificate>(bytes)
+}
+
+fn encode(release: &SketchRelease, element: Element) -> Result<Vec<u8>> {
+    file::encode_as(release, element.kind())
+}
+
+fn read_release(path: &Path) -> Result<SketchRelease> {
+    file::load(path)
+}
 
 fn mechanism(d: usize, k: usize) -> PrivateProjection {
     let p = ProjectionSpec::new(Family::Oporp, d, k, PublicSeed::new(3)).unwrap().build();
@@ -31,7 +48,7 @@ fn files_come_back_whole() {
     let path = folder.path().join("a.release");
     for n in [0, 1, 9] {
         let release = release(n);
-        write_release(&path, &release, Element::F64).unwrap();
+        file::write(&path, &release).unwrap();
         assert_eq!(read_release(&path).unwrap(), release);
         let narrow = decode(&encode(&release, Element::F32).unwrap()).unwrap();
         assert_eq!(narrow.certificate(), release.certificate());
@@ -63,11 +80,23 @@ fn streaming_gives_the_bits_of_one_release() {
     }
     let written = writer.finish().unwrap();
     assert_eq!(written.rows, n);
+    let summary = read_summary(&path).unwrap();
+    assert_eq!((summary.kind, summary.rows, summary.columns), (Kind::Sketch64, 9001, 4));
+    assert_eq!(summary.certificate.private().unwrap(), written.certificate);
     assert_eq!(read_release(&path).unwrap(), whole);
     // A writer that is dropped leaves nothing.
     let other = folder.path().join("c.release");
     drop(ReleaseWriter::create(&other, &m, Element::F64, &mut rng).unwrap());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_file_of_another_kind_is_named() {
+    let bytes = encode(&release(2), Element::F32).unwrap();
+    let other = file::decode::<sketch::sign::SignCodes, Certificate>(&bytes).unwrap_err();
+    assert!(other.to_string().contains("sketch (f32), not signs"), "{other}");
+    let error = file::encode_as(&release(2), Kind::Signs).unwrap_err().to_string();
+    assert!(error.contains("signs does not hold this release"), "{error}");
 }
 
 /// Seals bytes whose content was altered with a new checksum.

@@ -2,6 +2,7 @@
 
 use crate::dense;
 use crate::error::{Error, Result};
+use dp_core::noise::NoiseLaw;
 use dp_core::{NoiseScale, Probability};
 use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,18 @@ pub enum CovarianceNoise {
     },
 }
 
+impl CovarianceNoise {
+    /// The law as certificates state it; none when it is not that of a covariance.
+    pub(crate) fn of(law: &NoiseLaw) -> Option<Self> {
+        match *law {
+            NoiseLaw::SymmetricGaussian { sigma, .. } => Some(Self::SymmetricGaussian { sigma }),
+            NoiseLaw::Wishart { dof, scale } => Some(Self::Wishart { dof, scale }),
+            NoiseLaw::JlSketch { rows, lift } => Some(Self::JlSketch { rows, lift }),
+            _ => None,
+        }
+    }
+}
+
 /// The sketch form of the JL mechanism: `Y = R [A; w I]`, R of N(0, 1) entries.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct JlSketch {
@@ -41,8 +54,22 @@ pub struct JlSketch {
 }
 
 impl JlSketch {
-    pub(super) fn new(rows: usize, dim: usize, values: Vec<f64>) -> Self {
+    pub(crate) fn new(rows: usize, dim: usize, values: Vec<f64>) -> Self {
         Self { rows, dim, values }
+    }
+
+    /// Y, row after row.
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Whether `Y^T Y / r` is this matrix (row-major, d x d), up to rounding.
+    pub(crate) fn agrees_with(&self, covariance: &[f64]) -> bool {
+        let (d, r) = (self.dim, self.rows as f64);
+        let gram = dense::product(self.matrix().transpose(), self.matrix());
+        let trace: f64 = (0..d).map(|i| gram[(i, i)]).sum();
+        let differs = |e: usize| (gram[(e / d, e % d)] - covariance[e] * r).abs() > 1e-9 * trace;
+        !(0..d * d).any(differs)
     }
 
     /// Y, r x d.
@@ -80,6 +107,11 @@ impl PrivateCovariance {
         noise: CovarianceNoise,
     ) -> Self {
         Self { dim, values, sketch, noise }
+    }
+
+    /// What was released, row after row.
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.values
     }
 
     /// d.

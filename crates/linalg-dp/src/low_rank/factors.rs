@@ -70,6 +70,10 @@ impl LowRank {
         MatRef::from_column_major_slice(&self.coefficients, self.k, self.n)
     }
 
+    pub(super) fn left_slice(&self) -> &[f64] {
+        &self.left
+    }
+
     pub(super) fn coefficient_slice(&self) -> &[f64] {
         &self.coefficients
     }

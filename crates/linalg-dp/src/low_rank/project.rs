@@ -7,6 +7,7 @@ use super::shrink;
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::pipeline;
+use crate::release_file::RangeFacts;
 use dp_core::certificate::Statement;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, NoiseLaw};
 use dp_core::{
@@ -113,6 +114,31 @@ pub struct PrivateLowRank {
 }
 
 impl PrivateLowRank {
+    /// Left factor, coefficients, basis, noise root, range sketch.
+    pub(crate) fn arrays(&self) -> [&[f64]; 5] {
+        let range = self.range.as_ref().map_or(&[][..], super::Range::values);
+        let factors = &self.factors;
+        [factors.left_slice(), factors.coefficient_slice(), &self.basis, &self.root, range]
+    }
+
+    /// Back from [`PrivateLowRank::arrays`] and what is public about them.
+    pub(crate) fn from_arrays(
+        shape: (usize, usize, usize),
+        range: Option<RangeFacts>,
+        [left, coefficients, basis, root, sketch]: [Vec<f64>; 5],
+    ) -> Result<Self> {
+        let range = range.map(|facts| super::Range::from_facts(facts, sketch));
+        Ok(Self { factors: LowRank::new(shape, left, coefficients)?, basis, root, range })
+    }
+
+    /// Whether the left factor is `W T`, up to rounding.
+    pub(crate) fn is_consistent(&self) -> bool {
+        let mut difference = dense::product(self.basis(), self.noise_root());
+        let allowed = 1e-9 * self.basis().norm_l2() * self.noise_root().norm_l2();
+        difference -= self.factors.left();
+        difference.norm_l2() <= allowed
+    }
+
     /// The approximation as released, `W (W^T A + T Z)`.
     #[must_use]
     pub fn factors(&self) -> &LowRank {

@@ -3,6 +3,7 @@
 use super::setting::Setting;
 use crate::dense;
 use crate::error::{Error, Result};
+use crate::release_file::RangeFacts;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{
@@ -110,6 +111,23 @@ impl Range {
     #[must_use]
     pub fn sigma(&self) -> NoiseScale {
         self.sigma
+    }
+
+    /// What is public about it besides its numbers.
+    pub(crate) fn facts(&self) -> RangeFacts {
+        let Self { m, k, sigma, seed, origin, .. } = *self;
+        RangeFacts { m, k, sigma, seed, origin }
+    }
+
+    /// The sketch, row after row.
+    pub(crate) fn values(&self) -> &[f64] {
+        &self.values
+    }
+
+    /// Back from both.
+    pub(crate) fn from_facts(facts: RangeFacts, values: Vec<f64>) -> Self {
+        let RangeFacts { m, k, sigma, seed, origin } = facts;
+        Self { m, k, values, sigma, seed, origin }
     }
 
     /// The public parameters of the release, the seed and its origin included.

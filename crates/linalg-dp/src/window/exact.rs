@@ -3,7 +3,8 @@
 use super::release::{WindowCovariance, WindowSpan};
 use crate::covariance::{CovarianceMechanism, RowClip};
 use crate::error::{Error, Result};
-use dp_core::{NoiseRng, Release};
+use crate::release_file::window_parameters;
+use dp_core::{Certificate, NoiseRng, Release};
 use faer::Mat;
 use std::collections::VecDeque;
 
@@ -73,6 +74,10 @@ impl ExactWindow {
         let flat: Vec<f64> = self.rows.iter().flatten().copied().collect();
         let span =
             WindowSpan { first_row: self.pushed - self.rows.len() as u64, end_row: self.pushed };
-        Ok(mechanism.release(&flat, rng)?.map(|c| WindowCovariance::new(span, 1, c)))
+        let (covariance, certificate) = mechanism.release(&flat, rng)?.into_parts();
+        let mut statement = certificate.statement().clone();
+        statement.public.extend(window_parameters(span, 1, covariance.dim(), covariance.noise())?);
+        let certificate = Certificate::new(statement, certificate.guarantee().clone());
+        Ok(Release::certified(WindowCovariance::new(span, 1, covariance), certificate))
     }
 }

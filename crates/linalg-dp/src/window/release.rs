@@ -25,7 +25,7 @@ pub struct WindowCovariance {
 }
 
 impl WindowCovariance {
-    pub(super) fn new(span: WindowSpan, blocks: u64, covariance: PrivateCovariance) -> Self {
+    pub(crate) fn new(span: WindowSpan, blocks: u64, covariance: PrivateCovariance) -> Self {
         Self { span, blocks, covariance }
     }
 

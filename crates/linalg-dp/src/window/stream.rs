@@ -6,7 +6,8 @@ use super::release::{WindowCovariance, WindowSpan};
 use super::sums::{Factorised, Row, SumNoise, Tree};
 use crate::covariance::{CovarianceNoise, ExactGram, PrivateCovariance, RowClip, row_change};
 use crate::error::{Error, Result};
-use dp_core::certificate::Statement;
+use crate::release_file::window_parameters;
+use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{GeneratorKind, NoiseLaw};
 use dp_core::{Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release};
 use std::path::PathBuf;
@@ -292,24 +293,22 @@ impl PrivateStream {
             mechanism: NAME.to_owned(),
             noise: law,
             generator,
-            public: self.public_parameters(span),
+            public: self.public_parameters(window_parameters(span, closed - first, d, noise)?),
         };
         Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
     }
 
-    fn public_parameters(&self, span: WindowSpan) -> dp_core::certificate::PublicParameters {
+    /// Those of the release, and those of the stream.
+    fn public_parameters(&self, mut public: PublicParameters) -> PublicParameters {
         let schedule = serde_json::to_string(&self.config.schedule).unwrap_or_default();
-        [
-            ("d", PublicValue::from(self.config.dim)),
-            ("window", self.config.window.into()),
+        let stream = [
+            ("window", PublicValue::from(self.config.window)),
             ("block", self.config.block.into()),
             ("pace", format!("{:?}", self.config.pace).to_lowercase().into()),
             ("schedule", schedule.into()),
-            ("first_row", span.first_row.into()),
-            ("end_row", span.end_row.into()),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into()
+        ];
+        public.extend(stream.map(|(name, value)| (name.to_owned(), value)));
+        public
     }
 }
 

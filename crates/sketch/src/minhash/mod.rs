@@ -9,6 +9,7 @@ mod items;
 mod neighbours;
 mod noisy;
 mod one_permutation;
+pub(crate) mod packed;
 mod plan;
 mod privmin;
 mod response;
@@ -33,7 +34,7 @@ pub use response::{BinResponse, BucketPrivMin, MixtureResponse, SymbolRelease};
 pub use search::{Ranking, best_rows, nearest, nearest_noisy};
 pub use secure::{SecureMinHash, SymbolShape};
 pub use signature::{Scheme, Scratch, SetSketch, SignatureMatrix, matches};
-pub use symbols::{Coding, PrivateSymbols};
+pub use symbols::{Coding, PrivateSymbols, SymbolFacts};
 
 #[cfg(test)]
 mod estimate_tests;

@@ -7,7 +7,8 @@ use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::{Scheme, SetSketch};
 use crate::error::{Error, Result};
 use crate::private::Estimate;
-use dp_core::certificate::{PublicParameters, Statement};
+use crate::release_file::noisy_parameters;
+use dp_core::certificate::Statement;
 use dp_core::noise::{AdditiveNoise, Grid, LaplaceNoise, NoiseRng};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
@@ -165,15 +166,10 @@ impl NoisySecureMinHash {
         let generator = rng.kind();
         self.noise.add_to(rng, &mut data);
         let scheme = sketch.scheme();
-        let public = PublicParameters::from([
-            ("positions".to_owned(), self.shape.positions().into()),
-            ("concatenation".to_owned(), self.shape.concatenation().into()),
-            ("sets".to_owned(), signatures.rows().into()),
-            ("published-sensitivity".to_owned(), self.sensitivity.into()),
-            ("hash".to_owned(), scheme.hash.clone().into()),
-            ("seed".to_owned(), scheme.seed.get().into()),
-            (SeedOrigin::KEY.to_owned(), origin.name().into()),
-        ]);
+        let concatenation = self.shape.concatenation();
+        let mut public = noisy_parameters(&scheme, concatenation, signatures.rows());
+        public.insert("published-sensitivity".to_owned(), self.sensitivity.into());
+        public.insert(SeedOrigin::KEY.to_owned(), origin.name().into());
         let statement = Statement {
             mechanism: "noisy-secure-minhash".to_owned(),
             noise: self.noise.law(),
@@ -181,12 +177,7 @@ impl NoisySecureMinHash {
             public,
         };
         let certificate = Certificate::new(statement, self.guarantee(TrueDelta::AcceptByName)?);
-        let bits = NoisyBits {
-            scheme,
-            concatenation: self.shape.concatenation(),
-            scale: self.noise.scale(),
-            data,
-        };
+        let bits = NoisyBits::new(scheme, concatenation, self.noise.scale(), data);
         Ok(Release::certified(bits, certificate))
     }
 }
@@ -222,6 +213,34 @@ pub struct NoisyBits {
 }
 
 impl NoisyBits {
+    /// Whole rows of noisy bits.
+    pub(crate) fn new(
+        scheme: Scheme,
+        concatenation: usize,
+        scale: NoiseScale,
+        data: Vec<f64>,
+    ) -> Self {
+        Self { scheme, concatenation, scale, data }
+    }
+
+    /// Minima hashed together, K.
+    #[must_use]
+    pub fn concatenation(&self) -> usize {
+        self.concatenation
+    }
+
+    /// Scale of the Laplace noise.
+    #[must_use]
+    pub fn scale(&self) -> NoiseScale {
+        self.scale
+    }
+
+    /// All noisy bits, row after row.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.data
+    }
+
     /// How the bits were made.
     #[must_use]
     pub fn scheme(&self) -> &Scheme {

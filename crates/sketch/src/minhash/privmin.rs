@@ -2,9 +2,9 @@
 
 use super::classic::MinHash;
 use super::items::ItemSet;
-use super::signature::SetSketch;
+use super::signature::{Scheme, SignatureMatrix};
 use crate::error::{Error, Result};
-use dp_core::certificate::{NoGuarantee, PublicParameters, Statement};
+use dp_core::certificate::{NoGuarantee, Statement};
 use dp_core::noise::{NoiseLaw, NoiseRng};
 use dp_core::{Epsilon, PublicSeed, Release};
 use rand_core::Rng;
@@ -63,14 +63,14 @@ impl PrivMin {
         sets: &[ItemSet],
         seed: PublicSeed,
         rng: &mut NoiseRng,
-    ) -> Result<Release<Vec<Vec<u32>>, NoGuarantee>> {
+    ) -> Result<Release<SignatureMatrix, NoGuarantee>> {
         let sketch = MinHash::new(self.positions, seed)?;
         let generator = rng.kind();
         let streams = rng.reserve(sets.len() as u64);
         let rows = sets
             .iter()
             .enumerate()
-            .map(|(i, set)| {
+            .flat_map(|(i, set)| {
                 let mut stream = streams.stream(i as u64);
                 let probabilities = self.probabilities(set.len());
                 (0..self.positions)
@@ -84,26 +84,25 @@ impl PrivMin {
                         });
                         hashes[chosen.unwrap_or(0)] as u32
                     })
-                    .collect()
+                    .collect::<Vec<u32>>()
             })
             .collect();
-        let public = PublicParameters::from([
-            ("positions".to_owned(), self.positions.into()),
-            ("mean-size".to_owned(), self.mean_size.into()),
-            ("published-epsilon".to_owned(), self.epsilon.get().into()),
-            ("seed".to_owned(), seed.get().into()),
-            ("hash".to_owned(), sketch.scheme().hash.into()),
-        ]);
+        let scheme = Scheme::new("privmin", self.positions, seed);
+        let mut public = scheme.public_parameters(sets.len());
+        public.insert("mean-size".to_owned(), self.mean_size.into());
+        public.insert("published-epsilon".to_owned(), self.epsilon.get().into());
         let statement =
             Statement { mechanism: "privmin".to_owned(), noise: NoiseLaw::None, generator, public };
         let reason =
             "the candidates are the user's own hash values and the shrunk range is not paid for";
-        Ok(Release::certified(rows, NoGuarantee { statement, reason: reason.to_owned() }))
+        let signatures = SignatureMatrix::new(scheme, rows);
+        Ok(Release::certified(signatures, NoGuarantee::new(statement, reason)))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::signature::SetSketch;
     use super::*;
 
     fn privmin(epsilon: f64, mean: f64) -> PrivMin {
@@ -140,8 +139,8 @@ mod tests {
         for _ in 0..2_000 {
             let release =
                 mechanism.release(&[a.clone(), b.clone()], seed, &mut rng).expect("release");
-            seen[0].insert(release.payload()[0][0]);
-            seen[1].insert(release.payload()[1][0]);
+            seen[0].insert(release.payload().row(0)[0]);
+            seen[1].insert(release.payload().row(1)[0]);
         }
         assert!(seen[1].difference(&seen[0]).count() > 0, "an output only one of them can give");
         let certificate = mechanism.release(&[a], seed, &mut rng).expect("release").into_parts().1;

@@ -5,10 +5,10 @@ use super::neighbours::SetNeighbours;
 use super::one_permutation::{EMPTY_BIN, OnePermutation};
 use super::response_family::ResponseFamily;
 use super::secure::{SecureMinHash, SymbolShape};
-use super::signature::{Scheme, SetSketch, SignatureMatrix};
+use super::signature::{SetSketch, SignatureMatrix};
 use super::symbols::{Coding, PrivateSymbols};
 use crate::error::{Error, Result};
-use dp_core::certificate::{PublicParameters, Statement};
+use dp_core::certificate::Statement;
 use dp_core::noise::{KaryResponse, NoiseRng};
 use dp_core::{
     Adjacency, Budget, Certificate, Epsilon, FreshSeed, Guarantee, Probability, PublicSeed,
@@ -242,14 +242,7 @@ impl Calibrated {
     ) -> Result<SymbolRelease> {
         let generator = rng.kind();
         let symbols = PrivateSymbols::respond(signatures, coding, &self.response, rng)?;
-        let Scheme { sketch, slots, seed, hash } = signatures.scheme().clone();
-        let mut public = PublicParameters::from([
-            ("bins-or-positions".to_owned(), slots.into()),
-            ("sets".to_owned(), signatures.rows().into()),
-            ("sketch".to_owned(), sketch.into()),
-            ("hash".to_owned(), hash.into()),
-            ("seed".to_owned(), seed.get().into()),
-        ]);
+        let mut public = signatures.scheme().public_parameters(signatures.rows());
         if let Some(origin) = origin {
             public.insert(SeedOrigin::KEY.to_owned(), origin.name().into());
         }

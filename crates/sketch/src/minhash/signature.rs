@@ -4,6 +4,7 @@ use super::hash::HashFamily;
 use super::items::ItemSet;
 use crate::error::{Error, Result};
 use dp_core::PublicSeed;
+use dp_core::certificate::PublicParameters;
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 
@@ -24,6 +25,17 @@ pub struct Scheme {
 impl Scheme {
     pub(super) fn new(sketch: impl Into<String>, slots: usize, seed: PublicSeed) -> Self {
         Self { sketch: sketch.into(), slots, seed, hash: HashFamily::ID.to_owned() }
+    }
+
+    /// What every certificate of `sets` signatures states.
+    pub(crate) fn public_parameters(&self, sets: usize) -> PublicParameters {
+        PublicParameters::from([
+            ("bins-or-positions".to_owned(), self.slots.into()),
+            ("sets".to_owned(), sets.into()),
+            ("sketch".to_owned(), self.sketch.clone().into()),
+            ("hash".to_owned(), self.hash.clone().into()),
+            ("seed".to_owned(), self.seed.get().into()),
+        ])
     }
 
     /// Checks that two things were made the same way.
@@ -97,6 +109,11 @@ pub struct SignatureMatrix {
 }
 
 impl SignatureMatrix {
+    /// Whole rows of the scheme's slots.
+    pub(crate) fn new(scheme: Scheme, data: Vec<u32>) -> Self {
+        Self { scheme, data }
+    }
+
     /// How the rows were made.
     #[must_use]
     pub fn scheme(&self) -> &Scheme {

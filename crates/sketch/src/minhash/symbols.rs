@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// What a symbol stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "kebab-case")]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Coding {
     /// The hash of K minima.
     Hashed {
@@ -20,13 +20,24 @@ pub enum Coding {
     Bins,
 }
 
-/// Noisy symbols, row by row, with all that estimators need.
+/// What is public about noisy symbols: all that estimators need besides the symbols.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SymbolFacts {
+    /// How the signatures were made.
+    pub scheme: Scheme,
+    /// What a symbol stands for.
+    pub coding: Coding,
+    /// Size of the alphabet of the response.
+    pub alphabet: u64,
+    /// Probability that a symbol was kept.
+    pub keep: Probability,
+}
+
+/// Noisy symbols, row by row, with all that estimators need.
+#[derive(Debug, Clone, PartialEq)]
 pub struct PrivateSymbols {
-    scheme: Scheme,
-    coding: Coding,
-    alphabet: u64,
-    keep: Probability,
+    facts: SymbolFacts,
     data: Vec<u16>,
 }
 
@@ -53,43 +64,56 @@ impl PrivateSymbols {
             }
             response.apply(&mut streams.stream(block as u64), out)
         })?;
-        Ok(Self {
-            scheme: signatures.scheme().clone(),
-            coding,
-            alphabet: response.alphabet(),
-            keep: response.keep(),
-            data,
-        })
+        let (alphabet, keep) = (response.alphabet(), response.keep());
+        let facts = SymbolFacts { scheme: signatures.scheme().clone(), coding, alphabet, keep };
+        Ok(Self { facts, data })
+    }
+
+    /// Rows of symbols of the alphabet, with what is public about them.
+    pub(crate) fn new(facts: SymbolFacts, data: Vec<u16>) -> Self {
+        Self { facts, data }
+    }
+
+    /// What is public about them.
+    #[must_use]
+    pub fn facts(&self) -> &SymbolFacts {
+        &self.facts
+    }
+
+    /// All symbols, row after row.
+    #[must_use]
+    pub fn symbols(&self) -> &[u16] {
+        &self.data
     }
 
     /// How the signatures were made.
     #[must_use]
     pub fn scheme(&self) -> &Scheme {
-        &self.scheme
+        &self.facts.scheme
     }
 
     /// What a symbol stands for.
     #[must_use]
     pub fn coding(&self) -> Coding {
-        self.coding
+        self.facts.coding
     }
 
     /// Size of the alphabet of the response.
     #[must_use]
     pub fn alphabet(&self) -> u64 {
-        self.alphabet
+        self.facts.alphabet
     }
 
     /// Probability that a symbol was kept.
     #[must_use]
     pub fn keep(&self) -> Probability {
-        self.keep
+        self.facts.keep
     }
 
     /// Number of sets.
     #[must_use]
     pub fn rows(&self) -> usize {
-        self.data.len() / self.scheme.slots
+        self.data.len() / self.facts.scheme.slots
     }
 
     /// The noisy symbols of a set.
@@ -104,7 +128,7 @@ impl PrivateSymbols {
     }
 
     pub(super) fn row_unchecked(&self, i: usize) -> &[u16] {
-        &self.data[i * self.scheme.slots..][..self.scheme.slots]
+        &self.data[i * self.facts.scheme.slots..][..self.facts.scheme.slots]
     }
 
     /// Agreeing positions of two rows.

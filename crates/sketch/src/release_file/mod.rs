@@ -1,22 +1,23 @@
-//! Release files: written block by block, read with every part checked.
+//! Release files of this crate: real-valued sketches, signs, set signatures.
 //!
-//! Layout, little-endian: magic `DPSKETCH`; format version (u32); element kind (u32: 0 = f64,
-//! 1 = f32); the payload, row after row; the trailer (certificate, projection, noise, shape,
-//! fingerprint); its length (u64); SHA-256 of everything before it (32 bytes). The trailer
-//! comes last so that a stream of unknown length can be written in one pass.
+//! The container is [`dp_core::release_file`]: its `write`, `load`, `encode` and `decode` take every
+//! release of this crate. Here is what each kind stores, and the writers that release rows to a
+//! file as they come, in bounded memory.
+//!
+//! | release | kind | payload | parameters |
+//! | --- | --- | --- | --- |
+//! | [`crate::private::SketchRelease`] | `Sketch64`, `Sketch32` | rows of k numbers | projection |
+//! | [`crate::sign::SignRelease`] | `Signs` | rows of `ceil(bits/8)` bytes | projections |
+//! | [`crate::sign::IndividualRelease`] | `IndividualSigns` | the same | the same |
+//! | signs without noise | `PlainSigns` | the same | the same |
+//! | [`crate::minhash::SymbolRelease`] | `Symbols` | rows of packed symbols | scheme, coding, response |
+//! | noisy Secure MinHash | `NoisyMinHash` | rows of numbers | scheme, concatenation, scale |
+//! | PrivMin | `PlainSignatures` | rows of `u32` | scheme |
 
-mod codec;
-mod reader;
+mod sets;
+mod signs;
+mod sketches;
 mod writer;
 
-pub use reader::{decode, read_release};
-pub use writer::{Element, ReleaseWriter, Written, encode, write_release};
-
-/// First bytes of a release file.
-pub(crate) const MAGIC: [u8; 8] = *b"DPSKETCH";
-/// Version written; older versions stay readable.
-pub const FORMAT: u32 = 1;
-/// Magic, version, element kind.
-pub(crate) const PREFIX: usize = 16;
-/// Length of the trailer, checksum.
-pub(crate) const SUFFIX: usize = 8 + 32;
+pub(crate) use sets::noisy_parameters;
+pub use writer::{Element, ReleaseWriter, Written};

@@ -1,16 +1,12 @@
-//! Writing, at once or block by block.
+//! Releasing rows to a file as they come.
 
-use super::codec::{self, Trailer};
-use super::{FORMAT, MAGIC};
-use crate::error::{Error, Result};
-use crate::private::{PrivateProjection, PrivateSketch, SketchRelease, pass_rows};
+use super::sketches::put;
+use crate::error::Result;
+use crate::private::{PrivateProjection, pass_rows};
 use crate::rows::RowsView;
-use dp_core::noise::AdditiveNoise;
+use dp_core::release_file::{FileWriter, Kind, Trailer, to_json};
 use dp_core::{Certificate, NoiseRng};
-use sha2::{Digest, Sha256};
-use std::io::{BufWriter, Write};
-use std::path::{Path, PathBuf};
-use tempfile::NamedTempFile;
+use std::path::Path;
 
 /// How numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,104 +18,14 @@ pub enum Element {
 }
 
 impl Element {
-    pub(super) fn code(self) -> u32 {
+    /// The kind of file.
+    #[must_use]
+    pub fn kind(self) -> Kind {
         match self {
-            Self::F64 => 0,
-            Self::F32 => 1,
+            Self::F64 => Kind::Sketch64,
+            Self::F32 => Kind::Sketch32,
         }
     }
-}
-
-/// Writes everything to `out` and hashes it on the way.
-struct Hashing<W> {
-    out: W,
-    hash: Sha256,
-}
-
-impl<W: Write> Hashing<W> {
-    fn begin(out: W, element: Element) -> Result<Self> {
-        let mut this = Self { out, hash: Sha256::new() };
-        this.put(&MAGIC)?;
-        this.put(&FORMAT.to_le_bytes())?;
-        this.put(&element.code().to_le_bytes())?;
-        Ok(this)
-    }
-
-    fn put(&mut self, bytes: &[u8]) -> Result<()> {
-        self.hash.update(bytes);
-        Ok(self.out.write_all(bytes)?)
-    }
-
-    fn put_values(&mut self, values: &[f64], element: Element) -> Result<()> {
-        let mut bytes = Vec::with_capacity(values.len().min(1 << 16) * 8);
-        for chunk in values.chunks(1 << 16) {
-            bytes.clear();
-            match element {
-                Element::F64 => {
-                    chunk.iter().for_each(|v| bytes.extend_from_slice(&v.to_le_bytes()))
-                }
-                Element::F32 => {
-                    chunk.iter().for_each(|v| bytes.extend_from_slice(&(*v as f32).to_le_bytes()));
-                }
-            }
-            self.put(&bytes)?;
-        }
-        Ok(())
-    }
-
-    fn end(mut self, rows: usize, sketch: &PrivateSketch, certificate: &Certificate) -> Result<W> {
-        let projection = sketch.projection();
-        let json = |e: serde_json::Error| std::io::Error::other(e);
-        let trailer = codec::to_bytes(&Trailer {
-            rows: rows as u64,
-            columns: projection.k() as u64,
-            fingerprint: projection.fingerprint(),
-            projection: serde_json::to_string(&projection).map_err(json)?,
-            noise: serde_json::to_string(sketch.noise()).map_err(json)?,
-            certificate: certificate.to_json(),
-        })?;
-        self.put(&trailer)?;
-        self.put(&(trailer.len() as u64).to_le_bytes())?;
-        let checksum = self.hash.finalize();
-        self.out.write_all(&checksum)?;
-        Ok(self.out)
-    }
-}
-
-/// The bytes of a release file.
-///
-/// # Errors
-/// None unless the certificate cannot be written as JSON.
-pub fn encode(release: &SketchRelease, element: Element) -> Result<Vec<u8>> {
-    let sketch = release.payload();
-    let mut out = Hashing::begin(Vec::new(), element)?;
-    out.put_values(sketch.values(), element)?;
-    out.end(sketch.n(), sketch, release.certificate())
-}
-
-/// Writes a release to a file, all or nothing: a temporary file in the same folder is renamed
-/// over `path` only when it is complete.
-///
-/// # Errors
-/// [`Error::Io`].
-pub fn write_release(path: &Path, release: &SketchRelease, element: Element) -> Result<()> {
-    let mut file = temporary_beside(path)?;
-    file.write_all(&encode(release, element)?)?;
-    persist(file, path)
-}
-
-fn temporary_beside(path: &Path) -> Result<NamedTempFile> {
-    let folder = match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    };
-    Ok(NamedTempFile::new_in(folder)?)
-}
-
-fn persist(file: NamedTempFile, path: &Path) -> Result<()> {
-    file.as_file().sync_all()?;
-    file.persist(path).map_err(|e| e.error)?;
-    Ok(())
 }
 
 /// What a finished streaming release was.
@@ -140,9 +46,7 @@ pub struct Written {
 pub struct ReleaseWriter<'m, 'r> {
     mechanism: &'m PrivateProjection,
     rng: &'r mut NoiseRng,
-    out: Hashing<BufWriter<NamedTempFile>>,
-    path: PathBuf,
-    element: Element,
+    out: FileWriter,
     block: Vec<f64>,
     filled: usize,
     rows: usize,
@@ -160,21 +64,18 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     /// Opens a temporary file beside `path`.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`dp_core::Error::Io`].
     pub fn create(
         path: &Path,
         mechanism: &'m PrivateProjection,
         element: Element,
         rng: &'r mut NoiseRng,
     ) -> Result<Self> {
-        let out = BufWriter::with_capacity(1 << 20, temporary_beside(path)?);
         let k = mechanism.projection().spec().k();
         Ok(Self {
             mechanism,
             rng,
-            out: Hashing::begin(out, element)?,
-            path: path.to_owned(),
-            element,
+            out: FileWriter::create(path, element.kind())?,
             block: vec![0.0; pass_rows(k) * k],
             filled: 0,
             rows: 0,
@@ -185,7 +86,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     /// Adds rows. Errors name rows by their place in this batch.
     ///
     /// # Errors
-    /// As [`PrivateProjection::release`], and [`Error::Io`]. After an error the writer
+    /// As [`PrivateProjection::release`], and [`dp_core::Error::Io`]. After an error the writer
     /// can only be dropped: part of the batch may have been taken in.
     pub fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
         self.check_state()?;
@@ -218,10 +119,10 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     fn check_state(&self) -> Result<()> {
         match self.state {
             State::Good => Ok(()),
-            State::Failed => Err(Error::File {
-                part: "writer",
-                reason: "an earlier batch failed; nothing is written".into(),
-            }),
+            State::Failed => {
+                let reason = "an earlier batch failed; nothing is written";
+                Err(dp_core::Error::file("writer", reason).into())
+            }
         }
     }
 
@@ -232,7 +133,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     }
 
     fn write_block(&mut self, held: usize) -> Result<()> {
-        self.out.put_values(&self.block[..held], self.element)?;
+        put(&mut self.out, &self.block[..held])?;
         self.filled = 0;
         Ok(())
     }
@@ -240,7 +141,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     /// Writes the certificate and puts the file in its place.
     ///
     /// # Errors
-    /// [`Error::Io`].
+    /// [`dp_core::Error::Io`].
     pub fn finish(mut self) -> Result<Written> {
         self.check_state()?;
         if self.filled > 0 {
@@ -248,10 +149,9 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
         }
         let certificate = self.mechanism.certificate(self.rows, self.rng.kind());
         let spec = self.mechanism.projection().spec();
-        let empty = PrivateSketch::new(spec, self.mechanism.noise().law(), Vec::new())?;
-        let out = self.out.end(self.rows, &empty, &certificate)?;
-        let file = out.into_inner().map_err(std::io::IntoInnerError::into_error)?;
-        persist(file, &self.path)?;
+        let shape = (self.rows, spec.k());
+        let any = certificate.clone().into();
+        self.out.commit(&Trailer::new(shape, spec.fingerprint(), to_json(&spec)?, &any)?)?;
         Ok(Written { rows: self.rows, certificate })
     }
 }

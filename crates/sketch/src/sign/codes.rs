@@ -245,16 +245,21 @@ impl SignSketch {
         noise: NoiseLaw,
         generator: GeneratorKind,
     ) -> Statement {
-        let mut public: PublicParameters = self.parts[0].spec().public_parameters();
-        for (i, part) in self.parts.iter().enumerate().skip(1) {
-            let seed = part.spec().seed().get();
-            public.insert(format!("projection seed {}", i + 1), seed.into());
-        }
-        public.insert("n".into(), n.into());
-        public.insert("bits".into(), self.bits().into());
-        public.insert("repetitions".into(), self.parts.len().into());
+        let public = sign_parameters(&self.specs(), n);
         Statement { mechanism: mechanism.into(), noise, generator, public }
     }
+}
+
+/// What every certificate of n rows of signs of these projections states.
+pub(crate) fn sign_parameters(specs: &[ProjectionSpec], n: usize) -> PublicParameters {
+    let mut public = specs.first().map(ProjectionSpec::public_parameters).unwrap_or_default();
+    for (i, spec) in specs.iter().enumerate().skip(1) {
+        public.insert(format!("projection seed {}", i + 1), spec.seed().get().into());
+    }
+    public.insert("n".into(), n.into());
+    public.insert("bits".into(), specs.iter().map(ProjectionSpec::k).sum::<usize>().into());
+    public.insert("repetitions".into(), specs.len().into());
+    public
 }
 
 /// Packs the signs of a row; zero counts as negative.

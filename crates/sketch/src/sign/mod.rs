@@ -11,6 +11,7 @@ mod level;
 mod mechanism;
 
 pub use bits::PackedBits;
+pub(crate) use codes::sign_parameters;
 pub use codes::{SignCodes, SignRelease, SignSketch};
 pub use estimate::{SignPairs, cosine_to_public_row};
 pub use flip::{FlipRule, FlipTable};

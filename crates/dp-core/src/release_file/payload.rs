@@ -1,0 +1,171 @@
+//! What a crate defines to store its releases, and what follows from it.
+
+use super::{
+    AnyCertificate, CertificateClass, FileWriter, Kind, Opened, Summary, Trailer, Writer, open,
+    read,
+};
+use crate::certificate::{Certificate, IndividualCertificate, NoGuarantee};
+use crate::error::{Error, Result};
+use crate::release::Release;
+use std::io::Write;
+use std::path::Path;
+
+/// A published value that release files can hold. For authors of mechanisms.
+pub trait Payload: Sized {
+    /// What can go wrong in its crate.
+    type Error: From<Error>;
+
+    /// The kinds that hold it under a class of certificate, the default first; none when no
+    /// release of that class exists.
+    fn kinds(class: CertificateClass) -> &'static [Kind];
+
+    /// Rows and entries of a row.
+    fn shape(&self) -> (usize, usize);
+
+    /// Digest of the public parameters that make releases comparable.
+    fn fingerprint(&self) -> String;
+
+    /// Public parameters, as JSON: all that is not in the payload.
+    ///
+    /// # Errors
+    /// When they cannot be written.
+    fn parameters(&self) -> Result<String, Self::Error>;
+
+    /// Writes the numbers, in the form of the writer's kind.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<(), Self::Error>;
+
+    /// Reads it back; checks payload, parameters, shape, fingerprint and certificate against each
+    /// other.
+    ///
+    /// # Errors
+    /// [`Error::File`] naming the part that does not hold.
+    fn read(opened: &Opened<'_>) -> Result<Self, Self::Error>;
+}
+
+/// A certificate of a known class.
+pub trait ClassOfCertificate: Clone + Into<AnyCertificate> {
+    /// The class.
+    const CLASS: CertificateClass;
+
+    /// Back from any certificate.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for another class.
+    fn from_any(certificate: AnyCertificate) -> Result<Self>;
+}
+
+impl ClassOfCertificate for Certificate {
+    const CLASS: CertificateClass = CertificateClass::Private;
+    fn from_any(certificate: AnyCertificate) -> Result<Self> {
+        certificate.private()
+    }
+}
+impl ClassOfCertificate for IndividualCertificate {
+    const CLASS: CertificateClass = CertificateClass::Individual;
+    fn from_any(certificate: AnyCertificate) -> Result<Self> {
+        certificate.individual()
+    }
+}
+impl ClassOfCertificate for NoGuarantee {
+    const CLASS: CertificateClass = CertificateClass::None;
+    fn from_any(certificate: AnyCertificate) -> Result<Self> {
+        certificate.none()
+    }
+}
+
+/// The default kind of a release.
+fn kind_of<T: Payload, C: ClassOfCertificate>() -> Result<Kind> {
+    let kinds = T::kinds(C::CLASS);
+    kinds.first().copied().ok_or_else(|| {
+        Error::file("kind", format!("no file holds this release with a certificate {:?}", C::CLASS))
+    })
+}
+
+fn trailer<T: Payload, C: ClassOfCertificate>(
+    release: &Release<T, C>,
+) -> Result<Trailer, T::Error> {
+    let payload = release.payload();
+    let certificate = release.certificate().clone().into();
+    Ok(Trailer::new(payload.shape(), payload.fingerprint(), payload.parameters()?, &certificate)?)
+}
+
+/// The bytes of a release file, in the default kind of the release.
+///
+/// # Errors
+/// [`Error::File`] when no file holds such a release.
+pub fn encode<T: Payload, C: ClassOfCertificate>(
+    release: &Release<T, C>,
+) -> Result<Vec<u8>, T::Error> {
+    encode_as(release, kind_of::<T, C>()?)
+}
+
+/// As [`encode`], in another kind that holds the release.
+///
+/// # Errors
+/// As [`encode`].
+pub fn encode_as<T: Payload, C: ClassOfCertificate>(
+    release: &Release<T, C>,
+    kind: Kind,
+) -> Result<Vec<u8>, T::Error> {
+    check_kind::<T, C>(kind)?;
+    let mut out = Writer::begin(Vec::new(), kind)?;
+    release.payload().write(&mut out)?;
+    Ok(out.end(&trailer(release)?)?)
+}
+
+/// Writes a release to a file, all or nothing.
+///
+/// # Errors
+/// [`Error::Io`], and as [`encode`].
+pub fn write<T: Payload, C: ClassOfCertificate>(
+    path: &Path,
+    release: &Release<T, C>,
+) -> Result<(), T::Error> {
+    write_as(path, release, kind_of::<T, C>()?)
+}
+
+/// As [`write`], in another kind that holds the release.
+///
+/// # Errors
+/// As [`write`].
+pub fn write_as<T: Payload, C: ClassOfCertificate>(
+    path: &Path,
+    release: &Release<T, C>,
+    kind: Kind,
+) -> Result<(), T::Error> {
+    check_kind::<T, C>(kind)?;
+    let mut out = FileWriter::create(path, kind)?;
+    release.payload().write(&mut out)?;
+    Ok(out.commit(&trailer(release)?)?)
+}
+
+fn check_kind<T: Payload, C: ClassOfCertificate>(kind: Kind) -> Result<()> {
+    if T::kinds(C::CLASS).contains(&kind) {
+        return Ok(());
+    }
+    Err(Error::file("kind", format!("{} does not hold this release", kind.name())))
+}
+
+/// Reads a release from the bytes of a file; everything is checked. Arbitrary bytes give an error, never a
+/// panic, and memory stays within a fixed multiple of their length.
+///
+/// # Errors
+/// [`Error::File`] or [`Error::CertificateRejected`] naming the part that does not hold.
+pub fn decode<T: Payload, C: ClassOfCertificate>(bytes: &[u8]) -> Result<Release<T, C>, T::Error> {
+    let opened = open(bytes)?;
+    opened.expect(T::kinds(C::CLASS))?;
+    let payload = T::read(&opened)?;
+    let Summary { certificate, .. } = opened.summary;
+    Ok(Release::certified(payload, C::from_any(certificate)?))
+}
+
+/// As [`decode`] for a file.
+///
+/// # Errors
+/// [`Error::Io`], and as [`decode`].
+pub fn load<T: Payload, C: ClassOfCertificate>(path: &Path) -> Result<Release<T, C>, T::Error> {
+    decode(&read(path)?)
+}

@@ -1,0 +1,273 @@
+//! Reading: nothing is believed before it is checked.
+
+use super::codec::LIMIT;
+use super::{AnyCertificate, FORMAT, Kind, MAGIC, PREFIX, SUFFIX, Trailer};
+use crate::certificate::PublicParameters;
+use crate::error::{Error, Result};
+use crate::noise::NoiseLaw;
+use serde::de::DeserializeOwned;
+use sha2::{Digest, Sha256};
+use std::io::{Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// What a release file says about itself.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Summary {
+    /// What it holds.
+    pub kind: Kind,
+    /// Rows of the payload.
+    pub rows: u64,
+    /// Entries of a row.
+    pub columns: u64,
+    /// Digest of the public parameters that make releases comparable.
+    pub fingerprint: String,
+    /// Public parameters of the kind, JSON.
+    pub parameters: String,
+    /// The certificate, verified.
+    pub certificate: AnyCertificate,
+}
+
+/// A release file whose container holds together; its payload is still to be understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened<'a> {
+    /// What the file says about itself.
+    pub summary: Summary,
+    /// The payload.
+    pub payload: &'a [u8],
+}
+
+impl Opened<'_> {
+    /// The kind, when it is one of these.
+    ///
+    /// # Errors
+    /// [`Error::File`] when it is another.
+    pub fn expect(&self, kinds: &[Kind]) -> Result<Kind> {
+        let kind = self.summary.kind;
+        if kinds.contains(&kind) {
+            return Ok(kind);
+        }
+        let wanted: Vec<&str> = kinds.iter().map(|k| k.name()).collect();
+        let reason = format!("the file holds {}, not {}", kind.name(), wanted.join(" or "));
+        Err(Error::file("kind", reason))
+    }
+
+    /// Rows and columns as sizes.
+    ///
+    /// # Errors
+    /// [`Error::File`] when they do not fit.
+    pub fn shape(&self) -> Result<(usize, usize)> {
+        Ok((size(self.summary.rows)?, size(self.summary.columns)?))
+    }
+
+    /// The public parameters of the kind.
+    ///
+    /// # Errors
+    /// [`Error::File`] when they are not.
+    pub fn parameters<T: DeserializeOwned>(&self) -> Result<T> {
+        serde_json::from_str(&self.summary.parameters)
+            .map_err(|e| Error::file("parameters", e.to_string()))
+    }
+
+    /// Checks that the fingerprint belongs to the parameters.
+    ///
+    /// # Errors
+    /// [`Error::File`] when it does not.
+    pub fn check_fingerprint(&self, expected: &str) -> Result<()> {
+        if self.summary.fingerprint == expected {
+            Ok(())
+        } else {
+            Err(Error::file("fingerprint", "does not belong to the stated parameters"))
+        }
+    }
+
+    /// Checks that the certificate states these public parameters.
+    ///
+    /// # Errors
+    /// [`Error::File`] naming the first that it does not.
+    pub fn check_public(&self, public: &PublicParameters) -> Result<()> {
+        let stated = &self.summary.certificate.statement().public;
+        match public.iter().find(|(name, value)| stated.get(*name) != Some(value)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                Err(Error::file("certificate", format!("states another {name} than the file")))
+            }
+        }
+    }
+
+    /// Checks that the certificate states this noise law.
+    ///
+    /// # Errors
+    /// [`Error::File`] when it states another.
+    pub fn check_noise(&self, noise: &NoiseLaw) -> Result<()> {
+        if self.summary.certificate.statement().noise == *noise {
+            Ok(())
+        } else {
+            Err(Error::file("noise law", "differs from the certificate's"))
+        }
+    }
+
+    /// Checks the length of the payload: a product of factors, in bytes.
+    ///
+    /// # Errors
+    /// [`Error::File`] for another length.
+    pub fn check_length(&self, expected: Option<usize>) -> Result<()> {
+        if expected == Some(self.payload.len()) {
+            Ok(())
+        } else {
+            Err(Error::file("shape", "the payload does not have the stated size"))
+        }
+    }
+
+    /// The payload as finite little-endian numbers (a remainder of less than eight bytes is
+    /// left out: check the length first).
+    ///
+    /// # Errors
+    /// [`Error::File`] for NaN or infinity.
+    pub fn payload_f64(&self) -> Result<Vec<f64>> {
+        finite(
+            self.payload
+                .chunks_exact(8)
+                .map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))),
+        )
+    }
+
+    /// As [`Opened::payload_f64`] for numbers stored as `f32`.
+    ///
+    /// # Errors
+    /// As [`Opened::payload_f64`].
+    pub fn payload_f32(&self) -> Result<Vec<f64>> {
+        finite(
+            self.payload
+                .chunks_exact(4)
+                .map(|b| f64::from(f32::from_le_bytes(b.try_into().expect("four bytes")))),
+        )
+    }
+}
+
+fn finite(values: impl Iterator<Item = f64>) -> Result<Vec<f64>> {
+    let values: Vec<f64> = values.collect();
+    if values.iter().all(|v| v.is_finite()) {
+        Ok(values)
+    } else {
+        Err(Error::file("payload", "holds a value that is not finite"))
+    }
+}
+
+fn size(value: u64) -> Result<usize> {
+    usize::try_from(value).map_err(|_| Error::file("shape", "does not fit in memory"))
+}
+
+/// Opens the bytes of a release file. Arbitrary bytes give an error, never a panic; nothing larger than
+/// the bytes is allocated.
+///
+/// # Errors
+/// [`Error::File`] or [`Error::CertificateRejected`] naming the part that does not hold.
+pub fn open(bytes: &[u8]) -> Result<Opened<'_>> {
+    check_least(bytes.len() as u64)?;
+    let kind = check_prefix(bytes[..PREFIX].try_into().expect("a prefix"))?;
+    let (content, checksum) = bytes.split_at(bytes.len() - 32);
+    check_sum(Sha256::digest(content).as_slice(), checksum)?;
+    let (content, length) = content.split_at(content.len() - 8);
+    let body = &content[PREFIX..];
+    let length = trailer_length(length.try_into().expect("eight bytes"), body.len() as u64)?;
+    let (payload, trailer) = body.split_at(body.len() - length);
+    Ok(Opened { summary: summarise(kind, trailer)?, payload })
+}
+
+/// Reads a whole file for [`open`].
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn read(path: &Path) -> Result<Vec<u8>> {
+    std::fs::read(path).map_err(|e| Error::io(path.display(), &e))
+}
+
+/// Reads kind, shape and certificate of any release file and checks all that [`open`] checks, in
+/// memory bounded by the trailer.
+///
+/// # Errors
+/// [`Error::Io`], and as [`open`].
+pub fn read_summary(path: &Path) -> Result<Summary> {
+    let failed = |e: std::io::Error| Error::io(path.display(), &e);
+    let mut file = std::fs::File::open(path).map_err(failed)?;
+    let total = file.seek(SeekFrom::End(0)).map_err(failed)?;
+    check_least(total)?;
+    file.seek(SeekFrom::Start(0)).map_err(failed)?;
+    let mut prefix = [0; PREFIX];
+    file.read_exact(&mut prefix).map_err(failed)?;
+    let kind = check_prefix(prefix)?;
+    let mut hash = Sha256::new();
+    hash.update(prefix);
+    let mut buffer = vec![0; 1 << 16];
+    let mut left = total - (PREFIX + 32) as u64;
+    while left > 0 {
+        let take = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
+        file.read_exact(&mut buffer[..take]).map_err(failed)?;
+        hash.update(&buffer[..take]);
+        left -= take as u64;
+    }
+    let mut checksum = [0; 32];
+    file.read_exact(&mut checksum).map_err(failed)?;
+    check_sum(hash.finalize().as_slice(), &checksum)?;
+    let end = total - SUFFIX as u64;
+    file.seek(SeekFrom::Start(end)).map_err(failed)?;
+    let mut length = [0; 8];
+    file.read_exact(&mut length).map_err(failed)?;
+    let length = trailer_length(length, end - PREFIX as u64)?;
+    file.seek(SeekFrom::Start(end - length as u64)).map_err(failed)?;
+    let mut trailer = vec![0; length];
+    file.read_exact(&mut trailer).map_err(failed)?;
+    summarise(kind, &trailer)
+}
+
+fn check_least(length: u64) -> Result<()> {
+    if length < (PREFIX + SUFFIX) as u64 {
+        return Err(Error::file("length", "shorter than the smallest release file"));
+    }
+    Ok(())
+}
+
+fn check_prefix(prefix: [u8; PREFIX]) -> Result<Kind> {
+    if prefix[..8] != MAGIC {
+        return Err(Error::file("magic", "not a release file"));
+    }
+    let word = |at: usize| u32::from_le_bytes(prefix[at..at + 4].try_into().expect("four bytes"));
+    match word(8) {
+        FORMAT => Kind::from_code(word(12)),
+        other => Err(Error::file("version", format!("{other} is not known, only {FORMAT}"))),
+    }
+}
+
+fn check_sum(computed: &[u8], stated: &[u8]) -> Result<()> {
+    if computed == stated {
+        Ok(())
+    } else {
+        Err(Error::file("checksum", "the file was damaged or altered"))
+    }
+}
+
+fn trailer_length(length: [u8; 8], body: u64) -> Result<usize> {
+    let length = u64::from_le_bytes(length);
+    if length > body || length > LIMIT as u64 {
+        return Err(Error::file("trailer", "longer than the file or its limit"));
+    }
+    size(length)
+}
+
+fn summarise(kind: Kind, trailer: &[u8]) -> Result<Summary> {
+    let trailer = Trailer::from_bytes(trailer)?;
+    let noise: NoiseLaw = serde_json::from_str(&trailer.noise)
+        .map_err(|e| Error::file("noise law", e.to_string()))?;
+    let certificate = AnyCertificate::from_json(kind.certificate_class(), &trailer.certificate)?;
+    if certificate.statement().noise != noise {
+        return Err(Error::file("noise law", "differs from the certificate's"));
+    }
+    Ok(Summary {
+        kind,
+        rows: trailer.rows,
+        columns: trailer.columns,
+        fingerprint: trailer.fingerprint,
+        parameters: trailer.parameters,
+        certificate,
+    })
+}

@@ -1,0 +1,213 @@
+//! Set signatures.
+
+use crate::error::{Error, Result};
+use crate::minhash::{
+    Coding, NoisyBits, PrivateSymbols, Scheme, SignatureMatrix, SymbolFacts, packed,
+};
+use dp_core::NoiseScale;
+use dp_core::certificate::PublicParameters;
+use dp_core::noise::NoiseLaw;
+use dp_core::release_file::{
+    CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
+};
+use serde::{Deserialize, Serialize};
+use std::io::Write;
+
+impl Payload for PrivateSymbols {
+    type Error = Error;
+
+    fn kinds(class: CertificateClass) -> &'static [Kind] {
+        match class {
+            CertificateClass::Private => &[Kind::Symbols],
+            _ => &[],
+        }
+    }
+
+    fn shape(&self) -> (usize, usize) {
+        (self.rows(), self.scheme().slots)
+    }
+
+    fn fingerprint(&self) -> String {
+        fingerprint(&(self.scheme(), self.coding()))
+    }
+
+    fn parameters(&self) -> Result<String> {
+        Ok(to_json(self.facts())?)
+    }
+
+    fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<()> {
+        put_symbols(out, self.facts(), self.symbols())
+    }
+
+    fn read(opened: &Opened<'_>) -> Result<Self> {
+        let facts: SymbolFacts = opened.parameters()?;
+        let (rows, slots) = opened.shape()?;
+        check_slots(&facts.scheme, slots)?;
+        if !(2..=1 << 16).contains(&facts.alphabet) {
+            return Err(rejected("parameters", "the alphabet is outside [2, 65536]"));
+        }
+        let name = match facts.coding {
+            Coding::Hashed { concatenation: k } => {
+                format!("secure-minhash/K={k}/B={}", facts.alphabet)
+            }
+            Coding::Bins => format!("one-permutation/B={}", facts.alphabet - 1),
+        };
+        if facts.scheme.sketch != name {
+            return Err(rejected("parameters", "coding and alphabet are not the scheme's"));
+        }
+        let width = packed::width(facts.alphabet);
+        let row = packed::row_bytes(slots, width);
+        opened.check_length(row.and_then(|row| rows.checked_mul(row)))?;
+        opened.check_fingerprint(&fingerprint(&(&facts.scheme, facts.coding)))?;
+        opened.check_public(&facts.scheme.public_parameters(rows))?;
+        opened
+            .check_noise(&NoiseLaw::KaryResponse { alphabet: facts.alphabet, keep: facts.keep })?;
+        let mut symbols = Vec::with_capacity(rows * slots);
+        for row in opened.payload.chunks_exact(row.unwrap_or(1)) {
+            packed::unpack_row(row, (slots, width), facts.alphabet, &mut symbols)
+                .ok_or_else(|| rejected("payload", "a symbol is outside the alphabet"))?;
+        }
+        Ok(Self::new(facts, symbols))
+    }
+}
+
+/// Adds rows of packed symbols.
+pub(super) fn put_symbols<W: Write>(
+    out: &mut Writer<W>,
+    facts: &SymbolFacts,
+    symbols: &[u16],
+) -> Result<()> {
+    let width = packed::width(facts.alphabet);
+    let mut bytes = Vec::new();
+    for row in symbols.chunks_exact(facts.scheme.slots) {
+        bytes.clear();
+        packed::pack_row(row, width, &mut bytes);
+        out.payload(&bytes)?;
+    }
+    Ok(())
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct NoisyFacts {
+    scheme: Scheme,
+    concatenation: usize,
+    scale: NoiseScale,
+}
+
+impl Payload for NoisyBits {
+    type Error = Error;
+
+    fn kinds(class: CertificateClass) -> &'static [Kind] {
+        match class {
+            CertificateClass::Private => &[Kind::NoisyMinHash],
+            _ => &[],
+        }
+    }
+
+    fn shape(&self) -> (usize, usize) {
+        (self.rows(), self.scheme().slots)
+    }
+
+    fn fingerprint(&self) -> String {
+        fingerprint(self.scheme())
+    }
+
+    fn parameters(&self) -> Result<String> {
+        let (scheme, concatenation, scale) =
+            (self.scheme().clone(), self.concatenation(), self.scale());
+        Ok(to_json(&NoisyFacts { scheme, concatenation, scale })?)
+    }
+
+    fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<()> {
+        Ok(out.payload_f64(self.values())?)
+    }
+
+    fn read(opened: &Opened<'_>) -> Result<Self> {
+        let NoisyFacts { scheme, concatenation, scale } = opened.parameters()?;
+        let (rows, slots) = opened.shape()?;
+        check_slots(&scheme, slots)?;
+        if scheme.sketch != format!("secure-minhash/K={concatenation}/B=2") {
+            return Err(rejected("parameters", "the concatenation is not the scheme's"));
+        }
+        opened.check_length(rows.checked_mul(slots).and_then(|n| n.checked_mul(8)))?;
+        opened.check_fingerprint(&fingerprint(&scheme))?;
+        opened.check_public(&noisy_parameters(&scheme, concatenation, rows))?;
+        match &opened.summary.certificate.statement().noise {
+            NoiseLaw::RoundedLaplace { scale: stated, .. } if *stated == scale => {}
+            _ => return Err(rejected("noise law", "differs from the certificate's")),
+        }
+        Ok(Self::new(scheme, concatenation, scale, opened.payload_f64()?))
+    }
+}
+
+/// Public parameters of every certificate of noisy bits.
+pub(crate) fn noisy_parameters(
+    scheme: &Scheme,
+    concatenation: usize,
+    sets: usize,
+) -> PublicParameters {
+    PublicParameters::from([
+        ("positions".to_owned(), scheme.slots.into()),
+        ("concatenation".to_owned(), concatenation.into()),
+        ("sets".to_owned(), sets.into()),
+        ("hash".to_owned(), scheme.hash.clone().into()),
+        ("seed".to_owned(), scheme.seed.get().into()),
+    ])
+}
+
+impl Payload for SignatureMatrix {
+    type Error = Error;
+
+    fn kinds(class: CertificateClass) -> &'static [Kind] {
+        match class {
+            CertificateClass::None => &[Kind::PlainSignatures],
+            _ => &[],
+        }
+    }
+
+    fn shape(&self) -> (usize, usize) {
+        (self.rows(), self.scheme().slots)
+    }
+
+    fn fingerprint(&self) -> String {
+        fingerprint(self.scheme())
+    }
+
+    fn parameters(&self) -> Result<String> {
+        Ok(to_json(self.scheme())?)
+    }
+
+    fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<()> {
+        let mut bytes = Vec::new();
+        for i in 0..self.rows() {
+            bytes.clear();
+            self.row(i).iter().for_each(|v| bytes.extend_from_slice(&v.to_le_bytes()));
+            out.payload(&bytes)?;
+        }
+        Ok(())
+    }
+
+    fn read(opened: &Opened<'_>) -> Result<Self> {
+        let scheme: Scheme = opened.parameters()?;
+        let (rows, slots) = opened.shape()?;
+        check_slots(&scheme, slots)?;
+        opened.check_length(rows.checked_mul(slots).and_then(|n| n.checked_mul(4)))?;
+        opened.check_fingerprint(&fingerprint(&scheme))?;
+        opened.check_public(&scheme.public_parameters(rows))?;
+        opened.check_noise(&NoiseLaw::None)?;
+        let word = |b: &[u8]| u32::from_le_bytes(b.try_into().expect("four bytes"));
+        Ok(Self::new(scheme, opened.payload.chunks_exact(4).map(word).collect()))
+    }
+}
+
+fn check_slots(scheme: &Scheme, slots: usize) -> Result<()> {
+    if slots == 0 || scheme.slots != slots {
+        return Err(rejected("shape", "slots differ from the scheme's, or are none"));
+    }
+    Ok(())
+}
+
+fn rejected(part: &'static str, reason: &str) -> Error {
+    dp_core::Error::file(part, reason).into()
+}

@@ -1,0 +1,171 @@
+//! Files of signs and set signatures: what is read back gives the same estimates, bit for bit.
+
+use dp_core::release_file::{
+    CertificateClass, Kind, decode, encode, encode_as, load, open, read_summary, write,
+};
+use dp_core::{
+    Adjacency, Bound, Budget, Certificate, Epsilon, FreshSeed, IndividualCertificate, NoGuarantee,
+    NoiseRng, PublicSeed,
+};
+use sketch::minhash::{
+    BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
+    NoisySecureMinHash, PrivMin, PrivateSymbols, Ranking, SetNeighbours, SignatureMatrix,
+    SymbolRelease, SymbolShape, TrueDelta, nearest, nearest_noisy,
+};
+use sketch::projection::Family;
+use sketch::rows::RowsView;
+use sketch::sign::{
+    FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
+    SignCodes, SignPairs, SignSketch, cosine_to_public_row,
+};
+
+fn bound(b: f64) -> Bound {
+    Bound::new(b).unwrap()
+}
+
+fn attribute() -> Adjacency {
+    Adjacency::Attribute { beta: bound(1.0) }
+}
+
+fn rng() -> NoiseRng {
+    NoiseRng::deterministic_not_private(11)
+}
+
+fn data(n: usize, d: usize) -> Vec<f64> {
+    (0..n * d).map(|i| ((i * i + 3 * i) % 11) as f64 / 11.0).collect()
+}
+
+fn sketch(bits: usize, repetitions: usize) -> SignSketch {
+    SignSketch::repeated(Family::Oporp, 90, bits, repetitions, PublicSeed::new(5)).unwrap()
+}
+
+#[test]
+fn signs_come_back_and_estimate_the_same() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("signs.dps");
+    let x = data(7, 90);
+    let rows = RowsView::f64(7, 90, &x).unwrap();
+    let budget = Budget::new(30.0, 1e-6).unwrap();
+    for (bits, repetitions) in [(64, 1), (70, 1), (72, 2), (3, 1)] {
+        let sketch = sketch(bits, repetitions);
+        for rule in
+            [FlipRule::RandomizedResponse, FlipRule::PublishedSmooth, FlipRule::OptimalSmooth]
+        {
+            let m =
+                PrivateSigns::new(sketch.clone(), rule, attribute(), bound(1.0), budget).unwrap();
+            let release = m.release(rows, &mut rng()).unwrap();
+            write(&path, &release).unwrap();
+            let back = load::<SignCodes, Certificate>(&path).unwrap();
+            assert_eq!(back, release);
+            let summary = read_summary(&path).unwrap();
+            assert_eq!((summary.kind, summary.rows), (Kind::Signs, 7));
+            assert_eq!(summary.columns, bits as u64);
+            let bytes = std::fs::read(&path).unwrap();
+            assert_eq!(open(&bytes).unwrap().payload.len(), 7 * bits.div_ceil(8));
+            if rule == FlipRule::RandomizedResponse {
+                let (a, b) = (
+                    SignPairs::between(&release, &release).unwrap(),
+                    SignPairs::between(&back, &back).unwrap(),
+                );
+                assert_eq!(a.cosine(0, 3).unwrap(), b.cosine(0, 3).unwrap());
+                let of = |r| cosine_to_public_row(&sketch, &x[..90], r, 2).unwrap();
+                assert_eq!(of(&release), of(&back));
+            }
+        }
+    }
+}
+
+#[test]
+fn fresh_individual_and_plain_signs_say_what_they_are() {
+    let x = data(5, 12);
+    let rows = RowsView::f64(5, 12, &x).unwrap();
+    let budget = Budget::new(4.0, 1e-6).unwrap();
+    let (adjacency, floor) = (attribute(), NormFloor::Lifted(bound(2.0)));
+    let config = FreshConfig { d: 12, bits: 10, floor, bound: bound(1.0), adjacency };
+    let fresh = FreshSigns::exact(config, budget).unwrap();
+    let seed = FreshSeed::reproducible_not_private(3);
+    let release = fresh.release(rows, seed, &mut rng()).unwrap();
+    let bytes = encode(&release).unwrap();
+    assert_eq!(decode::<SignCodes, Certificate>(&bytes).unwrap(), release);
+
+    let sketch = SignSketch::single(Family::Rademacher, 12, 10, PublicSeed::new(1)).unwrap();
+    for noise in [IndividualNoise::Gaussian, IndividualNoise::RandomizedResponse] {
+        let m = IndividualSigns::new(sketch.clone(), noise, adjacency, bound(1.0), budget).unwrap();
+        let release = m.release(rows, &mut rng()).unwrap();
+        let bytes = encode(&release).unwrap();
+        assert_eq!(decode::<SignCodes, IndividualCertificate>(&bytes).unwrap(), release);
+        assert!(decode::<SignCodes, Certificate>(&bytes).is_err(), "not differential privacy");
+        let summary = open(&bytes).unwrap().summary;
+        assert_eq!(summary.kind, Kind::IndividualSigns);
+        assert_eq!(summary.certificate.class(), CertificateClass::Individual);
+        assert!(summary.certificate.to_json().contains(IndividualCertificate::WARNING));
+        assert!(encode_as(&release, Kind::Signs).is_err());
+    }
+    let plain = sketch.simhash(rows).unwrap();
+    let bytes = encode(&plain).unwrap();
+    assert_eq!(decode::<SignCodes, NoGuarantee>(&bytes).unwrap(), plain);
+    assert_eq!(open(&bytes).unwrap().summary.kind, Kind::PlainSigns);
+}
+
+fn sets(count: u64) -> Vec<ItemSet> {
+    (0..count).map(|i| ItemSet::new((i..i + 40).collect()).unwrap()).collect()
+}
+
+fn symbols_come_back(release: &SymbolRelease, bits_of_a_symbol: usize) -> SymbolRelease {
+    let bytes = encode(release).unwrap();
+    let opened = open(&bytes).unwrap();
+    let p = release.payload();
+    let row = (p.scheme().slots * bits_of_a_symbol).div_ceil(8);
+    assert_eq!(opened.payload.len(), p.rows() * row);
+    let back = decode::<PrivateSymbols, Certificate>(&bytes).unwrap();
+    assert_eq!(&back, release);
+    let best = |r| nearest(r, &[0, 4], 3, Ranking::Similarity).unwrap();
+    assert_eq!(best(&back), best(release));
+    back
+}
+
+#[test]
+fn set_signatures_come_back_and_estimate_the_same() {
+    let sets = sets(9);
+    let neighbours = SetNeighbours::new(1, 30).unwrap();
+    let budget = Budget::new(8.0, 1e-6).unwrap();
+    let seed = || FreshSeed::reproducible_not_private(3);
+    for (alphabet, bits) in [(2, 1), (5, 3), (256, 8)] {
+        let shape = SymbolShape::new(65, 2, alphabet).unwrap();
+        let m = MixtureResponse::calibrate(shape, neighbours, budget).unwrap();
+        let release = m.release(&sets, seed(), &mut rng()).unwrap();
+        let back = symbols_come_back(&release, bits);
+        let estimate = |r: &SymbolRelease| {
+            let p = r.payload();
+            let law = CollisionLaw::new(65, 2, p.alphabet(), p.keep()).unwrap();
+            law.jaccard(p.agreeing(1, 2).unwrap())
+        };
+        assert_eq!(estimate(&back), estimate(&release));
+    }
+    let shape = SymbolShape::new(20, 1, 16).unwrap();
+    let bucket = BucketPrivMin::new(shape, Epsilon::new(40.0).unwrap()).unwrap();
+    symbols_come_back(&bucket.release(&sets, PublicSeed::new(2), &mut rng()).unwrap(), 4);
+
+    let bins = BinResponse::calibrate(33, 8, 1, budget).unwrap();
+    let release = bins.release(&sets, PublicSeed::new(2), &mut rng()).unwrap();
+    let back = symbols_come_back(&release, 4);
+    let estimate = |r: &SymbolRelease| {
+        BinLaw::of(r.payload()).unwrap().jaccard(BinLaw::observe(r.payload(), 1, 2).unwrap())
+    };
+    assert_eq!(estimate(&back), estimate(&release));
+
+    let noisy =
+        NoisySecureMinHash::published(64, 1, neighbours, budget, TrueDelta::AcceptByName).unwrap();
+    let release = noisy.release(&sets, seed(), &mut rng()).unwrap();
+    let back = decode::<NoisyBits, Certificate>(&encode(&release).unwrap()).unwrap();
+    assert_eq!(back, release);
+    assert_eq!(back.payload().jaccard(0, 1).unwrap(), release.payload().jaccard(0, 1).unwrap());
+    let best = |r| nearest_noisy(r, &[2], 3).unwrap();
+    assert_eq!(best(&back), best(&release));
+
+    let privmin = PrivMin::published(6, 40.0, Epsilon::new(1.0).unwrap()).unwrap();
+    let release = privmin.release(&sets, PublicSeed::new(1), &mut rng()).unwrap();
+    let bytes = encode(&release).unwrap();
+    assert_eq!(decode::<SignatureMatrix, NoGuarantee>(&bytes).unwrap(), release);
+    assert_eq!(open(&bytes).unwrap().summary.kind, Kind::PlainSignatures);
+}

@@ -5,8 +5,8 @@
 mod support;
 
 use dp_core::noise::{
-    Bernoulli, Categorical, ChiSquare, DiscreteGaussian, DiscreteLaplace, Geometric, Grid,
-    KaryResponse, NoiseRng, SymmetricGaussian, WishartNoise, flip_each,
+    Bernoulli, BernoulliTable, Categorical, ChiSquare, DiscreteGaussian, DiscreteLaplace,
+    Geometric, Grid, KaryResponse, NoiseRng, SymmetricGaussian, WishartNoise,
 };
 use dp_core::{NoiseScale, Probability};
 use support::{chi_square_excess, ks_excess, normal_cdf, stream};
@@ -92,10 +92,10 @@ fn single_bits_follow_the_probability_and_flips_touch_only_their_bits() {
         };
         assert_eq!(w ^ o, mask);
     }
-    let flips: Vec<Probability> =
-        (0..130).map(|i| probability(if i % 3 == 0 { 1.0 } else { 0.0 })).collect();
+    let sure = BernoulliTable::new(&[probability(0.0), probability(1.0)]);
+    let which: Vec<u16> = (0..130).map(|i| u16::from(i % 3 == 0)).collect();
     let mut words = original.clone();
-    flip_each(&mut stream(7), &mut words, &flips);
+    sure.flip_each(&mut stream(7), &mut words, &which);
     for i in 0..640 {
         let flipped = (words[i / 64] ^ original[i / 64]) >> (i % 64) & 1;
         assert_eq!(flipped, u64::from(i < 130 && i % 3 == 0));
@@ -103,15 +103,16 @@ fn single_bits_follow_the_probability_and_flips_touch_only_their_bits() {
 }
 
 #[test]
-fn flip_each_uses_each_bits_own_probability() {
+fn a_table_uses_each_bits_own_probability() {
     let rounds = 40_000u64;
     let p: Vec<f64> = (0..100).map(|i| (f64::from(i) + 6.0) / 107.0).collect();
     let flips: Vec<Probability> = p.iter().map(|&p| probability(p)).collect();
+    let (table, which) = (BernoulliTable::new(&flips), Vec::from_iter(0..100u16));
     let mut counts = vec![0u64; 100];
     let mut s = stream(8);
     for _ in 0..rounds {
         let mut words = [0u64; 2];
-        flip_each(&mut s, &mut words, &flips);
+        table.flip_each(&mut s, &mut words, &which);
         for (i, c) in counts.iter_mut().enumerate() {
             *c += words[i / 64] >> (i % 64) & 1;
         }

@@ -120,6 +120,7 @@ impl Error {
         if let Self::NotFinite { row, .. }
         | Self::OutOfRange { row, .. }
         | Self::NormOutOfRange { row, .. }
+        | Self::NormTooSmall { row, .. }
         | Self::Sparse { row, .. } = &mut self
         {
             *row += first;

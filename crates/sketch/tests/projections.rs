@@ -104,6 +104,39 @@ fn every_input_kind_agrees_with_the_matrix() {
 }
 
 #[test]
+fn rows_in_groups_and_rows_alone_agree_bit_for_bit() {
+    let srht = Family::Srht { sampling: Sampling::WithoutReplacement };
+    let sparse = Family::SparseJl { nonzeros: 3 };
+    // Around the group sizes, and rows too long for groups.
+    let mut cases = vec![(srht, 3, 70_000)];
+    for family in [srht, Family::Oporp, Family::CountSketch, Family::VerySparse, sparse] {
+        cases.extend([(family, 1, 3), (family, 15, 70), (family, 141, 513), (family, 9, 16_400)]);
+    }
+    for (family, n, d) in cases {
+        let k = 16.min(d);
+        let p = ProjectionSpec::new(family, d, k, PublicSeed::new(6)).unwrap().build();
+        // Full mantissas: another order of additions would show.
+        let wide: Vec<f64> = (0..n * d).map(|i| ((i * 7919 % 10_007) as f64).sin()).collect();
+        let raw = bytes(n, d);
+        let (narrow, small): (Vec<f32>, Vec<f64>) =
+            (raw.iter().map(|&b| f32::from(b)).collect(), raw.iter().map(|&b| b.into()).collect());
+        let whole = |rows| project(&*p, rows).unwrap();
+        let together = whole(RowsView::f64(n, d, &wide).unwrap());
+        let alone: Vec<f64> =
+            wide.chunks(d).flat_map(|row| whole(RowsView::f64(1, d, row).unwrap())).collect();
+        assert!(together == alone, "{family:?} {n} {d}");
+        let m = matrix(&*p);
+        let range = p.output_range(Bound::new(1.0).unwrap());
+        for (a, b) in together.iter().zip(wide.chunks(d).flat_map(|row| naive(row, &m, k))) {
+            assert!((a - b).abs() <= 2.0 * range.error, "{family:?} {n} {d}: {a} {b}");
+        }
+        let small = whole(RowsView::f64(n, d, &small).unwrap());
+        assert!(small == whole(RowsView::f32(n, d, &narrow).unwrap()), "{family:?} {n} {d}");
+        assert!(small == whole(RowsView::u8(n, d, &raw).unwrap()), "{family:?} {n} {d}");
+    }
+}
+
+#[test]
 fn declared_row_norms_are_the_largest_and_spectral_norms_bound() {
     for (d, k) in [(1, 1), (70, 16), (128, 128)] {
         for family in FAMILIES {

@@ -380,3 +380,23 @@ fn every_family_can_be_signed() {
         }
     }
 }
+
+#[test]
+fn a_refusal_names_the_row_in_the_callers_data() {
+    let (n, d) = (5000, 20);
+    let one = Bound::new(1.0).expect("positive");
+    let budget = Budget::new(5.0, 0.0).expect("valid");
+    for family in [Family::Oporp, Family::Gaussian] {
+        let sketch = SignSketch::single(family, d, 8, PublicSeed::new(4)).expect("valid");
+        let adjacency = Adjacency::Attribute { beta: one };
+        let rule = FlipRule::OptimalSmooth;
+        let signs = PrivateSigns::new(sketch, rule, adjacency, one, budget).expect("calibrates");
+        let mut values = vec![0.5; n * d];
+        values[4711 * d + 3] = 1.5;
+        values[4800 * d] = -2.0;
+        let rows = RowsView::f64(n, d, &values).expect("finite");
+        let mut rng = NoiseRng::deterministic_not_private(1);
+        let error = signs.release(rows, &mut rng).expect_err("out of range").to_string();
+        assert!(error.contains("row 4711") && error.contains("column 3"), "{error}");
+    }
+}

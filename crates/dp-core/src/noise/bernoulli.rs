@@ -96,20 +96,6 @@ impl Bernoulli {
     }
 }
 
-/// Flips bit `i` with probability `flip[i]`, exactly and independently; bit `i` is
-/// bit `i % 64` of word `i / 64`. For flip rules that differ from bit to bit.
-///
-/// # Panics
-/// When the words hold fewer bits than there are probabilities.
-pub fn flip_each(stream: &mut NoiseStream, words: &mut [u64], flip: &[Probability]) {
-    assert!(flip.len() <= 64 * words.len(), "{} bits in {} words", flip.len(), words.len());
-    for (word, chunk) in words.iter_mut().zip(flip.chunks(64)) {
-        for (i, p) in chunk.iter().enumerate() {
-            *word ^= u64::from(bernoulli(stream, p.get())) << i;
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

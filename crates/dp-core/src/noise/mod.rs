@@ -1,10 +1,11 @@
 //! Noise: the secret generator, the public grid, and the laws.
 //!
 //! Exact laws: [`GaussianNoise`], [`LaplaceNoise`] (rounded to a [`Grid`]), [`Bernoulli`],
-//! [`KaryResponse`], [`Categorical`], [`Geometric`], [`DiscreteLaplace`], [`DiscreteGaussian`],
+//! [`BernoulliTable`], [`KaryResponse`], [`Categorical`], [`Geometric`], [`DiscreteLaplace`], [`DiscreteGaussian`],
 //! [`SymmetricGaussian`]. Idealised (floating point): [`ChiSquare`], [`WishartNoise`].
 
 mod bernoulli;
+mod bernoulli_table;
 mod categorical;
 mod chi_square;
 mod discrete;
@@ -20,7 +21,8 @@ mod rounded;
 mod symmetric;
 mod wishart;
 
-pub use bernoulli::{Bernoulli, flip_each};
+pub use bernoulli::Bernoulli;
+pub use bernoulli_table::BernoulliTable;
 pub use categorical::Categorical;
 pub use chi_square::ChiSquare;
 pub use discrete::{DiscreteGaussian, DiscreteLaplace};

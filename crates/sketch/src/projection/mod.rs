@@ -7,6 +7,7 @@ mod dense;
 mod dimension;
 mod generator;
 mod identity;
+mod lanes;
 mod norms;
 mod sparse_signs;
 mod spec;

@@ -2,6 +2,7 @@
 //! hashed copies, very sparse.
 
 use super::dense::{Cache, RowSource};
+use super::lanes::{self, Entry, LaneKernel};
 use super::norms::{self, up};
 use super::tables::{SIGN, Signed, for_each_nonzero};
 use super::{Family, OutputRange, Projection, ProjectionSpec, check_apply};
@@ -12,11 +13,16 @@ use rayon::prelude::*;
 
 /// Rows of X that one task projects.
 const ROWS_PER_TASK: usize = 128;
+/// Dense rows projected together.
+const LANES: usize = 8;
+/// Rows of more features than this are projected alone: a group would leave the cache.
+const MOST_IN_LANES: usize = 1 << 14;
 
 /// A sparse projection with nonzeros +-c, held as lists of signed places (8 bytes a nonzero).
 ///
-/// Dense rows are gathered output by output, sparse rows scattered entry by entry; both
-/// add the terms of an output with columns increasing, so both give the same bits.
+/// Dense rows are gathered output by output, eight at a time; sparse and very long rows are
+/// scattered entry by entry. Both add the terms of an output with columns increasing, so both
+/// give the same bits.
 #[derive(Debug)]
 pub struct SparseSigns {
     spec: ProjectionSpec,
@@ -33,6 +39,7 @@ pub struct SparseSigns {
 }
 
 /// `value`, negated when the nonzero is negative.
+#[inline(always)]
 fn with_sign(value: f64, s: Signed) -> f64 {
     f64::from_bits(value.to_bits() ^ (u64::from(s & SIGN) << 32))
 }
@@ -155,25 +162,44 @@ impl SparseSigns {
         self.output_ends.iter().zip(starts).map(|(end, start)| end - start).max().unwrap_or(0)
     }
 
-    /// One dense row. With one nonzero in each row of P a scatter over the inputs reads
-    /// everything in order; with more, a gather over the outputs writes everything once.
-    fn dense_row<T: Copy + Into<f64>>(&self, x: &[T], out: &mut [f64]) {
-        if self.row_ends.is_empty() {
-            out.fill(0.0);
-            for (&x, &s) in x.iter().zip(&self.by_row) {
-                let value: f64 = x.into();
-                out[(s & !SIGN) as usize] += with_sign(value, s);
-            }
-            return;
+    /// One long dense row with one nonzero in each row of P: reads everything in order.
+    fn scatter_dense<T: Entry>(&self, x: &[T], out: &mut [f64]) {
+        out.fill(0.0);
+        for (&x, &s) in x.iter().zip(&self.by_row) {
+            out[(s & !SIGN) as usize] += with_sign(x.into(), s);
         }
-        let mut start = 0;
-        for (o, &end) in out.iter_mut().zip(&self.output_ends) {
-            let mut sum = 0.0;
-            for &s in &self.by_output[start..end] {
-                sum += with_sign(x[(s & !SIGN) as usize].into(), s);
+    }
+
+    /// The rows of one task.
+    fn project(&self, rows: RowsView<'_>, out: &mut [f64]) {
+        let (d, k) = (self.spec.d(), self.spec.k());
+        let (long, one_each) = (d > MOST_IN_LANES, self.row_ends.is_empty());
+        let outs = out.chunks_exact_mut(k);
+        match rows.storage() {
+            Storage::F64(x) if long && one_each => {
+                x.chunks_exact(d).zip(outs).for_each(|(x, out)| self.scatter_dense(x, out));
             }
-            *o = sum * self.scale;
-            start = end;
+            Storage::F32(x) if long && one_each => {
+                x.chunks_exact(d).zip(outs).for_each(|(x, out)| self.scatter_dense(x, out));
+            }
+            Storage::U8(x) if long && one_each => {
+                x.chunks_exact(d).zip(outs).for_each(|(x, out)| self.scatter_dense(x, out));
+            }
+            Storage::F64(_) | Storage::F32(_) | Storage::U8(_) => {
+                if long {
+                    lanes::project_rows::<1>(&Gather(self), rows, out);
+                } else {
+                    lanes::project_rows::<LANES>(&Gather(self), rows, out);
+                }
+            }
+            Storage::Bits(_) => {
+                for (i, out) in outs.enumerate() {
+                    self.scatter(|f| rows.for_each_entry(i, f), out);
+                }
+            }
+            Storage::Csr(csr) => {
+                outs.enumerate().for_each(|(i, out)| self.scatter_csr(csr, i, out));
+            }
         }
     }
 
@@ -203,6 +229,40 @@ impl SparseSigns {
     }
 }
 
+/// Sums over the lists of the outputs, L rows at a time.
+struct Gather<'a>(&'a SparseSigns);
+
+impl LaneKernel for Gather<'_> {
+    type Tile<T: Entry> = T;
+
+    fn tile_len(&self) -> usize {
+        self.0.spec.d()
+    }
+
+    #[inline(always)]
+    fn project<T: Entry, const L: usize>(
+        &self,
+        rows: [&[T]; L],
+        tile: &mut [[T; L]],
+        mut out: [&mut [f64]; L],
+    ) {
+        let p = self.0;
+        lanes::transpose(rows, tile, |_, x| x);
+        let mut start = 0;
+        for (j, &end) in p.output_ends.iter().enumerate() {
+            let mut sums = [0.0; L];
+            for &s in &p.by_output[start..end] {
+                let terms = tile[(s & !SIGN) as usize].map(|x| with_sign(x.into(), s));
+                sums = lanes::add(sums, terms);
+            }
+            for (out, sum) in out.iter_mut().zip(sums) {
+                out[j] = sum * p.scale;
+            }
+            start = end;
+        }
+    }
+}
+
 impl RowSource for SparseSigns {
     fn d(&self) -> usize {
         self.spec.d()
@@ -222,19 +282,10 @@ impl Projection for SparseSigns {
 
     fn apply(&self, rows: RowsView<'_>, out: &mut [f64]) -> Result<()> {
         check_apply(self.spec, rows, out)?;
-        let (d, k) = (self.spec.d(), self.spec.k());
-        out.par_chunks_mut(ROWS_PER_TASK * k).enumerate().for_each(|(task, block)| {
-            for (i, out) in block.chunks_exact_mut(k).enumerate() {
-                let row = task * ROWS_PER_TASK + i;
-                let cut = row * d..(row + 1) * d;
-                match rows.storage() {
-                    Storage::F64(x) => self.dense_row(&x[cut], out),
-                    Storage::F32(x) => self.dense_row(&x[cut], out),
-                    Storage::U8(x) => self.dense_row(&x[cut], out),
-                    Storage::Bits(_) => self.scatter(|f| rows.for_each_entry(row, f), out),
-                    Storage::Csr(csr) => self.scatter_csr(csr, row, out),
-                }
-            }
+        let k = self.spec.k();
+        out.par_chunks_mut(ROWS_PER_TASK * k).enumerate().for_each(|(task, out)| {
+            let first = task * ROWS_PER_TASK;
+            self.project(rows.slice(first..first + out.len() / k), out);
         });
         Ok(())
     }

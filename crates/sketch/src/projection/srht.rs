@@ -1,6 +1,7 @@
 //! The subsampled randomised Hadamard transform.
 
 use super::dense::{Cache, RowSource};
+use super::lanes::{self, Entry, LaneKernel};
 use super::norms::{self, up};
 use super::{Family, OutputRange, Projection, ProjectionSpec, Sampling, check_apply};
 use crate::error::Result;
@@ -11,6 +12,8 @@ use rayon::prelude::*;
 
 /// Rows of X that one task projects.
 const ROWS_PER_TASK: usize = 64;
+/// Dense rows transformed together.
+const LANES: usize = 4;
 
 /// x -> (D H x)_sampled / sqrt k: random signs D, Walsh-Hadamard H of order D = 2^m >= d
 /// (zeros appended), k of its outputs.
@@ -64,69 +67,100 @@ impl Srht {
         Self { spec, order, signs, chosen, scale: 1.0 / (k as f64).sqrt() }
     }
 
+    #[inline(always)]
     fn sign(&self, i: usize) -> u64 {
         (self.signs[i / 64] >> (i % 64) & 1) << 63
     }
 }
 
-/// In-place Walsh-Hadamard transform, without normalisation.
-///
-/// # Panics
-/// When the length is not a power of two.
+/// Eight-point butterflies over levels `half`, `2 half`, `4 half`.
 #[inline(always)]
-fn walsh_hadamard(x: &mut [f64]) {
-    assert!(x.len().is_power_of_two(), "length is a power of two");
-    let mut half = 1;
-    if x.len() >= 8 {
-        for c in x.chunks_exact_mut(8) {
-            let s = [
-                c[0] + c[1],
-                c[0] - c[1],
-                c[2] + c[3],
-                c[2] - c[3],
-                c[4] + c[5],
-                c[4] - c[5],
-                c[6] + c[7],
-                c[6] - c[7],
-            ];
-            let t = [
-                s[0] + s[2],
-                s[1] + s[3],
-                s[0] - s[2],
-                s[1] - s[3],
-                s[4] + s[6],
-                s[5] + s[7],
-                s[4] - s[6],
-                s[5] - s[7],
-            ];
+fn three_levels<const L: usize>(x: &mut [[f64; L]], half: usize) {
+    for c in x.chunks_exact_mut(half * 8) {
+        for i in 0..half {
+            let v: [[f64; L]; 8] = core::array::from_fn(|j| c[i + j * half]);
+            let mut s = [[0.0; L]; 8];
+            for j in [0, 2, 4, 6] {
+                (s[j], s[j + 1]) = (lanes::add(v[j], v[j + 1]), lanes::subtract(v[j], v[j + 1]));
+            }
+            let mut t = s;
+            for j in [0, 1, 4, 5] {
+                (t[j], t[j + 2]) = (lanes::add(s[j], s[j + 2]), lanes::subtract(s[j], s[j + 2]));
+            }
             for j in 0..4 {
-                c[j] = t[j] + t[j + 4];
-                c[j + 4] = t[j] - t[j + 4];
+                c[i + j * half] = lanes::add(t[j], t[j + 4]);
+                c[i + (j + 4) * half] = lanes::subtract(t[j], t[j + 4]);
             }
         }
-        half = 8;
     }
-    // Two levels a pass halve the traffic.
-    while half * 4 <= x.len() {
-        for c in x.chunks_exact_mut(half * 4) {
-            let (low, high) = c.split_at_mut(half * 2);
-            let (a, b) = low.split_at_mut(half);
-            let (c, d) = high.split_at_mut(half);
-            for (((a, b), c), d) in a.iter_mut().zip(b).zip(c).zip(d) {
-                let (p, q, r, s) = (*a + *b, *a - *b, *c + *d, *c - *d);
-                (*a, *b, *c, *d) = (p + r, q + s, p - r, q - s);
-            }
+}
+
+/// Two-point butterflies over one level.
+#[inline(always)]
+fn one_level<const L: usize>(x: &mut [[f64; L]], half: usize) {
+    for c in x.chunks_exact_mut(half * 2) {
+        let (a, b) = c.split_at_mut(half);
+        for (a, b) in a.iter_mut().zip(b) {
+            (*a, *b) = (lanes::add(*a, *b), lanes::subtract(*a, *b));
         }
-        half *= 4;
     }
-    while half < x.len() {
-        for c in x.chunks_exact_mut(half * 2) {
-            let (a, b) = c.split_at_mut(half);
-            for (a, b) in a.iter_mut().zip(b) {
-                (*a, *b) = (*a + *b, *a - *b);
+}
+
+/// All levels of the Walsh-Hadamard transform but the last, on L rows of which all but the
+/// first `used` numbers are zero: whole blocks of zeros stay zeros.
+#[inline(always)]
+fn all_levels_but_one<const L: usize>(x: &mut [[f64; L]], used: usize) {
+    let (end, mut half) = (x.len() / 2, 1);
+    while half < end {
+        let step = if half * 8 <= end { 8 } else { 2 };
+        let block = half * step;
+        let part = &mut x[..used.next_multiple_of(block)];
+        if step == 8 {
+            three_levels(part, half);
+        } else {
+            one_level(part, half);
+        }
+        half = block;
+    }
+}
+
+/// The transform of L rows at a time.
+struct Transform<'a>(&'a Srht);
+
+impl LaneKernel for Transform<'_> {
+    type Tile<T: Entry> = f64;
+
+    fn tile_len(&self) -> usize {
+        self.0.order
+    }
+
+    #[inline(always)]
+    fn project<T: Entry, const L: usize>(
+        &self,
+        rows: [&[T]; L],
+        x: &mut [[f64; L]],
+        mut out: [&mut [f64]; L],
+    ) {
+        let (p, d) = (self.0, self.0.spec.d());
+        lanes::transpose(rows, &mut x[..d], |c, v: T| {
+            let value: f64 = v.into();
+            f64::from_bits(value.to_bits() ^ p.sign(c))
+        });
+        x[d..].fill([0.0; L]);
+        all_levels_but_one(x, d);
+        // The last level only where an output is wanted.
+        let half = p.order / 2;
+        for (i, &j) in p.chosen.iter().enumerate() {
+            let j = j as usize;
+            let sums = match half {
+                0 => x[0],
+                _ if j < half => lanes::add(x[j], x[j + half]),
+                _ => lanes::subtract(x[j - half], x[j]),
+            };
+            for (out, sum) in out.iter_mut().zip(sums) {
+                out[i] = sum * p.scale;
             }
         }
-        half *= 2;
     }
 }
 
@@ -152,26 +186,18 @@ impl Projection for Srht {
 
     fn apply(&self, rows: RowsView<'_>, out: &mut [f64]) -> Result<()> {
         check_apply(self.spec, rows, out)?;
-        let (d, k) = (self.spec.d(), self.spec.k());
-        let arch = pulp::Arch::new();
-        out.par_chunks_mut(ROWS_PER_TASK * k).enumerate().for_each_init(
-            || vec![0.0; self.order],
-            |x, (task, block)| {
-                for (i, out) in block.chunks_exact_mut(k).enumerate() {
-                    rows.copy_row(task * ROWS_PER_TASK + i, &mut x[..d]);
-                    for (chunk, &signs) in x[..d].chunks_mut(64).zip(&self.signs) {
-                        for (b, v) in chunk.iter_mut().enumerate() {
-                            *v = f64::from_bits(v.to_bits() ^ (signs >> b & 1) << 63);
-                        }
-                    }
-                    x[d..].fill(0.0);
-                    arch.dispatch(|| walsh_hadamard(x));
-                    for (o, &j) in out.iter_mut().zip(&self.chosen) {
-                        *o = x[j as usize] * self.scale;
-                    }
-                }
-            },
-        );
+        let k = self.spec.k();
+        // A group of long rows would leave the cache.
+        let alone = self.order > 1 << 16;
+        out.par_chunks_mut(ROWS_PER_TASK * k).enumerate().for_each(|(task, out)| {
+            let first = task * ROWS_PER_TASK;
+            let rows = rows.slice(first..first + out.len() / k);
+            if alone {
+                lanes::project_rows::<1>(&Transform(self), rows, out);
+            } else {
+                lanes::project_rows::<LANES>(&Transform(self), rows, out);
+            }
+        });
         Ok(())
     }
 

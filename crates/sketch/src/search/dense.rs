@@ -7,10 +7,13 @@ use faer::traits::ComplexField;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-/// Queries of one matrix product.
-const QUERIES: usize = 256;
-/// Items of one matrix product.
-const ITEMS: usize = 512;
+/// Queries of one matrix product, when there are many: each block of items is packed once
+/// for all of them, and the scores still fit the cache.
+const QUERIES: usize = 512;
+/// Queries of one matrix product, when there are few: work for every thread.
+const FEW_QUERIES: usize = 128;
+/// Items of one matrix product: whole tiles (96 rows) of the widest kernels.
+const ITEMS: usize = 480;
 /// Scores compared at once before any is looked at.
 const STRIP: usize = 32;
 
@@ -100,10 +103,10 @@ impl<'a, T: SearchScalar> DenseIndex<'a, T> {
             return Err(Error::invalid("k", k, "[1, inf)"));
         }
         let k = k.min(self.n);
-        let answers: Vec<_> = queries
-            .par_chunks(QUERIES * self.dim)
-            .map(|block| self.search_block(block, k))
-            .collect();
+        let many = queries.len() / self.dim >= 8 * QUERIES;
+        let block = if many { QUERIES } else { FEW_QUERIES };
+        let answers: Vec<_> =
+            queries.par_chunks(block * self.dim).map(|block| self.search_block(block, k)).collect();
         if answers.iter().flatten().any(|answer| answer.len() != k) {
             return Err(Error::Undefined { what: "an inner product", reason: "it overflows" });
         }

@@ -70,7 +70,7 @@ pub struct SignSketch {
 }
 
 /// Rows projected at once.
-const BLOCK: usize = 4096;
+pub(super) const BLOCK: usize = 4096;
 
 impl SignSketch {
     /// Puts projections side by side.
@@ -170,27 +170,30 @@ impl SignSketch {
     ) -> Result<()> {
         let bits = self.bits();
         let mut values = vec![0.0; bits * BLOCK.min(rows.n())];
-        let mut part_values = Vec::new();
         for from in (0..rows.n()).step_by(BLOCK) {
             let block = rows.slice(from..(from + BLOCK).min(rows.n()));
             let values = &mut values[..block.n() * bits];
-            if let [only] = self.parts.as_slice() {
-                only.apply(block, values)?;
-            } else {
-                let mut column = 0;
-                for part in &self.parts {
-                    let k = part.spec().k();
-                    part_values.resize(block.n() * k, 0.0);
-                    part.apply(block, &mut part_values)?;
-                    for (row, part_row) in
-                        values.chunks_exact_mut(bits).zip(part_values.chunks_exact(k))
-                    {
-                        row[column..column + k].copy_from_slice(part_row);
-                    }
-                    column += k;
-                }
-            }
+            self.project_block(block, values)?;
             f(from, values)?;
+        }
+        Ok(())
+    }
+
+    /// Projects rows into `values`, rows of [`SignSketch::bits`] numbers.
+    pub(super) fn project_block(&self, rows: RowsView<'_>, values: &mut [f64]) -> Result<()> {
+        if let [only] = self.parts.as_slice() {
+            return only.apply(rows, values);
+        }
+        let (bits, mut column) = (self.bits(), 0);
+        let mut part_values = Vec::new();
+        for part in &self.parts {
+            let k = part.spec().k();
+            part_values.resize(rows.n() * k, 0.0);
+            part.apply(rows, &mut part_values)?;
+            for (row, part_row) in values.chunks_exact_mut(bits).zip(part_values.chunks_exact(k)) {
+                row[column..column + k].copy_from_slice(part_row);
+            }
+            column += k;
         }
         Ok(())
     }
@@ -264,7 +267,9 @@ pub(crate) fn sign_parameters(specs: &[ProjectionSpec], n: usize) -> PublicParam
 
 /// Packs the signs of a row; zero counts as negative.
 pub(crate) fn pack_signs(values: &[f64], words: &mut [u64]) {
-    for (word, chunk) in words.iter_mut().zip(values.chunks(64)) {
-        *word = chunk.iter().enumerate().fold(0, |w, (i, &x)| w | u64::from(x > 0.0) << i);
-    }
+    pulp::Arch::new().dispatch(|| {
+        for (word, chunk) in words.iter_mut().zip(values.chunks(64)) {
+            *word = chunk.iter().enumerate().fold(0, |w, (i, &x)| w | u64::from(x > 0.0) << i);
+        }
+    });
 }

@@ -166,7 +166,6 @@ impl FreshSigns {
                 found: rows.d(),
             });
         }
-        rows.check_bound(config.bound)?;
         let origin = seed.origin();
         let seed = seed.publish();
         let sketch = SignSketch::single(self.family, config.features(), config.bits, seed)?;
@@ -174,11 +173,14 @@ impl FreshSigns {
         let flips = Flips::new(self.table.clone(), &vec![1.0; config.bits])?;
         let generator = rng.kind();
         let bits = match config.floor {
-            NormFloor::Promised(m) => {
-                check_floor(rows, m)?;
-                flips.release(&sketch, rows, rng)?
+            NormFloor::Promised(m) => flips.release(&sketch, rows, rng, |rows| {
+                rows.check_bound(config.bound)?;
+                check_floor(rows, m)
+            })?,
+            NormFloor::Lifted(m) => {
+                rows.check_bound(config.bound)?;
+                lifted(rows, m, |rows| flips.release(&sketch, rows, rng, |_| Ok(())))?
             }
-            NormFloor::Lifted(m) => lifted(rows, m, |rows| flips.release(&sketch, rows, rng))?,
         };
         let noise = flips.law()?;
         let mut statement =

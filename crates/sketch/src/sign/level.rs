@@ -37,21 +37,49 @@ impl LevelStep {
     }
 
     /// `ceil(|x| / step)`, at most 2^20; zero only for zero.
-    #[inline]
+    #[cfg(test)]
     pub(crate) fn level(self, x: f64) -> u32 {
-        let x = x.abs();
-        let quotient = x * self.inverse;
-        if quotient >= MOST {
-            return MOST as u32;
+        level(x, self.step, self.inverse)
+    }
+}
+
+/// `ceil(|x| / step)`, at most 2^20; zero only for zero. No branches: it vectorises.
+#[inline(always)]
+fn level(x: f64, step: f64, inverse: f64) -> u32 {
+    let x = x.abs();
+    let quotient = x * inverse;
+    let near = if quotient < MOST { quotient.trunc() } else { MOST };
+    // The rounded quotient is off by far less than one, its integer part by at most
+    // one; the products below are exact, and count the multiples of the step below x.
+    let one_if = |yes: bool| if yes { 1.0 } else { 0.0 };
+    let level = near - one_if(near >= 1.0 && (near - 1.0) * step >= x)
+        + one_if(near * step < x)
+        + one_if((near + 1.0) * step < x);
+    // Adding 2^52 puts the integer into the low bits.
+    let level = if level < MOST { level } else { MOST };
+    (level + 4_503_599_627_370_496.0).to_bits() as u32
+}
+
+/// The steps of all outputs.
+#[derive(Debug, Clone)]
+pub(crate) struct LevelSteps {
+    steps: Vec<f64>,
+    inverses: Vec<f64>,
+}
+
+impl LevelSteps {
+    pub(crate) fn new(steps: impl IntoIterator<Item = LevelStep>) -> Self {
+        let (steps, inverses) = steps.into_iter().map(|s| (s.step, s.inverse)).unzip();
+        Self { steps, inverses }
+    }
+
+    /// The levels of the outputs of a row, at most `highest`.
+    #[inline(always)]
+    pub(crate) fn levels(&self, row: &[f64], highest: u16, out: &mut [u16]) {
+        let steps = self.steps.iter().zip(&self.inverses);
+        for ((out, &x), (&step, &inverse)) in out.iter_mut().zip(row).zip(steps) {
+            *out = level(x, step, inverse).min(u32::from(highest)) as u16;
         }
-        // The rounded quotient is off by far less than one, its integer part by at most
-        // one; the products below are exact, and count the multiples of the step below x.
-        let near = quotient as i32;
-        let multiple = |l: i32| f64::from(l) * self.step;
-        let level = near - i32::from(near >= 1 && multiple(near - 1) >= x)
-            + i32::from(multiple(near) < x)
-            + i32::from(multiple(near + 1) < x);
-        level as u32
     }
 }
 

@@ -1,15 +1,15 @@
 //! Private signs: project, take signs, flip.
 
 use super::PackedBits;
-use super::codes::{SignCodes, SignRelease, SignSketch, pack_signs};
+use super::codes::{BLOCK, SignCodes, SignRelease, SignSketch, pack_signs};
 use super::flip::{FlipRule, FlipTable};
-use super::level::LevelStep;
+use super::level::{LevelStep, LevelSteps};
 use crate::error::{Error, Result};
+use crate::private::block_rows;
 use crate::rows::RowsView;
-use dp_core::noise::{Bernoulli, NoiseLaw, NoiseStream, flip_each};
+use dp_core::noise::{Bernoulli, BernoulliTable, NoiseLaw, NoiseStream};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, Probability, Profile, Release,
-    calibrate,
+    Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, Profile, Release, calibrate,
 };
 use rand_core::Rng;
 use rayon::prelude::*;
@@ -86,8 +86,8 @@ impl PrivateSigns {
     /// outside the declared bound (which the refusal reveals).
     pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<SignRelease> {
         let generator = rng.kind();
-        rows.check_bound(self.bound)?;
-        let bits = self.flips.release(&self.sketch, rows, rng)?;
+        let bits =
+            self.flips.release(&self.sketch, rows, rng, |rows| rows.check_bound(self.bound))?;
         let noise = self.flips.law()?;
         let statement = self.sketch.statement("private signs", rows.n(), noise.clone(), generator);
         let certificate = Certificate::new(statement, self.guarantee.clone());
@@ -106,8 +106,9 @@ pub(crate) fn attribute(adjacency: Adjacency) -> Result<Bound> {
 #[derive(Debug, Clone)]
 pub(crate) struct Flips {
     pub(crate) table: FlipTable,
-    steps: Vec<LevelStep>,
+    steps: LevelSteps,
     response: Bernoulli,
+    by_level: BernoulliTable,
 }
 
 /// The change assumed of an output that no input reaches; it is always zero, a fair coin.
@@ -116,9 +117,10 @@ const NO_CHANGE: f64 = 1e-150;
 impl Flips {
     pub(crate) fn new(table: FlipTable, changes: &[f64]) -> Result<Self> {
         let steps = changes.iter().map(|&c| LevelStep::new(c.max(NO_CHANGE)));
-        let steps = steps.collect::<Result<_>>()?;
+        let steps = LevelSteps::new(steps.collect::<Result<Vec<_>>>()?);
         let response = Bernoulli::new(table.flip(1));
-        Ok(Self { table, steps, response })
+        let all: Vec<_> = (0..=table.highest_level()).map(|level| table.flip(level)).collect();
+        Ok(Self { table, steps, response, by_level: BernoulliTable::new(&all) })
     }
 
     /// The law of the noise, for certificates.
@@ -133,58 +135,69 @@ impl Flips {
         })
     }
 
-    /// Projects and flips all rows. Parallel; the bits do not depend on the number of threads.
+    /// Checks, projects and flips all rows, a block at a time while it is in the cache.
+    /// Parallel; the bits do not depend on the number of threads.
     pub(crate) fn release(
         &self,
         sketch: &SignSketch,
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
+        check: impl Fn(RowsView<'_>) -> Result<()> + Sync,
     ) -> Result<PackedBits> {
         let bits = sketch.bits();
         let width = bits.div_ceil(64);
         let mut words = vec![0u64; rows.n() * width];
         let streams = rng.reserve(rows.n().div_ceil(ROWS_PER_STREAM) as u64);
-        sketch.for_each_block(rows, |first, values| {
-            let count = values.len() / bits;
-            words[first * width..(first + count) * width]
+        let few = sketch.parts().iter().all(|p| p.is_cheap_for_few_rows());
+        let block_rows =
+            if few { block_rows(bits).next_multiple_of(ROWS_PER_STREAM) } else { BLOCK };
+        let block = |(i, words): (usize, &mut [u64]), values: &mut Vec<f64>| {
+            let first = i * block_rows;
+            let rows = rows.slice(first..first + words.len() / width);
+            check(rows).map_err(|e| e.offset_row(first))?;
+            values.resize(rows.n() * bits, 0.0);
+            sketch.project_block(rows, values)?;
+            words
                 .par_chunks_mut(ROWS_PER_STREAM * width)
                 .zip(values.par_chunks(ROWS_PER_STREAM * bits))
                 .enumerate()
                 .for_each(|(i, (words, values))| {
                     let mut stream = streams.stream((first / ROWS_PER_STREAM + i) as u64);
-                    let mut scratch = vec![self.table.flip(0); bits];
+                    let mut levels = vec![0u16; bits];
                     for (row, out) in values.chunks_exact(bits).zip(words.chunks_exact_mut(width)) {
-                        pack_signs(row, out);
-                        self.flip_row(row, out, &mut stream, &mut scratch);
+                        self.flip_row(row, out, &mut stream, &mut levels);
                     }
                 });
             Ok(())
-        })?;
+        };
+        let done: Vec<Result<()>> = if few {
+            let blocks = words.par_chunks_mut(block_rows * width).enumerate();
+            blocks.map_init(Vec::new, |values, task| block(task, values)).collect()
+        } else {
+            let mut values = Vec::new();
+            let blocks = words.chunks_mut(block_rows * width).enumerate();
+            blocks.map(|task| block(task, &mut values)).collect()
+        };
+        done.into_iter().collect::<Result<()>>()?;
         PackedBits::new(rows.n(), bits, words)
     }
 
-    fn flip_row(
-        &self,
-        row: &[f64],
-        out: &mut [u64],
-        stream: &mut NoiseStream,
-        scratch: &mut [Probability],
-    ) {
+    fn flip_row(&self, row: &[f64], out: &mut [u64], stream: &mut NoiseStream, levels: &mut [u16]) {
+        pack_signs(row, out);
         if self.table.rule() == FlipRule::RandomizedResponse {
             self.response.flip_packed(stream, out, row.len());
             // A zero becomes a fair coin, whatever was there before.
             for (word, chunk) in out.iter_mut().zip(row.chunks(64)) {
-                let zero = |(i, &x): (usize, &f64)| u64::from(x == 0.0) << i;
-                let zeros = chunk.iter().enumerate().map(zero).fold(0, |a, b| a | b);
-                if zeros != 0 {
+                if chunk.iter().fold(false, |any, &x| any | (x == 0.0)) {
+                    let zero = |(i, &x): (usize, &f64)| u64::from(x == 0.0) << i;
+                    let zeros = chunk.iter().enumerate().map(zero).fold(0, |a, b| a | b);
                     *word ^= stream.next_u64() & zeros;
                 }
             }
         } else {
-            for ((flip, &x), step) in scratch.iter_mut().zip(row).zip(&self.steps) {
-                *flip = self.table.flip(step.level(x));
-            }
-            flip_each(stream, out, scratch);
+            let highest = self.table.highest_level() as u16;
+            pulp::Arch::new().dispatch(|| self.steps.levels(row, highest, levels));
+            self.by_level.flip_each(stream, out, levels);
         }
     }
 }
@@ -203,7 +216,10 @@ mod tests {
     fn loss(flips: &Flips, j: usize, x: f64, y: f64) -> f64 {
         // Probabilities of a one and of a zero, neither by subtraction from the other.
         let both = |x: f64| {
-            let q = flips.table.flip(flips.steps[j].level(x)).get();
+            let mut levels = vec![0; j + 1];
+            let row = [vec![0.0; j], vec![x]].concat();
+            flips.steps.levels(&row, u16::MAX, &mut levels);
+            let q = flips.table.flip(levels[j].into()).get();
             if x > 0.0 { (1.0 - q, q) } else { (q, 1.0 - q) }
         };
         let (p, q) = (both(x), both(y));

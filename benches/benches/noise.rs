@@ -3,8 +3,8 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::noise::{
-    AdditiveNoise, Bernoulli, DiscreteGaussian, GaussianNoise, Grid, KaryResponse, LaplaceNoise,
-    NoiseRng, WishartNoise, flip_each,
+    AdditiveNoise, Bernoulli, BernoulliTable, DiscreteGaussian, GaussianNoise, Grid, KaryResponse,
+    LaplaceNoise, NoiseRng, WishartNoise,
 };
 use dp_core::{NoiseScale, Probability};
 use rand_core::Rng;
@@ -60,9 +60,10 @@ fn discrete(c: &mut Criterion) {
             b.iter(|| law.flip_packed(&mut s, black_box(&mut words), N))
         });
     }
-    let flips = vec![Probability::new(0.3).unwrap(); N];
+    let table = BernoulliTable::new(&[0.5, 0.3, 0.2].map(|p| Probability::new(p).unwrap()));
+    let which: Vec<u16> = (0..N).map(|i| (i % 3) as u16).collect();
     group.bench_function(format!("flip-each/{N}"), |b| {
-        b.iter(|| flip_each(&mut s, black_box(&mut words), &flips))
+        b.iter(|| table.flip_each(&mut s, black_box(&mut words), &which))
     });
     let response = KaryResponse::new(100, Probability::new(0.6).unwrap()).unwrap();
     let mut letters = vec![3u32; N];

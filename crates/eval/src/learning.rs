@@ -1,10 +1,12 @@
-//! Learning from releases with a maintained library: linear classification and segmentation.
+//! Learning from releases: linear classification, and segmentation with a maintained library.
+
+mod svm;
+
+pub use svm::{LinearSvm, SvmOptions};
 
 use crate::error::{Error, Result};
 use smartcore::cluster::kmeans::{KMeans, KMeansParameters};
 use smartcore::linalg::basic::matrix::DenseMatrix;
-use smartcore::svm::Kernels;
-use smartcore::svm::svc::{SVC, SVCParameters};
 
 fn refused(what: &'static str) -> impl Fn(smartcore::error::Failed) -> Error {
     move |e| Error::malformed(what, e.to_string())
@@ -12,61 +14,6 @@ fn refused(what: &'static str) -> impl Fn(smartcore::error::Failed) -> Error {
 
 fn matrix(values: &[f64], d: usize) -> Result<DenseMatrix<f64>> {
     DenseMatrix::new(values.len() / d, d, values.to_vec(), false).map_err(refused("matrix"))
-}
-
-/// Share of test rows that a linear support vector machine, trained on the training rows,
-/// labels right. Labels are +1 and -1.
-///
-/// # Errors
-/// When the training rows do not hold both labels.
-pub fn svm_accuracy(
-    train: (&[f64], &[i32]),
-    test: (&[f64], &[i32]),
-    d: usize,
-    c: f64,
-) -> Result<f64> {
-    // The library looks at no more features than there are training rows (0.7.0).
-    if d > train.1.len() {
-        let [x, z] = in_training_span(train.0, test.0, d)?;
-        return svm_accuracy((&x, train.1), (&z, test.1), train.1.len(), c);
-    }
-    let (x, y) = (matrix(train.0, d)?, train.1.to_vec());
-    let parameters =
-        SVCParameters::default().with_c(c).with_kernel(Kernels::linear()).with_seed(Some(1));
-    let machine = SVC::fit(&x, &y, &parameters).map_err(refused("support vector machine"))?;
-    let scores = matrix(test.0, d)?;
-    let labels = machine.predict(&scores).map_err(refused("support vector machine"))?;
-    let right = labels.iter().zip(test.1).filter(|&(&a, &b)| (a > 0.0) == (b > 0)).count();
-    Ok(right as f64 / test.1.len() as f64)
-}
-
-/// Training and test rows in coordinates of the span of the training rows: as many numbers a row
-/// as there are training rows, with the same inner products between any row and a training row,
-/// which is all that a linear machine can see.
-fn in_training_span(train: &[f64], test: &[f64], d: usize) -> Result<[Vec<f64>; 2]> {
-    let of = |rows| faer::MatRef::from_row_major_slice(rows, <[f64]>::len(rows) / d, d);
-    let (x, y) = (of(train), of(test));
-    let n = x.nrows();
-    let products = |a: faer::MatRef<'_, f64>| {
-        let mut out = faer::Mat::<f64>::zeros(a.nrows(), n);
-        let accum = faer::Accum::Replace;
-        faer::linalg::matmul::matmul(out.as_mut(), accum, a, x.transpose(), 1.0, faer::Par::Seq);
-        out
-    };
-    let eigen = products(x)
-        .self_adjoint_eigen(faer::Side::Lower)
-        .map_err(|_| Error::malformed("Gram matrix", "its eigenvalues did not converge"))?;
-    let (u, s) = (eigen.U(), eigen.S());
-    let largest = (0..n).map(|j| s[j]).fold(0.0, f64::max);
-    let root = |j: usize| if s[j] > 1e-12 * largest { s[j].sqrt() } else { f64::INFINITY };
-    let rotated = |a: faer::MatRef<'_, f64>| {
-        let z = products(a) * u;
-        (0..a.nrows())
-            .flat_map(|i| (0..n).map(move |j| (i, j)))
-            .map(|at| z[at] / root(at.1))
-            .collect()
-    };
-    Ok([rotated(x), rotated(y)])
 }
 
 /// Segments rows into clusters by k-means, the best of `tries` starts.
@@ -177,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn clusters_and_halves_are_found() {
+    fn clusters_are_found() {
         let rows: Vec<f64> = (0..60)
             .flat_map(|i| {
                 let jitter = 0.01 * f64::from(i % 7);
@@ -187,16 +134,5 @@ mod tests {
         let truth: Vec<u32> = (0..60).map(|i| i % 2).collect();
         let found = segment(&rows, 2, 2, 3, 1).unwrap();
         assert_eq!(adjusted_rand_index(&found, &truth), 1.0);
-        let labels: Vec<i32> = truth.iter().map(|&t| 1 - 2 * t as i32).collect();
-        let (x, y) = (&rows[..80], &labels[..40]);
-        let accuracy = svm_accuracy((x, y), (&rows[80..], &labels[40..]), 2, 1.0).unwrap();
-        assert_eq!(accuracy, 1.0);
-        let (x, z) = (&[3.0, 1.0, 2.0, 0.0, 1.0, 5.0], &[1.0, 2.0, 3.0]);
-        let [a, b] = in_training_span(x, z, 3).unwrap();
-        let product = |p: &[f64], q: &[f64]| p.iter().zip(q).map(|(p, q)| p * q).sum::<f64>();
-        assert_eq!((a.len(), b.len()), (4, 2));
-        assert!((product(&a[..2], &a[2..]) - 11.0).abs() < 1e-12);
-        assert!((product(&b, &a[..2]) - 11.0).abs() < 1e-12);
-        assert!((product(&b, &a[2..]) - 17.0).abs() < 1e-12);
     }
 }

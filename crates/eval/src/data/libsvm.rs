@@ -58,6 +58,38 @@ impl SparseRows {
         out
     }
 
+    /// Which columns have an entry in some row.
+    #[must_use]
+    pub fn columns_in_use(&self) -> Vec<bool> {
+        let mut used = vec![false; self.d];
+        self.columns.iter().for_each(|&c| used[c as usize] = true);
+        used
+    }
+
+    /// Keeps the columns that are marked, in order, and drops the entries of all others.
+    ///
+    /// # Panics
+    /// When there is not one mark a column.
+    #[must_use]
+    pub fn keep_columns(&self, keep: &[bool]) -> Self {
+        assert_eq!(keep.len(), self.d, "one mark a column");
+        let mut d = 0;
+        let new: Vec<usize> = keep.iter().map(|&k| (d += usize::from(k), d).1).collect();
+        let (name, labels) = (self.name.clone(), self.labels.clone());
+        let mut out = Self { name, d, labels, offsets: vec![0], ..Self::default() };
+        for row in self.offsets.windows(2) {
+            for at in row[0]..row[1] {
+                let column = self.columns[at] as usize;
+                if keep[column] {
+                    out.columns.push(new[column] as u32 - 1);
+                    out.values.push(self.values[at]);
+                }
+            }
+            out.offsets.push(out.columns.len());
+        }
+        out
+    }
+
     /// Divides every column by its largest absolute value ("max normalisation").
     pub fn normalise_columns(&mut self) {
         let mut largest = vec![0.0f64; self.d];
@@ -158,6 +190,12 @@ mod tests {
         assert_eq!(rows.labels, [1, -1, -1]);
         rows.view().unwrap();
         assert_eq!(rows.pick(&[2, 0]).columns, [1, 0, 2]);
+        assert_eq!(rows.columns_in_use(), [true, true, true]);
+        let kept = rows.keep_columns(&[false, true, true]);
+        assert_eq!((kept.d, &kept.offsets[..]), (2, &[0, 1, 1, 2][..]));
+        assert_eq!((&kept.columns[..], &kept.values[..]), (&[1, 0][..], &[2.0, 1e-3][..]));
+        assert_eq!(kept.keep_columns(&[false, true]).columns_in_use(), [true]);
+        kept.view().unwrap();
         let mut scaled = rows.clone();
         scaled.normalise_columns();
         assert_eq!(scaled.values, [1.0, 1.0, 1.0]);

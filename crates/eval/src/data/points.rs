@@ -28,6 +28,14 @@ pub struct Split {
     pub database: Points,
 }
 
+/// Brings items into a random order (Fisher and Yates).
+pub(crate) fn shuffle<T>(items: &mut [T], rng: &mut impl Rng) {
+    for i in (1..items.len()).rev() {
+        let j = (u128::from(rng.next_u64()) * (i as u128 + 1)) >> 64;
+        items.swap(i, j as usize);
+    }
+}
+
 impl Points {
     /// Wraps row-major values.
     ///
@@ -130,11 +138,7 @@ impl Points {
             return Err(Error::invalid("database", database, format!("in [1, {left}]")));
         }
         let mut order: Vec<usize> = (0..self.n).collect();
-        let mut rng = seed.generator(0);
-        for i in (1..order.len()).rev() {
-            let j = (u128::from(rng.next_u64()) * (i as u128 + 1)) >> 64;
-            order.swap(i, j as usize);
-        }
+        shuffle(&mut order, &mut seed.generator(0));
         Ok(Split {
             queries: self.select(&order[..queries]),
             database: self.select(&order[queries..queries + database]),

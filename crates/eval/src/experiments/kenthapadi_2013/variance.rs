@@ -23,46 +23,64 @@ const SIGMA: f64 = 1.5;
 const SIZES: [usize; 9] = [4, 8, 16, 32, 64, 128, 256, 512, 1024];
 const DISTANCES: [usize; 3] = [50, 200, 600];
 
-/// Mean and variance of the estimates of a squared distance `r2` of two bit vectors, and the
-/// relative standard error of that variance.
-fn simulate(context: &Context<'_>, r2: usize, k: usize, repetitions: u64) -> Result<[f64; 3]> {
+/// Mean and variance of the estimates of a distance, and the relative standard error of that
+/// variance.
+fn moments(samples: impl ExactSizeIterator<Item = f64> + Clone, r2: f64) -> [f64; 3] {
+    let n = samples.len() as f64;
+    let about =
+        |center: f64, power| samples.clone().map(|x| (x - center).powi(power)).sum::<f64>() / n;
+    let (second, fourth) = (about(r2, 2), about(r2, 4));
+    [about(0.0, 1), second, ((fourth - second * second) / n).sqrt() / second]
+}
+
+/// [`moments`] of the estimates of every squared distance of two bit vectors.
+///
+/// One projection serves all distances: its rows are independent, and the pairs differ in
+/// disjoint sets of features.
+fn simulate(context: &Context<'_>, k: usize, repetitions: u64) -> Result<[[f64; 3]; 3]> {
     let sigma = NoiseScale::new(SIGMA)?;
     let noise = GaussianNoise::new(sigma, Grid::new(-30)?);
-    let mut difference = vec![0.0; D];
-    difference[..r2].fill(1.0);
+    // x - y and zero: linear, so the distance of a pair is that of its difference.
+    let mut rows = vec![0.0; (1 + DISTANCES.len()) * D];
+    let mut first = 0;
+    for (row, r2) in rows.chunks_exact_mut(D).skip(1).zip(DISTANCES) {
+        row[first..first + r2].fill(1.0);
+        first += r2;
+    }
     let samples = (0..repetitions)
         .into_par_iter()
         .map(|repetition| {
-            let part = format!("r2 = {r2}, k = {k}");
+            let part = format!("k = {k}");
             let seed = context.public_seed(&part, repetition);
             let p = ProjectionSpec::new(Family::Gaussian, D, k, seed)?.build();
-            // x - y and zero: linear, so the distance of the pair is that of its difference.
-            let zero_and_difference = [vec![0.0; D], difference.clone()].concat();
-            let mut z = project(&*p, RowsView::f64(2, D, &zero_and_difference)?)?;
+            let mut z = project(&*p, RowsView::f64(1 + DISTANCES.len(), D, &rows)?)?;
             noise.add_to(&mut context.noise(&part, repetition), &mut z);
-            let sum: f64 = (0..k).map(|j| (z[j] - z[k + j]).powi(2)).sum();
-            Ok(sum - 2.0 * k as f64 * SIGMA * SIGMA)
+            Ok([1, 2, 3].map(|i| {
+                let sum: f64 = (0..k).map(|j| (z[j] - z[i * k + j]).powi(2)).sum();
+                sum - 2.0 * k as f64 * SIGMA * SIGMA
+            }))
         })
-        .collect::<Result<Vec<f64>>>()?;
-    let n = repetitions as f64;
-    let mean = samples.iter().sum::<f64>() / n;
-    let second = samples.iter().map(|x| (x - r2 as f64).powi(2)).sum::<f64>() / n;
-    let fourth = samples.iter().map(|x| (x - r2 as f64).powi(4)).sum::<f64>() / n;
-    Ok([mean, second, ((fourth - second * second) / n).sqrt() / second])
+        .collect::<Result<Vec<[f64; 3]>>>()?;
+    Ok([0, 1, 2].map(|i| moments(samples.iter().map(|s| s[i]), DISTANCES[i] as f64)))
 }
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let repetitions = context.pick(300, 4000);
-    context.progress.begin((DISTANCES.len() * SIZES.len()) as u64);
+    context.progress.begin(SIZES.len() as u64);
     let mut report = Report::default();
     let sigma = NoiseScale::new(SIGMA)?;
     let (mut curves, mut bias, mut ratio) = (Vec::new(), 0.0f64, 0.0f64);
     let mut best_texts = Vec::new();
     let mut near_best = true;
-    for r2 in DISTANCES {
+    let mut found = Vec::new();
+    for k in SIZES {
+        found.push(simulate(context, k, repetitions)?);
+        context.progress.step();
+    }
+    for (i, r2) in DISTANCES.into_iter().enumerate() {
         let (mut simulated, mut formula) = (Vec::new(), Vec::new());
-        for k in SIZES {
-            let [mean, variance, error] = simulate(context, r2, k, repetitions)?;
+        for (k, found) in SIZES.into_iter().zip(&found) {
+            let [mean, variance, error] = found[i];
             let stated = projection_variance(r2 as f64, k, sigma);
             bias = bias.max((mean - r2 as f64).abs() / (stated / repetitions as f64).sqrt());
             ratio = ratio.max((variance / stated - 1.0).abs() / (error * variance / stated));
@@ -72,7 +90,6 @@ fn run(context: &Context<'_>) -> Result<Report> {
                 error: Some(0.5 * error * variance.sqrt()),
             });
             formula.push(Point::exact(k as f64, stated.sqrt()));
-            context.progress.step();
         }
         let best = optimal_k(r2 as f64, sigma, D)?;
         let least = simulated.iter().min_by(|a, b| a.y.total_cmp(&b.y)).expect("sizes").x;

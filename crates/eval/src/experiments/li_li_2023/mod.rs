@@ -1,10 +1,14 @@
 //! Li and Li (2023): differential privacy with random projections and sign random projections.
 
+mod classify;
 mod fig1;
 mod fig10;
 mod fig11;
+mod fig12;
 mod fig13;
+mod fig14;
 mod fig15;
+mod fig16;
 mod fig2;
 mod fig3;
 mod fig4_5;
@@ -12,6 +16,7 @@ mod fig6;
 mod fig7_9;
 mod retrieval;
 mod sign_search;
+mod standing;
 
 use crate::framework::Experiment;
 
@@ -29,7 +34,10 @@ pub fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(fig7_9::FIG9),
         Box::new(fig10::STUDY),
         Box::new(fig11::STUDY),
+        Box::new(fig12::STUDY),
         Box::new(fig13::STUDY),
+        Box::new(fig14::STUDY),
         Box::new(fig15::STUDY),
+        Box::new(fig16::STUDY),
     ]
 }

@@ -1,5 +1,6 @@
 //! Search by cosine over private releases, method against method (section 5.1).
 
+use super::standing::Cell;
 use crate::baselines::NoisyRawData;
 use crate::data::{Points, Split};
 use crate::error::Result;
@@ -16,6 +17,10 @@ use sketch::projection::{Family, ProjectionSpec};
 const RELEVANT: usize = 50;
 /// Length of the answers whose precision is measured, and of those whose recall is.
 const RETURNED: (usize, usize) = (10, 100);
+/// What is measured.
+pub(super) const PRECISION: &str = "precision at 10";
+/// See [`PRECISION`].
+pub(super) const RECALL: &str = "recall at 100";
 
 /// One release of queries and database, and what is found in it.
 pub(super) struct Trial<'a> {
@@ -200,6 +205,19 @@ impl Series {
         self.sigma[e] = from.sigma[e];
     }
 
+    /// One cell an epsilon and measure, precision first.
+    pub(super) fn cells(&self, epsilons: &[f64]) -> Vec<Cell> {
+        let measures = [(PRECISION, &self.precision), (RECALL, &self.recall)];
+        let of = |(measure, samples): (&'static str, &Samples)| {
+            let cell = |(&epsilon, samples): (&f64, &Vec<f64>)| {
+                let (label, k, samples) = (self.label, self.k, samples.clone());
+                Cell { label, k, measure, epsilon, samples }
+            };
+            epsilons.iter().zip(samples).map(cell).collect::<Vec<_>>()
+        };
+        measures.into_iter().flat_map(of).collect()
+    }
+
     /// Mean and standard error at every epsilon, precision first, then recall.
     pub(super) fn means(&self) -> impl Iterator<Item = (f64, f64)> + '_ {
         self.precision.iter().chain(&self.recall).map(|samples| {
@@ -214,10 +232,7 @@ type Of = fn(&Series) -> &Samples;
 fn figure(context: &Context<'_>, plan: &Plan<'_>, series: &[Series], data: &str) -> Figure {
     let mut panels = Vec::new();
     for &k in plan.sizes {
-        let metrics: [(String, Of); 2] = [
-            (format!("precision at {}", RETURNED.0), |s| &s.precision),
-            (format!("recall at {}", RETURNED.1), |s| &s.recall),
-        ];
+        let metrics: [(&str, Of); 2] = [(PRECISION, |s| &s.precision), (RECALL, |s| &s.recall)];
         for (name, of) in metrics {
             let curves = series.iter().filter(|s| s.k == k).map(|s| {
                 let sketches = plan.methods.iter().any(|m| m.label == s.label && m.sketches);

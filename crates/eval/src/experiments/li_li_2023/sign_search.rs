@@ -1,9 +1,9 @@
-//! Methods of private search that publish signs.
+//! Private signs, and methods of private search that publish them.
 
 use super::retrieval::{Found, Method, Trial};
 use crate::data::Points;
 use crate::error::Result;
-use dp_core::{Adjacency, Bound, Budget};
+use dp_core::{Adjacency, Bound, Budget, PublicSeed};
 use sketch::RowsView;
 use sketch::projection::Family;
 use sketch::search::HammingIndex;
@@ -29,9 +29,40 @@ fn search(database: &PackedBits, queries: &PackedBits) -> Result<Vec<Vec<usize>>
     Ok((0..found.n()).map(row).collect())
 }
 
-/// DP-SignOPORP: pure epsilon-DP, whatever the trial's delta.
+/// DP-SignOPORP of `t` repetitions: pure epsilon-DP, whatever the budget's delta.
+pub(super) fn oporp_signs(
+    shape: (usize, usize),
+    seed: PublicSeed,
+    rule: FlipRule,
+    t: usize,
+    budget: Budget,
+) -> Result<PrivateSigns> {
+    let sketch = SignSketch::repeated(Family::Oporp, shape.0, shape.1, t, seed)?;
+    let (adjacency, bound) = one()?;
+    Ok(PrivateSigns::new(sketch, rule, adjacency, bound, Budget::pure(budget.epsilon))?)
+}
+
+/// iDP-SignRP and iDP-SignOPORP; pure for randomised response.
+pub(super) fn individual_signs(
+    shape: (usize, usize),
+    seed: PublicSeed,
+    family: Family,
+    noise: IndividualNoise,
+    budget: Budget,
+) -> Result<IndividualSigns> {
+    let sketch = SignSketch::single(family, shape.0, shape.1, seed)?;
+    let (adjacency, bound) = one()?;
+    let budget = match noise {
+        IndividualNoise::Gaussian => budget,
+        IndividualNoise::RandomizedResponse => Budget::pure(budget.epsilon),
+    };
+    Ok(IndividualSigns::new(sketch, noise, adjacency, bound, budget)?)
+}
+
 fn oporp(trial: &Trial<'_>, rule: FlipRule, repetitions: usize) -> Result<Found> {
-    let signs = mechanism(trial, rule, repetitions)?;
+    let seed = trial.context.public_seed("projection", trial.repetition);
+    let shape = (trial.split.database.d(), trial.k);
+    let signs = oporp_signs(shape, seed, rule, repetitions, trial.budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let queries = signs.release(view(&trial.split.queries)?, &mut rng)?;
     let database = signs.release(view(&trial.split.database)?, &mut rng)?;
@@ -39,24 +70,10 @@ fn oporp(trial: &Trial<'_>, rule: FlipRule, repetitions: usize) -> Result<Found>
     Ok(Found { answers, sigma: signs.flips().keep().get() })
 }
 
-fn mechanism(trial: &Trial<'_>, rule: FlipRule, repetitions: usize) -> Result<PrivateSigns> {
-    let seed = trial.context.public_seed("projection", trial.repetition);
-    let d = trial.split.database.d();
-    let sketch = SignSketch::repeated(Family::Oporp, d, trial.k, repetitions, seed)?;
-    let (adjacency, bound) = one()?;
-    Ok(PrivateSigns::new(sketch, rule, adjacency, bound, Budget::pure(trial.budget.epsilon))?)
-}
-
-/// iDP-SignRP and iDP-SignOPORP; pure for randomised response.
 fn individual(trial: &Trial<'_>, family: Family, noise: IndividualNoise) -> Result<Found> {
     let seed = trial.context.public_seed("projection", trial.repetition);
-    let sketch = SignSketch::single(family, trial.split.database.d(), trial.k, seed)?;
-    let (adjacency, bound) = one()?;
-    let budget = match noise {
-        IndividualNoise::Gaussian => trial.budget,
-        IndividualNoise::RandomizedResponse => Budget::pure(trial.budget.epsilon),
-    };
-    let signs = IndividualSigns::new(sketch, noise, adjacency, bound, budget)?;
+    let shape = (trial.split.database.d(), trial.k);
+    let signs = individual_signs(shape, seed, family, noise, trial.budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let queries = signs.release(view(&trial.split.queries)?, &mut rng)?;
     let database = signs.release(view(&trial.split.database)?, &mut rng)?;

@@ -1,5 +1,6 @@
 //! Comparisons of our own.
 
+mod averaged_calibration;
 mod covariance;
 mod exact_vs_published;
 
@@ -8,5 +9,9 @@ use crate::framework::Experiment;
 /// The experiments of this module.
 #[must_use]
 pub fn all() -> Vec<Box<dyn Experiment>> {
-    vec![Box::new(exact_vs_published::STUDY), Box::new(covariance::STUDY)]
+    vec![
+        Box::new(exact_vs_published::STUDY),
+        Box::new(averaged_calibration::STUDY),
+        Box::new(covariance::STUDY),
+    ]
 }

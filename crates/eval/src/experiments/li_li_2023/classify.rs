@@ -1,0 +1,278 @@
+//! A linear support vector machine on private releases of sparse text, method against method.
+
+use super::standing::Cell;
+use crate::data::{Package, SparseRows, packages, read_libsvm_file, shuffle, trigrams};
+use crate::error::Result;
+use crate::framework::{
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting,
+};
+use crate::learning::{LinearSvm, SvmOptions};
+use dp_core::Budget;
+use rayon::prelude::*;
+use sketch::RowsView;
+use sketch::sign::PackedBits;
+
+/// Development files against documentation: two groups of archive sections.
+const GROUPS: [&[&str]; 2] = [&["libdevel"], &["doc"]];
+/// The published name of WEBSPAM (trigrams) in the user's folder.
+const WEBSPAM: &str = "webspam_wc_normalized_trigram.svm";
+/// Above this many numbers noisy raw data are not made.
+const MOST_NUMBERS: usize = 1 << 28;
+/// What is measured.
+pub(super) const ACCURACY: &str = "test accuracy";
+
+/// One release of training and test rows, and the machine that is trained on it.
+pub(super) struct Trial<'a> {
+    pub(super) context: &'a Context<'a>,
+    /// Training rows first, then as many test rows.
+    pub(super) rows: RowsView<'a>,
+    labels: &'a [i32],
+    pub(super) k: usize,
+    pub(super) budget: Budget,
+    /// Names the public randomness of this repetition.
+    pub(super) repetition: u64,
+    /// Names the noise of this very trial.
+    pub(super) noise: String,
+}
+
+/// Accuracy on the test rows, and the noise of the release.
+pub(super) struct Judged {
+    accuracy: f64,
+    sigma: f64,
+}
+
+impl Trial<'_> {
+    /// Trains on the first half of some form of the rows and tests on the others.
+    pub(super) fn judge(&self, rows: RowsView<'_>, sigma: f64) -> Result<Judged> {
+        let (n, train) = (rows.n(), rows.n() / 2);
+        let (x, y) = (rows.slice(0..train), &self.labels[..train]);
+        let machine = LinearSvm::fit(x, y, SvmOptions::default())?;
+        let accuracy = machine.accuracy(rows.slice(train..n), &self.labels[train..]);
+        Ok(Judged { accuracy, sigma })
+    }
+
+    /// As [`Self::judge`] with signs as numbers.
+    pub(super) fn judge_signs(&self, signs: &PackedBits, sigma: f64) -> Result<Judged> {
+        let (n, k) = (signs.n(), signs.bits());
+        let mut values = vec![0.0; n * k];
+        values.chunks_exact_mut(k).enumerate().for_each(|(i, row)| signs.signs(i, row));
+        self.judge(RowsView::f64(n, k, &values)?, sigma)
+    }
+}
+
+/// What a method's answer depends on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Needs {
+    /// Neither sketch size nor budget.
+    Nothing,
+    /// The sketch size only: no privacy.
+    Size,
+    /// The budget only, and room for all features of all rows.
+    BudgetAndRoom,
+    /// Both.
+    Both,
+}
+
+/// A way to hand rows to a machine.
+pub(super) struct Method {
+    pub(super) label: &'static str,
+    pub(super) mechanism: &'static str,
+    pub(super) needs: Needs,
+    pub(super) judge: fn(&Trial<'_>) -> Result<Judged>,
+}
+
+/// The rows themselves.
+pub(super) const PLAIN: Method = Method {
+    label: "all features, not private",
+    mechanism: "the rows as they are, no privacy",
+    needs: Needs::Nothing,
+    judge: |trial| trial.judge(trial.rows, 0.0),
+};
+
+/// How much to measure.
+pub(super) struct Plan<'a> {
+    pub(super) methods: &'a [Method],
+    pub(super) sizes: &'a [usize],
+    pub(super) epsilons: &'a [f64],
+    pub(super) delta: f64,
+    pub(super) repetitions: u64,
+    /// Rows: half for training, half for testing.
+    pub(super) rows: usize,
+}
+
+/// Package synopses: n/2 rows of either group in random order, over the 3-grams that occur in
+/// the synopses of all other sections (a public vocabulary).
+fn synopses(context: &Context<'_>, n: usize, repetition: u64) -> SparseRows {
+    let in_group = |p: &Package, g: &[&str]| g.contains(&p.section.as_str());
+    let others = packages().iter().filter(|p| !GROUPS.iter().any(|g| in_group(p, g)));
+    let vocabulary = trigrams(&others.map(|p| (p, 0)).collect::<Vec<_>>()).columns_in_use();
+    let mut rng = context.public_seed("rows", repetition).generator(0);
+    let mut chosen = Vec::new();
+    for (group, label) in GROUPS.iter().zip([1, -1]) {
+        let mut members: Vec<_> = packages().iter().filter(|p| in_group(p, group)).collect();
+        shuffle(&mut members, &mut rng);
+        chosen.extend(members.iter().take(n / 2).map(|&p| (p, label)));
+    }
+    shuffle(&mut chosen, &mut rng);
+    trigrams(&chosen).keep_columns(&vocabulary)
+}
+
+/// The user's WEBSPAM, prepared as in the paper, or package synopses.
+fn rows(context: &Context<'_>, n: usize, repetition: u64) -> Result<SparseRows> {
+    let file = context.sources.data.as_ref().map(|folder| folder.join(WEBSPAM));
+    let Some(path) = file.filter(|path| path.exists()) else {
+        return Ok(synopses(context, n, repetition));
+    };
+    let all = read_libsvm_file(&path, n)?;
+    let mut all = all.keep_columns(&all.columns_in_use());
+    all.normalise_columns();
+    let mut order: Vec<usize> = (0..all.n()).collect();
+    shuffle(&mut order, &mut context.public_seed("rows", repetition).generator(0));
+    Ok(all.pick(&order))
+}
+
+/// Measures every method at every k and epsilon, and draws them.
+pub(super) fn measure(
+    context: &Context<'_>,
+    plan: &Plan<'_>,
+    report: &mut Report,
+) -> Result<Vec<Cell>> {
+    let mut cells = Vec::new();
+    for &k in plan.sizes {
+        for method in plan.methods {
+            for &epsilon in plan.epsilons {
+                let (label, samples) = (method.label, Vec::new());
+                cells.push(Cell { label, k, measure: ACCURACY, epsilon, samples });
+            }
+        }
+    }
+    let place =
+        |s: usize, m: usize, e: usize| (s * plan.methods.len() + m) * plan.epsilons.len() + e;
+    let mut sigma = vec![f64::NAN; cells.len()];
+    context.progress.begin(plan.repetitions * cells.len() as u64);
+    let mut data = String::new();
+    for repetition in 0..plan.repetitions {
+        let sample = rows(context, plan.rows, repetition)?;
+        let view = sample.view()?;
+        let share = sample.labels.iter().filter(|&&y| y > 0).count() as f64 / sample.n() as f64;
+        data = format!(
+            "{}: {} rows, half of them for training, {} features, {:.0} entries a row, {:.0} % \
+             of them positive",
+            sample.name,
+            sample.n(),
+            sample.d,
+            sample.values.len() as f64 / sample.n() as f64,
+            100.0 * share
+        );
+        let run = |(s, m, e): (usize, usize, usize)| {
+            let (k, epsilon, method) = (plan.sizes[s], plan.epsilons[e], &plan.methods[m]);
+            let trial = Trial {
+                context,
+                rows: view,
+                labels: &sample.labels,
+                k,
+                budget: Budget::new(epsilon, plan.delta)?,
+                repetition,
+                noise: format!("{}, k = {k}, epsilon = {epsilon}", method.label),
+            };
+            let judged = (method.judge)(&trial)?;
+            context.progress.step();
+            Ok(((s, m, e), judged))
+        };
+        let (mut small, mut large) = (Vec::new(), Vec::new());
+        for (m, method) in plan.methods.iter().enumerate() {
+            let by_size = matches!(method.needs, Needs::Size | Needs::Both);
+            let by_budget = matches!(method.needs, Needs::BudgetAndRoom | Needs::Both);
+            for s in 0..if by_size { plan.sizes.len() } else { 1 } {
+                for e in 0..if by_budget { plan.epsilons.len() } else { 1 } {
+                    if method.needs != Needs::BudgetAndRoom {
+                        small.push((s, m, e));
+                    } else if sample.n() * sample.d <= MOST_NUMBERS {
+                        large.push((s, m, e));
+                    }
+                }
+            }
+        }
+        // One after another: each of them fills the memory.
+        let mut judged = large.into_iter().map(run).collect::<Result<Vec<_>>>()?;
+        judged.extend(small.into_par_iter().map(run).collect::<Result<Vec<_>>>()?);
+        for ((s, m, e), found) in judged {
+            let needs = plan.methods[m].needs;
+            for to_s in 0..plan.sizes.len() {
+                for to_e in 0..plan.epsilons.len() {
+                    let size_fits =
+                        to_s == s || matches!(needs, Needs::Nothing | Needs::BudgetAndRoom);
+                    let budget_fits = to_e == e || matches!(needs, Needs::Nothing | Needs::Size);
+                    if size_fits && budget_fits {
+                        cells[place(to_s, m, to_e)].samples.push(found.accuracy);
+                        sigma[place(to_s, m, to_e)] = found.sigma;
+                    }
+                }
+            }
+        }
+    }
+    report.figures.push(figure(context, plan, &cells, &sigma, &data));
+    report.note(
+        "Training and test rows are both private and released together; labels are public. The \
+         machine minimises hinge losses with C = 1 over the mean squared norm of the released \
+         rows (post-processing). Every repetition draws new rows, projection and noise. Error \
+         bars: one standard error of the mean over repetitions.",
+    );
+    Ok(cells)
+}
+
+fn figure(
+    context: &Context<'_>,
+    plan: &Plan<'_>,
+    cells: &[Cell],
+    sigma: &[f64],
+    data: &str,
+) -> Figure {
+    let width = plan.epsilons.len();
+    let panel = |(s, &k): (usize, &usize)| {
+        let curve = |(m, method): (usize, &Method)| {
+            let at = (s * plan.methods.len() + m) * width;
+            let mine = &cells[at..at + width];
+            let measured = mine.iter().all(|c| !c.samples.is_empty());
+            let private = matches!(method.needs, Needs::BudgetAndRoom | Needs::Both);
+            let sized = matches!(method.needs, Needs::Size | Needs::Both);
+            measured.then(|| Curve {
+                label: method.label.into(),
+                points: mine.iter().map(|c| Point::mean(c.epsilon, &c.samples)).collect(),
+                origin: Origin {
+                    mechanism: method.mechanism.into(),
+                    k: if sized { Setting::Fixed(k as f64) } else { Setting::None },
+                    epsilon: if private { Setting::AxisX } else { Setting::None },
+                    delta: if private { Setting::Fixed(plan.delta) } else { Setting::None },
+                    sigma: Setting::PerPoint(sigma[at..at + width].to_vec()),
+                    seeds: Seeds::Derived(context.seed),
+                    data: data.into(),
+                    repetitions: plan.repetitions as usize,
+                },
+            })
+        };
+        Panel {
+            title: format!("k = {k}"),
+            x: Axis::log("epsilon"),
+            y: Axis::linear(ACCURACY).between(0.4, 1.0),
+            curves: plan.methods.iter().enumerate().filter_map(curve).collect(),
+        }
+    };
+    Figure {
+        name: "svm".into(),
+        caption: format!(
+            "Accuracy of a linear support vector machine that sees private releases only. {data}; \
+             delta = {:e} where it is not zero, {} repetitions.",
+            plan.delta, plan.repetitions
+        ),
+        panels: plan.sizes.iter().enumerate().map(panel).collect(),
+        columns: 2,
+    }
+}
+
+/// Mean accuracy of a method at one k and epsilon, where it was measured.
+pub(super) fn accuracy(cells: &[Cell], method: &Method, k: usize, epsilon: f64) -> Option<f64> {
+    let mine = |c: &&Cell| c.label == method.label && c.k == k && c.epsilon == epsilon;
+    let samples = &cells.iter().find(mine)?.samples;
+    (!samples.is_empty()).then(|| crate::metrics::mean_and_error(samples).0)
+}

@@ -1,0 +1,121 @@
+//! Figure 12: linear classification of high-dimensional sparse text by real-valued releases.
+
+use super::classify::{Judged, Method, Needs, PLAIN, Plan, Trial, accuracy, measure};
+use super::standing::{claim_ahead, claim_not_behind, leads};
+use crate::error::Result;
+use crate::framework::{Context, Report, Study};
+use dp_core::Bound;
+use sketch::RowsView;
+use sketch::private::System;
+use sketch::projection::{Family, ProjectionSpec, project};
+
+pub(super) const STUDY: Study = Study {
+    id: "li-li-2023/fig12-svm",
+    title: "Linear support vector machine on private releases of sparse text",
+    reference: "Li and Li 2023, section 5.2, figure 12 (package synopses, or WEBSPAM from --data)",
+    run,
+};
+
+/// Releases all rows by a named system with one public matrix.
+pub(super) fn system(trial: &Trial<'_>, system: System) -> Result<Judged> {
+    let seed = trial.context.public_seed("projection", trial.repetition);
+    let one = Bound::new(1.0)?;
+    let mechanism = system.mechanism(trial.rows.d(), trial.k, seed, one, one, trial.budget)?;
+    let mut rng = trial.context.noise(&trial.noise, trial.repetition);
+    let release = mechanism.release(trial.rows, &mut rng)?;
+    let sketch = release.payload();
+    let rows = RowsView::f64(trial.rows.n(), sketch.k(), sketch.values())?;
+    trial.judge(rows, sketch.noise_variance().sqrt())
+}
+
+const fn private(
+    label: &'static str,
+    mechanism: &'static str,
+    judge: fn(&Trial<'_>) -> Result<Judged>,
+) -> Method {
+    Method { label, mechanism, needs: Needs::Both, judge }
+}
+
+const RAW: Method = Method {
+    label: "Raw-data-G-OPT",
+    mechanism: "exact Gaussian noise on all features, beta = 1",
+    needs: Needs::BudgetAndRoom,
+    judge: |trial| system(trial, System::RawDataGOpt),
+};
+const PUBLISHED: Method =
+    private("DP-RP-G", "Gaussian projection, noise by theorem 3.1, beta = 1", |trial| {
+        system(trial, System::DpRpG)
+    });
+const OPT: Method = private(
+    "DP-RP-G-OPT",
+    "Gaussian projection, exact Gaussian noise for the drawn matrix, beta = 1",
+    |trial| system(trial, System::DpRpGOpt),
+);
+const OPT_B: Method =
+    private("DP-RP-G-OPT-B", "Rademacher projection, exact Gaussian noise, beta = 1", |trial| {
+        system(trial, System::DpRpGOptB)
+    });
+pub(super) const OPORP: Method =
+    private("DP-OPORP", "OPORP, exact Gaussian noise, beta = 1", |trial| {
+        system(trial, System::DpOporp)
+    });
+const SKETCH: Method = Method {
+    label: "Rademacher projection, not private",
+    mechanism: "Rademacher projection, no noise",
+    needs: Needs::Size,
+    judge: |trial| {
+        let seed = trial.context.public_seed("projection", trial.repetition);
+        let (n, d, k) = (trial.rows.n(), trial.rows.d(), trial.k);
+        let projection = ProjectionSpec::new(Family::Rademacher, d, k, seed)?.build();
+        let values = project(projection.as_ref(), trial.rows)?;
+        trial.judge(RowsView::f64(n, k, &values)?, 0.0)
+    },
+};
+const METHODS: [Method; 7] = [PLAIN, SKETCH, RAW, PUBLISHED, OPT, OPT_B, OPORP];
+
+fn run(context: &Context<'_>) -> Result<Report> {
+    let mut report = Report::default();
+    let plan = Plan {
+        methods: &METHODS,
+        sizes: context.pick(&[64, 256], &[64, 256, 512, 1024]),
+        epsilons: context.pick(&[1.0, 5.0, 10.0, 20.0], &[1.0, 2.0, 5.0, 10.0, 20.0]),
+        delta: 1e-6,
+        repetitions: context.pick(5, 8),
+        rows: context.pick(1000, 4000),
+    };
+    let cells = measure(context, &plan, &mut report)?;
+    let against = |ours: &Method, theirs: &Method| leads(&cells, ours.label, theirs.label);
+    for (ours, theirs) in [(&OPT, &PUBLISHED), (&OPT_B, &OPT)] {
+        let text = format!("{} is more accurate than {}", ours.label, theirs.label);
+        claim_ahead(&mut report, &text, &against(ours, theirs));
+    }
+    for (ours, theirs) in [(&OPT_B, &OPORP), (&OPORP, &OPT_B)] {
+        let text =
+            format!("{} and {} lie together: the first is not behind", ours.label, theirs.label);
+        claim_not_behind(&mut report, &text, &against(ours, theirs));
+    }
+    for ours in [&OPT_B, &OPORP] {
+        let mut leads = against(ours, &RAW);
+        if leads.is_empty() {
+            continue;
+        }
+        leads.retain(|l| l.k == 256 && l.epsilon >= 5.0);
+        let text = format!(
+            "{} (k = 256) is more accurate than Raw-data-G-OPT from epsilon 5 on",
+            ours.label
+        );
+        claim_ahead(&mut report, &text, &leads);
+    }
+    let (first, last) = (plan.epsilons[0], plan.epsilons[plan.epsilons.len() - 1]);
+    let k = plan.sizes[plan.sizes.len() - 1];
+    let at = |method: &Method, epsilon| accuracy(&cells, method, k, epsilon).unwrap_or(f64::NAN);
+    let (low, high) = (at(&OPORP, first), at(&OPORP, last));
+    let (bare, plain) = (at(&SKETCH, last), at(&PLAIN, last));
+    report.claim(
+        "privacy has its price: accuracy rises from small to large epsilon, to less than without \
+         noise, which is less than with all features",
+        low + 0.1 < high && high < bare && bare < plain,
+        format!("DP-OPORP, k = {k}: {low:.3} at epsilon {first}, {high:.3} at {last}; {bare:.3}; {plain:.3}"),
+    );
+    Ok(report)
+}

@@ -276,3 +276,41 @@ pub(super) fn accuracy(cells: &[Cell], method: &Method, k: usize, epsilon: f64) 
     let samples = &cells.iter().find(mine)?.samples;
     (!samples.is_empty()).then(|| crate::metrics::mean_and_error(samples).0)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::framework::Sources;
+
+    #[test]
+    fn a_users_webspam_is_read_and_prepared() {
+        let folder = tempfile::tempdir().unwrap();
+        // Features 2, 5 and 9 are in use; their largest values are 4, 2 and 8.
+        let text = "+1 2:4 9:2\n-1 5:1\n-1 5:2 9:8\n+1 2:1\n-1 3:7\n";
+        std::fs::write(folder.path().join(WEBSPAM), text).unwrap();
+        let sources = Sources { data: Some(folder.path().into()), ..Sources::default() };
+        let context = Context { sources, ..Context::quick() };
+        let rows = rows(&context, 4, 0).unwrap();
+        assert_eq!((rows.n(), rows.d, rows.labels.iter().sum::<i32>()), (4, 3, 0));
+        let mut found: Vec<(i32, Vec<(u32, f64)>)> = (0..4)
+            .map(|i| {
+                let range = rows.offsets[i]..rows.offsets[i + 1];
+                let entry = |at| (rows.columns[at], rows.values[at]);
+                (rows.labels[i], range.map(entry).collect())
+            })
+            .collect();
+        found.sort_by(|a, b| a.partial_cmp(b).unwrap());
+        let expected = [
+            (-1, vec![(1, 0.5)]),
+            (-1, vec![(1, 1.0), (2, 1.0)]),
+            (1, vec![(0, 0.25)]),
+            (1, vec![(0, 1.0), (2, 0.25)]),
+        ];
+        assert_eq!(found, expected);
+        // Without the file: package synopses, two balanced groups, a sparse public vocabulary.
+        let rows = super::rows(&Context::quick(), 100, 0).unwrap();
+        assert_eq!((rows.n(), rows.labels.iter().sum::<i32>()), (100, 0));
+        assert!((5_000..19_683).contains(&rows.d), "{}", rows.d);
+        assert_ne!(rows.labels[..50].iter().sum::<i32>().abs(), 50, "in random order");
+    }
+}

@@ -1,7 +1,7 @@
 //! What can go wrong, and the exit status it gives.
 
 use crate::output::Record;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Result of a command.
 pub(crate) type Result<T, E = Error> = core::result::Result<T, E>;
@@ -9,27 +9,123 @@ pub(crate) type Result<T, E = Error> = core::result::Result<T, E>;
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// A parameter, a calibration or a certificate was refused.
+    /// A parameter, a calibration, a certificate or an expense was refused.
     #[error(transparent)]
-    Core(#[from] dp_core::Error),
-    /// A file could not be read.
+    Core(dp_core::Error),
+    /// A sketch was refused.
+    #[error(transparent)]
+    Sketch(sketch::Error),
+    /// A matrix release was refused.
+    #[error(transparent)]
+    Linalg(linalg_dp::Error),
+    /// A file could not be read or written.
     #[error("{path}: {source}")]
-    Read {
+    Io {
         /// The file.
         path: PathBuf,
         /// Why.
         source: std::io::Error,
     },
+    /// The data is not what was declared.
+    #[error(transparent)]
+    Data(#[from] DataError),
     /// The options do not go together.
     #[error("{0}")]
     Usage(String),
+    /// Something that must not be done.
+    #[error("{0}")]
+    Refused(String),
+}
+
+/// Data that is malformed or outside its declared bounds. Its text names the column and the rule,
+/// never a value and never a row: which row breaks a rule is private.
+#[derive(Debug, thiserror::Error)]
+#[error("{}: {}{rule}", file.display(), column.as_ref().map_or(String::new(), |c| format!("{c}: ")))]
+pub(crate) struct DataError {
+    /// The file.
+    pub(crate) file: PathBuf,
+    /// The column, where it is one.
+    pub(crate) column: Option<String>,
+    /// The rule that does not hold.
+    pub(crate) rule: String,
+    /// The record, from one. Shown to the operator on a terminal only.
+    pub(crate) record: Option<u64>,
+}
+
+impl DataError {
+    /// An error about a whole file.
+    pub(crate) fn of(file: &Path, rule: impl Into<String>) -> Self {
+        Self { file: file.to_owned(), column: None, rule: rule.into(), record: None }
+    }
+}
+
+impl From<dp_core::Error> for Error {
+    fn from(error: dp_core::Error) -> Self {
+        Self::Core(error)
+    }
+}
+
+impl From<linalg_dp::Error> for Error {
+    fn from(error: linalg_dp::Error) -> Self {
+        match error {
+            linalg_dp::Error::Core(error) => Self::Core(error),
+            error => Self::Linalg(error),
+        }
+    }
+}
+
+impl From<sketch::Error> for Error {
+    fn from(error: sketch::Error) -> Self {
+        use sketch::Error as E;
+        let data = |column: Option<usize>, rule: String, record: Option<usize>| {
+            let column = column.map(|c| format!("column {}", c + 1));
+            let record = record.map(|r| r as u64 + 1);
+            Self::Data(DataError { file: "input".into(), column, rule, record })
+        };
+        match error {
+            E::Core(error) => Self::Core(error),
+            E::NotFinite { row, column } => {
+                data(Some(column), "a value is not finite".into(), Some(row))
+            }
+            E::OutOfRange { row, column, bound } => {
+                let rule = format!("a value is outside the declared bound [-{bound}, {bound}]");
+                data(Some(column), rule, Some(row))
+            }
+            E::NormOutOfRange { row, bound } => data(
+                None,
+                format!("a row is longer than the declared norm bound {bound}"),
+                Some(row),
+            ),
+            E::NormTooSmall { row, floor } => data(
+                None,
+                format!("a row is shorter than the promised least norm {floor}"),
+                Some(row),
+            ),
+            E::SetTooSmall { row, min_size } => {
+                data(None, format!("a set has fewer items than --min-size {min_size}"), Some(row))
+            }
+            error => Self::Sketch(error),
+        }
+    }
 }
 
 impl Error {
-    /// Exit status: 2 for options that do not go together, 1 for everything else.
+    /// Options that do not go together.
+    pub(crate) fn usage(text: impl Into<String>) -> Self {
+        Self::Usage(text.into())
+    }
+
+    /// A file that could not be read or written.
+    pub(crate) fn io(path: impl AsRef<Path>, source: std::io::Error) -> Self {
+        Self::Io { path: path.as_ref().to_owned(), source }
+    }
+
+    /// Exit status; the table is in the help text of `dps`.
     pub(crate) fn status(&self) -> u8 {
         match self {
-            Self::Usage(_) => 2,
+            Self::Core(dp_core::Error::InvalidParameter { .. }) | Self::Usage(_) => 2,
+            Self::Core(dp_core::Error::Io { .. }) | Self::Io { .. } => 3,
+            Self::Data(_) => 4,
             _ => 1,
         }
     }
@@ -42,6 +138,22 @@ impl Error {
                 record.text("rule", *rule).number("true_delta", true_delta.delta())
             }
             _ => record,
+        }
+    }
+
+    /// What the operator at a terminal is told besides.
+    pub(crate) fn hint(&self) -> Option<String> {
+        match self {
+            Self::Data(DataError { record: Some(record), .. }) => Some(format!(
+                "it is record {record} of the data (which one may be private: keep this line to \
+                 yourself; it is not part of any output)"
+            )),
+            Self::Core(dp_core::Error::InvalidParameter { name: "delta", .. }) => Some(
+                "delta is a probability: write 1e-6, not 6 or 1e6; 0 asks for pure differential \
+                 privacy"
+                    .into(),
+            ),
+            _ => None,
         }
     }
 }

@@ -1,7 +1,17 @@
 //! What a command prints: named values, as text or as one JSON object.
 
 use serde_json::value::RawValue;
-use std::fmt::Write;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::process::ExitCode;
+
+/// Writes to standard output; a reader that went away (`dps ... | head`) is no error.
+pub(crate) fn print(text: &str) -> ExitCode {
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::from(3),
+        _ => ExitCode::SUCCESS,
+    }
+}
 
 /// How to print.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -16,11 +26,18 @@ pub(crate) enum Format {
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     fields: Vec<(String, Box<RawValue>)>,
+    tables: Vec<(String, Vec<Record>)>,
+    silent: bool,
 }
 
 impl Record {
     pub(crate) fn new() -> Self {
         Self::default()
+    }
+
+    /// Nothing: the command has printed already.
+    pub(crate) fn silent() -> Self {
+        Self { silent: true, ..Self::default() }
     }
 
     /// Adds a real number.
@@ -40,6 +57,12 @@ impl Record {
         self.raw(name, text)
     }
 
+    /// Adds a list of records of equal fields: an array in JSON, a table in text.
+    pub(crate) fn table(mut self, name: &str, rows: Vec<Record>) -> Self {
+        self.tables.push((name.to_owned(), rows));
+        self
+    }
+
     /// Adds a JSON value as it stands.
     pub(crate) fn json(self, name: &str, value: &serde_json::Value) -> Self {
         self.raw(name, value.to_string())
@@ -54,27 +77,70 @@ impl Record {
     /// The text to print, with its line end.
     pub(crate) fn render(&self, format: Format) -> String {
         match format {
-            Format::Json => {
-                let fields: Vec<String> = self
-                    .fields
-                    .iter()
-                    .map(|(name, value)| {
-                        let name = serde_json::to_string(name).expect("strings serialise");
-                        format!("{name}: {}", value.get())
-                    })
-                    .collect();
-                format!("{{{}}}\n", fields.join(", "))
-            }
+            _ if self.silent => String::new(),
+            Format::Json => self.object() + "\n",
             Format::Text => {
                 let width = self.fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
                 let mut out = String::new();
                 for (name, value) in &self.fields {
-                    let plain = serde_json::from_str::<String>(value.get());
-                    let shown = plain.unwrap_or_else(|_| value.get().to_owned());
-                    let _ = writeln!(out, "{name:width$}  {shown}");
+                    let _ = writeln!(out, "{name:width$}  {}", plain(value));
+                }
+                for (_, rows) in &self.tables {
+                    out += &text_table(rows);
                 }
                 out
             }
+        }
+    }
+
+    fn object(&self) -> String {
+        let quoted = |name: &str| serde_json::to_string(name).expect("strings serialise");
+        let fields = self.fields.iter().map(|(name, v)| format!("{}: {}", quoted(name), v.get()));
+        let tables = self.tables.iter().map(|(name, rows)| {
+            let rows: Vec<String> = rows.iter().map(Self::object).collect();
+            format!("{}: [{}]", quoted(name), rows.join(", "))
+        });
+        format!("{{{}}}", fields.chain(tables).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// A value as a person reads it.
+fn plain(value: &RawValue) -> String {
+    serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| value.get().to_owned())
+}
+
+/// Columns padded to equal width, under their names; six digits.
+fn text_table(rows: &[Record]) -> String {
+    let Some(first) = rows.first() else { return String::new() };
+    let short = |value: &RawValue| match value.get().parse::<f64>() {
+        Ok(x) if value.get().contains(['.', 'e']) => Short(x).to_string(),
+        _ => plain(value),
+    };
+    let mut lines = vec![first.fields.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()];
+    lines.extend(rows.iter().map(|row| row.fields.iter().map(|(_, v)| short(v)).collect()));
+    let columns = first.fields.len();
+    let width = |c: usize| lines.iter().filter_map(|l| l.get(c)).map(|t| t.chars().count()).max();
+    let widths: Vec<usize> = (0..columns).map(|c| width(c).unwrap_or(0)).collect();
+    let mut out = String::new();
+    for line in &lines {
+        let cells: Vec<String> =
+            line.iter().zip(&widths).map(|(cell, &w)| format!("{cell:w$}")).collect();
+        let _ = writeln!(out, "{}", cells.join("  ").trim_end());
+    }
+    out
+}
+
+/// Six significant digits.
+struct Short(f64);
+
+impl std::fmt::Display for Short {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let magnitude = self.0.abs();
+        if magnitude == 0.0 || (1e-3..1e6).contains(&magnitude) {
+            let before = if magnitude < 1.0 { 1 } else { magnitude.log10() as usize + 1 };
+            write!(f, "{:.*}", 7usize.saturating_sub(before), self.0)
+        } else {
+            write!(f, "{:.4e}", self.0)
         }
     }
 }
@@ -119,5 +185,15 @@ mod tests {
         assert_eq!(json["rule"], "a \"b\"");
         assert_eq!(record.render(Format::Text).lines().count(), 3);
         assert!(record.render(Format::Text).contains("rule   a \"b\"\n"));
+    }
+
+    #[test]
+    fn tables_are_arrays_or_columns() {
+        let row = |k, x| Record::new().integer("k", k).number("error", x);
+        let record = Record::new().table("rows", vec![row(1, 0.5), row(200, 1.25e-9)]);
+        let json: serde_json::Value =
+            serde_json::from_str(&record.render(Format::Json)).expect("JSON");
+        assert_eq!(json["rows"][1]["k"], 200);
+        assert_eq!(record.render(Format::Text), "k    error\n1    0.500000\n200  1.2500e-9\n");
     }
 }

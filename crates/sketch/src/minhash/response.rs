@@ -115,6 +115,12 @@ impl BucketPrivMin {
         Ok(Self { shape, calibrated })
     }
 
+    /// The guarantee.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.calibrated.guarantee
+    }
+
     /// The response on every bucket.
     #[must_use]
     pub fn response(&self) -> KaryResponse {

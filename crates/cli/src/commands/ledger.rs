@@ -1,0 +1,181 @@
+//! `dps ledger`: the budget file of a data set.
+
+use super::inspect::read_certificate;
+use super::release::{AdjacencyKind, AdjacencyOptions};
+use crate::error::{Error, Result};
+use crate::ledger_file::{self, BudgetFile};
+use crate::output::Record;
+use clap::{Args, Subcommand, ValueEnum};
+use dp_core::accounting::{Filter, FilterRule, Method};
+use dp_core::release_file::AnyCertificate;
+use dp_core::{Budget, Delta};
+use std::path::PathBuf;
+
+/// Options of `dps ledger`.
+#[derive(Args)]
+pub(crate) struct Ledger {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Subcommand)]
+enum Action {
+    /// Start the ledger of a data set.
+    Init(Init),
+    /// Enter a release that was made elsewhere; `dps release --ledger` enters its own.
+    Spend(Spend),
+    /// What was spent, by every method of accounting, and what may be.
+    Show(Show),
+}
+
+/// How the limit is kept.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Rule {
+    /// Epsilons and deltas add up: any mechanism.
+    Basic,
+    /// Zero-concentrated: Gaussian, Laplace and randomised response.
+    Zcdp,
+    /// Gaussian differential privacy: tight for Gaussian noise.
+    Gdp,
+}
+
+#[derive(Args)]
+struct Init {
+    /// The file to make.
+    file: PathBuf,
+    /// Public name of the data set.
+    #[arg(long)]
+    data: String,
+    /// The most that may be spent: epsilon.
+    #[arg(long)]
+    epsilon: f64,
+    /// The most that may be spent: delta.
+    #[arg(long)]
+    delta: f64,
+    /// How expenses are added up.
+    #[arg(long, value_enum, default_value_t = Rule::Basic)]
+    rule: Rule,
+    #[command(flatten)]
+    adjacency: AdjacencyOptions,
+}
+
+#[derive(Args)]
+struct Spend {
+    /// The ledger.
+    file: PathBuf,
+    /// A release file, or a certificate (JSON).
+    release: PathBuf,
+}
+
+#[derive(Args)]
+struct Show {
+    /// The ledger.
+    file: PathBuf,
+    /// The delta at which epsilon is stated; the limit's by default.
+    #[arg(long)]
+    delta: Option<f64>,
+}
+
+impl From<ledger_file::Error> for Error {
+    fn from(error: ledger_file::Error) -> Self {
+        match error {
+            ledger_file::Error::Io { path, source } => Self::Io { path, source },
+            ledger_file::Error::Refused(error) => Self::Core(error),
+            error => Self::Refused(error.to_string()),
+        }
+    }
+}
+
+impl Ledger {
+    pub(crate) fn run(&self) -> Result<Record> {
+        match &self.action {
+            Action::Init(action) => action.run(),
+            Action::Spend(action) => action.run(),
+            Action::Show(action) => action.run(),
+        }
+    }
+}
+
+impl Init {
+    fn run(&self) -> Result<Record> {
+        let every = [
+            AdjacencyKind::Attribute,
+            AdjacencyKind::RowShift,
+            AdjacencyKind::ReplaceRow,
+            AdjacencyKind::AddRemoveRow,
+            AdjacencyKind::SetItems,
+            AdjacencyKind::AnyInput,
+        ];
+        let adjacency = self.adjacency.get("a ledger", &every)?;
+        let limit = Budget::new(self.epsilon, self.delta)?;
+        let rule = match self.rule {
+            Rule::Basic => FilterRule::Basic,
+            Rule::Zcdp => FilterRule::Zcdp,
+            Rule::Gdp => FilterRule::Gdp,
+        };
+        let file = BudgetFile::create(&self.file, &self.data, adjacency, limit, rule)?;
+        Ok(summary(&self.file, &file))
+    }
+}
+
+impl Spend {
+    fn run(&self) -> Result<Record> {
+        let AnyCertificate::Private(certificate) = read_certificate(&self.release)? else {
+            return Err(Error::Refused(format!(
+                "{}: only certificates of differential privacy enter a ledger; individual \
+                 differential privacy does not compose with it",
+                self.release.display()
+            )));
+        };
+        let name = self.release.file_name().unwrap_or_default().to_string_lossy();
+        let label = format!("{} ({name})", certificate.statement().mechanism);
+        let file = BudgetFile::spend(&self.file, certificate.guarantee(), 1, &label)?;
+        Ok(summary(&self.file, &file))
+    }
+}
+
+impl Show {
+    fn run(&self) -> Result<Record> {
+        let file = BudgetFile::read(&self.file)?;
+        let ledger = file.ledger();
+        let delta = match (self.delta, ledger.filter()) {
+            (Some(delta), _) => Delta::new(delta)?,
+            (None, Some(Filter { limit, .. })) => limit.delta,
+            (None, None) => return Err(Error::usage("--delta is required: there is no limit")),
+        };
+        let entries = ledger.entries().iter().map(|entry| {
+            Record::new()
+                .text("release", entry.label())
+                .integer("runs", entry.event().count())
+                .number("epsilon", entry.budget().epsilon.get())
+                .number("delta", entry.budget().delta.get())
+        });
+        let answers = Method::ALL.iter().filter_map(|&method| {
+            let name = serde_json::to_value(method).ok()?.as_str()?.to_owned();
+            let epsilon = ledger.epsilon(delta, method).ok()?.upper;
+            Some(Record::new().text("spent by", name).number("epsilon", epsilon.get()))
+        });
+        let record = summary(&self.file, &file).number("at delta", delta.get());
+        if ledger.entries().is_empty() {
+            return Ok(record.table("entries", Vec::new()));
+        }
+        Ok(record.table("entries", entries.collect()).table("answers", answers.collect()))
+    }
+}
+
+/// What a ledger is, and how much of its limit the stated budgets add up to.
+pub(crate) fn summary(path: &std::path::Path, file: &BudgetFile) -> Record {
+    let ledger = file.ledger();
+    let mut record = Record::new()
+        .text("ledger", path.display().to_string())
+        .text("data", file.data())
+        .text("adjacency", ledger.adjacency().to_string())
+        .integer("releases", ledger.entries().iter().map(|e| e.event().count()).sum());
+    if let Some(Filter { limit, rule }) = ledger.filter() {
+        record = record
+            .number("limit epsilon", limit.epsilon.get())
+            .number("limit delta", limit.delta.get())
+            .text("rule", format!("{rule:?}").to_lowercase());
+    }
+    record
+}

@@ -1,0 +1,65 @@
+//! Releases of any kind, read back.
+
+use super::inspect::open;
+use crate::error::{Error, Result};
+use dp_core::release_file::{Kind, load};
+use linalg_dp::covariance::PrivateCovariance;
+use linalg_dp::low_rank::PrivateLowRank;
+use sketch::minhash::SymbolRelease;
+use sketch::private::SketchRelease;
+use sketch::sign::{IndividualRelease, SignCodes, SignRelease};
+use std::path::Path;
+
+/// A release of one of the kinds that commands answer from.
+pub(crate) enum Loaded {
+    Sketch(SketchRelease),
+    Signs(SignRelease),
+    IndividualSigns(IndividualRelease),
+    Symbols(SymbolRelease),
+    Covariance(dp_core::Release<PrivateCovariance>),
+    LowRank(dp_core::Release<PrivateLowRank>),
+    /// Another kind, by name: its container holds together.
+    Other(&'static str),
+}
+
+impl Loaded {
+    /// Reads a release file; every part of it is checked.
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        Ok(match open(path)?.kind {
+            Kind::Sketch64 | Kind::Sketch32 => Self::Sketch(load(path)?),
+            Kind::Signs => Self::Signs(load(path)?),
+            Kind::IndividualSigns => Self::IndividualSigns(load(path)?),
+            Kind::Symbols => Self::Symbols(load(path)?),
+            Kind::Covariance => Self::Covariance(load(path)?),
+            Kind::LowRank => Self::LowRank(load(path)?),
+            other => Self::Other(other.name()),
+        })
+    }
+
+    /// What it holds.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Sketch(_) => "a real-valued sketch",
+            Self::Signs(_) => "signs",
+            Self::IndividualSigns(_) => "signs (individual differential privacy)",
+            Self::Symbols(_) => "set signatures",
+            Self::Covariance(_) => "a covariance",
+            Self::LowRank(_) => "a low-rank approximation",
+            Self::Other(name) => name,
+        }
+    }
+
+    /// The signs, under either guarantee.
+    pub(crate) fn signs(&self) -> Option<&SignCodes> {
+        match self {
+            Self::Signs(release) => Some(release.payload()),
+            Self::IndividualSigns(release) => Some(release.payload()),
+            _ => None,
+        }
+    }
+
+    /// Refusal of a question that this kind does not answer.
+    pub(crate) fn cannot(&self, what: &str) -> Error {
+        Error::usage(format!("{what} cannot be read from {}", self.name()))
+    }
+}

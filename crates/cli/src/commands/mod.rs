@@ -1,0 +1,61 @@
+//! One file a command.
+
+mod calibrate;
+mod distance;
+mod inspect;
+mod ledger;
+mod loaded;
+mod pca;
+mod plan;
+mod recheck;
+mod release;
+mod search;
+mod shell;
+
+use crate::error::Result;
+use crate::output::Record;
+use clap::Subcommand;
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// Predict the error of every mechanism; spends nothing.
+    Plan(plan::Plan),
+    /// Read a file, add noise, write a release with its certificate.
+    Release(Box<release::Release>),
+    /// Show what a release or a certificate states.
+    Inspect(inspect::Inspect),
+    /// Recompute everything a release or a certificate states; exit status 1 when it does not hold together.
+    Verify(inspect::Verify),
+    /// Estimate the distance, product or similarity of two rows from releases.
+    Distance(distance::Distance),
+    /// Find the best rows of a release for the rows of a query release.
+    Search(search::Search),
+    /// Principal components of a released covariance or low-rank approximation.
+    Pca(pca::PcaOptions),
+    /// The budget of a data set: what was spent, and what may be.
+    Ledger(ledger::Ledger),
+    /// The least noise for a budget: exact, or by a published rule with the delta it truly gives.
+    Calibrate(calibrate::Calibrate),
+    /// Completions for a shell, on standard output.
+    Completions(shell::Completions),
+    /// The man page, on standard output.
+    Man(shell::Man),
+}
+
+impl Command {
+    pub(crate) fn run(self) -> Result<Record> {
+        match self {
+            Self::Plan(command) => command.run(),
+            Self::Release(command) => command.run(),
+            Self::Inspect(command) => command.run(),
+            Self::Verify(command) => command.run(),
+            Self::Distance(command) => command.run(),
+            Self::Search(command) => command.run(),
+            Self::Pca(command) => command.run(),
+            Self::Ledger(command) => command.run(),
+            Self::Calibrate(command) => command.run(),
+            Self::Completions(command) => command.run(),
+            Self::Man(command) => command.run(),
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! What every kind of release shares: where it goes, what pays for it, what is said of it.
+
+use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
+use crate::error::{Error, Result};
+use crate::input::{Input, InputOptions, Limits, Meter, Prefetch};
+use crate::ledger_file::BudgetFile;
+use crate::output::Record;
+use clap::Args;
+use dp_core::certificate::Certificate;
+use dp_core::{Adjacency, Budget, FreshSeed, Guarantee, NoiseRng, PublicSeed};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::path::PathBuf;
+
+/// What every release of rows of numbers asks for.
+#[derive(Args, Debug)]
+pub(crate) struct RowsOptions {
+    #[command(flatten)]
+    pub(crate) input: InputOptions,
+    #[command(flatten)]
+    pub(crate) output: OutputOptions,
+    #[command(flatten)]
+    adjacency: AdjacencyOptions,
+    #[command(flatten)]
+    budget: BudgetOptions,
+    #[command(flatten)]
+    pub(crate) bounds: BoundOptions,
+}
+
+/// What is protected, for how much, and within which bounds.
+pub(crate) struct Promise {
+    pub(crate) adjacency: Adjacency,
+    pub(crate) budget: Budget,
+    pub(crate) limits: Limits,
+}
+
+impl RowsOptions {
+    /// What `what` is asked to promise, among the adjacencies it knows.
+    pub(crate) fn promise(&self, what: &str, known: &[AdjacencyKind]) -> Result<Promise> {
+        let adjacency = self.adjacency.get(what, known)?;
+        let budget = self.budget.get()?;
+        let limits = self.bounds.limits(adjacency, &self.input.input)?;
+        Ok(Promise { adjacency, budget, limits })
+    }
+}
+
+/// Where the release goes and what pays for it.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct OutputOptions {
+    /// The release file to write; it appears only when it is complete.
+    #[arg(long)]
+    pub(crate) out: PathBuf,
+    /// Write over an existing file.
+    #[arg(long)]
+    force: bool,
+    /// Enter the expense in this ledger first; nothing is released when it refuses.
+    #[arg(long)]
+    ledger: Option<PathBuf>,
+    /// Read and check the file, calibrate, say what would be released; release nothing.
+    #[arg(long)]
+    dry_run: bool,
+    /// Noise that anyone can subtract, for tests. The certificate says so.
+    #[arg(long, hide = true, value_name = "SEED")]
+    insecure_test_noise: Option<u64>,
+}
+
+impl OutputOptions {
+    /// Everything that must hold before noise is drawn: the file may be written, the data is
+    /// what was declared (when a ledger pays, so that nothing is paid in vain), the ledger agrees.
+    /// `None` for a dry run.
+    pub(crate) fn pay(
+        &self,
+        guarantee: &Guarantee,
+        label: &str,
+        check: impl FnOnce() -> Result<()>,
+    ) -> Result<Option<NoiseRng>> {
+        if self.out.exists() && !self.force && !self.dry_run {
+            return Err(Error::usage(format!(
+                "{} exists; --force writes over it (a new release spends the budget again)",
+                self.out.display()
+            )));
+        }
+        if self.dry_run || self.ledger.is_some() {
+            check()?;
+        }
+        if self.dry_run {
+            return Ok(None);
+        }
+        if let Some(ledger) = &self.ledger {
+            let name = self.out.file_name().unwrap_or_default().to_string_lossy();
+            BudgetFile::spend(ledger, guarantee, 1, &format!("{label} ({name})"))?;
+        }
+        Ok(Some(match self.insecure_test_noise {
+            None => NoiseRng::from_os()?,
+            Some(seed) => {
+                eprintln!("dps: warning: --insecure-test-noise: this release is NOT private");
+                NoiseRng::deterministic_not_private(seed)
+            }
+        }))
+    }
+
+    /// What a dry run found.
+    pub(crate) fn planned(&self, label: &str, guarantee: &Guarantee) -> Record {
+        let record = Record::new().text("dry run", "nothing was released or spent");
+        promise(record.text("mechanism", label), guarantee)
+    }
+
+    /// What was written.
+    pub(crate) fn written(&self, certificate: &Certificate) -> Result<Record> {
+        certificate.verify()?;
+        let statement = certificate.statement();
+        let mut record = Record::new()
+            .text("release", self.out.display().to_string())
+            .text("mechanism", &statement.mechanism);
+        for (name, value) in &statement.public {
+            let value = serde_json::to_value(value).unwrap_or_default();
+            record = record.json(name, &value);
+        }
+        let kind = serde_json::to_value(statement.generator).unwrap_or_default();
+        record = promise(record.json("noise generator", &kind), certificate.guarantee());
+        if let Some(ledger) = &self.ledger {
+            record = record.text("paid from", ledger.display().to_string());
+        }
+        Ok(record.text("verification", "holds together"))
+    }
+}
+
+/// The guarantee, and what its epsilon is about.
+fn promise(record: Record, guarantee: &Guarantee) -> Record {
+    let budget = guarantee.budget();
+    let mut record = record
+        .text("adjacency", guarantee.adjacency().to_string())
+        .number("epsilon", budget.epsilon.get())
+        .number("delta", budget.delta.get());
+    if let Some(delta) = guarantee.true_delta() {
+        record = record.number("true delta", delta.delta());
+    }
+    record.text("epsilon is about", about(guarantee.adjacency()))
+}
+
+/// What one epsilon covers, in words.
+fn about(adjacency: Adjacency) -> &'static str {
+    match adjacency {
+        Adjacency::Attribute { .. } => {
+            "one attribute of one row, for this whole file; a change of m attributes, or of several \
+             rows of one person, costs m times as much; every further release of the file adds up"
+        }
+        Adjacency::RowShift { .. } | Adjacency::ReplaceRow { .. } => {
+            "one row, for this whole file; a person with m rows spends m times as much; every \
+             further release of the file adds up"
+        }
+        Adjacency::AddRemoveRow { .. } => {
+            "the presence of one row, for this whole file (the number of rows is private too); a \
+             person with m rows spends m times as much; every further release of the file adds up"
+        }
+        Adjacency::SetItems { .. } => {
+            "the named number of items of one set, for this whole file; every further release of \
+             the file adds up"
+        }
+        _ => {
+            "any change of one row, for this whole file; every further release of the file adds up"
+        }
+    }
+}
+
+/// The public seed of a projection or hash family.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Mechanism")]
+pub(crate) struct SeedOptions {
+    /// Public seed of the projection; releases to be compared need the same one. By default it is
+    /// drawn, and recorded in the release.
+    #[arg(long)]
+    seed: Option<u64>,
+}
+
+impl SeedOptions {
+    pub(crate) fn get(&self) -> Result<PublicSeed> {
+        match self.seed {
+            Some(seed) => Ok(PublicSeed::new(seed)),
+            None => Ok(FreshSeed::draw()?.publish()),
+        }
+    }
+}
+
+/// A progress bar on standard error, when that is a terminal.
+pub(crate) fn progress(meter: &Meter) -> Progress {
+    let bar = match meter.total {
+        Some(total) => ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr()),
+        None => ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr()),
+    };
+    if let Ok(style) = ProgressStyle::with_template("reading [{bar:30}] {percent}% {elapsed}") {
+        bar.set_style(style);
+    }
+    Progress { bar, meter: meter.clone() }
+}
+
+/// A bar that follows a meter; gone when dropped.
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    meter: Meter,
+}
+
+impl Progress {
+    pub(crate) fn show(&self) {
+        self.bar.set_position(self.meter.done());
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// Reads a whole input against its limits without keeping it.
+pub(crate) fn check_input(options: &InputOptions, limits: &Limits) -> Result<()> {
+    if options.input.as_os_str() == "-" {
+        return Err(Error::usage(
+            "standard input can be read once only: a dry run or a ledger needs a file",
+        ));
+    }
+    let Input { rows, meter } = options.open()?;
+    let progress = progress(&meter);
+    for block in Prefetch::start(rows, limits.clone())? {
+        block?;
+        progress.show();
+    }
+    Ok(())
+}
+
+/// Reads a whole input into memory: rows and their number.
+pub(crate) fn read_all(input: Input, limits: Limits) -> Result<(usize, Vec<f64>)> {
+    let d = input.rows.d();
+    let progress = progress(&input.meter);
+    let (mut n, mut values) = (0, Vec::new());
+    for block in Prefetch::start(input.rows, limits)? {
+        let block = block?;
+        n += block.n;
+        values.append(&mut block.into_dense(d));
+        progress.show();
+    }
+    Ok((n, values))
+}

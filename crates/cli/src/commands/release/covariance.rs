@@ -1,0 +1,82 @@
+//! `dps release covariance`.
+
+use super::common::{Promise, RowsOptions, check_input, progress};
+use super::privacy::AdjacencyKind;
+use crate::error::{Error, Result};
+use crate::input::{Input, Prefetch};
+use crate::output::Record;
+use clap::{Args, ValueEnum};
+use dp_core::{Adjacency, Budget, release_file};
+use linalg_dp::covariance::{
+    CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
+};
+
+/// Options of `dps release covariance`.
+#[derive(Args)]
+pub(crate) struct CovarianceOptions {
+    #[command(flatten)]
+    rows: RowsOptions,
+    /// The noise: gaussian has the least error, wishart never releases less than the truth in
+    /// Loewner order, jl releases a sketch of relative error.
+    #[arg(long, value_enum, default_value_t = Noise::Gaussian, help_heading = "Mechanism")]
+    noise: Noise,
+    /// wishart: degrees of freedom; by default those of least spectral norm.
+    #[arg(long, help_heading = "Mechanism")]
+    dof: Option<u64>,
+    /// jl: rows of the sketch.
+    #[arg(long, help_heading = "Mechanism")]
+    sketch_rows: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Noise {
+    Gaussian,
+    Wishart,
+    Jl,
+}
+
+impl CovarianceOptions {
+    pub(crate) fn run(&self) -> Result<Record> {
+        let known = [AdjacencyKind::AddRemoveRow, AdjacencyKind::ReplaceRow];
+        let Promise { adjacency, budget, limits } = self.rows.promise("a covariance", &known)?;
+        let Input { rows, meter } = self.rows.input.open()?;
+        let d = rows.d();
+        let mechanism = self.mechanism(d, adjacency, budget)?;
+        let guarantee = mechanism.guarantee();
+        let label = format!("covariance, {:?} noise", self.noise).to_lowercase();
+        let check = || check_input(&self.rows.input, &limits);
+        let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
+            return Ok(self.rows.output.planned(&label, guarantee));
+        };
+        let progress = progress(&meter);
+        let mut open = mechanism.open(&mut rng);
+        for block in Prefetch::start(rows, limits)? {
+            open.push(&block?.into_dense(d))?;
+            progress.show();
+        }
+        let release = open.close(&mut rng)?;
+        release_file::write(&self.rows.output.out, &release)?;
+        self.rows.output.written(release.certificate())
+    }
+
+    fn mechanism(
+        &self,
+        d: usize,
+        adjacency: Adjacency,
+        budget: Budget,
+    ) -> Result<Box<dyn CovarianceMechanism>> {
+        Ok(match self.noise {
+            Noise::Gaussian => Box::new(GaussianCovariance::calibrate(d, adjacency, budget)?),
+            Noise::Wishart => {
+                let shape = self.dof.map_or(WishartShape::LeastSpectralNorm, WishartShape::Dof);
+                Box::new(WishartCovariance::calibrate(d, adjacency, budget, shape)?)
+            }
+            Noise::Jl => {
+                let rows = self
+                    .sketch_rows
+                    .ok_or_else(|| Error::usage("--noise jl needs --sketch-rows"))?;
+                Box::new(JlCovariance::calibrate(d, rows, adjacency, budget)?)
+            }
+        })
+    }
+}

@@ -1,0 +1,52 @@
+//! `dps release low-rank`.
+
+use super::common::{Promise, RowsOptions, read_all};
+use super::privacy::AdjacencyKind;
+use crate::error::{Error, Result};
+use crate::output::Record;
+use clap::Args;
+use dp_core::{Adjacency, Bound, FreshSeed, release_file};
+use linalg_dp::low_rank::{Pfp, PfpOptions, Setting};
+use sketch::RowsView;
+
+/// Options of `dps release low-rank`.
+#[derive(Args)]
+pub(crate) struct LowRankOptions {
+    #[command(flatten)]
+    rows: RowsOptions,
+    /// Rank of the approximation.
+    #[arg(long, help_heading = "Mechanism")]
+    rank: usize,
+    /// Columns of the sketch beyond the rank.
+    #[arg(long, default_value_t = 10, help_heading = "Mechanism")]
+    oversampling: usize,
+    /// Longest l2 norm of a row; longer rows are scaled to it (that moves no two rows apart).
+    #[arg(long, help_heading = "Privacy")]
+    row_bound: f64,
+}
+
+impl LowRankOptions {
+    /// Holds the whole matrix in memory: its number of rows (public here) shapes the noise.
+    pub(crate) fn run(&self) -> Result<Record> {
+        let Promise { adjacency, budget, limits } =
+            self.rows.promise("a low-rank approximation", &[AdjacencyKind::RowShift])?;
+        let Adjacency::RowShift { l2: shift } = adjacency else {
+            return Err(Error::usage("a low-rank approximation protects --adjacency row-shift"));
+        };
+        let input = self.rows.input.open()?;
+        let d = input.rows.d();
+        let (n, values) = read_all(input, limits)?;
+        let row_bound = Bound::new(self.row_bound)?;
+        let setting = Setting::new((n, d), self.rank, self.oversampling, shift, row_bound)?;
+        let mechanism = Pfp::calibrate(setting, budget, PfpOptions::default())?;
+        let guarantee = mechanism.guarantee();
+        let label = format!("low-rank approximation, rank {}", self.rank);
+        let Some(mut rng) = self.rows.output.pay(guarantee, &label, || Ok(()))? else {
+            return Ok(self.rows.output.planned(&label, guarantee));
+        };
+        let rows = RowsView::f64(n, d, &values)?;
+        let release = mechanism.release(&rows, FreshSeed::draw()?, &mut rng)?;
+        release_file::write(&self.rows.output.out, &release)?;
+        self.rows.output.written(release.certificate())
+    }
+}

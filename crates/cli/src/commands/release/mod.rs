@@ -1,0 +1,48 @@
+//! `dps release`: one file a kind of release.
+
+mod common;
+mod covariance;
+mod low_rank;
+mod minhash;
+mod privacy;
+mod signs;
+mod sketch;
+
+use crate::error::Result;
+use crate::output::Record;
+use clap::{Args, Subcommand};
+
+pub(crate) use privacy::{AdjacencyKind, AdjacencyOptions};
+
+/// Options of `dps release`.
+#[derive(Args)]
+pub(crate) struct Release {
+    #[command(subcommand)]
+    kind: Kind,
+}
+
+#[derive(Subcommand)]
+enum Kind {
+    /// Real-valued sketches: distances, products, cosines, search. Streams.
+    Sketch(sketch::SketchOptions),
+    /// Signs of a projection: one bit a coordinate, Hamming search.
+    Signs(signs::SignOptions),
+    /// Signatures of item sets: Jaccard similarity, search.
+    Minhash(minhash::MinhashOptions),
+    /// The matrix of second moments `A^T A`: principal components, regression. Streams.
+    Covariance(covariance::CovarianceOptions),
+    /// A low-rank approximation of the whole matrix.
+    LowRank(low_rank::LowRankOptions),
+}
+
+impl Release {
+    pub(crate) fn run(&self) -> Result<Record> {
+        match &self.kind {
+            Kind::Sketch(options) => options.run(),
+            Kind::Signs(options) => options.run(),
+            Kind::Minhash(options) => options.run(),
+            Kind::Covariance(options) => options.run(),
+            Kind::LowRank(options) => options.run(),
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! Adjacency, bounds and budget: all of them explicit.
+
+use crate::error::{Error, Result};
+use crate::input::{Limits, OutsideBounds};
+use clap::{Args, ValueEnum};
+use dp_core::{Adjacency, Bound, Budget};
+use std::path::Path;
+
+/// Which two inputs must be hard to tell apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum AdjacencyKind {
+    /// One value of one row changes by at most --beta.
+    Attribute,
+    /// One row moves by at most --shift in l2 norm.
+    RowShift,
+    /// One row of norm at most --norm-bound becomes another one.
+    ReplaceRow,
+    /// One row of norm at most --norm-bound is added or removed.
+    AddRemoveRow,
+    /// Two sets of at least --min-size items differ in at most --alpha items.
+    SetItems,
+    /// Any two inputs.
+    AnyInput,
+}
+
+impl AdjacencyKind {
+    /// Name, needed option, meaning.
+    fn help(self) -> [&'static str; 3] {
+        match self {
+            Self::Attribute => [
+                "attribute",
+                "--beta B",
+                "one value of one row changes by at most B: hides a single attribute, not a person",
+            ],
+            Self::RowShift => {
+                ["row-shift", "--shift S", "one whole row moves by at most S in l2 norm"]
+            }
+            Self::ReplaceRow => [
+                "replace-row",
+                "--norm-bound R",
+                "one row of l2 norm at most R becomes any other: hides a person who owns one row",
+            ],
+            Self::AddRemoveRow => [
+                "add-remove-row",
+                "--norm-bound R",
+                "one row of l2 norm at most R is added or removed: hides that a person is in the file",
+            ],
+            Self::SetItems => [
+                "set-items",
+                "--alpha A --min-size M",
+                "two sets of at least M items that differ in at most A items",
+            ],
+            Self::AnyInput => {
+                ["any-input", "", "any two rows at all: the strongest, and the dearest"]
+            }
+        }
+    }
+}
+
+/// The adjacency and its sizes.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Privacy")]
+pub(crate) struct AdjacencyOptions {
+    /// Which two inputs must be hard to tell apart. There is no default.
+    #[arg(long, value_enum)]
+    adjacency: Option<AdjacencyKind>,
+    /// attribute: largest change of one value.
+    #[arg(long)]
+    beta: Option<f64>,
+    /// row-shift: largest l2 norm of the change of a row.
+    #[arg(long)]
+    shift: Option<f64>,
+    /// replace-row, add-remove-row: largest l2 norm of a row.
+    #[arg(long)]
+    pub(crate) norm_bound: Option<f64>,
+    /// set-items: largest number of items in which two sets differ.
+    #[arg(long)]
+    alpha: Option<u64>,
+    /// set-items: least number of items of a set.
+    #[arg(long)]
+    min_size: Option<u64>,
+}
+
+impl AdjacencyOptions {
+    /// The adjacency, one of those that `what` can protect.
+    pub(crate) fn get(&self, what: &str, known: &[AdjacencyKind]) -> Result<Adjacency> {
+        let kind = self.adjacency.ok_or_else(|| {
+            Error::usage(format!(
+                "--adjacency is required: it says which two files nobody must be able to tell \
+                 apart, and so what epsilon means. For {what}:{}",
+                explain(known)
+            ))
+        })?;
+        let [name, option, _] = kind.help();
+        if !known.contains(&kind) {
+            return Err(Error::usage(format!(
+                "{what} cannot protect adjacency {name}; it can:{}",
+                explain(known)
+            )));
+        }
+        let missing = || Error::usage(format!("--adjacency {name} needs {option}"));
+        let bound = |value: Option<f64>| Ok::<_, Error>(Bound::new(value.ok_or_else(missing)?)?);
+        Ok(match kind {
+            AdjacencyKind::Attribute => Adjacency::Attribute { beta: bound(self.beta)? },
+            AdjacencyKind::RowShift => Adjacency::RowShift { l2: bound(self.shift)? },
+            AdjacencyKind::ReplaceRow => Adjacency::ReplaceRow { bound: bound(self.norm_bound)? },
+            AdjacencyKind::AddRemoveRow => {
+                Adjacency::AddRemoveRow { bound: bound(self.norm_bound)? }
+            }
+            AdjacencyKind::SetItems => Adjacency::SetItems {
+                alpha: self.alpha.ok_or_else(missing)?,
+                min_size: self.min_size.ok_or_else(missing)?,
+            },
+            AdjacencyKind::AnyInput => Adjacency::AnyInput,
+        })
+    }
+}
+
+fn explain(known: &[AdjacencyKind]) -> String {
+    let line = |kind: &AdjacencyKind| {
+        let [name, option, meaning] = kind.help();
+        format!("\n  --adjacency {name} {option}\n      {meaning}")
+    };
+    known.iter().map(line).collect()
+}
+
+/// What may be spent.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Privacy")]
+pub(crate) struct BudgetOptions {
+    /// Epsilon, in nats; about 1 is common, above 10 protects little.
+    #[arg(long)]
+    epsilon: Option<f64>,
+    /// Delta, far below one over the number of people; 0 asks for pure differential privacy.
+    #[arg(long)]
+    delta: Option<f64>,
+}
+
+impl BudgetOptions {
+    /// The budget; warns about units.
+    pub(crate) fn get(&self) -> Result<Budget> {
+        let missing = |name: &str| Error::usage(format!("--{name} is required"));
+        let epsilon = self.epsilon.ok_or_else(|| missing("epsilon"))?;
+        let delta = self.delta.ok_or_else(|| missing("delta (0 for pure differential privacy)"))?;
+        let budget = Budget::new(epsilon, delta)?;
+        if epsilon > 20.0 {
+            eprintln!(
+                "dps: warning: epsilon {epsilon} is in nats (a factor exp(epsilon) between \
+                 probabilities): it protects next to nothing. Was it meant in percent, or as a factor?"
+            );
+        }
+        if delta > 1e-3 {
+            eprintln!(
+                "dps: warning: delta {delta} is a probability of no protection at all; it should be \
+                 far below one over the number of people"
+            );
+        }
+        Ok(budget)
+    }
+}
+
+/// Declared bounds of values and what happens outside.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Privacy")]
+pub(crate) struct BoundOptions {
+    /// Largest absolute value of an entry, for every possible file (after --divide).
+    #[arg(long)]
+    pub(crate) bound: Option<f64>,
+    /// Move values to the bound, and scale rows to the norm bound, instead of refusing the file.
+    /// How many is private: it is neither counted nor printed.
+    #[arg(long)]
+    clip: bool,
+}
+
+impl BoundOptions {
+    /// The limits of a file under an adjacency.
+    pub(crate) fn limits(&self, adjacency: Adjacency, file: &Path) -> Result<Limits> {
+        let norm = match adjacency {
+            Adjacency::ReplaceRow { bound } | Adjacency::AddRemoveRow { bound } => Some(bound),
+            _ => None,
+        };
+        let entry = self.bound.map(Bound::new).transpose()?;
+        let outside = if self.clip { OutsideBounds::Clip } else { OutsideBounds::Refuse };
+        if self.clip {
+            eprintln!(
+                "dps: values outside the declared bounds are clipped; how many is private and is not counted"
+            );
+        }
+        Ok(Limits { entry, norm, outside, file: file.to_owned() })
+    }
+
+    /// The largest absolute value: declared, or what the norm bound implies.
+    pub(crate) fn largest(&self, adjacency: Adjacency) -> Result<Bound> {
+        match (self.bound, adjacency) {
+            (Some(bound), _) => Ok(Bound::new(bound)?),
+            (None, Adjacency::ReplaceRow { bound } | Adjacency::AddRemoveRow { bound }) => {
+                Ok(bound)
+            }
+            (None, _) => Err(Error::usage(
+                "--bound is required: the largest absolute value an entry can have in any \
+                 possible file (1 when values lie in [-1, 1])",
+            )),
+        }
+    }
+}

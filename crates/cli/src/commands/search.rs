@@ -1,0 +1,146 @@
+//! `dps search`: the best rows of a release.
+
+use super::loaded::Loaded;
+use crate::error::{Error, Result};
+use crate::output::Record;
+use clap::{Args, ValueEnum};
+use sketch::minhash::{Ranking, nearest};
+use sketch::private::SketchRelease;
+use sketch::search::{DenseIndex, HammingIndex, Score};
+use sketch::sign::{PackedBits, SignCodes};
+use std::path::PathBuf;
+
+/// Options of `dps search`.
+#[derive(Args)]
+pub(crate) struct Search {
+    /// The release that is searched.
+    database: PathBuf,
+    /// A release of queries, made with the same seed; by default the database itself.
+    #[arg(long, value_name = "FILE")]
+    queries: Option<PathBuf>,
+    /// Only these rows of the queries, from zero.
+    #[arg(long = "row", value_delimiter = ',')]
+    rows: Vec<usize>,
+    /// How many rows to find.
+    #[arg(long, default_value_t = 10)]
+    top: usize,
+    /// Real-valued sketches: how rows are scored.
+    #[arg(long, value_enum, default_value_t = ScoreName::Cosine)]
+    score: ScoreName,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum ScoreName {
+    Cosine,
+    Inner,
+}
+
+/// What was found for a query: rows with scores, best first.
+type Found = Vec<(usize, f64)>;
+
+impl Search {
+    pub(crate) fn run(&self) -> Result<Record> {
+        let database = Loaded::read(&self.database)?;
+        let other = self.queries.as_deref().map(Loaded::read).transpose()?;
+        let queries = other.as_ref().unwrap_or(&database);
+        // A row of the database finds itself: ask for one more and leave it out.
+        let within = other.is_none();
+        let count = self.top + usize::from(within);
+        let (name, rows, mut found) = match (&database, queries) {
+            (Loaded::Sketch(items), Loaded::Sketch(queries)) => {
+                self.dense(items, queries, count)?
+            }
+            (Loaded::Symbols(release), Loaded::Symbols(_)) if within => {
+                let rows = self.chosen(release.payload().rows())?;
+                let hits = nearest(release, &rows, self.top, Ranking::Similarity)?;
+                let list = |hits: Vec<sketch::search::Hit>| {
+                    hits.iter().map(|hit| (hit.row, hit.score)).collect()
+                };
+                ("score", rows, hits.into_iter().map(list).collect())
+            }
+            (Loaded::Symbols(_), Loaded::Symbols(_)) => {
+                return Err(Error::usage(
+                    "set signatures are searched within one release: leave out --queries",
+                ));
+            }
+            (items, queries) => match (items.signs(), queries.signs()) {
+                (Some(items), Some(queries)) => self.hamming(items, queries, count)?,
+                _ => return Err(items.cannot("a search for these queries")),
+            },
+        };
+        if within {
+            for (&row, hits) in rows.iter().zip(&mut found) {
+                hits.retain(|&(hit, _)| hit != row);
+                hits.truncate(self.top);
+            }
+        }
+        let mut table = Vec::new();
+        for (row, hits) in rows.iter().zip(found) {
+            table.extend(hits.iter().enumerate().map(|(rank, &(hit, score))| {
+                Record::new()
+                    .integer("query", *row as u64)
+                    .integer("rank", rank as u64 + 1)
+                    .integer("row", hit as u64)
+                    .number(name, score)
+            }));
+        }
+        Ok(Record::new().table("hits", table))
+    }
+
+    /// The query rows asked for.
+    fn chosen(&self, n: usize) -> Result<Vec<usize>> {
+        if self.top == 0 {
+            return Err(Error::usage("--top takes a number above zero"));
+        }
+        if self.rows.is_empty() {
+            return Ok((0..n).collect());
+        }
+        match self.rows.iter().find(|&&row| row >= n) {
+            Some(row) => Err(Error::usage(format!("--row {row}: there are {n} query rows"))),
+            None => Ok(self.rows.clone()),
+        }
+    }
+
+    fn dense(
+        &self,
+        items: &SketchRelease,
+        queries: &SketchRelease,
+        count: usize,
+    ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
+        let (items, queries) = (items.payload(), queries.payload());
+        items.check_comparable(queries)?;
+        let rows = self.chosen(queries.n())?;
+        let mut values = Vec::with_capacity(rows.len() * items.k());
+        for &row in &rows {
+            values.extend_from_slice(queries.row(row)?);
+        }
+        let (score, name) = match self.score {
+            ScoreName::Cosine => (Score::Cosine, "cosine"),
+            ScoreName::Inner => (Score::InnerProduct, "inner product"),
+        };
+        let found = DenseIndex::new(items.k(), items.values(), score)?.top_k(&values, count)?;
+        let list = |query| {
+            let pairs = found.indices(query).iter().zip(found.scores(query));
+            pairs.map(|(&row, &score)| (row as usize, score)).collect()
+        };
+        Ok((name, rows, (0..found.n()).map(list).collect()))
+    }
+
+    fn hamming(
+        &self,
+        items: &SignCodes,
+        queries: &SignCodes,
+        count: usize,
+    ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
+        items.check_comparable(queries)?;
+        let rows = self.chosen(queries.bits().n())?;
+        let words = rows.iter().flat_map(|&row| queries.bits().row(row).to_vec()).collect();
+        let chosen = PackedBits::new(rows.len(), queries.bits().bits(), words)?;
+        let found = HammingIndex::new(items.bits())?.top_k(&chosen, count)?;
+        let list = |query| {
+            let pairs = found.indices(query).iter().zip(found.scores(query));
+            pairs.map(|(&row, &score)| (row as usize, f64::from(score))).collect()
+        };
+        Ok(("differing bits", rows, (0..found.n()).map(list).collect()))
+    }
+}

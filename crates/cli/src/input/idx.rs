@@ -1,0 +1,71 @@
+//! IDX unsigned bytes: the first dimension counts rows, the others make up a row.
+
+use super::source::{self, Bytes};
+use super::{Block, Input, InputOptions, Numbers, RowReader, Values, block_rows};
+use crate::error::{DataError, Error, Result};
+use std::io::Read;
+use std::path::PathBuf;
+
+struct IdxRows {
+    bytes: Bytes,
+    left: u64,
+    d: usize,
+    numbers: Numbers,
+    path: PathBuf,
+}
+
+pub(super) fn open(options: &InputOptions) -> Result<Input> {
+    options.one_column_only("IDX")?;
+    let (mut bytes, meter) = source::open(&options.input)?;
+    let mut word = || {
+        let mut word = [0u8; 4];
+        bytes.read_exact(&mut word).map(|()| word)
+    };
+    let cut = |_| options.malformed("not an IDX file: it ends within its header");
+    let [zero, zero_too, element, dimensions] = word().map_err(cut)?;
+    if (zero, zero_too) != (0, 0) {
+        return Err(options.malformed("not an IDX file: it does not begin with two zero bytes"));
+    }
+    if element != 8 {
+        return Err(options.malformed("only IDX files of unsigned bytes are read"));
+    }
+    if !(1..=8).contains(&dimensions) {
+        return Err(options.malformed("an IDX file has 1 to 8 dimensions"));
+    }
+    let mut sizes = Vec::new();
+    for _ in 0..dimensions {
+        sizes.push(u32::from_be_bytes(word().map_err(cut)?) as usize);
+    }
+    let d = sizes[1..].iter().try_fold(1usize, |d, &size| d.checked_mul(size));
+    let d = d.filter(|&d| d < 1 << 32).ok_or_else(|| options.malformed("rows are too long"))?;
+    let numbers = Numbers::of(options);
+    let rows = IdxRows { bytes, left: sizes[0] as u64, d, numbers, path: options.input.clone() };
+    Ok(Input { rows: Box::new(rows), meter })
+}
+
+impl RowReader for IdxRows {
+    fn d(&self) -> usize {
+        self.d
+    }
+
+    fn next(&mut self) -> Result<Option<Block>> {
+        let n = (block_rows(self.d) as u64).min(self.left) as usize;
+        let mut buffer = Vec::new();
+        let wanted = if n == 0 { 1 } else { n * self.d };
+        let read = self.bytes.by_ref().take(wanted as u64).read_to_end(&mut buffer);
+        read.map_err(|e| Error::io(&self.path, e))?;
+        match (n, buffer.len()) {
+            (0, 0) => return Ok(None),
+            (0, _) => {
+                return Err(DataError::of(&self.path, "bytes follow the last row").into());
+            }
+            (_, found) if found < wanted => {
+                return Err(DataError::of(&self.path, "the file ends before its last row").into());
+            }
+            _ => {}
+        }
+        self.left -= n as u64;
+        let values = buffer.iter().map(|&b| f64::from(b) / self.numbers.divide).collect();
+        Ok(Some(Block { n, values: Values::Dense(values) }))
+    }
+}

@@ -1,0 +1,140 @@
+//! NumPy arrays: n x d in C order.
+
+use super::source::{self, Bytes};
+use super::{Block, Input, InputOptions, Numbers, RowReader, Values, block_rows};
+use crate::error::{DataError, Error, Result};
+use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
+use std::io::Read;
+use std::path::PathBuf;
+
+struct NpyRows {
+    bytes: Bytes,
+    left: u64,
+    d: usize,
+    element: Element,
+    numbers: Numbers,
+    path: PathBuf,
+    buffer: Vec<u8>,
+    records: u64,
+}
+
+/// Type of an element, in the order of bytes of the file.
+#[derive(Clone, Copy)]
+struct Element {
+    kind: TypeChar,
+    bytes: usize,
+    big_endian: bool,
+}
+
+pub(super) fn open(options: &InputOptions) -> Result<Input> {
+    options.one_column_only("NPY")?;
+    let (mut bytes, meter) = source::open(&options.input)?;
+    let header = NpyHeader::from_reader(&mut bytes)
+        .map_err(|e| options.malformed(format!("not an NPY file: {e}")))?;
+    let &[n, d] = header.shape() else {
+        let dimensions = header.shape().len();
+        return Err(options.malformed(format!(
+            "the array has {dimensions} dimensions; rows need two (numpy: x.reshape(len(x), -1))"
+        )));
+    };
+    if header.order() != Order::C && n > 1 && d > 1 {
+        return Err(options.malformed(
+            "the array is stored column after column; store it row after row \
+             (numpy: numpy.ascontiguousarray)",
+        ));
+    }
+    let element = Element::of(&header).ok_or_else(|| {
+        let found = header.dtype().descr();
+        options.malformed(format!(
+            "elements of type {found} are not numbers this reads; store float32, float64 or integers"
+        ))
+    })?;
+    let d = usize::try_from(d).map_err(|_| options.malformed("rows are too long"))?;
+    let rows = NpyRows {
+        bytes,
+        left: n,
+        d,
+        element,
+        numbers: Numbers::of(options),
+        path: options.input.clone(),
+        buffer: Vec::new(),
+        records: 0,
+    };
+    Ok(Input { rows: Box::new(rows), meter })
+}
+
+impl Element {
+    fn of(header: &NpyHeader) -> Option<Self> {
+        let DType::Plain(ty) = header.dtype() else { return None };
+        let bytes = ty.num_bytes()?;
+        let kind = ty.type_char();
+        let known = match kind {
+            TypeChar::Float => matches!(bytes, 4 | 8),
+            TypeChar::Int | TypeChar::Uint => matches!(bytes, 1 | 2 | 4 | 8),
+            TypeChar::Bool => bytes == 1,
+            _ => false,
+        };
+        known.then_some(Self { kind, bytes, big_endian: ty.endianness() == Endianness::Big })
+    }
+
+    /// The numbers behind whole elements.
+    fn decode(self, bytes: &[u8]) -> Vec<f64> {
+        macro_rules! numbers {
+            ($type:ty) => {{
+                let (elements, _) = bytes.as_chunks::<{ size_of::<$type>() }>();
+                if self.big_endian {
+                    elements.iter().map(|b| <$type>::from_be_bytes(*b) as f64).collect()
+                } else {
+                    elements.iter().map(|b| <$type>::from_le_bytes(*b) as f64).collect()
+                }
+            }};
+        }
+        match (self.kind, self.bytes) {
+            (TypeChar::Float, 8) => numbers!(f64),
+            (TypeChar::Float, _) => numbers!(f32),
+            (TypeChar::Int, 1) => numbers!(i8),
+            (TypeChar::Int, 2) => numbers!(i16),
+            (TypeChar::Int, 4) => numbers!(i32),
+            (TypeChar::Int, _) => numbers!(i64),
+            (TypeChar::Uint, 2) => numbers!(u16),
+            (TypeChar::Uint, 4) => numbers!(u32),
+            (TypeChar::Uint, 8) => numbers!(u64),
+            _ => numbers!(u8),
+        }
+    }
+}
+
+impl RowReader for NpyRows {
+    fn d(&self) -> usize {
+        self.d
+    }
+
+    fn next(&mut self) -> Result<Option<Block>> {
+        let failed = |e| Error::io(&self.path, e);
+        let n = (block_rows(self.d) as u64).min(self.left) as usize;
+        if n == 0 {
+            return match self.bytes.fill_buf().map_err(failed)? {
+                [] => Ok(None),
+                _ => Err(DataError::of(&self.path, "bytes follow the array's last element").into()),
+            };
+        }
+        self.buffer.clear();
+        let wanted = n * self.d * self.element.bytes;
+        self.bytes.by_ref().take(wanted as u64).read_to_end(&mut self.buffer).map_err(failed)?;
+        if self.buffer.len() < wanted {
+            return Err(DataError::of(&self.path, "the file ends before its last row").into());
+        }
+        let mut values = self.element.decode(&self.buffer);
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = self.numbers.finite(*value).map_err(|rule| DataError {
+                file: self.path.clone(),
+                column: Some(format!("column {}", i % self.d + 1)),
+                rule: rule.into(),
+                record: Some(self.records + (i / self.d) as u64 + 1),
+            })?;
+        }
+        self.left -= n as u64;
+        self.records += n as u64;
+        Ok(Some(Block { n, values: Values::Dense(values) }))
+    }
+}

@@ -1,0 +1,72 @@
+//! Bytes of a file, gzip or not, counted on the way.
+
+use crate::error::{Error, Result};
+use flate2::bufread::MultiGzDecoder;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How far reading has come: bytes of the file, or rows.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Meter {
+    done: Arc<AtomicU64>,
+    /// How many there are in all, where that is known.
+    pub(crate) total: Option<u64>,
+}
+
+impl Meter {
+    pub(super) fn of_rows(total: Option<u64>) -> Self {
+        Self { done: Arc::default(), total }
+    }
+
+    pub(super) fn add(&self, count: u64) {
+        self.done.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// How many are read.
+    pub(crate) fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+}
+
+struct Counted<R> {
+    source: R,
+    meter: Meter,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.source.read(out)?;
+        self.meter.add(read as u64);
+        Ok(read)
+    }
+}
+
+/// Bytes that readers of text and of flat binary files take.
+pub(super) type Bytes = Box<dyn BufRead + Send>;
+
+const BUFFER: usize = 1 << 18;
+
+/// Opens a file (`-`: standard input); gzip is recognised by its first bytes.
+pub(super) fn open(path: &Path) -> Result<(Bytes, Meter)> {
+    let failed = |e| Error::io(path, e);
+    let (source, total): (Box<dyn Read + Send>, _) = if path.as_os_str() == "-" {
+        (Box::new(std::io::stdin()), None)
+    } else {
+        let file = File::open(path).map_err(failed)?;
+        let total = file.metadata().map_err(failed)?.len();
+        (Box::new(file), Some(total))
+    };
+    let meter = Meter { done: Arc::default(), total };
+    let counted = Counted { source, meter: meter.clone() };
+    let mut bytes = BufReader::with_capacity(BUFFER, counted);
+    let gzip = bytes.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+    let bytes: Bytes = if gzip {
+        Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(bytes)))
+    } else {
+        Box::new(bytes)
+    };
+    Ok((bytes, meter))
+}

@@ -1,0 +1,192 @@
+//! The budget file of a data set: a [`Ledger`] with a limit that survives crashes and races.
+//!
+//! An expense is entered **before** the release it pays for appears. The order is: take the
+//! lock, read the file, let the ledger check the limit, write the new state to a temporary
+//! file beside it, flush it to the disk, rename it over the old one, flush the folder. A
+//! process that dies at any point leaves either the old state (nothing was released yet) or the
+//! new one (paid, perhaps for nothing): never a state in which more was released than paid.
+//! Processes exclude each other by a lock on `FILE.lock`, which the system gives back when a
+//! process dies.
+//!
+//! What it cannot see: a copy of the file, or a release made without naming the file.
+
+use dp_core::accounting::{FilterRule, Ledger};
+use dp_core::atomic_file::{Access, AtomicFile};
+use dp_core::{Adjacency, Budget, Guarantee};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// Version of the file's layout.
+pub const FORMAT: u32 = 1;
+
+/// Why a budget file was not read or changed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The file or its folder could not be used.
+    #[error("{path}: {source}")]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+    /// The file is not a budget file, or its entries do not hold together.
+    #[error("{path}: not a valid ledger: {reason}")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong.
+        reason: String,
+    },
+    /// A budget file is never overwritten by a new one.
+    #[error("{0}: exists already; a ledger is never started again over an old one")]
+    Exists(PathBuf),
+    /// The ledger refused the expense; nothing was changed.
+    #[error(transparent)]
+    Refused(#[from] dp_core::Error),
+}
+
+/// The points a change passes, in order: what tests interrupt.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Step {
+    /// The lock is held.
+    Locked,
+    /// The old state is read.
+    Read,
+    /// The new state keeps the limit.
+    Checked,
+    /// The temporary file is written, perhaps not yet on the disk.
+    Written,
+    /// The new state has taken the old one's place and is on the disk.
+    Entered,
+}
+
+impl Step {
+    /// All steps in order.
+    pub const ALL: [Self; 5] =
+        [Self::Locked, Self::Read, Self::Checked, Self::Written, Self::Entered];
+}
+
+/// The content of a budget file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BudgetFile {
+    format: u32,
+    data: String,
+    ledger: Ledger,
+}
+
+impl BudgetFile {
+    /// Starts the ledger of a data set; `data` is its public name.
+    ///
+    /// # Errors
+    /// [`Error::Exists`], [`Error::Io`].
+    pub fn create(
+        path: &Path,
+        data: &str,
+        adjacency: Adjacency,
+        limit: Budget,
+        rule: FilterRule,
+    ) -> Result<Self, Error> {
+        let ledger = Ledger::with_limit(adjacency, limit, rule);
+        let this = Self { format: FORMAT, data: data.to_owned(), ledger };
+        let _lock = lock(path)?;
+        if path.exists() {
+            return Err(Error::Exists(path.to_owned()));
+        }
+        this.write(path)?.commit()?;
+        Ok(this)
+    }
+
+    /// Reads a budget file; every entry and the limit are checked again.
+    ///
+    /// # Errors
+    /// [`Error::Io`], [`Error::Malformed`].
+    pub fn read(path: &Path) -> Result<Self, Error> {
+        let text = std::fs::read_to_string(path).map_err(|e| io(path, e))?;
+        let malformed = |reason| Error::Malformed { path: path.to_owned(), reason };
+        let this: Self = serde_json::from_str(&text).map_err(|e| malformed(e.to_string()))?;
+        if this.format != FORMAT {
+            return Err(malformed(format!("format {} is not {FORMAT}", this.format)));
+        }
+        Ok(this)
+    }
+
+    /// Enters `count` runs of a guarantee, on the disk, before anything is released.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] when the limit would be passed or the adjacency is another one; the
+    /// file is then unchanged. [`Error::Io`], [`Error::Malformed`].
+    pub fn spend(
+        path: &Path,
+        guarantee: &Guarantee,
+        count: u64,
+        label: &str,
+    ) -> Result<Self, Error> {
+        Self::spend_in_steps(path, guarantee, count, label, |_| {})
+    }
+
+    /// As [`BudgetFile::spend`], calling `at` at every step; for fault injection.
+    ///
+    /// # Errors
+    /// As [`BudgetFile::spend`].
+    pub fn spend_in_steps(
+        path: &Path,
+        guarantee: &Guarantee,
+        count: u64,
+        label: &str,
+        mut at: impl FnMut(Step),
+    ) -> Result<Self, Error> {
+        // A link must lead every process to one file and one lock.
+        let path = &path.canonicalize().map_err(|e| io(path, e))?;
+        let _lock = lock(path)?;
+        at(Step::Locked);
+        let mut this = Self::read(path)?;
+        at(Step::Read);
+        this.ledger.spend(guarantee, count, label)?;
+        at(Step::Checked);
+        let file = this.write(path)?;
+        at(Step::Written);
+        file.commit()?;
+        at(Step::Entered);
+        Ok(this)
+    }
+
+    /// The new state in a temporary file.
+    fn write(&self, path: &Path) -> Result<AtomicFile, Error> {
+        let text = serde_json::to_string_pretty(self).expect("string keys only");
+        let mut file = AtomicFile::create(path, Access::Shared)?;
+        file.write_all(text.as_bytes()).map_err(|e| io(path, e))?;
+        Ok(file)
+    }
+
+    /// The public name of the data set.
+    #[must_use]
+    pub fn data(&self) -> &str {
+        &self.data
+    }
+
+    /// What was spent, and the limit.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+}
+
+fn io(path: &Path, source: std::io::Error) -> Error {
+    Error::Io { path: path.to_owned(), source }
+}
+
+/// Waits for the lock. It is never deleted: a process that opened it before would then hold another file's lock.
+fn lock(path: &Path) -> Result<File, Error> {
+    let mut name = path.as_os_str().to_owned();
+    name.push(".lock");
+    let lock = PathBuf::from(name);
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock);
+    let file = file.map_err(|e| io(&lock, e))?;
+    file.lock().map_err(|e| io(&lock, e))?;
+    Ok(file)
+}

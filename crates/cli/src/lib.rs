@@ -1,0 +1,78 @@
+//! The command line `dps`: from a file of rows to a published, verified private sketch.
+//!
+//! | command | does |
+//! | --- | --- |
+//! | `plan` | predicts the error of every mechanism before anything is spent |
+//! | `release` | reads a file in blocks, adds noise, writes a release file with its certificate |
+//! | `inspect`, `verify` | show and recompute what a release or a certificate states |
+//! | `distance`, `search`, `pca` | answer questions from releases alone |
+//! | `ledger` | keeps the budget of a data set, across crashes and processes |
+//! | `calibrate` | the least noise for a budget, exact or by a published rule |
+//! | `completions`, `man` | generated from the parser |
+//!
+//! Every command prints text, or one JSON object with `--json`. Exit status: 0 done, 1 refused
+//! (does not verify, would pass a limit, cannot be calibrated), 2 options, 3 files that cannot
+//! be read or written, 4 data that is not what was declared.
+//!
+//! The binary is this library's [`main`]; [`ledger_file`] is public so that its behaviour under
+//! crashes can be tested from outside.
+
+mod commands;
+mod error;
+mod input;
+pub mod ledger_file;
+mod output;
+
+use clap::{CommandFactory, Parser};
+use commands::Command;
+use output::Format;
+use std::process::ExitCode;
+
+/// Publish differentially private sketches, and use what others published.
+///
+/// Exit status: 0 done; 1 refused (does not verify, would pass a limit, cannot be calibrated);
+/// 2 options that do not go together; 3 files that cannot be read or written; 4 data that is
+/// not what was declared.
+#[derive(Parser)]
+#[command(name = "dps", version, arg_required_else_help = true)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+    /// Print one JSON object instead of text.
+    #[arg(long, global = true)]
+    json: bool,
+}
+
+/// The parser, for completions and the man page.
+pub(crate) fn parser() -> clap::Command {
+    Arguments::command()
+}
+
+/// Runs `dps` on the arguments of the process.
+#[must_use]
+pub fn main() -> ExitCode {
+    let arguments = Arguments::parse();
+    let format = if arguments.json { Format::Json } else { Format::Text };
+    match arguments.command.run() {
+        Ok(record) => output::print(&record.render(format)),
+        Err(error) => {
+            match format {
+                Format::Json => {
+                    output::print(&error.record().render(format));
+                }
+                Format::Text => {
+                    eprintln!("dps: {error}");
+                    if let Some(hint) = error.hint() {
+                        eprintln!("dps: {hint}");
+                    }
+                }
+            }
+            ExitCode::from(error.status())
+        }
+    }
+}
+
+/// The snippets of the guide are tests.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/guides/use-one-crate.md")]
+struct UseOneCrate;

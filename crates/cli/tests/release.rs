@@ -1,0 +1,341 @@
+//! Every kind of release end to end, and the mistakes people make.
+
+mod support;
+
+use serde_json::Value;
+use support::{Room, csv, numbers, text};
+
+const PRIVACY: &str = "--adjacency attribute --beta 1 --bound 1 --epsilon 1 --delta 1e-6";
+
+fn room() -> Room {
+    let room = Room::new();
+    room.write("users.csv", csv(&numbers(80, 12), 12));
+    room
+}
+
+fn number(value: &Value, name: &str) -> f64 {
+    value[name].as_f64().unwrap_or_else(|| panic!("{name} in {value}"))
+}
+
+#[test]
+fn a_sketch_is_released_verified_and_asked() {
+    let room = room();
+    let made = room.json(&format!("release sketch users.csv --out a.dps -k 6 --seed 9 {PRIVACY}"));
+    assert_eq!(
+        (made["n"].as_u64(), made["d"].as_u64(), made["k"].as_u64()),
+        (Some(80), Some(12), Some(6))
+    );
+    assert_eq!(made["noise generator"], "os-chacha12");
+    assert!(number(&made, "true delta") <= 1e-6);
+    assert!(made["epsilon is about"].as_str().expect("text").contains("whole file"));
+    let verified = room.json("verify a.dps");
+    assert_eq!(verified["verdict"], "holds together");
+    assert_eq!(verified["rows"], 80);
+    let inspected = room.json("inspect a.dps");
+    assert_eq!(inspected["public"]["projection seed"], 9);
+    // A certificate by itself.
+    let certificate = room.run("inspect a.dps --certificate");
+    room.write("a.json", &certificate.stdout);
+    assert_eq!(room.json("verify a.json")["epsilon"], 1.0);
+
+    let distance = room.json("distance a.dps 0 1");
+    let names: Vec<&str> = distance["estimates"]
+        .as_array()
+        .expect("rows")
+        .iter()
+        .map(|e| e["measure"].as_str().expect("a name"))
+        .collect();
+    assert!(names.starts_with(&["squared distance", "inner product"]), "{names:?}");
+    let squared = &distance["estimates"][0];
+    assert!(number(squared, "low") <= number(squared, "high"));
+    assert!(number(squared, "standard_error") > 0.0);
+
+    // The same seed compares, another does not.
+    room.json(&format!("release sketch users.csv --out b.dps -k 6 --seed 9 {PRIVACY}"));
+    room.json(&format!("release sketch users.csv --out c.dps -k 6 --seed 8 {PRIVACY}"));
+    room.json("distance a.dps 0 0 --other b.dps --measure squared-distance");
+    room.refuses("distance a.dps 0 0 --other c.dps", 1, &["fingerprint"]);
+    room.refuses("distance a.dps 0 80", 1, &["80"]);
+    let hits = room.json("search a.dps --queries b.dps --row 3,5 --top 4 --score inner");
+    assert_eq!(hits["hits"].as_array().expect("rows").len(), 8);
+    let within = room.json("search a.dps --row 3 --top 79");
+    let rows = within["hits"].as_array().expect("rows");
+    assert!(rows.len() == 79 && rows.iter().all(|hit| hit["row"] != 3));
+    // Without --seed two releases differ in seed, and record it.
+    let fresh = room.json(&format!("release sketch users.csv --out d.dps -k 6 {PRIVACY}"));
+    assert_ne!(fresh["projection seed"], made["projection seed"]);
+    let table = room.run("distance a.dps 0 1");
+    assert!(text(&table).contains("measure"), "{}", text(&table));
+}
+
+#[test]
+fn every_family_and_noise_is_released() {
+    let room = room();
+    for family in [
+        "gaussian",
+        "rademacher",
+        "achlioptas",
+        "very-sparse",
+        "sparse-jl",
+        "hashed-copies",
+        "srht",
+        "oporp",
+        "count-sketch",
+    ] {
+        for noise in ["--noise gaussian", "--noise laplace --delta 0"] {
+            let privacy = PRIVACY.replace("--delta 1e-6", "");
+            let delta = if noise.contains("delta") { "" } else { "--delta 1e-6" };
+            let found = room.json(&format!(
+                "release sketch users.csv --out x.dps --force -k 8 --family {family} --f32 {noise} \
+                 {privacy} {delta}"
+            ));
+            assert_eq!(found["projection"], family);
+            room.json("verify x.dps");
+        }
+    }
+    let whole = room.json(
+        "release sketch users.csv --out x.dps --force -k 12 --family identity --adjacency replace-row \
+         --norm-bound 4 --epsilon 1 --delta 1e-6",
+    );
+    assert_eq!(whole["k"], 12);
+    room.json(
+        "release sketch users.csv --out x.dps --force -k 4 --adjacency row-shift --shift 0.5 --bound 1 \
+         --epsilon 1 --delta 1e-6",
+    );
+}
+
+#[test]
+fn signs_are_released_and_searched() {
+    let room = room();
+    for flips in ["optimal", "smooth", "response"] {
+        let found = room.json(&format!(
+            "release signs users.csv --out s.dps --force -k 8 --seed 1 --repetitions 2 --flips {flips} \
+             {PRIVACY}"
+        ));
+        assert!(number(&found, "true delta") <= 1e-6);
+        room.json("verify s.dps");
+        let hits = room.json("search s.dps --row 0 --top 5");
+        assert_eq!(hits["hits"].as_array().expect("rows").len(), 5);
+    }
+    let cosine = room.json("distance s.dps 0 1 --measure cosine");
+    assert!(number(&cosine["estimates"][0], "estimate").abs() <= 1.0);
+    room.refuses("distance s.dps 0 1 --measure jaccard", 2, &["jaccard"]);
+    room.refuses(
+        "release signs users.csv --out refused.dps -k 8 --adjacency row-shift --shift 1 --bound 1 \
+         --epsilon 1 --delta 0",
+        2,
+        &["--adjacency attribute"],
+    );
+}
+
+#[test]
+fn sets_are_released_and_searched() {
+    let room = Room::new();
+    let line = |i: usize| {
+        let words: Vec<String> = (0..12).map(|w| format!("w{}", (i / 2) * 5 + w)).collect();
+        words.join(" ")
+    };
+    room.write("sets.txt", (0..40).map(|i| line(i) + "\n").collect::<String>());
+    let set = "--adjacency set-items --alpha 1 --min-size 4";
+    for mechanism in [
+        format!("--mechanism bins --symbols 8 {set} --epsilon 8 --delta 0"),
+        format!("--mechanism mixture --symbols 4 {set} --epsilon 8 --delta 1e-6"),
+        "--mechanism buckets --symbols 2 --adjacency any-input --epsilon 60 --delta 0".into(),
+    ] {
+        let found =
+            room.json(&format!("release minhash sets.txt --out m.dps --force -k 60 {mechanism}"));
+        assert_eq!(found["sets"], 40);
+        room.json("verify m.dps");
+        let found = room.json("distance m.dps 0 1");
+        assert_eq!(found["estimates"][0]["measure"], "jaccard similarity");
+        let hits = room.json("search m.dps --row 0,7 --top 3");
+        assert_eq!(hits["hits"].as_array().expect("rows").len(), 6);
+    }
+    room.write("names.tsv", "ann\ta b\tc d\nbob\tc d\te\n");
+    let found = room.json(
+        "release minhash names.tsv --out n.dps --separator tab --id-first -k 5 --adjacency set-items \
+         --alpha 1 --min-size 2 --epsilon 1 --delta 0"
+    );
+    assert_eq!(found["sets"], 2);
+    room.write("short.txt", "a b c d\na\n");
+    room.refuses(
+        &format!("release minhash short.txt --out refused.dps -k 5 {set} --epsilon 1 --delta 0"),
+        4,
+        &["--min-size", "record 2", "private"],
+    );
+    room.write("empty.txt", "a b\n\nc\n");
+    room.refuses(
+        &format!("release minhash empty.txt --out refused.dps -k 5 {set} --epsilon 1 --delta 0"),
+        4,
+        &["no item"],
+    );
+}
+
+#[test]
+fn matrices_are_released_and_analysed() {
+    let room = room();
+    let row = "--adjacency add-remove-row --norm-bound 4 --epsilon 20 --delta 1e-6";
+    for noise in ["gaussian", "wishart", "jl --sketch-rows 400"] {
+        let found = room.json(&format!(
+            "release covariance users.csv --out c.dps --force --noise {noise} {row}"
+        ));
+        // The number of rows is private under this adjacency: it is nowhere in the output.
+        assert_eq!((found["d"].as_u64(), &found["n"]), (Some(12), &Value::Null));
+        assert!(!found.to_string().contains("80"), "{found}");
+        room.json("verify c.dps");
+        let found = room.json("pca c.dps --components 3 --out parts.csv");
+        assert_eq!(found["components"].as_array().expect("rows").len(), 3);
+        let parts = String::from_utf8(room.read("parts.csv")).expect("text");
+        for line in parts.lines() {
+            let direction: Vec<f64> =
+                line.split(',').map(|v| v.parse().expect("a number")).collect();
+            let norm: f64 = direction.iter().map(|v| v * v).sum();
+            assert!(direction.len() == 12 && (norm - 1.0).abs() < 1e-9, "{norm}");
+        }
+    }
+    room.json("pca c.dps --components 2 --out parts.npy");
+    assert!(room.read("parts.npy").starts_with(b"\x93NUMPY"));
+    room.refuses("pca c.dps --components 13", 2, &["13"]);
+    room.refuses("distance c.dps 0 1", 2, &["covariance"]);
+    // A row above the bound is refused, or scaled without being counted.
+    let tight = row.replace("--norm-bound 4", "--norm-bound 1");
+    room.refuses(
+        &format!("release covariance users.csv --out refused.dps {tight}"),
+        4,
+        &["norm bound 1", "--clip"],
+    );
+    let clipped =
+        room.run(&format!("release covariance users.csv --out c.dps --force --clip {tight}"));
+    assert!(clipped.status.success() && text(&clipped).contains("private"), "{}", text(&clipped));
+
+    let found = room.json(
+        "release low-rank users.csv --out l.dps --rank 3 --oversampling 4 --row-bound 4 \
+         --adjacency row-shift --shift 1 --epsilon 200 --delta 1e-6",
+    );
+    assert_eq!(found["rank"], 3);
+    room.json("verify l.dps");
+    let parts = room.json("pca l.dps --components 1");
+    assert!(number(&parts["components"][0], "explained") > 0.0);
+}
+
+#[test]
+fn a_forgotten_adjacency_is_explained() {
+    let room = room();
+    room.refuses(
+        "release sketch users.csv --out refused.dps -k 4 --bound 1 --epsilon 1 --delta 1e-6",
+        2,
+        &[
+            "--adjacency is required",
+            "attribute --beta B",
+            "replace-row --norm-bound R",
+            "row-shift",
+        ],
+    );
+    room.refuses(
+        "release sketch users.csv --out refused.dps -k 4 --adjacency attribute --bound 1 --epsilon 1 \
+         --delta 1e-6",
+        2,
+        &["--beta B"],
+    );
+    room.refuses(
+        "release sketch users.csv --out refused.dps -k 4 --adjacency attribute --beta 1 --epsilon 1 \
+         --delta 1e-6",
+        2,
+        &["--bound is required"],
+    );
+    room.refuses(
+        "release covariance users.csv --out refused.dps --adjacency attribute --beta 1 --epsilon 1 \
+         --delta 1e-6",
+        2,
+        &["add-remove-row"],
+    );
+}
+
+#[test]
+fn mistakes_in_files_are_named_without_a_value() {
+    let room = room();
+    let release = format!("--out refused.dps -k 2 {PRIVACY}");
+    for (content, options, status, words) in [
+        ("a;b;c\n0.1;0.2;0.3\n", "", 2, &["one field", "--delimiter ';'"][..]),
+        ("a\tb\n0.1\t0.2\n", "", 2, &["--delimiter 'tab'"]),
+        ("0.1,0.2\n0.3,0.4\n", "", 2, &["--no-header", "--header"]),
+        ("a,b\n0.3,0.4\n", "--no-header", 2, &["is it a header?"]),
+        ("a,b\n0.3,\n", "", 4, &["column \"b\"", "missing", "--missing zero", "record 1"]),
+        ("a,b\n0.3,NaN\n", "", 4, &["not finite"]),
+        ("a,b\n0.3,inf\n", "", 4, &["not finite"]),
+        ("a,b\n0.3,0.4\n0.3\n", "", 4, &["1 fields", "first line has 2", "record 2"]),
+        ("a,b\n0.3,secret\n", "", 4, &["column \"b\"", "not a number", "--id"]),
+        ("a,b\n0.3,7.125\n", "", 4, &["column \"b\"", "[-1, 1]", "--clip", "private"]),
+        ("a,b\n0.3,0.4\n", "--columns c", 2, &["no column \"c\"", "a, b"]),
+        ("a,b\n0.3,0.4\n", "--id a --id b", 4, &["no column is left"]),
+        ("", "", 4, &["no row"]),
+    ] {
+        room.write("bad.csv", content);
+        let run = format!("release sketch bad.csv {release} {options}");
+        room.refuses(&run, status, words);
+        for secret in ["7.125", "secret"] {
+            assert!(!text(&room.run(&run)).contains(secret), "a value was printed");
+        }
+        // In JSON the message names no record either.
+        let json = room.run(&format!("{run} --json"));
+        let json: Value = serde_json::from_slice(&json.stdout).expect("JSON");
+        assert!(!json["error"].as_str().expect("text").contains("record"), "{json}");
+    }
+    room.refuses(&format!("release sketch nowhere.csv {release}"), 3, &["nowhere.csv"]);
+    room.refuses(&format!("release sketch users.dat {release}"), 2, &["--format"]);
+    room.write("wide.svm", "1 3:0.5\n");
+    room.refuses(&format!("release sketch wide.svm {release}"), 2, &["--features", "private"]);
+    room.refuses(
+        &format!("release sketch wide.svm --features 2 {release}"),
+        4,
+        &["above --features"],
+    );
+    for (name, bytes) in [
+        ("bad.npy", &b"\x93NUMPY\x01\x00\x01"[..]),
+        ("bad.parquet", b"PAR1"),
+        ("bad.arrow", b"ARROW1"),
+        ("bad-ubyte", &[0, 0, 8, 2, 0, 0, 0, 9, 0, 0, 0, 2, 1, 1]),
+    ] {
+        room.write(name, bytes);
+        room.refuses(&format!("release sketch {name} {release}"), 4, &[name]);
+    }
+    let zero = room.write("zero.csv", "a,b\n0.3,\n");
+    assert!(zero.exists());
+    let found =
+        room.json(&format!("release sketch zero.csv --missing zero --out z.dps -k 2 {PRIVACY}"));
+    assert_eq!(found["n"], 1);
+    room.write("out.csv", "a,b\n0.3,7\n");
+    let found =
+        room.run(&format!("release sketch out.csv --clip --out z.dps --force -k 2 {PRIVACY}"));
+    assert!(found.status.success() && text(&found).contains("not counted"), "{}", text(&found));
+}
+
+#[test]
+fn units_and_files_are_watched() {
+    let room = room();
+    let common = "release sketch users.csv -k 4 --adjacency attribute --beta 1 --bound 1";
+    let run = room.run(&format!("{common} --out a.dps --epsilon 50 --delta 1e-6"));
+    assert!(text(&run).contains("nats"), "{}", text(&run));
+    let run = room.run(&format!("{common} --out b.dps --epsilon 1 --delta 0.01"));
+    assert!(text(&run).contains("far below"), "{}", text(&run));
+    room.refuses(&format!("{common} --out refused.dps --epsilon 1 --delta 1e6"), 2, &["1e-6"]);
+    room.refuses(&format!("{common} --out refused.dps --epsilon -1 --delta 1e-6"), 2, &[]);
+    room.refuses(&format!("{common} --out refused.dps --epsilon 1 --delta 0"), 2, &["laplace"]);
+    room.refuses(
+        &format!("{common} --out a.dps --epsilon 1 --delta 1e-6"),
+        2,
+        &["exists", "--force"],
+    );
+    room.refuses(&format!("{common} --out no/refused.dps --epsilon 1 --delta 1e-6"), 3, &["no/"]);
+    let before = room.read("a.dps");
+    let dry = room.json(&format!("{common} --out a.dps --dry-run --epsilon 1 --delta 1e-6"));
+    assert!(dry["dry run"].as_str().expect("text").contains("nothing"));
+    assert_eq!(room.read("a.dps"), before);
+    room.write("notes.txt", "hello");
+    room.refuses("verify notes.txt", 1, &[]);
+    room.refuses("verify nowhere.dps", 3, &["nowhere.dps"]);
+    let mut damaged = before;
+    damaged[40] ^= 1;
+    room.write("damaged.dps", damaged);
+    room.refuses("verify damaged.dps", 1, &["checksum"]);
+}

@@ -1,0 +1,87 @@
+//! Runs the binary in a folder of its own.
+
+#![allow(dead_code)] // every test file uses its part
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use tempfile::TempDir;
+
+/// A temporary folder and `dps` run in it.
+pub(crate) struct Room {
+    folder: TempDir,
+}
+
+impl Room {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().expect("a temporary folder") }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    pub(crate) fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
+        std::fs::write(self.path(name), bytes).expect("written");
+        self.path(name)
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Vec<u8> {
+        std::fs::read(self.path(name)).expect("exists")
+    }
+
+    pub(crate) fn command(&self, arguments: &str) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dps"));
+        command.args(arguments.split_whitespace()).current_dir(self.folder.path());
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &str) -> Output {
+        self.command(arguments).output().expect("the binary runs")
+    }
+
+    /// Runs with `--json`, which must succeed.
+    pub(crate) fn json(&self, arguments: &str) -> Value {
+        let output = self.run(&format!("{arguments} --json"));
+        assert!(output.status.success(), "{arguments}: {}", text(&output));
+        serde_json::from_slice(&output.stdout).expect("one JSON object")
+    }
+
+    /// Runs, must fail with this status and these words on standard error, and must leave no
+    /// release behind.
+    pub(crate) fn refuses(&self, arguments: &str, status: i32, words: &[&str]) {
+        let output = self.run(arguments);
+        let all = text(&output);
+        assert_eq!(output.status.code(), Some(status), "{arguments}: {all}");
+        for word in words {
+            assert!(all.contains(word), "{arguments}: no {word:?} in: {all}");
+        }
+        assert!(output.stdout.is_empty(), "{arguments}: {all}");
+        assert!(!self.path("refused.dps").exists(), "{arguments}: a release was left");
+    }
+
+    pub(crate) fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+}
+
+/// Everything a run printed.
+pub(crate) fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
+}
+
+/// n x d numbers in [-1, 1] with two decimals.
+pub(crate) fn numbers(n: usize, d: usize) -> Vec<f64> {
+    (0..n * d).map(|i| ((i * 7919 + i * i * 31) % 201) as f64 / 100.0 - 1.0).collect()
+}
+
+/// CSV text with a header `a0,a1,...`.
+pub(crate) fn csv(values: &[f64], d: usize) -> String {
+    let header: Vec<String> = (0..d).map(|j| format!("a{j}")).collect();
+    let mut out = header.join(",") + "\n";
+    for row in values.chunks(d) {
+        let row: Vec<String> = row.iter().map(f64::to_string).collect();
+        out += &(row.join(",") + "\n");
+    }
+    out
+}

@@ -33,7 +33,7 @@ fn window(c: &mut Criterion) {
     let schedules = [
         ("block", Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: Keep::Blocks }),
         ("histogram", Schedule::Block { noise: BlockNoise::Wishart, keep: histogram }),
-        ("tree", Schedule::Tree),
+        ("tree", Schedule::Tree { noise: BlockNoise::SymmetricGaussian }),
         ("factorised", Schedule::Factorised { horizon: 1 << 16 }),
     ];
     let mut group = c.benchmark_group("window");

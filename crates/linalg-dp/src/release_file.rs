@@ -191,7 +191,13 @@ impl Payload for WindowCovariance {
         opened.check_fingerprint(&fingerprint(&facts))?;
         let WindowFacts { span, blocks, covariance } = facts;
         opened.check_public(&window_parameters(span, blocks, covariance.dim, covariance.noise)?)?;
-        let law = CovarianceNoise::of(&opened.summary.certificate.statement().noise);
+        let stated = &opened.summary.certificate.statement().noise;
+        // A tree states the law of a node once a level.
+        let node = match stated {
+            NoiseLaw::Several { laws } if laws.iter().all(|law| *law == laws[0]) => laws.first(),
+            _ => None,
+        };
+        let law = CovarianceNoise::of(node.unwrap_or(stated));
         let same =
             |law| core::mem::discriminant(&law) == core::mem::discriminant(&covariance.noise);
         if !law.is_some_and(same) {

@@ -124,7 +124,9 @@ fn windows_come_back_and_answer_the_same() {
             noise: BlockNoise::JohnsonLindenstrauss { rows: 20 },
             keep: Keep::Blocks,
         },
-        Schedule::Tree,
+        Schedule::Tree { noise: BlockNoise::SymmetricGaussian },
+        Schedule::Tree { noise: BlockNoise::Wishart },
+        Schedule::Tree { noise: BlockNoise::JohnsonLindenstrauss { rows: 20 } },
         Schedule::Factorised { horizon: 16 },
         Schedule::Decayed { decay: 0.5, horizon: 16 },
     ];

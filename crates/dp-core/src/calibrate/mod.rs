@@ -267,6 +267,30 @@ pub fn wishart_scale(
     })
 }
 
+/// The least scale s of `times` runs of the Wishart mechanism on the same data, composed
+/// numerically ([`Profile::Repeated`]).
+///
+/// # Errors
+/// As [`wishart_scale`]; [`Error::InvalidParameter`] when `times` is zero.
+pub fn wishart_scale_repeated(
+    budget: Budget,
+    dim: u64,
+    dof: u64,
+    bound: Bound,
+    change: RowChange,
+    times: u64,
+) -> Result<NoiseScale> {
+    positive("times", times)?;
+    // As many runs cost about as much as one at epsilon over the root.
+    let each = budget.epsilon.get() / (times as f64).sqrt();
+    let single = Budget { epsilon: Epsilon::new(each)?, delta: budget.delta };
+    let guess = wishart_scale(single, dim, dof, bound, change)?;
+    least_scale_from("repeated wishart", budget, guess.get(), |scale| {
+        let once = Profile::Wishart { dim, dof, bound, scale, change };
+        Profile::Repeated { profile: Box::new(once), times }
+    })
+}
+
 /// The least degrees of freedom of the Wishart mechanism at a given scale; above `dim + 1`.
 ///
 /// # Errors

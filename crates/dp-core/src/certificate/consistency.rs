@@ -119,6 +119,23 @@ pub(super) fn check(adjacency: Adjacency, profile: &Profile, noise: &NoiseLaw) -
             scale("noise.lift", *stated, *lift)?;
             same_row(adjacency, *bound, *change)
         }
+        // Independent sketches of one lift: their rows add up, exactly.
+        (P::JlMechanism { rows, bound, lift, change }, N::Several { laws }) => {
+            let mut drawn = 0u64;
+            for law in laws {
+                let N::JlSketch { rows, lift: stated } = law else {
+                    return unknown(profile, noise);
+                };
+                drawn = drawn.saturating_add(*rows);
+                scale("noise.laws.lift", *stated, *lift)?;
+            }
+            whole("noise.laws.rows", drawn, *rows)?;
+            same_row(adjacency, *bound, *change)
+        }
+        (P::Repeated { profile: once, times }, N::Several { laws }) => {
+            whole("noise.laws", laws.len() as u64, *times)?;
+            laws.iter().try_for_each(|law| check(adjacency, once, law))
+        }
         (
             P::Wishart { dof, bound, scale: s, change, .. },
             N::Wishart { dof: drawn, scale: stated },

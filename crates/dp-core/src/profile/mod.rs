@@ -8,6 +8,7 @@ mod chi_mixture;
 mod gaussian;
 mod jl;
 mod mixture;
+mod repeated;
 mod response;
 mod wishart;
 
@@ -212,6 +213,15 @@ pub enum Profile {
         /// What each differing coordinate gives away.
         coordinate: CoordinateProfile,
     },
+    /// One mechanism `times` times on the same data, each time with fresh noise and
+    /// adaptively: the upper end of the numerical composition. A row replaced under
+    /// Wishart noise: the two-step bound of the composition.
+    Repeated {
+        /// One run.
+        profile: Box<Profile>,
+        /// Number of runs, at most 2^40.
+        times: u64,
+    },
 }
 
 impl Profile {
@@ -282,6 +292,7 @@ impl Profile {
                     }
                 }
             }
+            Self::Repeated { ref profile, times } => repeated::ln_delta(profile, times, e),
         }
     }
 }

@@ -98,6 +98,19 @@ impl JlCovariance {
         Ok((((dim as f64).sqrt() + t) / side).powi(2).ceil() as usize)
     }
 
+    /// An empty sketch.
+    pub(crate) fn open_sketch(&self, rng: &mut NoiseRng) -> OpenSketch {
+        let unit = NoiseScale::new(1.0).expect("one is a scale");
+        let fine = Grid::new(-40).expect("in range");
+        OpenSketch {
+            mechanism: self.clone(),
+            normal: GaussianNoise::new(unit, fine),
+            stream: rng.reserve(1).stream(0),
+            sketch: Mat::zeros(self.rows, self.clip.dim()),
+            waiting: Vec::new(),
+        }
+    }
+
     /// Rows r of the sketch.
     #[must_use]
     pub fn rows(&self) -> usize {
@@ -121,15 +134,7 @@ impl CovarianceMechanism for JlCovariance {
     }
 
     fn open(&self, rng: &mut NoiseRng) -> Box<dyn OpenCovariance> {
-        let unit = NoiseScale::new(1.0).expect("one is a scale");
-        let fine = Grid::new(-40).expect("in range");
-        Box::new(Open {
-            mechanism: self.clone(),
-            normal: GaussianNoise::new(unit, fine),
-            stream: rng.reserve(1).stream(0),
-            sketch: Mat::zeros(self.rows, self.clip.dim()),
-            waiting: Vec::new(),
-        })
+        Box::new(self.open_sketch(rng))
     }
 
     fn expected_frobenius_error(&self, trace: Bound) -> f64 {
@@ -143,7 +148,8 @@ impl CovarianceMechanism for JlCovariance {
     }
 }
 
-struct Open {
+/// A sketch being filled. Private: neither printable nor serialisable.
+pub(crate) struct OpenSketch {
     mechanism: JlCovariance,
     normal: GaussianNoise,
     stream: NoiseStream,
@@ -151,10 +157,10 @@ struct Open {
     waiting: Vec<f64>,
 }
 
-impl Open {
+impl OpenSketch {
     /// Multiplies the waiting rows by fresh columns of R. Blocks are cut at fixed
     /// places, so how the rows came in changes nothing.
-    fn flush(&mut self) {
+    pub(crate) fn flush(&mut self) {
         let (d, r) = (self.mechanism.dim(), self.mechanism.rows);
         let count = self.waiting.len() / d;
         let mut columns = vec![0.0; count * r];
@@ -164,9 +170,44 @@ impl Open {
         dense::product_into(self.sketch.as_mut(), Accum::Add, secret, rows);
         self.waiting.clear();
     }
+
+    /// Adds the lift: the sketch Y, and `Y^T Y / r`. The guarantee is spent once.
+    pub(crate) fn publish(&mut self, rng: &mut NoiseRng) -> (Vec<f64>, Vec<f64>) {
+        self.flush();
+        let m = &self.mechanism;
+        let (d, r) = (m.dim(), m.rows);
+        let mut values = self.values();
+        GaussianNoise::new(m.lift, m.grid).add_to(rng, &mut values);
+        let y = MatRef::from_row_major_slice(&values, r, d);
+        let gram = dense::product(y.transpose(), y);
+        let mut covariance = vec![0.0; d * d];
+        for i in 0..d {
+            for j in 0..=i {
+                covariance[i * d + j] = gram[(i, j)] / r as f64;
+                covariance[j * d + i] = covariance[i * d + j];
+            }
+        }
+        (values, covariance)
+    }
+
+    /// The sketch so far, row-major, without the rows still waiting. Private.
+    pub(crate) fn values(&self) -> Vec<f64> {
+        let (r, d) = (self.sketch.nrows(), self.sketch.ncols());
+        (0..r * d).map(|i| self.sketch[(i / d, i % d)]).collect()
+    }
+
+    /// Puts back what [`OpenSketch::values`] gave.
+    pub(crate) fn set_values(&mut self, values: &[f64]) -> Result<()> {
+        let (r, d) = (self.sketch.nrows(), self.sketch.ncols());
+        if values.len() != r * d {
+            return Err(Error::corrupt("a sketch has another size"));
+        }
+        self.sketch = Mat::from_fn(r, d, |i, j| values[i * d + j]);
+        Ok(())
+    }
 }
 
-impl OpenCovariance for Open {
+impl OpenCovariance for OpenSketch {
     fn push(&mut self, rows: &[f64]) -> Result<()> {
         let clip = self.mechanism.clip;
         let d = clip.dim();
@@ -187,20 +228,9 @@ impl OpenCovariance for Open {
     }
 
     fn close(mut self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
-        self.flush();
+        let (sketch, covariance) = self.publish(rng);
         let m = &self.mechanism;
         let (d, r) = (m.dim(), m.rows);
-        let mut values: Vec<f64> = (0..r * d).map(|i| self.sketch[(i / d, i % d)]).collect();
-        GaussianNoise::new(m.lift, m.grid).add_to(rng, &mut values);
-        let y = MatRef::from_row_major_slice(&values, r, d);
-        let gram = dense::product(y.transpose(), y);
-        let mut covariance = vec![0.0; d * d];
-        for i in 0..d {
-            for j in 0..=i {
-                covariance[i * d + j] = gram[(i, j)] / r as f64;
-                covariance[j * d + i] = covariance[i * d + j];
-            }
-        }
         let statement = Statement {
             mechanism: NAME.into(),
             noise: NoiseLaw::JlSketch { rows: r as u64, lift: m.lift },
@@ -213,7 +243,7 @@ impl OpenCovariance for Open {
             .into(),
         };
         let law = CovarianceNoise::JlSketch { rows: r as u64, lift: m.lift };
-        let sketch = JlSketch::new(r, d, values);
+        let sketch = JlSketch::new(r, d, sketch);
         let payload = PrivateCovariance::new(d, covariance, Some(sketch), law);
         Ok(Release::certified(payload, Certificate::new(statement, m.guarantee.clone())))
     }

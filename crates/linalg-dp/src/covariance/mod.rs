@@ -15,6 +15,7 @@ pub(crate) use gram::ExactGram;
 pub use gram::RowClip;
 pub(crate) use gram::{BLOCK, rescale};
 pub use jl::JlCovariance;
+pub(crate) use jl::OpenSketch;
 pub use release::{CovarianceNoise, JlSketch, PrivateCovariance};
 pub use wishart::{WishartCovariance, WishartShape};
 

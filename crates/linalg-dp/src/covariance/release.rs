@@ -43,6 +43,15 @@ impl CovarianceNoise {
             _ => None,
         }
     }
+
+    /// The public c with `E[raw] = A^T A + c I`: 0, `dof scale`, or `w^2`.
+    pub(crate) fn mean(self) -> f64 {
+        match self {
+            Self::SymmetricGaussian { .. } => 0.0,
+            Self::Wishart { dof, scale } => dof as f64 * scale.get(),
+            Self::JlSketch { lift, .. } => lift.get() * lift.get(),
+        }
+    }
 }
 
 /// The sketch form of the JL mechanism: `Y = R [A; w I]`, R of N(0, 1) entries.
@@ -141,11 +150,7 @@ impl PrivateCovariance {
     /// The public c with `E[raw] = A^T A + c I`: 0, `dof scale`, or `w^2`.
     #[must_use]
     pub fn offset(&self) -> f64 {
-        match self.noise {
-            CovarianceNoise::SymmetricGaussian { .. } => 0.0,
-            CovarianceNoise::Wishart { dof, scale } => dof as f64 * scale.get(),
-            CovarianceNoise::JlSketch { lift, .. } => lift.get() * lift.get(),
-        }
+        self.noise.mean()
     }
 
     /// The unbiased estimate `raw - offset I`; may have negative eigenvalues.

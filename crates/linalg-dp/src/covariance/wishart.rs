@@ -115,6 +115,16 @@ impl WishartCovariance {
         self.scale
     }
 
+    /// The exact sum plus fresh noise, mean included, rounded to the grid of the sum. Spends the guarantee.
+    pub(crate) fn privatise(&self, gram: &ExactGram, rng: &mut NoiseRng) -> Vec<f64> {
+        let dim = self.clip.dim();
+        let mut noise = vec![0.0; dim * dim];
+        self.noise.sample(rng, &mut noise);
+        let exponent = gram.exponent();
+        let unit = 2f64.powi(-exponent);
+        gram.release(exponent, |i, j| (unit * noise[i * dim + j]).round_ties_even())
+    }
+
     /// A typical spectral norm of the noise, `s (sqrt nu + sqrt d)^2`.
     #[must_use]
     pub fn typical_norm(&self) -> f64 {
@@ -155,12 +165,8 @@ impl OpenCovariance for Open {
     fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
         let m = &self.mechanism;
         let dim = m.dim();
-        let mut noise = vec![0.0; dim * dim];
-        m.noise.sample(rng, &mut noise);
+        let values = m.privatise(&self.gram, rng);
         let exponent = self.gram.exponent();
-        let unit = 2f64.powi(-exponent);
-        let values =
-            self.gram.release(exponent, |i, j| (unit * noise[i * dim + j]).round_ties_even());
         let statement = Statement {
             mechanism: NAME.into(),
             noise: m.noise.law(),

@@ -4,7 +4,8 @@ use super::blocks::Kept;
 use super::config::StreamConfig;
 use super::histogram::Checkpoint;
 use super::stream::{Engine, PrivateStream};
-use super::sums::{Node, Running};
+use super::sums::Running;
+use super::tree::{Filling, Node};
 use crate::covariance::CovarianceNoise;
 use crate::error::{Error, Result};
 use dp_core::Guarantee;
@@ -40,6 +41,8 @@ enum State {
     Tree {
         open: Vec<Vec<i128>>,
         nodes: Vec<Node>,
+        #[serde(default)]
+        sketches: Vec<Vec<f64>>,
     },
     Factorised {
         total: Vec<i128>,
@@ -121,9 +124,15 @@ impl PrivateStream {
                         .collect(),
                 },
             },
-            Engine::Tree { tree, .. } => State::Tree {
-                open: tree.open.iter().map(|g| g.totals().to_vec()).collect(),
+            Engine::Tree(tree) => State::Tree {
+                open: match &tree.filling {
+                    Filling::Sums { levels, .. } => {
+                        levels.iter().map(|g| g.totals().to_vec()).collect()
+                    }
+                    Filling::Sketches(_) => Vec::new(),
+                },
                 nodes: tree.nodes.clone(),
+                sketches: tree.open_sketches(),
             },
             Engine::Factorised { sums, .. } => {
                 let (total, blocks, decayed) = match &sums.running {
@@ -169,14 +178,19 @@ impl PrivateStream {
                     ),
                 }
             }
-            (Engine::Tree { tree, .. }, State::Tree { open, nodes }) => {
-                if open.len() != tree.open.len() || nodes.iter().any(|n| n.values.len() != d * d) {
+            (Engine::Tree(tree), State::Tree { open, nodes, sketches }) => {
+                let levels = match &mut tree.filling {
+                    Filling::Sums { levels, .. } => levels.as_mut_slice(),
+                    Filling::Sketches(_) => &mut [],
+                };
+                if open.len() != levels.len() || nodes.iter().any(|n| n.values.len() != d * d) {
                     return Err(Error::corrupt("its tree has another shape"));
                 }
-                for (gram, totals) in tree.open.iter_mut().zip(open) {
+                for (gram, totals) in levels.iter_mut().zip(open) {
                     gram.set_totals(totals)?;
                 }
                 tree.nodes = nodes;
+                tree.restore_sketches(sketches)?;
             }
             (
                 Engine::Factorised { sums, open },

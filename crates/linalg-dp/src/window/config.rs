@@ -18,8 +18,13 @@ pub enum Schedule {
         /// Whether old blocks are merged.
         keep: Keep,
     },
-    /// One private matrix a node of a binary tree over blocks; symmetric Gaussian noise.
-    Tree,
+    /// One private matrix a node of a binary tree over blocks: a row is in
+    /// `floor(log2 m) + 1` of them, and the budget covers all.
+    Tree {
+        /// The noise of a node.
+        #[serde(default)]
+        noise: BlockNoise,
+    },
     /// Correlated symmetric Gaussian noise for sliding sums ([`super::Factorisation`]).
     Factorised {
         /// Most blocks of the stream.
@@ -35,16 +40,18 @@ pub enum Schedule {
     },
 }
 
-/// The noise of a private block.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// The noise of a private block, or of a node of the tree.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
 pub enum BlockNoise {
     /// Symmetric Gaussian: least error.
+    #[default]
     SymmetricGaussian,
     /// Wishart: keeps blocks positive definite.
     Wishart,
-    /// Johnson-Lindenstrauss sketch of this many rows: relative error.
+    /// Johnson-Lindenstrauss sketch of this many rows: relative error. In a tree every level
+    /// keeps a sketch of its own, and a row costs `levels r d`.
     JohnsonLindenstrauss {
         /// Rows of the sketch.
         rows: u64,

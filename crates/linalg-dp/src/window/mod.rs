@@ -7,10 +7,10 @@
 //! | schedule | noise of a window of `m` blocks, over that of one block | matrices kept | answers |
 //! | --- | --- | --- | --- |
 //! | `Block` | `sqrt m` | `m`, or a histogram of `O((d/rho) log)` | any set of blocks |
-//! | `Tree` | `sqrt(log2 m + 1)` times `sqrt` of the nodes used | about `2 m` | any range of blocks |
+//! | `Tree` | `sqrt(log2 m + 1)` times `sqrt` of the nodes used, at most `2 log2 m` | about `2 m` | any range of blocks |
 //! | `Factorised` | below `1.01 + 0.46 ln m` | `3 m` | the one sliding sum |
 //!
-//! [`PublishedStream`] runs the paper's algorithms as published; [`ExactWindow`] is the
+//! [`PublishedStream`], [`SlidingPrivPca`] and [`SlidingPrivConstrainedPcp`] run the paper's algorithms as published; [`ExactWindow`] is the
 //! baseline that keeps all rows and can release once. Proofs: `docs/proofs/sliding-window.md`.
 
 mod blocks;
@@ -21,9 +21,11 @@ mod factorisation;
 mod histogram;
 mod loewner;
 mod published;
+mod published_pca;
 mod release;
 mod stream;
 mod sums;
+mod tree;
 
 pub use config::{BlockNoise, Keep, Pace, Schedule, StreamConfig};
 pub use exact::ExactWindow;
@@ -31,5 +33,6 @@ pub use factorisation::{Factorisation, Workload};
 pub use histogram::{Checkpoint, PruneRule, SpectralHistogram};
 pub use loewner::{DEFAULT_TOLERANCE, Loewner};
 pub use published::{CAVEAT, PublishedAlgorithm, PublishedConfig, PublishedStream};
+pub use published_pca::{ChosenProjection, SlidingPrivConstrainedPcp, SlidingPrivPca};
 pub use release::{WindowCovariance, WindowSpan};
 pub use stream::PrivateStream;

@@ -27,7 +27,8 @@ pub enum PublishedAlgorithm {
         /// Rows r of a sketch.
         sketch_rows: usize,
     },
-    /// `Sliding-Priv-PCP` (and, from its release, `-PCA` and `-Constrained-PCP`): the same with
+    /// `Sliding-Priv-PCP` (the base of [`super::SlidingPrivPca`] and
+    /// [`super::SlidingPrivConstrainedPcp`]): the same with
     /// `r = ceil(4 (rank + ln(1/failure)) / rho^2)` rows, enough for rank-`rank` projection costs.
     SlidingPrivPcp {
         /// Rank k of the projections.
@@ -211,6 +212,15 @@ impl PublishedStream {
     /// # Errors
     /// [`Error::Core`] before the first row.
     pub fn release(&self, rng: &NoiseRng) -> Result<Release<(WindowSpan, Mat<f64>)>> {
+        self.release_named("published sliding-window algorithm", rng)
+    }
+
+    /// [`PublishedStream::release`] under the name of the algorithm that asks for it.
+    pub(super) fn release_named(
+        &self,
+        mechanism: &str,
+        rng: &NoiseRng,
+    ) -> Result<Release<(WindowSpan, Mat<f64>)>> {
         let Some(first) = self.histogram.checkpoints().first() else {
             return Err(Error::invalid("rows pushed", 0, "[1, inf)"));
         };
@@ -225,7 +235,7 @@ impl PublishedStream {
         let mut matrix = first.matrix.clone();
         (0..self.config.dim).for_each(|i| matrix[(i, i)] -= offset);
         let statement = Statement {
-            mechanism: "published sliding-window algorithm".into(),
+            mechanism: mechanism.to_owned(),
             noise,
             generator: rng.kind(),
             public: [

@@ -3,17 +3,18 @@
 use super::blocks::Blocks;
 use super::config::{Pace, Schedule, StreamConfig};
 use super::release::{WindowCovariance, WindowSpan};
-use super::sums::{Factorised, Row, SumNoise, Tree};
+use super::sums::{Factorised, Row, SumNoise};
+use super::tree::Tree;
 use crate::covariance::{CovarianceNoise, ExactGram, PrivateCovariance, RowClip, row_change};
 use crate::error::{Error, Result};
 use crate::release_file::window_parameters;
 use dp_core::certificate::{PublicParameters, Statement};
-use dp_core::noise::{GeneratorKind, NoiseLaw};
-use dp_core::{Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release};
+use dp_core::noise::GeneratorKind;
+use dp_core::{Certificate, Guarantee, NoiseRng, NoiseScale, PublicValue, Release};
 use std::path::PathBuf;
 
 const NAME: &str = "sliding-window covariance";
-const PROOF: &str = "docs/proofs/sliding-window.md";
+pub(super) const PROOF: &str = "docs/proofs/sliding-window.md";
 
 /// A private sliding window over a stream of rows.
 ///
@@ -51,7 +52,7 @@ enum Health {
 /// The schedule at work.
 pub(super) enum Engine {
     Blocks(Blocks),
-    Tree { tree: Tree, open: ExactGram },
+    Tree(Tree),
     Factorised { sums: Factorised, open: ExactGram },
 }
 
@@ -77,9 +78,7 @@ impl PrivateStream {
         let clip = RowClip::new(config.dim, bound)?;
         let engine = match config.schedule {
             Schedule::Block { noise, keep } => Engine::Blocks(Blocks::new(&config, noise, keep)?),
-            Schedule::Tree => {
-                Engine::Tree { tree: Tree::new(&config, clip, row)?, open: ExactGram::new(clip) }
-            }
+            Schedule::Tree { noise } => Engine::Tree(Tree::new(&config, noise, clip, row)?),
             Schedule::Factorised { .. } | Schedule::Decayed { .. } => Engine::Factorised {
                 sums: Factorised::new(&config, clip, row)?,
                 open: ExactGram::new(clip),
@@ -87,8 +86,8 @@ impl PrivateStream {
         };
         let guarantee = match &engine {
             Engine::Blocks(blocks) => blocks.guarantee().clone(),
-            Engine::Tree { tree, .. } => gaussian_guarantee(&config, &tree.noise)?,
-            Engine::Factorised { sums, .. } => gaussian_guarantee(&config, &sums.noise)?,
+            Engine::Tree(tree) => tree.guarantee().clone(),
+            Engine::Factorised { sums, .. } => sums.noise.guarantee(&config)?,
         };
         Ok(Self {
             config,
@@ -132,7 +131,7 @@ impl PrivateStream {
     pub fn matrices(&self) -> usize {
         match &self.engine {
             Engine::Blocks(blocks) => blocks.matrices(),
-            Engine::Tree { tree, .. } => tree.open.len() + tree.nodes.len(),
+            Engine::Tree(tree) => tree.matrices(),
             Engine::Factorised { sums, .. } => sums.matrices(),
         }
     }
@@ -163,7 +162,8 @@ impl PrivateStream {
             let (now, later) = rest.split_at(take * d);
             match &mut self.engine {
                 Engine::Blocks(blocks) => blocks.push(now, rng)?,
-                Engine::Tree { open, .. } | Engine::Factorised { open, .. } => open.push(now)?,
+                Engine::Tree(tree) => tree.push(now, rng)?,
+                Engine::Factorised { open, .. } => open.push(now)?,
             }
             self.rows_in_block += take as u64;
             (rest, left) = (later, left - take);
@@ -212,10 +212,7 @@ impl PrivateStream {
         self.state = Health::Poisoned;
         match &mut self.engine {
             Engine::Blocks(blocks) => blocks.close(index, rng)?,
-            Engine::Tree { tree, open } => {
-                tree.close(open, index, rng)?;
-                open.clear();
-            }
+            Engine::Tree(tree) => tree.close(index, rng)?,
             Engine::Factorised { sums, open } => {
                 let block = core::mem::replace(open, ExactGram::new(self.clip));
                 sums.close(block, index, window_blocks, rng)?;
@@ -263,10 +260,9 @@ impl PrivateStream {
                     .ok_or(Error::Unusable { what: "stream", reason: "no block has closed yet" })?;
                 (matrix, first, scale_noise(*one, closed - first)?, statement.noise.clone())
             }
-            Engine::Tree { tree, .. } => {
+            Engine::Tree(tree) => {
                 let (matrix, nodes) = tree.sum(window_first, closed);
-                let factor = (nodes as f64).sqrt();
-                (matrix, window_first, gaussian(&tree.noise, factor)?, tree.noise.law())
+                (matrix, window_first, scale_noise(tree.node_noise(), nodes)?, tree.law())
             }
             Engine::Factorised { sums, .. } => {
                 let (matrix, factor) = sums.sum();
@@ -283,7 +279,7 @@ impl PrivateStream {
         };
         let d = self.config.dim;
         // `PrivateCovariance` stores the raw matrix: put the public mean of the noise back.
-        let offset = PrivateCovariance::new(d, vec![0.0; d * d], None, noise).offset();
+        let offset = noise.mean();
         let values = (0..d * d)
             .map(|e| matrix[(e / d, e % d)] + if e / d == e % d { offset } else { 0.0 })
             .collect();
@@ -312,35 +308,24 @@ impl PrivateStream {
     }
 }
 
-fn gaussian_guarantee(config: &StreamConfig, noise: &SumNoise) -> Result<Guarantee> {
-    let profile = Profile::Gaussian { sensitivity: noise.sensitivity, sigma: noise.sigma };
-    Ok(Guarantee::proven(config.adjacency, config.budget, profile, PROOF)?)
-}
-
 fn gaussian(noise: &SumNoise, factor: f64) -> Result<CovarianceNoise> {
     let sigma = NoiseScale::new(noise.sigma.get() * factor.max(f64::MIN_POSITIVE))?;
     Ok(CovarianceNoise::SymmetricGaussian { sigma })
 }
 
-/// The law of the sum of `blocks` independent noises.
-fn scale_noise(one: CovarianceNoise, blocks: u64) -> Result<CovarianceNoise> {
-    let root = (blocks.max(1) as f64).sqrt();
+/// The law of the sum of `count` independent noises.
+fn scale_noise(one: CovarianceNoise, count: u64) -> Result<CovarianceNoise> {
+    let root = (count.max(1) as f64).sqrt();
     Ok(match one {
         CovarianceNoise::SymmetricGaussian { sigma } => {
             CovarianceNoise::SymmetricGaussian { sigma: NoiseScale::new(sigma.get() * root)? }
         }
         CovarianceNoise::Wishart { dof, scale } => {
-            CovarianceNoise::Wishart { dof: dof * blocks.max(1), scale }
+            CovarianceNoise::Wishart { dof: dof * count.max(1), scale }
         }
         // The sum of the lifts: sqrt(m) w stands for m w^2.
         CovarianceNoise::JlSketch { rows, lift } => {
             CovarianceNoise::JlSketch { rows, lift: NoiseScale::new(lift.get() * root)? }
         }
     })
-}
-
-impl SumNoise {
-    fn law(&self) -> NoiseLaw {
-        NoiseLaw::SymmetricGaussian { sigma: self.sigma, grid: self.grid }
-    }
 }

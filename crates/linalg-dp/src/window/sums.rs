@@ -1,14 +1,14 @@
-//! Schedules with symmetric Gaussian noise on sums of several blocks: tree and factorised.
+//! Symmetric Gaussian noise on sums of several blocks, and the factorised schedules.
 
 use super::config::{Schedule, StreamConfig};
 use super::factorisation::Factorisation;
+use super::stream::PROOF;
 use crate::covariance::{ExactGram, RowClip, frobenius_sensitivity};
 use crate::error::{Error, Result};
-use dp_core::noise::{Grid, SymmetricGaussian};
+use dp_core::noise::{Grid, NoiseLaw, SymmetricGaussian};
 use dp_core::profile::RowChange;
-use dp_core::{Bound, L2Sensitivity, NoiseRng, NoiseScale, calibrate};
+use dp_core::{Bound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, calibrate};
 use faer::Mat;
-use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The calibrated noise of a sum schedule.
@@ -22,7 +22,7 @@ pub(super) struct SumNoise {
 impl SumNoise {
     /// Calibrates: `factor` times one block's sensitivity, values of at most `reach`, computed with
     /// an error of at most `error`, in `outputs` matrices of the stream.
-    fn calibrate(config: &StreamConfig, row: Row, plan: Plan) -> Result<Self> {
+    pub(super) fn calibrate(config: &StreamConfig, row: Row, plan: Plan) -> Result<Self> {
         let exact = frobenius_sensitivity(row.bound, row.change)?;
         let joint = L2Sensitivity::new((exact.get() * plan.factor).next_up())?;
         let rough = calibrate::gaussian(config.budget, joint)?;
@@ -35,8 +35,24 @@ impl SumNoise {
         Ok(Self { sigma, sensitivity, grid })
     }
 
+    /// The joint profile of all noisy sums, as a guarantee.
+    pub(super) fn guarantee(&self, config: &StreamConfig) -> Result<Guarantee> {
+        let profile = Profile::Gaussian { sensitivity: self.sensitivity, sigma: self.sigma };
+        Ok(Guarantee::proven(config.adjacency, config.budget, profile, PROOF)?)
+    }
+
+    /// The law of one noise matrix.
+    pub(super) fn law(&self) -> NoiseLaw {
+        NoiseLaw::SymmetricGaussian { sigma: self.sigma, grid: self.grid }
+    }
+
     /// Rounds to the grid and adds noise.
-    fn privatise(&self, exact: Vec<f64>, dim: usize, rng: &mut NoiseRng) -> Result<Mat<f64>> {
+    pub(super) fn privatise(
+        &self,
+        exact: Vec<f64>,
+        dim: usize,
+        rng: &mut NoiseRng,
+    ) -> Result<Mat<f64>> {
         let mut values = exact;
         SymmetricGaussian::new(dim, self.sigma, self.grid)?.add_to(rng, &mut values);
         Ok(Mat::from_fn(dim, dim, |i, j| values[i * dim + j]))
@@ -50,107 +66,12 @@ pub(super) struct Row {
     pub(super) change: RowChange,
 }
 
-struct Plan {
-    factor: f64,
-    reach: f64,
-    error: f64,
-    outputs: u64,
-}
-
-/// A private node of the tree: the sum of `2^level` blocks, the first being `index 2^level`.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Node {
-    pub(super) level: u32,
-    pub(super) index: u64,
-    pub(super) values: Vec<f64>,
-}
-
-impl Node {
-    fn first(&self) -> u64 {
-        self.index << self.level
-    }
-
-    fn end(&self) -> u64 {
-        (self.index + 1) << self.level
-    }
-}
-
-/// The tree schedule.
-#[derive(Debug)]
-pub(super) struct Tree {
-    dim: usize,
-    window_blocks: u64,
-    pub(super) noise: SumNoise,
-    /// Exact sums of the nodes being filled, by level. Private.
-    pub(super) open: Vec<ExactGram>,
-    /// Private nodes that a window may still need.
-    pub(super) nodes: Vec<Node>,
-}
-
-/// Levels of the tree: each block is in this many nodes.
-pub(super) fn tree_levels(window_blocks: u64) -> u32 {
-    window_blocks.max(1).ilog2() + 1
-}
-
-impl Tree {
-    pub(super) fn new(config: &StreamConfig, clip: RowClip, row: Row) -> Result<Self> {
-        let bound = row.bound;
-        let window_blocks = config.window_blocks()?;
-        let levels = tree_levels(window_blocks);
-        let plan = Plan {
-            factor: f64::from(levels).sqrt().next_up(),
-            reach: config.window as f64 * bound.get() * bound.get() * 1.01,
-            // The sums are exact integers; only the conversion to f64 rounds.
-            error: config.window as f64 * bound.get() * bound.get() * f64::EPSILON,
-            outputs: u64::from(levels),
-        };
-        let noise = SumNoise::calibrate(config, row, plan)?;
-        let open = (0..levels).map(|_| ExactGram::new(clip)).collect();
-        Ok(Self { dim: config.dim, window_blocks, noise, open, nodes: Vec::new() })
-    }
-
-    pub(super) fn close(
-        &mut self,
-        block: &ExactGram,
-        index: u64,
-        rng: &mut NoiseRng,
-    ) -> Result<()> {
-        for level in 0..self.open.len() {
-            self.open[level].add(block);
-            if (index + 1).is_multiple_of(1 << level) {
-                let exact = self.open[level].to_values();
-                let noisy = self.noise.privatise(exact, self.dim, rng)?;
-                let values =
-                    (0..self.dim * self.dim).map(|e| noisy[(e / self.dim, e % self.dim)]).collect();
-                self.nodes.push(Node { level: level as u32, index: index >> level, values });
-                self.open[level].clear();
-            }
-        }
-        let oldest = (index + 1).saturating_sub(self.window_blocks);
-        self.nodes.retain(|n| n.first() >= oldest);
-        Ok(())
-    }
-
-    /// The sum over blocks `first..end` and how many nodes it took.
-    pub(super) fn sum(&self, first: u64, end: u64) -> (Mat<f64>, u64) {
-        let mut total = Mat::<f64>::zeros(self.dim, self.dim);
-        let (mut at, mut used) = (first, 0);
-        while at < end {
-            let node = self
-                .nodes
-                .iter()
-                .filter(|n| n.first() == at && n.end() <= end)
-                .max_by_key(|n| n.level)
-                .expect("every closed block has its leaf");
-            for j in 0..self.dim {
-                for i in 0..self.dim {
-                    total[(i, j)] += node.values[i * self.dim + j];
-                }
-            }
-            (at, used) = (node.end(), used + 1);
-        }
-        (total, used)
-    }
+/// What the noise must cover: see [`SumNoise::calibrate`].
+pub(super) struct Plan {
+    pub(super) factor: f64,
+    pub(super) reach: f64,
+    pub(super) error: f64,
+    pub(super) outputs: u64,
 }
 
 /// The factorised schedules.

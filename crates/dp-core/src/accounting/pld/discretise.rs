@@ -25,22 +25,33 @@ pub(super) struct Sandwich {
     pub(super) below: Measure,
 }
 
-/// What to cut off: masses of P beyond the grid on either side.
+/// What to cut off: masses of P beyond the grid on either side, and losses above `most`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Cut {
     pub(super) low: f64,
     pub(super) high: f64,
+    pub(super) most: f64,
 }
 
 /// The grid's ends, as indices: P is at most `cut` outside.
 pub(super) fn ends(law: &Law, h: f64, cut: Cut) -> (i64, i64) {
     let (low, high) = law.range(cut.low, cut.high);
+    let high = high.min(cut.most);
     // Two steps more, so that rounding cannot leave an atom outside.
     ((low / h).floor() as i64 - 1, (high / h).ceil() as i64 + 1)
 }
 
-/// Discretises `law` on the multiples of `h`.
-pub(super) fn sandwich(law: &Law, h: f64, cut: Cut) -> Sandwich {
+/// A law's masses on the multiples of `h`, before they are rounded either way.
+struct Cells {
+    lo: i64,
+    cells: Vec<Cell>,
+    on_grid: Vec<f64>,
+    below_grid: f64,
+    above_grid: f64,
+    p_infinite: f64,
+}
+
+fn collect(law: &Law, h: f64, cut: Cut) -> Cells {
     let (lo, hi) = ends(law, h, cut);
     let mut cells = law.cells(lo, hi, h);
     // Atoms on the grid (up to rounding, which the answer's padding pays for) stay there.
@@ -60,18 +71,36 @@ pub(super) fn sandwich(law: &Law, h: f64, cut: Cut) -> Sandwich {
     }
     let (below_grid, _) = law.sides(at(lo));
     let (_, above_grid) = law.sides(at(hi));
-    let p_infinite = law.p_infinite();
-    let above = Measure {
-        first: lo,
-        p: spread(&cells, &on_grid, h, below_grid * (1.0 + ERROR)),
-        p_infinite: (p_infinite + above_grid) * (1.0 + ERROR),
-    };
-    let below = Measure {
-        first: lo,
-        p: contract(&cells, &on_grid, h, above_grid * (1.0 - ERROR)),
-        p_infinite: p_infinite * (1.0 - ERROR),
-    };
-    Sandwich { above, below }
+    Cells { lo, cells, on_grid, below_grid, above_grid, p_infinite: law.p_infinite() }
+}
+
+impl Cells {
+    fn above(&self, h: f64) -> Measure {
+        Measure {
+            first: self.lo,
+            p: spread(&self.cells, &self.on_grid, h, self.below_grid * (1.0 + ERROR)),
+            p_infinite: (self.p_infinite + self.above_grid) * (1.0 + ERROR),
+        }
+    }
+
+    fn below(&self, h: f64) -> Measure {
+        Measure {
+            first: self.lo,
+            p: contract(&self.cells, &self.on_grid, h, self.above_grid * (1.0 - ERROR)),
+            p_infinite: self.p_infinite * (1.0 - ERROR),
+        }
+    }
+}
+
+/// Discretises `law` on the multiples of `h`, both ways.
+pub(super) fn sandwich(law: &Law, h: f64, cut: Cut) -> Sandwich {
+    let cells = collect(law, h, cut);
+    Sandwich { above: cells.above(h), below: cells.below(h) }
+}
+
+/// The upper side of [`sandwich`] alone.
+pub(super) fn upper(law: &Law, h: f64, cut: Cut) -> Measure {
+    collect(law, h, cut).above(h)
 }
 
 /// From above: each cell's mass moves to the cell's ends, keeping its P and Q mass
@@ -176,6 +205,8 @@ fn convex_minorant(p: Vec<f64>, h: f64) -> Option<Vec<f64>> {
 mod tests {
     use super::*;
 
+    const CUT: Cut = Cut { low: 1e-15, high: 1e-15, most: f64::INFINITY };
+
     fn profile(measure: &Measure, h: f64, eps: f64) -> f64 {
         let finite = measure.p.iter().enumerate().map(|(i, &p)| {
             let x = (measure.first + i as i64) as f64 * h;
@@ -196,7 +227,7 @@ mod tests {
         for law in Law::samples() {
             for law in [law.clone(), law.reversed()] {
                 for h in [0.3, 0.05, 0.011] {
-                    let s = sandwich(&law, h, Cut { low: 1e-15, high: 1e-15 });
+                    let s = sandwich(&law, h, CUT);
                     for i in -400..400 {
                         // Off the atoms: `exact` splits a tie two ways.
                         let eps = f64::from(i) * 0.0173 + 1e-4;
@@ -217,7 +248,7 @@ mod tests {
     fn a_smooth_law_is_approximated_to_second_order() {
         let law = Law::Gaussian { mu: 1.0 };
         let width = |h: f64| {
-            let s = sandwich(&law, h, Cut { low: 1e-15, high: 1e-15 });
+            let s = sandwich(&law, h, CUT);
             profile(&s.above, h, 1.234) - profile(&s.below, h, 1.234)
         };
         let ratio = width(0.02) / width(0.01);
@@ -229,7 +260,7 @@ mod tests {
         // The broken twin: connect the dots with the masses of P alone, rounded down.
         let law = Law::Gaussian { mu: 1.0 };
         let h = 0.05;
-        let mut s = sandwich(&law, h, Cut { low: 1e-15, high: 1e-15 });
+        let mut s = sandwich(&law, h, CUT);
         s.above.p.remove(0); // every mass one step lower
         assert!(profile(&s.above, h, 1.0) < exact(&law, 1.0));
     }

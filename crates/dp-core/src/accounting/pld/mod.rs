@@ -11,6 +11,7 @@ mod envelope;
 mod law;
 mod moments;
 mod parts;
+mod upper;
 
 use super::Bracket;
 #[cfg(test)]
@@ -25,6 +26,7 @@ use discretise::{Cut, Measure};
 use law::Law;
 use parts::{Parts, Source};
 use serde::{Deserialize, Serialize};
+pub(crate) use upper::Upper;
 
 quantity!(
     /// Width aimed at, relative to epsilon. The bracket returned says what was reached.
@@ -131,6 +133,9 @@ impl Pld {
         let (mut lower, mut upper) = (Some(f64::NEG_INFINITY), f64::NEG_INFINITY);
         if !self.parts.is_empty() {
             for parts in self.directions() {
+                if upper::ceiling(&parts).is_some_and(|most| e >= most) {
+                    continue;
+                }
                 let plan = self.plan(&parts, Target::Epsilon(e));
                 let (below, above) = sums(&parts, plan);
                 let pad = padding(&parts, plan);
@@ -180,7 +185,8 @@ impl Pld {
             Target::LnDelta(d) => d,
             Target::Epsilon(_) => -60.0,
         };
-        let rough = Cut { low: 1e-12, high: (ln_delta - 12.0).exp().max(1e-290) / runs };
+        let high = (ln_delta - 12.0).exp().max(1e-290) / runs;
+        let rough = Cut { low: 1e-12, high, most: f64::INFINITY };
         let coarse: Vec<(Measure, f64, u64)> = parts
             .iter()
             .map(|(source, n)| {
@@ -270,7 +276,7 @@ fn align(h: f64, anchors: &[(f64, u64)]) -> f64 {
 fn cut(ln_delta: f64, at: Cumulant, t: f64, runs: f64) -> Cut {
     let expected = if ln_delta > -60.0 { ln_delta } else { at.value - t * at.mean };
     let high = (ln_delta.min(expected) - 21.0).exp().max(1e-300) / runs;
-    Cut { low: 1e-14 / runs, high }
+    Cut { low: 1e-14 / runs, high, most: f64::INFINITY }
 }
 
 /// Both sums, the lower one where it is known.
@@ -316,7 +322,7 @@ fn epsilon(value: f64) -> Epsilon {
 impl Source {
     fn above(&self, h: f64, cut: Cut) -> Measure {
         match self {
-            Self::Law(law) => discretise::sandwich(law, h, cut).above,
+            Self::Law(law) => discretise::upper(law, h, cut),
             Self::Envelope(e) => e.above(h, cut),
         }
     }
@@ -326,7 +332,7 @@ impl Source {
         match self {
             Self::Law(law) => {
                 let (low, high) = law.range(cut.low, cut.high);
-                (high - low).max(1e-9)
+                (high.min(cut.most) - low).max(1e-9)
             }
             Self::Envelope(e) => 2.0 * e.reach(cut.high),
         }

@@ -114,6 +114,14 @@ impl Merged {
                 let kind = ChiKind::WishartRemoved { a, t };
                 self.law(Law::Chi(ChiLoss { k: (dof - dim + 1) as f64, kind }), n);
             }
+            Profile::Repeated { ref profile, times } => {
+                if times > 0 {
+                    match Event::new(Profile::clone(profile), n.saturating_mul(times)) {
+                        Ok(event) => self.add(&event),
+                        Err(_) => self.law(Law::Certain, 1),
+                    }
+                }
+            }
             Profile::BinomialMixture { trials, probability, coordinate } => {
                 let p = probability.get();
                 let n = n.saturating_mul(trials);

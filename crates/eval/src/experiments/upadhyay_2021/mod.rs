@@ -7,6 +7,7 @@ mod published;
 mod space;
 mod streams;
 mod table1;
+mod trees;
 
 use crate::framework::{Experiment, Study};
 
@@ -39,6 +40,12 @@ pub fn all() -> Vec<Box<dyn Experiment>> {
             "Noise of a window's covariance against the number of blocks: naive, Block, Tree, Factorised",
             "ours; paper 5, appendix D for the tree",
             noise::run,
+        ),
+        study(
+            "upadhyay-2021/noise-of-trees",
+            "Trees of Gaussian, Wishart and JL nodes against private blocks, over epsilon",
+            "ours; paper 5, appendix D for the tree",
+            trees::run,
         ),
         study(
             "upadhyay-2021/drift-digits",

@@ -4,7 +4,7 @@ use super::streams::{DELTA, config, origin, schedules};
 use crate::error::Result;
 use crate::framework::{Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting};
 use crate::metrics::mean_and_error;
-use linalg_dp::window::{Factorisation, PrivateStream, Schedule, Workload};
+use linalg_dp::window::{BlockNoise, Factorisation, PrivateStream, Schedule, Workload};
 
 const D: usize = 5;
 const BLOCK: u64 = 8;
@@ -97,7 +97,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
 }
 
 fn one_block_sigma() -> Result<f64> {
-    let config = config(D, BLOCK, BLOCK, 1.0, Schedule::Tree)?;
+    let config =
+        config(D, BLOCK, BLOCK, 1.0, Schedule::Tree { noise: BlockNoise::SymmetricGaussian })?;
     let exact =
         linalg_dp::covariance::GaussianCovariance::calibrate(D, config.adjacency, config.budget)?;
     Ok(exact.sigma().get())

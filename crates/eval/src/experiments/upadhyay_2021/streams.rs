@@ -52,7 +52,7 @@ pub(super) fn schedules(horizon: u64) -> Vec<Named> {
             label: "Block, Wishart, histogram",
             schedule: block(BlockNoise::Wishart, histogram),
         },
-        Named { label: "Tree", schedule: Schedule::Tree },
+        Named { label: "Tree", schedule: Schedule::Tree { noise: BlockNoise::SymmetricGaussian } },
         Named { label: "Factorised", schedule: Schedule::Factorised { horizon } },
     ]
 }

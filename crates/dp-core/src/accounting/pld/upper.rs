@@ -1,0 +1,133 @@
+//! Upper ends alone, quickly, also for laws with heavy tails.
+//!
+//! Soundness: `docs/proofs/composition-pld.md`, section 5.
+
+use super::convolve::{Cumulant, TiltedSum};
+use super::discretise::{Cut, Measure};
+use super::law::{ChiKind, ChiLoss, Law};
+use super::parts::{Parts, Source};
+use super::{Pld, Width, padding};
+use crate::budget::Epsilon;
+
+/// Largest tilt: near the largest loss the saddle point runs away while delta vanishes.
+const STEEPEST: f64 = 1e3;
+/// Losses this far above epsilon count as infinite: that costs `e^-16` of their mass.
+const FAR: f64 = 16.0;
+/// Most cells of one law.
+const CELLS: f64 = 262_144.0;
+
+/// Upper bounds on one direction's profile.
+pub(crate) enum Upper {
+    /// No loss exceeds this.
+    Bounded(f64),
+    /// A composed law.
+    Sum(UpperSum),
+}
+
+/// A composed law, and what its grid points may be off by.
+pub(crate) struct UpperSum {
+    sum: TiltedSum,
+    pad: f64,
+}
+
+impl Upper {
+    /// ln delta at epsilon, from above; closest near the epsilon it was made for.
+    pub(crate) fn ln_delta(&self, epsilon: f64) -> f64 {
+        match self {
+            Self::Bounded(most) if epsilon >= *most => f64::NEG_INFINITY,
+            Self::Bounded(_) => 0.0,
+            Self::Sum(UpperSum { sum, pad }) => sum.ln_delta_above((epsilon - pad).max(0.0)),
+        }
+    }
+}
+
+/// The largest loss of this direction, rounded up, when it is finite.
+pub(super) fn ceiling(parts: &Parts) -> Option<f64> {
+    parts.iter().try_fold(0.0, |sum, (source, n)| match source {
+        Source::Law(law) => law.ceiling().map(|x| (sum + *n as f64 * x) * (1.0 + 1e-13)),
+        Source::Envelope(_) => None,
+    })
+}
+
+impl Law {
+    /// The largest loss under P, when it is finite, whatever it is under Q.
+    fn ceiling(&self) -> Option<f64> {
+        match self {
+            Self::Chi(ChiLoss { k, kind: ChiKind::JlDown { lambda } }) => {
+                Some(0.5 * k * lambda.ln_1p())
+            }
+            Self::Chi(ChiLoss { kind: ChiKind::WishartAdded { t, .. }, .. }) => Some(0.5 * t),
+            _ => self.largest(),
+        }
+    }
+}
+
+impl Pld {
+    /// Upper bounds on the profile near `epsilon`, one for each direction (one in all when both
+    /// are the same).
+    pub(crate) fn upper_each_way(&self, epsilon: Epsilon) -> Vec<Upper> {
+        let e = epsilon.get();
+        self.directions()
+            .iter()
+            .map(|parts| match ceiling(parts) {
+                Some(most) if e >= most => Upper::Bounded(most),
+                _ => upper(parts, e, self.width),
+            })
+            .collect()
+    }
+}
+
+fn upper(parts: &Parts, e: f64, width: Width) -> Upper {
+    let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
+    // Moments of the bulk: where the sum lies without its far tail.
+    let near = Cut { low: 1e-9, high: 1e-9, most: f64::INFINITY };
+    let bulk = Coarse::new(parts, near).cumulant(0.0);
+    // What the other runs may take back from one large loss.
+    let back = 8.0 * bulk.variance.sqrt() + (-bulk.mean).max(0.0);
+    let cut = Cut { low: 1e-14 / runs, high: 1e-300, most: e + FAR + back };
+    let coarse = Coarse::new(parts, cut);
+    let (mut low, mut high) = (1e-3_f64, STEEPEST);
+    for _ in 0..24 {
+        let mid = (low * high).sqrt();
+        if coarse.cumulant(mid).mean > e { high = mid } else { low = mid }
+    }
+    let t = high;
+    // The slope of ln delta: the tilt, or what a Gaussian of these moments would have.
+    let slope = ((e - bulk.mean) / bulk.variance.max(1e-300)).clamp(t, STEEPEST);
+    let extent = parts.iter().map(|(s, _)| s.extent(cut)).fold(0.0, f64::max);
+    let h = (1.6 * (width.get() * e.max(0.01) / (slope * runs)).sqrt())
+        .min(extent / 64.0)
+        .max(extent / CELLS);
+    let list: Vec<(Measure, u64)> = parts.iter().map(|(s, n)| (s.above(h, cut), *n)).collect();
+    let list: Vec<(&Measure, u64)> = list.iter().map(|(m, n)| (m, *n)).collect();
+    let plan = super::Plan { h, t, cut };
+    Upper::Sum(UpperSum {
+        sum: TiltedSum::new(&list, h, t, super::LARGEST),
+        pad: padding(parts, plan),
+    })
+}
+
+/// Coarse copies of the laws: step, runs.
+struct Coarse(Vec<(Measure, f64, f64)>);
+
+impl Coarse {
+    fn new(parts: &Parts, cut: Cut) -> Self {
+        let copy = |(source, n): &(Source, u64)| {
+            let h = source.extent(cut) / 512.0;
+            (source.above(h, cut), h, *n as f64)
+        };
+        Self(parts.iter().map(copy).collect())
+    }
+
+    /// Cumulant of the sum at tilt `t`.
+    fn cumulant(&self, t: f64) -> Cumulant {
+        self.0.iter().fold(Cumulant::default(), |sum, (measure, h, n)| {
+            let c = measure.cumulant(*h, t);
+            Cumulant {
+                value: sum.value + n * c.value,
+                mean: sum.mean + n * c.mean,
+                variance: sum.variance + n * c.variance,
+            }
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! One mechanism run several times: the composed profile against independent computations.
+
+use dp_core::profile::RowChange;
+use dp_core::{
+    Bound, Budget, Epsilon, L2Sensitivity, NoiseScale, PrivacyProfile, Profile, calibrate,
+};
+
+fn one() -> Bound {
+    Bound::new(1.0).unwrap()
+}
+
+fn scale(s: f64) -> NoiseScale {
+    NoiseScale::new(s).unwrap()
+}
+
+fn wishart(dim: u64, dof: u64, s: f64, change: RowChange) -> Profile {
+    Profile::Wishart { dim, dof, bound: one(), scale: scale(s), change }
+}
+
+fn repeated(profile: Profile, times: u64) -> Profile {
+    Profile::Repeated { profile: Box::new(profile), times }
+}
+
+fn delta(profile: &Profile, epsilon: f64) -> f64 {
+    profile.log_delta(Epsilon::new(epsilon).unwrap()).delta()
+}
+
+/// `(dim, dof, scale, epsilon, runs, delta from below, delta from above)`. Two runs: the integral
+/// of the one-run profile over the other run's loss, by scipy 1.16 `quad` to 1e-9. More: the loss
+/// of a run rounded down and up to a grid of `2e-4 / runs`, and the n-th power of its numpy FFT
+/// in floating point. Direction: the row removed in every run, here always the worse one.
+const REFERENCE: [(u64, u64, f64, f64, u64, f64, f64); 6] = [
+    (10, 60, 1.0, 1.0, 2, 9.086_815_204_0e-7, 9.086_815_204_0e-7),
+    (4, 40, 2.0, 0.5, 2, 8.047_689_766_3e-6, 8.047_689_766_3e-6),
+    (3, 10, 6.0, 0.5, 2, 5.718_985_916_3e-4, 5.718_985_916_3e-4),
+    (10, 60, 1.0, 1.0, 4, 1.363_060e-5, 1.365_954e-5),
+    (4, 40, 2.0, 0.5, 7, 3.869_962e-4, 3.879_892e-4),
+    (20, 200, 0.6, 1.0, 5, 4.940_356e-7, 4.957_605e-7),
+];
+
+#[test]
+fn composed_wishart_runs_agree_with_independent_convolutions() {
+    for (dim, dof, s, epsilon, times, below, above) in REFERENCE {
+        let found = delta(&repeated(wishart(dim, dof, s, RowChange::AddRemove), times), epsilon);
+        // Never below the truth; above it by the grid's 5e-4 of epsilon (a slope of about 15 in
+        // ln delta at most here).
+        assert!(found >= below * (1.0 - 1e-8), "{dim} {dof} {times}: {found} below {below}");
+        assert!(found <= above * 1.01, "{dim} {dof} {times}: {found} above {above}");
+        // Broken twins: one run forgotten, and a single run.
+        for fewer in [times - 1, 1] {
+            let less = delta(&repeated(wishart(dim, dof, s, RowChange::AddRemove), fewer), epsilon);
+            assert!(less < 0.9 * below, "{fewer} of {times} runs must show");
+        }
+    }
+}
+
+#[test]
+fn runs_with_a_closed_form_agree_with_it() {
+    let l2 = L2Sensitivity::new(1.0).unwrap();
+    for times in [1u64, 3, 10] {
+        for change in [RowChange::AddRemove, RowChange::Replace] {
+            let jl = |rows| Profile::JlMechanism { rows, bound: one(), lift: scale(8.0), change };
+            let pairs = [
+                (jl(20), jl(20 * times), 0.7),
+                (
+                    Profile::Gaussian { sensitivity: l2, sigma: scale(6.0) },
+                    Profile::Gaussian {
+                        sensitivity: l2,
+                        sigma: scale(6.0 / (times as f64).sqrt()),
+                    },
+                    1.0,
+                ),
+            ];
+            for (once, all, epsilon) in pairs {
+                let (found, truth) = (delta(&repeated(once, times), epsilon), delta(&all, epsilon));
+                assert!(found >= truth * (1.0 - 1e-9), "{all:?}: {found} below {truth}");
+                assert!(found <= truth * 1.02, "{all:?}: {found} above {truth}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_replaced_row_costs_more_than_one_removed_and_less_than_two_removed_one_after_the_other() {
+    for times in [1u64, 4] {
+        let at = |change, epsilon| delta(&repeated(wishart(8, 80, 1.5, change), times), epsilon);
+        let (single, double) = (at(RowChange::AddRemove, 0.8), at(RowChange::Replace, 0.8));
+        let half = at(RowChange::AddRemove, 0.4);
+        assert!(double > 2.0 * single, "{times}: {double} against {single}");
+        assert!(double <= half * (1.0 + 0.4f64.exp()) * 1.01, "{times}: {double}, halves {half}");
+    }
+}
+
+#[test]
+fn calibration_meets_the_budget_for_all_runs_and_for_no_more() {
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    for change in [RowChange::AddRemove, RowChange::Replace] {
+        for (dof, times) in [(30u64, 2u64), (60, 7), (400, 5)] {
+            let s = calibrate::wishart_scale_repeated(budget, 20, dof, one(), change, times)
+                .unwrap()
+                .get();
+            let at = |s: f64, times| delta(&repeated(wishart(20, dof, s, change), times), 1.0);
+            assert!(at(s, times) <= 1e-6);
+            assert!(at(s * (1.0 - 1e-4), times) > 1e-6, "{dof} {times}: {s} is not the least");
+            assert!(at(s, times + 1) > 1e-6, "one more run must break the budget");
+            // A broken twin that forgets the runs.
+            let single = calibrate::wishart_scale(budget, 20, dof, one(), change).unwrap().get();
+            assert!(at(single, times) > 1e-6, "noise for one run must not do for {times}");
+        }
+    }
+}
+
+#[test]
+fn delta_falls_with_the_scale_however_heavy_the_tail() {
+    // Few degrees of freedom: a loss without moments, where a tilted sum is at its worst.
+    for (dof, times) in [(24u64, 3u64), (60, 7), (200, 11)] {
+        let mut last = f64::INFINITY;
+        for i in 0..10 {
+            let s = 0.5 * 2.3f64.powi(i);
+            let profile = repeated(wishart(20, dof, s, RowChange::AddRemove), times);
+            let found = profile.log_delta(Epsilon::new(1.0).unwrap()).get();
+            assert!(found <= last + 1e-6, "{dof} {times} at {s}: {found} after {last}");
+            // One run alone is a lower bound.
+            let one = wishart(20, dof, s, RowChange::AddRemove);
+            let least = one.log_delta(Epsilon::new(1.0).unwrap()).get();
+            assert!(found >= least - 1e-9, "{dof} {times} at {s}: {found} below {least}");
+            last = found;
+        }
+    }
+}
+
+#[test]
+fn degenerate_counts_are_safe() {
+    let once = wishart(4, 40, 2.0, RowChange::AddRemove);
+    assert_eq!(delta(&repeated(once.clone(), 0), 0.5), 0.0);
+    assert_eq!(delta(&repeated(once.clone(), 1), 0.5), delta(&once, 0.5));
+    assert_eq!(delta(&repeated(once.clone(), u64::MAX), 0.5), 1.0);
+    // Nested: the counts multiply.
+    let (nested, flat) = (repeated(repeated(once.clone(), 2), 3), repeated(once, 6));
+    let (a, b) = (delta(&nested, 0.5), delta(&flat, 0.5));
+    assert!((a / b - 1.0).abs() < 1e-6, "{a} {b}");
+}

@@ -1,0 +1,326 @@
+//! The tree schedule: one private matrix a node of a binary tree over the blocks.
+
+use super::config::{BlockNoise, StreamConfig};
+use super::stream::PROOF;
+use super::sums::{Plan, Row, SumNoise};
+use crate::covariance::{
+    CovarianceNoise, ExactGram, JlCovariance, OpenCovariance, OpenSketch, RowClip,
+    WishartCovariance, WishartShape,
+};
+use crate::error::{Error, Result};
+use dp_core::noise::NoiseLaw;
+use dp_core::profile::RowChange;
+use dp_core::{Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Profile, calibrate};
+use faer::Mat;
+use serde::{Deserialize, Serialize};
+
+/// A private node: the sum of `2^level` blocks, the first being `index 2^level`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Node {
+    pub(super) level: u32,
+    pub(super) index: u64,
+    /// Row-major, the mean of the noise removed.
+    pub(super) values: Vec<f64>,
+}
+
+impl Node {
+    fn first(&self) -> u64 {
+        self.index << self.level
+    }
+
+    fn end(&self) -> u64 {
+        (self.index + 1) << self.level
+    }
+}
+
+/// How a node is privatised. The budget is met by as many nodes as there are levels.
+enum NodeNoise {
+    Gaussian(SumNoise),
+    Wishart(WishartCovariance),
+    Sketch(JlCovariance),
+}
+
+/// The nodes being filled. Private.
+pub(super) enum Filling {
+    /// Exact sums by level, and that of the open block.
+    Sums { levels: Vec<ExactGram>, block: ExactGram },
+    /// A sketch a level.
+    Sketches(Vec<LevelSketch>),
+}
+
+/// The sketch of a level's open node.
+pub(super) enum LevelSketch {
+    /// Not opened since the node began or the journal was read: what is in it so far, if anything.
+    Resting(Vec<f64>),
+    Open(OpenSketch),
+}
+
+impl LevelSketch {
+    fn opened(&mut self, mechanism: &JlCovariance, rng: &mut NoiseRng) -> Result<&mut OpenSketch> {
+        if let Self::Resting(values) = self {
+            let mut sketch = mechanism.open_sketch(rng);
+            if !values.is_empty() {
+                sketch.set_values(values)?;
+            }
+            *self = Self::Open(sketch);
+        }
+        match self {
+            Self::Open(sketch) => Ok(sketch),
+            Self::Resting(_) => unreachable!("opened above"),
+        }
+    }
+
+    fn values(&self) -> Vec<f64> {
+        match self {
+            Self::Resting(values) => values.clone(),
+            Self::Open(sketch) => sketch.values(),
+        }
+    }
+}
+
+/// The tree schedule.
+pub(super) struct Tree {
+    dim: usize,
+    window_blocks: u64,
+    levels: u32,
+    noise: NodeNoise,
+    guarantee: Guarantee,
+    pub(super) filling: Filling,
+    /// Private nodes that a window may still need.
+    pub(super) nodes: Vec<Node>,
+}
+
+/// Levels of the tree: each block is in this many nodes.
+fn tree_levels(window_blocks: u64) -> u32 {
+    window_blocks.max(1).ilog2() + 1
+}
+
+impl Tree {
+    pub(super) fn new(
+        config: &StreamConfig,
+        noise: BlockNoise,
+        clip: RowClip,
+        row: Row,
+    ) -> Result<Self> {
+        let window_blocks = config.window_blocks()?;
+        let levels = tree_levels(window_blocks);
+        let (noise, guarantee) = match noise {
+            BlockNoise::SymmetricGaussian => gaussian(config, row, levels)?,
+            BlockNoise::Wishart => wishart(config, row, levels)?,
+            BlockNoise::JohnsonLindenstrauss { rows } => sketch(config, row, levels, rows)?,
+        };
+        let filling = match noise {
+            NodeNoise::Sketch(_) => {
+                Filling::Sketches((0..levels).map(|_| LevelSketch::Resting(Vec::new())).collect())
+            }
+            _ => Filling::Sums {
+                levels: (0..levels).map(|_| ExactGram::new(clip)).collect(),
+                block: ExactGram::new(clip),
+            },
+        };
+        let dim = config.dim;
+        Ok(Self { dim, window_blocks, levels, noise, guarantee, filling, nodes: Vec::new() })
+    }
+
+    pub(super) fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// The noise of one node.
+    pub(super) fn node_noise(&self) -> CovarianceNoise {
+        match &self.noise {
+            NodeNoise::Gaussian(noise) => CovarianceNoise::SymmetricGaussian { sigma: noise.sigma },
+            NodeNoise::Wishart(m) => CovarianceNoise::Wishart { dof: m.dof(), scale: m.scale() },
+            NodeNoise::Sketch(m) => {
+                CovarianceNoise::JlSketch { rows: m.rows() as u64, lift: m.lift() }
+            }
+        }
+    }
+
+    /// What a row meets: the law of a node, in every level. (The profile of Gaussian nodes is that
+    /// of their joint sensitivity, so their one law stands for all.)
+    pub(super) fn law(&self) -> NoiseLaw {
+        let law = match (&self.noise, self.node_noise()) {
+            (NodeNoise::Gaussian(noise), _) => return noise.law(),
+            (_, CovarianceNoise::Wishart { dof, scale }) => NoiseLaw::Wishart { dof, scale },
+            (_, CovarianceNoise::JlSketch { rows, lift }) => NoiseLaw::JlSketch { rows, lift },
+            (_, CovarianceNoise::SymmetricGaussian { .. }) => unreachable!("matched above"),
+        };
+        NoiseLaw::Several { laws: vec![law; self.levels as usize] }
+    }
+
+    /// Matrices held.
+    pub(super) fn matrices(&self) -> usize {
+        self.levels as usize + self.nodes.len()
+    }
+
+    pub(super) fn push(&mut self, rows: &[f64], rng: &mut NoiseRng) -> Result<()> {
+        match (&mut self.filling, &self.noise) {
+            (Filling::Sums { block, .. }, _) => block.push(rows),
+            (Filling::Sketches(levels), NodeNoise::Sketch(mechanism)) => {
+                levels.iter_mut().try_for_each(|level| level.opened(mechanism, rng)?.push(rows))
+            }
+            _ => unreachable!("sketches are filled by the mechanism of sketches"),
+        }
+    }
+
+    pub(super) fn close(&mut self, index: u64, rng: &mut NoiseRng) -> Result<()> {
+        for level in 0..self.levels {
+            let full = (index + 1).is_multiple_of(1 << level);
+            let Some(values) = self.close_level(level as usize, full, rng)? else { continue };
+            self.nodes.push(Node { level, index: index >> level, values });
+        }
+        if let Filling::Sums { block, .. } = &mut self.filling {
+            block.clear();
+        }
+        let oldest = (index + 1).saturating_sub(self.window_blocks);
+        self.nodes.retain(|n| n.first() >= oldest);
+        Ok(())
+    }
+
+    /// Adds the block to a level; its private matrix, mean removed, when the node is full.
+    fn close_level(
+        &mut self,
+        level: usize,
+        full: bool,
+        rng: &mut NoiseRng,
+    ) -> Result<Option<Vec<f64>>> {
+        let d = self.dim;
+        let raw = match (&mut self.filling, &self.noise) {
+            (Filling::Sums { levels, block }, noise) => {
+                let sum = &mut levels[level];
+                sum.add(block);
+                if !full {
+                    return Ok(None);
+                }
+                let raw = match noise {
+                    NodeNoise::Gaussian(noise) => {
+                        let noisy = noise.privatise(sum.to_values(), d, rng)?;
+                        (0..d * d).map(|e| noisy[(e / d, e % d)]).collect()
+                    }
+                    NodeNoise::Wishart(mechanism) => mechanism.privatise(sum, rng),
+                    NodeNoise::Sketch(_) => unreachable!("sketches are not summed"),
+                };
+                sum.clear();
+                raw
+            }
+            (Filling::Sketches(levels), NodeNoise::Sketch(mechanism)) => {
+                let sketch = levels[level].opened(mechanism, rng)?;
+                if !full {
+                    sketch.flush();
+                    return Ok(None);
+                }
+                let (_, raw) = sketch.publish(rng);
+                levels[level] = LevelSketch::Resting(Vec::new());
+                raw
+            }
+            _ => unreachable!("sketches are filled by the mechanism of sketches"),
+        };
+        let mut values: Vec<f64> = raw;
+        let offset = self.node_noise().mean();
+        (0..d).for_each(|i| values[i * d + i] -= offset);
+        Ok(Some(values))
+    }
+
+    /// The unbiased sum over blocks `first..end` and how many nodes it took.
+    pub(super) fn sum(&self, first: u64, end: u64) -> (Mat<f64>, u64) {
+        let mut total = Mat::<f64>::zeros(self.dim, self.dim);
+        let (mut at, mut used) = (first, 0);
+        while at < end {
+            let node = self
+                .nodes
+                .iter()
+                .filter(|n| n.first() == at && n.end() <= end)
+                .max_by_key(|n| n.level)
+                .expect("every closed block has its leaf");
+            for j in 0..self.dim {
+                for i in 0..self.dim {
+                    total[(i, j)] += node.values[i * self.dim + j];
+                }
+            }
+            (at, used) = (node.end(), used + 1);
+        }
+        (total, used)
+    }
+
+    /// The open sketches' numbers, for a journal; empty for sums and before a node's first row.
+    pub(super) fn open_sketches(&self) -> Vec<Vec<f64>> {
+        match &self.filling {
+            Filling::Sums { .. } => Vec::new(),
+            Filling::Sketches(levels) => levels.iter().map(LevelSketch::values).collect(),
+        }
+    }
+
+    /// Puts back what [`Tree::open_sketches`] gave. Later rows meet fresh columns of R.
+    pub(super) fn restore_sketches(&mut self, saved: Vec<Vec<f64>>) -> Result<()> {
+        let d = self.dim;
+        let (expected, size) = match (&self.filling, &self.noise) {
+            (Filling::Sketches(levels), NodeNoise::Sketch(m)) => (levels.len(), m.rows() * d),
+            _ => (0, 0),
+        };
+        if saved.len() != expected || saved.iter().any(|v| !v.is_empty() && v.len() != size) {
+            return Err(Error::corrupt("its tree has another shape"));
+        }
+        if let Filling::Sketches(levels) = &mut self.filling {
+            *levels = saved.into_iter().map(LevelSketch::Resting).collect();
+        }
+        Ok(())
+    }
+}
+
+/// One Gaussian mechanism on all levels together: `sqrt(levels)` times a block's sensitivity.
+fn gaussian(config: &StreamConfig, row: Row, levels: u32) -> Result<(NodeNoise, Guarantee)> {
+    let square = row.bound.get() * row.bound.get();
+    let plan = Plan {
+        factor: f64::from(levels).sqrt().next_up(),
+        reach: config.window as f64 * square * 1.01,
+        // The sums are exact integers; only the conversion to f64 rounds.
+        error: config.window as f64 * square * f64::EPSILON,
+        outputs: u64::from(levels),
+    };
+    let noise = SumNoise::calibrate(config, row, plan)?;
+    let guarantee = noise.guarantee(config)?;
+    Ok((NodeNoise::Gaussian(noise), guarantee))
+}
+
+/// `levels` Wishart mechanisms, composed numerically.
+fn wishart(config: &StreamConfig, row: Row, levels: u32) -> Result<(NodeNoise, Guarantee)> {
+    let StreamConfig { dim, adjacency, budget, .. } = *config;
+    let (d, times, Row { bound, change }) = (dim as u64, u64::from(levels), row);
+    // The shape is a free choice: the one that is best for a single matrix of about the noise
+    // that these will have. The scale is then the least that composes to the budget.
+    let steps = times as f64 * if change == RowChange::Replace { 2.0 } else { 1.0 };
+    let epsilon = Epsilon::new(budget.epsilon.get() / steps.sqrt())?;
+    let single = WishartCovariance::calibrate(
+        dim,
+        Adjacency::AddRemoveRow { bound },
+        Budget { epsilon, ..budget },
+        WishartShape::LeastSpectralNorm,
+    )?;
+    let dof = single.dof();
+    let scale = calibrate::wishart_scale_repeated(budget, d, dof, bound, change, times)?;
+    let once = Profile::Wishart { dim: d, dof, bound, scale, change };
+    let profile = Profile::Repeated { profile: Box::new(once), times };
+    let guarantee = Guarantee::proven(adjacency, budget, profile, PROOF)?;
+    let mechanism = WishartCovariance::with_noise(dim, adjacency, budget, dof, scale)?;
+    Ok((NodeNoise::Wishart(mechanism), guarantee))
+}
+
+/// `levels` sketches of `rows` rows are one sketch of `levels rows` rows, exactly.
+fn sketch(
+    config: &StreamConfig,
+    row: Row,
+    levels: u32,
+    rows: u64,
+) -> Result<(NodeNoise, Guarantee)> {
+    let StreamConfig { dim, adjacency, budget, .. } = *config;
+    let Row { bound, change } = row;
+    let all = rows.saturating_mul(u64::from(levels));
+    let lift = calibrate::jl_lift(budget, all, bound, change)?;
+    let profile = Profile::JlMechanism { rows: all, bound, lift, change };
+    let guarantee = Guarantee::proven(adjacency, budget, profile, PROOF)?;
+    let rows =
+        usize::try_from(rows).map_err(|_| Error::invalid("sketch rows", rows, "[1, 2^32]"))?;
+    let mechanism = JlCovariance::with_lift(dim, rows, adjacency, budget, lift)?;
+    Ok((NodeNoise::Sketch(mechanism), guarantee))
+}

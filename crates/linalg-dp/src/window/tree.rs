@@ -52,7 +52,7 @@ pub(super) enum Filling {
 pub(super) enum LevelSketch {
     /// Not opened since the node began or the journal was read: what is in it so far, if anything.
     Resting(Vec<f64>),
-    Open(OpenSketch),
+    Open(Box<OpenSketch>),
 }
 
 impl LevelSketch {
@@ -62,7 +62,7 @@ impl LevelSketch {
             if !values.is_empty() {
                 sketch.set_values(values)?;
             }
-            *self = Self::Open(sketch);
+            *self = Self::Open(Box::new(sketch));
         }
         match self {
             Self::Open(sketch) => Ok(sketch),

@@ -18,6 +18,7 @@ mod laplace;
 mod law;
 mod rng;
 mod rounded;
+mod simd;
 mod symmetric;
 mod wishart;
 

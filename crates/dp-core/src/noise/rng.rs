@@ -1,5 +1,6 @@
 //! The secret generator and its numbered streams.
 
+use super::simd::keystream::Keystream;
 use crate::error::{Error, Result};
 use chacha20::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng, TryRng};
@@ -99,6 +100,9 @@ impl NoiseStreams<'_> {
     }
 }
 
+/// Words from which on generating many blocks at once pays.
+const LONG_RUN: usize = 64;
+
 /// The secret bits of one block of output; wiped when dropped.
 ///
 /// Never `Clone` and never serialisable, like its generator:
@@ -114,6 +118,15 @@ pub struct NoiseStream {
 impl NoiseStream {
     /// The next words of the stream, the same that repeated `next_u64` would give.
     pub(crate) fn fill_words(&mut self, out: &mut [u64]) {
+        // In words of 32 bits.
+        let at = self.rng.get_word_pos();
+        if out.len() >= LONG_RUN && at.is_multiple_of(2) {
+            let fast = Keystream::new(self.rng.get_seed(), self.rng.get_stream());
+            if let Some(fast) = fast {
+                fast.fill(at / 2, out);
+                return self.rng.set_word_pos(at + 2 * out.len() as u128);
+            }
+        }
         let mut bytes = [0u8; 512];
         for chunk in out.chunks_mut(64) {
             let bytes = &mut bytes[..8 * chunk.len()];
@@ -140,5 +153,46 @@ impl TryRng for NoiseStream {
     fn try_fill_bytes(&mut self, dst: &mut [u8]) -> Result<(), Self::Error> {
         self.rng.fill_bytes(dst);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_runs_are_the_words_one_by_one() {
+        let mut rng = NoiseRng::deterministic_not_private(0x0123_4567_89ab_cdef);
+        let streams = rng.reserve(5);
+        for nonce in [0, 4] {
+            let (mut runs, mut single) = (streams.stream(nonce), streams.stream(nonce));
+            // Far enough to carry into the upper half of the block counter.
+            for start in [0u128, 8, (1 << 36) - 64, (1 << 68) - (1 << 20)] {
+                runs.rng.set_word_pos(start);
+                single.rng.set_word_pos(start);
+                for (i, length) in
+                    [512, 1, 512, 64, 65, 63, 7, 300, 128, 129, 0, 2000].iter().enumerate()
+                {
+                    let mut run = vec![0; *length];
+                    runs.fill_words(&mut run);
+                    let expected: Vec<u64> = (0..*length).map(|_| single.rng.next_u64()).collect();
+                    assert!(run == expected, "run {i} of {length} words from {start}");
+                    // Off the boundaries of blocks, and once off those of words.
+                    if i % 3 == 2 {
+                        assert_eq!(runs.next_u64(), single.next_u64());
+                    }
+                    if i == 8 {
+                        assert_eq!(runs.next_u32(), single.next_u32());
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn the_fast_stream_is_in_use_where_it_can_be() {
+        let fast = Keystream::new([7; 32], 1);
+        assert_eq!(fast.is_some(), is_x86_feature_detected!("avx512f"));
     }
 }

@@ -9,12 +9,10 @@
 //! Proof: `docs/proofs/rounded-noise.md`.
 
 mod enclosure;
-mod kernel;
+pub(super) mod kernel;
 #[cfg(test)]
 mod oracle;
 mod resolve;
-#[allow(unsafe_code)]
-mod simd;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -22,6 +20,7 @@ mod tests;
 use super::grid::Grid;
 use super::law::CHUNK;
 use super::rng::NoiseStream;
+use super::simd::rounded as simd;
 use kernel::Kernel;
 use resolve::{Boundaries, resolve};
 use table::Table;

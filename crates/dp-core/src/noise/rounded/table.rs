@@ -5,18 +5,19 @@ use super::Tail;
 
 /// Polynomials of degree 7: row `32 (e + 32) + j` covers V in
 /// `2^e [1 + j/32, 1 + (j+1)/32)`, e in -32..0, in the variable
-/// `V / 2^e - (1 + (2j+1)/64)`.
-pub(super) struct Table {
-    pub(super) rows: [[f64; 8]; 1024],
+/// `V / 2^e - (1 + (2j+1)/64)`. A row is one line of the cache.
+#[repr(align(64))]
+pub(in crate::noise) struct Table {
+    pub(in crate::noise) rows: [[f64; 8]; 1024],
     /// Bound on the error of the computed `F(V)`, in units of s, product with s
     /// included, when 63 bits of V are known and V >= 2^-9.
-    pub(super) first_error: f64,
+    pub(in crate::noise) first_error: f64,
     /// The same when 127 bits are known and V >= 2^-32.
-    pub(super) second_error: f64,
+    pub(in crate::noise) second_error: f64,
 }
 
 impl Table {
-    pub(super) fn of(tail: Tail) -> &'static Self {
+    pub(in crate::noise) fn of(tail: Tail) -> &'static Self {
         match tail {
             Tail::Gaussian => &GAUSSIAN,
             Tail::Laplace => &LAPLACE,

@@ -1,19 +1,22 @@
 //! The kernel with 8 (AVX-512) or 4 (AVX2) lanes.
 //!
 //! # Safety argument
-//! The only `unsafe` here is (a) calling a `#[target_feature]` function, done right after
-//! `is_x86_feature_detected!` reported every feature it enables; (b) unaligned vector
-//! loads and stores, always of one `[u64; 8]` or `[f64; 8]` that a safe reference
-//! covers; (c) gathers from the table, whose indices are masked to `8 row + k` with
-//! `row <= 1023` and `k <= 7`, the bounds of its 8192 numbers.
+//! Beyond that of the parent module: (c) loads of whole rows of the table, by references; (d) AVX2 gathers
+//! from it, whose indices are masked to `8 row + k` with `row <= 1023` and `k <= 7`, the bounds of its
+//! 8192 numbers.
 //!
-//! Each intrinsic is the single IEEE operation of the scalar code in `kernel`, in the same
+//! Each intrinsic is the single IEEE operation of the scalar code in `rounded::kernel`, in the same
 //! order, so results agree bit for bit; a test compares them on the same words.
 
-use super::kernel::Kernel;
+use crate::noise::rounded::kernel::Kernel;
 
 /// Adds noise to every value that the fast path can settle; sets the bits of the others.
-pub(super) fn run(kernel: &Kernel, words: &[u64], values: &mut [f64], pending: &mut [u8]) {
+pub(in crate::noise) fn run(
+    kernel: &Kernel,
+    words: &[u64],
+    values: &mut [f64],
+    pending: &mut [u8],
+) {
     #[cfg(target_arch = "x86_64")]
     {
         if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
@@ -29,8 +32,8 @@ pub(super) fn run(kernel: &Kernel, words: &[u64], values: &mut [f64], pending: &
 }
 
 #[cfg(target_arch = "x86_64")]
-pub(super) mod x86 {
-    use super::super::kernel::{
+pub(in crate::noise) mod x86 {
+    use crate::noise::rounded::kernel::{
         CENTRE, FAST_MIN, FIRST_ROW, INPUT_LIMIT, Kernel, LOCAL, MAGIC, ONE, V_MAX,
     };
     use core::arch::x86_64::*;
@@ -79,20 +82,16 @@ pub(super) mod x86 {
         let bits = _mm512_castpd_si512(inside);
         let row =
             _mm512_sub_epi64(_mm512_srli_epi64::<47>(bits), _mm512_set1_epi64(FIRST_ROW as i64));
-        let base = _mm512_slli_epi64::<3>(_mm512_and_si512(row, _mm512_set1_epi64(1023)));
+        let row = _mm512_and_si512(row, _mm512_set1_epi64(1023));
         let local = _mm512_or_si512(
             _mm512_and_si512(bits, _mm512_set1_epi64(LOCAL as i64)),
             _mm512_set1_epi64(ONE as i64),
         );
         let t = _mm512_sub_pd(_mm512_castsi512_pd(local), set(CENTRE));
-        let table = kernel.table.rows.as_ptr().cast::<f64>();
-        let coefficient = |k: usize| {
-            // SAFETY: base is 8 row with row <= 1023, so base + k <= 8191.
-            unsafe { _mm512_i64gather_pd::<8>(base, table.add(k)) }
-        };
-        let mut sum = coefficient(7);
+        let coefficients = columns(&kernel.table.rows, row);
+        let mut sum = coefficients[7];
         for k in (0..7).rev() {
-            sum = _mm512_add_pd(coefficient(k), _mm512_mul_pd(t, sum));
+            sum = _mm512_add_pd(coefficients[k], _mm512_mul_pd(t, sum));
         }
         let magnitude = _mm512_castpd_si512(_mm512_mul_pd(sum, set(kernel.steps)));
         let signed =
@@ -109,6 +108,47 @@ pub(super) mod x86 {
         // SAFETY: the reference covers 64 bytes; the store is unaligned.
         unsafe { _mm512_mask_storeu_pd(values.as_mut_ptr(), safe, out) };
         !safe
+    }
+
+    /// Entry k of eight rows of the table, for every k: the rows are loaded whole and
+    /// transposed by pairs of rows, then by pairs of numbers.
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq")]
+    fn columns(table: &[[f64; 8]; 1024], rows: __m512i) -> [__m512d; 8] {
+        let mut numbers = [0u64; 8];
+        // SAFETY: the array is 64 writable bytes; the store is unaligned.
+        unsafe { _mm512_storeu_si512(numbers.as_mut_ptr().cast(), rows) };
+        let row = |i: usize| {
+            let row: &[f64; 8] = &table[numbers[i] as usize & 1023];
+            // SAFETY: the reference covers 64 bytes; the load is unaligned.
+            unsafe { _mm512_loadu_pd(row.as_ptr()) }
+        };
+        // The entries h, h + 2, h + 4, h + 6 of all rows, as pairs of 128 bits of two rows.
+        let every_other = |pairs: [__m512d; 4]| {
+            let [a, b, c, d] = pairs;
+            let even = [_mm512_shuffle_f64x2::<0x88>(a, b), _mm512_shuffle_f64x2::<0x88>(c, d)];
+            let odd = [_mm512_shuffle_f64x2::<0xdd>(a, b), _mm512_shuffle_f64x2::<0xdd>(c, d)];
+            [
+                _mm512_shuffle_f64x2::<0x88>(even[0], even[1]),
+                _mm512_shuffle_f64x2::<0x88>(odd[0], odd[1]),
+                _mm512_shuffle_f64x2::<0xdd>(even[0], even[1]),
+                _mm512_shuffle_f64x2::<0xdd>(odd[0], odd[1]),
+            ]
+        };
+        let [a, b, c, d, e, f, g, h] = core::array::from_fn(row);
+        let low = every_other([
+            _mm512_unpacklo_pd(a, b),
+            _mm512_unpacklo_pd(c, d),
+            _mm512_unpacklo_pd(e, f),
+            _mm512_unpacklo_pd(g, h),
+        ]);
+        let high = every_other([
+            _mm512_unpackhi_pd(a, b),
+            _mm512_unpackhi_pd(c, d),
+            _mm512_unpackhi_pd(e, f),
+            _mm512_unpackhi_pd(g, h),
+        ]);
+        [low[0], high[0], low[1], high[1], low[2], high[2], low[3], high[3]]
     }
 
     /// Safe to call from code that has detected AVX2.

@@ -1,9 +1,12 @@
 //! Projections and their private releases: `op/n/d/k`, bytes of input as throughput.
 //!
 //! Limits: dense matrices are bound by the GEMM rate (2 n d k operations), OPORP and count-sketch
-//! by reading the input once, every release by exact noise (n k samples).
+//! by reading the input once, every release by exact noise (n k samples). The group `limits`
+//! measures each of the three alone at the same shape: the distance of a release from its limit
+//! is its time over the sum of those it cannot avoid.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
+use dp_core::noise::AdditiveNoise;
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
 use sketch::private::PrivateProjection;
 use sketch::projection::{Family, ProjectionSpec, Sampling};
@@ -61,6 +64,36 @@ fn dense(c: &mut Criterion) {
     group.finish();
 }
 
+fn limits(c: &mut Criterion) {
+    let (n, d, k) = (60_000, 784, 256);
+    let x: Vec<f64> = (0..n * d).map(uniform).collect();
+    let rows = RowsView::f64(n, d, &x).unwrap();
+    let mut out = vec![0.0; n * k];
+    let mut group = c.benchmark_group("limits");
+    group.sample_size(10);
+    group.throughput(Throughput::Bytes((n * d * 8) as u64));
+    let one = Bound::new(1.0).unwrap();
+    group.bench_function(format!("read/{n}/{d}"), |b| b.iter(|| rows.check_bound(one).unwrap()));
+    let p: Vec<f64> = (0..d * k).map(uniform).collect();
+    let p = faer::MatRef::from_row_major_slice(&p, d, k);
+    let left = faer::MatRef::from_row_major_slice(&x, n, d);
+    group.throughput(Throughput::Elements((2 * n * d * k) as u64));
+    group.bench_function(format!("gemm/{n}/{d}/{k}"), |b| {
+        b.iter(|| {
+            let out = faer::MatMut::from_row_major_slice_mut(black_box(&mut out), n, k);
+            let parallel = faer::Par::rayon(0);
+            faer::linalg::matmul::matmul(out, faer::Accum::Replace, left, p, 1.0, parallel);
+        });
+    });
+    let noise = mechanism(Family::Oporp, d, k).noise();
+    group.throughput(Throughput::Elements((n * k) as u64));
+    group.bench_function(format!("noise/{n}/{k}"), |b| {
+        let mut rng = NoiseRng::deterministic_not_private(1);
+        b.iter(|| noise.add_to(&mut rng, black_box(&mut out)));
+    });
+    group.finish();
+}
+
 fn sparse(c: &mut Criterion) {
     // A tenth of the rows of the side-by-side run: the rate an entry is what is compared.
     let (n, d, k, entries) = (1_000, 250_000, 256, 3_700);
@@ -87,5 +120,5 @@ fn sparse(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, dense, sparse);
+criterion_group!(benches, limits, dense, sparse);
 criterion_main!(benches);

@@ -3,6 +3,10 @@
 
     python3 benches/peers/bench_3_noise.py [rounds]
 
+    python3 benches/peers/bench_3_noise.py numpy_noise | opendp_noise
+
+The second form measures one library and prints one JSON line a law.
+
 Needs cargo, numpy and opendp. Every round measures all libraries once, one after
 the other; the table shows the best round of each, because a busy machine only ever
 makes a round slower. One JSON line a round goes to standard error.
@@ -80,7 +84,26 @@ def opendp_rates():
     }
 
 
+def emit(library, rates):
+    from importlib.metadata import version
+
+    for law, rate in rates.items():
+        line = {"lib": library, "version": version(library), "params": {"op": law}, "throughput": rate}
+        print(json.dumps({**line, "unit": "samples/s", "contended": False}), flush=True)
+
+
+def numpy_noise():
+    emit("numpy", numpy_rates())
+
+
+def opendp_noise():
+    emit("opendp", opendp_rates())
+
+
 def main():
+    for case in (numpy_noise, opendp_noise):
+        if sys.argv[1:] == [case.__name__]:
+            return case()
     for name in ("OMP_NUM_THREADS", "RAYON_NUM_THREADS"):
         os.environ[name] = "1"
     libraries = {"ours": ours, "numpy": numpy_rates, "opendp": opendp_rates}

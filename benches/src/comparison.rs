@@ -117,16 +117,29 @@ pub fn matching(mut topics: Vec<Topic>, filters: &[String]) -> Vec<Topic> {
     topics
 }
 
+/// Where criterion may have written a bench: it keeps a folder each for group, function and
+/// parameter, all of which may contain slashes, and writes them without.
+fn criterion_folders(criterion: &Path, id: &str) -> Vec<PathBuf> {
+    let safe = |p: &str| p.replace(['?', '"', '\\', '*', '<', '>', ':', '|', '^'], "_");
+    let parts: Vec<String> = id.split('/').map(safe).collect();
+    let n = parts.len();
+    let ends = (1..=n).flat_map(|group| (group..=n).map(move |function| (group, function)));
+    ends.map(|(group, function)| {
+        let pieces = [&parts[..group], &parts[group..function], &parts[function..]];
+        let names = pieces.iter().filter(|p| !p.is_empty()).map(|p| p.join("_"));
+        names.fold(criterion.to_path_buf(), |folder, name| folder.join(name)).join("new")
+    })
+    .collect()
+}
+
 /// Our rate from what criterion wrote: work over the median time of an iteration.
 ///
 /// # Errors
 /// Files that are missing or not criterion's; the message names them.
 pub fn our_rate(criterion: &Path, row: &Row) -> Result<f64> {
-    // Criterion replaces what a file name cannot hold.
-    let folder =
-        row.id.split('/').map(|p| p.replace(['?', '"', '\\', '*', '<', '>', ':', '|', '^'], "_"));
-    let (group, function) = (folder.clone().next(), folder.skip(1).collect::<Vec<_>>().join("_"));
-    let folder = criterion.join(group.unwrap_or_default()).join(function).join("new");
+    let folders = criterion_folders(criterion, &row.id);
+    let measured = folders.iter().find(|f| f.join("estimates.json").exists());
+    let folder = measured.unwrap_or(&folders[0]);
     let read = |name: &str| -> Result<serde_json::Value> {
         let file = folder.join(name);
         let text = std::fs::read_to_string(&file).map_err(|e| bad(&file, e))?;
@@ -142,7 +155,7 @@ pub fn our_rate(criterion: &Path, row: &Row) -> Result<f64> {
     };
     match (work, nanoseconds) {
         (Some(work), Some(ns)) if ns > 0.0 => Ok(work / (1e-9 * ns)),
-        _ => Err(bad(&folder, "no median time, or no work of an iteration")),
+        _ => Err(bad(folder, "no median time, or no work of an iteration")),
     }
 }
 
@@ -233,6 +246,7 @@ pub fn run(
             .arg(&script)
             .arg(case)
             .env("PEERS_ENVS", &places.environments)
+            .env("BENCH_LIMIT", std::env::var_os("BENCH_LIMIT").unwrap_or("30".into()))
             .envs(thread_variables(threads))
             .stderr(Stdio::inherit())
             .output()?;

@@ -44,6 +44,24 @@ fn our_rate_is_work_over_the_median() {
 }
 
 #[test]
+fn benches_with_a_parameter_or_without_a_group_are_found() {
+    let root = tempfile::tempdir().unwrap();
+    for (id, folder) in [
+        ("dense/oporp-project/60/7/2", "dense/oporp-project/60_7_2"),
+        ("calibrate/gaussian/1/1e-6", "calibrate_gaussian_1_1e-6"),
+        ("sketch/minhash/20/18", "sketch_minhash/20_18"),
+    ] {
+        let folder = root.path().join(folder).join("new");
+        std::fs::create_dir_all(&folder).unwrap();
+        std::fs::write(folder.join("estimates.json"), r#"{"median": {"point_estimate": 5e8}}"#)
+            .unwrap();
+        std::fs::write(folder.join("benchmark.json"), r#"{"throughput": null}"#).unwrap();
+        let row = Row { id: id.into(), work: Some(1.0), ..row() };
+        assert!((our_rate(root.path(), &row).unwrap() - 2.0).abs() < 1e-12, "{id}");
+    }
+}
+
+#[test]
 fn every_comparison_of_the_repository_names_a_script_that_has_its_case() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let topics = topics(&here.join("comparisons")).unwrap();

@@ -69,22 +69,30 @@ impl BernoulliTable {
         for (digit, &w) in digits.iter_mut().zip(which) {
             *digit = self.digits[usize::from(w)];
         }
-        let (mut below, mut equal) = (0, 0);
-        for (g, (word, digits)) in random.iter().zip(digits.as_chunks::<8>().0).enumerate() {
-            let bytes = word.to_le_bytes();
-            below |= pack(core::array::from_fn(|i| u8::from(bytes[i] < digits[i]))) << (8 * g);
-            equal |= pack(core::array::from_fn(|i| u8::from(bytes[i] == digits[i]))) << (8 * g);
+        let (mut below, mut equal) = ([0u8; 64], [0u8; 64]);
+        let mut bytes = [0u8; 64];
+        for (bytes, word) in bytes.as_chunks_mut::<8>().0.iter_mut().zip(random) {
+            *bytes = word.to_le_bytes();
         }
+        for i in 0..64 {
+            below[i] = u8::from(bytes[i] < digits[i]);
+            equal[i] = u8::from(bytes[i] == digits[i]);
+        }
+        bytes.zeroize();
         // Random bytes beyond the last choice meet the digit 0: never below, perhaps equal.
-        (below, equal & (u64::MAX >> (64 - which.len())))
+        (pack(&below), pack(&equal) & (u64::MAX >> (64 - which.len())))
     }
 }
 
-/// Bytes 0 or 1 to bits, the first lowest: the product moves bit 8 i to bit 56 + i, and no
-/// two of its terms meet.
+/// Bytes 0 or 1 to bits, the first lowest: the product moves bit 8 i of eight bytes to bit
+/// 56 + i, and no two of its terms meet.
 #[inline]
-fn pack(bytes: [u8; 8]) -> u64 {
-    u64::from_le_bytes(bytes).wrapping_mul(0x0102_0408_1020_4080) >> 56
+fn pack(bytes: &[u8; 64]) -> u64 {
+    let eights = bytes.as_chunks::<8>().0.iter().enumerate();
+    eights.fold(0, |bits, (g, &eight)| {
+        let word = u64::from_le_bytes(eight).wrapping_mul(0x0102_0408_1020_4080);
+        bits | word >> 56 << (8 * g)
+    })
 }
 
 #[cfg(test)]
@@ -120,8 +128,9 @@ mod tests {
 
     #[test]
     fn bytes_pack_to_bits() {
-        for bits in 0..=255u64 {
-            assert_eq!(pack(core::array::from_fn(|i| (bits >> i & 1) as u8)), bits);
+        for (byte, place) in (0..=255u64).zip((0..8).cycle()) {
+            let bits = byte << (8 * place) | byte.reverse_bits();
+            assert_eq!(pack(&core::array::from_fn(|i| (bits >> i & 1) as u8)), bits);
         }
     }
 

@@ -39,25 +39,21 @@ impl LevelStep {
     /// `ceil(|x| / step)`, at most 2^20; zero only for zero.
     #[cfg(test)]
     pub(crate) fn level(self, x: f64) -> u32 {
-        level(x, self.step, self.inverse)
+        level(x, self.step, self.inverse) as u32
     }
 }
 
 /// `ceil(|x| / step)`, at most 2^20; zero only for zero. No branches: it vectorises.
 #[inline(always)]
-fn level(x: f64, step: f64, inverse: f64) -> u32 {
+fn level(x: f64, step: f64, inverse: f64) -> f64 {
     let x = x.abs();
     let quotient = x * inverse;
-    let near = if quotient < MOST { quotient.trunc() } else { MOST };
-    // The rounded quotient is off by far less than one, its integer part by at most
-    // one; the products below are exact, and count the multiples of the step below x.
+    let near = if quotient < MOST { quotient.ceil() } else { MOST };
+    // The rounded quotient is off by far less than one, so its ceiling by at most one; the
+    // products are exact and tell.
     let one_if = |yes: bool| if yes { 1.0 } else { 0.0 };
-    let level = near - one_if(near >= 1.0 && (near - 1.0) * step >= x)
-        + one_if(near * step < x)
-        + one_if((near + 1.0) * step < x);
-    // Adding 2^52 puts the integer into the low bits.
-    let level = if level < MOST { level } else { MOST };
-    (level + 4_503_599_627_370_496.0).to_bits() as u32
+    let level = near - one_if((near - 1.0) * step >= x) + one_if(near * step < x);
+    if level < MOST { level } else { MOST }
 }
 
 /// The steps of all outputs.
@@ -77,8 +73,12 @@ impl LevelSteps {
     #[inline(always)]
     pub(crate) fn levels(&self, row: &[f64], highest: u16, out: &mut [u16]) {
         let steps = self.steps.iter().zip(&self.inverses);
+        let highest = f64::from(highest);
         for ((out, &x), (&step, &inverse)) in out.iter_mut().zip(row).zip(steps) {
-            *out = level(x, step, inverse).min(u32::from(highest)) as u16;
+            let level = level(x, step, inverse);
+            let level = if level < highest { level } else { highest };
+            // Adding 2^52 puts the integer into the low bits.
+            *out = (level + 4_503_599_627_370_496.0).to_bits() as u16;
         }
     }
 }

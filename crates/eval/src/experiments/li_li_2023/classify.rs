@@ -270,11 +270,15 @@ fn figure(
     }
 }
 
-/// Mean accuracy of a method at one k and epsilon, where it was measured.
-pub(super) fn accuracy(cells: &[Cell], method: &Method, k: usize, epsilon: f64) -> Option<f64> {
+/// Mean accuracy of a method at one k and epsilon.
+///
+/// # Panics
+/// When it was not measured.
+pub(super) fn accuracy(cells: &[Cell], method: &Method, k: usize, epsilon: f64) -> f64 {
     let mine = |c: &&Cell| c.label == method.label && c.k == k && c.epsilon == epsilon;
-    let samples = &cells.iter().find(mine)?.samples;
-    (!samples.is_empty()).then(|| crate::metrics::mean_and_error(samples).0)
+    let samples = &cells.iter().find(mine).expect("a place of the plan").samples;
+    assert!(!samples.is_empty(), "{} was not measured", method.label);
+    crate::metrics::mean_and_error(samples).0
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     }
     let (first, last) = (plan.epsilons[0], plan.epsilons[plan.epsilons.len() - 1]);
     let k = plan.sizes[plan.sizes.len() - 1];
-    let at = |method: &Method, epsilon| accuracy(&cells, method, k, epsilon).unwrap_or(f64::NAN);
+    let at = |method: &Method, epsilon| accuracy(&cells, method, k, epsilon);
     let (low, high) = (at(&OPORP, first), at(&OPORP, last));
     let (bare, plain) = (at(&SKETCH, last), at(&PLAIN, last));
     report.claim(

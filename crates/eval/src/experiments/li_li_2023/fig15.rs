@@ -54,13 +54,13 @@ fn run(context: &Context<'_>) -> Result<Report> {
         oporp = oporp.min(rp[2] - bins[2]);
     }
     report.claim(
-        "iDP-SignRP stays within 0.15 of exact signs, in precision and recall, at every epsilon",
-        worst < 0.15,
+        "iDP-SignRP stays within 0.05 of exact signs, in precision and recall, at every epsilon",
+        worst < 0.05,
         format!("largest loss {worst:.4}"),
     );
     report.claim(
-        "its curves are almost flat: precision at epsilon 0.1 and 20 differs by less than 0.15",
-        flat < 0.15,
+        "its curves are almost flat: precision at epsilon 0.1 and 20 differs by less than 0.05",
+        flat < 0.05,
         format!("largest difference {flat:.4}"),
     );
     report.claim(

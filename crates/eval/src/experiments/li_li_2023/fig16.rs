@@ -80,7 +80,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     );
     let (mut worst, mut flat) = (0.0f64, 0.0f64);
     for &k in plan.sizes {
-        let at = |m: &Method, e: f64| accuracy(&cells, m, k, e).unwrap_or(f64::NAN);
+        let at = |m: &Method, e: f64| accuracy(&cells, m, k, e);
         for method in [&GAUSSIAN, &RESPONSE] {
             let values: Vec<f64> = plan.epsilons.iter().map(|&e| at(method, e)).collect();
             worst = values.iter().map(|v| at(&EXACT, 1.0) - v).fold(worst, f64::max);

@@ -113,7 +113,8 @@ fn signs_are_released_and_searched() {
              {PRIVACY}"
         ));
         assert!(number(&found, "true delta") <= 1e-6);
-        room.json("verify s.dps");
+        let verified = room.json("verify s.dps");
+        assert!(verified["sensitivity"].as_str().expect("checked").contains("agrees"));
         let hits = room.json("search s.dps --row 0 --top 5");
         assert_eq!(hits["hits"].as_array().expect("rows").len(), 5);
     }

@@ -1,8 +1,31 @@
-//! Budgets, exact privacy profiles, calibration, accounting and noise for
-//! differential privacy.
+//! Budgets, exact privacy profiles, calibration, accounting and noise for differential privacy.
 //!
-//! Everything here works on numbers and slices; matrices and data sets live in
-//! the crates above.
+//! Everything here works on numbers and slices; matrices and data sets live in the crates above.
+//!
+//! | to | see |
+//! | --- | --- |
+//! | name a budget, a bound, a sensitivity, a noise scale | [`budget`], [`quantity`] |
+//! | say which inputs are protected against each other | [`Adjacency`] |
+//! | know delta at every epsilon | [`profile`] |
+//! | find the least noise; use a published rule by name | [`calibrate`] |
+//! | draw noise that is safe in floating point | [`noise`], [`NoiseRng`] |
+//! | add up what a data set has paid | [`accounting`] |
+//! | state a guarantee, and check another's | [`Guarantee`], [`Certificate`] |
+//! | publish a value with its certificate, store it | [`Release`], [`release_file`] |
+//!
+//! ```
+//! use dp_core::{Budget, L2Sensitivity, PrivacyProfile, Profile, calibrate};
+//!
+//! let budget = Budget::new(1.0, 1e-6)?;
+//! let sensitivity = L2Sensitivity::new(1.0)?;
+//! let sigma = calibrate::gaussian(budget, sensitivity)?;
+//! assert!((sigma.get() - 4.2247).abs() < 1e-4);
+//!
+//! // The guarantee is a function: the same noise at another epsilon.
+//! let profile = Profile::Gaussian { sensitivity, sigma };
+//! assert!(profile.log_delta(budget.epsilon) <= budget.delta.ln());
+//! # Ok::<(), dp_core::Error>(())
+//! ```
 
 pub mod accounting;
 pub mod adjacency;

@@ -1,4 +1,29 @@
 //! Private low-rank approximation, covariance and sliding-window matrix analysis.
+//!
+//! | to | see |
+//! | --- | --- |
+//! | release `A^T A` once | [`covariance`] |
+//! | ask it: principal components, regression, cuts | [`analysis`] |
+//! | approximate a matrix whose rows may shift | [`low_rank`] |
+//! | release the top directions alone | [`noisy_power`] |
+//! | follow a stream in sliding windows | [`window`] |
+//! | measure coherence | [`coherence`] |
+//!
+//! ```
+//! use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+//! use linalg_dp::analysis::pca;
+//! use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
+//!
+//! // Rows of norm at most 1, one of which may be replaced.
+//! let adjacency = Adjacency::ReplaceRow { bound: Bound::new(1.0)? };
+//! let mechanism = GaussianCovariance::calibrate(2, adjacency, Budget::new(1.0, 1e-6)?)?;
+//! let rows = [0.9, 0.1].repeat(1000);
+//! let release = mechanism.release(&rows, &mut NoiseRng::from_os()?)?;
+//! let components = pca(&release, 1)?;
+//! let direction = components.payload().directions();
+//! assert!(direction[(0, 0)].abs() > direction[(1, 0)].abs());
+//! # Ok::<(), linalg_dp::Error>(())
+//! ```
 
 pub mod analysis;
 pub mod coherence;

@@ -1,4 +1,34 @@
 //! Random projections, sign and set sketches, and their private releases.
+//!
+//! | to | see |
+//! | --- | --- |
+//! | hand in rows: dense, sparse, bytes or bits | [`RowsView`] |
+//! | project without privacy | [`projection`] |
+//! | release real-valued sketches, estimate distances | [`private`] |
+//! | release signs, estimate angles | [`sign`] |
+//! | release signatures of item sets, estimate Jaccard similarity | [`minhash`] |
+//! | find the best rows of a release | [`search`] |
+//! | release all pairwise distances, or bits | [`pairwise`] |
+//! | write releases to files as rows come | [`release_file`] |
+//!
+//! ```
+//! use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+//! use sketch::RowsView;
+//! use sketch::private::{Pairs, PrivateProjection};
+//! use sketch::projection::{Family, ProjectionSpec};
+//!
+//! // Two rows of four values in [-1, 1]; one value of one row may change by 1.
+//! let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
+//! let one = Bound::new(1.0)?;
+//! let projection = ProjectionSpec::new(Family::Oporp, 4, 2, PublicSeed::new(7))?.build();
+//! let budget = Budget::new(1.0, 1e-6)?;
+//! let mechanism =
+//!     PrivateProjection::gaussian(projection, Adjacency::Attribute { beta: one }, one, budget)?;
+//! let release = mechanism.release(rows, &mut NoiseRng::from_os()?)?;
+//! let distance = Pairs::within(&release).squared_distance(0, 1)?;
+//! assert!(distance.standard_error > 0.0);
+//! # Ok::<(), sketch::Error>(())
+//! ```
 
 pub mod error;
 pub mod minhash;

@@ -7,6 +7,7 @@ use dp_core::certificate::PublicParameters;
 use dp_core::{Bound, Certificate, Profile, Provenance, PublicSeed, PublicValue};
 use sketch::private::PrivateProjection;
 use sketch::projection::{Family, ProjectionSpec, Sampling};
+use sketch::sign::{SignRelease, SignSketch};
 
 /// Relative room for other versions of elementary functions.
 const ROOM: f64 = 1e-9;
@@ -55,6 +56,28 @@ pub(super) fn sensitivity(certificate: &Certificate) -> Result<Recheck> {
     Err(Error::Refused(format!(
         "certificate rejected: the profile states sensitivity {stated}, but the projection of this \
          seed has {needed} under this adjacency"
+    )))
+}
+
+/// As [`sensitivity`] for signs of public projections: how many bits one attribute can touch.
+///
+/// # Errors
+/// [`Error::Refused`] when the profile counts fewer.
+pub(super) fn touched_bits(release: &SignRelease) -> Result<Recheck> {
+    let guarantee = release.certificate().guarantee();
+    let (Some(Profile::RandomizedResponse { bits, .. }), Provenance::Proven { .. }) =
+        (guarantee.profile(), guarantee.provenance())
+    else {
+        return Ok(Recheck::NotApplicable);
+    };
+    let specs = release.payload().projections();
+    let sketch = SignSketch::new(specs.iter().map(|spec| spec.build()).collect())?;
+    let touched = sketch.touched_by_one_attribute() as u64;
+    if *bits >= touched {
+        return Ok(Recheck::Agrees);
+    }
+    Err(Error::Refused(format!(
+        "certificate rejected: the profile counts {bits} bits, but one attribute touches {touched}"
     )))
 }
 

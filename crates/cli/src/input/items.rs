@@ -21,13 +21,15 @@ pub(crate) struct ItemOptions {
     id_first: bool,
 }
 
+/// Lines between two looks at the meter.
+const LINES: usize = 1024;
+
 /// Reads all sets: their signatures are made together, under one fresh hash family.
 pub(crate) fn read_sets(
     options: &ItemOptions,
-    progress: impl FnOnce(&Meter),
+    mut progress: impl FnMut(&Meter),
 ) -> Result<Vec<ItemSet>> {
     let (mut bytes, meter) = source::open(&options.input)?;
-    progress(&meter);
     let separator = options.separator.as_deref().map(|s| if s == "tab" { "\t" } else { s });
     if separator == Some("") {
         return Err(Error::usage("--separator is empty"));
@@ -47,6 +49,9 @@ pub(crate) fn read_sets(
         };
         let skipped = usize::from(options.id_first);
         let items = words.into_iter().skip(skipped).filter(|w| !w.is_empty());
+        if sets.len().is_multiple_of(LINES) {
+            progress(&meter);
+        }
         sets.push(ItemSet::from_words(items).map_err(|_| DataError {
             file: options.input.clone(),
             column: None,

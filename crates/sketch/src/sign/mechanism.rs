@@ -7,7 +7,7 @@ use super::level::{LevelStep, LevelSteps};
 use crate::error::{Error, Result};
 use crate::private::block_rows;
 use crate::rows::RowsView;
-use dp_core::noise::{Bernoulli, BernoulliTable, NoiseLaw, NoiseStream};
+use dp_core::noise::{Bernoulli, BernoulliTable, GeneratorKind, NoiseLaw, NoiseStream};
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, Profile, Release, calibrate,
 };
@@ -15,7 +15,7 @@ use rand_core::Rng;
 use rayon::prelude::*;
 
 /// Rows that share a noise stream.
-const ROWS_PER_STREAM: usize = 32;
+pub(super) const ROWS_PER_STREAM: usize = 32;
 
 /// Signs of a known public projection, each flipped with a probability that depends on the
 /// rule (Li & Li 2023, algorithms 6 to 8, and our optimal rule). Which system of the paper
@@ -86,10 +86,23 @@ impl PrivateSigns {
     /// outside the declared bound (which the refusal reveals).
     pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<SignRelease> {
         let generator = rng.kind();
-        let bits =
-            self.flips.release(&self.sketch, rows, rng, |rows| rows.check_bound(self.bound))?;
+        let bits = self.flip(rows, rng)?;
+        self.certify(bits, generator)
+    }
+
+    /// The flipped bits of rows.
+    pub(super) fn flip(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<PackedBits> {
+        self.flips.release(&self.sketch, rows, rng, |rows| rows.check_bound(self.bound))
+    }
+
+    /// Binds bits to their certificate.
+    pub(super) fn certify(
+        &self,
+        bits: PackedBits,
+        generator: GeneratorKind,
+    ) -> Result<SignRelease> {
         let noise = self.flips.law()?;
-        let statement = self.sketch.statement("private signs", rows.n(), noise.clone(), generator);
+        let statement = self.sketch.statement("private signs", bits.n(), noise.clone(), generator);
         let certificate = Certificate::new(statement, self.guarantee.clone());
         Ok(Release::certified(SignCodes::new(self.sketch.specs(), noise, bits), certificate))
     }

@@ -9,6 +9,7 @@ mod fresh;
 mod individual;
 mod level;
 mod mechanism;
+mod stream;
 
 pub use bits::PackedBits;
 pub(crate) use codes::sign_parameters;
@@ -18,3 +19,4 @@ pub use flip::{FlipRule, FlipTable};
 pub use fresh::{FreshConfig, FreshSigns, NormFloor};
 pub use individual::{IndividualNoise, IndividualRelease, IndividualSigns};
 pub use mechanism::PrivateSigns;
+pub use stream::OpenSigns;

@@ -64,7 +64,10 @@ impl MinhashOptions {
         let budget = self.budget.get()?;
         let mechanism = self.calibrate(adjacency, budget)?;
         let label = format!("set signatures, {:?}", self.mechanism).to_lowercase();
-        let sets = read_sets(&self.input, |meter| drop(progress(meter)))?;
+        let mut bar = None;
+        let sets =
+            read_sets(&self.input, |meter| bar.get_or_insert_with(|| progress(meter)).show())?;
+        drop(bar);
         let guarantee = match &mechanism {
             Calibrated::Bins(m) => m.guarantee(),
             Calibrated::Mixture(m) => m.guarantee(),

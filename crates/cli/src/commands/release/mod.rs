@@ -25,7 +25,7 @@ pub(crate) struct Release {
 enum Kind {
     /// Real-valued sketches: distances, products, cosines, search. Streams.
     Sketch(sketch::SketchOptions),
-    /// Signs of a projection: one bit a coordinate, Hamming search.
+    /// Signs of a projection: one bit a coordinate, Hamming search. Streams.
     Signs(signs::SignOptions),
     /// Signatures of item sets: Jaccard similarity, search.
     Minhash(minhash::MinhashOptions),

@@ -1,13 +1,13 @@
 //! `dps release signs`.
 
-use super::common::{Promise, RowsOptions, SeedOptions, read_all};
+use super::common::{Promise, RowsOptions, SeedOptions, check_input, progress};
 use super::privacy::AdjacencyKind;
 use super::sketch::ProjectionOptions;
 use crate::error::Result;
+use crate::input::Prefetch;
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::release_file;
-use sketch::RowsView;
 use sketch::sign::{FlipRule, PrivateSigns, SignSketch};
 
 /// Options of `dps release signs`.
@@ -54,11 +54,17 @@ impl SignOptions {
         let mechanism = PrivateSigns::new(sketch, rule, adjacency, bound, budget)?;
         let guarantee = mechanism.guarantee();
         let label = format!("signs, {} bits", k);
-        let (n, values) = read_all(input, limits)?;
-        let Some(mut rng) = self.rows.output.pay(guarantee, &label, || Ok(()))? else {
+        let check = || check_input(&self.rows.input, &limits);
+        let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
             return Ok(self.rows.output.planned(&label, guarantee));
         };
-        let release = mechanism.release(RowsView::f64(n, d, &values)?, &mut rng)?;
+        let progress = progress(&input.meter);
+        let mut open = mechanism.open(&mut rng);
+        for block in Prefetch::start(input.rows, limits)? {
+            open.push(block?.view(d)?)?;
+            progress.show();
+        }
+        let release = open.close()?;
         release_file::write(&self.rows.output.out, &release)?;
         self.rows.output.written(release.certificate())
     }

@@ -121,6 +121,7 @@ impl Error {
         | Self::OutOfRange { row, .. }
         | Self::NormOutOfRange { row, .. }
         | Self::NormTooSmall { row, .. }
+        | Self::SetTooSmall { row, .. }
         | Self::Sparse { row, .. } = &mut self
         {
             *row += first;

@@ -169,3 +169,59 @@ fn set_signatures_come_back_and_estimate_the_same() {
     assert_eq!(decode::<SignatureMatrix, NoGuarantee>(&bytes).unwrap(), release);
     assert_eq!(open(&bytes).unwrap().summary.kind, Kind::PlainSignatures);
 }
+
+/// Cuts `n` things into uneven batches.
+fn batches(n: usize) -> Vec<std::ops::Range<usize>> {
+    let mut steps = [1, 700, 33, 2048, 5].into_iter().cycle();
+    let (mut from, mut all) = (0, Vec::new());
+    while from < n {
+        let to = (from + steps.next().unwrap()).min(n);
+        all.push(from..to);
+        from = to;
+    }
+    all
+}
+
+#[test]
+fn signatures_written_as_sets_come_are_those_of_one_release() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("sets.dps");
+    let sets = sets(2500);
+    let neighbours = SetNeighbours::new(1, 30).unwrap();
+    let budget = Budget::new(8.0, 1e-6).unwrap();
+    let seed = || FreshSeed::reproducible_not_private(3);
+
+    let shape = SymbolShape::new(501, 1, 4).unwrap();
+    let m = MixtureResponse::calibrate(shape, neighbours, budget).unwrap();
+    let whole = m.release(&sets, seed(), &mut rng()).unwrap();
+    let mut noise_rng = rng();
+    let mut writer = m.writer(&path, seed(), &mut noise_rng).unwrap();
+    batches(sets.len()).into_iter().for_each(|r| writer.push(&sets[r]).unwrap());
+    assert_eq!(&writer.finish().unwrap().certificate, whole.certificate());
+    assert_eq!(load::<PrivateSymbols, Certificate>(&path).unwrap(), whole);
+
+    let m = BinResponse::calibrate(501, 8, 1, budget).unwrap();
+    let whole = m.release(&sets, PublicSeed::new(2), &mut rng()).unwrap();
+    let mut noise_rng = rng();
+    let mut writer = m.writer(&path, PublicSeed::new(2), &mut noise_rng).unwrap();
+    batches(sets.len()).into_iter().for_each(|r| writer.push(&sets[r]).unwrap());
+    writer.finish().unwrap();
+    assert_eq!(load::<PrivateSymbols, Certificate>(&path).unwrap(), whole);
+
+    let m = BucketPrivMin::new(shape, Epsilon::new(900.0).unwrap()).unwrap();
+    let whole = m.release(&sets, PublicSeed::new(2), &mut rng()).unwrap();
+    let mut noise_rng = rng();
+    let mut writer = m.writer(&path, PublicSeed::new(2), &mut noise_rng).unwrap();
+    batches(sets.len()).into_iter().for_each(|r| writer.push(&sets[r]).unwrap());
+    writer.finish().unwrap();
+    assert_eq!(load::<PrivateSymbols, Certificate>(&path).unwrap(), whole);
+
+    let m = NoisySecureMinHash::published(501, 1, neighbours, budget, TrueDelta::AcceptByName);
+    let m = m.unwrap();
+    let whole = m.release(&sets, seed(), &mut rng()).unwrap();
+    let mut noise_rng = rng();
+    let mut writer = m.writer(&path, seed(), &mut noise_rng).unwrap();
+    batches(sets.len()).into_iter().for_each(|r| writer.push(&sets[r]).unwrap());
+    writer.finish().unwrap();
+    assert_eq!(load::<NoisyBits, Certificate>(&path).unwrap(), whole);
+}

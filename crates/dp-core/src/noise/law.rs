@@ -90,8 +90,9 @@ pub enum NoiseLaw {
     },
 }
 
-/// Number of samples that share one noise stream in whole-slice operations.
-pub(crate) const BLOCK: usize = 4096;
+/// Number of samples that share one noise stream in whole-slice operations: calls on
+/// consecutive pieces of multiples of this many values give the same as one call on the whole.
+pub const VALUES_PER_STREAM: usize = 4096;
 
 /// Number of samples whose words are drawn together.
 pub(crate) const CHUNK: usize = 512;
@@ -115,9 +116,9 @@ pub trait AdditiveNoise: Sync {
     /// As [`AdditiveNoise::add_block`] on a whole slice: blocks of 4096 values, one
     /// stream each, in parallel; the result does not depend on the number of threads.
     fn add_to(&self, rng: &mut NoiseRng, values: &mut [f64]) {
-        let streams = rng.reserve(values.len().div_ceil(BLOCK) as u64);
+        let streams = rng.reserve(values.len().div_ceil(VALUES_PER_STREAM) as u64);
         values
-            .par_chunks_mut(BLOCK)
+            .par_chunks_mut(VALUES_PER_STREAM)
             .enumerate()
             .for_each(|(i, block)| self.add_block(&mut streams.stream(i as u64), block));
     }
@@ -138,9 +139,9 @@ pub trait AdditiveNoise: Sync {
 
     /// As [`AdditiveNoise::add_to`] on `f32`, by [`AdditiveNoise::add_block_f32`].
     fn add_to_f32(&self, rng: &mut NoiseRng, values: &mut [f32]) {
-        let streams = rng.reserve(values.len().div_ceil(BLOCK) as u64);
+        let streams = rng.reserve(values.len().div_ceil(VALUES_PER_STREAM) as u64);
         values
-            .par_chunks_mut(BLOCK)
+            .par_chunks_mut(VALUES_PER_STREAM)
             .enumerate()
             .for_each(|(i, block)| self.add_block_f32(&mut streams.stream(i as u64), block));
     }

@@ -32,7 +32,7 @@ pub use geometric::Geometric;
 pub use grid::Grid;
 pub use kary::{KaryResponse, Symbol};
 pub use laplace::LaplaceNoise;
-pub use law::{AdditiveNoise, NoiseLaw};
+pub use law::{AdditiveNoise, NoiseLaw, VALUES_PER_STREAM};
 pub use rng::{GeneratorKind, NoiseRng, NoiseStream, NoiseStreams};
 pub use symmetric::SymmetricGaussian;
 pub use wishart::WishartNoise;

@@ -4,17 +4,21 @@ use super::estimate::{corrected_root, root};
 use super::items::ItemSet;
 use super::neighbours::{SetNeighbours, differ_probability};
 use super::secure::{SecureMinHash, SymbolShape};
-use super::signature::{Scheme, SetSketch};
+use super::signature::{Scheme, SetSketch, SignatureMatrix};
 use crate::error::{Error, Result};
 use crate::private::Estimate;
-use crate::release_file::noisy_parameters;
+use crate::release_file::{SetSource, SetWriter, noisy_parameters};
 use dp_core::certificate::Statement;
-use dp_core::noise::{AdditiveNoise, Grid, LaplaceNoise, NoiseRng};
+use dp_core::noise::{
+    AdditiveNoise, GeneratorKind, Grid, LaplaceNoise, NoiseRng, VALUES_PER_STREAM,
+};
 use dp_core::profile::CoordinateProfile;
+use dp_core::release_file::{FileWriter, Kind, Payload, Trailer};
 use dp_core::{
     Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LogDelta, NoiseScale,
     Profile, Release, SeedOrigin,
 };
+use std::path::Path;
 
 /// Bits of Secure MinHash with Laplace noise of scale `Dq / epsilon`, where `Dq` is the published
 /// Chernoff bound on the number of differing bits:
@@ -156,29 +160,80 @@ impl NoisySecureMinHash {
         fresh: FreshSeed,
         rng: &mut NoiseRng,
     ) -> Result<Release<NoisyBits, Certificate>> {
-        self.neighbours.check(sets)?;
-        let origin = fresh.origin();
-        let sketch = SecureMinHash::new(self.shape, fresh.publish());
-        let signatures = sketch.sketch(sets);
-        let mut data: Vec<f64> = (0..signatures.rows())
-            .flat_map(|i| signatures.row(i).iter().map(|&bit| f64::from(bit)))
-            .collect();
+        let source = self.source(fresh);
+        let signatures = source.signatures(sets)?;
+        let mut data: Vec<f64> = signatures.slots().iter().copied().map(f64::from).collect();
         let generator = rng.kind();
         self.noise.add_to(rng, &mut data);
-        let scheme = sketch.scheme();
-        let concatenation = self.shape.concatenation();
-        let mut public = noisy_parameters(&scheme, concatenation, signatures.rows());
-        public.insert("published-sensitivity".to_owned(), self.sensitivity.into());
-        public.insert(SeedOrigin::KEY.to_owned(), origin.name().into());
-        let statement = Statement {
-            mechanism: "noisy-secure-minhash".to_owned(),
-            noise: self.noise.law(),
-            generator,
-            public,
-        };
-        let certificate = Certificate::new(statement, self.guarantee(TrueDelta::AcceptByName)?);
-        let bits = NoisyBits::new(scheme, concatenation, self.noise.scale(), data);
-        Ok(Release::certified(bits, certificate))
+        Ok(Release::certified(source.bits(data), source.certificate(sets.len(), generator)?))
+    }
+
+    /// Releases sets to a file as they come: the bits of [`NoisySecureMinHash::release`] on all of them.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::Io`].
+    pub fn writer<'a>(
+        &'a self,
+        path: &Path,
+        fresh: FreshSeed,
+        rng: &'a mut NoiseRng,
+    ) -> Result<SetWriter<'a>> {
+        SetWriter::create(path, Kind::NoisyMinHash, Box::new(self.source(fresh)), rng)
+    }
+
+    fn source(&self, fresh: FreshSeed) -> NoisySource<'_> {
+        let origin = fresh.origin();
+        let sketch = SecureMinHash::new(self.shape, fresh.publish());
+        NoisySource { mechanism: self, sketch, origin }
+    }
+}
+
+/// The mechanism with its hash functions drawn.
+struct NoisySource<'a> {
+    mechanism: &'a NoisySecureMinHash,
+    sketch: SecureMinHash,
+    origin: SeedOrigin,
+}
+
+impl NoisySource<'_> {
+    fn bits(&self, data: Vec<f64>) -> NoisyBits {
+        let concatenation = self.mechanism.shape.concatenation();
+        NoisyBits::new(self.sketch.scheme(), concatenation, self.mechanism.noise.scale(), data)
+    }
+
+    fn certificate(&self, sets: usize, generator: GeneratorKind) -> Result<Certificate> {
+        let m = self.mechanism;
+        let mut public = noisy_parameters(&self.sketch.scheme(), m.shape.concatenation(), sets);
+        public.insert("published-sensitivity".to_owned(), m.sensitivity.into());
+        public.insert(SeedOrigin::KEY.to_owned(), self.origin.name().into());
+        let mechanism = "noisy-secure-minhash".to_owned();
+        let statement = Statement { mechanism, noise: m.noise.law(), generator, public };
+        Ok(Certificate::new(statement, m.guarantee(TrueDelta::AcceptByName)?))
+    }
+}
+
+impl SetSource for NoisySource<'_> {
+    fn signatures(&self, sets: &[ItemSet]) -> Result<SignatureMatrix> {
+        self.mechanism.neighbours.check(sets)?;
+        Ok(self.sketch.sketch(sets))
+    }
+
+    fn whole(&self, held: usize) -> usize {
+        held / VALUES_PER_STREAM * VALUES_PER_STREAM
+    }
+
+    fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut FileWriter) -> Result<()> {
+        let mut values: Vec<f64> = held.into_iter().map(f64::from).collect();
+        self.mechanism.noise.add_to(rng, &mut values);
+        Ok(out.payload_f64(&values)?)
+    }
+
+    fn trailer(&self, sets: usize, generator: GeneratorKind) -> Result<(Trailer, Certificate)> {
+        let certificate = self.certificate(sets, generator)?;
+        let (none, any) = (self.bits(Vec::new()), certificate.clone().into());
+        let shape = (sets, self.sketch.slots());
+        let trailer = Trailer::new(shape, none.fingerprint(), none.parameters()?, &any)?;
+        Ok((trailer, certificate))
     }
 }
 

@@ -5,15 +5,18 @@ use super::neighbours::SetNeighbours;
 use super::one_permutation::{EMPTY_BIN, OnePermutation};
 use super::response_family::ResponseFamily;
 use super::secure::{SecureMinHash, SymbolShape};
-use super::signature::{SetSketch, SignatureMatrix};
-use super::symbols::{Coding, PrivateSymbols};
+use super::signature::{Scheme, SetSketch, SignatureMatrix};
+use super::symbols::{Coding, PrivateSymbols, ROWS_PER_STREAM};
 use crate::error::{Error, Result};
+use crate::release_file::{SetSource, SetWriter};
 use dp_core::certificate::Statement;
-use dp_core::noise::{KaryResponse, NoiseRng};
+use dp_core::noise::{GeneratorKind, KaryResponse, NoiseRng};
+use dp_core::release_file::{FileWriter, Kind, Payload, Trailer};
 use dp_core::{
     Adjacency, Budget, Certificate, Epsilon, FreshSeed, Guarantee, Probability, PublicSeed,
     Release, SeedOrigin,
 };
+use std::path::Path;
 
 /// A private release of symbol signatures.
 pub type SymbolRelease = Release<PrivateSymbols, Certificate>;
@@ -76,12 +79,36 @@ impl MixtureResponse {
         fresh: FreshSeed,
         rng: &mut NoiseRng,
     ) -> Result<SymbolRelease> {
-        self.neighbours.check(sets)?;
+        self.source(fresh).release(sets, rng)
+    }
+
+    /// Releases sets to a file as they come: the symbols of [`MixtureResponse::release`] on all of them.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::Io`].
+    pub fn writer<'a>(
+        &'a self,
+        path: &Path,
+        fresh: FreshSeed,
+        rng: &'a mut NoiseRng,
+    ) -> Result<SetWriter<'a>> {
+        SetWriter::create(path, Kind::Symbols, Box::new(self.source(fresh)), rng)
+    }
+
+    fn source(&self, fresh: FreshSeed) -> SymbolSource<'_> {
         let origin = Some(fresh.origin());
         let sketch = SecureMinHash::new(self.shape, fresh.publish());
-        let signatures = sketch.sketch(sets);
-        let coding = Coding::Hashed { concatenation: self.shape.concatenation() };
-        self.calibrated.respond("minhash-mixture-response", &signatures, coding, origin, rng)
+        SymbolSource {
+            mechanism: "minhash-mixture-response",
+            calibrated: &self.calibrated,
+            scheme: sketch.scheme(),
+            coding: Coding::Hashed { concatenation: self.shape.concatenation() },
+            origin,
+            sign: Box::new(move |sets| {
+                self.neighbours.check(sets)?;
+                Ok(sketch.sketch(sets))
+            }),
+        }
     }
 }
 
@@ -137,9 +164,32 @@ impl BucketPrivMin {
         seed: PublicSeed,
         rng: &mut NoiseRng,
     ) -> Result<SymbolRelease> {
-        let signatures = SecureMinHash::new(self.shape, seed).sketch(sets);
-        let coding = Coding::Hashed { concatenation: self.shape.concatenation() };
-        self.calibrated.respond("bucket-privmin", &signatures, coding, None, rng)
+        self.source(seed).release(sets, rng)
+    }
+
+    /// Releases sets to a file as they come: the symbols of [`BucketPrivMin::release`] on all of them.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::Io`].
+    pub fn writer<'a>(
+        &'a self,
+        path: &Path,
+        seed: PublicSeed,
+        rng: &'a mut NoiseRng,
+    ) -> Result<SetWriter<'a>> {
+        SetWriter::create(path, Kind::Symbols, Box::new(self.source(seed)), rng)
+    }
+
+    fn source(&self, seed: PublicSeed) -> SymbolSource<'_> {
+        let sketch = SecureMinHash::new(self.shape, seed);
+        SymbolSource {
+            mechanism: "bucket-privmin",
+            calibrated: &self.calibrated,
+            scheme: sketch.scheme(),
+            coding: Coding::Hashed { concatenation: self.shape.concatenation() },
+            origin: None,
+            sign: Box::new(move |sets| Ok(sketch.sketch(sets))),
+        }
     }
 }
 
@@ -202,12 +252,38 @@ impl BinResponse {
         seed: PublicSeed,
         rng: &mut NoiseRng,
     ) -> Result<SymbolRelease> {
-        let bins = OnePermutation::new(self.bins, seed)?.sketch(sets);
+        self.source(seed)?.release(sets, rng)
+    }
+
+    /// Releases sets to a file as they come: the symbols of [`BinResponse::release`] on all of them.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::Io`].
+    pub fn writer<'a>(
+        &'a self,
+        path: &Path,
+        seed: PublicSeed,
+        rng: &'a mut NoiseRng,
+    ) -> Result<SetWriter<'a>> {
+        SetWriter::create(path, Kind::Symbols, Box::new(self.source(seed)?), rng)
+    }
+
+    fn source(&self, seed: PublicSeed) -> Result<SymbolSource<'_>> {
+        let sketch = OnePermutation::new(self.bins, seed)?;
         let values = self.values;
-        let symbols = bins.map(format!("one-permutation/B={values}"), |least| {
-            if least == EMPTY_BIN { 0 } else { 1 + bin_symbol(least, values) }
-        });
-        self.calibrated.respond("one-permutation-response", &symbols, Coding::Bins, None, rng)
+        let name = format!("one-permutation/B={values}");
+        Ok(SymbolSource {
+            mechanism: "one-permutation-response",
+            calibrated: &self.calibrated,
+            scheme: Scheme { sketch: name.clone(), ..sketch.scheme() },
+            coding: Coding::Bins,
+            origin: None,
+            sign: Box::new(move |sets| {
+                Ok(sketch.sketch(sets).map(name.clone(), |least| {
+                    if least == EMPTY_BIN { 0 } else { 1 + bin_symbol(least, values) }
+                }))
+            }),
+        })
     }
 }
 
@@ -236,24 +312,68 @@ impl Calibrated {
         let guarantee = Guarantee::proven(adjacency, budget, family.profile(keep), theorem)?;
         Ok(Self { response: KaryResponse::new(family.alphabet, keep)?, guarantee })
     }
+}
 
-    /// Answers for every symbol and writes the certificate.
-    fn respond(
-        &self,
-        mechanism: &str,
-        signatures: &SignatureMatrix,
-        coding: Coding,
-        origin: Option<SeedOrigin>,
-        rng: &mut NoiseRng,
-    ) -> Result<SymbolRelease> {
+/// Checks sets and makes their signatures.
+type Sign<'a> = dyn Fn(&[ItemSet]) -> Result<SignatureMatrix> + Sync + 'a;
+
+/// A mechanism of symbols with its hash functions drawn.
+struct SymbolSource<'a> {
+    mechanism: &'static str,
+    calibrated: &'a Calibrated,
+    scheme: Scheme,
+    coding: Coding,
+    origin: Option<SeedOrigin>,
+    sign: Box<Sign<'a>>,
+}
+
+impl SymbolSource<'_> {
+    fn release(&self, sets: &[ItemSet], rng: &mut NoiseRng) -> Result<SymbolRelease> {
+        let signatures = self.signatures(sets)?;
         let generator = rng.kind();
-        let symbols = PrivateSymbols::respond(signatures, coding, &self.response, rng)?;
-        let mut public = signatures.scheme().public_parameters(signatures.rows());
-        if let Some(origin) = origin {
+        let symbols =
+            PrivateSymbols::respond(&signatures, self.coding, &self.calibrated.response, rng)?;
+        Ok(Release::certified(symbols, self.certificate(sets.len(), generator)))
+    }
+
+    fn certificate(&self, sets: usize, generator: GeneratorKind) -> Certificate {
+        let mut public = self.scheme.public_parameters(sets);
+        if let Some(origin) = self.origin {
             public.insert(SeedOrigin::KEY.to_owned(), origin.name().into());
         }
-        let noise = self.response.law();
-        let statement = Statement { mechanism: mechanism.to_owned(), noise, generator, public };
-        Ok(Release::certified(symbols, Certificate::new(statement, self.guarantee.clone())))
+        let (mechanism, noise) = (self.mechanism.to_owned(), self.calibrated.response.law());
+        let statement = Statement { mechanism, noise, generator, public };
+        Certificate::new(statement, self.calibrated.guarantee.clone())
+    }
+}
+
+impl SetSource for SymbolSource<'_> {
+    fn signatures(&self, sets: &[ItemSet]) -> Result<SignatureMatrix> {
+        (self.sign)(sets)
+    }
+
+    fn whole(&self, held: usize) -> usize {
+        let row = self.scheme.slots;
+        held / row / ROWS_PER_STREAM * ROWS_PER_STREAM * row
+    }
+
+    fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut FileWriter) -> Result<()> {
+        let signatures = SignatureMatrix::new(self.scheme.clone(), held);
+        let response = &self.calibrated.response;
+        let symbols = PrivateSymbols::respond(&signatures, self.coding, response, rng)?;
+        symbols.write(out)
+    }
+
+    fn trailer(&self, sets: usize, generator: GeneratorKind) -> Result<(Trailer, Certificate)> {
+        let certificate = self.certificate(sets, generator);
+        let empty = SignatureMatrix::new(self.scheme.clone(), Vec::new());
+        // An empty release says what all have in common; it draws nothing.
+        let mut unused = NoiseRng::deterministic_not_private(0);
+        let response = &self.calibrated.response;
+        let none = PrivateSymbols::respond(&empty, self.coding, response, &mut unused)?;
+        let shape = (sets, self.scheme.slots);
+        let any = certificate.clone().into();
+        let trailer = Trailer::new(shape, none.fingerprint(), none.parameters()?, &any)?;
+        Ok((trailer, certificate))
     }
 }

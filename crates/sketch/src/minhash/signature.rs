@@ -132,6 +132,12 @@ impl SignatureMatrix {
         &self.data[i * self.scheme.slots..][..self.scheme.slots]
     }
 
+    /// All slots, row after row.
+    #[must_use]
+    pub fn slots(&self) -> &[u32] {
+        &self.data
+    }
+
     /// Share of slots in which two rows agree: an unbiased estimate of their Jaccard similarity.
     #[must_use]
     pub fn agreement(&self, i: usize, j: usize) -> f64 {

@@ -42,7 +42,7 @@ pub struct PrivateSymbols {
 }
 
 /// Rows that share one noise stream.
-const ROWS: usize = 64;
+pub(super) const ROWS_PER_STREAM: usize = 64;
 
 impl PrivateSymbols {
     /// Applies the response to every symbol: one stream for 64 rows, so the result does not depend
@@ -55,10 +55,12 @@ impl PrivateSymbols {
     ) -> Result<Self> {
         let (rows, slots) = (signatures.rows(), signatures.scheme().slots);
         let mut data = vec![0u16; rows * slots];
-        let streams = rng.reserve(rows.div_ceil(ROWS) as u64);
-        data.par_chunks_mut(ROWS * slots).enumerate().try_for_each(|(block, out)| {
+        let streams = rng.reserve(rows.div_ceil(ROWS_PER_STREAM) as u64);
+        data.par_chunks_mut(ROWS_PER_STREAM * slots).enumerate().try_for_each(|(block, out)| {
             for (i, row) in out.chunks_mut(slots).enumerate() {
-                for (symbol, &value) in row.iter_mut().zip(signatures.row(block * ROWS + i)) {
+                for (symbol, &value) in
+                    row.iter_mut().zip(signatures.row(block * ROWS_PER_STREAM + i))
+                {
                     *symbol = u16::try_from(value).expect("symbols have at most 16 bits");
                 }
             }

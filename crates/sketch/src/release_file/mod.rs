@@ -14,10 +14,13 @@
 //! | noisy Secure MinHash | `NoisyMinHash` | rows of numbers | scheme, concatenation, scale |
 //! | PrivMin | `PlainSignatures` | rows of `u32` | scheme |
 
+mod set_writer;
 mod sets;
 mod signs;
 mod sketches;
 mod writer;
 
+pub(crate) use set_writer::SetSource;
+pub use set_writer::SetWriter;
 pub(crate) use sets::noisy_parameters;
 pub use writer::{Element, ReleaseWriter, Written};

@@ -36,7 +36,14 @@ impl Payload for PrivateSymbols {
     }
 
     fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<()> {
-        put_symbols(out, self.facts(), self.symbols())
+        let width = packed::width(self.alphabet());
+        let mut bytes = Vec::new();
+        for row in self.symbols().chunks_exact(self.scheme().slots) {
+            bytes.clear();
+            packed::pack_row(row, width, &mut bytes);
+            out.payload(&bytes)?;
+        }
+        Ok(())
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
@@ -69,22 +76,6 @@ impl Payload for PrivateSymbols {
         }
         Ok(Self::new(facts, symbols))
     }
-}
-
-/// Adds rows of packed symbols.
-pub(super) fn put_symbols<W: Write>(
-    out: &mut Writer<W>,
-    facts: &SymbolFacts,
-    symbols: &[u16],
-) -> Result<()> {
-    let width = packed::width(facts.alphabet);
-    let mut bytes = Vec::new();
-    for row in symbols.chunks_exact(facts.scheme.slots) {
-        bytes.clear();
-        packed::pack_row(row, width, &mut bytes);
-        out.payload(&bytes)?;
-    }
-    Ok(())
 }
 
 #[derive(Serialize, Deserialize)]

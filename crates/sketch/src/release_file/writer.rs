@@ -30,11 +30,11 @@ impl Element {
 
 /// What a finished streaming release was.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Written {
+pub struct Written<C = Certificate> {
     /// Rows written.
     pub rows: usize,
     /// The certificate, also in the file.
-    pub certificate: Certificate,
+    pub certificate: C,
 }
 
 /// Releases rows to a file as they come: memory is bounded by one block of output
@@ -50,14 +50,27 @@ pub struct ReleaseWriter<'m, 'r> {
     block: Vec<f64>,
     filled: usize,
     rows: usize,
-    state: State,
+    health: Health,
 }
 
 /// Whether everything that was pushed has been taken in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
+pub(super) enum Health {
     Good,
     Failed,
+}
+
+impl Health {
+    /// Marks an operation as failed until it has succeeded; refuses one after a failure.
+    pub(super) fn begin(&mut self) -> Result<()> {
+        match core::mem::replace(self, Self::Failed) {
+            Self::Good => Ok(()),
+            Self::Failed => {
+                let reason = "an earlier batch failed; nothing is written";
+                Err(dp_core::Error::file("writer", reason).into())
+            }
+        }
+    }
 }
 
 impl<'m, 'r> ReleaseWriter<'m, 'r> {
@@ -79,7 +92,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
             block: vec![0.0; pass_rows(k) * k],
             filled: 0,
             rows: 0,
-            state: State::Good,
+            health: Health::Good,
         })
     }
 
@@ -89,8 +102,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     /// As [`PrivateProjection::release`], and [`dp_core::Error::Io`]. After an error the writer
     /// can only be dropped: part of the batch may have been taken in.
     pub fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
-        self.check_state()?;
-        self.state = State::Failed;
+        self.health.begin()?;
         let k = self.mechanism.projection().spec().k();
         let mut done = 0;
         while done < rows.n() {
@@ -112,18 +124,8 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
             done += take;
         }
         self.rows += rows.n();
-        self.state = State::Good;
+        self.health = Health::Good;
         Ok(())
-    }
-
-    fn check_state(&self) -> Result<()> {
-        match self.state {
-            State::Good => Ok(()),
-            State::Failed => {
-                let reason = "an earlier batch failed; nothing is written";
-                Err(dp_core::Error::file("writer", reason).into())
-            }
-        }
     }
 
     fn flush(&mut self) -> Result<()> {
@@ -143,7 +145,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     /// # Errors
     /// [`dp_core::Error::Io`].
     pub fn finish(mut self) -> Result<Written> {
-        self.check_state()?;
+        self.health.begin()?;
         if self.filled > 0 {
             self.flush()?;
         }

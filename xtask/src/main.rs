@@ -1,5 +1,6 @@
 //! Runs the experiments, the benches and everything CI checks.
 
+mod audit;
 mod bench;
 mod data;
 mod experiments;
@@ -20,7 +21,9 @@ struct Arguments {
 enum Command {
     /// Regenerates figures and checks their claims; the report is target/experiments/index.html.
     Experiments(experiments::Arguments),
-    /// Everything CI checks: format, clippy, tests, doc tests, docs without warnings.
+    /// Attacks every mechanism and its broken twins; writes docs/audit.md with --publish.
+    Audit(audit::Arguments),
+    /// Everything CI checks: format, clippy, tests, doc tests, docs without warnings, the quick audit.
     Test(test::Arguments),
     /// Obtains data sets that may not be shipped, and checks them.
     Data(data::Arguments),
@@ -31,6 +34,7 @@ enum Command {
 fn main() -> ExitCode {
     let result = match Arguments::parse().command {
         Command::Experiments(arguments) => experiments::run(arguments),
+        Command::Audit(arguments) => audit::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
         Command::Data(arguments) => data::run(arguments),
         Command::Bench(arguments) => bench::run(&arguments),

@@ -6,7 +6,8 @@ use std::time::Instant;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run only the steps whose name contains this text: format, clippy, tests, doc tests, docs.
+    /// Run only the steps whose name contains this text: format, clippy, tests, doc tests, docs,
+    /// audit.
     step: Option<String>,
 }
 
@@ -17,7 +18,7 @@ struct Step {
     counts_tests: bool,
 }
 
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step { name: "format", line: "fmt --all --check", counts_tests: false },
     Step {
         name: "clippy",
@@ -35,6 +36,11 @@ const STEPS: [Step; 5] = [
         counts_tests: true,
     },
     Step { name: "docs", line: "doc --release --workspace --no-deps", counts_tests: false },
+    Step {
+        name: "audit",
+        line: "run --release --package xtask -- audit --quick",
+        counts_tests: false,
+    },
 ];
 
 /// Tests counted so far.

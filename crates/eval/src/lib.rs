@@ -4,6 +4,7 @@
 //! [`framework::Report`] of figures, tables and checked claims. [`experiments::all`]
 //! lists them, [`framework::run`] runs them, [`render`] writes them to disk.
 
+pub mod audit;
 pub mod baselines;
 pub mod data;
 pub mod error;

@@ -68,7 +68,8 @@ pub fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> String {
     out.trim_end().to_owned() + "\n"
 }
 
-fn table(out: &mut String, heads: &[&str], rows: impl Iterator<Item = Vec<String>>) {
+/// Appends a table.
+pub fn table(out: &mut String, heads: &[&str], rows: impl Iterator<Item = Vec<String>>) {
     *out += &format!("| {} |\n|{}\n", heads.join(" | "), " --- |".repeat(heads.len()));
     for row in rows {
         let cells: Vec<String> = row.iter().map(|c| c.replace('|', "\\|")).collect();

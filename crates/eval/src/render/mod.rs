@@ -10,7 +10,7 @@ mod ticks;
 pub use self::csv::{figure_csv, table_csv};
 pub use compare::{Agreement, BARS, compare};
 pub use html::page;
-pub use markdown::{index as markdown_index, page as markdown_page};
+pub use markdown::{index as markdown_index, page as markdown_page, table as markdown_table};
 pub use svg::figure_svg;
 
 use crate::error::{Error, Result};

@@ -18,8 +18,9 @@ use std::sync::Arc;
 ///
 /// The privacy profile is `E_q[delta_gauss(eps; mu = D sqrt(q/k)/sigma)]`, q ~ chi2_k, for a
 /// shift of norm D: exact, see docs/proofs/private-projection.md, theorem 3. A release uses
-/// up the mechanism and a [`FreshSeed`]; both are needed for the theorem.
-#[derive(Debug)]
+/// up the mechanism and a [`FreshSeed`]; both are needed for the theorem. A clone saves the
+/// calibration only: its release needs a seed of its own, and spends the budget again.
+#[derive(Debug, Clone)]
 pub struct AveragedProjection {
     spec: ProjectionSpec,
     bound: Bound,

@@ -1,0 +1,235 @@
+//! Private set signatures.
+
+use super::signs::agree;
+use super::{gaussian_budget, pure_budget, role, search_rng};
+use crate::audit::search::{below, worst};
+use crate::audit::subject::{Draw, Side, Subject, laplace_ratio};
+use crate::error::Result;
+use dp_core::{Budget, PublicSeed};
+use sketch::minhash::{
+    BinResponse, BucketPrivMin, ItemSet, MinHash, MixtureResponse, NoisySecureMinHash, PrivMin,
+    SecureMinHash, SetNeighbours, SetSketch, SymbolShape, TrueDelta,
+};
+
+/// Family name in the table.
+pub const FAMILY: &str = "set signatures";
+/// Sets of one release, each an independent run on the same set (public seeds only).
+pub const BATCH: usize = 64;
+
+fn set(bits: u32) -> Result<ItemSet> {
+    Ok(ItemSet::new((0..32).filter(|i| bits >> i & 1 == 1).collect())?)
+}
+
+/// Letters of the noisy rows of a release.
+pub fn letters(rows: &sketch::minhash::PrivateSymbols, out: &mut Vec<f64>) -> Result<()> {
+    for i in 0..rows.rows() {
+        out.extend(rows.row(i)?.iter().map(|&x| f64::from(x)));
+    }
+    Ok(())
+}
+
+/// Bucket PrivMin on two sets whose letters differ in every position.
+#[derive(Debug, Clone)]
+pub struct Bucket {
+    /// Positions and alphabet.
+    pub shape: SymbolShape,
+    /// Seed of the hash functions.
+    pub seed: PublicSeed,
+    /// The two sets.
+    pub sets: [ItemSet; 2],
+}
+
+impl Bucket {
+    /// Sets by search: the most positions in which the clean letters differ.
+    ///
+    /// # Errors
+    /// Never: the shape is valid.
+    pub fn new() -> Result<Self> {
+        let (shape, seed) = (SymbolShape::new(2, 1, 4)?, PublicSeed::new(91));
+        let sketch = SecureMinHash::new(shape, seed);
+        let differing = |&(a, b): &(u32, u32)| match (set(a), set(b)) {
+            (Ok(a), Ok(b)) => {
+                let clean = sketch.sketch(&[a, b]);
+                clean.row(0).iter().zip(clean.row(1)).filter(|(x, y)| x != y).count() as f64
+            }
+            _ => -1.0,
+        };
+        let change =
+            |&(a, b): &(u32, u32), rng: &mut _| (a ^ 1 << below(rng, 32), b ^ 1 << below(rng, 32));
+        let ((a, b), _) = worst([(1, 2), (3, 5)], 300, &mut search_rng(91), change, differing);
+        Ok(Self { shape, seed, sets: [set(a)?, set(b)?] })
+    }
+
+    /// The clean letters of both sets.
+    #[must_use]
+    pub fn clean(&self) -> [Vec<f64>; 2] {
+        let clean = SecureMinHash::new(self.shape, self.seed).sketch(&self.sets);
+        [0, 1].map(|i| clean.row(i).iter().map(|&x| f64::from(x)).collect())
+    }
+
+    /// The audit.
+    ///
+    /// # Errors
+    /// A calibration that fails.
+    pub fn subject(&self) -> Result<Subject> {
+        let claim = pure_budget()?;
+        let made = BucketPrivMin::new(self.shape, claim.epsilon)?;
+        let [a, b] = self.clean();
+        let tiled = self.sets.clone().map(|s| vec![s; BATCH]);
+        let seed = self.seed;
+        let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+            let release = made.release(side.of(&tiled[0], &tiled[1]), seed, &mut draw.noise())?;
+            letters(release.payload(), out)
+        };
+        let pair = "two sets by search: every position's letter differs";
+        Ok(Subject::new("Bucket PrivMin", FAMILY, claim, pair, self.shape.positions(), sample)
+            .batched(BATCH)
+            .of_letters()
+            .with_runs(40_000)
+            .likelihood(move |x| toward(x, &a, &b)))
+    }
+}
+
+/// Positions that agree with the right letters, minus those that agree with the left ones.
+fn toward(x: &[f64], left: &[f64], right: &[f64]) -> f64 {
+    x.iter().zip(left).zip(right).map(|((x, l), r)| agree(*x, *r) - agree(*x, *l)).sum()
+}
+
+/// The least similar neighbours among all subsets of seven items.
+fn neighbours(allowed: SetNeighbours) -> Result<[ItemSet; 2]> {
+    let (mut best, mut least) = ((1, 1), 2.0);
+    for a in 1u32..128 {
+        for b in 1u32..128 {
+            let sizes = u64::from(a.count_ones().min(b.count_ones()));
+            if sizes < allowed.min_size() || u64::from((a ^ b).count_ones()) > allowed.alpha() {
+                continue;
+            }
+            let similarity = f64::from((a & b).count_ones()) / f64::from((a | b).count_ones());
+            if similarity < least {
+                (best, least) = ((a, b), similarity);
+            }
+        }
+    }
+    Ok([set(best.0)?, set(best.1)?])
+}
+
+const LEAST_SIMILAR: &str = "least similar neighbours, over all sets of seven items; fresh hash functions, known to the tester";
+
+fn mixture() -> Result<Subject> {
+    let shape = SymbolShape::new(4, 1, 4)?;
+    let allowed = SetNeighbours::new(2, 3)?;
+    let made = MixtureResponse::calibrate(shape, allowed, gaussian_budget()?)?;
+    let sets = neighbours(allowed)?;
+    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+        let one = std::slice::from_ref(side.of(&sets[0], &sets[1]));
+        let release = made.release(one, draw.fresh(), &mut draw.noise())?;
+        letters(release.payload(), out)?;
+        let clean = SecureMinHash::new(shape, release.payload().scheme().seed).sketch(&sets);
+        (0..2).for_each(|i| out.extend(clean.row(i).iter().map(|&x| f64::from(x))));
+        Ok(())
+    };
+    let claim = gaussian_budget()?;
+    Ok(Subject::new("MinHash with mixture response", FAMILY, claim, LEAST_SIMILAR, 12, sample)
+        .seeing(4)
+        .of_letters()
+        .with_runs(16_000)
+        .likelihood(|x| toward(&x[..4], &x[4..8], &x[8..])))
+}
+
+fn bins() -> Result<Subject> {
+    let claim = pure_budget()?;
+    let made = BinResponse::calibrate(4, 3, 1, claim)?;
+    let seed = PublicSeed::new(92);
+    // An exact reader of bins: a response that keeps nearly always, read many times.
+    let reader = BinResponse::calibrate(4, 3, 1, Budget::new(20.0, 0.0)?)?;
+    let read = |bits: u32| -> Result<Vec<u16>> {
+        let mut rng = dp_core::NoiseRng::deterministic_not_private(1);
+        let release = reader.release(&[set(bits)?], seed, &mut rng)?;
+        Ok(release.payload().row(0)?.to_vec())
+    };
+    let moved = |&(bits, i): &(u32, usize)| match (read(bits), read(bits ^ 1 << i)) {
+        (Ok(a), Ok(b)) => a.iter().zip(&b).filter(|(x, y)| x != y).count() as f64,
+        _ => -1.0,
+    };
+    let change =
+        |&(bits, _): &(u32, usize), rng: &mut _| (bits ^ 1 << below(rng, 32), below(rng, 32));
+    let ((bits, i), _) = worst([(3, 0), (7, 1)], 300, &mut search_rng(92), change, moved);
+    let (a, b) = (read(bits)?, read(bits ^ 1 << i)?);
+    let real = |x: Vec<u16>| x.into_iter().map(f64::from).collect::<Vec<f64>>();
+    let (a, b) = (real(a), real(b));
+    let tiled = [vec![set(bits)?; BATCH], vec![set(bits ^ 1 << i)?; BATCH]];
+    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+        let release = made.release(side.of(&tiled[0], &tiled[1]), seed, &mut draw.noise())?;
+        letters(release.payload(), out)
+    };
+    let pair = "one item added: set and item by search on the bins that change";
+    Ok(Subject::new("one-permutation bins, k-ary response", FAMILY, claim, pair, 4, sample)
+        .batched(BATCH)
+        .of_letters()
+        .with_runs(40_000)
+        .likelihood(move |x| toward(x, &a, &b)))
+}
+
+fn noisy() -> Result<Subject> {
+    let allowed = SetNeighbours::new(2, 4)?;
+    let claim = gaussian_budget()?;
+    let made = NoisySecureMinHash::published(4, 1, allowed, claim, TrueDelta::AcceptByName)?;
+    let shape = SymbolShape::new(4, 1, 2)?;
+    let scale = made.noise().scale().get();
+    let sets = neighbours(allowed)?;
+    let probe = made.release(
+        &sets[..1],
+        dp_core::FreshSeed::reproducible_not_private(1),
+        &mut dp_core::NoiseRng::deterministic_not_private(1),
+    )?;
+    let role = role(probe.certificate().guarantee());
+    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+        let one = std::slice::from_ref(side.of(&sets[0], &sets[1]));
+        let release = made.release(one, draw.fresh(), &mut draw.noise())?;
+        out.extend_from_slice(release.payload().row(0)?);
+        let clean = SecureMinHash::new(shape, release.payload().scheme().seed).sketch(&sets);
+        (0..2).for_each(|i| out.extend(clean.row(i).iter().map(|&x| f64::from(x))));
+        Ok(())
+    };
+    let subject =
+        Subject::new("noisy secure MinHash, published", FAMILY, claim, LEAST_SIMILAR, 12, sample)
+            .seeing(4)
+            .with_runs(16_000)
+            .likelihood(move |x| laplace_ratio(&x[..4], &x[4..8], &x[8..], scale));
+    Ok(Subject { role, ..subject })
+}
+
+fn privmin() -> Result<Subject> {
+    let claim = pure_budget()?;
+    let made = PrivMin::published(1, 20.0, claim.epsilon)?;
+    let sets = [ItemSet::new((0..20).collect())?, ItemSet::new((0..21).collect())?];
+    // A seed under which the added item has the least hash.
+    let moved = |&seed: &u64| match MinHash::new(1, PublicSeed::new(seed)) {
+        Ok(m) => {
+            let minima = m.sketch(&sets);
+            f64::from(u8::from(minima.row(0) != minima.row(1)))
+        }
+        Err(_) => -1.0,
+    };
+    let (seed, _) = worst(0..200, 0, &mut search_rng(93), |s, _| *s, moved);
+    let seed = PublicSeed::new(seed);
+    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+        let one = std::slice::from_ref(side.of(&sets[0], &sets[1]));
+        let release = made.release(one, seed, &mut draw.noise())?;
+        out.push(f64::from(release.payload()[0][0]));
+        Ok(())
+    };
+    let pair = "one item added, under a seed that gives it the least hash";
+    Ok(Subject::new("PrivMin", FAMILY, claim, pair, 1, sample)
+        .of_letters()
+        .with_runs(8_000)
+        .claimed_by("published; released here with NoGuarantee"))
+}
+
+/// The family's audits.
+///
+/// # Errors
+/// A calibration that fails.
+pub fn subjects() -> Result<Vec<Subject>> {
+    Ok(vec![mixture()?, Bucket::new()?.subject()?, bins()?, noisy()?, privmin()?])
+}

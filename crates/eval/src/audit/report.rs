@@ -1,0 +1,254 @@
+//! The tables and the last line.
+
+use super::mechanisms::published::{RuleRow, rules};
+use super::run::{Finding, Settings, TOTAL_ALARM, Verdict, audit};
+use super::subject::{Role, Subject};
+use super::twins::certificate::{Edits, edit_all};
+use crate::error::Result;
+use crate::framework::{Effort, Table};
+use crate::render::{markdown_table, table_csv};
+
+/// Everything that an audit found.
+#[derive(Debug, Clone)]
+pub struct Summary {
+    /// How it ran.
+    pub settings: Settings,
+    /// One finding an audit.
+    pub findings: Vec<Finding>,
+    /// The twin that is not sampled: certificates edited by hand.
+    pub edits: Vec<Edits>,
+    /// What the published rules really give, by their exact profiles.
+    pub rules: Vec<RuleRow>,
+}
+
+/// Runs every audit whose family or name contains one of `filters` (all, without filters), and tells
+/// `told` about each.
+///
+/// # Errors
+/// Whatever a mechanism refused; no audit matches.
+pub fn run(settings: Settings, filters: &[String], told: impl Fn(&Finding)) -> Result<Summary> {
+    let wanted = |s: &Subject| {
+        let text = format!("{} {}", s.family, s.name).to_lowercase();
+        filters.is_empty() || filters.iter().any(|f| text.contains(&f.to_lowercase()))
+    };
+    let mut all = super::mechanisms::all()?;
+    all.extend(super::twins::all()?);
+    // The rate is shared by all audits, whichever run.
+    let audits = all.len();
+    let mut findings = Vec::new();
+    for subject in all.into_iter().filter(wanted) {
+        let finding = audit(&subject, settings, audits)?;
+        told(&finding);
+        findings.push(finding);
+    }
+    if findings.is_empty() {
+        return Err(crate::Error::NoSuchExperiment { filter: filters.join(" ") });
+    }
+    let edits = if filters.is_empty() { edit_all()? } else { Vec::new() };
+    Ok(Summary { settings, findings, edits, rules: rules()? })
+}
+
+impl Summary {
+    fn with(&self, verdict: Verdict) -> impl Iterator<Item = &Finding> {
+        self.findings.iter().filter(move |f| f.verdict == verdict)
+    }
+
+    fn certificates_hold(&self) -> bool {
+        self.edits.iter().all(|e| e.accepted.is_empty())
+    }
+
+    /// Whether all twins were caught and no mechanism accused.
+    #[must_use]
+    pub fn good(&self) -> bool {
+        self.with(Verdict::Accused).next().is_none()
+            && self.with(Verdict::Missed).next().is_none()
+            && self.certificates_hold()
+    }
+
+    /// The last line: `N mechanisms, M twins: all twins caught, no mechanism accused`, or what failed.
+    #[must_use]
+    pub fn last_line(&self) -> String {
+        let twins =
+            self.findings.iter().filter(|f| matches!(f.subject.role, Role::Twin { .. })).count();
+        let mechanisms = self.findings.len() - twins;
+        // Certificates edited by hand are one twin.
+        let twins = twins + usize::from(!self.edits.is_empty());
+        let names = |verdict| {
+            let all: Vec<&str> = self.with(verdict).map(|f| f.subject.name.as_str()).collect();
+            all.join("; ")
+        };
+        let mut missed = names(Verdict::Missed);
+        if !self.certificates_hold() {
+            missed = [missed.as_str(), "certificate edited by hand"].join("; ");
+        }
+        let missed = missed.trim_start_matches("; ");
+        let caught =
+            if missed.is_empty() { "all twins caught".into() } else { format!("MISSED {missed}") };
+        let accused = names(Verdict::Accused);
+        let accused = if accused.is_empty() {
+            "no mechanism accused".into()
+        } else {
+            format!("ACCUSED {accused}")
+        };
+        format!("{mechanisms} mechanisms, {twins} twins: {caught}, {accused}")
+    }
+
+    /// One line on claims that are not ours to defend.
+    #[must_use]
+    pub fn claims_line(&self) -> String {
+        let claims: Vec<&Finding> = self
+            .findings
+            .iter()
+            .filter(|f| matches!(f.subject.role, Role::ClaimOnly { .. }))
+            .collect();
+        let refuted = claims.iter().filter(|f| f.verdict == Verdict::Refuted).count();
+        format!("{} of {} claims that are not proven refuted", refuted, claims.len())
+    }
+
+    /// Every finding, with all that was counted.
+    #[must_use]
+    pub fn table(&self) -> Table {
+        let heads = [
+            "family",
+            "mechanism",
+            "role",
+            "pair",
+            "claimed epsilon",
+            "claimed delta",
+            "tester",
+            "event",
+            "often",
+            "seldom",
+            "epsilon at least",
+            "tightness",
+            "delta at least",
+            "verdict",
+        ];
+        let count = |c: super::confidence::Count| format!("{} of {}", c.hits, c.runs);
+        let rows = self.findings.iter().map(|f| {
+            let s = &f.subject;
+            let role = match &s.role {
+                Role::Mechanism => "mechanism".to_owned(),
+                Role::Twin { .. } => "twin".to_owned(),
+                Role::ClaimOnly { whose } => format!("claim: {whose}"),
+            };
+            let sign = if f.event.above { ">=" } else { "<" };
+            vec![
+                s.family.to_owned(),
+                s.name.clone(),
+                role,
+                s.pair.clone(),
+                s.claim.epsilon.to_string(),
+                s.claim.delta.to_string(),
+                f.tester.to_owned(),
+                format!("score {sign} {:.4}", f.event.threshold),
+                count(f.often),
+                count(f.seldom),
+                bounded(f.epsilon),
+                format!("{:.2}", f.tightness()),
+                format!("{:.4}", f.delta),
+                f.verdict.to_string(),
+            ]
+        });
+        Table {
+            name: "audit".into(),
+            caption: "Every audit.".into(),
+            columns: heads.map(str::to_owned).to_vec(),
+            rows: rows.collect(),
+        }
+    }
+
+    /// The table as CSV.
+    #[must_use]
+    pub fn csv(&self) -> Vec<u8> {
+        table_csv(&self.table())
+    }
+
+    /// The page of the repository.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        let effort = if self.settings.effort == Effort::Full { " --full" } else { "" };
+        let mut out = format!(
+            "# Privacy audit\n\n\
+             Regenerate: `cargo xtask audit{effort} --seed {} --publish`. All counts: [audit.csv](audit.csv).\n\n\
+             Every mechanism runs through its public interface on an adjacent pair found by search; an event is \
+             chosen on training runs and counted on fresh ones. \"Epsilon at least\" is a lower confidence bound \
+             (Clopper-Pearson on both rates) at the claimed delta; tightness is that bound over the claim. All \
+             limits of all {} audits together are wrong with probability at most {TOTAL_ALARM:e}. A bound above the \
+             claim accuses; a bound below it proves nothing (see [LIMITATIONS.md](LIMITATIONS.md)).\n\n\
+             **{}**\n\n",
+            self.settings.seed,
+            self.findings.len(),
+            self.last_line()
+        );
+        let short = |f: &Finding| {
+            let s = &f.subject;
+            vec![
+                s.name.clone(),
+                format!("{}, {}", s.claim.epsilon, s.claim.delta),
+                s.pair.clone(),
+                f.tester.to_owned(),
+                bounded(f.epsilon),
+                format!("{:.2}", f.tightness()),
+                f.verdict.to_string(),
+            ]
+        };
+        let heads = ["", "claim", "pair", "tester", "epsilon at least", "tightness", "verdict"];
+        let mut section = |title: &str, keep: &dyn Fn(&Role) -> bool| {
+            out.push_str(title);
+            let rows: Vec<_> =
+                self.findings.iter().filter(|f| keep(&f.subject.role)).map(short).collect();
+            markdown_table(&mut out, &heads, rows.into_iter());
+        };
+        section("## Mechanisms\n\n", &|r| *r == Role::Mechanism);
+        section(
+            "## Broken twins\n\nEach has one defect, and the pair and testers of its healthy original. \
+             The claim is the original's.\n\n",
+            &|r| matches!(r, Role::Twin { .. }),
+        );
+        section(
+            "## Claims of others, and individual differential privacy\n\n`refuted` is expected here: these \
+             claims are published without a proof that covers them, or are not differential privacy at \
+             all; the library says so in their certificates.\n\n",
+            &|r| matches!(r, Role::ClaimOnly { .. }),
+        );
+        out.push_str(
+            "## Certificates edited by hand\n\nEvery number of a certificate, changed by one unit in the last place, \
+             halved and doubled. With the digest left alone every edit must be refused. With the digest \
+             computed anew by a forger, `verify` refuses what is inconsistent; what remains are public \
+             parameters that nothing else fixes (shapes, seeds, grids): sign certificates where origin matters.\n\n",
+        );
+        let edits = self.edits.iter().map(|e| {
+            vec![
+                e.name.to_owned(),
+                format!("{} of {}", e.tried - e.accepted.len().min(e.tried), e.tried),
+                format!("{} of {}", e.resealed_rejected, e.resealed),
+            ]
+        });
+        markdown_table(
+            &mut out,
+            &["certificate", "edits refused", "refused although resealed"],
+            edits,
+        );
+        out.push_str(
+            "## Published rules\n\nThe delta that the prescribed noise really gives at the claimed epsilon, by \
+             its exact profile.\n\n",
+        );
+        let rules = self.rules.iter().map(|r| {
+            vec![
+                r.rule.name().to_owned(),
+                r.claimed.epsilon.to_string(),
+                format!("{:e}", r.claimed.delta.get()),
+                format!("{:.2e}", r.true_delta),
+                if r.holds() { "holds".into() } else { "refuted".into() },
+            ]
+        });
+        let heads = ["rule", "epsilon", "claimed delta", "true delta", ""];
+        markdown_table(&mut out, &heads, rules);
+        out.trim_end().to_owned() + "\n"
+    }
+}
+
+fn bounded(epsilon: f64) -> String {
+    if epsilon.is_finite() { format!("{epsilon:.3}") } else { "infinite".into() }
+}

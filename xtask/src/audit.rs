@@ -1,0 +1,67 @@
+//! `cargo xtask audit`.
+
+use eval::audit::{Finding, Settings, mechanisms, run as run_all, twins};
+use eval::framework::Effort;
+use eval::render::write_atomic;
+use std::path::Path;
+use std::process::ExitCode;
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Run only audits whose family or name contains one of these texts.
+    filters: Vec<String>,
+    /// Print families and names, run nothing.
+    #[arg(long)]
+    list: bool,
+    /// About a minute (the default).
+    #[arg(long, conflicts_with = "full")]
+    quick: bool,
+    /// Eight times the runs: minutes.
+    #[arg(long)]
+    full: bool,
+    /// Every random number follows from it.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// Also write docs/audit.md and docs/audit.csv.
+    #[arg(long, conflicts_with = "filters")]
+    publish: bool,
+}
+
+fn line(finding: &Finding) -> String {
+    let s = &finding.subject;
+    format!(
+        "{:<20} {:<46} claim ({}, {}): epsilon at least {:.3}, tightness {:.2}, by {}: {}",
+        s.family,
+        s.name,
+        s.claim.epsilon,
+        s.claim.delta,
+        finding.epsilon,
+        finding.tightness(),
+        finding.tester,
+        finding.verdict
+    )
+}
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    if arguments.list {
+        for subject in mechanisms::all()?.iter().chain(&twins::all()?) {
+            println!("{:<20} {}", subject.family, subject.name);
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    let effort = if arguments.full { Effort::Full } else { Effort::Quick };
+    let settings = Settings { effort, seed: arguments.seed };
+    let summary = run_all(settings, &arguments.filters, |finding| println!("{}", line(finding)))?;
+    for edits in &summary.edits {
+        let refused = edits.tried - edits.accepted.len().min(edits.tried);
+        println!("certificate of {}: {refused} of {} edits refused", edits.name, edits.tried);
+    }
+    if arguments.publish {
+        write_atomic(Path::new("docs/audit.md"), summary.markdown().as_bytes())?;
+        write_atomic(Path::new("docs/audit.csv"), &summary.csv())?;
+        println!("published docs/audit.md and docs/audit.csv");
+    }
+    println!("{}", summary.claims_line());
+    println!("{}", summary.last_line());
+    Ok(if summary.good() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}

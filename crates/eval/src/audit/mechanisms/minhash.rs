@@ -216,7 +216,7 @@ fn privmin() -> Result<Subject> {
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let one = std::slice::from_ref(side.of(&sets[0], &sets[1]));
         let release = made.release(one, seed, &mut draw.noise())?;
-        out.push(f64::from(release.payload()[0][0]));
+        out.push(f64::from(release.payload().row(0)[0]));
         Ok(())
     };
     let pair = "one item added, under a seed that gives it the least hash";

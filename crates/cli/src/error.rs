@@ -120,6 +120,14 @@ impl Error {
         Self::Io { path: path.as_ref().to_owned(), source }
     }
 
+    /// The same error for records that come after `first` others.
+    pub(crate) fn after(mut self, first: u64) -> Self {
+        if let Self::Data(DataError { record: Some(record), .. }) = &mut self {
+            *record += first;
+        }
+        self
+    }
+
     /// Exit status; the table is in the help text of `dps`.
     pub(crate) fn status(&self) -> u8 {
         match self {

@@ -1,6 +1,6 @@
 //! Item sets: one set a line, words between separators.
 
-use super::source::{self, Meter};
+use super::source::{self, Bytes, Meter};
 use crate::error::{DataError, Error, Result};
 use clap::Args;
 use sketch::minhash::ItemSet;
@@ -21,46 +21,72 @@ pub(crate) struct ItemOptions {
     id_first: bool,
 }
 
-/// Lines between two looks at the meter.
-const LINES: usize = 1024;
+/// Sets of a batch.
+const BATCH: usize = 4096;
 
-/// Reads all sets: their signatures are made together, under one fresh hash family.
-pub(crate) fn read_sets(
-    options: &ItemOptions,
-    mut progress: impl FnMut(&Meter),
-) -> Result<Vec<ItemSet>> {
-    let (mut bytes, meter) = source::open(&options.input)?;
-    let separator = options.separator.as_deref().map(|s| if s == "tab" { "\t" } else { s });
-    if separator == Some("") {
-        return Err(Error::usage("--separator is empty"));
-    }
-    let mut sets = Vec::new();
-    let mut line = String::new();
-    loop {
-        line.clear();
-        let read = bytes.read_line(&mut line).map_err(|e| Error::io(&options.input, e))?;
-        if read == 0 {
-            break;
+/// The sets of a file, in batches.
+pub(crate) struct SetReader {
+    bytes: Bytes,
+    path: PathBuf,
+    separator: Option<String>,
+    skipped: usize,
+    sets: u64,
+    line: String,
+    pub(crate) meter: Meter,
+}
+
+impl ItemOptions {
+    /// Opens the file.
+    pub(crate) fn open(&self) -> Result<SetReader> {
+        let (bytes, meter) = source::open(&self.input)?;
+        let separator = self.separator.as_deref().map(|s| if s == "tab" { "\t" } else { s });
+        if separator == Some("") {
+            return Err(Error::usage("--separator is empty"));
         }
-        let text = line.trim_end_matches(['\n', '\r']);
-        let words: Vec<&str> = match separator {
-            Some(separator) => text.split(separator).map(str::trim).collect(),
-            None => text.split_whitespace().collect(),
-        };
-        let skipped = usize::from(options.id_first);
-        let items = words.into_iter().skip(skipped).filter(|w| !w.is_empty());
-        if sets.len().is_multiple_of(LINES) {
-            progress(&meter);
+        Ok(SetReader {
+            bytes,
+            path: self.input.clone(),
+            separator: separator.map(str::to_owned),
+            skipped: usize::from(self.id_first),
+            sets: 0,
+            line: String::new(),
+            meter,
+        })
+    }
+}
+
+impl SetReader {
+    /// How many sets came before the batch that is read next.
+    pub(crate) fn done(&self) -> u64 {
+        self.sets
+    }
+
+    /// The next sets; none after the last.
+    pub(crate) fn next(&mut self) -> Result<Vec<ItemSet>> {
+        let mut batch = Vec::new();
+        while batch.len() < BATCH {
+            self.line.clear();
+            let read = self.bytes.read_line(&mut self.line);
+            if read.map_err(|e| Error::io(&self.path, e))? == 0 {
+                break;
+            }
+            let text = self.line.trim_end_matches(['\n', '\r']);
+            let words: Vec<&str> = match &self.separator {
+                Some(separator) => text.split(separator.as_str()).map(str::trim).collect(),
+                None => text.split_whitespace().collect(),
+            };
+            let items = words.into_iter().skip(self.skipped).filter(|w| !w.is_empty());
+            batch.push(ItemSet::from_words(items).map_err(|_| DataError {
+                file: self.path.clone(),
+                column: None,
+                rule: "a line holds no item: a set must not be empty".into(),
+                record: Some(self.sets + batch.len() as u64 + 1),
+            })?);
         }
-        sets.push(ItemSet::from_words(items).map_err(|_| DataError {
-            file: options.input.clone(),
-            column: None,
-            rule: "a line holds no item: a set must not be empty".into(),
-            record: Some(sets.len() as u64 + 1),
-        })?);
+        if batch.is_empty() && self.sets == 0 {
+            return Err(DataError::of(&self.path, "the file holds no set").into());
+        }
+        self.sets += batch.len() as u64;
+        Ok(batch)
     }
-    if sets.is_empty() {
-        return Err(DataError::of(&options.input, "the file holds no set").into());
-    }
-    Ok(sets)
 }

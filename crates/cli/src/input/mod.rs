@@ -14,7 +14,7 @@ mod svmlight;
 mod tests;
 
 pub(crate) use bounds::{Limits, OutsideBounds};
-pub(crate) use items::{ItemOptions, read_sets};
+pub(crate) use items::ItemOptions;
 pub(crate) use prefetch::Prefetch;
 pub(crate) use source::Meter;
 

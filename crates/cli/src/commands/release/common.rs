@@ -9,7 +9,7 @@ use clap::Args;
 use dp_core::certificate::Certificate;
 use dp_core::{Adjacency, Budget, FreshSeed, Guarantee, NoiseRng, PublicSeed};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What every release of rows of numbers asks for.
 #[derive(Args, Debug)]
@@ -212,13 +212,17 @@ impl Drop for Progress {
     }
 }
 
+/// A check before the release reads the file once more than standard input can be read.
+pub(crate) fn check_rereadable(input: &Path) -> Result<()> {
+    if input.as_os_str() != "-" {
+        return Ok(());
+    }
+    Err(Error::usage("standard input can be read once only: a dry run or a ledger needs a file"))
+}
+
 /// Reads a whole input against its limits without keeping it.
 pub(crate) fn check_input(options: &InputOptions, limits: &Limits) -> Result<()> {
-    if options.input.as_os_str() == "-" {
-        return Err(Error::usage(
-            "standard input can be read once only: a dry run or a ledger needs a file",
-        ));
-    }
+    check_rereadable(&options.input)?;
     let Input { rows, meter } = options.open()?;
     let progress = progress(&meter);
     for block in Prefetch::start(rows, limits.clone())? {

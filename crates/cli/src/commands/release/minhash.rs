@@ -1,15 +1,16 @@
 //! `dps release minhash`.
 
-use super::common::{OutputOptions, SeedOptions, progress};
+use super::common::{OutputOptions, SeedOptions, check_rereadable, progress};
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result};
-use crate::input::{ItemOptions, read_sets};
+use crate::input::ItemOptions;
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::{Adjacency, Budget, FreshSeed, NoiseRng, release_file};
+use dp_core::{Adjacency, Budget, FreshSeed, NoiseRng};
 use sketch::minhash::{
-    BinResponse, BucketPrivMin, ItemSet, MixtureResponse, SetNeighbours, SymbolRelease, SymbolShape,
+    BinResponse, BucketPrivMin, ItemSet, MixtureResponse, SetNeighbours, SymbolShape,
 };
+use sketch::release_file::SetWriter;
 
 /// Options of `dps release minhash`.
 #[derive(Args)]
@@ -64,24 +65,47 @@ impl MinhashOptions {
         let budget = self.budget.get()?;
         let mechanism = self.calibrate(adjacency, budget)?;
         let label = format!("set signatures, {:?}", self.mechanism).to_lowercase();
-        let mut bar = None;
-        let sets =
-            read_sets(&self.input, |meter| bar.get_or_insert_with(|| progress(meter)).show())?;
-        drop(bar);
         let guarantee = match &mechanism {
             Calibrated::Bins(m) => m.guarantee(),
             Calibrated::Mixture(m) => m.guarantee(),
             Calibrated::Buckets(m) => m.guarantee(),
         };
-        if let Adjacency::SetItems { alpha, min_size } = adjacency {
-            SetNeighbours::new(alpha, min_size)?.check(&sets)?;
-        }
-        let Some(mut rng) = self.output.pay(guarantee, &label, || Ok(()))? else {
+        let neighbours = match adjacency {
+            Adjacency::SetItems { alpha, min_size } => Some(SetNeighbours::new(alpha, min_size)?),
+            _ => None,
+        };
+        let check = || {
+            check_rereadable(&self.input.input)?;
+            self.each_batch(neighbours, |_| Ok(()))
+        };
+        let Some(mut rng) = self.output.pay(guarantee, &label, check)? else {
             return Ok(self.output.planned(&label, guarantee));
         };
-        let release = self.release(&mechanism, &sets, &mut rng)?;
-        release_file::write(&self.output.out, &release)?;
-        self.output.written(release.certificate())
+        let mut writer = self.writer(&mechanism, &mut rng)?;
+        self.each_batch(neighbours, |sets| Ok(writer.push(sets)?))?;
+        self.output.written(&writer.finish()?.certificate)
+    }
+
+    /// Reads the file in batches; sets below the declared size are refused.
+    fn each_batch(
+        &self,
+        neighbours: Option<SetNeighbours>,
+        mut take: impl FnMut(&[ItemSet]) -> Result<()>,
+    ) -> Result<()> {
+        let mut reader = self.input.open()?;
+        let progress = progress(&reader.meter);
+        loop {
+            let before = reader.done();
+            let sets = reader.next()?;
+            if sets.is_empty() {
+                return Ok(());
+            }
+            if let Some(neighbours) = neighbours {
+                neighbours.check(&sets).map_err(|e| Error::from(e).after(before))?;
+            }
+            take(&sets)?;
+            progress.show();
+        }
     }
 
     fn calibrate(&self, adjacency: Adjacency, budget: Budget) -> Result<Calibrated> {
@@ -103,16 +127,17 @@ impl MinhashOptions {
         })
     }
 
-    fn release(
+    /// A writer of the release: `mixture` draws fresh hash functions.
+    fn writer<'a>(
         &self,
-        mechanism: &Calibrated,
-        sets: &[ItemSet],
-        rng: &mut NoiseRng,
-    ) -> Result<SymbolRelease> {
+        mechanism: &'a Calibrated,
+        rng: &'a mut NoiseRng,
+    ) -> Result<SetWriter<'a>> {
+        let path = &self.output.out;
         Ok(match mechanism {
-            Calibrated::Bins(m) => m.release(sets, self.seed.get()?, rng)?,
-            Calibrated::Mixture(m) => m.release(sets, FreshSeed::draw()?, rng)?,
-            Calibrated::Buckets(m) => m.release(sets, self.seed.get()?, rng)?,
+            Calibrated::Bins(m) => m.writer(path, self.seed.get()?, rng)?,
+            Calibrated::Mixture(m) => m.writer(path, FreshSeed::draw()?, rng)?,
+            Calibrated::Buckets(m) => m.writer(path, self.seed.get()?, rng)?,
         })
     }
 }

@@ -27,7 +27,7 @@ enum Kind {
     Sketch(sketch::SketchOptions),
     /// Signs of a projection: one bit a coordinate, Hamming search. Streams.
     Signs(signs::SignOptions),
-    /// Signatures of item sets: Jaccard similarity, search.
+    /// Signatures of item sets: Jaccard similarity, search. Streams.
     Minhash(minhash::MinhashOptions),
     /// The matrix of second moments `A^T A`: principal components, regression. Streams.
     Covariance(covariance::CovarianceOptions),

@@ -133,7 +133,6 @@ pub fn subjects() -> Result<Vec<Subject>> {
             600,
         )?,
         subject("tree", Schedule::Tree { noise: BlockNoise::SymmetricGaussian }, 5_000)?,
-        subject("tree, Wishart", Schedule::Tree { noise: BlockNoise::Wishart }, 250)?,
         subject("factorised", Schedule::Factorised { horizon: 6 }, 5_000)?,
         subject("decayed", Schedule::Decayed { decay: 0.5, horizon: 6 }, 5_000)?,
     ])

@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Box<dyn std::error::
     bar.finish_and_clear();
     let index = render::write(&summary, &arguments.out)?;
     if arguments.publish {
-        for page in render::publish(&summary, DOCS.as_ref(), chosen.len() == all.len())? {
+        for page in render::publish(&summary, DOCS.as_ref(), &all)? {
             println!("published {}", page.display());
         }
     }

@@ -1,7 +1,9 @@
 //! One Markdown page an experiment, for the repository.
 
 use super::{ORIGIN_HEADS, origin_row};
-use crate::framework::{Effort, Outcome, Report, Summary};
+use crate::error::{Error, Result};
+use crate::framework::{Effort, Experiment, Outcome, Report, Summary, Verdict};
+use std::path::Path;
 
 /// The command that makes the reports of a run again, up to the ids.
 fn command(summary: &Summary) -> String {
@@ -10,24 +12,36 @@ fn command(summary: &Summary) -> String {
     format!("cargo xtask experiments{effort}{seed}")
 }
 
-/// The list of all experiments of a run, with the claims that each checked.
-#[must_use]
-pub fn index(summary: &Summary) -> String {
-    let (passed, failed) = summary.totals();
+/// The list of the experiments whose pages are in `docs`, with the claims that each page states.
+///
+/// # Errors
+/// [`Error::Io`] for a page that cannot be read.
+pub fn index(docs: &Path, catalogue: &[Box<dyn Experiment>]) -> Result<String> {
+    let (mut rows, mut totals) = (Vec::new(), [0, 0]);
+    for one in catalogue {
+        let path = docs.join(format!("{}.md", one.id()));
+        let page = match std::fs::read_to_string(&path) {
+            Ok(page) => page,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => continue,
+            Err(e) => return Err(Error::io(path, e)),
+        };
+        let count = |verdict: Verdict| {
+            page.lines().filter(|l| l.starts_with(&format!("| {verdict} |"))).count()
+        };
+        let counts = [count(Verdict::Pass), count(Verdict::Fail)];
+        totals = [totals[0] + counts[0], totals[1] + counts[1]];
+        let link = format!("[{}]({}.md)", one.id(), one.id());
+        let (title, reference) = (one.title().to_owned(), one.reference().to_owned());
+        rows.push(vec![link, title, reference, counts[0].to_string(), counts[1].to_string()]);
+    }
     let mut out = format!(
-        "# Experiments\n\n{passed} claims passed, {failed} failed. Regenerate all: `{} --publish`; \
-         compare a fresh run with these: `{} --seed 2 --compare`.\n\n",
-        command(summary),
-        command(summary)
+        "# Experiments\n\n{} claims passed, {} failed. Every page names the command that makes it \
+         again; `cargo xtask experiments --full --publish` makes all of them, and \
+         `cargo xtask experiments --full --seed 2 --compare` judges a fresh run by their error bars.\n\n",
+        totals[0], totals[1]
     );
-    let rows = summary.outcomes.iter().map(|o| {
-        let link = format!("[{}]({}.md)", o.id, o.id);
-        let passed = o.lines().iter().filter(|l| l.starts_with("pass")).count();
-        let failed = o.lines().len() - passed;
-        vec![link, o.title.into(), o.reference.into(), passed.to_string(), failed.to_string()]
-    });
-    table(&mut out, &["report", "shows", "source", "passed", "failed"], rows);
-    out.trim_end().to_owned() + "\n"
+    table(&mut out, &["report", "shows", "source", "passed", "failed"], rows.into_iter());
+    Ok(out.trim_end().to_owned() + "\n")
 }
 
 /// The page of one experiment; its figures are files beside it.

@@ -14,7 +14,7 @@ pub use markdown::{index as markdown_index, page as markdown_page, table as mark
 pub use svg::figure_svg;
 
 use crate::error::{Error, Result};
-use crate::framework::{Curve, Outcome, Point, Seeds, Setting, Summary};
+use crate::framework::{Curve, Experiment, Outcome, Point, Seeds, Setting, Summary};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -35,11 +35,16 @@ pub fn write(summary: &Summary, out: &Path) -> Result<PathBuf> {
 }
 
 /// Writes `<docs>/<id>.md` with its figures as SVG and CSV beside it, for publishing, and
-/// `<docs>/README.md`, the list of them, when `summary` holds all experiments; returns the pages.
+/// `<docs>/README.md`, the list of all experiments of `catalogue` whose pages are there; returns
+/// the pages.
 ///
 /// # Errors
 /// As [`write()`].
-pub fn publish(summary: &Summary, docs: &Path, whole: bool) -> Result<Vec<PathBuf>> {
+pub fn publish(
+    summary: &Summary,
+    docs: &Path,
+    catalogue: &[Box<dyn Experiment>],
+) -> Result<Vec<PathBuf>> {
     let mut pages = Vec::new();
     for outcome in &summary.outcomes {
         if let Ok(report) = &outcome.report {
@@ -54,11 +59,9 @@ pub fn publish(summary: &Summary, docs: &Path, whole: bool) -> Result<Vec<PathBu
             pages.push(path);
         }
     }
-    if whole {
-        let path = docs.join("README.md");
-        write_atomic(&path, markdown_index(summary).as_bytes())?;
-        pages.push(path);
-    }
+    let path = docs.join("README.md");
+    write_atomic(&path, markdown_index(docs, catalogue)?.as_bytes())?;
+    pages.push(path);
     Ok(pages)
 }
 

@@ -97,6 +97,14 @@ fn page_states_claims_and_origins() {
     assert!(page.contains("<td>4.5, 3.5, 2.5</td><td>derived from 7</td><td>t</td><td>2</td>"));
 }
 
+fn catalogue() -> Vec<Box<dyn Experiment>> {
+    let study = |id| {
+        let run = |_: &Context<'_>| -> Result<Report> { Ok(Report::default()) };
+        Box::new(Study { id, title: "T", reference: "R", run }) as Box<_>
+    };
+    vec![study("own/t"), study("own/other")]
+}
+
 #[test]
 fn files_are_written_whole_and_replaced() {
     let folder = tempfile::tempdir().unwrap();
@@ -111,10 +119,10 @@ fn files_are_written_whole_and_replaced() {
         .collect();
     names.sort();
     assert_eq!(names, ["fig.csv", "fig.svg", "numbers.csv", "report.json"]);
-    let pages = publish(&summary(), &out, true).unwrap();
+    let pages = publish(&summary(), &out, &catalogue()).unwrap();
     assert_eq!(pages, [out.join("own/t.md"), out.join("README.md")]);
     let index = std::fs::read_to_string(&pages[1]).unwrap();
-    assert!(index.contains("1 claims passed, 1 failed"), "{index}");
+    assert!(index.contains("1 claims passed, 0 failed") && !index.contains("own/other"), "{index}");
     assert!(index.contains("| [own/t](own/t.md) | T | R | 1 | 0 |"), "{index}");
     let text = std::fs::read_to_string(&pages[0]).unwrap();
     assert!(text.contains("![fig](t-fig.svg)") && out.join("own/t-fig.svg").exists());
@@ -145,7 +153,7 @@ fn agreement(change: impl Fn(&mut Curve)) -> Agreement {
     let folder = tempfile::tempdir().unwrap();
     let mut run = summary();
     run.outcomes.truncate(1);
-    publish(&run, folder.path(), false).unwrap();
+    publish(&run, folder.path(), &catalogue()).unwrap();
     let report = run.outcomes[0].report.as_mut().unwrap();
     change(&mut report.figures[0].panels[1].curves[0]);
     compare(&run, folder.path()).unwrap().remove(0)

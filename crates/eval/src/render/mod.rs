@@ -15,7 +15,7 @@ pub use svg::figure_svg;
 
 use crate::error::{Error, Result};
 use crate::framework::{Curve, Experiment, Outcome, Point, Seeds, Setting, Summary};
-use std::io::Write;
+use dp_core::atomic_file::{self, Access};
 use std::path::{Path, PathBuf};
 
 /// Writes `<out>/<id>/{<figure>.svg, <figure>.csv, <table>.csv, report.json}` for every
@@ -84,17 +84,10 @@ fn write_files(outcome: &Outcome, folder: &Path) -> Result<()> {
 /// # Errors
 /// [`Error::Io`] naming the file.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
-    let attempt = || {
-        let folder = path.parent().unwrap_or(Path::new("."));
-        std::fs::create_dir_all(folder)?;
-        let mut builder = tempfile::Builder::new();
-        #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o644));
-        let mut file = builder.tempfile_in(folder)?;
-        file.write_all(bytes)?;
-        file.persist(path).map_err(|e| e.error)
-    };
-    attempt().map(drop).map_err(|e| Error::io(path, e))
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(|e| Error::io(path, e))?;
+    }
+    Ok(atomic_file::write(path, bytes, Access::Shared)?)
 }
 
 /// A number as short as it reads well.

@@ -1,7 +1,7 @@
 //! The journal of a stream: written before a block's noise is used, read to resume.
 
 use super::blocks::Kept;
-use super::config::StreamConfig;
+use super::config::{BlockNoise, Schedule, StreamConfig};
 use super::histogram::Checkpoint;
 use super::stream::{Engine, PrivateStream};
 use super::sums::Running;
@@ -9,12 +9,12 @@ use super::tree::{Filling, Node};
 use crate::covariance::CovarianceNoise;
 use crate::error::{Error, Result};
 use dp_core::Guarantee;
+use dp_core::atomic_file::{self, Access};
 use dp_core::certificate::Statement;
 use dp_core::noise::GeneratorKind;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::io::Write;
 use std::path::Path;
 
 /// Magic of a journal file, with its format version.
@@ -53,6 +53,26 @@ enum State {
     },
 }
 
+impl State {
+    /// Checks that the sums of a stream are there before memory for them is taken.
+    fn check_size(&self, config: &StreamConfig) -> Result<()> {
+        let sums = match self {
+            Self::Blocks { .. } => return Ok(()),
+            Self::Tree { open, .. } => match config.schedule {
+                // Its sketches are empty before their first row.
+                Schedule::Tree { noise: BlockNoise::JohnsonLindenstrauss { .. } } => return Ok(()),
+                _ => open.first().map(Vec::len),
+            },
+            Self::Factorised { total, decayed, .. } => Some(total.len().max(decayed.len())),
+        };
+        if config.dim.checked_mul(config.dim) == sums {
+            Ok(())
+        } else {
+            Err(Error::corrupt("its sums have another shape"))
+        }
+    }
+}
+
 impl PrivateStream {
     /// As [`PrivateStream::new`], with a journal: at every block end the state is written to `path`
     /// (a temporary file, flushed, then renamed) **before** the block can be released.
@@ -86,7 +106,22 @@ impl PrivateStream {
     pub fn resume(path: &Path) -> Result<Self> {
         let bytes = std::fs::read(path)
             .map_err(|e| Error::Io { what: "journal", reason: e.to_string() })?;
-        let journal: Journal = decode(&bytes)?;
+        let mut stream = Self::from_journal(&bytes)?;
+        stream.journal = Some(path.to_owned());
+        Ok(stream)
+    }
+
+    /// As [`PrivateStream::resume`] for the bytes of a journal; the stream writes none itself. Arbitrary
+    /// bytes give an error, never a panic.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub fn from_journal(bytes: &[u8]) -> Result<Self> {
+        let journal: Journal = decode(bytes)?;
+        journal.state.check_size(&journal.config)?;
+        if journal.blocks_closed.checked_mul(journal.config.block).is_none() {
+            return Err(Error::corrupt("it has closed more blocks than can be counted"));
+        }
         let mut stream = Self::new(journal.config)?;
         if *stream.guarantee() != journal.guarantee {
             return Err(Error::corrupt("its guarantee is not what its configuration gives"));
@@ -94,7 +129,6 @@ impl PrivateStream {
         stream.blocks_closed = journal.blocks_closed;
         stream.generator = journal.generator;
         stream.restore(journal.state)?;
-        stream.journal = Some(path.to_owned());
         Ok(stream)
     }
 
@@ -107,7 +141,8 @@ impl PrivateStream {
             generator: self.generator,
             state: self.snapshot(),
         };
-        write_atomically(path, &encode(&journal)?)
+        atomic_file::write(path, &encode(&journal)?, Access::Owner)
+            .map_err(|e| Error::Io { what: "journal", reason: e.to_string() })
     }
 
     fn snapshot(&self) -> State {
@@ -157,6 +192,7 @@ impl PrivateStream {
     fn restore(&mut self, state: State) -> Result<()> {
         let d = self.config.dim;
         let closed = self.blocks_closed;
+        let first = closed.saturating_sub(self.config.window_blocks()?);
         match (&mut self.engine, state) {
             (Engine::Blocks(blocks), State::Blocks { described, matrices }) => {
                 blocks.described = described;
@@ -189,7 +225,17 @@ impl PrivateStream {
                 for (gram, totals) in levels.iter_mut().zip(open) {
                     gram.set_totals(totals)?;
                 }
+                let inside = |n: &Node| {
+                    let end = n.index.checked_add(1).zip(1u64.checked_shl(n.level));
+                    end.and_then(|(i, width)| i.checked_mul(width)).is_some_and(|e| e <= closed)
+                };
+                if !nodes.iter().all(inside) {
+                    return Err(Error::corrupt("a node lies in the future"));
+                }
                 tree.nodes = nodes;
+                if tree.cover(first, closed).is_none() {
+                    return Err(Error::corrupt("a block of the window is in no node"));
+                }
                 tree.restore_sketches(sketches)?;
             }
             (
@@ -242,18 +288,6 @@ fn decode(bytes: &[u8]) -> Result<Journal> {
         return Err(Error::corrupt("its checksum does not match: truncated or altered"));
     }
     serde_json::from_slice(text).map_err(Error::corrupt)
-}
-
-/// Writes a temporary file beside `path`, flushes it to the disk, and renames it into place. A
-/// temporary file is readable by its owner only.
-fn write_atomically(path: &Path, bytes: &[u8]) -> Result<()> {
-    let failed = |e: std::io::Error| Error::Io { what: "journal", reason: e.to_string() };
-    let folder = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    file.write_all(bytes).map_err(failed)?;
-    file.as_file().sync_all().map_err(failed)?;
-    file.persist(path).map_err(|e| failed(e.error))?;
-    Ok(())
 }
 
 fn flat(m: &Mat<f64>, d: usize) -> Vec<f64> {

@@ -8,6 +8,8 @@
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 
+/// Longest stream: three numbers a block are held while factorising.
+const MOST_BLOCKS: u64 = 1 << 24;
 /// Most coefficient products spent on the strategy's norm.
 const MOST_WORK: u64 = 2_000_000_000;
 
@@ -64,7 +66,7 @@ impl Factorisation {
     /// past noise matrices kept in memory.
     ///
     /// # Errors
-    /// [`Error::Core`] for an empty window, horizon or tap list, a decay
+    /// [`Error::Core`] for an empty window or tap list, a horizon outside `[1, 2^24]`, a decay
     /// outside `(0, 1)`, or more than 2e9 products of work.
     pub fn new(workload: Workload, horizon: u64, taps: u64) -> Result<Self> {
         let base = match workload {
@@ -75,8 +77,8 @@ impl Factorisation {
             Workload::Decayed { decay } if decay > 0.0 && decay < 1.0 => decay,
             Workload::Decayed { decay } => return Err(Error::invalid("decay", decay, "(0, 1)")),
         };
-        if horizon == 0 {
-            return Err(Error::invalid("horizon", horizon, "[1, inf)"));
+        if !(1..=MOST_BLOCKS).contains(&horizon) {
+            return Err(Error::invalid("horizon", horizon, "[1, 2^24]"));
         }
         if taps == 0 || taps.saturating_mul(horizon) > MOST_WORK {
             let most = MOST_WORK / horizon;

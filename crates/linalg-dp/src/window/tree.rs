@@ -225,22 +225,27 @@ impl Tree {
     /// The unbiased sum over blocks `first..end` and how many nodes it took.
     pub(super) fn sum(&self, first: u64, end: u64) -> (Mat<f64>, u64) {
         let mut total = Mat::<f64>::zeros(self.dim, self.dim);
-        let (mut at, mut used) = (first, 0);
-        while at < end {
-            let node = self
-                .nodes
-                .iter()
-                .filter(|n| n.first() == at && n.end() <= end)
-                .max_by_key(|n| n.level)
-                .expect("every closed block has its leaf");
+        let nodes = self.cover(first, end).expect("every closed block has its leaf");
+        for node in &nodes {
             for j in 0..self.dim {
                 for i in 0..self.dim {
                     total[(i, j)] += node.values[i * self.dim + j];
                 }
             }
-            (at, used) = (node.end(), used + 1);
         }
-        (total, used)
+        (total, nodes.len() as u64)
+    }
+
+    /// The fewest nodes that hold these blocks; none when a block is in no node.
+    pub(super) fn cover(&self, first: u64, end: u64) -> Option<Vec<&Node>> {
+        let (mut at, mut cover) = (first, Vec::new());
+        while at < end {
+            let fits = |n: &&Node| n.first() == at && n.end() <= end;
+            let node = self.nodes.iter().filter(fits).max_by_key(|n| n.level)?;
+            cover.push(node);
+            at = node.end();
+        }
+        Some(cover)
     }
 
     /// The open sketches' numbers, for a journal; empty for sums and before a node's first row.

@@ -1,0 +1,42 @@
+//! Bodies of the fuzz targets: one function a decoder or reader.
+//!
+//! A body takes arbitrary bytes and panics when the code under test breaks a promise: it must
+//! never panic, and what it accepts must be written back to the same bytes or values. The targets in
+//! `fuzz/` call these functions; `tests/corpus.rs` runs them over the committed corpus, so that
+//! they stay correct without a fuzzer.
+//!
+//! Checksums and digests would stop a fuzzer at the door: bodies seal their input first.
+
+mod certificates;
+mod journals;
+mod readers;
+mod releases;
+pub mod samples;
+
+pub use certificates::{certificate, guarantee, ledger};
+pub use journals::journal;
+pub use readers::{idx, item_sets, libsvm, packages};
+pub use releases::{
+    release_container, release_matrices, release_sets, release_signs, release_sketch, rewritten,
+};
+
+/// A body.
+pub type Body = fn(&[u8]);
+
+/// Every target by name: the name of its file in `fuzz/fuzz_targets` and of its folder in
+/// `fuzz/corpus`.
+pub const TARGETS: [(&str, Body); 13] = [
+    ("certificate", certificate),
+    ("guarantee", guarantee),
+    ("idx", idx),
+    ("item_sets", item_sets),
+    ("journal", journal),
+    ("ledger", ledger),
+    ("libsvm", libsvm),
+    ("packages", packages),
+    ("release_container", release_container),
+    ("release_matrices", release_matrices),
+    ("release_sets", release_sets),
+    ("release_signs", release_signs),
+    ("release_sketch", release_sketch),
+];

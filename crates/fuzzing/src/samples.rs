@@ -1,0 +1,232 @@
+//! Small valid inputs of every target: one release a kind, and texts. Their noise is that of the
+//! deterministic test generator, and their certificates say so.
+
+use dp_core::accounting::{FilterRule, Ledger};
+use dp_core::release_file::{AnyCertificate, Kind, encode, encode_as, open};
+use dp_core::{
+    Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, Profile, PublicSeed, calibrate,
+};
+use linalg_dp::covariance::{
+    CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
+};
+use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
+use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig};
+use sketch::minhash::{
+    BinResponse, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin, SetNeighbours, SymbolShape,
+    TrueDelta,
+};
+use sketch::private::PrivateProjection;
+use sketch::projection::{Family, ProjectionSpec};
+use sketch::rows::RowsView;
+use sketch::sign::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
+
+/// Any error on the way to a sample.
+pub type Failure = Box<dyn std::error::Error>;
+
+/// One input.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sample {
+    /// The target it is for.
+    pub target: &'static str,
+    /// Name of its file.
+    pub name: String,
+    /// Content.
+    pub bytes: Vec<u8>,
+}
+
+impl Sample {
+    fn new(target: &'static str, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+        Self { target, name: name.into(), bytes: bytes.into() }
+    }
+}
+
+/// All samples, those of releases first.
+///
+/// # Errors
+/// When a mechanism refuses: never.
+pub fn samples() -> Result<Vec<Sample>, Failure> {
+    let mut all = releases()?;
+    let mut texts = Vec::new();
+    for sample in &all {
+        let certificate = open(&sample.bytes)?.summary.certificate;
+        let name = sample.name.replace(".dps", ".json");
+        if let AnyCertificate::Private(c) = &certificate {
+            let pair = serde_json::to_vec(&(c.statement(), c.guarantee()))?;
+            texts.push(Sample::new("guarantee", name.clone(), pair));
+        }
+        texts.push(Sample::new("certificate", name, certificate.to_json()));
+    }
+    texts.push(Sample::new("ledger", "two-entries.json", ledger()?));
+    texts.extend(journals()?);
+    texts.extend(data_sets());
+    all.push(Sample::new("release_container", "sketch-f32.dps", all[1].bytes.clone()));
+    all.extend(texts);
+    Ok(all)
+}
+
+fn budget() -> Result<Budget, Failure> {
+    Ok(Budget::new(2.0, 1e-5)?)
+}
+
+fn one() -> Result<Bound, Failure> {
+    Ok(Bound::new(1.0)?)
+}
+
+fn rng() -> NoiseRng {
+    NoiseRng::deterministic_not_private(2012)
+}
+
+fn data(n: usize, d: usize) -> Vec<f64> {
+    (0..n * d).map(|i| ((i * 7 + 3) % 11) as f64 / 44.0).collect()
+}
+
+/// One file a kind.
+///
+/// # Errors
+/// When a mechanism refuses: never.
+pub fn releases() -> Result<Vec<Sample>, Failure> {
+    let mut all = sketches()?;
+    all.extend(set_signatures()?);
+    all.extend(matrices()?);
+    Ok(all)
+}
+
+fn sketches() -> Result<Vec<Sample>, Failure> {
+    let (n, d) = (3, 9);
+    let x = data(n, d);
+    let rows = RowsView::f64(n, d, &x)?;
+    let attribute = Adjacency::Attribute { beta: one()? };
+    let spec = ProjectionSpec::new(Family::Oporp, d, 4, PublicSeed::new(5))?;
+    let mechanism = PrivateProjection::gaussian(spec.build(), attribute, one()?, budget()?)?;
+    let release = mechanism.release(rows, &mut rng())?;
+    let signs = SignSketch::repeated(Family::Oporp, d, 6, 2, PublicSeed::new(6))?;
+    let rule = FlipRule::RandomizedResponse;
+    let private = PrivateSigns::new(signs.clone(), rule, attribute, one()?, budget()?)?;
+    let noise = IndividualNoise::RandomizedResponse;
+    let individual = IndividualSigns::new(signs.clone(), noise, attribute, one()?, budget()?)?;
+    let target = "release_signs";
+    Ok(vec![
+        Sample::new("release_sketch", "sketch-f64.dps", encode(&release)?),
+        Sample::new("release_sketch", "sketch-f32.dps", encode_as(&release, Kind::Sketch32)?),
+        Sample::new(target, "signs.dps", encode(&private.release(rows, &mut rng())?)?),
+        Sample::new(target, "individual.dps", encode(&individual.release(rows, &mut rng())?)?),
+        Sample::new(target, "plain.dps", encode(&signs.simhash(rows)?)?),
+    ])
+}
+
+fn set_signatures() -> Result<Vec<Sample>, Failure> {
+    let sets: Vec<ItemSet> =
+        (0..3).map(|i| ItemSet::new((i..i + 12).collect())).collect::<Result<_, _>>()?;
+    let neighbours = SetNeighbours::new(1, 12)?;
+    let seed = || FreshSeed::reproducible_not_private(7);
+    let accept = TrueDelta::AcceptByName;
+    let hashed = MixtureResponse::calibrate(SymbolShape::new(5, 1, 4)?, neighbours, budget()?)?;
+    let bins = BinResponse::calibrate(6, 4, 1, budget()?)?;
+    let noisy = NoisySecureMinHash::published(8, 1, neighbours, budget()?, accept)?;
+    let privmin = PrivMin::published(3, 12.0, Epsilon::new(1.0)?)?;
+    let public = PublicSeed::new(8);
+    let target = "release_sets";
+    Ok(vec![
+        Sample::new(target, "symbols.dps", encode(&hashed.release(&sets, seed(), &mut rng())?)?),
+        Sample::new(target, "bins.dps", encode(&bins.release(&sets, public, &mut rng())?)?),
+        Sample::new(target, "noisy.dps", encode(&noisy.release(&sets, seed(), &mut rng())?)?),
+        Sample::new(target, "privmin.dps", encode(&privmin.release(&sets, public, &mut rng())?)?),
+    ])
+}
+
+fn matrices() -> Result<Vec<Sample>, Failure> {
+    let target = "release_matrices";
+    let row = Adjacency::AddRemoveRow { bound: one()? };
+    let (d, x) = (2, data(10, 2));
+    let shape = WishartShape::Dof(40);
+    let mechanisms: [(&str, Box<dyn CovarianceMechanism>); 3] = [
+        ("gaussian.dps", Box::new(GaussianCovariance::calibrate(d, row, budget()?)?)),
+        ("wishart.dps", Box::new(WishartCovariance::calibrate(d, row, budget()?, shape)?)),
+        ("jl.dps", Box::new(JlCovariance::calibrate(d, 3, row, budget()?)?)),
+    ];
+    let mut all = Vec::new();
+    for (name, mechanism) in mechanisms {
+        all.push(Sample::new(target, name, encode(&mechanism.release(&x, &mut rng())?)?));
+    }
+    let (m, n) = (5, 6);
+    let a = data(m, n);
+    let a = RowsView::f64(m, n, &a)?;
+    let setting = Setting::new((m, n), 1, 2, Bound::new(0.1)?, one()?)?;
+    let seed = || FreshSeed::reproducible_not_private(9);
+    let range = RangeFinder::calibrate(setting, budget()?)?.release(&a, seed(), &mut rng())?;
+    let pfp = Pfp::calibrate(setting, budget()?, PfpOptions::default())?;
+    let low_rank = pfp.release(&a, seed(), &mut rng())?;
+    all.push(Sample::new(target, "range.dps", encode(&range)?));
+    all.push(Sample::new(target, "low-rank.dps", encode(&low_rank)?));
+    let noise = BlockNoise::SymmetricGaussian;
+    let mut stream = PrivateStream::new(config(Schedule::Tree { noise })?)?;
+    stream.push(&x, &mut rng())?;
+    all.push(Sample::new(target, "window.dps", encode(&stream.release()?)?));
+    Ok(all)
+}
+
+fn config(schedule: Schedule) -> Result<StreamConfig, Failure> {
+    Ok(StreamConfig {
+        dim: 2,
+        window: 4,
+        block: 2,
+        pace: Pace::Rows,
+        adjacency: Adjacency::AddRemoveRow { bound: one()? },
+        budget: budget()?,
+        schedule,
+    })
+}
+
+fn journals() -> Result<Vec<Sample>, Failure> {
+    let noise = BlockNoise::SymmetricGaussian;
+    let schedules = [
+        ("block", Schedule::Block { noise, keep: Keep::Blocks }),
+        ("tree", Schedule::Tree { noise }),
+        ("factorised", Schedule::Factorised { horizon: 8 }),
+        ("decayed", Schedule::Decayed { decay: 0.5, horizon: 8 }),
+    ];
+    let folder = std::env::temp_dir().join(format!("dps-samples-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    let mut all = Vec::new();
+    for (name, schedule) in schedules {
+        let path = folder.join(name);
+        let mut stream = PrivateStream::with_journal(config(schedule)?, &path)?;
+        stream.push(&data(5, 2), &mut rng())?;
+        all.push(Sample::new("journal", format!("{name}.journal"), std::fs::read(&path)?));
+    }
+    std::fs::remove_dir_all(&folder)?;
+    Ok(all)
+}
+
+fn ledger() -> Result<String, Failure> {
+    let attribute = Adjacency::Attribute { beta: one()? };
+    let mut ledger = Ledger::with_limit(attribute, Budget::new(10.0, 1e-3)?, FilterRule::Basic);
+    let keep = calibrate::randomized_response(budget()?, 3)?;
+    let profile = Profile::RandomizedResponse { bits: 3, keep };
+    let guarantee = dp_core::Guarantee::proven(attribute, budget()?, profile, "a theorem")?;
+    ledger.spend(&guarantee, 2, "signs")?;
+    ledger.spend(&guarantee, 1, "more signs")?;
+    Ok(serde_json::to_string(&ledger)?)
+}
+
+fn data_sets() -> Vec<Sample> {
+    let idx = [0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6];
+    // The same, stored without compression by gzip.
+    let gz = [
+        31, 139, 8, 0, 0, 0, 0, 0, 0, 255, 1, 18, 0, 237, 255, 0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3,
+        1, 2, 3, 4, 5, 6, 72, 148, 62, 229, 18, 0, 0, 0,
+    ];
+    let packages = "package\tsection\tsynopsis\ttags\tdepends\n\
+        a\tgames\tA game\trole::program,use::gaming\tb,c\nb\tlibs\tA library\t\t\n";
+    vec![
+        Sample::new("idx", "plain.idx", idx),
+        Sample::new("idx", "gzip.idx.gz", gz),
+        Sample::new("libsvm", "two-rows.txt", "1 1:0.5 7:-2\n-1 3:1e-3\n"),
+        Sample::new(
+            "item_sets",
+            "heads.tsv",
+            "user\titem\trating\n1\t10\t5\n1\t11\t3.5\n2\t10\t4\n",
+        ),
+        Sample::new("packages", "two.tsv", packages),
+    ]
+}

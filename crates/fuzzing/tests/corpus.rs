@@ -1,0 +1,50 @@
+//! Runs every body over its committed corpus and over damaged forms of it, and checks that every
+//! target has its file, its corpus and its body.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+fn fuzz() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
+}
+
+fn names(folder: &Path) -> BTreeSet<String> {
+    let entries = std::fs::read_dir(folder).unwrap_or_else(|e| panic!("{folder:?}: {e}"));
+    let stem = |p: PathBuf| p.file_stem().expect("a name").to_string_lossy().into_owned();
+    entries.map(|e| stem(e.expect("readable").path())).collect()
+}
+
+#[test]
+fn every_target_has_its_file_and_its_corpus() {
+    let bodies: BTreeSet<String> = fuzzing::TARGETS.iter().map(|t| t.0.to_owned()).collect();
+    assert_eq!(names(&fuzz().join("fuzz_targets")), bodies, "fuzz_targets against the bodies");
+    assert_eq!(names(&fuzz().join("corpus")), bodies, "corpus against the bodies");
+    let manifest = std::fs::read_to_string(fuzz().join("Cargo.toml")).expect("a manifest");
+    for name in &bodies {
+        let source = fuzz().join(format!("fuzz_targets/{name}.rs"));
+        let source = std::fs::read_to_string(source).expect("a target");
+        assert!(source.contains(&format!("fuzzing::{name}(data)")), "{name} calls its body");
+        assert!(manifest.contains(&format!("name = \"{name}\"")), "{name} is in the manifest");
+    }
+}
+
+#[test]
+fn the_corpus_and_damaged_forms_of_it_break_no_promise() {
+    for (name, body) in fuzzing::TARGETS {
+        let mut files = 0;
+        let folder = fuzz().join("corpus").join(name);
+        for entry in std::fs::read_dir(&folder).expect("a corpus") {
+            let data = std::fs::read(entry.expect("readable").path()).expect("readable");
+            body(&data);
+            // Some truncations and flips, spread over the file.
+            for i in (0..data.len()).step_by(data.len() / 16 + 1) {
+                body(&data[..i]);
+                let mut flipped = data.clone();
+                flipped[i] ^= 1 << (i % 8);
+                body(&flipped);
+            }
+            files += 1;
+        }
+        assert!(files > 0, "{name} has inputs");
+    }
+}

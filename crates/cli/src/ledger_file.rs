@@ -8,11 +8,12 @@
 //! Processes exclude each other by a lock on `FILE.lock`, which the system gives back when a
 //! process dies.
 //!
-//! What it cannot see: a copy of the file, or a release made without naming the file.
+//! A file with hard links is refused. What it cannot see: a copy of the file, a lock file that is
+//! deleted while its holder is still at work, or a release made without naming the file.
 
 use dp_core::accounting::{FilterRule, Ledger};
 use dp_core::atomic_file::{Access, AtomicFile};
-use dp_core::{Adjacency, Budget, Guarantee};
+use dp_core::{Adjacency, Budget, Certificate, Guarantee};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -44,6 +45,12 @@ pub enum Error {
     /// A budget file is never overwritten by a new one.
     #[error("{0}: exists already; a ledger is never started again over an old one")]
     Exists(PathBuf),
+    /// A file of several names would be split in two by the next change: each name has a lock of its
+    /// own, and a new state takes the place of one name only.
+    #[error(
+        "{0}: has other names (hard links); a ledger must have one, or its budget could be spent once for each"
+    )]
+    SeveralNames(PathBuf),
     /// The ledger refused the expense; nothing was changed.
     #[error(transparent)]
     Refused(#[from] dp_core::Error),
@@ -138,15 +145,33 @@ impl BudgetFile {
         guarantee: &Guarantee,
         count: u64,
         label: &str,
+        at: impl FnMut(Step),
+    ) -> Result<Self, Error> {
+        Self::change(path, |ledger| ledger.spend(guarantee, count, label), at)
+    }
+
+    /// Enters a release that was made elsewhere, by its certificate.
+    ///
+    /// # Errors
+    /// [`Error::Refused`] also when the certificate does not verify, or when somebody could know
+    /// the release's randomness; otherwise as [`BudgetFile::spend`].
+    pub fn add(path: &Path, certificate: &Certificate, label: &str) -> Result<Self, Error> {
+        Self::change(path, |ledger| ledger.add_labelled(certificate, label), |_| {})
+    }
+
+    fn change(
+        path: &Path,
+        enter: impl FnOnce(&mut Ledger) -> dp_core::Result<()>,
         mut at: impl FnMut(Step),
     ) -> Result<Self, Error> {
         // A link must lead every process to one file and one lock.
         let path = &path.canonicalize().map_err(|e| io(path, e))?;
         let _lock = lock(path)?;
+        one_name(path)?;
         at(Step::Locked);
         let mut this = Self::read(path)?;
         at(Step::Read);
-        this.ledger.spend(guarantee, count, label)?;
+        enter(&mut this.ledger)?;
         at(Step::Checked);
         let file = this.write(path)?;
         at(Step::Written);
@@ -180,13 +205,50 @@ fn io(path: &Path, source: std::io::Error) -> Error {
     Error::Io { path: path.to_owned(), source }
 }
 
-/// Waits for the lock. It is never deleted: a process that opened it before would then hold another file's lock.
+/// Refuses a file with hard links, where the system counts them.
+fn one_name(path: &Path) -> Result<(), Error> {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::MetadataExt;
+        if std::fs::metadata(path).map_err(|e| io(path, e))?.nlink() > 1 {
+            return Err(Error::SeveralNames(path.to_owned()));
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+    Ok(())
+}
+
+/// Waits for the lock. Nothing here deletes its file; where somebody did while we waited, the lock we got
+/// is on a file that others no longer find, and we wait for the one they do.
 fn lock(path: &Path) -> Result<File, Error> {
     let mut name = path.as_os_str().to_owned();
     name.push(".lock");
     let lock = PathBuf::from(name);
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock);
-    let file = file.map_err(|e| io(&lock, e))?;
-    file.lock().map_err(|e| io(&lock, e))?;
-    Ok(file)
+    loop {
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(&lock);
+        let file = file.map_err(|e| io(&lock, e))?;
+        file.lock().map_err(|e| io(&lock, e))?;
+        if is_at(&file, &lock).map_err(|e| io(&lock, e))? {
+            return Ok(file);
+        }
+    }
+}
+
+/// Whether the path still leads to this open file.
+#[cfg(unix)]
+fn is_at(file: &File, path: &Path) -> std::io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    let held = file.metadata()?;
+    match std::fs::metadata(path) {
+        Ok(found) => Ok((found.dev(), found.ino()) == (held.dev(), held.ino())),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(e) => Err(e),
+    }
+}
+
+/// Elsewhere an open file's name is not free for another one.
+#[cfg(not(unix))]
+fn is_at(_file: &File, _path: &Path) -> std::io::Result<bool> {
+    Ok(true)
 }

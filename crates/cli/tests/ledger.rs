@@ -250,3 +250,107 @@ fn ledgers_refuse_what_does_not_belong() {
     room.refuses("ledger show other.json", 1, &["not a valid ledger"]);
     room.refuses("ledger show nowhere.json", 3, &["nowhere.json"]);
 }
+
+/// Noise that anyone can subtract is neither paid for nor entered.
+#[test]
+fn test_noise_is_never_paid_for() {
+    let room = Room::new();
+    room.write("users.csv", csv(&numbers(20, 8), 8));
+    let attribute = "--adjacency attribute --beta 1";
+    room.json(&format!("ledger init l.json --data users --epsilon 4 --delta 1e-4 {attribute}"));
+    let release = |name: &str, options: &str| {
+        format!(
+            "release sketch users.csv --out {name}.dps -k 4 --bound 1 --epsilon 0.5 --delta 1e-6 \
+             {attribute} {options}"
+        )
+    };
+    let before = room.read("l.json");
+    let both = release("refused", "--insecure-test-noise 7 --ledger l.json");
+    room.refuses(&both, 2, &["--insecure-test-noise"]);
+    room.refuses(&format!("{both} --dry-run"), 2, &["--insecure-test-noise"]);
+    room.json(&release("test", "--insecure-test-noise 7"));
+    room.refuses("ledger spend l.json test.dps", 1, &["generator", "not private"]);
+    assert_eq!(room.read("l.json"), before);
+    // What averages over a seed drawn by the system is entered.
+    room.write("sets.txt", "a b c\nb c d e\n");
+    let sets = "--adjacency set-items --alpha 1 --min-size 3";
+    room.json(&format!("ledger init s.json --data sets --epsilon 4 --delta 1e-4 {sets}"));
+    room.json(&format!(
+        "release minhash sets.txt --out s.dps -k 20 {sets} --epsilon 1 --delta 1e-6"
+    ));
+    assert_eq!(room.json("inspect s.dps")["seed origin"], "operating system");
+    assert_eq!(room.json("ledger spend s.json s.dps")["releases"], 1);
+}
+
+/// The epsilons of the methods come with what they rest on; the limit is the guarantee.
+#[test]
+fn answers_come_with_their_condition() {
+    let room = Room::new();
+    let path = ledger(&room, 3.0, FilterRule::Gdp);
+    BudgetFile::spend(&path, &guarantee(0.5), 2, "a run").expect("within the limit");
+    let shown = room.json("ledger show budget.json");
+    let condition = shown["answers hold"].as_str().expect("a text");
+    for words in ["only where", "fixed before", "the guarantee is the limit", "3"] {
+        assert!(condition.contains(words), "{condition}");
+    }
+    let text = support::text(&room.run("ledger show budget.json"));
+    assert!(text.lines().any(|line| line.starts_with("answers hold") && line.contains(condition)));
+}
+
+/// Two names of one file would each get a lock, and each their own next state.
+#[cfg(unix)]
+#[test]
+fn a_ledger_has_one_name() {
+    let room = Room::new();
+    let path = ledger(&room, 3.0, FilterRule::Basic);
+    let other = room.path("other-name.json");
+    std::fs::hard_link(&path, &other).expect("linked");
+    for name in [&path, &other] {
+        let refused = BudgetFile::spend(name, &guarantee(0.5), 1, "a run");
+        assert!(matches!(refused, Err(Error::SeveralNames(_))), "{refused:?}");
+    }
+    assert!(spent(&path).is_empty());
+    std::fs::remove_file(&other).expect("removed");
+    // A symbolic link leads to the one file and the one lock.
+    std::os::unix::fs::symlink(&path, &other).expect("linked");
+    BudgetFile::spend(&path, &guarantee(0.5), 1, "a run").expect("one name again");
+    BudgetFile::spend(&other, &guarantee(0.5), 1, "a run").expect("the same file");
+    assert_eq!(spent(&path).len(), 2);
+}
+
+/// The lock file is deleted while a process waits for it: it must not go on beside the holder of
+/// the one that took its place.
+#[cfg(unix)]
+#[test]
+fn a_deleted_lock_lets_nobody_in() {
+    use std::sync::atomic::{AtomicBool, Ordering};
+    let room = Room::new();
+    let path = ledger(&room, 3.0, FilterRule::Basic);
+    let lock = room.path("budget.json.lock");
+    let held = || {
+        let options = std::fs::OpenOptions::new().create(true).append(true).open(&lock);
+        let file = options.expect("opened");
+        file.lock().expect("locked");
+        file
+    };
+    let first = held();
+    let inside = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            BudgetFile::spend_in_steps(&path, &guarantee(0.5), 1, "a run", |_| {
+                inside.store(true, Ordering::SeqCst);
+            })
+        });
+        std::thread::sleep(Duration::from_millis(400));
+        assert!(!inside.load(Ordering::SeqCst), "the first lock holds");
+        std::fs::remove_file(&lock).expect("removed");
+        let second = held();
+        drop(first);
+        std::thread::sleep(Duration::from_millis(400));
+        let slipped_in = inside.load(Ordering::SeqCst);
+        drop(second);
+        waiting.join().expect("ends").expect("within the limit");
+        assert!(!slipped_in, "the second lock holds too");
+    });
+    assert_eq!(spent(&path).len(), 1);
+}

@@ -14,6 +14,8 @@ mod consistency;
 use crate::error::{Error, Result};
 use crate::guarantee::{Guarantee, log_slack, rejected};
 use crate::noise::{GeneratorKind, NoiseLaw};
+use crate::profile::Profile;
+use crate::seed::SeedOrigin;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
@@ -227,6 +229,41 @@ impl Certificate {
             consistency::check(self.guarantee.adjacency(), profile, &self.statement.noise)?;
         }
         Ok(())
+    }
+
+    /// Refuses a release whose randomness somebody could know: its noise came from a number, or
+    /// its profile averages over a seed that is not stated to be the operating system's.
+    ///
+    /// Such a certificate verifies (it states what was done), but its guarantee does not hold.
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`].
+    pub fn require_secret_randomness(&self) -> Result<()> {
+        let Statement { generator, public, .. } = &self.statement;
+        match generator {
+            GeneratorKind::OsChacha12 => {}
+            GeneratorKind::DeterministicNotPrivate => {
+                return Err(rejected(
+                    "generator",
+                    "the noise came from a known number: not private, so it enters no ledger",
+                ));
+            }
+        }
+        let origin = public.get(SeedOrigin::KEY);
+        let fresh = PublicValue::from(SeedOrigin::OperatingSystem.name());
+        let averaged = self.guarantee.profile().is_some_and(Profile::needs_fresh_seed);
+        match origin {
+            Some(origin) if *origin == fresh => Ok(()),
+            None if !averaged => Ok(()),
+            _ => Err(rejected(
+                "public",
+                format!(
+                    "the guarantee needs a fresh seed, and {:?} is not stated to be the operating \
+                     system: it enters no ledger",
+                    SeedOrigin::KEY
+                ),
+            )),
+        }
     }
 
     /// Reads and verifies a certificate.

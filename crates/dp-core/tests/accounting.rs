@@ -190,6 +190,49 @@ fn refused_certificates_do_not_enter() {
     assert_eq!(ledger.entries()[0].label(), "projection");
 }
 
+/// Noise that anyone can subtract, or an average over a seed somebody knew, is no expense that
+/// holds: such certificates verify, and are refused.
+#[test]
+fn known_randomness_does_not_enter() {
+    use dp_core::certificate::{PublicParameters, Statement};
+    use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
+    let chi = Profile::ChiMixtureGaussian {
+        k: 6,
+        entry_shift: L2Sensitivity::new(0.4).unwrap(),
+        sigma: scale(4.0),
+        later_mu: 0.0,
+    };
+    let (system, known) = (SeedOrigin::OperatingSystem, SeedOrigin::ReproducibleNotPrivate);
+    let (os, test) = (GeneratorKind::OsChacha12, GeneratorKind::DeterministicNotPrivate);
+    for (profile, generator, origin, refused) in [
+        (gaussian(4.0), os, None, None),
+        (gaussian(4.0), test, None, Some("generator")),
+        (chi.clone(), os, Some(system.name()), None),
+        (chi.clone(), test, Some(system.name()), Some("generator")),
+        (chi.clone(), os, Some(known.name()), Some("seed origin")),
+        (chi.clone(), os, Some("the operating system, trust me"), Some("seed origin")),
+        (chi, os, None, Some("seed origin")),
+    ] {
+        let mut public = PublicParameters::new();
+        if let Some(origin) = origin {
+            public.insert(SeedOrigin::KEY.into(), origin.into());
+        }
+        let noise = NoiseLaw::RoundedGaussian { sigma: scale(4.0), grid: Grid::new(-30).unwrap() };
+        let statement = Statement { mechanism: "projection".into(), noise, generator, public };
+        let certificate = Certificate::new(statement, proven(profile, 1.0));
+        certificate.verify().unwrap();
+        let mut ledger = Ledger::new(row(1.0));
+        match (ledger.add(&certificate), refused) {
+            (Ok(()), None) => assert_eq!(ledger.entries().len(), 1),
+            (Err(Error::CertificateRejected { field, reason }), Some(word)) => {
+                assert!(field == word || reason.contains(word), "{field}: {reason}");
+                assert!(ledger.entries().is_empty());
+            }
+            (found, _) => panic!("{generator:?}, {origin:?}: {found:?}"),
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 

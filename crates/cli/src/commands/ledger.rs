@@ -129,7 +129,7 @@ impl Spend {
         };
         let name = self.release.file_name().unwrap_or_default().to_string_lossy();
         let label = format!("{} ({name})", certificate.statement().mechanism);
-        let file = BudgetFile::spend(&self.file, certificate.guarantee(), 1, &label)?;
+        let file = BudgetFile::add(&self.file, &certificate, &label)?;
         Ok(summary(&self.file, &file))
     }
 }
@@ -159,7 +159,21 @@ impl Show {
         if ledger.entries().is_empty() {
             return Ok(record.table("entries", Vec::new()));
         }
+        let record = record.text("answers hold", condition(ledger.filter()));
         Ok(record.table("entries", entries.collect()).table("answers", answers.collect()))
+    }
+}
+
+/// What the methods' epsilons rest on: they compose releases that were planned before any answer
+/// was seen, and only a limit bounds what is chosen on the way (`docs/proofs/filters.md`).
+fn condition(filter: Option<&Filter>) -> String {
+    let planned = "only where every release's parameters were fixed before any answer was seen";
+    match filter {
+        Some(Filter { limit, .. }) => format!(
+            "{planned}; however they are chosen, the guarantee is the limit, {limit}, kept by the \
+             rule above"
+        ),
+        None => planned.to_owned(),
     }
 }
 

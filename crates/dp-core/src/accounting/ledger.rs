@@ -126,17 +126,29 @@ impl Ledger {
         Self { adjacency, filter, entries: Vec::new() }
     }
 
+    /// Enters a release by its certificate, under the mechanism's name.
+    ///
+    /// # Errors
+    /// As [`Ledger::add_labelled`].
+    pub fn add(&mut self, certificate: &Certificate) -> Result<()> {
+        self.add_labelled(certificate, &certificate.statement().mechanism)
+    }
+
     /// Enters a release by its certificate.
     ///
     /// # Errors
-    /// [`Error::CertificateRejected`] when it does not verify; otherwise as [`Ledger::spend`].
-    pub fn add(&mut self, certificate: &Certificate) -> Result<()> {
+    /// [`Error::CertificateRejected`] when it does not verify, or when somebody could know its
+    /// randomness ([`Certificate::require_secret_randomness`]); otherwise as [`Ledger::spend`].
+    pub fn add_labelled(&mut self, certificate: &Certificate, label: &str) -> Result<()> {
         certificate.verify()?;
-        self.spend(certificate.guarantee(), 1, &certificate.statement().mechanism)
+        certificate.require_secret_randomness()?;
+        self.spend(certificate.guarantee(), 1, label)
     }
 
     /// Enters `count` runs of a guarantee: call it **before** the release, so that a
-    /// limit can still refuse. Nothing is entered when it is refused.
+    /// limit can still refuse. Nothing is entered when it is refused. The caller must draw
+    /// the noise, and a seed that is averaged over, from the operating system: a
+    /// guarantee does not say where they come from, a certificate does ([`Ledger::add`]).
     ///
     /// # Errors
     /// [`Error::Mismatch`] for another adjacency; [`Error::RuleMissesBudget`] for a

@@ -15,6 +15,7 @@ const SLACK: f64 = 1e-12;
 /// A pair that is not in the book is rejected: a new mechanism must add its rule here
 /// and in `docs/proofs/certificate.md`.
 pub(super) fn check(adjacency: Adjacency, profile: &Profile, noise: &NoiseLaw) -> Result<()> {
+    something_happens(profile, noise)?;
     use CoordinateProfile as C;
     use NoiseLaw as N;
     use Profile as P;
@@ -145,6 +146,29 @@ pub(super) fn check(adjacency: Adjacency, profile: &Profile, noise: &NoiseLaw) -
             same_row(adjacency, *bound, *change)
         }
         _ => unknown(profile, noise),
+    }
+}
+
+/// Nothing done at all would have delta zero under every adjacency, and a release shows something.
+fn something_happens(profile: &Profile, noise: &NoiseLaw) -> Result<()> {
+    use Profile as P;
+    let empty = match profile {
+        P::GaussianComposition { steps } => steps.is_empty() || steps.iter().any(|s| s.times == 0),
+        P::JlMechanism { rows: n, .. }
+        | P::Repeated { times: n, .. }
+        | P::RandomizedResponse { bits: n, .. }
+        | P::KaryResponse { responses: n, .. }
+        | P::BinomialMixture { trials: n, .. } => *n == 0,
+        _ => false,
+    };
+    if empty {
+        return Err(rejected("guarantee.profile", format!("{profile:?} is of nothing")));
+    }
+    match noise {
+        NoiseLaw::Several { laws } if laws.is_empty() => {
+            Err(rejected("noise.laws", "several laws, and none of them"))
+        }
+        _ => Ok(()),
     }
 }
 

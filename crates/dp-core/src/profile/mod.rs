@@ -105,7 +105,7 @@ pub enum CoordinateProfile {
 /// Every profile of this crate as data: what a certificate states and `verify` recomputes.
 ///
 /// Parameters that no mechanism can have (an alphabet of one letter, too few degrees
-/// of freedom) evaluate to the safe answer delta = 1.
+/// of freedom, no runs) evaluate to the safe answer delta = 1.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
@@ -219,7 +219,7 @@ pub enum Profile {
     Repeated {
         /// One run.
         profile: Box<Profile>,
-        /// Number of runs, at most 2^40.
+        /// Number of runs, in `[1, 2^40]`.
         times: u64,
     },
 }
@@ -293,6 +293,19 @@ impl Profile {
                 }
             }
             Self::Repeated { ref profile, times } => repeated::ln_delta(profile, times, e),
+        }
+    }
+}
+
+impl Profile {
+    /// Whether the profile averages over public randomness drawn after the data was fixed. It says
+    /// nothing about a seed that somebody knew before.
+    #[must_use]
+    pub fn needs_fresh_seed(&self) -> bool {
+        match self {
+            Self::ChiMixtureGaussian { .. } | Self::BinomialMixture { .. } => true,
+            Self::Repeated { profile, .. } => profile.needs_fresh_seed(),
+            _ => false,
         }
     }
 }

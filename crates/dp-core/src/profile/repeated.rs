@@ -7,10 +7,11 @@ use crate::accounting::{Pld, Width};
 use crate::budget::Epsilon;
 use crate::special::ln_sum_exp;
 
-/// An upper bound on ln delta of `times` runs; zero (the safe answer) beyond 2^40 of them.
+/// An upper bound on ln delta of `times` runs; zero (the safe answer) for none of them, which no
+/// mechanism can be, and beyond 2^40.
 pub(super) fn ln_delta(profile: &Profile, times: u64, epsilon: f64) -> f64 {
     match (times, profile) {
-        (0, _) => f64::NEG_INFINITY,
+        (0, _) => 0.0,
         (1, _) => profile.ln_delta(epsilon),
         (_, &Profile::Wishart { dim, dof, bound, scale, change: RowChange::Replace }) => {
             let once = Profile::Wishart { dim, dof, bound, scale, change: RowChange::AddRemove };

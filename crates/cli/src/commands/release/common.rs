@@ -74,6 +74,11 @@ impl OutputOptions {
         label: &str,
         check: impl FnOnce() -> Result<()>,
     ) -> Result<Option<NoiseRng>> {
+        if self.insecure_test_noise.is_some() && self.ledger.is_some() {
+            return Err(Error::usage(
+                "--insecure-test-noise is not private: no ledger pays for it; leave --ledger out",
+            ));
+        }
         if self.out.exists() && !self.force && !self.dry_run {
             return Err(Error::usage(format!(
                 "{} exists; --force writes over it (a new release spends the budget again)",

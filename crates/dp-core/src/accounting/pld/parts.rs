@@ -115,11 +115,10 @@ impl Merged {
                 self.law(Law::Chi(ChiLoss { k: (dof - dim + 1) as f64, kind }), n);
             }
             Profile::Repeated { ref profile, times } => {
-                if times > 0 {
-                    match Event::new(Profile::clone(profile), n.saturating_mul(times)) {
-                        Ok(event) => self.add(&event),
-                        Err(_) => self.law(Law::Certain, 1),
-                    }
+                // No runs, or too many: the safe answer.
+                match Event::new(Profile::clone(profile), n.saturating_mul(times)) {
+                    Ok(event) => self.add(&event),
+                    Err(_) => self.law(Law::Certain, 1),
                 }
             }
             Profile::BinomialMixture { trials, probability, coordinate } => {

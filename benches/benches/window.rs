@@ -22,7 +22,7 @@ fn config(d: usize, schedule: Schedule) -> StreamConfig {
         window: 4 * BLOCK,
         block: BLOCK,
         pace: Pace::Rows,
-        adjacency: Adjacency::AddRemoveRow { bound: Bound::new(1.0).expect("positive") },
+        adjacency: Adjacency::ZeroRow { bound: Bound::new(1.0).expect("positive") },
         budget: Budget::new(1.0, 1e-6).expect("valid"),
         schedule,
     }

@@ -23,6 +23,13 @@ pub enum Adjacency {
         /// Largest l2 norm of a row.
         bound: Bound,
     },
+    /// One row of l2 norm at most `bound` is replaced by a row of zeros, or a row of zeros by it; it
+    /// keeps its place. The number and the order of the rows are public: weaker than
+    /// `AddRemoveRow`, under which a stream's later rows move up.
+    ZeroRow {
+        /// Largest l2 norm of a row.
+        bound: Bound,
+    },
     /// One row of l2 norm at most `bound` becomes another such row.
     ReplaceRow {
         /// Largest l2 norm of a row.
@@ -47,6 +54,11 @@ impl core::fmt::Display for Adjacency {
             Self::AddRemoveRow { bound } => {
                 write!(f, "one row of norm at most {bound} is added or removed")
             }
+            Self::ZeroRow { bound } => write!(
+                f,
+                "one row of norm at most {bound} is replaced by zero; the number and order of \
+                 rows are public"
+            ),
             Self::ReplaceRow { bound } => write!(f, "one row of norm at most {bound} is replaced"),
             Self::SetItems { alpha, min_size } => {
                 write!(f, "sets of at least {min_size} items differ in at most {alpha}")

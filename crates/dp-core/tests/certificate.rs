@@ -162,6 +162,7 @@ fn a_row_profile_must_cover_its_adjacency() {
     let larger = Adjacency::AddRemoveRow { bound: Bound::new(1.5).unwrap() };
     for (adjacency, field) in [
         (larger, "profile.bound"),
+        (Adjacency::ZeroRow { bound: Bound::new(1.5).unwrap() }, "profile.bound"),
         (Adjacency::ReplaceRow { bound }, "profile.change"),
         (row(), "guarantee.adjacency"),
     ] {
@@ -169,6 +170,27 @@ fn a_row_profile_must_cover_its_adjacency() {
         let error = certificate.verify().unwrap_err().to_string();
         assert!(error.contains(field), "{error}");
     }
+}
+
+#[test]
+fn a_zeroed_row_is_held_to_the_rules_of_a_removed_one() {
+    let zero = Adjacency::ZeroRow { bound: Bound::new(1.0).unwrap() };
+    let larger = Adjacency::ZeroRow { bound: Bound::new(1.5).unwrap() };
+    let mut seen = 0;
+    for certificate in known_pairs() {
+        let guarantee = certificate.guarantee();
+        if !matches!(guarantee.adjacency(), Adjacency::AddRemoveRow { .. }) {
+            continue;
+        }
+        let (epsilon, profile) =
+            (guarantee.budget().epsilon.get(), guarantee.profile().unwrap().clone());
+        let noise = certificate.statement().noise.clone();
+        proven(zero, epsilon, profile.clone(), noise.clone()).verify().unwrap();
+        let error = proven(larger, epsilon, profile, noise).verify().unwrap_err().to_string();
+        assert!(error.contains("profile.bound"), "{error}");
+        seen += 1;
+    }
+    assert_eq!(seen, 5, "symmetric Gaussian, JL once and in parts, Wishart once and repeated");
 }
 
 /// Every leaf of a JSON value, as a path of keys.

@@ -171,7 +171,7 @@ fn config(schedule: Schedule) -> Result<StreamConfig, Failure> {
         window: 4,
         block: 2,
         pace: Pace::Rows,
-        adjacency: Adjacency::AddRemoveRow { bound: one()? },
+        adjacency: Adjacency::ZeroRow { bound: one()? },
         budget: budget()?,
         schedule,
     })

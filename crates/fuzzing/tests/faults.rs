@@ -136,7 +136,7 @@ fn config() -> StreamConfig {
         window: 40,
         block: 10,
         pace: Pace::Rows,
-        adjacency: Adjacency::AddRemoveRow { bound: Bound::new(1.0).unwrap() },
+        adjacency: Adjacency::ZeroRow { bound: Bound::new(1.0).unwrap() },
         budget: Budget::new(2.0, 1e-5).unwrap(),
         schedule: Schedule::Block { noise, keep: Keep::Blocks },
     }

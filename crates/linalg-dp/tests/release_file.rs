@@ -108,7 +108,7 @@ fn config(schedule: Schedule) -> StreamConfig {
         window: 12,
         block: 4,
         pace: Pace::Rows,
-        adjacency: add_remove(),
+        adjacency: Adjacency::ZeroRow { bound: bound(1.0) },
         budget: budget(),
         schedule,
     }
@@ -139,7 +139,8 @@ fn windows_come_back_and_answer_the_same() {
     }
     let mut window = ExactWindow::new(RowClip::new(3, bound(1.0)).unwrap(), 12).unwrap();
     rows(21, 3).chunks(3).for_each(|row| window.push(row).unwrap());
-    let mechanism = JlCovariance::calibrate(3, 20, add_remove(), budget()).unwrap();
+    let zero = Adjacency::ZeroRow { bound: bound(1.0) };
+    let mechanism = JlCovariance::calibrate(3, 20, zero, budget()).unwrap();
     releases.push(window.release(&mechanism, &mut rng()).unwrap());
     for release in releases {
         let bytes = encode(&release).unwrap();

@@ -1,11 +1,16 @@
 //! Private streams: accuracy, privacy structure, journal.
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PrivacyProfile, Profile, Provenance};
+use dp_core::accounting::{FilterRule, Ledger};
+use dp_core::{
+    Adjacency, Bound, Budget, Certificate, NoiseRng, PrivacyProfile, Profile, Provenance,
+    PublicValue,
+};
 use faer::Mat;
 use linalg_dp::Error;
+use linalg_dp::covariance::{GaussianCovariance, RowClip};
 use linalg_dp::window::{
-    BlockNoise, Keep, Pace, PrivateStream, PruneRule, PublishedAlgorithm, PublishedConfig,
-    PublishedStream, Schedule, StreamConfig,
+    BlockNoise, ExactWindow, Keep, Pace, PrivateStream, PruneRule, PublishedAlgorithm,
+    PublishedConfig, PublishedStream, Schedule, StreamConfig,
 };
 
 const GAUSSIAN: Schedule =
@@ -17,7 +22,7 @@ fn config(schedule: Schedule) -> StreamConfig {
         window: 96,
         block: 12,
         pace: Pace::Rows,
-        adjacency: Adjacency::AddRemoveRow { bound: Bound::new(1.0).expect("positive") },
+        adjacency: Adjacency::ZeroRow { bound: Bound::new(1.0).expect("positive") },
         budget: Budget::new(1.0, 1e-6).expect("valid"),
         schedule,
     }
@@ -230,6 +235,40 @@ fn a_killed_stream_resumes_without_spending_twice() {
 }
 
 #[test]
+fn a_journal_is_one_streams() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("journal");
+    let mut rng = NoiseRng::deterministic_not_private(3);
+    let held = |opened: Result<PrivateStream, Error>| match opened {
+        Err(Error::Unusable { what, reason }) => (what, reason.contains("another stream")),
+        other => panic!("{other:?}"),
+    };
+    let mut first = PrivateStream::with_journal(config(GAUSSIAN), &path).expect("new file");
+    assert_eq!(held(PrivateStream::resume(&path)), ("journal", true));
+    assert_eq!(held(PrivateStream::with_journal(config(GAUSSIAN), &path)), ("journal", true));
+    (0..12).for_each(|t| assert!(first.push(&row(t), &mut rng).is_ok(), "row {t}"));
+    let before = first.release().expect("closed");
+    drop(first);
+    let second = PrivateStream::resume(&path).expect("free again");
+    assert_eq!(second.release().expect("closed"), before);
+    assert_eq!(held(PrivateStream::resume(&path)), ("journal", true));
+    #[cfg(unix)]
+    {
+        // By another name it is the same journal.
+        let link = folder.path().join("link");
+        std::os::unix::fs::symlink(&path, &link).expect("links");
+        assert_eq!(held(PrivateStream::resume(&link)), ("journal", true));
+    }
+    drop(second);
+    assert_eq!(PrivateStream::resume(&path).expect("free again").next_row(), 12);
+    // A refused resume gives the lock back.
+    std::fs::write(&path, b"not a journal").expect("writable");
+    for _ in 0..2 {
+        assert!(matches!(PrivateStream::resume(&path), Err(Error::Corrupt { .. })));
+    }
+}
+
+#[test]
 fn a_damaged_journal_is_refused() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
@@ -239,6 +278,7 @@ fn a_damaged_journal_is_refused() {
     for t in 0..60 {
         stream.push(&row(t), &mut rng).expect("accepted");
     }
+    drop(stream);
     let good = std::fs::read(&path).expect("written");
     for cut in [0, 7, 8, 40, good.len() / 2, good.len() - 1] {
         std::fs::write(&path, &good[..cut]).expect("writable");
@@ -296,6 +336,80 @@ fn a_clock_ends_blocks_whatever_they_hold() {
     let mut by_rows = PrivateStream::new(self::config(GAUSSIAN)).expect("calibrates");
     let mut rng = NoiseRng::deterministic_not_private(6);
     assert!(matches!(by_rows.tick(&mut rng), Err(Error::Unusable { .. })));
+}
+
+/// Why a stream of counted rows cannot promise that a row may come or go: with d = 1, B = 1, blocks
+/// of one row and the stream 1, 0, 1, 0, ... removing the first row changes **every** block by
+/// `B^2`, so the releases differ by noise of one block against `sqrt n` times its sensitivity.
+#[test]
+fn a_counted_stream_does_not_protect_that_a_row_came() {
+    let bound = Bound::new(1.0).expect("positive");
+    let (add, zero) = (Adjacency::AddRemoveRow { bound }, Adjacency::ZeroRow { bound });
+    let rows: Vec<f64> = (0..20).map(|t| f64::from(t % 2 == 0)).collect();
+    let config = StreamConfig { dim: 1, window: 1, block: 1, adjacency: zero, ..config(GAUSSIAN) };
+    let blocks = |rows: &[f64]| {
+        let mut rng = NoiseRng::deterministic_not_private(8);
+        let mut stream = PrivateStream::new(config).expect("calibrates");
+        let each = |row: &f64| {
+            stream.push(&[*row], &mut rng).expect("accepted");
+            stream.release().expect("closed").payload().unbiased()[(0, 0)]
+        };
+        rows.iter().map(each).collect::<Vec<_>>()
+    };
+    let differ = |other: &[f64]| {
+        let pairs = blocks(&rows).into_iter().zip(blocks(other));
+        pairs.filter(|(a, b)| (a - b).abs() > 0.5).count()
+    };
+    let zeroed: Vec<f64> = core::iter::once(0.0).chain(rows[1..].iter().copied()).collect();
+    assert_eq!(differ(&zeroed), 1, "what is covered");
+    assert_eq!(differ(&rows[1..]), 19, "what is not");
+    // So it is refused, by every schedule; a clock protects it.
+    for schedule in schedules() {
+        let asked = StreamConfig { adjacency: add, ..self::config(schedule) };
+        let refused = PrivateStream::new(asked);
+        assert!(matches!(refused, Err(Error::NotProven { .. })), "{schedule:?}");
+        let clock = PrivateStream::new(StreamConfig { pace: Pace::Clock, ..asked }).expect("fits");
+        assert_eq!(clock.guarantee().adjacency(), add);
+    }
+    // Nor does an exact window of the last rows.
+    let mut window = ExactWindow::new(RowClip::new(1, bound).expect("valid"), 3).expect("rows");
+    window.push(&[1.0]).expect("accepted");
+    let mechanism = GaussianCovariance::calibrate(1, add, config.budget).expect("calibrates");
+    let mut rng = NoiseRng::deterministic_not_private(8);
+    assert!(matches!(window.release(&mechanism, &mut rng), Err(Error::NotProven { .. })));
+}
+
+#[test]
+fn a_counted_stream_enters_no_ledger_of_added_rows() {
+    let bound = Bound::new(1.0).expect("positive");
+    let (add, zero) = (Adjacency::AddRemoveRow { bound }, Adjacency::ZeroRow { bound });
+    let limit = Budget::new(10.0, 1e-4).expect("valid");
+    let ledger = |adjacency| Ledger::with_limit(adjacency, limit, FilterRule::Basic);
+    let run = |pace| {
+        let adjacency = if pace == Pace::Clock { add } else { zero };
+        let mut rng = NoiseRng::deterministic_not_private(8);
+        let mut stream = PrivateStream::new(StreamConfig { pace, adjacency, ..config(GAUSSIAN) })
+            .expect("calibrates");
+        for t in 0..12 {
+            stream.push(&row(t), &mut rng).expect("accepted");
+        }
+        if pace == Pace::Clock {
+            stream.tick(&mut rng).expect("sound");
+        }
+        stream.release().expect("closed").into_parts().1
+    };
+    let (counted, timed) = (run(Pace::Rows), run(Pace::Clock));
+    let text = counted.guarantee().adjacency().to_string();
+    assert!(text.contains("replaced by zero; the number and order of rows are public"), "{text}");
+    counted.verify().expect("recomputes");
+    timed.verify().expect("recomputes");
+    let most = |c: &Certificate| c.statement().public.get("most rows a tick").cloned();
+    assert_eq!((most(&counted), most(&timed)), (None, Some(PublicValue::from(12u64))));
+    for (certificate, own, other) in [(&counted, zero, add), (&timed, add, zero)] {
+        ledger(own).spend(certificate.guarantee(), 1, "window").expect("the same neighbours");
+        let refused = ledger(other).spend(certificate.guarantee(), 1, "window");
+        assert!(matches!(refused, Err(dp_core::Error::Mismatch { .. })), "{refused:?}");
+    }
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn config(noise: BlockNoise, adjacency: Adjacency, window_blocks: u64) -> Stream
 
 fn adjacencies() -> [Adjacency; 2] {
     let bound = Bound::new(1.0).expect("positive");
-    [Adjacency::AddRemoveRow { bound }, Adjacency::ReplaceRow { bound }]
+    [Adjacency::ZeroRow { bound }, Adjacency::ReplaceRow { bound }]
 }
 
 fn row(t: u64) -> [f64; 3] {
@@ -44,7 +44,7 @@ fn the_certificate_composes_all_levels_and_verifies() {
                 let mut stream = PrivateStream::new(config).expect("calibrates");
                 let profile = stream.guarantee().profile().expect("proven").clone();
                 let change = match adjacency {
-                    Adjacency::AddRemoveRow { .. } => RowChange::AddRemove,
+                    Adjacency::ZeroRow { .. } => RowChange::AddRemove,
                     _ => RowChange::Replace,
                 };
                 // A row is in `levels` nodes: that many runs of the node's mechanism.

@@ -103,6 +103,7 @@ impl Init {
             AdjacencyKind::RowShift,
             AdjacencyKind::ReplaceRow,
             AdjacencyKind::AddRemoveRow,
+            AdjacencyKind::ZeroRow,
             AdjacencyKind::SetItems,
             AdjacencyKind::AnyInput,
         ];

@@ -216,11 +216,13 @@ fn at_least(field: &'static str, stated: f64, least: f64) -> Result<()> {
 /// The bound and the change of an adjacency about one row.
 fn row(adjacency: Adjacency) -> Result<(Bound, RowChange)> {
     match adjacency {
-        Adjacency::AddRemoveRow { bound } => Ok((bound, RowChange::AddRemove)),
+        Adjacency::AddRemoveRow { bound } | Adjacency::ZeroRow { bound } => {
+            Ok((bound, RowChange::AddRemove))
+        }
         Adjacency::ReplaceRow { bound } => Ok((bound, RowChange::Replace)),
         other => Err(rejected(
             "guarantee.adjacency",
-            format!("{other}: this profile speaks of a row added, removed or replaced"),
+            format!("{other}: this profile speaks of a row added, removed, zeroed or replaced"),
         )),
     }
 }

@@ -70,18 +70,21 @@ pub trait OpenCovariance: Send {
     fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>>;
 }
 
-/// The row bound and the kind of change of the two adjacencies a covariance mechanism knows.
+/// The row bound and the kind of change of the adjacencies a covariance mechanism knows. A row of
+/// zeros adds nothing to `A^T A`: `ZeroRow` changes it as `AddRemoveRow` does.
 pub(crate) fn row_change(
     adjacency: Adjacency,
     mechanism: &'static str,
 ) -> Result<(Bound, RowChange)> {
     match adjacency {
-        Adjacency::AddRemoveRow { bound } => Ok((bound, RowChange::AddRemove)),
+        Adjacency::AddRemoveRow { bound } | Adjacency::ZeroRow { bound } => {
+            Ok((bound, RowChange::AddRemove))
+        }
         Adjacency::ReplaceRow { bound } => Ok((bound, RowChange::Replace)),
         other => Err(Error::NotProven {
             mechanism,
             adjacency: other.to_string(),
-            instead: "covariance mechanisms protect a whole row: AddRemoveRow or ReplaceRow",
+            instead: "covariance mechanisms protect a whole row: AddRemoveRow, ZeroRow or ReplaceRow",
         }),
     }
 }

@@ -15,7 +15,8 @@ use dp_core::noise::GeneratorKind;
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use std::path::Path;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::{Path, PathBuf};
 
 /// Magic of a journal file, with its format version.
 const MAGIC: &[u8; 8] = b"DPWINDW1";
@@ -73,25 +74,63 @@ impl State {
     }
 }
 
+/// A journal file that no other stream can open.
+pub(super) struct OpenJournal {
+    path: PathBuf,
+    /// Held as long as the stream lives; the system gives it back when the process ends.
+    _lock: File,
+}
+
+impl OpenJournal {
+    /// Locks `PATH.lock`. That file stays: one who opened it before its removal would hold another
+    /// file's lock.
+    fn lock(path: &Path) -> Result<Self> {
+        let mut name = path.as_os_str().to_owned();
+        name.push(".lock");
+        let lock = OpenOptions::new()
+            .create(true)
+            .truncate(false)
+            .write(true)
+            .open(PathBuf::from(name))
+            .map_err(failed)?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
+            Err(TryLockError::WouldBlock) => Err(Error::Unusable {
+                what: "journal",
+                reason: "another stream holds it, and both would draw noise for the same block; \
+                         end that stream first",
+            }),
+            Err(TryLockError::Error(e)) => Err(failed(e)),
+        }
+    }
+}
+
+fn failed(e: std::io::Error) -> Error {
+    Error::Io { what: "journal", reason: e.to_string() }
+}
+
 impl PrivateStream {
     /// As [`PrivateStream::new`], with a journal: at every block end the state is written to `path`
-    /// (a temporary file, flushed, then renamed) **before** the block can be released.
+    /// (a temporary file, flushed, then renamed, then its folder flushed) **before** the block can
+    /// be released. `PATH.lock` is locked as long as the stream lives.
     ///
     /// Under `Tree`, `Factorised` and `Decayed` the file holds exact sums of the data: it is as
     /// secret as the data, and on Unix readable by its owner only. Under `Block` it holds
     /// released matrices only.
     ///
     /// # Errors
-    /// As [`PrivateStream::new`]; [`Error::Io`] when the file exists already or cannot be written.
+    /// As [`PrivateStream::new`]; [`Error::Io`] when the file exists already or cannot be written;
+    /// [`Error::Unusable`] while another stream holds it.
     pub fn with_journal(config: StreamConfig, path: &Path) -> Result<Self> {
+        let mut stream = Self::new(config)?;
+        let journal = OpenJournal::lock(path)?;
         if path.exists() {
             return Err(Error::Io {
                 what: "journal",
                 reason: "the file exists: resume from it".into(),
             });
         }
-        let mut stream = Self::new(config)?;
-        stream.journal = Some(path.to_owned());
+        stream.journal = Some(journal);
         stream.write_journal()?;
         Ok(stream)
     }
@@ -102,17 +141,20 @@ impl PrivateStream {
     ///
     /// # Errors
     /// [`Error::Io`] when the file cannot be read; [`Error::Corrupt`] when it is truncated,
-    /// altered, of another version, or does not fit this library's calibration.
+    /// altered, of another version, or does not fit this library's calibration;
+    /// [`Error::Unusable`] while another stream, of this process or another, holds it.
     pub fn resume(path: &Path) -> Result<Self> {
-        let bytes = std::fs::read(path)
-            .map_err(|e| Error::Io { what: "journal", reason: e.to_string() })?;
-        let mut stream = Self::from_journal(&bytes)?;
-        stream.journal = Some(path.to_owned());
+        // A link must lead every stream to one file and one lock.
+        let path = path.canonicalize().map_err(failed)?;
+        let held = OpenJournal::lock(&path)?;
+        let mut stream = Self::from_journal(&std::fs::read(&path).map_err(failed)?)?;
+        stream.journal = Some(held);
         Ok(stream)
     }
 
-    /// As [`PrivateStream::resume`] for the bytes of a journal; the stream writes none itself. Arbitrary
-    /// bytes give an error, never a panic.
+    /// As [`PrivateStream::resume`] for the bytes of a journal; the stream writes none itself, and
+    /// nothing keeps two from drawing noise for one block: to look at, not to go on. Arbitrary bytes
+    /// give an error, never a panic.
     ///
     /// # Errors
     /// [`Error::Corrupt`].
@@ -133,7 +175,7 @@ impl PrivateStream {
     }
 
     pub(super) fn write_journal(&self) -> Result<()> {
-        let Some(path) = &self.journal else { return Ok(()) };
+        let Some(open) = &self.journal else { return Ok(()) };
         let journal = Journal {
             config: self.config,
             guarantee: self.guarantee().clone(),
@@ -141,7 +183,7 @@ impl PrivateStream {
             generator: self.generator,
             state: self.snapshot(),
         };
-        atomic_file::write(path, &encode(&journal)?, Access::Owner)
+        atomic_file::write(&open.path, &encode(&journal)?, Access::Owner)
             .map_err(|e| Error::Io { what: "journal", reason: e.to_string() })
     }
 

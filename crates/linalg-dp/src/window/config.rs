@@ -2,6 +2,8 @@
 
 use super::factorisation::Workload;
 use super::histogram::PruneRule;
+use super::sums::Row;
+use crate::covariance::row_change;
 use crate::error::{Error, Result};
 use dp_core::{Adjacency, Budget};
 use serde::{Deserialize, Serialize};
@@ -79,12 +81,14 @@ pub enum Keep {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pace {
-    /// After every `block` rows. What is protected is the content of a row, not that it came.
+    /// After every `block` rows. What is protected is the content of a row, not that it came: one
+    /// row fewer moves every later row into other blocks, so `AddRemoveRow` is refused and
+    /// `ZeroRow` takes its place.
     #[default]
     Rows,
     /// When the caller's clock says so ([`super::PrivateStream::tick`]), with at most `block` rows
-    /// in between. A row more or less moves no other row into another block, so
-    /// `AddRemoveRow` protects that a row came, too.
+    /// in between (the guarantee is among streams that keep to this). A row more or less moves no
+    /// other row into another block, so `AddRemoveRow` protects that a row came, too.
     Clock,
 }
 
@@ -100,7 +104,8 @@ pub struct StreamConfig {
     pub block: u64,
     /// When a block ends.
     pub pace: Pace,
-    /// `AddRemoveRow` (the row of one time step becomes zero) or `ReplaceRow`.
+    /// `ZeroRow` (the row of one time step becomes zero), `ReplaceRow`, or, under [`Pace::Clock`]
+    /// only, `AddRemoveRow`.
     pub adjacency: Adjacency,
     /// Budget of the whole stream: every release together.
     pub budget: Budget,
@@ -127,6 +132,20 @@ impl StreamConfig {
         Ok(self.window / self.block)
     }
 
+    /// The protected row.
+    ///
+    /// # Errors
+    /// [`Error::NotProven`] for an adjacency that this pace cannot protect.
+    pub(super) fn row(&self, mechanism: &'static str) -> Result<Row> {
+        let (bound, change) = row_change(self.adjacency, mechanism)?;
+        match (self.pace, self.adjacency) {
+            (Pace::Rows, Adjacency::AddRemoveRow { .. }) => {
+                Err(row_moves(mechanism, self.adjacency))
+            }
+            _ => Ok(Row { bound, change }),
+        }
+    }
+
     /// The workload of a factorised schedule.
     pub(super) fn workload(&self) -> Result<Option<(Workload, u64)>> {
         let blocks = self.window_blocks()?;
@@ -135,5 +154,15 @@ impl StreamConfig {
             Schedule::Decayed { decay, horizon } => Some((Workload::Decayed { decay }, horizon)),
             _ => None,
         })
+    }
+}
+
+/// Refusal of `AddRemoveRow` where places are counted in rows.
+pub(super) fn row_moves(mechanism: &'static str, adjacency: Adjacency) -> Error {
+    Error::NotProven {
+        mechanism,
+        adjacency: adjacency.to_string(),
+        instead: "where rows are counted, one row fewer moves every later row: use ZeroRow \
+                  (the number of rows is public), or a stream under Pace::Clock",
     }
 }

@@ -1,10 +1,11 @@
 //! The exact window: all rows in memory, one private release.
 
+use super::config::row_moves;
 use super::release::{WindowCovariance, WindowSpan};
 use crate::covariance::{CovarianceMechanism, RowClip};
 use crate::error::{Error, Result};
 use crate::release_file::window_parameters;
-use dp_core::{Certificate, NoiseRng, Release};
+use dp_core::{Adjacency, Certificate, NoiseRng, Release};
 use faer::Mat;
 use std::collections::VecDeque;
 
@@ -62,7 +63,8 @@ impl ExactWindow {
     /// The window's one release, spending the mechanism's whole guarantee.
     ///
     /// # Errors
-    /// As the mechanism's release; [`Error::Shape`] when it has another dimension.
+    /// As the mechanism's release; [`Error::Shape`] when it has another dimension;
+    /// [`Error::NotProven`] under `AddRemoveRow`: without one row of the window, an older one is in it.
     pub fn release(
         self,
         mechanism: &dyn CovarianceMechanism,
@@ -70,6 +72,10 @@ impl ExactWindow {
     ) -> Result<Release<WindowCovariance>> {
         if mechanism.dim() != self.clip.dim() {
             return Err(Error::shape("mechanism", mechanism.dim(), self.clip.dim()));
+        }
+        let adjacency = mechanism.guarantee().adjacency();
+        if matches!(adjacency, Adjacency::AddRemoveRow { .. }) {
+            return Err(row_moves("exact window", adjacency));
         }
         let flat: Vec<f64> = self.rows.iter().flatten().copied().collect();
         let span =

@@ -124,7 +124,7 @@ impl PublishedStream {
             }
         };
         let guarantee = Guarantee::published(
-            Adjacency::AddRemoveRow { bound },
+            Adjacency::ZeroRow { bound },
             claimed,
             None,
             "sliding-window algorithms of paper 5",

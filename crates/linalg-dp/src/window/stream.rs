@@ -1,17 +1,17 @@
 //! The private stream: rows in, releases at block ends, one certificate.
 
 use super::blocks::Blocks;
+use super::checkpoint::OpenJournal;
 use super::config::{Pace, Schedule, StreamConfig};
 use super::release::{WindowCovariance, WindowSpan};
-use super::sums::{Factorised, Row, SumNoise};
+use super::sums::{Factorised, SumNoise};
 use super::tree::Tree;
-use crate::covariance::{CovarianceNoise, ExactGram, PrivateCovariance, RowClip, row_change};
+use crate::covariance::{CovarianceNoise, ExactGram, PrivateCovariance, RowClip};
 use crate::error::{Error, Result};
 use crate::release_file::window_parameters;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::GeneratorKind;
 use dp_core::{Certificate, Guarantee, NoiseRng, NoiseScale, PublicValue, Release};
-use std::path::PathBuf;
 
 const NAME: &str = "sliding-window covariance";
 pub(super) const PROOF: &str = "docs/proofs/sliding-window.md";
@@ -19,11 +19,13 @@ pub(super) const PROOF: &str = "docs/proofs/sliding-window.md";
 /// A private sliding window over a stream of rows.
 ///
 /// # Privacy
-/// Adjacency: two streams that differ in the row of one time step (`AddRemoveRow`: one of the
-/// two rows is zero; `ReplaceRow`: both arbitrary). The certificate covers **all** releases
-/// of the stream together. When blocks end is public; under [`Pace::Rows`] so is that a row
-/// arrived. Rows longer than the bound are scaled to
-/// it; how many is not reported.
+/// Adjacency: two streams that differ in the row of one time step (`ZeroRow`: one of the
+/// two rows is zero; `ReplaceRow`: both arbitrary) or, under [`Pace::Clock`], in whether one row
+/// is there (`AddRemoveRow`). The certificate covers **all** releases of the stream together.
+/// When blocks end is public; under [`Pace::Rows`] so is that a row arrived, and `AddRemoveRow` is
+/// refused. Under [`Pace::Clock`] the guarantee is among streams of at most `block` rows a tick:
+/// more are refused, and that refusal is not private. Rows longer than the bound are scaled to it;
+/// how many is not reported.
 ///
 /// # Cost
 /// A row: `d^2` multiplications (or `r d` for JL). Memory: see [`super`]'s table, in matrices of
@@ -36,7 +38,7 @@ pub struct PrivateStream {
     rows_in_block: u64,
     pub(super) blocks_closed: u64,
     pub(super) generator: Option<GeneratorKind>,
-    pub(super) journal: Option<PathBuf>,
+    pub(super) journal: Option<OpenJournal>,
     state: Health,
 }
 
@@ -73,9 +75,8 @@ impl PrivateStream {
     /// [`Error::NotProven`] for an adjacency or combination without proof.
     pub fn new(config: StreamConfig) -> Result<Self> {
         config.window_blocks()?;
-        let (bound, change) = row_change(config.adjacency, NAME)?;
-        let row = Row { bound, change };
-        let clip = RowClip::new(config.dim, bound)?;
+        let row = config.row(NAME)?;
+        let clip = RowClip::new(config.dim, row.bound)?;
         let engine = match config.schedule {
             Schedule::Block { noise, keep } => Engine::Blocks(Blocks::new(&config, noise, keep)?),
             Schedule::Tree { noise } => Engine::Tree(Tree::new(&config, noise, clip, row)?),
@@ -152,7 +153,10 @@ impl PrivateStream {
         }
         let free = self.config.block - self.rows_in_block;
         if self.config.pace == Pace::Clock && left as u64 > free {
-            return Err(Error::invalid("rows before the next tick", left, format!("[0, {free}]")));
+            // How many came before is private.
+            let most = self.config.block;
+            let found = format!("more than {most}");
+            return Err(Error::invalid("rows between ticks", found, format!("[0, {most}]")));
         }
         let (mut rest, mut closed) = (rows, 0);
         while left > 0 {
@@ -304,6 +308,10 @@ impl PrivateStream {
             ("schedule", schedule.into()),
         ];
         public.extend(stream.map(|(name, value)| (name.to_owned(), value)));
+        if self.config.pace == Pace::Clock {
+            // The guarantee is among such streams only.
+            public.insert("most rows a tick".to_owned(), self.config.block.into());
+        }
         public
     }
 }

@@ -158,6 +158,10 @@ fn about(adjacency: Adjacency) -> &'static str {
             "the presence of one row, for this whole file (the number of rows is private too); a \
              person with m rows spends m times as much; every further release of the file adds up"
         }
+        Adjacency::ZeroRow { .. } => {
+            "the content of one row, for this whole file or stream (the number and order of rows are \
+             public); a person with m rows spends m times as much; every further release adds up"
+        }
         Adjacency::SetItems { .. } => {
             "the named number of items of one set, for this whole file; every further release of \
              the file adds up"

@@ -17,6 +17,8 @@ pub(crate) enum AdjacencyKind {
     ReplaceRow,
     /// One row of norm at most --norm-bound is added or removed.
     AddRemoveRow,
+    /// One row of norm at most --norm-bound becomes zero; the number of rows is public.
+    ZeroRow,
     /// Two sets of at least --min-size items differ in at most --alpha items.
     SetItems,
     /// Any two inputs.
@@ -45,6 +47,11 @@ impl AdjacencyKind {
                 "--norm-bound R",
                 "one row of l2 norm at most R is added or removed: hides that a person is in the file",
             ],
+            Self::ZeroRow => [
+                "zero-row",
+                "--norm-bound R",
+                "one row of l2 norm at most R becomes zero, the number and order of rows being public: streams",
+            ],
             Self::SetItems => [
                 "set-items",
                 "--alpha A --min-size M",
@@ -70,7 +77,7 @@ pub(crate) struct AdjacencyOptions {
     /// row-shift: largest l2 norm of the change of a row.
     #[arg(long)]
     shift: Option<f64>,
-    /// replace-row, add-remove-row: largest l2 norm of a row.
+    /// replace-row, add-remove-row, zero-row: largest l2 norm of a row.
     #[arg(long)]
     pub(crate) norm_bound: Option<f64>,
     /// set-items: largest number of items in which two sets differ.
@@ -107,6 +114,7 @@ impl AdjacencyOptions {
             AdjacencyKind::AddRemoveRow => {
                 Adjacency::AddRemoveRow { bound: bound(self.norm_bound)? }
             }
+            AdjacencyKind::ZeroRow => Adjacency::ZeroRow { bound: bound(self.norm_bound)? },
             AdjacencyKind::SetItems => Adjacency::SetItems {
                 alpha: self.alpha.ok_or_else(missing)?,
                 min_size: self.min_size.ok_or_else(missing)?,
@@ -176,7 +184,9 @@ impl BoundOptions {
     /// The limits of a file under an adjacency.
     pub(crate) fn limits(&self, adjacency: Adjacency, file: &Path) -> Result<Limits> {
         let norm = match adjacency {
-            Adjacency::ReplaceRow { bound } | Adjacency::AddRemoveRow { bound } => Some(bound),
+            Adjacency::ReplaceRow { bound }
+            | Adjacency::AddRemoveRow { bound }
+            | Adjacency::ZeroRow { bound } => Some(bound),
             _ => None,
         };
         let entry = self.bound.map(Bound::new).transpose()?;
@@ -193,9 +203,12 @@ impl BoundOptions {
     pub(crate) fn largest(&self, adjacency: Adjacency) -> Result<Bound> {
         match (self.bound, adjacency) {
             (Some(bound), _) => Ok(Bound::new(bound)?),
-            (None, Adjacency::ReplaceRow { bound } | Adjacency::AddRemoveRow { bound }) => {
-                Ok(bound)
-            }
+            (
+                None,
+                Adjacency::ReplaceRow { bound }
+                | Adjacency::AddRemoveRow { bound }
+                | Adjacency::ZeroRow { bound },
+            ) => Ok(bound),
             (None, _) => Err(Error::usage(
                 "--bound is required: the largest absolute value an entry can have in any \
                  possible file (1 when values lie in [-1, 1])",

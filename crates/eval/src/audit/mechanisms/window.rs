@@ -24,7 +24,7 @@ pub(crate) const BLOCK: usize = 2;
 pub fn config(schedule: Schedule, replace: bool) -> Result<StreamConfig> {
     let bound = bound(1.0)?;
     let adjacency =
-        if replace { Adjacency::ReplaceRow { bound } } else { Adjacency::AddRemoveRow { bound } };
+        if replace { Adjacency::ReplaceRow { bound } } else { Adjacency::ZeroRow { bound } };
     Ok(StreamConfig {
         dim: 1,
         window: 6,

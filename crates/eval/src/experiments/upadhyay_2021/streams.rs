@@ -70,7 +70,7 @@ pub(super) fn config(
         window,
         block,
         pace: Pace::Rows,
-        adjacency: Adjacency::AddRemoveRow { bound: Bound::new(1.0)? },
+        adjacency: Adjacency::ZeroRow { bound: Bound::new(1.0)? },
         budget: Budget::new(epsilon, DELTA)?,
         schedule,
     })

@@ -61,7 +61,7 @@ impl Count {
 /// Bracket `(below, above)` of the point of `[0, 1]` from which `past` holds.
 fn bisect(past: impl Fn(f64) -> bool) -> (f64, f64) {
     let (mut low, mut high) = (0.0f64, 1.0f64);
-    for _ in 0..64 {
+    for _ in 0..120 {
         let mid = 0.5 * (low + high);
         if past(mid) { high = mid } else { low = mid }
     }

@@ -276,9 +276,11 @@ fn test_noise_is_never_paid_for() {
     let sets = "--adjacency set-items --alpha 1 --min-size 3";
     room.json(&format!("ledger init s.json --data sets --epsilon 4 --delta 1e-4 {sets}"));
     room.json(&format!(
-        "release minhash sets.txt --out s.dps -k 20 {sets} --epsilon 1 --delta 1e-6"
+        "release minhash sets.txt --out s.dps -k 20 --mechanism mixture --symbols 4 {sets} \
+         --epsilon 4 --delta 1e-6"
     ));
-    assert_eq!(room.json("inspect s.dps")["seed origin"], "operating system");
+    let origin = &room.json("inspect s.dps")["public"]["seed origin"];
+    assert_eq!(*origin, "operating system");
     assert_eq!(room.json("ledger spend s.json s.dps")["releases"], 1);
 }
 

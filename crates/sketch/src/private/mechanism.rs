@@ -3,7 +3,7 @@
 use super::noise::SketchNoise;
 use super::sketch::{PrivateSketch, SketchRelease};
 use crate::error::{Error, Result};
-use crate::projection::{OutputRange, SharedProjection};
+use crate::projection::{OutputRange, SharedProjection, project_checked};
 use crate::rows::{NORM_SLACK, RowsView};
 use dp_core::calibrate::published::PublishedRule;
 use dp_core::certificate::{PublicParameters, Statement};
@@ -282,13 +282,17 @@ impl PrivateProjection {
         });
     }
 
-    /// Checks and projects rows, without noise.
+    /// Checks and projects rows, without noise. After an error `out` holds no row's projection.
     pub(crate) fn project_block(&self, rows: RowsView<'_>, out: &mut [f64]) -> Result<()> {
-        rows.check_bound(self.bound)?;
-        if let Adjacency::ReplaceRow { bound } = self.guarantee.adjacency() {
-            rows.check_norms(bound)?;
-        }
-        self.projection.apply(rows, out)
+        let check = |rows: RowsView<'_>| {
+            rows.check_bound(self.bound)?;
+            match self.guarantee.adjacency() {
+                Adjacency::ReplaceRow { bound } => rows.check_norms(bound),
+                _ => Ok(()),
+            }
+        };
+        let few = self.projection.is_cheap_for_few_rows();
+        project_checked(rows, out, few, |rows, out| self.projection.apply(rows, out), check)
     }
 
     /// The certificate of a release of n rows.

@@ -24,6 +24,7 @@ pub use srht::Srht;
 use crate::error::{Error, Result};
 use crate::rows::RowsView;
 use dp_core::Bound;
+use rayon::prelude::*;
 use std::sync::Arc;
 
 /// A public projection: d x k, drawn from a published seed.
@@ -103,6 +104,40 @@ impl OutputRange {
         let gamma = mu / (1.0 - mu) * (1.0 + 4.0 * f64::EPSILON);
         Self { magnitude: absolute_sum * (1.0 + 2.0 * gamma), error: gamma * absolute_sum }
     }
+}
+
+/// Values of dense rows that stay in the second-level cache from their projection to their check.
+const CACHED: usize = 1 << 15;
+
+/// Projects and checks rows, a few at a time where `few` says that this costs no more: the
+/// projection then reads them from memory, and the check from the cache. Rows that fail leave
+/// zeros in `out`.
+pub(crate) fn project_checked(
+    rows: RowsView<'_>,
+    out: &mut [f64],
+    few: bool,
+    project: impl Fn(RowsView<'_>, &mut [f64]) -> Result<()> + Sync,
+    check: impl Fn(RowsView<'_>) -> Result<()> + Sync,
+) -> Result<()> {
+    if !few {
+        check(rows)?;
+        return project(rows, out);
+    }
+    let width = out.len() / rows.n().max(1);
+    let step = (CACHED / rows.d()).max(1).next_multiple_of(8);
+    let piece = |(i, out): (usize, &mut [f64])| {
+        let first = i * step;
+        let rows = rows.slice(first..first + out.len() / width);
+        project(rows, out)?;
+        check(rows).map_err(|e| e.offset_row(first))
+    };
+    let pieces = out.par_chunks_mut((step * width).max(1)).enumerate();
+    let done: Vec<Result<()>> = pieces.map(piece).collect();
+    let done: Result<()> = done.into_iter().collect();
+    if done.is_err() {
+        out.fill(0.0);
+    }
+    done
 }
 
 pub(crate) fn check_apply(spec: ProjectionSpec, rows: RowsView<'_>, out: &[f64]) -> Result<()> {

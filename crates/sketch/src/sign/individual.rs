@@ -52,7 +52,7 @@ pub struct IndividualSigns {
 
 #[derive(Debug)]
 enum Method {
-    /// Squared entries of P (d x k, row after row), and sigma for sensitivity 1.
+    /// Distinct rows of squared entries of P (k numbers each), and sigma for sensitivity 1.
     Gaussian { squares: Vec<f64>, sigma: NoiseScale },
     /// The response for every size of S from 1 on.
     Response(Vec<Bernoulli>),
@@ -64,7 +64,8 @@ const ROWS: usize = 32;
 const ROUNDING: f64 = 1.0 + 1e-11;
 
 impl IndividualSigns {
-    /// Prepares the randomisation. Holds d x k numbers for Gaussian noise.
+    /// Prepares the randomisation. Holds d x k numbers for Gaussian noise, k where all entries of P
+    /// are alike in magnitude.
     ///
     /// # Errors
     /// An adjacency other than `Attribute`; delta of zero with Gaussian noise.
@@ -190,8 +191,8 @@ impl IndividualSigns {
 
     /// `max_i |w_(i,S)|` for the S of every row.
     fn sensitivities(&self, values: &[f64], squares: &[f64]) -> Vec<f64> {
-        let (bits, d) = (self.sketch.bits(), self.sketch.d());
-        let count = values.len() / bits;
+        let bits = self.sketch.bits();
+        let (count, d) = (values.len() / bits, squares.len() / bits);
         let mut inside = vec![0.0; values.len()];
         for (row, inside) in values.chunks_exact(bits).zip(inside.chunks_exact_mut(bits)) {
             self.in_reach(row).for_each(|j| inside[j] = 1.0);
@@ -234,11 +235,11 @@ impl IndividualSigns {
     }
 }
 
-/// The squared entries of the projections, side by side.
+/// The squared entries of the projections, side by side: d rows, or one where all are equal
+/// (dense random signs, Hadamard).
 fn squares(sketch: &SignSketch) -> Vec<f64> {
     let (d, bits) = (sketch.d(), sketch.bits());
-    let mut squares = vec![0.0; d * bits];
-    squares.par_chunks_mut(bits).enumerate().for_each(|(i, row)| {
+    let fill = |i: usize, row: &mut [f64]| {
         let mut column = 0;
         for part in sketch.parts() {
             let k = part.spec().k();
@@ -246,6 +247,64 @@ fn squares(sketch: &SignSketch) -> Vec<f64> {
             column += k;
         }
         row.iter_mut().for_each(|w| *w *= *w);
-    });
+    };
+    let mut first = vec![0.0; bits];
+    fill(0, &mut first);
+    let alike = |row: &mut Vec<f64>, i: usize| {
+        fill(i, row);
+        *row == first
+    };
+    if (1..d).into_par_iter().map_init(|| vec![0.0; bits], alike).all(|equal| equal) {
+        return first;
+    }
+    let mut squares = vec![0.0; d * bits];
+    squares.par_chunks_mut(bits).enumerate().for_each(|(i, row)| fill(i, row));
     squares
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::projection::{Family, Sampling};
+    use dp_core::PublicSeed;
+
+    #[test]
+    fn sensitivities_are_the_largest_norms_over_the_attributes() {
+        let (d, k, one) = (12, 8, Bound::new(1.0).expect("positive"));
+        let srht = Family::Srht { sampling: Sampling::WithoutReplacement };
+        for (family, d_squares) in [
+            (Family::Rademacher, 1),
+            (srht, 1),
+            (Family::Gaussian, d),
+            (Family::Oporp, d),
+            (Family::VerySparse, d),
+        ] {
+            let sketch = SignSketch::single(family, d, k, PublicSeed::new(3)).expect("valid");
+            let signs = IndividualSigns::new(
+                sketch.clone(),
+                IndividualNoise::Gaussian,
+                Adjacency::Attribute { beta: one },
+                one,
+                Budget::new(1.0, 1e-6).expect("valid"),
+            )
+            .expect("calibrates");
+            let Method::Gaussian { squares, .. } = &signs.method else { unreachable!("Gaussian") };
+            assert_eq!(squares.len(), d_squares * k, "{family:?}");
+            // Every third output is far beyond reach of any attribute.
+            let values: Vec<f64> =
+                (0..4 * k).map(|i| if i % 3 == 0 { 1e9 } else { i as f64 * 1e-9 }).collect();
+            let found = signs.sensitivities(&values, squares);
+            let mut p = vec![0.0; d * k];
+            for (i, row) in p.chunks_exact_mut(k).enumerate() {
+                sketch.parts()[0].row(i, row);
+            }
+            for (row, found) in values.chunks_exact(k).zip(found) {
+                let reach: Vec<usize> = signs.in_reach(row).collect();
+                let square = |w: &[f64]| reach.iter().map(|&j| w[j] * w[j]).sum::<f64>();
+                let most = p.chunks_exact(k).map(square).fold(0.0, f64::max).sqrt();
+                assert!(found >= most && found <= most * (1.0 + 1e-9), "{family:?}");
+                assert!(!reach.is_empty() && most > 0.0, "{family:?}");
+            }
+        }
+    }
 }

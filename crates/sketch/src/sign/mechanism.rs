@@ -6,6 +6,7 @@ use super::flip::{FlipRule, FlipTable};
 use super::level::{LevelStep, LevelSteps};
 use crate::error::{Error, Result};
 use crate::private::block_rows;
+use crate::projection::project_checked;
 use crate::rows::RowsView;
 use dp_core::noise::{Bernoulli, BernoulliTable, GeneratorKind, NoiseLaw, NoiseStream};
 use dp_core::{
@@ -167,9 +168,9 @@ impl Flips {
         let block = |(i, words): (usize, &mut [u64]), values: &mut Vec<f64>| {
             let first = i * block_rows;
             let rows = rows.slice(first..first + words.len() / width);
-            check(rows).map_err(|e| e.offset_row(first))?;
             values.resize(rows.n() * bits, 0.0);
-            sketch.project_block(rows, values)?;
+            let project = |rows: RowsView<'_>, out: &mut [f64]| sketch.project_block(rows, out);
+            project_checked(rows, values, few, project, &check).map_err(|e| e.offset_row(first))?;
             words
                 .par_chunks_mut(ROWS_PER_STREAM * width)
                 .zip(values.par_chunks(ROWS_PER_STREAM * bits))

@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
     /// About a minute (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// Eight times the runs: minutes.
+    /// Eight times the runs, or more where a subject says so: minutes.
     #[arg(long)]
     full: bool,
     /// Every random number follows from it.
@@ -29,8 +29,9 @@ pub(crate) struct Arguments {
 
 fn line(finding: &Finding) -> String {
     let s = &finding.subject;
+    let exact = s.exact.map_or("not stated".to_owned(), |exact| format!("{exact:.3}"));
     format!(
-        "{:<20} {:<46} claim ({}, {}): epsilon at least {:.3}, tightness {:.2}, by {}: {}",
+        "{:<20} {:<46} claim ({}, {}), exact {exact}: epsilon at least {:.3}, tightness {:.2}, by {}: {}",
         s.family,
         s.name,
         s.claim.epsilon,

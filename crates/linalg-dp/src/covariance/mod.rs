@@ -55,7 +55,7 @@ pub trait CovarianceMechanism: Send + Sync {
 }
 
 /// Rows on their way to one release. Private: neither printable nor serialisable.
-pub trait OpenCovariance: Send {
+pub trait OpenCovariance: Send + Sync {
     /// Adds rows (row-major, any number).
     ///
     /// # Errors

@@ -11,10 +11,11 @@ use dp_core::certificate::Statement;
 use dp_core::{Guarantee, NoiseRng, Release};
 use faer::Mat;
 use std::collections::VecDeque;
+use std::sync::Arc;
 
 /// Private blocks and what is kept of them.
 pub(super) struct Blocks {
-    mechanism: Box<dyn CovarianceMechanism>,
+    mechanism: Arc<dyn CovarianceMechanism>,
     open: Option<Box<dyn OpenCovariance>>,
     window_blocks: u64,
     pub(super) kept: Kept,
@@ -34,28 +35,41 @@ pub(super) enum Kept {
 impl Blocks {
     pub(super) fn new(config: &StreamConfig, noise: BlockNoise, keep: Keep) -> Result<Self> {
         let StreamConfig { dim, adjacency, budget, .. } = *config;
-        let window_blocks = config.window_blocks()?;
-        let mechanism: Box<dyn CovarianceMechanism> = match noise {
+        let mechanism: Arc<dyn CovarianceMechanism> = match noise {
             BlockNoise::SymmetricGaussian => {
-                Box::new(GaussianCovariance::calibrate(dim, adjacency, budget)?)
+                Arc::new(GaussianCovariance::calibrate(dim, adjacency, budget)?)
             }
-            BlockNoise::Wishart => Box::new(WishartCovariance::calibrate(
+            BlockNoise::Wishart => Arc::new(WishartCovariance::calibrate(
                 dim,
                 adjacency,
                 budget,
                 WishartShape::LeastSpectralNorm,
             )?),
             BlockNoise::JohnsonLindenstrauss { rows } => {
-                Box::new(JlCovariance::calibrate(dim, rows as usize, adjacency, budget)?)
+                Arc::new(JlCovariance::calibrate(dim, rows as usize, adjacency, budget)?)
             }
         };
+        Self::with_mechanism(config, mechanism, keep)
+    }
+
+    fn with_mechanism(
+        config: &StreamConfig,
+        mechanism: Arc<dyn CovarianceMechanism>,
+        keep: Keep,
+    ) -> Result<Self> {
+        let window_blocks = config.window_blocks()?;
         let kept = match keep {
             Keep::Blocks => Kept::Blocks(VecDeque::new()),
             Keep::Histogram { rho, rule } => {
-                Kept::Histogram(SpectralHistogram::new(dim, rho, rule)?)
+                Kept::Histogram(SpectralHistogram::new(config.dim, rho, rule)?)
             }
         };
         Ok(Self { mechanism, open: None, window_blocks, kept, described: None })
+    }
+
+    /// The same mechanism, and no block yet.
+    pub(super) fn restarted(&self, config: &StreamConfig, keep: Keep) -> Result<Self> {
+        Self::with_mechanism(config, self.mechanism.clone(), keep)
     }
 
     pub(super) fn guarantee(&self) -> &Guarantee {

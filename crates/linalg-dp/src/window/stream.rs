@@ -54,7 +54,7 @@ enum Health {
 /// The schedule at work.
 pub(super) enum Engine {
     Blocks(Blocks),
-    Tree(Tree),
+    Tree(Box<Tree>),
     Factorised { sums: Factorised, open: ExactGram },
 }
 
@@ -79,7 +79,9 @@ impl PrivateStream {
         let clip = RowClip::new(config.dim, row.bound)?;
         let engine = match config.schedule {
             Schedule::Block { noise, keep } => Engine::Blocks(Blocks::new(&config, noise, keep)?),
-            Schedule::Tree { noise } => Engine::Tree(Tree::new(&config, noise, clip, row)?),
+            Schedule::Tree { noise } => {
+                Engine::Tree(Box::new(Tree::new(&config, noise, clip, row)?))
+            }
             Schedule::Factorised { .. } | Schedule::Decayed { .. } => Engine::Factorised {
                 sums: Factorised::new(&config, clip, row)?,
                 open: ExactGram::new(clip),
@@ -90,7 +92,33 @@ impl PrivateStream {
             Engine::Tree(tree) => tree.guarantee().clone(),
             Engine::Factorised { sums, .. } => sums.noise.guarantee(&config)?,
         };
-        Ok(Self {
+        Ok(Self::empty(config, clip, guarantee, engine))
+    }
+
+    /// A new stream of the same configuration: as [`PrivateStream::new`] without calibrating again.
+    /// Nothing of this stream's rows or noise goes into it, it writes no journal, and it spends
+    /// the budget anew.
+    ///
+    /// # Errors
+    /// None that [`PrivateStream::new`] did not give.
+    pub fn restarted(&self) -> Result<Self> {
+        let Self { config, clip, .. } = *self;
+        let engine = match (&self.engine, config.schedule) {
+            (Engine::Blocks(blocks), Schedule::Block { keep, .. }) => {
+                Engine::Blocks(blocks.restarted(&config, keep)?)
+            }
+            (Engine::Tree(tree), _) => Engine::Tree(Box::new(tree.restarted(clip))),
+            (Engine::Factorised { sums, .. }, _) => Engine::Factorised {
+                sums: sums.restarted(&config, clip),
+                open: ExactGram::new(clip),
+            },
+            (Engine::Blocks(_), _) => unreachable!("blocks come from a schedule of blocks"),
+        };
+        Ok(Self::empty(config, clip, self.guarantee.clone(), engine))
+    }
+
+    fn empty(config: StreamConfig, clip: RowClip, guarantee: Guarantee, engine: Engine) -> Self {
+        Self {
             config,
             clip,
             guarantee,
@@ -100,7 +128,7 @@ impl PrivateStream {
             generator: None,
             journal: None,
             state: Health::Sound,
-        })
+        }
     }
 
     /// The public parameters.

@@ -112,20 +112,28 @@ impl Factorised {
             outputs: horizon,
         };
         let noise = SumNoise::calibrate(config, row, plan)?;
+        Ok(Self::with_noise(config, clip, noise, factorisation))
+    }
+
+    fn with_noise(
+        config: &StreamConfig,
+        clip: RowClip,
+        noise: SumNoise,
+        factorisation: Factorisation,
+    ) -> Self {
         let running = match config.schedule {
             Schedule::Decayed { decay, .. } => {
                 Running::Decayed { decay, total: vec![0.0; config.dim * config.dim] }
             }
             _ => Running::Sliding { total: ExactGram::new(clip), blocks: VecDeque::new() },
         };
-        Ok(Self {
-            dim: config.dim,
-            noise,
-            factorisation,
-            running,
-            exact: VecDeque::new(),
-            noisy: VecDeque::new(),
-        })
+        let (exact, noisy) = (VecDeque::new(), VecDeque::new());
+        Self { dim: config.dim, noise, factorisation, running, exact, noisy }
+    }
+
+    /// The same noise, and no block yet.
+    pub(super) fn restarted(&self, config: &StreamConfig, clip: RowClip) -> Self {
+        Self::with_noise(config, clip, self.noise.clone(), self.factorisation.clone())
     }
 
     /// Matrices held.

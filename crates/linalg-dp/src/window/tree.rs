@@ -34,10 +34,26 @@ impl Node {
 }
 
 /// How a node is privatised. The budget is met by as many nodes as there are levels.
+#[derive(Clone)]
 enum NodeNoise {
     Gaussian(SumNoise),
     Wishart(WishartCovariance),
     Sketch(JlCovariance),
+}
+
+impl NodeNoise {
+    /// Nodes with nothing in them.
+    fn filling(&self, levels: u32, clip: RowClip) -> Filling {
+        match self {
+            Self::Sketch(_) => {
+                Filling::Sketches((0..levels).map(|_| LevelSketch::Resting(Vec::new())).collect())
+            }
+            _ => Filling::Sums {
+                levels: (0..levels).map(|_| ExactGram::new(clip)).collect(),
+                block: ExactGram::new(clip),
+            },
+        }
+    }
 }
 
 /// The nodes being filled. Private.
@@ -109,17 +125,16 @@ impl Tree {
             BlockNoise::Wishart => wishart(config, row, levels)?,
             BlockNoise::JohnsonLindenstrauss { rows } => sketch(config, row, levels, rows)?,
         };
-        let filling = match noise {
-            NodeNoise::Sketch(_) => {
-                Filling::Sketches((0..levels).map(|_| LevelSketch::Resting(Vec::new())).collect())
-            }
-            _ => Filling::Sums {
-                levels: (0..levels).map(|_| ExactGram::new(clip)).collect(),
-                block: ExactGram::new(clip),
-            },
-        };
+        let filling = noise.filling(levels, clip);
         let dim = config.dim;
         Ok(Self { dim, window_blocks, levels, noise, guarantee, filling, nodes: Vec::new() })
+    }
+
+    /// The same noise, and no block yet.
+    pub(super) fn restarted(&self, clip: RowClip) -> Self {
+        let (noise, guarantee) = (self.noise.clone(), self.guarantee.clone());
+        let filling = noise.filling(self.levels, clip);
+        Self { noise, guarantee, filling, nodes: Vec::new(), ..*self }
     }
 
     pub(super) fn guarantee(&self) -> &Guarantee {

@@ -91,7 +91,8 @@ pub fn subject(name: &str, pair: &str, setup: Setup) -> Result<Subject> {
     let made = setup.mechanism()?;
     let (k, d) = (setup.k, setup.d);
     let sigma = scale(made.noise()).get();
-    let claim = made.guarantee().budget();
+    let guarantee = made.guarantee().clone();
+    let claim = guarantee.budget();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let rows = RowsView::f64(1, d, side.of(&setup.rows[0], &setup.rows[1]))?;
         let release = made.clone().release(draw.fresh(), rows, &mut draw.noise())?;
@@ -99,6 +100,7 @@ pub fn subject(name: &str, pair: &str, setup: Setup) -> Result<Subject> {
         setup.observe(payload.values(), payload.projection().seed(), &setup.rows, out)
     };
     Ok(Subject::new(name, FAMILY, claim, pair, 3 * k, sample)
+        .under(&guarantee)?
         .seeing(k)
         .with_runs(10_000)
         .likelihood(move |x| gaussian_ratio(&x[..k], &x[k..2 * k], &x[2 * k..], sigma)))

@@ -165,8 +165,13 @@ pub fn observe(covariance: &PrivateCovariance, out: &mut Vec<f64>) {
     out.extend([raw[(0, 0)], raw[(1, 1)], raw[(1, 0)]]);
 }
 
-fn subject(name: &str, made: Arc<dyn CovarianceMechanism>, noise: CovarianceNoise) -> Subject {
-    let adjacency = made.guarantee().adjacency();
+fn subject(
+    name: &str,
+    made: Arc<dyn CovarianceMechanism>,
+    noise: CovarianceNoise,
+) -> Result<Subject> {
+    let guarantee = made.guarantee().clone();
+    let adjacency = guarantee.adjacency();
     let separation = move |left: Symmetric, right: Symmetric| match noise {
         CovarianceNoise::JlSketch { lift, .. } => {
             // Both generalised eigenvalues' distances from one.
@@ -186,22 +191,17 @@ fn subject(name: &str, made: Arc<dyn CovarianceMechanism>, noise: CovarianceNois
     };
     let Rows { left, right } = worst_rows(adjacency, separation);
     let (a, b) = (Symmetric::gram(&left), Symmetric::gram(&right));
-    let claim = made.guarantee().budget();
+    let claim = guarantee.budget();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let rows = side.of(left.as_slice(), right.as_slice());
         observe(made.release(rows, &mut draw.noise())?.payload(), out);
         Ok(())
     };
     let pair = "one row: base rows and row by search on the separation of the matrices";
-    // Profiles of a replaced row are convolutions, evaluated for every certificate.
-    let runs = match (noise, adjacency) {
-        (CovarianceNoise::SymmetricGaussian { .. }, _) => 20_000,
-        (_, Adjacency::ReplaceRow { .. }) => 300,
-        _ => 8_000,
-    };
-    Subject::new(name, FAMILY, claim, pair, 3, sample)
-        .with_runs(runs)
-        .likelihood(move |x| ratio(noise, x, a, b))
+    Ok(Subject::new(name, FAMILY, claim, pair, 3, sample)
+        .under(&guarantee)?
+        .with_runs(20_000)
+        .likelihood(move |x| ratio(noise, x, a, b)))
 }
 
 /// A Wishart mechanism and its audit: the healthy original of the refuted one.
@@ -221,7 +221,7 @@ pub fn wishart(adjacency: Adjacency) -> Result<Subject> {
     } else {
         "Wishart"
     };
-    Ok(subject(name, Arc::new(made), noise))
+    subject(name, Arc::new(made), noise)
 }
 
 /// The power method on rows along one direction: its strength is the matrix, plus noise.
@@ -229,6 +229,7 @@ fn power(name: &str, dim: usize, iterations: usize, base: usize) -> Result<Subje
     let adjacency = Adjacency::AddRemoveRow { bound: bound(1.0)? };
     let claim = gaussian_budget()?;
     let made = NoisyPower::calibrate(dim, 1, iterations, adjacency, claim)?;
+    let guarantee = made.guarantee().clone();
     let mut row = vec![0.0; dim];
     row[0] = 1.0;
     let (left, right) = (row.repeat(base), row.repeat(base + 1));
@@ -242,6 +243,7 @@ fn power(name: &str, dim: usize, iterations: usize, base: usize) -> Result<Subje
     };
     let pair = "one more row along the top direction";
     Ok(Subject::new(name, FAMILY, claim, pair, dim, sample)
+        .under(&guarantee)?
         .with_runs(20_000)
         .score("likelihood ratio", |x| x[0]))
 }
@@ -258,13 +260,17 @@ pub fn subjects() -> Result<Vec<Subject>> {
     for (adjacency, word) in [(add, ""), (replace, ", replaced row")] {
         let made = GaussianCovariance::calibrate(2, adjacency, budget)?;
         let noise = CovarianceNoise::SymmetricGaussian { sigma: made.sigma() };
-        all.push(subject(&format!("symmetric Gaussian{word}"), Arc::new(made), noise));
+        all.push(subject(&format!("symmetric Gaussian{word}"), Arc::new(made), noise)?);
         all.push(wishart(adjacency)?);
         let made = JlCovariance::calibrate(2, 4, adjacency, budget)?;
         let noise = CovarianceNoise::JlSketch { rows: 4, lift: made.lift() };
-        all.push(subject(&format!("Johnson-Lindenstrauss{word}"), Arc::new(made), noise));
+        all.push(subject(&format!("Johnson-Lindenstrauss{word}"), Arc::new(made), noise)?);
     }
     all.push(power("noisy power method, d = 1", 1, 1, 30)?);
-    all.push(power("noisy power method, d = 2, two passes", 2, 2, 60)?);
+    // Many rows, so that the first pass turns the iterate but little.
+    all.push(power("noisy power method, d = 2, two passes", 2, 2, 400)?.in_full(24).with_slack(
+        "the budget pays for both products; only the last one is published, so the most that a tester \
+         can see is one product's shift: 0.63 at this delta",
+    ));
     Ok(all)
 }

@@ -1,5 +1,6 @@
 //! Individual differential privacy, against its own claim and as differential privacy.
 
+use super::signs::values;
 use super::{bound, repeated};
 use crate::audit::subject::{Draw, Side, Subject};
 use crate::error::Result;
@@ -18,26 +19,34 @@ fn subject(
     noise: IndividualNoise,
     claim: Budget,
     pair: &str,
-    [left, right]: [[f64; 3]; 2],
+    (family, rows): (Family, [Vec<f64>; 2]),
 ) -> Result<Subject> {
-    let sketch = SignSketch::single(Family::Identity, 3, 3, PublicSeed::new(1))?;
+    let d = rows[0].len();
+    let sketch = SignSketch::single(family, d, d, PublicSeed::new(1))?;
     let adjacency = Adjacency::Attribute { beta: bound(1.0)? };
     let made = IndividualSigns::new(sketch, noise, adjacency, bound(6.0)?, claim)?;
-    let (left, right) = (repeated(&left, BATCH), repeated(&right, BATCH));
+    // The signs that the two rows have where nothing is randomised.
+    let clean = values(made.sketch(), &rows[0])?;
+    let moved = values(made.sketch(), &rows[1])?;
+    let (left, right) = (repeated(&rows[0], BATCH), repeated(&rows[1], BATCH));
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
-        let rows = RowsView::f64(BATCH, 3, side.of(&left, &right))?;
+        let rows = RowsView::f64(BATCH, d, side.of(&left, &right))?;
         let release = made.release(rows, &mut draw.noise())?;
-        let bits = release.payload().bits();
+        let codes = release.payload().bits();
         for row in 0..BATCH {
-            out.extend((0..3).map(|j| f64::from(u8::from(bits.get(row, j)))));
+            out.extend((0..d).map(|j| f64::from(u8::from(codes.get(row, j)))));
         }
         Ok(())
     };
-    Ok(Subject::new(name, FAMILY, claim, pair, 3, sample)
+    Ok(Subject::new(name, FAMILY, claim, pair, d, sample)
         .batched(BATCH)
         .of_letters()
-        .with_runs(30_000)
-        .score("first bit", |x| x[0]))
+        .with_runs(40_000)
+        // Values that move alike under like noise: the ratio rises with the number of signs.
+        .score("signs that follow", move |x| {
+            let one = |((x, a), b): ((&f64, &f64), &f64)| (x - 0.5) * (b - a).signum();
+            x.iter().zip(&clean).zip(&moved).map(one).sum()
+        }))
 }
 
 /// The family's audits.
@@ -52,15 +61,26 @@ pub fn subjects() -> Result<Vec<Subject>> {
         ("iDP-SignRP-G", IndividualNoise::Gaussian, gaussian),
         ("iDP-SignRP-RR", IndividualNoise::RandomizedResponse, pure),
     ] {
-        // The same signs are in reach on both sides: the noise is that of one data set.
-        let inside = [[-0.5, 5.0, 5.0], [0.5, 5.0, 5.0]];
+        // The same signs are in reach on both sides: the noise is that of one data set. One sign
+        // of noise at zero says little of a Gaussian's tail: sixteen that move together say more.
+        let (family, bits, others) = match noise {
+            IndividualNoise::Gaussian => (Family::Rademacher, 16, 0.0),
+            IndividualNoise::RandomizedResponse => (Family::Identity, 3, 5.0),
+        };
+        let row = |first: f64| {
+            let mut row = vec![others; bits];
+            row[0] = first;
+            row
+        };
+        let inside = (family, [row(-0.5), row(0.5)]);
         let own = "neighbours with the same signs in reach: what the individual claim speaks of";
         all.push(subject(word, noise, claim, own, inside)?);
         // A neighbour whose sign is within reach, while this one's is not and stays exact.
-        let across = [[1.2, 5.0, 5.0], [0.2, 5.0, 5.0]];
+        let across = [vec![1.2, 5.0, 5.0], vec![0.2, 5.0, 5.0]];
         let whole = "a neighbour across the border of reach: what differential privacy would need";
+        let name = format!("{word}, read as DP");
         all.push(
-            subject(&format!("{word}, read as DP"), noise, claim, whole, across)?
+            subject(&name, noise, claim, whole, (Family::Identity, across))?
                 .claimed_by("nobody: individual DP is not DP"),
         );
     }

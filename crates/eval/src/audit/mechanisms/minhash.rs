@@ -1,7 +1,7 @@
 //! Private set signatures.
 
 use super::signs::agree;
-use super::{gaussian_budget, pure_budget, role, search_rng};
+use super::{gaussian_budget, pure_budget, search_rng};
 use crate::audit::search::{below, worst};
 use crate::audit::subject::{Draw, Side, Subject, laplace_ratio};
 use crate::error::Result;
@@ -74,6 +74,7 @@ impl Bucket {
     pub fn subject(&self) -> Result<Subject> {
         let claim = pure_budget()?;
         let made = BucketPrivMin::new(self.shape, claim.epsilon)?;
+        let guarantee = made.guarantee().clone();
         let [a, b] = self.clean();
         let tiled = self.sets.clone().map(|s| vec![s; BATCH]);
         let seed = self.seed;
@@ -83,6 +84,7 @@ impl Bucket {
         };
         let pair = "two sets by search: every position's letter differs";
         Ok(Subject::new("Bucket PrivMin", FAMILY, claim, pair, self.shape.positions(), sample)
+            .under(&guarantee)?
             .batched(BATCH)
             .of_letters()
             .with_runs(40_000)
@@ -119,6 +121,7 @@ fn mixture() -> Result<Subject> {
     let shape = SymbolShape::new(4, 1, 4)?;
     let allowed = SetNeighbours::new(2, 3)?;
     let made = MixtureResponse::calibrate(shape, allowed, gaussian_budget()?)?;
+    let guarantee = made.guarantee().clone();
     let sets = neighbours(allowed)?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let one = std::slice::from_ref(side.of(&sets[0], &sets[1]));
@@ -130,6 +133,7 @@ fn mixture() -> Result<Subject> {
     };
     let claim = gaussian_budget()?;
     Ok(Subject::new("MinHash with mixture response", FAMILY, claim, LEAST_SIMILAR, 12, sample)
+        .under(&guarantee)?
         .seeing(4)
         .of_letters()
         .with_runs(16_000)
@@ -139,6 +143,7 @@ fn mixture() -> Result<Subject> {
 fn bins() -> Result<Subject> {
     let claim = pure_budget()?;
     let made = BinResponse::calibrate(4, 3, 1, claim)?;
+    let guarantee = made.guarantee().clone();
     let seed = PublicSeed::new(92);
     // An exact reader of bins: a response that keeps nearly always, read many times.
     let reader = BinResponse::calibrate(4, 3, 1, Budget::new(20.0, 0.0)?)?;
@@ -164,6 +169,7 @@ fn bins() -> Result<Subject> {
     };
     let pair = "one item added: set and item by search on the bins that change";
     Ok(Subject::new("one-permutation bins, k-ary response", FAMILY, claim, pair, 4, sample)
+        .under(&guarantee)?
         .batched(BATCH)
         .of_letters()
         .with_runs(40_000)
@@ -182,7 +188,7 @@ fn noisy() -> Result<Subject> {
         dp_core::FreshSeed::reproducible_not_private(1),
         &mut dp_core::NoiseRng::deterministic_not_private(1),
     )?;
-    let role = role(probe.certificate().guarantee());
+    let guarantee = probe.certificate().guarantee().clone();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let one = std::slice::from_ref(side.of(&sets[0], &sets[1]));
         let release = made.release(one, draw.fresh(), &mut draw.noise())?;
@@ -191,12 +197,12 @@ fn noisy() -> Result<Subject> {
         (0..2).for_each(|i| out.extend(clean.row(i).iter().map(|&x| f64::from(x))));
         Ok(())
     };
-    let subject =
-        Subject::new("noisy secure MinHash, published", FAMILY, claim, LEAST_SIMILAR, 12, sample)
-            .seeing(4)
-            .with_runs(16_000)
-            .likelihood(move |x| laplace_ratio(&x[..4], &x[4..8], &x[8..], scale));
-    Ok(Subject { role, ..subject })
+    Ok(Subject::new("noisy secure MinHash, published", FAMILY, claim, LEAST_SIMILAR, 12, sample)
+        .under(&guarantee)?
+        .seeing(4)
+        .with_runs(16_000)
+        .in_full(32)
+        .likelihood(move |x| laplace_ratio(&x[..4], &x[4..8], &x[8..], scale)))
 }
 
 fn privmin() -> Result<Subject> {

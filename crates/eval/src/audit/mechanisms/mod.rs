@@ -11,9 +11,9 @@ pub mod published;
 pub mod signs;
 pub mod window;
 
-use super::subject::{Role, Subject};
+use super::subject::Subject;
 use crate::error::Result;
-use dp_core::{Bound, Budget, Claim, Guarantee, PublicSeed};
+use dp_core::{Bound, Budget, PublicSeed};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Every mechanism, family by family.
@@ -58,14 +58,4 @@ pub(super) fn search_rng(purpose: u64) -> Xoshiro256PlusPlus {
 /// The same row `n` times.
 pub(super) fn repeated(row: &[f64], n: usize) -> Vec<f64> {
     row.repeat(n)
-}
-
-/// A guarantee whose certificate says that its exact profile meets the budget is ours to
-/// defend; any other is the claim of whoever published it.
-pub(super) fn role(guarantee: &Guarantee) -> Role {
-    match guarantee.claim() {
-        Claim::Met => Role::Mechanism,
-        Claim::MissedAcceptedByName => Role::ClaimOnly { whose: "published, true delta above it" },
-        Claim::Unchecked => Role::ClaimOnly { whose: "published, no profile known" },
-    }
 }

@@ -36,7 +36,7 @@ fn noise_addition() -> Result<Subject> {
     let ((bits, i), _) = worst(candidates, 2000, &mut search_rng(12), change, moved);
     let (left, right) = (table(bits), table(bits ^ 1 << i));
     let (a, b) = (distances(&left), distances(&right));
-    let sigma = made.noise().sigma().get();
+    let (sigma, guarantee) = (made.noise().sigma().get(), made.guarantee().clone());
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let rows = RowsView::f64(4, 3, side.of(&left, &right))?;
         out.extend_from_slice(made.release(rows, &mut draw.noise())?.payload().values());
@@ -44,6 +44,7 @@ fn noise_addition() -> Result<Subject> {
     };
     let pair = "4 rows of 3 bits, one bit turned over: search over all tables";
     Ok(Subject::new("NoiseAddition", FAMILY, gaussian_budget()?, pair, 6, sample)
+        .under(&guarantee)?
         .with_runs(40_000)
         .likelihood(move |z| gaussian_ratio(z, &a, &b, sigma)))
 }
@@ -51,6 +52,7 @@ fn noise_addition() -> Result<Subject> {
 fn randomized_response() -> Result<Subject> {
     let claim = pure_budget()?;
     let made = RandomizedResponse::new(3, claim.epsilon)?;
+    let guarantee = made.guarantee().clone();
     let (left, right) = (repeated(&[0.0, 0.0, 1.0], BATCH), repeated(&[0.0, 1.0, 1.0], BATCH));
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let rows = RowsView::f64(BATCH, 3, side.of(&left, &right))?;
@@ -63,6 +65,7 @@ fn randomized_response() -> Result<Subject> {
     };
     let pair = "the second of three bits; bits are flipped alike and apart";
     Ok(Subject::new("RandomizedResponse", FAMILY, claim, pair, 3, sample)
+        .under(&guarantee)?
         .batched(BATCH)
         .of_letters()
         .likelihood(|x| x[1]))

@@ -1,6 +1,6 @@
 //! Private projections with realised calibration.
 
-use super::{bound, gaussian_budget, pure_budget, repeated, role, search_rng};
+use super::{bound, gaussian_budget, pure_budget, repeated, search_rng};
 use crate::audit::search::{RowPair, worst_attribute, worst_direction};
 use crate::audit::subject::{Draw, Side, Subject, gaussian_ratio, laplace_ratio};
 use crate::error::Result;
@@ -92,10 +92,9 @@ impl Rowwise {
         );
         let noise = mechanism.noise();
         let budget = mechanism.guarantee().budget();
-        let subject = Subject {
-            role: role(mechanism.guarantee()),
-            ..Subject::new(name, FAMILY, budget, pair, k, self.sampler()).batched(BATCH)
-        };
+        let subject = Subject::new(name, FAMILY, budget, pair, k, self.sampler())
+            .batched(BATCH)
+            .under(mechanism.guarantee())?;
         Ok(match noise {
             SketchNoise::Gaussian(g) => {
                 let sigma = g.sigma().get();
@@ -175,6 +174,7 @@ pub fn two_rows(rowwise: &Rowwise) -> Result<Subject> {
         sample,
     )
     .batched(BATCH / 2)
+    .under(rowwise.mechanism.guarantee())?
     .with_runs(one.runs);
     for (name, score) in one.scores {
         subject = subject.score(name, move |x| score(&x[..k]));
@@ -260,6 +260,7 @@ fn multi_scale() -> Result<Subject> {
         .map(|n| if let SketchNoise::Gaussian(g) = n { g.sigma().get() } else { 1.0 })
         .collect();
     let (left, right) = (repeated(&rows.left, BATCH), repeated(&rows.right, BATCH));
+    let guarantee = made.guarantee().clone();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let rows = RowsView::f64(BATCH, 8, side.of(&left, &right))?;
         let release = made.release(rows, &mut draw.noise())?;
@@ -271,6 +272,7 @@ fn multi_scale() -> Result<Subject> {
         Ok(())
     };
     Ok(Subject::new("multi-scale OPORP, 2 and 4 columns", FAMILY, budget, ATTRIBUTE, 6, sample)
+        .under(&guarantee)?
         .batched(BATCH)
         .with_runs(40_000)
         .likelihood(move |z| gaussian_ratio(z, &a, &b, 1.0)))

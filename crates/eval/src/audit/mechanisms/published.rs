@@ -4,36 +4,37 @@ use super::bound;
 use crate::audit::subject::{Draw, Side, Subject};
 use crate::error::Result;
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
-use dp_core::{Budget, L2Sensitivity};
-use linalg_dp::window::{PublishedAlgorithm, PublishedConfig, PublishedStream};
+use dp_core::{Budget, L2Sensitivity, NoiseRng};
+use faer::Mat;
+use linalg_dp::window::{
+    PublishedAlgorithm, PublishedConfig, PublishedStream, SlidingPrivConstrainedPcp, SlidingPrivPca,
+};
 
 /// Family name in the table.
 pub const FAMILY: &str = "published streams";
 
-/// A published stream of three rows (d = 1); the last row is there or not, and two
-/// successive releases are seen.
-fn stream(name: &str, algorithm: PublishedAlgorithm) -> Result<Subject> {
-    let claimed = Budget::new(1.0, 1e-2)?;
-    let config =
-        PublishedConfig { dim: 1, window: 6, rho: 0.5, bound: bound(1.0)?, claimed, algorithm };
-    let sides = [[1.0, 1.0, 0.0], [1.0, 1.0, 1.0]];
+/// What an algorithm shows after each row.
+type Show = Box<dyn Fn(&[[f64; 2]; 3], &mut NoiseRng) -> Result<Vec<f64>> + Send + Sync>;
+
+/// The audit of a published stream of three rows (d = 2): the last row is there or not, and two
+/// successive releases of `width` numbers are seen.
+fn stream(name: &str, claimed: Budget, width: usize, show: Show) -> Subject {
+    let start = [[1.0, 0.0], [0.6, 0.8]];
+    let sides = [[0.0, 0.0], [0.0, 1.0]].map(|last| [start[0], start[1], last]);
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
-        let mut rng = draw.noise();
-        let mut stream = PublishedStream::new(config)?;
-        let mut seen = Vec::new();
-        for row in side.of(&sides[0], &sides[1]) {
-            stream.push(&[*row], &mut rng)?;
-            let release = stream.release(&rng)?;
-            seen.push(release.payload().1[(0, 0)]);
-        }
-        out.extend([seen[2] - seen[1], seen[1]]);
+        let seen = show(side.of(&sides[0], &sides[1]), &mut draw.noise())?;
+        let [_, before, after] = [0, 1, 2].map(|time| &seen[time * width..(time + 1) * width]);
+        out.extend(after.iter().zip(before).map(|(a, b)| a - b));
+        out.extend_from_slice(before);
         Ok(())
     };
     let pair = "the newest row is zero or one; two successive releases are seen";
-    Ok(Subject::new(name, FAMILY, claimed, pair, 2, sample)
+    Subject::new(name, FAMILY, claimed, pair, 2 * width, sample)
         .with_runs(1_500)
-        .score("releases differ", |x| f64::from(u8::from(x[0].abs() > 1e-9)))
-        .claimed_by("published; provenance `Published`"))
+        .score("releases differ", move |x| {
+            f64::from(u8::from(x[..width].iter().any(|change| change.abs() > 1e-9)))
+        })
+        .claimed_by("published; provenance `Published`")
 }
 
 /// The family's audits.
@@ -41,11 +42,55 @@ fn stream(name: &str, algorithm: PublishedAlgorithm) -> Result<Subject> {
 /// # Errors
 /// A configuration that is refused.
 pub fn subjects() -> Result<Vec<Subject>> {
-    Ok(vec![
-        stream("Sliding-Priv", PublishedAlgorithm::SlidingPriv)?,
-        stream("Sliding-Priv-Approx", PublishedAlgorithm::SlidingPrivApprox { sketch_rows: 4 })?,
-        stream("Sliding-Priv-PCP", PublishedAlgorithm::SlidingPrivPcp { rank: 1 })?,
-    ])
+    let claimed = Budget::new(1.0, 1e-2)?;
+    let of = |algorithm| -> Result<PublishedConfig> {
+        let bound = bound(1.0)?;
+        Ok(PublishedConfig { dim: 2, window: 6, rho: 0.5, bound, claimed, algorithm })
+    };
+    let mut all = Vec::new();
+    for (name, algorithm) in [
+        ("Sliding-Priv", PublishedAlgorithm::SlidingPriv),
+        ("Sliding-Priv-Approx", PublishedAlgorithm::SlidingPrivApprox { sketch_rows: 4 }),
+        ("Sliding-Priv-PCP", PublishedAlgorithm::SlidingPrivPcp { rank: 1 }),
+    ] {
+        let config = of(algorithm)?;
+        let show: Show = Box::new(move |rows, rng| {
+            let mut stream = PublishedStream::new(config)?;
+            let mut seen = Vec::new();
+            for row in rows {
+                stream.push(row, rng)?;
+                let matrix = stream.release(rng)?.into_parts().0.1;
+                seen.extend([matrix[(0, 0)], matrix[(1, 1)], matrix[(1, 0)]]);
+            }
+            Ok(seen)
+        });
+        all.push(stream(name, claimed, 3, show));
+    }
+    let config = of(PublishedAlgorithm::SlidingPrivPcp { rank: 1 })?;
+    let show: Show = Box::new(move |rows, rng| {
+        let mut stream = SlidingPrivPca::new(config)?;
+        let mut seen = Vec::new();
+        for row in rows {
+            stream.push(row, rng)?;
+            let basis = stream.release(rng)?.into_parts().0.1;
+            seen.extend([basis[(0, 0)], basis[(1, 0)]]);
+        }
+        Ok(seen)
+    });
+    all.push(stream("Sliding-Priv-PCA", claimed, 2, show));
+    let axes = [0, 1].map(|axis| Mat::from_fn(2, 1, |i, _| f64::from(u8::from(i == axis))));
+    let show: Show = Box::new(move |rows, rng| {
+        let mut stream = SlidingPrivConstrainedPcp::new(config, axes.to_vec())?;
+        let mut seen = Vec::new();
+        for row in rows {
+            stream.push(row, rng)?;
+            let chosen = stream.release(rng)?.into_parts().0;
+            seen.extend([chosen.index as f64, chosen.cost]);
+        }
+        Ok(seen)
+    });
+    all.push(stream("Sliding-Priv-Constrained-PCP", claimed, 2, show));
+    Ok(all)
 }
 
 /// A published rule at one budget.

@@ -1,7 +1,7 @@
 //! Flipped signs.
 
 use super::projection::image;
-use super::{bound, gaussian_budget, pure_budget, repeated, role, search_rng};
+use super::{bound, gaussian_budget, pure_budget, repeated, search_rng};
 use crate::audit::search::{RowPair, uniform, worst, worst_attribute};
 use crate::audit::subject::{Draw, Side, Subject};
 use crate::error::Result;
@@ -172,6 +172,7 @@ impl Signs {
         let claim = self.mechanism.guarantee().budget();
         let pair = "attribute: row and coordinate by search on the loss summed over bits";
         Ok(Subject::new(name, FAMILY, claim, pair, bits, sample)
+            .under(self.mechanism.guarantee())?
             .batched(BATCH)
             .of_letters()
             .with_runs(40_000)
@@ -219,7 +220,7 @@ fn widest(beta: f64) -> RowPair {
 fn fresh(name: &str, made: FreshSigns, family: Family, pair: RowPair) -> Result<Subject> {
     let bits = BITS;
     let claim = made.guarantee().budget();
-    let role = role(made.guarantee());
+    let guarantee = made.guarantee().clone();
     let both = [pair.left.as_slice(), pair.right.as_slice()].concat();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let rows = RowsView::f64(1, BITS, side.of(&pair.left, &pair.right))?;
@@ -236,14 +237,14 @@ fn fresh(name: &str, made: FreshSigns, family: Family, pair: RowPair) -> Result<
         Ok(())
     };
     let words = "rows at the largest angle, by search; the projection is known to the tester";
-    let subject = Subject::new(name, FAMILY, claim, words, 3 * bits, sample)
+    Ok(Subject::new(name, FAMILY, claim, words, 3 * bits, sample)
+        .under(&guarantee)?
         .seeing(bits)
         .of_letters()
         .with_runs(16_000)
         .likelihood(move |x| {
             (0..bits).map(|j| agree(x[j], x[2 * bits + j]) - agree(x[j], x[bits + j])).sum()
-        });
-    Ok(Subject { role, ..subject })
+        }))
 }
 
 /// One when two letters agree.

@@ -2,7 +2,7 @@
 
 use super::{bound, gaussian_budget};
 use crate::audit::subject::{Draw, Side, Subject};
-use crate::audit::tester::Training;
+use crate::audit::tester::{Training, separation};
 use crate::error::Result;
 use dp_core::{Adjacency, NoiseRng};
 use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig};
@@ -10,43 +10,40 @@ use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedu
 /// Family name in the table.
 pub const FAMILY: &str = "sliding window";
 
-/// Rows of a stream.
-const ROWS: usize = 12;
+/// Blocks of a stream.
+const BLOCKS: usize = 6;
 /// Pilot runs of each input at each time.
-const PILOT: u64 = 50;
+const PILOT: u64 = 200;
 /// Rows of a block.
 pub(crate) const BLOCK: usize = 2;
 
-/// A stream of numbers (d = 1), windows of three blocks.
+/// A stream of numbers (d = 1) in blocks of `block` rows, windows of three blocks.
 ///
 /// # Errors
 /// Never: the bound is positive.
-pub fn config(schedule: Schedule, replace: bool) -> Result<StreamConfig> {
-    let bound = bound(1.0)?;
-    let adjacency =
-        if replace { Adjacency::ReplaceRow { bound } } else { Adjacency::ZeroRow { bound } };
+pub fn config(schedule: Schedule, block: usize) -> Result<StreamConfig> {
     Ok(StreamConfig {
         dim: 1,
-        window: 6,
-        block: BLOCK as u64,
+        window: 3 * block as u64,
+        block: block as u64,
         pace: Pace::Rows,
-        adjacency,
+        adjacency: Adjacency::ZeroRow { bound: bound(1.0)? },
         budget: gaussian_budget()?,
         schedule,
     })
 }
 
-/// All releases of a stream, one at every block end.
+/// All releases of a stream calibrated like this one, one at every block end.
 ///
 /// # Errors
 /// Whatever the stream refuses.
 pub fn releases(
-    config: StreamConfig,
+    calibrated: &PrivateStream,
     rows: &[f64],
     rng: &mut NoiseRng,
     out: &mut Vec<f64>,
 ) -> Result<()> {
-    let mut stream = PrivateStream::new(config)?;
+    let mut stream = calibrated.restarted()?;
     for row in rows {
         if stream.push(&[*row], rng)? == 1 {
             out.push(stream.release()?.payload().covariance().raw()[(0, 0)]);
@@ -55,50 +52,56 @@ pub fn releases(
     Ok(())
 }
 
-/// Ones everywhere, but a zero at `at`.
-fn without(at: usize) -> Vec<f64> {
-    let mut rows = vec![1.0; ROWS];
-    rows[at] = 0.0;
-    rows
-}
-
-/// A stream without and with one row, at the time where it shows most, by pilot runs.
+/// A stream without and with one row, among rows and at the time where it shows most, by pilot
+/// runs: every other row is one, or every other row is zero.
 ///
 /// # Errors
-/// A calibration that fails.
-pub fn sides(schedule: Schedule) -> Result<[Vec<f64>; 2]> {
-    let (config, width) = (config(schedule, false)?, ROWS / BLOCK);
-    let whole = vec![1.0; ROWS];
-    let mut best = (0, -1.0);
-    for at in (0..ROWS).step_by(2 * BLOCK) {
-        let (missing, mut left, mut right) = (without(at), Vec::new(), Vec::new());
-        for run in 0..PILOT {
-            let rng = |side: u64| NoiseRng::deterministic_not_private(run * 2 + side);
-            releases(config, &missing, &mut rng(0), &mut left)?;
-            releases(config, &whole, &mut rng(1), &mut right)?;
-        }
-        let found = crate::audit::tester::separation(&Training { width, left, right });
-        if found > best.1 {
-            best = (at, found);
+/// Whatever the stream refuses.
+pub fn sides(calibrated: &PrivateStream) -> Result<[Vec<f64>; 2]> {
+    let block = calibrated.config().block as usize;
+    let mut best = ([vec![], vec![]], -1.0);
+    for other in [1.0, 0.0] {
+        for at in (0..BLOCKS).map(|b| b * block) {
+            let stream = |row: f64| {
+                let mut rows = vec![other; BLOCKS * block];
+                rows[at] = row;
+                rows
+            };
+            let rows = [stream(0.0), stream(1.0)];
+            let mut seen = [vec![], vec![]];
+            for run in 0..PILOT {
+                for (side, rows) in rows.iter().enumerate() {
+                    let mut rng = NoiseRng::deterministic_not_private(run * 2 + side as u64);
+                    releases(calibrated, rows, &mut rng, &mut seen[side])?;
+                }
+            }
+            let [left, right] = seen;
+            let found = separation(&Training { width: BLOCKS, left, right });
+            if found > best.1 {
+                best = (rows, found);
+            }
         }
     }
-    Ok([without(best.0), whole])
+    Ok(best.0)
 }
 
 /// The audit of a schedule.
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subject(name: &str, schedule: Schedule, runs: usize) -> Result<Subject> {
-    let config = config(schedule, false)?;
-    let sides = sides(schedule)?;
+pub fn subject(name: &str, schedule: Schedule, block: usize) -> Result<Subject> {
+    let calibrated = PrivateStream::new(config(schedule, block)?)?;
+    let guarantee = calibrated.guarantee().clone();
+    let sides = sides(&calibrated)?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
-        releases(config, side.of(&sides[0], &sides[1]), &mut draw.noise(), out)
+        releases(&calibrated, side.of(&sides[0], &sides[1]), &mut draw.noise(), out)
     };
-    let pair = "one row of the stream, its time by pilot runs; all releases are seen";
+    let pair =
+        "one row of the stream, its time and the other rows by pilot runs; all releases are seen";
     // The centroid in whitened coordinates is the likelihood ratio of Gaussian releases.
-    Ok(Subject::new(name, FAMILY, config.budget, pair, ROWS / BLOCK, sample)
-        .with_runs(runs)
+    Ok(Subject::new(name, FAMILY, guarantee.budget(), pair, BLOCKS, sample)
+        .under(&guarantee)?
+        .with_runs(10_000)
         // Times are seen too: a slot whose block has not ended repeats what was released before.
         .score("slots without a release", |x| {
             let repeated = x.windows(2).filter(|w| w[0] == w[1]).count();
@@ -118,28 +121,26 @@ pub fn gaussian_blocks() -> Schedule {
 /// A calibration that fails.
 pub fn subjects() -> Result<Vec<Subject>> {
     let histogram = Keep::Histogram { rho: 0.5, rule: PruneRule::Update };
-    Ok(vec![
-        subject("blocks, symmetric Gaussian", gaussian_blocks(), 5_000)?,
-        subject(
-            "blocks, Gaussian, histogram",
-            Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: histogram },
-            2_000,
-        )?,
-        subject(
-            "blocks, Wishart",
-            Schedule::Block { noise: BlockNoise::Wishart, keep: Keep::Blocks },
-            250,
-        )?,
-        subject(
-            "blocks, Johnson-Lindenstrauss",
-            Schedule::Block {
-                noise: BlockNoise::JohnsonLindenstrauss { rows: 4 },
-                keep: Keep::Blocks,
-            },
-            600,
-        )?,
-        subject("tree", Schedule::Tree { noise: BlockNoise::SymmetricGaussian }, 5_000)?,
-        subject("factorised", Schedule::Factorised { horizon: 6 }, 5_000)?,
-        subject("decayed", Schedule::Decayed { decay: 0.5, horizon: 6 }, 5_000)?,
-    ])
+    let sketches = BlockNoise::JohnsonLindenstrauss { rows: 4 };
+    let noises = [
+        ("symmetric Gaussian", BlockNoise::SymmetricGaussian),
+        ("Wishart", BlockNoise::Wishart),
+        ("Johnson-Lindenstrauss", sketches),
+    ];
+    let mut all = Vec::new();
+    for (name, noise) in noises {
+        let schedule = Schedule::Block { noise, keep: Keep::Blocks };
+        all.push(subject(&format!("blocks, {name}"), schedule, BLOCK)?);
+    }
+    // Blocks of a histogram are cut at zero: longer ones stay above it.
+    let noise = BlockNoise::SymmetricGaussian;
+    let schedule = Schedule::Block { noise, keep: histogram };
+    all.push(subject("blocks, Gaussian, histogram", schedule, 4 * BLOCK)?);
+    for (name, noise) in noises {
+        all.push(subject(&format!("tree, {name}"), Schedule::Tree { noise }, BLOCK)?);
+    }
+    all.push(subject("factorised", Schedule::Factorised { horizon: BLOCKS as u64 }, BLOCK)?);
+    let decayed = Schedule::Decayed { decay: 0.5, horizon: BLOCKS as u64 };
+    all.push(subject("decayed", decayed, BLOCK)?);
+    Ok(all)
 }

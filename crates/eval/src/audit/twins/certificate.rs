@@ -202,8 +202,8 @@ fn samples() -> Result<Vec<(&'static str, Kind, String)>> {
         "noisy power method",
         made.release(&plain, PublicSeed::new(8), rng)?.certificate().to_json(),
     );
-    use crate::audit::mechanisms::window::{config, gaussian_blocks};
-    let mut stream = PrivateStream::new(config(gaussian_blocks(), false)?)?;
+    use crate::audit::mechanisms::window::{BLOCK, config, gaussian_blocks};
+    let mut stream = PrivateStream::new(config(gaussian_blocks(), BLOCK)?)?;
     stream.push(&[1.0, 0.5], rng)?;
     keep("private stream", stream.release()?.certificate().to_json());
     let made = IndividualSigns::new(

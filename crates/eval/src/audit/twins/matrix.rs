@@ -1,7 +1,7 @@
 //! Defects of matrix mechanisms and streams.
 
 use crate::audit::mechanisms::covariance::wishart;
-use crate::audit::mechanisms::window::{config, gaussian_blocks, sides, subject};
+use crate::audit::mechanisms::window::{BLOCK, config, gaussian_blocks, subject};
 use crate::audit::subject::{Draw, Side, Subject};
 use crate::error::Result;
 use dp_core::noise::WishartNoise;
@@ -30,17 +30,22 @@ fn pure_wishart() -> Result<Subject> {
             let seen = crate::audit::mechanisms::covariance::Symmetric::observed(x);
             crate::audit::mechanisms::covariance::wishart_ratio(seen, exact[0], exact[1], law)
         });
-    Ok(Subject { claim, ..twin })
+    Ok(Subject { claim, exact: None, ..twin })
 }
 
 /// Blocks end when two rows have come that are not zero, and each end is published.
 fn private_checkpoints() -> Result<Subject> {
-    let original = subject("blocks, symmetric Gaussian", gaussian_blocks(), 5_000)?;
-    let config = StreamConfig { pace: Pace::Clock, ..config(gaussian_blocks(), false)? };
-    let sides = sides(gaussian_blocks())?;
+    let original = subject("blocks, symmetric Gaussian", gaussian_blocks(), BLOCK)?;
+    let config = config(gaussian_blocks(), BLOCK)?;
+    // Every other row is one, so that blocks end.
+    let whole = vec![1.0; 6 * BLOCK];
+    let mut missing = whole.clone();
+    missing[0] = 0.0;
+    let sides = [missing, whole];
+    let calibrated = PrivateStream::new(StreamConfig { pace: Pace::Clock, ..config })?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut rng = draw.noise();
-        let mut stream = PrivateStream::new(config)?;
+        let mut stream = calibrated.restarted()?;
         let (mut waiting, mut last) = (0.0, 0.0);
         for slot in side.of(&sides[0], &sides[1]).chunks(2) {
             for &row in slot.iter().filter(|x| **x != 0.0) {

@@ -165,3 +165,12 @@ impl Error {
         }
     }
 }
+
+/// Refuses an option that was given although it has no effect here: a person who gave it expects
+/// something that would not happen.
+pub(crate) fn no_effect<T>(option: &str, value: Option<&T>, why: &str) -> Result<()> {
+    match value {
+        None => Ok(()),
+        Some(_) => Err(Error::usage(format!("{option} has no effect: {why}; leave it out"))),
+    }
+}

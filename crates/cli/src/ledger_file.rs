@@ -136,6 +136,14 @@ impl BudgetFile {
         Self::spend_in_steps(path, guarantee, count, label, |_| {})
     }
 
+    /// Whether [`BudgetFile::spend`] would agree as things stand; enters nothing.
+    ///
+    /// # Errors
+    /// As [`BudgetFile::spend`].
+    pub fn check(path: &Path, guarantee: &Guarantee, count: u64) -> Result<(), Error> {
+        Ok(Self::read(path)?.ledger.spend(guarantee, count, "dry run")?)
+    }
+
     /// As [`BudgetFile::spend`], calling `at` at every step; for fault injection.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 mod support;
 
 use serde_json::Value;
-use support::{Room, csv, numbers, text};
+use support::{Room, csv, number, numbers, text};
 
 const PRIVACY: &str = "--adjacency attribute --beta 1 --bound 1 --epsilon 1 --delta 1e-6";
 
@@ -11,10 +11,6 @@ fn room() -> Room {
     let room = Room::new();
     room.write("users.csv", csv(&numbers(80, 12), 12));
     room
-}
-
-fn number(value: &Value, name: &str) -> f64 {
-    value[name].as_f64().unwrap_or_else(|| panic!("{name} in {value}"))
 }
 
 #[test]
@@ -339,4 +335,58 @@ fn units_and_files_are_watched() {
     damaged[40] ^= 1;
     room.write("damaged.dps", damaged);
     room.refuses("verify damaged.dps", 1, &["checksum"]);
+}
+
+#[test]
+fn options_without_effect_are_refused() {
+    let room = room();
+    room.write("x.svm", "1 1:0.5\n");
+    room.write("sets.txt", "a b c\nb c d\n");
+    let sketch = format!("release sketch users.csv --out refused.dps -k 4 {PRIVACY}");
+    let set = "--adjacency set-items --alpha 1 --min-size 2 --epsilon 1";
+    let sets = format!("release minhash sets.txt --out refused.dps -k 4 {set}");
+    let rows = "--adjacency replace-row --norm-bound 4 --epsilon 1 --delta 1e-6";
+    let covariance = format!("release covariance users.csv --out refused.dps {rows}");
+    room.json(&format!("release signs users.csv --out s.dps -k 4 {PRIVACY}"));
+    room.json(
+        "release low-rank users.csv --out l.dps --rank 1 --row-bound 4 --adjacency row-shift --shift 1 \
+         --epsilon 200 --delta 1e-6",
+    );
+    for (run, words) in [
+        (
+            format!("{sets} --delta 1e-6 --mechanism mixture --seed 3"),
+            ["--seed", "drawn at release"],
+        ),
+        (format!("{sets} --delta 0 --concatenation 2"), ["--concatenation", "one minimum a bin"]),
+        (format!("{sketch} --nonzeros 3"), ["--nonzeros", "sparse-jl"]),
+        (format!("{sketch} --norm-bound 5"), ["--norm-bound", "--adjacency attribute"]),
+        (format!("{sketch} --shift 5"), ["--shift", "--adjacency attribute"]),
+        (format!("{sketch} --min-size 5"), ["--min-size", "--adjacency attribute"]),
+        (format!("{sketch} --features 12"), ["--features", "csv files"]),
+        (format!("{covariance} --beta 1"), ["--beta", "--adjacency replace-row"]),
+        (format!("{covariance} --dof 40"), ["--dof", "--noise wishart"]),
+        (format!("{covariance} --sketch-rows 40"), ["--sketch-rows", "--noise jl"]),
+        (
+            "release low-rank users.csv --out refused.dps --rank 1 --row-bound 4 --clip \
+             --adjacency row-shift --shift 1 --epsilon 1 --delta 1e-6"
+                .into(),
+            ["--clip", "--bound"],
+        ),
+        ("search s.dps --score inner".into(), ["--score", "one way"]),
+        ("pca l.dps --components 1 --failure 0.1".into(), ["--failure", "error bounds"]),
+        (
+            "calibrate gaussian-projection --k 4 --features 9 --epsilon 1 --delta 1e-6".into(),
+            ["--features", "only --k"],
+        ),
+    ] {
+        room.refuses(&run, 2, &words);
+        room.refuses(&run, 2, &["has no effect"]);
+    }
+    for option in
+        ["--delimiter ;", "--header", "--no-header", "--columns 1", "--id 1", "--missing zero"]
+    {
+        let run =
+            format!("release sketch x.svm --features 2 --out refused.dps -k 1 {PRIVACY} {option}");
+        room.refuses(&run, 2, &["has no effect", "svmlight files", &option[..4]]);
+    }
 }

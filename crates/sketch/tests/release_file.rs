@@ -2,12 +2,12 @@
 
 use dp_core::Certificate;
 use dp_core::release_file::{self as file, Kind, read_summary};
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng, PublicSeed};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use sketch::Result;
 use sketch::private::PrivateSketch;
-use sketch::private::{PrivateProjection, SketchRelease};
+use sketch::private::{AveragedProjection, PrivateProjection, SketchRelease};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::release_file::{Element, ReleaseWriter};
 use sketch::rows::RowsView;
@@ -88,6 +88,28 @@ fn streaming_gives_the_bits_of_one_release() {
     let other = folder.path().join("c.release");
     drop(ReleaseWriter::create(&other, &m, Element::F64, &mut rng).unwrap());
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn streaming_a_fresh_projection_gives_the_bits_of_one_release() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("fresh.release");
+    let (n, d, k) = (5000, 6, 4);
+    let (x, one) = (data(n, d), Bound::new(1.0).unwrap());
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    let shift = Adjacency::RowShift { l2: one };
+    let m = AveragedProjection::gaussian(d, k, shift, one, budget).unwrap();
+    let seed = || FreshSeed::reproducible_not_private(8);
+    let rows = RowsView::f64(n, d, &x).unwrap();
+    let mut rng = NoiseRng::deterministic_not_private(8);
+    let whole = m.clone().release(seed(), rows, &mut rng).unwrap();
+    let mut rng = NoiseRng::deterministic_not_private(8);
+    let mut writer = m.writer(&path, Element::F64, seed(), &mut rng).unwrap();
+    for first in (0..n).step_by(700) {
+        writer.push(rows.slice(first..n.min(first + 700))).unwrap();
+    }
+    assert_eq!(writer.finish().unwrap().certificate, *whole.certificate());
+    assert_eq!(read_release(&path).unwrap(), whole);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! `dps calibrate`.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, Subcommand, ValueEnum};
 use dp_core::calibrate::published::{
@@ -187,7 +187,8 @@ impl Calibrate {
                 let record = record.number("rho", sigma.get()).number("sigma", sigma.get());
                 (record, Profile::ChiMixtureGaussian { k, entry_shift, sigma, later_mu: 0.0 })
             }
-            Mechanism::GaussianProjection { k, sensitivity, .. } => {
+            Mechanism::GaussianProjection { k, features, sensitivity } => {
+                no_effect("--features", features.as_ref(), "the exact profile needs only --k")?;
                 let entry_shift = L2Sensitivity::new(sensitivity / (k as f64).sqrt())?;
                 let sigma = calibrate::chi_mixture_gaussian(budget, k, entry_shift, 0.0)?;
                 let record = record.number("sigma", sigma.get());

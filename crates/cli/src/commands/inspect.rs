@@ -132,7 +132,7 @@ impl Verify {
             record = facts(record, &summary);
             // Understanding the payload checks it against its parameters and the certificate.
             if let Loaded::Signs(release) = Loaded::read(&self.file)?
-                && let Recheck::Agrees = recheck::touched_bits(&release)?
+                && let Recheck::Agrees = recheck::signs(&release)?
             {
                 record = record.text("sensitivity", AGREES);
             }

@@ -1,7 +1,7 @@
 //! `dps pca`: principal components of a release.
 
 use super::loaded::Loaded;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::Args;
 use dp_core::Probability;
@@ -24,18 +24,18 @@ pub(crate) struct PcaOptions {
     /// Write the components here, one a row: `.csv` or `.npy`.
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Probability that an error bound does not hold.
-    #[arg(long, default_value_t = 0.05)]
-    failure: f64,
+    /// Covariance: probability that an error bound does not hold [default: 0.05].
+    #[arg(long)]
+    failure: Option<f64>,
 }
 
 impl PcaOptions {
     pub(crate) fn run(&self) -> Result<Record> {
-        let failure = Probability::new(self.failure)?;
         let k = self.components;
         let release = Loaded::read(&self.file)?;
         let (record, directions, explained) = match &release {
             Loaded::Covariance(release) => {
+                let failure = Probability::new(self.failure.unwrap_or(0.05))?;
                 let found = pca(release, k)?;
                 let found = found.payload();
                 let record = Record::new()
@@ -45,10 +45,12 @@ impl PcaOptions {
                         "sine of the largest angle to the true space",
                         found.subspace_error(failure)?,
                     )
-                    .number("failure probability", self.failure);
+                    .number("failure probability", failure.get());
                 (record, found.directions().to_owned(), found.explained().to_vec())
             }
             Loaded::LowRank(release) => {
+                let why = "a low-rank approximation comes without error bounds";
+                no_effect("--failure", self.failure.as_ref(), why)?;
                 let (directions, explained) = of_factors(&release.payload().shrunk()?, k)?;
                 (Record::new(), directions, explained)
             }

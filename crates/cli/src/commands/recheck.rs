@@ -4,10 +4,12 @@
 
 use crate::error::{Error, Result};
 use dp_core::certificate::PublicParameters;
-use dp_core::{Bound, Certificate, Profile, Provenance, PublicSeed, PublicValue};
-use sketch::private::PrivateProjection;
+use dp_core::{
+    Bound, Certificate, Guarantee, Profile, Provenance, PublicSeed, PublicValue, SeedOrigin,
+};
+use sketch::private::{AveragedProjection, PrivateProjection};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
-use sketch::sign::{SignRelease, SignSketch};
+use sketch::sign::{FreshConfig, FreshSigns, NormFloor, SignRelease, SignSketch};
 
 /// Relative room for other versions of elementary functions.
 const ROOM: f64 = 1e-9;
@@ -26,6 +28,9 @@ pub(super) enum Recheck {
 pub(super) fn sensitivity(certificate: &Certificate) -> Result<Recheck> {
     let statement = certificate.statement();
     let guarantee = certificate.guarantee();
+    if shift(guarantee).is_some() && matches!(guarantee.provenance(), Provenance::Proven { .. }) {
+        return averaged(certificate);
+    }
     let stated = match guarantee.profile() {
         Some(Profile::Gaussian { sensitivity, .. }) => sensitivity.get(),
         Some(Profile::Laplace { sensitivity, .. }) => sensitivity.get(),
@@ -59,11 +64,107 @@ pub(super) fn sensitivity(certificate: &Certificate) -> Result<Recheck> {
     )))
 }
 
-/// As [`sensitivity`] for signs of public projections: how many bits one attribute can touch.
+/// As [`sensitivity`] for a projection drawn at release, from the sizes that are public: what a
+/// change shifts at most, and what rounding adds.
+///
+/// # Errors
+/// [`Error::Refused`] when the certificate counts less.
+fn averaged(certificate: &Certificate) -> Result<Recheck> {
+    let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
+    let (Some(spec), Some(PublicValue::Real(bound)), Some(stated)) =
+        (spec(&statement.public)?, statement.public.get("largest entry"), shift(guarantee))
+    else {
+        return Ok(Recheck::NotApplicable);
+    };
+    if spec.family() != Family::Gaussian || !statement.public.contains_key(SeedOrigin::KEY) {
+        let text = "averaged over the projection, which is not a fresh Gaussian one";
+        return Err(Error::Refused(format!("certificate rejected: the guarantee is {text}")));
+    }
+    let (d, k) = (spec.d(), spec.k());
+    let (adjacency, budget) = (guarantee.adjacency(), guarantee.budget());
+    let again = AveragedProjection::gaussian(d, k, adjacency, Bound::new(*bound)?, budget)?;
+    let Some(needed) = shift(again.guarantee()) else { return Ok(Recheck::NotApplicable) };
+    if stated.0 == k as u64
+        && stated.1 >= needed.1 * (1.0 - ROOM)
+        && stated.2 >= needed.2 * (1.0 - ROOM)
+    {
+        return Ok(Recheck::Agrees);
+    }
+    Err(Error::Refused(format!(
+        "certificate rejected: the profile states a shift of {} and {} of rounding in {} columns, \
+         but these sizes have {} and {} in {k} under this adjacency",
+        stated.1, stated.2, stated.0, needed.1, needed.2
+    )))
+}
+
+/// Columns, shift of an entry and rounding that an averaged profile counts.
+fn shift(guarantee: &Guarantee) -> Option<(u64, f64, f64)> {
+    match guarantee.profile()? {
+        Profile::ChiMixtureGaussian { k, entry_shift, sigma, later_mu } => {
+            Some((*k, entry_shift.get(), later_mu * sigma.get()))
+        }
+        _ => None,
+    }
+}
+
+/// As [`sensitivity`] for signs: how many bits one attribute can touch, or how likely it turns one of
+/// a fresh projection.
 ///
 /// # Errors
 /// [`Error::Refused`] when the profile counts fewer.
-pub(super) fn touched_bits(release: &SignRelease) -> Result<Recheck> {
+pub(super) fn signs(release: &SignRelease) -> Result<Recheck> {
+    match release.certificate().guarantee().profile() {
+        Some(Profile::BinomialMixture { .. }) => turned_bits(release),
+        _ => touched_bits(release),
+    }
+}
+
+fn turned_bits(release: &SignRelease) -> Result<Recheck> {
+    let (statement, guarantee) =
+        (release.certificate().statement(), release.certificate().guarantee());
+    let (Some(stated), Provenance::Proven { .. }) = (turned(guarantee), guarantee.provenance())
+    else {
+        return Ok(Recheck::NotApplicable);
+    };
+    let specs = release.payload().projections();
+    let ([spec], Some(PublicValue::Real(least)), Some(PublicValue::Integer(lifted))) =
+        (&specs[..], statement.public.get("least norm"), statement.public.get("lifted"))
+    else {
+        return Err(Error::Refused("certificate rejected: no least norm of rows is stated".into()));
+    };
+    if spec.family() != Family::Gaussian || !statement.public.contains_key(SeedOrigin::KEY) {
+        let text = "averaged over the projection, which is not a fresh Gaussian one";
+        return Err(Error::Refused(format!("certificate rejected: the guarantee is {text}")));
+    }
+    let least = Bound::new(*least)?;
+    let (floor, d) = match lifted {
+        0 => (NormFloor::Promised(least), spec.d()),
+        _ => (NormFloor::Lifted(least), spec.d().saturating_sub(1)),
+    };
+    let (bits, adjacency) = (spec.k(), guarantee.adjacency());
+    // The bound of the values does not enter the profile.
+    let config = FreshConfig { d, bits, floor, bound: least, adjacency };
+    let again = FreshSigns::exact(config, guarantee.budget())?;
+    let Some(needed) = turned(again.guarantee()) else { return Ok(Recheck::NotApplicable) };
+    if stated.0 >= needed.0 && stated.1 >= needed.1 * (1.0 - ROOM) {
+        return Ok(Recheck::Agrees);
+    }
+    Err(Error::Refused(format!(
+        "certificate rejected: the profile counts {} bits that turn with probability {}, but there are \
+         {} with {}",
+        stated.0, stated.1, needed.0, needed.1
+    )))
+}
+
+/// Bits, and how likely each turns, that a mixture counts.
+fn turned(guarantee: &Guarantee) -> Option<(u64, f64)> {
+    match guarantee.profile()? {
+        Profile::BinomialMixture { trials, probability, .. } => Some((*trials, probability.get())),
+        _ => None,
+    }
+}
+
+fn touched_bits(release: &SignRelease) -> Result<Recheck> {
     let guarantee = release.certificate().guarantee();
     let (Some(Profile::RandomizedResponse { bits, .. }), Provenance::Proven { .. }) =
         (guarantee.profile(), guarantee.provenance())

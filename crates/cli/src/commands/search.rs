@@ -1,7 +1,7 @@
 //! `dps search`: the best rows of a release.
 
 use super::loaded::Loaded;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use sketch::minhash::{Ranking, nearest};
@@ -24,9 +24,9 @@ pub(crate) struct Search {
     /// How many rows to find.
     #[arg(long, default_value_t = 10)]
     top: usize,
-    /// Real-valued sketches: how rows are scored.
-    #[arg(long, value_enum, default_value_t = ScoreName::Cosine)]
-    score: ScoreName,
+    /// Real-valued sketches: how rows are scored [default: cosine].
+    #[arg(long, value_enum)]
+    score: Option<ScoreName>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -45,6 +45,10 @@ impl Search {
         let queries = other.as_ref().unwrap_or(&database);
         // A row of the database finds itself: ask for one more and leave it out.
         let within = other.is_none();
+        if !matches!(database, Loaded::Sketch(_)) {
+            let why = format!("{} are searched in one way only", database.name());
+            no_effect("--score", self.score.as_ref(), &why)?;
+        }
         let count = self.top + usize::from(within);
         let (name, rows, mut found) = match (&database, queries) {
             (Loaded::Sketch(items), Loaded::Sketch(queries)) => {
@@ -114,7 +118,7 @@ impl Search {
         for &row in &rows {
             values.extend_from_slice(queries.row(row)?);
         }
-        let (score, name) = match self.score {
+        let (score, name) = match self.score.unwrap_or(ScoreName::Cosine) {
             ScoreName::Cosine => (Score::Cosine, "cosine"),
             ScoreName::Inner => (Score::InnerProduct, "inner product"),
         };

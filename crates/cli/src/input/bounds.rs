@@ -1,6 +1,6 @@
 //! Declared bounds: refused or clipped, never looked at again.
 
-use super::{Block, Values};
+use super::{Block, Values, first_outside};
 use crate::error::{DataError, Result};
 use dp_core::Bound;
 use std::path::PathBuf;
@@ -21,6 +21,8 @@ pub(crate) struct Limits {
     pub(crate) entry: Option<Bound>,
     /// Largest l2 norm of a row.
     pub(crate) norm: Option<Bound>,
+    /// Least l2 norm of a row; shorter rows are always refused.
+    pub(crate) least: Option<Bound>,
     /// What happens outside.
     pub(crate) outside: OutsideBounds,
     /// The file, for messages.
@@ -45,7 +47,31 @@ impl Limits {
         if let Some(bound) = self.norm {
             self.norms(block, d, first, bound.get())?;
         }
-        Ok(())
+        match self.least {
+            Some(least) => self.shortest(block, d, first, least.get()),
+            None => Ok(()),
+        }
+    }
+
+    fn shortest(&self, block: &Block, d: usize, first: u64, least: f64) -> Result<()> {
+        let short = |row: &[f64]| row.iter().map(|v| v * v).sum::<f64>().sqrt() < least;
+        let found = match &block.values {
+            Values::Dense(values) => values.chunks_exact(d).position(short),
+            Values::Sparse { offsets, values, .. } => {
+                offsets.windows(2).position(|w| short(&values[w[0]..w[1]]))
+            }
+        };
+        let Some(row) = found else { return Ok(()) };
+        Err(DataError {
+            file: self.file.clone(),
+            column: None,
+            rule: format!(
+                "a row is shorter than the promised least norm {least}; promise one that holds for \
+                 every possible row, or use --lift instead"
+            ),
+            record: Some(first + row as u64 + 1),
+        }
+        .into())
     }
 
     fn entries(
@@ -61,13 +87,7 @@ impl Limits {
             values.iter_mut().for_each(|v| *v = v.clamp(-bound, bound));
             return Ok(());
         }
-        // Blocks are tested whole, so that the test vectorises.
-        let inside = |values: &[f64]| values.iter().fold(true, |all, v| all & (v.abs() <= bound));
-        let Some(chunk) = values.chunks(1024).position(|chunk| !inside(chunk)) else {
-            return Ok(());
-        };
-        let at = values[chunk * 1024..].iter().position(|v| v.abs() > bound).unwrap_or(0);
-        let at = chunk * 1024 + at;
+        let Some(at) = first_outside(values, bound) else { return Ok(()) };
         let (row, place) = match &block.values {
             Values::Dense(_) => (at / d, at % d),
             Values::Sparse { offsets, columns, .. } => {

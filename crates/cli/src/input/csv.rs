@@ -45,7 +45,7 @@ struct Wrong {
 }
 
 pub(super) fn open(options: &InputOptions) -> Result<Input> {
-    let delimiter = delimiter(&options.delimiter)?;
+    let delimiter = delimiter(options.delimiter.as_deref().unwrap_or(","))?;
     let (bytes, meter) = source::open(&options.input)?;
     let mut chunks = Chunks { bytes: Some(bytes), carry: Vec::new() };
     let first = chunks.next().map_err(|e| Error::io(&options.input, e))?.unwrap_or_default();
@@ -282,7 +282,7 @@ impl RowReader for CsvRows {
         self.layout.selection.names[index].clone()
     }
 
-    fn next(&mut self) -> Result<Option<Block>> {
+    fn next(&mut self, used: Block) -> Result<Option<Block>> {
         if self.rest.is_some() {
             return self.next_of_rest();
         }
@@ -292,11 +292,11 @@ impl RowReader for CsvRows {
         }
         let parsed: Vec<_> = chunks.par_iter().map(|chunk| self.layout.parse(chunk)).collect();
         drop(chunks);
-        let (mut records, mut all) = (0, Vec::new());
+        let (mut records, mut all) = (0, used.into_memory());
         for part in parsed {
             let (n, values) = part.map_err(|wrong| self.refused(records, wrong))?;
             records += n;
-            if all.is_empty() { all = values } else { all.extend_from_slice(&values) }
+            all.extend_from_slice(&values);
         }
         Ok(Some(self.block(records, all)))
     }

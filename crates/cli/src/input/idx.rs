@@ -1,7 +1,7 @@
 //! IDX unsigned bytes: the first dimension counts rows, the others make up a row.
 
 use super::source::{self, Bytes};
-use super::{Block, Input, InputOptions, Numbers, RowReader, Values, block_rows};
+use super::{Block, Input, InputOptions, NOT_FINITE, Numbers, RowReader, Values, block_rows};
 use crate::error::{DataError, Error, Result};
 use std::io::Read;
 use std::path::PathBuf;
@@ -12,10 +12,10 @@ struct IdxRows {
     d: usize,
     numbers: Numbers,
     path: PathBuf,
+    raw: Vec<u8>,
 }
 
 pub(super) fn open(options: &InputOptions) -> Result<Input> {
-    options.one_column_only("IDX")?;
     let (mut bytes, meter) = source::open(&options.input)?;
     let mut word = || {
         let mut word = [0u8; 4];
@@ -39,7 +39,8 @@ pub(super) fn open(options: &InputOptions) -> Result<Input> {
     let d = sizes[1..].iter().try_fold(1usize, |d, &size| d.checked_mul(size));
     let d = d.filter(|&d| d < 1 << 32).ok_or_else(|| options.malformed("rows are too long"))?;
     let numbers = Numbers::of(options);
-    let rows = IdxRows { bytes, left: sizes[0] as u64, d, numbers, path: options.input.clone() };
+    let (left, path) = (sizes[0] as u64, options.input.clone());
+    let rows = IdxRows { bytes, left, d, numbers, path, raw: Vec::new() };
     Ok(Input { rows: Box::new(rows), meter })
 }
 
@@ -48,13 +49,13 @@ impl RowReader for IdxRows {
         self.d
     }
 
-    fn next(&mut self) -> Result<Option<Block>> {
+    fn next(&mut self, used: Block) -> Result<Option<Block>> {
         let n = (block_rows(self.d) as u64).min(self.left) as usize;
-        let mut buffer = Vec::new();
+        self.raw.clear();
         let wanted = if n == 0 { 1 } else { n * self.d };
-        let read = self.bytes.by_ref().take(wanted as u64).read_to_end(&mut buffer);
+        let read = self.bytes.by_ref().take(wanted as u64).read_to_end(&mut self.raw);
         read.map_err(|e| Error::io(&self.path, e))?;
-        match (n, buffer.len()) {
+        match (n, self.raw.len()) {
             (0, 0) => return Ok(None),
             (0, _) => {
                 return Err(DataError::of(&self.path, "bytes follow the last row").into());
@@ -65,7 +66,9 @@ impl RowReader for IdxRows {
             _ => {}
         }
         self.left -= n as u64;
-        let values = buffer.iter().map(|&b| f64::from(b) / self.numbers.divide).collect();
+        let mut values = used.into_memory();
+        values.extend(self.raw.iter().map(|&b| f64::from(b)));
+        self.numbers.all_finite(&mut values).map_err(|_| DataError::of(&self.path, NOT_FINITE))?;
         Ok(Some(Block { n, values: Values::Dense(values) }))
     }
 }

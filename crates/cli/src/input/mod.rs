@@ -18,10 +18,11 @@ pub(crate) use items::ItemOptions;
 pub(crate) use prefetch::Prefetch;
 pub(crate) use source::Meter;
 
-use crate::error::{DataError, Error, Result};
+use crate::error::{DataError, Error, Result, no_effect};
 use clap::{Args, ValueEnum};
 use sketch::RowsView;
 use sketch::rows::CsrView;
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 /// About this many numbers are held by a block.
@@ -66,9 +67,9 @@ impl Block {
     }
 
     /// The rows as dense numbers.
-    pub(crate) fn into_dense(self, d: usize) -> Vec<f64> {
-        match self.values {
-            Values::Dense(values) => values,
+    pub(crate) fn dense(&self, d: usize) -> Cow<'_, [f64]> {
+        match &self.values {
+            Values::Dense(values) => Cow::Borrowed(values),
             Values::Sparse { offsets, columns, values } => {
                 let mut out = vec![0.0; self.n * d];
                 for (row, window) in out.chunks_exact_mut(d).zip(offsets.windows(2)) {
@@ -76,9 +77,16 @@ impl Block {
                         row[columns[at] as usize] = values[at];
                     }
                 }
-                out
+                Cow::Owned(out)
             }
         }
+    }
+
+    /// Its memory, empty, for other dense rows.
+    fn into_memory(self) -> Vec<f64> {
+        let (Values::Dense(mut memory) | Values::Sparse { values: mut memory, .. }) = self.values;
+        memory.clear();
+        memory
     }
 }
 
@@ -92,8 +100,9 @@ pub(crate) trait RowReader: Send {
         format!("column {}", index + 1)
     }
 
-    /// The next rows; `None` after the last.
-    fn next(&mut self) -> Result<Option<Block>>;
+    /// The next rows, finite, perhaps in the memory of a block that nobody needs any more; `None`
+    /// after the last.
+    fn next(&mut self, used: Block) -> Result<Option<Block>>;
 }
 
 /// Formats of files of rows.
@@ -163,9 +172,9 @@ pub(crate) struct InputOptions {
     /// Its format; by default what its name says.
     #[arg(long, value_enum)]
     format: Option<FileFormat>,
-    /// CSV: what stands between the numbers; `tab` for a tab.
-    #[arg(long, default_value = ",")]
-    delimiter: String,
+    /// CSV: what stands between the numbers; `tab` for a tab [default: a comma].
+    #[arg(long)]
+    delimiter: Option<String>,
     /// CSV: the first line holds names (the default; say it when the names are numbers).
     #[arg(long, conflicts_with = "no_header")]
     header: bool,
@@ -206,6 +215,7 @@ impl InputOptions {
             None if self.input.as_os_str() == "-" => FileFormat::Csv,
             None => FileFormat::of(&self.input)?,
         };
+        self.only(format)?;
         let input = match format {
             FileFormat::Csv => csv::open(self)?,
             FileFormat::Npy => npy::open(self)?,
@@ -224,11 +234,25 @@ impl InputOptions {
         DataError::of(&self.input, rule).into()
     }
 
-    fn one_column_only(&self, what: &str) -> Result<()> {
-        if self.columns.is_empty() && self.left_out.is_empty() {
-            return Ok(());
-        }
-        Err(Error::usage(format!("--columns and --id do not apply to {what} files")))
+    /// Refuses options that mean nothing in a format.
+    fn only(&self, format: FileFormat) -> Result<()> {
+        use FileFormat as F;
+        let name = format.to_possible_value().map_or(String::new(), |v| v.get_name().to_owned());
+        let check = |option: &str, given: bool, formats: &[F], why: &str| {
+            let unused = (given && !formats.contains(&format)).then_some(());
+            no_effect(option, unused.as_ref(), &format!("{name} files {why}"))
+        };
+        let text = "are not text with a first line of names and a delimiter";
+        check("--delimiter", self.delimiter.is_some(), &[F::Csv], text)?;
+        check("--header", self.header, &[F::Csv], text)?;
+        check("--no-header", self.no_header, &[F::Csv], text)?;
+        let tables = [F::Csv, F::Parquet, F::Arrow];
+        check("--columns", !self.columns.is_empty(), &tables, "have no columns to choose from")?;
+        check("--id", !self.left_out.is_empty(), &tables, "have no columns to leave out")?;
+        let missing = self.missing == Missing::Zero;
+        check("--missing zero", missing, &tables, "cannot mark a value as missing")?;
+        let width = "say themselves how long a row is";
+        check("--features", self.features.is_some(), &[F::Svmlight], width)
     }
 }
 
@@ -248,7 +272,16 @@ impl Numbers {
     }
 
     fn finite(self, value: f64) -> Result<f64, &'static str> {
-        if value.is_finite() { Ok(value / self.divide) } else { Err(NOT_FINITE) }
+        let value = value / self.divide;
+        if value.is_finite() { Ok(value) } else { Err(NOT_FINITE) }
+    }
+
+    /// As [`Numbers::finite`] for many numbers, in place; the place of the first that is refused.
+    fn all_finite(self, values: &mut [f64]) -> Result<(), usize> {
+        if self.divide != 1.0 {
+            values.iter_mut().for_each(|v| *v /= self.divide);
+        }
+        first_outside(values, f64::MAX).map_or(Ok(()), Err)
     }
 
     fn missing(self) -> Result<f64, &'static str> {
@@ -257,4 +290,15 @@ impl Numbers {
             Missing::Zero => Ok(0.0),
         }
     }
+}
+
+/// The first number that is not within `[-bound, bound]`; NaN never is. Pieces are tested whole, so
+/// that the test vectorises.
+fn first_outside(values: &[f64], bound: f64) -> Option<usize> {
+    const PIECE: usize = 512;
+    let inside = |v: &f64| v.abs() <= bound;
+    let all_inside = |piece: &[f64]| piece.iter().fold(true, |all, v| all & inside(v));
+    let piece = values.chunks(PIECE).position(|piece| !all_inside(piece))?;
+    let at = values[piece * PIECE..].iter().position(|v| !inside(v))?;
+    Some(piece * PIECE + at)
 }

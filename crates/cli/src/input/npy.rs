@@ -1,10 +1,10 @@
 //! NumPy arrays: n x d in C order.
 
 use super::source::{self, Bytes};
-use super::{Block, Input, InputOptions, Numbers, RowReader, Values, block_rows};
+use super::{Block, Input, InputOptions, NOT_FINITE, Numbers, RowReader, Values, block_rows};
 use crate::error::{DataError, Error, Result};
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
-use std::io::Read;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 struct NpyRows {
@@ -14,9 +14,16 @@ struct NpyRows {
     element: Element,
     numbers: Numbers,
     path: PathBuf,
-    buffer: Vec<u8>,
+    /// Whole elements as they lie in the file.
+    raw: Vec<u8>,
     records: u64,
 }
+
+/// Elements read at a time. Their bytes are more than the buffer of the file holds, which is then
+/// passed by.
+const READ: usize = 1 << 16;
+/// Elements decoded and checked at a time, within the first cache.
+const DECODED: usize = 1 << 10;
 
 /// Type of an element, in the order of bytes of the file.
 #[derive(Clone, Copy)]
@@ -27,7 +34,6 @@ struct Element {
 }
 
 pub(super) fn open(options: &InputOptions) -> Result<Input> {
-    options.one_column_only("NPY")?;
     let (mut bytes, meter) = source::open(&options.input)?;
     let header = NpyHeader::from_reader(&mut bytes)
         .map_err(|e| options.malformed(format!("not an NPY file: {e}")))?;
@@ -49,7 +55,8 @@ pub(super) fn open(options: &InputOptions) -> Result<Input> {
             "elements of type {found} are not numbers this reads; store float32, float64 or integers"
         ))
     })?;
-    let d = usize::try_from(d).map_err(|_| options.malformed("rows are too long"))?;
+    let d = usize::try_from(d).ok().filter(|&d| d < 1 << 32);
+    let d = d.ok_or_else(|| options.malformed("rows are too long"))?;
     let rows = NpyRows {
         bytes,
         left: n,
@@ -57,7 +64,7 @@ pub(super) fn open(options: &InputOptions) -> Result<Input> {
         element,
         numbers: Numbers::of(options),
         path: options.input.clone(),
-        buffer: Vec::new(),
+        raw: vec![0; READ * element.bytes],
         records: 0,
     };
     Ok(Input { rows: Box::new(rows), meter })
@@ -77,15 +84,15 @@ impl Element {
         known.then_some(Self { kind, bytes, big_endian: ty.endianness() == Endianness::Big })
     }
 
-    /// The numbers behind whole elements.
-    fn decode(self, bytes: &[u8]) -> Vec<f64> {
+    /// Adds the numbers behind whole elements.
+    fn decode(self, bytes: &[u8], out: &mut Vec<f64>) {
         macro_rules! numbers {
             ($type:ty) => {{
                 let (elements, _) = bytes.as_chunks::<{ size_of::<$type>() }>();
                 if self.big_endian {
-                    elements.iter().map(|b| <$type>::from_be_bytes(*b) as f64).collect()
+                    out.extend(elements.iter().map(|b| <$type>::from_be_bytes(*b) as f64));
                 } else {
-                    elements.iter().map(|b| <$type>::from_le_bytes(*b) as f64).collect()
+                    out.extend(elements.iter().map(|b| <$type>::from_le_bytes(*b) as f64));
                 }
             }};
         }
@@ -104,35 +111,52 @@ impl Element {
     }
 }
 
+impl NpyRows {
+    /// Reads, decodes and checks so many elements.
+    fn read(&mut self, mut left: usize, values: &mut Vec<f64>) -> Result<()> {
+        while left > 0 {
+            let count = left.min(READ);
+            let raw = &mut self.raw[..count * self.element.bytes];
+            self.bytes.read_exact(raw).map_err(|e| match e.kind() {
+                ErrorKind::UnexpectedEof => {
+                    DataError::of(&self.path, "the file ends before its last row").into()
+                }
+                _ => Error::io(&self.path, e),
+            })?;
+            for part in raw.chunks(DECODED * self.element.bytes) {
+                let from = values.len();
+                self.element.decode(part, values);
+                self.numbers.all_finite(&mut values[from..]).map_err(|at| {
+                    let at = from + at;
+                    DataError {
+                        file: self.path.clone(),
+                        column: Some(format!("column {}", at % self.d + 1)),
+                        rule: NOT_FINITE.into(),
+                        record: Some(self.records + (at / self.d) as u64 + 1),
+                    }
+                })?;
+            }
+            left -= count;
+        }
+        Ok(())
+    }
+}
+
 impl RowReader for NpyRows {
     fn d(&self) -> usize {
         self.d
     }
 
-    fn next(&mut self) -> Result<Option<Block>> {
-        let failed = |e| Error::io(&self.path, e);
+    fn next(&mut self, used: Block) -> Result<Option<Block>> {
         let n = (block_rows(self.d) as u64).min(self.left) as usize;
         if n == 0 {
-            return match self.bytes.fill_buf().map_err(failed)? {
+            return match self.bytes.fill_buf().map_err(|e| Error::io(&self.path, e))? {
                 [] => Ok(None),
                 _ => Err(DataError::of(&self.path, "bytes follow the array's last element").into()),
             };
         }
-        self.buffer.clear();
-        let wanted = n * self.d * self.element.bytes;
-        self.bytes.by_ref().take(wanted as u64).read_to_end(&mut self.buffer).map_err(failed)?;
-        if self.buffer.len() < wanted {
-            return Err(DataError::of(&self.path, "the file ends before its last row").into());
-        }
-        let mut values = self.element.decode(&self.buffer);
-        for (i, value) in values.iter_mut().enumerate() {
-            *value = self.numbers.finite(*value).map_err(|rule| DataError {
-                file: self.path.clone(),
-                column: Some(format!("column {}", i % self.d + 1)),
-                rule: rule.into(),
-                record: Some(self.records + (i / self.d) as u64 + 1),
-            })?;
-        }
+        let mut values = used.into_memory();
+        self.read(n * self.d, &mut values)?;
         self.left -= n as u64;
         self.records += n as u64;
         Ok(Some(Block { n, values: Values::Dense(values) }))

@@ -2,46 +2,55 @@
 
 use super::{Block, Limits, RowReader};
 use crate::error::{Error, Result};
-use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::mpsc::{Receiver, Sender, channel, sync_channel};
 
 /// Blocks that wait between reading and using.
 const AHEAD: usize = 2;
 
-/// A reader that runs on its own thread; memory stays bounded by the channel. Declared bounds
-/// are checked (or values clipped) there too.
+/// A reader that runs on its own thread; memory stays bounded by the channel, and used blocks go
+/// back to the reader. Declared bounds are checked (or values clipped) there too.
 pub(crate) struct Prefetch {
-    blocks: Receiver<Result<Block>>,
+    /// `None` ends the file: a reader that only falls silent has failed.
+    blocks: Receiver<Result<Option<Block>>>,
+    used: Sender<Block>,
 }
 
 impl Prefetch {
     /// Starts reading. The thread ends with the file, with the first error, or when this is dropped.
     pub(crate) fn start(mut reader: Box<dyn RowReader>, limits: Limits) -> Result<Self> {
         let (sender, blocks) = sync_channel(AHEAD);
-        std::thread::Builder::new()
-            .name("reader".into())
-            .spawn(move || {
-                let (d, mut first) = (reader.d(), 0);
-                while let Some(block) = reader.next().transpose() {
-                    let block = block.and_then(|mut block| {
-                        limits.apply(&mut block, d, first, |c| reader.column(c))?;
-                        first += block.n as u64;
-                        Ok(block)
-                    });
-                    let last = block.is_err();
-                    if sender.send(block).is_err() || last {
-                        return;
-                    }
+        let (used, empty) = channel();
+        let read = move || {
+            let (d, mut first) = (reader.d(), 0);
+            loop {
+                let next = reader.next(empty.try_recv().unwrap_or_default());
+                let next = next.and_then(|block| {
+                    let Some(mut block) = block else { return Ok(None) };
+                    limits.apply(&mut block, d, first, |c| reader.column(c))?;
+                    first += block.n as u64;
+                    Ok(Some(block))
+                });
+                let last = !matches!(next, Ok(Some(_)));
+                if sender.send(next).is_err() || last {
+                    return;
                 }
-            })
-            .map_err(|e| Error::io("reader thread", e))?;
-        Ok(Self { blocks })
+            }
+        };
+        let thread = std::thread::Builder::new().name("reader".into()).spawn(read);
+        thread.map_err(|e| Error::io("reader thread", e))?;
+        Ok(Self { blocks, used })
     }
-}
 
-impl Iterator for Prefetch {
-    type Item = Result<Block>;
-
-    fn next(&mut self) -> Option<Result<Block>> {
-        self.blocks.recv().ok()
+    /// Hands every block to `take`, with the number of rows before it.
+    pub(crate) fn each(self, mut take: impl FnMut(&Block) -> Result<()>) -> Result<()> {
+        let mut first = 0;
+        loop {
+            let stopped = |_| Error::Refused("the reader failed; nothing was released".into());
+            let Some(block) = self.blocks.recv().map_err(stopped)?? else { return Ok(()) };
+            take(&block).map_err(|e| e.after(first))?;
+            first += block.n as u64;
+            // The reader may have ended.
+            let _ = self.used.send(block);
+        }
     }
 }

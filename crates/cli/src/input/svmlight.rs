@@ -16,7 +16,6 @@ struct SvmlightRows {
 }
 
 pub(super) fn open(options: &InputOptions) -> Result<Input> {
-    options.one_column_only("svmlight")?;
     let d = options.features.ok_or_else(|| {
         Error::usage(
             "--features is required for svmlight files: the number of features is published, \
@@ -81,8 +80,15 @@ impl RowReader for SvmlightRows {
         self.d
     }
 
-    fn next(&mut self) -> Result<Option<Block>> {
-        let (mut offsets, mut columns, mut values) = (vec![0], Vec::new(), Vec::new());
+    fn next(&mut self, used: Block) -> Result<Option<Block>> {
+        let (mut offsets, mut columns, mut values) = match used.values {
+            Values::Sparse { offsets, columns, values } => (offsets, columns, values),
+            Values::Dense(values) => (Vec::new(), Vec::new(), values),
+        };
+        offsets.clear();
+        offsets.push(0);
+        columns.clear();
+        values.clear();
         let mut line = std::mem::take(&mut self.line);
         while columns.len() < BLOCK_VALUES / 2 && offsets.len() <= 1 << 14 {
             line.clear();

@@ -85,3 +85,8 @@ pub(crate) fn csv(values: &[f64], d: usize) -> String {
     }
     out
 }
+
+/// A number of a JSON object.
+pub(crate) fn number(value: &Value, name: &str) -> f64 {
+    value[name].as_f64().unwrap_or_else(|| panic!("{name} in {value}"))
+}

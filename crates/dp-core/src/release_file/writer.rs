@@ -4,7 +4,7 @@ use super::{FORMAT, Kind, MAGIC, Trailer};
 use crate::atomic_file::{Access, AtomicFile};
 use crate::error::{Error, Result};
 use sha2::{Digest, Sha256};
-use std::io::{BufWriter, Write};
+use std::io::Write;
 use std::path::Path;
 
 /// Writes a release file to `out` and hashes it on the way.
@@ -13,15 +13,22 @@ pub struct Writer<W> {
     out: W,
     hash: Sha256,
     kind: Kind,
+    /// What is neither hashed nor written yet.
+    held: Vec<u8>,
 }
 
+/// Bytes that are hashed and written at a time, while they are in the cache.
+const HELD: usize = 1 << 18;
+/// Numbers put into bytes at a time.
+const CHUNK: usize = 1 << 12;
+
 impl<W: Write> Writer<W> {
-    /// Writes magic, version and kind.
+    /// Begins with magic, version and kind.
     ///
     /// # Errors
     /// [`Error::Io`].
     pub fn begin(out: W, kind: Kind) -> Result<Self> {
-        let mut this = Self { out, hash: Sha256::new(), kind };
+        let mut this = Self { out, hash: Sha256::new(), kind, held: Vec::new() };
         this.payload(&MAGIC)?;
         this.payload(&FORMAT.to_le_bytes())?;
         this.payload(&kind.code().to_le_bytes())?;
@@ -33,8 +40,11 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`Error::Io`].
     pub fn payload(&mut self, bytes: &[u8]) -> Result<()> {
-        self.hash.update(bytes);
-        self.out.write_all(bytes).map_err(failed)
+        for part in bytes.chunks(HELD) {
+            self.make_room(part.len())?;
+            self.held.extend_from_slice(part);
+        }
+        Ok(())
     }
 
     /// Adds numbers to the payload, little-endian.
@@ -42,7 +52,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`Error::Io`].
     pub fn payload_f64(&mut self, values: &[f64]) -> Result<()> {
-        self.payload_words(values, |v, out| out.extend_from_slice(&v.to_le_bytes()))
+        self.payload_words(values, f64::to_le_bytes)
     }
 
     /// Adds numbers to the payload, rounded to the nearest `f32`, little-endian.
@@ -50,16 +60,36 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`Error::Io`].
     pub fn payload_f32(&mut self, values: &[f64]) -> Result<()> {
-        self.payload_words(values, |v, out| out.extend_from_slice(&(v as f32).to_le_bytes()))
+        self.payload_words(values, |v| (v as f32).to_le_bytes())
     }
 
-    fn payload_words(&mut self, values: &[f64], put: impl Fn(f64, &mut Vec<u8>)) -> Result<()> {
-        let mut bytes = Vec::with_capacity(values.len().min(CHUNK) * 8);
+    fn payload_words<const N: usize>(
+        &mut self,
+        values: &[f64],
+        bytes: impl Fn(f64) -> [u8; N],
+    ) -> Result<()> {
         for chunk in values.chunks(CHUNK) {
-            bytes.clear();
-            chunk.iter().for_each(|v| put(*v, &mut bytes));
-            self.payload(&bytes)?;
+            self.make_room(chunk.len() * N)?;
+            let from = self.held.len();
+            self.held.resize(from + chunk.len() * N, 0);
+            let (places, _) = self.held[from..].as_chunks_mut();
+            places.iter_mut().zip(chunk).for_each(|(place, &v)| *place = bytes(v));
         }
+        Ok(())
+    }
+
+    /// Hashes and writes what is held when this many bytes more would be too many.
+    fn make_room(&mut self, bytes: usize) -> Result<()> {
+        if self.held.len() + bytes > HELD {
+            self.put()?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self) -> Result<()> {
+        self.hash.update(&self.held);
+        self.out.write_all(&self.held).map_err(failed)?;
+        self.held.clear();
         Ok(())
     }
 
@@ -71,6 +101,7 @@ impl<W: Write> Writer<W> {
         let bytes = trailer.to_bytes()?;
         self.payload(&bytes)?;
         self.payload(&(bytes.len() as u64).to_le_bytes())?;
+        self.put()?;
         let checksum = self.hash.finalize();
         self.out.write_all(&checksum).map_err(failed)?;
         Ok(self.out)
@@ -83,11 +114,8 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Numbers converted at a time.
-const CHUNK: usize = 1 << 16;
-
 /// Writes a release file that appears at its path only when it is complete.
-pub type FileWriter = Writer<BufWriter<AtomicFile>>;
+pub type FileWriter = Writer<AtomicFile>;
 
 impl FileWriter {
     /// Opens a temporary file beside `path` (see [`AtomicFile`]).
@@ -96,7 +124,7 @@ impl FileWriter {
     /// [`Error::Io`].
     pub fn create(path: &Path, kind: Kind) -> Result<Self> {
         let file = AtomicFile::create(path, Access::Shared)?;
-        Self::begin(BufWriter::with_capacity(1 << 20, file), kind)
+        Self::begin(file, kind)
     }
 
     /// Writes trailer and checksum, and puts the file in its place.
@@ -104,8 +132,7 @@ impl FileWriter {
     /// # Errors
     /// [`Error::Io`]; [`Error::File`] for a trailer over its limit.
     pub fn commit(self, trailer: &Trailer) -> Result<()> {
-        let out = self.end(trailer)?;
-        out.into_inner().map_err(|e| failed(e.into_error()))?.commit()
+        self.end(trailer)?.commit()
     }
 }
 

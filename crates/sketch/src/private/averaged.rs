@@ -5,12 +5,15 @@ use super::noise::SketchNoise;
 use super::sketch::SketchRelease;
 use crate::error::{Error, Result};
 use crate::projection::{Family, Gaussian, Projection, ProjectionSpec};
+use crate::release_file::{Element, ReleaseWriter};
 use crate::rows::{NORM_SLACK, RowsView};
 use dp_core::noise::{GaussianNoise, Grid};
 use dp_core::{
     Adjacency, Bound, Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
     PublicSeed, calibrate,
 };
+use std::borrow::Cow;
+use std::path::Path;
 use std::sync::Arc;
 
 /// Z = X P + noise with P drawn afresh, calibrated to the expectation over P of the exact
@@ -97,13 +100,32 @@ impl AveragedProjection {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
     ) -> Result<SketchRelease> {
+        self.draw(fresh)?.release(rows, rng)
+    }
+
+    /// As [`AveragedProjection::release`] to a file, for rows that come in batches: see
+    /// [`ReleaseWriter`].
+    ///
+    /// # Errors
+    /// As [`ReleaseWriter::create`].
+    pub fn writer<'r>(
+        self,
+        path: &Path,
+        element: Element,
+        fresh: FreshSeed,
+        rng: &'r mut NoiseRng,
+    ) -> Result<ReleaseWriter<'static, 'r>> {
+        ReleaseWriter::of(path, Cow::Owned(self.draw(fresh)?), element, rng)
+    }
+
+    /// The mechanism for the P of this seed; it must release once.
+    fn draw(self, fresh: FreshSeed) -> Result<PrivateProjection> {
         let (d, k) = (self.spec.d(), self.spec.k());
         let origin = fresh.origin();
         let projection = Arc::new(Gaussian::new(d, k, fresh.publish())?);
         let name = "private projection, fresh";
         let parts = Parts::without_sensitivity(projection, self.bound);
-        PrivateProjection::assemble(parts, self.noise, self.guarantee, name)
-            .drawn_from(origin)
-            .release(rows, rng)
+        let drawn = PrivateProjection::assemble(parts, self.noise, self.guarantee, name);
+        Ok(drawn.drawn_from(origin))
     }
 }

@@ -6,6 +6,7 @@ use crate::private::{PrivateProjection, pass_rows};
 use crate::rows::RowsView;
 use dp_core::release_file::{FileWriter, Kind, Trailer, to_json};
 use dp_core::{Certificate, NoiseRng};
+use std::borrow::Cow;
 use std::path::Path;
 
 /// How numbers are stored.
@@ -44,7 +45,7 @@ pub struct Written<C = Certificate> {
 /// however the rows are cut into batches. The file appears only when [`ReleaseWriter::finish`]
 /// succeeds. Dropping the writer discards everything; noise that was drawn stays used.
 pub struct ReleaseWriter<'m, 'r> {
-    mechanism: &'m PrivateProjection,
+    mechanism: Cow<'m, PrivateProjection>,
     rng: &'r mut NoiseRng,
     out: FileWriter,
     block: Vec<f64>,
@@ -81,6 +82,16 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     pub fn create(
         path: &Path,
         mechanism: &'m PrivateProjection,
+        element: Element,
+        rng: &'r mut NoiseRng,
+    ) -> Result<Self> {
+        Self::of(path, Cow::Borrowed(mechanism), element, rng)
+    }
+
+    /// As [`ReleaseWriter::create`] for a mechanism that may be the writer's own.
+    pub(crate) fn of(
+        path: &Path,
+        mechanism: Cow<'m, PrivateProjection>,
         element: Element,
         rng: &'r mut NoiseRng,
     ) -> Result<Self> {

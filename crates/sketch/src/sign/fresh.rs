@@ -7,9 +7,11 @@ use super::changes::{
 use super::codes::{SignCodes, SignRelease, SignSketch};
 use super::flip::{FlipRule, FlipTable};
 use super::mechanism::{Flips, attribute};
+use super::stream::{OpenSigns, SignSource, check_features};
 use crate::error::{Error, Result};
 use crate::projection::Family;
 use crate::rows::RowsView;
+use dp_core::noise::GeneratorKind;
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Epsilon, FreshSeed, Guarantee, NoiseRng, Probability,
@@ -158,39 +160,33 @@ impl FreshSigns {
         seed: FreshSeed,
         rng: &mut NoiseRng,
     ) -> Result<SignRelease> {
+        let drawn = self.draw(seed)?;
+        check_features(rows, self.config.d)?;
+        let generator = rng.kind();
+        let bits = drawn.flip(rows, rng)?;
+        drawn.certify(bits, generator)
+    }
+
+    /// As [`FreshSigns::release`] for rows that come in portions.
+    ///
+    /// # Errors
+    /// Bounds so far apart that floating point cannot tell the signs.
+    pub fn open<'m, 'r>(
+        &'m self,
+        seed: FreshSeed,
+        rng: &'r mut NoiseRng,
+    ) -> Result<OpenSigns<'m, 'r>> {
+        Ok(OpenSigns::of(Box::new(self.draw(seed)?), rng))
+    }
+
+    fn draw(&self, seed: FreshSeed) -> Result<Drawn<'_>> {
         let config = &self.config;
-        if rows.d() != config.d {
-            return Err(Error::Shape {
-                what: "d of the rows",
-                expected: config.d,
-                found: rows.d(),
-            });
-        }
         let origin = seed.origin();
         let seed = seed.publish();
         let sketch = SignSketch::single(self.family, config.features(), config.bits, seed)?;
         self.check_arithmetic(&sketch)?;
         let flips = Flips::new(self.table.clone(), &vec![1.0; config.bits])?;
-        let generator = rng.kind();
-        let bits = match config.floor {
-            NormFloor::Promised(m) => flips.release(&sketch, rows, rng, |rows| {
-                rows.check_bound(config.bound)?;
-                check_floor(rows, m)
-            })?,
-            NormFloor::Lifted(m) => {
-                rows.check_bound(config.bound)?;
-                lifted(rows, m, |rows| flips.release(&sketch, rows, rng, |_| Ok(())))?
-            }
-        };
-        let noise = flips.law()?;
-        let mut statement =
-            sketch.statement("signs of a fresh projection", rows.n(), noise.clone(), generator);
-        statement.public.insert(SeedOrigin::KEY.into(), origin.name().into());
-        statement.public.insert("least norm".into(), config.floor.least().get().into());
-        let lift = matches!(config.floor, NormFloor::Lifted(_));
-        statement.public.insert("lifted".into(), u64::from(lift).into());
-        let certificate = Certificate::new(statement, self.guarantee.clone());
-        Ok(Release::certified(SignCodes::new(sketch.specs(), noise, bits), certificate))
+        Ok(Drawn { mechanism: self, sketch, flips, origin })
     }
 
     /// A value closer to zero than its floating-point error may have either sign; for
@@ -206,6 +202,52 @@ impl FreshSigns {
             let allowed = format!("at least {:e} for this data bound", slack / ARITHMETIC);
             Err(Error::invalid("least norm", m, allowed))
         }
+    }
+}
+
+/// The mechanism for the projection of one seed; it must release once.
+struct Drawn<'m> {
+    mechanism: &'m FreshSigns,
+    sketch: SignSketch,
+    flips: Flips,
+    origin: SeedOrigin,
+}
+
+impl SignSource for Drawn<'_> {
+    fn d(&self) -> usize {
+        self.mechanism.config.d
+    }
+
+    fn bits(&self) -> usize {
+        self.mechanism.config.bits
+    }
+
+    fn flip(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<PackedBits> {
+        let config = &self.mechanism.config;
+        let (sketch, flips) = (&self.sketch, &self.flips);
+        match config.floor {
+            NormFloor::Promised(m) => flips.release(sketch, rows, rng, |rows| {
+                rows.check_bound(config.bound)?;
+                check_floor(rows, m)
+            }),
+            NormFloor::Lifted(m) => {
+                rows.check_bound(config.bound)?;
+                lifted(rows, m, |rows| flips.release(sketch, rows, rng, |_| Ok(())))
+            }
+        }
+    }
+
+    fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<SignRelease> {
+        let (config, sketch) = (&self.mechanism.config, &self.sketch);
+        let noise = self.flips.law()?;
+        let name = "signs of a fresh projection";
+        let mut statement = sketch.statement(name, bits.n(), noise.clone(), generator);
+        statement.public.insert(SeedOrigin::KEY.into(), self.origin.name().into());
+        statement.public.insert("least norm".into(), config.floor.least().get().into());
+        let lift = matches!(config.floor, NormFloor::Lifted(_));
+        statement.public.insert("lifted".into(), u64::from(lift).into());
+        let certificate = Certificate::new(statement, self.mechanism.guarantee.clone());
+        Ok(Release::certified(SignCodes::new(sketch.specs(), noise, bits), certificate))
     }
 }
 

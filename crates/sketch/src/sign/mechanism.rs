@@ -4,6 +4,7 @@ use super::PackedBits;
 use super::codes::{BLOCK, SignCodes, SignRelease, SignSketch, pack_signs};
 use super::flip::{FlipRule, FlipTable};
 use super::level::{LevelStep, LevelSteps};
+use super::stream::SignSource;
 use crate::error::{Error, Result};
 use crate::private::block_rows;
 use crate::projection::project_checked;
@@ -90,18 +91,22 @@ impl PrivateSigns {
         let bits = self.flip(rows, rng)?;
         self.certify(bits, generator)
     }
+}
 
-    /// The flipped bits of rows.
-    pub(super) fn flip(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<PackedBits> {
+impl SignSource for &PrivateSigns {
+    fn d(&self) -> usize {
+        self.sketch.d()
+    }
+
+    fn bits(&self) -> usize {
+        self.sketch.bits()
+    }
+
+    fn flip(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<PackedBits> {
         self.flips.release(&self.sketch, rows, rng, |rows| rows.check_bound(self.bound))
     }
 
-    /// Binds bits to their certificate.
-    pub(super) fn certify(
-        &self,
-        bits: PackedBits,
-        generator: GeneratorKind,
-    ) -> Result<SignRelease> {
+    fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<SignRelease> {
         let noise = self.flips.law()?;
         let statement = self.sketch.statement("private signs", bits.n(), noise.clone(), generator);
         let certificate = Certificate::new(statement, self.guarantee.clone());

@@ -6,16 +6,32 @@ use super::mechanism::{PrivateSigns, ROWS_PER_STREAM};
 use crate::error::{Error, Result};
 use crate::rows::RowsView;
 use dp_core::NoiseRng;
+use dp_core::noise::GeneratorKind;
 
 /// Rows taken together: a whole number of noise streams.
 const BLOCK: usize = 64 * ROWS_PER_STREAM;
 
+/// A mechanism of signs with its projections drawn.
+pub(super) trait SignSource {
+    /// Features of a row that goes in.
+    fn d(&self) -> usize;
+
+    /// Bits of a row that comes out.
+    fn bits(&self) -> usize;
+
+    /// The flipped bits of rows.
+    fn flip(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<PackedBits>;
+
+    /// Binds bits to their certificate.
+    fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<SignRelease>;
+}
+
 /// A release of signs on its way: memory holds the bits so far and one block of rows.
 ///
-/// The bits are those of [`PrivateSigns::release`] on all rows at once, however the rows are cut
+/// The bits are those of one release of all rows, however the rows are cut
 /// into portions. Private until it is closed; dropping it discards everything.
 pub struct OpenSigns<'m, 'r> {
-    mechanism: &'m PrivateSigns,
+    source: Box<dyn SignSource + 'm>,
     rng: &'r mut NoiseRng,
     /// Dense rows of a block that is not full.
     waiting: Vec<f64>,
@@ -27,21 +43,23 @@ impl PrivateSigns {
     /// Starts a release of rows that come in portions.
     #[must_use]
     pub fn open<'m, 'r>(&'m self, rng: &'r mut NoiseRng) -> OpenSigns<'m, 'r> {
-        OpenSigns { mechanism: self, rng, waiting: Vec::new(), words: Vec::new(), n: 0 }
+        OpenSigns::of(Box::new(self), rng)
     }
 }
 
-impl OpenSigns<'_, '_> {
+impl<'m, 'r> OpenSigns<'m, 'r> {
+    pub(super) fn of(source: Box<dyn SignSource + 'm>, rng: &'r mut NoiseRng) -> Self {
+        Self { source, rng, waiting: Vec::new(), words: Vec::new(), n: 0 }
+    }
+
     /// Adds rows. Errors name rows by their place in the block they fell into.
     ///
     /// # Errors
-    /// As [`PrivateSigns::release`]; afterwards the release can only be dropped, unless it was
+    /// As the release of all rows at once; afterwards this can only be dropped, unless it was
     /// [`Error::Shape`], which takes nothing.
     pub fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
-        let d = self.mechanism.sketch().d();
-        if rows.d() != d {
-            return Err(Error::Shape { what: "d of the rows", expected: d, found: rows.d() });
-        }
+        let d = self.source.d();
+        check_features(rows, d)?;
         for row in 0..rows.n() {
             let from = self.waiting.len();
             self.waiting.resize(from + d, 0.0);
@@ -54,9 +72,9 @@ impl OpenSigns<'_, '_> {
     }
 
     fn flush(&mut self) -> Result<()> {
-        let d = self.mechanism.sketch().d();
+        let d = self.source.d();
         let rows = self.waiting.len() / d;
-        let bits = self.mechanism.flip(RowsView::f64(rows, d, &self.waiting)?, self.rng)?;
+        let bits = self.source.flip(RowsView::f64(rows, d, &self.waiting)?, self.rng)?;
         self.words.extend_from_slice(bits.words());
         self.n += rows;
         self.waiting.clear();
@@ -66,22 +84,30 @@ impl OpenSigns<'_, '_> {
     /// Flips the last rows and publishes.
     ///
     /// # Errors
-    /// As [`PrivateSigns::release`].
+    /// As [`OpenSigns::push`].
     pub fn close(mut self) -> Result<SignRelease> {
         if !self.waiting.is_empty() {
             self.flush()?;
         }
-        let bits = PackedBits::new(self.n, self.mechanism.sketch().bits(), self.words)?;
-        self.mechanism.certify(bits, self.rng.kind())
+        let bits = PackedBits::new(self.n, self.source.bits(), self.words)?;
+        self.source.certify(bits, self.rng.kind())
     }
+}
+
+/// Refuses rows of another d.
+pub(super) fn check_features(rows: RowsView<'_>, d: usize) -> Result<()> {
+    if rows.d() == d {
+        return Ok(());
+    }
+    Err(Error::Shape { what: "d of the rows", expected: d, found: rows.d() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::projection::Family;
-    use crate::sign::{FlipRule, SignSketch};
-    use dp_core::{Adjacency, Bound, Budget, PublicSeed};
+    use crate::sign::{FlipRule, FreshConfig, FreshSigns, NormFloor, SignSketch};
+    use dp_core::{Adjacency, Bound, Budget, FreshSeed, PublicSeed};
 
     #[test]
     fn portions_give_the_bits_of_one_release() {
@@ -128,5 +154,34 @@ mod tests {
         }
         open.push(rows(6)).expect("taken");
         assert_eq!(open.close().expect("released").payload().bits().n(), 4);
+    }
+
+    #[test]
+    fn portions_of_fresh_signs_give_the_bits_of_one_release() {
+        let (n, d) = (BLOCK + 77, 9);
+        let values: Vec<f64> = (0..n * d).map(|i| ((i * 31) % 199) as f64 / 99.0 - 1.0).collect();
+        let rows = RowsView::f64(n, d, &values).expect("finite");
+        let bound = |x| Bound::new(x).expect("positive");
+        for floor in [NormFloor::Promised(bound(1e-3)), NormFloor::Lifted(bound(2.0))] {
+            let adjacency = Adjacency::Attribute { beta: bound(0.1) };
+            let config = FreshConfig { d, bits: 70, floor, bound: bound(1.0), adjacency };
+            let signs = FreshSigns::exact(config, Budget::new(4.0, 1e-6).expect("valid"));
+            let signs = signs.expect("calibrated");
+            let seed = || FreshSeed::reproducible_not_private(5);
+            let mut rng = NoiseRng::deterministic_not_private(4);
+            let whole = signs.release(rows, seed(), &mut rng).expect("released");
+            for portion in [100, n] {
+                let mut rng = NoiseRng::deterministic_not_private(4);
+                let mut open = signs.open(seed(), &mut rng).expect("drawn");
+                for first in (0..n).step_by(portion) {
+                    open.push(rows.slice(first..n.min(first + portion))).expect("taken");
+                }
+                assert_eq!(open.close().expect("released"), whole, "{portion}");
+            }
+            let mut rng = NoiseRng::deterministic_not_private(4);
+            let mut open = signs.open(seed(), &mut rng).expect("drawn");
+            let narrow = RowsView::f64(1, d - 1, &values[..d - 1]).expect("finite");
+            assert!(matches!(open.push(narrow), Err(Error::Shape { .. })));
+        }
     }
 }

@@ -1,13 +1,16 @@
 //! What every kind of release shares: where it goes, what pays for it, what is said of it.
 
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
-use crate::error::{Error, Result};
-use crate::input::{Input, InputOptions, Limits, Meter, Prefetch};
+use crate::error::{Error, Result, no_effect};
+use crate::input::{Block, Input, InputOptions, Limits, Meter, Prefetch};
 use crate::ledger_file::BudgetFile;
 use crate::output::Record;
-use clap::Args;
-use dp_core::certificate::Certificate;
-use dp_core::{Adjacency, Budget, FreshSeed, Guarantee, NoiseRng, PublicSeed};
+use clap::{Args, ValueEnum};
+use dp_core::certificate::Statement;
+use dp_core::{
+    Adjacency, Budget, Certificate, FreshSeed, Guarantee, IndividualCertificate, NoiseRng,
+    PublicSeed,
+};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
 
@@ -56,7 +59,8 @@ pub(crate) struct OutputOptions {
     /// Enter the expense in this ledger first; nothing is released when it refuses.
     #[arg(long)]
     ledger: Option<PathBuf>,
-    /// Read and check the file, calibrate, say what would be released; release nothing.
+    /// Read and check the file, calibrate, ask the ledger, say what would be released; release and
+    /// spend nothing.
     #[arg(long)]
     dry_run: bool,
     /// Noise that anyone can subtract, for tests. The certificate says so.
@@ -79,29 +83,63 @@ impl OutputOptions {
                 "--insecure-test-noise is not private: no ledger pays for it; leave --ledger out",
             ));
         }
-        if self.out.exists() && !self.force && !self.dry_run {
-            return Err(Error::usage(format!(
-                "{} exists; --force writes over it (a new release spends the budget again)",
-                self.out.display()
-            )));
-        }
+        self.check_free()?;
         if self.dry_run || self.ledger.is_some() {
             check()?;
         }
-        if self.dry_run {
-            return Ok(None);
-        }
         if let Some(ledger) = &self.ledger {
-            let name = self.out.file_name().unwrap_or_default().to_string_lossy();
-            BudgetFile::spend(ledger, guarantee, 1, &format!("{label} ({name})"))?;
+            if self.dry_run {
+                BudgetFile::check(ledger, guarantee, 1)?;
+            } else {
+                let name = self.out.file_name().unwrap_or_default().to_string_lossy();
+                BudgetFile::spend(ledger, guarantee, 1, &format!("{label} ({name})"))?;
+            }
         }
-        Ok(Some(match self.insecure_test_noise {
+        if self.dry_run { Ok(None) } else { self.noise().map(Some) }
+    }
+
+    /// As [`OutputOptions::pay`] for what is not differential privacy: no ledger takes it.
+    pub(crate) fn without_ledger(&self) -> Result<Option<NoiseRng>> {
+        if self.ledger.is_some() {
+            return Err(Error::usage(
+                "--ledger counts differential privacy, and this release gives none: it cannot be \
+                 paid for; leave --ledger out",
+            ));
+        }
+        self.check_free()?;
+        if self.dry_run { Ok(None) } else { self.noise().map(Some) }
+    }
+
+    /// Refuses to write over a file without being told.
+    fn check_free(&self) -> Result<()> {
+        if !self.out.exists() || self.force || self.dry_run {
+            return Ok(());
+        }
+        Err(Error::usage(format!(
+            "{} exists; --force writes over it (a new release spends the budget again)",
+            self.out.display()
+        )))
+    }
+
+    fn noise(&self) -> Result<NoiseRng> {
+        Ok(match self.insecure_test_noise {
             None => NoiseRng::from_os()?,
             Some(seed) => {
                 eprintln!("dps: warning: --insecure-test-noise: this release is NOT private");
                 NoiseRng::deterministic_not_private(seed)
             }
-        }))
+        })
+    }
+
+    /// What a dry run found out about a release under individual differential privacy.
+    pub(crate) fn planned_individual(
+        &self,
+        label: &str,
+        adjacency: Adjacency,
+        budget: Budget,
+    ) -> Record {
+        let record = Record::new().text("dry run", "nothing was released or spent");
+        individual(record.text("mechanism", label), adjacency, budget)
     }
 
     /// What a dry run found.
@@ -113,7 +151,22 @@ impl OutputOptions {
     /// What was written.
     pub(crate) fn written(&self, certificate: &Certificate) -> Result<Record> {
         certificate.verify()?;
-        let statement = certificate.statement();
+        let mut record = promise(self.described(certificate.statement()), certificate.guarantee());
+        if let Some(ledger) = &self.ledger {
+            record = record.text("paid from", ledger.display().to_string());
+        }
+        Ok(record.text("verification", "holds together"))
+    }
+
+    /// What was written under individual differential privacy.
+    pub(crate) fn written_individual(&self, certificate: &IndividualCertificate) -> Result<Record> {
+        certificate.verify()?;
+        let record = self.described(&certificate.statement);
+        Ok(individual(record, certificate.adjacency, certificate.budget)
+            .text("verification", "holds together"))
+    }
+
+    fn described(&self, statement: &Statement) -> Record {
         let mut record = Record::new()
             .text("release", self.out.display().to_string())
             .text("mechanism", &statement.mechanism);
@@ -122,12 +175,17 @@ impl OutputOptions {
             record = record.json(name, &value);
         }
         let kind = serde_json::to_value(statement.generator).unwrap_or_default();
-        record = promise(record.json("noise generator", &kind), certificate.guarantee());
-        if let Some(ledger) = &self.ledger {
-            record = record.text("paid from", ledger.display().to_string());
-        }
-        Ok(record.text("verification", "holds together"))
+        record.json("noise generator", &kind)
     }
+}
+
+/// A guarantee that is not differential privacy, in words that cannot be taken for it.
+pub(crate) fn individual(record: Record, adjacency: Adjacency, budget: Budget) -> Record {
+    record
+        .text("guarantee", IndividualCertificate::WARNING)
+        .text("adjacency", adjacency.to_string())
+        .number("individual epsilon", budget.epsilon.get())
+        .number("individual delta", budget.delta.get())
 }
 
 /// The guarantee, and what its epsilon is about.
@@ -172,6 +230,19 @@ fn about(adjacency: Adjacency) -> &'static str {
     }
 }
 
+/// What the guarantee rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Calibration {
+    /// For the very projection of a public seed, which may be known before and used again.
+    Realised,
+    /// For a Gaussian projection that is drawn at release and used once: an average over it.
+    Averaged,
+}
+
+/// Why averaged calibration takes no seed.
+pub(crate) const FRESH: &str = "--calibration averaged holds for a projection that nobody knew \
+    before, so it is drawn at release; such releases cannot be compared with others";
+
 /// The public seed of a projection or hash family.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Mechanism")]
@@ -183,6 +254,12 @@ pub(crate) struct SeedOptions {
 }
 
 impl SeedOptions {
+    /// For mechanisms whose guarantee needs a seed that nobody knew.
+    pub(crate) fn fresh(&self, why: &str) -> Result<FreshSeed> {
+        no_effect("--seed", self.seed.as_ref(), why)?;
+        Ok(FreshSeed::draw()?)
+    }
+
     pub(crate) fn get(&self) -> Result<PublicSeed> {
         match self.seed {
             Some(seed) => Ok(PublicSeed::new(seed)),
@@ -229,28 +306,34 @@ pub(crate) fn check_rereadable(input: &Path) -> Result<()> {
     Err(Error::usage("standard input can be read once only: a dry run or a ledger needs a file"))
 }
 
+/// Reads an input and hands every block within the limits to `take`.
+pub(crate) fn each_block(
+    input: Input,
+    limits: Limits,
+    mut take: impl FnMut(&Block) -> Result<()>,
+) -> Result<()> {
+    let progress = progress(&input.meter);
+    Prefetch::start(input.rows, limits)?.each(|block| {
+        take(block)?;
+        progress.show();
+        Ok(())
+    })
+}
+
 /// Reads a whole input against its limits without keeping it.
 pub(crate) fn check_input(options: &InputOptions, limits: &Limits) -> Result<()> {
     check_rereadable(&options.input)?;
-    let Input { rows, meter } = options.open()?;
-    let progress = progress(&meter);
-    for block in Prefetch::start(rows, limits.clone())? {
-        block?;
-        progress.show();
-    }
-    Ok(())
+    each_block(options.open()?, limits.clone(), |_| Ok(()))
 }
 
 /// Reads a whole input into memory: rows and their number.
 pub(crate) fn read_all(input: Input, limits: Limits) -> Result<(usize, Vec<f64>)> {
     let d = input.rows.d();
-    let progress = progress(&input.meter);
     let (mut n, mut values) = (0, Vec::new());
-    for block in Prefetch::start(input.rows, limits)? {
-        let block = block?;
+    each_block(input, limits, |block| {
         n += block.n;
-        values.append(&mut block.into_dense(d));
-        progress.show();
-    }
+        values.extend_from_slice(&block.dense(d));
+        Ok(())
+    })?;
     Ok((n, values))
 }

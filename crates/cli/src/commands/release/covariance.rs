@@ -1,9 +1,8 @@
 //! `dps release covariance`.
 
-use super::common::{Promise, RowsOptions, check_input, progress};
+use super::common::{Promise, RowsOptions, check_input, each_block};
 use super::privacy::AdjacencyKind;
-use crate::error::{Error, Result};
-use crate::input::{Input, Prefetch};
+use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::{Adjacency, Budget, release_file};
@@ -39,8 +38,8 @@ impl CovarianceOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let known = [AdjacencyKind::AddRemoveRow, AdjacencyKind::ReplaceRow];
         let Promise { adjacency, budget, limits } = self.rows.promise("a covariance", &known)?;
-        let Input { rows, meter } = self.rows.input.open()?;
-        let d = rows.d();
+        let input = self.rows.input.open()?;
+        let d = input.rows.d();
         let mechanism = self.mechanism(d, adjacency, budget)?;
         let guarantee = mechanism.guarantee();
         let label = format!("covariance, {:?} noise", self.noise).to_lowercase();
@@ -48,12 +47,8 @@ impl CovarianceOptions {
         let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
             return Ok(self.rows.output.planned(&label, guarantee));
         };
-        let progress = progress(&meter);
         let mut open = mechanism.open(&mut rng);
-        for block in Prefetch::start(rows, limits)? {
-            open.push(&block?.into_dense(d))?;
-            progress.show();
-        }
+        each_block(input, limits, |block| Ok(open.push(&block.dense(d))?))?;
         let release = open.close(&mut rng)?;
         release_file::write(&self.rows.output.out, &release)?;
         self.rows.output.written(release.certificate())
@@ -65,6 +60,16 @@ impl CovarianceOptions {
         adjacency: Adjacency,
         budget: Budget,
     ) -> Result<Box<dyn CovarianceMechanism>> {
+        if !matches!(self.noise, Noise::Wishart) {
+            no_effect("--dof", self.dof.as_ref(), "only --noise wishart has degrees of freedom")?;
+        }
+        if !matches!(self.noise, Noise::Jl) {
+            no_effect(
+                "--sketch-rows",
+                self.sketch_rows.as_ref(),
+                "only --noise jl makes a sketch",
+            )?;
+        }
         Ok(match self.noise {
             Noise::Gaussian => Box::new(GaussianCovariance::calibrate(d, adjacency, budget)?),
             Noise::Wishart => {

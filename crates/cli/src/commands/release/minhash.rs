@@ -2,15 +2,14 @@
 
 use super::common::{OutputOptions, SeedOptions, check_rereadable, progress};
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_effect};
 use crate::input::ItemOptions;
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::{Adjacency, Budget, FreshSeed, NoiseRng};
+use dp_core::{Adjacency, Budget, FreshSeed, PublicSeed};
 use sketch::minhash::{
     BinResponse, BucketPrivMin, ItemSet, MixtureResponse, SetNeighbours, SymbolShape,
 };
-use sketch::release_file::SetWriter;
 
 /// Options of `dps release minhash`.
 #[derive(Args)]
@@ -34,9 +33,9 @@ pub(crate) struct MinhashOptions {
     /// Symbols a position can show; `dps plan sets` names the best number.
     #[arg(long, default_value_t = 4, help_heading = "Mechanism")]
     symbols: u32,
-    /// mixture, buckets: minima hashed together.
-    #[arg(long, default_value_t = 1, help_heading = "Mechanism")]
-    concatenation: usize,
+    /// mixture, buckets: minima hashed together [default: 1].
+    #[arg(long, help_heading = "Mechanism")]
+    concatenation: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -49,10 +48,11 @@ enum Mechanism {
     Buckets,
 }
 
+/// A mechanism, and where its hash functions come from.
 enum Calibrated {
-    Bins(BinResponse),
-    Mixture(MixtureResponse),
-    Buckets(BucketPrivMin),
+    Bins(BinResponse, PublicSeed),
+    Mixture(MixtureResponse, FreshSeed),
+    Buckets(BucketPrivMin, PublicSeed),
 }
 
 impl MinhashOptions {
@@ -66,9 +66,9 @@ impl MinhashOptions {
         let mechanism = self.calibrate(adjacency, budget)?;
         let label = format!("set signatures, {:?}", self.mechanism).to_lowercase();
         let guarantee = match &mechanism {
-            Calibrated::Bins(m) => m.guarantee(),
-            Calibrated::Mixture(m) => m.guarantee(),
-            Calibrated::Buckets(m) => m.guarantee(),
+            Calibrated::Bins(m, _) => m.guarantee(),
+            Calibrated::Mixture(m, _) => m.guarantee(),
+            Calibrated::Buckets(m, _) => m.guarantee(),
         };
         let neighbours = match adjacency {
             Adjacency::SetItems { alpha, min_size } => Some(SetNeighbours::new(alpha, min_size)?),
@@ -81,7 +81,12 @@ impl MinhashOptions {
         let Some(mut rng) = self.output.pay(guarantee, &label, check)? else {
             return Ok(self.output.planned(&label, guarantee));
         };
-        let mut writer = self.writer(&mechanism, &mut rng)?;
+        let path = &self.output.out;
+        let mut writer = match mechanism {
+            Calibrated::Bins(ref m, seed) => m.writer(path, seed, &mut rng)?,
+            Calibrated::Mixture(ref m, seed) => m.writer(path, seed, &mut rng)?,
+            Calibrated::Buckets(ref m, seed) => m.writer(path, seed, &mut rng)?,
+        };
         self.each_batch(neighbours, |sets| Ok(writer.push(sets)?))?;
         self.output.written(&writer.finish()?.certificate)
     }
@@ -109,35 +114,29 @@ impl MinhashOptions {
     }
 
     fn calibrate(&self, adjacency: Adjacency, budget: Budget) -> Result<Calibrated> {
-        let shape = || SymbolShape::new(self.k, self.concatenation, self.symbols);
+        let shape = || SymbolShape::new(self.k, self.concatenation.unwrap_or(1), self.symbols);
         Ok(match (self.mechanism, adjacency) {
             (Mechanism::Mixture, Adjacency::SetItems { alpha, min_size }) => {
+                let why = "the guarantee of --mechanism mixture averages over hash functions that \
+                           nobody knew before, so they are drawn at release";
+                let seed = self.seed.fresh(why)?;
                 let neighbours = SetNeighbours::new(alpha, min_size)?;
-                Calibrated::Mixture(MixtureResponse::calibrate(shape()?, neighbours, budget)?)
+                let mechanism = MixtureResponse::calibrate(shape()?, neighbours, budget)?;
+                Calibrated::Mixture(mechanism, seed)
             }
             (Mechanism::Bins, Adjacency::SetItems { alpha, .. }) => {
-                Calibrated::Bins(BinResponse::calibrate(self.k, self.symbols, alpha, budget)?)
+                let why = "--mechanism bins keeps one minimum a bin";
+                no_effect("--concatenation", self.concatenation.as_ref(), why)?;
+                let mechanism = BinResponse::calibrate(self.k, self.symbols, alpha, budget)?;
+                Calibrated::Bins(mechanism, self.seed.get()?)
             }
             _ => {
                 if budget.delta.get() > 0.0 {
                     return Err(Error::usage("--mechanism buckets is pure: --delta 0"));
                 }
-                Calibrated::Buckets(BucketPrivMin::new(shape()?, budget.epsilon)?)
+                let mechanism = BucketPrivMin::new(shape()?, budget.epsilon)?;
+                Calibrated::Buckets(mechanism, self.seed.get()?)
             }
-        })
-    }
-
-    /// A writer of the release: `mixture` draws fresh hash functions.
-    fn writer<'a>(
-        &self,
-        mechanism: &'a Calibrated,
-        rng: &'a mut NoiseRng,
-    ) -> Result<SetWriter<'a>> {
-        let path = &self.output.out;
-        Ok(match mechanism {
-            Calibrated::Bins(m) => m.writer(path, self.seed.get()?, rng)?,
-            Calibrated::Mixture(m) => m.writer(path, FreshSeed::draw()?, rng)?,
-            Calibrated::Buckets(m) => m.writer(path, self.seed.get()?, rng)?,
         })
     }
 }

@@ -1,6 +1,6 @@
 //! Adjacency, bounds and budget: all of them explicit.
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_effect};
 use crate::input::{Limits, OutsideBounds};
 use clap::{Args, ValueEnum};
 use dp_core::{Adjacency, Bound, Budget};
@@ -105,6 +105,7 @@ impl AdjacencyOptions {
                 explain(known)
             )));
         }
+        self.only(kind)?;
         let missing = || Error::usage(format!("--adjacency {name} needs {option}"));
         let bound = |value: Option<f64>| Ok::<_, Error>(Bound::new(value.ok_or_else(missing)?)?);
         Ok(match kind {
@@ -121,6 +122,26 @@ impl AdjacencyOptions {
             },
             AdjacencyKind::AnyInput => Adjacency::AnyInput,
         })
+    }
+}
+
+impl AdjacencyOptions {
+    /// Refuses sizes that belong to another adjacency.
+    fn only(&self, kind: AdjacencyKind) -> Result<()> {
+        let [name, needed, _] = kind.help();
+        let why = |of: &str| format!("--adjacency {name} has no {of}");
+        let belongs = |option: &str| needed.split(' ').any(|word| word == option);
+        for (option, value, of) in [
+            ("--beta", self.beta, "largest change of one value"),
+            ("--shift", self.shift, "largest shift of a row"),
+            ("--norm-bound", self.norm_bound, "largest norm of a row"),
+        ] {
+            no_effect(option, value.filter(|_| !belongs(option)).as_ref(), &why(of))?;
+        }
+        for (option, value) in [("--alpha", self.alpha), ("--min-size", self.min_size)] {
+            no_effect(option, value.filter(|_| !belongs(option)).as_ref(), &why("items of sets"))?;
+        }
+        Ok(())
     }
 }
 
@@ -191,12 +212,14 @@ impl BoundOptions {
         };
         let entry = self.bound.map(Bound::new).transpose()?;
         let outside = if self.clip { OutsideBounds::Clip } else { OutsideBounds::Refuse };
+        let unused = (self.clip && entry.is_none() && norm.is_none()).then_some(());
+        no_effect("--clip", unused.as_ref(), "no --bound is declared")?;
         if self.clip {
             eprintln!(
                 "dps: values outside the declared bounds are clipped; how many is private and is not counted"
             );
         }
-        Ok(Limits { entry, norm, outside, file: file.to_owned() })
+        Ok(Limits { entry, norm, least: None, outside, file: file.to_owned() })
     }
 
     /// The largest absolute value: declared, or what the norm bound implies.

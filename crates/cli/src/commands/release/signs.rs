@@ -1,14 +1,20 @@
 //! `dps release signs`.
 
-use super::common::{Promise, RowsOptions, SeedOptions, check_input, progress};
+use super::common::{
+    Calibration, FRESH, Promise, RowsOptions, SeedOptions, check_input, each_block, read_all,
+};
 use super::privacy::AdjacencyKind;
 use super::sketch::ProjectionOptions;
-use crate::error::Result;
-use crate::input::Prefetch;
+use crate::error::{Error, Result, no_effect};
+use crate::input::{Input, Limits};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::release_file;
-use sketch::sign::{FlipRule, PrivateSigns, SignSketch};
+use dp_core::{Bound, release_file};
+use sketch::RowsView;
+use sketch::sign::{
+    FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, OpenSigns,
+    PrivateSigns, SignSketch,
+};
 
 /// Options of `dps release signs`.
 #[derive(Args)]
@@ -19,15 +25,32 @@ pub(crate) struct SignOptions {
     projection: ProjectionOptions,
     #[command(flatten)]
     seed: SeedOptions,
-    /// Independent projections side by side, each of k / repetitions signs.
-    #[arg(long, default_value_t = 1, help_heading = "Mechanism")]
-    repetitions: usize,
-    /// How signs are flipped: optimal keeps most in search, response lets angles be estimated.
-    #[arg(long, value_enum, default_value_t = Flips::Optimal, help_heading = "Mechanism")]
-    flips: Flips,
+    /// What the guarantee rests on. `averaged` (a Gaussian projection, drawn now, used once) counts how
+    /// many signs a change is likely to turn, which a least norm of the rows bounds.
+    #[arg(long, value_enum, default_value_t = Calibration::Realised, help_heading = "Mechanism")]
+    calibration: Calibration,
+    /// averaged: the least l2 norm of any possible row; a file with a shorter row is refused, which
+    /// reveals that it has one.
+    #[arg(long, value_name = "M", conflicts_with = "lift", help_heading = "Mechanism")]
+    least_norm: Option<f64>,
+    /// averaged: append the constant M to every row, so that no row is shorter; angles are then
+    /// those of the longer rows.
+    #[arg(long, value_name = "M", help_heading = "Mechanism")]
+    lift: Option<f64>,
+    /// Independent projections side by side, each of k / repetitions signs [default: 1].
+    #[arg(long, help_heading = "Mechanism")]
+    repetitions: Option<usize>,
+    /// How signs are flipped [default: optimal; with --calibration averaged, response].
+    #[arg(long, value_enum, help_heading = "Mechanism")]
+    flips: Option<Flips>,
+    /// NOT differential privacy: only signs that one attribute could turn are randomised, in this way.
+    /// Hides the neighbours of this one file and nothing else; no ledger counts it. Holds all rows
+    /// in memory.
+    #[arg(long, value_enum, value_name = "NOISE", help_heading = "Not differential privacy")]
+    individual_not_differential_privacy: Option<Individual>,
 }
 
-#[derive(Debug, Clone, Copy, ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Flips {
     /// Seldom flips signs of large values (ours): best for search.
     Optimal,
@@ -37,35 +60,143 @@ enum Flips {
     Response,
 }
 
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Individual {
+    /// Gaussian noise before signs are taken.
+    Gaussian,
+    /// Randomised response.
+    Response,
+}
+
 impl SignOptions {
     pub(crate) fn run(&self) -> Result<Record> {
-        let Promise { adjacency, budget, limits } =
-            self.rows.promise("a sign sketch", &[AdjacencyKind::Attribute])?;
-        let bound = self.rows.bounds.largest(adjacency)?;
+        let promise = self.rows.promise("a sign sketch", &[AdjacencyKind::Attribute])?;
+        let bound = self.rows.bounds.largest(promise.adjacency)?;
+        self.check_options()?;
         let input = self.rows.input.open()?;
-        let d = input.rows.d();
-        let (family, k, seed) = (self.projection.family(), self.projection.k(), self.seed.get()?);
-        let sketch = SignSketch::repeated(family, d, k, self.repetitions, seed)?;
-        let rule = match self.flips {
+        if let Some(noise) = self.individual_not_differential_privacy {
+            return self.individual(noise, promise, bound, input);
+        }
+        match self.calibration {
+            Calibration::Realised => self.realised(promise, bound, input),
+            Calibration::Averaged => self.averaged(promise, bound, input),
+        }
+    }
+
+    /// Refuses what means nothing beside the rest.
+    fn check_options(&self) -> Result<()> {
+        let individual = self.individual_not_differential_privacy.is_some();
+        if self.calibration == Calibration::Realised || individual {
+            let why = "only --calibration averaged counts on the norms of rows";
+            no_effect("--least-norm", self.least_norm.as_ref(), why)?;
+            no_effect("--lift", self.lift.as_ref(), why)?;
+        }
+        if individual {
+            let averaged = (self.calibration == Calibration::Averaged).then_some(());
+            let why = "individual differential privacy is about the very projection";
+            no_effect("--calibration averaged", averaged.as_ref(), why)?;
+            let why = "--individual-not-differential-privacy says how signs are randomised";
+            no_effect("--flips", self.flips.as_ref(), why)?;
+        } else if self.calibration == Calibration::Averaged {
+            self.projection.fresh()?;
+            let why = "--calibration averaged draws one projection";
+            no_effect("--repetitions", self.repetitions.as_ref(), why)?;
+            if self.flips.is_some_and(|flips| flips != Flips::Response) {
+                return Err(Error::usage(
+                    "--calibration averaged flips all signs alike: --flips response",
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn sketch(&self, d: usize) -> Result<SignSketch> {
+        let (family, k) = (self.projection.family()?, self.projection.k());
+        let repetitions = self.repetitions.unwrap_or(1);
+        Ok(SignSketch::repeated(family, d, k, repetitions, self.seed.get()?)?)
+    }
+
+    fn realised(&self, promise: Promise, bound: Bound, input: Input) -> Result<Record> {
+        let Promise { adjacency, budget, limits } = promise;
+        let rule = match self.flips.unwrap_or(Flips::Optimal) {
             Flips::Optimal => FlipRule::OptimalSmooth,
             Flips::Smooth => FlipRule::PublishedSmooth,
             Flips::Response => FlipRule::RandomizedResponse,
         };
+        let sketch = self.sketch(input.rows.d())?;
         let mechanism = PrivateSigns::new(sketch, rule, adjacency, bound, budget)?;
         let guarantee = mechanism.guarantee();
-        let label = format!("signs, {} bits", k);
+        let label = format!("signs, {} bits", self.projection.k());
         let check = || check_input(&self.rows.input, &limits);
         let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
             return Ok(self.rows.output.planned(&label, guarantee));
         };
-        let progress = progress(&input.meter);
-        let mut open = mechanism.open(&mut rng);
-        for block in Prefetch::start(input.rows, limits)? {
-            open.push(block?.view(d)?)?;
-            progress.show();
-        }
+        self.write(mechanism.open(&mut rng), input, limits)
+    }
+
+    fn averaged(&self, promise: Promise, bound: Bound, input: Input) -> Result<Record> {
+        let Promise { adjacency, budget, limits } = promise;
+        let seed = self.seed.fresh(FRESH)?;
+        let floor = match (self.least_norm, self.lift) {
+            (Some(m), _) => NormFloor::Promised(Bound::new(m)?),
+            (None, Some(m)) => NormFloor::Lifted(Bound::new(m)?),
+            (None, None) => {
+                return Err(Error::usage(
+                    "--calibration averaged needs --least-norm M (no possible row is shorter) or \
+                     --lift M (a constant M is appended to every row): a change turns the signs of \
+                     a short row more easily",
+                ));
+            }
+        };
+        let (d, bits) = (input.rows.d(), self.projection.k());
+        let config = FreshConfig { d, bits, floor, bound, adjacency };
+        let mechanism = FreshSigns::exact(config, budget)?;
+        let guarantee = mechanism.guarantee();
+        let label = format!("signs, fresh gaussian, {bits} bits");
+        let least = match floor {
+            NormFloor::Promised(least) => Some(least),
+            NormFloor::Lifted(_) => None,
+        };
+        let limits = Limits { least, ..limits };
+        let check = || check_input(&self.rows.input, &limits);
+        let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
+            return Ok(self.rows.output.planned(&label, guarantee));
+        };
+        self.write(mechanism.open(seed, &mut rng)?, input, limits)
+    }
+
+    fn write(&self, mut open: OpenSigns<'_, '_>, input: Input, limits: Limits) -> Result<Record> {
+        let d = input.rows.d();
+        each_block(input, limits, |block| Ok(open.push(block.view(d)?)?))?;
         let release = open.close()?;
         release_file::write(&self.rows.output.out, &release)?;
         self.rows.output.written(release.certificate())
+    }
+
+    fn individual(
+        &self,
+        noise: Individual,
+        promise: Promise,
+        bound: Bound,
+        input: Input,
+    ) -> Result<Record> {
+        let Promise { adjacency, budget, limits } = promise;
+        let d = input.rows.d();
+        let noise = match noise {
+            Individual::Gaussian => IndividualNoise::Gaussian,
+            Individual::Response => IndividualNoise::RandomizedResponse,
+        };
+        let mechanism = IndividualSigns::new(self.sketch(d)?, noise, adjacency, bound, budget)?;
+        let output = &self.rows.output;
+        let Some(mut rng) = output.without_ledger()? else {
+            check_input(&self.rows.input, &limits)?;
+            let label = format!("individual signs, {} bits", self.projection.k());
+            return Ok(output.planned_individual(&label, adjacency, budget));
+        };
+        eprintln!("dps: warning: this release is NOT differentially private");
+        let (n, values) = read_all(input, limits)?;
+        let release = mechanism.release(RowsView::f64(n, d, &values)?, &mut rng)?;
+        release_file::write(&output.out, &release)?;
+        output.written_individual(release.certificate())
     }
 }

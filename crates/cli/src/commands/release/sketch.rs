@@ -1,13 +1,15 @@
 //! `dps release sketch`.
 
-use super::common::{Promise, RowsOptions, SeedOptions, check_input, progress};
+use super::common::{
+    Calibration, FRESH, Promise, RowsOptions, SeedOptions, check_input, each_block,
+};
 use super::privacy::AdjacencyKind;
-use crate::error::{Error, Result};
-use crate::input::{Input, Prefetch};
+use crate::error::{Error, Result, no_effect};
+use crate::input::{Input, Limits};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Budget;
-use sketch::private::PrivateProjection;
+use sketch::private::{AveragedProjection, PrivateProjection};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::release_file::{Element, ReleaseWriter};
 
@@ -20,6 +22,10 @@ pub(crate) struct SketchOptions {
     projection: ProjectionOptions,
     #[command(flatten)]
     seed: SeedOptions,
+    /// What the guarantee rests on. `averaged` (a Gaussian projection, drawn now, used once) needs less
+    /// noise for whole rows: --adjacency row-shift and replace-row.
+    #[arg(long, value_enum, default_value_t = Calibration::Realised, help_heading = "Mechanism")]
+    calibration: Calibration,
     /// The noise: Gaussian, or Laplace for pure differential privacy.
     #[arg(long, value_enum, default_value_t = Noise::Gaussian, help_heading = "Mechanism")]
     noise: Noise,
@@ -53,15 +59,16 @@ enum FamilyName {
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Mechanism")]
 pub(crate) struct ProjectionOptions {
-    /// The family of the projection: oporp is fast and has the least noise.
-    #[arg(long, value_enum, default_value_t = FamilyName::Oporp)]
-    family: FamilyName,
+    /// The family of the projection; by default oporp, which is fast and has the least noise for
+    /// single values.
+    #[arg(long, value_enum)]
+    family: Option<FamilyName>,
     /// Size k of a row of the release; `dps plan` names the best one.
     #[arg(short, long)]
     k: usize,
-    /// sparse-jl, hashed-copies: nonzero entries a row of the projection.
-    #[arg(long, default_value_t = 4)]
-    nonzeros: u32,
+    /// sparse-jl, hashed-copies: nonzero entries a row of the projection [default: 4].
+    #[arg(long)]
+    nonzeros: Option<u32>,
 }
 
 impl ProjectionOptions {
@@ -69,19 +76,38 @@ impl ProjectionOptions {
         self.k
     }
 
-    pub(crate) fn family(&self) -> Family {
+    /// The only family of averaged calibration.
+    pub(crate) fn fresh(&self) -> Result<()> {
         match self.family {
+            None | Some(FamilyName::Gaussian) => {}
+            Some(_) => {
+                return Err(Error::usage(
+                    "--calibration averaged is proven for --family gaussian only",
+                ));
+            }
+        }
+        no_effect("--nonzeros", self.nonzeros.as_ref(), "a Gaussian projection has no zeros")
+    }
+
+    pub(crate) fn family(&self) -> Result<Family> {
+        let family = self.family.unwrap_or(FamilyName::Oporp);
+        if !matches!(family, FamilyName::SparseJl | FamilyName::HashedCopies) {
+            let why = "only --family sparse-jl and hashed-copies leave a choice";
+            no_effect("--nonzeros", self.nonzeros.as_ref(), why)?;
+        }
+        let nonzeros = self.nonzeros.unwrap_or(4);
+        Ok(match family {
             FamilyName::Gaussian => Family::Gaussian,
             FamilyName::Rademacher => Family::Rademacher,
             FamilyName::Achlioptas => Family::Achlioptas,
             FamilyName::VerySparse => Family::VerySparse,
-            FamilyName::SparseJl => Family::SparseJl { nonzeros: self.nonzeros },
-            FamilyName::HashedCopies => Family::HashedCopies { copies: self.nonzeros },
+            FamilyName::SparseJl => Family::SparseJl { nonzeros },
+            FamilyName::HashedCopies => Family::HashedCopies { copies: nonzeros },
             FamilyName::Srht => Family::Srht { sampling: Sampling::WithoutReplacement },
             FamilyName::Oporp => Family::Oporp,
             FamilyName::CountSketch => Family::CountSketch,
             FamilyName::Identity => Family::Identity,
-        }
+        })
     }
 }
 
@@ -93,34 +119,55 @@ impl SketchOptions {
         let bound = self.rows.bounds.largest(adjacency)?;
         let input = self.rows.input.open()?;
         let d = input.rows.d();
-        let spec = ProjectionSpec::new(
-            self.projection.family(),
-            d,
-            self.projection.k(),
-            self.seed.get()?,
-        )?;
+        let element = if self.f32 { Element::F32 } else { Element::F64 };
+        let output = &self.rows.output;
+        let check = || check_input(&self.rows.input, &limits);
+        let k = self.projection.k();
+        if self.calibration == Calibration::Averaged {
+            self.projection.fresh()?;
+            let seed = self.seed.fresh(FRESH)?;
+            let mechanism = AveragedProjection::gaussian(d, k, adjacency, bound, budget)?;
+            let label = format!("sketch, fresh gaussian to k = {k}");
+            let Some(mut rng) = output.pay(mechanism.guarantee(), &label, check)? else {
+                return Ok(output.planned(&label, mechanism.guarantee()));
+            };
+            return self.write(
+                mechanism.writer(&output.out, element, seed, &mut rng)?,
+                input,
+                limits,
+            );
+        }
+        let spec = ProjectionSpec::new(self.projection.family()?, d, k, self.seed.get()?)?;
         let mechanism = match self.noise {
             Noise::Gaussian => PrivateProjection::gaussian(spec.build(), adjacency, bound, budget),
             Noise::Laplace => PrivateProjection::laplace(spec.build(), adjacency, bound, budget),
         }?;
-        let label = format!("sketch, {} to k = {}", spec.name(), spec.k());
-        let check = || check_input(&self.rows.input, &limits);
-        let Some(mut rng) = self.rows.output.pay(mechanism.guarantee(), &label, check)? else {
-            return Ok(self.rows.output.planned(&label, mechanism.guarantee()));
+        let label = format!("sketch, {} to k = {k}", spec.name());
+        let Some(mut rng) = output.pay(mechanism.guarantee(), &label, check)? else {
+            return Ok(output.planned(&label, mechanism.guarantee()));
         };
-        let element = if self.f32 { Element::F32 } else { Element::F64 };
-        let mut writer =
-            ReleaseWriter::create(&self.rows.output.out, &mechanism, element, &mut rng)?;
-        let Input { rows, meter } = input;
-        let progress = progress(&meter);
-        for block in Prefetch::start(rows, limits)? {
-            writer.push(block?.view(d)?)?;
-            progress.show();
-        }
-        self.rows.output.written(&writer.finish()?.certificate)
+        let writer = ReleaseWriter::create(&output.out, &mechanism, element, &mut rng)?;
+        self.write(writer, input, limits)
+    }
+
+    fn write(
+        &self,
+        mut out: ReleaseWriter<'_, '_>,
+        input: Input,
+        limits: Limits,
+    ) -> Result<Record> {
+        let d = input.rows.d();
+        each_block(input, limits, |block| Ok(out.push(block.view(d)?)?))?;
+        self.rows.output.written(&out.finish()?.certificate)
     }
 
     fn check_noise(&self, budget: Budget) -> Result<()> {
+        if self.calibration == Calibration::Averaged && matches!(self.noise, Noise::Laplace) {
+            return Err(Error::usage(
+                "--calibration averaged has Gaussian noise only: no profile of a fresh projection with \
+                 Laplace noise is known",
+            ));
+        }
         if budget.delta.get() > 0.0 || matches!(self.noise, Noise::Laplace) {
             return Ok(());
         }

@@ -128,7 +128,7 @@ fn turned_bits(release: &SignRelease) -> Result<Recheck> {
     };
     let specs = release.payload().projections();
     let ([spec], Some(PublicValue::Real(least)), Some(PublicValue::Integer(lifted))) =
-        (&specs[..], statement.public.get("least norm"), statement.public.get("lifted"))
+        (specs, statement.public.get("least norm"), statement.public.get("lifted"))
     else {
         return Err(Error::Refused("certificate rejected: no least norm of rows is stated".into()));
     };

@@ -164,7 +164,7 @@ mod tests {
         let bound = |x| Bound::new(x).expect("positive");
         for floor in [NormFloor::Promised(bound(1e-3)), NormFloor::Lifted(bound(2.0))] {
             let adjacency = Adjacency::Attribute { beta: bound(0.1) };
-            let config = FreshConfig { d, bits: 70, floor, bound: bound(1.0), adjacency };
+            let config = FreshConfig { d, bits: 7, floor, bound: bound(1.0), adjacency };
             let signs = FreshSigns::exact(config, Budget::new(4.0, 1e-6).expect("valid"));
             let signs = signs.expect("calibrated");
             let seed = || FreshSeed::reproducible_not_private(5);

@@ -15,13 +15,14 @@
 //! be read or written, 4 data that is not what was declared.
 //!
 //! The binary is this library's [`main`]; [`ledger_file`] is public so that its behaviour under
-//! crashes can be tested from outside.
+//! crashes can be tested from outside, and [`reading`] so that readers can be tried with hostile files.
 
 mod commands;
 mod error;
 mod input;
 pub mod ledger_file;
 mod output;
+pub mod reading;
 
 use clap::{CommandFactory, Parser};
 use commands::Command;

@@ -144,7 +144,8 @@ fn finish(
         rows.d = first.flatten().ok_or_else(|| options.malformed("the first list is missing"))?;
     }
     if lists {
-        rows.names = (1..=rows.d).map(|i| format!("feature {i}")).collect();
+        // A few bytes may declare lists of any length: their features are named when asked for.
+        rows.names.clear();
     }
     Ok(Input { rows: Box::new(rows), meter })
 }
@@ -287,7 +288,7 @@ impl RowReader for ColumnarRows {
     }
 
     fn column(&self, index: usize) -> String {
-        self.names[index].clone()
+        self.names.get(index).cloned().unwrap_or_else(|| format!("feature {}", index + 1))
     }
 
     fn next(&mut self, used: Block) -> Result<Option<Block>> {
@@ -299,7 +300,7 @@ impl RowReader for ColumnarRows {
         let mut values = used.into_memory();
         self.convert(&part, &mut values).map_err(|(row, column, rule)| {
             let record = (rule != NOT_A_NUMBER).then_some(self.records + row as u64 + 1);
-            let (file, column) = (self.path.clone(), Some(self.names[column].clone()));
+            let (file, column) = (self.path.clone(), Some(self.column(column)));
             DataError { file, column, rule: rule.into(), record }
         })?;
         self.records += n as u64;

@@ -4,7 +4,7 @@
 //! hide a line end, so from the first quote on one parser reads the rest.
 
 use super::columns::Selection;
-use super::source::{self, Bytes};
+use super::source::{self, Bytes, LONGEST_LINE, line_too_long};
 use super::{Block, Input, InputOptions, Numbers, RowReader, Values, block_rows};
 use crate::error::{DataError, Error, Result};
 use csv::{ByteRecord, Reader, ReaderBuilder};
@@ -12,19 +12,19 @@ use memchr::{memchr, memrchr};
 use rayon::prelude::*;
 use std::io::{Cursor, Read};
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Bytes of a chunk.
 const CHUNK: usize = 1 << 20;
-/// Longest line.
-const LONGEST_LINE: usize = 1 << 26;
 /// Chunks parsed at once.
 const CHUNKS: usize = 4;
 
 /// The rows of a CSV file.
 struct CsvRows {
     chunks: Chunks,
-    /// The parser of the rest, once a quote was seen.
-    rest: Option<Reader<Box<dyn Read + Send>>>,
+    /// The parser of the rest, once a quote was seen, and how much it may read for one record.
+    rest: Option<(Reader<Box<dyn Read + Send>>, Allowance)>,
     layout: Layout,
     path: PathBuf,
     records: u64,
@@ -140,9 +140,7 @@ impl Chunks {
                 return Ok(Some(chunk));
             }
             if chunk.len() > LONGEST_LINE {
-                return Err(std::io::Error::other(
-                    "a line is longer than 64 MiB: is this a CSV file?",
-                ));
+                return Err(line_too_long());
             }
         }
     }
@@ -160,6 +158,35 @@ impl Chunks {
             Some(bytes) => Box::new(start.chain(bytes)),
             None => Box::new(start),
         }
+    }
+}
+
+/// Bytes that may still be read before a record ends: a quote that is never closed must not take
+/// all memory.
+#[derive(Clone, Default)]
+struct Allowance(Arc<AtomicUsize>);
+
+impl Allowance {
+    fn renew(&self) {
+        self.0.store(LONGEST_LINE, Ordering::Relaxed);
+    }
+}
+
+struct Rationed {
+    source: Box<dyn Read + Send>,
+    allowance: Allowance,
+}
+
+impl Read for Rationed {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.allowance.0.load(Ordering::Relaxed);
+        if left == 0 {
+            return Err(line_too_long());
+        }
+        let most = out.len().min(left);
+        let read = self.source.read(&mut out[..most])?;
+        self.allowance.0.store(left - read, Ordering::Relaxed);
+        Ok(read)
     }
 }
 
@@ -240,7 +267,10 @@ impl CsvRows {
                 break;
             };
             if memchr(b'"', &chunk).is_some() {
-                self.rest = Some(parser(self.layout.delimiter, self.chunks.rest(chunk)));
+                let allowance = Allowance::default();
+                let source =
+                    Rationed { source: self.chunks.rest(chunk), allowance: allowance.clone() };
+                self.rest = Some((parser(self.layout.delimiter, Box::new(source)), allowance));
                 break;
             }
             chunks.push(chunk);
@@ -249,11 +279,12 @@ impl CsvRows {
     }
 
     fn next_of_rest(&mut self) -> Result<Option<Block>> {
-        let Some(reader) = &mut self.rest else { return Ok(None) };
+        let Some((reader, allowance)) = &mut self.rest else { return Ok(None) };
         let wanted = block_rows(self.layout.selection.names.len());
         let mut record = ByteRecord::new();
         let mut values = Vec::new();
         for n in 0..wanted {
+            allowance.renew();
             let parsed = match reader.read_byte_record(&mut record) {
                 Ok(false) if n == 0 => return Ok(None),
                 Ok(false) => return Ok(Some(self.block(n as u64, values))),

@@ -4,7 +4,6 @@ use super::source::{self, Bytes, Meter};
 use crate::error::{DataError, Error, Result};
 use clap::Args;
 use sketch::minhash::ItemSet;
-use std::io::BufRead;
 use std::path::PathBuf;
 
 /// Which file of sets is read, and how.
@@ -66,7 +65,7 @@ impl SetReader {
         let mut batch = Vec::new();
         while batch.len() < BATCH {
             self.line.clear();
-            let read = self.bytes.read_line(&mut self.line);
+            let read = source::read_line(&mut self.bytes, &mut self.line);
             if read.map_err(|e| Error::io(&self.path, e))? == 0 {
                 break;
             }

@@ -4,7 +4,7 @@ use super::source::{self, Bytes};
 use super::{Block, Input, InputOptions, NOT_FINITE, Numbers, RowReader, Values, block_rows};
 use crate::error::{DataError, Error, Result};
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
-use std::io::ErrorKind;
+use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
 
 struct NpyRows {
@@ -33,10 +33,20 @@ struct Element {
     big_endian: bool,
 }
 
+/// Longest header.
+const LONGEST_HEADER: u32 = 1 << 20;
+
 pub(super) fn open(options: &InputOptions) -> Result<Input> {
     let (mut bytes, meter) = source::open(&options.input)?;
-    let header = NpyHeader::from_reader(&mut bytes)
-        .map_err(|e| options.malformed(format!("not an NPY file: {e}")))?;
+    let not_npy = |e: std::io::Error| options.malformed(format!("not an NPY file: {e}"));
+    let mut start = [0; 12];
+    bytes.read_exact(&mut start).map_err(not_npy)?;
+    // From version 2 on four bytes say how long the header is: memory is taken for it at once.
+    let declared = u32::from_le_bytes([start[8], start[9], start[10], start[11]]);
+    if start[6] >= 2 && declared > LONGEST_HEADER {
+        return Err(options.malformed("not an NPY file: its header is longer than 1 MiB"));
+    }
+    let header = NpyHeader::from_reader(start.as_slice().chain(&mut bytes)).map_err(not_npy)?;
     let &[n, d] = header.shape() else {
         let dimensions = header.shape().len();
         return Err(options.malformed(format!(

@@ -48,6 +48,19 @@ impl<R: Read> Read for Counted<R> {
 pub(super) type Bytes = Box<dyn BufRead + Send>;
 
 const BUFFER: usize = 1 << 18;
+/// Longest line: a few bytes of gzip may stand for a line without end.
+pub(super) const LONGEST_LINE: usize = 1 << 26;
+
+/// What is said of a longer one.
+pub(super) fn line_too_long() -> std::io::Error {
+    std::io::Error::other("a line is longer than 64 MiB: is this a text file of that format?")
+}
+
+/// As [`BufRead::read_line`], within [`LONGEST_LINE`].
+pub(super) fn read_line(bytes: &mut Bytes, line: &mut String) -> std::io::Result<usize> {
+    let read = bytes.by_ref().take(LONGEST_LINE as u64 + 1).read_line(line)?;
+    if read > LONGEST_LINE { Err(line_too_long()) } else { Ok(read) }
+}
 
 /// Opens a file (`-`: standard input); gzip is recognised by its first bytes.
 pub(super) fn open(path: &Path) -> Result<(Bytes, Meter)> {

@@ -3,7 +3,6 @@
 use super::source::{self, Bytes};
 use super::{BLOCK_VALUES, Block, Input, InputOptions, Numbers, RowReader, Values};
 use crate::error::{DataError, Error, Result};
-use std::io::BufRead;
 use std::path::PathBuf;
 
 struct SvmlightRows {
@@ -92,7 +91,8 @@ impl RowReader for SvmlightRows {
         let mut line = std::mem::take(&mut self.line);
         while columns.len() < BLOCK_VALUES / 2 && offsets.len() <= 1 << 14 {
             line.clear();
-            let read = self.bytes.read_line(&mut line).map_err(|e| Error::io(&self.path, e))?;
+            let read = source::read_line(&mut self.bytes, &mut line)
+                .map_err(|e| Error::io(&self.path, e))?;
             if read == 0 {
                 break;
             }

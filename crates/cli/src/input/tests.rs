@@ -1,30 +1,20 @@
 //! Arbitrary bytes give an error or rows of the stated length, never a panic.
 
-use super::{Block, Input, InputOptions};
-use clap::Parser;
+use crate::reading;
 use proptest::prelude::*;
 use std::io::Write;
 
-#[derive(Parser)]
-struct Arguments {
-    #[command(flatten)]
-    input: InputOptions,
-}
-
-/// Reads a file of these bytes; the number of rows, or `None` when it was refused.
-fn read(bytes: &[u8], options: &[&str]) -> Option<usize> {
+/// Reads a file of these bytes; the number of rows, or what was wrong with it.
+fn try_read(bytes: &[u8], options: &[&str]) -> Result<u64, String> {
     let mut file = tempfile::NamedTempFile::new().expect("a file");
     file.write_all(bytes).expect("written");
     let path = file.path().to_str().expect("UTF-8");
-    let arguments = Arguments::parse_from([&["dps", path], options].concat());
-    let Input { mut rows, .. } = arguments.input.open().ok()?;
-    let mut n = 0;
-    while let Some(block) = rows.next(Block::default()).ok()? {
-        assert!(block.n > 0, "blocks hold rows");
-        let view = block.view(rows.d()).expect("readers hand out whole, finite rows");
-        n += view.n();
-    }
-    Some(n)
+    reading::rows(&[&[path], options].concat()).map(|shape| shape.rows)
+}
+
+/// The number of rows, or `None` when the file was refused.
+fn read(bytes: &[u8], options: &[&str]) -> Option<u64> {
+    try_read(bytes, options).ok()
 }
 
 const STARTS: [(&str, &[u8]); 8] = [
@@ -49,7 +39,7 @@ proptest! {
         let (format, start) = STARTS[start];
         let all = [&start[..cut.min(start.len())], &bytes].concat();
         let features: &[&str] = if format == "svmlight" { &["--features", "5"] } else { &[] };
-        read(&all, &[&["--format", format], features].concat());
+        let _ = read(&all, &[&["--format", format], features].concat());
     }
 }
 
@@ -71,4 +61,52 @@ fn rows_are_counted() {
     assert_eq!(read(b"1 1:0.5 5:2\n0\n", &["--format", "svmlight", "--features", "5"]), Some(2));
     assert_eq!(read(b"1 5:2 1:1\n", &["--format", "svmlight", "--features", "5"]), None);
     assert_eq!(read(b"1 6:2\n", &["--format", "svmlight", "--features", "5"]), None);
+}
+
+/// What a file declares is believed only as far as its bytes go.
+#[test]
+fn declared_sizes_take_no_memory() {
+    let npy = |version: u8, header: &str| {
+        let mut bytes = b"\x93NUMPY".to_vec();
+        bytes.extend([version, 0]);
+        bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(header.as_bytes());
+        bytes
+    };
+    let refused = |bytes: &[u8], format: &str| {
+        try_read(bytes, &["--format", format]).expect_err("too large for its bytes")
+    };
+    for shape in ["(2, 2305843009213693952)", "(1, 18446744073709551615)"] {
+        let header =
+            format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}          \n");
+        let error = refused(&npy(1, &header), "npy");
+        assert!(error.contains("rows are too long") || error.contains("not an NPY"), "{error}");
+    }
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 4294967295), }   \n";
+    let error = refused(&npy(1, header), "npy");
+    assert!(error.contains("ends before its last row"), "{error}");
+    // Four gigabytes of header.
+    let long = b"\x93NUMPY\x02\0\xff\xff\xff\xff{'descr'";
+    assert!(refused(long, "npy").contains("longer than 1 MiB"));
+    let idx = [&[0, 0, 8, 3][..], &[0xff; 4], &[0, 0, 0xff, 0xff], &[0, 0, 0xff, 0xff]].concat();
+    assert!(refused(&idx, "idx").contains("ends before its last row"));
+}
+
+#[test]
+fn lines_without_end_are_refused() {
+    use flate2::{Compression, write::GzEncoder};
+    let bomb = |start: &[u8], byte: u8| {
+        let mut file = GzEncoder::new(Vec::new(), Compression::fast());
+        file.write_all(start).expect("written");
+        (0..80).for_each(|_| file.write_all(&[byte; 1 << 20]).expect("written"));
+        file.finish().expect("compressed")
+    };
+    for (start, byte, format) in
+        [(&b"a,b\n1,2\n"[..], b'1', "csv"), (b"a,b\n\"1", b'1', "csv"), (b"1 1:", b'1', "svmlight")]
+    {
+        let options = ["--format", format, "--features", "5"];
+        let options = if format == "csv" { &options[..2] } else { &options[..] };
+        let error = try_read(&bomb(start, byte), options).expect_err("a line without end");
+        assert!(error.contains("longer than 64 MiB"), "{format}: {error}");
+    }
 }

@@ -131,7 +131,9 @@ impl Error {
     /// Exit status; the table is in the help text of `dps`.
     pub(crate) fn status(&self) -> u8 {
         match self {
-            Self::Core(dp_core::Error::InvalidParameter { .. }) | Self::Usage(_) => 2,
+            Self::Core(dp_core::Error::InvalidParameter { .. })
+            | Self::Sketch(sketch::Error::Index { .. })
+            | Self::Usage(_) => 2,
             Self::Core(dp_core::Error::Io { .. }) | Self::Io { .. } => 3,
             Self::Data(_) => 4,
             _ => 1,

@@ -26,7 +26,7 @@ pub mod reading;
 
 use clap::{CommandFactory, Parser};
 use commands::Command;
-use output::Format;
+use output::{Format, Record};
 use std::process::ExitCode;
 
 /// Publish differentially private sketches, and use what others published.
@@ -52,7 +52,17 @@ pub(crate) fn parser() -> clap::Command {
 /// Runs `dps` on the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        // Help and version are no errors.
+        Err(error) if error.use_stderr() && std::env::args().any(|a| a == "--json") => {
+            let text = error.render().to_string();
+            let text = text.trim().trim_start_matches("error: ");
+            output::print(&Record::new().text("error", text).render(Format::Json));
+            return ExitCode::from(2);
+        }
+        Err(error) => error.exit(),
+    };
     let format = if arguments.json { Format::Json } else { Format::Text };
     match arguments.command.run() {
         Ok(record) => output::print(&record.render(format)),

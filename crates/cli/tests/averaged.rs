@@ -29,7 +29,7 @@ fn a_fresh_projection_needs_less_noise_for_whole_rows() {
             room.json(&format!("{sketch} --out fresh.dps --calibration averaged --f32 {privacy}"));
         assert_eq!(made["projection"], "gaussian");
         assert_eq!(made["seed origin"], "operating system", "{made}");
-        assert!(number(&made, "true delta") <= 1e-6);
+        assert!(number(&made, "true_delta") <= 1e-6);
         let fresh = sigma(&room, "fresh.dps");
         assert!(fresh < 0.7 * sigma(&room, "known.dps"), "{kind}");
         assert!(fresh < 0.7 * sigma(&room, "gaussian.dps"), "{kind}");
@@ -59,7 +59,7 @@ fn signs_of_a_fresh_projection_count_on_a_least_norm() {
     let signs = "release signs users.csv -k 32 --adjacency attribute --beta 0.1 --bound 1 \
                  --epsilon 2 --delta 1e-6";
     let known = room.json(&format!("{signs} --out known.dps --family gaussian --flips response"));
-    assert!(number(&known, "true delta") <= 1e-6);
+    assert!(number(&known, "true_delta") <= 1e-6);
     room.json(
         "ledger init spent.json --data users --epsilon 5 --delta 1e-5 --adjacency attribute --beta 0.1",
     );
@@ -67,7 +67,7 @@ fn signs_of_a_fresh_projection_count_on_a_least_norm() {
         let made = room.json(&format!(
             "{signs} --out fresh.dps --force --calibration averaged --ledger spent.json {floor}"
         ));
-        assert!(number(&made, "true delta") <= 1e-6);
+        assert!(number(&made, "true_delta") <= 1e-6);
         assert_eq!(made["lifted"], lifted);
         let verified = room.json("verify fresh.dps");
         assert!(verified["sensitivity"].as_str().expect("checked").contains("agrees"));
@@ -118,7 +118,7 @@ fn individual_signs_never_look_like_differential_privacy() {
             assert!(printed.contains(words), "no {words:?} in {printed}");
         }
         let made = room.json(&format!("{individual} --out i.dps --force"));
-        assert!(made.get("epsilon").is_none() && made.get("true delta").is_none(), "{made}");
+        assert!(made.get("epsilon").is_none() && made.get("true_delta").is_none(), "{made}");
         let dry = room.json(&format!("{individual} --out j.dps --dry-run"));
         assert!(dry.get("epsilon").is_none(), "{dry}");
         let verified = room.json("verify i.dps");

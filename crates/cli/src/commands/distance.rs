@@ -94,7 +94,7 @@ impl Distance {
             (Loaded::Symbols(_), _) => Err(Error::usage(
                 "set signatures are compared within one release: leave out --other",
             )),
-            _ => Err(left.cannot("the distance of two rows")),
+            _ => Err(left.cannot_beside(right, "the distance of two rows")),
         }
     }
 

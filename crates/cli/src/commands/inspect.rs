@@ -10,6 +10,9 @@ use dp_core::release_file::{AnyCertificate, CertificateClass, MAGIC, Summary, re
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
+/// Most bytes of a certificate.
+const LONGEST: u64 = 1 << 24;
+
 /// What is said of a sensitivity that was computed again.
 const AGREES: &str = "computed again from the public seed: agrees";
 
@@ -31,7 +34,7 @@ pub(crate) struct Verify {
 }
 
 /// Whether a file begins as release files do.
-fn is_release(path: &Path) -> Result<bool> {
+pub(crate) fn is_release(path: &Path) -> Result<bool> {
     let mut start = Vec::new();
     let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
     let read = file.take(MAGIC.len() as u64).read_to_end(&mut start);
@@ -40,10 +43,15 @@ fn is_release(path: &Path) -> Result<bool> {
 }
 
 fn read_text(path: &Path) -> Result<String> {
-    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
-    String::from_utf8(bytes).map_err(|_| {
-        Error::Refused(format!("{}: neither a release nor a certificate", path.display()))
-    })
+    let neither =
+        || Error::Refused(format!("{}: neither a release nor a certificate", path.display()));
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
+    file.take(LONGEST + 1).read_to_end(&mut bytes).map_err(|e| Error::io(path, e))?;
+    if bytes.len() as u64 > LONGEST {
+        return Err(neither());
+    }
+    String::from_utf8(bytes).map_err(|_| neither())
 }
 
 /// What a release file says about itself, checked.
@@ -97,6 +105,10 @@ impl Inspect {
             return Ok(fields(record, &text)?.text("verification", verdict));
         }
         let text = read_text(path)?;
+        if self.certificate {
+            crate::output::print(&(read_certificate(path)?.to_json() + "\n"));
+            return Ok(Record::silent());
+        }
         let record = fields(record, &text)?;
         let verdict = match read_certificate(path) {
             Ok(certificate) => format!("holds together ({})", class_name(&certificate)),

@@ -58,6 +58,15 @@ impl Loaded {
         }
     }
 
+    /// As [`Loaded::cannot`] for a question about two releases, which may be of two kinds.
+    pub(crate) fn cannot_beside(&self, other: &Self, what: &str) -> Error {
+        if self.name() == other.name() {
+            return self.cannot(what);
+        }
+        let kinds = [self.name(), other.name()].join(" and ");
+        Error::usage(format!("{what} needs two releases of one kind, not {kinds}"))
+    }
+
     /// Refusal of a question that this kind does not answer.
     pub(crate) fn cannot(&self, what: &str) -> Error {
         Error::usage(format!("{what} cannot be read from {}", self.name()))

@@ -32,6 +32,9 @@ pub(crate) struct PcaOptions {
 impl PcaOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let k = self.components;
+        if let Some(path) = &self.out {
+            check_name(path)?;
+        }
         let release = Loaded::read(&self.file)?;
         let (record, directions, explained) = match &release {
             Loaded::Covariance(release) => {
@@ -87,6 +90,13 @@ fn of_factors(factors: &LowRank, k: usize) -> Result<(Mat<f64>, Vec<f64>)> {
     Ok((svd.u.get(.., ..k).to_owned(), svd.s[..k].iter().map(|s| s * s).collect()))
 }
 
+fn check_name(path: &Path) -> Result<()> {
+    if matches!(path.extension().and_then(|e| e.to_str()), Some("csv" | "npy")) {
+        return Ok(());
+    }
+    Err(Error::usage("--out takes a name that ends in .csv or .npy"))
+}
+
 /// Writes directions (columns) as rows of a file.
 fn write(path: &Path, directions: &Mat<f64>) -> Result<()> {
     let mut file = AtomicFile::create(path, Access::Shared)?;
@@ -100,7 +110,7 @@ fn write(path: &Path, directions: &Mat<f64>) -> Result<()> {
                 writeln!(file, "{}", row.join(",")).map_err(failed)?;
             }
         }
-        Some("npy") => {
+        _ => {
             use npyz::WriterBuilder;
             let mut writer = npyz::WriteOptions::new()
                 .default_dtype()
@@ -113,7 +123,6 @@ fn write(path: &Path, directions: &Mat<f64>) -> Result<()> {
             }
             writer.finish().map_err(failed)?;
         }
-        _ => return Err(Error::usage("--out takes a name that ends in .csv or .npy")),
     }
     Ok(file.commit()?)
 }

@@ -69,7 +69,7 @@ impl Search {
             }
             (items, queries) => match (items.signs(), queries.signs()) {
                 (Some(items), Some(queries)) => self.hamming(items, queries, count)?,
-                _ => return Err(items.cannot("a search for these queries")),
+                _ => return Err(items.cannot_beside(queries, "a search")),
             },
         };
         if within {

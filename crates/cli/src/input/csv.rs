@@ -65,9 +65,9 @@ pub(super) fn open(options: &InputOptions) -> Result<Input> {
     let selection = Selection::of(options, fields, named.then_some(names.as_slice()))?;
     let numeric = |i: usize| fast_float2::parse::<f64, _>(&names[i]).is_ok();
     let numbers = selection.positions().into_iter().filter(|&i| numeric(i)).count();
-    if named && !options.header && numbers == selection.names.len() && numbers > 0 {
+    if named && !options.header && numbers > 0 {
         return Err(Error::usage(
-            "the first line holds only numbers: say --no-header when it is data, or --header when \
+            "the first line holds numbers: say --no-header when it is data, or --header when \
              these are names",
         ));
     }

@@ -1,6 +1,7 @@
 //! What every kind of release shares: where it goes, what pays for it, what is said of it.
 
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
+use crate::commands::inspect::is_release;
 use crate::error::{Error, Result, no_effect};
 use crate::input::{Block, Input, InputOptions, Limits, Meter, Prefetch};
 use crate::ledger_file::BudgetFile;
@@ -53,7 +54,7 @@ pub(crate) struct OutputOptions {
     /// The release file to write; it appears only when it is complete.
     #[arg(long)]
     pub(crate) out: PathBuf,
-    /// Write over an existing file.
+    /// Write over an existing release. Other files are never written over.
     #[arg(long)]
     force: bool,
     /// Enter the expense in this ledger first; nothing is released when it refuses.
@@ -112,12 +113,21 @@ impl OutputOptions {
 
     /// Refuses to write over a file without being told.
     fn check_free(&self) -> Result<()> {
-        if !self.out.exists() || self.force || self.dry_run {
+        if !self.out.exists() || self.dry_run {
+            return Ok(());
+        }
+        let out = self.out.display();
+        if !is_release(&self.out)? {
+            return Err(Error::usage(format!(
+                "{out} exists and is not a release; it might be the data or a ledger, and is never \
+                 written over"
+            )));
+        }
+        if self.force {
             return Ok(());
         }
         Err(Error::usage(format!(
-            "{} exists; --force writes over it (a new release spends the budget again)",
-            self.out.display()
+            "{out} exists; --force writes over it (a new release spends the budget again)"
         )))
     }
 
@@ -196,7 +206,7 @@ fn promise(record: Record, guarantee: &Guarantee) -> Record {
         .number("epsilon", budget.epsilon.get())
         .number("delta", budget.delta.get());
     if let Some(delta) = guarantee.true_delta() {
-        record = record.number("true delta", delta.delta());
+        record = record.number("true_delta", delta.delta());
     }
     record.text("epsilon is about", about(guarantee.adjacency()))
 }

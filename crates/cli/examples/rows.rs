@@ -4,13 +4,13 @@
 //! cargo build --release --package dps
 //! cargo run --release --package dps --example rows -- write FILE ROWS COLUMNS
 //! cargo run --release --package dps --example rows -- parse FILE
-//! cargo run --release --package dps --example rows -- compare FILE K
+//! cargo run --release --package dps --example rows -- compare FILE K [RUNS]
 //! ```
 //!
 //! The format follows from the name: `.csv` (six decimals), `.f32.npy` (f32), `.npy` (f64),
 //! `.parquet` (f64, snappy). `parse` reads every number with the format's crate and does nothing else.
 //!
-//! `compare` runs three things in turn, five times each, and prints the least wall and CPU time of
+//! `compare` runs three things in turn, five times each by default, and prints the least wall and CPU time of
 //! each and the most memory: that parser; the reader of `dps` alone (`--dry-run`: every row is read,
 //! decoded, checked to be finite and within its bound, and dropped); and `dps release sketch -k K`.
 //! It reads its clocks from `/proc`, so it runs on Linux.
@@ -172,7 +172,7 @@ fn run(command: &mut Command) -> Result<Cost, Box<dyn Error>> {
     Ok(Cost { wall: start.elapsed().as_secs_f64(), cpu: children()? - before, megabytes })
 }
 
-fn compare(path: &str, k: &str) -> Result<(), Box<dyn Error>> {
+fn compare(path: &str, k: &str, runs: usize) -> Result<(), Box<dyn Error>> {
     let this = std::env::current_exe()?;
     let dps = this.ancestors().nth(2).ok_or("a target folder")?.join("dps");
     let out = PathBuf::from(format!("{path}.dps"));
@@ -187,7 +187,7 @@ fn compare(path: &str, k: &str) -> Result<(), Box<dyn Error>> {
     parser.args(["parse", path]);
     let mut commands = [parser, release(&["--dry-run"]), release(&[])];
     let mut least = [Cost { wall: f64::MAX, cpu: f64::MAX, megabytes: 0.0 }; 3];
-    for _ in 0..5 {
+    for _ in 0..runs {
         for (least, command) in least.iter_mut().zip(&mut commands) {
             let found = run(command)?;
             least.wall = least.wall.min(found.wall);
@@ -223,7 +223,8 @@ fn main() -> Result<(), Box<dyn Error>> {
             println!("{seconds:.2} s, {:.0} MB/s (sum {sum})", bytes as f64 / seconds / 1e6);
             Ok(())
         }
-        ["compare", path, k] => compare(path, k),
-        _ => Err("write FILE ROWS COLUMNS, parse FILE, or compare FILE K".into()),
+        ["compare", path, k] => compare(path, k, 5),
+        ["compare", path, k, runs] => compare(path, k, runs.parse()?),
+        _ => Err("write FILE ROWS COLUMNS, parse FILE, or compare FILE K [RUNS]".into()),
     }
 }

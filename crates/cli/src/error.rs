@@ -168,6 +168,16 @@ impl Error {
     }
 }
 
+/// A probability strictly between zero and one, by the name of its option.
+pub(crate) fn probability(option: &str, value: f64) -> Result<dp_core::Probability> {
+    if value > 0.0 && value < 1.0 {
+        return Ok(dp_core::Probability::new(value)?);
+    }
+    Err(Error::usage(format!(
+        "{option} {value} is not allowed: it takes a number in (0, 1), as 0.95"
+    )))
+}
+
 /// Refuses an option that was given although it has no effect here: a person who gave it expects
 /// something that would not happen.
 pub(crate) fn no_effect<T>(option: &str, value: Option<&T>, why: &str) -> Result<()> {

@@ -113,8 +113,11 @@ impl BudgetFile {
     /// # Errors
     /// [`Error::Io`], [`Error::Malformed`].
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|e| io(path, e))?;
         let malformed = |reason| Error::Malformed { path: path.to_owned(), reason };
+        let text = std::fs::read_to_string(path).map_err(|e| match e.kind() {
+            std::io::ErrorKind::InvalidData => malformed("it is not text".into()),
+            _ => io(path, e),
+        })?;
         let this: Self = serde_json::from_str(&text).map_err(|e| malformed(e.to_string()))?;
         if this.format != FORMAT {
             return Err(malformed(format!("format {} is not {FORMAT}", this.format)));

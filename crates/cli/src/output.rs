@@ -1,5 +1,6 @@
 //! What a command prints: named values, as text or as one JSON object.
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt::Write as _;
 use std::io::Write as _;
@@ -80,10 +81,14 @@ impl Record {
             _ if self.silent => String::new(),
             Format::Json => self.object() + "\n",
             Format::Text => {
-                let width = self.fields.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-                let mut out = String::new();
+                let mut lines = Vec::new();
                 for (name, value) in &self.fields {
-                    let _ = writeln!(out, "{name:width$}  {}", plain(value));
+                    flatten(name.clone(), &parsed(value), &mut lines);
+                }
+                let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+                let mut out = String::new();
+                for (name, value) in &lines {
+                    let _ = writeln!(out, "{name:width$}  {value}");
                 }
                 for (_, rows) in &self.tables {
                     out += &text_table(rows);
@@ -104,9 +109,31 @@ impl Record {
     }
 }
 
-/// A value as a person reads it.
-fn plain(value: &RawValue) -> String {
-    serde_json::from_str::<String>(value.get()).unwrap_or_else(|_| value.get().to_owned())
+fn parsed(value: &RawValue) -> Value {
+    serde_json::from_str(value.get()).expect("valid JSON")
+}
+
+/// A value as a person reads it: numbers in the shortest form that reads back as the same.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Number(number) if number.is_f64() => {
+            number.as_f64().map_or_else(|| number.to_string(), |x| format!("{x:?}"))
+        }
+        other => other.to_string(),
+    }
+}
+
+/// A line a value: those of objects under the names that lead to them.
+fn flatten(name: String, value: &Value, lines: &mut Vec<(String, String)>) {
+    match value {
+        Value::Object(fields) => {
+            for (key, value) in fields {
+                flatten(format!("{name}.{key}"), value, lines);
+            }
+        }
+        value => lines.push((name, plain(value))),
+    }
 }
 
 /// Columns padded to equal width, under their names; six digits.
@@ -114,7 +141,7 @@ fn text_table(rows: &[Record]) -> String {
     let Some(first) = rows.first() else { return String::new() };
     let short = |value: &RawValue| match value.get().parse::<f64>() {
         Ok(x) if value.get().contains(['.', 'e']) => Short(x).to_string(),
-        _ => plain(value),
+        _ => plain(&parsed(value)),
     };
     let mut lines = vec![first.fields.iter().map(|(name, _)| name.clone()).collect::<Vec<_>>()];
     lines.extend(rows.iter().map(|row| row.fields.iter().map(|(_, v)| short(v)).collect()));
@@ -185,6 +212,25 @@ mod tests {
         assert_eq!(json["rule"], "a \"b\"");
         assert_eq!(record.render(Format::Text).lines().count(), 3);
         assert!(record.render(Format::Text).contains("rule   a \"b\"\n"));
+    }
+
+    #[test]
+    fn people_read_short_numbers_and_no_braces() {
+        let certificate = serde_json::json!({"budget": {"delta": 1e-6, "rows": 3}, "list": [1, 2]});
+        let record = Record::new().number("epsilon", 8.0).number("delta", 1e-7);
+        let record = record.json("certificate", &certificate).json("seed", &u64::MAX.into());
+        let text = record.render(Format::Text);
+        let lines: Vec<Vec<&str>> =
+            text.lines().map(|line| line.split_whitespace().collect()).collect();
+        let expected = [
+            ["epsilon", "8.0"],
+            ["delta", "1e-7"],
+            ["certificate.budget.delta", "1e-6"],
+            ["certificate.budget.rows", "3"],
+            ["certificate.list", "[1,2]"],
+            ["seed", "18446744073709551615"],
+        ];
+        assert_eq!(lines, expected.map(Vec::from));
     }
 
     #[test]

@@ -415,6 +415,8 @@ fn a_dry_run_asks_the_ledger_and_spends_nothing() {
     room.json(&format!("{run} --out a.dps --dry-run"));
     assert_eq!(room.json("ledger show spent.json")["releases"], 0);
     room.json(&format!("{run} --out a.dps"));
+    let shown = room.json("ledger show spent.json");
+    assert_eq!((number(&shown, "spent epsilon"), number(&shown, "left epsilon")), (1.0, 0.5));
     room.refuses(&format!("{run} --out refused.dps --dry-run"), 1, &["limit"]);
     assert_eq!(room.json("ledger show spent.json")["releases"], 1);
 }
@@ -428,6 +430,15 @@ fn mistakes_about_releases_are_named() {
     room.refuses("distance a.dps 0 1 --other s.dps", 2, kinds);
     room.refuses("search a.dps --queries s.dps", 2, kinds);
     room.refuses("pca a.dps --components 2 --out parts.txt", 2, &[".csv or .npy"]);
+    room.refuses("distance a.dps 0 1 --confidence 95", 2, &["--confidence 95", "0.95"]);
+    room.refuses("ledger show a.dps", 1, &["a.dps", "not a valid ledger"]);
+    let sets =
+        "plan sets --epsilon 4 --delta 0 --alpha 1 --min-size 10 --size 5 --near 0.5 --far 0.1";
+    room.refuses(sets, 2, &["--size 5", "--min-size 10"]);
+    let vectors = "plan vectors --rows 9 --features 9 --epsilon 1 --beta 1 --squared-distance 1";
+    room.refuses(&format!("{vectors} --delta 0"), 2, &["positive delta", "--noise laplace"]);
+    let note = &room.json(&format!("{vectors} --delta 1e-6"))["note"];
+    assert!(note.as_str().expect("a note").contains("above the distance"), "{note}");
     // Options that do not exist, and those that are missing, are JSON too.
     for run in ["distance a.dps 0 --json", "release sketch users.csv --json", "plan --jsno --json"]
     {

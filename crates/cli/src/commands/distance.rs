@@ -1,10 +1,9 @@
 //! `dps distance`: two rows of released sketches.
 
 use super::loaded::Loaded;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::Probability;
 use sketch::minhash::{BinLaw, Coding, CollisionLaw, PrivateSymbols};
 use sketch::private::{Estimate, Pairs};
 use sketch::sign::SignPairs;
@@ -56,7 +55,7 @@ impl Distance {
         let left = Loaded::read(&self.file)?;
         let other = self.other.as_deref().map(Loaded::read).transpose()?;
         let right = other.as_ref().unwrap_or(&left);
-        let confidence = Probability::new(self.confidence)?;
+        let confidence = probability("--confidence", self.confidence)?;
         let (i, j) = (self.i, self.j);
         if let (Loaded::Sketch(a), Loaded::Sketch(b)) = (&left, right) {
             let pairs = if other.is_some() { Pairs::between(a, b)? } else { Pairs::within(a) };
@@ -136,7 +135,7 @@ impl Distance {
         Error: From<E>,
     {
         let estimate = estimate?;
-        let interval = estimate.interval(Probability::new(self.confidence)?)?;
+        let interval = estimate.interval(probability("--confidence", self.confidence)?)?;
         Ok((estimate, [interval.low, interval.high]))
     }
 

@@ -191,6 +191,22 @@ pub(crate) fn summary(path: &std::path::Path, file: &BudgetFile) -> Record {
             .number("limit epsilon", limit.epsilon.get())
             .number("limit delta", limit.delta.get())
             .text("rule", format!("{rule:?}").to_lowercase());
+        if *rule == FilterRule::Basic {
+            record = sums(record, ledger, *limit);
+        }
     }
     record
+}
+
+/// What the rule `basic` counts, and what it leaves.
+fn sums(record: Record, ledger: &dp_core::accounting::Ledger, limit: Budget) -> Record {
+    let [epsilon, delta] = ledger.entries().iter().fold([0.0, 0.0], |[epsilon, delta], entry| {
+        let (runs, budget) = (entry.event().count() as f64, entry.budget());
+        [epsilon + runs * budget.epsilon.get(), delta + runs * budget.delta.get()]
+    });
+    record
+        .number("spent epsilon", epsilon)
+        .number("spent delta", delta)
+        .number("left epsilon", (limit.epsilon.get() - epsilon).max(0.0))
+        .number("left delta", (limit.delta.get() - delta).max(0.0))
 }

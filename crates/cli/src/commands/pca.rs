@@ -1,10 +1,9 @@
 //! `dps pca`: principal components of a release.
 
 use super::loaded::Loaded;
-use crate::error::{Error, Result, no_effect};
+use crate::error::{Error, Result, no_effect, probability};
 use crate::output::Record;
 use clap::Args;
-use dp_core::Probability;
 use dp_core::atomic_file::{Access, AtomicFile};
 use faer::Mat;
 use linalg_dp::analysis::pca;
@@ -38,7 +37,7 @@ impl PcaOptions {
         let release = Loaded::read(&self.file)?;
         let (record, directions, explained) = match &release {
             Loaded::Covariance(release) => {
-                let failure = Probability::new(self.failure.unwrap_or(0.05))?;
+                let failure = probability("--failure", self.failure.unwrap_or(0.05))?;
                 let found = pca(release, k)?;
                 let found = found.payload();
                 let record = Record::new()

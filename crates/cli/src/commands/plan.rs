@@ -96,6 +96,13 @@ impl Plan {
 
 impl Vectors {
     fn run(&self) -> Result<Record> {
+        if self.delta == 0.0 {
+            return Err(Error::usage(
+                "--delta 0: the methods compared here add Gaussian noise, which needs a positive delta. \
+                 Pure differential privacy comes with `dps release sketch --noise laplace` and `dps \
+                 release signs`",
+            ));
+        }
         let mut predictions = plan(&Task {
             n: self.rows,
             d: self.features,
@@ -119,6 +126,13 @@ impl Vectors {
         let mut record = Record::new();
         if let Some(best) = predictions.first() {
             record = record.text("best", describe(&best.method).0);
+            if best.standard_error > self.squared_distance {
+                record = record.text(
+                    "note",
+                    "the standard error is above the distance itself: single pairs cannot be told apart at \
+                     this budget; search and statistics over many rows can still be good",
+                );
+            }
         }
         let projection = predictions.iter().find_map(|p| match p.method {
             Method::Projection { k } => Some(k),
@@ -163,6 +177,12 @@ impl Sets {
             positions: self.positions,
             aim,
         };
+        if self.size < self.min_size as f64 {
+            return Err(Error::usage(format!(
+                "--size {}: a typical set cannot have fewer items than the least, --min-size {}",
+                self.size, self.min_size
+            )));
+        }
         let neighbours = SetNeighbours::new(self.alpha, self.min_size)?;
         let budget = Budget::new(self.epsilon, self.delta)?;
         let mut rows = Vec::new();

@@ -453,3 +453,30 @@ fn mistakes_about_releases_are_named() {
     room.write("a.json", &certificate);
     assert_eq!(room.run("inspect a.json --certificate").stdout, certificate);
 }
+
+/// The commands that plans print run as they are, with names for the files.
+#[test]
+fn planned_commands_run() {
+    let room = room();
+    let words = |i: usize| (0..12).map(|w| format!("w{} ", i * 5 + w)).collect::<String>() + "\n";
+    room.write("sets.txt", (0..40).map(words).collect::<String>());
+    let run = |command: &Value, file: &str| {
+        let command = command.as_str().expect("a command").strip_prefix("dps ").expect("of dps");
+        let command = command.replacen("FILE", file, 1).replace("FILE", "planned.dps --force");
+        room.json(&command);
+        room.json("verify planned.dps");
+    };
+    let plan = room.json(
+        "plan vectors --rows 80 --features 12 --epsilon 4 --delta 1e-6 --beta 1 --low -1 --squared-distance 6",
+    );
+    run(&plan["a sketch is made by"], "users.csv");
+    for budget in ["--epsilon 4 --delta 1e-6", "--epsilon 8 --delta 0"] {
+        for alpha in [1, 3] {
+            let plan = room.json(&format!(
+                "plan sets {budget} --alpha {alpha} --min-size 4 --size 12 --near 0.5 --far 0.1"
+            ));
+            run(&plan["best recall is made by"], "sets.txt");
+            run(&plan["best error is made by"], "sets.txt");
+        }
+    }
+}

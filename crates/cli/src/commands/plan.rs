@@ -185,14 +185,23 @@ impl Sets {
         }
         let neighbours = SetNeighbours::new(self.alpha, self.min_size)?;
         let budget = Budget::new(self.epsilon, self.delta)?;
-        let mut rows = Vec::new();
+        let (mut record, mut rows) = (Record::new(), Vec::new());
         for (name, aim) in [("recall", Aim::Recall), ("error", Aim::Error)] {
             let best = minhash::plan(goal(aim), neighbours, budget)?;
-            let (mechanism, k, symbols) = match best.choice {
-                Planned::Bins { bins, values, .. } => ("bins", bins, values),
-                Planned::Mixture { shape, .. } => ("mixture", shape.positions(), shape.alphabet()),
+            let (mechanism, k, symbols, more) = match best.choice {
+                Planned::Bins { bins, values, .. } => ("bins", bins, values, String::new()),
+                Planned::Mixture { shape, .. } => {
+                    let more = format!(" --concatenation {}", shape.concatenation());
+                    ("mixture", shape.positions(), shape.alphabet(), more)
+                }
                 _ => return Err(Error::usage("the planner chose a mechanism this does not know")),
             };
+            let command = format!(
+                "dps release minhash FILE --out FILE --mechanism {mechanism} -k {k} --symbols {symbols}{more} \
+                 --adjacency set-items --alpha {} --min-size {} --epsilon {} --delta {:e}",
+                self.alpha, self.min_size, self.epsilon, self.delta
+            );
+            record = record.text(&format!("best {name} is made by"), command);
             rows.push(
                 Record::new()
                     .text("best for", name)
@@ -203,6 +212,6 @@ impl Sets {
                     .number("standard_error", best.standard_error),
             );
         }
-        Ok(Record::new().table("plans", rows))
+        Ok(record.table("plans", rows))
     }
 }

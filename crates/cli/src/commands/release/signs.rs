@@ -26,7 +26,8 @@ pub(crate) struct SignOptions {
     #[command(flatten)]
     seed: SeedOptions,
     /// What the guarantee rests on. `averaged` (a Gaussian projection, drawn now, used once) counts how
-    /// many signs a change is likely to turn, which a least norm of the rows bounds.
+    /// many signs a change is likely to turn, which a least norm of the rows bounds; without it, the
+    /// default family needs no norm and usually flips less.
     #[arg(long, value_enum, default_value_t = Calibration::Realised, help_heading = "Mechanism")]
     calibration: Calibration,
     /// averaged: the least l2 norm of any possible row; a file with a shorter row is refused, which

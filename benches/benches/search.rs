@@ -1,8 +1,11 @@
-//! Exhaustive search over releases. Limits: popcounts a second (Hamming), GEMM rate
-//! (inner product). Run with `RAYON_NUM_THREADS` 1 and 2.
+//! Exhaustive search over releases. Limits: popcounts a second (Hamming: four words a pair at 256
+//! bits), GEMM rate (inner product; the group `limits` multiplies the same blocks and keeps
+//! nothing). Run with `RAYON_NUM_THREADS` 1 and 2.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::PublicSeed;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
 use rand_core::Rng;
 use sketch::search::{DenseIndex, HammingIndex, Score};
 use sketch::sign::PackedBits;
@@ -51,5 +54,30 @@ fn inner_product(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, hamming, inner_product);
+fn limits(c: &mut Criterion) {
+    const DIM: usize = 256;
+    // Blocks of products that stay in the cache.
+    const BLOCK: (usize, usize) = (256, 2048);
+    let (items, queries) = (vectors(ITEMS, DIM, 0), vectors(QUERIES, DIM, 1));
+    let mut out = vec![0.0f32; BLOCK.0 * BLOCK.1];
+    let mut group = c.benchmark_group("limits");
+    group.sample_size(10).throughput(Throughput::Elements(QUERIES as u64));
+    group.bench_function(format!("gemm/{QUERIES}x{ITEMS}/{DIM}"), |b| {
+        b.iter(|| {
+            for queries in queries.chunks(BLOCK.0 * DIM) {
+                for items in items.chunks(BLOCK.1 * DIM) {
+                    let (m, n) = (queries.len() / DIM, items.len() / DIM);
+                    let left = MatRef::from_row_major_slice(queries, m, DIM);
+                    let right = MatRef::from_row_major_slice(items, n, DIM).transpose();
+                    let out = MatMut::from_row_major_slice_mut(&mut out[..m * n], m, n);
+                    matmul(out, Accum::Replace, left, right, 1.0, Par::rayon(0));
+                }
+                black_box(&mut out);
+            }
+        });
+    });
+    group.finish();
+}
+
+criterion_group!(benches, hamming, inner_product, limits);
 criterion_main!(benches);

@@ -1,9 +1,11 @@
 //! Private signs beside the dense Gaussian private projection of the same rows. Limits:
-//! memory bandwidth (OPORP reads every value once), random words a second (flips), GEMM
-//! rate (dense projection). Run with `RAYON_NUM_THREADS` 1 and 2.
+//! memory bandwidth (OPORP reads every value once) and exact flips a second; the group `limits`
+//! measures each alone (those of the dense projection are in `projections`). Run with
+//! `RAYON_NUM_THREADS` 1 and 2.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use dp_core::noise::{Bernoulli, BernoulliTable};
+use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability, PublicSeed};
 use rand_core::Rng;
 use sketch::RowsView;
 use sketch::private::PrivateProjection;
@@ -46,5 +48,35 @@ fn release(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, release);
+fn limits(c: &mut Criterion) {
+    let values = vec![0.5; N * D];
+    let rows = RowsView::f64(N, D, &values).expect("finite");
+    let one = Bound::new(1.0).expect("positive");
+    let mut group = c.benchmark_group("limits");
+    group.sample_size(10);
+    group.throughput(Throughput::Bytes((N * D * 8) as u64));
+    group.bench_function(format!("read/{N}/{D}"), |b| {
+        b.iter(|| rows.check_bound(one).expect("inside"));
+    });
+    let stream = || NoiseRng::deterministic_not_private(1).reserve(1).stream(0);
+    let mut words = vec![0u64; N * K / 64];
+    group.throughput(Throughput::Elements((N * K) as u64));
+    let flips = Bernoulli::new(Probability::new(0.007).expect("valid"));
+    group.bench_function(format!("equal-flips/{N}/{K}"), |b| {
+        let mut stream = stream();
+        b.iter(|| flips.flip_packed(&mut stream, black_box(&mut words), N * K));
+    });
+    // Twenty laws in turn, as the levels of smooth flips.
+    let laws: Vec<_> =
+        (1..=20).map(|l| Probability::new(0.5 / f64::from(l)).expect("valid")).collect();
+    let table = BernoulliTable::new(&laws);
+    let which: Vec<u16> = (0..N * K).map(|i| (i % 20) as u16).collect();
+    group.bench_function(format!("smooth-flips/{N}/{K}"), |b| {
+        let mut stream = stream();
+        b.iter(|| table.flip_each(&mut stream, black_box(&mut words), &which));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, release, limits);
 criterion_main!(benches);

@@ -8,12 +8,15 @@
 //! Checksums and digests would stop a fuzzer at the door: bodies seal their input first.
 
 mod certificates;
+mod command_line;
+mod input_samples;
 mod journals;
 mod readers;
 mod releases;
 pub mod samples;
 
 pub use certificates::{certificate, guarantee, ledger};
+pub use command_line::{cli_arrow, cli_csv, cli_idx, cli_npy, cli_parquet, cli_sets, cli_svmlight};
 pub use journals::journal;
 pub use readers::{idx, item_sets, libsvm, packages};
 pub use releases::{
@@ -25,8 +28,15 @@ pub type Body = fn(&[u8]);
 
 /// Every target by name: the name of its file in `fuzz/fuzz_targets` and of its folder in
 /// `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 13] = [
+pub const TARGETS: [(&str, Body); 20] = [
     ("certificate", certificate),
+    ("cli_arrow", cli_arrow),
+    ("cli_csv", cli_csv),
+    ("cli_idx", cli_idx),
+    ("cli_npy", cli_npy),
+    ("cli_parquet", cli_parquet),
+    ("cli_sets", cli_sets),
+    ("cli_svmlight", cli_svmlight),
     ("guarantee", guarantee),
     ("idx", idx),
     ("item_sets", item_sets),

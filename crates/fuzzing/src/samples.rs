@@ -35,7 +35,11 @@ pub struct Sample {
 }
 
 impl Sample {
-    fn new(target: &'static str, name: impl Into<String>, bytes: impl Into<Vec<u8>>) -> Self {
+    pub(crate) fn new(
+        target: &'static str,
+        name: impl Into<String>,
+        bytes: impl Into<Vec<u8>>,
+    ) -> Self {
         Self { target, name: name.into(), bytes: bytes.into() }
     }
 }
@@ -59,6 +63,7 @@ pub fn samples() -> Result<Vec<Sample>, Failure> {
     texts.push(Sample::new("ledger", "two-entries.json", ledger()?));
     texts.extend(journals()?);
     texts.extend(data_sets());
+    texts.extend(crate::input_samples::inputs()?);
     all.push(Sample::new("release_container", "sketch-f32.dps", all[1].bytes.clone()));
     all.extend(texts);
     Ok(all)
@@ -182,6 +187,8 @@ fn journals() -> Result<Vec<Sample>, Failure> {
     let schedules = [
         ("block", Schedule::Block { noise, keep: Keep::Blocks }),
         ("tree", Schedule::Tree { noise }),
+        ("tree-wishart", Schedule::Tree { noise: BlockNoise::Wishart }),
+        ("tree-jl", Schedule::Tree { noise: BlockNoise::JohnsonLindenstrauss { rows: 3 } }),
         ("factorised", Schedule::Factorised { horizon: 8 }),
         ("decayed", Schedule::Decayed { decay: 0.5, horizon: 8 }),
     ];

@@ -4,6 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+/// Damaged forms of each file.
+const ROUGH: usize = 300;
+
 fn fuzz() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz")
 }
@@ -46,5 +49,45 @@ fn the_corpus_and_damaged_forms_of_it_break_no_promise() {
             files += 1;
         }
         assert!(files > 0, "{name} has inputs");
+    }
+}
+
+/// Several bytes at once, copies and cuts: what single flips do not reach.
+#[test]
+fn readers_of_the_command_line_survive_rough_handling() {
+    let mut state = 1u64;
+    let mut below = |n: usize| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        ((u128::from(state >> 11) * n as u128) >> 53) as usize
+    };
+    for (name, body) in fuzzing::TARGETS.into_iter().filter(|(name, _)| name.starts_with("cli_")) {
+        let folder = fuzz().join("corpus").join(name);
+        for entry in std::fs::read_dir(&folder).expect("a corpus") {
+            let original = std::fs::read(entry.expect("readable").path()).expect("readable");
+            for _ in 0..ROUGH {
+                let mut data = original.clone();
+                for _ in 0..=below(4) {
+                    let at = below(data.len());
+                    match below(5) {
+                        0 => data[at] = below(256) as u8,
+                        1 => data[at] ^= 1 << below(8),
+                        2 => data.truncate(at + 1),
+                        3 => {
+                            // Lengths are four bytes, often.
+                            let word = [0u32, 1, 0x7fff_ffff, 0xffff_ffff, 0x1000][below(5)];
+                            let end = data.len().min(at + 4);
+                            data[at..end].copy_from_slice(&word.to_le_bytes()[..end - at]);
+                        }
+                        _ => {
+                            let from = below(data.len());
+                            let part = data[from..data.len().min(from + 16)].to_vec();
+                            data.splice(at..at, part);
+                        }
+                    }
+                }
+                body(&data);
+            }
+        }
     }
 }

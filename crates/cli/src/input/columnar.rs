@@ -1,10 +1,11 @@
 //! Parquet and Arrow IPC: a column a feature, or one column of lists of equal length.
 
 use super::columns::Selection;
+use super::guarded::guarded;
 use super::source::{self, Meter};
 use super::{
-    Block, Input, InputOptions, Missing, NOT_FINITE, Numbers, RowReader, Values, block_rows,
-    first_outside,
+    Block, Input, InputOptions, Missing, NO_COLUMN, NOT_FINITE, Numbers, RowReader, Values,
+    block_rows, first_outside,
 };
 use crate::error::{DataError, Error, Result};
 use arrow_array::cast::AsArray;
@@ -126,6 +127,9 @@ fn finish(
         matches!(ty, DataType::FixedSizeList(..) | DataType::List(_) | DataType::LargeList(_))
     };
     let positions = selection.positions();
+    if positions.is_empty() {
+        return Err(options.malformed(NO_COLUMN));
+    }
     let lists = positions.len() == 1 && list(schema.field(positions[0]).data_type());
     let mut rows = ColumnarRows {
         batches,
@@ -175,6 +179,23 @@ impl ColumnarRows {
             self.pending = Some((batch, 0));
         }
         Ok(())
+    }
+
+    /// The next rows.
+    fn decode(&mut self, used: Block) -> Result<Option<Block>> {
+        self.fetch()?;
+        let Some((batch, from)) = &mut self.pending else { return Ok(None) };
+        let n = block_rows(self.d).min(batch.num_rows() - *from);
+        let part = batch.slice(*from, n);
+        *from += n;
+        let mut values = used.into_memory();
+        self.convert(&part, &mut values).map_err(|(row, column, rule)| {
+            let record = (rule != NOT_A_NUMBER).then_some(self.records + row as u64 + 1);
+            let (file, column) = (self.path.clone(), Some(self.column(column)));
+            DataError { file, column, rule: rule.into(), record }
+        })?;
+        self.records += n as u64;
+        Ok(Some(Block { n, values: Values::Dense(values) }))
     }
 
     fn convert(&self, batch: &RecordBatch, out: &mut Vec<f64>) -> Result<(), Wrong> {
@@ -292,18 +313,7 @@ impl RowReader for ColumnarRows {
     }
 
     fn next(&mut self, used: Block) -> Result<Option<Block>> {
-        self.fetch()?;
-        let Some((batch, from)) = &mut self.pending else { return Ok(None) };
-        let n = block_rows(self.d).min(batch.num_rows() - *from);
-        let part = batch.slice(*from, n);
-        *from += n;
-        let mut values = used.into_memory();
-        self.convert(&part, &mut values).map_err(|(row, column, rule)| {
-            let record = (rule != NOT_A_NUMBER).then_some(self.records + row as u64 + 1);
-            let (file, column) = (self.path.clone(), Some(self.column(column)));
-            DataError { file, column, rule: rule.into(), record }
-        })?;
-        self.records += n as u64;
-        Ok(Some(Block { n, values: Values::Dense(values) }))
+        let path = self.path.clone();
+        guarded(&path, || self.decode(used))
     }
 }

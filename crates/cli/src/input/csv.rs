@@ -317,18 +317,24 @@ impl RowReader for CsvRows {
         if self.rest.is_some() {
             return self.next_of_rest();
         }
-        let chunks = self.chunks()?;
-        if chunks.is_empty() {
-            return self.next_of_rest();
+        let mut all = used.into_memory();
+        // Chunks of blank lines hold no row.
+        loop {
+            let chunks = self.chunks()?;
+            if chunks.is_empty() {
+                return self.next_of_rest();
+            }
+            let parsed: Vec<_> = chunks.par_iter().map(|chunk| self.layout.parse(chunk)).collect();
+            drop(chunks);
+            let mut records = 0;
+            for part in parsed {
+                let (n, values) = part.map_err(|wrong| self.refused(records, wrong))?;
+                records += n;
+                all.extend_from_slice(&values);
+            }
+            if records > 0 {
+                return Ok(Some(self.block(records, all)));
+            }
         }
-        let parsed: Vec<_> = chunks.par_iter().map(|chunk| self.layout.parse(chunk)).collect();
-        drop(chunks);
-        let (mut records, mut all) = (0, used.into_memory());
-        for part in parsed {
-            let (n, values) = part.map_err(|wrong| self.refused(records, wrong))?;
-            records += n;
-            all.extend_from_slice(&values);
-        }
-        Ok(Some(self.block(records, all)))
     }
 }

@@ -4,6 +4,7 @@ mod bounds;
 mod columnar;
 mod columns;
 mod csv;
+mod guarded;
 mod idx;
 mod items;
 mod npy;
@@ -219,13 +220,13 @@ impl InputOptions {
         let input = match format {
             FileFormat::Csv => csv::open(self)?,
             FileFormat::Npy => npy::open(self)?,
-            FileFormat::Parquet => columnar::open_parquet(self)?,
-            FileFormat::Arrow => columnar::open_arrow(self)?,
+            FileFormat::Parquet => guarded::guarded(&self.input, || columnar::open_parquet(self))?,
+            FileFormat::Arrow => guarded::guarded(&self.input, || columnar::open_arrow(self))?,
             FileFormat::Svmlight => svmlight::open(self)?,
             FileFormat::Idx => idx::open(self)?,
         };
         if input.rows.d() == 0 {
-            return Err(self.malformed("no column is left to use"));
+            return Err(self.malformed(NO_COLUMN));
         }
         Ok(input)
     }
@@ -263,6 +264,7 @@ struct Numbers {
     missing: Missing,
 }
 
+const NO_COLUMN: &str = "no column is left to use";
 const NOT_FINITE: &str = "a value is not finite (NaN or infinity)";
 const MISSING: &str = "a value is missing; --missing zero makes missing values zero";
 

@@ -52,6 +52,7 @@ fn rows_are_counted() {
     );
     assert_eq!(read(b"1,2\n3,4\n", &["--format", "csv", "--no-header"]), Some(2));
     assert_eq!(read(b"a,b\n", &["--format", "csv"]), Some(0));
+    assert_eq!(read(b"a,b\n\n\r\n\n", &["--format", "csv"]), Some(0), "blank lines only");
     assert_eq!(read(b"\"a\",b\n\"1\",2\n", &["--format", "csv"]), Some(1));
     assert_eq!(
         read(b" 1 , 2\n", &["--format", "csv", "--no-header"]),

@@ -148,6 +148,10 @@ fn sets_are_released_and_searched() {
         let hits = room.json("search m.dps --row 0,7 --top 3");
         assert_eq!(hits["hits"].as_array().expect("rows").len(), 6);
     }
+    room.json("ledger init one.json --data sets --epsilon 9 --delta 0 --adjacency set-items --alpha 1 --min-size 1");
+    let paid =
+        format!("release minhash sets.txt --out m.dps --force -k 60 {set} --epsilon 8 --delta 0");
+    room.json(&format!("{paid} --ledger one.json"));
     room.write("names.tsv", "ann\ta b\tc d\nbob\tc d\te\n");
     let found = room.json(
         "release minhash names.tsv --out n.dps --separator tab --id-first -k 5 --adjacency set-items \

@@ -40,7 +40,8 @@ pub(crate) struct MinhashOptions {
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Mechanism {
-    /// One-permutation bins: best for few changed items; seeds may be shared.
+    /// One-permutation bins: best for few changed items; seeds may be shared. The guarantee holds for
+    /// sets of any size: a ledger that pays for it says --min-size 1.
     Bins,
     /// Hashed minima under fresh hash functions, exact mixture calibration.
     Mixture,

@@ -169,10 +169,7 @@ fn published_pfp() -> Result<Subject> {
         .under(&guarantee)?
         .seeing(M * K)
         .with_runs(2_000)
-        .with_slack(
-            "both steps add noise for tail bounds: no event tells the inputs apart by much more than \
-             the delta itself, and the rest needs some 10^7 runs",
-        )
+        .with_slack("both steps add noise for tail bounds: half a million runs would find half")
         .likelihood(|x| x[M * K]))
 }
 

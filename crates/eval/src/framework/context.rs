@@ -73,12 +73,14 @@ impl<'a> Context<'a> {
     /// everything: equal inputs give equal numbers, different ones unrelated numbers.
     #[must_use]
     pub fn sub_seed(&self, part: &str, repetition: u64) -> u64 {
-        use sha2::{Digest, Sha256};
-        let mut hash = Sha256::new();
-        hash.update(self.seed.to_le_bytes());
-        hash.update(repetition.to_le_bytes());
-        hash.update(part.as_bytes());
-        u64::from_le_bytes(hash.finalize()[..8].try_into().expect("eight bytes"))
+        derive(self.seed, part, repetition)
+    }
+
+    /// The number from which synthetic data are drawn: data stay what they are, whatever the seed
+    /// of the run, so that runs differ in public randomness and noise only.
+    #[must_use]
+    pub fn data_seed(part: &str, number: u64) -> u64 {
+        derive(1, part, number)
     }
 
     /// A reusable public seed for this part and repetition.
@@ -110,6 +112,15 @@ impl<'a> Context<'a> {
             None => Ok(data::digits()),
         }
     }
+}
+
+fn derive(seed: u64, part: &str, number: u64) -> u64 {
+    use sha2::{Digest, Sha256};
+    let mut hash = Sha256::new();
+    hash.update(seed.to_le_bytes());
+    hash.update(number.to_le_bytes());
+    hash.update(part.as_bytes());
+    u64::from_le_bytes(hash.finalize()[..8].try_into().expect("eight bytes"))
 }
 
 #[cfg(test)]

@@ -19,7 +19,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let repetitions = context.pick(3, 10);
     let (m, n, r, p) = (400, 40_000, 5, 6);
-    let matrix = synthetic(context.sub_seed("matrix", 0), (m, n, r), (10.0, 0.0, 0.0125))?;
+    let matrix = synthetic(Context::data_seed("matrix", 0), (m, n, r), (10.0, 0.0, 0.0125))?;
     let view = matrix.view()?;
     let budget = Budget::new(1.0, 1e-6)?;
     let setting = Setting::new((m, n), r, p, Bound::new(1.0)?, Bound::new(1e5)?)?;

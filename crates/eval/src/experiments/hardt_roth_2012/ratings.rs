@@ -20,7 +20,7 @@ const RANK: usize = 4;
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let (m, n) = context.pick((200, 5000), (1000, 20_000));
-    let netflix = netflix_like(context.sub_seed("netflix", 0), m, n)?;
+    let netflix = netflix_like(Context::data_seed("netflix", 0), m, n)?;
     let mut matrices = vec![netflix, package_tags()];
     matrices.extend(movie_lens(context)?);
     let epsilons = context.pick(vec![1.0, 4.0, 16.0], vec![0.5, 1.0, 2.0, 4.0, 8.0, 16.0]);

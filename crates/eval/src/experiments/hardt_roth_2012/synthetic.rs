@@ -45,9 +45,9 @@ fn setting(matrix: &Matrix, oversampling: usize) -> Result<Setting> {
 }
 
 /// Evenly spread rank-5 signal of strength 10.
-fn incoherent(context: &Context<'_>, m: usize, n: usize, white: f64) -> Result<Matrix> {
+fn incoherent(m: usize, n: usize, white: f64) -> Result<Matrix> {
     let even = RANK as f64 / m as f64;
-    synthetic(context.sub_seed("matrix", (m * n) as u64), (m, n, RANK), (10.0, white, even))
+    synthetic(Context::data_seed("matrix", (m * n) as u64), (m, n, RANK), (10.0, white, even))
 }
 
 fn panel(title: &str, x: Axis, curves: Vec<Curve>) -> Panel {
@@ -65,10 +65,8 @@ fn by_size(context: &Context<'_>) -> Result<Report> {
     context.progress.begin(steps(rows.len() + columns.len()));
     let budget = Budget::new(1.0, DELTA)?;
     let series = |shapes: Vec<(usize, usize, f64)>, part: &str| -> Result<Vec<Curve>> {
-        let matrices = shapes
-            .iter()
-            .map(|&(m, n, _)| incoherent(context, m, n, 0.0))
-            .collect::<Result<Vec<_>>>()?;
+        let matrices =
+            shapes.iter().map(|&(m, n, _)| incoherent(m, n, 0.0)).collect::<Result<Vec<_>>>()?;
         let cases = matrices
             .iter()
             .zip(&shapes)
@@ -235,7 +233,7 @@ fn by_k(context: &Context<'_>) -> Result<Report> {
     let repetitions = context.pick(2, 20);
     let oversampling = context.pick(vec![2, 4, 8, 16], vec![2, 3, 4, 6, 8, 12, 16, 24, 32]);
     context.progress.begin(steps(oversampling.len()));
-    let matrix = incoherent(context, 100, context.pick(4000, 10_000), 0.5)?;
+    let matrix = incoherent(100, context.pick(4000, 10_000), 0.5)?;
     let budget = Budget::new(1.0, DELTA)?;
     let cases = oversampling
         .iter()
@@ -294,7 +292,7 @@ fn by_coherence(context: &Context<'_>) -> Result<Report> {
     let budget = Budget::new(1.0, DELTA)?;
     let matrices = shares
         .iter()
-        .map(|&share| synthetic(context.sub_seed("matrix", 7), (m, n, RANK), (10.0, 0.0, share)))
+        .map(|&share| synthetic(Context::data_seed("matrix", 7), (m, n, RANK), (10.0, 0.0, share)))
         .collect::<Result<Vec<_>>>()?;
     let cases = matrices
         .iter()
@@ -338,7 +336,7 @@ fn by_epsilon(context: &Context<'_>) -> Result<Report> {
     let repetitions = context.pick(2, 20);
     let epsilons = context.pick(vec![0.1, 0.3, 1.0, 3.0], vec![0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]);
     context.progress.begin(steps(epsilons.len()));
-    let matrix = incoherent(context, 150, context.pick(5000, 20_000), 0.0)?;
+    let matrix = incoherent(150, context.pick(5000, 20_000), 0.0)?;
     let cases = epsilons
         .iter()
         .map(|&epsilon| {

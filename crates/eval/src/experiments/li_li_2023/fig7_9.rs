@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study,
 };
-use dp_core::{Bound, Epsilon};
+use dp_core::{Bound, Epsilon, PublicSeed};
 use rand_core::Rng;
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec, project};
@@ -33,8 +33,8 @@ const FAMILIES: [(&str, Family); 4] = [
 ];
 
 /// A row of uniform numbers in [-1, 1].
-fn uniform_row(context: &Context<'_>, d: usize) -> Vec<f64> {
-    let mut rng = context.public_seed("row", d as u64).generator(0);
+fn uniform_row(d: usize) -> Vec<f64> {
+    let mut rng = PublicSeed::new(Context::data_seed("row", d as u64)).generator(0);
     (0..d).map(|_| (rng.next_u64() >> 11) as f64 * 2f64.powi(-52) - 1.0).collect()
 }
 
@@ -79,7 +79,7 @@ fn fig7(context: &Context<'_>) -> Result<Report> {
         for (label, family) in FAMILIES {
             let mut points = Vec::new();
             for d in dimensions {
-                let row = uniform_row(context, d);
+                let row = uniform_row(d);
                 let all = distances(context, family, &row, beta, count)?;
                 let p = all.iter().filter(|&&x| x <= 1.0).count() as f64 / all.len() as f64;
                 let error = (p * (1.0 - p) / all.len() as f64).sqrt();
@@ -100,7 +100,7 @@ fn fig7(context: &Context<'_>) -> Result<Report> {
             context.progress.step();
         }
         for (i, &d) in dimensions.iter().enumerate() {
-            let norm = uniform_row(context, d).iter().map(|x| x * x).sum::<f64>().sqrt();
+            let norm = uniform_row(d).iter().map(|x| x * x).sum::<f64>().sqrt();
             let (beta, norm) = (Bound::new(beta)?, Bound::new(norm)?);
             let gaussian = any_neighbour_gaussian(beta, norm, d).get();
             let rademacher = any_neighbour_rademacher(beta, norm).get();
@@ -180,7 +180,7 @@ fn fig9(context: &Context<'_>) -> Result<Report> {
     let (d, count) = (1000, context.pick(4096, 100_000));
     let betas = [0.5, 1.0];
     context.progress.begin((betas.len() * FAMILIES.len()) as u64);
-    let row = uniform_row(context, d);
+    let row = uniform_row(d);
     let per_bit = Epsilon::new(0.1)?;
     let rules = [FlipRule::PublishedSmooth, FlipRule::OptimalSmooth];
     let mut report = Report::default();

@@ -16,7 +16,7 @@ const WEIGHT: f64 = 0.5;
 pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let (window, block) = (context.pick(4096u64, 32768), context.pick(128u64, 1024));
     let length = window + window / 2;
-    let edges = edges(length, context.sub_seed("edges", 0));
+    let edges = edges(length, Context::data_seed("edges", 0));
     let repetitions = context.pick(3usize, 10);
     let epsilons = [0.1, 0.3, 1.0, 3.0, 10.0];
     let mut exact = Mat::<f64>::zeros(VERTICES, VERTICES);
@@ -30,7 +30,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let cuts: Vec<Cut> = (0..40u64)
         .map(|c| {
             let members: Vec<usize> = (0..VERTICES)
-                .filter(|v| context.sub_seed("cut", c * 64 + *v as u64).is_multiple_of(2))
+                .filter(|v| Context::data_seed("cut", c * 64 + *v as u64).is_multiple_of(2))
                 .collect();
             Ok(Cut::new(VERTICES, &members)?)
         })

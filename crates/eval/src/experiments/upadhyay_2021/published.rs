@@ -15,7 +15,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let rows = window as usize * 3 / 2;
     let repetitions = context.pick(2usize, 8);
     let epsilons = [0.3, 1.0, 10.0];
-    let data = turning(rows, D, 2, context.sub_seed("published stream", 0));
+    let data = turning(rows, D, 2, Context::data_seed("published stream", 0));
     let exact = gram(&data, D, rows - window as usize, rows);
     let algorithms = [
         (

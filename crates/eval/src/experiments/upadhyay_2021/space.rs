@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     for &window in &windows {
         let window = window / block * block;
         let rows = window as usize + window as usize / 4;
-        let data = turning(rows, D, 2, context.sub_seed("space stream", window));
+        let data = turning(rows, D, 2, Context::data_seed("space stream", window));
         for (n, schedule) in schedules(rows as u64 / block + 1).into_iter().enumerate() {
             let mut rng = context.noise(&format!("space {n}"), window);
             let mut stream = PrivateStream::new(config(D, window, block, 1.0, schedule.schedule)?)?;

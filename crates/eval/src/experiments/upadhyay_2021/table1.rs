@@ -32,7 +32,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let rows = 2 * window as usize;
     let repetitions = context.pick(3usize, 10);
     let epsilons = [0.1, 0.3, 1.0, 3.0, 10.0];
-    let data = turning(rows, d, RANK, context.sub_seed("table1 stream", 0));
+    let data = turning(rows, d, RANK, Context::data_seed("table1 stream", 0));
     let exact = gram(&data, d, rows - window as usize, rows);
     let named = schedules(rows as u64 / block);
     context.progress.begin((named.len() * epsilons.len()) as u64);

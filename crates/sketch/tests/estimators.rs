@@ -164,6 +164,22 @@ fn distances_products_and_norms_have_the_stated_moments() {
 }
 
 #[test]
+fn no_estimate_is_surer_than_that_of_distance_zero() {
+    let k = 2.0;
+    let s = Simulation::new(Family::Oporp, 2, gaussian(3.0));
+    let t = 2.0 * s.noise_moments().0;
+    let least = (k * 2.0 * t * t).sqrt() * (1.0 - 1e-9);
+    let mut far_below = 0;
+    s.run(|release| {
+        let estimate = Pairs::within(release).squared_distance(0, 1).unwrap();
+        assert!(estimate.standard_error >= least, "{estimate:?} {least}");
+        // Where the unbiased estimate of the variance falls to nothing.
+        far_below += u64::from(estimate.value < -0.9 * k * t);
+    });
+    assert!(far_below > REPETITIONS / 100, "{far_below}");
+}
+
+#[test]
 fn intervals_cover_at_their_rate() {
     // (family, noise, allowed distance of the coverage from 95 %). The Gaussian case is exact:
     // 6 standard errors of 10,000 trials are 0.013.

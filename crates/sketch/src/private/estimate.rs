@@ -121,9 +121,10 @@ impl<'a> Pairs<'a> {
     fn squared_length(&self, sum_of_squares: f64, noise: NoiseMoments) -> Estimate {
         let value = sum_of_squares - self.k * noise.variance;
         let [a, b, c] = self.quadratic_form(noise);
-        // E[a X^2 + b X + c] = Var + a Var for the unbiased X: dividing makes it unbiased.
+        // E[a X^2 + b X + c] = Var + a Var for the unbiased X: dividing makes it unbiased. Far below
+        // zero it gives nothing, or less; no true length has less variance than length zero.
         let variance = (a * value * value + b * value + c) / (1.0 + a);
-        Estimate { value, standard_error: variance.max(0.0).sqrt() }
+        Estimate { value, standard_error: variance.max(c).sqrt() }
     }
 
     /// Unbiased squared l2 norm of a row of the left release.

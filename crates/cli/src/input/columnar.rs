@@ -1,5 +1,6 @@
 //! Parquet and Arrow IPC: a column a feature, or one column of lists of equal length.
 
+use super::arrow_footer;
 use super::columns::Selection;
 use super::guarded::guarded;
 use super::source::{self, Meter};
@@ -81,6 +82,11 @@ pub(super) fn open_arrow(options: &InputOptions) -> Result<Input> {
         let mut file = File::open(path).map_err(failed)?;
         let mut magic = [0; 6];
         let file_format = file.read_exact(&mut magic).is_ok() && magic == *b"ARROW1";
+        if file_format && !arrow_footer::fits(&mut file).map_err(failed)? {
+            let text = "not an Arrow file that can be read: its footer is damaged, or declares more \
+                        than the file holds";
+            return Err(options.malformed(text));
+        }
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         if file_format {
             let schema = FileReader::try_new(&file, None).map_err(bad)?.schema();

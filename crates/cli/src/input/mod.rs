@@ -1,5 +1,6 @@
 //! Input files: one reader a format, all of them streams of blocks of rows.
 
+mod arrow_footer;
 mod bounds;
 mod columnar;
 mod columns;

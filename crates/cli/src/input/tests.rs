@@ -91,6 +91,13 @@ fn declared_sizes_take_no_memory() {
     assert!(refused(long, "npy").contains("longer than 1 MiB"));
     let idx = [&[0, 0, 8, 3][..], &[0xff; 4], &[0, 0, 0xff, 0xff], &[0, 0, 0xff, 0xff]].concat();
     assert!(refused(&idx, "idx").contains("ends before its last row"));
+    // A table whose footer gives a block more than the file; as it was, only its columns are wrong.
+    let mut arrow = include_bytes!("../../../../fuzz/corpus/cli_arrow/table.arrow").to_vec();
+    let beyond = "more than the file holds";
+    let before = try_read(&arrow, &["--format", "arrow"]);
+    assert!(before.as_ref().err().is_none_or(|e| !e.contains(beyond)), "{before:?}");
+    arrow[1172] = 2;
+    assert!(refused(&arrow, "arrow").contains(beyond));
 }
 
 #[test]

@@ -160,3 +160,43 @@ pub fn project(projection: &dyn Projection, rows: RowsView<'_>) -> Result<Vec<f6
     projection.apply(rows, &mut out)?;
     Ok(out)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dp_core::PublicSeed;
+
+    #[test]
+    fn rows_are_projected_and_checked_in_pieces_as_at_once() {
+        // Pieces of eight rows, the last one short.
+        let (n, d, k) = (21, CACHED / 4 + 1, 6);
+        let one = Bound::new(1.0).expect("positive");
+        let p = ProjectionSpec::new(Family::Oporp, d, k, PublicSeed::new(5)).expect("valid");
+        let p = p.build();
+        let mut x: Vec<f64> = (0..n * d).map(|i| (i % 97) as f64 / 97.0).collect();
+        let run = |x: &[f64], few: bool| {
+            let rows = RowsView::f64(n, d, x).expect("finite");
+            let mut out = vec![f64::NAN; n * k];
+            let check = |rows: RowsView<'_>| rows.check_bound(one);
+            (project_checked(rows, &mut out, few, |rows, out| p.apply(rows, out), check), out)
+        };
+        let (whole, pieces) = (run(&x, false), run(&x, true));
+        assert!(whole.0.is_ok() && pieces.0.is_ok());
+        assert_eq!(whole.1, pieces.1);
+        for (row, column) in [(0, 3), (7, 0), (8, 1), (17, d - 1), (20, 2)] {
+            let (at, kept) = (row * d + column, x[row * d + column]);
+            x[at] = 1.5;
+            // A later one is not the first.
+            x[n * d - 1] = -2.0;
+            let (refused, out) = run(&x, true);
+            match refused {
+                Err(Error::OutOfRange { row: r, column: c, .. }) => {
+                    assert_eq!((r, c), (row, column));
+                }
+                other => panic!("row {row}: {other:?}"),
+            }
+            assert!(out.iter().all(|&v| v == 0.0), "row {row}");
+            (x[at], x[n * d - 1]) = (kept, 0.0);
+        }
+    }
+}

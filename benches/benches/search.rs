@@ -7,18 +7,23 @@ use dp_core::PublicSeed;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rand_core::Rng;
+use sketch::RowsView;
+use sketch::projection::Family;
 use sketch::search::{DenseIndex, HammingIndex, Score};
-use sketch::sign::PackedBits;
+use sketch::sign::{SignCodes, SignSketch};
 use std::hint::black_box;
 
 const ITEMS: usize = 60_000;
 const QUERIES: usize = 10_000;
 const TOP: usize = 50;
 
-fn codes(n: usize, bits: usize, stream: u64) -> PackedBits {
-    let mut rng = PublicSeed::new(9).generator(stream);
-    let words = (0..n * bits / 64).map(|_| rng.next_u64()).collect();
-    PackedBits::new(n, bits, words).expect("whole words")
+/// Signs of random rows: one row's attribute a bit, so all bits are independent coins.
+fn codes(n: usize, bits: usize, stream: u64) -> SignCodes {
+    let values = vectors(n, bits, 2 + stream);
+    let rows = RowsView::f32(n, bits, &values).expect("finite");
+    let seed = PublicSeed::new(9);
+    let sketch = SignSketch::single(Family::Oporp, bits, bits, seed).expect("valid");
+    sketch.simhash(rows).expect("signs").payload().clone()
 }
 
 fn vectors(n: usize, dim: usize, stream: u64) -> Vec<f32> {

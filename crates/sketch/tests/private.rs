@@ -4,7 +4,7 @@ use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
 use sketch::private::{Pairs, PrivateProjection};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
-use sketch::search::{Score, top_k};
+use sketch::search::{Score, SketchIndex};
 
 fn bound(x: f64) -> Bound {
     Bound::new(x).unwrap()
@@ -58,8 +58,19 @@ fn near_rows_are_found_and_estimated() {
     let m = mechanism(Family::Oporp, d, k, 8.0);
     let mut rng = NoiseRng::deterministic_not_private(2);
     let release = m.release(RowsView::f64(n, d, &x).unwrap(), &mut rng).unwrap();
-    let hits = top_k(&release, &release, 0, 2, Score::Cosine).unwrap();
-    assert_eq!([hits[0].row, hits[1].row], [0, 1]);
+    let index = SketchIndex::new(&release, Score::Cosine).unwrap();
+    assert_eq!(index.top_k(&release, &[0], 2).unwrap().indices(0), [0, 1]);
+    assert!(index.top_k(&release, &[n], 2).is_err());
+    let other = PrivateProjection::gaussian(
+        ProjectionSpec::new(Family::Oporp, d, k, PublicSeed::new(77)).unwrap().build(),
+        m.guarantee().adjacency(),
+        bound(1.0),
+        m.guarantee().budget(),
+    )
+    .unwrap()
+    .release(RowsView::f64(n, d, &x).unwrap(), &mut rng)
+    .unwrap();
+    assert!(index.top_k(&other, &[0], 2).is_err(), "another seed was searched");
     let pairs = Pairs::within(&release);
     let exact: f64 = (0..d).map(|i| (x[i] - x[3 * d + i]).powi(2)).sum();
     let got = pairs.squared_distance(0, 3).unwrap();

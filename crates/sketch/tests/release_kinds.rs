@@ -67,8 +67,9 @@ fn signs_come_back_and_estimate_the_same() {
                     SignPairs::between(&release, &release).unwrap(),
                     SignPairs::between(&back, &back).unwrap(),
                 );
-                assert_eq!(a.cosine(0, 3).unwrap(), b.cosine(0, 3).unwrap());
-                let of = |r| cosine_to_public_row(&sketch, &x[..90], r, 2).unwrap();
+                assert_eq!(a.hamming(0, 3).unwrap(), b.hamming(0, 3).unwrap());
+                let confidence = dp_core::Probability::new(0.9).unwrap();
+                let of = |r| cosine_to_public_row(&sketch, &x[..90], r, 2, confidence).ok();
                 assert_eq!(of(&release), of(&back));
             }
         }

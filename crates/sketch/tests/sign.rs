@@ -199,7 +199,7 @@ fn the_number_of_differing_signs_is_binomial_for_the_worst_pair() {
     let differing = (0..draws).map(|seed| {
         let sketch = SignSketch::single(Family::Gaussian, d, bits, PublicSeed::new(seed)).unwrap();
         let exact = sketch.simhash(rows(d, &pair)).unwrap();
-        let exact = exact.payload().bits();
+        let exact = exact.payload();
         f64::from(exact.hamming(0, exact, 1).unwrap())
     });
     let counts: Vec<f64> = differing.collect();
@@ -327,7 +327,9 @@ fn reading_a_public_query_whole_beats_counting_collisions() {
                 PrivateSigns::new(sketch, rule, attribute(1.0), bound(ONE), budget).unwrap();
             let release = signs.release(rows(d, &pair[d..]), &mut rng).unwrap();
             let collisions = SignPairs::between(&exact, &release).unwrap().cosine(0, 0).unwrap();
-            let whole = cosine_to_public_row(signs.sketch(), &pair[..d], &release, 0).unwrap();
+            let confidence = dp_core::Probability::new(0.95).unwrap();
+            let (whole, _) =
+                cosine_to_public_row(signs.sketch(), &pair[..d], &release, 0, confidence).unwrap();
             plain += (collisions.value - theta.cos()).powi(2);
             likely += (whole.value - theta.cos()).powi(2);
             claimed += whole.standard_error.powi(2);

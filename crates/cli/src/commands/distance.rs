@@ -5,7 +5,7 @@ use crate::error::{Error, Result, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use sketch::minhash::{BinLaw, Coding, CollisionLaw, PrivateSymbols};
-use sketch::private::{Estimate, Pairs};
+use sketch::private::{Estimate, Interval, Pairs};
 use sketch::sign::SignPairs;
 use std::path::PathBuf;
 
@@ -78,8 +78,18 @@ impl Distance {
                 &left,
                 &[Measure::Cosine, Measure::Hamming],
                 |measure| match measure {
-                    Measure::Cosine => self.optional(pairs.cosine(i, j)),
-                    _ => self.normal(pairs.hamming(i, j)).map(Some),
+                    Measure::Cosine => match pairs.cosine_interval(i, j, confidence) {
+                        // Left out where the release cannot tell, unless asked for.
+                        Err(sketch::Error::Undefined { .. }) if self.measure.is_none() => Ok(None),
+                        interval => {
+                            let Interval { low, high } = interval?;
+                            Ok(Some((pairs.cosine(i, j)?, [low, high])))
+                        }
+                    },
+                    _ => {
+                        let Interval { low, high } = pairs.hamming_interval(i, j, confidence)?;
+                        Ok(Some((pairs.hamming(i, j)?, [low, high])))
+                    }
                 },
             );
         }

@@ -6,8 +6,8 @@ use crate::output::Record;
 use clap::{Args, ValueEnum};
 use sketch::minhash::{Ranking, nearest};
 use sketch::private::SketchRelease;
-use sketch::search::{DenseIndex, HammingIndex, Score};
-use sketch::sign::{PackedBits, SignCodes};
+use sketch::search::{HammingIndex, Score, SketchIndex};
+use sketch::sign::SignCodes;
 use std::path::PathBuf;
 
 /// Options of `dps search`.
@@ -111,18 +111,12 @@ impl Search {
         queries: &SketchRelease,
         count: usize,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
-        let (items, queries) = (items.payload(), queries.payload());
-        items.check_comparable(queries)?;
-        let rows = self.chosen(queries.n())?;
-        let mut values = Vec::with_capacity(rows.len() * items.k());
-        for &row in &rows {
-            values.extend_from_slice(queries.row(row)?);
-        }
+        let rows = self.chosen(queries.payload().n())?;
         let (score, name) = match self.score.unwrap_or(ScoreName::Cosine) {
-            ScoreName::Cosine => (Score::Cosine, "cosine"),
-            ScoreName::Inner => (Score::InnerProduct, "inner product"),
+            ScoreName::Cosine => (Score::Cosine, "noisy cosine"),
+            ScoreName::Inner => (Score::InnerProduct, "noisy inner product"),
         };
-        let found = DenseIndex::new(items.k(), items.values(), score)?.top_k(&values, count)?;
+        let found = SketchIndex::new(items, score)?.top_k(queries, &rows, count)?;
         let list = |query| {
             let pairs = found.indices(query).iter().zip(found.scores(query));
             pairs.map(|(&row, &score)| (row as usize, score)).collect()
@@ -136,11 +130,8 @@ impl Search {
         queries: &SignCodes,
         count: usize,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
-        items.check_comparable(queries)?;
         let rows = self.chosen(queries.bits().n())?;
-        let words = rows.iter().flat_map(|&row| queries.bits().row(row).to_vec()).collect();
-        let chosen = PackedBits::new(rows.len(), queries.bits().bits(), words)?;
-        let found = HammingIndex::new(items.bits())?.top_k(&chosen, count)?;
+        let found = HammingIndex::new(items)?.top_k(&queries.select(&rows)?, count)?;
         let list = |query| {
             let pairs = found.indices(query).iter().zip(found.scores(query));
             pairs.map(|(&row, &score)| (row as usize, f64::from(score))).collect()

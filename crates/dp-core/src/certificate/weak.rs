@@ -29,8 +29,10 @@ pub struct IndividualCertificate {
 
 impl IndividualCertificate {
     /// What every individual certificate says.
-    pub const WARNING: &'static str = "individual differential privacy: holds for this one data \
-        set only, is not differential privacy, and does not compose with it";
+    pub const WARNING: &'static str = "individual differential privacy: compares this one data \
+        set with its neighbours as if what depends on the data (which values are randomised, and \
+        how much) were the same for both; is not differential privacy, and does not compose \
+        with it";
 
     /// A certificate with the warning in place.
     #[must_use]

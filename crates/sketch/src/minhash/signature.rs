@@ -158,7 +158,7 @@ impl SignatureMatrix {
         self.scheme.check(&other.scheme)?;
         let (n, slots) = (other.rows(), self.scheme.slots);
         let mut out = vec![0u32; self.rows() * n];
-        out.par_chunks_mut(n).zip(self.data.par_chunks(slots)).for_each(|(counts, row)| {
+        out.par_chunks_mut(n.max(1)).zip(self.data.par_chunks(slots)).for_each(|(counts, row)| {
             for (count, other) in counts.iter_mut().zip(other.data.chunks_exact(slots)) {
                 *count = matches(row, other);
             }

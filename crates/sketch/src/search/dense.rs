@@ -63,6 +63,9 @@ mod private {
 }
 /// n items of `dim` numbers, borrowed, searched exhaustively by blocked matrix
 /// products and a threshold on the k-th best score.
+///
+/// Plain numbers: it cannot know whether queries came from the projection of the items. For releases
+/// use [`super::SketchIndex`], which does.
 #[derive(Debug, Clone)]
 pub struct DenseIndex<'a, T> {
     n: usize,

@@ -3,7 +3,8 @@
 use super::Neighbours;
 use super::simd::{BLOCK, Hits, Kernel, LANES, Lane};
 use crate::error::{Error, Result};
-use crate::sign::PackedBits;
+use crate::projection::ProjectionSpec;
+use crate::sign::{PackedBits, SignCodes};
 use rayon::prelude::*;
 
 /// Queries that share one pass over the codes.
@@ -13,13 +14,15 @@ const TOGETHER: usize = 4;
 /// Accepted items kept before those that can no longer win are dropped.
 const KEEP: usize = 4096;
 
-/// Codes laid out for searching: word by word in groups of eight.
+/// Signs laid out for searching: word by word in groups of eight. It remembers their
+/// projections, and refuses queries that came from others.
 ///
 /// Exhaustive and exact; one pass computes `n` distances a query. Every query keeps a
 /// histogram of the distances it accepted, whose k-th smallest is the threshold that
 /// later codes must beat, so almost all codes cost a comparison and nothing more.
 #[derive(Debug, Clone)]
 pub struct HammingIndex {
+    projections: Vec<ProjectionSpec>,
     n: usize,
     bits: usize,
     lanes: Vec<Lane>,
@@ -27,15 +30,16 @@ pub struct HammingIndex {
 }
 
 impl HammingIndex {
-    /// Lays out the codes of a release.
+    /// Lays out the signs of a release.
     ///
     /// # Errors
-    /// An invalid `n`: at most `2^32 - 1024` codes.
-    pub fn new(codes: &PackedBits) -> Result<Self> {
-        Self::with_kernel(codes, Kernel::best())
+    /// An invalid `n`: at most `2^32 - 1024` rows.
+    pub fn new(signs: &SignCodes) -> Result<Self> {
+        Self::with_kernel(signs, Kernel::best())
     }
 
-    fn with_kernel(codes: &PackedBits, kernel: Kernel) -> Result<Self> {
+    fn with_kernel(signs: &SignCodes, kernel: Kernel) -> Result<Self> {
+        let codes = signs.bits();
         let (n, width) = (codes.n(), codes.width());
         if n > u32::MAX as usize - 2 * BLOCK {
             return Err(Error::invalid("n", n, "[0, 2^32 - 1024]"));
@@ -46,7 +50,8 @@ impl HammingIndex {
                 lanes[row / LANES * width + w].0[row % LANES] = word;
             }
         }
-        Ok(Self { n, bits: codes.bits(), lanes, kernel })
+        let projections = signs.projections().to_vec();
+        Ok(Self { projections, n, bits: codes.bits(), lanes, kernel })
     }
 
     /// Number of codes.
@@ -60,11 +65,10 @@ impl HammingIndex {
     /// the number of threads or on the instructions used.
     ///
     /// # Errors
-    /// [`Error::Shape`] when the numbers of bits differ; an invalid `k` (zero).
-    pub fn top_k(&self, queries: &PackedBits, k: usize) -> Result<Neighbours<u32>> {
-        if queries.bits() != self.bits {
-            return Err(Error::Shape { what: "bits", expected: self.bits, found: queries.bits() });
-        }
+    /// [`Error::Incompatible`] when the queries came from other projections; an invalid `k` (zero).
+    pub fn top_k(&self, queries: &SignCodes, k: usize) -> Result<Neighbours<u32>> {
+        queries.check_projections(&self.projections)?;
+        let queries = queries.bits();
         if k == 0 {
             return Err(Error::invalid("k", k, "[1, inf)"));
         }
@@ -186,36 +190,45 @@ impl Selection {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::projection::Family;
     use dp_core::PublicSeed;
+    use dp_core::noise::NoiseLaw;
     use rand_core::Rng;
 
-    fn random(n: usize, bits: usize, stream: u64) -> PackedBits {
+    fn signs(n: usize, bits: usize, words: Vec<u64>) -> SignCodes {
+        let spec = ProjectionSpec::new(Family::Oporp, bits, bits, PublicSeed::new(1));
+        let bits = PackedBits::new(n, bits, words).expect("valid");
+        SignCodes::new(vec![spec.expect("valid")], NoiseLaw::None, bits)
+    }
+
+    fn random(n: usize, bits: usize, stream: u64) -> SignCodes {
         let mut rng = PublicSeed::new(11).generator(stream);
         let width = bits.div_ceil(64);
         let mut words: Vec<u64> = (0..n * width).map(|_| rng.next_u64()).collect();
         if !bits.is_multiple_of(64) {
             words.chunks_exact_mut(width).for_each(|r| r[width - 1] &= (1 << (bits % 64)) - 1);
         }
-        PackedBits::new(n, bits, words).expect("valid")
+        signs(n, bits, words)
     }
 
-    fn naive(codes: &PackedBits, queries: &PackedBits, k: usize) -> Vec<Vec<(u32, u32)>> {
-        (0..queries.n())
+    fn naive(codes: &SignCodes, queries: &SignCodes, k: usize) -> Vec<Vec<(u32, u32)>> {
+        (0..queries.bits().n())
             .map(|q| {
-                let distance = |i| queries.hamming(q, codes, i).expect("same bits");
-                let mut all: Vec<_> = (0..codes.n()).map(|i| (distance(i), i as u32)).collect();
+                let distance = |i| queries.hamming(q, codes, i).expect("same projections");
+                let mut all: Vec<_> =
+                    (0..codes.bits().n()).map(|i| (distance(i), i as u32)).collect();
                 all.sort_unstable();
                 all.iter().take(k).map(|&(d, i)| (i, d)).collect()
             })
             .collect()
     }
 
-    fn check(codes: &PackedBits, queries: &PackedBits, k: usize) {
+    fn check(codes: &SignCodes, queries: &SignCodes, k: usize) {
         let expected = naive(codes, queries, k);
         for kernel in Kernel::available() {
             let index = HammingIndex::with_kernel(codes, kernel).expect("fits");
             let found = index.top_k(queries, k).expect("valid");
-            assert_eq!(found.k(), k.min(codes.n()));
+            assert_eq!(found.k(), k.min(codes.bits().n()));
             for (q, expected) in expected.iter().enumerate() {
                 let pairs = found.indices(q).iter().zip(found.scores(q));
                 let pairs: Vec<_> = pairs.map(|(&i, &d)| (i, d)).collect();
@@ -239,23 +252,34 @@ mod tests {
     fn ties_and_falling_distances() {
         // Few distinct codes: almost every comparison is a tie.
         let few = random(3, 64, 1);
-        let words: Vec<u64> = (0..1500).map(|i| few.words()[i * i % 3]).collect();
-        check(&PackedBits::new(1500, 64, words).expect("valid"), &random(5, 64, 2), 40);
+        let words: Vec<u64> = (0..1500).map(|i| few.bits().words()[i * i % 3]).collect();
+        check(&signs(1500, 64, words), &random(5, 64, 2), 40);
         // Distances that only fall: the worst order for a threshold.
         let words: Vec<u64> = (0..9000).map(|i| u64::MAX >> (i / 150).min(63)).collect();
-        let falling = PackedBits::new(9000, 64, words).expect("valid");
-        check(&falling, &PackedBits::new(1, 64, vec![0]).expect("valid"), 30);
+        let falling = signs(9000, 64, words);
+        check(&falling, &signs(1, 64, vec![0]), 30);
     }
 
     #[test]
     fn empty_and_mismatched_inputs() {
-        let none = PackedBits::new(0, 64, vec![]).expect("valid");
+        let none = signs(0, 64, vec![]);
         let index = HammingIndex::new(&none).expect("fits");
         assert_eq!(index.top_k(&random(3, 64, 1), 5).expect("valid").k(), 0);
         assert!(index.top_k(&random(3, 65, 1), 5).is_err());
         assert!(index.top_k(&random(3, 64, 1), 0).is_err());
         let index = HammingIndex::new(&random(10, 64, 3)).expect("fits");
         assert_eq!(index.top_k(&none, 5).expect("valid").n(), 0);
+    }
+
+    #[test]
+    fn signs_of_other_projections_are_refused() {
+        let index = HammingIndex::new(&random(10, 64, 3)).expect("fits");
+        let spec = ProjectionSpec::new(Family::Oporp, 64, 64, PublicSeed::new(2)).expect("valid");
+        let bits = random(1, 64, 4).bits().clone();
+        let other = SignCodes::new(vec![spec], NoiseLaw::None, bits);
+        let error = index.top_k(&other, 1).expect_err("other seed").to_string();
+        assert!(error.contains("projections"), "{error}");
+        assert!(random(1, 64, 3).hamming(0, &other, 0).is_err());
     }
 
     #[test]

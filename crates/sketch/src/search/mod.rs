@@ -9,15 +9,15 @@ pub use dense::{DenseIndex, SearchScalar};
 pub use hamming::HammingIndex;
 
 use crate::error::Result;
-use crate::private::{Pairs, SketchRelease};
+use crate::private::SketchRelease;
 
 /// How two rows are scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Score {
-    /// Inner product of the rows.
+    /// Inner product of the rows as they are, noise included.
     InnerProduct,
-    /// Cosine of the rows; a row of norm zero scores zero.
+    /// Cosine of the rows as they are, noise included; a row of norm zero scores zero.
     Cosine,
 }
 
@@ -78,37 +78,44 @@ pub struct Hit {
     pub score: f64,
 }
 
-/// The `count` best rows of `database` for row `query` of `queries`, best first; ties go to
-/// the smaller row. For many queries see [`top_k_all`].
+/// A release laid out for searching by inner product or cosine of its **noisy** rows. It
+/// remembers the projection, and refuses queries that came from another.
 ///
-/// # Errors
-/// When the releases are not comparable or the query does not exist.
-pub fn top_k(
-    database: &SketchRelease,
-    queries: &SketchRelease,
-    query: usize,
-    count: usize,
-    score: Score,
-) -> Result<Vec<Hit>> {
-    Pairs::between(queries, database)?;
-    let items = database.payload();
-    let index = DenseIndex::new(items.k(), items.values(), score)?;
-    let found = index.top_k(queries.payload().row(query)?, count)?;
-    let pairs = found.indices(0).iter().zip(found.scores(0));
-    Ok(pairs.map(|(&row, &score)| Hit { row: row as usize, score }).collect())
+/// The cosine of noisy rows is pulled towards zero by the noise; it ranks, and is not the debiased
+/// estimate of [`Pairs::cosine`](crate::private::Pairs::cosine).
+#[derive(Debug, Clone)]
+pub struct SketchIndex<'a> {
+    items: &'a SketchRelease,
+    index: DenseIndex<'a, f64>,
 }
 
-/// The `count` best rows of `database` for every row of `queries`.
-///
-/// # Errors
-/// When the releases are not comparable, or `count` is zero.
-pub fn top_k_all(
-    database: &SketchRelease,
-    queries: &SketchRelease,
-    count: usize,
-    score: Score,
-) -> Result<Neighbours<f64>> {
-    Pairs::between(queries, database)?;
-    let items = database.payload();
-    DenseIndex::new(items.k(), items.values(), score)?.top_k(queries.payload().values(), count)
+impl<'a> SketchIndex<'a> {
+    /// Takes the rows of a release.
+    ///
+    /// # Errors
+    /// As [`DenseIndex::new`].
+    pub fn new(items: &'a SketchRelease, score: Score) -> Result<Self> {
+        let sketch = items.payload();
+        Ok(Self { items, index: DenseIndex::new(sketch.k(), sketch.values(), score)? })
+    }
+
+    /// The `count` best rows for each of these rows of `queries`, as [`DenseIndex::top_k`].
+    ///
+    /// # Errors
+    /// [`crate::Error::Incompatible`] when the queries came from another projection,
+    /// [`crate::Error::Index`] for a missing row; as [`DenseIndex::top_k`].
+    pub fn top_k(
+        &self,
+        queries: &SketchRelease,
+        rows: &[usize],
+        count: usize,
+    ) -> Result<Neighbours<f64>> {
+        let queries = queries.payload();
+        self.items.payload().check_comparable(queries)?;
+        let mut values = Vec::with_capacity(rows.len() * queries.k());
+        for &row in rows {
+            values.extend_from_slice(queries.row(row)?);
+        }
+        self.index.top_k(&values, count)
+    }
 }

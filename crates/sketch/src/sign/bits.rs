@@ -87,11 +87,9 @@ impl PackedBits {
         self.row(row)[bit / 64] >> (bit % 64) & 1 == 1
     }
 
-    /// Number of bits in which a row differs from a row of another set.
-    ///
-    /// # Errors
-    /// [`Error::Shape`] when the numbers of bits differ, [`Error::Index`] for a missing row.
-    pub fn hamming(&self, row: usize, other: &Self, other_row: usize) -> Result<u32> {
+    /// Number of bits in which a row differs from a row of another set, which must hold bits of
+    /// the same projections: [`super::SignCodes::hamming`] checks it.
+    pub(super) fn hamming(&self, row: usize, other: &Self, other_row: usize) -> Result<u32> {
         if self.bits != other.bits {
             return Err(Error::Shape { what: "bits", expected: self.bits, found: other.bits });
         }

@@ -96,6 +96,17 @@ pub fn one_pair_gaussian(beta: Bound, m: Bound) -> Probability {
     clamped(half.asin() * (2.0 / core::f64::consts::PI) * (1.0 + 8.0 * f64::EPSILON))
 }
 
+/// As [`one_pair_gaussian`] for rows to which the constant `m` was appended, rounded up:
+/// `(2/pi) atan(beta / (2 m))`.
+///
+/// Two such rows lie on a line that keeps the distance m from the origin, and a piece of length
+/// beta of a line at distance h is seen under an angle of at most `2 atan(beta / (2 h))`.
+#[must_use]
+pub fn one_pair_lifted(beta: Bound, m: Bound) -> Probability {
+    let half = beta.get() / (2.0 * m.get()) * (1.0 + f64::EPSILON);
+    clamped(half.atan() * (2.0 / core::f64::consts::PI) * (1.0 + 8.0 * f64::EPSILON))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -171,6 +182,28 @@ mod tests {
         assert!(most_changes(512, p, Delta::ZERO, Tail::Quantile).is_err());
         let one = Probability::new(1.0).expect("valid");
         assert_eq!(most_changes(100, one, delta, Tail::Quantile).expect("valid"), 100);
+    }
+
+    #[test]
+    fn no_lifted_pair_exceeds_its_angle_and_one_attains_it() {
+        for (m, beta) in [(0.5, 1.0), (2.0, 1.5), (0.1, 3.0)] {
+            let limit = one_pair_lifted(bound(beta), bound(m)).get();
+            let mut largest: f64 = 0.0;
+            // (a, b, m) and (a + step, b, m): the norm of the rest only brings them together.
+            for i in -300..=300 {
+                for b in [0.0, 0.3, 1.0, 4.0f64] {
+                    for step in [beta, 0.7 * beta] {
+                        let (a, h) = (f64::from(i) * beta / 200.0, b.hypot(m));
+                        let angle = ((a + step) / h).atan() - (a / h).atan();
+                        largest = largest.max(angle / core::f64::consts::PI);
+                    }
+                }
+            }
+            assert!(largest <= limit && largest > 0.9999 * limit, "{largest} of {limit}");
+        }
+        // Half of what the promise of a norm alone would have to pay for.
+        assert!((one_pair_lifted(bound(1.0), bound(0.5)).get() - 0.5).abs() < 1e-14);
+        assert_eq!(one_pair_gaussian(bound(1.0), bound(0.5)).get(), 1.0);
     }
 
     #[test]

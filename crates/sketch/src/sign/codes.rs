@@ -43,21 +43,49 @@ impl SignCodes {
         &self.bits
     }
 
+    /// Number of bits in which a row differs from a row of other signs of the same projections.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for other projections, [`Error::Index`] for a missing row.
+    pub fn hamming(&self, row: usize, other: &Self, other_row: usize) -> Result<u32> {
+        self.check_comparable(other)?;
+        self.bits.hamming(row, &other.bits, other_row)
+    }
+
+    /// These rows alone, in this order: queries for a search.
+    ///
+    /// # Errors
+    /// [`Error::Index`] for a missing row.
+    pub fn select(&self, rows: &[usize]) -> Result<Self> {
+        let n = self.bits.n();
+        if let Some(&index) = rows.iter().find(|&&row| row >= n) {
+            return Err(Error::Index { what: "row", index, len: n });
+        }
+        let words = rows.iter().flat_map(|&row| self.bits.row(row).iter().copied()).collect();
+        let bits = PackedBits::new(rows.len(), self.bits.bits(), words)?;
+        Ok(Self { projections: self.projections.clone(), noise: self.noise.clone(), bits })
+    }
+
     /// Whether two sets of signs came from the same projections and may be compared.
     ///
     /// # Errors
     /// [`Error::Incompatible`] when they did not.
     pub fn check_comparable(&self, other: &Self) -> Result<()> {
-        if self.projections == other.projections {
+        other.check_projections(&self.projections)
+    }
+
+    /// Whether these signs came from the given projections.
+    pub(crate) fn check_projections(&self, projections: &[ProjectionSpec]) -> Result<()> {
+        if self.projections == projections {
             return Ok(());
         }
-        let print = |codes: &Self| {
-            codes.projections.iter().map(ProjectionSpec::fingerprint).collect::<Vec<_>>().join("+")
+        let print = |specs: &[ProjectionSpec]| {
+            specs.iter().map(ProjectionSpec::fingerprint).collect::<Vec<_>>().join("+")
         };
         Err(Error::Incompatible {
             what: "projections (fingerprints)",
-            left: print(self),
-            right: print(other),
+            left: print(projections),
+            right: print(&self.projections),
         })
     }
 }

@@ -3,6 +3,7 @@
 use super::PackedBits;
 use super::changes::{
     Tail, any_neighbour_gaussian, any_neighbour_rademacher, most_changes, one_pair_gaussian,
+    one_pair_lifted,
 };
 use super::codes::{SignCodes, SignRelease, SignSketch};
 use super::flip::{FlipRule, FlipTable};
@@ -270,7 +271,16 @@ impl FreshConfig {
     }
 
     fn one_pair(&self) -> Result<Probability> {
-        let angle = one_pair_gaussian(attribute(self.adjacency)?, self.floor.least()).get();
+        let beta = attribute(self.adjacency)?;
+        let angle = match self.floor {
+            // The check of the floor adds up d squares in floating point.
+            NormFloor::Promised(m) => {
+                let slack = 1.0 - (self.d as f64 + 4.0) * f64::EPSILON;
+                one_pair_gaussian(beta, Bound::new(m.get() * slack)?)
+            }
+            NormFloor::Lifted(m) => one_pair_lifted(beta, m),
+        }
+        .get();
         Ok(Probability::new((angle + ARITHMETIC).min(1.0))?)
     }
 

@@ -31,10 +31,11 @@ pub enum IndividualNoise {
 /// (Li & Li 2023, algorithms 9 to 11; with OPORP: iDP-SignOPORP).
 ///
 /// # Privacy
-/// **Individual** differential privacy only: neighbours of the one data set that is
-/// released are hidden, nothing else. Which signs are exact depends on the data, so this
-/// does not compose with differential privacy, and no ledger takes its certificate. Per row
-/// with S the signs in reach: the noise is calibrated to `beta max_i |w_(i,S)|`, or to |S|
+/// **Individual** differential privacy only, and that with the set S of signs in reach frozen: the
+/// paper compares the released row with a neighbour as if both had the S of the row. A neighbour has
+/// another S, and what is published of it shows that: for d = k = 1 and beta 1, rows .9 and 1.8
+/// publish a minus with probability .27 and 0 under a claimed (1, 0). So this does not compose with
+/// differential privacy, and no ledger takes its certificate. Per row the noise is calibrated to `beta max_i |w_(i,S)|`, or to |S|
 /// responses. |S| and everything computed from it (noise scale, flip probability) are
 /// secret: the certificate does not state them, and the caller must not either.
 #[derive(Debug)]

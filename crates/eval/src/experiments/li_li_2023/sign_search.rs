@@ -8,7 +8,7 @@ use sketch::RowsView;
 use sketch::projection::Family;
 use sketch::search::HammingIndex;
 use sketch::sign::{
-    FlipRule, IndividualNoise, IndividualSigns, PackedBits, PrivateSigns, SignSketch,
+    FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignCodes, SignSketch,
 };
 
 /// Length of the answers.
@@ -23,7 +23,7 @@ pub(super) fn view(points: &Points) -> Result<RowsView<'_>> {
     Ok(RowsView::f64(points.n(), points.d(), points.values())?)
 }
 
-fn search(database: &PackedBits, queries: &PackedBits) -> Result<Vec<Vec<usize>>> {
+fn search(database: &SignCodes, queries: &SignCodes) -> Result<Vec<Vec<usize>>> {
     let found = HammingIndex::new(database)?.top_k(queries, RETURNED)?;
     let row = |q| found.indices(q).iter().map(|&i| i as usize).collect();
     Ok((0..found.n()).map(row).collect())
@@ -66,7 +66,7 @@ fn oporp(trial: &Trial<'_>, rule: FlipRule, repetitions: usize) -> Result<Found>
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let queries = signs.release(view(&trial.split.queries)?, &mut rng)?;
     let database = signs.release(view(&trial.split.database)?, &mut rng)?;
-    let answers = search(database.payload().bits(), queries.payload().bits())?;
+    let answers = search(database.payload(), queries.payload())?;
     Ok(Found { answers, sigma: signs.flips().keep().get() })
 }
 
@@ -77,7 +77,7 @@ fn individual(trial: &Trial<'_>, family: Family, noise: IndividualNoise) -> Resu
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let queries = signs.release(view(&trial.split.queries)?, &mut rng)?;
     let database = signs.release(view(&trial.split.database)?, &mut rng)?;
-    let answers = search(database.payload().bits(), queries.payload().bits())?;
+    let answers = search(database.payload(), queries.payload())?;
     // The noise scale depends on the data and stays secret, also here.
     Ok(Found { answers, sigma: f64::NAN })
 }
@@ -88,7 +88,7 @@ fn exact(trial: &Trial<'_>) -> Result<Found> {
     let sketch = SignSketch::single(Family::Rademacher, trial.split.database.d(), trial.k, seed)?;
     let queries = sketch.simhash(view(&trial.split.queries)?)?;
     let database = sketch.simhash(view(&trial.split.database)?)?;
-    let answers = search(database.payload().bits(), queries.payload().bits())?;
+    let answers = search(database.payload(), queries.payload())?;
     Ok(Found { answers, sigma: 0.0 })
 }
 

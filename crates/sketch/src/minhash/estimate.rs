@@ -149,10 +149,13 @@ impl Signal {
         from_arms(self.value, self.low, self.high)
     }
 
-    /// Plain root, clamped: the interval's ends go through the same increasing map.
+    /// Plain root, clamped: the interval's ends go through the same increasing map. A value outside
+    /// `[0, 1]` counts as the nearest end with the arms it has, so that its error never vanishes.
     pub(super) fn root(self, concatenation: usize) -> Estimate {
+        let value = self.value.clamp(0.0, 1.0);
+        let moved = value - self.value;
         let map = |s: f64| s.clamp(0.0, 1.0).powf(1.0 / concatenation as f64);
-        from_arms(map(self.value), map(self.low), map(self.high))
+        from_arms(map(value), map(self.low + moved), map(self.high + moved))
     }
 
     /// Root with its second-order bias removed.

@@ -97,7 +97,7 @@ pub(super) fn reduce(bits: u32, n: u32) -> u32 {
 mod tests {
     use super::*;
 
-    const GOLDEN: [u64; 3] = [0x408B_CF8D_1F28_5CAE, 0x0BF8_7AFB_0DE8_59A3, 0xDC0B_796C_621F_E800];
+    const GOLDEN: [u64; 3] = [0xC122_B7E7_4D22_F23E, 0x12B6_27BD_7F0F_0C28, 0x60EE_D36D_D1AA_B1D0];
 
     #[test]
     fn golden_values() {

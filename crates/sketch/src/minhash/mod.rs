@@ -39,10 +39,16 @@ pub use signature::{Scheme, Scratch, SetSketch, SignatureMatrix, matches};
 pub use symbols::{Coding, PrivateSymbols, SymbolFacts};
 
 #[cfg(test)]
+mod coverage_tests;
+#[cfg(test)]
 mod estimate_tests;
 #[cfg(test)]
 mod profile_tests;
 #[cfg(test)]
 mod release_tests;
 #[cfg(test)]
+mod several_tests;
+#[cfg(test)]
 mod sketch_tests;
+#[cfg(test)]
+mod structure_tests;

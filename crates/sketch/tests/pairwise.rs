@@ -196,7 +196,8 @@ fn ranges_at_the_ends_of_the_numbers() {
         assert!(ValueRange::new(low, high).is_err(), "[{low}, {high}]");
     }
     // A response that tells nothing has no estimate: refused before anything is released.
-    for epsilon in [1e-18, 1e-12, 1e-9] {
+    assert!(RandomizedResponse::new(2, Epsilon::new(1e-18).unwrap()).is_err());
+    for epsilon in [1e-15, 1e-12, 1e-9] {
         if let Ok(m) = RandomizedResponse::new(2, Epsilon::new(epsilon).unwrap()) {
             let rows = RowsView::f64(2, 2, &[1.0, 0.0, 0.0, 1.0]).unwrap();
             let release = m.release(rows, &mut rng()).unwrap();

@@ -115,9 +115,11 @@ fn intervals_of_hashed_minima_cover() {
                 let agreeing: Vec<u32> =
                     (0..DRAWS).map(|_| (0..l).map(|_| u32::from(unit() < rate)).sum()).collect();
                 let name = format!("L {l}, K {k}, B {b}, keep {keep}, J {j}");
+                let intervals: Vec<Interval> =
+                    (0..=l as u32).map(|count| law.interval(count, p(0.95))).collect();
                 tally.check(&name, j, |r| {
                     let count = agreeing[r as usize];
-                    (law.jaccard(count), Some(law.interval(count, p(0.95))))
+                    (law.jaccard(count), Some(intervals[count as usize]))
                 });
                 tally.check(&name, j, |r| (law.root(agreeing[r as usize]), None));
                 let power = j.powi(k as i32);

@@ -54,7 +54,8 @@ impl CollisionLaw {
     /// Estimate of `J^K` from the number of agreeing positions: **unbiased**, not clamped.
     ///
     /// The standard error is the longer arm of Wilson's 95 % interval (with continuity correction) over
-    /// 1.96: a little more than `sqrt(P(1-P)/L)/slope`, and never zero.
+    /// 1.96: an upper estimate, above `sqrt(P(1-P)/L)/slope` by a tenth where the count is close to
+    /// normal, by up to twice where few positions agree or few differ; never zero.
     #[must_use]
     pub fn power(&self, agreeing: u32) -> Estimate {
         self.signal(agreeing).estimate()

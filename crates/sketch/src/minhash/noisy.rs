@@ -386,9 +386,11 @@ impl NoisyBits {
             let y = seen + sign * 0.5 / l;
             let half = y + 0.5 * a * (1.0 + 16.0 * b2);
             let square = half * half - (1.0 + a) * (y * y - 56.0 * a * b2 * b2);
-            (half + sign * square.max(0.0).sqrt()) / (1.0 + a)
+            (y, (half + sign * square.max(0.0).sqrt()) / (1.0 + a))
         };
-        (end(-1.0), end(1.0))
+        // Below zero the variance formula has no meaning and both roots may lie on one side of y.
+        let ((below, low), (above, high)) = (end(-1.0), end(1.0));
+        (low.min(below), high.max(above))
     }
 
     /// Published estimate of J: the plain K-th root, clamped to `[0, 1]`. A set has similarity one with itself.

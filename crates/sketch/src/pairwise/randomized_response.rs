@@ -43,7 +43,7 @@ impl RandomizedResponse {
     /// The least flip probability for a pure budget.
     ///
     /// # Errors
-    /// When d is zero.
+    /// When d is zero, or no response that tells anything meets the budget.
     pub fn new(d: usize, epsilon: Epsilon) -> Result<Self> {
         if d == 0 {
             return Err(Error::invalid("d", d, "[1, 2^32)"));
@@ -51,6 +51,13 @@ impl RandomizedResponse {
         let budget = Budget::pure(epsilon);
         // The flip probability is the exact complement: 1 - keep is exact for keep in [1/2, 1].
         let keep = calibrate::randomized_response(budget, 1)?;
+        if keep.get() <= 0.5 {
+            return Err(Error::Core(dp_core::Error::Calibration {
+                family: "randomised response",
+                budget,
+                reason: "no response that tells anything meets it".into(),
+            }));
+        }
         let flip = Probability::new(1.0 - keep.get())?;
         let adjacency = Adjacency::Attribute { beta: Bound::new(1.0)? };
         let profile = Profile::RandomizedResponse { bits: 1, keep };

@@ -35,14 +35,16 @@ pub enum Adjacency {
         /// Largest l2 norm of a row.
         bound: Bound,
     },
-    /// Two item sets, both of at least `min_size` items, with symmetric difference at most `alpha`.
+    /// One item set of the release becomes another, both of at least `min_size` items, with symmetric
+    /// difference at most `alpha`. The number of sets is public.
     SetItems {
         /// Largest symmetric difference.
         alpha: u64,
         /// Least size of a set.
         min_size: u64,
     },
-    /// Any two inputs (full local differential privacy).
+    /// One set of the release becomes any other set (full local differential privacy of each set). Not
+    /// any two releases: two sets that change together lose twice epsilon.
     AnyInput,
 }
 
@@ -61,9 +63,13 @@ impl core::fmt::Display for Adjacency {
             ),
             Self::ReplaceRow { bound } => write!(f, "one row of norm at most {bound} is replaced"),
             Self::SetItems { alpha, min_size } => {
-                write!(f, "sets of at least {min_size} items differ in at most {alpha}")
+                write!(
+                    f,
+                    "one set of the release becomes another, both of at least {min_size} items, \
+                     with at most {alpha} items in only one of the two"
+                )
             }
-            Self::AnyInput => write!(f, "any two inputs"),
+            Self::AnyInput => write!(f, "one set of the release becomes any other set"),
         }
     }
 }

@@ -51,6 +51,21 @@ pub enum Error {
         /// The declared bound on absolute values.
         bound: dp_core::Bound,
     },
+    /// An entry, zero where nothing is stored, lies outside the declared interval.
+    #[error(
+        "the entry at row {row}, column {column} (zero where a sparse row or a bit stores nothing) \
+         is outside the declared range [{low}, {high}]: declare a range that holds every entry"
+    )]
+    OutOfInterval {
+        /// Row of the entry.
+        row: usize,
+        /// Column of the entry.
+        column: usize,
+        /// Least allowed value.
+        low: f64,
+        /// Largest allowed value.
+        high: f64,
+    },
     /// The l2 norm of a row is outside the declared range.
     #[error("the l2 norm of row {row} is outside the declared range [0, {bound}]")]
     NormOutOfRange {

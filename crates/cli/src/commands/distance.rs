@@ -4,7 +4,6 @@ use super::loaded::Loaded;
 use crate::error::{Error, Result, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use sketch::minhash::{BinLaw, Coding, CollisionLaw, PrivateSymbols};
 use sketch::private::{Estimate, Interval, Pairs};
 use sketch::sign::SignPairs;
 use std::path::PathBuf;
@@ -97,7 +96,8 @@ impl Distance {
             (Loaded::Symbols(release), Loaded::Symbols(_)) if other.is_none() => {
                 let symbols = release.payload();
                 self.rows(&left, &[Measure::Jaccard], |_| {
-                    self.normal(jaccard(symbols, i, j)).map(Some)
+                    let interval = symbols.jaccard_interval(i, j, confidence)?;
+                    Ok(Some((symbols.jaccard(i, j)?, [interval.low, interval.high])))
                 })
             }
             (Loaded::Symbols(_), _) => Err(Error::usage(
@@ -157,17 +157,6 @@ impl Distance {
         match estimate {
             Err(sketch::Error::Undefined { .. }) if self.measure.is_none() => Ok(None),
             estimate => self.normal(estimate).map(Some),
-        }
-    }
-}
-
-fn jaccard(symbols: &PrivateSymbols, i: usize, j: usize) -> Result<Estimate, sketch::Error> {
-    match symbols.coding() {
-        Coding::Bins => Ok(BinLaw::of(symbols)?.jaccard(BinLaw::observe(symbols, i, j)?)),
-        Coding::Hashed { concatenation } => {
-            let slots = symbols.scheme().slots;
-            let law = CollisionLaw::new(slots, concatenation, symbols.alphabet(), symbols.keep())?;
-            Ok(law.jaccard(symbols.agreeing(i, j)?))
         }
     }
 }

@@ -4,13 +4,13 @@ use crate::error::{Error, Result};
 use crate::private::{Estimate, Interval};
 use dp_core::Probability;
 
-/// How often positions agree: `Pr[agree] = at_zero + (at_one - at_zero) J^K`.
+/// How often positions agree: `Pr[agree] = at_zero + slope J^K`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CollisionLaw {
     positions: usize,
     concatenation: usize,
     at_zero: f64,
-    at_one: f64,
+    slope: f64,
 }
 
 impl CollisionLaw {
@@ -37,34 +37,41 @@ impl CollisionLaw {
                 "[1, inf) x [1, inf) x [2, inf)",
             ));
         }
-        let (b, p) = (alphabet as f64, keep.get());
-        if p <= 1.0 / b {
-            return Err(Error::invalid("keep probability", p, "(1/alphabet, 1]"));
-        }
-        let q = (1.0 - p) / (b - 1.0);
-        let (same, other) = (p * p + (b - 1.0) * q * q, 2.0 * p * q + (b - 2.0) * q * q);
-        let at_zero = other + (same - other) / b;
-        Ok(Self { positions, concatenation, at_zero, at_one: same })
+        let b = alphabet as f64;
+        let (p, q) = check_keep(alphabet, keep)?;
+        // (p - q)^2 in place of the difference of the two rates, which cancels for small epsilons.
+        let gain = (p.mul_add(b, -1.0) / (b - 1.0)).powi(2);
+        let at_zero = 2.0 * p * q + (b - 2.0) * q * q + gain / b;
+        Ok(Self { positions, concatenation, at_zero, slope: gain * (1.0 - 1.0 / b) })
     }
 
     /// Probability that two positions agree at similarity `j`.
     #[must_use]
     pub fn agree(&self, j: f64) -> f64 {
-        self.at_zero + (self.at_one - self.at_zero) * j.powi(self.concatenation as i32)
+        self.at_zero + self.slope * j.powi(self.concatenation as i32)
     }
 
-    /// Estimate of `J^K` from the number of agreeing positions: **unbiased**, standard error
-    /// `sqrt(P(1-P)/L)/slope` at the observed rate.
+    /// Estimate of `J^K` from the number of agreeing positions: **unbiased**, not clamped.
+    ///
+    /// The standard error is the longer arm of Wilson's 95 % interval (with continuity correction) over
+    /// 1.96: an upper estimate, above `sqrt(P(1-P)/L)/slope` by a tenth where the count is close to
+    /// normal, by up to twice where few positions agree or few differ; never zero.
     #[must_use]
     pub fn power(&self, agreeing: u32) -> Estimate {
+        self.signal(agreeing).estimate()
+    }
+
+    fn signal(&self, agreeing: u32) -> Signal {
         let n = self.positions as f64;
-        let rate = f64::from(agreeing) / n;
-        // Half an observation keeps the error away from zero at the ends.
+        let map = |rate: f64| (rate - self.at_zero) / self.slope;
+        // Half an observation keeps the variance away from zero at the ends.
         let smooth = (f64::from(agreeing) + 0.5) / (n + 1.0);
-        let slope = self.at_one - self.at_zero;
-        Estimate {
-            value: (rate - self.at_zero) / slope,
-            standard_error: (smooth * (1.0 - smooth) / n).sqrt() / slope,
+        let (low, high) = wilson(f64::from(agreeing), n);
+        Signal {
+            value: map(f64::from(agreeing) / n),
+            variance: smooth * (1.0 - smooth) / n / (self.slope * self.slope),
+            low: map(low),
+            high: map(high),
         }
     }
 
@@ -72,27 +79,32 @@ impl CollisionLaw {
     /// `K > 1` (the root is concave) and by the clamp.
     #[must_use]
     pub fn root(&self, agreeing: u32) -> Estimate {
-        root(self.power(agreeing), self.concatenation)
+        self.signal(agreeing).root(self.concatenation)
     }
 
     /// The K-th root with its second-order bias removed:
     /// `s^(1/K) - (1/2K)(1/K - 1) s^(1/K-2) Var(s)`.
     ///
     /// For `K = 1` this is [`CollisionLaw::power`], unbiased and not clamped. The correction is applied where
-    /// `s` is at least two standard errors above zero, and is not clamped above.
+    /// `s` is at least two standard deviations above zero, and is not clamped above.
     #[must_use]
     pub fn jaccard(&self, agreeing: u32) -> Estimate {
-        corrected_root(self.power(agreeing), self.concatenation)
+        self.signal(agreeing).corrected_root(self.concatenation)
     }
 
-    /// An interval that holds the true similarity with probability at least `level`, whatever it is:
+    /// An interval in `[0, 1]` that holds the true similarity with probability at least `level`, whatever it is:
     /// Clopper-Pearson on the agreement rate, mapped through the law.
     #[must_use]
     pub fn interval(&self, agreeing: u32, level: Probability) -> Interval {
+        // Rates that no similarity gives count as the nearest that one does: the interval only
+        // grows, and is never a point.
+        let n = self.positions as f64;
+        let (least, most) = ((n * self.at_zero).floor(), (n * self.agree(1.0)).ceil());
+        let counted = f64::from(agreeing).clamp(least, most.min(n)) as u32;
         let (low, high) =
-            clopper_pearson(agreeing, self.positions as u32, 0.5 * (1.0 - level.get()));
+            clopper_pearson(counted, self.positions as u32, 0.5 * (1.0 - level.get()));
         let map = |rate: f64| {
-            let s = ((rate - self.at_zero) / (self.at_one - self.at_zero)).clamp(0.0, 1.0);
+            let s = ((rate - self.at_zero) / self.slope).clamp(0.0, 1.0);
             s.powf(1.0 / self.concatenation as f64)
         };
         Interval { low: map(low), high: map(high) }
@@ -102,38 +114,75 @@ impl CollisionLaw {
     #[must_use]
     pub fn standard_error_at(&self, j: f64) -> f64 {
         let (p, k) = (self.agree(j), self.concatenation as i32);
-        let slope = (self.at_one - self.at_zero) * f64::from(k) * j.powi(k - 1);
+        let slope = self.slope * f64::from(k) * j.powi(k - 1);
         (p * (1.0 - p) / self.positions as f64).sqrt() / slope
     }
 }
 
-/// Plain root of an estimate of `J^K`, clamped.
-pub(super) fn root(power: Estimate, concatenation: usize) -> Estimate {
-    let k = concatenation as f64;
-    let value = power.value.clamp(0.0, 1.0).powf(1.0 / k);
-    let standard_error = if concatenation == 1 {
-        power.standard_error
-    } else {
-        // First order where it makes sense; the whole range where s may be zero.
-        let s = power.value.max(power.standard_error).min(1.0);
-        (power.standard_error * s.powf(1.0 / k - 1.0) / k).min(1.0)
-    };
-    Estimate { value, standard_error }
+/// Probabilities that a symbol is kept, and that it becomes a given other one.
+pub(super) fn check_keep(alphabet: u64, keep: Probability) -> Result<(f64, f64)> {
+    let p = keep.get();
+    if p * alphabet as f64 <= 1.0 {
+        return Err(Error::invalid("keep probability", p, "(1/alphabet, 1]"));
+    }
+    Ok((p, (1.0 - p) / (alphabet - 1) as f64))
 }
 
-/// Root of an estimate of `J^K` with its second-order bias removed.
-pub(super) fn corrected_root(power: Estimate, concatenation: usize) -> Estimate {
-    if concatenation == 1 {
-        return power;
+/// Half-width of the normal law's 95 % interval, in standard deviations.
+pub(super) const Z95: f64 = 1.959_963_984_540_054;
+
+/// A value with a standard error whose 95 % interval holds `[low, high]`.
+pub(super) fn from_arms(value: f64, low: f64, high: f64) -> Estimate {
+    Estimate { value, standard_error: (value - low).max(high - value) / Z95 }
+}
+
+/// An unbiased estimate of `J^K` with its variance and a 95 % interval.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Signal {
+    pub(super) value: f64,
+    pub(super) variance: f64,
+    pub(super) low: f64,
+    pub(super) high: f64,
+}
+
+impl Signal {
+    pub(super) fn estimate(self) -> Estimate {
+        from_arms(self.value, self.low, self.high)
     }
-    let plain = root(power, concatenation);
-    if power.value < 2.0 * power.standard_error {
-        return plain;
+
+    /// Plain root, clamped: the interval's ends go through the same increasing map. A value outside
+    /// `[0, 1]` counts as the nearest end with the arms it has, so that its error never vanishes.
+    pub(super) fn root(self, concatenation: usize) -> Estimate {
+        let value = self.value.clamp(0.0, 1.0);
+        let moved = value - self.value;
+        let map = |s: f64| s.clamp(0.0, 1.0).powf(1.0 / concatenation as f64);
+        from_arms(map(value), map(self.low + moved), map(self.high + moved))
     }
-    let (s, k) = (power.value, concatenation as f64);
-    let variance = power.standard_error * power.standard_error;
-    let bias = 0.5 / k * (1.0 / k - 1.0) * s.powf(1.0 / k - 2.0) * variance;
-    Estimate { value: s.powf(1.0 / k) - bias, ..plain }
+
+    /// Root with its second-order bias removed.
+    pub(super) fn corrected_root(self, concatenation: usize) -> Estimate {
+        if concatenation == 1 {
+            return self.estimate();
+        }
+        if self.value < 2.0 * self.variance.sqrt() {
+            return self.root(concatenation);
+        }
+        let (s, k) = (self.value, concatenation as f64);
+        let bias = 0.5 / k * (1.0 / k - 1.0) * s.powf(1.0 / k - 2.0) * self.variance;
+        let map = |s: f64| s.clamp(0.0, 1.0).powf(1.0 / k);
+        from_arms(s.powf(1.0 / k) - bias, map(self.low), map(self.high))
+    }
+}
+
+/// Wilson's 95 % limits of a binomial probability, with continuity correction (Newcombe 1998, method 4).
+fn wilson(successes: f64, n: f64) -> (f64, f64) {
+    let (p, z2) = (successes / n, Z95 * Z95);
+    let end = |sign: f64| {
+        let inner = z2 + sign * 2.0 - 1.0 / n + 4.0 * p * (n * (1.0 - p) - sign);
+        let reach = 1.0 + Z95 * inner.max(0.0).sqrt();
+        (2.0 * successes + z2 + sign * reach) / (2.0 * (n + z2))
+    };
+    (if successes <= 0.0 { 0.0 } else { end(-1.0) }, if successes >= n { 1.0 } else { end(1.0) })
 }
 
 /// The published Bucket PrivMin estimator (Bourgeat & Schmurr 2019, eq. 5.8), as printed:
@@ -170,7 +219,7 @@ pub(super) fn clopper_pearson(successes: u32, trials: u32, tail: f64) -> (f64, f
     (low, high)
 }
 
-/// `Pr[Bin(n, p) <= k]`.
+/// `Pr[Bin(n, p) <= k]`, summed downwards from k until the terms vanish.
 pub(super) fn binomial_cdf(k: i64, n: u32, p: f64) -> f64 {
     if k < 0 {
         return 0.0;
@@ -181,7 +230,18 @@ pub(super) fn binomial_cdf(k: i64, n: u32, p: f64) -> f64 {
     if p >= 1.0 {
         return 0.0;
     }
-    (0..=k).map(|i| binomial_pmf(i as u32, n, p)).sum::<f64>().min(1.0)
+    let mode = p * (f64::from(n) + 1.0);
+    let mut term = binomial_pmf(k as u32, n, p);
+    if term == 0.0 {
+        return if k as f64 > mode { 1.0 } else { 0.0 };
+    }
+    let (mut sum, mut i) = (term, k as f64);
+    while i > 0.0 && (i > mode || term > 1e-17 * sum) {
+        term *= i / (f64::from(n) - i + 1.0) * ((1.0 - p) / p);
+        sum += term;
+        i -= 1.0;
+    }
+    sum.min(1.0)
 }
 
 /// `Pr[Bin(n, p) = k]` for p in (0, 1).
@@ -190,4 +250,19 @@ pub(super) fn binomial_pmf(k: u32, n: u32, p: f64) -> f64 {
     let choose =
         libm::lgamma(f64::from(n) + 1.0) - libm::lgamma(i + 1.0) - libm::lgamma(rest + 1.0);
     (choose + i * p.ln() + rest * (-p).ln_1p()).exp()
+}
+
+/// `Pr[N(0, 1) > x]`.
+pub(super) fn upper_tail(x: f64) -> f64 {
+    0.5 * libm::erfc(x * core::f64::consts::FRAC_1_SQRT_2)
+}
+
+/// x with `Pr[N(0, 1) > x] = tail`.
+pub(super) fn upper_quantile(tail: f64) -> f64 {
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..80 {
+        let mid = 0.5 * (low + high);
+        if upper_tail(mid) > tail { low = mid } else { high = mid }
+    }
+    0.5 * (low + high)
 }

@@ -1,12 +1,13 @@
 //! Noisy Secure MinHash (Bourgeat & Schmurr 2019, algorithms 4 to 6).
 
-use super::estimate::{corrected_root, root};
+use super::estimate::{Signal, Z95, upper_quantile};
 use super::items::ItemSet;
-use super::neighbours::{SetNeighbours, differ_probability};
+use super::neighbours::SetNeighbours;
+use super::response::{HASH_MODEL, hash_model};
 use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::{Scheme, SetSketch, SignatureMatrix};
 use crate::error::{Error, Result};
-use crate::private::Estimate;
+use crate::private::{Estimate, Interval};
 use crate::release_file::{SetSource, SetWriter, noisy_parameters};
 use dp_core::certificate::Statement;
 use dp_core::noise::{
@@ -16,7 +17,7 @@ use dp_core::profile::CoordinateProfile;
 use dp_core::release_file::{FileWriter, Kind, Payload, Trailer};
 use dp_core::{
     Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LogDelta, NoiseScale,
-    Profile, Release, SeedOrigin,
+    Probability, Profile, Release, SeedOrigin,
 };
 use std::path::Path;
 
@@ -90,16 +91,24 @@ impl NoisySecureMinHash {
     /// # Errors
     /// [`Error::Core`] never after construction.
     pub fn tail(&self) -> Result<f64> {
-        let p = self.differ()?;
+        let p = self.differ()?.get();
         let n = self.shape.positions() as u32;
         // Summed from above: no cancellation.
         let first = self.sensitivity.floor() as u32 + 1;
         Ok((first..=n).map(|m| super::estimate::binomial_pmf(m, n, p)).sum())
     }
 
-    fn differ(&self) -> Result<f64> {
-        let j = self.neighbours.least_similarity();
-        Ok(differ_probability(j, self.shape.concatenation(), 2)?.get())
+    fn differ(&self) -> Result<Probability> {
+        self.neighbours.differ_probability(self.shape.concatenation(), 2)
+    }
+
+    fn profile(&self) -> Result<Profile> {
+        noisy_profile(
+            self.shape.positions(),
+            self.shape.concatenation(),
+            self.neighbours,
+            self.noise.scale(),
+        )
     }
 
     /// The delta really given at the claimed epsilon (an upper bound).
@@ -109,21 +118,6 @@ impl NoisySecureMinHash {
     pub fn true_delta(&self) -> Result<LogDelta> {
         use dp_core::PrivacyProfile as _;
         Ok(self.profile()?.log_delta(self.claimed.epsilon))
-    }
-
-    fn profile(&self) -> Result<Profile> {
-        let j = self.neighbours.least_similarity();
-        let probability = differ_probability(j, self.shape.concatenation(), 2)?;
-        // Bits are 0 or 1 and lie on the grid: no rounding, a differing bit moves by one exactly.
-        let coordinate = CoordinateProfile::Laplace {
-            shift: L1Sensitivity::new(1.0)?,
-            scale: self.noise.scale(),
-        };
-        Ok(Profile::BinomialMixture {
-            trials: self.shape.positions() as u64,
-            probability,
-            coordinate,
-        })
     }
 
     fn guarantee(&self, accept: TrueDelta) -> Result<Guarantee> {
@@ -188,6 +182,22 @@ impl NoisySecureMinHash {
     }
 }
 
+/// Name in certificates.
+pub(crate) const NOISY: &str = "noisy-secure-minhash";
+
+/// The profile of Laplace noise on the bits of neighbours, over fresh hash functions.
+pub(crate) fn noisy_profile(
+    positions: usize,
+    concatenation: usize,
+    neighbours: SetNeighbours,
+    scale: NoiseScale,
+) -> Result<Profile> {
+    let probability = neighbours.differ_probability(concatenation, 2)?;
+    // Bits are 0 or 1 and lie on the grid: no rounding, a differing bit moves by one exactly.
+    let coordinate = CoordinateProfile::Laplace { shift: L1Sensitivity::new(1.0)?, scale };
+    Ok(Profile::BinomialMixture { trials: positions as u64, probability, coordinate })
+}
+
 /// The mechanism with its hash functions drawn.
 struct NoisySource<'a> {
     mechanism: &'a NoisySecureMinHash,
@@ -206,9 +216,11 @@ impl NoisySource<'_> {
         let mut public = noisy_parameters(&self.sketch.scheme(), m.shape.concatenation(), sets);
         public.insert("published-sensitivity".to_owned(), m.sensitivity.into());
         public.insert(SeedOrigin::KEY.to_owned(), self.origin.name().into());
-        let mechanism = "noisy-secure-minhash".to_owned();
+        let guarantee = m.guarantee(TrueDelta::AcceptByName)?;
+        public.insert(HASH_MODEL.to_owned(), hash_model(&guarantee).into());
+        let mechanism = NOISY.to_owned();
         let statement = Statement { mechanism, noise: m.noise.law(), generator, public };
-        Ok(Certificate::new(statement, m.guarantee(TrueDelta::AcceptByName)?))
+        Ok(Certificate::new(statement, guarantee))
     }
 }
 
@@ -327,33 +339,100 @@ impl NoisyBits {
         Ok(self.row(i)?.iter().zip(self.row(j)?).map(|(a, b)| (a - b) * (a - b)).sum())
     }
 
-    /// Published estimate of `J^K` (theorem 6.2): `2 (L - (dist - 4 L b^2))/L - 1`. Unbiased.
+    /// Published estimate of `J^K` (theorem 6.2): `2 (L - (dist - 4 L b^2))/L - 1`. Unbiased, not clamped.
     ///
-    /// Its variance a position is `P(1-P) + 16 P b^2 + 56 b^4` at the difference rate P.
+    /// The variance of a position is `P(1-P) + 16 P b^2 + 56 b^4` at the difference rate P. The standard error is the
+    /// longer arm of the 95 % interval of the test with that variance, over 1.96.
     ///
     /// # Errors
-    /// As [`NoisyBits::row`].
+    /// As [`NoisyBits::row`], and [`Error::Undefined`] for one row twice: it shares its noise with itself.
     pub fn power(&self, i: usize, j: usize) -> Result<Estimate> {
-        let (l, b) = (self.scheme.slots as f64, self.scale.get());
-        let differing = self.squared_distance(i, j)? / l - 4.0 * b * b;
-        let p = differing.clamp(0.0, 0.5);
-        let variance = p * (1.0 - p) + 16.0 * p * b * b + 56.0 * b.powi(4);
-        Ok(Estimate { value: 1.0 - 2.0 * differing, standard_error: 2.0 * (variance / l).sqrt() })
+        Ok(self.signal(i, j)?.estimate())
     }
 
-    /// Published estimate of J: the plain K-th root, clamped to `[0, 1]`.
+    fn signal(&self, i: usize, j: usize) -> Result<Signal> {
+        let differing = self.differing(i, j)?;
+        let (low, high) = self.rates(differing, Z95);
+        let p = differing.clamp(0.0, 0.5);
+        let variance = 4.0 * self.variance(p) / self.scheme.slots as f64;
+        let of = |rate: f64| 1.0 - 2.0 * rate;
+        Ok(Signal { value: of(differing), variance, low: of(high), high: of(low) })
+    }
+
+    /// Unbiased share of the differing bits.
+    fn differing(&self, i: usize, j: usize) -> Result<f64> {
+        if i == j {
+            self.row(i)?;
+            return Err(Error::Undefined {
+                what: "the similarity of a row to itself from its noisy bits",
+                reason: "a row shares its noise with itself; the similarity is one",
+            });
+        }
+        let b = self.scale.get();
+        Ok(self.squared_distance(i, j)? / self.scheme.slots as f64 - 4.0 * b * b)
+    }
+
+    fn variance(&self, rate: f64) -> f64 {
+        let b2 = self.scale.get().powi(2);
+        rate * (1.0 - rate) + 16.0 * rate * b2 + 56.0 * b2 * b2
+    }
+
+    /// The rates P for which `seen`, less half a position, is within z standard deviations at P: the roots of
+    /// `(1 + a) P^2 - (2 y + a (1 + 16 b^2)) P + y^2 - 56 a b^4`, `a = z^2/L`, `y = seen +- 1/2L`.
+    fn rates(&self, seen: f64, z: f64) -> (f64, f64) {
+        let (l, b2) = (self.scheme.slots as f64, self.scale.get().powi(2));
+        let a = z * z / l;
+        let end = |sign: f64| {
+            let y = seen + sign * 0.5 / l;
+            let half = y + 0.5 * a * (1.0 + 16.0 * b2);
+            let square = half * half - (1.0 + a) * (y * y - 56.0 * a * b2 * b2);
+            (y, (half + sign * square.max(0.0).sqrt()) / (1.0 + a))
+        };
+        // Below zero the variance formula has no meaning and both roots may lie on one side of y.
+        let ((below, low), (above, high)) = (end(-1.0), end(1.0));
+        (low.min(below), high.max(above))
+    }
+
+    /// Published estimate of J: the plain K-th root, clamped to `[0, 1]`. A set has similarity one with itself.
     ///
     /// # Errors
     /// As [`NoisyBits::row`].
     pub fn published(&self, i: usize, j: usize) -> Result<Estimate> {
-        Ok(root(self.power(i, j)?, self.concatenation))
+        self.estimate(i, j, Signal::root)
     }
 
-    /// The K-th root with its second-order bias removed; unbiased for K = 1.
+    /// The K-th root with its second-order bias removed; unbiased and not clamped for K = 1. A set has similarity one
+    /// with itself.
     ///
     /// # Errors
     /// As [`NoisyBits::row`].
     pub fn jaccard(&self, i: usize, j: usize) -> Result<Estimate> {
-        Ok(corrected_root(self.power(i, j)?, self.concatenation))
+        self.estimate(i, j, Signal::corrected_root)
+    }
+
+    fn estimate(&self, i: usize, j: usize, of: fn(Signal, usize) -> Estimate) -> Result<Estimate> {
+        if i == j {
+            self.row(i)?;
+            return Ok(Estimate { value: 1.0, standard_error: 0.0 });
+        }
+        Ok(of(self.signal(i, j)?, self.concatenation))
+    }
+
+    /// Confidence interval of J, in `[0, 1]`: the similarities that the test with the variance of
+    /// [`NoisyBits::power`] does not reject.
+    ///
+    /// # Errors
+    /// As [`NoisyBits::row`].
+    pub fn jaccard_interval(&self, i: usize, j: usize, level: Probability) -> Result<Interval> {
+        if i == j {
+            self.row(i)?;
+            return Ok(Interval { low: 1.0, high: 1.0 });
+        }
+        // Rates that no similarity gives count as the nearest that one does: the interval only grows.
+        let differing = self.differing(i, j)?.clamp(0.0, 0.5);
+        let (low, high) = self.rates(differing, upper_quantile(0.5 * (1.0 - level.get())));
+        let map =
+            |rate: f64| (1.0 - 2.0 * rate).clamp(0.0, 1.0).powf(1.0 / self.concatenation as f64);
+        Ok(Interval { low: map(high), high: map(low) })
     }
 }

@@ -1,7 +1,7 @@
 //! Choosing the mechanism and its shape by predicted recall.
 
 use super::bins::BinLaw;
-use super::estimate::CollisionLaw;
+use super::estimate::{CollisionLaw, upper_quantile, upper_tail};
 use super::neighbours::SetNeighbours;
 use super::response::{BinResponse, MixtureResponse};
 use super::secure::SymbolShape;
@@ -187,21 +187,6 @@ impl Moments {
         let n = n as f64;
         Self { mean: n * mean, deviation: (n * (square - mean * mean).max(0.0)).sqrt() }
     }
-}
-
-/// `Pr[N(0, 1) > x]`.
-fn upper_tail(x: f64) -> f64 {
-    0.5 * libm::erfc(x * core::f64::consts::FRAC_1_SQRT_2)
-}
-
-/// x with `Pr[N(0, 1) > x] = tail`.
-fn upper_quantile(tail: f64) -> f64 {
-    let (mut low, mut high) = (-40.0, 40.0);
-    for _ in 0..80 {
-        let mid = 0.5 * (low + high);
-        if upper_tail(mid) > tail { low = mid } else { high = mid }
-    }
-    0.5 * (low + high)
 }
 
 #[cfg(test)]

@@ -1,22 +1,28 @@
 //! Private signatures of symbols: k-ary randomised response on every position.
 
+use super::hash::HashFamily;
 use super::items::ItemSet;
 use super::neighbours::SetNeighbours;
 use super::one_permutation::{EMPTY_BIN, OnePermutation};
 use super::response_family::ResponseFamily;
 use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::{Scheme, SetSketch, SignatureMatrix};
-use super::symbols::{Coding, PrivateSymbols, ROWS_PER_STREAM};
+use super::symbols::{Coding, PrivateSymbols, ROWS_PER_STREAM, SymbolFacts};
 use crate::error::{Error, Result};
 use crate::release_file::{SetSource, SetWriter};
 use dp_core::certificate::Statement;
 use dp_core::noise::{GeneratorKind, KaryResponse, NoiseRng};
 use dp_core::release_file::{FileWriter, Kind, Payload, Trailer};
 use dp_core::{
-    Adjacency, Budget, Certificate, Epsilon, FreshSeed, Guarantee, Probability, PublicSeed,
-    Release, SeedOrigin,
+    Adjacency, Budget, Certificate, Epsilon, FreshSeed, Guarantee, Profile, PublicSeed, Release,
+    SeedOrigin,
 };
 use std::path::Path;
+
+/// Names of the mechanisms in certificates.
+const MIXTURE: &str = "minhash-mixture-response";
+const BUCKETS: &str = "bucket-privmin";
+const BINS: &str = "one-permutation-response";
 
 /// A private release of symbol signatures.
 pub type SymbolRelease = Release<PrivateSymbols, Certificate>;
@@ -29,8 +35,9 @@ pub type SymbolRelease = Release<PrivateSymbols, Certificate>;
 /// responses.
 ///
 /// # Privacy
-/// `SetItems { alpha, min_size }`, averaged calibration: every release draws its own
-/// hash functions ([`FreshSeed`]). Random function model for the hashes. All sets below the
+/// `SetItems { alpha, min_size }`, one set of the release, averaged calibration: every release draws its own
+/// hash functions ([`FreshSeed`]). Random function model for the hashes ([`HashFamily::MODEL`]; the certificate
+/// names it). All sets below the
 /// minimum size are refused.
 #[derive(Debug, Clone)]
 pub struct MixtureResponse {
@@ -49,9 +56,7 @@ impl MixtureResponse {
         neighbours: SetNeighbours,
         budget: Budget,
     ) -> Result<Self> {
-        let alphabet = u64::from(shape.alphabet());
-        let differ = neighbours.differ_probability(shape.concatenation(), alphabet)?;
-        let family = ResponseFamily { coordinates: shape.positions() as u64, differ, alphabet };
+        let family = ResponseFamily::mixture(shape, neighbours)?;
         let theorem = "mixture over fresh hash functions: docs/proofs/minhash-mixture.md";
         let calibrated = Calibrated::new(family, neighbours.adjacency(), budget, theorem)?;
         Ok(Self { shape, neighbours, calibrated })
@@ -99,7 +104,7 @@ impl MixtureResponse {
         let origin = Some(fresh.origin());
         let sketch = SecureMinHash::new(self.shape, fresh.publish());
         SymbolSource {
-            mechanism: "minhash-mixture-response",
+            mechanism: MIXTURE,
             calibrated: &self.calibrated,
             scheme: sketch.scheme(),
             coding: Coding::Hashed { concatenation: self.shape.concatenation() },
@@ -116,8 +121,9 @@ impl MixtureResponse {
 /// one of B buckets, and each of the L buckets gets a B-ary response with `epsilon / L`.
 ///
 /// # Privacy
-/// Pure, any two sets (`AnyInput`): all positions may differ, and the budget is shared by all. It holds for
-/// every hash function, so a seed known in advance is allowed.
+/// Pure, one set of the release becomes any other (`AnyInput`): all its positions may differ, and the budget is
+/// shared by all of them. It holds for every hash function, so a seed known in advance is allowed.
+/// Two sets that change together lose twice as much.
 #[derive(Debug, Clone)]
 pub struct BucketPrivMin {
     shape: SymbolShape,
@@ -130,12 +136,7 @@ impl BucketPrivMin {
     /// # Errors
     /// [`Error::Core`] when epsilon is too small for any response.
     pub fn new(shape: SymbolShape, epsilon: Epsilon) -> Result<Self> {
-        let alphabet = u64::from(shape.alphabet());
-        let family = ResponseFamily {
-            coordinates: shape.positions() as u64,
-            differ: Probability::new(1.0)?,
-            alphabet,
-        };
+        let family = ResponseFamily::buckets(shape)?;
         let theorem = "k-ary response on every bucket: docs/proofs/bucket-response.md";
         let calibrated =
             Calibrated::new(family, Adjacency::AnyInput, Budget::pure(epsilon), theorem)?;
@@ -183,7 +184,7 @@ impl BucketPrivMin {
     fn source(&self, seed: PublicSeed) -> SymbolSource<'_> {
         let sketch = SecureMinHash::new(self.shape, seed);
         SymbolSource {
-            mechanism: "bucket-privmin",
+            mechanism: BUCKETS,
             calibrated: &self.calibrated,
             scheme: sketch.scheme(),
             coding: Coding::Hashed { concatenation: self.shape.concatenation() },
@@ -200,7 +201,7 @@ impl BucketPrivMin {
 /// them, however many bins there are.
 ///
 /// # Privacy
-/// `SetItems { alpha, 1 }`: holds for sets of every size, and for seeds known in advance. With
+/// `SetItems { alpha, 1 }`, one set of the release: holds for sets of every size, and for seeds known in advance. With
 /// delta zero it is pure: each bin gets `epsilon / alpha`.
 #[derive(Debug, Clone)]
 pub struct BinResponse {
@@ -213,18 +214,16 @@ impl BinResponse {
     /// The least noise for the budget; `values` is the number of symbols a non-empty bin can show.
     ///
     /// # Errors
-    /// [`dp_core::Error::InvalidParameter`] unless `bins` is in `[1, 2^20]`, `values` in `[1, 65535]` and `alpha` in `[1, 2^32]`;
+    /// [`dp_core::Error::InvalidParameter`] unless `bins` is in `[1, 2^20]`, `values` in `[2, 65535]` and `alpha` in `[1, 2^32]`;
     /// [`Error::Core`] when no response meets the budget.
     pub fn calibrate(bins: usize, values: u32, alpha: u64, budget: Budget) -> Result<Self> {
-        if !(1..=65_535).contains(&values) {
-            return Err(Error::invalid("values of a bin", values, "[1, 65535]"));
+        // With one value "the same value" says nothing of a shared minimum: no estimate exists.
+        if !(2..=65_535).contains(&values) {
+            return Err(Error::invalid("values of a bin", values, "[2, 65535]"));
         }
         OnePermutation::new(bins, PublicSeed::new(0))?;
         let neighbours = SetNeighbours::new(alpha, 1)?;
-        let alphabet = u64::from(values) + 1;
-        let touched = alpha.min(bins as u64);
-        let family =
-            ResponseFamily { coordinates: touched, differ: Probability::new(1.0)?, alphabet };
+        let family = ResponseFamily::bins(bins, values, alpha)?;
         let theorem = "alpha items touch at most alpha bins: docs/proofs/one-permutation.md";
         let calibrated = Calibrated::new(family, neighbours.adjacency(), budget, theorem)?;
         Ok(Self { bins, values, calibrated })
@@ -273,7 +272,7 @@ impl BinResponse {
         let values = self.values;
         let name = format!("one-permutation/B={values}");
         Ok(SymbolSource {
-            mechanism: "one-permutation-response",
+            mechanism: BINS,
             calibrated: &self.calibrated,
             scheme: Scheme { sketch: name.clone(), ..sketch.scheme() },
             coding: Coding::Bins,
@@ -314,6 +313,43 @@ impl Calibrated {
     }
 }
 
+/// The public parameter under which certificates state the model of the hash functions.
+pub(crate) const HASH_MODEL: &str = "hash model";
+
+/// What a guarantee assumes of the hash functions.
+pub(crate) fn hash_model(guarantee: &Guarantee) -> &'static str {
+    if guarantee.profile().is_some_and(Profile::needs_fresh_seed) {
+        HashFamily::MODEL
+    } else {
+        "none: the guarantee holds for every hash function"
+    }
+}
+
+/// The profile that a mechanism of symbols has by its public parameters; none when it is not known, or
+/// never has this coding or adjacency.
+pub(crate) fn symbol_profile(
+    mechanism: &str,
+    facts: &SymbolFacts,
+    adjacency: Adjacency,
+) -> Result<Option<Profile>> {
+    let (slots, alphabet) = (facts.scheme.slots, facts.alphabet as u32);
+    let family = match (mechanism, facts.coding, adjacency) {
+        (MIXTURE, Coding::Hashed { concatenation }, Adjacency::SetItems { alpha, min_size }) => {
+            let shape = SymbolShape::new(slots, concatenation, alphabet)?;
+            ResponseFamily::mixture(shape, SetNeighbours::new(alpha, min_size)?)?
+        }
+        (BUCKETS, Coding::Hashed { concatenation }, Adjacency::AnyInput) => {
+            ResponseFamily::buckets(SymbolShape::new(slots, concatenation, alphabet)?)?
+        }
+        (BINS, Coding::Bins, Adjacency::SetItems { alpha, min_size: 1 }) => {
+            SetNeighbours::new(alpha, 1)?;
+            ResponseFamily::bins(slots, alphabet - 1, alpha)?
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(family.profile(facts.keep)))
+}
+
 /// Checks sets and makes their signatures.
 type Sign<'a> = dyn Fn(&[ItemSet]) -> Result<SignatureMatrix> + Sync + 'a;
 
@@ -341,6 +377,7 @@ impl SymbolSource<'_> {
         if let Some(origin) = self.origin {
             public.insert(SeedOrigin::KEY.to_owned(), origin.name().into());
         }
+        public.insert(HASH_MODEL.to_owned(), hash_model(&self.calibrated.guarantee).into());
         let (mechanism, noise) = (self.mechanism.to_owned(), self.calibrated.response.law());
         let statement = Statement { mechanism, noise, generator, public };
         Certificate::new(statement, self.calibrated.guarantee.clone())

@@ -1,5 +1,7 @@
 //! The family of k-ary responses on a random number of differing coordinates.
 
+use super::neighbours::SetNeighbours;
+use super::secure::SymbolShape;
 use crate::error::{Error, Result};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{Budget, PrivacyProfile, Probability, Profile};
@@ -15,6 +17,28 @@ pub(super) struct ResponseFamily {
     pub(super) coordinates: u64,
     pub(super) differ: Probability,
     pub(super) alphabet: u64,
+}
+
+impl ResponseFamily {
+    /// Hashed minima under fresh hash functions.
+    pub(super) fn mixture(shape: SymbolShape, neighbours: SetNeighbours) -> Result<Self> {
+        let alphabet = u64::from(shape.alphabet());
+        let differ = neighbours.differ_probability(shape.concatenation(), alphabet)?;
+        Ok(Self { coordinates: shape.positions() as u64, differ, alphabet })
+    }
+
+    /// Buckets of any two sets: all may differ.
+    pub(super) fn buckets(shape: SymbolShape) -> Result<Self> {
+        let differ = Probability::new(1.0)?;
+        let (coordinates, alphabet) = (shape.positions() as u64, u64::from(shape.alphabet()));
+        Ok(Self { coordinates, differ, alphabet })
+    }
+
+    /// Bins of `values` symbols besides "empty": alpha items touch at most alpha of them.
+    pub(super) fn bins(bins: usize, values: u32, alpha: u64) -> Result<Self> {
+        let differ = Probability::new(1.0)?;
+        Ok(Self { coordinates: alpha.min(bins as u64), differ, alphabet: u64::from(values) + 1 })
+    }
 }
 
 /// No response keeps with a higher probability: `1 - keep` stays well inside an `f64`.

@@ -52,7 +52,7 @@ pub fn nearest(
         (Coding::Hashed { .. }, _) => Box::new(|x, y| f64::from(matches(x, y))),
         (Coding::Bins, Ranking::Similarity) => {
             let law = BinLaw::of(symbols)?;
-            Box::new(move |x, y| law.jaccard(outcomes(x, y)).value)
+            Box::new(move |x, y| law.score(outcomes(x, y)))
         }
         (Coding::Bins, Ranking::Likelihood { size, near, far }) => {
             check_similarities(size, near, far)?;

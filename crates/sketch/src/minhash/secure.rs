@@ -14,11 +14,26 @@ use serde::{Deserialize, Serialize};
 /// `alphabet = 2` is Secure MinHash (Riazi et al. 2016); `concatenation = 1`, `alphabet = 2^b` is
 /// b-bit MinHash (Li & König 2010).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "RawShape")]
 pub struct SymbolShape {
     positions: usize,
     concatenation: usize,
     alphabet: u32,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawShape {
+    positions: usize,
+    concatenation: usize,
+    alphabet: u32,
+}
+
+impl TryFrom<RawShape> for SymbolShape {
+    type Error = Error;
+    fn try_from(raw: RawShape) -> Result<Self> {
+        Self::new(raw.positions, raw.concatenation, raw.alphabet)
+    }
 }
 
 impl SymbolShape {
@@ -67,10 +82,10 @@ impl SymbolShape {
 pub struct SecureMinHash {
     shape: SymbolShape,
     minhash: MinHash,
-    mixer: super::hash::HashFamily,
+    codes: super::hash::HashFamily,
 }
 
-/// Offset of the mixing seed: the minima and the code use unrelated functions.
+/// Offset of the seed of the codes: the minima and the codes use unrelated functions.
 const MIX: u64 = 0x5ec0_de00_5ec0_de00;
 
 impl SecureMinHash {
@@ -79,14 +94,21 @@ impl SecureMinHash {
     pub fn new(shape: SymbolShape, seed: PublicSeed) -> Self {
         let minhash = MinHash::new(shape.positions * shape.concatenation, seed)
             .expect("a shape has between 1 and 2^20 minima");
-        let mixer = super::hash::HashFamily::new(PublicSeed::new(seed.get() ^ MIX), 0);
-        Self { shape, minhash, mixer }
+        let codes =
+            super::hash::HashFamily::new(PublicSeed::new(seed.get() ^ MIX), shape.positions);
+        Self { shape, minhash, codes }
     }
 
     /// The shape.
     #[must_use]
     pub fn shape(&self) -> SymbolShape {
         self.shape
+    }
+
+    /// The symbol of a position's minima, under the position's own function.
+    fn symbol(&self, position: usize, minima: &[u64]) -> u32 {
+        let mixed = minima.iter().fold(0u64, |code, &m| self.codes.premix(code.rotate_left(1) ^ m));
+        reduce((self.codes.hash(position, mixed) >> 32) as u32, self.shape.alphabet)
     }
 }
 
@@ -104,10 +126,9 @@ impl SetSketch for SecureMinHash {
     fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch) {
         scratch.words.resize(self.minhash.slots(), 0);
         self.minhash.minima(set, &mut scratch.words);
-        for (symbol, minima) in row.iter_mut().zip(scratch.words.chunks(self.shape.concatenation)) {
-            let code =
-                minima.iter().fold(0u64, |code, &m| self.mixer.premix(code.rotate_left(1) ^ m));
-            *symbol = reduce((code >> 32) as u32, self.shape.alphabet);
+        let minima = scratch.words.chunks(self.shape.concatenation);
+        for (position, (symbol, minima)) in row.iter_mut().zip(minima).enumerate() {
+            *symbol = self.symbol(position, minima);
         }
     }
 }

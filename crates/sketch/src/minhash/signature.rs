@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 /// How the slots of a signature were made. Signatures compare only under equal schemes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "RawScheme")]
 pub struct Scheme {
     /// Which sketch.
     pub sketch: String,
@@ -20,6 +20,34 @@ pub struct Scheme {
     pub seed: PublicSeed,
     /// Name and version of the hash family.
     pub hash: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawScheme {
+    sketch: String,
+    slots: usize,
+    seed: PublicSeed,
+    hash: String,
+}
+
+impl TryFrom<RawScheme> for Scheme {
+    type Error = Error;
+    fn try_from(raw: RawScheme) -> Result<Self> {
+        let RawScheme { sketch, slots, seed, hash } = raw;
+        if !(1..=1 << 20).contains(&slots) {
+            return Err(Error::invalid("slots", slots, "[1, 1048576]"));
+        }
+        if hash != HashFamily::ID {
+            let known = format!(
+                "{}, the family of this version: release the sets again (fold64/v1 leaves structure \
+                 in identifiers that differ in high bits only)",
+                HashFamily::ID
+            );
+            return Err(Error::invalid("hash family", hash, known));
+        }
+        Ok(Self { sketch, slots, seed, hash })
+    }
 }
 
 impl Scheme {

@@ -1,7 +1,11 @@
 //! Noisy symbols of many sets: what is published.
 
+use super::bins::BinLaw;
+use super::estimate::{CollisionLaw, check_keep};
+use super::secure::SymbolShape;
 use super::signature::{Scheme, SignatureMatrix, matches};
 use crate::error::{Error, Result};
+use crate::private::{Estimate, Interval};
 use dp_core::Probability;
 use dp_core::noise::{KaryResponse, NoiseRng};
 use rayon::prelude::*;
@@ -22,7 +26,7 @@ pub enum Coding {
 
 /// What is public about noisy symbols: all that estimators need besides the symbols.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[serde(try_from = "RawFacts")]
 pub struct SymbolFacts {
     /// How the signatures were made.
     pub scheme: Scheme,
@@ -32,6 +36,44 @@ pub struct SymbolFacts {
     pub alphabet: u64,
     /// Probability that a symbol was kept.
     pub keep: Probability,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFacts {
+    scheme: Scheme,
+    coding: Coding,
+    alphabet: u64,
+    keep: Probability,
+}
+
+impl TryFrom<RawFacts> for SymbolFacts {
+    type Error = Error;
+    fn try_from(raw: RawFacts) -> Result<Self> {
+        let RawFacts { scheme, coding, alphabet, keep } = raw;
+        if !(2..=1 << 16).contains(&alphabet) {
+            return Err(Error::invalid("alphabet", alphabet, "[2, 65536]"));
+        }
+        check_keep(alphabet, keep)?;
+        let name = match coding {
+            Coding::Hashed { concatenation } => {
+                SymbolShape::new(scheme.slots, concatenation, alphabet as u32)?;
+                format!("secure-minhash/K={concatenation}/B={alphabet}")
+            }
+            Coding::Bins if alphabet == 2 => {
+                return Err(Error::invalid("values of a bin", 1, "[2, 65535]"));
+            }
+            Coding::Bins => format!("one-permutation/B={}", alphabet - 1),
+        };
+        if scheme.sketch != name {
+            return Err(Error::invalid(
+                "sketch",
+                scheme.sketch,
+                format!("{name}, as the coding says"),
+            ));
+        }
+        Ok(Self { scheme, coding, alphabet, keep })
+    }
 }
 
 /// Noisy symbols, row by row, with all that estimators need.
@@ -133,11 +175,64 @@ impl PrivateSymbols {
         &self.data[i * self.facts.scheme.slots..][..self.facts.scheme.slots]
     }
 
+    /// Two different rows.
+    pub(super) fn pair(&self, i: usize, j: usize) -> Result<(&[u16], &[u16])> {
+        let rows = (self.row(i)?, self.row(j)?);
+        if i == j {
+            return Err(Error::Undefined {
+                what: "the similarity of a row to itself from its noisy symbols",
+                reason: "a row shares its noise with itself; the similarity is one",
+            });
+        }
+        Ok(rows)
+    }
+
     /// Agreeing positions of two rows.
     ///
     /// # Errors
-    /// As [`PrivateSymbols::row`].
+    /// As [`PrivateSymbols::row`], and [`Error::Undefined`] for one row twice: it shares its noise with itself, and
+    /// the laws of agreement are about independent noise.
     pub fn agreeing(&self, i: usize, j: usize) -> Result<u32> {
-        Ok(matches(self.row(i)?, self.row(j)?))
+        let (x, y) = self.pair(i, j)?;
+        Ok(matches(x, y))
+    }
+
+    /// Estimated Jaccard similarity of two sets: [`BinLaw::jaccard`] or [`CollisionLaw::jaccard`]. A set
+    /// has similarity one with itself.
+    ///
+    /// # Errors
+    /// As [`PrivateSymbols::row`].
+    pub fn jaccard(&self, i: usize, j: usize) -> Result<Estimate> {
+        if i == j {
+            self.row(i)?;
+            return Ok(Estimate { value: 1.0, standard_error: 0.0 });
+        }
+        Ok(match self.coding() {
+            Coding::Bins => BinLaw::of(self)?.jaccard(BinLaw::observe(self, i, j)?),
+            Coding::Hashed { concatenation } => {
+                self.collisions(concatenation)?.jaccard(self.agreeing(i, j)?)
+            }
+        })
+    }
+
+    /// Confidence interval of the Jaccard similarity, in `[0, 1]`: [`BinLaw::interval`] or [`CollisionLaw::interval`].
+    ///
+    /// # Errors
+    /// As [`PrivateSymbols::row`].
+    pub fn jaccard_interval(&self, i: usize, j: usize, level: Probability) -> Result<Interval> {
+        if i == j {
+            self.row(i)?;
+            return Ok(Interval { low: 1.0, high: 1.0 });
+        }
+        Ok(match self.coding() {
+            Coding::Bins => BinLaw::of(self)?.interval(BinLaw::observe(self, i, j)?, level),
+            Coding::Hashed { concatenation } => {
+                self.collisions(concatenation)?.interval(self.agreeing(i, j)?, level)
+            }
+        })
+    }
+
+    fn collisions(&self, concatenation: usize) -> Result<CollisionLaw> {
+        CollisionLaw::new(self.scheme().slots, concatenation, self.alphabet(), self.keep())
     }
 }

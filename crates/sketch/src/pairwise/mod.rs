@@ -6,5 +6,8 @@ mod randomized_response;
 
 pub use noise_addition::{
     DistanceRelease, DistanceTable, NoiseAddition, ValueRange, noisy_distance,
+    noisy_distance_interval,
 };
-pub use randomized_response::{BitRelease, NoisyBits, RandomizedResponse, noisy_bit_distance};
+pub use randomized_response::{
+    BitRelease, NoisyBits, RandomizedResponse, noisy_bit_distance, noisy_bit_distance_interval,
+};

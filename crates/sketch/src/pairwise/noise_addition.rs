@@ -1,14 +1,14 @@
 //! All pairwise squared distances with Gaussian noise on each (NoiseAddition).
 
 use crate::error::{Error, Result};
-use crate::private::Estimate;
+use crate::private::{Estimate, Interval};
 use crate::projection::OutputRange;
 use crate::rows::RowsView;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
-    Release, calibrate,
+    Adjacency, Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale,
+    Probability, Profile, Release, calibrate,
 };
 use rayon::prelude::*;
 
@@ -41,17 +41,15 @@ impl ValueRange {
         self.high - self.low
     }
 
+    /// Looks at the dense rows that the distances are made of: entries that sparse rows and bits do
+    /// not store are zeros, and count.
     fn check(self, rows: RowsView<'_>) -> Result<()> {
-        let bound = Bound::new(self.low.abs().max(self.high.abs()))?;
+        let Self { low, high } = self;
+        let mut x = vec![0.0; rows.d()];
         for row in 0..rows.n() {
-            let mut outside = None;
-            rows.for_each_entry(row, |column, x| {
-                if !(self.low..=self.high).contains(&x) && outside.is_none() {
-                    outside = Some(column);
-                }
-            });
-            if let Some(column) = outside {
-                return Err(Error::OutOfRange { row, column, bound });
+            rows.copy_row(row, &mut x);
+            if let Some(column) = x.iter().position(|x| !(low..=high).contains(x)) {
+                return Err(Error::OutOfInterval { row, column, low, high });
             }
         }
         Ok(())
@@ -79,6 +77,7 @@ pub struct NoiseAddition {
 #[derive(Debug, Clone, PartialEq)]
 pub struct DistanceTable {
     n: usize,
+    largest: f64,
     sigma: NoiseScale,
     values: Vec<f64>,
 }
@@ -149,7 +148,8 @@ impl NoiseAddition {
     /// O(n^2 d) time, n (n - 1)/2 numbers.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another n or d, or values outside the declared range.
+    /// [`Error::Shape`] for another n or d, [`Error::OutOfInterval`] for an entry outside the declared range
+    /// (zeros that sparse rows and bits do not store included).
     pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<DistanceRelease> {
         for (what, expected, found) in [("n", self.n, rows.n()), ("d", self.d, rows.d())] {
             if expected != found {
@@ -188,7 +188,8 @@ impl NoiseAddition {
             public,
         };
         let certificate = Certificate::new(statement, self.guarantee.clone());
-        let table = DistanceTable { n: self.n, sigma: self.noise.sigma(), values };
+        let largest = self.d as f64 * self.range.width().powi(2);
+        let table = DistanceTable { n: self.n, largest, sigma: self.noise.sigma(), values };
         Ok(Release::certified(table, certificate))
     }
 }
@@ -222,4 +223,33 @@ pub fn noisy_distance(release: &DistanceRelease, i: usize, j: usize) -> Result<E
     }
     let at = low * (2 * table.n - low - 1) / 2 + (high - low - 1);
     Ok(Estimate { value: table.values[at], standard_error: table.sigma.get() })
+}
+
+/// Confidence interval of a squared distance, within `[0, d R^2]`; a row has distance zero from itself.
+///
+/// # Errors
+/// As [`noisy_distance`], or a confidence outside `(0, 1)`.
+pub fn noisy_distance_interval(
+    release: &DistanceRelease,
+    i: usize,
+    j: usize,
+    confidence: Probability,
+) -> Result<Interval> {
+    let Estimate { value, standard_error } = noisy_distance(release, i, j)?;
+    within(value, standard_error, 0.0, release.payload().largest, confidence)
+}
+
+/// `value +- (z standard_error + step)`, cut to a range. A value outside the range counts as its
+/// nearest end: the interval only grows, and is never a point beside the truth.
+pub(super) fn within(
+    value: f64,
+    standard_error: f64,
+    step: f64,
+    largest: f64,
+    confidence: Probability,
+) -> Result<Interval> {
+    let value = value.clamp(0.0, largest);
+    let whole = Estimate { value, standard_error }.interval(confidence)?;
+    let (low, high) = ((whole.low - step).max(0.0), (whole.high + step).min(largest));
+    Ok(Interval { low, high })
 }

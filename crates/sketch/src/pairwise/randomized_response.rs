@@ -1,7 +1,8 @@
 //! Every bit flipped with one probability (RandomizedResponse).
 
+use super::noise_addition::within;
 use crate::error::{Error, Result};
-use crate::private::Estimate;
+use crate::private::{Estimate, Interval};
 use crate::rows::{RowsView, Storage};
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{Bernoulli, NoiseLaw};
@@ -42,7 +43,7 @@ impl RandomizedResponse {
     /// The least flip probability for a pure budget.
     ///
     /// # Errors
-    /// When d is zero.
+    /// When d is zero, or no response that tells anything meets the budget.
     pub fn new(d: usize, epsilon: Epsilon) -> Result<Self> {
         if d == 0 {
             return Err(Error::invalid("d", d, "[1, 2^32)"));
@@ -50,6 +51,13 @@ impl RandomizedResponse {
         let budget = Budget::pure(epsilon);
         // The flip probability is the exact complement: 1 - keep is exact for keep in [1/2, 1].
         let keep = calibrate::randomized_response(budget, 1)?;
+        if keep.get() <= 0.5 {
+            return Err(Error::Core(dp_core::Error::Calibration {
+                family: "randomised response",
+                budget,
+                reason: "no response that tells anything meets it".into(),
+            }));
+        }
         let flip = Probability::new(1.0 - keep.get())?;
         let adjacency = Adjacency::Attribute { beta: Bound::new(1.0)? };
         let profile = Profile::RandomizedResponse { bits: 1, keep };
@@ -173,4 +181,22 @@ pub fn noisy_bit_distance(release: &BitRelease, i: usize, j: usize) -> Result<Es
         value: (f64::from(hamming) - d * both) / signal,
         standard_error: (d * both * (1.0 - both)).sqrt() / signal,
     })
+}
+
+/// Confidence interval of a squared distance, within `[0, d]`: the normal law of [`noisy_bit_distance`] with half a
+/// step of the Hamming distance added, which counts whole bits. A row has distance zero from itself.
+///
+/// # Errors
+/// As [`noisy_bit_distance`], or a confidence outside `(0, 1)`.
+pub fn noisy_bit_distance_interval(
+    release: &BitRelease,
+    i: usize,
+    j: usize,
+    confidence: Probability,
+) -> Result<Interval> {
+    let Estimate { value, standard_error } = noisy_bit_distance(release, i, j)?;
+    let bits = release.payload();
+    let signal = (1.0 - 2.0 * bits.flip.get()).powi(2);
+    let step = if i == j { 0.0 } else { 0.5 / signal };
+    within(value, standard_error, step, bits.d as f64, confidence)
 }

@@ -2,14 +2,15 @@
 
 use crate::error::{Error, Result};
 use crate::minhash::{
-    Coding, NoisyBits, PrivateSymbols, Scheme, SignatureMatrix, SymbolFacts, packed,
+    HASH_MODEL, NOISY, NoisyBits, PrivateSymbols, Scheme, SetNeighbours, SignatureMatrix,
+    SymbolFacts, SymbolShape, hash_model, noisy_profile, packed, symbol_profile,
 };
-use dp_core::NoiseScale;
 use dp_core::certificate::PublicParameters;
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{
-    CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
+    AnyCertificate, CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
 };
+use dp_core::{Adjacency, NoiseScale, Profile};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
@@ -50,18 +51,6 @@ impl Payload for PrivateSymbols {
         let facts: SymbolFacts = opened.parameters()?;
         let (rows, slots) = opened.shape()?;
         check_slots(&facts.scheme, slots)?;
-        if !(2..=1 << 16).contains(&facts.alphabet) {
-            return Err(rejected("parameters", "the alphabet is outside [2, 65536]"));
-        }
-        let name = match facts.coding {
-            Coding::Hashed { concatenation: k } => {
-                format!("secure-minhash/K={k}/B={}", facts.alphabet)
-            }
-            Coding::Bins => format!("one-permutation/B={}", facts.alphabet - 1),
-        };
-        if facts.scheme.sketch != name {
-            return Err(rejected("parameters", "coding and alphabet are not the scheme's"));
-        }
         let width = packed::width(facts.alphabet);
         let row = packed::row_bytes(slots, width);
         opened.check_length(row.and_then(|row| rows.checked_mul(row)))?;
@@ -69,6 +58,9 @@ impl Payload for PrivateSymbols {
         opened.check_public(&facts.scheme.public_parameters(rows))?;
         opened
             .check_noise(&NoiseLaw::KaryResponse { alphabet: facts.alphabet, keep: facts.keep })?;
+        check_guarantee(opened, |mechanism, adjacency| {
+            symbol_profile(mechanism, &facts, adjacency)
+        })?;
         let mut symbols = Vec::with_capacity(rows * slots);
         for row in opened.payload.chunks_exact(row.unwrap_or(1)) {
             packed::unpack_row(row, (slots, width), facts.alphabet, &mut symbols)
@@ -118,6 +110,7 @@ impl Payload for NoisyBits {
         let NoisyFacts { scheme, concatenation, scale } = opened.parameters()?;
         let (rows, slots) = opened.shape()?;
         check_slots(&scheme, slots)?;
+        SymbolShape::new(slots, concatenation, 2)?;
         if scheme.sketch != format!("secure-minhash/K={concatenation}/B=2") {
             return Err(rejected("parameters", "the concatenation is not the scheme's"));
         }
@@ -128,6 +121,13 @@ impl Payload for NoisyBits {
             NoiseLaw::RoundedLaplace { scale: stated, .. } if *stated == scale => {}
             _ => return Err(rejected("noise law", "differs from the certificate's")),
         }
+        check_guarantee(opened, |mechanism, adjacency| match (mechanism, adjacency) {
+            (NOISY, Adjacency::SetItems { alpha, min_size }) => {
+                let neighbours = SetNeighbours::new(alpha, min_size)?;
+                noisy_profile(slots, concatenation, neighbours, scale).map(Some)
+            }
+            _ => Ok(None),
+        })?;
         Ok(Self::new(scheme, concatenation, scale, opened.payload_f64()?))
     }
 }
@@ -190,6 +190,44 @@ impl Payload for SignatureMatrix {
         let word = |b: &[u8]| u32::from_le_bytes(b.try_into().expect("four bytes"));
         Ok(Self::new(scheme, opened.payload.chunks_exact(4).map(word).collect()))
     }
+}
+
+/// The certificate states again what follows from the payload's public parameters: mechanism and
+/// adjacency give the profile, and the profile says what is assumed of the hash functions.
+fn check_guarantee(
+    opened: &Opened<'_>,
+    expected: impl Fn(&str, Adjacency) -> Result<Option<Profile>>,
+) -> Result<()> {
+    let AnyCertificate::Private(certificate) = &opened.summary.certificate else {
+        return Err(rejected("certificate", "is not one of differential privacy"));
+    };
+    let guarantee = certificate.guarantee();
+    let mechanism = &certificate.statement().mechanism;
+    let Some(expected) = expected(mechanism, guarantee.adjacency())? else {
+        return Err(rejected(
+            "certificate",
+            "no such mechanism with this adjacency makes this payload",
+        ));
+    };
+    let agrees = match (guarantee.profile(), &expected) {
+        (
+            Some(Profile::BinomialMixture { trials, probability, coordinate }),
+            Profile::BinomialMixture { trials: t, probability: p, coordinate: c },
+        ) => {
+            // The probability goes through elementary functions, which differ between machines.
+            let close = (probability.get() / p.get() - 1.0).abs() <= 1e-12;
+            trials == t && coordinate == c && close
+        }
+        (stated, expected) => stated == Some(expected),
+    };
+    if !agrees {
+        return Err(rejected(
+            "certificate",
+            "states another profile than the payload's parameters give",
+        ));
+    }
+    let model = PublicParameters::from([(HASH_MODEL.to_owned(), hash_model(guarantee).into())]);
+    Ok(opened.check_public(&model)?)
 }
 
 fn check_slots(scheme: &Scheme, slots: usize) -> Result<()> {

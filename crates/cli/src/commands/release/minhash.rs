@@ -45,7 +45,7 @@ enum Mechanism {
     Bins,
     /// Hashed minima under fresh hash functions, exact mixture calibration.
     Mixture,
-    /// Buckets, pure, any two sets (--adjacency any-input).
+    /// Buckets, pure, one set becomes any other (--adjacency any-input).
     Buckets,
 }
 

@@ -19,9 +19,9 @@ pub(crate) enum AdjacencyKind {
     AddRemoveRow,
     /// One row of norm at most --norm-bound becomes zero; the number of rows is public.
     ZeroRow,
-    /// Two sets of at least --min-size items differ in at most --alpha items.
+    /// One set of at least --min-size items becomes another that differs in at most --alpha items.
     SetItems,
-    /// Any two inputs.
+    /// One set becomes any other set.
     AnyInput,
 }
 
@@ -55,10 +55,10 @@ impl AdjacencyKind {
             Self::SetItems => [
                 "set-items",
                 "--alpha A --min-size M",
-                "two sets of at least M items that differ in at most A items",
+                "one set of at least M items becomes another that differs in at most A items",
             ],
             Self::AnyInput => {
-                ["any-input", "", "any two rows at all: the strongest, and the dearest"]
+                ["any-input", "", "one set becomes any other set: the strongest, and the dearest"]
             }
         }
     }

@@ -1,0 +1,152 @@
+//! Files of set signatures: what a payload states again must be what its certificate states.
+
+use dp_core::certificate::PublicValue;
+use dp_core::release_file::{decode, encode};
+use dp_core::{Budget, Certificate, Epsilon, FreshSeed, NoiseRng, PublicSeed, Release};
+use sketch::minhash::{
+    BinResponse, BucketPrivMin, HashFamily, ItemSet, MixtureResponse, NoisyBits,
+    NoisySecureMinHash, PrivateSymbols, Scheme, SetNeighbours, SymbolFacts, SymbolRelease,
+    SymbolShape, TrueDelta,
+};
+
+fn rng() -> NoiseRng {
+    NoiseRng::deterministic_not_private(11)
+}
+
+fn sets() -> Vec<ItemSet> {
+    (0..5).map(|i| ItemSet::new((i..i + 40).collect()).unwrap()).collect()
+}
+
+fn neighbours() -> SetNeighbours {
+    SetNeighbours::new(2, 30).unwrap()
+}
+
+fn shape(positions: usize, alphabet: u32) -> SymbolShape {
+    SymbolShape::new(positions, 1, alphabet).unwrap()
+}
+
+fn bucket(positions: usize, alphabet: u32, epsilon: f64, seed: u64) -> SymbolRelease {
+    let m = BucketPrivMin::new(shape(positions, alphabet), Epsilon::new(epsilon).unwrap()).unwrap();
+    m.release(&sets(), PublicSeed::new(seed), &mut rng()).unwrap()
+}
+
+fn mixture(positions: usize, alphabet: u32, epsilon: f64) -> SymbolRelease {
+    let budget = Budget::new(epsilon, 1e-6).unwrap();
+    let m = MixtureResponse::calibrate(shape(positions, alphabet), neighbours(), budget).unwrap();
+    m.release(&sets(), FreshSeed::reproducible_not_private(2), &mut rng()).unwrap()
+}
+
+/// Decodes a payload under a certificate.
+fn under(payload: &SymbolRelease, certificate: Certificate) -> Result<(), String> {
+    let release = Release::certified(payload.payload().clone(), certificate);
+    let bytes = encode(&release).map_err(|e| e.to_string())?;
+    decode::<PrivateSymbols, Certificate>(&bytes).map(|_| ()).map_err(|e| e.to_string())
+}
+
+#[test]
+fn a_payload_under_another_certificate_is_refused() {
+    let honest = bucket(20, 4, 40.0, 1);
+    under(&honest, honest.certificate().clone()).unwrap();
+    // Keep probability, alphabet, seed, positions, mechanism.
+    let others = [
+        bucket(20, 4, 0.1, 1),
+        bucket(20, 8, 40.0, 1),
+        bucket(20, 4, 40.0, 2),
+        bucket(10, 4, 20.0, 1),
+        mixture(20, 4, 40.0),
+    ];
+    for other in &others {
+        let error = under(&honest, other.certificate().clone()).unwrap_err();
+        assert!(error.contains("certificate"), "{error}");
+    }
+}
+
+/// A statement of this release with the guarantee of another mechanism of the same response: the certificate holds
+/// together, but it is not that of this payload.
+#[test]
+fn a_guarantee_of_fewer_positions_is_refused() {
+    let steps = (1..200).map(|i| 0.01 * f64::from(i));
+    let same = steps.map(|e| (bucket(2, 4, 2.0 * e, 1), bucket(1, 4, e, 1)));
+    let (two, one) = same
+        .into_iter()
+        .find(|(two, one)| two.payload().keep() == one.payload().keep())
+        .expect("equal responses");
+    let guarantee = one.certificate().guarantee().clone();
+    let forged = Certificate::new(two.certificate().statement().clone(), guarantee);
+    forged.verify().expect("consistent by itself");
+    let error = under(&two, forged).unwrap_err();
+    assert!(error.contains("another profile"), "{error}");
+    // The mechanism named is one that never makes hashed minima.
+    let mut statement = two.certificate().statement().clone();
+    statement.mechanism = "one-permutation-response".to_owned();
+    let forged = Certificate::new(statement, two.certificate().guarantee().clone());
+    let error = under(&two, forged).unwrap_err();
+    assert!(error.contains("no such mechanism"), "{error}");
+}
+
+#[test]
+fn an_averaged_certificate_names_the_hash_model() {
+    let of = |release: &Certificate, key: &str| release.statement().public.get(key).cloned();
+    let mixed = mixture(30, 2, 8.0);
+    let model = Some(PublicValue::from(HashFamily::MODEL));
+    assert_eq!(of(mixed.certificate(), "hash model"), model);
+    assert_eq!(of(mixed.certificate(), "hash"), Some(PublicValue::from("fold64/v2")));
+    let any = Some(PublicValue::from("none: the guarantee holds for every hash function"));
+    assert_eq!(of(bucket(3, 4, 4.0, 1).certificate(), "hash model"), any);
+    let bins = BinResponse::calibrate(16, 4, 3, Budget::new(3.0, 0.0).unwrap()).unwrap();
+    let bins = bins.release(&sets(), PublicSeed::new(3), &mut rng()).unwrap();
+    assert_eq!(of(bins.certificate(), "hash model"), any);
+    under(&bins, bins.certificate().clone()).unwrap();
+    under(&mixed, mixed.certificate().clone()).unwrap();
+    // A certificate that says nothing of it is not this mechanism's.
+    let mut statement = mixed.certificate().statement().clone();
+    statement.public.remove("hash model");
+    let silent = Certificate::new(statement, mixed.certificate().guarantee().clone());
+    assert!(under(&mixed, silent).unwrap_err().contains("hash model"));
+
+    let noisy = |seed: u64| {
+        let budget = Budget::new(8.0, 1e-4).unwrap();
+        let accept = TrueDelta::AcceptByName;
+        let m = NoisySecureMinHash::published(64, 1, neighbours(), budget, accept).unwrap();
+        m.release(&sets(), FreshSeed::reproducible_not_private(seed), &mut rng()).unwrap()
+    };
+    let release = noisy(1);
+    assert_eq!(of(release.certificate(), "hash model"), model);
+    decode::<NoisyBits, Certificate>(&encode(&release).unwrap()).unwrap();
+    let swapped = Release::certified(noisy(1).into_parts().0, noisy(2).into_parts().1);
+    assert!(decode::<NoisyBits, Certificate>(&encode(&swapped).unwrap()).is_err());
+}
+
+/// What is read is as valid as what is made.
+#[test]
+fn parameters_out_of_range_are_not_read() {
+    let facts = |text: &str| serde_json::from_str::<SymbolFacts>(text).map_err(|e| e.to_string());
+    let good = serde_json::to_string(mixture(20, 4, 8.0).payload().facts()).unwrap();
+    facts(&good).unwrap();
+    let old = facts(&good.replace("fold64/v2", "fold64/v1")).unwrap_err();
+    assert!(old.contains("fold64/v1") && old.contains("fold64/v2"), "{old}");
+    let edits = [
+        (r#""slots":20"#, r#""slots":0"#, "slots = 0"),
+        (r#""slots":20"#, r#""slots":2000000"#, "slots = 2000000"),
+        (r#""alphabet":4"#, r#""alphabet":1"#, "alphabet = 1"),
+        (r#""alphabet":4"#, r#""alphabet":5"#, "sketch"),
+        (r#""concatenation":1"#, r#""concatenation":0"#, "concatenation = 0"),
+        (r#""concatenation":1"#, r#""concatenation":9"#, "sketch"),
+    ];
+    for (from, to, named) in edits {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "{from}");
+        let error = facts(&text).unwrap_err();
+        assert!(error.contains(named), "{to}: {error}");
+    }
+    let keep = good.find(r#""keep":"#).expect("keep");
+    let useless = format!("{}\"keep\":0.25}}", &good[..keep]);
+    assert!(facts(&useless).unwrap_err().contains("keep probability = 0.25"));
+    let scheme = r#"{"sketch":"minhash","slots":0,"seed":1,"hash":"fold64/v2"}"#;
+    assert!(serde_json::from_str::<Scheme>(scheme).is_err());
+    for shape in ["[0, 1, 4]", "[4, 0, 4]", "[4, 1, 1]", "[4294967296, 4294967296, 4]"] {
+        let [l, k, b] = serde_json::from_str::<[u64; 3]>(shape).unwrap();
+        let text = format!(r#"{{"positions":{l},"concatenation":{k},"alphabet":{b}}}"#);
+        assert!(serde_json::from_str::<SymbolShape>(&text).is_err(), "{text}");
+    }
+}

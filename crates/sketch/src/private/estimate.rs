@@ -295,8 +295,8 @@ impl<'a> Pairs<'a> {
         let laws = self.polar_law(scale, 1.0);
         let [plus, minus] = self.polar_values(&sums, scale, laws.0.floor);
         let (p, m) = (1.0 - value, 1.0 + value);
-        let variance = p * p * laws.0.variance(plus) + m * m * laws.0.variance(minus)
-            - 2.0 * p * m * laws.1;
+        let variance =
+            p * p * laws.0.variance(plus) + m * m * laws.0.variance(minus) - 2.0 * p * m * laws.1;
         Ok(Estimate { value, standard_error: variance.max(0.0).sqrt() / (plus + minus).abs() })
     }
 

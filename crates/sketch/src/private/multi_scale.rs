@@ -153,7 +153,8 @@ impl MultiScale {
 /// largest changes, one.
 fn joint_change(d: usize, parts: &[(f64, Parts)], adjacency: Adjacency) -> f64 {
     let shares: f64 = parts.iter().map(|(w, _)| w).sum();
-    let one_row = |p: &Parts, j| p.projection().row_l2(j).map_or(1.0, |x| x / p.projection().max_row_l2());
+    let one_row =
+        |p: &Parts, j| p.projection().row_l2(j).map_or(1.0, |x| x / p.projection().max_row_l2());
     let alike = parts.iter().all(|(_, p)| p.projection().row_l2(0).is_none());
     let largest = match adjacency {
         Adjacency::Attribute { .. } if !alike => (0..d)

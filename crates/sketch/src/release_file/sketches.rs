@@ -1,9 +1,9 @@
 //! Real-valued sketches.
 
+use super::Element;
 use crate::error::Error;
 use crate::private::PrivateSketch;
 use crate::projection::ProjectionSpec;
-use super::Element;
 use dp_core::certificate::Statement;
 use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, to_json};
 use std::io::Write;

@@ -38,8 +38,8 @@ impl Element {
     /// An invalid element.
     fn check_range(self, largest: f64, noise_variance: f64) -> Result<()> {
         const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
-        let fits = largest <= f64::from(f32::MAX)
-            && largest * ROUNDING <= noise_variance.sqrt() / 256.0;
+        let fits =
+            largest <= f64::from(f32::MAX) && largest * ROUNDING <= noise_variance.sqrt() / 256.0;
         // Below the normal range of f32 the rounding is absolute.
         if self == Self::F64 || fits && noise_variance.sqrt() >= f64::from(f32::MIN_POSITIVE) {
             return Ok(());

@@ -45,7 +45,9 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     }
 
     let projection = ProjectionSpec::new(Family::Rademacher, D, k, PublicSeed::new(1))?.build();
-    let adjacency = Adjacency::Attribute { beta: Bound::new(1.0)? };
+    // Protected is one value of one row, not the row: entries are at most 1 in absolute value, so a value
+    // that becomes any other changes by at most 2.
+    let adjacency = Adjacency::Attribute { beta: Bound::new(2.0)? };
     let budget = Budget::new(1.0, 1e-6)?;
     let mechanism = PrivateProjection::gaussian(projection, adjacency, Bound::new(1.0)?, budget)?;
 

@@ -17,13 +17,13 @@
 //! use sketch::private::{Pairs, PrivateProjection};
 //! use sketch::projection::{Family, ProjectionSpec};
 //!
-//! // Two rows of four values in [-1, 1]; one value of one row may change by 1.
+//! // Two rows of four values in [-1, 1]. What is protected is one value of one row: it may become
+//! // any other in [-1, 1], a change of at most 2. Not protected: the row as a whole.
 //! let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
-//! let one = Bound::new(1.0)?;
+//! let (one, any_value) = (Bound::new(1.0)?, Adjacency::Attribute { beta: Bound::new(2.0)? });
 //! let projection = ProjectionSpec::new(Family::Oporp, 4, 2, PublicSeed::new(7))?.build();
 //! let budget = Budget::new(1.0, 1e-6)?;
-//! let mechanism =
-//!     PrivateProjection::gaussian(projection, Adjacency::Attribute { beta: one }, one, budget)?;
+//! let mechanism = PrivateProjection::gaussian(projection, any_value, one, budget)?;
 //! let release = mechanism.release(rows, &mut NoiseRng::from_os()?)?;
 //! let distance = Pairs::within(&release).squared_distance(0, 1)?;
 //! assert!(distance.standard_error > 0.0);

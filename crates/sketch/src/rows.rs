@@ -7,16 +7,28 @@ use dp_core::Bound;
 /// n rows of d features, borrowed: dense `f64`, `f32`, `u8`, packed bits, or sparse (CSR).
 ///
 /// Every constructor checks the shape and refuses NaN and infinity, naming row and
-/// column but not the value.
-#[derive(Debug, Clone, Copy)]
+/// column but not the value. `Debug` shows the shape only: rows are private.
+///
+/// **A slice does not tell its order.** Dense constructors read row after row, one person or item a row. A
+/// column-major array, or n and d exchanged, has the same length: where d is not the projection's the
+/// mechanism refuses it, but a square or transposed array of the right shape is read as other
+/// rows, each mixed from several people, and then a guarantee about a row protects no person.
+#[derive(Clone, Copy)]
 pub struct RowsView<'a> {
     n: usize,
     d: usize,
     storage: Storage<'a>,
 }
 
-/// How the rows of a [`RowsView`] are stored.
-#[derive(Debug, Clone, Copy)]
+impl core::fmt::Debug for RowsView<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Self { n, d, storage } = self;
+        f.debug_struct("RowsView").field("n", n).field("d", d).field("storage", storage).finish()
+    }
+}
+
+/// How the rows of a [`RowsView`] are stored. `Debug` shows the kind and the length only.
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub enum Storage<'a> {
     /// n x d numbers, row after row.
@@ -31,8 +43,22 @@ pub enum Storage<'a> {
     Csr(CsrView<'a>),
 }
 
+impl core::fmt::Debug for Storage<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let (kind, len) = match self {
+            Self::F64(v) => ("f64", v.len()),
+            Self::F32(v) => ("f32", v.len()),
+            Self::U8(v) => ("u8", v.len()),
+            Self::Bits(v) => ("words of bits", v.len()),
+            Self::Csr(csr) => return csr.fmt(f),
+        };
+        write!(f, "{len} {kind}")
+    }
+}
+
 /// Compressed sparse rows: row i holds the entries `offsets[i]..offsets[i + 1]`.
-#[derive(Debug, Clone, Copy)]
+/// `Debug` shows the number of entries only.
+#[derive(Clone, Copy)]
 pub struct CsrView<'a> {
     /// n + 1 offsets into the other two.
     pub offsets: &'a [usize],
@@ -40,6 +66,12 @@ pub struct CsrView<'a> {
     pub columns: &'a [u32],
     /// Values.
     pub values: &'a [f64],
+}
+
+impl core::fmt::Debug for CsrView<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} sparse entries", self.values.len())
+    }
 }
 
 impl<'a> CsrView<'a> {
@@ -140,7 +172,10 @@ impl<'a> RowsView<'a> {
     /// [`Error::Length`], [`Error::Sparse`], [`Error::NotFinite`], or an invalid d.
     pub fn csr(n: usize, d: usize, csr: CsrView<'a>) -> Result<Self> {
         check_features(d)?;
-        check_length("offsets", csr.offsets.len(), n + 1, 1)?;
+        let Some(ends) = n.checked_add(1) else {
+            return Err(Error::invalid("n", n, "such that n + 1 offsets fit in memory"));
+        };
+        check_length("offsets", csr.offsets.len(), ends, 1)?;
         check_length("columns", csr.columns.len(), csr.values.len(), 1)?;
         if csr.offsets[0] != 0 || csr.offsets[n] != csr.values.len() {
             return Err(Error::Sparse {
@@ -308,18 +343,46 @@ impl<'a> RowsView<'a> {
     /// # Errors
     /// [`Error::NormOutOfRange`] naming the first such row.
     pub fn check_norms(&self, bound: Bound) -> Result<()> {
-        for row in 0..self.n {
-            let mut sum = 0.0;
-            self.for_each_entry(row, |_, x| sum += x * x);
-            // The sum of d squares rounds by at most d + 1 ulps; accept only what is surely inside,
-            // up to that rounding, which the mechanism's slack on the bound covers.
-            if sum.sqrt() > bound.get() * (1.0 + NORM_SLACK) {
-                return Err(Error::NormOutOfRange { row, bound });
-            }
+        match (0..self.n).find(|&row| self.norm_is_above(row, bound.get())) {
+            Some(row) => Err(Error::NormOutOfRange { row, bound }),
+            None => Ok(()),
         }
-        Ok(())
+    }
+
+    /// Whether the computed norm of a row is above `bound (1 + NORM_SLACK)`. When it is not, the
+    /// norm is at most `bound (1 + 2 NORM_SLACK)`: docs/proofs/private-projection.md, "Norms of rows".
+    fn norm_is_above(&self, row: usize, bound: f64) -> bool {
+        let squares = self.sum_of_squares(row, |x| x);
+        if (LEAST_SQUARES..f64::INFINITY).contains(&squares) {
+            return squares.sqrt() > bound * (1.0 + NORM_SLACK);
+        }
+        // Squares that may have left the range of double precision: in units of the largest.
+        let mut largest = 0f64;
+        self.for_each_entry(row, |_, x| largest = largest.max(x.abs()));
+        largest > 0.0
+            && self.sum_of_squares(row, |x| x / largest).sqrt()
+                > bound / largest * (1.0 + NORM_SLACK)
+    }
+
+    /// Sum of the squares of a row, in blocks of 2^16 entries.
+    fn sum_of_squares(&self, row: usize, scale: impl Fn(f64) -> f64) -> f64 {
+        let (mut sum, mut block, mut held) = (0.0, 0.0, 0);
+        self.for_each_entry(row, |_, x| {
+            let x = scale(x);
+            block += x * x;
+            held += 1;
+            if held == 1 << 16 {
+                sum += block;
+                (block, held) = (0.0, 0);
+            }
+        });
+        sum + block
     }
 }
+
+/// Sums of squares from which on underflow is below their rounding: 2^32 squares lose at most
+/// 2^-1043 together.
+const LEAST_SQUARES: f64 = 1e-290;
 
 /// Relative slack within which a row's computed norm may exceed its bound; mechanisms
 /// that rely on [`RowsView::check_norms`] multiply their sensitivity by one plus twice this.

@@ -1,8 +1,10 @@
 //! The private projection: bits, bounds, estimates.
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
-use sketch::private::{Pairs, PrivateProjection};
+use dp_core::release_file::{Kind, decode, encode, encode_as, write};
+use dp_core::{Adjacency, Bound, Budget, Certificate, FreshSeed, NoiseRng, PublicSeed, Release};
+use sketch::private::{AveragedProjection, Pairs, PrivateProjection, PrivateSketch};
 use sketch::projection::{Family, ProjectionSpec};
+use sketch::release_file::{Element, ReleaseWriter};
 use sketch::rows::RowsView;
 use sketch::search::{Score, SketchIndex};
 
@@ -78,4 +80,69 @@ fn near_rows_are_found_and_estimated() {
     let cosine = pairs.cosine(0, 1).unwrap();
     assert!((cosine.value - 1.0).abs() < 5.0 * cosine.standard_error + 1e-3, "{cosine:?}");
     release.certificate().verify().unwrap();
+}
+
+/// Bounds so large that `f32` would round by more than the noise, or overflow.
+#[test]
+fn f32_files_that_would_round_too_much_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.release");
+    let mut rng = NoiseRng::deterministic_not_private(2);
+    for (largest, fine) in [(1.0, true), (1e8, false), (1e39, false)] {
+        let p = ProjectionSpec::new(Family::Oporp, 8, 4, PublicSeed::new(3)).unwrap().build();
+        let shift = bound(if largest > 1e30 { 1e30 } else { 1.0 });
+        let (adjacency, budget) =
+            (Adjacency::RowShift { l2: shift }, Budget::new(1.0, 1e-6).unwrap());
+        let m = PrivateProjection::gaussian(p, adjacency, bound(largest), budget).unwrap();
+        assert_eq!(m.check_element(Element::F32).is_ok(), fine, "{largest}");
+        m.check_element(Element::F64).unwrap();
+        let opened = ReleaseWriter::create(&path, &m, Element::F32, &mut rng);
+        assert_eq!(opened.is_ok(), fine, "{largest}");
+        drop(opened);
+        // A finished release of such numbers is not written that way either.
+        let x = vec![largest; 16];
+        let release = m.release(RowsView::f64(2, 8, &x).unwrap(), &mut rng).unwrap();
+        assert_eq!(encode_as(&release, Kind::Sketch32).is_ok(), fine, "{largest}");
+        let whole = encode_as(&release, Kind::Sketch64).unwrap();
+        assert_eq!(decode::<PrivateSketch, Certificate>(&whole).unwrap(), release);
+        let averaged =
+            AveragedProjection::gaussian(8, 4, adjacency, bound(largest), budget).unwrap();
+        assert_eq!(averaged.check_element(Element::F32).is_ok(), fine, "{largest}");
+        let fresh = FreshSeed::reproducible_not_private(1);
+        assert_eq!(averaged.writer(&path, Element::F32, fresh, &mut rng).is_ok(), fine);
+    }
+}
+
+#[test]
+fn a_release_that_contradicts_its_certificate_is_not_written() {
+    let m = mechanism(Family::Oporp, 4, 2, 1.0);
+    let mut rng = NoiseRng::deterministic_not_private(1);
+    let x = [0.5; 8];
+    let release = m.release(RowsView::f64(2, 4, &x).unwrap(), &mut rng).unwrap();
+    encode(&release).unwrap();
+    let (payload, certificate) = release.into_parts();
+    let refused = |payload: PrivateSketch, what: &str| {
+        let mixed = Release::certified(payload, certificate.clone());
+        let folder = tempfile::tempdir().unwrap();
+        for error in [
+            encode(&mixed).unwrap_err(),
+            encode_as(&mixed, Kind::Sketch32).unwrap_err(),
+            write(&folder.path().join("a.release"), &mixed).unwrap_err(),
+        ] {
+            assert!(error.to_string().contains(what), "{what}: {error}");
+        }
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    };
+    // A payload of epsilon 100 under a certificate of epsilon 1.
+    let little = mechanism(Family::Oporp, 4, 2, 100.0);
+    let other = little.release(RowsView::f64(2, 4, &x).unwrap(), &mut rng).unwrap();
+    refused(other.into_parts().0, "noise law");
+    let (spec, noise) = (payload.projection(), payload.noise().clone());
+    let of =
+        |spec, values: &[f64]| PrivateSketch::new(spec, noise.clone(), values.to_vec()).unwrap();
+    let seed = ProjectionSpec::new(Family::Oporp, 4, 2, PublicSeed::new(4)).unwrap();
+    refused(of(seed, payload.values()), "projection seed");
+    let family = ProjectionSpec::new(Family::CountSketch, 4, 2, PublicSeed::new(3)).unwrap();
+    refused(of(family, payload.values()), "projection");
+    refused(of(spec, &payload.values()[..2]), "another n");
 }

@@ -247,3 +247,30 @@ fn shapes_are_refused_by_name() {
     assert_eq!(error.to_string(), "the value at row 1, column 2 is not finite");
     assert!(RowsView::f64(3, 3, &x[..8]).unwrap_err().to_string().contains("length 8"));
 }
+
+#[test]
+fn shapes_beyond_the_tables_are_refused() {
+    let spec = |family, d, k| ProjectionSpec::new(family, d, k, PublicSeed::new(1));
+    let sparse = [
+        Family::Oporp,
+        Family::CountSketch,
+        Family::VerySparse,
+        Family::SparseJl { nonzeros: 2 },
+        Family::HashedCopies { copies: 2 },
+    ];
+    for family in sparse {
+        // A coordinate shares its word with a sign: above 2^31 two coordinates would be one.
+        let error = spec(family, (1 << 31) + 1, 64).unwrap_err().to_string();
+        assert!(error.contains("2^31"), "{family:?}: {error}");
+        assert!(spec(family, 1 << 31, 64).is_ok());
+    }
+    // ceil(d/k) k does not fit 32 bits.
+    assert!(spec(Family::Oporp, u32::MAX as usize, 1 << 24).is_err());
+    assert!(spec(Family::Gaussian, u32::MAX as usize, 64).is_ok());
+    let failure = dp_core::Probability::new(0.05).unwrap();
+    let least = |d| sketch::projection::min_dimension(Family::CountSketch, d, 0.2, failure);
+    assert_eq!(least(1 << 25).unwrap(), least(10_000).unwrap());
+    for family in [Family::Identity, Family::Gaussian, Family::Oporp] {
+        assert!(sketch::projection::min_dimension(family, 0, 0.2, failure).is_err());
+    }
+}

@@ -154,6 +154,74 @@ fn long_rows_are_refused_by_number() {
 }
 
 #[test]
+fn scales_pay_for_one_attribute_once() {
+    // The joint change of each attribute by brute force: never above what is certified, and reached.
+    // The largest rows of the scales belong to different attributes, so paying for all is too much.
+    let (d, beta) = (300, 2.0);
+    let adjacency = Adjacency::Attribute { beta: bound(beta) };
+    let shares = [1.0, 3.0, 2.0];
+    for family in [Family::Gaussian, Family::VerySparse, Family::HashedCopies { copies: 2 }] {
+        let projections: Vec<_> = [(4, 1), (16, 2), (48, 3)]
+            .map(|(k, seed)| {
+                ProjectionSpec::new(family, d, k, PublicSeed::new(seed)).unwrap().build()
+            })
+            .into();
+        let made = |p| MultiScale::gaussian(p, &shares, adjacency, bound(1.0), budget()).unwrap();
+        let m = made(projections.clone());
+        let Profile::Gaussian { sensitivity, sigma } = *m.guarantee().profile().unwrap() else {
+            panic!("Gaussian")
+        };
+        let certified = sensitivity.get() / sigma.get();
+        let sigmas: Vec<f64> = m.noises().iter().map(|noise| noise.variance().sqrt()).collect();
+        let change = |norm: &dyn Fn(&SharedProjection) -> f64| -> f64 {
+            let scales = projections.iter().zip(&sigmas);
+            scales.map(|(p, s)| (beta * norm(p) / s).powi(2)).sum::<f64>().sqrt()
+        };
+        let norm = |p: &SharedProjection, j| {
+            let mut row = vec![0.0; p.spec().k()];
+            p.row(j, &mut row);
+            row.iter().map(|v| v * v).sum::<f64>().sqrt()
+        };
+        let joint = (0..d).map(|j| change(&|p| norm(p, j))).fold(0.0, f64::max);
+        assert!(joint <= certified && joint > certified * (1.0 - 1e-6), "{joint} {certified}");
+        // What was paid before: the largest row of every scale.
+        let before = change(&|p| p.max_row_l2());
+        if family == Family::Gaussian {
+            assert!(before > 1.05 * certified, "{before} {certified}");
+        }
+        let mut rng = NoiseRng::deterministic_not_private(1);
+        let x = data(2 * d);
+        let release = m.release(RowsView::f64(2, d, &x).unwrap(), &mut rng).unwrap();
+        release.certificate().verify().unwrap();
+    }
+}
+
+#[test]
+fn scales_of_any_size_of_change_are_calibrated() {
+    // The grid follows the noise, not the noise of a change by one.
+    for beta in [1e-12, 1.0, 1e12] {
+        let adjacency = Adjacency::Attribute { beta: bound(beta) };
+        let projections = vec![build(Family::Oporp, 16, 4), {
+            ProjectionSpec::new(Family::Oporp, 16, 8, PublicSeed::new(5)).unwrap().build()
+        }];
+        let m = MultiScale::gaussian(projections, &[1.0, 1.0], adjacency, bound(beta), budget())
+            .unwrap();
+        let one = PrivateProjection::gaussian(
+            build(Family::Oporp, 16, 4),
+            adjacency,
+            bound(beta),
+            budget(),
+        );
+        let ratio = (m.noises()[0].variance() / one.unwrap().noise().variance()).sqrt();
+        assert!((ratio - 2f64.sqrt()).abs() < 1e-6, "{beta}: {ratio}");
+    }
+    let other = ProjectionSpec::new(Family::Oporp, 17, 4, PublicSeed::new(5)).unwrap().build();
+    let adjacency = Adjacency::Attribute { beta: bound(1.0) };
+    let mixed = vec![build(Family::Oporp, 16, 4), other];
+    assert!(MultiScale::gaussian(mixed, &[1.0, 1.0], adjacency, bound(1.0), budget()).is_err());
+}
+
+#[test]
 fn scales_share_one_exact_budget() {
     let (d, beta) = (64, 1.0);
     let adjacency = Adjacency::Attribute { beta: bound(beta) };

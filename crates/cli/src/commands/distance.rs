@@ -59,14 +59,25 @@ impl Distance {
         if let (Loaded::Sketch(a), Loaded::Sketch(b)) = (&left, right) {
             let pairs = if other.is_some() { Pairs::between(a, b)? } else { Pairs::within(a) };
             let known = [Measure::SquaredDistance, Measure::InnerProduct, Measure::Cosine];
-            return self.rows(&left, &known, |measure| match measure {
-                Measure::SquaredDistance => {
-                    let interval = pairs.squared_distance_interval(i, j, confidence)?;
-                    let estimate = pairs.squared_distance(i, j)?;
-                    Ok(Some((estimate, [interval.low, interval.high])))
-                }
-                Measure::InnerProduct => self.normal(pairs.inner_product(i, j)).map(Some),
-                _ => self.optional(pairs.cosine(i, j)),
+            return self.rows(&left, &known, |measure| {
+                let (estimate, Interval { low, high }) = match measure {
+                    Measure::SquaredDistance => (
+                        pairs.squared_distance(i, j)?,
+                        pairs.squared_distance_interval(i, j, confidence)?,
+                    ),
+                    Measure::InnerProduct => (
+                        pairs.inner_product(i, j)?,
+                        pairs.inner_product_interval(i, j, confidence)?,
+                    ),
+                    _ => match pairs.cosine(i, j) {
+                        // Left out where the release cannot tell, unless asked for.
+                        Err(sketch::Error::Undefined { .. }) if self.measure.is_none() => {
+                            return Ok(None);
+                        }
+                        cosine => (cosine?, pairs.cosine_interval(i, j, confidence)?),
+                    },
+                };
+                Ok(Some((estimate, [low, high])))
             });
         }
         if let (Some(a), Some(b)) = (left.signs(), right.signs()) {

@@ -4,7 +4,7 @@ use super::{
     AnyCertificate, CertificateClass, FileWriter, Kind, Opened, Summary, Trailer, Writer, open,
     read,
 };
-use crate::certificate::{Certificate, IndividualCertificate, NoGuarantee};
+use crate::certificate::{Certificate, IndividualCertificate, NoGuarantee, Statement};
 use crate::error::{Error, Result};
 use crate::release::Release;
 use std::io::Write;
@@ -30,6 +30,16 @@ pub trait Payload: Sized {
     /// # Errors
     /// When they cannot be written.
     fn parameters(&self) -> Result<String, Self::Error>;
+
+    /// Checks that a certificate's statement is about this value, before anything is written: whatever
+    /// the value says of itself (noise law, shape, seeds) must be what the certificate states,
+    /// because a reader believes the certificate.
+    ///
+    /// # Errors
+    /// [`Error::File`] naming what differs.
+    fn check_statement(&self, _statement: &Statement) -> Result<(), Self::Error> {
+        Ok(())
+    }
 
     /// Writes the numbers, in the form of the writer's kind.
     ///
@@ -88,7 +98,8 @@ fn trailer<T: Payload, C: ClassOfCertificate>(
     release: &Release<T, C>,
 ) -> Result<Trailer, T::Error> {
     let payload = release.payload();
-    let certificate = release.certificate().clone().into();
+    let certificate: AnyCertificate = release.certificate().clone().into();
+    payload.check_statement(certificate.statement())?;
     Ok(Trailer::new(payload.shape(), payload.fingerprint(), payload.parameters()?, &certificate)?)
 }
 
@@ -111,9 +122,10 @@ pub fn encode_as<T: Payload, C: ClassOfCertificate>(
     kind: Kind,
 ) -> Result<Vec<u8>, T::Error> {
     check_kind::<T, C>(kind)?;
+    let trailer = trailer(release)?;
     let mut out = Writer::begin(Vec::new(), kind)?;
     release.payload().write(&mut out)?;
-    Ok(out.end(&trailer(release)?)?)
+    Ok(out.end(&trailer)?)
 }
 
 /// Writes a release to a file, all or nothing.
@@ -137,9 +149,10 @@ pub fn write_as<T: Payload, C: ClassOfCertificate>(
     kind: Kind,
 ) -> Result<(), T::Error> {
     check_kind::<T, C>(kind)?;
+    let trailer = trailer(release)?;
     let mut out = FileWriter::create(path, kind)?;
     release.payload().write(&mut out)?;
-    Ok(out.commit(&trailer(release)?)?)
+    Ok(out.commit(&trailer)?)
 }
 
 fn check_kind<T: Payload, C: ClassOfCertificate>(kind: Kind) -> Result<()> {

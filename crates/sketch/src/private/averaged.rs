@@ -84,6 +84,15 @@ impl AveragedProjection {
         self.noise
     }
 
+    /// As [`PrivateProjection::check_element`].
+    ///
+    /// # Errors
+    /// An invalid element.
+    pub fn check_element(&self, element: Element) -> Result<()> {
+        let magnitude = Gaussian::from_spec(self.spec).output_range(self.bound).magnitude;
+        element.check_mechanism(magnitude, self.noise)
+    }
+
     /// The guarantee of the release.
     #[must_use]
     pub fn guarantee(&self) -> &Guarantee {

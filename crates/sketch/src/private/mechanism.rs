@@ -3,7 +3,8 @@
 use super::noise::SketchNoise;
 use super::sketch::{PrivateSketch, SketchRelease};
 use crate::error::{Error, Result};
-use crate::projection::{OutputRange, SharedProjection, project_checked};
+use crate::projection::{OutputRange, SharedProjection, output_len, project_checked};
+use crate::release_file::Element;
 use crate::rows::{NORM_SLACK, RowsView};
 use dp_core::calibrate::published::PublishedRule;
 use dp_core::certificate::{PublicParameters, Statement};
@@ -95,6 +96,15 @@ impl Parts {
         let range = projection.output_range(bound);
         let touched = projection.spec().k();
         Self { projection, bound, range, adjacency: None, l2: 0.0, l1: 0.0, touched }
+    }
+
+    pub(super) fn projection(&self) -> &SharedProjection {
+        &self.projection
+    }
+
+    /// The l2 sensitivity before rounding.
+    pub(super) fn l2(&self) -> f64 {
+        self.l2
     }
 
     fn adjacency(&self) -> Adjacency {
@@ -210,6 +220,17 @@ impl PrivateProjection {
         self.noise
     }
 
+    /// Refuses an element of a file whose rounding is not negligible beside the noise for the
+    /// largest numbers that this mechanism can release. Ask before a budget is spent; the
+    /// writers ask too.
+    ///
+    /// # Errors
+    /// An invalid element.
+    pub fn check_element(&self, element: Element) -> Result<()> {
+        let magnitude = self.projection.output_range(self.bound).magnitude;
+        element.check_mechanism(magnitude, self.noise)
+    }
+
     /// The guarantee every release of this mechanism carries.
     #[must_use]
     pub fn guarantee(&self) -> &Guarantee {
@@ -234,7 +255,7 @@ impl PrivateProjection {
         rng: &mut NoiseRng,
     ) -> Result<PrivateSketch> {
         let spec = self.projection.spec();
-        let mut values = vec![0.0; rows.n() * spec.k()];
+        let mut values = vec![0.0; output_len(spec, rows.n())?];
         self.release_into(rows, &mut values, rng)?;
         PrivateSketch::new(spec, self.noise.law(), values)
     }

@@ -12,6 +12,17 @@ pub enum SketchNoise {
     Laplace(LaplaceNoise),
 }
 
+impl SketchNoise {
+    /// Variance of one value.
+    #[must_use]
+    pub fn variance(&self) -> f64 {
+        match self {
+            Self::Gaussian(noise) => noise.sigma().get().powi(2),
+            Self::Laplace(noise) => 2.0 * noise.scale().get().powi(2),
+        }
+    }
+}
+
 impl AdditiveNoise for SketchNoise {
     fn law(&self) -> NoiseLaw {
         match self {

@@ -23,12 +23,16 @@ impl PrivateSketch {
     /// mechanisms and readers of files.
     ///
     /// # Errors
-    /// [`Error::Length`] unless the values are whole rows; an invalid noise law.
+    /// [`Error::Length`] unless the values are whole rows; [`Error::NotFinite`]; a noise law that is
+    /// not Gaussian, Laplace or none.
     pub fn new(projection: ProjectionSpec, noise: NoiseLaw, values: Vec<f64>) -> Result<Self> {
         let k = projection.k();
         if !values.len().is_multiple_of(k) {
             let expected = values.len().next_multiple_of(k);
             return Err(Error::Length { what: "values", expected, found: values.len() });
+        }
+        if let Some(at) = values.iter().position(|v| !v.is_finite()) {
+            return Err(Error::NotFinite { row: at / k, column: at % k });
         }
         let moments = NoiseMoments::of(&noise)?;
         Ok(Self { projection, noise, moments, values })
@@ -74,17 +78,30 @@ impl PrivateSketch {
     /// [`Error::Index`] when it does not exist.
     pub fn row(&self, row: usize) -> Result<&[f64]> {
         let k = self.k();
-        self.values.get(row * k..(row + 1) * k).ok_or(Error::Index {
-            what: "row",
-            index: row,
-            len: self.n(),
-        })
+        if row >= self.n() {
+            return Err(Error::Index { what: "row", index: row, len: self.n() });
+        }
+        Ok(&self.values[row * k..(row + 1) * k])
     }
 
     /// All noisy rows, row after row (n x k).
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
+    }
+
+    /// Whether two sketches are one release: the same numbers, or one is the other rounded to `f32`.
+    pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
+        let rounded = |wide: &[f64], narrow: &[f64]| {
+            wide.iter().zip(narrow).all(|(&w, &n)| f64::from(w as f32) == n)
+        };
+        core::ptr::eq(self, other)
+            || (self.projection == other.projection
+                && self.noise == other.noise
+                && self.values.len() == other.values.len()
+                && (self.values == other.values
+                    || rounded(&self.values, &other.values)
+                    || rounded(&other.values, &self.values)))
     }
 
     /// Whether two sketches came from the same projection and may be compared.

@@ -27,6 +27,11 @@ pub fn min_dimension(
     if !(miss > 0.0 && miss < 1.0) {
         return Err(Error::invalid("failure", miss, "(0, 1)"));
     }
+    if d == 0 {
+        return Err(Error::invalid("d", d, "[1, 2^32)"));
+    }
+    // No projection has more columns.
+    let most = d.min(1 << 24);
     let squared = distortion * distortion;
     let k = match family {
         Family::Identity => d,
@@ -42,14 +47,14 @@ pub fn min_dimension(
                     }
                     _ => true,
                 };
-                let spec =
-                    ProjectionSpec::new(family, d, if fits { k } else { d }, PublicSeed::new(0))?;
+                let size = if fits { k } else { most };
+                let spec = ProjectionSpec::new(family, d, size, PublicSeed::new(0))?;
                 let m = spec.moments();
                 let relative = (2.0 * m.pair + m.quartic.max(0.0)).max(0.0) / k as f64;
                 Ok(fits && relative <= squared * miss)
             };
-            let (mut low, mut high) = (0, d);
-            if !enough(d)? {
+            let (mut low, mut high) = (0, most);
+            if !enough(most)? {
                 return Err(undefined());
             }
             while high - low > 1 {
@@ -59,7 +64,7 @@ pub fn min_dimension(
             high
         }
     };
-    if k > d { Err(undefined()) } else { Ok(k.max(1)) }
+    if k > most { Err(undefined()) } else { Ok(k.max(1)) }
 }
 
 fn undefined() -> Error {

@@ -187,6 +187,11 @@ impl<L: EntryLaw> Projection for Independent<L> {
         }
     }
 
+    fn row_l2(&self, coordinate: usize) -> Option<f64> {
+        let k = self.spec.k();
+        (!L::SIGNS).then(|| RowNorms::of_row(self, coordinate, self.scale, &mut vec![0.0; k]).l2)
+    }
+
     fn max_row_l1(&self) -> f64 {
         if L::SIGNS { norms::up(self.spec.k() as f64 * self.scale) } else { self.norms().l1 }
     }

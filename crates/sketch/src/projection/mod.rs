@@ -54,6 +54,15 @@ pub trait Projection: Send + Sync + core::fmt::Debug {
     /// Largest l2 norm of a row of this very P, rounded up.
     fn max_row_l2(&self) -> f64;
 
+    /// l2 norm of row `coordinate` of this very P, rounded up, where rows differ; none where every
+    /// row has the norm [`Projection::max_row_l2`].
+    ///
+    /// # Panics
+    /// When rows differ and `coordinate >= d`.
+    fn row_l2(&self, _coordinate: usize) -> Option<f64> {
+        None
+    }
+
     /// Largest l1 norm of a row of this very P, rounded up.
     fn max_row_l1(&self) -> f64;
 
@@ -144,11 +153,18 @@ pub(crate) fn check_apply(spec: ProjectionSpec, rows: RowsView<'_>, out: &[f64])
     if rows.d() != spec.d() {
         return Err(Error::Shape { what: "d of the rows", expected: spec.d(), found: rows.d() });
     }
-    let expected = rows.n() * spec.k();
+    let expected = output_len(spec, rows.n())?;
     if out.len() != expected {
         return Err(Error::Length { what: "out", expected, found: out.len() });
     }
     Ok(())
+}
+
+/// Numbers of n projected rows.
+pub(crate) fn output_len(spec: ProjectionSpec, n: usize) -> Result<usize> {
+    let most = isize::MAX as usize / size_of::<f64>();
+    let len = n.checked_mul(spec.k()).filter(|len| *len <= most);
+    len.ok_or_else(|| Error::invalid("n", n, "such that n k numbers fit in memory"))
 }
 
 /// Projects rows into a new n x k vector.
@@ -156,7 +172,7 @@ pub(crate) fn check_apply(spec: ProjectionSpec, rows: RowsView<'_>, out: &[f64])
 /// # Errors
 /// As [`Projection::apply`].
 pub fn project(projection: &dyn Projection, rows: RowsView<'_>) -> Result<Vec<f64>> {
-    let mut out = vec![0.0; rows.n() * projection.spec().k()];
+    let mut out = vec![0.0; output_len(projection.spec(), rows.n())?];
     projection.apply(rows, &mut out)?;
     Ok(out)
 }

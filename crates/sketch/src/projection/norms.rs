@@ -21,19 +21,22 @@ pub(crate) struct RowNorms {
 impl RowNorms {
     /// Generates every row of `scale` times the matrix once. O(d k) time, O(k) memory.
     pub(crate) fn scan(source: &dyn RowSource, scale: f64) -> Self {
-        let k = source.k();
-        let (l1, squares) = (0..source.d())
+        (0..source.d())
             .into_par_iter()
-            .map_init(
-                || vec![0.0; k],
-                |row, i| {
-                    source.fill(i, row);
-                    row.iter().fold((0.0, 0.0), |(a, s): (f64, f64), &v| (a + v.abs(), s + v * v))
-                },
+            .map_init(|| vec![0.0; source.k()], |row, i| Self::of_row(source, i, scale, row))
+            .reduce(
+                || Self { l1: 0.0, l2: 0.0 },
+                |x, y| Self { l1: x.l1.max(y.l1), l2: x.l2.max(y.l2) },
             )
-            .reduce(|| (0.0, 0.0), |x, y| (x.0.max(y.0), x.1.max(y.1)));
+    }
+
+    /// Those of one row, generated into `row` (k numbers).
+    pub(crate) fn of_row(source: &dyn RowSource, i: usize, scale: f64, row: &mut [f64]) -> Self {
+        source.fill(i, row);
+        let add = |(a, s): (f64, f64), &v: &f64| (a + v.abs(), s + v * v);
+        let (l1, squares) = row.iter().fold((0.0, 0.0), add);
         // k additions of positive numbers err by at most k ulps, relatively.
-        let slack = 1.0 + k as f64 * f64::EPSILON;
+        let slack = 1.0 + row.len() as f64 * f64::EPSILON;
         Self { l1: up(l1 * scale * slack), l2: up(squares.sqrt() * scale * slack) }
     }
 }

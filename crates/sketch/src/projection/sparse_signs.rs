@@ -125,36 +125,39 @@ impl SparseSigns {
         self.by_output = by_output;
     }
 
-    /// Exact row norms: copies that fell on one place are added first.
-    fn measure(&mut self) {
-        let (mut l1, mut squares, mut widest) = (0i64, 0i64, 0);
-        let merge = matches!(self.spec.family(), Family::HashedCopies { .. });
-        let mut places: Vec<(u32, i64)> = Vec::new();
-        for i in 0..self.spec.d() {
-            let row = self.nonzeros(i);
-            let count = row.len() as i64;
-            let (a, b) = if merge {
-                places.clear();
-                for &s in row {
-                    let value = if s & SIGN == 0 { 1 } else { -1 };
-                    match places.iter_mut().find(|p| p.0 == s & !SIGN) {
-                        Some(p) => p.1 += value,
-                        None => places.push((s & !SIGN, value)),
-                    }
-                }
-                places.iter().fold((0, 0), |(a, b), p| (a + p.1.abs(), b + p.1 * p.1))
-            } else {
-                (count, count)
-            };
-            l1 = l1.max(a);
-            squares = squares.max(b);
-            widest = widest.max(row.len());
+    /// Exact sums of absolute values and of squares of the nonzeros of a row, unscaled: copies that
+    /// fell on one place are added first.
+    fn sums_of_row(&self, i: usize, places: &mut Vec<(u32, i64)>) -> (i64, i64) {
+        let row = self.nonzeros(i);
+        if !matches!(self.spec.family(), Family::HashedCopies { .. }) {
+            return (row.len() as i64, row.len() as i64);
         }
-        let exact = self.scale == 1.0;
-        self.l1 = if exact { l1 as f64 } else { up(l1 as f64 * self.scale) };
-        self.l2 =
-            if exact { (squares as f64).sqrt() } else { up((squares as f64).sqrt() * self.scale) };
-        self.widest_row = widest;
+        places.clear();
+        for &s in row {
+            let value = if s & SIGN == 0 { 1 } else { -1 };
+            match places.iter_mut().find(|p| p.0 == s & !SIGN) {
+                Some(p) => p.1 += value,
+                None => places.push((s & !SIGN, value)),
+            }
+        }
+        places.iter().fold((0, 0), |(a, b), p| (a + p.1.abs(), b + p.1 * p.1))
+    }
+
+    /// A norm of a row times the scale, rounded up.
+    fn scaled(&self, sum: f64) -> f64 {
+        if self.scale == 1.0 { sum } else { up(sum * self.scale) }
+    }
+
+    /// Largest row norms.
+    fn measure(&mut self) {
+        let (mut l1, mut squares, mut places) = (0, 0, Vec::new());
+        for i in 0..self.spec.d() {
+            let (a, b) = self.sums_of_row(i, &mut places);
+            (l1, squares) = (l1.max(a), squares.max(b));
+            self.widest_row = self.widest_row.max(self.nonzeros(i).len());
+        }
+        self.l1 = self.scaled(l1 as f64);
+        self.l2 = self.scaled((squares as f64).sqrt());
     }
 
     fn largest_bin(&self) -> usize {
@@ -297,6 +300,14 @@ impl Projection for SparseSigns {
 
     fn max_row_l2(&self) -> f64 {
         self.l2
+    }
+
+    fn row_l2(&self, coordinate: usize) -> Option<f64> {
+        let differ = matches!(self.spec.family(), Family::VerySparse | Family::HashedCopies { .. });
+        differ.then(|| {
+            let (_, squares) = self.sums_of_row(coordinate, &mut Vec::new());
+            self.scaled((squares as f64).sqrt())
+        })
     }
 
     fn max_row_l1(&self) -> f64 {

@@ -103,10 +103,22 @@ impl ProjectionSpec {
     /// A projection of `d` features to `k` numbers.
     ///
     /// # Errors
-    /// When d is not in `[1, 2^32)`, k not in `[1, d]`, k is above 2^24, or a family's parameter is out of range.
+    /// When d is not in `[1, 2^32)` (`[1, 2^31]` for the sparse families, whose tables hold 31 bits of a
+    /// coordinate beside a sign), k not in `[1, d]`, k is above 2^24, or a family's parameter is out of range.
     pub fn new(family: Family, d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
         if !(1..=u32::MAX as usize).contains(&d) {
             return Err(Error::invalid("d", d, "[1, 2^32)"));
+        }
+        let dense = matches!(
+            family,
+            Family::Gaussian
+                | Family::Rademacher
+                | Family::Achlioptas
+                | Family::Srht { .. }
+                | Family::Identity
+        );
+        if !dense && d > 1 << 31 {
+            return Err(Error::invalid("d", d, "[1, 2^31] for a sparse projection"));
         }
         if k == 0 || k > d || k > 1 << 24 {
             return Err(Error::invalid("k", k, format!("[1, {}]", d.min(1 << 24))));

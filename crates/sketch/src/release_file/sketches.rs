@@ -1,8 +1,10 @@
 //! Real-valued sketches.
 
+use super::Element;
 use crate::error::Error;
 use crate::private::PrivateSketch;
 use crate::projection::ProjectionSpec;
+use dp_core::certificate::Statement;
 use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, to_json};
 use std::io::Write;
 
@@ -28,7 +30,26 @@ impl Payload for PrivateSketch {
         Ok(to_json(&self.projection())?)
     }
 
+    fn check_statement(&self, statement: &Statement) -> Result<(), Error> {
+        let mut public = self.projection().public_parameters();
+        public.insert("n".into(), self.n().into());
+        if statement.noise != *self.noise() {
+            let reason = "differs from the certificate's: the release cannot be written";
+            return Err(dp_core::Error::file("noise law", reason).into());
+        }
+        match public.iter().find(|(name, value)| statement.public.get(*name) != Some(value)) {
+            None => Ok(()),
+            Some((name, _)) => {
+                let reason = format!("states another {name} than the release");
+                Err(dp_core::Error::file("certificate", reason).into())
+            }
+        }
+    }
+
     fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<(), Error> {
+        if out.kind() == Kind::Sketch32 {
+            Element::F32.check_release(self)?;
+        }
         put(out, self.values())
     }
 
@@ -47,7 +68,11 @@ impl Payload for PrivateSketch {
         opened.check_public(&public)?;
         let values = if width == 4 { opened.payload_f32() } else { opened.payload_f64() }?;
         let noise = opened.summary.certificate.statement().noise.clone();
-        Self::new(spec, noise, values)
+        let sketch = Self::new(spec, noise, values)?;
+        if width == 4 {
+            Element::F32.check_release(&sketch)?;
+        }
+        Ok(sketch)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::sketches::put;
 use crate::error::Result;
-use crate::private::{PrivateProjection, pass_rows};
+use crate::private::{PrivateProjection, PrivateSketch, SketchNoise, pass_rows};
 use crate::rows::RowsView;
 use dp_core::release_file::{FileWriter, Kind, Trailer, to_json};
 use dp_core::{Certificate, NoiseRng};
@@ -14,7 +14,9 @@ use std::path::Path;
 pub enum Element {
     /// All bits of the release.
     F64,
-    /// Rounded to the nearest `f32` after the noise was added (post-processing): half the size.
+    /// Rounded to the nearest `f32` after the noise was added (post-processing): half the size. Refused
+    /// where that rounding would not be negligible beside the noise
+    /// ([`PrivateProjection::check_element`]).
     F32,
 }
 
@@ -26,6 +28,38 @@ impl Element {
             Self::F64 => Kind::Sketch64,
             Self::F32 => Kind::Sketch32,
         }
+    }
+
+    /// Refuses numbers up to `largest` whose rounding is not negligible: more than 1/256 of the
+    /// standard deviation of the noise, or beyond the range of `f32`. Below that the rounding adds at
+    /// most 2^-16 of the noise's variance, under 2 % of the standard error of any estimate.
+    ///
+    /// # Errors
+    /// An invalid element.
+    fn check_range(self, largest: f64, noise_variance: f64) -> Result<()> {
+        const ROUNDING: f64 = 1.0 / (1 << 24) as f64;
+        let fits =
+            largest <= f64::from(f32::MAX) && largest * ROUNDING <= noise_variance.sqrt() / 256.0;
+        // Below the normal range of f32 the rounding is absolute.
+        if self == Self::F64 || fits && noise_variance.sqrt() >= f64::from(f32::MIN_POSITIVE) {
+            return Ok(());
+        }
+        let allowed =
+            "f64 for this mechanism: f32 would round by more than 1/256 of the noise, or overflow";
+        Err(crate::Error::invalid("element", "f32", allowed))
+    }
+
+    /// For a mechanism whose projected rows are at most `magnitude` in absolute value; noise beyond 64
+    /// standard deviations is not reckoned with.
+    pub(crate) fn check_mechanism(self, magnitude: f64, noise: SketchNoise) -> Result<()> {
+        let variance = noise.variance();
+        self.check_range(magnitude + 64.0 * variance.sqrt(), variance)
+    }
+
+    /// For a finished release.
+    pub(super) fn check_release(self, sketch: &PrivateSketch) -> Result<()> {
+        let largest = sketch.values().iter().fold(0f64, |m, v| m.max(v.abs()));
+        self.check_range(largest, sketch.noise_variance())
     }
 }
 
@@ -78,7 +112,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     /// Opens a temporary file beside `path`.
     ///
     /// # Errors
-    /// [`dp_core::Error::Io`].
+    /// [`dp_core::Error::Io`], and as [`PrivateProjection::check_element`].
     pub fn create(
         path: &Path,
         mechanism: &'m PrivateProjection,
@@ -95,6 +129,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
         element: Element,
         rng: &'r mut NoiseRng,
     ) -> Result<Self> {
+        mechanism.check_element(element)?;
         let k = mechanism.projection().spec().k();
         Ok(Self {
             mechanism,

@@ -127,6 +127,7 @@ impl SketchOptions {
             self.projection.fresh()?;
             let seed = self.seed.fresh(FRESH)?;
             let mechanism = AveragedProjection::gaussian(d, k, adjacency, bound, budget)?;
+            mechanism.check_element(element)?;
             let label = format!("sketch, fresh gaussian to k = {k}");
             let Some(mut rng) = output.pay(mechanism.guarantee(), &label, check)? else {
                 return Ok(output.planned(&label, mechanism.guarantee()));
@@ -142,6 +143,7 @@ impl SketchOptions {
             Noise::Gaussian => PrivateProjection::gaussian(spec.build(), adjacency, bound, budget),
             Noise::Laplace => PrivateProjection::laplace(spec.build(), adjacency, bound, budget),
         }?;
+        mechanism.check_element(element)?;
         let label = format!("sketch, {} to k = {k}", spec.name());
         let Some(mut rng) = output.pay(mechanism.guarantee(), &label, check)? else {
             return Ok(output.planned(&label, mechanism.guarantee()));

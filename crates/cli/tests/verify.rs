@@ -29,7 +29,6 @@ fn certificates(room: &Room) -> Vec<(String, String)> {
          --epsilon 1 --delta 1e-6"
             .into(),
         format!("covariance users.csv {row}"),
-        format!("covariance users.csv --noise wishart {row}"),
         format!("covariance users.csv --noise jl --sketch-rows 30 {row}"),
         "low-rank users.csv --rank 2 --oversampling 2 --row-bound 4 --adjacency row-shift --shift 1 \
          --epsilon 1 --delta 1e-6"

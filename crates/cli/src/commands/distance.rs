@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// Options of `dps distance`.
 #[derive(Args)]
 pub(crate) struct Distance {
-    /// A release file of rows.
+    /// A release file of rows; `-` reads standard input.
     file: PathBuf,
     /// The first row, from zero.
     i: usize,

@@ -9,6 +9,7 @@ use crate::input::{Input, Limits};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Budget;
+use dp_core::noise::NoiseLaw;
 use sketch::private::{AveragedProjection, PrivateProjection};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::release_file::{Element, ReleaseWriter};
@@ -129,10 +130,10 @@ impl SketchOptions {
             let mechanism = AveragedProjection::gaussian(d, k, adjacency, bound, budget)?;
             let label = format!("sketch, fresh gaussian to k = {k}");
             let Some(mut rng) = output.pay(mechanism.guarantee(), &label, check)? else {
-                return Ok(output.planned(&label, mechanism.guarantee()));
+                return Ok(self.rows.planned(&label, mechanism.guarantee()));
             };
             return self.write(
-                mechanism.writer(&output.out, element, seed, &mut rng)?,
+                mechanism.writer(&output.path(), element, seed, &mut rng)?,
                 input,
                 limits,
             );
@@ -144,9 +145,9 @@ impl SketchOptions {
         }?;
         let label = format!("sketch, {} to k = {k}", spec.name());
         let Some(mut rng) = output.pay(mechanism.guarantee(), &label, check)? else {
-            return Ok(output.planned(&label, mechanism.guarantee()));
+            return Ok(self.rows.planned(&label, mechanism.guarantee()));
         };
-        let writer = ReleaseWriter::create(&output.out, &mechanism, element, &mut rng)?;
+        let writer = ReleaseWriter::create(&output.path(), &mechanism, element, &mut rng)?;
         self.write(writer, input, limits)
     }
 
@@ -158,7 +159,17 @@ impl SketchOptions {
     ) -> Result<Record> {
         let d = input.rows.d();
         each_block(input, limits, |block| Ok(out.push(block.view(d)?)?))?;
-        self.rows.output.written(&out.finish()?.certificate)
+        let certificate = out.finish()?.certificate;
+        let record = self.rows.written(&certificate)?;
+        // Both rows carry noise: the variance of a squared distance of zero is k (2 v^2 + c) for differences
+        // of variance v and fourth cumulant c.
+        let noise = match certificate.statement().noise {
+            NoiseLaw::RoundedGaussian { sigma, .. } => 8.0 * sigma.get().powi(4),
+            NoiseLaw::RoundedLaplace { scale, .. } => 56.0 * scale.get().powi(4),
+            _ => return Ok(record),
+        };
+        let error = (self.projection.k as f64 * noise).sqrt();
+        Ok(record.number("standard error of a squared distance of zero", error))
     }
 
     fn check_noise(&self, budget: Budget) -> Result<()> {

@@ -137,7 +137,9 @@ const MOST_NAMES: usize = 100;
 
 /// A text that cannot move the cursor or colour a terminal.
 fn printable(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() }).collect()
+    text.chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect()
 }
 
 /// A value as a person reads it: numbers in the shortest form that reads back as the same.
@@ -147,7 +149,11 @@ fn plain(value: &Value) -> String {
         Value::Array(list) if !list.is_empty() && list.iter().all(Value::is_string) => {
             let some: Vec<String> = list.iter().take(MOST_NAMES).map(plain).collect();
             let more = list.len() - some.len();
-            let more = if more > 0 { format!(", and {more} more (--json lists them)") } else { String::new() };
+            let more = if more > 0 {
+                format!(", and {more} more (--json lists them)")
+            } else {
+                String::new()
+            };
             some.join(", ") + &more
         }
         Value::Number(number) if number.is_f64() => {

@@ -165,14 +165,14 @@ fn signs(certificate: &Certificate, specs: &[ProjectionSpec]) -> Result<Recheck>
             let touched = sketch.touched_by_one_attribute() as u64;
             let attribute = Adjacency::Attribute { beta: Bound::new(1.0)? };
             if !same_kind(certificate.guarantee().adjacency(), attribute) {
-                return rejected("signs protect single attributes, and it states another adjacency");
+                return rejected(
+                    "signs protect single attributes, and it states another adjacency",
+                );
             }
             if *bits >= touched {
                 return Ok(Recheck::Agrees);
             }
-            rejected(format!(
-                "the profile counts {bits} bits, but one attribute touches {touched}"
-            ))
+            rejected(format!("the profile counts {bits} bits, but one attribute touches {touched}"))
         }
         _ => rejected("its profile is not one of signs"),
     }
@@ -232,7 +232,9 @@ fn symbols(certificate: &Certificate, facts: &SymbolFacts) -> Result<Recheck> {
                 return rejected("its profile is not one of these signatures");
             };
             if !statement.public.contains_key(SeedOrigin::KEY) {
-                return rejected("the guarantee is averaged over hash functions that are not fresh");
+                return rejected(
+                    "the guarantee is averaged over hash functions that are not fresh",
+                );
             }
             let symbols = u32::try_from(facts.alphabet).unwrap_or(u32::MAX);
             let shape = SymbolShape::new(facts.scheme.slots, concatenation, symbols)?;

@@ -14,8 +14,18 @@ pub(super) struct Selection {
 }
 
 /// Names, or parts of names, of columns that number rows or people.
-const IDENTIFIERS: [&str; 10] =
-    ["id", "ids", "uid", "uuid", "guid", "index", "rowid", "rowname", "rownames", "__index_level_0__"];
+const IDENTIFIERS: [&str; 10] = [
+    "id",
+    "ids",
+    "uid",
+    "uuid",
+    "guid",
+    "index",
+    "rowid",
+    "rowname",
+    "rownames",
+    "__index_level_0__",
+];
 
 /// Whether a name is that of an identifier, or none at all, as of the index that pandas writes.
 pub(super) fn is_suspicious(name: &str) -> bool {
@@ -77,8 +87,7 @@ impl Selection {
         }
         let unanswered = |&i: &usize| used[i] && !answered[i];
         if let Some(names) = names
-            && let Some(i) =
-                (0..count).filter(unanswered).find(|&i| is_suspicious(&names[i]))
+            && let Some(i) = (0..count).filter(unanswered).find(|&i| is_suspicious(&names[i]))
         {
             let (name, at) = (&names[i], i + 1);
             return Err(Error::usage(format!(
@@ -142,10 +151,14 @@ mod tests {
 
     #[test]
     fn identifiers_are_known_by_their_names() {
-        for name in ["id", "ID", "user_id", "Unnamed: 0", "", " ", "userId", "orderID", "row.id", "index"] {
+        for name in
+            ["id", "ID", "user_id", "Unnamed: 0", "", " ", "userId", "orderID", "row.id", "index"]
+        {
             assert!(is_suspicious(name), "{name}");
         }
-        for name in ["age", "humid", "paid", "valid", "grid", "a0", "indexed_price", "COVID", "unnamed"] {
+        for name in
+            ["age", "humid", "paid", "valid", "grid", "a0", "indexed_price", "COVID", "unnamed"]
+        {
             assert!(!is_suspicious(name), "{name}");
         }
     }

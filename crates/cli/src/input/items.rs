@@ -34,8 +34,8 @@ const SEPARATORS: [char; 4] = ['\t', ',', ';', '|'];
 
 /// First words of lines that are headers more often than sets.
 const HEADINGS: [&str; 14] = [
-    "name", "names", "user", "users", "item", "items", "set", "sets", "tag", "tags", "word", "words",
-    "customer", "basket",
+    "name", "names", "user", "users", "item", "items", "set", "sets", "tag", "tags", "word",
+    "words", "customer", "basket",
 ];
 
 /// Sets of a batch.
@@ -145,7 +145,9 @@ impl SetReader {
             self.line.clear();
             let read = source::read_line(&mut self.bytes, &mut self.line);
             let read = read.map_err(|e| match e.kind() {
-                ErrorKind::InvalidData => DataError::of(&self.path, "it is not text (UTF-8)").into(),
+                ErrorKind::InvalidData => {
+                    DataError::of(&self.path, "it is not text (UTF-8)").into()
+                }
                 _ => Error::io(&self.path, e),
             })?;
             if read == 0 {

@@ -3,8 +3,8 @@
 use crate::output::Record;
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
-    Adjacency, Budget, Epsilon, Guarantee, IndividualCertificate, L1Sensitivity, L2Sensitivity,
-    PrivacyProfile, Profile,
+    Adjacency, Bound, Budget, Epsilon, Guarantee, IndividualCertificate, L1Sensitivity,
+    L2Sensitivity, PrivacyProfile, Profile,
 };
 
 /// A guarantee that is not differential privacy, in words that cannot be taken for it.
@@ -126,6 +126,20 @@ pub(super) fn group(guarantee: &Guarantee, m: u32) -> Option<f64> {
             sensitivity: L1Sensitivity::new(sensitivity.get() * times).ok()?,
             scale,
         }),
+        // The distance of two Gram matrices goes with the square of the bound.
+        Profile::SymmetricGaussian { bound, sigma, change } => Some(Profile::SymmetricGaussian {
+            bound: Bound::new((bound.get() * times.sqrt()).next_up()).ok()?,
+            sigma,
+            change,
+        }),
+        Profile::ChiMixtureGaussian { k, entry_shift, sigma, later_mu } => {
+            Some(Profile::ChiMixtureGaussian {
+                k,
+                entry_shift: L2Sensitivity::new(entry_shift.get() * times).ok()?,
+                sigma,
+                later_mu: later_mu * times,
+            })
+        }
         _ => None,
     };
     if let Some(profile) = shifted {
@@ -147,7 +161,7 @@ pub(super) fn group(guarantee: &Guarantee, m: u32) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dp_core::{Bound, Probability, calibrate};
+    use dp_core::{Probability, calibrate};
 
     fn guarantee(epsilon: f64, delta: f64, profile: impl Fn(Budget) -> Profile) -> Guarantee {
         let budget = Budget::new(epsilon, delta).expect("valid");
@@ -169,11 +183,14 @@ mod tests {
             assert!((found / expected - 1.0).abs() < 2e-3, "{m}: {found}");
         }
         let text = about(&gaussian);
-        assert!(text.contains("2 attributes have epsilon 2.1") && !text.contains("m times"), "{text}");
+        assert!(
+            text.contains("2 attributes have epsilon 2.1") && !text.contains("m times"),
+            "{text}"
+        );
     }
 
-    /// Pure: exactly m times. Otherwise the bound for any mechanism, which two bits of one kind check:
-    /// their true delta at the epsilon that is told is at most delta.
+    /// Pure: exactly m times. Otherwise the bound for any mechanism: twice the bits, which two changes may
+    /// touch, have at most delta at the epsilon that is told.
     #[test]
     fn groups_of_responses_are_bounded() {
         let keep = Probability::new(0.75).expect("a probability");
@@ -183,9 +200,9 @@ mod tests {
         });
         assert!((group(&pure, 5).expect("a number") / (5.0 * 3f64.ln()) - 1.0).abs() < 1e-5);
         let many = |bits| Profile::RandomizedResponse { bits, keep };
-        let approximate = guarantee(20.0, 1e-3, |_| many(30));
+        let approximate = guarantee(28.0, 1e-2, |_| many(30));
         let told = group(&approximate, 2).expect("a number");
         let truth = many(60).log_delta(Epsilon::new(told).expect("positive"));
-        assert!(truth.delta() <= 1e-3 && told < 80.0, "{told} {}", truth.delta());
+        assert!(truth.delta() <= 1e-2 && (56.0..70.0).contains(&told), "{told} {}", truth.delta());
     }
 }

@@ -93,7 +93,7 @@ fn nothing_is_paid_for_a_file_without_rows() {
 fn minhash_refuses_what_it_would_misread() {
     let room = Room::new();
     let set = "-k 5 --adjacency set-items --alpha 1 --min-size 1 --epsilon 1 --delta 0";
-    let mut refuses = |name: &str, content: &[u8], options: &str, status: i32, word: &str| {
+    let refuses = |name: &str, content: &[u8], options: &str, status: i32, word: &str| {
         room.write(name, content);
         let run = format!("release minhash {name} {options} --out refused.dps {set}");
         room.refuses(&run, status, &[word]);
@@ -157,9 +157,9 @@ fn bounds_are_explained() {
     room.refuses(&run("1"), 4, &["32 bits", "--norm-bound 1.000001", "--clip", "unit.csv"]);
     room.json(&run("1.000001").replace("refused", "a"));
     // What is advised does not depend on the row.
-    room.write("long.csv", "a,b\n70,0\n");
-    let long = text(&room.run(&run("1").replace("unit", "long")));
-    assert_eq!(long.replace("long", "unit"), text(&room.run(&run("1"))));
+    room.write("huge.csv", "a,b\n70,0\n");
+    let huge = text(&room.run(&run("1").replace("unit", "huge")));
+    assert_eq!(huge.replace("huge", "unit"), text(&room.run(&run("1"))));
 
     room.write("small.csv", csv(&[0.1; 8], 4));
     let sketch = "release sketch small.csv -k 2 --adjacency attribute --epsilon 1 --delta 1e-6";

@@ -43,9 +43,9 @@ fn a_partial_file_goes_with_the_signal() {
         for json in ["", " --json"] {
             let run = format!("release sketch - --out a.dps -k 4 {SKETCH}{json}");
             let mut child = start(room.command(&run));
-            // Standard input stays open: the release waits for more rows.
+            // Standard input stays open: the release waits for more rows after its first chunks.
             let stdin = child.stdin.as_mut().expect("piped");
-            stdin.write_all(csv(&numbers(50, 8), 8).as_bytes()).expect("written");
+            stdin.write_all(csv(&numbers(40_000, 8), 8).as_bytes()).expect("written");
             assert!(until(&mut child, || partial(&room)), "it waits with a partial file");
             signal(&child, name);
             let ended: Output = child.wait_with_output().expect("ends");
@@ -62,16 +62,18 @@ fn a_partial_file_goes_with_the_signal() {
 #[test]
 fn what_was_spent_is_said() {
     let room = Room::new();
-    room.write("users.csv", csv(&numbers(40_000, 8), 8));
+    room.write("users.csv", csv(&numbers(6_000, 600), 600));
     let ledger =
         "ledger init l.json --data x --epsilon 90 --delta 1e-3 --adjacency attribute --beta 2";
     room.json(ledger);
     let spent = || room.json("ledger show l.json")["releases"].as_u64().expect("a number");
-    // The noise of 40,000 rows of 512 takes a while; a run that ends before it is caught is made again.
+    // 6,000 rows of 600 columns take a while; a run that ends before it is caught is made again.
     let interrupted = (0..20).find_map(|attempt| {
         let before = room.read("l.json");
         let out = format!("r{attempt}.dps");
-        let run = format!("release sketch users.csv --out {out} --family gaussian -k 512 --f32 --ledger l.json {SKETCH}");
+        let run = format!(
+            "release sketch users.csv --out {out} --family gaussian -k 600 --ledger l.json {SKETCH}"
+        );
         let mut child = start(room.command(&run));
         let paid = until(&mut child, || room.read("l.json") != before && partial(&room));
         if !paid {

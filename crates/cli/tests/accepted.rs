@@ -71,6 +71,14 @@ fn honest_releases_pass() {
             assert!(room.json("verify a.dps")["payload"].as_str().expect("text").contains("grid"));
         }
     }
+    // Squares of these numbers underflow, or overflow.
+    for bound in ["1e-200", "1e200"] {
+        let tiny = format!(
+            "-k 4 --adjacency attribute --beta {bound} --bound {bound} --epsilon 1 --delta 1e-6"
+        );
+        room.json(&format!("release sketch zero.csv --out a.dps --force {tiny}"));
+        room.json("verify a.dps");
+    }
 }
 
 #[test]

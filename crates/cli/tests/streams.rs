@@ -60,7 +60,8 @@ fn a_release_goes_through_pipes() {
         assert!(!refused.status.success() && text(&refused).contains(words), "{}", text(&refused));
     }
     // Words about a failure are no release.
-    let refused = room.pipe(&format!("release sketch - --out - {SKETCH} --json"), b"a,b\n9,9\n");
+    let refused =
+        room.pipe(&format!("release sketch - --out - {SKETCH} --json"), b"a,b,c,d\n9,9,9,9\n");
     assert!(refused.status.code() == Some(4) && refused.stdout.is_empty(), "{}", text(&refused));
     assert!(text(&refused).contains("standard input"), "{}", text(&refused));
     only(&room, &["users.csv"]);

@@ -51,41 +51,42 @@ impl Noisy<'_> {
             NoiseLaw::RoundedGaussian { sigma, grid }
             | NoiseLaw::SymmetricGaussian { sigma, grid } => {
                 on_grid(self.values, grid)?;
-                self.loud(self.length(), grid, sigma.get() * least(self.degrees / 2.0).sqrt())
+                // A sum of squares of Gaussians with any means is stochastically least with means zero.
+                let found = self.length(sigma.get()) + self.slack(sigma.get(), grid);
+                quiet(found, (least(self.degrees / 2.0) * self.degrees).sqrt())
             }
             NoiseLaw::RoundedLaplace { scale, grid } => {
                 on_grid(self.values, grid)?;
-                // The sum of absolute values; data can only add to its law.
-                let sum: f64 = self.values.iter().map(|v| v.abs()).sum();
+                // So is a sum of absolute values of Laplace variables.
                 let count = self.values.len() as f64;
-                let mean = sum / count.max(1.0).sqrt();
-                let needed = scale.get() * least(count) * count.sqrt();
-                quiet(mean + count.sqrt() * grid.spacing() + 1e-7 * mean, needed)
+                let sum: f64 = self.values.iter().map(|v| (v / scale.get()).abs()).sum();
+                let found = sum + count.sqrt() * self.slack(scale.get(), grid);
+                quiet(found, least(count) * count)
             }
             _ => Ok(false),
         }
     }
 
-    /// Square root of the sum of squares about the means of columns.
-    fn length(&self) -> f64 {
+    /// Root of the sum of squares about the means of columns, in `unit`s: squares of very small or
+    /// large numbers are none.
+    fn length(&self, unit: f64) -> f64 {
         let Some(k) = self.columns else {
-            return self.values.iter().map(|v| v * v).sum::<f64>().sqrt();
+            return self.values.iter().map(|v| (v / unit).powi(2)).sum::<f64>().sqrt();
         };
         let rows = self.values.len() / k;
         let mut means = vec![0.0; k];
         for row in self.values.chunks_exact(k) {
-            means.iter_mut().zip(row).for_each(|(m, v)| *m += v / rows as f64);
+            means.iter_mut().zip(row).for_each(|(m, v)| *m += v / unit / rows as f64);
         }
-        let about = |row: &[f64]| row.iter().zip(&means).map(|(v, m)| (v - m).powi(2)).sum::<f64>();
+        let about =
+            |row: &[f64]| row.iter().zip(&means).map(|(v, m)| (v / unit - m).powi(2)).sum::<f64>();
         self.values.chunks_exact(k).map(about).sum::<f64>().sqrt()
     }
 
-    /// A sum of squares of Gaussians with any means is stochastically least with means zero; rounding to the grid, to
-    /// 32 bits and in this sum moves its root by less than what is added here.
-    fn loud(&self, length: f64, grid: Grid, unit: f64) -> Result<bool> {
-        let all = self.values.iter().map(|v| v * v).sum::<f64>().sqrt();
-        let slack = (self.values.len() as f64).sqrt() * grid.spacing() + 1e-7 * all;
-        quiet(length + slack, unit * self.degrees.sqrt())
+    /// More than rounding to the grid, to 32 bits and in these sums moves the root of a sum of squares.
+    fn slack(&self, unit: f64, grid: Grid) -> f64 {
+        let all = self.values.iter().map(|v| (v / unit).powi(2)).sum::<f64>().sqrt();
+        (self.values.len() as f64).sqrt() * (grid.spacing() / unit) + 1e-7 * all
     }
 }
 

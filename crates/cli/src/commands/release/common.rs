@@ -52,9 +52,11 @@ impl RowsOptions {
             && beta.get() > 2.0 * bound.get()
         {
             eprintln!(
-                "dps: warning: no value within --bound {bound} can change by more than {}, so \
-                 --beta {beta} only adds noise",
-                2.0 * bound.get()
+                "dps: warning: no value within --bound {:?} can change by more than {:?}, so --beta {:?} only \
+                 adds noise",
+                bound.get(),
+                2.0 * bound.get(),
+                beta.get()
             );
         }
         Ok(Promise { adjacency, budget, limits })

@@ -66,7 +66,7 @@ fn about(guarantee: &Guarantee) -> String {
     let (one, several, unit) = match guarantee.adjacency() {
         Adjacency::Attribute { .. } => (
             "one attribute of one row, for this whole file",
-            "attributes of one person, in one row or several",
+            "attributes of one person, in one row or several,",
             "attributes",
         ),
         Adjacency::RowShift { .. } | Adjacency::ReplaceRow { .. } => {

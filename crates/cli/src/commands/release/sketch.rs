@@ -164,11 +164,11 @@ impl SketchOptions {
         // Both rows carry noise: the variance of a squared distance of zero is k (2 v^2 + c) for differences
         // of variance v and fourth cumulant c.
         let noise = match certificate.statement().noise {
-            NoiseLaw::RoundedGaussian { sigma, .. } => 8.0 * sigma.get().powi(4),
-            NoiseLaw::RoundedLaplace { scale, .. } => 56.0 * scale.get().powi(4),
+            NoiseLaw::RoundedGaussian { sigma, .. } => 8f64.sqrt() * sigma.get().powi(2),
+            NoiseLaw::RoundedLaplace { scale, .. } => 56f64.sqrt() * scale.get().powi(2),
             _ => return Ok(record),
         };
-        let error = (self.projection.k as f64 * noise).sqrt();
+        let error = (self.projection.k as f64).sqrt() * noise;
         Ok(record.number("standard error of a squared distance of zero", error))
     }
 

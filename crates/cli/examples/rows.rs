@@ -177,7 +177,7 @@ fn compare(path: &str, k: &str, runs: usize) -> Result<(), Box<dyn Error>> {
     let dps = this.ancestors().nth(2).ok_or("a target folder")?.join("dps");
     let out = PathBuf::from(format!("{path}.dps"));
     let release = |more: &[&str]| {
-        let options = "--adjacency attribute --beta 1 --bound 1 --epsilon 1 --delta 1e-6 --force";
+        let options = "--adjacency attribute --beta 2 --bound 1 --epsilon 1 --delta 1e-6 --force";
         let mut command = Command::new(&dps);
         command.args(["release", "sketch", path, "-k", k, "--out"]).arg(&out);
         command.args(options.split(' ')).args(more);

@@ -3,6 +3,17 @@
 use crate::output::Record;
 use std::path::{Path, PathBuf};
 
+/// The file of an error of a library that knows rows only.
+const UNNAMED: &str = "input";
+
+/// A path as people read it.
+pub(crate) fn shown(path: &Path) -> String {
+    match path.to_str() {
+        Some("-") => "standard input".into(),
+        _ => path.display().to_string(),
+    }
+}
+
 /// Result of a command.
 pub(crate) type Result<T, E = Error> = core::result::Result<T, E>;
 
@@ -19,7 +30,7 @@ pub(crate) enum Error {
     #[error(transparent)]
     Linalg(linalg_dp::Error),
     /// A file could not be read or written.
-    #[error("{path}: {source}")]
+    #[error("{}: {source}", shown(path))]
     Io {
         /// The file.
         path: PathBuf,
@@ -40,7 +51,7 @@ pub(crate) enum Error {
 /// Data that is malformed or outside its declared bounds. Its text names the column and the rule,
 /// never a value and never a row: which row breaks a rule is private.
 #[derive(Debug, thiserror::Error)]
-#[error("{}: {}{rule}", file.display(), column.as_ref().map_or(String::new(), |c| format!("{c}: ")))]
+#[error("{}: {}{rule}", shown(file), column.as_ref().map_or(String::new(), |c| format!("{c}: ")))]
 pub(crate) struct DataError {
     /// The file.
     pub(crate) file: PathBuf,
@@ -80,7 +91,7 @@ impl From<sketch::Error> for Error {
         let data = |column: Option<usize>, rule: String, record: Option<usize>| {
             let column = column.map(|c| format!("column {}", c + 1));
             let record = record.map(|r| r as u64 + 1);
-            Self::Data(DataError { file: "input".into(), column, rule, record })
+            Self::Data(DataError { file: UNNAMED.into(), column, rule, record })
         };
         match error {
             E::Core(error) => Self::Core(error),
@@ -124,6 +135,16 @@ impl Error {
     pub(crate) fn after(mut self, first: u64) -> Self {
         if let Self::Data(DataError { record: Some(record), .. }) = &mut self {
             *record += first;
+        }
+        self
+    }
+
+    /// The same error about a file, where it names none.
+    pub(crate) fn in_file(mut self, path: &Path) -> Self {
+        if let Self::Data(DataError { file, .. }) = &mut self
+            && file.as_os_str() == UNNAMED
+        {
+            path.clone_into(file);
         }
         self
     }
@@ -176,6 +197,13 @@ pub(crate) fn probability(option: &str, value: f64) -> Result<dp_core::Probabili
     Err(Error::usage(format!(
         "{option} {value} is not allowed: it takes a number in (0, 1), as 0.95"
     )))
+}
+
+/// A positive number, by the name of its option.
+pub(crate) fn positive(option: &str, value: f64) -> Result<dp_core::Bound> {
+    dp_core::Bound::new(value).map_err(|_| {
+        Error::usage(format!("{option} {value} is not allowed: it takes a positive, finite number"))
+    })
 }
 
 /// Refuses an option that was given although it has no effect here: a person who gave it expects

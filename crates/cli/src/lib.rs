@@ -20,6 +20,7 @@
 mod commands;
 mod error;
 mod input;
+mod interrupt;
 pub mod ledger_file;
 mod output;
 pub mod reading;

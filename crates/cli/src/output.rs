@@ -5,9 +5,23 @@ use serde_json::value::RawValue;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether standard output holds a release, and words go to standard error.
+static ASIDE: AtomicBool = AtomicBool::new(false);
+
+/// From here on standard output is for a release only.
+pub(crate) fn set_aside() {
+    ASIDE.store(true, Ordering::Relaxed);
+}
 
 /// Writes to standard output; a reader that went away (`dps ... | head`) is no error.
 pub(crate) fn print(text: &str) -> ExitCode {
+    if ASIDE.load(Ordering::Relaxed) {
+        // Whoever closed standard error does not want to know.
+        let _ = std::io::stderr().lock().write_all(text.as_bytes());
+        return ExitCode::SUCCESS;
+    }
     match std::io::stdout().lock().write_all(text.as_bytes()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::from(3),
         _ => ExitCode::SUCCESS,
@@ -39,6 +53,11 @@ impl Record {
     /// Nothing: the command has printed already.
     pub(crate) fn silent() -> Self {
         Self { silent: true, ..Self::default() }
+    }
+
+    /// Adds a list of names.
+    pub(crate) fn names(self, name: &str, list: &[String]) -> Self {
+        self.json(name, &list.into())
     }
 
     /// Adds a real number.
@@ -113,10 +132,30 @@ fn parsed(value: &RawValue) -> Value {
     serde_json::from_str(value.get()).expect("valid JSON")
 }
 
+/// Names of a list that a person is shown.
+const MOST_NAMES: usize = 100;
+
+/// A text that cannot move the cursor or colour a terminal.
+fn printable(text: &str) -> String {
+    text.chars()
+        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
+        .collect()
+}
+
 /// A value as a person reads it: numbers in the shortest form that reads back as the same.
 fn plain(value: &Value) -> String {
     match value {
-        Value::String(text) => text.clone(),
+        Value::String(text) => printable(text),
+        Value::Array(list) if !list.is_empty() && list.iter().all(Value::is_string) => {
+            let some: Vec<String> = list.iter().take(MOST_NAMES).map(plain).collect();
+            let more = list.len() - some.len();
+            let more = if more > 0 {
+                format!(", and {more} more (--json lists them)")
+            } else {
+                String::new()
+            };
+            some.join(", ") + &more
+        }
         Value::Number(number) if number.is_f64() => {
             number.as_f64().map_or_else(|| number.to_string(), |x| format!("{x:?}"))
         }

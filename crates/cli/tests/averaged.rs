@@ -121,7 +121,8 @@ fn individual_signs_never_look_like_differential_privacy() {
         assert!(made.get("epsilon").is_none() && made.get("true_delta").is_none(), "{made}");
         let dry = room.json(&format!("{individual} --out j.dps --dry-run"));
         assert!(dry.get("epsilon").is_none(), "{dry}");
-        let verified = room.json("verify i.dps");
+        room.refuses("verify i.dps", 1, &["not differential privacy", "--accept individual"]);
+        let verified = room.json("verify i.dps --accept individual");
         assert!(verified["guarantee"].as_str().expect("text").contains("no differential privacy"));
         room.json("search i.dps --row 0 --top 3");
         // No ledger takes it, neither on the way nor afterwards.

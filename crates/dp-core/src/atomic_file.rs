@@ -9,6 +9,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, TryLockError};
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use tempfile::{Builder, NamedTempFile};
 
 /// Who may read the file.
@@ -26,6 +27,37 @@ pub enum Access {
 pub struct AtomicFile {
     file: NamedTempFile,
     path: PathBuf,
+    listed: Listed,
+}
+
+/// The temporary files of this process, each with its target.
+static UNFINISHED: Mutex<Vec<(PathBuf, PathBuf)>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<(PathBuf, PathBuf)>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A place in the list, given back when dropped.
+#[derive(Debug)]
+struct Listed(PathBuf);
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        unfinished().retain(|(temporary, _)| *temporary != self.0);
+    }
+}
+
+/// For a process that a signal ends: removes its temporary files, and runs `end` with their targets. Until `end`
+/// returns no file can be committed, so what it is told stays true.
+pub fn abandon_all<T>(end: impl FnOnce(&[PathBuf]) -> T) -> T {
+    let mut files = unfinished();
+    let mut targets = Vec::new();
+    for (temporary, target) in files.drain(..) {
+        // One that is gone already needs no removing.
+        let _ = std::fs::remove_file(temporary);
+        targets.push(target);
+    }
+    end(&targets)
 }
 
 /// End of the names of temporary files.
@@ -62,7 +94,9 @@ impl AtomicFile {
             // Where the file system knows no locks, abandoned files stay: they are harmless.
             let _ = file.as_file().lock();
             if file.path().exists() {
-                return Ok(Self { file, path: path.to_owned() });
+                unfinished().push((file.path().to_owned(), path.to_owned()));
+                let listed = Listed(file.path().to_owned());
+                return Ok(Self { file, path: path.to_owned(), listed });
             }
         }
         Err(failed(std::io::Error::other("its temporary files keep disappearing")))
@@ -80,10 +114,14 @@ impl AtomicFile {
     /// [`Error::Io`]; the path then still holds what it held before, unless the failure is in making
     /// the renaming itself durable.
     pub fn commit(self) -> Result<()> {
-        let Self { file, path } = self;
+        let Self { file, path, listed } = self;
         let failed = |e: std::io::Error| Error::io(path.display(), &e);
         file.as_file().sync_all().map_err(failed)?;
-        file.persist(&path).map_err(|e| failed(e.error))?;
+        let files = unfinished();
+        let persisted = file.persist(&path);
+        drop(files);
+        drop(listed);
+        persisted.map_err(|e| failed(e.error))?;
         // A renaming is durable when its folder is.
         #[cfg(unix)]
         File::open(folder_of(&path)).and_then(|f| f.sync_all()).map_err(failed)?;
@@ -189,6 +227,19 @@ mod tests {
         first.commit().unwrap();
         second.commit().unwrap();
         assert_eq!(names(folder.path()), [".b.x1.partial", "a"].map(OsString::from));
+    }
+
+    #[test]
+    fn an_abandoned_file_goes_and_cannot_be_committed() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a");
+        let file = AtomicFile::create(&path, Access::Shared).unwrap();
+        // Other tests of this process may have files of their own: theirs are not touched here.
+        let temporary = file.file.path().to_owned();
+        assert!(unfinished().contains(&(temporary.clone(), path.clone())));
+        std::fs::remove_file(&temporary).unwrap();
+        assert!(file.commit().is_err() && names(folder.path()).is_empty());
+        assert!(!unfinished().iter().any(|(t, _)| *t == temporary));
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 /// Options of `dps distance`.
 #[derive(Args)]
 pub(crate) struct Distance {
-    /// A release file of rows.
+    /// A release file of rows; `-` reads standard input.
     file: PathBuf,
     /// The first row, from zero.
     i: usize,
@@ -148,26 +148,5 @@ impl Distance {
             .integer("j", self.j as u64)
             .number("confidence", self.confidence)
             .table("estimates", rows))
-    }
-
-    /// An estimate with the normal interval.
-    fn normal<E>(&self, estimate: Result<Estimate, E>) -> Result<(Estimate, [f64; 2])>
-    where
-        Error: From<E>,
-    {
-        let estimate = estimate?;
-        let interval = estimate.interval(probability("--confidence", self.confidence)?)?;
-        Ok((estimate, [interval.low, interval.high]))
-    }
-
-    /// As [`Distance::normal`]; left out where the release cannot tell, unless asked for.
-    fn optional(
-        &self,
-        estimate: Result<Estimate, sketch::Error>,
-    ) -> Result<Option<(Estimate, [f64; 2])>> {
-        match estimate {
-            Err(sketch::Error::Undefined { .. }) if self.measure.is_none() => Ok(None),
-            estimate => self.normal(estimate).map(Some),
-        }
     }
 }

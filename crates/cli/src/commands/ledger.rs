@@ -1,8 +1,11 @@
 //! `dps ledger`: the budget file of a data set.
 
-use super::inspect::read_certificate;
+use super::content::Content;
+use super::loaded::Loaded;
+use super::recheck;
 use super::release::{AdjacencyKind, AdjacencyOptions};
 use crate::error::{Error, Result};
+use crate::input::is_stream;
 use crate::ledger_file::{self, BudgetFile};
 use crate::output::Record;
 use clap::{Args, Subcommand, ValueEnum};
@@ -114,6 +117,9 @@ impl Init {
             Rule::Zcdp => FilterRule::Zcdp,
             Rule::Gdp => FilterRule::Gdp,
         };
+        if is_stream(&self.file) {
+            return Err(Error::usage("a ledger is a file: it is changed in its place"));
+        }
         let file = BudgetFile::create(&self.file, &self.data, adjacency, limit, rule)?;
         Ok(summary(&self.file, &file))
     }
@@ -121,13 +127,23 @@ impl Init {
 
 impl Spend {
     fn run(&self) -> Result<Record> {
-        let AnyCertificate::Private(certificate) = read_certificate(&self.release)? else {
+        let content = Content::open(&self.release)?;
+        let released = content.is_release()?;
+        let certificate = if released {
+            Loaded::checked(&content)?.1.certificate
+        } else {
+            content.certificate()?
+        };
+        let AnyCertificate::Private(certificate) = certificate else {
             return Err(Error::Refused(format!(
                 "{}: only certificates of differential privacy enter a ledger; individual \
                  differential privacy does not compose with it",
                 self.release.display()
             )));
         };
+        if !released {
+            recheck::certificate(&certificate)?;
+        }
         let name = self.release.file_name().unwrap_or_default().to_string_lossy();
         let label = format!("{} ({name})", certificate.statement().mechanism);
         let file = BudgetFile::add(&self.file, &certificate, &label)?;

@@ -1,8 +1,9 @@
 //! Releases of any kind, read back.
 
-use super::inspect::open;
+use super::content::Content;
+use super::recheck::{self, Recheck};
 use crate::error::{Error, Result};
-use dp_core::release_file::{Kind, load};
+use dp_core::release_file::{Kind, Summary};
 use linalg_dp::covariance::PrivateCovariance;
 use linalg_dp::low_rank::PrivateLowRank;
 use sketch::minhash::SymbolRelease;
@@ -23,17 +24,25 @@ pub(crate) enum Loaded {
 }
 
 impl Loaded {
-    /// Reads a release file; every part of it is checked.
+    /// Reads a release file; every part of it is checked, and its sensitivity computed again.
     pub(crate) fn read(path: &Path) -> Result<Self> {
-        Ok(match open(path)?.kind {
-            Kind::Sketch64 | Kind::Sketch32 => Self::Sketch(load(path)?),
-            Kind::Signs => Self::Signs(load(path)?),
-            Kind::IndividualSigns => Self::IndividualSigns(load(path)?),
-            Kind::Symbols => Self::Symbols(load(path)?),
-            Kind::Covariance => Self::Covariance(load(path)?),
-            Kind::LowRank => Self::LowRank(load(path)?),
+        Ok(Self::checked(&Content::open(path)?)?.0)
+    }
+
+    /// As [`Loaded::read`], with what the file says of itself and what came of the check.
+    pub(crate) fn checked(content: &Content) -> Result<(Self, Summary, Recheck)> {
+        let summary = content.summary()?;
+        let recheck = recheck::release(&summary)?;
+        let loaded = match summary.kind {
+            Kind::Sketch64 | Kind::Sketch32 => Self::Sketch(content.load()?),
+            Kind::Signs => Self::Signs(content.load()?),
+            Kind::IndividualSigns => Self::IndividualSigns(content.load()?),
+            Kind::Symbols => Self::Symbols(content.load()?),
+            Kind::Covariance => Self::Covariance(content.load()?),
+            Kind::LowRank => Self::LowRank(content.load()?),
             other => Self::Other(other.name()),
-        })
+        };
+        Ok((loaded, summary, recheck))
     }
 
     /// What it holds.

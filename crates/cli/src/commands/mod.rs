@@ -1,16 +1,19 @@
 //! One file a command.
 
 mod calibrate;
+mod content;
 mod distance;
 mod inspect;
 mod ledger;
 mod loaded;
+mod payload;
 mod pca;
 mod plan;
 mod recheck;
 mod release;
 mod search;
 mod shell;
+mod verify;
 
 use crate::error::Result;
 use crate::output::Record;
@@ -24,8 +27,9 @@ pub(crate) enum Command {
     Release(Box<release::Release>),
     /// Show what a release or a certificate states.
     Inspect(inspect::Inspect),
-    /// Recompute everything a release or a certificate states; exit status 1 when it does not hold together.
-    Verify(inspect::Verify),
+    /// Recompute what a release or a certificate states, and say what was not; exit status 1 when it does
+    /// not hold together, or claims what must be accepted by name.
+    Verify(verify::Verify),
     /// Estimate the distance, product or similarity of two rows from releases.
     Distance(distance::Distance),
     /// Find the best rows of a release for the rows of a query release.

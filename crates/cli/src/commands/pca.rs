@@ -15,12 +15,12 @@ use std::path::{Path, PathBuf};
 /// Options of `dps pca`.
 #[derive(Args)]
 pub(crate) struct PcaOptions {
-    /// A release file: covariance or low-rank approximation.
+    /// A release file: covariance or low-rank approximation; `-` reads standard input.
     file: PathBuf,
     /// How many components.
     #[arg(long)]
     components: usize,
-    /// Write the components here, one a row: `.csv` or `.npy`.
+    /// Write the components here, one a row: `.csv` or `.npy`. A file that exists is never written over.
     #[arg(long)]
     out: Option<PathBuf>,
     /// Covariance: probability that an error bound does not hold [default: 0.05].
@@ -33,6 +33,7 @@ impl PcaOptions {
         let k = self.components;
         if let Some(path) = &self.out {
             check_name(path)?;
+            check_free(path)?;
         }
         let release = Loaded::read(&self.file)?;
         let (record, directions, explained) = match &release {
@@ -93,7 +94,16 @@ fn check_name(path: &Path) -> Result<()> {
     if matches!(path.extension().and_then(|e| e.to_str()), Some("csv" | "npy")) {
         return Ok(());
     }
-    Err(Error::usage("--out takes a name that ends in .csv or .npy"))
+    Err(Error::usage("--out takes the name of a file that ends in .csv or .npy"))
+}
+
+/// Components are no release, and what is there may be anything: it is never written over.
+fn check_free(path: &Path) -> Result<()> {
+    if path.symlink_metadata().is_err() {
+        return Ok(());
+    }
+    let out = path.display();
+    Err(Error::usage(format!("{out} exists, and is never written over: choose another name")))
 }
 
 /// Writes directions (columns) as rows of a file.
@@ -123,5 +133,6 @@ fn write(path: &Path, directions: &Mat<f64>) -> Result<()> {
             writer.finish().map_err(failed)?;
         }
     }
+    check_free(path)?;
     Ok(file.commit()?)
 }

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Options of `dps search`.
 #[derive(Args)]
 pub(crate) struct Search {
-    /// The release that is searched.
+    /// The release that is searched; `-` reads standard input.
     database: PathBuf,
     /// A release of queries, made with the same seed; by default the database itself.
     #[arg(long, value_name = "FILE")]

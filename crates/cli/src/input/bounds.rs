@@ -32,6 +32,10 @@ pub(crate) struct Limits {
 /// A norm is computed with a relative error far below this.
 const ROUNDING: f64 = 1e-12;
 
+/// How far a row that was normalised in 32 bits may be from its norm, generously. The advice is the same whatever
+/// the row, so that it tells nothing of it.
+const F32_ROUNDING: f64 = 1e-6;
+
 impl Limits {
     /// Checks or clips a block of rows of `d` columns; `first` rows came before it.
     pub(crate) fn apply(
@@ -124,7 +128,10 @@ impl Limits {
                 column: None,
                 rule: format!(
                     "a row is longer than the declared norm bound {bound}; declare a bound that \
-                     holds for every possible row, or scale such rows to the bound with --clip"
+                     holds for every possible row (rows that were normalised in 32 bits are off by their \
+                     rounding, so that 1 becomes 1.00000001: declare --norm-bound {} for them), or scale \
+                     such rows to the bound with --clip",
+                    bound * (1.0 + F32_ROUNDING)
                 ),
                 record: Some(first + row as u64 + 1),
             })

@@ -3,7 +3,7 @@
 use super::arrow_footer;
 use super::columns::Selection;
 use super::guarded::guarded;
-use super::source::{self, Meter};
+use super::source::{self, Meter, is_stream};
 use super::{
     Block, Input, InputOptions, Missing, NO_COLUMN, NOT_FINITE, Numbers, RowReader, Values,
     block_rows, first_outside,
@@ -21,7 +21,7 @@ use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
 use std::borrow::Cow;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek, SeekFrom};
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 
 type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
@@ -58,6 +58,12 @@ const OTHER_LENGTH: &str = "a list has another length than the first one";
 
 pub(super) fn open_parquet(options: &InputOptions) -> Result<Input> {
     let path = &options.input;
+    if is_stream(path) {
+        return Err(Error::usage(
+            "a Parquet file is read from its end, which a stream has not reached: save it to a file first, \
+             or send an Arrow stream (--format arrow) or CSV instead",
+        ));
+    }
     let file = File::open(path).map_err(|e| Error::io(path, e))?;
     let bad = |e: parquet::errors::ParquetError| {
         options.malformed(format!("not a Parquet file that can be read: {e}"))
@@ -77,7 +83,7 @@ pub(super) fn open_parquet(options: &InputOptions) -> Result<Input> {
 pub(super) fn open_arrow(options: &InputOptions) -> Result<Input> {
     let path = &options.input;
     let bad = |e: ArrowError| options.malformed(format!("not an Arrow file that can be read: {e}"));
-    if path.as_os_str() != "-" {
+    if !is_stream(path) {
         let failed = |e| Error::io(path, e);
         let mut file = File::open(path).map_err(failed)?;
         let mut magic = [0; 6];
@@ -97,7 +103,13 @@ pub(super) fn open_arrow(options: &InputOptions) -> Result<Input> {
             return finish(options, Box::new(reader), &schema, input);
         }
     }
-    let (bytes, meter) = source::open(path)?;
+    let (mut bytes, meter) = source::open(path)?;
+    if bytes.fill_buf().map_err(|e| Error::io(path, e))?.starts_with(b"ARROW1") {
+        return Err(Error::usage(
+            "an Arrow file is read from its end, which a stream has not reached: save it to a file first, \
+             or send an Arrow stream",
+        ));
+    }
     let reader = StreamReader::try_new(bytes, None).map_err(bad)?;
     let schema = reader.schema();
     let selection = select(options, &schema)?;

@@ -49,6 +49,9 @@ pub(super) fn open(options: &InputOptions) -> Result<Input> {
     let (bytes, meter) = source::open(&options.input)?;
     let mut chunks = Chunks { bytes: Some(bytes), carry: Vec::new() };
     let first = chunks.next().map_err(|e| Error::io(&options.input, e))?.unwrap_or_default();
+    if let Some(what) = source::foreign(&first) {
+        return Err(options.malformed(format!("this is {what}")));
+    }
     let mut reader = parser(delimiter, Cursor::new(&first));
     let mut record = ByteRecord::new();
     let read = reader.read_byte_record(&mut record);
@@ -58,18 +61,27 @@ pub(super) fn open(options: &InputOptions) -> Result<Input> {
     let consumed = reader.position().byte() as usize;
     drop(reader);
     let fields = record.len();
-    let text = |i: usize| String::from_utf8_lossy(&record[i]).trim().to_owned();
+    let text = |i: usize| {
+        String::from_utf8_lossy(&record[i]).trim_start_matches('\u{feff}').trim().to_owned()
+    };
     let names: Vec<String> = (0..fields).map(text).collect();
     let named = !options.no_header;
     check_delimiter(fields, &first, delimiter)?;
-    let selection = Selection::of(options, fields, named.then_some(names.as_slice()))?;
     let numeric = |i: usize| fast_float2::parse::<f64, _>(&names[i]).is_ok();
-    let numbers = selection.positions().into_iter().filter(|&i| numeric(i)).count();
-    if named && !options.header && numbers > 0 {
-        return Err(Error::usage(
+    let data = || {
+        Error::usage(
             "the first line holds numbers: say --no-header when it is data, or --header when \
              these are names",
-        ));
+        )
+    };
+    // Before names are spoken of: these may be values.
+    if named && !options.header && fields > 0 && (0..fields).all(numeric) {
+        return Err(data());
+    }
+    let selection = Selection::of(options, fields, named.then_some(names.as_slice()))?;
+    let numbers = selection.positions().into_iter().filter(|&i| numeric(i)).count();
+    if named && !options.header && numbers > 0 {
+        return Err(data());
     }
     if !named && numbers < selection.names.len() {
         return Err(Error::usage(

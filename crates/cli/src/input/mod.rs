@@ -18,7 +18,7 @@ mod tests;
 pub(crate) use bounds::{Limits, OutsideBounds};
 pub(crate) use items::ItemOptions;
 pub(crate) use prefetch::Prefetch;
-pub(crate) use source::Meter;
+pub(crate) use source::{Meter, is_stream};
 
 use crate::error::{DataError, Error, Result, no_effect};
 use clap::{Args, ValueEnum};
@@ -26,6 +26,7 @@ use sketch::RowsView;
 use sketch::rows::CsrView;
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// About this many numbers are held by a block.
 const BLOCK_VALUES: usize = 1 << 18;
@@ -189,6 +190,12 @@ pub(crate) struct InputOptions {
     /// Leave this column out (an identifier, a label); may be given more than once.
     #[arg(long = "id", value_name = "COLUMN")]
     left_out: Vec<String>,
+    /// Use this column although its name looks like an identifier's; may be given more than once.
+    #[arg(long = "keep", value_name = "COLUMN")]
+    kept: Vec<String>,
+    /// Names of the columns used, once the file is open.
+    #[arg(skip)]
+    entered: OnceLock<Vec<String>>,
     /// svmlight: number of features. It is public, so it cannot be read off the data.
     #[arg(long)]
     features: Option<usize>,
@@ -232,6 +239,11 @@ impl InputOptions {
         Ok(input)
     }
 
+    /// Names of the columns used, where the file has columns and is open.
+    pub(crate) fn entered(&self) -> Option<&[String]> {
+        self.entered.get().map(Vec::as_slice)
+    }
+
     fn malformed(&self, rule: impl Into<String>) -> Error {
         DataError::of(&self.input, rule).into()
     }
@@ -250,6 +262,7 @@ impl InputOptions {
         check("--no-header", self.no_header, &[F::Csv], text)?;
         let tables = [F::Csv, F::Parquet, F::Arrow];
         check("--columns", !self.columns.is_empty(), &tables, "have no columns to choose from")?;
+        check("--keep", !self.kept.is_empty(), &tables, "have no names of columns")?;
         check("--id", !self.left_out.is_empty(), &tables, "have no columns to leave out")?;
         let missing = self.missing == Missing::Zero;
         check("--missing zero", missing, &tables, "cannot mark a value as missing")?;

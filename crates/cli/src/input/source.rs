@@ -62,6 +62,24 @@ pub(super) fn read_line(bytes: &mut Bytes, line: &mut String) -> std::io::Result
     if read > LONGEST_LINE { Err(line_too_long()) } else { Ok(read) }
 }
 
+/// Whether a path can be read once only: standard input, a pipe, a device.
+pub(crate) fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-" || std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+}
+
+/// What the first bytes of a file say it is, and how it is read, where that is no text.
+pub(super) fn foreign(start: &[u8]) -> Option<&'static str> {
+    const KNOWN: [(&[u8], &str); 6] = [
+        (b"\x93NUMPY", "an NPY array: say --format npy"),
+        (b"PAR1", "a Parquet file: say --format parquet, or name it so"),
+        (b"ARROW1", "an Arrow file: say --format arrow, or name it so"),
+        (&dp_core::release_file::MAGIC, "a release of dps, not data"),
+        (b"PK\x03\x04", "a zip archive (npz, xlsx): unpack it first"),
+        (&[0, 0, 8], "an IDX file: say --format idx"),
+    ];
+    KNOWN.iter().find(|(magic, _)| start.starts_with(magic)).map(|&(_, what)| what)
+}
+
 /// Opens a file (`-`: standard input); gzip is recognised by its first bytes.
 pub(super) fn open(path: &Path) -> Result<(Bytes, Meter)> {
     let failed = |e| Error::io(path, e);

@@ -3,8 +3,10 @@
 #![allow(dead_code)] // every test file uses its part
 
 use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 use tempfile::TempDir;
 
 /// A temporary folder and `dps` run in it.
@@ -38,6 +40,20 @@ impl Room {
 
     pub(crate) fn run(&self, arguments: &str) -> Output {
         self.command(arguments).output().expect("the binary runs")
+    }
+
+    /// Runs with these bytes on standard input.
+    pub(crate) fn pipe(&self, arguments: &str, input: &[u8]) -> Output {
+        let mut command = self.command(arguments);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().expect("the binary runs");
+        let mut stdin = child.stdin.take().expect("piped");
+        let input = input.to_vec();
+        // A process that refuses early closes its end.
+        let writer = std::thread::spawn(move || drop(stdin.write_all(&input)));
+        let output = child.wait_with_output().expect("ends");
+        writer.join().expect("ends");
+        output
     }
 
     /// Runs with `--json`, which must succeed.
@@ -89,4 +105,30 @@ pub(crate) fn csv(values: &[f64], d: usize) -> String {
 /// A number of a JSON object.
 pub(crate) fn number(value: &Value, name: &str) -> f64 {
     value[name].as_f64().unwrap_or_else(|| panic!("{name} in {value}"))
+}
+
+/// JSON text without the white space between its parts.
+fn compact(json: &str) -> String {
+    let (mut out, mut quoted, mut escaped) = (String::new(), false, false);
+    for c in json.chars() {
+        if quoted {
+            (quoted, escaped) = (escaped || c != '"', !escaped && c == '\\');
+        } else {
+            quoted = c == '"';
+        }
+        if quoted || !c.is_ascii_whitespace() {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// The certificate with the digest that its fields have.
+pub(crate) fn signed_again(certificate: &str) -> String {
+    let compact = compact(certificate);
+    let at = compact.rfind("\"digest\":\"").expect("a digest") + "\"digest\":\"".len();
+    let bare = format!("{}\"}}", &compact[..at]);
+    let digest = Sha256::digest(bare.as_bytes());
+    let digest: String = digest.iter().map(|b| format!("{b:02x}")).collect();
+    format!("{}{digest}\"}}", &compact[..at])
 }

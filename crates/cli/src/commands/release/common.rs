@@ -1,11 +1,13 @@
 //! What every kind of release shares: where it goes, what pays for it, what is said of it.
 
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
-use crate::commands::inspect::is_release;
-use crate::error::{Error, Result, no_effect};
-use crate::input::{Block, Input, InputOptions, Limits, Meter, Prefetch};
-use crate::ledger_file::BudgetFile;
-use crate::output::Record;
+use super::said::{individual, promise};
+use crate::commands::content::Content;
+use crate::error::{DataError, Error, Result, no_effect, shown};
+use crate::input::{Block, Input, InputOptions, Limits, Meter, Prefetch, is_stream};
+use crate::interrupt;
+use crate::ledger_file::{self, BudgetFile, Step};
+use crate::output::{self, Record};
 use clap::{Args, ValueEnum};
 use dp_core::certificate::Statement;
 use dp_core::{
@@ -13,7 +15,10 @@ use dp_core::{
     PublicSeed,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::cell::OnceCell;
+use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use tempfile::TempDir;
 
 /// What every release of rows of numbers asks for.
 #[derive(Args, Debug)]
@@ -43,17 +48,69 @@ impl RowsOptions {
         let adjacency = self.adjacency.get(what, known)?;
         let budget = self.budget.get()?;
         let limits = self.bounds.limits(adjacency, &self.input.input)?;
+        if let (Adjacency::Attribute { beta }, Some(bound)) = (adjacency, limits.entry)
+            && beta.get() > 2.0 * bound.get()
+        {
+            eprintln!(
+                "dps: warning: no value within --bound {:?} can change by more than {:?}, so --beta {:?} only \
+                 adds noise",
+                bound.get(),
+                2.0 * bound.get(),
+                beta.get()
+            );
+        }
         Ok(Promise { adjacency, budget, limits })
+    }
+
+    /// As [`OutputOptions::planned`], with the columns that would enter.
+    pub(crate) fn planned(&self, label: &str, guarantee: &Guarantee) -> Record {
+        self.with_columns(self.output.planned(label, guarantee))
+    }
+
+    /// As [`OutputOptions::written`], with the columns that entered.
+    pub(crate) fn written(&self, certificate: &Certificate) -> Result<Record> {
+        Ok(self.with_columns(self.output.written(certificate)?))
+    }
+
+    /// As [`RowsOptions::planned`] under individual differential privacy.
+    pub(crate) fn planned_individual(
+        &self,
+        label: &str,
+        adjacency: Adjacency,
+        budget: Budget,
+    ) -> Record {
+        let record = Record::new().text("dry run", "nothing was released or spent");
+        self.with_columns(individual(record.text("mechanism", label), adjacency, budget))
+    }
+
+    /// As [`RowsOptions::written`] under individual differential privacy.
+    pub(crate) fn written_individual(&self, certificate: &IndividualCertificate) -> Result<Record> {
+        certificate.verify()?;
+        let record = self.output.described(&certificate.statement)?;
+        let record = individual(record, certificate.adjacency, certificate.budget);
+        Ok(self.with_columns(record.text("verification", "holds together")))
+    }
+
+    /// Names of the columns that entered, where the file has columns.
+    fn with_columns(&self, record: Record) -> Record {
+        match self.input.entered() {
+            Some(names) => record.names("columns that entered", names),
+            None => record,
+        }
     }
 }
 
 /// Where the release goes and what pays for it.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputOptions {
-    /// The release file to write; it appears only when it is complete.
+    /// The release file to write; it appears only when it is complete. `-` writes to standard output,
+    /// when the release is complete, and all messages to standard error.
     #[arg(long)]
-    pub(crate) out: PathBuf,
+    out: PathBuf,
+    /// Where a release for standard output is made first.
+    #[arg(skip)]
+    scratch: OnceCell<TempDir>,
     /// Write over an existing release. Other files are never written over.
     #[arg(long)]
     force: bool,
@@ -84,7 +141,7 @@ impl OutputOptions {
                 "--insecure-test-noise is not private: no ledger pays for it; leave --ledger out",
             ));
         }
-        self.check_free()?;
+        self.begin()?;
         if self.dry_run || self.ledger.is_some() {
             check()?;
         }
@@ -93,7 +150,17 @@ impl OutputOptions {
                 BudgetFile::check(ledger, guarantee, 1)?;
             } else {
                 let name = self.out.file_name().unwrap_or_default().to_string_lossy();
-                BudgetFile::spend(ledger, guarantee, 1, &format!("{label} ({name})"))?;
+                let label = format!("{label} ({name})");
+                interrupt::paying();
+                let entered = BudgetFile::spend_in_steps(ledger, guarantee, 1, &label, |step| {
+                    if step == Step::Entered {
+                        interrupt::paid();
+                    }
+                });
+                if let Err(ledger_file::Error::Refused(_)) = entered {
+                    interrupt::not_paid();
+                }
+                entered?;
             }
         }
         if self.dry_run { Ok(None) } else { self.noise().map(Some) }
@@ -107,17 +174,74 @@ impl OutputOptions {
                  paid for; leave --ledger out",
             ));
         }
-        self.check_free()?;
+        self.begin()?;
         if self.dry_run { Ok(None) } else { self.noise().map(Some) }
     }
 
-    /// Refuses to write over a file without being told.
+    fn to_stdout(&self) -> bool {
+        self.out.as_os_str() == "-"
+    }
+
+    /// Whether the release can go where it should; from here on signals are watched for.
+    fn begin(&self) -> Result<()> {
+        if self.to_stdout() {
+            output::set_aside();
+        }
+        self.check_free()?;
+        if self.dry_run {
+            return Ok(());
+        }
+        let failed = |e| Error::io("signals", e);
+        interrupt::watch(&self.out, self.ledger.as_deref()).map_err(failed)?;
+        if self.to_stdout() {
+            let folder = tempfile::tempdir().map_err(|e| Error::io("a temporary folder", e))?;
+            interrupt::scratch(folder.path());
+            let _ = self.scratch.set(folder);
+        }
+        Ok(())
+    }
+
+    /// Where the release is written.
+    pub(crate) fn path(&self) -> PathBuf {
+        match self.scratch.get() {
+            Some(folder) => folder.path().join("release.dps"),
+            None => self.out.clone(),
+        }
+    }
+
+    /// Hands a complete release on to standard output.
+    fn hand_on(&self) -> Result<()> {
+        if self.scratch.get().is_none() {
+            return Ok(());
+        }
+        let path = self.path();
+        let mut file = std::fs::File::open(&path).map_err(|e| Error::io(&path, e))?;
+        let copied = std::io::copy(&mut file, &mut std::io::stdout().lock());
+        copied.map(drop).map_err(|e| Error::io("standard output", e))
+    }
+
+    /// Refuses to write over a file without being told, and to what is no file.
     fn check_free(&self) -> Result<()> {
+        let out = self.out.display();
+        if self.to_stdout() {
+            if std::io::stdout().is_terminal() && !self.dry_run {
+                return Err(Error::usage(
+                    "--out -: standard output is a terminal; send it to a file or a pipe",
+                ));
+            }
+            return Ok(());
+        }
+        let of_process = ["/dev/stdout", "/dev/stderr", "/dev/fd", "/proc"];
+        if is_stream(&self.out) || of_process.iter().any(|p| self.out.starts_with(p)) {
+            return Err(Error::usage(format!(
+                "{out} is not a file that a release can take the place of: use --out - for \
+                 standard output, or name a file"
+            )));
+        }
         if !self.out.exists() || self.dry_run {
             return Ok(());
         }
-        let out = self.out.display();
-        if !is_release(&self.out)? {
+        if !Content::open(&self.out)?.is_release()? {
             return Err(Error::usage(format!(
                 "{out} exists and is not a release; it might be the data or a ledger, and is never \
                  written over"
@@ -141,17 +265,6 @@ impl OutputOptions {
         })
     }
 
-    /// What a dry run found out about a release under individual differential privacy.
-    pub(crate) fn planned_individual(
-        &self,
-        label: &str,
-        adjacency: Adjacency,
-        budget: Budget,
-    ) -> Record {
-        let record = Record::new().text("dry run", "nothing was released or spent");
-        individual(record.text("mechanism", label), adjacency, budget)
-    }
-
     /// What a dry run found.
     pub(crate) fn planned(&self, label: &str, guarantee: &Guarantee) -> Record {
         let record = Record::new().text("dry run", "nothing was released or spent");
@@ -161,22 +274,16 @@ impl OutputOptions {
     /// What was written.
     pub(crate) fn written(&self, certificate: &Certificate) -> Result<Record> {
         certificate.verify()?;
-        let mut record = promise(self.described(certificate.statement()), certificate.guarantee());
+        let record = self.described(certificate.statement())?;
+        let mut record = promise(record, certificate.guarantee());
         if let Some(ledger) = &self.ledger {
             record = record.text("paid from", ledger.display().to_string());
         }
         Ok(record.text("verification", "holds together"))
     }
 
-    /// What was written under individual differential privacy.
-    pub(crate) fn written_individual(&self, certificate: &IndividualCertificate) -> Result<Record> {
-        certificate.verify()?;
-        let record = self.described(&certificate.statement);
-        Ok(individual(record, certificate.adjacency, certificate.budget)
-            .text("verification", "holds together"))
-    }
-
-    fn described(&self, statement: &Statement) -> Record {
+    fn described(&self, statement: &Statement) -> Result<Record> {
+        self.hand_on()?;
         let mut record = Record::new()
             .text("release", self.out.display().to_string())
             .text("mechanism", &statement.mechanism);
@@ -185,58 +292,7 @@ impl OutputOptions {
             record = record.json(name, &value);
         }
         let kind = serde_json::to_value(statement.generator).unwrap_or_default();
-        record.json("noise generator", &kind)
-    }
-}
-
-/// A guarantee that is not differential privacy, in words that cannot be taken for it.
-pub(crate) fn individual(record: Record, adjacency: Adjacency, budget: Budget) -> Record {
-    record
-        .text("guarantee", IndividualCertificate::WARNING)
-        .text("adjacency", adjacency.to_string())
-        .number("individual epsilon", budget.epsilon.get())
-        .number("individual delta", budget.delta.get())
-}
-
-/// The guarantee, and what its epsilon is about.
-fn promise(record: Record, guarantee: &Guarantee) -> Record {
-    let budget = guarantee.budget();
-    let mut record = record
-        .text("adjacency", guarantee.adjacency().to_string())
-        .number("epsilon", budget.epsilon.get())
-        .number("delta", budget.delta.get());
-    if let Some(delta) = guarantee.true_delta() {
-        record = record.number("true_delta", delta.delta());
-    }
-    record.text("epsilon is about", about(guarantee.adjacency()))
-}
-
-/// What one epsilon covers, in words.
-fn about(adjacency: Adjacency) -> &'static str {
-    match adjacency {
-        Adjacency::Attribute { .. } => {
-            "one attribute of one row, for this whole file; a change of m attributes, or of several \
-             rows of one person, costs m times as much; every further release of the file adds up"
-        }
-        Adjacency::RowShift { .. } | Adjacency::ReplaceRow { .. } => {
-            "one row, for this whole file; a person with m rows spends m times as much; every \
-             further release of the file adds up"
-        }
-        Adjacency::AddRemoveRow { .. } => {
-            "the presence of one row, for this whole file (the number of rows is private too); a \
-             person with m rows spends m times as much; every further release of the file adds up"
-        }
-        Adjacency::ZeroRow { .. } => {
-            "the content of one row, for this whole file or stream (the number and order of rows are \
-             public); a person with m rows spends m times as much; every further release adds up"
-        }
-        Adjacency::SetItems { .. } => {
-            "the named number of items of one set, for this whole file; every further release of \
-             the file adds up"
-        }
-        _ => {
-            "any change of one row, for this whole file; every further release of the file adds up"
-        }
+        Ok(record.json("noise generator", &kind))
     }
 }
 
@@ -310,10 +366,11 @@ impl Drop for Progress {
 
 /// A check before the release reads the file once more than standard input can be read.
 pub(crate) fn check_rereadable(input: &Path) -> Result<()> {
-    if input.as_os_str() != "-" {
+    if !is_stream(input) {
         return Ok(());
     }
-    Err(Error::usage("standard input can be read once only: a dry run or a ledger needs a file"))
+    let name = shown(input);
+    Err(Error::usage(format!("{name} can be read once only: a dry run or a ledger needs a file")))
 }
 
 /// Reads an input and hands every block within the limits to `take`.
@@ -323,11 +380,16 @@ pub(crate) fn each_block(
     mut take: impl FnMut(&Block) -> Result<()>,
 ) -> Result<()> {
     let progress = progress(&input.meter);
+    let file = limits.file.clone();
+    let mut rows = 0;
     Prefetch::start(input.rows, limits)?.each(|block| {
-        take(block)?;
+        take(block).map_err(|e| e.in_file(&file))?;
+        rows += block.n;
         progress.show();
         Ok(())
-    })
+    })?;
+    // Nothing is paid for, or published of, a file without data.
+    if rows == 0 { Err(DataError::of(&file, "the file holds no row").into()) } else { Ok(()) }
 }
 
 /// Reads a whole input against its limits without keeping it.

@@ -5,23 +5,17 @@ use super::privacy::AdjacencyKind;
 use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::{Adjacency, Budget, release_file};
-use linalg_dp::covariance::{
-    CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
-};
+use dp_core::{Adjacency, Budget, Probability, release_file};
+use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
 
 /// Options of `dps release covariance`.
 #[derive(Args)]
 pub(crate) struct CovarianceOptions {
     #[command(flatten)]
     rows: RowsOptions,
-    /// The noise: gaussian has the least error, wishart never releases less than the truth in
-    /// Loewner order, jl releases a sketch of relative error.
+    /// The noise: gaussian has the least error, jl releases a sketch of relative error.
     #[arg(long, value_enum, default_value_t = Noise::Gaussian, help_heading = "Mechanism")]
     noise: Noise,
-    /// wishart: degrees of freedom; by default those of least spectral norm.
-    #[arg(long, help_heading = "Mechanism")]
-    dof: Option<u64>,
     /// jl: rows of the sketch.
     #[arg(long, help_heading = "Mechanism")]
     sketch_rows: Option<usize>,
@@ -30,13 +24,13 @@ pub(crate) struct CovarianceOptions {
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Noise {
     Gaussian,
-    Wishart,
     Jl,
 }
 
 impl CovarianceOptions {
     pub(crate) fn run(&self) -> Result<Record> {
-        let known = [AdjacencyKind::AddRemoveRow, AdjacencyKind::ReplaceRow];
+        let known =
+            [AdjacencyKind::AddRemoveRow, AdjacencyKind::ReplaceRow, AdjacencyKind::ZeroRow];
         let Promise { adjacency, budget, limits } = self.rows.promise("a covariance", &known)?;
         let input = self.rows.input.open()?;
         let d = input.rows.d();
@@ -45,13 +39,21 @@ impl CovarianceOptions {
         let label = format!("covariance, {:?} noise", self.noise).to_lowercase();
         let check = || check_input(&self.rows.input, &limits);
         let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
-            return Ok(self.rows.output.planned(&label, guarantee));
+            return Ok(self.rows.planned(&label, guarantee));
         };
         let mut open = mechanism.open(&mut rng);
         each_block(input, limits, |block| Ok(open.push(&block.dense(d))?))?;
         let release = open.close(&mut rng)?;
-        release_file::write(&self.rows.output.out, &release)?;
-        self.rows.output.written(release.certificate())
+        release_file::write(&self.rows.output.path(), &release)?;
+        let record = self.rows.written(release.certificate())?;
+        Ok(match self.noise {
+            Noise::Gaussian => {
+                let failure = Probability::new(0.05)?;
+                let error = release.payload().spectral_error(failure)?;
+                record.number("spectral error, with probability 0.95 at most", error)
+            }
+            Noise::Jl => record,
+        })
     }
 
     fn mechanism(
@@ -60,9 +62,6 @@ impl CovarianceOptions {
         adjacency: Adjacency,
         budget: Budget,
     ) -> Result<Box<dyn CovarianceMechanism>> {
-        if !matches!(self.noise, Noise::Wishart) {
-            no_effect("--dof", self.dof.as_ref(), "only --noise wishart has degrees of freedom")?;
-        }
         if !matches!(self.noise, Noise::Jl) {
             no_effect(
                 "--sketch-rows",
@@ -72,10 +71,6 @@ impl CovarianceOptions {
         }
         Ok(match self.noise {
             Noise::Gaussian => Box::new(GaussianCovariance::calibrate(d, adjacency, budget)?),
-            Noise::Wishart => {
-                let shape = self.dof.map_or(WishartShape::LeastSpectralNorm, WishartShape::Dof);
-                Box::new(WishartCovariance::calibrate(d, adjacency, budget, shape)?)
-            }
             Noise::Jl => {
                 let rows = self
                     .sketch_rows

@@ -2,10 +2,10 @@
 
 use super::common::{Promise, RowsOptions, read_all};
 use super::privacy::AdjacencyKind;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, positive};
 use crate::output::Record;
 use clap::Args;
-use dp_core::{Adjacency, Bound, FreshSeed, release_file};
+use dp_core::{Adjacency, FreshSeed, release_file};
 use linalg_dp::low_rank::{Pfp, PfpOptions, Setting};
 use sketch::RowsView;
 
@@ -36,17 +36,19 @@ impl LowRankOptions {
         let input = self.rows.input.open()?;
         let d = input.rows.d();
         let (n, values) = read_all(input, limits)?;
-        let row_bound = Bound::new(self.row_bound)?;
+        let row_bound = positive("--row-bound", self.row_bound)?;
         let setting = Setting::new((n, d), self.rank, self.oversampling, shift, row_bound)?;
         let mechanism = Pfp::calibrate(setting, budget, PfpOptions::default())?;
         let guarantee = mechanism.guarantee();
         let label = format!("low-rank approximation, rank {}", self.rank);
         let Some(mut rng) = self.rows.output.pay(guarantee, &label, || Ok(()))? else {
-            return Ok(self.rows.output.planned(&label, guarantee));
+            return Ok(self.rows.planned(&label, guarantee));
         };
         let rows = RowsView::f64(n, d, &values)?;
-        let release = mechanism.release(&rows, FreshSeed::draw()?, &mut rng)?;
-        release_file::write(&self.rows.output.out, &release)?;
-        self.rows.output.written(release.certificate())
+        let released = mechanism.release(&rows, FreshSeed::draw()?, &mut rng);
+        let release = released.map_err(|e| Error::from(e).in_file(&self.rows.input.input))?;
+        release_file::write(&self.rows.output.path(), &release)?;
+        let record = self.rows.written(release.certificate())?;
+        Ok(record.number("predicted error", mechanism.predicted_error()))
     }
 }

@@ -82,7 +82,7 @@ impl MinhashOptions {
         let Some(mut rng) = self.output.pay(guarantee, &label, check)? else {
             return Ok(self.output.planned(&label, guarantee));
         };
-        let path = &self.output.out;
+        let path = &self.output.path();
         let mut writer = match mechanism {
             Calibrated::Bins(ref m, seed) => m.writer(path, seed, &mut rng)?,
             Calibrated::Mixture(ref m, seed) => m.writer(path, seed, &mut rng)?,
@@ -107,7 +107,8 @@ impl MinhashOptions {
                 return Ok(());
             }
             if let Some(neighbours) = neighbours {
-                neighbours.check(&sets).map_err(|e| Error::from(e).after(before))?;
+                let named = |e| Error::from(e).after(before).in_file(&self.input.input);
+                neighbours.check(&sets).map_err(named)?;
             }
             take(&sets)?;
             progress.show();

@@ -1,6 +1,6 @@
 //! Adjacency, bounds and budget: all of them explicit.
 
-use crate::error::{Error, Result, no_effect};
+use crate::error::{Error, Result, no_effect, positive};
 use crate::input::{Limits, OutsideBounds};
 use clap::{Args, ValueEnum};
 use dp_core::{Adjacency, Bound, Budget};
@@ -9,19 +9,20 @@ use std::path::Path;
 /// Which two inputs must be hard to tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AdjacencyKind {
-    /// One value of one row changes by at most --beta.
+    /// One value of one row changes by at most --beta (sketch, signs).
     Attribute,
-    /// One row moves by at most --shift in l2 norm.
+    /// One row moves by at most --shift in l2 norm (sketch, low-rank).
     RowShift,
-    /// One row of norm at most --norm-bound becomes another one.
+    /// One row of norm at most --norm-bound becomes another one (sketch, covariance).
     ReplaceRow,
-    /// One row of norm at most --norm-bound is added or removed.
+    /// One row of norm at most --norm-bound is added or removed (covariance).
     AddRemoveRow,
-    /// One row of norm at most --norm-bound becomes zero; the number of rows is public.
+    /// One row of norm at most --norm-bound becomes zero; the number of rows is public (covariance).
     ZeroRow,
-    /// One set of at least --min-size items becomes another that differs in at most --alpha items.
+    /// One set of at least --min-size items becomes another that differs in at most --alpha items
+    /// (minhash).
     SetItems,
-    /// One set becomes any other set.
+    /// One set becomes any other set (minhash --mechanism buckets).
     AnyInput,
 }
 
@@ -107,15 +108,14 @@ impl AdjacencyOptions {
         }
         self.only(kind)?;
         let missing = || Error::usage(format!("--adjacency {name} needs {option}"));
-        let bound = |value: Option<f64>| Ok::<_, Error>(Bound::new(value.ok_or_else(missing)?)?);
+        let size = |name, value: Option<f64>| positive(name, value.ok_or_else(missing)?);
+        let row = || size("--norm-bound", self.norm_bound);
         Ok(match kind {
-            AdjacencyKind::Attribute => Adjacency::Attribute { beta: bound(self.beta)? },
-            AdjacencyKind::RowShift => Adjacency::RowShift { l2: bound(self.shift)? },
-            AdjacencyKind::ReplaceRow => Adjacency::ReplaceRow { bound: bound(self.norm_bound)? },
-            AdjacencyKind::AddRemoveRow => {
-                Adjacency::AddRemoveRow { bound: bound(self.norm_bound)? }
-            }
-            AdjacencyKind::ZeroRow => Adjacency::ZeroRow { bound: bound(self.norm_bound)? },
+            AdjacencyKind::Attribute => Adjacency::Attribute { beta: size("--beta", self.beta)? },
+            AdjacencyKind::RowShift => Adjacency::RowShift { l2: size("--shift", self.shift)? },
+            AdjacencyKind::ReplaceRow => Adjacency::ReplaceRow { bound: row()? },
+            AdjacencyKind::AddRemoveRow => Adjacency::AddRemoveRow { bound: row()? },
+            AdjacencyKind::ZeroRow => Adjacency::ZeroRow { bound: row()? },
             AdjacencyKind::SetItems => Adjacency::SetItems {
                 alpha: self.alpha.ok_or_else(missing)?,
                 min_size: self.min_size.ok_or_else(missing)?,
@@ -210,7 +210,7 @@ impl BoundOptions {
             | Adjacency::ZeroRow { bound } => Some(bound),
             _ => None,
         };
-        let entry = self.bound.map(Bound::new).transpose()?;
+        let entry = self.bound.map(|bound| positive("--bound", bound)).transpose()?;
         let outside = if self.clip { OutsideBounds::Clip } else { OutsideBounds::Refuse };
         let unused = (self.clip && entry.is_none() && norm.is_none()).then_some(());
         no_effect("--clip", unused.as_ref(), "no --bound is declared")?;
@@ -225,7 +225,7 @@ impl BoundOptions {
     /// The largest absolute value: declared, or what the norm bound implies.
     pub(crate) fn largest(&self, adjacency: Adjacency) -> Result<Bound> {
         match (self.bound, adjacency) {
-            (Some(bound), _) => Ok(Bound::new(bound)?),
+            (Some(bound), _) => positive("--bound", bound),
             (
                 None,
                 Adjacency::ReplaceRow { bound }

@@ -5,7 +5,7 @@ use super::common::{
 };
 use super::privacy::AdjacencyKind;
 use super::sketch::ProjectionOptions;
-use crate::error::{Error, Result, no_effect};
+use crate::error::{Error, Result, no_effect, positive};
 use crate::input::{Input, Limits};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
@@ -130,7 +130,7 @@ impl SignOptions {
         let label = format!("signs, {} bits", self.projection.k());
         let check = || check_input(&self.rows.input, &limits);
         let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
-            return Ok(self.rows.output.planned(&label, guarantee));
+            return Ok(self.rows.planned(&label, guarantee));
         };
         self.write(mechanism.open(&mut rng), input, limits)
     }
@@ -139,8 +139,8 @@ impl SignOptions {
         let Promise { adjacency, budget, limits } = promise;
         let seed = self.seed.fresh(FRESH)?;
         let floor = match (self.least_norm, self.lift) {
-            (Some(m), _) => NormFloor::Promised(Bound::new(m)?),
-            (None, Some(m)) => NormFloor::Lifted(Bound::new(m)?),
+            (Some(m), _) => NormFloor::Promised(positive("--least-norm", m)?),
+            (None, Some(m)) => NormFloor::Lifted(positive("--lift", m)?),
             (None, None) => {
                 return Err(Error::usage(
                     "--calibration averaged needs --least-norm M (no possible row is shorter) or \
@@ -161,7 +161,7 @@ impl SignOptions {
         let limits = Limits { least, ..limits };
         let check = || check_input(&self.rows.input, &limits);
         let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
-            return Ok(self.rows.output.planned(&label, guarantee));
+            return Ok(self.rows.planned(&label, guarantee));
         };
         self.write(mechanism.open(seed, &mut rng)?, input, limits)
     }
@@ -170,8 +170,8 @@ impl SignOptions {
         let d = input.rows.d();
         each_block(input, limits, |block| Ok(open.push(block.view(d)?)?))?;
         let release = open.close()?;
-        release_file::write(&self.rows.output.out, &release)?;
-        self.rows.output.written(release.certificate())
+        release_file::write(&self.rows.output.path(), &release)?;
+        self.rows.written(release.certificate())
     }
 
     fn individual(
@@ -192,12 +192,13 @@ impl SignOptions {
         let Some(mut rng) = output.without_ledger()? else {
             check_input(&self.rows.input, &limits)?;
             let label = format!("individual signs, {} bits", self.projection.k());
-            return Ok(output.planned_individual(&label, adjacency, budget));
+            return Ok(self.rows.planned_individual(&label, adjacency, budget));
         };
         eprintln!("dps: warning: this release is NOT differentially private");
         let (n, values) = read_all(input, limits)?;
-        let release = mechanism.release(RowsView::f64(n, d, &values)?, &mut rng)?;
-        release_file::write(&output.out, &release)?;
-        output.written_individual(release.certificate())
+        let released = mechanism.release(RowsView::f64(n, d, &values)?, &mut rng);
+        let release = released.map_err(|e| Error::from(e).in_file(&self.rows.input.input))?;
+        release_file::write(&output.path(), &release)?;
+        self.rows.written_individual(release.certificate())
     }
 }

@@ -9,6 +9,7 @@ use crate::input::{Input, Limits};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Budget;
+use dp_core::noise::NoiseLaw;
 use sketch::private::{AveragedProjection, PrivateProjection};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::release_file::{Element, ReleaseWriter};
@@ -130,10 +131,10 @@ impl SketchOptions {
             mechanism.check_element(element)?;
             let label = format!("sketch, fresh gaussian to k = {k}");
             let Some(mut rng) = output.pay(mechanism.guarantee(), &label, check)? else {
-                return Ok(output.planned(&label, mechanism.guarantee()));
+                return Ok(self.rows.planned(&label, mechanism.guarantee()));
             };
             return self.write(
-                mechanism.writer(&output.out, element, seed, &mut rng)?,
+                mechanism.writer(&output.path(), element, seed, &mut rng)?,
                 input,
                 limits,
             );
@@ -146,9 +147,9 @@ impl SketchOptions {
         mechanism.check_element(element)?;
         let label = format!("sketch, {} to k = {k}", spec.name());
         let Some(mut rng) = output.pay(mechanism.guarantee(), &label, check)? else {
-            return Ok(output.planned(&label, mechanism.guarantee()));
+            return Ok(self.rows.planned(&label, mechanism.guarantee()));
         };
-        let writer = ReleaseWriter::create(&output.out, &mechanism, element, &mut rng)?;
+        let writer = ReleaseWriter::create(&output.path(), &mechanism, element, &mut rng)?;
         self.write(writer, input, limits)
     }
 
@@ -160,7 +161,17 @@ impl SketchOptions {
     ) -> Result<Record> {
         let d = input.rows.d();
         each_block(input, limits, |block| Ok(out.push(block.view(d)?)?))?;
-        self.rows.output.written(&out.finish()?.certificate)
+        let certificate = out.finish()?.certificate;
+        let record = self.rows.written(&certificate)?;
+        // Both rows carry noise: the variance of a squared distance of zero is k (2 v^2 + c) for differences
+        // of variance v and fourth cumulant c.
+        let noise = match certificate.statement().noise {
+            NoiseLaw::RoundedGaussian { sigma, .. } => 8f64.sqrt() * sigma.get().powi(2),
+            NoiseLaw::RoundedLaplace { scale, .. } => 56f64.sqrt() * scale.get().powi(2),
+            _ => return Ok(record),
+        };
+        let error = (self.projection.k as f64).sqrt() * noise;
+        Ok(record.number("standard error of a squared distance of zero", error))
     }
 
     fn check_noise(&self, budget: Budget) -> Result<()> {

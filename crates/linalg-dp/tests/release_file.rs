@@ -59,7 +59,9 @@ fn covariances_come_back_and_answer_the_same() {
         let top = |r| pca(r, 2).unwrap();
         assert_eq!(top(&back).payload().directions(), top(&release).payload().directions());
         let along = |r: &Release<PrivateCovariance>| {
-            r.payload().sketch().map(|s| s.directional(&[1.0; 5], NoiseScale::new(1.0).unwrap()).unwrap())
+            r.payload()
+                .sketch()
+                .map(|s| s.directional(&[1.0; 5], NoiseScale::new(1.0).unwrap()).unwrap())
         };
         assert_eq!(along(&back), along(&release));
     }

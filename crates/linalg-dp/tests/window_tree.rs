@@ -185,7 +185,8 @@ fn a_resumed_sketch_still_holds_the_rows_before_the_kill() {
     resumed.push(&data[3 * 1600..], &mut rng).expect("accepted");
     let truth: f64 = (0..3200).map(|t| row(t)[2].powi(2)).sum();
     let release = resumed.release().expect("closed");
-    let (found, sd) = (release.payload().unbiased()[(2, 2)], release.payload().directional_sd().expect("finite"));
+    let (found, sd) =
+        (release.payload().unbiased()[(2, 2)], release.payload().directional_sd().expect("finite"));
     // One node: a chi-square of 4000 degrees of freedom, 5 standard deviations.
     assert!((found - truth).abs() < 5.0 * sd, "{found} for {truth}, sd {sd}");
     assert!(0.5 * truth > 5.0 * sd, "half the rows lost would show: {truth}, sd {sd}");

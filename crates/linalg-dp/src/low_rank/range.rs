@@ -133,7 +133,8 @@ impl Range {
     /// Omega's law to be.
     pub(super) fn public(&self, setting: &Setting) -> PublicParameters {
         let mut public = setting.public(self.seed);
-        public.insert("law of Omega".to_owned(), "real Gaussian, drawn from 53-bit uniforms".into());
+        public
+            .insert("law of Omega".to_owned(), "real Gaussian, drawn from 53-bit uniforms".into());
         public.insert(SeedOrigin::KEY.to_owned(), self.origin.name().into());
         public
     }

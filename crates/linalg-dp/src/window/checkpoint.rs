@@ -200,7 +200,11 @@ impl PrivateStream {
                         (kept.iter().map(|(i, m)| flat((*i, m))).collect(), Vec::new())
                     }
                     Kept::Histogram { histogram, plain } => (
-                        histogram.checkpoints().iter().map(|c| flat((c.start, &c.matrix))).collect(),
+                        histogram
+                            .checkpoints()
+                            .iter()
+                            .map(|c| flat((c.start, &c.matrix)))
+                            .collect(),
                         plain.iter().map(|(i, m)| flat((*i, m))).collect(),
                     ),
                 };
@@ -250,7 +254,8 @@ impl PrivateStream {
                 if loaded.iter().any(|(i, _)| *i >= closed) {
                     return Err(Error::corrupt("a block lies in the future"));
                 }
-                let starts = |of: &[(u64, Mat<f64>)]| of.iter().map(|(i, _)| *i).collect::<Vec<_>>();
+                let starts =
+                    |of: &[(u64, Mat<f64>)]| of.iter().map(|(i, _)| *i).collect::<Vec<_>>();
                 let expected = if blocks.keeps_plain_sums() { starts(&loaded) } else { Vec::new() };
                 if starts(&sums) != expected {
                     return Err(Error::corrupt("its sums are not those of its checkpoints"));

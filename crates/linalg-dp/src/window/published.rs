@@ -5,9 +5,7 @@ use super::release::WindowSpan;
 use crate::covariance::RowClip;
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
-use dp_core::noise::{
-    AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw, WishartNoise,
-};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw, WishartNoise};
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, PublicValue, Release,
 };
@@ -106,7 +104,8 @@ impl PublishedStream {
                 // Sheffet 2019, Wishart mechanism: d + 28 ln(4/delta) / eps^2 degrees of freedom.
                 let extra = (28.0 * log / (epsilon * epsilon)).ceil();
                 if extra > MOST_DOF {
-                    let allowed = format!("epsilons whose degrees of freedom stay below {MOST_DOF:e}");
+                    let allowed =
+                        format!("epsilons whose degrees of freedom stay below {MOST_DOF:e}");
                     return Err(Error::invalid("epsilon", epsilon, allowed));
                 }
                 let dof = dim as u64 + extra as u64;
@@ -230,10 +229,7 @@ impl PublishedStream {
     }
 
     /// [`PublishedStream::release`] under the name of the algorithm that asks for it.
-    pub(super) fn release_named(
-        &self,
-        mechanism: &str,
-    ) -> Result<Release<(WindowSpan, Mat<f64>)>> {
+    pub(super) fn release_named(&self, mechanism: &str) -> Result<Release<(WindowSpan, Mat<f64>)>> {
         let (Some(first), Some(generator)) = (self.histogram.checkpoints().first(), self.generator)
         else {
             return Err(Error::invalid("rows pushed", 0, "[1, inf)"));

@@ -277,7 +277,8 @@ impl PrivateStream {
         if more <= most - self.blocks_closed.min(most) {
             return Ok(());
         }
-        let allowed = format!("[0, {most}], the horizon; release the last window, and start a new stream");
+        let allowed =
+            format!("[0, {most}], the horizon; release the last window, and start a new stream");
         Err(Error::invalid("blocks", self.blocks_closed.saturating_add(more), allowed))
     }
 

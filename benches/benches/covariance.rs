@@ -49,13 +49,8 @@ fn captured(data: &[f64], d: usize, found: faer::MatRef<'_, f64>) -> f64 {
 fn mechanisms(d: usize) -> Vec<(&'static str, Box<dyn CovarianceMechanism>)> {
     let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0).expect("positive") };
     let budget = Budget::new(1.0, 1e-6).expect("valid");
-    let shape = WishartShape::LeastSpectralNorm;
     vec![
         ("gaussian", Box::new(GaussianCovariance::calibrate(d, adjacency, budget).expect("ok"))),
-        (
-            "wishart",
-            Box::new(WishartCovariance::calibrate(d, adjacency, budget, shape).expect("ok")),
-        ),
         ("jl", Box::new(JlCovariance::calibrate(d, 400, adjacency, budget).expect("ok"))),
     ]
 }

@@ -7,7 +7,8 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::{Bound, Budget, FreshSeed, NoiseRng, PublicSeed};
 use linalg_dp::low_rank::{
-    BasisProjection, Pfp, PfpOptions, RangeFinder, Setting, Spread, optimal_shape, randomized_svd,
+    BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread, optimal_shape,
+    randomized_svd,
 };
 use sketch::RowsView;
 use sketch::projection::{Gaussian, Projection};
@@ -56,6 +57,7 @@ fn benches(c: &mut Criterion) {
     let finder = RangeFinder::calibrate(setting, budget).expect("calibrates");
     let range = finder.release(&a, seed(), &mut rng).expect("releases");
     let basis = range.payload().basis().expect("full rank");
+    let public = PublicBasis::from_range(&range).expect("full rank");
     let id = format!("{M}/{N}/{}", RANK + EXTRA);
     let mut group = c.benchmark_group("lowrank");
     group.sample_size(10).throughput(Throughput::Elements((M * N) as u64));
@@ -68,13 +70,13 @@ fn benches(c: &mut Criterion) {
     let projection =
         BasisProjection::calibrate(setting, budget, Spread::Isotropic).expect("calibrates");
     group.bench_function(format!("projection/{id}"), |b| {
-        b.iter(|| projection.release(black_box(&a), basis.as_ref(), &mut rng).expect("releases"))
+        b.iter(|| projection.release(black_box(&a), &public, &mut rng).expect("releases"))
     });
     group.bench_function(format!("range-finder-and-projection/{id}"), |b| {
         b.iter(|| {
             let range = finder.release(black_box(&a), seed(), &mut rng).expect("releases");
-            let basis = range.payload().basis().expect("full rank");
-            projection.release(black_box(&a), basis.as_ref(), &mut rng).expect("releases")
+            let basis = PublicBasis::from_range(&range).expect("full rank");
+            projection.release(black_box(&a), &basis, &mut rng).expect("releases")
         })
     });
     let pfp = Pfp::calibrate(setting, budget, PfpOptions::default()).expect("calibrates");

@@ -32,7 +32,7 @@ fn window(c: &mut Criterion) {
     let histogram = Keep::Histogram { rho: 0.2, rule: PruneRule::UpdateApprox };
     let schedules = [
         ("block", Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: Keep::Blocks }),
-        ("histogram", Schedule::Block { noise: BlockNoise::Wishart, keep: histogram }),
+        ("histogram", Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: histogram }),
         ("tree", Schedule::Tree { noise: BlockNoise::SymmetricGaussian }),
         ("factorised", Schedule::Factorised { horizon: 1 << 16 }),
     ];

@@ -6,9 +6,7 @@ use dp_core::release_file::{AnyCertificate, Kind, encode, encode_as, open};
 use dp_core::{
     Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, Profile, PublicSeed, calibrate,
 };
-use linalg_dp::covariance::{
-    CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
-};
+use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
 use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig};
 use sketch::minhash::{
@@ -143,10 +141,8 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     let target = "release_matrices";
     let row = Adjacency::AddRemoveRow { bound: one()? };
     let (d, x) = (2, data(10, 2));
-    let shape = WishartShape::Dof(40);
-    let mechanisms: [(&str, Box<dyn CovarianceMechanism>); 3] = [
+    let mechanisms: [(&str, Box<dyn CovarianceMechanism>); 2] = [
         ("gaussian.dps", Box::new(GaussianCovariance::calibrate(d, row, budget()?)?)),
-        ("wishart.dps", Box::new(WishartCovariance::calibrate(d, row, budget()?, shape)?)),
         ("jl.dps", Box::new(JlCovariance::calibrate(d, 3, row, budget()?)?)),
     ];
     let mut all = Vec::new();
@@ -187,7 +183,6 @@ fn journals() -> Result<Vec<Sample>, Failure> {
     let schedules = [
         ("block", Schedule::Block { noise, keep: Keep::Blocks }),
         ("tree", Schedule::Tree { noise }),
-        ("tree-wishart", Schedule::Tree { noise: BlockNoise::Wishart }),
         ("tree-jl", Schedule::Tree { noise: BlockNoise::JohnsonLindenstrauss { rows: 3 } }),
         ("factorised", Schedule::Factorised { horizon: 8 }),
         ("decayed", Schedule::Decayed { decay: 0.5, horizon: 8 }),

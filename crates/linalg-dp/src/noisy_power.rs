@@ -1,6 +1,6 @@
 //! The noisy power method: top directions of `A^T A` without releasing the matrix.
 
-use crate::covariance::{BLOCK, RowClip, rescale, row_change};
+use crate::covariance::{BLOCK, RowClip, longer_rows, noise_grid, rescale, row_change};
 use crate::dense;
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
@@ -101,7 +101,7 @@ impl NoisyPower {
         // and the rounding of a row's k coefficients to its own unit, 2^-20 B at most.
         let (d, columns) = (dim as f64, k as f64);
         let iterate = 1.0 + dense::ORTHONORMAL * d + (d * columns).sqrt() * 2f64.powi(-ITERATE - 1);
-        let b = bound.get();
+        let b = clip.certified_bound().get();
         let one = b * b * (iterate + columns.sqrt() * 2f64.powi(-21)) * (1.0 + 1e-14);
         let exact = match change {
             RowChange::AddRemove => one,
@@ -116,8 +116,7 @@ impl NoisyPower {
             Ok((sensitivity, calibrate::gaussian_steps(budget, sensitivity, times)?))
         };
         let rough = steps(exact)?.1;
-        let own = 2 * clip.exponent();
-        let grid = Grid::new(own.max(rough.get().log2().floor() as i32 - 30))?;
+        let grid = noise_grid(&clip, rough)?;
         let paid = grid.inflate_l2(L2Sensitivity::new(exact)?, dim * k, 0.0)?;
         let (sensitivity, sigma) = steps(paid.get())?;
         let profile = Profile::GaussianComposition {
@@ -174,6 +173,7 @@ impl NoisyPower {
             noise: GaussianNoise::new(self.sigma, self.grid).law(),
             generator: rng.kind(),
             public: [
+                longer_rows(),
                 ("d".to_owned(), PublicValue::from(d)),
                 ("k".to_owned(), PublicValue::from(k)),
                 ("iterations".to_owned(), PublicValue::from(self.iterations)),

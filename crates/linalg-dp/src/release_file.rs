@@ -10,7 +10,7 @@
 //! | [`Range`] | `Range` | the sketch over sqrt k, m x k |
 //! | [`WindowCovariance`] | `Window` | as a covariance |
 
-use crate::covariance::{CovarianceNoise, JlSketch, PrivateCovariance};
+use crate::covariance::{CovarianceNoise, JlSketch, PrivateCovariance, wishart_refused};
 use crate::error::{Error, Result};
 use crate::low_rank::{PrivateLowRank, Range};
 use crate::window::{WindowCovariance, WindowSpan};
@@ -51,7 +51,13 @@ impl CovarianceFacts {
         let numbers = self.sketch_rows.unwrap_or(0).checked_add(d).and_then(|n| n.checked_mul(d));
         opened.check_length(numbers.and_then(|n| n.checked_mul(8)))?;
         let mut values = opened.payload_f64()?;
+        if matches!(self.noise, CovarianceNoise::Wishart { .. }) {
+            return Err(wishart_refused());
+        }
         let sketch = values.split_off(d * d);
+        if values.iter().chain(&sketch).any(|v| !v.is_finite()) {
+            return Err(rejected("payload", "holds a value that is not finite"));
+        }
         let largest = values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
         let differ = |i: usize, j: usize| (values[i * d + j] - values[j * d + i]).abs();
         if (0..d).any(|i| (0..i).any(|j| differ(i, j) > 1e-9 * largest)) {
@@ -190,6 +196,9 @@ impl Payload for WindowCovariance {
         let facts: WindowFacts = opened.parameters()?;
         opened.check_fingerprint(&fingerprint(&facts))?;
         let WindowFacts { span, blocks, covariance } = facts;
+        if matches!(covariance.noise, CovarianceNoise::Wishart { .. }) {
+            return Err(wishart_refused());
+        }
         opened.check_public(&window_parameters(span, blocks, covariance.dim, covariance.noise)?)?;
         let stated = &opened.summary.certificate.statement().noise;
         // A tree states the law of a node once a level.
@@ -198,10 +207,8 @@ impl Payload for WindowCovariance {
             _ => None,
         };
         let law = CovarianceNoise::of(node.unwrap_or(stated));
-        let same =
-            |law| core::mem::discriminant(&law) == core::mem::discriminant(&covariance.noise);
-        if !law.is_some_and(same) {
-            return Err(rejected("noise law", "differs from the certificate's"));
+        if blocks == 0 || !law.is_some_and(|law| covariance.noise.is_a_sum_of(law, blocks)) {
+            return Err(rejected("noise law", "is not that of blocks with the certificate's"));
         }
         if span.first_row > span.end_row {
             return Err(rejected("parameters", "the window ends before it begins"));

@@ -2,7 +2,7 @@
 //! samplers against the exact profiles, sensitivity by brute force, advertised errors.
 
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, WishartNoise};
-use dp_core::profile::RowChange;
+use dp_core::profile::{RowChange, covariance_sensitivity};
 use dp_core::{
     Adjacency, Bound, Budget, Epsilon, NoiseRng, NoiseScale, PrivacyProfile, Probability, Profile,
 };
@@ -11,6 +11,9 @@ use linalg_dp::analysis::{pca, subspace_distance};
 use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
 };
+
+/// What rounding a clipped row may add to the square of its norm, d up to 500: paid in the noise.
+const CLIP: f64 = 4e-5;
 
 fn bound(b: f64) -> Bound {
     Bound::new(b).unwrap()
@@ -56,9 +59,6 @@ fn mechanisms(d: usize, adjacency: Adjacency) -> Vec<Box<dyn CovarianceMechanism
     let b = budget();
     vec![
         Box::new(GaussianCovariance::calibrate(d, adjacency, b).unwrap()),
-        Box::new(
-            WishartCovariance::calibrate(d, adjacency, b, WishartShape::LeastSpectralNorm).unwrap(),
-        ),
         Box::new(JlCovariance::calibrate(d, 60, adjacency, b).unwrap()),
     ]
 }
@@ -74,20 +74,20 @@ fn calibrations_meet_the_reference_values() {
     {
         let m = WishartCovariance::calibrate(d, add_remove(), budget(), WishartShape::Dof(nu));
         let s = m.unwrap().scale().get();
-        assert!(s >= scale * (1.0 - 1e-12) && s < scale * (1.0 + 1e-8), "{d} {nu}: {s}");
+        assert!(s >= scale && s < scale * (1.0 + CLIP), "{d} {nu}: {s}");
     }
     for (r, w2, replace) in [
         (20, 19.224_122_150_712_073, 21.500_945_162_276_893),
         (100, 35.540_172_106_975_252, 43.411_286_087_968_35),
     ] {
         let m = JlCovariance::calibrate(4, r, add_remove(), budget()).unwrap();
-        assert!((m.lift().get().powi(2) / w2 - 1.0).abs() < 1e-8);
+        assert!((1.0..1.0 + CLIP).contains(&(m.lift().get().powi(2) / w2)));
         let adjacency = Adjacency::ReplaceRow { bound: bound(1.0) };
         let m = JlCovariance::calibrate(4, r, adjacency, budget()).unwrap();
-        assert!((m.lift().get().powi(2) / replace - 1.0).abs() < 1e-6);
+        assert!((1.0..1.0 + CLIP).contains(&(m.lift().get().powi(2) / replace)));
     }
     let sigma = GaussianCovariance::calibrate(10, add_remove(), budget()).unwrap().sigma().get();
-    assert!((4.224_678_889..4.224_679_5).contains(&sigma), "{sigma}");
+    assert!((4.224_678_889..4.224_678_889 * (1.0 + CLIP)).contains(&sigma), "{sigma}");
 }
 
 #[test]
@@ -227,6 +227,13 @@ fn brute_force_sensitivity_of_the_released_sums() {
     {
         let m = GaussianCovariance::calibrate(d, adjacency, budget()).unwrap();
         let declared = if which == 0 { 1.0 } else { core::f64::consts::SQRT_2 };
+        let Some(Profile::SymmetricGaussian { bound: certified, change, .. }) =
+            m.guarantee().profile()
+        else {
+            panic!("a symmetric Gaussian profile")
+        };
+        let paid = covariance_sensitivity(*certified, *change);
+        assert!(paid < declared * (1.0 + 1e-5), "{paid}");
         let release = |data: &[f64]| {
             let mut rng = NoiseRng::deterministic_not_private(7);
             m.release(data, &mut rng).unwrap().payload().raw().to_owned()
@@ -242,8 +249,8 @@ fn brute_force_sensitivity_of_the_released_sums() {
                 let with = |row: &[f64]| release(&[&base[..], row].concat());
                 let other = if which == 0 { release(&base) } else { with(y) };
                 let distance = (with(x) - other).norm_l2();
-                // The rounding to the noise grid, 2^-28, is paid in the calibration.
-                assert!(distance <= declared + 4.0 * 2f64.powi(-28), "{distance}");
+                // The roundings of rows and to the noise grid are paid in the calibration.
+                assert!(distance <= paid, "{distance} above {paid}");
                 worst[which] = worst[which].max(distance / declared);
             }
         }

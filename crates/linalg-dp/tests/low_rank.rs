@@ -8,8 +8,8 @@ use dp_core::{
 use faer::{Mat, MatRef};
 use linalg_dp::coherence::{c_coherence, largest_row_norm, mu0_exact, mu0_from_sketch};
 use linalg_dp::low_rank::{
-    BasisProjection, InputPerturbation, Kept, Pfp, PfpOptions, Pruning, PublishedPfp, RangeFinder,
-    Setting, Split, Spread, randomized_svd, singular_values, truncated_svd,
+    BasisProjection, InputPerturbation, Kept, Pfp, PfpOptions, Pruning, PublicBasis, PublishedPfp,
+    RangeFinder, Setting, Split, Spread, randomized_svd, singular_values, truncated_svd,
 };
 use sketch::RowsView;
 use sketch::projection::{Gaussian, Projection, project};
@@ -171,13 +171,14 @@ fn projection_sensitivity_by_brute_force() {
             .as_ref(),
     )
     .unwrap();
+    let q = PublicBasis::declared(q, "a matrix of this test").unwrap();
     for spread in [Spread::Isotropic, Spread::LeastTrace] {
         let mechanism =
             BasisProjection::calibrate(setting(m, n, 1, 2, 100.0), budget, spread).unwrap();
         let release = |data: &[f64]| {
             let view = RowsView::f64(m, n, data).unwrap();
             let mut rng = NoiseRng::deterministic_not_private(53);
-            mechanism.release(&view, q.as_ref(), &mut rng).unwrap().into_parts().0
+            mechanism.release(&view, &q, &mut rng).unwrap().into_parts().0
         };
         let first = release(&base);
         let mut worst = 0.0f64;

@@ -45,7 +45,7 @@ fn sliding_priv_pca_finds_the_window_s_plane_and_says_that_it_is_not_proven() {
     for t in 0..180 {
         pca.push(&row(t), &mut rng).expect("accepted");
     }
-    let release = pca.release(&rng).expect("rows pushed");
+    let release = pca.release().expect("rows pushed");
     let (span, basis) = release.payload();
     assert!(span.first_row <= 120 && span.end_row == 180);
     // The window holds rows of the later plane only.
@@ -69,8 +69,8 @@ fn sliding_priv_pca_is_post_processing_of_the_pcp_release() {
         pca.push(&row(t), &mut a).expect("accepted");
         pcp.push(&row(t), &mut b).expect("accepted");
     }
-    let matrix = pcp.release(&b).expect("rows").into_parts().0.1;
-    let basis = pca.release(&a).expect("rows").into_parts().0.1;
+    let matrix = pcp.release().expect("rows").into_parts().0.1;
+    let basis = pca.release().expect("rows").into_parts().0.1;
     // No basis of coordinate axes does better on the released matrix: the cost is the least.
     let cost = projection_cost(matrix.as_ref(), basis.as_ref()).expect("orthonormal");
     for i in 0..D {
@@ -89,11 +89,11 @@ fn sliding_priv_constrained_pcp_chooses_from_the_set_given() {
     for t in 0..180 {
         constrained.push(&row(t), &mut rng).expect("accepted");
         if t == 80 {
-            let early = constrained.release(&rng).expect("rows pushed");
+            let early = constrained.release().expect("rows pushed");
             assert_eq!(early.payload().index, 0, "the first plane, while the window holds it");
         }
     }
-    let release = constrained.release(&rng).expect("rows pushed");
+    let release = constrained.release().expect("rows pushed");
     assert_eq!(release.payload().index, 2);
     let statement = release.certificate().statement();
     assert_eq!(statement.mechanism, "published Sliding-Priv-Constrained-PCP");

@@ -32,15 +32,13 @@ fn schedules() -> Vec<Schedule> {
     let histogram = Keep::Histogram { rho: 0.3, rule: PruneRule::UpdateApprox };
     vec![
         GAUSSIAN,
-        Schedule::Block { noise: BlockNoise::Wishart, keep: Keep::Blocks },
         Schedule::Block {
             noise: BlockNoise::JohnsonLindenstrauss { rows: 40 },
             keep: Keep::Blocks,
         },
-        Schedule::Block { noise: BlockNoise::Wishart, keep: histogram },
+        Schedule::Block { noise: BlockNoise::JohnsonLindenstrauss { rows: 40 }, keep: histogram },
         Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: histogram },
         Schedule::Tree { noise: BlockNoise::SymmetricGaussian },
-        Schedule::Tree { noise: BlockNoise::Wishart },
         Schedule::Tree { noise: BlockNoise::JohnsonLindenstrauss { rows: 40 } },
         Schedule::Factorised { horizon: 200 },
         Schedule::Decayed { decay: 0.8, horizon: 200 },
@@ -74,9 +72,6 @@ fn every_schedule_is_unbiased_and_its_stated_noise_is_true() {
         if matches!(schedule, Schedule::Block { keep: Keep::Histogram { .. }, .. }) {
             continue; // covers more than the window: tested below
         }
-        if schedule == (Schedule::Tree { noise: BlockNoise::Wishart }) {
-            continue; // slow to calibrate: in `window_tree.rs`, with fewer streams
-        }
         let config = config(schedule);
         let rows = 180;
         let truth = exact(&config, rows);
@@ -91,7 +86,7 @@ fn every_schedule_is_unbiased_and_its_stated_noise_is_true() {
             let release = stream.release().expect("blocks closed");
             release.certificate().verify().expect("holds together");
             let error = release.payload().unbiased()[(0, 0)] - truth[(0, 0)];
-            claimed = release.payload().directional_sd();
+            claimed = release.payload().directional_sd().expect("finite");
             mean += error;
             square += error * error;
         }
@@ -114,7 +109,7 @@ fn one_row_changes_one_block_only_whatever_the_pruning_does() {
     // With the same noise streams, two adjacent streams release equal private blocks but for one; every
     // difference between their releases is that block's, at all times and under all pruning.
     for keep in [Keep::Blocks, Keep::Histogram { rho: 0.3, rule: PruneRule::UpdateApprox }] {
-        let config = config(Schedule::Block { noise: BlockNoise::Wishart, keep });
+        let config = config(Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep });
         let changed = 50u64;
         let run = |blank: bool| {
             let mut rng = NoiseRng::deterministic_not_private(8);
@@ -192,7 +187,7 @@ fn certificates_state_the_exact_joint_sensitivity() {
 #[test]
 fn histograms_cover_the_window_and_keep_few_matrices() {
     let keep = Keep::Histogram { rho: 0.3, rule: PruneRule::UpdateApprox };
-    let mut config = config(Schedule::Block { noise: BlockNoise::Wishart, keep });
+    let mut config = config(Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep });
     config.window = 1200;
     let mut rng = NoiseRng::deterministic_not_private(1);
     let mut stream = PrivateStream::new(config).expect("calibrates");
@@ -201,7 +196,7 @@ fn histograms_cover_the_window_and_keep_few_matrices() {
     }
     let span = stream.release().expect("closed").payload().span();
     assert!(span.first_row <= 1200 && span.end_row == 2400);
-    assert!(stream.matrices() < 40, "{} of 100 blocks", stream.matrices());
+    assert!(stream.matrices() < 80, "{} of 100 blocks", stream.matrices());
 }
 
 #[test]
@@ -438,7 +433,7 @@ fn the_published_state_reveals_a_row() {
     for (x, s) in line.iter().zip(secret) {
         assert!((sign * x / length - s / norm).abs() < 1e-5, "the row's direction is exposed");
     }
-    let release = stream.release(&rng).expect("rows pushed");
+    let release = stream.release().expect("rows pushed");
     let guarantee = release.certificate().guarantee();
     assert!(matches!(guarantee.provenance(), Provenance::Published { .. }));
     assert!(guarantee.profile().is_none());
@@ -465,7 +460,7 @@ fn the_published_algorithms_run() {
             stream.push(&row(t), &mut rng).expect("accepted");
         }
         assert!(stream.checkpoints() <= 41);
-        let release = stream.release(&rng).expect("rows pushed");
+        let release = stream.release().expect("rows pushed");
         let (span, matrix) = release.payload();
         assert!(span.first_row <= 80 && span.end_row == 120);
         assert!((0..4).all(|i| matrix[(i, i)].is_finite()));

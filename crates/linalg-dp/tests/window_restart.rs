@@ -7,11 +7,7 @@ use linalg_dp::window::{
 
 fn schedules() -> Vec<Schedule> {
     let histogram = Keep::Histogram { rho: 0.3, rule: PruneRule::Update };
-    let noises = [
-        BlockNoise::SymmetricGaussian,
-        BlockNoise::Wishart,
-        BlockNoise::JohnsonLindenstrauss { rows: 6 },
-    ];
+    let noises = [BlockNoise::SymmetricGaussian, BlockNoise::JohnsonLindenstrauss { rows: 6 }];
     let blocks = |keep| noises.map(|noise| Schedule::Block { noise, keep });
     [blocks(Keep::Blocks), blocks(histogram), noises.map(|noise| Schedule::Tree { noise })]
         .concat()

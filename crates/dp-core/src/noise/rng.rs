@@ -17,6 +17,17 @@ pub enum GeneratorKind {
     DeterministicNotPrivate,
 }
 
+impl GeneratorKind {
+    /// The weaker of two: what a release must state that drew from both.
+    #[must_use]
+    pub fn weaker(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::OsChacha12, Self::OsChacha12) => Self::OsChacha12,
+            _ => Self::DeterministicNotPrivate,
+        }
+    }
+}
+
 /// The secret noise generator: a ChaCha12 key and a counter of used streams.
 ///
 /// Not `Clone`, not serialisable, wiped on drop. Every operation reserves streams

@@ -316,8 +316,10 @@ impl PrivacyProfile for Profile {
     }
 }
 
-/// Frobenius distance of `A^T A` between adjacent matrices: `B^2`, or `sqrt 2 B^2` when a row is replaced.
-pub(crate) fn covariance_sensitivity(bound: Bound, change: RowChange) -> f64 {
+/// Frobenius distance of `A^T A` between adjacent matrices: `B^2`, or `sqrt 2 B^2` when a row is
+/// replaced; rounded up.
+#[must_use]
+pub fn covariance_sensitivity(bound: Bound, change: RowChange) -> f64 {
     let square = bound.get() * bound.get() * (1.0 + 4.0 * f64::EPSILON);
     match change {
         RowChange::AddRemove => square,

@@ -1,8 +1,8 @@
 //! The symmetric Gaussian mechanism ("Analyze Gauss", Frobenius-isotropic form).
 
-use super::gram::{ExactGram, RowClip};
+use super::gram::{ExactGram, RowClip, noise_grid};
 use super::release::{CovarianceNoise, PrivateCovariance};
-use super::{CovarianceMechanism, OpenCovariance, row_change};
+use super::{CovarianceMechanism, OpenCovariance, longer_rows, row_change};
 use crate::error::Result;
 use dp_core::certificate::Statement;
 use dp_core::noise::{Grid, SymmetricGaussian};
@@ -40,10 +40,10 @@ impl GaussianCovariance {
     pub fn calibrate(dim: usize, adjacency: Adjacency, budget: Budget) -> Result<Self> {
         let (bound, change) = row_change(adjacency, NAME)?;
         let clip = RowClip::new(dim, bound)?;
-        let rough = calibrate::symmetric_gaussian(budget, bound, change)?;
-        let (_, paid) = grid_and_bound(&clip, bound, rough)?;
-        let sigma = calibrate::symmetric_gaussian(budget, paid, change)?;
-        Self::with_sigma(dim, adjacency, budget, sigma)
+        // The final sigma is a hair larger than the one the grid is chosen for: finer is safe.
+        let grid = noise_grid(&clip, calibrate::symmetric_gaussian(budget, bound, change)?)?;
+        let sigma = calibrate::symmetric_gaussian(budget, paid_bound(&clip, grid)?, change)?;
+        Self::with_grid(clip, adjacency, budget, sigma, grid)
     }
 
     /// A given sigma (for compositions calibrated elsewhere), checked against the budget.
@@ -56,10 +56,19 @@ impl GaussianCovariance {
         budget: Budget,
         sigma: NoiseScale,
     ) -> Result<Self> {
-        let (bound, change) = row_change(adjacency, NAME)?;
-        let clip = RowClip::new(dim, bound)?;
-        let (grid, bound) = grid_and_bound(&clip, bound, sigma)?;
-        let profile = Profile::SymmetricGaussian { bound, sigma, change };
+        let clip = RowClip::new(dim, row_change(adjacency, NAME)?.0)?;
+        Self::with_grid(clip, adjacency, budget, sigma, noise_grid(&clip, sigma)?)
+    }
+
+    fn with_grid(
+        clip: RowClip,
+        adjacency: Adjacency,
+        budget: Budget,
+        sigma: NoiseScale,
+        grid: Grid,
+    ) -> Result<Self> {
+        let (_, change) = row_change(adjacency, NAME)?;
+        let profile = Profile::SymmetricGaussian { bound: paid_bound(&clip, grid)?, sigma, change };
         let guarantee =
             Guarantee::proven(adjacency, budget, profile, "docs/proofs/covariance.md, theorem 1")?;
         Ok(Self { clip, sigma, grid, guarantee })
@@ -113,7 +122,7 @@ impl OpenCovariance for Open {
             mechanism: NAME.into(),
             noise: law.law(),
             generator: rng.kind(),
-            public: [("d".to_owned(), PublicValue::from(dim))].into(),
+            public: [("d".to_owned(), PublicValue::from(dim)), longer_rows()].into(),
         };
         let noise = CovarianceNoise::SymmetricGaussian { sigma: m.sigma };
         let payload = PrivateCovariance::new(dim, values, None, noise);
@@ -121,17 +130,15 @@ impl OpenCovariance for Open {
     }
 }
 
-/// The noise grid (never finer than the exact totals') and the row bound with the rounding
-/// to it paid: totals that differ by D differ by at most `D + d g` once rounded, and both
-/// sensitivities grow at least as the square of the bound.
-fn grid_and_bound(clip: &RowClip, bound: Bound, sigma: NoiseScale) -> Result<(Grid, Bound)> {
-    let own = 2 * clip.exponent();
-    let noise = sigma.get().log2().floor() as i32 - 30;
-    let grid = Grid::new(own.max(noise))?;
-    if noise <= own {
-        return Ok((grid, bound));
+/// The row bound with clipping and the rounding of the totals to the grid paid: totals that differ
+/// by D differ by at most `D + d g` once rounded, and both sensitivities grow at least as the
+/// square of the bound.
+fn paid_bound(clip: &RowClip, grid: Grid) -> Result<Bound> {
+    let bound = clip.certified_bound();
+    if grid.exponent() == 2 * clip.exponent() {
+        return Ok(bound);
     }
     let square = L2Sensitivity::new((bound.get() * bound.get()).next_up())?;
     let paid = grid.inflate_l2(square, clip.dim() * clip.dim(), 0.0)?;
-    Ok((grid, Bound::new(paid.get().sqrt() * (1.0 + 2.0 * f64::EPSILON))?))
+    Ok(Bound::new(paid.get().sqrt() * (1.0 + 2.0 * f64::EPSILON))?)
 }

@@ -6,28 +6,35 @@
 
 use crate::dense;
 use crate::error::{Error, Result};
-use dp_core::Bound;
+use dp_core::noise::Grid;
+use dp_core::{Bound, NoiseScale};
 use faer::{Accum, Mat, MatRef};
 use rayon::prelude::*;
 
 /// Rows whose products are summed in f64 before they join the 128-bit totals:
 /// `1024 * 2^42 <= 2^53`.
 pub(crate) const BLOCK: usize = 1024;
-/// A clipped row has norm at most `2^STEPS` units.
+/// The bound is at most `2^STEPS` units; a rounded row is longer by at most one part in 1000,
+/// and `1024 * 2^42 * 1.001^2 < 2^53`.
 const STEPS: i32 = 21;
 /// Largest dimension: the rounding margin of the clip stays below 1/1000.
 const MAX_DIM: usize = 1 << 20;
+/// Most bits by which totals are rescaled to a coarser grid: beyond, a shift of 128-bit sums would
+/// overflow. Only budgets that hide everything ask for so much.
+pub(crate) const MAX_SHIFT: i32 = 100;
 
 /// Clips rows to norm `bound` and rounds them to integers times a unit.
 ///
-/// The clipped, rounded row `q` has `unit ||q||_2 <= bound` in exact arithmetic. How many
-/// rows were longer is never reported: that number is private.
+/// A row longer than the bound is scaled to it. The rounded row `q` has
+/// `unit ||q||_2 <= certified_bound` in exact arithmetic: the bound and what rounding adds, about one
+/// part in `10^6` at moderate dimension. How many rows were longer is never reported: that number is
+/// private.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct RowClip {
     dim: usize,
     bound: f64,
     exponent: i32,
-    target: f64,
+    certified: Bound,
 }
 
 impl RowClip {
@@ -43,20 +50,26 @@ impl RowClip {
         if !(2f64.powi(-400)..=2f64.powi(400)).contains(&b) {
             return Err(Error::invalid("bound", b, "[2^-400, 2^400]"));
         }
-        // 2^(exponent + STEPS - 1) <= b' < 2^(exponent + STEPS) for every b' <= b.
+        // b < 2^(exponent + STEPS).
         let exponent = b.log2().floor() as i32 + 1 - STEPS;
         let exponent = if b >= 2f64.powi(exponent + STEPS) { exponent + 1 } else { exponent };
         let unit = 2f64.powi(exponent);
         let rounding = 0.5 * (dim as f64).sqrt() * unit / b;
         let arithmetic = (dim as f64 + 16.0) * f64::EPSILON;
-        let target = b * (1.0 - 1.0001 * rounding - arithmetic);
-        Ok(Self { dim, bound: b, exponent, target })
+        let certified = Bound::new(b * (1.0 + 1.0001 * rounding + arithmetic))?;
+        Ok(Self { dim, bound: b, exponent, certified })
     }
 
     /// The length of a row.
     #[must_use]
     pub fn dim(&self) -> usize {
         self.dim
+    }
+
+    /// What no clipped and rounded row is longer than: the bound of the certificate's profile.
+    #[must_use]
+    pub fn certified_bound(&self) -> Bound {
+        self.certified
     }
 
     /// log2 of the unit.
@@ -76,7 +89,7 @@ impl RowClip {
         }
         let norm = square.sqrt();
         let unit = 2f64.powi(-self.exponent);
-        let factor = if norm > self.target { self.target / norm * unit } else { unit };
+        let factor = if norm > self.bound { self.bound / norm * unit } else { unit };
         for (q, x) in out.iter_mut().zip(row) {
             *q = (x * factor).round_ties_even();
         }
@@ -92,7 +105,7 @@ impl RowClip {
         }
         let scaled: Vec<f64> = row.iter().map(|x| x / largest).collect();
         let norm = scaled.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let factor = self.target / norm * 2f64.powi(-self.exponent);
+        let factor = self.bound / norm * 2f64.powi(-self.exponent);
         for (q, x) in out.iter_mut().zip(&scaled) {
             *q = (x * factor).round_ties_even();
         }
@@ -240,9 +253,29 @@ impl ExactGram {
     }
 }
 
-/// `value / 2^shift`, rounded to nearest (half upwards); exact for `shift <= 0`.
+/// `value / 2^shift`, rounded to nearest (half upwards), for `shift` from 0 to [`MAX_SHIFT`].
 pub(crate) fn rescale(value: i128, shift: i32) -> i128 {
-    if shift <= 0 { value << (-shift) } else { (value + (1i128 << (shift - 1))) >> shift }
+    debug_assert!((0..=MAX_SHIFT).contains(&shift), "grids are checked when noise is calibrated");
+    if shift == 0 { value } else { (value + (1i128 << (shift - 1))) >> shift }
+}
+
+/// The noise grid for `sigma`, never finer than the unit of the exact totals, nor so coarse that
+/// they could not be rescaled to it.
+///
+/// # Errors
+/// [`Error::Core`] for a sigma above `2^130` units of the totals.
+pub(crate) fn noise_grid(clip: &RowClip, sigma: NoiseScale) -> Result<Grid> {
+    let own = 2 * clip.exponent;
+    let noise = sigma.get().log2().floor() as i32 - 30;
+    if noise - own > MAX_SHIFT {
+        let most = 2f64.powi(MAX_SHIFT + 30 + own);
+        let allowed = format!(
+            "(0, {most:e}] for rows of norm {:e}: more hides whatever they say; raise epsilon or delta",
+            clip.bound
+        );
+        return Err(Error::invalid("noise scale sigma", sigma, allowed));
+    }
+    Ok(Grid::new(own.max(noise))?)
 }
 
 #[cfg(test)]
@@ -264,14 +297,42 @@ mod tests {
                     let mut q = vec![0.0; d];
                     clip.quantise(&row, &mut q).unwrap();
                     let square: i128 = q.iter().map(|x| (*x as i128).pow(2)).sum();
-                    assert!(unit * unit * square as f64 <= bound * bound);
+                    let certified = clip.certified_bound().get();
+                    assert!(unit * unit * square as f64 <= certified * certified);
+                    assert!(certified > bound && certified < bound * (1.0 + 2e-5));
                     let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
                     if norm > bound {
-                        assert!(unit * (square as f64).sqrt() > 0.9999 * bound, "{d} {scale}");
+                        assert!(unit * (square as f64).sqrt() > 0.99999 * bound, "{d} {scale}");
                     }
                 }
             }
         }
+    }
+
+    #[test]
+    fn rows_of_the_bound_s_norm_are_not_shrunk() {
+        // Eighths lie on the grid: what enters is the row itself.
+        for (d, value) in [(64, 0.125), (4, 0.5), (1, 1.0), (16, -0.25)] {
+            let clip = RowClip::new(d, Bound::new(1.0).unwrap()).unwrap();
+            let mut gram = ExactGram::new(clip);
+            gram.push(&vec![value; 3 * d]).unwrap();
+            assert!(gram.to_values().iter().all(|x| *x == 3.0 * value * value), "{d}");
+        }
+    }
+
+    #[test]
+    fn noise_beyond_the_range_of_the_sums_is_refused() {
+        let clip = RowClip::new(2, Bound::new(1.0).unwrap()).unwrap();
+        let own = 2 * clip.exponent();
+        for (power, fits) in [(own + 130, true), (own + 131, false), (1000, false)] {
+            let sigma = NoiseScale::new(2f64.powi(power)).unwrap();
+            match noise_grid(&clip, sigma) {
+                Ok(grid) => assert!(fits && grid.exponent() - own <= MAX_SHIFT),
+                Err(error) => assert!(!fits && error.to_string().contains("sigma"), "{error}"),
+            }
+        }
+        let largest = i128::MAX >> 2;
+        assert_eq!(rescale(largest, MAX_SHIFT), (largest >> MAX_SHIFT) + 1);
     }
 
     #[test]

@@ -2,11 +2,11 @@
 
 use super::gram::RowClip;
 use super::release::{CovarianceNoise, JlSketch, PrivateCovariance};
-use super::{CovarianceMechanism, OpenCovariance, row_change};
+use super::{CovarianceMechanism, OpenCovariance, longer_rows, row_change};
 use crate::dense;
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, NoiseLaw, NoiseStream};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw, NoiseStream};
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue,
     Release, calibrate,
@@ -25,7 +25,8 @@ const BLOCK: usize = 256;
 /// release is Y itself, everything else is post-processing.
 ///
 /// # References
-/// Blocki, Blum, Datta, Sheffet 2012; Sheffet 2019, whose `w^2` is 7 to 9 times larger.
+/// Blocki, Blum, Datta, Sheffet 2012; Sheffet 2019, whose `w^2` is several times larger (by how much depends on
+/// rows and budget: the experiments measure it).
 /// Proof: `docs/proofs/covariance.md`.
 ///
 /// # Deviations
@@ -53,6 +54,7 @@ impl JlCovariance {
         budget: Budget,
     ) -> Result<Self> {
         let (bound, change) = row_change(adjacency, NAME)?;
+        let bound = RowClip::new(dim, bound)?.certified_bound();
         let lift = calibrate::jl_lift(budget, rows as u64, bound, change)?;
         Self::with_lift(dim, rows, adjacency, budget, lift)
     }
@@ -73,6 +75,7 @@ impl JlCovariance {
             return Err(Error::invalid("sketch rows", rows, "[1, inf)"));
         }
         let clip = RowClip::new(dim, bound)?;
+        let bound = clip.certified_bound();
         let profile = Profile::JlMechanism { rows: rows as u64, bound, lift, change };
         let guarantee =
             Guarantee::proven(adjacency, budget, profile, "docs/proofs/covariance.md, theorem 3")?;
@@ -106,6 +109,7 @@ impl JlCovariance {
             mechanism: self.clone(),
             normal: GaussianNoise::new(unit, fine),
             stream: rng.reserve(1).stream(0),
+            generator: rng.kind(),
             sketch: Mat::zeros(self.rows, self.clip.dim()),
             waiting: Vec::new(),
         }
@@ -153,6 +157,8 @@ pub(crate) struct OpenSketch {
     mechanism: JlCovariance,
     normal: GaussianNoise,
     stream: NoiseStream,
+    /// The weakest generator that has drawn for it.
+    generator: GeneratorKind,
     sketch: Mat<f64>,
     waiting: Vec<f64>,
 }
@@ -177,6 +183,7 @@ impl OpenSketch {
         let m = &self.mechanism;
         let (d, r) = (m.dim(), m.rows);
         let mut values = self.values();
+        self.generator = self.generator.weaker(rng.kind());
         GaussianNoise::new(m.lift, m.grid).add_to(rng, &mut values);
         let y = MatRef::from_row_major_slice(&values, r, d);
         let gram = dense::product(y.transpose(), y);
@@ -234,8 +241,9 @@ impl OpenCovariance for OpenSketch {
         let statement = Statement {
             mechanism: NAME.into(),
             noise: NoiseLaw::JlSketch { rows: r as u64, lift: m.lift },
-            generator: rng.kind(),
+            generator: self.generator,
             public: [
+                longer_rows(),
                 ("d".to_owned(), PublicValue::from(d)),
                 ("grid".to_owned(), PublicValue::from(format!("2^{}", m.grid.exponent()))),
                 ("sampling".to_owned(), PublicValue::from("idealised real arithmetic")),

@@ -1,8 +1,12 @@
 //! Private covariance: `A^T A` of rows with a public norm bound, released once.
 //!
-//! Three mechanisms behind one trait: [`GaussianCovariance`] (least error), [`WishartCovariance`]
-//! (the noise is positive definite: the release is never below the truth in Loewner
-//! order), [`JlCovariance`] (a sketch whose error is relative, for data of small rank).
+//! Two mechanisms behind one trait: [`GaussianCovariance`] (least error) and [`JlCovariance`] (a
+//! sketch whose error is relative, for data of small rank). [`WishartCovariance`] is calibrated,
+//! and refuses to release: see there.
+//!
+//! Rows longer than the bound are **scaled to it, and not counted**: how many there were is private.
+//! Certificates say so. Whoever would rather stop at such a row must look for it before the
+//! release (and tell nobody what was found).
 
 mod gaussian;
 mod gram;
@@ -13,15 +17,17 @@ mod wishart;
 pub use gaussian::GaussianCovariance;
 pub(crate) use gram::ExactGram;
 pub use gram::RowClip;
-pub(crate) use gram::{BLOCK, rescale};
+pub(crate) use gram::{BLOCK, noise_grid, rescale};
 pub use jl::JlCovariance;
 pub(crate) use jl::OpenSketch;
+pub(crate) use release::jl_error_share;
 pub use release::{CovarianceNoise, JlSketch, PrivateCovariance};
+pub(crate) use wishart::refused as wishart_refused;
 pub use wishart::{WishartCovariance, WishartShape};
 
 use crate::error::{Error, Result};
 use dp_core::profile::RowChange;
-use dp_core::{Adjacency, Bound, Guarantee, L2Sensitivity, NoiseRng, Release};
+use dp_core::{Adjacency, Bound, Guarantee, NoiseRng, PublicValue, Release};
 
 /// A calibrated mechanism that releases `A^T A`.
 ///
@@ -36,7 +42,8 @@ pub trait CovarianceMechanism: Send + Sync {
     /// What one release promises.
     fn guarantee(&self) -> &Guarantee;
 
-    /// An accumulator for one release. Rows may come in any portions.
+    /// An accumulator for one release. Rows may come in any portions. Noise may be drawn here, while
+    /// rows come, and at the end: the certificate names the weakest generator that drew.
     fn open(&self, rng: &mut NoiseRng) -> Box<dyn OpenCovariance>;
 
     /// Expected Frobenius norm of the error that [`PrivateCovariance::unbiased`] would
@@ -89,13 +96,8 @@ pub(crate) fn row_change(
     }
 }
 
-/// Frobenius distance of `A^T A` between adjacent matrices: `B^2` when a row is added or removed,
-/// `sqrt 2 B^2` when it is replaced; rounded up.
-pub(crate) fn frobenius_sensitivity(bound: Bound, change: RowChange) -> Result<L2Sensitivity> {
-    let square = (bound.get() * bound.get()).next_up();
-    let factor = match change {
-        RowChange::AddRemove => 1.0,
-        RowChange::Replace => core::f64::consts::SQRT_2.next_up(),
-    };
-    Ok(L2Sensitivity::new((square * factor).next_up())?)
+/// What certificates say of rows over the bound, here and where rows of a matrix may shift: nothing is
+/// refused, and how many were longer stays private.
+pub(crate) fn longer_rows() -> (String, PublicValue) {
+    ("rows over the bound".to_owned(), "scaled to it, uncounted".into())
 }

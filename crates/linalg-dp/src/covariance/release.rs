@@ -3,6 +3,7 @@
 use crate::dense;
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
+use dp_core::special::ln_chi_square_cdf;
 use dp_core::{NoiseScale, Probability};
 use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
@@ -17,7 +18,8 @@ pub enum CovarianceNoise {
         /// Standard deviation of a diagonal entry.
         sigma: NoiseScale,
     },
-    /// `W_d(dof, scale I)`.
+    /// `W_d(dof, scale I)`: in formulas only. Nothing is released with it, and nothing that
+    /// states it is read ([`super::WishartCovariance`] says why).
     Wishart {
         /// Degrees of freedom.
         dof: u64,
@@ -44,6 +46,24 @@ impl CovarianceNoise {
         }
     }
 
+    /// Whether this can be the noise of a window of `blocks` blocks whose one block, node or correlated
+    /// term has the noise `one`: from one of it to `blocks` independent ones.
+    pub(crate) fn is_a_sum_of(self, one: Self, blocks: u64) -> bool {
+        let between = |sum: NoiseScale, one: NoiseScale| {
+            let most = one.get() * (blocks as f64).sqrt() * (1.0 + 1e-9);
+            sum.get() >= one.get() * (1.0 - 1e-9) && sum.get() <= most
+        };
+        match (self, one) {
+            (Self::SymmetricGaussian { sigma }, Self::SymmetricGaussian { sigma: one }) => {
+                between(sigma, one)
+            }
+            (Self::JlSketch { rows, lift }, Self::JlSketch { rows: each, lift: one }) => {
+                rows == each && between(lift, one)
+            }
+            _ => false,
+        }
+    }
+
     /// The public c with `E[raw] = A^T A + c I`: 0, `dof scale`, or `w^2`.
     pub(crate) fn mean(self) -> f64 {
         match self {
@@ -55,7 +75,7 @@ impl CovarianceNoise {
 }
 
 /// The sketch form of the JL mechanism: `Y = R [A; w I]`, R of N(0, 1) entries.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct JlSketch {
     rows: usize,
     dim: usize,
@@ -87,20 +107,55 @@ impl JlSketch {
         MatRef::from_row_major_slice(&self.values, self.rows, self.dim)
     }
 
-    /// An estimate of `||A x||^2` with its standard error: `||Y x||^2 / r - w^2 ||x||^2`.
-    #[must_use]
-    pub fn directional(&self, x: &[f64], lift: NoiseScale) -> (f64, f64) {
+    /// An estimate of `||A x||^2`, `||Y x||^2 / r - w^2 ||x||^2`, and an error e such that
+    /// `estimate +- 1.96 e` holds the truth in at least 95 of 100 cases at any number of rows: a standard
+    /// error, widened for what is read from the release itself ([`jl_error_share`]).
+    ///
+    /// # Errors
+    /// [`Error::Shape`] when `x` has another length; [`Error::NotFinite`].
+    pub fn directional(&self, x: &[f64], lift: NoiseScale) -> Result<(f64, f64)> {
+        if x.len() != self.dim {
+            return Err(Error::shape("direction", x.len(), self.dim));
+        }
+        if x.iter().any(|v| !v.is_finite()) {
+            return Err(Error::NotFinite { what: "the direction" });
+        }
         let square = |v: &mut dyn Iterator<Item = f64>| v.map(|t| t * t).sum::<f64>();
         let mut along =
             self.values.chunks(self.dim).map(|y| y.iter().zip(x).map(|(a, b)| a * b).sum::<f64>());
         let lifted = square(&mut along) / self.rows as f64;
         let offset = lift.get() * lift.get() * square(&mut x.iter().copied());
-        (lifted - offset, lifted * (2.0 / self.rows as f64).sqrt())
+        Ok((lifted - offset, lifted * jl_error_share(self.rows as u64)))
     }
 }
 
+/// The share of what a sketch of `rows` rows reads, `m Q / r` with `Q ~ chi2_r`, that 1.96 times covers
+/// its distance from m with probability at least .95: `(r / q - 1) / 1.96`, q the quantile of Q at .025.
+/// It tends to `sqrt(2 / r)`; at 4 rows it is 3.7, at 100 rows .18.
+pub(crate) fn jl_error_share(rows: u64) -> f64 {
+    let r = rows.max(1) as f64;
+    let (mut low, mut high) = (0.0f64, r);
+    for _ in 0..200 {
+        let mid = 0.5 * (low + high);
+        if ln_chi_square_cdf(r, mid) < 0.025f64.ln() {
+            low = mid;
+        } else {
+            high = mid;
+        }
+    }
+    (r / low.max(f64::MIN_POSITIVE) - 1.0) / 1.96
+}
+
 /// A private `A^T A`: symmetric d x d, with the law of its noise.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+///
+/// It is stored as a release file ([`crate::release_file`]), whose reader holds the noise against the
+/// certificate's; it has no other serial form, because none would be checked:
+///
+/// ```compile_fail
+/// fn readable<T: serde::de::DeserializeOwned>() {}
+/// readable::<linalg_dp::covariance::PrivateCovariance>();
+/// ```
+#[derive(Debug, Clone, PartialEq)]
 pub struct PrivateCovariance {
     dim: usize,
     values: Vec<f64>,
@@ -175,9 +230,13 @@ impl PrivateCovariance {
         Ok(dense::product(scaled.as_ref(), v.transpose()))
     }
 
-    /// z such that `||unbiased - A^T A||_2 <= z` except with probability `failure`
+    /// z such that `||unbiased - A^T A||_2 <= z` except with probability at most `failure`
     /// over the noise; computed from the release alone. Infinite when the noise's law
     /// gives no bound (a JL sketch of too few rows).
+    ///
+    /// A proven upper bound. A holds the rows that entered: clipped to the bound B and rounded to multiples of a unit u,
+    /// `u <= 2^-20 B`. Rounding moves a row by at most `sqrt(d) u / 2`, so n rows as given, none longer
+    /// than B, have an `A^T A` within `n sqrt(d) u B (1 + sqrt(d) u / B)` of that; n may be private and is not added.
     ///
     /// # Errors
     /// `failure` outside (0, 1).

@@ -135,8 +135,9 @@ pub fn randomized_svd(
     power_iterations: usize,
     seed: PublicSeed,
 ) -> Result<LowRank> {
-    let k = rank + oversampling;
-    check_rank(a, k.max(rank))?;
+    check_rank(a, rank)?;
+    let k = rank.saturating_add(oversampling);
+    check_rank(a, k)?;
     let (m, n) = (a.n(), a.d());
     let omega = Gaussian::new(n, k, seed).map_err(sketch_error)?;
     let mut y = vec![0.0; m * k];

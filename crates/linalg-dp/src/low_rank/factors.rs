@@ -4,7 +4,6 @@ use crate::dense;
 use crate::error::{Error, Result};
 use faer::{Mat, MatMut, MatRef};
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use sketch::rows::RowsView;
 
 /// Rows expanded at a time.
@@ -12,7 +11,14 @@ const ROWS: usize = 16;
 
 /// `B = L C`: left factor L (m x k) and coefficients C (k x n), never multiplied out
 /// unless asked for.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+///
+/// Stored within release files alone, whose reader checks it:
+///
+/// ```compile_fail
+/// fn readable<T: serde::de::DeserializeOwned>() {}
+/// readable::<linalg_dp::low_rank::LowRank>();
+/// ```
+#[derive(Debug, Clone, PartialEq)]
 pub struct LowRank {
     m: usize,
     n: usize,
@@ -33,7 +39,8 @@ impl LowRank {
         left: Vec<f64>,
         coefficients: Vec<f64>,
     ) -> Result<Self> {
-        if left.len() != m * k || coefficients.len() != n * k {
+        let fits = |rows: usize, found: usize| rows.checked_mul(k) == Some(found);
+        if !fits(m, left.len()) || !fits(n, coefficients.len()) {
             let found = format!("{} and {} values", left.len(), coefficients.len());
             return Err(Error::shape("factors", found, format!("{m} x {k} and {n} x {k}")));
         }
@@ -160,5 +167,10 @@ mod tests {
         assert!((b.distance(&view).unwrap() - ((m * n) as f64).sqrt()).abs() < 1e-10);
         assert!(matches!(LowRank::zero(3, 3).distance(&view), Err(Error::Shape { .. })));
         assert!(LowRank::new((2, 2, 2), vec![0.0; 3], vec![0.0; 4]).is_err());
+        // The products wrap to zero.
+        for shape in [(1 << 63, 1 << 63, 2), (1 << 32, 0, 1 << 32), (usize::MAX, 1, usize::MAX)] {
+            let refused = LowRank::new(shape, vec![], vec![]);
+            assert!(matches!(refused, Err(Error::Shape { .. })), "{shape:?}");
+        }
     }
 }

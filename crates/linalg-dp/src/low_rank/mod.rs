@@ -16,7 +16,7 @@ mod shrink;
 pub use baseline::{InputPerturbation, randomized_svd, singular_values, truncated_svd};
 pub use factors::LowRank;
 pub use pfp::{Kept, Pfp, PfpOptions, Pruning, Split};
-pub use project::{BasisProjection, PrivateLowRank, Spread};
+pub use project::{BasisProjection, PrivateLowRank, PublicBasis, Spread};
 pub use published::PublishedPfp;
 pub use range::{Range, RangeFinder};
 pub use setting::Setting;

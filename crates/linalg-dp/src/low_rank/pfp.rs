@@ -177,7 +177,7 @@ impl Pfp {
             ProjectionStep::new(setting, basis.as_ref(), self.later_mu, self.options.spread)?;
         let statement = Statement {
             mechanism: "private find and project (exact)".into(),
-            noise: NoiseLaw::Several { laws: vec![self.noise.law(setting)?.law(), step.law()] },
+            noise: NoiseLaw::Several { laws: vec![self.noise.law().law(), step.law()] },
             generator: rng.kind(),
             public: range.public(setting),
         };

@@ -9,13 +9,12 @@ use crate::error::{Error, Result};
 use crate::pipeline;
 use crate::release_file::RangeFacts;
 use dp_core::certificate::Statement;
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, NoiseLaw};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw};
 use dp_core::{
     Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
     PublicSeed, PublicValue, Release, calibrate,
 };
 use faer::{Mat, MatRef};
-use serde::{Deserialize, Serialize};
 use sketch::projection::OutputRange;
 use sketch::rows::RowsView;
 
@@ -82,28 +81,89 @@ impl BasisProjection {
     pub fn release(
         &self,
         a: &RowsView<'_>,
-        basis: MatRef<'_, f64>,
+        basis: &PublicBasis,
         rng: &mut NoiseRng,
     ) -> Result<Release<PrivateLowRank>> {
-        let step = ProjectionStep::new(&self.setting, basis, self.mu, self.spread)?;
+        let step = ProjectionStep::new(&self.setting, basis.matrix(), self.mu, self.spread)?;
         let payload = step.release(&self.setting, a, None, rng)?;
         let mut public = self.setting.public(PublicSeed::new(0));
         public.remove("seed");
-        public.insert("basis_columns".into(), PublicValue::from(basis.ncols()));
+        public.insert("basis_columns".into(), PublicValue::from(basis.matrix().ncols()));
+        public.insert("basis_source".into(), basis.source.clone().into());
         let statement = Statement {
             mechanism: "projection on a public basis".into(),
             // The profile is scaled to sensitivity one; this is the noise of the public basis.
             noise: NoiseLaw::Several { laws: vec![step.law()] },
-            generator: rng.kind(),
+            generator: basis.generator.map_or(rng.kind(), |g| g.weaker(rng.kind())),
             public,
         };
         Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
     }
 }
 
+/// A basis W, m x k, that may be published: the projection on it is released with W itself.
+///
+/// The guarantee of [`BasisProjection`] covers `W^T A`, **not W**. A basis computed from the data,
+/// its singular vectors say, is not public: use that of a [`super::RangeFinder`] release, or
+/// [`super::Pfp`], which pays for both.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PublicBasis {
+    matrix: Mat<f64>,
+    source: String,
+    /// What drew the noise that makes it public.
+    generator: Option<GeneratorKind>,
+}
+
+impl PublicBasis {
+    /// The basis of a range finder's release, already paid for; the certificate names that release's
+    /// mechanism, budget and seed.
+    ///
+    /// # Errors
+    /// [`Error::Numerical`].
+    pub fn from_range(release: &Release<super::Range>) -> Result<Self> {
+        let certificate = release.certificate();
+        let (range, guarantee) = (release.payload(), certificate.guarantee());
+        let source = format!(
+            "release of {} under {}, {}, seed {}",
+            certificate.statement().mechanism,
+            guarantee.adjacency(),
+            guarantee.budget(),
+            range.seed().get(),
+        );
+        let generator = Some(certificate.statement().generator);
+        Ok(Self { matrix: range.basis()?, source, generator })
+    }
+
+    /// A basis that the caller declares to be public, with the reason ("axes of the survey's public
+    /// codebook"), which enters the certificate as the caller's word.
+    ///
+    /// # Errors
+    /// [`Error::Core`] for a reason without a letter or of more than 200 characters; [`Error::NotFinite`].
+    pub fn declared(matrix: Mat<f64>, reason: &str) -> Result<Self> {
+        if !reason.chars().any(char::is_alphabetic) || reason.chars().count() > 200 {
+            return Err(Error::invalid("reason", reason.len(), "1 to 200 characters that say why"));
+        }
+        dense::all_finite(matrix.as_ref(), "the basis")?;
+        let source = format!("declared public by the caller: {reason}");
+        Ok(Self { matrix, source, generator: None })
+    }
+
+    /// W, m x k.
+    #[must_use]
+    pub fn matrix(&self) -> MatRef<'_, f64> {
+        self.matrix.as_ref()
+    }
+
+    /// Why it is public, as the certificate states it.
+    #[must_use]
+    pub fn source(&self) -> &str {
+        &self.source
+    }
+}
+
 /// A private low-rank approximation with the law of its noise: everything below reads the
 /// release only.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PrivateLowRank {
     factors: LowRank,
     /// W (orthonormal columns, or pruned), m x k row-major.

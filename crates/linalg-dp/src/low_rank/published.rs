@@ -54,7 +54,7 @@ impl PublishedPfp {
         };
         let of = PublishedSetting::RangeFinder { columns, shift: L2Sensitivity::new(1.0)? };
         let sigma = NoiseScale::new(rho(PublishedRule::HardtRothRangeFinder, of)? / root)?;
-        let range = RangeNoise { sigma };
+        let range = RangeNoise::with_sigma(&setting, sigma)?;
         let sensitivity = L2Sensitivity::new(root)?;
         let of = PublishedSetting::LowRankProjection { columns, sensitivity };
         let projection = NoiseScale::new(rho(PublishedRule::HardtRothProjection, of)?)?;
@@ -97,7 +97,7 @@ impl PublishedPfp {
         let range = self.range.release(setting, a, seed, rng)?;
         let basis = self.pruning.apply(range.basis()?)?;
         let step = ProjectionStep::by_largest_entries(setting, basis, self.projection)?;
-        let laws = vec![self.range.law(setting)?.law(), step.law()];
+        let laws = vec![self.range.law().law(), step.law()];
         let statement = Statement {
             mechanism: "private find and project (published)".into(),
             noise: NoiseLaw::Several { laws },

@@ -11,7 +11,6 @@ use dp_core::{
     PublicSeed, Release, SeedOrigin, calibrate,
 };
 use faer::{Mat, MatRef};
-use serde::{Deserialize, Serialize};
 use sketch::projection::{Gaussian, OutputRange, Projection};
 use sketch::rows::RowsView;
 
@@ -25,7 +24,7 @@ use sketch::rows::RowsView;
 /// mixture of Gaussian profiles. Omega must be fresh ([`FreshSeed`]).
 ///
 /// # References
-/// Hardt & Roth 2012, Figure 2, whose noise is 2 to 3.5 times larger. Proof:
+/// Hardt & Roth 2012, Figure 2, whose noise is 1.4 to 4.7 times larger, by k and budget. Proof:
 /// `docs/proofs/range-finder.md`.
 ///
 /// # Deviations
@@ -79,7 +78,7 @@ impl RangeFinder {
         let range = self.noise.release(&self.setting, a, seed, rng)?;
         let statement = Statement {
             mechanism: "range finder (Hardt-Roth, exact)".into(),
-            noise: self.noise.law(&self.setting)?.law(),
+            noise: self.noise.law().law(),
             generator: rng.kind(),
             public: range.public(&self.setting),
         };
@@ -88,7 +87,7 @@ impl RangeFinder {
 }
 
 /// The released Y and what is public about it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Range {
     m: usize,
     k: usize,
@@ -130,9 +129,12 @@ impl Range {
         Self { m, k, values, sigma, seed, origin }
     }
 
-    /// The public parameters of the release, the seed and its origin included.
+    /// The public parameters of the release: the seed, its origin, and what the profile takes
+    /// Omega's law to be.
     pub(super) fn public(&self, setting: &Setting) -> PublicParameters {
         let mut public = setting.public(self.seed);
+        public
+            .insert("law of Omega".to_owned(), "real Gaussian, drawn from 53-bit uniforms".into());
         public.insert(SeedOrigin::KEY.to_owned(), self.origin.name().into());
         public
     }
@@ -166,8 +168,11 @@ impl Range {
         Ok((svd.u, svd.s))
     }
 
-    /// Estimated `||u_l^T A||^2` along each left singular vector of the sketch: the squared
-    /// singular value less what the noise adds, `(y_l^2 - m sigma^2)_+`.
+    /// The squared singular values of the sketch less what noise adds to `||u^T Y||^2` for a
+    /// direction u fixed beforehand, `(y_l^2 - m sigma^2)_+`.
+    ///
+    /// To rank directions with. As estimates of `||u_l^T A||^2` they **err upwards**: the singular vectors follow
+    /// the noise, and of pure noise the strongest keeps about `2 sqrt(m k) sigma^2`.
     #[must_use]
     pub fn energies(&self, singular: &[f64]) -> Vec<f64> {
         let noise = self.m as f64 * self.sigma.get().powi(2);
@@ -179,6 +184,7 @@ impl Range {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RangeNoise {
     pub(super) sigma: NoiseScale,
+    grid: Grid,
 }
 
 impl RangeNoise {
@@ -191,10 +197,17 @@ impl RangeNoise {
             Ok(calibrate::chi_mixture_gaussian(budget, k, entry_shift, later_mu)?)
         };
         let rough = find(entry, later_mu)?;
-        // The slack is a function of sigma; one per cent more noise cannot need more.
-        let (slack_entry, slack_mu) = Self { sigma: rough }.paid(setting)?;
+        // On the grid of the rough sigma, more noise never needs more slack.
+        let rough = Self::with_sigma(setting, rough)?;
+        let (slack_entry, slack_mu) = rough.paid(setting)?;
         let sigma = find(slack_entry, later_mu.hypot(slack_mu).next_up())?;
-        Ok(Self { sigma })
+        Ok(Self { sigma, ..rough })
+    }
+
+    /// Noise of this scale, on the grid that suits it.
+    pub(super) fn with_sigma(setting: &Setting, sigma: NoiseScale) -> Result<Self> {
+        let grid = Grid::choose(sigma, dp_core::Bound::new(output(setting).magnitude)?)?;
+        Ok(Self { sigma, grid })
     }
 
     /// The profile with arithmetic paid for, when a Gaussian step of `later_mu` follows.
@@ -214,28 +227,15 @@ impl RangeNoise {
     /// `(x + t)^2 <= (1 + eta) x^2 + (1 + 1/eta) t^2` for every eta > 0.
     fn paid(&self, setting: &Setting) -> Result<(f64, f64)> {
         let k = setting.k() as f64;
-        let (grid, error) = self.grid(setting)?;
-        let t = k.sqrt() * (grid.spacing() + 2.0 * error) * (1.0 + 1e-12);
+        let t = k.sqrt() * (self.grid.spacing() + 2.0 * output(setting).error) * (1.0 + 1e-12);
         let entry = setting.shift() / k.sqrt();
         let eta = (t / (entry * k.sqrt())).clamp(1e-15, 1.0);
         let mu = t * (1.0 + 1.0 / eta).sqrt() / self.sigma.get();
         Ok((entry * (1.0 + eta).sqrt() * (1.0 + 1e-14), mu * (1.0 + 1e-12)))
     }
 
-    /// The grid and a bound on the floating-point error of an entry.
-    ///
-    /// A column of Omega / sqrt k has norm at most `12.01 sqrt(n / k)`, whatever the seed.
-    fn grid(&self, setting: &Setting) -> Result<(Grid, f64)> {
-        let (n, k) = (setting.n() as f64, setting.k() as f64);
-        let column = LARGEST_ENTRY * (n / k).sqrt();
-        let range =
-            OutputRange::of_sum(setting.n(), setting.n() + 64, setting.row_bound() * column);
-        let grid = Grid::choose(self.sigma, dp_core::Bound::new(range.magnitude)?)?;
-        Ok((grid, range.error))
-    }
-
-    pub(super) fn law(&self, setting: &Setting) -> Result<GaussianNoise> {
-        Ok(GaussianNoise::new(self.sigma, self.grid(setting)?.0))
+    pub(super) fn law(&self) -> GaussianNoise {
+        GaussianNoise::new(self.sigma, self.grid)
     }
 
     /// Computes and releases Y.
@@ -257,13 +257,22 @@ impl RangeNoise {
         for (row, f) in values.chunks_mut(k).zip(&factors) {
             row.iter_mut().for_each(|x| *x *= f);
         }
-        self.law(setting)?.add_to(rng, &mut values);
+        self.law().add_to(rng, &mut values);
         Ok(Range { m, k, values, sigma: self.sigma, seed, origin })
     }
 }
 
 /// No entry of the sketch crate's Gaussian matrix (before its 1/sqrt k) is larger.
 const LARGEST_ENTRY: f64 = 12.01;
+
+/// The largest entry of a computed `A Omega / sqrt k`, and a bound on its floating-point error.
+///
+/// A column of Omega / sqrt k has norm at most `12.01 sqrt(n / k)`, whatever the seed.
+fn output(setting: &Setting) -> OutputRange {
+    let (n, k) = (setting.n() as f64, setting.k() as f64);
+    let column = LARGEST_ENTRY * (n / k).sqrt();
+    OutputRange::of_sum(setting.n(), setting.n() + 64, setting.row_bound() * column)
+}
 
 /// Errors of the sketch crate on views that were checked here already.
 pub(super) fn sketch_error(error: sketch::Error) -> Error {

@@ -1,18 +1,19 @@
 //! What is public before a low-rank release: shapes, bounds, adjacency.
 
+use crate::covariance::longer_rows;
 use crate::error::{Error, Result};
 use crate::pipeline;
 use dp_core::certificate::PublicParameters;
 use dp_core::{Adjacency, Bound, PublicSeed, PublicValue};
-use serde::{Deserialize, Serialize};
 use sketch::rows::RowsView;
 
 /// Public shape and bounds of a low-rank problem.
 ///
 /// A is m x n with `m <= n` in the intended use; the sketch has `k = rank + oversampling`
-/// columns. One row may shift by an l2 norm of `shift`; rows are scaled to norm
-/// `row_bound` first, which moves no two rows apart and keeps floating-point error bounded.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+/// columns. One row may shift by an l2 norm of `shift`. Rows longer than `row_bound` are scaled to it
+/// first and **not counted** (certificates say so): it moves no two rows apart and keeps
+/// floating-point error bounded.
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Setting {
     m: usize,
     n: usize,
@@ -26,8 +27,8 @@ impl Setting {
     /// Validates the public parameters.
     ///
     /// # Errors
-    /// `rank = 0`, `oversampling < 2` (no error bound holds there), `k > min(m, n)`, or a
-    /// row bound above 2^40 times the shift (floating point would then cost too much).
+    /// `rank = 0`, `oversampling < 2` (no error bound holds there), `k > min(m, n)`, a shift or row bound
+    /// outside `[2^-400, 2^400]`, or a row bound above 2^40 times the shift (floating point would then cost too much).
     pub fn new(
         (m, n): (usize, usize),
         rank: usize,
@@ -39,9 +40,15 @@ impl Setting {
         if rank == 0 || rank >= largest {
             return Err(Error::invalid("rank", rank, format!("[1, {largest})")));
         }
-        if oversampling < 2 || rank + oversampling > largest {
-            let allowed = format!("[2, {}]", largest.saturating_sub(rank));
+        if oversampling < 2 || oversampling > largest - rank {
+            let allowed = format!("[2, {}]", largest - rank);
             return Err(Error::invalid("oversampling", oversampling, allowed));
+        }
+        for (name, bound) in [("shift", shift), ("row bound", row_bound)] {
+            // Squares of such numbers neither overflow nor vanish.
+            if !(2f64.powi(-400)..=2f64.powi(400)).contains(&bound.get()) {
+                return Err(Error::invalid(name, bound, "[2^-400, 2^400]"));
+            }
         }
         if row_bound.get() > shift.get() * 2f64.powi(40) {
             return Err(Error::invalid("row bound", row_bound, "at most 2^40 shifts"));
@@ -109,6 +116,7 @@ impl Setting {
 
     pub(super) fn public(&self, seed: PublicSeed) -> PublicParameters {
         [
+            longer_rows(),
             ("m".to_owned(), PublicValue::from(self.m)),
             ("n".to_owned(), PublicValue::from(self.n)),
             ("rank".to_owned(), PublicValue::from(self.rank)),

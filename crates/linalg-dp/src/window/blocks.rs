@@ -4,7 +4,7 @@ use super::config::{BlockNoise, Keep, StreamConfig};
 use super::histogram::SpectralHistogram;
 use crate::covariance::{
     CovarianceMechanism, CovarianceNoise, GaussianCovariance, JlCovariance, OpenCovariance,
-    WishartCovariance, WishartShape,
+    wishart_refused,
 };
 use crate::error::Result;
 use dp_core::certificate::Statement;
@@ -28,8 +28,15 @@ pub(super) struct Blocks {
 pub(super) enum Kept {
     /// The window's blocks, oldest first, as `(index, unbiased matrix)`.
     Blocks(VecDeque<(u64, Mat<f64>)>),
-    /// Suffix sums of **raw** positive semidefinite blocks.
-    Histogram(SpectralHistogram),
+    /// Suffix sums of positive semidefinite blocks.
+    Histogram {
+        /// Of the blocks as released (JL), or with their negative eigenvalues set to zero
+        /// (Gaussian): for the Loewner order, which decides what is kept.
+        histogram: SpectralHistogram,
+        /// The checkpoints' sums of the blocks as released, where those of the histogram are not:
+        /// what a release shows. Setting eigenvalues to zero block by block would add up to a bias.
+        plain: Vec<(u64, Mat<f64>)>,
+    },
 }
 
 impl Blocks {
@@ -39,12 +46,7 @@ impl Blocks {
             BlockNoise::SymmetricGaussian => {
                 Arc::new(GaussianCovariance::calibrate(dim, adjacency, budget)?)
             }
-            BlockNoise::Wishart => Arc::new(WishartCovariance::calibrate(
-                dim,
-                adjacency,
-                budget,
-                WishartShape::LeastSpectralNorm,
-            )?),
+            BlockNoise::Wishart => return Err(wishart_refused()),
             BlockNoise::JohnsonLindenstrauss { rows } => {
                 Arc::new(JlCovariance::calibrate(dim, rows as usize, adjacency, budget)?)
             }
@@ -61,7 +63,8 @@ impl Blocks {
         let kept = match keep {
             Keep::Blocks => Kept::Blocks(VecDeque::new()),
             Keep::Histogram { rho, rule } => {
-                Kept::Histogram(SpectralHistogram::new(config.dim, rho, rule)?)
+                let histogram = SpectralHistogram::new(config.dim, rho, rule)?;
+                Kept::Histogram { histogram, plain: Vec::new() }
             }
         };
         Ok(Self { mechanism, open: None, window_blocks, kept, described: None })
@@ -98,15 +101,16 @@ impl Blocks {
                 blocks.push_back((index, payload.unbiased()));
                 blocks.retain(|(i, _)| *i >= oldest);
             }
-            Kept::Histogram(histogram) => {
-                // Wishart and JL blocks are positive semidefinite as released; a Gaussian
-                // block is made so. All of it is post-processing.
-                let block = match payload.noise() {
-                    CovarianceNoise::SymmetricGaussian { .. } => payload.positive()?,
-                    _ => payload.raw().to_owned(),
-                };
-                histogram.push(index, block.as_ref(), oldest)?;
-            }
+            Kept::Histogram { histogram, plain } => match payload.noise() {
+                CovarianceNoise::SymmetricGaussian { .. } => {
+                    histogram.push(index, payload.positive()?.as_ref(), oldest)?;
+                    plain.iter_mut().for_each(|(_, sum)| *sum += payload.raw());
+                    plain.push((index, payload.raw().to_owned()));
+                    let kept = histogram.checkpoints();
+                    plain.retain(|(start, _)| kept.iter().any(|c| c.start == *start));
+                }
+                _ => histogram.push(index, payload.raw(), oldest)?,
+            },
         }
         Ok(())
     }
@@ -122,11 +126,11 @@ impl Blocks {
                 }
                 (total, blocks.front().map_or(closed, |(i, _)| *i))
             }
-            Kept::Histogram(histogram) => {
+            Kept::Histogram { histogram, plain } => {
                 let Some(first) = histogram.checkpoints().first() else {
                     return (Mat::zeros(dim, dim), closed);
                 };
-                let mut total = first.matrix.clone();
+                let mut total = plain.first().map_or(&first.matrix, |(_, sum)| sum).clone();
                 let offset = self.described.as_ref().map_or(0.0, |(_, _, offset)| *offset);
                 let covered = (closed - first.start) as f64;
                 (0..dim).for_each(|i| total[(i, i)] -= offset * covered);
@@ -135,11 +139,20 @@ impl Blocks {
         }
     }
 
+    /// Whether the histogram's own sums are not what is released.
+    pub(super) fn keeps_plain_sums(&self) -> bool {
+        let gaussian = matches!(
+            self.mechanism.guarantee().profile(),
+            Some(dp_core::Profile::SymmetricGaussian { .. })
+        );
+        gaussian && matches!(self.kept, Kept::Histogram { .. })
+    }
+
     /// Matrices held.
     pub(super) fn matrices(&self) -> usize {
         match &self.kept {
             Kept::Blocks(blocks) => blocks.len(),
-            Kept::Histogram(histogram) => histogram.checkpoints().len(),
+            Kept::Histogram { histogram, plain } => histogram.checkpoints().len() + plain.len(),
         }
     }
 }

@@ -19,7 +19,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// Magic of a journal file, with its format version.
-const MAGIC: &[u8; 8] = b"DPWINDW1";
+const MAGIC: &[u8; 8] = b"DPWINDW2";
 
 /// What a journal holds. JSON inside, so that the config and guarantee stay readable.
 #[derive(Serialize, Deserialize)]
@@ -38,6 +38,8 @@ enum State {
     Blocks {
         described: Option<(Statement, CovarianceNoise, f64)>,
         matrices: Vec<(u64, Vec<f64>)>,
+        /// Of a histogram of Gaussian blocks: the sums as released, a checkpoint each.
+        plain: Vec<(u64, Vec<f64>)>,
     },
     Tree {
         open: Vec<Vec<i128>>,
@@ -190,17 +192,24 @@ impl PrivateStream {
     fn snapshot(&self) -> State {
         let d = self.config.dim;
         match &self.engine {
-            Engine::Blocks(blocks) => State::Blocks {
-                described: blocks.described.clone(),
-                matrices: match &blocks.kept {
-                    Kept::Blocks(kept) => kept.iter().map(|(i, m)| (*i, flat(m, d))).collect(),
-                    Kept::Histogram(histogram) => histogram
-                        .checkpoints()
-                        .iter()
-                        .map(|c| (c.start, flat(&c.matrix, d)))
-                        .collect(),
-                },
-            },
+            Engine::Blocks(blocks) => {
+                let described = blocks.described.clone();
+                let flat = |(i, m): (u64, &Mat<f64>)| (i, flat(m, d));
+                let (matrices, plain) = match &blocks.kept {
+                    Kept::Blocks(kept) => {
+                        (kept.iter().map(|(i, m)| flat((*i, m))).collect(), Vec::new())
+                    }
+                    Kept::Histogram { histogram, plain } => (
+                        histogram
+                            .checkpoints()
+                            .iter()
+                            .map(|c| flat((c.start, &c.matrix)))
+                            .collect(),
+                        plain.iter().map(|(i, m)| flat((*i, m))).collect(),
+                    ),
+                };
+                State::Blocks { described, matrices, plain }
+            }
             Engine::Tree(tree) => State::Tree {
                 open: match &tree.filling {
                     Filling::Sums { levels, .. } => {
@@ -236,24 +245,31 @@ impl PrivateStream {
         let closed = self.blocks_closed;
         let first = closed.saturating_sub(self.config.window_blocks()?);
         match (&mut self.engine, state) {
-            (Engine::Blocks(blocks), State::Blocks { described, matrices }) => {
+            (Engine::Blocks(blocks), State::Blocks { described, matrices, plain: sums }) => {
                 blocks.described = described;
-                let loaded = matrices
-                    .into_iter()
-                    .map(|(i, values)| Ok((i, unflat(&values, d)?)))
-                    .collect::<Result<Vec<_>>>()?;
+                let load = |matrices: Vec<(u64, Vec<f64>)>| -> Result<Vec<(u64, Mat<f64>)>> {
+                    matrices.into_iter().map(|(i, values)| Ok((i, unflat(&values, d)?))).collect()
+                };
+                let (loaded, sums) = (load(matrices)?, load(sums)?);
                 if loaded.iter().any(|(i, _)| *i >= closed) {
                     return Err(Error::corrupt("a block lies in the future"));
                 }
+                let starts =
+                    |of: &[(u64, Mat<f64>)]| of.iter().map(|(i, _)| *i).collect::<Vec<_>>();
+                let expected = if blocks.keeps_plain_sums() { starts(&loaded) } else { Vec::new() };
+                if starts(&sums) != expected {
+                    return Err(Error::corrupt("its sums are not those of its checkpoints"));
+                }
                 match &mut blocks.kept {
                     Kept::Blocks(kept) => *kept = loaded.into(),
-                    Kept::Histogram(histogram) => histogram.restore(
-                        loaded
+                    Kept::Histogram { histogram, plain } => {
+                        *plain = sums;
+                        let checkpoints = loaded
                             .into_iter()
                             .map(|(start, matrix)| Checkpoint { start, matrix })
-                            .collect(),
-                        closed.checked_sub(1),
-                    ),
+                            .collect();
+                        histogram.restore(checkpoints, closed.checked_sub(1));
+                    }
                 }
             }
             (Engine::Tree(tree), State::Tree { open, nodes, sketches }) => {

@@ -50,7 +50,8 @@ pub enum BlockNoise {
     /// Symmetric Gaussian: least error.
     #[default]
     SymmetricGaussian,
-    /// Wishart: keeps blocks positive definite.
+    /// Wishart: refused, see [`crate::covariance::WishartCovariance`]. The name stays so that old configurations
+    /// are read and get that answer.
     Wishart,
     /// Johnson-Lindenstrauss sketch of this many rows: relative error. In a tree every level
     /// keeps a sketch of its own, and a row costs `levels r d`.
@@ -67,8 +68,13 @@ pub enum BlockNoise {
 pub enum Keep {
     /// All blocks of the window.
     Blocks,
-    /// A spectral histogram of suffix sums: fewer matrices, and a release may cover
-    /// more than the window by at most the factor `1/(1-rho)` in spectrum.
+    /// A spectral histogram of suffix sums of the private blocks: fewer matrices, and a release may
+    /// cover more blocks than the window. With X the unbiased estimates over the blocks covered
+    /// and over the window, and c, c' the public means of the noise in them,
+    /// `(1 - rho) (X_cov + c I) <= X_W + c' I` in Loewner order (JL blocks; for symmetric Gaussian blocks
+    /// it holds for the sums of the blocks with negative eigenvalues set to zero, which decide what is
+    /// kept; what is released is the plain sum). Where the noise is large against the data, as it
+    /// is in few blocks, that does **not** keep the data covered near the window's.
     Histogram {
         /// Distortion, in `(0, 1)`.
         rho: f64,
@@ -126,10 +132,21 @@ impl StreamConfig {
             return Err(Error::invalid("window", self.window, "[1, inf)"));
         }
         if self.block == 0 || !self.window.is_multiple_of(self.block) {
-            let allowed = format!("a divisor of the window, {}", self.window);
+            let allowed = format!("the divisors of the window, {}", self.window);
             return Err(Error::invalid("block", self.block, allowed));
         }
         Ok(self.window / self.block)
+    }
+
+    /// Most blocks of the stream: the schedule's horizon, and what 64 bits can count the rows of.
+    pub(super) fn most_blocks(&self) -> u64 {
+        let counted = u64::MAX / self.block.max(1);
+        match self.schedule {
+            Schedule::Factorised { horizon } | Schedule::Decayed { horizon, .. } => {
+                horizon.min(counted)
+            }
+            _ => counted,
+        }
     }
 
     /// The protected row.

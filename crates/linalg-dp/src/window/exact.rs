@@ -2,14 +2,14 @@
 
 use super::config::row_moves;
 use super::release::{WindowCovariance, WindowSpan};
-use crate::covariance::{CovarianceMechanism, RowClip};
+use crate::covariance::{CovarianceMechanism, ExactGram, RowClip};
 use crate::error::{Error, Result};
 use crate::release_file::window_parameters;
 use dp_core::{Adjacency, Certificate, NoiseRng, Release};
 use faer::Mat;
 use std::collections::VecDeque;
 
-/// A ring buffer of the last `window` rows (clipped), `O(W d)` memory.
+/// A ring buffer of the last `window` rows, `O(W d)` memory; clipped once, when they are used.
 ///
 /// The baseline of the experiments: its [`ExactWindow::exact`] is not private, and
 /// [`ExactWindow::release`] consumes it, because a second release would spend again.
@@ -32,7 +32,7 @@ impl ExactWindow {
         Ok(Self { clip, window, rows: VecDeque::new(), pushed: 0 })
     }
 
-    /// Adds a row, clipped to the bound.
+    /// Adds a row.
     ///
     /// # Errors
     /// [`Error::Shape`] for another length, [`Error::NotFinite`] for NaN or infinity.
@@ -40,11 +40,10 @@ impl ExactWindow {
         if row.len() != self.clip.dim() {
             return Err(Error::shape("row", row.len(), self.clip.dim()));
         }
-        let mut clipped = vec![0.0; row.len()];
-        self.clip.quantise(row, &mut clipped)?;
-        let unit = 2f64.powi(self.clip.exponent());
-        clipped.iter_mut().for_each(|q| *q *= unit);
-        self.rows.push_back(clipped);
+        if row.iter().any(|x| !x.is_finite()) {
+            return Err(Error::NotFinite { what: "a row" });
+        }
+        self.rows.push_back(row.to_vec());
         if self.rows.len() > self.window {
             self.rows.pop_front();
         }
@@ -52,12 +51,16 @@ impl ExactWindow {
         Ok(())
     }
 
-    /// `A^T A` of the window. **Not private.**
-    #[must_use]
-    pub fn exact(&self) -> Mat<f64> {
-        let (n, d) = (self.rows.len(), self.clip.dim());
-        let a = Mat::from_fn(n, d, |i, j| self.rows[i][j]);
-        crate::dense::product(a.transpose(), a.as_ref())
+    /// `A^T A` of the window's clipped rows. **Not private.**
+    ///
+    /// # Errors
+    /// None: the rows are finite.
+    pub fn exact(&self) -> Result<Mat<f64>> {
+        let d = self.clip.dim();
+        let mut gram = ExactGram::new(self.clip);
+        gram.push(&self.rows.iter().flatten().copied().collect::<Vec<_>>())?;
+        let values = gram.to_values();
+        Ok(Mat::from_fn(d, d, |i, j| values[i * d + j]))
     }
 
     /// The window's one release, spending the mechanism's whole guarantee.

@@ -5,7 +5,7 @@ use super::release::WindowSpan;
 use crate::covariance::RowClip;
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, NoiseLaw, WishartNoise};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw, WishartNoise};
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, PublicValue, Release,
 };
@@ -13,9 +13,10 @@ use faer::Mat;
 use serde::{Deserialize, Serialize};
 
 /// What the published proof leaves open.
-pub const CAVEAT: &str = "the published proof (paper 5, lemma 3) covers one release of one sketch that starts at a \
-    time fixed beforehand; here the surviving checkpoints depend on unprotected increments and a row sits in \
-    several sketches (docs/proofs/sliding-window.md)";
+pub const CAVEAT: &str = "the paper claims one release, at the end of the stream; its proof (paper 5, lemma 3) is for one \
+    sketch that starts at a time fixed beforehand, where the surviving checkpoints depend on unprotected increments and \
+    a row sits in several sketches; two releases are outside the claim, and show rows; Wishart noise is drawn in floating \
+    point on a lattice that low bits show (docs/proofs/sliding-window.md)";
 
 /// Which published algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,6 +40,8 @@ pub enum PublishedAlgorithm {
     SlidingPriv,
 }
 
+/// Most degrees of freedom over d of the published Wishart noise.
+const MOST_DOF: f64 = 1e15;
 /// Failure probability in the row count of [`PublishedAlgorithm::SlidingPrivPcp`].
 const PCP_FAILURE: f64 = 0.01;
 
@@ -68,6 +71,8 @@ pub struct PublishedStream {
     histogram: SpectralHistogram,
     state: State,
     rows: u64,
+    /// The weakest generator that drew.
+    generator: Option<GeneratorKind>,
     guarantee: Guarantee,
 }
 
@@ -98,6 +103,11 @@ impl PublishedStream {
             PublishedAlgorithm::SlidingPriv => {
                 // Sheffet 2019, Wishart mechanism: d + 28 ln(4/delta) / eps^2 degrees of freedom.
                 let extra = (28.0 * log / (epsilon * epsilon)).ceil();
+                if extra > MOST_DOF {
+                    let allowed =
+                        format!("epsilons whose degrees of freedom stay below {MOST_DOF:e}");
+                    return Err(Error::invalid("epsilon", epsilon, allowed));
+                }
                 let dof = dim as u64 + extra as u64;
                 let scale = NoiseScale::new(bound.get() * bound.get())?;
                 (
@@ -137,6 +147,7 @@ impl PublishedStream {
             histogram: SpectralHistogram::new(dim, rho, rule)?,
             state,
             rows: 0,
+            generator: None,
             guarantee,
         })
     }
@@ -167,6 +178,8 @@ impl PublishedStream {
         let unit = 2f64.powi(self.clip.exponent());
         clipped.iter_mut().for_each(|q| *q *= unit);
         let time = self.rows;
+        let kind = rng.kind();
+        self.generator = Some(self.generator.map_or(kind, |seen| seen.weaker(kind)));
         let start = (time + 1).saturating_sub(self.config.window);
         match &mut self.state {
             State::Sketches { rows, lift, sketches } => {
@@ -211,17 +224,14 @@ impl PublishedStream {
     ///
     /// # Errors
     /// [`Error::Core`] before the first row.
-    pub fn release(&self, rng: &NoiseRng) -> Result<Release<(WindowSpan, Mat<f64>)>> {
-        self.release_named("published sliding-window algorithm", rng)
+    pub fn release(&self) -> Result<Release<(WindowSpan, Mat<f64>)>> {
+        self.release_named("published sliding-window algorithm")
     }
 
     /// [`PublishedStream::release`] under the name of the algorithm that asks for it.
-    pub(super) fn release_named(
-        &self,
-        mechanism: &str,
-        rng: &NoiseRng,
-    ) -> Result<Release<(WindowSpan, Mat<f64>)>> {
-        let Some(first) = self.histogram.checkpoints().first() else {
+    pub(super) fn release_named(&self, mechanism: &str) -> Result<Release<(WindowSpan, Mat<f64>)>> {
+        let (Some(first), Some(generator)) = (self.histogram.checkpoints().first(), self.generator)
+        else {
             return Err(Error::invalid("rows pushed", 0, "[1, inf)"));
         };
         let (offset, noise) = match &self.state {
@@ -237,7 +247,7 @@ impl PublishedStream {
         let statement = Statement {
             mechanism: mechanism.to_owned(),
             noise,
-            generator: rng.kind(),
+            generator,
             public: [
                 ("d".to_owned(), PublicValue::from(self.config.dim)),
                 ("window".to_owned(), self.config.window.into()),

@@ -43,8 +43,8 @@ impl SlidingPrivPca {
     ///
     /// # Errors
     /// As [`PublishedStream::release`]; [`Error::Numerical`] when the eigendecomposition fails.
-    pub fn release(&self, rng: &NoiseRng) -> Result<Release<(WindowSpan, Mat<f64>)>> {
-        let release = self.stream.release_named("published Sliding-Priv-PCA", rng)?;
+    pub fn release(&self) -> Result<Release<(WindowSpan, Mat<f64>)>> {
+        let release = self.stream.release_named("published Sliding-Priv-PCA")?;
         let basis = {
             let eigen = dense::symmetric_eigen(release.payload().1.as_ref())?;
             eigen.vectors.get(.., ..self.rank).to_owned()
@@ -109,8 +109,8 @@ impl SlidingPrivConstrainedPcp {
     ///
     /// # Errors
     /// As [`PublishedStream::release`].
-    pub fn release(&self, rng: &NoiseRng) -> Result<Release<ChosenProjection>> {
-        let release = self.stream.release_named("published Sliding-Priv-Constrained-PCP", rng)?;
+    pub fn release(&self) -> Result<Release<ChosenProjection>> {
+        let release = self.stream.release_named("published Sliding-Priv-Constrained-PCP")?;
         let bases: Vec<MatRef<'_, f64>> = self.set.iter().map(Mat::as_ref).collect();
         let (index, cost) = best_projection(release.payload().1.as_ref(), &bases)?;
         Ok(release.map(|(span, _)| ChosenProjection { span, index, cost }))

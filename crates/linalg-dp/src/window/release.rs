@@ -1,6 +1,7 @@
 //! What a stream releases.
 
-use crate::covariance::{CovarianceNoise, PrivateCovariance};
+use crate::covariance::{CovarianceNoise, PrivateCovariance, jl_error_share};
+use crate::dense;
 use crate::error::Result;
 use dp_core::Probability;
 use faer::Mat;
@@ -17,7 +18,7 @@ pub struct WindowSpan {
 }
 
 /// A private `A^T A` of the rows of a window.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct WindowCovariance {
     span: WindowSpan,
     blocks: u64,
@@ -61,25 +62,29 @@ impl WindowCovariance {
         self.covariance.positive()
     }
 
-    /// Standard deviation of the noise in `x^T C x` for a unit vector `x`.
+    /// Standard deviation of the noise in `x^T C x` for a unit vector `x` fixed beforehand.
     ///
-    /// Symmetric Gaussian: `sigma`. Wishart: `scale sqrt(2 dof)`. JL: `sqrt(2/r)` times the
-    /// lifted value, an upper estimate from the release's largest diagonal entry.
-    #[must_use]
-    pub fn directional_sd(&self) -> f64 {
-        match self.covariance.noise() {
+    /// Symmetric Gaussian: `sigma`, exactly, for a set of blocks fixed beforehand (a histogram
+    /// chooses the oldest by looking at noisy blocks). JL: an upper estimate, at the largest
+    /// eigenvalue of what was released and widened as [`crate::covariance::JlSketch::directional`] does; the
+    /// sum of sketches errs less.
+    ///
+    /// # Errors
+    /// [`crate::Error::Numerical`] when the eigendecomposition fails.
+    pub fn directional_sd(&self) -> Result<f64> {
+        Ok(match self.covariance.noise() {
             CovarianceNoise::SymmetricGaussian { sigma } => sigma.get(),
             CovarianceNoise::Wishart { dof, scale } => scale.get() * (2.0 * dof as f64).sqrt(),
             CovarianceNoise::JlSketch { rows, .. } => {
-                let raw = self.covariance.raw();
-                let top = (0..raw.nrows()).map(|i| raw[(i, i)]).fold(0.0, f64::max);
-                top * (2.0 / rows as f64).sqrt()
+                let top = dense::symmetric_eigen(self.covariance.raw())?.values[0].max(0.0);
+                top * jl_error_share(rows)
             }
-        }
+        })
     }
 
     /// `z` with `||unbiased - A^T A||_2 <= z` except with probability `failure`, for the rows
-    /// covered, from the release alone.
+    /// covered, from the release alone. Proven for a set of blocks fixed beforehand; a histogram chooses the
+    /// oldest block covered by looking at the noisy ones, and then it is an estimate.
     ///
     /// # Errors
     /// `failure` outside (0, 1).

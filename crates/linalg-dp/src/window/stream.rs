@@ -4,9 +4,9 @@ use super::blocks::Blocks;
 use super::checkpoint::OpenJournal;
 use super::config::{Pace, Schedule, StreamConfig};
 use super::release::{WindowCovariance, WindowSpan};
-use super::sums::{Factorised, SumNoise};
+use super::sums::{Factorised, Row, SumNoise};
 use super::tree::Tree;
-use crate::covariance::{CovarianceNoise, ExactGram, PrivateCovariance, RowClip};
+use crate::covariance::{CovarianceNoise, ExactGram, PrivateCovariance, RowClip, longer_rows};
 use crate::error::{Error, Result};
 use crate::release_file::window_parameters;
 use dp_core::certificate::{PublicParameters, Statement};
@@ -37,6 +37,7 @@ pub struct PrivateStream {
     pub(super) engine: Engine,
     rows_in_block: u64,
     pub(super) blocks_closed: u64,
+    /// The weakest generator that any call was given: rows meet noise as they come under JL.
     pub(super) generator: Option<GeneratorKind>,
     pub(super) journal: Option<OpenJournal>,
     state: Health,
@@ -77,6 +78,7 @@ impl PrivateStream {
         config.window_blocks()?;
         let row = config.row(NAME)?;
         let clip = RowClip::new(config.dim, row.bound)?;
+        let row = Row { bound: clip.certified_bound(), ..row };
         let engine = match config.schedule {
             Schedule::Block { noise, keep } => Engine::Blocks(Blocks::new(&config, noise, keep)?),
             Schedule::Tree { noise } => {
@@ -170,7 +172,8 @@ impl PrivateStream {
     ///
     /// # Errors
     /// [`Error::Shape`] unless whole rows are given; [`Error::NotFinite`] for NaN or infinity, in
-    /// which case **no** row of the call was added; [`Error::Io`] when the journal cannot
+    /// which case **no** row of the call was added; [`Error::Core`] for rows beyond the horizon, likewise,
+    /// and the last window stays there to be released; [`Error::Io`] when the journal cannot
     /// be written, after which the stream must be resumed from it.
     pub fn push(&mut self, rows: &[f64], rng: &mut NoiseRng) -> Result<u64> {
         self.check_health()?;
@@ -186,6 +189,11 @@ impl PrivateStream {
             let found = format!("more than {most}");
             return Err(Error::invalid("rows between ticks", found, format!("[0, {most}]")));
         }
+        if left == 0 {
+            return Ok(0);
+        }
+        self.check_room(left as u64)?;
+        self.note_generator(rng);
         let (mut rest, mut closed) = (rows, 0);
         while left > 0 {
             let room =
@@ -225,11 +233,16 @@ impl PrivateStream {
     /// Ends the block now, whatever it holds: the caller's public clock has struck.
     ///
     /// # Errors
-    /// [`Error::Unusable`] under [`Pace::Rows`]; [`Error::Io`] as [`PrivateStream::push`].
+    /// [`Error::Unusable`] under [`Pace::Rows`]; [`Error::Core`] after the last block of the horizon;
+    /// [`Error::Io`] as [`PrivateStream::push`].
     pub fn tick(&mut self, rng: &mut NoiseRng) -> Result<()> {
         self.check_health()?;
         match self.config.pace {
-            Pace::Clock => self.close(rng),
+            Pace::Clock => {
+                self.check_room(0)?;
+                self.note_generator(rng);
+                self.close(rng)
+            }
             Pace::Rows => Err(Error::Unusable {
                 what: "clock",
                 reason: "this stream's blocks end after a number of rows",
@@ -247,18 +260,31 @@ impl PrivateStream {
             Engine::Tree(tree) => tree.close(index, rng)?,
             Engine::Factorised { sums, open } => {
                 let block = core::mem::replace(open, ExactGram::new(self.clip));
-                sums.close(block, index, window_blocks, rng)?;
+                sums.close(block, window_blocks, rng)?;
             }
         }
-        self.generator = Some(match self.generator {
-            Some(GeneratorKind::DeterministicNotPrivate) => GeneratorKind::DeterministicNotPrivate,
-            _ => rng.kind(),
-        });
         self.blocks_closed += 1;
         self.rows_in_block = 0;
         self.write_journal()?;
         self.state = Health::Sound;
         Ok(())
+    }
+
+    /// Refuses rows (or, for none, a tick) that would need a block beyond the last.
+    fn check_room(&self, rows: u64) -> Result<()> {
+        let most = self.config.most_blocks();
+        let more = self.rows_in_block.saturating_add(rows).div_ceil(self.config.block).max(1);
+        if more <= most - self.blocks_closed.min(most) {
+            return Ok(());
+        }
+        let allowed =
+            format!("[0, {most}], the horizon; release the last window, and start a new stream");
+        Err(Error::invalid("blocks", self.blocks_closed.saturating_add(more), allowed))
+    }
+
+    fn note_generator(&mut self, rng: &NoiseRng) {
+        let kind = rng.kind();
+        self.generator = Some(self.generator.map_or(kind, |seen| seen.weaker(kind)));
     }
 
     fn check_health(&self) -> Result<()> {
@@ -278,10 +304,10 @@ impl PrivateStream {
     /// [`Error::Unusable`] before the first block has closed.
     pub fn release(&self) -> Result<Release<WindowCovariance>> {
         self.check_health()?;
-        let Some(generator) = self.generator else {
+        let closed = self.blocks_closed;
+        let Some(generator) = self.generator.filter(|_| closed > 0) else {
             return Err(Error::Unusable { what: "stream", reason: "no block has closed yet" });
         };
-        let closed = self.blocks_closed;
         let window_first = closed.saturating_sub(self.config.window_blocks()?);
         let (matrix, first, noise, law) = match &self.engine {
             Engine::Blocks(blocks) => {
@@ -329,6 +355,7 @@ impl PrivateStream {
     /// Those of the release, and those of the stream.
     fn public_parameters(&self, mut public: PublicParameters) -> PublicParameters {
         let schedule = serde_json::to_string(&self.config.schedule).unwrap_or_default();
+        public.extend([longer_rows()]);
         let stream = [
             ("window", PublicValue::from(self.config.window)),
             ("block", self.config.block.into()),

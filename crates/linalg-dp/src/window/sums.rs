@@ -3,10 +3,10 @@
 use super::config::{Schedule, StreamConfig};
 use super::factorisation::Factorisation;
 use super::stream::PROOF;
-use crate::covariance::{ExactGram, RowClip, frobenius_sensitivity};
+use crate::covariance::{ExactGram, RowClip};
 use crate::error::{Error, Result};
 use dp_core::noise::{Grid, NoiseLaw, SymmetricGaussian};
-use dp_core::profile::RowChange;
+use dp_core::profile::{RowChange, covariance_sensitivity};
 use dp_core::{Bound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, calibrate};
 use faer::Mat;
 use std::collections::VecDeque;
@@ -23,8 +23,8 @@ impl SumNoise {
     /// Calibrates: `factor` times one block's sensitivity, values of at most `reach`, computed with
     /// an error of at most `error`, in `outputs` matrices of the stream.
     pub(super) fn calibrate(config: &StreamConfig, row: Row, plan: Plan) -> Result<Self> {
-        let exact = frobenius_sensitivity(row.bound, row.change)?;
-        let joint = L2Sensitivity::new((exact.get() * plan.factor).next_up())?;
+        let exact = covariance_sensitivity(row.bound, row.change);
+        let joint = L2Sensitivity::new((exact * plan.factor).next_up())?;
         let rough = calibrate::gaussian(config.budget, joint)?;
         let grid = Grid::choose(rough, Bound::new(plan.reach)?)?;
         let coordinates = (config.dim * config.dim) as u64;
@@ -59,7 +59,7 @@ impl SumNoise {
     }
 }
 
-/// How a row may change.
+/// How a row may change, and what a clipped and rounded one is not longer than.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
     pub(super) bound: Bound,
@@ -148,14 +148,9 @@ impl Factorised {
     pub(super) fn close(
         &mut self,
         block: ExactGram,
-        index: u64,
         window_blocks: u64,
         rng: &mut NoiseRng,
     ) -> Result<()> {
-        if index >= self.factorisation.horizon() {
-            let allowed = format!("at most the horizon, {}", self.factorisation.horizon());
-            return Err(Error::invalid("blocks", index + 1, allowed));
-        }
         let mut value = self.running.advance(block, window_blocks);
         let taps = self.factorisation.noise_taps();
         for (tap, past) in taps[1..].iter().zip(&self.exact) {

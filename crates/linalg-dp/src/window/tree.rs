@@ -4,13 +4,11 @@ use super::config::{BlockNoise, StreamConfig};
 use super::stream::PROOF;
 use super::sums::{Plan, Row, SumNoise};
 use crate::covariance::{
-    CovarianceNoise, ExactGram, JlCovariance, OpenCovariance, OpenSketch, RowClip,
-    WishartCovariance, WishartShape,
+    CovarianceNoise, ExactGram, JlCovariance, OpenCovariance, OpenSketch, RowClip, wishart_refused,
 };
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
-use dp_core::profile::RowChange;
-use dp_core::{Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Profile, calibrate};
+use dp_core::{Guarantee, NoiseRng, Profile, calibrate};
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +35,6 @@ impl Node {
 #[derive(Clone)]
 enum NodeNoise {
     Gaussian(SumNoise),
-    Wishart(WishartCovariance),
     Sketch(JlCovariance),
 }
 
@@ -122,7 +119,7 @@ impl Tree {
         let levels = tree_levels(window_blocks);
         let (noise, guarantee) = match noise {
             BlockNoise::SymmetricGaussian => gaussian(config, row, levels)?,
-            BlockNoise::Wishart => wishart(config, row, levels)?,
+            BlockNoise::Wishart => return Err(wishart_refused()),
             BlockNoise::JohnsonLindenstrauss { rows } => sketch(config, row, levels, rows)?,
         };
         let filling = noise.filling(levels, clip);
@@ -145,7 +142,6 @@ impl Tree {
     pub(super) fn node_noise(&self) -> CovarianceNoise {
         match &self.noise {
             NodeNoise::Gaussian(noise) => CovarianceNoise::SymmetricGaussian { sigma: noise.sigma },
-            NodeNoise::Wishart(m) => CovarianceNoise::Wishart { dof: m.dof(), scale: m.scale() },
             NodeNoise::Sketch(m) => {
                 CovarianceNoise::JlSketch { rows: m.rows() as u64, lift: m.lift() }
             }
@@ -155,13 +151,13 @@ impl Tree {
     /// What a row meets: the law of a node, in every level. (The profile of Gaussian nodes is that
     /// of their joint sensitivity, so their one law stands for all.)
     pub(super) fn law(&self) -> NoiseLaw {
-        let law = match (&self.noise, self.node_noise()) {
-            (NodeNoise::Gaussian(noise), _) => return noise.law(),
-            (_, CovarianceNoise::Wishart { dof, scale }) => NoiseLaw::Wishart { dof, scale },
-            (_, CovarianceNoise::JlSketch { rows, lift }) => NoiseLaw::JlSketch { rows, lift },
-            (_, CovarianceNoise::SymmetricGaussian { .. }) => unreachable!("matched above"),
-        };
-        NoiseLaw::Several { laws: vec![law; self.levels as usize] }
+        match &self.noise {
+            NodeNoise::Gaussian(noise) => noise.law(),
+            NodeNoise::Sketch(m) => {
+                let law = NoiseLaw::JlSketch { rows: m.rows() as u64, lift: m.lift() };
+                NoiseLaw::Several { laws: vec![law; self.levels as usize] }
+            }
+        }
     }
 
     /// Matrices held.
@@ -213,7 +209,6 @@ impl Tree {
                         let noisy = noise.privatise(sum.to_values(), d, rng)?;
                         (0..d * d).map(|e| noisy[(e / d, e % d)]).collect()
                     }
-                    NodeNoise::Wishart(mechanism) => mechanism.privatise(sum, rng),
                     NodeNoise::Sketch(_) => unreachable!("sketches are not summed"),
                 };
                 sum.clear();
@@ -301,29 +296,6 @@ fn gaussian(config: &StreamConfig, row: Row, levels: u32) -> Result<(NodeNoise, 
     let noise = SumNoise::calibrate(config, row, plan)?;
     let guarantee = noise.guarantee(config)?;
     Ok((NodeNoise::Gaussian(noise), guarantee))
-}
-
-/// `levels` Wishart mechanisms, composed numerically.
-fn wishart(config: &StreamConfig, row: Row, levels: u32) -> Result<(NodeNoise, Guarantee)> {
-    let StreamConfig { dim, adjacency, budget, .. } = *config;
-    let (d, times, Row { bound, change }) = (dim as u64, u64::from(levels), row);
-    // The shape is a free choice: the one that is best for a single matrix of about the noise
-    // that these will have. The scale is then the least that composes to the budget.
-    let steps = times as f64 * if change == RowChange::Replace { 2.0 } else { 1.0 };
-    let epsilon = Epsilon::new(budget.epsilon.get() / steps.sqrt())?;
-    let single = WishartCovariance::calibrate(
-        dim,
-        Adjacency::AddRemoveRow { bound },
-        Budget { epsilon, ..budget },
-        WishartShape::LeastSpectralNorm,
-    )?;
-    let dof = single.dof();
-    let scale = calibrate::wishart_scale_repeated(budget, d, dof, bound, change, times)?;
-    let once = Profile::Wishart { dim: d, dof, bound, scale, change };
-    let profile = Profile::Repeated { profile: Box::new(once), times };
-    let guarantee = Guarantee::proven(adjacency, budget, profile, PROOF)?;
-    let mechanism = WishartCovariance::with_noise(dim, adjacency, budget, dof, scale)?;
-    Ok((NodeNoise::Wishart(mechanism), guarantee))
 }
 
 /// `levels` sketches of `rows` rows are one sketch of `levels rows` rows, exactly.

@@ -8,8 +8,8 @@ use dp_core::{Budget, NoiseRng, PublicSeed};
 use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef};
 use linalg_dp::low_rank::{
-    BasisProjection, InputPerturbation, Pfp, PfpOptions, PrivateLowRank, Pruning, PublishedPfp,
-    RangeFinder, Setting, Spread,
+    BasisProjection, InputPerturbation, Pfp, PfpOptions, PrivateLowRank, Pruning, PublicBasis,
+    PublishedPfp, RangeFinder, Setting, Spread,
 };
 use sketch::RowsView;
 use sketch::projection::{Gaussian, project};
@@ -95,10 +95,11 @@ fn basis_projection(spread: Spread, name: &str) -> Result<Subject> {
     let made = BasisProjection::calibrate(setting(1.0)?, claim, spread)?;
     let guarantee = made.guarantee().clone();
     let w = Mat::from_fn(M, 2, |i, j| [[0.9, 0.1], [0.3, -0.5], [0.3, 0.8], [0.1, 0.3]][i][j]);
+    let w = PublicBasis::declared(w, "fixed in this audit")?;
     // The row and the direction that move the coefficients most, by search.
     let zero = vec![0.0; M * N];
     let mut rng = NoiseRng::deterministic_not_private(1);
-    let probe = made.release(&view(&zero)?, w.as_ref(), &mut rng)?.into_parts().0;
+    let probe = made.release(&view(&zero)?, &w, &mut rng)?.into_parts().0;
     let mut best = (0, vec![], 0.0);
     for row in 0..M {
         let moved = |v: &[f64]| coefficients(&probe, &only(row, v)).norm_l2();
@@ -110,7 +111,7 @@ fn basis_projection(spread: Spread, name: &str) -> Result<Subject> {
     let sides = halves(best.0, &best.1);
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let a = side.of(&sides[0], &sides[1]);
-        let release = made.release(&view(a)?, w.as_ref(), &mut draw.noise())?;
+        let release = made.release(&view(a)?, &w, &mut draw.noise())?;
         let payload = release.payload();
         let seen = payload.factors().coefficients();
         out.extend((0..2 * N).map(|i| seen[(i % 2, i / 2)]));

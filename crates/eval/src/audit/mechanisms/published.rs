@@ -59,7 +59,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
             let mut seen = Vec::new();
             for row in rows {
                 stream.push(row, rng)?;
-                let matrix = stream.release(rng)?.into_parts().0.1;
+                let matrix = stream.release()?.into_parts().0.1;
                 seen.extend([matrix[(0, 0)], matrix[(1, 1)], matrix[(1, 0)]]);
             }
             Ok(seen)
@@ -72,7 +72,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         let mut seen = Vec::new();
         for row in rows {
             stream.push(row, rng)?;
-            let basis = stream.release(rng)?.into_parts().0.1;
+            let basis = stream.release()?.into_parts().0.1;
             seen.extend([basis[(0, 0)], basis[(1, 0)]]);
         }
         Ok(seen)
@@ -84,7 +84,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         let mut seen = Vec::new();
         for row in rows {
             stream.push(row, rng)?;
-            let chosen = stream.release(rng)?.into_parts().0;
+            let chosen = stream.release()?.into_parts().0;
             seen.extend([chosen.index as f64, chosen.cost]);
         }
         Ok(seen)

@@ -39,7 +39,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                 let c = release.payload().unbiased();
                 // Frobenius-isotropic: the diagonal has the stated deviation.
                 values.extend((0..D).map(|i| c[(i, i)] * c[(i, i)]));
-                claimed = release.payload().directional_sd();
+                claimed = release.payload().directional_sd()?;
             }
             let (square, _) = mean_and_error(&values);
             measured[n].push((m, square.sqrt() / single));

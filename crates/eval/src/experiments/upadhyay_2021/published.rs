@@ -46,7 +46,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                 for row in data.chunks_exact(D) {
                     stream.push(row, &mut rng)?;
                 }
-                let release = stream.release(&rng)?;
+                let release = stream.release()?;
                 run.push(spectral_distance(exact.as_ref(), release.payload().1.as_ref(), 0.0)?);
             }
             samples.push((epsilon, run));

@@ -76,7 +76,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
         ],
     );
     for (i, (window, exact)) in checkpoints.iter().enumerate() {
-        table.row([*window as f64, kept[0][i].1, kept[2][i].1, kept[3][i].1, kept[4][i].1, *exact]);
+        table.row([*window as f64, kept[0][i].1, kept[1][i].1, kept[2][i].1, kept[3][i].1, *exact]);
     }
     report.tables.push(table);
     claims(&mut report, &kept, &checkpoints);
@@ -100,7 +100,7 @@ fn exact_checkpoints(data: &[f64], window: u64, context: &Context<'_>) -> Result
 fn claims(report: &mut Report, kept: &[Vec<(u64, f64)>], checkpoints: &[(u64, f64)]) {
     let growth = |points: &[(u64, f64)]| points[points.len() - 1].1 / points[0].1;
     let windows = checkpoints[checkpoints.len() - 1].0 as f64 / checkpoints[0].0 as f64;
-    let (blocks, histogram, exact) = (growth(&kept[0]), growth(&kept[2]), growth(checkpoints));
+    let (blocks, histogram, exact) = (growth(&kept[0]), growth(&kept[1]), growth(checkpoints));
     report.claim(
         "Block keeps matrices in proportion to the window",
         (blocks / windows - 1.0).abs() < 0.05,

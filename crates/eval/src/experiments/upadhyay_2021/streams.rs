@@ -47,10 +47,9 @@ pub(super) fn schedules(horizon: u64) -> Vec<Named> {
             label: "Block, symmetric Gaussian",
             schedule: block(BlockNoise::SymmetricGaussian, Keep::Blocks),
         },
-        Named { label: "Block, Wishart", schedule: block(BlockNoise::Wishart, Keep::Blocks) },
         Named {
-            label: "Block, Wishart, histogram",
-            schedule: block(BlockNoise::Wishart, histogram),
+            label: "Block, symmetric Gaussian, histogram",
+            schedule: block(BlockNoise::SymmetricGaussian, histogram),
         },
         Named { label: "Tree", schedule: Schedule::Tree { noise: BlockNoise::SymmetricGaussian } },
         Named { label: "Factorised", schedule: Schedule::Factorised { horizon } },

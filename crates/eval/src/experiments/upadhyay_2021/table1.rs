@@ -1,10 +1,12 @@
 //! Table 1: errors of every task against epsilon, for every schedule.
 
 use super::LOWER_BOUND;
-use super::streams::{config, curve, gram, last_release, origin, schedules, turning};
+use super::streams::{DELTA, Named, config, curve, gram, last_release, origin, schedules, turning};
 use crate::error::Result;
 use crate::framework::{Axis, Context, Figure, Panel, Report};
 use crate::metrics::mean_and_error;
+use crate::not_private::{wishart_nodes, wishart_noise};
+use dp_core::{Bound, Budget, NoiseRng};
 use faer::{Mat, MatRef};
 use linalg_dp::analysis::{
     Ridge, directional_variance, nonnegative_pca, projection_cost, regression, sparse_pca,
@@ -15,6 +17,8 @@ use linalg_dp::window::WindowCovariance;
 
 const RANK: usize = 4;
 const SPARSITY: usize = 4;
+/// The schedule that is compared but refused.
+const WISHART: &str = "Block, Wishart (not private)";
 
 /// The tasks, in the order of [`errors`].
 const TASKS: [&str; 6] = [
@@ -35,16 +39,31 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let data = turning(rows, d, RANK, Context::data_seed("table1 stream", 0));
     let exact = gram(&data, d, rows - window as usize, rows);
     let named = schedules(rows as u64 / block);
-    context.progress.begin((named.len() * epsilons.len()) as u64);
+    let labels: Vec<&str> = named.iter().map(|n| n.label).chain([WISHART]).collect();
+    context.progress.begin((labels.len() * epsilons.len()) as u64);
     // tasks x schedules x epsilons -> samples
-    let mut samples = vec![vec![Vec::new(); named.len()]; TASKS.len()];
-    for (s, schedule) in named.iter().enumerate() {
+    let mut samples = vec![vec![Vec::new(); labels.len()]; TASKS.len()];
+    for (s, label) in labels.iter().enumerate() {
         for epsilon in epsilons {
             let mut runs = vec![Vec::new(); TASKS.len()];
             for repetition in 0..repetitions {
-                let config = config(d, window, block, epsilon, schedule.schedule)?;
-                let part = format!("table1 {} {epsilon}", schedule.label);
-                let release = last_release(config, &data, context, &part, repetition as u64)?;
+                let part = format!("table1 {label} {epsilon}");
+                let release = match named.get(s) {
+                    Some(Named { schedule, .. }) => {
+                        let config = config(d, window, block, epsilon, *schedule)?;
+                        Estimate::of(&last_release(
+                            config,
+                            &data,
+                            context,
+                            &part,
+                            repetition as u64,
+                        )?)?
+                    }
+                    None => {
+                        let mut rng = context.noise(&part, repetition as u64);
+                        Estimate::wishart(exact.as_ref(), window / block, epsilon, &mut rng)?
+                    }
+                };
                 for (run, error) in runs.iter_mut().zip(errors(&release, exact.as_ref())?) {
                     run.push(error);
                 }
@@ -64,10 +83,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
             title: (*title).to_owned(),
             x: Axis::log("epsilon"),
             y: Axis::log("error"),
-            curves: named
+            curves: labels
                 .iter()
                 .zip(&samples[task])
-                .map(|(n, s)| curve(n.label, s, origin(context, n.label, &about, repetitions)))
+                .map(|(label, s)| curve(label, s, origin(context, label, &about, repetitions)))
                 .collect(),
         })
         .collect();
@@ -82,6 +101,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     });
     claims(&mut report, &samples);
     report.note(LOWER_BOUND);
+    report.note(format!("{WISHART}: its sampler shows rows in its low bits, so the library refuses it; drawn here for the comparison alone."));
     report.note("The stream ends at a multiple of two windows, the tree's best case (one node); the noise of an unaligned \
         window is in noise-by-schedule.");
     report.note("Costs and risks are in excess of the exact window's best of the same kind; sparse and non-negative \
@@ -89,11 +109,45 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     Ok(report)
 }
 
+/// What the tasks read.
+struct Estimate {
+    noisy: Mat<f64>,
+    positive: Mat<f64>,
+    sd: f64,
+}
+
+impl Estimate {
+    fn of(release: &WindowCovariance) -> Result<Self> {
+        let (noisy, sd) = (release.unbiased(), release.directional_sd()?);
+        Ok(Self { noisy, positive: release.positive()?, sd })
+    }
+
+    /// The exact window plus the centred noise of its blocks: **not private**.
+    fn wishart(
+        exact: MatRef<'_, f64>,
+        blocks: u64,
+        epsilon: f64,
+        rng: &mut NoiseRng,
+    ) -> Result<Self> {
+        let d = exact.nrows();
+        let budget = Budget::new(epsilon, DELTA)?;
+        let (dof, scale) = wishart_nodes(d, Bound::new(1.0)?, budget, 1)?;
+        // A sum of independent Wishart matrices of one scale is one of all degrees of freedom.
+        let dof = dof * blocks;
+        let mut noisy = wishart_noise(d, dof, scale, rng)? + exact;
+        (0..d).for_each(|i| noisy[(i, i)] -= dof as f64 * scale.get());
+        let eigen = symmetric_eigen(noisy.as_ref())?;
+        let v = &eigen.vectors;
+        let scaled = Mat::from_fn(d, d, |i, j| v[(i, j)] * eigen.values[j].max(0.0));
+        let positive = scaled * v.transpose();
+        Ok(Self { noisy, positive, sd: scale.get() * (2.0 * dof as f64).sqrt() })
+    }
+}
+
 /// The six errors of one release.
-fn errors(release: &WindowCovariance, exact: MatRef<'_, f64>) -> Result<[f64; 6]> {
+fn errors(release: &Estimate, exact: MatRef<'_, f64>) -> Result<[f64; 6]> {
     let d = exact.nrows();
-    let noisy = release.unbiased();
-    let positive = release.positive()?;
+    let Estimate { noisy, positive, sd } = release;
     let spectral = spectral_distance(exact, noisy.as_ref(), 0.0)?;
     let excess = |basis: Mat<f64>, best: Mat<f64>| -> Result<f64> {
         Ok(projection_cost(exact, basis.as_ref())? - projection_cost(exact, best.as_ref())?)
@@ -103,7 +157,7 @@ fn errors(release: &WindowCovariance, exact: MatRef<'_, f64>) -> Result<[f64; 6]
     let sparse = excess(sparse(positive.as_ref())?, sparse(exact)?)?;
     let nonnegative = excess(nonnegative_pca(positive.as_ref(), 1)?, nonnegative_pca(exact, 1)?)?;
     let features = d - 2;
-    let ridge = Ridge::NoiseLevel { sd: release.directional_sd() };
+    let ridge = Ridge::NoiseLevel { sd: *sd };
     let fitted = regression(positive.as_ref(), features, ridge)?;
     let best = regression(exact, features, Ridge::Fixed { lambda: 0.0 })?;
     let risk = risk(exact, fitted.as_ref()) - risk(exact, best.as_ref());
@@ -150,7 +204,7 @@ fn claims(report: &mut Report, samples: &[Vec<Samples>]) {
         |task: usize, schedule: usize, at: usize| mean_and_error(&samples[task][schedule][at].1).0;
     let last = samples[0][0].len() - 1;
     for (s, name) in
-        ["Block Gaussian", "Block Wishart", "Block Wishart histogram", "Tree", "Factorised"]
+        ["Block Gaussian", "Block Gaussian histogram", "Tree", "Factorised", "Block Wishart"]
             .iter()
             .enumerate()
     {
@@ -161,19 +215,19 @@ fn claims(report: &mut Report, samples: &[Vec<Samples>]) {
             format!("{low:.1} at 0.1, {high:.1} at 10"),
         );
     }
-    let (block, factorised) = (mean(0, 0, 2), mean(0, 4, 2));
+    let (block, factorised) = (mean(0, 0, 2), mean(0, 3, 2));
     report.claim(
         "Correlated noise beats independent blocks at epsilon 1 (32 or more blocks in the window)",
         factorised < block,
         format!("{factorised:.1} against {block:.1}"),
     );
-    let (wishart, gaussian) = (mean(0, 1, 2), mean(0, 0, 2));
+    let (wishart, gaussian) = (mean(0, 4, 2), mean(0, 0, 2));
     report.claim(
         "Symmetric Gaussian noise has less spectral error than Wishart noise at epsilon 1",
         gaussian < wishart,
         format!("{gaussian:.1} against {wishart:.1}"),
     );
-    let (pca_low, pca_high) = (mean(1, 4, 0), mean(1, 4, last));
+    let (pca_low, pca_high) = (mean(1, 3, 0), mean(1, 3, last));
     report.claim(
         "PCA from the factorised release approaches the exact subspace as epsilon grows",
         pca_high < 0.2 * pca_low.max(1e-9),

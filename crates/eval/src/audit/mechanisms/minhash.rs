@@ -244,7 +244,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
     let kept = |budget| {
         let (shape, allowed) = (SymbolShape::new(4, 1, 4)?, SetNeighbours::new(2, 3)?);
         let made = MixtureResponse::calibrate(shape, allowed, budget)?;
-        Ok(response_noise(made.response().keep()))
+        Ok(response_noise(made.response().keep(), shape.alphabet()))
     };
     let published = |budget| Ok(published_noise(budget)?.noise().scale().get());
     Ok(vec![

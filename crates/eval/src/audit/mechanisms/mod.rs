@@ -61,9 +61,9 @@ pub(super) fn pure_noise(budget: Budget) -> Result<f64> {
     Ok(1.0 / budget.epsilon.get())
 }
 
-/// The same for a response of given probability of keeping: the inverse of its log odds.
-pub(super) fn response_noise(keep: Probability) -> f64 {
-    1.0 / (keep.get() / (1.0 - keep.get())).ln()
+/// The same for one response of an alphabet, given its probability of keeping.
+pub(super) fn response_noise(keep: Probability, alphabet: u32) -> f64 {
+    1.0 / (keep.get() * f64::from(alphabet - 1) / (1.0 - keep.get())).ln()
 }
 
 pub(super) fn bound(value: f64) -> Result<Bound> {

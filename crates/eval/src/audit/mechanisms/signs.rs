@@ -300,7 +300,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         let noise = move |budget| {
             let adjacency = Adjacency::Attribute { beta: bound(1.0)? };
             let made = PrivateSigns::new(at.clone(), rule, adjacency, bound(3.0)?, budget)?;
-            Ok(response_noise(made.flips().keep()))
+            Ok(response_noise(made.flips().keep(), 2))
         };
         let build = move |budget| Signs::new(sketch.clone(), rule, budget)?.subject(&name);
         all.push(Subject::built(claim, noise, build)?);
@@ -322,7 +322,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
     let at = |budget| decimals(budget)?.subject("DP-SignOPORP on decimals");
     all.push(Subject::built(pure, pure_noise, at)?);
     let claim = gaussian_budget()?;
-    let noise = |budget| Ok(response_noise(FreshSigns::exact(config(0.5)?, budget)?.flips().keep()));
+    let noise = |budget| Ok(response_noise(FreshSigns::exact(config(0.5)?, budget)?.flips().keep(), 2));
     let build = |budget| {
         let made = FreshSigns::exact(config(0.5)?, budget)?;
         fresh("fresh signs, exact mixture", &made, Family::Gaussian, widest(0.5))
@@ -332,7 +332,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         let published = move |budget| -> Result<FreshSigns> {
             Ok(FreshSigns::published(config(0.5)?, family, Tail::Quantile, budget)?)
         };
-        let noise = move |budget| Ok(response_noise(published(budget)?.flips().keep()));
+        let noise = move |budget| Ok(response_noise(published(budget)?.flips().keep(), 2));
         let name = format!("DP-SignRP-RR with N+, {name}");
         let build = move |budget| fresh(&name, &published(budget)?, family, widest(0.5));
         all.push(Subject::built(claim, noise, build)?);

@@ -222,7 +222,9 @@ pub fn subjects() -> Result<Vec<Subject>> {
     }
     let ids = Identifiers::new()?;
     let of = ids.clone();
-    let noise = move |budget| Ok(response_noise(of.mechanism(budget)?.response().keep()));
+    let noise = move |budget| {
+        Ok(response_noise(of.mechanism(budget)?.response().keep(), of.shape.alphabet()))
+    };
     all.push(Subject::built(Identifiers::budget()?, noise, move |b| ids.subject(b))?);
     Ok(all)
 }

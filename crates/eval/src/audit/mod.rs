@@ -10,7 +10,8 @@
 //! [`TOTAL_ALARM`] (Bonferroni). An audit can refute a claim; it can never prove one.
 //!
 //! Mechanisms run through their public interfaces, with a deterministic noise generator seeded
-//! for each run. [`mechanisms`] has one file a family; [`twins`] holds the broken ones.
+//! for each run. [`mechanisms`] has one file a family, and [`mechanisms::structure`] pairs that no
+//! search would find; [`twins`] holds the broken ones, and makes one for every mechanism.
 
 pub mod confidence;
 pub mod mechanisms;
@@ -21,7 +22,10 @@ mod subject;
 mod tester;
 pub mod twins;
 
-pub use report::{Summary, run};
+pub use report::{Summary, everything, run};
 pub use run::{Finding, Settings, TOTAL_ALARM, Verdict, audit};
-pub use subject::{Draw, Role, Sampler, Score, Side, Subject, gaussian_ratio, laplace_ratio};
+pub use subject::{
+    Draw, Role, Sampler, Score, Side, Subject, Weaker, budget_of, gaussian_ratio, laplace_ratio,
+    lowest_bit,
+};
 pub use tester::Event;

@@ -15,6 +15,8 @@ pub struct Summary {
     pub settings: Settings,
     /// One finding an audit.
     pub findings: Vec<Finding>,
+    /// Names of the twins that only the full audit runs, where this one is quick.
+    pub left_to_full: Vec<String>,
     /// The twin that is not sampled: certificates edited by hand.
     pub edits: Vec<Edits>,
     /// What the published rules really give, by their exact profiles.
@@ -31,12 +33,15 @@ pub fn run(settings: Settings, filters: &[String], told: impl Fn(&Finding)) -> R
         let text = format!("{} {}", s.family, s.name).to_lowercase();
         filters.is_empty() || filters.iter().any(|f| text.contains(&f.to_lowercase()))
     };
-    let mut all = super::mechanisms::all()?;
-    all.extend(super::twins::all()?);
+    let all = everything()?;
     // The rate is shared by all audits, whichever run.
     let audits = all.len();
-    let mut findings = Vec::new();
+    let (mut findings, mut left_to_full) = (Vec::new(), Vec::new());
     for subject in all.into_iter().filter(wanted) {
+        if subject.form == Effort::Full && settings.effort == Effort::Quick {
+            left_to_full.push(subject.name);
+            continue;
+        }
         let finding = audit(&subject, settings, audits)?;
         told(&finding);
         findings.push(finding);
@@ -45,7 +50,20 @@ pub fn run(settings: Settings, filters: &[String], told: impl Fn(&Finding)) -> R
         return Err(crate::Error::NoSuchExperiment { filter: filters.join(" ") });
     }
     let edits = if filters.is_empty() { edit_all()? } else { Vec::new() };
-    Ok(Summary { settings, findings, edits, rules: rules()? })
+    Ok(Summary { settings, findings, left_to_full, edits, rules: rules()? })
+}
+
+/// Mechanisms and claims, the controls, the twin of each mechanism, and the other twins.
+///
+/// # Errors
+/// A calibration that fails; a mechanism without a twin.
+pub fn everything() -> Result<Vec<Subject>> {
+    let mut all = super::mechanisms::all()?;
+    all.extend(super::twins::controls()?);
+    let own = super::twins::weakened(&all)?;
+    all.extend(own);
+    all.extend(super::twins::all()?);
+    Ok(all)
 }
 
 impl Summary {
@@ -65,44 +83,53 @@ impl Summary {
             && self.certificates_hold()
     }
 
-    /// The last line: `N mechanisms, M twins: all twins caught, no mechanism accused`, or what failed.
+    fn count(&self, keep: impl Fn(&Role) -> bool) -> usize {
+        self.findings.iter().filter(|f| keep(&f.subject.role)).count()
+    }
+
+    /// The last line: `N mechanisms: none accused; M twins: all caught`, or what failed.
     #[must_use]
     pub fn last_line(&self) -> String {
-        let twins =
-            self.findings.iter().filter(|f| matches!(f.subject.role, Role::Twin { .. })).count();
-        let mechanisms = self.findings.len() - twins;
+        let mechanisms = self.count(|r| *r == Role::Mechanism);
         // Certificates edited by hand are one twin.
+        let twins = self.count(|r| matches!(r, Role::Twin { .. }));
         let twins = twins + usize::from(!self.edits.is_empty());
-        let names = |verdict| {
-            let all: Vec<&str> = self.with(verdict).map(|f| f.subject.name.as_str()).collect();
-            all.join("; ")
+        let names = |verdict| -> Vec<&str> {
+            self.with(verdict).map(|f| f.subject.name.as_str()).collect()
         };
         let mut missed = names(Verdict::Missed);
         if !self.certificates_hold() {
-            missed = [missed.as_str(), "certificate edited by hand"].join("; ");
+            missed.push("certificate edited by hand");
         }
-        let missed = missed.trim_start_matches("; ");
-        let caught =
-            if missed.is_empty() { "all twins caught".into() } else { format!("MISSED {missed}") };
         let accused = names(Verdict::Accused);
-        let accused = if accused.is_empty() {
-            "no mechanism accused".into()
-        } else {
-            format!("ACCUSED {accused}")
+        let said = |all: &[&str], none: &str, some: &str| match all {
+            [] => none.to_owned(),
+            names => format!("{some} {}", names.join("; ")),
         };
-        format!("{mechanisms} mechanisms, {twins} twins: {caught}, {accused}")
+        let accused = said(&accused, "none accused", "ACCUSED");
+        let missed = said(&missed, "all caught", "MISSED");
+        format!("{mechanisms} mechanisms: {accused}; {twins} broken twins: {missed}")
     }
 
-    /// One line on claims that are not ours to defend.
+    /// One line on claims that are not ours to defend, roles apart.
     #[must_use]
     pub fn claims_line(&self) -> String {
-        let claims: Vec<&Finding> = self
-            .findings
-            .iter()
-            .filter(|f| matches!(f.subject.role, Role::ClaimOnly { .. }))
-            .collect();
-        let refuted = claims.iter().filter(|f| f.verdict == Verdict::Refuted).count();
-        format!("{} of {} claims that are not proven refuted", refuted, claims.len())
+        let others = self.count(|r| matches!(r, Role::ClaimOnly { .. }));
+        let outside = self.count(|r| matches!(r, Role::OutsideClaim { .. }));
+        format!(
+            "{others} claims of others or that are not differential privacy: {} refuted; {outside} seen \
+             outside their claim: {} give more away there",
+            self.with(Verdict::Refuted).count(),
+            self.with(Verdict::Outside).count()
+        )
+    }
+
+    /// The twins that need more runs than the quick form has; nothing in the full form.
+    #[must_use]
+    pub fn full_only_line(&self) -> Option<String> {
+        let names = self.left_to_full.join("; ");
+        (!names.is_empty())
+            .then(|| format!("{} twins in the full audit only: {names}", self.left_to_full.len()))
     }
 
     /// Every finding, with all that was counted.
@@ -116,6 +143,7 @@ impl Summary {
             "claimed epsilon",
             "claimed delta",
             "exact epsilon",
+            "epsilon of the pair",
             "tester",
             "event",
             "often",
@@ -132,6 +160,7 @@ impl Summary {
                 Role::Mechanism => "mechanism".to_owned(),
                 Role::Twin { .. } => "twin".to_owned(),
                 Role::ClaimOnly { whose } => format!("claim: {whose}"),
+                Role::OutsideClaim { claim } => format!("outside its claim: {claim}"),
             };
             let sign = if f.event.above { ">=" } else { "<" };
             vec![
@@ -142,6 +171,7 @@ impl Summary {
                 s.claim.epsilon.to_string(),
                 s.claim.delta.to_string(),
                 s.exact.map_or(String::new(), |exact| format!("{exact:.4}")),
+                s.truth.map_or(String::new(), |truth| format!("{truth:.4}")),
                 f.tester.to_owned(),
                 format!("score {sign} {:.4}", f.event.threshold),
                 count(f.often),
@@ -190,7 +220,8 @@ impl Summary {
         let mut out = format!(
             "# Privacy audit\n\n\
              Regenerate: `cargo xtask audit{effort} --seed {} --publish`. All counts: [audit.csv](audit.csv).\n\n\
-             Every mechanism runs through its public interface on an adjacent pair found by search; an event is \
+             Every mechanism runs on an adjacent pair, found by search or taken from structure (zero, equal and \
+             sparse rows, powers of two, subnormal numbers, the largest bound, one column and a hundred); an event is \
              chosen on training runs and counted on fresh ones. \"Epsilon at least\" is a lower confidence bound \
              (Clopper-Pearson on both rates) at the claimed delta. \"Exact\" is the epsilon that the certificate's own \
              profile gives at that delta: below the claim where a published rule adds more noise than its claim \
@@ -198,17 +229,26 @@ impl Summary {
              claim, without one). All limits of all {} audits together are wrong with probability at most \
              {TOTAL_ALARM:e}. A bound above the claim or above the exact epsilon accuses; a bound below them proves \
              nothing (see [LIMITATIONS.md](LIMITATIONS.md)).\n\n\
-             **{}**\n\n",
+             Every mechanism has a twin with less noise: 0.7 of it (for responses: 1/0.7 of the epsilon of each), or \
+             the first lesser share, in steps of 0.05, that breaks by a tenth what accuses the mechanism; what the twin \
+             truly gives on this pair is computed from the exact law and stated. The other twins have defects that \
+             were made once, or nearly. They show which defects these testers see with these runs, and no others.\n\n\
+             **{}**\n\n{}.\n\n",
             self.settings.seed,
             self.findings.len(),
-            self.last_line()
+            self.last_line(),
+            self.claims_line()
         );
+        if let Some(line) = self.full_only_line() {
+            out.push_str(&format!("{line}.\n\n"));
+        }
         let short = |f: &Finding| {
             let s = &f.subject;
             vec![
                 s.name.clone(),
                 format!("{}, {}", s.claim.epsilon, s.claim.delta),
                 s.exact.map_or(String::new(), |exact| format!("{exact:.3}")),
+                s.truth.map_or(String::new(), |truth| format!("{truth:.3}")),
                 s.pair.clone(),
                 f.tester.to_owned(),
                 bounded(f.epsilon),
@@ -216,8 +256,17 @@ impl Summary {
                 f.verdict.to_string(),
             ]
         };
-        let heads =
-            ["", "claim", "exact", "pair", "tester", "epsilon at least", "tightness", "verdict"];
+        let heads = [
+            "",
+            "claim",
+            "exact",
+            "truly",
+            "pair",
+            "tester",
+            "epsilon at least",
+            "tightness",
+            "verdict",
+        ];
         let mut section = |title: &str, keep: &dyn Fn(&Role) -> bool, below: &str| {
             out.push_str(title);
             let rows: Vec<_> =
@@ -228,7 +277,8 @@ impl Summary {
         section("## Mechanisms\n\n", &|r| *r == Role::Mechanism, &self.below_half());
         section(
             "## Broken twins\n\nEach has one defect, and the pair and testers of its healthy original. \
-             The claim is the original's.\n\n",
+             Claim and exact epsilon are the original's; \"truly\" is what the twin gives on this pair, \
+             where it is computed.\n\n",
             &|r| matches!(r, Role::Twin { .. }),
             "",
         );
@@ -237,6 +287,13 @@ impl Summary {
              claims are published without a proof that covers them, or are not differential privacy at \
              all; the library says so in their certificates.\n\n",
             &|r| matches!(r, Role::ClaimOnly { .. }),
+            "",
+        );
+        section(
+            "## Outside their claim\n\nThe published windows claim privacy for one release at the end of the \
+             stream. Here two successive releases are seen, of which they claim nothing: what is found does \
+             not refute them.\n\n",
+            &|r| matches!(r, Role::OutsideClaim { .. }),
             "",
         );
         out.push_str(
@@ -259,7 +316,7 @@ impl Summary {
         );
         out.push_str(
             "## Published rules\n\nThe delta that the prescribed noise really gives at the claimed epsilon, by \
-             its exact profile.\n\n",
+             its exact profile. Budgets outside a rule's own preconditions are left out.\n\n",
         );
         let rules = self.rules.iter().map(|r| {
             vec![

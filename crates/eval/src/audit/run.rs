@@ -34,6 +34,8 @@ pub enum Verdict {
     Missed,
     /// A claim that nobody here defends is contradicted.
     Refuted,
+    /// What is seen gives away more than a claim says that speaks of less.
+    Outside,
 }
 
 impl core::fmt::Display for Verdict {
@@ -44,6 +46,7 @@ impl core::fmt::Display for Verdict {
             Self::Caught => "caught",
             Self::Missed => "MISSED",
             Self::Refuted => "refuted",
+            Self::Outside => "outside its claim",
         })
     }
 }
@@ -195,15 +198,16 @@ pub fn audit(subject: &Subject, settings: Settings, audits: usize) -> Result<Fin
 
 fn verdict(subject: &Subject, epsilon: f64) -> Verdict {
     let above = epsilon > subject.claim.epsilon.get();
-    // Twins keep the profile of their original, which they do not have.
     let beyond = subject.exact.is_some_and(|exact| epsilon > exact);
     match subject.role {
-        Role::Twin { .. } if above => Verdict::Caught,
+        // What would accuse its original catches a twin.
+        Role::Twin { .. } if above || beyond => Verdict::Caught,
         Role::Twin { .. } => Verdict::Missed,
         // A certificate is ours whoever made the claim.
         _ if beyond => Verdict::Accused,
         Role::Mechanism if above => Verdict::Accused,
         Role::ClaimOnly { .. } if above => Verdict::Refuted,
+        Role::OutsideClaim { .. } if above => Verdict::Outside,
         _ => Verdict::Consistent,
     }
 }

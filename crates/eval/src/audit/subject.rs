@@ -1,6 +1,7 @@
 //! What is audited: a mechanism on an adjacent pair of inputs, and what it claims.
 
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::framework::Effort;
 use dp_core::{Budget, Claim, FreshSeed, Guarantee, NoiseRng, PrivacyProfile, PublicSeed};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use std::sync::Arc;
@@ -65,6 +66,13 @@ pub type Sampler = Arc<dyn Fn(Side, &Draw, &mut Vec<f64>) -> Result<()> + Send +
 /// A number computed from one observation; large where the right input is the likelier.
 pub type Score = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
+/// Builds the same mechanism, pair and testers with this share of the noise.
+pub type Weaker = Arc<dyn Fn(f64) -> Result<Subject> + Send + Sync>;
+
+/// Shares of a mechanism's noise at which its twin is tried: the first that breaks the claim by a
+/// tenth is taken.
+const SHARES: [f64; 13] = [0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1];
+
 /// What a finding above the claim means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
@@ -74,12 +82,18 @@ pub enum Role {
     /// the audit fails.
     Twin {
         /// Its one defect.
-        defect: &'static str,
+        defect: String,
     },
     /// A claim that is not ours to defend: the table says whether it is refuted.
     ClaimOnly {
         /// Whose claim.
         whose: &'static str,
+    },
+    /// A claim of others that speaks of less than what is seen here: a finding above it says what
+    /// the claim does not cover.
+    OutsideClaim {
+        /// What the claim speaks of.
+        claim: &'static str,
     },
 }
 
@@ -97,6 +111,9 @@ pub struct Subject {
     /// The epsilon that the certificate's own profile gives at the claimed delta; none where it
     /// states no profile. Below the claim where the noise is more than the claim needs.
     pub exact: Option<f64>,
+    /// The epsilon that this very pair has at the claimed delta, where it is known and is not the
+    /// exact one; a twin's is what it truly gives.
+    pub truth: Option<f64>,
     /// The pair, in words, and how it was found.
     pub pair: String,
     /// Why the bound stays far below the exact epsilon, where it does.
@@ -118,6 +135,14 @@ pub struct Subject {
     pub scores: Vec<(&'static str, Score)>,
     /// Runs the mechanism through its public interface.
     pub sample: Sampler,
+    /// The cheapest form of the audit that runs it.
+    pub form: Effort,
+    /// The same with less noise, for its twin; its runs and form, where they are not the original's.
+    pub weaker: Option<Weaker>,
+    /// Runs of the twin with less noise.
+    pub twin_runs: Option<usize>,
+    /// The cheapest form of the audit that runs that twin.
+    pub twin_form: Effort,
 }
 
 impl core::fmt::Debug for Subject {
@@ -142,6 +167,7 @@ impl Subject {
             role: Role::Mechanism,
             claim,
             exact: None,
+            truth: None,
             pair: pair.into(),
             slack: None,
             batch: 1,
@@ -152,7 +178,99 @@ impl Subject {
             full: 8,
             scores: Vec::new(),
             sample: Arc::new(sample),
+            form: Effort::Quick,
+            weaker: None,
+            twin_runs: None,
+            twin_form: Effort::Quick,
         }
+    }
+
+    /// A mechanism built at its claim, which [`Subject::weakened`] builds again at the budget
+    /// where `noise` is a share of what it is at the claim.
+    ///
+    /// # Errors
+    /// A calibration that fails.
+    pub fn built(
+        claim: Budget,
+        noise: impl Fn(Budget) -> Result<f64> + Send + Sync + 'static,
+        build: impl Fn(Budget) -> Result<Self> + Send + Sync + 'static,
+    ) -> Result<Self> {
+        let own = noise(claim)?;
+        let subject = build(claim)?;
+        Ok(subject.weaker_by(move |share| build(budget_of(claim, share * own, &noise)?)))
+    }
+
+    /// How the same is built with a share of its noise.
+    #[must_use]
+    pub fn weaker_by(self, weaker: impl Fn(f64) -> Result<Self> + Send + Sync + 'static) -> Self {
+        Self { weaker: Some(Arc::new(weaker)), ..self }
+    }
+
+    /// The epsilon of this very pair at the claimed delta.
+    #[must_use]
+    pub fn giving(self, truth: f64) -> Self {
+        Self { truth: Some(truth), ..self }
+    }
+
+    /// Only the full audit runs it.
+    #[must_use]
+    pub fn only_in_full(self) -> Self {
+        Self { form: Effort::Full, ..self }
+    }
+
+    /// Runs of the twin with less noise, quick form.
+    #[must_use]
+    pub fn twin_with_runs(self, runs: usize) -> Self {
+        Self { twin_runs: Some(runs), ..self }
+    }
+
+    /// Only the full audit runs the twin with less noise.
+    #[must_use]
+    pub fn twin_only_in_full(self) -> Self {
+        Self { twin_form: Effort::Full, ..self }
+    }
+
+    /// The least epsilon whose refutation accuses: of the claim and of the certificate's profile.
+    #[must_use]
+    pub fn held_to(&self) -> f64 {
+        let claim = self.claim.epsilon.get();
+        self.exact.map_or(claim, |exact| exact.min(claim))
+    }
+
+    /// The twin with less noise: 0.7 of it, or the first lesser share that breaks what the
+    /// mechanism is held to by a tenth, as computed from the exact law.
+    ///
+    /// # Errors
+    /// A mechanism that states no weaker form, or that no share breaks.
+    pub fn weakened(&self) -> Result<Self> {
+        let refused = |reason: &str| Error::Malformed {
+            what: format!("the twin of {}", self.name),
+            reason: reason.into(),
+        };
+        let weaker = self.weaker.as_ref().ok_or_else(|| refused("no weaker form is stated"))?;
+        for share in SHARES {
+            let weak = weaker(share)?;
+            let truth = weak.truth.or(weak.exact);
+            let truth = truth.ok_or_else(|| refused("what it gives is not computed"))?;
+            if truth < 1.1 * self.held_to() {
+                continue;
+            }
+            let name = format!("{}: {share} of its noise", self.name);
+            return Ok(Self {
+                role: Role::Twin { defect: name.clone() },
+                name,
+                claim: self.claim,
+                exact: self.exact,
+                truth: Some(truth),
+                form: self.twin_form,
+                runs: self.twin_runs.unwrap_or(self.runs),
+                full: self.full,
+                slack: None,
+                weaker: None,
+                ..weak
+            });
+        }
+        Err(refused("a tenth of its noise breaks nothing"))
     }
 
     /// One call gives this many independent observations.
@@ -238,16 +356,61 @@ impl Subject {
         Self { role: Role::ClaimOnly { whose }, ..self }
     }
 
+    /// Others claim less than what is seen here.
+    #[must_use]
+    pub fn outside(self, claim: &'static str) -> Self {
+        Self { role: Role::OutsideClaim { claim }, ..self }
+    }
+
     /// The same pair, claim and testers with a sampler that has exactly one defect.
     #[must_use]
     pub fn twin(
         &self,
-        defect: &'static str,
+        defect: impl Into<String>,
         sample: impl Fn(Side, &Draw, &mut Vec<f64>) -> Result<()> + Send + Sync + 'static,
     ) -> Self {
-        let role = Role::Twin { defect };
-        Self { name: defect.to_owned(), role, sample: Arc::new(sample), ..self.clone() }
+        let name = defect.into();
+        Self {
+            role: Role::Twin { defect: name.clone() },
+            name,
+            sample: Arc::new(sample),
+            truth: None,
+            slack: None,
+            weaker: None,
+            ..self.clone()
+        }
     }
+}
+
+/// The budget of the claim's delta at which `noise`, which falls with epsilon, is `target`.
+///
+/// # Errors
+/// A calibration that fails, or a noise that no epsilon gives.
+pub fn budget_of(
+    claim: Budget,
+    target: f64,
+    noise: impl Fn(Budget) -> Result<f64>,
+) -> Result<Budget> {
+    let budget = |ln: f64| Ok::<_, Error>(Budget::new(ln.exp(), claim.delta.get())?);
+    let gap = |ln: f64| -> Result<f64> { Ok((noise(budget(ln)?)? / target).ln()) };
+    let mut a = claim.epsilon.get().ln();
+    let mut gap_a = gap(a)?;
+    let mut b = a + gap_a;
+    let mut gap_b = gap(b)?;
+    // Noise is nearly a power of epsilon: a few secants in logarithms.
+    for _ in 0..30 {
+        if gap_b.abs() < 1e-4 || gap_b == gap_a {
+            break;
+        }
+        let c = b - (gap_b * (b - a) / (gap_b - gap_a)).clamp(-1.0, 1.0);
+        (a, gap_a, b) = (b, gap_b, c);
+        gap_b = gap(b)?;
+    }
+    if gap_b.abs() > 1e-2 {
+        let reason = format!("no epsilon gives noise {target}");
+        return Err(Error::Malformed { what: "noise of a twin".into(), reason });
+    }
+    budget(b)
 }
 
 /// `ln N(z; b, sigma^2 I) - ln N(z; a, sigma^2 I)`.
@@ -262,4 +425,17 @@ pub fn gaussian_ratio(z: &[f64], a: &[f64], b: &[f64], sigma: f64) -> f64 {
 #[must_use]
 pub fn laplace_ratio(z: &[f64], a: &[f64], b: &[f64], scale: f64) -> f64 {
     z.iter().zip(a).zip(b).map(|((z, a), b)| (z - a).abs() - (z - b).abs()).sum::<f64>() / scale
+}
+
+/// Place of the lowest bit of a number, as a power of two: a lattice that the number lies on shows there.
+#[must_use]
+pub fn lowest_bit(x: f64) -> i32 {
+    if x == 0.0 || !x.is_finite() {
+        return 1024;
+    }
+    let bits = x.to_bits();
+    let (exponent, fraction) = ((bits >> 52 & 0x7ff) as i32, bits & ((1 << 52) - 1));
+    let (place, significand) =
+        if exponent == 0 { (-1074, fraction) } else { (exponent - 1075, fraction | 1 << 52) };
+    place + significand.trailing_zeros() as i32
 }

@@ -3,7 +3,7 @@
 use super::{bound, gaussian_budget};
 use crate::audit::subject::{Draw, Side, Subject, gaussian_ratio};
 use crate::error::Result;
-use dp_core::{Adjacency, NoiseScale, PublicSeed};
+use dp_core::{Adjacency, Budget, NoiseScale, PublicSeed};
 use sketch::RowsView;
 use sketch::private::{AveragedProjection, SketchNoise};
 use sketch::projection::{Family, ProjectionSpec};
@@ -49,8 +49,7 @@ impl Setup {
     ///
     /// # Errors
     /// A calibration that fails.
-    pub fn mechanism(&self) -> Result<AveragedProjection> {
-        let budget = gaussian_budget()?;
+    pub fn mechanism(&self, budget: Budget) -> Result<AveragedProjection> {
         Ok(AveragedProjection::gaussian(self.d, self.k, self.adjacency, bound(1.0)?, budget)?)
     }
 
@@ -87,8 +86,8 @@ pub fn scale(noise: SketchNoise) -> NoiseScale {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subject(name: &str, pair: &str, setup: Setup) -> Result<Subject> {
-    let made = setup.mechanism()?;
+pub fn subject(name: &str, pair: &str, setup: Setup, budget: Budget) -> Result<Subject> {
+    let made = setup.mechanism(budget)?;
     let (k, d) = (setup.k, setup.d);
     let sigma = scale(made.noise()).get();
     let guarantee = made.guarantee().clone();
@@ -112,12 +111,16 @@ pub fn subject(name: &str, pair: &str, setup: Setup) -> Result<Subject> {
 /// A calibration that fails.
 pub fn subjects() -> Result<Vec<Subject>> {
     let any = "any coordinate: all are alike before the matrix is drawn";
-    Ok(vec![
-        subject("DP-RP-G-OPT, averaged", any, Setup::attribute()?)?,
-        subject(
-            "averaged, row shift",
-            "any direction: the law is rotation invariant",
-            Setup::shift()?,
-        )?,
-    ])
+    let invariant = "any direction: the law is rotation invariant";
+    let mut all = Vec::new();
+    for (name, pair, setup) in [
+        ("DP-RP-G-OPT, averaged", any, Setup::attribute()?),
+        ("averaged, row shift", invariant, Setup::shift()?),
+    ] {
+        let of = setup.clone();
+        let noise = move |budget| Ok(scale(of.mechanism(budget)?.noise()).get());
+        let build = move |budget| subject(name, pair, setup.clone(), budget);
+        all.push(Subject::built(gaussian_budget()?, noise, build)?);
+    }
+    Ok(all)
 }

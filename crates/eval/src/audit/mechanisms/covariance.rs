@@ -1,15 +1,14 @@
-//! Private covariance and the noisy power method.
+//! Private covariance.
 
 use super::{bound, gaussian_budget, search_rng};
 use crate::audit::search::{below, uniform, worst};
-use crate::audit::subject::{Draw, Side, Subject};
+use crate::audit::subject::{Draw, Side, Subject, lowest_bit};
 use crate::error::Result;
-use dp_core::{Adjacency, PublicSeed};
+use dp_core::{Adjacency, Bound, Budget};
+use faer::MatRef;
 use linalg_dp::covariance::{
     CovarianceMechanism, CovarianceNoise, GaussianCovariance, JlCovariance, PrivateCovariance,
-    WishartCovariance, WishartShape,
 };
-use linalg_dp::noisy_power::NoisyPower;
 use std::sync::Arc;
 
 /// Family name in the table.
@@ -82,9 +81,6 @@ fn ratio(noise: CovarianceNoise, x: &[f64], left: Symmetric, right: Symmetric) -
                 gap.inner(gap)
             };
             (square(left) - square(right)) / (2.0 * sigma.get().powi(2))
-        }
-        CovarianceNoise::Wishart { dof, scale } => {
-            wishart_ratio(seen, left, right, (dof as f64, scale.get()))
         }
         CovarianceNoise::JlSketch { rows, lift } => {
             let (r, w) = (rows as f64, lift.get() * lift.get());
@@ -165,13 +161,64 @@ pub fn observe(covariance: &PrivateCovariance, out: &mut Vec<f64>) {
     out.extend([raw[(0, 0)], raw[(1, 1)], raw[(1, 0)]]);
 }
 
-fn subject(
-    name: &str,
-    made: Arc<dyn CovarianceMechanism>,
-    noise: CovarianceNoise,
-) -> Result<Subject> {
+/// The laws of noise under audit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Law {
+    /// Symmetric Gaussian noise.
+    Symmetric,
+    /// A Johnson-Lindenstrauss sketch of four rows.
+    Jl,
+}
+
+impl Law {
+    const ALL: [Self; 2] = [Self::Symmetric, Self::Jl];
+    /// Rows of the sketch.
+    pub(crate) const ROWS: u64 = 4;
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Symmetric => "symmetric Gaussian",
+            Self::Jl => "Johnson-Lindenstrauss",
+        }
+    }
+
+    /// The mechanism and the law of its noise.
+    ///
+    /// # Errors
+    /// A calibration that fails.
+    pub fn made(
+        self,
+        dim: usize,
+        adjacency: Adjacency,
+        budget: Budget,
+    ) -> Result<(Arc<dyn CovarianceMechanism>, CovarianceNoise)> {
+        Ok(match self {
+            Self::Symmetric => {
+                let made = GaussianCovariance::calibrate(dim, adjacency, budget)?;
+                let noise = CovarianceNoise::SymmetricGaussian { sigma: made.sigma() };
+                (Arc::new(made), noise)
+            }
+            Self::Jl => {
+                let made = JlCovariance::calibrate(dim, Self::ROWS as usize, adjacency, budget)?;
+                let noise = CovarianceNoise::JlSketch { rows: Self::ROWS, lift: made.lift() };
+                (Arc::new(made), noise)
+            }
+        })
+    }
+
+    /// A standard deviation, or the lift.
+    fn noise(self, dim: usize, adjacency: Adjacency, budget: Budget) -> Result<f64> {
+        Ok(match self.made(dim, adjacency, budget)?.1 {
+            CovarianceNoise::SymmetricGaussian { sigma } => sigma.get(),
+            CovarianceNoise::JlSketch { lift, .. } => lift.get(),
+            _ => 0.0,
+        })
+    }
+}
+
+fn searched(law: Law, adjacency: Adjacency, budget: Budget) -> Result<Subject> {
+    let (made, noise) = law.made(2, adjacency, budget)?;
     let guarantee = made.guarantee().clone();
-    let adjacency = guarantee.adjacency();
     let separation = move |left: Symmetric, right: Symmetric| match noise {
         CovarianceNoise::JlSketch { lift, .. } => {
             // Both generalised eigenvalues' distances from one.
@@ -191,89 +238,180 @@ fn subject(
     };
     let Rows { left, right } = worst_rows(adjacency, separation);
     let (a, b) = (Symmetric::gram(&left), Symmetric::gram(&right));
-    let claim = guarantee.budget();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let rows = side.of(left.as_slice(), right.as_slice());
         observe(made.release(rows, &mut draw.noise())?.payload(), out);
         Ok(())
     };
+    let replaced = matches!(adjacency, Adjacency::ReplaceRow { .. });
+    let word = if replaced { ", replaced row" } else { "" };
+    let name = format!("{}{word}", law.name());
     let pair = "one row: base rows and row by search on the separation of the matrices";
-    // What is stated for a replaced row under Wishart noise is a bound that composes two steps.
-    let full = if matches!(adjacency, Adjacency::ReplaceRow { .. }) { 16 } else { 8 };
-    Ok(Subject::new(name, FAMILY, claim, pair, 3, sample)
+    Ok(Subject::new(name, FAMILY, budget, pair, 3, sample)
         .under(&guarantee)?
         .with_runs(20_000)
-        .in_full(full)
         .likelihood(move |x| ratio(noise, x, a, b)))
 }
 
-/// A Wishart mechanism and its audit: the healthy original of the refuted one.
-///
-/// # Errors
-/// A calibration that fails.
-pub fn wishart(adjacency: Adjacency) -> Result<Subject> {
-    let made = WishartCovariance::calibrate(
-        2,
-        adjacency,
-        gaussian_budget()?,
-        WishartShape::LeastSpectralNorm,
-    )?;
-    let noise = CovarianceNoise::Wishart { dof: made.dof(), scale: made.scale() };
-    let name = if matches!(adjacency, Adjacency::ReplaceRow { .. }) {
-        "Wishart, replaced row"
-    } else {
-        "Wishart"
-    };
-    subject(name, Arc::new(made), noise)
+/// A pair of rows whose change lies along (1, ..., 1), so that entries off the diagonal carry it.
+#[derive(Debug, Clone, Copy)]
+pub struct Along {
+    /// Name in the table.
+    pub name: &'static str,
+    /// Columns.
+    pub dim: usize,
+    /// Bound on a row's norm.
+    pub bound: f64,
+    /// Rows that both sides have: this many zero rows, then this many like the one that is added.
+    pub base: (usize, usize),
+    /// Whether the row is replaced, by one orthogonal to it, instead of added.
+    pub replaced: bool,
 }
 
-/// The power method on rows along one direction: its strength is the matrix, plus noise.
-fn power(name: &str, dim: usize, iterations: usize, base: usize) -> Result<Subject> {
-    let adjacency = Adjacency::AddRemoveRow { bound: bound(1.0)? };
-    let claim = gaussian_budget()?;
-    let made = NoisyPower::calibrate(dim, 1, iterations, adjacency, claim)?;
-    let guarantee = made.guarantee().clone();
-    let mut row = vec![0.0; dim];
-    row[0] = 1.0;
-    let (left, right) = (row.repeat(base), row.repeat(base + 1));
-    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
-        let rows = side.of(left.as_slice(), right.as_slice());
-        let release = made.release(rows, PublicSeed::new(5), &mut draw.noise())?;
-        let payload = release.payload();
-        let (s, u) = (payload.strengths()[0], payload.directions());
-        out.extend((0..dim).map(|i| s * u[(i, 0)].abs()));
-        Ok(())
-    };
-    let pair = "one more row along the top direction";
-    Ok(Subject::new(name, FAMILY, claim, pair, dim, sample)
-        .under(&guarantee)?
-        .with_runs(20_000)
-        .score("likelihood ratio", |x| x[0]))
+impl Along {
+    /// Two columns, one row on top of nothing.
+    pub const PLAIN: Self =
+        Self { name: "along (1, 1)", dim: 2, bound: 1.0, base: (0, 0), replaced: false };
+
+    /// The adjacency.
+    ///
+    /// # Errors
+    /// A bound that is not positive.
+    pub fn adjacency(&self) -> Result<Adjacency> {
+        let bound = Bound::new(self.bound)?;
+        Ok(match self.replaced {
+            true => Adjacency::ReplaceRow { bound },
+            false => Adjacency::AddRemoveRow { bound },
+        })
+    }
+
+    /// The row, and the one in its place, in units of the bound.
+    fn pair(&self) -> [Vec<f64>; 2] {
+        let entry = 1.0 / (self.dim as f64).sqrt();
+        let other = (0..self.dim).map(|i| if i % 2 == 0 { entry } else { -entry });
+        [vec![entry; self.dim], other.collect()]
+    }
+
+    /// Rows of both sides.
+    #[must_use]
+    pub fn sides(&self) -> [Vec<f64>; 2] {
+        let [row, other] = self.pair().map(|v| v.iter().map(|x| self.bound * x).collect::<Vec<_>>());
+        let base = [vec![0.0; self.base.0 * self.dim], row.repeat(self.base.1)].concat();
+        let left = if self.replaced { [base.clone(), other].concat() } else { base.clone() };
+        [left, [base, row].concat()]
+    }
+
+    /// `ln density(right) - ln density(left)` of a release under a law's noise; a sketch only where
+    /// there are no other rows.
+    #[must_use]
+    pub fn ratio(&self, noise: CovarianceNoise, seen: MatRef<'_, f64>) -> f64 {
+        let square = self.bound * self.bound;
+        let form = |v: &[f64]| {
+            let sum = |i: usize| (0..v.len()).map(|j| seen[(i, j)] / square * v[j]).sum::<f64>();
+            (0..v.len()).map(|i| v[i] * sum(i)).sum::<f64>()
+        };
+        let [row, other] = self.pair().map(|v| form(&v));
+        match noise {
+            CovarianceNoise::SymmetricGaussian { sigma } => {
+                // <X - (L + R) / 2, R - L>, R = (equal + 1) v v^T.
+                let equal = self.base.1 as f64;
+                let [gap, middle] =
+                    if self.replaced { [row - other, equal] } else { [row, equal + 0.5] };
+                (gap - middle) / (sigma.get() / square).powi(2)
+            }
+            CovarianceNoise::JlSketch { rows, lift } => {
+                let (w, r) = ((lift.get() / self.bound).powi(2), rows as f64);
+                let gap = if self.replaced { row - other } else { row };
+                let volume = if self.replaced { 0.0 } else { (1.0 / w).ln_1p() };
+                0.5 * r * (gap / (w * (w + 1.0)) - volume)
+            }
+            _ => 0.0,
+        }
+    }
+
+    /// The audit of a law on this pair.
+    ///
+    /// # Errors
+    /// A calibration that fails.
+    pub fn subject(self, law: Law, budget: Budget) -> Result<Subject> {
+        let (made, noise) = law.made(self.dim, self.adjacency()?, budget)?;
+        let guarantee = made.guarantee().clone();
+        let sides = self.sides();
+        let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+            let rows = side.of(sides[0].as_slice(), sides[1].as_slice());
+            self.observe(made.release(rows, &mut draw.noise())?.payload().raw(), noise, out);
+            Ok(())
+        };
+        let name = format!("{}, {}", law.name(), self.name);
+        Ok(self.tested(Subject::new(name, FAMILY, budget, Self::PAIR, 6, sample)).under(&guarantee)?)
+    }
+
+    const PAIR: &str = "a row along (1, ..., 1), added or in place of one orthogonal to it";
+
+    /// The testers of this pair.
+    fn tested(self, subject: Subject) -> Subject {
+        subject
+            .seeing(4)
+            .with_runs(if self.dim > 10 { 4_000 } else { 20_000 })
+            .in_full(if self.dim > 10 { 16 } else { 8 })
+            .likelihood(|x| x[4])
+            .score("low bits", |x| x[5])
+    }
+
+    /// Three entries and the sum of all, in units of the bound; the ratio; the lowest bit of any entry.
+    pub fn observe(&self, seen: MatRef<'_, f64>, noise: CovarianceNoise, out: &mut Vec<f64>) {
+        let last = self.dim - 1;
+        let square = self.bound * self.bound;
+        let all = (0..=last).flat_map(|i| (0..=last).map(move |j| (i, j)));
+        let sum: f64 = all.map(|t| seen[t] / square).sum();
+        out.extend([(0, 0), (last, last), (last, 0)].map(|t| seen[t] / square));
+        out.push(sum);
+        out.push(self.ratio(noise, seen));
+        let bits = (0..=last).flat_map(|i| (0..=i).map(move |j| (i, j)));
+        out.push(bits.map(|t| lowest_bit(seen[t])).min().map_or(0.0, f64::from));
+    }
 }
+
+/// The largest bound on a row that these mechanisms accept, 2^400.
+const LARGEST: f64 = 2.582_249_878_086_908_6e120;
+
+/// The pairs along (1, ..., 1): every law, added and replaced; one column and a hundred; zero rows,
+/// equal rows, and a bound far from one.
+const PAIRS: [(Along, &[Law]); 8] = {
+    let plain = Along::PLAIN;
+    [
+        (plain, &Law::ALL),
+        (Along { name: "replaced along (1, 1)", replaced: true, ..plain }, &Law::ALL),
+        (Along { name: "one column", dim: 1, ..plain }, &Law::ALL),
+        (Along { name: "a hundred columns", dim: 100, ..plain }, &Law::ALL),
+        (Along { name: "replaced, a hundred columns", dim: 100, replaced: true, ..plain }, &Law::ALL),
+        (Along { name: "beside zero rows", base: (3, 0), ..plain }, &Law::ALL),
+        (Along { name: "beside equal rows", base: (0, 3), ..plain }, &[Law::Symmetric]),
+        (Along { name: "the largest bound", bound: LARGEST, ..plain }, &Law::ALL),
+    ]
+};
 
 /// The family's audits.
 ///
 /// # Errors
 /// A calibration that fails.
 pub fn subjects() -> Result<Vec<Subject>> {
+    let claim = gaussian_budget()?;
     let add = Adjacency::AddRemoveRow { bound: bound(1.0)? };
     let replace = Adjacency::ReplaceRow { bound: bound(1.0)? };
-    let budget = gaussian_budget()?;
     let mut all = Vec::new();
-    for (adjacency, word) in [(add, ""), (replace, ", replaced row")] {
-        let made = GaussianCovariance::calibrate(2, adjacency, budget)?;
-        let noise = CovarianceNoise::SymmetricGaussian { sigma: made.sigma() };
-        all.push(subject(&format!("symmetric Gaussian{word}"), Arc::new(made), noise)?);
-        all.push(wishart(adjacency)?);
-        let made = JlCovariance::calibrate(2, 4, adjacency, budget)?;
-        let noise = CovarianceNoise::JlSketch { rows: 4, lift: made.lift() };
-        all.push(subject(&format!("Johnson-Lindenstrauss{word}"), Arc::new(made), noise)?);
+    for adjacency in [add, replace] {
+        for law in Law::ALL {
+            let noise = move |budget| law.noise(2, adjacency, budget);
+            all.push(Subject::built(claim, noise, move |b| searched(law, adjacency, b))?);
+        }
     }
-    all.push(power("noisy power method, d = 1", 1, 1, 30)?);
-    // Many rows, so that the first pass turns the iterate but little.
-    all.push(power("noisy power method, d = 2, two passes", 2, 2, 400)?.in_full(24).with_slack(
-        "the budget pays for both products; only the last one is published, so the most that a tester \
-         can see is one product's shift: 0.63 at this delta",
-    ));
+    for (along, laws) in PAIRS {
+        for &law in laws {
+            let adjacency = along.adjacency()?;
+            let noise = move |budget| law.noise(along.dim, adjacency, budget);
+            all.push(Subject::built(claim, noise, move |b| along.subject(law, b))?);
+        }
+    }
     Ok(all)
 }

@@ -1,9 +1,10 @@
 //! Individual differential privacy, against its own claim and as differential privacy.
 
-use super::signs::values;
-use super::{bound, repeated};
+use super::signs::{epsilon_of, values};
+use super::{bound, gaussian_budget, gaussian_noise, pure_budget, pure_noise, repeated};
 use crate::audit::subject::{Draw, Side, Subject};
 use crate::error::Result;
+use dp_core::special::ln_normal_cdf;
 use dp_core::{Adjacency, Budget, PublicSeed};
 use sketch::RowsView;
 use sketch::projection::Family;
@@ -55,8 +56,8 @@ fn subject(
 /// A calibration that fails.
 pub fn subjects() -> Result<Vec<Subject>> {
     let mut all = Vec::new();
-    let gaussian = Budget::new(1.0, 1e-2)?;
-    let pure = Budget::new(1.0, 0.0)?;
+    let gaussian = gaussian_budget()?;
+    let pure = pure_budget()?;
     for (word, noise, claim) in [
         ("iDP-SignRP-G", IndividualNoise::Gaussian, gaussian),
         ("iDP-SignRP-RR", IndividualNoise::RandomizedResponse, pure),
@@ -67,14 +68,28 @@ pub fn subjects() -> Result<Vec<Subject>> {
             IndividualNoise::Gaussian => (Family::Rademacher, 16, 0.0),
             IndividualNoise::RandomizedResponse => (Family::Identity, 3, 5.0),
         };
-        let row = |first: f64| {
+        let row = move |first: f64| {
             let mut row = vec![others; bits];
             row[0] = first;
             row
         };
-        let inside = (family, [row(-0.5), row(0.5)]);
         let own = "neighbours with the same signs in reach: what the individual claim speaks of";
-        all.push(subject(word, noise, claim, own, inside)?);
+        let build = move |budget: Budget| {
+            // All sixteen signs follow the one number, each through noise for all of them.
+            let truth = match noise {
+                IndividualNoise::Gaussian => {
+                    let up = ln_normal_cdf(0.5 / gaussian_noise(budget)?  / (bits as f64).sqrt());
+                    epsilon_of_alike(up.exp(), bits, budget.delta.get())
+                }
+                IndividualNoise::RandomizedResponse => budget.epsilon.get(),
+            };
+            Ok(subject(word, noise, budget, own, (family, [row(-0.5), row(0.5)]))?.giving(truth))
+        };
+        let scale = move |budget| match noise {
+            IndividualNoise::Gaussian => gaussian_noise(budget),
+            IndividualNoise::RandomizedResponse => pure_noise(budget),
+        };
+        all.push(Subject::built(claim, scale, build)?);
         // A neighbour whose sign is within reach, while this one's is not and stays exact.
         let across = [vec![1.2, 5.0, 5.0], vec![0.2, 5.0, 5.0]];
         let whole = "a neighbour across the border of reach: what differential privacy would need";
@@ -85,4 +100,15 @@ pub fn subjects() -> Result<Vec<Subject>> {
         );
     }
     Ok(all)
+}
+
+/// The epsilon of `bits` bits that are one with probability `up` on one side and `1 - up` on the other.
+fn epsilon_of_alike(up: f64, bits: usize, delta: f64) -> f64 {
+    let (mut choose, mut outcomes) = (1.0, Vec::new());
+    for ones in 0..=bits {
+        let of = |p: f64| choose * p.powi(ones as i32) * (1.0 - p).powi((bits - ones) as i32);
+        outcomes.push((of(up), of(1.0 - up)));
+        choose *= (bits - ones) as f64 / (ones + 1) as f64;
+    }
+    epsilon_of(&outcomes, delta)
 }

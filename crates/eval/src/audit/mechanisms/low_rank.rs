@@ -1,8 +1,8 @@
 //! Private low-rank approximation.
 
-use super::{bound, gaussian_budget, search_rng};
+use super::{bound, gaussian_budget, gaussian_noise, search_rng};
 use crate::audit::search::worst_direction;
-use crate::audit::subject::{Draw, Side, Subject, gaussian_ratio};
+use crate::audit::subject::{Draw, Side, Subject, budget_of, gaussian_ratio};
 use crate::error::Result;
 use dp_core::{Budget, NoiseRng, PublicSeed};
 use faer::linalg::solvers::Solve;
@@ -17,33 +17,38 @@ use sketch::projection::{Gaussian, project};
 /// Family name in the table.
 pub const FAMILY: &str = "low rank";
 
-const M: usize = 4;
-const N: usize = 3;
-const K: usize = 3;
+/// Rows, columns, or columns of the product.
+pub(crate) const M: usize = 4;
+/// Rows, columns, or columns of the product.
+pub(crate) const N: usize = 3;
+/// Rows, columns, or columns of the product.
+pub(crate) const K: usize = 3;
 
-fn setting(row_bound: f64) -> Result<Setting> {
+/// The shape under audit, for rows within this bound.
+pub(crate) fn setting(row_bound: f64) -> Result<Setting> {
     Ok(Setting::new((M, N), 1, 2, bound(1.0)?, bound(row_bound)?)?)
 }
 
 /// A matrix of zeros but for one row.
-fn only(row: usize, values: &[f64]) -> Vec<f64> {
+pub(crate) fn only(row: usize, values: &[f64]) -> Vec<f64> {
     let mut a = vec![0.0; M * N];
     a[row * N..(row + 1) * N].copy_from_slice(values);
     a
 }
 
 /// Half a unit step of row `row` on either side of zero.
-fn halves(row: usize, direction: &[f64]) -> [Vec<f64>; 2] {
+pub(crate) fn halves(row: usize, direction: &[f64]) -> [Vec<f64>; 2] {
     let half = |s: f64| only(row, &direction.iter().map(|x| 0.5 * s * x).collect::<Vec<_>>());
     [half(-1.0), half(1.0)]
 }
 
-fn view(a: &[f64]) -> Result<RowsView<'_>> {
+/// A matrix of the shape.
+pub(crate) fn view(a: &[f64]) -> Result<RowsView<'_>> {
     Ok(RowsView::f64(M, N, a)?)
 }
 
 /// `ln ratio` of the range finder's noisy product, given the published seed.
-fn range_ratio(
+pub(crate) fn range_ratio(
     y: MatRef<'_, f64>,
     seed: PublicSeed,
     sigma: f64,
@@ -55,8 +60,7 @@ fn range_ratio(
     Ok(gaussian_ratio(&flat, &clean(&sides[0])?, &clean(&sides[1])?, sigma))
 }
 
-fn range_finder() -> Result<Subject> {
-    let claim = gaussian_budget()?;
+pub(crate) fn range_finder(claim: Budget) -> Result<Subject> {
     let made = RangeFinder::calibrate(setting(1.0)?, claim)?;
     let guarantee = made.guarantee().clone();
     let sides = halves(2, &[0.6, 0.0, 0.8]);
@@ -84,18 +88,30 @@ fn coefficients(low_rank: &PrivateLowRank, a: &[f64]) -> Mat<f64> {
     low_rank.noise_root().partial_piv_lu().solve(w.transpose() * a)
 }
 
-fn projection_ratio(low_rank: &PrivateLowRank, sides: &[Vec<f64>; 2]) -> f64 {
+/// `ln ratio` of a released projection.
+pub(crate) fn projection_ratio(low_rank: &PrivateLowRank, sides: &[Vec<f64>; 2]) -> f64 {
     let seen = low_rank.factors().coefficients();
     let square = |a: &[f64]| (seen - coefficients(low_rank, a)).norm_l2().powi(2);
     0.5 * (square(&sides[0]) - square(&sides[1]))
 }
 
-fn basis_projection(spread: Spread, name: &str) -> Result<Subject> {
-    let claim = gaussian_budget()?;
+/// A public basis whose rows have unlike norms.
+pub(crate) fn uneven_basis() -> Mat<f64> {
+    Mat::from_fn(M, 2, |i, j| [[0.9, 0.1], [0.3, -0.5], [0.3, 0.8], [0.1, 0.3]][i][j])
+}
+
+/// The audit of a projection on an uneven public basis.
+///
+/// # Errors
+/// A calibration that fails.
+pub(crate) fn basis_projection(spread: Spread, claim: Budget) -> Result<Subject> {
+    let name = match spread {
+        Spread::Isotropic => "projection on a basis, isotropic",
+        _ => "projection on a basis, least trace",
+    };
     let made = BasisProjection::calibrate(setting(1.0)?, claim, spread)?;
     let guarantee = made.guarantee().clone();
-    let w = Mat::from_fn(M, 2, |i, j| [[0.9, 0.1], [0.3, -0.5], [0.3, 0.8], [0.1, 0.3]][i][j]);
-    let w = PublicBasis::declared(w, "fixed in this audit")?;
+    let w = PublicBasis::declared(uneven_basis(), "fixed in this audit")?;
     // The row and the direction that move the coefficients most, by search.
     let zero = vec![0.0; M * N];
     let mut rng = NoiseRng::deterministic_not_private(1);
@@ -127,7 +143,11 @@ fn basis_projection(spread: Spread, name: &str) -> Result<Subject> {
 }
 
 /// Observes both steps of a release: the ratio first, then the noisy product.
-fn both_steps(payload: &PrivateLowRank, sides: &[Vec<f64>; 2], out: &mut Vec<f64>) -> Result<()> {
+pub(crate) fn both_steps(
+    payload: &PrivateLowRank,
+    sides: &[Vec<f64>; 2],
+    out: &mut Vec<f64>,
+) -> Result<()> {
     let mut ratio = projection_ratio(payload, sides);
     if let Some(range) = payload.range() {
         ratio += range_ratio(range.sketch(), range.seed(), range.sigma().get(), sides)?;
@@ -137,8 +157,28 @@ fn both_steps(payload: &PrivateLowRank, sides: &[Vec<f64>; 2], out: &mut Vec<f64
     Ok(())
 }
 
-fn pfp() -> Result<Subject> {
-    let claim = gaussian_budget()?;
+/// A row so strong that the basis follows it, so that both steps show its change in full: it grows
+/// by one along itself.
+pub(crate) fn strong_row() -> [Vec<f64>; 2] {
+    [only(1, &[STRONG, 0.0, 0.0]), only(1, &[STRONG + 1.0, 0.0, 0.0])]
+}
+
+/// The shorter of the strong rows.
+pub(crate) const STRONG: f64 = 40.0;
+
+/// The audit of find and project on a pair of matrices.
+pub(crate) fn both_seen(
+    name: &str,
+    claim: Budget,
+    pair: &str,
+    sample: impl Fn(Side, &Draw, &mut Vec<f64>) -> Result<()> + Send + Sync + 'static,
+) -> Subject {
+    Subject::new(name, FAMILY, claim, pair, M * K + 1, sample)
+        .seeing(M * K)
+        .likelihood(|x| x[M * K])
+}
+
+fn pfp(claim: Budget) -> Result<Subject> {
     let made = Pfp::calibrate(setting(1.0)?, claim, PfpOptions::default())?;
     let guarantee = made.guarantee().clone();
     let sides = halves(1, &[1.0, 0.0, 0.0]);
@@ -148,16 +188,32 @@ fn pfp() -> Result<Subject> {
         both_steps(release.payload(), &sides, out)
     };
     let pair = "one row shifts; both steps are seen, with the matrix and the basis";
-    Ok(Subject::new("find and project, exact", FAMILY, claim, pair, M * K + 1, sample)
-        .under(&guarantee)?
-        .seeing(M * K)
-        .with_runs(4_000)
-        .likelihood(|x| x[M * K]))
+    let subject = both_seen("find and project, exact", claim, pair, sample);
+    Ok(subject.under(&guarantee)?.with_runs(4_000))
+}
+
+/// Find and project on the strong row.
+///
+/// # Errors
+/// A calibration that fails.
+pub(crate) fn pfp_strong(claim: Budget) -> Result<Subject> {
+    let made = Pfp::calibrate(setting(STRONG + 1.0)?, claim, PfpOptions::default())?;
+    let guarantee = made.guarantee().clone();
+    let sides = strong_row();
+    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+        let a = side.of(&sides[0], &sides[1]);
+        let release = made.release(&view(a)?, draw.fresh(), &mut draw.noise())?;
+        both_steps(release.payload(), &sides, out)
+    };
+    let pair = "a strong row, which the basis follows, grows by one; both steps are seen";
+    let subject = both_seen("find and project, exact, a strong row", claim, pair, sample);
+    Ok(subject.under(&guarantee)?.with_runs(16_000))
 }
 
 fn published_pfp() -> Result<Subject> {
-    let claim = Budget::new(1.0, 1e-2)?;
+    let claim = gaussian_budget()?;
     let made = PublishedPfp::new(setting(1.0)?, claim, Pruning::None)?;
+    let rho = made.rho().0;
     let guarantee = made.guarantee().clone();
     let sides = halves(1, &[1.0, 0.0, 0.0]);
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
@@ -166,17 +222,19 @@ fn published_pfp() -> Result<Subject> {
         both_steps(release.payload(), &sides, out)
     };
     let pair = "one row shifts; both steps are seen, with the matrix and the basis";
-    Ok(Subject::new("find and project, published", FAMILY, claim, pair, M * K + 1, sample)
-        .under(&guarantee)?
-        .seeing(M * K)
-        .with_runs(2_000)
-        // Both steps add noise for tail bounds: there is little to find, in many runs.
-        .in_full(1000)
-        .likelihood(|x| x[M * K]))
+    let subject = both_seen("find and project, published", claim, pair, sample);
+    // Both steps add noise for tail bounds: there is little to find, in many runs.
+    let subject = subject.under(&guarantee)?.with_runs(2_000).in_full(1000);
+    Ok(subject.twin_only_in_full().weaker_by(move |share| {
+        // The paper states nothing above epsilon 1: the exact form has the noise of a larger one.
+        let budget = budget_of(claim, share * rho, |b| {
+            Ok(Pfp::calibrate(setting(1.0)?, b, PfpOptions::default())?.rho())
+        })?;
+        pfp(budget)
+    }))
 }
 
-fn input_perturbation() -> Result<Subject> {
-    let claim = gaussian_budget()?;
+fn input_perturbation(claim: Budget) -> Result<Subject> {
     let made = InputPerturbation::calibrate(setting(41.0)?, claim)?;
     let guarantee = made.guarantee().clone();
     // A strong row: the best approximation of rank one keeps what happens along it.
@@ -199,12 +257,22 @@ fn input_perturbation() -> Result<Subject> {
 /// # Errors
 /// A calibration that fails.
 pub fn subjects() -> Result<Vec<Subject>> {
+    let claim = gaussian_budget()?;
+    let finder = |budget| Ok(RangeFinder::calibrate(setting(1.0)?, budget)?.rho());
+    let find = |row_bound| {
+        move |budget| {
+            Ok(Pfp::calibrate(setting(row_bound)?, budget, PfpOptions::default())?.rho())
+        }
+    };
+    let isotropic = |budget| basis_projection(Spread::Isotropic, budget);
+    let least_trace = |budget| basis_projection(Spread::LeastTrace, budget);
     Ok(vec![
-        range_finder()?,
-        basis_projection(Spread::Isotropic, "projection on a basis, isotropic")?,
-        basis_projection(Spread::LeastTrace, "projection on a basis, least trace")?,
-        pfp()?,
+        Subject::built(claim, finder, range_finder)?,
+        Subject::built(claim, gaussian_noise, isotropic)?,
+        Subject::built(claim, gaussian_noise, least_trace)?,
+        Subject::built(claim, find(1.0), pfp)?.twin_only_in_full(),
+        Subject::built(claim, find(STRONG + 1.0), pfp_strong)?,
         published_pfp()?,
-        input_perturbation()?,
+        Subject::built(claim, gaussian_noise, input_perturbation)?,
     ])
 }

@@ -1,7 +1,7 @@
 //! Private set signatures.
 
 use super::signs::agree;
-use super::{gaussian_budget, pure_budget, search_rng};
+use super::{gaussian_budget, pure_budget, pure_noise, response_noise, search_rng};
 use crate::audit::search::{below, worst};
 use crate::audit::subject::{Draw, Side, Subject, laplace_ratio};
 use crate::error::Result;
@@ -71,8 +71,7 @@ impl Bucket {
     ///
     /// # Errors
     /// A calibration that fails.
-    pub fn subject(&self) -> Result<Subject> {
-        let claim = pure_budget()?;
+    pub fn subject(&self, claim: Budget) -> Result<Subject> {
         let made = BucketPrivMin::new(self.shape, claim.epsilon)?;
         let guarantee = made.guarantee().clone();
         let [a, b] = self.clean();
@@ -93,7 +92,8 @@ impl Bucket {
 }
 
 /// Positions that agree with the right letters, minus those that agree with the left ones.
-fn toward(x: &[f64], left: &[f64], right: &[f64]) -> f64 {
+#[must_use]
+pub fn toward(x: &[f64], left: &[f64], right: &[f64]) -> f64 {
     x.iter().zip(left).zip(right).map(|((x, l), r)| agree(*x, *r) - agree(*x, *l)).sum()
 }
 
@@ -117,10 +117,10 @@ fn neighbours(allowed: SetNeighbours) -> Result<[ItemSet; 2]> {
 
 const LEAST_SIMILAR: &str = "least similar neighbours, over all sets of seven items; fresh hash functions, known to the tester";
 
-fn mixture() -> Result<Subject> {
+fn mixture(claim: Budget) -> Result<Subject> {
     let shape = SymbolShape::new(4, 1, 4)?;
     let allowed = SetNeighbours::new(2, 3)?;
-    let made = MixtureResponse::calibrate(shape, allowed, gaussian_budget()?)?;
+    let made = MixtureResponse::calibrate(shape, allowed, claim)?;
     let guarantee = made.guarantee().clone();
     let sets = neighbours(allowed)?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
@@ -131,7 +131,6 @@ fn mixture() -> Result<Subject> {
         (0..2).for_each(|i| out.extend(clean.row(i).iter().map(|&x| f64::from(x))));
         Ok(())
     };
-    let claim = gaussian_budget()?;
     Ok(Subject::new("MinHash with mixture response", FAMILY, claim, LEAST_SIMILAR, 12, sample)
         .under(&guarantee)?
         .seeing(4)
@@ -140,8 +139,7 @@ fn mixture() -> Result<Subject> {
         .likelihood(|x| toward(&x[..4], &x[4..8], &x[8..])))
 }
 
-fn bins() -> Result<Subject> {
-    let claim = pure_budget()?;
+fn bins(claim: Budget) -> Result<Subject> {
     let made = BinResponse::calibrate(4, 3, 1, claim)?;
     let guarantee = made.guarantee().clone();
     let seed = PublicSeed::new(92);
@@ -176,10 +174,15 @@ fn bins() -> Result<Subject> {
         .likelihood(move |x| toward(x, &a, &b)))
 }
 
-fn noisy() -> Result<Subject> {
+/// The published noise of noisy secure MinHash, whatever it really gives.
+fn published_noise(claim: Budget) -> Result<NoisySecureMinHash> {
     let allowed = SetNeighbours::new(2, 4)?;
-    let claim = gaussian_budget()?;
-    let made = NoisySecureMinHash::published(4, 1, allowed, claim, TrueDelta::AcceptByName)?;
+    Ok(NoisySecureMinHash::published(4, 1, allowed, claim, TrueDelta::AcceptByName)?)
+}
+
+fn noisy(claim: Budget) -> Result<Subject> {
+    let allowed = SetNeighbours::new(2, 4)?;
+    let made = published_noise(claim)?;
     let shape = SymbolShape::new(4, 1, 2)?;
     let scale = made.noise().scale().get();
     let sets = neighbours(allowed)?;
@@ -237,5 +240,18 @@ fn privmin() -> Result<Subject> {
 /// # Errors
 /// A calibration that fails.
 pub fn subjects() -> Result<Vec<Subject>> {
-    Ok(vec![mixture()?, Bucket::new()?.subject()?, bins()?, noisy()?, privmin()?])
+    let (gaussian, pure) = (gaussian_budget()?, pure_budget()?);
+    let kept = |budget| {
+        let (shape, allowed) = (SymbolShape::new(4, 1, 4)?, SetNeighbours::new(2, 3)?);
+        let made = MixtureResponse::calibrate(shape, allowed, budget)?;
+        Ok(response_noise(made.response().keep(), shape.alphabet()))
+    };
+    let published = |budget| Ok(published_noise(budget)?.noise().scale().get());
+    Ok(vec![
+        Subject::built(gaussian, kept, mixture)?,
+        Subject::built(pure, pure_noise, |budget| Bucket::new()?.subject(budget))?,
+        Subject::built(pure, pure_noise, bins)?,
+        Subject::built(gaussian, published, noisy)?,
+        privmin()?,
+    ])
 }

@@ -6,14 +6,16 @@ pub mod individual;
 pub mod low_rank;
 pub mod minhash;
 pub mod pairwise;
+pub mod power;
 pub mod projection;
 pub mod published;
 pub mod signs;
+pub mod structure;
 pub mod window;
 
 use super::subject::Subject;
 use crate::error::Result;
-use dp_core::{Bound, Budget, PublicSeed};
+use dp_core::{Bound, Budget, L2Sensitivity, Probability, PublicSeed, calibrate};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Every mechanism, family by family.
@@ -29,8 +31,10 @@ pub fn all() -> Result<Vec<Subject>> {
         minhash::subjects()?,
         low_rank::subjects()?,
         covariance::subjects()?,
+        power::subjects()?,
         window::subjects()?,
         individual::subjects()?,
+        structure::subjects()?,
         published::subjects()?,
     ];
     Ok(families.into_iter().flatten().collect())
@@ -44,6 +48,22 @@ pub(super) fn gaussian_budget() -> Result<Budget> {
 /// The budget at which pure mechanisms are audited.
 pub(super) fn pure_budget() -> Result<Budget> {
     Ok(Budget::new(1.0, 0.0)?)
+}
+
+/// Gaussian noise for a sensitivity of one: in proportion to it stands every noise whose profile is
+/// that of one Gaussian.
+pub(super) fn gaussian_noise(budget: Budget) -> Result<f64> {
+    Ok(calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get())
+}
+
+/// What stands for the noise of responses: the inverse of their epsilon, as for Laplace noise.
+pub(super) fn pure_noise(budget: Budget) -> Result<f64> {
+    Ok(1.0 / budget.epsilon.get())
+}
+
+/// The same for one response of an alphabet, given its probability of keeping.
+pub(super) fn response_noise(keep: Probability, alphabet: u32) -> f64 {
+    1.0 / (keep.get() * f64::from(alphabet - 1) / (1.0 - keep.get())).ln()
 }
 
 pub(super) fn bound(value: f64) -> Result<Bound> {

@@ -1,10 +1,12 @@
 //! Noise on distances and flipped bits.
 
-use super::{bound, gaussian_budget, pure_budget, repeated, search_rng};
+use super::{
+    bound, gaussian_budget, gaussian_noise, pure_budget, pure_noise, repeated, search_rng,
+};
 use crate::audit::search::{below, worst};
 use crate::audit::subject::{Draw, Side, Subject, gaussian_ratio};
 use crate::error::Result;
-use dp_core::Adjacency;
+use dp_core::{Adjacency, Budget};
 use sketch::RowsView;
 use sketch::pairwise::{NoiseAddition, RandomizedResponse, ValueRange};
 
@@ -20,9 +22,9 @@ fn distances(rows: &[f64]) -> Vec<f64> {
     pairs.map(|(i, j)| row(i).iter().zip(row(j)).map(|(a, b)| (a - b).powi(2)).sum()).collect()
 }
 
-fn noise_addition() -> Result<Subject> {
+fn noise_addition(budget: Budget) -> Result<Subject> {
     let adjacency = Adjacency::Attribute { beta: bound(1.0)? };
-    let made = NoiseAddition::new(4, 3, ValueRange::BITS, adjacency, gaussian_budget()?)?;
+    let made = NoiseAddition::new(4, 3, ValueRange::BITS, adjacency, budget)?;
     // All bits, one of which is turned over.
     let table = |bits: u32| (0..12).map(|i| f64::from(bits >> i & 1)).collect::<Vec<f64>>();
     let moved = |&(bits, i): &(u32, usize)| {
@@ -43,14 +45,13 @@ fn noise_addition() -> Result<Subject> {
         Ok(())
     };
     let pair = "4 rows of 3 bits, one bit turned over: search over all tables";
-    Ok(Subject::new("NoiseAddition", FAMILY, gaussian_budget()?, pair, 6, sample)
+    Ok(Subject::new("NoiseAddition", FAMILY, budget, pair, 6, sample)
         .under(&guarantee)?
         .with_runs(40_000)
         .likelihood(move |z| gaussian_ratio(z, &a, &b, sigma)))
 }
 
-fn randomized_response() -> Result<Subject> {
-    let claim = pure_budget()?;
+fn randomized_response(claim: Budget) -> Result<Subject> {
     let made = RandomizedResponse::new(3, claim.epsilon)?;
     let guarantee = made.guarantee().clone();
     let (left, right) = (repeated(&[0.0, 0.0, 1.0], BATCH), repeated(&[0.0, 1.0, 1.0], BATCH));
@@ -76,5 +77,8 @@ fn randomized_response() -> Result<Subject> {
 /// # Errors
 /// A calibration that fails.
 pub fn subjects() -> Result<Vec<Subject>> {
-    Ok(vec![noise_addition()?, randomized_response()?])
+    Ok(vec![
+        Subject::built(gaussian_budget()?, gaussian_noise, noise_addition)?,
+        Subject::built(pure_budget()?, pure_noise, randomized_response)?,
+    ])
 }

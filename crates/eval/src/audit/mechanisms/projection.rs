@@ -1,8 +1,8 @@
 //! Private projections with realised calibration.
 
-use super::{bound, gaussian_budget, pure_budget, repeated, search_rng};
+use super::{bound, gaussian_budget, gaussian_noise, pure_budget, repeated, search_rng};
 use crate::audit::search::{RowPair, worst_attribute, worst_direction};
-use crate::audit::subject::{Draw, Side, Subject, gaussian_ratio, laplace_ratio};
+use crate::audit::subject::{Draw, Side, Subject, budget_of, gaussian_ratio, laplace_ratio};
 use crate::error::Result;
 use dp_core::calibrate::PublishedRule;
 use dp_core::{Adjacency, Budget, PublicSeed};
@@ -79,6 +79,12 @@ impl Rowwise {
         })
     }
 
+    /// The scale of the noise.
+    #[must_use]
+    pub fn scale(&self) -> f64 {
+        super::averaged::scale(self.mechanism.noise()).get()
+    }
+
     /// The audit of one row.
     ///
     /// # Errors
@@ -120,15 +126,41 @@ impl Rowwise {
     }
 }
 
-const ATTRIBUTE: &str = "attribute: coordinate and base row by search on the realised sensitivity";
+/// The audit of a mechanism that is built at any budget, so that its twin is at a larger one.
+///
+/// # Errors
+/// A calibration that fails.
+pub fn audited(
+    name: impl Into<String>,
+    pair: &'static str,
+    claim: Budget,
+    build: impl Fn(Budget) -> Result<Rowwise> + Clone + Send + Sync + 'static,
+) -> Result<Subject> {
+    let (name, at) = (name.into(), build.clone());
+    let noise = move |budget| Ok(at(budget)?.scale());
+    Subject::built(claim, noise, move |budget| build(budget)?.subject(&name, pair))
+}
+
+pub(super) const ATTRIBUTE: &str = "attribute: coordinate and base row by search on the realised sensitivity";
 const WHOLE_ROW: &str = "whole row: direction by search on the realised singular values";
+
+/// The budget at which a system is audited.
+///
+/// # Errors
+/// Never: the budget is valid.
+pub fn budget_for(system: System) -> Result<Budget> {
+    if system.is_pure() { pure_budget() } else { gaussian_budget() }
+}
 
 /// One of the systems at audit size.
 ///
 /// # Errors
 /// A calibration that fails.
 pub fn system(system: System) -> Result<Rowwise> {
-    let budget = if system.is_pure() { pure_budget()? } else { gaussian_budget()? };
+    system_at(system, budget_for(system)?)
+}
+
+fn system_at(system: System, budget: Budget) -> Result<Rowwise> {
     // Theorem 3.4 pays for a tail bound on every row: it needs no more than it claims.
     let made = system.mechanism(12, 4, PublicSeed::new(71), bound(1.0)?, bound(1.0)?, budget)?;
     Rowwise::attribute(made, 1.0, 1.0)
@@ -143,9 +175,10 @@ pub fn gaussian(
     d: usize,
     k: usize,
     adjacency: Adjacency,
+    budget: Budget,
 ) -> Result<PrivateProjection> {
     let projection = ProjectionSpec::new(family, d, k, PublicSeed::new(72))?.build();
-    Ok(PrivateProjection::gaussian(projection, adjacency, bound(1.0)?, gaussian_budget()?)?)
+    Ok(PrivateProjection::gaussian(projection, adjacency, bound(1.0)?, budget)?)
 }
 
 /// Two rows of one release: the second is the same on both sides, and must tell nothing.
@@ -186,8 +219,9 @@ pub fn two_rows(rowwise: &Rowwise) -> Result<Subject> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn near_zero() -> Result<(Rowwise, Subject)> {
-    let made = gaussian(Family::Identity, 1, 1, Adjacency::Attribute { beta: bound(1.0)? })?;
+pub fn near_zero(budget: Budget) -> Result<(Rowwise, Subject)> {
+    let attribute = Adjacency::Attribute { beta: bound(1.0)? };
+    let made = gaussian(Family::Identity, 1, 1, attribute, budget)?;
     let rows = RowPair { left: vec![1.0], right: vec![0.0] };
     let rowwise = Rowwise { mechanism: Arc::new(made), rows };
     let subject = rowwise
@@ -199,14 +233,21 @@ pub fn near_zero() -> Result<(Rowwise, Subject)> {
     Ok((rowwise, subject))
 }
 
+/// The budget of [`at_epsilon_four`].
+///
+/// # Errors
+/// Never: the budget is valid.
+pub fn epsilon_four() -> Result<Budget> {
+    Ok(Budget::new(4.0, 1e-2)?)
+}
+
 /// Gaussian noise at a larger epsilon, where a constant short of sqrt 2 can be counted.
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn at_epsilon_four() -> Result<(Rowwise, Subject)> {
+pub fn at_epsilon_four(budget: Budget) -> Result<(Rowwise, Subject)> {
     let projection = ProjectionSpec::new(Family::Identity, 1, 1, PublicSeed::new(76))?.build();
     let adjacency = Adjacency::Attribute { beta: bound(1.0)? };
-    let budget = Budget::new(4.0, 1e-2)?;
     let made = PrivateProjection::gaussian(projection, adjacency, bound(1.0)?, budget)?;
     let rows = RowPair { left: vec![1.0], right: vec![0.0] };
     let rowwise = Rowwise { mechanism: Arc::new(made), rows };
@@ -217,11 +258,23 @@ pub fn at_epsilon_four() -> Result<(Rowwise, Subject)> {
 fn published(rule: PublishedRule, (d, k): (usize, usize), epsilon: f64) -> Result<Subject> {
     let projection = ProjectionSpec::new(Family::Gaussian, d, k, PublicSeed::new(73))?.build();
     let budget = Budget::new(epsilon, 1e-2)?;
-    let made = PrivateProjection::published(projection, rule, bound(1.0)?, bound(1.0)?, budget)?;
-    Rowwise::attribute(made, 1.0, 1.0)?.subject(&format!("rule {rule}"), ATTRIBUTE)
+    let one = bound(1.0)?;
+    let made = PrivateProjection::published(projection.clone(), rule, one, one, budget)?;
+    let rowwise = Rowwise::attribute(made, 1.0, 1.0)?;
+    let scale = rowwise.scale();
+    let exact = move |budget| -> Result<Rowwise> {
+        let adjacency = Adjacency::Attribute { beta: one };
+        let made = PrivateProjection::gaussian(projection.clone(), adjacency, one, budget)?;
+        Rowwise::attribute(made, 1.0, 1.0)
+    };
+    // A rule is not stated at every budget: its twin has exact noise for a larger one.
+    Ok(rowwise.subject(&format!("rule {rule}"), ATTRIBUTE)?.weaker_by(move |share| {
+        let weaker = budget_of(budget, share * scale, |b| Ok(exact(b)?.scale()))?;
+        exact(weaker)?.subject("", ATTRIBUTE)
+    }))
 }
 
-fn multi_scale() -> Result<Subject> {
+fn multi_scale(budget: Budget) -> Result<Subject> {
     let build = |k, seed| -> Result<SharedProjection> {
         Ok(ProjectionSpec::new(Family::Oporp, 8, k, PublicSeed::new(seed))?.build())
     };
@@ -230,7 +283,7 @@ fn multi_scale() -> Result<Subject> {
     let one = bound(1.0)?;
     let shares = [1.0, 2.0];
     let made =
-        MultiScale::gaussian(projections.clone(), &shares, adjacency, one, gaussian_budget()?)?;
+        MultiScale::gaussian(projections.clone(), &shares, adjacency, one, budget)?;
     let sigmas: Vec<f64> = made
         .noises()
         .iter()
@@ -283,9 +336,11 @@ fn multi_scale() -> Result<Subject> {
 /// # Errors
 /// A calibration that fails.
 pub fn subjects() -> Result<Vec<Subject>> {
+    let claim = gaussian_budget()?;
     let mut all = Vec::new();
     for one in System::ALL {
-        all.push(system(one)?.subject(one.name(), ATTRIBUTE)?);
+        let build = move |budget| system_at(one, budget);
+        all.push(audited(one.name(), ATTRIBUTE, budget_for(one)?, build)?);
     }
     let attribute = Adjacency::Attribute { beta: bound(1.0)? };
     let sampling = Sampling::WithoutReplacement;
@@ -296,21 +351,30 @@ pub fn subjects() -> Result<Vec<Subject>> {
         ("count-sketch", Family::CountSketch),
         ("hashed copies", Family::HashedCopies { copies: 3 }),
     ] {
-        let made = gaussian(family, 8, 4, attribute)?;
-        all.push(Rowwise::attribute(made, 1.0, 1.0)?.subject(name, ATTRIBUTE)?);
+        let build = move |budget| {
+            Rowwise::attribute(gaussian(family, 8, 4, attribute, budget)?, 1.0, 1.0)
+        };
+        all.push(audited(name, ATTRIBUTE, claim, build)?);
     }
-    let shift = gaussian(Family::Gaussian, 6, 3, Adjacency::RowShift { l2: bound(1.0)? })?;
-    all.push(Rowwise::shift(shift, 1.0)?.subject("Gaussian projection, row shift", WHOLE_ROW)?);
-    let replace = gaussian(Family::Rademacher, 6, 3, Adjacency::ReplaceRow { bound: bound(1.0)? })?;
-    all.push(
-        Rowwise::shift(replace, 2.0)?.subject("Rademacher projection, replaced row", WHOLE_ROW)?,
-    );
+    let shift = Adjacency::RowShift { l2: bound(1.0)? };
+    let replace = Adjacency::ReplaceRow { bound: bound(1.0)? };
+    for (name, family, adjacency, step) in [
+        ("Gaussian projection, row shift", Family::Gaussian, shift, 1.0),
+        ("Rademacher projection, replaced row", Family::Rademacher, replace, 2.0),
+    ] {
+        let build =
+            move |budget| Rowwise::shift(gaussian(family, 6, 3, adjacency, budget)?, step);
+        all.push(audited(name, WHOLE_ROW, claim, build)?);
+    }
     all.push(published(PublishedRule::KenthapadiLemma1, (8, 4), 1.0)?);
     all.push(published(PublishedRule::KenthapadiLemma2, (20, 18), 1.0)?);
     all.push(published(PublishedRule::DworkRothClassic, (8, 4), 0.9)?);
-    all.push(multi_scale()?);
-    all.push(two_rows(&system(System::DpOporp)?)?);
-    all.push(near_zero()?.1);
-    all.push(at_epsilon_four()?.1);
+    all.push(Subject::built(claim, gaussian_noise, multi_scale)?);
+    let oporp = |budget| two_rows(&system_at(System::DpOporp, budget)?);
+    all.push(Subject::built(claim, gaussian_noise, oporp)?);
+    all.push(Subject::built(claim, gaussian_noise, |budget| Ok(near_zero(budget)?.1))?);
+    let four = |budget| Ok(at_epsilon_four(budget)?.1);
+    let four = Subject::built(epsilon_four()?, gaussian_noise, four)?;
+    all.push(four.twin_with_runs(150_000));
     Ok(all)
 }

@@ -34,7 +34,7 @@ fn stream(name: &str, claimed: Budget, width: usize, show: Show) -> Subject {
         .score("releases differ", move |x| {
             f64::from(u8::from(x[..width].iter().any(|change| change.abs() > 1e-9)))
         })
-        .claimed_by("published; provenance `Published`")
+        .outside("one release, at the end of the stream")
 }
 
 /// The family's audits.
@@ -139,6 +139,14 @@ pub fn rules() -> Result<Vec<RuleRow>> {
         };
         for (epsilon, delta) in [(0.5, 1e-6), (1.0, 1e-6), (4.0, 1e-2), (8.0, 1e-6)] {
             let claimed = Budget::new(epsilon, delta)?;
+            // Hardt & Roth state their figures for epsilon at most 1.
+            if matches!(
+                rule,
+                PublishedRule::HardtRothRangeFinder | PublishedRule::HardtRothProjection
+            ) && epsilon > 1.0
+            {
+                continue;
+            }
             if let Ok(made) = rule.calibrate(claimed, setting, Acceptance::AcceptTrueDelta) {
                 rows.push(RuleRow { rule, claimed, true_delta: made.true_delta().delta() });
             }

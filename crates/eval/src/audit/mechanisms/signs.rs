@@ -1,7 +1,9 @@
 //! Flipped signs.
 
 use super::projection::image;
-use super::{bound, gaussian_budget, pure_budget, repeated, search_rng};
+use super::{
+    bound, gaussian_budget, pure_budget, pure_noise, repeated, response_noise, search_rng,
+};
 use crate::audit::search::{RowPair, uniform, worst, worst_attribute};
 use crate::audit::subject::{Draw, Side, Subject};
 use crate::error::Result;
@@ -87,11 +89,11 @@ pub fn ones_at(
 }
 
 /// The optimal rule on two given rows.
-fn given(sketch: SignSketch, beta: f64, rows: RowPair) -> Result<Signs> {
+fn given(sketch: SignSketch, beta: f64, rows: RowPair, budget: Budget) -> Result<Signs> {
     let steps = reach(&sketch, beta);
     let adjacency = Adjacency::Attribute { beta: bound(beta)? };
     let rule = FlipRule::OptimalSmooth;
-    let made = PrivateSigns::new(sketch, rule, adjacency, bound(3.0)?, pure_budget()?)?;
+    let made = PrivateSigns::new(sketch, rule, adjacency, bound(3.0)?, budget)?;
     Ok(Signs { mechanism: Arc::new(made), rows, steps })
 }
 
@@ -99,24 +101,24 @@ fn given(sketch: SignSketch, beta: f64, rows: RowPair) -> Result<Signs> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn thresholds() -> Result<Signs> {
+pub fn thresholds(budget: Budget) -> Result<Signs> {
     let sketch = SignSketch::single(Family::Oporp, 4, 2, PublicSeed::new(81))?;
     let rows = RowPair { left: vec![0.0; 4], right: vec![1.0, 0.0, 0.0, 0.0] };
-    given(sketch, 1.0, rows)
+    given(sketch, 1.0, rows, budget)
 }
 
 /// (0.1, 0.2) against (0, 0.2), whose computed sums differ by more than 0.1.
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn decimals() -> Result<Signs> {
+pub fn decimals(budget: Budget) -> Result<Signs> {
     let rows = RowPair { left: vec![0.1, 0.2], right: vec![0.0, 0.2] };
     let mut seed = 0;
     loop {
         // Equal signs for both features.
         let sketch = SignSketch::single(Family::Oporp, 2, 1, PublicSeed::new(seed))?;
         if values(&sketch, &rows.left)?[0].abs() > 0.25 {
-            return given(sketch, 0.1, rows);
+            return given(sketch, 0.1, rows, budget);
         }
         seed += 1;
     }
@@ -170,14 +172,45 @@ impl Signs {
             Ok(())
         };
         let claim = self.mechanism.guarantee().budget();
+        let truth = epsilon_of_bits(&p, &q, claim.delta.get());
         let pair = "attribute: row and coordinate by search on the loss summed over bits";
         Ok(Subject::new(name, FAMILY, claim, pair, bits, sample)
             .under(self.mechanism.guarantee())?
             .batched(BATCH)
             .of_letters()
+            .giving(truth)
             .with_runs(40_000)
             .likelihood(move |x| ratio_of_bits(x, &p, &q)))
     }
+}
+
+/// The least epsilon at which two products of independent bits are indistinguishable up to
+/// `delta`, in both directions, by all outcomes.
+#[must_use]
+pub fn epsilon_of_bits(p: &[f64], q: &[f64], delta: f64) -> f64 {
+    let of = |ones: &[f64], outcome: u32| -> f64 {
+        let bit = |(j, p): (usize, &f64)| if outcome >> j & 1 == 1 { *p } else { 1.0 - p };
+        ones.iter().enumerate().map(bit).product()
+    };
+    let pairs = (0..1u32 << p.len()).map(|o| (of(p, o), of(q, o)));
+    epsilon_of(&pairs.collect::<Vec<_>>(), delta)
+}
+
+/// The same for any two laws on finitely many outcomes.
+#[must_use]
+pub fn epsilon_of(outcomes: &[(f64, f64)], delta: f64) -> f64 {
+    let beyond = |epsilon: f64| {
+        let over = |a: f64, b: f64| (a - epsilon.exp() * b).max(0.0);
+        let sum = |f: &dyn Fn(&(f64, f64)) -> f64| outcomes.iter().map(f).sum::<f64>();
+        sum(&|&(a, b)| over(a, b)).max(sum(&|&(a, b)| over(b, a)))
+    };
+    let (mut low, mut high) = (0.0, 40.0);
+    for _ in 0..60 {
+        let mid = 0.5 * (low + high);
+        // A pure loss is met up to rounding.
+        if beyond(mid) > delta.max(1e-13) { low = mid } else { high = mid }
+    }
+    high
 }
 
 /// `ln Pr[x | q] - ln Pr[x | p]` for independent bits.
@@ -217,11 +250,12 @@ fn widest(beta: f64) -> RowPair {
     RowPair { left: padded(a), right: padded(a + beta) }
 }
 
-fn fresh(name: &str, made: FreshSigns, family: Family, pair: RowPair) -> Result<Subject> {
+fn fresh(name: &str, made: &FreshSigns, family: Family, pair: RowPair) -> Result<Subject> {
     let bits = BITS;
     let claim = made.guarantee().budget();
     let guarantee = made.guarantee().clone();
     let both = [pair.left.as_slice(), pair.right.as_slice()].concat();
+    let made = made.clone();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let rows = RowsView::f64(1, BITS, side.of(&pair.left, &pair.right))?;
         let release = made.release(rows, draw.fresh(), &mut draw.noise())?;
@@ -261,29 +295,47 @@ pub fn subjects() -> Result<Vec<Subject>> {
     let seed = PublicSeed::new(82);
     let pure = pure_budget()?;
     let mut all = Vec::new();
+    let mut keep = |name: String, sketch: SignSketch, rule, claim| -> Result<()> {
+        let at = sketch.clone();
+        let noise = move |budget| {
+            let adjacency = Adjacency::Attribute { beta: bound(1.0)? };
+            let made = PrivateSigns::new(at.clone(), rule, adjacency, bound(3.0)?, budget)?;
+            Ok(response_noise(made.flips().keep(), 2))
+        };
+        let build = move |budget| Signs::new(sketch.clone(), rule, budget)?.subject(&name);
+        all.push(Subject::built(claim, noise, build)?);
+        Ok(())
+    };
     for rule in [FlipRule::RandomizedResponse, FlipRule::PublishedSmooth, FlipRule::OptimalSmooth] {
         let dense = SignSketch::single(Family::Rademacher, 5, 3, seed)?;
-        all.push(Signs::new(dense, rule, pure)?.subject(&format!("DP-SignRP, {}", rule.name()))?);
+        keep(format!("DP-SignRP, {}", rule.name()), dense, rule, pure)?;
         for repetitions in [1, 2] {
             let sketch = SignSketch::repeated(Family::Oporp, 6, 4, repetitions, seed)?;
-            let name = format!("DP-SignOPORP t = {repetitions}, {}", rule.name());
-            all.push(Signs::new(sketch, rule, pure)?.subject(&name)?);
+            keep(format!("DP-SignOPORP t = {repetitions}, {}", rule.name()), sketch, rule, pure)?;
         }
     }
     let many = SignSketch::single(Family::Gaussian, 5, 4, seed)?;
-    all.push(
-        Signs::new(many, FlipRule::RandomizedResponse, gaussian_budget()?)?
-            .subject("DP-SignRP, 4 Gaussian bits at delta 0.01")?,
-    );
-    all.push(thresholds()?.subject("DP-SignOPORP at thresholds")?);
-    all.push(decimals()?.subject("DP-SignOPORP on decimals")?);
-    let budget = gaussian_budget()?;
-    let exact = FreshSigns::exact(config(0.5)?, budget)?;
-    all.push(fresh("fresh signs, exact mixture", exact, Family::Gaussian, widest(0.5))?);
+    let (name, rule) = ("DP-SignRP, 4 Gaussian bits at delta 0.01", FlipRule::RandomizedResponse);
+    keep(name.into(), many, rule, gaussian_budget()?)?;
+    let at = |budget| thresholds(budget)?.subject("DP-SignOPORP at thresholds");
+    all.push(Subject::built(pure, pure_noise, at)?);
+    let at = |budget| decimals(budget)?.subject("DP-SignOPORP on decimals");
+    all.push(Subject::built(pure, pure_noise, at)?);
+    let claim = gaussian_budget()?;
+    let noise = |budget| Ok(response_noise(FreshSigns::exact(config(0.5)?, budget)?.flips().keep(), 2));
+    let build = |budget| {
+        let made = FreshSigns::exact(config(0.5)?, budget)?;
+        fresh("fresh signs, exact mixture", &made, Family::Gaussian, widest(0.5))
+    };
+    all.push(Subject::built(claim, noise, build)?);
     for (name, family) in [("Gaussian", Family::Gaussian), ("Rademacher", Family::Rademacher)] {
-        let made = FreshSigns::published(config(0.5)?, family, Tail::Quantile, budget)?;
+        let published = move |budget| -> Result<FreshSigns> {
+            Ok(FreshSigns::published(config(0.5)?, family, Tail::Quantile, budget)?)
+        };
+        let noise = move |budget| Ok(response_noise(published(budget)?.flips().keep(), 2));
         let name = format!("DP-SignRP-RR with N+, {name}");
-        all.push(fresh(&name, made, family, widest(0.5))?);
+        let build = move |budget| fresh(&name, &published(budget)?, family, widest(0.5));
+        all.push(Subject::built(claim, noise, build)?);
     }
     Ok(all)
 }

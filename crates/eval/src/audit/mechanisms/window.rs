@@ -1,10 +1,10 @@
 //! Private streams: every release of the stream is seen.
 
-use super::{bound, gaussian_budget};
+use super::{bound, gaussian_budget, gaussian_noise};
 use crate::audit::subject::{Draw, Side, Subject};
 use crate::audit::tester::{Training, separation};
-use crate::error::Result;
-use dp_core::{Adjacency, NoiseRng};
+use crate::error::{Error, Result};
+use dp_core::{Adjacency, Budget, NoiseRng, Profile};
 use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig};
 
 /// Family name in the table.
@@ -21,14 +21,14 @@ pub(crate) const BLOCK: usize = 2;
 ///
 /// # Errors
 /// Never: the bound is positive.
-pub fn config(schedule: Schedule, block: usize) -> Result<StreamConfig> {
+pub fn config(schedule: Schedule, block: usize, budget: Budget) -> Result<StreamConfig> {
     Ok(StreamConfig {
         dim: 1,
         window: 3 * block as u64,
         block: block as u64,
         pace: Pace::Rows,
         adjacency: Adjacency::ZeroRow { bound: bound(1.0)? },
-        budget: gaussian_budget()?,
+        budget,
         schedule,
     })
 }
@@ -90,8 +90,13 @@ pub fn sides(calibrated: &PrivateStream) -> Result<[Vec<f64>; 2]> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subject(name: &str, schedule: Schedule, block: usize) -> Result<Subject> {
-    let calibrated = PrivateStream::new(config(schedule, block)?)?;
+pub fn subject(
+    name: &str,
+    schedule: Schedule,
+    block: usize,
+    budget: Budget,
+) -> Result<Subject> {
+    let calibrated = PrivateStream::new(config(schedule, block, budget)?)?;
     let guarantee = calibrated.guarantee().clone();
     let sides = sides(&calibrated)?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
@@ -121,28 +126,56 @@ pub fn gaussian_blocks() -> Schedule {
 /// # Errors
 /// A calibration that fails.
 pub fn subjects() -> Result<Vec<Subject>> {
+    let claim = gaussian_budget()?;
     let histogram = Keep::Histogram { rho: 0.5, rule: PruneRule::Update };
-    let sketches = BlockNoise::JohnsonLindenstrauss { rows: 4 };
-    let noises = [
-        ("symmetric Gaussian", BlockNoise::SymmetricGaussian),
-        ("Wishart", BlockNoise::Wishart),
-        ("Johnson-Lindenstrauss", sketches),
-    ];
+    let gaussian = BlockNoise::SymmetricGaussian;
+    let sketches = BlockNoise::JohnsonLindenstrauss { rows: SKETCH };
     let mut all = Vec::new();
-    for (name, noise) in noises {
-        let schedule = Schedule::Block { noise, keep: Keep::Blocks };
-        all.push(subject(&format!("blocks, {name}"), schedule, BLOCK)?);
-    }
+    let mut keep = |name, schedule, block| -> Result<()> {
+        let noise = move |budget| noise_of(schedule, budget);
+        let build = move |budget| subject(name, schedule, block, budget);
+        all.push(Subject::built(claim, noise, build)?.in_full(match schedule {
+            Schedule::Tree { .. } => 16,
+            _ => 8,
+        }));
+        Ok(())
+    };
+    keep("blocks, symmetric Gaussian", gaussian_blocks(), BLOCK)?;
+    keep(
+        "blocks, Johnson-Lindenstrauss",
+        Schedule::Block { noise: sketches, keep: Keep::Blocks },
+        BLOCK,
+    )?;
     // Blocks of a histogram are cut at zero: longer ones stay above it.
-    let noise = BlockNoise::SymmetricGaussian;
-    let schedule = Schedule::Block { noise, keep: histogram };
-    all.push(subject("blocks, Gaussian, histogram", schedule, 4 * BLOCK)?);
-    for (name, noise) in noises {
-        let tree = subject(&format!("tree, {name}"), Schedule::Tree { noise }, BLOCK)?;
-        all.push(tree.in_full(16));
-    }
-    all.push(subject("factorised", Schedule::Factorised { horizon: BLOCKS as u64 }, BLOCK)?);
-    let decayed = Schedule::Decayed { decay: 0.5, horizon: BLOCKS as u64 };
-    all.push(subject("decayed", decayed, BLOCK)?);
+    let cut = Schedule::Block { noise: gaussian, keep: histogram };
+    keep("blocks, Gaussian, histogram", cut, 4 * BLOCK)?;
+    keep("tree, symmetric Gaussian", Schedule::Tree { noise: gaussian }, BLOCK)?;
+    keep("tree, Johnson-Lindenstrauss", Schedule::Tree { noise: sketches }, BLOCK)?;
+    keep("factorised", Schedule::Factorised { horizon: BLOCKS as u64 }, BLOCK)?;
+    keep("decayed", Schedule::Decayed { decay: 0.5, horizon: BLOCKS as u64 }, BLOCK)?;
     Ok(all)
+}
+
+/// Rows of a sketch.
+const SKETCH: u64 = 4;
+
+/// What the noise of a schedule is in proportion to: a Gaussian's, or the lift of its sketches as
+/// their profile states it.
+fn noise_of(schedule: Schedule, budget: Budget) -> Result<f64> {
+    let sketched = BlockNoise::JohnsonLindenstrauss { rows: SKETCH };
+    match schedule {
+        Schedule::Block { noise, .. } | Schedule::Tree { noise } if noise == sketched => {
+            let stream = PrivateStream::new(config(schedule, BLOCK, budget)?)?;
+            lift(stream.guarantee().profile())
+        }
+        _ => gaussian_noise(budget),
+    }
+}
+
+fn lift(profile: Option<&Profile>) -> Result<f64> {
+    match profile {
+        Some(Profile::JlMechanism { lift, .. }) => Ok(lift.get()),
+        Some(Profile::Repeated { profile, .. }) => self::lift(Some(profile)),
+        _ => Err(Error::Malformed { what: "profile of a stream".into(), reason: "no lift".into() }),
+    }
 }

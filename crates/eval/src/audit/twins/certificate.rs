@@ -167,7 +167,7 @@ fn samples() -> Result<Vec<(&'static str, Kind, String)>> {
     let row = RowsView::f64(1, setup.d, &setup.rows[0])?;
     keep(
         "averaged projection",
-        setup.mechanism()?.release(fresh(), row, rng)?.certificate().to_json(),
+        setup.mechanism(gaussian)?.release(fresh(), row, rng)?.certificate().to_json(),
     );
     let made = NoiseAddition::new(2, 4, ValueRange::BITS, attribute, gaussian)?;
     keep("NoiseAddition", made.release(bits, rng)?.certificate().to_json());
@@ -203,7 +203,7 @@ fn samples() -> Result<Vec<(&'static str, Kind, String)>> {
         made.release(&plain, PublicSeed::new(8), rng)?.certificate().to_json(),
     );
     use crate::audit::mechanisms::window::{BLOCK, config, gaussian_blocks};
-    let mut stream = PrivateStream::new(config(gaussian_blocks(), BLOCK)?)?;
+    let mut stream = PrivateStream::new(config(gaussian_blocks(), BLOCK, gaussian)?)?;
     stream.push(&[1.0, 0.5], rng)?;
     keep("private stream", stream.release()?.certificate().to_json());
     let made = IndividualSigns::new(

@@ -1,6 +1,7 @@
 //! Defects of responses on letters and bits.
 
 use crate::audit::mechanisms::minhash::{BATCH as SETS, Bucket};
+use crate::audit::mechanisms::{pure_budget, pure_noise};
 use crate::audit::mechanisms::signs::{BATCH, Signs, decimals, ones_at, thresholds};
 use crate::audit::subject::{Draw, Role, Side, Subject};
 use crate::error::Result;
@@ -10,7 +11,7 @@ use rand_core::Rng;
 
 fn off_by_one_bucket() -> Result<Subject> {
     let bucket = Bucket::new()?;
-    let original = bucket.subject()?;
+    let original = bucket.subject(pure_budget()?)?;
     let (positions, alphabet) =
         (bucket.shape.positions() as u64, u64::from(bucket.shape.alphabet()));
     let keep = calibrate::kary_response(original.claim, positions, alphabet)?;
@@ -57,7 +58,7 @@ fn by_level(
 
 /// The ceiling written as a rounded-down quotient plus one: right but for multiples of the step.
 fn one_level_too_many() -> Result<Subject> {
-    let signs = thresholds()?;
+    let signs = thresholds(pure_budget()?)?;
     let original = signs.subject("DP-SignOPORP at thresholds")?;
     let level = |quotient: f64| if quotient == 0.0 { 0 } else { quotient.floor() as u32 + 1 };
     Ok(original.twin("smooth flip, L rounded down and one added", by_level(&signs, level)?))
@@ -65,7 +66,7 @@ fn one_level_too_many() -> Result<Subject> {
 
 /// The plain quotient of computed numbers: one unit in the last place is a level.
 fn plain_quotient() -> Result<Subject> {
-    let signs = decimals()?;
+    let signs = decimals(pure_budget()?)?;
     let original = signs.subject("DP-SignOPORP on decimals")?;
     let sample = by_level(&signs, |quotient| quotient.ceil() as u32)?;
     Ok(original.twin("smooth flip, L from a plain quotient", sample))
@@ -77,18 +78,17 @@ fn plain_quotient() -> Result<Subject> {
 /// # Errors
 /// A calibration that fails.
 pub(super) fn rounded_down() -> Result<Subject> {
-    let signs = thresholds()?;
-    let original = signs.subject("DP-SignOPORP at thresholds")?;
-    let level = |quotient: f64| quotient.floor() as u32;
-    let control = original.twin("", by_level(&signs, level)?);
-    Ok(Subject {
-        name: "control: L rounded down, weaker but private".into(),
-        role: Role::Mechanism,
-        ..control
+    Subject::built(pure_budget()?, pure_noise, |budget| {
+        let signs = thresholds(budget)?;
+        let original = signs.subject("DP-SignOPORP at thresholds")?;
+        let level = |quotient: f64| quotient.floor() as u32;
+        let control = original.twin("", by_level(&signs, level)?);
+        let name = "control: L rounded down, weaker but private".into();
+        Ok(Subject { name, role: Role::Mechanism, truth: original.truth, ..control })
     })
 }
 
 /// Twins on letters and bits.
 pub(super) fn twins() -> Result<Vec<Subject>> {
-    Ok(vec![off_by_one_bucket()?, one_level_too_many()?, plain_quotient()?, rounded_down()?])
+    Ok(vec![off_by_one_bucket()?, one_level_too_many()?, plain_quotient()?])
 }

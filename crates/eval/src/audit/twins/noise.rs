@@ -1,8 +1,9 @@
 //! Defects of additive noise.
 
 use crate::audit::mechanisms::averaged::{self, Setup};
+use crate::audit::mechanisms::gaussian_budget;
 use crate::audit::mechanisms::projection::{
-    BATCH, Rowwise, at_epsilon_four, image, near_zero, system, two_rows,
+    BATCH, Rowwise, at_epsilon_four, epsilon_four, image, near_zero, system, two_rows,
 };
 use crate::audit::search::uniform;
 use crate::audit::subject::{Draw, Side, Subject};
@@ -114,7 +115,7 @@ fn last_coordinate_bare() -> Result<Subject> {
 }
 
 fn hardt_roth() -> Result<Subject> {
-    let (rowwise, original) = at_epsilon_four()?;
+    let (rowwise, original) = at_epsilon_four(epsilon_four()?)?;
     let sensitivity = L2Sensitivity::new(1.0)?;
     let setting = PublishedSetting::Shift { sensitivity };
     let rule = PublishedRule::HardtRothTheorem26;
@@ -123,7 +124,7 @@ fn hardt_roth() -> Result<Subject> {
 }
 
 fn textbook() -> Result<Subject> {
-    let (rowwise, original) = near_zero()?;
+    let (rowwise, original) = near_zero(gaussian_budget()?)?;
     let sigma = gaussian_of(&rowwise).map_or(1.0, |g| g.sigma().get());
     let add: AddNoise = Box::new(move |stream, values| {
         let mut unit = || ((stream.next_u64() >> 11) as f64 + 0.5) * 2f64.powi(-53);
@@ -137,7 +138,7 @@ fn textbook() -> Result<Subject> {
 
 fn averaged_seed_reused() -> Result<Subject> {
     let setup = Setup::attribute()?;
-    let original = averaged::subject("", "", setup.clone())?;
+    let original = averaged::subject("", "", setup.clone(), gaussian_budget()?)?;
     // The seed was published with an earlier release; the data is chosen against it.
     let known = PublicSeed::new(17);
     let projection = ProjectionSpec::new(Family::Gaussian, setup.d, setup.k, known)?.build();
@@ -152,7 +153,7 @@ fn averaged_seed_reused() -> Result<Subject> {
         row[worst] = x;
         row
     });
-    let made = setup.mechanism()?;
+    let made = setup.mechanism(gaussian_budget()?)?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let seed = FreshSeed::reproducible_not_private(known.get());
         let view = RowsView::f64(1, setup.d, side.of(&rows[0], &rows[1]))?;
@@ -164,7 +165,7 @@ fn averaged_seed_reused() -> Result<Subject> {
 
 /// Noise that follows the data: its scale shrinks with the value, as a "relative" noise would.
 fn noise_by_value() -> Result<Subject> {
-    let (rowwise, original) = near_zero()?;
+    let (rowwise, original) = near_zero(gaussian_budget()?)?;
     let noise = rowwise.mechanism.noise();
     let sigma = averaged::scale(noise).get();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {

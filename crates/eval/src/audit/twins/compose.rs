@@ -18,7 +18,7 @@ use dp_core::{
 use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef};
 use linalg_dp::covariance::CovarianceNoise;
-use linalg_dp::low_rank::{BasisProjection, Pfp, PfpOptions, RangeFinder, Spread};
+use linalg_dp::low_rank::{BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Spread};
 use linalg_dp::noisy_power::NoisyPower;
 use rand_core::Rng;
 use sketch::projection::{Gaussian, project};
@@ -48,7 +48,8 @@ fn unpaid(defect: &str, second: Budget) -> Result<Subject> {
         let mut rng = draw.noise();
         let range = finder.release(&view(a)?, draw.fresh(), &mut rng)?.into_parts().0;
         let leading = range.spectrum()?.0;
-        let low = projection.release(&view(a)?, leading.get(.., ..1), &mut rng)?.into_parts().0;
+        let basis = PublicBasis::declared(leading.get(.., ..1).to_owned(), "of the first step")?;
+        let low = projection.release(&view(a)?, &basis, &mut rng)?.into_parts().0;
         let y = range.sketch();
         out.extend((0..M * K).map(|i| y[(i / K, i % K)]));
         let ratio = range_ratio(y, range.seed(), range.sigma().get(), &sides)?;
@@ -97,7 +98,8 @@ fn mean_row_norm() -> Result<Subject> {
     let claim = gaussian_budget()?;
     let made = BasisProjection::calibrate(setting(1.0)?, claim, Spread::LeastTrace)?;
     let (w, mut rng) = (uneven_basis(), NoiseRng::deterministic_not_private(1));
-    let probe = made.release(&view(&[0.0; M * N])?, w.as_ref(), &mut rng)?.into_parts().0;
+    let basis = PublicBasis::declared(w.clone(), "fixed in this audit")?;
+    let probe = made.release(&view(&[0.0; M * N])?, &basis, &mut rng)?.into_parts().0;
     let white = probe.noise_root().transpose().partial_piv_lu().solve(w.transpose());
     let squares: Vec<f64> = (0..M).map(|i| white.col(i).squared_norm_l2()).collect();
     let mean = squares.iter().sum::<f64>() / M as f64;

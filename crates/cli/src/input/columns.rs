@@ -119,7 +119,7 @@ fn resolve(text: &str, count: usize, names: Option<&[String]>) -> Result<Vec<usi
     if let Some(at) = names.and_then(|names| names.iter().position(|n| n == text)) {
         if let Some(other) = position(text).filter(|p| *p != at + 1) {
             return Err(Error::usage(format!(
-                "{text} is the name of column {} and the position of another: say {other}-{other} or \
+                "{text} is the name of column {} and the position of another: say (after --id, --columns or --keep) {other}-{other} or \
                  {}-{} for the position that is meant",
                 at + 1,
                 at + 1,

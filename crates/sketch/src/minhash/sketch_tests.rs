@@ -110,6 +110,9 @@ fn rows_do_not_depend_on_threads_and_all_matches_agrees_with_pairs() {
     for (i, j) in [(0, 0), (3, 200), (298, 1)] {
         assert_eq!(all[i * 299 + j], matches(one.row(i), one.row(j)));
     }
+    let none = sketch.sketch(&[]);
+    assert!(one.all_matches(&none).expect("same scheme").is_empty());
+    assert!(none.all_matches(&one).expect("same scheme").is_empty());
     let other = FastSimilarity::new(32, PublicSeed::new(6)).expect("slots").sketch(&sets);
     let error = one.all_matches(&other).expect_err("other seed").to_string();
     assert!(error.contains("seed 5") && error.contains("seed 6"), "{error}");

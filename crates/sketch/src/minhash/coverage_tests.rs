@@ -203,3 +203,35 @@ fn a_set_has_similarity_one_with_itself() {
     assert!(bits.power(0, 0).is_err_and(|e| e.to_string().contains("similarity is one")));
     assert!(bits.jaccard(2, 2).is_err());
 }
+
+/// One bin, one position, no signal and no noise at all: finite estimates, intervals in range, or a refusal before
+/// anything is released.
+#[test]
+fn estimates_hold_at_the_ends_of_the_budget() {
+    let mut rng = NoiseRng::deterministic_not_private(25);
+    let mut made = 0;
+    for epsilon in [1e-300, 1e-17, 1e-12, 1e-6, 1.0, 1e3, 1e9] {
+        let budget = Budget::new(epsilon, 0.0).expect("budget");
+        for size in [1usize, 2, 300] {
+            let shape = SymbolShape::new(size, 1, 2).expect("shape");
+            let releases = [
+                BinResponse::calibrate(size, 2, 1 << 32, budget)
+                    .and_then(|m| m.release(&pair(2, 1, 1), PublicSeed::new(1), &mut rng)),
+                BucketPrivMin::new(shape, budget.epsilon)
+                    .and_then(|m| m.release(&pair(0, 1, 1), PublicSeed::new(1), &mut rng)),
+            ];
+            for release in releases.into_iter().flatten() {
+                let symbols = release.payload();
+                let Estimate { value, standard_error } = symbols.jaccard(0, 1).expect("rows");
+                let Interval { low, high } = symbols.jaccard_interval(0, 1, p(0.95)).expect("rows");
+                assert!(value.is_finite() && standard_error.is_finite(), "{epsilon} {size}");
+                assert!(standard_error > 0.0 && 0.0 <= low && low < high && high <= 1.0);
+                made += 1;
+            }
+        }
+    }
+    assert!(made > 20, "{made}");
+    let one = BinResponse::calibrate(4, 2, 1, Budget::new(1.0, 0.0).expect("budget"));
+    let none = one.expect("bins").release(&[], PublicSeed::new(1), &mut rng).expect("release");
+    assert!(none.payload().jaccard(0, 0).is_err() && none.payload().jaccard(0, 1).is_err());
+}

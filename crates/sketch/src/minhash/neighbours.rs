@@ -157,7 +157,7 @@ mod tests {
                     let mantissa = u128::from(bits & ((1 << 52) - 1) | 1 << 52);
                     let shift = 1075 - (bits >> 52);
                     let stated = mantissa * union * u128::from(alphabet);
-                    let exact = u128::from(alpha) * u128::from(alphabet - 1) << shift;
+                    let exact = (u128::from(alpha) * u128::from(alphabet - 1)) << shift;
                     assert!(stated >= exact, "{alpha} of {min_size}, B = {alphabet}: {p}");
                     let most = exact + (exact >> 47);
                     assert!(stated <= most, "{alpha} of {min_size}, B = {alphabet}: {p} wastes");

@@ -29,7 +29,8 @@ use std::path::Path;
 /// `Published`: the bound's form needs `beta <= 1`, but `beta` is often above 7, and then the
 /// number of differing bits passes `Dq` with a probability above delta
 /// ([`NoisySecureMinHash::tail`]). The certificate states the delta that is really given: the
-/// mixture, over fresh hash functions, of the profile of Laplace noise on that many bits.
+/// mixture, over fresh hash functions, of the profile of Laplace noise on that many bits. One set of the
+/// release changes (`SetItems`); random function model for the hashes.
 #[derive(Debug, Clone)]
 pub struct NoisySecureMinHash {
     shape: SymbolShape,

@@ -12,7 +12,7 @@ const SEEDS: u64 = 3_000;
 /// 64 items and one that comes to them.
 fn structures() -> Vec<(&'static str, Vec<u64>, u64)> {
     let all = |f: &dyn Fn(u64) -> u64| (0..ITEMS).map(f).collect::<Vec<u64>>();
-    let word = |i: u64| u64::from_be_bytes(*b"user0000") + (i / 10 << 8) + i % 10;
+    let word = |i: u64| u64::from_be_bytes(*b"user0000") + ((i / 10) << 8) + i % 10;
     vec![
         ("multiples of 2^58", all(&|i| i << 58), 1),
         ("multiples of 2^40", all(&|i| i << 40), 1),

@@ -4,6 +4,9 @@
 
 use super::law::{Cell, ERROR, Law};
 
+/// Unit roundoff.
+const U: f64 = 0.5 * f64::EPSILON;
+
 /// Masses of P on the losses `(first + i) h`; the mass of Q at loss x is `e^-x` times it.
 ///
 /// Its profile is `p_infinite + sum p_i (1 - e^(eps - x_i))_+`. It need not be a
@@ -36,7 +39,7 @@ pub(super) struct Cut {
 /// The grid's ends, as indices: P is at most `cut` outside.
 pub(super) fn ends(law: &Law, h: f64, cut: Cut) -> (i64, i64) {
     let (low, high) = law.range(cut.low, cut.high);
-    let high = high.min(cut.most);
+    let high = high.min(cut.most).max(low);
     // Two steps more, so that rounding cannot leave an atom outside.
     ((low / h).floor() as i64 - 1, (high / h).ceil() as i64 + 1)
 }
@@ -168,7 +171,9 @@ fn contract_below(cells: &[Cell], mut p: Vec<f64>, h: f64, zone: usize) -> Optio
         if excess > 0.0 {
             // The kink of the tangents lies at loss x - ln(1 - excess/m).
             let y = m - excess;
-            gap[i] = (excess * (growth * y - excess) / (y * growth)).max(0.0) * (1.0 + 1e-12);
+            // No product of two masses, which would underflow far below delta = 1e-150.
+            let share = (1.0 - excess / (y * growth)).max(0.0) + 4.0 * U;
+            gap[i] = excess * share * (1.0 + 1e-12);
         }
     }
     let gap_of = |i: usize| gap.get(i).copied().unwrap_or(0.0);

@@ -11,8 +11,10 @@ use crate::special::{
 /// Relative error of every mass below: quadrature, special functions, arguments.
 pub(super) const ERROR: f64 = 1e-12;
 
-/// Widest quadrature panel, in units where the density's logarithm has curvature about one.
+/// Widest quadrature panel, in units where the density's logarithm has curvature about one, and
+/// most by which that logarithm may change along it.
 const PANEL: f64 = 0.4;
+const CHANGE: f64 = 2.0;
 
 /// The part of P whose loss L lies in `(x, x + h]`: its mass `p`, and
 /// `excess = E_P[(1 - e^(x - L)); cell]`, which is `p - e^x q`.
@@ -145,13 +147,21 @@ impl ChiLoss {
             return Cell::default();
         }
         let density = |z: f64| if z > 0.0 { density.ln_pdf(z).exp() } else { 0.0 };
-        integrate(from, to, density, |z| self.loss(z) - x)
+        let slope = |z: f64| ((self.k - 1.0) / z - z).abs().min(60.0);
+        integrate(from, to, slope(from).max(slope(to)), density, |z| self.loss(z) - x)
     }
 }
 
-/// Mass and excess of a smooth density over `[from, to]`; `above(z)` is the loss less x.
-fn integrate(from: f64, to: f64, density: impl Fn(f64) -> f64, above: impl Fn(f64) -> f64) -> Cell {
-    let panels = ((to - from) / PANEL).ceil().max(1.0);
+/// Mass and excess of a smooth density over `[from, to]`, whose logarithm is no steeper than
+/// `slope`; `above(z)` is the loss less x.
+fn integrate(
+    from: f64,
+    to: f64,
+    slope: f64,
+    density: impl Fn(f64) -> f64,
+    above: impl Fn(f64) -> f64,
+) -> Cell {
+    let panels = ((to - from) / PANEL.min(CHANGE / slope)).ceil().max(1.0);
     let width = (to - from) / panels;
     let mut cell = Cell::default();
     for i in 0..panels as u64 {
@@ -175,7 +185,8 @@ fn gaussian_cell(mu: f64, x: f64, h: f64) -> Cell {
     if from >= to {
         return Cell::default();
     }
-    integrate(from, to, |z| ln_normal_pdf(z).exp(), |z| mu * (z + 0.5 * mu) - x)
+    let slope = from.abs().max(to.abs());
+    integrate(from, to, slope, |z| ln_normal_pdf(z).exp(), |z| mu * (z + 0.5 * mu) - x)
 }
 
 /// Pr[N(0, 1) > z].
@@ -303,7 +314,8 @@ impl Law {
                 let (a, b) = (chi.loss(from.max(1e-150)), chi.loss(to));
                 let (a, b) = (a.min(b), a.max(b));
                 // An unbounded loss: far up, moving it to infinity costs e^-60 of its mass.
-                (a.max(-1e4), if b.is_finite() { b } else { a + 60.0 }.min(1e4))
+                let b = if b.is_finite() { b } else { a + 60.0 };
+                (a.clamp(-1e4, 1e4), b.clamp(-1e4, 1e4))
             }
         }
     }

@@ -43,9 +43,9 @@ impl Default for Width {
 /// Most steps of a window: 2^22 (64 MiB of sums).
 const LARGEST: usize = 1 << 22;
 
-/// Most cells of all laws together, each node of a mixture counting as one: 2^22. So no
-/// composition takes more than half a gigabyte; where that is too few, brackets are wider.
-const CELLS: f64 = 4_194_304.0;
+/// Most cells of all laws together, each node of a mixture counting as one: 2^20. With windows of
+/// [`LARGEST`] no composition takes half a gigabyte; where that is too few, brackets are wider.
+const CELLS: f64 = 1_048_576.0;
 
 /// The composition of some events as one loss law.
 ///
@@ -204,7 +204,7 @@ impl Pld {
         let coarse: Vec<(Measure, f64, u64)> = parts
             .iter()
             .map(|(source, n)| {
-                let h = source.extent(rough) / 256.0;
+                let h = source.coarse_step(rough, 256.0);
                 (source.above(h, rough), h, *n)
             })
             .collect();
@@ -246,8 +246,10 @@ impl Pld {
         let rough_runs: f64 = parts.iter().filter(|(s, _)| !exact(s)).map(|(_, n)| *n as f64).sum();
         let width = self.width.get() * at.mean.max(0.01);
         let mut h = 1.6 * (width / (t * rough_runs.max(1e-9))).sqrt();
-        for (source, _) in parts.iter().filter(|(s, _)| !exact(s)) {
-            h = h.min(source.extent(rough) / 64.0);
+        for (source, n) in parts.iter().filter(|(s, _)| !exact(s)) {
+            // Losses far below the step add at most `h` times their extent to the variance.
+            let extent = source.extent(rough);
+            h = h.min((extent / 64.0).max(0.1 * width / (t * *n as f64 * extent)));
         }
         h = align(h, &anchors);
         let window = 20.0 * at.variance.sqrt() / LARGEST as f64;
@@ -350,7 +352,7 @@ impl Source {
         match self {
             Self::Law(law) => {
                 let (low, high) = law.range(cut.low, cut.high);
-                (low, high.min(cut.most))
+                (low, high.min(cut.most).max(low))
             }
             Self::Envelope(e) => (-e.reach(cut.high), e.reach(cut.high)),
         }
@@ -360,6 +362,11 @@ impl Source {
     fn extent(&self, cut: Cut) -> f64 {
         let (low, high) = self.ends(cut);
         (high - low).max(1e-9)
+    }
+
+    /// A step of about `pieces` cells.
+    fn coarse_step(&self, cut: Cut, pieces: f64) -> f64 {
+        (self.extent(cut) / pieces).max(self.reach(cut) * 2f64.powi(-50))
     }
 
     /// The one farther from zero; at least the distance.

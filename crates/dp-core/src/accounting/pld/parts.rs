@@ -4,10 +4,10 @@ use super::envelope::Envelope;
 use super::law::{ChiKind, ChiLoss, Law};
 use crate::accounting::event::{Event, MOST_RUNS};
 use crate::profile::response::{Bit, Letter};
-use crate::quantity::Probability;
 use crate::profile::{
     CoordinateProfile, Profile, RowChange, added, covariance_sensitivity, square_of,
 };
+use crate::quantity::Probability;
 
 /// A law, or a profile of which only an upper bound is known.
 #[derive(Debug, Clone, PartialEq)]

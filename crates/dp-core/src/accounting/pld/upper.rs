@@ -14,7 +14,7 @@ const STEEPEST: f64 = 1e3;
 /// Losses this far above epsilon count as infinite: that costs `e^-16` of their mass.
 const FAR: f64 = 16.0;
 /// Most cells, each node of a mixture counting as one.
-const CELLS: f64 = 1_048_576.0;
+const CELLS: f64 = 262_144.0;
 /// Most steps of a window.
 const WINDOW: usize = 1 << 20;
 
@@ -121,10 +121,7 @@ fn upper(parts: &Parts, e: f64, width: Width) -> Upper {
     let list: Vec<(Measure, u64)> = parts.iter().map(|(s, n)| (s.above(h, cut), *n)).collect();
     let list: Vec<(&Measure, u64)> = list.iter().map(|(m, n)| (m, *n)).collect();
     let plan = super::Plan { h, t, cut };
-    Upper::Sum(UpperSum {
-        sum: TiltedSum::new(&list, h, t, WINDOW),
-        pad: padding(parts, plan),
-    })
+    Upper::Sum(UpperSum { sum: TiltedSum::new(&list, h, t, WINDOW), pad: padding(parts, plan) })
 }
 
 /// Coarse copies of the laws: step, runs.
@@ -133,7 +130,7 @@ struct Coarse(Vec<(Measure, f64, f64)>);
 impl Coarse {
     fn new(parts: &Parts, cut: Cut) -> Self {
         let copy = |(source, n): &(Source, u64)| {
-            let h = source.extent(cut) / 512.0;
+            let h = source.coarse_step(cut, 512.0);
             (source.above(h, cut), h, *n as f64)
         };
         Self(parts.iter().map(copy).collect())

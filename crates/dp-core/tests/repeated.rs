@@ -141,3 +141,15 @@ fn degenerate_counts_are_safe() {
     let (a, b) = (delta(&nested, 0.5), delta(&flat, 0.5));
     assert!((a / b - 1.0).abs() < 1e-6, "{a} {b}");
 }
+
+#[test]
+fn each_order_of_a_replaced_row_has_its_own_split() {
+    // With sums made for halves alone the scales are 1.76187 and 2.58494.
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    let change = RowChange::Replace;
+    for (dim, dof, times, most) in [(20u64, 60u64, 2u64, 1.66), (10, 40, 3, 2.40)] {
+        let found = calibrate::wishart_scale_repeated(budget, dim, dof, one(), change, times);
+        let found = found.unwrap().get();
+        assert!(found < most, "{dim} {dof} {times}: {found}");
+    }
+}

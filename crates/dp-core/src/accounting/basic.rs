@@ -6,48 +6,71 @@ use crate::budget::{Delta, Epsilon};
 use crate::error::Result;
 use crate::profile::PrivacyProfile;
 
-/// One event as an (epsilon, delta) guarantee of each run.
+/// Runs of one event as (epsilon, delta) guarantees.
 pub(super) struct Split {
     /// Epsilon of one run.
     pub(super) epsilon: f64,
     /// Number of runs.
     pub(super) runs: f64,
-    /// The whole number.
-    pub(super) count: u64,
 }
 
-/// Cuts `delta` evenly among the runs that need one; the pure runs take none.
-/// Returns what is left of `delta` after a share `spent` of it.
-pub(super) fn split(events: &[Event], delta: Delta, spent: f64) -> Result<(Vec<Split>, f64)> {
-    let pure: Vec<Option<f64>> = events.iter().map(pure).collect();
-    let runs = |keep: bool| -> f64 {
-        let all = events.iter().zip(&pure).filter(|(_, p)| p.is_none() == keep);
-        all.map(|(e, _)| e.count() as f64).sum()
-    };
-    let needy = runs(true);
+/// Cuts `delta` evenly among the runs that need one; the pure runs take none, and an event of
+/// many bits or letters is that many pure runs. Returns what is left of `delta` after a share
+/// `spent` of it.
+///
+/// With `whole`, such an event needs a share too, as one run with its own profile.
+pub(super) fn split(
+    events: &[Event],
+    delta: Delta,
+    spent: f64,
+    whole: bool,
+) -> Result<(Vec<Split>, f64)> {
+    let one = |runs: &Vec<(f64, f64)>| runs.iter().map(|(_, n)| n).sum::<f64>() <= 1.0;
+    let pure: Vec<_> =
+        events.iter().map(|e| pure_runs(e).filter(|runs| !whole || one(runs))).collect();
+    let needy = events.iter().zip(&pure).filter(|(_, p)| p.is_none());
+    let needy: f64 = needy.map(|(e, _)| e.count() as f64).sum();
     let budget = if needy > 0.0 { spent * delta.get() } else { 0.0 };
     let each = if needy > 0.0 { budget / needy * (1.0 - 1e-12) } else { 0.0 };
     let mut out = Vec::with_capacity(events.len());
     for (event, pure) in events.iter().zip(pure) {
-        let epsilon = match pure {
-            Some(epsilon) => epsilon,
-            None => event.profile().epsilon(Delta::new(each)?)?.get(),
-        };
-        out.push(Split { epsilon, runs: event.count() as f64, count: event.count() });
+        let count = event.count() as f64;
+        match pure {
+            Some(runs) => out.extend(
+                runs.into_iter().map(|(epsilon, runs)| Split { epsilon, runs: runs * count }),
+            ),
+            None => {
+                let epsilon = event.profile().epsilon(Delta::new(each)?)?.get();
+                out.push(Split { epsilon, runs: count });
+            }
+        }
     }
     Ok((out, delta.get() - budget))
 }
 
-/// The pure epsilon of one run, where there is one.
-pub(super) fn pure(event: &Event) -> Option<f64> {
+/// One run of an event as independent runs of pure mechanisms, where it is that: the epsilon,
+/// rounded up, and the number of each.
+pub(super) fn pure_runs(event: &Event) -> Option<Vec<(f64, f64)>> {
     let once = Event::once(event.profile().clone());
-    Pld::new([&once]).pure_bound().map(|x| x * (1.0 + 1e-13))
+    let runs = Pld::new([&once]).pure_runs()?;
+    Some(runs.into_iter().map(|(loss, n)| (loss * (1.0 + 1e-13), n)).collect())
 }
 
-/// Epsilons add up, deltas add up.
+/// Epsilons add up, deltas add up: with events of many bits at their pure epsilon, or at a share
+/// of delta, whichever costs less.
 pub(super) fn basic(events: &[Event], delta: Delta) -> Result<Epsilon> {
-    let (parts, _) = split(events, delta, 1.0)?;
-    up(parts.iter().map(|p| p.runs * p.epsilon).sum())
+    let sum = |whole| -> Result<Epsilon> {
+        let (parts, _) = split(events, delta, 1.0, whole)?;
+        up(parts.iter().map(|p| p.runs * p.epsilon).sum())
+    };
+    let pure = sum(false);
+    if delta == Delta::ZERO {
+        return pure;
+    }
+    match (pure, sum(true)) {
+        (Ok(a), Ok(b)) => Ok(if a < b { a } else { b }),
+        (pure, whole) => pure.or(whole),
+    }
 }
 
 /// Dwork, Rothblum, Vadhan 2010, theorem III.3, for runs of different epsilon:
@@ -55,10 +78,13 @@ pub(super) fn basic(events: &[Event], delta: Delta) -> Result<Epsilon> {
 ///
 /// Half of delta goes to the runs that are not pure, if there are any.
 pub(super) fn advanced(events: &[Event], delta: Delta) -> Result<Epsilon> {
-    let (parts, slack) = split(events, delta, 0.5)?;
+    let (parts, slack) = split(events, delta, 0.5, false)?;
+    if parts.is_empty() {
+        return Ok(Epsilon::ZERO);
+    }
     let squares: f64 = parts.iter().map(|p| p.runs * p.epsilon * p.epsilon).sum();
     let means: f64 = parts.iter().map(|p| p.runs * p.epsilon * p.epsilon.exp_m1()).sum();
-    up((-2.0 * slack.ln() * squares).sqrt() + means)
+    up((-2.0 * slack.ln() * squares.max(f64::MIN_POSITIVE)).sqrt() + means)
 }
 
 /// Rounds up past the sums' own error.

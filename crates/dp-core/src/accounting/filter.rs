@@ -41,6 +41,8 @@ pub(super) struct Expense<'a> {
     pub(super) event: &'a Event,
     /// The (epsilon, delta) each run gives.
     pub(super) budget: Budget,
+    /// What each run may lose beyond its profile: the delta of a claim accepted by name.
+    pub(super) beyond: Delta,
 }
 
 impl Filter {
@@ -48,7 +50,8 @@ impl Filter {
     ///
     /// # Errors
     /// [`Error::BudgetExceeded`] when they do not; [`Error::Calibration`] when the rule
-    /// has no finite cost for some event.
+    /// has no finite cost for some event; [`Error::InvalidParameter`] for a claim with a delta
+    /// under a rule that adds up no deltas.
     pub(super) fn check<'a>(
         &self,
         expenses: impl Iterator<Item = Expense<'a>> + Clone,
@@ -67,6 +70,17 @@ impl Filter {
         };
         // Sums round to nearest: leave room for it.
         let room = 1.0 + 1e-12;
+        let claim = expenses.clone().find(|x| x.beyond > Delta::ZERO);
+        if let (Some(claim), FilterRule::Zcdp | FilterRule::Gdp) = (claim, self.rule) {
+            return Err(Error::InvalidParameter {
+                name: "delta of an accepted claim",
+                value: claim.beyond.to_string(),
+                allowed: format!(
+                    "[0, 0] under a limit by {:?}: a limit by Basic adds up deltas",
+                    self.rule
+                ),
+            });
+        }
         match self.rule {
             FilterRule::Basic => {
                 let (e, d) = expenses.clone().fold((0.0, 0.0), |(e, d), x| {
@@ -86,7 +100,7 @@ impl Filter {
                 if total == 0.0 {
                     return Ok(());
                 }
-                let profile = gdp::profile(total)?;
+                let profile = gdp::profile(total * room)?;
                 let true_delta: LogDelta = profile.log_delta(epsilon);
                 if true_delta <= delta.ln() {
                     Ok(())

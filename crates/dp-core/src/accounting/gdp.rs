@@ -1,7 +1,7 @@
 //! Gaussian differential privacy (Dong, Roth, Su 2022).
 
 use super::Bracket;
-use super::basic::pure;
+use super::basic::pure_runs;
 use super::event::Event;
 use super::pld::Pld;
 use super::renyi::unsupported;
@@ -11,26 +11,35 @@ use crate::profile::{PrivacyProfile, Profile};
 use crate::quantity::{L2Sensitivity, NoiseScale};
 use crate::special::ln_normal_cdf;
 
-/// mu^2 of one run: exact for Gaussians; `2 Phi^-1(e^eps/(1 + e^eps))`, squared, for pure
-/// mechanisms (the trade-off curve of mu is convex through the three corners of the
-/// pure one, so it lies below it).
+/// mu^2 of one run: exact for Gaussians; that of each pure run, where it is made of such.
 pub(super) fn square(event: &Event) -> Option<f64> {
     let once = Event::once(event.profile().clone());
+    let pure = |runs: Vec<(f64, f64)>| -> Option<f64> {
+        runs.iter().map(|(e, n)| Some(n * pure_mu(*e)?.powi(2).max(f64::MIN_POSITIVE))).sum()
+    };
     let exact = Pld::new([&once]).gaussian_square();
-    exact.or_else(|| {
-        // Phi(-mu/2) = 1/(1 + e^eps), solved for mu from above.
-        let target = -pure(event)?;
-        let target = target - target.exp().ln_1p();
-        let (mut low, mut high) = (0.0, 80.0);
-        if ln_normal_cdf(-0.5 * high) > target {
-            return None;
-        }
-        for _ in 0..100 {
-            let mid = 0.5 * (low + high);
-            if ln_normal_cdf(-0.5 * mid) > target { low = mid } else { high = mid }
-        }
-        Some((high * (1.0 + 1e-12)).powi(2))
-    })
+    exact.or_else(|| pure_runs(event).and_then(pure))
+}
+
+/// `2 Phi^-1(e^eps/(1 + e^eps))` from above: the trade-off curve of this mu is convex through the
+/// three corners of the pure one, so it lies below it. At most `sqrt(pi/2) eps`.
+fn pure_mu(epsilon: f64) -> Option<f64> {
+    let line = core::f64::consts::FRAC_PI_2.sqrt() * epsilon;
+    // Below this the line is as good, and the equation is lost in rounding.
+    if epsilon < 1e-5 {
+        return Some(line * (1.0 + 1e-12));
+    }
+    // Phi(-mu/2) = 1/(1 + e^eps), solved for mu from above.
+    let target = -epsilon - (-epsilon).exp().ln_1p();
+    let (mut low, mut high) = (0.0, line.min(80.0));
+    if ln_normal_cdf(-0.5 * high) > target {
+        return None;
+    }
+    for _ in 0..100 {
+        let mid = 0.5 * (low + high);
+        if ln_normal_cdf(-0.5 * mid) > target { low = mid } else { high = mid }
+    }
+    Some(high * (1.0 + 1e-10))
 }
 
 /// The sum of the runs' mu^2, and whether it is exact.
@@ -52,7 +61,7 @@ pub(super) fn gdp(events: &[Event], delta: Delta) -> Result<Bracket<Epsilon>> {
     if square == 0.0 {
         return Ok(Bracket { lower: Some(Epsilon::ZERO), upper: Epsilon::ZERO });
     }
-    let upper = profile(square * (1.0 + 1e-14))?.epsilon(delta)?;
+    let upper = profile(square * (1.0 + 1e-12))?.epsilon(delta)?;
     let lower = if exact { Epsilon::new(upper.get() * (1.0 - 1e-9)).ok() } else { None };
     Ok(Bracket { lower, upper })
 }

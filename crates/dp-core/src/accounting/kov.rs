@@ -12,11 +12,11 @@ use crate::profile::Profile;
 /// becomes the randomised response of its epsilon, and those are composed numerically
 /// (runs of one epsilon merge into an exact binomial sum).
 pub(super) fn optimal(events: &[Event], delta: Delta) -> Result<Bracket<Epsilon>> {
-    let (parts, slack) = split(events, delta, 0.5)?;
+    let (parts, slack) = split(events, delta, 0.5, false)?;
     let responses = parts
         .iter()
         .filter(|p| p.epsilon > 0.0)
-        .map(|p| Event::new(Profile::PureDp { epsilon: Epsilon::new(p.epsilon)? }, p.count))
+        .map(|p| Event::new(Profile::PureDp { epsilon: Epsilon::new(p.epsilon)? }, p.runs as u64))
         .collect::<Result<Vec<_>>>()?;
     // The deltas of the runs add at most their sum, which `split` set aside.
     Pld::new(&responses).epsilon(Delta::new(slack)?)

@@ -53,7 +53,9 @@ impl Entry {
     }
 
     fn expense(&self) -> Expense<'_> {
-        Expense { event: &self.event, budget: self.budget }
+        let claimed = self.basis == Basis::AcceptedClaim;
+        let beyond = if claimed { self.budget.delta } else { Delta::ZERO };
+        Expense { event: &self.event, budget: self.budget, beyond }
     }
 
     fn check(&self) -> Result<()> {

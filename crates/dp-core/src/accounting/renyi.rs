@@ -1,10 +1,11 @@
 //! Renyi and concentrated differential privacy.
 
-use super::basic::{pure, up};
+use super::basic::{pure_runs, up};
 use super::event::Event;
 use super::pld::Pld;
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::error::{Error, Result};
+use crate::profile::square_of;
 
 /// Epsilon from a Renyi divergence `gamma` of order `1 + s` (Canonne, Kamath, Steinke
 /// 2020, proposition 12): `gamma + ln(s/(1+s)) - (ln delta + ln(1+s))/s`.
@@ -30,11 +31,13 @@ pub(super) fn best(gamma: impl Fn(f64) -> f64, ln_delta: f64) -> f64 {
 }
 
 /// rho of zero-concentrated differential privacy of one run: `mu^2/2` for Gaussians
-/// (exact), `eps^2/2` for pure mechanisms (Bun, Steinke 2016, proposition 1.4).
+/// (exact), `eps^2/2` for pure mechanisms (Bun, Steinke 2016, proposition 1.4), each bit or
+/// letter for itself.
 pub(super) fn rho(event: &Event) -> Option<f64> {
     let once = Event::once(event.profile().clone());
     let gaussian = Pld::new([&once]).gaussian_square().map(|square| 0.5 * square);
-    gaussian.or_else(|| pure(event).map(|e| 0.5 * e * e))
+    let pure = |runs: Vec<(f64, f64)>| runs.iter().map(|(e, n)| n * 0.5 * square_of(*e)).sum();
+    gaussian.or_else(|| pure_runs(event).map(pure))
 }
 
 /// By zCDP: rhos add up.
@@ -47,8 +50,9 @@ pub(super) fn zcdp(events: &[Event], delta: Delta) -> Result<Epsilon> {
     finite(zcdp_epsilon(total, delta), "zCDP", delta)
 }
 
-/// The epsilon of rho-zCDP at `delta`.
+/// The epsilon of rho-zCDP at `delta`, for a sum of rhos that was rounded.
 pub(super) fn zcdp_epsilon(rho: f64, delta: Delta) -> f64 {
+    let rho = rho * (1.0 + 1e-12);
     if rho == 0.0 { 0.0 } else { best(|s| rho * (1.0 + s), delta.ln().get()) }
 }
 

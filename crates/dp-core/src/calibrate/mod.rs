@@ -9,6 +9,7 @@ pub(crate) mod solver;
 
 use crate::budget::{Budget, Epsilon};
 use crate::error::{Error, Result};
+use crate::profile::response::Letter;
 use crate::profile::{CoordinateProfile, GaussianStep, PrivacyProfile, Profile, RowChange};
 use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
 
@@ -377,11 +378,9 @@ fn largest_keep(
 /// # Errors
 /// [`Error::InvalidParameter`] unless `keep` is in `(1/alphabet, 1)`.
 pub fn response_epsilon(alphabet: u64, keep: Probability) -> Result<Epsilon> {
-    let other = (1.0 - keep.get()) / (alphabet.max(2) - 1) as f64;
-    let loss = ((keep.get() - other) / other).ln_1p() * (1.0 + 8.0 * f64::EPSILON);
-    if loss.is_finite() && loss > 0.0 {
-        Epsilon::new(loss)
-    } else {
-        Err(Error::invalid("keep probability", keep, "(1/alphabet, 1)"))
+    let kept = |l: &Letter| l.high == keep.get() && l.loss.is_finite() && l.loss > 0.0;
+    match Letter::keeping(alphabet, keep).filter(kept) {
+        Some(letter) => Epsilon::new(letter.loss * (1.0 + 8.0 * f64::EPSILON)),
+        None => Err(Error::invalid("keep probability", keep, "(1/alphabet, 1)")),
     }
 }

@@ -9,7 +9,7 @@ mod gaussian;
 mod jl;
 mod mixture;
 mod repeated;
-mod response;
+pub(crate) mod response;
 mod wishart;
 
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
@@ -232,11 +232,10 @@ impl Profile {
                 ln_gaussian(sensitivity.get() / sigma.get(), e)
             }
             Self::GaussianComposition { ref steps } => {
-                let square: f64 = steps
-                    .iter()
-                    .map(|s| s.times as f64 * (s.sensitivity.get() / s.sigma.get()).powi(2))
-                    .sum();
-                ln_gaussian(square.sqrt(), e)
+                let square = |s: &GaussianStep| {
+                    s.times as f64 * square_of(s.sensitivity.get() / s.sigma.get())
+                };
+                ln_gaussian(added(steps.iter().map(square).sum(), steps.len()).sqrt(), e)
             }
             Self::Laplace { sensitivity, scale } => ln_laplace(sensitivity.get() / scale.get(), e),
             Self::PureDp { epsilon } => response::ln_pure(epsilon.get(), e),
@@ -325,6 +324,16 @@ pub fn covariance_sensitivity(bound: Bound, change: RowChange) -> f64 {
         RowChange::AddRemove => square,
         RowChange::Replace => core::f64::consts::SQRT_2 * square,
     }
+}
+
+/// mu^2, which must not vanish by underflow: no sensitivity is zero.
+pub(crate) fn square_of(mu: f64) -> f64 {
+    (mu * mu).max(f64::MIN_POSITIVE)
+}
+
+/// A sum of `terms` positive numbers, rounded up: each was off by a few ulps, each addition by one.
+pub(crate) fn added(sum: f64, terms: usize) -> f64 {
+    sum * (1.0 + (terms as f64 + 8.0) * f64::EPSILON)
 }
 
 fn ln_gaussian(mu: f64, epsilon: f64) -> f64 {

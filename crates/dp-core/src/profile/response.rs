@@ -8,32 +8,31 @@ use crate::special::ln_one_minus_exp;
 /// an ulp of the larger, and the smaller is exact.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bit {
-    high: f64,
-    low: f64,
+    pub(crate) high: f64,
+    pub(crate) low: f64,
+    /// ln(high / low) to a few ulps, however small; infinite when the lower is zero.
+    pub(crate) loss: f64,
 }
 
 impl Bit {
     /// From the very `f64` a sampler uses.
     pub(crate) fn keeping(keep: Probability) -> Self {
         let p = keep.get();
-        if p >= 0.5 { Self { high: p, low: 1.0 - p } } else { Self { high: 1.0 - p, low: p } }
-    }
-
-    /// ln(high / low).
-    fn loss(self) -> f64 {
-        ((self.high - self.low) / self.low).ln_1p()
+        let low = p.min(1.0 - p);
+        // `1 - p` is exact above one half, and `1 - 2 low` is rounded once.
+        Self { high: 1.0 - low, low, loss: ((1.0 - 2.0 * low) / low).ln_1p() }
     }
 
     /// ln delta(epsilon) of `bits` responses that all differ, an upper bound.
     pub(crate) fn ln_delta(self, bits: u64, epsilon: f64) -> f64 {
-        if bits == 0 || self.high == self.low {
+        if bits == 0 || self.loss == 0.0 {
             return f64::NEG_INFINITY;
         }
-        if self.low == 0.0 {
+        if self.loss.is_infinite() {
             return 0.0;
         }
         // The safe side: a loss an ulp or two larger, an epsilon as much smaller.
-        let loss = self.loss() * (1.0 + 8.0 * f64::EPSILON);
+        let loss = self.loss * (1.0 + 8.0 * f64::EPSILON);
         let epsilon = epsilon * (1.0 - 8.0 * f64::EPSILON);
         let n = bits as f64;
         if n * loss <= epsilon {
@@ -58,23 +57,35 @@ impl Bit {
 /// One response over an alphabet: the value kept, and any one other value.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Letter {
-    keep: f64,
-    other: f64,
+    /// The larger of the two probabilities, and the smaller.
+    pub(crate) high: f64,
+    pub(crate) low: f64,
+    /// ln(high / low), as for a bit; never below it by more than a few ulps.
+    pub(crate) loss: f64,
 }
 
 impl Letter {
     /// From the `f64` a sampler uses; `None` for an alphabet below two.
     pub(crate) fn keeping(alphabet: u64, keep: Probability) -> Option<Self> {
         let p = keep.get();
-        (alphabet >= 2).then(|| Self { keep: p, other: (1.0 - p) / (alphabet - 1) as f64 })
+        if alphabet < 2 {
+            return None;
+        }
+        let (letters, others) = (alphabet as f64, (alphabet - 1) as f64);
+        let other = (1.0 - p) / others;
+        // The difference, `(alphabet p - 1) / (alphabet - 1)`, is rounded once however small it
+        // is; an alphabet beyond 2^53 is itself rounded.
+        let inexact = if alphabet > 1 << 53 { f64::EPSILON * letters * p } else { 0.0 };
+        let apart = (letters.mul_add(p, -1.0).abs() + inexact) / others;
+        let (high, low) = (p.max(other), p.min(other));
+        Some(Self { high, low, loss: (apart / low).ln_1p() })
     }
 
     /// Probability that a response carries any loss, and the bit it then is.
     fn informative(self) -> (f64, Bit) {
-        let (high, low) =
-            if self.keep >= self.other { (self.keep, self.other) } else { (self.other, self.keep) };
+        let Self { high, low, loss } = self;
         let mass = (high + low).min(1.0);
-        (mass, Bit { high: high / mass, low: low / mass })
+        (mass, Bit { high: high / mass, low: low / mass, loss })
     }
 
     /// ln delta(epsilon) when the number of differing responses is `Bin(trials, p)`.

@@ -125,16 +125,19 @@ fn chernoff(parts: &[(&Measure, u64)], h: f64, t: f64, at: Cumulant, x: f64, sid
 }
 
 fn window(parts: &[(&Measure, u64)], h: f64, t: f64, at: Cumulant, largest: usize) -> Window {
-    let support_first: i64 = parts.iter().map(|(m, n)| m.first * *n as i64).sum();
-    let support: i64 = parts.iter().map(|(m, n)| m.span() * *n as i64).sum::<i64>() + 1;
+    // The step keeps sums of losses below 2^51 of it; their spans may be longer.
+    let runs = |i: i64, n: u64| i128::from(i) * i128::from(n);
+    let support_first: i128 = parts.iter().map(|(m, n)| runs(m.first, *n)).sum();
+    let support = parts.iter().map(|(m, n)| runs(m.span(), *n)).sum::<i128>() + 1;
     let mut reach = (7.8 * at.variance.sqrt()).max(12.0 / t) + 8.0 * h;
     loop {
-        let wanted = ((2.0 * reach / h) as usize + 2).next_power_of_two();
-        if support as usize <= wanted {
+        let size = ((2.0 * reach / h).min(largest as f64) as usize + 2).next_power_of_two();
+        let size = size.min(largest);
+        if support <= size as i128 {
             let size = (support as usize).next_power_of_two();
-            return Window { first: support_first, size, beyond_low: 0.0, beyond_high: 0.0 };
+            let first = support_first as i64;
+            return Window { first, size, beyond_low: 0.0, beyond_high: 0.0 };
         }
-        let size = wanted.min(largest);
         let half = 0.5 * (size as f64 - 2.0) * h;
         let (low, high) = (at.mean - half, at.mean + half);
         let (out_low, out_high) =

@@ -4,6 +4,9 @@
 
 use super::law::{Cell, ERROR, Law};
 
+/// Unit roundoff.
+const U: f64 = 0.5 * f64::EPSILON;
+
 /// Masses of P on the losses `(first + i) h`; the mass of Q at loss x is `e^-x` times it.
 ///
 /// Its profile is `p_infinite + sum p_i (1 - e^(eps - x_i))_+`. It need not be a
@@ -36,7 +39,7 @@ pub(super) struct Cut {
 /// The grid's ends, as indices: P is at most `cut` outside.
 pub(super) fn ends(law: &Law, h: f64, cut: Cut) -> (i64, i64) {
     let (low, high) = law.range(cut.low, cut.high);
-    let high = high.min(cut.most);
+    let high = high.min(cut.most).max(low);
     // Two steps more, so that rounding cannot leave an atom outside.
     ((low / h).floor() as i64 - 1, (high / h).ceil() as i64 + 1)
 }
@@ -49,29 +52,41 @@ struct Cells {
     below_grid: f64,
     above_grid: f64,
     p_infinite: f64,
+    /// Mass of unknown loss: infinite from above, missing from below.
+    lost: f64,
 }
 
 fn collect(law: &Law, h: f64, cut: Cut) -> Cells {
     let (lo, hi) = ends(law, h, cut);
-    let mut cells = law.cells(lo, hi, h);
+    let at = |i: i64| i as f64 * h;
+    let nodes = law.nodes(at(lo), at(hi), cut);
+    let mut cells = law.cells(lo, hi, h, &nodes);
+    let (mut below_grid, _) = law.sides(at(lo), &nodes);
+    let (_, mut above_grid) = law.sides(at(hi), &nodes);
+    let atoms = law.atoms(at(lo), at(hi));
+    below_grid += atoms.below;
+    above_grid += atoms.above;
     // Atoms on the grid (up to rounding, which the answer's padding pays for) stay there.
     let mut on_grid = vec![0.0; cells.len() + 1];
-    let at = |i: i64| i as f64 * h;
-    for (loss, p) in law.atoms(at(lo), at(hi)) {
+    for (loss, p) in atoms.list {
         let nearest = (loss / h).round() as i64;
         let left = (loss / h).floor() as i64;
-        if (loss - at(nearest)).abs() <= 1e-14 * (loss.abs() + h) {
-            if let Some(mass) = on_grid.get_mut((nearest - lo).max(0) as usize) {
-                *mass += p;
-            }
-        } else if let Some(cell) = cells.get_mut((left - lo).max(0) as usize) {
+        let index = |i: i64| usize::try_from(i - lo).ok();
+        if (loss - at(nearest)).abs() <= 1e-14 * (loss.abs() + h)
+            && let Some(mass) = index(nearest).and_then(|i| on_grid.get_mut(i))
+        {
+            *mass += p;
+        } else if left < lo {
+            below_grid += p;
+        } else if let Some(cell) = index(left).and_then(|i| cells.get_mut(i)) {
             cell.p += p;
             cell.excess += p * -(at(left) - loss).exp_m1();
+        } else {
+            above_grid += p;
         }
     }
-    let (below_grid, _) = law.sides(at(lo));
-    let (_, above_grid) = law.sides(at(hi));
-    Cells { lo, cells, on_grid, below_grid, above_grid, p_infinite: law.p_infinite() }
+    let (p_infinite, lost) = (law.p_infinite(), nodes.lost);
+    Cells { lo, cells, on_grid, below_grid, above_grid, p_infinite, lost }
 }
 
 impl Cells {
@@ -79,7 +94,7 @@ impl Cells {
         Measure {
             first: self.lo,
             p: spread(&self.cells, &self.on_grid, h, self.below_grid * (1.0 + ERROR)),
-            p_infinite: (self.p_infinite + self.above_grid) * (1.0 + ERROR),
+            p_infinite: (self.p_infinite + self.above_grid + self.lost) * (1.0 + ERROR),
         }
     }
 
@@ -156,7 +171,9 @@ fn contract_below(cells: &[Cell], mut p: Vec<f64>, h: f64, zone: usize) -> Optio
         if excess > 0.0 {
             // The kink of the tangents lies at loss x - ln(1 - excess/m).
             let y = m - excess;
-            gap[i] = (excess * (growth * y - excess) / (y * growth)).max(0.0) * (1.0 + 1e-12);
+            // No product of two masses, which would underflow far below delta = 1e-150.
+            let share = (1.0 - excess / (y * growth)).max(0.0) + 4.0 * U;
+            gap[i] = excess * share * (1.0 + 1e-12);
         }
     }
     let gap_of = |i: usize| gap.get(i).copied().unwrap_or(0.0);
@@ -217,8 +234,16 @@ mod tests {
 
     /// The law's own profile by its tails.
     fn exact(law: &Law, eps: f64) -> f64 {
-        let (_, p) = law.sides(eps);
-        let (q, _) = law.reversed().sides(-eps);
+        let side = |law: &Law, x: f64| {
+            let (mut below, mut above) = law.sides(x, &law.nodes(-50.0, 50.0, CUT));
+            let atoms = law.atoms(f64::NEG_INFINITY, f64::INFINITY);
+            for (loss, p) in atoms.list {
+                if loss <= x { below += p } else { above += p }
+            }
+            (below, above)
+        };
+        let (_, p) = side(law, eps);
+        let (q, _) = side(&law.reversed(), -eps);
         law.p_infinite() + p - eps.exp() * q
     }
 
@@ -238,6 +263,30 @@ mod tests {
                         assert!(down <= truth + room, "{law:?} h={h} eps={eps}: {down} > {truth}");
                         // A cell holds at most all the mass: the gap is at most about h/2.
                         assert!(up - down <= 0.6 * h * (1.0 + eps.exp()), "{law:?} {h} {eps}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_lies_beyond_the_grid_counts_once_and_on_the_safe_side() {
+        // Cuts deep within the law, so that much lies outside.
+        let many = Law::Bits { bits: 400, low: 0.4, loss: 1.5f64.ln() };
+        for law in Law::samples().into_iter().chain([many]) {
+            for law in [law.clone(), law.reversed()] {
+                for h in [0.3, 0.05, 0.011] {
+                    let cut = Cut { low: 0.05, high: 0.05, most: 0.3 };
+                    let s = sandwich(&law, h, cut);
+                    let mass = s.above.p_infinite + s.above.p.iter().sum::<f64>();
+                    assert!((mass - 1.0).abs() < 1e-10, "{law:?} {h}: {mass}");
+                    for i in -900..900 {
+                        let eps = f64::from(i) * 0.0373 + 1e-4;
+                        let truth = exact(&law, eps);
+                        let (up, down) = (profile(&s.above, h, eps), profile(&s.below, h, eps));
+                        let room = 1e-11 * (1.0 + eps.exp());
+                        assert!(up >= truth - room, "{law:?} {h} {eps}: {up} < {truth}");
+                        assert!(down <= truth + room, "{law:?} {h} {eps}: {down} > {truth}");
                     }
                 }
             }

@@ -1,6 +1,7 @@
 //! The law of the privacy loss of one mechanism against its worst adjacent input.
 
-use crate::special::gamma::ln_poisson_kernel;
+use super::discretise::Cut;
+use super::mixing::{Nodes, steepness};
 use crate::special::quadrature::{Chi, panel_6};
 use crate::special::{
     ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf, ln_chi_square_cdf, ln_chi_square_sf,
@@ -10,8 +11,10 @@ use crate::special::{
 /// Relative error of every mass below: quadrature, special functions, arguments.
 pub(super) const ERROR: f64 = 1e-12;
 
-/// Widest quadrature panel, in units where the density's logarithm has curvature about one.
+/// Widest quadrature panel, in units where the density's logarithm has curvature about one, and
+/// most by which that logarithm may change along it.
 const PANEL: f64 = 0.4;
+const CHANGE: f64 = 2.0;
 
 /// The part of P whose loss L lies in `(x, x + h]`: its mass `p`, and
 /// `excess = E_P[(1 - e^(x - L)); cell]`, which is `p - e^x q`.
@@ -19,6 +22,20 @@ const PANEL: f64 = 0.4;
 pub(super) struct Cell {
     pub(super) p: f64,
     pub(super) excess: f64,
+}
+
+/// Atoms, and the mass of those on either side that are not listed.
+#[derive(Debug, Default)]
+pub(super) struct Atoms {
+    pub(super) list: Vec<(f64, f64)>,
+    pub(super) below: f64,
+    pub(super) above: f64,
+}
+
+impl Atoms {
+    fn all(list: Vec<(f64, f64)>) -> Self {
+        Self { list, below: 0.0, above: 0.0 }
+    }
 }
 
 /// A loss law. P is the input named first; losses are `ln dP/dQ` under P.
@@ -32,10 +49,11 @@ pub(super) enum Law {
     SparseGaussian { p: f64, mu: f64 },
     /// Laplace noise, shift over scale `mu`.
     Laplace { mu: f64 },
-    /// A response: `+loss` and `-loss` with probabilities `high` and `low`, else zero.
-    Response { high: f64, low: f64 },
-    /// The sum of `bits` responses that are never zero.
-    Bits { bits: u64, high: f64, low: f64 },
+    /// A response: `+loss` and `-loss` with probabilities `high` and `low`, else zero. The loss
+    /// is `ln(high / low)`, which tiny ones cannot be recovered from.
+    Response { high: f64, low: f64, loss: f64 },
+    /// The sum of `bits` responses that are never zero; `-loss` has probability `low`.
+    Bits { bits: u64, low: f64, loss: f64 },
     /// A loss that is a function of a chi variable.
     Chi(ChiLoss),
     /// Everything is lost.
@@ -129,13 +147,21 @@ impl ChiLoss {
             return Cell::default();
         }
         let density = |z: f64| if z > 0.0 { density.ln_pdf(z).exp() } else { 0.0 };
-        integrate(from, to, density, |z| self.loss(z) - x)
+        let slope = |z: f64| ((self.k - 1.0) / z - z).abs().min(60.0);
+        integrate(from, to, slope(from).max(slope(to)), density, |z| self.loss(z) - x)
     }
 }
 
-/// Mass and excess of a smooth density over `[from, to]`; `above(z)` is the loss less x.
-fn integrate(from: f64, to: f64, density: impl Fn(f64) -> f64, above: impl Fn(f64) -> f64) -> Cell {
-    let panels = ((to - from) / PANEL).ceil().max(1.0);
+/// Mass and excess of a smooth density over `[from, to]`, whose logarithm is no steeper than
+/// `slope`; `above(z)` is the loss less x.
+fn integrate(
+    from: f64,
+    to: f64,
+    slope: f64,
+    density: impl Fn(f64) -> f64,
+    above: impl Fn(f64) -> f64,
+) -> Cell {
+    let panels = ((to - from) / PANEL.min(CHANGE / slope)).ceil().max(1.0);
     let width = (to - from) / panels;
     let mut cell = Cell::default();
     for i in 0..panels as u64 {
@@ -150,30 +176,6 @@ fn integrate(from: f64, to: f64, density: impl Fn(f64) -> f64, above: impl Fn(f6
     cell
 }
 
-/// Weights and mu of `mu^2 = scale^2 q + square`, q ~ chi2_k: the trapezoidal rule in
-/// ln q, which converges geometrically.
-fn mixture_nodes(k: f64, scale: f64, square: f64) -> Vec<(f64, f64)> {
-    let a = 0.5 * k;
-    let step = (0.4 / a.sqrt()).min(0.1);
-    // Density of u = ln q: a e^(ln_poisson_kernel(a, q/2)); its peak is at q = k.
-    let weight = |u: f64| step * a * ln_poisson_kernel(a, 0.5 * u.exp()).exp();
-    let peak = k.ln();
-    let mut nodes = Vec::new();
-    for direction in [1.0, -1.0] {
-        let mut i = if direction > 0.0 { 0.0 } else { 1.0 };
-        loop {
-            let u = peak + direction * step * i;
-            let w = weight(u);
-            if w < 1e-22 * step {
-                break;
-            }
-            nodes.push((w, (scale * scale * u.exp() + square).sqrt()));
-            i += 1.0;
-        }
-    }
-    nodes
-}
-
 /// Beyond this many deviations the normal density underflows.
 const FAR: f64 = 38.5;
 
@@ -183,7 +185,8 @@ fn gaussian_cell(mu: f64, x: f64, h: f64) -> Cell {
     if from >= to {
         return Cell::default();
     }
-    integrate(from, to, |z| ln_normal_pdf(z).exp(), |z| mu * (z + 0.5 * mu) - x)
+    let slope = from.abs().max(to.abs());
+    integrate(from, to, slope, |z| ln_normal_pdf(z).exp(), |z| mu * (z + 0.5 * mu) - x)
 }
 
 /// Pr[N(0, 1) > z].
@@ -197,17 +200,12 @@ fn normal_reach(mass: f64) -> f64 {
 }
 
 impl Law {
-    /// ln(high / low), for responses.
-    fn response_loss(high: f64, low: f64) -> f64 {
-        ((high - low) / low).ln_1p()
-    }
-
     /// A step whose multiples carry all atoms, where there are atoms off zero. An atom
     /// off the grid costs the lower end an error of first order in the grid.
     pub(super) fn anchor(&self) -> Option<f64> {
         match *self {
-            Self::Response { high, low } | Self::Bits { high, low, .. } if low > 0.0 => {
-                Some(Self::response_loss(high, low))
+            Self::Response { loss, .. } | Self::Bits { loss, .. } => {
+                loss.is_finite().then_some(loss)
             }
             Self::Laplace { mu } => Some(mu),
             _ => None,
@@ -236,39 +234,45 @@ impl Law {
         match *self {
             Self::Certain => 1.0,
             Self::Chi(chi) => chi.infinite(),
-            Self::Response { high, low: 0.0 } => high,
-            Self::Bits { low: 0.0, .. } => 1.0,
+            Self::Response { high, loss: f64::INFINITY, .. } => high,
             _ => 0.0,
         }
     }
 
-    /// Finite atoms: (loss, mass of P), for losses within `[low, high]`.
-    pub(super) fn atoms(&self, low_end: f64, high_end: f64) -> Vec<(f64, f64)> {
+    /// The atoms of finite loss, (loss, mass of P). Of many, those within `[low_end, high_end]`
+    /// and a neighbour on either side.
+    pub(super) fn atoms(&self, low_end: f64, high_end: f64) -> Atoms {
         match *self {
-            Self::SparseGaussian { p, .. } => vec![(0.0, 1.0 - p)],
-            Self::Laplace { mu } => vec![(-mu, 0.5 * (-mu).exp()), (mu, 0.5)],
-            Self::Response { high, low } => {
-                let rest = (1.0 - high - low).max(0.0);
-                if low == 0.0 {
-                    return vec![(0.0, rest)];
+            Self::SparseGaussian { p, .. } => Atoms::all(vec![(0.0, 1.0 - p)]),
+            Self::Laplace { mu } => Atoms::all(vec![(-mu, 0.5 * (-mu).exp()), (mu, 0.5)]),
+            Self::Response { high, low, loss } => {
+                if loss.is_infinite() {
+                    return Atoms::all(vec![(0.0, 1.0 - high)]);
                 }
-                let loss = Self::response_loss(high, low);
-                vec![(-loss, low), (0.0, rest), (loss, high)]
+                let rest = (1.0 - high - low).max(0.0);
+                Atoms::all(vec![(-loss, low), (0.0, rest), (loss, high)])
             }
-            Self::Bits { bits, high, low } if low > 0.0 => {
-                let loss = Self::response_loss(high, low);
+            Self::Bits { bits, low, loss } => {
                 let n = bits as f64;
                 let index = |x: f64| (0.5 * (n + x / loss)).clamp(0.0, n);
                 let (first, last) = (index(low_end).floor() as u64, index(high_end).ceil() as u64);
-                (first..=last)
-                    .map(|j| {
-                        // From the smaller probability: exact where `high` is rounded.
-                        let p = ln_binomial_pmf(bits, low, bits - j).exp();
-                        ((2.0 * j as f64 - n) * loss, p)
-                    })
-                    .collect()
+                let (first, last) = (first.min(bits), last.min(bits));
+                let list = (first..=last).map(|j| {
+                    // From the smaller probability: exact where its complement is rounded.
+                    let p = ln_binomial_pmf(bits, low, bits - j).exp();
+                    ((2.0 * j as f64 - n) * loss, p)
+                });
+                // Kept fewer than `first`: flipped more than `bits - first`.
+                Atoms {
+                    list: list.collect(),
+                    below: ln_binomial_sf(bits, low, bits - first).exp(),
+                    above: match bits - last {
+                        0 => 0.0,
+                        flipped => ln_binomial_cdf(bits, low, flipped - 1).exp(),
+                    },
+                }
             }
-            _ => Vec::new(),
+            _ => Atoms::default(),
         }
     }
 
@@ -286,24 +290,21 @@ impl Law {
                 (a.min(0.0), b.max(0.0))
             }
             Self::GaussianMixture { k, scale, square } => {
-                let nodes = mixture_nodes(k, scale, square);
-                let share = nodes.len() as f64;
-                nodes.iter().fold((0.0_f64, 0.0_f64), |(a, b), &(w, mu)| {
+                let nodes = Nodes::new(k, scale, square, 100.0);
+                let share = 2.0 * nodes.list.len() as f64;
+                nodes.bulk(0.5 * high).fold((0.0_f64, 0.0_f64), |(a, b), (w, mu)| {
                     let (c, d) = gaussian(mu, low / (share * w), high / (share * w));
                     (c.min(a), d.max(b))
                 })
             }
             Self::Laplace { mu } => (-mu, mu),
-            Self::Response { high, low } => {
-                let loss = if low > 0.0 { Self::response_loss(high, low) } else { 0.0 };
-                (-loss, loss)
-            }
-            Self::Bits { low: 0.0, .. } => (0.0, 0.0),
-            Self::Bits { bits, high: p, low: q } => {
+            Self::Response { loss, .. } if loss.is_infinite() => (0.0, 0.0),
+            Self::Response { loss, .. } => (-loss, loss),
+            Self::Bits { bits, loss, .. } => {
                 // Hoeffding, within the support.
-                let (n, loss) = (bits as f64, Self::response_loss(p, q));
+                let n = bits as f64;
                 let reach = |mass: f64| (2.0 * n * -mass.max(1e-320).ln()).sqrt() * loss;
-                let mean = n * (p - q) * loss;
+                let mean = n * (0.5 * loss).tanh() * loss;
                 ((mean - reach(low)).max(-n * loss), (mean + reach(high)).min(n * loss))
             }
             Self::Chi(chi) => {
@@ -313,26 +314,50 @@ impl Law {
                 let (a, b) = (chi.loss(from.max(1e-150)), chi.loss(to));
                 let (a, b) = (a.min(b), a.max(b));
                 // An unbounded loss: far up, moving it to infinity costs e^-60 of its mass.
-                (a.max(-1e4), if b.is_finite() { b } else { a + 60.0 }.min(1e4))
+                let b = if b.is_finite() { b } else { a + 60.0 };
+                (a.clamp(-1e4, 1e4), b.clamp(-1e4, 1e4))
             }
         }
     }
 
-    /// P's finite mass at losses at most `x`, and above `x`.
-    pub(super) fn sides(&self, x: f64) -> (f64, f64) {
-        let (low, high) = (x - 1.0, x + 1.0);
-        let (mut below, mut above) = match *self {
+    /// The largest loss of either direction, when it is finite; not rounded up.
+    pub(super) fn largest(&self) -> Option<f64> {
+        self.pure_runs().map(|(loss, runs)| runs * loss)
+    }
+
+    /// The largest loss of one of the independent runs that this law is the sum of, when it is
+    /// finite, and how many they are.
+    pub(super) fn pure_runs(&self) -> Option<(f64, f64)> {
+        match *self {
+            Self::Laplace { mu } => Some((mu, 1.0)),
+            Self::Response { loss, .. } if loss.is_finite() => Some((loss, 1.0)),
+            Self::Bits { bits, loss, .. } => Some((loss, bits as f64)),
+            _ => None,
+        }
+    }
+
+    /// The nodes of a mixture, fine enough for these losses and masses; none for other laws.
+    pub(super) fn nodes(&self, low: f64, high: f64, cut: Cut) -> Nodes {
+        match *self {
+            Self::GaussianMixture { k, scale, square } => {
+                Nodes::new(k, scale, square, steepness(low, high, cut))
+            }
+            _ => Nodes::default(),
+        }
+    }
+
+    /// P's mass without the atoms, at losses at most `x` and above; of a mixture, by its nodes.
+    pub(super) fn sides(&self, x: f64, nodes: &Nodes) -> (f64, f64) {
+        match *self {
             Self::Gaussian { mu } => gaussian_sides(mu, x),
             Self::SparseGaussian { p, mu } => {
                 let (b, a) = gaussian_sides(mu, x);
                 (p * b, p * a)
             }
-            Self::GaussianMixture { k, scale, square } => {
-                mixture_nodes(k, scale, square).iter().fold((0.0, 0.0), |s, &(w, mu)| {
-                    let (b, a) = gaussian_sides(mu, x);
-                    (s.0 + w * b, s.1 + w * a)
-                })
-            }
+            Self::GaussianMixture { .. } => nodes.list.iter().fold((0.0, 0.0), |s, &(w, mu)| {
+                let (b, a) = gaussian_sides(mu, x);
+                (s.0 + w * b, s.1 + w * a)
+            }),
             Self::Laplace { mu } => {
                 let y = x.clamp(-mu, mu);
                 let below = 0.5 * (-mu).exp() * (0.5 * (mu + y)).exp_m1();
@@ -342,52 +367,29 @@ impl Law {
                 let (under, over) = chi.sides(x);
                 if chi.falls() { (over, (under - chi.infinite()).max(0.0)) } else { (under, over) }
             }
-            Self::Bits { bits, high: p, low: q } if q > 0.0 => {
-                let (n, loss) = (bits as f64, Self::response_loss(p, q));
-                let j = (0.5 * (n + x / loss)).floor();
-                if j < 0.0 {
-                    return (0.0, 1.0);
-                }
-                if j >= n {
-                    return (1.0, 0.0);
-                }
-                // Kept at most j: flipped at least n - j.
-                let flipped = bits - j as u64 - 1;
-                return (
-                    ln_binomial_sf(bits, q, flipped).exp(),
-                    ln_binomial_cdf(bits, q, flipped).exp(),
-                );
-            }
             _ => (0.0, 0.0),
-        };
-        for (loss, p) in self.atoms(low, high) {
-            if loss <= x { below += p } else { above += p }
         }
-        (below, above)
     }
 
     /// The cells `(i h, (i + 1) h]` for `i` in `lo..hi`, without the atoms.
-    pub(super) fn cells(&self, lo: i64, hi: i64, h: f64) -> Vec<Cell> {
+    pub(super) fn cells(&self, lo: i64, hi: i64, h: f64, nodes: &Nodes) -> Vec<Cell> {
         let at = |i: i64| i as f64 * h;
         let smooth = |cell: &dyn Fn(f64) -> Cell| (lo..hi).map(|i| cell(at(i))).collect();
         match *self {
             Self::Gaussian { mu } => smooth(&|x| gaussian_cell(mu, x, h)),
             Self::SparseGaussian { p, mu } => smooth(&|x| gaussian_cell(mu, x, h).times(p)),
-            Self::GaussianMixture { k, scale, square } => {
-                let nodes = mixture_nodes(k, scale, square);
-                smooth(&|x| {
-                    nodes.iter().fold(Cell::default(), |sum, &(w, mu)| {
-                        let Cell { p, excess } = gaussian_cell(mu, x, h);
-                        Cell { p: sum.p + w * p, excess: sum.excess + w * excess }
-                    })
+            Self::GaussianMixture { .. } => smooth(&|x| {
+                nodes.list.iter().fold(Cell::default(), |sum, &(w, mu)| {
+                    let Cell { p, excess } = gaussian_cell(mu, x, h);
+                    Cell { p: sum.p + w * p, excess: sum.excess + w * excess }
                 })
-            }
+            }),
             Self::Laplace { mu } => smooth(&|x| laplace_cell(mu, x, h)),
             Self::Chi(chi) => {
                 let density = Chi::new(chi.k);
                 smooth(&|x| chi.cell(density, x, h))
             }
-            _ => vec![Cell::default(); (hi - lo) as usize],
+            _ => vec![Cell::default(); (hi - lo).max(0) as usize],
         }
     }
 }
@@ -437,8 +439,8 @@ impl Law {
             Self::GaussianMixture { k: 3.0, scale: 0.4, square: 0.1 },
             Self::SparseGaussian { p: 0.1, mu: 1.2 },
             Self::Laplace { mu: 0.83 },
-            Self::Response { high: 0.3, low: 0.1 },
-            Self::Bits { bits: 9, high: 0.6, low: 0.4 },
+            Self::Response { high: 0.3, low: 0.1, loss: 3f64.ln() },
+            Self::Bits { bits: 9, low: 0.4, loss: 1.5f64.ln() },
             chi(1.0, ChiKind::JlDown { lambda: 0.7 }),
             chi(20.0, ChiKind::JlDown { lambda: 0.2 }),
             chi(42.0, ChiKind::WishartRemoved { a: 20.0, t: 1.0 }),

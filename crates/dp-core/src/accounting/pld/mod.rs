@@ -9,6 +9,7 @@ mod convolve;
 mod discretise;
 mod envelope;
 mod law;
+mod mixing;
 mod moments;
 mod parts;
 mod upper;
@@ -23,10 +24,9 @@ use crate::error::{Error, Result};
 use crate::quantity::quantity;
 use convolve::{Cumulant, TiltedSum};
 use discretise::{Cut, Measure};
-use law::Law;
 use parts::{Parts, Source};
 use serde::{Deserialize, Serialize};
-pub(crate) use upper::Upper;
+pub(crate) use upper::Way;
 
 quantity!(
     /// Width aimed at, relative to epsilon. The bracket returned says what was reached.
@@ -43,6 +43,10 @@ impl Default for Width {
 /// Most steps of a window: 2^22 (64 MiB of sums).
 const LARGEST: usize = 1 << 22;
 
+/// Most cells of all laws together, each node of a mixture counting as one: 2^20. With windows of
+/// [`LARGEST`] no composition takes half a gigabyte; where that is too few, brackets are wider.
+const CELLS: f64 = 1_048_576.0;
+
 /// The composition of some events as one loss law.
 ///
 /// The events may be chosen adaptively, each profile holding whatever came before
@@ -50,6 +54,8 @@ const LARGEST: usize = 1 << 22;
 #[derive(Debug, Clone)]
 pub struct Pld {
     parts: Parts,
+    /// Some profile is an upper bound on its mechanism, or was not computed.
+    above_only: bool,
     width: Width,
 }
 
@@ -72,7 +78,8 @@ impl Pld {
     /// The composition of `events`.
     #[must_use]
     pub fn new<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
-        Self { parts: parts::merge(events), width: Width::default() }
+        let (parts, above_only) = parts::merge(events);
+        Self { parts, above_only, width: Width::default() }
     }
 
     /// Sets the width aimed at.
@@ -82,18 +89,22 @@ impl Pld {
         self
     }
 
-    /// The epsilon at `delta`. The lower end is absent where only an upper bound on a
-    /// profile is known.
+    /// The epsilon at `delta`. The lower end is absent where a profile is only an upper bound on
+    /// its mechanism: a pure epsilon, Laplace noise (exact in one coordinate alone), a row
+    /// replaced under Wishart noise. Where there is one it speaks of the worst pair of each
+    /// profile as stated; a mechanism may give away less than its profile.
     ///
     /// # Errors
     /// [`Error::Calibration`] when no finite epsilon reaches `delta` (some mechanism
     /// fails outright with more than this probability, or delta is zero and a loss is
-    /// unbounded).
+    /// unbounded), or when the losses or counts are too large to be composed.
     pub fn epsilon(&self, delta: Delta) -> Result<Bracket<Epsilon>> {
         let none = || Error::Calibration {
             family: "composition",
             budget: Budget { epsilon: Epsilon::ZERO, delta },
-            reason: "no finite epsilon reaches this delta".into(),
+            reason: "no finite epsilon reaches this delta, or losses above 1e9 or more than 2^40 \
+                     runs are to be composed"
+                .into(),
         };
         if self.parts.is_empty() {
             return Ok(Bracket { lower: Some(Epsilon::ZERO), upper: Epsilon::ZERO });
@@ -102,13 +113,13 @@ impl Pld {
         let target = delta.ln().get();
         if target == f64::NEG_INFINITY {
             let pure = pure.ok_or_else(none)?;
-            let exact = self.lower_known().then(|| epsilon(pure * (1.0 - 1e-13)));
+            let exact = (!self.above_only).then(|| epsilon(pure * (1.0 - 1e-13)));
             return Ok(Bracket { lower: exact, upper: epsilon(pure * (1.0 + 1e-13)) });
         }
         let (mut lower, mut upper) = (Some(0.0_f64), 0.0_f64);
         for parts in self.directions() {
             let plan = self.plan(&parts, Target::LnDelta(target));
-            let (below, above) = sums(&parts, plan);
+            let (below, above) = sums(&parts, plan, self.above_only);
             let pad = padding(&parts, plan);
             let found = above.epsilon_above(target);
             upper = upper.max(found.map_or(f64::INFINITY, |e| e + pad));
@@ -137,7 +148,7 @@ impl Pld {
                     continue;
                 }
                 let plan = self.plan(&parts, Target::Epsilon(e));
-                let (below, above) = sums(&parts, plan);
+                let (below, above) = sums(&parts, plan, self.above_only);
                 let pad = padding(&parts, plan);
                 upper = upper.max(above.ln_delta_above((e - pad).max(0.0)));
                 lower = match (lower, below) {
@@ -152,16 +163,19 @@ impl Pld {
         Bracket { lower: lower.map(LogDelta::saturating), upper: LogDelta::saturating(upper) }
     }
 
-    fn lower_known(&self) -> bool {
-        self.parts.iter().all(|(s, _)| matches!(s, Source::Law(_)))
+    /// Sum of the largest losses, when all are bounded.
+    fn pure_bound(&self) -> Option<f64> {
+        Some(self.pure_runs()?.iter().map(|(loss, runs)| loss * runs).sum())
     }
 
-    /// Sum of the largest losses, when all are bounded.
-    pub(crate) fn pure_bound(&self) -> Option<f64> {
-        self.parts.iter().try_fold(0.0, |sum, (source, n)| match source {
-            Source::Law(law) => law.largest().map(|x| sum + *n as f64 * x),
+    /// Everything as independent runs of bounded loss, where it is that: the loss, not rounded
+    /// up, and the number of runs.
+    pub(crate) fn pure_runs(&self) -> Option<Vec<(f64, f64)>> {
+        let runs = |(source, n): &(Source, u64)| match source {
+            Source::Law(law) => law.pure_runs().map(|(loss, runs)| (loss, runs * *n as f64)),
             Source::Envelope(_) => None,
-        })
+        };
+        self.parts.iter().map(runs).collect()
     }
 
     /// The same change in every run, forwards and (where that differs) backwards.
@@ -190,7 +204,7 @@ impl Pld {
         let coarse: Vec<(Measure, f64, u64)> = parts
             .iter()
             .map(|(source, n)| {
-                let h = source.extent(rough) / 256.0;
+                let h = source.coarse_step(rough, 256.0);
                 (source.above(h, rough), h, *n)
             })
             .collect();
@@ -232,13 +246,27 @@ impl Pld {
         let rough_runs: f64 = parts.iter().filter(|(s, _)| !exact(s)).map(|(_, n)| *n as f64).sum();
         let width = self.width.get() * at.mean.max(0.01);
         let mut h = 1.6 * (width / (t * rough_runs.max(1e-9))).sqrt();
-        for (source, _) in parts.iter().filter(|(s, _)| !exact(s)) {
-            h = h.min(source.extent(rough) / 64.0);
+        for (source, n) in parts.iter().filter(|(s, _)| !exact(s)) {
+            // Losses far below the step add at most `h` times their extent to the variance.
+            let extent = source.extent(rough);
+            h = h.min((extent / 64.0).max(0.1 * width / (t * *n as f64 * extent)));
         }
         h = align(h, &anchors);
-        let least = 20.0 * at.variance.sqrt() / LARGEST as f64;
-        plan(h.max(least).max(1e-9))
+        let window = 20.0 * at.variance.sqrt() / LARGEST as f64;
+        let least = least_step(parts, plan(h).cut, CELLS);
+        plan(h.max(window).max(least))
     }
+}
+
+/// The least step of at most `cells` cells, whose grid points are exact enough as numbers.
+fn least_step(parts: &Parts, cut: Cut, cells: f64) -> f64 {
+    let extent: f64 = parts.iter().map(|(s, _)| s.extent(cut) * s.nodes(cut)).sum();
+    (extent / cells).max(reach(parts, cut) * 2f64.powi(-50)).max(1e-9)
+}
+
+/// Largest sum of losses on the grid, in absolute value.
+fn reach(parts: &Parts, cut: Cut) -> f64 {
+    parts.iter().map(|(s, n)| *n as f64 * s.reach(cut)).sum()
 }
 
 /// The step of at most `h` that brings the atoms of all anchors closest to the grid: a
@@ -280,22 +308,17 @@ fn cut(ln_delta: f64, at: Cumulant, t: f64, runs: f64) -> Cut {
 }
 
 /// Both sums, the lower one where it is known.
-fn sums(parts: &Parts, plan: Plan) -> (Option<TiltedSum>, TiltedSum) {
+fn sums(parts: &Parts, plan: Plan, above_only: bool) -> (Option<TiltedSum>, TiltedSum) {
     let Plan { h, t, cut } = plan;
-    let (mut above, mut below) = (Vec::new(), Some(Vec::new()));
+    let (mut above, mut below) = (Vec::new(), (!above_only).then(Vec::new));
     for (source, n) in parts {
-        match source {
-            Source::Law(law) => {
+        match (source, &mut below) {
+            (Source::Law(law), Some(below)) => {
                 let s = discretise::sandwich(law, h, cut);
                 above.push((s.above, *n));
-                if let Some(below) = &mut below {
-                    below.push((s.below, *n));
-                }
+                below.push((s.below, *n));
             }
-            Source::Envelope(e) => {
-                above.push((e.above(h, cut), *n));
-                below = None;
-            }
+            _ => above.push((source.above(h, cut), *n)),
         }
     }
     let sum = |list: &[(Measure, u64)]| {
@@ -305,14 +328,11 @@ fn sums(parts: &Parts, plan: Plan) -> (Option<TiltedSum>, TiltedSum) {
     (below.map(|b| sum(&b)), sum(&above))
 }
 
-/// Grid points are rounded, and atoms to them ([`discretise`]): a few ulps of the
+/// Losses and grid points are rounded, and atoms to them ([`discretise`]): a few ulps of the
 /// largest loss per run.
 fn padding(parts: &Parts, plan: Plan) -> f64 {
-    parts
-        .iter()
-        .map(|(source, n)| *n as f64 * (source.extent(plan.cut) + plan.h) * 2e-14)
-        .sum::<f64>()
-        + 1e-13
+    let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
+    (reach(parts, plan.cut) + runs * plan.h) * 2e-14 + 1e-13
 }
 
 fn epsilon(value: f64) -> Epsilon {
@@ -327,14 +347,40 @@ impl Source {
         }
     }
 
-    /// Distance between the ends of the losses that matter.
-    fn extent(&self, cut: Cut) -> f64 {
+    /// The ends of the losses that matter.
+    fn ends(&self, cut: Cut) -> (f64, f64) {
         match self {
             Self::Law(law) => {
                 let (low, high) = law.range(cut.low, cut.high);
-                (high.min(cut.most) - low).max(1e-9)
+                (low, high.min(cut.most).max(low))
             }
-            Self::Envelope(e) => 2.0 * e.reach(cut.high),
+            Self::Envelope(e) => (-e.reach(cut.high), e.reach(cut.high)),
+        }
+    }
+
+    /// Distance between them.
+    fn extent(&self, cut: Cut) -> f64 {
+        let (low, high) = self.ends(cut);
+        (high - low).max(1e-9)
+    }
+
+    /// A step of about `pieces` cells.
+    fn coarse_step(&self, cut: Cut, pieces: f64) -> f64 {
+        (self.extent(cut) / pieces).max(self.reach(cut) * 2f64.powi(-50))
+    }
+
+    /// The one farther from zero; at least the distance.
+    fn reach(&self, cut: Cut) -> f64 {
+        let (low, high) = self.ends(cut);
+        low.abs().max(high.abs()).max(high - low)
+    }
+
+    /// Nodes of each cell.
+    fn nodes(&self, cut: Cut) -> f64 {
+        let (low, high) = self.ends(cut);
+        match self {
+            Self::Law(law) => (law.nodes(low, high, cut).list.len() as f64).max(1.0),
+            Self::Envelope(_) => 1.0,
         }
     }
 
@@ -347,17 +393,5 @@ impl Source {
 
     fn is_discrete(&self) -> bool {
         matches!(self, Self::Law(law) if law.is_discrete())
-    }
-}
-
-impl Law {
-    /// The largest loss, when it is finite.
-    fn largest(&self) -> Option<f64> {
-        let bounded = match self {
-            Self::Laplace { .. } => true,
-            Self::Response { low, .. } | Self::Bits { low, .. } => *low > 0.0,
-            _ => false,
-        };
-        bounded.then(|| self.range(0.0, 0.0).1)
     }
 }

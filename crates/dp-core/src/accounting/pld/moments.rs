@@ -10,34 +10,48 @@ impl Law {
     /// 1 + s; infinite where that is.
     fn ln_moment(&self, s: f64) -> f64 {
         let gaussian = |square: f64| 0.5 * s * (s + 1.0) * square;
-        let responses = |high: f64, low: f64| {
-            if low == 0.0 {
-                return f64::INFINITY;
+        let responses = |high: f64, low: f64, loss: f64| {
+            let size = s * loss;
+            if loss.is_infinite() {
+                f64::INFINITY
+            } else if size < 1.0 {
+                // Without subtraction, which would leave nothing of a tiny loss.
+                let apart = low * loss.exp_m1();
+                (apart * size.sinh() + 2.0 * (high + low) * (0.5 * size).sinh().powi(2)).ln_1p()
+            } else {
+                let rest = (1.0 - high - low).max(0.0);
+                let atoms = ln_sum_exp(high.ln() + size, low.ln() - size);
+                ln_sum_exp(atoms, rest.ln())
             }
-            let loss = ((high - low) / low).ln_1p();
-            let rest = (1.0 - high - low).max(0.0);
-            let atoms = ln_sum_exp(high.ln() + s * loss, low.ln() - s * loss);
-            ln_sum_exp(atoms, rest.ln())
         };
         match *self {
             Self::Gaussian { mu } => gaussian(mu * mu),
-            Self::SparseGaussian { p, mu } => ln_sum_exp((-p).ln_1p(), p.ln() + gaussian(mu * mu)),
+            Self::SparseGaussian { p, mu } => match gaussian(mu * mu) {
+                g if g < 1.0 => (p * g.exp_m1()).ln_1p(),
+                g => ln_sum_exp((-p).ln_1p(), p.ln() + g),
+            },
             Self::GaussianMixture { k, scale, square } => {
                 gaussian(square) + ln_chi_moment(k, s * (s + 1.0) * scale * scale)
             }
             Self::Laplace { mu } => {
                 let order = 1.0 + s;
                 let whole = 2.0 * order - 1.0;
+                if order * mu < 1.0 {
+                    let rests = order * exp_rest(s * mu) + s * exp_rest(-order * mu);
+                    return (rests / whole).ln_1p();
+                }
                 ln_sum_exp((order / whole).ln() + s * mu, (s / whole).ln() - order * mu)
             }
-            Self::Response { high, low } => responses(high, low),
-            Self::Bits { bits, high, low } => bits as f64 * responses(high, low),
+            Self::Response { high, low, loss } => responses(high, low, loss),
+            Self::Bits { bits, low, loss } => bits as f64 * responses(1.0 - low, low, loss),
             Self::Chi(ChiLoss { k, kind }) => match kind {
-                ChiKind::JlUp { lambda } => {
-                    ln_chi_moment(k, s * lambda) - 0.5 * s * k * lambda.ln_1p()
+                ChiKind::JlUp { lambda } if s * lambda < 1.0 => {
+                    0.5 * k * (ln_rest(-s * lambda) + s * ln_rest(lambda))
                 }
+                ChiKind::JlUp { .. } => f64::INFINITY,
                 ChiKind::JlDown { lambda } => {
-                    ln_chi_moment(k, -s * lambda / (1.0 + lambda)) + 0.5 * s * k * lambda.ln_1p()
+                    let v = lambda / (1.0 + lambda);
+                    0.5 * k * (ln_rest(s * v) + s * ln_rest(-v))
                 }
                 // Without the row against with it, losses are infinite with positive mass.
                 ChiKind::WishartRemoved { .. } | ChiKind::WishartAdded { .. } => f64::INFINITY,
@@ -45,6 +59,22 @@ impl Law {
             Self::Certain => f64::INFINITY,
         }
     }
+}
+
+/// `e^x - 1 - x`, which is positive.
+fn exp_rest(x: f64) -> f64 {
+    if x.abs() > 0.3 {
+        return x.exp_m1() - x;
+    }
+    (2..16).rev().fold(0.0, |sum, i| (sum + 1.0) * x / f64::from(i)) * x
+}
+
+/// `y - ln(1 + y)`, which is positive.
+fn ln_rest(y: f64) -> f64 {
+    if y.abs() > 0.1 {
+        return y - y.ln_1p();
+    }
+    (2..20).rev().fold(0.0, |sum, i| 1.0 / f64::from(i) - y * sum) * y * y
 }
 
 /// `ln E e^(c q / 2)` for q ~ chi2_k.

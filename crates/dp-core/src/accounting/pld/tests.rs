@@ -1,6 +1,7 @@
 //! The bracket against exact answers (`composition_epsilon.json`: 60-digit bisection,
 //! exact binomial sum, contour integral).
 
+use super::law::Law;
 use super::*;
 use crate::profile::{CoordinateProfile, PrivacyProfile, Profile, RowChange};
 use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
@@ -26,11 +27,15 @@ fn events(list: &[(Profile, u64)]) -> Vec<Event> {
 
 /// The composition without any exact merging.
 fn unmerged(list: &[(Profile, u64)]) -> Pld {
-    Pld { parts: parts::unmerged(&events(list)), width: Width::default() }
+    let parts = parts::unmerged(&events(list));
+    Pld { parts, above_only: false, width: Width::default() }
 }
 
+/// The lower end of laws, also where the profile is only an upper bound on its mechanism.
 fn merged(list: &[(Profile, u64)]) -> Pld {
-    Pld::new(&events(list))
+    let pld = Pld::new(&events(list));
+    let above_only = pld.parts.iter().any(|(s, _)| matches!(s, Source::Envelope(_)));
+    Pld { above_only, ..pld }
 }
 
 fn delta(x: f64) -> Delta {

@@ -6,15 +6,17 @@ use super::convolve::{Cumulant, TiltedSum};
 use super::discretise::{Cut, Measure};
 use super::law::{ChiKind, ChiLoss, Law};
 use super::parts::{Parts, Source};
-use super::{Pld, Width, padding};
+use super::{Pld, Width, least_step, padding};
 use crate::budget::Epsilon;
 
 /// Largest tilt: near the largest loss the saddle point runs away while delta vanishes.
 const STEEPEST: f64 = 1e3;
 /// Losses this far above epsilon count as infinite: that costs `e^-16` of their mass.
 const FAR: f64 = 16.0;
-/// Most cells of one law.
+/// Most cells, each node of a mixture counting as one.
 const CELLS: f64 = 262_144.0;
+/// Most steps of a window.
+const WINDOW: usize = 1 << 20;
 
 /// Upper bounds on one direction's profile.
 pub(crate) enum Upper {
@@ -66,14 +68,32 @@ impl Pld {
     /// Upper bounds on the profile near `epsilon`, one for each direction (one in all when both
     /// are the same).
     pub(crate) fn upper_each_way(&self, epsilon: Epsilon) -> Vec<Upper> {
-        let e = epsilon.get();
-        self.directions()
-            .iter()
-            .map(|parts| match ceiling(parts) {
-                Some(most) if e >= most => Upper::Bounded(most),
-                _ => upper(parts, e, self.width),
-            })
-            .collect()
+        let way = |parts: &Parts| upper_way(parts, epsilon.get(), self.width);
+        self.directions().iter().map(way).collect()
+    }
+
+    /// The same for one direction: the change as named by the profile, or undone.
+    pub(crate) fn upper_one_way(&self, way: Way, epsilon: f64) -> Upper {
+        let directions = self.directions();
+        let parts = match way {
+            Way::Forwards => &directions[0],
+            Way::Backwards => &directions[directions.len() - 1],
+        };
+        upper_way(parts, epsilon, self.width)
+    }
+}
+
+/// A direction of a change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Way {
+    Forwards,
+    Backwards,
+}
+
+fn upper_way(parts: &Parts, e: f64, width: Width) -> Upper {
+    match ceiling(parts) {
+        Some(most) if e >= most => Upper::Bounded(most),
+        _ => upper(parts, e, width),
     }
 }
 
@@ -97,14 +117,11 @@ fn upper(parts: &Parts, e: f64, width: Width) -> Upper {
     let extent = parts.iter().map(|(s, _)| s.extent(cut)).fold(0.0, f64::max);
     let h = (1.6 * (width.get() * e.max(0.01) / (slope * runs)).sqrt())
         .min(extent / 64.0)
-        .max(extent / CELLS);
+        .max(least_step(parts, cut, CELLS));
     let list: Vec<(Measure, u64)> = parts.iter().map(|(s, n)| (s.above(h, cut), *n)).collect();
     let list: Vec<(&Measure, u64)> = list.iter().map(|(m, n)| (m, *n)).collect();
     let plan = super::Plan { h, t, cut };
-    Upper::Sum(UpperSum {
-        sum: TiltedSum::new(&list, h, t, super::LARGEST),
-        pad: padding(parts, plan),
-    })
+    Upper::Sum(UpperSum { sum: TiltedSum::new(&list, h, t, WINDOW), pad: padding(parts, plan) })
 }
 
 /// Coarse copies of the laws: step, runs.
@@ -113,7 +130,7 @@ struct Coarse(Vec<(Measure, f64, f64)>);
 impl Coarse {
     fn new(parts: &Parts, cut: Cut) -> Self {
         let copy = |(source, n): &(Source, u64)| {
-            let h = source.extent(cut) / 512.0;
+            let h = source.coarse_step(cut, 512.0);
             (source.above(h, cut), h, *n as f64)
         };
         Self(parts.iter().map(copy).collect())

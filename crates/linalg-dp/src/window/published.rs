@@ -57,7 +57,7 @@ pub struct PublishedConfig {
     pub rho: f64,
     /// Norm bound of a row.
     pub bound: Bound,
-    /// The budget the paper claims for the whole stream.
+    /// The budget the paper claims for one release, at the end of the stream.
     pub claimed: Budget,
     /// Which algorithm.
     pub algorithm: PublishedAlgorithm,

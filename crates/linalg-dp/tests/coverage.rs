@@ -9,8 +9,10 @@ use faer::{Mat, MatRef};
 use linalg_dp::analysis::{directional_variance, pca, subspace_distance};
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
 use linalg_dp::dense::{symmetric_eigen, thin_svd};
+use linalg_dp::low_rank::{BasisProjection, PublicBasis, Setting, Spread};
 use linalg_dp::noisy_power::NoisyPower;
 use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig};
+use sketch::rows::RowsView;
 
 const DRAWS: u64 = 3000;
 
@@ -322,6 +324,33 @@ fn strengths_of_the_power_method_are_as_near_as_stated() {
                     count.add(strengths.iter().zip(&exact).all(|(s, l)| (s - l).abs() <= z));
                 }
                 count.at_least_stated(&format!("d = {d}, {iterations} iterations, {budget}"));
+            }
+        }
+    });
+}
+
+#[test]
+fn a_low_rank_release_has_the_noise_that_it_states() {
+    on_one_thread(|| {
+        let (m, n) = (6, 5);
+        let zero = vec![0.0; m * n];
+        let a = RowsView::f64(m, n, &zero).unwrap();
+        let axes = Mat::from_fn(m, 2, |i, j| f64::from(u8::from(i == 2 * j)));
+        let basis = PublicBasis::declared(axes, "two axes").unwrap();
+        let setting = Setting::new((m, n), 1, 2, bound(), bound()).unwrap();
+        for spread in [Spread::Isotropic, Spread::LeastTrace] {
+            for budget in budgets() {
+                let made = BasisProjection::calibrate(setting, budget, spread).unwrap();
+                let mut rng = NoiseRng::deterministic_not_private(8);
+                let mut square = 0.0;
+                for _ in 0..DRAWS {
+                    let release = made.release(&a, &basis, &mut rng).unwrap();
+                    let payload = release.payload();
+                    let ratio = payload.factors().expand().norm_l2() / payload.noise_frobenius();
+                    square += ratio * ratio / DRAWS as f64;
+                }
+                // Ten squares a release: five standard errors are .041; .7 of the noise gives .49.
+                assert!((square - 1.0).abs() < 0.041, "{spread:?} {budget}: {square}");
             }
         }
     });

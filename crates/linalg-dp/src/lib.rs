@@ -2,7 +2,7 @@
 //!
 //! | to | see |
 //! | --- | --- |
-//! | release `A^T A` once | [`covariance`] |
+//! | release `A^T A` once | [`covariance`] (rows over the bound are scaled to it, not refused) |
 //! | ask it: principal components, regression, cuts | [`analysis`] |
 //! | approximate a matrix whose rows may shift | [`low_rank`] |
 //! | release the top directions alone | [`noisy_power`] |

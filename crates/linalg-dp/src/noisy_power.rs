@@ -3,6 +3,7 @@
 use crate::covariance::{BLOCK, RowClip, longer_rows, noise_grid, rescale, row_change};
 use crate::dense;
 use crate::error::{Error, Result};
+use crate::pipeline::check_grid;
 use dp_core::certificate::Statement;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::profile::{GaussianStep, RowChange};
@@ -119,6 +120,7 @@ impl NoisyPower {
         let grid = noise_grid(&clip, rough)?;
         let paid = grid.inflate_l2(L2Sensitivity::new(exact)?, dim * k, 0.0)?;
         let (sensitivity, sigma) = steps(paid.get())?;
+        check_grid(sigma, grid)?;
         let profile = Profile::GaussianComposition {
             steps: vec![GaussianStep { sensitivity, sigma, times }],
         };

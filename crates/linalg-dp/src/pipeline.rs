@@ -5,6 +5,8 @@
 
 use crate::dense;
 use crate::error::{Error, Result};
+use dp_core::NoiseScale;
+use dp_core::noise::Grid;
 use faer::{Accum, Mat, MatMut, MatRef};
 use rayon::prelude::*;
 use sketch::rows::{RowsView, Storage};
@@ -112,6 +114,20 @@ pub(crate) fn row_gram(a: &RowsView<'_>) -> Mat<f64> {
         })
         .collect();
     groups.into_iter().fold(Mat::zeros(m, m), |a, b| a + b)
+}
+
+/// Refuses noise that has outgrown the grid chosen for a first, rough scale: beyond `2^51` steps samples
+/// are clamped. It happens at budgets so small that calibration is no longer accurate.
+///
+/// # Errors
+/// [`Error::Core`] for a sigma above `2^36` steps.
+pub(crate) fn check_grid(sigma: NoiseScale, grid: Grid) -> Result<()> {
+    let most = 2f64.powi(36) * grid.spacing();
+    if sigma.get() <= most {
+        return Ok(());
+    }
+    let allowed = format!("(0, {most:e}] on its grid; raise epsilon or delta");
+    Err(Error::invalid("noise scale sigma", sigma, allowed))
 }
 
 /// Per-row factors in `(0, 1]` that bring each row's norm to at most `bound`; the projection

@@ -14,8 +14,8 @@ pub enum Ridge {
         /// lambda, in `[0, inf)`.
         lambda: f64,
     },
-    /// The spectral norm that the release's noise is expected to have, `2 sd sqrt(d)` for
-    /// noise of standard deviation `sd` in every direction: enough to make the system definite.
+    /// `2 sd sqrt(d)` for noise of standard deviation `sd` in every direction: above the spectral norm of
+    /// symmetric Gaussian noise, about `sqrt(2 d) sd`, so that the system is definite as a rule.
     NoiseLevel {
         /// Standard deviation of `x^T N x` for a unit vector `x`.
         sd: f64,

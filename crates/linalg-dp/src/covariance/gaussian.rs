@@ -4,6 +4,7 @@ use super::gram::{ExactGram, RowClip, noise_grid};
 use super::release::{CovarianceNoise, PrivateCovariance};
 use super::{CovarianceMechanism, OpenCovariance, longer_rows, row_change};
 use crate::error::Result;
+use crate::pipeline::check_grid;
 use dp_core::certificate::Statement;
 use dp_core::noise::{Grid, SymmetricGaussian};
 use dp_core::{
@@ -67,6 +68,7 @@ impl GaussianCovariance {
         sigma: NoiseScale,
         grid: Grid,
     ) -> Result<Self> {
+        check_grid(sigma, grid)?;
         let (_, change) = row_change(adjacency, NAME)?;
         let profile = Profile::SymmetricGaussian { bound: paid_bound(&clip, grid)?, sigma, change };
         let guarantee =

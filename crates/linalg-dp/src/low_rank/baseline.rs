@@ -46,6 +46,7 @@ impl InputPerturbation {
         let paid = grid.inflate_l2(exact, setting.n(), 0.0)?.get() + 2.0 * clip_error;
         let sensitivity = L2Sensitivity::new(paid.next_up())?;
         let sigma = calibrate::gaussian(budget, sensitivity)?;
+        pipeline::check_grid(sigma, grid)?;
         let guarantee = Guarantee::proven(
             setting.adjacency(),
             budget,

@@ -321,6 +321,7 @@ impl ProjectionStep {
         let (grid, paid) = cost.pay(exact * (1.0 + 1e-12), rough)?;
         // The final sigma is larger than the rough one the grid was chosen for: finer is safe.
         let sigma = NoiseScale::new((paid / mu).next_up())?;
+        pipeline::check_grid(sigma, grid)?;
         Ok(Self { basis: basis.to_owned(), white, root: shape.root().to_owned(), sigma, grid })
     }
 

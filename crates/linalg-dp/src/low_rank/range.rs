@@ -3,6 +3,7 @@
 use super::setting::Setting;
 use crate::dense;
 use crate::error::{Error, Result};
+use crate::pipeline::check_grid;
 use crate::release_file::RangeFacts;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
@@ -201,6 +202,7 @@ impl RangeNoise {
         let rough = Self::with_sigma(setting, rough)?;
         let (slack_entry, slack_mu) = rough.paid(setting)?;
         let sigma = find(slack_entry, later_mu.hypot(slack_mu).next_up())?;
+        check_grid(sigma, rough.grid)?;
         Ok(Self { sigma, ..rough })
     }
 

@@ -59,7 +59,7 @@ pub fn isotropic_shape(w: MatRef<'_, f64>) -> Result<NoiseShape> {
 /// [`Error::Numerical`] when an eigendecomposition fails.
 ///
 /// # References
-/// An A-optimal design; multiplicative algorithm of Silvey, Titterington & Torsney 1978,
+/// A design of greatest `tr G^(1/2)` (Kiefer's class; not the A-optimal one); multiplicative algorithm of Silvey, Titterington & Torsney 1978,
 /// convergence by Yu 2010. Proof: `docs/proofs/optimal-shape.md`.
 pub fn optimal_shape(w: MatRef<'_, f64>, target: ShapeTarget) -> Result<NoiseShape> {
     check_basis(w)?;

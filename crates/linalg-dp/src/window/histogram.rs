@@ -42,7 +42,8 @@ enum Order {
 ///
 /// The last checkpoint and, when `t_2 = t_1 + 1`, pairs of arrivals that change
 /// nothing (zero rows) satisfy the second form. [`SpectralHistogram::check`] is the
-/// validator. Size: `O((d / rho) log(spectrum ratio))`. Cost of an arrival:
+/// validator. Size: measured to grow like the logarithm of the window (paper 5 claims
+/// `O((d / rho) log(spectrum ratio))`; unproven here). Cost of an arrival:
 /// `O(l log l)` Cholesky factorisations.
 ///
 /// The structure knows nothing of privacy: what is pushed must already be private,

@@ -5,6 +5,7 @@ use super::factorisation::Factorisation;
 use super::stream::PROOF;
 use crate::covariance::{ExactGram, RowClip};
 use crate::error::{Error, Result};
+use crate::pipeline::check_grid;
 use dp_core::noise::{Grid, NoiseLaw, SymmetricGaussian};
 use dp_core::profile::{RowChange, covariance_sensitivity};
 use dp_core::{Bound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, calibrate};
@@ -32,6 +33,7 @@ impl SumNoise {
             .map_err(|_| Error::invalid("horizon", plan.outputs, "fewer blocks"))?;
         let sensitivity = grid.inflate_l2(joint, coordinates, plan.error)?;
         let sigma = calibrate::gaussian(config.budget, sensitivity)?;
+        check_grid(sigma, grid)?;
         Ok(Self { sigma, sensitivity, grid })
     }
 

@@ -76,10 +76,7 @@ fn averaged(certificate: &Certificate) -> Result<Recheck> {
     else {
         return Ok(Recheck::NotApplicable);
     };
-    if spec.family() != Family::Gaussian || !statement.public.contains_key(SeedOrigin::KEY) {
-        let text = "averaged over the projection, which is not a fresh Gaussian one";
-        return Err(Error::Refused(format!("certificate rejected: the guarantee is {text}")));
-    }
+    check_fresh(&spec, &statement.public)?;
     let (d, k) = (spec.d(), spec.k());
     let (adjacency, budget) = (guarantee.adjacency(), guarantee.budget());
     let again = AveragedProjection::gaussian(d, k, adjacency, Bound::new(*bound)?, budget)?;
@@ -95,6 +92,17 @@ fn averaged(certificate: &Certificate) -> Result<Recheck> {
          but these sizes have {} and {} in {k} under this adjacency",
         stated.1, stated.2, stated.0, needed.1, needed.2
     )))
+}
+
+/// Refuses a guarantee averaged over a projection that is not Gaussian, not drawn at release, or drawn
+/// from fewer than 256 bits.
+fn check_fresh(spec: &ProjectionSpec, public: &PublicParameters) -> Result<()> {
+    let gaussian = spec.family() == Family::Gaussian;
+    if gaussian && public.contains_key(SeedOrigin::KEY) && spec.seed().bits() == 256 {
+        return Ok(());
+    }
+    let text = "averaged over the projection, which is not a fresh Gaussian one of a 256-bit seed";
+    Err(Error::Refused(format!("certificate rejected: the guarantee is {text}")))
 }
 
 /// Columns, shift of an entry and rounding that an averaged profile counts.
@@ -132,10 +140,7 @@ fn turned_bits(release: &SignRelease) -> Result<Recheck> {
     else {
         return Err(Error::Refused("certificate rejected: no least norm of rows is stated".into()));
     };
-    if spec.family() != Family::Gaussian || !statement.public.contains_key(SeedOrigin::KEY) {
-        let text = "averaged over the projection, which is not a fresh Gaussian one";
-        return Err(Error::Refused(format!("certificate rejected: the guarantee is {text}")));
-    }
+    check_fresh(spec, &statement.public)?;
     let least = Bound::new(*least)?;
     let (floor, d) = match lifted {
         0 => (NormFloor::Promised(least), spec.d()),
@@ -210,10 +215,12 @@ fn spec(public: &PublicParameters) -> Result<Option<ProjectionSpec>> {
         Some("identity") => Family::Identity,
         _ => return Ok(None),
     };
-    let (Some(d), Some(k), Some(seed)) = (whole("d"), whole("k"), whole("projection seed")) else {
+    let (Some(d), Some(k), Some(seed)) = (whole("d"), whole("k"), public.get("projection seed"))
+    else {
         return Ok(None);
     };
+    let seed = PublicSeed::try_from(seed.clone())?;
     let size =
         |x| usize::try_from(x).map_err(|_| Error::Refused("the projection is too large".into()));
-    Ok(Some(ProjectionSpec::new(family, size(d)?, size(k)?, PublicSeed::new(seed))?))
+    Ok(Some(ProjectionSpec::new(family, size(d)?, size(k)?, seed)?))
 }

@@ -1,8 +1,9 @@
 //! What is audited: a mechanism on an adjacent pair of inputs, and what it claims.
 
 use crate::error::Result;
-use dp_core::{Budget, Claim, FreshSeed, Guarantee, NoiseRng, PrivacyProfile, PublicSeed};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use dp_core::{
+    Budget, Claim, FreshSeed, Guarantee, NoiseRng, PrivacyProfile, PublicGenerator, PublicSeed,
+};
 use std::sync::Arc;
 
 /// Which of the two adjacent inputs.
@@ -43,7 +44,7 @@ impl Draw {
 
     /// Public randomness of the run.
     #[must_use]
-    pub fn public(&self) -> Xoshiro256PlusPlus {
+    pub fn public(&self) -> PublicGenerator {
         PublicSeed::new(self.number(3)).generator(0)
     }
 

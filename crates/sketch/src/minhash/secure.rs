@@ -79,7 +79,7 @@ impl SecureMinHash {
     pub fn new(shape: SymbolShape, seed: PublicSeed) -> Self {
         let minhash = MinHash::new(shape.positions * shape.concatenation, seed)
             .expect("a shape has between 1 and 2^20 minima");
-        let mixer = super::hash::HashFamily::new(PublicSeed::new(seed.get() ^ MIX), 0);
+        let mixer = super::hash::HashFamily::new(seed.offset(MIX), 0);
         Self { shape, minhash, mixer }
     }
 

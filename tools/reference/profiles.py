@@ -255,4 +255,5 @@ def main():
         (out / f"{name}.json").write_text(text)
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -249,9 +249,19 @@ impl Certificate {
                 ));
             }
         }
+        let averaged = self.guarantee.profile().is_some_and(Profile::needs_fresh_seed);
+        // A number of 64 bits is not the seed of an average.
+        let short = |(name, value): (&String, &PublicValue)| {
+            name.ends_with("seed") && matches!(value, PublicValue::Integer(_))
+        };
+        if averaged && public.iter().any(short) {
+            return Err(rejected(
+                "public",
+                "the guarantee averages over a seed, which must have 256 bits: it enters no ledger",
+            ));
+        }
         let origin = public.get(SeedOrigin::KEY);
         let fresh = PublicValue::from(SeedOrigin::OperatingSystem.name());
-        let averaged = self.guarantee.profile().is_some_and(Profile::needs_fresh_seed);
         match origin {
             Some(origin) if *origin == fresh => Ok(()),
             None if !averaged => Ok(()),

@@ -2,8 +2,11 @@
 
 use crate::adjacency::Adjacency;
 use crate::budget::{Budget, LogDelta};
+use crate::calibrate;
 use crate::error::{Error, Result};
 use crate::profile::{PrivacyProfile, Profile};
+use crate::quantity::Probability;
+use crate::seed::FreshSeed;
 use serde::{Deserialize, Serialize};
 
 /// Where a guarantee comes from.
@@ -76,18 +79,27 @@ impl TryFrom<RawGuarantee> for Guarantee {
 }
 
 impl Guarantee {
-    /// A proven guarantee: `profile` at the budget's epsilon is at most its delta.
+    /// A proven guarantee: `profile` at the budget's epsilon is at most its delta. The theorem of
+    /// a profile that averages over a fresh seed is stated with [`FreshSeed::MODEL`].
     ///
     /// # Errors
-    /// [`Error::RuleMissesBudget`] when it is not.
+    /// [`Error::RuleMissesBudget`] when it is not, or [`Error::InvalidParameter`] with the least
+    /// noise that meets it, where one parameter is to blame (the textbook's `1/epsilon` and
+    /// `e^epsilon/(1 + e^epsilon)` are an ulp short); [`Error::InvalidParameter`] for a profile
+    /// that averages over a fresh seed and a delta below [`FreshSeed::LEAST_DELTA`].
     pub fn proven(
         adjacency: Adjacency,
         budget: Budget,
         profile: Profile,
         theorem: impl Into<String>,
     ) -> Result<Self> {
-        let provenance = Provenance::Proven { theorem: theorem.into() };
-        let true_delta = Some(meets(&profile, budget, "proven guarantee")?);
+        let mut theorem = theorem.into();
+        if profile.needs_fresh_seed() {
+            theorem = format!("{theorem}; model: {}", FreshSeed::MODEL);
+        }
+        let provenance = Provenance::Proven { theorem };
+        let true_delta = meets(&profile, budget, "proven guarantee");
+        let true_delta = Some(true_delta.map_err(|e| nearest(&profile, budget).unwrap_or(e))?);
         let (profile, claim) = (Some(profile), Claim::Met);
         Ok(Self { adjacency, budget, profile, claim, provenance, true_delta })
     }
@@ -186,8 +198,14 @@ impl Guarantee {
                 format!("states {:?}, but the profile says {found:?}", self.claim),
             ));
         }
-        match &self.provenance {
-            Provenance::Proven { .. } if self.claim != Claim::Met => Err(rejected(
+        match (&self.provenance, &self.profile, true_delta) {
+            (Provenance::Proven { .. }, Some(profile), Some(true_delta))
+                if self.claim == Claim::Met =>
+            {
+                check_seed(profile, self.budget, true_delta)
+                    .map_err(|e| rejected("guarantee.budget", e.to_string()))
+            }
+            (Provenance::Proven { .. }, ..) => Err(rejected(
                 "guarantee.provenance",
                 "a proven guarantee must have a profile that meets its budget",
             )),
@@ -213,8 +231,44 @@ fn at_budget(profile: Option<&Profile>, budget: Budget) -> Option<LogDelta> {
 fn meets(profile: &Profile, budget: Budget, rule: &'static str) -> Result<LogDelta> {
     let true_delta = profile.log_delta(budget.epsilon);
     if true_delta <= budget.delta.ln() {
+        check_seed(profile, budget, true_delta)?;
         Ok(true_delta)
     } else {
         Err(Error::RuleMissesBudget { rule, claimed: budget, true_delta })
+    }
+}
+
+/// Refuses a delta so small that an average over seeds cannot vouch for it; a profile of zero
+/// holds whatever the seed.
+fn check_seed(profile: &Profile, budget: Budget, true_delta: LogDelta) -> Result<()> {
+    let delta = budget.delta.get();
+    let averaged = profile.needs_fresh_seed() && true_delta.get() > f64::NEG_INFINITY;
+    if averaged && delta < FreshSeed::LEAST_DELTA {
+        let name = "delta of a guarantee averaged over a fresh seed";
+        let allowed = "[2^-64, 1), or use realised calibration for a smaller one";
+        return Err(Error::invalid(name, format!("{delta:e}"), allowed));
+    }
+    Ok(())
+}
+
+/// The error for noise that misses a budget, when it has one parameter and calibrating it is quick.
+fn nearest(profile: &Profile, budget: Budget) -> Option<Error> {
+    let keep = |keep, most: Result<Probability>, by: &str| {
+        let allowed = format!("[0, {}] for {budget}: calibrate::{by} gives it", most.ok()?);
+        Some(Error::invalid("keep probability", keep, allowed))
+    };
+    match *profile {
+        Profile::Laplace { sensitivity, scale } => {
+            let least = calibrate::laplace(budget, sensitivity).ok()?;
+            let allowed = format!("[{least}, inf) for {budget}: calibrate::laplace gives it");
+            Some(Error::invalid("noise scale", scale, allowed))
+        }
+        Profile::RandomizedResponse { bits, keep: stated } => {
+            keep(stated, calibrate::randomized_response(budget, bits), "randomized_response")
+        }
+        Profile::KaryResponse { responses, alphabet, keep: stated } => {
+            keep(stated, calibrate::kary_response(budget, responses, alphabet), "kary_response")
+        }
+        _ => None,
     }
 }

@@ -52,4 +52,4 @@ pub use noise::NoiseRng;
 pub use profile::{PrivacyProfile, Profile};
 pub use quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
 pub use release::Release;
-pub use seed::{FreshSeed, PublicSeed, SeedOrigin};
+pub use seed::{FreshSeed, PublicGenerator, PublicSeed, SeedOrigin};

@@ -19,7 +19,8 @@ macro_rules! quantity {
             /// [`Error::InvalidParameter`] when it is not (NaN included).
             pub fn new(value: f64) -> Result<Self> {
                 let $x = value;
-                if $ok { Ok(Self(value)) } else { Err(Error::invalid($label, value, $range)) }
+                // Minus zero becomes zero: a number is written in one way.
+                if $ok { Ok(Self(value + 0.0)) } else { Err(Error::invalid($label, value, $range)) }
             }
 
             /// The number.

@@ -73,7 +73,7 @@ fn the_other_rules_are_safe_and_loose() {
 #[test]
 fn gains_of_exact_calibration() {
     let require = Acceptance::RequireTarget;
-    for (columns, epsilon) in [(20, 1.0), (64, 1.0), (256, 0.1)] {
+    for (columns, epsilon) in [(20, 0.99), (64, 0.99), (256, 0.1)] {
         let budget = Budget::new(epsilon, 1e-6).unwrap();
         let setting = PublishedSetting::RangeFinder { columns, shift: unit() };
         let published = PublishedRule::HardtRothRangeFinder.calibrate(budget, setting, require);
@@ -115,6 +115,26 @@ fn rules_keep_their_preconditions_and_names() {
     let narrow = PublishedSetting::GaussianProjection { features: 100, columns: 5, shift: unit() };
     let lemma = PublishedRule::KenthapadiLemma2.calibrate(wide, narrow, require).unwrap_err();
     assert!(lemma.to_string().contains("columns"), "{lemma}");
+    // Hardt & Roth's figures 2 and 3 take privacy parameters in (0, 1).
+    let accept = Acceptance::AcceptTrueDelta;
+    let finder = PublishedSetting::RangeFinder { columns: 10, shift: unit() };
+    let project = PublishedSetting::LowRankProjection { columns: 10, sensitivity: unit() };
+    for (rule, setting) in [
+        (PublishedRule::HardtRothRangeFinder, finder),
+        (PublishedRule::HardtRothProjection, project),
+    ] {
+        for epsilon in [1.0, 4.0, 8.0] {
+            let budget = Budget::new(epsilon, 1e-6).unwrap();
+            let figure = rule.calibrate(budget, setting, accept).unwrap_err();
+            assert!(figure.to_string().contains("(0, 1)"), "{figure}");
+        }
+        rule.calibrate(Budget::new(0.99, 1e-6).unwrap(), setting, require).unwrap();
+    }
+    // The degrees of freedom of the rule do not fit beside such a dimension.
+    let tall = PublishedSetting::Wishart { dim: u64::MAX - 425, bound: one() };
+    let unit_budget = Budget::new(1.0, 1e-6).unwrap();
+    let dof = PublishedRule::SheffetWishart.calibrate(unit_budget, tall, accept).unwrap_err();
+    assert!(dof.to_string().contains("dim"), "{dof}");
     let wrong = PublishedRule::SheffetJl.calibrate(wide, shift(), require).unwrap_err();
     assert!(matches!(wrong, Error::Mismatch { .. }), "{wrong}");
     for rule in PublishedRule::ALL {

@@ -179,7 +179,7 @@ impl NoisyPower {
                 ("d".to_owned(), PublicValue::from(d)),
                 ("k".to_owned(), PublicValue::from(k)),
                 ("iterations".to_owned(), PublicValue::from(self.iterations)),
-                ("start".to_owned(), PublicValue::from(start.get())),
+                ("start".to_owned(), PublicValue::from(start)),
             ]
             .into(),
         };

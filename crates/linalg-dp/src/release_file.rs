@@ -237,7 +237,7 @@ impl RangeFacts {
     fn check(&self, opened: &Opened<'_>) -> Result<()> {
         let public = [
             ("m".to_owned(), PublicValue::from(self.m)),
-            ("seed".to_owned(), self.seed.get().into()),
+            ("seed".to_owned(), self.seed.into()),
             (SeedOrigin::KEY.to_owned(), self.origin.name().into()),
         ];
         opened.check_public(&public.into())?;

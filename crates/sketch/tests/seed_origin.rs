@@ -3,6 +3,7 @@
 use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng, PublicValue, SeedOrigin};
 use sketch::private::AveragedProjection;
 use sketch::rows::RowsView;
+use sketch::sign::{FreshConfig, FreshSigns, NormFloor};
 
 #[test]
 fn a_seed_somebody_knew_is_stated() {
@@ -17,11 +18,34 @@ fn a_seed_somebody_knew_is_stated() {
         let mut rng = NoiseRng::deterministic_not_private(1);
         let release = mechanism.release(fresh, rows, &mut rng).expect("accepted");
         release.certificate().verify().expect("holds together");
-        release.certificate().statement().public.get(SeedOrigin::KEY).cloned()
+        let public = &release.certificate().statement().public;
+        assert_eq!(public["projection seed"], release.payload().projection().seed().into());
+        assert!(matches!(&public["projection seed"], PublicValue::Text(hex) if hex.len() == 64));
+        public.get(SeedOrigin::KEY).cloned()
     };
     let words = |origin: SeedOrigin| Some(PublicValue::from(origin.name()));
     let known = FreshSeed::reproducible_not_private(7);
     assert_eq!(origin_of(known), words(SeedOrigin::ReproducibleNotPrivate));
     let drawn = FreshSeed::draw().expect("entropy");
     assert_eq!(origin_of(drawn), words(SeedOrigin::OperatingSystem));
+}
+
+/// A pair can be aligned with the matrix of one seed; nothing below the model's floor is stated.
+#[test]
+fn averaged_projections_and_signs_refuse_a_tiny_delta() {
+    let bound = Bound::new(1.0).expect("positive");
+    let adjacency = Adjacency::Attribute { beta: bound };
+    for (delta, holds) in [(1e-30, false), (FreshSeed::LEAST_DELTA, true)] {
+        let budget = Budget::new(1.0, delta).expect("valid");
+        let projection = AveragedProjection::gaussian(16, 4, adjacency, bound, budget);
+        assert_eq!(projection.is_ok(), holds, "{delta:e}: {projection:?}");
+        let floor = NormFloor::Promised(bound);
+        let config = FreshConfig { d: 16, bits: 64, floor, bound, adjacency };
+        let signs = FreshSigns::exact(config, budget);
+        assert_eq!(signs.is_ok(), holds, "{delta:e}: {signs:?}");
+    }
+    // Delta zero holds for every seed.
+    let config =
+        FreshConfig { d: 16, bits: 4, floor: NormFloor::Promised(bound), bound, adjacency };
+    assert!(FreshSigns::exact(config, Budget::new(1.0, 0.0).expect("valid")).is_ok());
 }

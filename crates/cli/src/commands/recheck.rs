@@ -120,9 +120,7 @@ fn projected(certificate: &Certificate) -> Result<Recheck> {
 /// change shifts at most, and what rounding adds.
 fn averaged(certificate: &Certificate, spec: ProjectionSpec, bound: Bound) -> Result<Recheck> {
     let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
-    if spec.family() != Family::Gaussian || !statement.public.contains_key(SeedOrigin::KEY) {
-        return rejected(NOT_FRESH);
-    }
+    check_fresh(&spec, &statement.public)?;
     let (d, k) = (spec.d(), spec.k());
     let (adjacency, budget) = (guarantee.adjacency(), guarantee.budget());
     let again = AveragedProjection::gaussian(d, k, adjacency, bound, budget)?;
@@ -142,8 +140,18 @@ fn averaged(certificate: &Certificate, spec: ProjectionSpec, bound: Bound) -> Re
     ))
 }
 
-const NOT_FRESH: &str =
-    "the guarantee is averaged over the projection, which is not a fresh Gaussian one";
+/// Refuses a guarantee averaged over a projection that is not Gaussian, not drawn at release, or drawn
+/// from fewer than 256 bits.
+fn check_fresh(spec: &ProjectionSpec, public: &PublicParameters) -> Result<()> {
+    let gaussian = spec.family() == Family::Gaussian;
+    if gaussian && public.contains_key(SeedOrigin::KEY) && spec.seed().bits() == 256 {
+        return Ok(());
+    }
+    rejected(
+        "the guarantee is averaged over the projection, which is not a fresh Gaussian one of a \
+         256-bit seed",
+    )
+}
 
 /// Columns, shift of an entry and rounding that an averaged profile counts.
 fn shift(guarantee: &Guarantee) -> Option<(u64, f64, f64)> {
@@ -189,9 +197,7 @@ fn turned_bits(certificate: &Certificate, specs: &[ProjectionSpec]) -> Result<Re
     else {
         return rejected("no least norm of rows is stated");
     };
-    if spec.family() != Family::Gaussian || !statement.public.contains_key(SeedOrigin::KEY) {
-        return rejected(NOT_FRESH);
-    }
+    check_fresh(spec, &statement.public)?;
     let least = Bound::new(*least)?;
     let (floor, d) = match lifted {
         0 => (NormFloor::Promised(least), spec.d()),
@@ -297,8 +303,10 @@ fn spec(public: &PublicParameters) -> Result<ProjectionSpec> {
         "identity" => Family::Identity,
         _ => return Err(missing("name")),
     };
+    let seed = public.get("projection seed").ok_or_else(|| missing("seed"))?;
+    let seed = PublicSeed::try_from(seed.clone())?;
     let size =
         |x| usize::try_from(x).map_err(|_| Error::Refused("the projection is too large".into()));
     let (d, k) = (size(whole("d")?)?, size(whole("k")?)?);
-    Ok(ProjectionSpec::new(family, d, k, PublicSeed::new(whole("projection seed")?))?)
+    Ok(ProjectionSpec::new(family, d, k, seed)?)
 }

@@ -28,9 +28,10 @@ pub enum PublishedRule {
     AnalyticDpRpG,
     /// rho = c sqrt(ln(1.25/delta)) / epsilon: a factor sqrt 2 short of what it claims.
     HardtRothTheorem26,
-    /// rho = (2/epsilon) sqrt(2 k ln(4k/delta)).
+    /// rho = (2/epsilon) sqrt(2 k ln(4k/delta)), epsilon < 1.
     HardtRothRangeFinder,
-    /// rho = (2/epsilon) sqrt(8 k ln(4k/delta) ln(2/delta)), in units of each column's largest entry.
+    /// rho = (2/epsilon) sqrt(8 k ln(4k/delta) ln(2/delta)), in units of each column's largest entry;
+    /// epsilon < 1.
     HardtRothProjection,
     /// w^2 = 4 B^2 (sqrt(2 r ln(4/delta)) + ln(4/delta)) / epsilon.
     SheffetJl,
@@ -304,6 +305,7 @@ impl PublishedRule {
             }
             (Self::HardtRothRangeFinder, Setting::RangeFinder { columns, shift }) => {
                 super::positive("columns", columns)?;
+                require(e < 1.0, "epsilon of this rule", e, "(0, 1)")?;
                 let k = columns as f64;
                 let rho = 2.0 / e * (2.0 * k * (4.0 * k / delta).ln()).sqrt();
                 let sigma = NoiseScale::new(shift.get() * rho)?;
@@ -316,6 +318,7 @@ impl PublishedRule {
             }
             (Self::HardtRothProjection, Setting::LowRankProjection { columns, sensitivity }) => {
                 super::positive("columns", columns)?;
+                require(e < 1.0, "epsilon of this rule", e, "(0, 1)")?;
                 let k = columns as f64;
                 let rho = 2.0 / e * (8.0 * k * (4.0 * k / delta).ln() * (2.0 / delta).ln()).sqrt();
                 Ok(Profile::Gaussian { sensitivity, sigma: NoiseScale::new(rho)? })
@@ -332,7 +335,11 @@ impl PublishedRule {
                 let extra = (28.0 * (4.0 / delta).ln() / (e * e)).ceil().max(2.0);
                 require(extra < 9e15, "epsilon of this rule", e, "(1e-7, inf)")?;
                 let scale = NoiseScale::new(bound.get() * bound.get())?;
-                let dof = dim.saturating_add(extra as u64);
+                let most = u64::MAX - extra as u64;
+                if dim > most {
+                    return Err(Error::invalid("dim", dim, format!("[1, {most}] for this rule")));
+                }
+                let dof = dim + extra as u64;
                 Ok(Profile::Wishart { dim, dof, bound, scale, change: RowChange::AddRemove })
             }
             (rule, setting) => Err(Error::Mismatch {

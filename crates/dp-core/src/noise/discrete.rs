@@ -37,13 +37,18 @@ impl DiscreteLaplace {
     /// [`Error::InvalidParameter`] unless the scale is in `[2^-10, 2^40]`.
     pub fn new(scale: NoiseScale) -> Result<Self> {
         check(scale)?;
+        Ok(Self::of(scale))
+    }
+
+    /// For a scale in `[2^-10, 2^40 + 1]`: t is below 2^53, with room in `u64`.
+    fn of(scale: NoiseScale) -> Self {
         let (mantissa, exponent) = decompose(scale.get());
         let (t, shift) = if exponent >= 0 {
             (mantissa << exponent, 0)
         } else {
             (mantissa, exponent.unsigned_abs())
         };
-        Ok(Self { scale, t, shift })
+        Self { scale, t, shift }
     }
 
     /// The law, for the certificate.
@@ -110,7 +115,8 @@ impl DiscreteGaussian {
         } else {
             (square, 2 * exponent.unsigned_abs() as usize)
         };
-        let proposals = DiscreteLaplace::new(NoiseScale::new(t as f64)?)?;
+        // One above the range of the law itself at most.
+        let proposals = DiscreteLaplace::of(NoiseScale::new(t as f64)?);
         Ok(Self { sigma, t, proposals, square, shift })
     }
 

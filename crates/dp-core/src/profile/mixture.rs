@@ -1,6 +1,6 @@
 //! A binomial number of differing coordinates. Proof: `docs/proofs/mixtures.md`.
 
-use crate::special::binomial::ln_pmf;
+use crate::special::binomial::{ln_pmf, raised};
 
 /// `ln sum_m Pr[Bin(trials, p) = m] delta_m`, an upper bound, for `delta_m` that does
 /// not fall as m grows and is zero at m = 0; `ln_delta(m)` is its logarithm.
@@ -35,10 +35,18 @@ pub(crate) fn ln_mixture(trials: u64, p: f64, ln_delta: impl Fn(u64) -> f64) -> 
     if best == f64::NEG_INFINITY {
         return best;
     }
-    let mut sum = 1.0;
+    // Compensated: a plain sum of so many terms would itself be off by 1e-16 a term.
+    let (mut sum, mut carry) = (1.0, 0.0);
+    let mut add = |part: f64| {
+        let corrected: f64 = part - carry;
+        let next = sum + corrected;
+        carry = (next - sum) - corrected;
+        sum = next;
+        next
+    };
     // Upwards: delta is at most one and the pmf falls geometrically beyond its mode.
     for m in top + 1..=trials {
-        sum += (term(m) - best).exp();
+        let sum = add((term(m) - best).exp());
         let ratio = (trials - m) as f64 / (m + 1) as f64 * (p / q);
         if ratio < 1.0 {
             let rest = (ln_pmf(trials, p, q, m) - best).exp() * ratio / (1.0 - ratio);
@@ -50,10 +58,10 @@ pub(crate) fn ln_mixture(trials: u64, p: f64, ln_delta: impl Fn(u64) -> f64) -> 
     // Downwards: below the mode both factors fall, so no later term passes this one.
     for m in (1..top).rev() {
         let part = (term(m) - best).exp();
-        sum += part;
+        let sum = add(part);
         if m <= mode && part * (m as f64) < 1e-17 * sum {
             break;
         }
     }
-    best + sum.ln() + 1e-12
+    raised(best + sum.ln(), trials as f64)
 }

@@ -1,7 +1,7 @@
 //! Randomised response: bits and larger alphabets. Proof: `docs/proofs/randomized-response.md`.
 
 use crate::quantity::Probability;
-use crate::special::binomial::{ln_expectation, ln_pmf};
+use crate::special::binomial::{ln_expectation, ln_pmf, raised};
 use crate::special::ln_one_minus_exp;
 
 /// The two probabilities of a bit's response, the larger first; their sum is one up to
@@ -50,7 +50,7 @@ impl Bit {
         } else {
             ln_expectation(bits, self.high, self.low, first, bits, weight)
         };
-        sum + 1e-12 + 1e-15 * n.sqrt()
+        raised(sum, n)
     }
 }
 

@@ -3,9 +3,11 @@
 use super::gamma::{deviance, stirling_error};
 use core::f64::consts::PI;
 
-/// ln Pr[Bin(n, p) = j] where `q = 1 - p` is given apart, so that neither is rounded away.
+/// ln Pr[Bin(n, p) = j] where `q = 1 - p` is given apart: the smaller of the two counts, the
+/// other is its complement.
 ///
-/// Loader's saddle-point form: absolute error about 1e-14 plus 1e-15 of the value.
+/// Loader's saddle-point form with n p and n q in two floats each: for n up to 2^53 the error is
+/// at most 1e-14 plus 2e-15 of the value.
 pub(crate) fn ln_pmf(n: u64, p: f64, q: f64, j: u64) -> f64 {
     if j > n {
         return f64::NEG_INFINITY;
@@ -22,12 +24,44 @@ pub(crate) fn ln_pmf(n: u64, p: f64, q: f64, j: u64) -> f64 {
     if j == n {
         return nf * ln_complement(p, q);
     }
+    let small = p.min(q);
+    let large = 1.0 - small;
+    let few = two_product(nf, small);
+    let (high, low) = two_product(nf, large);
+    let many = (high, low + nf * ((1.0 - large) - small));
+    let (np, nq) = if p <= q { (few, many) } else { (many, few) };
     stirling_error(nf)
         - stirling_error(jf)
         - stirling_error(rest)
-        - deviance(jf, nf * p)
-        - deviance(rest, nf * q)
+        - deviance_from(jf, np)
+        - deviance_from(rest, nq)
         + 0.5 * (nf / (2.0 * PI * jf * rest)).ln()
+}
+
+/// The deviance from a mean in two floats; its slope in the mean is `1 - x/m`. Nearest rounding of
+/// the mean alone would cost about `1e-16 |x - m|`, which grows like sqrt(n).
+fn deviance_from(x: f64, (m, low): (f64, f64)) -> f64 {
+    deviance(x, m) + low * ((m - x) / m)
+}
+
+/// a b as its nearest float and the rest (Dekker 1971), barring over- and underflow.
+fn two_product(a: f64, b: f64) -> (f64, f64) {
+    let halves = |x: f64| {
+        let shifted = 134_217_729.0 * x; // 2^27 + 1
+        let high = shifted - (shifted - x);
+        (high, x - high)
+    };
+    let product = a * b;
+    let ((ah, al), (bh, bl)) = (halves(a), halves(b));
+    (product, ((ah * bh - product) + ah * bl + al * bh) + al * bl)
+}
+
+/// Raises the logarithm of a sum over a binomial law of `n` trials above its rounding.
+pub(crate) fn raised(ln_sum: f64, n: f64) -> f64 {
+    if ln_sum == f64::NEG_INFINITY {
+        return ln_sum;
+    }
+    ln_sum + 1e-12 + 1e-15 * n.sqrt() + 2e-15 * ln_sum.abs()
 }
 
 /// ln x where `x = 1 - y`: through the smaller of the two.

@@ -1,15 +1,15 @@
 //! Worst adjacent pairs, by search.
 
+use dp_core::PublicGenerator;
 use rand_core::Rng;
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// A uniform number in `[0, 1)`.
-pub fn uniform(rng: &mut Xoshiro256PlusPlus) -> f64 {
+pub fn uniform(rng: &mut PublicGenerator) -> f64 {
     (rng.next_u64() >> 11) as f64 * 2f64.powi(-53)
 }
 
 /// A uniform index below `n`.
-pub fn below(rng: &mut Xoshiro256PlusPlus, n: usize) -> usize {
+pub fn below(rng: &mut PublicGenerator, n: usize) -> usize {
     ((u128::from(rng.next_u64()) * n as u128) >> 64) as usize
 }
 
@@ -21,8 +21,8 @@ pub fn below(rng: &mut Xoshiro256PlusPlus, n: usize) -> usize {
 pub fn worst<T: Clone>(
     candidates: impl IntoIterator<Item = T>,
     steps: usize,
-    rng: &mut Xoshiro256PlusPlus,
-    change: impl Fn(&T, &mut Xoshiro256PlusPlus) -> T,
+    rng: &mut PublicGenerator,
+    change: impl Fn(&T, &mut PublicGenerator) -> T,
     value: impl Fn(&T) -> f64,
 ) -> (T, f64) {
     let mut best: Option<(T, f64)> = None;
@@ -68,7 +68,7 @@ impl RowPair {
 pub fn worst_attribute(
     d: usize,
     (beta, bound): (f64, f64),
-    rng: &mut Xoshiro256PlusPlus,
+    rng: &mut PublicGenerator,
     value: impl Fn(&RowPair) -> f64,
 ) -> (RowPair, f64) {
     let mut bases = vec![vec![0.0; d], vec![-bound; d], vec![0.5 * bound; d]];
@@ -89,7 +89,7 @@ pub fn worst_attribute(
     }
     let build =
         |(base, i, up): &(Vec<f64>, usize, bool)| RowPair::attribute(base, *i, beta, bound, *up);
-    let change = |(base, i, up): &(Vec<f64>, usize, bool), rng: &mut Xoshiro256PlusPlus| {
+    let change = |(base, i, up): &(Vec<f64>, usize, bool), rng: &mut PublicGenerator| {
         let (mut base, mut i, mut up) = (base.clone(), *i, *up);
         match below(rng, 4) {
             0 => i = below(rng, d),
@@ -107,7 +107,7 @@ pub fn worst_attribute(
 pub fn worst_direction(
     d: usize,
     norm: f64,
-    rng: &mut Xoshiro256PlusPlus,
+    rng: &mut PublicGenerator,
     value: impl Fn(&[f64]) -> f64,
 ) -> (Vec<f64>, f64) {
     let units = (0..d).map(|i| (0..d).map(|j| if i == j { norm } else { 0.0 }).collect());
@@ -117,7 +117,7 @@ pub fn worst_direction(
         v
     };
     let step = core::cell::Cell::new(norm);
-    let change = |v: &Vec<f64>, rng: &mut Xoshiro256PlusPlus| {
+    let change = |v: &Vec<f64>, rng: &mut PublicGenerator| {
         step.set((step.get() * 0.99).max(1e-4 * norm));
         scale(v.iter().map(|x| x + step.get() * (uniform(rng) - 0.5)).collect())
     };
@@ -130,7 +130,7 @@ mod tests {
     use super::*;
     use dp_core::PublicSeed;
 
-    fn rng() -> Xoshiro256PlusPlus {
+    fn rng() -> PublicGenerator {
         PublicSeed::new(5).generator(0)
     }
 

@@ -2,8 +2,9 @@
 
 use crate::error::{Error, Result};
 use crate::framework::Effort;
-use dp_core::{Budget, Claim, FreshSeed, Guarantee, NoiseRng, PrivacyProfile, PublicSeed};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use dp_core::{
+    Budget, Claim, FreshSeed, Guarantee, NoiseRng, PrivacyProfile, PublicGenerator, PublicSeed,
+};
 use std::sync::Arc;
 
 /// Which of the two adjacent inputs.
@@ -44,7 +45,7 @@ impl Draw {
 
     /// Public randomness of the run.
     #[must_use]
-    pub fn public(&self) -> Xoshiro256PlusPlus {
+    pub fn public(&self) -> PublicGenerator {
         PublicSeed::new(self.number(3)).generator(0)
     }
 

@@ -122,7 +122,7 @@ impl Setting {
             ("rank".to_owned(), PublicValue::from(self.rank)),
             ("oversampling".to_owned(), PublicValue::from(self.oversampling)),
             ("row_bound".to_owned(), PublicValue::from(self.row_bound())),
-            ("seed".to_owned(), PublicValue::from(seed.get())),
+            ("seed".to_owned(), PublicValue::from(seed)),
         ]
         .into()
     }

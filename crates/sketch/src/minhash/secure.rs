@@ -94,8 +94,7 @@ impl SecureMinHash {
     pub fn new(shape: SymbolShape, seed: PublicSeed) -> Self {
         let minhash = MinHash::new(shape.positions * shape.concatenation, seed)
             .expect("a shape has between 1 and 2^20 minima");
-        let codes =
-            super::hash::HashFamily::new(PublicSeed::new(seed.get() ^ MIX), shape.positions);
+        let codes = super::hash::HashFamily::new(seed.offset(MIX), shape.positions);
         Self { shape, minhash, codes }
     }
 

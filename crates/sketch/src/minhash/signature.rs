@@ -62,7 +62,7 @@ impl Scheme {
             ("sets".to_owned(), sets.into()),
             ("sketch".to_owned(), self.sketch.clone().into()),
             ("hash".to_owned(), self.hash.clone().into()),
-            ("seed".to_owned(), self.seed.get().into()),
+            ("seed".to_owned(), self.seed.into()),
         ])
     }
 
@@ -74,8 +74,7 @@ impl Scheme {
         if self == other {
             Ok(())
         } else {
-            let show =
-                |s: &Self| format!("{} x{} seed {} ({})", s.sketch, s.slots, s.seed.get(), s.hash);
+            let show = |s: &Self| format!("{} x{} seed {} ({})", s.sketch, s.slots, s.seed, s.hash);
             Err(Error::Incompatible {
                 what: "signature schemes",
                 left: show(self),

@@ -58,11 +58,7 @@ impl MultiScale {
         for (i, p) in projections.iter().enumerate() {
             let seed = p.spec().seed();
             if projections[..i].iter().any(|q| q.spec().seed() == seed) {
-                return Err(Error::invalid(
-                    "projection seed",
-                    seed.get(),
-                    "a different one each scale",
-                ));
+                return Err(Error::invalid("projection seed", seed, "a different one each scale"));
             }
         }
         let d = projections[0].spec().d();

@@ -232,7 +232,7 @@ impl ProjectionSpec {
         }
         public.insert("d".into(), self.d.into());
         public.insert("k".into(), self.k.into());
-        public.insert("projection seed".into(), self.seed.get().into());
+        public.insert("projection seed".into(), self.seed.into());
         public
     }
 

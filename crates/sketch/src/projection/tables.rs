@@ -84,7 +84,7 @@ pub(crate) fn for_each_nonzero(spec: ProjectionSpec, mut push: impl FnMut(usize,
 
 fn each_row(
     spec: ProjectionSpec,
-    mut fill: impl FnMut(&mut rand_xoshiro::Xoshiro256PlusPlus, &mut Vec<Signed>),
+    mut fill: impl FnMut(&mut dp_core::PublicGenerator, &mut Vec<Signed>),
     mut push: impl FnMut(usize, Signed),
 ) {
     let mut row = Vec::new();

@@ -143,7 +143,7 @@ pub(crate) fn noisy_parameters(
         ("concatenation".to_owned(), concatenation.into()),
         ("sets".to_owned(), sets.into()),
         ("hash".to_owned(), scheme.hash.clone().into()),
-        ("seed".to_owned(), scheme.seed.get().into()),
+        ("seed".to_owned(), scheme.seed.into()),
     ])
 }
 

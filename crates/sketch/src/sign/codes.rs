@@ -285,7 +285,7 @@ impl SignSketch {
 pub(crate) fn sign_parameters(specs: &[ProjectionSpec], n: usize) -> PublicParameters {
     let mut public = specs.first().map(ProjectionSpec::public_parameters).unwrap_or_default();
     for (i, spec) in specs.iter().enumerate().skip(1) {
-        public.insert(format!("projection seed {}", i + 1), spec.seed().get().into());
+        public.insert(format!("projection seed {}", i + 1), spec.seed().into());
     }
     public.insert("n".into(), n.into());
     public.insert("bits".into(), specs.iter().map(ProjectionSpec::k).sum::<usize>().into());

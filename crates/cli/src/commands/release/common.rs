@@ -329,7 +329,7 @@ impl SeedOptions {
     pub(crate) fn get(&self) -> Result<PublicSeed> {
         match self.seed {
             Some(seed) => Ok(PublicSeed::new(seed)),
-            None => Ok(FreshSeed::draw()?.publish()),
+            None => Ok(PublicSeed::draw()?),
         }
     }
 }

@@ -34,7 +34,7 @@ pub(in crate::noise) fn run(
 #[cfg(target_arch = "x86_64")]
 pub(in crate::noise) mod x86 {
     use crate::noise::rounded::kernel::{
-        CENTRE, FAST_MIN, FIRST_ROW, INPUT_LIMIT, Kernel, LOCAL, MAGIC, ONE, V_MAX,
+        CENTRE, FAST_MIN, FIRST_ROW, INPUT_LIMIT, Kernel, LOCAL, MAGIC, MAGNITUDE, ONE, V_MAX,
     };
     use core::arch::x86_64::*;
 
@@ -101,7 +101,10 @@ pub(in crate::noise) mod x86 {
         let safe = _mm512_cmp_pd_mask::<_CMP_LE_OQ>(gap, set(kernel.limit))
             & _mm512_cmp_pd_mask::<_CMP_GE_OQ>(v, set(FAST_MIN));
         // maxpd and minpd return their second operand for NaN, like the scalar code.
-        let x = _mm512_mul_pd(value, set(kernel.per_spacing));
+        let size =
+            _mm512_and_si512(_mm512_castpd_si512(value), _mm512_set1_epi64(MAGNITUDE as i64));
+        let counts = _mm512_cmpge_epi64_mask(size, _mm512_set1_epi64(kernel.least as i64));
+        let x = _mm512_mul_pd(_mm512_maskz_mov_pd(counts, value), set(kernel.per_spacing));
         let x = _mm512_min_pd(_mm512_max_pd(x, set(-INPUT_LIMIT)), set(INPUT_LIMIT));
         let input = _mm512_sub_pd(_mm512_add_pd(x, magic), magic);
         let out = _mm512_mul_pd(_mm512_add_pd(input, nearest), set(kernel.spacing));
@@ -205,7 +208,11 @@ pub(in crate::noise) mod x86 {
             _mm256_cmp_pd::<_CMP_GE_OQ>(v, set(FAST_MIN)),
         );
         // maxpd and minpd return their second operand for NaN, like the scalar code.
-        let x = _mm256_mul_pd(value, set(kernel.per_spacing));
+        let size =
+            _mm256_and_si256(_mm256_castpd_si256(value), _mm256_set1_epi64x(MAGNITUDE as i64));
+        let counts = _mm256_cmpgt_epi64(size, _mm256_set1_epi64x(kernel.least as i64 - 1));
+        let x = _mm256_and_pd(value, _mm256_castsi256_pd(counts));
+        let x = _mm256_mul_pd(x, set(kernel.per_spacing));
         let x = _mm256_min_pd(_mm256_max_pd(x, set(-INPUT_LIMIT)), set(INPUT_LIMIT));
         let input = _mm256_sub_pd(_mm256_add_pd(x, magic), magic);
         let out = _mm256_mul_pd(_mm256_add_pd(input, nearest), set(kernel.spacing));
@@ -226,5 +233,93 @@ pub(in crate::noise) mod x86 {
         let low = _mm256_blend_epi32::<0b1010_1010>(x, _mm256_castpd_si256(low_bias));
         let high = _mm256_sub_pd(_mm256_castsi256_pd(high), both);
         _mm256_add_pd(high, _mm256_castsi256_pd(low))
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::{run, x86};
+    use crate::noise::NoiseRng;
+    use crate::noise::grid::Grid;
+    use crate::noise::rounded::{Tail, kernel::Kernel};
+    use core::arch::asm;
+    use core::hint::black_box;
+
+    /// Whether a floating-point operation of `work` had a subnormal operand: bit 1 of MXCSR.
+    fn meets_subnormals(work: impl FnOnce()) -> bool {
+        let mut status = 0u32;
+        // SAFETY: stores the register's 32 bits; loads them with the flags of the past cleared.
+        unsafe {
+            asm!("stmxcsr [{}]", in(reg) &mut status, options(nostack));
+            let clear = status & !0x3f;
+            asm!("ldmxcsr [{}]", in(reg) &clear, options(nostack));
+        }
+        work();
+        // SAFETY: stores the register's 32 bits.
+        unsafe { asm!("stmxcsr [{}]", in(reg) &mut status, options(nostack)) };
+        status & 2 != 0
+    }
+
+    /// The processor needs more time for subnormal numbers: the kernel must not touch the data's.
+    #[test]
+    fn no_operation_of_the_kernel_meets_a_subnormal_number() {
+        let control = || {
+            black_box(black_box(1e-310) * black_box(3.0));
+        };
+        assert!(meets_subnormals(control), "the flag shows what it should");
+        assert!(!meets_subnormals(|| {
+            black_box(black_box(1e-300) * black_box(3.0));
+        }));
+        let mut rng = NoiseRng::deterministic_not_private(103);
+        let mut words = vec![0; 64];
+        rng.reserve(1).stream(0).fill_words(&mut words);
+        // On the second grid normal numbers would become subnormal in steps.
+        for (tail, exponent) in [(Tail::Gaussian, -30), (Tail::Laplace, 900)] {
+            let grid = Grid::new(exponent).unwrap();
+            let spacing = grid.spacing();
+            let kernel = Kernel::new(tail, spacing * 2f64.powi(30), grid);
+            let data = [
+                5e-324,
+                -1e-310,
+                f64::MIN_POSITIVE,
+                -1e-200,
+                0.0,
+                -0.0,
+                0.3 * spacing,
+                -2.5 * spacing,
+            ];
+            let data: Vec<f64> = data.repeat(8);
+            let check = |path: &str, work: &dyn Fn(&mut [f64], &mut [u8])| {
+                let (mut values, mut pending) = (black_box(data.clone()), vec![0; 8]);
+                assert!(
+                    !meets_subnormals(|| work(&mut values, &mut pending)),
+                    "{path}, 2^{exponent}"
+                );
+                assert!(values != data, "{path} did nothing");
+            };
+            check("scalar", &|values, pending| kernel.run(&words, values, pending));
+            check("widest", &|values, pending| run(&kernel, &words, values, pending));
+            if is_x86_feature_detected!("avx2") {
+                // SAFETY: the feature was just detected.
+                check("avx2", &|values, pending| unsafe {
+                    x86::run_avx2(&kernel, &words, values, pending);
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn masked_inputs_round_as_the_grid_does() {
+        let grid = Grid::new(-7).unwrap();
+        let kernel = Kernel::new(Tail::Gaussian, 2f64.powi(23), grid);
+        let half = 0.5 * grid.spacing();
+        let edges =
+            [0.0, 5e-324, f64::MIN_POSITIVE, half.next_down(), half, half.next_up(), 3.0 * half];
+        for x in edges.into_iter().chain((0..2000).map(|i| f64::from(i) * 0.37 * half)) {
+            for x in [x, -x] {
+                let (got, expected) = (kernel.sum(x, 0), grid.round(x));
+                assert_eq!(got.to_bits(), expected.to_bits(), "{x:e}: {got:e}, {expected:e}");
+            }
+        }
     }
 }

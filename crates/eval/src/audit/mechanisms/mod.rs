@@ -15,8 +15,9 @@ pub mod window;
 
 use super::subject::Subject;
 use crate::error::Result;
-use dp_core::{Bound, Budget, L2Sensitivity, Probability, PublicSeed, calibrate};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use dp_core::{
+    Bound, Budget, L2Sensitivity, Probability, PublicGenerator, PublicSeed, calibrate,
+};
 
 /// Every mechanism, family by family.
 ///
@@ -71,7 +72,7 @@ pub(super) fn bound(value: f64) -> Result<Bound> {
 }
 
 /// Public randomness of a search.
-pub(super) fn search_rng(purpose: u64) -> Xoshiro256PlusPlus {
+pub(super) fn search_rng(purpose: u64) -> PublicGenerator {
     PublicSeed::new(0x5ea6c4).generator(purpose)
 }
 

@@ -10,7 +10,7 @@ use crate::audit::subject::{Draw, Side, Subject};
 use crate::error::Result;
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, LaplaceNoise, NoiseStream};
-use dp_core::{FreshSeed, L1Sensitivity, L2Sensitivity, NoiseScale, PublicSeed, calibrate};
+use dp_core::{FreshSeed, L1Sensitivity, L2Sensitivity, NoiseScale, calibrate};
 use rand_core::Rng;
 use sketch::RowsView;
 use sketch::private::{SketchNoise, System};
@@ -140,7 +140,8 @@ fn averaged_seed_reused() -> Result<Subject> {
     let setup = Setup::attribute()?;
     let original = averaged::subject("", "", setup.clone(), gaussian_budget()?)?;
     // The seed was published with an earlier release; the data is chosen against it.
-    let known = PublicSeed::new(17);
+    let seed = || FreshSeed::reproducible_not_private(17);
+    let known = seed().publish();
     let projection = ProjectionSpec::new(Family::Gaussian, setup.d, setup.k, known)?.build();
     let norm = |i: usize| {
         let mut row = vec![0.0; setup.k];
@@ -155,9 +156,8 @@ fn averaged_seed_reused() -> Result<Subject> {
     });
     let made = setup.mechanism(gaussian_budget()?)?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
-        let seed = FreshSeed::reproducible_not_private(known.get());
         let view = RowsView::f64(1, setup.d, side.of(&rows[0], &rows[1]))?;
-        let release = made.clone().release(seed, view, &mut draw.noise())?;
+        let release = made.clone().release(seed(), view, &mut draw.noise())?;
         setup.observe(release.payload().values(), known, &rows, out)
     };
     Ok(original.twin("averaged calibration with a reused seed", sample))

@@ -10,7 +10,7 @@ use crate::error::Result;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::profile::RowChange;
 use dp_core::{Budget, NoiseRng, NoiseScale, calibrate};
-use rand_xoshiro::Xoshiro256PlusPlus;
+use dp_core::PublicGenerator;
 
 /// log2 of the lattice of the factor's entries, and of the grid of the release at bound one.
 const LATTICE: i32 = -40;
@@ -48,7 +48,7 @@ fn chi_square(
     dof: u64,
     normal: GaussianNoise,
     rng: &mut NoiseRng,
-    coins: &mut Xoshiro256PlusPlus,
+    coins: &mut PublicGenerator,
 ) -> f64 {
     if dof <= 8 {
         let mut z = vec![0.0; dof as usize];

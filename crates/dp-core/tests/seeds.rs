@@ -1,0 +1,151 @@
+//! Fresh seeds: 256 bits, expanded by a cipher, and what an average over them may claim.
+
+use chacha20::ChaCha12Rng;
+use dp_core::certificate::{PublicParameters, Statement};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid};
+use dp_core::profile::CoordinateProfile;
+use dp_core::{
+    Adjacency, Bound, Budget, Certificate, Error, FreshSeed, Guarantee, L2Sensitivity, NoiseScale,
+    Probability, Profile, Provenance, PublicSeed, PublicValue, SeedOrigin, calibrate,
+};
+use rand_core::{Rng, SeedableRng};
+
+fn adjacency() -> Adjacency {
+    Adjacency::RowShift { l2: Bound::new(1.0).unwrap() }
+}
+
+/// A fresh projection with four columns at a delta, and its noise.
+fn averaged(delta: f64) -> (Budget, Profile, NoiseScale) {
+    let budget = Budget::new(1.0, delta).unwrap();
+    let entry_shift = L2Sensitivity::new(0.5).unwrap();
+    let sigma = calibrate::chi_mixture_gaussian(budget, 4, entry_shift, 0.0).unwrap();
+    (budget, Profile::ChiMixtureGaussian { k: 4, entry_shift, sigma, later_mu: 0.0 }, sigma)
+}
+
+#[test]
+fn a_fresh_seed_is_the_key_of_chacha12() {
+    let mut key = [0; 32];
+    key[..8].copy_from_slice(&0x0123_4567_89ab_cdef_u64.to_le_bytes());
+    let seed = FreshSeed::reproducible_not_private(0x0123_4567_89ab_cdef).publish();
+    for stream in [0, 1, u64::MAX] {
+        let mut cipher = ChaCha12Rng::from_seed(key);
+        cipher.set_stream(stream);
+        let mut expanded = seed.generator(stream);
+        assert!((0..100).all(|_| expanded.next_u64() == cipher.next_u64()), "stream {stream}");
+    }
+    assert_eq!((seed.bits(), PublicSeed::new(1).bits()), (256, 64));
+    let first = |seed: PublicSeed| seed.generator(0).next_u64();
+    assert_ne!(first(seed), first(seed.offset(1)));
+    assert_ne!(
+        first(FreshSeed::draw().unwrap().publish()),
+        first(FreshSeed::draw().unwrap().publish())
+    );
+}
+
+/// Eight bytes of a drawn seed repeat with probability 2^-64 a place.
+#[test]
+fn a_drawn_seed_has_bits_everywhere() {
+    let text = |seed: FreshSeed| seed.publish().to_string();
+    let (a, b) = (text(FreshSeed::draw().unwrap()), text(FreshSeed::draw().unwrap()));
+    assert_eq!((a.len(), b.len()), (64, 64));
+    assert!((0..4).all(|i| a[16 * i..16 * (i + 1)] != b[16 * i..16 * (i + 1)]), "{a} {b}");
+}
+
+#[test]
+fn seeds_are_read_back_in_one_form_only() {
+    let drawn = FreshSeed::reproducible_not_private(0xab).publish();
+    for seed in [PublicSeed::new(u64::MAX), drawn] {
+        let json = serde_json::to_string(&seed).unwrap();
+        assert_eq!(serde_json::from_str::<PublicSeed>(&json).unwrap(), seed, "{json}");
+        assert_eq!(PublicSeed::try_from(PublicValue::from(seed)).unwrap(), seed);
+    }
+    let hex = drawn.to_string();
+    assert_eq!(hex, format!("ab{}", "0".repeat(62)));
+    let bad = [
+        hex.to_uppercase(),
+        hex[..62].to_owned(),
+        format!("{hex}00"),
+        format!("+b{}", &hex[2..]),
+        format!("é{}", &hex[2..]),
+        String::new(),
+    ];
+    for text in bad {
+        assert!(PublicSeed::try_from(PublicValue::from(text.as_str())).is_err(), "{text}");
+    }
+    assert!(PublicSeed::try_from(PublicValue::Real(1.0)).is_err());
+    assert!(serde_json::from_str::<PublicSeed>("-1").is_err());
+}
+
+#[test]
+fn a_fresh_seed_is_not_printed() {
+    let shown = format!("{:?}", FreshSeed::reproducible_not_private(0xdead_beef));
+    assert!(shown.contains("ReproducibleNotPrivate"), "{shown}");
+    let secrets = ["3735928559", "deadbeef", "efbeadde", "239", "190", "222"];
+    assert!(secrets.iter().all(|s| !shown.contains(s)), "{shown}");
+}
+
+/// With 64 bits a pair aligned with one seed has delta 5e-20 already.
+#[test]
+fn averages_claim_no_delta_below_their_floor() {
+    let proven = |delta| {
+        let (budget, profile, _) = averaged(delta);
+        Guarantee::proven(adjacency(), budget, profile, "a theorem")
+    };
+    for delta in [1e-30, 1e-300, FreshSeed::LEAST_DELTA.next_down()] {
+        assert!(matches!(proven(delta), Err(Error::InvalidParameter { .. })), "{delta:e}");
+    }
+    let guarantee = proven(FreshSeed::LEAST_DELTA).unwrap();
+    assert!(matches!(guarantee.provenance(), Provenance::Proven { theorem }
+        if theorem.contains(FreshSeed::MODEL)));
+    // One read back is held to the same.
+    let (small, profile, _) = averaged(1e-30);
+    let json = serde_json::to_string(&guarantee).unwrap();
+    let edited = json
+        .replace(&json_of(&guarantee.budget()), &json_of(&small))
+        .replace(&json_of(guarantee.profile().unwrap()), &json_of(&profile));
+    let error = serde_json::from_str::<Guarantee>(&edited).unwrap_err().to_string();
+    assert!(error.contains("256") || error.contains("2^-64"), "{error}");
+}
+
+fn json_of(value: &impl serde::Serialize) -> String {
+    serde_json::to_string(value).unwrap()
+}
+
+/// Bits that all differ and bits that agree give delta zero whatever the seed.
+#[test]
+fn a_mixture_that_is_pure_for_every_seed_may_claim_zero() {
+    let keep = Probability::new(0.6).unwrap();
+    let profile = Profile::BinomialMixture {
+        trials: 4,
+        probability: Probability::new(0.25).unwrap(),
+        coordinate: CoordinateProfile::RandomizedResponse { keep },
+    };
+    let pure = Budget::new(4.0 * (0.6f64 / 0.4).ln() + 1e-9, 0.0).unwrap();
+    Guarantee::proven(adjacency(), pure, profile.clone(), "a theorem").unwrap();
+    let tiny = Budget::new(4.0 * (0.6f64 / 0.4).ln() - 1e-18, 1e-25).unwrap();
+    assert!(Guarantee::proven(adjacency(), tiny, profile, "a theorem").is_err());
+}
+
+/// A certificate whose average is over a seed of 64 bits enters no ledger.
+#[test]
+fn a_short_seed_under_an_average_enters_no_ledger() {
+    let (budget, profile, sigma) = averaged(1e-6);
+    let certificate = |seed: PublicSeed| {
+        let guarantee = Guarantee::proven(adjacency(), budget, profile.clone(), "t").unwrap();
+        let grid = Grid::choose(sigma, Bound::new(8.0).unwrap()).unwrap();
+        let public = PublicParameters::from([
+            ("projection seed".to_owned(), PublicValue::from(seed)),
+            (SeedOrigin::KEY.to_owned(), SeedOrigin::OperatingSystem.name().into()),
+        ]);
+        let statement = Statement {
+            mechanism: "a fresh projection".into(),
+            noise: GaussianNoise::new(sigma, grid).law(),
+            generator: GeneratorKind::OsChacha12,
+            public,
+        };
+        Certificate::new(statement, guarantee)
+    };
+    let drawn = certificate(FreshSeed::draw().unwrap().publish());
+    drawn.require_secret_randomness().unwrap();
+    assert!(certificate(PublicSeed::draw().unwrap()).require_secret_randomness().is_err());
+}

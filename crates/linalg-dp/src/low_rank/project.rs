@@ -128,7 +128,7 @@ impl PublicBasis {
             certificate.statement().mechanism,
             guarantee.adjacency(),
             guarantee.budget(),
-            range.seed().get(),
+            range.seed(),
         );
         let generator = Some(certificate.statement().generator);
         Ok(Self { matrix: range.basis()?, source, generator })

@@ -15,9 +15,7 @@ pub mod window;
 
 use super::subject::Subject;
 use crate::error::Result;
-use dp_core::{
-    Bound, Budget, L2Sensitivity, Probability, PublicGenerator, PublicSeed, calibrate,
-};
+use dp_core::{Bound, Budget, L2Sensitivity, Probability, PublicGenerator, PublicSeed, calibrate};
 
 /// Every mechanism, family by family.
 ///

@@ -9,8 +9,7 @@ use crate::audit::subject::{Draw, Side, Subject};
 use crate::error::Result;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::profile::RowChange;
-use dp_core::{Budget, NoiseRng, NoiseScale, calibrate};
-use dp_core::PublicGenerator;
+use dp_core::{Budget, NoiseRng, NoiseScale, PublicGenerator, calibrate};
 
 /// log2 of the lattice of the factor's entries, and of the grid of the release at bound one.
 const LATTICE: i32 = -40;
@@ -115,12 +114,7 @@ fn low_bits(dim: usize, dof: u64, claim: Budget) -> Result<Subject> {
 }
 
 /// Two by two matrices plus noise of a law, on one row and nothing, or on one row and another.
-fn two_by_two(
-    defect: &str,
-    law: LatticeWishart,
-    claim: Budget,
-    exact: [Symmetric; 2],
-) -> Subject {
+fn two_by_two(defect: &str, law: LatticeWishart, claim: Budget, exact: [Symmetric; 2]) -> Subject {
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let (n, m) = (law.sample(draw)?, side.of(&exact[0], &exact[1]));
         out.extend([n[0] + m.a, n[3] + m.b, n[2] + m.c]);

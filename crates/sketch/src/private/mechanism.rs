@@ -31,6 +31,10 @@ pub(crate) fn pass_rows(k: usize) -> usize {
 /// Z = X P + noise, published together with P (Kenthapadi et al. 2013, Algorithm 1; Li & Li 2023).
 ///
 /// # Privacy
+/// What is protected is what the adjacency says may change: under `Attribute{beta}` one value of one row by
+/// beta (any value within `bound`: beta is twice the bound), not the row; under `RowShift{l2}` one
+/// row by a shift of this norm; under `ReplaceRow{bound}` a whole row of norm at most the bound.
+///
 /// The noise is calibrated to the exact sensitivity of this very P, enlarged by the
 /// rounding of values to the release's grid and by a rigorous bound on floating-point
 /// error. `Attribute`: beta times the largest row norm of P. `RowShift`, `ReplaceRow`:

@@ -31,8 +31,8 @@ impl Element {
     }
 
     /// Refuses numbers up to `largest` whose rounding is not negligible: more than 1/256 of the
-    /// standard deviation of the noise, or beyond the range of `f32`. Below that the rounding adds at
-    /// most 2^-16 of the noise's variance, under 2 % of the standard error of any estimate.
+    /// standard deviation of the noise, or beyond the range of `f32`. Below that it adds at most 2^-16
+    /// of the noise's variance: docs/proofs/private-projection.md, "Streams, files, threads".
     ///
     /// # Errors
     /// An invalid element.

@@ -13,7 +13,7 @@ use std::hint::black_box;
 const N: usize = 1 << 16;
 
 fn stream() -> dp_core::noise::NoiseStream {
-    NoiseRng::deterministic_not_private(1).reserve(1).stream(0)
+    NoiseRng::deterministic_not_private(1).stream()
 }
 
 fn real(c: &mut Criterion) {

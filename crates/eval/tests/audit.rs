@@ -25,7 +25,7 @@ fn laplace(factor: f64) -> Subject {
     let noise = LaplaceNoise::new(scale, Grid::new(-30).unwrap());
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut values = vec![*side.of(&0.0, &1.0); BATCH];
-        noise.add_block(&mut draw.noise().reserve(1).stream(0), &mut values);
+        noise.add_block(&mut draw.noise().stream(), &mut values);
         out.extend(values);
         Ok(())
     };
@@ -41,7 +41,7 @@ fn gaussian(factor: f64) -> Subject {
     let noise = GaussianNoise::new(sigma, Grid::new(-30).unwrap());
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut values = vec![*side.of(&0.0, &1.0); BATCH];
-        noise.add_block(&mut draw.noise().reserve(1).stream(0), &mut values);
+        noise.add_block(&mut draw.noise().stream(), &mut values);
         out.extend(values);
         Ok(())
     };
@@ -107,7 +107,7 @@ fn a_subject_without_any_difference_gives_zero() {
     let sample = |_: Side, draw: &Draw, out: &mut Vec<f64>| {
         let noise = LaplaceNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap());
         let mut values = vec![0.0; BATCH];
-        noise.add_block(&mut draw.noise().reserve(1).stream(0), &mut values);
+        noise.add_block(&mut draw.noise().stream(), &mut values);
         out.extend(values);
         Ok(())
     };

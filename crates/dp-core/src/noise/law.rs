@@ -119,8 +119,8 @@ pub trait AdditiveNoise: Sync {
         let streams = rng.reserve(values.len().div_ceil(VALUES_PER_STREAM) as u64);
         values
             .par_chunks_mut(VALUES_PER_STREAM)
-            .enumerate()
-            .for_each(|(i, block)| self.add_block(&mut streams.stream(i as u64), block));
+            .zip(streams)
+            .for_each(|(block, mut stream)| self.add_block(&mut stream, block));
     }
 
     /// As [`AdditiveNoise::add_block`] on `f32`: each value becomes the exact sum of its
@@ -142,8 +142,8 @@ pub trait AdditiveNoise: Sync {
         let streams = rng.reserve(values.len().div_ceil(VALUES_PER_STREAM) as u64);
         values
             .par_chunks_mut(VALUES_PER_STREAM)
-            .enumerate()
-            .for_each(|(i, block)| self.add_block_f32(&mut streams.stream(i as u64), block));
+            .zip(streams)
+            .for_each(|(block, mut stream)| self.add_block_f32(&mut stream, block));
     }
 
     /// Fills a slice with samples.

@@ -57,10 +57,9 @@ impl SymmetricGaussian {
         let d = self.dim;
         assert_eq!(matrix.len(), d * d, "a {d} x {d} matrix");
         let streams = rng.reserve(d as u64);
-        matrix.par_chunks_mut(d).enumerate().for_each(|(i, row)| {
-            let stream = &mut streams.stream(i as u64);
-            self.diagonal.add_block(stream, &mut row[i..=i]);
-            self.off_diagonal.add_block(stream, &mut row[..i]);
+        matrix.par_chunks_mut(d).zip(streams).enumerate().for_each(|(i, (row, mut stream))| {
+            self.diagonal.add_block(&mut stream, &mut row[i..=i]);
+            self.off_diagonal.add_block(&mut stream, &mut row[..i]);
         });
         mirror_lower(matrix, d);
     }

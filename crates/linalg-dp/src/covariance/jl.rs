@@ -105,7 +105,7 @@ impl JlCovariance {
         OpenSketch {
             mechanism: self.clone(),
             normal: GaussianNoise::new(unit, fine),
-            stream: rng.reserve(1).stream(0),
+            stream: rng.stream(),
             sketch: Mat::zeros(self.rows, self.clip.dim()),
             waiting: Vec::new(),
         }

@@ -82,8 +82,8 @@ impl RandomizedResponse {
         let generator = rng.kind();
         let mut words = pack(rows)?;
         let streams = rng.reserve(n.div_ceil(ROWS_PER_STREAM) as u64);
-        words.par_chunks_mut(ROWS_PER_STREAM * width).enumerate().for_each(|(block, words)| {
-            let mut stream = streams.stream(block as u64);
+        let blocks = words.par_chunks_mut(ROWS_PER_STREAM * width).zip(streams);
+        blocks.for_each(|(words, mut stream)| {
             for row in words.chunks_exact_mut(width) {
                 self.flip.flip_packed(&mut stream, row, self.d);
             }

@@ -254,11 +254,12 @@ impl PrivateProjection {
             let streams = rng.reserve(rows.n().div_ceil(step) as u64);
             let done: Vec<Result<()>> = out
                 .par_chunks_mut(step * k)
+                .zip(streams)
                 .enumerate()
-                .map(|(i, out)| {
+                .map(|(i, (out, mut stream))| {
                     let rows = part(i * step, out);
                     self.project_block(rows, out).map_err(|e| e.offset_row(i * step))?;
-                    self.noise.add_block(&mut streams.stream(i as u64), out);
+                    self.noise.add_block(&mut stream, out);
                     Ok(())
                 })
                 .collect();
@@ -277,8 +278,8 @@ impl PrivateProjection {
     pub(crate) fn add_noise(&self, values: &mut [f64], rng: &mut NoiseRng) {
         let block = block_rows(self.projection.spec().k()) * self.projection.spec().k();
         let streams = rng.reserve(values.len().div_ceil(block) as u64);
-        values.par_chunks_mut(block).enumerate().for_each(|(i, out)| {
-            self.noise.add_block(&mut streams.stream(i as u64), out);
+        values.par_chunks_mut(block).zip(streams).for_each(|(out, mut stream)| {
+            self.noise.add_block(&mut stream, out);
         });
     }
 

@@ -124,15 +124,14 @@ impl IndividualSigns {
         let bits = self.sketch.bits();
         let width = bits.div_ceil(64);
         let mut words = vec![0u64; rows.n() * width];
-        let streams = rng.reserve(rows.n().div_ceil(ROWS) as u64);
+        let mut streams = rng.reserve(rows.n().div_ceil(ROWS) as u64);
         self.sketch.for_each_block(rows, |first, values| {
             let count = values.len() / bits;
             words[first * width..(first + count) * width]
                 .par_chunks_mut(ROWS * width)
                 .zip(values.par_chunks_mut(ROWS * bits))
-                .enumerate()
-                .try_for_each(|(i, (words, values))| {
-                    let mut stream = streams.stream((first / ROWS + i) as u64);
+                .zip(streams.split_front(count.div_ceil(ROWS) as u64))
+                .try_for_each(|((words, values), mut stream)| {
                     self.randomise(values, words, &mut stream)
                 })
         })?;

@@ -42,6 +42,7 @@ pub mod release;
 pub mod release_file;
 pub mod seed;
 pub mod special;
+pub mod theorem;
 
 pub use adjacency::Adjacency;
 pub use budget::{Budget, Delta, Epsilon, LogDelta};
@@ -53,3 +54,4 @@ pub use profile::{PrivacyProfile, Profile};
 pub use quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
 pub use release::Release;
 pub use seed::{FreshSeed, PublicSeed, SeedOrigin};
+pub use theorem::Theorem;

@@ -70,7 +70,7 @@ fn a_certificate_is_held_to_its_own_profile() {
     let made = PublishedRule::KenthapadiLemma1
         .calibrate(claim, PublishedSetting::Shift { sensitivity }, Acceptance::RequireTarget)
         .unwrap();
-    let guarantee = made.guarantee(Adjacency::RowShift { l2: Bound::new(1.0).unwrap() });
+    let guarantee = made.guarantee(Adjacency::RowShift { l2: Bound::new(1.0).unwrap() }).unwrap();
     let factor = made.scale().get() / calibrate::gaussian(claim, sensitivity).unwrap().get();
     let honest = gaussian(factor).with_runs(200_000).under(&guarantee).unwrap();
     let exact = honest.exact.unwrap();

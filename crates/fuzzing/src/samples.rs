@@ -210,7 +210,8 @@ fn ledger() -> Result<String, Failure> {
     let mut ledger = Ledger::with_limit(attribute, Budget::new(10.0, 1e-3)?, FilterRule::Basic);
     let keep = calibrate::randomized_response(budget()?, 3)?;
     let profile = Profile::RandomizedResponse { bits: 3, keep };
-    let guarantee = dp_core::Guarantee::proven(attribute, budget()?, profile, "a theorem")?;
+    let guarantee =
+        dp_core::Guarantee::proven(attribute, budget()?, profile, dp_core::Theorem::SignsTouched)?;
     ledger.spend(&guarantee, 2, "signs")?;
     ledger.spend(&guarantee, 1, "more signs")?;
     Ok(serde_json::to_string(&ledger)?)

@@ -123,12 +123,8 @@ impl NoisyPower {
         let profile = Profile::GaussianComposition {
             steps: vec![GaussianStep { sensitivity, sigma, times }],
         };
-        let guarantee = Guarantee::proven(
-            adjacency,
-            budget,
-            profile,
-            "docs/proofs/noisy-power-method.md, theorem 1",
-        )?;
+        let guarantee =
+            Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::NoisyPowerMethod)?;
         Ok(Self { clip, k, iterations, sigma, grid, guarantee })
     }
 

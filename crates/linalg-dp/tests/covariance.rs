@@ -262,7 +262,7 @@ fn errors_are_as_advertised() {
         let (mut mean, mut square, mut outside) = (vec![0.0; d * d], 0.0, 0);
         for _ in 0..repetitions {
             let release = m.release(&data, &mut rng).unwrap();
-            release.certificate().verify().unwrap();
+            release.certificate().verify_consistency().unwrap();
             let mut error = release.payload().unbiased();
             for i in 0..d * d {
                 mean[i] += error[(i / d, i % d)] / f64::from(repetitions);

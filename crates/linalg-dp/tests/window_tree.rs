@@ -69,7 +69,7 @@ fn the_certificate_composes_all_levels_and_verifies() {
                     stream.push(&row(t), &mut rng).expect("accepted");
                 }
                 let certificate = stream.release().expect("closed").into_parts().1;
-                certificate.verify().expect("recomputes");
+                certificate.verify_consistency().expect("recomputes");
                 let NoiseLaw::Several { laws } = &certificate.statement().noise else {
                     panic!("one law a level");
                 };

@@ -16,7 +16,7 @@ fn a_seed_somebody_knew_is_stated() {
             AveragedProjection::gaussian(16, 4, adjacency, bound, budget).expect("calibrates");
         let mut rng = NoiseRng::deterministic_not_private(1);
         let release = mechanism.release(fresh, rows, &mut rng).expect("accepted");
-        release.certificate().verify().expect("holds together");
+        release.certificate().verify_consistency().expect("holds together");
         release.certificate().statement().public.get(SeedOrigin::KEY).cloned()
     };
     let words = |origin: SeedOrigin| Some(PublicValue::from(origin.name()));

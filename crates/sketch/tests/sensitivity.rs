@@ -181,7 +181,7 @@ fn scales_share_one_exact_budget() {
     let mut rng = NoiseRng::deterministic_not_private(1);
     let x = data(3 * d);
     let release = m.release(RowsView::f64(3, d, &x).unwrap(), &mut rng).unwrap();
-    release.certificate().verify().unwrap();
+    release.certificate().verify_consistency().unwrap();
     assert_eq!(release.payload().len(), 3);
     let twins = vec![scale(4), scale(4)];
     let refused = MultiScale::gaussian(twins, &[1.0, 1.0], adjacency, bound(1.0), budget());

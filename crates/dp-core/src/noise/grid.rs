@@ -60,6 +60,22 @@ impl Grid {
         Self::new(exponent)
     }
 
+    /// Refuses a grid that is coarser than noise of this scale allows: a spacing above `2^-9` of it.
+    ///
+    /// On a coarse grid two values that hardly differ may round to points whole noise scales apart;
+    /// on a fine one the rounding can be paid for ([`Grid::inflate_l2`]).
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`].
+    pub fn check_scale(self, scale: NoiseScale) -> Result<()> {
+        if self.spacing() <= scale.get() * 2f64.powi(-9) {
+            Ok(())
+        } else {
+            let allowed = format!("spacings up to 2^-9 of the noise scale {scale}");
+            Err(Error::invalid("grid exponent", self.exponent, allowed))
+        }
+    }
+
     /// The exponent of the spacing.
     #[must_use]
     pub const fn exponent(self) -> i32 {

@@ -61,7 +61,7 @@ impl GaussianCovariance {
         let (grid, bound) = grid_and_bound(&clip, bound, sigma)?;
         let profile = Profile::SymmetricGaussian { bound, sigma, change };
         let guarantee =
-            Guarantee::proven(adjacency, budget, profile, "docs/proofs/covariance.md, theorem 1")?;
+            Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::CovarianceGaussian)?;
         Ok(Self { clip, sigma, grid, guarantee })
     }
 

@@ -74,8 +74,13 @@ impl JlCovariance {
         }
         let clip = RowClip::new(dim, bound)?;
         let profile = Profile::JlMechanism { rows: rows as u64, bound, lift, change };
-        let guarantee =
-            Guarantee::proven(adjacency, budget, profile, "docs/proofs/covariance.md, theorem 3")?;
+        let guarantee = Guarantee::idealised(
+            adjacency,
+            budget,
+            profile,
+            dp_core::Theorem::CovarianceJl,
+            super::JL_GAP,
+        )?;
         let grid = Grid::new(lift.get().log2().floor() as i32 - 24)?;
         Ok(Self { clip, rows, lift, grid, guarantee })
     }

@@ -98,8 +98,13 @@ impl WishartCovariance {
         let clip = RowClip::new(dim, bound)?;
         let noise = WishartNoise::new(dim, dof, scale)?;
         let profile = Profile::Wishart { dim: dim as u64, dof, bound, scale, change };
-        let guarantee =
-            Guarantee::proven(adjacency, budget, profile, "docs/proofs/covariance.md, theorem 2")?;
+        let guarantee = Guarantee::idealised(
+            adjacency,
+            budget,
+            profile,
+            dp_core::Theorem::CovarianceWishart,
+            super::WISHART_GAP,
+        )?;
         Ok(Self { clip, noise, dof, scale, guarantee })
     }
 

@@ -50,7 +50,7 @@ impl InputPerturbation {
             setting.adjacency(),
             budget,
             Profile::Gaussian { sensitivity, sigma },
-            "Balle & Wang 2018, theorem 8",
+            dp_core::Theorem::GaussianOnRows,
         )?;
         Ok(Self { setting, noise: GaussianNoise::new(sigma, grid), guarantee })
     }

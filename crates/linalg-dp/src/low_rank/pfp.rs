@@ -130,7 +130,7 @@ impl Pfp {
             setting.adjacency(),
             budget,
             noise.profile(&setting, later_mu)?,
-            "docs/proofs/pfp.md, theorem 2",
+            dp_core::Theorem::FindAndProject,
         )?;
         Ok(Self { setting, options, noise, later_mu, guarantee })
     }

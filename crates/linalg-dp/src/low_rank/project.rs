@@ -59,12 +59,8 @@ impl BasisProjection {
         let unit = L2Sensitivity::new(1.0)?;
         let sigma = calibrate::gaussian(budget, unit)?;
         let profile = Profile::Gaussian { sensitivity: unit, sigma };
-        let guarantee = Guarantee::proven(
-            setting.adjacency(),
-            budget,
-            profile,
-            "docs/proofs/pfp.md, theorem 1 (scaled to sensitivity 1)",
-        )?;
+        let guarantee =
+            Guarantee::proven(setting.adjacency(), budget, profile, dp_core::Theorem::PublicBasis)?;
         Ok(Self { setting, mu: 1.0 / sigma.get(), spread, guarantee })
     }
 

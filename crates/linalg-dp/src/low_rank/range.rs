@@ -49,7 +49,7 @@ impl RangeFinder {
             setting.adjacency(),
             budget,
             noise.profile(&setting, 0.0)?,
-            "docs/proofs/range-finder.md, theorem 1",
+            dp_core::Theorem::RangeFinder,
         )?;
         Ok(Self { setting, noise, guarantee })
     }

@@ -2,7 +2,6 @@
 
 use super::config::{Schedule, StreamConfig};
 use super::factorisation::Factorisation;
-use super::stream::PROOF;
 use crate::covariance::{ExactGram, RowClip, frobenius_sensitivity};
 use crate::error::{Error, Result};
 use dp_core::noise::{Grid, NoiseLaw, SymmetricGaussian};
@@ -38,7 +37,12 @@ impl SumNoise {
     /// The joint profile of all noisy sums, as a guarantee.
     pub(super) fn guarantee(&self, config: &StreamConfig) -> Result<Guarantee> {
         let profile = Profile::Gaussian { sensitivity: self.sensitivity, sigma: self.sigma };
-        Ok(Guarantee::proven(config.adjacency, config.budget, profile, PROOF)?)
+        Ok(Guarantee::proven(
+            config.adjacency,
+            config.budget,
+            profile,
+            dp_core::Theorem::SlidingWindow,
+        )?)
     }
 
     /// The law of one noise matrix.

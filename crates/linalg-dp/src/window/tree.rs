@@ -1,11 +1,10 @@
 //! The tree schedule: one private matrix a node of a binary tree over the blocks.
 
 use super::config::{BlockNoise, StreamConfig};
-use super::stream::PROOF;
 use super::sums::{Plan, Row, SumNoise};
 use crate::covariance::{
-    CovarianceNoise, ExactGram, JlCovariance, OpenCovariance, OpenSketch, RowClip,
-    WishartCovariance, WishartShape,
+    CovarianceNoise, ExactGram, JL_GAP, JlCovariance, OpenCovariance, OpenSketch, RowClip,
+    WISHART_GAP, WishartCovariance, WishartShape,
 };
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
@@ -321,7 +320,13 @@ fn wishart(config: &StreamConfig, row: Row, levels: u32) -> Result<(NodeNoise, G
     let scale = calibrate::wishart_scale_repeated(budget, d, dof, bound, change, times)?;
     let once = Profile::Wishart { dim: d, dof, bound, scale, change };
     let profile = Profile::Repeated { profile: Box::new(once), times };
-    let guarantee = Guarantee::proven(adjacency, budget, profile, PROOF)?;
+    let guarantee = Guarantee::idealised(
+        adjacency,
+        budget,
+        profile,
+        dp_core::Theorem::SlidingWindow,
+        WISHART_GAP,
+    )?;
     let mechanism = WishartCovariance::with_noise(dim, adjacency, budget, dof, scale)?;
     Ok((NodeNoise::Wishart(mechanism), guarantee))
 }
@@ -338,7 +343,8 @@ fn sketch(
     let all = rows.saturating_mul(u64::from(levels));
     let lift = calibrate::jl_lift(budget, all, bound, change)?;
     let profile = Profile::JlMechanism { rows: all, bound, lift, change };
-    let guarantee = Guarantee::proven(adjacency, budget, profile, PROOF)?;
+    let guarantee =
+        Guarantee::idealised(adjacency, budget, profile, dp_core::Theorem::SlidingWindow, JL_GAP)?;
     let rows =
         usize::try_from(rows).map_err(|_| Error::invalid("sketch rows", rows, "[1, 2^32]"))?;
     let mechanism = JlCovariance::with_lift(dim, rows, adjacency, budget, lift)?;

@@ -146,7 +146,7 @@ impl NoisySecureMinHash {
                 profile,
                 SOURCE,
                 CAVEAT,
-            ),
+            )?,
         })
     }
 

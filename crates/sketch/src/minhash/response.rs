@@ -52,7 +52,7 @@ impl MixtureResponse {
         let alphabet = u64::from(shape.alphabet());
         let differ = neighbours.differ_probability(shape.concatenation(), alphabet)?;
         let family = ResponseFamily { coordinates: shape.positions() as u64, differ, alphabet };
-        let theorem = "mixture over fresh hash functions: docs/proofs/minhash-mixture.md";
+        let theorem = dp_core::Theorem::MinHashMixture;
         let calibrated = Calibrated::new(family, neighbours.adjacency(), budget, theorem)?;
         Ok(Self { shape, neighbours, calibrated })
     }
@@ -136,7 +136,7 @@ impl BucketPrivMin {
             differ: Probability::new(1.0)?,
             alphabet,
         };
-        let theorem = "k-ary response on every bucket: docs/proofs/bucket-response.md";
+        let theorem = dp_core::Theorem::BucketResponse;
         let calibrated =
             Calibrated::new(family, Adjacency::AnyInput, Budget::pure(epsilon), theorem)?;
         Ok(Self { shape, calibrated })
@@ -225,7 +225,7 @@ impl BinResponse {
         let touched = alpha.min(bins as u64);
         let family =
             ResponseFamily { coordinates: touched, differ: Probability::new(1.0)?, alphabet };
-        let theorem = "alpha items touch at most alpha bins: docs/proofs/one-permutation.md";
+        let theorem = dp_core::Theorem::OnePermutation;
         let calibrated = Calibrated::new(family, neighbours.adjacency(), budget, theorem)?;
         Ok(Self { bins, values, calibrated })
     }
@@ -306,7 +306,7 @@ impl Calibrated {
         family: ResponseFamily,
         adjacency: Adjacency,
         budget: Budget,
-        theorem: &str,
+        theorem: dp_core::Theorem,
     ) -> Result<Self> {
         let keep = family.calibrate(budget)?;
         let guarantee = Guarantee::proven(adjacency, budget, family.profile(keep), theorem)?;

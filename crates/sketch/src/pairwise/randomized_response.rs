@@ -53,7 +53,7 @@ impl RandomizedResponse {
         let flip = Probability::new(1.0 - keep.get())?;
         let adjacency = Adjacency::Attribute { beta: Bound::new(1.0)? };
         let profile = Profile::RandomizedResponse { bits: 1, keep };
-        let theorem = "docs/proofs/noise-addition.md, theorem 2 (randomised response)";
+        let theorem = dp_core::Theorem::BitResponse;
         let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
         Ok(Self { d, flip: Bernoulli::new(flip), guarantee })
     }

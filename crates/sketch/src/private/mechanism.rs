@@ -121,7 +121,7 @@ impl Parts {
         let adjacency = self.adjacency();
         let guarantee = match published {
             None => {
-                let theorem = "docs/proofs/private-projection.md, theorem 1 (realised calibration)";
+                let theorem = dp_core::Theorem::ProjectionGaussian;
                 Guarantee::proven(adjacency, budget, profile, theorem)?
             }
             Some(rule) => {
@@ -141,7 +141,7 @@ impl Parts {
         let sensitivity = grid.inflate_l1(exact, self.touched, self.range.error)?;
         let scale = calibrate::laplace(budget, sensitivity)?;
         let profile = Profile::Laplace { sensitivity, scale };
-        let theorem = "docs/proofs/private-projection.md, theorem 2 (Laplace)";
+        let theorem = dp_core::Theorem::ProjectionLaplace;
         let guarantee = Guarantee::proven(self.adjacency(), budget, profile, theorem)?;
         let noise = SketchNoise::Laplace(LaplaceNoise::new(scale, grid));
         Ok(PrivateProjection::assemble(self, noise, guarantee, "private projection (Laplace)"))

@@ -76,7 +76,7 @@ impl MultiScale {
             pending.push((parts, SketchNoise::Gaussian(GaussianNoise::new(sigma, grid))));
         }
         let sigma = NoiseScale::new(1.0 / (mu_squared.sqrt() * (1.0 + 4.0 * f64::EPSILON)))?;
-        let theorem = "docs/proofs/private-projection.md, theorem 4 (joint Gaussian)";
+        let theorem = dp_core::Theorem::ProjectionMultiScale;
         let profile = Profile::Gaussian { sensitivity: one, sigma };
         let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
         for (parts, noise) in pending {

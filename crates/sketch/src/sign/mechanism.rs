@@ -60,7 +60,7 @@ impl PrivateSigns {
         let keep = calibrate::randomized_response(budget, touched)?;
         let flips = Flips::new(FlipTable::new(rule, keep)?, &sketch.largest_changes(beta, bound))?;
         let profile = Profile::RandomizedResponse { bits: touched, keep };
-        let theorem = "docs/proofs/sign-flips.md, theorem 3 (bits touched by one attribute)";
+        let theorem = dp_core::Theorem::SignsTouched;
         let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
         Ok(Self { sketch, bound, flips, guarantee })
     }

@@ -160,7 +160,7 @@ impl OutputOptions {
 
     /// What was written.
     pub(crate) fn written(&self, certificate: &Certificate) -> Result<Record> {
-        certificate.verify()?;
+        certificate.verify_consistency()?;
         let mut record = promise(self.described(certificate.statement()), certificate.guarantee());
         if let Some(ledger) = &self.ledger {
             record = record.text("paid from", ledger.display().to_string());

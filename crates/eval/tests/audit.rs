@@ -22,10 +22,10 @@ fn laplace(factor: f64) -> Subject {
     let claim = Budget::new(1.0, 0.0).unwrap();
     let calibrated = calibrate::laplace(claim, L1Sensitivity::new(1.0).unwrap()).unwrap().get();
     let scale = NoiseScale::new(factor * calibrated).unwrap();
-    let noise = LaplaceNoise::new(scale, Grid::new(-30).unwrap());
+    let noise = LaplaceNoise::new(scale, Grid::new(-30).unwrap()).unwrap();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut values = vec![*side.of(&0.0, &1.0); BATCH];
-        noise.add_block(&mut draw.noise().stream(), &mut values);
+        noise.add_block(&mut draw.noise().stream(), &mut values).unwrap();
         out.extend(values);
         Ok(())
     };
@@ -38,10 +38,10 @@ fn gaussian(factor: f64) -> Subject {
     let claim = Budget::new(1.0, 1e-2).unwrap();
     let calibrated = calibrate::gaussian(claim, L2Sensitivity::new(1.0).unwrap()).unwrap().get();
     let sigma = NoiseScale::new(factor * calibrated).unwrap();
-    let noise = GaussianNoise::new(sigma, Grid::new(-30).unwrap());
+    let noise = GaussianNoise::new(sigma, Grid::new(-30).unwrap()).unwrap();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut values = vec![*side.of(&0.0, &1.0); BATCH];
-        noise.add_block(&mut draw.noise().stream(), &mut values);
+        noise.add_block(&mut draw.noise().stream(), &mut values).unwrap();
         out.extend(values);
         Ok(())
     };
@@ -105,9 +105,10 @@ fn learned_testers_do_without_the_density() {
 fn a_subject_without_any_difference_gives_zero() {
     let claim = Budget::new(1.0, 0.0).unwrap();
     let sample = |_: Side, draw: &Draw, out: &mut Vec<f64>| {
-        let noise = LaplaceNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap());
+        let noise =
+            LaplaceNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
         let mut values = vec![0.0; BATCH];
-        noise.add_block(&mut draw.noise().stream(), &mut values);
+        noise.add_block(&mut draw.noise().stream(), &mut values).unwrap();
         out.extend(values);
         Ok(())
     };

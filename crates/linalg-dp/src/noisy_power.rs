@@ -160,14 +160,14 @@ impl NoisyPower {
         let mut last = Mat::zeros(d, k);
         for _ in 0..self.iterations {
             let mut noise = vec![0.0; d * k];
-            GaussianNoise::new(self.sigma, self.grid).fill(rng, &mut noise);
+            GaussianNoise::new(self.sigma, self.grid)?.fill(rng, &mut noise);
             last = self.noisy_product(&quantised, &x, &noise);
             x = dense::orthonormal_basis(last.as_ref())?;
         }
         let svd = dense::thin_svd(last.as_ref())?;
         let statement = Statement {
             mechanism: NAME.into(),
-            noise: GaussianNoise::new(self.sigma, self.grid).law(),
+            noise: GaussianNoise::new(self.sigma, self.grid)?.law(),
             generator: rng.kind(),
             public: [
                 ("d".to_owned(), PublicValue::from(d)),

@@ -20,7 +20,7 @@ fn bound(b: f64) -> Bound {
 
 fn gaussian(seed: u64, count: usize) -> Vec<f64> {
     let mut rng = NoiseRng::deterministic_not_private(seed);
-    let unit = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap());
+    let unit = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
     let mut out = vec![0.0; count];
     unit.fill(&mut rng, &mut out);
     out

@@ -76,7 +76,7 @@ impl Simulation {
             let spec = self.spec(seed);
             let rows = RowsView::f64(2, self.u.len(), &both).unwrap();
             let mut values = project(&*spec.build(), rows).unwrap();
-            self.noise.add_to(&mut rng, &mut values);
+            self.noise.add_to(&mut rng, &mut values).unwrap();
             let sketch = PrivateSketch::new(spec, self.noise.law(), values).unwrap();
             each(&Release::certified(sketch, certificate.clone()));
         }
@@ -95,12 +95,12 @@ impl Simulation {
 
 fn gaussian(sigma: f64) -> SketchNoise {
     let grid = Grid::new(-34).unwrap();
-    SketchNoise::Gaussian(GaussianNoise::new(NoiseScale::new(sigma).unwrap(), grid))
+    SketchNoise::Gaussian(GaussianNoise::new(NoiseScale::new(sigma).unwrap(), grid).unwrap())
 }
 
 fn laplace(scale: f64) -> SketchNoise {
     let grid = Grid::new(-34).unwrap();
-    SketchNoise::Laplace(LaplaceNoise::new(NoiseScale::new(scale).unwrap(), grid))
+    SketchNoise::Laplace(LaplaceNoise::new(NoiseScale::new(scale).unwrap(), grid).unwrap())
 }
 
 #[test]

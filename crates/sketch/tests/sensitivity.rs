@@ -232,7 +232,7 @@ fn distances_of_all_pairs() {
     assert!((of(&m) - 8.0).abs() < 1e-6, "{}", of(&m));
     let mut values = vec![0.0; 4];
     let mut rng = NoiseRng::deterministic_not_private(3);
-    m.noise().add_to(&mut rng, &mut values);
+    m.noise().add_to(&mut rng, &mut values).unwrap();
     let x = [0.0, 3.0];
     let error =
         NoiseAddition::new(2, 1, range, Adjacency::Attribute { beta: bound(1.0) }, budget())

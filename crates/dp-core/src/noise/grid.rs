@@ -60,6 +60,22 @@ impl Grid {
         Self::new(exponent)
     }
 
+    /// Refuses values that noise on this grid cannot be added to exactly: NaN, infinity, and what
+    /// lies beyond `2^51` steps of the grid.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`], which does not say which value.
+    pub fn check_values(self, values: &[f64]) -> Result<()> {
+        let most = 2f64.powi(51) * self.spacing();
+        // NaN compares false. Without a branch, so that it is done many at a time.
+        if values.iter().fold(true, |fine, v| fine & (v.abs() <= most)) {
+            Ok(())
+        } else {
+            let allowed = format!("finite numbers up to {most:e}, 2^51 steps of the noise's grid");
+            Err(Error::invalid("values that noise is added to", "one of them", allowed))
+        }
+    }
+
     /// Refuses a grid that is coarser than noise of this scale allows: a spacing above `2^-9` of it.
     ///
     /// On a coarse grid two values that hardly differ may round to points whole noise scales apart;

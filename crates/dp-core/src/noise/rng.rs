@@ -105,15 +105,15 @@ impl core::fmt::Debug for NoiseRng {
 /// use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 /// use rayon::prelude::*;
 ///
-/// let noise = GaussianNoise::new(dp_core::NoiseScale::new(2.0)?, Grid::new(-20)?);
+/// let noise = GaussianNoise::new(dp_core::NoiseScale::new(2.0)?, Grid::new(-20)?)?;
 /// let mut rng = dp_core::NoiseRng::from_os()?;
 /// let mut values = vec![0.0; 1000];
 /// for (mut stream, block) in rng.reserve(10).zip(values.chunks_mut(100)) {
-///     noise.add_block(&mut stream, block);
+///     noise.add_block(&mut stream, block)?;
 /// }
-/// values.par_chunks_mut(100).zip(rng.reserve(10)).for_each(|(block, mut stream)| {
-///     noise.add_block(&mut stream, block);
-/// });
+/// values.par_chunks_mut(100).zip(rng.reserve(10)).try_for_each(|(block, mut stream)| {
+///     noise.add_block(&mut stream, block)
+/// })?;
 /// # Ok::<(), dp_core::Error>(())
 /// ```
 pub struct NoiseStreams<'a> {

@@ -58,7 +58,7 @@ impl WishartNoise {
         let mut factor = zeroize::Zeroizing::new(vec![0.0; d * d]);
         factor.par_chunks_mut(d).zip(streams).enumerate().for_each(|(i, (row, mut stream))| {
             let stream = &mut stream;
-            normal.add_block(stream, &mut row[..i]);
+            normal.fill_block(stream, &mut row[..i]);
             let chi = ChiSquare::new(self.dof - i as u64).expect("dof >= dim > i");
             row[i] = chi.sample(stream).sqrt();
         });

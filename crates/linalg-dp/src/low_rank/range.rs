@@ -235,7 +235,7 @@ impl RangeNoise {
     }
 
     pub(super) fn law(&self, setting: &Setting) -> Result<GaussianNoise> {
-        Ok(GaussianNoise::new(self.sigma, self.grid(setting)?.0))
+        Ok(GaussianNoise::new(self.sigma, self.grid(setting)?.0)?)
     }
 
     /// Computes and releases Y.
@@ -257,7 +257,7 @@ impl RangeNoise {
         for (row, f) in values.chunks_mut(k).zip(&factors) {
             row.iter_mut().for_each(|x| *x *= f);
         }
-        self.law(setting)?.add_to(rng, &mut values);
+        self.law(setting)?.add_to(rng, &mut values)?;
         Ok(Range { m, k, values, sigma: self.sigma, seed, origin })
     }
 }

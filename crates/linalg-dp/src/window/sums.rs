@@ -58,7 +58,7 @@ impl SumNoise {
         rng: &mut NoiseRng,
     ) -> Result<Mat<f64>> {
         let mut values = exact;
-        SymmetricGaussian::new(dim, self.sigma, self.grid)?.add_to(rng, &mut values);
+        SymmetricGaussian::new(dim, self.sigma, self.grid)?.add_to(rng, &mut values)?;
         Ok(Mat::from_fn(dim, dim, |i, j| values[i * dim + j]))
     }
 }

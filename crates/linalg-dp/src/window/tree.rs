@@ -224,7 +224,7 @@ impl Tree {
                     sketch.flush();
                     return Ok(None);
                 }
-                let (_, raw) = sketch.publish(rng);
+                let (_, raw) = sketch.publish(rng)?;
                 levels[level] = LevelSketch::Resting(Vec::new());
                 raw
             }

@@ -128,7 +128,7 @@ impl NoiseAddition {
         let theorem = dp_core::Theorem::NoisyDistances;
         let profile = Profile::Gaussian { sensitivity, sigma };
         let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
-        Ok(Self { n, d, range, noise: GaussianNoise::new(sigma, grid), guarantee })
+        Ok(Self { n, d, range, noise: GaussianNoise::new(sigma, grid)?, guarantee })
     }
 
     /// The noise.
@@ -175,7 +175,7 @@ impl NoiseAddition {
                     .collect::<Vec<_>>()
             })
             .collect();
-        self.noise.add_to(rng, &mut values);
+        self.noise.add_to(rng, &mut values)?;
         let mut public = PublicParameters::new();
         public.insert("n".into(), self.n.into());
         public.insert("d".into(), self.d.into());

@@ -74,7 +74,7 @@ impl AveragedProjection {
         let sigma = calibrate::least_scale("fresh projection", budget, family)?;
         let theorem = dp_core::Theorem::ProjectionFresh;
         let guarantee = Guarantee::proven(adjacency, budget, family(sigma), theorem)?;
-        let noise = SketchNoise::Gaussian(GaussianNoise::new(sigma, grid));
+        let noise = SketchNoise::Gaussian(GaussianNoise::new(sigma, grid)?);
         Ok(Self { spec, bound, noise, guarantee })
     }
 

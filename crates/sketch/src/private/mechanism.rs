@@ -130,7 +130,7 @@ impl Parts {
                 Guarantee::published(adjacency, budget, profile, name, source, rule.caveat())?
             }
         };
-        let noise = SketchNoise::Gaussian(GaussianNoise::new(sigma, grid));
+        let noise = SketchNoise::Gaussian(GaussianNoise::new(sigma, grid)?);
         Ok(PrivateProjection::assemble(self, noise, guarantee, "private projection"))
     }
 
@@ -143,7 +143,7 @@ impl Parts {
         let profile = Profile::Laplace { sensitivity, scale };
         let theorem = dp_core::Theorem::ProjectionLaplace;
         let guarantee = Guarantee::proven(self.adjacency(), budget, profile, theorem)?;
-        let noise = SketchNoise::Laplace(LaplaceNoise::new(scale, grid));
+        let noise = SketchNoise::Laplace(LaplaceNoise::new(scale, grid)?);
         Ok(PrivateProjection::assemble(self, noise, guarantee, "private projection (Laplace)"))
     }
 }
@@ -259,8 +259,7 @@ impl PrivateProjection {
                 .map(|(i, (out, mut stream))| {
                     let rows = part(i * step, out);
                     self.project_block(rows, out).map_err(|e| e.offset_row(i * step))?;
-                    self.noise.add_block(&mut stream, out);
-                    Ok(())
+                    Ok(self.noise.add_block(&mut stream, out)?)
                 })
                 .collect();
             return done.into_iter().collect();
@@ -269,18 +268,17 @@ impl PrivateProjection {
         for (p, out) in out.chunks_mut(pass * k).enumerate() {
             let rows = part(p * pass, out);
             self.project_block(rows, out).map_err(|e| e.offset_row(p * pass))?;
-            self.add_noise(out, rng);
+            self.add_noise(out, rng)?;
         }
         Ok(())
     }
 
     /// Adds noise to projected rows, one stream for [`block_rows`] rows.
-    pub(crate) fn add_noise(&self, values: &mut [f64], rng: &mut NoiseRng) {
+    pub(crate) fn add_noise(&self, values: &mut [f64], rng: &mut NoiseRng) -> Result<()> {
         let block = block_rows(self.projection.spec().k()) * self.projection.spec().k();
         let streams = rng.reserve(values.len().div_ceil(block) as u64);
-        values.par_chunks_mut(block).zip(streams).for_each(|(out, mut stream)| {
-            self.noise.add_block(&mut stream, out);
-        });
+        let blocks = values.par_chunks_mut(block).zip(streams);
+        Ok(blocks.try_for_each(|(out, mut stream)| self.noise.add_block(&mut stream, out))?)
     }
 
     /// Checks and projects rows, without noise. After an error `out` holds no row's projection.

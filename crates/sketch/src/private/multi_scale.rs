@@ -73,7 +73,7 @@ impl MultiScale {
             let (grid, sensitivity) = parts.on_grid(scale(parts.on_grid(unit)?.1)?)?;
             let sigma = scale(sensitivity)?;
             mu_squared += (sensitivity.get() / sigma.get()).powi(2);
-            pending.push((parts, SketchNoise::Gaussian(GaussianNoise::new(sigma, grid))));
+            pending.push((parts, SketchNoise::Gaussian(GaussianNoise::new(sigma, grid)?)));
         }
         let sigma = NoiseScale::new(1.0 / (mu_squared.sqrt() * (1.0 + 4.0 * f64::EPSILON)))?;
         let theorem = dp_core::Theorem::ProjectionMultiScale;

@@ -226,9 +226,9 @@ impl IndividualSigns {
         let largest = reach.iter().map(|&j| self.steps[j].get()).fold(0.0, f64::max);
         let grid = Grid::choose(scale(exact)?, Bound::new(largest)?)?;
         let sensitivity = grid.inflate_l2(exact, reach.len(), self.error)?;
-        let noise = GaussianNoise::new(scale(sensitivity)?, grid);
+        let noise = GaussianNoise::new(scale(sensitivity)?, grid)?;
         let mut near: Vec<f64> = reach.iter().map(|&j| row[j]).collect();
-        noise.add_block(stream, &mut near);
+        noise.add_block(stream, &mut near)?;
         reach.iter().zip(near).for_each(|(&j, x)| row[j] = x);
         Ok(())
     }

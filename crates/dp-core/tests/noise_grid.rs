@@ -94,6 +94,13 @@ fn inflation_is_close_to_what_can_happen_and_never_rounds_down() {
     let inflated = grid.inflate_l2(exact, 1, 0.0).unwrap().get();
     let moved = (grid.round(y) - grid.round(x)).abs();
     assert!(moved <= inflated && moved > 0.999 * inflated);
+    // The formulas: the square root of the coordinates, a step and twice the error in each.
+    let eighth = Grid::new(-3).unwrap();
+    let l2 = eighth.inflate_l2(L2Sensitivity::new(1.0).unwrap(), 9, 0.25).unwrap().get();
+    let l1 = eighth.inflate_l1(L1Sensitivity::new(1.0).unwrap(), 9, 0.25).unwrap().get();
+    for (found, expected) in [(l2, 1.0 + 3.0 * 0.625), (l1, 1.0 + 9.0 * 0.625)] {
+        assert!(found >= expected && found < expected * (1.0 + 1e-13), "{found}, {expected}");
+    }
     // A step far below the sensitivity's ulp still counts.
     let tiny = Grid::new(-200).unwrap();
     let one = L2Sensitivity::new(1.0).unwrap();

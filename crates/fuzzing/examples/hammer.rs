@@ -34,9 +34,7 @@ fn main() -> Result<(), fuzzing::samples::Failure> {
                 let data = mutator.mutated(seeds);
                 // Written first: an abort leaves no time for it.
                 let path = std::env::temp_dir().join(format!("hammer-{}", std::process::id()));
-                if *runs % 50 == 0 || cfg!(debug_assertions) {
-                    std::fs::write(&path, &data)?;
-                }
+                std::fs::write(&path, &data)?;
                 let start = Instant::now();
                 let held = std::panic::catch_unwind(|| body(&data)).is_ok();
                 let took = start.elapsed();

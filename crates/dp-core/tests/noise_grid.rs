@@ -173,7 +173,8 @@ fn the_recipe_pays_for_the_rounding_of_a_million_values() {
 
     let exact = L1Sensitivity::new(1.0).unwrap();
     let pure = Budget::new(1.0, 0.0).unwrap();
-    let (noise, profile) = LaplaceNoise::calibrate(pure, exact, bound, 1000, 0.0).unwrap();
+    let (noise, profile) =
+        LaplaceNoise::calibrate(pure, exact, Bound::new(1e12).unwrap(), 1000, 0.0).unwrap();
     let g = noise.grid().spacing();
     let (x, y) = (0.5 * g - 5e-4, 0.5 * g + 5e-4);
     let moved = (noise.grid().round(y) - noise.grid().round(x)) * 1000.0;

@@ -121,7 +121,7 @@ impl Mutator {
             }
             Value::String(_) if self.below(2) == 0 => Value::Null,
             Value::Null => Value::from(1),
-            other => other.clone(),
+            ref other => (*other).clone(),
         };
     }
 }

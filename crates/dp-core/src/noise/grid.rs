@@ -66,9 +66,14 @@ impl Grid {
     /// # Errors
     /// [`Error::InvalidParameter`], which does not say which value.
     pub fn check_values(self, values: &[f64]) -> Result<()> {
+        self.check_each(values.iter().copied())
+    }
+
+    /// As [`Grid::check_values`].
+    pub(crate) fn check_each(self, values: impl Iterator<Item = f64>) -> Result<()> {
         let most = 2f64.powi(51) * self.spacing();
         // NaN compares false. Without a branch, so that it is done many at a time.
-        if values.iter().fold(true, |fine, v| fine & (v.abs() <= most)) {
+        if values.fold(true, |fine, v| fine & (v.abs() <= most)) {
             Ok(())
         } else {
             let allowed = format!("finite numbers up to {most:e}, 2^51 steps of the noise's grid");

@@ -179,8 +179,5 @@ pub trait AdditiveNoise: Sync {
 
 /// [`Grid::check_values`] of single precision.
 fn check_f32(grid: Grid, values: &[f32]) -> Result<()> {
-    values.chunks(CHUNK).try_for_each(|chunk| {
-        let largest = chunk.iter().fold(0f32, |m, v| if v.abs() <= m { m } else { v.abs() });
-        grid.check_values(&[f64::from(largest)])
-    })
+    grid.check_each(values.iter().map(|&v| f64::from(v)))
 }

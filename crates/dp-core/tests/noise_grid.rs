@@ -199,7 +199,8 @@ fn values_that_no_grid_carries_are_refused() {
             assert!(law.add_block(&mut rng.stream(), &mut values).is_err());
             assert!(!text.contains("0.25") && !text.contains("NaN") && !text.contains("9000"));
             assert!(values.iter().enumerate().all(|(i, &v)| (v == 0.25) == (i != 9_000)));
-            if !(single[9_000].abs() <= most as f32) {
+            let fits = single[9_000].abs() <= most as f32;
+            if !fits {
                 assert!(law.add_to_f32(&mut rng, &mut single).is_err());
                 assert!(law.add_block_f32(&mut rng.stream(), &mut single).is_err());
                 assert!(single.iter().enumerate().all(|(i, &v)| (v == 0.25) == (i != 9_000)));

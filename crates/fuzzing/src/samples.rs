@@ -60,8 +60,7 @@ pub fn samples() -> Result<Vec<Sample>, Failure> {
         }
         texts.push(Sample::new("certificate", name, certificate.to_json()));
     }
-    // What only some versions could read stays in the corpus under its old name.
-    texts.push(Sample::new("ledger", "two-entries-2.json", ledger()?));
+    texts.push(Sample::new("ledger", "two-entries.json", ledger()?));
     texts.push(Sample::new("ledger", "expenses.json", expenses()?));
     texts.extend(journals()?);
     texts.extend(data_sets());

@@ -13,7 +13,7 @@ use std::hint::black_box;
 const N: usize = 1 << 16;
 
 fn stream() -> dp_core::noise::NoiseStream {
-    NoiseRng::deterministic_not_private(1).reserve(1).stream(0)
+    NoiseRng::deterministic_not_private(1).stream()
 }
 
 fn real(c: &mut Criterion) {
@@ -21,7 +21,8 @@ fn real(c: &mut Criterion) {
     group.throughput(Throughput::Elements(N as u64));
     let scale = NoiseScale::new(1.7).unwrap();
     let grid = Grid::new(-30).unwrap();
-    let (gaussian, laplace) = (GaussianNoise::new(scale, grid), LaplaceNoise::new(scale, grid));
+    let (gaussian, laplace) =
+        (GaussianNoise::new(scale, grid).unwrap(), LaplaceNoise::new(scale, grid).unwrap());
     let (mut out, mut s) = (vec![0.0; N], stream());
     let mut bytes = vec![0u8; 8 * N];
     group.bench_function(format!("chacha12-floor/{N}"), |b| b.iter(|| s.fill_bytes(&mut bytes)));
@@ -32,7 +33,7 @@ fn real(c: &mut Criterion) {
         b.iter(|| laplace.add_block(&mut s, black_box(&mut out)))
     });
     // So fine a grid that every second sample needs exact arithmetic.
-    let exact = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-46).unwrap());
+    let exact = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-46).unwrap()).unwrap();
     group.throughput(Throughput::Elements(1024));
     group.bench_function("gaussian-half-exact/1024", |b| {
         b.iter(|| exact.add_block(&mut s, black_box(&mut out[..1024])))
@@ -40,11 +41,11 @@ fn real(c: &mut Criterion) {
     group.throughput(Throughput::Elements(N as u64));
     let mut rng = NoiseRng::deterministic_not_private(2);
     group.bench_function(format!("gaussian-parallel/{N}"), |b| {
-        b.iter(|| gaussian.add_to(&mut rng, black_box(&mut out)))
+        b.iter(|| gaussian.add_to(&mut rng, black_box(&mut out)).unwrap())
     });
     let mut single = vec![0f32; N];
     group.bench_function(format!("gaussian-f32-parallel/{N}"), |b| {
-        b.iter(|| gaussian.add_to_f32(&mut rng, black_box(&mut single)))
+        b.iter(|| gaussian.add_to_f32(&mut rng, black_box(&mut single)).unwrap())
     });
     group.finish();
 }

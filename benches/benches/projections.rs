@@ -89,7 +89,7 @@ fn limits(c: &mut Criterion) {
     group.throughput(Throughput::Elements((n * k) as u64));
     group.bench_function(format!("noise/{n}/{k}"), |b| {
         let mut rng = NoiseRng::deterministic_not_private(1);
-        b.iter(|| noise.add_to(&mut rng, black_box(&mut out)));
+        b.iter(|| noise.add_to(&mut rng, black_box(&mut out)).unwrap());
     });
     group.finish();
 }

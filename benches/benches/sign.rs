@@ -58,7 +58,7 @@ fn limits(c: &mut Criterion) {
     group.bench_function(format!("read/{N}/{D}"), |b| {
         b.iter(|| rows.check_bound(one).expect("inside"));
     });
-    let stream = || NoiseRng::deterministic_not_private(1).reserve(1).stream(0);
+    let stream = || NoiseRng::deterministic_not_private(1).stream();
     let mut words = vec![0u64; N * K / 64];
     group.throughput(Throughput::Elements((N * K) as u64));
     let flips = Bernoulli::new(Probability::new(0.007).expect("valid"));

@@ -78,7 +78,7 @@ impl Step {
 }
 
 /// The content of a budget file.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BudgetFile {
     format: u32,

@@ -18,8 +18,13 @@ fn guarantee(epsilon: f64) -> Guarantee {
     let budget = Budget::new(epsilon, 1e-6).expect("valid");
     let sensitivity = L2Sensitivity::new(1.0).expect("valid");
     let sigma = calibrate::gaussian(budget, sensitivity).expect("calibrated");
-    Guarantee::proven(adjacency(), budget, Profile::Gaussian { sensitivity, sigma }, "a test")
-        .expect("meets")
+    Guarantee::proven(
+        adjacency(),
+        budget,
+        Profile::Gaussian { sensitivity, sigma },
+        dp_core::Theorem::ProjectionGaussian,
+    )
+    .expect("meets")
 }
 
 fn ledger(room: &Room, epsilon: f64, rule: FilterRule) -> std::path::PathBuf {

@@ -1,5 +1,6 @@
 //! Which two inputs must be hard to tell apart.
 
+use crate::error::Result;
 use crate::quantity::Bound;
 use serde::{Deserialize, Serialize};
 
@@ -46,6 +47,17 @@ pub enum Adjacency {
     /// One set of the release becomes any other set (full local differential privacy of each set). Not
     /// any two releases: two sets that change together lose twice epsilon.
     AnyInput,
+}
+
+impl Adjacency {
+    /// One coordinate of one row becomes any other value of `[-bound, bound]`: `Attribute` with
+    /// `beta = 2 bound`.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidParameter`] when `2 bound` is not finite.
+    pub fn any_value_within(bound: Bound) -> Result<Self> {
+        Ok(Self::Attribute { beta: Bound::new(2.0 * bound.get())? })
+    }
 }
 
 impl core::fmt::Display for Adjacency {

@@ -1,27 +1,27 @@
 //! The statement that travels with a release and that anyone can check.
 //!
-//! [`Certificate::verify`] recomputes everything that follows from something else
-//! in the certificate: the delta from the profile's parameters, the profile's
-//! parameters from the noise law, the sensitivity from the adjacency where the
-//! mechanism fixes it, the digest from all fields. It shows that the certificate
-//! is *consistent*. It cannot show that the release was really made that way, nor
-//! who wrote it: it is not a signature, and a forger who invents a whole
-//! consistent certificate of another mechanism is not caught. Sign the JSON text
-//! where origin matters. Proof page: `docs/proofs/certificate.md`.
+//! [`Certificate::verify`] recomputes everything that follows from something else in the
+//! certificate (the delta from the profile's parameters, the profile's parameters from the noise law,
+//! the least sensitivity from adjacency and theorem, the digest from all fields) and refuses what is
+//! not proven or whose randomness somebody could know. It shows that the certificate is
+//! *consistent*; [`Certificate::unchecked`] lists what it took at the writer's word. It
+//! is not a signature: a forger who invents a whole consistent certificate of another mechanism is
+//! not caught. Sign the JSON text where origin matters. Proof page: `docs/proofs/certificate.md`.
 
 mod consistency;
+mod unchecked;
 
 use crate::error::{Error, Result};
-use crate::guarantee::{Guarantee, log_slack, rejected};
+use crate::guarantee::{Claim, Guarantee, Provenance, RawGuarantee, log_slack, rejected};
 use crate::noise::{GeneratorKind, NoiseLaw};
 use crate::profile::Profile;
-use crate::seed::SeedOrigin;
+use crate::seed::{FreshSeed, SeedOrigin};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// Version of the certificate's layout.
-pub const CERTIFICATE_FORMAT: u32 = 1;
+pub const CERTIFICATE_FORMAT: u32 = 2;
 
 /// A public parameter of a mechanism (shapes, seeds, bounds).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -80,7 +80,8 @@ pub struct Statement {
 
 /// The certificate of a differentially private release.
 ///
-/// Reading one back ([`Certificate::from_json`] or serde) verifies it.
+/// Reading one back ([`Certificate::from_json`] or serde) checks that it is consistent
+/// ([`Certificate::verify_consistency`]); what stands on it calls [`Certificate::verify`].
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawCertificate")]
 pub struct Certificate {
@@ -96,8 +97,8 @@ pub struct Certificate {
 }
 
 /// The fields in the order they are written (serde's `flatten` cannot refuse
-/// unknown fields, so the statement's are repeated).
-#[derive(Deserialize)]
+/// unknown fields, so the statement's are repeated). Nothing of it is evaluated yet.
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawCertificate {
     format: u32,
@@ -106,25 +107,28 @@ struct RawCertificate {
     noise: NoiseLaw,
     generator: GeneratorKind,
     public: PublicParameters,
-    guarantee: Guarantee,
-    #[serde(deserialize_with = "log_delta::deserialize")]
+    guarantee: RawGuarantee,
+    #[serde(serialize_with = "log_delta::serialize", deserialize_with = "log_delta::deserialize")]
     ln_true_delta: Option<f64>,
     digest: String,
 }
 
 impl TryFrom<RawCertificate> for Certificate {
     type Error = Error;
-    fn try_from(raw: RawCertificate) -> Result<Self> {
+    fn try_from(mut raw: RawCertificate) -> Result<Self> {
+        check_format(raw.format)?;
+        let stated = core::mem::take(&mut raw.digest);
+        weak::check_digest(&stated, &digest(&raw))?;
         let RawCertificate { mechanism, noise, generator, public, .. } = raw;
         let certificate = Self {
             format: raw.format,
             library: raw.library,
             statement: Statement { mechanism, noise, generator, public },
-            guarantee: raw.guarantee,
+            guarantee: raw.guarantee.try_into()?,
             ln_true_delta: raw.ln_true_delta,
-            digest: raw.digest,
+            digest: stated,
         };
-        certificate.verify()?;
+        certificate.check_fields()?;
         Ok(certificate)
     }
 }
@@ -156,9 +160,13 @@ mod log_delta {
 }
 
 impl Certificate {
-    /// Writes the certificate of a release. For authors of mechanisms.
+    /// Writes the certificate of a release; where the profile averages over a fresh seed it adds the
+    /// model in which that holds ([`FreshSeed::MODEL`]). For authors of mechanisms.
     #[must_use]
-    pub fn new(statement: Statement, guarantee: Guarantee) -> Self {
+    pub fn new(mut statement: Statement, guarantee: Guarantee) -> Self {
+        if averages(&guarantee) {
+            statement.public.insert(FreshSeed::MODEL_KEY.into(), FreshSeed::MODEL.into());
+        }
         let mut certificate = Self {
             format: CERTIFICATE_FORMAT,
             library: concat!("dp-core ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -189,30 +197,54 @@ impl Certificate {
         self.ln_true_delta
     }
 
-    /// Recomputes everything that follows from something else in the certificate.
+    /// What whoever trusts a release asks: that the certificate is consistent
+    /// ([`Certificate::verify_consistency`]), that its guarantee is proven or a published claim that its
+    /// exact profile meets, and that nobody could know the randomness
+    /// ([`Certificate::require_secret_randomness`]).
     ///
-    /// Checked: format version; digest over all fields; delta from the profile, and
-    /// the budget against it (a published rule accepted by name may miss it, and then
-    /// says so); the profile's parameters against the noise law; the sensitivity
-    /// against the adjacency where the mechanism fixes it; public parameters finite.
+    /// [`Certificate::unchecked`] lists what even this takes at the writer's word.
     ///
     /// # Errors
     /// [`Error::CertificateRejected`] naming the first field that does not agree.
     pub fn verify(&self) -> Result<()> {
-        if self.format != CERTIFICATE_FORMAT {
-            return Err(rejected(
-                "format",
-                format!("version {} is not {CERTIFICATE_FORMAT}", self.format),
-            ));
-        }
-        if self.digest != self.compute_digest() {
-            return Err(rejected(
-                "digest",
-                "a field was altered after the certificate was written",
-            ));
-        }
-        check_public(&self.statement.public)?;
+        self.verify_consistency()?;
+        self.require_secret_randomness()?;
+        let standing = match self.guarantee.provenance() {
+            Provenance::Proven { .. } => return Ok(()),
+            Provenance::Published { .. } if self.guarantee.claim() == Claim::Met => return Ok(()),
+            Provenance::Published { .. } => {
+                "a published claim that its profile misses, or that has none"
+            }
+            Provenance::Idealised { .. } => "proven of an ideal law, not of these numbers",
+            Provenance::Declared { .. } => "declared, not proven",
+        };
+        let text = format!("{standing}: take it by name (verify_consistency), or not at all");
+        Err(rejected("guarantee.provenance", text))
+    }
+
+    /// Recomputes everything that follows from something else in the certificate, whatever its
+    /// guarantee is worth: a certificate of known noise, a declared guarantee and a missed claim
+    /// pass, because each says what it is.
+    ///
+    /// Checked: format version; digest over all fields; the limits of the profile's parameters
+    /// ([`Profile::check_limits`]); delta from the profile, and the budget against it; the
+    /// theorem against adjacency and profile, with the least sensitivity or probability where it
+    /// fixes one; the profile's parameters against the noise law; the noise's grid against its scale and
+    /// the sensitivity; public parameters finite.
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`] naming the first field that does not agree.
+    pub fn verify_consistency(&self) -> Result<()> {
+        check_format(self.format)?;
+        weak::check_digest(&self.digest, &self.compute_digest())?;
         self.guarantee.verify()?;
+        self.check_fields()
+    }
+
+    /// What is checked beyond digest and guarantee.
+    fn check_fields(&self) -> Result<()> {
+        let Statement { noise, public, .. } = &self.statement;
+        check_public(public)?;
         let recomputed = self.guarantee.true_delta().map(|d| d.get());
         let agrees = match (self.ln_true_delta, recomputed) {
             (None, None) => true,
@@ -225,16 +257,25 @@ impl Certificate {
                 format!("states {:?}, the profile gives {recomputed:?}", self.ln_true_delta),
             ));
         }
-        if let Some(profile) = self.guarantee.profile() {
-            consistency::check(self.guarantee.adjacency(), profile, &self.statement.noise)?;
+        let model = public.get(FreshSeed::MODEL_KEY);
+        if averages(&self.guarantee) && model != Some(&FreshSeed::MODEL.into()) {
+            return Err(rejected(
+                "public",
+                format!("an average over a seed must state the {:?}", FreshSeed::MODEL_KEY),
+            ));
         }
-        Ok(())
+        consistency::check_law(noise)?;
+        consistency::check_pace(self.guarantee.adjacency(), public)?;
+        match self.guarantee.profile() {
+            Some(profile) => consistency::check(self.guarantee.adjacency(), profile, noise),
+            None => Ok(()),
+        }
     }
 
     /// Refuses a release whose randomness somebody could know: its noise came from a number, or
     /// its profile averages over a seed that is not stated to be the operating system's.
     ///
-    /// Such a certificate verifies (it states what was done), but its guarantee does not hold.
+    /// Such a certificate is consistent (it states what was done), but its guarantee does not hold.
     ///
     /// # Errors
     /// [`Error::CertificateRejected`].
@@ -245,11 +286,11 @@ impl Certificate {
             GeneratorKind::DeterministicNotPrivate => {
                 return Err(rejected(
                     "generator",
-                    "the noise came from a known number: not private, so it enters no ledger",
+                    "the noise came from a known number: not private",
                 ));
             }
         }
-        let averaged = self.guarantee.profile().is_some_and(Profile::needs_fresh_seed);
+        let averaged = averages(&self.guarantee);
         // A number of 64 bits is not the seed of an average.
         let short = |(name, value): (&String, &PublicValue)| {
             name.ends_with("seed") && matches!(value, PublicValue::Integer(_))
@@ -269,17 +310,18 @@ impl Certificate {
                 "public",
                 format!(
                     "the guarantee needs a fresh seed, and {:?} is not stated to be the operating \
-                     system: it enters no ledger",
+                     system",
                     SeedOrigin::KEY
                 ),
             )),
         }
     }
 
-    /// Reads and verifies a certificate.
+    /// Reads a certificate and checks that it is consistent ([`Certificate::verify_consistency`]).
     ///
     /// # Errors
-    /// [`Error::CertificateRejected`] when the text is not a certificate or does not verify.
+    /// [`Error::CertificateRejected`] when the text is not a certificate, is longer than a
+    /// megabyte, or is not consistent.
     pub fn from_json(text: &str) -> Result<Self> {
         parse(text)
     }
@@ -295,13 +337,32 @@ impl Certificate {
     }
 }
 
+/// Whether the guarantee averages over a fresh seed.
+fn averages(guarantee: &Guarantee) -> bool {
+    guarantee.profile().is_some_and(Profile::needs_fresh_seed)
+}
+
 /// SHA-256 of the compact JSON text, in hexadecimal.
 fn digest(value: &impl Serialize) -> String {
     let text = serde_json::to_string(value).expect("certificates have string keys only");
     Sha256::digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect()
 }
 
+/// Longest text of a certificate, in bytes.
+const LONGEST: usize = 1 << 20;
+
+fn check_format(format: u32) -> Result<()> {
+    if format == CERTIFICATE_FORMAT {
+        Ok(())
+    } else {
+        Err(rejected("format", format!("version {format} is not {CERTIFICATE_FORMAT}")))
+    }
+}
+
 fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
+    if text.len() > LONGEST {
+        return Err(rejected("text", format!("{} bytes, the most is {LONGEST}", text.len())));
+    }
     serde_json::from_str(text).map_err(|e| rejected("text", e.to_string()))
 }
 
@@ -315,4 +376,5 @@ fn check_public(public: &PublicParameters) -> Result<()> {
 }
 
 mod weak;
+pub use unchecked::Unchecked;
 pub use weak::{IndividualCertificate, NoGuarantee};

@@ -7,16 +7,25 @@ use crate::error::{Error, Result};
 use crate::profile::{PrivacyProfile, Profile};
 use crate::quantity::Probability;
 use crate::seed::FreshSeed;
+use crate::theorem::Theorem;
 use serde::{Deserialize, Serialize};
 
 /// Where a guarantee comes from.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Provenance {
-    /// A theorem, and where its proof stands.
+    /// A theorem of this library, about the very numbers that leave.
     Proven {
-        /// Theorem and location.
-        theorem: String,
+        /// The theorem.
+        theorem: Theorem,
+    },
+    /// A theorem about an ideal law that the sampler only approximates: nothing is proven of the
+    /// numbers that leave.
+    Idealised {
+        /// The theorem about the ideal law.
+        theorem: Theorem,
+        /// What lies between the law and the sampler.
+        gap: String,
     },
     /// A paper's claim that is not proven, or known to be wrong as stated.
     Published {
@@ -24,6 +33,13 @@ pub enum Provenance {
         source: String,
         /// What is wrong or unproven.
         caveat: String,
+    },
+    /// Somebody else's mechanism, at their word.
+    Declared {
+        /// Who declares it.
+        by: String,
+        /// Why it holds.
+        reason: String,
     },
 }
 
@@ -42,8 +58,8 @@ pub enum Claim {
 /// A differential-privacy guarantee: adjacency, budget, exact profile, provenance.
 ///
 /// Cannot be made with a budget its profile does not meet, except through
-/// [`Guarantee::published_accepting_true_delta`]; reading one back recomputes the
-/// profile and refuses what does not hold.
+/// [`Guarantee::published_accepting_true_delta`], nor with a profile that does not speak of the
+/// adjacency; reading one back recomputes the profile and refuses what does not hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawGuarantee")]
 pub struct Guarantee {
@@ -57,9 +73,10 @@ pub struct Guarantee {
     true_delta: Option<LogDelta>,
 }
 
-#[derive(Deserialize)]
+/// A guarantee as it is written: nothing of it is evaluated yet.
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct RawGuarantee {
+pub(crate) struct RawGuarantee {
     adjacency: Adjacency,
     budget: Budget,
     profile: Option<Profile>,
@@ -71,43 +88,76 @@ impl TryFrom<RawGuarantee> for Guarantee {
     type Error = Error;
     fn try_from(raw: RawGuarantee) -> Result<Self> {
         let RawGuarantee { adjacency, budget, profile, claim, provenance } = raw;
-        let true_delta = at_budget(profile.as_ref(), budget);
-        let guarantee = Self { adjacency, budget, profile, claim, provenance, true_delta };
-        guarantee.check_claim(true_delta)?;
+        let guarantee = Self::evaluate(adjacency, budget, profile, claim, provenance)?;
+        guarantee.check_claim()?;
         Ok(guarantee)
     }
 }
 
 impl Guarantee {
-    /// A proven guarantee: `profile` at the budget's epsilon is at most its delta. The theorem of
-    /// a profile that averages over a fresh seed is stated with [`FreshSeed::MODEL`].
+    /// A proven guarantee: `theorem` speaks of `profile` under `adjacency`, and the profile at the
+    /// budget's epsilon is at most its delta.
+    ///
+    /// For authors of the mechanisms that the theorem is about; a caller's own law is
+    /// [declared](Guarantee::declared).
     ///
     /// # Errors
-    /// [`Error::RuleMissesBudget`] when it is not, or [`Error::InvalidParameter`] with the least
-    /// noise that meets it, where one parameter is to blame (the textbook's `1/epsilon` and
-    /// `e^epsilon/(1 + e^epsilon)` are an ulp short); [`Error::InvalidParameter`] for a profile
-    /// that averages over a fresh seed and a delta below [`FreshSeed::LEAST_DELTA`].
+    /// [`Error::CertificateRejected`] when the theorem does not speak of this profile under this
+    /// adjacency; [`Error::InvalidParameter`] for a parameter that no mechanism has, and for a profile
+    /// that averages over a fresh seed with a delta below [`FreshSeed::LEAST_DELTA`];
+    /// [`Error::RuleMissesBudget`] when the budget is missed, or [`Error::InvalidParameter`] with
+    /// the least noise that meets it, where one parameter is to blame (the textbook's `1/epsilon` and
+    /// `e^epsilon/(1 + e^epsilon)` are an ulp short).
     pub fn proven(
         adjacency: Adjacency,
         budget: Budget,
         profile: Profile,
-        theorem: impl Into<String>,
+        theorem: Theorem,
     ) -> Result<Self> {
-        let mut theorem = theorem.into();
-        if profile.needs_fresh_seed() {
-            theorem = format!("{theorem}; model: {}", FreshSeed::MODEL);
-        }
         let provenance = Provenance::Proven { theorem };
-        let true_delta = meets(&profile, budget, "proven guarantee");
-        let true_delta = Some(true_delta.map_err(|e| nearest(&profile, budget).unwrap_or(e))?);
-        let (profile, claim) = (Some(profile), Claim::Met);
-        Ok(Self { adjacency, budget, profile, claim, provenance, true_delta })
+        Self::meeting(adjacency, budget, Some(profile), "proven guarantee", provenance)
     }
 
-    /// A published rule whose true profile is known and meets the claim.
+    /// A guarantee that `theorem` proves of an ideal law; `gap` says what lies between that law
+    /// and the sampler. It is never taken for a proven one.
     ///
     /// # Errors
-    /// [`Error::RuleMissesBudget`], with the true delta, when it does not.
+    /// As [`Guarantee::proven`]; [`Error::InvalidParameter`] for an empty gap.
+    pub fn idealised(
+        adjacency: Adjacency,
+        budget: Budget,
+        profile: Profile,
+        theorem: Theorem,
+        gap: impl Into<String>,
+    ) -> Result<Self> {
+        let provenance = Provenance::Idealised { theorem, gap: gap.into() };
+        Self::meeting(adjacency, budget, Some(profile), "idealised guarantee", provenance)
+    }
+
+    /// A guarantee of a mechanism that is not this library's, at the word of whoever declares
+    /// it: that the noise has this profile under this adjacency, and why. It is
+    /// checked as far as the profile goes, and never taken for a proven one.
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`] for a profile about another change of a row;
+    /// [`Error::InvalidParameter`] for a parameter that no mechanism has, or when it is not said
+    /// who declares it and why; [`Error::RuleMissesBudget`] when the budget is missed.
+    pub fn declared(
+        adjacency: Adjacency,
+        budget: Budget,
+        profile: Profile,
+        by: impl Into<String>,
+        reason: impl Into<String>,
+    ) -> Result<Self> {
+        let provenance = Provenance::Declared { by: by.into(), reason: reason.into() };
+        Self::meeting(adjacency, budget, Some(profile), "declared guarantee", provenance)
+    }
+
+    /// A published rule whose true profile is known and meets the claim, or is not known.
+    ///
+    /// # Errors
+    /// [`Error::RuleMissesBudget`], with the true delta, when it does not; otherwise as
+    /// [`Guarantee::declared`].
     pub fn published(
         adjacency: Adjacency,
         claimed: Budget,
@@ -116,28 +166,75 @@ impl Guarantee {
         source: impl Into<String>,
         caveat: impl Into<String>,
     ) -> Result<Self> {
-        let true_delta = profile.as_ref().map(|p| meets(p, claimed, rule)).transpose()?;
         let provenance = Provenance::Published { source: source.into(), caveat: caveat.into() };
-        let claim = if profile.is_some() { Claim::Met } else { Claim::Unchecked };
-        Ok(Self { adjacency, budget: claimed, profile, claim, provenance, true_delta })
+        Self::meeting(adjacency, claimed, profile, rule, provenance)
     }
 
     /// A published rule accepted by name although it may miss its claim; the
     /// certificate states the delta that is really given.
-    #[must_use]
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`] for a profile about another change of a row;
+    /// [`Error::InvalidParameter`] for a parameter that no mechanism has.
     pub fn published_accepting_true_delta(
         adjacency: Adjacency,
         claimed: Budget,
         profile: Profile,
         source: impl Into<String>,
         caveat: impl Into<String>,
-    ) -> Self {
+    ) -> Result<Self> {
         let provenance = Provenance::Published { source: source.into(), caveat: caveat.into() };
-        let true_delta = profile.log_delta(claimed.epsilon);
-        let met = true_delta <= claimed.delta.ln();
-        let claim = if met { Claim::Met } else { Claim::MissedAcceptedByName };
-        let (profile, true_delta) = (Some(profile), Some(true_delta));
-        Self { adjacency, budget: claimed, profile, claim, provenance, true_delta }
+        let mut made = Self::evaluate(adjacency, claimed, Some(profile), Claim::Met, provenance)?;
+        if made.true_delta.is_none_or(|d| d > claimed.delta.ln()) {
+            made.claim = Claim::MissedAcceptedByName;
+        }
+        Ok(made)
+    }
+
+    /// Everything that can be refused before the profile is evaluated, and then its value.
+    fn evaluate(
+        adjacency: Adjacency,
+        budget: Budget,
+        profile: Option<Profile>,
+        claim: Claim,
+        provenance: Provenance,
+    ) -> Result<Self> {
+        if let Some(profile) = &profile {
+            profile.check_limits()?;
+            profile.check_adjacency(adjacency)?;
+            if let Some(theorem) = provenance.theorem() {
+                theorem.check(adjacency, profile)?;
+            }
+        }
+        provenance.check_words()?;
+        let true_delta = profile.as_ref().map(|p| p.log_delta(budget.epsilon));
+        if let (Some(profile), Some(true_delta), Some(_)) =
+            (&profile, true_delta, provenance.theorem())
+        {
+            check_seed(profile, budget, true_delta)?;
+        }
+        Ok(Self { adjacency, budget, profile, claim, provenance, true_delta })
+    }
+
+    fn meeting(
+        adjacency: Adjacency,
+        budget: Budget,
+        profile: Option<Profile>,
+        rule: &'static str,
+        provenance: Provenance,
+    ) -> Result<Self> {
+        let claim = if profile.is_some() { Claim::Met } else { Claim::Unchecked };
+        let made = Self::evaluate(adjacency, budget, profile, claim, provenance)?;
+        match (made.true_delta, &made.profile) {
+            (Some(true_delta), Some(profile)) if true_delta > budget.delta.ln() => {
+                let missed = Error::RuleMissesBudget { rule, claimed: budget, true_delta };
+                match made.provenance {
+                    Provenance::Published { .. } => Err(missed),
+                    _ => Err(nearest(profile, budget).unwrap_or(missed)),
+                }
+            }
+            _ => Ok(made),
+        }
     }
 
     /// Which inputs are protected against each other.
@@ -176,18 +273,22 @@ impl Guarantee {
         self.true_delta
     }
 
-    /// Recomputes the profile at the budget's epsilon and compares it with the claim.
+    /// Recomputes the profile at the budget's epsilon and compares it with the claim, and asks
+    /// again whether theorem and profile speak of the adjacency.
     ///
     /// # Errors
-    /// [`Error::CertificateRejected`] when a proven guarantee has no profile or
-    /// misses its budget, or when the stated claim is not what the profile says.
+    /// [`Error::CertificateRejected`] when a guarantee that needs a profile has none or misses
+    /// its budget, or when the stated claim is not what the profile says; otherwise as
+    /// [`Guarantee::proven`].
     pub fn verify(&self) -> Result<()> {
-        self.check_claim(at_budget(self.profile.as_ref(), self.budget))
+        let Self { adjacency, budget, profile, claim, provenance, .. } = self.clone();
+        Self::evaluate(adjacency, budget, profile, claim, provenance)?.check_claim()
     }
 
-    fn check_claim(&self, true_delta: Option<LogDelta>) -> Result<()> {
+    /// What `true_delta` says against the stated claim.
+    fn check_claim(&self) -> Result<()> {
         let target = self.budget.delta.ln().get();
-        let found = match true_delta {
+        let found = match self.true_delta {
             None => Claim::Unchecked,
             Some(d) if d.get() <= target + log_slack(target) => Claim::Met,
             Some(_) => Claim::MissedAcceptedByName,
@@ -198,18 +299,38 @@ impl Guarantee {
                 format!("states {:?}, but the profile says {found:?}", self.claim),
             ));
         }
-        match (&self.provenance, &self.profile, true_delta) {
-            (Provenance::Proven { .. }, Some(profile), Some(true_delta))
-                if self.claim == Claim::Met =>
-            {
-                check_seed(profile, self.budget, true_delta)
-                    .map_err(|e| rejected("guarantee.budget", e.to_string()))
-            }
-            (Provenance::Proven { .. }, ..) => Err(rejected(
+        match &self.provenance {
+            Provenance::Published { .. } => Ok(()),
+            _ if self.claim == Claim::Met => Ok(()),
+            _ => Err(rejected(
                 "guarantee.provenance",
-                "a proven guarantee must have a profile that meets its budget",
+                "a guarantee that is not a published claim must have a profile that meets its budget",
             )),
-            _ => Ok(()),
+        }
+    }
+}
+
+impl Provenance {
+    /// The theorem, where there is one.
+    #[must_use]
+    pub fn theorem(&self) -> Option<Theorem> {
+        match self {
+            Self::Proven { theorem } | Self::Idealised { theorem, .. } => Some(*theorem),
+            Self::Published { .. } | Self::Declared { .. } => None,
+        }
+    }
+
+    /// What must be said is said.
+    fn check_words(&self) -> Result<()> {
+        let words: &[(&'static str, &String)] = match self {
+            Self::Proven { .. } => &[],
+            Self::Idealised { gap, .. } => &[("gap", gap)],
+            Self::Published { source, .. } => &[("source", source)],
+            Self::Declared { by, reason } => &[("by", by), ("reason", reason)],
+        };
+        match words.iter().find(|(_, word)| word.trim().is_empty()) {
+            None => Ok(()),
+            Some((name, _)) => Err(Error::invalid(name, "nothing", "some words")),
         }
     }
 }
@@ -222,20 +343,6 @@ pub(crate) fn rejected(field: &'static str, reason: impl Into<String>) -> Error 
 /// How far ln delta may move between two machines' elementary functions.
 pub(crate) fn log_slack(ln_delta: f64) -> f64 {
     if ln_delta.is_finite() { 1e-11 * ln_delta.abs().max(1.0) } else { 0.0 }
-}
-
-fn at_budget(profile: Option<&Profile>, budget: Budget) -> Option<LogDelta> {
-    profile.map(|p| p.log_delta(budget.epsilon))
-}
-
-fn meets(profile: &Profile, budget: Budget, rule: &'static str) -> Result<LogDelta> {
-    let true_delta = profile.log_delta(budget.epsilon);
-    if true_delta <= budget.delta.ln() {
-        check_seed(profile, budget, true_delta)?;
-        Ok(true_delta)
-    } else {
-        Err(Error::RuleMissesBudget { rule, claimed: budget, true_delta })
-    }
 }
 
 /// Refuses a delta so small that an average over seeds cannot vouch for it; a profile of zero

@@ -14,16 +14,21 @@
 //! | publish a value with its certificate, store it | [`Release`], [`release_file`] |
 //!
 //! ```
-//! use dp_core::{Budget, L2Sensitivity, PrivacyProfile, Profile, calibrate};
+//! use dp_core::noise::{AdditiveNoise, GaussianNoise};
+//! use dp_core::{Bound, Budget, Epsilon, L2Sensitivity, NoiseRng, PrivacyProfile};
 //!
+//! // Two numbers up to 1000 that adjacent inputs move by 1 in all, in l2 norm. They are rounded to a
+//! // public grid before the noise; the profile counts that.
 //! let budget = Budget::new(1.0, 1e-6)?;
-//! let sensitivity = L2Sensitivity::new(1.0)?;
-//! let sigma = calibrate::gaussian(budget, sensitivity)?;
-//! assert!((sigma.get() - 4.2247).abs() < 1e-4);
+//! let (sensitivity, bound) = (L2Sensitivity::new(1.0)?, Bound::new(1000.0)?);
+//! let (noise, profile) = GaussianNoise::calibrate(budget, sensitivity, bound, 2, 0.0)?;
+//! assert!((noise.sigma().get() - 4.2247).abs() < 1e-4);
+//! let mut values = [12.5, -3.0];
+//! noise.add_to(&mut NoiseRng::from_os()?, &mut values)?;
 //!
 //! // The guarantee is a function: the same noise at another epsilon.
-//! let profile = Profile::Gaussian { sensitivity, sigma };
 //! assert!(profile.log_delta(budget.epsilon) <= budget.delta.ln());
+//! assert!(profile.log_delta(Epsilon::new(2.0)?).delta() < 1e-16);
 //! # Ok::<(), dp_core::Error>(())
 //! ```
 
@@ -42,6 +47,7 @@ pub mod release;
 pub mod release_file;
 pub mod seed;
 pub mod special;
+pub mod theorem;
 
 pub use adjacency::Adjacency;
 pub use budget::{Budget, Delta, Epsilon, LogDelta};
@@ -53,3 +59,4 @@ pub use profile::{PrivacyProfile, Profile};
 pub use quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
 pub use release::Release;
 pub use seed::{FreshSeed, PublicGenerator, PublicSeed, SeedOrigin};
+pub use theorem::Theorem;

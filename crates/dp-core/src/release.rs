@@ -1,13 +1,14 @@
 //! A published value with its certificate.
 
 use crate::certificate::Certificate;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
 /// What a mechanism publishes: a payload and the certificate of how it was made.
 ///
 /// Estimators take a `Release`, never data. [`Release::certified`] is for authors
-/// of mechanisms.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// of mechanisms. It is written as JSON but not read back from it, where payload and certificate could
+/// be of different releases: a release file compares them ([`crate::release_file`]).
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Release<T, C = Certificate> {
     payload: T,
     certificate: C,

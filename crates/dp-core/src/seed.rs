@@ -198,6 +198,9 @@ impl FreshSeed {
     /// operating system's 256 bits are uniform.
     pub const MODEL: &str = "what is drawn from the seed is an ideal random function of 256 bits";
 
+    /// The public parameter under which certificates of averages state [`FreshSeed::MODEL`].
+    pub const MODEL_KEY: &str = "seed model";
+
     /// The least delta an averaged guarantee may state, 2^-64, unless it is zero for every seed:
     /// see `docs/proofs/averaged-calibration.md`, "Seeds".
     pub const LEAST_DELTA: f64 = 1.0 / 18_446_744_073_709_551_616.0;

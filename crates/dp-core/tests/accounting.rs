@@ -1,6 +1,8 @@
 //! Ledgers, methods and limits.
 
 use dp_core::accounting::{Event, FilterRule, Ledger, Method, Pld, epsilon};
+use dp_core::certificate::{PublicParameters, Statement};
+use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
 use dp_core::*;
 use proptest::prelude::*;
 
@@ -32,7 +34,12 @@ fn delta(x: f64) -> Delta {
 fn proven(profile: Profile, epsilon: f64) -> Guarantee {
     let ln = profile.log_delta(Epsilon::new(epsilon).unwrap());
     let budget = Budget::new(epsilon, (ln.delta() * (1.0 + 1e-9)).min(0.999)).unwrap();
-    Guarantee::proven(row(1.0), budget, profile, "theorem").unwrap()
+    let theorem = match profile {
+        Profile::Laplace { .. } => Theorem::ProjectionLaplace,
+        Profile::ChiMixtureGaussian { .. } => Theorem::ProjectionFresh,
+        _ => Theorem::ProjectionGaussian,
+    };
+    Guarantee::proven(row(1.0), budget, profile, theorem).unwrap()
 }
 
 fn upper(events: &[Event], method: Method) -> f64 {
@@ -100,8 +107,9 @@ fn ledgers_check_before_they_change() {
     let mut ledger = Ledger::new(row(1.0));
     let guarantee = proven(gaussian(4.0), 1.0);
     ledger.spend(&guarantee, 3, "projection").unwrap();
-    let before = ledger.clone();
-    let other = Guarantee::proven(row(2.0), guarantee.budget(), gaussian(4.0), "theorem").unwrap();
+    let before = serde_json::to_string(&ledger).unwrap();
+    let theorem = Theorem::ProjectionGaussian;
+    let other = Guarantee::proven(row(2.0), guarantee.budget(), gaussian(4.0), theorem).unwrap();
     assert!(matches!(ledger.spend(&other, 1, "x"), Err(Error::Mismatch { .. })));
     assert!(ledger.spend(&guarantee, 0, "x").is_err());
     let claim = Guarantee::published(
@@ -114,7 +122,7 @@ fn ledgers_check_before_they_change() {
     )
     .unwrap();
     assert!(ledger.spend(&claim, 1, "x").is_err());
-    assert_eq!(ledger, before);
+    assert_eq!(serde_json::to_string(&ledger).unwrap(), before);
     let alone = ledger.epsilon(delta(1e-6), Method::Pld).unwrap();
     ledger.spend_accepting_claim(&claim, 1, "window").unwrap();
     let with = ledger.epsilon(delta(1e-6), Method::Pld).unwrap();
@@ -139,6 +147,24 @@ fn ledgers_survive_json_and_refuse_altered_ones() {
     let more_runs = text.replace("\"count\":4", "\"count\":4000");
     assert_ne!(more_runs, text);
     assert!(serde_json::from_str::<Ledger>(&more_runs).is_err());
+    // Entries cleared, one taken out, two exchanged, the limit raised, the digest gone.
+    let whole: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let edited = |edit: &dyn Fn(&mut serde_json::Value)| {
+        let mut value = whole.clone();
+        edit(&mut value);
+        assert_ne!(value, whole);
+        let refused = serde_json::from_str::<Ledger>(&value.to_string());
+        assert!(refused.is_err(), "{value}");
+    };
+    let entries = |v: &mut serde_json::Value, f: &dyn Fn(&mut Vec<serde_json::Value>)| {
+        f(v["entries"].as_array_mut().unwrap());
+    };
+    edited(&|v| entries(v, &|list| list.clear()));
+    edited(&|v| entries(v, &|list| drop(list.pop())));
+    edited(&|v| entries(v, &|list| list.swap(0, 1)));
+    edited(&|v| v["filter"]["limit"]["epsilon"] = 30.0.into());
+    edited(&|v| v["filter"] = serde_json::Value::Null);
+    edited(&|v| drop(v.as_object_mut().unwrap().remove("digest")));
     let none = text.replace("\"count\":4", "\"count\":0");
     assert!(serde_json::from_str::<Ledger>(&none).is_err());
 }
@@ -168,25 +194,20 @@ fn a_limit_refuses_the_run_that_would_pass_it() {
     assert!(counts[0] < counts[1] && counts[1] < counts[2], "{counts:?}");
 }
 
+fn certificate(sigma: f64, guarantee: Guarantee, generator: GeneratorKind) -> Certificate {
+    let noise = NoiseLaw::RoundedGaussian { sigma: scale(sigma), grid: Grid::new(-30).unwrap() };
+    let public = PublicParameters::new();
+    let statement = Statement { mechanism: "projection".into(), noise, generator, public };
+    Certificate::new(statement, guarantee)
+}
+
 #[test]
 fn refused_certificates_do_not_enter() {
-    use dp_core::certificate::{PublicParameters, Statement};
-    use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
-    let noise = |sigma: f64| NoiseLaw::RoundedGaussian {
-        sigma: scale(sigma),
-        grid: Grid::new(-30).unwrap(),
-    };
-    let statement = |sigma| Statement {
-        mechanism: "projection".into(),
-        noise: noise(sigma),
-        generator: GeneratorKind::OsChacha12,
-        public: PublicParameters::new(),
-    };
     let mut ledger = Ledger::new(row(1.0));
-    let wrong = Certificate::new(statement(3.0), proven(gaussian(4.0), 1.0));
+    let wrong = certificate(3.0, proven(gaussian(4.0), 1.0), GeneratorKind::OsChacha12);
     assert!(matches!(ledger.add(&wrong), Err(Error::CertificateRejected { .. })));
     assert!(ledger.entries().is_empty());
-    ledger.add(&Certificate::new(statement(4.0), proven(gaussian(4.0), 1.0))).unwrap();
+    ledger.add(&certificate(4.0, proven(gaussian(4.0), 1.0), GeneratorKind::OsChacha12)).unwrap();
     assert_eq!(ledger.entries()[0].label(), "projection");
 }
 
@@ -194,11 +215,9 @@ fn refused_certificates_do_not_enter() {
 /// holds: such certificates verify, and are refused.
 #[test]
 fn known_randomness_does_not_enter() {
-    use dp_core::certificate::{PublicParameters, Statement};
-    use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
     let chi = Profile::ChiMixtureGaussian {
         k: 6,
-        entry_shift: L2Sensitivity::new(0.4).unwrap(),
+        entry_shift: L2Sensitivity::new(0.42).unwrap(),
         sigma: scale(4.0),
         later_mu: 0.0,
     };
@@ -220,7 +239,8 @@ fn known_randomness_does_not_enter() {
         let noise = NoiseLaw::RoundedGaussian { sigma: scale(4.0), grid: Grid::new(-30).unwrap() };
         let statement = Statement { mechanism: "projection".into(), noise, generator, public };
         let certificate = Certificate::new(statement, proven(profile, 1.0));
-        certificate.verify().unwrap();
+        certificate.verify_consistency().unwrap();
+        assert_eq!(certificate.verify().is_ok(), refused.is_none());
         let mut ledger = Ledger::new(row(1.0));
         match (ledger.add(&certificate), refused) {
             (Ok(()), None) => assert_eq!(ledger.entries().len(), 1),
@@ -231,6 +251,64 @@ fn known_randomness_does_not_enter() {
             (found, _) => panic!("{generator:?}, {origin:?}: {found:?}"),
         }
     }
+}
+
+/// A limit is for what comes: what has happened is entered, and counts from then on.
+#[test]
+fn what_has_happened_is_entered_even_past_the_limit() {
+    use dp_core::accounting::Standing;
+    let limit = Budget::new(1.5, 1e-5).unwrap();
+    let mut ledger = Ledger::with_limit(row(1.0), limit, FilterRule::Basic);
+    let guarantee = Guarantee::proven(
+        row(1.0),
+        Budget::new(1.0, 1e-6).unwrap(),
+        gaussian(4.3),
+        Theorem::ProjectionGaussian,
+    )
+    .unwrap();
+    let release = certificate(4.3, guarantee.clone(), GeneratorKind::OsChacha12);
+    assert_eq!(ledger.record(&release, "first").unwrap(), Standing::Kept);
+    for label in ["second", "third"] {
+        let standing = ledger.record(&release, label).unwrap();
+        assert!(matches!(standing, Standing::Passed(Error::BudgetExceeded { .. })), "{standing:?}");
+    }
+    assert_eq!(ledger.entries().len(), 3);
+    assert!(ledger.spend(&guarantee, 1, "fourth").is_err());
+    assert!(ledger.add(&release).is_err());
+    // It survives its file, although the limit is passed.
+    let text = serde_json::to_string(&ledger).unwrap();
+    assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
+    // Releases nobody can count are not recorded either.
+    let known = certificate(4.3, guarantee, GeneratorKind::DeterministicNotPrivate);
+    assert!(ledger.record(&known, "known").is_err());
+    assert_eq!(ledger.entries().len(), 3);
+}
+
+/// What is declared, or proven of an ideal law, is taken by name only.
+#[test]
+fn what_is_not_proven_enters_by_name_only() {
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    let declared =
+        Guarantee::declared(row(1.0), budget, gaussian(4.3), "the caller", "own sum").unwrap();
+    let theorem = Theorem::ProjectionGaussian;
+    let gap = "textbook sampler";
+    let ideal = Guarantee::idealised(row(1.0), budget, gaussian(4.3), theorem, gap).unwrap();
+    let mut ledger = Ledger::new(row(1.0));
+    for guarantee in [declared, ideal] {
+        let release = certificate(4.3, guarantee.clone(), GeneratorKind::OsChacha12);
+        release.verify_consistency().unwrap();
+        let error = release.verify().unwrap_err().to_string();
+        assert!(error.contains("guarantee.provenance"), "{error}");
+        let error = ledger.spend(&guarantee, 1, "x").unwrap_err().to_string();
+        assert!(error.contains("by name"), "{error}");
+        assert!(ledger.add(&release).is_err());
+        let before = ledger.entries().len();
+        ledger.spend_accepting_claim(&guarantee, 1, "x").unwrap();
+        assert_eq!(ledger.entries().len(), before + 1);
+        assert!(ledger.entries()[before].label().contains("by name"));
+    }
+    let text = serde_json::to_string(&ledger).unwrap();
+    assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
 }
 
 proptest! {

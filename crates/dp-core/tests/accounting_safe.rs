@@ -58,6 +58,11 @@ fn row() -> Adjacency {
     Adjacency::RowShift { l2: Bound::new(1.0).unwrap() }
 }
 
+/// A claim that its profile meets: ledgers take it as they take a proven one.
+fn met(budget: Budget, profile: Profile) -> Guarantee {
+    Guarantee::published(row(), budget, Some(profile), "a rule", "this test", "").unwrap()
+}
+
 #[test]
 fn at_delta_zero_pure_losses_add_up_however_many() {
     for (each, n) in [(0.01, 10_000u64), (0.001, 1_000_000), (2e-4, 4096), (1e-16, 1 << 40)] {
@@ -82,7 +87,7 @@ fn a_sign_release_costs_its_whole_budget_at_delta_zero() {
     let budget = Budget::new(1.0, 0.0).unwrap();
     let keep = calibrate::randomized_response(budget, 4096).unwrap();
     let profile = Profile::RandomizedResponse { bits: 4096, keep };
-    let guarantee = Guarantee::proven(row(), budget, profile, "theorem").unwrap();
+    let guarantee = met(budget, profile);
     let mut ledger = Ledger::new(row());
     ledger.spend(&guarantee, 1, "signs").unwrap();
     for method in [Method::Pld, Method::Basic, Method::OptimalPure] {
@@ -281,7 +286,7 @@ fn limits_take_signs_and_letters() {
     ] {
         for rule in [FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp] {
             let limit = Budget::new(limit, 1e-6).unwrap();
-            let guarantee = Guarantee::proven(row(), budget, profile.clone(), "theorem").unwrap();
+            let guarantee = met(budget, profile.clone());
             let mut ledger = Ledger::with_limit(row(), limit, rule);
             let entered = ledger.spend(&guarantee, 1, "release");
             assert!(entered.is_ok(), "{rule:?} {profile:?}: {entered:?}");

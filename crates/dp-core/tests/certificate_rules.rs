@@ -1,7 +1,7 @@
 //! What verification knows of profiles, noise laws and adjacencies, and refuses to believe.
 
 use certificates::{gaussian, known_pairs, laplace, probability, proven, row, scale, statement};
-use dp_core::noise::NoiseLaw;
+use dp_core::noise::{Grid, NoiseLaw};
 use dp_core::*;
 
 #[path = "support/certificates.rs"]
@@ -11,10 +11,138 @@ mod certificates;
 fn pairs_that_no_rule_knows_are_rejected() {
     let (g, gn) = gaussian(4.0);
     let (l, ln) = laplace(2.0);
-    let discrete = NoiseLaw::DiscreteGaussian { sigma: scale(4.0) };
-    for (profile, noise) in [(g.clone(), ln), (l, gn), (g.clone(), discrete), (g, NoiseLaw::None)] {
+    for (profile, noise) in [(g.clone(), ln), (l, gn), (g, NoiseLaw::None)] {
         let error = proven(row(), 0.3, profile, noise).verify().unwrap_err().to_string();
         assert!(error.contains("is not known to give"), "{error}");
+    }
+}
+
+/// What holds of one law's scale says nothing of another's: a Laplace profile does not pay for
+/// Gaussian noise, whoever states it.
+#[test]
+fn the_scale_of_one_law_does_not_pay_for_another() {
+    use dp_core::profile::CoordinateProfile as C;
+    let ((g, gn), (l, ln)) = (gaussian(8.0), laplace(8.0));
+    let mixture = |coordinate| Profile::BinomialMixture {
+        trials: 20,
+        probability: probability(0.5),
+        coordinate,
+    };
+    let l1 = L1Sensitivity::new(1.0).unwrap();
+    let l2 = L2Sensitivity::new(1.0).unwrap();
+    let both = [
+        (l, gn.clone()),
+        (g, ln.clone()),
+        (mixture(C::Laplace { shift: l1, scale: scale(8.0) }), gn),
+        (mixture(C::Gaussian { shift: l2, sigma: scale(8.0) }), ln),
+    ];
+    for (profile, noise) in both {
+        let error = proven(row(), 0.3, profile, noise).verify().unwrap_err().to_string();
+        assert!(error.contains("is not known to give"), "{error}");
+    }
+}
+
+/// Outputs that differ at all differ by a step of the grid.
+#[test]
+fn a_coarse_grid_is_rejected() {
+    let sigma = scale(4.2247);
+    let sensitivity = L2Sensitivity::new(1.0).unwrap();
+    let profile = Profile::Gaussian { sensitivity, sigma };
+    let noise = |exponent| NoiseLaw::RoundedGaussian { sigma, grid: Grid::new(exponent).unwrap() };
+    let at = |exponent| proven(row(), 1.0, profile.clone(), noise(exponent));
+    at(-30).verify().unwrap();
+    at(-7).verify().unwrap();
+    for exponent in [-6, 0, 1, 20] {
+        let error = at(exponent).verify_consistency().unwrap_err().to_string();
+        assert!(error.contains("noise.grid"), "{error}");
+    }
+    // A sensitivity below the spacing leaves out what rounding moves.
+    let fine = L2Sensitivity::new(1e-3).unwrap();
+    let small = Profile::Gaussian { sensitivity: fine, sigma };
+    let adjacency = Adjacency::RowShift { l2: Bound::new(1e-3).unwrap() };
+    let error = proven(adjacency, 1e-5, small.clone(), noise(-9)).verify().unwrap_err();
+    assert!(error.to_string().contains("sensitivity on the noise's grid"), "{error}");
+    proven(adjacency, 1e-5, small, noise(-10)).verify().unwrap();
+    // The same of a list and of symmetric noise.
+    let laws = vec![noise(20)];
+    let one = Profile::Gaussian { sensitivity, sigma };
+    let listed = proven(row(), 1.0, one, NoiseLaw::Several { laws });
+    assert!(listed.verify_consistency().is_err());
+    let bound = Bound::new(1.0).unwrap();
+    let change = dp_core::profile::RowChange::AddRemove;
+    let profile = Profile::SymmetricGaussian { bound, sigma, change };
+    let rows = Adjacency::AddRemoveRow { bound };
+    let symmetric = |e| NoiseLaw::SymmetricGaussian { sigma, grid: Grid::new(e).unwrap() };
+    proven(rows, 1.0, profile.clone(), symmetric(-30)).verify().unwrap();
+    assert!(proven(rows, 1.0, profile, symmetric(1)).verify().is_err());
+}
+
+/// Integer noise: the pure profile of a step of one, and no other.
+#[test]
+fn integer_noise_has_its_pure_profile_or_is_refused() {
+    let noise = NoiseLaw::DiscreteLaplace { scale: scale(2.0) };
+    let pure = |epsilon| Profile::PureDp { epsilon: Epsilon::new(epsilon).unwrap() };
+    proven(row(), 0.3, pure(0.5), noise.clone()).verify_consistency().unwrap();
+    let error = proven(row(), 0.3, pure(0.49), noise.clone()).verify_consistency().unwrap_err();
+    assert!(error.to_string().contains("profile.epsilon"), "{error}");
+    // The Laplace profile is below the truth for integers: one step is one randomised response.
+    let (profile, _) = laplace(2.0);
+    let at = Epsilon::new(0.1).unwrap();
+    assert!(profile.log_delta(at) < pure(0.5).log_delta(at));
+    let error = proven(row(), 0.3, profile, noise).verify_consistency().unwrap_err().to_string();
+    assert!(error.contains("no other"), "{error}");
+    let (profile, _) = gaussian(4.0);
+    let noise = NoiseLaw::DiscreteGaussian { sigma: scale(4.0) };
+    let error = proven(row(), 0.3, profile, noise).verify_consistency().unwrap_err().to_string();
+    assert!(error.contains("rounded Gaussian"), "{error}");
+}
+
+/// Where blocks end after a number of rows, a row fewer moves every later one.
+#[test]
+fn a_stream_counted_in_rows_does_not_hide_that_a_row_came() {
+    use dp_core::profile::RowChange::AddRemove;
+    let bound = Bound::new(1.0).unwrap();
+    let profile = Profile::SymmetricGaussian { bound, sigma: scale(5.0), change: AddRemove };
+    let grid = Grid::new(-30).unwrap();
+    let noise = NoiseLaw::SymmetricGaussian { sigma: scale(5.0), grid };
+    for (adjacency, pace, holds) in [
+        (Adjacency::ZeroRow { bound }, "rows", true),
+        (Adjacency::AddRemoveRow { bound }, "rows", false),
+        (Adjacency::AddRemoveRow { bound }, "clock", true),
+    ] {
+        let made = proven(adjacency, 0.5, profile.clone(), noise.clone());
+        let mut stated = statement(noise.clone());
+        stated.public.insert("pace".into(), pace.into());
+        let certificate = Certificate::new(stated, made.guarantee().clone());
+        assert_eq!(certificate.verify().is_ok(), holds, "{adjacency}, {pace}");
+    }
+}
+
+/// The short name is the safe one.
+#[test]
+fn verify_refuses_what_is_not_proven_and_what_is_known() {
+    let (profile, noise) = gaussian(4.0);
+    let good = proven(row(), 0.5, profile.clone(), noise.clone());
+    good.verify().unwrap();
+    let budget = good.guarantee().budget();
+    let mut known = statement(noise.clone());
+    known.generator = dp_core::noise::GeneratorKind::DeterministicNotPrivate;
+    let known = Certificate::new(known, good.guarantee().clone());
+    let published =
+        |profile| Guarantee::published(row(), budget, profile, "rule", "paper", "a gap").unwrap();
+    let tight = Budget::new(0.5, 1e-12).unwrap();
+    let missed =
+        Guarantee::published_accepting_true_delta(row(), tight, profile.clone(), "paper", "a gap");
+    let declared = Guarantee::declared(row(), budget, profile.clone(), "me", "a proof").unwrap();
+    let theorem = Theorem::GaussianOnRows;
+    let ideal = Guarantee::idealised(row(), budget, profile.clone(), theorem, "floats").unwrap();
+    let of = |guarantee| Certificate::new(statement(noise.clone()), guarantee);
+    of(published(Some(profile))).verify().unwrap();
+    let weak = [known, of(published(None)), of(missed.unwrap()), of(declared), of(ideal)];
+    for certificate in weak {
+        certificate.verify_consistency().unwrap();
+        let back = Certificate::from_json(&certificate.to_json()).unwrap();
+        assert!(matches!(back.verify(), Err(Error::CertificateRejected { .. })), "{back:?}");
     }
 }
 
@@ -26,16 +154,38 @@ fn a_row_profile_must_cover_its_adjacency() {
     let profile = Profile::JlMechanism { rows: 12, bound, lift, change: AddRemove };
     let noise = NoiseLaw::JlSketch { rows: 12, lift };
     let larger = Adjacency::AddRemoveRow { bound: Bound::new(1.5).unwrap() };
-    for (adjacency, field) in [
-        (larger, "profile.bound"),
-        (Adjacency::ZeroRow { bound: Bound::new(1.5).unwrap() }, "profile.bound"),
-        (Adjacency::ReplaceRow { bound }, "profile.change"),
-        (row(), "guarantee.adjacency"),
-    ] {
-        let certificate = proven(adjacency, 0.2, profile.clone(), noise.clone());
-        let error = certificate.verify().unwrap_err().to_string();
-        assert!(error.contains(field), "{error}");
+    let budget = Budget::new(0.2, 0.9).unwrap();
+    let make = |adjacency, kind: usize| {
+        let (profile, theorem) = (profile.clone(), Theorem::CovarianceJl);
+        match kind {
+            0 => Guarantee::proven(adjacency, budget, profile, theorem),
+            1 => Guarantee::idealised(adjacency, budget, profile, theorem, "floats"),
+            2 => Guarantee::declared(adjacency, budget, profile, "me", "so"),
+            3 => Guarantee::published(adjacency, budget, Some(profile), "r", "paper", "gap"),
+            _ => Guarantee::published_accepting_true_delta(adjacency, budget, profile, "p", "gap"),
+        }
+    };
+    for kind in 0..5 {
+        let fits = make(Adjacency::AddRemoveRow { bound }, kind).unwrap();
+        for (adjacency, field) in [
+            (larger, "profile.bound"),
+            (Adjacency::ZeroRow { bound: Bound::new(1.5).unwrap() }, "profile.bound"),
+            (Adjacency::ReplaceRow { bound }, "profile.change"),
+            (Adjacency::AnyInput, "guarantee.adjacency"),
+            (row(), "guarantee.adjacency"),
+        ] {
+            let error = make(adjacency, kind).unwrap_err().to_string();
+            assert!(error.contains(field), "{error}");
+            // And when it is read back.
+            let mut value = serde_json::to_value(&fits).unwrap();
+            value["adjacency"] = serde_json::to_value(adjacency).unwrap();
+            let read = serde_json::from_value::<Guarantee>(value);
+            assert!(read.unwrap_err().to_string().contains(field));
+        }
     }
+    Certificate::new(statement(noise), make(Adjacency::AddRemoveRow { bound }, 0).unwrap())
+        .verify()
+        .unwrap();
 }
 
 #[test]
@@ -52,8 +202,9 @@ fn a_zeroed_row_is_held_to_the_rules_of_a_removed_one() {
             (guarantee.budget().epsilon.get(), guarantee.profile().unwrap().clone());
         let noise = certificate.statement().noise.clone();
         proven(zero, epsilon, profile.clone(), noise.clone()).verify().unwrap();
-        let error = proven(larger, epsilon, profile, noise).verify().unwrap_err().to_string();
-        assert!(error.contains("profile.bound"), "{error}");
+        let budget = Budget::new(epsilon, 0.9).unwrap();
+        let error = Guarantee::declared(larger, budget, profile, "me", "so").unwrap_err();
+        assert!(error.to_string().contains("profile.bound"), "{error}");
         seen += 1;
     }
     assert_eq!(seen, 5, "symmetric Gaussian, JL once and in parts, Wishart once and repeated");
@@ -110,16 +261,15 @@ fn certificates_of_nothing_are_rejected() {
     ];
     for (profile, noise) in forged {
         for adjacency in [Adjacency::AddRemoveRow { bound }, Adjacency::AnyInput] {
-            // Delta zero where the profile says so; no runs at all have none to prove.
-            let guarantee = Guarantee::published_accepting_true_delta(
-                adjacency,
-                Budget::new(0.5, 0.0).unwrap(),
-                profile.clone(),
-                "forger",
-                "none",
-            );
+            let budget = Budget::new(0.5, 0.0).unwrap();
+            let made = |profile| {
+                Guarantee::published_accepting_true_delta(adjacency, budget, profile, "f", "none")
+            };
+            // Delta zero where the profile says so: refused where it is made, or, where only the
+            // noise is nothing, where the certificate is read.
+            let Ok(guarantee) = made(profile.clone()) else { continue };
             let certificate = Certificate::new(statement(noise.clone()), guarantee);
-            let error = certificate.verify().unwrap_err();
+            let error = certificate.verify_consistency().unwrap_err();
             assert!(matches!(error, Error::CertificateRejected { .. }), "{profile:?}: {error}");
             let text = certificate.to_json();
             assert!(Certificate::from_json(&text).is_err(), "{profile:?} with {noise:?}");

@@ -1,7 +1,7 @@
 //! Golden values of the generators, against independent implementations.
 #![allow(missing_docs)]
 
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseStream, NoiseStreams};
 use dp_core::{NoiseRng, NoiseScale, PublicSeed};
 use rand_core::Rng;
 use std::collections::HashSet;
@@ -55,16 +55,12 @@ fn streams_are_chacha12_under_their_own_nonce() {
     let mut rng = NoiseRng::deterministic_not_private(seed);
     let skipped = (1 << 33) + 5;
     let _ = rng.reserve(skipped);
-    let streams = rng.reserve(3);
-    for i in 0..3 {
-        let mut stream = streams.stream(i);
+    for (i, mut stream) in (0..).zip(rng.reserve(3)) {
         let mut bytes = [0u8; 64 * 9];
         stream.fill_bytes(&mut bytes);
         for (block, bytes) in bytes.as_chunks::<64>().0.iter().enumerate() {
             assert_eq!(*bytes, chacha12(&key, block as u64, skipped + i));
         }
-        let mut again = streams.stream(i);
-        assert_eq!(again.next_u64().to_le_bytes(), bytes[..8]);
     }
 }
 
@@ -73,22 +69,43 @@ fn operations_never_share_bits() {
     let mut rng = NoiseRng::from_os().unwrap();
     let mut seen = HashSet::new();
     for count in [1, 4, 2, 9] {
-        let streams = rng.reserve(count);
-        for i in 0..count {
-            let mut stream = streams.stream(i);
+        for mut stream in rng.reserve(count) {
             for _ in 0..100 {
                 assert!(seen.insert(stream.next_u64()));
             }
         }
     }
     let mut other = NoiseRng::from_os().unwrap();
-    assert!(seen.insert(other.reserve(1).stream(0).next_u64()));
+    assert!(seen.insert(other.stream().next_u64()));
 }
 
+/// However streams are taken out, each comes once, in the order of its number.
 #[test]
-#[should_panic(expected = "was not reserved")]
-fn streams_that_were_not_reserved_are_refused() {
-    let _ = NoiseRng::deterministic_not_private(1).reserve(2).stream(2);
+fn streams_come_once_and_in_order_however_they_are_taken() {
+    use rayon::prelude::*;
+    let words = |take: &dyn Fn(NoiseStreams<'_>) -> Vec<u64>| {
+        take(NoiseRng::deterministic_not_private(3).reserve(7))
+    };
+    let first = |mut s: NoiseStream| s.next_u64();
+    let expected = words(&|streams| streams.map(first).collect());
+    assert_eq!(expected.iter().collect::<HashSet<_>>().len(), 7);
+    assert_eq!(words(&|streams| streams.into_par_iter().map(first).collect()), expected);
+    let split = words(&|mut streams| {
+        assert_eq!(streams.len(), 7);
+        let mut out: Vec<u64> = streams.by_ref().take(2).map(first).collect();
+        assert_eq!(streams.len(), 5);
+        let front = streams.split_front(3);
+        assert_eq!((front.len(), streams.len()), (3, 2));
+        out.extend(front.into_par_iter().map(first).collect::<Vec<_>>());
+        let rest = streams.split_front(9);
+        assert_eq!((rest.len(), streams.next().is_none()), (2, true));
+        out.extend(rest.map(first));
+        out
+    });
+    assert_eq!(split, expected);
+    let mut rng = NoiseRng::deterministic_not_private(3);
+    let one_by_one: Vec<u64> = (0..7).map(|_| rng.stream().next_u64()).collect();
+    assert_eq!(one_by_one, expected);
 }
 
 #[test]
@@ -129,8 +146,8 @@ fn noise_has_golden_values() {
     let grid = Grid::new(-30).unwrap();
     let mut rng = NoiseRng::deterministic_not_private(7);
     let (mut gaussian, mut laplace) = ([0.0; 4], [0.0; 4]);
-    GaussianNoise::new(scale, grid).fill(&mut rng, &mut gaussian);
-    LaplaceNoise::new(scale, grid).fill(&mut rng, &mut laplace);
+    GaussianNoise::new(scale, grid).unwrap().fill(&mut rng, &mut gaussian);
+    LaplaceNoise::new(scale, grid).unwrap().fill(&mut rng, &mut laplace);
     let steps = |x: [f64; 4]| x.map(|x| (x * 2f64.powi(30)) as i64);
     assert_eq!(steps(gaussian), [-233185575, -107341874, -2054381911, 668589344]);
     assert_eq!(steps(laplace), [956712136, 1007664840, -3015457191, 131929418]);

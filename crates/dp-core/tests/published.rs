@@ -29,7 +29,7 @@ fn hardt_roth_theorem_26_misses_its_claim() {
     let accepted = rule.calibrate(budget, shift(), Acceptance::AcceptTrueDelta).unwrap();
     println!("{rule} claims {budget}; its true delta is {}", accepted.true_delta());
     assert!((accepted.scale().get() - (1.25e6f64).ln().sqrt()).abs() < 1e-12);
-    let guarantee = accepted.guarantee(Adjacency::RowShift { l2: one() });
+    let guarantee = accepted.guarantee(Adjacency::RowShift { l2: one() }).unwrap();
     assert_eq!(guarantee.true_delta().unwrap(), *true_delta);
     let Provenance::Published { caveat, .. } = guarantee.provenance() else { panic!() };
     assert!(caveat.contains("sqrt 2"), "{caveat}");

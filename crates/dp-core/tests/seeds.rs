@@ -6,7 +6,7 @@ use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Error, FreshSeed, Guarantee, L2Sensitivity, NoiseScale,
-    Probability, Profile, Provenance, PublicSeed, PublicValue, SeedOrigin, calibrate,
+    Probability, Profile, Provenance, PublicSeed, PublicValue, SeedOrigin, Theorem, calibrate,
 };
 use rand_core::{Rng, SeedableRng};
 
@@ -89,14 +89,13 @@ fn a_fresh_seed_is_not_printed() {
 fn averages_claim_no_delta_below_their_floor() {
     let proven = |delta| {
         let (budget, profile, _) = averaged(delta);
-        Guarantee::proven(adjacency(), budget, profile, "a theorem")
+        Guarantee::proven(adjacency(), budget, profile, Theorem::ProjectionFresh)
     };
     for delta in [1e-30, 1e-300, FreshSeed::LEAST_DELTA.next_down()] {
         assert!(matches!(proven(delta), Err(Error::InvalidParameter { .. })), "{delta:e}");
     }
     let guarantee = proven(FreshSeed::LEAST_DELTA).unwrap();
-    assert!(matches!(guarantee.provenance(), Provenance::Proven { theorem }
-        if theorem.contains(FreshSeed::MODEL)));
+    assert!(matches!(guarantee.provenance(), Provenance::Proven { .. }));
     // One read back is held to the same.
     let (small, profile, _) = averaged(1e-30);
     let json = serde_json::to_string(&guarantee).unwrap();
@@ -121,9 +120,10 @@ fn a_mixture_that_is_pure_for_every_seed_may_claim_zero() {
         coordinate: CoordinateProfile::RandomizedResponse { keep },
     };
     let pure = Budget::new(4.0 * (0.6f64 / 0.4).ln() + 1e-9, 0.0).unwrap();
-    Guarantee::proven(adjacency(), pure, profile.clone(), "a theorem").unwrap();
+    let attribute = Adjacency::Attribute { beta: Bound::new(1.0).unwrap() };
+    Guarantee::proven(attribute, pure, profile.clone(), Theorem::SignsFresh).unwrap();
     let tiny = Budget::new(4.0 * (0.6f64 / 0.4).ln() - 1e-18, 1e-25).unwrap();
-    assert!(Guarantee::proven(adjacency(), tiny, profile, "a theorem").is_err());
+    assert!(Guarantee::proven(attribute, tiny, profile, Theorem::SignsFresh).is_err());
 }
 
 /// A certificate whose average is over a seed of 64 bits enters no ledger.
@@ -131,7 +131,9 @@ fn a_mixture_that_is_pure_for_every_seed_may_claim_zero() {
 fn a_short_seed_under_an_average_enters_no_ledger() {
     let (budget, profile, sigma) = averaged(1e-6);
     let certificate = |seed: PublicSeed| {
-        let guarantee = Guarantee::proven(adjacency(), budget, profile.clone(), "t").unwrap();
+        let guarantee =
+            Guarantee::proven(adjacency(), budget, profile.clone(), Theorem::ProjectionFresh)
+                .unwrap();
         let grid = Grid::choose(sigma, Bound::new(8.0).unwrap()).unwrap();
         let public = PublicParameters::from([
             ("projection seed".to_owned(), PublicValue::from(seed)),
@@ -139,7 +141,7 @@ fn a_short_seed_under_an_average_enters_no_ledger() {
         ]);
         let statement = Statement {
             mechanism: "a fresh projection".into(),
-            noise: GaussianNoise::new(sigma, grid).law(),
+            noise: GaussianNoise::new(sigma, grid).unwrap().law(),
             generator: GeneratorKind::OsChacha12,
             public,
         };
@@ -147,5 +149,7 @@ fn a_short_seed_under_an_average_enters_no_ledger() {
     };
     let drawn = certificate(FreshSeed::draw().unwrap().publish());
     drawn.require_secret_randomness().unwrap();
+    let model = drawn.statement().public.get(FreshSeed::MODEL_KEY);
+    assert_eq!(model, Some(&FreshSeed::MODEL.into()));
     assert!(certificate(PublicSeed::draw().unwrap()).require_secret_randomness().is_err());
 }

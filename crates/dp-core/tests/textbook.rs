@@ -4,8 +4,8 @@ use dp_core::{
     Adjacency, Budget, Epsilon, Error, Guarantee, L1Sensitivity, NoiseScale, Probability, Profile,
 };
 
-fn proven(profile: Profile, budget: Budget) -> Result<Guarantee, Error> {
-    Guarantee::proven(Adjacency::AnyInput, budget, profile, "textbook")
+fn declared(profile: Profile, budget: Budget) -> Result<Guarantee, Error> {
+    Guarantee::declared(Adjacency::AnyInput, budget, profile, "this test", "textbook")
 }
 
 /// The number that a refusal says is allowed.
@@ -22,10 +22,10 @@ fn laplace_at_one_over_epsilon_is_told_the_least_scale() {
         let sensitivity = L1Sensitivity::new(1.0).unwrap();
         let of =
             |scale: f64| Profile::Laplace { sensitivity, scale: NoiseScale::new(scale).unwrap() };
-        let error = proven(of(1.0 / epsilon), budget).unwrap_err();
+        let error = declared(of(1.0 / epsilon), budget).unwrap_err();
         let least = offered(&error, "[", ",");
         assert!(least > 1.0 / epsilon && least * epsilon < 1.0 + 1e-11, "{error}");
-        proven(of(least), budget).unwrap();
+        declared(of(least), budget).unwrap();
     }
 }
 
@@ -41,10 +41,10 @@ fn responses_of_the_textbook_are_told_the_largest_keep() {
             [(odds / (1.0 + odds), &bit), (odds / (4.0 + odds), &letter)];
         for (textbook, of) in both {
             // Half an ulp of the textbook's value may lie on either side.
-            let error = proven(of(textbook.next_up().next_up()), budget).unwrap_err();
+            let error = declared(of(textbook.next_up().next_up()), budget).unwrap_err();
             let most = offered(&error, ", ", "]");
             assert!((most / textbook - 1.0).abs() < 1e-12, "{error}");
-            proven(of(most), budget).unwrap();
+            declared(of(most), budget).unwrap();
         }
     }
 }

@@ -26,7 +26,7 @@ impl NoisyRawData {
         let exact = L2Sensitivity::new(beta.get())?;
         let grid = Grid::choose(calibrate::gaussian(budget, exact)?, bound)?;
         let sigma = calibrate::gaussian(budget, grid.inflate_l2(exact, 1, 0.0)?)?;
-        Ok(Self { bound, noise: GaussianNoise::new(sigma, grid) })
+        Ok(Self { bound, noise: GaussianNoise::new(sigma, grid)? })
     }
 
     /// Standard deviation of the noise.
@@ -42,7 +42,7 @@ impl NoisyRawData {
     pub fn release(&self, points: &Points, rng: &mut NoiseRng) -> Result<Vec<f64>> {
         RowsView::f64(points.n(), points.d(), points.values())?.check_bound(self.bound)?;
         let mut values = points.values().to_vec();
-        self.noise.add_to(rng, &mut values);
+        self.noise.add_to(rng, &mut values)?;
         Ok(values)
     }
 }

@@ -23,10 +23,10 @@ fn laplace(factor: f64) -> Subject {
     let claim = Budget::new(1.0, 0.0).unwrap();
     let calibrated = calibrate::laplace(claim, L1Sensitivity::new(1.0).unwrap()).unwrap().get();
     let scale = NoiseScale::new(factor * calibrated).unwrap();
-    let noise = LaplaceNoise::new(scale, Grid::new(-30).unwrap());
+    let noise = LaplaceNoise::new(scale, Grid::new(-30).unwrap()).unwrap();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut values = vec![*side.of(&0.0, &1.0); BATCH];
-        noise.add_block(&mut draw.noise().reserve(1).stream(0), &mut values);
+        noise.add_block(&mut draw.noise().stream(), &mut values).unwrap();
         out.extend(values);
         Ok(())
     };
@@ -39,10 +39,10 @@ fn gaussian(factor: f64) -> Subject {
     let claim = Budget::new(1.0, 1e-2).unwrap();
     let calibrated = calibrate::gaussian(claim, L2Sensitivity::new(1.0).unwrap()).unwrap().get();
     let sigma = NoiseScale::new(factor * calibrated).unwrap();
-    let noise = GaussianNoise::new(sigma, Grid::new(-30).unwrap());
+    let noise = GaussianNoise::new(sigma, Grid::new(-30).unwrap()).unwrap();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut values = vec![*side.of(&0.0, &1.0); BATCH];
-        noise.add_block(&mut draw.noise().reserve(1).stream(0), &mut values);
+        noise.add_block(&mut draw.noise().stream(), &mut values).unwrap();
         out.extend(values);
         Ok(())
     };
@@ -71,7 +71,7 @@ fn a_certificate_is_held_to_its_own_profile() {
     let made = PublishedRule::KenthapadiLemma1
         .calibrate(claim, PublishedSetting::Shift { sensitivity }, Acceptance::RequireTarget)
         .unwrap();
-    let guarantee = made.guarantee(Adjacency::RowShift { l2: Bound::new(1.0).unwrap() });
+    let guarantee = made.guarantee(Adjacency::RowShift { l2: Bound::new(1.0).unwrap() }).unwrap();
     let factor = made.scale().get() / calibrate::gaussian(claim, sensitivity).unwrap().get();
     let honest = gaussian(factor).with_runs(200_000).under(&guarantee).unwrap();
     let exact = honest.exact.unwrap();
@@ -106,9 +106,10 @@ fn learned_testers_do_without_the_density() {
 fn a_subject_without_any_difference_gives_zero() {
     let claim = Budget::new(1.0, 0.0).unwrap();
     let sample = |_: Side, draw: &Draw, out: &mut Vec<f64>| {
-        let noise = LaplaceNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap());
+        let noise =
+            LaplaceNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
         let mut values = vec![0.0; BATCH];
-        noise.add_block(&mut draw.noise().reserve(1).stream(0), &mut values);
+        noise.add_block(&mut draw.noise().stream(), &mut values).unwrap();
         out.extend(values);
         Ok(())
     };

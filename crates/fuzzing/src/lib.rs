@@ -11,6 +11,7 @@ mod certificates;
 mod command_line;
 mod input_samples;
 mod journals;
+pub mod mutation;
 mod readers;
 mod releases;
 pub mod samples;

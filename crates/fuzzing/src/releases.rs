@@ -1,16 +1,17 @@
 //! Release files: the container, and each kind behind a right checksum.
 
+use crate::certificates::evaluated;
 use dp_core::release_file::{
     ClassOfCertificate, Kind, MAGIC, Opened, Payload, Trailer, Writer, decode, encode_as, open,
 };
-use dp_core::{Certificate, IndividualCertificate, NoGuarantee};
+use dp_core::{Certificate, IndividualCertificate, NoGuarantee, Probability, Release};
 use linalg_dp::covariance::PrivateCovariance;
 use linalg_dp::low_rank::{PrivateLowRank, Range};
 use linalg_dp::window::WindowCovariance;
 use sha2::{Digest, Sha256};
 use sketch::minhash::{NoisyBits, PrivateSymbols, SignatureMatrix};
-use sketch::private::PrivateSketch;
-use sketch::sign::SignCodes;
+use sketch::private::{Pairs, PrivateSketch};
+use sketch::sign::{SignCodes, SignPairs};
 
 /// The container: bytes as they are, and sealed. What opens is written back to the same bytes.
 pub fn release_container(data: &[u8]) {
@@ -57,33 +58,51 @@ pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, crate::samples::Failure> {
 
 /// Real-valued sketches.
 pub fn release_sketch(data: &[u8]) {
-    kind::<PrivateSketch, Certificate>(data);
+    kind::<PrivateSketch, Certificate>(data, |release| {
+        evaluated(release.certificate());
+        let rows = release.payload().n();
+        if rows >= 2 {
+            let pairs = Pairs::within(release);
+            let _ = (pairs.squared_distance(0, 1), pairs.inner_product(0, 1), pairs.cosine(0, 1));
+        }
+    });
 }
 
 /// Signs of all classes.
 pub fn release_signs(data: &[u8]) {
-    kind::<SignCodes, Certificate>(data);
-    kind::<SignCodes, IndividualCertificate>(data);
-    kind::<SignCodes, NoGuarantee>(data);
+    kind::<SignCodes, Certificate>(data, |release| {
+        evaluated(release.certificate());
+        if let Ok(pairs) = SignPairs::between(release, release) {
+            let _ = (pairs.hamming(0, 1), pairs.cosine(0, 1), pairs.angle(0, 0));
+        }
+    });
+    kind::<SignCodes, IndividualCertificate>(data, |_| {});
+    kind::<SignCodes, NoGuarantee>(data, |_| {});
 }
 
 /// Set signatures.
 pub fn release_sets(data: &[u8]) {
-    kind::<PrivateSymbols, Certificate>(data);
-    kind::<NoisyBits, Certificate>(data);
-    kind::<SignatureMatrix, NoGuarantee>(data);
+    kind::<PrivateSymbols, Certificate>(data, |release| evaluated(release.certificate()));
+    kind::<NoisyBits, Certificate>(data, |release| evaluated(release.certificate()));
+    kind::<SignatureMatrix, NoGuarantee>(data, |_| {});
 }
 
 /// Covariances, low-rank approximations, range sketches, windows.
 pub fn release_matrices(data: &[u8]) {
-    kind::<PrivateCovariance, Certificate>(data);
-    kind::<PrivateLowRank, Certificate>(data);
-    kind::<Range, Certificate>(data);
-    kind::<WindowCovariance, Certificate>(data);
+    kind::<PrivateCovariance, Certificate>(data, |release| {
+        evaluated(release.certificate());
+        let covariance = release.payload();
+        let failure = Probability::new(0.05).expect("a probability");
+        let _ = (covariance.unbiased(), covariance.spectral_error(failure));
+        let _ = covariance.positive();
+    });
+    kind::<PrivateLowRank, Certificate>(data, |release| evaluated(release.certificate()));
+    kind::<Range, Certificate>(data, |release| evaluated(release.certificate()));
+    kind::<WindowCovariance, Certificate>(data, |release| evaluated(release.certificate()));
 }
 
-/// What is accepted is written back to bytes that decode to the same.
-fn kind<T, C>(data: &[u8])
+/// What is accepted answers, and is written back to bytes that decode to the same.
+fn kind<T, C>(data: &[u8], each: impl Fn(&Release<T, C>))
 where
     T: Payload + PartialEq + core::fmt::Debug,
     T::Error: core::fmt::Debug,
@@ -91,6 +110,7 @@ where
 {
     for bytes in [sealed(data), rotated(data)] {
         let Ok(release) = decode::<T, C>(&bytes) else { continue };
+        each(&release);
         let kind = open(&bytes).expect("it was decoded").summary.kind;
         let again = encode_as(&release, kind).expect("what was read can be written");
         assert_eq!(decode::<T, C>(&again).expect("what was written can be read"), release);

@@ -59,6 +59,7 @@ pub fn samples() -> Result<Vec<Sample>, Failure> {
         texts.push(Sample::new("certificate", name, certificate.to_json()));
     }
     texts.push(Sample::new("ledger", "two-entries.json", ledger()?));
+    texts.push(Sample::new("ledger", "expenses.json", expenses()?));
     texts.extend(journals()?);
     texts.extend(data_sets());
     texts.extend(crate::input_samples::inputs()?);
@@ -205,10 +206,36 @@ fn ledger() -> Result<String, Failure> {
     let mut ledger = Ledger::with_limit(attribute, Budget::new(10.0, 1e-3)?, FilterRule::Basic);
     let keep = calibrate::randomized_response(budget()?, 3)?;
     let profile = Profile::RandomizedResponse { bits: 3, keep };
-    let guarantee = dp_core::Guarantee::proven(attribute, budget()?, profile, "a theorem")?;
+    let guarantee =
+        dp_core::Guarantee::proven(attribute, budget()?, profile, dp_core::Theorem::SignsTouched)?;
     ledger.spend(&guarantee, 2, "signs")?;
     ledger.spend(&guarantee, 1, "more signs")?;
     Ok(serde_json::to_string(&ledger)?)
+}
+
+/// Guarantees to enter, with counts: the kinds of profile that a ledger composes.
+fn expenses() -> Result<String, Failure> {
+    let attribute = Adjacency::Attribute { beta: one()? };
+    let budget = budget()?;
+    let l2 = dp_core::L2Sensitivity::new(1.0)?;
+    let sigma = calibrate::gaussian(budget, l2)?;
+    let l1 = dp_core::L1Sensitivity::new(1.0)?;
+    let scale = calibrate::laplace(budget, l1)?;
+    let keep = calibrate::randomized_response(budget, 3)?;
+    let coordinate = dp_core::profile::CoordinateProfile::RandomizedResponse { keep };
+    let probability = dp_core::Probability::new(0.5)?;
+    let profiles = [
+        Profile::Gaussian { sensitivity: l2, sigma },
+        Profile::Laplace { sensitivity: l1, scale },
+        Profile::RandomizedResponse { bits: 3, keep },
+        Profile::BinomialMixture { trials: 3, probability, coordinate },
+    ];
+    let guarantees = profiles
+        .map(|p| dp_core::Guarantee::declared(attribute, budget, p, "a test", "a sample"))
+        .into_iter()
+        .collect::<Result<Vec<_>, _>>()?;
+    let counted: Vec<_> = guarantees.iter().zip([1u64, 2, 3, 1]).collect();
+    Ok(serde_json::to_string(&counted)?)
 }
 
 fn data_sets() -> Vec<Sample> {

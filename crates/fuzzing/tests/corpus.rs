@@ -52,6 +52,25 @@ fn the_corpus_and_damaged_forms_of_it_break_no_promise() {
     }
 }
 
+/// Numbers and words of certificates, guarantees, ledgers and expenses, taken to their edges: behind
+/// the digests, which the bodies of the latter set right.
+#[test]
+fn what_evaluates_survives_extreme_numbers() {
+    let samples = fuzzing::samples::samples().expect("samples");
+    let mut mutator = fuzzing::mutation::Mutator::new(7);
+    for (name, body) in fuzzing::TARGETS {
+        if !["certificate", "guarantee", "ledger"].contains(&name) {
+            continue;
+        }
+        let fresh = samples.iter().filter(|s| s.target == name);
+        let seeds: Vec<Vec<u8>> = fresh.map(|s| s.bytes.clone()).collect();
+        seeds.iter().for_each(|seed| body(seed));
+        for _ in 0..ROUGH {
+            body(&mutator.mutated(&seeds));
+        }
+    }
+}
+
 /// Several bytes at once, copies and cuts: what single flips do not reach.
 #[test]
 fn readers_of_the_command_line_survive_rough_handling() {

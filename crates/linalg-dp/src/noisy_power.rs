@@ -124,12 +124,8 @@ impl NoisyPower {
         let profile = Profile::GaussianComposition {
             steps: vec![GaussianStep { sensitivity, sigma, times }],
         };
-        let guarantee = Guarantee::proven(
-            adjacency,
-            budget,
-            profile,
-            "docs/proofs/noisy-power-method.md, theorem 1",
-        )?;
+        let guarantee =
+            Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::NoisyPowerMethod)?;
         Ok(Self { clip, k, iterations, sigma, grid, guarantee })
     }
 
@@ -165,14 +161,14 @@ impl NoisyPower {
         let mut last = Mat::zeros(d, k);
         for _ in 0..self.iterations {
             let mut noise = vec![0.0; d * k];
-            GaussianNoise::new(self.sigma, self.grid).fill(rng, &mut noise);
+            GaussianNoise::new(self.sigma, self.grid)?.fill(rng, &mut noise);
             last = self.noisy_product(&quantised, &x, &noise);
             x = dense::orthonormal_basis(last.as_ref())?;
         }
         let svd = dense::thin_svd(last.as_ref())?;
         let statement = Statement {
             mechanism: NAME.into(),
-            noise: GaussianNoise::new(self.sigma, self.grid).law(),
+            noise: GaussianNoise::new(self.sigma, self.grid)?.law(),
             generator: rng.kind(),
             public: [
                 longer_rows(),

@@ -30,7 +30,7 @@ fn budget() -> Budget {
 /// Rows of norm at most one with `strong` directions.
 fn rows(n: usize, d: usize, strong: usize) -> Vec<f64> {
     let mut rng = NoiseRng::deterministic_not_private(5);
-    let unit = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap());
+    let unit = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
     let mut data = vec![0.0; n * d];
     unit.fill(&mut rng, &mut data);
     for row in data.chunks_mut(d) {
@@ -168,7 +168,7 @@ fn jl_privacy_loss_of_a_million_draws_matches_its_profile() {
     let (r, epsilon, w) = (6usize, 1.0, 1.5f64);
     let lambda = 1.0 / (w * w);
     let mut rng = NoiseRng::deterministic_not_private(102);
-    let law = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-40).unwrap());
+    let law = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-40).unwrap()).unwrap();
     let mut z = vec![0.0; r * 1_000_000];
     law.fill(&mut rng, &mut z);
     // Only the direction of the added row matters (d = 3 or any other): r draws of variance 1 or 1 + lambda.
@@ -269,7 +269,7 @@ fn errors_are_as_advertised() {
         let (mut mean, mut square, mut outside) = (vec![0.0; d * d], 0.0, 0);
         for _ in 0..repetitions {
             let release = m.release(&data, &mut rng).unwrap();
-            release.certificate().verify().unwrap();
+            release.certificate().verify_consistency().unwrap();
             let mut error = release.payload().unbiased();
             for i in 0..d * d {
                 mean[i] += error[(i / d, i % d)] / f64::from(repetitions);

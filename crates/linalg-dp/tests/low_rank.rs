@@ -20,7 +20,7 @@ fn bound(b: f64) -> Bound {
 
 fn gaussian(seed: u64, count: usize) -> Vec<f64> {
     let mut rng = NoiseRng::deterministic_not_private(seed);
-    let unit = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap());
+    let unit = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
     let mut out = vec![0.0; count];
     unit.fill(&mut rng, &mut out);
     out
@@ -48,7 +48,7 @@ fn pfp_error(a: &RowsView<'_>, setting: Setting, budget: Budget, options: PfpOpt
     let pfp = Pfp::calibrate(setting, budget, options).unwrap();
     let mut rng = NoiseRng::deterministic_not_private(31);
     let release = pfp.release(a, FreshSeed::reproducible_not_private(32), &mut rng).unwrap();
-    release.certificate().verify().unwrap();
+    release.certificate().verify_consistency().unwrap();
     let raw = release.payload().factors().distance(a).unwrap();
     [raw, release.payload().shrunk().unwrap().distance(a).unwrap()]
 }

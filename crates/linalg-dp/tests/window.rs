@@ -84,7 +84,7 @@ fn every_schedule_is_unbiased_and_its_stated_noise_is_true() {
                 stream.push(&row(t), &mut rng).expect("accepted");
             }
             let release = stream.release().expect("blocks closed");
-            release.certificate().verify().expect("holds together");
+            release.certificate().verify_consistency().expect("holds together");
             let error = release.payload().unbiased()[(0, 0)] - truth[(0, 0)];
             claimed = release.payload().directional_sd().expect("finite");
             mean += error;
@@ -396,8 +396,8 @@ fn a_counted_stream_enters_no_ledger_of_added_rows() {
     let (counted, timed) = (run(Pace::Rows), run(Pace::Clock));
     let text = counted.guarantee().adjacency().to_string();
     assert!(text.contains("replaced by zero; the number and order of rows are public"), "{text}");
-    counted.verify().expect("recomputes");
-    timed.verify().expect("recomputes");
+    counted.verify_consistency().expect("recomputes");
+    timed.verify_consistency().expect("recomputes");
     let most = |c: &Certificate| c.statement().public.get("most rows a tick").cloned();
     assert_eq!((most(&counted), most(&timed)), (None, Some(PublicValue::from(12u64))));
     for (certificate, own, other) in [(&counted, zero, add), (&timed, add, zero)] {

@@ -65,7 +65,7 @@ fn the_certificate_composes_all_levels_and_verifies() {
                     stream.push(&row(t), &mut rng).expect("accepted");
                 }
                 let certificate = stream.release().expect("closed").into_parts().1;
-                certificate.verify().expect("recomputes");
+                certificate.verify_consistency().expect("recomputes");
                 match &certificate.statement().noise {
                     NoiseLaw::Several { laws } => assert_eq!(laws.len() as u64, levels),
                     law => assert_eq!(noise, BlockNoise::SymmetricGaussian, "{law:?}"),

@@ -81,9 +81,9 @@ fn noise(laplace: bool, variance: f64) -> SketchNoise {
     let grid = Grid::new(-40).unwrap();
     let scale = |x: f64| NoiseScale::new(x).unwrap();
     if laplace {
-        SketchNoise::Laplace(LaplaceNoise::new(scale((0.5 * variance).sqrt()), grid))
+        SketchNoise::Laplace(LaplaceNoise::new(scale((0.5 * variance).sqrt()), grid).unwrap())
     } else {
-        SketchNoise::Gaussian(GaussianNoise::new(scale(variance.sqrt()), grid))
+        SketchNoise::Gaussian(GaussianNoise::new(scale(variance.sqrt()), grid).unwrap())
     }
 }
 
@@ -120,7 +120,7 @@ fn run(s: Setting) -> Covered {
         let spec = spec(seed);
         let view = RowsView::f64(2, s.d, &both).unwrap();
         let mut values = project(&*spec.build(), view).unwrap();
-        noise.add_to(&mut rng, &mut values);
+        noise.add_to(&mut rng, &mut values).unwrap();
         let sketch = PrivateSketch::new(spec, noise.law(), values).unwrap();
         let release = Release::certified(sketch, certificate.clone());
         let pairs = Pairs::within(&release);
@@ -262,7 +262,7 @@ fn multi_scale_intervals_cover() {
                     let spec = spec(k, 2 * seed + u64::from(k == sizes[1]));
                     let view = RowsView::f64(2, d, &both).unwrap();
                     let mut values = project(&*spec.build(), view).unwrap();
-                    noise.add_to(&mut rng, &mut values);
+                    noise.add_to(&mut rng, &mut values).unwrap();
                     PrivateSketch::new(spec, noise.law(), values).unwrap()
                 });
                 let release = Release::certified(sketches.to_vec(), certificate.clone());

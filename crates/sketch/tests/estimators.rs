@@ -83,7 +83,7 @@ impl Simulation {
             let spec = self.spec(seed);
             let rows = RowsView::f64(2, self.u.len(), &both).unwrap();
             let mut values = project(&*spec.build(), rows).unwrap();
-            self.noise.add_to(&mut rng, &mut values);
+            self.noise.add_to(&mut rng, &mut values).unwrap();
             let sketch = PrivateSketch::new(spec, self.noise.law(), values).unwrap();
             each(&Release::certified(sketch, certificate.clone()));
         }
@@ -102,12 +102,12 @@ impl Simulation {
 
 fn gaussian(sigma: f64) -> SketchNoise {
     let grid = Grid::new(-34).unwrap();
-    SketchNoise::Gaussian(GaussianNoise::new(NoiseScale::new(sigma).unwrap(), grid))
+    SketchNoise::Gaussian(GaussianNoise::new(NoiseScale::new(sigma).unwrap(), grid).unwrap())
 }
 
 fn laplace(scale: f64) -> SketchNoise {
     let grid = Grid::new(-34).unwrap();
-    SketchNoise::Laplace(LaplaceNoise::new(NoiseScale::new(scale).unwrap(), grid))
+    SketchNoise::Laplace(LaplaceNoise::new(NoiseScale::new(scale).unwrap(), grid).unwrap())
 }
 
 #[test]
@@ -268,7 +268,7 @@ fn numbers_whose_squares_overflow_are_refused() {
     s.run_some(1, |release| certificate = Some(release.certificate().clone()));
     let noise = |sigma: f64, exponent: i32| {
         let grid = Grid::new(exponent).unwrap();
-        GaussianNoise::new(NoiseScale::new(sigma).unwrap(), grid).law()
+        GaussianNoise::new(NoiseScale::new(sigma).unwrap(), grid).unwrap().law()
     };
     for (law, value) in [
         (noise(1e-160, -560), 1e-160),

@@ -79,7 +79,7 @@ fn near_rows_are_found_and_estimated() {
     assert!((got.value - exact).abs() < 5.0 * got.standard_error, "{got:?} {exact}");
     let cosine = pairs.cosine(0, 1).unwrap();
     assert!((cosine.value - 1.0).abs() < 5.0 * cosine.standard_error + 1e-3, "{cosine:?}");
-    release.certificate().verify().unwrap();
+    release.certificate().verify_consistency().unwrap();
 }
 
 /// Bounds so large that `f32` would round by more than the noise, or overflow.

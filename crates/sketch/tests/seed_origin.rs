@@ -17,7 +17,7 @@ fn a_seed_somebody_knew_is_stated() {
             AveragedProjection::gaussian(16, 4, adjacency, bound, budget).expect("calibrates");
         let mut rng = NoiseRng::deterministic_not_private(1);
         let release = mechanism.release(fresh, rows, &mut rng).expect("accepted");
-        release.certificate().verify().expect("holds together");
+        release.certificate().verify_consistency().expect("holds together");
         let public = &release.certificate().statement().public;
         assert_eq!(public["projection seed"], release.payload().projection().seed().into());
         assert!(matches!(&public["projection seed"], PublicValue::Text(hex) if hex.len() == 64));

@@ -249,7 +249,7 @@ fn scales_share_one_exact_budget() {
     let mut rng = NoiseRng::deterministic_not_private(1);
     let x = data(3 * d);
     let release = m.release(RowsView::f64(3, d, &x).unwrap(), &mut rng).unwrap();
-    release.certificate().verify().unwrap();
+    release.certificate().verify_consistency().unwrap();
     assert_eq!(release.payload().len(), 3);
     let twins = vec![scale(4), scale(4)];
     let refused = MultiScale::gaussian(twins, &[1.0, 1.0], adjacency, bound(1.0), budget());
@@ -300,7 +300,7 @@ fn distances_of_all_pairs() {
     assert!((of(&m) - 8.0).abs() < 1e-6, "{}", of(&m));
     let mut values = vec![0.0; 4];
     let mut rng = NoiseRng::deterministic_not_private(3);
-    m.noise().add_to(&mut rng, &mut values);
+    m.noise().add_to(&mut rng, &mut values).unwrap();
     let x = [0.0, 3.0];
     let error =
         NoiseAddition::new(2, 1, range, Adjacency::Attribute { beta: bound(1.0) }, budget())

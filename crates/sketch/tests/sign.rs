@@ -53,7 +53,7 @@ fn flips_follow_the_table_at_every_level_and_zeros_are_coins() {
         let signs =
             PrivateSigns::new(oporp(d, 1, d), rule, attribute(beta), bound(ONE), budget).unwrap();
         let released = signs.release(rows(d, &values), &mut noise()).unwrap();
-        released.certificate().verify().unwrap();
+        released.certificate().verify_consistency().unwrap();
         // Which bin holds which attribute: project unit rows.
         for (i, &value) in row.iter().enumerate() {
             let mut unit = vec![0.0; d];
@@ -160,7 +160,7 @@ fn the_exact_mixture_beats_the_published_bound_and_both_say_what_they_are() {
     let values = uniform(200 * 3, 3);
     let seed = FreshSeed::reproducible_not_private(8);
     let release = exact.release(rows(200, &values), seed, &mut noise()).unwrap();
-    release.certificate().verify().unwrap();
+    release.certificate().verify_consistency().unwrap();
     assert_eq!(release.payload().projections()[0].d(), 201);
     // A promise that does not hold is refused.
     let promised = FreshConfig { floor: NormFloor::Promised(bound(3.0)), ..config };
@@ -377,7 +377,7 @@ fn every_family_can_be_signed() {
             let signs = PrivateSigns::new(sketch.clone(), rule, attribute(1.0), bound(ONE), budget)
                 .unwrap();
             let release = signs.release(rows(40, &values), &mut noise()).unwrap();
-            release.certificate().verify().unwrap();
+            release.certificate().verify_consistency().unwrap();
             assert_eq!((release.payload().bits().n(), release.payload().bits().bits()), (3, 64));
         }
     }

@@ -35,8 +35,10 @@ impl Event {
     /// `count` runs of a mechanism.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless the count is in `[1, 2^40]`.
+    /// [`Error::InvalidParameter`] unless the count is in `[1, 2^40]` and the profile within its
+    /// limits ([`Profile::check_limits`]).
     pub fn new(profile: Profile, count: u64) -> Result<Self> {
+        profile.check_limits()?;
         if (1..=MOST_RUNS).contains(&count) {
             Ok(Self { profile, count })
         } else {

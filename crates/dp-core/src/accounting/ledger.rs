@@ -7,9 +7,10 @@ use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::certificate::Certificate;
 use crate::error::{Error, Result};
-use crate::guarantee::{Claim, Guarantee};
+use crate::guarantee::{Claim, Guarantee, Provenance, rejected};
 use crate::profile::{PrivacyProfile, Profile};
 use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
 
 /// One line of a ledger.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -31,9 +32,49 @@ enum Basis {
     /// A published (epsilon, delta) without a profile, accepted by name. The event
     /// is the pure part; its delta is added on top.
     AcceptedClaim,
+    /// The profile of an ideal law or of a declared mechanism, accepted by name.
+    AcceptedProfile,
+}
+
+/// How a ledger stands after a release that has happened was entered.
+#[derive(Debug, Clone, PartialEq)]
+#[must_use = "the limit may be passed"]
+pub enum Standing {
+    /// The limit, if there is one, is kept.
+    Kept,
+    /// The limit is passed: the release is entered all the same, and [`Ledger::spend`] refuses
+    /// from now on. Holds the error that says by how much.
+    Passed(Error),
 }
 
 impl Entry {
+    /// Runs of a guarantee, at its word where it is not proven.
+    fn of(guarantee: &Guarantee, count: u64, label: &str) -> Result<Self> {
+        guarantee.verify()?;
+        let budget = guarantee.budget();
+        let by_name = || format!("{label} (claim accepted by name)");
+        let (Some(profile), Some(true_delta)) = (guarantee.profile(), guarantee.true_delta())
+        else {
+            let event = Event::new(Profile::PureDp { epsilon: budget.epsilon }, count)?;
+            return Ok(Self { label: by_name(), event, budget, basis: Basis::AcceptedClaim });
+        };
+        // A missed claim counts with the delta it really gives.
+        let delta = match guarantee.claim() {
+            Claim::MissedAcceptedByName => Delta::new(true_delta.delta().min(1.0 - 1e-15))?,
+            _ => budget.delta,
+        };
+        let (label, basis) = match guarantee.provenance() {
+            Provenance::Proven { .. } | Provenance::Published { .. } => {
+                (label.to_owned(), Basis::Profile)
+            }
+            Provenance::Idealised { .. } | Provenance::Declared { .. } => {
+                (by_name(), Basis::AcceptedProfile)
+            }
+        };
+        let event = Event::new(profile.clone(), count)?;
+        Ok(Self { label, event, budget: Budget { delta, ..budget }, basis })
+    }
+
     /// What was done.
     #[must_use]
     pub fn label(&self) -> &str {
@@ -65,7 +106,7 @@ impl Entry {
             right,
         };
         match self.basis {
-            Basis::Profile => {
+            Basis::Profile | Basis::AcceptedProfile => {
                 let found = self.event.profile().log_delta(self.budget.epsilon);
                 let stated = self.budget.delta.ln();
                 let slack = crate::guarantee::log_slack(stated.get());
@@ -85,14 +126,19 @@ impl Entry {
 
 /// Everything that was done to one data set, under one adjacency.
 ///
-/// Entries come from verified certificates or guarantees; nothing is ever removed.
-/// Reading a ledger back checks each entry and the limit.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Entries come from verified certificates or guarantees; nothing is ever removed, and there is
+/// no copy that could be spent a second time (it is not `Clone`). Reading a ledger back checks
+/// each entry, and a running digest over adjacency, limit and entries: one that was taken out,
+/// altered or put elsewhere is noticed, unless whoever did it computed the digest again.
+/// A whole older state put back is not noticed.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawLedger")]
 pub struct Ledger {
     adjacency: Adjacency,
     filter: Option<Filter>,
     entries: Vec<Entry>,
+    /// Of adjacency and limit, then of the last digest and the next entry.
+    digest: String,
 }
 
 #[derive(Deserialize)]
@@ -101,34 +147,63 @@ struct RawLedger {
     adjacency: Adjacency,
     filter: Option<Filter>,
     entries: Vec<Entry>,
+    digest: String,
 }
 
 impl TryFrom<RawLedger> for Ledger {
     type Error = Error;
     fn try_from(raw: RawLedger) -> Result<Self> {
-        let mut ledger = Self { adjacency: raw.adjacency, filter: raw.filter, entries: Vec::new() };
-        for entry in raw.entries {
-            ledger.push(entry)?;
+        let start = start(raw.adjacency, raw.filter);
+        if raw.digest != raw.entries.iter().fold(start, |digest, entry| next(&digest, entry)) {
+            return Err(rejected("ledger digest", "an entry or the limit was altered"));
         }
-        Ok(ledger)
+        // What was recorded past the limit stays: the limit is for what comes.
+        check_runs(raw.entries.iter())?;
+        raw.entries.iter().try_for_each(Entry::check)?;
+        let RawLedger { adjacency, filter, entries, digest } = raw;
+        Ok(Self { adjacency, filter, entries, digest })
     }
+}
+
+fn start(adjacency: Adjacency, filter: Option<Filter>) -> String {
+    hash("", &(adjacency, filter))
+}
+
+fn next(digest: &str, entry: &Entry) -> String {
+    hash(digest, entry)
+}
+
+fn hash(before: &str, value: &impl Serialize) -> String {
+    let text = serde_json::to_string(value).expect("ledgers have string keys only");
+    let digest = Sha256::new().chain_update(before).chain_update(text).finalize();
+    digest.iter().map(|b| format!("{b:02x}")).collect()
+}
+
+fn check_runs<'a>(entries: impl Iterator<Item = &'a Entry>) -> Result<()> {
+    if entries.map(|e| e.event.count()).fold(0, u64::saturating_add) > MOST_RUNS {
+        return Err(Error::invalid("runs in a ledger", "too many", "[0, 2^40]"));
+    }
+    Ok(())
 }
 
 impl Ledger {
     /// An empty ledger.
     #[must_use]
     pub fn new(adjacency: Adjacency) -> Self {
-        Self { adjacency, filter: None, entries: Vec::new() }
+        Self::empty(adjacency, None)
     }
 
     /// An empty ledger that refuses what would pass `limit`, however the runs are chosen.
     #[must_use]
     pub fn with_limit(adjacency: Adjacency, limit: Budget, rule: FilterRule) -> Self {
-        let filter = Some(Filter { limit, rule });
-        Self { adjacency, filter, entries: Vec::new() }
+        Self::empty(adjacency, Some(Filter { limit, rule }))
     }
 
-    /// Enters a release by its certificate, under the mechanism's name.
+    fn empty(adjacency: Adjacency, filter: Option<Filter>) -> Self {
+        Self { adjacency, filter, entries: Vec::new(), digest: start(adjacency, filter) }
+    }
+
+    /// Pays for a release that nobody has seen yet, under the mechanism's name.
     ///
     /// # Errors
     /// As [`Ledger::add_labelled`].
@@ -136,15 +211,35 @@ impl Ledger {
         self.add_labelled(certificate, &certificate.statement().mechanism)
     }
 
-    /// Enters a release by its certificate.
+    /// Pays for a release that nobody has seen yet, by its certificate: refused where the limit
+    /// would be passed, and then it must not be published. One that was published is
+    /// [recorded](Ledger::record).
     ///
     /// # Errors
-    /// [`Error::CertificateRejected`] when it does not verify, or when somebody could know its
+    /// [`Error::CertificateRejected`] when it is not consistent, or when somebody could know its
     /// randomness ([`Certificate::require_secret_randomness`]); otherwise as [`Ledger::spend`].
     pub fn add_labelled(&mut self, certificate: &Certificate, label: &str) -> Result<()> {
-        certificate.verify()?;
+        certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
         self.spend(certificate.guarantee(), 1, label)
+    }
+
+    /// Enters a release that has happened, even past the limit: it cannot be taken back, and a
+    /// ledger that forgot it would allow more. It is taken as [`Ledger::spend_accepting_claim`]
+    /// takes it, at its word where it is not proven.
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`] when the certificate is not consistent or somebody could know
+    /// its randomness (no ledger speaks of such a release); [`Error::Mismatch`] for another
+    /// adjacency.
+    pub fn record(&mut self, certificate: &Certificate, label: &str) -> Result<Standing> {
+        certificate.verify_consistency()?;
+        certificate.require_secret_randomness()?;
+        let entry = Entry::of(certificate.guarantee(), 1, label)?;
+        self.check(certificate.guarantee().adjacency(), &entry)?;
+        let kept = self.check_limit(&entry);
+        self.push(entry);
+        Ok(kept.map_or_else(Standing::Passed, |()| Standing::Kept))
     }
 
     /// Enters `count` runs of a guarantee: call it **before** the release, so that a
@@ -153,39 +248,28 @@ impl Ledger {
     /// guarantee does not say where they come from, a certificate does ([`Ledger::add`]).
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for another adjacency; [`Error::RuleMissesBudget`] for a
-    /// published claim without a profile (see [`Ledger::spend_accepting_claim`]);
-    /// [`Error::BudgetExceeded`] when the limit would be passed;
-    /// [`Error::InvalidParameter`] for a count outside `[1, 2^40]`.
+    /// [`Error::Mismatch`] for another adjacency; [`Error::InvalidParameter`] for a guarantee that
+    /// is declared, that holds for an ideal law only, or a published claim without a profile
+    /// (see [`Ledger::spend_accepting_claim`]), and for a count outside `[1, 2^40]`;
+    /// [`Error::BudgetExceeded`] when the limit would be passed.
     pub fn spend(&mut self, guarantee: &Guarantee, count: u64, label: &str) -> Result<()> {
-        guarantee.verify()?;
-        let (Some(profile), Some(true_delta)) = (guarantee.profile(), guarantee.true_delta())
-        else {
-            return Err(Error::InvalidParameter {
-                name: "guarantee",
-                value: format!("published {} without a profile", guarantee.budget()),
-                allowed: "guarantees with a known profile, or accept the claim by name".into(),
-            });
-        };
-        let epsilon = guarantee.budget().epsilon;
-        // A missed claim counts with the delta it really gives.
-        let delta = match guarantee.claim() {
-            Claim::MissedAcceptedByName => Delta::new(true_delta.delta().min(1.0 - 1e-15))?,
-            _ => guarantee.budget().delta,
-        };
-        self.enter(
-            guarantee.adjacency(),
-            Entry {
-                label: label.to_owned(),
-                event: Event::new(profile.clone(), count)?,
-                budget: Budget { epsilon, delta },
-                basis: Basis::Profile,
-            },
-        )
+        let entry = Entry::of(guarantee, count, label)?;
+        if entry.basis != Basis::Profile {
+            let value = match guarantee.provenance() {
+                Provenance::Declared { by, .. } => format!("declared by {by}"),
+                Provenance::Idealised { .. } => "proven of an ideal law only".to_owned(),
+                _ => format!("published {} without a profile", guarantee.budget()),
+            };
+            let allowed = "proven guarantees and published ones with a profile; accept others by \
+                           name (spend_accepting_claim)";
+            return Err(Error::invalid("guarantee", value, allowed));
+        }
+        self.enter(guarantee.adjacency(), entry)
     }
 
-    /// As [`Ledger::spend`], and takes a published claim without a known profile at its word.
-    /// The ledger's answers are then no better than that claim.
+    /// As [`Ledger::spend`], and takes at its word what is not proven: a published claim without
+    /// a known profile, a declared guarantee, one that holds for an ideal law.
+    /// The ledger's answers are then no better than that word.
     ///
     /// # Errors
     /// As [`Ledger::spend`].
@@ -195,23 +279,18 @@ impl Ledger {
         count: u64,
         label: &str,
     ) -> Result<()> {
-        if guarantee.profile().is_some() {
-            return self.spend(guarantee, count, label);
-        }
-        guarantee.verify()?;
-        let budget = guarantee.budget();
-        self.enter(
-            guarantee.adjacency(),
-            Entry {
-                label: format!("{label} (claim accepted by name)"),
-                event: Event::new(Profile::PureDp { epsilon: budget.epsilon }, count)?,
-                budget,
-                basis: Basis::AcceptedClaim,
-            },
-        )
+        self.enter(guarantee.adjacency(), Entry::of(guarantee, count, label)?)
     }
 
     fn enter(&mut self, adjacency: Adjacency, entry: Entry) -> Result<()> {
+        self.check(adjacency, &entry)?;
+        self.check_limit(&entry)?;
+        self.push(entry);
+        Ok(())
+    }
+
+    /// All checks but that of the limit.
+    fn check(&self, adjacency: Adjacency, entry: &Entry) -> Result<()> {
         if adjacency != self.adjacency {
             return Err(Error::Mismatch {
                 what: "adjacency of the ledger and of the guarantee",
@@ -219,21 +298,20 @@ impl Ledger {
                 right: adjacency.to_string(),
             });
         }
-        self.push(entry)
+        entry.check()?;
+        check_runs(self.entries.iter().chain([entry]))
     }
 
-    /// All checks, then the change.
-    fn push(&mut self, entry: Entry) -> Result<()> {
-        entry.check()?;
-        let runs = self.entries.iter().chain([&entry]).map(|e| e.event.count());
-        if runs.fold(0, u64::saturating_add) > MOST_RUNS {
-            return Err(Error::invalid("runs in a ledger", "too many", "[0, 2^40]"));
+    fn check_limit(&self, entry: &Entry) -> Result<()> {
+        match &self.filter {
+            Some(filter) => filter.check(self.entries.iter().chain([entry]).map(Entry::expense)),
+            None => Ok(()),
         }
-        if let Some(filter) = &self.filter {
-            filter.check(self.entries.iter().chain([&entry]).map(Entry::expense))?;
-        }
+    }
+
+    fn push(&mut self, entry: Entry) {
+        self.digest = next(&self.digest, &entry);
         self.entries.push(entry);
-        Ok(())
     }
 
     /// The adjacency every entry speaks of.

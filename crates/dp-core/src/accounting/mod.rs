@@ -41,7 +41,7 @@ mod renyi;
 
 pub use event::Event;
 pub use filter::{Filter, FilterRule};
-pub use ledger::{Entry, Ledger};
+pub use ledger::{Entry, Ledger, Standing};
 pub use pld::{Pld, Width};
 
 use crate::budget::{Delta, Epsilon};

@@ -154,8 +154,10 @@ impl PublishedCalibration {
     }
 
     /// The guarantee, with provenance `Published` and the true profile.
-    #[must_use]
-    pub fn guarantee(&self, adjacency: Adjacency) -> Guarantee {
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`] for an adjacency that the rule's profile does not speak of.
+    pub fn guarantee(&self, adjacency: Adjacency) -> Result<Guarantee> {
         Guarantee::published_accepting_true_delta(
             adjacency,
             self.claimed,

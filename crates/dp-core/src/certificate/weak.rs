@@ -185,7 +185,7 @@ impl TryFrom<RawNone> for NoGuarantee {
     }
 }
 
-fn check_digest(stated: &str, computed: &str) -> Result<()> {
+pub(super) fn check_digest(stated: &str, computed: &str) -> Result<()> {
     if stated == computed {
         Ok(())
     } else {

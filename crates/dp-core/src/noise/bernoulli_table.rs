@@ -102,7 +102,7 @@ mod tests {
     use rand_core::Rng;
 
     fn stream(seed: u64) -> NoiseStream {
-        NoiseRng::deterministic_not_private(seed).reserve(1).stream(0)
+        NoiseRng::deterministic_not_private(seed).stream()
     }
 
     const EDGES: [f64; 14] = [

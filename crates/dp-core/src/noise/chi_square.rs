@@ -45,7 +45,7 @@ impl ChiSquare {
         if self.dof <= Self::SQUARES {
             let mut z = [0.0; Self::SQUARES as usize];
             let z = &mut z[..self.dof as usize];
-            self.normal.add_block(stream, z);
+            self.normal.fill_block(stream, z);
             return z.iter().map(|z| z * z).sum();
         }
         let shape = self.dof as f64 / 2.0;
@@ -53,7 +53,7 @@ impl ChiSquare {
         let c = 1.0 / (9.0 * d).sqrt();
         loop {
             let mut z = [0.0];
-            self.normal.add_block(stream, &mut z);
+            self.normal.fill_block(stream, &mut z);
             let v = (1.0 + c * z[0]).powi(3);
             if v <= 0.0 {
                 continue;
@@ -69,5 +69,6 @@ impl ChiSquare {
 /// A standard Gaussian rounded to multiples of `2^-40`.
 pub(super) fn standard_normal() -> GaussianNoise {
     let unit = NoiseScale::new(1.0).expect("one is a scale");
-    GaussianNoise::new(unit, Grid::new(-40).expect("-40 is an exponent"))
+    let grid = Grid::new(-40).expect("-40 is an exponent");
+    GaussianNoise::new(unit, grid).expect("the grid is fine enough")
 }

@@ -128,7 +128,7 @@ mod tests {
     use crate::noise::NoiseRng;
 
     fn stream(seed: u64) -> NoiseStream {
-        NoiseRng::deterministic_not_private(seed).reserve(1).stream(0)
+        NoiseRng::deterministic_not_private(seed).stream()
     }
 
     #[test]

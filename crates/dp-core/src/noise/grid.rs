@@ -60,6 +60,43 @@ impl Grid {
         Self::new(exponent)
     }
 
+    /// Refuses values that noise on this grid cannot be added to exactly: NaN, infinity, and what
+    /// lies beyond `2^51` steps of the grid.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`], which does not say which value.
+    pub fn check_values(self, values: &[f64]) -> Result<()> {
+        self.check_each(values.iter().copied())
+    }
+
+    /// As [`Grid::check_values`].
+    pub(crate) fn check_each(self, values: impl Iterator<Item = f64>) -> Result<()> {
+        let most = 2f64.powi(51) * self.spacing();
+        // NaN compares false. Without a branch, so that it is done many at a time.
+        if values.fold(true, |fine, v| fine & (v.abs() <= most)) {
+            Ok(())
+        } else {
+            let allowed = format!("finite numbers up to {most:e}, 2^51 steps of the noise's grid");
+            Err(Error::invalid("values that noise is added to", "one of them", allowed))
+        }
+    }
+
+    /// Refuses a grid that is coarser than noise of this scale allows: a spacing above `2^-9` of it.
+    ///
+    /// On a coarse grid two values that hardly differ may round to points whole noise scales apart;
+    /// on a fine one the rounding can be paid for ([`Grid::inflate_l2`]).
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`].
+    pub fn check_scale(self, scale: NoiseScale) -> Result<()> {
+        if self.spacing() <= scale.get() * 2f64.powi(-9) {
+            Ok(())
+        } else {
+            let allowed = format!("spacings up to 2^-9 of the noise scale {scale}");
+            Err(Error::invalid("grid exponent", self.exponent, allowed))
+        }
+    }
+
     /// The exponent of the spacing.
     #[must_use]
     pub const fn exponent(self) -> i32 {

@@ -2,6 +2,7 @@
 
 use super::grid::Grid;
 use super::rng::{NoiseRng, NoiseStream};
+use crate::error::Result;
 use crate::quantity::{NoiseScale, Probability};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -111,44 +112,72 @@ pub trait AdditiveNoise: Sync {
     /// stream of one [`NoiseRng::reserve`] for each block of rows. Calls on consecutive
     /// pieces give the same as one call on the whole when all pieces but the last are
     /// multiples of 512 values.
-    fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]);
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidParameter`] for a value that is not finite or beyond `2^51` steps of
+    /// the grid ([`Grid::check_values`]); nothing is changed then.
+    fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) -> Result<()>;
 
     /// As [`AdditiveNoise::add_block`] on a whole slice: blocks of 4096 values, one
     /// stream each, in parallel; the result does not depend on the number of threads.
-    fn add_to(&self, rng: &mut NoiseRng, values: &mut [f64]) {
+    ///
+    /// # Errors
+    /// As [`AdditiveNoise::add_block`].
+    fn add_to(&self, rng: &mut NoiseRng, values: &mut [f64]) -> Result<()> {
+        self.grid().check_values(values)?;
         let streams = rng.reserve(values.len().div_ceil(VALUES_PER_STREAM) as u64);
         values
             .par_chunks_mut(VALUES_PER_STREAM)
-            .enumerate()
-            .for_each(|(i, block)| self.add_block(&mut streams.stream(i as u64), block));
+            .zip(streams)
+            .try_for_each(|(block, mut stream)| self.add_block(&mut stream, block))
     }
 
     /// As [`AdditiveNoise::add_block`] on `f32`: each value becomes the exact sum of its
     /// grid point and its noise, an `f64`, and only that sum is rounded to `f32`
     /// (post-processing). Same noise as `add_block` on the same values in `f64`.
-    fn add_block_f32(&self, stream: &mut NoiseStream, values: &mut [f32]) {
+    ///
+    /// # Errors
+    /// As [`AdditiveNoise::add_block`].
+    fn add_block_f32(&self, stream: &mut NoiseStream, values: &mut [f32]) -> Result<()> {
+        check_f32(self.grid(), values)?;
         let mut buffer = [0f64; CHUNK];
         for chunk in values.chunks_mut(CHUNK) {
             let wide = &mut buffer[..chunk.len()];
             wide.iter_mut().zip(&*chunk).for_each(|(w, &v)| *w = f64::from(v));
-            self.add_block(stream, wide);
+            self.add_block(stream, wide)?;
             chunk.iter_mut().zip(wide).for_each(|(v, w)| *v = *w as f32);
         }
         buffer[..values.len().min(CHUNK)].zeroize();
+        Ok(())
     }
 
     /// As [`AdditiveNoise::add_to`] on `f32`, by [`AdditiveNoise::add_block_f32`].
-    fn add_to_f32(&self, rng: &mut NoiseRng, values: &mut [f32]) {
+    ///
+    /// # Errors
+    /// As [`AdditiveNoise::add_block`].
+    fn add_to_f32(&self, rng: &mut NoiseRng, values: &mut [f32]) -> Result<()> {
+        check_f32(self.grid(), values)?;
         let streams = rng.reserve(values.len().div_ceil(VALUES_PER_STREAM) as u64);
         values
             .par_chunks_mut(VALUES_PER_STREAM)
-            .enumerate()
-            .for_each(|(i, block)| self.add_block_f32(&mut streams.stream(i as u64), block));
+            .zip(streams)
+            .try_for_each(|(block, mut stream)| self.add_block_f32(&mut stream, block))
     }
 
     /// Fills a slice with samples.
     fn fill(&self, rng: &mut NoiseRng, out: &mut [f64]) {
         out.fill(0.0);
-        self.add_to(rng, out);
+        self.add_to(rng, out).expect("zero is a point of every grid");
     }
+
+    /// Fills a slice with samples, using one stream.
+    fn fill_block(&self, stream: &mut NoiseStream, out: &mut [f64]) {
+        out.fill(0.0);
+        self.add_block(stream, out).expect("zero is a point of every grid");
+    }
+}
+
+/// [`Grid::check_values`] of single precision.
+fn check_f32(grid: Grid, values: &[f32]) -> Result<()> {
+    grid.check_each(values.iter().map(|&v| f64::from(v)))
 }

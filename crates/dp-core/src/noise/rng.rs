@@ -4,6 +4,7 @@ use super::simd::keystream::Keystream;
 use crate::error::{Error, Result};
 use chacha20::ChaCha12Rng;
 use rand_core::{Rng, SeedableRng, TryRng};
+use rayon::iter::{IntoParallelIterator, MapWith, ParallelIterator};
 use serde::{Deserialize, Serialize};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
@@ -73,14 +74,24 @@ impl NoiseRng {
         self.kind
     }
 
-    /// Reserves `count` streams for one operation; no later call gets them again.
+    /// Reserves `count` streams for one operation; no later call gets them again, and
+    /// each is handed out once.
     ///
     /// # Panics
     /// After `2^64` streams, which no program lives to see.
     pub fn reserve(&mut self, count: u64) -> NoiseStreams<'_> {
         let first = self.next;
         self.next = first.checked_add(count).expect("fewer than 2^64 streams");
-        NoiseStreams { key: &self.key, first, count }
+        NoiseStreams { key: &self.key, next: first, end: self.next }
+    }
+
+    /// One stream, for an operation that needs no more; no later call gets it again.
+    ///
+    /// # Panics
+    /// As [`NoiseRng::reserve`].
+    #[must_use]
+    pub fn stream(&mut self) -> NoiseStream {
+        self.reserve(1).next().expect("one was reserved")
     }
 }
 
@@ -90,24 +101,81 @@ impl core::fmt::Debug for NoiseRng {
     }
 }
 
-/// Streams reserved for one operation, shared by its threads.
+/// Streams reserved for one operation, in order: an iterator, sequential or parallel, that
+/// gives each stream once. Zip it with the blocks of the output.
+///
+/// A stream twice is the same noise twice, so there is no other way to get at one:
+///
+/// ```compile_fail
+/// let mut rng = dp_core::NoiseRng::deterministic_not_private(1);
+/// let streams = rng.reserve(2);
+/// let (all, again) = (streams.collect::<Vec<_>>(), streams.collect::<Vec<_>>());
+/// ```
+///
+/// ```
+/// use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+/// use rayon::prelude::*;
+///
+/// let noise = GaussianNoise::new(dp_core::NoiseScale::new(2.0)?, Grid::new(-20)?)?;
+/// let mut rng = dp_core::NoiseRng::from_os()?;
+/// let mut values = vec![0.0; 1000];
+/// for (mut stream, block) in rng.reserve(10).zip(values.chunks_mut(100)) {
+///     noise.add_block(&mut stream, block)?;
+/// }
+/// values.par_chunks_mut(100).zip(rng.reserve(10)).try_for_each(|(block, mut stream)| {
+///     noise.add_block(&mut stream, block)
+/// })?;
+/// # Ok::<(), dp_core::Error>(())
+/// ```
 pub struct NoiseStreams<'a> {
     key: &'a [u8; 32],
-    first: u64,
-    count: u64,
+    next: u64,
+    end: u64,
 }
 
+impl Iterator for NoiseStreams<'_> {
+    type Item = NoiseStream;
+
+    fn next(&mut self) -> Option<NoiseStream> {
+        (self.next < self.end).then(|| {
+            self.next += 1;
+            NoiseStream::new(self.key, self.next - 1)
+        })
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = usize::try_from(self.end - self.next);
+        (left.unwrap_or(usize::MAX), left.ok())
+    }
+}
+
+/// More than `usize::MAX` streams fit no memory.
+impl ExactSizeIterator for NoiseStreams<'_> {}
+impl core::iter::FusedIterator for NoiseStreams<'_> {}
+
 impl NoiseStreams<'_> {
-    /// The stream of block `index`.
-    ///
-    /// # Panics
-    /// When `index` was not reserved.
+    /// Takes the next `count` streams out, or what is left: for output in blocks of blocks.
     #[must_use]
-    pub fn stream(&self, index: u64) -> NoiseStream {
-        assert!(index < self.count, "stream {index} of {} was not reserved", self.count);
-        let mut rng = ChaCha12Rng::from_seed(*self.key);
-        rng.set_stream(self.first + index);
-        NoiseStream { rng }
+    pub fn split_front(&mut self, count: u64) -> Self {
+        let first = self.next;
+        self.next = self.end.min(first.saturating_add(count));
+        Self { key: self.key, next: first, end: self.next }
+    }
+}
+
+/// Key and number of the first stream.
+type Origin<'a> = (&'a [u8; 32], u64);
+
+impl<'a> IntoParallelIterator for NoiseStreams<'a> {
+    type Item = NoiseStream;
+    type Iter =
+        MapWith<rayon::range::Iter<usize>, Origin<'a>, fn(&mut Origin<'a>, usize) -> NoiseStream>;
+
+    fn into_par_iter(self) -> Self::Iter {
+        fn stream<'a>(&mut (key, first): &mut Origin<'a>, index: usize) -> NoiseStream {
+            NoiseStream::new(key, first + index as u64)
+        }
+        (0..self.len()).into_par_iter().map_with((self.key, self.next), stream as _)
     }
 }
 
@@ -120,13 +188,19 @@ const LONG_RUN: usize = 64;
 ///
 /// ```compile_fail
 /// let mut rng = dp_core::NoiseRng::deterministic_not_private(1);
-/// let copy = rng.reserve(1).stream(0).clone();
+/// let copy = rng.stream().clone();
 /// ```
 pub struct NoiseStream {
     rng: ChaCha12Rng,
 }
 
 impl NoiseStream {
+    fn new(key: &[u8; 32], nonce: u64) -> Self {
+        let mut rng = ChaCha12Rng::from_seed(*key);
+        rng.set_stream(nonce);
+        Self { rng }
+    }
+
     /// The next words of the stream, the same that repeated `next_u64` would give.
     pub(crate) fn fill_words(&mut self, out: &mut [u64]) {
         // In words of 32 bits.
@@ -173,10 +247,10 @@ mod tests {
 
     #[test]
     fn long_runs_are_the_words_one_by_one() {
-        let mut rng = NoiseRng::deterministic_not_private(0x0123_4567_89ab_cdef);
-        let streams = rng.reserve(5);
+        let key = NoiseRng::deterministic_not_private(0x0123_4567_89ab_cdef).key;
         for nonce in [0, 4] {
-            let (mut runs, mut single) = (streams.stream(nonce), streams.stream(nonce));
+            let (mut runs, mut single) =
+                (NoiseStream::new(&key, nonce), NoiseStream::new(&key, nonce));
             // Far enough to carry into the upper half of the block counter.
             for start in [0u128, 8, (1 << 36) - 64, (1 << 68) - (1 << 20)] {
                 runs.rng.set_word_pos(start);

@@ -24,8 +24,8 @@ impl SymmetricGaussian {
     /// Noise for `d x d` symmetric matrices on `grid`.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] when `dim` is 0, or sigma so small that
-    /// `sigma / sqrt 2` is not positive.
+    /// [`Error::InvalidParameter`] when `dim` is 0, sigma so small that `sigma / sqrt 2` is not
+    /// positive, or the grid coarser than that allows ([`Grid::check_scale`]).
     pub fn new(dim: usize, sigma: NoiseScale, grid: Grid) -> Result<Self> {
         if dim == 0 {
             return Err(Error::invalid("dimension", dim, "[1, inf)"));
@@ -34,8 +34,8 @@ impl SymmetricGaussian {
             NoiseScale::new((sigma.get() * core::f64::consts::FRAC_1_SQRT_2).next_up().next_up())?;
         Ok(Self {
             dim,
-            diagonal: GaussianNoise::new(sigma, grid),
-            off_diagonal: GaussianNoise::new(off, grid),
+            diagonal: GaussianNoise::new(sigma, grid)?,
+            off_diagonal: GaussianNoise::new(off, grid)?,
         })
     }
 
@@ -51,18 +51,24 @@ impl SymmetricGaussian {
     /// One stream per row, rows in parallel; the result does not depend on the number
     /// of threads.
     ///
+    /// # Errors
+    /// As [`AdditiveNoise::add_block`], of the lower triangle.
+    ///
     /// # Panics
     /// When `matrix` does not have `d^2` entries.
-    pub fn add_to(&self, rng: &mut NoiseRng, matrix: &mut [f64]) {
+    pub fn add_to(&self, rng: &mut NoiseRng, matrix: &mut [f64]) -> Result<()> {
         let d = self.dim;
         assert_eq!(matrix.len(), d * d, "a {d} x {d} matrix");
+        let grid = self.diagonal.grid();
+        matrix.chunks(d).enumerate().try_for_each(|(i, row)| grid.check_values(&row[..=i]))?;
         let streams = rng.reserve(d as u64);
-        matrix.par_chunks_mut(d).enumerate().for_each(|(i, row)| {
-            let stream = &mut streams.stream(i as u64);
-            self.diagonal.add_block(stream, &mut row[i..=i]);
-            self.off_diagonal.add_block(stream, &mut row[..i]);
-        });
+        let rows = matrix.par_chunks_mut(d).zip(streams).enumerate();
+        rows.try_for_each(|(i, (row, mut stream))| {
+            self.diagonal.add_block(&mut stream, &mut row[i..=i])?;
+            self.off_diagonal.add_block(&mut stream, &mut row[..i])
+        })?;
         mirror_lower(matrix, d);
+        Ok(())
     }
 
     /// Fills a `d x d` matrix with noise.
@@ -71,7 +77,7 @@ impl SymmetricGaussian {
     /// When `matrix` does not have `d^2` entries.
     pub fn fill(&self, rng: &mut NoiseRng, matrix: &mut [f64]) {
         matrix.fill(0.0);
-        self.add_to(rng, matrix);
+        self.add_to(rng, matrix).expect("zero is a point of every grid");
     }
 }
 

@@ -56,9 +56,9 @@ impl WishartNoise {
         let streams = rng.reserve(d as u64);
         let normal = standard_normal();
         let mut factor = zeroize::Zeroizing::new(vec![0.0; d * d]);
-        factor.par_chunks_mut(d).enumerate().for_each(|(i, row)| {
-            let stream = &mut streams.stream(i as u64);
-            normal.add_block(stream, &mut row[..i]);
+        factor.par_chunks_mut(d).zip(streams).enumerate().for_each(|(i, (row, mut stream))| {
+            let stream = &mut stream;
+            normal.fill_block(stream, &mut row[..i]);
             let chi = ChiSquare::new(self.dof - i as u64).expect("dof >= dim > i");
             row[i] = chi.sample(stream).sqrt();
         });

@@ -7,6 +7,7 @@
 mod chi_mixture;
 mod gaussian;
 mod jl;
+mod limits;
 mod mixture;
 mod repeated;
 pub(crate) mod response;

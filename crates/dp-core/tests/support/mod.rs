@@ -8,7 +8,7 @@ pub(crate) const LN_ALARM: f64 = -16.2;
 
 /// One stream of a fixed generator.
 pub(crate) fn stream(seed: u64) -> NoiseStream {
-    NoiseRng::deterministic_not_private(seed).reserve(1).stream(0)
+    NoiseRng::deterministic_not_private(seed).stream()
 }
 
 /// Pearson's statistic against its threshold: positive means rejected.

@@ -72,7 +72,7 @@ impl GaussianCovariance {
         let (_, change) = row_change(adjacency, NAME)?;
         let profile = Profile::SymmetricGaussian { bound: paid_bound(&clip, grid)?, sigma, change };
         let guarantee =
-            Guarantee::proven(adjacency, budget, profile, "docs/proofs/covariance.md, theorem 1")?;
+            Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::CovarianceGaussian)?;
         Ok(Self { clip, sigma, grid, guarantee })
     }
 

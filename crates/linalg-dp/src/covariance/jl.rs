@@ -77,8 +77,13 @@ impl JlCovariance {
         let clip = RowClip::new(dim, bound)?;
         let bound = clip.certified_bound();
         let profile = Profile::JlMechanism { rows: rows as u64, bound, lift, change };
-        let guarantee =
-            Guarantee::proven(adjacency, budget, profile, "docs/proofs/covariance.md, theorem 3")?;
+        let guarantee = Guarantee::idealised(
+            adjacency,
+            budget,
+            profile,
+            dp_core::Theorem::CovarianceJl,
+            super::JL_GAP,
+        )?;
         let grid = Grid::new(lift.get().log2().floor() as i32 - 24)?;
         Ok(Self { clip, rows, lift, grid, guarantee })
     }
@@ -107,9 +112,9 @@ impl JlCovariance {
         let fine = Grid::new(-40).expect("in range");
         OpenSketch {
             mechanism: self.clone(),
-            normal: GaussianNoise::new(unit, fine),
-            stream: rng.reserve(1).stream(0),
+            normal: GaussianNoise::new(unit, fine).expect("the grid is fine enough"),
             generator: rng.kind(),
+            stream: rng.stream(),
             sketch: Mat::zeros(self.rows, self.clip.dim()),
             waiting: Vec::new(),
         }
@@ -170,7 +175,7 @@ impl OpenSketch {
         let (d, r) = (self.mechanism.dim(), self.mechanism.rows);
         let count = self.waiting.len() / d;
         let mut columns = vec![0.0; count * r];
-        self.normal.add_block(&mut self.stream, &mut columns);
+        self.normal.fill_block(&mut self.stream, &mut columns);
         let secret = MatRef::from_column_major_slice(&columns, r, count);
         let rows = MatRef::from_row_major_slice(&self.waiting, count, d);
         dense::product_into(self.sketch.as_mut(), Accum::Add, secret, rows);
@@ -178,13 +183,13 @@ impl OpenSketch {
     }
 
     /// Adds the lift: the sketch Y, and `Y^T Y / r`. The guarantee is spent once.
-    pub(crate) fn publish(&mut self, rng: &mut NoiseRng) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn publish(&mut self, rng: &mut NoiseRng) -> Result<(Vec<f64>, Vec<f64>)> {
         self.flush();
         let m = &self.mechanism;
         let (d, r) = (m.dim(), m.rows);
         let mut values = self.values();
         self.generator = self.generator.weaker(rng.kind());
-        GaussianNoise::new(m.lift, m.grid).add_to(rng, &mut values);
+        GaussianNoise::new(m.lift, m.grid)?.add_to(rng, &mut values)?;
         let y = MatRef::from_row_major_slice(&values, r, d);
         let gram = dense::product(y.transpose(), y);
         let mut covariance = vec![0.0; d * d];
@@ -194,7 +199,7 @@ impl OpenSketch {
                 covariance[j * d + i] = covariance[i * d + j];
             }
         }
-        (values, covariance)
+        Ok((values, covariance))
     }
 
     /// The sketch so far, row-major, without the rows still waiting. Private.
@@ -235,7 +240,7 @@ impl OpenCovariance for OpenSketch {
     }
 
     fn close(mut self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
-        let (sketch, covariance) = self.publish(rng);
+        let (sketch, covariance) = self.publish(rng)?;
         let m = &self.mechanism;
         let (d, r) = (m.dim(), m.rows);
         let statement = Statement {

@@ -77,6 +77,13 @@ pub trait OpenCovariance: Send + Sync {
     fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>>;
 }
 
+/// Why no theorem about a Wishart matrix is one about the released numbers.
+pub(crate) const WISHART_GAP: &str = "the noise matrix is a product of rounded numbers, not a real Wishart matrix: its low bits can show \
+     the data";
+/// As [`WISHART_GAP`], for a sketch of the data.
+pub(crate) const JL_GAP: &str = "the entries of R are Gaussians rounded to 2^-40 and the product is in floating point: the \
+     profile is that of real arithmetic";
+
 /// The row bound and the kind of change of the adjacencies a covariance mechanism knows. A row of
 /// zeros adds nothing to `A^T A`: `ZeroRow` changes it as `AddRemoveRow` does.
 pub(crate) fn row_change(

@@ -96,8 +96,13 @@ impl WishartCovariance {
         let (bound, change) = row_change(adjacency, NAME)?;
         let bound = RowClip::new(dim, bound)?.certified_bound();
         let profile = Profile::Wishart { dim: dim as u64, dof, bound, scale, change };
-        let guarantee =
-            Guarantee::proven(adjacency, budget, profile, "docs/proofs/covariance.md, theorem 2")?;
+        let guarantee = Guarantee::idealised(
+            adjacency,
+            budget,
+            profile,
+            dp_core::Theorem::CovarianceWishart,
+            super::WISHART_GAP,
+        )?;
         Ok(Self { dim, dof, scale, guarantee })
     }
 

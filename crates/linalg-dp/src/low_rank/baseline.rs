@@ -51,9 +51,9 @@ impl InputPerturbation {
             setting.adjacency(),
             budget,
             Profile::Gaussian { sensitivity, sigma },
-            "Balle & Wang 2018, theorem 8",
+            dp_core::Theorem::GaussianOnRows,
         )?;
-        Ok(Self { setting, noise: GaussianNoise::new(sigma, grid), guarantee })
+        Ok(Self { setting, noise: GaussianNoise::new(sigma, grid)?, guarantee })
     }
 
     /// Standard deviation of an entry's noise.
@@ -83,7 +83,7 @@ impl InputPerturbation {
             a.copy_row(i, row);
             row.iter_mut().for_each(|x| *x *= f);
         }
-        self.noise.add_to(rng, &mut noisy);
+        self.noise.add_to(rng, &mut noisy)?;
         let view = RowsView::f64(m, n, &noisy).map_err(sketch_error)?;
         let payload = truncated_svd(&view, setting.rank())?;
         let mut public: PublicParameters = setting.public(PublicSeed::new(0));

@@ -130,7 +130,7 @@ impl Pfp {
             setting.adjacency(),
             budget,
             noise.profile(&setting, later_mu)?,
-            "docs/proofs/pfp.md, theorem 2",
+            dp_core::Theorem::FindAndProject,
         )?;
         Ok(Self { setting, options, noise, later_mu, guarantee })
     }
@@ -177,7 +177,7 @@ impl Pfp {
             ProjectionStep::new(setting, basis.as_ref(), self.later_mu, self.options.spread)?;
         let statement = Statement {
             mechanism: "private find and project (exact)".into(),
-            noise: NoiseLaw::Several { laws: vec![self.noise.law().law(), step.law()] },
+            noise: NoiseLaw::Several { laws: vec![self.noise.law()?.law(), step.law()] },
             generator: rng.kind(),
             public: range.public(setting),
         };

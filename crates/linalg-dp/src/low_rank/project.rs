@@ -58,12 +58,8 @@ impl BasisProjection {
         let unit = L2Sensitivity::new(1.0)?;
         let sigma = calibrate::gaussian(budget, unit)?;
         let profile = Profile::Gaussian { sensitivity: unit, sigma };
-        let guarantee = Guarantee::proven(
-            setting.adjacency(),
-            budget,
-            profile,
-            "docs/proofs/pfp.md, theorem 1 (scaled to sensitivity 1)",
-        )?;
+        let guarantee =
+            Guarantee::proven(setting.adjacency(), budget, profile, dp_core::Theorem::PublicBasis)?;
         Ok(Self { setting, mu: 1.0 / sigma.get(), spread, guarantee })
     }
 
@@ -349,7 +345,7 @@ impl ProjectionStep {
     }
 
     pub(super) fn law(&self) -> NoiseLaw {
-        GaussianNoise::new(self.sigma, self.grid).law()
+        NoiseLaw::RoundedGaussian { sigma: self.sigma, grid: self.grid }
     }
 
     pub(super) fn release(
@@ -364,7 +360,7 @@ impl ProjectionStep {
         let (m, n, k) = (setting.m(), setting.n(), self.white.ncols());
         let left = Mat::from_fn(m, k, |i, j| self.white[(i, j)] * factors[i]);
         let mut coefficients = pipeline::transposed_times(a, left.as_ref());
-        GaussianNoise::new(self.sigma, self.grid).add_to(rng, &mut coefficients);
+        GaussianNoise::new(self.sigma, self.grid)?.add_to(rng, &mut coefficients)?;
         let flat = |matrix: MatRef<'_, f64>| -> Vec<f64> {
             let columns = matrix.ncols();
             (0..matrix.nrows() * columns).map(|i| matrix[(i / columns, i % columns)]).collect()

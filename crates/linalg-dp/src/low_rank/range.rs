@@ -49,7 +49,7 @@ impl RangeFinder {
             setting.adjacency(),
             budget,
             noise.profile(&setting, 0.0)?,
-            "docs/proofs/range-finder.md, theorem 1",
+            dp_core::Theorem::RangeFinder,
         )?;
         Ok(Self { setting, noise, guarantee })
     }
@@ -79,7 +79,7 @@ impl RangeFinder {
         let range = self.noise.release(&self.setting, a, seed, rng)?;
         let statement = Statement {
             mechanism: "range finder (Hardt-Roth, exact)".into(),
-            noise: self.noise.law().law(),
+            noise: self.noise.law()?.law(),
             generator: rng.kind(),
             public: range.public(&self.setting),
         };
@@ -236,8 +236,8 @@ impl RangeNoise {
         Ok((entry * (1.0 + eta).sqrt() * (1.0 + 1e-14), mu * (1.0 + 1e-12)))
     }
 
-    pub(super) fn law(&self) -> GaussianNoise {
-        GaussianNoise::new(self.sigma, self.grid)
+    pub(super) fn law(&self) -> Result<GaussianNoise> {
+        Ok(GaussianNoise::new(self.sigma, self.grid)?)
     }
 
     /// Computes and releases Y.
@@ -259,7 +259,7 @@ impl RangeNoise {
         for (row, f) in values.chunks_mut(k).zip(&factors) {
             row.iter_mut().for_each(|x| *x *= f);
         }
-        self.law().add_to(rng, &mut values);
+        self.law()?.add_to(rng, &mut values)?;
         Ok(Range { m, k, values, sigma: self.sigma, seed, origin })
     }
 }

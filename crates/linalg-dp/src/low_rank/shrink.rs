@@ -68,7 +68,8 @@ mod tests {
     /// r with singular values `strength (sqrt n + sqrt k)`.
     fn errors(strength: f64, r: usize, k: usize, n: usize) -> [f64; 3] {
         let mut rng = NoiseRng::deterministic_not_private(17);
-        let unit = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap());
+        let unit =
+            GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
         let size = strength * ((n as f64).sqrt() + (k as f64).sqrt());
         let signal: Vec<f64> = (0..n * k)
             .map(|i| {
@@ -83,7 +84,7 @@ mod tests {
         let repetitions = 20;
         for _ in 0..repetitions {
             let mut noisy = signal.clone();
-            unit.add_to(&mut rng, &mut noisy);
+            unit.add_to(&mut rng, &mut noisy).unwrap();
             let (l, _) = shrinker(&noisy, k).unwrap();
             let c = MatRef::from_row_major_slice(&noisy, n, k);
             let shrunk = dense::product(c, l.transpose());

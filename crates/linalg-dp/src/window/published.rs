@@ -284,7 +284,7 @@ fn sketch_state(rows: usize, bound: Bound, epsilon: f64, log: f64) -> Result<Sta
 /// Standard normals on a grid of spacing `2^-40`.
 fn standard_normals(count: usize, rng: &mut NoiseRng) -> Result<Vec<f64>> {
     let mut values = vec![0.0; count];
-    GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(-40)?).fill(rng, &mut values);
+    GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(-40)?)?.fill(rng, &mut values);
     Ok(values)
 }
 

@@ -14,7 +14,6 @@ use dp_core::noise::GeneratorKind;
 use dp_core::{Certificate, Guarantee, NoiseRng, NoiseScale, PublicValue, Release};
 
 const NAME: &str = "sliding-window covariance";
-pub(super) const PROOF: &str = "docs/proofs/sliding-window.md";
 
 /// A private sliding window over a stream of rows.
 ///

@@ -2,7 +2,6 @@
 
 use super::config::{Schedule, StreamConfig};
 use super::factorisation::Factorisation;
-use super::stream::PROOF;
 use crate::covariance::{ExactGram, RowClip};
 use crate::error::{Error, Result};
 use crate::pipeline::check_grid;
@@ -40,7 +39,12 @@ impl SumNoise {
     /// The joint profile of all noisy sums, as a guarantee.
     pub(super) fn guarantee(&self, config: &StreamConfig) -> Result<Guarantee> {
         let profile = Profile::Gaussian { sensitivity: self.sensitivity, sigma: self.sigma };
-        Ok(Guarantee::proven(config.adjacency, config.budget, profile, PROOF)?)
+        Ok(Guarantee::proven(
+            config.adjacency,
+            config.budget,
+            profile,
+            dp_core::Theorem::SlidingWindow,
+        )?)
     }
 
     /// The law of one noise matrix.
@@ -56,7 +60,7 @@ impl SumNoise {
         rng: &mut NoiseRng,
     ) -> Result<Mat<f64>> {
         let mut values = exact;
-        SymmetricGaussian::new(dim, self.sigma, self.grid)?.add_to(rng, &mut values);
+        SymmetricGaussian::new(dim, self.sigma, self.grid)?.add_to(rng, &mut values)?;
         Ok(Mat::from_fn(dim, dim, |i, j| values[i * dim + j]))
     }
 }

@@ -1,10 +1,10 @@
 //! The tree schedule: one private matrix a node of a binary tree over the blocks.
 
 use super::config::{BlockNoise, StreamConfig};
-use super::stream::PROOF;
 use super::sums::{Plan, Row, SumNoise};
 use crate::covariance::{
-    CovarianceNoise, ExactGram, JlCovariance, OpenCovariance, OpenSketch, RowClip, wishart_refused,
+    CovarianceNoise, ExactGram, JL_GAP, JlCovariance, OpenCovariance, OpenSketch, RowClip,
+    wishart_refused,
 };
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
@@ -220,7 +220,7 @@ impl Tree {
                     sketch.flush();
                     return Ok(None);
                 }
-                let (_, raw) = sketch.publish(rng);
+                let (_, raw) = sketch.publish(rng)?;
                 levels[level] = LevelSketch::Resting(Vec::new());
                 raw
             }
@@ -310,7 +310,8 @@ fn sketch(
     let all = rows.saturating_mul(u64::from(levels));
     let lift = calibrate::jl_lift(budget, all, bound, change)?;
     let profile = Profile::JlMechanism { rows: all, bound, lift, change };
-    let guarantee = Guarantee::proven(adjacency, budget, profile, PROOF)?;
+    let guarantee =
+        Guarantee::idealised(adjacency, budget, profile, dp_core::Theorem::SlidingWindow, JL_GAP)?;
     let rows =
         usize::try_from(rows).map_err(|_| Error::invalid("sketch rows", rows, "[1, 2^32]"))?;
     let mechanism = JlCovariance::with_lift(dim, rows, adjacency, budget, lift)?;

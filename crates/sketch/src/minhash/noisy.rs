@@ -66,7 +66,7 @@ impl NoisySecureMinHash {
         let sensitivity =
             published_sensitivity(positions, concatenation, neighbours, claimed.delta)?;
         let scale = NoiseScale::new(sensitivity / claimed.epsilon.get())?;
-        let noise = LaplaceNoise::new(scale, Grid::choose(scale, Bound::new(1.0)?)?);
+        let noise = LaplaceNoise::new(scale, Grid::choose(scale, Bound::new(1.0)?)?)?;
         let mechanism = Self { shape, neighbours, claimed, sensitivity, noise };
         if accept == TrueDelta::MustMeetClaim {
             mechanism.guarantee(accept)?;
@@ -141,7 +141,7 @@ impl NoisySecureMinHash {
                 profile,
                 SOURCE,
                 CAVEAT,
-            ),
+            )?,
         })
     }
 
@@ -159,7 +159,7 @@ impl NoisySecureMinHash {
         let signatures = source.signatures(sets)?;
         let mut data: Vec<f64> = signatures.slots().iter().copied().map(f64::from).collect();
         let generator = rng.kind();
-        self.noise.add_to(rng, &mut data);
+        self.noise.add_to(rng, &mut data)?;
         Ok(Release::certified(source.bits(data), source.certificate(sets.len(), generator)?))
     }
 
@@ -237,7 +237,7 @@ impl SetSource for NoisySource<'_> {
 
     fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut FileWriter) -> Result<()> {
         let mut values: Vec<f64> = held.into_iter().map(f64::from).collect();
-        self.mechanism.noise.add_to(rng, &mut values);
+        self.mechanism.noise.add_to(rng, &mut values)?;
         Ok(out.payload_f64(&values)?)
     }
 

@@ -69,9 +69,8 @@ impl PrivMin {
         let streams = rng.reserve(sets.len() as u64);
         let rows = sets
             .iter()
-            .enumerate()
-            .flat_map(|(i, set)| {
-                let mut stream = streams.stream(i as u64);
+            .zip(streams)
+            .flat_map(|(set, mut stream)| {
                 let probabilities = self.probabilities(set.len());
                 (0..self.positions)
                     .map(|position| {

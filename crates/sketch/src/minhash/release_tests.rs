@@ -33,14 +33,14 @@ fn certificates_verify_and_name_their_adjacency() {
     let mut rng = NoiseRng::deterministic_not_private(1);
     let fresh = FreshSeed::reproducible_not_private(1);
     let release = mixture(1, 2).release(&pair(), fresh, &mut rng).expect("release");
-    release.certificate().verify().expect("verifies");
+    release.certificate().verify_consistency().expect("verifies");
     let adjacency = release.certificate().guarantee().adjacency();
     assert_eq!(adjacency, Adjacency::SetItems { alpha: 1, min_size: 20 });
 
     let shape = SymbolShape::new(100, 1, 4).expect("shape");
     let bucket = BucketPrivMin::new(shape, Epsilon::new(50.0).expect("epsilon")).expect("bucket");
     let release = bucket.release(&pair(), PublicSeed::new(1), &mut rng).expect("release");
-    release.certificate().verify().expect("verifies");
+    release.certificate().verify_consistency().expect("verifies");
     assert_eq!(release.certificate().guarantee().adjacency(), Adjacency::AnyInput);
     // Each bucket: keep = e^0.5/(e^0.5 + 3), to the last digits and never above.
     let exact = 0.5f64.exp() / (0.5f64.exp() + 3.0);
@@ -175,7 +175,7 @@ fn noisy_bits_estimate_is_unbiased_with_the_stated_variance() {
     for r in 0..2_000 {
         let fresh = FreshSeed::reproducible_not_private(r);
         let release = mechanism.release(&pair(), fresh, &mut rng).expect("release");
-        release.certificate().verify().expect("verifies");
+        release.certificate().verify_consistency().expect("verifies");
         let estimate = release.payload().power(0, 1).expect("rows");
         values.push(estimate.value);
         errors.push(estimate.standard_error.powi(2));

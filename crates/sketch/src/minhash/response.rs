@@ -57,7 +57,7 @@ impl MixtureResponse {
         budget: Budget,
     ) -> Result<Self> {
         let family = ResponseFamily::mixture(shape, neighbours)?;
-        let theorem = "mixture over fresh hash functions: docs/proofs/minhash-mixture.md";
+        let theorem = dp_core::Theorem::MinHashMixture;
         let calibrated = Calibrated::new(family, neighbours.adjacency(), budget, theorem)?;
         Ok(Self { shape, neighbours, calibrated })
     }
@@ -137,7 +137,7 @@ impl BucketPrivMin {
     /// [`Error::Core`] when epsilon is too small for any response.
     pub fn new(shape: SymbolShape, epsilon: Epsilon) -> Result<Self> {
         let family = ResponseFamily::buckets(shape)?;
-        let theorem = "k-ary response on every bucket: docs/proofs/bucket-response.md";
+        let theorem = dp_core::Theorem::BucketResponse;
         let calibrated =
             Calibrated::new(family, Adjacency::AnyInput, Budget::pure(epsilon), theorem)?;
         Ok(Self { shape, calibrated })
@@ -224,7 +224,7 @@ impl BinResponse {
         OnePermutation::new(bins, PublicSeed::new(0))?;
         let neighbours = SetNeighbours::new(alpha, 1)?;
         let family = ResponseFamily::bins(bins, values, alpha)?;
-        let theorem = "alpha items touch at most alpha bins: docs/proofs/one-permutation.md";
+        let theorem = dp_core::Theorem::OnePermutation;
         let calibrated = Calibrated::new(family, neighbours.adjacency(), budget, theorem)?;
         Ok(Self { bins, values, calibrated })
     }
@@ -305,7 +305,7 @@ impl Calibrated {
         family: ResponseFamily,
         adjacency: Adjacency,
         budget: Budget,
-        theorem: &str,
+        theorem: dp_core::Theorem,
     ) -> Result<Self> {
         let keep = family.calibrate(budget)?;
         let guarantee = Guarantee::proven(adjacency, budget, family.profile(keep), theorem)?;

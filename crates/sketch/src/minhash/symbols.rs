@@ -98,7 +98,8 @@ impl PrivateSymbols {
         let (rows, slots) = (signatures.rows(), signatures.scheme().slots);
         let mut data = vec![0u16; rows * slots];
         let streams = rng.reserve(rows.div_ceil(ROWS_PER_STREAM) as u64);
-        data.par_chunks_mut(ROWS_PER_STREAM * slots).enumerate().try_for_each(|(block, out)| {
+        let blocks = data.par_chunks_mut(ROWS_PER_STREAM * slots).zip(streams).enumerate();
+        blocks.try_for_each(|(block, (out, mut stream))| {
             for (i, row) in out.chunks_mut(slots).enumerate() {
                 for (symbol, &value) in
                     row.iter_mut().zip(signatures.row(block * ROWS_PER_STREAM + i))
@@ -106,7 +107,7 @@ impl PrivateSymbols {
                     *symbol = u16::try_from(value).expect("symbols have at most 16 bits");
                 }
             }
-            response.apply(&mut streams.stream(block as u64), out)
+            response.apply(&mut stream, out)
         })?;
         let (alphabet, keep) = (response.alphabet(), response.keep());
         let facts = SymbolFacts { scheme: signatures.scheme().clone(), coding, alphabet, keep };

@@ -124,10 +124,10 @@ impl NoiseAddition {
         let grid = Grid::choose(start, Bound::new(output.magnitude)?)?;
         let sensitivity = grid.inflate_l2(exact, n - 1, output.error)?;
         let sigma = calibrate::gaussian(budget, sensitivity)?;
-        let theorem = "docs/proofs/noise-addition.md, theorem 1";
+        let theorem = dp_core::Theorem::NoisyDistances;
         let profile = Profile::Gaussian { sensitivity, sigma };
         let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
-        Ok(Self { n, d, range, noise: GaussianNoise::new(sigma, grid), guarantee })
+        Ok(Self { n, d, range, noise: GaussianNoise::new(sigma, grid)?, guarantee })
     }
 
     /// The noise.
@@ -175,7 +175,7 @@ impl NoiseAddition {
                     .collect::<Vec<_>>()
             })
             .collect();
-        self.noise.add_to(rng, &mut values);
+        self.noise.add_to(rng, &mut values)?;
         let mut public = PublicParameters::new();
         public.insert("n".into(), self.n.into());
         public.insert("d".into(), self.d.into());

@@ -61,7 +61,7 @@ impl RandomizedResponse {
         let flip = Probability::new(1.0 - keep.get())?;
         let adjacency = Adjacency::Attribute { beta: Bound::new(1.0)? };
         let profile = Profile::RandomizedResponse { bits: 1, keep };
-        let theorem = "docs/proofs/noise-addition.md, theorem 2 (randomised response)";
+        let theorem = dp_core::Theorem::BitResponse;
         let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
         Ok(Self { d, flip: Bernoulli::new(flip), guarantee })
     }
@@ -90,8 +90,8 @@ impl RandomizedResponse {
         let generator = rng.kind();
         let mut words = pack(rows)?;
         let streams = rng.reserve(n.div_ceil(ROWS_PER_STREAM) as u64);
-        words.par_chunks_mut(ROWS_PER_STREAM * width).enumerate().for_each(|(block, words)| {
-            let mut stream = streams.stream(block as u64);
+        let blocks = words.par_chunks_mut(ROWS_PER_STREAM * width).zip(streams);
+        blocks.for_each(|(words, mut stream)| {
             for row in words.chunks_exact_mut(width) {
                 self.flip.flip_packed(&mut stream, row, self.d);
             }

@@ -72,9 +72,9 @@ impl AveragedProjection {
         let family =
             profile(entry(norm * (1.0 + T).sqrt())?, rounding * (1.0 + 1.0 / T).sqrt() * up);
         let sigma = calibrate::least_scale("fresh projection", budget, family)?;
-        let theorem = "docs/proofs/private-projection.md, theorem 3 (averaged calibration)";
+        let theorem = dp_core::Theorem::ProjectionFresh;
         let guarantee = Guarantee::proven(adjacency, budget, family(sigma), theorem)?;
-        let noise = SketchNoise::Gaussian(GaussianNoise::new(sigma, grid));
+        let noise = SketchNoise::Gaussian(GaussianNoise::new(sigma, grid)?);
         Ok(Self { spec, bound, noise, guarantee })
     }
 

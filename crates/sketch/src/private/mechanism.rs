@@ -135,7 +135,7 @@ impl Parts {
         let adjacency = self.adjacency();
         let guarantee = match published {
             None => {
-                let theorem = "docs/proofs/private-projection.md, theorem 1 (realised calibration)";
+                let theorem = dp_core::Theorem::ProjectionGaussian;
                 Guarantee::proven(adjacency, budget, profile, theorem)?
             }
             Some(rule) => {
@@ -144,7 +144,7 @@ impl Parts {
                 Guarantee::published(adjacency, budget, profile, name, source, rule.caveat())?
             }
         };
-        let noise = SketchNoise::Gaussian(GaussianNoise::new(sigma, grid));
+        let noise = SketchNoise::Gaussian(GaussianNoise::new(sigma, grid)?);
         Ok(PrivateProjection::assemble(self, noise, guarantee, "private projection"))
     }
 
@@ -155,9 +155,9 @@ impl Parts {
         let sensitivity = grid.inflate_l1(exact, self.touched, self.range.error)?;
         let scale = calibrate::laplace(budget, sensitivity)?;
         let profile = Profile::Laplace { sensitivity, scale };
-        let theorem = "docs/proofs/private-projection.md, theorem 2 (Laplace)";
+        let theorem = dp_core::Theorem::ProjectionLaplace;
         let guarantee = Guarantee::proven(self.adjacency(), budget, profile, theorem)?;
-        let noise = SketchNoise::Laplace(LaplaceNoise::new(scale, grid));
+        let noise = SketchNoise::Laplace(LaplaceNoise::new(scale, grid)?);
         Ok(PrivateProjection::assemble(self, noise, guarantee, "private projection (Laplace)"))
     }
 }
@@ -279,12 +279,12 @@ impl PrivateProjection {
             let streams = rng.reserve(rows.n().div_ceil(step) as u64);
             let done: Vec<Result<()>> = out
                 .par_chunks_mut(step * k)
+                .zip(streams)
                 .enumerate()
-                .map(|(i, out)| {
+                .map(|(i, (out, mut stream))| {
                     let rows = part(i * step, out);
                     self.project_block(rows, out).map_err(|e| e.offset_row(i * step))?;
-                    self.noise.add_block(&mut streams.stream(i as u64), out);
-                    Ok(())
+                    Ok(self.noise.add_block(&mut stream, out)?)
                 })
                 .collect();
             return done.into_iter().collect();
@@ -293,18 +293,17 @@ impl PrivateProjection {
         for (p, out) in out.chunks_mut(pass * k).enumerate() {
             let rows = part(p * pass, out);
             self.project_block(rows, out).map_err(|e| e.offset_row(p * pass))?;
-            self.add_noise(out, rng);
+            self.add_noise(out, rng)?;
         }
         Ok(())
     }
 
     /// Adds noise to projected rows, one stream for [`block_rows`] rows.
-    pub(crate) fn add_noise(&self, values: &mut [f64], rng: &mut NoiseRng) {
+    pub(crate) fn add_noise(&self, values: &mut [f64], rng: &mut NoiseRng) -> Result<()> {
         let block = block_rows(self.projection.spec().k()) * self.projection.spec().k();
         let streams = rng.reserve(values.len().div_ceil(block) as u64);
-        values.par_chunks_mut(block).enumerate().for_each(|(i, out)| {
-            self.noise.add_block(&mut streams.stream(i as u64), out);
-        });
+        let blocks = values.par_chunks_mut(block).zip(streams);
+        Ok(blocks.try_for_each(|(out, mut stream)| self.noise.add_block(&mut stream, out))?)
     }
 
     /// Checks and projects rows, without noise. After an error `out` holds no row's projection.

@@ -90,9 +90,9 @@ impl MultiScale {
         let mut pending = Vec::new();
         for ((share, parts), (grid, sensitivity)) in parts.into_iter().zip(on_grids) {
             let sigma = NoiseScale::new(sensitivity.get() * factor(joint, share))?;
-            pending.push((parts, SketchNoise::Gaussian(GaussianNoise::new(sigma, grid))));
+            pending.push((parts, SketchNoise::Gaussian(GaussianNoise::new(sigma, grid)?)));
         }
-        let theorem = "docs/proofs/private-projection.md, theorem 4 (joint Gaussian)";
+        let theorem = dp_core::Theorem::ProjectionMultiScale;
         let profile = Profile::Gaussian { sensitivity: one, sigma: unit };
         let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
         let mut scales = Vec::new();

@@ -38,7 +38,7 @@ impl AdditiveNoise for SketchNoise {
         }
     }
 
-    fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) {
+    fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) -> dp_core::Result<()> {
         match self {
             Self::Gaussian(noise) => noise.add_block(stream, values),
             Self::Laplace(noise) => noise.add_block(stream, values),

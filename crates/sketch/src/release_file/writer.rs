@@ -176,7 +176,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
 
     fn flush(&mut self) -> Result<()> {
         let held = self.filled;
-        self.mechanism.add_noise(&mut self.block[..held], self.rng);
+        self.mechanism.add_noise(&mut self.block[..held], self.rng)?;
         self.write_block(held)
     }
 

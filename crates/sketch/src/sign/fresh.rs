@@ -83,8 +83,7 @@ impl FreshSigns {
     pub fn exact(config: FreshConfig, budget: Budget) -> Result<Self> {
         let probability = config.one_pair()?;
         let keep = calibrate::binomial_mixture_rr(budget, config.bits as u64, probability)?;
-        let theorem = "docs/proofs/sign-flips.md, theorem 4 (binomial mixture over a fresh \
-            Gaussian projection)";
+        let theorem = dp_core::Theorem::SignsFresh;
         let profile = config.mixture(probability, keep);
         let guarantee = Guarantee::proven(config.adjacency, budget, profile, theorem)?;
         let table = FlipTable::new(FlipRule::RandomizedResponse, keep)?;

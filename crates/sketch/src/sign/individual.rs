@@ -125,15 +125,14 @@ impl IndividualSigns {
         let bits = self.sketch.bits();
         let width = bits.div_ceil(64);
         let mut words = vec![0u64; rows.n() * width];
-        let streams = rng.reserve(rows.n().div_ceil(ROWS) as u64);
+        let mut streams = rng.reserve(rows.n().div_ceil(ROWS) as u64);
         self.sketch.for_each_block(rows, |first, values| {
             let count = values.len() / bits;
             words[first * width..(first + count) * width]
                 .par_chunks_mut(ROWS * width)
                 .zip(values.par_chunks_mut(ROWS * bits))
-                .enumerate()
-                .try_for_each(|(i, (words, values))| {
-                    let mut stream = streams.stream((first / ROWS + i) as u64);
+                .zip(streams.split_front(count.div_ceil(ROWS) as u64))
+                .try_for_each(|((words, values), mut stream)| {
                     self.randomise(values, words, &mut stream)
                 })
         })?;
@@ -228,9 +227,9 @@ impl IndividualSigns {
         let largest = reach.iter().map(|&j| self.steps[j].get()).fold(0.0, f64::max);
         let grid = Grid::choose(scale(exact)?, Bound::new(largest)?)?;
         let sensitivity = grid.inflate_l2(exact, reach.len(), self.error)?;
-        let noise = GaussianNoise::new(scale(sensitivity)?, grid);
+        let noise = GaussianNoise::new(scale(sensitivity)?, grid)?;
         let mut near: Vec<f64> = reach.iter().map(|&j| row[j]).collect();
-        noise.add_block(stream, &mut near);
+        noise.add_block(stream, &mut near)?;
         reach.iter().zip(near).for_each(|(&j, x)| row[j] = x);
         Ok(())
     }

@@ -9,7 +9,9 @@ use crate::error::{Error, Result};
 use crate::private::block_rows;
 use crate::projection::project_checked;
 use crate::rows::RowsView;
-use dp_core::noise::{Bernoulli, BernoulliTable, GeneratorKind, NoiseLaw, NoiseStream};
+use dp_core::noise::{
+    Bernoulli, BernoulliTable, GeneratorKind, NoiseLaw, NoiseStream, NoiseStreams,
+};
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, Profile, Release, calibrate,
 };
@@ -58,7 +60,7 @@ impl PrivateSigns {
         let keep = calibrate::randomized_response(budget, touched)?;
         let flips = Flips::new(FlipTable::new(rule, keep)?, &sketch.largest_changes(beta, bound))?;
         let profile = Profile::RandomizedResponse { bits: touched, keep };
-        let theorem = "docs/proofs/sign-flips.md, theorem 3 (bits touched by one attribute)";
+        let theorem = dp_core::Theorem::SignsTouched;
         let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
         Ok(Self { sketch, bound, flips, guarantee })
     }
@@ -166,11 +168,15 @@ impl Flips {
         let bits = sketch.bits();
         let width = bits.div_ceil(64);
         let mut words = vec![0u64; rows.n() * width];
-        let streams = rng.reserve(rows.n().div_ceil(ROWS_PER_STREAM) as u64);
+        let mut streams = rng.reserve(rows.n().div_ceil(ROWS_PER_STREAM) as u64);
         let few = sketch.parts().iter().all(|p| p.is_cheap_for_few_rows());
         let block_rows =
             if few { block_rows(bits).next_multiple_of(ROWS_PER_STREAM) } else { BLOCK };
-        let block = |(i, words): (usize, &mut [u64]), values: &mut Vec<f64>| {
+        let of_block = (block_rows / ROWS_PER_STREAM) as u64;
+        let streams: Vec<_> =
+            (0..rows.n().div_ceil(block_rows)).map(|_| streams.split_front(of_block)).collect();
+        type Task<'a> = (usize, (&'a mut [u64], NoiseStreams<'a>));
+        let block = |(i, (words, streams)): Task<'_>, values: &mut Vec<f64>| {
             let first = i * block_rows;
             let rows = rows.slice(first..first + words.len() / width);
             values.resize(rows.n() * bits, 0.0);
@@ -179,9 +185,8 @@ impl Flips {
             words
                 .par_chunks_mut(ROWS_PER_STREAM * width)
                 .zip(values.par_chunks(ROWS_PER_STREAM * bits))
-                .enumerate()
-                .for_each(|(i, (words, values))| {
-                    let mut stream = streams.stream((first / ROWS_PER_STREAM + i) as u64);
+                .zip(streams)
+                .for_each(|((words, values), mut stream)| {
                     let mut levels = vec![0u16; bits];
                     for (row, out) in values.chunks_exact(bits).zip(words.chunks_exact_mut(width)) {
                         self.flip_row(row, out, &mut stream, &mut levels);
@@ -190,11 +195,11 @@ impl Flips {
             Ok(())
         };
         let done: Vec<Result<()>> = if few {
-            let blocks = words.par_chunks_mut(block_rows * width).enumerate();
+            let blocks = words.par_chunks_mut(block_rows * width).zip(streams).enumerate();
             blocks.map_init(Vec::new, |values, task| block(task, values)).collect()
         } else {
             let mut values = Vec::new();
-            let blocks = words.chunks_mut(block_rows * width).enumerate();
+            let blocks = words.chunks_mut(block_rows * width).zip(streams).enumerate();
             blocks.map(|task| block(task, &mut values)).collect()
         };
         done.into_iter().collect::<Result<()>>()?;

@@ -273,7 +273,7 @@ impl OutputOptions {
 
     /// What was written.
     pub(crate) fn written(&self, certificate: &Certificate) -> Result<Record> {
-        certificate.verify()?;
+        certificate.verify_consistency()?;
         let record = self.described(certificate.statement())?;
         let mut record = promise(record, certificate.guarantee());
         if let Some(ledger) = &self.ledger {

@@ -166,7 +166,8 @@ mod tests {
     fn guarantee(epsilon: f64, delta: f64, profile: impl Fn(Budget) -> Profile) -> Guarantee {
         let budget = Budget::new(epsilon, delta).expect("valid");
         let adjacency = Adjacency::Attribute { beta: Bound::new(1.0).expect("positive") };
-        Guarantee::proven(adjacency, budget, profile(budget), "a test").expect("meets")
+        Guarantee::declared(adjacency, budget, profile(budget), "a test", "its noise")
+            .expect("meets")
     }
 
     /// At a fixed delta m changes cost more than m times epsilon: by 60-digit arithmetic 2.12, 5.93 and

@@ -15,7 +15,7 @@ use std::sync::OnceLock;
 type Run<'a> = &'a dyn Fn(&Kernel, &[u64], &mut [f64], &mut [u8]);
 
 fn stream(seed: u64) -> NoiseStream {
-    NoiseRng::deterministic_not_private(seed).reserve(1).stream(0)
+    NoiseRng::deterministic_not_private(seed).stream()
 }
 
 fn oracle(tail: Tail) -> &'static Oracle {

@@ -77,7 +77,7 @@ const BASE: f64 = 400.0;
 pub fn products(
     sigma: NoiseScale,
 ) -> Result<impl Fn(Side, &Draw, &mut Vec<f64>) -> Result<()> + Send + Sync + 'static> {
-    let noise = GaussianNoise::new(sigma, Grid::new(-40)?);
+    let noise = GaussianNoise::new(sigma, Grid::new(-40)?)?;
     let start = along_first(DIM)?.1;
     Ok(move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut rng = draw.noise();
@@ -87,7 +87,7 @@ pub fn products(
             // A^T A = strength e1 e1^T.
             let clean = strength.map(|s| [s * x[0], 0.0]);
             let mut y = *side.of(&clean[0], &clean[1]);
-            noise.add_to(&mut rng, &mut y);
+            noise.add_to(&mut rng, &mut y)?;
             ratio += gaussian_ratio(&y, &clean[0], &clean[1], sigma.get());
             let norm = y[0].hypot(y[1]);
             x = y.iter().map(|y| y / norm).collect();

@@ -75,13 +75,13 @@ fn mean_of_chi_square() -> Result<Subject> {
     let claim = gaussian_budget()?;
     let sigma = NoiseScale::new(gaussian_noise(claim)?)?;
     let truth = at(claim, &mixture(sigma, 0.0)?)?;
-    let noise = GaussianNoise::new(sigma, Grid::new(-40)?);
+    let noise = GaussianNoise::new(sigma, Grid::new(-40)?)?;
     let sides = halves(2, &[0.6, 0.0, 0.8]);
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let seed = PublicSeed::new(draw.public().next_u64());
         let a = side.of(&sides[0], &sides[1]);
         let mut y: Vec<f64> = project(&Gaussian::new(N, K, seed)?, view(a)?)?;
-        noise.add_to(&mut draw.noise(), &mut y);
+        noise.add_to(&mut draw.noise(), &mut y)?;
         let ratio = range_ratio(MatRef::from_row_major_slice(&y, M, K), seed, sigma.get(), &sides)?;
         out.extend(y);
         out.push(ratio);
@@ -161,14 +161,14 @@ fn weak_off_the_diagonal() -> Result<Subject> {
     let unit = NoiseScale::new(1.0)?;
     let gaussian = Profile::Gaussian { sensitivity: L2Sensitivity::new(mu)?, sigma: unit };
     let truth = at(claim, &gaussian)?;
-    let laws = deviations.map(|s| Ok(GaussianNoise::new(NoiseScale::new(s)?, Grid::new(-40)?)));
+    let laws = deviations.map(|s| Ok(GaussianNoise::new(NoiseScale::new(s)?, Grid::new(-40)?)?));
     let laws: Vec<GaussianNoise> = laws.into_iter().collect::<Result<_>>()?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut rng = draw.noise();
         let mut entries = [*side.of(&0.0, &0.5); 3];
-        laws.iter().zip(&mut entries).for_each(|(law, x)| {
-            law.add_to(&mut rng, std::slice::from_mut(x));
-        });
+        for (law, x) in laws.iter().zip(&mut entries) {
+            law.add_to(&mut rng, std::slice::from_mut(x))?;
+        }
         let [a, b, c] = entries;
         let seen = Mat::from_fn(2, 2, |i, j| [[a, c], [c, b]][i][j]);
         let first = out.len();

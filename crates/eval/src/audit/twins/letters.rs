@@ -19,7 +19,7 @@ fn off_by_one_bucket() -> Result<Subject> {
     let clean = bucket.clean();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut rng = draw.noise();
-        let mut stream = rng.reserve(1).stream(0);
+        let mut stream = rng.stream();
         let kept = Bernoulli::new(law.keep());
         for &letter in side.of(&clean[0], &clean[1]).repeat(SETS).iter() {
             let letter = letter as u64;
@@ -47,7 +47,7 @@ fn by_level(
     let (p, q) = (p?, q?);
     Ok(move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut rng = draw.noise();
-        let mut stream = rng.reserve(1).stream(0);
+        let mut stream = rng.stream();
         for &one in side.of(&p, &q).repeat(BATCH).iter() {
             let law = Bernoulli::new(Probability::new(one)?);
             out.push(f64::from(u8::from(law.sample(&mut stream))));

@@ -17,7 +17,7 @@ use sketch::private::{SketchNoise, System};
 use sketch::projection::{Family, ProjectionSpec};
 
 /// Adds noise to exact images, row by row, in some defective way.
-type AddNoise = Box<dyn Fn(&mut NoiseStream, &mut [f64]) + Send + Sync>;
+type AddNoise = Box<dyn Fn(&mut NoiseStream, &mut [f64]) -> dp_core::Result<()> + Send + Sync>;
 
 /// A release of equal rows whose noise comes from `add`: one stream for all rows, as in the original.
 fn noisy_images(
@@ -28,7 +28,7 @@ fn noisy_images(
     let (a, b) = (image(projection, &rowwise.rows.left)?, image(projection, &rowwise.rows.right)?);
     Ok(move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut values = side.of(&a, &b).repeat(BATCH);
-        add(&mut draw.noise().reserve(1).stream(0), &mut values);
+        add(&mut draw.noise().stream(), &mut values)?;
         out.extend(values);
         Ok(())
     })
@@ -48,7 +48,7 @@ fn rescaled(
     defect: &'static str,
     sigma: NoiseScale,
 ) -> Result<Subject> {
-    let noise = GaussianNoise::new(sigma, rowwise.mechanism.noise().grid());
+    let noise = GaussianNoise::new(sigma, rowwise.mechanism.noise().grid())?;
     let add: AddNoise = Box::new(move |stream, values| noise.add_block(stream, values));
     Ok(original.twin(defect, noisy_images(rowwise, add)?))
 }
@@ -74,7 +74,7 @@ fn l1_for_l2() -> Result<Subject> {
     // Laplace noise pays for the l1 norm; this one was given the l2 norm.
     let norm = rowwise.mechanism.projection().max_row_l2();
     let scale = calibrate::laplace(original.claim, L1Sensitivity::new(norm)?)?;
-    let noise = LaplaceNoise::new(scale, rowwise.mechanism.noise().grid());
+    let noise = LaplaceNoise::new(scale, rowwise.mechanism.noise().grid())?;
     let add: AddNoise = Box::new(move |stream, values| noise.add_block(stream, values));
     Ok(original.twin("l2 sensitivity where l1 is due", noisy_images(&rowwise, add)?))
 }
@@ -88,12 +88,13 @@ fn stream_reused() -> Result<Subject> {
     let noise = rowwise.mechanism.noise();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut rng = draw.noise();
-        let streams = rng.reserve(BATCH as u64 / 2);
-        for pair in 0..BATCH as u64 / 2 {
+        for _ in 0..BATCH / 2 {
+            // A stream is handed out once: both rows take the same noise, drawn into zeros.
+            let mut shared = vec![0.0; other.len()];
+            noise.fill_block(&mut rng.stream(), &mut shared);
             for clean in [side.of(&a, &b), &other] {
-                let mut values = clean.clone();
-                // The second row starts the stream of the first again.
-                noise.add_block(&mut streams.stream(pair), &mut values);
+                let grid = noise.grid();
+                let values = clean.iter().zip(&shared).map(|(&x, z)| grid.round(x) + z);
                 out.extend(values);
             }
         }
@@ -108,8 +109,9 @@ fn last_coordinate_bare() -> Result<Subject> {
     let (noise, k) = (rowwise.mechanism.noise(), original.width);
     let add: AddNoise = Box::new(move |stream, values| {
         for row in values.chunks_exact_mut(k) {
-            noise.add_block(stream, &mut row[..k - 1]);
+            noise.add_block(stream, &mut row[..k - 1])?;
         }
+        Ok(())
     });
     Ok(original.twin("last coordinate without noise", noisy_images(&rowwise, add)?))
 }
@@ -132,6 +134,7 @@ fn textbook() -> Result<Subject> {
             let (u, v) = (unit(), unit());
             *value += sigma * (-2.0 * u.ln()).sqrt() * (core::f64::consts::TAU * v).cos();
         }
+        Ok(())
     });
     Ok(original.twin("textbook floating-point Gaussian", noisy_images(&rowwise, add)?))
 }
@@ -173,8 +176,8 @@ fn noise_by_value() -> Result<Subject> {
         // The data decides between two scales, the smaller of which is the calibrated one.
         let scale = NoiseScale::new(sigma * (1.0 + 2.0 * value))?;
         let mut values = vec![value; BATCH];
-        let law = GaussianNoise::new(scale, noise.grid());
-        law.add_block(&mut draw.noise().reserve(1).stream(0), &mut values);
+        let law = GaussianNoise::new(scale, noise.grid())?;
+        law.add_block(&mut draw.noise().stream(), &mut values)?;
         out.extend(values);
         Ok(())
     };
@@ -192,10 +195,10 @@ fn sometimes_bare() -> Result<Subject> {
         let mut values = side.of(&a, &b).repeat(BATCH);
         let mut coin = draw.public();
         let mut rng = draw.noise();
-        let mut stream = rng.reserve(1).stream(0);
+        let mut stream = rng.stream();
         for row in values.chunks_exact_mut(a.len()) {
             if uniform(&mut coin) > 0.125 {
-                noise.add_block(&mut stream, row);
+                noise.add_block(&mut stream, row)?;
             }
         }
         out.extend(values);

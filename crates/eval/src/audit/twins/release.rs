@@ -37,7 +37,7 @@ fn excluded_zero() -> Result<Subject> {
     let absent = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         // The second row has no entry.
         let mut distance = [*side.of(&25.0, &16.0)];
-        noise.add_to(&mut draw.noise(), &mut distance);
+        noise.add_to(&mut draw.noise(), &mut distance)?;
         out.extend(distance);
         Ok(())
     };
@@ -54,12 +54,12 @@ fn coarse_grid() -> Result<Subject> {
     let rowwise = Rowwise { mechanism: Arc::new(made), rows };
     let pair = "524288 and 524289";
     let original = rowwise.subject("", pair)?.batched(1).with_runs(20_000);
-    let noise = GaussianNoise::new(NoiseScale::new(rowwise.scale())?, Grid::new(-20)?);
+    let noise = GaussianNoise::new(NoiseScale::new(rowwise.scale())?, Grid::new(-20)?)?;
     let spacing = 2f64.powi(20);
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let value: f64 = *side.of(&524_288.0, &524_289.0);
         let mut z = [0.0];
-        noise.add_to(&mut draw.noise(), &mut z);
+        noise.fill(&mut draw.noise(), &mut z);
         let steps = (value / spacing).round_ties_even() + (z[0] / spacing).round_ties_even();
         out.push(steps * spacing);
         Ok(())
@@ -92,12 +92,12 @@ fn errors(budget: Budget, cut: bool) -> Result<Subject> {
     let adjacency = Adjacency::AddRemoveRow { bound: bound(1.0)? };
     let stated = GaussianCovariance::calibrate(1, adjacency, gaussian_budget()?)?.sigma().get();
     let made = GaussianCovariance::calibrate(1, adjacency, budget)?;
-    let law = GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(-40)?);
+    let law = GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(-40)?)?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut rng = draw.noise();
         if side == Side::Right {
             let mut z = [0.0];
-            law.add_to(&mut rng, &mut z);
+            law.fill(&mut rng, &mut z);
             out.extend(z);
             return Ok(());
         }

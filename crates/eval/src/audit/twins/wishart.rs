@@ -26,11 +26,11 @@ impl LatticeWishart {
     /// A matrix, row-major, rounded to the grid of a release.
     fn sample(&self, draw: &Draw) -> Result<Vec<f64>> {
         let d = self.dim;
-        let normal = GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(LATTICE)?);
+        let normal = GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(LATTICE)?)?;
         let (mut rng, mut coins) = (draw.noise(), draw.public());
         let mut factor = vec![0.0; d * d];
         for i in 0..d {
-            normal.add_to(&mut rng, &mut factor[i * d..i * d + i]);
+            normal.fill(&mut rng, &mut factor[i * d..i * d + i]);
             let dof = self.dof - i as u64;
             factor[i * d + i] = chi_square(dof, normal, &mut rng, &mut coins).sqrt();
         }
@@ -51,14 +51,14 @@ fn chi_square(
 ) -> f64 {
     if dof <= 8 {
         let mut z = vec![0.0; dof as usize];
-        normal.add_to(rng, &mut z);
+        normal.fill(rng, &mut z);
         return z.iter().map(|z| z * z).sum();
     }
     let shape = dof as f64 / 2.0 - 1.0 / 3.0;
     let c = 1.0 / (9.0 * shape).sqrt();
     loop {
         let mut z = [0.0];
-        normal.add_to(rng, &mut z);
+        normal.fill(rng, &mut z);
         let v = (1.0 + c * z[0]).powi(3);
         let u = 1.0 - uniform(coins);
         if v > 0.0 && u.ln() < 0.5 * z[0] * z[0] + shape - shape * v + shape * v.ln() {

@@ -39,7 +39,7 @@ fn moments(samples: impl ExactSizeIterator<Item = f64> + Clone, r2: f64) -> [f64
 /// disjoint sets of features.
 fn simulate(context: &Context<'_>, k: usize, repetitions: u64) -> Result<[[f64; 3]; 3]> {
     let sigma = NoiseScale::new(SIGMA)?;
-    let noise = GaussianNoise::new(sigma, Grid::new(-30)?);
+    let noise = GaussianNoise::new(sigma, Grid::new(-30)?)?;
     // x - y and zero: linear, so the distance of a pair is that of its difference.
     let mut rows = vec![0.0; (1 + DISTANCES.len()) * D];
     let mut first = 0;
@@ -54,7 +54,7 @@ fn simulate(context: &Context<'_>, k: usize, repetitions: u64) -> Result<[[f64; 
             let seed = context.public_seed(&part, repetition);
             let p = ProjectionSpec::new(Family::Gaussian, D, k, seed)?.build();
             let mut z = project(&*p, RowsView::f64(1 + DISTANCES.len(), D, &rows)?)?;
-            noise.add_to(&mut context.noise(&part, repetition), &mut z);
+            noise.add_to(&mut context.noise(&part, repetition), &mut z)?;
             Ok([1, 2, 3].map(|i| {
                 let sum: f64 = (0..k).map(|j| (z[j] - z[i * k + j]).powi(2)).sum();
                 sum - 2.0 * k as f64 * SIGMA * SIGMA

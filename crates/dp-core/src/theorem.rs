@@ -1,0 +1,248 @@
+//! The theorems of this library: what a proven guarantee may rest on, and what each speaks of.
+
+use crate::adjacency::Adjacency;
+use crate::error::Result;
+use crate::guarantee::rejected;
+use crate::profile::{CoordinateProfile, Profile, RowChange, covariance_sensitivity};
+use serde::{Deserialize, Serialize};
+
+/// Every theorem that this library proves and a [`crate::Guarantee`] may rest on: a closed list, by
+/// the identifier that certificates carry.
+///
+/// A theorem speaks of certain adjacencies and certain kinds of profile, and some of a least
+/// sensitivity or probability; [`crate::Guarantee::proven`] refuses every other triple, and so
+/// does reading one back. What no theorem here speaks of can be
+/// [declared](crate::Guarantee::declared).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
+pub enum Theorem {
+    /// Gaussian noise on the rows themselves (Balle & Wang 2018, theorem 8): `gaussian.md`.
+    GaussianOnRows,
+    /// Gaussian noise on a given projection: `private-projection.md`, theorem 1.
+    ProjectionGaussian,
+    /// Laplace noise on a given projection: `private-projection.md`, theorem 2.
+    ProjectionLaplace,
+    /// Gaussian noise on a fresh Gaussian projection: `private-projection.md`, theorem 3.
+    ProjectionFresh,
+    /// Gaussian noise on several scales of one projection: `private-projection.md`, theorem 4.
+    ProjectionMultiScale,
+    /// Flipped signs of given projections: `sign-flips.md`, theorem 3.
+    SignsTouched,
+    /// Flipped signs of a fresh Gaussian projection: `sign-flips.md`, theorem 4.
+    SignsFresh,
+    /// Gaussian noise on squared distances: `noise-addition.md`, theorem 1.
+    NoisyDistances,
+    /// Randomised response on bits: `noise-addition.md`, theorem 2.
+    BitResponse,
+    /// Responses on signatures over fresh hash functions: `minhash-mixture.md`.
+    MinHashMixture,
+    /// A response on every bucket: `bucket-response.md`.
+    BucketResponse,
+    /// Responses on the bins of one permutation: `one-permutation.md`.
+    OnePermutation,
+    /// Gaussian noise on a fresh random sketch of a matrix: `range-finder.md`, theorem 1.
+    RangeFinder,
+    /// Gaussian noise on a matrix's coefficients in a public basis: `pfp.md`, theorem 1.
+    PublicBasis,
+    /// Find, then project: `pfp.md`, theorem 2.
+    FindAndProject,
+    /// The noisy power method: `noisy-power-method.md`, theorem 1.
+    NoisyPowerMethod,
+    /// Symmetric Gaussian noise on a covariance: `covariance.md`, theorem 1.
+    CovarianceGaussian,
+    /// Wishart noise on a covariance: `covariance.md`, theorem 2.
+    CovarianceWishart,
+    /// A Johnson-Lindenstrauss sketch of a lifted covariance: `covariance.md`, theorem 3.
+    CovarianceJl,
+    /// Noisy sums and trees of a stream's blocks: `sliding-window.md`.
+    SlidingWindow,
+}
+
+/// Relative room for two ways of computing one number.
+const SLACK: f64 = 1e-9;
+
+impl Theorem {
+    /// Every theorem.
+    pub const ALL: [Self; 20] = [
+        Self::GaussianOnRows,
+        Self::ProjectionGaussian,
+        Self::ProjectionLaplace,
+        Self::ProjectionFresh,
+        Self::ProjectionMultiScale,
+        Self::SignsTouched,
+        Self::SignsFresh,
+        Self::NoisyDistances,
+        Self::BitResponse,
+        Self::MinHashMixture,
+        Self::BucketResponse,
+        Self::OnePermutation,
+        Self::RangeFinder,
+        Self::PublicBasis,
+        Self::FindAndProject,
+        Self::NoisyPowerMethod,
+        Self::CovarianceGaussian,
+        Self::CovarianceWishart,
+        Self::CovarianceJl,
+        Self::SlidingWindow,
+    ];
+
+    /// The proof page, a file in `docs/proofs/`.
+    #[must_use]
+    pub const fn page(self) -> &'static str {
+        match self {
+            Self::GaussianOnRows => "gaussian.md",
+            Self::ProjectionGaussian
+            | Self::ProjectionLaplace
+            | Self::ProjectionFresh
+            | Self::ProjectionMultiScale => "private-projection.md",
+            Self::SignsTouched | Self::SignsFresh => "sign-flips.md",
+            Self::NoisyDistances | Self::BitResponse => "noise-addition.md",
+            Self::MinHashMixture => "minhash-mixture.md",
+            Self::BucketResponse => "bucket-response.md",
+            Self::OnePermutation => "one-permutation.md",
+            Self::RangeFinder => "range-finder.md",
+            Self::PublicBasis | Self::FindAndProject => "pfp.md",
+            Self::NoisyPowerMethod => "noisy-power-method.md",
+            Self::CovarianceGaussian | Self::CovarianceWishart | Self::CovarianceJl => {
+                "covariance.md"
+            }
+            Self::SlidingWindow => "sliding-window.md",
+        }
+    }
+
+    /// Whether the theorem speaks of this profile under this adjacency.
+    ///
+    /// # Errors
+    /// [`crate::Error::CertificateRejected`] naming what it does not speak of.
+    pub(crate) fn check(self, adjacency: Adjacency, profile: &Profile) -> Result<()> {
+        use Adjacency as A;
+        use CoordinateProfile as C;
+        use Profile as P;
+        let row = || match adjacency {
+            A::AddRemoveRow { bound } | A::ZeroRow { bound } => {
+                Some(covariance_sensitivity(bound, RowChange::AddRemove))
+            }
+            A::ReplaceRow { bound } => Some(covariance_sensitivity(bound, RowChange::Replace)),
+            _ => None,
+        };
+        // The l2 norm by which a row can move.
+        let moves = || match adjacency {
+            A::Attribute { beta } => Some(beta.get()),
+            A::RowShift { l2 } => Some(l2.get()),
+            A::ReplaceRow { bound } => Some(2.0 * bound.get()),
+            _ => None,
+        };
+        let projected =
+            matches!(adjacency, A::Attribute { .. } | A::RowShift { .. } | A::ReplaceRow { .. });
+        // What the profile states, and the least that this adjacency makes possible.
+        let at_least = |field, stated: f64, least: f64| match stated >= least * (1.0 - SLACK) {
+            true => Ok(true),
+            false => Err(rejected(field, format!("states {stated}, must be at least {least}"))),
+        };
+        const SENSITIVITY: &str = "guarantee.profile.sensitivity";
+        let speaks = match (self, profile) {
+            (Self::GaussianOnRows, P::Gaussian { sensitivity, .. }) => match adjacency {
+                A::RowShift { l2 } => at_least(SENSITIVITY, sensitivity.get(), l2.get())?,
+                _ => false,
+            },
+            (Self::ProjectionGaussian, P::Gaussian { .. })
+            | (Self::ProjectionLaplace, P::Laplace { .. }) => projected,
+            (Self::ProjectionMultiScale, P::Gaussian { sensitivity, .. }) => {
+                projected && sensitivity.get() == 1.0
+            }
+            (Self::ProjectionFresh, P::ChiMixtureGaussian { k, entry_shift, .. }) => {
+                match moves() {
+                    Some(norm) => {
+                        let least = norm / (*k as f64).sqrt();
+                        at_least("guarantee.profile.entry_shift", entry_shift.get(), least)?
+                    }
+                    None => false,
+                }
+            }
+            (Self::SignsTouched, P::RandomizedResponse { .. })
+            | (
+                Self::SignsFresh,
+                P::BinomialMixture { coordinate: C::RandomizedResponse { .. }, .. },
+            )
+            | (Self::BitResponse, P::RandomizedResponse { .. }) => {
+                matches!(adjacency, A::Attribute { .. })
+            }
+            (Self::NoisyDistances, P::Gaussian { .. }) => {
+                matches!(adjacency, A::Attribute { .. } | A::ReplaceRow { .. })
+            }
+            (Self::MinHashMixture, P::BinomialMixture { probability, coordinate, .. }) => {
+                let letters = match coordinate {
+                    C::RandomizedResponse { .. } => 2.0,
+                    C::KaryResponse { alphabet, .. } => *alphabet as f64,
+                    _ => return self.refuse(adjacency, profile),
+                };
+                match least_difference(adjacency) {
+                    Some(least) => {
+                        let least = least * (1.0 - 1.0 / letters);
+                        at_least("guarantee.profile.probability", probability.get(), least)?
+                    }
+                    None => false,
+                }
+            }
+            // Every position may differ: the mixture with probability one.
+            (Self::MinHashMixture, P::KaryResponse { .. })
+            | (Self::OnePermutation, P::KaryResponse { .. }) => {
+                matches!(adjacency, A::SetItems { .. })
+            }
+            (Self::BucketResponse, P::KaryResponse { .. }) => adjacency == A::AnyInput,
+            (
+                Self::RangeFinder | Self::FindAndProject,
+                P::ChiMixtureGaussian { k, entry_shift, .. },
+            ) => match adjacency {
+                A::RowShift { l2 } => {
+                    let least = l2.get() / (*k as f64).sqrt();
+                    at_least("guarantee.profile.entry_shift", entry_shift.get(), least)?
+                }
+                _ => false,
+            },
+            (Self::PublicBasis, P::Gaussian { sensitivity, .. }) => {
+                matches!(adjacency, A::RowShift { .. }) && sensitivity.get() == 1.0
+            }
+            (Self::NoisyPowerMethod, P::GaussianComposition { steps }) => match row() {
+                Some(least) => steps
+                    .iter()
+                    .try_fold(true, |_, s| at_least(SENSITIVITY, s.sensitivity.get(), least))?,
+                None => false,
+            },
+            (Self::SlidingWindow, P::Gaussian { sensitivity, .. }) => match row() {
+                Some(least) => at_least(SENSITIVITY, sensitivity.get(), least)?,
+                None => false,
+            },
+            // Their bound and change are held against the adjacency by the profile itself.
+            (Self::CovarianceGaussian, P::SymmetricGaussian { .. })
+            | (Self::CovarianceWishart, P::Wishart { .. })
+            | (Self::CovarianceJl | Self::SlidingWindow, P::JlMechanism { .. }) => true,
+            (Self::SlidingWindow, P::Repeated { profile, .. }) => {
+                matches!(**profile, P::Wishart { .. })
+            }
+            _ => false,
+        };
+        if speaks { Ok(()) } else { self.refuse(adjacency, profile) }
+    }
+
+    fn refuse(self, adjacency: Adjacency, profile: &Profile) -> Result<()> {
+        let name = profile.kind();
+        let text = format!("{self} does not speak of a {name} profile when {adjacency}");
+        Err(rejected("guarantee.provenance", text))
+    }
+}
+
+impl core::fmt::Display for Theorem {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// The least probability over these neighbours that one minimum differs: one less than the least
+/// similarity of two such sets.
+fn least_difference(adjacency: Adjacency) -> Option<f64> {
+    let Adjacency::SetItems { alpha, min_size } = adjacency else { return None };
+    let common = min_size.saturating_sub(alpha / 2);
+    Some(alpha as f64 / common.saturating_add(alpha).max(1) as f64)
+}

@@ -1,6 +1,7 @@
 """Binomial mixtures of Gaussian coordinates with very many trials, 50 digits.
 
-Writes crates/dp-core/tests/vectors/large_mixtures.json (some minutes): the error of a logarithm of
+Writes large_mixtures.json (some minutes), and large_binomials.json with single probabilities, into
+crates/dp-core/tests/vectors: the error of a logarithm of
 a binomial probability grows with the root of the trials unless n p is kept in two floats.
 """
 
@@ -11,12 +12,30 @@ import random
 from mpmath import mp, mpf
 
 mp.dps = 50
-OUT = pathlib.Path(__file__).parents[2] / "crates/dp-core/tests/vectors/large_mixtures.json"
+OUT = pathlib.Path(__file__).parents[2] / "crates/dp-core/tests/vectors"
 
 
 def delta(mu, eps):
     """The profile of a Gaussian."""
     return mp.ncdf(mu / 2 - eps / mu) - mp.exp(eps) * mp.ncdf(-mu / 2 - eps / mu)
+
+
+def binomials():
+    """ln Pr[Bin(n, p) = j] up to 30 deviations from the mean."""
+    pick, rows = random.Random(20261), []
+    for n in [10**6, 10**8, 2**40] * 8:
+        p = float(f"{pick.uniform(0.05, 0.95):.6g}")
+        j = round(n * p + pick.uniform(-30, 30) * (n * p * (1 - p)) ** 0.5)
+        p_ = mpf(p)
+        value = (mp.loggamma(n + 1) - mp.loggamma(j + 1) - mp.loggamma(n - j + 1)
+                 + j * mp.log(p_) + (n - j) * mp.log1p(-p_))
+        rows.append({"trials": n, "p": p, "j": j, "value": mp.nstr(value, 20)})
+    return rows
+
+
+def write(name, rows):
+    lines = ",\n".join("  " + json.dumps(row) for row in rows)
+    (OUT / name).write_text('{"rows": [\n' + lines + "\n]}\n")
 
 
 def mixture(n, p, mu, eps):
@@ -54,6 +73,7 @@ def mixture(n, p, mu, eps):
 
 
 def main():
+    write("large_binomials.json", binomials())
     pick = random.Random(20260)
     rows = []
     for n in [10**6] * 8 + [10**8] * 8:
@@ -62,8 +82,7 @@ def main():
         eps = float(f"{pick.uniform(0.2, 12):.6g}")
         rows.append({"trials": n, "p": p, "mu": mu, "eps": eps, "ln_delta": mp.nstr(mixture(n, p, mu, eps), 20)})
         print(rows[-1], flush=True)
-    lines = ",\n".join("  " + json.dumps(row) for row in rows)
-    OUT.write_text('{"rows": [\n' + lines + "\n]}\n")
+    write("large_mixtures.json", rows)
 
 
 if __name__ == "__main__":

@@ -92,6 +92,19 @@ fn special_functions_at_the_worst_arguments_found() {
     }
 }
 
+/// The error of a binomial probability does not grow with the number of trials.
+#[test]
+fn binomials_of_many_trials_keep_their_digits() {
+    let rows = rows(include_str!("vectors/large_binomials.json"));
+    assert_eq!(rows.len(), 24);
+    for row in &rows {
+        let at = |name: &str| number(&row[name]);
+        let got = f::ln_binomial_pmf(at("trials") as u64, at("p"), at("j") as u64);
+        let error = (got - at("value")).abs();
+        assert!(error <= 1e-14 + 2e-15 * at("value").abs(), "{error:e} at {row}");
+    }
+}
+
 /// With 10^6 trials and more the profile of a mixture stays above its true value, and near.
 #[test]
 fn mixtures_of_many_trials_are_never_below() {

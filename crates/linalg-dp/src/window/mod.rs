@@ -6,7 +6,7 @@
 //!
 //! | schedule | noise of a window of `m` blocks, over that of one block | matrices kept | answers |
 //! | --- | --- | --- | --- |
-//! | `Block` | `sqrt m` | `m`, or a histogram: about the logarithm of `m` | any set of blocks |
+//! | `Block` | `sqrt m` | `m`, or a histogram: fewer, see [`Keep`] | any set of blocks |
 //! | `Tree` | `sqrt(log2 m + 1)` times `sqrt` of the nodes used, at most `2 log2 m` | about `2 m` | any range of blocks |
 //! | `Factorised` | below `1.01 + 0.46 ln m` | `3 m` | the one sliding sum |
 //!

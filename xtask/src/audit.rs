@@ -30,7 +30,8 @@ pub(crate) struct Arguments {
 fn line(finding: &Finding) -> String {
     let s = &finding.subject;
     let stated = |value: Option<f64>| value.map_or("not stated".to_owned(), |x| format!("{x:.3}"));
-    let (exact, truth) = (stated(s.exact), s.truth.map_or(String::new(), |t| format!(", truly {t:.3}")));
+    let (exact, truth) =
+        (stated(s.exact), s.truth.map_or(String::new(), |t| format!(", truly {t:.3}")));
     format!(
         "{:<20} {:<46} claim ({}, {}), exact {exact}{truth}: epsilon at least {:.3}, tightness {:.2}, by {}: {}",
         s.family,

@@ -200,7 +200,8 @@ fn every_mechanism_has_a_twin_that_truly_breaks_its_claim() {
     assert!(mechanisms.len() > 80, "{}", mechanisms.len());
     for mechanism in mechanisms {
         let twin = all.iter().find(|t| {
-            matches!(t.role, Role::Twin { .. }) && t.name.starts_with(&format!("{}: ", mechanism.name))
+            matches!(t.role, Role::Twin { .. })
+                && t.name.starts_with(&format!("{}: ", mechanism.name))
         });
         let twin = twin.unwrap_or_else(|| panic!("{} has no twin", mechanism.name));
         let truth = twin.truth.expect("what a weaker mechanism gives is computed");

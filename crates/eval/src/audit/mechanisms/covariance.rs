@@ -295,7 +295,8 @@ impl Along {
     /// Rows of both sides.
     #[must_use]
     pub fn sides(&self) -> [Vec<f64>; 2] {
-        let [row, other] = self.pair().map(|v| v.iter().map(|x| self.bound * x).collect::<Vec<_>>());
+        let [row, other] =
+            self.pair().map(|v| v.iter().map(|x| self.bound * x).collect::<Vec<_>>());
         let base = [vec![0.0; self.base.0 * self.dim], row.repeat(self.base.1)].concat();
         let left = if self.replaced { [base.clone(), other].concat() } else { base.clone() };
         [left, [base, row].concat()]
@@ -343,7 +344,9 @@ impl Along {
             Ok(())
         };
         let name = format!("{}, {}", law.name(), self.name);
-        Ok(self.tested(Subject::new(name, FAMILY, budget, Self::PAIR, 6, sample)).under(&guarantee)?)
+        Ok(self
+            .tested(Subject::new(name, FAMILY, budget, Self::PAIR, 6, sample))
+            .under(&guarantee)?)
     }
 
     const PAIR: &str = "a row along (1, ..., 1), added or in place of one orthogonal to it";
@@ -384,7 +387,10 @@ const PAIRS: [(Along, &[Law]); 8] = {
         (Along { name: "replaced along (1, 1)", replaced: true, ..plain }, &Law::ALL),
         (Along { name: "one column", dim: 1, ..plain }, &Law::ALL),
         (Along { name: "a hundred columns", dim: 100, ..plain }, &Law::ALL),
-        (Along { name: "replaced, a hundred columns", dim: 100, replaced: true, ..plain }, &Law::ALL),
+        (
+            Along { name: "replaced, a hundred columns", dim: 100, replaced: true, ..plain },
+            &Law::ALL,
+        ),
         (Along { name: "beside zero rows", base: (3, 0), ..plain }, &Law::ALL),
         (Along { name: "beside equal rows", base: (0, 3), ..plain }, &[Law::Symmetric]),
         (Along { name: "the largest bound", bound: LARGEST, ..plain }, &Law::ALL),

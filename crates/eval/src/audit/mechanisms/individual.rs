@@ -78,7 +78,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
             // All sixteen signs follow the one number, each through noise for all of them.
             let truth = match noise {
                 IndividualNoise::Gaussian => {
-                    let up = ln_normal_cdf(0.5 / gaussian_noise(budget)?  / (bits as f64).sqrt());
+                    let up = ln_normal_cdf(0.5 / gaussian_noise(budget)? / (bits as f64).sqrt());
                     epsilon_of_alike(up.exp(), bits, budget.delta.get())
                 }
                 IndividualNoise::RandomizedResponse => budget.epsilon.get(),

@@ -260,9 +260,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
     let claim = gaussian_budget()?;
     let finder = |budget| Ok(RangeFinder::calibrate(setting(1.0)?, budget)?.rho());
     let find = |row_bound| {
-        move |budget| {
-            Ok(Pfp::calibrate(setting(row_bound)?, budget, PfpOptions::default())?.rho())
-        }
+        move |budget| Ok(Pfp::calibrate(setting(row_bound)?, budget, PfpOptions::default())?.rho())
     };
     let isotropic = |budget| basis_projection(Spread::Isotropic, budget);
     let least_trace = |budget| basis_projection(Spread::LeastTrace, budget);

@@ -5,9 +5,7 @@ use super::{bound, gaussian_budget, gaussian_noise};
 use crate::audit::subject::{Draw, Side, Subject, gaussian_ratio};
 use crate::error::Result;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
-use dp_core::{
-    Adjacency, Budget, L2Sensitivity, NoiseScale, PrivacyProfile, Profile, PublicSeed,
-};
+use dp_core::{Adjacency, Budget, L2Sensitivity, NoiseScale, PrivacyProfile, Profile, PublicSeed};
 use linalg_dp::noisy_power::NoisyPower;
 use sketch::projection::{Gaussian, Projection};
 

@@ -141,7 +141,8 @@ pub fn audited(
     Subject::built(claim, noise, move |budget| build(budget)?.subject(&name, pair))
 }
 
-pub(super) const ATTRIBUTE: &str = "attribute: coordinate and base row by search on the realised sensitivity";
+pub(super) const ATTRIBUTE: &str =
+    "attribute: coordinate and base row by search on the realised sensitivity";
 const WHOLE_ROW: &str = "whole row: direction by search on the realised singular values";
 
 /// The budget at which a system is audited.
@@ -282,8 +283,7 @@ fn multi_scale(budget: Budget) -> Result<Subject> {
     let adjacency = Adjacency::Attribute { beta: bound(1.0)? };
     let one = bound(1.0)?;
     let shares = [1.0, 2.0];
-    let made =
-        MultiScale::gaussian(projections.clone(), &shares, adjacency, one, budget)?;
+    let made = MultiScale::gaussian(projections.clone(), &shares, adjacency, one, budget)?;
     let sigmas: Vec<f64> = made
         .noises()
         .iter()
@@ -351,9 +351,8 @@ pub fn subjects() -> Result<Vec<Subject>> {
         ("count-sketch", Family::CountSketch),
         ("hashed copies", Family::HashedCopies { copies: 3 }),
     ] {
-        let build = move |budget| {
-            Rowwise::attribute(gaussian(family, 8, 4, attribute, budget)?, 1.0, 1.0)
-        };
+        let build =
+            move |budget| Rowwise::attribute(gaussian(family, 8, 4, attribute, budget)?, 1.0, 1.0);
         all.push(audited(name, ATTRIBUTE, claim, build)?);
     }
     let shift = Adjacency::RowShift { l2: bound(1.0)? };
@@ -362,8 +361,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         ("Gaussian projection, row shift", Family::Gaussian, shift, 1.0),
         ("Rademacher projection, replaced row", Family::Rademacher, replace, 2.0),
     ] {
-        let build =
-            move |budget| Rowwise::shift(gaussian(family, 6, 3, adjacency, budget)?, step);
+        let build = move |budget| Rowwise::shift(gaussian(family, 6, 3, adjacency, budget)?, step);
         all.push(audited(name, WHOLE_ROW, claim, build)?);
     }
     all.push(published(PublishedRule::KenthapadiLemma1, (8, 4), 1.0)?);

@@ -322,7 +322,8 @@ pub fn subjects() -> Result<Vec<Subject>> {
     let at = |budget| decimals(budget)?.subject("DP-SignOPORP on decimals");
     all.push(Subject::built(pure, pure_noise, at)?);
     let claim = gaussian_budget()?;
-    let noise = |budget| Ok(response_noise(FreshSigns::exact(config(0.5)?, budget)?.flips().keep(), 2));
+    let noise =
+        |budget| Ok(response_noise(FreshSigns::exact(config(0.5)?, budget)?.flips().keep(), 2));
     let build = |budget| {
         let made = FreshSigns::exact(config(0.5)?, budget)?;
         fresh("fresh signs, exact mixture", &made, Family::Gaussian, widest(0.5))

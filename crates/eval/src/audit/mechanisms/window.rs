@@ -90,12 +90,7 @@ pub fn sides(calibrated: &PrivateStream) -> Result<[Vec<f64>; 2]> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subject(
-    name: &str,
-    schedule: Schedule,
-    block: usize,
-    budget: Budget,
-) -> Result<Subject> {
+pub fn subject(name: &str, schedule: Schedule, block: usize, budget: Budget) -> Result<Subject> {
     let calibrated = PrivateStream::new(config(schedule, block, budget)?)?;
     let guarantee = calibrated.guarantee().clone();
     let sides = sides(&calibrated)?;

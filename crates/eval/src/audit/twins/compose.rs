@@ -81,8 +81,7 @@ fn mean_of_chi_square() -> Result<Subject> {
         let a = side.of(&sides[0], &sides[1]);
         let mut y: Vec<f64> = project(&Gaussian::new(N, K, seed)?, view(a)?)?;
         noise.add_to(&mut draw.noise(), &mut y);
-        let ratio =
-            range_ratio(MatRef::from_row_major_slice(&y, M, K), seed, sigma.get(), &sides)?;
+        let ratio = range_ratio(MatRef::from_row_major_slice(&y, M, K), seed, sigma.get(), &sides)?;
         out.extend(y);
         out.push(ratio);
         Ok(())
@@ -103,10 +102,8 @@ fn mean_row_norm() -> Result<Subject> {
     let mean = squares.iter().sum::<f64>() / M as f64;
     let share = (mean / squares.iter().fold(0.0, |a: f64, &b| a.max(b))).sqrt();
     let own = gaussian_noise(claim)?;
-    let weak = basis_projection(
-        Spread::LeastTrace,
-        budget_of(claim, share * own, gaussian_noise)?,
-    )?;
+    let weak =
+        basis_projection(Spread::LeastTrace, budget_of(claim, share * own, gaussian_noise)?)?;
     let original = basis_projection(Spread::LeastTrace, claim)?;
     let defect = "least-trace shape at the mean row norm".to_owned();
     let role = Role::Twin { defect: defect.clone() };
@@ -154,7 +151,8 @@ fn weak_off_the_diagonal() -> Result<Subject> {
     const SHARE: f64 = 0.6;
     let (along, claim) = (Along::PLAIN, gaussian_budget()?);
     let (_, noise) = Law::Symmetric.made(along.dim, along.adjacency()?, claim)?;
-    let sigma = if let CovarianceNoise::SymmetricGaussian { sigma } = noise { sigma.get() } else { 1.0 };
+    let sigma =
+        if let CovarianceNoise::SymmetricGaussian { sigma } = noise { sigma.get() } else { 1.0 };
     let deviations = [sigma, sigma, SHARE * sigma * core::f64::consts::FRAC_1_SQRT_2];
     // The row (1, 1) / sqrt 2 moves every entry by one half.
     let mu = deviations.map(|s| (0.5 / s).powi(2)).iter().sum::<f64>().sqrt();

@@ -1,8 +1,8 @@
 //! Defects of responses on letters and bits.
 
 use crate::audit::mechanisms::minhash::{BATCH as SETS, Bucket};
-use crate::audit::mechanisms::{pure_budget, pure_noise};
 use crate::audit::mechanisms::signs::{BATCH, Signs, decimals, ones_at, thresholds};
+use crate::audit::mechanisms::{pure_budget, pure_noise};
 use crate::audit::subject::{Draw, Role, Side, Subject};
 use crate::error::Result;
 use dp_core::noise::{Bernoulli, KaryResponse};

@@ -115,12 +115,7 @@ fn low_bits(dim: usize, dof: u64, claim: Budget) -> Result<Subject> {
 }
 
 /// Two by two matrices plus noise of a law, on one row and nothing, or on one row and another.
-fn two_by_two(
-    defect: &str,
-    law: LatticeWishart,
-    claim: Budget,
-    exact: [Symmetric; 2],
-) -> Subject {
+fn two_by_two(defect: &str, law: LatticeWishart, claim: Budget, exact: [Symmetric; 2]) -> Subject {
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let (n, m) = (law.sample(draw)?, side.of(&exact[0], &exact[1]));
         out.extend([n[0] + m.a, n[3] + m.b, n[2] + m.c]);

@@ -167,9 +167,8 @@ fn replaced() -> Result<Subject> {
 /// Twins of Wishart noise.
 pub(super) fn twins() -> Result<Vec<Subject>> {
     let mut all = vec![pure()?, replaced()?];
-    for (dim, dof, epsilon) in
-        [(5, 205, 1.0), (20, 220, 1.0), (100, 620, 1.0), (20, 220, 0.1), (100, 620, 10.0)]
-    {
+    // An epsilon of 10 is beyond what these runs can count.
+    for (dim, dof, epsilon) in [(5, 205, 1.0), (20, 220, 1.0), (100, 620, 1.0), (20, 220, 0.1)] {
         all.push(low_bits(dim, dof, Budget::new(epsilon, 1e-2)?)?);
     }
     Ok(all)

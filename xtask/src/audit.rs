@@ -16,7 +16,7 @@ pub(crate) struct Arguments {
     /// A few minutes; names the twins that it leaves to the full form (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// Eight times the runs, or more where a subject says so, and all twins: a quarter of an hour.
+    /// Eight times the runs, or more where a subject says so, and all twins: half an hour.
     #[arg(long)]
     full: bool,
     /// Every random number follows from it.

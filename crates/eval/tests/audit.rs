@@ -206,7 +206,7 @@ fn every_mechanism_has_a_twin_that_truly_breaks_its_claim() {
         });
         let twin = twin.unwrap_or_else(|| panic!("{} has no twin", mechanism.name));
         let truth = twin.truth.expect("what a weaker mechanism gives is computed");
-        assert!(truth >= 1.1 * mechanism.held_to(), "{}: {truth}", twin.name);
+        assert!(truth >= 1.25 * mechanism.held_to(), "{}: {truth}", twin.name);
         assert_eq!((twin.claim, twin.exact), (mechanism.claim, mechanism.exact));
     }
 }
@@ -221,7 +221,7 @@ fn a_mechanism_without_a_weaker_form_is_refused() {
     // A pair that shows half of the claim: the first share that breaks it, not 0.7 of the noise.
     let half = laplace(1.0).weaker_by(|share| Ok(laplace(share).giving(0.5 / share)));
     let twin = half.weakened().unwrap();
-    assert!(twin.name.ends_with("0.45 of its noise"), "{}", twin.name);
+    assert!(twin.name.ends_with("0.4 of its noise"), "{}", twin.name);
     let never = laplace(1.0).weaker_by(|_| Ok(laplace(1.0).giving(0.5)));
     assert!(never.weakened().is_err());
 }

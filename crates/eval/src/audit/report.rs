@@ -230,7 +230,7 @@ impl Summary {
              {TOTAL_ALARM:e}. A bound above the claim or above the exact epsilon accuses; a bound below them proves \
              nothing (see [LIMITATIONS.md](LIMITATIONS.md)).\n\n\
              Every mechanism has a twin with less noise: 0.7 of it (for responses: 1/0.7 of the epsilon of each), or \
-             the first lesser share, in steps of 0.05, that breaks by a tenth what accuses the mechanism; what the twin \
+             the first lesser share, in steps of 0.05, that breaks by a quarter what accuses the mechanism; what the twin \
              truly gives on this pair is computed from the exact law and stated. The other twins have defects that \
              were made once, or nearly. They show which defects these testers see with these runs, and no others.\n\n\
              **{}**\n\n{}.\n\n",

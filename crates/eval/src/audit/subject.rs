@@ -70,8 +70,11 @@ pub type Score = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 /// Builds the same mechanism, pair and testers with this share of the noise.
 pub type Weaker = Arc<dyn Fn(f64) -> Result<Subject> + Send + Sync>;
 
-/// Shares of a mechanism's noise at which its twin is tried: the first that breaks the claim by a
-/// tenth is taken.
+/// By how much a twin with less noise must break what its original is held to.
+pub(super) const MARGIN: f64 = 1.25;
+
+/// Shares of a mechanism's noise at which its twin is tried: the first that breaks what it is held
+/// to by [`MARGIN`] is taken.
 const SHARES: [f64; 13] = [0.7, 0.65, 0.6, 0.55, 0.5, 0.45, 0.4, 0.35, 0.3, 0.25, 0.2, 0.15, 0.1];
 
 /// What a finding above the claim means.
@@ -239,7 +242,7 @@ impl Subject {
     }
 
     /// The twin with less noise: 0.7 of it, or the first lesser share that breaks what the
-    /// mechanism is held to by a tenth, as computed from the exact law.
+    /// mechanism is held to by a quarter, as computed from the exact law.
     ///
     /// # Errors
     /// A mechanism that states no weaker form, or that no share breaks.
@@ -253,7 +256,7 @@ impl Subject {
             let weak = weaker(share)?;
             let truth = weak.truth.or(weak.exact);
             let truth = truth.ok_or_else(|| refused("what it gives is not computed"))?;
-            if truth < 1.1 * self.held_to() {
+            if truth < MARGIN * self.held_to() {
                 continue;
             }
             let name = format!("{}: {share} of its noise", self.name);

@@ -120,7 +120,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         let of = setup.clone();
         let noise = move |budget| Ok(scale(of.mechanism(budget)?.noise()).get());
         let build = move |budget| subject(name, pair, setup.clone(), budget);
-        all.push(Subject::built(gaussian_budget()?, noise, build)?);
+        all.push(Subject::built(gaussian_budget()?, noise, build)?.twin_with_runs(100_000));
     }
     Ok(all)
 }

@@ -166,19 +166,17 @@ pub fn observe(covariance: &PrivateCovariance, out: &mut Vec<f64>) {
 pub enum Law {
     /// Symmetric Gaussian noise.
     Symmetric,
-    /// A Johnson-Lindenstrauss sketch of four rows.
-    Jl,
+    /// A Johnson-Lindenstrauss sketch of this many rows.
+    Jl(u64),
 }
 
 impl Law {
-    const ALL: [Self; 2] = [Self::Symmetric, Self::Jl];
-    /// Rows of the sketch.
-    pub(crate) const ROWS: u64 = 4;
+    const ALL: [Self; 2] = [Self::Symmetric, Self::Jl(4)];
 
     fn name(self) -> &'static str {
         match self {
             Self::Symmetric => "symmetric Gaussian",
-            Self::Jl => "Johnson-Lindenstrauss",
+            Self::Jl(_) => "Johnson-Lindenstrauss",
         }
     }
 
@@ -198,9 +196,9 @@ impl Law {
                 let noise = CovarianceNoise::SymmetricGaussian { sigma: made.sigma() };
                 (Arc::new(made), noise)
             }
-            Self::Jl => {
-                let made = JlCovariance::calibrate(dim, Self::ROWS as usize, adjacency, budget)?;
-                let noise = CovarianceNoise::JlSketch { rows: Self::ROWS, lift: made.lift() };
+            Self::Jl(rows) => {
+                let made = JlCovariance::calibrate(dim, rows as usize, adjacency, budget)?;
+                let noise = CovarianceNoise::JlSketch { rows, lift: made.lift() };
                 (Arc::new(made), noise)
             }
         })
@@ -409,14 +407,19 @@ pub fn subjects() -> Result<Vec<Subject>> {
     for adjacency in [add, replace] {
         for law in Law::ALL {
             let noise = move |budget| law.noise(2, adjacency, budget);
-            all.push(Subject::built(claim, noise, move |b| searched(law, adjacency, b))?);
+            let built = Subject::built(claim, noise, move |b| searched(law, adjacency, b))?;
+            all.push(built.twin_with_runs(60_000));
         }
     }
     for (along, laws) in PAIRS {
         for &law in laws {
             let adjacency = along.adjacency()?;
             let noise = move |budget| law.noise(along.dim, adjacency, budget);
-            all.push(Subject::built(claim, noise, move |b| along.subject(law, b))?);
+            let built = Subject::built(claim, noise, move |b| along.subject(law, b))?;
+            all.push(match along.dim {
+                100 => built.twin_only_in_full(),
+                _ => built.twin_with_runs(60_000),
+            });
         }
     }
     Ok(all)

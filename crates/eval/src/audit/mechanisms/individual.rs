@@ -89,7 +89,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
             IndividualNoise::Gaussian => gaussian_noise(budget),
             IndividualNoise::RandomizedResponse => pure_noise(budget),
         };
-        all.push(Subject::built(claim, scale, build)?);
+        all.push(Subject::built(claim, scale, build)?.twin_with_runs(200_000));
         // A neighbour whose sign is within reach, while this one's is not and stays exact.
         let across = [vec![1.2, 5.0, 5.0], vec![0.2, 5.0, 5.0]];
         let whole = "a neighbour across the border of reach: what differential privacy would need";

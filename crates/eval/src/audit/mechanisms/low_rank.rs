@@ -265,12 +265,12 @@ pub fn subjects() -> Result<Vec<Subject>> {
     let isotropic = |budget| basis_projection(Spread::Isotropic, budget);
     let least_trace = |budget| basis_projection(Spread::LeastTrace, budget);
     Ok(vec![
-        Subject::built(claim, finder, range_finder)?,
-        Subject::built(claim, gaussian_noise, isotropic)?,
-        Subject::built(claim, gaussian_noise, least_trace)?,
-        Subject::built(claim, find(1.0), pfp)?.twin_only_in_full(),
-        Subject::built(claim, find(STRONG + 1.0), pfp_strong)?,
+        Subject::built(claim, finder, range_finder)?.twin_with_runs(64_000),
+        Subject::built(claim, gaussian_noise, isotropic)?.twin_with_runs(80_000),
+        Subject::built(claim, gaussian_noise, least_trace)?.twin_with_runs(40_000),
+        Subject::built(claim, find(1.0), pfp)?.in_full(64).twin_only_in_full(),
+        Subject::built(claim, find(STRONG + 1.0), pfp_strong)?.twin_with_runs(64_000),
         published_pfp()?,
-        Subject::built(claim, gaussian_noise, input_perturbation)?,
+        Subject::built(claim, gaussian_noise, input_perturbation)?.twin_with_runs(40_000),
     ])
 }

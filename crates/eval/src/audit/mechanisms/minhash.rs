@@ -251,7 +251,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         Subject::built(gaussian, kept, mixture)?,
         Subject::built(pure, pure_noise, |budget| Bucket::new()?.subject(budget))?,
         Subject::built(pure, pure_noise, bins)?,
-        Subject::built(gaussian, published, noisy)?,
+        Subject::built(gaussian, published, noisy)?.twin_only_in_full(),
         privmin()?,
     ])
 }

@@ -124,12 +124,15 @@ pub fn subjects() -> Result<Vec<Subject>> {
     let many = |budget| published("noisy power method, d = 100", 100, 1, budget);
     let last = |budget| published("noisy power method, d = 2, two passes", 2, 2, budget);
     Ok(vec![
-        Subject::built(claim, gaussian_noise, one)?,
-        Subject::built(claim, gaussian_noise, many)?.with_runs(4_000).in_full(32),
-        Subject::built(claim, gaussian_noise, last)?.in_full(24).with_slack(
+        Subject::built(claim, gaussian_noise, one)?.twin_with_runs(60_000),
+        Subject::built(claim, gaussian_noise, many)?
+            .with_runs(4_000)
+            .in_full(32)
+            .twin_only_in_full(),
+        Subject::built(claim, gaussian_noise, last)?.in_full(24).twin_only_in_full().with_slack(
             "the budget pays for both products; only the last one is published, so the most that a \
              tester can see is one product's shift: 0.63 at this delta",
         ),
-        Subject::built(claim, gaussian_noise, all_products)?,
+        Subject::built(claim, gaussian_noise, all_products)?.twin_with_runs(80_000),
     ])
 }

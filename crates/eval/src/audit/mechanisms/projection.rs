@@ -138,7 +138,8 @@ pub fn audited(
 ) -> Result<Subject> {
     let (name, at) = (name.into(), build.clone());
     let noise = move |budget| Ok(at(budget)?.scale());
-    Subject::built(claim, noise, move |budget| build(budget)?.subject(&name, pair))
+    let subject = Subject::built(claim, noise, move |budget| build(budget)?.subject(&name, pair))?;
+    Ok(subject.twin_with_runs(80_000))
 }
 
 pub(super) const ATTRIBUTE: &str =
@@ -364,9 +365,12 @@ pub fn subjects() -> Result<Vec<Subject>> {
         let build = move |budget| Rowwise::shift(gaussian(family, 6, 3, adjacency, budget)?, step);
         all.push(audited(name, WHOLE_ROW, claim, build)?);
     }
-    all.push(published(PublishedRule::KenthapadiLemma1, (8, 4), 1.0)?);
-    all.push(published(PublishedRule::KenthapadiLemma2, (20, 18), 1.0)?);
-    all.push(published(PublishedRule::DworkRothClassic, (8, 4), 0.9)?);
+    let lemma1 = published(PublishedRule::KenthapadiLemma1, (8, 4), 1.0)?;
+    all.push(lemma1.twin_with_runs(160_000));
+    let lemma2 = published(PublishedRule::KenthapadiLemma2, (20, 18), 1.0)?;
+    all.push(lemma2.twin_only_in_full());
+    let classic = published(PublishedRule::DworkRothClassic, (8, 4), 0.9)?;
+    all.push(classic.twin_with_runs(120_000));
     all.push(Subject::built(claim, gaussian_noise, multi_scale)?);
     let oporp = |budget| two_rows(&system_at(System::DpOporp, budget)?);
     all.push(Subject::built(claim, gaussian_noise, oporp)?);

@@ -318,9 +318,9 @@ pub fn subjects() -> Result<Vec<Subject>> {
     let (name, rule) = ("DP-SignRP, 4 Gaussian bits at delta 0.01", FlipRule::RandomizedResponse);
     keep(name.into(), many, rule, gaussian_budget()?)?;
     let at = |budget| thresholds(budget)?.subject("DP-SignOPORP at thresholds");
-    all.push(Subject::built(pure, pure_noise, at)?);
+    all.push(Subject::built(pure, pure_noise, at)?.twin_with_runs(80_000));
     let at = |budget| decimals(budget)?.subject("DP-SignOPORP on decimals");
-    all.push(Subject::built(pure, pure_noise, at)?);
+    all.push(Subject::built(pure, pure_noise, at)?.twin_with_runs(80_000));
     let claim = gaussian_budget()?;
     let noise =
         |budget| Ok(response_noise(FreshSigns::exact(config(0.5)?, budget)?.flips().keep(), 2));
@@ -328,7 +328,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         let made = FreshSigns::exact(config(0.5)?, budget)?;
         fresh("fresh signs, exact mixture", &made, Family::Gaussian, widest(0.5))
     };
-    all.push(Subject::built(claim, noise, build)?);
+    all.push(Subject::built(claim, noise, build)?.twin_with_runs(40_000));
     for (name, family) in [("Gaussian", Family::Gaussian), ("Rademacher", Family::Rademacher)] {
         let published = move |budget| -> Result<FreshSigns> {
             Ok(FreshSigns::published(config(0.5)?, family, Tail::Quantile, budget)?)
@@ -336,7 +336,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         let noise = move |budget| Ok(response_noise(published(budget)?.flips().keep(), 2));
         let name = format!("DP-SignRP-RR with N+, {name}");
         let build = move |budget| fresh(&name, &published(budget)?, family, widest(0.5));
-        all.push(Subject::built(claim, noise, build)?);
+        all.push(Subject::built(claim, noise, build)?.in_full(16).twin_only_in_full());
     }
     Ok(all)
 }

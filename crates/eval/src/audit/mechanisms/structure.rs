@@ -172,7 +172,7 @@ impl Identifiers {
             .under(&guarantee)?
             .seeing(positions)
             .of_letters()
-            .with_runs(60_000)
+            .with_runs(200_000)
             .likelihood(move |x| {
                 toward(&x[..positions], &x[positions..2 * positions], &x[2 * positions..])
             }))
@@ -210,7 +210,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
     }
     all.push(Subject::built(gaussian, gaussian_noise, implicit_zeros)?);
     all.push(Subject::built(gaussian, gaussian_noise, sparse_distances)?);
-    all.push(Subject::built(gaussian, gaussian_noise, equal_rows)?);
+    all.push(Subject::built(gaussian, gaussian_noise, equal_rows)?.twin_with_runs(60_000));
     for (name, d, k) in
         [("DP-SignOPORP, one feature", 1, 1), ("DP-SignOPORP, a hundred features", 100, 4)]
     {

@@ -129,10 +129,9 @@ pub fn subjects() -> Result<Vec<Subject>> {
     let mut keep = |name, schedule, block| -> Result<()> {
         let noise = move |budget| noise_of(schedule, budget);
         let build = move |budget| subject(name, schedule, block, budget);
-        all.push(Subject::built(claim, noise, build)?.in_full(match schedule {
-            Schedule::Tree { .. } => 16,
-            _ => 8,
-        }));
+        let full = if matches!(schedule, Schedule::Tree { .. }) { 16 } else { 8 };
+        let built = Subject::built(claim, noise, build)?.in_full(full);
+        all.push(built.twin_with_runs(60_000));
         Ok(())
     };
     keep("blocks, symmetric Gaussian", gaussian_blocks(), BLOCK)?;

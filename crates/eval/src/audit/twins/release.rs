@@ -71,8 +71,8 @@ fn coarse_grid() -> Result<Subject> {
 /// certificate says of the one that closed it.
 fn known_generator() -> Result<Subject> {
     let (along, claim) = (Along::PLAIN, gaussian_budget()?);
-    let original = along.subject(Law::Jl, claim)?.with_runs(4_000);
-    let (made, noise) = Law::Jl.made(along.dim, along.adjacency()?, claim)?;
+    let original = along.subject(Law::Jl(4), claim)?.with_runs(4_000);
+    let (made, noise) = Law::Jl(4).made(along.dim, along.adjacency()?, claim)?;
     let sides = along.sides();
     let sample = move |side: Side, _: &Draw, out: &mut Vec<f64>| {
         let rows = side.of(sides[0].as_slice(), sides[1].as_slice());

@@ -40,6 +40,18 @@ impl LatticeWishart {
         };
         Ok((0..d * d).map(|t| entry(t / d, t % d)).collect())
     }
+
+    /// The first column alone, which needs one column of L.
+    fn first_column(&self, draw: &Draw) -> Result<Vec<f64>> {
+        let normal = GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(LATTICE)?);
+        let (mut rng, mut coins) = (draw.noise(), draw.public());
+        let mut factor = vec![0.0; self.dim];
+        normal.add_to(&mut rng, &mut factor);
+        factor[0] = chi_square(self.dof, normal, &mut rng, &mut coins).sqrt();
+        let step = 2f64.powi(LATTICE);
+        let entry = |l: &f64| (self.scale * (l * factor[0]) / step).round_ties_even() * step;
+        Ok(factor.iter().map(entry).collect())
+    }
 }
 
 /// Sums of squares, or twice a gamma variable by rejection (Marsaglia and Tsang 2000).
@@ -99,8 +111,8 @@ fn low_bits(dim: usize, dof: u64, claim: Budget) -> Result<Subject> {
     let of = added.clone();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let present = *side.of(&0.0, &1.0);
-        let n = law.sample(draw)?;
-        out.extend((0..dim).map(|i| n[i * dim] + present * of[0] * of[i]));
+        let column = law.first_column(draw)?;
+        out.extend(column.iter().zip(&of).map(|(n, x)| n + present * of[0] * x));
         Ok(())
     };
     let pair = "one row added to nothing; the first column is seen";
@@ -123,7 +135,7 @@ fn two_by_two(defect: &str, law: LatticeWishart, claim: Budget, exact: [Symmetri
     let pair = "rows along the axes";
     let (dof, scale) = (law.dof as f64, law.scale);
     Subject::new("", FAMILY, claim, pair, 3, |_, _, _| Ok(()))
-        .with_runs(20_000)
+        .with_runs(100_000)
         .likelihood(move |x| {
             wishart_ratio(Symmetric::observed(x), exact[0], exact[1], (dof, scale))
         })
@@ -154,9 +166,9 @@ fn replaced() -> Result<Subject> {
 /// Twins of Wishart noise.
 pub(super) fn twins() -> Result<Vec<Subject>> {
     let mut all = vec![pure()?, replaced()?];
-    for (dim, dof, epsilon) in [(5, 205, 1.0), (20, 220, 1.0), (100, 620, 1.0)] {
-        let subject = low_bits(dim, dof, Budget::new(epsilon, 1e-2)?)?;
-        all.push(if dim > 20 { subject.only_in_full() } else { subject });
+    // An epsilon of 10 is beyond what these runs can count.
+    for (dim, dof, epsilon) in [(5, 205, 1.0), (20, 220, 1.0), (100, 620, 1.0), (20, 220, 0.1)] {
+        all.push(low_bits(dim, dof, Budget::new(epsilon, 1e-2)?)?);
     }
     Ok(all)
 }

@@ -184,7 +184,8 @@ fn values_below_what_the_adjacency_fixes_are_refused() {
     // alpha 5, at least 9 items: 7 in common of 12, so one minimum differs with 5/12.
     let least = 5.0 / 12.0;
     let sqrt_2 = core::f64::consts::SQRT_2;
-    let rules: [(Theorem, Adjacency, f64, &dyn Fn(f64) -> Profile); 14] = [
+    type Rule<'a> = (Theorem, Adjacency, f64, &'a dyn Fn(f64) -> Profile);
+    let rules: [Rule<'_>; 14] = [
         (T::GaussianOnRows, shift, 2.0, &gaussian),
         (T::ProjectionFresh, shift, 1.0, &chi),
         (T::ProjectionFresh, attribute, 1.0, &chi),

@@ -43,10 +43,10 @@ impl LatticeWishart {
 
     /// The first column alone, which needs one column of L.
     fn first_column(&self, draw: &Draw) -> Result<Vec<f64>> {
-        let normal = GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(LATTICE)?);
+        let normal = GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(LATTICE)?)?;
         let (mut rng, mut coins) = (draw.noise(), draw.public());
         let mut factor = vec![0.0; self.dim];
-        normal.add_to(&mut rng, &mut factor);
+        normal.fill(&mut rng, &mut factor);
         factor[0] = chi_square(self.dof, normal, &mut rng, &mut coins).sqrt();
         let step = 2f64.powi(LATTICE);
         let entry = |l: &f64| (self.scale * (l * factor[0]) / step).round_ties_even() * step;

@@ -5,7 +5,8 @@ use super::recheck::{self, Recheck};
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::Args;
-use dp_core::release_file::{AnyCertificate, CertificateClass, Summary};
+use dp_core::Provenance;
+use dp_core::release_file::{AnyCertificate, Summary};
 use std::path::PathBuf;
 
 /// Options of `dps inspect`.
@@ -19,12 +20,26 @@ pub(crate) struct Inspect {
 }
 
 pub(super) fn class_name(certificate: &AnyCertificate) -> &'static str {
-    match certificate.class() {
-        CertificateClass::Private => "differential privacy",
-        CertificateClass::Individual => {
+    match certificate {
+        AnyCertificate::Private(certificate) => basis(certificate.guarantee().provenance()),
+        AnyCertificate::Individual(_) => {
             "individual differential privacy: no differential privacy, never composes with it"
         }
-        _ => "no guarantee of any kind",
+        AnyCertificate::None(_) => "no guarantee of any kind",
+    }
+}
+
+/// What a guarantee is worth.
+pub(super) fn basis(provenance: &Provenance) -> &'static str {
+    match provenance {
+        Provenance::Proven { .. } => "differential privacy",
+        Provenance::Published { .. } => {
+            "a published claim of differential privacy, not proven here"
+        }
+        Provenance::Idealised { .. } => {
+            "differential privacy of an ideal law, not proven of the numbers that were drawn"
+        }
+        Provenance::Declared { .. } => "differential privacy as its writer declares it, not proven",
     }
 }
 

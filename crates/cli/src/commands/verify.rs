@@ -13,7 +13,6 @@ use dp_core::Provenance;
 use dp_core::certificate::Statement;
 use dp_core::noise::GeneratorKind;
 use dp_core::release_file::AnyCertificate;
-use dp_core::{PublicValue, SeedOrigin};
 use std::path::PathBuf;
 
 /// Options of `dps verify`.
@@ -35,6 +34,10 @@ enum Exception {
     Individual,
     /// A claim of a paper that is not proven here.
     Published,
+    /// A guarantee of an ideal law, which the sampler only comes close to.
+    Idealised,
+    /// The word of whoever wrote the certificate.
+    Declared,
     /// No guarantee of any kind.
     NoGuarantee,
 }
@@ -48,6 +51,12 @@ impl Exception {
             }
             Self::Individual => ["individual", "it is not differential privacy"],
             Self::Published => ["published", "its guarantee is a published claim, not proven here"],
+            Self::Idealised => {
+                ["idealised", "its guarantee is proven of an ideal law, not of these numbers"]
+            }
+            Self::Declared => {
+                ["declared", "its guarantee is declared by whoever wrote it, not proven"]
+            }
             Self::NoGuarantee => ["no-guarantee", "it has no guarantee of any kind"],
         }
     }
@@ -112,24 +121,24 @@ impl Verify {
 
 /// What a certificate needs to be accepted for.
 fn exceptions(certificate: &AnyCertificate) -> Vec<Exception> {
-    let statement = certificate.statement();
-    let known = statement.generator != GeneratorKind::OsChacha12;
-    let drawn = match statement.public.get(SeedOrigin::KEY) {
-        None => true,
-        Some(PublicValue::Text(origin)) => origin == SeedOrigin::OperatingSystem.name(),
-        Some(_) => false,
-    };
     let mut found = Vec::new();
-    match certificate {
-        AnyCertificate::Individual(_) => found.push(Exception::Individual),
+    let known = match certificate {
         AnyCertificate::None(_) => return vec![Exception::NoGuarantee],
-        AnyCertificate::Private(certificate) => {
-            if let Provenance::Published { .. } = certificate.guarantee().provenance() {
-                found.push(Exception::Published);
-            }
+        AnyCertificate::Individual(certificate) => {
+            found.push(Exception::Individual);
+            certificate.statement.generator != GeneratorKind::OsChacha12
         }
-    }
-    if known || !drawn {
+        AnyCertificate::Private(certificate) => {
+            match certificate.guarantee().provenance() {
+                Provenance::Proven { .. } => {}
+                Provenance::Published { .. } => found.push(Exception::Published),
+                Provenance::Idealised { .. } => found.push(Exception::Idealised),
+                Provenance::Declared { .. } => found.push(Exception::Declared),
+            }
+            certificate.require_secret_randomness().is_err()
+        }
+    };
+    if known {
         found.push(Exception::TestNoise);
     }
     found

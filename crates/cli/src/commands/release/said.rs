@@ -1,5 +1,6 @@
 //! What is said of a release: its guarantee, what its epsilon is about, its noise.
 
+use crate::commands::inspect::basis;
 use crate::output::Record;
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
@@ -20,6 +21,7 @@ pub(super) fn individual(record: Record, adjacency: Adjacency, budget: Budget) -
 pub(super) fn promise(record: Record, guarantee: &Guarantee) -> Record {
     let budget = guarantee.budget();
     let mut record = record
+        .text("guarantee", basis(guarantee.provenance()))
         .text("adjacency", guarantee.adjacency().to_string())
         .number("epsilon", budget.epsilon.get())
         .number("delta", budget.delta.get());

@@ -251,7 +251,7 @@ fn noisy(claim: Budget) -> Result<Subject> {
         .giving(truth)
         .seeing(4)
         .with_runs(16_000)
-        .in_full(32)
+        .in_full(128)
         .likelihood(move |x| laplace_ratio(&x[..4], &x[4..8], &x[8..], scale)))
 }
 

@@ -342,9 +342,7 @@ impl Along {
             Ok(())
         };
         let name = format!("{}, {}", law.name(), self.name);
-        Ok(self
-            .tested(Subject::new(name, FAMILY, budget, Self::PAIR, 6, sample))
-            .under(&guarantee)?)
+        self.tested(Subject::new(name, FAMILY, budget, Self::PAIR, 6, sample)).under(&guarantee)
     }
 
     const PAIR: &str = "a row along (1, ..., 1), added or in place of one orthogonal to it";

@@ -115,10 +115,16 @@ fn other_versions_kinds_seeds_and_fingerprints_are_refused_by_name() {
             let error = refused(sealed(other, &s.fingerprint, &s.parameters));
             assert!(error.contains("rejected"), "{}: {error}", sample.name);
         }
-        // Another seed: the digits of the first one in the parameters, where they hold one.
+        // Another seed, a number or digits in quotes, where the parameters hold one.
         if let Some(at) = s.parameters.find("\"seed\":") {
             let mut other = s.parameters.clone();
-            other.insert(at + 7, '1');
+            match other[at + 7..].strip_prefix('"') {
+                None => other.insert(at + 7, '1'),
+                Some(digits) => {
+                    let digit = if digits.starts_with('1') { "2" } else { "1" };
+                    other.replace_range(at + 8..at + 9, digit);
+                }
+            }
             let error = refused(sealed(shape, &s.fingerprint, &other));
             assert!(error.contains("fingerprint"), "{}: {error}", sample.name);
         }

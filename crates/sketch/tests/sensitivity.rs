@@ -192,7 +192,7 @@ fn scales_pay_for_one_attribute_once() {
         let mut rng = NoiseRng::deterministic_not_private(1);
         let x = data(2 * d);
         let release = m.release(RowsView::f64(2, d, &x).unwrap(), &mut rng).unwrap();
-        release.certificate().verify().unwrap();
+        release.certificate().verify_consistency().unwrap();
     }
 }
 

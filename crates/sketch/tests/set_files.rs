@@ -73,7 +73,7 @@ fn a_guarantee_of_fewer_positions_is_refused() {
         .expect("equal responses");
     let guarantee = one.certificate().guarantee().clone();
     let forged = Certificate::new(two.certificate().statement().clone(), guarantee);
-    forged.verify().expect("consistent by itself");
+    forged.verify_consistency().expect("consistent by itself");
     let error = under(&two, forged).unwrap_err();
     assert!(error.contains("another profile"), "{error}");
     // The mechanism named is one that never makes hashed minima.

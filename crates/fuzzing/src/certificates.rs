@@ -80,7 +80,10 @@ pub fn ledger(data: &[u8]) {
             let entered = ledger.spend_accepting_claim(guarantee, *count, "x").is_ok();
             assert_eq!(ledger.entries().len(), before + usize::from(entered));
         }
-        answers(&ledger);
+        // The one without a limit holds all that the others do.
+        if rule.is_none() {
+            answers(&ledger);
+        }
     }
 }
 

@@ -113,7 +113,7 @@ impl Mutator {
                     3 => old * (1.0 + 1e-9),
                     _ => old * 10f64.powi(self.below(25) as i32 - 12),
                 };
-                if number.is_u64() && new >= 0.0 && new < 1.9e19 {
+                if number.is_u64() && (0.0..1.9e19).contains(&new) {
                     Value::from(new as u64)
                 } else {
                     Value::from(new)

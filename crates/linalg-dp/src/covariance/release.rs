@@ -109,7 +109,7 @@ impl JlSketch {
 
     /// An estimate of `||A x||^2`, `||Y x||^2 / r - w^2 ||x||^2`, and an error e such that
     /// `estimate +- 1.96 e` holds the truth in at least 95 of 100 cases at any number of rows: a standard
-    /// error, widened for what is read from the release itself ([`jl_error_share`]).
+    /// error, widened for what is read from the release itself (the quantile that the covariance page states).
     ///
     /// # Errors
     /// [`Error::Shape`] when `x` has another length; [`Error::NotFinite`].

@@ -211,9 +211,14 @@ impl Certificate {
         self.require_secret_randomness()?;
         let standing = match self.guarantee.provenance() {
             Provenance::Proven { .. } => return Ok(()),
-            Provenance::Published { .. } if self.guarantee.claim() == Claim::Met => return Ok(()),
+            Provenance::Published { .. }
+                if self.guarantee.claim() == Claim::Met
+                    && !self.guarantee.profile().is_some_and(Profile::is_of_an_ideal_law) =>
+            {
+                return Ok(());
+            }
             Provenance::Published { .. } => {
-                "a published claim that its profile misses, or that has none"
+                "a published claim that its profile misses, that has none, or that is about an ideal law"
             }
             Provenance::Idealised { .. } => "proven of an ideal law, not of these numbers",
             Provenance::Declared { .. } => "declared, not proven",

@@ -205,12 +205,17 @@ impl Guarantee {
             if let Some(theorem) = provenance.theorem() {
                 theorem.check(adjacency, profile)?;
             }
+            let proven = matches!(provenance, Provenance::Proven { .. });
+            if proven && profile.is_of_an_ideal_law() {
+                return Err(rejected(
+                    "guarantee.provenance",
+                    "samplers only come close to this law: its guarantees are idealised",
+                ));
+            }
         }
         provenance.check_words()?;
         let true_delta = profile.as_ref().map(|p| p.log_delta(budget.epsilon));
-        if let (Some(profile), Some(true_delta), Some(_)) =
-            (&profile, true_delta, provenance.theorem())
-        {
+        if let (Some(profile), Some(true_delta), Claim::Met) = (&profile, true_delta, claim) {
             check_seed(profile, budget, true_delta)?;
         }
         Ok(Self { adjacency, budget, profile, claim, provenance, true_delta })

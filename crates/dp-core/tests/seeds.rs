@@ -1,12 +1,14 @@
 //! Fresh seeds: 256 bits, expanded by a cipher, and what an average over them may claim.
 
 use chacha20::ChaCha12Rng;
+use dp_core::accounting::{Ledger, Method};
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Error, FreshSeed, Guarantee, L2Sensitivity, NoiseScale,
-    Probability, Profile, Provenance, PublicSeed, PublicValue, SeedOrigin, Theorem, calibrate,
+    Adjacency, Bound, Budget, Certificate, Delta, Error, FreshSeed, Guarantee, L2Sensitivity,
+    NoiseScale, Probability, Profile, Provenance, PublicSeed, PublicValue, SeedOrigin, Theorem,
+    calibrate,
 };
 use rand_core::{Rng, SeedableRng};
 
@@ -96,6 +98,14 @@ fn averages_claim_no_delta_below_their_floor() {
     }
     let guarantee = proven(FreshSeed::LEAST_DELTA).unwrap();
     assert!(matches!(guarantee.provenance(), Provenance::Proven { .. }));
+    // Published claims that their profile meets are held to the same, and so are a ledger's answers.
+    let (tiny, profile, _) = averaged(1e-60);
+    let published = Guarantee::published(adjacency(), tiny, Some(profile), "r", "paper", "");
+    assert!(matches!(published, Err(Error::InvalidParameter { .. })), "{published:?}");
+    let mut ledger = Ledger::new(adjacency());
+    ledger.spend(&guarantee, 1, "x").unwrap();
+    assert!(ledger.epsilon(Delta::new(1e-30).unwrap(), Method::Pld).is_err());
+    ledger.epsilon(Delta::new(1e-6).unwrap(), Method::Pld).unwrap();
     // One read back is held to the same.
     let (small, profile, _) = averaged(1e-30);
     let json = serde_json::to_string(&guarantee).unwrap();

@@ -3,10 +3,12 @@
 use super::content::Content;
 use super::recheck::{self, Recheck};
 use crate::error::{Error, Result};
+use dp_core::Certificate;
 use dp_core::release_file::{Kind, Summary};
 use linalg_dp::covariance::PrivateCovariance;
-use linalg_dp::low_rank::PrivateLowRank;
-use sketch::minhash::SymbolRelease;
+use linalg_dp::low_rank::{PrivateLowRank, Range};
+use linalg_dp::window::WindowCovariance;
+use sketch::minhash::{NoisyBits, SymbolRelease};
 use sketch::private::SketchRelease;
 use sketch::sign::{IndividualRelease, SignCodes, SignRelease};
 use std::path::Path;
@@ -40,7 +42,16 @@ impl Loaded {
             Kind::Symbols => Self::Symbols(content.load()?),
             Kind::Covariance => Self::Covariance(content.load()?),
             Kind::LowRank => Self::LowRank(content.load()?),
-            other => Self::Other(other.name()),
+            other => {
+                // Questions of these kinds have no command; their payload is checked all the same.
+                match other {
+                    Kind::NoisyMinHash => drop(content.load::<NoisyBits, Certificate>()?),
+                    Kind::Range => drop(content.load::<Range, Certificate>()?),
+                    Kind::Window => drop(content.load::<WindowCovariance, Certificate>()?),
+                    _ => {}
+                }
+                Self::Other(other.name())
+            }
         };
         Ok((loaded, summary, recheck))
     }

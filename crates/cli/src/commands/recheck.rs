@@ -41,7 +41,7 @@ pub(super) fn release(summary: &Summary) -> Result<Recheck> {
     let AnyCertificate::Private(certificate) = &summary.certificate else {
         return Ok(Recheck::NotChecked("it gives no differential privacy"));
     };
-    if matches!(certificate.guarantee().provenance(), Provenance::Published { .. }) {
+    if claim_alone(certificate.guarantee()) {
         return Ok(Recheck::NotChecked(PUBLISHED));
     }
     match summary.kind {
@@ -59,13 +59,20 @@ fn parameters<T: DeserializeOwned>(summary: &Summary) -> Result<T> {
         .map_err(|e| Error::Refused(format!("certificate rejected: its parameters: {e}")))
 }
 
+/// Whether it is a published claim of which nothing can be computed again. One about the noise of a
+/// given projection states that projection's sensitivity, as a proven one does.
+fn claim_alone(guarantee: &Guarantee) -> bool {
+    matches!(guarantee.provenance(), Provenance::Published { .. })
+        && !matches!(guarantee.profile(), Some(Profile::Gaussian { .. } | Profile::Laplace { .. }))
+}
+
 /// As [`release`] for a certificate alone: what names a projection must agree with it.
 ///
 /// # Errors
 /// As [`release`].
 pub(super) fn certificate(certificate: &Certificate) -> Result<Recheck> {
     let guarantee = certificate.guarantee();
-    if matches!(guarantee.provenance(), Provenance::Published { .. }) {
+    if claim_alone(guarantee) {
         return Ok(Recheck::NotChecked(PUBLISHED));
     }
     match guarantee.profile() {

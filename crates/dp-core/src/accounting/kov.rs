@@ -3,7 +3,7 @@
 use super::Bracket;
 use super::basic::split;
 use super::event::Event;
-use super::pld::Pld;
+use super::pld::{Pld, Width};
 use crate::budget::{Delta, Epsilon};
 use crate::error::Result;
 use crate::profile::Profile;
@@ -18,6 +18,7 @@ pub(super) fn optimal(events: &[Event], delta: Delta) -> Result<Bracket<Epsilon>
         .filter(|p| p.epsilon > 0.0)
         .map(|p| Event::new(Profile::PureDp { epsilon: Epsilon::new(p.epsilon)? }, p.runs as u64))
         .collect::<Result<Vec<_>>>()?;
-    // The deltas of the runs add at most their sum, which `split` set aside.
-    Pld::new(&responses).epsilon(Delta::new(slack)?)
+    // Different epsilons share one grid, which is finer the narrower the answer: a wider one takes a
+    // tenth of a second. The deltas of the runs add at most their sum, which `split` set aside.
+    Pld::new(&responses).with_width(Width::new(2e-4)?).epsilon(Delta::new(slack)?)
 }

@@ -9,6 +9,7 @@ use crate::certificate::Certificate;
 use crate::error::{Error, Result};
 use crate::guarantee::{Claim, Guarantee, Provenance, rejected};
 use crate::profile::{PrivacyProfile, Profile};
+use crate::seed::FreshSeed;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -64,12 +65,12 @@ impl Entry {
             _ => budget.delta,
         };
         let (label, basis) = match guarantee.provenance() {
-            Provenance::Proven { .. } | Provenance::Published { .. } => {
+            Provenance::Proven { .. } | Provenance::Published { .. }
+                if !profile.is_of_an_ideal_law() =>
+            {
                 (label.to_owned(), Basis::Profile)
             }
-            Provenance::Idealised { .. } | Provenance::Declared { .. } => {
-                (by_name(), Basis::AcceptedProfile)
-            }
+            _ => (by_name(), Basis::AcceptedProfile),
         };
         let event = Event::new(profile.clone(), count)?;
         Ok(Self { label, event, budget: Budget { delta, ..budget }, basis })
@@ -258,6 +259,7 @@ impl Ledger {
             let value = match guarantee.provenance() {
                 Provenance::Declared { by, .. } => format!("declared by {by}"),
                 Provenance::Idealised { .. } => "proven of an ideal law only".to_owned(),
+                _ if guarantee.profile().is_some() => "about an ideal law only".to_owned(),
                 _ => format!("published {} without a profile", guarantee.budget()),
             };
             let allowed = "proven guarantees and published ones with a profile; accept others by \
@@ -339,8 +341,14 @@ impl Ledger {
     /// answers, use a limit ([`Ledger::with_limit`]) instead.
     ///
     /// # Errors
-    /// [`Error::Calibration`] when the method cannot answer.
+    /// [`Error::Calibration`] when the method cannot answer; [`Error::InvalidParameter`] for a delta below
+    /// [`FreshSeed::LEAST_DELTA`] when an entry averages over a seed.
     pub fn epsilon(&self, delta: Delta, method: Method) -> Result<Bracket<Epsilon>> {
+        let averaged = self.entries.iter().any(|e| e.event.profile().needs_fresh_seed());
+        if averaged && delta.get() > 0.0 && delta.get() < FreshSeed::LEAST_DELTA {
+            let allowed = "0 or [2^-64, 1): an entry averages over a seed";
+            return Err(Error::invalid("delta", format!("{:e}", delta.get()), allowed));
+        }
         let claimed: f64 = self
             .entries
             .iter()

@@ -10,8 +10,10 @@ use crate::quantity::Bound;
 const STEPS: u64 = 1 << 12;
 /// Most runs of a step, rows of a sketch, degrees of freedom.
 const MANY: u64 = 1 << 40;
-/// Most bits, letters and trials: their sums take a time that grows with the square root.
-const TRIALS: u64 = 1 << 24;
+/// Most bits.
+const BITS: u64 = 1 << 24;
+/// Most letters and trials: their sums take a time that grows with their number.
+const TRIALS: u64 = 1 << 20;
 /// Most letters of an alphabet.
 const LETTERS: u64 = 1 << 32;
 /// Most runs that [`Profile::Repeated`] composes numerically.
@@ -23,8 +25,8 @@ impl Profile {
     /// Checks every parameter before anything is evaluated: what passes evaluates in a fraction
     /// of a second and in little memory.
     ///
-    /// Counts: at least 1; Gaussian steps at most 2^12; bits, responses and trials at most 2^24;
-    /// letters in `[2, 2^32]`; runs of a step, columns of a projection, rows of a sketch and degrees
+    /// Counts: at least 1; Gaussian steps at most 2^12; bits at most 2^24, responses and trials at
+    /// most 2^20; letters in `[2, 2^32]`; runs of a step, columns of a projection, rows of a sketch and degrees
     /// of freedom at most 2^40; `times` of a repeated profile at most 2^10, and no repeated profile in
     /// it. A probability of a mixture is positive, `later_mu` is in `[0, 1e6]`. What moves is
     /// between 1e-100 and 1e6 noise scales.
@@ -57,7 +59,7 @@ impl Profile {
             }
             Self::Laplace { sensitivity, scale } => ratio(SHIFT, sensitivity.get() / scale.get()),
             Self::PureDp { epsilon } => ratio("pure epsilon", epsilon.get()),
-            Self::RandomizedResponse { bits, .. } => count("bits", bits, TRIALS),
+            Self::RandomizedResponse { bits, .. } => count("bits", bits, BITS),
             Self::KaryResponse { responses, alphabet, .. } => {
                 count("responses", responses, TRIALS)?;
                 letters(alphabet)
@@ -120,6 +122,15 @@ impl Profile {
             | Self::SymmetricGaussian { bound, change, .. } => same_row(adjacency, bound, change),
             Self::Repeated { ref profile, .. } => profile.check_adjacency(adjacency),
             _ => Ok(()),
+        }
+    }
+
+    /// Whether no sampler here draws its law exactly.
+    pub(crate) fn is_of_an_ideal_law(&self) -> bool {
+        match self {
+            Self::JlMechanism { .. } | Self::Wishart { .. } => true,
+            Self::Repeated { profile, .. } => profile.is_of_an_ideal_law(),
+            _ => false,
         }
     }
 

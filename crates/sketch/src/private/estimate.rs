@@ -312,7 +312,11 @@ impl<'a> Pairs<'a> {
             return Ok(Interval { low: 1.0, high: 1.0 });
         }
         match self.debiased_cosine(&sums) {
-            Some((value, scale)) if self.k > 1.0 && !self.tails.can_hide(2.0, miss) => {
+            Some((value, scale))
+                if self.k > 1.0
+                    && !self.tails.can_hide(2.0, miss)
+                    && self.both_seen(&sums, miss) =>
+            {
                 let polar = self.polar(&sums, scale, 1.0, miss);
                 let intervals = polar.intervals.map(|i| i.within(0.0, f64::INFINITY));
                 Ok(Polar { intervals, ..polar }.cosines(value))
@@ -334,6 +338,14 @@ impl<'a> Pairs<'a> {
             return Err(Error::Undefined { what: "cosine", reason: "a row is zero" });
         }
         Ok((sums.product / norms).clamp(-1.0, 1.0))
+    }
+
+    /// Whether the noise hides neither row: a norm that it hides is positive half of the time by chance,
+    /// and what is measured in units of it means nothing.
+    fn both_seen(&self, sums: &Sums, miss: Miss) -> bool {
+        [(sums.left, self.left.moments()), (sums.right, self.right.moments())].into_iter().all(
+            |(sum, noise)| length_interval(sum, &self.law(noise), f64::INFINITY, miss).low > 0.0,
+        )
     }
 
     /// Unbiased squared norms of the two rows.

@@ -160,7 +160,7 @@ fn a_forged_sensitivity_is_refused_everywhere() {
         room.refuses("ledger spend l.json c.json", 1, &["certificate rejected"]);
     }
     assert_eq!(room.read("l.json"), before);
-    // Called published, it is not computed again: that must be accepted by name.
+    // Called published, it must be accepted by name, and is computed again all the same.
     let published = |text: &str| {
         let value: Value = serde_json::from_str(text).expect("JSON");
         let theorem = value["guarantee"]["provenance"]["theorem"].to_string();
@@ -171,7 +171,12 @@ fn a_forged_sensitivity_is_refused_everywhere() {
     rewritten(&room, "published.dps", |v| v, published);
     room.refuses("verify published.dps", 1, &["published claim", "--accept published"]);
     let accepted = room.json("verify published.dps --accept published");
-    assert!(accepted["not checked"].to_string().contains("sensitivity"), "{accepted}");
+    assert!(accepted["sensitivity"].to_string().contains("agrees"), "{accepted}");
+    let wider = |text: &str| published(&swap(text, "\"beta\": 2.0", "\"beta\": 4.0"));
+    rewritten(&room, "wider.dps", |v| v, wider);
+    for question in ["verify wider.dps --accept published", "ledger spend l.json wider.dps"] {
+        room.refuses(question, 1, &["certificate rejected"]);
+    }
 }
 
 #[test]

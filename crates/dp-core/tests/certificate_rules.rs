@@ -214,7 +214,7 @@ fn a_zeroed_row_is_held_to_the_rules_of_a_removed_one() {
         let (epsilon, profile) =
             (guarantee.budget().epsilon.get(), guarantee.profile().unwrap().clone());
         let noise = certificate.statement().noise.clone();
-        proven(zero, epsilon, profile.clone(), noise.clone()).verify().unwrap();
+        proven(zero, epsilon, profile.clone(), noise.clone()).verify_consistency().unwrap();
         let budget = Budget::new(epsilon, 0.9).unwrap();
         let error = Guarantee::declared(larger, budget, profile, "me", "so").unwrap_err();
         assert!(error.to_string().contains("profile.bound"), "{error}");

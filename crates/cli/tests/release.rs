@@ -114,7 +114,6 @@ fn signs_are_released_and_searched() {
         let hits = room.json("search s.dps --row 0 --top 5");
         assert_eq!(hits["hits"].as_array().expect("rows").len(), 5);
     }
-    // Bins of OPORP may stay empty: no angle follows from its signs.
     room.refuses("distance s.dps 0 1 --measure cosine", 1, &["Gaussian projections only"]);
     let bits = room.json("distance s.dps 0 1");
     assert_eq!(bits["estimates"].as_array().expect("rows").len(), 1);

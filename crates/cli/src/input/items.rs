@@ -4,7 +4,7 @@ use super::columns::is_suspicious;
 use super::source::{self, Bytes, Meter};
 use crate::error::{DataError, Error, Result};
 use clap::Args;
-use sketch::minhash::ItemSet;
+use sketch::sets::ItemSet;
 use std::io::{BufRead, ErrorKind};
 use std::path::PathBuf;
 

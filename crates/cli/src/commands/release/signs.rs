@@ -11,7 +11,7 @@ use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::{Bound, release_file};
 use sketch::RowsView;
-use sketch::sign::{
+use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, OpenSigns,
     PrivateSigns, SignSketch,
 };

@@ -8,7 +8,7 @@ use crate::audit::subject::{Draw, Side, Subject, gaussian_ratio};
 use crate::error::Result;
 use dp_core::{Adjacency, Budget};
 use sketch::RowsView;
-use sketch::pairwise::{NoiseAddition, RandomizedResponse, ValueRange};
+use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
 
 /// Family name in the table.
 pub const FAMILY: &str = "pairwise";

@@ -12,13 +12,11 @@ use linalg_dp::noisy_power::NoisyPower;
 use linalg_dp::window::PrivateStream;
 use sha2::{Digest, Sha256};
 use sketch::RowsView;
-use sketch::minhash::{
-    BucketPrivMin, ItemSet, MixtureResponse, PrivMin, SetNeighbours, SymbolShape,
-};
-use sketch::pairwise::{NoiseAddition, RandomizedResponse, ValueRange};
-use sketch::private::System;
+use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
 use sketch::projection::Family;
-use sketch::sign::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
+use sketch::sets::{BucketPrivMin, ItemSet, MixtureResponse, PrivMin, SetNeighbours, SymbolShape};
+use sketch::signs::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
+use sketch::vectors::System;
 
 /// How the edits of one kind of certificate fared.
 #[derive(Debug, Clone)]

@@ -3,12 +3,12 @@
 use super::bound;
 use crate::audit::subject::{Draw, Side, Subject};
 use crate::error::Result;
+use crate::published::{
+    PublishedAlgorithm, PublishedConfig, PublishedStream, SlidingPrivConstrainedPcp, SlidingPrivPca,
+};
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::{Budget, L2Sensitivity, NoiseRng};
 use faer::Mat;
-use linalg_dp::window::{
-    PublishedAlgorithm, PublishedConfig, PublishedStream, SlidingPrivConstrainedPcp, SlidingPrivPca,
-};
 
 /// Family name in the table.
 pub const FAMILY: &str = "published streams";

@@ -6,9 +6,9 @@ use dp_core::{
     Adjacency, Budget, Certificate, FreshSeed, IndividualCertificate, NoGuarantee, NoiseRng,
     PublicSeed,
 };
+use linalg_dp::covariance::NoisyPower;
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
 use linalg_dp::low_rank::{RangeFinder, Setting};
-use linalg_dp::noisy_power::NoisyPower;
 use linalg_dp::window::PrivateStream;
 use sha2::{Digest, Sha256};
 use sketch::RowsView;

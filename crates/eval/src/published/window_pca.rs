@@ -1,19 +1,19 @@
 //! Two more of paper 5's algorithms by name: `Sliding-Priv-PCA` and `Sliding-Priv-Constrained-PCP`.
 
-use super::published::{PublishedAlgorithm, PublishedConfig, PublishedStream};
-use super::release::WindowSpan;
-use crate::analysis::{best_projection, projection_cost};
-use crate::dense;
+use super::window::{PublishedAlgorithm, PublishedConfig, PublishedStream};
 use crate::error::{Error, Result};
 use dp_core::{NoiseRng, Release};
 use faer::{Mat, MatRef};
+use linalg_dp::analysis::{best_projection, projection_cost};
+use linalg_dp::dense::symmetric_eigen;
+use linalg_dp::window::WindowSpan;
 
 /// `Sliding-Priv-PCA` (paper 5, algorithm 4, theorem 6): the leading eigenvectors of the
 /// release of `Sliding-Priv-PCP`.
 ///
 /// # Privacy
 /// Post-processing of that release, and no better founded: provenance `Published`, see
-/// [`super::CAVEAT`]. The proven way is [`crate::analysis::pca`] of a [`super::PrivateStream`].
+/// [`super::CAVEAT`]. The proven way is [`linalg_dp::analysis::pca`] of a [`linalg_dp::window::PrivateStream`].
 #[derive(Debug)]
 pub struct SlidingPrivPca {
     stream: PublishedStream,
@@ -24,7 +24,7 @@ impl SlidingPrivPca {
     /// Sets the algorithm up.
     ///
     /// # Errors
-    /// [`Error::Core`] unless `config.algorithm` is [`PublishedAlgorithm::SlidingPrivPcp`]; as
+    /// Unless `config.algorithm` is [`PublishedAlgorithm::SlidingPrivPcp`]; as
     /// [`PublishedStream::new`].
     pub fn new(config: PublishedConfig) -> Result<Self> {
         let rank = pcp_rank(&config)?;
@@ -42,11 +42,11 @@ impl SlidingPrivPca {
     /// Orthonormal basis (d x rank) of the window's principal directions, the strongest first.
     ///
     /// # Errors
-    /// As [`PublishedStream::release`]; [`Error::Numerical`] when the eigendecomposition fails.
+    /// As [`PublishedStream::release`]; an eigendecomposition that fails.
     pub fn release(&self) -> Result<Release<(WindowSpan, Mat<f64>)>> {
         let release = self.stream.release_named("published Sliding-Priv-PCA")?;
         let basis = {
-            let eigen = dense::symmetric_eigen(release.payload().1.as_ref())?;
+            let eigen = symmetric_eigen(release.payload().1.as_ref())?;
             eigen.vectors.get(.., ..self.rank).to_owned()
         };
         Ok(release.map(|(span, _)| (span, basis)))
@@ -68,7 +68,7 @@ pub struct ChosenProjection {
 /// projections, the one of least projection cost on the release of `Sliding-Priv-PCP`.
 ///
 /// # Privacy
-/// As [`SlidingPrivPca`]. The proven way is [`best_projection`] on a [`super::PrivateStream`].
+/// As [`SlidingPrivPca`]. The proven way is [`best_projection`] on a [`linalg_dp::window::PrivateStream`].
 #[derive(Debug)]
 pub struct SlidingPrivConstrainedPcp {
     stream: PublishedStream,
@@ -79,8 +79,7 @@ impl SlidingPrivConstrainedPcp {
     /// Sets the algorithm up for `set`, orthonormal bases of shape d x rank.
     ///
     /// # Errors
-    /// As [`SlidingPrivPca::new`]; [`Error::Shape`] for a basis of another shape,
-    /// [`Error::Core`] for one that is not orthonormal or an empty set.
+    /// As [`SlidingPrivPca::new`]; a basis of another shape or that is not orthonormal; an empty set.
     pub fn new(config: PublishedConfig, set: Vec<Mat<f64>>) -> Result<Self> {
         let rank = pcp_rank(&config)?;
         let stream = PublishedStream::new(config)?;
@@ -90,7 +89,7 @@ impl SlidingPrivConstrainedPcp {
         let zero = Mat::<f64>::zeros(config.dim, config.dim);
         for basis in &set {
             if basis.ncols() != rank {
-                return Err(Error::shape("basis", format!("{} columns", basis.ncols()), rank));
+                return Err(Error::invalid("columns of a basis", basis.ncols(), rank.to_string()));
             }
             projection_cost(zero.as_ref(), basis.as_ref())?;
         }

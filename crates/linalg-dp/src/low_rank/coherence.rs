@@ -5,10 +5,9 @@
 
 use crate::dense;
 use crate::error::{Error, Result};
-use crate::pipeline;
+use crate::products;
 use faer::MatRef;
-use rayon::prelude::*;
-use sketch::rows::{RowsView, Storage};
+use sketch::rows::RowsView;
 
 /// The least C for which A is C-coherent: `sqrt m max_i ||A_i|| / ||A||_F`, in `[1, sqrt m]`.
 ///
@@ -18,7 +17,7 @@ use sketch::rows::{RowsView, Storage};
 /// # References
 /// Hardt & Roth 2012, Definition 5.1.
 pub fn c_coherence(a: &RowsView<'_>) -> Result<f64> {
-    let norms = row_norms(a);
+    let norms = products::row_norms(a);
     let total = norms.iter().map(|x| x * x).sum::<f64>().sqrt();
     if total == 0.0 {
         return Err(Error::invalid("matrix", "all zeros", "matrices with a nonzero entry"));
@@ -44,7 +43,7 @@ pub fn mu0_of_basis(u: MatRef<'_, f64>) -> f64 {
 /// `rank` outside `[1, min(m, n)]`; [`Error::Numerical`].
 pub fn mu0_exact(a: &RowsView<'_>, rank: usize) -> Result<f64> {
     check_rank(a, rank)?;
-    let gram = pipeline::row_gram(a);
+    let gram = products::row_gram(a);
     let eigen = dense::symmetric_eigen(gram.as_ref())?;
     Ok(mu0_of_basis(eigen.vectors.get(.., ..rank)))
 }
@@ -67,33 +66,6 @@ pub fn mu0_from_sketch(sketch: MatRef<'_, f64>, rank: usize) -> Result<f64> {
 #[must_use]
 pub fn largest_row_norm(w: MatRef<'_, f64>) -> f64 {
     w.row_iter().map(|r| r.iter().map(|x| x * x).sum::<f64>()).fold(0.0f64, f64::max).sqrt()
-}
-
-/// l2 norms of the rows.
-pub(crate) fn row_norms(a: &RowsView<'_>) -> Vec<f64> {
-    (0..a.n())
-        .into_par_iter()
-        .map(|i| {
-            if let Storage::F64(values) = a.storage() {
-                return sum_of_squares(&values[i * a.d()..(i + 1) * a.d()]).sqrt();
-            }
-            let mut sum = 0.0;
-            a.for_each_entry(i, |_, x| sum += x * x);
-            sum.sqrt()
-        })
-        .collect()
-}
-
-/// In eight fixed lanes: as fast as memory, and no less accurate than one after the other.
-fn sum_of_squares(row: &[f64]) -> f64 {
-    let (eights, rest) = row.as_chunks::<8>();
-    let mut lanes = [0.0; 8];
-    for eight in eights {
-        for (lane, x) in lanes.iter_mut().zip(eight) {
-            *lane += x * x;
-        }
-    }
-    lanes.iter().sum::<f64>() + rest.iter().map(|x| x * x).sum::<f64>()
 }
 
 fn check_rank(a: &RowsView<'_>, rank: usize) -> Result<()> {

@@ -116,6 +116,33 @@ pub(crate) fn row_gram(a: &RowsView<'_>) -> Mat<f64> {
     groups.into_iter().fold(Mat::zeros(m, m), |a, b| a + b)
 }
 
+/// l2 norms of the rows.
+pub(crate) fn row_norms(a: &RowsView<'_>) -> Vec<f64> {
+    (0..a.n())
+        .into_par_iter()
+        .map(|i| {
+            if let Storage::F64(values) = a.storage() {
+                return sum_of_squares(&values[i * a.d()..(i + 1) * a.d()]).sqrt();
+            }
+            let mut sum = 0.0;
+            a.for_each_entry(i, |_, x| sum += x * x);
+            sum.sqrt()
+        })
+        .collect()
+}
+
+/// In eight fixed lanes: as fast as memory, and no less accurate than one after the other.
+fn sum_of_squares(row: &[f64]) -> f64 {
+    let (eights, rest) = row.as_chunks::<8>();
+    let mut lanes = [0.0; 8];
+    for eight in eights {
+        for (lane, x) in lanes.iter_mut().zip(eight) {
+            *lane += x * x;
+        }
+    }
+    lanes.iter().sum::<f64>() + rest.iter().map(|x| x * x).sum::<f64>()
+}
+
 /// Refuses noise that has outgrown the grid chosen for a first, rough scale: beyond `2^51` steps samples
 /// are clamped. It happens at budgets so small that calibration is no longer accurate.
 ///
@@ -136,7 +163,7 @@ pub(crate) fn check_grid(sigma: NoiseScale, grid: Grid) -> Result<()> {
 /// # Errors
 /// [`Error::NotFinite`] when a squared norm overflows.
 pub(crate) fn clip_factors(a: &RowsView<'_>, bound: f64) -> Result<Vec<f64>> {
-    let norms = crate::coherence::row_norms(a);
+    let norms = row_norms(a);
     if norms.iter().any(|x| !x.is_finite()) {
         return Err(Error::NotFinite { what: "the norm of a row" });
     }

@@ -1,15 +1,16 @@
 //! The sliding-window algorithms as published, by name.
 
-use super::histogram::{PruneRule, SpectralHistogram};
-use super::release::WindowSpan;
-use crate::covariance::RowClip;
 use crate::error::{Error, Result};
+use crate::not_private::wishart_noise;
 use dp_core::certificate::Statement;
-use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw, WishartNoise};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw};
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, PublicValue, Release,
 };
 use faer::Mat;
+use linalg_dp::covariance::RowClip;
+use linalg_dp::dense::product;
+use linalg_dp::window::{PruneRule, SpectralHistogram, WindowSpan};
 use serde::{Deserialize, Serialize};
 
 /// What the published proof leaves open.
@@ -88,7 +89,7 @@ impl PublishedStream {
     /// Sets the algorithm up with the paper's constants (Sheffet 2019, as paper 5 cites it).
     ///
     /// # Errors
-    /// [`Error::Core`] for sizes or a distortion out of range, or a claim with delta = 0.
+    /// Sizes or a distortion out of range, or a claim with delta = 0.
     pub fn new(config: PublishedConfig) -> Result<Self> {
         let PublishedConfig { dim, rho, bound, claimed, .. } = config;
         if config.window == 0 {
@@ -167,11 +168,11 @@ impl PublishedStream {
     /// One arrival: `Priv-Initialize(-Approx)`, then `Update(-Approx)`.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another length, [`Error::NotFinite`] for NaN or infinity.
+    /// Another length, NaN or infinity.
     pub fn push(&mut self, row: &[f64], rng: &mut NoiseRng) -> Result<()> {
         let d = self.config.dim;
         if row.len() != d {
-            return Err(Error::shape("row", row.len(), d));
+            return Err(Error::invalid("row length", row.len(), format!("d = {d}")));
         }
         let mut clipped = vec![0.0; d];
         self.clip.quantise(row, &mut clipped)?;
@@ -200,10 +201,8 @@ impl PublishedStream {
                         }
                     }
                 }
-                let grams = sketches
-                    .iter()
-                    .map(|(_, y)| crate::dense::product(y.transpose(), y.as_ref()))
-                    .collect();
+                let grams =
+                    sketches.iter().map(|(_, y)| product(y.transpose(), y.as_ref())).collect();
                 let kept = self.histogram.replace_with(time, grams, start)?;
                 sketches.retain(|(t, _)| kept.contains(t));
             }
@@ -211,7 +210,7 @@ impl PublishedStream {
                 let outer = Mat::from_fn(d, d, |i, j| clipped[i] * clipped[j]);
                 let mut matrices: Vec<Mat<f64>> =
                     self.histogram.checkpoints().iter().map(|c| &c.matrix + &outer).collect();
-                matrices.push(wishart(d, *dof, *scale, rng)? + outer);
+                matrices.push(wishart_noise(d, *dof, *scale, rng)? + outer);
                 self.histogram.replace_with(time, matrices, start)?;
             }
         }
@@ -223,7 +222,7 @@ impl PublishedStream {
     /// lift or noise subtracted (theorem 4).
     ///
     /// # Errors
-    /// [`Error::Core`] before the first row.
+    /// Before the first row.
     pub fn release(&self) -> Result<Release<(WindowSpan, Mat<f64>)>> {
         self.release_named("published sliding-window algorithm")
     }
@@ -286,11 +285,4 @@ fn standard_normals(count: usize, rng: &mut NoiseRng) -> Result<Vec<f64>> {
     let mut values = vec![0.0; count];
     GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(-40)?)?.fill(rng, &mut values);
     Ok(values)
-}
-
-/// A Wishart matrix.
-fn wishart(d: usize, dof: u64, scale: NoiseScale, rng: &mut NoiseRng) -> Result<Mat<f64>> {
-    let mut values = vec![0.0; d * d];
-    WishartNoise::new(d, dof, scale)?.sample(rng, &mut values);
-    Ok(Mat::from_fn(d, d, |i, j| values[i * d + j]))
 }

@@ -1,9 +1,10 @@
 //! The noisy power method: top directions of `A^T A` without releasing the matrix.
 
-use crate::covariance::{BLOCK, RowClip, longer_rows, noise_grid, rescale, row_change};
+use super::clip::{RowClip, longer_rows, row_change};
+use super::gram::{BLOCK, noise_grid, rescale};
 use crate::dense;
 use crate::error::{Error, Result};
-use crate::pipeline::check_grid;
+use crate::products::check_grid;
 use dp_core::certificate::Statement;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::profile::{GaussianStep, RowChange};

@@ -9,7 +9,7 @@ use super::tree::Tree;
 use crate::covariance::{CovarianceNoise, ExactGram, PrivateCovariance, RowClip, longer_rows};
 use crate::error::{Error, Result};
 use crate::release_file::window_parameters;
-use dp_core::certificate::{PublicParameters, Statement};
+use dp_core::certificate::{PublicParameters, Statement, canonical};
 use dp_core::noise::GeneratorKind;
 use dp_core::{Certificate, Guarantee, NoiseRng, NoiseScale, PublicValue, Release};
 
@@ -353,12 +353,12 @@ impl PrivateStream {
 
     /// Those of the release, and those of the stream.
     fn public_parameters(&self, mut public: PublicParameters) -> PublicParameters {
-        let schedule = serde_json::to_string(&self.config.schedule).unwrap_or_default();
+        let schedule = canonical(&self.config.schedule);
         public.extend([longer_rows()]);
         let stream = [
             ("window", PublicValue::from(self.config.window)),
             ("block", self.config.block.into()),
-            ("pace", format!("{:?}", self.config.pace).to_lowercase().into()),
+            ("pace", self.config.pace.name().into()),
             ("schedule", schedule.into()),
         ];
         public.extend(stream.map(|(name, value)| (name.to_owned(), value)));

@@ -2,12 +2,12 @@
 
 use super::bound;
 use crate::subject::{Draw, Side, Subject};
-use eval::published::{
-    PublishedAlgorithm, PublishedConfig, PublishedStream, SlidingPrivConstrainedPcp, SlidingPrivPca,
-};
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::{Budget, L2Sensitivity, NoiseRng};
 use eval::Result;
+use eval::published::{
+    PublishedAlgorithm, PublishedConfig, PublishedStream, SlidingPrivConstrainedPcp, SlidingPrivPca,
+};
 use faer::Mat;
 
 /// Family name in the table.

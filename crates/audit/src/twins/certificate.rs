@@ -1,6 +1,7 @@
 //! Certificates edited by hand: every number, one at a time.
 
 use crate::mechanisms::{averaged::Setup, bound, gaussian_budget, pure_budget};
+use dp_core::certificate::canonical;
 use dp_core::{
     Adjacency, Budget, Certificate, FreshSeed, IndividualCertificate, NoGuarantee, NoiseRng,
     PublicSeed,
@@ -117,26 +118,13 @@ fn others(number: &str) -> Vec<String> {
     all.iter().filter(|x| **x != real).map(|x| serde_json::json!(x).to_string()).collect()
 }
 
-/// The text with its digest computed anew: SHA-256 of the compact form with an empty digest.
+/// The text with its digest computed anew: SHA-256 of the canonical text without it.
 fn reseal(text: &str) -> Option<String> {
-    let mut compact = String::with_capacity(text.len());
-    let (mut quoted, mut escaped) = (false, false);
-    for c in text.chars() {
-        if quoted || !c.is_whitespace() {
-            compact.push(c);
-        }
-        if !escaped && c == '"' {
-            quoted = !quoted;
-        }
-        escaped = quoted && !escaped && c == '\\';
-    }
-    let key = "\"digest\":\"";
-    let start = compact.rfind(key)? + key.len();
-    let end = start + compact[start..].find('"')?;
-    let bare = format!("{}{}", &compact[..start], &compact[end..]);
-    let digest: String =
-        Sha256::digest(bare.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
-    Some(format!("{}{digest}{}", &compact[..start], &compact[end..]))
+    let mut value: serde_json::Value = serde_json::from_str(text).ok()?;
+    value.as_object_mut()?.remove("digest");
+    let digest = Sha256::digest(canonical(&value));
+    value["digest"] = digest.iter().map(|b| format!("{b:02x}")).collect::<String>().into();
+    Some(value.to_string())
 }
 
 /// One certificate of every kind of noise law and profile.

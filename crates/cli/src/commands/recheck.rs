@@ -300,8 +300,8 @@ fn spec(public: &PublicParameters) -> Result<ProjectionSpec> {
         "hashed-copies" => Family::HashedCopies { copies: nonzeros()? },
         "srht" => Family::Srht {
             sampling: match text("sampling")? {
-                "WithReplacement" => Sampling::WithReplacement,
-                "WithoutReplacement" => Sampling::WithoutReplacement,
+                "with-replacement" => Sampling::WithReplacement,
+                "without-replacement" => Sampling::WithoutReplacement,
                 _ => return Err(missing("sampling")),
             },
         },

@@ -4,7 +4,6 @@ use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 use dp_core::certificate::PublicParameters;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 /// The law of P.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -51,6 +50,17 @@ pub enum Sampling {
     WithoutReplacement,
     /// k independent outputs.
     WithReplacement,
+}
+
+impl Sampling {
+    /// The word for it in certificates.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WithoutReplacement => "without-replacement",
+            Self::WithReplacement => "with-replacement",
+        }
+    }
 }
 
 /// The second moments of a family's estimates, without noise:
@@ -207,7 +217,7 @@ impl ProjectionSpec {
                 public.insert("nonzeros".into(), u64::from(s).into());
             }
             Family::Srht { sampling } => {
-                public.insert("sampling".into(), format!("{sampling:?}").into());
+                public.insert("sampling".into(), sampling.name().into());
             }
             _ => {}
         }
@@ -221,7 +231,6 @@ impl ProjectionSpec {
     /// made by the same projection and may be compared.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let text = serde_json::to_string(self).expect("a spec has string keys only");
-        Sha256::digest(text.as_bytes())[..8].iter().map(|b| format!("{b:02x}")).collect()
+        dp_core::release_file::fingerprint(self)
     }
 }

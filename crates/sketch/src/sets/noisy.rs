@@ -256,12 +256,10 @@ impl SetSource for NoisySource<'_> {
         Ok(out.payload_f64(&values)?)
     }
 
-    fn trailer(&self, sets: usize, generator: GeneratorKind) -> Result<(Trailer, Certificate)> {
-        let certificate = self.certificate(sets, generator)?;
-        let (none, any) = (self.bits(Vec::new()), certificate.clone().into());
+    fn trailer(&self, sets: usize, generator: GeneratorKind) -> Result<Trailer> {
+        let (none, certificate) = (self.bits(Vec::new()), self.certificate(sets, generator)?);
         let shape = (sets, self.sketch.slots());
-        let trailer = Trailer::new(shape, none.fingerprint(), none.parameters()?, &any)?;
-        Ok((trailer, certificate))
+        Ok(Trailer::new(shape, none.fingerprint(), &none.parameters()?, certificate)?)
     }
 }
 

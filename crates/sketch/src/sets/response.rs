@@ -401,7 +401,7 @@ impl SetSource for SymbolSource<'_> {
         symbols.write(out)
     }
 
-    fn trailer(&self, sets: usize, generator: GeneratorKind) -> Result<(Trailer, Certificate)> {
+    fn trailer(&self, sets: usize, generator: GeneratorKind) -> Result<Trailer> {
         let certificate = self.certificate(sets, generator);
         let empty = SignatureMatrix::new(self.scheme.clone(), Vec::new());
         // An empty release says what all have in common; it draws nothing.
@@ -409,8 +409,6 @@ impl SetSource for SymbolSource<'_> {
         let response = &self.calibrated.response;
         let none = PrivateSymbols::respond(&empty, self.coding, response, &mut unused)?;
         let shape = (sets, self.scheme.slots);
-        let any = certificate.clone().into();
-        let trailer = Trailer::new(shape, none.fingerprint(), none.parameters()?, &any)?;
-        Ok((trailer, certificate))
+        Ok(Trailer::new(shape, none.fingerprint(), &none.parameters()?, certificate)?)
     }
 }

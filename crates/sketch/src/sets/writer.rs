@@ -4,9 +4,9 @@ use super::items::ItemSet;
 use super::signature::SignatureMatrix;
 use crate::error::Result;
 use crate::written::{Health, Written};
+use dp_core::NoiseRng;
 use dp_core::noise::GeneratorKind;
 use dp_core::release_file::{FileWriter, Kind, Trailer};
-use dp_core::{Certificate, NoiseRng};
 use std::path::Path;
 
 /// A mechanism of set signatures, with its hash functions drawn.
@@ -21,7 +21,7 @@ pub(crate) trait SetSource {
     fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut FileWriter) -> Result<()>;
 
     /// What follows the payload of a release of this many sets.
-    fn trailer(&self, sets: usize, generator: GeneratorKind) -> Result<(Trailer, Certificate)>;
+    fn trailer(&self, sets: usize, generator: GeneratorKind) -> Result<Trailer>;
 }
 
 /// Slots from which on a block is written.
@@ -84,8 +84,8 @@ impl<'a> SetWriter<'a> {
     pub fn finish(mut self) -> Result<Written> {
         self.health.begin()?;
         self.source.put(self.held, self.rng, &mut self.out)?;
-        let (trailer, certificate) = self.source.trailer(self.sets, self.rng.kind())?;
-        self.out.commit(&trailer)?;
+        let trailer = self.source.trailer(self.sets, self.rng.kind())?;
+        let certificate = self.out.commit(trailer)?.private()?;
         Ok(Written { rows: self.sets, certificate })
     }
 }

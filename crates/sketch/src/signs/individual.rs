@@ -147,7 +147,7 @@ impl IndividualSigns {
             Method::Response(_) => "iDP-SignRP-RR",
         };
         let statement = self.sketch.statement(name, rows.n(), law.clone(), generator);
-        let source = "Li & Li 2023, theorems 6.1 and 6.2; docs/proofs/sign-flips.md, section 6";
+        let source = "Li & Li 2023, theorems 6.1 and 6.2";
         let certificate =
             IndividualCertificate::new(statement, self.adjacency, self.budget, source);
         let codes =

@@ -117,8 +117,8 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
         let certificate = self.mechanism.certificate(self.rows, self.rng.kind());
         let spec = self.mechanism.projection().spec();
         let shape = (self.rows, spec.k());
-        let any = certificate.clone().into();
-        self.out.commit(&Trailer::new(shape, spec.fingerprint(), to_json(&spec)?, &any)?)?;
+        let trailer = Trailer::new(shape, spec.fingerprint(), &to_json(&spec)?, certificate)?;
+        let certificate = self.out.commit(trailer)?.private()?;
         Ok(Written { rows: self.rows, certificate })
     }
 }

@@ -12,7 +12,8 @@ use sketch::search::Hit;
 use sketch::search::{Ranking, best_rows, nearest, nearest_noisy};
 use sketch::sets::{
     BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
-    NoisySecureMinHash, SetNeighbours, SymbolRelease, SymbolShape, TrueDelta, published_bucket,
+    NoisySecureMinHash, SetNeighbours, SetPairs, SymbolRelease, SymbolShape, TrueDelta,
+    published_bucket,
 };
 use std::path::Path;
 
@@ -202,7 +203,8 @@ impl Released {
                     symbols.alphabet(),
                     symbols.keep(),
                 )?;
-                let agreeing = |i, j| symbols.agreeing(i, j).unwrap_or(0);
+                let pairs = SetPairs::within(release);
+                let agreeing = |i, j| pairs.agreeing(i, j).unwrap_or(0);
                 let print = |b: u32| {
                     let of = |c| published_bucket(c, l, u64::from(b), symbols.keep());
                     task.mean_squared_error(|i, j| of(agreeing(i, j)))
@@ -214,8 +216,8 @@ impl Released {
             }
             Self::Bins { release, .. } => {
                 let law = BinLaw::of(release.payload())?;
-                let seen = |i, j| BinLaw::observe(release.payload(), i, j);
-                let estimate = |i, j| value(seen(i, j).map(|s| law.jaccard(s)));
+                let pairs = SetPairs::within(release);
+                let estimate = |i, j| value(pairs.outcomes(i, j).map(|seen| law.jaccard(seen)));
                 Errors { published: None, corrected: task.mean_squared_error(estimate) }
             }
             Self::Noisy { release, .. } => {

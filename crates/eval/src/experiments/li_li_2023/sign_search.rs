@@ -6,7 +6,7 @@ use crate::error::Result;
 use dp_core::{Adjacency, Bound, Budget, PublicSeed};
 use sketch::RowsView;
 use sketch::projection::Family;
-use sketch::search::HammingIndex;
+use sketch::search::{HammingIndex, Queries};
 use sketch::signs::{
     FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignCodes, SignSketch,
 };
@@ -24,7 +24,7 @@ pub(super) fn view(points: &Points) -> Result<RowsView<'_>> {
 }
 
 fn search(database: &SignCodes, queries: &SignCodes) -> Result<Vec<Vec<usize>>> {
-    let found = HammingIndex::new(database)?.top_k(queries, RETURNED)?;
+    let found = HammingIndex::new(database)?.top_k(&Queries::all(queries), RETURNED)?;
     let row = |q| found.indices(q).iter().map(|&i| i as usize).collect();
     Ok((0..found.n()).map(row).collect())
 }

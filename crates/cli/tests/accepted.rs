@@ -4,7 +4,7 @@ mod support;
 
 use dp_core::{Certificate, Release, release_file};
 use serde_json::Value;
-use sketch::private::{PrivateSketch, SketchRelease};
+use sketch::vectors::{PrivateSketch, SketchRelease};
 use support::{Room, csv, numbers, signed_again, text};
 
 const SKETCH: &str = "-k 4 --seed 3 --adjacency attribute --beta 2 --bound 1 --epsilon 1";
@@ -196,7 +196,7 @@ fn known_noise_must_be_accepted_by_name() {
 /// Bits, and symbols, that a change touches are counted again from the parameters.
 #[test]
 fn forged_counts_are_refused() {
-    use sketch::minhash::SymbolRelease;
+    use sketch::sets::SymbolRelease;
     let room = room();
     let words = |i: usize| (0..12).map(|w| format!("w{} ", i * 5 + w)).collect::<String>() + "\n";
     room.write("sets.txt", (0..20).map(words).collect::<String>());

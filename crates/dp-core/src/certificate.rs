@@ -433,6 +433,16 @@ impl core::fmt::Display for Certificate {
     }
 }
 
+/// Whether this noise is known to give this profile under this adjacency.
+pub(crate) fn check_pair(
+    adjacency: crate::Adjacency,
+    profile: &Profile,
+    noise: &NoiseLaw,
+) -> Result<()> {
+    consistency::check_law(noise)?;
+    consistency::check(adjacency, profile, noise)
+}
+
 /// Whether the guarantee averages over a fresh seed.
 fn averages(guarantee: &Guarantee) -> bool {
     guarantee.profile().is_some_and(Profile::needs_fresh_seed)

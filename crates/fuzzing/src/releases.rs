@@ -13,9 +13,9 @@ use linalg_dp::low_rank::{PrivateLowRank, Range as RangeSketch};
 use linalg_dp::window::WindowCovariance;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use sketch::minhash::{NoisyBits, PrivateSymbols, SignatureMatrix};
-use sketch::private::{Pairs, PrivateSketch};
-use sketch::sign::{SignCodes, SignPairs};
+use sketch::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
+use sketch::signs::{SignCodes, SignPairs};
+use sketch::vectors::{Pairs, PrivateSketch};
 use std::ops::Range;
 
 /// The container: bytes as they are, and sealed. What opens is written back to the same bytes.

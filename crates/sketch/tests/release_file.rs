@@ -6,11 +6,11 @@ use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng, PublicSeed};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use sketch::Result;
-use sketch::private::PrivateSketch;
-use sketch::private::{AveragedProjection, PrivateProjection, SketchRelease};
 use sketch::projection::{Family, ProjectionSpec};
-use sketch::release_file::{Element, ReleaseWriter};
 use sketch::rows::RowsView;
+use sketch::vectors::PrivateSketch;
+use sketch::vectors::{AveragedProjection, PrivateProjection, SketchRelease};
+use sketch::vectors::{Element, ReleaseWriter};
 use std::path::Path;
 
 fn decode(bytes: &[u8]) -> Result<SketchRelease> {
@@ -116,7 +116,7 @@ fn streaming_a_fresh_projection_gives_the_bits_of_one_release() {
 #[test]
 fn a_file_of_another_kind_is_named() {
     let bytes = encode(&release(2), Element::F32).unwrap();
-    let other = file::decode::<sketch::sign::SignCodes, Certificate>(&bytes).unwrap_err();
+    let other = file::decode::<sketch::signs::SignCodes, Certificate>(&bytes).unwrap_err();
     assert!(other.to_string().contains("sketch (f32), not signs"), "{other}");
     let error = file::encode_as(&release(2), Kind::Signs).unwrap_err().to_string();
     assert!(error.contains("signs does not hold this release"), "{error}");

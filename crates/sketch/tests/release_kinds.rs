@@ -7,14 +7,15 @@ use dp_core::{
     Adjacency, Bound, Budget, Certificate, Epsilon, FreshSeed, IndividualCertificate, NoGuarantee,
     NoiseRng, PublicSeed,
 };
-use sketch::minhash::{
-    BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
-    NoisySecureMinHash, PrivMin, PrivateSymbols, Ranking, SetNeighbours, SignatureMatrix,
-    SymbolRelease, SymbolShape, TrueDelta, nearest, nearest_noisy,
-};
 use sketch::projection::Family;
 use sketch::rows::RowsView;
-use sketch::sign::{
+use sketch::search::{Ranking, nearest, nearest_noisy};
+use sketch::sets::{
+    BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
+    NoisySecureMinHash, PrivMin, PrivateSymbols, SetNeighbours, SignatureMatrix, SymbolRelease,
+    SymbolShape, TrueDelta,
+};
+use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
     SignCodes, SignPairs, SignSketch, cosine_to_public_row,
 };

@@ -1,10 +1,10 @@
 //! Files that commands read: releases and certificates, from a path or from a stream.
 
 use crate::error::{Error, Result, shown};
-use crate::input::is_stream;
 use dp_core::release_file::{
     self, AnyCertificate, ClassOfCertificate, MAGIC, Payload, Summary, read_summary,
 };
+use readers::is_stream;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -11,10 +11,10 @@ use dp_core::{
     SeedOrigin,
 };
 use serde::de::DeserializeOwned;
-use sketch::minhash::{Coding, MixtureResponse, SetNeighbours, SymbolFacts, SymbolShape};
-use sketch::private::{AveragedProjection, PrivateProjection};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
-use sketch::sign::{FreshConfig, FreshSigns, NormFloor, SignSketch};
+use sketch::sets::{Coding, MixtureResponse, SetNeighbours, SymbolFacts, SymbolShape};
+use sketch::signs::{FreshConfig, FreshSigns, NormFloor, SignSketch};
+use sketch::vectors::{AveragedProjection, PrivateProjection};
 
 /// Relative room for other versions of elementary functions.
 const ROOM: f64 = 1e-9;

@@ -1,11 +1,9 @@
 //! Which projection: family, shape, seed; and the moments each family has.
 
-use super::{Achlioptas, Gaussian, Identity, Rademacher, SharedProjection, SparseSigns, Srht};
 use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 use dp_core::certificate::PublicParameters;
 use serde::{Deserialize, Serialize};
-use std::sync::Arc;
 
 /// The law of P.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -166,23 +164,6 @@ impl ProjectionSpec {
     #[must_use]
     pub fn seed(&self) -> PublicSeed {
         self.seed
-    }
-
-    /// Draws the projection.
-    #[must_use]
-    pub fn build(self) -> SharedProjection {
-        match self.family {
-            Family::Gaussian => Arc::new(Gaussian::from_spec(self)),
-            Family::Rademacher => Arc::new(Rademacher::from_spec(self)),
-            Family::Identity => Arc::new(Identity::from_spec(self)),
-            Family::Achlioptas => Arc::new(Achlioptas::from_spec(self)),
-            Family::Srht { sampling } => Arc::new(Srht::from_spec(self, sampling)),
-            Family::VerySparse
-            | Family::SparseJl { .. }
-            | Family::HashedCopies { .. }
-            | Family::Oporp
-            | Family::CountSketch => Arc::new(SparseSigns::from_spec(self)),
-        }
     }
 
     /// The family's moments at this shape.

@@ -12,6 +12,7 @@ pub mod framework;
 pub mod learning;
 pub mod metrics;
 pub mod not_private;
+pub mod published;
 pub mod render;
 
 pub use error::{Error, Result};

@@ -3,7 +3,7 @@
 use crate::columns::is_suspicious;
 use crate::error::{DataError, Error, Result};
 use crate::source::{self, Bytes, Meter};
-use sketch::minhash::ItemSet;
+use sketch::sets::ItemSet;
 use std::io::{BufRead, ErrorKind};
 use std::path::PathBuf;
 

@@ -5,8 +5,8 @@ use crate::subject::{Draw, Side, Subject, gaussian_ratio};
 use dp_core::{Adjacency, Budget, NoiseScale, PublicSeed};
 use eval::Result;
 use sketch::RowsView;
-use sketch::private::{AveragedProjection, SketchNoise};
 use sketch::projection::{Family, ProjectionSpec};
+use sketch::vectors::{AveragedProjection, SketchNoise};
 
 /// Family name in the table.
 pub const FAMILY: &str = "averaged projection";

@@ -8,7 +8,7 @@ use dp_core::{Adjacency, Budget, PublicSeed};
 use eval::Result;
 use sketch::RowsView;
 use sketch::projection::Family;
-use sketch::sign::{IndividualNoise, IndividualSigns, SignSketch};
+use sketch::signs::{IndividualNoise, IndividualSigns, SignSketch};
 
 /// Family name in the table.
 pub const FAMILY: &str = "individual DP";

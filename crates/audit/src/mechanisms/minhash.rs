@@ -6,7 +6,7 @@ use crate::search::{below, worst};
 use crate::subject::{Draw, Side, Subject, laplace_ratio};
 use dp_core::{Budget, PublicSeed};
 use eval::Result;
-use sketch::minhash::{
+use sketch::sets::{
     BinResponse, BucketPrivMin, ItemSet, MinHash, MixtureResponse, NoisySecureMinHash, PrivMin,
     SecureMinHash, SetNeighbours, SetSketch, SymbolShape, TrueDelta,
 };
@@ -21,7 +21,7 @@ fn set(bits: u32) -> Result<ItemSet> {
 }
 
 /// Letters of the noisy rows of a release.
-pub fn letters(rows: &sketch::minhash::PrivateSymbols, out: &mut Vec<f64>) -> Result<()> {
+pub fn letters(rows: &sketch::sets::PrivateSymbols, out: &mut Vec<f64>) -> Result<()> {
     for i in 0..rows.rows() {
         out.extend(rows.row(i)?.iter().map(|&x| f64::from(x)));
     }

@@ -8,7 +8,7 @@ use crate::subject::{Draw, Side, Subject, gaussian_ratio};
 use dp_core::{Adjacency, Budget};
 use eval::Result;
 use sketch::RowsView;
-use sketch::pairwise::{NoiseAddition, RandomizedResponse, ValueRange};
+use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
 
 /// Family name in the table.
 pub const FAMILY: &str = "pairwise";

@@ -6,7 +6,7 @@ use crate::subject::{Draw, Side, Subject, gaussian_ratio};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{Adjacency, Budget, L2Sensitivity, NoiseScale, PrivacyProfile, Profile, PublicSeed};
 use eval::Result;
-use linalg_dp::noisy_power::NoisyPower;
+use linalg_dp::covariance::NoisyPower;
 use sketch::projection::{Gaussian, Projection};
 
 fn adjacency() -> Result<Adjacency> {

@@ -7,8 +7,8 @@ use dp_core::calibrate::PublishedRule;
 use dp_core::{Adjacency, Budget, PublicSeed};
 use eval::Result;
 use sketch::RowsView;
-use sketch::private::{MultiScale, PrivateProjection, SketchNoise, System};
 use sketch::projection::{Family, ProjectionSpec, Sampling, SharedProjection, project};
+use sketch::vectors::{MultiScale, PrivateProjection, SketchNoise, System};
 use std::sync::Arc;
 
 /// Family name in the table.

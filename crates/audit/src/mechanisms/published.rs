@@ -5,10 +5,10 @@ use crate::subject::{Draw, Side, Subject};
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::{Budget, L2Sensitivity, NoiseRng};
 use eval::Result;
-use faer::Mat;
-use linalg_dp::window::{
+use eval::published::{
     PublishedAlgorithm, PublishedConfig, PublishedStream, SlidingPrivConstrainedPcp, SlidingPrivPca,
 };
+use faer::Mat;
 
 /// Family name in the table.
 pub const FAMILY: &str = "published streams";

@@ -10,8 +10,8 @@ use dp_core::{Adjacency, Budget, PublicSeed};
 use eval::Result;
 use sketch::RowsView;
 use sketch::projection::Family;
-use sketch::sign::changes::Tail;
-use sketch::sign::{
+use sketch::signs::changes::Tail;
+use sketch::signs::{
     FlipRule, FlipTable, FreshConfig, FreshSigns, NormFloor, PrivateSigns, SignSketch,
 };
 use std::sync::Arc;
@@ -261,7 +261,7 @@ fn fresh(name: &str, made: &FreshSigns, family: Family, pair: RowPair) -> Result
         let release = made.release(rows, draw.fresh(), &mut draw.noise())?;
         let codes = release.payload();
         let bit =
-            |packed: &sketch::sign::PackedBits, row, j| f64::from(u8::from(packed.get(row, j)));
+            |packed: &sketch::signs::PackedBits, row, j| f64::from(u8::from(packed.get(row, j)));
         out.extend((0..bits).map(|j| bit(codes.bits(), 0, j)));
         let clean = SignSketch::single(family, BITS, bits, codes.projections()[0].seed())?;
         let clean = clean.simhash(RowsView::f64(2, BITS, &both)?)?;

@@ -14,14 +14,14 @@ use crate::subject::{Draw, Side, Subject, gaussian_ratio, lowest_bit};
 use dp_core::{Adjacency, Budget, PublicSeed};
 use eval::Result;
 use sketch::RowsView;
-use sketch::minhash::{
-    ItemSet, MixtureResponse, SecureMinHash, SetNeighbours, SetSketch, SymbolShape,
-};
-use sketch::pairwise::{NoiseAddition, ValueRange};
-use sketch::private::{PrivateProjection, System};
+use sketch::distances::{NoiseAddition, ValueRange};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::CsrView;
-use sketch::sign::{FlipRule, SignSketch};
+use sketch::sets::{
+    ItemSet, MixtureResponse, SecureMinHash, SetNeighbours, SetSketch, SymbolShape,
+};
+use sketch::signs::{FlipRule, SignSketch};
+use sketch::vectors::{PrivateProjection, System};
 use std::sync::Arc;
 
 /// The largest attribute tried, near the largest that the projections accept.

@@ -1,24 +1,23 @@
 //! Certificates edited by hand: every number, one at a time.
 
 use crate::mechanisms::{averaged::Setup, bound, gaussian_budget, pure_budget};
+use dp_core::certificate::canonical;
 use dp_core::{
     Adjacency, Budget, Certificate, FreshSeed, IndividualCertificate, NoGuarantee, NoiseRng,
     PublicSeed,
 };
 use eval::Result;
+use linalg_dp::covariance::NoisyPower;
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
 use linalg_dp::low_rank::{RangeFinder, Setting};
-use linalg_dp::noisy_power::NoisyPower;
 use linalg_dp::window::PrivateStream;
 use sha2::{Digest, Sha256};
 use sketch::RowsView;
-use sketch::minhash::{
-    BucketPrivMin, ItemSet, MixtureResponse, PrivMin, SetNeighbours, SymbolShape,
-};
-use sketch::pairwise::{NoiseAddition, RandomizedResponse, ValueRange};
-use sketch::private::System;
+use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
 use sketch::projection::Family;
-use sketch::sign::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
+use sketch::sets::{BucketPrivMin, ItemSet, MixtureResponse, PrivMin, SetNeighbours, SymbolShape};
+use sketch::signs::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
+use sketch::vectors::System;
 
 /// How the edits of one kind of certificate fared.
 #[derive(Debug, Clone)]
@@ -119,26 +118,13 @@ fn others(number: &str) -> Vec<String> {
     all.iter().filter(|x| **x != real).map(|x| serde_json::json!(x).to_string()).collect()
 }
 
-/// The text with its digest computed anew: SHA-256 of the compact form with an empty digest.
+/// The text with its digest computed anew: SHA-256 of the canonical text without it.
 fn reseal(text: &str) -> Option<String> {
-    let mut compact = String::with_capacity(text.len());
-    let (mut quoted, mut escaped) = (false, false);
-    for c in text.chars() {
-        if quoted || !c.is_whitespace() {
-            compact.push(c);
-        }
-        if !escaped && c == '"' {
-            quoted = !quoted;
-        }
-        escaped = quoted && !escaped && c == '\\';
-    }
-    let key = "\"digest\":\"";
-    let start = compact.rfind(key)? + key.len();
-    let end = start + compact[start..].find('"')?;
-    let bare = format!("{}{}", &compact[..start], &compact[end..]);
-    let digest: String =
-        Sha256::digest(bare.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
-    Some(format!("{}{digest}{}", &compact[..start], &compact[end..]))
+    let mut value: serde_json::Value = serde_json::from_str(text).ok()?;
+    value.as_object_mut()?.remove("digest");
+    let digest = Sha256::digest(canonical(&value));
+    value["digest"] = digest.iter().map(|b| format!("{b:02x}")).collect::<String>().into();
+    Some(value.to_string())
 }
 
 /// One certificate of every kind of noise law and profile.

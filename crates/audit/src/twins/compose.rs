@@ -18,8 +18,8 @@ use eval::Result;
 use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef};
 use linalg_dp::covariance::CovarianceNoise;
+use linalg_dp::covariance::NoisyPower;
 use linalg_dp::low_rank::{BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Spread};
-use linalg_dp::noisy_power::NoisyPower;
 use rand_core::Rng;
 use sketch::projection::{Gaussian, project};
 

@@ -13,8 +13,8 @@ use dp_core::{FreshSeed, L1Sensitivity, L2Sensitivity, NoiseScale, calibrate};
 use eval::Result;
 use rand_core::Rng;
 use sketch::RowsView;
-use sketch::private::{SketchNoise, System};
 use sketch::projection::{Family, ProjectionSpec};
+use sketch::vectors::{SketchNoise, System};
 
 /// Adds noise to exact images, row by row, in some defective way.
 type AddNoise = Box<dyn Fn(&mut NoiseStream, &mut [f64]) -> dp_core::Result<()> + Send + Sync>;

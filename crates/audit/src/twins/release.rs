@@ -10,9 +10,9 @@ use dp_core::{Adjacency, Budget, NoiseRng, NoiseScale, PublicSeed};
 use eval::Result;
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
 use sketch::RowsView;
-use sketch::pairwise::{NoiseAddition, ValueRange};
-use sketch::private::PrivateProjection;
+use sketch::distances::{NoiseAddition, ValueRange};
 use sketch::projection::{Family, ProjectionSpec};
+use sketch::vectors::PrivateProjection;
 use std::sync::Arc;
 
 /// A range check that skips what is not stored: an absent entry is zero, outside of `[4, 5]`, and

@@ -11,7 +11,7 @@ use clap::{Args, ValueEnum};
 use dp_core::{Bound, release_file};
 use readers::{Input, Limits};
 use sketch::RowsView;
-use sketch::sign::{
+use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, OpenSigns,
     PrivateSigns, SignSketch,
 };

@@ -10,9 +10,9 @@ use clap::{Args, ValueEnum};
 use dp_core::Budget;
 use dp_core::noise::NoiseLaw;
 use readers::{Input, Limits};
-use sketch::private::{AveragedProjection, PrivateProjection};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
-use sketch::release_file::{Element, ReleaseWriter};
+use sketch::vectors::{AveragedProjection, PrivateProjection};
+use sketch::vectors::{Element, ReleaseWriter};
 
 /// Options of `dps release sketch`.
 #[derive(Args)]

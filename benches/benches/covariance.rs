@@ -10,11 +10,11 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
 use linalg_dp::analysis::pca;
+use linalg_dp::covariance::NoisyPower;
 use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
 };
 use linalg_dp::dense::symmetric_eigen;
-use linalg_dp::noisy_power::NoisyPower;
 use sketch::projection::{Gaussian, Projection};
 use std::hint::black_box;
 

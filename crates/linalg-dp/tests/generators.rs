@@ -3,10 +3,7 @@
 use dp_core::noise::GeneratorKind;
 use dp_core::{Adjacency, Bound, Budget, Certificate, NoiseRng};
 use linalg_dp::covariance::{CovarianceMechanism, JlCovariance};
-use linalg_dp::window::{
-    BlockNoise, Keep, Pace, PrivateStream, PublishedAlgorithm, PublishedConfig, PublishedStream,
-    Schedule, StreamConfig,
-};
+use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig};
 
 fn known() -> NoiseRng {
     NoiseRng::deterministic_not_private(1)
@@ -100,28 +97,5 @@ fn a_journal_remembers_a_known_generator() {
         assert!(is_known(stream.release().unwrap().certificate()), "{schedule:?}");
         stream.push(&[0.5; 6], &mut secret()).unwrap();
         assert!(is_known(stream.release().unwrap().certificate()), "{schedule:?}");
-    }
-}
-
-#[test]
-fn the_published_stream_names_who_drew() {
-    for algorithm in
-        [PublishedAlgorithm::SlidingPrivApprox { sketch_rows: 3 }, PublishedAlgorithm::SlidingPriv]
-    {
-        let mut stream = PublishedStream::new(PublishedConfig {
-            dim: 2,
-            window: 4,
-            rho: 0.3,
-            bound: bound(),
-            claimed: Budget::new(1.0, 1e-2).unwrap(),
-            algorithm,
-        })
-        .unwrap();
-        assert!(stream.release().is_err(), "no row yet");
-        stream.push(&[0.1, 0.2], &mut secret()).unwrap();
-        assert!(!is_known(stream.release().unwrap().certificate()));
-        stream.push(&[0.1, 0.2], &mut known()).unwrap();
-        stream.push(&[0.1, 0.2], &mut secret()).unwrap();
-        assert!(is_known(stream.release().unwrap().certificate()));
     }
 }

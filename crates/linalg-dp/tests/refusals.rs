@@ -7,16 +7,15 @@ use dp_core::{
 };
 use faer::Mat;
 use linalg_dp::Error;
+use linalg_dp::covariance::NoisyPower;
 use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, RowClip, WishartCovariance, WishartShape,
 };
 use linalg_dp::low_rank::{
     BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread, randomized_svd,
 };
-use linalg_dp::noisy_power::NoisyPower;
 use linalg_dp::window::{
-    BlockNoise, ExactWindow, Keep, Pace, PrivateStream, PruneRule, PublishedAlgorithm,
-    PublishedConfig, PublishedStream, Schedule, StreamConfig, WindowCovariance,
+    BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
 };
 use sketch::rows::RowsView;
 
@@ -69,19 +68,6 @@ fn nothing_is_released_with_wishart_noise() {
         names_the_gaussian(open.push(&vec![0.1; d]));
         names_the_gaussian(open.close(&mut rng()));
     }
-    let m = WishartCovariance::calibrate(
-        2,
-        add(),
-        Budget::new(1.0, 1e-6).unwrap(),
-        WishartShape::LeastDof,
-    );
-    let m = m.unwrap();
-    let mut window = ExactWindow::new(RowClip::new(2, bound(1.0)).unwrap(), 3).unwrap();
-    window.push(&[0.5, 0.5]).unwrap();
-    let zero = Adjacency::ZeroRow { bound: bound(1.0) };
-    let same =
-        WishartCovariance::with_noise(2, zero, Budget::new(1.0, 1e-6).unwrap(), m.dof(), m.scale());
-    names_the_gaussian(window.release(&same.unwrap(), &mut rng()));
     let noise = BlockNoise::Wishart;
     let histogram = Keep::Histogram { rho: 0.3, rule: PruneRule::Update };
     let folder = tempfile::tempdir().unwrap();
@@ -259,15 +245,6 @@ fn extreme_shapes_are_refused_and_do_not_wrap() {
     }
     let nan = sketch.directional(&[f64::NAN; 3], m.lift());
     assert!(matches!(nan, Err(Error::NotFinite { .. })));
-    let published = PublishedConfig {
-        dim: 3,
-        window: 4,
-        rho: 0.3,
-        bound: bound(1.0),
-        claimed: Budget::new(1e-9, 1e-6).unwrap(),
-        algorithm: PublishedAlgorithm::SlidingPriv,
-    };
-    assert!(matches!(PublishedStream::new(published), Err(Error::Core(_))));
 }
 
 #[test]

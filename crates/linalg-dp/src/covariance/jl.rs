@@ -1,8 +1,8 @@
 //! The Johnson-Lindenstrauss mechanism.
 
-use super::gram::RowClip;
+use super::clip::{RowClip, longer_rows, row_change};
+use super::mechanism::{CovarianceMechanism, OpenCovariance};
 use super::release::{CovarianceNoise, JlSketch, PrivateCovariance};
-use super::{CovarianceMechanism, OpenCovariance, longer_rows, row_change};
 use crate::dense;
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
@@ -14,6 +14,10 @@ use dp_core::{
 use faer::{Accum, Mat, MatRef};
 
 const NAME: &str = "JL covariance";
+/// Why no theorem about the sketch of real arithmetic is one about the released numbers.
+pub(crate) const JL_GAP: &str = "the entries of R are Gaussians rounded to 2^-40 and the product is in floating point: the \
+     profile is that of real arithmetic";
+
 /// Rows of the data multiplied at a time.
 const BLOCK: usize = 256;
 
@@ -82,7 +86,7 @@ impl JlCovariance {
             budget,
             profile,
             dp_core::Theorem::CovarianceJl,
-            super::JL_GAP,
+            JL_GAP,
         )?;
         let grid = Grid::new(lift.get().log2().floor() as i32 - 24)?;
         Ok(Self { clip, rows, lift, grid, guarantee })

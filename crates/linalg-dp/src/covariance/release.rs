@@ -148,7 +148,7 @@ pub(crate) fn jl_error_share(rows: u64) -> f64 {
 
 /// A private `A^T A`: symmetric d x d, with the law of its noise.
 ///
-/// It is stored as a release file ([`crate::release_file`]), whose reader holds the noise against the
+/// It is stored as a release file ([`dp_core::release_file`]), whose reader holds the noise against the
 /// certificate's; it has no other serial form, because none would be checked:
 ///
 /// ```compile_fail

@@ -1,14 +1,17 @@
 //! The Wishart mechanism: its calibration, and why it does not release.
 
-use super::gram::RowClip;
+use super::clip::{RowClip, row_change};
+use super::mechanism::{CovarianceMechanism, OpenCovariance};
 use super::release::PrivateCovariance;
-use super::{CovarianceMechanism, OpenCovariance, row_change};
 use crate::error::{Error, Result};
 use dp_core::{
     Adjacency, Bound, Budget, Guarantee, NoiseRng, NoiseScale, Profile, Release, calibrate,
 };
 
 const NAME: &str = "Wishart covariance";
+/// Why no theorem about a Wishart matrix is one about the released numbers.
+const GAP: &str = "the noise matrix is a product of rounded numbers, not a real Wishart matrix: its low bits can show \
+     the data";
 
 /// How the free choice on the Wishart mechanism's privacy frontier is made: for every number
 /// of degrees of freedom nu > d + 1 there is a least scale s.
@@ -101,7 +104,7 @@ impl WishartCovariance {
             budget,
             profile,
             dp_core::Theorem::CovarianceWishart,
-            super::WISHART_GAP,
+            GAP,
         )?;
         Ok(Self { dim, dof, scale, guarantee })
     }

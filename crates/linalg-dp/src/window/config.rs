@@ -2,10 +2,10 @@
 
 use super::factorisation::Workload;
 use super::histogram::PruneRule;
-use super::sums::Row;
 use crate::covariance::row_change;
 use crate::error::{Error, Result};
-use dp_core::{Adjacency, Budget};
+use dp_core::profile::RowChange;
+use dp_core::{Adjacency, Bound, Budget};
 use serde::{Deserialize, Serialize};
 
 /// How private blocks are made into private windows.
@@ -98,6 +98,17 @@ pub enum Pace {
     Clock,
 }
 
+impl Pace {
+    /// The word for it in certificates.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rows => "rows",
+            Self::Clock => "clock",
+        }
+    }
+}
+
 /// A private stream's public parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -174,8 +185,15 @@ impl StreamConfig {
     }
 }
 
+/// How a row may change, and what a clipped and rounded one is not longer than.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub(super) bound: Bound,
+    pub(super) change: RowChange,
+}
+
 /// Refusal of `AddRemoveRow` where places are counted in rows.
-pub(super) fn row_moves(mechanism: &'static str, adjacency: Adjacency) -> Error {
+fn row_moves(mechanism: &'static str, adjacency: Adjacency) -> Error {
     Error::NotProven {
         mechanism,
         adjacency: adjacency.to_string(),

@@ -1,7 +1,7 @@
 //! The tree schedule: one private matrix a node of a binary tree over the blocks.
 
-use super::config::{BlockNoise, StreamConfig};
-use super::sums::{Plan, Row, SumNoise};
+use super::config::{BlockNoise, Row, StreamConfig};
+use super::sums::{Plan, SumNoise};
 use crate::covariance::{
     CovarianceNoise, ExactGram, JL_GAP, JlCovariance, OpenCovariance, OpenSketch, RowClip,
     wishart_refused,
@@ -14,11 +14,28 @@ use serde::{Deserialize, Serialize};
 
 /// A private node: the sum of `2^level` blocks, the first being `index 2^level`.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Node {
-    pub(super) level: u32,
-    pub(super) index: u64,
+struct Node {
+    level: u32,
+    index: u64,
     /// Row-major, the mean of the noise removed.
-    pub(super) values: Vec<f64>,
+    values: Vec<f64>,
+}
+
+/// What a journal keeps of a tree.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct TreeState {
+    open: Vec<Vec<i128>>,
+    nodes: Vec<Node>,
+    #[serde(default)]
+    sketches: Vec<Vec<f64>>,
+}
+
+impl TreeState {
+    /// Numbers in a level's exact sum; none where sketches take their place.
+    pub(super) fn numbers(&self) -> Option<usize> {
+        self.open.first().map(Vec::len)
+    }
 }
 
 impl Node {
@@ -54,7 +71,7 @@ impl NodeNoise {
 }
 
 /// The nodes being filled. Private.
-pub(super) enum Filling {
+enum Filling {
     /// Exact sums by level, and that of the open block.
     Sums { levels: Vec<ExactGram>, block: ExactGram },
     /// A sketch a level.
@@ -62,7 +79,7 @@ pub(super) enum Filling {
 }
 
 /// The sketch of a level's open node.
-pub(super) enum LevelSketch {
+enum LevelSketch {
     /// Not opened since the node began or the journal was read: what is in it so far, if anything.
     Resting(Vec<f64>),
     Open(Box<OpenSketch>),
@@ -98,9 +115,9 @@ pub(super) struct Tree {
     levels: u32,
     noise: NodeNoise,
     guarantee: Guarantee,
-    pub(super) filling: Filling,
+    filling: Filling,
     /// Private nodes that a window may still need.
-    pub(super) nodes: Vec<Node>,
+    nodes: Vec<Node>,
 }
 
 /// Levels of the tree: each block is in this many nodes.
@@ -247,7 +264,7 @@ impl Tree {
     }
 
     /// The fewest nodes that hold these blocks; none when a block is in no node.
-    pub(super) fn cover(&self, first: u64, end: u64) -> Option<Vec<&Node>> {
+    fn cover(&self, first: u64, end: u64) -> Option<Vec<&Node>> {
         let (mut at, mut cover) = (first, Vec::new());
         while at < end {
             let fits = |n: &&Node| n.first() == at && n.end() <= end;
@@ -258,26 +275,59 @@ impl Tree {
         Some(cover)
     }
 
-    /// The open sketches' numbers, for a journal; empty for sums and before a node's first row.
-    pub(super) fn open_sketches(&self) -> Vec<Vec<f64>> {
-        match &self.filling {
-            Filling::Sums { .. } => Vec::new(),
-            Filling::Sketches(levels) => levels.iter().map(LevelSketch::values).collect(),
-        }
+    /// What a journal keeps of it.
+    pub(super) fn snapshot(&self) -> TreeState {
+        let (open, sketches) = match &self.filling {
+            Filling::Sums { levels, .. } => {
+                (levels.iter().map(|g| g.totals().to_vec()).collect(), Vec::new())
+            }
+            Filling::Sketches(levels) => {
+                (Vec::new(), levels.iter().map(LevelSketch::values).collect())
+            }
+        };
+        TreeState { open, nodes: self.nodes.clone(), sketches }
     }
 
-    /// Puts back what [`Tree::open_sketches`] gave. Later rows meet fresh columns of R.
-    pub(super) fn restore_sketches(&mut self, saved: Vec<Vec<f64>>) -> Result<()> {
+    /// Puts back what [`Tree::snapshot`] gave after `closed` blocks. Later rows meet fresh columns
+    /// of the sketches' R.
+    pub(super) fn restore(&mut self, state: TreeState, closed: u64) -> Result<()> {
+        let TreeState { open, nodes, sketches } = state;
         let d = self.dim;
-        let (expected, size) = match (&self.filling, &self.noise) {
-            (Filling::Sketches(levels), NodeNoise::Sketch(m)) => (levels.len(), m.rows() * d),
-            _ => (0, 0),
+        let shape = || Error::corrupt("its tree has another shape");
+        let (sums, levels, size) = match (&self.filling, &self.noise) {
+            (Filling::Sums { levels, .. }, _) => (levels.len(), 0, 0),
+            (Filling::Sketches(levels), NodeNoise::Sketch(m)) => (0, levels.len(), m.rows() * d),
+            _ => unreachable!("sketches are filled by the mechanism of sketches"),
         };
-        if saved.len() != expected || saved.iter().any(|v| !v.is_empty() && v.len() != size) {
-            return Err(Error::corrupt("its tree has another shape"));
+        // A sketch is empty before its node's first row.
+        let fits = |v: &Vec<f64>| v.is_empty() || v.len() == size;
+        if open.len() != sums
+            || nodes.iter().any(|n| n.values.len() != d * d)
+            || sketches.len() != levels
+            || !sketches.iter().all(fits)
+        {
+            return Err(shape());
         }
-        if let Filling::Sketches(levels) = &mut self.filling {
-            *levels = saved.into_iter().map(LevelSketch::Resting).collect();
+        let inside = |n: &Node| {
+            let end = n.index.checked_add(1).zip(1u64.checked_shl(n.level));
+            end.and_then(|(i, width)| i.checked_mul(width)).is_some_and(|e| e <= closed)
+        };
+        if !nodes.iter().all(inside) {
+            return Err(Error::corrupt("a node lies in the future"));
+        }
+        match &mut self.filling {
+            Filling::Sums { levels, .. } => {
+                for (gram, totals) in levels.iter_mut().zip(open) {
+                    gram.set_totals(totals)?;
+                }
+            }
+            Filling::Sketches(levels) => {
+                *levels = sketches.into_iter().map(LevelSketch::Resting).collect();
+            }
+        }
+        self.nodes = nodes;
+        if self.cover(closed.saturating_sub(self.window_blocks), closed).is_none() {
+            return Err(Error::corrupt("a block of the window is in no node"));
         }
         Ok(())
     }

@@ -5,8 +5,8 @@ use super::sweep::{Case, Method, curves, frobenius, of, show, steps};
 use crate::error::Result;
 use crate::framework::{Axis, Context, Figure, Panel, Report, Study, Table};
 use dp_core::{Bound, Budget};
-use linalg_dp::coherence::{c_coherence, mu0_exact};
 use linalg_dp::low_rank::Setting;
+use linalg_dp::low_rank::{c_coherence, mu0_exact};
 
 pub(super) const STUDY: Study = Study {
     id: "hardt-roth-2012/ratings",

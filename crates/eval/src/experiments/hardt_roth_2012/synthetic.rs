@@ -7,8 +7,8 @@ use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting as Parameter, Study,
 };
 use dp_core::{Bound, Budget};
-use linalg_dp::coherence::{c_coherence, mu0_exact};
 use linalg_dp::low_rank::{RangeFinder, Setting, singular_values};
+use linalg_dp::low_rank::{c_coherence, mu0_exact};
 
 const REFERENCE: &str = "Hardt & Roth 2012, theorems 3.1, 4.2, 4.7, 6.2 and 6.3 (parameters ours)";
 const RANK: usize = 5;

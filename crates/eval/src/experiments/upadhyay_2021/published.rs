@@ -4,9 +4,9 @@ use super::streams::{DELTA, config, curve, gram, last_release, origin, schedules
 use crate::error::Result;
 use crate::framework::{Axis, Context, Figure, Panel, Report};
 use crate::metrics::mean_and_error;
+use crate::published::{PublishedAlgorithm, PublishedConfig, PublishedStream};
 use dp_core::{Bound, Budget};
 use linalg_dp::analysis::spectral_distance;
-use linalg_dp::window::{PublishedAlgorithm, PublishedConfig, PublishedStream};
 
 const D: usize = 6;
 
@@ -104,7 +104,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
         gap < 1e-6,
         format!("distance of the direction read off to the true one: {gap:.1e}"),
     );
-    report.note(linalg_dp::window::CAVEAT);
+    report.note(crate::published::CAVEAT);
     Ok(report)
 }
 

@@ -112,6 +112,15 @@ impl WishartNoise {
         Ok(out)
     }
 
+    /// A Wishart matrix alone, on the grid that suits it.
+    ///
+    /// # Errors
+    /// As [`WishartNoise::grid`].
+    pub fn draw(&self, rng: &mut NoiseRng) -> Result<Vec<f64>> {
+        let grid = self.grid()?;
+        self.add_to(rng, &vec![0; self.dim * self.dim], grid.exponent(), grid)
+    }
+
     /// The lower triangle of the rounded sum, in steps of the grid.
     pub(super) fn steps(
         &self,

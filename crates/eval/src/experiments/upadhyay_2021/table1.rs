@@ -1,24 +1,20 @@
 //! Table 1: errors of every task against epsilon, for every schedule.
 
 use super::LOWER_BOUND;
-use super::streams::{DELTA, Named, config, curve, gram, last_release, origin, schedules, turning};
+use super::streams::{Named, config, curve, gram, last_release, origin, schedules, turning};
 use crate::error::Result;
 use crate::framework::{Axis, Context, Figure, Panel, Report};
 use crate::metrics::mean_and_error;
-use crate::not_private::{wishart_nodes, wishart_noise};
-use dp_core::{Bound, Budget, NoiseRng};
 use faer::{Mat, MatRef};
 use linalg_dp::analysis::{
     Ridge, directional_variance, nonnegative_pca, projection_cost, regression, sparse_pca,
     spectral_distance,
 };
 use linalg_dp::dense::symmetric_eigen;
-use linalg_dp::window::WindowCovariance;
+use linalg_dp::window::{BlockNoise, Keep, Schedule, WindowCovariance};
 
 const RANK: usize = 4;
 const SPARSITY: usize = 4;
-/// The schedule that is compared but refused.
-const WISHART: &str = "Block, Wishart (not private)";
 
 /// The tasks, in the order of [`errors`].
 const TASKS: [&str; 6] = [
@@ -38,32 +34,20 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let epsilons = [0.1, 0.3, 1.0, 3.0, 10.0];
     let data = turning(rows, d, RANK, Context::data_seed("table1 stream", 0));
     let exact = gram(&data, d, rows - window as usize, rows);
-    let named = schedules(rows as u64 / block);
-    let labels: Vec<&str> = named.iter().map(|n| n.label).chain([WISHART]).collect();
+    let mut named = schedules(rows as u64 / block);
+    let wishart = Schedule::Block { noise: BlockNoise::Wishart, keep: Keep::Blocks };
+    named.push(Named { label: "Block, Wishart", schedule: wishart });
+    let labels: Vec<&str> = named.iter().map(|n| n.label).collect();
     context.progress.begin((labels.len() * epsilons.len()) as u64);
     // tasks x schedules x epsilons -> samples
     let mut samples = vec![vec![Vec::new(); labels.len()]; TASKS.len()];
-    for (s, label) in labels.iter().enumerate() {
+    for (s, Named { label, schedule }) in named.iter().enumerate() {
         for epsilon in epsilons {
             let mut runs = vec![Vec::new(); TASKS.len()];
             for repetition in 0..repetitions {
                 let part = format!("table1 {label} {epsilon}");
-                let release = match named.get(s) {
-                    Some(Named { schedule, .. }) => {
-                        let config = config(d, window, block, epsilon, *schedule)?;
-                        Estimate::of(&last_release(
-                            config,
-                            &data,
-                            context,
-                            &part,
-                            repetition as u64,
-                        )?)?
-                    }
-                    None => {
-                        let mut rng = context.noise(&part, repetition as u64);
-                        Estimate::wishart(exact.as_ref(), window / block, epsilon, &mut rng)?
-                    }
-                };
+                let config = config(d, window, block, epsilon, *schedule)?;
+                let release = last_release(config, &data, context, &part, repetition as u64)?;
                 for (run, error) in runs.iter_mut().zip(errors(&release, exact.as_ref())?) {
                     run.push(error);
                 }
@@ -101,7 +85,6 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     });
     claims(&mut report, &samples);
     report.note(LOWER_BOUND);
-    report.note(format!("{WISHART}: its sampler shows rows in its low bits, so the library refuses it; drawn here for the comparison alone."));
     report.note("The stream ends at a multiple of two windows, the tree's best case (one node); the noise of an unaligned \
         window is in noise-by-schedule.");
     report.note("Costs and risks are in excess of the exact window's best of the same kind; sparse and non-negative \
@@ -109,45 +92,11 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     Ok(report)
 }
 
-/// What the tasks read.
-struct Estimate {
-    noisy: Mat<f64>,
-    positive: Mat<f64>,
-    sd: f64,
-}
-
-impl Estimate {
-    fn of(release: &WindowCovariance) -> Result<Self> {
-        let (noisy, sd) = (release.unbiased(), release.directional_sd()?);
-        Ok(Self { noisy, positive: release.positive()?, sd })
-    }
-
-    /// The exact window plus the centred noise of its blocks: **not private**.
-    fn wishart(
-        exact: MatRef<'_, f64>,
-        blocks: u64,
-        epsilon: f64,
-        rng: &mut NoiseRng,
-    ) -> Result<Self> {
-        let d = exact.nrows();
-        let budget = Budget::new(epsilon, DELTA)?;
-        let (dof, scale) = wishart_nodes(d, Bound::new(1.0)?, budget, 1)?;
-        // A sum of independent Wishart matrices of one scale is one of all degrees of freedom.
-        let dof = dof * blocks;
-        let mut noisy = wishart_noise(d, dof, scale, rng)? + exact;
-        (0..d).for_each(|i| noisy[(i, i)] -= dof as f64 * scale.get());
-        let eigen = symmetric_eigen(noisy.as_ref())?;
-        let v = &eigen.vectors;
-        let scaled = Mat::from_fn(d, d, |i, j| v[(i, j)] * eigen.values[j].max(0.0));
-        let positive = scaled * v.transpose();
-        Ok(Self { noisy, positive, sd: scale.get() * (2.0 * dof as f64).sqrt() })
-    }
-}
-
 /// The six errors of one release.
-fn errors(release: &Estimate, exact: MatRef<'_, f64>) -> Result<[f64; 6]> {
+fn errors(release: &WindowCovariance, exact: MatRef<'_, f64>) -> Result<[f64; 6]> {
     let d = exact.nrows();
-    let Estimate { noisy, positive, sd } = release;
+    let (noisy, positive, sd) =
+        (release.unbiased(), release.positive()?, release.directional_sd()?);
     let spectral = spectral_distance(exact, noisy.as_ref(), 0.0)?;
     let excess = |basis: Mat<f64>, best: Mat<f64>| -> Result<f64> {
         Ok(projection_cost(exact, basis.as_ref())? - projection_cost(exact, best.as_ref())?)
@@ -157,7 +106,7 @@ fn errors(release: &Estimate, exact: MatRef<'_, f64>) -> Result<[f64; 6]> {
     let sparse = excess(sparse(positive.as_ref())?, sparse(exact)?)?;
     let nonnegative = excess(nonnegative_pca(positive.as_ref(), 1)?, nonnegative_pca(exact, 1)?)?;
     let features = d - 2;
-    let ridge = Ridge::NoiseLevel { sd: *sd };
+    let ridge = Ridge::NoiseLevel { sd };
     let fitted = regression(positive.as_ref(), features, ridge)?;
     let best = regression(exact, features, Ridge::Fixed { lambda: 0.0 })?;
     let risk = risk(exact, fitted.as_ref()) - risk(exact, best.as_ref());

@@ -13,7 +13,6 @@ pub mod framework;
 #[cfg(feature = "experiments")]
 pub mod learning;
 pub mod metrics;
-pub mod not_private;
 pub mod published;
 pub mod render;
 

@@ -37,9 +37,6 @@ pub(super) fn basis(provenance: &Provenance) -> &'static str {
         Provenance::Published { .. } => {
             "a published claim of differential privacy, not proven here"
         }
-        Provenance::Idealised { .. } => {
-            "differential privacy of an ideal law, not proven of the numbers that were drawn"
-        }
         Provenance::Declared { .. } => "differential privacy as its writer declares it, not proven",
     }
 }

@@ -34,8 +34,6 @@ enum Exception {
     Individual,
     /// A claim of a paper that is not proven here.
     Published,
-    /// A guarantee of an ideal law, which the sampler only comes close to.
-    Idealised,
     /// The word of whoever wrote the certificate.
     Declared,
     /// No guarantee of any kind.
@@ -51,9 +49,6 @@ impl Exception {
             }
             Self::Individual => ["individual", "it is not differential privacy"],
             Self::Published => ["published", "its guarantee is a published claim, not proven here"],
-            Self::Idealised => {
-                ["idealised", "its guarantee is proven of an ideal law, not of these numbers"]
-            }
             Self::Declared => {
                 ["declared", "its guarantee is declared by whoever wrote it, not proven"]
             }
@@ -137,7 +132,6 @@ fn exceptions(certificate: &AnyCertificate) -> Vec<Exception> {
             match certificate.guarantee().provenance() {
                 Provenance::Proven { .. } => {}
                 Provenance::Published { .. } => found.push(Exception::Published),
-                Provenance::Idealised { .. } => found.push(Exception::Idealised),
                 Provenance::Declared { .. } => found.push(Exception::Declared),
             }
             certificate.require_secret_randomness().is_err()

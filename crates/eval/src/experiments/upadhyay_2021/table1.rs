@@ -2,27 +2,23 @@
 
 use super::lower_bound::LOWER_BOUND;
 use super::streams::{
-    DELTA, Named, RHO, block_deviation, claim_noise, config, curve, gram, last_release, origin,
-    residuals, schedules, turning,
+    Named, RHO, block_deviation, claim_noise, config, curve, gram, last_release, origin, residuals,
+    schedules, turning,
 };
 use crate::error::Result;
 use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{Axis, Context, Figure, Panel, Report};
 use crate::metrics::mean_and_error;
-use crate::not_private::{wishart_nodes, wishart_noise};
-use dp_core::{Bound, Budget, NoiseRng};
 use faer::{Mat, MatRef};
 use linalg_dp::analysis::{
     Ridge, directional_variance, nonnegative_pca, projection_cost, regression, sparse_pca,
     spectral_distance,
 };
 use linalg_dp::dense::symmetric_eigen;
-use linalg_dp::window::WindowCovariance;
+use linalg_dp::window::{BlockNoise, Keep, Schedule, WindowCovariance};
 
 const RANK: usize = 4;
 const SPARSITY: usize = 4;
-/// The schedule that is compared but refused.
-const WISHART: &str = "Block, Wishart (not private)";
 /// The release that ignores the data: zero for covariances and regression, some fixed subspace for PCA.
 const ZERO: &str = "zero (data ignored)";
 /// One release of the whole window as a static data set, which no stream can do (paper 5, table 2).
@@ -57,8 +53,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
             (data, exact)
         })
         .collect();
-    let named = schedules(rows as u64 / block);
-    let labels: Vec<&str> = named.iter().map(|n| n.label).chain([WISHART, STATIC, ZERO]).collect();
+    let mut named = schedules(rows as u64 / block);
+    let wishart = Schedule::Block { noise: BlockNoise::Wishart, keep: Keep::Blocks };
+    named.push(Named { label: "Block, Wishart", schedule: wishart });
+    let labels: Vec<&str> = named.iter().map(|n| n.label).chain([STATIC, ZERO]).collect();
     let mut noise = Vec::new();
     context.progress.begin((labels.len() * epsilons.len()) as u64);
     // tasks x schedules x epsilons -> samples
@@ -91,11 +89,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                             repetition as u64,
                         )?)?
                     }
-                    None if *label == ZERO => Estimate::zero(d),
-                    None => {
-                        let mut rng = context.noise(&part, repetition as u64);
-                        Estimate::wishart(exact.as_ref(), window / block, epsilon, &mut rng)?
-                    }
+                    None => Estimate::zero(d),
                 };
                 for (run, error) in runs.iter_mut().zip(errors(&release, exact.as_ref())?) {
                     run.push(error);
@@ -141,7 +135,6 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
         / repetitions as f64;
     histogram_claim(&mut report, &samples, norm);
     report.note(LOWER_BOUND);
-    report.note(format!("{WISHART}: its sampler shows rows in its low bits, so the library refuses it; drawn here for the comparison alone."));
     report.note("The stream ends at a multiple of two windows, the tree's best case (one node); the noise of an unaligned \
         window is in noise-by-schedule.");
     report.note("Costs and risks are in excess of the exact window's best of the same kind; sparse and non-negative \
@@ -165,27 +158,6 @@ impl Estimate {
     fn of(release: &WindowCovariance) -> Result<Self> {
         let (noisy, sd) = (release.unbiased(), release.directional_sd()?);
         Ok(Self { noisy, positive: release.positive()?, sd })
-    }
-
-    /// The exact window plus the centred noise of its blocks: **not private**.
-    fn wishart(
-        exact: MatRef<'_, f64>,
-        blocks: u64,
-        epsilon: f64,
-        rng: &mut NoiseRng,
-    ) -> Result<Self> {
-        let d = exact.nrows();
-        let budget = Budget::new(epsilon, DELTA)?;
-        let (dof, scale) = wishart_nodes(d, Bound::new(1.0)?, budget, 1)?;
-        // A sum of independent Wishart matrices of one scale is one of all degrees of freedom.
-        let dof = dof * blocks;
-        let mut noisy = wishart_noise(d, dof, scale, rng)? + exact;
-        (0..d).for_each(|i| noisy[(i, i)] -= dof as f64 * scale.get());
-        let eigen = symmetric_eigen(noisy.as_ref())?;
-        let v = &eigen.vectors;
-        let scaled = Mat::from_fn(d, d, |i, j| v[(i, j)] * eigen.values[j].max(0.0));
-        let positive = scaled * v.transpose();
-        Ok(Self { noisy, positive, sd: scale.get() * (2.0 * dof as f64).sqrt() })
     }
 }
 

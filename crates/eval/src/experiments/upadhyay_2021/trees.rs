@@ -1,11 +1,9 @@
 //! Trees of Gaussian, Wishart and JL nodes against private blocks.
 
-use super::streams::{DELTA, config, curve, nominal, origin};
+use super::streams::{config, curve, nominal, origin};
 use crate::error::Result;
-use crate::framework::sabotage::{self, NOISE};
+use crate::framework::sabotage::NOISE;
 use crate::framework::{Axis, Context, Figure, Panel, Report};
-use crate::not_private::{wishart_nodes, wishart_noise};
-use dp_core::{Bound, Budget};
 use linalg_dp::covariance::CovarianceNoise;
 use linalg_dp::window::{BlockNoise, Keep, PrivateStream, Schedule, WindowCovariance};
 
@@ -18,7 +16,7 @@ const UNALIGNED: f64 = 5.0;
 
 const KINDS: [(&str, BlockNoise); 3] = [
     ("Gaussian", BlockNoise::SymmetricGaussian),
-    ("Wishart (not private)", BlockNoise::Wishart),
+    ("Wishart", BlockNoise::Wishart),
     ("JL, 100 rows", BlockNoise::JohnsonLindenstrauss { rows: 100 }),
 ];
 
@@ -51,11 +49,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
         for &epsilon in &epsilons {
             for (n, (schedule, end)) in cases.into_iter().enumerate() {
                 let part = format!("trees {label} {epsilon} {n}");
-                let (errors, stated) = if noise == BlockNoise::Wishart {
-                    wishart(context, &part, n, epsilon, windows)?
-                } else {
-                    measure(context, &part, schedule, epsilon, end, windows)?
-                };
+                let (errors, stated) = measure(context, &part, schedule, epsilon, end, windows)?;
                 found.samples[n].push((epsilon, errors));
                 found.stated[n].push(stated);
             }
@@ -100,31 +94,6 @@ fn measure(
     }
     let stated = deviation(asked.release()?.payload(), schedule, end)?;
     Ok((errors, stated))
-}
-
-/// As [`measure`] for Wishart noise, which the library refuses to release: **not private**.
-fn wishart(
-    context: &Context<'_>,
-    part: &str,
-    case: usize,
-    epsilon: f64,
-    windows: u64,
-) -> Result<(Vec<f64>, f64)> {
-    let (levels, parts) =
-        [(1, BLOCKS), (LEVELS as u64, 1), (LEVELS as u64, UNALIGNED as u64)][case];
-    let budget = Budget::new(epsilon, DELTA)?;
-    let (bound, spent) = (Bound::new(1.0)?, sabotage::spent(budget)?);
-    let (asked_dof, asked_scale) = wishart_nodes(D, bound, budget, levels)?;
-    let (dof, scale) = wishart_nodes(D, bound, spent, levels)?;
-    // A sum of independent Wishart matrices of one scale is one of all degrees of freedom.
-    let dof = dof * parts;
-    let mut rng = context.noise(part, 0);
-    let mut errors = Vec::new();
-    for _ in 0..windows {
-        let noise = wishart_noise(D, dof, scale, &mut rng)?;
-        errors.extend((0..D).map(|i| (noise[(i, i)] - dof as f64 * scale.get()).abs()));
-    }
-    Ok((errors, asked_scale.get() * (2.0 * (asked_dof * parts) as f64).sqrt()))
 }
 
 /// Standard deviation of a diagonal entry of a window of zero rows. A sum of sketches has less than the
@@ -214,7 +183,7 @@ fn claims(report: &mut Report, all: &[Measured], epsilons: &[f64], windows: u64)
         .formula();
     }
     report.note(
-        "Gaussian nodes compose exactly to sqrt(levels). Sketches of one lift add their rows, exactly, so the lift          squared grows like sqrt(levels) while it is large against the bound. Wishart nodes are composed          numerically, and their degrees of freedom are chosen anew for the smaller share of the budget; their          sampler is refused by the library, and drawn here for the comparison alone.",
+        "Gaussian nodes compose exactly to sqrt(levels). Sketches of one lift add their rows, exactly, so the lift          squared grows like sqrt(levels) while it is large against the bound. Wishart nodes are composed          numerically, and their degrees of freedom are chosen anew for the smaller share of the budget.",
     );
     report.note(
         "An aligned window is where a tree shines (0.56 of Block here); in the worst place it is 1.25 of Block with 16          blocks. Trees pay from about 64 blocks on everywhere; sliding sums alone are better served by Factorised.",

@@ -10,7 +10,7 @@ use rand_core::Rng;
 use sketch::RowsView;
 use sketch::projection::Family;
 use sketch::search::{DenseIndex, HammingIndex, Score};
-use sketch::sign::{SignCodes, SignSketch};
+use sketch::signs::{SignCodes, SignSketch};
 use std::hint::black_box;
 
 const ITEMS: usize = 60_000;

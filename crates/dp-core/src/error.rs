@@ -88,6 +88,14 @@ pub enum Error {
         /// What the system said.
         reason: String,
     },
+    /// The caller's hook stopped a release.
+    #[error("stopped by the caller after {done} of {total} parts: nothing is published")]
+    Stopped {
+        /// Parts done.
+        done: u64,
+        /// Parts in all.
+        total: u64,
+    },
     /// The operating system gave no randomness.
     #[error("the operating system's random generator failed: {0}")]
     Entropy(String),

@@ -191,6 +191,17 @@ impl Guarantee {
         Ok(made)
     }
 
+    /// A guarantee whose profile meets the budget, whatever it rests on.
+    pub(crate) fn on(
+        adjacency: Adjacency,
+        budget: Budget,
+        profile: Profile,
+        rule: &'static str,
+        provenance: Provenance,
+    ) -> Result<Self> {
+        Self::meeting(adjacency, budget, Some(profile), rule, provenance)
+    }
+
     /// Everything that can be refused before the profile is evaluated, and then its value.
     fn evaluate(
         adjacency: Adjacency,

@@ -8,6 +8,7 @@
 //! | say which inputs are protected against each other | [`Adjacency`] |
 //! | know delta at every epsilon | [`profile`] |
 //! | find the least noise; use a published rule by name | [`calibrate`] |
+//! | add calibrated noise to your own numbers | [`mechanism`] |
 //! | draw noise that is safe in floating point | [`noise`], [`NoiseRng`] |
 //! | add up what a data set has paid | [`accounting`] |
 //! | state a guarantee, and check another's | [`Guarantee`], [`Certificate`] |
@@ -40,6 +41,7 @@ pub mod calibrate;
 pub mod certificate;
 pub mod error;
 pub mod guarantee;
+pub mod mechanism;
 pub mod noise;
 pub mod profile;
 pub mod quantity;

@@ -4,10 +4,10 @@
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::release_file::{Kind, decode, encode_as};
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, NoiseScale, Probability, PublicSeed, Release};
-use sketch::private::{Pairs, PrivateProjection, PrivateSketch, SketchNoise, SketchRelease};
 use sketch::projection::{Family, ProjectionSpec, Sampling, project};
 use sketch::rows::RowsView;
 use sketch::search::{DenseIndex, Score};
+use sketch::vectors::{Pairs, PrivateProjection, PrivateSketch, SketchNoise, SketchRelease};
 
 const REPETITIONS: u64 = 10_000;
 

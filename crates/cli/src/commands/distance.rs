@@ -4,8 +4,9 @@ use super::loaded::Loaded;
 use crate::error::{Error, Result, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use sketch::private::{Estimate, Interval, Pairs};
-use sketch::sign::SignPairs;
+use sketch::signs::SignPairs;
+use sketch::vectors::Pairs;
+use sketch::{Estimate, Interval};
 use std::path::PathBuf;
 
 /// Options of `dps distance`.

@@ -8,9 +8,9 @@ use dp_core::release_file::{Kind, Summary};
 use linalg_dp::covariance::PrivateCovariance;
 use linalg_dp::low_rank::{PrivateLowRank, Range};
 use linalg_dp::window::WindowCovariance;
-use sketch::minhash::{NoisyBits, SymbolRelease};
-use sketch::private::SketchRelease;
-use sketch::sign::{IndividualRelease, SignCodes, SignRelease};
+use sketch::sets::{NoisyBits, SymbolRelease};
+use sketch::signs::{IndividualRelease, SignCodes, SignRelease};
+use sketch::vectors::SketchRelease;
 use std::path::Path;
 
 /// A release of one of the kinds that commands answer from.

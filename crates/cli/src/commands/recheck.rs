@@ -11,10 +11,10 @@ use dp_core::{
     SeedOrigin,
 };
 use serde::de::DeserializeOwned;
-use sketch::minhash::{Coding, MixtureResponse, SetNeighbours, SymbolFacts, SymbolShape};
-use sketch::private::{AveragedProjection, PrivateProjection};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
-use sketch::sign::{FreshConfig, FreshSigns, NormFloor, SignSketch};
+use sketch::sets::{Coding, MixtureResponse, SetNeighbours, SymbolFacts, SymbolShape};
+use sketch::signs::{FreshConfig, FreshSigns, NormFloor, SignSketch};
+use sketch::vectors::{AveragedProjection, PrivateProjection};
 
 /// Relative room for other versions of elementary functions.
 const ROOM: f64 = 1e-9;
@@ -300,8 +300,8 @@ fn spec(public: &PublicParameters) -> Result<ProjectionSpec> {
         "hashed-copies" => Family::HashedCopies { copies: nonzeros()? },
         "srht" => Family::Srht {
             sampling: match text("sampling")? {
-                "WithReplacement" => Sampling::WithReplacement,
-                "WithoutReplacement" => Sampling::WithoutReplacement,
+                "with-replacement" => Sampling::WithReplacement,
+                "without-replacement" => Sampling::WithoutReplacement,
                 _ => return Err(missing("sampling")),
             },
         },

@@ -4,10 +4,10 @@ use super::loaded::Loaded;
 use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use sketch::minhash::{Ranking, nearest};
-use sketch::private::SketchRelease;
 use sketch::search::{HammingIndex, Score, SketchIndex};
-use sketch::sign::SignCodes;
+use sketch::search::{Ranking, nearest};
+use sketch::signs::SignCodes;
+use sketch::vectors::SketchRelease;
 use std::path::PathBuf;
 
 /// Options of `dps search`.

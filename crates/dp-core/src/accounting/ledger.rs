@@ -5,12 +5,14 @@ use super::filter::{Expense, Filter, FilterRule};
 use super::{Bracket, Method, epsilon};
 use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta, Epsilon};
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, canonical, hex, other_version};
 use crate::error::{Error, Result};
 use crate::guarantee::{Claim, Guarantee, Provenance, rejected};
 use crate::profile::{PrivacyProfile, Profile};
 use crate::seed::FreshSeed;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// One line of a ledger.
@@ -135,6 +137,7 @@ impl Entry {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawLedger")]
 pub struct Ledger {
+    format: u32,
     adjacency: Adjacency,
     filter: Option<Filter>,
     entries: Vec<Entry>,
@@ -142,42 +145,58 @@ pub struct Ledger {
     digest: String,
 }
 
+/// Version of a ledger's layout.
+pub(super) const LEDGER_FORMAT: u32 = 2;
+
+/// What to do with a ledger that cannot be read.
+const REMEDY: &str = "see what it spent with the version that wrote it, and begin a new ledger whose \
+    limit is the rest";
+
+/// A ledger as it is written: what another version wrote may be of another form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawLedger {
-    adjacency: Adjacency,
-    filter: Option<Filter>,
-    entries: Vec<Entry>,
+    format: Option<u64>,
+    adjacency: Value,
+    filter: Value,
+    entries: Value,
     digest: String,
 }
 
 impl TryFrom<RawLedger> for Ledger {
     type Error = Error;
     fn try_from(raw: RawLedger) -> Result<Self> {
-        let start = start(raw.adjacency, raw.filter);
-        if raw.digest != raw.entries.iter().fold(start, |digest, entry| next(&digest, entry)) {
+        if let Some(reason) = other_version(raw.format, LEDGER_FORMAT, REMEDY) {
+            return Err(rejected("ledger format", reason));
+        }
+        let (adjacency, filter) = (part(raw.adjacency)?, part(raw.filter)?);
+        let entries: Vec<Entry> = part(raw.entries)?;
+        let start = start(adjacency, filter);
+        if raw.digest != entries.iter().fold(start, |digest, entry| next(&digest, entry)) {
             return Err(rejected("ledger digest", "an entry or the limit was altered"));
         }
         // What was recorded past the limit stays: the limit is for what comes.
-        check_runs(raw.entries.iter())?;
-        raw.entries.iter().try_for_each(Entry::check)?;
-        let RawLedger { adjacency, filter, entries, digest } = raw;
-        Ok(Self { adjacency, filter, entries, digest })
+        check_runs(entries.iter())?;
+        entries.iter().try_for_each(Entry::check)?;
+        Ok(Self { format: LEDGER_FORMAT, adjacency, filter, entries, digest: raw.digest })
     }
 }
 
+fn part<T: DeserializeOwned>(value: Value) -> Result<T> {
+    serde_json::from_value(value).map_err(|e| rejected("ledger", e.to_string()))
+}
+
 fn start(adjacency: Adjacency, filter: Option<Filter>) -> String {
-    hash("", &(adjacency, filter))
+    hash("", &(LEDGER_FORMAT, adjacency, filter))
 }
 
 fn next(digest: &str, entry: &Entry) -> String {
     hash(digest, entry)
 }
 
+/// SHA-256 of the digest so far and the canonical text of what comes.
 fn hash(before: &str, value: &impl Serialize) -> String {
-    let text = serde_json::to_string(value).expect("ledgers have string keys only");
-    let digest = Sha256::new().chain_update(before).chain_update(text).finalize();
-    digest.iter().map(|b| format!("{b:02x}")).collect()
+    hex(&Sha256::new().chain_update(before).chain_update(canonical(value)).finalize())
 }
 
 fn check_runs<'a>(entries: impl Iterator<Item = &'a Entry>) -> Result<()> {
@@ -201,7 +220,8 @@ impl Ledger {
     }
 
     fn empty(adjacency: Adjacency, filter: Option<Filter>) -> Self {
-        Self { adjacency, filter, entries: Vec::new(), digest: start(adjacency, filter) }
+        let digest = start(adjacency, filter);
+        Self { format: LEDGER_FORMAT, adjacency, filter, entries: Vec::new(), digest }
     }
 
     /// Pays for a release that nobody has seen yet, under the mechanism's name.

@@ -98,6 +98,17 @@ pub enum Pace {
     Clock,
 }
 
+impl Pace {
+    /// The word for it in certificates.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rows => "rows",
+            Self::Clock => "clock",
+        }
+    }
+}
+
 /// A private stream's public parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -8,7 +8,7 @@ use super::release::{WindowCovariance, WindowSpan};
 use crate::covariance::{PrivateCovariance, RowClip, longer_rows};
 use crate::error::{Error, Result};
 use core::borrow::BorrowMut;
-use dp_core::certificate::{PublicParameters, Statement};
+use dp_core::certificate::{PublicParameters, Statement, canonical};
 use dp_core::noise::GeneratorKind;
 use dp_core::{Certificate, Guarantee, NoiseRng, PublicValue, Release};
 use std::path::Path;
@@ -296,12 +296,12 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
 
     /// Those of the release, and those of the stream.
     fn public_parameters(&self, mut public: PublicParameters) -> PublicParameters {
-        let schedule = serde_json::to_string(&self.config.schedule).unwrap_or_default();
+        let schedule = canonical(&self.config.schedule);
         public.extend([longer_rows()]);
         let stream = [
             ("window", PublicValue::from(self.config.window)),
             ("block", self.config.block.into()),
-            ("pace", format!("{:?}", self.config.pace).to_lowercase().into()),
+            ("pace", self.config.pace.name().into()),
             ("schedule", schedule.into()),
         ];
         public.extend(stream.map(|(name, value)| (name.to_owned(), value)));

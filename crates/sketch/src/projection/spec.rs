@@ -1,12 +1,9 @@
 //! Which projection: family, shape, seed; and the moments each family has.
 
-use super::{Achlioptas, Gaussian, Identity, Rademacher, SharedProjection, SparseSigns, Srht};
 use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 use dp_core::certificate::PublicParameters;
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::sync::Arc;
 
 /// The law of P.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -53,6 +50,17 @@ pub enum Sampling {
     WithoutReplacement,
     /// k independent outputs.
     WithReplacement,
+}
+
+impl Sampling {
+    /// The word for it in certificates.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::WithoutReplacement => "without-replacement",
+            Self::WithReplacement => "with-replacement",
+        }
+    }
 }
 
 /// The second moments of a family's estimates, without noise:
@@ -158,23 +166,6 @@ impl ProjectionSpec {
         self.seed
     }
 
-    /// Draws the projection.
-    #[must_use]
-    pub fn build(self) -> SharedProjection {
-        match self.family {
-            Family::Gaussian => Arc::new(Gaussian::from_spec(self)),
-            Family::Rademacher => Arc::new(Rademacher::from_spec(self)),
-            Family::Identity => Arc::new(Identity::from_spec(self)),
-            Family::Achlioptas => Arc::new(Achlioptas::from_spec(self)),
-            Family::Srht { sampling } => Arc::new(Srht::from_spec(self, sampling)),
-            Family::VerySparse
-            | Family::SparseJl { .. }
-            | Family::HashedCopies { .. }
-            | Family::Oporp
-            | Family::CountSketch => Arc::new(SparseSigns::from_spec(self)),
-        }
-    }
-
     /// The family's moments at this shape.
     #[must_use]
     pub fn moments(&self) -> Moments {
@@ -226,7 +217,7 @@ impl ProjectionSpec {
                 public.insert("nonzeros".into(), u64::from(s).into());
             }
             Family::Srht { sampling } => {
-                public.insert("sampling".into(), format!("{sampling:?}").into());
+                public.insert("sampling".into(), sampling.name().into());
             }
             _ => {}
         }
@@ -240,7 +231,6 @@ impl ProjectionSpec {
     /// made by the same projection and may be compared.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let text = serde_json::to_string(self).expect("a spec has string keys only");
-        Sha256::digest(text.as_bytes())[..8].iter().map(|b| format!("{b:02x}")).collect()
+        dp_core::release_file::fingerprint(self)
     }
 }

@@ -1,6 +1,6 @@
 //! Top-k by inner product or cosine over real-valued releases.
 
-use super::{Neighbours, Score};
+use super::hits::{Neighbours, Score};
 use crate::error::{Error, Result};
 use faer::linalg::matmul::matmul;
 use faer::traits::ComplexField;

@@ -1,10 +1,10 @@
 //! Top-k by Hamming distance.
 
-use super::Neighbours;
+use super::hits::Neighbours;
 use super::simd::{BLOCK, Hits, Kernel, LANES, Lane};
 use crate::error::{Error, Result};
 use crate::projection::ProjectionSpec;
-use crate::sign::{PackedBits, SignCodes};
+use crate::signs::{PackedBits, SignCodes};
 use rayon::prelude::*;
 
 /// Queries that share one pass over the codes.

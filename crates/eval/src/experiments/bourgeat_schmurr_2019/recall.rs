@@ -7,9 +7,8 @@ use crate::error::Result;
 use crate::framework::{Axis, Context, Curve, Figure, Panel, Point, Report, Study, Table};
 use dp_core::PublicSeed;
 use rayon::prelude::*;
-use sketch::minhash::{
-    MinHash, Ranking, SecureMinHash, SetSketch, SignatureMatrix, SymbolShape, best_rows, nearest,
-};
+use sketch::search::{Ranking, best_rows, nearest};
+use sketch::sets::{MinHash, SecureMinHash, SetSketch, SignatureMatrix, SymbolShape};
 
 pub(super) const STUDY: Study = Study {
     id: "bourgeat-schmurr-2019/fig7-5-to-7-7-recall",

@@ -6,13 +6,14 @@ use crate::framework::{Context, Origin, Report, Seeds, Setting};
 use crate::metrics::mean_precision_recall;
 use dp_core::{Budget, Delta, Epsilon, Release};
 use rayon::prelude::*;
-use sketch::minhash::{
-    Aim, BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
-    NoisySecureMinHash, Planned, Ranking, SearchGoal, SetNeighbours, SymbolRelease, SymbolShape,
-    TrueDelta, best_rows, nearest, nearest_noisy, plan, published_bucket,
-};
-use sketch::private::Estimate;
+use sketch::Estimate;
+use sketch::plan::{Aim, SearchGoal, SetMethod, plan_sets};
 use sketch::search::Hit;
+use sketch::search::{Ranking, best_rows, nearest, nearest_noisy};
+use sketch::sets::{
+    BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
+    NoisySecureMinHash, SetNeighbours, SymbolRelease, SymbolShape, TrueDelta, published_bucket,
+};
 use std::path::Path;
 
 /// Signature length of the thesis.
@@ -287,10 +288,10 @@ pub(super) fn planned(task: &Task<'_>, epsilon: f64, delta: f64) -> Result<(Meth
         positions: LENGTH,
         aim: Aim::Recall,
     };
-    let plan = plan(goal, task.neighbours()?, Budget::new(epsilon, delta)?)?;
+    let plan = plan_sets(goal, task.neighbours()?, Budget::new(epsilon, delta)?)?;
     let method = match plan.choice {
-        Planned::Bins { bins, values, .. } => Method::Bins { bins, values },
-        Planned::Mixture { shape, .. } => Method::Mixture {
+        SetMethod::Bins { bins, values, .. } => Method::Bins { bins, values },
+        SetMethod::Mixture { shape, .. } => Method::Mixture {
             positions: shape.positions(),
             concatenation: shape.concatenation(),
             alphabet: shape.alphabet(),

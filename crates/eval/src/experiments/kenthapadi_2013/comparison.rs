@@ -7,11 +7,12 @@ use crate::framework::{
 use crate::metrics::mean_and_error;
 use dp_core::{Adjacency, Bound, Budget, L2Sensitivity, calibrate};
 use sketch::RowsView;
-use sketch::pairwise::{
+use sketch::distances::{
     NoiseAddition, RandomizedResponse, ValueRange, noisy_bit_distance, noisy_distance,
 };
-use sketch::private::{Method, Pairs, PrivateProjection, Task, plan, projection_variance};
+use sketch::plan::{DistanceMethod, DistanceTask, plan_distances, projection_variance};
 use sketch::projection::{Family, ProjectionSpec};
+use sketch::vectors::{Pairs, PrivateProjection};
 
 pub(super) const STUDY: Study = Study {
     id: "kenthapadi-2013/comparison-by-distance",
@@ -205,7 +206,7 @@ fn crossovers(report: &mut Report) -> Result<()> {
 
 fn against_noise_addition(report: &mut Report) -> Result<()> {
     let task = |n, r2| {
-        Ok::<_, crate::Error>(Task {
+        Ok::<_, crate::Error>(DistanceTask {
             n,
             d: 100_000,
             beta: Bound::new(1.0)?,
@@ -214,12 +215,12 @@ fn against_noise_addition(report: &mut Report) -> Result<()> {
             budget: Budget::new(EPSILON, DELTA)?,
         })
     };
-    let error = |n, r2, wanted: fn(&Method) -> bool| -> Result<f64> {
-        let all = plan(&task(n, r2)?)?;
+    let error = |n, r2, wanted: fn(&DistanceMethod) -> bool| -> Result<f64> {
+        let all = plan_distances(&task(n, r2)?)?;
         Ok(all.iter().find(|p| wanted(&p.method)).map_or(f64::NAN, |p| p.standard_error))
     };
-    let projection = |n| error(n, 100.0, |m| matches!(m, Method::Projection { .. }));
-    let addition = |n| error(n, 100.0, |m| matches!(m, Method::NoiseAddition));
+    let projection = |n| error(n, 100.0, |m| matches!(m, DistanceMethod::Projection { .. }));
+    let addition = |n| error(n, 100.0, |m| matches!(m, DistanceMethod::NoiseAddition));
     let (small, large) = (100, USERS * 10);
     report.claim(
         "noise addition wins for few users and loses for many (its error grows with sqrt n)",

@@ -8,7 +8,7 @@ use crate::learning::{adjusted_rand_index, normalised_mutual_information, segmen
 use crate::metrics::mean_and_error;
 use dp_core::{Bound, Budget};
 use sketch::RowsView;
-use sketch::private::System;
+use sketch::vectors::System;
 
 pub(super) const STUDY: Study = Study {
     id: "kenthapadi-2013/segmentation",

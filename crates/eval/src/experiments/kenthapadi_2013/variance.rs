@@ -8,7 +8,7 @@ use dp_core::NoiseScale;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use rayon::prelude::*;
 use sketch::RowsView;
-use sketch::private::{optimal_k, projection_variance};
+use sketch::plan::{optimal_k, projection_variance};
 use sketch::projection::{Family, ProjectionSpec, project};
 
 pub(super) const STUDY: Study = Study {

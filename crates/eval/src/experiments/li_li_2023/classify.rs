@@ -10,7 +10,7 @@ use crate::learning::{LinearSvm, SvmOptions};
 use dp_core::Budget;
 use rayon::prelude::*;
 use sketch::RowsView;
-use sketch::sign::PackedBits;
+use sketch::signs::PackedBits;
 
 /// Development files against documentation: two groups of archive sections.
 const GROUPS: [&[&str]; 2] = [&["libdevel"], &["doc"]];

@@ -7,7 +7,7 @@ use crate::error::Result;
 use crate::framework::{Context, Report, Study};
 use dp_core::{Adjacency, Bound};
 use sketch::RowsView;
-use sketch::private::{AveragedProjection, System};
+use sketch::vectors::{AveragedProjection, System};
 
 pub(super) const STUDY: Study = Study {
     id: "li-li-2023/fig11-all-methods",
@@ -47,7 +47,7 @@ fn averaged(trial: &Trial<'_>) -> Result<Found> {
     let (sketch, certificate) = release.into_parts();
     let cut = queries.n() * trial.k;
     let part = |values: &[f64]| -> Result<_> {
-        let part = sketch::private::PrivateSketch::new(
+        let part = sketch::vectors::PrivateSketch::new(
             sketch.projection(),
             sketch.noise().clone(),
             values.to_vec(),

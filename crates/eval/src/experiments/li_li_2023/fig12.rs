@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::framework::{Context, Report, Study};
 use dp_core::Bound;
 use sketch::RowsView;
-use sketch::private::System;
 use sketch::projection::{Family, ProjectionSpec, project};
+use sketch::vectors::System;
 
 pub(super) const STUDY: Study = Study {
     id: "li-li-2023/fig12-svm",

@@ -7,7 +7,7 @@ use super::standing::{claim_ahead, claim_not_behind, leads, table};
 use crate::error::Result;
 use crate::framework::{Context, Report, Study};
 use sketch::projection::Family;
-use sketch::sign::{FlipRule, SignSketch};
+use sketch::signs::{FlipRule, SignSketch};
 
 pub(super) const STUDY: Study = Study {
     id: "li-li-2023/fig14-sign-svm",

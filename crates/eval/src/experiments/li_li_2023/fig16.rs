@@ -7,7 +7,7 @@ use super::standing::{claim_ahead, leads};
 use crate::error::Result;
 use crate::framework::{Context, Report, Study};
 use sketch::projection::Family;
-use sketch::sign::IndividualNoise;
+use sketch::signs::IndividualNoise;
 
 pub(super) const STUDY: Study = Study {
     id: "li-li-2023/fig16-individual-svm",

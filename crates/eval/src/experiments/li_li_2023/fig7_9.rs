@@ -8,8 +8,8 @@ use dp_core::{Bound, Epsilon, PublicSeed};
 use rand_core::Rng;
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec, project};
-use sketch::sign::changes::{any_neighbour_gaussian, any_neighbour_rademacher};
-use sketch::sign::{FlipRule, FlipTable};
+use sketch::signs::changes::{any_neighbour_gaussian, any_neighbour_rademacher};
+use sketch::signs::{FlipRule, FlipTable};
 
 pub(super) const FIG7: Study = Study {
     id: "li-li-2023/fig7-8-reach",

@@ -10,8 +10,8 @@ use crate::framework::{
 use crate::metrics::{mean_precision_recall, nearest_by_cosine};
 use dp_core::{Adjacency, Bound, Budget};
 use sketch::RowsView;
-use sketch::private::{PrivateProjection, SketchRelease};
 use sketch::projection::{Family, ProjectionSpec};
+use sketch::vectors::{PrivateProjection, SketchRelease};
 
 /// True neighbours of a query.
 const RELEVANT: usize = 50;

@@ -7,7 +7,7 @@ use dp_core::{Adjacency, Bound, Budget, PublicSeed};
 use sketch::RowsView;
 use sketch::projection::Family;
 use sketch::search::HammingIndex;
-use sketch::sign::{
+use sketch::signs::{
     FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignCodes, SignSketch,
 };
 

@@ -7,8 +7,8 @@ use crate::framework::{
 use crate::metrics::mean_and_error;
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::{Adjacency, Bound, Budget, L2Sensitivity, calibrate};
-use sketch::private::{AveragedProjection, PrivateProjection, SketchNoise};
 use sketch::projection::{Family, ProjectionSpec};
+use sketch::vectors::{AveragedProjection, PrivateProjection, SketchNoise};
 
 pub(super) const STUDY: Study = Study {
     id: "own/averaged-calibration",

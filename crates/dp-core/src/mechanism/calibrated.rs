@@ -1,0 +1,212 @@
+//! Noise and its guarantee in one object.
+
+use super::author;
+use super::basis::Basis;
+use super::statistic::{Sensitivity, Statistic};
+use crate::budget::Budget;
+use crate::calibrate;
+use crate::certificate::{Certificate, PublicParameters, Statement};
+use crate::error::{Error, Result};
+use crate::guarantee::Guarantee;
+use crate::noise::{
+    AdditiveNoise, GaussianNoise, GeneratorKind, Grid, LaplaceNoise, NoiseLaw, NoiseStream,
+};
+use crate::profile::Profile;
+use crate::quantity::{L1Sensitivity, L2Sensitivity, NoiseScale};
+
+/// A noise law on a grid that is calibrated to a sensitivity: [`GaussianNoise`] or [`LaplaceNoise`].
+pub trait GridNoise: AdditiveNoise + author::Sealed + Sized {
+    /// The norm it hides.
+    type Sensitivity: Sensitivity;
+    /// Its name in certificates.
+    const NAME: &'static str;
+
+    /// The least scale for a budget.
+    ///
+    /// # Errors
+    /// A budget that no scale meets.
+    fn least_scale(budget: Budget, sensitivity: Self::Sensitivity) -> Result<NoiseScale>;
+
+    /// The profile of this noise on numbers of this sensitivity.
+    fn profile(&self, sensitivity: Self::Sensitivity) -> Profile;
+
+    /// The standard deviation of a sample.
+    fn deviation(&self) -> f64;
+
+    #[doc(hidden)]
+    fn of_scale(scale: NoiseScale, grid: Grid) -> Result<Self>;
+}
+
+impl GridNoise for GaussianNoise {
+    type Sensitivity = L2Sensitivity;
+    const NAME: &'static str = "Gaussian noise on a vector";
+
+    fn least_scale(budget: Budget, sensitivity: L2Sensitivity) -> Result<NoiseScale> {
+        calibrate::gaussian(budget, sensitivity)
+    }
+
+    fn profile(&self, sensitivity: L2Sensitivity) -> Profile {
+        Profile::Gaussian { sensitivity, sigma: self.sigma() }
+    }
+
+    fn deviation(&self) -> f64 {
+        self.sigma().get()
+    }
+
+    fn of_scale(scale: NoiseScale, grid: Grid) -> Result<Self> {
+        Self::new(scale, grid)
+    }
+}
+
+impl GridNoise for LaplaceNoise {
+    type Sensitivity = L1Sensitivity;
+    const NAME: &'static str = "Laplace noise on a vector";
+
+    fn least_scale(budget: Budget, sensitivity: L1Sensitivity) -> Result<NoiseScale> {
+        calibrate::laplace(budget, sensitivity)
+    }
+
+    fn profile(&self, sensitivity: L1Sensitivity) -> Profile {
+        Profile::Laplace { sensitivity, scale: self.scale() }
+    }
+
+    fn deviation(&self) -> f64 {
+        core::f64::consts::SQRT_2 * self.scale().get()
+    }
+
+    fn of_scale(scale: NoiseScale, grid: Grid) -> Result<Self> {
+        Self::new(scale, grid)
+    }
+}
+
+/// Noise, and the guarantee that a release with this very noise has.
+///
+/// The two are made together and cannot be taken apart and put together otherwise:
+///
+/// ```compile_fail
+/// use dp_core::{Guarantee, mechanism::Calibrated, noise::GaussianNoise};
+///
+/// fn pair(noise: GaussianNoise, guarantee: Guarantee) -> Calibrated<GaussianNoise> {
+///     Calibrated { noise, guarantee }
+/// }
+/// ```
+///
+/// while one call makes both:
+///
+/// ```
+/// use dp_core::mechanism::{Basis, Calibrated, Statistic};
+/// use dp_core::noise::{AdditiveNoise, GaussianNoise};
+/// use dp_core::{Adjacency, Bound, Budget, L2Sensitivity, NoiseRng};
+///
+/// // Sums of rows of norm 1 at most, of which one may be added or removed.
+/// let row = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+/// let sums = Statistic::new(row, L2Sensitivity::new(1.0)?, 3, Bound::new(1e6)?);
+/// let basis = Basis::declared("the author of this page", "rows are clipped to norm 1");
+/// let noise = Calibrated::<GaussianNoise>::calibrate(sums, Budget::new(1.0, 1e-6)?, basis)?;
+/// let mut values = [12.5, 400.25, -7.0];
+/// noise.add_to(&mut NoiseRng::from_os()?, &mut values)?;
+/// assert!((noise.noise().sigma().get() - 4.2247).abs() < 1e-4);
+/// assert!(noise.guarantee().verify().is_ok());
+/// # Ok::<(), dp_core::Error>(())
+/// ```
+///
+/// # References
+/// Mironov 2012 (why values are rounded to a public grid before noise); `docs/proofs/mechanism.md`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Calibrated<N> {
+    noise: N,
+    guarantee: Guarantee,
+}
+
+impl<N: GridNoise> Calibrated<N> {
+    /// The least noise that meets the budget for this statistic: calibrated to the exact
+    /// sensitivity first, which fixes the grid; then to the sensitivity of numbers on that grid.
+    ///
+    /// # Errors
+    /// A budget that no noise of this law meets; [`crate::Error::InvalidParameter`] when no grid keeps the
+    /// sums exact ([`Grid::choose`]), or the basis is empty words.
+    pub fn calibrate(
+        statistic: Statistic<N::Sensitivity>,
+        budget: Budget,
+        basis: Basis,
+    ) -> Result<Self> {
+        Self::by_rule(statistic, budget, basis, |s| N::least_scale(budget, s))
+    }
+
+    pub(super) fn by_rule(
+        statistic: Statistic<N::Sensitivity>,
+        budget: Budget,
+        basis: Basis,
+        rule: impl Fn(N::Sensitivity) -> Result<NoiseScale>,
+    ) -> Result<Self> {
+        let (grid, sensitivity) = statistic.on_grid(rule(statistic.sensitivity())?)?;
+        let noise = N::of_scale(rule(sensitivity)?, grid)?;
+        let profile = noise.profile(sensitivity);
+        Self::of_profile(statistic.adjacency(), budget, basis, profile, noise)
+    }
+}
+
+impl<N: author::Law> Calibrated<N> {
+    pub(super) fn of_profile(
+        adjacency: crate::Adjacency,
+        budget: Budget,
+        basis: Basis,
+        profile: Profile,
+        noise: N,
+    ) -> Result<Self> {
+        crate::certificate::check_pair(adjacency, &profile, &noise.noise_law())?;
+        Ok(Self { guarantee: basis.guarantee(adjacency, budget, profile)?, noise })
+    }
+}
+
+impl<N> Calibrated<N> {
+    /// The noise.
+    #[must_use]
+    pub fn noise(&self) -> &N {
+        &self.noise
+    }
+
+    /// What a release with this noise promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+}
+
+impl<N: author::Law> Calibrated<N> {
+    pub(super) fn recast<M: author::Law>(self, into: impl FnOnce(N) -> M) -> Result<Calibrated<M>> {
+        let law = self.noise.noise_law();
+        let noise = into(self.noise);
+        if noise.noise_law() == law {
+            return Ok(Calibrated { noise, guarantee: self.guarantee });
+        }
+        let (left, right) = (format!("{law:?}"), format!("{:?}", noise.noise_law()));
+        Err(Error::Mismatch { what: "noise and its other type", left, right })
+    }
+
+    /// The certificate of a release whose noise this is, drawn by this kind of generator.
+    #[must_use]
+    pub fn certificate(
+        &self,
+        mechanism: &str,
+        public: PublicParameters,
+        generator: GeneratorKind,
+    ) -> Certificate {
+        let (mechanism, noise) = (mechanism.to_owned(), self.noise.noise_law());
+        Certificate::new(Statement { mechanism, noise, generator, public }, self.guarantee.clone())
+    }
+}
+
+impl<N: AdditiveNoise> AdditiveNoise for Calibrated<N> {
+    fn law(&self) -> NoiseLaw {
+        self.noise.law()
+    }
+
+    fn grid(&self) -> Grid {
+        self.noise.grid()
+    }
+
+    fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) -> Result<()> {
+        self.noise.add_block(stream, values)
+    }
+}

@@ -1,0 +1,114 @@
+//! What one change of the input can do to a vector of numbers.
+
+use crate::adjacency::Adjacency;
+use crate::error::{Error, Result};
+use crate::noise::Grid;
+use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale};
+
+/// A sensitivity in some norm: [`L1Sensitivity`] or [`L2Sensitivity`].
+pub trait Sensitivity: Copy + super::author::Sealed {
+    /// The sensitivity of outputs computed with an error of at most `error` and rounded to the
+    /// grid, in the `coordinates` that can differ.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] when `error` is negative or not finite.
+    fn on_grid(self, grid: Grid, coordinates: usize, error: f64) -> Result<Self>;
+}
+
+impl Sensitivity for L1Sensitivity {
+    fn on_grid(self, grid: Grid, coordinates: usize, error: f64) -> Result<Self> {
+        grid.inflate_l1(self, coordinates, error)
+    }
+}
+
+impl Sensitivity for L2Sensitivity {
+    fn on_grid(self, grid: Grid, coordinates: usize, error: f64) -> Result<Self> {
+        grid.inflate_l2(self, coordinates, error)
+    }
+}
+
+/// What a change that the adjacency allows can do to a vector of numbers, as public facts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Statistic<S> {
+    adjacency: Adjacency,
+    sensitivity: S,
+    length: usize,
+    coordinates: usize,
+    error: f64,
+    magnitude: Bound,
+}
+
+impl<S: Sensitivity> Statistic<S> {
+    /// `length` numbers, each at most `magnitude` in absolute value, that adjacent inputs move by
+    /// `sensitivity` at most. All of them may move, and each is exact, until it is said otherwise.
+    ///
+    /// The sensitivity is that of the exact numbers: rounding is added where noise is calibrated.
+    #[must_use]
+    pub fn new(adjacency: Adjacency, sensitivity: S, length: usize, magnitude: Bound) -> Self {
+        Self { adjacency, sensitivity, length, coordinates: length, error: 0.0, magnitude }
+    }
+
+    /// One change moves at most this many of the numbers.
+    #[must_use]
+    pub fn touching(self, coordinates: usize) -> Self {
+        Self { coordinates, ..self }
+    }
+
+    /// The numbers are computed with an error of at most `error` each: where two inputs are
+    /// adjacent, so are their roundings, only as far as that.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] when it is negative or not finite.
+    pub fn computed_within(self, error: f64) -> Result<Self> {
+        if error.is_finite() && error >= 0.0 {
+            Ok(Self { error, ..self })
+        } else {
+            Err(Error::invalid("computation error", error, "[0, inf)"))
+        }
+    }
+
+    /// Which inputs are protected against each other.
+    #[must_use]
+    pub fn adjacency(&self) -> Adjacency {
+        self.adjacency
+    }
+
+    /// The sensitivity of the exact numbers.
+    #[must_use]
+    pub fn sensitivity(&self) -> S {
+        self.sensitivity
+    }
+
+    /// How many numbers there are.
+    #[must_use]
+    pub fn length(&self) -> usize {
+        self.length
+    }
+
+    /// How many of them one change moves at most.
+    #[must_use]
+    pub fn coordinates(&self) -> usize {
+        self.coordinates
+    }
+
+    /// The error of each number, at most.
+    #[must_use]
+    pub fn error(&self) -> f64 {
+        self.error
+    }
+
+    /// The largest absolute value.
+    #[must_use]
+    pub fn magnitude(&self) -> Bound {
+        self.magnitude
+    }
+
+    /// The grid for noise of about this scale, and the sensitivity of numbers that are rounded to it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] when no grid keeps the sums exact ([`Grid::choose`]).
+    pub fn on_grid(&self, rough: NoiseScale) -> Result<(Grid, S)> {
+        let grid = Grid::choose(rough, self.magnitude)?;
+        Ok((grid, self.sensitivity.on_grid(grid, self.coordinates, self.error)?))
+    }
+}

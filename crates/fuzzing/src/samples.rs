@@ -8,7 +8,7 @@ use dp_core::{
 };
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
-use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig};
+use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 use sketch::sets::{
@@ -148,7 +148,7 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     ];
     let mut all = Vec::new();
     for (name, mechanism) in mechanisms {
-        all.push(Sample::new(target, name, encode(&mechanism.release(&x, &mut rng())?)?));
+        all.push(Sample::new(target, name, encode(&mechanism.release(&x)?)?));
     }
     let (m, n) = (5, 6);
     let a = data(m, n);
@@ -161,8 +161,9 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     all.push(Sample::new(target, "range.dps", encode(&range)?));
     all.push(Sample::new(target, "low-rank.dps", encode(&low_rank)?));
     let noise = BlockNoise::SymmetricGaussian;
-    let mut stream = PrivateStream::new(config(Schedule::Tree { noise })?)?;
-    stream.push(&x, &mut rng())?;
+    let mechanism = WindowMechanism::calibrate(config(Schedule::Tree { noise })?)?;
+    let mut stream = mechanism.stream(rng());
+    stream.push(&x)?;
     all.push(Sample::new(target, "window.dps", encode(&stream.release()?)?));
     Ok(all)
 }
@@ -193,8 +194,9 @@ fn journals() -> Result<Vec<Sample>, Failure> {
     let mut all = Vec::new();
     for (name, schedule) in schedules {
         let path = folder.join(name);
-        let mut stream = PrivateStream::with_journal(config(schedule)?, &path)?;
-        stream.push(&data(5, 2), &mut rng())?;
+        let mechanism = WindowMechanism::calibrate(config(schedule)?)?;
+        let mut stream = mechanism.stream_with_journal(&path, rng())?;
+        stream.push(&data(5, 2))?;
         all.push(Sample::new("journal", format!("{name}.journal"), std::fs::read(&path)?));
     }
     std::fs::remove_dir_all(&folder)?;

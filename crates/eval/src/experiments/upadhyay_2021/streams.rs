@@ -5,7 +5,7 @@ use crate::framework::{Context, Curve, Origin, Point, Seeds, Setting};
 use dp_core::{Adjacency, Bound, Budget};
 use faer::Mat;
 use linalg_dp::window::{
-    BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
+    BlockNoise, Keep, Pace, PruneRule, Schedule, StreamConfig, WindowCovariance, WindowMechanism,
 };
 use rand_core::Rng;
 
@@ -84,8 +84,8 @@ pub(super) fn last_release(
     repetition: u64,
 ) -> Result<WindowCovariance> {
     let mut rng = context.noise(part, repetition);
-    let mut stream = PrivateStream::new(config)?;
-    stream.push(data, &mut rng)?;
+    let mut stream = WindowMechanism::calibrate(config)?.stream(&mut rng);
+    stream.push(data)?;
     Ok(stream.release()?.into_parts().0)
 }
 

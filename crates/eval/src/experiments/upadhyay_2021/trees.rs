@@ -6,7 +6,7 @@ use crate::framework::{Axis, Context, Figure, Panel, Report};
 use crate::not_private::{wishart_nodes, wishart_noise};
 use dp_core::{Bound, Budget};
 use linalg_dp::covariance::CovarianceNoise;
-use linalg_dp::window::{BlockNoise, Keep, PrivateStream, Schedule, WindowCovariance};
+use linalg_dp::window::{BlockNoise, Keep, Schedule, WindowCovariance, WindowMechanism};
 
 const D: usize = 5;
 /// Blocks in a window, and levels of its tree.
@@ -78,14 +78,15 @@ fn measure(
     windows: u64,
 ) -> Result<(Vec<f64>, f64)> {
     let mut rng = context.noise(part, 0);
-    let mut stream = PrivateStream::new(config(D, BLOCKS, 1, epsilon, schedule)?)?;
+    let mut stream =
+        WindowMechanism::calibrate(config(D, BLOCKS, 1, epsilon, schedule)?)?.stream(&mut rng);
     let (mut errors, mut stated) = (Vec::new(), 0.0);
     let last = match end {
         End::Aligned => 0,
         End::Unaligned => BLOCKS - 1,
     };
     for t in 1..=(windows + 1) * BLOCKS + last {
-        stream.push(&[0.0; D], &mut rng)?;
+        stream.push(&[0.0; D])?;
         if t > BLOCKS && t % BLOCKS == last {
             let release = stream.release()?;
             let c = release.payload().unbiased();

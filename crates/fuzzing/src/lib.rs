@@ -22,7 +22,7 @@ pub use journals::journal;
 pub use readers::{idx, item_sets, libsvm, packages};
 pub use releases::{
     forged, packed, release_container, release_matrices, release_sets, release_signs,
-    release_sketch, rewritten, sealed,
+    release_sketch, repacked, rewritten, sealed, trailer,
 };
 
 /// A body.

@@ -2,7 +2,9 @@
 
 use dp_core::noise::GeneratorKind;
 use dp_core::{Adjacency, Bound, Budget, Certificate, NoiseRng};
-use linalg_dp::covariance::{CovarianceStream, JlCovariance};
+use linalg_dp::covariance::{
+    CovarianceMechanism, CovarianceStream, JlCovariance, WishartCovariance, WishartShape,
+};
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
 
 fn known() -> NoiseRng {
@@ -31,16 +33,21 @@ fn the_weaker_of_two_generators_is_the_known_one() {
 }
 
 #[test]
-fn a_sketch_is_drawn_by_the_generator_that_its_certificate_names() {
+fn a_covariance_names_who_drew_its_noise() {
     let adjacency = Adjacency::AddRemoveRow { bound: bound() };
-    let m = JlCovariance::calibrate(2, 3, adjacency, Budget::new(1.0, 1e-6).unwrap()).unwrap();
-    let run = |rng: NoiseRng| {
-        let mut stream = CovarianceStream::new(&m, rng);
-        stream.push(&[0.6, 0.8]).unwrap();
-        is_known(stream.finish().unwrap().certificate())
-    };
-    assert!(run(known()));
-    assert!(!run(secret()));
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    let sketch = JlCovariance::calibrate(2, 3, adjacency, budget).unwrap();
+    let shape = WishartShape::LeastSpectralNorm;
+    let wishart = WishartCovariance::calibrate(2, adjacency, budget, shape).unwrap();
+    let both: [&dyn CovarianceMechanism; 2] = [&sketch, &wishart];
+    for m in both {
+        let run = |rng: NoiseRng| {
+            let mut stream = CovarianceStream::new(m, rng);
+            stream.push(&[0.6, 0.8]).unwrap();
+            is_known(stream.finish().unwrap().certificate())
+        };
+        assert!(run(known()) && !run(secret()));
+    }
 }
 
 fn config(schedule: Schedule) -> StreamConfig {

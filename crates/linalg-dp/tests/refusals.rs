@@ -8,14 +8,12 @@ use dp_core::{
 use faer::Mat;
 use linalg_dp::Error;
 use linalg_dp::covariance::NoisyPower;
-use linalg_dp::covariance::{
-    CovarianceMechanism, GaussianCovariance, JlCovariance, RowClip, WishartCovariance, WishartShape,
-};
+use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance, RowClip};
 use linalg_dp::low_rank::{
     BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread, randomized_svd,
 };
 use linalg_dp::window::{
-    BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
+    BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig, WindowCovariance,
     WindowMechanism,
 };
 use sketch::rows::RowsView;
@@ -44,43 +42,6 @@ fn config(schedule: Schedule) -> StreamConfig {
     }
 }
 
-fn names_the_gaussian<T>(refused: Result<T, Error>) {
-    match refused {
-        Err(error @ Error::Unusable { what: "Wishart noise", .. }) => {
-            assert!(error.to_string().contains("use symmetric Gaussian noise"), "{error}");
-        }
-        Err(other) => panic!("{other}"),
-        Ok(_) => panic!("a release with Wishart noise"),
-    }
-}
-
-#[test]
-fn nothing_is_released_with_wishart_noise() {
-    for (d, epsilon) in [(5, 1.0), (20, 1.0), (100, 1.0), (20, 0.1), (100, 10.0), (1, 1.0)] {
-        let budget = Budget::new(epsilon, 1e-6).unwrap();
-        // Calibration and profile are public formulas.
-        let m = WishartCovariance::calibrate(d, add(), budget, WishartShape::LeastSpectralNorm);
-        let m = m.unwrap();
-        assert!(m.guarantee().profile().is_some() && m.typical_norm() > 0.0);
-        for n in [0, 1, 3] {
-            names_the_gaussian(m.release(&vec![0.1; n * d], &mut rng()));
-        }
-        let mut rng = rng();
-        let mut stream = m.stream(&mut rng);
-        names_the_gaussian(stream.push(&vec![0.1; d]));
-        names_the_gaussian(stream.finish());
-    }
-    let noise = BlockNoise::Wishart;
-    let histogram = Keep::Histogram { rho: 0.3, rule: PruneRule::Update };
-    for schedule in [
-        Schedule::Block { noise, keep: Keep::Blocks },
-        Schedule::Block { noise, keep: histogram },
-        Schedule::Tree { noise },
-    ] {
-        names_the_gaussian(WindowMechanism::calibrate(config(schedule)));
-    }
-}
-
 #[test]
 fn the_last_window_before_the_horizon_can_be_released() {
     for schedule in
@@ -90,7 +51,7 @@ fn the_last_window_before_the_horizon_can_be_released() {
             let config = StreamConfig { pace, ..config(schedule) };
             let mut stream = WindowMechanism::calibrate(config).unwrap().stream(rng());
             let push = |stream: &mut PrivateStream, rows: usize| {
-                let pushed = stream.push(&vec![0.3; 2 * rows], &mut rng);
+                let pushed = stream.push(&vec![0.3; 2 * rows]);
                 match pace {
                     Pace::Clock => pushed.and_then(|_| stream.tick()),
                     Pace::Rows => pushed.map(|_| ()),

@@ -38,6 +38,7 @@ fn the_certificate_composes_all_levels_and_verifies() {
         for noise in KINDS {
             for (window_blocks, levels) in [(1, 1u64), (2, 2), (11, 4), (16, 5)] {
                 let config = config(noise, adjacency, window_blocks);
+                let mut rng = NoiseRng::deterministic_not_private(1);
                 let mut stream =
                     WindowMechanism::calibrate(config).expect("calibrates").stream(&mut rng);
                 let profile = stream.guarantee().profile().expect("proven").clone();
@@ -61,7 +62,6 @@ fn the_certificate_composes_all_levels_and_verifies() {
                 let (ln, target) =
                     (profile.log_delta(config.budget.epsilon), config.budget.delta.ln());
                 assert!(ln <= target && ln.get() > target.get() - 1e-3, "{noise:?}: {ln:?}");
-                let mut rng = NoiseRng::deterministic_not_private(1);
                 for t in 0..5 {
                     stream.push(&row(t)).expect("accepted");
                 }

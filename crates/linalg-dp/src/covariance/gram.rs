@@ -21,7 +21,7 @@ pub(crate) const MAX_SHIFT: i32 = 100;
 
 /// The exact Gram matrix `sum q q^T` of clipped rows, in squared units. Private.
 #[derive(Debug)]
-pub(crate) struct ExactGram {
+pub struct ExactGram {
     clip: RowClip,
     total: Vec<i128>,
 }
@@ -104,7 +104,7 @@ impl ExactGram {
         self.total.iter().map(|t| *t as f64 * step).collect()
     }
 
-    /// The sums in squared units, for a journal.
+    /// The sums in squared units: for noise, and for a journal.
     pub(crate) fn totals(&self) -> &[i128] {
         &self.total
     }

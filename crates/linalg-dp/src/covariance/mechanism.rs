@@ -1,5 +1,7 @@
 //! What every covariance mechanism can do, and the stream of rows that one release is made from.
 
+use super::clip::RowClip;
+use super::gram::ExactGram;
 use super::release::PrivateCovariance;
 use crate::error::Result;
 use core::borrow::BorrowMut;
@@ -10,7 +12,7 @@ use dp_core::{Bound, Guarantee, NoiseRng, Release};
 /// # Privacy
 /// Each [`CovarianceMechanism::release`], or stream that is finished, spends the guarantee once, for
 /// the rows it was given. Rows longer than the bound are scaled to it; how many is not reported.
-pub trait CovarianceMechanism: Accumulates {
+pub trait CovarianceMechanism: Privatises {
     /// Length d of a row.
     fn dim(&self) -> usize;
 
@@ -22,8 +24,8 @@ pub trait CovarianceMechanism: Accumulates {
     fn expected_frobenius_error(&self, trace: Bound) -> f64;
 
     /// A stream of rows for one release.
-    fn stream<'r>(&self, rng: &'r mut NoiseRng) -> CovarianceStream<&'r mut NoiseRng> {
-        CovarianceStream { rows: self.accumulator(rng), rng }
+    fn stream<'m>(&'m self, rng: &'m mut NoiseRng) -> CovarianceStream<'m, &'m mut NoiseRng> {
+        CovarianceStream { mechanism: self.as_dyn(), gram: ExactGram::new(self.row_clip()), rng }
     }
 
     /// Releases the covariance of `rows` (row-major, n x d).
@@ -37,8 +39,8 @@ pub trait CovarianceMechanism: Accumulates {
     }
 }
 
-/// Rows on their way to one release of `A^T A`, with the generator that draws its noise: one from the
-/// first row to the last, and the one that the certificate names.
+/// Rows on their way to one release of `A^T A`, with the generator that will draw its noise, and that the
+/// certificate names.
 ///
 /// Private: neither printable nor serialisable. `R` is a generator, or `&mut` one.
 ///
@@ -56,15 +58,17 @@ pub trait CovarianceMechanism: Accumulates {
 /// assert_eq!(release.payload().dim(), 2);
 /// # Ok::<(), linalg_dp::Error>(())
 /// ```
-pub struct CovarianceStream<R = NoiseRng> {
-    rows: Box<dyn Accumulator>,
+pub struct CovarianceStream<'m, R = NoiseRng> {
+    mechanism: &'m dyn Privatises,
+    gram: ExactGram,
     rng: R,
 }
 
-impl<R: BorrowMut<NoiseRng>> CovarianceStream<R> {
-    /// A stream without rows.
-    pub fn new(mechanism: &dyn CovarianceMechanism, mut rng: R) -> Self {
-        Self { rows: mechanism.accumulator(rng.borrow_mut()), rng }
+impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
+    /// A stream without rows, as [`CovarianceMechanism::stream`], of a generator that may be its own.
+    pub fn new(mechanism: &'m dyn CovarianceMechanism, rng: R) -> Self {
+        let gram = ExactGram::new(mechanism.row_clip());
+        Self { mechanism: mechanism.as_dyn(), gram, rng }
     }
 
     /// Adds rows (row-major, any number).
@@ -73,7 +77,7 @@ impl<R: BorrowMut<NoiseRng>> CovarianceStream<R> {
     /// [`crate::Error::Shape`] unless whole rows are given, [`crate::Error::NotFinite`] for NaN or
     /// infinity; the rows of the call then count as not pushed.
     pub fn push(&mut self, rows: &[f64]) -> Result<()> {
-        self.rows.push(rows)
+        self.gram.push(rows)
     }
 
     /// Adds the noise and publishes.
@@ -81,21 +85,19 @@ impl<R: BorrowMut<NoiseRng>> CovarianceStream<R> {
     /// # Errors
     /// [`crate::Error::Core`] when the sums are beyond the range of the noise's grid.
     pub fn finish(mut self) -> Result<Release<PrivateCovariance>> {
-        self.rows.finish(self.rng.borrow_mut())
+        self.mechanism.privatise(&self.gram, self.rng.borrow_mut())
     }
 }
 
-/// What a mechanism collects rows in. Whoever holds it gives it one generator.
-pub trait Accumulator: Send + Sync {
-    /// As [`CovarianceStream::push`].
-    fn push(&mut self, rows: &[f64]) -> Result<()>;
-
-    /// As [`CovarianceStream::finish`].
-    fn finish(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>>;
-}
-
 /// A mechanism of this crate.
-pub trait Accumulates: Send + Sync {
-    /// An empty accumulator; it may draw from the generator.
-    fn accumulator(&self, rng: &mut NoiseRng) -> Box<dyn Accumulator>;
+pub trait Privatises: Send + Sync {
+    /// What rows are clipped by.
+    fn row_clip(&self) -> RowClip;
+
+    /// Releases an exact sum. Spends the guarantee.
+    fn privatise(&self, gram: &ExactGram, rng: &mut NoiseRng)
+    -> Result<Release<PrivateCovariance>>;
+
+    /// Itself.
+    fn as_dyn(&self) -> &dyn Privatises;
 }

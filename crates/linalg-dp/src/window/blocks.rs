@@ -3,8 +3,8 @@
 use super::config::{BlockNoise, Keep, StreamConfig};
 use super::histogram::{Checkpoint, SpectralHistogram};
 use crate::covariance::{
-    Accumulator, CovarianceMechanism, CovarianceNoise, GaussianCovariance, JlCovariance,
-    wishart_refused,
+    CovarianceMechanism, CovarianceNoise, ExactGram, GaussianCovariance, JlCovariance,
+    WishartCovariance, WishartShape,
 };
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// Private blocks and what is kept of them.
 pub(super) struct Blocks {
     mechanism: Arc<dyn CovarianceMechanism>,
-    open: Option<Box<dyn Accumulator>>,
+    /// The open block. Private.
+    open: ExactGram,
     window_blocks: u64,
     kept: Kept,
     /// What the mechanism wrote about its first block: noise law and parameters.
@@ -31,7 +32,7 @@ enum Kept {
     Blocks(VecDeque<(u64, Mat<f64>)>),
     /// Suffix sums of positive semidefinite blocks.
     Histogram {
-        /// Of the blocks as released (JL), or with their negative eigenvalues set to zero
+        /// Of the blocks as released (JL, Wishart), or with their negative eigenvalues set to zero
         /// (Gaussian): for the Loewner order, which decides what is kept.
         histogram: SpectralHistogram,
         /// The checkpoints' sums of the blocks as released, where those of the histogram are not:
@@ -57,7 +58,10 @@ impl Blocks {
             BlockNoise::SymmetricGaussian => {
                 Arc::new(GaussianCovariance::calibrate(dim, adjacency, budget)?)
             }
-            BlockNoise::Wishart => return Err(wishart_refused()),
+            BlockNoise::Wishart => {
+                let shape = WishartShape::LeastSpectralNorm;
+                Arc::new(WishartCovariance::calibrate(dim, adjacency, budget, shape)?)
+            }
             BlockNoise::JohnsonLindenstrauss { rows } => {
                 Arc::new(JlCovariance::calibrate(dim, rows as usize, adjacency, budget)?)
             }
@@ -78,7 +82,8 @@ impl Blocks {
                 Kept::Histogram { histogram, plain: Vec::new() }
             }
         };
-        Ok(Self { mechanism, open: None, window_blocks, kept, described: None })
+        let open = ExactGram::new(mechanism.row_clip());
+        Ok(Self { mechanism, open, window_blocks, kept, described: None })
     }
 
     /// The same mechanism, and no block yet.
@@ -91,17 +96,13 @@ impl Blocks {
         self.mechanism.guarantee()
     }
 
-    pub(super) fn push(&mut self, rows: &[f64], rng: &mut NoiseRng) -> Result<()> {
-        let open = self.open.get_or_insert_with(|| self.mechanism.accumulator(rng));
-        open.push(rows)
+    pub(super) fn push(&mut self, rows: &[f64]) -> Result<()> {
+        self.open.push(rows)
     }
 
     pub(super) fn close(&mut self, index: u64, rng: &mut NoiseRng) -> Result<()> {
-        let open = match self.open.take() {
-            Some(open) => open,
-            None => self.mechanism.accumulator(rng),
-        };
-        let release: Release<_> = open.finish(rng)?;
+        let release: Release<_> = self.mechanism.privatise(&self.open, rng)?;
+        self.open.clear();
         let payload = release.payload();
         if self.described.is_none() {
             let statement = release.certificate().statement().clone();

@@ -175,7 +175,7 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
                 usize::try_from(self.config.block - self.rows_in_block).unwrap_or(usize::MAX);
             let take = left.min(room);
             let (now, later) = rest.split_at(take * d);
-            self.engine.push(now, self.rng.borrow_mut())?;
+            self.engine.push(now)?;
             self.rows_in_block += take as u64;
             (rest, left) = (later, left - take);
             if self.rows_in_block == self.config.block && self.config.pace == Pace::Rows {

@@ -2,7 +2,7 @@
 
 use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{ExactGram, noise_grid};
-use super::mechanism::{CovarianceMechanism, OpenCovariance};
+use super::mechanism::{Accumulates, Accumulator, CovarianceMechanism};
 use super::release::{CovarianceNoise, PrivateCovariance};
 use crate::error::Result;
 use crate::products::check_grid;
@@ -93,13 +93,15 @@ impl CovarianceMechanism for GaussianCovariance {
         &self.guarantee
     }
 
-    fn open(&self, _rng: &mut NoiseRng) -> Box<dyn OpenCovariance> {
-        Box::new(Open { mechanism: self.clone(), gram: ExactGram::new(self.clip) })
-    }
-
     fn expected_frobenius_error(&self, _trace: Bound) -> f64 {
         let d = self.clip.dim() as f64;
         self.sigma.get() * (0.5 * d * (d + 1.0)).sqrt()
+    }
+}
+
+impl Accumulates for GaussianCovariance {
+    fn accumulator(&self, _rng: &mut NoiseRng) -> Box<dyn Accumulator> {
+        Box::new(Open { mechanism: self.clone(), gram: ExactGram::new(self.clip) })
     }
 }
 
@@ -108,12 +110,12 @@ struct Open {
     gram: ExactGram,
 }
 
-impl OpenCovariance for Open {
+impl Accumulator for Open {
     fn push(&mut self, rows: &[f64]) -> Result<()> {
         self.gram.push(rows)
     }
 
-    fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+    fn finish(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
         let m = &self.mechanism;
         let dim = m.dim();
         let law = SymmetricGaussian::new(dim, m.sigma, m.grid)?;

@@ -1,7 +1,7 @@
 //! The Johnson-Lindenstrauss mechanism.
 
 use super::clip::{RowClip, longer_rows, row_change};
-use super::mechanism::{CovarianceMechanism, OpenCovariance};
+use super::mechanism::{Accumulates, Accumulator, CovarianceMechanism};
 use super::release::{CovarianceNoise, JlSketch, PrivateCovariance};
 use crate::dense;
 use crate::error::{Error, Result};
@@ -146,10 +146,6 @@ impl CovarianceMechanism for JlCovariance {
         &self.guarantee
     }
 
-    fn open(&self, rng: &mut NoiseRng) -> Box<dyn OpenCovariance> {
-        Box::new(self.open_sketch(rng))
-    }
-
     fn expected_frobenius_error(&self, trace: Bound) -> f64 {
         // E ||Y^T Y / r - M||_F^2 = (||M||_F^2 + tr(M)^2) / r with M = A^T A + w^2 I;
         // ||M||_F <= tr(M) for M >= 0.
@@ -158,6 +154,12 @@ impl CovarianceMechanism for JlCovariance {
         let (t, r) = (trace.get(), self.rows as f64);
         let frobenius = t * t + 2.0 * square * t + d * square * square;
         ((frobenius + (t + d * square).powi(2)) / r).sqrt()
+    }
+}
+
+impl Accumulates for JlCovariance {
+    fn accumulator(&self, rng: &mut NoiseRng) -> Box<dyn Accumulator> {
+        Box::new(self.open_sketch(rng))
     }
 }
 
@@ -223,7 +225,7 @@ impl OpenSketch {
     }
 }
 
-impl OpenCovariance for OpenSketch {
+impl Accumulator for OpenSketch {
     fn push(&mut self, rows: &[f64]) -> Result<()> {
         let clip = self.mechanism.clip;
         let d = clip.dim();
@@ -243,7 +245,7 @@ impl OpenCovariance for OpenSketch {
         Ok(())
     }
 
-    fn close(mut self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+    fn finish(mut self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
         let (sketch, covariance) = self.publish(rng)?;
         let m = &self.mechanism;
         let (d, r) = (m.dim(), m.rows);

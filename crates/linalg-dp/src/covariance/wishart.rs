@@ -1,7 +1,7 @@
 //! The Wishart mechanism: its calibration, and why it does not release.
 
 use super::clip::{RowClip, row_change};
-use super::mechanism::{CovarianceMechanism, OpenCovariance};
+use super::mechanism::{Accumulates, Accumulator, CovarianceMechanism};
 use super::release::PrivateCovariance;
 use crate::error::{Error, Result};
 use dp_core::{
@@ -138,14 +138,6 @@ impl CovarianceMechanism for WishartCovariance {
         &self.guarantee
     }
 
-    fn open(&self, _rng: &mut NoiseRng) -> Box<dyn OpenCovariance> {
-        Box::new(Refusing)
-    }
-
-    fn release(&self, _rows: &[f64], _rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
-        Err(refused())
-    }
-
     fn expected_frobenius_error(&self, _trace: Bound) -> f64 {
         let d = self.dim as f64;
         self.scale.get() * (self.dof as f64 * d * (d + 1.0)).sqrt()
@@ -161,15 +153,21 @@ pub(crate) fn refused() -> Error {
     }
 }
 
+impl Accumulates for WishartCovariance {
+    fn accumulator(&self, _rng: &mut NoiseRng) -> Box<dyn Accumulator> {
+        Box::new(Refusing)
+    }
+}
+
 /// Takes no row and gives nothing.
 struct Refusing;
 
-impl OpenCovariance for Refusing {
+impl Accumulator for Refusing {
     fn push(&mut self, _rows: &[f64]) -> Result<()> {
         Err(refused())
     }
 
-    fn close(self: Box<Self>, _rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+    fn finish(self: Box<Self>, _rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
         Err(refused())
     }
 }

@@ -3,7 +3,7 @@
 use super::config::{BlockNoise, Keep, StreamConfig};
 use super::histogram::{Checkpoint, SpectralHistogram};
 use crate::covariance::{
-    CovarianceMechanism, CovarianceNoise, GaussianCovariance, JlCovariance, OpenCovariance,
+    Accumulator, CovarianceMechanism, CovarianceNoise, GaussianCovariance, JlCovariance,
     wishart_refused,
 };
 use crate::error::{Error, Result};
@@ -17,7 +17,7 @@ use std::sync::Arc;
 /// Private blocks and what is kept of them.
 pub(super) struct Blocks {
     mechanism: Arc<dyn CovarianceMechanism>,
-    open: Option<Box<dyn OpenCovariance>>,
+    open: Option<Box<dyn Accumulator>>,
     window_blocks: u64,
     kept: Kept,
     /// What the mechanism wrote about its first block: noise law and parameters.
@@ -82,8 +82,9 @@ impl Blocks {
     }
 
     /// The same mechanism, and no block yet.
-    pub(super) fn restarted(&self, config: &StreamConfig, keep: Keep) -> Result<Self> {
+    pub(super) fn restarted(&self, config: &StreamConfig, keep: Keep) -> Self {
         Self::with_mechanism(config, self.mechanism.clone(), keep)
+            .expect("its sizes were checked when it was calibrated")
     }
 
     pub(super) fn guarantee(&self) -> &Guarantee {
@@ -91,16 +92,16 @@ impl Blocks {
     }
 
     pub(super) fn push(&mut self, rows: &[f64], rng: &mut NoiseRng) -> Result<()> {
-        let open = self.open.get_or_insert_with(|| self.mechanism.open(rng));
+        let open = self.open.get_or_insert_with(|| self.mechanism.accumulator(rng));
         open.push(rows)
     }
 
     pub(super) fn close(&mut self, index: u64, rng: &mut NoiseRng) -> Result<()> {
         let open = match self.open.take() {
             Some(open) => open,
-            None => self.mechanism.open(rng),
+            None => self.mechanism.accumulator(rng),
         };
-        let release: Release<_> = open.close(rng)?;
+        let release: Release<_> = open.finish(rng)?;
         let payload = release.payload();
         if self.described.is_none() {
             let statement = release.certificate().statement().clone();

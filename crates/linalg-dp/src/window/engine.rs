@@ -82,10 +82,10 @@ impl Engine {
     }
 
     /// The same noise, and no block yet.
-    pub(super) fn restarted(&self, config: &StreamConfig, clip: RowClip) -> Result<Self> {
-        Ok(match (self, config.schedule) {
+    pub(super) fn restarted(&self, config: &StreamConfig, clip: RowClip) -> Self {
+        match (self, config.schedule) {
             (Self::Blocks(blocks), Schedule::Block { keep, .. }) => {
-                Self::Blocks(blocks.restarted(config, keep)?)
+                Self::Blocks(blocks.restarted(config, keep))
             }
             (Self::Tree(tree), _) => Self::Tree(Box::new(tree.restarted(clip))),
             (Self::Factorised { sums, .. }, _) => Self::Factorised {
@@ -94,7 +94,7 @@ impl Engine {
                 clip,
             },
             (Self::Blocks(_), _) => unreachable!("blocks come from a schedule of blocks"),
-        })
+        }
     }
 
     /// Matrices held.

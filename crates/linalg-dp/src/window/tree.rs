@@ -3,7 +3,7 @@
 use super::config::{BlockNoise, Row, StreamConfig};
 use super::sums::{Plan, SumNoise};
 use crate::covariance::{
-    CovarianceNoise, ExactGram, JL_GAP, JlCovariance, OpenCovariance, OpenSketch, RowClip,
+    Accumulator, CovarianceNoise, ExactGram, JL_GAP, JlCovariance, OpenSketch, RowClip,
     wishart_refused,
 };
 use crate::error::{Error, Result};

@@ -2,6 +2,7 @@
 //! deterministic test generator, and their certificates say so.
 
 use dp_core::accounting::{FilterRule, Ledger};
+use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{AnyCertificate, Kind, encode, encode_as, open};
 use dp_core::{
     Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, Profile, PublicSeed, calibrate,
@@ -13,7 +14,6 @@ use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 use sketch::sets::{
     BinResponse, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin, SetNeighbours, SymbolShape,
-    TrueDelta,
 };
 use sketch::signs::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
 use sketch::vectors::PrivateProjection;
@@ -123,7 +123,7 @@ fn set_signatures() -> Result<Vec<Sample>, Failure> {
         (0..3).map(|i| ItemSet::new((i..i + 12).collect())).collect::<Result<_, _>>()?;
     let neighbours = SetNeighbours::new(1, 12)?;
     let seed = || FreshSeed::reproducible_not_private(7);
-    let accept = TrueDelta::AcceptByName;
+    let accept = Acceptance::AcceptTrueDelta;
     let hashed = MixtureResponse::calibrate(SymbolShape::new(5, 1, 4)?, neighbours, budget()?)?;
     let bins = BinResponse::calibrate(6, 4, 1, budget()?)?;
     let noisy = NoisySecureMinHash::published(8, 1, neighbours, budget()?, accept)?;

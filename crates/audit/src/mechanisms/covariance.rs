@@ -8,6 +8,7 @@ use eval::Result;
 use faer::MatRef;
 use linalg_dp::covariance::{
     CovarianceMechanism, CovarianceNoise, GaussianCovariance, JlCovariance, PrivateCovariance,
+    WishartCovariance, WishartShape,
 };
 use std::sync::Arc;
 
@@ -87,6 +88,9 @@ fn ratio(noise: CovarianceNoise, x: &[f64], left: Symmetric, right: Symmetric) -
             let (s, t) = (left.lifted(w), right.lifted(w));
             let quadratic = seen.inner(t.inverse().minus(s.inverse()));
             -0.5 * r * (quadratic + t.ln_determinant() - s.ln_determinant())
+        }
+        CovarianceNoise::Wishart { dof, scale } => {
+            wishart_ratio(seen, left, right, (dof as f64, scale.get()))
         }
         _ => 0.0,
     }
@@ -168,15 +172,20 @@ pub enum Law {
     Symmetric,
     /// A Johnson-Lindenstrauss sketch of this many rows.
     Jl(u64),
+    /// Wishart noise of this many degrees of freedom.
+    Wishart(u64),
 }
 
 impl Law {
+    /// Those whose ratio is known on every pair along (1, ..., 1).
     const ALL: [Self; 2] = [Self::Symmetric, Self::Jl(4)];
+    const SEARCHED: [Self; 3] = [Self::Symmetric, Self::Jl(4), Self::Wishart(16)];
 
     fn name(self) -> &'static str {
         match self {
             Self::Symmetric => "symmetric Gaussian",
             Self::Jl(_) => "Johnson-Lindenstrauss",
+            Self::Wishart(_) => "Wishart",
         }
     }
 
@@ -201,14 +210,21 @@ impl Law {
                 let noise = CovarianceNoise::JlSketch { rows, lift: made.lift() };
                 (Arc::new(made), noise)
             }
+            Self::Wishart(dof) => {
+                let shape = WishartShape::Dof(dof);
+                let made = WishartCovariance::calibrate(dim, adjacency, budget, shape)?;
+                let noise = CovarianceNoise::Wishart { dof, scale: made.scale() };
+                (Arc::new(made), noise)
+            }
         })
     }
 
-    /// A standard deviation, or the lift.
+    /// A standard deviation, the lift, or the scale.
     fn noise(self, dim: usize, adjacency: Adjacency, budget: Budget) -> Result<f64> {
         Ok(match self.made(dim, adjacency, budget)?.1 {
             CovarianceNoise::SymmetricGaussian { sigma } => sigma.get(),
             CovarianceNoise::JlSketch { lift, .. } => lift.get(),
+            CovarianceNoise::Wishart { scale, .. } => scale.get(),
             _ => 0.0,
         })
     }
@@ -403,7 +419,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
     let replace = Adjacency::ReplaceRow { bound: bound(1.0)? };
     let mut all = Vec::new();
     for adjacency in [add, replace] {
-        for law in Law::ALL {
+        for law in Law::SEARCHED {
             let noise = move |budget| law.noise(2, adjacency, budget);
             let built = Subject::built(claim, noise, move |b| searched(law, adjacency, b))?;
             all.push(built.twin_with_runs(60_000));

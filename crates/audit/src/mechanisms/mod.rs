@@ -12,6 +12,7 @@ pub mod projection;
 pub mod published;
 pub mod signs;
 pub mod structure;
+pub mod vector;
 pub mod window;
 
 use crate::subject::Subject;
@@ -34,6 +35,7 @@ pub fn all() -> Result<Vec<Subject>> {
         window::subjects()?,
         individual::subjects()?,
         structure::subjects()?,
+        vector::subjects()?,
         published::subjects()?,
     ];
     Ok(families.into_iter().flatten().collect())

@@ -1,0 +1,477 @@
+//! Every mechanism of the libraries, and what each must have: a proof page, an audit that its weaker twin
+//! fails, a prediction, an example in the documentation, a command, and a test of what its estimates state.
+
+use audit::Role;
+use dp_core::Theorem;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+/// Where the command line offers a mechanism.
+enum Command {
+    /// A file of `crates/cli/src/commands` that calls it.
+    In(&'static str),
+    /// Nowhere, for this reason.
+    None(&'static str),
+}
+use Command::{In, None};
+
+/// Whether a mechanism says its error before it runs.
+#[derive(PartialEq)]
+enum Prediction {
+    /// It implements `dp_core::mechanism::Mechanism`, whose `predict` has no default.
+    Trait,
+    /// Not yet: it still has a calibration of its own.
+    NotYet,
+}
+use Prediction::{NotYet, Trait};
+
+struct Row {
+    /// The type, and the file that defines it.
+    name: &'static str,
+    file: &'static str,
+    /// Its theorems; none for what is declared, published, or no differential privacy.
+    theorems: &'static [Theorem],
+    /// Its page in `docs/proofs`.
+    page: &'static str,
+    /// Audits, by name.
+    audits: &'static [&'static str],
+    command: Command,
+    /// A test that its stated errors hold: file and name.
+    coverage: (&'static str, &'static str),
+    prediction: Prediction,
+}
+
+const PAIRS: &str = "it answers for all pairs at once, which a release of rows does for less";
+const NUMBERS: &str = "its input are numbers that a program computes";
+const STREAMS: &str = "a stream is a program that runs on; files are finished";
+
+const TABLE: [Row; 22] = [
+    Row {
+        name: "PrivateVector",
+        file: "dp-core/src/mechanism/vector.rs",
+        theorems: &[],
+        page: "mechanism.md",
+        audits: &["declared sums", "declared counts"],
+        command: None(NUMBERS),
+        coverage: ("dp-core/tests/mechanism.rs", "same_numbers_as_by_hand"),
+        prediction: Trait,
+    },
+    Row {
+        name: "PrivateProjection",
+        file: "sketch/src/vectors/mechanism.rs",
+        theorems: &[Theorem::ProjectionGaussian, Theorem::ProjectionLaplace],
+        page: "private-projection.md",
+        audits: &["DP-OPORP", "DP-OPORP-L", "Gaussian projection, row shift"],
+        command: In("release/sketch.rs"),
+        coverage: ("sketch/tests/coverage.rs", "intervals_cover_under_gaussian_projections"),
+        prediction: Trait,
+    },
+    Row {
+        name: "AveragedProjection",
+        file: "sketch/src/vectors/averaged.rs",
+        theorems: &[Theorem::ProjectionFresh],
+        page: "averaged-calibration.md",
+        audits: &["DP-RP-G-OPT, averaged", "averaged, row shift"],
+        command: In("release/sketch.rs"),
+        coverage: ("sketch/tests/coverage.rs", "averaged_releases_state_intervals_that_cover"),
+        prediction: Trait,
+    },
+    Row {
+        name: "MultiScale",
+        file: "sketch/src/vectors/multi_scale.rs",
+        theorems: &[Theorem::ProjectionMultiScale],
+        page: "private-projection.md",
+        audits: &["multi-scale OPORP, 2 and 4 columns"],
+        command: In("plan.rs"),
+        coverage: ("sketch/tests/coverage.rs", "multi_scale_intervals_cover"),
+        prediction: Trait,
+    },
+    Row {
+        name: "PrivateSigns",
+        file: "sketch/src/signs/mechanism.rs",
+        theorems: &[Theorem::SignsTouched],
+        page: "sign-flips.md",
+        audits: &["DP-SignRP, randomized-response", "DP-SignOPORP t = 2, optimal-smooth"],
+        command: In("release/signs.rs"),
+        coverage: (
+            "sketch/tests/signs_coverage.rs",
+            "differing_bits_are_covered_for_every_family_and_row",
+        ),
+        prediction: Trait,
+    },
+    Row {
+        name: "FreshSigns",
+        file: "sketch/src/signs/fresh.rs",
+        theorems: &[Theorem::SignsFresh],
+        page: "sign-flips.md",
+        audits: &["fresh signs, exact mixture"],
+        command: In("release/signs.rs"),
+        coverage: (
+            "sketch/tests/signs_coverage.rs",
+            "angles_and_cosines_are_covered_over_fresh_projections",
+        ),
+        prediction: Trait,
+    },
+    Row {
+        name: "IndividualSigns",
+        file: "sketch/src/signs/individual.rs",
+        theorems: &[],
+        page: "sign-flips.md",
+        audits: &["iDP-SignRP-G", "iDP-SignRP-RR"],
+        command: In("release/signs.rs"),
+        coverage: (
+            "sketch/tests/signs_coverage.rs",
+            "differing_bits_are_covered_for_every_family_and_row",
+        ),
+        prediction: NotYet,
+    },
+    Row {
+        name: "NoiseAddition",
+        file: "sketch/src/distances/noise_addition.rs",
+        theorems: &[Theorem::NoisyDistances],
+        page: "noise-addition.md",
+        audits: &["NoiseAddition"],
+        command: None(PAIRS),
+        coverage: ("sketch/tests/distances.rs", "intervals_of_distances_cover_and_stay_in_range"),
+        prediction: Trait,
+    },
+    Row {
+        name: "RandomizedResponse",
+        file: "sketch/src/distances/randomized_response.rs",
+        theorems: &[Theorem::BitResponse],
+        page: "noise-addition.md",
+        audits: &["RandomizedResponse"],
+        command: None(PAIRS),
+        coverage: ("sketch/tests/distances.rs", "intervals_of_distances_cover_and_stay_in_range"),
+        prediction: Trait,
+    },
+    Row {
+        name: "MixtureResponse",
+        file: "sketch/src/sets/mixture.rs",
+        theorems: &[Theorem::MinHashMixture],
+        page: "minhash-mixture.md",
+        audits: &["MinHash with mixture response"],
+        command: In("release/minhash.rs"),
+        coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_hashed_minima_cover"),
+        prediction: Trait,
+    },
+    Row {
+        name: "BucketPrivMin",
+        file: "sketch/src/sets/buckets.rs",
+        theorems: &[Theorem::BucketResponse],
+        page: "bucket-response.md",
+        audits: &["Bucket PrivMin"],
+        command: In("release/minhash.rs"),
+        coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_hashed_minima_cover"),
+        prediction: Trait,
+    },
+    Row {
+        name: "BinResponse",
+        file: "sketch/src/sets/bin_response.rs",
+        theorems: &[Theorem::OnePermutation],
+        page: "one-permutation.md",
+        audits: &["one-permutation bins, k-ary response"],
+        command: In("release/minhash.rs"),
+        coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_bins_cover"),
+        prediction: Trait,
+    },
+    Row {
+        name: "NoisySecureMinHash",
+        file: "sketch/src/sets/noisy.rs",
+        theorems: &[],
+        page: "noisy-secure-minhash.md",
+        audits: &["noisy secure MinHash, published"],
+        command: None("a published claim, for comparison"),
+        coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_noisy_bits_cover"),
+        prediction: NotYet,
+    },
+    Row {
+        name: "RangeFinder",
+        file: "linalg-dp/src/low_rank/range.rs",
+        theorems: &[Theorem::RangeFinder],
+        page: "range-finder.md",
+        audits: &["range finder, exact"],
+        command: None("a range alone answers nothing that a low-rank release does not"),
+        coverage: ("linalg-dp/tests/low_rank.rs", "range_finder_matches_the_reference_rho"),
+        prediction: NotYet,
+    },
+    Row {
+        name: "BasisProjection",
+        file: "linalg-dp/src/low_rank/project.rs",
+        theorems: &[Theorem::PublicBasis],
+        page: "pfp.md",
+        audits: &["projection on a basis, isotropic", "projection on a basis, least trace"],
+        command: None("its public basis comes from a program"),
+        coverage: (
+            "linalg-dp/tests/coverage.rs",
+            "a_low_rank_release_has_the_noise_that_it_states",
+        ),
+        prediction: NotYet,
+    },
+    Row {
+        name: "Pfp",
+        file: "linalg-dp/src/low_rank/pfp.rs",
+        theorems: &[Theorem::FindAndProject],
+        page: "pfp.md",
+        audits: &["find and project, exact", "find and project, exact, a strong row"],
+        command: In("release/low_rank.rs"),
+        coverage: (
+            "linalg-dp/tests/coverage.rs",
+            "a_low_rank_release_has_the_noise_that_it_states",
+        ),
+        prediction: NotYet,
+    },
+    Row {
+        name: "InputPerturbation",
+        file: "linalg-dp/src/low_rank/baseline.rs",
+        theorems: &[Theorem::GaussianOnRows],
+        page: "gaussian.md",
+        audits: &["input perturbation"],
+        command: None("the identity projection of `dps release sketch` is the same release"),
+        coverage: ("linalg-dp/tests/low_rank.rs", "baselines_and_coherence"),
+        prediction: NotYet,
+    },
+    Row {
+        name: "GaussianCovariance",
+        file: "linalg-dp/src/covariance/gaussian.rs",
+        theorems: &[Theorem::CovarianceGaussian],
+        page: "covariance.md",
+        audits: &["symmetric Gaussian", "symmetric Gaussian, replaced row"],
+        command: In("release/covariance.rs"),
+        coverage: ("linalg-dp/tests/coverage.rs", "spectral_errors_of_gaussian_covariances_hold"),
+        prediction: NotYet,
+    },
+    Row {
+        name: "WishartCovariance",
+        file: "linalg-dp/src/covariance/wishart.rs",
+        theorems: &[Theorem::CovarianceWishart],
+        page: "covariance.md",
+        audits: &["Wishart", "Wishart, replaced row"],
+        command: None(
+            "symmetric Gaussian noise is smaller at every shape, and eigenvalues can be cut at zero",
+        ),
+        coverage: ("linalg-dp/tests/covariance.rs", "errors_are_as_advertised"),
+        prediction: NotYet,
+    },
+    Row {
+        name: "JlCovariance",
+        file: "linalg-dp/src/covariance/jl.rs",
+        theorems: &[Theorem::CovarianceJl],
+        page: "covariance.md",
+        audits: &["Johnson-Lindenstrauss", "Johnson-Lindenstrauss, replaced row"],
+        command: In("release/covariance.rs"),
+        coverage: ("linalg-dp/tests/coverage.rs", "errors_of_sketches_hold_at_any_number_of_rows"),
+        prediction: NotYet,
+    },
+    Row {
+        name: "NoisyPower",
+        file: "linalg-dp/src/covariance/noisy_power.rs",
+        theorems: &[Theorem::NoisyPowerMethod],
+        page: "noisy-power-method.md",
+        audits: &["noisy power method, d = 100", "noisy power method, d = 2, two passes"],
+        command: None("principal components come from a covariance release, which answers more"),
+        coverage: (
+            "linalg-dp/tests/coverage.rs",
+            "strengths_of_the_power_method_are_as_near_as_stated",
+        ),
+        prediction: NotYet,
+    },
+    Row {
+        name: "WindowMechanism",
+        file: "linalg-dp/src/window/mechanism.rs",
+        theorems: &[Theorem::SlidingWindow],
+        page: "sliding-window.md",
+        audits: &[
+            "blocks, symmetric Gaussian",
+            "tree, symmetric Gaussian",
+            "factorised",
+            "decayed",
+        ],
+        command: None(STREAMS),
+        coverage: (
+            "linalg-dp/tests/window.rs",
+            "every_schedule_is_unbiased_and_its_stated_noise_is_true",
+        ),
+        prediction: NotYet,
+    },
+];
+
+fn crates() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn text(path: impl AsRef<Path>) -> String {
+    let path = crates().join(path);
+    std::fs::read_to_string(&path).unwrap_or_else(|e| panic!("{}: {e}", path.display()))
+}
+
+/// Whether a text names a type, as a whole word.
+fn names(text: &str, name: &str) -> bool {
+    let part = |c: char| c.is_alphanumeric() || c == '_';
+    text.match_indices(name)
+        .any(|(at, _)| !text[..at].ends_with(part) && !text[at + name.len()..].starts_with(part))
+}
+
+/// The sources of a crate.
+fn sources(folder: &Path, out: &mut Vec<String>) {
+    for entry in std::fs::read_dir(folder).expect("a folder") {
+        let path = entry.expect("readable").path();
+        if path.is_dir() {
+            sources(&path, out);
+        } else if path.extension().is_some_and(|e| e == "rs") {
+            out.push(std::fs::read_to_string(&path).expect("text"));
+        }
+    }
+}
+
+/// The code blocks in documentation that run: those without `ignore`, `no_run` and `compile_fail`.
+fn examples(source: &str) -> Vec<String> {
+    let (mut found, mut open, mut runs) = (Vec::new(), false, false);
+    for line in source.lines().map(str::trim) {
+        let Some(line) = line.strip_prefix("///").or_else(|| line.strip_prefix("//!")) else {
+            continue;
+        };
+        if let Some(kind) = line.trim().strip_prefix("```") {
+            runs = !open && (kind.is_empty() || kind == "rust");
+            open = !open;
+            if runs {
+                found.push(String::new());
+            }
+        } else if open && runs {
+            *found.last_mut().expect("opened") += line;
+        }
+    }
+    found
+}
+
+/// All complaints about one aspect, so that one run shows all.
+#[track_caller]
+fn none(complaints: Vec<String>) {
+    assert!(complaints.is_empty(), "{}", complaints.join("\n"));
+}
+
+#[test]
+fn every_theorem_has_its_mechanism_and_page() {
+    let used: Vec<Theorem> = TABLE.iter().flat_map(|row| row.theorems).copied().collect();
+    let unused = Theorem::ALL.iter().filter(|theorem| !used.contains(theorem));
+    let mut complaints: Vec<String> =
+        unused.map(|theorem| format!("{theorem:?} has no mechanism in the table")).collect();
+    for row in &TABLE {
+        for theorem in row.theorems {
+            if !text(row.file).contains(&format!("{theorem:?}")) {
+                complaints.push(format!("{} does not name its theorem {theorem:?}", row.name));
+            }
+            if !crates().join("../docs/proofs").join(theorem.page()).is_file() {
+                complaints.push(format!("{theorem:?} has no page {}", theorem.page()));
+            }
+        }
+        if !crates().join("../docs/proofs").join(row.page).is_file() {
+            complaints.push(format!("{} has no proof page {}", row.name, row.page));
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn every_mechanism_is_audited_and_its_twin_too() -> eval::Result<()> {
+    let all = audit::everything()?;
+    let names: BTreeSet<(&str, bool)> =
+        all.iter().map(|s| (s.name.as_str(), s.role == Role::Twin)).collect();
+    let mut complaints = Vec::new();
+    for row in &TABLE {
+        if row.audits.is_empty() {
+            complaints.push(format!("{} has no audit", row.name));
+        }
+        for audit in row.audits {
+            if !names.contains(&(audit, false)) {
+                complaints.push(format!("{}: no audit is called {audit:?}", row.name));
+            }
+            let twin = format!("{audit}: ");
+            if !names.iter().any(|(name, twins)| *twins && name.starts_with(&twin)) {
+                complaints.push(format!("{}: {audit:?} has no weaker twin", row.name));
+            }
+        }
+    }
+    none(complaints);
+    Ok(())
+}
+
+#[test]
+fn every_mechanism_predicts_its_error() {
+    let mut complaints = Vec::new();
+    for row in &TABLE {
+        let source = text(row.file);
+        let implements = source.lines().any(|line| {
+            line.starts_with("impl") && line.contains(" Mechanism for ") && names(line, row.name)
+        });
+        match (implements, &row.prediction) {
+            (false, Trait) => complaints.push(format!("{} predicts nothing", row.name)),
+            (true, NotYet) => complaints.push(format!("{} predicts: say so", row.name)),
+            _ => {}
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn whatever_implements_the_trait_is_in_the_table() {
+    let mut all = Vec::new();
+    for library in ["dp-core", "sketch", "linalg-dp"] {
+        sources(&crates().join(library).join("src"), &mut all);
+    }
+    let known: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
+    let lines = all.iter().flat_map(|source| source.lines());
+    let made = lines.filter(|line| line.starts_with("impl") && line.contains(" Mechanism for "));
+    let made: Vec<&str> = made.collect();
+    assert!(made.len() > 5, "the search finds nothing");
+    let missing = made.iter().filter(|line| !known.iter().any(|name| names(line, name)));
+    none(missing.map(|line| format!("not in the table: {line}")).collect());
+}
+
+#[test]
+fn every_mechanism_has_an_example_that_runs() {
+    let mut complaints = Vec::new();
+    for row in &TABLE {
+        let library = row.file.split('/').next().expect("a folder");
+        let mut all = Vec::new();
+        sources(&crates().join(library).join("src"), &mut all);
+        let shown = all.iter().flat_map(|source| examples(source)).any(|e| names(&e, row.name));
+        if !shown {
+            complaints.push(format!("{} has no example in its documentation", row.name));
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn every_mechanism_has_a_command_or_a_reason() {
+    let mut complaints = Vec::new();
+    for row in &TABLE {
+        match row.command {
+            In(file) if names(&text(format!("cli/src/commands/{file}")), row.name) => {}
+            In(file) => complaints.push(format!("{file} does not call {}", row.name)),
+            None(reason) if reason.len() > 20 => {}
+            None(_) => complaints.push(format!("{}: why is there no command?", row.name)),
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn every_mechanism_has_a_test_of_its_stated_errors() {
+    let mut complaints = Vec::new();
+    for row in &TABLE {
+        let (file, name) = row.coverage;
+        if !text(file).contains(&format!("fn {name}(")) {
+            complaints.push(format!("{}: {file} has no test {name}", row.name));
+        }
+    }
+    none(complaints);
+}
+
+#[test]
+fn the_checks_would_fail() {
+    let source = "/// ```\n/// use a::Known;\n/// ```\n/// ```compile_fail\n/// Hidden\n/// ```\n";
+    assert_eq!(examples(source), [" use a::Known;"]);
+    assert!(names("x::Pfp)", "Pfp") && !names("PfpOptions", "Pfp") && !names("MyPfp", "Pfp"));
+}

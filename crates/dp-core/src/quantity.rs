@@ -65,9 +65,21 @@ quantity!(
     L2Sensitivity, "l2 sensitivity", "(0, inf)", |x| x.is_finite() && x > 0.0
 );
 quantity!(
-    /// Scale of a noise law: the standard deviation of a Gaussian, `b` of a Laplace.
+    /// Scale of a noise law: the standard deviation of a Gaussian, a lift, the scale of a Wishart matrix.
     NoiseScale, "noise scale", "(0, inf)", |x| x.is_finite() && x > 0.0
 );
+quantity!(
+    /// Scale b of a Laplace law. It is no standard deviation, which is `sqrt 2` times larger, and
+    /// pays for another norm: a type of its own.
+    LaplaceScale, "Laplace scale", "(0, inf)", |x| x.is_finite() && x > 0.0
+);
+
+/// A scale of additive noise: [`NoiseScale`] or [`LaplaceScale`].
+pub trait Scale: Copy + core::fmt::Display + Into<f64> {}
+
+impl Scale for NoiseScale {}
+impl Scale for LaplaceScale {}
+
 quantity!(
     /// A probability.
     Probability, "probability", "[0, 1]", |x| (0.0..=1.0).contains(&x)

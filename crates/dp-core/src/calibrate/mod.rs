@@ -11,7 +11,7 @@ use crate::budget::{Budget, Epsilon};
 use crate::error::{Error, Result};
 use crate::profile::response::Letter;
 use crate::profile::{CoordinateProfile, GaussianStep, PrivacyProfile, Profile, RowChange};
-use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
+use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability};
 
 pub use published::{Acceptance, PublishedCalibration, PublishedRule, PublishedSetting};
 
@@ -90,15 +90,15 @@ pub fn gaussian_steps(
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] when the scale leaves the range of `f64`.
-pub fn laplace(budget: Budget, sensitivity: L1Sensitivity) -> Result<NoiseScale> {
+pub fn laplace(budget: Budget, sensitivity: L1Sensitivity) -> Result<LaplaceScale> {
     let mu = budget.epsilon.get() - 2.0 * (-budget.delta.get()).ln_1p();
-    let holds = |scale: NoiseScale| {
+    let holds = |scale: LaplaceScale| {
         Profile::Laplace { sensitivity, scale }.log_delta(budget.epsilon) <= budget.delta.ln()
     };
     // A few parts in 1e14, then checked.
     let mut scale = sensitivity.get() / mu;
     for _ in 0..60 {
-        let candidate = NoiseScale::new(scale)?;
+        let candidate = LaplaceScale::new(scale)?;
         if holds(candidate) {
             return Ok(candidate);
         }

@@ -16,7 +16,7 @@ use crate::noise::{
     AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseLaw, SymmetricGaussian, WishartNoise,
 };
 use crate::profile::Profile;
-use crate::quantity::{L1Sensitivity, L2Sensitivity, NoiseScale};
+use crate::quantity::{L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale};
 use crate::theorem::Theorem;
 
 /// Implemented by what a reader of the documentation cannot implement.
@@ -97,7 +97,7 @@ pub fn gaussian(sigma: NoiseScale, grid: Grid) -> Result<GaussianNoise> {
 ///
 /// # Errors
 /// As [`gaussian`].
-pub fn laplace(scale: NoiseScale, grid: Grid) -> Result<LaplaceNoise> {
+pub fn laplace(scale: LaplaceScale, grid: Grid) -> Result<LaplaceNoise> {
     LaplaceNoise::new(scale, grid)
 }
 
@@ -118,7 +118,7 @@ pub fn calibrate_by<N: GridNoise>(
     statistic: Statistic<N::Sensitivity>,
     budget: Budget,
     basis: Basis,
-    rule: impl Fn(N::Sensitivity) -> Result<NoiseScale>,
+    rule: impl Fn(N::Sensitivity) -> Result<N::Scale>,
 ) -> Result<Calibrated<N>> {
     Calibrated::by_rule(statistic, budget, basis, rule)
 }

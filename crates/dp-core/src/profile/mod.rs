@@ -6,6 +6,7 @@
 
 mod chi_mixture;
 mod gaussian;
+mod group;
 mod jl;
 mod limits;
 mod mixture;
@@ -16,7 +17,7 @@ mod wishart;
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
 use crate::calibrate::solver;
 use crate::error::{Error, Result};
-use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
+use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability};
 use serde::{Deserialize, Serialize};
 
 /// delta as a function of epsilon: the supremum over adjacent pairs, in both
@@ -99,7 +100,7 @@ pub enum CoordinateProfile {
         /// Distance the coordinate moves.
         shift: L1Sensitivity,
         /// Scale b.
-        scale: NoiseScale,
+        scale: LaplaceScale,
     },
 }
 
@@ -129,7 +130,7 @@ pub enum Profile {
         /// l1 norm of the shift.
         sensitivity: L1Sensitivity,
         /// Scale b.
-        scale: NoiseScale,
+        scale: LaplaceScale,
     },
     /// Any mechanism of pure differential privacy: `(e^epsilon - e^eps) / (1 + e^epsilon)`,
     /// the worst case, reached by one randomised response.
@@ -223,6 +224,14 @@ pub enum Profile {
         /// Number of runs, in `[1, 2^40]`.
         times: u64,
     },
+    /// A unit whose change takes `size` steps, each of which has this profile: group privacy, an upper
+    /// bound.
+    Group {
+        /// One step.
+        profile: Box<Profile>,
+        /// Number of steps.
+        size: u64,
+    },
 }
 
 impl Profile {
@@ -293,6 +302,7 @@ impl Profile {
                 }
             }
             Self::Repeated { ref profile, times } => repeated::ln_delta(profile, times, e),
+            Self::Group { ref profile, size } => group::ln_delta(profile, size, e),
         }
     }
 }
@@ -304,7 +314,9 @@ impl Profile {
     pub fn needs_fresh_seed(&self) -> bool {
         match self {
             Self::ChiMixtureGaussian { .. } | Self::BinomialMixture { .. } => true,
-            Self::Repeated { profile, .. } => profile.needs_fresh_seed(),
+            Self::Repeated { profile, .. } | Self::Group { profile, .. } => {
+                profile.needs_fresh_seed()
+            }
             _ => false,
         }
     }

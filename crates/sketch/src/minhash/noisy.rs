@@ -16,7 +16,7 @@ use dp_core::noise::{
 use dp_core::profile::CoordinateProfile;
 use dp_core::release_file::{FileWriter, Kind, Payload, Trailer};
 use dp_core::{
-    Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LogDelta, NoiseScale,
+    Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LaplaceScale, LogDelta,
     Probability, Profile, Release, SeedOrigin,
 };
 use std::path::Path;
@@ -65,7 +65,7 @@ impl NoisySecureMinHash {
         let shape = SymbolShape::new(positions, concatenation, 2)?;
         let sensitivity =
             published_sensitivity(positions, concatenation, neighbours, claimed.delta)?;
-        let scale = NoiseScale::new(sensitivity / claimed.epsilon.get())?;
+        let scale = LaplaceScale::new(sensitivity / claimed.epsilon.get())?;
         let noise = LaplaceNoise::new(scale, Grid::choose(scale, Bound::new(1.0)?)?)?;
         let mechanism = Self { shape, neighbours, claimed, sensitivity, noise };
         if accept == TrueDelta::MustMeetClaim {
@@ -191,7 +191,7 @@ pub(crate) fn noisy_profile(
     positions: usize,
     concatenation: usize,
     neighbours: SetNeighbours,
-    scale: NoiseScale,
+    scale: LaplaceScale,
 ) -> Result<Profile> {
     let probability = neighbours.differ_probability(concatenation, 2)?;
     // Bits are 0 or 1 and lie on the grid: no rounding, a differing bit moves by one exactly.
@@ -276,7 +276,7 @@ pub fn published_sensitivity(
 pub struct NoisyBits {
     scheme: Scheme,
     concatenation: usize,
-    scale: NoiseScale,
+    scale: LaplaceScale,
     data: Vec<f64>,
 }
 
@@ -285,7 +285,7 @@ impl NoisyBits {
     pub(crate) fn new(
         scheme: Scheme,
         concatenation: usize,
-        scale: NoiseScale,
+        scale: LaplaceScale,
         data: Vec<f64>,
     ) -> Self {
         Self { scheme, concatenation, scale, data }
@@ -299,7 +299,7 @@ impl NoisyBits {
 
     /// Scale of the Laplace noise.
     #[must_use]
-    pub fn scale(&self) -> NoiseScale {
+    pub fn scale(&self) -> LaplaceScale {
         self.scale
     }
 

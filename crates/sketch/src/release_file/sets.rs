@@ -10,7 +10,7 @@ use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{
     AnyCertificate, CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
 };
-use dp_core::{Adjacency, NoiseScale, Profile};
+use dp_core::{Adjacency, LaplaceScale, Profile};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
 
@@ -75,7 +75,7 @@ impl Payload for PrivateSymbols {
 struct NoisyFacts {
     scheme: Scheme,
     concatenation: usize,
-    scale: NoiseScale,
+    scale: LaplaceScale,
 }
 
 impl Payload for NoisyBits {

@@ -134,6 +134,7 @@ impl Merged {
                     Err(_) => self.unknown(),
                 }
             }
+            Profile::Group { .. } => self.envelope(event),
             Profile::BinomialMixture { trials, probability, coordinate } => {
                 let p = probability.get();
                 let all = u128::from(n) * u128::from(trials);

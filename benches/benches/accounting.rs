@@ -9,7 +9,9 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::accounting::{Event, Pld, Width};
 use dp_core::profile::RowChange;
-use dp_core::{Bound, Delta, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability, Profile};
+use dp_core::{
+    Bound, Delta, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability, Profile,
+};
 use std::hint::black_box;
 
 fn gaussian(sigma: f64) -> Profile {

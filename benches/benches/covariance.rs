@@ -10,11 +10,11 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
 use linalg_dp::analysis::pca;
+use linalg_dp::covariance::NoisyPower;
 use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
 };
 use linalg_dp::dense::symmetric_eigen;
-use linalg_dp::noisy_power::NoisyPower;
 use sketch::projection::{Gaussian, Projection};
 use std::hint::black_box;
 
@@ -51,6 +51,13 @@ fn mechanisms(d: usize) -> Vec<(&'static str, Box<dyn CovarianceMechanism>)> {
     let budget = Budget::new(1.0, 1e-6).expect("valid");
     vec![
         ("gaussian", Box::new(GaussianCovariance::calibrate(d, adjacency, budget).expect("ok"))),
+        (
+            "wishart",
+            Box::new(
+                WishartCovariance::calibrate(d, adjacency, budget, WishartShape::LeastSpectralNorm)
+                    .expect("ok"),
+            ),
+        ),
         ("jl", Box::new(JlCovariance::calibrate(d, 400, adjacency, budget).expect("ok"))),
     ]
 }

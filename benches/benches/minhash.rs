@@ -6,7 +6,7 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::PublicSeed;
 use rand_core::Rng;
-use sketch::minhash::{
+use sketch::sets::{
     DenseOnePermutation, FastSimilarity, ItemSet, MinHash, OnePermutation, SetSketch,
     bin_similarity,
 };

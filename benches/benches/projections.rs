@@ -8,9 +8,9 @@
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::noise::AdditiveNoise;
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
-use sketch::private::PrivateProjection;
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::rows::{CsrView, RowsView};
+use sketch::vectors::PrivateProjection;
 use std::hint::black_box;
 
 const FAMILIES: [Family; 5] = [

@@ -8,9 +8,9 @@ use dp_core::noise::{Bernoulli, BernoulliTable};
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability, PublicSeed};
 use rand_core::Rng;
 use sketch::RowsView;
-use sketch::private::PrivateProjection;
 use sketch::projection::{Family, ProjectionSpec};
-use sketch::sign::{FlipRule, PrivateSigns, SignSketch};
+use sketch::signs::{FlipRule, PrivateSigns, SignSketch};
+use sketch::vectors::PrivateProjection;
 use std::hint::black_box;
 
 const N: usize = 60_000;

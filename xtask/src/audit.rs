@@ -1,6 +1,6 @@
 //! `cargo xtask audit`.
 
-use eval::audit::{Finding, Settings, everything, run as run_all};
+use audit::{Finding, Settings, everything, run as run_all};
 use eval::framework::Effort;
 use eval::render::write_atomic;
 use std::path::Path;

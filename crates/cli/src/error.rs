@@ -1,18 +1,13 @@
 //! What can go wrong, and the exit status it gives.
 
+use crate::input::with_flags;
 use crate::output::Record;
+use readers::DataError;
+pub(crate) use readers::shown;
 use std::path::{Path, PathBuf};
 
 /// The file of an error of a library that knows rows only.
 const UNNAMED: &str = "input";
-
-/// A path as people read it.
-pub(crate) fn shown(path: &Path) -> String {
-    match path.to_str() {
-        Some("-") => "standard input".into(),
-        _ => path.display().to_string(),
-    }
-}
 
 /// Result of a command.
 pub(crate) type Result<T, E = Error> = core::result::Result<T, E>;
@@ -48,25 +43,17 @@ pub(crate) enum Error {
     Refused(String),
 }
 
-/// Data that is malformed or outside its declared bounds. Its text names the column and the rule,
-/// never a value and never a row: which row breaks a rule is private.
-#[derive(Debug, thiserror::Error)]
-#[error("{}: {}{rule}", shown(file), column.as_ref().map_or(String::new(), |c| format!("{c}: ")))]
-pub(crate) struct DataError {
-    /// The file.
-    pub(crate) file: PathBuf,
-    /// The column, where it is one.
-    pub(crate) column: Option<String>,
-    /// The rule that does not hold.
-    pub(crate) rule: String,
-    /// The record, from one. Shown to the operator on a terminal only.
-    pub(crate) record: Option<u64>,
-}
-
-impl DataError {
-    /// An error about a whole file.
-    pub(crate) fn of(file: &Path, rule: impl Into<String>) -> Self {
-        Self { file: file.to_owned(), column: None, rule: rule.into(), record: None }
+impl From<readers::Error> for Error {
+    fn from(error: readers::Error) -> Self {
+        match error {
+            readers::Error::Io { path, source } => Self::Io { path, source },
+            readers::Error::Data(error) => {
+                Self::Data(DataError { rule: with_flags(&error.rule), ..error })
+            }
+            readers::Error::Options(text) => Self::Usage(with_flags(&text)),
+            readers::Error::Rows(error) => error.into(),
+            error => Self::Refused(format!("{error}; nothing was released")),
+        }
     }
 }
 

@@ -15,7 +15,7 @@
 //! be read or written, 4 data that is not what was declared.
 //!
 //! The binary is this library's [`main`]; [`ledger_file`] is public so that its behaviour under
-//! crashes can be tested from outside, and [`reading`] so that readers can be tried with hostile files.
+//! crashes can be tested from outside.
 
 mod commands;
 mod error;
@@ -23,7 +23,6 @@ mod input;
 mod interrupt;
 pub mod ledger_file;
 mod output;
-pub mod reading;
 
 use clap::{CommandFactory, Parser};
 use commands::Command;

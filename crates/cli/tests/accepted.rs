@@ -4,7 +4,7 @@ mod support;
 
 use dp_core::{Certificate, Release, release_file};
 use serde_json::Value;
-use sketch::private::{PrivateSketch, SketchRelease};
+use sketch::vectors::{PrivateSketch, SketchRelease};
 use support::{Room, csv, numbers, signed_again, text};
 
 const SKETCH: &str = "-k 4 --seed 3 --adjacency attribute --beta 2 --bound 1 --epsilon 1";
@@ -26,6 +26,8 @@ fn rewritten(
     let payload = release.payload();
     let text = certificate(&release.certificate().to_json());
     let certificate = Certificate::from_json(&signed_again(&text)).expect("holds together");
+    // As a forger who knows the format: bound to the new values.
+    let certificate = certificate.of_post_processing();
     let values = payload.values().iter().map(|&v| values(v)).collect();
     let noise = certificate.statement().noise.clone();
     let payload = PrivateSketch::new(payload.projection(), noise, values).expect("a sketch");
@@ -113,7 +115,7 @@ fn payloads_that_carry_no_such_noise_are_refused() {
         let values = loud.payload().values().iter().map(|&v| grid.round(v)).collect();
         let payload =
             PrivateSketch::new(quiet.payload().projection(), noise, values).expect("a sketch");
-        let release = Release::certified(payload, quiet.certificate().clone());
+        let release = Release::certified(payload, quiet.certificate().clone().of_post_processing());
         release_file::write(&room.path("swapped.dps"), &release).expect("written");
         room.refuses("verify swapped.dps", 1, &["vary less"]);
     }
@@ -194,7 +196,7 @@ fn known_noise_must_be_accepted_by_name() {
 /// Bits, and symbols, that a change touches are counted again from the parameters.
 #[test]
 fn forged_counts_are_refused() {
-    use sketch::minhash::SymbolRelease;
+    use sketch::sets::SymbolRelease;
     let room = room();
     let words = |i: usize| (0..12).map(|w| format!("w{} ", i * 5 + w)).collect::<String>() + "\n";
     room.write("sets.txt", (0..20).map(words).collect::<String>());

@@ -181,7 +181,9 @@ impl Partition {
     pub fn parts_touched(self, adjacency: Adjacency) -> u64 {
         match (self, adjacency.each()) {
             (Self::ByUnit, _) => 1,
-            (Self::ByRow, _) | (Self::ByContent, Adjacency::AddRemoveRow { .. }) => adjacency.rows(),
+            (Self::ByRow, _) | (Self::ByContent, Adjacency::AddRemoveRow { .. }) => {
+                adjacency.rows()
+            }
             (Self::ByContent, _) => 2 * adjacency.rows(),
         }
     }

@@ -6,10 +6,22 @@
 //! not proven or whose randomness somebody could know. It shows that the certificate is
 //! *consistent*; [`Certificate::unchecked`] lists what it took at the writer's word. It
 //! is not a signature: a forger who invents a whole consistent certificate of another mechanism is
-//! not caught. Sign the JSON text where origin matters. Proof page: `docs/proofs/certificate.md`.
+//! not caught. Sign the [canonical text](Certificate::canonical) where origin matters. Proof page:
+//! `docs/proofs/certificate.md`; every field, for readers in other languages: `docs/FORMAT.md`.
 
+mod any;
+mod canonical;
 mod consistency;
 mod unchecked;
+mod weak;
+
+pub use any::{AnyCertificate, CertificateClass, ClassOfCertificate};
+pub use canonical::{PayloadHash, canonical};
+pub use unchecked::Unchecked;
+pub use weak::{IndividualCertificate, NoGuarantee};
+
+pub(crate) use any::other_version;
+pub(crate) use canonical::{digest, hex};
 
 use crate::error::{Error, Result};
 use crate::guarantee::{Claim, Guarantee, Provenance, RawGuarantee, log_slack, rejected};
@@ -17,11 +29,10 @@ use crate::noise::{GeneratorKind, NoiseLaw};
 use crate::profile::Profile;
 use crate::seed::{FreshSeed, SeedOrigin};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 
 /// Version of the certificate's layout.
-pub const CERTIFICATE_FORMAT: u32 = 2;
+pub const CERTIFICATE_FORMAT: u32 = 3;
 
 /// A public parameter of a mechanism (shapes, seeds, bounds).
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -85,6 +96,7 @@ pub struct Statement {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawCertificate")]
 pub struct Certificate {
+    class: CertificateClass,
     format: u32,
     library: String,
     #[serde(flatten)]
@@ -93,14 +105,17 @@ pub struct Certificate {
     /// ln of the delta really given; absent when no profile is known.
     #[serde(serialize_with = "log_delta::serialize")]
     ln_true_delta: Option<f64>,
+    /// Of the release file it stands in; absent until there is one.
+    payload: Option<PayloadHash>,
     digest: String,
 }
 
-/// The fields in the order they are written (serde's `flatten` cannot refuse
+/// The fields as they are written (serde's `flatten` cannot refuse
 /// unknown fields, so the statement's are repeated). Nothing of it is evaluated yet.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawCertificate {
+    class: CertificateClass,
     format: u32,
     library: String,
     mechanism: String,
@@ -110,23 +125,31 @@ struct RawCertificate {
     guarantee: RawGuarantee,
     #[serde(serialize_with = "log_delta::serialize", deserialize_with = "log_delta::deserialize")]
     ln_true_delta: Option<f64>,
+    #[serde(deserialize_with = "stated")]
+    payload: Option<PayloadHash>,
     digest: String,
+}
+
+/// An optional field that must be there, perhaps as `null`.
+fn stated<'d, D: serde::Deserializer<'d>, T: Deserialize<'d>>(d: D) -> Result<Option<T>, D::Error> {
+    Option::deserialize(d)
 }
 
 impl TryFrom<RawCertificate> for Certificate {
     type Error = Error;
-    fn try_from(mut raw: RawCertificate) -> Result<Self> {
-        check_format(raw.format)?;
-        let stated = core::mem::take(&mut raw.digest);
-        weak::check_digest(&stated, &digest(&raw))?;
+    fn try_from(raw: RawCertificate) -> Result<Self> {
+        any::check_header(raw.format, raw.class, CertificateClass::Private)?;
+        weak::check_digest(&raw.digest, &digest(&raw))?;
         let RawCertificate { mechanism, noise, generator, public, .. } = raw;
         let certificate = Self {
+            class: raw.class,
             format: raw.format,
             library: raw.library,
             statement: Statement { mechanism, noise, generator, public },
             guarantee: raw.guarantee.try_into()?,
             ln_true_delta: raw.ln_true_delta,
-            digest: stated,
+            payload: raw.payload,
+            digest: raw.digest,
         };
         certificate.check_fields()?;
         Ok(certificate)
@@ -167,16 +190,51 @@ impl Certificate {
         if averages(&guarantee) {
             statement.public.insert(FreshSeed::MODEL_KEY.into(), FreshSeed::MODEL.into());
         }
-        let mut certificate = Self {
+        let certificate = Self {
+            class: CertificateClass::Private,
             format: CERTIFICATE_FORMAT,
             library: concat!("dp-core ", env!("CARGO_PKG_VERSION")).to_owned(),
             statement,
             ln_true_delta: guarantee.true_delta().map(|d| d.get()),
             guarantee,
+            payload: None,
             digest: String::new(),
         };
-        certificate.digest = certificate.compute_digest();
-        certificate
+        certificate.sealed()
+    }
+
+    /// With the digest that its fields have.
+    fn sealed(mut self) -> Self {
+        self.digest = digest(&self);
+        self
+    }
+
+    /// The certificate of a release file with this payload, and of no other.
+    ///
+    /// # Errors
+    /// [`Error::File`] when it is that of another payload already.
+    pub(crate) fn bound_to(mut self, payload: PayloadHash) -> Result<Self> {
+        any::bind(&mut self.payload, payload)?;
+        Ok(self.sealed())
+    }
+
+    /// The same certificate for something computed from the release (a rounded payload, part of it):
+    /// post-processing keeps the guarantee. It is of no payload until it stands in a file.
+    #[must_use]
+    pub fn of_post_processing(self) -> Self {
+        Self { payload: None, ..self }.sealed()
+    }
+
+    /// The hash of the payload it stands beside in a release file; none outside of one.
+    #[must_use]
+    pub fn payload_hash(&self) -> Option<PayloadHash> {
+        self.payload
+    }
+
+    /// SHA-256 of the [canonical text](Certificate::canonical) without this field, in hexadecimal.
+    #[must_use]
+    pub fn digest(&self) -> &str {
+        &self.digest
     }
 
     /// Mechanism, noise law, generator and public parameters.
@@ -211,16 +269,10 @@ impl Certificate {
         self.require_secret_randomness()?;
         let standing = match self.guarantee.provenance() {
             Provenance::Proven { .. } => return Ok(()),
-            Provenance::Published { .. }
-                if self.guarantee.claim() == Claim::Met
-                    && !self.guarantee.profile().is_some_and(Profile::is_of_an_ideal_law) =>
-            {
-                return Ok(());
-            }
+            Provenance::Published { .. } if self.guarantee.claim() == Claim::Met => return Ok(()),
             Provenance::Published { .. } => {
-                "a published claim that its profile misses, that has none, or that is about an ideal law"
+                "a published claim that its profile misses, or that has none"
             }
-            Provenance::Idealised { .. } => "proven of an ideal law, not of these numbers",
             Provenance::Declared { .. } => "declared, not proven",
         };
         let text = format!("{standing}: take it by name (verify_consistency), or not at all");
@@ -240,8 +292,8 @@ impl Certificate {
     /// # Errors
     /// [`Error::CertificateRejected`] naming the first field that does not agree.
     pub fn verify_consistency(&self) -> Result<()> {
-        check_format(self.format)?;
-        weak::check_digest(&self.digest, &self.compute_digest())?;
+        any::check_header(self.format, self.class, CertificateClass::Private)?;
+        weak::check_digest(&self.digest, &digest(self))?;
         self.guarantee.verify()?;
         self.check_fields()
     }
@@ -322,23 +374,53 @@ impl Certificate {
         }
     }
 
-    /// Reads a certificate and checks that it is consistent ([`Certificate::verify_consistency`]).
+    /// Reads a certificate, in any layout of JSON, and checks that it is consistent
+    /// ([`Certificate::verify_consistency`]).
     ///
     /// # Errors
     /// [`Error::CertificateRejected`] when the text is not a certificate, is longer than a
-    /// megabyte, or is not consistent.
+    /// megabyte, is of another version, or is not consistent.
     pub fn from_json(text: &str) -> Result<Self> {
-        parse(text)
+        any::parse(text, CertificateClass::Private)
     }
 
-    /// JSON text.
+    /// JSON text, indented for people.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("certificates have string keys only")
+        any::indented(self)
     }
 
-    fn compute_digest(&self) -> String {
-        digest(&Self { digest: String::new(), ..self.clone() })
+    /// The one text that stands in release files: [`canonical`].
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        canonical(self)
+    }
+}
+
+impl core::str::FromStr for Certificate {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        Self::from_json(text)
+    }
+}
+
+impl core::fmt::Display for Certificate {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        let Statement { mechanism, generator, .. } = &self.statement;
+        writeln!(f, "{mechanism}: {}", self.guarantee.budget())?;
+        writeln!(f, "neighbours: {}", self.guarantee.adjacency())?;
+        match self.guarantee.provenance() {
+            Provenance::Proven { theorem } => writeln!(f, "proven: {theorem}")?,
+            Provenance::Published { source, caveat } => {
+                writeln!(f, "published, not proven: {source}; {caveat}")?;
+            }
+            Provenance::Declared { by, reason } => writeln!(f, "declared by {by}: {reason}")?,
+        }
+        if let Some(delta) = self.guarantee.true_delta() {
+            writeln!(f, "delta really given: {delta}")?;
+        }
+        f.write_str("generator: ")?;
+        generator.serialize(f)
     }
 }
 
@@ -357,30 +439,6 @@ fn averages(guarantee: &Guarantee) -> bool {
     guarantee.profile().is_some_and(Profile::needs_fresh_seed)
 }
 
-/// SHA-256 of the compact JSON text, in hexadecimal.
-fn digest(value: &impl Serialize) -> String {
-    let text = serde_json::to_string(value).expect("certificates have string keys only");
-    Sha256::digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect()
-}
-
-/// Longest text of a certificate, in bytes.
-const LONGEST: usize = 1 << 20;
-
-fn check_format(format: u32) -> Result<()> {
-    if format == CERTIFICATE_FORMAT {
-        Ok(())
-    } else {
-        Err(rejected("format", format!("version {format} is not {CERTIFICATE_FORMAT}")))
-    }
-}
-
-fn parse<T: serde::de::DeserializeOwned>(text: &str) -> Result<T> {
-    if text.len() > LONGEST {
-        return Err(rejected("text", format!("{} bytes, the most is {LONGEST}", text.len())));
-    }
-    serde_json::from_str(text).map_err(|e| rejected("text", e.to_string()))
-}
-
 /// JSON cannot carry a number that is not finite, so it could not be read back.
 fn check_public(public: &PublicParameters) -> Result<()> {
     let bad = public.iter().find(|(_, v)| matches!(v, PublicValue::Real(x) if !x.is_finite()));
@@ -389,7 +447,3 @@ fn check_public(public: &PublicParameters) -> Result<()> {
         Some((name, _)) => Err(rejected("public", format!("{name} is not finite"))),
     }
 }
-
-mod weak;
-pub use unchecked::Unchecked;
-pub use weak::{IndividualCertificate, NoGuarantee};

@@ -1,6 +1,6 @@
 //! A published value with its certificate.
 
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, ClassOfCertificate};
 use serde::Serialize;
 
 /// What a mechanism publishes: a payload and the certificate of how it was made.
@@ -30,13 +30,17 @@ impl<T, C> Release<T, C> {
         &self.certificate
     }
 
-    /// Post-processing: maps the payload, keeps the certificate.
-    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Release<U, C> {
-        Release { payload: f(self.payload), certificate: self.certificate }
-    }
-
     /// Takes the release apart.
     pub fn into_parts(self) -> (T, C) {
         (self.payload, self.certificate)
+    }
+}
+
+impl<T, C: ClassOfCertificate> Release<T, C> {
+    /// Post-processing: maps the payload, keeps the guarantee. The certificate is of no release file's
+    /// payload any more.
+    pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Release<U, C> {
+        let certificate = self.certificate.of_post_processing();
+        Release { payload: f(self.payload), certificate }
     }
 }

@@ -87,8 +87,7 @@ fn neighbours(adjacency: Adjacency, a: &[Row], b: &[Row]) -> bool {
 /// Every data set of at most two rows with entries in steps of a half.
 fn world() -> Vec<Vec<Row>> {
     let entries = [-1.0, -0.5, 0.0, 0.5, 1.0];
-    let rows: Vec<Row> =
-        entries.iter().flat_map(|&x| entries.map(|y| [x, y])).collect();
+    let rows: Vec<Row> = entries.iter().flat_map(|&x| entries.map(|y| [x, y])).collect();
     let mut sets = vec![vec![]];
     sets.extend(rows.iter().map(|&r| vec![r]));
     sets.extend(rows.iter().flat_map(|&r| rows.iter().map(move |&s| vec![r, s])));
@@ -97,9 +96,8 @@ fn world() -> Vec<Vec<Row>> {
 
 /// Neighbours of every data set, as sorted lists.
 fn graph(adjacency: Adjacency, sets: &[Vec<Row>]) -> Vec<Vec<usize>> {
-    let near = |a: &Vec<Row>| {
-        (0..sets.len()).filter(|&j| neighbours(adjacency, a, &sets[j])).collect()
-    };
+    let near =
+        |a: &Vec<Row>| (0..sets.len()).filter(|&j| neighbours(adjacency, a, &sets[j])).collect();
     sets.iter().map(near).collect()
 }
 
@@ -165,7 +163,10 @@ fn steps_that_are_charged_join_all_neighbours() {
                 let Some(charged) = steps(*by, *to) else { continue };
                 for &end in &near_to[start] {
                     let needed = steps_by[end];
-                    assert!(needed <= charged, "{by} to {to}: {charged}, but {needed} from {start}");
+                    assert!(
+                        needed <= charged,
+                        "{by} to {to}: {charged}, but {needed} from {start}"
+                    );
                     checked += 1;
                 }
             }
@@ -174,9 +175,10 @@ fn steps_that_are_charged_join_all_neighbours() {
     assert!(checked > 100_000, "{checked}");
     for (by, near_by) in all.iter().zip(&graphs) {
         for (to, near_to) in all.iter().zip(&graphs) {
-            let subset = near_to.iter().zip(near_by).all(|(few, many)| {
-                few.iter().all(|i| many.binary_search(i).is_ok())
-            });
+            let subset = near_to
+                .iter()
+                .zip(near_by)
+                .all(|(few, many)| few.iter().all(|i| many.binary_search(i).is_ok()));
             assert!(subset || !by.implies(to), "{by} does not imply {to}");
             assert_eq!(by.implies(to), steps(*by, *to) == Some(1));
             // Nothing is charged twice that is a subset here, but for what the world is too small to show.
@@ -231,7 +233,9 @@ fn a_rounded_quotient_is_not_a_step_short() {
 fn several_attributes_are_a_shift() -> Outcome {
     assert_eq!(Adjacency::attributes(bound(0.5), 1)?, attribute(0.5));
     for count in [2u64, 3, 10, 784] {
-        let Adjacency::RowShift { l2 } = Adjacency::attributes(bound(0.5), count)? else { panic!() };
+        let Adjacency::RowShift { l2 } = Adjacency::attributes(bound(0.5), count)? else {
+            panic!()
+        };
         let norm = 0.5 * (count as f64).sqrt();
         assert!(l2.get() >= norm && l2.get() < norm * (1.0 + 1e-14));
     }
@@ -396,11 +400,9 @@ fn ledgers_count_in_their_own_unit() -> Outcome {
     };
     let release = proven(attribute(1.0), gaussian(0.2), Theorem::ProjectionGaussian);
     // A smaller change: as it is. Two attributes' worth: twice the shift. Five rows: sqrt 5.
-    for (unit, factor) in [
-        (attribute(0.25), 1.0),
-        (attribute(2.0), 2.0),
-        (attribute(1.0).of_user(5)?, 5f64.sqrt()),
-    ] {
+    for (unit, factor) in
+        [(attribute(0.25), 1.0), (attribute(2.0), 2.0), (attribute(1.0).of_user(5)?, 5f64.sqrt())]
+    {
         let mut ledger = Ledger::new(unit);
         ledger.spend(&release, 3, "sketch")?;
         let exact = gaussian(0.2 * factor * 3f64.sqrt()).epsilon(Delta::new(1e-6)?)?.get();

@@ -1,6 +1,7 @@
 //! Certificates survive the trip through JSON, and no altered one is accepted.
 
 use certificates::{all, gaussian, laplace, row, statement};
+use dp_core::certificate::canonical;
 use dp_core::noise::NoiseLaw;
 use dp_core::*;
 use serde_json::Value;
@@ -47,54 +48,11 @@ fn alterations(leaf: &Value) -> Vec<Value> {
 
 /// What a forger who knows the format does: writes a matching digest.
 fn redigest(value: &Value) -> Value {
-    // The digest covers the text with the fields in the order they are declared, which
-    // `Value` does not keep: rebuild it from the original's layout.
     let mut value = value.clone();
-    value["digest"] = Value::from("");
-    let order = ["format", "library", "mechanism", "noise", "generator", "public", "guarantee"];
-    let object = value.as_object().unwrap();
-    let mut text = String::from("{");
-    for key in order.iter().chain(&["ln_true_delta", "digest"]) {
-        text += &format!("{}:{},", Value::from(*key), ordered(key, &object[*key]));
-    }
-    text.pop();
-    text += "}";
-    let hex: String = Sha256::digest(text.as_bytes()).iter().map(|b| format!("{b:02x}")).collect();
-    value["digest"] = Value::from(hex);
+    value.as_object_mut().unwrap().remove("digest");
+    let digest = Sha256::digest(canonical(&value));
+    value["digest"] = digest.iter().map(|b| format!("{b:02x}")).collect::<String>().into();
     value
-}
-
-/// A field's text in the order its type declares.
-fn ordered(key: &str, value: &Value) -> String {
-    let read = |v: &Value| v.clone();
-    match key {
-        "noise" => serde_json::from_value::<NoiseLaw>(read(value))
-            .map_or_else(|_| value.to_string(), |v| serde_json::to_string(&v).unwrap()),
-        "guarantee" => {
-            let part = |k: &str| value[k].clone();
-            let profile = serde_json::from_value::<Option<Profile>>(part("profile")).map_or_else(
-                |_| part("profile").to_string(),
-                |v| serde_json::to_string(&v).unwrap(),
-            );
-            let adjacency = serde_json::from_value::<Adjacency>(part("adjacency")).map_or_else(
-                |_| part("adjacency").to_string(),
-                |v| serde_json::to_string(&v).unwrap(),
-            );
-            let budget = serde_json::from_value::<Budget>(part("budget")).map_or_else(
-                |_| part("budget").to_string(),
-                |v| serde_json::to_string(&v).unwrap(),
-            );
-            let provenance = serde_json::from_value::<Provenance>(part("provenance")).map_or_else(
-                |_| part("provenance").to_string(),
-                |v| serde_json::to_string(&v).unwrap(),
-            );
-            format!(
-                "{{\"adjacency\":{adjacency},\"budget\":{budget},\"profile\":{profile},\"claim\":{},\"provenance\":{provenance}}}",
-                part("claim")
-            )
-        }
-        _ => value.to_string(),
-    }
 }
 
 #[test]

@@ -1,10 +1,9 @@
-//! Data sets, metrics, the experiments of the papers, and the privacy audit.
+//! Data sets, metrics, and the experiments of the papers.
 //!
 //! An experiment is library code: it takes a [`framework::Context`], and returns a
 //! [`framework::Report`] of figures, tables and checked claims. [`experiments::all`]
 //! lists them, [`framework::run`] runs them, [`render`] writes them to disk.
 
-pub mod audit;
 pub mod baselines;
 pub mod data;
 pub mod error;
@@ -12,7 +11,7 @@ pub mod experiments;
 pub mod framework;
 pub mod learning;
 pub mod metrics;
-pub mod not_private;
+pub mod published;
 pub mod render;
 
 pub use error::{Error, Result};

@@ -2,8 +2,8 @@
 
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
 use sketch::RowsView;
-use sketch::private::PrivateProjection;
 use sketch::projection::{Family, ProjectionSpec};
+use sketch::vectors::PrivateProjection;
 
 fn one() -> Bound {
     Bound::new(1.0).unwrap()

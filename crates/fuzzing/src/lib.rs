@@ -21,7 +21,8 @@ pub use command_line::{cli_arrow, cli_csv, cli_idx, cli_npy, cli_parquet, cli_se
 pub use journals::journal;
 pub use readers::{idx, item_sets, libsvm, packages};
 pub use releases::{
-    release_container, release_matrices, release_sets, release_signs, release_sketch, rewritten,
+    forged, packed, release_container, release_matrices, release_sets, release_signs,
+    release_sketch, repacked, rewritten, sealed, trailer,
 };
 
 /// A body.

@@ -1,32 +1,29 @@
 //! Release files: the container, and each kind behind a right checksum.
 
 use crate::certificates::evaluated;
+use crate::samples::Failure;
+use dp_core::certificate::canonical;
 use dp_core::release_file::{
-    ClassOfCertificate, Kind, MAGIC, Opened, Payload, Trailer, Writer, decode, encode_as, open,
+    ClassOfCertificate, FORMAT, Kind, MAGIC, Payload, Summary, Trailer, Writer, decode, encode_as,
+    open,
 };
 use dp_core::{Certificate, IndividualCertificate, NoGuarantee, Probability, Release};
 use linalg_dp::covariance::PrivateCovariance;
-use linalg_dp::low_rank::{PrivateLowRank, Range};
+use linalg_dp::low_rank::{PrivateLowRank, Range as RangeSketch};
 use linalg_dp::window::WindowCovariance;
+use serde_json::Value;
 use sha2::{Digest, Sha256};
-use sketch::minhash::{NoisyBits, PrivateSymbols, SignatureMatrix};
-use sketch::private::{Pairs, PrivateSketch};
-use sketch::sign::{SignCodes, SignPairs};
+use sketch::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
+use sketch::signs::{SignCodes, SignPairs};
+use sketch::vectors::{Pairs, PrivateSketch};
+use std::ops::Range;
 
 /// The container: bytes as they are, and sealed. What opens is written back to the same bytes.
 pub fn release_container(data: &[u8]) {
     for bytes in [data.to_vec(), sealed(data)] {
         let Ok(opened) = open(&bytes) else { continue };
-        let Opened { summary, payload } = opened;
-        let mut out = Writer::begin(Vec::new(), summary.kind).expect("memory");
-        out.payload(payload).expect("memory");
-        let shape = (summary.rows as usize, summary.columns as usize);
-        let trailer =
-            Trailer::new(shape, summary.fingerprint, summary.parameters, &summary.certificate);
-        let again = out.end(&trailer.expect("was read")).expect("memory");
-        let reopened = open(&again).expect("what was written opens");
-        assert_eq!((reopened.payload, reopened.summary.kind), (payload, summary.kind));
-        assert_eq!(reopened.summary.certificate, summary.certificate);
+        let again = packed(&opened.summary, opened.payload).expect("was read");
+        assert!(again == bytes, "one content has one file");
     }
 }
 
@@ -34,7 +31,7 @@ pub fn release_container(data: &[u8]) {
 ///
 /// # Errors
 /// When the file is refused.
-pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, crate::samples::Failure> {
+pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, Failure> {
     let kind = open(bytes)?.summary.kind;
     Ok(match kind {
         Kind::Sketch64 | Kind::Sketch32 => {
@@ -50,7 +47,7 @@ pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, crate::samples::Failure> {
         Kind::PlainSignatures => encode_as(&decode::<SignatureMatrix, NoGuarantee>(bytes)?, kind)?,
         Kind::Covariance => encode_as(&decode::<PrivateCovariance, Certificate>(bytes)?, kind)?,
         Kind::LowRank => encode_as(&decode::<PrivateLowRank, Certificate>(bytes)?, kind)?,
-        Kind::Range => encode_as(&decode::<Range, Certificate>(bytes)?, kind)?,
+        Kind::Range => encode_as(&decode::<RangeSketch, Certificate>(bytes)?, kind)?,
         Kind::Window => encode_as(&decode::<WindowCovariance, Certificate>(bytes)?, kind)?,
         other => return Err(format!("no reader for {}", other.name()).into()),
     })
@@ -97,7 +94,7 @@ pub fn release_matrices(data: &[u8]) {
         let _ = covariance.positive();
     });
     kind::<PrivateLowRank, Certificate>(data, |release| evaluated(release.certificate()));
-    kind::<Range, Certificate>(data, |release| evaluated(release.certificate()));
+    kind::<RangeSketch, Certificate>(data, |release| evaluated(release.certificate()));
     kind::<WindowCovariance, Certificate>(data, |release| evaluated(release.certificate()));
 }
 
@@ -117,36 +114,114 @@ where
     }
 }
 
+/// A file made of what another says of itself and a payload.
+///
+/// # Errors
+/// When the payload is not the one that the certificate was written for.
+pub fn packed(summary: &Summary, payload: &[u8]) -> dp_core::Result<Vec<u8>> {
+    let Summary { kind, rows, columns, fingerprint, parameters, certificate } = summary.clone();
+    let shape = (rows as usize, columns as usize);
+    let trailer = Trailer::new(shape, fingerprint, &parameters, certificate)?;
+    let mut out = Writer::begin(Vec::new(), kind)?;
+    out.payload(payload)?;
+    Ok(out.end(trailer)?.0)
+}
+
 /// Magic, version, a known kind and the checksum set right.
-fn sealed(data: &[u8]) -> Vec<u8> {
+#[must_use]
+pub fn sealed(data: &[u8]) -> Vec<u8> {
     let mut bytes = data.to_vec();
     if bytes.len() < 56 {
         return bytes;
     }
     bytes[..8].copy_from_slice(&MAGIC);
-    bytes[8..12].copy_from_slice(&1u32.to_le_bytes());
+    bytes[8..12].copy_from_slice(&FORMAT.to_le_bytes());
     let word = u32::from_le_bytes([bytes[12], bytes[13], bytes[14], bytes[15]]);
     let kind = Kind::ALL[word as usize % Kind::ALL.len()];
     bytes[12..16].copy_from_slice(&kind.code().to_le_bytes());
-    let end = bytes.len() - 32;
-    let sum = Sha256::digest(&bytes[..end]);
-    bytes[end..].copy_from_slice(&sum);
+    if let Some((payload, trailer)) = places(&bytes) {
+        seal(&mut bytes, payload, trailer);
+    }
     bytes
+}
+
+/// Where payload and trailer are, when the stated length fits.
+fn places(bytes: &[u8]) -> Option<(Range<usize>, Range<usize>)> {
+    let end = bytes.len().checked_sub(40).filter(|end| *end >= 16)?;
+    let length = u64::from_le_bytes(bytes[end..end + 8].try_into().ok()?);
+    let from = end.checked_sub(usize::try_from(length).ok()?).filter(|from| *from >= 16)?;
+    Some((16..from, from..end))
+}
+
+/// Sets the checksum right: of everything, with the payload's hash in its place.
+fn seal(bytes: &mut [u8], payload: Range<usize>, trailer: Range<usize>) {
+    let end = bytes.len() - 32;
+    let hash = Sha256::new_with_prefix(&bytes[..16]).chain_update(Sha256::digest(&bytes[payload]));
+    let sum = hash.chain_update(&bytes[trailer.start..end]).finalize();
+    bytes[end..].copy_from_slice(&sum);
+}
+
+/// The fields of a file's trailer.
+///
+/// # Errors
+/// When it is not a release file.
+pub fn trailer(bytes: &[u8]) -> Result<Value, Failure> {
+    let (_, trailer) = places(bytes).ok_or("not a release file")?;
+    Ok(serde_json::from_slice(&bytes[trailer])?)
+}
+
+/// The file with another payload and trailer, and the checksum set right.
+fn assembled(bytes: &[u8], payload: &[u8], trailer: &Value) -> Vec<u8> {
+    let trailer = canonical(trailer).into_bytes();
+    let length = (trailer.len() as u64).to_le_bytes();
+    let mut out = [&bytes[..16], payload, &trailer, &length, &[0; 32]].concat();
+    let from = 16 + payload.len();
+    seal(&mut out, 16..from, from..from + trailer.len());
+    out
+}
+
+/// The file with another trailer and the checksum set right, but no digest in it.
+///
+/// # Errors
+/// When it is not a release file.
+pub fn repacked(bytes: &[u8], trailer: &Value) -> Result<Vec<u8>, Failure> {
+    let (payload, _) = places(bytes).ok_or("not a release file")?;
+    Ok(assembled(bytes, &bytes[payload], trailer))
+}
+
+/// The file with an edit of its payload and of the fields of its trailer, and every hash, digest and checksum
+/// set right again, as a forger would: only what the numbers say of each other can tell.
+///
+/// # Errors
+/// When it is not a release file.
+pub fn forged(
+    bytes: &[u8],
+    edit: impl FnOnce(&mut Vec<u8>, &mut Value),
+) -> Result<Vec<u8>, Failure> {
+    let (payload, _) = places(bytes).ok_or("not a release file")?;
+    let (mut payload, mut fields) = (bytes[payload].to_vec(), trailer(bytes)?);
+    edit(&mut payload, &mut fields);
+    if let Some(stated) = fields.get_mut("certificate").and_then(Value::as_object_mut) {
+        stated.insert("payload".into(), hex(&Sha256::digest(&payload)).into());
+        stated.remove("digest");
+        let digest = hex(&Sha256::digest(canonical(&*stated)));
+        stated.insert("digest".into(), digest.into());
+    }
+    Ok(assembled(bytes, &payload, &fields))
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// A valid file with another payload of the same length: its first byte moved to the end, so that
 /// every place holds another value behind a trailer that holds together.
 fn rotated(data: &[u8]) -> Vec<u8> {
     let sealed = sealed(data);
-    let Ok(opened) = open(&sealed) else { return sealed };
-    let Some((head, rest)) = opened.payload.split_first() else { return sealed };
-    let mut payload = rest.to_vec();
-    payload.push(*head);
-    let Opened { summary, .. } = opened;
-    let mut out = Writer::begin(Vec::new(), summary.kind).expect("memory");
-    out.payload(&payload).expect("memory");
-    let shape = (summary.rows as usize, summary.columns as usize);
-    let trailer =
-        Trailer::new(shape, summary.fingerprint, summary.parameters, &summary.certificate);
-    out.end(&trailer.expect("was read")).expect("memory")
+    let moved = forged(&sealed, |payload, _| {
+        if !payload.is_empty() {
+            payload.rotate_left(1);
+        }
+    });
+    moved.unwrap_or(sealed)
 }

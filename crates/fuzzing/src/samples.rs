@@ -9,14 +9,14 @@ use dp_core::{
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
 use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig};
-use sketch::minhash::{
+use sketch::projection::{Family, ProjectionSpec};
+use sketch::rows::RowsView;
+use sketch::sets::{
     BinResponse, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin, SetNeighbours, SymbolShape,
     TrueDelta,
 };
-use sketch::private::PrivateProjection;
-use sketch::projection::{Family, ProjectionSpec};
-use sketch::rows::RowsView;
-use sketch::sign::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
+use sketch::signs::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
+use sketch::vectors::PrivateProjection;
 
 /// Any error on the way to a sample.
 pub type Failure = Box<dyn std::error::Error>;

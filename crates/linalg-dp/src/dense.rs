@@ -25,8 +25,12 @@ pub(crate) fn product_into(
     matmul::matmul(out, accum, left, right, 1.0, Par::Seq);
 }
 
-/// `left right`, one thread.
-pub(crate) fn product(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> Mat<f64> {
+/// `left right`, in one thread: the same bits everywhere.
+///
+/// # Panics
+/// When the shapes do not fit.
+#[must_use]
+pub fn product(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> Mat<f64> {
     let mut out = Mat::zeros(left.nrows(), right.ncols());
     product_into(out.as_mut(), Accum::Replace, left, right);
     out

@@ -88,9 +88,19 @@ impl Error {
         Self::Core(dp_core::Error::invalid(name, value, allowed))
     }
 
+    /// Shorthand for a part of a release file that does not fit.
+    pub(crate) fn rejected(part: &'static str, reason: &str) -> Self {
+        Self::Core(dp_core::Error::file(part, reason))
+    }
+
     /// Shorthand for a file that cannot be used.
     pub(crate) fn corrupt(reason: impl ToString) -> Self {
         Self::Corrupt { reason: reason.to_string() }
+    }
+
+    /// Shorthand for a journal that the system refuses.
+    pub(crate) fn journal(error: std::io::Error) -> Self {
+        Self::Io { what: "journal", reason: error.to_string() }
     }
 
     /// Shorthand for a shape that does not fit.

@@ -5,9 +5,9 @@
 //! | release `A^T A` once | [`covariance`] (rows over the bound are scaled to it, not refused) |
 //! | ask it: principal components, regression, cuts | [`analysis`] |
 //! | approximate a matrix whose rows may shift | [`low_rank`] |
-//! | release the top directions alone | [`noisy_power`] |
+//! | release the top directions alone | [`covariance::NoisyPower`] |
 //! | follow a stream in sliding windows | [`window`] |
-//! | measure coherence | [`coherence`] |
+//! | measure coherence | [`low_rank::c_coherence`], [`low_rank::mu0_exact`] |
 //!
 //! ```
 //! use dp_core::{Adjacency, Bound, Budget, NoiseRng};
@@ -26,14 +26,11 @@
 //! ```
 
 pub mod analysis;
-pub mod coherence;
 pub mod covariance;
 pub mod dense;
 pub mod error;
 pub mod low_rank;
-pub mod noisy_power;
-mod pipeline;
-pub mod release_file;
+mod products;
 pub mod window;
 
 pub use error::{Error, Result};

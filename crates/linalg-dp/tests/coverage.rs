@@ -7,10 +7,10 @@
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability, PublicSeed};
 use faer::{Mat, MatRef};
 use linalg_dp::analysis::{directional_variance, pca, subspace_distance};
+use linalg_dp::covariance::NoisyPower;
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
 use linalg_dp::dense::{symmetric_eigen, thin_svd};
 use linalg_dp::low_rank::{BasisProjection, PublicBasis, Setting, Spread};
-use linalg_dp::noisy_power::NoisyPower;
 use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig};
 use sketch::rows::RowsView;
 

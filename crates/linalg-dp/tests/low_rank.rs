@@ -6,11 +6,11 @@ use dp_core::{
     Bound, Budget, FreshSeed, NoiseRng, NoiseScale, PrivacyProfile, Profile, Provenance,
 };
 use faer::{Mat, MatRef};
-use linalg_dp::coherence::{c_coherence, largest_row_norm, mu0_exact, mu0_from_sketch};
 use linalg_dp::low_rank::{
     BasisProjection, InputPerturbation, Kept, Pfp, PfpOptions, Pruning, PublicBasis, PublishedPfp,
     RangeFinder, Setting, Split, Spread, randomized_svd, singular_values, truncated_svd,
 };
+use linalg_dp::low_rank::{c_coherence, largest_row_norm, mu0_exact, mu0_from_sketch};
 use sketch::RowsView;
 use sketch::projection::{Gaussian, Projection, project};
 

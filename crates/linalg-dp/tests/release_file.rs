@@ -6,15 +6,14 @@ use dp_core::{
 };
 use linalg_dp::analysis::pca;
 use linalg_dp::covariance::{
-    CovarianceMechanism, GaussianCovariance, JlCovariance, PrivateCovariance, RowClip,
+    CovarianceMechanism, GaussianCovariance, JlCovariance, PrivateCovariance,
 };
 use linalg_dp::low_rank::{
     BasisProjection, Pfp, PfpOptions, PrivateLowRank, Pruning, PublicBasis, PublishedPfp, Range,
     RangeFinder, Setting, Spread,
 };
 use linalg_dp::window::{
-    BlockNoise, ExactWindow, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig,
-    WindowCovariance,
+    BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
 };
 use sketch::rows::RowsView;
 
@@ -51,7 +50,7 @@ fn covariances_come_back_and_answer_the_same() {
         let release = mechanism.release(&data, &mut rng()).unwrap();
         write(&path, &release).unwrap();
         let back: Release<PrivateCovariance> = load::<_, Certificate>(&path).unwrap();
-        assert_eq!(back, release);
+        assert_eq!(back.clone().map(|p| p), release);
         assert_eq!(read_summary(&path).unwrap().kind, Kind::Covariance);
         let p = Probability::new(0.01).unwrap();
         let bounds = |r: &Release<PrivateCovariance>| r.payload().spectral_error(p).unwrap();
@@ -78,7 +77,7 @@ fn low_rank_releases_come_back_and_answer_the_same() {
         RangeFinder::calibrate(setting, budget()).unwrap().release(&view, seed(), &mut rng());
     let range = range.unwrap();
     let back = decode::<Range, Certificate>(&encode(&range).unwrap()).unwrap();
-    assert_eq!(back, range);
+    assert_eq!(back.clone().map(|p| p), range);
     assert_eq!(back.payload().basis().unwrap(), range.payload().basis().unwrap());
 
     let basis = PublicBasis::from_range(&range).unwrap();
@@ -95,7 +94,7 @@ fn low_rank_releases_come_back_and_answer_the_same() {
         let bytes = encode(&release).unwrap();
         assert_eq!(open(&bytes).unwrap().summary.kind, Kind::LowRank);
         let back = decode::<PrivateLowRank, Certificate>(&bytes).unwrap();
-        assert_eq!(back, release);
+        assert_eq!(back.clone().map(|p| p), release);
         assert_eq!(back.payload().shrunk().unwrap(), release.payload().shrunk().unwrap());
         assert_eq!(back.payload().noise_frobenius(), release.payload().noise_frobenius());
     }
@@ -135,16 +134,11 @@ fn windows_come_back_and_answer_the_same() {
         stream.push(&rows(21, 3), &mut rng).unwrap();
         releases.push(stream.release().unwrap());
     }
-    let mut window = ExactWindow::new(RowClip::new(3, bound(1.0)).unwrap(), 12).unwrap();
-    rows(21, 3).chunks(3).for_each(|row| window.push(row).unwrap());
-    let zero = Adjacency::ZeroRow { bound: bound(1.0) };
-    let mechanism = JlCovariance::calibrate(3, 20, zero, budget()).unwrap();
-    releases.push(window.release(&mechanism, &mut rng()).unwrap());
     for release in releases {
         let bytes = encode(&release).unwrap();
         assert_eq!(open(&bytes).unwrap().summary.kind, Kind::Window);
         let back = decode::<WindowCovariance, Certificate>(&bytes).unwrap();
-        assert_eq!(back, release);
+        assert_eq!(back.clone().map(|p| p), release);
         let p = Probability::new(0.01).unwrap();
         let (a, b) = (back.payload(), release.payload());
         assert_eq!(a.spectral_error(p).unwrap(), b.spectral_error(p).unwrap());

@@ -2,16 +2,11 @@
 
 use dp_core::accounting::{FilterRule, Ledger};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, NoiseRng, PrivacyProfile, Profile, Provenance,
-    PublicValue,
+    Adjacency, Bound, Budget, Certificate, NoiseRng, PrivacyProfile, Profile, PublicValue,
 };
 use faer::Mat;
 use linalg_dp::Error;
-use linalg_dp::covariance::{GaussianCovariance, RowClip};
-use linalg_dp::window::{
-    BlockNoise, ExactWindow, Keep, Pace, PrivateStream, PruneRule, PublishedAlgorithm,
-    PublishedConfig, PublishedStream, Schedule, StreamConfig,
-};
+use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig};
 
 const GAUSSIAN: Schedule =
     Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: Keep::Blocks };
@@ -366,12 +361,6 @@ fn a_counted_stream_does_not_protect_that_a_row_came() {
         let clock = PrivateStream::new(StreamConfig { pace: Pace::Clock, ..asked }).expect("fits");
         assert_eq!(clock.guarantee().adjacency(), add);
     }
-    // Nor does an exact window of the last rows.
-    let mut window = ExactWindow::new(RowClip::new(1, bound).expect("valid"), 3).expect("rows");
-    window.push(&[1.0]).expect("accepted");
-    let mechanism = GaussianCovariance::calibrate(1, add, config.budget).expect("calibrates");
-    let mut rng = NoiseRng::deterministic_not_private(8);
-    assert!(matches!(window.release(&mechanism, &mut rng), Err(Error::NotProven { .. })));
 }
 
 #[test]
@@ -404,66 +393,6 @@ fn a_counted_stream_enters_no_ledger_of_added_rows() {
         ledger(own).spend(certificate.guarantee(), 1, "window").expect("the same neighbours");
         let refused = ledger(other).spend(certificate.guarantee(), 1, "window");
         assert!(matches!(refused, Err(dp_core::Error::Mismatch { .. })), "{refused:?}");
-    }
-}
-
-#[test]
-fn the_published_state_reveals_a_row() {
-    let published = PublishedConfig {
-        dim: 3,
-        window: 10,
-        rho: 0.2,
-        bound: Bound::new(1.0).expect("positive"),
-        claimed: Budget::new(1.0, 1e-6).expect("valid"),
-        algorithm: PublishedAlgorithm::SlidingPrivApprox { sketch_rows: 20 },
-    };
-    let mut stream = PublishedStream::new(published).expect("valid");
-    let mut rng = NoiseRng::deterministic_not_private(4);
-    stream.push(&[0.1, 0.2, 0.3], &mut rng).expect("accepted");
-    let before = stream.exposed_sketches();
-    let secret = [0.6, -0.64, 0.48];
-    stream.push(&secret, &mut rng).expect("accepted");
-    let after = stream.exposed_sketches();
-    // One increment g a^T: every line of it is the row, up to a factor.
-    let (old, new) = (&before[0].1, &after[0].1);
-    let line: Vec<f64> = (0..3).map(|j| new[(0, j)] - old[(0, j)]).collect();
-    let length = line.iter().map(|x| x * x).sum::<f64>().sqrt();
-    let sign = (line[0] * secret[0]).signum();
-    let norm = secret.iter().map(|x| x * x).sum::<f64>().sqrt();
-    for (x, s) in line.iter().zip(secret) {
-        assert!((sign * x / length - s / norm).abs() < 1e-5, "the row's direction is exposed");
-    }
-    let release = stream.release().expect("rows pushed");
-    let guarantee = release.certificate().guarantee();
-    assert!(matches!(guarantee.provenance(), Provenance::Published { .. }));
-    assert!(guarantee.profile().is_none());
-}
-
-#[test]
-fn the_published_algorithms_run() {
-    for algorithm in [
-        PublishedAlgorithm::SlidingPrivApprox { sketch_rows: 30 },
-        PublishedAlgorithm::SlidingPrivPcp { rank: 2 },
-        PublishedAlgorithm::SlidingPriv,
-    ] {
-        let published = PublishedConfig {
-            dim: 4,
-            window: 40,
-            rho: 0.4,
-            bound: Bound::new(1.0).expect("positive"),
-            claimed: Budget::new(1.0, 1e-6).expect("valid"),
-            algorithm,
-        };
-        let mut stream = PublishedStream::new(published).expect("valid");
-        let mut rng = NoiseRng::deterministic_not_private(4);
-        for t in 0..120 {
-            stream.push(&row(t), &mut rng).expect("accepted");
-        }
-        assert!(stream.checkpoints() <= 41);
-        let release = stream.release().expect("rows pushed");
-        let (span, matrix) = release.payload();
-        assert!(span.first_row <= 80 && span.end_row == 120);
-        assert!((0..4).all(|i| matrix[(i, i)].is_finite()));
     }
 }
 

@@ -6,10 +6,10 @@
 //! synthetic numbers in [0, 1).
 
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
-use sketch::private::PrivateProjection;
 use sketch::projection::{Family, ProjectionSpec};
-use sketch::release_file::{Element, ReleaseWriter};
 use sketch::rows::RowsView;
+use sketch::vectors::PrivateProjection;
+use sketch::vectors::{Element, ReleaseWriter};
 use std::fs::File;
 use std::io::{Read, Write};
 use std::path::Path;

@@ -4,17 +4,34 @@
 //! | --- | --- |
 //! | hand in rows: dense, sparse, bytes or bits | [`RowsView`] |
 //! | project without privacy | [`projection`] |
-//! | release real-valued sketches, estimate distances | [`private`] |
-//! | release signs, estimate angles | [`sign`] |
-//! | release signatures of item sets, estimate Jaccard similarity | [`minhash`] |
+//! | release real-valued sketches, estimate distances | [`vectors`] |
+//! | release signs, estimate angles | [`signs`] |
+//! | release signatures of item sets, estimate Jaccard similarity | [`sets`] |
+//! | release all pairwise distances, or bits | [`distances`] |
 //! | find the best rows of a release | [`search`] |
-//! | release all pairwise distances, or bits | [`pairwise`] |
-//! | write releases to files as rows come | [`release_file`] |
+//! | choose a mechanism and its size | [`plan`] |
+//! | check what a release states | [`mod@verify`] |
 //!
+//! # Files
+//! The container is [`dp_core::release_file`]: its `write`, `load`, `encode` and `decode` take every
+//! release of this crate. [`vectors::ReleaseWriter`] and [`sets::SetWriter`] release rows to a file as
+//! they come, in bounded memory.
+//!
+//! | release | kind | payload | parameters |
+//! | --- | --- | --- | --- |
+//! | [`vectors::SketchRelease`] | `Sketch64`, `Sketch32` | rows of k numbers | projection |
+//! | [`signs::SignRelease`] | `Signs` | rows of `ceil(bits/8)` bytes | projections |
+//! | [`signs::IndividualRelease`] | `IndividualSigns` | the same | the same |
+//! | signs without noise | `PlainSigns` | the same | the same |
+//! | [`sets::SymbolRelease`] | `Symbols` | rows of packed symbols | scheme, coding, response |
+//! | noisy Secure MinHash | `NoisyMinHash` | rows of numbers | scheme, concatenation, scale |
+//! | PrivMin | `PlainSignatures` | rows of `u32` | scheme |
+//!
+//! # Example
 //! ```
 //! use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
 //! use sketch::RowsView;
-//! use sketch::private::{Pairs, PrivateProjection};
+//! use sketch::vectors::{Pairs, PrivateProjection};
 //! use sketch::projection::{Family, ProjectionSpec};
 //!
 //! // Two rows of four values in [-1, 1]. What is protected is one value of one row: it may become
@@ -30,15 +47,21 @@
 //! # Ok::<(), sketch::Error>(())
 //! ```
 
+pub mod distances;
 pub mod error;
-pub mod minhash;
-pub mod pairwise;
-pub mod private;
+mod estimate;
+pub mod plan;
 pub mod projection;
-pub mod release_file;
 pub mod rows;
 pub mod search;
-pub mod sign;
+pub mod sets;
+pub mod signs;
+pub mod vectors;
+pub mod verify;
+mod written;
 
 pub use error::{Error, Result};
+pub use estimate::{Estimate, Interval};
 pub use rows::RowsView;
+pub use verify::{verify, verify_consistency};
+pub use written::Written;

@@ -380,6 +380,18 @@ impl<'a> RowsView<'a> {
     }
 }
 
+/// Rows of k numbers that share one noise stream. Releases in memory and to a file use
+/// the same blocks, so they give the same numbers from the same generator.
+pub(crate) fn block_rows(k: usize) -> usize {
+    ((1 << 16) / k.max(1)).clamp(16, 4096)
+}
+
+/// Rows that share the panels of P generated for them: a whole number of blocks.
+pub(crate) fn pass_rows(k: usize) -> usize {
+    let step = block_rows(k);
+    step * (((1 << 20) / k.max(1)).min(4096) / step).max(1)
+}
+
 /// Sums of squares from which on underflow is below their rounding: 2^32 squares lose at most
 /// 2^-1043 together.
 const LEAST_SQUARES: f64 = 1e-290;

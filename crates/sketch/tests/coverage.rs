@@ -10,12 +10,13 @@ use dp_core::{
     Probability, PublicSeed, Release,
 };
 use rayon::prelude::*;
-use sketch::private::{
-    AveragedProjection, Interval, MultiScale, Pairs, PrivateProjection, PrivateSketch, SketchNoise,
-    multi_scale_squared_distance_interval,
-};
+use sketch::Interval;
 use sketch::projection::{Family, ProjectionSpec, Sampling, project};
 use sketch::rows::RowsView;
+use sketch::vectors::{
+    AveragedProjection, MultiScale, Pairs, PrivateProjection, PrivateSketch, SketchNoise,
+    multi_scale_squared_distance_interval,
+};
 
 const DRAWS: u64 = 3000;
 const QUANTITIES: [&str; 4] = ["distance", "norm", "product", "cosine"];

@@ -2,9 +2,9 @@
 
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
 use sketch::RowsView;
-use sketch::private::PrivateProjection;
 use sketch::projection::{Family, ProjectionSpec, Sampling};
-use sketch::sign::{FlipRule, PrivateSigns, SignSketch};
+use sketch::signs::{FlipRule, PrivateSigns, SignSketch};
+use sketch::vectors::PrivateProjection;
 use std::process::Command;
 
 const N: usize = 40_000;

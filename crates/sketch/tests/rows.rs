@@ -2,9 +2,9 @@
 
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
 use sketch::Error;
-use sketch::private::PrivateProjection;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::{CsrView, RowsView};
+use sketch::vectors::PrivateProjection;
 
 fn bound(x: f64) -> Bound {
     Bound::new(x).unwrap()

@@ -1,9 +1,9 @@
 //! Certificates of averaged guarantees say where their seed came from.
 
 use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng, PublicValue, SeedOrigin};
-use sketch::private::AveragedProjection;
 use sketch::rows::RowsView;
-use sketch::sign::{FreshConfig, FreshSigns, NormFloor};
+use sketch::signs::{FreshConfig, FreshSigns, NormFloor};
+use sketch::vectors::AveragedProjection;
 
 #[test]
 fn a_seed_somebody_knew_is_stated() {

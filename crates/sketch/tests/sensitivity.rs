@@ -2,10 +2,10 @@
 
 use dp_core::noise::AdditiveNoise;
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, Profile, PublicSeed};
-use sketch::pairwise::{NoiseAddition, ValueRange};
-use sketch::private::{MultiScale, PrivateProjection};
+use sketch::distances::{NoiseAddition, ValueRange};
 use sketch::projection::{Family, ProjectionSpec, Sampling, SharedProjection, project};
 use sketch::rows::RowsView;
+use sketch::vectors::{MultiScale, PrivateProjection};
 
 const FAMILIES: [Family; 11] = [
     Family::Gaussian,
@@ -238,9 +238,9 @@ fn scales_share_one_exact_budget() {
         budget(),
     )
     .unwrap();
-    let sigma = |n: sketch::private::SketchNoise| match n {
-        sketch::private::SketchNoise::Gaussian(g) => g.sigma().get(),
-        sketch::private::SketchNoise::Laplace(_) => unreachable!(),
+    let sigma = |n: sketch::vectors::SketchNoise| match n {
+        sketch::vectors::SketchNoise::Gaussian(g) => g.sigma().get(),
+        sketch::vectors::SketchNoise::Laplace(_) => unreachable!(),
     };
     let whole: f64 = m.noises().iter().map(|&n| sigma(n).powi(-2)).sum();
     let single = sigma(one.noise()).powi(-2);

@@ -3,7 +3,7 @@
 use dp_core::certificate::PublicValue;
 use dp_core::release_file::{decode, encode};
 use dp_core::{Budget, Certificate, Epsilon, FreshSeed, NoiseRng, PublicSeed, Release};
-use sketch::minhash::{
+use sketch::sets::{
     BinResponse, BucketPrivMin, HashFamily, ItemSet, MixtureResponse, NoisyBits,
     NoisySecureMinHash, PrivateSymbols, Scheme, SetNeighbours, SymbolFacts, SymbolRelease,
     SymbolShape, TrueDelta,

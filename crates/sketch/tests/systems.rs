@@ -4,16 +4,19 @@ use dp_core::calibrate::PublishedRule;
 use dp_core::{
     Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, NoiseScale, Probability, PublicSeed,
 };
-use sketch::pairwise::{
+use sketch::distances::{
     NoiseAddition, RandomizedResponse, ValueRange, noisy_bit_distance, noisy_distance,
 };
-use sketch::private::{
-    AveragedProjection, Method, MultiScale, Pairs, PrivateProjection, SketchNoise, System, Task,
-    multi_scale_squared_distance, optimal_k, optimal_k_tail, plan, projection_tail_bound,
+use sketch::plan::{
+    DistanceMethod, DistanceTask, optimal_k, optimal_k_tail, plan_distances, projection_tail_bound,
     projection_variance, response_tail_bound,
 };
 use sketch::projection::{Family, ProjectionSpec, min_dimension};
 use sketch::rows::RowsView;
+use sketch::vectors::{
+    AveragedProjection, MultiScale, Pairs, PrivateProjection, SketchNoise, System,
+    multi_scale_squared_distance,
+};
 
 fn bound(x: f64) -> Bound {
     Bound::new(x).unwrap()
@@ -125,7 +128,7 @@ fn least_dimension_keeps_its_promise() {
 }
 
 /// Mean square error of a method's distance estimates over repetitions.
-fn simulate(task: &Task, method: &Method, x: &[f64], r2: f64) -> f64 {
+fn simulate(task: &DistanceTask, method: &DistanceMethod, x: &[f64], r2: f64) -> f64 {
     const REPETITIONS: u64 = 1500;
     let rows = RowsView::f64(task.n, task.d, x).unwrap();
     let adjacency = Adjacency::Attribute { beta: task.beta };
@@ -136,7 +139,7 @@ fn simulate(task: &Task, method: &Method, x: &[f64], r2: f64) -> f64 {
         |family, k, seed| ProjectionSpec::new(family, task.d, k, PublicSeed::new(seed)).unwrap();
     for seed in 0..REPETITIONS {
         let value = match method {
-            Method::Projection { k } => {
+            DistanceMethod::Projection { k } => {
                 let p = spec(Family::Rademacher, *k, seed).build();
                 let m = PrivateProjection::gaussian(p, adjacency, one, task.budget).unwrap();
                 Pairs::within(&m.release(rows, &mut rng).unwrap())
@@ -144,7 +147,7 @@ fn simulate(task: &Task, method: &Method, x: &[f64], r2: f64) -> f64 {
                     .unwrap()
                     .value
             }
-            Method::RawData => {
+            DistanceMethod::RawData => {
                 let p = spec(Family::Identity, task.d, 0).build();
                 let m = PrivateProjection::gaussian(p, adjacency, one, task.budget).unwrap();
                 Pairs::within(&m.release(rows, &mut rng).unwrap())
@@ -152,7 +155,7 @@ fn simulate(task: &Task, method: &Method, x: &[f64], r2: f64) -> f64 {
                     .unwrap()
                     .value
             }
-            Method::MultiScale { sizes } => {
+            DistanceMethod::MultiScale { sizes } => {
                 let p: Vec<_> = (0u64..)
                     .zip(sizes)
                     .map(|(i, &k)| spec(Family::Rademacher, k, 3 * seed + i).build())
@@ -162,12 +165,12 @@ fn simulate(task: &Task, method: &Method, x: &[f64], r2: f64) -> f64 {
                 let release = m.release(rows, &mut rng).unwrap();
                 multi_scale_squared_distance(&release, 0, 1, bound(r2)).unwrap().value
             }
-            Method::NoiseAddition => {
+            DistanceMethod::NoiseAddition => {
                 let m =
                     NoiseAddition::new(task.n, task.d, task.range, adjacency, task.budget).unwrap();
                 noisy_distance(&m.release(rows, &mut rng).unwrap(), 0, 1).unwrap().value
             }
-            Method::RandomizedResponse => {
+            DistanceMethod::RandomizedResponse => {
                 let m = RandomizedResponse::new(task.d, task.budget.epsilon).unwrap();
                 noisy_bit_distance(&m.release(rows, &mut rng).unwrap(), 0, 1).unwrap().value
             }
@@ -186,9 +189,15 @@ fn predictions_of_the_planner_agree_with_simulation() {
     let mut best = Vec::new();
     for epsilon in [0.5, 4.0] {
         let budget = Budget::new(epsilon, 1e-6).unwrap();
-        let task =
-            Task { n, d, beta: bound(1.0), range: ValueRange::BITS, squared_distance: r2, budget };
-        let predictions = plan(&task).unwrap();
+        let task = DistanceTask {
+            n,
+            d,
+            beta: bound(1.0),
+            range: ValueRange::BITS,
+            squared_distance: r2,
+            budget,
+        };
+        let predictions = plan_distances(&task).unwrap();
         assert_eq!(predictions.len(), 5);
         assert!(predictions.windows(2).all(|w| w[0].standard_error <= w[1].standard_error));
         for p in &predictions {
@@ -202,7 +211,7 @@ fn predictions_of_the_planner_agree_with_simulation() {
     }
     // Many rows make noise on the distances expensive; many features, flipped bits.
     let budget = Budget::new(4.0, 1e-6).unwrap();
-    let large = Task {
+    let large = DistanceTask {
         n: 100_000,
         d: 50_000,
         beta: bound(1.0),
@@ -210,8 +219,8 @@ fn predictions_of_the_planner_agree_with_simulation() {
         squared_distance: r2,
         budget,
     };
-    assert!(matches!(plan(&large).unwrap()[0].method, Method::Projection { .. }));
-    assert_eq!(best[1], Method::NoiseAddition);
+    assert!(matches!(plan_distances(&large).unwrap()[0].method, DistanceMethod::Projection { .. }));
+    assert_eq!(best[1], DistanceMethod::NoiseAddition);
 }
 
 #[test]

@@ -3,10 +3,10 @@
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
 use rand_core::Rng;
 use sketch::RowsView;
-use sketch::minhash::{BucketPrivMin, ItemSet, SymbolShape};
-use sketch::private::PrivateProjection;
 use sketch::projection::{Family, ProjectionSpec, Sampling};
-use sketch::sign::{FlipRule, PrivateSigns, SignSketch};
+use sketch::sets::{BucketPrivMin, ItemSet, SymbolShape};
+use sketch::signs::{FlipRule, PrivateSigns, SignSketch};
+use sketch::vectors::PrivateProjection;
 
 const D: usize = 96;
 const K: usize = 24;

@@ -1,11 +1,10 @@
 //! Files that commands read: releases and certificates, from a path or from a stream.
 
 use crate::error::{Error, Result, shown};
-use crate::input::is_stream;
 use dp_core::release_file::{
-    self, AnyCertificate, CertificateClass, ClassOfCertificate, MAGIC, Payload, Summary,
-    read_summary,
+    self, AnyCertificate, ClassOfCertificate, MAGIC, Payload, Summary, read_summary,
 };
+use readers::is_stream;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -113,16 +112,6 @@ impl Content {
         if self.is_release()? {
             return Ok(self.summary()?.certificate);
         }
-        let text = self.text()?;
-        let classes =
-            [CertificateClass::Private, CertificateClass::Individual, CertificateClass::None];
-        let mut first = None;
-        for class in classes {
-            match AnyCertificate::from_json(class, &text) {
-                Ok(certificate) => return Ok(certificate),
-                Err(error) => first = first.or(Some(error)),
-            }
-        }
-        Err(first.map_or_else(|| Error::Refused("no certificate".into()), Error::from))
+        Ok(AnyCertificate::from_json(&self.text()?)?)
     }
 }

@@ -5,13 +5,13 @@ use super::loaded::Loaded;
 use super::recheck;
 use super::release::{AdjacencyKind, AdjacencyOptions};
 use crate::error::{Error, Result};
-use crate::input::is_stream;
 use crate::ledger_file::{self, BudgetFile};
 use crate::output::Record;
 use clap::{Args, Subcommand, ValueEnum};
 use dp_core::accounting::{Filter, FilterRule, Method};
 use dp_core::release_file::AnyCertificate;
 use dp_core::{Budget, Delta};
+use readers::is_stream;
 use std::path::PathBuf;
 
 /// Options of `dps ledger`.

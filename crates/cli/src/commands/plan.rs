@@ -4,9 +4,11 @@ use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::{Args, Subcommand};
 use dp_core::{Bound, Budget};
-use sketch::minhash::{self, Aim, Planned, SearchGoal, SetNeighbours};
-use sketch::pairwise::ValueRange;
-use sketch::private::{Method, Prediction, Task, plan};
+use sketch::distances::ValueRange;
+use sketch::plan::{
+    Aim, DistanceMethod, DistanceTask, Prediction, SearchGoal, SetMethod, plan_distances, plan_sets,
+};
+use sketch::sets::SetNeighbours;
 
 /// Options of `dps plan`.
 #[derive(Args)]
@@ -103,7 +105,7 @@ impl Vectors {
                  release signs`",
             ));
         }
-        let mut predictions = plan(&Task {
+        let mut predictions = plan_distances(&DistanceTask {
             n: self.rows,
             d: self.features,
             beta: Bound::new(self.beta)?,
@@ -112,7 +114,7 @@ impl Vectors {
             budget: Budget::new(self.epsilon, self.delta)?,
         })?;
         // The planner knows bits by their range only.
-        predictions.retain(|p| self.bits || p.method != Method::RandomizedResponse);
+        predictions.retain(|p| self.bits || p.method != DistanceMethod::RandomizedResponse);
         let rows = predictions.iter().map(|prediction| {
             let Prediction { method, standard_error, noise } = prediction;
             let (name, sizes) = describe(method);
@@ -135,7 +137,7 @@ impl Vectors {
             }
         }
         let projection = predictions.iter().find_map(|p| match p.method {
-            Method::Projection { k } => Some(k),
+            DistanceMethod::Projection { k } => Some(k),
             _ => None,
         });
         if let Some(k) = projection {
@@ -153,16 +155,16 @@ impl Vectors {
     }
 }
 
-fn describe(method: &Method) -> (&'static str, String) {
+fn describe(method: &DistanceMethod) -> (&'static str, String) {
     match method {
-        Method::Projection { k } => ("private projection", k.to_string()),
-        Method::MultiScale { sizes } => {
+        DistanceMethod::Projection { k } => ("private projection", k.to_string()),
+        DistanceMethod::MultiScale { sizes } => {
             let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
             ("projections at several scales", sizes.join("+"))
         }
-        Method::NoiseAddition => ("noise on all pairwise distances", "-".into()),
-        Method::RandomizedResponse => ("randomised response on bits", "-".into()),
-        Method::RawData => ("noise on the data itself", "-".into()),
+        DistanceMethod::NoiseAddition => ("noise on all pairwise distances", "-".into()),
+        DistanceMethod::RandomizedResponse => ("randomised response on bits", "-".into()),
+        DistanceMethod::RawData => ("noise on the data itself", "-".into()),
         _ => ("another method", "-".into()),
     }
 }
@@ -187,10 +189,10 @@ impl Sets {
         let budget = Budget::new(self.epsilon, self.delta)?;
         let (mut record, mut rows) = (Record::new(), Vec::new());
         for (name, aim) in [("recall", Aim::Recall), ("error", Aim::Error)] {
-            let best = minhash::plan(goal(aim), neighbours, budget)?;
+            let best = plan_sets(goal(aim), neighbours, budget)?;
             let (mechanism, k, symbols, more) = match best.choice {
-                Planned::Bins { bins, values, .. } => ("bins", bins, values, String::new()),
-                Planned::Mixture { shape, .. } => {
+                SetMethod::Bins { bins, values, .. } => ("bins", bins, values, String::new()),
+                SetMethod::Mixture { shape, .. } => {
                     let more = format!(" --concatenation {}", shape.concatenation());
                     ("mixture", shape.positions(), shape.alphabet(), more)
                 }

@@ -2,6 +2,7 @@
 
 #![allow(dead_code)] // every test file uses its part
 
+use dp_core::certificate::canonical;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::io::Write;
@@ -107,28 +108,11 @@ pub(crate) fn number(value: &Value, name: &str) -> f64 {
     value[name].as_f64().unwrap_or_else(|| panic!("{name} in {value}"))
 }
 
-/// JSON text without the white space between its parts.
-fn compact(json: &str) -> String {
-    let (mut out, mut quoted, mut escaped) = (String::new(), false, false);
-    for c in json.chars() {
-        if quoted {
-            (quoted, escaped) = (escaped || c != '"', !escaped && c == '\\');
-        } else {
-            quoted = c == '"';
-        }
-        if quoted || !c.is_ascii_whitespace() {
-            out.push(c);
-        }
-    }
-    out
-}
-
 /// The certificate with the digest that its fields have.
 pub(crate) fn signed_again(certificate: &str) -> String {
-    let compact = compact(certificate);
-    let at = compact.rfind("\"digest\":\"").expect("a digest") + "\"digest\":\"".len();
-    let bare = format!("{}\"}}", &compact[..at]);
-    let digest = Sha256::digest(bare.as_bytes());
-    let digest: String = digest.iter().map(|b| format!("{b:02x}")).collect();
-    format!("{}{digest}\"}}", &compact[..at])
+    let mut value: Value = serde_json::from_str(certificate).expect("JSON");
+    value.as_object_mut().expect("an object").remove("digest");
+    let digest = Sha256::digest(canonical(&value));
+    value["digest"] = digest.iter().map(|b| format!("{b:02x}")).collect::<String>().into();
+    canonical(&value)
 }

@@ -5,12 +5,14 @@ use super::filter::{Expense, Filter, FilterRule};
 use super::{Bracket, Method, epsilon};
 use crate::adjacency::{Adjacency, Partition};
 use crate::budget::{Budget, Delta, Epsilon};
-use crate::certificate::Certificate;
+use crate::certificate::{Certificate, canonical, hex, other_version};
 use crate::error::{Error, Result};
 use crate::guarantee::{Claim, Guarantee, Provenance, rejected};
 use crate::profile::{PrivacyProfile, Profile};
 use crate::seed::FreshSeed;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 /// One line of a ledger.
@@ -67,12 +69,10 @@ impl Entry {
             _ => budget.delta,
         };
         let (label, basis) = match guarantee.provenance() {
-            Provenance::Proven { .. } | Provenance::Published { .. }
-                if !profile.is_of_an_ideal_law() =>
-            {
+            Provenance::Proven { .. } | Provenance::Published { .. } => {
                 (label.to_owned(), Basis::Profile)
             }
-            _ => (by_name(), Basis::AcceptedProfile),
+            Provenance::Declared { .. } => (by_name(), Basis::AcceptedProfile),
         };
         // What a unit loses beyond one change is paid in epsilon, at the same delta.
         let epsilon = match guarantee.profile() == Some(&profile) {
@@ -146,6 +146,7 @@ impl Entry {
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawLedger")]
 pub struct Ledger {
+    format: u32,
     adjacency: Adjacency,
     filter: Option<Filter>,
     entries: Vec<Entry>,
@@ -153,42 +154,58 @@ pub struct Ledger {
     digest: String,
 }
 
+/// Version of a ledger's layout.
+pub(super) const LEDGER_FORMAT: u32 = 2;
+
+/// What to do with a ledger that cannot be read.
+const REMEDY: &str = "see what it spent with the version that wrote it, and begin a new ledger whose \
+    limit is the rest";
+
+/// A ledger as it is written: what another version wrote may be of another form.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawLedger {
-    adjacency: Adjacency,
-    filter: Option<Filter>,
-    entries: Vec<Entry>,
+    format: Option<u64>,
+    adjacency: Value,
+    filter: Value,
+    entries: Value,
     digest: String,
 }
 
 impl TryFrom<RawLedger> for Ledger {
     type Error = Error;
     fn try_from(raw: RawLedger) -> Result<Self> {
-        let start = start(raw.adjacency, raw.filter);
-        if raw.digest != raw.entries.iter().fold(start, |digest, entry| next(&digest, entry)) {
+        if let Some(reason) = other_version(raw.format, LEDGER_FORMAT, REMEDY) {
+            return Err(rejected("ledger format", reason));
+        }
+        let (adjacency, filter) = (part(raw.adjacency)?, part(raw.filter)?);
+        let entries: Vec<Entry> = part(raw.entries)?;
+        let start = start(adjacency, filter);
+        if raw.digest != entries.iter().fold(start, |digest, entry| next(&digest, entry)) {
             return Err(rejected("ledger digest", "an entry or the limit was altered"));
         }
         // What was recorded past the limit stays: the limit is for what comes.
-        check_runs(raw.entries.iter())?;
-        raw.entries.iter().try_for_each(Entry::check)?;
-        let RawLedger { adjacency, filter, entries, digest } = raw;
-        Ok(Self { adjacency, filter, entries, digest })
+        check_runs(entries.iter())?;
+        entries.iter().try_for_each(Entry::check)?;
+        Ok(Self { format: LEDGER_FORMAT, adjacency, filter, entries, digest: raw.digest })
     }
 }
 
+fn part<T: DeserializeOwned>(value: Value) -> Result<T> {
+    serde_json::from_value(value).map_err(|e| rejected("ledger", e.to_string()))
+}
+
 fn start(adjacency: Adjacency, filter: Option<Filter>) -> String {
-    hash("", &(adjacency, filter))
+    hash("", &(LEDGER_FORMAT, adjacency, filter))
 }
 
 fn next(digest: &str, entry: &Entry) -> String {
     hash(digest, entry)
 }
 
+/// SHA-256 of the digest so far and the canonical text of what comes.
 fn hash(before: &str, value: &impl Serialize) -> String {
-    let text = serde_json::to_string(value).expect("ledgers have string keys only");
-    let digest = Sha256::new().chain_update(before).chain_update(text).finalize();
-    digest.iter().map(|b| format!("{b:02x}")).collect()
+    hex(&Sha256::new().chain_update(before).chain_update(canonical(value)).finalize())
 }
 
 fn check_runs<'a>(entries: impl Iterator<Item = &'a Entry>) -> Result<()> {
@@ -212,7 +229,8 @@ impl Ledger {
     }
 
     fn empty(adjacency: Adjacency, filter: Option<Filter>) -> Self {
-        Self { adjacency, filter, entries: Vec::new(), digest: start(adjacency, filter) }
+        let digest = start(adjacency, filter);
+        Self { format: LEDGER_FORMAT, adjacency, filter, entries: Vec::new(), digest }
     }
 
     /// Pays for a release that nobody has seen yet, under the mechanism's name.
@@ -261,8 +279,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`Error::Mismatch`] for an adjacency whose changes never make up the ledger's;
-    /// [`Error::InvalidParameter`] for a guarantee that
-    /// is declared, that holds for an ideal law only, or a published claim without a profile
+    /// [`Error::InvalidParameter`] for a guarantee that is declared, or a published claim without a profile
     /// (see [`Ledger::spend_accepting_claim`]), and for a count outside `[1, 2^40]`;
     /// [`Error::BudgetExceeded`] when the limit would be passed.
     pub fn spend(&mut self, guarantee: &Guarantee, count: u64, label: &str) -> Result<()> {
@@ -276,8 +293,6 @@ impl Ledger {
         if entry.basis != Basis::Profile {
             let value = match guarantee.provenance() {
                 Provenance::Declared { by, .. } => format!("declared by {by}"),
-                Provenance::Idealised { .. } => "proven of an ideal law only".to_owned(),
-                _ if guarantee.profile().is_some() => "about an ideal law only".to_owned(),
                 _ => format!("published {} without a profile", guarantee.budget()),
             };
             let allowed = "proven guarantees and published ones with a profile; accept others by \

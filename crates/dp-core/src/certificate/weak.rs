@@ -1,10 +1,15 @@
 //! Certificates of what is not differential privacy.
 
-use super::{Statement, check_public, digest, parse};
+use super::any::{check_header, indented, parse};
+use super::{
+    CERTIFICATE_FORMAT, CertificateClass, PayloadHash, PublicParameters, Statement, canonical,
+    check_public, digest,
+};
 use crate::adjacency::Adjacency;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::guarantee::rejected;
+use crate::noise::{GeneratorKind, NoiseLaw};
 use serde::{Deserialize, Serialize};
 
 /// The certificate of an individual-DP release. It never composes with
@@ -25,6 +30,8 @@ pub struct IndividualCertificate {
     pub source: String,
     /// Always the sentence [`IndividualCertificate::WARNING`].
     pub warning: String,
+    /// Of the payload it stands beside in a release file; none outside of one.
+    pub payload: Option<PayloadHash>,
 }
 
 impl IndividualCertificate {
@@ -43,7 +50,7 @@ impl IndividualCertificate {
         source: impl Into<String>,
     ) -> Self {
         let warning = Self::WARNING.to_owned();
-        Self { statement, adjacency, budget, source: source.into(), warning }
+        Self { statement, adjacency, budget, source: source.into(), warning, payload: None }
     }
 
     /// Checks that the warning is intact and the public parameters are finite.
@@ -57,10 +64,16 @@ impl IndividualCertificate {
         check_public(&self.statement.public)
     }
 
-    /// JSON text, with a digest over all fields.
+    /// JSON text, indented for people, with a digest over all fields.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("certificates have string keys only")
+        indented(self)
+    }
+
+    /// The one text that stands in release files: [`canonical`].
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        canonical(self)
     }
 
     /// Reads and verifies a certificate.
@@ -68,25 +81,46 @@ impl IndividualCertificate {
     /// # Errors
     /// [`Error::CertificateRejected`] when the text is not such a certificate, or was altered.
     pub fn from_json(text: &str) -> Result<Self> {
-        parse(text)
+        parse(text, CertificateClass::Individual)
     }
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawIndividual {
-    statement: Statement,
+    class: CertificateClass,
+    format: u32,
+    mechanism: String,
+    noise: NoiseLaw,
+    generator: GeneratorKind,
+    public: PublicParameters,
     adjacency: Adjacency,
     budget: Budget,
     source: String,
     warning: String,
+    #[serde(deserialize_with = "super::stated")]
+    payload: Option<PayloadHash>,
     digest: String,
 }
 
 impl From<IndividualCertificate> for RawIndividual {
     fn from(c: IndividualCertificate) -> Self {
-        let IndividualCertificate { statement, adjacency, budget, source, warning } = c;
-        let mut raw = Self { statement, adjacency, budget, source, warning, digest: String::new() };
+        let IndividualCertificate { statement, adjacency, budget, source, warning, payload } = c;
+        let Statement { mechanism, noise, generator, public } = statement;
+        let mut raw = Self {
+            class: CertificateClass::Individual,
+            format: CERTIFICATE_FORMAT,
+            mechanism,
+            noise,
+            generator,
+            public,
+            adjacency,
+            budget,
+            source,
+            warning,
+            payload,
+            digest: String::new(),
+        };
         raw.digest = digest(&raw);
         raw
     }
@@ -94,13 +128,31 @@ impl From<IndividualCertificate> for RawIndividual {
 
 impl TryFrom<RawIndividual> for IndividualCertificate {
     type Error = Error;
-    fn try_from(mut raw: RawIndividual) -> Result<Self> {
-        let stated = core::mem::take(&mut raw.digest);
-        check_digest(&stated, &digest(&raw))?;
-        let RawIndividual { statement, adjacency, budget, source, warning, .. } = raw;
-        let certificate = Self { statement, adjacency, budget, source, warning };
+    fn try_from(raw: RawIndividual) -> Result<Self> {
+        check_header(raw.format, raw.class, CertificateClass::Individual)?;
+        check_digest(&raw.digest, &digest(&raw))?;
+        let RawIndividual { mechanism, noise, generator, public, .. } = raw;
+        let RawIndividual { adjacency, budget, source, warning, payload, .. } = raw;
+        let statement = Statement { mechanism, noise, generator, public };
+        let certificate = Self { statement, adjacency, budget, source, warning, payload };
         certificate.verify()?;
         Ok(certificate)
+    }
+}
+
+impl core::str::FromStr for IndividualCertificate {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        Self::from_json(text)
+    }
+}
+
+impl core::fmt::Display for IndividualCertificate {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        writeln!(f, "{}: individual {}", self.statement.mechanism, self.budget)?;
+        writeln!(f, "neighbours: {}", self.adjacency)?;
+        writeln!(f, "source: {}", self.source)?;
+        write!(f, "warning: {}", self.warning)
     }
 }
 
@@ -114,6 +166,8 @@ pub struct NoGuarantee {
     pub statement: Statement,
     /// Why there is no guarantee.
     pub reason: String,
+    /// Of the payload it stands beside in a release file; none outside of one.
+    pub payload: Option<PayloadHash>,
 }
 
 impl NoGuarantee {
@@ -123,7 +177,7 @@ impl NoGuarantee {
     /// A certificate of having none.
     #[must_use]
     pub fn new(statement: Statement, reason: impl Into<String>) -> Self {
-        Self { statement, reason: reason.into() }
+        Self { statement, reason: reason.into(), payload: None }
     }
 
     /// Checks that a reason is given and the public parameters are finite.
@@ -137,10 +191,16 @@ impl NoGuarantee {
         check_public(&self.statement.public)
     }
 
-    /// JSON text, with a digest over all fields.
+    /// JSON text, indented for people, with a digest over all fields.
     #[must_use]
     pub fn to_json(&self) -> String {
-        serde_json::to_string_pretty(self).expect("certificates have string keys only")
+        indented(self)
+    }
+
+    /// The one text that stands in release files: [`canonical`].
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        canonical(self)
     }
 
     /// Reads and verifies a certificate.
@@ -148,24 +208,42 @@ impl NoGuarantee {
     /// # Errors
     /// [`Error::CertificateRejected`] when the text is not such a certificate, or was altered.
     pub fn from_json(text: &str) -> Result<Self> {
-        parse(text)
+        parse(text, CertificateClass::None)
     }
 }
 
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct RawNone {
-    statement: Statement,
+    class: CertificateClass,
+    format: u32,
+    mechanism: String,
+    noise: NoiseLaw,
+    generator: GeneratorKind,
+    public: PublicParameters,
     reason: String,
     warning: String,
+    #[serde(deserialize_with = "super::stated")]
+    payload: Option<PayloadHash>,
     digest: String,
 }
 
 impl From<NoGuarantee> for RawNone {
     fn from(c: NoGuarantee) -> Self {
-        let NoGuarantee { statement, reason } = c;
-        let warning = NoGuarantee::WARNING.to_owned();
-        let mut raw = Self { statement, reason, warning, digest: String::new() };
+        let NoGuarantee { statement, reason, payload } = c;
+        let Statement { mechanism, noise, generator, public } = statement;
+        let mut raw = Self {
+            class: CertificateClass::None,
+            format: CERTIFICATE_FORMAT,
+            mechanism,
+            noise,
+            generator,
+            public,
+            reason,
+            warning: NoGuarantee::WARNING.to_owned(),
+            payload,
+            digest: String::new(),
+        };
         raw.digest = digest(&raw);
         raw
     }
@@ -173,15 +251,31 @@ impl From<NoGuarantee> for RawNone {
 
 impl TryFrom<RawNone> for NoGuarantee {
     type Error = Error;
-    fn try_from(mut raw: RawNone) -> Result<Self> {
-        let stated = core::mem::take(&mut raw.digest);
-        check_digest(&stated, &digest(&raw))?;
+    fn try_from(raw: RawNone) -> Result<Self> {
+        check_header(raw.format, raw.class, CertificateClass::None)?;
+        check_digest(&raw.digest, &digest(&raw))?;
         if raw.warning != Self::WARNING {
             return Err(rejected("warning", "the warning sentence was altered"));
         }
-        let certificate = Self { statement: raw.statement, reason: raw.reason };
+        let RawNone { mechanism, noise, generator, public, reason, payload, .. } = raw;
+        let statement = Statement { mechanism, noise, generator, public };
+        let certificate = Self { statement, reason, payload };
         certificate.verify()?;
         Ok(certificate)
+    }
+}
+
+impl core::str::FromStr for NoGuarantee {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        Self::from_json(text)
+    }
+}
+
+impl core::fmt::Display for NoGuarantee {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        writeln!(f, "{}: {}", self.statement.mechanism, Self::WARNING)?;
+        write!(f, "reason: {}", self.reason)
     }
 }
 

@@ -1,24 +1,28 @@
-//! The only place that knows how the trailer is encoded.
+//! The only place that knows how the trailer is written.
 
-use super::AnyCertificate;
+use crate::certificate::{AnyCertificate, PayloadHash, canonical};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-/// What a release file says about its payload, as it is stored.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// What a release file says about its payload.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Trailer {
-    /// Rows of the payload.
-    pub rows: u64,
-    /// Entries of a row.
-    pub columns: u64,
-    /// Digest of the public parameters that make releases comparable.
-    pub fingerprint: String,
-    /// Public parameters of the kind, JSON.
-    pub parameters: String,
-    /// The noise law, JSON.
-    pub noise: String,
-    /// The certificate, JSON.
-    pub certificate: String,
+    shape: (u64, u64),
+    fingerprint: String,
+    parameters: Value,
+    certificate: AnyCertificate,
+}
+
+/// As it is stored: canonical text.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Written {
+    pub(super) rows: u64,
+    pub(super) columns: u64,
+    pub(super) fingerprint: String,
+    pub(super) parameters: Value,
+    pub(super) certificate: Value,
 }
 
 /// Longest trailer that is written or read.
@@ -28,48 +32,52 @@ impl Trailer {
     /// The trailer of a release, with its public parameters as JSON ([`to_json`]).
     ///
     /// # Errors
-    /// [`Error::File`] when the noise law cannot be written as JSON.
+    /// [`Error::File`] when the parameters are not JSON.
     pub fn new(
         (rows, columns): (usize, usize),
         fingerprint: String,
-        parameters: String,
-        certificate: &AnyCertificate,
+        parameters: &str,
+        certificate: impl Into<AnyCertificate>,
     ) -> Result<Self> {
-        Ok(Self {
-            rows: rows as u64,
-            columns: columns as u64,
-            fingerprint,
-            parameters,
-            noise: to_json(&certificate.statement().noise)?,
-            certificate: certificate.to_json(),
-        })
+        let parameters = serde_json::from_str(parameters)
+            .map_err(|e| Error::file("parameters", e.to_string()))?;
+        let shape = (rows as u64, columns as u64);
+        Ok(Self { shape, fingerprint, parameters, certificate: certificate.into() })
     }
 
-    pub(super) fn to_bytes(&self) -> Result<Vec<u8>> {
-        let bytes = bincode::serde::encode_to_vec(self, bincode::config::legacy())
-            .map_err(|e| Error::file("trailer", e.to_string()))?;
-        if bytes.len() > LIMIT {
+    /// The bytes behind a payload of this hash, and the certificate in them.
+    pub(super) fn bind(self, payload: PayloadHash) -> Result<(Vec<u8>, AnyCertificate)> {
+        let Self { shape: (rows, columns), fingerprint, parameters, certificate } = self;
+        let certificate = certificate.bound_to(payload)?;
+        let value = serde_json::to_value(&certificate).expect("string keys only");
+        let text =
+            canonical(&Written { rows, columns, fingerprint, parameters, certificate: value });
+        if text.len() > LIMIT {
             return Err(Error::file("trailer", format!("longer than {LIMIT} bytes")));
         }
-        Ok(bytes)
+        Ok((text.into_bytes(), certificate))
     }
+}
 
+impl Written {
+    /// Reads a trailer; only canonical text is one, so that there is one file for one content.
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self> {
-        let config = bincode::config::legacy().with_limit::<LIMIT>();
-        let (trailer, used) = bincode::serde::decode_from_slice(bytes, config)
-            .map_err(|e| Error::file("trailer", e.to_string()))?;
-        if used == bytes.len() {
-            Ok(trailer)
+        let written: Self =
+            serde_json::from_slice(bytes).map_err(|e| Error::file("trailer", e.to_string()))?;
+        if canonical(&written).as_bytes() == bytes {
+            Ok(written)
         } else {
-            Err(Error::file("trailer", "bytes follow its end"))
+            Err(Error::file("trailer", "not in canonical form"))
         }
     }
 }
 
-/// JSON text of public parameters, for trailers.
+/// Canonical text of public parameters, for trailers.
 ///
 /// # Errors
 /// [`Error::File`] when they have none.
 pub fn to_json(value: &impl Serialize) -> Result<String> {
-    serde_json::to_string(value).map_err(|e| Error::file("trailer", e.to_string()))
+    let value =
+        serde_json::to_value(value).map_err(|e| Error::file("parameters", e.to_string()))?;
+    Ok(canonical(&value))
 }

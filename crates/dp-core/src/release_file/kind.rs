@@ -1,8 +1,7 @@
 //! What a release file can hold.
 
-use crate::certificate::{Certificate, IndividualCertificate, NoGuarantee, Statement};
+use crate::certificate::CertificateClass;
 use crate::error::{Error, Result};
-use serde::Serialize;
 
 /// The kind of a release, and how its payload is stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -32,17 +31,6 @@ pub enum Kind {
     Range,
     /// Covariance of a sliding window, `f64`.
     Window,
-}
-
-/// What kind of certificate a release has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CertificateClass {
-    /// Differential privacy.
-    Private,
-    /// Individual differential privacy only.
-    Individual,
-    /// No guarantee at all.
-    None,
 }
 
 impl Kind {
@@ -103,121 +91,6 @@ impl Kind {
             Self::IndividualSigns => CertificateClass::Individual,
             Self::PlainSigns | Self::PlainSignatures => CertificateClass::None,
             _ => CertificateClass::Private,
-        }
-    }
-}
-
-/// A certificate of any class.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-#[serde(untagged)]
-pub enum AnyCertificate {
-    /// Differential privacy.
-    Private(Certificate),
-    /// Individual differential privacy only.
-    Individual(IndividualCertificate),
-    /// No guarantee at all.
-    None(NoGuarantee),
-}
-
-impl From<Certificate> for AnyCertificate {
-    fn from(certificate: Certificate) -> Self {
-        Self::Private(certificate)
-    }
-}
-impl From<IndividualCertificate> for AnyCertificate {
-    fn from(certificate: IndividualCertificate) -> Self {
-        Self::Individual(certificate)
-    }
-}
-impl From<NoGuarantee> for AnyCertificate {
-    fn from(certificate: NoGuarantee) -> Self {
-        Self::None(certificate)
-    }
-}
-
-impl AnyCertificate {
-    /// Its class.
-    #[must_use]
-    pub fn class(&self) -> CertificateClass {
-        match self {
-            Self::Private(_) => CertificateClass::Private,
-            Self::Individual(_) => CertificateClass::Individual,
-            Self::None(_) => CertificateClass::None,
-        }
-    }
-
-    /// Mechanism, noise law, generator and public parameters.
-    #[must_use]
-    pub fn statement(&self) -> &Statement {
-        match self {
-            Self::Private(c) => c.statement(),
-            Self::Individual(c) => &c.statement,
-            Self::None(c) => &c.statement,
-        }
-    }
-
-    /// JSON text.
-    #[must_use]
-    pub fn to_json(&self) -> String {
-        match self {
-            Self::Private(c) => c.to_json(),
-            Self::Individual(c) => c.to_json(),
-            Self::None(c) => c.to_json(),
-        }
-    }
-
-    /// Reads and verifies a certificate of a class.
-    ///
-    /// # Errors
-    /// [`Error::CertificateRejected`].
-    pub fn from_json(class: CertificateClass, text: &str) -> Result<Self> {
-        Ok(match class {
-            CertificateClass::Private => Self::Private(Certificate::from_json(text)?),
-            CertificateClass::Individual => {
-                Self::Individual(IndividualCertificate::from_json(text)?)
-            }
-            CertificateClass::None => Self::None(NoGuarantee::from_json(text)?),
-        })
-    }
-
-    /// The certificate of differential privacy.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] for another class.
-    pub fn private(self) -> Result<Certificate> {
-        match self {
-            Self::Private(c) => Ok(c),
-            other => Err(other.not(CertificateClass::Private)),
-        }
-    }
-
-    /// The certificate of individual differential privacy.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] for another class.
-    pub fn individual(self) -> Result<IndividualCertificate> {
-        match self {
-            Self::Individual(c) => Ok(c),
-            other => Err(other.not(CertificateClass::Individual)),
-        }
-    }
-
-    /// The certificate of having no guarantee.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] for another class.
-    pub fn none(self) -> Result<NoGuarantee> {
-        match self {
-            Self::None(c) => Ok(c),
-            other => Err(other.not(CertificateClass::None)),
-        }
-    }
-
-    fn not(&self, wanted: CertificateClass) -> Error {
-        Error::Mismatch {
-            what: "classes of certificate",
-            left: format!("{wanted:?}"),
-            right: format!("{:?}", self.class()),
         }
     }
 }

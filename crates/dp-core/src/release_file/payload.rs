@@ -4,7 +4,7 @@ use super::{
     AnyCertificate, CertificateClass, FileWriter, Kind, Opened, Summary, Trailer, Writer, open,
     read,
 };
-use crate::certificate::{Certificate, IndividualCertificate, NoGuarantee, Statement};
+use crate::certificate::{ClassOfCertificate, Statement};
 use crate::error::{Error, Result};
 use crate::release::Release;
 use std::io::Write;
@@ -55,42 +55,11 @@ pub trait Payload: Sized {
     fn read(opened: &Opened<'_>) -> Result<Self, Self::Error>;
 }
 
-/// A certificate of a known class.
-pub trait ClassOfCertificate: Clone + Into<AnyCertificate> {
-    /// The class.
-    const CLASS: CertificateClass;
-
-    /// Back from any certificate.
-    ///
-    /// # Errors
-    /// [`Error::Mismatch`] for another class.
-    fn from_any(certificate: AnyCertificate) -> Result<Self>;
-}
-
-impl ClassOfCertificate for Certificate {
-    const CLASS: CertificateClass = CertificateClass::Private;
-    fn from_any(certificate: AnyCertificate) -> Result<Self> {
-        certificate.private()
-    }
-}
-impl ClassOfCertificate for IndividualCertificate {
-    const CLASS: CertificateClass = CertificateClass::Individual;
-    fn from_any(certificate: AnyCertificate) -> Result<Self> {
-        certificate.individual()
-    }
-}
-impl ClassOfCertificate for NoGuarantee {
-    const CLASS: CertificateClass = CertificateClass::None;
-    fn from_any(certificate: AnyCertificate) -> Result<Self> {
-        certificate.none()
-    }
-}
-
 /// The default kind of a release.
 fn kind_of<T: Payload, C: ClassOfCertificate>() -> Result<Kind> {
     let kinds = T::kinds(C::CLASS);
     kinds.first().copied().ok_or_else(|| {
-        Error::file("kind", format!("no file holds this release with a certificate {:?}", C::CLASS))
+        Error::file("kind", format!("no file holds this release with a certificate: {}", C::CLASS))
     })
 }
 
@@ -100,13 +69,14 @@ fn trailer<T: Payload, C: ClassOfCertificate>(
     let payload = release.payload();
     let certificate: AnyCertificate = release.certificate().clone().into();
     payload.check_statement(certificate.statement())?;
-    Ok(Trailer::new(payload.shape(), payload.fingerprint(), payload.parameters()?, &certificate)?)
+    Ok(Trailer::new(payload.shape(), payload.fingerprint(), &payload.parameters()?, certificate)?)
 }
 
 /// The bytes of a release file, in the default kind of the release.
 ///
 /// # Errors
-/// [`Error::File`] when no file holds such a release.
+/// [`Error::File`] when no file holds such a release, or when its certificate was written for other
+/// bytes of payload than these.
 pub fn encode<T: Payload, C: ClassOfCertificate>(
     release: &Release<T, C>,
 ) -> Result<Vec<u8>, T::Error> {
@@ -125,7 +95,7 @@ pub fn encode_as<T: Payload, C: ClassOfCertificate>(
     let trailer = trailer(release)?;
     let mut out = Writer::begin(Vec::new(), kind)?;
     release.payload().write(&mut out)?;
-    Ok(out.end(&trailer)?)
+    Ok(out.end(trailer)?.0)
 }
 
 /// Writes a release to a file, all or nothing.
@@ -152,7 +122,8 @@ pub fn write_as<T: Payload, C: ClassOfCertificate>(
     let trailer = trailer(release)?;
     let mut out = FileWriter::create(path, kind)?;
     release.payload().write(&mut out)?;
-    Ok(out.commit(&trailer)?)
+    out.commit(trailer)?;
+    Ok(())
 }
 
 fn check_kind<T: Payload, C: ClassOfCertificate>(kind: Kind) -> Result<()> {

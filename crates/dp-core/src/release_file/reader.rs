@@ -1,8 +1,8 @@
 //! Reading: nothing is believed before it is checked.
 
-use super::codec::LIMIT;
-use super::{AnyCertificate, FORMAT, Kind, MAGIC, PREFIX, SUFFIX, Trailer};
-use crate::certificate::PublicParameters;
+use super::codec::{LIMIT, Written};
+use super::{AnyCertificate, FORMAT, Kind, MAGIC, PREFIX, SUFFIX, checksum};
+use crate::certificate::{PayloadHash, PublicParameters, canonical, other_version};
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 use serde::de::DeserializeOwned;
@@ -21,9 +21,9 @@ pub struct Summary {
     pub columns: u64,
     /// Digest of the public parameters that make releases comparable.
     pub fingerprint: String,
-    /// Public parameters of the kind, JSON.
+    /// Public parameters of the kind, canonical JSON.
     pub parameters: String,
-    /// The certificate, verified.
+    /// The certificate: it holds together, and is of this payload.
     pub certificate: AnyCertificate,
 }
 
@@ -164,14 +164,13 @@ fn size(value: u64) -> Result<usize> {
 /// [`Error::File`] or [`Error::CertificateRejected`] naming the part that does not hold.
 pub fn open(bytes: &[u8]) -> Result<Opened<'_>> {
     check_least(bytes.len() as u64)?;
-    let kind = check_prefix(bytes[..PREFIX].try_into().expect("a prefix"))?;
-    let (content, checksum) = bytes.split_at(bytes.len() - 32);
-    check_sum(Sha256::digest(content).as_slice(), checksum)?;
-    let (content, length) = content.split_at(content.len() - 8);
-    let body = &content[PREFIX..];
-    let length = trailer_length(length.try_into().expect("eight bytes"), body.len() as u64)?;
+    let (prefix, body) = bytes.split_first_chunk().expect("a prefix");
+    let kind = check_prefix(prefix)?;
+    let (body, suffix) = body.split_last_chunk().expect("a suffix");
+    let length = trailer_length(suffix, body.len() as u64)?;
     let (payload, trailer) = body.split_at(body.len() - length);
-    Ok(Opened { summary: summarise(kind, trailer)?, payload })
+    let summary = summarise((prefix, kind), PayloadHash::of(payload), trailer, suffix)?;
+    Ok(Opened { summary, payload })
 }
 
 /// Reads a whole file for [`open`].
@@ -192,32 +191,28 @@ pub fn read_summary(path: &Path) -> Result<Summary> {
     let mut file = std::fs::File::open(path).map_err(failed)?;
     let total = file.seek(SeekFrom::End(0)).map_err(failed)?;
     check_least(total)?;
-    file.seek(SeekFrom::Start(0)).map_err(failed)?;
-    let mut prefix = [0; PREFIX];
-    file.read_exact(&mut prefix).map_err(failed)?;
-    let kind = check_prefix(prefix)?;
+    let mut at = |from: u64, place: &mut [u8]| {
+        file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(place)).map_err(failed)
+    };
+    let (mut prefix, mut suffix) = ([0; PREFIX], [0; SUFFIX]);
+    at(0, &mut prefix)?;
+    let kind = check_prefix(&prefix)?;
+    let end = total - SUFFIX as u64;
+    at(end, &mut suffix)?;
+    let length = trailer_length(&suffix, end - PREFIX as u64)?;
+    let mut trailer = vec![0; length];
+    at(end - length as u64, &mut trailer)?;
+    at(0, &mut prefix)?;
     let mut hash = Sha256::new();
-    hash.update(prefix);
     let mut buffer = vec![0; 1 << 16];
-    let mut left = total - (PREFIX + 32) as u64;
+    let mut left = end - (PREFIX + length) as u64;
     while left > 0 {
         let take = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
         file.read_exact(&mut buffer[..take]).map_err(failed)?;
         hash.update(&buffer[..take]);
         left -= take as u64;
     }
-    let mut checksum = [0; 32];
-    file.read_exact(&mut checksum).map_err(failed)?;
-    check_sum(hash.finalize().as_slice(), &checksum)?;
-    let end = total - SUFFIX as u64;
-    file.seek(SeekFrom::Start(end)).map_err(failed)?;
-    let mut length = [0; 8];
-    file.read_exact(&mut length).map_err(failed)?;
-    let length = trailer_length(length, end - PREFIX as u64)?;
-    file.seek(SeekFrom::Start(end - length as u64)).map_err(failed)?;
-    let mut trailer = vec![0; length];
-    file.read_exact(&mut trailer).map_err(failed)?;
-    summarise(kind, &trailer)
+    summarise((&prefix, kind), PayloadHash::finish(hash), &trailer, &suffix)
 }
 
 fn check_least(length: u64) -> Result<()> {
@@ -227,47 +222,47 @@ fn check_least(length: u64) -> Result<()> {
     Ok(())
 }
 
-fn check_prefix(prefix: [u8; PREFIX]) -> Result<Kind> {
+fn check_prefix(prefix: &[u8; PREFIX]) -> Result<Kind> {
     if prefix[..8] != MAGIC {
         return Err(Error::file("magic", "not a release file"));
     }
     let word = |at: usize| u32::from_le_bytes(prefix[at..at + 4].try_into().expect("four bytes"));
-    match word(8) {
-        FORMAT => Kind::from_code(word(12)),
-        other => Err(Error::file("version", format!("{other} is not known, only {FORMAT}"))),
+    match other_version(Some(word(8).into()), FORMAT, "release again with this version") {
+        None => Kind::from_code(word(12)),
+        Some(reason) => Err(Error::file("version", reason)),
     }
 }
 
-fn check_sum(computed: &[u8], stated: &[u8]) -> Result<()> {
-    if computed == stated {
-        Ok(())
-    } else {
-        Err(Error::file("checksum", "the file was damaged or altered"))
-    }
-}
-
-fn trailer_length(length: [u8; 8], body: u64) -> Result<usize> {
-    let length = u64::from_le_bytes(length);
+fn trailer_length(suffix: &[u8; SUFFIX], body: u64) -> Result<usize> {
+    let length = u64::from_le_bytes(*suffix.first_chunk().expect("eight bytes"));
     if length > body || length > LIMIT as u64 {
         return Err(Error::file("trailer", "longer than the file or its limit"));
     }
     size(length)
 }
 
-fn summarise(kind: Kind, trailer: &[u8]) -> Result<Summary> {
-    let trailer = Trailer::from_bytes(trailer)?;
-    let noise: NoiseLaw = serde_json::from_str(&trailer.noise)
-        .map_err(|e| Error::file("noise law", e.to_string()))?;
-    let certificate = AnyCertificate::from_json(kind.certificate_class(), &trailer.certificate)?;
-    if certificate.statement().noise != noise {
-        return Err(Error::file("noise law", "differs from the certificate's"));
+/// Checksum, trailer, certificate: what a file says of itself once its payload is hashed.
+fn summarise(
+    (prefix, kind): (&[u8; PREFIX], Kind),
+    payload: PayloadHash,
+    trailer: &[u8],
+    suffix: &[u8; SUFFIX],
+) -> Result<Summary> {
+    if suffix[8..] != checksum(prefix, payload, trailer) {
+        return Err(Error::file("checksum", "the file was damaged or altered"));
     }
-    Ok(Summary {
-        kind,
-        rows: trailer.rows,
-        columns: trailer.columns,
-        fingerprint: trailer.fingerprint,
-        parameters: trailer.parameters,
-        certificate,
-    })
+    let Written { rows, columns, fingerprint, parameters, certificate } =
+        Written::from_bytes(trailer)?;
+    let certificate = AnyCertificate::from_json(&canonical(&certificate))?;
+    let (class, promised) = (certificate.class(), kind.certificate_class());
+    if class != promised {
+        let reason = format!("is {class}, and {} has one that is {promised}", kind.name());
+        return Err(Error::file("certificate", reason));
+    }
+    if certificate.payload_hash() != Some(payload) {
+        let reason = "is not the payload that the certificate was written for";
+        return Err(Error::file("payload", reason));
+    }
+    let parameters = canonical(&parameters);
+    Ok(Summary { kind, rows, columns, fingerprint, parameters, certificate })
 }

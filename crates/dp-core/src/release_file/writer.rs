@@ -1,13 +1,14 @@
 //! Writing, at once or block by block.
 
-use super::{FORMAT, Kind, MAGIC, Trailer};
+use super::{FORMAT, Kind, MAGIC, PREFIX, Trailer, checksum};
 use crate::atomic_file::{Access, AtomicFile};
+use crate::certificate::{AnyCertificate, PayloadHash};
 use crate::error::{Error, Result};
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::Path;
 
-/// Writes a release file to `out` and hashes it on the way.
+/// Writes a release file to `out` and hashes the payload on the way.
 #[derive(Debug)]
 pub struct Writer<W> {
     out: W,
@@ -29,9 +30,7 @@ impl<W: Write> Writer<W> {
     /// [`Error::Io`].
     pub fn begin(out: W, kind: Kind) -> Result<Self> {
         let mut this = Self { out, hash: Sha256::new(), kind, held: Vec::new() };
-        this.payload(&MAGIC)?;
-        this.payload(&FORMAT.to_le_bytes())?;
-        this.payload(&kind.code().to_le_bytes())?;
+        this.out.write_all(&prefix(kind)).map_err(failed)?;
         Ok(this)
     }
 
@@ -93,18 +92,20 @@ impl<W: Write> Writer<W> {
         Ok(())
     }
 
-    /// Writes trailer and checksum, and gives back what was written to.
+    /// Writes trailer and checksum; gives back what was written to, and the certificate as it stands
+    /// there: of this payload.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::File`] for a trailer over its limit.
-    pub fn end(mut self, trailer: &Trailer) -> Result<W> {
-        let bytes = trailer.to_bytes()?;
-        self.payload(&bytes)?;
-        self.payload(&(bytes.len() as u64).to_le_bytes())?;
+    /// [`Error::Io`]; [`Error::File`] for a trailer over its limit, or a certificate of another payload.
+    pub fn end(mut self, trailer: Trailer) -> Result<(W, AnyCertificate)> {
         self.put()?;
-        let checksum = self.hash.finalize();
-        self.out.write_all(&checksum).map_err(failed)?;
-        Ok(self.out)
+        let payload = PayloadHash::finish(self.hash);
+        let (bytes, certificate) = trailer.bind(payload)?;
+        let sum = checksum(&prefix(self.kind), payload, &bytes);
+        for part in [bytes.as_slice(), &(bytes.len() as u64).to_le_bytes(), &sum] {
+            self.out.write_all(part).map_err(failed)?;
+        }
+        Ok((self.out, certificate))
     }
 
     /// The kind being written.
@@ -127,13 +128,24 @@ impl FileWriter {
         Self::begin(file, kind)
     }
 
-    /// Writes trailer and checksum, and puts the file in its place.
+    /// Writes trailer and checksum, and puts the file in its place; gives back the certificate as it
+    /// stands there.
     ///
     /// # Errors
-    /// [`Error::Io`]; [`Error::File`] for a trailer over its limit.
-    pub fn commit(self, trailer: &Trailer) -> Result<()> {
-        self.end(trailer)?.commit()
+    /// As [`Writer::end`].
+    pub fn commit(self, trailer: Trailer) -> Result<AnyCertificate> {
+        let (file, certificate) = self.end(trailer)?;
+        file.commit()?;
+        Ok(certificate)
     }
+}
+
+fn prefix(kind: Kind) -> [u8; PREFIX] {
+    let mut prefix = [0; PREFIX];
+    prefix[..8].copy_from_slice(&MAGIC);
+    prefix[8..12].copy_from_slice(&FORMAT.to_le_bytes());
+    prefix[12..].copy_from_slice(&kind.code().to_le_bytes());
+    prefix
 }
 
 fn failed(error: std::io::Error) -> Error {

@@ -2,7 +2,7 @@
 
 use super::packages::packages;
 use crate::error::{Error, Result};
-use sketch::minhash::ItemSet;
+use sketch::sets::ItemSet;
 use std::collections::BTreeMap;
 use std::path::Path;
 

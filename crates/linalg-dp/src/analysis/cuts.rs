@@ -1,6 +1,6 @@
 //! Cut queries on a stream of weighted edges.
 
-use super::quadratic::form;
+use super::square::form;
 use crate::error::{Error, Result};
 use faer::MatRef;
 

@@ -1,7 +1,7 @@
 //! Non-negative principal components.
 
 use super::sparse_pca::{scatter, starts};
-use super::{check_square, from_columns, projected_power};
+use super::square::{check_square, from_columns, projected_power};
 use crate::error::{Error, Result};
 use faer::{Mat, MatRef};
 
@@ -45,6 +45,7 @@ pub fn nonnegative_pca(c: MatRef<'_, f64>, k: usize) -> Result<Mat<f64>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::square::form;
     use super::*;
 
     #[test]
@@ -60,7 +61,7 @@ mod tests {
         }
         let value = |j: usize| {
             let x: Vec<f64> = (0..d).map(|i| v[(i, j)]).collect();
-            super::super::quadratic::form(c.as_ref(), &x)
+            form(c.as_ref(), &x)
         };
         // The best non-negative vectors are the groups themselves: 5 + 0.1 and 3 + 0.1.
         assert!((value(0) - 5.1).abs() < 1e-9, "{}", value(0));

@@ -1,13 +1,8 @@
 //! Quadratic forms of a released matrix.
 
-use super::check_square;
+use super::square::{check_square, form};
 use crate::error::{Error, Result};
 use faer::MatRef;
-
-/// `x^T C x`.
-pub(super) fn form(c: MatRef<'_, f64>, x: &[f64]) -> f64 {
-    (0..c.ncols()).map(|j| x[j] * (0..c.nrows()).map(|i| x[i] * c[(i, j)]).sum::<f64>()).sum()
-}
 
 /// The variance of the data in a direction, `x^T C x / |x|^2`.
 ///

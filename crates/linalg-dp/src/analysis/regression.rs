@@ -1,6 +1,6 @@
 //! Generalised linear regression from the second moments of `[A | B]`.
 
-use super::check_square;
+use super::square::check_square;
 use crate::error::{Error, Result};
 use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};

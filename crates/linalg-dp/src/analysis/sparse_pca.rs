@@ -1,6 +1,6 @@
 //! Sparse principal components by the truncated power method.
 
-use super::{check_square, from_columns, projected_power};
+use super::square::{check_square, from_columns, norm, projected_power};
 use crate::error::{Error, Result};
 use faer::{Mat, MatRef};
 
@@ -66,7 +66,7 @@ fn leading(c: MatRef<'_, f64>, nonzeros: usize) -> Vec<f64> {
     let seeds = starts(c, |j| {
         let mut x: Vec<f64> = (0..d).map(|i| c[(i, j)]).collect();
         truncate(&mut x);
-        let length = super::norm(&x);
+        let length = norm(&x);
         if length > 0.0 {
             x.iter_mut().for_each(|v| *v /= length);
         } else {
@@ -79,6 +79,7 @@ fn leading(c: MatRef<'_, f64>, nonzeros: usize) -> Vec<f64> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::square::form;
     use super::*;
 
     #[test]
@@ -98,7 +99,7 @@ mod tests {
             let inside: f64 = range.clone().map(|i| v[(i, j)] * v[(i, j)]).sum();
             assert!((inside - 1.0).abs() < 1e-12, "component {j} sits elsewhere: {inside}");
             let column: Vec<f64> = (0..d).map(|i| v[(i, j)]).collect();
-            let captured = super::super::quadratic::form(c.as_ref(), &column);
+            let captured = form(c.as_ref(), &column);
             assert!(captured > *value, "{captured} of {value}");
         }
     }

@@ -1,10 +1,11 @@
 //! The symmetric Gaussian mechanism ("Analyze Gauss", Frobenius-isotropic form).
 
-use super::gram::{ExactGram, RowClip, noise_grid};
+use super::clip::{RowClip, longer_rows, row_change};
+use super::gram::{ExactGram, noise_grid};
+use super::mechanism::{CovarianceMechanism, OpenCovariance};
 use super::release::{CovarianceNoise, PrivateCovariance};
-use super::{CovarianceMechanism, OpenCovariance, longer_rows, row_change};
 use crate::error::Result;
-use crate::pipeline::check_grid;
+use crate::products::check_grid;
 use dp_core::certificate::Statement;
 use dp_core::noise::{Grid, SymmetricGaussian};
 use dp_core::{

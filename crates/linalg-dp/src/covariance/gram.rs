@@ -1,127 +1,23 @@
-//! Rows clipped to a public norm bound, and their Gram matrix in exact integers.
+//! The Gram matrix of clipped rows in exact integers.
 //!
 //! A clipped row is a vector of integers times a public power of two, so every sum
 //! of products below is exact: the order of summation, the number of threads and
 //! floating point have no influence on what is released.
 
+use super::clip::RowClip;
 use crate::dense;
 use crate::error::{Error, Result};
+use dp_core::NoiseScale;
 use dp_core::noise::Grid;
-use dp_core::{Bound, NoiseScale};
 use faer::{Accum, Mat, MatRef};
 use rayon::prelude::*;
 
 /// Rows whose products are summed in f64 before they join the 128-bit totals:
 /// `1024 * 2^42 <= 2^53`.
 pub(crate) const BLOCK: usize = 1024;
-/// The bound is at most `2^STEPS` units; a rounded row is longer by at most one part in 1000,
-/// and `1024 * 2^42 * 1.001^2 < 2^53`.
-const STEPS: i32 = 21;
-/// Largest dimension: the rounding margin of the clip stays below 1/1000.
-const MAX_DIM: usize = 1 << 20;
 /// Most bits by which totals are rescaled to a coarser grid: beyond, a shift of 128-bit sums would
 /// overflow. Only budgets that hide everything ask for so much.
 pub(crate) const MAX_SHIFT: i32 = 100;
-
-/// Clips rows to norm `bound` and rounds them to integers times a unit.
-///
-/// A row longer than the bound is scaled to it. The rounded row `q` has
-/// `unit ||q||_2 <= certified_bound` in exact arithmetic: the bound and what rounding adds, about one
-/// part in `10^6` at moderate dimension. How many rows were longer is never reported: that number is
-/// private.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct RowClip {
-    dim: usize,
-    bound: f64,
-    exponent: i32,
-    certified: Bound,
-}
-
-impl RowClip {
-    /// Clips rows of length `dim` to norm `bound`.
-    ///
-    /// # Errors
-    /// `dim` outside `[1, 2^20]`, or a bound outside `[2^-400, 2^400]`.
-    pub fn new(dim: usize, bound: Bound) -> Result<Self> {
-        if dim == 0 || dim > MAX_DIM {
-            return Err(Error::invalid("dimension", dim, "[1, 2^20]"));
-        }
-        let b = bound.get();
-        if !(2f64.powi(-400)..=2f64.powi(400)).contains(&b) {
-            return Err(Error::invalid("bound", b, "[2^-400, 2^400]"));
-        }
-        // b < 2^(exponent + STEPS).
-        let exponent = b.log2().floor() as i32 + 1 - STEPS;
-        let exponent = if b >= 2f64.powi(exponent + STEPS) { exponent + 1 } else { exponent };
-        let unit = 2f64.powi(exponent);
-        let rounding = 0.5 * (dim as f64).sqrt() * unit / b;
-        let arithmetic = (dim as f64 + 16.0) * f64::EPSILON;
-        let certified = Bound::new(b * (1.0 + 1.0001 * rounding + arithmetic))?;
-        Ok(Self { dim, bound: b, exponent, certified })
-    }
-
-    /// The length of a row.
-    #[must_use]
-    pub fn dim(&self) -> usize {
-        self.dim
-    }
-
-    /// What no clipped and rounded row is longer than: the bound of the certificate's profile.
-    #[must_use]
-    pub fn certified_bound(&self) -> Bound {
-        self.certified
-    }
-
-    /// log2 of the unit.
-    #[must_use]
-    pub fn exponent(&self) -> i32 {
-        self.exponent
-    }
-
-    /// Writes the clipped row, in units.
-    ///
-    /// # Errors
-    /// [`Error::NotFinite`] for NaN or infinity.
-    pub fn quantise(&self, row: &[f64], out: &mut [f64]) -> Result<()> {
-        let square: f64 = row.iter().map(|x| x * x).sum();
-        if !square.is_finite() {
-            return self.quantise_large(row, out);
-        }
-        let norm = square.sqrt();
-        let unit = 2f64.powi(-self.exponent);
-        let factor = if norm > self.bound { self.bound / norm * unit } else { unit };
-        for (q, x) in out.iter_mut().zip(row) {
-            *q = (x * factor).round_ties_even();
-        }
-        Ok(())
-    }
-
-    /// Rows whose squared norm overflows: scaled down first.
-    #[cold]
-    fn quantise_large(&self, row: &[f64], out: &mut [f64]) -> Result<()> {
-        let largest = row.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        if row.iter().any(|x| !x.is_finite()) {
-            return Err(Error::NotFinite { what: "a row" });
-        }
-        let scaled: Vec<f64> = row.iter().map(|x| x / largest).collect();
-        let norm = scaled.iter().map(|x| x * x).sum::<f64>().sqrt();
-        let factor = self.bound / norm * 2f64.powi(-self.exponent);
-        for (q, x) in out.iter_mut().zip(&scaled) {
-            *q = (x * factor).round_ties_even();
-        }
-        Ok(())
-    }
-
-    /// Checks that a slice holds whole rows and returns how many.
-    pub(crate) fn rows_in(&self, rows: &[f64]) -> Result<usize> {
-        if rows.len().is_multiple_of(self.dim) {
-            Ok(rows.len() / self.dim)
-        } else {
-            let expected = format!("a multiple of d = {}", self.dim);
-            Err(Error::shape("row block", format!("{} values", rows.len()), expected))
-        }
-    }
-}
 
 /// The exact Gram matrix `sum q q^T` of clipped rows, in squared units. Private.
 #[derive(Debug)]
@@ -132,12 +28,12 @@ pub(crate) struct ExactGram {
 
 impl ExactGram {
     pub(crate) fn new(clip: RowClip) -> Self {
-        Self { clip, total: vec![0; clip.dim * clip.dim] }
+        Self { clip, total: vec![0; clip.dim() * clip.dim()] }
     }
 
     /// Adds rows (row-major, any number of them).
     pub(crate) fn push(&mut self, rows: &[f64]) -> Result<()> {
-        let d = self.clip.dim;
+        let d = self.clip.dim();
         let count = self.clip.rows_in(rows)?;
         if count == 1 {
             return self.push_one(rows);
@@ -175,7 +71,7 @@ impl ExactGram {
     }
 
     fn push_one(&mut self, row: &[f64]) -> Result<()> {
-        let d = self.clip.dim;
+        let d = self.clip.dim();
         let mut q = vec![0.0; d];
         self.clip.quantise(row, &mut q)?;
         let q: Vec<i64> = q.iter().map(|x| *x as i64).collect();
@@ -202,18 +98,13 @@ impl ExactGram {
         self.total.fill(0);
     }
 
-    /// A zero sum under the same clip.
-    pub(crate) fn empty_like(&self) -> Self {
-        Self::new(self.clip)
-    }
-
     /// The sums as numbers, row-major; each rounds once.
     pub(crate) fn to_values(&self) -> Vec<f64> {
         let step = 2f64.powi(self.exponent());
         self.total.iter().map(|t| *t as f64 * step).collect()
     }
 
-    /// The sums in squared units, for a journal.
+    /// The sums in squared units: for noise, and for a journal.
     pub(crate) fn totals(&self) -> &[i128] {
         &self.total
     }
@@ -229,7 +120,7 @@ impl ExactGram {
 
     /// log2 of the unit of [`ExactGram::total`].
     pub(crate) fn exponent(&self) -> i32 {
-        2 * self.clip.exponent
+        2 * self.clip.exponent()
     }
 
     /// Adds noise that lies on the grid `2^exponent` and converts to `f64`.
@@ -237,7 +128,7 @@ impl ExactGram {
     /// `noise(i, j)` for `i >= j`, in units of the grid. The totals are first rounded to
     /// the grid (exact when it is not coarser than their own unit).
     pub(crate) fn release(&self, exponent: i32, noise: impl Fn(usize, usize) -> f64) -> Vec<f64> {
-        let d = self.clip.dim;
+        let d = self.clip.dim();
         let shift = exponent - self.exponent();
         let step = 2f64.powi(exponent);
         let mut out = vec![0.0; d * d];
@@ -265,13 +156,13 @@ pub(crate) fn rescale(value: i128, shift: i32) -> i128 {
 /// # Errors
 /// [`Error::Core`] for a sigma above `2^130` units of the totals.
 pub(crate) fn noise_grid(clip: &RowClip, sigma: NoiseScale) -> Result<Grid> {
-    let own = 2 * clip.exponent;
+    let own = 2 * clip.exponent();
     let noise = sigma.get().log2().floor() as i32 - 30;
     if noise - own > MAX_SHIFT {
         let most = 2f64.powi(MAX_SHIFT + 30 + own);
         let allowed = format!(
             "(0, {most:e}] for rows of norm {:e}: more hides whatever they say; raise epsilon or delta",
-            clip.bound
+            clip.bound()
         );
         return Err(Error::invalid("noise scale sigma", sigma, allowed));
     }
@@ -281,32 +172,10 @@ pub(crate) fn noise_grid(clip: &RowClip, sigma: NoiseScale) -> Result<Grid> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use dp_core::Bound;
 
     fn rows(n: usize, d: usize, scale: f64) -> Vec<f64> {
         (0..n * d).map(|i| scale * (((i * 7919) % 1009) as f64 / 504.5 - 1.0)).collect()
-    }
-
-    #[test]
-    fn clipped_rows_never_exceed_the_bound() {
-        for bound in [1.0, 0.3, 2.0, 1.9999999, 1e-30, 7e20] {
-            for d in [1, 2, 17, 300] {
-                let clip = RowClip::new(d, Bound::new(bound).unwrap()).unwrap();
-                let unit = 2f64.powi(clip.exponent());
-                for scale in [1e-9, 0.4, 1.0, 3.0, 1e6, 1e200] {
-                    let row = rows(1, d, scale * bound);
-                    let mut q = vec![0.0; d];
-                    clip.quantise(&row, &mut q).unwrap();
-                    let square: i128 = q.iter().map(|x| (*x as i128).pow(2)).sum();
-                    let certified = clip.certified_bound().get();
-                    assert!(unit * unit * square as f64 <= certified * certified);
-                    assert!(certified > bound && certified < bound * (1.0 + 2e-5));
-                    let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-                    if norm > bound {
-                        assert!(unit * (square as f64).sqrt() > 0.99999 * bound, "{d} {scale}");
-                    }
-                }
-            }
-        }
     }
 
     #[test]

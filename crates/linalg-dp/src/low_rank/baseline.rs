@@ -5,7 +5,7 @@ use super::range::sketch_error;
 use super::setting::Setting;
 use crate::dense;
 use crate::error::{Error, Result};
-use crate::pipeline;
+use crate::products;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{
@@ -46,7 +46,7 @@ impl InputPerturbation {
         let paid = grid.inflate_l2(exact, setting.n(), 0.0)?.get() + 2.0 * clip_error;
         let sensitivity = L2Sensitivity::new(paid.next_up())?;
         let sigma = calibrate::gaussian(budget, sensitivity)?;
-        pipeline::check_grid(sigma, grid)?;
+        products::check_grid(sigma, grid)?;
         let guarantee = Guarantee::proven(
             setting.adjacency(),
             budget,
@@ -107,7 +107,7 @@ impl InputPerturbation {
 /// `rank` outside `[1, min(m, n)]`; [`Error::NotFinite`]; [`Error::Numerical`].
 pub fn truncated_svd(a: &RowsView<'_>, rank: usize) -> Result<LowRank> {
     check_rank(a, rank)?;
-    let eigen = dense::symmetric_eigen(pipeline::row_gram(a).as_ref())?;
+    let eigen = dense::symmetric_eigen(products::row_gram(a).as_ref())?;
     project_on(a, eigen.vectors.get(.., ..rank))
 }
 
@@ -116,7 +116,7 @@ pub fn truncated_svd(a: &RowsView<'_>, rank: usize) -> Result<LowRank> {
 /// # Errors
 /// As [`truncated_svd`].
 pub fn singular_values(a: &RowsView<'_>) -> Result<Vec<f64>> {
-    let eigen = dense::symmetric_eigen(pipeline::row_gram(a).as_ref())?;
+    let eigen = dense::symmetric_eigen(products::row_gram(a).as_ref())?;
     Ok(eigen.values.iter().take(a.d()).map(|x| x.max(0.0).sqrt()).collect())
 }
 
@@ -145,11 +145,11 @@ pub fn randomized_svd(
     omega.apply(*a, &mut y).map_err(sketch_error)?;
     let mut basis = dense::orthonormal_basis(MatRef::from_row_major_slice(&y, m, k))?;
     for _ in 0..power_iterations {
-        let z = pipeline::transposed_times(a, basis.as_ref());
+        let z = products::transposed_times(a, basis.as_ref());
         let z = dense::orthonormal_basis(MatRef::from_row_major_slice(&z, n, k))?;
-        basis = dense::orthonormal_basis(pipeline::times(a, z.as_ref()).as_ref())?;
+        basis = dense::orthonormal_basis(products::times(a, z.as_ref()).as_ref())?;
     }
-    let wide = pipeline::transposed_times(a, basis.as_ref());
+    let wide = products::transposed_times(a, basis.as_ref());
     let coefficients = MatRef::from_row_major_slice(&wide, n, k);
     let gram = dense::product(coefficients.transpose(), coefficients);
     let eigen = dense::symmetric_eigen(gram.as_ref())?;
@@ -160,7 +160,7 @@ pub fn randomized_svd(
 }
 
 fn project_on(a: &RowsView<'_>, basis: MatRef<'_, f64>) -> Result<LowRank> {
-    let coefficients = pipeline::transposed_times(a, basis);
+    let coefficients = products::transposed_times(a, basis);
     let (m, k) = basis.shape();
     let left = (0..m * k).map(|i| basis[(i / k, i % k)]).collect();
     LowRank::new((m, a.d(), k), left, coefficients)

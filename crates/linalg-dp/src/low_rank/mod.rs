@@ -4,6 +4,8 @@
 //! on their own, [`PublishedPfp`] the paper's version with the delta it really gives.
 
 mod baseline;
+mod codec;
+mod coherence;
 mod factors;
 mod pfp;
 mod project;
@@ -14,6 +16,7 @@ mod shape;
 mod shrink;
 
 pub use baseline::{InputPerturbation, randomized_svd, singular_values, truncated_svd};
+pub use coherence::{c_coherence, largest_row_norm, mu0_exact, mu0_from_sketch, mu0_of_basis};
 pub use factors::LowRank;
 pub use pfp::{Kept, Pfp, PfpOptions, Pruning, Split};
 pub use project::{BasisProjection, PrivateLowRank, PublicBasis, Spread};

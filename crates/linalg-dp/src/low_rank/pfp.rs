@@ -1,5 +1,6 @@
 //! Private find and project (PFP), with one exact composed profile.
 
+use super::coherence::largest_row_norm;
 use super::project::{PrivateLowRank, ProjectionStep, Spread};
 use super::range::{Range, RangeNoise};
 use super::setting::Setting;
@@ -198,7 +199,7 @@ impl Pfp {
                 let energies = range.energies(&s);
                 let worth = (1..=energies.len()).rev().find(|&count| {
                     let w = u.get(.., ..count);
-                    let h = crate::coherence::largest_row_norm(w);
+                    let h = largest_row_norm(w);
                     energies[count - 1] > cost * (h / self.later_mu).powi(2)
                 });
                 keep(worth.unwrap_or(1))

@@ -1,13 +1,14 @@
 //! The private projection on a public basis: `W^T A` plus noise.
 
+use super::coherence::largest_row_norm;
 use super::factors::LowRank;
+use super::range::{Range, RangeFacts};
 use super::setting::Setting;
 use super::shape::{ShapeTarget, isotropic_shape, optimal_shape};
 use super::shrink;
 use crate::dense;
 use crate::error::{Error, Result};
-use crate::pipeline;
-use crate::release_file::RangeFacts;
+use crate::products;
 use dp_core::certificate::Statement;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw};
 use dp_core::{
@@ -116,7 +117,7 @@ impl PublicBasis {
     ///
     /// # Errors
     /// [`Error::Numerical`].
-    pub fn from_range(release: &Release<super::Range>) -> Result<Self> {
+    pub fn from_range(release: &Release<Range>) -> Result<Self> {
         let certificate = release.certificate();
         let (range, guarantee) = (release.payload(), certificate.guarantee());
         let source = format!(
@@ -166,29 +167,29 @@ pub struct PrivateLowRank {
     basis: Vec<f64>,
     /// Noise root in the basis's coordinates, k x k row-major: coefficients carry `T Z`.
     root: Vec<f64>,
-    range: Option<super::Range>,
+    range: Option<Range>,
 }
 
 impl PrivateLowRank {
     /// Left factor, coefficients, basis, noise root, range sketch.
-    pub(crate) fn arrays(&self) -> [&[f64]; 5] {
-        let range = self.range.as_ref().map_or(&[][..], super::Range::values);
+    pub(super) fn arrays(&self) -> [&[f64]; 5] {
+        let range = self.range.as_ref().map_or(&[][..], Range::values);
         let factors = &self.factors;
         [factors.left_slice(), factors.coefficient_slice(), &self.basis, &self.root, range]
     }
 
     /// Back from [`PrivateLowRank::arrays`] and what is public about them.
-    pub(crate) fn from_arrays(
+    pub(super) fn from_arrays(
         shape: (usize, usize, usize),
         range: Option<RangeFacts>,
         [left, coefficients, basis, root, sketch]: [Vec<f64>; 5],
     ) -> Result<Self> {
-        let range = range.map(|facts| super::Range::from_facts(facts, sketch));
+        let range = range.map(|facts| Range::from_facts(facts, sketch));
         Ok(Self { factors: LowRank::new(shape, left, coefficients)?, basis, root, range })
     }
 
     /// Whether the left factor is `W T`, up to rounding.
-    pub(crate) fn is_consistent(&self) -> bool {
+    pub(super) fn is_consistent(&self) -> bool {
         let mut difference = dense::product(self.basis(), self.noise_root());
         let allowed = 1e-9 * self.basis().norm_l2() * self.noise_root().norm_l2();
         difference -= self.factors.left();
@@ -210,7 +211,7 @@ impl PrivateLowRank {
 
     /// The released sketch of the range finder, where there was one.
     #[must_use]
-    pub fn range(&self) -> Option<&super::Range> {
+    pub fn range(&self) -> Option<&Range> {
         self.range.as_ref()
     }
 
@@ -311,13 +312,13 @@ impl ProjectionStep {
         };
         let white = dense::product(basis, shape.inverse_root());
         // Exact sensitivity of this very matrix; the norm's own rounding is below 1e-12.
-        let exact = setting.shift() * crate::coherence::largest_row_norm(white.as_ref());
+        let exact = setting.shift() * largest_row_norm(white.as_ref());
         let cost = Arithmetic::new(setting, white.norm_l2(), white.ncols());
         let rough = NoiseScale::new(exact / mu)?;
         let (grid, paid) = cost.pay(exact * (1.0 + 1e-12), rough)?;
         // The final sigma is larger than the rough one the grid was chosen for: finer is safe.
         let sigma = NoiseScale::new((paid / mu).next_up())?;
-        pipeline::check_grid(sigma, grid)?;
+        products::check_grid(sigma, grid)?;
         Ok(Self { basis: basis.to_owned(), white, root: shape.root().to_owned(), sigma, grid })
     }
 
@@ -352,14 +353,14 @@ impl ProjectionStep {
         &self,
         setting: &Setting,
         a: &RowsView<'_>,
-        range: Option<super::Range>,
+        range: Option<Range>,
         rng: &mut NoiseRng,
     ) -> Result<PrivateLowRank> {
         setting.check(a)?;
         let factors = setting.clip_factors(a)?;
         let (m, n, k) = (setting.m(), setting.n(), self.white.ncols());
         let left = Mat::from_fn(m, k, |i, j| self.white[(i, j)] * factors[i]);
-        let mut coefficients = pipeline::transposed_times(a, left.as_ref());
+        let mut coefficients = products::transposed_times(a, left.as_ref());
         GaussianNoise::new(self.sigma, self.grid)?.add_to(rng, &mut coefficients)?;
         let flat = |matrix: MatRef<'_, f64>| -> Vec<f64> {
             let columns = matrix.ncols();

@@ -3,8 +3,7 @@
 use super::setting::Setting;
 use crate::dense;
 use crate::error::{Error, Result};
-use crate::pipeline::check_grid;
-use crate::release_file::RangeFacts;
+use crate::products::check_grid;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{
@@ -12,6 +11,7 @@ use dp_core::{
     PublicSeed, Release, SeedOrigin, calibrate,
 };
 use faer::{Mat, MatRef};
+use serde::{Deserialize, Serialize};
 use sketch::projection::{Gaussian, OutputRange, Projection};
 use sketch::rows::RowsView;
 
@@ -100,6 +100,17 @@ pub struct Range {
     origin: SeedOrigin,
 }
 
+/// What is public of a [`Range`] besides its numbers.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct RangeFacts {
+    pub(super) m: usize,
+    pub(super) k: usize,
+    pub(super) sigma: NoiseScale,
+    pub(super) seed: PublicSeed,
+    pub(super) origin: SeedOrigin,
+}
+
 impl Range {
     /// `Y / sqrt k`, m x k: noise of standard deviation [`Range::sigma`] a entry.
     #[must_use]
@@ -114,18 +125,18 @@ impl Range {
     }
 
     /// What is public about it besides its numbers.
-    pub(crate) fn facts(&self) -> RangeFacts {
+    pub(super) fn facts(&self) -> RangeFacts {
         let Self { m, k, sigma, seed, origin, .. } = *self;
         RangeFacts { m, k, sigma, seed, origin }
     }
 
     /// The sketch, row after row.
-    pub(crate) fn values(&self) -> &[f64] {
+    pub(super) fn values(&self) -> &[f64] {
         &self.values
     }
 
     /// Back from both.
-    pub(crate) fn from_facts(facts: RangeFacts, values: Vec<f64>) -> Self {
+    pub(super) fn from_facts(facts: RangeFacts, values: Vec<f64>) -> Self {
         let RangeFacts { m, k, sigma, seed, origin } = facts;
         Self { m, k, values, sigma, seed, origin }
     }

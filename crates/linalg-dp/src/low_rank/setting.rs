@@ -2,7 +2,7 @@
 
 use crate::covariance::longer_rows;
 use crate::error::{Error, Result};
-use crate::pipeline;
+use crate::products;
 use dp_core::certificate::PublicParameters;
 use dp_core::{Adjacency, Bound, PublicSeed, PublicValue};
 use sketch::rows::RowsView;
@@ -111,7 +111,7 @@ impl Setting {
     }
 
     pub(super) fn clip_factors(&self, a: &RowsView<'_>) -> Result<Vec<f64>> {
-        pipeline::clip_factors(a, self.row_bound())
+        products::clip_factors(a, self.row_bound())
     }
 
     pub(super) fn public(&self, seed: PublicSeed) -> PublicParameters {

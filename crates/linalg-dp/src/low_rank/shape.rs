@@ -1,5 +1,6 @@
 //! The noise covariance of least trace that hides a unit shift of any one row.
 
+use super::coherence::largest_row_norm;
 use crate::dense;
 use crate::error::{Error, Result};
 use faer::{Mat, MatRef};
@@ -41,7 +42,7 @@ const FLOOR: f64 = 1e-6;
 pub fn isotropic_shape(w: MatRef<'_, f64>) -> Result<NoiseShape> {
     check_basis(w)?;
     let k = w.ncols();
-    let h = crate::coherence::largest_row_norm(w) * margin(w);
+    let h = largest_row_norm(w) * margin(w);
     let scaled = |x: f64| Mat::from_fn(k, k, |i, j| if i == j { x } else { 0.0 });
     let trace = k as f64 * h * h;
     let (root, inverse_root) = (scaled(h), scaled(1.0 / h));
@@ -139,7 +140,7 @@ impl NoiseShape {
     #[must_use]
     pub fn largest_whitened_row(&self, w: MatRef<'_, f64>) -> f64 {
         let white = dense::product(w, self.inverse_root.as_ref());
-        crate::coherence::largest_row_norm(white.as_ref())
+        largest_row_norm(white.as_ref())
     }
 
     fn check(&self, w: MatRef<'_, f64>) -> Result<()> {

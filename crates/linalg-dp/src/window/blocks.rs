@@ -1,15 +1,16 @@
 //! The block schedule: one private matrix a block.
 
 use super::config::{BlockNoise, Keep, StreamConfig};
-use super::histogram::SpectralHistogram;
+use super::histogram::{Checkpoint, SpectralHistogram};
 use crate::covariance::{
     CovarianceMechanism, CovarianceNoise, GaussianCovariance, JlCovariance, OpenCovariance,
-    wishart_refused,
+    WishartCovariance, WishartShape,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
 use dp_core::{Guarantee, NoiseRng, Release};
 use faer::Mat;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -18,25 +19,35 @@ pub(super) struct Blocks {
     mechanism: Arc<dyn CovarianceMechanism>,
     open: Option<Box<dyn OpenCovariance>>,
     window_blocks: u64,
-    pub(super) kept: Kept,
+    kept: Kept,
     /// What the mechanism wrote about its first block: noise law and parameters.
     pub(super) described: Option<(Statement, CovarianceNoise, f64)>,
 }
 
 /// Private matrices, bias removed.
 #[derive(Debug)]
-pub(super) enum Kept {
+enum Kept {
     /// The window's blocks, oldest first, as `(index, unbiased matrix)`.
     Blocks(VecDeque<(u64, Mat<f64>)>),
     /// Suffix sums of positive semidefinite blocks.
     Histogram {
-        /// Of the blocks as released (JL), or with their negative eigenvalues set to zero
+        /// Of the blocks as released (JL, Wishart), or with their negative eigenvalues set to zero
         /// (Gaussian): for the Loewner order, which decides what is kept.
         histogram: SpectralHistogram,
         /// The checkpoints' sums of the blocks as released, where those of the histogram are not:
         /// what a release shows. Setting eigenvalues to zero block by block would add up to a bias.
         plain: Vec<(u64, Mat<f64>)>,
     },
+}
+
+/// What a journal keeps of blocks.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct BlocksState {
+    described: Option<(Statement, CovarianceNoise, f64)>,
+    matrices: Vec<(u64, Vec<f64>)>,
+    /// Of a histogram of Gaussian blocks: the sums as released, a checkpoint each.
+    plain: Vec<(u64, Vec<f64>)>,
 }
 
 impl Blocks {
@@ -46,7 +57,10 @@ impl Blocks {
             BlockNoise::SymmetricGaussian => {
                 Arc::new(GaussianCovariance::calibrate(dim, adjacency, budget)?)
             }
-            BlockNoise::Wishart => return Err(wishart_refused()),
+            BlockNoise::Wishart => {
+                let shape = WishartShape::LeastSpectralNorm;
+                Arc::new(WishartCovariance::calibrate(dim, adjacency, budget, shape)?)
+            }
             BlockNoise::JohnsonLindenstrauss { rows } => {
                 Arc::new(JlCovariance::calibrate(dim, rows as usize, adjacency, budget)?)
             }
@@ -139,8 +153,53 @@ impl Blocks {
         }
     }
 
+    /// What a journal keeps of it.
+    pub(super) fn snapshot(&self) -> BlocksState {
+        let d = self.mechanism.dim();
+        let numbers = |m: &Mat<f64>| (0..d * d).map(|e| m[(e / d, e % d)]).collect();
+        let (matrices, plain) = match &self.kept {
+            Kept::Blocks(kept) => (kept.iter().map(|(i, m)| (*i, numbers(m))).collect(), vec![]),
+            Kept::Histogram { histogram, plain } => (
+                histogram.checkpoints().iter().map(|c| (c.start, numbers(&c.matrix))).collect(),
+                plain.iter().map(|(i, m)| (*i, numbers(m))).collect(),
+            ),
+        };
+        BlocksState { described: self.described.clone(), matrices, plain }
+    }
+
+    /// Puts back what [`Blocks::snapshot`] gave after `closed` blocks.
+    pub(super) fn restore(&mut self, state: BlocksState, closed: u64) -> Result<()> {
+        let BlocksState { described, matrices, plain: sums } = state;
+        let d = self.mechanism.dim();
+        let load = |matrices: Vec<(u64, Vec<f64>)>| -> Result<Vec<(u64, Mat<f64>)>> {
+            matrices.into_iter().map(|(i, values)| Ok((i, matrix(&values, d)?))).collect()
+        };
+        let (loaded, sums) = (load(matrices)?, load(sums)?);
+        if loaded.iter().any(|(i, _)| *i >= closed) {
+            return Err(Error::corrupt("a block lies in the future"));
+        }
+        let starts = |of: &[(u64, Mat<f64>)]| of.iter().map(|(i, _)| *i).collect::<Vec<_>>();
+        let expected = if self.keeps_plain_sums() { starts(&loaded) } else { Vec::new() };
+        if starts(&sums) != expected {
+            return Err(Error::corrupt("its sums are not those of its checkpoints"));
+        }
+        self.described = described;
+        match &mut self.kept {
+            Kept::Blocks(kept) => *kept = loaded.into(),
+            Kept::Histogram { histogram, plain } => {
+                *plain = sums;
+                let checkpoints = loaded
+                    .into_iter()
+                    .map(|(start, matrix)| Checkpoint { start, matrix })
+                    .collect();
+                histogram.restore(checkpoints, closed.checked_sub(1));
+            }
+        }
+        Ok(())
+    }
+
     /// Whether the histogram's own sums are not what is released.
-    pub(super) fn keeps_plain_sums(&self) -> bool {
+    fn keeps_plain_sums(&self) -> bool {
         let gaussian = matches!(
             self.mechanism.guarantee().profile(),
             Some(dp_core::Profile::SymmetricGaussian { .. })
@@ -154,5 +213,13 @@ impl Blocks {
             Kept::Blocks(blocks) => blocks.len(),
             Kept::Histogram { histogram, plain } => histogram.checkpoints().len() + plain.len(),
         }
+    }
+}
+
+fn matrix(values: &[f64], d: usize) -> Result<Mat<f64>> {
+    if values.len() == d * d {
+        Ok(Mat::from_fn(d, d, |i, j| values[i * d + j]))
+    } else {
+        Err(Error::corrupt("a matrix has another size"))
     }
 }

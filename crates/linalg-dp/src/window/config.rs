@@ -2,10 +2,10 @@
 
 use super::factorisation::Workload;
 use super::histogram::PruneRule;
-use super::sums::Row;
 use crate::covariance::row_change;
 use crate::error::{Error, Result};
-use dp_core::{Adjacency, Budget};
+use dp_core::profile::RowChange;
+use dp_core::{Adjacency, Bound, Budget};
 use serde::{Deserialize, Serialize};
 
 /// How private blocks are made into private windows.
@@ -50,11 +50,9 @@ pub enum BlockNoise {
     /// Symmetric Gaussian: least error.
     #[default]
     SymmetricGaussian,
-    /// Wishart: refused, see [`crate::covariance::WishartCovariance`]. The name stays so that old configurations
-    /// are read and get that answer.
+    /// Wishart: keeps blocks positive definite.
     Wishart,
-    /// Johnson-Lindenstrauss sketch of this many rows: relative error. In a tree every level
-    /// keeps a sketch of its own, and a row costs `levels r d`.
+    /// Johnson-Lindenstrauss sketch of this many rows: relative error.
     JohnsonLindenstrauss {
         /// Rows of the sketch.
         rows: u64,
@@ -96,6 +94,17 @@ pub enum Pace {
     /// in between (the guarantee is among streams that keep to this). A row more or less moves no
     /// other row into another block, so `AddRemoveRow` protects that a row came, too.
     Clock,
+}
+
+impl Pace {
+    /// The word for it in certificates.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Rows => "rows",
+            Self::Clock => "clock",
+        }
+    }
 }
 
 /// A private stream's public parameters.
@@ -174,8 +183,15 @@ impl StreamConfig {
     }
 }
 
+/// How a row may change, and what a clipped and rounded one is not longer than.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row {
+    pub(super) bound: Bound,
+    pub(super) change: RowChange,
+}
+
 /// Refusal of `AddRemoveRow` where places are counted in rows.
-pub(super) fn row_moves(mechanism: &'static str, adjacency: Adjacency) -> Error {
+fn row_moves(mechanism: &'static str, adjacency: Adjacency) -> Error {
     Error::NotProven {
         mechanism,
         adjacency: adjacency.to_string(),

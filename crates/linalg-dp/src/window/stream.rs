@@ -1,17 +1,16 @@
 //! The private stream: rows in, releases at block ends, one certificate.
 
-use super::blocks::Blocks;
-use super::checkpoint::OpenJournal;
-use super::config::{Pace, Schedule, StreamConfig};
+use super::codec::window_parameters;
+use super::config::{Pace, Row, StreamConfig};
+use super::engine::{Engine, WindowSum};
+use super::journal::{Journal, OpenJournal};
 use super::release::{WindowCovariance, WindowSpan};
-use super::sums::{Factorised, Row, SumNoise};
-use super::tree::Tree;
-use crate::covariance::{CovarianceNoise, ExactGram, PrivateCovariance, RowClip, longer_rows};
+use crate::covariance::{PrivateCovariance, RowClip, longer_rows};
 use crate::error::{Error, Result};
-use crate::release_file::window_parameters;
-use dp_core::certificate::{PublicParameters, Statement};
+use dp_core::certificate::{PublicParameters, Statement, canonical};
 use dp_core::noise::GeneratorKind;
-use dp_core::{Certificate, Guarantee, NoiseRng, NoiseScale, PublicValue, Release};
+use dp_core::{Certificate, Guarantee, NoiseRng, PublicValue, Release};
+use std::path::Path;
 
 const NAME: &str = "sliding-window covariance";
 
@@ -30,15 +29,15 @@ const NAME: &str = "sliding-window covariance";
 /// A row: `d^2` multiplications (or `r d` for JL). Memory: see [`super`]'s table, in matrices of
 /// `8 d^2` bytes.
 pub struct PrivateStream {
-    pub(super) config: StreamConfig,
+    config: StreamConfig,
     clip: RowClip,
     guarantee: Guarantee,
-    pub(super) engine: Engine,
+    engine: Engine,
     rows_in_block: u64,
-    pub(super) blocks_closed: u64,
+    blocks_closed: u64,
     /// The weakest generator that any call was given: rows meet noise as they come under JL.
-    pub(super) generator: Option<GeneratorKind>,
-    pub(super) journal: Option<OpenJournal>,
+    generator: Option<GeneratorKind>,
+    journal: Option<OpenJournal>,
     state: Health,
 }
 
@@ -49,13 +48,6 @@ enum Health {
     /// A block's noise was drawn but could not be made durable: releasing it, and then resuming
     /// from the journal and drawing again, would spend twice.
     Poisoned,
-}
-
-/// The schedule at work.
-pub(super) enum Engine {
-    Blocks(Blocks),
-    Tree(Box<Tree>),
-    Factorised { sums: Factorised, open: ExactGram },
 }
 
 impl core::fmt::Debug for PrivateStream {
@@ -78,21 +70,7 @@ impl PrivateStream {
         let row = config.row(NAME)?;
         let clip = RowClip::new(config.dim, row.bound)?;
         let row = Row { bound: clip.certified_bound(), ..row };
-        let engine = match config.schedule {
-            Schedule::Block { noise, keep } => Engine::Blocks(Blocks::new(&config, noise, keep)?),
-            Schedule::Tree { noise } => {
-                Engine::Tree(Box::new(Tree::new(&config, noise, clip, row)?))
-            }
-            Schedule::Factorised { .. } | Schedule::Decayed { .. } => Engine::Factorised {
-                sums: Factorised::new(&config, clip, row)?,
-                open: ExactGram::new(clip),
-            },
-        };
-        let guarantee = match &engine {
-            Engine::Blocks(blocks) => blocks.guarantee().clone(),
-            Engine::Tree(tree) => tree.guarantee().clone(),
-            Engine::Factorised { sums, .. } => sums.noise.guarantee(&config)?,
-        };
+        let (engine, guarantee) = Engine::new(&config, clip, row)?;
         Ok(Self::empty(config, clip, guarantee, engine))
     }
 
@@ -104,17 +82,7 @@ impl PrivateStream {
     /// None that [`PrivateStream::new`] did not give.
     pub fn restarted(&self) -> Result<Self> {
         let Self { config, clip, .. } = *self;
-        let engine = match (&self.engine, config.schedule) {
-            (Engine::Blocks(blocks), Schedule::Block { keep, .. }) => {
-                Engine::Blocks(blocks.restarted(&config, keep)?)
-            }
-            (Engine::Tree(tree), _) => Engine::Tree(Box::new(tree.restarted(clip))),
-            (Engine::Factorised { sums, .. }, _) => Engine::Factorised {
-                sums: sums.restarted(&config, clip),
-                open: ExactGram::new(clip),
-            },
-            (Engine::Blocks(_), _) => unreachable!("blocks come from a schedule of blocks"),
-        };
+        let engine = self.engine.restarted(&config, clip)?;
         Ok(Self::empty(config, clip, self.guarantee.clone(), engine))
     }
 
@@ -130,6 +98,77 @@ impl PrivateStream {
             journal: None,
             state: Health::Sound,
         }
+    }
+
+    /// As [`PrivateStream::new`], with a journal: at every block end the state is written to `path`
+    /// (a temporary file, flushed, then renamed, then its folder flushed) **before** the block can
+    /// be released. `PATH.lock` is locked as long as the stream lives.
+    ///
+    /// Under `Tree`, `Factorised` and `Decayed` the file holds exact sums of the data: it is as
+    /// secret as the data, and on Unix readable by its owner only. Under `Block` it holds
+    /// released matrices only.
+    ///
+    /// # Errors
+    /// As [`PrivateStream::new`]; [`Error::Io`] when the file exists already or cannot be written;
+    /// [`Error::Unusable`] while another stream holds it.
+    pub fn with_journal(config: StreamConfig, path: &Path) -> Result<Self> {
+        let mut stream = Self::new(config)?;
+        let journal = OpenJournal::lock(path)?;
+        if path.exists() {
+            return Err(Error::Io {
+                what: "journal",
+                reason: "the file exists: resume from it".into(),
+            });
+        }
+        stream.journal = Some(journal);
+        stream.write_journal()?;
+        Ok(stream)
+    }
+
+    /// Takes a stream up where its journal ends. Feed the rows from
+    /// [`PrivateStream::next_row`] on again: closed blocks keep the noise they were given, and the
+    /// guarantee is the one of the first day.
+    ///
+    /// # Errors
+    /// [`Error::Io`] when the file cannot be read; [`Error::Corrupt`] when it is truncated,
+    /// altered, of another version, or does not fit this library's calibration;
+    /// [`Error::Unusable`] while another stream, of this process or another, holds it.
+    pub fn resume(path: &Path) -> Result<Self> {
+        // A link must lead every stream to one file and one lock.
+        let path = path.canonicalize().map_err(Error::journal)?;
+        let held = OpenJournal::lock(&path)?;
+        let mut stream = Self::from_journal(&std::fs::read(&path).map_err(Error::journal)?)?;
+        stream.journal = Some(held);
+        Ok(stream)
+    }
+
+    /// As [`PrivateStream::resume`] for the bytes of a journal; the stream writes none itself, and
+    /// nothing keeps two from drawing noise for one block: to look at, not to go on. Arbitrary bytes
+    /// give an error, never a panic.
+    ///
+    /// # Errors
+    /// [`Error::Corrupt`].
+    pub fn from_journal(bytes: &[u8]) -> Result<Self> {
+        let journal = Journal::decode(bytes)?;
+        let mut stream = Self::new(journal.config)?;
+        if *stream.guarantee() != journal.guarantee {
+            return Err(Error::corrupt("its guarantee is not what its configuration gives"));
+        }
+        stream.blocks_closed = journal.blocks_closed;
+        stream.generator = journal.generator;
+        stream.engine.restore(journal.state, journal.blocks_closed)?;
+        Ok(stream)
+    }
+
+    fn write_journal(&self) -> Result<()> {
+        let Some(open) = &self.journal else { return Ok(()) };
+        open.write(&Journal {
+            config: self.config,
+            guarantee: self.guarantee.clone(),
+            blocks_closed: self.blocks_closed,
+            generator: self.generator,
+            state: self.engine.snapshot(),
+        })
     }
 
     /// The public parameters.
@@ -159,11 +198,7 @@ impl PrivateStream {
     /// Matrices (of `d^2` numbers) held.
     #[must_use]
     pub fn matrices(&self) -> usize {
-        match &self.engine {
-            Engine::Blocks(blocks) => blocks.matrices(),
-            Engine::Tree(tree) => tree.matrices(),
-            Engine::Factorised { sums, .. } => sums.matrices(),
-        }
+        self.engine.matrices()
     }
 
     /// Adds rows (row-major, any number); blocks that fill up close on the way.
@@ -199,11 +234,7 @@ impl PrivateStream {
                 usize::try_from(self.config.block - self.rows_in_block).unwrap_or(usize::MAX);
             let take = left.min(room);
             let (now, later) = rest.split_at(take * d);
-            match &mut self.engine {
-                Engine::Blocks(blocks) => blocks.push(now, rng)?,
-                Engine::Tree(tree) => tree.push(now, rng)?,
-                Engine::Factorised { open, .. } => open.push(now)?,
-            }
+            self.engine.push(now, rng)?;
             self.rows_in_block += take as u64;
             (rest, left) = (later, left - take);
             if self.rows_in_block == self.config.block && self.config.pace == Pace::Rows {
@@ -254,14 +285,7 @@ impl PrivateStream {
         let window_blocks = self.config.window_blocks()?;
         // Until the journal holds this block's noise, no release may show it.
         self.state = Health::Poisoned;
-        match &mut self.engine {
-            Engine::Blocks(blocks) => blocks.close(index, rng)?,
-            Engine::Tree(tree) => tree.close(index, rng)?,
-            Engine::Factorised { sums, open } => {
-                let block = core::mem::replace(open, ExactGram::new(self.clip));
-                sums.close(block, window_blocks, rng)?;
-            }
-        }
+        self.engine.close(index, window_blocks, rng)?;
         self.blocks_closed += 1;
         self.rows_in_block = 0;
         self.write_journal()?;
@@ -307,29 +331,7 @@ impl PrivateStream {
         let Some(generator) = self.generator.filter(|_| closed > 0) else {
             return Err(Error::Unusable { what: "stream", reason: "no block has closed yet" });
         };
-        let window_first = closed.saturating_sub(self.config.window_blocks()?);
-        let (matrix, first, noise, law) = match &self.engine {
-            Engine::Blocks(blocks) => {
-                let (matrix, first) = blocks.sum(closed);
-                let (statement, one, _) = blocks
-                    .described
-                    .as_ref()
-                    .ok_or(Error::Unusable { what: "stream", reason: "no block has closed yet" })?;
-                (matrix, first, scale_noise(*one, closed - first)?, statement.noise.clone())
-            }
-            Engine::Tree(tree) => {
-                let (matrix, nodes) = tree.sum(window_first, closed);
-                (matrix, window_first, scale_noise(tree.node_noise(), nodes)?, tree.law())
-            }
-            Engine::Factorised { sums, .. } => {
-                let (matrix, factor) = sums.sum();
-                let first = match self.config.schedule {
-                    Schedule::Decayed { .. } => 0,
-                    _ => window_first,
-                };
-                (matrix, first, gaussian(&sums.noise, factor)?, sums.noise.law())
-            }
-        };
+        let WindowSum { matrix, first, noise, law } = self.engine.window(&self.config, closed)?;
         let span = WindowSpan {
             first_row: first * self.config.block,
             end_row: closed * self.config.block,
@@ -353,12 +355,12 @@ impl PrivateStream {
 
     /// Those of the release, and those of the stream.
     fn public_parameters(&self, mut public: PublicParameters) -> PublicParameters {
-        let schedule = serde_json::to_string(&self.config.schedule).unwrap_or_default();
+        let schedule = canonical(&self.config.schedule);
         public.extend([longer_rows()]);
         let stream = [
             ("window", PublicValue::from(self.config.window)),
             ("block", self.config.block.into()),
-            ("pace", format!("{:?}", self.config.pace).to_lowercase().into()),
+            ("pace", self.config.pace.name().into()),
             ("schedule", schedule.into()),
         ];
         public.extend(stream.map(|(name, value)| (name.to_owned(), value)));
@@ -368,26 +370,4 @@ impl PrivateStream {
         }
         public
     }
-}
-
-fn gaussian(noise: &SumNoise, factor: f64) -> Result<CovarianceNoise> {
-    let sigma = NoiseScale::new(noise.sigma.get() * factor.max(f64::MIN_POSITIVE))?;
-    Ok(CovarianceNoise::SymmetricGaussian { sigma })
-}
-
-/// The law of the sum of `count` independent noises.
-fn scale_noise(one: CovarianceNoise, count: u64) -> Result<CovarianceNoise> {
-    let root = (count.max(1) as f64).sqrt();
-    Ok(match one {
-        CovarianceNoise::SymmetricGaussian { sigma } => {
-            CovarianceNoise::SymmetricGaussian { sigma: NoiseScale::new(sigma.get() * root)? }
-        }
-        CovarianceNoise::Wishart { dof, scale } => {
-            CovarianceNoise::Wishart { dof: dof * count.max(1), scale }
-        }
-        // The sum of the lifts: sqrt(m) w stands for m w^2.
-        CovarianceNoise::JlSketch { rows, lift } => {
-            CovarianceNoise::JlSketch { rows, lift: NoiseScale::new(lift.get() * root)? }
-        }
-    })
 }

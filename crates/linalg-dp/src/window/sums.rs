@@ -1,14 +1,15 @@
 //! Symmetric Gaussian noise on sums of several blocks, and the factorised schedules.
 
-use super::config::{Schedule, StreamConfig};
+use super::config::{Row, Schedule, StreamConfig};
 use super::factorisation::Factorisation;
 use crate::covariance::{ExactGram, RowClip};
 use crate::error::{Error, Result};
-use crate::pipeline::check_grid;
+use crate::products::check_grid;
 use dp_core::noise::{Grid, NoiseLaw, SymmetricGaussian};
-use dp_core::profile::{RowChange, covariance_sensitivity};
+use dp_core::profile::covariance_sensitivity;
 use dp_core::{Bound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, calibrate};
 use faer::Mat;
+use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
 /// The calibrated noise of a sum schedule.
@@ -65,13 +66,6 @@ impl SumNoise {
     }
 }
 
-/// How a row may change, and what a clipped and rounded one is not longer than.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Row {
-    pub(super) bound: Bound,
-    pub(super) change: RowChange,
-}
-
 /// What the noise must cover: see [`SumNoise::calibrate`].
 pub(super) struct Plan {
     pub(super) factor: f64,
@@ -85,18 +79,36 @@ pub(super) struct Plan {
 pub(super) struct Factorised {
     dim: usize,
     pub(super) noise: SumNoise,
-    pub(super) factorisation: Factorisation,
+    factorisation: Factorisation,
     /// Exact running sum `(A X)_j`. Private.
-    pub(super) running: Running,
+    running: Running,
     /// `(C X)_j` of the last blocks, newest first. Private.
-    pub(super) exact: VecDeque<Vec<f64>>,
+    exact: VecDeque<Vec<f64>>,
     /// `(C X)_j + Z_j`, newest first. Released.
-    pub(super) noisy: VecDeque<Vec<f64>>,
+    noisy: VecDeque<Vec<f64>>,
+}
+
+/// What a journal keeps of factorised sums.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SumsState {
+    total: Vec<i128>,
+    blocks: Vec<Vec<i128>>,
+    decayed: Vec<f64>,
+    exact: Vec<Vec<f64>>,
+    noisy: Vec<Vec<f64>>,
+}
+
+impl SumsState {
+    /// Numbers in a sum.
+    pub(super) fn numbers(&self) -> usize {
+        self.total.len().max(self.decayed.len())
+    }
 }
 
 /// How the exact workload sum is kept.
 #[derive(Debug)]
-pub(super) enum Running {
+enum Running {
     /// Integer sum of the window and its blocks, oldest first.
     Sliding { total: ExactGram, blocks: VecDeque<ExactGram> },
     /// Real decayed sum.
@@ -140,6 +152,48 @@ impl Factorised {
     /// The same noise, and no block yet.
     pub(super) fn restarted(&self, config: &StreamConfig, clip: RowClip) -> Self {
         Self::with_noise(config, clip, self.noise.clone(), self.factorisation.clone())
+    }
+
+    /// What a journal keeps of it.
+    pub(super) fn snapshot(&self) -> SumsState {
+        let (total, blocks, decayed) = match &self.running {
+            Running::Sliding { total, blocks } => (
+                total.totals().to_vec(),
+                blocks.iter().map(|g| g.totals().to_vec()).collect(),
+                Vec::new(),
+            ),
+            Running::Decayed { total, .. } => (Vec::new(), Vec::new(), total.clone()),
+        };
+        let entries = |queue: &VecDeque<Vec<f64>>| queue.iter().cloned().collect();
+        let (exact, noisy) = (entries(&self.exact), entries(&self.noisy));
+        SumsState { total, blocks, decayed, exact, noisy }
+    }
+
+    /// Puts back what [`Factorised::snapshot`] gave.
+    pub(super) fn restore(&mut self, state: SumsState, clip: RowClip) -> Result<()> {
+        let SumsState { total, blocks, decayed, exact, noisy } = state;
+        let size = self.dim * self.dim;
+        if exact.iter().chain(&noisy).any(|v| v.len() != size) {
+            return Err(Error::corrupt("its sums have another shape"));
+        }
+        match &mut self.running {
+            Running::Sliding { total: running, blocks: kept } => {
+                running.set_totals(total)?;
+                for totals in blocks {
+                    let mut gram = ExactGram::new(clip);
+                    gram.set_totals(totals)?;
+                    kept.push_back(gram);
+                }
+            }
+            Running::Decayed { total: running, .. } => {
+                if decayed.len() != size {
+                    return Err(Error::corrupt("its sums have another shape"));
+                }
+                *running = decayed;
+            }
+        }
+        (self.exact, self.noisy) = (exact.into(), noisy.into());
+        Ok(())
     }
 
     /// Matrices held.

@@ -1,6 +1,6 @@
 //! How many dimensions a projection needs.
 
-use super::{Family, ProjectionSpec};
+use super::spec::{Family, ProjectionSpec};
 use crate::error::{Error, Result};
 use dp_core::{Probability, PublicSeed};
 

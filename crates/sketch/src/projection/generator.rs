@@ -1,8 +1,9 @@
 //! Projections with independent dense entries, generated from the seed row by row.
 
+use super::apply::{OutputRange, Projection, check_apply};
 use super::dense::{self, Cache, RowSource};
-use super::norms::RowNorms;
-use super::{Family, OutputRange, Projection, ProjectionSpec, check_apply, norms};
+use super::norms::{self, RowNorms};
+use super::spec::{Family, ProjectionSpec};
 use crate::error::Result;
 use crate::rows::RowsView;
 use dp_core::{Bound, PublicSeed};

@@ -1,6 +1,7 @@
 //! No projection at all: the raw data, for comparison.
 
-use super::{Family, OutputRange, Projection, ProjectionSpec, check_apply};
+use super::apply::{OutputRange, Projection, check_apply};
+use super::spec::{Family, ProjectionSpec};
 use crate::error::Result;
 use crate::rows::RowsView;
 use dp_core::{Bound, PublicSeed};

@@ -1,11 +1,12 @@
 //! Projections whose nonzeros are all equal up to sign: OPORP, count-sketch, sparse JL,
 //! hashed copies, very sparse.
 
+use super::apply::{OutputRange, Projection, check_apply};
 use super::dense::{Cache, RowSource};
 use super::lanes::{self, Entry, LaneKernel};
 use super::norms::{self, up};
+use super::spec::{Family, ProjectionSpec};
 use super::tables::{SIGN, Signed, for_each_nonzero};
-use super::{Family, OutputRange, Projection, ProjectionSpec, check_apply};
 use crate::error::Result;
 use crate::rows::{CsrView, RowsView, Storage};
 use dp_core::{Bound, PublicSeed};

@@ -1,12 +1,9 @@
 //! Which projection: family, shape, seed; and the moments each family has.
 
-use super::{Achlioptas, Gaussian, Identity, Rademacher, SharedProjection, SparseSigns, Srht};
 use crate::error::{Error, Result};
-use dp_core::PublicSeed;
 use dp_core::certificate::PublicParameters;
+use dp_core::{PublicSeed, PublicValue};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
-use std::sync::Arc;
 
 /// The law of P.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,13 +43,34 @@ pub enum Family {
 }
 
 /// How a structured projection samples its outputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampling {
     /// k distinct outputs: smaller variance.
     WithoutReplacement,
     /// k independent outputs.
     WithReplacement,
+}
+
+/// The name in certificates.
+impl core::fmt::Display for Sampling {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::WithoutReplacement => "without-replacement",
+            Self::WithReplacement => "with-replacement",
+        })
+    }
+}
+
+impl core::str::FromStr for Sampling {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let all = [Self::WithoutReplacement, Self::WithReplacement];
+        all.into_iter().find(|s| s.to_string() == name).ok_or_else(|| {
+            Error::invalid("sampling", name, "without-replacement or with-replacement")
+        })
+    }
 }
 
 /// The second moments of a family's estimates, without noise:
@@ -158,23 +176,6 @@ impl ProjectionSpec {
         self.seed
     }
 
-    /// Draws the projection.
-    #[must_use]
-    pub fn build(self) -> SharedProjection {
-        match self.family {
-            Family::Gaussian => Arc::new(Gaussian::from_spec(self)),
-            Family::Rademacher => Arc::new(Rademacher::from_spec(self)),
-            Family::Identity => Arc::new(Identity::from_spec(self)),
-            Family::Achlioptas => Arc::new(Achlioptas::from_spec(self)),
-            Family::Srht { sampling } => Arc::new(Srht::from_spec(self, sampling)),
-            Family::VerySparse
-            | Family::SparseJl { .. }
-            | Family::HashedCopies { .. }
-            | Family::Oporp
-            | Family::CountSketch => Arc::new(SparseSigns::from_spec(self)),
-        }
-    }
-
     /// The family's moments at this shape.
     #[must_use]
     pub fn moments(&self) -> Moments {
@@ -226,7 +227,7 @@ impl ProjectionSpec {
                 public.insert("nonzeros".into(), u64::from(s).into());
             }
             Family::Srht { sampling } => {
-                public.insert("sampling".into(), format!("{sampling:?}").into());
+                public.insert("sampling".into(), sampling.to_string().into());
             }
             _ => {}
         }
@@ -236,11 +237,49 @@ impl ProjectionSpec {
         public
     }
 
+    /// The projection that the public parameters of a certificate name: the inverse of
+    /// [`ProjectionSpec::public_parameters`]. All of it must be there; other parameters may be.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::CertificateRejected`] for a parameter that is missing or of another type; as
+    /// [`ProjectionSpec::new`].
+    pub fn from_public_parameters(public: &PublicParameters) -> Result<Self> {
+        let missing = |field| {
+            let reason = "the projection's parameter is missing, or of another type".to_owned();
+            Error::Core(dp_core::Error::CertificateRejected { field, reason })
+        };
+        let whole = |name: &'static str| match public.get(name) {
+            Some(PublicValue::Integer(value)) => Ok(*value),
+            _ => Err(missing(name)),
+        };
+        let text = |name: &'static str| match public.get(name) {
+            Some(PublicValue::Text(value)) => Ok(value.as_str()),
+            _ => Err(missing(name)),
+        };
+        let nonzeros = || u32::try_from(whole("nonzeros")?).map_err(|_| missing("nonzeros"));
+        let family = match text("projection")? {
+            "gaussian" => Family::Gaussian,
+            "rademacher" => Family::Rademacher,
+            "achlioptas" => Family::Achlioptas,
+            "very-sparse" => Family::VerySparse,
+            "sparse-jl" => Family::SparseJl { nonzeros: nonzeros()? },
+            "hashed-copies" => Family::HashedCopies { copies: nonzeros()? },
+            "srht" => Family::Srht { sampling: text("sampling")?.parse()? },
+            "oporp" => Family::Oporp,
+            "count-sketch" => Family::CountSketch,
+            "identity" => Family::Identity,
+            _ => return Err(missing("projection")),
+        };
+        let seed = public.get("projection seed").ok_or_else(|| missing("projection seed"))?;
+        let seed = PublicSeed::try_from(seed.clone())?;
+        let size = |name| usize::try_from(whole(name)?).map_err(|_| missing(name));
+        Self::new(family, size("d")?, size("k")?, seed)
+    }
+
     /// A short digest of family, shape and seed: equal exactly when two sketches were
     /// made by the same projection and may be compared.
     #[must_use]
     pub fn fingerprint(&self) -> String {
-        let text = serde_json::to_string(self).expect("a spec has string keys only");
-        Sha256::digest(text.as_bytes())[..8].iter().map(|b| format!("{b:02x}")).collect()
+        dp_core::release_file::fingerprint(self)
     }
 }

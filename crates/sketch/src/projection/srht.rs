@@ -1,9 +1,10 @@
 //! The subsampled randomised Hadamard transform.
 
+use super::apply::{OutputRange, Projection, check_apply};
 use super::dense::{Cache, RowSource};
 use super::lanes::{self, Entry, LaneKernel};
 use super::norms::{self, up};
-use super::{Family, OutputRange, Projection, ProjectionSpec, Sampling, check_apply};
+use super::spec::{Family, ProjectionSpec, Sampling};
 use crate::error::Result;
 use crate::rows::RowsView;
 use dp_core::{Bound, PublicSeed};

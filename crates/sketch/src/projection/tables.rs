@@ -1,6 +1,6 @@
 //! Draws the nonzeros of the sparse projections: lists of signed columns of P.
 
-use super::{Family, ProjectionSpec};
+use super::spec::{Family, ProjectionSpec};
 use rand_core::Rng;
 
 /// One nonzero: column of P in the low 31 bits, sign in the top bit.

@@ -3,8 +3,8 @@
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
 use super::said::{individual, promise};
 use crate::commands::content::Content;
-use crate::error::{DataError, Error, Result, no_effect, shown};
-use crate::input::{Block, Input, InputOptions, Limits, Meter, Prefetch, is_stream};
+use crate::error::{Error, Result, no_effect, shown};
+use crate::input::InputOptions;
 use crate::interrupt;
 use crate::ledger_file::{self, BudgetFile, Step};
 use crate::output::{self, Record};
@@ -15,6 +15,7 @@ use dp_core::{
     PublicSeed,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use readers::{Block, DataError, Input, Limits, Meter, Prefetch, is_stream};
 use std::cell::OnceCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
@@ -382,8 +383,8 @@ pub(crate) fn each_block(
     let progress = progress(&input.meter);
     let file = limits.file.clone();
     let mut rows = 0;
-    Prefetch::start(input.rows, limits)?.each(|block| {
-        take(block).map_err(|e| e.in_file(&file))?;
+    Prefetch::start(input.rows, limits)?.each::<Error>(|block, first| {
+        take(block).map_err(|e| e.after(first).in_file(&file))?;
         rows += block.n;
         progress.show();
         Ok(())

@@ -7,7 +7,7 @@ use crate::input::ItemOptions;
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::{Adjacency, Budget, FreshSeed, PublicSeed};
-use sketch::minhash::{
+use sketch::sets::{
     BinResponse, BucketPrivMin, ItemSet, MixtureResponse, SetNeighbours, SymbolShape,
 };
 

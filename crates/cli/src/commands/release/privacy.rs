@@ -1,9 +1,9 @@
 //! Adjacency, bounds and budget: all of them explicit.
 
 use crate::error::{Error, Result, no_effect, positive};
-use crate::input::{Limits, OutsideBounds};
 use clap::{Args, ValueEnum};
 use dp_core::{Adjacency, Bound, Budget};
+use readers::{Limits, OutsideBounds};
 use std::path::Path;
 
 /// Which two inputs must be hard to tell apart.

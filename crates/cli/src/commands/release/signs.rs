@@ -6,12 +6,12 @@ use super::common::{
 use super::privacy::AdjacencyKind;
 use super::sketch::ProjectionOptions;
 use crate::error::{Error, Result, no_effect, positive};
-use crate::input::{Input, Limits};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::{Bound, release_file};
+use readers::{Input, Limits};
 use sketch::RowsView;
-use sketch::sign::{
+use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, OpenSigns,
     PrivateSigns, SignSketch,
 };

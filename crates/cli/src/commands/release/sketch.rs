@@ -5,14 +5,14 @@ use super::common::{
 };
 use super::privacy::AdjacencyKind;
 use crate::error::{Error, Result, no_effect};
-use crate::input::{Input, Limits};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Budget;
 use dp_core::noise::NoiseLaw;
-use sketch::private::{AveragedProjection, PrivateProjection};
+use readers::{Input, Limits};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
-use sketch::release_file::{Element, ReleaseWriter};
+use sketch::vectors::{AveragedProjection, PrivateProjection};
+use sketch::vectors::{Element, ReleaseWriter};
 
 /// Options of `dps release sketch`.
 #[derive(Args)]

@@ -47,6 +47,9 @@ const LARGEST: usize = 1 << 22;
 /// [`LARGEST`] no composition takes half a gigabyte; where that is too few, brackets are wider.
 const CELLS: f64 = 1_048_576.0;
 
+/// Largest tilt, in standard deviations of the sum: tails of a Gaussian sum of mass `e^-700` need 38.
+const STEEPEST: f64 = 1e3;
+
 /// The composition of some events as one loss law.
 ///
 /// The events may be chosen adaptively, each profile holding whatever came before
@@ -229,7 +232,9 @@ impl Pld {
                 Target::Epsilon(e) => c.mean > e,
             }
         };
-        let (mut low, mut high) = (1e-3_f64, 1e5_f64);
+        // Near the largest loss the saddle point runs away, and would ask for ever finer grids.
+        let steepest = STEEPEST / sum(0.0).variance.sqrt().max(1e-9);
+        let (mut low, mut high) = (1e-3_f64, steepest.clamp(1.0, 1e5));
         for _ in 0..28 {
             let mid = (low * high).sqrt();
             if beyond(mid) { high = mid } else { low = mid }

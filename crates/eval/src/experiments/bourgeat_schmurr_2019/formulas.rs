@@ -5,9 +5,7 @@ use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study, Table,
 };
 use dp_core::{Budget, Delta, Epsilon};
-use sketch::minhash::{
-    NoisySecureMinHash, PrivMin, SetNeighbours, TrueDelta, published_sensitivity,
-};
+use sketch::sets::{NoisySecureMinHash, PrivMin, SetNeighbours, TrueDelta, published_sensitivity};
 
 pub(super) const BUDGET: Study = Study {
     id: "bourgeat-schmurr-2019/fig4-1-minhash-budget",

@@ -6,7 +6,7 @@ use crate::framework::{
 };
 use dp_core::special::ln_binomial_sf;
 use dp_core::{Bound, Delta, Probability};
-use sketch::sign::changes::{Tail, any_neighbour_gaussian, most_changes, one_pair_gaussian};
+use sketch::signs::changes::{Tail, any_neighbour_gaussian, most_changes, one_pair_gaussian};
 
 pub(super) const FIG4: Study = Study {
     id: "li-li-2023/fig4-change-probability",

@@ -5,7 +5,7 @@ use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study,
 };
 use dp_core::Epsilon;
-use sketch::sign::{FlipRule, FlipTable};
+use sketch::signs::{FlipRule, FlipTable};
 
 pub(super) const STUDY: Study = Study {
     id: "li-li-2023/fig6-flip-probability",

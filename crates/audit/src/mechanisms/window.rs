@@ -1,0 +1,175 @@
+//! Private streams: every release of the stream is seen.
+
+use super::{bound, gaussian_budget, gaussian_noise};
+use crate::subject::{Draw, Side, Subject};
+use crate::tester::{Training, separation};
+use dp_core::{Adjacency, Budget, NoiseRng, Profile};
+use eval::{Error, Result};
+use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig};
+
+/// Family name in the table.
+pub const FAMILY: &str = "sliding window";
+
+/// Blocks of a stream.
+const BLOCKS: usize = 6;
+/// Pilot runs of each input at each time.
+const PILOT: u64 = 200;
+/// Rows of a block.
+pub(crate) const BLOCK: usize = 2;
+
+/// A stream of numbers (d = 1) in blocks of `block` rows, windows of three blocks.
+///
+/// # Errors
+/// Never: the bound is positive.
+pub fn config(schedule: Schedule, block: usize, budget: Budget) -> Result<StreamConfig> {
+    Ok(StreamConfig {
+        dim: 1,
+        window: 3 * block as u64,
+        block: block as u64,
+        pace: Pace::Rows,
+        adjacency: Adjacency::ZeroRow { bound: bound(1.0)? },
+        budget,
+        schedule,
+    })
+}
+
+/// All releases of a stream calibrated like this one, one at every block end.
+///
+/// # Errors
+/// Whatever the stream refuses.
+pub fn releases(
+    calibrated: &PrivateStream,
+    rows: &[f64],
+    rng: &mut NoiseRng,
+    out: &mut Vec<f64>,
+) -> Result<()> {
+    let mut stream = calibrated.restarted()?;
+    for row in rows {
+        if stream.push(&[*row], rng)? == 1 {
+            out.push(stream.release()?.payload().covariance().raw()[(0, 0)]);
+        }
+    }
+    Ok(())
+}
+
+/// A stream without and with one row, among rows and at the time where it shows most, by pilot
+/// runs: every other row is one, or every other row is zero.
+///
+/// # Errors
+/// Whatever the stream refuses.
+pub fn sides(calibrated: &PrivateStream) -> Result<[Vec<f64>; 2]> {
+    let block = calibrated.config().block as usize;
+    let mut best = ([vec![], vec![]], -1.0);
+    for other in [1.0, 0.0] {
+        for at in (0..BLOCKS).map(|b| b * block) {
+            let stream = |row: f64| {
+                let mut rows = vec![other; BLOCKS * block];
+                rows[at] = row;
+                rows
+            };
+            let rows = [stream(0.0), stream(1.0)];
+            let mut seen = [vec![], vec![]];
+            for run in 0..PILOT {
+                for (side, rows) in rows.iter().enumerate() {
+                    // The same noise on both sides: what the row moves shows without it.
+                    let mut rng = NoiseRng::deterministic_not_private(run);
+                    releases(calibrated, rows, &mut rng, &mut seen[side])?;
+                }
+            }
+            let [left, right] = seen;
+            let found = separation(&Training { width: BLOCKS, left, right });
+            if found > best.1 {
+                best = (rows, found);
+            }
+        }
+    }
+    Ok(best.0)
+}
+
+/// The audit of a schedule.
+///
+/// # Errors
+/// A calibration that fails.
+pub fn subject(name: &str, schedule: Schedule, block: usize, budget: Budget) -> Result<Subject> {
+    let calibrated = PrivateStream::new(config(schedule, block, budget)?)?;
+    let guarantee = calibrated.guarantee().clone();
+    let sides = sides(&calibrated)?;
+    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+        releases(&calibrated, side.of(&sides[0], &sides[1]), &mut draw.noise(), out)
+    };
+    let pair =
+        "one row of the stream, its time and the other rows by pilot runs; all releases are seen";
+    // The centroid in whitened coordinates is the likelihood ratio of Gaussian releases.
+    Ok(Subject::new(name, FAMILY, guarantee.budget(), pair, BLOCKS, sample)
+        .under(&guarantee)?
+        .with_runs(10_000)
+        // Times are seen too: a slot whose block has not ended repeats what was released before.
+        .score("slots without a release", |x| {
+            let repeated = x.windows(2).filter(|w| w[0] == w[1]).count();
+            (repeated + usize::from(x[0] == 0.0)) as f64
+        }))
+}
+
+/// Blocks with symmetric Gaussian noise: the healthy original of the private checkpoints.
+#[must_use]
+pub fn gaussian_blocks() -> Schedule {
+    Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: Keep::Blocks }
+}
+
+/// The family's audits.
+///
+/// # Errors
+/// A calibration that fails.
+pub fn subjects() -> Result<Vec<Subject>> {
+    let claim = gaussian_budget()?;
+    let histogram = Keep::Histogram { rho: 0.5, rule: PruneRule::Update };
+    let gaussian = BlockNoise::SymmetricGaussian;
+    let sketches = BlockNoise::JohnsonLindenstrauss { rows: SKETCH };
+    let mut all = Vec::new();
+    let mut keep = |name, schedule, block| -> Result<()> {
+        let noise = move |budget| noise_of(schedule, budget);
+        let build = move |budget| subject(name, schedule, block, budget);
+        let full = if matches!(schedule, Schedule::Tree { .. }) { 16 } else { 8 };
+        let built = Subject::built(claim, noise, build)?.in_full(full);
+        all.push(built.twin_with_runs(60_000));
+        Ok(())
+    };
+    keep("blocks, symmetric Gaussian", gaussian_blocks(), BLOCK)?;
+    keep(
+        "blocks, Johnson-Lindenstrauss",
+        Schedule::Block { noise: sketches, keep: Keep::Blocks },
+        BLOCK,
+    )?;
+    // Blocks of a histogram are cut at zero: longer ones stay above it.
+    let cut = Schedule::Block { noise: gaussian, keep: histogram };
+    keep("blocks, Gaussian, histogram", cut, 4 * BLOCK)?;
+    keep("tree, symmetric Gaussian", Schedule::Tree { noise: gaussian }, BLOCK)?;
+    keep("tree, Johnson-Lindenstrauss", Schedule::Tree { noise: sketches }, BLOCK)?;
+    keep("factorised", Schedule::Factorised { horizon: BLOCKS as u64 }, BLOCK)?;
+    keep("decayed", Schedule::Decayed { decay: 0.5, horizon: BLOCKS as u64 }, BLOCK)?;
+    Ok(all)
+}
+
+/// Rows of a sketch.
+const SKETCH: u64 = 4;
+
+/// What the noise of a schedule is in proportion to: a Gaussian's, or the lift of its sketches as
+/// their profile states it.
+fn noise_of(schedule: Schedule, budget: Budget) -> Result<f64> {
+    let sketched = BlockNoise::JohnsonLindenstrauss { rows: SKETCH };
+    match schedule {
+        Schedule::Block { noise, .. } | Schedule::Tree { noise } if noise == sketched => {
+            let stream = PrivateStream::new(config(schedule, BLOCK, budget)?)?;
+            lift(stream.guarantee().profile())
+        }
+        _ => gaussian_noise(budget),
+    }
+}
+
+fn lift(profile: Option<&Profile>) -> Result<f64> {
+    match profile {
+        Some(Profile::JlMechanism { lift, .. }) => Ok(lift.get()),
+        Some(Profile::Repeated { profile, .. }) => self::lift(Some(profile)),
+        _ => Err(Error::Malformed { what: "profile of a stream".into(), reason: "no lift".into() }),
+    }
+}

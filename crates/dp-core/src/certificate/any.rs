@@ -1,0 +1,322 @@
+//! Certificates of whatever class: what they share in their JSON form.
+
+use super::{
+    CERTIFICATE_FORMAT, Certificate, IndividualCertificate, NoGuarantee, PayloadHash, Statement,
+    canonical,
+};
+use crate::error::{Error, Result};
+use crate::guarantee::rejected;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+/// What kind of certificate a release has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum CertificateClass {
+    /// Differential privacy.
+    Private,
+    /// Individual differential privacy only.
+    Individual,
+    /// No guarantee at all.
+    None,
+}
+
+impl core::fmt::Display for CertificateClass {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        self.serialize(f)
+    }
+}
+
+/// Longest text of a certificate, in bytes.
+const LONGEST: usize = 1 << 20;
+
+/// The class that a text states, once it is known to be of this version: everything else of another
+/// version may be of another form.
+fn class_of(text: &str) -> Result<CertificateClass> {
+    #[derive(Deserialize)]
+    struct Version {
+        format: Option<u64>,
+    }
+    #[derive(Deserialize)]
+    struct Class {
+        class: CertificateClass,
+    }
+    if text.len() > LONGEST {
+        return Err(rejected("text", format!("{} bytes, the most is {LONGEST}", text.len())));
+    }
+    let Version { format } = from_text(text)?;
+    check_format(format)?;
+    from_text(text).map(|Class { class }| class)
+}
+
+fn from_text<T: DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| rejected("text", e.to_string()))
+}
+
+fn check_format(found: Option<u64>) -> Result<()> {
+    other_version(found, CERTIFICATE_FORMAT, "release again with this version")
+        .map_or(Ok(()), |reason| Err(rejected("format", reason)))
+}
+
+/// Why something of another version than `known` cannot be read, and what to do; nothing for `known`.
+pub(crate) fn other_version(found: Option<u64>, known: u32, remedy: &str) -> Option<String> {
+    match found {
+        Some(found) if found == u64::from(known) => None,
+        Some(found) if found > u64::from(known) => Some(format!(
+            "version {found} is of a later version of this library, which must read it: this one reads \
+             {known}"
+        )),
+        found => {
+            let found = found.map_or("no version".to_owned(), |v| format!("version {v}"));
+            Some(format!(
+                "{found} is stated, as by an earlier version of this library; this one reads {known}: \
+                 {remedy}"
+            ))
+        }
+    }
+}
+
+/// Reads a certificate of this class.
+pub(super) fn parse<T: DeserializeOwned>(text: &str, class: CertificateClass) -> Result<T> {
+    let stated = class_of(text)?;
+    if stated == class { from_text(text) } else { Err(other_class(stated, class)) }
+}
+
+fn other_class(stated: CertificateClass, wanted: CertificateClass) -> Error {
+    rejected("class", format!("{stated}, not {wanted}"))
+}
+
+pub(super) fn check_header(
+    format: u32,
+    stated: CertificateClass,
+    class: CertificateClass,
+) -> Result<()> {
+    check_format(Some(format.into()))?;
+    if stated == class { Ok(()) } else { Err(other_class(stated, class)) }
+}
+
+/// JSON text for people.
+pub(super) fn indented(value: &impl Serialize) -> String {
+    serde_json::to_string_pretty(value).expect("certificates have string keys only")
+}
+
+/// Makes a payload the one that a certificate stands beside.
+pub(super) fn bind(bound: &mut Option<PayloadHash>, payload: PayloadHash) -> Result<()> {
+    match bound {
+        Some(other) if *other != payload => Err(Error::file(
+            "certificate",
+            "it was written for another payload; for one computed from that release it is \
+             Certificate::of_post_processing",
+        )),
+        _ => {
+            *bound = Some(payload);
+            Ok(())
+        }
+    }
+}
+
+/// A certificate of any class.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum AnyCertificate {
+    /// Differential privacy.
+    Private(Certificate),
+    /// Individual differential privacy only.
+    Individual(IndividualCertificate),
+    /// No guarantee at all.
+    None(NoGuarantee),
+}
+
+impl From<Certificate> for AnyCertificate {
+    fn from(certificate: Certificate) -> Self {
+        Self::Private(certificate)
+    }
+}
+impl From<IndividualCertificate> for AnyCertificate {
+    fn from(certificate: IndividualCertificate) -> Self {
+        Self::Individual(certificate)
+    }
+}
+impl From<NoGuarantee> for AnyCertificate {
+    fn from(certificate: NoGuarantee) -> Self {
+        Self::None(certificate)
+    }
+}
+
+impl core::str::FromStr for AnyCertificate {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        Self::from_json(text)
+    }
+}
+
+impl core::fmt::Display for AnyCertificate {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::Private(c) => c.fmt(f),
+            Self::Individual(c) => c.fmt(f),
+            Self::None(c) => c.fmt(f),
+        }
+    }
+}
+
+impl AnyCertificate {
+    /// Its class.
+    #[must_use]
+    pub fn class(&self) -> CertificateClass {
+        match self {
+            Self::Private(_) => CertificateClass::Private,
+            Self::Individual(_) => CertificateClass::Individual,
+            Self::None(_) => CertificateClass::None,
+        }
+    }
+
+    /// Mechanism, noise law, generator and public parameters.
+    #[must_use]
+    pub fn statement(&self) -> &Statement {
+        match self {
+            Self::Private(c) => c.statement(),
+            Self::Individual(c) => &c.statement,
+            Self::None(c) => &c.statement,
+        }
+    }
+
+    /// JSON text.
+    #[must_use]
+    pub fn to_json(&self) -> String {
+        match self {
+            Self::Private(c) => c.to_json(),
+            Self::Individual(c) => c.to_json(),
+            Self::None(c) => c.to_json(),
+        }
+    }
+
+    /// The one text that stands in release files.
+    #[must_use]
+    pub fn canonical(&self) -> String {
+        canonical(self)
+    }
+
+    /// Reads and verifies a certificate of the class that it states.
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`].
+    pub fn from_json(text: &str) -> Result<Self> {
+        Ok(match class_of(text)? {
+            CertificateClass::Private => Self::Private(from_text(text)?),
+            CertificateClass::Individual => Self::Individual(from_text(text)?),
+            CertificateClass::None => Self::None(from_text(text)?),
+        })
+    }
+
+    /// The hash of the payload it stands beside in a release file; none outside of one.
+    #[must_use]
+    pub fn payload_hash(&self) -> Option<PayloadHash> {
+        match self {
+            Self::Private(c) => c.payload_hash(),
+            Self::Individual(c) => c.payload,
+            Self::None(c) => c.payload,
+        }
+    }
+
+    /// The certificate of a release file with this payload, and of no other.
+    pub(crate) fn bound_to(self, payload: PayloadHash) -> Result<Self> {
+        Ok(match self {
+            Self::Private(c) => Self::Private(c.bound_to(payload)?),
+            Self::Individual(mut c) => {
+                bind(&mut c.payload, payload)?;
+                Self::Individual(c)
+            }
+            Self::None(mut c) => {
+                bind(&mut c.payload, payload)?;
+                Self::None(c)
+            }
+        })
+    }
+
+    /// The certificate of differential privacy.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for another class.
+    pub fn private(self) -> Result<Certificate> {
+        match self {
+            Self::Private(c) => Ok(c),
+            other => Err(other.not(CertificateClass::Private)),
+        }
+    }
+
+    /// The certificate of individual differential privacy.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for another class.
+    pub fn individual(self) -> Result<IndividualCertificate> {
+        match self {
+            Self::Individual(c) => Ok(c),
+            other => Err(other.not(CertificateClass::Individual)),
+        }
+    }
+
+    /// The certificate of having no guarantee.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for another class.
+    pub fn none(self) -> Result<NoGuarantee> {
+        match self {
+            Self::None(c) => Ok(c),
+            other => Err(other.not(CertificateClass::None)),
+        }
+    }
+
+    fn not(&self, wanted: CertificateClass) -> Error {
+        Error::Mismatch {
+            what: "classes of certificate",
+            left: wanted.to_string(),
+            right: self.class().to_string(),
+        }
+    }
+}
+
+/// A certificate of a known class.
+pub trait ClassOfCertificate: Clone + Into<AnyCertificate> {
+    /// The class.
+    const CLASS: CertificateClass;
+
+    /// The same certificate for something computed from the release (a rounded payload, part of it):
+    /// post-processing keeps the guarantee. It is of no payload until it stands in a file.
+    #[must_use]
+    fn of_post_processing(self) -> Self;
+
+    /// Back from any certificate.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] for another class.
+    fn from_any(certificate: AnyCertificate) -> Result<Self>;
+}
+
+impl ClassOfCertificate for Certificate {
+    const CLASS: CertificateClass = CertificateClass::Private;
+    fn of_post_processing(self) -> Self {
+        self.of_post_processing()
+    }
+    fn from_any(certificate: AnyCertificate) -> Result<Self> {
+        certificate.private()
+    }
+}
+impl ClassOfCertificate for IndividualCertificate {
+    const CLASS: CertificateClass = CertificateClass::Individual;
+    fn of_post_processing(self) -> Self {
+        Self { payload: None, ..self }
+    }
+    fn from_any(certificate: AnyCertificate) -> Result<Self> {
+        certificate.individual()
+    }
+}
+impl ClassOfCertificate for NoGuarantee {
+    const CLASS: CertificateClass = CertificateClass::None;
+    fn of_post_processing(self) -> Self {
+        Self { payload: None, ..self }
+    }
+    fn from_any(certificate: AnyCertificate) -> Result<Self> {
+        certificate.none()
+    }
+}

@@ -1,0 +1,173 @@
+//! Rows clipped to a public norm bound, as integers times a public power of two.
+
+use crate::error::{Error, Result};
+use dp_core::profile::RowChange;
+use dp_core::{Adjacency, Bound, PublicValue};
+
+/// The bound is at most `2^STEPS` units; a rounded row is longer by at most one part in 1000,
+/// and `1024 * 2^42 * 1.001^2 < 2^53`.
+const STEPS: i32 = 21;
+/// Largest dimension: the rounding margin of the clip stays below 1/1000.
+const MAX_DIM: usize = 1 << 20;
+
+/// Clips rows to norm `bound` and rounds them to integers times a unit.
+///
+/// A row longer than the bound is scaled to it. The rounded row `q` has
+/// `unit ||q||_2 <= certified_bound` in exact arithmetic: the bound and what rounding adds, about one
+/// part in `10^6` at moderate dimension. How many rows were longer is never reported: that number is
+/// private.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct RowClip {
+    dim: usize,
+    bound: f64,
+    exponent: i32,
+    certified: Bound,
+}
+
+impl RowClip {
+    /// Clips rows of length `dim` to norm `bound`.
+    ///
+    /// # Errors
+    /// `dim` outside `[1, 2^20]`, or a bound outside `[2^-400, 2^400]`.
+    pub fn new(dim: usize, bound: Bound) -> Result<Self> {
+        if dim == 0 || dim > MAX_DIM {
+            return Err(Error::invalid("dimension", dim, "[1, 2^20]"));
+        }
+        let b = bound.get();
+        if !(2f64.powi(-400)..=2f64.powi(400)).contains(&b) {
+            return Err(Error::invalid("bound", b, "[2^-400, 2^400]"));
+        }
+        // b < 2^(exponent + STEPS).
+        let exponent = b.log2().floor() as i32 + 1 - STEPS;
+        let exponent = if b >= 2f64.powi(exponent + STEPS) { exponent + 1 } else { exponent };
+        let unit = 2f64.powi(exponent);
+        let rounding = 0.5 * (dim as f64).sqrt() * unit / b;
+        let arithmetic = (dim as f64 + 16.0) * f64::EPSILON;
+        let certified = Bound::new(b * (1.0 + 1.0001 * rounding + arithmetic))?;
+        Ok(Self { dim, bound: b, exponent, certified })
+    }
+
+    /// The length of a row.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.dim
+    }
+
+    /// The norm to which longer rows are scaled.
+    pub(super) fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// What no clipped and rounded row is longer than: the bound of the certificate's profile.
+    #[must_use]
+    pub fn certified_bound(&self) -> Bound {
+        self.certified
+    }
+
+    /// log2 of the unit.
+    #[must_use]
+    pub fn exponent(&self) -> i32 {
+        self.exponent
+    }
+
+    /// Writes the clipped row, in units.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`] for NaN or infinity.
+    pub fn quantise(&self, row: &[f64], out: &mut [f64]) -> Result<()> {
+        let square: f64 = row.iter().map(|x| x * x).sum();
+        if !square.is_finite() {
+            return self.quantise_large(row, out);
+        }
+        let norm = square.sqrt();
+        let unit = 2f64.powi(-self.exponent);
+        let factor = if norm > self.bound { self.bound / norm * unit } else { unit };
+        for (q, x) in out.iter_mut().zip(row) {
+            *q = (x * factor).round_ties_even();
+        }
+        Ok(())
+    }
+
+    /// Rows whose squared norm overflows: scaled down first.
+    #[cold]
+    fn quantise_large(&self, row: &[f64], out: &mut [f64]) -> Result<()> {
+        let largest = row.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        if row.iter().any(|x| !x.is_finite()) {
+            return Err(Error::NotFinite { what: "a row" });
+        }
+        let scaled: Vec<f64> = row.iter().map(|x| x / largest).collect();
+        let norm = scaled.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let factor = self.bound / norm * 2f64.powi(-self.exponent);
+        for (q, x) in out.iter_mut().zip(&scaled) {
+            *q = (x * factor).round_ties_even();
+        }
+        Ok(())
+    }
+
+    /// Checks that a slice holds whole rows and returns how many.
+    pub(crate) fn rows_in(&self, rows: &[f64]) -> Result<usize> {
+        if rows.len().is_multiple_of(self.dim) {
+            Ok(rows.len() / self.dim)
+        } else {
+            let expected = format!("a multiple of d = {}", self.dim);
+            Err(Error::shape("row block", format!("{} values", rows.len()), expected))
+        }
+    }
+}
+
+/// The row bound and the kind of change of the adjacencies a covariance mechanism knows. A row of
+/// zeros adds nothing to `A^T A`: `ZeroRow` changes it as `AddRemoveRow` does.
+pub(crate) fn row_change(
+    adjacency: Adjacency,
+    mechanism: &'static str,
+) -> Result<(Bound, RowChange)> {
+    match adjacency {
+        Adjacency::AddRemoveRow { bound } | Adjacency::ZeroRow { bound } => {
+            Ok((bound, RowChange::AddRemove))
+        }
+        Adjacency::ReplaceRow { bound } => Ok((bound, RowChange::Replace)),
+        other => Err(Error::NotProven {
+            mechanism,
+            adjacency: other.to_string(),
+            instead: "covariance mechanisms protect a whole row: AddRemoveRow, ZeroRow or ReplaceRow",
+        }),
+    }
+}
+
+/// What certificates say of rows over the bound, here and where rows of a matrix may shift: nothing is
+/// refused, and how many were longer stays private.
+pub(crate) fn longer_rows() -> (String, PublicValue) {
+    ("rows over the bound".to_owned(), "scaled to it, uncounted".into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn rows(n: usize, d: usize, scale: f64) -> Vec<f64> {
+        (0..n * d).map(|i| scale * (((i * 7919) % 1009) as f64 / 504.5 - 1.0)).collect()
+    }
+
+    #[test]
+    fn clipped_rows_never_exceed_the_bound() {
+        for bound in [1.0, 0.3, 2.0, 1.9999999, 1e-30, 7e20] {
+            for d in [1, 2, 17, 300] {
+                let clip = RowClip::new(d, Bound::new(bound).unwrap()).unwrap();
+                let unit = 2f64.powi(clip.exponent());
+                for scale in [1e-9, 0.4, 1.0, 3.0, 1e6, 1e200] {
+                    let row = rows(1, d, scale * bound);
+                    let mut q = vec![0.0; d];
+                    clip.quantise(&row, &mut q).unwrap();
+                    let square: i128 = q.iter().map(|x| (*x as i128).pow(2)).sum();
+                    let certified = clip.certified_bound().get();
+                    assert!(unit * unit * square as f64 <= certified * certified);
+                    assert!(certified > bound && certified < bound * (1.0 + 2e-5));
+                    let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
+                    if norm > bound {
+                        assert!(unit * (square as f64).sqrt() > 0.99999 * bound, "{d} {scale}");
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,336 @@
+//! Parquet and Arrow IPC: a column a feature, or one column of lists of equal length.
+
+#[cfg(feature = "arrow")]
+use crate::arrow_footer;
+use crate::block::{Block, Input, RowReader, Values, block_rows, first_outside};
+use crate::columns::Selection;
+use crate::error::{DataError, Error, Result};
+use crate::guarded::guarded;
+use crate::options::{MISSING, Missing, NO_COLUMN, NOT_FINITE, Numbers, RowsFile};
+use crate::source::{self, Meter, is_stream};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_ipc::reader::{FileReader, StreamReader};
+use arrow_schema::{ArrowError, DataType, Schema};
+use parquet::arrow::ProjectionMask;
+use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use std::borrow::Cow;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+
+type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+
+struct ColumnarRows {
+    batches: Batches,
+    /// A batch of which rows are left, and where they begin.
+    pending: Option<(RecordBatch, usize)>,
+    shape: Shape,
+    d: usize,
+    names: Vec<String>,
+    numbers: Numbers,
+    path: PathBuf,
+    records: u64,
+    /// Counts rows; absent where bytes are counted already.
+    rows_read: Option<Meter>,
+}
+
+/// How a row lies in the columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Shape {
+    /// A column a feature.
+    Columns,
+    /// One column of lists.
+    Lists,
+}
+
+/// What is wrong, at which row and feature of the batch.
+type Wrong = (usize, usize, &'static str);
+
+const NOT_A_NUMBER: &str =
+    "the column does not hold numbers; leave it out with `leave_out`, or choose with `columns`";
+const OTHER_LENGTH: &str = "a list has another length than the first one";
+
+pub(crate) fn open_parquet(options: &RowsFile) -> Result<Input> {
+    let path = &options.path;
+    if is_stream(path) {
+        return Err(Error::options(
+            "a Parquet file is read from its end, which a stream has not reached: save it to a file first, \
+             or send an Arrow stream (`format` arrow) or CSV instead",
+        ));
+    }
+    let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    let bad = |e: parquet::errors::ParquetError| {
+        options.malformed(format!("not a Parquet file that can be read: {e}"))
+    };
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(bad)?;
+    let schema = builder.schema().clone();
+    let selection = select(options, &schema)?;
+    let total = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
+    let mask = ProjectionMask::roots(builder.parquet_schema(), selection.positions());
+    let rows = block_rows(features(&schema, &selection).unwrap_or(256));
+    let reader = builder.with_projection(mask).with_batch_size(rows).build().map_err(bad)?;
+    let meter = Meter::of_rows(total);
+    let input = (selection, meter.clone(), Some(meter));
+    finish(options, Box::new(reader), &schema, input)
+}
+
+pub(crate) fn open_arrow(options: &RowsFile) -> Result<Input> {
+    let path = &options.path;
+    let bad = |e: ArrowError| options.malformed(format!("not an Arrow file that can be read: {e}"));
+    if !is_stream(path) {
+        let failed = |e| Error::io(path, e);
+        let mut file = File::open(path).map_err(failed)?;
+        let mut magic = [0; 6];
+        let file_format = file.read_exact(&mut magic).is_ok() && magic == *b"ARROW1";
+        if file_format && !arrow_footer::fits(&mut file).map_err(failed)? {
+            let text = "not an Arrow file that can be read: its footer is damaged, or declares more \
+                        than the file holds";
+            return Err(options.malformed(text));
+        }
+        file.seek(SeekFrom::Start(0)).map_err(failed)?;
+        if file_format {
+            let schema = FileReader::try_new(&file, None).map_err(bad)?.schema();
+            let selection = select(options, &schema)?;
+            let file = BufReader::new(file);
+            let reader = FileReader::try_new(file, Some(selection.positions())).map_err(bad)?;
+            let input = (selection, Meter::of_rows(None), None);
+            return finish(options, Box::new(reader), &schema, input);
+        }
+    }
+    let (mut bytes, meter) = source::open(path)?;
+    if bytes.fill_buf().map_err(|e| Error::io(path, e))?.starts_with(b"ARROW1") {
+        return Err(Error::options(
+            "an Arrow file is read from its end, which a stream has not reached: save it to a file first, \
+             or send an Arrow stream",
+        ));
+    }
+    let reader = StreamReader::try_new(bytes, None).map_err(bad)?;
+    let schema = reader.schema();
+    let selection = select(options, &schema)?;
+    let positions = selection.positions();
+    let batches = reader.map(move |batch| batch?.project(&positions));
+    finish(options, Box::new(batches), &schema, (selection, meter, None))
+}
+
+fn select(options: &RowsFile, schema: &Schema) -> Result<Selection> {
+    let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
+    Selection::of(options, names.len(), Some(&names))
+}
+
+/// Features of a row, where the schema tells.
+fn features(schema: &Schema, selection: &Selection) -> Option<usize> {
+    match selection.positions()[..] {
+        [one] => match schema.field(one).data_type() {
+            DataType::FixedSizeList(_, d) => usize::try_from(*d).ok(),
+            DataType::List(_) | DataType::LargeList(_) => None,
+            _ => Some(1),
+        },
+        ref many => Some(many.len()),
+    }
+}
+
+fn finish(
+    options: &RowsFile,
+    batches: Batches,
+    schema: &Schema,
+    (selection, meter, rows_read): (Selection, Meter, Option<Meter>),
+) -> Result<Input> {
+    let list = |ty: &DataType| {
+        matches!(ty, DataType::FixedSizeList(..) | DataType::List(_) | DataType::LargeList(_))
+    };
+    let positions = selection.positions();
+    if positions.is_empty() {
+        return Err(options.malformed(NO_COLUMN));
+    }
+    let lists = positions.len() == 1 && list(schema.field(positions[0]).data_type());
+    let mut rows = ColumnarRows {
+        batches,
+        pending: None,
+        shape: if lists { Shape::Lists } else { Shape::Columns },
+        d: features(schema, &selection).unwrap_or(0),
+        names: selection.names.clone(),
+        numbers: Numbers::of(options),
+        path: options.path.clone(),
+        records: 0,
+        rows_read,
+    };
+    if rows.d == 0 {
+        rows.fetch()?;
+        let first = rows.pending.as_ref().map(|(batch, _)| first_length(batch.column(0)));
+        rows.d = first.flatten().ok_or_else(|| options.malformed("the first list is missing"))?;
+    }
+    if lists {
+        // A few bytes may declare lists of any length: their features are named when asked for.
+        rows.names.clear();
+    }
+    Ok(Input { rows: Box::new(rows), meter, columns: Some(selection.entered) })
+}
+
+/// Length of the first list of a column.
+fn first_length(column: &ArrayRef) -> Option<usize> {
+    if column.is_empty() || column.is_null(0) {
+        return None;
+    }
+    match column.data_type() {
+        DataType::List(_) => Some(column.as_list::<i32>().value(0).len()),
+        DataType::LargeList(_) => Some(column.as_list::<i64>().value(0).len()),
+        _ => None,
+    }
+}
+
+impl ColumnarRows {
+    /// Makes sure that a batch with rows is pending, unless there is none left.
+    fn fetch(&mut self) -> Result<()> {
+        while self.pending.as_ref().is_none_or(|(batch, from)| *from >= batch.num_rows()) {
+            self.pending = None;
+            let Some(batch) = self.batches.next() else { return Ok(()) };
+            let batch = batch.map_err(|e| Error::from(DataError::of(&self.path, e.to_string())))?;
+            if let Some(meter) = &self.rows_read {
+                meter.add(batch.num_rows() as u64);
+            }
+            self.pending = Some((batch, 0));
+        }
+        Ok(())
+    }
+
+    /// The next rows.
+    fn decode(&mut self, used: Block) -> Result<Option<Block>> {
+        self.fetch()?;
+        let Some((batch, from)) = &mut self.pending else { return Ok(None) };
+        let n = block_rows(self.d).min(batch.num_rows() - *from);
+        let part = batch.slice(*from, n);
+        *from += n;
+        let mut values = used.into_memory();
+        self.convert(&part, &mut values).map_err(|(row, column, rule)| {
+            let record = (rule != NOT_A_NUMBER).then_some(self.records + row as u64 + 1);
+            let (file, column) = (self.path.clone(), Some(self.column(column)));
+            DataError { file, column, rule: rule.into(), record }
+        })?;
+        self.records += n as u64;
+        Ok(Some(Block { n, values: Values::Dense(values) }))
+    }
+
+    fn convert(&self, batch: &RecordBatch, out: &mut Vec<f64>) -> Result<(), Wrong> {
+        let d = self.d;
+        if self.shape == Shape::Lists {
+            let list = elements(batch.column(0), d)?;
+            let values = self.numbers.column(&list).map_err(|(at, rule)| (at / d, at % d, rule))?;
+            out.extend_from_slice(&values);
+            return Ok(());
+        }
+        let columns = batch.columns().iter().enumerate();
+        let columns: Vec<Cow<'_, [f64]>> = columns
+            .map(|(j, column)| self.numbers.column(column).map_err(|(at, rule)| (at, j, rule)))
+            .collect::<Result<_, _>>()?;
+        let columns: Vec<&[f64]> = columns.iter().map(Cow::as_ref).collect();
+        out.resize(batch.num_rows() * d, 0.0);
+        // Some rows at a time, so that both sides stay in the cache.
+        for (tile, out) in out.chunks_mut(TILE * d).enumerate() {
+            for (j, column) in columns.iter().enumerate() {
+                let values = &column[tile * TILE..];
+                out[j..].iter_mut().step_by(d).zip(values).for_each(|(o, &v)| *o = v);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Rows that are turned at a time.
+const TILE: usize = 32;
+
+/// The elements of a column of lists of length `d`, list after list.
+fn elements(column: &ArrayRef, d: usize) -> Result<ArrayRef, Wrong> {
+    if let Some(row) = (0..column.len()).find(|&row| column.is_null(row)) {
+        return Err((row, 0, "a whole list is missing"));
+    }
+    let n = column.len();
+    let cut = |values: &ArrayRef, offsets: &mut dyn Iterator<Item = usize>| {
+        let offsets: Vec<usize> = offsets.collect();
+        match offsets.windows(2).position(|w| w[1] - w[0] != d) {
+            Some(row) => Err((row, 0, OTHER_LENGTH)),
+            None => Ok(values.slice(offsets[0], n * d)),
+        }
+    };
+    match column.data_type() {
+        DataType::FixedSizeList(..) => {
+            let list = column.as_fixed_size_list();
+            Ok(list.values().slice(list.value_offset_at(0), n * d))
+        }
+        DataType::List(_) => {
+            let list = column.as_list::<i32>();
+            cut(list.values(), &mut list.value_offsets().iter().map(|&o| o as usize))
+        }
+        _ => {
+            let list = column.as_list::<i64>();
+            cut(list.values(), &mut list.value_offsets().iter().map(|&o| o as usize))
+        }
+    }
+}
+
+impl Numbers {
+    /// The numbers of a column, or the place of one that is refused.
+    fn column(self, column: &ArrayRef) -> Result<Cow<'_, [f64]>, (usize, &'static str)> {
+        macro_rules! primitive {
+            ($type:ty) => {
+                column.as_primitive::<$type>().values().iter().map(|&v| v as f64).collect()
+            };
+        }
+        if let DataType::Float64 = column.data_type()
+            && column.null_count() == 0
+            && self.divide == 1.0
+        {
+            let values = &column.as_primitive::<Float64Type>().values()[..];
+            return match first_outside(values, f64::MAX) {
+                None => Ok(Cow::Borrowed(values)),
+                Some(at) => Err((at, NOT_FINITE)),
+            };
+        }
+        let mut values: Vec<f64> = match column.data_type() {
+            DataType::Float64 => primitive!(Float64Type),
+            DataType::Float32 => primitive!(Float32Type),
+            DataType::Int8 => primitive!(Int8Type),
+            DataType::Int16 => primitive!(Int16Type),
+            DataType::Int32 => primitive!(Int32Type),
+            DataType::Int64 => primitive!(Int64Type),
+            DataType::UInt8 => primitive!(UInt8Type),
+            DataType::UInt16 => primitive!(UInt16Type),
+            DataType::UInt32 => primitive!(UInt32Type),
+            DataType::UInt64 => primitive!(UInt64Type),
+            DataType::Boolean => {
+                let bits = column.as_boolean();
+                (0..bits.len()).map(|i| f64::from(u8::from(bits.value(i)))).collect()
+            }
+            _ => return Err((0, NOT_A_NUMBER)),
+        };
+        if let Some(nulls) = column.nulls().filter(|nulls| nulls.null_count() > 0) {
+            for (i, value) in values.iter_mut().enumerate().filter(|&(i, _)| nulls.is_null(i)) {
+                match self.missing {
+                    Missing::Zero => *value = 0.0,
+                    Missing::Refuse => return Err((i, MISSING)),
+                }
+            }
+        }
+        self.all_finite(&mut values).map_err(|at| (at, NOT_FINITE))?;
+        Ok(Cow::Owned(values))
+    }
+}
+
+impl RowReader for ColumnarRows {
+    fn d(&self) -> usize {
+        self.d
+    }
+
+    fn column(&self, index: usize) -> String {
+        self.names.get(index).cloned().unwrap_or_else(|| format!("feature {}", index + 1))
+    }
+
+    fn next(&mut self, used: Block) -> Result<Option<Block>> {
+        let path = self.path.clone();
+        guarded(&path, || self.decode(used))
+    }
+}

@@ -1,0 +1,162 @@
+//! Which columns of a file are used.
+
+use crate::error::{Error, Result};
+use crate::options::RowsFile;
+use std::collections::HashMap;
+
+/// The columns of a file that are used, in the order of the file.
+#[derive(Debug, Clone)]
+pub(crate) struct Selection {
+    /// For every column of the file, whether it is used.
+    pub(crate) used: Vec<bool>,
+    /// Names of those used, for messages.
+    pub(crate) names: Vec<String>,
+    /// The same as they stand in the file; positions where it has no names.
+    pub(crate) entered: Vec<String>,
+}
+
+/// Names, or parts of names, of columns that number rows or people.
+const IDENTIFIERS: [&str; 10] = [
+    "id",
+    "ids",
+    "uid",
+    "uuid",
+    "guid",
+    "index",
+    "rowid",
+    "rowname",
+    "rownames",
+    "__index_level_0__",
+];
+
+/// Whether a name is that of an identifier, or none at all, as of the index that pandas writes.
+pub(crate) fn is_suspicious(name: &str) -> bool {
+    let name = name.trim().trim_start_matches('\u{feff}');
+    let lower = name.to_lowercase();
+    // The last word of snake_case, kebab-case, dotted names and camelCase.
+    let camel = |end| name.strip_suffix(end).is_some_and(|s| s.ends_with(char::is_lowercase));
+    let word = |w: &str| IDENTIFIERS.contains(&w);
+    lower.is_empty()
+        || lower.starts_with("unnamed:")
+        || word(&lower)
+        || lower.rsplit(['_', '-', '.', ' ']).next().is_some_and(word)
+        || lower.starts_with("id_")
+        || camel("Id")
+        || camel("ID")
+}
+
+/// Refuses two columns of one name: `leave_out` would leave out one of them only.
+fn distinct(names: &[String]) -> Result<()> {
+    let mut seen = HashMap::new();
+    for (at, name) in names.iter().enumerate() {
+        if let Some(first) = seen.insert(name.trim(), at) {
+            return Err(Error::options(format!(
+                "columns {} and {} have the same name, so that `leave_out` and `columns` could mean either: \
+                 rename one",
+                first + 1,
+                at + 1
+            )));
+        }
+    }
+    Ok(())
+}
+
+impl Selection {
+    /// Applies `columns` and `leave_out` to the columns of a file, whose names may be unknown.
+    pub(crate) fn of(options: &RowsFile, count: usize, names: Option<&[String]>) -> Result<Self> {
+        let mut used = vec![options.columns.is_empty(); count];
+        if let Some(names) = names {
+            distinct(names)?;
+        }
+        let mut answered = vec![false; count];
+        for wanted in &options.columns {
+            let columns = resolve(wanted, count, names)?;
+            // Whoever names one column means it; a range may hold more than was thought of.
+            if let [one] = columns[..] {
+                answered[one] = true;
+            }
+            columns.into_iter().for_each(|column| used[column] = true);
+        }
+        for kept in &options.keep {
+            resolve(kept, count, names)?.into_iter().for_each(|column| answered[column] = true);
+        }
+        for unwanted in &options.leave_out {
+            resolve(unwanted, count, names)?.into_iter().for_each(|column| used[column] = false);
+        }
+        let unanswered = |&i: &usize| used[i] && !answered[i];
+        if let Some(names) = names
+            && let Some(i) = (0..count).filter(unanswered).find(|&i| is_suspicious(&names[i]))
+        {
+            let (name, at) = (&names[i], i + 1);
+            return Err(Error::options(format!(
+                "column {at} ({name:?}) looks like an identifier or an index, which must not enter a \
+                 release: leave it out with `leave_out` {at}, or say `keep` {at} when it is data"
+            )));
+        }
+        let entered = (0..count).filter(|&i| used[i]);
+        let entered =
+            entered.map(|i| names.map_or_else(|| (i + 1).to_string(), |n| n[i].clone())).collect();
+        let name = |i: usize| match names {
+            Some(names) => format!("column {:?}", names[i]),
+            None => format!("column {}", i + 1),
+        };
+        let names = (0..count).filter(|&i| used[i]).map(name).collect();
+        Ok(Self { used, names, entered })
+    }
+
+    /// Positions of the columns used.
+    pub(crate) fn positions(&self) -> Vec<usize> {
+        (0..self.used.len()).filter(|&i| self.used[i]).collect()
+    }
+}
+
+fn resolve(text: &str, count: usize, names: Option<&[String]>) -> Result<Vec<usize>> {
+    let text = text.trim();
+    let position = |t: &str| t.parse::<usize>().ok().filter(|p| (1..=count).contains(p));
+    if let Some(at) = names.and_then(|names| names.iter().position(|n| n == text)) {
+        if let Some(other) = position(text).filter(|p| *p != at + 1) {
+            return Err(Error::options(format!(
+                "{text} is the name of column {} and the position of another: say (after `leave_out`, `columns` or `keep`) {other}-{other} or \
+                 {}-{} for the position that is meant",
+                at + 1,
+                at + 1,
+                at + 1
+            )));
+        }
+        return Ok(vec![at]);
+    }
+    let range = match text.split_once('-') {
+        Some((first, last)) => position(first).zip(position(last)),
+        None => position(text).map(|p| (p, p)),
+    };
+    if let Some((first, last)) = range
+        && first <= last
+    {
+        return Ok((first - 1..last).collect());
+    }
+    let known = names.map_or(String::new(), |names| {
+        let some: Vec<&str> = names.iter().take(8).map(String::as_str).collect();
+        let more = if names.len() > some.len() { ", ..." } else { "" };
+        format!("; they are called {}{more}", some.join(", "))
+    });
+    Err(Error::options(format!("there is no column {text:?} among {count}{known}")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_suspicious;
+
+    #[test]
+    fn identifiers_are_known_by_their_names() {
+        for name in
+            ["id", "ID", "user_id", "Unnamed: 0", "", " ", "userId", "orderID", "row.id", "index"]
+        {
+            assert!(is_suspicious(name), "{name}");
+        }
+        for name in
+            ["age", "humid", "paid", "valid", "grid", "a0", "indexed_price", "COVID", "unnamed"]
+        {
+            assert!(!is_suspicious(name), "{name}");
+        }
+    }
+}

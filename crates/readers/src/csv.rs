@@ -1,0 +1,354 @@
+//! Text, one row a line.
+//!
+//! The file is cut at line ends into chunks that are parsed in parallel. A quote may
+//! hide a line end, so from the first quote on one parser reads the rest.
+
+use crate::block::{Block, Input, RowReader, Values, block_rows};
+use crate::columns::Selection;
+use crate::error::{DataError, Error, Result};
+use crate::options::{Numbers, RowsFile};
+use crate::source::{self, Bytes, LONGEST_LINE, line_too_long};
+use csv::{ByteRecord, Reader, ReaderBuilder};
+use memchr::{memchr, memrchr};
+use rayon::prelude::*;
+use std::io::{Cursor, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Bytes of a chunk.
+const CHUNK: usize = 1 << 20;
+/// Chunks parsed at once.
+const CHUNKS: usize = 4;
+
+/// The rows of a CSV file.
+struct CsvRows {
+    chunks: Chunks,
+    /// The parser of the rest, once a quote was seen, and how much it may read for one record.
+    rest: Option<(Reader<Box<dyn Read + Send>>, Allowance)>,
+    layout: Layout,
+    path: PathBuf,
+    records: u64,
+}
+
+/// What every record must look like.
+struct Layout {
+    delimiter: u8,
+    selection: Selection,
+    numbers: Numbers,
+}
+
+/// What is wrong with a record, counted from the start of its chunk.
+struct Wrong {
+    record: u64,
+    column: Option<String>,
+    rule: String,
+}
+
+pub(crate) fn open(options: &RowsFile) -> Result<Input> {
+    let delimiter = delimiter(options.delimiter.as_deref().unwrap_or(","))?;
+    let (bytes, meter) = source::open(&options.path)?;
+    let mut chunks = Chunks { bytes: Some(bytes), carry: Vec::new() };
+    let first = chunks.next().map_err(|e| Error::io(&options.path, e))?.unwrap_or_default();
+    if let Some(what) = source::foreign(&first) {
+        return Err(options.malformed(format!("this is {what}")));
+    }
+    let mut reader = parser(delimiter, Cursor::new(&first));
+    let mut record = ByteRecord::new();
+    let read = reader.read_byte_record(&mut record);
+    if !read.map_err(|e| options.malformed(e.to_string()))? {
+        return Err(options.malformed("the file holds no row"));
+    }
+    let consumed = reader.position().byte() as usize;
+    drop(reader);
+    let fields = record.len();
+    let text = |i: usize| {
+        String::from_utf8_lossy(&record[i]).trim_start_matches('\u{feff}').trim().to_owned()
+    };
+    let names: Vec<String> = (0..fields).map(text).collect();
+    let named = options.header != Some(false);
+    check_delimiter(fields, &first, delimiter)?;
+    let numeric = |i: usize| fast_float2::parse::<f64, _>(&names[i]).is_ok();
+    let data = || {
+        Error::options(
+            "the first line holds numbers: say `header` false when it is data, or `header` true when \
+             these are names",
+        )
+    };
+    // Before names are spoken of: these may be values.
+    if named && options.header.is_none() && fields > 0 && (0..fields).all(numeric) {
+        return Err(data());
+    }
+    let selection = Selection::of(options, fields, named.then_some(names.as_slice()))?;
+    let numbers = selection.positions().into_iter().filter(|&i| numeric(i)).count();
+    if named && options.header.is_none() && numbers > 0 {
+        return Err(data());
+    }
+    if !named && numbers < selection.names.len() {
+        return Err(Error::options(
+            "the first line is not all numbers: is it a header? Then leave out `header` false; \
+             columns that are no numbers are left out with `leave_out`",
+        ));
+    }
+    chunks.unread(&first[if named { consumed } else { 0 }..]);
+    let columns = Some(selection.entered.clone());
+    let layout = Layout { delimiter, selection, numbers: Numbers::of(options) };
+    let path = options.path.clone();
+    let rows = CsvRows { chunks, rest: None, layout, path, records: 0 };
+    Ok(Input { rows: Box::new(rows), meter, columns })
+}
+
+fn delimiter(text: &str) -> Result<u8> {
+    match text {
+        "tab" | "\\t" | "\t" => Ok(b'\t'),
+        "space" => Ok(b' '),
+        _ if text.len() == 1 && text.as_bytes()[0] != b'"' => Ok(text.as_bytes()[0]),
+        _ => Err(Error::options("`delimiter` takes one ASCII character, `tab` or `space`")),
+    }
+}
+
+fn parser<R: Read>(delimiter: u8, source: R) -> Reader<R> {
+    ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(delimiter)
+        .buffer_capacity(1 << 16)
+        .from_reader(source)
+}
+
+/// Refuses a first line of one field that holds another usual delimiter.
+fn check_delimiter(fields: usize, text: &[u8], delimiter: u8) -> Result<()> {
+    let line = &text[..memchr(b'\n', text).unwrap_or(text.len())];
+    let other = [(b';', ";"), (b'\t', "tab"), (b'|', "|"), (b',', ",")]
+        .into_iter()
+        .find(|&(c, _)| c != delimiter && memchr(c, line).is_some());
+    match (fields, other) {
+        (1, Some((_, name))) => Err(Error::options(format!(
+            "the first line has one field: is the delimiter another one? Try `delimiter` '{name}'"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Pieces of a file that end at line ends.
+struct Chunks {
+    bytes: Option<Bytes>,
+    carry: Vec<u8>,
+}
+
+impl Chunks {
+    fn next(&mut self) -> std::io::Result<Option<Vec<u8>>> {
+        let mut chunk = std::mem::take(&mut self.carry);
+        let Some(bytes) = &mut self.bytes else {
+            return Ok(if chunk.is_empty() { None } else { Some(chunk) });
+        };
+        loop {
+            let before = chunk.len();
+            bytes.by_ref().take(CHUNK as u64).read_to_end(&mut chunk)?;
+            if chunk.len() == before {
+                self.bytes = None;
+                return Ok(if chunk.is_empty() { None } else { Some(chunk) });
+            }
+            if let Some(end) = memrchr(b'\n', &chunk) {
+                self.carry = chunk.split_off(end + 1);
+                return Ok(Some(chunk));
+            }
+            if chunk.len() > LONGEST_LINE {
+                return Err(line_too_long());
+            }
+        }
+    }
+
+    /// Puts bytes back before everything else.
+    fn unread(&mut self, bytes: &[u8]) {
+        self.carry = [bytes, &self.carry].concat();
+    }
+
+    /// Everything that is left.
+    fn rest(&mut self, chunk: Vec<u8>) -> Box<dyn Read + Send> {
+        let carry = Cursor::new(std::mem::take(&mut self.carry));
+        let start = Cursor::new(chunk).chain(carry);
+        match self.bytes.take() {
+            Some(bytes) => Box::new(start.chain(bytes)),
+            None => Box::new(start),
+        }
+    }
+}
+
+/// Bytes that may still be read before a record ends: a quote that is never closed must not take
+/// all memory.
+#[derive(Clone, Default)]
+struct Allowance(Arc<AtomicUsize>);
+
+impl Allowance {
+    fn renew(&self) {
+        self.0.store(LONGEST_LINE, Ordering::Relaxed);
+    }
+}
+
+struct Rationed {
+    source: Box<dyn Read + Send>,
+    allowance: Allowance,
+}
+
+impl Read for Rationed {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let left = self.allowance.0.load(Ordering::Relaxed);
+        if left == 0 {
+            return Err(line_too_long());
+        }
+        let most = out.len().min(left);
+        let read = self.source.read(&mut out[..most])?;
+        self.allowance.0.store(left - read, Ordering::Relaxed);
+        Ok(read)
+    }
+}
+
+impl Layout {
+    /// Adds the numbers of a record.
+    fn push(&self, record: &ByteRecord, at: u64, out: &mut Vec<f64>) -> Result<(), Wrong> {
+        let used = &self.selection.used;
+        if record.len() != used.len() {
+            let [found, expected] = [record.len(), used.len()];
+            let rule = format!("a row has {found} fields where the first line has {expected}");
+            return Err(Wrong { record: at, column: None, rule });
+        }
+        for (i, cell) in record.iter().enumerate().filter(|&(i, _)| used[i]) {
+            let value = match fast_float2::parse::<f64, _>(cell) {
+                Ok(value) => self.numbers.finite(value),
+                Err(_) => self.unusual(cell),
+            };
+            out.push(value.map_err(|rule| {
+                let used_before = used[..i].iter().filter(|u| **u).count();
+                let column = Some(self.selection.names[used_before].clone());
+                Wrong { record: at, column, rule: rule.into() }
+            })?);
+        }
+        Ok(())
+    }
+
+    /// A cell that is not plainly a number.
+    fn unusual(&self, cell: &[u8]) -> Result<f64, &'static str> {
+        let cell = cell.trim_ascii();
+        let missing: [&[u8]; 8] = [b"", b"NA", b"N/A", b"null", b"NULL", b"None", b"?", b"."];
+        if missing.contains(&cell) {
+            return self.numbers.missing();
+        }
+        match fast_float2::parse::<f64, _>(cell) {
+            Ok(value) => self.numbers.finite(value),
+            Err(_) if memchr(b',', cell).is_some() => Err(
+                "a value is not a number; decimals are written with a point, thousands without a mark",
+            ),
+            Err(_) => Err("a value is not a number; `leave_out` leaves a column out"),
+        }
+    }
+
+    /// All rows of a chunk, and how many they are.
+    fn parse(&self, chunk: &[u8]) -> Result<(u64, Vec<f64>), Wrong> {
+        let mut reader = parser(self.delimiter, chunk);
+        let mut record = ByteRecord::new();
+        let mut values = Vec::with_capacity(chunk.len() / 4);
+        let mut records = 0;
+        loop {
+            let wrong =
+                |e: csv::Error| Wrong { record: records, column: None, rule: e.to_string() };
+            if !reader.read_byte_record(&mut record).map_err(wrong)? {
+                return Ok((records, values));
+            }
+            self.push(&record, records, &mut values)?;
+            records += 1;
+        }
+    }
+}
+
+impl CsvRows {
+    fn refused(&self, before: u64, wrong: Wrong) -> Error {
+        let record = self.records + before + wrong.record + 1;
+        DataError {
+            file: self.path.clone(),
+            column: wrong.column,
+            rule: wrong.rule,
+            record: Some(record),
+        }
+        .into()
+    }
+
+    /// Chunks without quotes, up to [`CHUNKS`].
+    fn chunks(&mut self) -> Result<Vec<Vec<u8>>> {
+        let mut chunks = Vec::new();
+        while chunks.len() < CHUNKS {
+            let Some(chunk) = self.chunks.next().map_err(|e| Error::io(&self.path, e))? else {
+                break;
+            };
+            if memchr(b'"', &chunk).is_some() {
+                let allowance = Allowance::default();
+                let source =
+                    Rationed { source: self.chunks.rest(chunk), allowance: allowance.clone() };
+                self.rest = Some((parser(self.layout.delimiter, Box::new(source)), allowance));
+                break;
+            }
+            chunks.push(chunk);
+        }
+        Ok(chunks)
+    }
+
+    fn next_of_rest(&mut self) -> Result<Option<Block>> {
+        let Some((reader, allowance)) = &mut self.rest else { return Ok(None) };
+        let wanted = block_rows(self.layout.selection.names.len());
+        let mut record = ByteRecord::new();
+        let mut values = Vec::new();
+        for n in 0..wanted {
+            allowance.renew();
+            let parsed = match reader.read_byte_record(&mut record) {
+                Ok(false) if n == 0 => return Ok(None),
+                Ok(false) => return Ok(Some(self.block(n as u64, values))),
+                Ok(true) => self.layout.push(&record, n as u64, &mut values),
+                Err(e) => Err(Wrong { record: n as u64, column: None, rule: e.to_string() }),
+            };
+            if let Err(wrong) = parsed {
+                return Err(self.refused(0, wrong));
+            }
+        }
+        Ok(Some(self.block(wanted as u64, values)))
+    }
+
+    fn block(&mut self, records: u64, values: Vec<f64>) -> Block {
+        self.records += records;
+        Block { n: records as usize, values: Values::Dense(values) }
+    }
+}
+
+impl RowReader for CsvRows {
+    fn d(&self) -> usize {
+        self.layout.selection.names.len()
+    }
+
+    fn column(&self, index: usize) -> String {
+        self.layout.selection.names[index].clone()
+    }
+
+    fn next(&mut self, used: Block) -> Result<Option<Block>> {
+        if self.rest.is_some() {
+            return self.next_of_rest();
+        }
+        let mut all = used.into_memory();
+        // Chunks of blank lines hold no row.
+        loop {
+            let chunks = self.chunks()?;
+            if chunks.is_empty() {
+                return self.next_of_rest();
+            }
+            let parsed: Vec<_> = chunks.par_iter().map(|chunk| self.layout.parse(chunk)).collect();
+            drop(chunks);
+            let mut records = 0;
+            for part in parsed {
+                let (n, values) = part.map_err(|wrong| self.refused(records, wrong))?;
+                records += n;
+                all.extend_from_slice(&values);
+            }
+            if records > 0 {
+                return Ok(Some(self.block(records, all)));
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! NumPy arrays: n x d in C order.
+
+use crate::block::{Block, Input, RowReader, Values, block_rows};
+use crate::error::{DataError, Error, Result};
+use crate::options::{NOT_FINITE, Numbers, RowsFile};
+use crate::source::{self, Bytes};
+use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
+use std::io::{ErrorKind, Read};
+use std::path::PathBuf;
+
+struct NpyRows {
+    bytes: Bytes,
+    left: u64,
+    d: usize,
+    element: Element,
+    numbers: Numbers,
+    path: PathBuf,
+    /// Whole elements as they lie in the file.
+    raw: Vec<u8>,
+    records: u64,
+}
+
+/// Elements read at a time. Their bytes are more than the buffer of the file holds, which is then
+/// passed by.
+const READ: usize = 1 << 16;
+/// Elements decoded and checked at a time, within the first cache.
+const DECODED: usize = 1 << 10;
+
+/// Type of an element, in the order of bytes of the file.
+#[derive(Clone, Copy)]
+struct Element {
+    kind: TypeChar,
+    bytes: usize,
+    big_endian: bool,
+}
+
+/// Longest header.
+const LONGEST_HEADER: u32 = 1 << 20;
+
+pub(crate) fn open(options: &RowsFile) -> Result<Input> {
+    let (mut bytes, meter) = source::open(&options.path)?;
+    let not_npy = |e: std::io::Error| options.malformed(format!("not an NPY file: {e}"));
+    let mut start = [0; 12];
+    bytes.read_exact(&mut start).map_err(not_npy)?;
+    // From version 2 on four bytes say how long the header is: memory is taken for it at once.
+    let declared = u32::from_le_bytes([start[8], start[9], start[10], start[11]]);
+    if start[6] >= 2 && declared > LONGEST_HEADER {
+        return Err(options.malformed("not an NPY file: its header is longer than 1 MiB"));
+    }
+    let header = NpyHeader::from_reader(start.as_slice().chain(&mut bytes)).map_err(not_npy)?;
+    let &[n, d] = header.shape() else {
+        let dimensions = header.shape().len();
+        return Err(options.malformed(format!(
+            "the array has {dimensions} dimensions; rows need two (numpy: x.reshape(len(x), -1))"
+        )));
+    };
+    if header.order() != Order::C && n > 1 && d > 1 {
+        return Err(options.malformed(
+            "the array is stored column after column; store it row after row \
+             (numpy: numpy.ascontiguousarray)",
+        ));
+    }
+    let element = Element::of(&header).ok_or_else(|| {
+        let found = header.dtype().descr();
+        options.malformed(format!(
+            "elements of type {found} are not numbers this reads; store float32, float64 or integers"
+        ))
+    })?;
+    let d = usize::try_from(d).ok().filter(|&d| d < 1 << 32);
+    let d = d.ok_or_else(|| options.malformed("rows are too long"))?;
+    let rows = NpyRows {
+        bytes,
+        left: n,
+        d,
+        element,
+        numbers: Numbers::of(options),
+        path: options.path.clone(),
+        raw: vec![0; READ * element.bytes],
+        records: 0,
+    };
+    Ok(Input { rows: Box::new(rows), meter, columns: None })
+}
+
+impl Element {
+    fn of(header: &NpyHeader) -> Option<Self> {
+        let DType::Plain(ty) = header.dtype() else { return None };
+        let bytes = ty.num_bytes()?;
+        let kind = ty.type_char();
+        let known = match kind {
+            TypeChar::Float => matches!(bytes, 4 | 8),
+            TypeChar::Int | TypeChar::Uint => matches!(bytes, 1 | 2 | 4 | 8),
+            TypeChar::Bool => bytes == 1,
+            _ => false,
+        };
+        known.then_some(Self { kind, bytes, big_endian: ty.endianness() == Endianness::Big })
+    }
+
+    /// Adds the numbers behind whole elements.
+    fn decode(self, bytes: &[u8], out: &mut Vec<f64>) {
+        macro_rules! numbers {
+            ($type:ty) => {{
+                let (elements, _) = bytes.as_chunks::<{ size_of::<$type>() }>();
+                if self.big_endian {
+                    out.extend(elements.iter().map(|b| <$type>::from_be_bytes(*b) as f64));
+                } else {
+                    out.extend(elements.iter().map(|b| <$type>::from_le_bytes(*b) as f64));
+                }
+            }};
+        }
+        match (self.kind, self.bytes) {
+            (TypeChar::Float, 8) => numbers!(f64),
+            (TypeChar::Float, _) => numbers!(f32),
+            (TypeChar::Int, 1) => numbers!(i8),
+            (TypeChar::Int, 2) => numbers!(i16),
+            (TypeChar::Int, 4) => numbers!(i32),
+            (TypeChar::Int, _) => numbers!(i64),
+            (TypeChar::Uint, 2) => numbers!(u16),
+            (TypeChar::Uint, 4) => numbers!(u32),
+            (TypeChar::Uint, 8) => numbers!(u64),
+            _ => numbers!(u8),
+        }
+    }
+}
+
+impl NpyRows {
+    /// Reads, decodes and checks so many elements.
+    fn read(&mut self, mut left: usize, values: &mut Vec<f64>) -> Result<()> {
+        while left > 0 {
+            let count = left.min(READ);
+            let raw = &mut self.raw[..count * self.element.bytes];
+            self.bytes.read_exact(raw).map_err(|e| match e.kind() {
+                ErrorKind::UnexpectedEof => {
+                    DataError::of(&self.path, "the file ends before its last row").into()
+                }
+                _ => Error::io(&self.path, e),
+            })?;
+            for part in raw.chunks(DECODED * self.element.bytes) {
+                let from = values.len();
+                self.element.decode(part, values);
+                self.numbers.all_finite(&mut values[from..]).map_err(|at| {
+                    let at = from + at;
+                    DataError {
+                        file: self.path.clone(),
+                        column: Some(format!("column {}", at % self.d + 1)),
+                        rule: NOT_FINITE.into(),
+                        record: Some(self.records + (at / self.d) as u64 + 1),
+                    }
+                })?;
+            }
+            left -= count;
+        }
+        Ok(())
+    }
+}
+
+impl RowReader for NpyRows {
+    fn d(&self) -> usize {
+        self.d
+    }
+
+    fn next(&mut self, used: Block) -> Result<Option<Block>> {
+        let n = (block_rows(self.d) as u64).min(self.left) as usize;
+        if n == 0 {
+            return match self.bytes.fill_buf().map_err(|e| Error::io(&self.path, e))? {
+                [] => Ok(None),
+                _ => Err(DataError::of(&self.path, "bytes follow the array's last element").into()),
+            };
+        }
+        let mut values = used.into_memory();
+        self.read(n * self.d, &mut values)?;
+        self.left -= n as u64;
+        self.records += n as u64;
+        Ok(Some(Block { n, values: Values::Dense(values) }))
+    }
+}

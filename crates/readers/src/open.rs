@@ -1,0 +1,72 @@
+//! From a format to its reader.
+
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+use crate::columnar;
+use crate::error::{Error, Result};
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+use crate::guarded::guarded;
+use crate::options::{FileFormat, Missing, NO_COLUMN, RowsFile};
+use crate::{block::Input, csv, idx, npy, svmlight};
+
+impl RowsFile {
+    /// Opens the file and reads as much of it as says how long a row is.
+    ///
+    /// # Errors
+    /// A file that cannot be read or is not of its format, options that do not belong to the format, no
+    /// column to use, an identifier among the columns, a format that was not built in.
+    pub fn open(&self) -> Result<Input> {
+        if !(self.divide.is_finite() && self.divide > 0.0) {
+            return Err(Error::options("`divide` takes a positive number"));
+        }
+        let format = match self.format {
+            Some(format) => format,
+            None if self.path.as_os_str() == "-" => FileFormat::Csv,
+            None => FileFormat::of(&self.path)?,
+        };
+        self.only(format)?;
+        let input = match format {
+            FileFormat::Csv => csv::open(self)?,
+            FileFormat::Npy => npy::open(self)?,
+            #[cfg(feature = "parquet")]
+            FileFormat::Parquet => guarded(&self.path, || columnar::open_parquet(self))?,
+            #[cfg(feature = "arrow")]
+            FileFormat::Arrow => guarded(&self.path, || columnar::open_arrow(self))?,
+            FileFormat::Svmlight => svmlight::open(self)?,
+            FileFormat::Idx => idx::open(self)?,
+            #[cfg(not(all(feature = "arrow", feature = "parquet")))]
+            absent => {
+                return Err(Error::options(format!(
+                    "this program was built without {absent} files"
+                )));
+            }
+        };
+        if input.rows.d() == 0 {
+            return Err(self.malformed(NO_COLUMN));
+        }
+        Ok(input)
+    }
+
+    /// Refuses options that mean nothing in a format.
+    fn only(&self, format: FileFormat) -> Result<()> {
+        use FileFormat as F;
+        let check = |option: &str, given: bool, formats: &[F], why: &str| {
+            if given && !formats.contains(&format) {
+                let text = format!("{option} has no effect: {format} files {why}; leave it out");
+                return Err(Error::options(text));
+            }
+            Ok(())
+        };
+        let text = "are not text with a first line of names and a delimiter";
+        check("`delimiter`", self.delimiter.is_some(), &[F::Csv], text)?;
+        check("`header` true", self.header == Some(true), &[F::Csv], text)?;
+        check("`header` false", self.header == Some(false), &[F::Csv], text)?;
+        let tables = [F::Csv, F::Parquet, F::Arrow];
+        check("`columns`", !self.columns.is_empty(), &tables, "have no columns to choose from")?;
+        check("`keep`", !self.keep.is_empty(), &tables, "have no names of columns")?;
+        check("`leave_out`", !self.leave_out.is_empty(), &tables, "have no columns to leave out")?;
+        let missing = self.missing == Missing::Zero;
+        check("`missing` zero", missing, &tables, "cannot mark a value as missing")?;
+        let width = "say themselves how long a row is";
+        check("`features`", self.features.is_some(), &[F::Svmlight], width)
+    }
+}

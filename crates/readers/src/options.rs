@@ -1,0 +1,165 @@
+//! Which file of rows is read, and how.
+
+use crate::block::first_outside;
+use crate::error::{DataError, Error, Result};
+use std::path::{Path, PathBuf};
+
+/// Formats of files of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum FileFormat {
+    /// Text, one row a line, numbers between delimiters.
+    Csv,
+    /// A NumPy array of two dimensions.
+    Npy,
+    /// Apache Parquet; needs the feature `parquet`.
+    Parquet,
+    /// Apache Arrow IPC (Feather version 2), file or stream; needs the feature `arrow`.
+    Arrow,
+    /// `label index:value ...` lines, indices from one.
+    Svmlight,
+    /// IDX unsigned bytes (MNIST).
+    Idx,
+}
+
+impl FileFormat {
+    const ENDINGS: [(&'static str, Self); 14] = [
+        (".csv", Self::Csv),
+        (".tsv", Self::Csv),
+        (".txt", Self::Csv),
+        (".npy", Self::Npy),
+        (".parquet", Self::Parquet),
+        (".pq", Self::Parquet),
+        (".arrow", Self::Arrow),
+        (".feather", Self::Arrow),
+        (".ipc", Self::Arrow),
+        (".arrows", Self::Arrow),
+        (".svm", Self::Svmlight),
+        (".svmlight", Self::Svmlight),
+        (".libsvm", Self::Svmlight),
+        ("ubyte", Self::Idx),
+    ];
+
+    /// What the name of a file says, with or without `.gz`.
+    ///
+    /// # Errors
+    /// A name that says nothing.
+    pub fn of(path: &Path) -> Result<Self> {
+        let name = path.to_string_lossy().to_ascii_lowercase();
+        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let found = Self::ENDINGS.iter().find(|(ending, _)| name.ends_with(ending));
+        found.map(|&(_, format)| format).ok_or_else(|| {
+            Error::options(format!(
+                "the format of {} is not clear from its name: say `format` csv, npy, parquet, \
+                 arrow, svmlight or idx",
+                path.display()
+            ))
+        })
+    }
+}
+
+impl core::fmt::Display for FileFormat {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Csv => "csv",
+            Self::Npy => "npy",
+            Self::Parquet => "parquet",
+            Self::Arrow => "arrow",
+            Self::Svmlight => "svmlight",
+            Self::Idx => "idx",
+        })
+    }
+}
+
+/// What a missing value counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Missing {
+    /// A missing value is an error.
+    Refuse,
+    /// A missing value is zero.
+    Zero,
+}
+
+/// Which file of rows is read, and how. [`RowsFile::new`] takes what the file says of itself.
+#[derive(Debug, Clone)]
+pub struct RowsFile {
+    /// The file; `-` reads standard input. Gzip is recognised.
+    pub path: PathBuf,
+    /// Its format; by default what its name says.
+    pub format: Option<FileFormat>,
+    /// CSV: what stands between the numbers, one ASCII character, `tab` or `space`; a comma by default.
+    pub delimiter: Option<String>,
+    /// CSV: whether the first line holds names. By default it does, and must not be numbers.
+    pub header: Option<bool>,
+    /// Use only these columns: names, positions from one, or ranges of positions, as in `10-20`.
+    pub columns: Vec<String>,
+    /// Leave these columns out (an identifier, a label).
+    pub leave_out: Vec<String>,
+    /// Use these columns although their names look like an identifier's.
+    pub keep: Vec<String>,
+    /// svmlight: number of features. It is public, so it cannot be read off the data.
+    pub features: Option<usize>,
+    /// Divide every value by this public number first (255 for the bytes of images).
+    pub divide: f64,
+    /// What a missing value counts as.
+    pub missing: Missing,
+}
+
+impl RowsFile {
+    /// All columns of a file, in the format that its name says.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self {
+            path: path.into(),
+            format: None,
+            delimiter: None,
+            header: None,
+            columns: Vec::new(),
+            leave_out: Vec::new(),
+            keep: Vec::new(),
+            features: None,
+            divide: 1.0,
+            missing: Missing::Refuse,
+        }
+    }
+
+    pub(crate) fn malformed(&self, rule: impl Into<String>) -> Error {
+        DataError::of(&self.path, rule).into()
+    }
+}
+
+/// Checks a number that was read and divides it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Numbers {
+    pub(crate) divide: f64,
+    pub(crate) missing: Missing,
+}
+
+pub(crate) const NO_COLUMN: &str = "no column is left to use";
+pub(crate) const NOT_FINITE: &str = "a value is not finite (NaN or infinity)";
+pub(crate) const MISSING: &str = "a value is missing; `missing` zero makes missing values zero";
+
+impl Numbers {
+    pub(crate) fn of(options: &RowsFile) -> Self {
+        Self { divide: options.divide, missing: options.missing }
+    }
+
+    pub(crate) fn finite(self, value: f64) -> Result<f64, &'static str> {
+        let value = value / self.divide;
+        if value.is_finite() { Ok(value) } else { Err(NOT_FINITE) }
+    }
+
+    /// As [`Numbers::finite`] for many numbers, in place; the place of the first that is refused.
+    pub(crate) fn all_finite(self, values: &mut [f64]) -> Result<(), usize> {
+        if self.divide != 1.0 {
+            values.iter_mut().for_each(|v| *v /= self.divide);
+        }
+        first_outside(values, f64::MAX).map_or(Ok(()), Err)
+    }
+
+    pub(crate) fn missing(self) -> Result<f64, &'static str> {
+        match self.missing {
+            Missing::Refuse => Err(MISSING),
+            Missing::Zero => Ok(0.0),
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! Bytes of a file, gzip or not, counted on the way.
+
+use crate::error::{Error, Result};
+use flate2::bufread::MultiGzDecoder;
+use std::fs::File;
+use std::io::{BufRead, BufReader, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How far reading has come: bytes of the file, or rows.
+#[derive(Debug, Clone, Default)]
+pub struct Meter {
+    done: Arc<AtomicU64>,
+    /// How many there are in all, where that is known.
+    pub total: Option<u64>,
+}
+
+impl Meter {
+    pub(crate) fn of_rows(total: Option<u64>) -> Self {
+        Self { done: Arc::default(), total }
+    }
+
+    pub(crate) fn add(&self, count: u64) {
+        self.done.fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// How many are read.
+    #[must_use]
+    pub fn done(&self) -> u64 {
+        self.done.load(Ordering::Relaxed)
+    }
+}
+
+struct Counted<R> {
+    source: R,
+    meter: Meter,
+}
+
+impl<R: Read> Read for Counted<R> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.source.read(out)?;
+        self.meter.add(read as u64);
+        Ok(read)
+    }
+}
+
+/// Bytes that readers of text and of flat binary files take.
+pub(crate) type Bytes = Box<dyn BufRead + Send>;
+
+const BUFFER: usize = 1 << 18;
+/// Longest line: a few bytes of gzip may stand for a line without end.
+pub(crate) const LONGEST_LINE: usize = 1 << 26;
+
+/// What is said of a longer one.
+pub(crate) fn line_too_long() -> std::io::Error {
+    std::io::Error::other("a line is longer than 64 MiB: is this a text file of that format?")
+}
+
+/// As [`BufRead::read_line`], within [`LONGEST_LINE`].
+pub(crate) fn read_line(bytes: &mut Bytes, line: &mut String) -> std::io::Result<usize> {
+    let read = bytes.by_ref().take(LONGEST_LINE as u64 + 1).read_line(line)?;
+    if read > LONGEST_LINE { Err(line_too_long()) } else { Ok(read) }
+}
+
+/// Whether a path can be read once only: standard input, a pipe, a device.
+#[must_use]
+pub fn is_stream(path: &Path) -> bool {
+    path.as_os_str() == "-" || std::fs::metadata(path).is_ok_and(|m| !m.is_file() && !m.is_dir())
+}
+
+/// What the first bytes of a file say it is, and how it is read, where that is no text.
+pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
+    const KNOWN: [(&[u8], &str); 6] = [
+        (b"\x93NUMPY", "an NPY array: say `format` npy"),
+        (b"PAR1", "a Parquet file: say `format` parquet, or name it so"),
+        (b"ARROW1", "an Arrow file: say `format` arrow, or name it so"),
+        (&dp_core::release_file::MAGIC, "a release of dps, not data"),
+        (b"PK\x03\x04", "a zip archive (npz, xlsx): unpack it first"),
+        (&[0, 0, 8], "an IDX file: say `format` idx"),
+    ];
+    KNOWN.iter().find(|(magic, _)| start.starts_with(magic)).map(|&(_, what)| what)
+}
+
+/// Opens a file (`-`: standard input); gzip is recognised by its first bytes.
+pub(crate) fn open(path: &Path) -> Result<(Bytes, Meter)> {
+    let failed = |e| Error::io(path, e);
+    let (source, total): (Box<dyn Read + Send>, _) = if path.as_os_str() == "-" {
+        (Box::new(std::io::stdin()), None)
+    } else {
+        let file = File::open(path).map_err(failed)?;
+        let total = file.metadata().map_err(failed)?.len();
+        (Box::new(file), Some(total))
+    };
+    let meter = Meter { done: Arc::default(), total };
+    let counted = Counted { source, meter: meter.clone() };
+    let mut bytes = BufReader::with_capacity(BUFFER, counted);
+    let gzip = bytes.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+    let bytes: Bytes = if gzip {
+        Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(bytes)))
+    } else {
+        Box::new(bytes)
+    };
+    Ok((bytes, meter))
+}

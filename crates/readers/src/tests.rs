@@ -1,0 +1,130 @@
+//! Arbitrary bytes give an error or rows of the stated length, never a panic.
+
+use crate::FileFormat::{self, Arrow, Csv, Idx, Npy, Parquet, Svmlight};
+use crate::{Block, RowsFile};
+use proptest::prelude::*;
+use std::io::Write;
+
+/// A format, and the features that svmlight needs.
+fn of(format: FileFormat) -> RowsFile {
+    let features = (format == Svmlight).then_some(5);
+    RowsFile { format: Some(format), features, ..RowsFile::new("") }
+}
+
+/// Reads a file of these bytes; the number of rows, or what was wrong with it.
+fn try_read(bytes: &[u8], options: RowsFile) -> Result<usize, String> {
+    let mut file = tempfile::NamedTempFile::new().expect("a file");
+    file.write_all(bytes).expect("written");
+    let options = RowsFile { path: file.path().to_owned(), ..options };
+    let mut rows = options.open().map_err(|e| e.to_string())?.rows;
+    let (mut n, mut used) = (0, Block::default());
+    while let Some(block) = rows.next(used).map_err(|e| e.to_string())? {
+        assert!(block.n > 0, "blocks hold rows");
+        n += block.view(rows.d()).expect("readers hand out whole, finite rows").n();
+        used = block;
+    }
+    Ok(n)
+}
+
+/// The number of rows, or `None` when the file was refused.
+fn read(bytes: &[u8], options: RowsFile) -> Option<usize> {
+    try_read(bytes, options).ok()
+}
+
+const STARTS: [(FileFormat, &[u8]); 8] = [
+    (Csv, b"a,b\n1,2\n"),
+    (Csv, b"\"a,b\n"),
+    (Npy, b"\x93NUMPY\x01\x00v\x00{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }"),
+    (Parquet, b"PAR1"),
+    (Arrow, b"ARROW1\0\0"),
+    (Arrow, b"\xff\xff\xff\xff"),
+    (Svmlight, b"1 1:2 3:"),
+    (Idx, &[0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3]),
+];
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+    #[test]
+    fn arbitrary_bytes_never_panic(
+        start in 0..STARTS.len(),
+        cut in 0..200usize,
+        bytes in prop::collection::vec(prop_oneof![any::<u8>(), prop::sample::select(b"0123456789,.:\n\" -e".to_vec())], 0..200),
+    ) {
+        let (format, start) = STARTS[start];
+        let all = [&start[..cut.min(start.len())], &bytes].concat();
+        let _ = read(&all, of(format));
+    }
+}
+
+#[test]
+fn rows_are_counted() {
+    assert_eq!(read(b"a,b\n1,2\n\n3,4", of(Csv)), Some(2), "blank lines are no rows");
+    assert_eq!(
+        read(b"\xef\xbb\xbfa,b\r\n1,2\r\n", RowsFile { columns: vec!["a".into()], ..of(Csv) }),
+        Some(1)
+    );
+    assert_eq!(read(b"1,2\n3,4\n", RowsFile { header: Some(false), ..of(Csv) }), Some(2));
+    assert_eq!(read(b"a,b\n", of(Csv)), Some(0));
+    assert_eq!(read(b"a,b\n\n\r\n\n", of(Csv)), Some(0), "blank lines only");
+    assert_eq!(read(b"\"a\",b\n\"1\",2\n", of(Csv)), Some(1));
+    assert_eq!(
+        read(b" 1 , 2\n", RowsFile { header: Some(false), ..of(Csv) }),
+        Some(1),
+        "spaces are trimmed"
+    );
+    assert_eq!(read(b"1 1:0.5 5:2\n0\n", of(Svmlight)), Some(2));
+    assert_eq!(read(b"1 5:2 1:1\n", of(Svmlight)), None);
+    assert_eq!(read(b"1 6:2\n", of(Svmlight)), None);
+}
+
+/// What a file declares is believed only as far as its bytes go.
+#[test]
+fn declared_sizes_take_no_memory() {
+    let npy = |version: u8, header: &str| {
+        let mut bytes = b"\x93NUMPY".to_vec();
+        bytes.extend([version, 0]);
+        bytes.extend_from_slice(&(header.len() as u16).to_le_bytes());
+        bytes.extend_from_slice(header.as_bytes());
+        bytes
+    };
+    let refused =
+        |bytes: &[u8], format| try_read(bytes, of(format)).expect_err("too large for its bytes");
+    for shape in ["(2, 2305843009213693952)", "(1, 18446744073709551615)"] {
+        let header =
+            format!("{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}          \n");
+        let error = refused(&npy(1, &header), Npy);
+        assert!(error.contains("rows are too long") || error.contains("not an NPY"), "{error}");
+    }
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (2, 4294967295), }   \n";
+    let error = refused(&npy(1, header), Npy);
+    assert!(error.contains("ends before its last row"), "{error}");
+    // Four gigabytes of header.
+    let long = b"\x93NUMPY\x02\0\xff\xff\xff\xff{'descr'";
+    assert!(refused(long, Npy).contains("longer than 1 MiB"));
+    let idx = [&[0, 0, 8, 3][..], &[0xff; 4], &[0, 0, 0xff, 0xff], &[0, 0, 0xff, 0xff]].concat();
+    assert!(refused(&idx, Idx).contains("ends before its last row"));
+    // A table whose footer gives a block more than the file; as it was, only its columns are wrong.
+    let mut arrow = include_bytes!("../../../fuzz/corpus/cli_arrow/table.arrow").to_vec();
+    let beyond = "more than the file holds";
+    let before = try_read(&arrow, of(Arrow));
+    assert!(before.as_ref().err().is_none_or(|e| !e.contains(beyond)), "{before:?}");
+    arrow[1172] = 2;
+    assert!(refused(&arrow, Arrow).contains(beyond));
+}
+
+#[test]
+fn lines_without_end_are_refused() {
+    use flate2::{Compression, write::GzEncoder};
+    let bomb = |start: &[u8], byte: u8| {
+        let mut file = GzEncoder::new(Vec::new(), Compression::fast());
+        file.write_all(start).expect("written");
+        (0..80).for_each(|_| file.write_all(&[byte; 1 << 20]).expect("written"));
+        file.finish().expect("compressed")
+    };
+    for (start, byte, format) in
+        [(&b"a,b\n1,2\n"[..], b'1', Csv), (b"a,b\n\"1", b'1', Csv), (b"1 1:", b'1', Svmlight)]
+    {
+        let error = try_read(&bomb(start, byte), of(format)).expect_err("a line without end");
+        assert!(error.contains("longer than 64 MiB"), "{format}: {error}");
+    }
+}

@@ -1,0 +1,13 @@
+//! The other ways to release distances (paper 1, section 4): noise on the distances
+//! themselves, and flipped bits.
+
+mod noise_addition;
+mod randomized_response;
+
+pub use noise_addition::{
+    DistanceRelease, DistanceTable, NoiseAddition, ValueRange, noisy_distance,
+    noisy_distance_interval,
+};
+pub use randomized_response::{
+    BitRelease, FlippedBits, RandomizedResponse, noisy_bit_distance, noisy_bit_distance_interval,
+};

@@ -1,0 +1,202 @@
+//! Every bit flipped with one probability (RandomizedResponse).
+
+use super::noise_addition::within;
+use crate::error::{Error, Result};
+use crate::estimate::{Estimate, Interval};
+use crate::rows::{RowsView, Storage};
+use dp_core::certificate::{PublicParameters, Statement};
+use dp_core::noise::{Bernoulli, NoiseLaw};
+use dp_core::{
+    Adjacency, Bound, Budget, Certificate, Epsilon, Guarantee, NoiseRng, Probability, Profile,
+    Release, calibrate,
+};
+use rayon::prelude::*;
+
+/// Rows that share one noise stream.
+const ROWS_PER_STREAM: usize = 64;
+
+/// Each bit of each row is flipped with probability p (Kenthapadi et al. 2013, algorithms 5, 6).
+///
+/// # Privacy
+/// Pure: `p >= 1/(1 + e^eps)`, rounded up to the very `f64` the sampler uses, adjacency
+/// `Attribute{1}` (one bit of one row).
+#[derive(Debug, Clone)]
+pub struct RandomizedResponse {
+    d: usize,
+    flip: Bernoulli,
+    guarantee: Guarantee,
+}
+
+/// n flipped rows of d bits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct FlippedBits {
+    n: usize,
+    d: usize,
+    flip: Probability,
+    words: Vec<u64>,
+}
+
+/// Flipped bits with their certificate.
+pub type BitRelease = Release<FlippedBits>;
+
+impl RandomizedResponse {
+    /// The least flip probability for a pure budget.
+    ///
+    /// # Errors
+    /// When d is zero, or no response that tells anything meets the budget.
+    pub fn new(d: usize, epsilon: Epsilon) -> Result<Self> {
+        if d == 0 {
+            return Err(Error::invalid("d", d, "[1, 2^32)"));
+        }
+        let budget = Budget::pure(epsilon);
+        // The flip probability is the exact complement: 1 - keep is exact for keep in [1/2, 1].
+        let keep = calibrate::randomized_response(budget, 1)?;
+        if keep.get() <= 0.5 {
+            return Err(Error::Core(dp_core::Error::Calibration {
+                family: "randomised response",
+                budget,
+                reason: "no response that tells anything meets it".into(),
+            }));
+        }
+        let flip = Probability::new(1.0 - keep.get())?;
+        let adjacency = Adjacency::Attribute { beta: Bound::new(1.0)? };
+        let profile = Profile::RandomizedResponse { bits: 1, keep };
+        let theorem = dp_core::Theorem::BitResponse;
+        let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
+        Ok(Self { d, flip: Bernoulli::new(flip), guarantee })
+    }
+
+    /// The flip probability p.
+    #[must_use]
+    pub fn flip(&self) -> Probability {
+        self.flip.p()
+    }
+
+    /// The guarantee.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// Releases rows of bits.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for another d, [`Error::OutOfRange`] for a value other than 0 and 1.
+    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<BitRelease> {
+        if rows.d() != self.d {
+            return Err(Error::Shape { what: "d", expected: self.d, found: rows.d() });
+        }
+        let (n, width) = (rows.n(), self.d.div_ceil(64));
+        let generator = rng.kind();
+        let mut words = pack(rows)?;
+        let streams = rng.reserve(n.div_ceil(ROWS_PER_STREAM) as u64);
+        let blocks = words.par_chunks_mut(ROWS_PER_STREAM * width).zip(streams);
+        blocks.for_each(|(words, mut stream)| {
+            for row in words.chunks_exact_mut(width) {
+                self.flip.flip_packed(&mut stream, row, self.d);
+            }
+        });
+        let mut public = PublicParameters::new();
+        public.insert("n".into(), n.into());
+        public.insert("d".into(), self.d.into());
+        let keep = Probability::new(1.0 - self.flip().get())?;
+        let statement = Statement {
+            mechanism: "randomised response on bits".into(),
+            noise: NoiseLaw::BitFlip { keep },
+            generator,
+            public,
+        };
+        let certificate = Certificate::new(statement, self.guarantee.clone());
+        let bits = FlippedBits { n, d: self.d, flip: self.flip(), words };
+        Ok(Release::certified(bits, certificate))
+    }
+}
+
+fn pack(rows: RowsView<'_>) -> Result<Vec<u64>> {
+    if let Storage::Bits(words) = rows.storage() {
+        return Ok(words.to_vec());
+    }
+    let width = rows.d().div_ceil(64);
+    let mut words = vec![0u64; rows.n() * width];
+    let mut wrong = None;
+    for row in 0..rows.n() {
+        rows.for_each_entry(row, |column, x| {
+            if x == 1.0 {
+                words[row * width + column / 64] |= 1 << (column % 64);
+            } else if x != 0.0 && wrong.is_none() {
+                wrong = Some((row, column));
+            }
+        });
+    }
+    match wrong {
+        Some((row, column)) => Err(Error::OutOfRange { row, column, bound: Bound::new(1.0)? }),
+        None => Ok(words),
+    }
+}
+
+impl FlippedBits {
+    /// Number of rows.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// Bits in a row.
+    #[must_use]
+    pub fn d(&self) -> usize {
+        self.d
+    }
+
+    /// One flipped row, packed.
+    ///
+    /// # Errors
+    /// [`Error::Index`] when it does not exist.
+    pub fn row(&self, row: usize) -> Result<&[u64]> {
+        let width = self.d.div_ceil(64);
+        self.words.get(row * width..(row + 1) * width).ok_or(Error::Index {
+            what: "row",
+            index: row,
+            len: self.n,
+        })
+    }
+}
+
+/// Unbiased squared distance `(h - 2 d p (1-p))/(1-2p)^2` of two rows, h their Hamming distance.
+///
+/// Its variance is known exactly: `d t (1 - t)/(1-2p)^4`, `t = 2p(1-p)`, whatever the distance.
+///
+/// # Errors
+/// [`Error::Index`] for a row that does not exist.
+pub fn noisy_bit_distance(release: &BitRelease, i: usize, j: usize) -> Result<Estimate> {
+    let bits = release.payload();
+    let (x, y) = (bits.row(i)?, bits.row(j)?);
+    if i == j {
+        return Ok(Estimate { value: 0.0, standard_error: 0.0 });
+    }
+    let hamming: u32 = x.iter().zip(y).map(|(a, b)| (a ^ b).count_ones()).sum();
+    let (d, p) = (bits.d as f64, bits.flip.get());
+    let both = 2.0 * p * (1.0 - p);
+    let signal = (1.0 - 2.0 * p).powi(2);
+    Ok(Estimate {
+        value: (f64::from(hamming) - d * both) / signal,
+        standard_error: (d * both * (1.0 - both)).sqrt() / signal,
+    })
+}
+
+/// Confidence interval of a squared distance, within `[0, d]`: the normal law of [`noisy_bit_distance`] with half a
+/// step of the Hamming distance added, which counts whole bits. A row has distance zero from itself.
+///
+/// # Errors
+/// As [`noisy_bit_distance`], or a confidence outside `(0, 1)`.
+pub fn noisy_bit_distance_interval(
+    release: &BitRelease,
+    i: usize,
+    j: usize,
+    confidence: Probability,
+) -> Result<Interval> {
+    let Estimate { value, standard_error } = noisy_bit_distance(release, i, j)?;
+    let bits = release.payload();
+    let signal = (1.0 - 2.0 * bits.flip.get()).powi(2);
+    let step = if i == j { 0.0 } else { 0.5 / signal };
+    within(value, standard_error, step, bits.d as f64, confidence)
+}

@@ -1,0 +1,97 @@
+//! What every estimate of this crate is: a value with its error, an interval, and the normal law behind both.
+
+use crate::error::{Error, Result};
+use core::f64::consts::FRAC_1_SQRT_2;
+use dp_core::Probability;
+
+/// A value with the standard error of its projection and noise together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The estimate.
+    pub value: f64,
+    /// Its standard error, estimated from the release.
+    pub standard_error: f64,
+}
+
+impl Estimate {
+    /// A value known without error.
+    pub(crate) const fn known(value: f64) -> Self {
+        Self { value, standard_error: 0.0 }
+    }
+
+    /// The interval `value +- z standard_error` of the normal law: for estimates that are sums of many
+    /// small terms. Those of [`crate::vectors::Pairs`] have intervals of their own, which hold for small k too.
+    ///
+    /// # Errors
+    /// When the confidence is not in `(0, 1)`.
+    pub fn interval(&self, confidence: Probability) -> Result<Interval> {
+        let miss = 1.0 - confidence.get();
+        if !(miss > 0.0 && miss < 1.0) {
+            return Err(Error::invalid("confidence", confidence, "(0, 1)"));
+        }
+        let reach = two_sided_quantile(miss) * self.standard_error;
+        Ok(Interval { low: self.value - reach, high: self.value + reach })
+    }
+}
+
+/// A confidence interval.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// Lower end.
+    pub low: f64,
+    /// Upper end; infinite where the release sets no limit.
+    pub high: f64,
+}
+
+impl Interval {
+    /// Whether the interval holds a value.
+    #[must_use]
+    pub fn contains(&self, value: f64) -> bool {
+        (self.low..=self.high).contains(&value)
+    }
+
+    /// The part of it in `[low, high]`; when nothing is left, the nearest end.
+    pub(crate) fn within(self, low: f64, high: f64) -> Self {
+        Self { low: self.low.clamp(low, high), high: self.high.clamp(low, high) }
+    }
+}
+
+/// z with Pr[|N(0,1)| > z] = `miss`, for `miss` in `(0, 1]`; by bisection to full precision.
+pub(crate) fn two_sided_quantile(miss: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 39.0);
+    for _ in 0..80 {
+        let mid = 0.5 * (low + high);
+        if libm::erfc(mid * FRAC_1_SQRT_2) > miss { low = mid } else { high = mid }
+    }
+    high
+}
+
+/// `Pr[N(0, 1) > x]`.
+pub(crate) fn upper_tail(x: f64) -> f64 {
+    0.5 * libm::erfc(x * FRAC_1_SQRT_2)
+}
+
+/// x with `Pr[N(0, 1) > x] = tail`.
+pub(crate) fn upper_quantile(tail: f64) -> f64 {
+    let (mut low, mut high) = (-40.0, 40.0);
+    for _ in 0..80 {
+        let mid = 0.5 * (low + high);
+        if upper_tail(mid) > tail { low = mid } else { high = mid }
+    }
+    0.5 * (low + high)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::two_sided_quantile;
+
+    #[test]
+    fn quantiles_match_tables() {
+        // mpmath: sqrt(2) erfinv(1 - miss).
+        for (miss, z) in
+            [(0.05, 1.959963984540054), (0.01, 2.575829303548901), (0.5, 0.674489750196082)]
+        {
+            assert!((two_sided_quantile(miss) - z).abs() < 1e-12, "{miss}");
+        }
+    }
+}

@@ -1,0 +1,13 @@
+//! Choosing a mechanism and its size from public facts: predicted errors, the papers' tail bounds.
+//!
+//! Nothing here looks at data: a plan costs no privacy.
+
+mod bounds;
+mod distances;
+mod sets;
+
+pub use bounds::{
+    optimal_k, optimal_k_tail, projection_tail_bound, projection_variance, response_tail_bound,
+};
+pub use distances::{DistanceMethod, DistanceTask, Prediction, plan_distances};
+pub use sets::{Aim, SearchGoal, SetMethod, SetPlan, plan_sets};

@@ -1,0 +1,249 @@
+//! Choosing the mechanism and its shape by predicted recall.
+
+use crate::error::{Error, Result};
+use crate::estimate::{upper_quantile, upper_tail};
+use crate::sets::{BinLaw, BinResponse, CollisionLaw, MixtureResponse, SetNeighbours, SymbolShape};
+use dp_core::Budget;
+
+/// What a plan makes best.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Aim {
+    /// The predicted share of near sets among those returned.
+    Recall,
+    /// The predicted standard error of the estimate at similarity `near`.
+    Error,
+}
+
+/// What a search is for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SearchGoal {
+    /// Typical size of a set.
+    pub size: f64,
+    /// Similarity of a neighbour worth finding.
+    pub near: f64,
+    /// Similarity of an arbitrary other set.
+    pub far: f64,
+    /// Share of all sets that a search returns.
+    pub returned: f64,
+    /// Most positions (or bins) of a signature.
+    pub positions: usize,
+    /// What to make best.
+    pub aim: Aim,
+}
+
+impl SearchGoal {
+    fn check(&self) -> Result<()> {
+        let named = [
+            ("typical set size", self.size, self.size >= 1.0 && self.size.is_finite(), "[1, inf)"),
+            ("similarity far", self.far, (0.0..1.0).contains(&self.far), "[0, 1)"),
+            ("similarity near", self.near, self.near > self.far && self.near < 1.0, "(far, 1)"),
+            ("returned share", self.returned, self.returned > 0.0 && self.returned < 1.0, "(0, 1)"),
+        ];
+        for (name, value, ok, allowed) in named {
+            if !ok {
+                return Err(Error::invalid(name, value, allowed));
+            }
+        }
+        if self.positions == 0 {
+            return Err(Error::invalid("positions", 0, "[1, inf)"));
+        }
+        Ok(())
+    }
+
+    /// Probability that a near set is among those returned, scores taken as normal:
+    /// the threshold is the far scores' upper quantile.
+    fn recall(&self, near: Moments, far: Moments) -> f64 {
+        let threshold = far.mean + far.deviation * upper_quantile(self.returned);
+        upper_tail((threshold - near.mean) / near.deviation.max(1e-12))
+    }
+}
+
+/// A calibrated mechanism.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum SetMethod {
+    /// One-permutation bins, with their number and their values.
+    Bins {
+        /// The mechanism.
+        mechanism: BinResponse,
+        /// Bins.
+        bins: usize,
+        /// Symbols of a full bin.
+        values: u32,
+    },
+    /// Hashed minima.
+    Mixture {
+        /// The mechanism.
+        mechanism: MixtureResponse,
+        /// Its shape.
+        shape: SymbolShape,
+    },
+}
+
+/// A mechanism and what it is expected to find.
+#[derive(Debug, Clone)]
+pub struct SetPlan {
+    /// The mechanism.
+    pub choice: SetMethod,
+    /// Predicted share of near sets among those returned.
+    pub recall: f64,
+    /// Predicted standard error of the estimate at similarity `near`.
+    pub standard_error: f64,
+}
+
+impl SetPlan {
+    fn better_than(&self, other: &Self, aim: Aim) -> bool {
+        match aim {
+            Aim::Recall => self.recall > other.recall,
+            Aim::Error => self.standard_error < other.standard_error,
+        }
+    }
+}
+
+/// The best of many shapes of [`BinResponse`] and [`MixtureResponse`] at a budget, by predicted recall or error.
+///
+/// Everything the choice depends on is public: it costs no privacy.
+///
+/// # Errors
+/// [`dp_core::Error::InvalidParameter`] for a goal that makes no sense; [`Error::Core`] when no shape meets the budget.
+pub fn plan_sets(goal: SearchGoal, neighbours: SetNeighbours, budget: Budget) -> Result<SetPlan> {
+    goal.check()?;
+    let mut best: Option<SetPlan> = None;
+    let mut last = None;
+    let mut offer = |found: Result<SetPlan>| match found {
+        Ok(plan) if best.as_ref().is_none_or(|b| plan.better_than(b, goal.aim)) => {
+            best = Some(plan)
+        }
+        Ok(_) => {}
+        Err(error) => last = Some(error),
+    };
+    let alphabets = [2u32, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256];
+    for divisor in [1, 2, 4, 8] {
+        let positions = (goal.positions / divisor).max(1);
+        for alphabet in alphabets {
+            offer(bins(&goal, neighbours, budget, positions, alphabet));
+            for concatenation in [1, 2] {
+                offer(mixture(&goal, neighbours, budget, (positions, concatenation, alphabet)));
+            }
+        }
+    }
+    match (best, last) {
+        (Some(plan), _) => Ok(plan),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(Error::invalid("positions", goal.positions, "[1, inf)")),
+    }
+}
+
+fn bins(
+    goal: &SearchGoal,
+    neighbours: SetNeighbours,
+    budget: Budget,
+    bins: usize,
+    values: u32,
+) -> Result<SetPlan> {
+    let mechanism = BinResponse::calibrate(bins, values, neighbours.alpha(), budget)?;
+    let law = BinLaw::new(bins, u64::from(values), mechanism.response().keep())?;
+    let weights = law.likelihood_weights(goal.size, goal.near, goal.far);
+    let moments = |j| {
+        let p = law.outcome_probabilities(goal.size, j);
+        Moments::of_sum(bins, p.iter().copied().zip(weights))
+    };
+    let recall = goal.recall(moments(goal.near), moments(goal.far));
+    let standard_error = law.standard_error_at(goal.size, goal.near);
+    Ok(SetPlan { choice: SetMethod::Bins { mechanism, bins, values }, recall, standard_error })
+}
+
+fn mixture(
+    goal: &SearchGoal,
+    neighbours: SetNeighbours,
+    budget: Budget,
+    (positions, concatenation, alphabet): (usize, usize, u32),
+) -> Result<SetPlan> {
+    let shape = SymbolShape::new(positions, concatenation, alphabet)?;
+    let mechanism = MixtureResponse::calibrate(shape, neighbours, budget)?;
+    let keep = mechanism.response().keep();
+    let law = CollisionLaw::new(positions, concatenation, u64::from(alphabet), keep)?;
+    let moments = |j| Moments::of_sum(positions, [(law.agree(j), 1.0), (1.0 - law.agree(j), 0.0)]);
+    let recall = goal.recall(moments(goal.near), moments(goal.far));
+    let standard_error = law.standard_error_at(goal.near);
+    Ok(SetPlan { choice: SetMethod::Mixture { mechanism, shape }, recall, standard_error })
+}
+
+/// Mean and standard deviation of a score.
+#[derive(Debug, Clone, Copy)]
+struct Moments {
+    mean: f64,
+    deviation: f64,
+}
+
+impl Moments {
+    /// Of the sum of `n` independent weights, given as (probability, weight).
+    fn of_sum(n: usize, law: impl IntoIterator<Item = (f64, f64)>) -> Self {
+        let (mean, square) =
+            law.into_iter().fold((0.0, 0.0), |(m, s), (p, w)| (m + p * w, s + p * w * w));
+        let n = n as f64;
+        Self { mean: n * mean, deviation: (n * (square - mean * mean).max(0.0)).sqrt() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOAL: SearchGoal = SearchGoal {
+        size: 31.0,
+        near: 0.28,
+        far: 0.04,
+        returned: 0.034,
+        positions: 100,
+        aim: Aim::Recall,
+    };
+
+    fn planned(epsilon: f64, delta: f64, alpha: u64, min_size: u64) -> SetPlan {
+        let n = SetNeighbours::new(alpha, min_size).expect("neighbours");
+        plan_sets(GOAL, n, Budget::new(epsilon, delta).expect("budget")).expect("plan")
+    }
+
+    #[test]
+    fn more_budget_is_predicted_to_find_more_with_larger_alphabets() {
+        let plans = [1.0, 2.0, 4.0, 8.0].map(|e| planned(e, 0.0, 1, 20));
+        assert!(plans.windows(2).all(|w| w[0].recall < w[1].recall));
+        let values = plans.map(|p| match p.choice {
+            SetMethod::Bins { values, .. } => values,
+            SetMethod::Mixture { .. } => 0,
+        });
+        assert!(values[0] == 2 && values[3] >= 16, "{values:?}");
+    }
+
+    #[test]
+    fn bins_win_for_one_item() {
+        assert!(matches!(planned(4.0, 1e-4, 1, 20).choice, SetMethod::Bins { bins: 100, .. }));
+    }
+
+    /// Aiming at the error never gives a larger one than aiming at recall.
+    #[test]
+    fn each_aim_is_best_at_its_own() {
+        let n = SetNeighbours::new(1, 20).expect("neighbours");
+        for epsilon in [2.0, 6.0] {
+            let budget = Budget::new(epsilon, 0.0).expect("budget");
+            let found = plan_sets(GOAL, n, budget).expect("plan");
+            let exact = plan_sets(SearchGoal { aim: Aim::Error, ..GOAL }, n, budget).expect("plan");
+            assert!(exact.standard_error <= found.standard_error && exact.recall <= found.recall);
+            assert!(exact.standard_error > 0.0 && exact.standard_error < 0.5);
+        }
+    }
+
+    #[test]
+    fn senseless_goals_are_named() {
+        let n = SetNeighbours::new(1, 20).expect("neighbours");
+        let goal = SearchGoal { near: 0.01, ..GOAL };
+        let error =
+            plan_sets(goal, n, Budget::new(1.0, 0.0).expect("budget")).expect_err("near < far");
+        assert!(error.to_string().contains("similarity near = 0.01"), "{error}");
+    }
+
+    #[test]
+    fn normal_quantile_by_table() {
+        assert!((upper_quantile(0.025) - 1.959_963_985).abs() < 1e-8);
+    }
+}

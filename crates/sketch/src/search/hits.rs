@@ -1,0 +1,68 @@
+//! What a search asks, and what it finds.
+
+/// How two rows are scored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Score {
+    /// Inner product of the rows as they are, noise included.
+    InnerProduct,
+    /// Cosine of the rows as they are, noise included; a row of norm zero scores zero.
+    Cosine,
+}
+
+/// The best `k` items of every query, best first; ties go to the smaller index.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Neighbours<S> {
+    queries: usize,
+    k: usize,
+    indices: Vec<u32>,
+    scores: Vec<S>,
+}
+
+impl<S> Neighbours<S> {
+    /// Joins the answers of consecutive queries, each of length k.
+    pub(super) fn collect(k: usize, answers: Vec<Vec<(u32, S)>>) -> Self {
+        let queries = answers.len();
+        let (indices, scores) = answers.into_iter().flatten().unzip();
+        Self { queries, k, indices, scores }
+    }
+
+    /// Number of queries.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.queries
+    }
+
+    /// Neighbours of a query: the `k` asked for, or the number of items if that is less.
+    #[must_use]
+    pub fn k(&self) -> usize {
+        self.k
+    }
+
+    /// Item indices of one query, best first.
+    ///
+    /// # Panics
+    /// When the query does not exist.
+    #[must_use]
+    pub fn indices(&self, query: usize) -> &[u32] {
+        &self.indices[query * self.k..(query + 1) * self.k]
+    }
+
+    /// Scores of one query in the same order: distances or inner products.
+    ///
+    /// # Panics
+    /// When the query does not exist.
+    #[must_use]
+    pub fn scores(&self, query: usize) -> &[S] {
+        &self.scores[query * self.k..(query + 1) * self.k]
+    }
+}
+
+/// A row that was found, with its score.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Hit {
+    /// Row of the database.
+    pub row: usize,
+    /// Its score.
+    pub score: f64,
+}

@@ -1,0 +1,163 @@
+//! Nearest sets by private signatures. All of it is post-processing of one release.
+
+use super::hits::Hit;
+use crate::error::{Error, Result};
+use crate::sets::{BinLaw, Coding, NoisyBits, SymbolRelease, matches, outcomes};
+use dp_core::{Certificate, Release};
+use rayon::prelude::*;
+
+/// How candidates are ordered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
+pub enum Ranking {
+    /// By the estimated similarity.
+    Similarity,
+    /// By the log-likelihood ratio of similarity `near` against `far`, for sets of `size` items.
+    /// For hashed minima it orders as the similarity does; for bins it also weighs what
+    /// empty bins say, and does not divide by a noisy number.
+    Likelihood {
+        /// Typical size of a set.
+        size: f64,
+        /// Similarity of a neighbour worth finding.
+        near: f64,
+        /// Similarity of an arbitrary other set.
+        far: f64,
+    },
+}
+
+/// Score of a pair of rows.
+type RowScore = dyn Fn(&[u16], &[u16]) -> f64 + Sync;
+
+/// For every query row, the `count` best other rows of the same release, best first; ties go to
+/// the smaller row.
+///
+/// # Errors
+/// When a query does not exist, or the ranking does not fit the release.
+pub fn nearest(
+    release: &SymbolRelease,
+    queries: &[usize],
+    count: usize,
+    ranking: Ranking,
+) -> Result<Vec<Vec<Hit>>> {
+    let symbols = release.payload();
+    for &query in queries {
+        symbols.row(query)?;
+    }
+    let rows = symbols.rows();
+    let score: Box<RowScore> = match (symbols.coding(), ranking) {
+        (Coding::Hashed { .. }, _) => Box::new(|x, y| f64::from(matches(x, y))),
+        (Coding::Bins, Ranking::Similarity) => {
+            let law = BinLaw::of(symbols)?;
+            Box::new(move |x, y| law.score(outcomes(x, y)))
+        }
+        (Coding::Bins, Ranking::Likelihood { size, near, far }) => {
+            check_similarities(size, near, far)?;
+            let weights = BinLaw::of(symbols)?.likelihood_weights(size, near, far);
+            Box::new(move |x, y| {
+                outcomes(x, y).iter().zip(weights).map(|(&n, w)| f64::from(n) * w).sum()
+            })
+        }
+    };
+    Ok(queries
+        .par_iter()
+        .map(|&query| {
+            let row = symbols.row_unchecked(query);
+            best_rows(rows, query, count, |i| score(row, symbols.row_unchecked(i)))
+        })
+        .collect())
+}
+
+/// As [`nearest`] for noisy bits, by squared distance (the published search, algorithm 6).
+///
+/// # Errors
+/// When a query does not exist.
+pub fn nearest_noisy(
+    release: &Release<NoisyBits, Certificate>,
+    queries: &[usize],
+    count: usize,
+) -> Result<Vec<Vec<Hit>>> {
+    let bits = release.payload();
+    for &query in queries {
+        bits.row(query)?;
+    }
+    Ok(queries
+        .par_iter()
+        .map(|&query| {
+            best_rows(bits.rows(), query, count, |i| {
+                -bits.squared_distance(query, i).expect("the rows exist")
+            })
+        })
+        .collect())
+}
+
+fn check_similarities(size: f64, near: f64, far: f64) -> Result<()> {
+    if size < 1.0 || !size.is_finite() {
+        return Err(Error::invalid("typical set size", size, "[1, inf)"));
+    }
+    let ordered = (0.0..1.0).contains(&far) && far < near && near <= 1.0;
+    if ordered {
+        Ok(())
+    } else {
+        Err(Error::invalid(
+            "similarities far, near",
+            format!("{far}, {near}"),
+            "0 <= far < near <= 1",
+        ))
+    }
+}
+
+/// The `count` of `rows` rows with the highest scores, without the query itself; best first, ties
+/// by row. For scores that are not those of a release (exact similarities, for instance).
+#[must_use]
+pub fn best_rows(
+    rows: usize,
+    query: usize,
+    count: usize,
+    score: impl Fn(usize) -> f64,
+) -> Vec<Hit> {
+    let mut hits: Vec<Hit> =
+        (0..rows).filter(|&row| row != query).map(|row| Hit { row, score: score(row) }).collect();
+    let order = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row));
+    if count < hits.len() {
+        hits.select_nth_unstable_by(count, order);
+        hits.truncate(count);
+    }
+    hits.sort_unstable_by(order);
+    hits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sets::{BinResponse, ItemSet};
+    use dp_core::{Budget, NoiseRng, PublicSeed};
+
+    fn set(items: impl Iterator<Item = u64>) -> ItemSet {
+        ItemSet::new(items.collect()).expect("set")
+    }
+
+    #[test]
+    fn search_finds_the_planted_neighbour() {
+        let mut sets: Vec<ItemSet> = (0..50u64).map(|i| set(1000 * i..1000 * i + 40)).collect();
+        sets.push(set((0..38).chain(77_000..77_002)));
+        let mut rng = NoiseRng::deterministic_not_private(15);
+        let budget = Budget::new(8.0, 0.0).expect("budget");
+        let bins = BinResponse::calibrate(100, 16, 1, budget).expect("calibrated");
+        let release = bins.release(&sets, PublicSeed::new(1), &mut rng).expect("release");
+        for ranking in
+            [Ranking::Similarity, Ranking::Likelihood { size: 40.0, near: 0.5, far: 0.01 }]
+        {
+            let hits = nearest(&release, &[0], 5, ranking).expect("search");
+            assert_eq!((hits[0][0].row, hits[0].len()), (50, 5));
+        }
+        let backwards = Ranking::Likelihood { size: 40.0, near: 0.1, far: 0.5 };
+        assert!(
+            nearest(&release, &[0], 5, backwards)
+                .is_err_and(|e| e.to_string().contains("far < near"))
+        );
+        assert!(
+            nearest(&release, &[51], 5, Ranking::Similarity)
+                .is_err_and(|e| e.to_string().contains("51"))
+        );
+    }
+}

@@ -1,0 +1,55 @@
+//! Set similarity: MinHash and its relatives, their private releases, files and estimators.
+
+mod bins;
+mod classic;
+mod codec;
+mod estimate;
+mod fast;
+mod hash;
+mod items;
+mod neighbours;
+mod noisy;
+mod one_permutation;
+mod packed;
+mod privmin;
+mod response;
+mod response_family;
+mod secure;
+mod signature;
+mod similarity;
+mod symbols;
+mod writer;
+
+pub use bins::BinLaw;
+pub(crate) use bins::outcomes;
+pub use classic::MinHash;
+pub use estimate::{CollisionLaw, published_bucket};
+pub use fast::FastSimilarity;
+pub use hash::HashFamily;
+pub use items::{ItemSet, WordHash};
+pub use neighbours::SetNeighbours;
+pub(crate) use noisy::NoisyFacts;
+pub use noisy::{NoisyBits, NoisySecureMinHash, TrueDelta, published_sensitivity};
+pub use one_permutation::{DenseOnePermutation, EMPTY_BIN, OnePermutation, bin_similarity};
+pub use privmin::PrivMin;
+pub use response::{BinResponse, BucketPrivMin, MixtureResponse, SymbolRelease};
+pub use secure::{SecureMinHash, SymbolShape};
+pub use signature::{Scheme, Scratch, SetSketch, SignatureMatrix, matches};
+pub use similarity::SetPairs;
+pub use symbols::{Coding, PrivateSymbols, SymbolFacts};
+pub use writer::SetWriter;
+
+#[cfg(test)]
+mod coverage_tests;
+#[cfg(test)]
+mod estimate_tests;
+#[cfg(test)]
+mod profile_tests;
+#[cfg(test)]
+mod release_tests;
+#[cfg(test)]
+mod several_tests;
+#[cfg(test)]
+mod sketch_tests;
+#[cfg(test)]
+mod structure_tests;

@@ -1,0 +1,91 @@
+//! Releasing set signatures to a file as sets come.
+
+use super::items::ItemSet;
+use super::signature::SignatureMatrix;
+use crate::error::Result;
+use crate::written::{Health, Written};
+use dp_core::NoiseRng;
+use dp_core::noise::GeneratorKind;
+use dp_core::release_file::{FileWriter, Kind, Trailer};
+use std::path::Path;
+
+/// A mechanism of set signatures, with its hash functions drawn.
+pub(crate) trait SetSource {
+    /// Checks sets and makes their signatures, without noise.
+    fn signatures(&self, sets: &[ItemSet]) -> Result<SignatureMatrix>;
+
+    /// How many of this many slots fill whole noise streams.
+    fn whole(&self, held: usize) -> usize;
+
+    /// Adds noise to slots and writes them.
+    fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut FileWriter) -> Result<()>;
+
+    /// What follows the payload of a release of this many sets.
+    fn trailer(&self, sets: usize, generator: GeneratorKind) -> Result<Trailer>;
+}
+
+/// Slots from which on a block is written.
+const BLOCK: usize = 1 << 20;
+/// Sets whose signatures are made at once.
+const SETS: usize = 1024;
+
+/// Releases signatures of sets to a file as they come: memory is bounded by one block of about 2^20 slots
+/// and the signatures of 1024 sets, whatever the number of sets.
+///
+/// The numbers are those of one release of all sets, however they are cut into batches. The file
+/// appears only when [`SetWriter::finish`] succeeds. Dropping the writer discards everything;
+/// noise that was drawn stays used.
+pub struct SetWriter<'a> {
+    source: Box<dyn SetSource + 'a>,
+    rng: &'a mut NoiseRng,
+    out: FileWriter,
+    held: Vec<u32>,
+    sets: usize,
+    health: Health,
+}
+
+impl<'a> SetWriter<'a> {
+    pub(crate) fn create(
+        path: &Path,
+        kind: Kind,
+        source: Box<dyn SetSource + 'a>,
+        rng: &'a mut NoiseRng,
+    ) -> Result<Self> {
+        let out = FileWriter::create(path, kind)?;
+        Ok(Self { source, rng, out, held: Vec::new(), sets: 0, health: Health::Good })
+    }
+
+    /// Adds sets. Errors name sets by their place in this batch.
+    ///
+    /// # Errors
+    /// As the mechanism's release, and [`dp_core::Error::Io`]. After an error the writer can only
+    /// be dropped: part of the batch may have been taken in.
+    pub fn push(&mut self, sets: &[ItemSet]) -> Result<()> {
+        self.health.begin()?;
+        for (i, part) in sets.chunks(SETS).enumerate() {
+            let signatures = self.source.signatures(part).map_err(|e| e.offset_row(i * SETS))?;
+            self.held.extend_from_slice(signatures.slots());
+            let whole = self.source.whole(self.held.len());
+            if whole >= BLOCK {
+                let rest = self.held.split_off(whole);
+                let block = core::mem::replace(&mut self.held, rest);
+                self.source.put(block, self.rng, &mut self.out)?;
+            }
+        }
+        self.sets += sets.len();
+        self.health = Health::Good;
+        Ok(())
+    }
+
+    /// Writes the certificate and puts the file in its place.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::Io`].
+    pub fn finish(mut self) -> Result<Written> {
+        self.health.begin()?;
+        self.source.put(self.held, self.rng, &mut self.out)?;
+        let trailer = self.source.trailer(self.sets, self.rng.kind())?;
+        let certificate = self.out.commit(trailer)?.private()?;
+        Ok(Written { rows: self.sets, certificate })
+    }
+}

@@ -1,0 +1,22 @@
+//! Private sign sketches (Li & Li 2023, sections 4 and 6): mechanisms, releases, their files, estimators.
+
+mod bits;
+pub mod changes;
+mod codec;
+mod codes;
+mod flip;
+mod fresh;
+mod individual;
+mod level;
+mod mechanism;
+mod pairs;
+mod stream;
+
+pub use bits::PackedBits;
+pub use codes::{SignCodes, SignRelease, SignSketch};
+pub use flip::{FlipRule, FlipTable};
+pub use fresh::{FreshConfig, FreshSigns, NormFloor};
+pub use individual::{IndividualNoise, IndividualRelease, IndividualSigns};
+pub use mechanism::PrivateSigns;
+pub use pairs::{SignPairs, cosine_to_public_row};
+pub use stream::OpenSigns;

@@ -1,0 +1,181 @@
+//! Signs of rows that come in portions.
+
+use super::bits::PackedBits;
+use super::codes::SignRelease;
+use crate::error::{Error, Result};
+use crate::rows::RowsView;
+use dp_core::NoiseRng;
+use dp_core::noise::GeneratorKind;
+
+/// Rows that share a noise stream.
+pub(super) const ROWS_PER_STREAM: usize = 32;
+
+/// Rows taken together: a whole number of noise streams.
+const BLOCK: usize = 64 * ROWS_PER_STREAM;
+
+/// A mechanism of signs with its projections drawn.
+pub(super) trait SignSource {
+    /// Features of a row that goes in.
+    fn d(&self) -> usize;
+
+    /// Bits of a row that comes out.
+    fn bits(&self) -> usize;
+
+    /// The flipped bits of rows.
+    fn flip(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<PackedBits>;
+
+    /// Binds bits to their certificate.
+    fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<SignRelease>;
+}
+
+/// A release of signs on its way: memory holds the bits so far and one block of rows.
+///
+/// The bits are those of one release of all rows, however the rows are cut
+/// into portions. Private until it is closed; dropping it discards everything.
+pub struct OpenSigns<'m, 'r> {
+    source: Box<dyn SignSource + 'm>,
+    rng: &'r mut NoiseRng,
+    /// Dense rows of a block that is not full.
+    waiting: Vec<f64>,
+    words: Vec<u64>,
+    n: usize,
+}
+
+impl<'m, 'r> OpenSigns<'m, 'r> {
+    pub(super) fn of(source: Box<dyn SignSource + 'm>, rng: &'r mut NoiseRng) -> Self {
+        Self { source, rng, waiting: Vec::new(), words: Vec::new(), n: 0 }
+    }
+
+    /// Adds rows. Errors name rows by their place in the block they fell into.
+    ///
+    /// # Errors
+    /// As the release of all rows at once; afterwards this can only be dropped, unless it was
+    /// [`Error::Shape`], which takes nothing.
+    pub fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
+        let d = self.source.d();
+        check_features(rows, d)?;
+        for row in 0..rows.n() {
+            let from = self.waiting.len();
+            self.waiting.resize(from + d, 0.0);
+            rows.copy_row(row, &mut self.waiting[from..]);
+            if self.waiting.len() == BLOCK * d {
+                self.flush()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> Result<()> {
+        let d = self.source.d();
+        let rows = self.waiting.len() / d;
+        let bits = self.source.flip(RowsView::f64(rows, d, &self.waiting)?, self.rng)?;
+        self.words.extend_from_slice(bits.words());
+        self.n += rows;
+        self.waiting.clear();
+        Ok(())
+    }
+
+    /// Flips the last rows and publishes.
+    ///
+    /// # Errors
+    /// As [`OpenSigns::push`].
+    pub fn close(mut self) -> Result<SignRelease> {
+        if !self.waiting.is_empty() {
+            self.flush()?;
+        }
+        let bits = PackedBits::new(self.n, self.source.bits(), self.words)?;
+        self.source.certify(bits, self.rng.kind())
+    }
+}
+
+/// Refuses rows of another d.
+pub(super) fn check_features(rows: RowsView<'_>, d: usize) -> Result<()> {
+    if rows.d() == d {
+        return Ok(());
+    }
+    Err(Error::Shape { what: "d of the rows", expected: d, found: rows.d() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::projection::Family;
+    use crate::signs::{FlipRule, FreshConfig, FreshSigns, NormFloor, PrivateSigns, SignSketch};
+    use dp_core::{Adjacency, Bound, Budget, FreshSeed, PublicSeed};
+
+    #[test]
+    fn portions_give_the_bits_of_one_release() {
+        let (n, d) = (2 * BLOCK + 77, 9);
+        let values: Vec<f64> = (0..n * d).map(|i| ((i * 31) % 199) as f64 / 99.0 - 1.0).collect();
+        let one = Bound::new(1.0).expect("positive");
+        let adjacency = Adjacency::Attribute { beta: one };
+        let budget = Budget::new(1.0, 0.0).expect("valid");
+        for rule in [FlipRule::OptimalSmooth, FlipRule::RandomizedResponse] {
+            let sketch = SignSketch::single(Family::Rademacher, d, 5, PublicSeed::new(2));
+            let signs = PrivateSigns::new(sketch.expect("valid"), rule, adjacency, one, budget);
+            let signs = signs.expect("calibrated");
+            let rows = RowsView::f64(n, d, &values).expect("finite");
+            let mut rng = NoiseRng::deterministic_not_private(4);
+            let whole = signs.release(rows, &mut rng).expect("released");
+            for portion in [1, 100, BLOCK, n] {
+                let mut rng = NoiseRng::deterministic_not_private(4);
+                let mut open = signs.open(&mut rng);
+                for first in (0..n).step_by(portion) {
+                    open.push(rows.slice(first..n.min(first + portion))).expect("taken");
+                }
+                assert_eq!(open.close().expect("released"), whole, "{portion}");
+            }
+            let mut rng = NoiseRng::deterministic_not_private(4);
+            assert_eq!(signs.open(&mut rng).close().expect("released").payload().bits().n(), 0);
+        }
+    }
+
+    #[test]
+    fn rows_of_another_length_are_refused_and_take_nothing() {
+        let one = Bound::new(1.0).expect("positive");
+        let adjacency = Adjacency::Attribute { beta: one };
+        let budget = Budget::new(1.0, 0.0).expect("valid");
+        let sketch = SignSketch::single(Family::Oporp, 6, 4, PublicSeed::new(2)).expect("valid");
+        let rule = FlipRule::RandomizedResponse;
+        let signs = PrivateSigns::new(sketch, rule, adjacency, one, budget).expect("calibrated");
+        let values = [0.5; 24];
+        let rows = |d| RowsView::f64(24 / d, d, &values).expect("finite");
+        let mut rng = NoiseRng::deterministic_not_private(4);
+        let mut open = signs.open(&mut rng);
+        for d in [1, 3, 12] {
+            let error = open.push(rows(d)).expect_err("refused");
+            assert!(matches!(error, Error::Shape { expected: 6, found, .. } if found == d));
+        }
+        open.push(rows(6)).expect("taken");
+        assert_eq!(open.close().expect("released").payload().bits().n(), 4);
+    }
+
+    #[test]
+    fn portions_of_fresh_signs_give_the_bits_of_one_release() {
+        let (n, d) = (BLOCK + 77, 9);
+        let values: Vec<f64> = (0..n * d).map(|i| ((i * 31) % 199) as f64 / 99.0 - 1.0).collect();
+        let rows = RowsView::f64(n, d, &values).expect("finite");
+        let bound = |x| Bound::new(x).expect("positive");
+        for floor in [NormFloor::Promised(bound(1e-3)), NormFloor::Lifted(bound(2.0))] {
+            let adjacency = Adjacency::Attribute { beta: bound(0.1) };
+            let config = FreshConfig { d, bits: 7, floor, bound: bound(1.0), adjacency };
+            let signs = FreshSigns::exact(config, Budget::new(4.0, 1e-6).expect("valid"));
+            let signs = signs.expect("calibrated");
+            let seed = || FreshSeed::reproducible_not_private(5);
+            let mut rng = NoiseRng::deterministic_not_private(4);
+            let whole = signs.release(rows, seed(), &mut rng).expect("released");
+            for portion in [100, n] {
+                let mut rng = NoiseRng::deterministic_not_private(4);
+                let mut open = signs.open(seed(), &mut rng).expect("drawn");
+                for first in (0..n).step_by(portion) {
+                    open.push(rows.slice(first..n.min(first + portion))).expect("taken");
+                }
+                assert_eq!(open.close().expect("released"), whole, "{portion}");
+            }
+            let mut rng = NoiseRng::deterministic_not_private(4);
+            let mut open = signs.open(seed(), &mut rng).expect("drawn");
+            let narrow = RowsView::f64(1, d - 1, &values[..d - 1]).expect("finite");
+            assert!(matches!(open.push(narrow), Err(Error::Shape { .. })));
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Real-valued private sketches (papers 1 and 2): mechanisms, releases, their files, estimators.
+
+mod averaged;
+mod codec;
+mod element;
+mod interval;
+mod mechanism;
+mod multi_scale;
+mod noise;
+mod pairs;
+mod rules;
+mod sketch;
+mod systems;
+mod writer;
+
+pub use averaged::AveragedProjection;
+pub use element::Element;
+pub use mechanism::PrivateProjection;
+pub use multi_scale::{
+    MultiScale, MultiScaleRelease, multi_scale_squared_distance,
+    multi_scale_squared_distance_interval,
+};
+pub use noise::SketchNoise;
+pub use pairs::Pairs;
+pub use sketch::{PrivateSketch, SketchRelease};
+pub use systems::System;
+pub use writer::ReleaseWriter;

@@ -2,9 +2,9 @@
 
 use crate::adjacency::{Adjacency, Steps};
 use crate::budget::{Budget, LogDelta};
-use crate::calibrate;
-use crate::error::{Error, Result};
-use crate::profile::{PrivacyProfile, Profile};
+use crate::calibrate::{self, PublishedCalibration};
+use crate::error::{Error, Result, log_slack, rejected};
+use crate::profile::{Meeting, PrivacyProfile, Profile};
 use crate::quantity::Probability;
 use crate::seed::FreshSeed;
 use crate::theorem::Theorem;
@@ -288,7 +288,12 @@ impl Guarantee {
         let Some(profile) = &self.profile else { return Ok(None) };
         let profile = if replaced { profile.of_replacement() } else { None }
             .unwrap_or_else(|| profile.clone());
-        profile.for_steps(steps, self.provenance.theorem()).map(Some)
+        let theorem = self.provenance.theorem();
+        let meeting = Meeting {
+            rows_apart: theorem.is_some_and(Theorem::rows_have_own_noise),
+            adds_up: theorem.is_some(),
+        };
+        profile.for_steps(steps, meeting).map(Some)
     }
 
     /// How many changes of this guarantee make one of the other adjacency's; whether a profile of
@@ -351,6 +356,22 @@ impl Guarantee {
     }
 }
 
+impl PublishedCalibration {
+    /// The guarantee, with provenance `Published` and the true profile.
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`] for an adjacency that the rule's profile does not speak of.
+    pub fn guarantee(&self, adjacency: Adjacency) -> Result<Guarantee> {
+        Guarantee::published_accepting_true_delta(
+            adjacency,
+            self.claimed(),
+            self.profile().clone(),
+            self.rule().source(),
+            self.rule().caveat(),
+        )
+    }
+}
+
 impl Provenance {
     /// The theorem, where there is one.
     #[must_use]
@@ -373,16 +394,6 @@ impl Provenance {
             Some((name, _)) => Err(Error::invalid(name, "nothing", "some words")),
         }
     }
-}
-
-/// Shorthand for [`Error::CertificateRejected`].
-pub(crate) fn rejected(field: &'static str, reason: impl Into<String>) -> Error {
-    Error::CertificateRejected { field, reason: reason.into() }
-}
-
-/// How far ln delta may move between two machines' elementary functions.
-pub(crate) fn log_slack(ln_delta: f64) -> f64 {
-    if ln_delta.is_finite() { 1e-11 * ln_delta.abs().max(1.0) } else { 0.0 }
 }
 
 /// Refuses a delta so small that an average over seeds cannot vouch for it; a profile of zero

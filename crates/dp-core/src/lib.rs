@@ -40,29 +40,40 @@
 pub mod accounting;
 pub mod adjacency;
 pub mod atomic_file;
-pub mod budget;
 pub mod calibrate;
 pub mod certificate;
-pub mod error;
 pub mod guarantee;
 pub mod mechanism;
 pub mod noise;
+pub mod numeric;
 pub mod profile;
+pub mod public;
 pub mod quantity;
 pub mod release;
 pub mod release_file;
 pub mod seed;
-pub mod special;
 pub mod theorem;
 
+/// Epsilon, delta and their pair, where they are defined with the other numbers.
+pub mod budget {
+    pub use crate::quantity::{Budget, Delta, Epsilon, LogDelta};
+}
+
+/// The one error type of this crate, where it is defined with the numbers that it is about.
+pub mod error {
+    pub use crate::quantity::{Error, Result};
+    pub(crate) use crate::quantity::{log_slack, rejected};
+}
+
 pub use adjacency::{Adjacency, OneChange};
-pub use budget::{Budget, Delta, Epsilon, LogDelta};
 pub use certificate::{Certificate, IndividualCertificate, NoGuarantee, PublicValue};
-pub use error::{Error, Result};
 pub use guarantee::{Claim, Guarantee, Provenance};
 pub use noise::NoiseRng;
 pub use profile::{PrivacyProfile, Profile};
-pub use quantity::{Bound, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability};
+pub use quantity::{
+    Bound, Budget, Delta, Epsilon, Error, L1Sensitivity, L2Sensitivity, LaplaceScale, LogDelta,
+    NoiseScale, Probability, Result,
+};
 pub use release::Release;
 pub use seed::{FreshSeed, PublicGenerator, PublicSeed, SeedOrigin};
 pub use theorem::Theorem;

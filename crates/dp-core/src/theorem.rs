@@ -2,7 +2,7 @@
 
 use crate::adjacency::Adjacency;
 use crate::error::Result;
-use crate::guarantee::rejected;
+use crate::error::rejected;
 use crate::profile::{CoordinateProfile, Profile, RowChange, covariance_sensitivity};
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,8 @@
 //! Profiles against sums and integrals written down directly from their definitions, with
 //! parameters at which no factor is one.
 
+use dp_core::numeric::{ln_binomial_pmf, ln_chi_square_pdf};
 use dp_core::profile::{CoordinateProfile, RowChange};
-use dp_core::special::{ln_binomial_pmf, ln_chi_square_pdf};
 use dp_core::{
     Bound, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, PrivacyProfile,
     Probability, Profile,

@@ -1,13 +1,15 @@
 //! The ledger of one data set.
 
-use super::event::{Event, MOST_RUNS};
 use super::filter::{Expense, Filter, FilterRule};
-use super::{Bracket, Method, epsilon};
+use super::{Method, epsilon};
 use crate::adjacency::{Adjacency, Partition};
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::certificate::{Certificate, canonical, hex, other_version};
+use crate::error::rejected;
 use crate::error::{Error, Result};
-use crate::guarantee::{Claim, Guarantee, Provenance, rejected};
+use crate::guarantee::{Claim, Guarantee, Provenance};
+use crate::profile::event::{Event, MOST_RUNS};
+use crate::profile::pld::Bracket;
 use crate::profile::{PrivacyProfile, Profile};
 use crate::seed::FreshSeed;
 use serde::de::DeserializeOwned;
@@ -117,7 +119,7 @@ impl Entry {
             Basis::Profile | Basis::AcceptedProfile => {
                 let found = self.event.profile().log_delta(self.budget.epsilon);
                 let stated = self.budget.delta.ln();
-                let slack = crate::guarantee::log_slack(stated.get());
+                let slack = crate::error::log_slack(stated.get());
                 if found.get() <= stated.get() + slack {
                     Ok(())
                 } else {

@@ -1,11 +1,11 @@
 //! Which noise laws can give which profiles, and with what parameters.
 
-use super::{PublicParameters, PublicValue};
 use crate::adjacency::Adjacency;
+use crate::error::rejected;
 use crate::error::{Error, Result};
-use crate::guarantee::rejected;
 use crate::noise::{Grid, NoiseLaw};
 use crate::profile::{CoordinateProfile, Profile, RowChange, covariance_sensitivity};
+use crate::public::{PublicParameters, PublicValue};
 use crate::quantity::{Probability, Scale};
 
 /// Relative room for two ways of computing one number.

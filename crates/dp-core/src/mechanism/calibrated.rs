@@ -1,7 +1,7 @@
 //! Noise and its guarantee in one object.
 
-use super::author;
 use super::basis::Basis;
+use super::sealed::{Law, Sealed};
 use super::statistic::{Sensitivity, Statistic};
 use crate::budget::Budget;
 use crate::calibrate;
@@ -15,7 +15,7 @@ use crate::profile::Profile;
 use crate::quantity::{L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Scale};
 
 /// A noise law on a grid that is calibrated to a sensitivity: [`GaussianNoise`] or [`LaplaceNoise`].
-pub trait GridNoise: AdditiveNoise + author::Sealed + Sized {
+pub trait GridNoise: AdditiveNoise + Sealed + Sized {
     /// The norm it hides.
     type Sensitivity: Sensitivity;
     /// Its scale.
@@ -150,7 +150,7 @@ impl<N: GridNoise> Calibrated<N> {
     }
 }
 
-impl<N: author::Law> Calibrated<N> {
+impl<N: Law> Calibrated<N> {
     pub(super) fn of_profile(
         adjacency: crate::Adjacency,
         budget: Budget,
@@ -177,8 +177,8 @@ impl<N> Calibrated<N> {
     }
 }
 
-impl<N: author::Law> Calibrated<N> {
-    pub(super) fn recast<M: author::Law>(self, into: impl FnOnce(N) -> M) -> Result<Calibrated<M>> {
+impl<N: Law> Calibrated<N> {
+    pub(super) fn recast<M: Law>(self, into: impl FnOnce(N) -> M) -> Result<Calibrated<M>> {
         let law = self.noise.noise_law();
         let noise = into(self.noise);
         if noise.noise_law() == law {

@@ -6,7 +6,7 @@ use crate::noise::Grid;
 use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, Scale};
 
 /// A sensitivity in some norm: [`L1Sensitivity`] or [`L2Sensitivity`].
-pub trait Sensitivity: Copy + super::author::Sealed {
+pub trait Sensitivity: Copy + super::sealed::Sealed {
     /// The sensitivity of outputs computed with an error of at most `error` and rounded to the
     /// grid, in the `coordinates` that can differ.
     ///

@@ -1,7 +1,7 @@
 //! The public dyadic grid that releases live on.
 
-use super::exact::decompose;
 use crate::error::{Error, Result};
+pub(crate) use crate::numeric::float::floor_log2;
 use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, Scale};
 use serde::{Deserialize, Serialize};
 
@@ -164,12 +164,6 @@ impl Grid {
             Err(Error::invalid("computation error", error, "[0, inf)"))
         }
     }
-}
-
-/// The largest e with `2^e <= x`, for positive finite x.
-pub(super) fn floor_log2(x: f64) -> i32 {
-    let (mantissa, exponent) = decompose(x);
-    exponent + 63 - mantissa.leading_zeros() as i32
 }
 
 impl TryFrom<i32> for Grid {

@@ -5,7 +5,16 @@ use crate::adjacency::Steps;
 use crate::budget::Epsilon;
 use crate::error::Result;
 use crate::quantity::{L1Sensitivity, L2Sensitivity};
-use crate::theorem::Theorem;
+
+/// What a mechanism's theorem knows of several changes at once.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Meeting {
+    /// Rows move outputs of their own, under noise of their own: their shifts are at right angles.
+    pub(crate) rows_apart: bool,
+    /// A theorem says what one change moves, so that several move at most the sum: responses, or the
+    /// shift of one row.
+    pub(crate) adds_up: bool,
+}
 
 /// `delta(epsilon/size) (e^epsilon - 1) / (e^(epsilon/size) - 1)`: group privacy, epsilon split
 /// evenly among the steps.
@@ -30,16 +39,15 @@ pub(super) fn ln_delta(profile: &Profile, size: u64, epsilon: f64) -> f64 {
 impl Profile {
     /// An upper bound on the profile for units whose change takes these steps: the exact factor where
     /// the theorem, or the law itself, gives one, else group privacy.
-    pub(crate) fn for_steps(&self, steps: Steps, theorem: Option<Theorem>) -> Result<Self> {
+    pub(crate) fn for_steps(&self, steps: Steps, meeting: Meeting) -> Result<Self> {
         let Steps { each, groups } = steps;
         if (each, groups) == (1, 1) {
             return Ok(self.clone());
         }
         let size = each * groups;
-        let apart = theorem.is_some_and(Theorem::rows_have_own_noise);
         let up = 1.0 + 8.0 * f64::EPSILON;
         // Rows with noise of their own move the release in directions at right angles.
-        let rows = if apart { (groups as f64).sqrt() } else { groups as f64 };
+        let rows = if meeting.rows_apart { (groups as f64).sqrt() } else { groups as f64 };
         let (l2, l1) = (each as f64 * rows * up, size as f64 * up);
         let group = |profile: &Self, size| Self::Group { profile: Box::new(profile.clone()), size };
         let scaled = match *self {
@@ -62,16 +70,16 @@ impl Profile {
             }
             Self::PureDp { epsilon } => Self::PureDp { epsilon: Epsilon::new(epsilon.get() * l1)? },
             // That so many responses differ, and no more, is the theorem's.
-            Self::RandomizedResponse { bits, keep } if theorem.is_some() => {
+            Self::RandomizedResponse { bits, keep } if meeting.adds_up => {
                 Self::RandomizedResponse { bits: bits.saturating_mul(size), keep }
             }
-            Self::KaryResponse { responses, alphabet, keep } if theorem.is_some() => {
+            Self::KaryResponse { responses, alphabet, keep } if meeting.adds_up => {
                 let responses = responses.saturating_mul(size);
                 Self::KaryResponse { responses, alphabet, keep }
             }
             // One row under a fresh matrix: only the norm of its whole shift counts.
             Self::ChiMixtureGaussian { k, entry_shift, sigma, later_mu }
-                if theorem.is_some() && groups == 1 =>
+                if meeting.adds_up && groups == 1 =>
             {
                 let entry_shift = L2Sensitivity::new(entry_shift.get() * l2)?;
                 Self::ChiMixtureGaussian { k, entry_shift, sigma, later_mu: later_mu * l2 }

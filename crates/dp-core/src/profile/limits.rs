@@ -2,8 +2,8 @@
 
 use super::{CoordinateProfile, Profile, RowChange};
 use crate::adjacency::Adjacency;
+use crate::error::rejected;
 use crate::error::{Error, Result};
-use crate::guarantee::rejected;
 use crate::quantity::Bound;
 
 /// Most Gaussian steps.

@@ -1,8 +1,8 @@
 //! The bracket against exact answers (`composition_epsilon.json`: 60-digit bisection,
 //! exact binomial sum, contour integral).
 
-use super::law::Law;
 use super::*;
+use crate::profile::pld::law::Law;
 use crate::profile::{CoordinateProfile, PrivacyProfile, Profile, RowChange};
 use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability};
 

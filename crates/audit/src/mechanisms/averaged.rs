@@ -2,7 +2,7 @@
 
 use super::{bound, gaussian_budget};
 use crate::subject::{Draw, Side, Subject, gaussian_ratio};
-use dp_core::{Adjacency, Budget, NoiseScale, PublicSeed};
+use dp_core::{Adjacency, Budget, PublicSeed};
 use eval::Result;
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
@@ -75,10 +75,10 @@ impl Setup {
 
 /// The scale of a sketch's noise.
 #[must_use]
-pub fn scale(noise: SketchNoise) -> NoiseScale {
+pub fn scale(noise: SketchNoise) -> f64 {
     match noise {
-        SketchNoise::Gaussian(g) => g.sigma(),
-        SketchNoise::Laplace(l) => l.scale(),
+        SketchNoise::Gaussian(g) => g.sigma().get(),
+        SketchNoise::Laplace(l) => l.scale().get(),
     }
 }
 
@@ -89,7 +89,7 @@ pub fn scale(noise: SketchNoise) -> NoiseScale {
 pub fn subject(name: &str, pair: &str, setup: Setup, budget: Budget) -> Result<Subject> {
     let made = setup.mechanism(budget)?;
     let (k, d) = (setup.k, setup.d);
-    let sigma = scale(made.noise()).get();
+    let sigma = scale(made.noise());
     let guarantee = made.guarantee().clone();
     let claim = guarantee.budget();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
@@ -118,7 +118,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         ("averaged, row shift", invariant, Setup::shift()?),
     ] {
         let of = setup.clone();
-        let noise = move |budget| Ok(scale(of.mechanism(budget)?.noise()).get());
+        let noise = move |budget| Ok(scale(of.mechanism(budget)?.noise()));
         let build = move |budget| subject(name, pair, setup.clone(), budget);
         all.push(Subject::built(gaussian_budget()?, noise, build)?.twin_with_runs(100_000));
     }

@@ -1,6 +1,6 @@
 //! A binomial number of differing coordinates. Proof: `docs/proofs/mixtures.md`.
 
-use crate::special::binomial::{ln_pmf, raised};
+use crate::numeric::binomial::{ln_pmf, raised};
 
 /// `ln sum_m Pr[Bin(trials, p) = m] delta_m`, an upper bound, for `delta_m` that does
 /// not fall as m grows and is zero at m = 0; `ln_delta(m)` is its logarithm.

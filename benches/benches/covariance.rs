@@ -51,6 +51,13 @@ fn mechanisms(d: usize) -> Vec<(&'static str, Box<dyn CovarianceMechanism>)> {
     let budget = Budget::new(1.0, 1e-6).expect("valid");
     vec![
         ("gaussian", Box::new(GaussianCovariance::calibrate(d, adjacency, budget).expect("ok"))),
+        (
+            "wishart",
+            Box::new(
+                WishartCovariance::calibrate(d, adjacency, budget, WishartShape::LeastSpectralNorm)
+                    .expect("ok"),
+            ),
+        ),
         ("jl", Box::new(JlCovariance::calibrate(d, 400, adjacency, budget).expect("ok"))),
     ]
 }

@@ -269,16 +269,10 @@ impl Certificate {
         self.require_secret_randomness()?;
         let standing = match self.guarantee.provenance() {
             Provenance::Proven { .. } => return Ok(()),
-            Provenance::Published { .. }
-                if self.guarantee.claim() == Claim::Met
-                    && !self.guarantee.profile().is_some_and(Profile::is_of_an_ideal_law) =>
-            {
-                return Ok(());
-            }
+            Provenance::Published { .. } if self.guarantee.claim() == Claim::Met => return Ok(()),
             Provenance::Published { .. } => {
-                "a published claim that its profile misses, that has none, or that is about an ideal law"
+                "a published claim that its profile misses, or that has none"
             }
-            Provenance::Idealised { .. } => "proven of an ideal law, not of these numbers",
             Provenance::Declared { .. } => "declared, not proven",
         };
         let text = format!("{standing}: take it by name (verify_consistency), or not at all");
@@ -417,9 +411,6 @@ impl core::fmt::Display for Certificate {
         writeln!(f, "neighbours: {}", self.guarantee.adjacency())?;
         match self.guarantee.provenance() {
             Provenance::Proven { theorem } => writeln!(f, "proven: {theorem}")?,
-            Provenance::Idealised { theorem, gap } => {
-                writeln!(f, "proven of an ideal law: {theorem}; {gap}")?;
-            }
             Provenance::Published { source, caveat } => {
                 writeln!(f, "published, not proven: {source}; {caveat}")?;
             }

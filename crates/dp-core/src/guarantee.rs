@@ -19,14 +19,6 @@ pub enum Provenance {
         /// The theorem.
         theorem: Theorem,
     },
-    /// A theorem about an ideal law that the sampler only approximates: nothing is proven of the
-    /// numbers that leave.
-    Idealised {
-        /// The theorem about the ideal law.
-        theorem: Theorem,
-        /// What lies between the law and the sampler.
-        gap: String,
-    },
     /// A paper's claim that is not proven, or known to be wrong as stated.
     Published {
         /// Paper and place.
@@ -118,22 +110,6 @@ impl Guarantee {
         Self::meeting(adjacency, budget, Some(profile), "proven guarantee", provenance)
     }
 
-    /// A guarantee that `theorem` proves of an ideal law; `gap` says what lies between that law
-    /// and the sampler. It is never taken for a proven one.
-    ///
-    /// # Errors
-    /// As [`Guarantee::proven`]; [`Error::InvalidParameter`] for an empty gap.
-    pub fn idealised(
-        adjacency: Adjacency,
-        budget: Budget,
-        profile: Profile,
-        theorem: Theorem,
-        gap: impl Into<String>,
-    ) -> Result<Self> {
-        let provenance = Provenance::Idealised { theorem, gap: gap.into() };
-        Self::meeting(adjacency, budget, Some(profile), "idealised guarantee", provenance)
-    }
-
     /// A guarantee of a mechanism that is not this library's, at the word of whoever declares
     /// it: that the noise has this profile under this adjacency, and why. It is
     /// checked as far as the profile goes, and never taken for a proven one.
@@ -215,13 +191,6 @@ impl Guarantee {
             profile.check_adjacency(adjacency)?;
             if let Some(theorem) = provenance.theorem() {
                 theorem.check(adjacency, profile)?;
-            }
-            let proven = matches!(provenance, Provenance::Proven { .. });
-            if proven && profile.is_of_an_ideal_law() {
-                return Err(rejected(
-                    "guarantee.provenance",
-                    "samplers only come close to this law: its guarantees are idealised",
-                ));
             }
         }
         provenance.check_words()?;
@@ -331,7 +300,7 @@ impl Provenance {
     #[must_use]
     pub fn theorem(&self) -> Option<Theorem> {
         match self {
-            Self::Proven { theorem } | Self::Idealised { theorem, .. } => Some(*theorem),
+            Self::Proven { theorem } => Some(*theorem),
             Self::Published { .. } | Self::Declared { .. } => None,
         }
     }
@@ -340,7 +309,6 @@ impl Provenance {
     fn check_words(&self) -> Result<()> {
         let words: &[(&'static str, &String)] = match self {
             Self::Proven { .. } => &[],
-            Self::Idealised { gap, .. } => &[("gap", gap)],
             Self::Published { source, .. } => &[("source", source)],
             Self::Declared { by, reason } => &[("by", by), ("reason", reason)],
         };

@@ -284,17 +284,14 @@ fn what_has_happened_is_entered_even_past_the_limit() {
     assert_eq!(ledger.entries().len(), 3);
 }
 
-/// What is declared, or proven of an ideal law, is taken by name only.
+/// What is declared is taken by name only.
 #[test]
 fn what_is_not_proven_enters_by_name_only() {
     let budget = Budget::new(1.0, 1e-6).unwrap();
     let declared =
         Guarantee::declared(row(1.0), budget, gaussian(4.3), "the caller", "own sum").unwrap();
-    let theorem = Theorem::ProjectionGaussian;
-    let gap = "textbook sampler";
-    let ideal = Guarantee::idealised(row(1.0), budget, gaussian(4.3), theorem, gap).unwrap();
     let mut ledger = Ledger::new(row(1.0));
-    for guarantee in [declared, ideal] {
+    for guarantee in [declared] {
         let release = certificate(4.3, guarantee.clone(), GeneratorKind::OsChacha12);
         release.verify_consistency().unwrap();
         let error = release.verify().unwrap_err().to_string();

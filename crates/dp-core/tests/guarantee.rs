@@ -65,19 +65,9 @@ fn profiles() -> Vec<Profile> {
     all
 }
 
-/// Proven, or idealised where samplers only come close to the law: never proven there.
 fn made(adjacency: Adjacency, profile: &Profile, theorem: Theorem) -> Result<Guarantee> {
     let budget = Budget::new(9.0, 0.999).unwrap();
-    let proven = Guarantee::proven(adjacency, budget, profile.clone(), theorem);
-    let mut law = profile;
-    while let Profile::Repeated { profile, .. } = law {
-        law = profile;
-    }
-    if matches!(law, Profile::JlMechanism { .. } | Profile::Wishart { .. }) {
-        assert!(proven.is_err(), "{proven:?}");
-        return Guarantee::idealised(adjacency, budget, profile.clone(), theorem, "floats");
-    }
-    proven
+    Guarantee::proven(adjacency, budget, profile.clone(), theorem)
 }
 
 /// The closed list, from its documentation: adjacencies by first letters, profiles by kind.
@@ -221,7 +211,7 @@ fn values_below_what_the_adjacency_fixes_are_refused() {
 }
 
 #[test]
-fn a_guarantee_says_who_declares_it_and_what_its_gap_is() {
+fn a_guarantee_says_who_declares_it_and_why() {
     let (profile, _) = gaussian(4.0);
     let row = Adjacency::RowShift { l2: bound(1.0) };
     let budget = Budget::new(1.0, 0.1).unwrap();
@@ -229,25 +219,21 @@ fn a_guarantee_says_who_declares_it_and_what_its_gap_is() {
     assert!(Guarantee::declared(row, budget, p(), "", "why").is_err());
     assert!(Guarantee::declared(row, budget, p(), "who", "  ").is_err());
     assert!(Guarantee::published(row, budget, Some(p()), "rule", "", "caveat").is_err());
-    assert!(Guarantee::idealised(row, budget, p(), Theorem::GaussianOnRows, "").is_err());
     let declared = Guarantee::declared(row, budget, p(), "who", "why").unwrap();
     assert_eq!(declared.provenance().theorem(), None);
     assert_eq!((declared.adjacency(), declared.budget()), (row, budget));
     assert_eq!((declared.profile(), declared.claim()), (Some(&profile), Claim::Met));
     declared.verify().unwrap();
-    let ideal = Guarantee::idealised(row, budget, p(), Theorem::GaussianOnRows, "floats").unwrap();
-    assert_eq!(ideal.provenance().theorem(), Some(Theorem::GaussianOnRows));
     // A missed budget is refused, whoever says so, and so is one that is read back without profile.
     let tight = Budget::new(0.1, 1e-9).unwrap();
     for made in [
         Guarantee::proven(row, tight, p(), Theorem::GaussianOnRows),
-        Guarantee::idealised(row, tight, p(), Theorem::GaussianOnRows, "floats"),
         Guarantee::declared(row, tight, p(), "who", "why"),
         Guarantee::published(row, tight, Some(p()), "rule", "paper", "caveat"),
     ] {
         assert!(matches!(made, Err(Error::RuleMissesBudget { .. })), "{made:?}");
     }
-    for guarantee in [declared, ideal, made(row, &p(), Theorem::GaussianOnRows).unwrap()] {
+    for guarantee in [declared, made(row, &p(), Theorem::GaussianOnRows).unwrap()] {
         let mut value = serde_json::to_value(&guarantee).unwrap();
         value["profile"] = serde_json::Value::Null;
         value["claim"] = "unchecked".into();

@@ -11,7 +11,6 @@ pub mod experiments;
 pub mod framework;
 pub mod learning;
 pub mod metrics;
-pub mod not_private;
 pub mod published;
 pub mod render;
 

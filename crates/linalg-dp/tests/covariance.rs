@@ -135,12 +135,11 @@ fn wishart_privacy_loss_of_a_million_draws_matches_its_profile() {
     let law = WishartNoise::new(d, nu, scale).unwrap();
     let mut rng = NoiseRng::deterministic_not_private(101);
     let a = (nu as f64 - d as f64 - 1.0) / 2.0;
-    let mut m = vec![0.0; d * d];
     // v = e_1, t = 1: v' M^-1 v, and the loss in both directions, from one draw of N.
     // One thread: waking workers would cost more than a 3 x 3 matrix.
     let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     let mut draw = |_| {
-        law.sample(&mut rng, &mut m);
+        let m = law.draw(&mut rng).unwrap();
         let minor = m[4] * m[8] - m[5] * m[7];
         let det =
             m[0] * minor - m[1] * (m[3] * m[8] - m[5] * m[6]) + m[2] * (m[3] * m[7] - m[4] * m[6]);

@@ -2,7 +2,7 @@
 
 use dp_core::noise::GeneratorKind;
 use dp_core::{Adjacency, Bound, Budget, Certificate, NoiseRng};
-use linalg_dp::covariance::{CovarianceMechanism, JlCovariance};
+use linalg_dp::covariance::{CovarianceMechanism, JlCovariance, WishartCovariance, WishartShape};
 use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig};
 
 fn known() -> NoiseRng {
@@ -31,17 +31,22 @@ fn the_weaker_of_two_generators_is_the_known_one() {
 }
 
 #[test]
-fn a_sketch_names_who_drew_its_matrix_and_who_its_lift() {
+fn a_covariance_names_who_drew_its_noise() {
     let adjacency = Adjacency::AddRemoveRow { bound: bound() };
-    let m = JlCovariance::calibrate(2, 3, adjacency, Budget::new(1.0, 1e-6).unwrap()).unwrap();
-    let run = |opening: &mut NoiseRng, closing: &mut NoiseRng| {
-        let mut open = m.open(opening);
-        open.push(&[0.6, 0.8]).unwrap();
-        is_known(open.close(closing).unwrap().certificate())
-    };
-    assert!(run(&mut known(), &mut secret()), "R is known");
-    assert!(run(&mut secret(), &mut known()), "the lift is known");
-    assert!(!run(&mut secret(), &mut secret()));
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    let sketch = JlCovariance::calibrate(2, 3, adjacency, budget).unwrap();
+    let shape = WishartShape::LeastSpectralNorm;
+    let wishart = WishartCovariance::calibrate(2, adjacency, budget, shape).unwrap();
+    let both: [&dyn CovarianceMechanism; 2] = [&sketch, &wishart];
+    for m in both {
+        let run = |opening: &mut NoiseRng, closing: &mut NoiseRng| {
+            let mut open = m.open(opening);
+            open.push(&[0.6, 0.8]).unwrap();
+            is_known(open.close(closing).unwrap().certificate())
+        };
+        // All noise is drawn at the end.
+        assert!(!run(&mut known(), &mut secret()) && run(&mut secret(), &mut known()));
+    }
 }
 
 fn config(schedule: Schedule) -> StreamConfig {

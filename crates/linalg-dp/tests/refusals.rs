@@ -8,14 +8,12 @@ use dp_core::{
 use faer::Mat;
 use linalg_dp::Error;
 use linalg_dp::covariance::NoisyPower;
-use linalg_dp::covariance::{
-    CovarianceMechanism, GaussianCovariance, JlCovariance, RowClip, WishartCovariance, WishartShape,
-};
+use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance, RowClip};
 use linalg_dp::low_rank::{
     BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread, randomized_svd,
 };
 use linalg_dp::window::{
-    BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
+    BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig, WindowCovariance,
 };
 use sketch::rows::RowsView;
 
@@ -40,46 +38,6 @@ fn config(schedule: Schedule) -> StreamConfig {
         adjacency: Adjacency::ZeroRow { bound: bound(1.0) },
         budget: Budget::new(1.0, 1e-6).unwrap(),
         schedule,
-    }
-}
-
-fn names_the_gaussian<T>(refused: Result<T, Error>) {
-    match refused {
-        Err(error @ Error::Unusable { what: "Wishart noise", .. }) => {
-            assert!(error.to_string().contains("use symmetric Gaussian noise"), "{error}");
-        }
-        Err(other) => panic!("{other}"),
-        Ok(_) => panic!("a release with Wishart noise"),
-    }
-}
-
-#[test]
-fn nothing_is_released_with_wishart_noise() {
-    for (d, epsilon) in [(5, 1.0), (20, 1.0), (100, 1.0), (20, 0.1), (100, 10.0), (1, 1.0)] {
-        let budget = Budget::new(epsilon, 1e-6).unwrap();
-        // Calibration and profile are public formulas.
-        let m = WishartCovariance::calibrate(d, add(), budget, WishartShape::LeastSpectralNorm);
-        let m = m.unwrap();
-        assert!(m.guarantee().profile().is_some() && m.typical_norm() > 0.0);
-        for n in [0, 1, 3] {
-            names_the_gaussian(m.release(&vec![0.1; n * d], &mut rng()));
-        }
-        let mut open = m.open(&mut rng());
-        names_the_gaussian(open.push(&vec![0.1; d]));
-        names_the_gaussian(open.close(&mut rng()));
-    }
-    let noise = BlockNoise::Wishart;
-    let histogram = Keep::Histogram { rho: 0.3, rule: PruneRule::Update };
-    let folder = tempfile::tempdir().unwrap();
-    for schedule in [
-        Schedule::Block { noise, keep: Keep::Blocks },
-        Schedule::Block { noise, keep: histogram },
-        Schedule::Tree { noise },
-    ] {
-        names_the_gaussian(PrivateStream::new(config(schedule)));
-        let path = folder.path().join("journal");
-        names_the_gaussian(PrivateStream::with_journal(config(schedule), &path));
-        assert!(!path.exists());
     }
 }
 

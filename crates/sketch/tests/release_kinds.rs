@@ -12,8 +12,8 @@ use sketch::rows::RowsView;
 use sketch::search::{Ranking, nearest, nearest_noisy};
 use sketch::sets::{
     BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
-    NoisySecureMinHash, PrivMin, PrivateSymbols, SetNeighbours, SignatureMatrix, SymbolRelease,
-    SymbolShape, TrueDelta,
+    NoisySecureMinHash, PrivMin, PrivateSymbols, SetNeighbours, SetPairs, SignatureMatrix,
+    SymbolRelease, SymbolShape, TrueDelta,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
@@ -140,7 +140,7 @@ fn set_signatures_come_back_and_estimate_the_same() {
         let estimate = |r: &SymbolRelease| {
             let p = r.payload();
             let law = CollisionLaw::new(65, 2, p.alphabet(), p.keep()).unwrap();
-            law.jaccard(p.agreeing(1, 2).unwrap())
+            law.jaccard(SetPairs::within(r).agreeing(1, 2).unwrap())
         };
         assert_eq!(estimate(&back), estimate(&release));
     }
@@ -152,7 +152,7 @@ fn set_signatures_come_back_and_estimate_the_same() {
     let release = bins.release(&sets, PublicSeed::new(2), &mut rng()).unwrap();
     let back = symbols_come_back(&release, 4);
     let estimate = |r: &SymbolRelease| {
-        BinLaw::of(r.payload()).unwrap().jaccard(BinLaw::observe(r.payload(), 1, 2).unwrap())
+        BinLaw::of(r.payload()).unwrap().jaccard(SetPairs::within(r).outcomes(1, 2).unwrap())
     };
     assert_eq!(estimate(&back), estimate(&release));
 

@@ -6,7 +6,6 @@ mod distance;
 mod inspect;
 mod ledger;
 mod loaded;
-mod payload;
 mod pca;
 mod plan;
 mod recheck;

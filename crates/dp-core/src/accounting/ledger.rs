@@ -67,12 +67,10 @@ impl Entry {
             _ => budget.delta,
         };
         let (label, basis) = match guarantee.provenance() {
-            Provenance::Proven { .. } | Provenance::Published { .. }
-                if !profile.is_of_an_ideal_law() =>
-            {
+            Provenance::Proven { .. } | Provenance::Published { .. } => {
                 (label.to_owned(), Basis::Profile)
             }
-            _ => (by_name(), Basis::AcceptedProfile),
+            Provenance::Declared { .. } => (by_name(), Basis::AcceptedProfile),
         };
         let event = Event::new(profile.clone(), count)?;
         Ok(Self { label, event, budget: Budget { delta, ..budget }, basis })
@@ -270,7 +268,7 @@ impl Ledger {
     ///
     /// # Errors
     /// [`Error::Mismatch`] for another adjacency; [`Error::InvalidParameter`] for a guarantee that
-    /// is declared, that holds for an ideal law only, or a published claim without a profile
+    /// is declared, or a published claim without a profile
     /// (see [`Ledger::spend_accepting_claim`]), and for a count outside `[1, 2^40]`;
     /// [`Error::BudgetExceeded`] when the limit would be passed.
     pub fn spend(&mut self, guarantee: &Guarantee, count: u64, label: &str) -> Result<()> {
@@ -278,8 +276,6 @@ impl Ledger {
         if entry.basis != Basis::Profile {
             let value = match guarantee.provenance() {
                 Provenance::Declared { by, .. } => format!("declared by {by}"),
-                Provenance::Idealised { .. } => "proven of an ideal law only".to_owned(),
-                _ if guarantee.profile().is_some() => "about an ideal law only".to_owned(),
                 _ => format!("published {} without a profile", guarantee.budget()),
             };
             let allowed = "proven guarantees and published ones with a profile; accept others by \

@@ -56,9 +56,6 @@ fn of_guarantee(
 ) {
     match guarantee.provenance() {
         Provenance::Proven { .. } => {}
-        Provenance::Idealised { .. } => {
-            add("guarantee.provenance.gap", "how far the sampler is from the ideal law");
-        }
         Provenance::Published { .. } => {
             add("guarantee.provenance", "what the paper claims of this mechanism");
         }

@@ -58,12 +58,6 @@ pub fn theorem(theorem: Theorem) -> Basis {
     Basis::of(Provenance::Proven { theorem }, "proven guarantee")
 }
 
-/// A theorem about an ideal law; `gap` says what lies between it and the sampler.
-#[must_use]
-pub fn idealised(theorem: Theorem, gap: impl Into<String>) -> Basis {
-    Basis::of(Provenance::Idealised { theorem, gap: gap.into() }, "idealised guarantee")
-}
-
 /// A paper's rule.
 #[must_use]
 pub fn published(rule: PublishedRule) -> Basis {

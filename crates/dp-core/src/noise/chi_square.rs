@@ -1,37 +1,34 @@
-//! Chi-square draws for the covariance mechanisms.
+//! Chi-square draws, exactly rounded.
 
-use super::gaussian::GaussianNoise;
 use super::grid::Grid;
-use super::law::AdditiveNoise;
 use super::rng::NoiseStream;
+use super::ziv::{Bits, Chi, Normals, Path, Source, U, nearest, settle};
 use crate::error::{Error, Result};
-use crate::quantity::NoiseScale;
-use rand_core::Rng;
 
-/// The chi-square law, **idealised**: a floating-point sampler whose values carry
-/// about 40 correct bits, not an exact one.
+/// The chi-square law, rounded to a grid: the grid point nearest to a real draw, exactly.
 ///
-/// Up to [`ChiSquare::SQUARES`] degrees of freedom it is a sum of squared Gaussians;
-/// above, twice a gamma variable by rejection (Marsaglia and Tsang 2000).
+/// Up to 32 degrees of freedom the draw is a sum of squared normals; above, twice a gamma variable by rejection
+/// (Marsaglia and Tsang 2000), each comparison of which is decided exactly. Proof:
+/// `docs/proofs/exact-rounding.md`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ChiSquare {
     dof: u64,
-    normal: GaussianNoise,
+    grid: Grid,
 }
 
 impl ChiSquare {
-    /// Largest number of degrees of freedom drawn as a sum of squares.
-    pub const SQUARES: u64 = 8;
-
     /// The law with `dof` degrees of freedom.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless `dof` is in `[1, 2^40]`.
-    pub fn new(dof: u64) -> Result<Self> {
+    /// [`Error::InvalidParameter`] unless `dof` is in `[1, 2^40]` and the grid's exponent in `[-60, 60]`.
+    pub fn new(dof: u64, grid: Grid) -> Result<Self> {
         if !(1..=1 << 40).contains(&dof) {
             return Err(Error::invalid("degrees of freedom", dof, "[1, 2^40]"));
         }
-        Ok(Self { dof, normal: standard_normal() })
+        if !(-60..=60).contains(&grid.exponent()) {
+            return Err(Error::invalid("grid exponent", grid.exponent(), "[-60, 60]"));
+        }
+        Ok(Self { dof, grid })
     }
 
     /// The degrees of freedom.
@@ -40,35 +37,25 @@ impl ChiSquare {
         self.dof
     }
 
-    /// One draw.
-    pub fn sample(&self, stream: &mut NoiseStream) -> f64 {
-        if self.dof <= Self::SQUARES {
-            let mut z = [0.0; Self::SQUARES as usize];
-            let z = &mut z[..self.dof as usize];
-            self.normal.fill_block(stream, z);
-            return z.iter().map(|z| z * z).sum();
-        }
-        let shape = self.dof as f64 / 2.0;
-        let d = shape - 1.0 / 3.0;
-        let c = 1.0 / (9.0 * d).sqrt();
-        loop {
-            let mut z = [0.0];
-            self.normal.fill_block(stream, &mut z);
-            let v = (1.0 + c * z[0]).powi(3);
-            if v <= 0.0 {
-                continue;
-            }
-            let u = ((stream.next_u64() >> 11) as f64 + 0.5) * 2f64.powi(-53);
-            if libm::log(u) < 0.5 * z[0] * z[0] + d - d * v + d * libm::log(v) {
-                return 2.0 * d * v;
-            }
-        }
+    /// One draw, which uses a stream up: its words may lie anywhere in it.
+    #[must_use]
+    pub fn sample(&self, stream: NoiseStream) -> f64 {
+        let source = Source::new(stream, Chi::USUAL);
+        self.steps(Path::Fast, &source) as f64 * self.grid.spacing()
     }
-}
 
-/// A standard Gaussian rounded to multiples of `2^-40`.
-pub(super) fn standard_normal() -> GaussianNoise {
-    let unit = NoiseScale::new(1.0).expect("one is a scale");
-    let grid = Grid::new(-40).expect("-40 is an exponent");
-    GaussianNoise::new(unit, grid).expect("the grid is fine enough")
+    /// The draw in steps of the grid.
+    pub(super) fn steps(&self, path: Path, source: &impl Bits) -> i128 {
+        let normals = Normals::new();
+        let chi = Chi::draw(path, &normals, source, self.dof, 0);
+        let (root, error) = chi.approximate(&normals, source);
+        let (square, per_step) = (root * root, 1.0 / self.grid.spacing());
+        let error = error * (2.0 * root + error) + 2.0 * U * square;
+        nearest(path, square * per_step, error * per_step).unwrap_or_else(|| {
+            settle(|bits| {
+                let root = chi.enclose(source, bits)?;
+                Some(root.mul(&root).shift(-i64::from(self.grid.exponent())))
+            })
+        })
+    }
 }

@@ -166,7 +166,7 @@ impl Grid {
 }
 
 /// The largest e with `2^e <= x`, for positive finite x.
-fn floor_log2(x: f64) -> i32 {
+pub(super) fn floor_log2(x: f64) -> i32 {
     let (mantissa, exponent) = decompose(x);
     exponent + 63 - mantissa.leading_zeros() as i32
 }

@@ -1,8 +1,9 @@
 //! Noise: the secret generator, the public grid, and the laws.
 //!
-//! Exact laws: [`GaussianNoise`], [`LaplaceNoise`] (rounded to a [`Grid`]), [`Bernoulli`],
+//! Every law is exact: [`GaussianNoise`], [`LaplaceNoise`], [`ChiSquare`], [`TruncatedNormal`], [`WishartNoise`],
+//! [`GramRows`] (real samples rounded to a [`Grid`]), [`Bernoulli`],
 //! [`BernoulliTable`], [`KaryResponse`], [`Categorical`], [`Geometric`], [`DiscreteLaplace`], [`DiscreteGaussian`],
-//! [`SymmetricGaussian`]. Idealised (floating point): [`ChiSquare`], [`WishartNoise`].
+//! [`SymmetricGaussian`].
 
 mod bernoulli;
 mod bernoulli_table;
@@ -12,6 +13,7 @@ mod discrete;
 mod exact;
 mod gaussian;
 mod geometric;
+mod gram_rows;
 mod grid;
 mod kary;
 mod laplace;
@@ -20,7 +22,9 @@ mod rng;
 mod rounded;
 mod simd;
 mod symmetric;
+mod truncated;
 mod wishart;
+mod ziv;
 
 pub use bernoulli::Bernoulli;
 pub use bernoulli_table::BernoulliTable;
@@ -29,10 +33,12 @@ pub use chi_square::ChiSquare;
 pub use discrete::{DiscreteGaussian, DiscreteLaplace};
 pub use gaussian::GaussianNoise;
 pub use geometric::Geometric;
+pub use gram_rows::GramRows;
 pub use grid::Grid;
 pub use kary::{KaryResponse, Symbol};
 pub use laplace::LaplaceNoise;
 pub use law::{AdditiveNoise, NoiseLaw, VALUES_PER_STREAM};
 pub use rng::{GeneratorKind, NoiseRng, NoiseStream, NoiseStreams};
 pub use symmetric::SymmetricGaussian;
+pub use truncated::TruncatedNormal;
 pub use wishart::WishartNoise;

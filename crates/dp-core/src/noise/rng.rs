@@ -201,6 +201,14 @@ impl NoiseStream {
         Self { rng }
     }
 
+    /// The words of the stream from word `at` on, without moving it.
+    pub(crate) fn words_at(&self, at: u64, out: &mut [u64]) {
+        let mut rng = ChaCha12Rng::from_seed(self.rng.get_seed());
+        rng.set_stream(self.rng.get_stream());
+        rng.set_word_pos(2 * u128::from(at));
+        Self { rng }.fill_words(out);
+    }
+
     /// The next words of the stream, the same that repeated `next_u64` would give.
     pub(crate) fn fill_words(&mut self, out: &mut [u64]) {
         // In words of 32 bits.

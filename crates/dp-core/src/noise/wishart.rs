@@ -1,20 +1,36 @@
 //! Wishart noise for covariance mechanisms.
 
-use super::chi_square::{ChiSquare, standard_normal};
-use super::law::{AdditiveNoise, NoiseLaw};
-use super::rng::NoiseRng;
+use super::grid::{Grid, floor_log2};
+use super::law::NoiseLaw;
+use super::rng::{NoiseRng, NoiseStream};
+use super::symmetric::mirror_lower;
+use super::ziv::{
+    Ball, Chi, ETA, Normals, Path, Source, U, dot, dot_error, enclose, nearest, settle,
+};
 use crate::error::{Error, Result};
 use crate::quantity::NoiseScale;
+use dashu_int::IBig;
 use rayon::prelude::*;
+use zeroize::Zeroizing;
 
-/// A Wishart matrix `W_d(dof, scale I)`, by Bartlett's decomposition: `scale L L^T`, L lower
-/// triangular, `L_ii^2 ~ chi2(dof - i)`, `L_ij ~ N(0, 1)` below the diagonal.
+/// A Wishart matrix `W_d(dof, scale I)` added to an exact matrix, **exactly rounded**.
 ///
-/// **Idealised**: the entries of L are accurate to about `2^-40` and the product is
-/// ordinary floating point. The law of the real matrix is what the privacy profile
-/// speaks of; unlike [`super::GaussianNoise`] the sampled matrix is not an exact
-/// rounding of it. Round the release to a [`super::Grid`] far coarser than that error
-/// so that its low bits carry nothing (see `docs/THREAT_MODEL.md`).
+/// By Bartlett's decomposition the matrix is `scale L L^T`, L lower triangular, `L_ii^2 ~ chi2(dof - i)`,
+/// `L_ij ~ N(0, 1)` below the diagonal. L is real: each entry is a function of as many random
+/// bits as it takes, and what is released is the grid point nearest to the real sum. So the
+/// release is post-processing of the real Wishart mechanism. Proof: `docs/proofs/exact-rounding.md`.
+///
+/// ```
+/// use dp_core::noise::{Grid, WishartNoise};
+/// use dp_core::{NoiseRng, NoiseScale};
+///
+/// let law = WishartNoise::new(2, 12, NoiseScale::new(0.5)?)?;
+/// // The exact Gram matrix of some rows, in units of 2^-8.
+/// let gram = [700i128, -30, -30, 512];
+/// let noisy = law.add_to(&mut NoiseRng::from_os()?, &gram, -8, law.grid()?)?;
+/// assert_eq!(noisy[1], noisy[2]);
+/// # Ok::<(), dp_core::Error>(())
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct WishartNoise {
     dim: usize,
@@ -23,13 +39,16 @@ pub struct WishartNoise {
 }
 
 impl WishartNoise {
+    /// Most bits by which a grid may be coarser than the unit of the exact matrix.
+    const MOST_SHIFT: i32 = 100;
+
     /// The law of `d x d` Wishart matrices of mean `dof scale I`.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless `dim >= 1` and `dof` is in `[dim, 2^40]`.
+    /// [`Error::InvalidParameter`] unless `dim` is in `[1, 2^20]` and `dof` in `[dim, 2^40]`.
     pub fn new(dim: usize, dof: u64, scale: NoiseScale) -> Result<Self> {
-        if dim == 0 {
-            return Err(Error::invalid("dimension", dim, "[1, inf)"));
+        if !(1..=1 << 20).contains(&dim) {
+            return Err(Error::invalid("dimension", dim, "[1, 2^20]"));
         }
         if !(dim as u64..=1 << 40).contains(&dof) {
             return Err(Error::invalid("degrees of freedom", dof, format!("[{dim}, 2^40]")));
@@ -43,46 +62,169 @@ impl WishartNoise {
         NoiseLaw::Wishart { dof: self.dof, scale: self.scale }
     }
 
-    /// Draws a matrix into `out`, row-major `d x d`, exactly symmetric.
+    /// The grid that suits the law: about `2^-24` of an entry's standard deviation, so that
+    /// floating point decides nearly every entry.
     ///
-    /// One noise stream per row of L, rows in parallel; the result does not depend on
-    /// the number of threads. Costs `d^3 / 3` multiplications.
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a scale so large or small that there is no such grid.
+    pub fn grid(&self) -> Result<Grid> {
+        let deviation = self.scale.get() * (self.dof as f64).sqrt();
+        if !deviation.is_normal() {
+            return Err(Error::invalid("scale", self.scale, "about [2^-900, 2^900]"));
+        }
+        Grid::new(floor_log2(deviation) - 24)
+    }
+
+    /// The matrix `totals 2^exponent` (row-major `d x d`, of which the lower triangle is read) plus a fresh Wishart
+    /// matrix, each entry rounded to the nearest multiple of `grid`; exactly symmetric.
+    ///
+    /// One noise stream per row of L, rows in parallel; the result does not depend on the
+    /// number of threads. Costs `d^3 / 3` multiplications.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a grid that is finer than the unit of the totals, or coarser by more than
+    /// `2^100`, or that is not about the noise's size.
     ///
     /// # Panics
-    /// When `out` does not have `d^2` entries.
-    pub fn sample(&self, rng: &mut NoiseRng, out: &mut [f64]) {
+    /// When `totals` does not have `d^2` entries.
+    pub fn add_to(
+        &self,
+        rng: &mut NoiseRng,
+        totals: &[i128],
+        exponent: i32,
+        grid: Grid,
+    ) -> Result<Vec<f64>> {
         let d = self.dim;
-        assert_eq!(out.len(), d * d, "a {d} x {d} matrix");
-        let streams = rng.reserve(d as u64);
-        let normal = standard_normal();
-        let mut factor = zeroize::Zeroizing::new(vec![0.0; d * d]);
-        factor.par_chunks_mut(d).zip(streams).enumerate().for_each(|(i, (row, mut stream))| {
-            let stream = &mut stream;
-            normal.fill_block(stream, &mut row[..i]);
-            let chi = ChiSquare::new(self.dof - i as u64).expect("dof >= dim > i");
-            row[i] = chi.sample(stream).sqrt();
-        });
-        let scale = self.scale.get();
-        out.par_chunks_mut(d).enumerate().for_each(|(i, row)| {
-            for (j, entry) in row[..=i].iter_mut().enumerate() {
-                let (a, b) = (&factor[i * d..i * d + j + 1], &factor[j * d..j * d + j + 1]);
-                *entry = scale * dot(a, b);
+        let shift = grid.exponent().saturating_sub(exponent);
+        if !(0..=Self::MOST_SHIFT).contains(&shift) {
+            let allowed = format!("[{exponent}, {}]", exponent.saturating_add(Self::MOST_SHIFT));
+            return Err(Error::invalid("grid exponent", grid.exponent(), allowed));
+        }
+        let deviation = self.scale.get() * (self.dof as f64).sqrt() / grid.spacing();
+        if !(2f64.powi(-60)..=2f64.powi(60)).contains(&deviation) {
+            let allowed = "grids within 2^60 of the standard deviation of the noise";
+            return Err(Error::invalid("grid exponent", grid.exponent(), allowed));
+        }
+        let streams: Vec<NoiseStream> = rng.reserve(d as u64).collect();
+        let steps = self.steps(Path::Fast, streams, totals, exponent, grid);
+        let mut out: Vec<f64> = steps.iter().map(|&n| n as f64 * grid.spacing()).collect();
+        mirror_lower(&mut out, d);
+        Ok(out)
+    }
+
+    /// A Wishart matrix alone, on the grid that suits it.
+    ///
+    /// # Errors
+    /// As [`WishartNoise::grid`].
+    pub fn draw(&self, rng: &mut NoiseRng) -> Result<Vec<f64>> {
+        let grid = self.grid()?;
+        self.add_to(rng, &vec![0; self.dim * self.dim], grid.exponent(), grid)
+    }
+
+    /// The lower triangle of the rounded sum, in steps of the grid.
+    pub(super) fn steps(
+        &self,
+        path: Path,
+        streams: Vec<NoiseStream>,
+        totals: &[i128],
+        exponent: i32,
+        grid: Grid,
+    ) -> Vec<i128> {
+        let (d, shift) = (self.dim, grid.exponent() - exponent);
+        assert_eq!(totals.len(), d * d, "a {d} x {d} matrix");
+        let normals = Normals::new();
+        let rows: Vec<Row> = streams
+            .into_par_iter()
+            .enumerate()
+            .map(|(i, stream)| Row::draw(path, &normals, stream, i, self.dof - i as u64))
+            .collect();
+        let scale = self.scale.get() / grid.spacing();
+        let mut out = vec![0i128; d * d];
+        out.par_chunks_mut(d).enumerate().for_each(|(i, out)| {
+            for (j, out) in out[..=i].iter_mut().enumerate() {
+                let (whole, part) = split(totals[i * d + j], shift);
+                let (a, b) = (&rows[i], &rows[j]);
+                let product = dot(&a.rounded[..=j], &b.rounded);
+                let x = scale * product + part as f64 * 2f64.powi(-shift);
+                let error = scale * a.error_with(b, j) + 4.0 * U * (scale * product.abs() + 1.0);
+                let noise = nearest(path, x, error).unwrap_or_else(|| {
+                    settle(|bits| {
+                        let noise = self.scaled(&a.product(b, j, bits)?, grid);
+                        let part = IBig::from(part);
+                        Some(noise.add(&Ball::dyadic(part, -i64::from(shift), bits)))
+                    })
+                });
+                *out = whole + noise;
             }
         });
-        super::symmetric::mirror_lower(out, d);
+        out
+    }
+
+    /// Times the scale, in steps of the grid.
+    fn scaled(&self, x: &Ball, grid: Grid) -> Ball {
+        let (mantissa, power) = super::exact::decompose(self.scale.get());
+        x.times(&IBig::from(mantissa)).shift(i64::from(power - grid.exponent()))
     }
 }
 
-/// Inner product in four fixed lanes.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let mut lanes = [0.0; 4];
-    let (quads_a, rest_a) = a.as_chunks::<4>();
-    let (quads_b, rest_b) = b.as_chunks::<4>();
-    for (x, y) in quads_a.iter().zip(quads_b) {
-        for l in 0..4 {
-            lanes[l] += x[l] * y[l];
+/// `n = whole 2^shift + part` with part in `[-2^(shift-1), 2^(shift-1))`.
+fn split(n: i128, shift: i32) -> (i128, i128) {
+    if shift == 0 {
+        return (n, 0);
+    }
+    let whole = (n >> shift) + ((n >> (shift - 1)) & 1);
+    (whole, n - (whole << shift))
+}
+
+/// A row of L: samples `0..i` are its normals, the chi variable takes those from i on. Private.
+struct Row {
+    source: Source,
+    chi: Chi,
+    /// The row in floating point.
+    rounded: Zeroizing<Vec<f64>>,
+    /// Bound on the error of the last entry; the others are within [`ETA`].
+    last_error: f64,
+    /// The sum of absolute values, and the norm.
+    sum: f64,
+    norm: f64,
+}
+
+impl Row {
+    fn draw(path: Path, normals: &Normals, stream: NoiseStream, i: usize, dof: u64) -> Self {
+        let source = Source::new(stream, i + Chi::USUAL);
+        let mut rounded = Zeroizing::new(Vec::with_capacity(i + 1));
+        rounded.extend((0..i as u64).map(|k| normals.approximate(&source, k)));
+        let chi = Chi::draw(path, normals, &source, dof, i as u64);
+        let (last, last_error) = chi.approximate(normals, &source);
+        rounded.push(last);
+        let sum = rounded.iter().map(|x| x.abs()).sum();
+        let norm = rounded.iter().map(|x| x * x).sum::<f64>().sqrt();
+        Self { source, chi, rounded, last_error, sum, norm }
+    }
+
+    /// How far the inner product of the first j + 1 numbers of two rows, the other being row j, is from the real one.
+    fn error_with(&self, other: &Self, j: usize) -> f64 {
+        let e = other.last_error;
+        // An error of ETA in every normal; that of the other row's last number, which is twice there on the diagonal.
+        ETA * (self.sum + other.sum + ETA * j as f64)
+            + e * (2.0 * self.rounded[j].abs() + e + ETA)
+            + dot_error(j + 1) * self.norm * other.norm
+    }
+
+    /// The same inner product, enclosed.
+    fn product(&self, other: &Self, j: usize, bits: usize) -> Option<Ball> {
+        let mut sum = Ball::integer(0, bits);
+        for k in 0..=j {
+            sum = sum.add(&self.entry(k, bits)?.mul(&other.entry(k, bits)?));
+        }
+        Some(sum)
+    }
+
+    fn entry(&self, k: usize, bits: usize) -> Option<Ball> {
+        if k + 1 == self.rounded.len() {
+            self.chi.enclose(&self.source, bits)
+        } else {
+            Some(enclose(&self.source, k as u64, bits))
         }
     }
-    let rest: f64 = rest_a.iter().zip(rest_b).map(|(x, y)| x * y).sum();
-    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
 }

@@ -125,15 +125,6 @@ impl Profile {
         }
     }
 
-    /// Whether no sampler here draws its law exactly.
-    pub(crate) fn is_of_an_ideal_law(&self) -> bool {
-        match self {
-            Self::JlMechanism { .. } | Self::Wishart { .. } => true,
-            Self::Repeated { profile, .. } => profile.is_of_an_ideal_law(),
-            _ => false,
-        }
-    }
-
     /// The kind of profile, in words.
     pub(crate) fn kind(&self) -> &'static str {
         match self {

@@ -1,9 +1,8 @@
 //! The sliding-window algorithms as published, by name.
 
 use crate::error::{Error, Result};
-use crate::not_private::wishart_noise;
 use dp_core::certificate::Statement;
-use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw, WishartNoise};
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, PublicValue, Release,
 };
@@ -16,8 +15,8 @@ use serde::{Deserialize, Serialize};
 /// What the published proof leaves open.
 pub const CAVEAT: &str = "the paper claims one release, at the end of the stream; its proof (paper 5, lemma 3) is for one \
     sketch that starts at a time fixed beforehand, where the surviving checkpoints depend on unprotected increments and \
-    a row sits in several sketches; two releases are outside the claim, and show rows; Wishart noise is drawn in floating \
-    point on a lattice that low bits show (docs/proofs/sliding-window.md)";
+    a row sits in several sketches; two releases are outside the claim, and show rows \
+    (docs/proofs/sliding-window.md)";
 
 /// Which published algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -210,7 +209,8 @@ impl PublishedStream {
                 let outer = Mat::from_fn(d, d, |i, j| clipped[i] * clipped[j]);
                 let mut matrices: Vec<Mat<f64>> =
                     self.histogram.checkpoints().iter().map(|c| &c.matrix + &outer).collect();
-                matrices.push(wishart_noise(d, *dof, *scale, rng)? + outer);
+                let noise = WishartNoise::new(d, *dof, *scale)?.draw(rng)?;
+                matrices.push(Mat::from_fn(d, d, |i, j| noise[i * d + j]) + outer);
                 self.histogram.replace_with(time, matrices, start)?;
             }
         }

@@ -10,10 +10,14 @@ mod ticks;
 pub use self::csv::{figure_csv, table_csv};
 pub use compare::{Agreement, BARS, compare};
 pub use html::page;
-pub use markdown::{index as markdown_index, page as markdown_page, table as markdown_table};
+pub use markdown::{
+    index as markdown_index, page as markdown_page, paper as markdown_paper,
+    table as markdown_table,
+};
 pub use svg::figure_svg;
 
 use crate::error::{Error, Result};
+use crate::experiments::PAPERS;
 use crate::framework::{Curve, Experiment, Outcome, Point, Seeds, Setting, Summary};
 use dp_core::atomic_file::{self, Access};
 use std::path::{Path, PathBuf};
@@ -56,6 +60,16 @@ pub fn publish(
             }
             let path = docs.join(format!("{}.md", outcome.id));
             write_atomic(&path, markdown_page(summary, outcome, report).as_bytes())?;
+            pages.push(path);
+        }
+    }
+    // The coverage of a paper needs all of its experiments.
+    let ran = |id: &str| summary.outcomes.iter().any(|o| o.id == id);
+    for paper in &PAPERS {
+        let shown = paper.rows.iter().map(|r| r.experiment).filter(|id| !id.is_empty());
+        if shown.clone().all(ran) {
+            let path = docs.join(paper.key).join("README.md");
+            write_atomic(&path, markdown_paper(paper, summary).as_bytes())?;
             pages.push(path);
         }
     }

@@ -1,7 +1,6 @@
 //! Release files of covariances: the matrix, d x d, and for the JL mechanism its sketch, r x d; `f64`, row-major.
 
 use super::release::{CovarianceNoise, JlSketch, PrivateCovariance};
-use super::wishart::refused;
 use crate::error::{Error, Result};
 use dp_core::release_file::{
     CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
@@ -38,9 +37,6 @@ impl CovarianceFacts {
         let numbers = self.sketch_rows.unwrap_or(0).checked_add(d).and_then(|n| n.checked_mul(d));
         opened.check_length(numbers.and_then(|n| n.checked_mul(8)))?;
         let mut values = opened.payload_f64()?;
-        if matches!(self.noise, CovarianceNoise::Wishart { .. }) {
-            return Err(refused());
-        }
         let sketch = values.split_off(d * d);
         if values.iter().chain(&sketch).any(|v| !v.is_finite()) {
             return Err(Error::rejected("payload", "holds a value that is not finite"));

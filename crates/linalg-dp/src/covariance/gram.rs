@@ -104,7 +104,7 @@ impl ExactGram {
         self.total.iter().map(|t| *t as f64 * step).collect()
     }
 
-    /// The sums in squared units, for a journal.
+    /// The sums in squared units: for noise, and for a journal.
     pub(crate) fn totals(&self) -> &[i128] {
         &self.total
     }

@@ -1,26 +1,20 @@
 //! The Johnson-Lindenstrauss mechanism.
 
 use super::clip::{RowClip, longer_rows, row_change};
+use super::gram::ExactGram;
 use super::mechanism::{CovarianceMechanism, OpenCovariance};
 use super::release::{CovarianceNoise, JlSketch, PrivateCovariance};
 use crate::dense;
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
-use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw, NoiseStream};
+use dp_core::noise::GramRows;
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue,
     Release, calibrate,
 };
-use faer::{Accum, Mat, MatRef};
+use faer::MatRef;
 
 const NAME: &str = "JL covariance";
-/// Why no theorem about the sketch of real arithmetic is one about the released numbers.
-pub(crate) const JL_GAP: &str = "the entries of R are Gaussians rounded to 2^-40 and the product is in floating point: the \
-     profile is that of real arithmetic";
-
-/// Rows of the data multiplied at a time.
-const BLOCK: usize = 256;
-
 /// Releases `Y = R [A; w I]` with secret R of N(0, 1) entries, r x (n + d), and from it
 /// `Y^T Y / r`, of mean `A^T A + w^2 I`.
 ///
@@ -34,14 +28,18 @@ const BLOCK: usize = 256;
 /// Proof: `docs/proofs/covariance.md`.
 ///
 /// # Deviations
-/// The entries of R are Gaussians rounded to `2^-40` and Y is floating point rounded to a
-/// public grid: the profile speaks of real arithmetic, and the certificate says so.
+/// R is never formed: the rows of Y are independent draws of `N(0, A^T A + w^2 I)`, and are drawn so, from the
+/// exact Gram matrix of the clipped rows. Each number is the nearest point of a public grid to the real
+/// one, exactly (`docs/proofs/exact-rounding.md`).
+///
+/// # Cost
+/// `n d^2` for the Gram matrix, `d^3 / 3` for its factor, `3 r d^2 / 2` for the rows.
 #[derive(Debug, Clone)]
 pub struct JlCovariance {
     clip: RowClip,
     rows: usize,
     lift: NoiseScale,
-    grid: Grid,
+    law: GramRows,
     guarantee: Guarantee,
 }
 
@@ -75,21 +73,13 @@ impl JlCovariance {
         lift: NoiseScale,
     ) -> Result<Self> {
         let (bound, change) = row_change(adjacency, NAME)?;
-        if rows == 0 {
-            return Err(Error::invalid("sketch rows", rows, "[1, inf)"));
-        }
+        let law = GramRows::new(rows, lift)?;
         let clip = RowClip::new(dim, bound)?;
         let bound = clip.certified_bound();
         let profile = Profile::JlMechanism { rows: rows as u64, bound, lift, change };
-        let guarantee = Guarantee::idealised(
-            adjacency,
-            budget,
-            profile,
-            dp_core::Theorem::CovarianceJl,
-            JL_GAP,
-        )?;
-        let grid = Grid::new(lift.get().log2().floor() as i32 - 24)?;
-        Ok(Self { clip, rows, lift, grid, guarantee })
+        let guarantee =
+            Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::CovarianceJl)?;
+        Ok(Self { clip, rows, lift, law, guarantee })
     }
 
     /// Rows of the sketch that make `Y^T Y / r` a `(1 +- distortion)` approximation of
@@ -110,18 +100,20 @@ impl JlCovariance {
         Ok((((dim as f64).sqrt() + t) / side).powi(2).ceil() as usize)
     }
 
-    /// An empty sketch.
-    pub(crate) fn open_sketch(&self, rng: &mut NoiseRng) -> OpenSketch {
-        let unit = NoiseScale::new(1.0).expect("one is a scale");
-        let fine = Grid::new(-40).expect("in range");
-        OpenSketch {
-            mechanism: self.clone(),
-            normal: GaussianNoise::new(unit, fine).expect("the grid is fine enough"),
-            generator: rng.kind(),
-            stream: rng.stream(),
-            sketch: Mat::zeros(self.rows, self.clip.dim()),
-            waiting: Vec::new(),
+    /// The sketch Y of the rows whose Gram matrix this is, and `Y^T Y / r`. Spends the guarantee.
+    pub(crate) fn privatise(&self, gram: &ExactGram, rng: &mut NoiseRng) -> (Vec<f64>, Vec<f64>) {
+        let (d, r) = (self.clip.dim(), self.rows);
+        let values = self.law.draw(rng, d, gram.totals(), gram.exponent());
+        let y = MatRef::from_row_major_slice(&values, r, d);
+        let square = dense::product(y.transpose(), y);
+        let mut covariance = vec![0.0; d * d];
+        for i in 0..d {
+            for j in 0..=i {
+                covariance[i * d + j] = square[(i, j)] / r as f64;
+                covariance[j * d + i] = covariance[i * d + j];
+            }
         }
+        (values, covariance)
     }
 
     /// Rows r of the sketch.
@@ -146,8 +138,8 @@ impl CovarianceMechanism for JlCovariance {
         &self.guarantee
     }
 
-    fn open(&self, rng: &mut NoiseRng) -> Box<dyn OpenCovariance> {
-        Box::new(self.open_sketch(rng))
+    fn open(&self, _rng: &mut NoiseRng) -> Box<dyn OpenCovariance> {
+        Box::new(Open { mechanism: self.clone(), gram: ExactGram::new(self.clip) })
     }
 
     fn expected_frobenius_error(&self, trace: Bound) -> f64 {
@@ -161,101 +153,28 @@ impl CovarianceMechanism for JlCovariance {
     }
 }
 
-/// A sketch being filled. Private: neither printable nor serialisable.
-pub(crate) struct OpenSketch {
+struct Open {
     mechanism: JlCovariance,
-    normal: GaussianNoise,
-    stream: NoiseStream,
-    /// The weakest generator that has drawn for it.
-    generator: GeneratorKind,
-    sketch: Mat<f64>,
-    waiting: Vec<f64>,
+    gram: ExactGram,
 }
 
-impl OpenSketch {
-    /// Multiplies the waiting rows by fresh columns of R. Blocks are cut at fixed
-    /// places, so how the rows came in changes nothing.
-    pub(crate) fn flush(&mut self) {
-        let (d, r) = (self.mechanism.dim(), self.mechanism.rows);
-        let count = self.waiting.len() / d;
-        let mut columns = vec![0.0; count * r];
-        self.normal.fill_block(&mut self.stream, &mut columns);
-        let secret = MatRef::from_column_major_slice(&columns, r, count);
-        let rows = MatRef::from_row_major_slice(&self.waiting, count, d);
-        dense::product_into(self.sketch.as_mut(), Accum::Add, secret, rows);
-        self.waiting.clear();
-    }
-
-    /// Adds the lift: the sketch Y, and `Y^T Y / r`. The guarantee is spent once.
-    pub(crate) fn publish(&mut self, rng: &mut NoiseRng) -> Result<(Vec<f64>, Vec<f64>)> {
-        self.flush();
-        let m = &self.mechanism;
-        let (d, r) = (m.dim(), m.rows);
-        let mut values = self.values();
-        self.generator = self.generator.weaker(rng.kind());
-        GaussianNoise::new(m.lift, m.grid)?.add_to(rng, &mut values)?;
-        let y = MatRef::from_row_major_slice(&values, r, d);
-        let gram = dense::product(y.transpose(), y);
-        let mut covariance = vec![0.0; d * d];
-        for i in 0..d {
-            for j in 0..=i {
-                covariance[i * d + j] = gram[(i, j)] / r as f64;
-                covariance[j * d + i] = covariance[i * d + j];
-            }
-        }
-        Ok((values, covariance))
-    }
-
-    /// The sketch so far, row-major, without the rows still waiting. Private.
-    pub(crate) fn values(&self) -> Vec<f64> {
-        let (r, d) = (self.sketch.nrows(), self.sketch.ncols());
-        (0..r * d).map(|i| self.sketch[(i / d, i % d)]).collect()
-    }
-
-    /// Puts back what [`OpenSketch::values`] gave.
-    pub(crate) fn set_values(&mut self, values: &[f64]) -> Result<()> {
-        let (r, d) = (self.sketch.nrows(), self.sketch.ncols());
-        if values.len() != r * d {
-            return Err(Error::corrupt("a sketch has another size"));
-        }
-        self.sketch = Mat::from_fn(r, d, |i, j| values[i * d + j]);
-        Ok(())
-    }
-}
-
-impl OpenCovariance for OpenSketch {
+impl OpenCovariance for Open {
     fn push(&mut self, rows: &[f64]) -> Result<()> {
-        let clip = self.mechanism.clip;
-        let d = clip.dim();
-        clip.rows_in(rows)?;
-        if rows.iter().any(|x| !x.is_finite()) {
-            return Err(Error::NotFinite { what: "a row" });
-        }
-        let unit = 2f64.powi(clip.exponent());
-        let mut row = vec![0.0; d];
-        for given in rows.chunks(d) {
-            clip.quantise(given, &mut row)?;
-            self.waiting.extend(row.iter().map(|q| q * unit));
-            if self.waiting.len() == BLOCK * d {
-                self.flush();
-            }
-        }
-        Ok(())
+        self.gram.push(rows)
     }
 
-    fn close(mut self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
-        let (sketch, covariance) = self.publish(rng)?;
+    fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
         let m = &self.mechanism;
         let (d, r) = (m.dim(), m.rows);
+        let (sketch, covariance) = m.privatise(&self.gram, rng);
         let statement = Statement {
             mechanism: NAME.into(),
-            noise: NoiseLaw::JlSketch { rows: r as u64, lift: m.lift },
-            generator: self.generator,
+            noise: m.law.law(),
+            generator: rng.kind(),
             public: [
                 longer_rows(),
                 ("d".to_owned(), PublicValue::from(d)),
-                ("grid".to_owned(), PublicValue::from(format!("2^{}", m.grid.exponent()))),
-                ("sampling".to_owned(), PublicValue::from("idealised real arithmetic")),
+                ("grid".to_owned(), format!("2^{}", m.law.grid().exponent()).into()),
             ]
             .into(),
         };

@@ -1,8 +1,7 @@
 //! Private covariance: `A^T A` of rows with a public norm bound, released once.
 //!
-//! Two mechanisms behind one trait: [`GaussianCovariance`] (least error) and [`JlCovariance`] (a
-//! sketch whose error is relative, for data of small rank). [`WishartCovariance`] is calibrated,
-//! and refuses to release: see there.
+//! Three mechanisms behind one trait: [`GaussianCovariance`] (least error), [`WishartCovariance`] (noise that keeps the
+//! matrix positive definite) and [`JlCovariance`] (a sketch whose error is relative, for data of small rank).
 //!
 //! Rows longer than the bound are **scaled to it, and not counted**: how many there were is private.
 //! Certificates say so. Whoever would rather stop at such a row must look for it before the
@@ -24,10 +23,8 @@ pub(crate) use codec::{CovarianceFacts, put_covariance};
 pub use gaussian::GaussianCovariance;
 pub(crate) use gram::ExactGram;
 pub use jl::JlCovariance;
-pub(crate) use jl::{JL_GAP, OpenSketch};
 pub use mechanism::{CovarianceMechanism, OpenCovariance};
 pub use noisy_power::{NoisyPower, PowerDirections};
 pub(crate) use release::jl_error_share;
 pub use release::{CovarianceNoise, JlSketch, PrivateCovariance};
-pub(crate) use wishart::refused as wishart_refused;
 pub use wishart::{WishartCovariance, WishartShape};

@@ -18,8 +18,7 @@ pub enum CovarianceNoise {
         /// Standard deviation of a diagonal entry.
         sigma: NoiseScale,
     },
-    /// `W_d(dof, scale I)`: in formulas only. Nothing is released with it, and nothing that
-    /// states it is read ([`super::WishartCovariance`] says why).
+    /// `W_d(dof, scale I)`.
     Wishart {
         /// Degrees of freedom.
         dof: u64,
@@ -59,6 +58,11 @@ impl CovarianceNoise {
             }
             (Self::JlSketch { rows, lift }, Self::JlSketch { rows: each, lift: one }) => {
                 rows == each && between(lift, one)
+            }
+            // The degrees of freedom add up.
+            (Self::Wishart { dof, scale }, Self::Wishart { dof: one, scale: each }) => {
+                let times = dof / one.max(1);
+                scale == each && dof.is_multiple_of(one.max(1)) && (1..=blocks).contains(&times)
             }
             _ => false,
         }

@@ -1,17 +1,18 @@
-//! The Wishart mechanism: its calibration, and why it does not release.
+//! The Wishart mechanism.
 
-use super::clip::{RowClip, row_change};
+use super::clip::{RowClip, longer_rows, row_change};
+use super::gram::{ExactGram, MAX_SHIFT};
 use super::mechanism::{CovarianceMechanism, OpenCovariance};
-use super::release::PrivateCovariance;
+use super::release::{CovarianceNoise, PrivateCovariance};
 use crate::error::{Error, Result};
+use dp_core::certificate::Statement;
+use dp_core::noise::{Grid, WishartNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Guarantee, NoiseRng, NoiseScale, Profile, Release, calibrate,
+    Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue,
+    Release, calibrate,
 };
 
 const NAME: &str = "Wishart covariance";
-/// Why no theorem about a Wishart matrix is one about the released numbers.
-const GAP: &str = "the noise matrix is a product of rounded numbers, not a real Wishart matrix: its low bits can show \
-     the data";
 
 /// How the free choice on the Wishart mechanism's privacy frontier is made: for every number
 /// of degrees of freedom nu > d + 1 there is a least scale s.
@@ -27,25 +28,22 @@ pub enum WishartShape {
     Dof(u64),
 }
 
-/// `A^T A + N`, `N ~ W_d(nu, s I)`: positive definite noise of mean `nu s I`. Calibrated here, **not
-/// released**: every release is refused.
+/// Releases `A^T A + N`, `N ~ W_d(nu, s I)`: positive definite noise of mean `nu s I`.
 ///
 /// # Privacy
-/// The profiles are those of the real Wishart law. `AddRemoveRow`: the exact profile of a Wishart
-/// matrix against a rank-one shift of norm `B^2`. `ReplaceRow`: an upper bound, one removal and one
-/// addition (no exact profile is known to us).
-///
-/// A sampler in floating point does not have that law. Bartlett's factor has entries on a lattice, and products
-/// of such entries, added to exact sums on a finer grid, show in their low bits whether a row is there: in
-/// all of 400 trials at d = 100 and epsilon 1. Until the sampler rounds real values exactly, a release
-/// gives an error that names [`super::GaussianCovariance`], whose noise is exact.
+/// `AddRemoveRow`: the exact profile of a Wishart matrix against a rank-one shift of norm `B^2`. `ReplaceRow`: an
+/// upper bound, one removal and one addition (no exact profile is known to us). N is a real matrix, and what
+/// is released is the nearest point of a public grid to the real sum, exactly: post-processing, whose low bits
+/// show nothing (`docs/proofs/exact-rounding.md`).
 ///
 /// # References
 /// Sheffet 2019 ("Old techniques in differentially private linear regression"); the published
 /// degrees of freedom are about ten times larger. Proof: `docs/proofs/covariance.md`.
 #[derive(Debug, Clone)]
 pub struct WishartCovariance {
-    dim: usize,
+    clip: RowClip,
+    noise: WishartNoise,
+    grid: Grid,
     dof: u64,
     scale: NoiseScale,
     guarantee: Guarantee,
@@ -97,16 +95,20 @@ impl WishartCovariance {
         scale: NoiseScale,
     ) -> Result<Self> {
         let (bound, change) = row_change(adjacency, NAME)?;
-        let bound = RowClip::new(dim, bound)?.certified_bound();
-        let profile = Profile::Wishart { dim: dim as u64, dof, bound, scale, change };
-        let guarantee = Guarantee::idealised(
-            adjacency,
-            budget,
-            profile,
-            dp_core::Theorem::CovarianceWishart,
-            GAP,
-        )?;
-        Ok(Self { dim, dof, scale, guarantee })
+        let clip = RowClip::new(dim, bound)?;
+        let profile =
+            Profile::Wishart { dim: dim as u64, dof, bound: clip.certified_bound(), scale, change };
+        let guarantee =
+            Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::CovarianceWishart)?;
+        let noise = WishartNoise::new(dim, dof, scale)?;
+        // Never finer than the unit of the exact sums.
+        let (own, suits) = (2 * clip.exponent(), noise.grid()?.exponent());
+        if suits - own > MAX_SHIFT {
+            let allowed = "scales that the exact sums can be rounded for; raise epsilon or delta";
+            return Err(Error::invalid("noise scale", scale, allowed));
+        }
+        let grid = Grid::new(suits.max(own))?;
+        Ok(Self { clip, noise, grid, dof, scale, guarantee })
     }
 
     /// Degrees of freedom nu.
@@ -121,17 +123,22 @@ impl WishartCovariance {
         self.scale
     }
 
+    /// The exact sum plus fresh noise, mean included, rounded to the grid. Spends the guarantee.
+    pub(crate) fn privatise(&self, gram: &ExactGram, rng: &mut NoiseRng) -> Result<Vec<f64>> {
+        Ok(self.noise.add_to(rng, gram.totals(), gram.exponent(), self.grid)?)
+    }
+
     /// A typical spectral norm of the noise, `s (sqrt nu + sqrt d)^2`.
     #[must_use]
     pub fn typical_norm(&self) -> f64 {
-        let (nu, d) = (self.dof as f64, self.dim as f64);
+        let (nu, d) = (self.dof as f64, self.clip.dim() as f64);
         self.scale.get() * (nu.sqrt() + d.sqrt()).powi(2)
     }
 }
 
 impl CovarianceMechanism for WishartCovariance {
     fn dim(&self) -> usize {
-        self.dim
+        self.clip.dim()
     }
 
     fn guarantee(&self) -> &Guarantee {
@@ -139,38 +146,43 @@ impl CovarianceMechanism for WishartCovariance {
     }
 
     fn open(&self, _rng: &mut NoiseRng) -> Box<dyn OpenCovariance> {
-        Box::new(Refusing)
-    }
-
-    fn release(&self, _rows: &[f64], _rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
-        Err(refused())
+        Box::new(Open { mechanism: self.clone(), gram: ExactGram::new(self.clip) })
     }
 
     fn expected_frobenius_error(&self, _trace: Bound) -> f64 {
-        let d = self.dim as f64;
+        let d = self.clip.dim() as f64;
         self.scale.get() * (self.dof as f64 * d * (d + 1.0)).sqrt()
     }
 }
 
-/// Why nothing is released with Wishart noise, and what to use instead.
-pub(crate) fn refused() -> Error {
-    Error::Unusable {
-        what: "Wishart noise",
-        reason: "its samples lie on a lattice that the low bits of a release would show, and with it whether a \
-                 row is there; use symmetric Gaussian noise, which is exact and has less error",
-    }
+struct Open {
+    mechanism: WishartCovariance,
+    gram: ExactGram,
 }
 
-/// Takes no row and gives nothing.
-struct Refusing;
-
-impl OpenCovariance for Refusing {
-    fn push(&mut self, _rows: &[f64]) -> Result<()> {
-        Err(refused())
+impl OpenCovariance for Open {
+    fn push(&mut self, rows: &[f64]) -> Result<()> {
+        self.gram.push(rows)
     }
 
-    fn close(self: Box<Self>, _rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
-        Err(refused())
+    fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+        let m = &self.mechanism;
+        let dim = m.dim();
+        let values = m.privatise(&self.gram, rng)?;
+        let statement = Statement {
+            mechanism: NAME.into(),
+            noise: m.noise.law(),
+            generator: rng.kind(),
+            public: [
+                longer_rows(),
+                ("d".to_owned(), PublicValue::from(dim)),
+                ("grid".to_owned(), format!("2^{}", m.grid.exponent()).into()),
+            ]
+            .into(),
+        };
+        let noise = CovarianceNoise::Wishart { dof: m.dof, scale: m.scale };
+        let payload = PrivateCovariance::new(dim, values, None, noise);
+        Ok(Release::certified(payload, Certificate::new(statement, m.guarantee.clone())))
     }
 }
 

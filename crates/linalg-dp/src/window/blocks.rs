@@ -4,7 +4,7 @@ use super::config::{BlockNoise, Keep, StreamConfig};
 use super::histogram::{Checkpoint, SpectralHistogram};
 use crate::covariance::{
     CovarianceMechanism, CovarianceNoise, GaussianCovariance, JlCovariance, OpenCovariance,
-    wishart_refused,
+    WishartCovariance, WishartShape,
 };
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
@@ -31,7 +31,7 @@ enum Kept {
     Blocks(VecDeque<(u64, Mat<f64>)>),
     /// Suffix sums of positive semidefinite blocks.
     Histogram {
-        /// Of the blocks as released (JL), or with their negative eigenvalues set to zero
+        /// Of the blocks as released (JL, Wishart), or with their negative eigenvalues set to zero
         /// (Gaussian): for the Loewner order, which decides what is kept.
         histogram: SpectralHistogram,
         /// The checkpoints' sums of the blocks as released, where those of the histogram are not:
@@ -57,7 +57,10 @@ impl Blocks {
             BlockNoise::SymmetricGaussian => {
                 Arc::new(GaussianCovariance::calibrate(dim, adjacency, budget)?)
             }
-            BlockNoise::Wishart => return Err(wishart_refused()),
+            BlockNoise::Wishart => {
+                let shape = WishartShape::LeastSpectralNorm;
+                Arc::new(WishartCovariance::calibrate(dim, adjacency, budget, shape)?)
+            }
             BlockNoise::JohnsonLindenstrauss { rows } => {
                 Arc::new(JlCovariance::calibrate(dim, rows as usize, adjacency, budget)?)
             }

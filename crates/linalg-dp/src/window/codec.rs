@@ -1,7 +1,7 @@
 //! Release files of windows: as those of covariances, with the rows covered.
 
 use super::release::{WindowCovariance, WindowSpan};
-use crate::covariance::{CovarianceFacts, CovarianceNoise, put_covariance, wishart_refused};
+use crate::covariance::{CovarianceFacts, CovarianceNoise, put_covariance};
 use crate::error::{Error, Result};
 use dp_core::PublicValue;
 use dp_core::certificate::PublicParameters;
@@ -75,9 +75,6 @@ impl Payload for WindowCovariance {
         let facts: WindowFacts = opened.parameters()?;
         opened.check_fingerprint(&fingerprint(&facts))?;
         let WindowFacts { span, blocks, covariance } = facts;
-        if matches!(covariance.noise, CovarianceNoise::Wishart { .. }) {
-            return Err(wishart_refused());
-        }
         opened.check_public(&window_parameters(span, blocks, covariance.dim, covariance.noise)?)?;
         let stated = &opened.summary.certificate.statement().noise;
         // A tree states the law of a node once a level.

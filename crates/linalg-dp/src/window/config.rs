@@ -50,11 +50,9 @@ pub enum BlockNoise {
     /// Symmetric Gaussian: least error.
     #[default]
     SymmetricGaussian,
-    /// Wishart: refused, see [`crate::covariance::WishartCovariance`]. The name stays so that old configurations
-    /// are read and get that answer.
+    /// Wishart: keeps blocks positive definite.
     Wishart,
-    /// Johnson-Lindenstrauss sketch of this many rows: relative error. In a tree every level
-    /// keeps a sketch of its own, and a row costs `levels r d`.
+    /// Johnson-Lindenstrauss sketch of this many rows: relative error.
     JohnsonLindenstrauss {
         /// Rows of the sketch.
         rows: u64,

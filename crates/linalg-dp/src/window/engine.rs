@@ -1,7 +1,7 @@
 //! The schedules behind one door: rows in, sums out, state to and from a journal.
 
 use super::blocks::{Blocks, BlocksState};
-use super::config::{BlockNoise, Row, Schedule, StreamConfig};
+use super::config::{Row, Schedule, StreamConfig};
 use super::sums::{Factorised, SumNoise, SumsState};
 use super::tree::{Tree, TreeState};
 use crate::covariance::{CovarianceNoise, ExactGram, RowClip};
@@ -44,11 +44,7 @@ impl State {
     pub(super) fn check_size(&self, config: &StreamConfig) -> Result<()> {
         let sums = match self {
             Self::Blocks(_) => return Ok(()),
-            Self::Tree(state) => match config.schedule {
-                // Its sketches are empty before their first row.
-                Schedule::Tree { noise: BlockNoise::JohnsonLindenstrauss { .. } } => return Ok(()),
-                _ => state.numbers(),
-            },
+            Self::Tree(state) => state.numbers(),
             Self::Factorised(state) => Some(state.numbers()),
         };
         if config.dim.checked_mul(config.dim) == sums {
@@ -110,7 +106,7 @@ impl Engine {
     pub(super) fn push(&mut self, rows: &[f64], rng: &mut NoiseRng) -> Result<()> {
         match self {
             Self::Blocks(blocks) => blocks.push(rows, rng),
-            Self::Tree(tree) => tree.push(rows, rng),
+            Self::Tree(tree) => tree.push(rows),
             Self::Factorised { open, .. } => open.push(rows),
         }
     }

@@ -3,12 +3,12 @@
 use super::config::{BlockNoise, Row, StreamConfig};
 use super::sums::{Plan, SumNoise};
 use crate::covariance::{
-    CovarianceNoise, ExactGram, JL_GAP, JlCovariance, OpenCovariance, OpenSketch, RowClip,
-    wishart_refused,
+    CovarianceNoise, ExactGram, JlCovariance, RowClip, WishartCovariance, WishartShape,
 };
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
-use dp_core::{Guarantee, NoiseRng, Profile, calibrate};
+use dp_core::profile::RowChange;
+use dp_core::{Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Profile, calibrate};
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
@@ -27,12 +27,10 @@ struct Node {
 pub(super) struct TreeState {
     open: Vec<Vec<i128>>,
     nodes: Vec<Node>,
-    #[serde(default)]
-    sketches: Vec<Vec<f64>>,
 }
 
 impl TreeState {
-    /// Numbers in a level's exact sum; none where sketches take their place.
+    /// Numbers in a level's exact sum.
     pub(super) fn numbers(&self) -> Option<usize> {
         self.open.first().map(Vec::len)
     }
@@ -52,59 +50,35 @@ impl Node {
 #[derive(Clone)]
 enum NodeNoise {
     Gaussian(SumNoise),
+    Wishart(WishartCovariance),
     Sketch(JlCovariance),
 }
 
 impl NodeNoise {
+    /// The sum with its noise, the mean of the noise included.
+    fn privatise(&self, sum: &ExactGram, dim: usize, rng: &mut NoiseRng) -> Result<Vec<f64>> {
+        Ok(match self {
+            Self::Gaussian(noise) => {
+                let noisy = noise.privatise(sum.to_values(), dim, rng)?;
+                (0..dim * dim).map(|e| noisy[(e / dim, e % dim)]).collect()
+            }
+            Self::Wishart(mechanism) => mechanism.privatise(sum, rng)?,
+            Self::Sketch(mechanism) => mechanism.privatise(sum, rng).1,
+        })
+    }
+}
+
+/// The exact sums of the nodes being filled, by level, and that of the open block. Private.
+struct Filling {
+    levels: Vec<ExactGram>,
+    block: ExactGram,
+}
+
+impl Filling {
     /// Nodes with nothing in them.
-    fn filling(&self, levels: u32, clip: RowClip) -> Filling {
-        match self {
-            Self::Sketch(_) => {
-                Filling::Sketches((0..levels).map(|_| LevelSketch::Resting(Vec::new())).collect())
-            }
-            _ => Filling::Sums {
-                levels: (0..levels).map(|_| ExactGram::new(clip)).collect(),
-                block: ExactGram::new(clip),
-            },
-        }
-    }
-}
-
-/// The nodes being filled. Private.
-enum Filling {
-    /// Exact sums by level, and that of the open block.
-    Sums { levels: Vec<ExactGram>, block: ExactGram },
-    /// A sketch a level.
-    Sketches(Vec<LevelSketch>),
-}
-
-/// The sketch of a level's open node.
-enum LevelSketch {
-    /// Not opened since the node began or the journal was read: what is in it so far, if anything.
-    Resting(Vec<f64>),
-    Open(Box<OpenSketch>),
-}
-
-impl LevelSketch {
-    fn opened(&mut self, mechanism: &JlCovariance, rng: &mut NoiseRng) -> Result<&mut OpenSketch> {
-        if let Self::Resting(values) = self {
-            let mut sketch = mechanism.open_sketch(rng);
-            if !values.is_empty() {
-                sketch.set_values(values)?;
-            }
-            *self = Self::Open(Box::new(sketch));
-        }
-        match self {
-            Self::Open(sketch) => Ok(sketch),
-            Self::Resting(_) => unreachable!("opened above"),
-        }
-    }
-
-    fn values(&self) -> Vec<f64> {
-        match self {
-            Self::Resting(values) => values.clone(),
-            Self::Open(sketch) => sketch.values(),
-        }
+    fn empty(levels: u32, clip: RowClip) -> Self {
+        let levels = (0..levels).map(|_| ExactGram::new(clip)).collect();
+        Self { levels, block: ExactGram::new(clip) }
     }
 }
 
@@ -136,10 +110,10 @@ impl Tree {
         let levels = tree_levels(window_blocks);
         let (noise, guarantee) = match noise {
             BlockNoise::SymmetricGaussian => gaussian(config, row, levels)?,
-            BlockNoise::Wishart => return Err(wishart_refused()),
+            BlockNoise::Wishart => wishart(config, row, levels)?,
             BlockNoise::JohnsonLindenstrauss { rows } => sketch(config, row, levels, rows)?,
         };
-        let filling = noise.filling(levels, clip);
+        let filling = Filling::empty(levels, clip);
         let dim = config.dim;
         Ok(Self { dim, window_blocks, levels, noise, guarantee, filling, nodes: Vec::new() })
     }
@@ -147,7 +121,7 @@ impl Tree {
     /// The same noise, and no block yet.
     pub(super) fn restarted(&self, clip: RowClip) -> Self {
         let (noise, guarantee) = (self.noise.clone(), self.guarantee.clone());
-        let filling = noise.filling(self.levels, clip);
+        let filling = Filling::empty(self.levels, clip);
         Self { noise, guarantee, filling, nodes: Vec::new(), ..*self }
     }
 
@@ -159,6 +133,7 @@ impl Tree {
     pub(super) fn node_noise(&self) -> CovarianceNoise {
         match &self.noise {
             NodeNoise::Gaussian(noise) => CovarianceNoise::SymmetricGaussian { sigma: noise.sigma },
+            NodeNoise::Wishart(m) => CovarianceNoise::Wishart { dof: m.dof(), scale: m.scale() },
             NodeNoise::Sketch(m) => {
                 CovarianceNoise::JlSketch { rows: m.rows() as u64, lift: m.lift() }
             }
@@ -168,13 +143,12 @@ impl Tree {
     /// What a row meets: the law of a node, in every level. (The profile of Gaussian nodes is that
     /// of their joint sensitivity, so their one law stands for all.)
     pub(super) fn law(&self) -> NoiseLaw {
-        match &self.noise {
-            NodeNoise::Gaussian(noise) => noise.law(),
-            NodeNoise::Sketch(m) => {
-                let law = NoiseLaw::JlSketch { rows: m.rows() as u64, lift: m.lift() };
-                NoiseLaw::Several { laws: vec![law; self.levels as usize] }
-            }
-        }
+        let law = match &self.noise {
+            NodeNoise::Gaussian(noise) => return noise.law(),
+            NodeNoise::Wishart(m) => NoiseLaw::Wishart { dof: m.dof(), scale: m.scale() },
+            NodeNoise::Sketch(m) => NoiseLaw::JlSketch { rows: m.rows() as u64, lift: m.lift() },
+        };
+        NoiseLaw::Several { laws: vec![law; self.levels as usize] }
     }
 
     /// Matrices held.
@@ -182,71 +156,26 @@ impl Tree {
         self.levels as usize + self.nodes.len()
     }
 
-    pub(super) fn push(&mut self, rows: &[f64], rng: &mut NoiseRng) -> Result<()> {
-        match (&mut self.filling, &self.noise) {
-            (Filling::Sums { block, .. }, _) => block.push(rows),
-            (Filling::Sketches(levels), NodeNoise::Sketch(mechanism)) => {
-                levels.iter_mut().try_for_each(|level| level.opened(mechanism, rng)?.push(rows))
-            }
-            _ => unreachable!("sketches are filled by the mechanism of sketches"),
-        }
+    pub(super) fn push(&mut self, rows: &[f64]) -> Result<()> {
+        self.filling.block.push(rows)
     }
 
     pub(super) fn close(&mut self, index: u64, rng: &mut NoiseRng) -> Result<()> {
-        for level in 0..self.levels {
-            let full = (index + 1).is_multiple_of(1 << level);
-            let Some(values) = self.close_level(level as usize, full, rng)? else { continue };
-            self.nodes.push(Node { level, index: index >> level, values });
+        let (d, offset) = (self.dim, self.node_noise().mean());
+        let Filling { levels, block } = &mut self.filling;
+        for (level, sum) in (0u32..).zip(levels) {
+            sum.add(block);
+            if (index + 1).is_multiple_of(1 << level) {
+                let mut values = self.noise.privatise(sum, d, rng)?;
+                (0..d).for_each(|i| values[i * d + i] -= offset);
+                sum.clear();
+                self.nodes.push(Node { level, index: index >> level, values });
+            }
         }
-        if let Filling::Sums { block, .. } = &mut self.filling {
-            block.clear();
-        }
+        block.clear();
         let oldest = (index + 1).saturating_sub(self.window_blocks);
         self.nodes.retain(|n| n.first() >= oldest);
         Ok(())
-    }
-
-    /// Adds the block to a level; its private matrix, mean removed, when the node is full.
-    fn close_level(
-        &mut self,
-        level: usize,
-        full: bool,
-        rng: &mut NoiseRng,
-    ) -> Result<Option<Vec<f64>>> {
-        let d = self.dim;
-        let raw = match (&mut self.filling, &self.noise) {
-            (Filling::Sums { levels, block }, noise) => {
-                let sum = &mut levels[level];
-                sum.add(block);
-                if !full {
-                    return Ok(None);
-                }
-                let raw = match noise {
-                    NodeNoise::Gaussian(noise) => {
-                        let noisy = noise.privatise(sum.to_values(), d, rng)?;
-                        (0..d * d).map(|e| noisy[(e / d, e % d)]).collect()
-                    }
-                    NodeNoise::Sketch(_) => unreachable!("sketches are not summed"),
-                };
-                sum.clear();
-                raw
-            }
-            (Filling::Sketches(levels), NodeNoise::Sketch(mechanism)) => {
-                let sketch = levels[level].opened(mechanism, rng)?;
-                if !full {
-                    sketch.flush();
-                    return Ok(None);
-                }
-                let (_, raw) = sketch.publish(rng)?;
-                levels[level] = LevelSketch::Resting(Vec::new());
-                raw
-            }
-            _ => unreachable!("sketches are filled by the mechanism of sketches"),
-        };
-        let mut values: Vec<f64> = raw;
-        let offset = self.node_noise().mean();
-        (0..d).for_each(|i| values[i * d + i] -= offset);
-        Ok(Some(values))
     }
 
     /// The unbiased sum over blocks `first..end` and how many nodes it took.
@@ -277,36 +206,16 @@ impl Tree {
 
     /// What a journal keeps of it.
     pub(super) fn snapshot(&self) -> TreeState {
-        let (open, sketches) = match &self.filling {
-            Filling::Sums { levels, .. } => {
-                (levels.iter().map(|g| g.totals().to_vec()).collect(), Vec::new())
-            }
-            Filling::Sketches(levels) => {
-                (Vec::new(), levels.iter().map(LevelSketch::values).collect())
-            }
-        };
-        TreeState { open, nodes: self.nodes.clone(), sketches }
+        let open = self.filling.levels.iter().map(|g| g.totals().to_vec()).collect();
+        TreeState { open, nodes: self.nodes.clone() }
     }
 
-    /// Puts back what [`Tree::snapshot`] gave after `closed` blocks. Later rows meet fresh columns
-    /// of the sketches' R.
+    /// Puts back what [`Tree::snapshot`] gave after `closed` blocks.
     pub(super) fn restore(&mut self, state: TreeState, closed: u64) -> Result<()> {
-        let TreeState { open, nodes, sketches } = state;
-        let d = self.dim;
-        let shape = || Error::corrupt("its tree has another shape");
-        let (sums, levels, size) = match (&self.filling, &self.noise) {
-            (Filling::Sums { levels, .. }, _) => (levels.len(), 0, 0),
-            (Filling::Sketches(levels), NodeNoise::Sketch(m)) => (0, levels.len(), m.rows() * d),
-            _ => unreachable!("sketches are filled by the mechanism of sketches"),
-        };
-        // A sketch is empty before its node's first row.
-        let fits = |v: &Vec<f64>| v.is_empty() || v.len() == size;
-        if open.len() != sums
-            || nodes.iter().any(|n| n.values.len() != d * d)
-            || sketches.len() != levels
-            || !sketches.iter().all(fits)
-        {
-            return Err(shape());
+        let TreeState { open, nodes } = state;
+        let (d, levels) = (self.dim, &mut self.filling.levels);
+        if open.len() != levels.len() || nodes.iter().any(|n| n.values.len() != d * d) {
+            return Err(Error::corrupt("its tree has another shape"));
         }
         let inside = |n: &Node| {
             let end = n.index.checked_add(1).zip(1u64.checked_shl(n.level));
@@ -315,15 +224,8 @@ impl Tree {
         if !nodes.iter().all(inside) {
             return Err(Error::corrupt("a node lies in the future"));
         }
-        match &mut self.filling {
-            Filling::Sums { levels, .. } => {
-                for (gram, totals) in levels.iter_mut().zip(open) {
-                    gram.set_totals(totals)?;
-                }
-            }
-            Filling::Sketches(levels) => {
-                *levels = sketches.into_iter().map(LevelSketch::Resting).collect();
-            }
+        for (gram, totals) in levels.iter_mut().zip(open) {
+            gram.set_totals(totals)?;
         }
         self.nodes = nodes;
         if self.cover(closed.saturating_sub(self.window_blocks), closed).is_none() {
@@ -348,6 +250,29 @@ fn gaussian(config: &StreamConfig, row: Row, levels: u32) -> Result<(NodeNoise, 
     Ok((NodeNoise::Gaussian(noise), guarantee))
 }
 
+/// `levels` Wishart mechanisms, composed numerically.
+fn wishart(config: &StreamConfig, row: Row, levels: u32) -> Result<(NodeNoise, Guarantee)> {
+    let StreamConfig { dim, adjacency, budget, .. } = *config;
+    let (d, times, Row { bound, change }) = (dim as u64, u64::from(levels), row);
+    // The shape is a free choice: the one that is best for a single matrix of about the noise
+    // that these will have. The scale is then the least that composes to the budget.
+    let steps = times as f64 * if change == RowChange::Replace { 2.0 } else { 1.0 };
+    let epsilon = Epsilon::new(budget.epsilon.get() / steps.sqrt())?;
+    let single = WishartCovariance::calibrate(
+        dim,
+        Adjacency::AddRemoveRow { bound },
+        Budget { epsilon, ..budget },
+        WishartShape::LeastSpectralNorm,
+    )?;
+    let dof = single.dof();
+    let scale = calibrate::wishart_scale_repeated(budget, d, dof, bound, change, times)?;
+    let once = Profile::Wishart { dim: d, dof, bound, scale, change };
+    let profile = Profile::Repeated { profile: Box::new(once), times };
+    let guarantee = Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::SlidingWindow)?;
+    let mechanism = WishartCovariance::with_noise(dim, adjacency, budget, dof, scale)?;
+    Ok((NodeNoise::Wishart(mechanism), guarantee))
+}
+
 /// `levels` sketches of `rows` rows are one sketch of `levels rows` rows, exactly.
 fn sketch(
     config: &StreamConfig,
@@ -360,8 +285,7 @@ fn sketch(
     let all = rows.saturating_mul(u64::from(levels));
     let lift = calibrate::jl_lift(budget, all, bound, change)?;
     let profile = Profile::JlMechanism { rows: all, bound, lift, change };
-    let guarantee =
-        Guarantee::idealised(adjacency, budget, profile, dp_core::Theorem::SlidingWindow, JL_GAP)?;
+    let guarantee = Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::SlidingWindow)?;
     let rows =
         usize::try_from(rows).map_err(|_| Error::invalid("sketch rows", rows, "[1, 2^32]"))?;
     let mechanism = JlCovariance::with_lift(dim, rows, adjacency, budget, lift)?;

@@ -87,7 +87,7 @@ fn intervals_of_bins_cover() {
                 tally.check(&name, truth, |r| {
                     let release =
                         mechanism.release(&sets, PublicSeed::new(r), &mut rng).expect("release");
-                    let symbols = release.payload();
+                    let symbols = SetPairs::within(&release);
                     let estimate = symbols.jaccard(0, 1).expect("rows");
                     assert!(
                         (0.0..=1.0).contains(&estimate.value) && estimate.standard_error < 0.52
@@ -185,14 +185,14 @@ fn a_set_has_similarity_one_with_itself() {
         mixture.release(&sets, fresh(), &mut rng).expect("release"),
     ];
     for release in &releases {
-        let symbols = release.payload();
+        let symbols = SetPairs::within(release);
         assert_eq!(symbols.jaccard(1, 1).expect("row"), known);
         assert_eq!(symbols.jaccard_interval(1, 1, p(0.95)).expect("row"), point);
         let error = symbols.agreeing(1, 1).expect_err("one noise").to_string();
         assert!(error.contains("shares its noise with itself"), "{error}");
         assert!(symbols.jaccard(2, 2).is_err_and(|e| e.to_string().contains("row = 2")));
     }
-    assert!(BinLaw::observe(releases[0].payload(), 0, 0).is_err());
+    assert!(SetPairs::within(&releases[0]).outcomes(0, 0).is_err());
 
     let accept = TrueDelta::AcceptByName;
     let noisy = NoisySecureMinHash::published(64, 1, neighbours, budget, accept).expect("built");
@@ -221,7 +221,7 @@ fn estimates_hold_at_the_ends_of_the_budget() {
                     .and_then(|m| m.release(&pair(0, 1, 1), PublicSeed::new(1), &mut rng)),
             ];
             for release in releases.into_iter().flatten() {
-                let symbols = release.payload();
+                let symbols = SetPairs::within(&release);
                 let Estimate { value, standard_error } = symbols.jaccard(0, 1).expect("rows");
                 let Interval { low, high } = symbols.jaccard_interval(0, 1, p(0.95)).expect("rows");
                 assert!(value.is_finite() && standard_error.is_finite(), "{epsilon} {size}");
@@ -233,5 +233,5 @@ fn estimates_hold_at_the_ends_of_the_budget() {
     assert!(made > 20, "{made}");
     let one = BinResponse::calibrate(4, 2, 1, Budget::new(1.0, 0.0).expect("budget"));
     let none = one.expect("bins").release(&[], PublicSeed::new(1), &mut rng).expect("release");
-    assert!(none.payload().jaccard(0, 0).is_err() && none.payload().jaccard(0, 1).is_err());
+    assert!(SetPairs::within(&none).jaccard(0, 0).is_err());
 }

@@ -28,12 +28,14 @@ pub use fast::FastSimilarity;
 pub use hash::HashFamily;
 pub use items::{ItemSet, WordHash};
 pub use neighbours::SetNeighbours;
+pub(crate) use noisy::NoisyFacts;
 pub use noisy::{NoisyBits, NoisySecureMinHash, TrueDelta, published_sensitivity};
 pub use one_permutation::{DenseOnePermutation, EMPTY_BIN, OnePermutation, bin_similarity};
 pub use privmin::PrivMin;
 pub use response::{BinResponse, BucketPrivMin, MixtureResponse, SymbolRelease};
 pub use secure::{SecureMinHash, SymbolShape};
 pub use signature::{Scheme, Scratch, SetSketch, SignatureMatrix, matches};
+pub use similarity::SetPairs;
 pub use symbols::{Coding, PrivateSymbols, SymbolFacts};
 pub use writer::SetWriter;
 

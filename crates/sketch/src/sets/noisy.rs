@@ -19,6 +19,7 @@ use dp_core::{
     Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LogDelta, NoiseScale,
     Probability, Profile, Release, SeedOrigin,
 };
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Bits of Secure MinHash with Laplace noise of scale `Dq / epsilon`, where `Dq` is the published
@@ -293,7 +294,22 @@ pub struct NoisyBits {
     data: Vec<f64>,
 }
 
+/// What is public about noisy bits, as release files store it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoisyFacts {
+    pub(crate) scheme: Scheme,
+    pub(crate) concatenation: usize,
+    pub(crate) scale: NoiseScale,
+}
+
 impl NoisyBits {
+    /// What is public about them.
+    pub(crate) fn facts(&self) -> NoisyFacts {
+        let Self { scheme, concatenation, scale, .. } = self;
+        NoisyFacts { scheme: scheme.clone(), concatenation: *concatenation, scale: *scale }
+    }
+
     /// Whole rows of noisy bits.
     pub(crate) fn new(
         scheme: Scheme,

@@ -2,7 +2,7 @@
 
 use super::estimate::check_keep;
 use super::secure::SymbolShape;
-use super::signature::{Scheme, SignatureMatrix, matches};
+use super::signature::{Scheme, SignatureMatrix};
 use crate::error::{Error, Result};
 use dp_core::Probability;
 use dp_core::noise::{KaryResponse, NoiseRng};
@@ -172,27 +172,5 @@ impl PrivateSymbols {
 
     pub(crate) fn row_unchecked(&self, i: usize) -> &[u16] {
         &self.data[i * self.facts.scheme.slots..][..self.facts.scheme.slots]
-    }
-
-    /// Two different rows.
-    pub(super) fn pair(&self, i: usize, j: usize) -> Result<(&[u16], &[u16])> {
-        let rows = (self.row(i)?, self.row(j)?);
-        if i == j {
-            return Err(Error::Undefined {
-                what: "the similarity of a row to itself from its noisy symbols",
-                reason: "a row shares its noise with itself; the similarity is one",
-            });
-        }
-        Ok(rows)
-    }
-
-    /// Agreeing positions of two rows.
-    ///
-    /// # Errors
-    /// As [`PrivateSymbols::row`], and [`Error::Undefined`] for one row twice: it shares its noise with itself, and
-    /// the laws of agreement are about independent noise.
-    pub fn agreeing(&self, i: usize, j: usize) -> Result<u32> {
-        let (x, y) = self.pair(i, j)?;
-        Ok(matches(x, y))
     }
 }

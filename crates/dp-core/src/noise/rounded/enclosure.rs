@@ -10,13 +10,13 @@ use std::sync::OnceLock;
 
 /// `low <= x 2^P <= high`.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Enclosure {
-    pub(super) low: UBig,
-    pub(super) high: UBig,
+pub(in crate::noise) struct Enclosure {
+    pub(in crate::noise) low: UBig,
+    pub(in crate::noise) high: UBig,
 }
 
 /// The tail probability `Pr[|Z| > y]` at `y` (enclosed at precision `bits`).
-pub(super) fn survival(tail: Tail, y: &Enclosure, bits: usize) -> Enclosure {
+pub(in crate::noise) fn survival(tail: Tail, y: &Enclosure, bits: usize) -> Enclosure {
     let one = UBig::ONE << bits;
     match tail {
         // exp(-y) = sum (-y)^i / i!
@@ -73,10 +73,10 @@ fn below(a: &UBig, b: &UBig) -> UBig {
     if a > b { a - b } else { UBig::ZERO }
 }
 
-/// sqrt(2/pi), remembered at the precision that is nearly always enough.
+/// sqrt(2/pi), remembered at the precisions that are nearly always enough.
 fn root_two_over_pi(bits: usize) -> Enclosure {
-    static FIRST: OnceLock<Enclosure> = OnceLock::new();
-    let compute = |bits: usize| {
+    static KEPT: [OnceLock<Enclosure>; 8] = [const { OnceLock::new() }; 8];
+    let compute = || {
         let pi = pi(bits);
         let numerator = UBig::from(2u8) << (3 * bits);
         Enclosure {
@@ -84,10 +84,9 @@ fn root_two_over_pi(bits: usize) -> Enclosure {
             high: (&numerator / &pi.low + 1u8).sqrt() + 1u8,
         }
     };
-    if bits == FIRST_PRECISION {
-        FIRST.get_or_init(|| compute(bits)).clone()
-    } else {
-        compute(bits)
+    match KEPT.get(bits / 64).filter(|_| bits.is_multiple_of(64)) {
+        Some(kept) => kept.get_or_init(compute).clone(),
+        None => compute(),
     }
 }
 

@@ -185,9 +185,15 @@ fn gallop<R: Rng>(v: &mut LazyUniform<'_, R>, boundaries: &Boundaries, guess: u6
 
 /// A floating-point guess of the magnitude; nothing depends on its quality but time.
 fn guess(kernel: &Kernel, tail: Tail, known: f64) -> u64 {
-    let v = known * 2f64.powi(-63);
-    let ln = libm::log(v.max(1e-38));
-    let z = match tail {
+    let steps = quantile_guess(tail, known * 2f64.powi(-63)) * kernel.steps;
+    if steps.is_finite() { (steps as u64).min(CUT - 1) } else { 0 }
+}
+
+/// Roughly the y with `Pr[|Z| > y] = v`.
+pub(in crate::noise) fn quantile_guess(tail: Tail, v: f64) -> f64 {
+    let v = v.max(1e-38);
+    let ln = libm::log(v);
+    match tail {
         Tail::Laplace => -ln,
         Tail::Gaussian => {
             let mut z = (-2.0 * ln - libm::log(1.0 - 2.0 * ln).max(0.0)).max(0.0).sqrt();
@@ -198,7 +204,5 @@ fn guess(kernel: &Kernel, tail: Tail, known: f64) -> u64 {
             }
             z
         }
-    };
-    let steps = z * kernel.steps;
-    if steps.is_finite() { (steps as u64).min(CUT - 1) } else { 0 }
+    }
 }

@@ -1,14 +1,15 @@
 //! Whether numbers can be what their certificate says of them.
 
-use super::loaded::Loaded;
-use crate::error::{Error, Result};
+use super::Finding;
+use crate::error::Result;
 use dp_core::noise::{Grid, NoiseLaw};
 
 /// Probability that an honest release is refused for too little noise.
-pub(super) const FALSE_ALARM: f64 = 1e-9;
+pub const FALSE_ALARM: f64 = 1e-9;
 
 /// Numbers with the noise they are said to carry.
-struct Noisy<'a> {
+#[derive(Debug, Clone, Copy)]
+pub struct NoisyValues<'a> {
     values: &'a [f64],
     /// Numbers in a row, where rows share a mean that tells nothing of the noise.
     columns: Option<usize>,
@@ -17,36 +18,28 @@ struct Noisy<'a> {
     law: &'a NoiseLaw,
 }
 
-/// Checks the numbers of a release against its noise law: on the grid, and not far quieter than the noise alone.
-/// `false` for releases whose numbers are of another kind.
-///
-/// # Errors
-/// [`Error::Refused`] when they cannot be what is stated.
-pub(super) fn check(loaded: &Loaded) -> Result<bool> {
-    let noisy = match loaded {
-        Loaded::Sketch(release) => {
-            let payload = release.payload();
-            let (n, k) = (payload.n() as f64, payload.k());
-            let (columns, degrees) =
-                if n > 1.0 { (Some(k), (n - 1.0) * k as f64) } else { (None, n * k as f64) };
-            Noisy { values: payload.values(), columns, degrees, law: payload.noise() }
-        }
-        Loaded::Covariance(release) => {
-            let (payload, law) = (release.payload(), &release.certificate().statement().noise);
-            let NoiseLaw::SymmetricGaussian { .. } = law else { return Ok(false) };
-            let (raw, d) = (payload.raw(), payload.dim());
-            let values: Vec<f64> = (0..d).flat_map(|i| (0..d).map(move |j| raw[(i, j)])).collect();
-            // Off the diagonal a deviation of half the variance stands twice.
-            let degrees = d as f64 * (d as f64 + 1.0) / 2.0;
-            return Noisy { values: &values, columns: None, degrees, law }.check();
-        }
-        _ => return Ok(false),
-    };
-    noisy.check()
-}
+impl<'a> NoisyValues<'a> {
+    /// Rows of `columns` numbers, each with noise of its own.
+    #[must_use]
+    pub fn rows(values: &'a [f64], columns: usize, law: &'a NoiseLaw) -> Self {
+        let n = (values.len() / columns.max(1)) as f64;
+        let (mean, free) = if n > 1.0 { (Some(columns), n - 1.0) } else { (None, n) };
+        Self { values, columns: mean, degrees: free * columns as f64, law }
+    }
 
-impl Noisy<'_> {
-    fn check(&self) -> Result<bool> {
+    /// All d^2 entries of a symmetric d x d matrix.
+    #[must_use]
+    pub fn symmetric(values: &'a [f64], d: usize, law: &'a NoiseLaw) -> Self {
+        // Off the diagonal a deviation of half the variance stands twice.
+        Self { values, columns: None, degrees: d as f64 * (d as f64 + 1.0) / 2.0, law }
+    }
+
+    /// Checks that the numbers lie on the grid of the noise, and are not far quieter than the noise alone
+    /// (an honest release is refused with probability [`FALSE_ALARM`] at most).
+    ///
+    /// # Errors
+    /// [`dp_core::Error::File`] when they cannot be what is stated.
+    pub fn check(&self) -> Result<Finding> {
         match *self.law {
             NoiseLaw::RoundedGaussian { sigma, grid }
             | NoiseLaw::SymmetricGaussian { sigma, grid } => {
@@ -63,7 +56,7 @@ impl Noisy<'_> {
                 let found = sum + count.sqrt() * self.slack(scale.get(), grid);
                 quiet(found, least(count) * count)
             }
-            _ => Ok(false),
+            _ => Ok(Finding::NotChecked("whether its values carry the stated noise")),
         }
     }
 
@@ -94,21 +87,22 @@ fn on_grid(values: &[f64], grid: Grid) -> Result<()> {
     if values.iter().all(|&v| grid.round(v) == v) {
         return Ok(());
     }
-    Err(Error::Refused(format!(
-        "release rejected: a value of the payload is not on the stated grid of spacing 2^{}, where every \
-         release of this noise lies",
+    let reason = format!(
+        "a value is not on the stated grid of spacing 2^{}, where every release of this noise lies",
         grid.exponent()
-    )))
+    );
+    Err(dp_core::Error::file("payload", reason).into())
 }
 
-fn quiet(found: f64, needed: f64) -> Result<bool> {
+fn quiet(found: f64, needed: f64) -> Result<Finding> {
     if found >= needed {
-        return Ok(true);
+        return Ok(Finding::Agrees);
     }
-    Err(Error::Refused(format!(
-        "release rejected: its values vary less than the stated noise alone would (a release with that \
-         noise is refused with probability at most {FALSE_ALARM:e})"
-    )))
+    let reason = format!(
+        "its values vary less than the stated noise alone would (a release with that noise is refused \
+         with probability at most {FALSE_ALARM:e})"
+    );
+    Err(dp_core::Error::file("payload", reason).into())
 }
 
 /// The t in (0, 1) with `P(Gamma(a) <= a t) <= FALSE_ALARM`, by Chernoff's bound `(t exp(1 - t))^a`.

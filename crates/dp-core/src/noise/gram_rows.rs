@@ -1,0 +1,100 @@
+//! Rows of a Gaussian law whose covariance is an exact Gram matrix over a lift.
+
+use super::grid::{Grid, floor_log2};
+use super::law::NoiseLaw;
+use super::rng::{NoiseRng, NoiseStream};
+use super::ziv::{Factor, Normals, Path, Source, Target};
+use crate::error::{Error, Result};
+use crate::quantity::NoiseScale;
+use rayon::prelude::*;
+
+/// The rows of `R [A; w I]` with a secret R of independent N(0, 1) entries, **exactly rounded** to a grid.
+///
+/// They are independent draws of `N(0, A^T A + w^2 I)`, so the Gram matrix `A^T A` is all that is needed of A, and
+/// here it is one of integers: exact. Each number released is the grid point nearest to the real
+/// one, which is a function of as many random bits as it takes: the release is post-processing of the real
+/// Johnson-Lindenstrauss mechanism. Proof: `docs/proofs/exact-rounding.md`.
+///
+/// ```
+/// use dp_core::noise::GramRows;
+/// use dp_core::{NoiseRng, NoiseScale};
+///
+/// let law = GramRows::new(5, NoiseScale::new(3.0)?)?;
+/// // A^T A, in units of 2^-8.
+/// let gram = [700i128, -30, -30, 512];
+/// let sketch = law.draw(&mut NoiseRng::from_os()?, 2, &gram, -8);
+/// assert_eq!(sketch.len(), 10);
+/// # Ok::<(), dp_core::Error>(())
+/// ```
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct GramRows {
+    rows: usize,
+    lift: NoiseScale,
+    grid: Grid,
+}
+
+impl GramRows {
+    /// `rows` rows over the lift w, on a grid of about `2^-24` of it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for no rows, or a lift so large or small that there is no such grid.
+    pub fn new(rows: usize, lift: NoiseScale) -> Result<Self> {
+        if rows == 0 {
+            return Err(Error::invalid("sketch rows", rows, "[1, inf)"));
+        }
+        let grid = Grid::new(floor_log2(lift.get()) - 24)?;
+        Ok(Self { rows, lift, grid })
+    }
+
+    /// The law, for the certificate.
+    #[must_use]
+    pub fn law(&self) -> NoiseLaw {
+        NoiseLaw::JlSketch { rows: self.rows as u64, lift: self.lift }
+    }
+
+    /// The grid of the numbers.
+    #[must_use]
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// Draws the rows, row-major, for the Gram matrix `totals 2^exponent` (row-major, of which the lower triangle is
+    /// read); it must be positive semi-definite, as sums of squares are.
+    ///
+    /// One noise stream per row, rows in parallel; the result does not depend on the number of threads.
+    ///
+    /// # Panics
+    /// When `totals` does not have `dim^2` entries, or `dim` is over `2^20`.
+    #[must_use]
+    pub fn draw(&self, rng: &mut NoiseRng, dim: usize, totals: &[i128], exponent: i32) -> Vec<f64> {
+        let streams: Vec<NoiseStream> = rng.reserve(self.rows as u64).collect();
+        let steps = self.steps(
+            Path::Fast,
+            streams,
+            Target { dim, totals, exponent, lift: self.lift.get() },
+        );
+        steps.iter().map(|&n| n as f64 * self.grid.spacing()).collect()
+    }
+
+    /// The rows in steps of the grid.
+    pub(super) fn steps(
+        &self,
+        path: Path,
+        streams: Vec<NoiseStream>,
+        target: Target<'_>,
+    ) -> Vec<i128> {
+        let d = target.dim;
+        assert_eq!(target.totals.len(), d * d, "a {d} x {d} matrix");
+        assert!(d <= 1 << 20, "{d} columns");
+        let factor = Factor::new(target);
+        let normals = Normals::new();
+        let rows: Vec<Vec<i128>> = streams
+            .into_par_iter()
+            .map(|stream| {
+                let source = Source::new(stream, 2 * d);
+                factor.row(path, &normals, &source, self.grid.exponent())
+            })
+            .collect();
+        rows.concat()
+    }
+}

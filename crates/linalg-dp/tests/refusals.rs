@@ -70,9 +70,9 @@ fn the_last_window_before_the_horizon_can_be_released() {
         }
         // A call that would pass the horizon adds no row.
         let mut stream = WindowMechanism::calibrate(config(schedule)).unwrap().stream(rng());
-        assert!(stream.push(&[0.3; 2 * 9], &mut rng()).is_err());
+        assert!(stream.push(&[0.3; 2 * 9]).is_err());
         assert_eq!(stream.next_row(), 0);
-        assert_eq!(stream.push(&[0.3; 2 * 8], &mut rng()).unwrap(), 4);
+        assert_eq!(stream.push(&[0.3; 2 * 8]).unwrap(), 4);
         stream.release().unwrap();
     }
 }
@@ -261,7 +261,7 @@ fn certificates_say_what_became_of_longer_rows() {
     let mut stream = WindowMechanism::calibrate(config(Schedule::Factorised { horizon: 3 }))
         .unwrap()
         .stream(rng());
-    stream.push(&[9.0; 4], &mut rng()).unwrap();
+    stream.push(&[9.0; 4]).unwrap();
     said(stream.release().unwrap().certificate());
     let setting = Setting::new((8, 9), 1, 2, bound(1.0), bound(1.0)).unwrap();
     let data = [3.0; 72];
@@ -275,7 +275,7 @@ fn certificates_say_what_became_of_longer_rows() {
 fn a_window_s_noise_must_be_that_of_its_certificate() {
     let schedule = Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: Keep::Blocks };
     let mut stream = WindowMechanism::calibrate(config(schedule)).unwrap().stream(rng());
-    stream.push(&[0.3; 8], &mut rng()).unwrap();
+    stream.push(&[0.3; 8]).unwrap();
     let release = stream.release().unwrap();
     assert!(decode::<WindowCovariance, Certificate>(&encode(&release).unwrap()).is_ok());
     // The same matrix under the certificate of a stream with a tenth of the noise.
@@ -283,7 +283,7 @@ fn a_window_s_noise_must_be_that_of_its_certificate() {
     let mut other = WindowMechanism::calibrate(StreamConfig { budget: low, ..config(schedule) })
         .unwrap()
         .stream(rng());
-    other.push(&[0.3; 8], &mut rng()).unwrap();
+    other.push(&[0.3; 8]).unwrap();
     let certificate = other.release().unwrap().into_parts().1;
     let (statement, guarantee) = (certificate.statement().clone(), certificate.guarantee().clone());
     let mut statement = statement;

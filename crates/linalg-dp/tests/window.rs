@@ -327,7 +327,7 @@ fn a_clock_ends_blocks_whatever_they_hold() {
             stream.tick().expect("sound");
             releases.push(stream.release().expect("closed").into_parts().0);
         }
-        assert!(stream.push(&[0.0; 13 * 4], &mut rng).is_err(), "13 rows before a tick");
+        assert!(stream.push(&[0.0; 13 * 4]).is_err(), "13 rows before a tick");
         releases
     };
     let (all, one_fewer) = (run(0), run(1));
@@ -429,9 +429,9 @@ fn bad_input_is_named() {
         let text = WindowMechanism::calibrate(bad).expect_err("refused").to_string();
         assert!(text.contains(name), "{text}");
     }
-    let mut stream = WindowMechanism::calibrate(good).expect("calibrates").stream(&mut rng);
-    let mut rng = NoiseRng::deterministic_not_private(0);
-    assert!(matches!(stream.push(&[1.0; 5], &mut rng), Err(Error::Shape { .. })));
+    let stream = WindowMechanism::calibrate(good).expect("calibrates");
+    let mut stream = stream.stream(NoiseRng::deterministic_not_private(1));
+    assert!(matches!(stream.push(&[1.0; 5]), Err(Error::Shape { .. })));
     assert!(matches!(stream.push(&[0.0, f64::NAN, 0.0, 0.0]), Err(Error::NotFinite { .. })));
     assert!(matches!(stream.push_sparse(&[(4, 1.0)]), Err(Error::Core(_))));
     assert_eq!(stream.next_row(), 0, "a refused row is not half-added");

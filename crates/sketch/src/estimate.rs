@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use core::f64::consts::FRAC_1_SQRT_2;
 use dp_core::Probability;
-use dp_core::special::{ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf};
+use dp_core::numeric::{ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf};
 
 /// A value with the standard error of its projection and noise together.
 #[derive(Debug, Clone, Copy, PartialEq)]

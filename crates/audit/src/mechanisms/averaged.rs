@@ -80,7 +80,7 @@ impl Setup {
 pub fn subject(name: &str, pair: &str, setup: Setup, budget: Budget) -> Result<Subject> {
     let made = setup.mechanism(budget)?;
     let (k, d) = (setup.k, setup.d);
-    let sigma = scale(made.noise()).get();
+    let sigma = scale(made.noise());
     let guarantee = made.guarantee().clone();
     let claim = guarantee.budget();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
@@ -109,7 +109,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         ("averaged, row shift", invariant, Setup::shift()?),
     ] {
         let of = setup.clone();
-        let noise = move |budget| Ok(scale(of.mechanism(budget)?.noise()).get());
+        let noise = move |budget| Ok(scale(of.mechanism(budget)?.noise()));
         let build = move |budget| subject(name, pair, setup.clone(), budget);
         all.push(Subject::built(gaussian_budget()?, noise, build)?.twin_with_runs(100_000));
     }

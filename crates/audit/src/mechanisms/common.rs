@@ -1,8 +1,6 @@
 //! What the families share: budgets, noise for scale, rows.
 
-use dp_core::{
-    Bound, Budget, L2Sensitivity, NoiseScale, Probability, PublicGenerator, PublicSeed, calibrate,
-};
+use dp_core::{Bound, Budget, L2Sensitivity, Probability, PublicGenerator, PublicSeed, calibrate};
 use eval::Result;
 use sketch::vectors::SketchNoise;
 
@@ -47,9 +45,9 @@ pub(crate) fn repeated(row: &[f64], n: usize) -> Vec<f64> {
 }
 
 /// The scale of a sketch's noise.
-pub(crate) fn scale(noise: SketchNoise) -> NoiseScale {
+pub(crate) fn scale(noise: SketchNoise) -> f64 {
     match noise {
-        SketchNoise::Gaussian(g) => g.sigma(),
-        SketchNoise::Laplace(l) => l.scale(),
+        SketchNoise::Gaussian(g) => g.sigma().get(),
+        SketchNoise::Laplace(l) => l.scale().get(),
     }
 }

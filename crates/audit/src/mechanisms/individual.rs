@@ -3,7 +3,7 @@
 use super::common::{bound, gaussian_budget, gaussian_noise, pure_budget, pure_noise, repeated};
 use super::signs::{epsilon_of, values};
 use crate::subject::{Draw, Side, Subject};
-use dp_core::special::ln_normal_cdf;
+use dp_core::numeric::ln_normal_cdf;
 use dp_core::{Adjacency, Budget, PublicSeed};
 use eval::Result;
 use sketch::RowsView;

@@ -82,7 +82,7 @@ impl Rowwise {
     /// The scale of the noise.
     #[must_use]
     pub fn scale(&self) -> f64 {
-        super::common::scale(self.mechanism.noise()).get()
+        super::common::scale(self.mechanism.noise())
     }
 
     /// The audit of one row.

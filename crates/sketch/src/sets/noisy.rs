@@ -16,7 +16,7 @@ use dp_core::noise::{AdditiveNoise, GeneratorKind, LaplaceNoise, NoiseRng, VALUE
 use dp_core::profile::CoordinateProfile;
 use dp_core::release_file::{FileWriter, Kind, Payload, Trailer};
 use dp_core::{
-    Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LogDelta, NoiseScale,
+    Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LaplaceScale, LogDelta,
     Probability, Profile, Release, SeedOrigin,
 };
 use serde::{Deserialize, Serialize};
@@ -57,7 +57,7 @@ impl NoisySecureMinHash {
         let shape = SymbolShape::new(positions, concatenation, 2)?;
         let sensitivity =
             published_sensitivity(positions, concatenation, neighbours, claimed.delta)?;
-        let scale = NoiseScale::new(sensitivity / claimed.epsilon.get())?;
+        let scale = LaplaceScale::new(sensitivity / claimed.epsilon.get())?;
         // Bits are whole numbers: exact on every grid.
         let (bits, one) = (L1Sensitivity::new(sensitivity)?, Bound::new(1.0)?);
         let statistic = Statistic::new(neighbours.adjacency(), bits, positions, one);
@@ -186,7 +186,7 @@ pub(super) fn noisy_profile(
     positions: usize,
     concatenation: usize,
     neighbours: SetNeighbours,
-    scale: NoiseScale,
+    scale: LaplaceScale,
 ) -> Result<Profile> {
     let probability = neighbours.differ_probability(concatenation, 2)?;
     // Bits are 0 or 1 and lie on the grid: no rounding, a differing bit moves by one exactly.
@@ -284,7 +284,7 @@ pub fn published_sensitivity(
 pub struct NoisyBits {
     scheme: Scheme,
     concatenation: usize,
-    scale: NoiseScale,
+    scale: LaplaceScale,
     data: Vec<f64>,
 }
 
@@ -294,7 +294,7 @@ pub struct NoisyBits {
 pub(crate) struct NoisyFacts {
     pub(crate) scheme: Scheme,
     pub(crate) concatenation: usize,
-    pub(crate) scale: NoiseScale,
+    pub(crate) scale: LaplaceScale,
 }
 
 impl NoisyBits {
@@ -308,7 +308,7 @@ impl NoisyBits {
     pub(crate) fn new(
         scheme: Scheme,
         concatenation: usize,
-        scale: NoiseScale,
+        scale: LaplaceScale,
         data: Vec<f64>,
     ) -> Self {
         Self { scheme, concatenation, scale, data }
@@ -322,7 +322,7 @@ impl NoisyBits {
 
     /// Scale of the Laplace noise.
     #[must_use]
-    pub fn scale(&self) -> NoiseScale {
+    pub fn scale(&self) -> LaplaceScale {
         self.scale
     }
 

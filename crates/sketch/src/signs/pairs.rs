@@ -8,7 +8,7 @@ use crate::rows::RowsView;
 use core::f64::consts::PI;
 use dp_core::mechanism::Prediction;
 use dp_core::noise::NoiseLaw;
-use dp_core::special::{ln_binomial_cdf, ln_binomial_sf, ln_normal_cdf};
+use dp_core::numeric::{ln_binomial_cdf, ln_binomial_sf, ln_normal_cdf};
 use dp_core::{Probability, Release};
 
 /// Estimates between a row of one release and a row of another (or a different row of the

@@ -2,6 +2,7 @@
 //!
 //! Soundness: `docs/proofs/composition-pld.md`, sections 2 and 3.
 
+use super::cut::Cut;
 use super::law::{Cell, ERROR, Law};
 
 /// Unit roundoff.
@@ -26,14 +27,6 @@ pub(super) struct Measure {
 pub(super) struct Sandwich {
     pub(super) above: Measure,
     pub(super) below: Measure,
-}
-
-/// What to cut off: masses of P beyond the grid on either side, and losses above `most`.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Cut {
-    pub(super) low: f64,
-    pub(super) high: f64,
-    pub(super) most: f64,
 }
 
 /// The grid's ends, as indices: P is at most `cut` outside.

@@ -114,7 +114,7 @@ pub(crate) fn least(
 }
 
 /// The least whole number in `[low, high]` that holds, for a test that stays true once it is.
-pub(super) fn least_integer(low: u64, high: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
+pub(crate) fn least_integer(low: u64, high: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut miss, mut hold) = (low.checked_sub(1), low);
     let mut step = 1;
     while !holds(hold) {

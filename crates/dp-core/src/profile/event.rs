@@ -1,7 +1,7 @@
 //! What happened to a data set, as data.
 
+use super::kinds::Profile;
 use crate::error::{Error, Result};
-use crate::profile::Profile;
 use serde::{Deserialize, Serialize};
 
 /// A mechanism's exact profile, and how many times it ran on the same data.

@@ -255,7 +255,7 @@ impl TiltedSum {
         let beyond = missed + self.beyond_high * (-self.t * (end - eps).max(0.0)).exp();
         let value = sum.max(0.0) + rounding + self.noise * self.weight_norm() + beyond;
         let finite = (self.scale - self.t * eps) + value.ln() + self.relative;
-        crate::special::ln_sum_exp(finite, (self.infinite * (1.0 + 1e-12)).ln()).min(0.0)
+        crate::numeric::ln_sum_exp(finite, (self.infinite * (1.0 + 1e-12)).ln()).min(0.0)
     }
 
     /// A lower bound on ln delta(eps).
@@ -264,7 +264,7 @@ impl TiltedSum {
         let lost = (self.beyond_low + self.beyond_high) * self.largest_weight();
         let value = (sum - rounding - self.noise * self.weight_norm() - lost).max(0.0);
         let finite = (self.scale - self.t * eps) + value.ln() - self.relative;
-        crate::special::ln_sum_exp(finite, (self.infinite * (1.0 - 1e-12)).ln()).min(0.0)
+        crate::numeric::ln_sum_exp(finite, (self.infinite * (1.0 - 1e-12)).ln()).min(0.0)
     }
 
     /// The least epsilon of the window with `ln_delta_above` at most `target`, if any.

@@ -1,9 +1,9 @@
 //! The law of the privacy loss of one mechanism against its worst adjacent input.
 
-use super::discretise::Cut;
+use super::cut::Cut;
 use super::mixing::{Nodes, steepness};
-use crate::special::quadrature::{Chi, panel_6};
-use crate::special::{
+use crate::numeric::quadrature::{Chi, panel_6};
+use crate::numeric::{
     ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf, ln_chi_square_cdf, ln_chi_square_sf,
     ln_normal_pdf,
 };
@@ -78,6 +78,19 @@ pub(super) enum ChiKind {
     WishartRemoved { a: f64, t: f64 },
     /// Wishart, with against without: `t/2 - a ln(1 + t/z^2)`.
     WishartAdded { a: f64, t: f64 },
+}
+
+impl Law {
+    /// The largest loss under P, when it is finite, whatever it is under Q.
+    pub(super) fn ceiling(&self) -> Option<f64> {
+        match self {
+            Self::Chi(ChiLoss { k, kind: ChiKind::JlDown { lambda } }) => {
+                Some(0.5 * k * lambda.ln_1p())
+            }
+            Self::Chi(ChiLoss { kind: ChiKind::WishartAdded { t, .. }, .. }) => Some(0.5 * t),
+            _ => self.largest(),
+        }
+    }
 }
 
 impl ChiLoss {

@@ -1,9 +1,9 @@
 //! Exact moments of the loss laws: what Renyi accounting needs.
 
-use super::Pld;
+use super::composition::Pld;
 use super::law::{ChiKind, ChiLoss, Law};
 use super::parts::Source;
-use crate::special::ln_sum_exp;
+use crate::numeric::ln_sum_exp;
 
 impl Law {
     /// `ln E_P e^(s L)` for s > 0, which is s times the Renyi divergence of order

@@ -2,11 +2,11 @@
 //!
 //! Soundness: `docs/proofs/composition-pld.md`, section 5.
 
+use super::composition::{Plan, Pld, Width, least_step, padding};
 use super::convolve::{Cumulant, TiltedSum};
-use super::discretise::{Cut, Measure};
-use super::law::{ChiKind, ChiLoss, Law};
-use super::parts::{Parts, Source};
-use super::{Pld, Width, least_step, padding};
+use super::cut::Cut;
+use super::discretise::Measure;
+use super::parts::{Parts, Source, ceiling};
 use crate::budget::Epsilon;
 
 /// Largest tilt: near the largest loss the saddle point runs away while delta vanishes.
@@ -39,27 +39,6 @@ impl Upper {
             Self::Bounded(most) if epsilon >= *most => f64::NEG_INFINITY,
             Self::Bounded(_) => 0.0,
             Self::Sum(UpperSum { sum, pad }) => sum.ln_delta_above((epsilon - pad).max(0.0)),
-        }
-    }
-}
-
-/// The largest loss of this direction, rounded up, when it is finite.
-pub(super) fn ceiling(parts: &Parts) -> Option<f64> {
-    parts.iter().try_fold(0.0, |sum, (source, n)| match source {
-        Source::Law(law) => law.ceiling().map(|x| (sum + *n as f64 * x) * (1.0 + 1e-13)),
-        Source::Envelope(_) => None,
-    })
-}
-
-impl Law {
-    /// The largest loss under P, when it is finite, whatever it is under Q.
-    fn ceiling(&self) -> Option<f64> {
-        match self {
-            Self::Chi(ChiLoss { k, kind: ChiKind::JlDown { lambda } }) => {
-                Some(0.5 * k * lambda.ln_1p())
-            }
-            Self::Chi(ChiLoss { kind: ChiKind::WishartAdded { t, .. }, .. }) => Some(0.5 * t),
-            _ => self.largest(),
         }
     }
 }
@@ -120,7 +99,7 @@ fn upper(parts: &Parts, e: f64, width: Width) -> Upper {
         .max(least_step(parts, cut, CELLS));
     let list: Vec<(Measure, u64)> = parts.iter().map(|(s, n)| (s.above(h, cut), *n)).collect();
     let list: Vec<(&Measure, u64)> = list.iter().map(|(m, n)| (m, *n)).collect();
-    let plan = super::Plan { h, t, cut };
+    let plan = Plan { h, t, cut };
     Upper::Sum(UpperSum { sum: TiltedSum::new(&list, h, t, WINDOW), pad: padding(parts, plan) })
 }
 

@@ -2,7 +2,8 @@
 //!
 //! Soundness: `docs/proofs/composition-pld.md`, section 2.3.
 
-use super::discretise::{Cut, Measure};
+use super::cut::Cut;
+use super::discretise::Measure;
 use crate::budget::Epsilon;
 use crate::profile::{PrivacyProfile, Profile};
 

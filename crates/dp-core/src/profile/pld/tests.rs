@@ -1,10 +1,10 @@
 //! The bracket against exact answers (`composition_epsilon.json`: 60-digit bisection,
 //! exact binomial sum, contour integral).
 
-use super::law::Law;
 use super::*;
+use crate::profile::pld::law::Law;
 use crate::profile::{CoordinateProfile, PrivacyProfile, Profile, RowChange};
-use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
+use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability};
 
 fn gaussian(sigma: f64) -> Profile {
     let sensitivity = L2Sensitivity::new(1.0).unwrap();
@@ -13,7 +13,7 @@ fn gaussian(sigma: f64) -> Profile {
 
 fn laplace(b: f64) -> Profile {
     let sensitivity = L1Sensitivity::new(1.0).unwrap();
-    Profile::Laplace { sensitivity, scale: NoiseScale::new(b).unwrap() }
+    Profile::Laplace { sensitivity, scale: LaplaceScale::new(b).unwrap() }
 }
 
 fn response(eps0: f64, bits: u64) -> Profile {

@@ -2,7 +2,7 @@
 
 use super::envelope::Envelope;
 use super::law::{ChiKind, ChiLoss, Law};
-use crate::accounting::event::{Event, MOST_RUNS};
+use crate::profile::event::{Event, MOST_RUNS};
 use crate::profile::response::{Bit, Letter};
 use crate::profile::{
     CoordinateProfile, Profile, RowChange, added, covariance_sensitivity, square_of,
@@ -134,6 +134,7 @@ impl Merged {
                     Err(_) => self.unknown(),
                 }
             }
+            Profile::Group { .. } => self.envelope(event),
             Profile::BinomialMixture { trials, probability, coordinate } => {
                 let p = probability.get();
                 let all = u128::from(n) * u128::from(trials);
@@ -263,6 +264,14 @@ pub(super) fn merge<'a>(events: impl IntoIterator<Item = &'a Event>) -> (Parts, 
     let mut merged = Merged::default();
     events.into_iter().for_each(|event| merged.add(event));
     merged.finish()
+}
+
+/// The largest loss of this direction, rounded up, when it is finite.
+pub(super) fn ceiling(parts: &Parts) -> Option<f64> {
+    parts.iter().try_fold(0.0, |sum, (source, n)| match source {
+        Source::Law(law) => law.ceiling().map(|x| (sum + *n as f64 * x) * (1.0 + 1e-13)),
+        Source::Envelope(_) => None,
+    })
 }
 
 /// As [`merge`], but every run its own law: for tests of the convolution.

@@ -1,7 +1,7 @@
 //! The tables of the tail quantiles, written and certified by
 //! `tools/reference/quantile_tables.py`.
 
-use super::Tail;
+use super::tail::Tail;
 
 /// Polynomials of degree 7: row `32 (e + 32) + j` covers V in
 /// `2^e [1 + j/32, 1 + (j+1)/32)`, e in -32..0, in the variable

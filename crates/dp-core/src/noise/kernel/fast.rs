@@ -3,7 +3,8 @@
 //! Every operation is a single IEEE operation rounded to nearest, none is fused, so the
 //! vector versions in `noise::simd` give the same bits.
 
-use super::{Table, Tail};
+use super::table::Table;
+use super::tail::Tail;
 use crate::noise::grid::Grid;
 
 /// Adding and subtracting this rounds to the nearest integer, ties to even, for

@@ -2,9 +2,9 @@
 //!
 //! Soundness: `docs/proofs/composition-pld.md`, section 2.4.
 
-use super::discretise::Cut;
-use crate::special::gamma::ln_poisson_kernel;
-use crate::special::{ln_chi_square_cdf, ln_chi_square_sf};
+use super::cut::Cut;
+use crate::numeric::gamma::ln_poisson_kernel;
+use crate::numeric::{ln_chi_square_cdf, ln_chi_square_sf};
 
 /// `mu^2 = scale^2 q + square`, q ~ chi2_k, as weights and mu; and the mass beyond the last node.
 #[derive(Debug, Clone, Default)]

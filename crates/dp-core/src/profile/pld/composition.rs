@@ -1,32 +1,27 @@
-//! Numerical composition: discretised loss laws, tilted and convolved by FFT.
-//!
-//! The answer is a bracket. Its upper end is sound; its lower end says how much of
-//! the upper one is the arithmetic's, not the mechanisms'. Both hold for the worst
-//! adjacent pair of each profile and for the order "the same change in every run".
-//! Proof page: `docs/proofs/composition-pld.md`.
+//! Composition by privacy loss distributions: both ends of the bracket.
 
-mod convolve;
-mod discretise;
-mod envelope;
-mod law;
-mod mixing;
-mod moments;
-mod parts;
-mod upper;
-
-use super::Bracket;
-#[cfg(test)]
-mod tests;
-
-use super::event::Event;
+use super::convolve::{Cumulant, TiltedSum};
+use super::cut::Cut;
+use super::discretise::{self, Measure};
+use super::parts::{self, Parts, Source};
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
 use crate::error::{Error, Result};
+use crate::profile::event::Event;
 use crate::quantity::quantity;
-use convolve::{Cumulant, TiltedSum};
-use discretise::{Cut, Measure};
-use parts::{Parts, Source};
 use serde::{Deserialize, Serialize};
-pub(crate) use upper::Way;
+
+#[cfg(test)]
+#[path = "tests.rs"]
+mod tests;
+
+/// An interval that holds the exact answer.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bracket<T> {
+    /// The exact answer is not below this; `None` when nothing is known.
+    pub lower: Option<T>,
+    /// The exact answer is not above this: the sound end.
+    pub upper: T,
+}
 
 quantity!(
     /// Width aimed at, relative to epsilon. The bracket returned says what was reached.
@@ -56,10 +51,10 @@ const STEEPEST: f64 = 1e3;
 /// (dominating pairs compose: Zhu, Dong, Wang 2022, theorem 10).
 #[derive(Debug, Clone)]
 pub struct Pld {
-    parts: Parts,
+    pub(super) parts: Parts,
     /// Some profile is an upper bound on its mechanism, or was not computed.
     above_only: bool,
-    width: Width,
+    pub(super) width: Width,
 }
 
 /// What to solve for.
@@ -71,10 +66,10 @@ enum Target {
 
 /// The grid, the tilt, and the epsilon they were chosen for.
 #[derive(Clone, Copy)]
-struct Plan {
-    h: f64,
-    t: f64,
-    cut: Cut,
+pub(super) struct Plan {
+    pub(super) h: f64,
+    pub(super) t: f64,
+    pub(super) cut: Cut,
 }
 
 impl Pld {
@@ -147,7 +142,7 @@ impl Pld {
         let (mut lower, mut upper) = (Some(f64::NEG_INFINITY), f64::NEG_INFINITY);
         if !self.parts.is_empty() {
             for parts in self.directions() {
-                if upper::ceiling(&parts).is_some_and(|most| e >= most) {
+                if parts::ceiling(&parts).is_some_and(|most| e >= most) {
                     continue;
                 }
                 let plan = self.plan(&parts, Target::Epsilon(e));
@@ -182,7 +177,7 @@ impl Pld {
     }
 
     /// The same change in every run, forwards and (where that differs) backwards.
-    fn directions(&self) -> Vec<Parts> {
+    pub(super) fn directions(&self) -> Vec<Parts> {
         let reversed: Parts = self
             .parts
             .iter()
@@ -264,7 +259,7 @@ impl Pld {
 }
 
 /// The least step of at most `cells` cells, whose grid points are exact enough as numbers.
-fn least_step(parts: &Parts, cut: Cut, cells: f64) -> f64 {
+pub(super) fn least_step(parts: &Parts, cut: Cut, cells: f64) -> f64 {
     let extent: f64 = parts.iter().map(|(s, _)| s.extent(cut) * s.nodes(cut)).sum();
     (extent / cells).max(reach(parts, cut) * 2f64.powi(-50)).max(1e-9)
 }
@@ -335,7 +330,7 @@ fn sums(parts: &Parts, plan: Plan, above_only: bool) -> (Option<TiltedSum>, Tilt
 
 /// Losses and grid points are rounded, and atoms to them ([`discretise`]): a few ulps of the
 /// largest loss per run.
-fn padding(parts: &Parts, plan: Plan) -> f64 {
+pub(super) fn padding(parts: &Parts, plan: Plan) -> f64 {
     let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
     (reach(parts, plan.cut) + runs * plan.h) * 2e-14 + 1e-13
 }
@@ -345,7 +340,7 @@ fn epsilon(value: f64) -> Epsilon {
 }
 
 impl Source {
-    fn above(&self, h: f64, cut: Cut) -> Measure {
+    pub(super) fn above(&self, h: f64, cut: Cut) -> Measure {
         match self {
             Self::Law(law) => discretise::upper(law, h, cut),
             Self::Envelope(e) => e.above(h, cut),
@@ -364,18 +359,18 @@ impl Source {
     }
 
     /// Distance between them.
-    fn extent(&self, cut: Cut) -> f64 {
+    pub(super) fn extent(&self, cut: Cut) -> f64 {
         let (low, high) = self.ends(cut);
         (high - low).max(1e-9)
     }
 
     /// A step of about `pieces` cells.
-    fn coarse_step(&self, cut: Cut, pieces: f64) -> f64 {
+    pub(super) fn coarse_step(&self, cut: Cut, pieces: f64) -> f64 {
         (self.extent(cut) / pieces).max(self.reach(cut) * 2f64.powi(-50))
     }
 
     /// The one farther from zero; at least the distance.
-    fn reach(&self, cut: Cut) -> f64 {
+    pub(super) fn reach(&self, cut: Cut) -> f64 {
         let (low, high) = self.ends(cut);
         low.abs().max(high.abs()).max(high - low)
     }

@@ -29,3 +29,8 @@ pub use subject::{
     lowest_bit,
 };
 pub use tester::Event;
+
+/// The snippets are tests, those that must not compile too.
+#[cfg(doctest)]
+#[doc = include_str!("misuses.md")]
+struct Misuses;

@@ -34,7 +34,7 @@ pub enum Verdict {
     Missed,
     /// A claim that nobody here defends is contradicted.
     Refuted,
-    /// What is seen gives away more than a claim says that speaks of less.
+    /// What is seen leaks more than a claim about less says.
     Outside,
 }
 

@@ -15,7 +15,7 @@ pub(crate) type Result<T, E = Error> = core::result::Result<T, E>;
 /// Why a command failed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Error {
-    /// A parameter, a calibration, a certificate or an expense was refused.
+    /// A parameter, a calibration, a certificate or a charge was refused.
     #[error(transparent)]
     Core(dp_core::Error),
     /// A sketch was refused.

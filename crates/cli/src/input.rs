@@ -111,7 +111,7 @@ impl InputOptions {
         };
         let mut input = file.open()?;
         if let Some(columns) = input.columns.take() {
-            // A file is opened twice where a ledger pays.
+            // A file is opened twice where a ledger is charged.
             let _ = self.entered.set(columns);
         }
         Ok(input)

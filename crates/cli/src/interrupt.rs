@@ -6,12 +6,12 @@ mod run;
 use run::{Payment, Run};
 use std::path::Path;
 
-/// Begins to watch for signals; `ledger` pays for the release at `out`.
+/// Begins to watch for signals; `ledger` is charged for the release at `out`.
 pub(crate) fn watch(out: &Path, ledger: Option<&Path>) -> std::io::Result<()> {
     unix::install(Run::new(out, ledger))
 }
 
-/// The ledger is asked to pay.
+/// The ledger is asked to take the charge.
 pub(crate) fn paying() {
     unix::change(|run| run.payment = Payment::Begun);
 }
@@ -21,7 +21,7 @@ pub(crate) fn not_paid() {
     unix::change(|run| run.payment = Payment::NotBegun);
 }
 
-/// The expense is on the disk.
+/// The charge is on the disk.
 pub(crate) fn paid() {
     unix::change(|run| run.payment = Payment::Entered);
 }

@@ -1,6 +1,6 @@
 //! The budget file of a data set: a [`Ledger`] with a limit that survives crashes and races.
 //!
-//! An expense is entered **before** the release it pays for appears. The order is: take the
+//! A charge is entered **before** its release appears. The order is: take the
 //! lock, read the file, let the ledger check the limit, write the new state to a temporary
 //! file beside it, flush it to the disk, rename it over the old one, flush the folder. A
 //! process that dies at any point leaves either the old state (nothing was released yet) or the
@@ -51,7 +51,7 @@ pub enum Error {
         "{0}: has other names (hard links); a ledger must have one, or its budget could be spent once for each"
     )]
     SeveralNames(PathBuf),
-    /// The ledger refused the expense; nothing was changed.
+    /// The ledger refused the charge; nothing was changed.
     #[error(transparent)]
     Refused(#[from] dp_core::Error),
 }

@@ -1,6 +1,5 @@
 //! Rows become a private sketch that anyone may search: nobody can tell one value of one row.
 
-use dp_core::mechanism::Mechanism;
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability, PublicSeed};
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};

@@ -244,7 +244,7 @@ fn noisy(claim: Budget) -> Result<Subject> {
         (0..2).for_each(|i| out.extend(clean.row(i).iter().map(|&x| f64::from(x))));
         Ok(())
     };
-    // The certificate's profile takes one coordinate for several: this pair gives away less.
+    // The certificate's profile takes one coordinate for several: this pair leaks less.
     let differ = allowed.differ_probability(1, 2)?.get();
     let truth = epsilon_of_laplace(scale, 4, differ, claim.delta.get());
     Ok(Subject::new("noisy secure MinHash, published", FAMILY, claim, LEAST_SIMILAR, 12, sample)

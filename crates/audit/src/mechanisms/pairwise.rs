@@ -25,7 +25,7 @@ fn distances(rows: &[f64]) -> Vec<f64> {
 fn noise_addition(budget: Budget) -> Result<Subject> {
     let adjacency = Adjacency::Attribute { beta: bound(1.0)? };
     let made = NoiseAddition::new(4, 3, ValueRange::BITS, adjacency, budget)?;
-    // All bits, one of which is turned over.
+    // All bits, one of which is flipped.
     let table = |bits: u32| (0..12).map(|i| f64::from(bits >> i & 1)).collect::<Vec<f64>>();
     let moved = |&(bits, i): &(u32, usize)| {
         let (a, b) = (distances(&table(bits)), distances(&table(bits ^ 1 << i)));
@@ -44,7 +44,7 @@ fn noise_addition(budget: Budget) -> Result<Subject> {
         out.extend_from_slice(made.release(rows, &mut draw.noise())?.payload().values());
         Ok(())
     };
-    let pair = "4 rows of 3 bits, one bit turned over: search over all tables";
+    let pair = "4 rows of 3 bits, one bit flipped: search over all tables";
     Ok(Subject::new("NoiseAddition", FAMILY, budget, pair, 6, sample)
         .under(&guarantee)?
         .with_runs(40_000)

@@ -69,7 +69,7 @@ pub(crate) const PASSES: usize = 2;
 /// Many rows, so that no pass turns the iterate by much.
 const BASE: f64 = 400.0;
 
-/// All products of the power method, each with noise of this scale; the composition pays for all of
+/// All products of the power method, each with noise of this scale; the composition accounts for all of
 /// them, whatever is published.
 ///
 /// # Errors
@@ -130,7 +130,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
             .in_full(32)
             .twin_only_in_full(),
         Subject::built(claim, gaussian_noise, last)?.in_full(24).twin_only_in_full().with_slack(
-            "the budget pays for both products; only the last one is published, so the most that a \
+            "the budget covers both products; only the last one is published, so the most that a \
              tester can see is one product's shift: 0.63 at this delta",
         ),
         Subject::built(claim, gaussian_noise, all_products)?.twin_with_runs(80_000),

@@ -163,7 +163,7 @@ pub fn system(system: System) -> Result<Rowwise> {
 }
 
 fn system_at(system: System, budget: Budget) -> Result<Rowwise> {
-    // Theorem 3.4 pays for a tail bound on every row: it needs no more than it claims.
+    // Theorem 3.4 spends budget on a tail bound for every row: it needs no more than it claims.
     let made = system.mechanism(12, 4, PublicSeed::new(71), bound(1.0)?, bound(1.0)?, budget)?;
     Rowwise::attribute(made, 1.0, 1.0)
 }

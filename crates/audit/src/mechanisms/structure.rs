@@ -100,7 +100,7 @@ fn equal_rows(budget: Budget) -> Result<Subject> {
         Ok(())
     };
     let (a, b) = ([0.0; 6], [1.0, 1.0, 1.0, 0.0, 0.0, 0.0]);
-    let pair = "four equal rows of a hundred bits, one bit turned over";
+    let pair = "four equal rows of a hundred bits, one bit flipped";
     Ok(Subject::new("NoiseAddition, equal rows", pairwise::FAMILY, budget, pair, 6, sample)
         .under(&guarantee)?
         .with_runs(20_000)

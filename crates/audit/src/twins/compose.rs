@@ -1,4 +1,4 @@
-//! Matrix mechanisms that pay for less than they show: steps left out, means in place of laws, one
+//! Matrix mechanisms that account for less than they show: steps left out, means in place of laws, one
 //! norm in place of another, the lift of another adjacency.
 
 use crate::mechanisms::common::{bound, gaussian_budget, gaussian_noise};
@@ -70,7 +70,7 @@ fn both_steps_in_full() -> Result<Subject> {
     unpaid("find and project, both steps at the full budget", gaussian_budget()?)
 }
 
-/// The image of a shift has norm `chi_k`; this noise pays for the mean of its square.
+/// The image of a shift has norm `chi_k`; this noise accounts for the mean of its square.
 fn mean_of_chi_square() -> Result<Subject> {
     let claim = gaussian_budget()?;
     let sigma = NoiseScale::new(gaussian_noise(claim)?)?;

@@ -71,7 +71,7 @@ fn sensitivity_forgotten() -> Result<Subject> {
 fn l1_for_l2() -> Result<Subject> {
     let rowwise = system(System::DpRpL)?;
     let original = rowwise.subject(System::DpRpL.name(), "")?.with_runs(60_000);
-    // Laplace noise pays for the l1 norm; this one was given the l2 norm.
+    // Laplace noise is calibrated to the l1 norm; this one was given the l2 norm.
     let norm = rowwise.mechanism.projection().max_row_l2();
     let scale = calibrate::laplace(original.claim, L1Sensitivity::new(norm)?)?;
     let noise = LaplaceNoise::new(scale, rowwise.mechanism.noise().grid())?;

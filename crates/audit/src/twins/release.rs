@@ -17,7 +17,7 @@ use sketch::vectors::PrivateProjection;
 use std::sync::Arc;
 
 /// A range check that skips what is not stored: an absent entry is zero, outside of `[4, 5]`, and
-/// the distance to it moves by nine where the noise pays for one.
+/// the distance to it moves by nine where the noise accounts for one.
 fn excluded_zero() -> Result<Subject> {
     let claim = gaussian_budget()?;
     let adjacency = Adjacency::Attribute { beta: bound(1.0)? };

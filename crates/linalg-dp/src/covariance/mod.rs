@@ -3,6 +3,29 @@
 //! Three mechanisms behind one trait: [`GaussianCovariance`] (least error), [`WishartCovariance`] (noise that keeps the
 //! matrix positive definite) and [`JlCovariance`] (a sketch whose error is relative, for data of small rank).
 //!
+//! ```
+//! use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+//! use linalg_dp::covariance::{
+//!     CovarianceMechanism, JlCovariance, NoisyPower, WishartCovariance, WishartShape,
+//! };
+//!
+//! // A row of norm at most 1 may come or go.
+//! let row = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+//! let (budget, rng) = (Budget::new(2.0, 1e-6)?, &mut NoiseRng::from_os()?);
+//! let rows = [0.6, 0.8, 0.8, 0.6];
+//!
+//! let sketched = JlCovariance::calibrate(2, 50, row, budget)?.release(&rows, rng)?;
+//! assert_eq!(sketched.payload().dim(), 2);
+//! let shape = WishartShape::LeastSpectralNorm;
+//! let definite = WishartCovariance::calibrate(2, row, budget, shape)?.release(&rows, rng)?;
+//! definite.certificate().verify()?;
+//! // The leading direction alone, in three products, from a public start.
+//! let power = NoisyPower::calibrate(2, 1, 3, row, budget)?;
+//! let leading = power.release(&rows, PublicSeed::new(1), rng)?;
+//! assert_eq!(leading.payload().directions().ncols(), 1);
+//! # Ok::<(), linalg_dp::Error>(())
+//! ```
+//!
 //! Rows longer than the bound are **scaled to it, and not counted**: how many there were is private.
 //! Certificates say so. Whoever would rather stop at such a row must look for it before the
 //! release (and tell nobody what was found).

@@ -1,4 +1,4 @@
-//! What every kind of release shares: where it goes, what pays for it, what is said of it.
+//! What every kind of release shares: where it goes, which ledger is charged, what is said of it.
 
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
 use super::said::{individual, promise};
@@ -101,7 +101,7 @@ impl RowsOptions {
     }
 }
 
-/// Where the release goes and what pays for it.
+/// Where the release goes and which ledger is charged.
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Output")]
 pub(crate) struct OutputOptions {
@@ -129,9 +129,9 @@ pub(crate) struct OutputOptions {
 
 impl OutputOptions {
     /// Everything that must hold before noise is drawn: the file may be written, the data is
-    /// what was declared (when a ledger pays, so that nothing is paid in vain), the ledger agrees.
+    /// what was declared (when a ledger is charged, so that no budget is spent in vain), the ledger agrees.
     /// `None` for a dry run.
-    pub(crate) fn pay(
+    pub(crate) fn charge(
         &self,
         guarantee: &Guarantee,
         label: &str,
@@ -167,7 +167,7 @@ impl OutputOptions {
         if self.dry_run { Ok(None) } else { self.noise().map(Some) }
     }
 
-    /// As [`OutputOptions::pay`] for what is not differential privacy: no ledger takes it.
+    /// As [`OutputOptions::charge`] for what is not differential privacy: no ledger takes it.
     pub(crate) fn without_ledger(&self) -> Result<Option<NoiseRng>> {
         if self.ledger.is_some() {
             return Err(Error::usage(
@@ -389,7 +389,7 @@ pub(crate) fn each_block(
         progress.show();
         Ok(())
     })?;
-    // Nothing is paid for, or published of, a file without data.
+    // No budget is spent on a file without data, and nothing is published of it.
     if rows == 0 { Err(DataError::of(&file, "the file holds no row").into()) } else { Ok(()) }
 }
 

@@ -38,7 +38,7 @@ impl CovarianceOptions {
         let guarantee = mechanism.guarantee();
         let label = format!("covariance, {:?} noise", self.noise).to_lowercase();
         let check = || check_input(&self.rows.input, &limits);
-        let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
+        let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
             return Ok(self.rows.planned(&label, guarantee));
         };
         let mut stream = mechanism.stream(&mut rng);

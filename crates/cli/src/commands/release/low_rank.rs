@@ -41,7 +41,7 @@ impl LowRankOptions {
         let mechanism = Pfp::calibrate(setting, budget, PfpOptions::default())?;
         let guarantee = mechanism.guarantee();
         let label = format!("low-rank approximation, rank {}", self.rank);
-        let Some(mut rng) = self.rows.output.pay(guarantee, &label, || Ok(()))? else {
+        let Some(mut rng) = self.rows.output.charge(guarantee, &label, || Ok(()))? else {
             return Ok(self.rows.planned(&label, guarantee));
         };
         let rows = RowsView::f64(n, d, &values)?;

@@ -79,7 +79,7 @@ impl MinhashOptions {
             check_rereadable(&self.input.input)?;
             self.each_batch(neighbours, |_| Ok(()))
         };
-        let Some(mut rng) = self.output.pay(guarantee, &label, check)? else {
+        let Some(mut rng) = self.output.charge(guarantee, &label, check)? else {
             return Ok(self.output.planned(&label, guarantee));
         };
         let path = &self.output.path();

@@ -129,7 +129,7 @@ impl SignOptions {
         let guarantee = mechanism.guarantee();
         let label = format!("signs, {} bits", self.projection.k());
         let check = || check_input(&self.rows.input, &limits);
-        let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
+        let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
             return Ok(self.rows.planned(&label, guarantee));
         };
         self.write(mechanism.open(&mut rng), input, limits)
@@ -160,7 +160,7 @@ impl SignOptions {
         };
         let limits = Limits { least, ..limits };
         let check = || check_input(&self.rows.input, &limits);
-        let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
+        let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
             return Ok(self.rows.planned(&label, guarantee));
         };
         self.write(mechanism.open(seed, &mut rng)?, input, limits)

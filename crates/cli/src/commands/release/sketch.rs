@@ -130,7 +130,7 @@ impl SketchOptions {
             let mechanism = AveragedProjection::gaussian(d, k, adjacency, bound, budget)?;
             mechanism.check_element(element)?;
             let label = format!("sketch, fresh gaussian to k = {k}");
-            let Some(mut rng) = output.pay(mechanism.guarantee(), &label, check)? else {
+            let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
                 return Ok(self.rows.planned(&label, mechanism.guarantee()));
             };
             return self.write(
@@ -146,7 +146,7 @@ impl SketchOptions {
         }?;
         mechanism.check_element(element)?;
         let label = format!("sketch, {} to k = {k}", spec.name());
-        let Some(mut rng) = output.pay(mechanism.guarantee(), &label, check)? else {
+        let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
             return Ok(self.rows.planned(&label, mechanism.guarantee()));
         };
         let writer = ReleaseWriter::create(&output.path(), &mechanism, element, &mut rng)?;

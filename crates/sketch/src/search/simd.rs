@@ -6,52 +6,10 @@
 //! exactly the size of the load.
 #![allow(unsafe_code)]
 
-/// One word of eight consecutive codes.
-#[derive(Debug, Clone, Copy)]
-#[repr(align(64))]
-pub(super) struct Lane(pub(super) [u64; 8]);
+mod block;
 
-/// Codes that share one [`Lane`].
-pub(super) const LANES: usize = 8;
-/// Most codes in one call of [`Kernel::scan`].
-pub(super) const BLOCK: usize = 512;
-
-/// The items of a block that one query accepts: index and distance.
-pub(super) struct Hits {
-    len: usize,
-    items: [(u32, u32); BLOCK],
-}
-
-impl Hits {
-    pub(super) const fn new() -> Self {
-        Self { len: 0, items: [(0, 0); BLOCK] }
-    }
-
-    pub(super) fn clear(&mut self) {
-        self.len = 0;
-    }
-
-    pub(super) fn items(&self) -> &[(u32, u32)] {
-        &self.items[..self.len]
-    }
-
-    #[inline]
-    fn push(&mut self, index: u32, distance: u32) {
-        self.items[self.len] = (index, distance);
-        self.len += 1;
-    }
-
-    /// Pushes the lanes whose bit in `mask` is set.
-    #[cfg_attr(target_arch = "x86_64", cold)]
-    #[inline(never)]
-    fn push_masked(&mut self, first: u32, mut mask: u32, distances: &[u64; LANES]) {
-        while mask != 0 {
-            let lane = mask.trailing_zeros();
-            self.push(first + lane, distances[lane as usize] as u32);
-            mask &= mask - 1;
-        }
-    }
-}
+use block::width_of;
+pub(super) use block::{BLOCK, Hits, LANES, Lane};
 
 /// Which instructions compute the distances; all give the same bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,11 +96,6 @@ impl Kernel {
     }
 }
 
-#[inline(always)]
-const fn width_of<const W: usize>(query: &[u64]) -> usize {
-    if W == 0 { query.len() } else { W }
-}
-
 fn scalar<const Q: usize, const W: usize>(
     codes: &[Lane],
     queries: [&[u64]; Q],
@@ -171,7 +124,7 @@ fn scalar<const Q: usize, const W: usize>(
 
 #[cfg(target_arch = "x86_64")]
 mod x86 {
-    use super::{Hits, LANES, Lane, width_of};
+    use super::block::{Hits, LANES, Lane, width_of};
     use core::arch::x86_64::*;
 
     #[target_feature(enable = "avx512f,avx512vpopcntdq")]

@@ -24,9 +24,11 @@
 //! # Ok::<(), sketch::Error>(())
 //! ```
 
+mod finding;
 mod noise;
 mod sensitivity;
 
+pub use finding::{Finding, Report};
 pub use noise::{FALSE_ALARM, NoisyValues};
 
 use crate::error::{Error, Result};
@@ -37,39 +39,12 @@ use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{AnyCertificate, ClassOfCertificate, Kind, Payload, Summary};
 use dp_core::{Certificate, Release};
 
-/// What came of one check that did not refuse.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Finding {
-    /// It was computed again, and agrees.
-    Agrees,
-    /// It could not be, and why.
-    NotChecked(&'static str),
-}
-
-/// What was checked of a release.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct Report {
-    /// The sensitivity that the guarantee rests on, from the public parameters.
-    pub sensitivity: Finding,
-    /// Whether the payload can carry the stated noise.
-    pub payload: Finding,
-}
-
-impl Report {
-    /// Both findings.
-    #[must_use]
-    pub const fn new(sensitivity: Finding, payload: Finding) -> Self {
-        Self { sensitivity, payload }
-    }
-}
-
 /// A payload of this crate.
 pub trait Verifiable: Payload<Error = Error> + sealed::Checks {}
 
 mod sealed {
-    use super::{Finding, Result};
+    use super::finding::Finding;
+    use crate::error::Result;
     use dp_core::Certificate;
     use dp_core::noise::NoiseLaw;
 

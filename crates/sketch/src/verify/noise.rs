@@ -1,6 +1,6 @@
 //! Whether numbers can be what their certificate says of them.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::error::Result;
 use dp_core::noise::{Grid, NoiseLaw};
 

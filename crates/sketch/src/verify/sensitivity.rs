@@ -2,7 +2,7 @@
 //!
 //! Whatever is needed and missing, or not of its type, is a refusal.
 
-use super::Finding;
+use super::finding::Finding;
 use crate::error::Result;
 use crate::projection::{Family, ProjectionSpec};
 use crate::sets::{Coding, MixtureResponse, NoisyFacts, SetNeighbours, SymbolFacts, SymbolShape};

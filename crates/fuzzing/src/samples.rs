@@ -148,7 +148,7 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     ];
     let mut all = Vec::new();
     for (name, mechanism) in mechanisms {
-        all.push(Sample::new(target, name, encode(&mechanism.release(&x)?)?));
+        all.push(Sample::new(target, name, encode(&mechanism.release(&x, &mut rng())?)?));
     }
     let (m, n) = (5, 6);
     let a = data(m, n);

@@ -3,7 +3,6 @@
 use super::content::Content;
 use super::recheck;
 use crate::error::{Error, Result};
-use dp_core::Certificate;
 use dp_core::release_file::{Kind, Summary};
 use linalg_dp::covariance::PrivateCovariance;
 use linalg_dp::low_rank::{PrivateLowRank, Range};
@@ -23,6 +22,8 @@ pub(crate) enum Loaded {
     NoisyBits(dp_core::Release<NoisyBits>),
     Covariance(dp_core::Release<PrivateCovariance>),
     LowRank(dp_core::Release<PrivateLowRank>),
+    Range(dp_core::Release<Range>),
+    Window(dp_core::Release<WindowCovariance>),
     /// Another kind, by name: its container holds together.
     Other(&'static str),
 }
@@ -44,15 +45,10 @@ impl Loaded {
             Kind::Covariance => Self::Covariance(content.load()?),
             Kind::LowRank => Self::LowRank(content.load()?),
             Kind::NoisyMinHash => Self::NoisyBits(content.load()?),
-            other => {
-                // Questions of these kinds have no command; their payload is checked all the same.
-                match other {
-                    Kind::Range => drop(content.load::<Range, Certificate>()?),
-                    Kind::Window => drop(content.load::<WindowCovariance, Certificate>()?),
-                    _ => {}
-                }
-                Self::Other(other.name())
-            }
+            Kind::Range => Self::Range(content.load()?),
+            Kind::Window => Self::Window(content.load()?),
+            // Questions of these kinds have no command.
+            other => Self::Other(other.name()),
         };
         let report = recheck::release(&loaded, &summary)?;
         Ok((loaded, summary, report))
@@ -68,6 +64,8 @@ impl Loaded {
             Self::NoisyBits(_) => Kind::NoisyMinHash.name(),
             Self::Covariance(_) => "a covariance",
             Self::LowRank(_) => "a low-rank approximation",
+            Self::Range(_) => Kind::Range.name(),
+            Self::Window(_) => Kind::Window.name(),
             Self::Other(name) => name,
         }
     }

@@ -1,7 +1,10 @@
 //! Small valid inputs of every target: one release a kind, and texts. Their noise is that of the
 //! deterministic test generator, and their certificates say so.
 
+pub use crate::sample::{Failure, Sample};
+
 use dp_core::accounting::{FilterRule, Ledger};
+use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{AnyCertificate, Kind, encode, encode_as, open};
 use dp_core::{
     Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, Profile, PublicSeed, calibrate,
@@ -13,34 +16,9 @@ use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 use sketch::sets::{
     BinResponse, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin, SetNeighbours, SymbolShape,
-    TrueDelta,
 };
 use sketch::signs::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
 use sketch::vectors::PrivateProjection;
-
-/// Any error on the way to a sample.
-pub type Failure = Box<dyn std::error::Error>;
-
-/// One input.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
-    /// The target it is for.
-    pub target: &'static str,
-    /// Name of its file.
-    pub name: String,
-    /// Content.
-    pub bytes: Vec<u8>,
-}
-
-impl Sample {
-    pub(crate) fn new(
-        target: &'static str,
-        name: impl Into<String>,
-        bytes: impl Into<Vec<u8>>,
-    ) -> Self {
-        Self { target, name: name.into(), bytes: bytes.into() }
-    }
-}
 
 /// All samples, those of releases first.
 ///
@@ -123,7 +101,7 @@ fn set_signatures() -> Result<Vec<Sample>, Failure> {
         (0..3).map(|i| ItemSet::new((i..i + 12).collect())).collect::<Result<_, _>>()?;
     let neighbours = SetNeighbours::new(1, 12)?;
     let seed = || FreshSeed::reproducible_not_private(7);
-    let accept = TrueDelta::AcceptByName;
+    let accept = Acceptance::AcceptTrueDelta;
     let hashed = MixtureResponse::calibrate(SymbolShape::new(5, 1, 4)?, neighbours, budget()?)?;
     let bins = BinResponse::calibrate(6, 4, 1, budget()?)?;
     let noisy = NoisySecureMinHash::published(8, 1, neighbours, budget()?, accept)?;

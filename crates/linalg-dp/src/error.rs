@@ -12,6 +12,9 @@ pub enum Error {
     /// A parameter, a calibration or a guarantee was refused.
     #[error(transparent)]
     Core(#[from] dp_core::Error),
+    /// The sketch crate refused rows, a projection or a release.
+    #[error("{0}")]
+    Sketch(String),
     /// Two shapes that must agree do not.
     #[error("{what} has {found}, expected {expected}")]
     Shape {
@@ -76,6 +79,15 @@ pub enum Error {
         /// What to use instead.
         instead: &'static str,
     },
+}
+
+impl From<sketch::Error> for Error {
+    fn from(error: sketch::Error) -> Self {
+        match error {
+            sketch::Error::Core(error) => Self::Core(error),
+            other => Self::Sketch(other.to_string()),
+        }
+    }
 }
 
 impl Error {

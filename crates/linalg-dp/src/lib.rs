@@ -7,6 +7,7 @@
 //! | approximate a matrix whose rows may shift | [`low_rank`] |
 //! | release the top directions alone | [`covariance::NoisyPower`] |
 //! | follow a stream in sliding windows | [`window`] |
+//! | check a release that somebody gave you | [`verify()`] |
 //! | measure coherence | [`low_rank::c_coherence`], [`low_rank::mu0_exact`] |
 //!
 //! ```
@@ -31,6 +32,8 @@ pub mod dense;
 pub mod error;
 pub mod low_rank;
 mod products;
+pub mod verify;
 pub mod window;
 
 pub use error::{Error, Result};
+pub use verify::verify;

@@ -3,7 +3,6 @@
 use super::content::Content;
 use super::recheck;
 use crate::error::{Error, Result};
-use dp_core::Certificate;
 use dp_core::release_file::{Kind, Summary};
 use linalg_dp::covariance::PrivateCovariance;
 use linalg_dp::low_rank::{PrivateLowRank, Range};
@@ -11,7 +10,7 @@ use linalg_dp::window::WindowCovariance;
 use sketch::sets::{NoisyBits, SymbolRelease};
 use sketch::signs::{IndividualRelease, SignCodes, SignRelease};
 use sketch::vectors::SketchRelease;
-use sketch::verify::{Finding, NoisyValues, Report, verify_consistency};
+use sketch::verify::{Finding, Report, verify_consistency};
 use std::path::Path;
 
 /// A release of one of the kinds that commands answer from.
@@ -23,6 +22,8 @@ pub(crate) enum Loaded {
     NoisyBits(dp_core::Release<NoisyBits>),
     Covariance(dp_core::Release<PrivateCovariance>),
     LowRank(dp_core::Release<PrivateLowRank>),
+    Range(dp_core::Release<Range>),
+    Window(dp_core::Release<WindowCovariance>),
     /// Another kind, by name: its container holds together.
     Other(&'static str),
 }
@@ -44,15 +45,10 @@ impl Loaded {
             Kind::Covariance => Self::Covariance(content.load()?),
             Kind::LowRank => Self::LowRank(content.load()?),
             Kind::NoisyMinHash => Self::NoisyBits(content.load()?),
-            other => {
-                // Questions of these kinds have no command; their payload is checked all the same.
-                match other {
-                    Kind::Range => drop(content.load::<Range, Certificate>()?),
-                    Kind::Window => drop(content.load::<WindowCovariance, Certificate>()?),
-                    _ => {}
-                }
-                Self::Other(other.name())
-            }
+            Kind::Range => Self::Range(content.load()?),
+            Kind::Window => Self::Window(content.load()?),
+            // Questions of these kinds have no command.
+            other => Self::Other(other.name()),
         };
         let report = loaded.check(&summary)?;
         Ok((loaded, summary, report))
@@ -66,19 +62,13 @@ impl Loaded {
             Self::IndividualSigns(release) => verify_consistency(release)?,
             Self::Symbols(release) => verify_consistency(release)?,
             Self::NoisyBits(release) => verify_consistency(release)?,
-            Self::Covariance(release) => {
-                let (payload, law) = (release.payload(), &release.certificate().statement().noise);
-                let (raw, d) = (payload.raw(), payload.dim());
-                let values: Vec<f64> =
-                    (0..d).flat_map(|i| (0..d).map(move |j| raw[(i, j)])).collect();
-                Report::new(
-                    recheck::matrix(summary),
-                    NoisyValues::symmetric(&values, d, law).check()?,
-                )
-            }
-            Self::LowRank(_) | Self::Other(_) => {
+            Self::Covariance(release) => linalg_dp::verify::verify_consistency(release)?,
+            Self::LowRank(release) => linalg_dp::verify::verify_consistency(release)?,
+            Self::Range(release) => linalg_dp::verify::verify_consistency(release)?,
+            Self::Window(release) => linalg_dp::verify::verify_consistency(release)?,
+            Self::Other(_) => {
                 let noise = "whether its values carry the stated noise";
-                Report::new(recheck::matrix(summary), Finding::NotChecked(noise))
+                Report::new(recheck::summary(summary)?, Finding::NotChecked(noise))
             }
         })
     }
@@ -93,6 +83,8 @@ impl Loaded {
             Self::NoisyBits(_) => Kind::NoisyMinHash.name(),
             Self::Covariance(_) => "a covariance",
             Self::LowRank(_) => "a low-rank approximation",
+            Self::Range(_) => Kind::Range.name(),
+            Self::Window(_) => Kind::Window.name(),
             Self::Other(name) => name,
         }
     }

@@ -44,7 +44,7 @@ impl GaussianCovariance {
         let clip = RowClip::new(dim, bound)?;
         // The final sigma is a hair larger than the one the grid is chosen for: finer is safe.
         let grid = noise_grid(&clip, calibrate::symmetric_gaussian(budget, bound, change)?)?;
-        let sigma = calibrate::symmetric_gaussian(budget, paid_bound(&clip, grid)?, change)?;
+        let sigma = calibrate::symmetric_gaussian(budget, Self::paid_bound(&clip, grid)?, change)?;
         Self::with_grid(clip, adjacency, budget, sigma, grid)
     }
 
@@ -71,10 +71,24 @@ impl GaussianCovariance {
     ) -> Result<Self> {
         check_grid(sigma, grid)?;
         let (_, change) = row_change(adjacency, NAME)?;
-        let profile = Profile::SymmetricGaussian { bound: paid_bound(&clip, grid)?, sigma, change };
+        let profile =
+            Profile::SymmetricGaussian { bound: Self::paid_bound(&clip, grid)?, sigma, change };
         let guarantee =
             Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::CovarianceGaussian)?;
         Ok(Self { clip, sigma, grid, guarantee })
+    }
+
+    /// The row bound with clipping and the rounding of the totals to the grid paid: totals that differ
+    /// by D differ by at most `D + d g` once rounded, and both sensitivities grow at least as the
+    /// square of the bound.
+    pub(crate) fn paid_bound(clip: &RowClip, grid: Grid) -> Result<Bound> {
+        let bound = clip.certified_bound();
+        if grid.exponent() == 2 * clip.exponent() {
+            return Ok(bound);
+        }
+        let square = L2Sensitivity::new((bound.get() * bound.get()).next_up())?;
+        let paid = grid.inflate_l2(square, clip.dim() * clip.dim(), 0.0)?;
+        Ok(Bound::new(paid.get().sqrt() * (1.0 + 2.0 * f64::EPSILON))?)
     }
 
     /// Standard deviation of a diagonal entry of the noise.
@@ -129,17 +143,4 @@ impl Privatises for GaussianCovariance {
         let payload = PrivateCovariance::new(dim, values, None, noise);
         Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
     }
-}
-
-/// The row bound with clipping and the rounding of the totals to the grid paid: totals that differ
-/// by D differ by at most `D + d g` once rounded, and both sensitivities grow at least as the
-/// square of the bound.
-fn paid_bound(clip: &RowClip, grid: Grid) -> Result<Bound> {
-    let bound = clip.certified_bound();
-    if grid.exponent() == 2 * clip.exponent() {
-        return Ok(bound);
-    }
-    let square = L2Sensitivity::new((bound.get() * bound.get()).next_up())?;
-    let paid = grid.inflate_l2(square, clip.dim() * clip.dim(), 0.0)?;
-    Ok(Bound::new(paid.get().sqrt() * (1.0 + 2.0 * f64::EPSILON))?)
 }

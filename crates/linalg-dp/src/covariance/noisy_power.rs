@@ -186,8 +186,7 @@ impl NoisyPower {
 
     fn start(&self, seed: PublicSeed) -> Result<Mat<f64>> {
         let (d, k) = (self.clip.dim(), self.k);
-        let refused = |e: sketch::Error| Error::Numerical { what: "start", reason: e.to_string() };
-        let law = Gaussian::new(d, k, seed).map_err(refused)?;
+        let law = Gaussian::new(d, k, seed)?;
         let mut x = vec![0.0; d * k];
         x.chunks_mut(k).enumerate().for_each(|(i, row)| law.row(i, row));
         dense::orthonormal_basis(MatRef::from_row_major_slice(&x, d, k))

@@ -1,7 +1,6 @@
 //! Baselines: input perturbation (private) and truncated decompositions (not private).
 
 use super::factors::LowRank;
-use super::range::sketch_error;
 use super::setting::Setting;
 use crate::dense;
 use crate::error::{Error, Result};
@@ -84,7 +83,7 @@ impl InputPerturbation {
             row.iter_mut().for_each(|x| *x *= f);
         }
         self.noise.add_to(rng, &mut noisy)?;
-        let view = RowsView::f64(m, n, &noisy).map_err(sketch_error)?;
+        let view = RowsView::f64(m, n, &noisy)?;
         let payload = truncated_svd(&view, setting.rank())?;
         let mut public: PublicParameters = setting.public(PublicSeed::new(0));
         public.remove("seed");
@@ -140,9 +139,9 @@ pub fn randomized_svd(
     let k = rank.saturating_add(oversampling);
     check_rank(a, k)?;
     let (m, n) = (a.n(), a.d());
-    let omega = Gaussian::new(n, k, seed).map_err(sketch_error)?;
+    let omega = Gaussian::new(n, k, seed)?;
     let mut y = vec![0.0; m * k];
-    omega.apply(*a, &mut y).map_err(sketch_error)?;
+    omega.apply(*a, &mut y)?;
     let mut basis = dense::orthonormal_basis(MatRef::from_row_major_slice(&y, m, k))?;
     for _ in 0..power_iterations {
         let z = products::transposed_times(a, basis.as_ref());

@@ -196,6 +196,27 @@ impl PrivateLowRank {
         difference.norm_l2() <= allowed
     }
 
+    /// The mu of the projection step, from the basis and the noise root: what Gaussian noise of this
+    /// scale and grid leaves of a shift, whitened.
+    pub(crate) fn projection_mu(
+        &self,
+        setting: &Setting,
+        sigma: NoiseScale,
+        grid: Grid,
+    ) -> Result<f64> {
+        let (n, d) = (self.basis().nrows(), self.factors.shape().1);
+        if (n, d) != (setting.m(), setting.n()) {
+            let (found, expected) = (format!("{n} x {d}"), (setting.m(), setting.n()));
+            return Err(Error::shape("matrix", found, format!("{} x {}", expected.0, expected.1)));
+        }
+        // T is symmetric positive definite: W T^-1 = (T^-1 W^T)^T.
+        let white = dense::solve_definite(self.noise_root(), self.basis().transpose())?;
+        let white = white.transpose() * faer::Scale(sigma.get());
+        let exact = setting.shift() * largest_row_norm(white.as_ref());
+        let cost = Arithmetic::new(setting, white.norm_l2(), white.ncols());
+        Ok(cost.paid_on(grid, exact)? / sigma.get())
+    }
+
     /// The approximation as released, `W (W^T A + T Z)`.
     #[must_use]
     pub fn factors(&self) -> &LowRank {
@@ -277,8 +298,12 @@ impl Arithmetic {
     /// The grid for noise `sigma` and the sensitivity with everything paid.
     fn pay(&self, exact: f64, sigma: NoiseScale) -> Result<(Grid, f64)> {
         let grid = Grid::choose(sigma, Bound::new(self.magnitude.max(exact))?)?;
+        Ok((grid, self.paid_on(grid, exact)?))
+    }
+
+    fn paid_on(&self, grid: Grid, exact: f64) -> Result<f64> {
         let rounded = grid.inflate_l2(L2Sensitivity::new(exact)?, self.entries, 0.0)?;
-        Ok((grid, (rounded.get() + 2.0 * self.error) * (1.0 + 1e-14)))
+        Ok((rounded.get() + 2.0 * self.error) * (1.0 + 1e-14))
     }
 }
 

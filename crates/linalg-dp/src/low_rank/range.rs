@@ -131,7 +131,7 @@ impl Range {
     }
 
     /// The sketch, row after row.
-    pub(super) fn values(&self) -> &[f64] {
+    pub(crate) fn values(&self) -> &[f64] {
         &self.values
     }
 
@@ -264,14 +264,26 @@ impl RangeNoise {
         let origin = seed.origin();
         let seed = seed.publish();
         let (m, k) = (setting.m(), setting.k());
-        let omega = Gaussian::new(setting.n(), k, seed).map_err(sketch_error)?;
+        let omega = Gaussian::new(setting.n(), k, seed)?;
         let mut values = vec![0.0; m * k];
-        omega.apply(*a, &mut values).map_err(sketch_error)?;
+        omega.apply(*a, &mut values)?;
         for (row, f) in values.chunks_mut(k).zip(&factors) {
             row.iter_mut().for_each(|x| *x *= f);
         }
         self.law()?.add_to(rng, &mut values)?;
         Ok(Range { m, k, values, sigma: self.sigma, seed, origin })
+    }
+}
+
+impl Setting {
+    /// The profile of a range sketch with this noise, when a Gaussian step of `later_mu` follows.
+    pub(crate) fn range_profile(
+        &self,
+        sigma: NoiseScale,
+        grid: Grid,
+        later_mu: f64,
+    ) -> Result<Profile> {
+        RangeNoise { sigma, grid }.profile(self, later_mu)
     }
 }
 
@@ -285,9 +297,4 @@ fn output(setting: &Setting) -> OutputRange {
     let (n, k) = (setting.n() as f64, setting.k() as f64);
     let column = LARGEST_ENTRY * (n / k).sqrt();
     OutputRange::of_sum(setting.n(), setting.n() + 64, setting.row_bound() * column)
-}
-
-/// Errors of the sketch crate on views that were checked here already.
-pub(super) fn sketch_error(error: sketch::Error) -> Error {
-    Error::Numerical { what: "projection", reason: error.to_string() }
 }

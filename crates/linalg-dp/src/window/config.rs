@@ -185,7 +185,7 @@ impl StreamConfig {
     }
 
     /// The workload of a factorised schedule.
-    pub(super) fn workload(&self) -> Result<Option<(Workload, u64)>> {
+    pub(crate) fn workload(&self) -> Result<Option<(Workload, u64)>> {
         let blocks = self.window_blocks()?;
         Ok(match self.schedule {
             Schedule::Factorised { horizon } => Some((Workload::Sliding { blocks }, horizon)),

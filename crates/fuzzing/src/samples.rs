@@ -9,16 +9,22 @@ use dp_core::release_file::{AnyCertificate, Kind, encode, encode_as, open};
 use dp_core::{
     Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, Profile, PublicSeed, calibrate,
 };
-use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
+use linalg_dp::covariance::{
+    CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
+};
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 use sketch::sets::{
-    BinResponse, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin, SetNeighbours, SymbolShape,
+    BinResponse, BucketPrivMin, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin,
+    SetNeighbours, SymbolShape,
 };
-use sketch::signs::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
-use sketch::vectors::PrivateProjection;
+use sketch::signs::{
+    FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
+    SignSketch,
+};
+use sketch::vectors::{AveragedProjection, PrivateProjection};
 
 /// All samples, those of releases first.
 ///
@@ -86,6 +92,16 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
     let private = PrivateSigns::new(signs.clone(), rule, attribute, one()?, budget()?)?;
     let noise = IndividualNoise::RandomizedResponse;
     let individual = IndividualSigns::new(signs.clone(), noise, attribute, one()?, budget()?)?;
+    let laplace =
+        PrivateProjection::laplace(spec.build(), attribute, one()?, Budget::new(2.0, 0.0)?)?;
+    let shift = Adjacency::RowShift { l2: one()? };
+    let fresh = AveragedProjection::gaussian(d, 4, shift, one()?, budget()?)?;
+    let smooth = FlipRule::OptimalSmooth;
+    let smooth = PrivateSigns::new(signs.clone(), smooth, attribute, one()?, budget()?)?;
+    let floor = NormFloor::Lifted(Bound::new(4.0)?);
+    let drawn = FreshConfig { d, bits: 6, floor, bound: one()?, adjacency: attribute };
+    let drawn = FreshSigns::exact(drawn, budget()?)?;
+    let seed = || FreshSeed::reproducible_not_private(6);
     let target = "release_signs";
     Ok(vec![
         Sample::new("release_sketch", "sketch-f64.dps", encode(&release)?),
@@ -93,6 +109,18 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
         Sample::new(target, "signs.dps", encode(&private.release(rows, &mut rng())?)?),
         Sample::new(target, "individual.dps", encode(&individual.release(rows, &mut rng())?)?),
         Sample::new(target, "plain.dps", encode(&signs.simhash(rows)?)?),
+        Sample::new(target, "smooth.dps", encode(&smooth.release(rows, &mut rng())?)?),
+        Sample::new(target, "fresh.dps", encode(&drawn.release(rows, seed(), &mut rng())?)?),
+        Sample::new(
+            "release_sketch",
+            "sketch-laplace.dps",
+            encode(&laplace.release(rows, &mut rng())?)?,
+        ),
+        Sample::new(
+            "release_sketch",
+            "sketch-fresh.dps",
+            encode(&fresh.release(seed(), rows, &mut rng())?)?,
+        ),
     ])
 }
 
@@ -106,6 +134,7 @@ fn set_signatures() -> Result<Vec<Sample>, Failure> {
     let bins = BinResponse::calibrate(6, 4, 1, budget()?)?;
     let noisy = NoisySecureMinHash::published(8, 1, neighbours, budget()?, accept)?;
     let privmin = PrivMin::published(3, 12.0, Epsilon::new(1.0)?)?;
+    let buckets = BucketPrivMin::new(SymbolShape::new(5, 1, 4)?, Epsilon::new(20.0)?)?;
     let public = PublicSeed::new(8);
     let target = "release_sets";
     Ok(vec![
@@ -113,6 +142,7 @@ fn set_signatures() -> Result<Vec<Sample>, Failure> {
         Sample::new(target, "bins.dps", encode(&bins.release(&sets, public, &mut rng())?)?),
         Sample::new(target, "noisy.dps", encode(&noisy.release(&sets, seed(), &mut rng())?)?),
         Sample::new(target, "privmin.dps", encode(&privmin.release(&sets, public, &mut rng())?)?),
+        Sample::new(target, "buckets.dps", encode(&buckets.release(&sets, public, &mut rng())?)?),
     ])
 }
 
@@ -120,9 +150,13 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     let target = "release_matrices";
     let row = Adjacency::AddRemoveRow { bound: one()? };
     let (d, x) = (2, data(10, 2));
-    let mechanisms: [(&str, Box<dyn CovarianceMechanism>); 2] = [
+    let replaced = Adjacency::ReplaceRow { bound: one()? };
+    let shape = WishartShape::LeastDof;
+    let mechanisms: [(&str, Box<dyn CovarianceMechanism>); 4] = [
         ("gaussian.dps", Box::new(GaussianCovariance::calibrate(d, row, budget()?)?)),
         ("jl.dps", Box::new(JlCovariance::calibrate(d, 3, row, budget()?)?)),
+        ("jl-replaced.dps", Box::new(JlCovariance::calibrate(d, 3, replaced, budget()?)?)),
+        ("wishart.dps", Box::new(WishartCovariance::calibrate(d, row, budget()?, shape)?)),
     ];
     let mut all = Vec::new();
     for (name, mechanism) in mechanisms {
@@ -138,11 +172,18 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     let low_rank = pfp.release(&a, seed(), &mut rng())?;
     all.push(Sample::new(target, "range.dps", encode(&range)?));
     all.push(Sample::new(target, "low-rank.dps", encode(&low_rank)?));
-    let noise = BlockNoise::SymmetricGaussian;
-    let mechanism = WindowMechanism::calibrate(config(Schedule::Tree { noise })?)?;
-    let mut stream = mechanism.stream(rng());
-    stream.push(&x)?;
-    all.push(Sample::new(target, "window.dps", encode(&stream.release()?)?));
+    let (noise, jl) = (BlockNoise::SymmetricGaussian, BlockNoise::JohnsonLindenstrauss { rows: 3 });
+    for (name, schedule) in [
+        ("window.dps", Schedule::Tree { noise }),
+        ("window-jl.dps", Schedule::Tree { noise: jl }),
+        ("window-blocks.dps", Schedule::Block { noise, keep: Keep::Blocks }),
+        ("window-factorised.dps", Schedule::Factorised { horizon: 8 }),
+    ] {
+        let mechanism = WindowMechanism::calibrate(config(schedule)?)?;
+        let mut stream = mechanism.stream(rng());
+        stream.push(&x)?;
+        all.push(Sample::new(target, name, encode(&stream.release()?)?));
+    }
     Ok(all)
 }
 

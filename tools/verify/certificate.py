@@ -1,0 +1,372 @@
+"""Certificates, guarantees and noise laws: docs/FORMAT.md, sections 1 and 3 to 6."""
+
+import hashlib
+import json
+import math
+
+from mpmath import inf, ln, mp, mpf, sqrt
+
+from profiles import delta, row_moves
+
+ROOM = 1e-9
+
+
+class Refused(Exception):
+    """What does not hold."""
+
+
+def need(holds, why):
+    if not holds:
+        raise Refused(why)
+
+
+def sha(*parts):
+    return hashlib.sha256(b"".join(parts))
+
+
+def canonical(value):
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def parse(text, strict):
+    def never(name):
+        raise Refused(f"{name} is no number")
+
+    try:
+        value = json.loads(text, parse_constant=never)
+        again = canonical(value)
+    except (ValueError, RecursionError) as error:
+        raise Refused(f"not JSON: {error}") from None
+    need(not strict or again == text, "the trailer is not canonical text")
+    return value
+
+
+# Fields. A letter a type: r real, + positive, p probability, w whole, t text, g grid, c change, . checked elsewhere.
+
+TYPES = {
+    "r": lambda v: type(v) is float,
+    "+": lambda v: type(v) is float and v > 0,
+    "p": lambda v: type(v) is float and 0 <= v <= 1,
+    "w": lambda v: type(v) is int and 0 <= v < 1 << 64,
+    "n": lambda v: type(v) is int and 1 <= v < 1 << 64,
+    "t": lambda v: type(v) is str,
+    "g": lambda v: type(v) is int and -960 <= v <= 960,
+    "c": lambda v: v in ("add-remove", "replace"),
+    ".": lambda v: True,
+}
+
+
+def fields(value, what, types):
+    need(type(value) is dict and set(value) == set(types), f"{what}: its fields are not {sorted(types)}")
+    for name, letter in types.items():
+        need(TYPES[letter](value[name]), f"{what}.{name} = {value[name]!r} is out of range")
+
+
+def tagged(value, what, kinds):
+    kind = value.get("kind") if type(value) is dict else None
+    need(type(kind) is str and kind in kinds, f"{what}: no kind {kind!r} is known")
+    fields(value, what, {"kind": "t", **kinds[kind]})
+    return kind
+
+
+ADJACENCY = {
+    "attribute": {"beta": "+"}, "row-shift": {"l2": "+"}, "add-remove-row": {"bound": "+"},
+    "zero-row": {"bound": "+"}, "replace-row": {"bound": "+"},
+    "set-items": {"alpha": "w", "min_size": "w"}, "any-input": {}, "user": {"rows": "n", "each": "."},
+}
+NOISE = {
+    "none": {}, "rounded-gaussian": {"sigma": "+", "grid": "g"}, "rounded-laplace": {"scale": "+", "grid": "g"},
+    "discrete-gaussian": {"sigma": "+"}, "discrete-laplace": {"scale": "+"}, "bit-flip": {"keep": "p"},
+    "smooth-bit-flip": {"epsilon": "+", "rule": "t"}, "kary-response": {"alphabet": "n", "keep": "p"},
+    "wishart": {"dof": "n", "scale": "+"}, "symmetric-gaussian": {"sigma": "+", "grid": "g"},
+    "jl-sketch": {"rows": "n", "lift": "+"}, "data-dependent": {"rule": "t"}, "several": {"laws": "."},
+}
+COORDINATE = {
+    "randomized-response": {"keep": "p"}, "kary-response": {"alphabet": "n", "keep": "p"},
+    "gaussian": {"shift": "+", "sigma": "+"}, "laplace": {"shift": "+", "scale": "+"},
+}
+PROFILE = {
+    "gaussian": {"sensitivity": "+", "sigma": "+"}, "gaussian-composition": {"steps": "."},
+    "symmetric-gaussian": {"bound": "+", "sigma": "+", "change": "c"}, "laplace": {"sensitivity": "+", "scale": "+"},
+    "pure-dp": {"epsilon": "+"}, "randomized-response": {"bits": "n", "keep": "p"},
+    "kary-response": {"responses": "n", "alphabet": "n", "keep": "p"},
+    "chi-mixture-gaussian": {"k": "n", "entry_shift": "+", "sigma": "+", "later_mu": "r"},
+    "jl-mechanism": {"rows": "n", "bound": "+", "lift": "+", "change": "c"},
+    "wishart": {"dim": "n", "dof": "n", "bound": "+", "scale": "+", "change": "c"},
+    "binomial-mixture": {"trials": "n", "probability": "p", "coordinate": "."},
+    "repeated": {"profile": ".", "times": "n"}, "group": {"profile": ".", "size": "n"},
+}
+MOST = {"bits": 2**24, "responses": 2**20, "trials": 2**20, "alphabet": 2**32, "k": 2**40, "rows": 2**40,
+        "dim": 2**40, "dof": 2**40, "times": 2**10, "size": 2**20}
+
+
+def check_adjacency(a):
+    if tagged(a, "adjacency", ADJACENCY) == "user":
+        need(2 <= a["rows"] <= 2**20, "adjacency.rows")
+        need(tagged(a["each"], "adjacency.each", ADJACENCY) != "user", "adjacency.each")
+
+
+def check_noise(n):
+    if tagged(n, "noise", NOISE) == "several":
+        laws = n["laws"]
+        need(type(laws) is list and 1 <= len(laws) <= 4096, "noise.laws")
+        for law in laws:
+            check_noise(law)
+            need(law["kind"] != "several", "noise.laws in noise.laws")
+    if "grid" in n:
+        need(2.0 ** n["grid"] <= 2.0**-9 * n.get("sigma", n.get("scale")), "noise.grid is too coarse")
+
+
+def check_profile(p, outer=()):
+    kind = tagged(p, "profile", PROFILE)
+    for name, most in MOST.items():
+        need(name not in p or p[name] <= most, f"profile.{name} is beyond its limit")
+    need(p.get("alphabet", 2) >= 2 and p.get("size", 2) >= 2, "profile: alphabet or size")
+    ratios = []
+    if kind == "gaussian-composition":
+        need(type(p["steps"]) is list and 1 <= len(p["steps"]) <= 2**12, "profile.steps")
+        for step in p["steps"]:
+            fields(step, "profile.steps", {"sensitivity": "+", "sigma": "+", "times": "n"})
+            need(step["times"] <= 2**40, "profile.steps.times")
+            ratios.append(step["sensitivity"] / step["sigma"])
+    elif kind in ("gaussian", "laplace", "chi-mixture-gaussian"):
+        ratios.append(p.get("sensitivity", p.get("entry_shift")) / p.get("sigma", p.get("scale")))
+        need(0 <= p.get("later_mu", 0.0) <= 1e6, "profile.later_mu")
+    elif kind == "pure-dp":
+        ratios.append(p["epsilon"])
+    elif kind == "jl-mechanism":
+        ratios.append(p["bound"] / p["lift"])
+    elif kind == "wishart":
+        ratios.append(p["bound"] / math.sqrt(p["scale"]))
+    elif kind == "symmetric-gaussian":
+        ratios.append(p["bound"] * (p["bound"] / p["sigma"]))
+    elif kind == "binomial-mixture":
+        c = p["coordinate"]
+        if tagged(c, "profile.coordinate", COORDINATE) in ("gaussian", "laplace"):
+            ratios.append(c["shift"] / c.get("sigma", c.get("scale")))
+        need(p["probability"] > 0 and 2 <= c.get("alphabet", 2) <= 2**32, "profile.probability or alphabet")
+    elif kind in ("repeated", "group"):
+        need(kind not in outer and not ("repeated" in outer and kind == "group"), f"profile: {kind} inside {outer}")
+        check_profile(p["profile"], (*outer, kind))
+    need(all(1e-100 <= r <= 1e6 for r in ratios), "profile: what moves over the noise scale")
+
+
+def at_least(stated, least, what, room=ROOM):
+    need(stated >= least * (1 - room), f"{what} = {stated} is below {float(least)}, the least under this adjacency")
+
+
+def equal(a, b, what, room=1e-12):
+    need(abs(mpf(a) - mpf(b)) <= room * abs(mpf(b)), f"{what}: the noise law states {a}, the profile {b}")
+
+
+def move(a):
+    return 2 * mpf(a["bound"]) if a["kind"] == "replace-row" else mpf(a.get("beta", a.get("l2", 0)))
+
+
+ROWS = {"add-remove-row": "add-remove", "zero-row": "add-remove", "replace-row": "replace"}
+PROJECTED = ("attribute", "row-shift", "replace-row")
+THEOREMS = {  # adjacencies, profiles
+    "gaussian-on-rows": (("row-shift",), ("gaussian",)), "projection-gaussian": (PROJECTED, ("gaussian",)),
+    "projection-laplace": (PROJECTED, ("laplace",)), "projection-fresh": (PROJECTED, ("chi-mixture-gaussian",)),
+    "projection-multi-scale": (PROJECTED, ("gaussian",)), "signs-touched": (("attribute",), ("randomized-response",)),
+    "signs-fresh": (("attribute",), ("binomial-mixture",)),
+    "noisy-distances": (("attribute", "replace-row"), ("gaussian",)),
+    "bit-response": (("attribute",), ("randomized-response",)),
+    "min-hash-mixture": (("set-items",), ("binomial-mixture", "kary-response")),
+    "one-permutation": (("set-items",), ("kary-response",)), "bucket-response": (("any-input",), ("kary-response",)),
+    "range-finder": (("row-shift",), ("chi-mixture-gaussian",)),
+    "find-and-project": (("row-shift",), ("chi-mixture-gaussian",)), "public-basis": (("row-shift",), ("gaussian",)),
+    "noisy-power-method": (tuple(ROWS), ("gaussian-composition",)),
+    "covariance-gaussian": (tuple(ROWS), ("symmetric-gaussian",)), "covariance-wishart": (tuple(ROWS), ("wishart",)),
+    "covariance-jl": (tuple(ROWS), ("jl-mechanism",)),
+    "sliding-window": (tuple(ROWS), ("gaussian", "jl-mechanism", "repeated")),
+}
+
+
+def check_theorem(name, a, p):
+    need(name in THEOREMS, f"no theorem {name!r}")
+    adjacencies, profiles = THEOREMS[name]
+    kind = p["kind"]
+    need(a["kind"] in adjacencies and kind in profiles, f"{name} does not speak of {kind} under {a['kind']}")
+    if name in ("projection-multi-scale", "public-basis"):
+        need(p["sensitivity"] == 1.0, f"{name}: the sensitivity is not one")
+    elif name == "gaussian-on-rows":
+        at_least(p["sensitivity"], move(a), "sensitivity")
+    elif kind == "chi-mixture-gaussian":
+        at_least(p["entry_shift"], move(a) / sqrt(mpf(p["k"])), "entry_shift")
+    elif name in ("noisy-power-method", "sliding-window") and kind.startswith("gaussian"):
+        for step in p.get("steps", [p]):
+            at_least(step["sensitivity"], row_moves(a["bound"], ROWS[a["kind"]]), "sensitivity")
+    elif kind == "binomial-mixture":
+        c = p["coordinate"]
+        known = ("randomized-response",) if name == "signs-fresh" else ("randomized-response", "kary-response")
+        need(c["kind"] in known, f"{name} does not speak of coordinates {c['kind']}")
+        if name == "min-hash-mixture":
+            common = max(a["min_size"] - a["alpha"] // 2, 0) + a["alpha"]
+            least = (1 - mpf(1) / c.get("alphabet", 2)) * a["alpha"] / max(common, 1)
+            at_least(p["probability"], least, "probability")
+    elif kind == "repeated":
+        need(p["profile"]["kind"] == "wishart", "sliding-window: repeated, but not a Wishart profile")
+
+
+def check_change(a, p):
+    if p["kind"] in ("repeated", "group"):
+        check_change(a["each"] if p["kind"] == "group" and a["kind"] == "user" else a, p["profile"])
+    elif "change" in p:
+        need(ROWS.get(a["kind"]) == p["change"], f"a profile of {p['change']} under {a['kind']}")
+        at_least(p["bound"], mpf(a["bound"]), "bound", 1e-12)
+
+
+def check_pair(a, p, n, open_ends):
+    """The noise law against the profile."""
+    kind, law = p["kind"], n["kind"]
+    laws = n.get("laws", [n])
+    kinds = {x["kind"] for x in laws}
+    step = lambda s, x: at_least(s, mpf(2) ** x["grid"], "a sensitivity below a step of the grid; it", 1e-12)
+    if kind == "gaussian" and law in ("rounded-gaussian", "symmetric-gaussian"):
+        equal(n["sigma"], p["sigma"], "sigma")
+        step(p["sensitivity"], n)
+        if law == "symmetric-gaussian":
+            need(a["kind"] in ROWS, f"symmetric noise under {a['kind']}")
+            at_least(p["sensitivity"], row_moves(a["bound"], ROWS[a["kind"]]), "sensitivity", 1e-12)
+    elif kind == "gaussian" and law == "several" and p["sensitivity"] == 1.0 and kinds == {"rounded-gaussian"}:
+        open_ends.append("scales of the steps: they follow from public matrices")
+    elif kind == "gaussian-composition" and kinds <= {"rounded-gaussian", "symmetric-gaussian"}:
+        need(law == "rounded-gaussian" or law == "several" and len(laws) == len(p["steps"]), "a law for each step")
+        for s, x in zip(p["steps"], laws if law == "several" else laws * len(p["steps"])):
+            equal(x["sigma"], s["sigma"], "sigma")
+            step(s["sensitivity"], x)
+    elif kind == law == "symmetric-gaussian":
+        equal(n["sigma"], p["sigma"], "sigma")
+        step(row_moves(p["bound"], p["change"]), n)
+    elif kind == "chi-mixture-gaussian" and kinds == {"rounded-gaussian"}:
+        equal(laws[0]["sigma"], p["sigma"], "sigma")
+        if law == "several":
+            open_ends.append("scales of the later steps: they follow from public matrices")
+        else:
+            step(mpf(p["entry_shift"]) + mpf(p["later_mu"]) * mpf(p["sigma"]), n)
+    elif law == "rounded-laplace" and (kind == "laplace" or p.get("coordinate", {}).get("kind") == "laplace"):
+        inner = p.get("coordinate", p)
+        equal(n["scale"], inner["scale"], "scale")
+        step(inner.get("shift", inner.get("sensitivity")), n)
+    elif law == "rounded-gaussian" and p.get("coordinate", {}).get("kind") == "gaussian":
+        equal(n["sigma"], p["coordinate"]["sigma"], "sigma")
+        step(p["coordinate"]["shift"], n)
+    elif kind == "pure-dp" and law in ("bit-flip", "kary-response", "smooth-bit-flip", "discrete-laplace"):
+        if "keep" in n:
+            keep, others = mpf(n["keep"]), n.get("alphabet", 2) - 1
+            need(0 < keep < 1 and others > 0, "a response that tells all")
+            least = abs(ln(keep * others / (1 - keep)))
+        else:
+            least = mpf(n["epsilon"]) if law == "smooth-bit-flip" else 1 / mpf(n["scale"])
+        at_least(p["epsilon"], least, "epsilon", 1e-12)
+    elif p.get("coordinate", p)["kind"] in ("randomized-response", "kary-response"):
+        inner = p.get("coordinate", p)
+        if law == "smooth-bit-flip" and "alphabet" not in inner:
+            equal(n["epsilon"], ln(mpf(inner["keep"]) / (1 - mpf(inner["keep"]))), "epsilon", 1e-6)
+        else:
+            need(law in ("bit-flip", "kary-response"), f"{law} for a response")
+            equal(n.get("alphabet", 2), inner.get("alphabet", 2), "alphabet", 0)
+            equal(n["keep"], inner["keep"], "keep", 0)
+    elif kind == "jl-mechanism" and kinds == {"jl-sketch"}:
+        equal(sum(x["rows"] for x in laws), p["rows"], "rows", 0)
+        for x in laws:
+            equal(x["lift"], p["lift"], "lift")
+    elif kind == law == "wishart":
+        equal(n["dof"], p["dof"], "dof", 0)
+        equal(n["scale"], p["scale"], "scale")
+    elif kind == "repeated" and law == "several":
+        need(len(laws) == p["times"], "as many laws as times")
+        for x in laws:
+            check_pair(a, p["profile"], x, open_ends)
+    else:
+        raise Refused(f"{law} noise is not known to give a {kind} profile")
+
+
+def averages(p):
+    return p["kind"] in ("chi-mixture-gaussian", "binomial-mixture") or "profile" in p and averages(p["profile"])
+
+
+MODEL = "what is drawn from the seed is an ideal random function of 256 bits"
+PROVENANCE = {"proven": {"theorem": "t"},
+              "published": {"source": "t", "caveat": "t"}, "declared": {"by": "t", "reason": "t"}}
+
+
+def check_budget(budget):
+    fields(budget, "budget", {"epsilon": "+", "delta": "p"})
+    need(budget["delta"] < 1, "budget.delta")
+
+
+def check_guarantee(c, open_ends):
+    g, public = c["guarantee"], c["public"]
+    fields(g, "guarantee", dict.fromkeys(("adjacency", "budget", "profile", "claim", "provenance"), "."))
+    a, p, budget = g["adjacency"], g["profile"], g["budget"]
+    check_adjacency(a)
+    check_budget(budget)
+    provenance = tagged(g["provenance"], "provenance", PROVENANCE)
+    for word in ("source", "by", "reason"):
+        need(g["provenance"].get(word, "x").strip(), f"provenance.{word} is blank")
+    need(not (public.get("pace") == "rows" and a["kind"] == "add-remove-row"), "pace: rows that come are not hidden")
+    stated = c["ln_true_delta"]
+    if p is None:
+        need(provenance == "published" and g["claim"] == "unchecked" and stated is None, "claim without a profile")
+        open_ends.append("budget: a published claim without a profile")
+        return
+    check_profile(p)
+    check_change(a, p)
+    if "theorem" in g["provenance"]:
+        check_theorem(g["provenance"]["theorem"], a, p)
+    check_pair(a, p, c["noise"], open_ends)
+    need(stated == "-inf" or type(stated) is float and stated <= 0, "ln_true_delta")
+    value = -inf if stated == "-inf" else mpf(stated)
+    found = delta(p, mpf(budget["epsilon"]))
+    if found is None:
+        open_ends.append(f"ln_true_delta: no formula here for a {p['kind']} profile")
+    else:
+        exact = ln(found) if found > 0 else -inf
+        close = value == exact or abs(value - exact) <= ROOM * max(1, abs(exact))
+        need(close, f"ln_true_delta = {stated}, the profile gives {mp.nstr(exact, 17)}")
+    target = ln(mpf(budget["delta"])) if budget["delta"] > 0 else -inf
+    met = value <= target or target > -inf and value <= target + mpf(1e-11) * max(1, abs(target))
+    need(g["claim"] == ("met" if met else "missed-accepted-by-name"), f"claim {g['claim']!r}, but the profile says otherwise")
+    need(met or provenance == "published", "the profile misses the budget")
+    if averages(p):
+        need(public.get("seed model") == MODEL, "public: the seed model of an average")
+        need(not met or value == -inf or budget["delta"] >= 2.0**-64, "delta of an average below 2^-64")
+        open_ends.append("public.seed origin: that the seed was drawn when the data were fixed")
+    if provenance in ("published", "declared"):
+        open_ends.append(f"provenance: {provenance}, not proven")
+
+
+COMMON = {"class": "t", "format": "w", "mechanism": "t", "noise": ".", "generator": "t", "public": ".", "payload": ".", "digest": "t"}
+CLASSES = {
+    "private": {"library": "t", "guarantee": ".", "ln_true_delta": "."},
+    "individual": {"adjacency": ".", "budget": ".", "source": "t", "warning": "t"},
+    "none": {"reason": "t", "warning": "t"},
+}
+WARNINGS = {
+    "individual": "individual differential privacy: compares this one data set with its neighbours as if what depends on the "
+    "data (which values are randomised, and how much) were the same for both; is not differential privacy, and does not compose with it",
+    "none": "no privacy guarantee of any kind: for comparison only",
+}
+
+
+def check_certificate(c, open_ends):
+    need(type(c) is dict and c.get("format") == 3, "format: only certificates of version 3 are read; release again")
+    need(c.get("class") in CLASSES, "class")
+    fields(c, "certificate", {**COMMON, **CLASSES[c["class"]]})
+    bare = {name: value for name, value in c.items() if name != "digest"}
+    need(c["digest"] == sha(canonical(bare).encode()).hexdigest(), "digest: a field was altered")
+    need(c["generator"] in ("os-chacha12", "deterministic-not-private"), "generator")
+    need(type(c["public"]) is dict and all(type(v) in (int, float, str) for v in c["public"].values()), "public")
+    check_noise(c["noise"])
+    need(c.get("warning") == WARNINGS.get(c["class"]), "warning")
+    if c["class"] == "private":
+        check_guarantee(c, open_ends)
+    elif c["class"] == "individual":
+        check_adjacency(c["adjacency"])
+        check_budget(c["budget"])
+    if c["generator"] != "os-chacha12":
+        open_ends.append("NOT PRIVATE: the noise came from a number that somebody knows")
+    elif c["class"] == "private":
+        open_ends.append("generator, mechanism, data within their bounds: at the writer's word")

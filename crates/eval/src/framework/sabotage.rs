@@ -197,6 +197,7 @@ pub fn family(named: Family) -> Family {
     }
     match named {
         Family::Oporp => Family::Rademacher,
+        Family::Rademacher => Family::Oporp,
         Family::Gaussian => Family::VerySparse,
         _ => Family::Gaussian,
     }

@@ -1,6 +1,6 @@
 //! Matrices kept against the window.
 
-use super::streams::{DELTA, config, gram, origin, schedules, turning};
+use super::streams::{DELTA, gram, nominal, origin, schedules, turning};
 use crate::error::Result;
 use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{
@@ -26,7 +26,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
         let data = turning(rows, D, 2, context.data_seed("space stream", window));
         for (n, schedule) in schedules(rows as u64 / block + 1).into_iter().enumerate() {
             let mut rng = context.noise(&format!("space {n}"), window);
-            let mut stream = PrivateStream::new(config(D, window, block, 1.0, schedule.schedule)?)?;
+            let mut stream =
+                PrivateStream::new(nominal(D, window, block, 1.0, schedule.schedule)?)?;
             stream.push(&data, &mut rng)?;
             kept[n].push((window, stream.matrices() as f64));
         }

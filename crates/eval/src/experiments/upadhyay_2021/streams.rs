@@ -46,8 +46,7 @@ pub(super) struct Named {
 
 /// The schedules compared, for a stream of at most `horizon` blocks.
 pub(super) fn schedules(horizon: u64) -> Vec<Named> {
-    let histogram =
-        Keep::Histogram { rho: sabotage::distortion(RHO), rule: PruneRule::UpdateApprox };
+    let histogram = Keep::Histogram { rho: RHO, rule: PruneRule::UpdateApprox };
     let block = |noise, keep| Schedule::Block { noise, keep };
     vec![
         Named {
@@ -71,6 +70,13 @@ pub(super) fn config(
     epsilon: f64,
     schedule: Schedule,
 ) -> Result<StreamConfig> {
+    let schedule = match schedule {
+        Schedule::Block { noise, keep: Keep::Histogram { rho, rule } } => {
+            let keep = Keep::Histogram { rho: sabotage::distortion(rho), rule };
+            Schedule::Block { noise, keep }
+        }
+        other => other,
+    };
     let asked = nominal(d, window, block, epsilon, schedule)?;
     Ok(StreamConfig { budget: sabotage::spent(asked.budget)?, ..asked })
 }

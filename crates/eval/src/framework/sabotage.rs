@@ -286,6 +286,12 @@ pub fn distortion(rho: f64) -> f64 {
     if is(Sabotage::CheckpointsDropped) { 0.999_999 } else { rho }
 }
 
+/// The window that a histogram's oldest checkpoint covers: without the ones between, up to twice as much.
+#[must_use]
+pub fn covered(window: u64) -> u64 {
+    if is(Sabotage::CheckpointsDropped) { 2 * window } else { window }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

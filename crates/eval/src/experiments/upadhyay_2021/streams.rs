@@ -70,15 +70,10 @@ pub(super) fn config(
     epsilon: f64,
     schedule: Schedule,
 ) -> Result<StreamConfig> {
-    let schedule = match schedule {
-        Schedule::Block { noise, keep: Keep::Histogram { rho, rule } } => {
-            let keep = Keep::Histogram { rho: sabotage::distortion(rho), rule };
-            Schedule::Block { noise, keep }
-        }
-        other => other,
-    };
     let asked = nominal(d, window, block, epsilon, schedule)?;
-    Ok(StreamConfig { budget: sabotage::spent(asked.budget)?, ..asked })
+    let histogram = matches!(schedule, Schedule::Block { keep: Keep::Histogram { .. }, .. });
+    let window = if histogram { sabotage::covered(window) } else { window };
+    Ok(StreamConfig { window, budget: sabotage::spent(asked.budget)?, ..asked })
 }
 
 /// The same with the budget that was asked for: for what a claim expects.

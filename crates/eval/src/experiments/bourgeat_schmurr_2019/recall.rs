@@ -339,7 +339,7 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
                 "{name}, one item protected: bit flips with the exact mixture reach recall 0.25 at 0.7 of the published \
                  epsilon or less, at equal length"
             ),
-            flips <= 0.7 * noisy,
+            flips.is_finite() && flips <= 0.7 * noisy,
             format!("{flips:.2} against {noisy:.2}"),
         )
         .catches(&[Sabotage::DataIgnored]);
@@ -349,7 +349,7 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
                 "{name}, one item protected: bins planned from public facts, delta 0, reach it at a quarter of the published \
                  epsilon or less, the published at its best shape"
             ),
-            planned <= 0.25 * best,
+            planned.is_finite() && planned <= 0.25 * best,
             format!("{planned:.2} against {best:.2} ({})", all.noisy_best.label),
         )
         .catches(&ANSWERS[2..]);

@@ -78,7 +78,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let mut squares = vec![[Vec::new(), Vec::new(), Vec::new()]; distances.len()];
     for repetition in 0..repetitions {
         let seed = context.public_seed("projection", repetition);
-        let p = ProjectionSpec::new(sabotage::family(Family::Rademacher), D, k, seed)?.build();
+        let p = ProjectionSpec::new(Family::Rademacher, D, k, seed)?.build();
         let mechanism = PrivateProjection::gaussian(p, adjacency, one, spent)?;
         let mut rng = context.noise("all three", repetition);
         let projected = mechanism.release(rows, &mut rng)?;

@@ -18,10 +18,10 @@ pub(crate) struct Arguments {
     /// Seconds each: fewer repetitions and points (the default).
     #[arg(long, conflicts_with = "full")]
     quick: bool,
-    /// Sizes and repetitions of the papers.
+    /// The largest sizes that the shipped data allow, at least ten repetitions.
     #[arg(long)]
     full: bool,
-    /// Every random number follows from it.
+    /// Every random number follows from it, synthetic data too.
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// Your own images instead of the embedded digits: an IDX file, plain or gzip.

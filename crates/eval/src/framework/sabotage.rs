@@ -141,6 +141,7 @@ pub fn family(named: Family) -> Family {
     }
     match named {
         Family::Oporp => Family::Rademacher,
+        Family::Rademacher => Family::Oporp,
         Family::Gaussian => Family::VerySparse,
         _ => Family::Gaussian,
     }
@@ -227,6 +228,12 @@ pub fn solved<T>(solve: impl FnOnce() -> Result<T>, constant: impl FnOnce() -> T
 #[must_use]
 pub fn distortion(rho: f64) -> f64 {
     if is(Sabotage::CheckpointsDropped) { 0.999_999 } else { rho }
+}
+
+/// The window that a histogram's oldest checkpoint covers: without the ones between, up to twice as much.
+#[must_use]
+pub fn covered(window: u64) -> u64 {
+    if is(Sabotage::CheckpointsDropped) { 2 * window } else { window }
 }
 
 #[cfg(test)]

@@ -79,16 +79,18 @@ fn budget(context: &Context<'_>) -> Result<Report> {
     let worst = slots()
         .flat_map(|k| sizes.map(|tau| truth(k, tau) - claimed(k, tau)))
         .fold(f64::NEG_INFINITY, f64::max);
-    report.claim(
-        "the true delta (sets of tau items, one added) is never above the claimed one",
-        worst <= 0.0,
-        format!("largest difference {worst:.2e}"),
-    );
+    report
+        .claim(
+            "the true delta (sets of tau items, one added) is never above the claimed one",
+            worst <= 0.0,
+            format!("largest difference {worst:.2e}"),
+        )
+        .formula();
     report.claim(
         "smaller sets are protected less: at K = 100 delta is above 0.6 for tau = 100 and near 1 for tau = 10",
         truth(100.0, 100.0) > 0.6 && truth(100.0, 10.0) > 0.999,
         format!("{:.3} and {:.5}", truth(100.0, 100.0), truth(100.0, 10.0)),
-    );
+    ).formula();
     context.progress.step();
     Ok(report)
 }
@@ -151,28 +153,34 @@ fn output(context: &Context<'_>) -> Result<Report> {
         table.row(cells);
     }
     report.tables.push(table);
-    report.claim(
-        "table 5.1 as printed (within 0.011)",
-        worst < 0.011,
-        format!("largest difference {worst:.4}"),
-    );
+    report
+        .claim(
+            "table 5.1 as printed (within 0.011)",
+            worst < 0.011,
+            format!("largest difference {worst:.4}"),
+        )
+        .formula();
     let least = PrivMin::published(100, 100.0, Epsilon::new(1.2)?)?.probabilities(100).len();
-    report.claim(
-        "from epsilon 1.2 on only the true minimum is left: PrivMin is MinHash without noise",
-        least == 1,
-        format!("{least} candidate of 100"),
-    );
+    report
+        .claim(
+            "from epsilon 1.2 on only the true minimum is left: PrivMin is MinHash without noise",
+            least == 1,
+            format!("{least} candidate of 100"),
+        )
+        .formula();
     let flat = exponential(50, 100, 1.0)?;
     report.claim(
         "with K = 100 and epsilon 1 the minimum is hardly likelier than the last of 50 values (under 1.3 times)",
         flat[0] / flat[49] < 1.3,
         format!("{:.3} times", flat[0] / flat[49]),
-    );
-    report.claim(
-        "the true bucket's probability falls with the number of buckets",
-        keep(2.0, 1.0) > keep(3.0, 1.0) && keep(10.0, 1.0) < 0.25,
-        format!("{:.2} of 2, {:.2} of 10 at epsilon/K = 1", keep(2.0, 1.0), keep(10.0, 1.0)),
-    );
+    ).formula();
+    report
+        .claim(
+            "the true bucket's probability falls with the number of buckets",
+            keep(2.0, 1.0) > keep(3.0, 1.0) && keep(10.0, 1.0) < 0.25,
+            format!("{:.2} of 2, {:.2} of 10 at epsilon/K = 1", keep(2.0, 1.0), keep(10.0, 1.0)),
+        )
+        .formula();
     context.progress.step();
     Ok(report)
 }
@@ -232,29 +240,33 @@ fn sensitivity(context: &Context<'_>) -> Result<Report> {
     }
     report.tables.push(table);
     let beta = published_sensitivity(100, 1, neighbours, Delta::new(1e-4)?)? / 0.5 - 1.0;
-    report.claim(
-        "at L = 100, tau = 100, delta 1e-4 the Chernoff form is used far outside beta <= 1",
-        (beta - 7.43).abs() < 0.01,
-        format!("beta = {beta:.2}"),
-    );
+    report
+        .claim(
+            "at L = 100, tau = 100, delta 1e-4 the Chernoff form is used far outside beta <= 1",
+            (beta - 7.43).abs() < 0.01,
+            format!("beta = {beta:.2}"),
+        )
+        .formula();
     let tail = truth[0].1;
-    report.claim(
-        "there the published sensitivity is passed with a probability above the claimed delta",
-        tail > 1e-4 && tail < 2e-4,
-        format!("{tail:.3e} at the true similarity tau/(tau+1)"),
-    );
+    report
+        .claim(
+            "there the published sensitivity is passed with a probability above the claimed delta",
+            tail > 1e-4 && tail < 2e-4,
+            format!("{tail:.3e} at the true similarity tau/(tau+1)"),
+        )
+        .formula();
     report.claim(
         "the claim of the whole rule fails at large epsilon only: true delta below 1e-4 at 1, above at 200",
         truth[0].2 < 1e-4 && truth[4].2 > 1e-4,
         format!("{:.2e} and {:.2e}", truth[0].2, truth[4].2),
-    );
+    ).formula();
     let grows = published_sensitivity(500, 1, neighbours, Delta::new(1e-4)?)?
         / published_sensitivity(100, 1, neighbours, Delta::new(1e-4)?)?;
     report.claim(
         "the published sensitivity grows slower than the length (5 times the length: under 3 times)",
         grows < 3.0,
         format!("{grows:.2} times"),
-    );
+    ).formula();
     context.progress.step();
     Ok(report)
 }

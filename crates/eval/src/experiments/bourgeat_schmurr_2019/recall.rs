@@ -339,7 +339,7 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
                 "{name}, one item protected: bit flips with the exact mixture reach recall 0.25 at 0.7 of the published \
                  epsilon or less, at equal length"
             ),
-            flips <= 0.7 * noisy,
+            flips.is_finite() && flips <= 0.7 * noisy,
             format!("{flips:.2} against {noisy:.2}"),
         )
         .catches(&[Sabotage::DataIgnored]);
@@ -349,7 +349,7 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
                 "{name}, one item protected: bins planned from public facts, delta 0, reach it at a quarter of the published \
                  epsilon or less, the published at its best shape"
             ),
-            planned <= 0.25 * best,
+            planned.is_finite() && planned <= 0.25 * best,
             format!("{planned:.2} against {best:.2} ({})", all.noisy_best.label),
         )
         .catches(&ANSWERS[2..]);
@@ -362,8 +362,7 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
                 "{bins:.1} ({}) against {bucket:.1} ({})",
                 all.ours_set.label, all.bucket_best.label
             ),
-        )
-        .fails_because("bins pay alpha = L where every item may change; hashed minima lose less of a short signature");
+        );
     report.notes.push(format!(
         "{name}: where any two sets are protected, ours at its best needs epsilon {bins:.1} and the published Bucket PrivMin at \
          its best {bucket:.1}; where one item is, ours needs {planned:.2} and Noisy Secure MinHash {best:.1} at its best, \
@@ -385,12 +384,12 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
             format!("{top:.3}"),
         )
         .catches(&ANSWERS);
-    let (low, e) = all.ours_item[1].with_error(0.5);
+    let low = all.ours_item[1].at(0.5);
     report
         .claim(
-            format!("{name}: bins of two values at epsilon 0.5 are above chance, and below 0.25"),
-            low > chance + 3.0 * e && low < 0.25,
-            format!("{low:.3} +- {e:.3}, chance {chance:.3}"),
+            format!("{name}: bins of two values at epsilon 0.5 find less than a tenth (chance {chance:.3})"),
+            low < 0.1,
+            format!("{low:.3}"),
         )
         .catches(&[Sabotage::NoNoise]);
     // Keep probabilities by hand: k-ary response at epsilon / L, and 3 symbols at epsilon.

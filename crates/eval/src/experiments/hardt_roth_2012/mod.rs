@@ -1,5 +1,6 @@
 //! Hardt and Roth (2012): beating randomized response on incoherent matrices.
 
+mod bounds;
 mod matrices;
 mod prototype;
 mod ratings;

@@ -143,7 +143,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     report.notes.insert(
         0,
         format!(
-            "With equal post-processing the paper's algorithm does not win here. {}. Both matrices are coherent: a few \
+            "With equal post-processing input perturbation overtakes the paper's algorithm. {}. Both matrices are coherent: a few \
              films and tags are far heavier than the rest.",
             verdict.join("; ")
         ),

@@ -310,31 +310,34 @@ impl Sweep {
     }
 
     /// Largest deviation of measured over predicted plain error from 1, over cases where the signal stands out.
-    fn gap(&self, mechanism: Mechanism, counts: impl Fn(usize) -> bool) -> f64 {
+    fn gap(&self, mechanism: Mechanism, tail: f64, counts: impl Fn(usize) -> bool) -> f64 {
         let mut worst = 0.0f64;
         for (i, e) in self.of(mechanism).iter().enumerate() {
             if e.plain.is_empty() || !counts(i) {
                 continue;
             }
-            let (found, said) = (mean_and_error(&e.plain).0, mean_and_error(&e.predicted).0);
+            let found = mean_and_error(&e.plain).0;
+            let said = mean_and_error(&e.predicted).0.hypot(tail);
             worst = worst.max((found / said - 1.0).abs());
         }
         worst
     }
 
-    /// The claims that tie measured errors to numbers that do not come from the mechanisms themselves.
+    /// The claims that tie measured errors to numbers that do not come from the mechanisms themselves; `tail` is the
+    /// deviation of the data beyond the rank.
     pub(super) fn claim_levels<'r>(
         &self,
         report: &'r mut Report,
         name: &str,
+        tail: f64,
         counts: impl Fn(usize) -> bool,
     ) -> &'r mut Claim {
-        let input = self.gap(Mechanism::InputPerturbation, &counts);
+        let input = self.gap(Mechanism::InputPerturbation, tail, &counts);
         report
             .claim(
                 format!(
-                    "{name}: the error of input perturbation is sigma sqrt(r (m + n - r)), sigma by the exact profile \
-                     of the budget (within 10 per cent, where the signal stands out)"
+                    "{name}: the error of input perturbation is sigma sqrt(r (m + n - r)) and the tail beyond rank r, {tail:.0}, \
+                     sigma by the exact profile of the budget (within 10 per cent, where the signal stands out)"
                 ),
                 input < 0.1,
                 format!("largest deviation {input:.3}"),
@@ -342,7 +345,7 @@ impl Sweep {
             .catches(&sabotage::NOISE)
             .catches(&sabotage::ANSWERS)
             .catches(&[sabotage::Sabotage::SolverConstant]);
-        let published = self.gap(Mechanism::PublishedPfp, &counts);
+        let published = self.gap(Mechanism::PublishedPfp, tail, &counts);
         report
             .claim(
                 format!(

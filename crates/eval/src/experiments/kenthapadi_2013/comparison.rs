@@ -79,7 +79,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let mut squares = vec![[Vec::new(), Vec::new(), Vec::new()]; distances.len()];
     for repetition in 0..repetitions {
         let seed = context.public_seed("projection", repetition);
-        let p = ProjectionSpec::new(sabotage::family(Family::Rademacher), D, k, seed)?.build();
+        let p = ProjectionSpec::new(Family::Rademacher, D, k, seed)?.build();
         let mechanism = PrivateProjection::gaussian(p, adjacency, one, spent)?;
         let mut rng = context.noise("all three", repetition);
         let projected = mechanism.release(rows, &mut rng)?;
@@ -223,7 +223,7 @@ fn far_larger(context: &Context<'_>, report: &mut Report) -> Result<()> {
         let mut squares = Vec::new();
         for repetition in 0..context.pick(12u64, 60) {
             let seed = context.public_seed("far larger", repetition);
-            let p = ProjectionSpec::new(sabotage::family(Family::Rademacher), d, k, seed)?.build();
+            let p = ProjectionSpec::new(Family::Rademacher, d, k, seed)?.build();
             let mechanism = PrivateProjection::gaussian(p, adjacency, one, budget)?;
             let columns: Vec<u32> = (0..r2 as u32).map(|j| j * (d / r2) as u32).collect();
             let values = sabotage::data(vec![1.0; r2]);

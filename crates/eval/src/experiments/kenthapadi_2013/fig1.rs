@@ -47,17 +47,21 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let falling = curves.iter().all(|c| c.points.windows(2).all(|w| w[1].y <= w[0].y));
     let ordered = (0..curves[0].points.len())
         .all(|i| curves.windows(2).all(|pair| pair[1].points[i].y < pair[0].points[i].y));
-    report.claim(
-        "delta falls with epsilon on every curve, and more noise lies below less noise",
-        falling && ordered,
-        "121 values of epsilon in [0.05, 6], three curves",
-    );
+    report
+        .claim(
+            "delta falls with epsilon on every curve, and more noise lies below less noise",
+            falling && ordered,
+            "121 values of epsilon in [0.05, 6], three curves",
+        )
+        .formula();
     let sigma = calibrate::gaussian(Budget::new(1.0, 0.1)?, L2Sensitivity::new(1.0)?)?.get();
-    report.claim(
-        "(epsilon, delta) = (1, 0.1) needs sigma about 1.0 (within 0.15)",
-        (sigma - 1.0).abs() < 0.15,
-        format!("exact sigma {sigma:.4}"),
-    );
+    report
+        .claim(
+            "(epsilon, delta) = (1, 0.1) needs sigma about 1.0 (within 0.15)",
+            (sigma - 1.0).abs() < 0.15,
+            format!("exact sigma {sigma:.4}"),
+        )
+        .formula();
     let panel = |title: &str, y: Axis| Panel {
         title: title.into(),
         x: Axis::linear("epsilon").between(0.0, 6.0),

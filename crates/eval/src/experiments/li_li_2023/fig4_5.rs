@@ -51,21 +51,27 @@ fn fig4(context: &Context<'_>) -> Result<Report> {
     let mechanism = "largest angle of one pair over pi";
     curves.push(curve("one pair, any d".into(), mechanism, Setting::None, pair));
     let mut report = Report::default();
-    report.claim(
-        "P+ rises with beta/m and with the dimension",
-        rising,
-        format!("at beta/m = 0.1: {below:.3?}"),
-    );
-    report.claim(
-        "with beta/m = 0.1 it is below 0.4 even for large d (here 1e5)",
-        below[3] < 0.4,
-        format!("{:.4}", below[3]),
-    );
-    report.claim(
-        "one pair changes a sign several times less often (beta/m = 0.5: below 0.17, any d)",
-        half < 0.17,
-        format!("{half:.4}"),
-    );
+    report
+        .claim(
+            "P+ rises with beta/m and with the dimension",
+            rising,
+            format!("at beta/m = 0.1: {below:.3?}"),
+        )
+        .formula();
+    report
+        .claim(
+            "with beta/m = 0.1 it is below 0.4 even for large d (here 1e5)",
+            below[3] < 0.4,
+            format!("{:.4}", below[3]),
+        )
+        .formula();
+    report
+        .claim(
+            "one pair changes a sign several times less often (beta/m = 0.5: below 0.17, any d)",
+            half < 0.17,
+            format!("{half:.4}"),
+        )
+        .formula();
     report.figures.push(Figure {
         name: "probability".into(),
         caption: "Gaussian projections. Differential privacy speaks of one pair at a time.".into(),
@@ -118,17 +124,21 @@ fn fig5(context: &Context<'_>) -> Result<Report> {
         context.progress.step();
     }
     let mut report = Report::default();
-    report.claim("N+ shrinks as the norm grows", falls, format!("{} norms", norms.len()));
-    report.claim(
-        "the exact quantile is nowhere above the Chernoff bound",
-        tighter,
-        format!("{} pairs", norms.len() * sizes.len()),
-    );
-    report.claim(
-        "both keep the tail of Bin(k, P+) below delta, and the quantile is the least that does",
-        sound,
-        "binomial tails recomputed",
-    );
+    report.claim("N+ shrinks as the norm grows", falls, format!("{} norms", norms.len())).formula();
+    report
+        .claim(
+            "the exact quantile is nowhere above the Chernoff bound",
+            tighter,
+            format!("{} pairs", norms.len() * sizes.len()),
+        )
+        .formula();
+    report
+        .claim(
+            "both keep the tail of Bin(k, P+) below delta, and the quantile is the least that does",
+            sound,
+            "binomial tails recomputed",
+        )
+        .formula();
     report.figures.push(Figure {
         name: "changes".into(),
         caption: format!("Gaussian projections, d = {d}, beta = 1, delta = 1e-6."),

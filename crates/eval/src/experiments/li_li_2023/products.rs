@@ -215,8 +215,7 @@ fn angles(context: &Context<'_>) -> Result<Report> {
             .into_par_iter()
             .map(|repetition| {
                 let seed = context.public_seed(&part, repetition);
-                let family = sabotage::family(Family::Gaussian);
-                let projection = ProjectionSpec::new(family, P, k, seed)?.build();
+                let projection = ProjectionSpec::new(Family::Gaussian, P, k, seed)?.build();
                 let z = project(&*projection, RowsView::f64(2, P, &rows)?)?;
                 let mut coin = PublicSeed::new(context.sub_seed(&part, repetition)).generator(7);
                 let mut turned = |x: f64| {

@@ -53,7 +53,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         "for many degrees of freedom the centred Wishart error falls towards the symmetric Gaussian's, from above",
         centred.windows(2).all(|w| w[1].y < w[0].y) && (1.0..1.2).contains(&last),
         format!("ratio {last:.4} at 65,536 degrees over d"),
-    );
+    ).formula();
     let best = wishart(WishartShape::LeastSpectralNorm)?;
     let least = wishart(WishartShape::LeastDof)?;
     let rule = PublishedRule::SheffetWishart.calibrate(
@@ -66,7 +66,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         "at scale B^2 the exact profile needs 42 degrees of freedom over d, the published rule 425 or so",
         least.dof() - DIM as u64 == 42 && (424..=427).contains(&published),
         format!("{} and {published}; the published one really gives {}", least.dof() - DIM as u64, rule.true_delta()),
-    );
+    ).formula();
     context.progress.step();
     let mut table = Table::new(
         "mechanisms",
@@ -97,11 +97,13 @@ fn run(context: &Context<'_>) -> Result<Report> {
         format!("{:.1} on nearly empty data", jl.expected_frobenius_error(bound)),
         "relative to the data".into(),
     ]);
-    report.claim(
-        "the default shape has a smaller noise norm than scale B^2",
-        best.typical_norm() < 0.6 * least.typical_norm(),
-        format!("{:.1} against {:.1}", best.typical_norm(), least.typical_norm()),
-    );
+    report
+        .claim(
+            "the default shape has a smaller noise norm than scale B^2",
+            best.typical_norm() < 0.6 * least.typical_norm(),
+            format!("{:.1} against {:.1}", best.typical_norm(), least.typical_norm()),
+        )
+        .formula();
     report.tables.push(table);
     context.progress.step();
     let x = || Axis::log("degrees of freedom over d");

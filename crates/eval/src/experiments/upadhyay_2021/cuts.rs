@@ -120,6 +120,15 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
         )
         .of("corollary 2")
         .catches(&sabotage::ANSWERS);
+    report
+        .claim(
+            "The histogram of private blocks answers a cut at epsilon 10 with a relative error of at most rho/(1 - rho) = 0.25 and \
+             twice that of all blocks",
+            at(1, 4) < 0.25 + 2.0 * at(0, 4),
+            format!("{:.3} against 0.25 + 2 x {:.4}", at(1, 4), at(0, 4)),
+        )
+        .of("corollary 2, definition 3")
+        .catches(&[Sabotage::CheckpointsDropped]);
     claim_noise(&mut report, "Block Gaussian", &noise);
     report.claim(
         "Correlated noise beats independent blocks at epsilon 1",

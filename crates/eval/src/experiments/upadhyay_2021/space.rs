@@ -1,6 +1,6 @@
 //! Matrices kept against the window.
 
-use super::streams::{DELTA, config, gram, origin, schedules, turning};
+use super::streams::{DELTA, gram, nominal, origin, schedules, turning};
 use crate::error::Result;
 use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{
@@ -27,7 +27,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
         for (n, schedule) in schedules(rows as u64 / block + 1).into_iter().enumerate() {
             let mut rng = context.noise(&format!("space {n}"), window);
             let mut stream =
-                WindowMechanism::calibrate(config(D, window, block, 1.0, schedule.schedule)?)?
+                WindowMechanism::calibrate(nominal(D, window, block, 1.0, schedule.schedule)?)?
                     .stream(&mut rng);
             stream.push(&data)?;
             kept[n].push((window, stream.matrices() as f64));

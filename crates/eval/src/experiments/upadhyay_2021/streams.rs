@@ -46,8 +46,7 @@ pub(super) struct Named {
 
 /// The schedules compared, for a stream of at most `horizon` blocks.
 pub(super) fn schedules(horizon: u64) -> Vec<Named> {
-    let histogram =
-        Keep::Histogram { rho: sabotage::distortion(RHO), rule: PruneRule::UpdateApprox };
+    let histogram = Keep::Histogram { rho: RHO, rule: PruneRule::UpdateApprox };
     let block = |noise, keep| Schedule::Block { noise, keep };
     vec![
         Named {
@@ -72,7 +71,9 @@ pub(super) fn config(
     schedule: Schedule,
 ) -> Result<StreamConfig> {
     let asked = nominal(d, window, block, epsilon, schedule)?;
-    Ok(StreamConfig { budget: sabotage::spent(asked.budget)?, ..asked })
+    let histogram = matches!(schedule, Schedule::Block { keep: Keep::Histogram { .. }, .. });
+    let window = if histogram { sabotage::covered(window) } else { window };
+    Ok(StreamConfig { window, budget: sabotage::spent(asked.budget)?, ..asked })
 }
 
 /// The same with the budget that was asked for: for what a claim expects.

@@ -131,6 +131,8 @@ pub(crate) fn ln_expectation(
     let mut sum = 0.0;
     let mut mass = 1.0;
     for j in mode..=high {
+        #[cfg(test)]
+        terms::add();
         sum += mass * weight(j);
         if mass < 1e-18 * sum {
             break;
@@ -139,6 +141,8 @@ pub(crate) fn ln_expectation(
     }
     mass = 1.0;
     for j in (low..mode).rev() {
+        #[cfg(test)]
+        terms::add();
         mass *= (j + 1) as f64 / ((n - j) as f64 * odds);
         sum += mass * weight(j);
         if mass < 1e-18 * sum {
@@ -146,4 +150,25 @@ pub(crate) fn ln_expectation(
         }
     }
     reference + sum.ln()
+}
+
+/// How many terms of binomial sums were evaluated: what a limit on their parameters promises.
+#[cfg(test)]
+pub(crate) mod terms {
+    use std::cell::Cell;
+
+    thread_local! {
+        static COUNT: Cell<u64> = const { Cell::new(0) };
+    }
+
+    pub(crate) fn add() {
+        COUNT.with(|count| count.set(count.get() + 1));
+    }
+
+    /// Those of one computation.
+    pub(crate) fn of<T>(compute: impl FnOnce() -> T) -> (u64, T) {
+        let before = COUNT.with(Cell::get);
+        let value = compute();
+        (COUNT.with(Cell::get) - before, value)
+    }
 }

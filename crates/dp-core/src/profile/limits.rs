@@ -187,3 +187,48 @@ fn row(adjacency: Adjacency) -> Result<(Bound, RowChange)> {
         )),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Epsilon;
+    use crate::profile::PrivacyProfile;
+    use crate::quantity::Probability;
+    use crate::special::binomial::terms;
+
+    /// A second on one core, at the least ten nanoseconds a term.
+    const MOST_TERMS: u64 = 1 << 27;
+
+    fn probability(p: f64) -> Probability {
+        Probability::new(p).unwrap()
+    }
+
+    /// At the limits of the counts: sums over 2^20 trials whose terms are sums themselves, and over 2^24 bits.
+    #[test]
+    fn profiles_at_their_limits_take_a_bounded_number_of_terms() {
+        let mut profiles = Vec::new();
+        for keep in [0.500_1, 0.9] {
+            profiles.push(Profile::RandomizedResponse { bits: BITS, keep: probability(keep) });
+            for (alphabet, share) in [(2, 0.5), (3, 1e-4), (3, 0.5), (1 << 32, 1.0)] {
+                let keep = probability(keep);
+                profiles.push(Profile::KaryResponse { responses: TRIALS, alphabet, keep });
+                let coordinate = CoordinateProfile::KaryResponse { alphabet, keep };
+                let probability = probability(share);
+                profiles.push(Profile::BinomialMixture { trials: TRIALS, probability, coordinate });
+            }
+        }
+        let mut largest = 0;
+        for profile in &profiles {
+            profile.check_limits().unwrap();
+            for epsilon in [0.1, 1e4] {
+                let at = Epsilon::new(epsilon).unwrap();
+                let (count, ln_delta) = terms::of(|| profile.log_delta(at));
+                assert!(ln_delta.get() <= 0.0);
+                assert!(count <= MOST_TERMS, "{profile:?} at {epsilon}: {count} terms");
+                largest = largest.max(count);
+            }
+        }
+        // The count counts: ten times the trials would not pass.
+        assert!(largest > MOST_TERMS / 64, "{largest}");
+    }
+}

@@ -12,7 +12,11 @@ pub(crate) fn ln_mixture(trials: u64, p: f64, ln_delta: impl Fn(u64) -> f64) -> 
         return ln_delta(trials);
     }
     let q = 1.0 - p;
-    let term = |m: u64| ln_pmf(trials, p, q, m) + ln_delta(m);
+    let term = |m: u64| {
+        #[cfg(test)]
+        crate::special::binomial::terms::add();
+        ln_pmf(trials, p, q, m) + ln_delta(m)
+    };
     // The largest term, over ever finer strides; then outwards until nothing is left.
     let mode = (((trials as f64 + 1.0) * p) as u64).clamp(1, trials);
     let mut stride = (trials / 4).max(1);

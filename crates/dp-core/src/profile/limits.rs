@@ -192,9 +192,9 @@ fn row(adjacency: Adjacency) -> Result<(Bound, RowChange)> {
 mod tests {
     use super::*;
     use crate::budget::Epsilon;
+    use crate::numeric::binomial::terms;
     use crate::profile::PrivacyProfile;
     use crate::quantity::Probability;
-    use crate::special::binomial::terms;
 
     /// A second on one core, at the least ten nanoseconds a term.
     const MOST_TERMS: u64 = 1 << 27;

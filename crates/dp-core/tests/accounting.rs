@@ -112,7 +112,8 @@ fn ledgers_check_before_they_change() {
     ledger.spend(&guarantee, 3, "projection").unwrap();
     let before = serde_json::to_string(&ledger).unwrap();
     let theorem = Theorem::ProjectionGaussian;
-    let other = Guarantee::proven(row(2.0), guarantee.budget(), gaussian(4.0), theorem).unwrap();
+    let attribute = Adjacency::Attribute { beta: Bound::new(2.0).unwrap() };
+    let other = Guarantee::proven(attribute, guarantee.budget(), gaussian(4.0), theorem).unwrap();
     assert!(matches!(ledger.spend(&other, 1, "x"), Err(Error::Mismatch { .. })));
     assert!(ledger.spend(&guarantee, 0, "x").is_err());
     let claim = Guarantee::published(

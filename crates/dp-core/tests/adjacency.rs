@@ -116,6 +116,15 @@ fn distances(graph: &[Vec<usize>], from: usize) -> Vec<u64> {
     steps
 }
 
+/// Shifts leave the lattice: the steps along the segments, where rows stay.
+fn shifts(by: Adjacency, a: &[Row], b: &[Row]) -> Option<u64> {
+    let Adjacency::RowShift { l2 } = by.each() else { return None };
+    let moved = || a.iter().zip(b).filter(|(x, y)| x != y);
+    let each = moved().map(|(x, y)| norm([x[0] - y[0], x[1] - y[1]]) / l2.get());
+    let each = each.fold(0.0, f64::max).ceil() as u64;
+    (a.len() == b.len()).then(|| each * (moved().count() as u64).div_ceil(by.rows()))
+}
+
 /// Noise of this profile is charged to a ledger with the factor that its steps have.
 fn steps(by: Adjacency, to: Adjacency) -> Option<u64> {
     let profile = Profile::PureDp { epsilon: Epsilon::new(1.0).unwrap() };
@@ -162,7 +171,7 @@ fn steps_that_are_charged_join_all_neighbours() {
             for (to, near_to) in all.iter().zip(&graphs) {
                 let Some(charged) = steps(*by, *to) else { continue };
                 for &end in &near_to[start] {
-                    let needed = steps_by[end];
+                    let needed = shifts(*by, &sets[start], &sets[end]).unwrap_or(steps_by[end]);
                     assert!(
                         needed <= charged,
                         "{by} to {to}: {charged}, but {needed} from {start}"

@@ -68,7 +68,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         epsilons: context
             .pick(&[1.0, 2.0, 5.0, 10.0, 20.0], &[1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0]),
         delta: 1e-6,
-        repetitions: context.pick(6, 10),
+        repetitions: 10,
         rows: context.pick(2000, 4000),
     };
     let cells = measure(context, &plan, &mut report)?;

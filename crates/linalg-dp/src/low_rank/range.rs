@@ -2,7 +2,7 @@
 
 use super::setting::Setting;
 use crate::dense;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::products::check_grid;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
@@ -69,7 +69,7 @@ impl RangeFinder {
     /// Draws Omega, releases Y.
     ///
     /// # Errors
-    /// [`Error::Shape`] unless A is m x n; [`Error::NotFinite`].
+    /// [`crate::Error::Shape`] unless A is m x n; [`crate::Error::NotFinite`].
     pub fn release(
         &self,
         a: &RowsView<'_>,
@@ -166,7 +166,7 @@ impl Range {
     /// The published W: an orthonormal basis of Y's range, m x k.
     ///
     /// # Errors
-    /// [`Error::Numerical`].
+    /// [`crate::Error::Numerical`].
     pub fn basis(&self) -> Result<Mat<f64>> {
         dense::orthonormal_basis(self.sketch())
     }
@@ -174,7 +174,7 @@ impl Range {
     /// Left singular vectors and values of the sketch, strongest first.
     ///
     /// # Errors
-    /// [`Error::Numerical`].
+    /// [`crate::Error::Numerical`].
     pub fn spectrum(&self) -> Result<(Mat<f64>, Vec<f64>)> {
         let svd = dense::thin_svd(self.sketch())?;
         Ok((svd.u, svd.s))

@@ -6,8 +6,9 @@ use crate::error::Result;
 use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{Context, Curve, Origin, Point, Report, Setting as Parameter};
 use dp_core::Budget;
-use linalg_dp::coherence::{c_coherence, mu0_exact};
-use linalg_dp::low_rank::{LowRank, RangeFinder, Setting, randomized_svd, singular_values};
+use linalg_dp::low_rank::{
+    LowRank, RangeFinder, Setting, c_coherence, mu0_exact, randomized_svd, singular_values,
+};
 
 /// Rank of the synthetic signals.
 pub(super) const RANK: usize = 5;

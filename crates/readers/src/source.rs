@@ -17,6 +17,7 @@ pub struct Meter {
 }
 
 impl Meter {
+    #[cfg(any(feature = "arrow", feature = "parquet"))]
     pub(crate) fn of_rows(total: Option<u64>) -> Self {
         Self { done: Arc::default(), total }
     }

@@ -12,5 +12,6 @@ pub use item_sets::{ItemSets, SetRule, lastfm, movielens, package_sets, parse_us
 pub use libsvm::{SparseRows, read_libsvm, read_libsvm_file, trigrams};
 pub use obtain::Obtainable;
 pub use packages::{Package, packages, parse_packages};
+#[cfg(feature = "experiments")]
 pub(crate) use points::shuffle;
 pub use points::{Points, Split, digits, images};

@@ -2,15 +2,16 @@
 
 use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{ExactGram, noise_grid};
-use super::mechanism::{CovarianceMechanism, Privatises};
+use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CovarianceNoise, PrivateCovariance};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::products::check_grid;
-use dp_core::certificate::Statement;
+use core::ops::ControlFlow;
+use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Grid, SymmetricGaussian};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
-    PublicValue, Release, calibrate,
+    Adjacency, Bound, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, PublicValue,
+    Release, Theorem, calibrate,
 };
 
 const NAME: &str = "symmetric Gaussian covariance";
@@ -25,12 +26,27 @@ const NAME: &str = "symmetric Gaussian covariance";
 /// # References
 /// Dwork, Talwar, Thakurta, Zhang 2014 (Algorithm 1); it uses sigma off the diagonal
 /// too, twice the variance for nothing. Proof: `docs/proofs/covariance.md`.
+///
+/// ```
+/// use dp_core::mechanism::Mechanism;
+/// use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+/// use linalg_dp::covariance::GaussianCovariance;
+///
+/// let adjacency = Adjacency::ReplaceRow { bound: Bound::new(1.0)? };
+/// let budget = Budget::new(1.0, 1e-6)?;
+/// let mechanism = <GaussianCovariance as Mechanism>::calibrate((2, adjacency), budget)?;
+/// // The error is known before any row is.
+/// let expected = mechanism.predict(Bound::new(1000.0)?)?.root_mean_square;
+/// let release = mechanism.release(&[0.6, 0.8].repeat(1000), &mut NoiseRng::from_os()?)?;
+/// assert!((release.payload().unbiased()[(0, 0)] - 360.0).abs() < 6.0 * expected);
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct GaussianCovariance {
     clip: RowClip,
     sigma: NoiseScale,
     grid: Grid,
-    guarantee: Guarantee,
+    calibrated: Calibrated<SymmetricGaussian>,
 }
 
 impl GaussianCovariance {
@@ -73,9 +89,14 @@ impl GaussianCovariance {
         let (_, change) = row_change(adjacency, NAME)?;
         let profile =
             Profile::SymmetricGaussian { bound: Self::paid_bound(&clip, grid)?, sigma, change };
-        let guarantee =
-            Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::CovarianceGaussian)?;
-        Ok(Self { clip, sigma, grid, guarantee })
+        let calibrated = author::calibrated(
+            adjacency,
+            budget,
+            author::theorem(Theorem::CovarianceGaussian),
+            profile,
+            author::symmetric(clip.dim(), sigma, grid)?,
+        )?;
+        Ok(Self { clip, sigma, grid, calibrated })
     }
 
     /// The row bound with clipping and the rounding of the totals to the grid paid: totals that differ
@@ -104,7 +125,7 @@ impl CovarianceMechanism for GaussianCovariance {
     }
 
     fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
+        self.calibrated.guarantee()
     }
 
     fn expected_frobenius_error(&self, _trace: Bound) -> f64 {
@@ -128,19 +149,48 @@ impl Privatises for GaussianCovariance {
         rng: &mut NoiseRng,
     ) -> Result<Release<PrivateCovariance>> {
         let dim = self.dim();
-        let law = SymmetricGaussian::new(dim, self.sigma, self.grid)?;
         let mut noise = vec![0.0; dim * dim];
-        law.fill(rng, &mut noise);
+        self.calibrated.noise().fill(rng, &mut noise);
         let unit = 1.0 / self.grid.spacing();
         let values = gram.release(self.grid.exponent(), |i, j| unit * noise[i * dim + j]);
-        let statement = Statement {
-            mechanism: NAME.into(),
-            noise: law.law(),
-            generator: rng.kind(),
-            public: [("d".to_owned(), PublicValue::from(dim)), longer_rows()].into(),
-        };
+        let public = [("d".to_owned(), PublicValue::from(dim)), longer_rows()].into();
+        let certificate = self.calibrated.certificate(NAME, public, rng.kind());
         let noise = CovarianceNoise::SymmetricGaussian { sigma: self.sigma };
         let payload = PrivateCovariance::new(dim, values, None, noise);
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(payload, certificate))
+    }
+}
+
+impl author::Sealed for GaussianCovariance {}
+
+impl Mechanism for GaussianCovariance {
+    /// Length d of a row, adjacency.
+    type Config = (usize, Adjacency);
+    type Input<'a> = &'a [f64];
+    type Output = Release<PrivateCovariance>;
+    /// A bound on the total squared norm of the rows.
+    type Facts = Bound;
+    type Error = Error;
+
+    fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
+        let (dim, adjacency) = config;
+        Self::calibrate(dim, adjacency, budget)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        CovarianceMechanism::guarantee(self)
+    }
+
+    fn predict(&self, trace: Bound) -> Result<Prediction> {
+        Ok(prediction(self, trace))
+    }
+
+    fn release_watched(
+        &self,
+        rows: &[f64],
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Release<PrivateCovariance>> {
+        release_watched(self, rows, rng, hook)
     }
 }

@@ -2,15 +2,17 @@
 
 use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::ExactGram;
-use super::mechanism::{CovarianceMechanism, Privatises};
+use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CovarianceNoise, JlSketch, PrivateCovariance};
 use crate::dense;
 use crate::error::{Error, Result};
+use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
+use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::GramRows;
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue,
-    Release, calibrate,
+    Release, Theorem, calibrate,
 };
 use faer::MatRef;
 
@@ -34,6 +36,18 @@ const NAME: &str = "JL covariance";
 ///
 /// # Cost
 /// `n d^2` for the Gram matrix, `d^3 / 3` for its factor, `3 r d^2 / 2` for the rows.
+///
+/// ```
+/// use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+/// use linalg_dp::covariance::{CovarianceMechanism, JlCovariance};
+///
+/// let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+/// let mechanism = JlCovariance::calibrate(2, 50, adjacency, Budget::new(1.0, 1e-6)?)?;
+/// let release = mechanism.release(&[0.6, 0.8].repeat(1000), &mut NoiseRng::from_os()?)?;
+/// let sketch = release.payload().sketch().expect("the mechanism publishes it");
+/// assert_eq!(sketch.matrix().shape(), (50, 2));
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct JlCovariance {
     clip: RowClip,
@@ -77,8 +91,8 @@ impl JlCovariance {
         let clip = RowClip::new(dim, bound)?;
         let bound = clip.certified_bound();
         let profile = Profile::JlMechanism { rows: rows as u64, bound, lift, change };
-        let guarantee =
-            Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::CovarianceJl)?;
+        let basis = author::theorem(Theorem::CovarianceJl);
+        let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
         Ok(Self { clip, rows, lift, law, guarantee })
     }
 
@@ -180,5 +194,39 @@ impl Privatises for JlCovariance {
         let sketch = JlSketch::new(r, d, sketch);
         let payload = PrivateCovariance::new(d, covariance, Some(sketch), law);
         Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+    }
+}
+
+impl author::Sealed for JlCovariance {}
+
+impl Mechanism for JlCovariance {
+    /// Length d of a row, rows of the sketch, adjacency.
+    type Config = (usize, usize, Adjacency);
+    type Input<'a> = &'a [f64];
+    type Output = Release<PrivateCovariance>;
+    /// A bound on the total squared norm of the rows.
+    type Facts = Bound;
+    type Error = Error;
+
+    fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
+        let (dim, rows, adjacency) = config;
+        Self::calibrate(dim, rows, adjacency, budget)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        CovarianceMechanism::guarantee(self)
+    }
+
+    fn predict(&self, trace: Bound) -> Result<Prediction> {
+        Ok(prediction(self, trace))
+    }
+
+    fn release_watched(
+        &self,
+        rows: &[f64],
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Release<PrivateCovariance>> {
+        release_watched(self, rows, rng, hook)
     }
 }

@@ -5,6 +5,8 @@ use super::gram::ExactGram;
 use super::release::PrivateCovariance;
 use crate::error::Result;
 use core::borrow::BorrowMut;
+use core::ops::ControlFlow;
+use dp_core::mechanism::{Prediction, Progress};
 use dp_core::{Bound, Guarantee, NoiseRng, Release};
 
 /// A calibrated mechanism that releases `A^T A`. Implemented by the mechanisms of this crate only.
@@ -100,4 +102,29 @@ pub trait Privatises: Send + Sync {
 
     /// Itself.
     fn as_dyn(&self) -> &dyn Privatises;
+}
+
+/// Rows between two questions to the hook.
+const PART: usize = 1 << 16;
+
+/// A release whose hook is asked between parts of the rows.
+pub(super) fn release_watched(
+    mechanism: &impl CovarianceMechanism,
+    rows: &[f64],
+    rng: &mut NoiseRng,
+    hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<Release<PrivateCovariance>> {
+    let parts = rows.chunks(PART * mechanism.dim());
+    let total = parts.len() as u64;
+    let mut stream = mechanism.stream(rng);
+    for (done, part) in (0u64..).zip(parts) {
+        Progress::new(done, total).ask(hook)?;
+        stream.push(part)?;
+    }
+    stream.finish()
+}
+
+/// What [`CovarianceMechanism::expected_frobenius_error`] says.
+pub(super) fn prediction(mechanism: &impl CovarianceMechanism, trace: Bound) -> Prediction {
+    Prediction::new("the covariance in Frobenius norm", mechanism.expected_frobenius_error(trace))
 }

@@ -5,12 +5,13 @@ use super::gram::{BLOCK, noise_grid, rescale};
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::products::check_grid;
-use dp_core::certificate::Statement;
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+use core::ops::ControlFlow;
+use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
+use dp_core::noise::{AdditiveNoise, GaussianNoise};
 use dp_core::profile::{GaussianStep, RowChange};
 use dp_core::{
-    Adjacency, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability,
-    Profile, PublicSeed, PublicValue, Release, calibrate,
+    Adjacency, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability, Profile,
+    PublicSeed, PublicValue, Release, Theorem, calibrate,
 };
 use faer::{Accum, Mat, MatRef};
 use rayon::prelude::*;
@@ -30,14 +31,25 @@ const ITERATE: i32 = 26;
 /// # References
 /// Hardt & Price 2014, "The noisy power method", Algorithm 1; the sensitivity there is by largest
 /// entries. Proof: `docs/proofs/noisy-power-method.md`.
+///
+/// ```
+/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+/// use linalg_dp::covariance::NoisyPower;
+///
+/// let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+/// // One direction of rows of three numbers, in four iterations.
+/// let mechanism = NoisyPower::calibrate(3, 1, 4, adjacency, Budget::new(1.0, 1e-6)?)?;
+/// let rows = [0.8, 0.6, 0.0].repeat(2000);
+/// let release = mechanism.release(&rows, PublicSeed::new(7), &mut NoiseRng::from_os()?)?;
+/// assert!(release.payload().directions()[(0, 0)].abs() > 0.7);
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct NoisyPower {
     clip: RowClip,
     k: usize,
     iterations: usize,
-    sigma: NoiseScale,
-    grid: Grid,
-    guarantee: Guarantee,
+    calibrated: Calibrated<GaussianNoise>,
 }
 
 /// What the noisy power method publishes.
@@ -125,21 +137,26 @@ impl NoisyPower {
         let profile = Profile::GaussianComposition {
             steps: vec![GaussianStep { sensitivity, sigma, times }],
         };
-        let guarantee =
-            Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::NoisyPowerMethod)?;
-        Ok(Self { clip, k, iterations, sigma, grid, guarantee })
+        let calibrated = author::calibrated(
+            adjacency,
+            budget,
+            author::theorem(Theorem::NoisyPowerMethod),
+            profile,
+            author::gaussian(sigma, grid)?,
+        )?;
+        Ok(Self { clip, k, iterations, calibrated })
     }
 
     /// What one release promises.
     #[must_use]
     pub fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
+        self.calibrated.guarantee()
     }
 
     /// Standard deviation of the noise in each entry of each product.
     #[must_use]
     pub fn sigma(&self) -> NoiseScale {
-        self.sigma
+        self.calibrated.noise().sigma()
     }
 
     /// Runs the iteration on rows (row-major, n x d); longer rows are scaled to the bound.
@@ -162,26 +179,22 @@ impl NoisyPower {
         let mut last = Mat::zeros(d, k);
         for _ in 0..self.iterations {
             let mut noise = vec![0.0; d * k];
-            GaussianNoise::new(self.sigma, self.grid)?.fill(rng, &mut noise);
+            self.calibrated.noise().fill(rng, &mut noise);
             last = self.noisy_product(&quantised, &x, &noise);
             x = dense::orthonormal_basis(last.as_ref())?;
         }
         let svd = dense::thin_svd(last.as_ref())?;
-        let statement = Statement {
-            mechanism: NAME.into(),
-            noise: GaussianNoise::new(self.sigma, self.grid)?.law(),
-            generator: rng.kind(),
-            public: [
-                longer_rows(),
-                ("d".to_owned(), PublicValue::from(d)),
-                ("k".to_owned(), PublicValue::from(k)),
-                ("iterations".to_owned(), PublicValue::from(self.iterations)),
-                ("start".to_owned(), PublicValue::from(start)),
-            ]
-            .into(),
-        };
-        let payload = PowerDirections { directions: svd.u, strengths: svd.s, sigma: self.sigma };
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        let public = [
+            longer_rows(),
+            ("d".to_owned(), PublicValue::from(d)),
+            ("k".to_owned(), PublicValue::from(k)),
+            ("iterations".to_owned(), PublicValue::from(self.iterations)),
+            ("start".to_owned(), PublicValue::from(start)),
+        ]
+        .into();
+        let certificate = self.calibrated.certificate(NAME, public, rng.kind());
+        let payload = PowerDirections { directions: svd.u, strengths: svd.s, sigma: self.sigma() };
+        Ok(Release::certified(payload, certificate))
     }
 
     fn start(&self, seed: PublicSeed) -> Result<Mat<f64>> {
@@ -215,12 +228,50 @@ impl NoisyPower {
         for sum in sums {
             total.iter_mut().zip(sum).for_each(|(t, s)| *t += s);
         }
-        let shift = self.grid.exponent() - 2 * self.clip.exponent();
-        let step = self.grid.spacing();
+        let grid = self.calibrated.noise().grid();
+        let shift = grid.exponent() - 2 * self.clip.exponent();
+        let step = grid.spacing();
         Mat::from_fn(d, k, |i, j| {
             let exact = rescale(total[i * k + j], shift);
             (exact + (noise[i * k + j] / step) as i128) as f64 * step
         })
+    }
+}
+
+impl author::Sealed for NoisyPower {}
+
+impl Mechanism for NoisyPower {
+    /// Length d of a row, directions k, iterations, adjacency.
+    type Config = (usize, usize, usize, Adjacency);
+    type Input<'a> = (&'a [f64], PublicSeed);
+    type Output = Release<PowerDirections>;
+    type Facts = ();
+    type Error = Error;
+
+    fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
+        let (dim, k, iterations, adjacency) = config;
+        Self::calibrate(dim, k, iterations, adjacency, budget)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        Self::guarantee(self)
+    }
+
+    fn predict(&self, (): ()) -> Result<Prediction> {
+        let numbers = (self.clip.dim() * self.k) as f64;
+        let of = "one noisy product in Frobenius norm";
+        Ok(Prediction::new(of, self.sigma().get() * numbers.sqrt()))
+    }
+
+    fn release_watched(
+        &self,
+        input: Self::Input<'_>,
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Self::Output> {
+        Progress::new(0, 1).ask(hook)?;
+        let (rows, start) = input;
+        self.release(rows, start, rng)
     }
 }
 

@@ -2,14 +2,16 @@
 
 use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{ExactGram, MAX_SHIFT};
-use super::mechanism::{CovarianceMechanism, Privatises};
+use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CovarianceNoise, PrivateCovariance};
 use crate::error::{Error, Result};
+use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
+use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Grid, WishartNoise};
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue,
-    Release, calibrate,
+    Release, Theorem, calibrate,
 };
 
 const NAME: &str = "Wishart covariance";
@@ -39,6 +41,19 @@ pub enum WishartShape {
 /// # References
 /// Sheffet 2019 ("Old techniques in differentially private linear regression"); the published
 /// degrees of freedom are about ten times larger. Proof: `docs/proofs/covariance.md`.
+///
+/// ```
+/// use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+/// use linalg_dp::covariance::{CovarianceMechanism, WishartCovariance, WishartShape};
+///
+/// let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+/// let (budget, shape) = (Budget::new(1.0, 1e-6)?, WishartShape::LeastSpectralNorm);
+/// let mechanism = WishartCovariance::calibrate(2, adjacency, budget, shape)?;
+/// let release = mechanism.release(&[0.6, 0.8].repeat(1000), &mut NoiseRng::from_os()?)?;
+/// // The mean of the noise is public.
+/// assert!(release.payload().offset() > 0.0);
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct WishartCovariance {
     clip: RowClip,
@@ -98,8 +113,8 @@ impl WishartCovariance {
         let clip = RowClip::new(dim, bound)?;
         let profile =
             Profile::Wishart { dim: dim as u64, dof, bound: clip.certified_bound(), scale, change };
-        let guarantee =
-            Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::CovarianceWishart)?;
+        let basis = author::theorem(Theorem::CovarianceWishart);
+        let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
         let noise = WishartNoise::new(dim, dof, scale)?;
         // Never finer than the unit of the exact sums.
         let (own, suits) = (2 * clip.exponent(), noise.grid()?.exponent());
@@ -205,4 +220,38 @@ fn least_over_ladder(cost: impl Fn(u64) -> Result<f64>) -> Result<u64> {
         }
     }
     Ok(low + (high - low) / 2)
+}
+
+impl author::Sealed for WishartCovariance {}
+
+impl Mechanism for WishartCovariance {
+    /// Length d of a row, adjacency, shape.
+    type Config = (usize, Adjacency, WishartShape);
+    type Input<'a> = &'a [f64];
+    type Output = Release<PrivateCovariance>;
+    /// A bound on the total squared norm of the rows.
+    type Facts = Bound;
+    type Error = Error;
+
+    fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
+        let (dim, adjacency, shape) = config;
+        Self::calibrate(dim, adjacency, budget, shape)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        CovarianceMechanism::guarantee(self)
+    }
+
+    fn predict(&self, trace: Bound) -> Result<Prediction> {
+        Ok(prediction(self, trace))
+    }
+
+    fn release_watched(
+        &self,
+        rows: &[f64],
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Release<PrivateCovariance>> {
+        release_watched(self, rows, rng, hook)
+    }
 }

@@ -5,11 +5,13 @@ use super::setting::Setting;
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::products;
-use dp_core::certificate::{PublicParameters, Statement};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+use core::ops::ControlFlow;
+use dp_core::certificate::PublicParameters;
+use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, Statistic, author};
+use dp_core::noise::{AdditiveNoise, GaussianNoise};
 use dp_core::{
-    Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
-    PublicSeed, Release, calibrate,
+    Bound, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, PublicSeed, Release,
+    Theorem, calibrate,
 };
 use faer::MatRef;
 use sketch::projection::{Gaussian, Projection};
@@ -23,11 +25,27 @@ use sketch::rows::RowsView;
 ///
 /// # References
 /// Hardt & Roth 2012, section 1; exact Gaussian calibration.
+///
+/// ```
+/// use dp_core::{Bound, Budget, NoiseRng};
+/// use linalg_dp::low_rank::{InputPerturbation, Setting};
+/// use sketch::rows::RowsView;
+///
+/// let (m, n) = (20, 50);
+/// let data: Vec<f64> = (0..m * n).map(|i| (i % n) as f64 * 4.0).collect();
+/// let a = RowsView::f64(m, n, &data)?;
+/// // One row may shift by norm 1; rows longer than 1000 are scaled to it.
+/// let setting = Setting::new((m, n), 1, 3, Bound::new(1.0)?, Bound::new(1000.0)?)?;
+/// let budget = Budget::new(1.0, 1e-6)?;
+/// let mechanism = InputPerturbation::calibrate(setting, budget)?;
+/// let release = mechanism.release(&a, &mut NoiseRng::from_os()?)?;
+/// assert_eq!(release.payload().rank(), 1);
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct InputPerturbation {
     setting: Setting,
-    noise: GaussianNoise,
-    guarantee: Guarantee,
+    noise: Calibrated<GaussianNoise>,
 }
 
 impl InputPerturbation {
@@ -37,34 +55,31 @@ impl InputPerturbation {
     /// A budget with delta = 0.
     pub fn calibrate(setting: Setting, budget: Budget) -> Result<Self> {
         let exact = L2Sensitivity::new(setting.shift())?;
-        let rough = calibrate::gaussian(budget, exact)?;
-        let bound = Bound::new(setting.row_bound() * 1.001)?;
-        let grid = Grid::choose(rough, bound)?;
+        let (adjacency, bound) = (setting.adjacency(), Bound::new(setting.row_bound() * 1.001)?);
+        let numbers = setting.m().saturating_mul(setting.n());
         // Only the row that shifts can round differently.
+        let statistic = Statistic::new(adjacency, exact, numbers, bound).touching(setting.n());
+        let (grid, rounded) = statistic.on_grid(calibrate::gaussian(budget, exact)?)?;
         let clip_error = setting.row_bound() * (setting.n() as f64 + 16.0) * f64::EPSILON;
-        let paid = grid.inflate_l2(exact, setting.n(), 0.0)?.get() + 2.0 * clip_error;
-        let sensitivity = L2Sensitivity::new(paid.next_up())?;
+        let sensitivity = L2Sensitivity::new((rounded.get() + 2.0 * clip_error).next_up())?;
         let sigma = calibrate::gaussian(budget, sensitivity)?;
         products::check_grid(sigma, grid)?;
-        let guarantee = Guarantee::proven(
-            setting.adjacency(),
-            budget,
-            Profile::Gaussian { sensitivity, sigma },
-            dp_core::Theorem::GaussianOnRows,
-        )?;
-        Ok(Self { setting, noise: GaussianNoise::new(sigma, grid)?, guarantee })
+        let profile = Profile::Gaussian { sensitivity, sigma };
+        let basis = author::theorem(Theorem::GaussianOnRows);
+        let noise = author::gaussian(sigma, grid)?;
+        Ok(Self { setting, noise: author::calibrated(adjacency, budget, basis, profile, noise)? })
     }
 
     /// Standard deviation of an entry's noise.
     #[must_use]
     pub fn sigma(&self) -> NoiseScale {
-        self.noise.sigma()
+        self.noise.noise().sigma()
     }
 
     /// What one release promises.
     #[must_use]
     pub fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
+        self.noise.guarantee()
     }
 
     /// Releases the best approximation of the noisy matrix of the setting's rank. Needs a
@@ -87,13 +102,8 @@ impl InputPerturbation {
         let payload = truncated_svd(&view, setting.rank())?;
         let mut public: PublicParameters = setting.public(PublicSeed::new(0));
         public.remove("seed");
-        let statement = Statement {
-            mechanism: "input perturbation".into(),
-            noise: self.noise.law(),
-            generator: rng.kind(),
-            public,
-        };
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        let certificate = self.noise.certificate("input perturbation", public, rng.kind());
+        Ok(Release::certified(payload, certificate))
     }
 }
 
@@ -177,4 +187,38 @@ fn check_rank(a: &RowsView<'_>, rank: usize) -> Result<()> {
         return Err(Error::invalid("rank", rank, format!("[1, {largest}]")));
     }
     Ok(())
+}
+
+impl author::Sealed for InputPerturbation {}
+
+impl Mechanism for InputPerturbation {
+    type Config = Setting;
+    type Input<'a> = RowsView<'a>;
+    type Output = Release<LowRank>;
+    type Facts = ();
+    type Error = Error;
+
+    fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
+        Self::calibrate(config, budget)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        Self::guarantee(self)
+    }
+
+    fn predict(&self, (): ()) -> Result<Prediction> {
+        let numbers = (self.setting.m() * self.setting.n()) as f64;
+        let of = "the perturbed matrix in Frobenius norm, before it is cut to the rank";
+        Ok(Prediction::new(of, self.sigma().get() * numbers.sqrt()))
+    }
+
+    fn release_watched(
+        &self,
+        input: Self::Input<'_>,
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Self::Output> {
+        Progress::new(0, 1).ask(hook)?;
+        self.release(&input, rng)
+    }
 }

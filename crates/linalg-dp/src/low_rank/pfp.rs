@@ -5,10 +5,12 @@ use super::project::{PrivateLowRank, ProjectionStep, Spread};
 use super::range::{Range, RangeNoise};
 use super::setting::Setting;
 use crate::error::{Error, Result};
+use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
+use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{AdditiveNoise, NoiseLaw};
 use dp_core::{
-    Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Release, calibrate,
+    Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Release, Theorem, calibrate,
 };
 use faer::Mat;
 use sketch::rows::RowsView;
@@ -103,6 +105,24 @@ impl Pruning {
 /// One composed profile instead of two halves; noise by row norms instead of by columns'
 /// largest entries; directions chosen from the sketch; shrinkage
 /// ([`PrivateLowRank::shrunk`]).
+///
+/// ```
+/// use dp_core::{Bound, Budget, FreshSeed, NoiseRng};
+/// use linalg_dp::low_rank::{Pfp, PfpOptions, Setting};
+/// use sketch::rows::RowsView;
+///
+/// let (m, n) = (20, 50);
+/// let data: Vec<f64> = (0..m * n).map(|i| (i % n) as f64 * 4.0).collect();
+/// let a = RowsView::f64(m, n, &data)?;
+/// // One row may shift by norm 1; rows longer than 1000 are scaled to it.
+/// let setting = Setting::new((m, n), 1, 3, Bound::new(1.0)?, Bound::new(1000.0)?)?;
+/// let budget = Budget::new(1.0, 1e-6)?;
+/// let mechanism = Pfp::calibrate(setting, budget, PfpOptions::default())?;
+/// let release = mechanism.release(&a, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;
+/// let shrunk = release.payload().shrunk()?;
+/// assert!(shrunk.distance(&a)? < 0.5 * (data.iter().map(|x| x * x).sum::<f64>()).sqrt());
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct Pfp {
     setting: Setting,
@@ -127,12 +147,9 @@ impl Pfp {
         };
         let later_mu = share * whole;
         let noise = RangeNoise::calibrate(&setting, budget, later_mu)?;
-        let guarantee = Guarantee::proven(
-            setting.adjacency(),
-            budget,
-            noise.profile(&setting, later_mu)?,
-            dp_core::Theorem::FindAndProject,
-        )?;
+        let basis = author::theorem(Theorem::FindAndProject);
+        let profile = noise.profile(&setting, later_mu)?;
+        let guarantee = author::guarantee(setting.adjacency(), budget, basis, profile)?;
         Ok(Self { setting, options, noise, later_mu, guarantee })
     }
 
@@ -246,4 +263,39 @@ fn best_share(setting: &Setting, budget: Budget, options: PfpOptions, whole: f64
         }
     }
     Ok(0.5 * (low + high))
+}
+
+impl author::Sealed for Pfp {}
+
+impl Mechanism for Pfp {
+    type Config = (Setting, PfpOptions);
+    type Input<'a> = (RowsView<'a>, FreshSeed);
+    type Output = Release<PrivateLowRank>;
+    type Facts = ();
+    type Error = Error;
+
+    fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
+        let (setting, options) = config;
+        Self::calibrate(setting, budget, options)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        Self::guarantee(self)
+    }
+
+    fn predict(&self, (): ()) -> Result<Prediction> {
+        let of = "a matrix of exact rank and typical coherence, in Frobenius norm";
+        Ok(Prediction::new(of, self.predicted_error()))
+    }
+
+    fn release_watched(
+        &self,
+        input: Self::Input<'_>,
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Self::Output> {
+        Progress::new(0, 1).ask(hook)?;
+        let (a, seed) = input;
+        self.release(&a, seed, rng)
+    }
 }

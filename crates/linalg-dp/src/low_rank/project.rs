@@ -9,11 +9,13 @@ use super::shrink;
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::products;
+use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
-use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw};
+use dp_core::mechanism::{Mechanism, Prediction, Progress, Sensitivity, Statistic, author};
+use dp_core::noise::{AdditiveNoise, GeneratorKind, Grid, NoiseLaw};
 use dp_core::{
-    Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
-    PublicSeed, PublicValue, Release, calibrate,
+    Adjacency, Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
+    PublicSeed, PublicValue, Release, Theorem, calibrate,
 };
 use faer::{Mat, MatRef};
 use sketch::projection::OutputRange;
@@ -42,6 +44,25 @@ pub enum Spread {
 /// # References
 /// Hardt & Roth 2012, Figure 3, whose noise is tens of times larger. Proof:
 /// `docs/proofs/pfp.md`.
+///
+/// ```
+/// use dp_core::{Bound, Budget, NoiseRng};
+/// use linalg_dp::low_rank::{BasisProjection, PublicBasis, Setting, Spread};
+/// use sketch::rows::RowsView;
+///
+/// let (m, n) = (20, 50);
+/// let data: Vec<f64> = (0..m * n).map(|i| (i % n) as f64 * 4.0).collect();
+/// let a = RowsView::f64(m, n, &data)?;
+/// // One row may shift by norm 1; rows longer than 1000 are scaled to it.
+/// let setting = Setting::new((m, n), 1, 3, Bound::new(1.0)?, Bound::new(1000.0)?)?;
+/// let budget = Budget::new(1.0, 1e-6)?;
+/// let mechanism = BasisProjection::calibrate(setting, budget, Spread::default())?;
+/// let average = faer::Mat::from_fn(m, 1, |_, _| 1.0 / (m as f64).sqrt());
+/// let basis = PublicBasis::declared(average, "the average of the rows")?;
+/// let release = mechanism.release(&a, &basis, &mut NoiseRng::from_os()?)?;
+/// assert_eq!(release.payload().factors().shape(), (m, n));
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct BasisProjection {
     setting: Setting,
@@ -59,8 +80,8 @@ impl BasisProjection {
         let unit = L2Sensitivity::new(1.0)?;
         let sigma = calibrate::gaussian(budget, unit)?;
         let profile = Profile::Gaussian { sensitivity: unit, sigma };
-        let guarantee =
-            Guarantee::proven(setting.adjacency(), budget, profile, dp_core::Theorem::PublicBasis)?;
+        let basis = author::theorem(Theorem::PublicBasis);
+        let guarantee = author::guarantee(setting.adjacency(), budget, basis, profile)?;
         Ok(Self { setting, mu: 1.0 / sigma.get(), spread, guarantee })
     }
 
@@ -273,6 +294,7 @@ impl PrivateLowRank {
 
 /// What rounding and floating point add to the sensitivity of a product `W^T A`.
 struct Arithmetic {
+    adjacency: Adjacency,
     /// Frobenius bound on the computed product's error.
     error: f64,
     /// Largest absolute value of an entry.
@@ -287,7 +309,7 @@ impl Arithmetic {
     fn new(setting: &Setting, norm: f64, k: usize) -> Self {
         let magnitude = norm * (setting.m() as f64).sqrt() * setting.row_bound();
         let error = OutputRange::of_sum(setting.m(), setting.n() + 64, magnitude).error;
-        Self { error, magnitude, entries: setting.n() * k }
+        Self { adjacency: setting.adjacency(), error, magnitude, entries: setting.n() * k }
     }
 
     /// For any left factor with entries at most 1.
@@ -297,13 +319,25 @@ impl Arithmetic {
 
     /// The grid for noise `sigma` and the sensitivity with everything paid.
     fn pay(&self, exact: f64, sigma: NoiseScale) -> Result<(Grid, f64)> {
-        let grid = Grid::choose(sigma, Bound::new(self.magnitude.max(exact))?)?;
-        Ok((grid, self.paid_on(grid, exact)?))
+        let (grid, rounded) = self.statistic(exact)?.on_grid(sigma)?;
+        Ok((grid, self.with_error(rounded)))
     }
 
+    /// As [`Arithmetic::pay`], on a grid that was chosen before.
     fn paid_on(&self, grid: Grid, exact: f64) -> Result<f64> {
-        let rounded = grid.inflate_l2(L2Sensitivity::new(exact)?, self.entries, 0.0)?;
-        Ok((rounded.get() + 2.0 * self.error) * (1.0 + 1e-14))
+        let statistic = self.statistic(exact)?;
+        let rounded = statistic.sensitivity().on_grid(grid, statistic.coordinates(), 0.0)?;
+        Ok(self.with_error(rounded))
+    }
+
+    fn statistic(&self, exact: f64) -> Result<Statistic<L2Sensitivity>> {
+        let (sensitivity, bound) = (L2Sensitivity::new(exact)?, self.magnitude.max(exact));
+        Ok(Statistic::new(self.adjacency, sensitivity, self.entries, Bound::new(bound)?))
+    }
+
+    /// The error of the product is one of its Frobenius norm, not of each entry.
+    fn with_error(&self, rounded: L2Sensitivity) -> f64 {
+        (rounded.get() + 2.0 * self.error) * (1.0 + 1e-14)
     }
 }
 
@@ -386,7 +420,7 @@ impl ProjectionStep {
         let (m, n, k) = (setting.m(), setting.n(), self.white.ncols());
         let left = Mat::from_fn(m, k, |i, j| self.white[(i, j)] * factors[i]);
         let mut coefficients = products::transposed_times(a, left.as_ref());
-        GaussianNoise::new(self.sigma, self.grid)?.add_to(rng, &mut coefficients)?;
+        author::gaussian(self.sigma, self.grid)?.add_to(rng, &mut coefficients)?;
         let flat = |matrix: MatRef<'_, f64>| -> Vec<f64> {
             let columns = matrix.ncols();
             (0..matrix.nrows() * columns).map(|i| matrix[(i / columns, i % columns)]).collect()
@@ -402,5 +436,43 @@ impl ProjectionStep {
             root: flat(root.as_ref()),
             range,
         })
+    }
+}
+
+impl author::Sealed for BasisProjection {}
+
+impl Mechanism for BasisProjection {
+    type Config = (Setting, Spread);
+    type Input<'a> = (RowsView<'a>, &'a PublicBasis);
+    type Output = Release<PrivateLowRank>;
+    /// The basis that will be projected on.
+    type Facts = PublicBasis;
+    type Error = Error;
+
+    fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
+        let (setting, spread) = config;
+        Self::calibrate(setting, budget, spread)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        Self::guarantee(self)
+    }
+
+    fn predict(&self, basis: PublicBasis) -> Result<Prediction> {
+        let step = ProjectionStep::new(&self.setting, basis.matrix(), self.mu, self.spread)?;
+        let root = step.root.norm_l2() * step.sigma.get();
+        let of = "the projection in Frobenius norm";
+        Ok(Prediction::new(of, (self.setting.n() as f64).sqrt() * root))
+    }
+
+    fn release_watched(
+        &self,
+        input: Self::Input<'_>,
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Self::Output> {
+        Progress::new(0, 1).ask(hook)?;
+        let (a, basis) = input;
+        self.release(&a, basis, rng)
     }
 }

@@ -4,11 +4,13 @@ use super::setting::Setting;
 use crate::dense;
 use crate::error::Result;
 use crate::products::check_grid;
-use dp_core::certificate::{PublicParameters, Statement};
+use core::ops::ControlFlow;
+use dp_core::certificate::PublicParameters;
+use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, Statistic, author};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{
-    Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
-    PublicSeed, Release, SeedOrigin, calibrate,
+    Bound, Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, PublicSeed,
+    Release, SeedOrigin, Theorem, calibrate,
 };
 use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
@@ -31,11 +33,28 @@ use sketch::rows::RowsView;
 /// # Deviations
 /// Omega has entries of variance 1/k (the sketch crate's Gaussian projection), which scales
 /// Y and rho together by `1 / sqrt k`; [`Range::rho`] is in the paper's units.
+///
+/// ```
+/// use dp_core::{Bound, Budget, FreshSeed, NoiseRng};
+/// use linalg_dp::low_rank::{RangeFinder, Setting};
+/// use sketch::rows::RowsView;
+///
+/// let (m, n) = (20, 50);
+/// let data: Vec<f64> = (0..m * n).map(|i| (i % n) as f64 * 4.0).collect();
+/// let a = RowsView::f64(m, n, &data)?;
+/// // One row may shift by norm 1; rows longer than 1000 are scaled to it.
+/// let setting = Setting::new((m, n), 1, 3, Bound::new(1.0)?, Bound::new(1000.0)?)?;
+/// let budget = Budget::new(1.0, 1e-6)?;
+/// let mechanism = RangeFinder::calibrate(setting, budget)?;
+/// let release = mechanism.release(&a, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;
+/// assert_eq!(release.payload().basis()?.shape(), (m, 4));
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct RangeFinder {
     setting: Setting,
     noise: RangeNoise,
-    guarantee: Guarantee,
+    calibrated: Calibrated<GaussianNoise>,
 }
 
 impl RangeFinder {
@@ -45,19 +64,20 @@ impl RangeFinder {
     /// A budget with delta = 0; a shape or bound outside its range.
     pub fn calibrate(setting: Setting, budget: Budget) -> Result<Self> {
         let noise = RangeNoise::calibrate(&setting, budget, 0.0)?;
-        let guarantee = Guarantee::proven(
+        let calibrated = author::calibrated(
             setting.adjacency(),
             budget,
+            author::theorem(Theorem::RangeFinder),
             noise.profile(&setting, 0.0)?,
-            dp_core::Theorem::RangeFinder,
+            noise.law()?,
         )?;
-        Ok(Self { setting, noise, guarantee })
+        Ok(Self { setting, noise, calibrated })
     }
 
     /// What one release promises.
     #[must_use]
     pub fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
+        self.calibrated.guarantee()
     }
 
     /// Standard deviation rho of the noise on `A Omega`, Omega of N(0, 1) entries.
@@ -77,13 +97,10 @@ impl RangeFinder {
         rng: &mut NoiseRng,
     ) -> Result<Release<Range>> {
         let range = self.noise.release(&self.setting, a, seed, rng)?;
-        let statement = Statement {
-            mechanism: "range finder (Hardt-Roth, exact)".into(),
-            noise: self.noise.law()?.law(),
-            generator: rng.kind(),
-            public: range.public(&self.setting),
-        };
-        Ok(Release::certified(range, Certificate::new(statement, self.guarantee.clone())))
+        let name = "range finder (Hardt-Roth, exact)";
+        let certificate =
+            self.calibrated.certificate(name, range.public(&self.setting), rng.kind());
+        Ok(Release::certified(range, certificate))
     }
 }
 
@@ -219,7 +236,13 @@ impl RangeNoise {
 
     /// Noise of this scale, on the grid that suits it.
     pub(super) fn with_sigma(setting: &Setting, sigma: NoiseScale) -> Result<Self> {
-        let grid = Grid::choose(sigma, dp_core::Bound::new(output(setting).magnitude)?)?;
+        let (k, output) = (setting.k(), output(setting));
+        let exact = L2Sensitivity::new(setting.shift())?;
+        let numbers = setting.m().saturating_mul(k);
+        let bound = Bound::new(output.magnitude)?;
+        let statistic = Statistic::new(setting.adjacency(), exact, numbers, bound).touching(k);
+        // What rounding adds enters the mixture as a Gaussian step: see `paid`.
+        let (grid, _) = statistic.on_grid(sigma)?;
         Ok(Self { sigma, grid })
     }
 
@@ -248,7 +271,7 @@ impl RangeNoise {
     }
 
     pub(super) fn law(&self) -> Result<GaussianNoise> {
-        Ok(GaussianNoise::new(self.sigma, self.grid)?)
+        Ok(author::gaussian(self.sigma, self.grid)?)
     }
 
     /// Computes and releases Y.
@@ -297,4 +320,39 @@ fn output(setting: &Setting) -> OutputRange {
     let (n, k) = (setting.n() as f64, setting.k() as f64);
     let column = LARGEST_ENTRY * (n / k).sqrt();
     OutputRange::of_sum(setting.n(), setting.n() + 64, setting.row_bound() * column)
+}
+
+impl author::Sealed for RangeFinder {}
+
+impl Mechanism for RangeFinder {
+    type Config = Setting;
+    type Input<'a> = (RowsView<'a>, FreshSeed);
+    type Output = Release<Range>;
+    type Facts = ();
+    type Error = Error;
+
+    fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
+        Self::calibrate(config, budget)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        Self::guarantee(self)
+    }
+
+    fn predict(&self, (): ()) -> Result<Prediction> {
+        let numbers = (self.setting.m() * self.setting.k()) as f64;
+        let of = "the sketch A Omega in Frobenius norm";
+        Ok(Prediction::new(of, self.rho() * numbers.sqrt()))
+    }
+
+    fn release_watched(
+        &self,
+        input: Self::Input<'_>,
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Self::Output> {
+        Progress::new(0, 1).ask(hook)?;
+        let (a, seed) = input;
+        self.release(&a, seed, rng)
+    }
 }

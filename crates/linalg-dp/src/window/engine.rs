@@ -71,7 +71,7 @@ impl Engine {
             }
             Schedule::Factorised { .. } | Schedule::Decayed { .. } => {
                 let sums = Factorised::new(config, clip, row)?;
-                let guarantee = sums.noise.guarantee(config)?;
+                let guarantee = sums.noise.guarantee().clone();
                 (Self::Factorised { sums, open: ExactGram::new(clip), clip }, guarantee)
             }
         })

@@ -5,9 +5,10 @@ use super::factorisation::Factorisation;
 use crate::covariance::{ExactGram, RowClip};
 use crate::error::{Error, Result};
 use crate::products::check_grid;
-use dp_core::noise::{Grid, NoiseLaw, SymmetricGaussian};
+use dp_core::mechanism::{Calibrated, Statistic, author};
+use dp_core::noise::{NoiseLaw, SymmetricGaussian};
 use dp_core::profile::covariance_sensitivity;
-use dp_core::{Bound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, calibrate};
+use dp_core::{Bound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, Theorem, calibrate};
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -16,8 +17,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone)]
 pub(super) struct SumNoise {
     pub(super) sigma: NoiseScale,
-    pub(super) sensitivity: L2Sensitivity,
-    pub(super) grid: Grid,
+    calibrated: Calibrated<SymmetricGaussian>,
 }
 
 impl SumNoise {
@@ -26,31 +26,34 @@ impl SumNoise {
     pub(super) fn calibrate(config: &StreamConfig, row: Row, plan: Plan) -> Result<Self> {
         let exact = covariance_sensitivity(row.bound, row.change);
         let joint = L2Sensitivity::new((exact * plan.factor).next_up())?;
-        let rough = calibrate::gaussian(config.budget, joint)?;
-        let grid = Grid::choose(rough, Bound::new(plan.reach)?)?;
-        let coordinates = (config.dim * config.dim) as u64;
-        let coordinates = usize::try_from(coordinates.saturating_mul(plan.outputs))
+        let numbers = ((config.dim * config.dim) as u64).saturating_mul(plan.outputs);
+        let numbers = usize::try_from(numbers)
             .map_err(|_| Error::invalid("horizon", plan.outputs, "fewer blocks"))?;
-        let sensitivity = grid.inflate_l2(joint, coordinates, plan.error)?;
+        let reach = Bound::new(plan.reach)?;
+        let statistic =
+            Statistic::new(config.adjacency, joint, numbers, reach).computed_within(plan.error)?;
+        let rough = calibrate::gaussian(config.budget, joint)?;
+        let (grid, sensitivity) = statistic.on_grid(rough)?;
         let sigma = calibrate::gaussian(config.budget, sensitivity)?;
         check_grid(sigma, grid)?;
-        Ok(Self { sigma, sensitivity, grid })
-    }
-
-    /// The joint profile of all noisy sums, as a guarantee.
-    pub(super) fn guarantee(&self, config: &StreamConfig) -> Result<Guarantee> {
-        let profile = Profile::Gaussian { sensitivity: self.sensitivity, sigma: self.sigma };
-        Ok(Guarantee::proven(
+        let calibrated = author::calibrated(
             config.adjacency,
             config.budget,
-            profile,
-            dp_core::Theorem::SlidingWindow,
-        )?)
+            author::theorem(Theorem::SlidingWindow),
+            Profile::Gaussian { sensitivity, sigma },
+            author::symmetric(config.dim, sigma, grid)?,
+        )?;
+        Ok(Self { sigma, calibrated })
+    }
+
+    /// The joint guarantee of all noisy sums.
+    pub(super) fn guarantee(&self) -> &Guarantee {
+        self.calibrated.guarantee()
     }
 
     /// The law of one noise matrix.
     pub(super) fn law(&self) -> NoiseLaw {
-        NoiseLaw::SymmetricGaussian { sigma: self.sigma, grid: self.grid }
+        self.calibrated.noise().law()
     }
 
     /// Rounds to the grid and adds noise.
@@ -61,7 +64,7 @@ impl SumNoise {
         rng: &mut NoiseRng,
     ) -> Result<Mat<f64>> {
         let mut values = exact;
-        SymmetricGaussian::new(dim, self.sigma, self.grid)?.add_to(rng, &mut values)?;
+        self.calibrated.noise().add_to(rng, &mut values)?;
         Ok(Mat::from_fn(dim, dim, |i, j| values[i * dim + j]))
     }
 }

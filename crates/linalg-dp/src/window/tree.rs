@@ -6,9 +6,10 @@ use crate::covariance::{
     CovarianceNoise, ExactGram, JlCovariance, RowClip, WishartCovariance, WishartShape,
 };
 use crate::error::{Error, Result};
+use dp_core::mechanism::author;
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::RowChange;
-use dp_core::{Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Profile, calibrate};
+use dp_core::{Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Profile, Theorem, calibrate};
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
@@ -246,7 +247,7 @@ fn gaussian(config: &StreamConfig, row: Row, levels: u32) -> Result<(NodeNoise, 
         outputs: u64::from(levels),
     };
     let noise = SumNoise::calibrate(config, row, plan)?;
-    let guarantee = noise.guarantee(config)?;
+    let guarantee = noise.guarantee().clone();
     Ok((NodeNoise::Gaussian(noise), guarantee))
 }
 
@@ -268,7 +269,8 @@ fn wishart(config: &StreamConfig, row: Row, levels: u32) -> Result<(NodeNoise, G
     let scale = calibrate::wishart_scale_repeated(budget, d, dof, bound, change, times)?;
     let once = Profile::Wishart { dim: d, dof, bound, scale, change };
     let profile = Profile::Repeated { profile: Box::new(once), times };
-    let guarantee = Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::SlidingWindow)?;
+    let basis = author::theorem(Theorem::SlidingWindow);
+    let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
     let mechanism = WishartCovariance::with_noise(dim, adjacency, budget, dof, scale)?;
     Ok((NodeNoise::Wishart(mechanism), guarantee))
 }
@@ -285,7 +287,8 @@ fn sketch(
     let all = rows.saturating_mul(u64::from(levels));
     let lift = calibrate::jl_lift(budget, all, bound, change)?;
     let profile = Profile::JlMechanism { rows: all, bound, lift, change };
-    let guarantee = Guarantee::proven(adjacency, budget, profile, dp_core::Theorem::SlidingWindow)?;
+    let basis = author::theorem(Theorem::SlidingWindow);
+    let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
     let rows =
         usize::try_from(rows).map_err(|_| Error::invalid("sketch rows", rows, "[1, 2^32]"))?;
     let mechanism = JlCovariance::with_lift(dim, rows, adjacency, budget, lift)?;

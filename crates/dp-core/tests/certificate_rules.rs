@@ -1,6 +1,8 @@
 //! What verification knows of profiles, noise laws and adjacencies, and refuses to believe.
 
-use certificates::{gaussian, known_pairs, laplace, probability, proven, row, scale, statement};
+use certificates::{
+    b_of, gaussian, known_pairs, laplace, probability, proven, row, scale, statement,
+};
 use dp_core::noise::{Grid, NoiseLaw};
 use dp_core::*;
 
@@ -33,7 +35,7 @@ fn the_scale_of_one_law_does_not_pay_for_another() {
     let both = [
         (l, gn.clone()),
         (g, ln.clone()),
-        (mixture(C::Laplace { shift: l1, scale: scale(8.0) }), gn),
+        (mixture(C::Laplace { shift: l1, scale: b_of(8.0) }), gn),
         (mixture(C::Gaussian { shift: l2, sigma: scale(8.0) }), ln),
     ];
     for (profile, noise) in both {
@@ -80,7 +82,7 @@ fn a_coarse_grid_is_rejected() {
 /// Integer noise: the pure profile of a step of one, and no other.
 #[test]
 fn integer_noise_has_its_pure_profile_or_is_refused() {
-    let noise = NoiseLaw::DiscreteLaplace { scale: scale(2.0) };
+    let noise = NoiseLaw::DiscreteLaplace { scale: b_of(2.0) };
     let pure = |epsilon| Profile::PureDp { epsilon: Epsilon::new(epsilon).unwrap() };
     proven(row(), 0.3, pure(0.5), noise.clone()).verify_consistency().unwrap();
     let error = proven(row(), 0.3, pure(0.49), noise.clone()).verify_consistency().unwrap_err();
@@ -180,18 +182,15 @@ fn a_row_profile_must_cover_its_adjacency() {
             assert!(read.unwrap_err().to_string().contains(field));
         }
     }
-    for kind in 1..5 {
+    for kind in 0..4 {
         let guarantee = make(Adjacency::AddRemoveRow { bound }, kind).unwrap();
         let certificate = Certificate::new(statement(noise.clone()), guarantee.clone());
         certificate.verify_consistency().unwrap();
-        assert!(certificate.verify().is_err(), "{certificate:?}");
+        // All but the declared one stand by themselves.
+        assert_eq!(certificate.verify().is_ok(), kind != 1, "{certificate:?}");
         let mut ledger = accounting::Ledger::new(guarantee.adjacency());
-        assert!(ledger.spend(&guarantee, 1, "x").is_err(), "{guarantee:?}");
+        assert_eq!(ledger.spend(&guarantee, 1, "x").is_ok(), kind != 1, "{guarantee:?}");
         ledger.spend_accepting_claim(&guarantee, 1, "x").unwrap();
-        // Called proven in the file, it is not read.
-        let mut value = serde_json::to_value(&guarantee).unwrap();
-        value["provenance"] = serde_json::json!({ "kind": "proven", "theorem": "covariance-jl" });
-        assert!(serde_json::from_value::<Guarantee>(value).is_err());
     }
 }
 

@@ -3,7 +3,9 @@
 
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::release_file::{Kind, decode, encode_as};
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, NoiseScale, Probability, PublicSeed, Release};
+use dp_core::{
+    Adjacency, Bound, Budget, LaplaceScale, NoiseRng, NoiseScale, Probability, PublicSeed, Release,
+};
 use sketch::projection::{Family, ProjectionSpec, Sampling, project};
 use sketch::rows::RowsView;
 use sketch::search::{Queries, Score, SketchIndex};
@@ -107,7 +109,7 @@ fn gaussian(sigma: f64) -> SketchNoise {
 
 fn laplace(scale: f64) -> SketchNoise {
     let grid = Grid::new(-34).unwrap();
-    SketchNoise::Laplace(LaplaceNoise::new(NoiseScale::new(scale).unwrap(), grid).unwrap())
+    SketchNoise::Laplace(LaplaceNoise::new(LaplaceScale::new(scale).unwrap(), grid).unwrap())
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Files of signs and set signatures: what is read back gives the same estimates, bit for bit.
 
+use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{
     CertificateClass, Kind, decode, encode, encode_as, load, open, read_summary, write,
 };
@@ -13,7 +14,7 @@ use sketch::search::{Ranking, nearest, nearest_noisy};
 use sketch::sets::{
     BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
     NoisySecureMinHash, PrivMin, PrivateSymbols, SetNeighbours, SetPairs, SignatureMatrix,
-    SymbolRelease, SymbolShape, TrueDelta,
+    SymbolRelease, SymbolShape,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
@@ -157,7 +158,8 @@ fn set_signatures_come_back_and_estimate_the_same() {
     assert_eq!(estimate(&back), estimate(&release));
 
     let noisy =
-        NoisySecureMinHash::published(64, 1, neighbours, budget, TrueDelta::AcceptByName).unwrap();
+        NoisySecureMinHash::published(64, 1, neighbours, budget, Acceptance::AcceptTrueDelta)
+            .unwrap();
     let release = noisy.release(&sets, seed(), &mut rng()).unwrap();
     let back = decode::<NoisyBits, Certificate>(&encode(&release).unwrap()).unwrap();
     assert_eq!(back.clone().map(|p| p), release);
@@ -219,7 +221,7 @@ fn signatures_written_as_sets_come_are_those_of_one_release() {
     writer.finish().unwrap();
     assert_eq!(load::<PrivateSymbols, Certificate>(&path).unwrap().map(|p| p), whole);
 
-    let m = NoisySecureMinHash::published(501, 1, neighbours, budget, TrueDelta::AcceptByName);
+    let m = NoisySecureMinHash::published(501, 1, neighbours, budget, Acceptance::AcceptTrueDelta);
     let m = m.unwrap();
     let whole = m.release(&sets, seed(), &mut rng()).unwrap();
     let mut noise_rng = rng();

@@ -1,5 +1,6 @@
 //! What the library checks of a release by itself: honest ones pass, edited ones are refused.
 
+use dp_core::calibrate::Acceptance;
 use dp_core::certificate::{Certificate, PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{decode, encode};
@@ -7,7 +8,7 @@ use dp_core::{Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, PublicSeed
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::sets::{
     BinResponse, BucketPrivMin, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin,
-    SetNeighbours, SymbolShape, TrueDelta,
+    SetNeighbours, SymbolShape,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
@@ -124,7 +125,7 @@ fn honest_sets_pass_the_strict_check() {
         1,
         neighbours,
         budget(2.0, 1e-2),
-        TrueDelta::AcceptByName,
+        Acceptance::AcceptTrueDelta,
     );
     let release = noisy.unwrap().release(&sets, FreshSeed::draw().unwrap(), &mut os()).unwrap();
     agrees(verify_consistency(&release).unwrap(), true);

@@ -16,6 +16,7 @@ mod geometric;
 mod gram_rows;
 mod grid;
 mod kary;
+mod kernel;
 mod laplace;
 mod law;
 mod rng;

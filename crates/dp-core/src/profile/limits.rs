@@ -2,8 +2,8 @@
 
 use super::{CoordinateProfile, Profile, RowChange};
 use crate::adjacency::Adjacency;
+use crate::error::rejected;
 use crate::error::{Error, Result};
-use crate::guarantee::rejected;
 use crate::quantity::Bound;
 
 /// Most Gaussian steps.
@@ -18,6 +18,8 @@ const TRIALS: u64 = 1 << 20;
 const LETTERS: u64 = 1 << 32;
 /// Most runs that [`Profile::Repeated`] composes numerically.
 const RUNS: u64 = 1 << 10;
+/// Most steps of a group.
+const STEPS_OF_A_GROUP: u64 = 1 << 20;
 /// Smallest and largest ratio of what moves to the noise scale.
 const RATIOS: (f64, f64) = (1e-100, 1e6);
 
@@ -101,9 +103,19 @@ impl Profile {
             }
             Self::Repeated { ref profile, times } => {
                 count("times", times, RUNS)?;
-                if matches!(**profile, Self::Repeated { .. }) {
-                    let allowed = "a profile that is not itself repeated";
-                    return Err(Error::invalid("profile", "repeated", allowed));
+                if matches!(**profile, Self::Repeated { .. } | Self::Group { .. }) {
+                    let allowed = "a profile that is neither repeated nor a group's";
+                    return Err(Error::invalid("profile", profile.kind(), allowed));
+                }
+                profile.check_limits()
+            }
+            Self::Group { ref profile, size } => {
+                if !(2..=STEPS_OF_A_GROUP).contains(&size) {
+                    return Err(Error::invalid("size of a group", size, "[2, 2^20]"));
+                }
+                if matches!(**profile, Self::Group { .. }) {
+                    let allowed = "a profile that is not itself a group's";
+                    return Err(Error::invalid("profile", "group", allowed));
                 }
                 profile.check_limits()
             }
@@ -121,6 +133,7 @@ impl Profile {
             | Self::Wishart { bound, change, .. }
             | Self::SymmetricGaussian { bound, change, .. } => same_row(adjacency, bound, change),
             Self::Repeated { ref profile, .. } => profile.check_adjacency(adjacency),
+            Self::Group { ref profile, .. } => profile.check_adjacency(adjacency.each()),
             _ => Ok(()),
         }
     }
@@ -140,6 +153,7 @@ impl Profile {
             Self::SymmetricGaussian { .. } => "symmetric Gaussian",
             Self::BinomialMixture { .. } => "binomial mixture",
             Self::Repeated { .. } => "repeated",
+            Self::Group { .. } => "group",
         }
     }
 }
@@ -178,9 +192,9 @@ fn row(adjacency: Adjacency) -> Result<(Bound, RowChange)> {
 mod tests {
     use super::*;
     use crate::budget::Epsilon;
+    use crate::numeric::binomial::terms;
     use crate::profile::PrivacyProfile;
     use crate::quantity::Probability;
-    use crate::special::binomial::terms;
 
     /// A second on one core, at the least ten nanoseconds a term.
     const MOST_TERMS: u64 = 1 << 27;

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::estimate::{Estimate, Interval};
+use dp_core::calibrate::Acceptance;
 use dp_core::{Budget, FreshSeed, NoiseRng, Probability, PublicSeed};
 use rand_core::Rng;
 
@@ -140,7 +141,7 @@ fn intervals_of_noisy_bits_cover() {
     {
         let neighbours = SetNeighbours::new(1, 3).expect("neighbours");
         let claimed = Budget::new(epsilon, 1e-4).expect("budget");
-        let accept = TrueDelta::AcceptByName;
+        let accept = Acceptance::AcceptTrueDelta;
         let mechanism = NoisySecureMinHash::published(positions, k, neighbours, claimed, accept)
             .expect("built");
         for shape in &PAIRS[..5] {
@@ -194,7 +195,7 @@ fn a_set_has_similarity_one_with_itself() {
     }
     assert!(SetPairs::within(&releases[0]).outcomes(0, 0).is_err());
 
-    let accept = TrueDelta::AcceptByName;
+    let accept = Acceptance::AcceptTrueDelta;
     let noisy = NoisySecureMinHash::published(64, 1, neighbours, budget, accept).expect("built");
     let bits = noisy.release(&sets, fresh(), &mut rng).expect("release").into_parts().0;
     assert_eq!(bits.jaccard(0, 0).expect("row"), known);

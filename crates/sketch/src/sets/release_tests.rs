@@ -1,6 +1,7 @@
 //! Releases: certificates, refusals, threads, and estimators on real releases.
 
 use super::*;
+use dp_core::calibrate::Acceptance;
 use dp_core::{Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, Probability, PublicSeed};
 
 fn set(items: impl Iterator<Item = u64>) -> ItemSet {
@@ -168,8 +169,8 @@ fn outcome_probabilities_describe_releases() {
 fn noisy_bits_estimate_is_unbiased_with_the_stated_variance() {
     let n = SetNeighbours::new(1, 20).expect("neighbours");
     let claimed = Budget::new(32.0, 1e-4).expect("budget");
-    let mechanism =
-        NoisySecureMinHash::published(100, 1, n, claimed, TrueDelta::AcceptByName).expect("built");
+    let mechanism = NoisySecureMinHash::published(100, 1, n, claimed, Acceptance::AcceptTrueDelta)
+        .expect("built");
     let mut rng = NoiseRng::deterministic_not_private(14);
     let (mut values, mut errors) = (vec![], vec![]);
     for r in 0..2_000 {

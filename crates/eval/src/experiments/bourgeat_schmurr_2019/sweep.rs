@@ -4,6 +4,7 @@ use crate::data::{ItemSets, lastfm, movielens, package_sets};
 use crate::error::Result;
 use crate::framework::{Context, Origin, Report, Seeds, Setting, sabotage};
 use crate::metrics::mean_precision_recall;
+use dp_core::calibrate::Acceptance;
 use dp_core::{Budget, Delta, Epsilon, Release};
 use rayon::prelude::*;
 use sketch::Estimate;
@@ -12,8 +13,7 @@ use sketch::search::Hit;
 use sketch::search::{Ranking, best_rows, nearest, nearest_noisy};
 use sketch::sets::{
     BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
-    NoisySecureMinHash, SetNeighbours, SetPairs, SymbolRelease, SymbolShape, TrueDelta,
-    published_bucket,
+    NoisySecureMinHash, SetNeighbours, SetPairs, SymbolRelease, SymbolShape, published_bucket,
 };
 use std::path::Path;
 
@@ -313,7 +313,7 @@ pub(super) fn release(
                 concatenation,
                 task.neighbours()?,
                 budget,
-                TrueDelta::AcceptByName,
+                Acceptance::AcceptTrueDelta,
             )?;
             let scale = mechanism.noise().scale().get();
             Released::Noisy { release: mechanism.release(sets, fresh, &mut noise)?, scale }

@@ -7,7 +7,7 @@ use crate::framework::{Axis, Context, Figure, Panel, Report};
 use crate::metrics::mean_and_error;
 use faer::Mat;
 use linalg_dp::analysis::{Cut, edge_row};
-use linalg_dp::window::PrivateStream;
+use linalg_dp::window::WindowMechanism;
 use rand_core::Rng;
 
 const VERTICES: usize = 24;
@@ -56,13 +56,13 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                 let config = config(VERTICES, window, block, epsilon, schedule.schedule)?;
                 let mut rng =
                     context.noise(&format!("cuts {} {epsilon}", schedule.label), repetition);
-                let mut stream = PrivateStream::new(config)?;
+                let mut stream = WindowMechanism::calibrate(config)?.stream(&mut rng);
                 for (u, v) in edges {
                     let mut row = edge_row(VERTICES, *u, *v, WEIGHT)?;
                     if sabotage::ignores_data() {
                         row.iter_mut().for_each(|(_, x)| *x = 0.0);
                     }
-                    stream.push_sparse(&row, &mut rng)?;
+                    stream.push_sparse(&row)?;
                 }
                 let release = stream.release()?.into_parts().0.unbiased();
                 if schedule.label.ends_with("Gaussian") {

@@ -9,7 +9,7 @@ use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{Axis, Context, Figure, Origin, Panel, Report, Setting};
 use faer::{Mat, MatRef};
 use linalg_dp::dense::symmetric_eigen;
-use linalg_dp::window::PrivateStream;
+use linalg_dp::window::WindowMechanism;
 
 /// Side of the squares that pixels are averaged over.
 const POOL: usize = 4;
@@ -42,9 +42,9 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                 let config = config(d, WINDOW, BLOCK, epsilon, schedule.schedule)?;
                 let mut rng =
                     context.noise(&format!("drift {} {epsilon}", schedule.label), repetition);
-                let mut stream = PrivateStream::new(config)?;
+                let mut stream = WindowMechanism::calibrate(config)?.stream(&mut rng);
                 for (block, part) in data.chunks_exact(BLOCK as usize * d).enumerate() {
-                    stream.push(&sabotage::data(part.to_vec()), &mut rng)?;
+                    stream.push(&sabotage::data(part.to_vec()))?;
                     let end = (block + 1) * BLOCK as usize;
                     let truth = gram(&data, d, end.saturating_sub(WINDOW as usize), end);
                     let release = stream.release()?;

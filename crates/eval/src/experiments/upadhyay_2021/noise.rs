@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::framework::sabotage::NOISE;
 use crate::framework::{Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting};
 use crate::metrics::mean_and_error;
-use linalg_dp::window::{BlockNoise, Factorisation, PrivateStream, Schedule, Workload};
+use linalg_dp::window::{BlockNoise, Factorisation, Schedule, WindowMechanism, Workload};
 
 const D: usize = 5;
 const BLOCK: u64 = 8;
@@ -33,8 +33,8 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
             let mut values = Vec::new();
             for repetition in 0..repetitions {
                 let mut rng = context.noise(&format!("noise {name} {m}"), repetition as u64);
-                let mut stream = PrivateStream::new(config)?;
-                stream.push(&data, &mut rng)?;
+                let mut stream = WindowMechanism::calibrate(config)?.stream(&mut rng);
+                stream.push(&data)?;
                 let release = stream.release()?;
                 let c = release.payload().unbiased();
                 // Frobenius-isotropic: the diagonal has the stated deviation.

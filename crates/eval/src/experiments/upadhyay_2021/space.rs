@@ -8,7 +8,7 @@ use crate::framework::{
 };
 use faer::Mat;
 use linalg_dp::dense::symmetric_eigen;
-use linalg_dp::window::{PrivateStream, PruneRule, SpectralHistogram};
+use linalg_dp::window::{PruneRule, SpectralHistogram, WindowMechanism};
 
 const D: usize = 4;
 
@@ -26,8 +26,10 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
         let data = turning(rows, D, 2, context.data_seed("space stream", window));
         for (n, schedule) in schedules(rows as u64 / block + 1).into_iter().enumerate() {
             let mut rng = context.noise(&format!("space {n}"), window);
-            let mut stream = PrivateStream::new(config(D, window, block, 1.0, schedule.schedule)?)?;
-            stream.push(&data, &mut rng)?;
+            let mut stream =
+                WindowMechanism::calibrate(config(D, window, block, 1.0, schedule.schedule)?)?
+                    .stream(&mut rng);
+            stream.push(&data)?;
             kept[n].push((window, stream.matrices() as f64));
         }
         let (count, gap) = exact_checkpoints(&data, window, context)?;
@@ -85,7 +87,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     }
     report.tables.push(table);
     claims(&mut report, &kept, &checkpoints, &gaps);
-    report.note(super::LOWER_BOUND);
+    report.note(super::lower_bound::LOWER_BOUND);
     Ok(report)
 }
 

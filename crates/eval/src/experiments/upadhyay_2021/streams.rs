@@ -8,7 +8,7 @@ use dp_core::{Adjacency, Bound, Budget};
 use faer::{Mat, MatRef};
 use linalg_dp::covariance::GaussianCovariance;
 use linalg_dp::window::{
-    BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
+    BlockNoise, Keep, Pace, PruneRule, Schedule, StreamConfig, WindowCovariance, WindowMechanism,
 };
 use rand_core::Rng;
 
@@ -103,8 +103,8 @@ pub(super) fn last_release(
     repetition: u64,
 ) -> Result<WindowCovariance> {
     let mut rng = context.noise(part, repetition);
-    let mut stream = PrivateStream::new(config)?;
-    stream.push(&sabotage::data(data.to_vec()), &mut rng)?;
+    let mut stream = WindowMechanism::calibrate(config)?.stream(&mut rng);
+    stream.push(&sabotage::data(data.to_vec()))?;
     Ok(stream.release()?.into_parts().0)
 }
 

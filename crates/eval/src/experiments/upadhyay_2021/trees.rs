@@ -5,7 +5,7 @@ use crate::error::Result;
 use crate::framework::sabotage::NOISE;
 use crate::framework::{Axis, Context, Figure, Panel, Report};
 use linalg_dp::covariance::CovarianceNoise;
-use linalg_dp::window::{BlockNoise, Keep, PrivateStream, Schedule, WindowCovariance};
+use linalg_dp::window::{BlockNoise, Keep, Schedule, WindowCovariance, WindowMechanism};
 
 const D: usize = 5;
 /// Blocks in a window, and levels of its tree.
@@ -73,14 +73,15 @@ fn measure(
     windows: u64,
 ) -> Result<(Vec<f64>, f64)> {
     let mut rng = context.noise(part, 0);
-    let mut stream = PrivateStream::new(config(D, BLOCKS, 1, epsilon, schedule)?)?;
+    let mut stream =
+        WindowMechanism::calibrate(config(D, BLOCKS, 1, epsilon, schedule)?)?.stream(&mut rng);
     let mut errors = Vec::new();
     let last = match end {
         End::Aligned => 0,
         End::Unaligned => BLOCKS - 1,
     };
     for t in 1..=(windows + 1) * BLOCKS + last {
-        stream.push(&[0.0; D], &mut rng)?;
+        stream.push(&[0.0; D])?;
         if t > BLOCKS && t % BLOCKS == last {
             let release = stream.release()?;
             let c = release.payload().unbiased();
@@ -88,9 +89,10 @@ fn measure(
         }
     }
     // What the budget asked for states, from a stream of its own.
-    let mut asked = PrivateStream::new(nominal(D, BLOCKS, 1, epsilon, schedule)?)?;
+    let nominal = nominal(D, BLOCKS, 1, epsilon, schedule)?;
+    let mut asked = WindowMechanism::calibrate(nominal)?.stream(&mut rng);
     for _ in 0..2 * BLOCKS + last {
-        asked.push(&[0.0; D], &mut rng)?;
+        asked.push(&[0.0; D])?;
     }
     let stated = deviation(asked.release()?.payload(), schedule, end)?;
     Ok((errors, stated))

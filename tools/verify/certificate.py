@@ -1,5 +1,6 @@
 """Certificates, guarantees and noise laws: docs/FORMAT.md, sections 1 and 3 to 6."""
 
+import functools
 import hashlib
 import json
 import math
@@ -287,6 +288,11 @@ def averages(p):
     return p["kind"] in ("chi-mixture-gaussian", "binomial-mixture") or "profile" in p and averages(p["profile"])
 
 
+@functools.lru_cache(maxsize=None)
+def delta_of(text, epsilon):
+    return delta(json.loads(text), mpf(epsilon))
+
+
 MODEL = "what is drawn from the seed is an ideal random function of 256 bits"
 PROVENANCE = {"proven": {"theorem": "t"},
               "published": {"source": "t", "caveat": "t"}, "declared": {"by": "t", "reason": "t"}}
@@ -319,7 +325,7 @@ def check_guarantee(c, open_ends):
     check_pair(a, p, c["noise"], open_ends)
     need(stated == "-inf" or type(stated) is float and stated <= 0, "ln_true_delta")
     value = -inf if stated == "-inf" else mpf(stated)
-    found = delta(p, mpf(budget["epsilon"]))
+    found = delta_of(canonical(p), budget["epsilon"])
     if found is None:
         open_ends.append(f"ln_true_delta: no formula here for a {p['kind']} profile")
     else:

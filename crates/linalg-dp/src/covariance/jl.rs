@@ -101,9 +101,13 @@ impl JlCovariance {
     }
 
     /// The sketch Y of the rows whose Gram matrix this is, and `Y^T Y / r`. Spends the guarantee.
-    pub(crate) fn privatise(&self, gram: &ExactGram, rng: &mut NoiseRng) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn privatise(
+        &self,
+        gram: &ExactGram,
+        rng: &mut NoiseRng,
+    ) -> Result<(Vec<f64>, Vec<f64>)> {
         let (d, r) = (self.clip.dim(), self.rows);
-        let values = self.law.draw(rng, d, gram.totals(), gram.exponent());
+        let values = self.law.draw(rng, d, gram.totals(), gram.exponent())?;
         let y = MatRef::from_row_major_slice(&values, r, d);
         let square = dense::product(y.transpose(), y);
         let mut covariance = vec![0.0; d * d];
@@ -113,7 +117,7 @@ impl JlCovariance {
                 covariance[j * d + i] = covariance[i * d + j];
             }
         }
-        (values, covariance)
+        Ok((values, covariance))
     }
 
     /// Rows r of the sketch.
@@ -166,7 +170,7 @@ impl OpenCovariance for Open {
     fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
         let m = &self.mechanism;
         let (d, r) = (m.dim(), m.rows);
-        let (sketch, covariance) = m.privatise(&self.gram, rng);
+        let (sketch, covariance) = m.privatise(&self.gram, rng)?;
         let statement = Statement {
             mechanism: NAME.into(),
             noise: m.law.law(),

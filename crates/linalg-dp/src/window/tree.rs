@@ -63,7 +63,7 @@ impl NodeNoise {
                 (0..dim * dim).map(|e| noisy[(e / dim, e % dim)]).collect()
             }
             Self::Wishart(mechanism) => mechanism.privatise(sum, rng)?,
-            Self::Sketch(mechanism) => mechanism.privatise(sum, rng).1,
+            Self::Sketch(mechanism) => mechanism.privatise(sum, rng)?.1,
         })
     }
 }

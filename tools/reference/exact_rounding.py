@@ -130,18 +130,29 @@ def gram_rows(r, nonce):
     return out, r["rows"]
 
 
+def above(stream, sample, threshold):
+    t = stream.uniform(sample) * erfc(mpf(threshold) / sqrt(mpf(2)))  # twice the upper tail
+    return quantile(t) if t < 1 else -quantile(2 - t)
+
+
 def truncated(r, nonce):
-    threshold = mpf(r["threshold"])
-    above = erfc(threshold / sqrt(mpf(2)))  # twice the upper tail
-    t = Stream(r["seed"], nonce).uniform(0) * above
-    return [steps(quantile(t) if t < 1 else -quantile(2 - t), r["grid"])], 1
+    return [steps(above(Stream(r["seed"], nonce), 0, r["threshold"]), r["grid"])], 1
+
+
+def half_space(r, nonce):
+    stream, x = Stream(r["seed"], nonce), [mpf(n) for n in r["direction"]]
+    norm = sqrt(sum(n * n for n in x))
+    g = [stream.normal(k) for k in range(len(x))]
+    more = above(stream, len(x), r["threshold"]) - sum(a * b / norm for a, b in zip(g, x))
+    return [steps(a + more * n / norm, r["grid"]) for a, n in zip(g, x)], 1
 
 
 def chi_square(r, nonce):
     return [steps(chi_squared(Stream(r["seed"], nonce), r["dof"], 0), r["grid"])], 1
 
 
-LAWS = {"chi-square": chi_square, "wishart": wishart, "gram-rows": gram_rows, "truncated-normal": truncated}
+LAWS = {"chi-square": chi_square, "wishart": wishart, "gram-rows": gram_rows, "truncated-normal": truncated,
+        "half-space": half_space}
 
 
 def answer(r):

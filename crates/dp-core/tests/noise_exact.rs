@@ -2,7 +2,7 @@
 
 mod support;
 
-use dp_core::noise::{ChiSquare, GramRows, Grid, TruncatedNormal, WishartNoise};
+use dp_core::noise::{ChiSquare, GramRows, Grid, HalfSpaceNormal, TruncatedNormal, WishartNoise};
 use dp_core::{NoiseRng, NoiseScale};
 use support::{chi_square_excess, ks_excess, normal_cdf};
 
@@ -66,16 +66,50 @@ fn truncated_normals_follow_their_law() {
         let mut draws: Vec<f64> = (0..count).map(|_| law.sample(rng.stream())).collect();
         assert!(draws.iter().all(|x| *x >= threshold - grid(-40).spacing()));
         let upper = |x: f64| 0.5 * libm::erfc(x * core::f64::consts::FRAC_1_SQRT_2);
-        // The law above another threshold is rejected.
-        for (shift, rejected) in [(0.0, false), (0.1, threshold > -5.0)] {
-            let cdf = |x: f64| (1.0 - upper(x) / upper(threshold - shift)).max(0.0);
-            assert_eq!(ks_excess(&mut draws, cdf) > 0.0, rejected, "{threshold} {shift}");
+        // The same law with its distances from the threshold stretched is rejected.
+        for (factor, rejected) in [(1.0, false), (0.7, true), (1.3, true)] {
+            let cdf = |x: f64| {
+                (1.0 - upper(threshold + (x - threshold) / factor) / upper(threshold)).max(0.0)
+            };
+            assert_eq!(ks_excess(&mut draws, cdf) > 0.0, rejected, "{threshold} {factor}");
         }
     }
     for bad in [f64::NAN, f64::INFINITY, 12.5, -13.0] {
         assert!(TruncatedNormal::new(bad, grid(-20)).is_err());
     }
     assert!(TruncatedNormal::new(1.0, grid(3)).is_err());
+}
+
+#[test]
+fn normals_in_a_half_space_follow_their_law() {
+    let upper = |x: f64| 0.5 * libm::erfc(x * core::f64::consts::FRAC_1_SQRT_2);
+    for (threshold, x) in [(1.5, [3i64, 0, -4]), (-0.5, [1, 1 << 40, 0])] {
+        let law = HalfSpaceNormal::new(threshold, grid(-30)).unwrap();
+        let mut rng = rng(19);
+        let draws: Vec<Vec<f64>> =
+            (0..20_000).map(|_| law.draw(rng.stream(), &x).unwrap()).collect();
+        let norm = x.iter().map(|x| (*x as f64).powi(2)).sum::<f64>().sqrt();
+        let along = |v: &Vec<f64>| v.iter().zip(&x).map(|(v, x)| v * *x as f64 / norm).sum::<f64>();
+        let mut component: Vec<f64> = draws.iter().map(along).collect();
+        assert!(component.iter().all(|c| *c >= threshold - 1e-8));
+        for (shift, rejected) in [(0.0, false), (0.1, true)] {
+            let cdf = |x: f64| (1.0 - upper(x) / upper(threshold - shift)).max(0.0);
+            assert_eq!(ks_excess(&mut component, cdf) > 0.0, rejected);
+        }
+        // Across the direction it is a normal of deviation one.
+        let mut across: Vec<f64> = if x[1] == 0 {
+            draws.iter().map(|v| 0.8 * v[0] + 0.6 * v[2]).collect()
+        } else {
+            draws.iter().map(|v| v[2]).collect()
+        };
+        for (factor, rejected) in [(1.0, false), (0.7, true), (1.3, true)] {
+            assert_eq!(ks_excess(&mut across, |x| normal_cdf(x / factor)) > 0.0, rejected);
+        }
+    }
+    let law = HalfSpaceNormal::new(0.0, grid(-30)).unwrap();
+    for bad in [vec![], vec![0, 0], vec![1, i64::MIN], vec![(1 << 52) + 1]] {
+        assert!(law.draw(rng(1).stream(), &bad).is_err(), "{bad:?}");
+    }
 }
 
 #[test]
@@ -141,7 +175,7 @@ fn rows_over_a_gram_matrix_have_its_covariance() {
         let q = [3i128, -5, 4];
         let totals: Vec<i128> = (0..9).map(|e| q[e / 3] * q[e % 3] * factor).collect();
         let law = GramRows::new(20_000, scale(w)).unwrap();
-        let rows = law.draw(&mut rng(9), d, &totals, -16);
+        let rows = law.draw(&mut rng(9), d, &totals, -16).unwrap();
         // Along (4, 0, -3) and (5, 3, 0), where the data has nothing, and along itself.
         for direction in [[4.0, 0.0, -3.0], [5.0, 3.0, 0.0], [3.0, -5.0, 4.0]] {
             let along = |v: &[f64]| v.iter().zip(&direction).map(|(a, b)| a * b).sum::<f64>();
@@ -172,7 +206,7 @@ fn low_bits_are_uniform() {
         assert!(excess(0) < 0.0 && excess(1) > 0.0, "{name}");
     };
     let mut rng = rng(33);
-    for (dof, exponent) in [(1, -40), (9, -30), (500, -45)] {
+    for (dof, exponent) in [(1, -40), (9, -30), (500, -42)] {
         let law = ChiSquare::new(dof, grid(exponent)).unwrap();
         let draw = |_| (law.sample(rng.stream()) * 2f64.powi(-exponent)) as i64;
         test("chi-square", &(0..count).map(draw).collect::<Vec<_>>());
@@ -192,7 +226,7 @@ fn low_bits_are_uniform() {
     test("Wishart", &matrices.collect::<Vec<_>>());
     let law = GramRows::new(5000, scale(1.7)).unwrap();
     let totals: Vec<i128> = (0..100).map(|e| if e % 11 == 0 { 1 << 30 } else { 1 << 20 }).collect();
-    let rows = law.draw(&mut rng, 10, &totals, -24);
+    let rows = law.draw(&mut rng, 10, &totals, -24).unwrap();
     let per_step = 1.0 / law.grid().spacing();
     test("rows", &rows.iter().map(|x| (x * per_step) as i64).collect::<Vec<_>>());
 }
@@ -206,7 +240,8 @@ fn threads_change_nothing() {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
             let wishart = WishartNoise::new(d, 90, scale(1.0)).unwrap().draw(&mut rng(1)).unwrap();
-            let rows = GramRows::new(25, scale(1.0)).unwrap().draw(&mut rng(2), d, &totals, -40);
+            let rows =
+                GramRows::new(25, scale(1.0)).unwrap().draw(&mut rng(2), d, &totals, -40).unwrap();
             (wishart, rows)
         })
     };

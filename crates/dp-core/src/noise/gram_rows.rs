@@ -22,7 +22,7 @@ use rayon::prelude::*;
 /// let law = GramRows::new(5, NoiseScale::new(3.0)?)?;
 /// // A^T A, in units of 2^-8.
 /// let gram = [700i128, -30, -30, 512];
-/// let sketch = law.draw(&mut NoiseRng::from_os()?, 2, &gram, -8);
+/// let sketch = law.draw(&mut NoiseRng::from_os()?, 2, &gram, -8)?;
 /// assert_eq!(sketch.len(), 10);
 /// # Ok::<(), dp_core::Error>(())
 /// ```
@@ -59,21 +59,26 @@ impl GramRows {
     }
 
     /// Draws the rows, row-major, for the Gram matrix `totals 2^exponent` (row-major, of which the lower triangle is
-    /// read); it must be positive semi-definite, as sums of squares are.
+    /// read).
     ///
     /// One noise stream per row, rows in parallel; the result does not depend on the number of threads.
     ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for totals that are not positive semi-definite, as every sum of squares is.
+    ///
     /// # Panics
     /// When `totals` does not have `dim^2` entries, or `dim` is over `2^20`.
-    #[must_use]
-    pub fn draw(&self, rng: &mut NoiseRng, dim: usize, totals: &[i128], exponent: i32) -> Vec<f64> {
+    pub fn draw(
+        &self,
+        rng: &mut NoiseRng,
+        dim: usize,
+        totals: &[i128],
+        exponent: i32,
+    ) -> Result<Vec<f64>> {
         let streams: Vec<NoiseStream> = rng.reserve(self.rows as u64).collect();
-        let steps = self.steps(
-            Path::Fast,
-            streams,
-            Target { dim, totals, exponent, lift: self.lift.get() },
-        );
-        steps.iter().map(|&n| n as f64 * self.grid.spacing()).collect()
+        let target = Target { dim, totals, exponent, lift: self.lift.get() };
+        let steps = self.steps(Path::Fast, streams, target)?;
+        Ok(steps.iter().map(|&n| n as f64 * self.grid.spacing()).collect())
     }
 
     /// The rows in steps of the grid.
@@ -82,11 +87,13 @@ impl GramRows {
         path: Path,
         streams: Vec<NoiseStream>,
         target: Target<'_>,
-    ) -> Vec<i128> {
+    ) -> Result<Vec<i128>> {
         let d = target.dim;
         assert_eq!(target.totals.len(), d * d, "a {d} x {d} matrix");
         assert!(d <= 1 << 20, "{d} columns");
-        let factor = Factor::new(target);
+        let factor = Factor::new(target).ok_or_else(|| {
+            Error::invalid("totals", "another matrix", "positive semi-definite ones")
+        })?;
         let normals = Normals::new();
         let rows: Vec<Vec<i128>> = streams
             .into_par_iter()
@@ -95,6 +102,6 @@ impl GramRows {
                 factor.row(path, &normals, &source, self.grid.exponent())
             })
             .collect();
-        rows.concat()
+        Ok(rows.concat())
     }
 }

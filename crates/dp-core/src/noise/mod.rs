@@ -1,6 +1,6 @@
 //! Noise: the secret generator, the public grid, and the laws.
 //!
-//! Every law is exact: [`GaussianNoise`], [`LaplaceNoise`], [`ChiSquare`], [`TruncatedNormal`], [`WishartNoise`],
+//! Every law is exact: [`GaussianNoise`], [`LaplaceNoise`], [`ChiSquare`], [`TruncatedNormal`], [`HalfSpaceNormal`], [`WishartNoise`],
 //! [`GramRows`] (real samples rounded to a [`Grid`]), [`Bernoulli`],
 //! [`BernoulliTable`], [`KaryResponse`], [`Categorical`], [`Geometric`], [`DiscreteLaplace`], [`DiscreteGaussian`],
 //! [`SymmetricGaussian`].
@@ -15,6 +15,7 @@ mod gaussian;
 mod geometric;
 mod gram_rows;
 mod grid;
+mod half_space;
 mod kary;
 mod kernel;
 mod laplace;
@@ -36,6 +37,7 @@ pub use gaussian::GaussianNoise;
 pub use geometric::Geometric;
 pub use gram_rows::GramRows;
 pub use grid::Grid;
+pub use half_space::HalfSpaceNormal;
 pub use kary::{KaryResponse, Symbol};
 pub use laplace::LaplaceNoise;
 pub use law::{AdditiveNoise, NoiseLaw, VALUES_PER_STREAM};

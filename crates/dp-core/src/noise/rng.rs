@@ -44,6 +44,9 @@ impl GeneratorKind {
 pub struct NoiseRng {
     key: [u8; 32],
     next: u64,
+    /// The process that holds the key.
+    #[zeroize(skip)]
+    process: u32,
     #[zeroize(skip)]
     kind: GeneratorKind,
 }
@@ -54,9 +57,9 @@ impl NoiseRng {
     /// # Errors
     /// [`Error::Entropy`] when the system gives no randomness.
     pub fn from_os() -> Result<Self> {
-        let mut key = [0u8; 32];
-        getrandom::fill(&mut key).map_err(|e| Error::Entropy(e.to_string()))?;
-        Ok(Self { key, next: 0, kind: GeneratorKind::OsChacha12 })
+        let mut made = Self { key: [0; 32], next: 0, process: 0, kind: GeneratorKind::OsChacha12 };
+        made.draw_key()?;
+        Ok(made)
     }
 
     /// A generator for tests and reproducible experiments. It is **not private**:
@@ -65,7 +68,15 @@ impl NoiseRng {
     pub fn deterministic_not_private(seed: u64) -> Self {
         let mut key = [0u8; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
-        Self { key, next: 0, kind: GeneratorKind::DeterministicNotPrivate }
+        let process = std::process::id();
+        Self { key, next: 0, process, kind: GeneratorKind::DeterministicNotPrivate }
+    }
+
+    /// Takes a key from the operating system for this process.
+    fn draw_key(&mut self) -> Result<()> {
+        getrandom::fill(&mut self.key).map_err(|e| Error::Entropy(e.to_string()))?;
+        (self.next, self.process) = (0, std::process::id());
+        Ok(())
     }
 
     /// Which generator this is.
@@ -77,9 +88,16 @@ impl NoiseRng {
     /// Reserves `count` streams for one operation; no later call gets them again, and
     /// each is handed out once.
     ///
+    /// A generator keyed by the system takes a new key first when it finds itself in another process than the one
+    /// it was keyed in: after a fork parent and child would hand out the same streams.
+    ///
     /// # Panics
-    /// After `2^64` streams, which no program lives to see.
+    /// After `2^64` streams, which no program lives to see; when the system gives no randomness for a
+    /// new key.
     pub fn reserve(&mut self, count: u64) -> NoiseStreams<'_> {
+        if self.kind == GeneratorKind::OsChacha12 && self.process != std::process::id() {
+            self.draw_key().expect("the system has randomness for the new process");
+        }
         let first = self.next;
         self.next = first.checked_add(count).expect("fewer than 2^64 streams");
         NoiseStreams { key: &self.key, next: first, end: self.next }
@@ -280,6 +298,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn another_process_takes_another_key() {
+        let first = |rng: &mut NoiseRng| rng.stream().next_u64();
+        let mut rng = NoiseRng::from_os().unwrap();
+        let (key, _) = (rng.key, first(&mut rng));
+        assert_eq!((rng.key, rng.next), (key, 1));
+        // As a child finds it.
+        rng.process = rng.process.wrapping_add(1);
+        first(&mut rng);
+        assert!(rng.key != key && rng.process == std::process::id() && rng.next == 1);
+        // What tests repeat is theirs to repeat.
+        let mut known = NoiseRng::deterministic_not_private(1);
+        known.process = 0;
+        assert_eq!(first(&mut known), first(&mut NoiseRng::deterministic_not_private(1)));
     }
 
     #[test]

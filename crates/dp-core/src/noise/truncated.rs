@@ -43,10 +43,10 @@ impl TruncatedNormal {
         if !(-60..=0).contains(&grid.exponent()) {
             return Err(Error::invalid("grid exponent", grid.exponent(), "[-60, 0]"));
         }
-        let bits = 256;
+        let bits = 448;
         let (low, high) = tail_ends(threshold, bits);
         let width = &high - &low;
-        // Wide where the tail is below about 2^-60: nothing is promised of a float then.
+        // Cancellation takes about 210 bits at 12.
         let close = (width << 60) <= low;
         let middle = Ball::new((low.clone()).into(), UBig::ZERO, bits);
         let tail = if close { middle.to_f64() } else { f64::NAN };
@@ -67,38 +67,47 @@ impl TruncatedNormal {
 
     /// The draw in steps of the grid.
     pub(super) fn steps(&self, path: Path, source: &impl Bits) -> i128 {
-        let normals = Normals::new();
-        // V is known within one part in 2^54 when its first word is not small.
-        let word = source.word(0, 0);
-        let v = if word >= 1 << 55 { word as f64 * 2f64.powi(-64) } else { f64::NAN };
-        // Twice the upper tail of the draw, within five parts in 2^53; the sign of the draw is that of 1 - twice.
-        let top = if self.threshold >= 0.0 { self.tail } else { 2.0 - self.tail };
-        let twice = v * top;
-        let (x, error) = if twice <= 1.0 {
-            (normals.quantile(twice), 2.0 * ETA)
-        } else {
-            // The complement has lost digits where it is small.
-            let rest = 2.0 - twice;
-            (-normals.quantile(rest), 2.0 * ETA + 16.0 * U / rest)
-        };
+        let (x, error) = self.approximate(&Normals::new(), source, 0);
         let per_step = 1.0 / self.grid.spacing();
         nearest(path, x * per_step, (error + 2.0 * U * x.abs()) * per_step).unwrap_or_else(|| {
             settle(|bits| {
-                let z = self.enclose(source, bits)?;
+                let z = self.enclose(source, 0, bits)?;
                 Some(z.shift(-i64::from(self.grid.exponent())))
             })
         })
     }
 
+    /// The draw that a sample defines, in floating point, and a bound on its error; NaN where there is none.
+    pub(super) fn approximate(
+        &self,
+        normals: &Normals,
+        source: &impl Bits,
+        sample: u64,
+    ) -> (f64, f64) {
+        // V is known within one part in 2^54 when its first word is not small.
+        let word = source.word(sample, 0);
+        let v = if word >= 1 << 55 { word as f64 * 2f64.powi(-64) } else { f64::NAN };
+        // Twice the upper tail of the draw, within five parts in 2^53; the sign of the draw is that of 1 - twice.
+        let top = if self.threshold >= 0.0 { self.tail } else { 2.0 - self.tail };
+        let twice = v * top;
+        if twice <= 1.0 {
+            (normals.quantile(twice), 2.0 * ETA)
+        } else {
+            // The complement has lost digits where it is small.
+            let rest = 2.0 - twice;
+            (-normals.quantile(rest), 2.0 * ETA + 16.0 * U / rest)
+        }
+    }
+
     /// The draw; none when more precision is needed.
-    fn enclose(&self, source: &impl Bits, bits: usize) -> Option<Ball> {
+    pub(super) fn enclose(&self, source: &impl Bits, sample: u64, bits: usize) -> Option<Ball> {
         // T = V (twice the upper tail at the threshold), in (0, 2); the sign shows at once or never.
         let upper = |work: usize| {
             let (low, high) = tail_ends(self.threshold.abs(), work);
             let two = UBig::from(2u8) << work;
             let (low, high) =
                 if self.threshold >= 0.0 { (low, high) } else { (&two - high, two - low) };
-            let v = uniform(source, 0, 0, work);
+            let v = uniform(source, sample, 0, work);
             Enclosure { low: (low * v.low) >> work, high: ((high * v.high) >> work) + 1u8 }
         };
         let first = upper(bits);
@@ -108,7 +117,8 @@ impl TruncatedNormal {
         } else if first.low >= one {
             let lower = |work: usize| {
                 let (t, two) = (upper(work), UBig::from(2u8) << work);
-                Some(Enclosure { low: &two - t.high, high: two - t.low })
+                let low = if t.high < two { &two - t.high } else { UBig::ZERO };
+                Some(Enclosure { low, high: two - t.low })
             };
             quantile(lower, bits).map(Ball::negate)
         } else {

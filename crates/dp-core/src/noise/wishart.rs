@@ -154,7 +154,7 @@ impl WishartNoise {
                         Some(noise.add(&Ball::dyadic(part, -i64::from(shift), bits)))
                     })
                 });
-                *out = whole + noise;
+                *out = whole.saturating_add(noise);
             }
         });
         out

@@ -115,9 +115,13 @@ impl JlCovariance {
     }
 
     /// The sketch Y of the rows whose Gram matrix this is, and `Y^T Y / r`. Spends the guarantee.
-    pub(crate) fn draw(&self, gram: &ExactGram, rng: &mut NoiseRng) -> (Vec<f64>, Vec<f64>) {
+    pub(crate) fn draw(
+        &self,
+        gram: &ExactGram,
+        rng: &mut NoiseRng,
+    ) -> Result<(Vec<f64>, Vec<f64>)> {
         let (d, r) = (self.clip.dim(), self.rows);
-        let values = self.law.draw(rng, d, gram.totals(), gram.exponent());
+        let values = self.law.draw(rng, d, gram.totals(), gram.exponent())?;
         let y = MatRef::from_row_major_slice(&values, r, d);
         let square = dense::product(y.transpose(), y);
         let mut covariance = vec![0.0; d * d];
@@ -127,7 +131,7 @@ impl JlCovariance {
                 covariance[j * d + i] = covariance[i * d + j];
             }
         }
-        (values, covariance)
+        Ok((values, covariance))
     }
 
     /// Rows r of the sketch.
@@ -178,7 +182,7 @@ impl Privatises for JlCovariance {
         rng: &mut NoiseRng,
     ) -> Result<Release<PrivateCovariance>> {
         let (d, r) = (self.dim(), self.rows);
-        let (sketch, covariance) = self.draw(gram, rng);
+        let (sketch, covariance) = self.draw(gram, rng)?;
         let statement = Statement {
             mechanism: NAME.into(),
             noise: self.law.law(),

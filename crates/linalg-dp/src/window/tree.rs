@@ -64,7 +64,7 @@ impl NodeNoise {
                 (0..dim * dim).map(|e| noisy[(e / dim, e % dim)]).collect()
             }
             Self::Wishart(mechanism) => mechanism.draw(sum, rng)?,
-            Self::Sketch(mechanism) => mechanism.draw(sum, rng).1,
+            Self::Sketch(mechanism) => mechanism.draw(sum, rng)?.1,
         })
     }
 }

@@ -92,18 +92,15 @@ impl Target<'_> {
 const SMALL: f64 = 1.0 / (1u64 << 24) as f64;
 
 impl Factor {
-    pub(in crate::noise) fn new(target: Target<'_>) -> Self {
+    /// None when the totals are not positive semi-definite.
+    pub(in crate::noise) fn new(target: Target<'_>) -> Option<Self> {
         let mut found = fast(target).filter(|(_, rest)| rest.spread <= SMALL);
-        let mut guard = 40;
-        let (lower, rest) = loop {
-            match found {
-                Some(found) => break found,
-                None => {
-                    found = exact(target, guard).filter(|(_, rest)| rest.spread <= SMALL);
-                    guard += 40;
-                }
-            }
-        };
+        // The first of these is enough for every sum of squares: its errors are far below the lift.
+        for guard in [40, 80, 160] {
+            let again = || exact(target, guard).filter(|(_, rest)| rest.spread <= SMALL);
+            found = found.or_else(again);
+        }
+        let (lower, rest) = found?;
         let d = target.dim;
         let approximate = |n: &IBig| super::ball::scaled(n, lower.unit);
         let rounded = Zeroizing::new(lower.entries.iter().map(approximate).collect::<Vec<_>>());
@@ -112,7 +109,7 @@ impl Factor {
             (row.iter().map(|x| x.abs()).sum(), norm)
         };
         let sizes = rounded.chunks(d).map(size).collect();
-        Self { dim: d, half_lift: 0.5 * target.lift, lower, rounded, sizes, rest }
+        Some(Self { dim: d, half_lift: 0.5 * target.lift, lower, rounded, sizes, rest })
     }
 
     /// L in integers, and their unit.

@@ -3,12 +3,13 @@
 
 mod support;
 
+use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{encode, open};
 use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng};
 use linalg_dp::low_rank::{RangeFinder, Setting};
-use linalg_dp::window::{BlockNoise, Pace, PrivateStream, Schedule, StreamConfig};
+use linalg_dp::window::{BlockNoise, Pace, Schedule, StreamConfig, WindowMechanism};
 use sketch::rows::RowsView;
-use sketch::sets::{ItemSet, NoisySecureMinHash, SetNeighbours, TrueDelta};
+use sketch::sets::{ItemSet, NoisySecureMinHash, SetNeighbours};
 use support::{Room, forged};
 
 fn one() -> Bound {
@@ -29,9 +30,9 @@ fn window() -> Vec<u8> {
         budget: budget(),
         schedule: Schedule::Tree { noise: BlockNoise::SymmetricGaussian },
     };
-    let mut stream = PrivateStream::new(config).expect("a stream");
-    let mut rng = NoiseRng::from_os().expect("entropy");
-    stream.push(&[0.1; 20], &mut rng).expect("rows");
+    let mechanism = WindowMechanism::calibrate(config).expect("a mechanism");
+    let mut stream = mechanism.stream(NoiseRng::from_os().expect("entropy"));
+    stream.push(&[0.1; 20]).expect("rows");
     encode(&stream.release().expect("a block has closed")).expect("a file")
 }
 
@@ -49,7 +50,7 @@ fn noisy() -> Vec<u8> {
     let sets: Vec<ItemSet> =
         (0..3).map(|i| ItemSet::new((i..i + 12).collect()).expect("a set")).collect();
     let neighbours = SetNeighbours::new(1, 12).expect("neighbours");
-    let accept = TrueDelta::AcceptByName;
+    let accept = Acceptance::AcceptTrueDelta;
     let bits = NoisySecureMinHash::published(8, 1, neighbours, budget(), accept).expect("noise");
     let (seed, mut rng) = (FreshSeed::draw().expect("entropy"), NoiseRng::from_os());
     let release = bits.release(&sets, seed, rng.as_mut().expect("entropy"));

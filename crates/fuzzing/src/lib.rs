@@ -14,6 +14,7 @@ mod journals;
 pub mod mutation;
 mod readers;
 mod releases;
+mod sample;
 pub mod samples;
 
 pub use certificates::{certificate, guarantee, ledger};

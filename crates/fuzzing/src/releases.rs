@@ -1,7 +1,7 @@
 //! Release files: the container, and each kind behind a right checksum.
 
 use crate::certificates::evaluated;
-use crate::samples::Failure;
+use crate::sample::Failure;
 use dp_core::certificate::canonical;
 use dp_core::release_file::{
     ClassOfCertificate, FORMAT, Kind, MAGIC, Payload, Summary, Trailer, Writer, decode, encode_as,

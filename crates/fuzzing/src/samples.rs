@@ -1,6 +1,8 @@
 //! Small valid inputs of every target: one release a kind, and texts. Their noise is that of the
 //! deterministic test generator, and their certificates say so.
 
+pub use crate::sample::{Failure, Sample};
+
 use dp_core::accounting::{FilterRule, Ledger};
 use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{AnyCertificate, Kind, encode, encode_as, open};
@@ -17,30 +19,6 @@ use sketch::sets::{
 };
 use sketch::signs::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
 use sketch::vectors::PrivateProjection;
-
-/// Any error on the way to a sample.
-pub type Failure = Box<dyn std::error::Error>;
-
-/// One input.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
-    /// The target it is for.
-    pub target: &'static str,
-    /// Name of its file.
-    pub name: String,
-    /// Content.
-    pub bytes: Vec<u8>,
-}
-
-impl Sample {
-    pub(crate) fn new(
-        target: &'static str,
-        name: impl Into<String>,
-        bytes: impl Into<Vec<u8>>,
-    ) -> Self {
-        Self { target, name: name.into(), bytes: bytes.into() }
-    }
-}
 
 /// All samples, those of releases first.
 ///

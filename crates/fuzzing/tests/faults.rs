@@ -163,7 +163,7 @@ fn write_new(kind: &str, path: &Path) -> Result<(), Box<dyn std::error::Error>> 
         _ => {
             let rng = NoiseRng::deterministic_not_private(2);
             let mut stream = WindowMechanism::resume(path, rng)?;
-            stream.push(&[0.1; 12 * 10], &mut rng)?;
+            stream.push(&[0.1; 12 * 10])?;
             Ok(())
         }
     }
@@ -203,7 +203,7 @@ fn begin(kind: &str, path: &Path) -> Vec<u8> {
         let rng = NoiseRng::deterministic_not_private(1);
         let mechanism = WindowMechanism::calibrate(config()).unwrap();
         let mut stream = mechanism.stream_with_journal(path, rng).unwrap();
-        stream.push(&[0.1; 12 * 20], &mut rng).unwrap();
+        stream.push(&[0.1; 12 * 20]).unwrap();
     } else {
         atomic_file::write(path, b"the old content", Access::Shared).unwrap();
     }

@@ -1,12 +1,12 @@
 //! Private projections calibrated on average over a fresh public matrix.
 
-use super::{bound, gaussian_budget};
+use super::common::{bound, gaussian_budget, scale};
 use crate::subject::{Draw, Side, Subject, gaussian_ratio};
 use dp_core::{Adjacency, Budget, PublicSeed};
 use eval::Result;
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
-use sketch::vectors::{AveragedProjection, SketchNoise};
+use sketch::vectors::AveragedProjection;
 
 /// Family name in the table.
 pub const FAMILY: &str = "averaged projection";
@@ -70,15 +70,6 @@ impl Setup {
             out.extend(super::projection::image(&projection, row)?);
         }
         Ok(())
-    }
-}
-
-/// The scale of a sketch's noise.
-#[must_use]
-pub fn scale(noise: SketchNoise) -> f64 {
-    match noise {
-        SketchNoise::Gaussian(g) => g.sigma().get(),
-        SketchNoise::Laplace(l) => l.scale().get(),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Private set signatures.
 
+use super::common::{gaussian_budget, pure_budget, pure_noise, response_noise, search_rng};
 use super::signs::agree;
-use super::{gaussian_budget, pure_budget, pure_noise, response_noise, search_rng};
 use crate::search::{below, worst};
 use crate::subject::{Draw, Side, Subject, laplace_ratio};
 use dp_core::calibrate::Acceptance;

@@ -1,6 +1,6 @@
 //! Private streams: every release of the stream is seen.
 
-use super::{bound, gaussian_budget, gaussian_noise};
+use super::common::{bound, gaussian_budget, gaussian_noise};
 use crate::subject::{Draw, Side, Subject};
 use crate::tester::{Training, separation};
 use dp_core::{Adjacency, Budget, NoiseRng, Profile};

@@ -1,6 +1,7 @@
 //! Certificates edited by hand: every number, one at a time.
 
-use crate::mechanisms::{averaged::Setup, bound, gaussian_budget, pure_budget};
+use crate::mechanisms::averaged::Setup;
+use crate::mechanisms::common::{bound, gaussian_budget, pure_budget};
 use dp_core::certificate::canonical;
 use dp_core::{
     Adjacency, Budget, Certificate, FreshSeed, IndividualCertificate, NoGuarantee, NoiseRng,

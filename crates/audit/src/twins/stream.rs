@@ -1,6 +1,6 @@
 //! Defects of private streams.
 
-use crate::mechanisms::gaussian_budget;
+use crate::mechanisms::common::gaussian_budget;
 use crate::mechanisms::window::{BLOCK, config, gaussian_blocks, subject};
 use crate::subject::{Draw, Side, Subject};
 use eval::Result;

@@ -11,7 +11,7 @@ use linalg_dp::window::WindowCovariance;
 use sketch::sets::{NoisyBits, SymbolRelease};
 use sketch::signs::{IndividualRelease, SignCodes, SignRelease};
 use sketch::vectors::SketchRelease;
-use sketch::verify::Report;
+use sketch::verify::{Finding, NoisyValues, Report, verify_consistency};
 use std::path::Path;
 
 /// A release of one of the kinds that commands answer from.
@@ -54,8 +54,33 @@ impl Loaded {
                 Self::Other(other.name())
             }
         };
-        let report = recheck::release(&loaded, &summary)?;
+        let report = loaded.check(&summary)?;
         Ok((loaded, summary, report))
+    }
+
+    /// What the libraries compute again, payload included.
+    fn check(&self, summary: &Summary) -> Result<Report> {
+        Ok(match self {
+            Self::Sketch(release) => verify_consistency(release)?,
+            Self::Signs(release) => verify_consistency(release)?,
+            Self::IndividualSigns(release) => verify_consistency(release)?,
+            Self::Symbols(release) => verify_consistency(release)?,
+            Self::NoisyBits(release) => verify_consistency(release)?,
+            Self::Covariance(release) => {
+                let (payload, law) = (release.payload(), &release.certificate().statement().noise);
+                let (raw, d) = (payload.raw(), payload.dim());
+                let values: Vec<f64> =
+                    (0..d).flat_map(|i| (0..d).map(move |j| raw[(i, j)])).collect();
+                Report::new(
+                    recheck::matrix(summary),
+                    NoisyValues::symmetric(&values, d, law).check()?,
+                )
+            }
+            Self::LowRank(_) | Self::Other(_) => {
+                let noise = "whether its values carry the stated noise";
+                Report::new(recheck::matrix(summary), Finding::NotChecked(noise))
+            }
+        })
     }
 
     /// What it holds.

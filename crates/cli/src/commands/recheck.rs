@@ -1,12 +1,9 @@
 //! What the libraries compute again of releases and certificates; the command line only prints it.
 
-use super::loaded::Loaded;
 use crate::error::Result;
 use dp_core::release_file::{AnyCertificate, Kind, Summary};
 use dp_core::{Certificate, Profile, Provenance};
-use sketch::verify::{
-    Finding, NoisyValues, Report, verify_certificate, verify_consistency, verify_sensitivity,
-};
+use sketch::verify::{Finding, verify_certificate, verify_sensitivity};
 
 /// The sensitivity of a release file from what it says of itself.
 ///
@@ -25,29 +22,8 @@ pub(super) fn certificate(certificate: &Certificate) -> Result<Finding> {
     Ok(verify_certificate(certificate)?.unwrap_or(Finding::NotChecked(alone)))
 }
 
-/// A release, with its payload.
-pub(super) fn release(loaded: &Loaded, summary: &Summary) -> Result<Report> {
-    Ok(match loaded {
-        Loaded::Sketch(release) => verify_consistency(release)?,
-        Loaded::Signs(release) => verify_consistency(release)?,
-        Loaded::IndividualSigns(release) => verify_consistency(release)?,
-        Loaded::Symbols(release) => verify_consistency(release)?,
-        Loaded::NoisyBits(release) => verify_consistency(release)?,
-        Loaded::Covariance(release) => {
-            let (payload, law) = (release.payload(), &release.certificate().statement().noise);
-            let (raw, d) = (payload.raw(), payload.dim());
-            let values: Vec<f64> = (0..d).flat_map(|i| (0..d).map(move |j| raw[(i, j)])).collect();
-            Report::new(matrix(summary), NoisyValues::symmetric(&values, d, law).check()?)
-        }
-        Loaded::LowRank(_) | Loaded::Other(_) => {
-            let noise = "whether its values carry the stated noise";
-            Report::new(matrix(summary), Finding::NotChecked(noise))
-        }
-    })
-}
-
 /// The sensitivity of matrices.
-fn matrix(summary: &Summary) -> Finding {
+pub(super) fn matrix(summary: &Summary) -> Finding {
     let AnyCertificate::Private(certificate) = &summary.certificate else {
         return Finding::NotChecked("it gives no differential privacy");
     };

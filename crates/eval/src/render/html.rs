@@ -1,6 +1,7 @@
 //! One self-contained HTML page for a run.
 
-use super::{ORIGIN_HEADS, figure_svg, origin_row};
+use super::origin::{ORIGIN_HEADS, origin_row};
+use super::svg::figure_svg;
 use crate::error::Result;
 use crate::experiments::PAPERS;
 use crate::framework::coverage::{self, Paper};

@@ -1,6 +1,7 @@
 //! One Markdown page an experiment, for the repository.
 
-use super::{ORIGIN_HEADS, origin_row};
+use super::origin::{ORIGIN_HEADS, origin_row};
+use super::table::markdown_table;
 use crate::error::{Error, Result};
 use crate::experiments::PAPERS;
 use crate::framework::coverage::{self, Paper};
@@ -55,7 +56,7 @@ pub fn index(docs: &Path, catalogue: &[Box<dyn Experiment>]) -> Result<String> {
          `cargo xtask experiments --full --seed 2 --compare` judges a fresh run by their error bars.\n\n",
         totals[0], totals[1]
     );
-    table(&mut out, &["report", "shows", "source", "passed", "failed"], rows.into_iter());
+    markdown_table(&mut out, &["report", "shows", "source", "passed", "failed"], rows.into_iter());
     Ok(out.trim_end().to_owned() + "\n")
 }
 
@@ -75,7 +76,7 @@ pub fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> String {
         .claims
         .iter()
         .map(|c| vec![c.verdict.to_string(), c.text.clone(), c.evidence(), c.test()]);
-    table(&mut out, &["", "claim", "measured", "tests"], claims);
+    markdown_table(&mut out, &["", "claim", "measured", "tests"], claims);
     let name = outcome.id.rsplit('/').next().unwrap_or(outcome.id);
     for figure in &report.figures {
         let (figure_name, caption) = (&figure.name, &figure.caption);
@@ -85,12 +86,12 @@ pub fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> String {
             .panels
             .iter()
             .flat_map(|p| p.curves.iter().map(|c| origin_row(&p.title, c).to_vec()));
-        table(&mut out, &ORIGIN_HEADS, rows);
+        markdown_table(&mut out, &ORIGIN_HEADS, rows);
     }
     for one in &report.tables {
         out += &format!("{}\n\n", one.caption);
         let heads: Vec<&str> = one.columns.iter().map(String::as_str).collect();
-        table(&mut out, &heads, one.rows.iter().cloned());
+        markdown_table(&mut out, &heads, one.rows.iter().cloned());
     }
     for note in &report.notes {
         out += &format!("- {note}\n");
@@ -105,20 +106,10 @@ pub fn paper(paper: &Paper, summary: &Summary) -> String {
     let one = coverage::table(paper, summary);
     out += &format!("{}\n\n", one.caption);
     let heads: Vec<&str> = one.columns.iter().map(String::as_str).collect();
-    table(&mut out, &heads, one.rows.into_iter());
+    markdown_table(&mut out, &heads, one.rows.into_iter());
     out += "What we found wrong in it:\n\n";
     for line in paper.wrong {
         out += &format!("- {line}\n");
     }
     out
-}
-
-/// Appends a table.
-pub fn table(out: &mut String, heads: &[&str], rows: impl Iterator<Item = Vec<String>>) {
-    *out += &format!("| {} |\n|{}\n", heads.join(" | "), " --- |".repeat(heads.len()));
-    for row in rows {
-        let cells: Vec<String> = row.iter().map(|c| c.replace('|', "\\|")).collect();
-        *out += &format!("| {} |\n", cells.join(" | "));
-    }
-    *out += "\n";
 }

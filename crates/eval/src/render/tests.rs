@@ -1,3 +1,4 @@
+use super::origin::number;
 use super::*;
 use crate::framework::*;
 use std::time::Duration;

@@ -87,7 +87,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     }
     report.tables.push(table);
     claims(&mut report, &kept, &checkpoints, &gaps);
-    report.note(super::LOWER_BOUND);
+    report.note(super::lower_bound::LOWER_BOUND);
     Ok(report)
 }
 

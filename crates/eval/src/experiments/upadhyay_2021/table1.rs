@@ -1,6 +1,6 @@
 //! Table 1: errors of every task against epsilon, for every schedule.
 
-use super::LOWER_BOUND;
+use super::lower_bound::LOWER_BOUND;
 use super::streams::{
     Named, RHO, block_deviation, claim_noise, config, curve, gram, last_release, origin, residuals,
     schedules, turning,

@@ -3,9 +3,9 @@
 use super::basic::{pure_runs, up};
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::error::{Error, Result};
+use crate::numeric::float::square_of;
 use crate::profile::Event;
 use crate::profile::pld::Pld;
-use crate::profile::square_of;
 
 /// Epsilon from a Renyi divergence `gamma` of order `1 + s` (Canonne, Kamath, Steinke
 /// 2020, proposition 12): `gamma + ln(s/(1+s)) - (ln delta + ln(1+s))/s`.

@@ -1,8 +1,9 @@
 //! The papers' own rules, by name, each with the delta it really gives.
 
-use super::{gaussian, refuse_pure};
 use crate::budget::{Budget, Delta, LogDelta};
 use crate::error::{Error, Result};
+use crate::profile::gaussian::gaussian;
+use crate::profile::solve::{positive, refuse_pure};
 use crate::profile::{PrivacyProfile, Profile, RowChange};
 use crate::quantity::{Bound, L2Sensitivity, NoiseScale};
 use serde::{Deserialize, Serialize};
@@ -272,8 +273,8 @@ impl PublishedRule {
                 Setting::GaussianProjection { features, columns, shift },
             ) => {
                 let (k, d) = (columns as f64, features as f64);
-                super::positive("columns", columns)?;
-                super::positive("features", features)?;
+                positive("columns", columns)?;
+                positive("features", features)?;
                 let sigma = if self == Self::KenthapadiLemma2 {
                     require(e < (1.0 / delta).ln(), "epsilon of this rule", e, "(0, ln(1/delta))")?;
                     let least = 2.0 * (d.ln() + (2.0 / delta).ln());
@@ -290,7 +291,7 @@ impl PublishedRule {
                 Ok(Profile::ChiMixtureGaussian { k: columns, entry_shift, sigma, later_mu: 0.0 })
             }
             (Self::HardtRothRangeFinder, Setting::RangeFinder { columns, shift }) => {
-                super::positive("columns", columns)?;
+                positive("columns", columns)?;
                 require(e < 1.0, "epsilon of this rule", e, "(0, 1)")?;
                 let k = columns as f64;
                 let rho = 2.0 / e * (2.0 * k * (4.0 * k / delta).ln()).sqrt();
@@ -303,21 +304,21 @@ impl PublishedRule {
                 })
             }
             (Self::HardtRothProjection, Setting::LowRankProjection { columns, sensitivity }) => {
-                super::positive("columns", columns)?;
+                positive("columns", columns)?;
                 require(e < 1.0, "epsilon of this rule", e, "(0, 1)")?;
                 let k = columns as f64;
                 let rho = 2.0 / e * (8.0 * k * (4.0 * k / delta).ln() * (2.0 / delta).ln()).sqrt();
                 Ok(Profile::Gaussian { sensitivity, sigma: NoiseScale::new(rho)? })
             }
             (Self::SheffetJl, Setting::Jl { rows, bound }) => {
-                super::positive("rows", rows)?;
+                positive("rows", rows)?;
                 let l = (4.0 / delta).ln();
                 let square = 4.0 * ((2.0 * rows as f64 * l).sqrt() + l) / e;
                 let lift = NoiseScale::new(bound.get() * square.sqrt())?;
                 Ok(Profile::JlMechanism { rows, bound, lift, change: RowChange::AddRemove })
             }
             (Self::SheffetWishart, Setting::Wishart { dim, bound }) => {
-                super::positive("dim", dim)?;
+                positive("dim", dim)?;
                 let extra = (28.0 * (4.0 / delta).ln() / (e * e)).ceil().max(2.0);
                 require(extra < 9e15, "epsilon of this rule", e, "(1e-7, inf)")?;
                 let scale = NoiseScale::new(bound.get() * bound.get())?;

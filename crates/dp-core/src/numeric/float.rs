@@ -1,4 +1,4 @@
-//! The parts of an `f64`.
+//! The parts of an `f64`; sums and squares on the safe side.
 
 /// An `f64` that is positive and finite, as `mantissa * 2^exponent` with an odd mantissa.
 pub(crate) fn decompose(x: f64) -> (u64, i32) {
@@ -14,4 +14,14 @@ pub(crate) fn decompose(x: f64) -> (u64, i32) {
 pub(crate) fn floor_log2(x: f64) -> i32 {
     let (mantissa, exponent) = decompose(x);
     exponent + 63 - mantissa.leading_zeros() as i32
+}
+
+/// mu^2, which must not vanish by underflow: no sensitivity is zero.
+pub(crate) fn square_of(mu: f64) -> f64 {
+    (mu * mu).max(f64::MIN_POSITIVE)
+}
+
+/// A sum of `terms` positive numbers, rounded up: each was off by a few ulps, each addition by one.
+pub(crate) fn added(sum: f64, terms: usize) -> f64 {
+    sum * (1.0 + (terms as f64 + 8.0) * f64::EPSILON)
 }

@@ -1,14 +1,24 @@
 //! Fresh public Gaussian projection, then Gaussian noise. Proof: `docs/proofs/averaged-calibration.md`.
 
 use super::gaussian;
+use super::kind::{Kind, MANY, RATIOS, SHIFT, count, ratio};
+use super::kinds::Profile;
+use super::pld::{LEAST, Merged};
+use super::rule::{all_gaussian, on_grid, scale};
+use super::solve::{least_scale_from, positive, refuse_pure, rough_mu};
+use crate::adjacency::Adjacency;
+use crate::budget::Budget;
+use crate::error::{Error, Result};
+use crate::noise::NoiseLaw;
 use crate::numeric::gamma::{deviance, ln_poisson_kernel};
 use crate::numeric::ln_normal_pdf;
+use crate::quantity::{L2Sensitivity, NoiseScale};
 
 /// `ln E[delta_gauss(eps; sqrt(scale^2 q + later^2))]`, `q ~ chi2_k`: an upper bound.
 ///
 /// The integrand over `u = ln q` is analytic in a strip and falls exponentially on
 /// both sides, so the trapezoidal rule converges geometrically in the number of points.
-pub(crate) fn ln_delta(k: u64, scale: f64, later: f64, epsilon: f64) -> f64 {
+fn ln_delta(k: u64, scale: f64, later: f64, epsilon: f64) -> f64 {
     let a = 0.5 * k as f64;
     let constant = a.ln() + ln_poisson_kernel(a, a);
     let parts = |u: f64| {
@@ -71,4 +81,91 @@ pub(crate) fn ln_delta(k: u64, scale: f64, later: f64, epsilon: f64) -> f64 {
     }
     // Beyond any use rounding hides the shape: the integral is below e^5 of its largest value.
     if top < -1e6 { top * (1.0 - 2e-12) + 5.0 } else { 0.0 }
+}
+
+/// [`Profile::ChiMixtureGaussian`].
+pub(super) struct ChiMixture {
+    pub(super) k: u64,
+    pub(super) entry_shift: L2Sensitivity,
+    pub(super) sigma: NoiseScale,
+    pub(super) later_mu: f64,
+}
+
+impl ChiMixture {
+    fn is_known(&self) -> bool {
+        self.k >= 1 && self.later_mu.is_finite() && self.later_mu >= 0.0
+    }
+}
+
+impl Kind for ChiMixture {
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        let shift = self.entry_shift.get() / self.sigma.get();
+        if self.is_known() { ln_delta(self.k, shift, self.later_mu, epsilon) } else { 0.0 }
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        count("k", self.k, MANY)?;
+        if !(0.0..=RATIOS.1).contains(&self.later_mu) {
+            return Err(Error::invalid("later_mu", self.later_mu, "[0, 1e6]"));
+        }
+        ratio(SHIFT, self.entry_shift.get() / self.sigma.get())
+    }
+
+    fn compose(&self, runs: u64, all: &mut Merged) {
+        if !self.is_known() {
+            return all.unknown();
+        }
+        let (scale, runs) = (self.entry_shift.get() / self.sigma.get(), runs as f64);
+        all.mixture(scale.max(LEAST), runs * self.k as f64);
+        if self.later_mu > 0.0 {
+            all.gaussian(self.later_mu, runs);
+        }
+    }
+
+    fn given_by(&self, noise: &NoiseLaw, _: Adjacency) -> Result<bool> {
+        match noise {
+            NoiseLaw::RoundedGaussian { sigma, grid } => {
+                scale("noise.sigma", *sigma, self.sigma)?;
+                on_grid(self.entry_shift.get() + self.later_mu * self.sigma.get(), *grid)?;
+                Ok(true)
+            }
+            NoiseLaw::Several { laws } => match laws.as_slice() {
+                // The later steps' sensitivities are public matrices: only their kind is known.
+                [NoiseLaw::RoundedGaussian { sigma, .. }, later @ ..] if all_gaussian(later) => {
+                    scale("noise.laws.sigma", *sigma, self.sigma)?;
+                    Ok(true)
+                }
+                _ => Ok(false),
+            },
+            _ => Ok(false),
+        }
+    }
+}
+
+/// The least sigma after a fresh public Gaussian projection with `k` columns, averaged
+/// over it, given a later Gaussian step of parameter `later_mu` (zero for none).
+///
+/// # Errors
+/// [`Error::InvalidParameter`] when `k` is zero or `later_mu` negative or not finite;
+/// [`Error::Calibration`] when delta is zero or the later step alone exceeds the budget.
+pub fn chi_mixture_gaussian(
+    budget: Budget,
+    k: u64,
+    entry_shift: L2Sensitivity,
+    later_mu: f64,
+) -> Result<NoiseScale> {
+    refuse_pure("chi-mixture Gaussian", budget)?;
+    positive("k", k)?;
+    if !(later_mu.is_finite() && later_mu >= 0.0) {
+        return Err(Error::invalid("later mu", later_mu, "[0, inf)"));
+    }
+    let room =
+        (rough_mu(budget).powi(2) - later_mu * later_mu).max(1e-3 * rough_mu(budget).powi(2));
+    let guess = entry_shift.get() * (k as f64).sqrt() / room.sqrt();
+    least_scale_from("chi-mixture Gaussian", budget, guess, |sigma| Profile::ChiMixtureGaussian {
+        k,
+        entry_shift,
+        sigma,
+        later_mu,
+    })
 }

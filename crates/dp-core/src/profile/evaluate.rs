@@ -1,88 +1,138 @@
-//! Every profile at one epsilon: a line for each kind.
+//! From a profile as data to what its kind knows: the one match over all kinds.
 
-use super::gaussian::{added, ln_gaussian, square_of};
-use super::kinds::{
-    CoordinateProfile, GaussianStep, PrivacyProfile, Profile, RowChange, covariance_sensitivity,
-};
-use super::laplace::ln_laplace;
-use super::{chi_mixture, group, jl, mixture, repeated, response, wishart};
+use super::chi_mixture::ChiMixture;
+use super::gaussian::{Gaussian, Steps};
+use super::group::Group;
+use super::jl::Jl;
+use super::kind::Kind;
+use super::kinds::{PrivacyProfile, Profile};
+use super::laplace::Laplace;
+use super::mixture::Mixture;
+use super::pld::Merged;
+use super::pure::Pure;
+use super::repeated::Repeated;
+use super::response::{Bits, Letters};
+use super::symmetric::Symmetric;
+use super::wishart::Wishart;
+use crate::adjacency::Adjacency;
 use crate::budget::{Epsilon, LogDelta};
+use crate::error::Result;
+use crate::noise::NoiseLaw;
 
 impl Profile {
-    /// ln delta, unchecked: NaN and values above zero are left to the caller.
-    pub(super) fn ln_delta(&self, e: f64) -> f64 {
+    /// Asks the kind.
+    fn ask<R>(&self, of: impl FnOnce(&dyn Kind) -> R) -> R {
         match *self {
-            Self::Gaussian { sensitivity, sigma } => {
-                ln_gaussian(sensitivity.get() / sigma.get(), e)
-            }
-            Self::GaussianComposition { ref steps } => {
-                let square = |s: &GaussianStep| {
-                    s.times as f64 * square_of(s.sensitivity.get() / s.sigma.get())
-                };
-                ln_gaussian(added(steps.iter().map(square).sum(), steps.len()).sqrt(), e)
-            }
-            Self::Laplace { sensitivity, scale } => ln_laplace(sensitivity.get() / scale.get(), e),
-            Self::PureDp { epsilon } => response::ln_pure(epsilon.get(), e),
-            Self::RandomizedResponse { bits, keep } => {
-                response::Bit::keeping(keep).ln_delta(bits, e)
-            }
+            Self::Gaussian { sensitivity, sigma } => of(&Gaussian { sensitivity, sigma }),
+            Self::GaussianComposition { ref steps } => of(&Steps(steps)),
+            Self::Laplace { sensitivity, scale } => of(&Laplace { sensitivity, scale }),
+            Self::PureDp { epsilon } => of(&Pure { epsilon }),
+            Self::RandomizedResponse { bits, keep } => of(&Bits { bits, keep }),
             Self::KaryResponse { responses, alphabet, keep } => {
-                response::Letter::keeping(alphabet, keep).map_or(0.0, |l| l.ln_delta(responses, e))
+                of(&Letters { responses, alphabet, keep })
             }
             Self::ChiMixtureGaussian { k, entry_shift, sigma, later_mu } => {
-                if k >= 1 && later_mu.is_finite() && later_mu >= 0.0 {
-                    chi_mixture::ln_delta(k, entry_shift.get() / sigma.get(), later_mu, e)
-                } else {
-                    0.0
-                }
+                of(&ChiMixture { k, entry_shift, sigma, later_mu })
             }
             Self::JlMechanism { rows, bound, lift, change } => {
-                let lambda = (bound.get() / lift.get()).powi(2);
-                match change {
-                    _ if rows == 0 => f64::NEG_INFINITY,
-                    RowChange::AddRemove => jl::ln_delta_add_remove(rows, lambda, e),
-                    RowChange::Replace => jl::ln_delta_replace(rows, lambda, e),
-                }
+                of(&Jl { rows, bound, lift, change })
             }
             Self::Wishart { dim, dof, bound, scale, change } => {
-                let t = bound.get() * bound.get() / scale.get();
-                wishart::Wishart::new(dim, dof, t).map_or(0.0, |w| match change {
-                    RowChange::AddRemove => w.ln_delta_add_remove(e),
-                    RowChange::Replace => w.ln_delta_replace(e),
-                })
+                of(&Wishart { dim, dof, bound, scale, change })
             }
             Self::SymmetricGaussian { bound, sigma, change } => {
-                ln_gaussian(covariance_sensitivity(bound, change) / sigma.get(), e)
+                of(&Symmetric { bound, sigma, change })
             }
             Self::BinomialMixture { trials, probability, coordinate } => {
-                let p = probability.get();
-                match coordinate {
-                    CoordinateProfile::RandomizedResponse { keep } => {
-                        let bit = response::Bit::keeping(keep);
-                        mixture::ln_mixture(trials, p, |m| bit.ln_delta(m, e))
-                    }
-                    CoordinateProfile::KaryResponse { alphabet, keep } => {
-                        response::Letter::keeping(alphabet, keep)
-                            .map_or(0.0, |l| l.ln_mixture(trials, p, e))
-                    }
-                    CoordinateProfile::Gaussian { shift, sigma } => {
-                        let mu = shift.get() / sigma.get();
-                        mixture::ln_mixture(trials, p, |m| ln_gaussian(mu * (m as f64).sqrt(), e))
-                    }
-                    CoordinateProfile::Laplace { shift, scale } => {
-                        let mu = shift.get() / scale.get();
-                        mixture::ln_mixture(trials, p, |m| ln_laplace(mu * m as f64, e))
-                    }
-                }
+                of(&Mixture { trials, probability, coordinate })
             }
-            Self::Repeated { ref profile, times } => repeated::ln_delta(profile, times, e),
-            Self::Group { ref profile, size } => group::ln_delta(profile, size, e),
+            Self::Repeated { ref profile, times } => of(&Repeated { profile, times }),
+            Self::Group { ref profile, size } => of(&Group { profile, size }),
         }
+    }
+
+    /// ln delta, unchecked: NaN and values above zero are left to the caller.
+    pub(super) fn ln_delta(&self, epsilon: f64) -> f64 {
+        self.ask(|kind| kind.ln_delta(epsilon))
+    }
+
+    /// Checks every parameter before anything is evaluated: what passes evaluates in a fraction
+    /// of a second and in little memory.
+    ///
+    /// Counts: at least 1; Gaussian steps at most 2^12; bits at most 2^24, responses and trials at
+    /// most 2^20; letters in `[2, 2^32]`; runs of a step, columns of a projection, rows of a sketch and degrees
+    /// of freedom at most 2^40; `times` of a repeated profile at most 2^10, and no repeated profile in
+    /// it. A probability of a mixture is positive, `later_mu` is in `[0, 1e6]`. What moves is
+    /// between 1e-100 and 1e6 noise scales.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] naming the first parameter outside its range.
+    pub fn check_limits(&self) -> Result<()> {
+        self.ask(|kind| kind.check_limits())
+    }
+
+    /// Adds this many runs to a composition.
+    pub(super) fn compose(&self, runs: u64, all: &mut Merged) {
+        self.ask(|kind| kind.compose(runs, all));
+    }
+
+    /// Whether this noise gives the profile under the adjacency: refused where a parameter
+    /// disagrees, `false` where no rule speaks of the pair.
+    pub(crate) fn given_by(&self, noise: &NoiseLaw, adjacency: Adjacency) -> Result<bool> {
+        self.ask(|kind| kind.given_by(noise, adjacency))
     }
 }
 
 impl PrivacyProfile for Profile {
     fn log_delta(&self, epsilon: Epsilon) -> LogDelta {
         LogDelta::saturating(self.ln_delta(epsilon.get()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::binomial::terms;
+    use crate::profile::CoordinateProfile;
+    use crate::quantity::Probability;
+
+    /// A second on one core, at the least ten nanoseconds a term.
+    const MOST_TERMS: u64 = 1 << 27;
+
+    fn probability(p: f64) -> Probability {
+        Probability::new(p).unwrap()
+    }
+
+    /// At the limits of the counts: sums over 2^20 trials whose terms are sums themselves, and over 2^24 bits.
+    #[test]
+    fn profiles_at_their_limits_take_a_bounded_number_of_terms() {
+        let mut profiles = Vec::new();
+        for keep in [0.500_1, 0.9] {
+            profiles.push(Profile::RandomizedResponse { bits: 1 << 24, keep: probability(keep) });
+            for (alphabet, share) in [(2, 0.5), (3, 1e-4), (3, 0.5), (1 << 32, 1.0)] {
+                let keep = probability(keep);
+                profiles.push(Profile::KaryResponse { responses: 1 << 20, alphabet, keep });
+                let coordinate = CoordinateProfile::KaryResponse { alphabet, keep };
+                let probability = probability(share);
+                profiles.push(Profile::BinomialMixture {
+                    trials: 1 << 20,
+                    probability,
+                    coordinate,
+                });
+            }
+        }
+        let mut largest = 0;
+        for profile in &profiles {
+            profile.check_limits().unwrap();
+            for epsilon in [0.1, 1e4] {
+                let at = Epsilon::new(epsilon).unwrap();
+                let (count, ln_delta) = terms::of(|| profile.log_delta(at));
+                assert!(ln_delta.get() <= 0.0);
+                assert!(count <= MOST_TERMS, "{profile:?} at {epsilon}: {count} terms");
+                largest = largest.max(count);
+            }
+        }
+        // The count counts: ten times the trials would not pass.
+        assert!(largest > MOST_TERMS / 64, "{largest}");
     }
 }

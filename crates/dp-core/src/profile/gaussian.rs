@@ -1,7 +1,18 @@
-//! The Gaussian mechanism (Balle & Wang 2018). Proof: `docs/proofs/gaussian.md`.
+//! The Gaussian mechanism, once and in steps (Balle & Wang 2018). Proof: `docs/proofs/gaussian.md`.
 
+use super::kind::{Kind, MANY, SHIFT, count, ratio};
+use super::kinds::{GaussianStep, Profile, RowChange, covariance_sensitivity};
+use super::pld::Merged;
+use super::rule::{all_gaussian, at_least, on_grid, scale};
+use super::solve::{least_scale_from, positive, refuse_pure, rough_mu};
+use crate::adjacency::Adjacency;
+use crate::budget::Budget;
+use crate::error::{Result, rejected};
+use crate::noise::NoiseLaw;
+use crate::numeric::float::{added, square_of};
 use crate::numeric::quadrature::panel_6;
 use crate::numeric::{ln_normal_cdf, ln_normal_pdf, mills_ratio, mills_slope};
+use crate::quantity::{Bound, L2Sensitivity, NoiseScale};
 
 /// ln of `Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)`, and a bound on its error.
 ///
@@ -25,18 +36,153 @@ pub(crate) fn ln_delta(mu: f64, epsilon: f64) -> (f64, f64) {
     (value, error)
 }
 
-/// mu^2, which must not vanish by underflow: no sensitivity is zero.
-pub(crate) fn square_of(mu: f64) -> f64 {
-    (mu * mu).max(f64::MIN_POSITIVE)
-}
-
-/// A sum of `terms` positive numbers, rounded up: each was off by a few ulps, each addition by one.
-pub(crate) fn added(sum: f64, terms: usize) -> f64 {
-    sum * (1.0 + (terms as f64 + 8.0) * f64::EPSILON)
-}
-
 /// An upper bound.
 pub(super) fn ln_gaussian(mu: f64, epsilon: f64) -> f64 {
     let (value, error) = ln_delta(mu, epsilon);
     value + error
+}
+
+/// [`Profile::Gaussian`].
+pub(super) struct Gaussian {
+    pub(super) sensitivity: L2Sensitivity,
+    pub(super) sigma: NoiseScale,
+}
+
+impl Gaussian {
+    fn mu(&self) -> f64 {
+        self.sensitivity.get() / self.sigma.get()
+    }
+}
+
+impl Kind for Gaussian {
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        ln_gaussian(self.mu(), epsilon)
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        ratio(SHIFT, self.mu())
+    }
+
+    fn compose(&self, runs: u64, all: &mut Merged) {
+        all.gaussian(self.mu(), runs as f64);
+    }
+
+    fn given_by(&self, noise: &NoiseLaw, adjacency: Adjacency) -> Result<bool> {
+        let Self { sensitivity, sigma } = *self;
+        match noise {
+            NoiseLaw::RoundedGaussian { sigma: stated, grid } => {
+                scale("noise.sigma", *stated, sigma)?;
+                on_grid(sensitivity.get(), *grid)?;
+            }
+            // Normalised to sensitivity one: each step's own sensitivity is its public matrix's.
+            NoiseLaw::Several { laws } if sensitivity.get() == 1.0 && all_gaussian(laws) => {}
+            NoiseLaw::SymmetricGaussian { sigma: stated, grid } => {
+                scale("noise.sigma", *stated, sigma)?;
+                on_grid(sensitivity.get(), *grid)?;
+                let Some((bound, change)) = row_change(adjacency) else { return Ok(false) };
+                let least = covariance_sensitivity(bound, change);
+                at_least("sensitivity", sensitivity.get(), least)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// The bound and the change of an adjacency about one row that comes, goes or is replaced.
+fn row_change(adjacency: Adjacency) -> Option<(Bound, RowChange)> {
+    match adjacency {
+        Adjacency::AddRemoveRow { bound } | Adjacency::ZeroRow { bound } => {
+            Some((bound, RowChange::AddRemove))
+        }
+        Adjacency::ReplaceRow { bound } => Some((bound, RowChange::Replace)),
+        _ => None,
+    }
+}
+
+/// [`Profile::GaussianComposition`].
+pub(super) struct Steps<'a>(pub(super) &'a [GaussianStep]);
+
+/// Most Gaussian steps.
+const STEPS: u64 = 1 << 12;
+
+fn mu(step: &GaussianStep) -> f64 {
+    step.sensitivity.get() / step.sigma.get()
+}
+
+impl Kind for Steps<'_> {
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        let square = |s: &GaussianStep| s.times as f64 * square_of(mu(s));
+        ln_gaussian(added(self.0.iter().map(square).sum(), self.0.len()).sqrt(), epsilon)
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        count("steps", self.0.len() as u64, STEPS)?;
+        self.0.iter().try_for_each(|s| {
+            count("times", s.times, MANY)?;
+            ratio(SHIFT, mu(s))
+        })
+    }
+
+    fn compose(&self, runs: u64, all: &mut Merged) {
+        for s in self.0.iter().filter(|s| s.times > 0) {
+            all.gaussian(mu(s), runs as f64 * s.times as f64);
+        }
+    }
+
+    fn given_by(&self, noise: &NoiseLaw, _: Adjacency) -> Result<bool> {
+        let steps = self.0;
+        match noise {
+            NoiseLaw::RoundedGaussian { sigma: stated, grid } => {
+                steps.iter().try_for_each(|s| {
+                    scale("noise.sigma", *stated, s.sigma)?;
+                    on_grid(s.sensitivity.get(), *grid)
+                })?;
+            }
+            NoiseLaw::Several { laws } => {
+                if steps.len() != laws.len() {
+                    let text = "not one law for each step of the profile";
+                    return Err(rejected("noise.laws", text));
+                }
+                for (step, law) in steps.iter().zip(laws) {
+                    let (NoiseLaw::RoundedGaussian { sigma, grid }
+                    | NoiseLaw::SymmetricGaussian { sigma, grid }) = law
+                    else {
+                        return Ok(false);
+                    };
+                    scale("noise.laws.sigma", *sigma, step.sigma)?;
+                    on_grid(step.sensitivity.get(), *grid)?;
+                }
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// The least sigma of the Gaussian mechanism (exact, Balle & Wang 2018).
+///
+/// # Errors
+/// [`Error::Calibration`] when delta is zero.
+pub fn gaussian(budget: Budget, sensitivity: L2Sensitivity) -> Result<NoiseScale> {
+    refuse_pure("gaussian", budget)?;
+    let guess = sensitivity.get() / rough_mu(budget);
+    least_scale_from("gaussian", budget, guess, |sigma| Profile::Gaussian { sensitivity, sigma })
+}
+
+/// The least sigma of `times` Gaussian steps of the same sensitivity (exact).
+///
+/// # Errors
+/// [`Error::Calibration`] when delta is zero, [`Error::InvalidParameter`] when `times` is.
+pub fn gaussian_steps(
+    budget: Budget,
+    sensitivity: L2Sensitivity,
+    times: u64,
+) -> Result<NoiseScale> {
+    refuse_pure("gaussian steps", budget)?;
+    positive("times", times)?;
+    let guess = sensitivity.get() * (times as f64).sqrt() / rough_mu(budget);
+    least_scale_from("gaussian steps", budget, guess, |sigma| Profile::GaussianComposition {
+        steps: vec![GaussianStep { sensitivity, sigma, times }],
+    })
 }

@@ -1,9 +1,12 @@
 //! Several changes of one unit. Proof: `docs/proofs/adjacency.md`, section 2.
 
-use super::{PrivacyProfile, Profile, covariance_sensitivity};
-use crate::adjacency::Steps;
+use super::kind::Kind;
+use super::kinds::{PrivacyProfile, Profile, covariance_sensitivity};
+use super::pld::Merged;
+use crate::adjacency::{Adjacency, Steps};
 use crate::budget::Epsilon;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::noise::NoiseLaw;
 use crate::quantity::{L1Sensitivity, L2Sensitivity};
 
 /// What a mechanism's theorem knows of several changes at once.
@@ -18,7 +21,7 @@ pub(crate) struct Meeting {
 
 /// `delta(epsilon/size) (e^epsilon - 1) / (e^(epsilon/size) - 1)`: group privacy, epsilon split
 /// evenly among the steps.
-pub(super) fn ln_delta(profile: &Profile, size: u64, epsilon: f64) -> f64 {
+fn ln_delta(profile: &Profile, size: u64, epsilon: f64) -> f64 {
     let n = size as f64;
     // The safe side: a smaller epsilon.
     let each = epsilon / n * (1.0 - 4.0 * f64::EPSILON);
@@ -93,7 +96,7 @@ impl Profile {
 
     /// The profile of the same mechanism when a row is replaced, where it knows both changes.
     pub(crate) fn of_replacement(&self) -> Option<Self> {
-        use super::RowChange::{AddRemove, Replace};
+        use super::kinds::RowChange::{AddRemove, Replace};
         let mut replaced = self.clone();
         match &mut replaced {
             Self::JlMechanism { change, .. }
@@ -107,5 +110,41 @@ impl Profile {
             _ => return None,
         }
         Some(replaced)
+    }
+}
+
+/// [`Profile::Group`].
+pub(super) struct Group<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) size: u64,
+}
+
+/// Most steps of a group.
+const STEPS: u64 = 1 << 20;
+
+impl Kind for Group<'_> {
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        ln_delta(self.profile, self.size, epsilon)
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        if !(2..=STEPS).contains(&self.size) {
+            return Err(Error::invalid("size of a group", self.size, "[2, 2^20]"));
+        }
+        if matches!(self.profile, Profile::Group { .. }) {
+            let allowed = "a profile that is not itself a group's";
+            return Err(Error::invalid("profile", "group", allowed));
+        }
+        self.profile.check_limits()
+    }
+
+    fn compose(&self, runs: u64, all: &mut Merged) {
+        let profile = Box::new(self.profile.clone());
+        all.envelope(Profile::Group { profile, size: self.size }, runs);
+    }
+
+    /// No mechanism is calibrated to a group's bound: ledgers alone have them.
+    fn given_by(&self, _: &NoiseLaw, _: Adjacency) -> Result<bool> {
+        Ok(false)
     }
 }

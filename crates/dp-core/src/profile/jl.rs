@@ -1,11 +1,21 @@
 //! The Johnson-Lindenstrauss mechanism. Proof: `docs/proofs/jl-mechanism.md`.
 
+use super::kind::{Kind, MANY, ROW, count, ratio};
+use super::kinds::{Profile, RowChange};
+use super::pld::{LEAST, Merged};
+use super::rule::{scale, whole};
+use super::solve::{least_scale_from, positive, refuse_pure, rough_mu};
+use crate::adjacency::Adjacency;
+use crate::budget::Budget;
+use crate::error::Result;
+use crate::noise::NoiseLaw;
 use crate::numeric::quadrature::{Side, ln_chi_expectation};
+use crate::quantity::{Bound, NoiseScale};
 use core::f64::consts::PI;
 use realfft::num_complex::Complex64;
 
 /// One row added or removed, `lambda = B^2/w^2`: an upper bound on ln delta.
-pub(crate) fn ln_delta_add_remove(rows: u64, lambda: f64, epsilon: f64) -> f64 {
+fn ln_delta_add_remove(rows: u64, lambda: f64, epsilon: f64) -> f64 {
     let r = rows as f64;
     let shift = 0.5 * r * lambda.ln_1p();
     ln_one_way_down(r, lambda, shift, epsilon).max(ln_one_way_up(r, lambda, shift, epsilon)) + 1e-11
@@ -42,7 +52,7 @@ fn ln_above(r: f64, c: f64, t: f64) -> f64 {
 /// over any contour that crosses the real axis once, between 0 and the root of
 /// `kappa z (1 + z) = 1`. The trapezoidal rule on a parabola through the saddle
 /// converges geometrically; the sum of its halves is the check.
-pub(crate) fn ln_delta_replace(rows: u64, lambda: f64, epsilon: f64) -> f64 {
+fn ln_delta_replace(rows: u64, lambda: f64, epsilon: f64) -> f64 {
     if lambda > 1e280 {
         return 0.0;
     }
@@ -114,4 +124,77 @@ pub(crate) fn ln_delta_replace(rows: u64, lambda: f64, epsilon: f64) -> f64 {
         step *= 0.5;
     }
     chernoff
+}
+
+/// [`Profile::JlMechanism`].
+pub(super) struct Jl {
+    pub(super) rows: u64,
+    pub(super) bound: Bound,
+    pub(super) lift: NoiseScale,
+    pub(super) change: RowChange,
+}
+
+impl Jl {
+    fn lambda(&self) -> f64 {
+        (self.bound.get() / self.lift.get()).powi(2)
+    }
+}
+
+impl Kind for Jl {
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        match self.change {
+            _ if self.rows == 0 => f64::NEG_INFINITY,
+            RowChange::AddRemove => ln_delta_add_remove(self.rows, self.lambda(), epsilon),
+            RowChange::Replace => ln_delta_replace(self.rows, self.lambda(), epsilon),
+        }
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        count("rows", self.rows, MANY)?;
+        ratio(ROW, self.bound.get() / self.lift.get())
+    }
+
+    fn compose(&self, runs: u64, all: &mut Merged) {
+        let (lambda, rows) = (self.lambda().max(LEAST), runs as f64 * self.rows as f64);
+        if rows > 0.0 {
+            all.sketch(lambda, rows, self.change == RowChange::Replace);
+        }
+    }
+
+    fn given_by(&self, noise: &NoiseLaw, _: Adjacency) -> Result<bool> {
+        match noise {
+            NoiseLaw::JlSketch { rows, lift } => {
+                whole("noise.rows", *rows, self.rows)?;
+                scale("noise.lift", *lift, self.lift)?;
+            }
+            // Independent sketches of one lift: their rows add up, exactly.
+            NoiseLaw::Several { laws } => {
+                let mut drawn = 0u64;
+                for law in laws {
+                    let NoiseLaw::JlSketch { rows, lift } = law else { return Ok(false) };
+                    drawn = drawn.saturating_add(*rows);
+                    scale("noise.laws.lift", *lift, self.lift)?;
+                }
+                whole("noise.laws.rows", drawn, self.rows)?;
+            }
+            _ => return Ok(false),
+        }
+        Ok(true)
+    }
+}
+
+/// The least lift w of the Johnson-Lindenstrauss mechanism.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] when `rows` is zero; [`Error::Calibration`] when delta is.
+pub fn jl_lift(budget: Budget, rows: u64, bound: Bound, change: RowChange) -> Result<NoiseScale> {
+    refuse_pure("jl mechanism", budget)?;
+    positive("rows", rows)?;
+    let guess = bound.get() * ((rows as f64).sqrt() / rough_mu(budget)).sqrt();
+    least_scale_from("jl mechanism", budget, guess, |lift| Profile::JlMechanism {
+        rows,
+        bound,
+        lift,
+        change,
+    })
 }

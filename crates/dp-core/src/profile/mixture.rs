@@ -1,71 +1,184 @@
 //! A binomial number of differing coordinates. Proof: `docs/proofs/mixtures.md`.
 
-use crate::numeric::binomial::{ln_pmf, raised};
+use super::gaussian::ln_gaussian;
+use super::kind::{Kind, SHIFT, TRIALS, count, letters, ratio};
+use super::kinds::{CoordinateProfile, Profile};
+use super::laplace::ln_laplace;
+use super::pld::{LEAST, LossLaw, Merged};
+use super::response::{
+    Bit, Letter, bit_given_by, compose_letters, compose_response, letter_given_by,
+};
+use super::rule::{on_grid, scale};
+use super::solve::{largest_keep, least_scale_from, positive, refuse_pure, rough_mu};
+use super::sum::ln_mixture;
+use crate::adjacency::Adjacency;
+use crate::budget::Budget;
+use crate::error::{Error, Result};
+use crate::noise::NoiseLaw;
+use crate::numeric::float::square_of;
+use crate::quantity::{L2Sensitivity, NoiseScale, Probability};
 
-/// `ln sum_m Pr[Bin(trials, p) = m] delta_m`, an upper bound, for `delta_m` that does
-/// not fall as m grows and is zero at m = 0; `ln_delta(m)` is its logarithm.
-pub(crate) fn ln_mixture(trials: u64, p: f64, ln_delta: impl Fn(u64) -> f64) -> f64 {
-    if trials == 0 || p == 0.0 {
-        return f64::NEG_INFINITY;
-    }
-    if p >= 1.0 {
-        return ln_delta(trials);
-    }
-    let q = 1.0 - p;
-    let term = |m: u64| {
-        #[cfg(test)]
-        crate::numeric::binomial::terms::add();
-        ln_pmf(trials, p, q, m) + ln_delta(m)
-    };
-    // The largest term, over ever finer strides; then outwards until nothing is left.
-    let mode = (((trials as f64 + 1.0) * p) as u64).clamp(1, trials);
-    let mut stride = (trials / 4).max(1);
-    let (mut top, mut best) = (mode, term(mode));
-    loop {
-        let mut moved = false;
-        for m in [top.saturating_sub(stride).max(1), (top + stride).min(trials)] {
-            let value = term(m);
-            if value > best || (best == f64::NEG_INFINITY && m > top) {
-                (top, best, moved) = (m, value, true);
+/// [`Profile::BinomialMixture`].
+pub(super) struct Mixture {
+    pub(super) trials: u64,
+    pub(super) probability: Probability,
+    pub(super) coordinate: CoordinateProfile,
+}
+
+impl Kind for Mixture {
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        let (trials, p) = (self.trials, self.probability.get());
+        match self.coordinate {
+            CoordinateProfile::RandomizedResponse { keep } => {
+                let bit = Bit::keeping(keep);
+                ln_mixture(trials, p, |m| bit.ln_delta(m, epsilon))
             }
-        }
-        if !moved {
-            if stride == 1 {
-                break;
+            CoordinateProfile::KaryResponse { alphabet, keep } => {
+                Letter::keeping(alphabet, keep).map_or(0.0, |l| l.ln_mixture(trials, p, epsilon))
             }
-            stride = (stride / 2).max(1);
-        }
-    }
-    if best == f64::NEG_INFINITY {
-        return best;
-    }
-    // Compensated: a plain sum of so many terms would itself be off by 1e-16 a term.
-    let (mut sum, mut carry) = (1.0, 0.0);
-    let mut add = |part: f64| {
-        let corrected: f64 = part - carry;
-        let next = sum + corrected;
-        carry = (next - sum) - corrected;
-        sum = next;
-        next
-    };
-    // Upwards: delta is at most one and the pmf falls geometrically beyond its mode.
-    for m in top + 1..=trials {
-        let sum = add((term(m) - best).exp());
-        let ratio = (trials - m) as f64 / (m + 1) as f64 * (p / q);
-        if ratio < 1.0 {
-            let rest = (ln_pmf(trials, p, q, m) - best).exp() * ratio / (1.0 - ratio);
-            if rest < 1e-17 * sum {
-                break;
+            CoordinateProfile::Gaussian { shift, sigma } => {
+                let mu = shift.get() / sigma.get();
+                ln_mixture(trials, p, |m| ln_gaussian(mu * (m as f64).sqrt(), epsilon))
+            }
+            CoordinateProfile::Laplace { shift, scale } => {
+                let mu = shift.get() / scale.get();
+                ln_mixture(trials, p, |m| ln_laplace(mu * m as f64, epsilon))
             }
         }
     }
-    // Downwards: below the mode both factors fall, so no later term passes this one.
-    for m in (1..top).rev() {
-        let part = (term(m) - best).exp();
-        let sum = add(part);
-        if m <= mode && part * (m as f64) < 1e-17 * sum {
-            break;
+
+    fn check_limits(&self) -> Result<()> {
+        count("trials", self.trials, TRIALS)?;
+        if self.probability.get() == 0.0 {
+            return Err(Error::invalid("probability", self.probability, "(0, 1]"));
+        }
+        match self.coordinate {
+            CoordinateProfile::RandomizedResponse { .. } => Ok(()),
+            CoordinateProfile::KaryResponse { alphabet, .. } => letters(alphabet),
+            CoordinateProfile::Gaussian { shift, sigma } => ratio(SHIFT, shift.get() / sigma.get()),
+            CoordinateProfile::Laplace { shift, scale } => ratio(SHIFT, shift.get() / scale.get()),
         }
     }
-    raised(best + sum.ln(), trials as f64)
+
+    fn compose(&self, runs: u64, all: &mut Merged) {
+        let Self { trials, probability, coordinate } = *self;
+        let p = probability.get();
+        let n = u128::from(runs) * u128::from(trials);
+        if p == 0.0 || trials == 0 {
+            return;
+        }
+        match coordinate {
+            CoordinateProfile::RandomizedResponse { keep } => {
+                let Bit { high, low, loss } = Bit::keeping(keep);
+                compose_response(all, p * high, p * low, loss, n);
+            }
+            CoordinateProfile::KaryResponse { alphabet, keep } => {
+                compose_letters(all, alphabet, keep, p, n);
+            }
+            CoordinateProfile::Gaussian { shift, sigma } => {
+                let mu = (shift.get() / sigma.get()).max(LEAST);
+                all.law(LossLaw::SparseGaussian { p, mu }, n, square_of(mu));
+            }
+            CoordinateProfile::Laplace { .. } => {
+                all.envelope(Profile::BinomialMixture { trials, probability, coordinate }, runs);
+            }
+        }
+    }
+
+    fn given_by(&self, noise: &NoiseLaw, _: Adjacency) -> Result<bool> {
+        match (self.coordinate, noise) {
+            (
+                CoordinateProfile::Laplace { shift, scale: b },
+                NoiseLaw::RoundedLaplace { scale: stated, grid },
+            ) => {
+                scale("noise.scale", *stated, b)?;
+                on_grid(shift.get(), *grid)?;
+                Ok(true)
+            }
+            (
+                CoordinateProfile::Gaussian { shift, sigma },
+                NoiseLaw::RoundedGaussian { sigma: stated, grid },
+            ) => {
+                scale("noise.sigma", *stated, sigma)?;
+                on_grid(shift.get(), *grid)?;
+                Ok(true)
+            }
+            (CoordinateProfile::RandomizedResponse { keep }, _) => bit_given_by(keep, noise),
+            (CoordinateProfile::KaryResponse { alphabet, keep }, _) => {
+                letter_given_by(alphabet, keep, noise)
+            }
+            _ => Ok(false),
+        }
+    }
+}
+
+fn check_mixture(trials: u64, probability: Probability) -> Result<()> {
+    positive("trials", trials)?;
+    if probability.get() > 0.0 {
+        Ok(())
+    } else {
+        Err(Error::invalid("probability", probability, "(0, 1]"))
+    }
+}
+
+/// The largest probability of keeping a bit when the number of differing bits is
+/// `Bin(trials, probability)` over fresh public hash functions.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] when `trials` or `probability` is zero.
+pub fn binomial_mixture_rr(
+    budget: Budget,
+    trials: u64,
+    probability: Probability,
+) -> Result<Probability> {
+    check_mixture(trials, probability)?;
+    largest_keep("binomial mixture of bits", budget, 2, |keep| Profile::BinomialMixture {
+        trials,
+        probability,
+        coordinate: CoordinateProfile::RandomizedResponse { keep },
+    })
+}
+
+/// As [`binomial_mixture_rr`] for letters of an alphabet.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] when `trials` or `probability` is zero or the alphabet
+/// has fewer than two letters.
+pub fn binomial_mixture_kary(
+    budget: Budget,
+    trials: u64,
+    probability: Probability,
+    alphabet: u64,
+) -> Result<Probability> {
+    check_mixture(trials, probability)?;
+    largest_keep("binomial mixture of letters", budget, alphabet, |keep| Profile::BinomialMixture {
+        trials,
+        probability,
+        coordinate: CoordinateProfile::KaryResponse { alphabet, keep },
+    })
+}
+
+/// The least sigma when the number of coordinates that move by `shift` is
+/// `Bin(trials, probability)` over fresh public hash functions.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] when `trials` or `probability` is zero;
+/// [`Error::Calibration`] when delta is zero.
+pub fn binomial_mixture_gaussian(
+    budget: Budget,
+    trials: u64,
+    probability: Probability,
+    shift: L2Sensitivity,
+) -> Result<NoiseScale> {
+    check_mixture(trials, probability)?;
+    refuse_pure("binomial mixture of Gaussians", budget)?;
+    let count = (trials as f64 * probability.get()).max(1.0);
+    let guess = shift.get() * count.sqrt() / rough_mu(budget);
+    least_scale_from("binomial mixture of Gaussians", budget, guess, |sigma| {
+        Profile::BinomialMixture {
+            trials,
+            probability,
+            coordinate: CoordinateProfile::Gaussian { shift, sigma },
+        }
+    })
 }

@@ -4,23 +4,28 @@
 //! error its kernel states (1e-10 relative or less), down to deltas far below the
 //! least positive `f64`. Proofs: `docs/proofs/`.
 
-mod chi_mixture;
+pub(crate) mod chi_mixture;
 mod evaluate;
 pub(crate) mod event;
-mod gaussian;
+pub(crate) mod gaussian;
 mod group;
-mod jl;
+pub(crate) mod jl;
+mod kind;
 mod kinds;
-mod laplace;
-mod limits;
-mod mixture;
+pub(crate) mod laplace;
+pub(crate) mod mixture;
 pub mod pld;
-mod repeated;
+mod pure;
+pub(crate) mod repeated;
 pub(crate) mod response;
-mod wishart;
+mod rule;
+mod scope;
+pub(crate) mod solve;
+mod sum;
+pub(crate) mod symmetric;
+pub(crate) mod wishart;
 
 pub use event::Event;
-pub(crate) use gaussian::{added, square_of};
 pub(crate) use group::Meeting;
 pub use kinds::{
     CoordinateProfile, GaussianStep, PrivacyProfile, Profile, RowChange, covariance_sensitivity,

@@ -1,14 +1,24 @@
 //! One mechanism run several times. Proof: `docs/proofs/composition-pld.md`, section 5.
 
 use super::event::Event;
+use super::kind::{Kind, count};
+use super::pld::Merged;
 use super::pld::{Pld, Way, Width};
+use super::rule::whole;
+use super::solve::{least_scale_from, positive};
+use super::wishart::wishart_scale;
 use super::{Profile, RowChange};
+use crate::adjacency::Adjacency;
+use crate::budget::Budget;
 use crate::budget::Epsilon;
+use crate::error::{Error, Result};
+use crate::noise::NoiseLaw;
 use crate::numeric::ln_sum_exp;
+use crate::quantity::{Bound, NoiseScale};
 
 /// An upper bound on ln delta of `times` runs; zero (the safe answer) for none of them, which no
 /// mechanism can be, and beyond 2^40.
-pub(super) fn ln_delta(profile: &Profile, times: u64, epsilon: f64) -> f64 {
+fn ln_delta(profile: &Profile, times: u64, epsilon: f64) -> f64 {
     match (times, profile) {
         (0, _) => 0.0,
         (1, _) => profile.ln_delta(epsilon),
@@ -66,4 +76,66 @@ fn two_steps(once: Profile, times: u64, epsilon: f64) -> f64 {
         best
     };
     ordered(Way::Forwards, Way::Backwards).min(ordered(Way::Backwards, Way::Forwards))
+}
+
+/// [`Profile::Repeated`].
+pub(super) struct Repeated<'a> {
+    pub(super) profile: &'a Profile,
+    pub(super) times: u64,
+}
+
+/// Most runs that are composed numerically.
+const RUNS: u64 = 1 << 10;
+
+impl Kind for Repeated<'_> {
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        ln_delta(self.profile, self.times, epsilon)
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        count("times", self.times, RUNS)?;
+        if matches!(self.profile, Profile::Repeated { .. } | Profile::Group { .. }) {
+            let allowed = "a profile that is neither repeated nor a group's";
+            return Err(Error::invalid("profile", self.profile.kind(), allowed));
+        }
+        self.profile.check_limits()
+    }
+
+    fn compose(&self, runs: u64, all: &mut Merged) {
+        // No runs, or too many: the safe answer.
+        match Event::new(self.profile.clone(), runs.saturating_mul(self.times)) {
+            Ok(event) => self.profile.compose(event.count(), all),
+            Err(_) => all.unknown(),
+        }
+    }
+
+    fn given_by(&self, noise: &NoiseLaw, adjacency: Adjacency) -> Result<bool> {
+        let NoiseLaw::Several { laws } = noise else { return Ok(false) };
+        whole("noise.laws", laws.len() as u64, self.times)?;
+        laws.iter().try_fold(true, |all, law| Ok(all && self.profile.given_by(law, adjacency)?))
+    }
+}
+
+/// The least scale s of `times` runs of the Wishart mechanism on the same data, composed
+/// numerically ([`Profile::Repeated`]).
+///
+/// # Errors
+/// As [`wishart_scale`]; [`Error::InvalidParameter`] when `times` is zero.
+pub fn wishart_scale_repeated(
+    budget: Budget,
+    dim: u64,
+    dof: u64,
+    bound: Bound,
+    change: RowChange,
+    times: u64,
+) -> Result<NoiseScale> {
+    positive("times", times)?;
+    // As many runs cost about as much as one at epsilon over the root.
+    let each = budget.epsilon.get() / (times as f64).sqrt();
+    let single = Budget { epsilon: Epsilon::new(each)?, delta: budget.delta };
+    let guess = wishart_scale(single, dim, dof, bound, change)?;
+    least_scale_from("repeated wishart", budget, guess.get(), |scale| {
+        let once = Profile::Wishart { dim, dof, bound, scale, change };
+        Profile::Repeated { profile: Box::new(once), times }
+    })
 }

@@ -1,5 +1,15 @@
 //! Randomised response: bits and larger alphabets. Proof: `docs/proofs/randomized-response.md`.
 
+use super::kind::{Kind, TRIALS, count, letters};
+use super::kinds::Profile;
+use super::pld::{LossLaw, Merged};
+use super::rule::{close, probability, whole};
+use super::solve::{largest_keep, positive};
+use super::sum::ln_mixture;
+use crate::adjacency::Adjacency;
+use crate::budget::{Budget, Epsilon};
+use crate::error::{Error, Result};
+use crate::noise::NoiseLaw;
 use crate::numeric::binomial::{ln_expectation, ln_pmf, raised};
 use crate::numeric::ln_one_minus_exp;
 use crate::quantity::Probability;
@@ -91,7 +101,7 @@ impl Letter {
     /// ln delta(epsilon) when the number of differing responses is `Bin(trials, p)`.
     pub(crate) fn ln_mixture(self, trials: u64, p: f64, epsilon: f64) -> f64 {
         let (mass, bit) = self.informative();
-        super::mixture::ln_mixture(trials, p * mass, |m| bit.ln_delta(m, epsilon))
+        ln_mixture(trials, p * mass, |m| bit.ln_delta(m, epsilon))
     }
 
     /// ln delta(epsilon) of `responses` that all differ.
@@ -100,11 +110,141 @@ impl Letter {
     }
 }
 
-/// ln of the pure mechanism's `(e^pure - e^eps) / (1 + e^pure)`.
-pub(crate) fn ln_pure(pure: f64, epsilon: f64) -> f64 {
-    if epsilon >= pure {
-        f64::NEG_INFINITY
-    } else {
-        ln_one_minus_exp(epsilon - pure) - (-pure).exp().ln_1p() + 1e-14
+/// [`Profile::RandomizedResponse`].
+pub(super) struct Bits {
+    pub(super) bits: u64,
+    pub(super) keep: Probability,
+}
+
+/// Most bits.
+const BITS: u64 = 1 << 24;
+
+impl Kind for Bits {
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        Bit::keeping(self.keep).ln_delta(self.bits, epsilon)
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        count("bits", self.bits, BITS)
+    }
+
+    fn compose(&self, runs: u64, all: &mut Merged) {
+        let Bit { low, loss, .. } = Bit::keeping(self.keep);
+        all.bits(low, loss, u128::from(self.bits) * u128::from(runs));
+    }
+
+    fn given_by(&self, noise: &NoiseLaw, _: Adjacency) -> Result<bool> {
+        bit_given_by(self.keep, noise)
+    }
+}
+
+/// Whether bits kept with this probability come from this noise.
+pub(super) fn bit_given_by(keep: Probability, noise: &NoiseLaw) -> Result<bool> {
+    match noise {
+        NoiseLaw::BitFlip { keep: stated }
+        | NoiseLaw::KaryResponse { alphabet: 2, keep: stated } => probability(*stated, keep)?,
+        // A smooth rule leaks its epsilon for each bit, like a response of that epsilon.
+        NoiseLaw::SmoothBitFlip { epsilon, .. } => {
+            let loss = (keep.get() / (1.0 - keep.get())).ln();
+            close("noise.epsilon", epsilon.get(), loss, 1e-6)?;
+        }
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// [`Profile::KaryResponse`].
+pub(super) struct Letters {
+    pub(super) responses: u64,
+    pub(super) alphabet: u64,
+    pub(super) keep: Probability,
+}
+
+impl Kind for Letters {
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        let letter = Letter::keeping(self.alphabet, self.keep);
+        letter.map_or(0.0, |l| l.ln_delta(self.responses, epsilon))
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        count("responses", self.responses, TRIALS)?;
+        letters(self.alphabet)
+    }
+
+    fn compose(&self, runs: u64, all: &mut Merged) {
+        let responses = u128::from(self.responses) * u128::from(runs);
+        compose_letters(all, self.alphabet, self.keep, 1.0, responses);
+    }
+
+    fn given_by(&self, noise: &NoiseLaw, _: Adjacency) -> Result<bool> {
+        match noise {
+            NoiseLaw::BitFlip { keep: stated } if self.alphabet == 2 => {
+                probability(*stated, self.keep)?;
+                Ok(true)
+            }
+            _ => letter_given_by(self.alphabet, self.keep, noise),
+        }
+    }
+}
+
+/// Whether letters kept with this probability come from this noise.
+pub(super) fn letter_given_by(alphabet: u64, keep: Probability, noise: &NoiseLaw) -> Result<bool> {
+    let NoiseLaw::KaryResponse { alphabet: stated, keep: kept } = noise else { return Ok(false) };
+    whole("noise.alphabet", *stated, alphabet)?;
+    probability(*kept, keep)?;
+    Ok(true)
+}
+
+/// Adds `n` letters, each of them different with probability `p`.
+pub(super) fn compose_letters(all: &mut Merged, alphabet: u64, keep: Probability, p: f64, n: u128) {
+    match Letter::keeping(alphabet, keep) {
+        Some(Letter { high, low, loss }) => compose_response(all, p * high, p * low, loss, n),
+        None => all.unknown(),
+    }
+}
+
+/// Adds `n` responses of probabilities `high` and `low`.
+pub(super) fn compose_response(all: &mut Merged, high: f64, low: f64, loss: f64, n: u128) {
+    if loss > 0.0 && n > 0 {
+        let size = if loss.is_finite() { loss } else { 0.0 };
+        all.law(LossLaw::Response { high, low, loss }, n, size);
+    }
+}
+
+/// The largest probability of keeping each of `bits` bits that may all differ.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] when `bits` is zero.
+pub fn randomized_response(budget: Budget, bits: u64) -> Result<Probability> {
+    positive("bits", bits)?;
+    largest_keep("randomized response", budget, 2, |keep| Profile::RandomizedResponse {
+        bits,
+        keep,
+    })
+}
+
+/// The largest probability of keeping each of `responses` letters that may all differ.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] when `responses` is zero or the alphabet has fewer than two letters.
+pub fn kary_response(budget: Budget, responses: u64, alphabet: u64) -> Result<Probability> {
+    positive("responses", responses)?;
+    largest_keep("k-ary response", budget, alphabet, |keep| Profile::KaryResponse {
+        responses,
+        alphabet,
+        keep,
+    })
+}
+
+/// The epsilon of one letter of [`Profile::KaryResponse`] kept with this probability,
+/// rounded up: `ln(keep (alphabet - 1) / (1 - keep))`.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] unless `keep` is in `(1/alphabet, 1)`.
+pub fn response_epsilon(alphabet: u64, keep: Probability) -> Result<Epsilon> {
+    let kept = |l: &Letter| l.high == keep.get() && l.loss.is_finite() && l.loss > 0.0;
+    match Letter::keeping(alphabet, keep).filter(kept) {
+        Some(letter) => Epsilon::new(letter.loss * (1.0 + 8.0 * f64::EPSILON)),
+        None => Err(Error::invalid("keep probability", keep, "(1/alphabet, 1)")),
     }
 }

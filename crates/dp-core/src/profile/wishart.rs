@@ -1,11 +1,22 @@
 //! The Wishart mechanism. Proof: `docs/proofs/wishart.md`.
 
+use super::kind::{Kind, MANY, ROW, count, ratio};
+use super::kinds::{PrivacyProfile, Profile, RowChange};
+use super::pld::{ChiKind, ChiLoss, FREEDOM, LEAST, LossLaw, Merged};
+use super::rule::{scale, whole};
+use super::solve::{least_scale_from, positive, refuse_pure};
+use crate::adjacency::Adjacency;
+use crate::budget::Budget;
+use crate::error::{Error, Result};
+use crate::noise::NoiseLaw;
 use crate::numeric::ln_sum_exp;
 use crate::numeric::quadrature::{Side, ln_chi_expectation};
+use crate::numeric::root;
+use crate::quantity::{Bound, NoiseScale};
 
 /// `W_d(nu, s I)` noise against one row of squared norm `t s`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wishart {
+struct OneRow {
     /// `nu - d + 1`: degrees of freedom of the chi-square the loss depends on.
     k: f64,
     /// `(nu - d - 1) / 2`: exponent of the determinant.
@@ -14,9 +25,9 @@ pub(crate) struct Wishart {
     t: f64,
 }
 
-impl Wishart {
+impl OneRow {
     /// `None` unless `dof > dim + 1`, where the density is log-concave and unbounded losses are rare.
-    pub(crate) fn new(dim: u64, dof: u64, t: f64) -> Option<Self> {
+    fn new(dim: u64, dof: u64, t: f64) -> Option<Self> {
         (dim >= 1 && dof > dim.saturating_add(1)).then(|| Self {
             k: (dof - dim + 1) as f64,
             a: 0.5 * (dof - dim - 1) as f64,
@@ -26,7 +37,7 @@ impl Wishart {
 
     /// Without the row against with it: `E[(1 - e^(eps - L))_+]`,
     /// `L = -a ln(1 - t/c) - t/2`, infinite for `c <= t`.
-    pub(crate) fn ln_delta_removed(self, epsilon: f64) -> f64 {
+    fn ln_delta_removed(self, epsilon: f64) -> f64 {
         let Self { k, a, t } = self;
         let level = epsilon + 0.5 * t;
         let threshold = t / -(-level / a).exp_m1();
@@ -38,7 +49,7 @@ impl Wishart {
     }
 
     /// With the row against without it: `L = t/2 - a ln(1 + t/c)`, at most `t/2`.
-    pub(crate) fn ln_delta_added(self, epsilon: f64) -> f64 {
+    fn ln_delta_added(self, epsilon: f64) -> f64 {
         let Self { k, a, t } = self;
         let level = 0.5 * t - epsilon;
         if level <= 0.0 {
@@ -52,13 +63,13 @@ impl Wishart {
     }
 
     /// One row added or removed: an upper bound on ln delta.
-    pub(crate) fn ln_delta_add_remove(self, epsilon: f64) -> f64 {
+    fn ln_delta_add_remove(self, epsilon: f64) -> f64 {
         self.ln_delta_removed(epsilon).max(self.ln_delta_added(epsilon)) + 1e-11
     }
 
     /// One row replaced: the best of the two-step bounds
     /// `delta_1(e) + e^e delta_2(epsilon - e)` over the order of the steps and the split.
-    pub(crate) fn ln_delta_replace(self, epsilon: f64) -> f64 {
+    fn ln_delta_replace(self, epsilon: f64) -> f64 {
         let removed_first =
             |e: f64| ln_sum_exp(self.ln_delta_removed(e), e + self.ln_delta_added(epsilon - e));
         let added_first =
@@ -91,4 +102,109 @@ fn least_split(epsilon: f64, bound: impl Fn(f64) -> f64) -> f64 {
         best = best.min(fa).min(fb);
     }
     best
+}
+
+/// [`Profile::Wishart`].
+pub(super) struct Wishart {
+    pub(super) dim: u64,
+    pub(super) dof: u64,
+    pub(super) bound: Bound,
+    pub(super) scale: NoiseScale,
+    pub(super) change: RowChange,
+}
+
+impl Wishart {
+    fn t(&self) -> f64 {
+        self.bound.get() * self.bound.get() / self.scale.get()
+    }
+}
+
+impl Kind for Wishart {
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        OneRow::new(self.dim, self.dof, self.t()).map_or(0.0, |w| match self.change {
+            RowChange::AddRemove => w.ln_delta_add_remove(epsilon),
+            RowChange::Replace => w.ln_delta_replace(epsilon),
+        })
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        count("dim", self.dim, MANY)?;
+        count("dof", self.dof, MANY)?;
+        ratio(ROW, self.bound.get() / self.scale.get().sqrt())
+    }
+
+    fn compose(&self, runs: u64, all: &mut Merged) {
+        let Self { dim, dof, bound, scale, change } = *self;
+        if dim == 0 || dof <= dim.saturating_add(1) {
+            return all.unknown();
+        }
+        if change == RowChange::Replace {
+            return all.envelope(Profile::Wishart { dim, dof, bound, scale, change }, runs);
+        }
+        let t = self.t().max(LEAST);
+        let (a, k) = (0.5 * (dof - dim - 1) as f64, (dof - dim + 1) as f64);
+        if k > FREEDOM {
+            return all.unknown();
+        }
+        let kind = ChiKind::WishartRemoved { a, t };
+        all.law(LossLaw::Chi(ChiLoss { k, kind }), runs.into(), t);
+    }
+
+    fn given_by(&self, noise: &NoiseLaw, _: Adjacency) -> Result<bool> {
+        let NoiseLaw::Wishart { dof, scale: stated, .. } = noise else { return Ok(false) };
+        whole("noise.dof", *dof, self.dof)?;
+        scale("noise.scale", *stated, self.scale)?;
+        Ok(true)
+    }
+}
+
+/// The least scale s of the Wishart mechanism `W_dim(dof, s I)`.
+///
+/// # Errors
+/// [`Error::InvalidParameter`] unless `dof > dim + 1`; [`Error::Calibration`] when delta is zero.
+pub fn wishart_scale(
+    budget: Budget,
+    dim: u64,
+    dof: u64,
+    bound: Bound,
+    change: RowChange,
+) -> Result<NoiseScale> {
+    refuse_pure("wishart", budget)?;
+    positive("dim", dim)?;
+    if dof <= dim.saturating_add(1) {
+        return Err(Error::invalid("dof", dof, format!("({}, inf)", dim.saturating_add(1))));
+    }
+    let guess = bound.get() * bound.get() / budget.epsilon.get().sqrt();
+    least_scale_from("wishart", budget, guess, |scale| Profile::Wishart {
+        dim,
+        dof,
+        bound,
+        scale,
+        change,
+    })
+}
+
+/// The least degrees of freedom of the Wishart mechanism at a given scale; above `dim + 1`.
+///
+/// # Errors
+/// [`Error::Calibration`] when delta is zero or 2^40 degrees above `dim` do not suffice.
+pub fn wishart_dof(
+    budget: Budget,
+    dim: u64,
+    scale: NoiseScale,
+    bound: Bound,
+    change: RowChange,
+) -> Result<u64> {
+    refuse_pure("wishart", budget)?;
+    positive("dim", dim)?;
+    let least = dim.saturating_add(2);
+    root::least_integer(least, least.saturating_add(1 << 40), |dof| {
+        Profile::Wishart { dim, dof, bound, scale, change }.log_delta(budget.epsilon)
+            <= budget.delta.ln()
+    })
+    .ok_or_else(|| Error::Calibration {
+        family: "wishart",
+        budget,
+        reason: "no degrees of freedom up to 2^40 above the dimension meet it at this scale".into(),
+    })
 }

@@ -40,7 +40,7 @@ impl Atoms {
 
 /// A loss law. P is the input named first; losses are `ln dP/dQ` under P.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Law {
+pub(in crate::profile) enum Law {
     /// N(mu^2/2, mu^2).
     Gaussian { mu: f64 },
     /// A mixture of the above: `mu^2 = scale^2 q + square` with public q ~ chi2_k.
@@ -62,14 +62,14 @@ pub(super) enum Law {
 
 /// A loss driven by z = sqrt(chi2_k), monotone in z.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct ChiLoss {
-    pub(super) k: f64,
-    pub(super) kind: ChiKind,
+pub(in crate::profile) struct ChiLoss {
+    pub(in crate::profile) k: f64,
+    pub(in crate::profile) kind: ChiKind,
 }
 
 /// The mechanisms with such a loss, and the direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum ChiKind {
+pub(in crate::profile) enum ChiKind {
     /// JL, without the row against with it: `(k/2) ln(1 + lambda) - z^2 lambda/(2 (1 + lambda))`.
     JlDown { lambda: f64 },
     /// JL, with the row against without it: `z^2 lambda/2 - (k/2) ln(1 + lambda)`.

@@ -17,4 +17,6 @@ mod parts;
 mod upper;
 
 pub use composition::{Bracket, Pld, Width};
+pub(super) use law::{ChiKind, ChiLoss, Law as LossLaw};
+pub(super) use parts::{FREEDOM, LEAST, Merged};
 pub(crate) use upper::Way;

@@ -2,12 +2,9 @@
 
 use super::envelope::Envelope;
 use super::law::{ChiKind, ChiLoss, Law};
+use crate::numeric::float::{added, square_of};
+use crate::profile::Profile;
 use crate::profile::event::{Event, MOST_RUNS};
-use crate::profile::response::{Bit, Letter};
-use crate::profile::{
-    CoordinateProfile, Profile, RowChange, added, covariance_sensitivity, square_of,
-};
-use crate::quantity::Probability;
 
 /// A law, or a profile of which only an upper bound is known.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,13 +17,13 @@ pub(super) enum Source {
 pub(super) type Parts = Vec<(Source, u64)>;
 
 /// Ratios of a length to a scale do not vanish by underflow.
-const LEAST: f64 = 1e-300;
+pub(in crate::profile) const LEAST: f64 = 1e-300;
 /// Largest loss, in expectation, of one run: beyond it nothing is composed.
 const LARGEST_LOSS: f64 = 1e9;
 /// The same for a mixture, whose nodes lie the closer the larger its losses.
 const LARGEST_MIXTURE: f64 = 1e5;
 /// Most degrees of freedom of one law: the range of the special functions' error bounds.
-const FREEDOM: f64 = 1e7;
+pub(in crate::profile) const FREEDOM: f64 = 1e7;
 /// Most bits of one law; more are several runs of it.
 const BITS: u128 = 1 << 16;
 
@@ -40,7 +37,7 @@ fn gather<K: PartialEq, V: core::ops::AddAssign>(list: &mut Vec<(K, V)>, key: K,
 
 /// What merges exactly, before it becomes laws.
 #[derive(Default)]
-struct Merged {
+pub(in crate::profile) struct Merged {
     /// Sum of mu^2 over all Gaussian losses, and the number of terms.
     square: f64,
     terms: usize,
@@ -57,137 +54,22 @@ struct Merged {
 }
 
 impl Merged {
-    fn add(&mut self, event: &Event) {
-        let n = event.count();
-        let runs = n as f64;
-        match *event.profile() {
-            Profile::Gaussian { sensitivity, sigma } => {
-                self.gaussian(sensitivity.get() / sigma.get(), runs);
-            }
-            Profile::GaussianComposition { ref steps } => {
-                for s in steps.iter().filter(|s| s.times > 0) {
-                    let mu = s.sensitivity.get() / s.sigma.get();
-                    self.gaussian(mu, runs * s.times as f64);
-                }
-            }
-            Profile::SymmetricGaussian { bound, sigma, change } => {
-                self.gaussian(covariance_sensitivity(bound, change) / sigma.get(), runs);
-            }
-            Profile::ChiMixtureGaussian { k, entry_shift, sigma, later_mu } => {
-                if k == 0 || !later_mu.is_finite() || later_mu < 0.0 {
-                    return self.unknown();
-                }
-                let scale = (entry_shift.get() / sigma.get()).max(LEAST);
-                gather(&mut self.mixtures, scale, runs * k as f64);
-                if later_mu > 0.0 {
-                    self.gaussian(later_mu, runs);
-                }
-            }
-            // Exact in one coordinate; which it is, the profile does not say.
-            Profile::Laplace { sensitivity, scale } => {
-                self.above_only = true;
-                let mu = (sensitivity.get() / scale.get()).max(LEAST);
-                self.law(Law::Laplace { mu }, n.into(), mu);
-            }
-            Profile::PureDp { epsilon } => {
-                self.above_only = true;
-                let low = 1.0 / (1.0 + epsilon.get().exp());
-                self.bits(low, epsilon.get(), n.into());
-            }
-            Profile::RandomizedResponse { bits, keep } => {
-                let Bit { low, loss, .. } = Bit::keeping(keep);
-                self.bits(low, loss, u128::from(bits) * u128::from(n));
-            }
-            Profile::KaryResponse { responses, alphabet, keep } => {
-                self.letters(alphabet, keep, 1.0, u128::from(responses) * u128::from(n));
-            }
-            Profile::JlMechanism { rows, bound, lift, change } => {
-                let lambda = (bound.get() / lift.get()).powi(2).max(LEAST);
-                let rows = runs * rows as f64;
-                if rows > 0.0 {
-                    gather(&mut self.down, lambda, rows);
-                    if change == RowChange::Replace {
-                        gather(&mut self.up, lambda, rows);
-                    }
-                }
-            }
-            Profile::Wishart { dim, dof, bound, scale, change } => {
-                if dim == 0 || dof <= dim.saturating_add(1) {
-                    return self.unknown();
-                }
-                if change == RowChange::Replace {
-                    return self.envelope(event);
-                }
-                let t = (bound.get() * bound.get() / scale.get()).max(LEAST);
-                let a = 0.5 * (dof - dim - 1) as f64;
-                let k = (dof - dim + 1) as f64;
-                if k > FREEDOM {
-                    return self.unknown();
-                }
-                let kind = ChiKind::WishartRemoved { a, t };
-                self.law(Law::Chi(ChiLoss { k, kind }), n.into(), t);
-            }
-            Profile::Repeated { ref profile, times } => {
-                // No runs, or too many: the safe answer.
-                match Event::new(Profile::clone(profile), n.saturating_mul(times)) {
-                    Ok(event) => self.add(&event),
-                    Err(_) => self.unknown(),
-                }
-            }
-            Profile::Group { .. } => self.envelope(event),
-            Profile::BinomialMixture { trials, probability, coordinate } => {
-                let p = probability.get();
-                let all = u128::from(n) * u128::from(trials);
-                if p == 0.0 || trials == 0 {
-                    return;
-                }
-                match coordinate {
-                    CoordinateProfile::RandomizedResponse { keep } => {
-                        let Bit { high, low, loss } = Bit::keeping(keep);
-                        self.response(p * high, p * low, loss, all);
-                    }
-                    CoordinateProfile::KaryResponse { alphabet, keep } => {
-                        self.letters(alphabet, keep, p, all);
-                    }
-                    CoordinateProfile::Gaussian { shift, sigma } => {
-                        let mu = (shift.get() / sigma.get()).max(LEAST);
-                        self.law(Law::SparseGaussian { p, mu }, all, square_of(mu));
-                    }
-                    CoordinateProfile::Laplace { .. } => self.envelope(event),
-                }
-            }
-        }
-    }
-
-    fn gaussian(&mut self, mu: f64, runs: f64) {
+    /// Gaussian losses of this mu.
+    pub(in crate::profile) fn gaussian(&mut self, mu: f64, runs: f64) {
         self.square += runs * square_of(mu);
         self.terms += 1;
     }
 
-    fn bits(&mut self, low: f64, loss: f64, n: u128) {
+    /// Bits, of which `-loss` has probability `low`.
+    pub(in crate::profile) fn bits(&mut self, low: f64, loss: f64, n: u128) {
         if loss > 0.0 && n > 0 {
             gather(&mut self.bits, (low, loss), n);
         }
     }
 
-    /// Letters, each of them different with probability `p`.
-    fn letters(&mut self, alphabet: u64, keep: Probability, p: f64, n: u128) {
-        match Letter::keeping(alphabet, keep) {
-            Some(Letter { high, low, loss }) => self.response(p * high, p * low, loss, n),
-            None => self.unknown(),
-        }
-    }
-
-    fn response(&mut self, high: f64, low: f64, loss: f64, n: u128) {
-        if loss > 0.0 && n > 0 {
-            let size = if loss.is_finite() { loss } else { 0.0 };
-            self.law(Law::Response { high, low, loss }, n, size);
-        }
-    }
-
     /// Adds `n` runs of a law, to an equal one where there is one. Losses of about `size`, or
     /// counts, that are beyond what is composed count as a certain loss.
-    fn law(&mut self, law: Law, n: u128, size: f64) {
+    pub(in crate::profile) fn law(&mut self, law: Law, n: u128, size: f64) {
         if size <= LARGEST_LOSS { self.push(Source::Law(law), n) } else { self.unknown() }
     }
 
@@ -202,7 +84,7 @@ impl Merged {
     }
 
     /// A loss that is not computed: certain, from above.
-    fn unknown(&mut self) {
+    pub(in crate::profile) fn unknown(&mut self) {
         self.above_only = true;
         let certain = Source::Law(Law::Certain);
         if !self.parts.iter().any(|(s, _)| *s == certain) {
@@ -210,10 +92,28 @@ impl Merged {
         }
     }
 
-    fn envelope(&mut self, event: &Event) {
+    /// A profile of which only an upper bound is known.
+    pub(in crate::profile) fn envelope(&mut self, profile: Profile, runs: u64) {
         self.above_only = true;
-        let envelope = Envelope::new(event.profile().clone());
-        self.push(Source::Envelope(envelope), event.count().into());
+        self.push(Source::Envelope(Envelope::new(profile)), runs.into());
+    }
+
+    /// What follows is known from above only.
+    pub(in crate::profile) fn only_from_above(&mut self) {
+        self.above_only = true;
+    }
+
+    /// Gaussian losses after a fresh projection: `mu^2 = scale^2 chi2_k`.
+    pub(in crate::profile) fn mixture(&mut self, scale: f64, k: f64) {
+        gather(&mut self.mixtures, scale, k);
+    }
+
+    /// Rows of a sketch over a lift; `both` when a row is replaced.
+    pub(in crate::profile) fn sketch(&mut self, lambda: f64, rows: f64, both: bool) {
+        gather(&mut self.down, lambda, rows);
+        if both {
+            gather(&mut self.up, lambda, rows);
+        }
     }
 
     /// Chi-square losses of `k` degrees of freedom, in equal pieces.
@@ -262,7 +162,7 @@ impl Merged {
 /// The independent losses of some events, and whether some are known from above only.
 pub(super) fn merge<'a>(events: impl IntoIterator<Item = &'a Event>) -> (Parts, bool) {
     let mut merged = Merged::default();
-    events.into_iter().for_each(|event| merged.add(event));
+    events.into_iter().for_each(|event| event.profile().compose(event.count(), &mut merged));
     merged.finish()
 }
 

@@ -1,0 +1,57 @@
+//! Pure differential privacy, the worst case of its epsilon. Proof: `docs/proofs/randomized-response.md`.
+
+use super::kind::{Kind, ratio};
+use super::pld::Merged;
+use super::rule::at_least;
+use crate::adjacency::Adjacency;
+use crate::budget::Epsilon;
+use crate::error::Result;
+use crate::noise::NoiseLaw;
+use crate::numeric::ln_one_minus_exp;
+
+/// ln of the pure mechanism's `(e^pure - e^eps) / (1 + e^pure)`.
+fn ln_pure(pure: f64, epsilon: f64) -> f64 {
+    if epsilon >= pure {
+        f64::NEG_INFINITY
+    } else {
+        ln_one_minus_exp(epsilon - pure) - (-pure).exp().ln_1p() + 1e-14
+    }
+}
+
+/// [`super::Profile::PureDp`].
+pub(super) struct Pure {
+    pub(super) epsilon: Epsilon,
+}
+
+impl Kind for Pure {
+    fn ln_delta(&self, epsilon: f64) -> f64 {
+        ln_pure(self.epsilon.get(), epsilon)
+    }
+
+    fn check_limits(&self) -> Result<()> {
+        ratio("pure epsilon", self.epsilon.get())
+    }
+
+    fn compose(&self, runs: u64, all: &mut Merged) {
+        let epsilon = self.epsilon.get();
+        all.only_from_above();
+        all.bits(1.0 / (1.0 + epsilon.exp()), epsilon, runs.into());
+    }
+
+    fn given_by(&self, noise: &NoiseLaw, _: Adjacency) -> Result<bool> {
+        let least = match noise {
+            NoiseLaw::SmoothBitFlip { epsilon: bit, .. } => bit.get(),
+            NoiseLaw::BitFlip { keep } => (keep.get() / (1.0 - keep.get())).ln().abs(),
+            NoiseLaw::KaryResponse { alphabet, keep } => {
+                let other = (1.0 - keep.get()) / alphabet.saturating_sub(1).max(1) as f64;
+                (keep.get() / other).ln().abs()
+            }
+            // A whole number moves by one at least. Its Laplace profile would not do: one step of
+            // integer noise is one randomised response, the worst that is pure.
+            NoiseLaw::DiscreteLaplace { scale } => 1.0 / scale.get(),
+            _ => return Ok(false),
+        };
+        at_least("guarantee.profile.epsilon", self.epsilon.get(), least)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,73 @@
+//! Which adjacencies a profile can speak of, and what it is called.
+
+use super::kinds::{Profile, RowChange};
+use crate::adjacency::Adjacency;
+use crate::error::{Result, rejected};
+use crate::quantity::Bound;
+
+impl Profile {
+    /// Whether the profile can speak of this adjacency: one about a row's change must be about the
+    /// same change, within a bound no smaller.
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`] naming what does not agree.
+    pub(crate) fn check_adjacency(&self, adjacency: Adjacency) -> Result<()> {
+        match *self {
+            Self::JlMechanism { bound, change, .. }
+            | Self::Wishart { bound, change, .. }
+            | Self::SymmetricGaussian { bound, change, .. } => same_row(adjacency, bound, change),
+            Self::Repeated { ref profile, .. } => profile.check_adjacency(adjacency),
+            Self::Group { ref profile, .. } => profile.check_adjacency(adjacency.each()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The kind of profile, in words.
+    pub(crate) fn kind(&self) -> &'static str {
+        match self {
+            Self::Gaussian { .. } => "Gaussian",
+            Self::GaussianComposition { .. } => "Gaussian composition",
+            Self::Laplace { .. } => "Laplace",
+            Self::PureDp { .. } => "pure",
+            Self::RandomizedResponse { .. } => "randomised response",
+            Self::KaryResponse { .. } => "k-ary response",
+            Self::ChiMixtureGaussian { .. } => "chi mixture",
+            Self::JlMechanism { .. } => "Johnson-Lindenstrauss",
+            Self::Wishart { .. } => "Wishart",
+            Self::SymmetricGaussian { .. } => "symmetric Gaussian",
+            Self::BinomialMixture { .. } => "binomial mixture",
+            Self::Repeated { .. } => "repeated",
+            Self::Group { .. } => "group",
+        }
+    }
+}
+
+/// The profile must cover the adjacency's row: same change, a bound no smaller (rounding
+/// to the grid may make it a little larger).
+fn same_row(adjacency: Adjacency, bound: Bound, change: RowChange) -> Result<()> {
+    let (stated, changes) = row(adjacency)?;
+    if changes != change {
+        let found = format!("the profile is for {change:?}, the adjacency is {adjacency}");
+        return Err(rejected("guarantee.profile.change", found));
+    }
+    if bound.get() >= stated.get() * (1.0 - 1e-12) {
+        Ok(())
+    } else {
+        let text = format!("states {bound}, must be at least {stated}");
+        Err(rejected("guarantee.profile.bound", text))
+    }
+}
+
+/// The bound and the change of an adjacency about one row.
+fn row(adjacency: Adjacency) -> Result<(Bound, RowChange)> {
+    match adjacency {
+        Adjacency::AddRemoveRow { bound } | Adjacency::ZeroRow { bound } => {
+            Ok((bound, RowChange::AddRemove))
+        }
+        Adjacency::ReplaceRow { bound } => Ok((bound, RowChange::Replace)),
+        other => Err(rejected(
+            "guarantee.adjacency",
+            format!("{other}: this profile speaks of a row added, removed, zeroed or replaced"),
+        )),
+    }
+}

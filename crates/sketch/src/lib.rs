@@ -47,6 +47,7 @@
 //! # Ok::<(), sketch::Error>(())
 //! ```
 
+mod conversions;
 pub mod distances;
 pub mod error;
 mod estimate;
@@ -60,6 +61,7 @@ pub mod vectors;
 pub mod verify;
 mod written;
 
+pub use conversions::row_major;
 pub use error::{Error, Result};
 pub use estimate::{Estimate, Interval};
 pub use rows::RowsView;

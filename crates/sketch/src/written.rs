@@ -7,6 +7,7 @@ use dp_core::noise::NoiseLaw;
 
 /// What a finished streaming release was.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Written<C = Certificate> {
     /// Rows written.
     pub rows: usize,

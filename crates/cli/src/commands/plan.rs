@@ -116,7 +116,7 @@ impl Vectors {
         // The planner knows bits by their range only.
         predictions.retain(|p| self.bits || p.method != DistanceMethod::RandomizedResponse);
         let rows = predictions.iter().map(|prediction| {
-            let Prediction { method, standard_error, noise } = prediction;
+            let Prediction { method, standard_error, noise, .. } = prediction;
             let (name, sizes) = describe(method);
             Record::new()
                 .text("method", name)

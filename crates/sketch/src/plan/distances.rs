@@ -47,6 +47,7 @@ pub enum DistanceMethod {
 
 /// A method and what it would achieve.
 #[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
 pub struct Prediction {
     /// The method.
     pub method: DistanceMethod,

@@ -7,6 +7,7 @@ use dp_core::Budget;
 
 /// What a plan makes best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Aim {
     /// The predicted share of near sets among those returned.
     Recall,
@@ -82,6 +83,7 @@ pub enum SetMethod {
 
 /// A mechanism and what it is expected to find.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SetPlan {
     /// The mechanism.
     pub choice: SetMethod,

@@ -45,6 +45,7 @@ pub enum Family {
 /// How a structured projection samples its outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum Sampling {
     /// k distinct outputs: smaller variance.
     WithoutReplacement,
@@ -78,6 +79,7 @@ impl core::str::FromStr for Sampling {
 ///
 /// With u = v = w this is `k Var |wP|^2 = 2 pair |w|^4 + quartic sum_i w_i^4`.
 #[derive(Debug, Clone, Copy, PartialEq)]
+#[non_exhaustive]
 pub struct Moments {
     /// Coefficient of the rotation-invariant part.
     pub pair: f64,

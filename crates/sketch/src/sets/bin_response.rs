@@ -29,6 +29,24 @@ use std::path::Path;
 /// # Privacy
 /// `SetItems { alpha, 1 }`, one set of the release: holds for sets of every size, and for seeds known in advance. With
 /// delta zero it is pure: each bin gets `epsilon / alpha`.
+///
+/// # References
+/// Li, Owen and Zhang 2012, *One permutation hashing*; proof: `docs/proofs/one-permutation.md`.
+///
+/// ```
+/// use dp_core::{Budget, NoiseRng, PublicSeed};
+/// use sketch::search::{Ranking, nearest};
+/// use sketch::sets::{BinResponse, ItemSet};
+///
+/// let set = |first: u64| ItemSet::new((first..first + 50).collect());
+/// let sets = [set(0)?, set(1000)?, set(2000)?];
+/// // One item of one set may be added or removed.
+/// let mechanism = BinResponse::calibrate(64, 8, 1, Budget::new(3.0, 0.0)?)?;
+/// let release = mechanism.release(&sets, PublicSeed::new(3), &mut NoiseRng::from_os()?)?;
+/// let found = nearest(&release, &[0], 2, Ranking::Similarity)?;
+/// assert_eq!(found[0].len(), 2, "the other two, best first");
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct BinResponse {
     bins: usize,

@@ -24,6 +24,20 @@ use std::path::Path;
 /// Pure, one set of the release becomes any other (`AnyInput`): all its positions may differ, and the budget is
 /// shared by all of them. It holds for every hash function, so a seed known in advance is allowed.
 /// Two sets that change together lose twice as much.
+///
+/// # References
+/// Bourgeat and Schmurr 2019, section 5.3; proof: `docs/proofs/bucket-response.md`.
+///
+/// ```
+/// use dp_core::{Epsilon, NoiseRng, PublicSeed};
+/// use sketch::sets::{BucketPrivMin, ItemSet, SymbolShape};
+///
+/// let sets = [ItemSet::from_words(["a", "b"])?, ItemSet::from_words(["b", "c", "d"])?];
+/// let mechanism = BucketPrivMin::new(SymbolShape::new(20, 1, 4)?, Epsilon::new(10.0)?)?;
+/// let release = mechanism.release(&sets, PublicSeed::new(3), &mut NoiseRng::from_os()?)?;
+/// assert_eq!(release.payload().rows(), 2);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct BucketPrivMin {
     shape: SymbolShape,

@@ -30,6 +30,22 @@ use std::path::Path;
 /// hash functions ([`FreshSeed`]). Random function model for the hashes ([`HashFamily::MODEL`]; the certificate
 /// names it). All sets below the
 /// minimum size are refused.
+///
+/// # References
+/// Proof: `docs/proofs/minhash-mixture.md`; the sketch: Broder 1997, Li and Konig 2010 (b-bit MinHash).
+///
+/// ```
+/// use dp_core::{Budget, FreshSeed, NoiseRng};
+/// use sketch::sets::{ItemSet, MixtureResponse, SetNeighbours, SetPairs, SymbolShape};
+///
+/// let sets = [ItemSet::new((0..40).collect())?, ItemSet::new((10..50).collect())?];
+/// // Sets of at least 40 items, of which one may be added or removed.
+/// let (shape, neighbours) = (SymbolShape::new(100, 1, 4)?, SetNeighbours::new(1, 40)?);
+/// let mechanism = MixtureResponse::calibrate(shape, neighbours, Budget::new(2.0, 1e-6)?)?;
+/// let release = mechanism.release(&sets, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;
+/// assert!(SetPairs::within(&release).jaccard(0, 1)?.standard_error > 0.0);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct MixtureResponse {
     shape: SymbolShape,

@@ -32,6 +32,24 @@ use std::path::Path;
 /// ([`NoisySecureMinHash::tail`]). The certificate states the delta that is really given: the
 /// mixture, over fresh hash functions, of the profile of Laplace noise on that many bits. One set of the
 /// release changes (`SetItems`); random function model for the hashes.
+///
+/// # References
+/// Bourgeat and Schmurr 2019, section 6.2, algorithms 4 to 6; `docs/proofs/noisy-secure-minhash.md`.
+///
+/// ```
+/// use dp_core::calibrate::Acceptance;
+/// use dp_core::{Budget, FreshSeed, NoiseRng};
+/// use sketch::sets::{ItemSet, NoisySecureMinHash, SetNeighbours};
+///
+/// let sets = [ItemSet::new((0..40).collect())?, ItemSet::new((10..50).collect())?];
+/// let (neighbours, claim) = (SetNeighbours::new(1, 40)?, Budget::new(1.0, 1e-3)?);
+/// // The paper's rule misses its claim here: it must be accepted explicitly.
+/// let accept = Acceptance::AcceptTrueDelta;
+/// let mechanism = NoisySecureMinHash::published(100, 1, neighbours, claim, accept)?;
+/// let release = mechanism.release(&sets, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;
+/// assert!(release.payload().jaccard(0, 1)?.standard_error > 0.0);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct NoisySecureMinHash {
     shape: SymbolShape,

@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 /// What a symbol stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Coding {
     /// The hash of K minima.
     Hashed {

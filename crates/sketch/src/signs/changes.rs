@@ -43,6 +43,7 @@ fn clamped(p: f64) -> Probability {
 
 /// Which bound on the upper tail of `Bin(k, P+)` gives N+.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Tail {
     /// The paper's: `(1 + h) k P+` with `exp(-h^2 k P+ / (h + 2)) = delta`.
     Chernoff,

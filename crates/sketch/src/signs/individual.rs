@@ -39,6 +39,26 @@ pub enum IndividualNoise {
 /// differential privacy, and no ledger takes its certificate. Per row the noise is calibrated to `beta max_i |w_(i,S)|`, or to |S|
 /// responses. |S| and everything computed from it (noise scale, flip probability) are
 /// secret: the certificate does not state them, and the caller must not either.
+///
+/// # References
+/// Li and Li 2023, section 6, algorithms 9 to 11; `docs/proofs/sign-flips.md`, section 6.
+///
+/// ```
+/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+/// use sketch::RowsView;
+/// use sketch::projection::Family;
+/// use sketch::signs::{IndividualNoise, IndividualSigns, SignSketch};
+///
+/// let rows = RowsView::f64(1, 4, &[0.9, 0.1, 0.0, 0.8])?;
+/// let (one, any_value) = (Bound::new(1.0)?, Adjacency::Attribute { beta: Bound::new(2.0)? });
+/// let sketch = SignSketch::single(Family::Gaussian, 4, 3, PublicSeed::new(7))?;
+/// let noise = IndividualNoise::RandomizedResponse;
+/// let signs = IndividualSigns::new(sketch, noise, any_value, one, Budget::new(2.0, 0.0)?)?;
+/// let release = signs.release(rows, &mut NoiseRng::from_os()?)?;
+/// // Its certificate is of another type: no ledger takes it.
+/// assert!(release.certificate().verify().is_ok());
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug)]
 pub struct IndividualSigns {
     sketch: SignSketch,

@@ -7,6 +7,7 @@ use dp_core::release_file::Kind;
 
 /// How numbers are stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum Element {
     /// All bits of the release.
     F64,

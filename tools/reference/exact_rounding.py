@@ -121,13 +121,14 @@ def gram_rows(r, nonce):
         values, vectors = eigsy(rest)
         assert all(abs(v - 1) < mpf(2) ** -24 for v in values), "the rest is not near the identity"
         root = vectors * matrix([[sqrt(values[i]) if i == j else 0 for j in range(d)] for i in range(d)]) * vectors.T
-    out = []
+    out, block = [], max(1, 4096 // (2 * d))
     for row in range(r["rows"]):
-        stream = Stream(r["seed"], nonce + row)
-        g = matrix([stream.normal(k) for k in range(2 * d)])
+        if row % block == 0:
+            stream = Stream(r["seed"], nonce + row // block)
+        g = matrix([stream.normal(row % block * 2 * d + k) for k in range(2 * d)])
         y = lower * g[:d] + half * (root * g[d:])
         out += [steps(y[j], r["grid"]) for j in range(d)]
-    return out, r["rows"]
+    return out, -(-r["rows"] // block)
 
 
 def above(stream, sample, threshold):

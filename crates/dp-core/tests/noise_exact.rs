@@ -247,4 +247,9 @@ fn threads_change_nothing() {
     };
     let one = run(1);
     assert!(run(2) == one && run(8) == one);
+    // More rows than share a stream begin with the rows that fewer would be.
+    let rows =
+        |r| GramRows::new(r, scale(1.0)).unwrap().draw(&mut rng(2), d, &totals, -40).unwrap();
+    let (few, many) = (rows(68), rows(150));
+    assert!(many[..68 * d] == few && many[68 * d..136 * d] != few);
 }

@@ -1,7 +1,7 @@
 //! Rows of a Gaussian law whose covariance is an exact Gram matrix over a lift.
 
 use super::grid::{Grid, floor_log2};
-use super::law::NoiseLaw;
+use super::law::{NoiseLaw, VALUES_PER_STREAM};
 use super::rng::{NoiseRng, NoiseStream};
 use super::ziv::{Factor, Normals, Path, Source, Target};
 use crate::error::{Error, Result};
@@ -61,7 +61,7 @@ impl GramRows {
     /// Draws the rows, row-major, for the Gram matrix `totals 2^exponent` (row-major, of which the lower triangle is
     /// read).
     ///
-    /// One noise stream per row, rows in parallel; the result does not depend on the number of threads.
+    /// One noise stream for about 4096 samples, in parallel; the result does not depend on the number of threads.
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for totals that are not positive semi-definite, as every sum of squares is.
@@ -75,7 +75,8 @@ impl GramRows {
         totals: &[i128],
         exponent: i32,
     ) -> Result<Vec<f64>> {
-        let streams: Vec<NoiseStream> = rng.reserve(self.rows as u64).collect();
+        let blocks = self.rows.div_ceil(rows_per_stream(dim));
+        let streams: Vec<NoiseStream> = rng.reserve(blocks as u64).collect();
         let target = Target { dim, totals, exponent, lift: self.lift.get() };
         let steps = self.steps(Path::Fast, streams, target)?;
         Ok(steps.iter().map(|&n| n as f64 * self.grid.spacing()).collect())
@@ -95,13 +96,22 @@ impl GramRows {
             Error::invalid("totals", "another matrix", "positive semi-definite ones")
         })?;
         let normals = Normals::new();
+        let block = rows_per_stream(d);
         let rows: Vec<Vec<i128>> = streams
             .into_par_iter()
-            .map(|stream| {
-                let source = Source::new(stream, 2 * d);
-                factor.row(path, &normals, &source, self.grid.exponent())
+            .enumerate()
+            .map(|(i, stream)| {
+                let count = block.min(self.rows - i * block);
+                let source = Source::new(stream, 2 * d * count);
+                let row = |k| factor.row(path, &normals, &source, 2 * d * k, self.grid.exponent());
+                (0..count).flat_map(row).collect()
             })
             .collect();
         Ok(rows.concat())
     }
+}
+
+/// Rows that share a noise stream: as many as take 4096 samples, or one.
+pub(super) fn rows_per_stream(dim: usize) -> usize {
+    (VALUES_PER_STREAM / (2 * dim).max(1)).max(1)
 }

@@ -2,7 +2,7 @@
 
 use super::setting::Setting;
 use crate::dense;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::products::check_grid;
 use core::ops::ControlFlow;
 use dp_core::certificate::PublicParameters;
@@ -89,7 +89,7 @@ impl RangeFinder {
     /// Draws Omega, releases Y.
     ///
     /// # Errors
-    /// [`crate::Error::Shape`] unless A is m x n; [`crate::Error::NotFinite`].
+    /// [`Error::Shape`] unless A is m x n; [`crate::Error::NotFinite`].
     pub fn release(
         &self,
         a: &RowsView<'_>,
@@ -183,7 +183,7 @@ impl Range {
     /// The published W: an orthonormal basis of Y's range, m x k.
     ///
     /// # Errors
-    /// [`crate::Error::Numerical`].
+    /// [`Error::Numerical`].
     pub fn basis(&self) -> Result<Mat<f64>> {
         dense::orthonormal_basis(self.sketch())
     }
@@ -191,7 +191,7 @@ impl Range {
     /// Left singular vectors and values of the sketch, strongest first.
     ///
     /// # Errors
-    /// [`crate::Error::Numerical`].
+    /// [`Error::Numerical`].
     pub fn spectrum(&self) -> Result<(Mat<f64>, Vec<f64>)> {
         let svd = dense::thin_svd(self.sketch())?;
         Ok((svd.u, svd.s))

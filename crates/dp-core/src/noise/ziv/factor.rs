@@ -123,13 +123,14 @@ impl Factor {
         self.rest.spread
     }
 
-    /// One row of N(0, S), its numbers rounded to multiples of `2^grid`, in steps: samples `0..d` of the
-    /// source are g, `d..2d` are h.
+    /// One row of N(0, S), its numbers rounded to multiples of `2^grid`, in steps: the d samples of the
+    /// source from `first` on are g, the next d are h.
     pub(in crate::noise) fn row(
         &self,
         path: Path,
         normals: &Normals,
         source: &impl Bits,
+        first: usize,
         grid: i32,
     ) -> Vec<i128> {
         let d = self.dim;
@@ -137,7 +138,7 @@ impl Factor {
             let sample = |k| normals.approximate(source, (from + k) as u64);
             Zeroizing::new((0..d).map(sample).collect::<Vec<_>>())
         };
-        let (g, h) = (draw(0), draw(d));
+        let (g, h) = (draw(first), draw(first + d));
         let norm = g.iter().map(|x| x * x).sum::<f64>().sqrt();
         // A NaN is in every number of the row, which is then left to exact integers.
         let most = h.iter().fold(0.0f64, |a, x| a.max(x.abs())) + ETA;
@@ -157,25 +158,27 @@ impl Factor {
                     + (dot_error(j + 1) + 2.0 * U) * length * norm
                     + self.half_lift * tail
                     + 2.0 * U * x.abs();
-                nearest(path, x * per_step, error * per_step)
-                    .unwrap_or_else(|| settle(|bits| Some(self.enclose(source, j, grid, bits))))
+                nearest(path, x * per_step, error * per_step).unwrap_or_else(|| {
+                    settle(|bits| Some(self.enclose(source, first, j, grid, bits)))
+                })
             })
             .collect()
     }
 
     /// Number j of a row, in steps of `2^grid`.
-    fn enclose(&self, source: &impl Bits, j: usize, grid: i32, bits: usize) -> Ball {
+    fn enclose(&self, source: &impl Bits, first: usize, j: usize, grid: i32, bits: usize) -> Ball {
         let d = self.dim;
         let grid = i64::from(grid);
         let mut sum = Ball::integer(0, bits);
         for k in 0..=j {
             let l = &self.lower.entries[j * d + k];
-            let term = enclose(source, k as u64, bits).times(l).shift(self.lower.unit - grid);
+            let term =
+                enclose(source, (first + k) as u64, bits).times(l).shift(self.lower.unit - grid);
             sum = sum.add(&term);
         }
         let mut rest = Ball::integer(0, bits);
         for (k, m) in self.rest.root_row(d, j, bits).iter().enumerate() {
-            rest = rest.add(&m.mul(&enclose(source, (d + k) as u64, bits)));
+            rest = rest.add(&m.mul(&enclose(source, (first + d + k) as u64, bits)));
         }
         let (mantissa, exponent) = decompose(self.half_lift);
         sum.add(&rest.times(&IBig::from(mantissa)).shift(i64::from(exponent) - grid))

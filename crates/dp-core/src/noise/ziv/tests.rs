@@ -1,5 +1,6 @@
 use super::normal::Normals;
 use super::*;
+use crate::noise::gram_rows::rows_per_stream;
 use crate::noise::rng::{NoiseRng, NoiseStream};
 use crate::noise::{ChiSquare, GramRows, Grid, HalfSpaceNormal, TruncatedNormal, WishartNoise};
 use crate::quantity::NoiseScale;
@@ -160,10 +161,9 @@ fn answer(request: &Value, path: Path) -> Vec<String> {
                 let law = GramRows::new(rows, scale(lift)).unwrap();
                 let (totals, own) = (totals(), integer("exponent") as i32);
                 let target = Target { dim, totals: &totals, exponent: own, lift };
-                out.extend(
-                    law.steps(path, streams(seed, draw * rows as u64, rows as u64), target)
-                        .unwrap(),
-                );
+                let count = rows.div_ceil(rows_per_stream(dim)) as u64;
+                let streams = streams(seed, draw * count, count);
+                out.extend(law.steps(path, streams, target).unwrap());
             }
         }
     }

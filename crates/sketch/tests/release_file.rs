@@ -149,7 +149,7 @@ fn every_altered_part_is_named() {
     assert!(part(&good[..good.len() - 1]).contains("trailer"));
     assert!(part(&good[..20]).contains("length"));
     let mut bad = good.clone();
-    let start = bad.windows(9).position(|w| w == b"\"seed\":3},").unwrap();
+    let start = bad.windows(10).position(|w| w == b"\"seed\":3},").unwrap();
     bad[start + 7] = b'4';
     reseal(&mut bad);
     assert!(part(&bad).contains("fingerprint"), "{}", part(&bad));

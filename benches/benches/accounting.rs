@@ -9,7 +9,9 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::accounting::{Event, Pld, Width};
 use dp_core::profile::RowChange;
-use dp_core::{Bound, Delta, L1Sensitivity, L2Sensitivity, NoiseScale, Probability, Profile};
+use dp_core::{
+    Bound, Delta, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability, Profile,
+};
 use std::hint::black_box;
 
 fn gaussian(sigma: f64) -> Profile {
@@ -19,7 +21,7 @@ fn gaussian(sigma: f64) -> Profile {
 
 fn laplace(b: f64) -> Profile {
     let sensitivity = L1Sensitivity::new(1.0).unwrap();
-    Profile::Laplace { sensitivity, scale: NoiseScale::new(b).unwrap() }
+    Profile::Laplace { sensitivity, scale: LaplaceScale::new(b).unwrap() }
 }
 
 fn response(eps0: f64) -> Profile {

@@ -6,7 +6,7 @@ use dp_core::noise::{
     AdditiveNoise, Bernoulli, BernoulliTable, DiscreteGaussian, GaussianNoise, Grid, KaryResponse,
     LaplaceNoise, NoiseRng, WishartNoise,
 };
-use dp_core::{NoiseScale, Probability};
+use dp_core::{LaplaceScale, NoiseScale, Probability};
 use rand_core::Rng;
 use std::hint::black_box;
 
@@ -21,8 +21,10 @@ fn real(c: &mut Criterion) {
     group.throughput(Throughput::Elements(N as u64));
     let scale = NoiseScale::new(1.7).unwrap();
     let grid = Grid::new(-30).unwrap();
-    let (gaussian, laplace) =
-        (GaussianNoise::new(scale, grid).unwrap(), LaplaceNoise::new(scale, grid).unwrap());
+    let (gaussian, laplace) = (
+        GaussianNoise::new(scale, grid).unwrap(),
+        LaplaceNoise::new(LaplaceScale::new(scale.get()).unwrap(), grid).unwrap(),
+    );
     let (mut out, mut s) = (vec![0.0; N], stream());
     let mut bytes = vec![0u8; 8 * N];
     group.bench_function(format!("chacha12-floor/{N}"), |b| b.iter(|| s.fill_bytes(&mut bytes)));

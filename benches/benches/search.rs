@@ -4,13 +4,15 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::PublicSeed;
+use dp_core::noise::NoiseLaw;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rand_core::Rng;
 use sketch::RowsView;
-use sketch::projection::Family;
-use sketch::search::{DenseIndex, HammingIndex, Score};
+use sketch::projection::{Family, ProjectionSpec};
+use sketch::search::{HammingIndex, Queries, Score, SketchIndex};
 use sketch::signs::{SignCodes, SignSketch};
+use sketch::vectors::PrivateSketch;
 use std::hint::black_box;
 
 const ITEMS: usize = 60_000;
@@ -40,7 +42,7 @@ fn hamming(c: &mut Criterion) {
             let queries = codes(n, bits, 1);
             group.throughput(Throughput::Elements(n as u64));
             group.bench_function(format!("{n}x{ITEMS}/{bits}"), |b| {
-                b.iter(|| black_box(index.top_k(&queries, TOP).expect("valid")));
+                b.iter(|| black_box(index.top_k(&Queries::all(&queries), TOP).expect("valid")));
             });
         }
     }
@@ -50,11 +52,16 @@ fn hamming(c: &mut Criterion) {
 fn inner_product(c: &mut Criterion) {
     let mut group = c.benchmark_group("inner_product_top50");
     group.sample_size(10);
-    let (items, queries) = (vectors(ITEMS, 256, 0), vectors(QUERIES, 256, 1));
-    let index = DenseIndex::new(256, &items, Score::InnerProduct).expect("valid");
+    let plain = |values: Vec<f32>| {
+        let spec = ProjectionSpec::new(Family::Identity, 256, 256, PublicSeed::new(0));
+        let values = values.into_iter().map(f64::from).collect();
+        PrivateSketch::new(spec.expect("valid"), NoiseLaw::None, values).expect("finite")
+    };
+    let (items, queries) = (plain(vectors(ITEMS, 256, 0)), plain(vectors(QUERIES, 256, 1)));
+    let index = SketchIndex::rounded(&items, Score::InnerProduct).expect("valid");
     group.throughput(Throughput::Elements(QUERIES as u64));
     group.bench_function(format!("{QUERIES}x{ITEMS}/256"), |b| {
-        b.iter(|| black_box(index.top_k(&queries, TOP).expect("valid")));
+        b.iter(|| black_box(index.top_k(&Queries::all(&queries), TOP).expect("valid")));
     });
     group.finish();
 }

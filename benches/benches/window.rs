@@ -6,7 +6,9 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::{Adjacency, Bound, Budget, NoiseRng};
-use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig};
+use linalg_dp::window::{
+    BlockNoise, Keep, Pace, PruneRule, Schedule, StreamConfig, WindowMechanism,
+};
 use std::hint::black_box;
 
 const ROWS: usize = 2048;
@@ -58,11 +60,11 @@ fn window(c: &mut Criterion) {
             });
         });
         for (name, schedule) in schedules {
-            let mut rng = NoiseRng::deterministic_not_private(1);
+            let mechanism = WindowMechanism::calibrate(config(d, schedule)).expect("calibrates");
             group.bench_function(BenchmarkId::new(name, d), |b| {
                 b.iter_batched(
-                    || PrivateStream::new(config(d, schedule)).expect("calibrates"),
-                    |mut stream| stream.push(black_box(&data), &mut rng).expect("accepted"),
+                    || mechanism.stream(NoiseRng::deterministic_not_private(1)),
+                    |mut stream| stream.push(black_box(&data)).expect("accepted"),
                     criterion::BatchSize::LargeInput,
                 );
             });

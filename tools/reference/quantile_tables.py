@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Tables of the tail quantiles behind rounded Gaussian and Laplace noise.
 
-    python3 tools/reference/quantile_tables.py crates/dp-core/src/noise/rounded
+    python3 tools/reference/quantile_tables.py crates/dp-core/src/noise/kernel
 
 Writes gaussian.bin and laplace.bin (1024 rows of eight little-endian doubles)
 and certifies the error constants of `rounded/table.rs`. Needs mpmath.

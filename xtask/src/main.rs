@@ -4,6 +4,7 @@ mod audit;
 mod bench;
 mod data;
 mod experiments;
+mod structure;
 mod test;
 
 use clap::{Parser, Subcommand};
@@ -23,8 +24,11 @@ enum Command {
     Experiments(experiments::Arguments),
     /// Attacks every mechanism and its broken twins; writes docs/audit.md with --publish.
     Audit(audit::Arguments),
-    /// Everything CI checks: format, clippy, tests, doc tests, docs without warnings, the quick audit.
+    /// Everything CI checks: format, structure, clippy, tests, doc tests, docs without warnings, the quick
+    /// audit.
     Test(test::Arguments),
+    /// Which module uses which: fails on a cycle, and on an edge between crates that is not drawn.
+    Structure(structure::Arguments),
     /// Obtains data sets that may not be shipped, and checks them.
     Data(data::Arguments),
     /// Criterion benches; with --peers, beside other libraries.
@@ -36,6 +40,7 @@ fn main() -> ExitCode {
         Command::Experiments(arguments) => experiments::run(arguments),
         Command::Audit(arguments) => audit::run(&arguments),
         Command::Test(arguments) => test::run(&arguments),
+        Command::Structure(arguments) => structure::run(&arguments),
         Command::Data(arguments) => data::run(arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };

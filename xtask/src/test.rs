@@ -6,8 +6,8 @@ use std::time::Instant;
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Run only the steps whose name contains this text: format, clippy, tests, doc tests, docs,
-    /// audit.
+    /// Run only the steps whose name contains this text: format, structure, clippy, tests, doc
+    /// tests, docs, audit.
     step: Option<String>,
 }
 
@@ -18,8 +18,13 @@ struct Step {
     counts_tests: bool,
 }
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step { name: "format", line: "fmt --all --check", counts_tests: false },
+    Step {
+        name: "structure",
+        line: "run --release --package xtask -- structure",
+        counts_tests: false,
+    },
     Step {
         name: "clippy",
         line: "clippy --release --workspace --all-targets -- -D warnings",

@@ -1,7 +1,7 @@
 //! Exact confidence limits of a rate, and the epsilon they prove.
 
 use dp_core::Delta;
-use dp_core::special::{ln_binomial_cdf, ln_binomial_sf};
+use dp_core::numeric::{ln_binomial_cdf, ln_binomial_sf};
 
 /// How often an event was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -127,7 +127,7 @@ mod tests {
             for alarm in [0.1f64, 1e-3] {
                 let (mut over, mut under) = (0.0, 0.0);
                 for k in 0..=n {
-                    let mass = dp_core::special::ln_binomial_pmf(n, p, k).exp();
+                    let mass = dp_core::numeric::ln_binomial_pmf(n, p, k).exp();
                     over += if count(k, n).lower(alarm.ln()) > p { mass } else { 0.0 };
                     under += if count(k, n).upper(alarm.ln()) < p { mass } else { 0.0 };
                 }
@@ -140,7 +140,7 @@ mod tests {
     #[test]
     fn rough_limits_are_near_the_exact_ones() {
         let z = 5.6;
-        let alarm = dp_core::special::ln_normal_cdf(-z);
+        let alarm = dp_core::numeric::ln_normal_cdf(-z);
         for (hits, runs) in [(500, 10_000), (5_000, 10_000), (9_900, 10_000)] {
             let c = count(hits, runs);
             assert!((c.rough_lower(z) - c.lower(alarm)).abs() < 0.2 * (c.rate() - c.lower(alarm)));

@@ -3,7 +3,7 @@
 use super::confidence::{Count, delta_bound, epsilon_bound};
 use super::subject::{Draw, Role, Side, Subject, mix};
 use super::tester::{Event, Training, best_event, scores};
-use dp_core::special::ln_normal_cdf;
+use dp_core::numeric::ln_normal_cdf;
 use eval::Result;
 use eval::framework::Effort;
 use rayon::prelude::*;

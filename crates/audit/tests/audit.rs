@@ -9,8 +9,8 @@ use audit::{
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Epsilon, L1Sensitivity, L2Sensitivity, NoiseScale, PrivacyProfile,
-    calibrate,
+    Adjacency, Bound, Budget, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale,
+    PrivacyProfile, calibrate,
 };
 use eval::framework::Effort;
 
@@ -22,7 +22,7 @@ const BATCH: usize = 64;
 fn laplace(factor: f64) -> Subject {
     let claim = Budget::new(1.0, 0.0).unwrap();
     let calibrated = calibrate::laplace(claim, L1Sensitivity::new(1.0).unwrap()).unwrap().get();
-    let scale = NoiseScale::new(factor * calibrated).unwrap();
+    let scale = LaplaceScale::new(factor * calibrated).unwrap();
     let noise = LaplaceNoise::new(scale, Grid::new(-30).unwrap()).unwrap();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut values = vec![*side.of(&0.0, &1.0); BATCH];
@@ -107,7 +107,7 @@ fn a_subject_without_any_difference_gives_zero() {
     let claim = Budget::new(1.0, 0.0).unwrap();
     let sample = |_: Side, draw: &Draw, out: &mut Vec<f64>| {
         let noise =
-            LaplaceNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
+            LaplaceNoise::new(LaplaceScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
         let mut values = vec![0.0; BATCH];
         noise.add_block(&mut draw.noise().stream(), &mut values).unwrap();
         out.extend(values);

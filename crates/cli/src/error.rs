@@ -1,6 +1,6 @@
 //! What can go wrong, and the exit status it gives.
 
-use crate::input::with_flags;
+use crate::flags::with_flags;
 use crate::output::Record;
 use readers::DataError;
 pub(crate) use readers::shown;

@@ -1,39 +1,14 @@
 //! Ctrl-C and SIGTERM during a release: the partial file goes, and the operator learns whether the budget
 //! was spent.
 
-use std::path::{Path, PathBuf};
+mod run;
 
-/// How far the payment has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Payment {
-    NotBegun,
-    /// The new state of the ledger may be in its place, or not yet.
-    Begun,
-    Entered,
-}
-
-/// What a signal finds.
-#[derive(Debug)]
-struct Run {
-    out: PathBuf,
-    /// What stood at `out` when the run began.
-    before: Option<(u64, u64)>,
-    ledger: Option<PathBuf>,
-    payment: Payment,
-    /// A folder of its own for what goes to standard output.
-    scratch: Option<PathBuf>,
-}
+use run::{Payment, Run};
+use std::path::Path;
 
 /// Begins to watch for signals; `ledger` pays for the release at `out`.
 pub(crate) fn watch(out: &Path, ledger: Option<&Path>) -> std::io::Result<()> {
-    let run = Run {
-        out: out.to_owned(),
-        before: identity(out),
-        ledger: ledger.map(Path::to_owned),
-        payment: Payment::NotBegun,
-        scratch: None,
-    };
-    unix::install(run)
+    unix::install(Run::new(out, ledger))
 }
 
 /// The ledger is asked to pay.
@@ -56,45 +31,9 @@ pub(crate) fn scratch(folder: &Path) {
     unix::change(|run| run.scratch = Some(folder.to_owned()));
 }
 
-/// Which file a path leads to.
-#[cfg(unix)]
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    std::fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
-}
-
-#[cfg(not(unix))]
-fn identity(_path: &Path) -> Option<(u64, u64)> {
-    None
-}
-
-impl Run {
-    /// What the operator is told.
-    fn report(&self) -> String {
-        let now = identity(&self.out);
-        let released = if now.is_some() && now != self.before {
-            format!("the release {} is complete", self.out.display())
-        } else {
-            "nothing was released, and no partial file is left".into()
-        };
-        let spent = match (&self.ledger, self.payment) {
-            (None, _) => "no ledger was named".into(),
-            (Some(ledger), Payment::NotBegun) => format!("{} was not charged", ledger.display()),
-            (Some(ledger), Payment::Begun) => {
-                let name = ledger.display();
-                format!("whether {name} was charged is not known here: `dps ledger show {name}`")
-            }
-            (Some(ledger), Payment::Entered) => {
-                format!("the budget was SPENT: {} holds the expense", ledger.display())
-            }
-        };
-        format!("interrupted: {released}; {spent}")
-    }
-}
-
 #[cfg(unix)]
 mod unix {
-    use super::Run;
+    use super::run::Run;
     use crate::output::{self, Format, Record};
     use dp_core::atomic_file::abandon_all;
     use signal_hook::consts::{SIGINT, SIGTERM};
@@ -148,7 +87,7 @@ mod unix {
 /// Elsewhere the system ends the process; the next release of the same name removes the partial file.
 #[cfg(not(unix))]
 mod unix {
-    use super::Run;
+    use super::run::Run;
 
     pub(super) fn change(_: impl FnOnce(&mut Run)) {}
 

@@ -19,6 +19,7 @@
 
 mod commands;
 mod error;
+mod flags;
 mod input;
 mod interrupt;
 pub mod ledger_file;
@@ -44,11 +45,6 @@ struct Arguments {
     json: bool,
 }
 
-/// The parser, for completions and the man page.
-pub(crate) fn parser() -> clap::Command {
-    Arguments::command()
-}
-
 /// Runs `dps` on the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
@@ -64,7 +60,7 @@ pub fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let format = if arguments.json { Format::Json } else { Format::Text };
-    match arguments.command.run() {
+    match arguments.command.run(Arguments::command()) {
         Ok(record) => output::print(&record.render(format)),
         Err(error) => {
             match format {

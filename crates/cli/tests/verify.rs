@@ -117,49 +117,45 @@ fn better_numbers_are_refused_even_with_a_new_digest() {
     for (kind, certificate) in certificates(&room) {
         let same = signed_again(&certificate);
         assert!(!refused(&room, &same), "{kind}: the digest is computed as the library does");
-        // The first `"name": number` after a place in the text, times a factor.
-        for (after, name, factor) in [
-            ("\"budget\"", "epsilon", 0.5),
-            ("\"budget\"", "epsilon", 0.99),
-            ("\"budget\"", "delta", 0.5),
-            ("\"noise\"", "sigma", 1.01),
-            ("\"noise\"", "scale", 1.01),
-            ("\"noise\"", "lift", 1.01),
-            ("\"noise\"", "dof", 2.0),
-            ("\"noise\"", "keep", 0.9),
-            ("\"profile\"", "sigma", 1.01),
-            ("\"profile\"", "scale", 1.01),
-            ("\"profile\"", "lift", 1.01),
-            ("\"profile\"", "dof", 2.0),
-            ("\"profile\"", "keep", 0.9),
-            ("\"profile\"", "sensitivity", 0.5),
-            ("\"profile\"", "bound", 0.5),
-            ("\"profile\"", "responses", 0.5),
-            ("\"profile\"", "bits", 0.5),
-            ("\"profile\"", "trials", 0.5),
-            ("\"profile\"", "probability", 0.5),
-            ("\"digest\"", "ln_true_delta", 1.1),
+        let value: Value = serde_json::from_str(&same).expect("JSON");
+        for (path, factor) in [
+            ("guarantee/budget/epsilon", 0.5),
+            ("guarantee/budget/epsilon", 0.99),
+            ("guarantee/budget/delta", 0.5),
+            ("noise/sigma", 1.01),
+            ("noise/scale", 1.01),
+            ("noise/lift", 1.01),
+            ("noise/dof", 2.0),
+            ("noise/keep", 0.9),
+            ("guarantee/profile/sigma", 1.01),
+            ("guarantee/profile/scale", 1.01),
+            ("guarantee/profile/lift", 1.01),
+            ("guarantee/profile/dof", 2.0),
+            ("guarantee/profile/keep", 0.9),
+            ("guarantee/profile/sensitivity", 0.5),
+            ("guarantee/profile/bound", 0.5),
+            ("guarantee/profile/responses", 0.5),
+            ("guarantee/profile/bits", 0.5),
+            ("guarantee/profile/trials", 0.5),
+            ("guarantee/profile/probability", 0.5),
+            ("ln_true_delta", 1.1),
         ] {
-            let from =
-                if after == "\"digest\"" { 0 } else { same.find(after).unwrap_or(same.len()) };
-            let key = format!("\"{name}\":");
-            let Some(at) = same[from..].find(&key).map(|at| from + at + key.len()) else {
-                continue;
-            };
-            let end = at + same[at..].find([',', '}']).expect("an end");
-            let Ok(old) = same[at..end].parse::<f64>() else { continue };
+            let path = format!("/{path}");
             // Fewer responses at delta 0 change no number that is claimed at this epsilon.
-            if matches!(name, "bits" | "responses") && kind.contains("--delta 0") {
+            let counts = path.ends_with("bits") || path.ends_with("responses");
+            if counts && kind.contains("--delta 0") {
                 continue;
             }
-            let new = match same[at..end].parse::<u64>() {
-                Ok(n) if n > 1 => ((n as f64 * factor) as u64).to_string(),
-                Ok(_) => continue,
-                Err(_) if old == 0.0 => continue,
-                Err(_) => serde_json::to_string(&(old * factor)).expect("a number"),
+            let mut forged = value.clone();
+            let Some(place) = forged.pointer_mut(&path) else { continue };
+            let new = match (place.as_u64(), place.as_f64()) {
+                (Some(n), _) if n > 1 => Value::from((n as f64 * factor) as u64),
+                (None, Some(x)) if x != 0.0 => Value::from(x * factor),
+                _ => continue,
             };
-            let forged = signed_again(&format!("{}{new}{}", &same[..at], &same[end..]));
-            assert!(refused(&room, &forged), "{kind}: {after} {name} {old} to {new}");
+            let old = core::mem::replace(place, new.clone());
+            let forged = signed_again(&forged.to_string());
+            assert!(refused(&room, &forged), "{kind}: {path} from {old} to {new}");
             caught += 1;
         }
     }

@@ -1,7 +1,7 @@
 //! Values of the special functions, for `tools/reference/special_search.py`: reads lines
 //! `name argument...`, writes a value a line.
 
-use dp_core::special as f;
+use dp_core::numeric as f;
 use std::io::BufRead;
 
 fn value(line: &str) -> Option<f64> {

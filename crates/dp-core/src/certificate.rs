@@ -12,82 +12,28 @@
 mod any;
 mod canonical;
 mod consistency;
+mod header;
 mod unchecked;
 mod weak;
 
-pub use any::{AnyCertificate, CertificateClass, ClassOfCertificate};
+pub use crate::public::{PublicParameters, PublicValue};
+pub use any::{AnyCertificate, ClassOfCertificate};
 pub use canonical::{PayloadHash, canonical};
 pub use unchecked::Unchecked;
 pub use weak::{IndividualCertificate, NoGuarantee};
 
-pub(crate) use any::other_version;
+pub use header::{CERTIFICATE_FORMAT, CertificateClass, Statement};
+
 pub(crate) use canonical::{digest, hex};
+pub(crate) use header::other_version;
 
 use crate::error::{Error, Result};
-use crate::guarantee::{Claim, Guarantee, Provenance, RawGuarantee, log_slack, rejected};
+use crate::error::{log_slack, rejected};
+use crate::guarantee::{Claim, Guarantee, Provenance, RawGuarantee};
 use crate::noise::{GeneratorKind, NoiseLaw};
 use crate::profile::Profile;
 use crate::seed::{FreshSeed, SeedOrigin};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
-
-/// Version of the certificate's layout.
-pub const CERTIFICATE_FORMAT: u32 = 3;
-
-/// A public parameter of a mechanism (shapes, seeds, bounds).
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum PublicValue {
-    /// A whole number.
-    Integer(u64),
-    /// A real number.
-    Real(f64),
-    /// A word.
-    Text(String),
-}
-
-impl From<u64> for PublicValue {
-    fn from(value: u64) -> Self {
-        Self::Integer(value)
-    }
-}
-impl From<usize> for PublicValue {
-    fn from(value: usize) -> Self {
-        Self::Integer(value as u64)
-    }
-}
-impl From<f64> for PublicValue {
-    fn from(value: f64) -> Self {
-        Self::Real(value)
-    }
-}
-impl From<&str> for PublicValue {
-    fn from(value: &str) -> Self {
-        Self::Text(value.to_owned())
-    }
-}
-impl From<String> for PublicValue {
-    fn from(value: String) -> Self {
-        Self::Text(value)
-    }
-}
-
-/// Named public parameters, in a fixed order.
-pub type PublicParameters = BTreeMap<String, PublicValue>;
-
-/// What every certificate states besides its guarantee.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Statement {
-    /// Name of the mechanism.
-    pub mechanism: String,
-    /// The noise that was added.
-    pub noise: NoiseLaw,
-    /// The generator the noise came from.
-    pub generator: GeneratorKind,
-    /// Public parameters: shapes, seeds, bounds.
-    pub public: PublicParameters,
-}
 
 /// The certificate of a differentially private release.
 ///
@@ -125,21 +71,16 @@ struct RawCertificate {
     guarantee: RawGuarantee,
     #[serde(serialize_with = "log_delta::serialize", deserialize_with = "log_delta::deserialize")]
     ln_true_delta: Option<f64>,
-    #[serde(deserialize_with = "stated")]
+    #[serde(deserialize_with = "header::stated")]
     payload: Option<PayloadHash>,
     digest: String,
-}
-
-/// An optional field that must be there, perhaps as `null`.
-fn stated<'d, D: serde::Deserializer<'d>, T: Deserialize<'d>>(d: D) -> Result<Option<T>, D::Error> {
-    Option::deserialize(d)
 }
 
 impl TryFrom<RawCertificate> for Certificate {
     type Error = Error;
     fn try_from(raw: RawCertificate) -> Result<Self> {
-        any::check_header(raw.format, raw.class, CertificateClass::Private)?;
-        weak::check_digest(&raw.digest, &digest(&raw))?;
+        header::check_header(raw.format, raw.class, CertificateClass::Private)?;
+        header::check_digest(&raw.digest, &digest(&raw))?;
         let RawCertificate { mechanism, noise, generator, public, .. } = raw;
         let certificate = Self {
             class: raw.class,
@@ -214,7 +155,7 @@ impl Certificate {
     /// # Errors
     /// [`Error::File`] when it is that of another payload already.
     pub(crate) fn bound_to(mut self, payload: PayloadHash) -> Result<Self> {
-        any::bind(&mut self.payload, payload)?;
+        header::bind(&mut self.payload, payload)?;
         Ok(self.sealed())
     }
 
@@ -292,8 +233,8 @@ impl Certificate {
     /// # Errors
     /// [`Error::CertificateRejected`] naming the first field that does not agree.
     pub fn verify_consistency(&self) -> Result<()> {
-        any::check_header(self.format, self.class, CertificateClass::Private)?;
-        weak::check_digest(&self.digest, &digest(self))?;
+        header::check_header(self.format, self.class, CertificateClass::Private)?;
+        header::check_digest(&self.digest, &digest(self))?;
         self.guarantee.verify()?;
         self.check_fields()
     }
@@ -301,7 +242,7 @@ impl Certificate {
     /// What is checked beyond digest and guarantee.
     fn check_fields(&self) -> Result<()> {
         let Statement { noise, public, .. } = &self.statement;
-        check_public(public)?;
+        header::check_public(public)?;
         let recomputed = self.guarantee.true_delta().map(|d| d.get());
         let agrees = match (self.ln_true_delta, recomputed) {
             (None, None) => true,
@@ -381,13 +322,13 @@ impl Certificate {
     /// [`Error::CertificateRejected`] when the text is not a certificate, is longer than a
     /// megabyte, is of another version, or is not consistent.
     pub fn from_json(text: &str) -> Result<Self> {
-        any::parse(text, CertificateClass::Private)
+        header::parse(text, CertificateClass::Private)
     }
 
     /// JSON text, indented for people.
     #[must_use]
     pub fn to_json(&self) -> String {
-        any::indented(self)
+        header::indented(self)
     }
 
     /// The one text that stands in release files: [`canonical`].
@@ -437,13 +378,4 @@ pub(crate) fn check_pair(
 /// Whether the guarantee averages over a fresh seed.
 fn averages(guarantee: &Guarantee) -> bool {
     guarantee.profile().is_some_and(Profile::needs_fresh_seed)
-}
-
-/// JSON cannot carry a number that is not finite, so it could not be read back.
-fn check_public(public: &PublicParameters) -> Result<()> {
-    let bad = public.iter().find(|(_, v)| matches!(v, PublicValue::Real(x) if !x.is_finite()));
-    match bad {
-        None => Ok(()),
-        Some((name, _)) => Err(rejected("public", format!("{name} is not finite"))),
-    }
 }

@@ -1,10 +1,10 @@
 //! What a release promises, as data.
 
-use crate::adjacency::Adjacency;
+use crate::adjacency::{Adjacency, Steps};
 use crate::budget::{Budget, LogDelta};
-use crate::calibrate;
-use crate::error::{Error, Result};
-use crate::profile::{PrivacyProfile, Profile};
+use crate::calibrate::{self, PublishedCalibration};
+use crate::error::{Error, Result, log_slack, rejected};
+use crate::profile::{Meeting, PrivacyProfile, Profile};
 use crate::quantity::Probability;
 use crate::seed::FreshSeed;
 use crate::theorem::Theorem;
@@ -100,6 +100,7 @@ impl Guarantee {
     /// [`Error::RuleMissesBudget`] when the budget is missed, or [`Error::InvalidParameter`] with
     /// the least noise that meets it, where one parameter is to blame (the textbook's `1/epsilon` and
     /// `e^epsilon/(1 + e^epsilon)` are an ulp short).
+    #[doc(hidden)]
     pub fn proven(
         adjacency: Adjacency,
         budget: Budget,
@@ -134,6 +135,7 @@ impl Guarantee {
     /// # Errors
     /// [`Error::RuleMissesBudget`], with the true delta, when it does not; otherwise as
     /// [`Guarantee::declared`].
+    #[doc(hidden)]
     pub fn published(
         adjacency: Adjacency,
         claimed: Budget,
@@ -152,6 +154,7 @@ impl Guarantee {
     /// # Errors
     /// [`Error::CertificateRejected`] for a profile about another change of a row;
     /// [`Error::InvalidParameter`] for a parameter that no mechanism has.
+    #[doc(hidden)]
     pub fn published_accepting_true_delta(
         adjacency: Adjacency,
         claimed: Budget,
@@ -258,6 +261,64 @@ impl Guarantee {
         self.true_delta
     }
 
+    /// The profile under another adjacency: as it is when this one [implies](Adjacency::implies) it,
+    /// else with the mechanism's exact factor or by group privacy, for as many changes as make one of
+    /// the other's. `None` for a published claim without a profile.
+    ///
+    /// ```
+    /// use dp_core::mechanism::{Basis, Calibrated, Statistic};
+    /// use dp_core::{Adjacency, Bound, Budget, L2Sensitivity, Profile, noise::GaussianNoise};
+    ///
+    /// let visit = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+    /// let sums = Statistic::new(visit, L2Sensitivity::new(1.0)?, 3, Bound::new(1e6)?);
+    /// let basis = Basis::declared("the clinic", "rows are clipped to norm 1");
+    /// let noise = Calibrated::<GaussianNoise>::calibrate(sums, Budget::new(1.0, 1e-6)?, basis)?;
+    /// // A patient with up to four visits: four times the sensitivity.
+    /// let patient = noise.guarantee().profile_under(visit.of_user(4)?)?;
+    /// let Some(Profile::Gaussian { sensitivity, .. }) = patient else { panic!() };
+    /// assert!((sensitivity.get() - 4.0).abs() < 1e-7);
+    /// # Ok::<(), dp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`] when no number of this adjacency's changes makes one of the other's;
+    /// [`Error::InvalidParameter`] when the profile then leaves its limits.
+    pub fn profile_under(&self, adjacency: Adjacency) -> Result<Option<Profile>> {
+        let (steps, replaced) = self.steps_to(adjacency)?;
+        let Some(profile) = &self.profile else { return Ok(None) };
+        let profile = if replaced { profile.of_replacement() } else { None }
+            .unwrap_or_else(|| profile.clone());
+        let theorem = self.provenance.theorem();
+        let meeting = Meeting {
+            rows_apart: theorem.is_some_and(Theorem::rows_have_own_noise),
+            adds_up: theorem.is_some(),
+        };
+        profile.for_steps(steps, meeting).map(Some)
+    }
+
+    /// How many changes of this guarantee make one of the other adjacency's; whether a profile of
+    /// a replaced row takes the place of two of them.
+    pub(crate) fn steps_to(&self, adjacency: Adjacency) -> Result<(Steps, bool)> {
+        let found = self.adjacency.steps_to(&adjacency).ok_or_else(|| Error::Mismatch {
+            what: "adjacency that is asked for and that of the guarantee",
+            left: adjacency.to_string(),
+            right: self.adjacency.to_string(),
+        })?;
+        let (from, to) = (self.adjacency.each(), adjacency.each());
+        let once = Steps { each: 1, ..found };
+        let removed = matches!(from, Adjacency::AddRemoveRow { .. });
+        let still = self.provenance.theorem().is_some_and(Theorem::zero_rows_move_nothing);
+        if removed && matches!(to, Adjacency::ZeroRow { .. }) && still {
+            return Ok((once, false));
+        }
+        let row = removed || matches!(from, Adjacency::ZeroRow { .. });
+        let known = self.profile.as_ref().is_some_and(|p| p.of_replacement().is_some());
+        if row && matches!(to, Adjacency::ReplaceRow { .. }) && known && from.rows() == 1 {
+            return Ok((once, true));
+        }
+        Ok((found, false))
+    }
+
     /// Recomputes the profile at the budget's epsilon and compares it with the claim, and asks
     /// again whether theorem and profile speak of the adjacency.
     ///
@@ -295,6 +356,22 @@ impl Guarantee {
     }
 }
 
+impl PublishedCalibration {
+    /// The guarantee, with provenance `Published` and the true profile.
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`] for an adjacency that the rule's profile does not speak of.
+    pub fn guarantee(&self, adjacency: Adjacency) -> Result<Guarantee> {
+        Guarantee::published_accepting_true_delta(
+            adjacency,
+            self.claimed(),
+            self.profile().clone(),
+            self.rule().source(),
+            self.rule().caveat(),
+        )
+    }
+}
+
 impl Provenance {
     /// The theorem, where there is one.
     #[must_use]
@@ -317,16 +394,6 @@ impl Provenance {
             Some((name, _)) => Err(Error::invalid(name, "nothing", "some words")),
         }
     }
-}
-
-/// Shorthand for [`Error::CertificateRejected`].
-pub(crate) fn rejected(field: &'static str, reason: impl Into<String>) -> Error {
-    Error::CertificateRejected { field, reason: reason.into() }
-}
-
-/// How far ln delta may move between two machines' elementary functions.
-pub(crate) fn log_slack(ln_delta: f64) -> f64 {
-    if ln_delta.is_finite() { 1e-11 * ln_delta.abs().max(1.0) } else { 0.0 }
 }
 
 /// Refuses a delta so small that an average over seeds cannot vouch for it; a profile of zero

@@ -15,19 +15,23 @@
 //! | publish a value with its certificate, store it | [`Release`], [`release_file`] |
 //!
 //! ```
+//! use dp_core::mechanism::{Basis, Calibrated, Statistic};
 //! use dp_core::noise::{AdditiveNoise, GaussianNoise};
-//! use dp_core::{Bound, Budget, Epsilon, L2Sensitivity, NoiseRng, PrivacyProfile};
+//! use dp_core::{Adjacency, Bound, Budget, Epsilon, L2Sensitivity, NoiseRng, PrivacyProfile};
 //!
-//! // Two numbers up to 1000 that adjacent inputs move by 1 in all, in l2 norm. They are rounded to a
-//! // public grid before the noise; the profile counts that.
+//! // Two sums up to 1000, which a row of norm 1 moves by 1 in all, in l2 norm. They are rounded to a
+//! // public grid before the noise; the guarantee counts that.
+//! let row = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+//! let sums = Statistic::new(row, L2Sensitivity::new(1.0)?, 2, Bound::new(1000.0)?);
+//! let basis = Basis::declared("who computed them", "every row is clipped to norm 1");
 //! let budget = Budget::new(1.0, 1e-6)?;
-//! let (sensitivity, bound) = (L2Sensitivity::new(1.0)?, Bound::new(1000.0)?);
-//! let (noise, profile) = GaussianNoise::calibrate(budget, sensitivity, bound, 2, 0.0)?;
-//! assert!((noise.sigma().get() - 4.2247).abs() < 1e-4);
+//! let noise = Calibrated::<GaussianNoise>::calibrate(sums, budget, basis)?;
+//! assert!((noise.noise().sigma().get() - 4.2247).abs() < 1e-4);
 //! let mut values = [12.5, -3.0];
 //! noise.add_to(&mut NoiseRng::from_os()?, &mut values)?;
 //!
 //! // The guarantee is a function: the same noise at another epsilon.
+//! let profile = noise.guarantee().profile().expect("noise on a grid has one");
 //! assert!(profile.log_delta(budget.epsilon) <= budget.delta.ln());
 //! assert!(profile.log_delta(Epsilon::new(2.0)?).delta() < 1e-16);
 //! # Ok::<(), dp_core::Error>(())
@@ -36,29 +40,40 @@
 pub mod accounting;
 pub mod adjacency;
 pub mod atomic_file;
-pub mod budget;
 pub mod calibrate;
 pub mod certificate;
-pub mod error;
 pub mod guarantee;
 pub mod mechanism;
 pub mod noise;
+pub mod numeric;
 pub mod profile;
+pub mod public;
 pub mod quantity;
 pub mod release;
 pub mod release_file;
 pub mod seed;
-pub mod special;
 pub mod theorem;
 
-pub use adjacency::Adjacency;
-pub use budget::{Budget, Delta, Epsilon, LogDelta};
+/// Epsilon, delta and their pair, where they are defined with the other numbers.
+pub mod budget {
+    pub use crate::quantity::{Budget, Delta, Epsilon, LogDelta};
+}
+
+/// The one error type of this crate, where it is defined with the numbers that it is about.
+pub mod error {
+    pub use crate::quantity::{Error, Result};
+    pub(crate) use crate::quantity::{log_slack, rejected};
+}
+
+pub use adjacency::{Adjacency, OneChange};
 pub use certificate::{Certificate, IndividualCertificate, NoGuarantee, PublicValue};
-pub use error::{Error, Result};
 pub use guarantee::{Claim, Guarantee, Provenance};
 pub use noise::NoiseRng;
 pub use profile::{PrivacyProfile, Profile};
-pub use quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
+pub use quantity::{
+    Bound, Budget, Delta, Epsilon, Error, L1Sensitivity, L2Sensitivity, LaplaceScale, LogDelta,
+    NoiseScale, Probability, Result,
+};
 pub use release::Release;
 pub use seed::{FreshSeed, PublicGenerator, PublicSeed, SeedOrigin};
 pub use theorem::Theorem;

@@ -1,7 +1,7 @@
 //! Public randomness: seeds that are published with a release.
 
-use crate::certificate::PublicValue;
 use crate::error::{Error, Result};
+use crate::public::PublicValue;
 use chacha20::ChaCha12Rng;
 use core::convert::Infallible;
 use rand_core::{Rng, SeedableRng, TryRng};

@@ -2,7 +2,7 @@
 
 use crate::adjacency::Adjacency;
 use crate::error::Result;
-use crate::guarantee::rejected;
+use crate::error::rejected;
 use crate::profile::{CoordinateProfile, Profile, RowChange, covariance_sensitivity};
 use serde::{Deserialize, Serialize};
 
@@ -109,6 +109,31 @@ impl Theorem {
             }
             Self::SlidingWindow => "sliding-window.md",
         }
+    }
+
+    /// Whether every row of the input has outputs of its own, under noise of their own and one public
+    /// matrix that was given: what several rows move is then at right angles.
+    pub(crate) const fn rows_have_own_noise(self) -> bool {
+        matches!(
+            self,
+            Self::GaussianOnRows
+                | Self::ProjectionGaussian
+                | Self::ProjectionLaplace
+                | Self::ProjectionMultiScale
+                | Self::SignsTouched
+        )
+    }
+
+    /// Whether a row of zeros leaves the statistic where it is: then a row is zeroed by removing it.
+    pub(crate) const fn zero_rows_move_nothing(self) -> bool {
+        matches!(
+            self,
+            Self::CovarianceGaussian
+                | Self::CovarianceWishart
+                | Self::CovarianceJl
+                | Self::NoisyPowerMethod
+                | Self::SlidingWindow
+        )
     }
 
     /// Whether the theorem speaks of this profile under this adjacency.

@@ -15,7 +15,10 @@ fn gaussian(sigma: f64) -> Profile {
 }
 
 fn laplace(b: f64) -> Profile {
-    Profile::Laplace { sensitivity: L1Sensitivity::new(1.0).unwrap(), scale: scale(b) }
+    Profile::Laplace {
+        sensitivity: L1Sensitivity::new(1.0).unwrap(),
+        scale: LaplaceScale::new(b).unwrap(),
+    }
 }
 
 fn response(eps0: f64) -> Profile {

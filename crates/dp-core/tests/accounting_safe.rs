@@ -17,7 +17,10 @@ fn pure(x: f64) -> Profile {
 }
 
 fn laplace(b: f64) -> Profile {
-    Profile::Laplace { sensitivity: L1Sensitivity::new(1.0).unwrap(), scale: scale(b) }
+    Profile::Laplace {
+        sensitivity: L1Sensitivity::new(1.0).unwrap(),
+        scale: LaplaceScale::new(b).unwrap(),
+    }
 }
 
 fn gaussian(sensitivity: f64, sigma: f64) -> Profile {
@@ -180,7 +183,7 @@ fn only_exact_profiles_have_a_lower_end() {
         probability: Probability::new(0.1).unwrap(),
         coordinate: CoordinateProfile::Laplace {
             shift: L1Sensitivity::new(1.0).unwrap(),
-            scale: scale(3.0),
+            scale: LaplaceScale::new(3.0).unwrap(),
         },
     };
     // Upper bounds on what they stand for: a pure epsilon, several coordinates.

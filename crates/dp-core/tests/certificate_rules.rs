@@ -1,6 +1,8 @@
 //! What verification knows of profiles, noise laws and adjacencies, and refuses to believe.
 
-use certificates::{gaussian, known_pairs, laplace, probability, proven, row, scale, statement};
+use certificates::{
+    b_of, gaussian, known_pairs, laplace, probability, proven, row, scale, statement,
+};
 use dp_core::noise::{Grid, NoiseLaw};
 use dp_core::*;
 
@@ -33,7 +35,7 @@ fn the_scale_of_one_law_does_not_pay_for_another() {
     let both = [
         (l, gn.clone()),
         (g, ln.clone()),
-        (mixture(C::Laplace { shift: l1, scale: scale(8.0) }), gn),
+        (mixture(C::Laplace { shift: l1, scale: b_of(8.0) }), gn),
         (mixture(C::Gaussian { shift: l2, sigma: scale(8.0) }), ln),
     ];
     for (profile, noise) in both {
@@ -80,7 +82,7 @@ fn a_coarse_grid_is_rejected() {
 /// Integer noise: the pure profile of a step of one, and no other.
 #[test]
 fn integer_noise_has_its_pure_profile_or_is_refused() {
-    let noise = NoiseLaw::DiscreteLaplace { scale: scale(2.0) };
+    let noise = NoiseLaw::DiscreteLaplace { scale: b_of(2.0) };
     let pure = |epsilon| Profile::PureDp { epsilon: Epsilon::new(epsilon).unwrap() };
     proven(row(), 0.3, pure(0.5), noise.clone()).verify_consistency().unwrap();
     let error = proven(row(), 0.3, pure(0.49), noise.clone()).verify_consistency().unwrap_err();

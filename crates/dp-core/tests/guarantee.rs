@@ -43,7 +43,7 @@ fn profiles() -> Vec<Profile> {
         Profile::Gaussian { sensitivity: l2(1.0), sigma },
         Profile::Gaussian { sensitivity: l2(3.0), sigma },
         Profile::GaussianComposition { steps: vec![step] },
-        Profile::Laplace { sensitivity: l1, scale: sigma },
+        Profile::Laplace { sensitivity: l1, scale: LaplaceScale::new(sigma.get()).unwrap() },
         Profile::PureDp { epsilon: Epsilon::new(0.1).unwrap() },
         Profile::RandomizedResponse { bits: 3, keep },
         Profile::KaryResponse { responses: 3, alphabet: 4, keep },
@@ -51,7 +51,7 @@ fn profiles() -> Vec<Profile> {
         mixture(C::RandomizedResponse { keep }),
         mixture(C::KaryResponse { alphabet: 4, keep }),
         mixture(C::Gaussian { shift: l2(1.0), sigma }),
-        mixture(C::Laplace { shift: l1, scale: sigma }),
+        mixture(C::Laplace { shift: l1, scale: LaplaceScale::new(sigma.get()).unwrap() }),
     ];
     for change in [RowChange::AddRemove, RowChange::Replace] {
         let wishart = Profile::Wishart { dim: 3, dof: 90, bound: bound(1.0), scale: wide, change };
@@ -299,7 +299,8 @@ fn every_parameter_has_its_limits() {
     let kary = |responses, alphabet| Profile::KaryResponse { responses, alphabet, keep };
     let response = |bits| Profile::RandomizedResponse { bits, keep };
     let shift = |x| Profile::Gaussian { sensitivity: l2(x), sigma };
-    let laplace = |x| Profile::Laplace { sensitivity: l1(x), scale: sigma };
+    let laplace =
+        |x| Profile::Laplace { sensitivity: l1(x), scale: LaplaceScale::new(sigma.get()).unwrap() };
     let symmetric = |x| Profile::SymmetricGaussian { bound: bound(x), sigma, change };
     let pure = |x| Profile::PureDp { epsilon: Epsilon::new(x).unwrap() };
     let good = [
@@ -375,7 +376,11 @@ fn every_parameter_has_its_limits() {
         mixture(3, 0.0, bit),
         mixture(3, 0.5, C::KaryResponse { alphabet: 1, keep }),
         mixture(3, 0.5, C::Gaussian { shift: l2(1.01e6), sigma }),
-        mixture(3, 0.5, C::Laplace { shift: l1(0.9e-100), scale: sigma }),
+        mixture(
+            3,
+            0.5,
+            C::Laplace { shift: l1(0.9e-100), scale: LaplaceScale::new(sigma.get()).unwrap() },
+        ),
         repeated(response(1), 0),
         repeated(response(1), 1025),
         repeated(response(1), u64::MAX),

@@ -5,8 +5,8 @@ use dp_core::accounting::Ledger;
 use dp_core::mechanism::{Basis, Calibrated, Mechanism, PrivateVector, Statistic, author};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseLaw};
 use dp_core::{
-    Adjacency, Bound, Budget, Claim, Error, L1Sensitivity, L2Sensitivity, NoiseRng, NoiseScale,
-    PrivacyProfile, Profile, Provenance, Theorem, calibrate,
+    Adjacency, Bound, Budget, Claim, Error, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseRng,
+    NoiseScale, PrivacyProfile, Profile, Provenance, Theorem, calibrate,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -171,7 +171,7 @@ fn no_profile_beside_other_noise() -> Outcome {
     of(author::gaussian(sigma, fine)?)?;
     let half = author::gaussian(NoiseScale::new(0.5 * sigma.get())?, fine)?;
     assert!(matches!(of(half), Err(Error::CertificateRejected { .. })));
-    let laplace = author::laplace(sigma, fine)?;
+    let laplace = author::laplace(LaplaceScale::new(sigma.get())?, fine)?;
     assert!(author::calibrated(shift, budget, basis(), profile.clone(), laplace).is_err());
     // A theorem that does not speak of the adjacency.
     let noise = author::gaussian(sigma, fine)?;

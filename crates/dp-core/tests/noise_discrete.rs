@@ -8,11 +8,15 @@ use dp_core::noise::{
     Bernoulli, BernoulliTable, Categorical, DiscreteGaussian, DiscreteLaplace, Geometric, Grid,
     KaryResponse, NoiseRng, SymmetricGaussian,
 };
-use dp_core::{NoiseScale, Probability};
+use dp_core::{LaplaceScale, NoiseScale, Probability};
 use support::{chi_square_excess, ks_excess, normal_cdf, stream};
 
 fn probability(p: f64) -> Probability {
     Probability::new(p).unwrap()
+}
+
+fn b_of(b: f64) -> LaplaceScale {
+    LaplaceScale::new(b).unwrap()
 }
 
 fn scale(s: f64) -> NoiseScale {
@@ -217,7 +221,7 @@ fn histogram(m: i64, n: usize, mut sample: impl FnMut() -> i64) -> Vec<u64> {
 #[test]
 fn discrete_laplace_follows_its_law() {
     for b in [0.4, 1.0, 2.75, 19.3] {
-        let law = DiscreteLaplace::new(scale(b)).unwrap();
+        let law = DiscreteLaplace::new(b_of(b)).unwrap();
         let (mut s, m) = (stream(13), (8.0 * b) as i64 + 2);
         let counts = histogram(m, 100_000, || law.sample(&mut s));
         let test = |b: f64| chi_square_excess(&counts, &pmf(m, |x| (-x.abs() / b).exp()));
@@ -242,7 +246,7 @@ fn discrete_gaussian_follows_its_law() {
         assert_eq!(excess > 0.0, rejected);
     }
     assert!(DiscreteGaussian::new(scale(1e-9)).is_err());
-    assert!(DiscreteLaplace::new(scale(1e300)).is_err());
+    assert!(DiscreteLaplace::new(b_of(1e300)).is_err());
 }
 
 #[test]
@@ -282,5 +286,5 @@ fn the_largest_sigma_of_the_discrete_gaussian_works() {
         assert!((mean - 1.0).abs() < 0.06, "{sigma}: {mean}");
     }
     assert!(DiscreteGaussian::new(scale(most.next_up())).is_err());
-    assert!(DiscreteLaplace::new(scale(most.next_up())).is_err());
+    assert!(DiscreteLaplace::new(b_of(most.next_up())).is_err());
 }

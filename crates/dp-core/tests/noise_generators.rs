@@ -2,7 +2,7 @@
 #![allow(missing_docs)]
 
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseStream, NoiseStreams};
-use dp_core::{NoiseRng, NoiseScale, PublicSeed};
+use dp_core::{LaplaceScale, NoiseRng, NoiseScale, PublicSeed};
 use rand_core::Rng;
 use std::collections::HashSet;
 
@@ -147,7 +147,9 @@ fn noise_has_golden_values() {
     let mut rng = NoiseRng::deterministic_not_private(7);
     let (mut gaussian, mut laplace) = ([0.0; 4], [0.0; 4]);
     GaussianNoise::new(scale, grid).unwrap().fill(&mut rng, &mut gaussian);
-    LaplaceNoise::new(scale, grid).unwrap().fill(&mut rng, &mut laplace);
+    LaplaceNoise::new(LaplaceScale::new(scale.get()).unwrap(), grid)
+        .unwrap()
+        .fill(&mut rng, &mut laplace);
     let steps = |x: [f64; 4]| x.map(|x| (x * 2f64.powi(30)) as i64);
     assert_eq!(steps(gaussian), [-233185575, -107341874, -2054381911, 668589344]);
     assert_eq!(steps(laplace), [956712136, 1007664840, -3015457191, 131929418]);

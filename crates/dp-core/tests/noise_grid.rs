@@ -1,15 +1,44 @@
 //! The grid: exact rounding, safe sensitivities, no overflow.
 #![allow(missing_docs)]
 
+use dp_core::mechanism::{Basis, Calibrated, Statistic};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, SymmetricGaussian};
 use dp_core::{
-    Bound, Budget, L1Sensitivity, L2Sensitivity, NoiseRng, NoiseScale, PrivacyProfile, Profile,
-    calibrate,
+    Adjacency, Bound, Budget, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseRng, NoiseScale,
+    PrivacyProfile, Profile, calibrate,
 };
 use proptest::prelude::*;
 
 fn scale(s: f64) -> NoiseScale {
     NoiseScale::new(s).unwrap()
+}
+
+fn b(s: f64) -> LaplaceScale {
+    LaplaceScale::new(s).unwrap()
+}
+
+fn row() -> Adjacency {
+    Adjacency::AddRemoveRow { bound: Bound::new(1.0).unwrap() }
+}
+
+fn gaussian(
+    budget: Budget,
+    exact: L2Sensitivity,
+    bound: Bound,
+    count: usize,
+) -> dp_core::Result<Calibrated<GaussianNoise>> {
+    let basis = Basis::declared("the tests", "a pair of inputs");
+    Calibrated::calibrate(Statistic::new(row(), exact, count, bound), budget, basis)
+}
+
+fn laplace(
+    budget: Budget,
+    exact: L1Sensitivity,
+    bound: Bound,
+    count: usize,
+) -> dp_core::Result<Calibrated<LaplaceNoise>> {
+    let basis = Basis::declared("the tests", "a pair of inputs");
+    Calibrated::calibrate(Statistic::new(row(), exact, count, bound), budget, basis)
 }
 
 #[test]
@@ -116,8 +145,8 @@ fn grids_that_cannot_hold_the_sums_are_refused_when_configured() {
     assert!(Grid::choose(scale(1.0), bound(1e13)).is_err());
     let budget = Budget::new(1.0, 1e-6).unwrap();
     let (l2, l1) = (L2Sensitivity::new(1.0).unwrap(), L1Sensitivity::new(1.0).unwrap());
-    assert!(GaussianNoise::calibrate(budget, l2, bound(1e14), 1, 0.0).is_err());
-    assert!(LaplaceNoise::calibrate(budget, l1, bound(1e14), 1, 0.0).is_err());
+    assert!(gaussian(budget, l2, bound(1e14), 1).is_err());
+    assert!(laplace(budget, l1, bound(1e14), 1).is_err());
     assert!(Grid::choose(scale(1e300), bound(1.0)).is_err());
     assert!(Grid::choose(scale(1e-300), bound(1.0)).is_err());
     assert_eq!(Grid::choose(scale(1.0), bound(1.0)).unwrap().exponent(), -30);
@@ -141,7 +170,7 @@ fn a_grid_coarser_than_the_noise_allows_is_refused() {
         let grid = Grid::new(exponent).unwrap();
         assert_eq!(grid.check_scale(scale(s)).is_ok(), fine, "{s}, {exponent}");
         assert_eq!(GaussianNoise::new(scale(s), grid).is_ok(), fine);
-        assert_eq!(LaplaceNoise::new(scale(s), grid).is_ok(), fine);
+        assert_eq!(LaplaceNoise::new(b(s), grid).is_ok(), fine);
         // Off its diagonal symmetric noise is smaller by sqrt 2.
         let symmetric = SymmetricGaussian::new(2, scale(s), grid);
         assert_eq!(symmetric.is_ok(), grid.spacing() <= s * 2f64.powi(-9) / 2f64.sqrt());
@@ -155,14 +184,15 @@ fn the_recipe_pays_for_the_rounding_of_a_million_values() {
     let budget = Budget::new(1.0, 1e-6).unwrap();
     let (count, bound) = (1_000_000, Bound::new(4e12).unwrap());
     let exact = L2Sensitivity::new(1.0).unwrap();
-    let (noise, profile) = GaussianNoise::calibrate(budget, exact, bound, count, 0.0).unwrap();
+    let made = gaussian(budget, exact, bound, count).unwrap();
+    let (noise, profile) = (made.noise(), made.guarantee().profile().unwrap());
     let g = noise.grid().spacing();
     // Every value moves by 1/1000, from just below a tie to above it, so by a step at least.
     let (x, y) = (0.5 * g - 5e-4, 0.5 * g + 5e-4);
     let moved = (noise.grid().round(y) - noise.grid().round(x)) * (count as f64).sqrt();
     assert!(moved > 1.5, "the rounding matters here: {moved}");
     let sigma = noise.sigma();
-    let Profile::Gaussian { sensitivity, sigma: stated } = profile else { panic!() };
+    let &Profile::Gaussian { sensitivity, sigma: stated } = profile else { panic!() };
     assert!(moved <= sensitivity.get() && stated == sigma);
     let real = Profile::Gaussian { sensitivity: L2Sensitivity::new(moved).unwrap(), sigma };
     assert!(real.log_delta(budget.epsilon) <= budget.delta.ln());
@@ -173,12 +203,12 @@ fn the_recipe_pays_for_the_rounding_of_a_million_values() {
 
     let exact = L1Sensitivity::new(1.0).unwrap();
     let pure = Budget::new(1.0, 0.0).unwrap();
-    let (noise, profile) =
-        LaplaceNoise::calibrate(pure, exact, Bound::new(1e12).unwrap(), 1000, 0.0).unwrap();
+    let made = laplace(pure, exact, Bound::new(1e12).unwrap(), 1000).unwrap();
+    let (noise, profile) = (made.noise(), made.guarantee().profile().unwrap());
     let g = noise.grid().spacing();
     let (x, y) = (0.5 * g - 5e-4, 0.5 * g + 5e-4);
     let moved = (noise.grid().round(y) - noise.grid().round(x)) * 1000.0;
-    let Profile::Laplace { sensitivity, scale } = profile else { panic!() };
+    let &Profile::Laplace { sensitivity, scale } = profile else { panic!() };
     assert!(moved <= sensitivity.get() && moved / scale.get() <= 1.0 && scale == noise.scale());
 }
 
@@ -189,7 +219,7 @@ fn values_that_no_grid_carries_are_refused() {
     let most = 2f64.powi(21);
     let mut rng = NoiseRng::deterministic_not_private(5);
     let noise = GaussianNoise::new(scale(1.0), grid).unwrap();
-    let laplace = LaplaceNoise::new(scale(1.0), grid).unwrap();
+    let laplace = LaplaceNoise::new(b(1.0), grid).unwrap();
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, most.next_up()] {
         let mut values = vec![0.25; 10_000];
         values[9_000] = bad;
@@ -228,7 +258,7 @@ fn every_output_is_a_finite_point_of_the_grid_whatever_goes_in() {
         let inputs = [0.0, -0.0, most, -most, -1e-300, 5e-324, 0.49 * grid.spacing()];
         let inputs = inputs.map(|x| if x.abs() <= most { x } else { 0.0 });
         let (gaussian, laplace) =
-            (GaussianNoise::new(scale(s), grid), LaplaceNoise::new(scale(s), grid));
+            (GaussianNoise::new(scale(s), grid), LaplaceNoise::new(b(s), grid));
         let laws: [&dyn AdditiveNoise; 2] = [&gaussian.unwrap(), &laplace.unwrap()];
         for law in laws {
             let mut values = inputs.repeat(3);

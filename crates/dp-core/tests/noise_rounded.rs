@@ -6,7 +6,7 @@
 mod support;
 
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseStream};
-use dp_core::{NoiseRng, NoiseScale};
+use dp_core::{LaplaceScale, NoiseRng, NoiseScale};
 use rand_core::Rng;
 use std::collections::BTreeSet;
 use support::{chi_square_excess, ks_excess, normal_cdf, stream};
@@ -23,7 +23,7 @@ fn gaussian(s: f64, exponent: i32) -> GaussianNoise {
 }
 
 fn laplace(s: f64, exponent: i32) -> LaplaceNoise {
-    LaplaceNoise::new(scale(s), Grid::new(exponent).unwrap()).unwrap()
+    LaplaceNoise::new(LaplaceScale::new(s).unwrap(), Grid::new(exponent).unwrap()).unwrap()
 }
 
 fn laplace_cdf(x: f64) -> f64 {

@@ -1,10 +1,11 @@
 //! Profiles against sums and integrals written down directly from their definitions, with
 //! parameters at which no factor is one.
 
+use dp_core::numeric::{ln_binomial_pmf, ln_chi_square_pdf};
 use dp_core::profile::{CoordinateProfile, RowChange};
-use dp_core::special::{ln_binomial_pmf, ln_chi_square_pdf};
 use dp_core::{
-    Bound, Epsilon, L1Sensitivity, L2Sensitivity, NoiseScale, PrivacyProfile, Probability, Profile,
+    Bound, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, PrivacyProfile,
+    Probability, Profile,
 };
 
 fn scale(x: f64) -> NoiseScale {
@@ -147,7 +148,7 @@ fn mixtures_are_their_sums() {
         delta(&gaussian(0.7 * (m as f64).sqrt(), 1.4), epsilon)
     });
     let shift = L1Sensitivity::new(0.7).unwrap();
-    check(CoordinateProfile::Laplace { shift, scale: scale(1.4) }, &|m| {
+    check(CoordinateProfile::Laplace { shift, scale: LaplaceScale::new(1.4).unwrap() }, &|m| {
         (1.0 - (0.5 * (epsilon - 0.5 * m as f64)).exp()).max(0.0)
     });
 }

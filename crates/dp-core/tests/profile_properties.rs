@@ -3,11 +3,15 @@
 use dp_core::calibrate;
 use dp_core::profile::{CoordinateProfile, GaussianStep, RowChange};
 use dp_core::{
-    Bound, Budget, Delta, Epsilon, L1Sensitivity, L2Sensitivity, NoiseScale, PrivacyProfile,
-    Probability, Profile,
+    Bound, Budget, Delta, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale,
+    PrivacyProfile, Probability, Profile,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
+
+fn b_of(scale: NoiseScale) -> LaplaceScale {
+    LaplaceScale::new(scale.get()).unwrap()
+}
 
 fn unit() -> L2Sensitivity {
     L2Sensitivity::new(1.0).unwrap()
@@ -56,7 +60,10 @@ impl Family {
             1 => Profile::GaussianComposition {
                 steps: vec![GaussianStep { sensitivity: unit(), sigma: scale, times: n }],
             },
-            2 => Profile::Laplace { sensitivity: L1Sensitivity::new(1.0).unwrap(), scale },
+            2 => Profile::Laplace {
+                sensitivity: L1Sensitivity::new(1.0).unwrap(),
+                scale: b_of(scale),
+            },
             3 => Profile::PureDp { epsilon: Epsilon::new(1.0 / s).unwrap() },
             4 => Profile::RandomizedResponse { bits: n, keep: keep(2) },
             5 => Profile::KaryResponse { responses: n.min(40), alphabet: n + 1, keep: keep(n + 1) },
@@ -149,7 +156,7 @@ proptest! {
         tight(budget, sigma, |sigma| Profile::SymmetricGaussian { bound: one(), sigma, change })?;
         let l1 = L1Sensitivity::new(1.0).unwrap();
         let laplace = calibrate::laplace(budget, l1).unwrap();
-        tight(budget, laplace, |scale| Profile::Laplace { sensitivity: l1, scale })?;
+        tight(budget, NoiseScale::new(laplace.get()).unwrap(), |scale| Profile::Laplace { sensitivity: l1, scale: b_of(scale) })?;
         let keep = calibrate::randomized_response(budget, n).unwrap();
         tight_keep(budget, keep, |keep| Profile::RandomizedResponse { bits: n, keep })?;
         let n = n.min(40);
@@ -250,7 +257,7 @@ fn one_laplace_coordinate_is_the_worst() {
             .sum();
         let profile = Profile::Laplace {
             sensitivity: L1Sensitivity::new(m1 + m2).unwrap(),
-            scale: NoiseScale::new(1.0).unwrap(),
+            scale: LaplaceScale::new(1.0).unwrap(),
         };
         let one = profile.log_delta(Epsilon::new(e).unwrap()).delta();
         assert!(two < one && two > 0.3 * one, "{two} against {one} at {m1} {m2} {e}");

@@ -1,7 +1,7 @@
 //! Special functions and profiles against the values of `tools/reference/profiles.py`.
 
+use dp_core::numeric as f;
 use dp_core::profile::{CoordinateProfile, RowChange};
-use dp_core::special as f;
 use dp_core::{Bound, Epsilon, L2Sensitivity, NoiseScale, PrivacyProfile, Probability, Profile};
 use serde_json::Value;
 

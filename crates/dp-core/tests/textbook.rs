@@ -1,7 +1,7 @@
 //! Textbook parameters, which are an ulp short, and what the refusal tells.
 
 use dp_core::{
-    Adjacency, Budget, Epsilon, Error, Guarantee, L1Sensitivity, NoiseScale, Probability, Profile,
+    Adjacency, Budget, Epsilon, Error, Guarantee, L1Sensitivity, LaplaceScale, Probability, Profile,
 };
 
 fn declared(profile: Profile, budget: Budget) -> Result<Guarantee, Error> {
@@ -21,7 +21,7 @@ fn laplace_at_one_over_epsilon_is_told_the_least_scale() {
         let budget = Budget::pure(Epsilon::new(epsilon).unwrap());
         let sensitivity = L1Sensitivity::new(1.0).unwrap();
         let of =
-            |scale: f64| Profile::Laplace { sensitivity, scale: NoiseScale::new(scale).unwrap() };
+            |scale: f64| Profile::Laplace { sensitivity, scale: LaplaceScale::new(scale).unwrap() };
         let error = declared(of(1.0 / epsilon), budget).unwrap_err();
         let least = offered(&error, "[", ",");
         assert!(least > 1.0 / epsilon && least * epsilon < 1.0 + 1e-11, "{error}");

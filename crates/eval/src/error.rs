@@ -25,6 +25,9 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A file of rows was refused.
+    #[error(transparent)]
+    File(#[from] readers::Error),
     /// A parameter is outside its allowed range.
     #[error("{name} = {value} is not allowed: must be {allowed}")]
     InvalidParameter {

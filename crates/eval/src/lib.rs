@@ -7,8 +7,10 @@
 pub mod baselines;
 pub mod data;
 pub mod error;
+#[cfg(feature = "experiments")]
 pub mod experiments;
 pub mod framework;
+#[cfg(feature = "experiments")]
 pub mod learning;
 pub mod metrics;
 pub mod published;

@@ -1,7 +1,11 @@
 //! How good an answer is.
 
 use crate::error::Result;
-use sketch::search::{DenseIndex, Score};
+use dp_core::PublicSeed;
+use dp_core::noise::NoiseLaw;
+use sketch::projection::{Family, ProjectionSpec};
+use sketch::search::{Queries, Score, SketchIndex};
+use sketch::vectors::PrivateSketch;
 
 /// Mean, and its standard error when there are at least two samples.
 #[must_use]
@@ -29,7 +33,12 @@ pub fn nearest_by_cosine(
     d: usize,
     count: usize,
 ) -> Result<Vec<Vec<usize>>> {
-    let found = DenseIndex::new(d, database, Score::Cosine)?.top_k(queries, count)?;
+    // Plain rows are sketches under no projection.
+    let spec = ProjectionSpec::new(Family::Identity, d, d, PublicSeed::new(0))?;
+    let plain = |rows: &[f64]| PrivateSketch::new(spec, NoiseLaw::None, rows.to_vec());
+    let (database, queries) = (plain(database)?, plain(queries)?);
+    let found =
+        SketchIndex::new(&database, Score::Cosine)?.top_k(&Queries::all(&queries), count)?;
     let list = |query| found.indices(query).iter().map(|&i| i as usize).collect();
     Ok((0..found.n()).map(list).collect())
 }

@@ -66,8 +66,8 @@ fn files() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("truncated-idx3");
     std::fs::write(&path, [0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 9]).unwrap();
-    says(eval::data::images(&path, None), &["truncated-idx3", "truncated", "4 bytes", "1 found"]);
+    says(eval::data::images(&path, None), &["truncated-idx3", "ends before its last row"]);
     std::fs::write(&path, b"not an IDX file").unwrap();
-    says(eval::data::images(&path, None), &["truncated-idx3", "magic number"]);
+    says(eval::data::images(&path, None), &["truncated-idx3", "two zero bytes"]);
     says(eval::data::images(&folder.path().join("absent"), None), &["absent"]);
 }

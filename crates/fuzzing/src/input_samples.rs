@@ -1,6 +1,6 @@
 //! Small valid inputs of the command line, one or more a format.
 
-use crate::samples::{Failure, Sample};
+use crate::sample::{Failure, Sample};
 use arrow_array::types::Float64Type;
 use arrow_array::{ArrayRef, Float64Array, ListArray, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;

@@ -1,6 +1,7 @@
 //! The journal of a sliding window.
 
-use linalg_dp::window::PrivateStream;
+use dp_core::NoiseRng;
+use linalg_dp::window::WindowMechanism;
 use sha2::{Digest, Sha256};
 
 /// Bytes of a journal, as they are and with the checksum set right. A stream that was accepted can
@@ -15,7 +16,8 @@ pub fn journal(data: &[u8]) {
 }
 
 fn accept(bytes: &[u8]) {
-    if let Ok(stream) = PrivateStream::from_journal(bytes) {
+    let rng = NoiseRng::deterministic_not_private(1);
+    if let Ok(stream) = WindowMechanism::from_journal(bytes, rng) {
         let _ = stream.release();
         let _ = stream.next_row();
     }

@@ -14,6 +14,7 @@ mod journals;
 pub mod mutation;
 mod readers;
 mod releases;
+mod sample;
 pub mod samples;
 
 pub use certificates::{certificate, guarantee, ledger};
@@ -22,7 +23,7 @@ pub use journals::journal;
 pub use readers::{idx, item_sets, libsvm, packages};
 pub use releases::{
     forged, packed, release_container, release_matrices, release_sets, release_signs,
-    release_sketch, rewritten, sealed,
+    release_sketch, repacked, rewritten, sealed, trailer,
 };
 
 /// A body.

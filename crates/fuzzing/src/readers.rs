@@ -1,11 +1,14 @@
 //! Readers of data sets.
 
-use eval::data::{SetRule, parse_packages, parse_user_items, read_idx, read_libsvm};
+use eval::data::{SetRule, parse_packages, parse_user_items, read_libsvm};
+use readers::{Block, FileFormat, RowsFile};
 
-/// IDX, plain or gzip.
+/// IDX, plain or gzip, from memory: all rows that are handed out have the stated length.
 pub fn idx(data: &[u8]) {
-    if let Ok(idx) = read_idx("fuzz", data) {
-        assert_eq!(idx.dims.iter().product::<usize>(), idx.values.len());
+    let file = RowsFile { format: Some(FileFormat::Idx), ..RowsFile::new("fuzz") };
+    let Ok(mut input) = file.open_from(std::io::Cursor::new(data.to_vec())) else { return };
+    while let Ok(Some(block)) = input.rows.next(Block::default()) {
+        assert_eq!(block.dense(input.rows.d()).len(), block.n * input.rows.d());
     }
 }
 

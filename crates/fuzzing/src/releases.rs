@@ -1,7 +1,7 @@
 //! Release files: the container, and each kind behind a right checksum.
 
 use crate::certificates::evaluated;
-use crate::samples::Failure;
+use crate::sample::Failure;
 use dp_core::certificate::canonical;
 use dp_core::release_file::{
     ClassOfCertificate, FORMAT, Kind, MAGIC, Payload, Summary, Trailer, Writer, decode, encode_as,
@@ -161,6 +161,34 @@ fn seal(bytes: &mut [u8], payload: Range<usize>, trailer: Range<usize>) {
     bytes[end..].copy_from_slice(&sum);
 }
 
+/// The fields of a file's trailer.
+///
+/// # Errors
+/// When it is not a release file.
+pub fn trailer(bytes: &[u8]) -> Result<Value, Failure> {
+    let (_, trailer) = places(bytes).ok_or("not a release file")?;
+    Ok(serde_json::from_slice(&bytes[trailer])?)
+}
+
+/// The file with another payload and trailer, and the checksum set right.
+fn assembled(bytes: &[u8], payload: &[u8], trailer: &Value) -> Vec<u8> {
+    let trailer = canonical(trailer).into_bytes();
+    let length = (trailer.len() as u64).to_le_bytes();
+    let mut out = [&bytes[..16], payload, &trailer, &length, &[0; 32]].concat();
+    let from = 16 + payload.len();
+    seal(&mut out, 16..from, from..from + trailer.len());
+    out
+}
+
+/// The file with another trailer and the checksum set right, but no digest in it.
+///
+/// # Errors
+/// When it is not a release file.
+pub fn repacked(bytes: &[u8], trailer: &Value) -> Result<Vec<u8>, Failure> {
+    let (payload, _) = places(bytes).ok_or("not a release file")?;
+    Ok(assembled(bytes, &bytes[payload], trailer))
+}
+
 /// The file with an edit of its payload and of the fields of its trailer, and every hash, digest and checksum
 /// set right again, as a forger would: only what the numbers say of each other can tell.
 ///
@@ -170,23 +198,16 @@ pub fn forged(
     bytes: &[u8],
     edit: impl FnOnce(&mut Vec<u8>, &mut Value),
 ) -> Result<Vec<u8>, Failure> {
-    let (payload, trailer) = places(bytes).ok_or("not a release file")?;
-    let (mut body, mut fields) =
-        (bytes[payload].to_vec(), serde_json::from_slice(&bytes[trailer])?);
-    edit(&mut body, &mut fields);
-    let certificate = &mut fields["certificate"];
-    if let Some(stated) = certificate.as_object_mut() {
-        stated.insert("payload".into(), hex(&Sha256::digest(&body)).into());
+    let (payload, _) = places(bytes).ok_or("not a release file")?;
+    let (mut payload, mut fields) = (bytes[payload].to_vec(), trailer(bytes)?);
+    edit(&mut payload, &mut fields);
+    if let Some(stated) = fields.get_mut("certificate").and_then(Value::as_object_mut) {
+        stated.insert("payload".into(), hex(&Sha256::digest(&payload)).into());
         stated.remove("digest");
         let digest = hex(&Sha256::digest(canonical(&*stated)));
         stated.insert("digest".into(), digest.into());
     }
-    let trailer = canonical(&fields).into_bytes();
-    let length = (trailer.len() as u64).to_le_bytes();
-    let mut out = [&bytes[..16], &body, &trailer, &length, &[0; 32]].concat();
-    let from = 16 + body.len();
-    seal(&mut out, 16..from, from..from + trailer.len());
-    Ok(out)
+    Ok(assembled(bytes, &payload, &fields))
 }
 
 fn hex(bytes: &[u8]) -> String {

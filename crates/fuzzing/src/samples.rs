@@ -1,46 +1,24 @@
 //! Small valid inputs of every target: one release a kind, and texts. Their noise is that of the
 //! deterministic test generator, and their certificates say so.
 
+pub use crate::sample::{Failure, Sample};
+
 use dp_core::accounting::{FilterRule, Ledger};
+use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{AnyCertificate, Kind, encode, encode_as, open};
 use dp_core::{
     Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, Profile, PublicSeed, calibrate,
 };
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
-use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig};
+use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 use sketch::sets::{
     BinResponse, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin, SetNeighbours, SymbolShape,
-    TrueDelta,
 };
 use sketch::signs::{FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignSketch};
 use sketch::vectors::PrivateProjection;
-
-/// Any error on the way to a sample.
-pub type Failure = Box<dyn std::error::Error>;
-
-/// One input.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Sample {
-    /// The target it is for.
-    pub target: &'static str,
-    /// Name of its file.
-    pub name: String,
-    /// Content.
-    pub bytes: Vec<u8>,
-}
-
-impl Sample {
-    pub(crate) fn new(
-        target: &'static str,
-        name: impl Into<String>,
-        bytes: impl Into<Vec<u8>>,
-    ) -> Self {
-        Self { target, name: name.into(), bytes: bytes.into() }
-    }
-}
 
 /// All samples, those of releases first.
 ///
@@ -123,7 +101,7 @@ fn set_signatures() -> Result<Vec<Sample>, Failure> {
         (0..3).map(|i| ItemSet::new((i..i + 12).collect())).collect::<Result<_, _>>()?;
     let neighbours = SetNeighbours::new(1, 12)?;
     let seed = || FreshSeed::reproducible_not_private(7);
-    let accept = TrueDelta::AcceptByName;
+    let accept = Acceptance::AcceptTrueDelta;
     let hashed = MixtureResponse::calibrate(SymbolShape::new(5, 1, 4)?, neighbours, budget()?)?;
     let bins = BinResponse::calibrate(6, 4, 1, budget()?)?;
     let noisy = NoisySecureMinHash::published(8, 1, neighbours, budget()?, accept)?;
@@ -161,8 +139,9 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     all.push(Sample::new(target, "range.dps", encode(&range)?));
     all.push(Sample::new(target, "low-rank.dps", encode(&low_rank)?));
     let noise = BlockNoise::SymmetricGaussian;
-    let mut stream = PrivateStream::new(config(Schedule::Tree { noise })?)?;
-    stream.push(&x, &mut rng())?;
+    let mechanism = WindowMechanism::calibrate(config(Schedule::Tree { noise })?)?;
+    let mut stream = mechanism.stream(rng());
+    stream.push(&x)?;
     all.push(Sample::new(target, "window.dps", encode(&stream.release()?)?));
     Ok(all)
 }
@@ -193,8 +172,9 @@ fn journals() -> Result<Vec<Sample>, Failure> {
     let mut all = Vec::new();
     for (name, schedule) in schedules {
         let path = folder.join(name);
-        let mut stream = PrivateStream::with_journal(config(schedule)?, &path)?;
-        stream.push(&data(5, 2), &mut rng())?;
+        let mechanism = WindowMechanism::calibrate(config(schedule)?)?;
+        let mut stream = mechanism.stream_with_journal(&path, rng())?;
+        stream.push(&data(5, 2))?;
         all.push(Sample::new("journal", format!("{name}.journal"), std::fs::read(&path)?));
     }
     std::fs::remove_dir_all(&folder)?;

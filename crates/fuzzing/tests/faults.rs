@@ -6,7 +6,7 @@ use dp_core::atomic_file::{self, Access};
 use dp_core::release_file::{FORMAT, Kind, Summary, Trailer, Writer, open};
 use dp_core::{Adjacency, Bound, Budget, NoiseRng};
 use fuzzing::samples::releases;
-use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig};
+use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::io::Write;
@@ -161,9 +161,9 @@ fn write_new(kind: &str, path: &Path) -> Result<(), Box<dyn std::error::Error>> 
         "release" => Ok(write_release(path)?),
         "text" => Ok(eval::render::write_atomic(path, "new ".repeat(10_000).as_bytes())?),
         _ => {
-            let mut stream = PrivateStream::resume(path)?;
-            let mut rng = NoiseRng::deterministic_not_private(2);
-            stream.push(&[0.1; 12 * 10], &mut rng)?;
+            let rng = NoiseRng::deterministic_not_private(2);
+            let mut stream = WindowMechanism::resume(path, rng)?;
+            stream.push(&[0.1; 12 * 10])?;
             Ok(())
         }
     }
@@ -200,9 +200,10 @@ fn begin(kind: &str, path: &Path) -> Vec<u8> {
         std::fs::remove_file(path).unwrap();
     }
     if kind == "journal" {
-        let mut rng = NoiseRng::deterministic_not_private(1);
-        let mut stream = PrivateStream::with_journal(config(), path).unwrap();
-        stream.push(&[0.1; 12 * 20], &mut rng).unwrap();
+        let rng = NoiseRng::deterministic_not_private(1);
+        let mechanism = WindowMechanism::calibrate(config()).unwrap();
+        let mut stream = mechanism.stream_with_journal(path, rng).unwrap();
+        stream.push(&[0.1; 12 * 20]).unwrap();
     } else {
         atomic_file::write(path, b"the old content", Access::Shared).unwrap();
     }
@@ -229,7 +230,9 @@ fn a_full_disk_or_a_killed_writer_leaves_the_old_content_or_the_new() {
                 assert_eq!(status.success(), found == new, "{kind} at {blocks}: {status}");
                 *outcomes.entry(status.success()).or_insert(0) += 1;
                 if kind == "journal" {
-                    let closed = PrivateStream::resume(&path).unwrap().blocks_closed();
+                    let rng = NoiseRng::deterministic_not_private(2);
+                    let stream = WindowMechanism::resume(&path, rng).unwrap();
+                    let closed = stream.blocks_closed();
                     assert_eq!(closed, if found == new { 3 } else { 2 });
                 }
             }
@@ -249,13 +252,17 @@ fn damaged_journals_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("journal");
     let good = begin("journal", &path);
+    let refused = |bytes: &[u8]| {
+        let rng = NoiseRng::deterministic_not_private(2);
+        WindowMechanism::from_journal(bytes, rng).is_err()
+    };
     for length in 0..good.len() {
-        assert!(PrivateStream::from_journal(&good[..length]).is_err(), "cut at {length}");
+        assert!(refused(&good[..length]), "cut at {length}");
     }
     for at in 0..good.len() {
         let mut bad = good.clone();
         bad[at] ^= 1 << (at % 8);
-        assert!(PrivateStream::from_journal(&bad).is_err(), "flipped at {at}");
+        assert!(refused(&bad), "flipped at {at}");
     }
 }
 

@@ -300,11 +300,11 @@ fn same_bits_at_any_thread_count_and_in_any_portions() {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
                 let mut rng = NoiseRng::deterministic_not_private(3);
-                let mut open = m.open(&mut rng);
+                let mut stream = m.stream(&mut rng);
                 for rows in data.chunks(portion * d) {
-                    open.push(rows).unwrap();
+                    stream.push(rows).unwrap();
                 }
-                open.close(&mut rng).unwrap().payload().clone()
+                stream.finish().unwrap().payload().clone()
             })
         };
         let first = run(1, n);

@@ -11,7 +11,9 @@ use linalg_dp::covariance::NoisyPower;
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
 use linalg_dp::dense::{symmetric_eigen, thin_svd};
 use linalg_dp::low_rank::{BasisProjection, PublicBasis, Setting, Spread};
-use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig};
+use linalg_dp::window::{
+    BlockNoise, Keep, Pace, PruneRule, Schedule, StreamConfig, WindowMechanism,
+};
 use sketch::rows::RowsView;
 
 const DRAWS: u64 = 3000;
@@ -189,14 +191,14 @@ fn exact(data: &[f64], d: usize, schedule: Schedule, span: (u64, u64)) -> Mat<f6
 
 fn windows_hold(schedule: Schedule, d: usize, rows_pushed: usize, budget: Budget) {
     let data = rows(rows_pushed, d);
-    let first = PrivateStream::new(config(schedule, d, budget)).unwrap();
+    let mechanism = WindowMechanism::calibrate(config(schedule, d, budget)).unwrap();
     let mut rng = NoiseRng::deterministic_not_private(4);
     let (mut count, mut direction, mut short) =
         (Count::default(), Count::default(), Count::default());
     let mut gaussian = true;
     for _ in 0..DRAWS {
-        let mut stream = first.restarted().unwrap();
-        stream.push(&data, &mut rng).unwrap();
+        let mut stream = mechanism.stream(&mut rng);
+        stream.push(&data).unwrap();
         let release = stream.release().unwrap();
         let payload = release.payload();
         let span = (payload.span().first_row, payload.span().end_row);

@@ -8,7 +8,7 @@ use linalg_dp::covariance::{
     WishartCovariance, WishartShape,
 };
 use linalg_dp::window::{
-    BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
+    BlockNoise, Keep, Pace, PruneRule, Schedule, StreamConfig, WindowCovariance, WindowMechanism,
 };
 
 fn bound() -> Bound {
@@ -214,14 +214,16 @@ fn streams_of_wishart_blocks_and_nodes_release_and_resume() {
             schedule,
         };
         let path = folder.path().join(n.to_string());
-        let mut stream = PrivateStream::with_journal(config, &path).unwrap();
+        let secret = || NoiseRng::from_os().unwrap();
+        let mechanism = WindowMechanism::calibrate(config).unwrap();
+        let mut stream = mechanism.stream_with_journal(&path, secret()).unwrap();
         assert!(matches!(stream.guarantee().provenance(), Provenance::Proven { .. }));
-        stream.push(&[0.3; 9 * 2], &mut NoiseRng::from_os().unwrap()).unwrap();
+        stream.push(&[0.3; 9 * 2]).unwrap();
         let before = stream.release().unwrap();
         drop(stream);
-        let mut stream = PrivateStream::resume(&path).unwrap();
+        let mut stream = WindowMechanism::resume(&path, secret()).unwrap();
         assert_eq!(stream.release().unwrap().payload(), before.payload());
-        stream.push(&[0.3; 7 * 2], &mut NoiseRng::from_os().unwrap()).unwrap();
+        stream.push(&[0.3; 7 * 2]).unwrap();
         let release = stream.release().unwrap();
         release.certificate().verify().unwrap();
         let CovarianceNoise::Wishart { dof, .. } = release.payload().covariance().noise() else {

@@ -2,8 +2,10 @@
 
 use dp_core::noise::GeneratorKind;
 use dp_core::{Adjacency, Bound, Budget, Certificate, NoiseRng};
-use linalg_dp::covariance::{CovarianceMechanism, JlCovariance, WishartCovariance, WishartShape};
-use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig};
+use linalg_dp::covariance::{
+    CovarianceMechanism, CovarianceStream, JlCovariance, WishartCovariance, WishartShape,
+};
+use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
 
 fn known() -> NoiseRng {
     NoiseRng::deterministic_not_private(1)
@@ -39,13 +41,12 @@ fn a_covariance_names_who_drew_its_noise() {
     let wishart = WishartCovariance::calibrate(2, adjacency, budget, shape).unwrap();
     let both: [&dyn CovarianceMechanism; 2] = [&sketch, &wishart];
     for m in both {
-        let run = |opening: &mut NoiseRng, closing: &mut NoiseRng| {
-            let mut open = m.open(opening);
-            open.push(&[0.6, 0.8]).unwrap();
-            is_known(open.close(closing).unwrap().certificate())
+        let run = |rng: NoiseRng| {
+            let mut stream = CovarianceStream::new(m, rng);
+            stream.push(&[0.6, 0.8]).unwrap();
+            is_known(stream.finish().unwrap().certificate())
         };
-        // All noise is drawn at the end.
-        assert!(!run(&mut known(), &mut secret()) && run(&mut secret(), &mut known()));
+        assert!(run(known()) && !run(secret()));
     }
 }
 
@@ -71,21 +72,15 @@ fn schedules() -> [Schedule; 3] {
 }
 
 #[test]
-fn streams_name_the_weakest_generator_of_all_their_calls() {
+fn streams_name_the_generator_that_they_hold() {
     for schedule in schedules() {
-        let calibrated = PrivateStream::new(config(schedule)).unwrap();
-        // One row of the first block meets a known R; the secret generator closes.
-        let mut stream = calibrated.restarted().unwrap();
-        stream.push(&[0.5], &mut known()).unwrap();
-        for _ in 0..5 {
-            stream.push(&[0.5], &mut secret()).unwrap();
+        let mechanism = WindowMechanism::calibrate(config(schedule)).unwrap();
+        for (rng, expected) in [(known(), true), (secret(), false)] {
+            let mut stream = mechanism.stream(rng);
+            stream.push(&[0.5; 6]).unwrap();
+            let release = stream.release().unwrap();
+            assert_eq!(is_known(release.certificate()), expected, "{schedule:?}");
         }
-        assert!(is_known(stream.release().unwrap().certificate()), "{schedule:?}");
-        let mut stream = calibrated.restarted().unwrap();
-        stream.push(&[0.5; 6], &mut secret()).unwrap();
-        assert!(!is_known(stream.release().unwrap().certificate()), "{schedule:?}");
-        stream.push(&[0.5; 2], &mut known()).unwrap();
-        assert!(is_known(stream.release().unwrap().certificate()), "{schedule:?}");
     }
 }
 
@@ -94,13 +89,29 @@ fn a_journal_remembers_a_known_generator() {
     let folder = tempfile::tempdir().unwrap();
     for (n, schedule) in schedules().into_iter().enumerate() {
         let path = folder.path().join(n.to_string());
-        let mut stream = PrivateStream::with_journal(config(schedule), &path).unwrap();
-        stream.push(&[0.5], &mut known()).unwrap();
-        stream.push(&[0.5], &mut secret()).unwrap();
+        let mechanism = WindowMechanism::calibrate(config(schedule)).unwrap();
+        let mut stream = mechanism.stream_with_journal(&path, known()).unwrap();
+        stream.push(&[0.5; 2]).unwrap();
         drop(stream);
-        let mut stream = PrivateStream::resume(&path).unwrap();
+        let mut stream = WindowMechanism::resume(&path, secret()).unwrap();
         assert!(is_known(stream.release().unwrap().certificate()), "{schedule:?}");
-        stream.push(&[0.5; 6], &mut secret()).unwrap();
+        stream.push(&[0.5; 6]).unwrap();
         assert!(is_known(stream.release().unwrap().certificate()), "{schedule:?}");
     }
+}
+
+#[test]
+fn a_stream_taken_up_by_a_known_generator_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("journal");
+    let [schedule, ..] = schedules();
+    let mechanism = WindowMechanism::calibrate(config(schedule)).unwrap();
+    let mut stream = mechanism.stream_with_journal(&path, secret()).unwrap();
+    stream.push(&[0.5; 2]).unwrap();
+    drop(stream);
+    let mut stream = WindowMechanism::resume(&path, known()).unwrap();
+    // What was drawn so far was secret.
+    assert!(!is_known(stream.release().unwrap().certificate()));
+    stream.push(&[0.5; 2]).unwrap();
+    assert!(is_known(stream.release().unwrap().certificate()));
 }

@@ -14,6 +14,7 @@ use linalg_dp::low_rank::{
 };
 use linalg_dp::window::{
     BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig, WindowCovariance,
+    WindowMechanism,
 };
 use sketch::rows::RowsView;
 
@@ -47,12 +48,12 @@ fn the_last_window_before_the_horizon_can_be_released() {
         [Schedule::Factorised { horizon: 4 }, Schedule::Decayed { decay: 0.5, horizon: 4 }]
     {
         for pace in [Pace::Rows, Pace::Clock] {
-            let mut rng = rng();
-            let mut stream = PrivateStream::new(StreamConfig { pace, ..config(schedule) }).unwrap();
-            let mut push = |stream: &mut PrivateStream, rows: usize| {
-                let pushed = stream.push(&vec![0.3; 2 * rows], &mut rng);
+            let config = StreamConfig { pace, ..config(schedule) };
+            let mut stream = WindowMechanism::calibrate(config).unwrap().stream(rng());
+            let push = |stream: &mut PrivateStream, rows: usize| {
+                let pushed = stream.push(&vec![0.3; 2 * rows]);
                 match pace {
-                    Pace::Clock => pushed.and_then(|_| stream.tick(&mut rng)),
+                    Pace::Clock => pushed.and_then(|_| stream.tick()),
                     Pace::Rows => pushed.map(|_| ()),
                 }
             };
@@ -68,10 +69,10 @@ fn the_last_window_before_the_horizon_can_be_released() {
             assert_eq!((stream.blocks_closed(), stream.next_row()), (4, 8));
         }
         // A call that would pass the horizon adds no row.
-        let mut stream = PrivateStream::new(config(schedule)).unwrap();
-        assert!(stream.push(&[0.3; 2 * 9], &mut rng()).is_err());
+        let mut stream = WindowMechanism::calibrate(config(schedule)).unwrap().stream(rng());
+        assert!(stream.push(&[0.3; 2 * 9]).is_err());
         assert_eq!(stream.next_row(), 0);
-        assert_eq!(stream.push(&[0.3; 2 * 8], &mut rng()).unwrap(), 4);
+        assert_eq!(stream.push(&[0.3; 2 * 8]).unwrap(), 4);
         stream.release().unwrap();
     }
 }
@@ -86,13 +87,13 @@ fn a_clock_of_enormous_blocks_is_counted_and_then_refused() {
         let size = 1u64 << 63;
         let config =
             StreamConfig { window: size, block: size, pace: Pace::Clock, ..config(schedule) };
-        let mut stream = PrivateStream::new(config).unwrap();
-        stream.push(&[0.5, 0.5], &mut rng()).unwrap();
-        stream.tick(&mut rng()).unwrap();
+        let mut stream = WindowMechanism::calibrate(config).unwrap().stream(rng());
+        stream.push(&[0.5, 0.5]).unwrap();
+        stream.tick().unwrap();
         assert_eq!(stream.next_row(), size);
         assert_eq!(stream.release().unwrap().payload().span().end_row, size);
-        assert!(matches!(stream.tick(&mut rng()), Err(Error::Core(_))));
-        assert!(matches!(stream.push(&[0.5, 0.5], &mut rng()), Err(Error::Core(_))));
+        assert!(matches!(stream.tick(), Err(Error::Core(_))));
+        assert!(matches!(stream.push(&[0.5, 0.5]), Err(Error::Core(_))));
         stream.release().unwrap();
     }
 }
@@ -108,7 +109,9 @@ fn noise_that_the_sums_cannot_hold_is_refused() {
     named(NoisyPower::calibrate(3, 2, 2, add(), tiny).unwrap_err());
     let keep = Keep::Blocks;
     let schedule = Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep };
-    named(PrivateStream::new(StreamConfig { budget: tiny, ..config(schedule) }).unwrap_err());
+    named(
+        WindowMechanism::calibrate(StreamConfig { budget: tiny, ..config(schedule) }).unwrap_err(),
+    );
     // What is accepted has the size that it states; with a grid far too fine samples would be clamped.
     let (mut accepted, mut refused) = (0, 0);
     for epsilon in [1e-27, 1e-25, 1e-20, 1e-10, 1e-3] {
@@ -255,8 +258,10 @@ fn certificates_say_what_became_of_longer_rows() {
     said(m.release(&[9.0, 9.0], &mut rng()).unwrap().certificate());
     let m = NoisyPower::calibrate(2, 1, 2, add(), budget).unwrap();
     said(m.release(&[9.0, 9.0], PublicSeed::new(1), &mut rng()).unwrap().certificate());
-    let mut stream = PrivateStream::new(config(Schedule::Factorised { horizon: 3 })).unwrap();
-    stream.push(&[9.0; 4], &mut rng()).unwrap();
+    let mut stream = WindowMechanism::calibrate(config(Schedule::Factorised { horizon: 3 }))
+        .unwrap()
+        .stream(rng());
+    stream.push(&[9.0; 4]).unwrap();
     said(stream.release().unwrap().certificate());
     let setting = Setting::new((8, 9), 1, 2, bound(1.0), bound(1.0)).unwrap();
     let data = [3.0; 72];
@@ -269,14 +274,16 @@ fn certificates_say_what_became_of_longer_rows() {
 #[test]
 fn a_window_s_noise_must_be_that_of_its_certificate() {
     let schedule = Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: Keep::Blocks };
-    let mut stream = PrivateStream::new(config(schedule)).unwrap();
-    stream.push(&[0.3; 8], &mut rng()).unwrap();
+    let mut stream = WindowMechanism::calibrate(config(schedule)).unwrap().stream(rng());
+    stream.push(&[0.3; 8]).unwrap();
     let release = stream.release().unwrap();
     assert!(decode::<WindowCovariance, Certificate>(&encode(&release).unwrap()).is_ok());
     // The same matrix under the certificate of a stream with a tenth of the noise.
     let low = Budget::new(20.0, 1e-6).unwrap();
-    let mut other = PrivateStream::new(StreamConfig { budget: low, ..config(schedule) }).unwrap();
-    other.push(&[0.3; 8], &mut rng()).unwrap();
+    let mut other = WindowMechanism::calibrate(StreamConfig { budget: low, ..config(schedule) })
+        .unwrap()
+        .stream(rng());
+    other.push(&[0.3; 8]).unwrap();
     let certificate = other.release().unwrap().into_parts().1;
     let (statement, guarantee) = (certificate.statement().clone(), certificate.guarantee().clone());
     let mut statement = statement;

@@ -13,7 +13,7 @@ use linalg_dp::low_rank::{
     RangeFinder, Setting, Spread,
 };
 use linalg_dp::window::{
-    BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
+    BlockNoise, Keep, Pace, PruneRule, Schedule, StreamConfig, WindowCovariance, WindowMechanism,
 };
 use sketch::rows::RowsView;
 
@@ -129,9 +129,8 @@ fn windows_come_back_and_answer_the_same() {
     ];
     let mut releases = Vec::new();
     for schedule in schedules {
-        let mut stream = PrivateStream::new(config(schedule)).unwrap();
-        let mut rng = rng();
-        stream.push(&rows(21, 3), &mut rng).unwrap();
+        let mut stream = WindowMechanism::calibrate(config(schedule)).unwrap().stream(rng());
+        stream.push(&rows(21, 3)).unwrap();
         releases.push(stream.release().unwrap());
     }
     for release in releases {

@@ -6,7 +6,9 @@ use dp_core::{
 };
 use faer::Mat;
 use linalg_dp::Error;
-use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig};
+use linalg_dp::window::{
+    BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowMechanism,
+};
 
 const GAUSSIAN: Schedule =
     Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: Keep::Blocks };
@@ -74,9 +76,10 @@ fn every_schedule_is_unbiased_and_its_stated_noise_is_true() {
         let (mut mean, mut square, mut claimed) = (0.0, 0.0, 0.0);
         for seed in 0..repetitions {
             let mut rng = NoiseRng::deterministic_not_private(seed);
-            let mut stream = PrivateStream::new(config).expect("calibrates");
+            let mut stream =
+                WindowMechanism::calibrate(config).expect("calibrates").stream(&mut rng);
             for t in 0..rows {
-                stream.push(&row(t), &mut rng).expect("accepted");
+                stream.push(&row(t)).expect("accepted");
             }
             let release = stream.release().expect("blocks closed");
             release.certificate().verify_consistency().expect("holds together");
@@ -108,11 +111,12 @@ fn one_row_changes_one_block_only_whatever_the_pruning_does() {
         let changed = 50u64;
         let run = |blank: bool| {
             let mut rng = NoiseRng::deterministic_not_private(8);
-            let mut stream = PrivateStream::new(config).expect("calibrates");
+            let mut stream =
+                WindowMechanism::calibrate(config).expect("calibrates").stream(&mut rng);
             let mut releases = Vec::new();
             for t in 0..300u64 {
                 let r = if blank && t == changed { vec![0.0; 4] } else { row(t) };
-                if stream.push(&r, &mut rng).expect("accepted") > 0 {
+                if stream.push(&r).expect("accepted") > 0 {
                     let release = stream.release().expect("closed");
                     releases.push((release.payload().span(), release.payload().unbiased()));
                 }
@@ -165,7 +169,7 @@ fn certificates_state_the_exact_joint_sensitivity() {
             .column_norm(),
         ),
     ] {
-        let stream = PrivateStream::new(config(schedule)).expect("calibrates");
+        let stream = WindowMechanism::calibrate(config(schedule)).expect("calibrates");
         let profile = stream.guarantee().profile().expect("proven").clone();
         let sigma = match &profile {
             Profile::Gaussian { sigma, .. } | Profile::SymmetricGaussian { sigma, .. } => {
@@ -185,9 +189,9 @@ fn histograms_cover_the_window_and_keep_few_matrices() {
     let mut config = config(Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep });
     config.window = 1200;
     let mut rng = NoiseRng::deterministic_not_private(1);
-    let mut stream = PrivateStream::new(config).expect("calibrates");
+    let mut stream = WindowMechanism::calibrate(config).expect("calibrates").stream(&mut rng);
     for t in 0..2400 {
-        stream.push(&row(t), &mut rng).expect("accepted");
+        stream.push(&row(t)).expect("accepted");
     }
     let span = stream.release().expect("closed").payload().span();
     assert!(span.first_row <= 1200 && span.end_row == 2400);
@@ -201,24 +205,25 @@ fn a_killed_stream_resumes_without_spending_twice() {
         let config = config(schedule);
         let path = folder.path().join(format!("{n}.journal"));
         let mut rng = NoiseRng::deterministic_not_private(3);
-        let mut stream = PrivateStream::with_journal(config, &path).expect("new file");
+        let mechanism = WindowMechanism::calibrate(config).expect("calibrates");
+        let mut stream = mechanism.stream_with_journal(&path, &mut rng).expect("new file");
         for t in 0..100 {
-            stream.push(&row(t), &mut rng).expect("accepted");
+            stream.push(&row(t)).expect("accepted");
         }
         let before = stream.release().expect("closed");
         drop(stream); // killed four rows into the ninth block
-        let mut resumed = PrivateStream::resume(&path).expect("sound journal");
+        let mut other = NoiseRng::deterministic_not_private(77);
+        let mut resumed = WindowMechanism::resume(&path, &mut other).expect("sound journal");
         assert_eq!(resumed.next_row(), 96);
         // What was released is released again, with the same noise and the same certificate.
         assert_eq!(resumed.release().expect("closed"), before, "{schedule:?}");
-        let mut other = NoiseRng::deterministic_not_private(77);
         for t in 96..200 {
-            resumed.push(&row(t), &mut other).expect("accepted");
+            resumed.push(&row(t)).expect("accepted");
         }
         let after = resumed.release().expect("closed");
         assert_eq!(after.certificate().guarantee(), before.certificate().guarantee());
         assert!(
-            PrivateStream::with_journal(config, &path).is_err(),
+            mechanism.stream_with_journal(&path, rng).is_err(),
             "an old journal is never overwritten"
         );
     }
@@ -228,33 +233,35 @@ fn a_killed_stream_resumes_without_spending_twice() {
 fn a_journal_is_one_streams() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("journal");
-    let mut rng = NoiseRng::deterministic_not_private(3);
+    let rng = || NoiseRng::deterministic_not_private(3);
+    let resume = || WindowMechanism::resume(&path, rng());
+    let mechanism = WindowMechanism::calibrate(config(GAUSSIAN)).expect("calibrates");
     let held = |opened: Result<PrivateStream, Error>| match opened {
         Err(Error::Unusable { what, reason }) => (what, reason.contains("another stream")),
         other => panic!("{other:?}"),
     };
-    let mut first = PrivateStream::with_journal(config(GAUSSIAN), &path).expect("new file");
-    assert_eq!(held(PrivateStream::resume(&path)), ("journal", true));
-    assert_eq!(held(PrivateStream::with_journal(config(GAUSSIAN), &path)), ("journal", true));
-    (0..12).for_each(|t| assert!(first.push(&row(t), &mut rng).is_ok(), "row {t}"));
+    let mut first = mechanism.stream_with_journal(&path, rng()).expect("new file");
+    assert_eq!(held(resume()), ("journal", true));
+    assert_eq!(held(mechanism.stream_with_journal(&path, rng())), ("journal", true));
+    (0..12).for_each(|t| assert!(first.push(&row(t)).is_ok(), "row {t}"));
     let before = first.release().expect("closed");
     drop(first);
-    let second = PrivateStream::resume(&path).expect("free again");
+    let second = resume().expect("free again");
     assert_eq!(second.release().expect("closed"), before);
-    assert_eq!(held(PrivateStream::resume(&path)), ("journal", true));
+    assert_eq!(held(resume()), ("journal", true));
     #[cfg(unix)]
     {
         // By another name it is the same journal.
         let link = folder.path().join("link");
         std::os::unix::fs::symlink(&path, &link).expect("links");
-        assert_eq!(held(PrivateStream::resume(&link)), ("journal", true));
+        assert_eq!(held(WindowMechanism::resume(&link, rng())), ("journal", true));
     }
     drop(second);
-    assert_eq!(PrivateStream::resume(&path).expect("free again").next_row(), 12);
+    assert_eq!(resume().expect("free again").next_row(), 12);
     // A refused resume gives the lock back.
     std::fs::write(&path, b"not a journal").expect("writable");
     for _ in 0..2 {
-        assert!(matches!(PrivateStream::resume(&path), Err(Error::Corrupt { .. })));
+        assert!(matches!(resume(), Err(Error::Corrupt { .. })));
     }
 }
 
@@ -264,21 +271,28 @@ fn a_damaged_journal_is_refused() {
     let path = folder.path().join("journal");
     let tree = Schedule::Tree { noise: BlockNoise::JohnsonLindenstrauss { rows: 6 } };
     let mut rng = NoiseRng::deterministic_not_private(3);
-    let mut stream = PrivateStream::with_journal(config(tree), &path).expect("new file");
+    let mechanism = WindowMechanism::calibrate(config(tree)).expect("calibrates");
+    let mut stream = mechanism.stream_with_journal(&path, &mut rng).expect("new file");
     for t in 0..60 {
-        stream.push(&row(t), &mut rng).expect("accepted");
+        stream.push(&row(t)).expect("accepted");
     }
     drop(stream);
     let good = std::fs::read(&path).expect("written");
     for cut in [0, 7, 8, 40, good.len() / 2, good.len() - 1] {
         std::fs::write(&path, &good[..cut]).expect("writable");
-        assert!(matches!(PrivateStream::resume(&path), Err(Error::Corrupt { .. })), "cut at {cut}");
+        assert!(
+            matches!(WindowMechanism::resume(&path, &mut rng), Err(Error::Corrupt { .. })),
+            "cut at {cut}"
+        );
     }
     for at in (0..good.len()).step_by(good.len() / 60) {
         let mut bad = good.clone();
         bad[at] ^= 0x20;
         std::fs::write(&path, &bad).expect("writable");
-        assert!(matches!(PrivateStream::resume(&path), Err(Error::Corrupt { .. })), "flip at {at}");
+        assert!(
+            matches!(WindowMechanism::resume(&path, &mut rng), Err(Error::Corrupt { .. })),
+            "flip at {at}"
+        );
     }
 }
 
@@ -287,14 +301,15 @@ fn a_journal_that_cannot_be_written_stops_the_stream() {
     let folder = tempfile::tempdir().expect("a folder");
     let inner = folder.path().join("inner");
     std::fs::create_dir(&inner).expect("a folder");
-    let mut stream =
-        PrivateStream::with_journal(config(GAUSSIAN), &inner.join("journal")).expect("new file");
-    std::fs::remove_dir_all(&inner).expect("removed");
     let mut rng = NoiseRng::deterministic_not_private(3);
-    let refused = (0..12).find_map(|t| stream.push(&row(t), &mut rng).err());
+    let mechanism = WindowMechanism::calibrate(config(GAUSSIAN)).expect("calibrates");
+    let mut stream =
+        mechanism.stream_with_journal(&inner.join("journal"), &mut rng).expect("new file");
+    std::fs::remove_dir_all(&inner).expect("removed");
+    let refused = (0..12).find_map(|t| stream.push(&row(t)).err());
     assert!(matches!(refused, Some(Error::Io { .. })), "{refused:?}");
     assert!(matches!(stream.release(), Err(Error::Unusable { .. })));
-    assert!(matches!(stream.push(&row(12), &mut rng), Err(Error::Unusable { .. })));
+    assert!(matches!(stream.push(&row(12)), Err(Error::Unusable { .. })));
 }
 
 #[test]
@@ -303,16 +318,16 @@ fn a_clock_ends_blocks_whatever_they_hold() {
     let config = StreamConfig { pace: Pace::Clock, ..config(GAUSSIAN) };
     let run = |fewer: usize| {
         let mut rng = NoiseRng::deterministic_not_private(6);
-        let mut stream = PrivateStream::new(config).expect("calibrates");
+        let mut stream = WindowMechanism::calibrate(config).expect("calibrates").stream(&mut rng);
         let mut releases = Vec::new();
         for rows in [0, 5 - fewer, 12, 3] {
             for t in 0..rows as u64 {
-                assert_eq!(stream.push(&row(t), &mut rng).expect("room"), 0);
+                assert_eq!(stream.push(&row(t)).expect("room"), 0);
             }
-            stream.tick(&mut rng).expect("sound");
+            stream.tick().expect("sound");
             releases.push(stream.release().expect("closed").into_parts().0);
         }
-        assert!(stream.push(&[0.0; 13 * 4], &mut rng).is_err(), "13 rows before a tick");
+        assert!(stream.push(&[0.0; 13 * 4]).is_err(), "13 rows before a tick");
         releases
     };
     let (all, one_fewer) = (run(0), run(1));
@@ -323,9 +338,10 @@ fn a_clock_ends_blocks_whatever_they_hold() {
         let found = a.unbiased()[(0, 0)] - b.unbiased()[(0, 0)];
         assert!((found - expected).abs() < 1e-4, "tick {tick}: {found} for {expected}");
     }
-    let mut by_rows = PrivateStream::new(self::config(GAUSSIAN)).expect("calibrates");
-    let mut rng = NoiseRng::deterministic_not_private(6);
-    assert!(matches!(by_rows.tick(&mut rng), Err(Error::Unusable { .. })));
+    let rng = NoiseRng::deterministic_not_private(6);
+    let by_rows = WindowMechanism::calibrate(self::config(GAUSSIAN)).expect("calibrates");
+    let mut by_rows = by_rows.stream(rng);
+    assert!(matches!(by_rows.tick(), Err(Error::Unusable { .. })));
 }
 
 /// Why a stream of counted rows cannot promise that a row may come or go: with d = 1, B = 1, blocks
@@ -339,9 +355,9 @@ fn a_counted_stream_does_not_protect_that_a_row_came() {
     let config = StreamConfig { dim: 1, window: 1, block: 1, adjacency: zero, ..config(GAUSSIAN) };
     let blocks = |rows: &[f64]| {
         let mut rng = NoiseRng::deterministic_not_private(8);
-        let mut stream = PrivateStream::new(config).expect("calibrates");
+        let mut stream = WindowMechanism::calibrate(config).expect("calibrates").stream(&mut rng);
         let each = |row: &f64| {
-            stream.push(&[*row], &mut rng).expect("accepted");
+            stream.push(&[*row]).expect("accepted");
             stream.release().expect("closed").payload().unbiased()[(0, 0)]
         };
         rows.iter().map(each).collect::<Vec<_>>()
@@ -356,9 +372,10 @@ fn a_counted_stream_does_not_protect_that_a_row_came() {
     // So it is refused, by every schedule; a clock protects it.
     for schedule in schedules() {
         let asked = StreamConfig { adjacency: add, ..self::config(schedule) };
-        let refused = PrivateStream::new(asked);
+        let refused = WindowMechanism::calibrate(asked);
         assert!(matches!(refused, Err(Error::NotProven { .. })), "{schedule:?}");
-        let clock = PrivateStream::new(StreamConfig { pace: Pace::Clock, ..asked }).expect("fits");
+        let clock = WindowMechanism::calibrate(StreamConfig { pace: Pace::Clock, ..asked });
+        let clock = clock.expect("fits");
         assert_eq!(clock.guarantee().adjacency(), add);
     }
 }
@@ -372,13 +389,15 @@ fn a_counted_stream_enters_no_ledger_of_added_rows() {
     let run = |pace| {
         let adjacency = if pace == Pace::Clock { add } else { zero };
         let mut rng = NoiseRng::deterministic_not_private(8);
-        let mut stream = PrivateStream::new(StreamConfig { pace, adjacency, ..config(GAUSSIAN) })
-            .expect("calibrates");
+        let mut stream =
+            WindowMechanism::calibrate(StreamConfig { pace, adjacency, ..config(GAUSSIAN) })
+                .expect("calibrates")
+                .stream(&mut rng);
         for t in 0..12 {
-            stream.push(&row(t), &mut rng).expect("accepted");
+            stream.push(&row(t)).expect("accepted");
         }
         if pace == Pace::Clock {
-            stream.tick(&mut rng).expect("sound");
+            stream.tick().expect("sound");
         }
         stream.release().expect("closed").into_parts().1
     };
@@ -407,17 +426,14 @@ fn bad_input_is_named() {
         (StreamConfig { schedule: Schedule::Factorised { horizon: 0 }, ..good }, "horizon"),
         (StreamConfig { schedule: Schedule::Decayed { decay: 1.5, horizon: 9 }, ..good }, "decay"),
     ] {
-        let text = PrivateStream::new(bad).expect_err("refused").to_string();
+        let text = WindowMechanism::calibrate(bad).expect_err("refused").to_string();
         assert!(text.contains(name), "{text}");
     }
-    let mut stream = PrivateStream::new(good).expect("calibrates");
-    let mut rng = NoiseRng::deterministic_not_private(0);
-    assert!(matches!(stream.push(&[1.0; 5], &mut rng), Err(Error::Shape { .. })));
-    assert!(matches!(
-        stream.push(&[0.0, f64::NAN, 0.0, 0.0], &mut rng),
-        Err(Error::NotFinite { .. })
-    ));
-    assert!(matches!(stream.push_sparse(&[(4, 1.0)], &mut rng), Err(Error::Core(_))));
+    let stream = WindowMechanism::calibrate(good).expect("calibrates");
+    let mut stream = stream.stream(NoiseRng::deterministic_not_private(1));
+    assert!(matches!(stream.push(&[1.0; 5]), Err(Error::Shape { .. })));
+    assert!(matches!(stream.push(&[0.0, f64::NAN, 0.0, 0.0]), Err(Error::NotFinite { .. })));
+    assert!(matches!(stream.push_sparse(&[(4, 1.0)]), Err(Error::Core(_))));
     assert_eq!(stream.next_row(), 0, "a refused row is not half-added");
     assert!(matches!(stream.release(), Err(Error::Unusable { .. })));
 }

@@ -1,8 +1,9 @@
-//! A restarted stream is a new one: nothing of the first goes into it.
+//! Streams of one calibration: nothing of one goes into another.
 
 use dp_core::{Adjacency, Bound, Budget, NoiseRng};
 use linalg_dp::window::{
     BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
+    WindowMechanism,
 };
 
 fn schedules() -> Vec<Schedule> {
@@ -17,11 +18,10 @@ fn schedules() -> Vec<Schedule> {
 }
 
 /// Everything that a stream of 14 rows publishes; the last two wait in an open block.
-fn run(stream: &mut PrivateStream, seed: u64) -> Vec<WindowCovariance> {
-    let mut rng = NoiseRng::deterministic_not_private(seed);
+fn run(stream: &mut PrivateStream) -> Vec<WindowCovariance> {
     let mut seen = Vec::new();
     for t in 0..14 {
-        if stream.push(&[0.1 * f64::from(t % 7), -0.4], &mut rng).expect("accepted") == 1 {
+        if stream.push(&[0.1 * f64::from(t % 7), -0.4]).expect("accepted") == 1 {
             seen.push(stream.release().expect("a block has closed").into_parts().0);
         }
     }
@@ -30,7 +30,7 @@ fn run(stream: &mut PrivateStream, seed: u64) -> Vec<WindowCovariance> {
 }
 
 #[test]
-fn a_restarted_stream_publishes_what_a_new_one_does() {
+fn the_second_stream_publishes_what_a_first_one_does() {
     for schedule in schedules() {
         let config = StreamConfig {
             dim: 2,
@@ -41,13 +41,14 @@ fn a_restarted_stream_publishes_what_a_new_one_does() {
             budget: Budget::new(1.0, 1e-2).expect("valid"),
             schedule,
         };
-        let mut first = PrivateStream::new(config).expect("calibrates");
-        run(&mut first, 1);
-        let mut again = first.restarted().expect("calibrated before");
+        let rng = |seed| NoiseRng::deterministic_not_private(seed);
+        let mechanism = WindowMechanism::calibrate(config).expect("calibrates");
+        run(&mut mechanism.stream(rng(1)));
+        let mut again = mechanism.stream(rng(2));
         assert_eq!((again.blocks_closed(), again.next_row()), (0, 0), "{schedule:?}");
         assert!(again.release().is_err(), "{schedule:?}: nothing to release yet");
-        assert_eq!(again.guarantee(), first.guarantee(), "{schedule:?}");
-        let mut fresh = PrivateStream::new(config).expect("calibrates");
-        assert_eq!(run(&mut again, 2), run(&mut fresh, 2), "{schedule:?}");
+        assert_eq!(again.guarantee(), mechanism.guarantee(), "{schedule:?}");
+        let fresh = WindowMechanism::calibrate(config).expect("calibrates");
+        assert_eq!(run(&mut again), run(&mut fresh.stream(rng(2))), "{schedule:?}");
     }
 }

@@ -4,7 +4,7 @@ use dp_core::noise::NoiseLaw;
 use dp_core::profile::{RowChange, covariance_sensitivity};
 use dp_core::{Adjacency, Bound, Budget, NoiseRng, PrivacyProfile, Profile};
 use linalg_dp::covariance::CovarianceNoise;
-use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, Schedule, StreamConfig};
+use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
 
 const ROWS: u64 = 30;
 const KINDS: [BlockNoise; 2] =
@@ -38,7 +38,9 @@ fn the_certificate_composes_all_levels_and_verifies() {
         for noise in KINDS {
             for (window_blocks, levels) in [(1, 1u64), (2, 2), (11, 4), (16, 5)] {
                 let config = config(noise, adjacency, window_blocks);
-                let mut stream = PrivateStream::new(config).expect("calibrates");
+                let mut rng = NoiseRng::deterministic_not_private(1);
+                let mut stream =
+                    WindowMechanism::calibrate(config).expect("calibrates").stream(&mut rng);
                 let profile = stream.guarantee().profile().expect("proven").clone();
                 let change = match adjacency {
                     Adjacency::ZeroRow { .. } => RowChange::AddRemove,
@@ -60,9 +62,8 @@ fn the_certificate_composes_all_levels_and_verifies() {
                 let (ln, target) =
                     (profile.log_delta(config.budget.epsilon), config.budget.delta.ln());
                 assert!(ln <= target && ln.get() > target.get() - 1e-3, "{noise:?}: {ln:?}");
-                let mut rng = NoiseRng::deterministic_not_private(1);
                 for t in 0..5 {
-                    stream.push(&row(t), &mut rng).expect("accepted");
+                    stream.push(&row(t)).expect("accepted");
                 }
                 let certificate = stream.release().expect("closed").into_parts().1;
                 certificate.verify_consistency().expect("recomputes");
@@ -83,8 +84,8 @@ fn forgetting_a_level_is_caught() {
             let tree = config(noise, adjacency, 8);
             let block =
                 StreamConfig { schedule: Schedule::Block { noise, keep: Keep::Blocks }, ..tree };
-            let honest = PrivateStream::new(tree).expect("calibrates");
-            let twin = PrivateStream::new(block).expect("calibrates");
+            let honest = WindowMechanism::calibrate(tree).expect("calibrates");
+            let twin = WindowMechanism::calibrate(block).expect("calibrates");
             let four = match twin.guarantee().profile().expect("proven").clone() {
                 Profile::JlMechanism { rows, bound, lift, change } => {
                     Profile::JlMechanism { rows: 4 * rows, bound, lift, change }
@@ -112,9 +113,10 @@ fn a_window_of_several_nodes_is_debiased_by_all_of_them() {
         let mut offset = 0.0;
         for seed in 0..repetitions {
             let mut rng = NoiseRng::deterministic_not_private(seed);
-            let mut stream = PrivateStream::new(config).expect("calibrates");
+            let mut stream =
+                WindowMechanism::calibrate(config).expect("calibrates").stream(&mut rng);
             for t in 0..35 {
-                stream.push(&row(t), &mut rng).expect("accepted");
+                stream.push(&row(t)).expect("accepted");
             }
             let release = stream.release().expect("closed");
             let covariance = release.payload().covariance();
@@ -146,11 +148,11 @@ fn one_row_changes_its_nodes_and_nothing_else() {
     let changed = 12u64;
     let run = |blank: bool| {
         let mut rng = NoiseRng::deterministic_not_private(9);
-        let mut stream = PrivateStream::new(config).expect("calibrates");
+        let mut stream = WindowMechanism::calibrate(config).expect("calibrates").stream(&mut rng);
         let mut releases = Vec::new();
         for t in 0..60 {
             let r = if blank && t == changed { [0.0; 3] } else { row(t) };
-            if stream.push(&r, &mut rng).expect("accepted") > 0 {
+            if stream.push(&r).expect("accepted") > 0 {
                 releases.push(stream.release().expect("closed").into_parts().0);
             }
         }
@@ -176,12 +178,13 @@ fn a_resumed_sketch_still_holds_the_rows_before_the_kill() {
     config.window = 3200;
     let path = folder.path().join("journal");
     let mut rng = NoiseRng::deterministic_not_private(5);
-    let mut stream = PrivateStream::with_journal(config, &path).expect("new file");
+    let mechanism = WindowMechanism::calibrate(config).expect("calibrates");
+    let mut stream = mechanism.stream_with_journal(&path, &mut rng).expect("new file");
     let data: Vec<f64> = (0..3200).flat_map(row).collect();
-    stream.push(&data[..3 * 1600], &mut rng).expect("accepted");
+    stream.push(&data[..3 * 1600]).expect("accepted");
     drop(stream);
-    let mut resumed = PrivateStream::resume(&path).expect("sound");
-    resumed.push(&data[3 * 1600..], &mut rng).expect("accepted");
+    let mut resumed = WindowMechanism::resume(&path, &mut rng).expect("sound");
+    resumed.push(&data[3 * 1600..]).expect("accepted");
     let truth: f64 = (0..3200).map(|t| row(t)[2].powi(2)).sum();
     let release = resumed.release().expect("closed");
     let (found, sd) =

@@ -7,7 +7,7 @@ use crate::columns::Selection;
 use crate::error::{DataError, Error, Result};
 use crate::guarded::guarded;
 use crate::options::{MISSING, Missing, NO_COLUMN, NOT_FINITE, Numbers, RowsFile};
-use crate::source::{self, Meter, is_stream};
+use crate::source::{self, Bytes, Meter, is_stream};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
@@ -102,7 +102,16 @@ pub(crate) fn open_arrow(options: &RowsFile) -> Result<Input> {
             return finish(options, Box::new(reader), &schema, input);
         }
     }
-    let (mut bytes, meter) = source::open(path)?;
+    open_arrow_stream(options, source::open(path)?)
+}
+
+/// As [`open_arrow`] for bytes that are read once.
+pub(crate) fn open_arrow_stream(
+    options: &RowsFile,
+    (mut bytes, meter): (Bytes, Meter),
+) -> Result<Input> {
+    let path = &options.path;
+    let bad = |e: ArrowError| options.malformed(format!("not an Arrow file that can be read: {e}"));
     if bytes.fill_buf().map_err(|e| Error::io(path, e))?.starts_with(b"ARROW1") {
         return Err(Error::options(
             "an Arrow file is read from its end, which a stream has not reached: save it to a file first, \

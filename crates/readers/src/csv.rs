@@ -7,7 +7,7 @@ use crate::block::{Block, Input, RowReader, Values, block_rows};
 use crate::columns::Selection;
 use crate::error::{DataError, Error, Result};
 use crate::options::{Numbers, RowsFile};
-use crate::source::{self, Bytes, LONGEST_LINE, line_too_long};
+use crate::source::{self, Bytes, LONGEST_LINE, Meter, line_too_long};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use memchr::{memchr, memrchr};
 use rayon::prelude::*;
@@ -45,9 +45,8 @@ struct Wrong {
     rule: String,
 }
 
-pub(crate) fn open(options: &RowsFile) -> Result<Input> {
+pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result<Input> {
     let delimiter = delimiter(options.delimiter.as_deref().unwrap_or(","))?;
-    let (bytes, meter) = source::open(&options.path)?;
     let mut chunks = Chunks { bytes: Some(bytes), carry: Vec::new() };
     let first = chunks.next().map_err(|e| Error::io(&options.path, e))?.unwrap_or_default();
     if let Some(what) = source::foreign(&first) {

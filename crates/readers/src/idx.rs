@@ -3,7 +3,7 @@
 use crate::block::{Block, Input, RowReader, Values, block_rows};
 use crate::error::{DataError, Error, Result};
 use crate::options::{NOT_FINITE, Numbers, RowsFile};
-use crate::source::{self, Bytes};
+use crate::source::{Bytes, Meter};
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -16,8 +16,7 @@ struct IdxRows {
     raw: Vec<u8>,
 }
 
-pub(crate) fn open(options: &RowsFile) -> Result<Input> {
-    let (mut bytes, meter) = source::open(&options.path)?;
+pub(crate) fn open(options: &RowsFile, (mut bytes, meter): (Bytes, Meter)) -> Result<Input> {
     let mut word = || {
         let mut word = [0u8; 4];
         bytes.read_exact(&mut word).map(|()| word)

@@ -58,3 +58,4 @@ pub use items::{SetReader, SetsFile};
 pub use options::{FileFormat, Missing, RowsFile};
 pub use prefetch::Prefetch;
 pub use source::{Meter, is_stream};
+pub use svmlight::svmlight_row;

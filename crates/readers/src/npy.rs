@@ -3,7 +3,7 @@
 use crate::block::{Block, Input, RowReader, Values, block_rows};
 use crate::error::{DataError, Error, Result};
 use crate::options::{NOT_FINITE, Numbers, RowsFile};
-use crate::source::{self, Bytes};
+use crate::source::{Bytes, Meter};
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
@@ -37,8 +37,7 @@ struct Element {
 /// Longest header.
 const LONGEST_HEADER: u32 = 1 << 20;
 
-pub(crate) fn open(options: &RowsFile) -> Result<Input> {
-    let (mut bytes, meter) = source::open(&options.path)?;
+pub(crate) fn open(options: &RowsFile, (mut bytes, meter): (Bytes, Meter)) -> Result<Input> {
     let not_npy = |e: std::io::Error| options.malformed(format!("not an NPY file: {e}"));
     let mut start = [0; 12];
     bytes.read_exact(&mut start).map_err(not_npy)?;

@@ -6,7 +6,8 @@ use crate::error::{Error, Result};
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 use crate::guarded::guarded;
 use crate::options::{FileFormat, Missing, NO_COLUMN, RowsFile};
-use crate::{block::Input, csv, idx, npy, svmlight};
+use crate::{block::Input, csv, idx, npy, source, svmlight};
+use std::io::Read;
 
 impl RowsFile {
     /// Opens the file and reads as much of it as says how long a row is.
@@ -15,6 +16,19 @@ impl RowsFile {
     /// A file that cannot be read or is not of its format, options that do not belong to the format, no
     /// column to use, an identifier among the columns, a format that was not built in.
     pub fn open(&self) -> Result<Input> {
+        self.open_with(None)
+    }
+
+    /// As [`RowsFile::open`] for bytes that come from elsewhere, as from memory; messages call them by
+    /// `path`. Parquet and Arrow files (not streams) are read from their end and need a file.
+    ///
+    /// # Errors
+    /// As [`RowsFile::open`].
+    pub fn open_from(&self, source: impl Read + Send + 'static) -> Result<Input> {
+        self.open_with(Some(Box::new(source)))
+    }
+
+    fn open_with(&self, given: Option<Box<dyn Read + Send>>) -> Result<Input> {
         if !(self.divide.is_finite() && self.divide > 0.0) {
             return Err(Error::options("`divide` takes a positive number"));
         }
@@ -24,15 +38,31 @@ impl RowsFile {
             None => FileFormat::of(&self.path)?,
         };
         self.only(format)?;
+        #[cfg(any(feature = "arrow", feature = "parquet"))]
+        let named = given.is_none();
+        let source = || match given {
+            Some(source) => source::counted(source, None).map_err(|e| Error::io(&self.path, e)),
+            None => source::open(&self.path),
+        };
         let input = match format {
-            FileFormat::Csv => csv::open(self)?,
-            FileFormat::Npy => npy::open(self)?,
+            FileFormat::Csv => csv::open(self, source()?)?,
+            FileFormat::Npy => npy::open(self, source()?)?,
+            #[cfg(feature = "parquet")]
+            FileFormat::Parquet if !named => {
+                return Err(Error::options(
+                    "a Parquet file is read from its end: save it to a file",
+                ));
+            }
             #[cfg(feature = "parquet")]
             FileFormat::Parquet => guarded(&self.path, || columnar::open_parquet(self))?,
             #[cfg(feature = "arrow")]
+            FileFormat::Arrow if !named => {
+                guarded(&self.path, || columnar::open_arrow_stream(self, source()?))?
+            }
+            #[cfg(feature = "arrow")]
             FileFormat::Arrow => guarded(&self.path, || columnar::open_arrow(self))?,
-            FileFormat::Svmlight => svmlight::open(self)?,
-            FileFormat::Idx => idx::open(self)?,
+            FileFormat::Svmlight => svmlight::open(self, source()?)?,
+            FileFormat::Idx => idx::open(self, source()?)?,
             #[cfg(not(all(feature = "arrow", feature = "parquet")))]
             absent => {
                 return Err(Error::options(format!(

@@ -92,10 +92,18 @@ pub(crate) fn open(path: &Path) -> Result<(Bytes, Meter)> {
         let total = file.metadata().map_err(failed)?.len();
         (Box::new(file), Some(total))
     };
+    counted(source, total).map_err(failed)
+}
+
+/// Bytes with their meter; gzip is recognised by its first bytes.
+pub(crate) fn counted(
+    source: Box<dyn Read + Send>,
+    total: Option<u64>,
+) -> std::io::Result<(Bytes, Meter)> {
     let meter = Meter { done: Arc::default(), total };
     let counted = Counted { source, meter: meter.clone() };
     let mut bytes = BufReader::with_capacity(BUFFER, counted);
-    let gzip = bytes.fill_buf().map_err(failed)?.starts_with(&[0x1f, 0x8b]);
+    let gzip = bytes.fill_buf()?.starts_with(&[0x1f, 0x8b]);
     let bytes: Bytes = if gzip {
         Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(bytes)))
     } else {

@@ -3,7 +3,7 @@
 use crate::block::{BLOCK_VALUES, Block, Input, RowReader, Values};
 use crate::error::{DataError, Error, Result};
 use crate::options::{Numbers, RowsFile};
-use crate::source::{self, Bytes};
+use crate::source::{self, Bytes, Meter};
 use std::path::PathBuf;
 
 struct SvmlightRows {
@@ -15,7 +15,7 @@ struct SvmlightRows {
     lines: u64,
 }
 
-pub(crate) fn open(options: &RowsFile) -> Result<Input> {
+pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result<Input> {
     let d = options.features.ok_or_else(|| {
         Error::options(
             "`features` is required for svmlight files: the number of features is published, \
@@ -25,7 +25,6 @@ pub(crate) fn open(options: &RowsFile) -> Result<Input> {
     if d == 0 || d > u32::MAX as usize {
         return Err(Error::options("`features` takes a number in [1, 2^32)"));
     }
-    let (bytes, meter) = source::open(&options.path)?;
     let rows = SvmlightRows {
         bytes,
         d,
@@ -37,6 +36,49 @@ pub(crate) fn open(options: &RowsFile) -> Result<Input> {
     Ok(Input { rows: Box::new(rows), meter, columns: None })
 }
 
+/// Reads a line of sparse rows: adds its columns (from zero, increasing) and its numbers, and returns its
+/// label as it stands there; `None` for a line that holds no row.
+///
+/// ```
+/// let (mut columns, mut values) = (Vec::new(), Vec::new());
+/// let label = readers::svmlight_row("-1 2:0.5 7:3 # a comment", &mut columns, &mut values);
+/// assert_eq!(label, Ok(Some("-1")));
+/// assert_eq!((columns, values), (vec![1, 6], vec![0.5, 3.0]));
+/// ```
+///
+/// # Errors
+/// The rule that the line breaks.
+pub fn svmlight_row<'a>(
+    line: &'a str,
+    columns: &mut Vec<u32>,
+    values: &mut Vec<f64>,
+) -> Result<Option<&'a str>, &'static str> {
+    let line = line.split('#').next().unwrap_or_default();
+    let mut words = line.split_ascii_whitespace();
+    let Some(label) = words.next() else { return Ok(None) };
+    if label.contains(':') {
+        return Err("a line does not begin with a label");
+    }
+    let first = columns.len();
+    for word in words {
+        let Some((index, value)) = word.split_once(':') else {
+            return Err("an entry is not index:value");
+        };
+        if index == "qid" {
+            continue;
+        }
+        let index: u32 = index.parse().map_err(|_| "an index is not a whole number")?;
+        let value: f64 = fast_float2::parse(value).map_err(|_| "a value is not a number")?;
+        let column = index.checked_sub(1).ok_or("indices count from one; one is zero")?;
+        if columns[first..].last().is_some_and(|&last| last >= column) {
+            return Err("the indices of a row must increase");
+        }
+        columns.push(column);
+        values.push(value);
+    }
+    Ok(Some(label))
+}
+
 impl SvmlightRows {
     /// Adds the entries of a line; `None` for a line that holds no row.
     fn parse(
@@ -45,33 +87,16 @@ impl SvmlightRows {
         columns: &mut Vec<u32>,
         values: &mut Vec<f64>,
     ) -> Result<Option<()>, &'static str> {
-        let line = line.split('#').next().unwrap_or_default();
-        let mut words = line.split_ascii_whitespace();
-        let Some(label) = words.next() else { return Ok(None) };
-        if label.contains(':') {
-            return Err("a line does not begin with a label");
-        }
         let first = columns.len();
-        for word in words {
-            let Some((index, value)) = word.split_once(':') else {
-                return Err("an entry is not index:value");
-            };
-            if index == "qid" {
-                continue;
-            }
-            let index: u32 = index.parse().map_err(|_| "an index is not a whole number")?;
-            let value: f64 = fast_float2::parse(value).map_err(|_| "a value is not a number")?;
-            let column = index.checked_sub(1).ok_or("indices count from one; one is zero")?;
-            if column as usize >= self.d {
-                return Err("an index is above `features`");
-            }
-            if columns[first..].last().is_some_and(|&last| last >= column) {
-                return Err("the indices of a row must increase");
-            }
-            columns.push(column);
-            values.push(self.numbers.finite(value)?);
+        let row = svmlight_row(line, columns, values)?;
+        // They increase.
+        if columns[first..].last().is_some_and(|&last| last as usize >= self.d) {
+            return Err("an index is above `features`");
         }
-        Ok(Some(()))
+        for value in &mut values[first..] {
+            *value = self.numbers.finite(*value)?;
+        }
+        Ok(row.map(drop))
     }
 }
 

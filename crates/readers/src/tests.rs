@@ -113,6 +113,43 @@ fn declared_sizes_take_no_memory() {
 }
 
 #[test]
+fn bytes_in_memory_are_read_as_files_are() {
+    let idx = [0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6];
+    let arrow = include_bytes!("../../../fuzz/corpus/cli_arrow/lists.arrows");
+    let cases: [(RowsFile, &'static [u8], &[f64]); 4] = [
+        (of(Csv), b"a,b\n1,2\n", &[1.0, 2.0]),
+        (of(Svmlight), b"1 2:3\n", &[0.0, 3.0, 0.0, 0.0, 0.0]),
+        (of(Idx), Box::leak(Box::new(idx)), &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+        (of(Arrow), arrow, &[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
+    ];
+    for (options, bytes, values) in cases {
+        let mut rows = options.open_from(bytes).expect("opens").rows;
+        let block = rows.next(Block::default()).expect("reads").expect("a block");
+        assert_eq!(&*block.dense(rows.d()), values, "{:?}", options.format);
+    }
+    let text = of(Parquet).open_from(&b"PAR1"[..]).err().expect("refused").to_string();
+    assert!(text.contains("save it to a file"), "{text}");
+}
+
+#[test]
+fn every_truncation_of_an_image_file_is_refused() {
+    const GOOD: [u8; 18] = [0, 0, 8, 2, 0, 0, 0, 2, 0, 0, 0, 3, 1, 2, 3, 4, 5, 6];
+    for cut in 0..GOOD.len() {
+        assert!(read(&GOOD[..cut], of(Idx)).is_none(), "cut at {cut}");
+    }
+    let said = |bytes: &[u8]| try_read(bytes, of(Idx)).expect_err("refused");
+    assert!(said(&[&GOOD[..], &[7]].concat()).contains("bytes follow the last row"));
+    let changed = |at: usize, byte: u8| {
+        let mut bytes = GOOD;
+        bytes[at] = byte;
+        said(&bytes)
+    };
+    assert!(changed(0, 0x89).contains("two zero bytes"));
+    assert!(changed(2, 0x0d).contains("unsigned bytes"));
+    assert!(changed(3, 0).contains("1 to 8 dimensions"));
+}
+
+#[test]
 fn lines_without_end_are_refused() {
     use flate2::{Compression, write::GzEncoder};
     let bomb = |start: &[u8], byte: u8| {

@@ -3,6 +3,7 @@
 use crate::error::{Error, Result};
 use core::f64::consts::FRAC_1_SQRT_2;
 use dp_core::Probability;
+use dp_core::numeric::{ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf};
 
 /// A value with the standard error of its projection and noise together.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -79,6 +80,73 @@ pub(crate) fn upper_quantile(tail: f64) -> f64 {
         if upper_tail(mid) > tail { low = mid } else { high = mid }
     }
     0.5 * (low + high)
+}
+
+/// ln of half the probability of missing.
+pub(crate) fn ln_tail(confidence: Probability) -> Result<f64> {
+    let miss = 1.0 - confidence.get();
+    if miss > 0.0 && miss < 1.0 {
+        Ok((0.5 * miss).ln())
+    } else {
+        Err(Error::invalid("confidence", confidence, "(0, 1)"))
+    }
+}
+
+/// The law of the number of ones among k bits when `m` were ones before each was flipped with
+/// probability `1/2 - signal/2`.
+pub(crate) struct FlippedCount {
+    m: u64,
+    k: u64,
+    signal: f64,
+}
+
+impl FlippedCount {
+    /// The numbers of ones before flipping, in `[0, k]`, that an exact two-sided test does not reject
+    /// when so many were seen afterwards.
+    pub(crate) fn interval(seen: u64, k: u64, signal: f64, ln_tail: f64) -> Interval {
+        // The more were ones before, the more are afterwards.
+        let law = |m| Self { m, k, signal };
+        let fewest = first(k, |m| law(m).ln_at_least(seen) > ln_tail);
+        let fewest_zeros = first(k, |h| law(k - h).ln_at_most(seen) > ln_tail);
+        let (low, high) = (fewest as f64, (k - fewest_zeros) as f64);
+        Interval { low: low.min(high), high: high.max(low) }
+    }
+
+    fn ln_at_least(&self, seen: u64) -> f64 {
+        let lower = |n, p, j| if j == 0 { 0.0 } else { ln_binomial_sf(n, p, j - 1) };
+        self.sum(|kept, n, p| lower(n, p, seen.saturating_sub(kept)))
+    }
+
+    fn ln_at_most(&self, seen: u64) -> f64 {
+        self.sum(|kept, n, p| match seen.checked_sub(kept) {
+            Some(j) => ln_binomial_cdf(n, p, j),
+            None => f64::NEG_INFINITY,
+        })
+    }
+
+    /// ln of the mean of `tail(kept, k - m, 1/2 - signal/2)` over the ones that stay ones,
+    /// Bin(m, 1/2 + signal/2), cut where less than 1e-20 is left.
+    fn sum(&self, tail: impl Fn(u64, u64, f64) -> f64) -> f64 {
+        let (keep, turn) = (0.5 + 0.5 * self.signal, 0.5 - 0.5 * self.signal);
+        let mean = self.m as f64 * keep;
+        let reach = 10.0 * (self.m as f64 * keep * turn).sqrt() + 50.0;
+        let from = (mean - reach).max(0.0) as u64;
+        let to = ((mean + reach).ceil() as u64).min(self.m);
+        let terms = (from..=to).map(|kept| {
+            (ln_binomial_pmf(self.m, keep, kept) + tail(kept, self.k - self.m, turn)).exp()
+        });
+        terms.sum::<f64>().ln()
+    }
+}
+
+/// The least number up to `most` for which a condition that then stays true holds; `most` if none.
+fn first(most: u64, holds: impl Fn(u64) -> bool) -> u64 {
+    let (mut low, mut high) = (0, most);
+    while low < high {
+        let mid = low + (high - low) / 2;
+        if holds(mid) { high = mid } else { low = mid + 1 }
+    }
+    low
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@
 //! | release all pairwise distances, or bits | [`distances`] |
 //! | find the best rows of a release | [`search`] |
 //! | choose a mechanism and its size | [`plan`] |
+//! | check what a release states | [`mod@verify`] |
 //!
 //! # Files
 //! The container is [`dp_core::release_file`]: its `write`, `load`, `encode` and `decode` take every
@@ -56,9 +57,11 @@ pub mod search;
 pub mod sets;
 pub mod signs;
 pub mod vectors;
+pub mod verify;
 mod written;
 
 pub use error::{Error, Result};
 pub use estimate::{Estimate, Interval};
 pub use rows::RowsView;
+pub use verify::{verify, verify_consistency};
 pub use written::Written;

@@ -1,7 +1,9 @@
-//! What the writers of releases share.
+//! What releases of every kind share when they are written.
 
 use crate::error::Result;
 use dp_core::Certificate;
+use dp_core::certificate::{PublicParameters, Statement};
+use dp_core::noise::NoiseLaw;
 
 /// What a finished streaming release was.
 #[derive(Debug, Clone, PartialEq)]
@@ -28,6 +30,24 @@ impl Health {
                 let reason = "an earlier batch failed; nothing is written";
                 Err(dp_core::Error::file("writer", reason).into())
             }
+        }
+    }
+}
+
+/// Checks that a statement is about a payload with these public facts, and with this noise.
+pub(crate) fn check_stated(
+    statement: &Statement,
+    public: &PublicParameters,
+    noise: impl Fn(&NoiseLaw) -> bool,
+) -> Result<()> {
+    if !noise(&statement.noise) {
+        return Err(dp_core::Error::file("noise law", "differs from the certificate's").into());
+    }
+    match public.iter().find(|(name, value)| statement.public.get(*name) != Some(value)) {
+        None => Ok(()),
+        Some((name, _)) => {
+            let reason = format!("states another {name} than the release");
+            Err(dp_core::Error::file("certificate", reason).into())
         }
     }
 }

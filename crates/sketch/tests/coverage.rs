@@ -6,8 +6,8 @@
 
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, FreshSeed, NoiseRng, NoiseScale, Probability,
-    PublicSeed, Release,
+    Adjacency, Bound, Budget, Certificate, FreshSeed, LaplaceScale, NoiseRng, NoiseScale,
+    Probability, PublicSeed, Release,
 };
 use rayon::prelude::*;
 use sketch::Interval;
@@ -88,7 +88,9 @@ fn noise(laplace: bool, variance: f64) -> SketchNoise {
     let grid = Grid::new(-40).unwrap();
     let scale = |x: f64| NoiseScale::new(x).unwrap();
     if laplace {
-        SketchNoise::Laplace(LaplaceNoise::new(scale((0.5 * variance).sqrt()), grid).unwrap())
+        SketchNoise::Laplace(
+            LaplaceNoise::new(LaplaceScale::new((0.5 * variance).sqrt()).unwrap(), grid).unwrap(),
+        )
     } else {
         SketchNoise::Gaussian(GaussianNoise::new(scale(variance.sqrt()), grid).unwrap())
     }

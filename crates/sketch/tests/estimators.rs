@@ -3,10 +3,12 @@
 
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::release_file::{Kind, decode, encode_as};
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, NoiseScale, Probability, PublicSeed, Release};
+use dp_core::{
+    Adjacency, Bound, Budget, LaplaceScale, NoiseRng, NoiseScale, Probability, PublicSeed, Release,
+};
 use sketch::projection::{Family, ProjectionSpec, Sampling, project};
 use sketch::rows::RowsView;
-use sketch::search::{DenseIndex, Score};
+use sketch::search::{Queries, Score, SketchIndex};
 use sketch::vectors::{Pairs, PrivateProjection, PrivateSketch, SketchNoise, SketchRelease};
 
 const REPETITIONS: u64 = 10_000;
@@ -107,7 +109,7 @@ fn gaussian(sigma: f64) -> SketchNoise {
 
 fn laplace(scale: f64) -> SketchNoise {
     let grid = Grid::new(-34).unwrap();
-    SketchNoise::Laplace(LaplaceNoise::new(NoiseScale::new(scale).unwrap(), grid).unwrap())
+    SketchNoise::Laplace(LaplaceNoise::new(LaplaceScale::new(scale).unwrap(), grid).unwrap())
 }
 
 #[test]
@@ -220,8 +222,10 @@ fn one_name_means_one_cosine() {
         let (x, y) = (release.payload().row(0).unwrap(), release.payload().row(1).unwrap());
         let noisy = pairs.noisy_cosine(0, 1).unwrap();
         assert!((noisy - dot(x, y) / (dot(x, x) * dot(y, y)).sqrt()).abs() < 1e-12);
-        let hit = DenseIndex::new(16, y, Score::Cosine).unwrap().top_k(x, 1).unwrap();
-        assert!((hit.scores(0)[0] - noisy).abs() < 1e-12);
+        let index = SketchIndex::new(release.payload(), Score::Cosine).unwrap();
+        let hit = index.top_k(&Queries::rows(release.payload(), &[0]).unwrap(), 2).unwrap();
+        let place = hit.indices(0).iter().position(|&row| row == 1).unwrap();
+        assert!((hit.scores(0)[place] - noisy).abs() < 1e-12);
         let debiased = pairs.cosine(0, 1).map_or(1.0, |c| c.value.abs());
         smaller += u32::from(noisy.abs() <= debiased);
     });

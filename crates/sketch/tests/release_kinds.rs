@@ -1,5 +1,6 @@
 //! Files of signs and set signatures: what is read back gives the same estimates, bit for bit.
 
+use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{
     CertificateClass, Kind, decode, encode, encode_as, load, open, read_summary, write,
 };
@@ -12,8 +13,8 @@ use sketch::rows::RowsView;
 use sketch::search::{Ranking, nearest, nearest_noisy};
 use sketch::sets::{
     BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
-    NoisySecureMinHash, PrivMin, PrivateSymbols, SetNeighbours, SignatureMatrix, SymbolRelease,
-    SymbolShape, TrueDelta,
+    NoisySecureMinHash, PrivMin, PrivateSymbols, SetNeighbours, SetPairs, SignatureMatrix,
+    SymbolRelease, SymbolShape,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
@@ -140,7 +141,7 @@ fn set_signatures_come_back_and_estimate_the_same() {
         let estimate = |r: &SymbolRelease| {
             let p = r.payload();
             let law = CollisionLaw::new(65, 2, p.alphabet(), p.keep()).unwrap();
-            law.jaccard(p.agreeing(1, 2).unwrap())
+            law.jaccard(SetPairs::within(r).agreeing(1, 2).unwrap())
         };
         assert_eq!(estimate(&back), estimate(&release));
     }
@@ -152,12 +153,13 @@ fn set_signatures_come_back_and_estimate_the_same() {
     let release = bins.release(&sets, PublicSeed::new(2), &mut rng()).unwrap();
     let back = symbols_come_back(&release, 4);
     let estimate = |r: &SymbolRelease| {
-        BinLaw::of(r.payload()).unwrap().jaccard(BinLaw::observe(r.payload(), 1, 2).unwrap())
+        BinLaw::of(r.payload()).unwrap().jaccard(SetPairs::within(r).outcomes(1, 2).unwrap())
     };
     assert_eq!(estimate(&back), estimate(&release));
 
     let noisy =
-        NoisySecureMinHash::published(64, 1, neighbours, budget, TrueDelta::AcceptByName).unwrap();
+        NoisySecureMinHash::published(64, 1, neighbours, budget, Acceptance::AcceptTrueDelta)
+            .unwrap();
     let release = noisy.release(&sets, seed(), &mut rng()).unwrap();
     let back = decode::<NoisyBits, Certificate>(&encode(&release).unwrap()).unwrap();
     assert_eq!(back.clone().map(|p| p), release);
@@ -219,7 +221,7 @@ fn signatures_written_as_sets_come_are_those_of_one_release() {
     writer.finish().unwrap();
     assert_eq!(load::<PrivateSymbols, Certificate>(&path).unwrap().map(|p| p), whole);
 
-    let m = NoisySecureMinHash::published(501, 1, neighbours, budget, TrueDelta::AcceptByName);
+    let m = NoisySecureMinHash::published(501, 1, neighbours, budget, Acceptance::AcceptTrueDelta);
     let m = m.unwrap();
     let whole = m.release(&sets, seed(), &mut rng()).unwrap();
     let mut noise_rng = rng();

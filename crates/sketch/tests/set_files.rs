@@ -1,12 +1,13 @@
 //! Files of set signatures: what a payload states again must be what its certificate states.
 
+use dp_core::calibrate::Acceptance;
 use dp_core::certificate::PublicValue;
 use dp_core::release_file::{decode, encode};
 use dp_core::{Budget, Certificate, Epsilon, FreshSeed, NoiseRng, PublicSeed, Release};
 use sketch::sets::{
     BinResponse, BucketPrivMin, HashFamily, ItemSet, MixtureResponse, NoisyBits,
     NoisySecureMinHash, PrivateSymbols, Scheme, SetNeighbours, SymbolFacts, SymbolRelease,
-    SymbolShape, TrueDelta,
+    SymbolShape,
 };
 
 fn rng() -> NoiseRng {
@@ -106,7 +107,7 @@ fn an_averaged_certificate_names_the_hash_model() {
 
     let noisy = |seed: u64| {
         let budget = Budget::new(8.0, 1e-4).unwrap();
-        let accept = TrueDelta::AcceptByName;
+        let accept = Acceptance::AcceptTrueDelta;
         let m = NoisySecureMinHash::published(64, 1, neighbours(), budget, accept).unwrap();
         m.release(&sets(), FreshSeed::reproducible_not_private(seed), &mut rng()).unwrap()
     };

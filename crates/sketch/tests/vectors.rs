@@ -4,7 +4,7 @@ use dp_core::release_file::{Kind, decode, encode, encode_as, write};
 use dp_core::{Adjacency, Bound, Budget, Certificate, FreshSeed, NoiseRng, PublicSeed, Release};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
-use sketch::search::{Score, SketchIndex};
+use sketch::search::{Queries, Score, SketchIndex};
 use sketch::vectors::{AveragedProjection, Pairs, PrivateProjection, PrivateSketch};
 use sketch::vectors::{Element, ReleaseWriter};
 
@@ -60,9 +60,12 @@ fn near_rows_are_found_and_estimated() {
     let m = mechanism(Family::Oporp, d, k, 8.0);
     let mut rng = NoiseRng::deterministic_not_private(2);
     let release = m.release(RowsView::f64(n, d, &x).unwrap(), &mut rng).unwrap();
-    let index = SketchIndex::new(&release, Score::Cosine).unwrap();
-    assert_eq!(index.top_k(&release, &[0], 2).unwrap().indices(0), [0, 1]);
-    assert!(index.top_k(&release, &[n], 2).is_err());
+    let index = SketchIndex::new(release.payload(), Score::Cosine).unwrap();
+    let queries = Queries::rows(release.payload(), &[0]).unwrap();
+    assert_eq!(index.top_k(&queries, 2).unwrap().indices(0), [0, 1]);
+    assert!(Queries::rows(release.payload(), &[n]).is_err());
+    let narrow = SketchIndex::rounded(release.payload(), Score::Cosine).unwrap();
+    assert_eq!(narrow.top_k(&queries, 2).unwrap().indices(0), [0, 1]);
     let other = PrivateProjection::gaussian(
         ProjectionSpec::new(Family::Oporp, d, k, PublicSeed::new(77)).unwrap().build(),
         m.guarantee().adjacency(),
@@ -72,7 +75,7 @@ fn near_rows_are_found_and_estimated() {
     .unwrap()
     .release(RowsView::f64(n, d, &x).unwrap(), &mut rng)
     .unwrap();
-    assert!(index.top_k(&other, &[0], 2).is_err(), "another seed was searched");
+    assert!(index.top_k(&Queries::all(other.payload()), 2).is_err(), "another seed was searched");
     let pairs = Pairs::within(&release);
     let exact: f64 = (0..d).map(|i| (x[i] - x[3 * d + i]).powi(2)).sum();
     let got = pairs.squared_distance(0, 3).unwrap();

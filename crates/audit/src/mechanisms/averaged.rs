@@ -1,12 +1,12 @@
 //! Private projections calibrated on average over a fresh public matrix.
 
-use super::{bound, gaussian_budget};
+use super::common::{bound, gaussian_budget, scale};
 use crate::subject::{Draw, Side, Subject, gaussian_ratio};
-use dp_core::{Adjacency, Budget, NoiseScale, PublicSeed};
+use dp_core::{Adjacency, Budget, PublicSeed};
 use eval::Result;
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
-use sketch::vectors::{AveragedProjection, SketchNoise};
+use sketch::vectors::AveragedProjection;
 
 /// Family name in the table.
 pub const FAMILY: &str = "averaged projection";
@@ -73,15 +73,6 @@ impl Setup {
     }
 }
 
-/// The scale of a sketch's noise.
-#[must_use]
-pub fn scale(noise: SketchNoise) -> NoiseScale {
-    match noise {
-        SketchNoise::Gaussian(g) => g.sigma(),
-        SketchNoise::Laplace(l) => l.scale(),
-    }
-}
-
 /// The audit of a setup: a fresh matrix in every run, known to the tester.
 ///
 /// # Errors
@@ -89,7 +80,7 @@ pub fn scale(noise: SketchNoise) -> NoiseScale {
 pub fn subject(name: &str, pair: &str, setup: Setup, budget: Budget) -> Result<Subject> {
     let made = setup.mechanism(budget)?;
     let (k, d) = (setup.k, setup.d);
-    let sigma = scale(made.noise()).get();
+    let sigma = scale(made.noise());
     let guarantee = made.guarantee().clone();
     let claim = guarantee.budget();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
@@ -118,7 +109,7 @@ pub fn subjects() -> Result<Vec<Subject>> {
         ("averaged, row shift", invariant, Setup::shift()?),
     ] {
         let of = setup.clone();
-        let noise = move |budget| Ok(scale(of.mechanism(budget)?.noise()).get());
+        let noise = move |budget| Ok(scale(of.mechanism(budget)?.noise()));
         let build = move |budget| subject(name, pair, setup.clone(), budget);
         all.push(Subject::built(gaussian_budget()?, noise, build)?.twin_with_runs(100_000));
     }

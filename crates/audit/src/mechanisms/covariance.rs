@@ -1,6 +1,6 @@
 //! Private covariance.
 
-use super::{bound, gaussian_budget, search_rng};
+use super::common::{bound, gaussian_budget, search_rng};
 use crate::search::{below, uniform, worst};
 use crate::subject::{Draw, Side, Subject, lowest_bit};
 use dp_core::{Adjacency, Bound, Budget};

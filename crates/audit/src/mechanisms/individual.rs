@@ -1,9 +1,9 @@
 //! Individual differential privacy, against its own claim and as differential privacy.
 
+use super::common::{bound, gaussian_budget, gaussian_noise, pure_budget, pure_noise, repeated};
 use super::signs::{epsilon_of, values};
-use super::{bound, gaussian_budget, gaussian_noise, pure_budget, pure_noise, repeated};
 use crate::subject::{Draw, Side, Subject};
-use dp_core::special::ln_normal_cdf;
+use dp_core::numeric::ln_normal_cdf;
 use dp_core::{Adjacency, Budget, PublicSeed};
 use eval::Result;
 use sketch::RowsView;

@@ -1,6 +1,6 @@
 //! Private low-rank approximation.
 
-use super::{bound, gaussian_budget, gaussian_noise, search_rng};
+use super::common::{bound, gaussian_budget, gaussian_noise, search_rng};
 use crate::search::worst_direction;
 use crate::subject::{Draw, Side, Subject, budget_of, gaussian_ratio};
 use dp_core::{Budget, NoiseRng, PublicSeed};

@@ -1,14 +1,15 @@
 //! Private set signatures.
 
+use super::common::{gaussian_budget, pure_budget, pure_noise, response_noise, search_rng};
 use super::signs::agree;
-use super::{gaussian_budget, pure_budget, pure_noise, response_noise, search_rng};
 use crate::search::{below, worst};
 use crate::subject::{Draw, Side, Subject, laplace_ratio};
+use dp_core::calibrate::Acceptance;
 use dp_core::{Budget, PublicSeed};
 use eval::Result;
 use sketch::sets::{
     BinResponse, BucketPrivMin, ItemSet, MinHash, MixtureResponse, NoisySecureMinHash, PrivMin,
-    SecureMinHash, SetNeighbours, SetSketch, SymbolShape, TrueDelta,
+    SecureMinHash, SetNeighbours, SetSketch, SymbolShape,
 };
 
 /// Family name in the table.
@@ -177,7 +178,7 @@ fn bins(claim: Budget) -> Result<Subject> {
 /// The published noise of noisy secure MinHash, whatever it really gives.
 fn published_noise(claim: Budget) -> Result<NoisySecureMinHash> {
     let allowed = SetNeighbours::new(2, 4)?;
-    Ok(NoisySecureMinHash::published(4, 1, allowed, claim, TrueDelta::AcceptByName)?)
+    Ok(NoisySecureMinHash::published(4, 1, allowed, claim, Acceptance::AcceptTrueDelta)?)
 }
 
 /// The epsilon of Laplace noise on `positions` bits, each of which differs with probability `differ`,

@@ -1,6 +1,6 @@
 //! Noise on distances and flipped bits.
 
-use super::{
+use super::common::{
     bound, gaussian_budget, gaussian_noise, pure_budget, pure_noise, repeated, search_rng,
 };
 use crate::search::{below, worst};

@@ -1,7 +1,7 @@
 //! The noisy power method: what it publishes, and all its products.
 
+use super::common::{bound, gaussian_budget, gaussian_noise};
 use super::covariance::FAMILY;
-use super::{bound, gaussian_budget, gaussian_noise};
 use crate::subject::{Draw, Side, Subject, gaussian_ratio};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{Adjacency, Budget, L2Sensitivity, NoiseScale, PrivacyProfile, Profile, PublicSeed};

@@ -1,6 +1,6 @@
 //! Private projections with realised calibration.
 
-use super::{bound, gaussian_budget, gaussian_noise, pure_budget, repeated, search_rng};
+use super::common::{bound, gaussian_budget, gaussian_noise, pure_budget, repeated, search_rng};
 use crate::search::{RowPair, worst_attribute, worst_direction};
 use crate::subject::{Draw, Side, Subject, budget_of, gaussian_ratio, laplace_ratio};
 use dp_core::calibrate::PublishedRule;
@@ -82,7 +82,7 @@ impl Rowwise {
     /// The scale of the noise.
     #[must_use]
     pub fn scale(&self) -> f64 {
-        super::averaged::scale(self.mechanism.noise()).get()
+        super::common::scale(self.mechanism.noise())
     }
 
     /// The audit of one row.

@@ -1,6 +1,6 @@
 //! Published algorithms and rules: what they claim, and what they really give.
 
-use super::bound;
+use super::common::bound;
 use crate::subject::{Draw, Side, Subject};
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::{Budget, L2Sensitivity, NoiseRng};

@@ -1,9 +1,9 @@
 //! Flipped signs.
 
-use super::projection::image;
-use super::{
+use super::common::{
     bound, gaussian_budget, pure_budget, pure_noise, repeated, response_noise, search_rng,
 };
+use super::projection::image;
 use crate::search::{RowPair, uniform, worst, worst_attribute};
 use crate::subject::{Draw, Side, Subject};
 use dp_core::{Adjacency, Budget, PublicSeed};

@@ -2,13 +2,13 @@
 //! subnormal numbers, the largest bound, one feature and a hundred, identifiers that are multiples of
 //! a power of two. Each reaches the full sensitivity, so that its twin with less noise shows.
 
+use super::common::{
+    bound, gaussian_budget, gaussian_noise, pure_budget, pure_noise, response_noise,
+};
 use super::minhash::{letters, toward};
 use super::projection::{ATTRIBUTE, Rowwise, audited};
 use super::signs::Signs;
-use super::{
-    bound, gaussian_budget, gaussian_noise, pairwise, projection, pure_budget, pure_noise,
-    response_noise,
-};
+use super::{pairwise, projection};
 use crate::search::RowPair;
 use crate::subject::{Draw, Side, Subject, gaussian_ratio, lowest_bit};
 use dp_core::{Adjacency, Budget, PublicSeed};

@@ -1,11 +1,13 @@
 //! Private streams: every release of the stream is seen.
 
-use super::{bound, gaussian_budget, gaussian_noise};
+use super::common::{bound, gaussian_budget, gaussian_noise};
 use crate::subject::{Draw, Side, Subject};
 use crate::tester::{Training, separation};
 use dp_core::{Adjacency, Budget, NoiseRng, Profile};
 use eval::{Error, Result};
-use linalg_dp::window::{BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig};
+use linalg_dp::window::{
+    BlockNoise, Keep, Pace, PruneRule, Schedule, StreamConfig, WindowMechanism,
+};
 
 /// Family name in the table.
 pub const FAMILY: &str = "sliding window";
@@ -38,14 +40,14 @@ pub fn config(schedule: Schedule, block: usize, budget: Budget) -> Result<Stream
 /// # Errors
 /// Whatever the stream refuses.
 pub fn releases(
-    calibrated: &PrivateStream,
+    calibrated: &WindowMechanism,
     rows: &[f64],
     rng: &mut NoiseRng,
     out: &mut Vec<f64>,
 ) -> Result<()> {
-    let mut stream = calibrated.restarted()?;
+    let mut stream = calibrated.stream(rng);
     for row in rows {
-        if stream.push(&[*row], rng)? == 1 {
+        if stream.push(&[*row])? == 1 {
             out.push(stream.release()?.payload().covariance().raw()[(0, 0)]);
         }
     }
@@ -57,7 +59,7 @@ pub fn releases(
 ///
 /// # Errors
 /// Whatever the stream refuses.
-pub fn sides(calibrated: &PrivateStream) -> Result<[Vec<f64>; 2]> {
+pub fn sides(calibrated: &WindowMechanism) -> Result<[Vec<f64>; 2]> {
     let block = calibrated.config().block as usize;
     let mut best = ([vec![], vec![]], -1.0);
     for other in [1.0, 0.0] {
@@ -91,7 +93,7 @@ pub fn sides(calibrated: &PrivateStream) -> Result<[Vec<f64>; 2]> {
 /// # Errors
 /// A calibration that fails.
 pub fn subject(name: &str, schedule: Schedule, block: usize, budget: Budget) -> Result<Subject> {
-    let calibrated = PrivateStream::new(config(schedule, block, budget)?)?;
+    let calibrated = WindowMechanism::calibrate(config(schedule, block, budget)?)?;
     let guarantee = calibrated.guarantee().clone();
     let sides = sides(&calibrated)?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
@@ -159,7 +161,7 @@ fn noise_of(schedule: Schedule, budget: Budget) -> Result<f64> {
     let sketched = BlockNoise::JohnsonLindenstrauss { rows: SKETCH };
     match schedule {
         Schedule::Block { noise, .. } | Schedule::Tree { noise } if noise == sketched => {
-            let stream = PrivateStream::new(config(schedule, BLOCK, budget)?)?;
+            let stream = WindowMechanism::calibrate(config(schedule, BLOCK, budget)?)?;
             lift(stream.guarantee().profile())
         }
         _ => gaussian_noise(budget),

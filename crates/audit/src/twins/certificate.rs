@@ -1,6 +1,7 @@
 //! Certificates edited by hand: every number, one at a time.
 
-use crate::mechanisms::{averaged::Setup, bound, gaussian_budget, pure_budget};
+use crate::mechanisms::averaged::Setup;
+use crate::mechanisms::common::{bound, gaussian_budget, pure_budget};
 use dp_core::certificate::canonical;
 use dp_core::{
     Adjacency, Budget, Certificate, FreshSeed, IndividualCertificate, NoGuarantee, NoiseRng,
@@ -10,7 +11,7 @@ use eval::Result;
 use linalg_dp::covariance::NoisyPower;
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
 use linalg_dp::low_rank::{RangeFinder, Setting};
-use linalg_dp::window::PrivateStream;
+use linalg_dp::window::WindowMechanism;
 use sha2::{Digest, Sha256};
 use sketch::RowsView;
 use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
@@ -183,8 +184,9 @@ fn samples() -> Result<Vec<(&'static str, Kind, String)>> {
         made.release(&plain, PublicSeed::new(8), rng)?.certificate().to_json(),
     );
     use crate::mechanisms::window::{BLOCK, config, gaussian_blocks};
-    let mut stream = PrivateStream::new(config(gaussian_blocks(), BLOCK, gaussian)?)?;
-    stream.push(&[1.0, 0.5], rng)?;
+    let mechanism = WindowMechanism::calibrate(config(gaussian_blocks(), BLOCK, gaussian)?)?;
+    let mut stream = mechanism.stream(&mut *rng);
+    stream.push(&[1.0, 0.5])?;
     keep("private stream", stream.release()?.certificate().to_json());
     let made = IndividualSigns::new(
         sketch,

@@ -1,13 +1,13 @@
 //! Matrix mechanisms that pay for less than they show: steps left out, means in place of laws, one
 //! norm in place of another, the lift of another adjacency.
 
+use crate::mechanisms::common::{bound, gaussian_budget, gaussian_noise};
 use crate::mechanisms::covariance::{Along, Law};
 use crate::mechanisms::low_rank::{
     K, M, N, STRONG, basis_projection, halves, pfp_strong, projection_ratio, range_finder,
     range_ratio, setting, strong_row, uneven_basis, view,
 };
 use crate::mechanisms::power::{DIM, PASSES, all_products, products};
-use crate::mechanisms::{bound, gaussian_budget, gaussian_noise};
 use crate::subject::{Draw, Role, Side, Subject, budget_of};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::profile::{GaussianStep, RowChange};

@@ -1,8 +1,8 @@
 //! Defects of responses on letters and bits.
 
+use crate::mechanisms::common::{pure_budget, pure_noise};
 use crate::mechanisms::minhash::{BATCH as SETS, Bucket};
 use crate::mechanisms::signs::{BATCH, Signs, decimals, ones_at, thresholds};
-use crate::mechanisms::{pure_budget, pure_noise};
 use crate::subject::{Draw, Role, Side, Subject};
 use dp_core::noise::{Bernoulli, KaryResponse};
 use dp_core::{Probability, calibrate};

@@ -1,7 +1,7 @@
 //! Defects of additive noise.
 
 use crate::mechanisms::averaged::{self, Setup};
-use crate::mechanisms::gaussian_budget;
+use crate::mechanisms::common::{gaussian_budget, scale};
 use crate::mechanisms::projection::{
     BATCH, Rowwise, at_epsilon_four, epsilon_four, image, near_zero, system, two_rows,
 };
@@ -55,7 +55,7 @@ fn rescaled(
 
 fn half_the_noise() -> Result<Subject> {
     let rowwise = system(System::DpOporp)?;
-    let sigma = averaged::scale(rowwise.mechanism.noise()).get();
+    let sigma = scale(rowwise.mechanism.noise());
     let original = rowwise.subject(System::DpOporp.name(), "")?;
     rescaled(&rowwise, &original, "half the noise", NoiseScale::new(0.5 * sigma)?)
 }
@@ -170,7 +170,7 @@ fn averaged_seed_reused() -> Result<Subject> {
 fn noise_by_value() -> Result<Subject> {
     let (rowwise, original) = near_zero(gaussian_budget()?)?;
     let noise = rowwise.mechanism.noise();
-    let sigma = averaged::scale(noise).get();
+    let sigma = scale(noise);
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let value = *side.of(&1.0, &0.0);
         // The data decides between two scales, the smaller of which is the calibrated one.

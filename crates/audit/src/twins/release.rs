@@ -1,8 +1,9 @@
 //! Defects of how a release is made: range checks, grids, generators, stated errors.
 
+use crate::mechanisms::common::{bound, gaussian_budget, gaussian_noise};
 use crate::mechanisms::covariance::{Along, Law};
+use crate::mechanisms::pairwise;
 use crate::mechanisms::projection::Rowwise;
-use crate::mechanisms::{bound, gaussian_budget, gaussian_noise, pairwise};
 use crate::search::RowPair;
 use crate::subject::{Draw, Side, Subject, gaussian_ratio};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};

@@ -1,10 +1,10 @@
 //! Defects of private streams.
 
-use crate::mechanisms::gaussian_budget;
+use crate::mechanisms::common::gaussian_budget;
 use crate::mechanisms::window::{BLOCK, config, gaussian_blocks, subject};
 use crate::subject::{Draw, Side, Subject};
 use eval::Result;
-use linalg_dp::window::{Pace, PrivateStream, StreamConfig};
+use linalg_dp::window::{Pace, StreamConfig, WindowMechanism};
 
 /// Blocks end when two rows have come that are not zero, and each end is published.
 fn private_checkpoints() -> Result<Subject> {
@@ -16,17 +16,16 @@ fn private_checkpoints() -> Result<Subject> {
     let mut missing = whole.clone();
     missing[0] = 0.0;
     let sides = [missing, whole];
-    let calibrated = PrivateStream::new(StreamConfig { pace: Pace::Clock, ..config })?;
+    let calibrated = WindowMechanism::calibrate(StreamConfig { pace: Pace::Clock, ..config })?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
-        let mut rng = draw.noise();
-        let mut stream = calibrated.restarted()?;
+        let mut stream = calibrated.stream(draw.noise());
         let (mut waiting, mut last) = (0.0, 0.0);
         for slot in side.of(&sides[0], &sides[1]).chunks(2) {
             for &row in slot.iter().filter(|x| **x != 0.0) {
-                stream.push(&[row], &mut rng)?;
+                stream.push(&[row])?;
                 waiting += row * row;
                 if waiting >= 2.0 {
-                    stream.tick(&mut rng)?;
+                    stream.tick()?;
                     waiting = 0.0;
                     last = stream.release()?.payload().covariance().raw()[(0, 0)];
                 }

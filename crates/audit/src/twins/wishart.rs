@@ -2,8 +2,8 @@
 //! lattice, and the low bits of a release tell what it was added to. Kept here so that the tester
 //! that sees it is itself tested; the library releases no such matrix.
 
+use crate::mechanisms::common::{bound, gaussian_budget, pure_budget};
 use crate::mechanisms::covariance::{FAMILY, Symmetric, wishart_ratio};
-use crate::mechanisms::{bound, gaussian_budget, pure_budget};
 use crate::search::uniform;
 use crate::subject::{Draw, Side, Subject};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};

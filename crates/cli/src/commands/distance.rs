@@ -1,9 +1,10 @@
 //! `dps distance`: two rows of released sketches.
 
 use super::loaded::Loaded;
-use crate::error::{Error, Result, probability};
+use crate::error::{Result, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
+use sketch::sets::SetPairs;
 use sketch::signs::SignPairs;
 use sketch::vectors::Pairs;
 use sketch::{Estimate, Interval};
@@ -105,16 +106,16 @@ impl Distance {
             );
         }
         match (&left, right) {
-            (Loaded::Symbols(release), Loaded::Symbols(_)) if other.is_none() => {
-                let symbols = release.payload();
+            (Loaded::Symbols(a), Loaded::Symbols(b)) => {
+                let pairs = match other {
+                    None => SetPairs::within(a),
+                    Some(_) => SetPairs::between(a, b)?,
+                };
                 self.rows(&left, &[Measure::Jaccard], |_| {
-                    let interval = symbols.jaccard_interval(i, j, confidence)?;
-                    Ok(Some((symbols.jaccard(i, j)?, [interval.low, interval.high])))
+                    let interval = pairs.jaccard_interval(i, j, confidence)?;
+                    Ok(Some((pairs.jaccard(i, j)?, [interval.low, interval.high])))
                 })
             }
-            (Loaded::Symbols(_), _) => Err(Error::usage(
-                "set signatures are compared within one release: leave out --other",
-            )),
             _ => Err(left.cannot_beside(right, "the distance of two rows")),
         }
     }

@@ -1,12 +1,13 @@
 //! `dps inspect`: of release files and of certificates.
 
 use super::content::Content;
-use super::recheck::{self, Recheck};
+use super::recheck;
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::Args;
 use dp_core::Provenance;
 use dp_core::release_file::{AnyCertificate, Summary};
+use sketch::verify::Finding;
 use std::path::PathBuf;
 
 /// Options of `dps inspect`.
@@ -52,7 +53,7 @@ impl Inspect {
             }
             let text = summary.certificate.to_json();
             let record = facts(record, &summary);
-            let verdict = verdict(&summary.certificate, recheck::release(&summary));
+            let verdict = verdict(&summary.certificate, recheck::summary(&summary));
             return Ok(fields(record, &text)?.text("verification", verdict));
         }
         let text = content.text()?;
@@ -65,7 +66,7 @@ impl Inspect {
             Ok(certificate) => {
                 let again = match &certificate {
                     AnyCertificate::Private(certificate) => recheck::certificate(certificate),
-                    _ => Ok(Recheck::NotChecked("")),
+                    _ => Ok(Finding::NotChecked("")),
                 };
                 verdict(&certificate, again)
             }
@@ -76,7 +77,7 @@ impl Inspect {
 }
 
 /// What holds, and that `dps verify` looks further.
-fn verdict(certificate: &AnyCertificate, again: Result<Recheck>) -> String {
+fn verdict(certificate: &AnyCertificate, again: Result<Finding>) -> String {
     match again {
         Ok(_) => format!(
             "the certificate holds together ({}); dps verify checks the payload too",

@@ -1,7 +1,7 @@
 //! Releases of any kind, read back.
 
 use super::content::Content;
-use super::recheck::{self, Recheck};
+use super::recheck;
 use crate::error::{Error, Result};
 use dp_core::Certificate;
 use dp_core::release_file::{Kind, Summary};
@@ -11,6 +11,7 @@ use linalg_dp::window::WindowCovariance;
 use sketch::sets::{NoisyBits, SymbolRelease};
 use sketch::signs::{IndividualRelease, SignCodes, SignRelease};
 use sketch::vectors::SketchRelease;
+use sketch::verify::{Finding, NoisyValues, Report, verify_consistency};
 use std::path::Path;
 
 /// A release of one of the kinds that commands answer from.
@@ -19,6 +20,7 @@ pub(crate) enum Loaded {
     Signs(SignRelease),
     IndividualSigns(IndividualRelease),
     Symbols(SymbolRelease),
+    NoisyBits(dp_core::Release<NoisyBits>),
     Covariance(dp_core::Release<PrivateCovariance>),
     LowRank(dp_core::Release<PrivateLowRank>),
     /// Another kind, by name: its container holds together.
@@ -32,9 +34,8 @@ impl Loaded {
     }
 
     /// As [`Loaded::read`], with what the file says of itself and what came of the check.
-    pub(crate) fn checked(content: &Content) -> Result<(Self, Summary, Recheck)> {
+    pub(crate) fn checked(content: &Content) -> Result<(Self, Summary, Report)> {
         let summary = content.summary()?;
-        let recheck = recheck::release(&summary)?;
         let loaded = match summary.kind {
             Kind::Sketch64 | Kind::Sketch32 => Self::Sketch(content.load()?),
             Kind::Signs => Self::Signs(content.load()?),
@@ -42,10 +43,10 @@ impl Loaded {
             Kind::Symbols => Self::Symbols(content.load()?),
             Kind::Covariance => Self::Covariance(content.load()?),
             Kind::LowRank => Self::LowRank(content.load()?),
+            Kind::NoisyMinHash => Self::NoisyBits(content.load()?),
             other => {
                 // Questions of these kinds have no command; their payload is checked all the same.
                 match other {
-                    Kind::NoisyMinHash => drop(content.load::<NoisyBits, Certificate>()?),
                     Kind::Range => drop(content.load::<Range, Certificate>()?),
                     Kind::Window => drop(content.load::<WindowCovariance, Certificate>()?),
                     _ => {}
@@ -53,7 +54,33 @@ impl Loaded {
                 Self::Other(other.name())
             }
         };
-        Ok((loaded, summary, recheck))
+        let report = loaded.check(&summary)?;
+        Ok((loaded, summary, report))
+    }
+
+    /// What the libraries compute again, payload included.
+    fn check(&self, summary: &Summary) -> Result<Report> {
+        Ok(match self {
+            Self::Sketch(release) => verify_consistency(release)?,
+            Self::Signs(release) => verify_consistency(release)?,
+            Self::IndividualSigns(release) => verify_consistency(release)?,
+            Self::Symbols(release) => verify_consistency(release)?,
+            Self::NoisyBits(release) => verify_consistency(release)?,
+            Self::Covariance(release) => {
+                let (payload, law) = (release.payload(), &release.certificate().statement().noise);
+                let (raw, d) = (payload.raw(), payload.dim());
+                let values: Vec<f64> =
+                    (0..d).flat_map(|i| (0..d).map(move |j| raw[(i, j)])).collect();
+                Report::new(
+                    recheck::matrix(summary),
+                    NoisyValues::symmetric(&values, d, law).check()?,
+                )
+            }
+            Self::LowRank(_) | Self::Other(_) => {
+                let noise = "whether its values carry the stated noise";
+                Report::new(recheck::matrix(summary), Finding::NotChecked(noise))
+            }
+        })
     }
 
     /// What it holds.
@@ -63,6 +90,7 @@ impl Loaded {
             Self::Signs(_) => "signs",
             Self::IndividualSigns(_) => "signs (individual differential privacy)",
             Self::Symbols(_) => "set signatures",
+            Self::NoisyBits(_) => Kind::NoisyMinHash.name(),
             Self::Covariance(_) => "a covariance",
             Self::LowRank(_) => "a low-rank approximation",
             Self::Other(name) => name,

@@ -6,7 +6,6 @@ mod distance;
 mod inspect;
 mod ledger;
 mod loaded;
-mod payload;
 mod pca;
 mod plan;
 mod recheck;
@@ -47,7 +46,8 @@ pub(crate) enum Command {
 }
 
 impl Command {
-    pub(crate) fn run(self) -> Result<Record> {
+    /// Runs it; `parser` is what completions and man pages are made of.
+    pub(crate) fn run(self, parser: clap::Command) -> Result<Record> {
         match self {
             Self::Plan(command) => command.run(),
             Self::Release(command) => command.run(),
@@ -58,8 +58,8 @@ impl Command {
             Self::Pca(command) => command.run(),
             Self::Ledger(command) => command.run(),
             Self::Calibrate(command) => command.run(),
-            Self::Completions(command) => command.run(),
-            Self::Man(command) => command.run(),
+            Self::Completions(command) => command.run(parser),
+            Self::Man(command) => command.run(parser),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::loaded::Loaded;
 use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use sketch::search::{HammingIndex, Score, SketchIndex};
+use sketch::search::{HammingIndex, Queries, Score, SketchIndex};
 use sketch::search::{Ranking, nearest};
 use sketch::signs::SignCodes;
 use sketch::vectors::SketchRelease;
@@ -116,7 +116,8 @@ impl Search {
             ScoreName::Cosine => (Score::Cosine, "noisy cosine"),
             ScoreName::Inner => (Score::InnerProduct, "noisy inner product"),
         };
-        let found = SketchIndex::new(items, score)?.top_k(queries, &rows, count)?;
+        let found = SketchIndex::new(items.payload(), score)?
+            .top_k(&Queries::rows(queries.payload(), &rows)?, count)?;
         let list = |query| {
             let pairs = found.indices(query).iter().zip(found.scores(query));
             pairs.map(|(&row, &score)| (row as usize, score)).collect()
@@ -131,7 +132,7 @@ impl Search {
         count: usize,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
         let rows = self.chosen(queries.bits().n())?;
-        let found = HammingIndex::new(items)?.top_k(&queries.select(&rows)?, count)?;
+        let found = HammingIndex::new(items)?.top_k(&Queries::rows(queries, &rows)?, count)?;
         let list = |query| {
             let pairs = found.indices(query).iter().zip(found.scores(query));
             pairs.map(|(&row, &score)| (row as usize, f64::from(score))).collect()

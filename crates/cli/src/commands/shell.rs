@@ -15,9 +15,9 @@ pub(crate) struct Completions {
 }
 
 impl Completions {
-    pub(crate) fn run(&self) -> Result<Record> {
+    pub(crate) fn run(&self, mut parser: clap::Command) -> Result<Record> {
         let mut text = Vec::new();
-        clap_complete::generate(self.shell, &mut crate::parser(), "dps", &mut text);
+        clap_complete::generate(self.shell, &mut parser, "dps", &mut text);
         output::print(&String::from_utf8_lossy(&text));
         Ok(Record::silent())
     }
@@ -32,10 +32,10 @@ pub(crate) struct Man {
 }
 
 /// Writes the pages, all of which must be new.
-fn pages(folder: &Path) -> Result<()> {
+fn pages(parser: clap::Command, folder: &Path) -> Result<()> {
     let failed = |e| Error::io(folder, e);
     let made = tempfile::tempdir().map_err(failed)?;
-    clap_mangen::generate_to(crate::parser(), made.path()).map_err(failed)?;
+    clap_mangen::generate_to(parser, made.path()).map_err(failed)?;
     let names = std::fs::read_dir(made.path()).map_err(failed)?.flatten().map(|e| e.file_name());
     let names: Vec<_> = names.collect();
     if let Some(name) = names.iter().find(|name| folder.join(name).symlink_metadata().is_ok()) {
@@ -52,14 +52,14 @@ fn pages(folder: &Path) -> Result<()> {
 }
 
 impl Man {
-    pub(crate) fn run(&self) -> Result<Record> {
+    pub(crate) fn run(&self, parser: clap::Command) -> Result<Record> {
         let failed = |e| Error::io("man page", e);
         if let Some(folder) = &self.out {
-            pages(folder)?;
+            pages(parser, folder)?;
             return Ok(Record::new().text("pages", folder.display().to_string()));
         }
         let mut text = Vec::new();
-        clap_mangen::Man::new(crate::parser()).render(&mut text).map_err(failed)?;
+        clap_mangen::Man::new(parser).render(&mut text).map_err(failed)?;
         output::print(&String::from_utf8_lossy(&text));
         Ok(Record::silent())
     }

@@ -3,8 +3,7 @@
 use super::content::Content;
 use super::inspect::{class_name, facts};
 use super::loaded::Loaded;
-use super::payload;
-use super::recheck::{self, Recheck};
+use super::recheck;
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
@@ -13,6 +12,7 @@ use dp_core::Provenance;
 use dp_core::certificate::Statement;
 use dp_core::noise::GeneratorKind;
 use dp_core::release_file::AnyCertificate;
+use sketch::verify::{FALSE_ALARM, Finding};
 use std::path::PathBuf;
 
 /// Options of `dps verify`.
@@ -61,27 +61,27 @@ impl Verify {
     pub(crate) fn run(&self) -> Result<Record> {
         let content = Content::open(&self.file)?;
         let mut record = Record::new().text("verdict", "holds together");
-        let mut gaps = Vec::new();
+        let mut gaps: Vec<String> = Vec::new();
         let (certificate, again) = if content.is_release()? {
-            let (loaded, summary, again) = Loaded::checked(&content)?;
+            let (_, summary, report) = Loaded::checked(&content)?;
             record = facts(record, &summary);
-            if payload::check(&loaded)? {
-                let rate = payload::FALSE_ALARM;
-                let text = format!(
-                    "values lie on the stated grid, and vary no less than the stated noise (false alarm \
-                     at most {rate:e})"
-                );
-                record = record.text("payload", text);
-            } else {
-                gaps.push("payload: whether its values carry the stated noise".to_owned());
+            match report.payload {
+                Finding::Agrees => {
+                    let text = format!(
+                        "values lie on the stated grid, and vary no less than the stated noise (false \
+                         alarm at most {FALSE_ALARM:e})"
+                    );
+                    record = record.text("payload", text);
+                }
+                found => gaps.extend(gap("payload", found)),
             }
-            (summary.certificate, again)
+            (summary.certificate, report.sensitivity)
         } else {
             gaps.push("payload: there is none beside a certificate".into());
             let certificate = content.certificate()?;
             let again = match &certificate {
                 AnyCertificate::Private(certificate) => recheck::certificate(certificate)?,
-                _ => Recheck::NotChecked("it gives no differential privacy"),
+                _ => Finding::NotChecked("it gives no differential privacy"),
             };
             (certificate, again)
         };
@@ -99,18 +99,23 @@ impl Verify {
         if let AnyCertificate::Private(certificate) = &certificate {
             record = promise(record, certificate);
         }
-        record = match again {
-            Recheck::Agrees => {
-                record.text("sensitivity", "computed again from the public parameters: agrees")
-            }
-            Recheck::NotChecked(why) => {
-                gaps.push(format!("sensitivity: {why}"));
-                record
-            }
-        };
+        if again == Finding::Agrees {
+            let text = "computed again from the public parameters: agrees";
+            record = record.text("sensitivity", text);
+        }
+        gaps.extend(gap("sensitivity", again));
         gaps.extend(always(certificate.statement()));
         let gaps = gaps.iter().map(|gap| Record::new().text("not checked", gap)).collect();
         Ok(record.table("not checked", gaps))
+    }
+}
+
+/// What was not checked, and why.
+fn gap(what: &str, found: Finding) -> Option<String> {
+    match found {
+        Finding::Agrees => None,
+        Finding::NotChecked(why) => Some(format!("{what}: {why}")),
+        _ => Some(what.to_owned()),
     }
 }
 

@@ -116,3 +116,22 @@ pub(crate) fn signed_again(certificate: &str) -> String {
     value["digest"] = digest.iter().map(|b| format!("{b:02x}")).collect::<String>().into();
     canonical(&value)
 }
+
+/// A release file with an edit of its payload, and every hash, digest and checksum set right again:
+/// what a forger writes who knows the format.
+pub(crate) fn forged(file: &[u8], edit: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let end = file.len() - 40;
+    let length = u64::from_le_bytes(file[end..end + 8].try_into().expect("eight bytes"));
+    let (mut payload, trailer) = (file[16..end].to_vec(), end - length as usize);
+    payload.truncate(trailer - 16);
+    edit(&mut payload);
+    let hash = Sha256::digest(&payload);
+    let mut fields: Value = serde_json::from_slice(&file[trailer..end]).expect("JSON");
+    let certificate = &mut fields["certificate"];
+    certificate["payload"] = hash.iter().map(|b| format!("{b:02x}")).collect::<String>().into();
+    *certificate = serde_json::from_str(&signed_again(&certificate.to_string())).expect("JSON");
+    let mut rest = canonical(&fields).into_bytes();
+    rest.extend((rest.len() as u64).to_le_bytes());
+    let sum = Sha256::new().chain_update(&file[..16]).chain_update(hash).chain_update(&rest);
+    [&file[..16], &payload, &rest, &sum.finalize()].concat()
+}

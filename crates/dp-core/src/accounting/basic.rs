@@ -1,10 +1,10 @@
 //! Basic and advanced composition.
 
-use super::event::Event;
-use super::pld::Pld;
 use crate::budget::{Delta, Epsilon};
 use crate::error::Result;
+use crate::profile::Event;
 use crate::profile::PrivacyProfile;
+use crate::profile::pld::Pld;
 
 /// Runs of one event as (epsilon, delta) guarantees.
 pub(super) struct Split {

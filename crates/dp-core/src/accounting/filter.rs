@@ -2,11 +2,11 @@
 //!
 //! Soundness, and which theorem each rule rests on: `docs/proofs/filters.md`.
 
-use super::event::Event;
 use super::gdp;
 use super::renyi::{rho, zcdp_epsilon};
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
 use crate::error::{Error, Result};
+use crate::profile::Event;
 use crate::profile::PrivacyProfile;
 use serde::{Deserialize, Serialize};
 

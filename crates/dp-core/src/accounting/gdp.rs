@@ -1,15 +1,15 @@
 //! Gaussian differential privacy (Dong, Roth, Su 2022).
 
-use super::Bracket;
 use super::basic::pure_runs;
-use super::event::Event;
-use super::pld::Pld;
 use super::renyi::unsupported;
 use crate::budget::{Delta, Epsilon};
 use crate::error::Result;
+use crate::numeric::ln_normal_cdf;
+use crate::profile::Event;
+use crate::profile::pld::Bracket;
+use crate::profile::pld::Pld;
 use crate::profile::{PrivacyProfile, Profile};
 use crate::quantity::{L2Sensitivity, NoiseScale};
-use crate::special::ln_normal_cdf;
 
 /// mu^2 of one run: exact for Gaussians; that of each pure run, where it is made of such.
 pub(super) fn square(event: &Event) -> Option<f64> {

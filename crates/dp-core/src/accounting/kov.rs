@@ -1,12 +1,12 @@
 //! Optimal composition of pure mechanisms (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016).
 
-use super::Bracket;
 use super::basic::split;
-use super::event::Event;
-use super::pld::{Pld, Width};
 use crate::budget::{Delta, Epsilon};
 use crate::error::Result;
+use crate::profile::Event;
 use crate::profile::Profile;
+use crate::profile::pld::Bracket;
+use crate::profile::pld::{Pld, Width};
 
 /// The best answer that follows from each run's epsilon (and delta) alone: every run
 /// becomes the randomised response of its epsilon, and those are composed numerically

@@ -1,13 +1,15 @@
 //! The ledger of one data set.
 
-use super::event::{Event, MOST_RUNS};
 use super::filter::{Expense, Filter, FilterRule};
-use super::{Bracket, Method, epsilon};
-use crate::adjacency::Adjacency;
+use super::{Method, epsilon};
+use crate::adjacency::{Adjacency, Partition};
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::certificate::{Certificate, canonical, hex, other_version};
+use crate::error::rejected;
 use crate::error::{Error, Result};
-use crate::guarantee::{Claim, Guarantee, Provenance, rejected};
+use crate::guarantee::{Claim, Guarantee, Provenance};
+use crate::profile::event::{Event, MOST_RUNS};
+use crate::profile::pld::Bracket;
 use crate::profile::{PrivacyProfile, Profile};
 use crate::seed::FreshSeed;
 use serde::de::DeserializeOwned;
@@ -35,7 +37,7 @@ enum Basis {
     /// A published (epsilon, delta) without a profile, accepted by name. The event
     /// is the pure part; its delta is added on top.
     AcceptedClaim,
-    /// The profile of an ideal law or of a declared mechanism, accepted by name.
+    /// The profile of a declared mechanism, accepted by name.
     AcceptedProfile,
 }
 
@@ -51,13 +53,15 @@ pub enum Standing {
 }
 
 impl Entry {
-    /// Runs of a guarantee, at its word where it is not proven.
-    fn of(guarantee: &Guarantee, count: u64, label: &str) -> Result<Self> {
+    /// Runs of a guarantee as a ledger under `adjacency` counts them, at its word where it is not
+    /// proven.
+    fn of(guarantee: &Guarantee, count: u64, label: &str, adjacency: Adjacency) -> Result<Self> {
         guarantee.verify()?;
         let budget = guarantee.budget();
         let by_name = || format!("{label} (claim accepted by name)");
-        let (Some(profile), Some(true_delta)) = (guarantee.profile(), guarantee.true_delta())
-        else {
+        let counted = guarantee.profile_under(adjacency)?;
+        let (Some(profile), Some(true_delta)) = (counted, guarantee.true_delta()) else {
+            let budget = guarantee.steps_to(adjacency)?.0.of_claim(budget)?;
             let event = Event::new(Profile::PureDp { epsilon: budget.epsilon }, count)?;
             return Ok(Self { label: by_name(), event, budget, basis: Basis::AcceptedClaim });
         };
@@ -72,8 +76,13 @@ impl Entry {
             }
             Provenance::Declared { .. } => (by_name(), Basis::AcceptedProfile),
         };
-        let event = Event::new(profile.clone(), count)?;
-        Ok(Self { label, event, budget: Budget { delta, ..budget }, basis })
+        // What a unit loses beyond one change is paid in epsilon, at the same delta.
+        let epsilon = match guarantee.profile() == Some(&profile) {
+            true => budget.epsilon,
+            false => profile.epsilon(delta)?,
+        };
+        let event = Event::new(profile, count)?;
+        Ok(Self { label, event, budget: Budget { epsilon, delta }, basis })
     }
 
     /// What was done.
@@ -110,7 +119,7 @@ impl Entry {
             Basis::Profile | Basis::AcceptedProfile => {
                 let found = self.event.profile().log_delta(self.budget.epsilon);
                 let stated = self.budget.delta.ln();
-                let slack = crate::guarantee::log_slack(stated.get());
+                let slack = crate::error::log_slack(stated.get());
                 if found.get() <= stated.get() + slack {
                     Ok(())
                 } else {
@@ -126,6 +135,10 @@ impl Entry {
 }
 
 /// Everything that was done to one data set, under one adjacency.
+///
+/// A guarantee under another adjacency enters when its changes make up the ledger's: as it is where
+/// it [implies](Adjacency::implies) it, else at the price of as many changes as one unit of the
+/// ledger can make ([`Guarantee::profile_under`]).
 ///
 /// Entries come from verified certificates or guarantees; nothing is ever removed, and there is
 /// no copy that could be spent a second time (it is not `Clone`). Reading a ledger back checks
@@ -254,8 +267,8 @@ impl Ledger {
     pub fn record(&mut self, certificate: &Certificate, label: &str) -> Result<Standing> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
-        let entry = Entry::of(certificate.guarantee(), 1, label)?;
-        self.check(certificate.guarantee().adjacency(), &entry)?;
+        let entry = Entry::of(certificate.guarantee(), 1, label, self.adjacency)?;
+        self.check(&entry)?;
         let kept = self.check_limit(&entry);
         self.push(entry);
         Ok(kept.map_or_else(Standing::Passed, |()| Standing::Kept))
@@ -267,12 +280,18 @@ impl Ledger {
     /// guarantee does not say where they come from, a certificate does ([`Ledger::add`]).
     ///
     /// # Errors
-    /// [`Error::Mismatch`] for another adjacency; [`Error::InvalidParameter`] for a guarantee that
-    /// is declared, or a published claim without a profile
+    /// [`Error::Mismatch`] for an adjacency whose changes never make up the ledger's;
+    /// [`Error::InvalidParameter`] for a guarantee that is declared, or a published claim without a profile
     /// (see [`Ledger::spend_accepting_claim`]), and for a count outside `[1, 2^40]`;
     /// [`Error::BudgetExceeded`] when the limit would be passed.
     pub fn spend(&mut self, guarantee: &Guarantee, count: u64, label: &str) -> Result<()> {
-        let entry = Entry::of(guarantee, count, label)?;
+        let entry = Entry::of(guarantee, count, label, self.adjacency)?;
+        Self::require_profile(guarantee, &entry)?;
+        self.enter(entry)
+    }
+
+    /// Refuses what would have to be accepted by name.
+    fn require_profile(guarantee: &Guarantee, entry: &Entry) -> Result<()> {
         if entry.basis != Basis::Profile {
             let value = match guarantee.provenance() {
                 Provenance::Declared { by, .. } => format!("declared by {by}"),
@@ -282,11 +301,58 @@ impl Ledger {
                            name (spend_accepting_claim)";
             return Err(Error::invalid("guarantee", value, allowed));
         }
-        self.enter(guarantee.adjacency(), entry)
+        Ok(())
+    }
+
+    /// Enters releases of disjoint parts of the data, one guarantee a part: what one unit pays is what
+    /// the parts cost that its change can touch, and not the sum over all.
+    ///
+    /// The partition says how a part is chosen; whoever calls sees to it that the parts are disjoint in
+    /// that way. A user with rows in several parts pays for each of them.
+    ///
+    /// ```
+    /// use dp_core::accounting::{Ledger, Method};
+    /// use dp_core::adjacency::Partition;
+    /// use dp_core::mechanism::author;
+    /// use dp_core::{Adjacency, Bound, Budget, Delta, Probability, Profile, Theorem};
+    ///
+    /// let change = Adjacency::Attribute { beta: Bound::new(1.0)? };
+    /// let profile = Profile::RandomizedResponse { bits: 1, keep: Probability::new(0.73)? };
+    /// let basis = author::theorem(Theorem::BitResponse);
+    /// let guarantee = author::guarantee(change, Budget::new(1.0, 0.0)?, basis, profile)?;
+    /// let mut ledger = Ledger::new(change);
+    /// // Three districts; which one a row is in does not depend on the attribute.
+    /// ledger.spend_parallel(&[&guarantee; 3], Partition::ByRow, "districts")?;
+    /// assert!(ledger.epsilon(Delta::ZERO, Method::Basic)?.upper.get() <= 1.0);
+    /// # Ok::<(), dp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Ledger::spend`]; [`Error::InvalidParameter`] for no part, or for guarantees that differ
+    /// under the ledger's adjacency: calibrate every part alike, or enter each for itself.
+    pub fn spend_parallel(
+        &mut self,
+        parts: &[&Guarantee],
+        partition: Partition,
+        label: &str,
+    ) -> Result<()> {
+        let Some((first, rest)) = parts.split_first() else {
+            return Err(Error::invalid("parts", 0, "[1, inf)"));
+        };
+        let touched = partition.parts_touched(self.adjacency).min(parts.len() as u64);
+        let entry = Entry::of(first, touched, label, self.adjacency)?;
+        Self::require_profile(first, &entry)?;
+        for part in rest {
+            if Entry::of(part, touched, label, self.adjacency)? != entry {
+                let allowed = "one calibration for every part, or an entry for each";
+                return Err(Error::invalid("guarantees of the parts", "different", allowed));
+            }
+        }
+        self.enter(entry)
     }
 
     /// As [`Ledger::spend`], and takes at its word what is not proven: a published claim without
-    /// a known profile, a declared guarantee, one that holds for an ideal law.
+    /// a known profile, a declared guarantee.
     /// The ledger's answers are then no better than that word.
     ///
     /// # Errors
@@ -297,25 +363,18 @@ impl Ledger {
         count: u64,
         label: &str,
     ) -> Result<()> {
-        self.enter(guarantee.adjacency(), Entry::of(guarantee, count, label)?)
+        self.enter(Entry::of(guarantee, count, label, self.adjacency)?)
     }
 
-    fn enter(&mut self, adjacency: Adjacency, entry: Entry) -> Result<()> {
-        self.check(adjacency, &entry)?;
+    fn enter(&mut self, entry: Entry) -> Result<()> {
+        self.check(&entry)?;
         self.check_limit(&entry)?;
         self.push(entry);
         Ok(())
     }
 
     /// All checks but that of the limit.
-    fn check(&self, adjacency: Adjacency, entry: &Entry) -> Result<()> {
-        if adjacency != self.adjacency {
-            return Err(Error::Mismatch {
-                what: "adjacency of the ledger and of the guarantee",
-                left: self.adjacency.to_string(),
-                right: adjacency.to_string(),
-            });
-        }
+    fn check(&self, entry: &Entry) -> Result<()> {
         entry.check()?;
         check_runs(self.entries.iter().chain([entry]))
     }

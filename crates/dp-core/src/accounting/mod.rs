@@ -31,31 +31,20 @@
 //! ```
 
 mod basic;
-mod event;
 mod filter;
 mod gdp;
 mod kov;
 mod ledger;
-pub mod pld;
 mod renyi;
 
-pub use event::Event;
+pub use crate::profile::Event;
+pub use crate::profile::pld::{self, Bracket, Pld, Width};
 pub use filter::{Filter, FilterRule};
 pub use ledger::{Entry, Ledger, Standing};
-pub use pld::{Pld, Width};
 
 use crate::budget::{Delta, Epsilon};
 use crate::error::Result;
 use serde::{Deserialize, Serialize};
-
-/// An interval that holds the exact answer.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bracket<T> {
-    /// The exact answer is not below this; `None` when nothing is known.
-    pub lower: Option<T>,
-    /// The exact answer is not above this: the sound end.
-    pub upper: T,
-}
 
 /// How to compose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -1,10 +1,10 @@
 //! Renyi and concentrated differential privacy.
 
 use super::basic::{pure_runs, up};
-use super::event::Event;
-use super::pld::Pld;
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::error::{Error, Result};
+use crate::profile::Event;
+use crate::profile::pld::Pld;
 use crate::profile::square_of;
 
 /// Epsilon from a Renyi divergence `gamma` of order `1 + s` (Canonne, Kamath, Steinke

@@ -5,13 +5,13 @@
 //! (probabilities: or by one unit in their last place, where that is coarser).
 
 pub mod published;
-pub(crate) mod solver;
 
 use crate::budget::{Budget, Epsilon};
 use crate::error::{Error, Result};
+use crate::numeric::root;
 use crate::profile::response::Letter;
 use crate::profile::{CoordinateProfile, GaussianStep, PrivacyProfile, Profile, RowChange};
-use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale, Probability};
+use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability};
 
 pub use published::{Acceptance, PublishedCalibration, PublishedRule, PublishedSetting};
 
@@ -36,7 +36,7 @@ fn least_scale_from(
 ) -> Result<NoiseScale> {
     let ln_delta =
         |s: f64| NoiseScale::new(s).map_or(0.0, |s| family(s).log_delta(budget.epsilon).get());
-    NoiseScale::new(solver::least(name, budget, guess, ln_delta)?)
+    NoiseScale::new(root::least(name, budget, guess, ln_delta)?)
 }
 
 /// Unbounded losses cannot meet a delta of zero.
@@ -90,15 +90,15 @@ pub fn gaussian_steps(
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] when the scale leaves the range of `f64`.
-pub fn laplace(budget: Budget, sensitivity: L1Sensitivity) -> Result<NoiseScale> {
+pub fn laplace(budget: Budget, sensitivity: L1Sensitivity) -> Result<LaplaceScale> {
     let mu = budget.epsilon.get() - 2.0 * (-budget.delta.get()).ln_1p();
-    let holds = |scale: NoiseScale| {
+    let holds = |scale: LaplaceScale| {
         Profile::Laplace { sensitivity, scale }.log_delta(budget.epsilon) <= budget.delta.ln()
     };
     // A few parts in 1e14, then checked.
     let mut scale = sensitivity.get() / mu;
     for _ in 0..60 {
-        let candidate = NoiseScale::new(scale)?;
+        let candidate = LaplaceScale::new(scale)?;
         if holds(candidate) {
             return Ok(candidate);
         }
@@ -306,7 +306,7 @@ pub fn wishart_dof(
     refuse_pure("wishart", budget)?;
     positive("dim", dim)?;
     let least = dim.saturating_add(2);
-    solver::least_integer(least, least.saturating_add(1 << 40), |dof| {
+    root::least_integer(least, least.saturating_add(1 << 40), |dof| {
         Profile::Wishart { dim, dof, bound, scale, change }.log_delta(budget.epsilon)
             <= budget.delta.ln()
     })
@@ -361,7 +361,7 @@ fn largest_keep(
     let others = (alphabet - 1) as f64;
     let keep = |noise: f64| 1.0 / (1.0 + others * (-1.0 / noise).exp());
     let guess = 1.0 / budget.epsilon.get().clamp(1e-6, 30.0);
-    let noise = solver::least(name, budget, guess, |noise| ln_delta(keep(noise)))?;
+    let noise = root::least(name, budget, guess, |noise| ln_delta(keep(noise)))?;
     let mut p = keep(noise);
     for _ in 0..64 {
         if ln_delta(p) <= delta.get() {

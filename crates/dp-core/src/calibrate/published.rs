@@ -1,10 +1,8 @@
 //! The papers' own rules, by name, each with the delta it really gives.
 
 use super::{gaussian, refuse_pure};
-use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta, LogDelta};
 use crate::error::{Error, Result};
-use crate::guarantee::Guarantee;
 use crate::profile::{PrivacyProfile, Profile, RowChange};
 use crate::quantity::{Bound, L2Sensitivity, NoiseScale};
 use serde::{Deserialize, Serialize};
@@ -151,20 +149,6 @@ impl PublishedCalibration {
             Profile::Wishart { dof, .. } => Some(dof),
             _ => None,
         }
-    }
-
-    /// The guarantee, with provenance `Published` and the true profile.
-    ///
-    /// # Errors
-    /// [`Error::CertificateRejected`] for an adjacency that the rule's profile does not speak of.
-    pub fn guarantee(&self, adjacency: Adjacency) -> Result<Guarantee> {
-        Guarantee::published_accepting_true_delta(
-            adjacency,
-            self.claimed,
-            self.profile.clone(),
-            self.rule.source(),
-            self.rule.caveat(),
-        )
     }
 }
 

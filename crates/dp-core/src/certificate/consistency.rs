@@ -1,12 +1,12 @@
 //! Which noise laws can give which profiles, and with what parameters.
 
-use super::{PublicParameters, PublicValue};
 use crate::adjacency::Adjacency;
-use crate::error::Result;
-use crate::guarantee::rejected;
+use crate::error::rejected;
+use crate::error::{Error, Result};
 use crate::noise::{Grid, NoiseLaw};
 use crate::profile::{CoordinateProfile, Profile, RowChange, covariance_sensitivity};
-use crate::quantity::{NoiseScale, Probability};
+use crate::public::{PublicParameters, PublicValue};
+use crate::quantity::{Probability, Scale};
 
 /// Relative room for two ways of computing one number.
 const SLACK: f64 = 1e-12;
@@ -16,12 +16,12 @@ const MOST_LAWS: usize = 1 << 12;
 
 /// A law on its own: its grid is fine enough, and a list is of something.
 pub(super) fn check_law(noise: &NoiseLaw) -> Result<()> {
+    let coarse = |e: Error| rejected("noise.grid", e.to_string());
     match noise {
-        NoiseLaw::RoundedGaussian { sigma: s, grid }
-        | NoiseLaw::RoundedLaplace { scale: s, grid }
-        | NoiseLaw::SymmetricGaussian { sigma: s, grid } => {
-            grid.check_scale(*s).map_err(|e| rejected("noise.grid", e.to_string()))
+        NoiseLaw::RoundedGaussian { sigma, grid } | NoiseLaw::SymmetricGaussian { sigma, grid } => {
+            grid.check_scale(*sigma).map_err(coarse)
         }
+        NoiseLaw::RoundedLaplace { scale, grid } => grid.check_scale(*scale).map_err(coarse),
         NoiseLaw::Several { laws } => {
             if !(1..=MOST_LAWS).contains(&laws.len()) {
                 return Err(rejected(
@@ -236,8 +236,8 @@ fn close(field: &'static str, stated: f64, expected: f64, slack: f64) -> Result<
     }
 }
 
-fn scale(field: &'static str, stated: NoiseScale, expected: NoiseScale) -> Result<()> {
-    close(field, stated.get(), expected.get(), SLACK)
+fn scale<S: Scale>(field: &'static str, stated: S, expected: S) -> Result<()> {
+    close(field, stated.into(), expected.into(), SLACK)
 }
 
 fn probability(stated: Probability, expected: Probability) -> Result<()> {

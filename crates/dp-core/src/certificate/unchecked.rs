@@ -116,7 +116,9 @@ fn of_profile(
             add("guarantee.profile.probability", what);
         }
         Profile::Wishart { .. } => add("guarantee.profile.dim", "columns of the data"),
-        Profile::Repeated { profile, .. } => of_profile(profile, noise, add),
+        Profile::Repeated { profile, .. } | Profile::Group { profile, .. } => {
+            of_profile(profile, noise, add);
+        }
         // Tied to noise law and adjacency in every parameter.
         Profile::JlMechanism { .. } | Profile::SymmetricGaussian { .. } => {}
     }

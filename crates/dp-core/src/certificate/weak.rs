@@ -1,15 +1,15 @@
 //! Certificates of what is not differential privacy.
 
-use super::any::{check_header, indented, parse};
-use super::{
-    CERTIFICATE_FORMAT, CertificateClass, PayloadHash, PublicParameters, Statement, canonical,
-    check_public, digest,
+use super::canonical::{PayloadHash, canonical, digest};
+use super::header::{
+    CERTIFICATE_FORMAT, CertificateClass, Statement, check_digest, check_header, check_public,
+    indented, parse,
 };
 use crate::adjacency::Adjacency;
 use crate::budget::Budget;
-use crate::error::{Error, Result};
-use crate::guarantee::rejected;
+use crate::error::{Error, Result, rejected};
 use crate::noise::{GeneratorKind, NoiseLaw};
+use crate::public::PublicParameters;
 use serde::{Deserialize, Serialize};
 
 /// The certificate of an individual-DP release. It never composes with
@@ -98,7 +98,7 @@ struct RawIndividual {
     budget: Budget,
     source: String,
     warning: String,
-    #[serde(deserialize_with = "super::stated")]
+    #[serde(deserialize_with = "super::header::stated")]
     payload: Option<PayloadHash>,
     digest: String,
 }
@@ -223,7 +223,7 @@ struct RawNone {
     public: PublicParameters,
     reason: String,
     warning: String,
-    #[serde(deserialize_with = "super::stated")]
+    #[serde(deserialize_with = "super::header::stated")]
     payload: Option<PayloadHash>,
     digest: String,
 }
@@ -276,13 +276,5 @@ impl core::fmt::Display for NoGuarantee {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         writeln!(f, "{}: {}", self.statement.mechanism, Self::WARNING)?;
         write!(f, "reason: {}", self.reason)
-    }
-}
-
-pub(super) fn check_digest(stated: &str, computed: &str) -> Result<()> {
-    if stated == computed {
-        Ok(())
-    } else {
-        Err(rejected("digest", "a field was altered after the certificate was written"))
     }
 }

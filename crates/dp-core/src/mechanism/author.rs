@@ -6,51 +6,17 @@
 
 use super::basis::Basis;
 use super::calibrated::{Calibrated, GridNoise};
+pub use super::sealed::{Law, Sealed};
 use super::statistic::Statistic;
 use crate::adjacency::Adjacency;
 use crate::budget::Budget;
 use crate::calibrate::PublishedRule;
 use crate::error::Result;
 use crate::guarantee::{Guarantee, Provenance};
-use crate::noise::{
-    AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseLaw, SymmetricGaussian, WishartNoise,
-};
+use crate::noise::{GaussianNoise, Grid, LaplaceNoise, SymmetricGaussian};
 use crate::profile::Profile;
-use crate::quantity::{L1Sensitivity, L2Sensitivity, NoiseScale};
+use crate::quantity::{LaplaceScale, NoiseScale};
 use crate::theorem::Theorem;
-
-/// Implemented by what a reader of the documentation cannot implement.
-pub trait Sealed {}
-
-impl Sealed for GaussianNoise {}
-impl Sealed for LaplaceNoise {}
-impl Sealed for L1Sensitivity {}
-impl Sealed for L2Sensitivity {}
-impl<N: GridNoise> Sealed for super::PrivateVector<N> {}
-
-/// Noise whose law a certificate can state.
-pub trait Law {
-    /// The law.
-    fn noise_law(&self) -> NoiseLaw;
-}
-
-impl<N: AdditiveNoise> Law for N {
-    fn noise_law(&self) -> NoiseLaw {
-        self.law()
-    }
-}
-
-impl Law for SymmetricGaussian {
-    fn noise_law(&self) -> NoiseLaw {
-        self.law()
-    }
-}
-
-impl Law for WishartNoise {
-    fn noise_law(&self) -> NoiseLaw {
-        self.law()
-    }
-}
 
 /// A theorem about the very numbers that leave.
 #[must_use]
@@ -91,7 +57,7 @@ pub fn gaussian(sigma: NoiseScale, grid: Grid) -> Result<GaussianNoise> {
 ///
 /// # Errors
 /// As [`gaussian`].
-pub fn laplace(scale: NoiseScale, grid: Grid) -> Result<LaplaceNoise> {
+pub fn laplace(scale: LaplaceScale, grid: Grid) -> Result<LaplaceNoise> {
     LaplaceNoise::new(scale, grid)
 }
 
@@ -112,7 +78,7 @@ pub fn calibrate_by<N: GridNoise>(
     statistic: Statistic<N::Sensitivity>,
     budget: Budget,
     basis: Basis,
-    rule: impl Fn(N::Sensitivity) -> Result<NoiseScale>,
+    rule: impl Fn(N::Sensitivity) -> Result<N::Scale>,
 ) -> Result<Calibrated<N>> {
     Calibrated::by_rule(statistic, budget, basis, rule)
 }

@@ -1,7 +1,7 @@
 //! Noise and its guarantee in one object.
 
-use super::author;
 use super::basis::Basis;
+use super::sealed::{Law, Sealed};
 use super::statistic::{Sensitivity, Statistic};
 use crate::budget::Budget;
 use crate::calibrate;
@@ -12,12 +12,14 @@ use crate::noise::{
     AdditiveNoise, GaussianNoise, GeneratorKind, Grid, LaplaceNoise, NoiseLaw, NoiseStream,
 };
 use crate::profile::Profile;
-use crate::quantity::{L1Sensitivity, L2Sensitivity, NoiseScale};
+use crate::quantity::{L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Scale};
 
 /// A noise law on a grid that is calibrated to a sensitivity: [`GaussianNoise`] or [`LaplaceNoise`].
-pub trait GridNoise: AdditiveNoise + author::Sealed + Sized {
+pub trait GridNoise: AdditiveNoise + Sealed + Sized {
     /// The norm it hides.
     type Sensitivity: Sensitivity;
+    /// Its scale.
+    type Scale: Scale;
     /// Its name in certificates.
     const NAME: &'static str;
 
@@ -25,7 +27,7 @@ pub trait GridNoise: AdditiveNoise + author::Sealed + Sized {
     ///
     /// # Errors
     /// A budget that no scale meets.
-    fn least_scale(budget: Budget, sensitivity: Self::Sensitivity) -> Result<NoiseScale>;
+    fn least_scale(budget: Budget, sensitivity: Self::Sensitivity) -> Result<Self::Scale>;
 
     /// The profile of this noise on numbers of this sensitivity.
     fn profile(&self, sensitivity: Self::Sensitivity) -> Profile;
@@ -34,11 +36,12 @@ pub trait GridNoise: AdditiveNoise + author::Sealed + Sized {
     fn deviation(&self) -> f64;
 
     #[doc(hidden)]
-    fn of_scale(scale: NoiseScale, grid: Grid) -> Result<Self>;
+    fn of_scale(scale: Self::Scale, grid: Grid) -> Result<Self>;
 }
 
 impl GridNoise for GaussianNoise {
     type Sensitivity = L2Sensitivity;
+    type Scale = NoiseScale;
     const NAME: &'static str = "Gaussian noise on a vector";
 
     fn least_scale(budget: Budget, sensitivity: L2Sensitivity) -> Result<NoiseScale> {
@@ -60,9 +63,10 @@ impl GridNoise for GaussianNoise {
 
 impl GridNoise for LaplaceNoise {
     type Sensitivity = L1Sensitivity;
+    type Scale = LaplaceScale;
     const NAME: &'static str = "Laplace noise on a vector";
 
-    fn least_scale(budget: Budget, sensitivity: L1Sensitivity) -> Result<NoiseScale> {
+    fn least_scale(budget: Budget, sensitivity: L1Sensitivity) -> Result<LaplaceScale> {
         calibrate::laplace(budget, sensitivity)
     }
 
@@ -74,7 +78,7 @@ impl GridNoise for LaplaceNoise {
         core::f64::consts::SQRT_2 * self.scale().get()
     }
 
-    fn of_scale(scale: NoiseScale, grid: Grid) -> Result<Self> {
+    fn of_scale(scale: LaplaceScale, grid: Grid) -> Result<Self> {
         Self::new(scale, grid)
     }
 }
@@ -137,7 +141,7 @@ impl<N: GridNoise> Calibrated<N> {
         statistic: Statistic<N::Sensitivity>,
         budget: Budget,
         basis: Basis,
-        rule: impl Fn(N::Sensitivity) -> Result<NoiseScale>,
+        rule: impl Fn(N::Sensitivity) -> Result<N::Scale>,
     ) -> Result<Self> {
         let (grid, sensitivity) = statistic.on_grid(rule(statistic.sensitivity())?)?;
         let noise = N::of_scale(rule(sensitivity)?, grid)?;
@@ -146,7 +150,7 @@ impl<N: GridNoise> Calibrated<N> {
     }
 }
 
-impl<N: author::Law> Calibrated<N> {
+impl<N: Law> Calibrated<N> {
     pub(super) fn of_profile(
         adjacency: crate::Adjacency,
         budget: Budget,
@@ -173,8 +177,8 @@ impl<N> Calibrated<N> {
     }
 }
 
-impl<N: author::Law> Calibrated<N> {
-    pub(super) fn recast<M: author::Law>(self, into: impl FnOnce(N) -> M) -> Result<Calibrated<M>> {
+impl<N: Law> Calibrated<N> {
+    pub(super) fn recast<M: Law>(self, into: impl FnOnce(N) -> M) -> Result<Calibrated<M>> {
         let law = self.noise.noise_law();
         let noise = into(self.noise);
         if noise.noise_law() == law {

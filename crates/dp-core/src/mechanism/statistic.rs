@@ -3,10 +3,10 @@
 use crate::adjacency::Adjacency;
 use crate::error::{Error, Result};
 use crate::noise::Grid;
-use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale};
+use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, Scale};
 
 /// A sensitivity in some norm: [`L1Sensitivity`] or [`L2Sensitivity`].
-pub trait Sensitivity: Copy + super::author::Sealed {
+pub trait Sensitivity: Copy + super::sealed::Sealed {
     /// The sensitivity of outputs computed with an error of at most `error` and rounded to the
     /// grid, in the `coordinates` that can differ.
     ///
@@ -107,7 +107,7 @@ impl<S: Sensitivity> Statistic<S> {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] when no grid keeps the sums exact ([`Grid::choose`]).
-    pub fn on_grid(&self, rough: NoiseScale) -> Result<(Grid, S)> {
+    pub fn on_grid(&self, rough: impl Scale) -> Result<(Grid, S)> {
         let grid = Grid::choose(rough, self.magnitude)?;
         Ok((grid, self.sensitivity.on_grid(grid, self.coordinates, self.error)?))
     }

@@ -2,8 +2,9 @@
 
 use super::basis::Basis;
 use super::calibrated::{Calibrated, GridNoise};
+use super::contract::{Mechanism, Prediction, Progress};
+use super::sealed::Sealed;
 use super::statistic::Statistic;
-use super::{Mechanism, Prediction, Progress};
 use crate::budget::Budget;
 use crate::certificate::PublicParameters;
 use crate::error::{Error, Result};
@@ -46,6 +47,8 @@ pub struct PrivateVector<N: GridNoise> {
     statistic: Statistic<N::Sensitivity>,
     calibrated: Calibrated<N>,
 }
+
+impl<N: GridNoise> Sealed for PrivateVector<N> {}
 
 impl<N: GridNoise> PrivateVector<N> {
     /// The noise with its guarantee.

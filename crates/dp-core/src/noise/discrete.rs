@@ -6,14 +6,14 @@ use super::exact::{
 use super::law::NoiseLaw;
 use super::rng::NoiseStream;
 use crate::error::{Error, Result};
-use crate::quantity::NoiseScale;
+use crate::quantity::{LaplaceScale, NoiseScale, Scale};
 use dashu_int::UBig;
 use rand_core::Rng;
 
 const SCALES: &str = "[2^-10, 2^40]";
 
-fn check(scale: NoiseScale) -> Result<()> {
-    if (2f64.powi(-10)..=2f64.powi(40)).contains(&scale.get()) {
+fn check(scale: impl Scale) -> Result<()> {
+    if (2f64.powi(-10)..=2f64.powi(40)).contains(&scale.into()) {
         Ok(())
     } else {
         Err(Error::invalid("noise scale", scale, SCALES))
@@ -24,7 +24,7 @@ fn check(scale: NoiseScale) -> Result<()> {
 /// (Canonne, Kamath, Steinke 2020, algorithm 2), for the dyadic rational `b`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DiscreteLaplace {
-    scale: NoiseScale,
+    scale: LaplaceScale,
     /// b = t / 2^shift.
     t: u64,
     shift: u32,
@@ -35,13 +35,13 @@ impl DiscreteLaplace {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] unless the scale is in `[2^-10, 2^40]`.
-    pub fn new(scale: NoiseScale) -> Result<Self> {
+    pub fn new(scale: LaplaceScale) -> Result<Self> {
         check(scale)?;
         Ok(Self::of(scale))
     }
 
     /// For a scale in `[2^-10, 2^40 + 1]`: t is below 2^53, with room in `u64`.
-    fn of(scale: NoiseScale) -> Self {
+    fn of(scale: LaplaceScale) -> Self {
         let (mantissa, exponent) = decompose(scale.get());
         let (t, shift) = if exponent >= 0 {
             (mantissa << exponent, 0)
@@ -116,7 +116,7 @@ impl DiscreteGaussian {
             (square, 2 * exponent.unsigned_abs() as usize)
         };
         // One above the range of the law itself at most.
-        let proposals = DiscreteLaplace::of(NoiseScale::new(t as f64)?);
+        let proposals = DiscreteLaplace::of(LaplaceScale::new(t as f64)?);
         Ok(Self { sigma, t, proposals, square, shift })
     }
 

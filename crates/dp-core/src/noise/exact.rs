@@ -1,6 +1,7 @@
 //! Exact choices from lazily drawn random bits.
 
 use super::rng::NoiseStream;
+pub(crate) use crate::numeric::float::decompose;
 use dashu_int::UBig;
 use rand_core::Rng;
 
@@ -110,16 +111,6 @@ pub(crate) fn below(stream: &mut NoiseStream, n: u64) -> u64 {
         }
     }
     (product >> 64) as u64
-}
-
-/// An `f64` that is positive and finite, as `mantissa * 2^exponent` with an odd mantissa.
-pub(crate) fn decompose(x: f64) -> (u64, i32) {
-    let bits = x.to_bits();
-    let (field, fraction) = ((bits >> 52) as i32, bits & ((1 << 52) - 1));
-    let (mantissa, exponent) =
-        if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) };
-    let twos = mantissa.trailing_zeros();
-    (mantissa >> twos, exponent + twos as i32)
 }
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! The public dyadic grid that releases live on.
 
-use super::exact::decompose;
 use crate::error::{Error, Result};
-use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, NoiseScale};
+pub(crate) use crate::numeric::float::floor_log2;
+use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, Scale};
 use serde::{Deserialize, Serialize};
 
 /// The multiples of `2^exponent`.
@@ -40,11 +40,12 @@ impl Grid {
     /// # Errors
     /// [`Error::InvalidParameter`] when no grid keeps the sums exact: a bound over about
     /// `2^41` noise scales, or a noise scale outside about `[2^-950, 2^970]`.
-    pub fn choose(scale: NoiseScale, bound: Bound) -> Result<Self> {
-        let fine = floor_log2(scale.get()) - 30;
+    pub fn choose(scale: impl Scale, bound: Bound) -> Result<Self> {
+        let scale: f64 = scale.into();
+        let fine = floor_log2(scale) - 30;
         let finest = fine.max(Self::EXPONENTS.0);
         // One ulp up makes up for the roundings of the sum.
-        let reach = (bound.get() + 1024.0 * scale.get()).next_up();
+        let reach = (bound.get() + 1024.0 * scale).next_up();
         if !reach.is_finite() || finest > Self::EXPONENTS.1 {
             return Err(Error::invalid("bound plus 1024 noise scales", reach, "[0, 2^990]"));
         }
@@ -54,7 +55,7 @@ impl Grid {
             return Err(Error::invalid(
                 "bound",
                 bound,
-                format!("at most about 2^40 noise scales ({:e})", 1.1e12 * scale.get()),
+                format!("at most about 2^40 noise scales ({:e})", 1.1e12 * scale),
             ));
         }
         Self::new(exponent)
@@ -88,8 +89,8 @@ impl Grid {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`].
-    pub fn check_scale(self, scale: NoiseScale) -> Result<()> {
-        if self.spacing() <= scale.get() * 2f64.powi(-9) {
+    pub fn check_scale(self, scale: impl Scale) -> Result<()> {
+        if self.spacing() <= scale.into() * 2f64.powi(-9) {
             Ok(())
         } else {
             let allowed = format!("spacings up to 2^-9 of the noise scale {scale}");
@@ -163,12 +164,6 @@ impl Grid {
             Err(Error::invalid("computation error", error, "[0, inf)"))
         }
     }
-}
-
-/// The largest e with `2^e <= x`, for positive finite x.
-pub(super) fn floor_log2(x: f64) -> i32 {
-    let (mantissa, exponent) = decompose(x);
-    exponent + 63 - mantissa.leading_zeros() as i32
 }
 
 impl TryFrom<i32> for Grid {

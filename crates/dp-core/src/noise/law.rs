@@ -3,7 +3,7 @@
 use super::grid::Grid;
 use super::rng::{NoiseRng, NoiseStream};
 use crate::error::Result;
-use crate::quantity::{NoiseScale, Probability};
+use crate::quantity::{LaplaceScale, NoiseScale, Probability};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroize;
@@ -25,7 +25,7 @@ pub enum NoiseLaw {
     /// A real Laplace rounded to a grid.
     RoundedLaplace {
         /// Scale b.
-        scale: NoiseScale,
+        scale: LaplaceScale,
         /// Grid (exponent of two).
         grid: Grid,
     },
@@ -37,7 +37,7 @@ pub enum NoiseLaw {
     /// Integer Laplace.
     DiscreteLaplace {
         /// Scale b.
-        scale: NoiseScale,
+        scale: LaplaceScale,
     },
     /// Every bit is kept with this probability.
     BitFlip {

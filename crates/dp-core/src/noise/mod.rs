@@ -17,6 +17,7 @@ mod gram_rows;
 mod grid;
 mod half_space;
 mod kary;
+mod kernel;
 mod laplace;
 mod law;
 mod rng;

@@ -1,8 +1,8 @@
 //! Fresh public Gaussian projection, then Gaussian noise. Proof: `docs/proofs/averaged-calibration.md`.
 
 use super::gaussian;
-use crate::special::gamma::{deviance, ln_poisson_kernel};
-use crate::special::ln_normal_pdf;
+use crate::numeric::gamma::{deviance, ln_poisson_kernel};
+use crate::numeric::ln_normal_pdf;
 
 /// `ln E[delta_gauss(eps; sqrt(scale^2 q + later^2))]`, `q ~ chi2_k`: an upper bound.
 ///

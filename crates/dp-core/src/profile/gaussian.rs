@@ -1,7 +1,7 @@
 //! The Gaussian mechanism (Balle & Wang 2018). Proof: `docs/proofs/gaussian.md`.
 
-use crate::special::quadrature::panel_6;
-use crate::special::{ln_normal_cdf, ln_normal_pdf, mills_ratio, mills_slope};
+use crate::numeric::quadrature::panel_6;
+use crate::numeric::{ln_normal_cdf, ln_normal_pdf, mills_ratio, mills_slope};
 
 /// ln of `Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)`, and a bound on its error.
 ///
@@ -23,4 +23,20 @@ pub(crate) fn ln_delta(mu: f64, epsilon: f64) -> (f64, f64) {
         ln_normal_pdf(a) + (mills_ratio(a) - mills_ratio(b)).ln()
     };
     (value, error)
+}
+
+/// mu^2, which must not vanish by underflow: no sensitivity is zero.
+pub(crate) fn square_of(mu: f64) -> f64 {
+    (mu * mu).max(f64::MIN_POSITIVE)
+}
+
+/// A sum of `terms` positive numbers, rounded up: each was off by a few ulps, each addition by one.
+pub(crate) fn added(sum: f64, terms: usize) -> f64 {
+    sum * (1.0 + (terms as f64 + 8.0) * f64::EPSILON)
+}
+
+/// An upper bound.
+pub(super) fn ln_gaussian(mu: f64, epsilon: f64) -> f64 {
+    let (value, error) = ln_delta(mu, epsilon);
+    value + error
 }

@@ -1,6 +1,6 @@
 //! The Johnson-Lindenstrauss mechanism. Proof: `docs/proofs/jl-mechanism.md`.
 
-use crate::special::quadrature::{Side, ln_chi_expectation};
+use crate::numeric::quadrature::{Side, ln_chi_expectation};
 use core::f64::consts::PI;
 use realfft::num_complex::Complex64;
 

@@ -2,8 +2,8 @@
 
 use super::{CoordinateProfile, Profile, RowChange};
 use crate::adjacency::Adjacency;
+use crate::error::rejected;
 use crate::error::{Error, Result};
-use crate::guarantee::rejected;
 use crate::quantity::Bound;
 
 /// Most Gaussian steps.
@@ -18,6 +18,8 @@ const TRIALS: u64 = 1 << 20;
 const LETTERS: u64 = 1 << 32;
 /// Most runs that [`Profile::Repeated`] composes numerically.
 const RUNS: u64 = 1 << 10;
+/// Most steps of a group.
+const STEPS_OF_A_GROUP: u64 = 1 << 20;
 /// Smallest and largest ratio of what moves to the noise scale.
 const RATIOS: (f64, f64) = (1e-100, 1e6);
 
@@ -101,9 +103,19 @@ impl Profile {
             }
             Self::Repeated { ref profile, times } => {
                 count("times", times, RUNS)?;
-                if matches!(**profile, Self::Repeated { .. }) {
-                    let allowed = "a profile that is not itself repeated";
-                    return Err(Error::invalid("profile", "repeated", allowed));
+                if matches!(**profile, Self::Repeated { .. } | Self::Group { .. }) {
+                    let allowed = "a profile that is neither repeated nor a group's";
+                    return Err(Error::invalid("profile", profile.kind(), allowed));
+                }
+                profile.check_limits()
+            }
+            Self::Group { ref profile, size } => {
+                if !(2..=STEPS_OF_A_GROUP).contains(&size) {
+                    return Err(Error::invalid("size of a group", size, "[2, 2^20]"));
+                }
+                if matches!(**profile, Self::Group { .. }) {
+                    let allowed = "a profile that is not itself a group's";
+                    return Err(Error::invalid("profile", "group", allowed));
                 }
                 profile.check_limits()
             }
@@ -121,6 +133,7 @@ impl Profile {
             | Self::Wishart { bound, change, .. }
             | Self::SymmetricGaussian { bound, change, .. } => same_row(adjacency, bound, change),
             Self::Repeated { ref profile, .. } => profile.check_adjacency(adjacency),
+            Self::Group { ref profile, .. } => profile.check_adjacency(adjacency.each()),
             _ => Ok(()),
         }
     }
@@ -140,6 +153,7 @@ impl Profile {
             Self::SymmetricGaussian { .. } => "symmetric Gaussian",
             Self::BinomialMixture { .. } => "binomial mixture",
             Self::Repeated { .. } => "repeated",
+            Self::Group { .. } => "group",
         }
     }
 }
@@ -171,5 +185,50 @@ fn row(adjacency: Adjacency) -> Result<(Bound, RowChange)> {
             "guarantee.adjacency",
             format!("{other}: this profile speaks of a row added, removed, zeroed or replaced"),
         )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Epsilon;
+    use crate::numeric::binomial::terms;
+    use crate::profile::PrivacyProfile;
+    use crate::quantity::Probability;
+
+    /// A second on one core, at the least ten nanoseconds a term.
+    const MOST_TERMS: u64 = 1 << 27;
+
+    fn probability(p: f64) -> Probability {
+        Probability::new(p).unwrap()
+    }
+
+    /// At the limits of the counts: sums over 2^20 trials whose terms are sums themselves, and over 2^24 bits.
+    #[test]
+    fn profiles_at_their_limits_take_a_bounded_number_of_terms() {
+        let mut profiles = Vec::new();
+        for keep in [0.500_1, 0.9] {
+            profiles.push(Profile::RandomizedResponse { bits: BITS, keep: probability(keep) });
+            for (alphabet, share) in [(2, 0.5), (3, 1e-4), (3, 0.5), (1 << 32, 1.0)] {
+                let keep = probability(keep);
+                profiles.push(Profile::KaryResponse { responses: TRIALS, alphabet, keep });
+                let coordinate = CoordinateProfile::KaryResponse { alphabet, keep };
+                let probability = probability(share);
+                profiles.push(Profile::BinomialMixture { trials: TRIALS, probability, coordinate });
+            }
+        }
+        let mut largest = 0;
+        for profile in &profiles {
+            profile.check_limits().unwrap();
+            for epsilon in [0.1, 1e4] {
+                let at = Epsilon::new(epsilon).unwrap();
+                let (count, ln_delta) = terms::of(|| profile.log_delta(at));
+                assert!(ln_delta.get() <= 0.0);
+                assert!(count <= MOST_TERMS, "{profile:?} at {epsilon}: {count} terms");
+                largest = largest.max(count);
+            }
+        }
+        // The count counts: ten times the trials would not pass.
+        assert!(largest > MOST_TERMS / 64, "{largest}");
     }
 }

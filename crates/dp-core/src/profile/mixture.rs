@@ -1,6 +1,6 @@
 //! A binomial number of differing coordinates. Proof: `docs/proofs/mixtures.md`.
 
-use crate::special::binomial::{ln_pmf, raised};
+use crate::numeric::binomial::{ln_pmf, raised};
 
 /// `ln sum_m Pr[Bin(trials, p) = m] delta_m`, an upper bound, for `delta_m` that does
 /// not fall as m grows and is zero at m = 0; `ln_delta(m)` is its logarithm.
@@ -12,7 +12,11 @@ pub(crate) fn ln_mixture(trials: u64, p: f64, ln_delta: impl Fn(u64) -> f64) -> 
         return ln_delta(trials);
     }
     let q = 1.0 - p;
-    let term = |m: u64| ln_pmf(trials, p, q, m) + ln_delta(m);
+    let term = |m: u64| {
+        #[cfg(test)]
+        crate::numeric::binomial::terms::add();
+        ln_pmf(trials, p, q, m) + ln_delta(m)
+    };
     // The largest term, over ever finer strides; then outwards until nothing is left.
     let mode = (((trials as f64 + 1.0) * p) as u64).clamp(1, trials);
     let mut stride = (trials / 4).max(1);

@@ -1,11 +1,10 @@
 //! One mechanism run several times. Proof: `docs/proofs/composition-pld.md`, section 5.
 
+use super::event::Event;
+use super::pld::{Pld, Way, Width};
 use super::{Profile, RowChange};
-use crate::accounting::Event;
-use crate::accounting::pld::Way;
-use crate::accounting::{Pld, Width};
 use crate::budget::Epsilon;
-use crate::special::ln_sum_exp;
+use crate::numeric::ln_sum_exp;
 
 /// An upper bound on ln delta of `times` runs; zero (the safe answer) for none of them, which no
 /// mechanism can be, and beyond 2^40.

@@ -1,8 +1,8 @@
 //! Randomised response: bits and larger alphabets. Proof: `docs/proofs/randomized-response.md`.
 
+use crate::numeric::binomial::{ln_expectation, ln_pmf, raised};
+use crate::numeric::ln_one_minus_exp;
 use crate::quantity::Probability;
-use crate::special::binomial::{ln_expectation, ln_pmf, raised};
-use crate::special::ln_one_minus_exp;
 
 /// The two probabilities of a bit's response, the larger first; their sum is one up to
 /// an ulp of the larger, and the smaller is exact.

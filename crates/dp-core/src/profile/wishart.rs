@@ -1,7 +1,7 @@
 //! The Wishart mechanism. Proof: `docs/proofs/wishart.md`.
 
-use crate::special::ln_sum_exp;
-use crate::special::quadrature::{Side, ln_chi_expectation};
+use crate::numeric::ln_sum_exp;
+use crate::numeric::quadrature::{Side, ln_chi_expectation};
 
 /// `W_d(nu, s I)` noise against one row of squared norm `t s`.
 #[derive(Debug, Clone, Copy)]

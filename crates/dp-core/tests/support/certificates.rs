@@ -36,6 +36,10 @@ pub(crate) fn proven(
     Certificate::new(statement(noise), guarantee)
 }
 
+pub(crate) fn b_of(b: f64) -> LaplaceScale {
+    LaplaceScale::new(b).unwrap()
+}
+
 pub(crate) fn row() -> Adjacency {
     Adjacency::RowShift { l2: Bound::new(1.0).unwrap() }
 }
@@ -49,9 +53,9 @@ pub(crate) fn gaussian(sigma: f64) -> (Profile, NoiseLaw) {
 
 pub(crate) fn laplace(b: f64) -> (Profile, NoiseLaw) {
     let profile =
-        Profile::Laplace { sensitivity: L1Sensitivity::new(1.0).unwrap(), scale: scale(b) };
+        Profile::Laplace { sensitivity: L1Sensitivity::new(1.0).unwrap(), scale: b_of(b) };
     let grid = Grid::new(-30).unwrap();
-    (profile, NoiseLaw::RoundedLaplace { scale: scale(b), grid })
+    (profile, NoiseLaw::RoundedLaplace { scale: b_of(b), grid })
 }
 
 /// One certificate of every kind the rule book knows.
@@ -145,8 +149,8 @@ pub(crate) fn known_pairs() -> Vec<Certificate> {
         proven(
             any,
             0.5,
-            mixture(C::Laplace { shift: L1Sensitivity::new(1.0).unwrap(), scale: scale(8.0) }),
-            NoiseLaw::RoundedLaplace { scale: scale(8.0), grid },
+            mixture(C::Laplace { shift: L1Sensitivity::new(1.0).unwrap(), scale: b_of(8.0) }),
+            NoiseLaw::RoundedLaplace { scale: b_of(8.0), grid },
         ),
     ]
 }

@@ -2,6 +2,7 @@
 
 use super::packages::Package;
 use crate::error::{Error, Result};
+use readers::svmlight_row;
 use sketch::RowsView;
 use sketch::rows::CsrView;
 use std::io::BufRead;
@@ -112,22 +113,14 @@ pub fn read_libsvm(name: &str, text: impl BufRead, limit: usize) -> Result<Spars
     for (i, line) in text.lines().take(limit).enumerate() {
         let line = line.map_err(|e| Error::io(name, e))?;
         let bad = |what: &str| Error::malformed(name, format!("line {}: {what}", i + 1));
-        let mut words = line.split_ascii_whitespace();
-        let label: f64 =
-            words.next().and_then(|w| w.parse().ok()).ok_or_else(|| bad("no label"))?;
         let first = rows.columns.len();
-        for word in words {
-            let (index, value) = word.split_once(':').ok_or_else(|| bad("no index:value"))?;
-            let index: u32 = index.parse().map_err(|_| bad("an index is not a number"))?;
-            let value: f64 = value.parse().map_err(|_| bad("a value is not a number"))?;
-            let last = rows.columns[first..].last();
-            if index == 0 || last.is_some_and(|&c| c >= index - 1) || !value.is_finite() {
-                return Err(bad("indices must increase from one and values be finite"));
-            }
-            rows.columns.push(index - 1);
-            rows.values.push(value);
-            rows.d = rows.d.max(index as usize);
+        let label = svmlight_row(&line, &mut rows.columns, &mut rows.values).map_err(bad)?;
+        let label: f64 = label.and_then(|l| l.parse().ok()).ok_or_else(|| bad("no label"))?;
+        if rows.values[first..].iter().any(|value| !value.is_finite()) {
+            return Err(bad("a value is not finite"));
         }
+        let last = rows.columns[first..].last();
+        rows.d = rows.d.max(last.map_or(0, |&column| column as usize + 1));
         rows.offsets.push(rows.columns.len());
         rows.labels.push(label as i32);
     }
@@ -200,10 +193,11 @@ mod tests {
         scaled.normalise_columns();
         assert_eq!(scaled.values, [1.0, 1.0, 1.0]);
         for (text, what) in [
-            ("1 0:1", "increase"),
+            ("1 0:1", "count from one"),
             ("1 2:1 2:1", "increase"),
             ("x", "label"),
-            ("1 a", "index"),
+            ("1 a", "index:value"),
+            ("1 1:nan", "finite"),
             ("", "no rows"),
         ] {
             assert!(

@@ -2,14 +2,12 @@
 //!
 //! Sources and licences of the embedded samples: `crates/eval/data/SOURCES.md`.
 
-mod idx;
 mod item_sets;
 mod libsvm;
 mod obtain;
 mod packages;
 mod points;
 
-pub use idx::{Idx, read_idx, read_idx_file};
 pub use item_sets::{ItemSets, SetRule, lastfm, movielens, package_sets, parse_user_items};
 pub use libsvm::{SparseRows, read_libsvm, read_libsvm_file, trigrams};
 pub use obtain::Obtainable;

@@ -1,9 +1,9 @@
 //! Real vectors with a name, and their split into queries and database.
 
-use super::idx::{Idx, read_idx, read_idx_file};
 use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 use rand_core::Rng;
+use readers::{Block, FileFormat, Input, RowsFile};
 use std::path::Path;
 
 static DIGITS: &[u8] = include_bytes!("../../data/mnist5k-images-idx3-ubyte.gz");
@@ -152,36 +152,58 @@ impl Points {
 /// Never, unless the embedded files were damaged: their contents are tested.
 #[must_use]
 pub fn digits() -> Points {
-    let images = read_idx("embedded digits", DIGITS).expect("embedded digits are well formed");
-    let labels = read_idx("embedded labels", DIGIT_LABELS).expect("embedded labels likewise");
+    let images = pixels("embedded digits".as_ref()).open_from(DIGITS);
+    let labels = classes("embedded labels".as_ref()).open_from(DIGIT_LABELS);
+    let labels = labels.expect("embedded labels are well formed");
+    let images = images.expect("embedded digits are well formed");
     from_images("MNIST sample (5,000 digits)", images, Some(labels))
-        .expect("embedded digits are well formed")
+        .expect("embedded digits and labels belong together")
 }
 
 /// A user's own images (and labels): IDX files, plain or gzip; pixels become `[0, 1]`.
 ///
 /// # Errors
-/// [`Error::Io`] or [`Error::Malformed`] naming the file.
+/// [`Error::File`] or [`Error::Malformed`] naming the file.
 pub fn images(path: &Path, labels: Option<&Path>) -> Result<Points> {
     let name = path.file_name().map_or_else(String::new, |n| n.to_string_lossy().into_owned());
-    from_images(&name, read_idx_file(path)?, labels.map(read_idx_file).transpose()?)
+    let labels = labels.map(|path| classes(path).open()).transpose()?;
+    from_images(&name, pixels(path).open()?, labels)
 }
 
-fn from_images(name: &str, images: Idx, labels: Option<Idx>) -> Result<Points> {
-    let [n, ref shape @ ..] = images.dims[..] else { unreachable!("an IDX has a dimension") };
-    let d: usize = shape.iter().product();
-    if n == 0 || d == 0 || shape.is_empty() {
-        let reason = format!("dimensions {:?} are not images", images.dims);
-        return Err(Error::malformed(format!("IDX file {name}"), reason));
+fn classes(path: &Path) -> RowsFile {
+    RowsFile { format: Some(FileFormat::Idx), ..RowsFile::new(path) }
+}
+
+fn pixels(path: &Path) -> RowsFile {
+    RowsFile { divide: 255.0, ..classes(path) }
+}
+
+/// All numbers of an input.
+fn numbers(mut input: Input) -> Result<Vec<f64>> {
+    let (mut all, d) = (Vec::new(), input.rows.d());
+    while let Some(block) = input.rows.next(Block::default())? {
+        all.extend_from_slice(&block.dense(d));
     }
-    if let Some(labels) = &labels
-        && labels.dims != [n]
-    {
-        let reason = format!("labels of dimensions {:?} for {n} images", labels.dims);
-        return Err(Error::malformed(format!("IDX file {name}"), reason));
+    Ok(all)
+}
+
+fn from_images(name: &str, images: Input, labels: Option<Input>) -> Result<Points> {
+    let bad = |reason: String| Error::malformed(format!("IDX file {name}"), reason);
+    let d = images.rows.d();
+    let values = numbers(images)?;
+    if values.is_empty() || d < 2 {
+        return Err(bad(format!("{} numbers, {d} in a row, are not images", values.len())));
     }
-    let values = images.values.iter().map(|&b| f64::from(b) / 255.0).collect();
-    Points::new(name, d, values, labels.map(|l| l.values))
+    let n = values.len() / d;
+    let labels = labels.map(|labels| {
+        let of = labels.rows.d();
+        let labels: Vec<u8> = numbers(labels)?.iter().map(|&label| label as u8).collect();
+        match of {
+            1 if labels.len() == n => Ok(labels),
+            _ => Err(bad(format!("{} labels of {of} numbers for {n} images", labels.len() / of))),
+        }
+    });
+    Points::new(name, d, values, labels.transpose()?)
 }
 
 #[cfg(test)]
@@ -228,9 +250,11 @@ mod tests {
         let seed = PublicSeed::new(0);
         assert!(text(points.split(2, None, seed).unwrap_err()).starts_with("queries = 2"));
         assert!(text(points.split(1, Some(2), seed).unwrap_err()).starts_with("database = 2"));
-        let three = Idx { dims: vec![3], values: vec![0; 3] };
-        assert!(text(from_images("f", three.clone(), None).unwrap_err()).contains("not images"));
-        let two = Idx { dims: vec![2, 1, 1], values: vec![0; 2] };
-        assert!(text(from_images("f", two, Some(three)).unwrap_err()).contains("labels of"));
+        let idx = |bytes: &'static [u8]| classes("f".as_ref()).open_from(bytes).unwrap();
+        let three = || idx(&[0, 0, 8, 1, 0, 0, 0, 3, 7, 7, 7]);
+        assert!(text(from_images("f", three(), None).unwrap_err()).contains("not images"));
+        let two = idx(&[0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 1, 0, 0, 0, 2, 1, 2, 3, 4]);
+        let refused = from_images("f", two, Some(three())).unwrap_err();
+        assert!(text(refused).contains("3 labels of 1 numbers for 2 images"));
     }
 }

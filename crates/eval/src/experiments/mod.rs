@@ -5,7 +5,10 @@ pub mod hardt_roth_2012;
 pub mod kenthapadi_2013;
 pub mod li_li_2023;
 pub mod own;
+mod papers;
 pub mod upadhyay_2021;
+
+pub use papers::PAPERS;
 
 use crate::framework::Experiment;
 

@@ -76,10 +76,15 @@ impl<'a> Context<'a> {
         derive(self.seed, part, repetition)
     }
 
-    /// The number from which synthetic data are drawn: data stay what they are, whatever the seed
-    /// of the run, so that runs differ in public randomness and noise only.
+    /// The number from which synthetic data are drawn; it follows from the seed of the run too.
     #[must_use]
-    pub fn data_seed(part: &str, number: u64) -> u64 {
+    pub fn data_seed(&self, part: &str, number: u64) -> u64 {
+        derive(self.seed, &format!("data of {part}"), number)
+    }
+
+    /// A number that is the same in all runs: for choices that are no data.
+    #[must_use]
+    pub fn number(part: &str, number: u64) -> u64 {
         derive(1, part, number)
     }
 

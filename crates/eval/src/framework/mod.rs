@@ -1,14 +1,20 @@
 //! What an experiment is, what it reports, and how a set of them runs.
 
 mod context;
+pub mod coverage;
 mod report;
 mod runner;
+pub mod sabotage;
+#[cfg(feature = "sabotage")]
+pub mod trial;
 
 pub use context::{Context, Effort, Progress, Quiet, Sources};
 pub use report::{
-    Axis, Claim, Curve, Figure, Origin, Panel, Point, Report, Scale, Seeds, Setting, Table, Verdict,
+    Axis, Claim, Curve, Figure, Kind, Origin, Panel, Point, Report, Scale, Seeds, Setting, Table,
+    Verdict,
 };
 pub use runner::{Event, Outcome, Summary, list, run, select};
+pub use sabotage::Sabotage;
 
 use crate::error::Result;
 

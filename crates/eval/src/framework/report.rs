@@ -1,5 +1,6 @@
 //! What an experiment returns.
 
+use super::Sabotage;
 use serde::Serialize;
 
 /// Everything one run of an experiment found.
@@ -16,10 +17,24 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds a claim and its verdict; `measured` states the numbers it was judged by.
-    pub fn claim(&mut self, text: impl Into<String>, holds: bool, measured: impl Into<String>) {
-        let verdict = if holds { Verdict::Pass } else { Verdict::Fail };
-        self.claims.push(Claim { text: text.into(), verdict, measured: measured.into() });
+    /// Adds a claim and its verdict; `measured` states the numbers it was judged by. The text names the
+    /// margin, which is fixed here and not by the numbers.
+    pub fn claim(
+        &mut self,
+        text: impl Into<String>,
+        holds: bool,
+        measured: impl Into<String>,
+    ) -> &mut Claim {
+        self.claims.push(Claim {
+            text: text.into(),
+            verdict: if holds { Verdict::Pass } else { Verdict::Fail },
+            measured: measured.into(),
+            statement: "",
+            kind: Kind::Measured,
+            catches: Vec::new(),
+            reason: None,
+        });
+        self.claims.last_mut().expect("pushed")
     }
 
     /// Adds a remark.
@@ -47,6 +62,16 @@ impl core::fmt::Display for Verdict {
     }
 }
 
+/// What a claim was checked on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// Releases or samples.
+    Measured,
+    /// Formulas alone; compared with numbers typed in from the paper or worked out apart from the library.
+    Formula,
+}
+
 /// A statement that the run checked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Claim {
@@ -56,11 +81,75 @@ pub struct Claim {
     pub verdict: Verdict,
     /// What was measured.
     pub measured: String,
+    /// The paper's statement that it tests; empty for the study's own reference.
+    pub statement: &'static str,
+    /// What it was checked on.
+    pub kind: Kind,
+    /// The sabotages that it must notice.
+    pub catches: Vec<Sabotage>,
+    /// Why it does not hold, where that is known: the claim stays as it was made, and its failure does not
+    /// fail the run.
+    pub reason: Option<&'static str>,
+}
+
+impl Claim {
+    /// Names the paper's statement.
+    pub fn of(&mut self, statement: &'static str) -> &mut Self {
+        self.statement = statement;
+        self
+    }
+
+    /// Says that only formulas were looked at.
+    pub fn formula(&mut self) -> &mut Self {
+        self.kind = Kind::Formula;
+        self
+    }
+
+    /// Adds sabotages that the claim must notice.
+    pub fn catches(&mut self, sabotages: &[Sabotage]) -> &mut Self {
+        self.catches.extend(sabotages);
+        self
+    }
+
+    /// Marks a claim that is known not to hold.
+    pub fn fails_because(&mut self, reason: &'static str) -> &mut Self {
+        self.reason = Some(reason);
+        self
+    }
+
+    /// Failed, and nobody had said so before.
+    #[must_use]
+    pub fn is_news(&self) -> bool {
+        self.verdict == Verdict::Fail && self.reason.is_none()
+    }
+
+    /// The measured numbers, with the reason of a failure where it is known.
+    #[must_use]
+    pub fn evidence(&self) -> String {
+        match (self.verdict, self.reason) {
+            (Verdict::Fail, Some(reason)) => format!("{}. Known: {reason}", self.measured),
+            _ => self.measured.clone(),
+        }
+    }
+
+    /// What it tests, on what, and what it must notice.
+    #[must_use]
+    pub fn test(&self) -> String {
+        let kind = if self.kind == Kind::Formula { "formula" } else { "" };
+        let catches: Vec<_> = self.catches.iter().map(|s| s.name()).collect();
+        let catches = if catches.is_empty() {
+            String::new()
+        } else {
+            format!("notices {}", catches.join(", "))
+        };
+        let parts = [self.statement, kind, &catches];
+        parts.into_iter().filter(|p| !p.is_empty()).collect::<Vec<_>>().join("; ")
+    }
 }
 
 impl core::fmt::Display for Claim {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{}  {} ({})", self.verdict, self.text, self.measured)
+        write!(f, "{}  {} ({})", self.verdict, self.text, self.evidence())
     }
 }
 

@@ -49,6 +49,12 @@ impl Outcome {
         self.report.as_ref().is_ok_and(|r| r.claims.iter().all(|c| c.verdict == Verdict::Pass))
     }
 
+    /// Ran to its end, and no claim failed but those that are known to.
+    #[must_use]
+    pub fn as_expected(&self) -> bool {
+        self.report.as_ref().is_ok_and(|r| !r.claims.iter().any(super::Claim::is_news))
+    }
+
     /// One line a claim, or the error.
     #[must_use]
     pub fn lines(&self) -> Vec<String> {
@@ -94,10 +100,28 @@ impl Summary {
         (passed, lines().count() - passed)
     }
 
-    /// Process exit status: 0 when every experiment ran and every claim passed, else 1.
+    /// Claims that failed and are known to.
+    #[must_use]
+    pub fn known_failures(&self) -> usize {
+        let reports = self.outcomes.iter().filter_map(|o| o.report.as_ref().ok());
+        let known = |c: &&super::Claim| c.verdict == Verdict::Fail && c.reason.is_some();
+        reports.flat_map(|r| &r.claims).filter(known).count()
+    }
+
+    /// Process exit status: 0 when every experiment ran and every claim passed or is known to fail, else 1.
     #[must_use]
     pub fn exit_status(&self) -> u8 {
-        u8::from(!self.outcomes.iter().all(Outcome::succeeded))
+        u8::from(!self.outcomes.iter().all(Outcome::as_expected))
+    }
+
+    /// `quick` or `full`, and the seed.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let effort = match self.effort {
+            Effort::Quick => "Quick run (small sizes, few repetitions)",
+            Effort::Full => "Full run (the largest sizes that the shipped data allow)",
+        };
+        format!("{effort}, seed {}", self.seed)
     }
 }
 
@@ -141,6 +165,11 @@ mod tests {
         report.claim("b < a", false, "2 < 1");
         Ok(report)
     }
+    fn known(_: &Context<'_>) -> Result<Report> {
+        let mut report = Report::default();
+        report.claim("b < a", false, "2 < 1").fails_because("it never did");
+        Ok(report)
+    }
     fn broken(_: &Context<'_>) -> Result<Report> {
         Err(Error::invalid("k", 0, "positive"))
     }
@@ -148,6 +177,16 @@ mod tests {
     fn all() -> Vec<Box<dyn Experiment>> {
         let study = |id, run| Box::new(Study { id, title: "t", reference: "r", run }) as Box<_>;
         vec![study("p/good", good), study("p/bad", bad), study("q/broken", broken)]
+    }
+
+    #[test]
+    fn a_failure_that_is_known_is_counted_and_shown_but_is_no_news() {
+        let study = Study { id: "p/known", title: "t", reference: "r", run: known };
+        let all: Vec<Box<dyn Experiment>> = vec![Box::new(study)];
+        let summary = run(&select(&all, &[]).unwrap(), &Context::quick(), |_| ());
+        assert_eq!((summary.totals(), summary.known_failures()), ((0, 1), 1));
+        assert_eq!(summary.exit_status(), 0);
+        assert_eq!(summary.outcomes[0].lines(), ["FAIL  b < a (2 < 1. Known: it never did)"]);
     }
 
     fn status(filters: &[&str]) -> (u8, (usize, usize)) {

@@ -1,6 +1,8 @@
 //! Figures and tables as CSV.
 
-use crate::framework::{Figure, Table};
+#[cfg(feature = "experiments")]
+use crate::framework::Figure;
+use crate::framework::Table;
 
 fn finish(writer: csv::Writer<Vec<u8>>) -> Vec<u8> {
     writer.into_inner().expect("writing to memory cannot fail")
@@ -10,6 +12,7 @@ fn finish(writer: csv::Writer<Vec<u8>>) -> Vec<u8> {
 ///
 /// # Panics
 /// Never: it writes to memory.
+#[cfg(feature = "experiments")]
 #[must_use]
 pub fn figure_csv(figure: &Figure) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());

@@ -1,13 +1,16 @@
 //! One self-contained HTML page for a run.
 
-use super::{ORIGIN_HEADS, figure_svg, origin_row};
+use super::origin::{ORIGIN_HEADS, origin_row};
+use super::svg::figure_svg;
 use crate::error::Result;
+use crate::experiments::PAPERS;
+use crate::framework::coverage::{self, Paper};
 use crate::framework::{Outcome, Report, Summary, Verdict};
 use std::fmt::Write;
 
 const STYLE: &str = "body{font:15px/1.5 sans-serif;color:#222;max-width:1000px;margin:2em auto;padding:0 1em}
 table{border-collapse:collapse;font-size:13px;margin:.5em 0}td,th{border:1px solid #ddd;padding:.2em .5em;text-align:left;vertical-align:top}
-.pass{color:#00704f;font-weight:bold}.FAIL{color:#b3370a;font-weight:bold}figure{margin:1em 0}svg{max-width:100%;height:auto}
+.pass{color:#00704f;font-weight:bold}.FAIL{color:#b3370a;font-weight:bold}figure{margin:1em 0}.wide{overflow-x:auto}svg{max-width:100%;height:auto}
 .small{color:#555;font-size:13px}code{background:#f4f4f4}";
 
 /// The page of a run: a table of contents, then every experiment with its claims, figures,
@@ -17,9 +20,12 @@ table{border-collapse:collapse;font-size:13px;margin:.5em 0}td,th{border:1px sol
 /// [`crate::Error::Figure`] for a figure that cannot be drawn.
 pub fn page(summary: &Summary) -> Result<String> {
     let (passed, failed) = summary.totals();
+    let known = summary.known_failures();
     let mut out = format!(
-        "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><title>Experiments</title>\n\
-         <style>{STYLE}</style>\n<h1>Experiments</h1>\n<p>{passed} claims passed, {failed} failed.</p>\n<ul>\n"
+        "<!DOCTYPE html>\n<html lang=\"en\"><meta charset=\"utf-8\"><meta name=\"viewport\" content=\"width=device-width\"><title>Experiments</title>\n\
+         <style>{STYLE}</style>\n<h1>Experiments</h1>\n<p>{passed} claims passed, {failed} failed ({known} of them known to).</p>\n\
+         <p>{}.</p>\n<ul>\n",
+        escape(&summary.describe())
     );
     for outcome in &summary.outcomes {
         let verdict = if outcome.succeeded() { Verdict::Pass } else { Verdict::Fail };
@@ -32,11 +38,34 @@ pub fn page(summary: &Summary) -> Result<String> {
         );
     }
     out.push_str("</ul>\n");
-    for outcome in &summary.outcomes {
+    for paper in &PAPERS {
+        let first = summary.outcomes.iter().any(|o| o.id.starts_with(paper.key));
+        if first {
+            front(&mut out, paper, summary);
+        }
+        for outcome in summary.outcomes.iter().filter(|o| o.id.starts_with(paper.key)) {
+            section(&mut out, outcome)?;
+        }
+    }
+    let of_a_paper = |id: &str| PAPERS.iter().any(|p| id.starts_with(p.key));
+    for outcome in summary.outcomes.iter().filter(|o| !of_a_paper(o.id)) {
         section(&mut out, outcome)?;
     }
     out.push_str("</html>\n");
     Ok(out)
+}
+
+/// What of a paper is shown where, and what is wrong in it.
+fn front(out: &mut String, paper: &Paper, summary: &Summary) {
+    put(out, format_args!("<h2>{}</h2>\n", escape(paper.name)));
+    let one = coverage::table(paper, summary);
+    let escaped = |cells: &Vec<String>| cells.iter().map(|c| escape(c)).collect::<Vec<_>>();
+    table(out, &escaped(&one.columns), one.rows.iter().map(escaped));
+    out.push_str("<p>What we found wrong in it:</p>\n<ul>\n");
+    for line in paper.wrong {
+        put(out, format_args!("<li>{}</li>\n", escape(line)));
+    }
+    out.push_str("</ul>\n");
 }
 
 fn section(out: &mut String, outcome: &Outcome) -> Result<()> {
@@ -66,9 +95,9 @@ fn body(out: &mut String, report: &Report) -> Result<()> {
     let claims = report.claims.iter().map(|claim| {
         let verdict = claim.verdict;
         let verdict = format!("<span class=\"{verdict}\">{verdict}</span>");
-        [verdict, escape(&claim.text), escape(&claim.measured)]
+        [verdict, escape(&claim.text), escape(&claim.evidence()), escape(&claim.test())]
     });
-    table(out, &["", "claim", "measured"].map(String::from), claims);
+    table(out, &["", "claim", "measured", "tests"].map(String::from), claims);
     for figure in &report.figures {
         let caption = escape(&figure.caption);
         let svg = figure_svg(figure)?;
@@ -97,7 +126,7 @@ fn table(
     heads: &[String],
     rows: impl Iterator<Item = impl IntoIterator<Item = String>>,
 ) {
-    out.push_str("<table>\n<tr>");
+    out.push_str("<div class=\"wide\"><table>\n<tr>");
     for head in heads {
         put(out, format_args!("<th>{head}</th>"));
     }
@@ -109,7 +138,7 @@ fn table(
         }
         out.push_str("</tr>\n");
     }
-    out.push_str("</table>\n");
+    out.push_str("</table></div>\n");
 }
 
 fn escape(text: &str) -> String {

@@ -1,7 +1,10 @@
 //! One Markdown page an experiment, for the repository.
 
-use super::{ORIGIN_HEADS, origin_row};
+use super::origin::{ORIGIN_HEADS, origin_row};
+use super::table::markdown_table;
 use crate::error::{Error, Result};
+use crate::experiments::PAPERS;
+use crate::framework::coverage::{self, Paper};
 use crate::framework::{Effort, Experiment, Outcome, Report, Summary, Verdict};
 use std::path::Path;
 
@@ -34,13 +37,26 @@ pub fn index(docs: &Path, catalogue: &[Box<dyn Experiment>]) -> Result<String> {
         let (title, reference) = (one.title().to_owned(), one.reference().to_owned());
         rows.push(vec![link, title, reference, counts[0].to_string(), counts[1].to_string()]);
     }
+    let papers: Vec<String> = PAPERS
+        .iter()
+        .filter(|p| docs.join(p.key).join("README.md").exists())
+        .map(|p| format!("[{}]({}/README.md)", p.key, p.key))
+        .collect();
+    let papers = if papers.is_empty() {
+        String::new()
+    } else {
+        format!(
+            "What of each paper is shown where, and what is wrong in it: {}.\n\n",
+            papers.join(", ")
+        )
+    };
     let mut out = format!(
-        "# Experiments\n\n{} claims passed, {} failed. Every page names the command that makes it \
+        "# Experiments\n\n{papers}{} claims passed, {} failed; failures stay, with their reason. Every page names the command that makes it \
          again; `cargo xtask experiments --full --publish` makes all of them, and \
          `cargo xtask experiments --full --seed 2 --compare` judges a fresh run by their error bars.\n\n",
         totals[0], totals[1]
     );
-    table(&mut out, &["report", "shows", "source", "passed", "failed"], rows.into_iter());
+    markdown_table(&mut out, &["report", "shows", "source", "passed", "failed"], rows.into_iter());
     Ok(out.trim_end().to_owned() + "\n")
 }
 
@@ -48,18 +64,19 @@ pub fn index(docs: &Path, catalogue: &[Box<dyn Experiment>]) -> Result<String> {
 #[must_use]
 pub fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> String {
     let mut out = format!(
-        "# {}\n\n`{}`. {}.\n\nRegenerate: `{} {}`.\n\n",
+        "# {}\n\n`{}`. {}. {}.\n\nRegenerate: `{} {}`.\n\n",
         outcome.title,
         outcome.id,
         outcome.reference,
+        summary.describe(),
         command(summary),
         outcome.id
     );
     let claims = report
         .claims
         .iter()
-        .map(|c| vec![c.verdict.to_string(), c.text.clone(), c.measured.clone()]);
-    table(&mut out, &["", "claim", "measured"], claims);
+        .map(|c| vec![c.verdict.to_string(), c.text.clone(), c.evidence(), c.test()]);
+    markdown_table(&mut out, &["", "claim", "measured", "tests"], claims);
     let name = outcome.id.rsplit('/').next().unwrap_or(outcome.id);
     for figure in &report.figures {
         let (figure_name, caption) = (&figure.name, &figure.caption);
@@ -69,12 +86,12 @@ pub fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> String {
             .panels
             .iter()
             .flat_map(|p| p.curves.iter().map(|c| origin_row(&p.title, c).to_vec()));
-        table(&mut out, &ORIGIN_HEADS, rows);
+        markdown_table(&mut out, &ORIGIN_HEADS, rows);
     }
     for one in &report.tables {
         out += &format!("{}\n\n", one.caption);
         let heads: Vec<&str> = one.columns.iter().map(String::as_str).collect();
-        table(&mut out, &heads, one.rows.iter().cloned());
+        markdown_table(&mut out, &heads, one.rows.iter().cloned());
     }
     for note in &report.notes {
         out += &format!("- {note}\n");
@@ -82,12 +99,17 @@ pub fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> String {
     out.trim_end().to_owned() + "\n"
 }
 
-/// Appends a table.
-pub fn table(out: &mut String, heads: &[&str], rows: impl Iterator<Item = Vec<String>>) {
-    *out += &format!("| {} |\n|{}\n", heads.join(" | "), " --- |".repeat(heads.len()));
-    for row in rows {
-        let cells: Vec<String> = row.iter().map(|c| c.replace('|', "\\|")).collect();
-        *out += &format!("| {} |\n", cells.join(" | "));
+/// The front page of a paper: what of it is shown where, and what is wrong in it.
+#[must_use]
+pub fn paper(paper: &Paper, summary: &Summary) -> String {
+    let mut out = format!("# {}\n\n{}.\n\n", paper.name, summary.describe());
+    let one = coverage::table(paper, summary);
+    out += &format!("{}\n\n", one.caption);
+    let heads: Vec<&str> = one.columns.iter().map(String::as_str).collect();
+    markdown_table(&mut out, &heads, one.rows.into_iter());
+    out += "What we found wrong in it:\n\n";
+    for line in paper.wrong {
+        out += &format!("- {line}\n");
     }
-    *out += "\n";
+    out
 }

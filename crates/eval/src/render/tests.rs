@@ -1,3 +1,4 @@
+use super::origin::number;
 use super::*;
 use crate::framework::*;
 use std::time::Duration;
@@ -44,7 +45,7 @@ fn outcome(report: Result<Report>) -> Outcome {
 
 fn summary() -> Summary {
     let mut report = Report { figures: vec![figure()], ..Report::default() };
-    report.claim("x < y", true, "1 < 2");
+    report.claim("x < y", true, "1 < 2").of("theorem 9").formula().catches(&[Sabotage::NoNoise]);
     let mut table = Table::new("numbers", "Some numbers", &["a", "b"]);
     table.row([1, 2]);
     report.tables.push(table);
@@ -88,11 +89,12 @@ fn csv_states_everything_for_every_point() {
 #[test]
 fn page_states_claims_and_origins() {
     let page = page(&summary()).unwrap();
-    assert!(page.contains("<p>1 claims passed, 1 failed.</p>"));
+    assert!(page.contains("<p>1 claims passed, 1 failed (0 of them known to).</p>"));
     assert!(
         page.contains("<span class=\"pass\">pass</span></td><td>x &lt; y</td><td>1 &lt; 2</td>")
     );
     assert!(page.contains("did not finish: k = 0 is not allowed"));
+    assert!(page.contains("Full run") && page.contains("seed 1"));
     assert!(page.contains("<td>noise &lt;of&gt; a &amp; b</td><td>256</td><td>1, 2, 3</td>"));
     assert!(page.contains("<td>4.5, 3.5, 2.5</td><td>derived from 7</td><td>t</td><td>2</td>"));
 }
@@ -122,11 +124,17 @@ fn files_are_written_whole_and_replaced() {
     let pages = publish(&summary(), &out, &catalogue()).unwrap();
     assert_eq!(pages, [out.join("own/t.md"), out.join("README.md")]);
     let index = std::fs::read_to_string(&pages[1]).unwrap();
-    assert!(index.contains("1 claims passed, 0 failed") && !index.contains("own/other"), "{index}");
+    assert!(
+        index.contains("1 claims passed, 0 failed; failures stay") && !index.contains("own/other"),
+        "{index}"
+    );
     assert!(index.contains("| [own/t](own/t.md) | T | R | 1 | 0 |"), "{index}");
     let text = std::fs::read_to_string(&pages[0]).unwrap();
     assert!(text.contains("![fig](t-fig.svg)") && out.join("own/t-fig.svg").exists());
-    assert!(text.contains("| pass | x < y | 1 < 2 |"), "{text}");
+    assert!(
+        text.contains("| pass | x < y | 1 < 2 | theorem 9; formula; notices no noise |"),
+        "{text}"
+    );
     assert!(text.contains("`cargo xtask experiments --full own/t`"), "{text}");
 }
 

@@ -1,5 +1,6 @@
 //! Where an axis has its marks.
 
+use super::origin::number;
 use crate::framework::{Axis, Scale};
 use plotters::coord::ranged1d::{DefaultFormatting, KeyPointHint, Ranged};
 use std::ops::Range;
@@ -48,12 +49,12 @@ impl Fitted {
             Scale::Linear => {
                 let step = self.ticks.windows(2).map(|w| w[1] - w[0]).fold(f64::MAX, f64::min);
                 let position = if position.abs() < 1e-9 * step { 0.0 } else { position };
-                super::number(position)
+                number(position)
             }
             Scale::Log => {
                 let value = 10f64.powf(position);
                 if (-3.01..4.01).contains(&position) {
-                    super::number(value)
+                    number(value)
                 } else {
                     format!("{value:.0e}")
                 }

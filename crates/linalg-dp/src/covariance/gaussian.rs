@@ -2,7 +2,7 @@
 
 use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{ExactGram, noise_grid};
-use super::mechanism::{CovarianceMechanism, OpenCovariance};
+use super::mechanism::{CovarianceMechanism, Privatises};
 use super::release::{CovarianceNoise, PrivateCovariance};
 use crate::error::Result;
 use crate::products::check_grid;
@@ -93,43 +93,41 @@ impl CovarianceMechanism for GaussianCovariance {
         &self.guarantee
     }
 
-    fn open(&self, _rng: &mut NoiseRng) -> Box<dyn OpenCovariance> {
-        Box::new(Open { mechanism: self.clone(), gram: ExactGram::new(self.clip) })
-    }
-
     fn expected_frobenius_error(&self, _trace: Bound) -> f64 {
         let d = self.clip.dim() as f64;
         self.sigma.get() * (0.5 * d * (d + 1.0)).sqrt()
     }
 }
 
-struct Open {
-    mechanism: GaussianCovariance,
-    gram: ExactGram,
-}
-
-impl OpenCovariance for Open {
-    fn push(&mut self, rows: &[f64]) -> Result<()> {
-        self.gram.push(rows)
+impl Privatises for GaussianCovariance {
+    fn row_clip(&self) -> RowClip {
+        self.clip
     }
 
-    fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
-        let m = &self.mechanism;
-        let dim = m.dim();
-        let law = SymmetricGaussian::new(dim, m.sigma, m.grid)?;
+    fn as_dyn(&self) -> &dyn Privatises {
+        self
+    }
+
+    fn privatise(
+        &self,
+        gram: &ExactGram,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<PrivateCovariance>> {
+        let dim = self.dim();
+        let law = SymmetricGaussian::new(dim, self.sigma, self.grid)?;
         let mut noise = vec![0.0; dim * dim];
         law.fill(rng, &mut noise);
-        let unit = 1.0 / m.grid.spacing();
-        let values = self.gram.release(m.grid.exponent(), |i, j| unit * noise[i * dim + j]);
+        let unit = 1.0 / self.grid.spacing();
+        let values = gram.release(self.grid.exponent(), |i, j| unit * noise[i * dim + j]);
         let statement = Statement {
             mechanism: NAME.into(),
             noise: law.law(),
             generator: rng.kind(),
             public: [("d".to_owned(), PublicValue::from(dim)), longer_rows()].into(),
         };
-        let noise = CovarianceNoise::SymmetricGaussian { sigma: m.sigma };
+        let noise = CovarianceNoise::SymmetricGaussian { sigma: self.sigma };
         let payload = PrivateCovariance::new(dim, values, None, noise);
-        Ok(Release::certified(payload, Certificate::new(statement, m.guarantee.clone())))
+        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
     }
 }
 

@@ -21,7 +21,7 @@ pub(crate) const MAX_SHIFT: i32 = 100;
 
 /// The exact Gram matrix `sum q q^T` of clipped rows, in squared units. Private.
 #[derive(Debug)]
-pub(crate) struct ExactGram {
+pub struct ExactGram {
     clip: RowClip,
     total: Vec<i128>,
 }

@@ -2,7 +2,7 @@
 
 use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::ExactGram;
-use super::mechanism::{CovarianceMechanism, OpenCovariance};
+use super::mechanism::{CovarianceMechanism, Privatises};
 use super::release::{CovarianceNoise, JlSketch, PrivateCovariance};
 use crate::dense;
 use crate::error::{Error, Result};
@@ -101,7 +101,7 @@ impl JlCovariance {
     }
 
     /// The sketch Y of the rows whose Gram matrix this is, and `Y^T Y / r`. Spends the guarantee.
-    pub(crate) fn privatise(
+    pub(crate) fn draw(
         &self,
         gram: &ExactGram,
         rng: &mut NoiseRng,
@@ -142,10 +142,6 @@ impl CovarianceMechanism for JlCovariance {
         &self.guarantee
     }
 
-    fn open(&self, _rng: &mut NoiseRng) -> Box<dyn OpenCovariance> {
-        Box::new(Open { mechanism: self.clone(), gram: ExactGram::new(self.clip) })
-    }
-
     fn expected_frobenius_error(&self, trace: Bound) -> f64 {
         // E ||Y^T Y / r - M||_F^2 = (||M||_F^2 + tr(M)^2) / r with M = A^T A + w^2 I;
         // ||M||_F <= tr(M) for M >= 0.
@@ -157,34 +153,36 @@ impl CovarianceMechanism for JlCovariance {
     }
 }
 
-struct Open {
-    mechanism: JlCovariance,
-    gram: ExactGram,
-}
-
-impl OpenCovariance for Open {
-    fn push(&mut self, rows: &[f64]) -> Result<()> {
-        self.gram.push(rows)
+impl Privatises for JlCovariance {
+    fn row_clip(&self) -> RowClip {
+        self.clip
     }
 
-    fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
-        let m = &self.mechanism;
-        let (d, r) = (m.dim(), m.rows);
-        let (sketch, covariance) = m.privatise(&self.gram, rng)?;
+    fn as_dyn(&self) -> &dyn Privatises {
+        self
+    }
+
+    fn privatise(
+        &self,
+        gram: &ExactGram,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<PrivateCovariance>> {
+        let (d, r) = (self.dim(), self.rows);
+        let (sketch, covariance) = self.draw(gram, rng)?;
         let statement = Statement {
             mechanism: NAME.into(),
-            noise: m.law.law(),
+            noise: self.law.law(),
             generator: rng.kind(),
             public: [
                 longer_rows(),
                 ("d".to_owned(), PublicValue::from(d)),
-                ("grid".to_owned(), format!("2^{}", m.law.grid().exponent()).into()),
+                ("grid".to_owned(), format!("2^{}", self.law.grid().exponent()).into()),
             ]
             .into(),
         };
-        let law = CovarianceNoise::JlSketch { rows: r as u64, lift: m.lift };
+        let law = CovarianceNoise::JlSketch { rows: r as u64, lift: self.lift };
         let sketch = JlSketch::new(r, d, sketch);
         let payload = PrivateCovariance::new(d, covariance, Some(sketch), law);
-        Ok(Release::certified(payload, Certificate::new(statement, m.guarantee.clone())))
+        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
     }
 }

@@ -1,53 +1,103 @@
-//! What every covariance mechanism can do.
+//! What every covariance mechanism can do, and the stream of rows that one release is made from.
 
+use super::clip::RowClip;
+use super::gram::ExactGram;
 use super::release::PrivateCovariance;
 use crate::error::Result;
+use core::borrow::BorrowMut;
 use dp_core::{Bound, Guarantee, NoiseRng, Release};
 
-/// A calibrated mechanism that releases `A^T A`.
+/// A calibrated mechanism that releases `A^T A`. Implemented by the mechanisms of this crate only.
 ///
 /// # Privacy
-/// Each [`CovarianceMechanism::release`] (or opened and closed accumulator) spends the
-/// guarantee once, for the rows it was given. Rows longer than the bound are scaled to
-/// it; how many is not reported.
-pub trait CovarianceMechanism: Send + Sync {
+/// Each [`CovarianceMechanism::release`], or stream that is finished, spends the guarantee once, for
+/// the rows it was given. Rows longer than the bound are scaled to it; how many is not reported.
+pub trait CovarianceMechanism: Privatises {
     /// Length d of a row.
     fn dim(&self) -> usize;
 
     /// What one release promises.
     fn guarantee(&self) -> &Guarantee;
 
-    /// An accumulator for one release. Rows may come in any portions. Noise may be drawn here, while
-    /// rows come, and at the end: the certificate names the weakest generator that drew.
-    fn open(&self, rng: &mut NoiseRng) -> Box<dyn OpenCovariance>;
-
     /// Expected Frobenius norm of the error that [`PrivateCovariance::unbiased`] would
     /// have on data of total squared norm `trace` (data-independent mechanisms ignore it).
     fn expected_frobenius_error(&self, trace: Bound) -> f64;
 
+    /// A stream of rows for one release.
+    fn stream<'m>(&'m self, rng: &'m mut NoiseRng) -> CovarianceStream<'m, &'m mut NoiseRng> {
+        CovarianceStream { mechanism: self.as_dyn(), gram: ExactGram::new(self.row_clip()), rng }
+    }
+
     /// Releases the covariance of `rows` (row-major, n x d).
     ///
     /// # Errors
-    /// [`Error::Shape`] and [`Error::NotFinite`].
+    /// As [`CovarianceStream::push`] and [`CovarianceStream::finish`].
     fn release(&self, rows: &[f64], rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
-        let mut open = self.open(rng);
-        open.push(rows)?;
-        open.close(rng)
+        let mut stream = self.stream(rng);
+        stream.push(rows)?;
+        stream.finish()
     }
 }
 
-/// Rows on their way to one release. Private: neither printable nor serialisable.
-pub trait OpenCovariance: Send + Sync {
+/// Rows on their way to one release of `A^T A`, with the generator that will draw its noise, and that the
+/// certificate names.
+///
+/// Private: neither printable nor serialisable. `R` is a generator, or `&mut` one.
+///
+/// ```
+/// use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+/// use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
+///
+/// let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+/// let mechanism = GaussianCovariance::calibrate(2, adjacency, Budget::new(1.0, 1e-6)?)?;
+/// let mut rng = NoiseRng::from_os()?;
+/// let mut stream = mechanism.stream(&mut rng);
+/// stream.push(&[0.6, 0.8, 0.1, 0.2])?;
+/// stream.push(&[0.3, 0.4])?;
+/// let release = stream.finish()?;
+/// assert_eq!(release.payload().dim(), 2);
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
+pub struct CovarianceStream<'m, R = NoiseRng> {
+    mechanism: &'m dyn Privatises,
+    gram: ExactGram,
+    rng: R,
+}
+
+impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
+    /// A stream without rows, as [`CovarianceMechanism::stream`], of a generator that may be its own.
+    pub fn new(mechanism: &'m dyn CovarianceMechanism, rng: R) -> Self {
+        let gram = ExactGram::new(mechanism.row_clip());
+        Self { mechanism: mechanism.as_dyn(), gram, rng }
+    }
+
     /// Adds rows (row-major, any number).
     ///
     /// # Errors
-    /// [`Error::Shape`] unless whole rows are given, [`Error::NotFinite`] for NaN or
+    /// [`crate::Error::Shape`] unless whole rows are given, [`crate::Error::NotFinite`] for NaN or
     /// infinity; the rows of the call then count as not pushed.
-    fn push(&mut self, rows: &[f64]) -> Result<()>;
+    pub fn push(&mut self, rows: &[f64]) -> Result<()> {
+        self.gram.push(rows)
+    }
 
     /// Adds the noise and publishes.
     ///
     /// # Errors
-    /// [`Error::Core`] when the certificate cannot be written.
-    fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>>;
+    /// [`crate::Error::Core`] when the sums are beyond the range of the noise's grid.
+    pub fn finish(mut self) -> Result<Release<PrivateCovariance>> {
+        self.mechanism.privatise(&self.gram, self.rng.borrow_mut())
+    }
+}
+
+/// A mechanism of this crate.
+pub trait Privatises: Send + Sync {
+    /// What rows are clipped by.
+    fn row_clip(&self) -> RowClip;
+
+    /// Releases an exact sum. Spends the guarantee.
+    fn privatise(&self, gram: &ExactGram, rng: &mut NoiseRng)
+    -> Result<Release<PrivateCovariance>>;
+
+    /// Itself.
+    fn as_dyn(&self) -> &dyn Privatises;
 }

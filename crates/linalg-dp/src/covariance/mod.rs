@@ -23,7 +23,7 @@ pub(crate) use codec::{CovarianceFacts, put_covariance};
 pub use gaussian::GaussianCovariance;
 pub(crate) use gram::ExactGram;
 pub use jl::JlCovariance;
-pub use mechanism::{CovarianceMechanism, OpenCovariance};
+pub use mechanism::{CovarianceMechanism, CovarianceStream};
 pub use noisy_power::{NoisyPower, PowerDirections};
 pub(crate) use release::jl_error_share;
 pub use release::{CovarianceNoise, JlSketch, PrivateCovariance};

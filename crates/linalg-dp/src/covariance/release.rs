@@ -3,7 +3,7 @@
 use crate::dense;
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
-use dp_core::special::ln_chi_square_cdf;
+use dp_core::numeric::ln_chi_square_cdf;
 use dp_core::{NoiseScale, Probability};
 use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};

@@ -2,7 +2,7 @@
 
 use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{ExactGram, MAX_SHIFT};
-use super::mechanism::{CovarianceMechanism, OpenCovariance};
+use super::mechanism::{CovarianceMechanism, Privatises};
 use super::release::{CovarianceNoise, PrivateCovariance};
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
@@ -124,7 +124,7 @@ impl WishartCovariance {
     }
 
     /// The exact sum plus fresh noise, mean included, rounded to the grid. Spends the guarantee.
-    pub(crate) fn privatise(&self, gram: &ExactGram, rng: &mut NoiseRng) -> Result<Vec<f64>> {
+    pub(crate) fn draw(&self, gram: &ExactGram, rng: &mut NoiseRng) -> Result<Vec<f64>> {
         Ok(self.noise.add_to(rng, gram.totals(), gram.exponent(), self.grid)?)
     }
 
@@ -145,44 +145,42 @@ impl CovarianceMechanism for WishartCovariance {
         &self.guarantee
     }
 
-    fn open(&self, _rng: &mut NoiseRng) -> Box<dyn OpenCovariance> {
-        Box::new(Open { mechanism: self.clone(), gram: ExactGram::new(self.clip) })
-    }
-
     fn expected_frobenius_error(&self, _trace: Bound) -> f64 {
         let d = self.clip.dim() as f64;
         self.scale.get() * (self.dof as f64 * d * (d + 1.0)).sqrt()
     }
 }
 
-struct Open {
-    mechanism: WishartCovariance,
-    gram: ExactGram,
-}
-
-impl OpenCovariance for Open {
-    fn push(&mut self, rows: &[f64]) -> Result<()> {
-        self.gram.push(rows)
+impl Privatises for WishartCovariance {
+    fn row_clip(&self) -> RowClip {
+        self.clip
     }
 
-    fn close(self: Box<Self>, rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
-        let m = &self.mechanism;
-        let dim = m.dim();
-        let values = m.privatise(&self.gram, rng)?;
+    fn as_dyn(&self) -> &dyn Privatises {
+        self
+    }
+
+    fn privatise(
+        &self,
+        gram: &ExactGram,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<PrivateCovariance>> {
+        let dim = self.dim();
+        let values = self.draw(gram, rng)?;
         let statement = Statement {
             mechanism: NAME.into(),
-            noise: m.noise.law(),
+            noise: self.noise.law(),
             generator: rng.kind(),
             public: [
                 longer_rows(),
                 ("d".to_owned(), PublicValue::from(dim)),
-                ("grid".to_owned(), format!("2^{}", m.grid.exponent()).into()),
+                ("grid".to_owned(), format!("2^{}", self.grid.exponent()).into()),
             ]
             .into(),
         };
-        let noise = CovarianceNoise::Wishart { dof: m.dof, scale: m.scale };
+        let noise = CovarianceNoise::Wishart { dof: self.dof, scale: self.scale };
         let payload = PrivateCovariance::new(dim, values, None, noise);
-        Ok(Release::certified(payload, Certificate::new(statement, m.guarantee.clone())))
+        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
     }
 }
 

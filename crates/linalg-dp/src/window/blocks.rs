@@ -3,7 +3,7 @@
 use super::config::{BlockNoise, Keep, StreamConfig};
 use super::histogram::{Checkpoint, SpectralHistogram};
 use crate::covariance::{
-    CovarianceMechanism, CovarianceNoise, GaussianCovariance, JlCovariance, OpenCovariance,
+    CovarianceMechanism, CovarianceNoise, ExactGram, GaussianCovariance, JlCovariance,
     WishartCovariance, WishartShape,
 };
 use crate::error::{Error, Result};
@@ -17,7 +17,8 @@ use std::sync::Arc;
 /// Private blocks and what is kept of them.
 pub(super) struct Blocks {
     mechanism: Arc<dyn CovarianceMechanism>,
-    open: Option<Box<dyn OpenCovariance>>,
+    /// The open block. Private.
+    open: ExactGram,
     window_blocks: u64,
     kept: Kept,
     /// What the mechanism wrote about its first block: noise law and parameters.
@@ -81,29 +82,27 @@ impl Blocks {
                 Kept::Histogram { histogram, plain: Vec::new() }
             }
         };
-        Ok(Self { mechanism, open: None, window_blocks, kept, described: None })
+        let open = ExactGram::new(mechanism.row_clip());
+        Ok(Self { mechanism, open, window_blocks, kept, described: None })
     }
 
     /// The same mechanism, and no block yet.
-    pub(super) fn restarted(&self, config: &StreamConfig, keep: Keep) -> Result<Self> {
+    pub(super) fn restarted(&self, config: &StreamConfig, keep: Keep) -> Self {
         Self::with_mechanism(config, self.mechanism.clone(), keep)
+            .expect("its sizes were checked when it was calibrated")
     }
 
     pub(super) fn guarantee(&self) -> &Guarantee {
         self.mechanism.guarantee()
     }
 
-    pub(super) fn push(&mut self, rows: &[f64], rng: &mut NoiseRng) -> Result<()> {
-        let open = self.open.get_or_insert_with(|| self.mechanism.open(rng));
-        open.push(rows)
+    pub(super) fn push(&mut self, rows: &[f64]) -> Result<()> {
+        self.open.push(rows)
     }
 
     pub(super) fn close(&mut self, index: u64, rng: &mut NoiseRng) -> Result<()> {
-        let open = match self.open.take() {
-            Some(open) => open,
-            None => self.mechanism.open(rng),
-        };
-        let release: Release<_> = open.close(rng)?;
+        let release: Release<_> = self.mechanism.privatise(&self.open, rng)?;
+        self.open.clear();
         let payload = release.payload();
         if self.described.is_none() {
             let statement = release.certificate().statement().clone();

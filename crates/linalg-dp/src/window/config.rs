@@ -129,6 +129,18 @@ pub struct StreamConfig {
 }
 
 impl StreamConfig {
+    /// The last `window` rows of length `dim`, with what every stream can do without a further
+    /// choice: blocks are counted in rows, 16 or more of them in a window (where its divisors allow it), and the
+    /// noise is that of a Gaussian tree. Each is a field to change.
+    #[must_use]
+    pub fn new(dim: usize, window: u64, adjacency: Adjacency, budget: Budget) -> Self {
+        // The largest divisor up to a sixteenth.
+        let most = (window / 16).clamp(1, 1 << 20);
+        let block = (1..=most).rev().find(|b| window.is_multiple_of(*b)).unwrap_or(1);
+        let schedule = Schedule::Tree { noise: BlockNoise::SymmetricGaussian };
+        Self { dim, window, block, pace: Pace::Rows, adjacency, budget, schedule }
+    }
+
     /// Blocks in a window, `m = W / b`.
     ///
     /// # Errors

@@ -78,10 +78,10 @@ impl Engine {
     }
 
     /// The same noise, and no block yet.
-    pub(super) fn restarted(&self, config: &StreamConfig, clip: RowClip) -> Result<Self> {
-        Ok(match (self, config.schedule) {
+    pub(super) fn restarted(&self, config: &StreamConfig, clip: RowClip) -> Self {
+        match (self, config.schedule) {
             (Self::Blocks(blocks), Schedule::Block { keep, .. }) => {
-                Self::Blocks(blocks.restarted(config, keep)?)
+                Self::Blocks(blocks.restarted(config, keep))
             }
             (Self::Tree(tree), _) => Self::Tree(Box::new(tree.restarted(clip))),
             (Self::Factorised { sums, .. }, _) => Self::Factorised {
@@ -90,7 +90,7 @@ impl Engine {
                 clip,
             },
             (Self::Blocks(_), _) => unreachable!("blocks come from a schedule of blocks"),
-        })
+        }
     }
 
     /// Matrices held.
@@ -103,9 +103,9 @@ impl Engine {
     }
 
     /// Adds rows to the open block.
-    pub(super) fn push(&mut self, rows: &[f64], rng: &mut NoiseRng) -> Result<()> {
+    pub(super) fn push(&mut self, rows: &[f64]) -> Result<()> {
         match self {
-            Self::Blocks(blocks) => blocks.push(rows, rng),
+            Self::Blocks(blocks) => blocks.push(rows),
             Self::Tree(tree) => tree.push(rows),
             Self::Factorised { open, .. } => open.push(rows),
         }

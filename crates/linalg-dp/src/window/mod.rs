@@ -1,6 +1,6 @@
 //! Private second moments of the last `W` rows of a stream (paper 5).
 //!
-//! [`PrivateStream`] is the proven form and the default: rows are cut into blocks at public times,
+//! [`WindowMechanism`] is calibrated once and opens any number of streams ([`PrivateStream`]): rows are cut into blocks at public times,
 //! every block is privatised once, and each release is post-processing, so that **one** certificate
 //! covers the whole stream. [`Schedule`] chooses how:
 //!
@@ -20,6 +20,7 @@ mod factorisation;
 mod histogram;
 mod journal;
 mod loewner;
+mod mechanism;
 mod release;
 mod stream;
 mod sums;
@@ -29,5 +30,6 @@ pub use config::{BlockNoise, Keep, Pace, Schedule, StreamConfig};
 pub use factorisation::{Factorisation, Workload};
 pub use histogram::{Checkpoint, PruneRule, SpectralHistogram};
 pub use loewner::{DEFAULT_TOLERANCE, Loewner};
+pub use mechanism::WindowMechanism;
 pub use release::{WindowCovariance, WindowSpan};
 pub use stream::PrivateStream;

@@ -1,12 +1,13 @@
 //! The private stream: rows in, releases at block ends, one certificate.
 
 use super::codec::window_parameters;
-use super::config::{Pace, Row, StreamConfig};
+use super::config::{Pace, StreamConfig};
 use super::engine::{Engine, WindowSum};
 use super::journal::{Journal, OpenJournal};
 use super::release::{WindowCovariance, WindowSpan};
 use crate::covariance::{PrivateCovariance, RowClip, longer_rows};
 use crate::error::{Error, Result};
+use core::borrow::BorrowMut;
 use dp_core::certificate::{PublicParameters, Statement, canonical};
 use dp_core::noise::GeneratorKind;
 use dp_core::{Certificate, Guarantee, NoiseRng, PublicValue, Release};
@@ -16,19 +17,10 @@ const NAME: &str = "sliding-window covariance";
 
 /// A private sliding window over a stream of rows.
 ///
-/// # Privacy
-/// Adjacency: two streams that differ in the row of one time step (`ZeroRow`: one of the
-/// two rows is zero; `ReplaceRow`: both arbitrary) or, under [`Pace::Clock`], in whether one row
-/// is there (`AddRemoveRow`). The certificate covers **all** releases of the stream together.
-/// When blocks end is public; under [`Pace::Rows`] so is that a row arrived, and `AddRemoveRow` is
-/// refused. Under [`Pace::Clock`] the guarantee is among streams of at most `block` rows a tick:
-/// more are refused, and that refusal is not private. Rows longer than the bound are scaled to it;
-/// how many is not reported.
-///
-/// # Cost
-/// A row: `d^2` multiplications (or `r d` for JL). Memory: see [`super`]'s table, in matrices of
-/// `8 d^2` bytes.
-pub struct PrivateStream {
+/// Opened by [`super::WindowMechanism`], which says what it promises. It holds the generator of its noise:
+/// one from the first row to the last (the journal of a resumed stream remembers a weaker one), named in
+/// every certificate.
+pub struct PrivateStream<R = NoiseRng> {
     config: StreamConfig,
     clip: RowClip,
     guarantee: Guarantee,
@@ -39,6 +31,7 @@ pub struct PrivateStream {
     generator: Option<GeneratorKind>,
     journal: Option<OpenJournal>,
     state: Health,
+    rng: R,
 }
 
 /// Whether the stream may go on.
@@ -50,7 +43,7 @@ enum Health {
     Poisoned,
 }
 
-impl core::fmt::Debug for PrivateStream {
+impl<R> core::fmt::Debug for PrivateStream<R> {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.debug_struct("PrivateStream")
             .field("config", &self.config)
@@ -59,34 +52,14 @@ impl core::fmt::Debug for PrivateStream {
     }
 }
 
-impl PrivateStream {
-    /// Calibrates a stream.
-    ///
-    /// # Errors
-    /// [`Error::Core`] for sizes out of range or a budget that cannot be met;
-    /// [`Error::NotProven`] for an adjacency or combination without proof.
-    pub fn new(config: StreamConfig) -> Result<Self> {
-        config.window_blocks()?;
-        let row = config.row(NAME)?;
-        let clip = RowClip::new(config.dim, row.bound)?;
-        let row = Row { bound: clip.certified_bound(), ..row };
-        let (engine, guarantee) = Engine::new(&config, clip, row)?;
-        Ok(Self::empty(config, clip, guarantee, engine))
-    }
-
-    /// A new stream of the same configuration: as [`PrivateStream::new`] without calibrating again.
-    /// Nothing of this stream's rows or noise goes into it, it writes no journal, and it spends
-    /// the budget anew.
-    ///
-    /// # Errors
-    /// None that [`PrivateStream::new`] did not give.
-    pub fn restarted(&self) -> Result<Self> {
-        let Self { config, clip, .. } = *self;
-        let engine = self.engine.restarted(&config, clip)?;
-        Ok(Self::empty(config, clip, self.guarantee.clone(), engine))
-    }
-
-    fn empty(config: StreamConfig, clip: RowClip, guarantee: Guarantee, engine: Engine) -> Self {
+impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
+    pub(super) fn open(
+        config: StreamConfig,
+        clip: RowClip,
+        guarantee: Guarantee,
+        engine: Engine,
+        rng: R,
+    ) -> Self {
         Self {
             config,
             clip,
@@ -97,22 +70,12 @@ impl PrivateStream {
             generator: None,
             journal: None,
             state: Health::Sound,
+            rng,
         }
     }
 
-    /// As [`PrivateStream::new`], with a journal: at every block end the state is written to `path`
-    /// (a temporary file, flushed, then renamed, then its folder flushed) **before** the block can
-    /// be released. `PATH.lock` is locked as long as the stream lives.
-    ///
-    /// Under `Tree`, `Factorised` and `Decayed` the file holds exact sums of the data: it is as
-    /// secret as the data, and on Unix readable by its owner only. Under `Block` it holds
-    /// released matrices only.
-    ///
-    /// # Errors
-    /// As [`PrivateStream::new`]; [`Error::Io`] when the file exists already or cannot be written;
-    /// [`Error::Unusable`] while another stream holds it.
-    pub fn with_journal(config: StreamConfig, path: &Path) -> Result<Self> {
-        let mut stream = Self::new(config)?;
+    /// With a journal in a new file.
+    pub(super) fn journalled(self, path: &Path) -> Result<Self> {
         let journal = OpenJournal::lock(path)?;
         if path.exists() {
             return Err(Error::Io {
@@ -120,44 +83,22 @@ impl PrivateStream {
                 reason: "the file exists: resume from it".into(),
             });
         }
-        stream.journal = Some(journal);
+        let stream = self.held_by(journal);
         stream.write_journal()?;
         Ok(stream)
     }
 
-    /// Takes a stream up where its journal ends. Feed the rows from
-    /// [`PrivateStream::next_row`] on again: closed blocks keep the noise they were given, and the
-    /// guarantee is the one of the first day.
-    ///
-    /// # Errors
-    /// [`Error::Io`] when the file cannot be read; [`Error::Corrupt`] when it is truncated,
-    /// altered, of another version, or does not fit this library's calibration;
-    /// [`Error::Unusable`] while another stream, of this process or another, holds it.
-    pub fn resume(path: &Path) -> Result<Self> {
-        // A link must lead every stream to one file and one lock.
-        let path = path.canonicalize().map_err(Error::journal)?;
-        let held = OpenJournal::lock(&path)?;
-        let mut stream = Self::from_journal(&std::fs::read(&path).map_err(Error::journal)?)?;
-        stream.journal = Some(held);
-        Ok(stream)
+    /// With an open journal.
+    pub(super) fn held_by(self, journal: OpenJournal) -> Self {
+        Self { journal: Some(journal), ..self }
     }
 
-    /// As [`PrivateStream::resume`] for the bytes of a journal; the stream writes none itself, and
-    /// nothing keeps two from drawing noise for one block: to look at, not to go on. Arbitrary bytes
-    /// give an error, never a panic.
-    ///
-    /// # Errors
-    /// [`Error::Corrupt`].
-    pub fn from_journal(bytes: &[u8]) -> Result<Self> {
-        let journal = Journal::decode(bytes)?;
-        let mut stream = Self::new(journal.config)?;
-        if *stream.guarantee() != journal.guarantee {
-            return Err(Error::corrupt("its guarantee is not what its configuration gives"));
-        }
-        stream.blocks_closed = journal.blocks_closed;
-        stream.generator = journal.generator;
-        stream.engine.restore(journal.state, journal.blocks_closed)?;
-        Ok(stream)
+    /// With the blocks that a journal of the same configuration remembers.
+    pub(super) fn taken_up(mut self, journal: Journal) -> Result<Self> {
+        self.blocks_closed = journal.blocks_closed;
+        self.generator = journal.generator;
+        self.engine.restore(journal.state, journal.blocks_closed)?;
+        Ok(self)
     }
 
     fn write_journal(&self) -> Result<()> {
@@ -189,7 +130,7 @@ impl PrivateStream {
         self.blocks_closed
     }
 
-    /// Index of the next row: after [`PrivateStream::resume`], the first to feed again.
+    /// Index of the next row: after [`super::WindowMechanism::resume`], the first to feed again.
     #[must_use]
     pub fn next_row(&self) -> u64 {
         self.blocks_closed * self.config.block + self.rows_in_block
@@ -209,7 +150,7 @@ impl PrivateStream {
     /// which case **no** row of the call was added; [`Error::Core`] for rows beyond the horizon, likewise,
     /// and the last window stays there to be released; [`Error::Io`] when the journal cannot
     /// be written, after which the stream must be resumed from it.
-    pub fn push(&mut self, rows: &[f64], rng: &mut NoiseRng) -> Result<u64> {
+    pub fn push(&mut self, rows: &[f64]) -> Result<u64> {
         self.check_health()?;
         let d = self.config.dim;
         let mut left = self.clip.rows_in(rows)?;
@@ -227,18 +168,18 @@ impl PrivateStream {
             return Ok(0);
         }
         self.check_room(left as u64)?;
-        self.note_generator(rng);
+        self.note_generator();
         let (mut rest, mut closed) = (rows, 0);
         while left > 0 {
             let room =
                 usize::try_from(self.config.block - self.rows_in_block).unwrap_or(usize::MAX);
             let take = left.min(room);
             let (now, later) = rest.split_at(take * d);
-            self.engine.push(now, rng)?;
+            self.engine.push(now)?;
             self.rows_in_block += take as u64;
             (rest, left) = (later, left - take);
             if self.rows_in_block == self.config.block && self.config.pace == Pace::Rows {
-                self.close(rng)?;
+                self.close()?;
                 closed += 1;
             }
         }
@@ -249,7 +190,7 @@ impl PrivateStream {
     ///
     /// # Errors
     /// As [`PrivateStream::push`]; [`Error::Core`] for a column out of range.
-    pub fn push_sparse(&mut self, row: &[(usize, f64)], rng: &mut NoiseRng) -> Result<u64> {
+    pub fn push_sparse(&mut self, row: &[(usize, f64)]) -> Result<u64> {
         let mut dense = vec![0.0; self.config.dim];
         for (column, value) in row {
             let allowed = || format!("[0, {})", self.config.dim);
@@ -257,7 +198,7 @@ impl PrivateStream {
                 .get_mut(*column)
                 .ok_or_else(|| Error::invalid("column", column, allowed()))? += value;
         }
-        self.push(&dense, rng)
+        self.push(&dense)
     }
 
     /// Ends the block now, whatever it holds: the caller's public clock has struck.
@@ -265,13 +206,13 @@ impl PrivateStream {
     /// # Errors
     /// [`Error::Unusable`] under [`Pace::Rows`]; [`Error::Core`] after the last block of the horizon;
     /// [`Error::Io`] as [`PrivateStream::push`].
-    pub fn tick(&mut self, rng: &mut NoiseRng) -> Result<()> {
+    pub fn tick(&mut self) -> Result<()> {
         self.check_health()?;
         match self.config.pace {
             Pace::Clock => {
                 self.check_room(0)?;
-                self.note_generator(rng);
-                self.close(rng)
+                self.note_generator();
+                self.close()
             }
             Pace::Rows => Err(Error::Unusable {
                 what: "clock",
@@ -280,12 +221,12 @@ impl PrivateStream {
         }
     }
 
-    fn close(&mut self, rng: &mut NoiseRng) -> Result<()> {
+    fn close(&mut self) -> Result<()> {
         let index = self.blocks_closed;
         let window_blocks = self.config.window_blocks()?;
         // Until the journal holds this block's noise, no release may show it.
         self.state = Health::Poisoned;
-        self.engine.close(index, window_blocks, rng)?;
+        self.engine.close(index, window_blocks, self.rng.borrow_mut())?;
         self.blocks_closed += 1;
         self.rows_in_block = 0;
         self.write_journal()?;
@@ -305,8 +246,8 @@ impl PrivateStream {
         Err(Error::invalid("blocks", self.blocks_closed.saturating_add(more), allowed))
     }
 
-    fn note_generator(&mut self, rng: &NoiseRng) {
-        let kind = rng.kind();
+    fn note_generator(&mut self) {
+        let kind = self.rng.borrow().kind();
         self.generator = Some(self.generator.map_or(kind, |seen| seen.weaker(kind)));
     }
 

@@ -62,8 +62,8 @@ impl NodeNoise {
                 let noisy = noise.privatise(sum.to_values(), dim, rng)?;
                 (0..dim * dim).map(|e| noisy[(e / dim, e % dim)]).collect()
             }
-            Self::Wishart(mechanism) => mechanism.privatise(sum, rng)?,
-            Self::Sketch(mechanism) => mechanism.privatise(sum, rng)?.1,
+            Self::Wishart(mechanism) => mechanism.draw(sum, rng)?,
+            Self::Sketch(mechanism) => mechanism.draw(sum, rng)?.1,
         })
     }
 }

@@ -4,11 +4,13 @@ use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval};
 use crate::projection::OutputRange;
 use crate::rows::RowsView;
-use dp_core::certificate::{PublicParameters, Statement};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+use core::ops::ControlFlow;
+use dp_core::certificate::PublicParameters;
+use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, Statistic, author};
+use dp_core::noise::{AdditiveNoise, GaussianNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale,
-    Probability, Profile, Release, calibrate,
+    Adjacency, Bound, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability, Release,
+    Theorem,
 };
 use rayon::prelude::*;
 
@@ -64,13 +66,32 @@ impl ValueRange {
 /// in an interval of width R: each by at most `t (2R - t)`, `t = min(beta, R)`.
 /// `ReplaceRow{B}`: each by at most `4 B^2`. The l2 sensitivity is sqrt(n-1) times that; for
 /// bits it is exactly sqrt(n-1) (the paper says sqrt n). The number of rows is public.
+///
+/// # References
+/// Kenthapadi et al. 2013, algorithms 3 and 4; proof: `docs/proofs/noise-addition.md`.
+///
+/// ```
+/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability};
+/// use sketch::RowsView;
+/// use sketch::distances::{NoiseAddition, ValueRange, noisy_distance, noisy_distance_interval};
+///
+/// let rows = RowsView::f64(3, 2, &[0.0, 1.0, 1.0, 1.0, 0.2, 0.9])?;
+/// // One entry of one row may become any other in [0, 1].
+/// let any_value = Adjacency::Attribute { beta: Bound::new(1.0)? };
+/// let budget = Budget::new(1.0, 1e-6)?;
+/// let mechanism = NoiseAddition::new(3, 2, ValueRange::new(0.0, 1.0)?, any_value, budget)?;
+/// let release = mechanism.release(rows, &mut NoiseRng::from_os()?)?;
+/// let estimate = noisy_distance(&release, 0, 1)?;
+/// let interval = noisy_distance_interval(&release, 0, 1, Probability::new(0.95)?)?;
+/// assert!(estimate.standard_error > 5.0 && interval.high <= 2.0);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct NoiseAddition {
     n: usize,
     d: usize,
     range: ValueRange,
-    noise: GaussianNoise,
-    guarantee: Guarantee,
+    calibrated: Calibrated<GaussianNoise>,
 }
 
 /// Noisy squared distances of all pairs of n rows.
@@ -120,26 +141,26 @@ impl NoiseAddition {
         let exact = L2Sensitivity::new(change * ((n - 1) as f64).sqrt() * up)?;
         // Each term rounds three times (difference, square, sum).
         let output = OutputRange::of_sum(d, 4, magnitude);
-        let start = calibrate::gaussian(budget, exact)?;
-        let grid = Grid::choose(start, Bound::new(output.magnitude)?)?;
-        let sensitivity = grid.inflate_l2(exact, n - 1, output.error)?;
-        let sigma = calibrate::gaussian(budget, sensitivity)?;
-        let theorem = dp_core::Theorem::NoisyDistances;
-        let profile = Profile::Gaussian { sensitivity, sigma };
-        let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
-        Ok(Self { n, d, range, noise: GaussianNoise::new(sigma, grid)?, guarantee })
+        // A change of one row touches its distances to the n - 1 others.
+        let statistic =
+            Statistic::new(adjacency, exact, n * (n - 1) / 2, Bound::new(output.magnitude)?)
+                .touching(n - 1)
+                .computed_within(output.error)?;
+        let basis = author::theorem(Theorem::NoisyDistances);
+        let calibrated = Calibrated::calibrate(statistic, budget, basis)?;
+        Ok(Self { n, d, range, calibrated })
     }
 
     /// The noise.
     #[must_use]
     pub fn noise(&self) -> GaussianNoise {
-        self.noise
+        *self.calibrated.noise()
     }
 
     /// The guarantee.
     #[must_use]
     pub fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
+        self.calibrated.guarantee()
     }
 
     /// Releases the distances of all pairs.
@@ -151,19 +172,74 @@ impl NoiseAddition {
     /// [`Error::Shape`] for another n or d, [`Error::OutOfInterval`] for an entry outside the declared range
     /// (zeros that sparse rows and bits do not store included).
     pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<DistanceRelease> {
+        Mechanism::release(self, rows, rng)
+    }
+
+    fn check(&self, rows: RowsView<'_>) -> Result<()> {
         for (what, expected, found) in [("n", self.n, rows.n()), ("d", self.d, rows.d())] {
             if expected != found {
                 return Err(Error::Shape { what, expected, found });
             }
         }
         self.range.check(rows)?;
-        if let Adjacency::ReplaceRow { bound } = self.guarantee.adjacency() {
-            rows.check_norms(bound)?;
+        match self.guarantee().adjacency() {
+            Adjacency::ReplaceRow { bound } => rows.check_norms(bound),
+            _ => Ok(()),
         }
+    }
+}
+
+/// What a [`NoiseAddition`] is calibrated for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DistancesConfig {
+    /// Rows.
+    pub n: usize,
+    /// Features.
+    pub d: usize,
+    /// The interval of the entries.
+    pub range: ValueRange,
+    /// What may change: an attribute, or a whole row.
+    pub adjacency: Adjacency,
+}
+
+/// Rows whose distances are computed between two questions to the hook.
+const PART: usize = 256;
+
+impl author::Sealed for NoiseAddition {}
+
+impl Mechanism for NoiseAddition {
+    type Config = DistancesConfig;
+    type Input<'a> = RowsView<'a>;
+    type Output = DistanceRelease;
+    type Facts = ();
+    type Error = Error;
+
+    fn calibrate(config: DistancesConfig, budget: Budget) -> Result<Self> {
+        let DistancesConfig { n, d, range, adjacency } = config;
+        Self::new(n, d, range, adjacency, budget)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        self.calibrated.guarantee()
+    }
+
+    fn predict(&self, (): ()) -> Result<Prediction> {
+        Ok(Prediction::new("a squared distance", self.noise().sigma().get()))
+    }
+
+    fn release_watched(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<DistanceRelease> {
+        self.check(rows)?;
         let generator = rng.kind();
-        let mut values: Vec<f64> = (0..self.n)
-            .into_par_iter()
-            .flat_map_iter(|i| {
+        let (mut values, total) = (Vec::new(), self.n.div_ceil(PART));
+        for part in 0..total {
+            Progress::new(part as u64, total as u64).ask(hook)?;
+            let part = part * PART..self.n.min((part + 1) * PART);
+            values.par_extend(part.into_par_iter().flat_map_iter(|i| {
                 let mut x = vec![0.0; self.d];
                 rows.copy_row(i, &mut x);
                 let mut y = vec![0.0; self.d];
@@ -172,24 +248,19 @@ impl NoiseAddition {
                         rows.copy_row(j, &mut y);
                         x.iter().zip(&y).map(|(a, b)| (a - b) * (a - b)).sum::<f64>()
                     })
-                    .collect::<Vec<_>>()
-            })
-            .collect();
-        self.noise.add_to(rng, &mut values)?;
+                    .collect::<Vec<f64>>()
+            }));
+        }
+        self.calibrated.add_to(rng, &mut values)?;
         let mut public = PublicParameters::new();
         public.insert("n".into(), self.n.into());
         public.insert("d".into(), self.d.into());
         public.insert("lowest entry".into(), self.range.low.into());
         public.insert("highest entry".into(), self.range.high.into());
-        let statement = Statement {
-            mechanism: "noise addition on pairwise squared distances".into(),
-            noise: self.noise.law(),
-            generator,
-            public,
-        };
-        let certificate = Certificate::new(statement, self.guarantee.clone());
+        let name = "noise addition on pairwise squared distances";
+        let certificate = self.calibrated.certificate(name, public, generator);
         let largest = self.d as f64 * self.range.width().powi(2);
-        let table = DistanceTable { n: self.n, largest, sigma: self.noise.sigma(), values };
+        let table = DistanceTable { n: self.n, largest, sigma: self.noise().sigma(), values };
         Ok(Release::certified(table, certificate))
     }
 }

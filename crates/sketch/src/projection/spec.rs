@@ -1,8 +1,8 @@
 //! Which projection: family, shape, seed; and the moments each family has.
 
 use crate::error::{Error, Result};
-use dp_core::PublicSeed;
 use dp_core::certificate::PublicParameters;
+use dp_core::{PublicSeed, PublicValue};
 use serde::{Deserialize, Serialize};
 
 /// The law of P.
@@ -43,7 +43,7 @@ pub enum Family {
 }
 
 /// How a structured projection samples its outputs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sampling {
     /// k distinct outputs: smaller variance.
@@ -52,14 +52,24 @@ pub enum Sampling {
     WithReplacement,
 }
 
-impl Sampling {
-    /// The word for it in certificates.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
+/// The name in certificates.
+impl core::fmt::Display for Sampling {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
             Self::WithoutReplacement => "without-replacement",
             Self::WithReplacement => "with-replacement",
-        }
+        })
+    }
+}
+
+impl core::str::FromStr for Sampling {
+    type Err = Error;
+
+    fn from_str(name: &str) -> Result<Self> {
+        let all = [Self::WithoutReplacement, Self::WithReplacement];
+        all.into_iter().find(|s| s.to_string() == name).ok_or_else(|| {
+            Error::invalid("sampling", name, "without-replacement or with-replacement")
+        })
     }
 }
 
@@ -217,7 +227,7 @@ impl ProjectionSpec {
                 public.insert("nonzeros".into(), u64::from(s).into());
             }
             Family::Srht { sampling } => {
-                public.insert("sampling".into(), sampling.name().into());
+                public.insert("sampling".into(), sampling.to_string().into());
             }
             _ => {}
         }
@@ -225,6 +235,45 @@ impl ProjectionSpec {
         public.insert("k".into(), self.k.into());
         public.insert("projection seed".into(), self.seed.into());
         public
+    }
+
+    /// The projection that the public parameters of a certificate name: the inverse of
+    /// [`ProjectionSpec::public_parameters`]. All of it must be there; other parameters may be.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::CertificateRejected`] for a parameter that is missing or of another type; as
+    /// [`ProjectionSpec::new`].
+    pub fn from_public_parameters(public: &PublicParameters) -> Result<Self> {
+        let missing = |field| {
+            let reason = "the projection's parameter is missing, or of another type".to_owned();
+            Error::Core(dp_core::Error::CertificateRejected { field, reason })
+        };
+        let whole = |name: &'static str| match public.get(name) {
+            Some(PublicValue::Integer(value)) => Ok(*value),
+            _ => Err(missing(name)),
+        };
+        let text = |name: &'static str| match public.get(name) {
+            Some(PublicValue::Text(value)) => Ok(value.as_str()),
+            _ => Err(missing(name)),
+        };
+        let nonzeros = || u32::try_from(whole("nonzeros")?).map_err(|_| missing("nonzeros"));
+        let family = match text("projection")? {
+            "gaussian" => Family::Gaussian,
+            "rademacher" => Family::Rademacher,
+            "achlioptas" => Family::Achlioptas,
+            "very-sparse" => Family::VerySparse,
+            "sparse-jl" => Family::SparseJl { nonzeros: nonzeros()? },
+            "hashed-copies" => Family::HashedCopies { copies: nonzeros()? },
+            "srht" => Family::Srht { sampling: text("sampling")?.parse()? },
+            "oporp" => Family::Oporp,
+            "count-sketch" => Family::CountSketch,
+            "identity" => Family::Identity,
+            _ => return Err(missing("projection")),
+        };
+        let seed = public.get("projection seed").ok_or_else(|| missing("projection seed"))?;
+        let seed = PublicSeed::try_from(seed.clone())?;
+        let size = |name| usize::try_from(whole(name)?).map_err(|_| missing(name));
+        Self::new(family, size("d")?, size("k")?, seed)
     }
 
     /// A short digest of family, shape and seed: equal exactly when two sketches were

@@ -6,6 +6,7 @@ use faer::linalg::matmul::matmul;
 use faer::traits::ComplexField;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
+use std::borrow::Cow;
 
 /// Queries of one matrix product, when there are many: each block of items is packed once
 /// for all of them, and the scores still fit the cache.
@@ -61,16 +62,17 @@ mod private {
     }
     number!(f32, f64);
 }
-/// n items of `dim` numbers, borrowed, searched exhaustively by blocked matrix
+
+/// n items of `dim` numbers, searched exhaustively by blocked matrix
 /// products and a threshold on the k-th best score.
 ///
-/// Plain numbers: it cannot know whether queries came from the projection of the items. For releases
-/// use [`super::SketchIndex`], which does.
+/// Plain numbers: it cannot know whether queries came from the projection of the items.
+/// [`super::SketchIndex`] does.
 #[derive(Debug, Clone)]
-pub struct DenseIndex<'a, T> {
+pub(super) struct DenseIndex<'a, T: Clone> {
     n: usize,
     dim: usize,
-    items: &'a [T],
+    items: Cow<'a, [T]>,
     score: Score,
     scales: Vec<T>,
 }
@@ -80,8 +82,8 @@ impl<'a, T: SearchScalar> DenseIndex<'a, T> {
     ///
     /// # Errors
     /// [`Error::Length`], [`Error::NotFinite`], or an invalid `dim` or n.
-    pub fn new(dim: usize, items: &'a [T], score: Score) -> Result<Self> {
-        let n = rows_of(dim, items, "items")?;
+    pub(super) fn new(dim: usize, items: Cow<'a, [T]>, score: Score) -> Result<Self> {
+        let n = rows_of(dim, &items, "items")?;
         if n > u32::MAX as usize {
             return Err(Error::invalid("n", n, "[0, 2^32)"));
         }
@@ -100,7 +102,7 @@ impl<'a, T: SearchScalar> DenseIndex<'a, T> {
     /// # Errors
     /// [`Error::Length`], [`Error::NotFinite`], an invalid `k` (zero), or
     /// [`Error::Undefined`] when products overflow.
-    pub fn top_k(&self, queries: &[T], k: usize) -> Result<Neighbours<T>> {
+    pub(super) fn top_k(&self, queries: &[T], k: usize) -> Result<Neighbours<T>> {
         rows_of(self.dim, queries, "queries")?;
         if k == 0 {
             return Err(Error::invalid("k", k, "[1, inf)"));
@@ -255,8 +257,10 @@ mod tests {
             let expected = naive(&items, &queries, dim, k);
             let narrow = |v: &[f64]| v.iter().map(|&x| x as f32).collect::<Vec<_>>();
             let (items32, queries32) = (narrow(&items), narrow(&queries));
-            let index = DenseIndex::new(dim, &items, Score::InnerProduct).expect("valid");
-            let index32 = DenseIndex::new(dim, &items32, Score::InnerProduct).expect("valid");
+            let index =
+                DenseIndex::new(dim, Cow::Borrowed(&items), Score::InnerProduct).expect("valid");
+            let index32 =
+                DenseIndex::new(dim, Cow::Borrowed(&items32), Score::InnerProduct).expect("valid");
             let found = index.top_k(&queries, k).expect("valid");
             let found32 = index32.top_k(&queries32, k).expect("valid");
             for (q, expected) in expected.iter().enumerate() {
@@ -271,7 +275,7 @@ mod tests {
     #[test]
     fn cosine_ranks_by_angle_and_scores_zero_rows_zero() {
         let items = [2.0, 0.0, 0.0, 0.0, 3.0, 3.0, -1.0, 0.0];
-        let index = DenseIndex::new(2, &items, Score::Cosine).expect("valid");
+        let index = DenseIndex::new(2, Cow::Borrowed(&items), Score::Cosine).expect("valid");
         let found = index.top_k(&[10.0, 0.0], 4).expect("valid");
         assert_eq!(found.indices(0), [0, 2, 1, 3]);
         let expected = [1.0, 0.5f64.sqrt(), 0.0, -1.0];
@@ -280,22 +284,25 @@ mod tests {
 
     #[test]
     fn bad_inputs_are_refused() {
-        assert!(DenseIndex::new(2, &[1.0f32; 3], Score::InnerProduct).is_err());
-        assert!(DenseIndex::new(0, &[1.0f32; 3], Score::InnerProduct).is_err());
-        assert!(DenseIndex::new(1, &[f64::NAN], Score::InnerProduct).is_err());
-        let index = DenseIndex::new(1, &[1.0f64], Score::InnerProduct).expect("valid");
+        assert!(DenseIndex::new(2, Cow::Borrowed(&[1.0f32; 3]), Score::InnerProduct).is_err());
+        assert!(DenseIndex::new(0, Cow::Borrowed(&[1.0f32; 3]), Score::InnerProduct).is_err());
+        assert!(DenseIndex::new(1, Cow::Borrowed(&[f64::NAN]), Score::InnerProduct).is_err());
+        let index =
+            DenseIndex::new(1, Cow::Borrowed(&[1.0f64]), Score::InnerProduct).expect("valid");
         assert!(index.top_k(&[f64::INFINITY], 1).is_err());
         assert!(index.top_k(&[1.0], 0).is_err());
-        let huge = DenseIndex::new(2, &[1e300, -1e300], Score::InnerProduct).expect("valid");
+        let huge = DenseIndex::new(2, Cow::Borrowed(&[1e300, -1e300]), Score::InnerProduct)
+            .expect("valid");
         assert!(huge.top_k(&[1e300, 1e300], 1).is_err());
-        let none = DenseIndex::<f64>::new(3, &[], Score::InnerProduct).expect("valid");
+        let none =
+            DenseIndex::<f64>::new(3, Cow::Borrowed(&[]), Score::InnerProduct).expect("valid");
         assert_eq!(none.top_k(&[1.0; 6], 2).expect("valid").k(), 0);
     }
 
     #[test]
     fn answers_do_not_depend_on_threads() {
         let (items, queries) = (integers(2000 * 8, 3), integers(600 * 8, 4));
-        let index = DenseIndex::new(8, &items, Score::Cosine).expect("valid");
+        let index = DenseIndex::new(8, Cow::Borrowed(&items), Score::Cosine).expect("valid");
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
             pool.expect("pool").install(|| index.top_k(&queries, 20).expect("valid"))

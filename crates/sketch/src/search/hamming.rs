@@ -1,6 +1,7 @@
 //! Top-k by Hamming distance.
 
 use super::hits::Neighbours;
+use super::queries::Queries;
 use super::simd::{BLOCK, Hits, Kernel, LANES, Lane};
 use crate::error::{Error, Result};
 use crate::projection::ProjectionSpec;
@@ -66,7 +67,8 @@ impl HammingIndex {
     ///
     /// # Errors
     /// [`Error::Incompatible`] when the queries came from other projections; an invalid `k` (zero).
-    pub fn top_k(&self, queries: &SignCodes, k: usize) -> Result<Neighbours<u32>> {
+    pub fn top_k(&self, queries: &Queries<'_, SignCodes>, k: usize) -> Result<Neighbours<u32>> {
+        let queries = queries.signs()?;
         queries.check_projections(&self.projections)?;
         let queries = queries.bits();
         if k == 0 {
@@ -227,7 +229,7 @@ mod tests {
         let expected = naive(codes, queries, k);
         for kernel in Kernel::available() {
             let index = HammingIndex::with_kernel(codes, kernel).expect("fits");
-            let found = index.top_k(queries, k).expect("valid");
+            let found = index.top_k(&Queries::all(queries), k).expect("valid");
             assert_eq!(found.k(), k.min(codes.bits().n()));
             for (q, expected) in expected.iter().enumerate() {
                 let pairs = found.indices(q).iter().zip(found.scores(q));
@@ -264,11 +266,11 @@ mod tests {
     fn empty_and_mismatched_inputs() {
         let none = signs(0, 64, vec![]);
         let index = HammingIndex::new(&none).expect("fits");
-        assert_eq!(index.top_k(&random(3, 64, 1), 5).expect("valid").k(), 0);
-        assert!(index.top_k(&random(3, 65, 1), 5).is_err());
-        assert!(index.top_k(&random(3, 64, 1), 0).is_err());
+        assert_eq!(index.top_k(&Queries::all(&random(3, 64, 1)), 5).expect("valid").k(), 0);
+        assert!(index.top_k(&Queries::all(&random(3, 65, 1)), 5).is_err());
+        assert!(index.top_k(&Queries::all(&random(3, 64, 1)), 0).is_err());
         let index = HammingIndex::new(&random(10, 64, 3)).expect("fits");
-        assert_eq!(index.top_k(&none, 5).expect("valid").n(), 0);
+        assert_eq!(index.top_k(&Queries::all(&none), 5).expect("valid").n(), 0);
     }
 
     #[test]
@@ -277,7 +279,7 @@ mod tests {
         let spec = ProjectionSpec::new(Family::Oporp, 64, 64, PublicSeed::new(2)).expect("valid");
         let bits = random(1, 64, 4).bits().clone();
         let other = SignCodes::new(vec![spec], NoiseLaw::None, bits);
-        let error = index.top_k(&other, 1).expect_err("other seed").to_string();
+        let error = index.top_k(&Queries::all(&other), 1).expect_err("other seed").to_string();
         assert!(error.contains("projections"), "{error}");
         assert!(random(1, 64, 3).hamming(0, &other, 0).is_err());
     }
@@ -288,7 +290,7 @@ mod tests {
         let index = HammingIndex::new(&codes).expect("fits");
         let run = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-            pool.expect("pool").install(|| index.top_k(&queries, 20).expect("valid"))
+            pool.expect("pool").install(|| index.top_k(&Queries::all(&queries), 20).expect("valid"))
         };
         assert_eq!(run(1), run(2));
         assert_eq!(run(1), run(8));

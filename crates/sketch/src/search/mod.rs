@@ -4,12 +4,14 @@
 mod dense;
 mod hamming;
 mod hits;
+mod queries;
 mod sets;
 mod simd;
 mod sketches;
 
-pub use dense::{DenseIndex, SearchScalar};
+pub use dense::SearchScalar;
 pub use hamming::HammingIndex;
 pub use hits::{Hit, Neighbours, Score};
+pub use queries::{Queries, Searchable};
 pub use sets::{Ranking, best_rows, nearest, nearest_noisy};
 pub use sketches::SketchIndex;

@@ -75,15 +75,6 @@ impl BinLaw {
         }
     }
 
-    /// Observed outcomes of two rows: both empty, the same value, different values, one empty.
-    ///
-    /// # Errors
-    /// When a row does not exist, or both are the same row: it shares its noise with itself.
-    pub fn observe(symbols: &PrivateSymbols, i: usize, j: usize) -> Result<[u32; 4]> {
-        let (x, y) = symbols.pair(i, j)?;
-        Ok(outcomes(x, y))
-    }
-
     /// Unbiased estimates of the true counts from the observed ones.
     #[must_use]
     pub fn invert_counts(&self, observed: [u32; 4]) -> [f64; 4] {

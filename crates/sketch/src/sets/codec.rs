@@ -1,20 +1,20 @@
 //! Set signatures in release files.
 
 use super::neighbours::SetNeighbours;
-use super::noisy::{NOISY, NoisyBits, noisy_parameters, noisy_profile};
+use super::noisy::{NOISY, NoisyBits, NoisyFacts, noisy_parameters, noisy_profile};
 use super::packed;
 use super::response::{HASH_MODEL, hash_model, symbol_profile};
 use super::secure::SymbolShape;
 use super::signature::{Scheme, SignatureMatrix};
 use super::symbols::{PrivateSymbols, SymbolFacts};
 use crate::error::{Error, Result};
-use dp_core::certificate::PublicParameters;
+use crate::written::check_stated;
+use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{
     AnyCertificate, CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
 };
-use dp_core::{Adjacency, NoiseScale, Profile};
-use serde::{Deserialize, Serialize};
+use dp_core::{Adjacency, Profile};
 use std::io::Write;
 
 impl Payload for PrivateSymbols {
@@ -37,6 +37,12 @@ impl Payload for PrivateSymbols {
 
     fn parameters(&self) -> Result<String> {
         Ok(to_json(self.facts())?)
+    }
+
+    fn check_statement(&self, statement: &Statement) -> Result<()> {
+        let law = NoiseLaw::KaryResponse { alphabet: self.alphabet(), keep: self.keep() };
+        let public = self.scheme().public_parameters(self.rows());
+        check_stated(statement, &public, |noise| *noise == law)
     }
 
     fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<()> {
@@ -73,14 +79,6 @@ impl Payload for PrivateSymbols {
     }
 }
 
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct NoisyFacts {
-    scheme: Scheme,
-    concatenation: usize,
-    scale: NoiseScale,
-}
-
 impl Payload for NoisyBits {
     type Error = Error;
 
@@ -100,9 +98,17 @@ impl Payload for NoisyBits {
     }
 
     fn parameters(&self) -> Result<String> {
-        let (scheme, concatenation, scale) =
-            (self.scheme().clone(), self.concatenation(), self.scale());
-        Ok(to_json(&NoisyFacts { scheme, concatenation, scale })?)
+        Ok(to_json(&self.facts())?)
+    }
+
+    fn check_statement(&self, statement: &Statement) -> Result<()> {
+        let public = noisy_parameters(self.scheme(), self.concatenation(), self.rows());
+        let scale = self.scale();
+        check_stated(
+            statement,
+            &public,
+            |noise| matches!(noise, NoiseLaw::RoundedLaplace { scale: stated, .. } if *stated == scale),
+        )
     }
 
     fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<()> {
@@ -155,6 +161,11 @@ impl Payload for SignatureMatrix {
 
     fn parameters(&self) -> Result<String> {
         Ok(to_json(self.scheme())?)
+    }
+
+    fn check_statement(&self, statement: &Statement) -> Result<()> {
+        let public = self.scheme().public_parameters(self.rows());
+        check_stated(statement, &public, |noise| *noise == NoiseLaw::None)
     }
 
     fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<()> {

@@ -4,6 +4,7 @@
 
 use super::*;
 use crate::estimate::{Estimate, Interval};
+use dp_core::calibrate::Acceptance;
 use dp_core::{Budget, FreshSeed, NoiseRng, Probability, PublicSeed};
 use rand_core::Rng;
 
@@ -87,7 +88,7 @@ fn intervals_of_bins_cover() {
                 tally.check(&name, truth, |r| {
                     let release =
                         mechanism.release(&sets, PublicSeed::new(r), &mut rng).expect("release");
-                    let symbols = release.payload();
+                    let symbols = SetPairs::within(&release);
                     let estimate = symbols.jaccard(0, 1).expect("rows");
                     assert!(
                         (0.0..=1.0).contains(&estimate.value) && estimate.standard_error < 0.52
@@ -140,7 +141,7 @@ fn intervals_of_noisy_bits_cover() {
     {
         let neighbours = SetNeighbours::new(1, 3).expect("neighbours");
         let claimed = Budget::new(epsilon, 1e-4).expect("budget");
-        let accept = TrueDelta::AcceptByName;
+        let accept = Acceptance::AcceptTrueDelta;
         let mechanism = NoisySecureMinHash::published(positions, k, neighbours, claimed, accept)
             .expect("built");
         for shape in &PAIRS[..5] {
@@ -185,16 +186,16 @@ fn a_set_has_similarity_one_with_itself() {
         mixture.release(&sets, fresh(), &mut rng).expect("release"),
     ];
     for release in &releases {
-        let symbols = release.payload();
+        let symbols = SetPairs::within(release);
         assert_eq!(symbols.jaccard(1, 1).expect("row"), known);
         assert_eq!(symbols.jaccard_interval(1, 1, p(0.95)).expect("row"), point);
         let error = symbols.agreeing(1, 1).expect_err("one noise").to_string();
         assert!(error.contains("shares its noise with itself"), "{error}");
         assert!(symbols.jaccard(2, 2).is_err_and(|e| e.to_string().contains("row = 2")));
     }
-    assert!(BinLaw::observe(releases[0].payload(), 0, 0).is_err());
+    assert!(SetPairs::within(&releases[0]).outcomes(0, 0).is_err());
 
-    let accept = TrueDelta::AcceptByName;
+    let accept = Acceptance::AcceptTrueDelta;
     let noisy = NoisySecureMinHash::published(64, 1, neighbours, budget, accept).expect("built");
     let bits = noisy.release(&sets, fresh(), &mut rng).expect("release").into_parts().0;
     assert_eq!(bits.jaccard(0, 0).expect("row"), known);
@@ -221,7 +222,7 @@ fn estimates_hold_at_the_ends_of_the_budget() {
                     .and_then(|m| m.release(&pair(0, 1, 1), PublicSeed::new(1), &mut rng)),
             ];
             for release in releases.into_iter().flatten() {
-                let symbols = release.payload();
+                let symbols = SetPairs::within(&release);
                 let Estimate { value, standard_error } = symbols.jaccard(0, 1).expect("rows");
                 let Interval { low, high } = symbols.jaccard_interval(0, 1, p(0.95)).expect("rows");
                 assert!(value.is_finite() && standard_error.is_finite(), "{epsilon} {size}");
@@ -233,5 +234,5 @@ fn estimates_hold_at_the_ends_of_the_budget() {
     assert!(made > 20, "{made}");
     let one = BinResponse::calibrate(4, 2, 1, Budget::new(1.0, 0.0).expect("budget"));
     let none = one.expect("bins").release(&[], PublicSeed::new(1), &mut rng).expect("release");
-    assert!(none.payload().jaccard(0, 0).is_err() && none.payload().jaccard(0, 1).is_err());
+    assert!(SetPairs::within(&none).jaccard(0, 0).is_err());
 }

@@ -1,12 +1,15 @@
 //! Set similarity: MinHash and its relatives, their private releases, files and estimators.
 
+mod bin_response;
 mod bins;
+mod buckets;
 mod classic;
 mod codec;
 mod estimate;
 mod fast;
 mod hash;
 mod items;
+mod mixture;
 mod neighbours;
 mod noisy;
 mod one_permutation;
@@ -20,20 +23,25 @@ mod similarity;
 mod symbols;
 mod writer;
 
+pub use bin_response::{BinConfig, BinResponse};
 pub use bins::BinLaw;
 pub(crate) use bins::outcomes;
+pub use buckets::BucketPrivMin;
 pub use classic::MinHash;
 pub use estimate::{CollisionLaw, published_bucket};
 pub use fast::FastSimilarity;
 pub use hash::HashFamily;
 pub use items::{ItemSet, WordHash};
+pub use mixture::MixtureResponse;
 pub use neighbours::SetNeighbours;
-pub use noisy::{NoisyBits, NoisySecureMinHash, TrueDelta, published_sensitivity};
+pub(crate) use noisy::NoisyFacts;
+pub use noisy::{NoisyBits, NoisySecureMinHash, published_sensitivity};
 pub use one_permutation::{DenseOnePermutation, EMPTY_BIN, OnePermutation, bin_similarity};
 pub use privmin::PrivMin;
-pub use response::{BinResponse, BucketPrivMin, MixtureResponse, SymbolRelease};
+pub use response::{SetFacts, SymbolRelease};
 pub use secure::{SecureMinHash, SymbolShape};
 pub use signature::{Scheme, Scratch, SetSketch, SignatureMatrix, matches};
+pub use similarity::SetPairs;
 pub use symbols::{Coding, PrivateSymbols, SymbolFacts};
 pub use writer::SetWriter;
 

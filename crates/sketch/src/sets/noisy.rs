@@ -9,16 +9,17 @@ use super::signature::{Scheme, SetSketch, SignatureMatrix};
 use super::writer::{SetSource, SetWriter};
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval, upper_quantile};
+use dp_core::calibrate::Acceptance;
 use dp_core::certificate::{PublicParameters, Statement};
-use dp_core::noise::{
-    AdditiveNoise, GeneratorKind, Grid, LaplaceNoise, NoiseRng, VALUES_PER_STREAM,
-};
+use dp_core::mechanism::{Statistic, author};
+use dp_core::noise::{AdditiveNoise, GeneratorKind, LaplaceNoise, NoiseRng, VALUES_PER_STREAM};
 use dp_core::profile::CoordinateProfile;
 use dp_core::release_file::{FileWriter, Kind, Payload, Trailer};
 use dp_core::{
-    Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LogDelta, NoiseScale,
+    Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LaplaceScale, LogDelta,
     Probability, Profile, Release, SeedOrigin,
 };
+use serde::{Deserialize, Serialize};
 use std::path::Path;
 
 /// Bits of Secure MinHash with Laplace noise of scale `Dq / epsilon`, where `Dq` is the published
@@ -40,15 +41,6 @@ pub struct NoisySecureMinHash {
     noise: LaplaceNoise,
 }
 
-/// What to do when a published rule gives a larger delta than it claims.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TrueDelta {
-    /// Refuse to build the mechanism.
-    MustMeetClaim,
-    /// Build it; the certificate states the true delta.
-    AcceptByName,
-}
-
 impl NoisySecureMinHash {
     /// The published noise for a claimed budget, on `positions` bits of `concatenation` minima.
     ///
@@ -60,15 +52,18 @@ impl NoisySecureMinHash {
         concatenation: usize,
         neighbours: SetNeighbours,
         claimed: Budget,
-        accept: TrueDelta,
+        accept: Acceptance,
     ) -> Result<Self> {
         let shape = SymbolShape::new(positions, concatenation, 2)?;
         let sensitivity =
             published_sensitivity(positions, concatenation, neighbours, claimed.delta)?;
-        let scale = NoiseScale::new(sensitivity / claimed.epsilon.get())?;
-        let noise = LaplaceNoise::new(scale, Grid::choose(scale, Bound::new(1.0)?)?)?;
+        let scale = LaplaceScale::new(sensitivity / claimed.epsilon.get())?;
+        // Bits are whole numbers: exact on every grid.
+        let (bits, one) = (L1Sensitivity::new(sensitivity)?, Bound::new(1.0)?);
+        let statistic = Statistic::new(neighbours.adjacency(), bits, positions, one);
+        let noise = author::laplace(scale, statistic.on_grid(scale)?.0)?;
         let mechanism = Self { shape, neighbours, claimed, sensitivity, noise };
-        if accept == TrueDelta::MustMeetClaim {
+        if accept == Acceptance::RequireTarget {
             mechanism.guarantee(accept)?;
         }
         Ok(mechanism)
@@ -121,13 +116,13 @@ impl NoisySecureMinHash {
         Ok(self.profile()?.log_delta(self.claimed.epsilon))
     }
 
-    fn guarantee(&self, accept: TrueDelta) -> Result<Guarantee> {
+    fn guarantee(&self, accept: Acceptance) -> Result<Guarantee> {
         const SOURCE: &str = "Bourgeat & Schmurr 2019, section 6.2";
         const CAVEAT: &str = "the Chernoff bound holds for beta <= 1 only; the true delta is that of \
             the binomial mixture over fresh hash functions";
         let (adjacency, profile) = (self.neighbours.adjacency(), self.profile()?);
         Ok(match accept {
-            TrueDelta::MustMeetClaim => Guarantee::published(
+            Acceptance::RequireTarget => Guarantee::published(
                 adjacency,
                 self.claimed,
                 Some(profile),
@@ -135,7 +130,7 @@ impl NoisySecureMinHash {
                 SOURCE,
                 CAVEAT,
             )?,
-            TrueDelta::AcceptByName => Guarantee::published_accepting_true_delta(
+            Acceptance::AcceptTrueDelta => Guarantee::published_accepting_true_delta(
                 adjacency,
                 self.claimed,
                 profile,
@@ -191,7 +186,7 @@ pub(super) fn noisy_profile(
     positions: usize,
     concatenation: usize,
     neighbours: SetNeighbours,
-    scale: NoiseScale,
+    scale: LaplaceScale,
 ) -> Result<Profile> {
     let probability = neighbours.differ_probability(concatenation, 2)?;
     // Bits are 0 or 1 and lie on the grid: no rounding, a differing bit moves by one exactly.
@@ -232,7 +227,7 @@ impl NoisySource<'_> {
         let mut public = noisy_parameters(&self.sketch.scheme(), m.shape.concatenation(), sets);
         public.insert("published-sensitivity".to_owned(), m.sensitivity.into());
         public.insert(SeedOrigin::KEY.to_owned(), self.origin.name().into());
-        let guarantee = m.guarantee(TrueDelta::AcceptByName)?;
+        let guarantee = m.guarantee(Acceptance::AcceptTrueDelta)?;
         public.insert(HASH_MODEL.to_owned(), hash_model(&guarantee).into());
         let mechanism = NOISY.to_owned();
         let statement = Statement { mechanism, noise: m.noise.law(), generator, public };
@@ -289,16 +284,31 @@ pub fn published_sensitivity(
 pub struct NoisyBits {
     scheme: Scheme,
     concatenation: usize,
-    scale: NoiseScale,
+    scale: LaplaceScale,
     data: Vec<f64>,
 }
 
+/// What is public about noisy bits, as release files store it.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct NoisyFacts {
+    pub(crate) scheme: Scheme,
+    pub(crate) concatenation: usize,
+    pub(crate) scale: LaplaceScale,
+}
+
 impl NoisyBits {
+    /// What is public about them.
+    pub(crate) fn facts(&self) -> NoisyFacts {
+        let Self { scheme, concatenation, scale, .. } = self;
+        NoisyFacts { scheme: scheme.clone(), concatenation: *concatenation, scale: *scale }
+    }
+
     /// Whole rows of noisy bits.
     pub(crate) fn new(
         scheme: Scheme,
         concatenation: usize,
-        scale: NoiseScale,
+        scale: LaplaceScale,
         data: Vec<f64>,
     ) -> Self {
         Self { scheme, concatenation, scale, data }
@@ -312,7 +322,7 @@ impl NoisyBits {
 
     /// Scale of the Laplace noise.
     #[must_use]
-    pub fn scale(&self) -> NoiseScale {
+    pub fn scale(&self) -> LaplaceScale {
         self.scale
     }
 

@@ -3,6 +3,7 @@
 
 use super::response_family::ResponseFamily;
 use super::*;
+use dp_core::calibrate::Acceptance;
 use dp_core::{Budget, Epsilon, PrivacyProfile};
 
 const UNIVERSE: u32 = 5;
@@ -232,7 +233,7 @@ fn noisy_rule_misses_its_tail_and_the_certificate_says_what_is_true() {
             accept,
         )
     };
-    let mechanism = make(1.0, TrueDelta::AcceptByName).expect("accepted");
+    let mechanism = make(1.0, Acceptance::AcceptTrueDelta).expect("accepted");
     let expected = 100.0 * 0.5 * 0.01;
     let beta = mechanism.sensitivity() / expected - 1.0;
     assert!((beta - 7.43).abs() < 0.01, "beta {beta}");
@@ -243,6 +244,6 @@ fn noisy_rule_misses_its_tail_and_the_certificate_says_what_is_true() {
     // At a small epsilon the real delta is far below the claim; at a large one it is above.
     let small = mechanism.true_delta().expect("delta").delta();
     assert!(small < 3e-5, "{small}");
-    let error = make(200.0, TrueDelta::MustMeetClaim).expect_err("misses its claim").to_string();
+    let error = make(200.0, Acceptance::RequireTarget).expect_err("misses its claim").to_string();
     assert!(error.contains("true delta"), "{error}");
 }

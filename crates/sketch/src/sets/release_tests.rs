@@ -1,6 +1,7 @@
 //! Releases: certificates, refusals, threads, and estimators on real releases.
 
 use super::*;
+use dp_core::calibrate::Acceptance;
 use dp_core::{Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, Probability, PublicSeed};
 
 fn set(items: impl Iterator<Item = u64>) -> ItemSet {
@@ -84,7 +85,7 @@ fn estimates_from_releases_are_unbiased() {
             .map(|r| {
                 let fresh = FreshSeed::reproducible_not_private(r);
                 let release = mechanism.release(&sets, fresh, &mut rng).expect("release");
-                law.power(release.payload().agreeing(0, 1).expect("rows")).value
+                law.power(SetPairs::within(&release).agreeing(0, 1).expect("rows")).value
             })
             .collect();
         let (mean, se) = moments(&values);
@@ -110,7 +111,7 @@ fn bin_estimates_are_nearly_unbiased_with_the_stated_error() {
         for r in 0..2_000 {
             let release = mechanism.release(&sets, PublicSeed::new(r), &mut rng).expect("release");
             let law = BinLaw::of(release.payload()).expect("bins");
-            let seen = BinLaw::observe(release.payload(), 0, 1).expect("rows");
+            let seen = SetPairs::within(&release).outcomes(0, 1).expect("rows");
             let estimate = law.jaccard(seen);
             ratios.push(law.score(seen));
             errors.push(estimate.standard_error.powi(2));
@@ -154,7 +155,7 @@ fn outcome_probabilities_describe_releases() {
     let law = BinLaw::new(64, 4, mechanism.response().keep()).expect("law");
     for r in 0..R {
         let release = mechanism.release(&sets, PublicSeed::new(r), &mut rng).expect("release");
-        let seen = BinLaw::observe(release.payload(), 0, 1).expect("rows");
+        let seen = SetPairs::within(&release).outcomes(0, 1).expect("rows");
         counts.iter_mut().zip(seen).for_each(|(c, s)| *c += u64::from(s));
     }
     for (count, p) in counts.iter().zip(law.outcome_probabilities(40.0, 0.6)) {
@@ -168,8 +169,8 @@ fn outcome_probabilities_describe_releases() {
 fn noisy_bits_estimate_is_unbiased_with_the_stated_variance() {
     let n = SetNeighbours::new(1, 20).expect("neighbours");
     let claimed = Budget::new(32.0, 1e-4).expect("budget");
-    let mechanism =
-        NoisySecureMinHash::published(100, 1, n, claimed, TrueDelta::AcceptByName).expect("built");
+    let mechanism = NoisySecureMinHash::published(100, 1, n, claimed, Acceptance::AcceptTrueDelta)
+        .expect("built");
     let mut rng = NoiseRng::deterministic_not_private(14);
     let (mut values, mut errors) = (vec![], vec![]);
     for r in 0..2_000 {

@@ -2,7 +2,7 @@
 
 use super::estimate::check_keep;
 use super::secure::SymbolShape;
-use super::signature::{Scheme, SignatureMatrix, matches};
+use super::signature::{Scheme, SignatureMatrix};
 use crate::error::{Error, Result};
 use dp_core::Probability;
 use dp_core::noise::{KaryResponse, NoiseRng};
@@ -84,34 +84,30 @@ pub struct PrivateSymbols {
 /// Rows that share one noise stream.
 pub(super) const ROWS_PER_STREAM: usize = 64;
 
-impl PrivateSymbols {
-    /// Applies the response to every symbol: one stream for 64 rows, so the result does not depend
-    /// on the number of threads.
-    pub(super) fn respond(
-        signatures: &SignatureMatrix,
-        coding: Coding,
-        response: &KaryResponse,
-        rng: &mut NoiseRng,
-    ) -> Result<Self> {
-        let (rows, slots) = (signatures.rows(), signatures.scheme().slots);
-        let mut data = vec![0u16; rows * slots];
-        let streams = rng.reserve(rows.div_ceil(ROWS_PER_STREAM) as u64);
-        let blocks = data.par_chunks_mut(ROWS_PER_STREAM * slots).zip(streams).enumerate();
-        blocks.try_for_each(|(block, (out, mut stream))| {
-            for (i, row) in out.chunks_mut(slots).enumerate() {
-                for (symbol, &value) in
-                    row.iter_mut().zip(signatures.row(block * ROWS_PER_STREAM + i))
-                {
-                    *symbol = u16::try_from(value).expect("symbols have at most 16 bits");
-                }
+/// Applies the response to every symbol: one stream for 64 rows, so the result does not depend
+/// on the number of threads.
+pub(super) fn respond(
+    signatures: &SignatureMatrix,
+    response: &KaryResponse,
+    rng: &mut NoiseRng,
+) -> Result<Vec<u16>> {
+    let (rows, slots) = (signatures.rows(), signatures.scheme().slots);
+    let mut data = vec![0u16; rows * slots];
+    let streams = rng.reserve(rows.div_ceil(ROWS_PER_STREAM) as u64);
+    let blocks = data.par_chunks_mut(ROWS_PER_STREAM * slots).zip(streams).enumerate();
+    blocks.try_for_each(|(block, (out, mut stream))| {
+        for (i, row) in out.chunks_mut(slots).enumerate() {
+            for (symbol, &value) in row.iter_mut().zip(signatures.row(block * ROWS_PER_STREAM + i))
+            {
+                *symbol = u16::try_from(value).expect("symbols have at most 16 bits");
             }
-            response.apply(&mut stream, out)
-        })?;
-        let (alphabet, keep) = (response.alphabet(), response.keep());
-        let facts = SymbolFacts { scheme: signatures.scheme().clone(), coding, alphabet, keep };
-        Ok(Self { facts, data })
-    }
+        }
+        response.apply(&mut stream, out)
+    })?;
+    Ok(data)
+}
 
+impl PrivateSymbols {
     /// Rows of symbols of the alphabet, with what is public about them.
     pub(crate) fn new(facts: SymbolFacts, data: Vec<u16>) -> Self {
         Self { facts, data }
@@ -172,27 +168,5 @@ impl PrivateSymbols {
 
     pub(crate) fn row_unchecked(&self, i: usize) -> &[u16] {
         &self.data[i * self.facts.scheme.slots..][..self.facts.scheme.slots]
-    }
-
-    /// Two different rows.
-    pub(super) fn pair(&self, i: usize, j: usize) -> Result<(&[u16], &[u16])> {
-        let rows = (self.row(i)?, self.row(j)?);
-        if i == j {
-            return Err(Error::Undefined {
-                what: "the similarity of a row to itself from its noisy symbols",
-                reason: "a row shares its noise with itself; the similarity is one",
-            });
-        }
-        Ok(rows)
-    }
-
-    /// Agreeing positions of two rows.
-    ///
-    /// # Errors
-    /// As [`PrivateSymbols::row`], and [`Error::Undefined`] for one row twice: it shares its noise with itself, and
-    /// the laws of agreement are about independent noise.
-    pub fn agreeing(&self, i: usize, j: usize) -> Result<u32> {
-        let (x, y) = self.pair(i, j)?;
-        Ok(matches(x, y))
     }
 }

@@ -1,7 +1,7 @@
 //! How many signs one attribute can change: published bounds, and the exact law for one pair.
 
 use crate::error::{Error, Result};
-use dp_core::special::{ln_binomial_sf, ln_normal_cdf};
+use dp_core::numeric::{ln_binomial_sf, ln_normal_cdf};
 use dp_core::{Bound, Delta, Probability};
 
 /// P+ of Li & Li (2023), Proposition 4.5, for Gaussian W: an upper bound on the probability

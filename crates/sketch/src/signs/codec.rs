@@ -4,6 +4,8 @@ use super::bits::PackedBits;
 use super::codes::{SignCodes, sign_parameters};
 use crate::error::{Error, Result};
 use crate::projection::ProjectionSpec;
+use crate::written::check_stated;
+use dp_core::certificate::Statement;
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{
     CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
@@ -31,6 +33,11 @@ impl Payload for SignCodes {
 
     fn parameters(&self) -> Result<String> {
         Ok(to_json(&self.projections())?)
+    }
+
+    fn check_statement(&self, statement: &Statement) -> Result<()> {
+        let public = sign_parameters(self.projections(), self.bits().n());
+        check_stated(statement, &public, |noise| noise == self.noise())
     }
 
     fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<()> {

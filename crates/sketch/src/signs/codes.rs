@@ -53,14 +53,7 @@ impl SignCodes {
     }
 
     /// These rows alone, in this order: queries for a search.
-    ///
-    /// # Errors
-    /// [`Error::Index`] for a missing row.
-    pub fn select(&self, rows: &[usize]) -> Result<Self> {
-        let n = self.bits.n();
-        if let Some(&index) = rows.iter().find(|&&row| row >= n) {
-            return Err(Error::Index { what: "row", index, len: n });
-        }
+    pub(crate) fn select(&self, rows: &[usize]) -> Result<Self> {
         let words = rows.iter().flat_map(|&row| self.bits.row(row).iter().copied()).collect();
         let bits = PackedBits::new(rows.len(), self.bits.bits(), words)?;
         Ok(Self { projections: self.projections.clone(), noise: self.noise.clone(), bits })

@@ -8,15 +8,18 @@ use super::changes::{
 use super::codes::{SignCodes, SignRelease, SignSketch};
 use super::flip::{FlipRule, FlipTable};
 use super::mechanism::{Flips, attribute};
-use super::stream::{OpenSigns, SignSource, check_features};
+use super::pairs::predict_share;
+use super::stream::{OpenSigns, SignSource, release_all};
 use crate::error::{Error, Result};
 use crate::projection::Family;
 use crate::rows::RowsView;
-use dp_core::noise::GeneratorKind;
+use core::ops::ControlFlow;
+use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
+use dp_core::noise::{GeneratorKind, NoiseLaw};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
     Adjacency, Bound, Budget, Certificate, Epsilon, FreshSeed, Guarantee, NoiseRng, Probability,
-    Profile, Release, SeedOrigin, calibrate,
+    Profile, Release, SeedOrigin, Theorem, calibrate,
 };
 
 /// How rows come to have a norm of at least m.
@@ -63,6 +66,25 @@ pub struct FreshConfig {
 /// theorem 4). Rademacher projections have no such law, and none is offered for them: use
 /// [`super::PrivateSigns`], which needs no norm.
 /// [`FreshSigns::published`]: N+ of Proposition 4.5 as in the paper.
+///
+/// # References
+/// Li and Li 2023, algorithm 6 and Proposition 4.5; Goemans and Williamson 1995 (the angle law).
+///
+/// ```
+/// use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng};
+/// use sketch::RowsView;
+/// use sketch::signs::{FreshConfig, FreshSigns, NormFloor};
+///
+/// let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
+/// // One attribute may move by 0.5; every row is promised a norm of at least 0.6.
+/// let (bound, floor) = (Bound::new(1.0)?, NormFloor::Promised(Bound::new(0.6)?));
+/// let adjacency = Adjacency::Attribute { beta: Bound::new(0.5)? };
+/// let config = FreshConfig { d: 4, bits: 16, floor, bound, adjacency };
+/// let signs = FreshSigns::exact(config, Budget::new(2.0, 1e-6)?)?;
+/// let release = signs.release(rows, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;
+/// assert_eq!(release.payload().bits().bits(), 16);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct FreshSigns {
     config: FreshConfig,
@@ -72,7 +94,7 @@ pub struct FreshSigns {
 }
 
 /// Added to the probability that a sign differs, for signs that floating-point error may
-/// turn over; checked against the projection that was drawn.
+/// flip; checked against the projection that was drawn.
 const ARITHMETIC: f64 = 1e-6;
 
 impl FreshSigns {
@@ -83,9 +105,9 @@ impl FreshSigns {
     pub fn exact(config: FreshConfig, budget: Budget) -> Result<Self> {
         let probability = config.one_pair()?;
         let keep = calibrate::binomial_mixture_rr(budget, config.bits as u64, probability)?;
-        let theorem = dp_core::Theorem::SignsFresh;
+        let basis = author::theorem(Theorem::SignsFresh);
         let profile = config.mixture(probability, keep);
-        let guarantee = Guarantee::proven(config.adjacency, budget, profile, theorem)?;
+        let guarantee = author::guarantee(config.adjacency, budget, basis, profile)?;
         let table = FlipTable::new(FlipRule::RandomizedResponse, keep)?;
         Ok(Self { config, family: Family::Gaussian, table, guarantee })
     }
@@ -160,11 +182,7 @@ impl FreshSigns {
         seed: FreshSeed,
         rng: &mut NoiseRng,
     ) -> Result<SignRelease> {
-        let drawn = self.draw(seed)?;
-        check_features(rows, self.config.d)?;
-        let generator = rng.kind();
-        let bits = drawn.flip(rows, rng)?;
-        drawn.certify(bits, generator)
+        Mechanism::release(self, (rows, seed), rng)
     }
 
     /// As [`FreshSigns::release`] for rows that come in portions.
@@ -202,6 +220,39 @@ impl FreshSigns {
             let allowed = format!("at least {:e} for this data bound", slack / ARITHMETIC);
             Err(Error::invalid("least norm", m, allowed))
         }
+    }
+}
+
+impl author::Sealed for FreshSigns {}
+
+impl Mechanism for FreshSigns {
+    type Config = FreshConfig;
+    /// Rows, and a seed that was drawn after they were fixed.
+    type Input<'a> = (RowsView<'a>, FreshSeed);
+    type Output = SignRelease;
+    type Facts = ();
+    type Error = Error;
+
+    fn calibrate(config: FreshConfig, budget: Budget) -> Result<Self> {
+        Self::exact(config, budget)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    fn predict(&self, (): ()) -> Result<Prediction> {
+        let flips = NoiseLaw::BitFlip { keep: self.table.keep() };
+        predict_share(&flips, self.config.bits)
+    }
+
+    fn release_watched(
+        &self,
+        (rows, seed): (RowsView<'_>, FreshSeed),
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<SignRelease> {
+        release_all(&self.draw(seed)?, rows, rng, hook)
     }
 }
 

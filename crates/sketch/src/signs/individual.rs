@@ -6,7 +6,8 @@ use super::level::LevelStep;
 use super::mechanism::attribute;
 use crate::error::Result;
 use crate::rows::RowsView;
-use dp_core::noise::{AdditiveNoise, Bernoulli, GaussianNoise, Grid, NoiseLaw, NoiseStream};
+use dp_core::mechanism::{Statistic, author};
+use dp_core::noise::{AdditiveNoise, Bernoulli, NoiseLaw, NoiseStream};
 use dp_core::{
     Adjacency, Bound, Budget, IndividualCertificate, L2Sensitivity, NoiseRng, NoiseScale, Release,
     calibrate,
@@ -225,9 +226,10 @@ impl IndividualSigns {
         let exact = L2Sensitivity::new((self.beta.get() * norm).max(1e-150))?;
         let scale = |s: L2Sensitivity| NoiseScale::new(s.get() * unit.get() * ROUNDING);
         let largest = reach.iter().map(|&j| self.steps[j].get()).fold(0.0, f64::max);
-        let grid = Grid::choose(scale(exact)?, Bound::new(largest)?)?;
-        let sensitivity = grid.inflate_l2(exact, reach.len(), self.error)?;
-        let noise = GaussianNoise::new(scale(sensitivity)?, grid)?;
+        let statistic = Statistic::new(self.adjacency, exact, reach.len(), Bound::new(largest)?)
+            .computed_within(self.error)?;
+        let (grid, sensitivity) = statistic.on_grid(scale(exact)?)?;
+        let noise = author::gaussian(scale(sensitivity)?, grid)?;
         let mut near: Vec<f64> = reach.iter().map(|&j| row[j]).collect();
         noise.add_block(stream, &mut near)?;
         reach.iter().zip(near).for_each(|(&j, x)| row[j] = x);

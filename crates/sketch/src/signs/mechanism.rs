@@ -4,15 +4,19 @@ use super::bits::PackedBits;
 use super::codes::{BLOCK, SignCodes, SignRelease, SignSketch, pack_signs};
 use super::flip::{FlipRule, FlipTable};
 use super::level::{LevelStep, LevelSteps};
-use super::stream::{OpenSigns, ROWS_PER_STREAM, SignSource};
+use super::pairs::predict_share;
+use super::stream::{OpenSigns, ROWS_PER_STREAM, SignSource, release_all};
 use crate::error::{Error, Result};
 use crate::projection::project_checked;
 use crate::rows::{RowsView, block_rows};
+use core::ops::ControlFlow;
+use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{
     Bernoulli, BernoulliTable, GeneratorKind, NoiseLaw, NoiseStream, NoiseStreams,
 };
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, Profile, Release, calibrate,
+    Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, Profile, Release, Theorem,
+    calibrate,
 };
 use rand_core::Rng;
 use rayon::prelude::*;
@@ -30,6 +34,27 @@ use rayon::prelude::*;
 /// and small c, more for delta > 0. No bound on the norm of a row is needed. The steps of
 /// the levels include a rigorous bound on floating-point error. Proof page
 /// `docs/proofs/sign-flips.md`.
+///
+/// # References
+/// Li and Li 2023, *Differential privacy with random projections and sign random projections*,
+/// algorithms 6 to 8; Kairouz, Oh, Viswanath 2015, *The composition theorem for differential privacy*.
+///
+/// ```
+/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+/// use sketch::RowsView;
+/// use sketch::projection::Family;
+/// use sketch::signs::{FlipRule, PrivateSigns, SignPairs, SignSketch};
+///
+/// let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
+/// let (one, any_value) = (Bound::new(1.0)?, Adjacency::Attribute { beta: Bound::new(2.0)? });
+/// let sketch = SignSketch::repeated(Family::Oporp, 4, 8, 4, PublicSeed::new(7))?;
+/// let (rule, budget) = (FlipRule::RandomizedResponse, Budget::new(4.0, 0.0)?);
+/// let signs = PrivateSigns::new(sketch, rule, any_value, one, budget)?;
+/// let release = signs.release(rows, &mut NoiseRng::from_os()?)?;
+/// let differing = SignPairs::between(&release, &release)?.hamming(0, 1)?;
+/// assert!(differing.standard_error > 0.0);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PrivateSigns {
     sketch: SignSketch,
@@ -56,8 +81,8 @@ impl PrivateSigns {
         let keep = calibrate::randomized_response(budget, touched)?;
         let flips = Flips::new(FlipTable::new(rule, keep)?, &sketch.largest_changes(beta, bound))?;
         let profile = Profile::RandomizedResponse { bits: touched, keep };
-        let theorem = dp_core::Theorem::SignsTouched;
-        let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
+        let basis = author::theorem(Theorem::SignsTouched);
+        let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
         Ok(Self { sketch, bound, flips, guarantee })
     }
 
@@ -85,15 +110,59 @@ impl PrivateSigns {
     /// [`Error::Shape`] for rows of another d, [`Error::OutOfRange`] for an attribute
     /// outside the declared bound (which the refusal reveals).
     pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<SignRelease> {
-        let generator = rng.kind();
-        let bits = self.flip(rows, rng)?;
-        self.certify(bits, generator)
+        Mechanism::release(self, rows, rng)
     }
 
     /// Starts a release of rows that come in portions.
     #[must_use]
     pub fn open<'m, 'r>(&'m self, rng: &'r mut NoiseRng) -> OpenSigns<'m, 'r> {
         OpenSigns::of(Box::new(self), rng)
+    }
+}
+
+impl author::Sealed for PrivateSigns {}
+
+/// What [`PrivateSigns`] are calibrated for.
+#[derive(Debug, Clone)]
+pub struct SignsConfig {
+    /// The projections.
+    pub sketch: SignSketch,
+    /// How the flips depend on the distance from zero.
+    pub rule: FlipRule,
+    /// What may change: an attribute.
+    pub adjacency: Adjacency,
+    /// Largest absolute value of an attribute.
+    pub bound: Bound,
+}
+
+impl Mechanism for PrivateSigns {
+    type Config = SignsConfig;
+    type Input<'a> = RowsView<'a>;
+    type Output = SignRelease;
+    type Facts = ();
+    type Error = Error;
+
+    fn calibrate(config: SignsConfig, budget: Budget) -> Result<Self> {
+        let SignsConfig { sketch, rule, adjacency, bound } = config;
+        Self::new(sketch, rule, adjacency, bound, budget)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// Of randomised response: smooth flips depend on the values.
+    fn predict(&self, (): ()) -> Result<Prediction> {
+        predict_share(&self.flips.law()?, self.sketch.bits())
+    }
+
+    fn release_watched(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<SignRelease> {
+        release_all(&self, rows, rng, hook)
     }
 }
 

@@ -17,6 +17,6 @@ pub use codes::{SignCodes, SignRelease, SignSketch};
 pub use flip::{FlipRule, FlipTable};
 pub use fresh::{FreshConfig, FreshSigns, NormFloor};
 pub use individual::{IndividualNoise, IndividualRelease, IndividualSigns};
-pub use mechanism::PrivateSigns;
+pub use mechanism::{PrivateSigns, SignsConfig};
 pub use pairs::{SignPairs, cosine_to_public_row};
 pub use stream::OpenSigns;

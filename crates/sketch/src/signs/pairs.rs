@@ -2,12 +2,13 @@
 
 use super::codes::{SignCodes, SignSketch};
 use crate::error::{Error, Result};
-use crate::estimate::{Estimate, Interval};
+use crate::estimate::{Estimate, FlippedCount, Interval, ln_tail};
 use crate::projection::{Family, ProjectionSpec};
 use crate::rows::RowsView;
 use core::f64::consts::PI;
+use dp_core::mechanism::Prediction;
 use dp_core::noise::NoiseLaw;
-use dp_core::special::{ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf, ln_normal_cdf};
+use dp_core::numeric::{ln_binomial_cdf, ln_binomial_sf, ln_normal_cdf};
 use dp_core::{Probability, Release};
 
 /// Estimates between a row of one release and a row of another (or a different row of the
@@ -71,11 +72,9 @@ impl<'a> SignPairs<'a> {
         if self.same && i == j {
             return Ok(Estimate { value: 1.0, standard_error: 0.0 });
         }
-        let (share, k) = (equal as f64 / k as f64, k as f64);
-        Ok(Estimate {
-            value: 0.5 + (share - 0.5) / self.signal,
-            standard_error: (0.25 * (1.0 - self.signal * self.signal) / k).sqrt() / self.signal,
-        })
+        let share = equal as f64 / k as f64;
+        let (value, bits) = (0.5 + (share - 0.5) / self.signal, self.left.bits().bits());
+        Ok(Estimate { value, standard_error: error_of_share(self.signal, bits) })
     }
 
     /// The number of bits that differed before flipping: `k (1 - share of equal signs)`.
@@ -103,12 +102,8 @@ impl<'a> SignPairs<'a> {
         if self.same && i == j {
             return Ok(Interval { low: 0.0, high: 0.0 });
         }
-        // The more pairs were equal before, the more are afterwards.
-        let law = |m| EqualBits { m, k, signal: self.signal };
-        let fewest_equal = first(k, |m| law(m).ln_at_least(equal) > tail);
-        let fewest_differing = first(k, |h| law(k - h).ln_at_most(equal) > tail);
-        let (low, high) = (fewest_differing as f64, (k - fewest_equal) as f64);
-        Ok(Interval { low: low.min(high), high: high.max(low) })
+        let Interval { low, high } = FlippedCount::interval(equal, k, self.signal, tail);
+        Ok(Interval { low: k as f64 - high, high: k as f64 - low })
     }
 
     /// The angle, in radians: `pi (1 - s)`, unbiased; its error is that of projection and flips.
@@ -172,49 +167,15 @@ impl<'a> SignPairs<'a> {
     }
 }
 
-/// ln of half the probability of missing.
-fn ln_tail(confidence: Probability) -> Result<f64> {
-    let miss = 1.0 - confidence.get();
-    if miss > 0.0 && miss < 1.0 {
-        Ok((0.5 * miss).ln())
-    } else {
-        Err(Error::invalid("confidence", confidence, "(0, 1)"))
-    }
+/// The standard error of the share of k equal signs, from flips of this signal.
+fn error_of_share(signal: f64, k: usize) -> f64 {
+    (0.25 * (1.0 - signal * signal) / k as f64).sqrt() / signal
 }
 
-/// The law of the number of equal bits when `m` of k pairs were equal before flipping.
-struct EqualBits {
-    m: u64,
-    k: u64,
-    signal: f64,
-}
-
-impl EqualBits {
-    fn ln_at_least(&self, equal: u64) -> f64 {
-        let lower = |n, p, j| if j == 0 { 0.0 } else { ln_binomial_sf(n, p, j - 1) };
-        self.sum(|kept, n, p| lower(n, p, equal.saturating_sub(kept)))
-    }
-
-    fn ln_at_most(&self, equal: u64) -> f64 {
-        self.sum(|kept, n, p| match equal.checked_sub(kept) {
-            Some(j) => ln_binomial_cdf(n, p, j),
-            None => f64::NEG_INFINITY,
-        })
-    }
-
-    /// ln of the mean of `tail(kept, k - m, 1/2 - signal/2)` over the equal pairs that are kept equal,
-    /// Bin(m, 1/2 + signal/2), cut where less than 1e-20 is left.
-    fn sum(&self, tail: impl Fn(u64, u64, f64) -> f64) -> f64 {
-        let (keep, turn) = (0.5 + 0.5 * self.signal, 0.5 - 0.5 * self.signal);
-        let mean = self.m as f64 * keep;
-        let reach = 10.0 * (self.m as f64 * keep * turn).sqrt() + 50.0;
-        let from = (mean - reach).max(0.0) as u64;
-        let to = ((mean + reach).ceil() as u64).min(self.m);
-        let terms = (from..=to).map(|kept| {
-            (ln_binomial_pmf(self.m, keep, kept) + tail(kept, self.k - self.m, turn)).exp()
-        });
-        terms.sum::<f64>().ln()
-    }
+/// The expected error of the share of equal signs between two rows of k bits with such flips.
+pub(super) fn predict_share(noise: &NoiseLaw, k: usize) -> Result<Prediction> {
+    let signal = signal(noise)?;
+    Ok(Prediction::new("the share of equal signs", error_of_share(signal * signal, k)))
 }
 
 /// The law of a sum of independent terms, each `weight` with some probability and else zero. Mass below
@@ -254,16 +215,6 @@ impl WeightedSum {
         };
         (over(|o| o.is_le()), over(|o| o.is_ge()))
     }
-}
-
-/// The least number up to `most` for which a condition that then stays true holds; `most` if none.
-fn first(most: u64, holds: impl Fn(u64) -> bool) -> u64 {
-    let (mut low, mut high) = (0, most);
-    while low < high {
-        let mid = low + (high - low) / 2;
-        if holds(mid) { high = mid } else { low = mid + 1 }
-    }
-    low
 }
 
 /// Where a condition on `[0, 1]` becomes true and stays so: the last point below, the first above.

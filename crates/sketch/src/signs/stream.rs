@@ -4,7 +4,9 @@ use super::bits::PackedBits;
 use super::codes::SignRelease;
 use crate::error::{Error, Result};
 use crate::rows::RowsView;
+use core::ops::ControlFlow;
 use dp_core::NoiseRng;
+use dp_core::mechanism::Progress;
 use dp_core::noise::GeneratorKind;
 
 /// Rows that share a noise stream.
@@ -26,6 +28,29 @@ pub(super) trait SignSource {
 
     /// Binds bits to their certificate.
     fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<SignRelease>;
+}
+
+/// Rows flipped between two questions to the hook.
+const PART: usize = 16 * BLOCK;
+
+/// The signs of all rows at once.
+pub(super) fn release_all(
+    source: &dyn SignSource,
+    rows: RowsView<'_>,
+    rng: &mut NoiseRng,
+    hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+) -> Result<SignRelease> {
+    check_features(rows, source.d())?;
+    let (generator, total) = (rng.kind(), rows.n().div_ceil(PART));
+    let mut words = Vec::new();
+    for part in 0..total {
+        Progress::new(part as u64, total as u64).ask(hook)?;
+        let first = part * PART;
+        let rows = rows.slice(first..rows.n().min(first + PART));
+        let bits = source.flip(rows, rng).map_err(|e| e.offset_row(first))?;
+        words.extend_from_slice(bits.words());
+    }
+    source.certify(PackedBits::new(rows.n(), source.bits(), words)?, generator)
 }
 
 /// A release of signs on its way: memory holds the bits so far and one block of rows.

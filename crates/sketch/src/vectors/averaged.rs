@@ -1,17 +1,20 @@
 //! Averaged calibration: a Gaussian projection that nobody knew when the data was fixed.
 
 use super::element::Element;
-use super::mechanism::{ADJACENCIES, Parts, PrivateProjection};
+use super::mechanism::PrivateProjection;
 use super::noise::SketchNoise;
+use super::pairs::predict_distance;
+use super::projector::{Hook, Projector, norm_of_change};
 use super::sketch::SketchRelease;
 use super::writer::ReleaseWriter;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::projection::{Family, Gaussian, Projection, ProjectionSpec};
-use crate::rows::{NORM_SLACK, RowsView};
-use dp_core::noise::{GaussianNoise, Grid};
+use crate::rows::RowsView;
+use dp_core::mechanism::{Calibrated, Mechanism, Prediction, author};
+use dp_core::noise::AdditiveNoise;
 use dp_core::{
     Adjacency, Bound, Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
-    PublicSeed, calibrate,
+    PublicSeed, Theorem, calibrate,
 };
 use std::borrow::Cow;
 use std::path::Path;
@@ -24,12 +27,39 @@ use std::sync::Arc;
 /// shift of norm D: exact, see docs/proofs/private-projection.md, theorem 3. A release uses
 /// up the mechanism and a [`FreshSeed`]; both are needed for the theorem. A clone saves the
 /// calibration only: its release needs a seed of its own, and spends the budget again.
+///
+/// ```
+/// use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng};
+/// use sketch::RowsView;
+/// use sketch::vectors::AveragedProjection;
+///
+/// let rows = RowsView::f64(2, 3, &[0.6, 0.0, 0.8, 0.0, 0.6, 0.8])?;
+/// let one = Bound::new(1.0)?;
+/// let any_row = Adjacency::ReplaceRow { bound: one };
+/// let mechanism = AveragedProjection::gaussian(3, 2, any_row, one, Budget::new(1.0, 1e-6)?)?;
+/// // The seed is drawn after the rows are fixed, and published with the release.
+/// let release = mechanism.release(FreshSeed::draw()?, rows, &mut NoiseRng::from_os()?)?;
+/// assert_eq!(release.payload().n(), 2);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct AveragedProjection {
     spec: ProjectionSpec,
     bound: Bound,
-    noise: SketchNoise,
-    guarantee: Guarantee,
+    calibrated: Calibrated<SketchNoise>,
+}
+
+/// What an [`AveragedProjection`] is calibrated for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct AveragedConfig {
+    /// Features of a row.
+    pub d: usize,
+    /// Numbers of a sketch.
+    pub k: usize,
+    /// What may change: an attribute, a shift of a row, or a whole row.
+    pub adjacency: Adjacency,
+    /// Largest absolute value of an entry of the rows.
+    pub bound: Bound,
 }
 
 /// The part of the shift that pays for rounding: `(a + b)^2 <= (1 + t) a^2 + (1 + 1/t) b^2`.
@@ -48,14 +78,10 @@ impl AveragedProjection {
         budget: Budget,
     ) -> Result<Self> {
         let spec = ProjectionSpec::new(Family::Gaussian, d, k, PublicSeed::new(0))?;
-        let norm = match adjacency {
-            Adjacency::Attribute { beta } => beta.get(),
-            Adjacency::RowShift { l2 } => l2.get(),
-            Adjacency::ReplaceRow { bound } => 2.0 * bound.get() * (1.0 + 2.0 * NORM_SLACK),
-            other => return Err(Error::invalid("adjacency", other, ADJACENCIES)),
-        };
+        let norm = norm_of_change(adjacency)?;
         // Holds for every seed: it uses the largest entry the generator can make.
-        let range = Gaussian::from_spec(spec).output_range(bound);
+        let any: Arc<dyn Projection> = Arc::new(Gaussian::from_spec(spec));
+        let error = any.output_range(bound).error;
         let up = 1.0 + 8.0 * f64::EPSILON;
         let entry = |shift: f64| L2Sensitivity::new(shift / (k as f64).sqrt() * up);
         let profile = |entry_shift, later: f64| {
@@ -67,22 +93,23 @@ impl AveragedProjection {
             }
         };
         let start = calibrate::chi_mixture_gaussian(budget, k as u64, entry(norm)?, 0.0)?;
-        let grid = Grid::choose(start, Bound::new(range.magnitude)?)?;
-        // The rounding alone: the inflation of a sensitivity, minus that sensitivity.
-        let rounding = (k as f64).sqrt() * (grid.spacing() + 2.0 * range.error) * up;
+        let statistic = Projector::new(any, adjacency, bound).statistic(entry(norm)?, k)?;
+        let (grid, _) = statistic.on_grid(start)?;
+        // The rounding alone, which moves the output after P has: theorem 3 counts it apart.
+        let rounding = (k as f64).sqrt() * (grid.spacing() + 2.0 * error) * up;
         let family =
             profile(entry(norm * (1.0 + T).sqrt())?, rounding * (1.0 + 1.0 / T).sqrt() * up);
         let sigma = calibrate::least_scale("fresh projection", budget, family)?;
-        let theorem = dp_core::Theorem::ProjectionFresh;
-        let guarantee = Guarantee::proven(adjacency, budget, family(sigma), theorem)?;
-        let noise = SketchNoise::Gaussian(GaussianNoise::new(sigma, grid)?);
-        Ok(Self { spec, bound, noise, guarantee })
+        let noise = SketchNoise::Gaussian(author::gaussian(sigma, grid)?);
+        let basis = author::theorem(Theorem::ProjectionFresh);
+        let calibrated = author::calibrated(adjacency, budget, basis, family(sigma), noise)?;
+        Ok(Self { spec, bound, calibrated })
     }
 
     /// The noise.
     #[must_use]
     pub fn noise(&self) -> SketchNoise {
-        self.noise
+        *self.calibrated.noise()
     }
 
     /// As [`PrivateProjection::check_element`].
@@ -91,13 +118,13 @@ impl AveragedProjection {
     /// An invalid element.
     pub fn check_element(&self, element: Element) -> Result<()> {
         let magnitude = Gaussian::from_spec(self.spec).output_range(self.bound).magnitude;
-        element.check_mechanism(magnitude, self.noise)
+        element.check_mechanism(magnitude, self.noise())
     }
 
     /// The guarantee of the release.
     #[must_use]
     pub fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
+        self.calibrated.guarantee()
     }
 
     /// Draws P from the fresh seed, releases n rows, and publishes the seed with them.
@@ -133,9 +160,42 @@ impl AveragedProjection {
         let (d, k) = (self.spec.d(), self.spec.k());
         let origin = fresh.origin();
         let projection = Arc::new(Gaussian::new(d, k, fresh.publish())?);
-        let name = "private projection, fresh";
-        let parts = Parts::without_sensitivity(projection, self.bound);
-        let drawn = PrivateProjection::assemble(parts, self.noise, self.guarantee, name);
+        let rows = Projector::new(projection, self.guarantee().adjacency(), self.bound);
+        let drawn = PrivateProjection::of(rows, self.calibrated, "private projection, fresh");
         Ok(drawn.drawn_from(origin))
+    }
+}
+
+impl author::Sealed for AveragedProjection {}
+
+impl Mechanism for AveragedProjection {
+    type Config = AveragedConfig;
+    /// Rows, and a seed that was drawn after they were fixed.
+    type Input<'a> = (FreshSeed, RowsView<'a>);
+    type Output = SketchRelease;
+    /// A squared distance of two rows.
+    type Facts = f64;
+    type Error = crate::Error;
+
+    fn calibrate(config: AveragedConfig, budget: Budget) -> Result<Self> {
+        let AveragedConfig { d, k, adjacency, bound } = config;
+        Self::gaussian(d, k, adjacency, bound, budget)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        self.calibrated.guarantee()
+    }
+
+    fn predict(&self, squared_distance: f64) -> Result<Prediction> {
+        predict_distance(&[(self.spec, self.calibrated.law())], squared_distance)
+    }
+
+    fn release_watched(
+        &self,
+        (fresh, rows): (FreshSeed, RowsView<'_>),
+        rng: &mut NoiseRng,
+        hook: &mut Hook<'_>,
+    ) -> Result<SketchRelease> {
+        self.clone().draw(fresh)?.release_watched(rows, rng, hook)
     }
 }

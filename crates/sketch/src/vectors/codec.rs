@@ -4,6 +4,7 @@ use super::element::Element;
 use super::sketch::PrivateSketch;
 use crate::error::Error;
 use crate::projection::ProjectionSpec;
+use crate::written::check_stated;
 use dp_core::certificate::Statement;
 use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, to_json};
 use std::io::Write;
@@ -33,17 +34,7 @@ impl Payload for PrivateSketch {
     fn check_statement(&self, statement: &Statement) -> Result<(), Error> {
         let mut public = self.projection().public_parameters();
         public.insert("n".into(), self.n().into());
-        if statement.noise != *self.noise() {
-            let reason = "differs from the certificate's: the release cannot be written";
-            return Err(dp_core::Error::file("noise law", reason).into());
-        }
-        match public.iter().find(|(name, value)| statement.public.get(*name) != Some(value)) {
-            None => Ok(()),
-            Some((name, _)) => {
-                let reason = format!("states another {name} than the release");
-                Err(dp_core::Error::file("certificate", reason).into())
-            }
-        }
+        check_stated(statement, &public, |noise| noise == self.noise())
     }
 
     fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<(), Error> {

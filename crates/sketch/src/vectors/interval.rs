@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::estimate::{Interval, two_sided_quantile};
 use crate::projection::{Family, ProjectionSpec};
 use dp_core::Probability;
-use dp_core::special::{ln_chi_square_cdf, ln_chi_square_sf, ln_normal_cdf};
+use dp_core::numeric::{ln_chi_square_cdf, ln_chi_square_sf, ln_normal_cdf};
 
 /// One minus the confidence, with the normal quantile that belongs to it.
 #[derive(Debug, Clone, Copy)]

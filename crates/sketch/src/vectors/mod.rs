@@ -8,16 +8,17 @@ mod mechanism;
 mod multi_scale;
 mod noise;
 mod pairs;
+mod projector;
 mod rules;
 mod sketch;
 mod systems;
 mod writer;
 
-pub use averaged::AveragedProjection;
+pub use averaged::{AveragedConfig, AveragedProjection};
 pub use element::Element;
-pub use mechanism::PrivateProjection;
+pub use mechanism::{NoiseKind, PrivateProjection, ProjectionConfig};
 pub use multi_scale::{
-    MultiScale, MultiScaleRelease, multi_scale_squared_distance,
+    MultiScale, MultiScaleConfig, MultiScaleRelease, multi_scale_squared_distance,
     multi_scale_squared_distance_interval,
 };
 pub use noise::SketchNoise;

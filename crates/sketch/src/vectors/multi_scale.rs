@@ -1,19 +1,20 @@
 //! Several sketch sizes at once: short distances from small k, long ones from large k.
 
 use super::interval::{Law, Miss};
-use super::mechanism::{Parts, PrivateProjection};
 use super::noise::SketchNoise;
-use super::pairs::{Pairs, largest_norm, length, length_interval};
+use super::pairs::{Pairs, largest_norm, length, length_interval, predict_distance};
+use super::projector::{Hook, Projector};
 use super::sketch::PrivateSketch;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval};
 use crate::projection::SharedProjection;
 use crate::rows::RowsView;
-use dp_core::certificate::{PublicParameters, Statement};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, NoiseLaw};
+use dp_core::certificate::PublicParameters;
+use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Statistic, author};
+use dp_core::noise::{AdditiveNoise, NoiseLaw};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale,
-    Probability, Profile, Release, calibrate,
+    Adjacency, Bound, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability, Profile,
+    Release, Theorem, calibrate,
 };
 use rayon::prelude::*;
 
@@ -26,22 +27,66 @@ use rayon::prelude::*;
 /// `sqrt(sum (D_i(change)/sigma_i)^2)`. For `Attribute` that is taken for every attribute j, and
 /// `r^2 = max over j of sum w_i (D_ij/D_i)^2`, at most one: exact, not a composition bound. For whole
 /// rows r = 1, an upper bound.
+///
+/// ```
+/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+/// use sketch::RowsView;
+/// use sketch::projection::{Family, ProjectionSpec};
+/// use sketch::vectors::{MultiScale, multi_scale_squared_distance};
+///
+/// let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
+/// let (one, any_value) = (Bound::new(1.0)?, Adjacency::Attribute { beta: Bound::new(2.0)? });
+/// let size = |k, seed| ProjectionSpec::new(Family::Oporp, 4, k, PublicSeed::new(seed));
+/// let scales = vec![size(1, 7)?.build(), size(4, 8)?.build()];
+/// let budget = Budget::new(1.0, 1e-6)?;
+/// let mechanism = MultiScale::gaussian(scales, &[0.5, 0.5], any_value, one, budget)?;
+/// let release = mechanism.release(rows, &mut NoiseRng::from_os()?)?;
+/// // Weights do not look at the noise: they are best for the distance that is expected.
+/// let expected = Bound::new(0.5)?;
+/// assert!(multi_scale_squared_distance(&release, 0, 1, expected)?.standard_error > 0.0);
+/// # Ok::<(), sketch::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct MultiScale {
-    scales: Vec<PrivateProjection>,
-    bound: Bound,
-    guarantee: Guarantee,
+    scales: Vec<Projector>,
+    calibrated: Calibrated<Noises>,
+}
+
+/// The noise of every scale.
+#[derive(Debug, Clone)]
+struct Noises(Vec<SketchNoise>);
+
+impl author::Law for Noises {
+    fn noise_law(&self) -> NoiseLaw {
+        NoiseLaw::Several { laws: self.0.iter().map(AdditiveNoise::law).collect() }
+    }
+}
+
+/// What a [`MultiScale`] is calibrated for.
+#[derive(Debug, Clone)]
+pub struct MultiScaleConfig {
+    /// Projections of the same rows, of different seeds.
+    pub projections: Vec<SharedProjection>,
+    /// Positive weights, one a projection.
+    pub shares: Vec<f64>,
+    /// What may change: an attribute, a shift of a row, or a whole row.
+    pub adjacency: Adjacency,
+    /// Largest absolute value of an entry of the rows.
+    pub bound: Bound,
 }
 
 /// A multi-scale release: one sketch a scale, one certificate.
 pub type MultiScaleRelease = Release<Vec<PrivateSketch>>;
+
+/// A scale with its share of the budget and its own largest change.
+type Scale = (f64, Projector, Statistic<L2Sensitivity>);
 
 impl MultiScale {
     /// Calibrates the scales together. `shares` are positive weights, one a projection.
     ///
     /// # Errors
     /// No scales, two scales with one seed (their errors would be correlated), not one
-    /// positive share each, or as [`PrivateProjection::gaussian`].
+    /// positive share each, or as [`super::PrivateProjection::gaussian`].
     pub fn gaussian(
         projections: Vec<SharedProjection>,
         shares: &[f64],
@@ -49,114 +94,153 @@ impl MultiScale {
         bound: Bound,
         budget: Budget,
     ) -> Result<Self> {
-        if projections.is_empty() || shares.len() != projections.len() {
-            let found = shares.len();
-            return Err(Error::Shape { what: "shares", expected: projections.len().max(1), found });
-        }
-        if let Some(bad) = shares.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
-            return Err(Error::invalid("share", bad, "(0, inf)"));
-        }
-        for (i, p) in projections.iter().enumerate() {
-            let seed = p.spec().seed();
-            if projections[..i].iter().any(|q| q.spec().seed() == seed) {
-                return Err(Error::invalid("projection seed", seed, "a different one each scale"));
-            }
-        }
-        let d = projections[0].spec().d();
-        if let Some(other) = projections.iter().find(|p| p.spec().d() != d) {
-            let found = other.spec().d();
-            return Err(Error::Shape { what: "d of a scale", expected: d, found });
-        }
+        let d = check_scales(&projections, shares)?;
         let total: f64 = shares.iter().sum();
         let one = L2Sensitivity::new(1.0)?;
         let unit = calibrate::gaussian(budget, one)?;
-        let parts = projections
+        let scales = projections
             .into_iter()
             .zip(shares)
-            .map(|(p, share)| Ok((share / total, Parts::new(p, adjacency, bound)?)))
-            .collect::<Result<Vec<_>>>()?;
-        let joint = joint_change(d, &parts, adjacency);
+            .map(|(projection, share)| {
+                let rows = Projector::new(projection, adjacency, bound);
+                let statistic = rows.l2()?;
+                Ok((share / total, rows, statistic))
+            })
+            .collect::<Result<Vec<Scale>>>()?;
+        let joint = joint_change(d, &scales, adjacency);
         // Noise of scale i per unit of its sensitivity, for a joint change of this size.
         let factor = |joint: f64, share: f64| unit.get() * joint / share.sqrt() * (1.0 + 1e-12);
         let mut on_grids = Vec::new();
         let mut rounding = 0.0;
-        for (share, parts) in &parts {
-            let start = NoiseScale::new(parts.l2() * factor(joint, *share))?;
-            let (grid, sensitivity) = parts.on_grid(start)?;
-            rounding += share * ((sensitivity.get() - parts.l2()) / sensitivity.get()).powi(2);
+        for (share, _, statistic) in &scales {
+            let exact = statistic.sensitivity().get();
+            let start = NoiseScale::new(exact * factor(joint, *share))?;
+            let (grid, sensitivity) = statistic.on_grid(start)?;
+            rounding += share * ((sensitivity.get() - exact) / sensitivity.get()).powi(2);
             on_grids.push((grid, sensitivity));
         }
         // Rounding: (D_ij + e)/(D_i + e) <= D_ij/D_i + e/(D_i + e), and the triangle inequality.
         let joint = joint + rounding.sqrt() * (1.0 + 1e-12);
-        let mut pending = Vec::new();
-        for ((share, parts), (grid, sensitivity)) in parts.into_iter().zip(on_grids) {
-            let sigma = NoiseScale::new(sensitivity.get() * factor(joint, share))?;
-            pending.push((parts, SketchNoise::Gaussian(GaussianNoise::new(sigma, grid)?)));
+        let mut noises = Vec::new();
+        for ((share, ..), (grid, sensitivity)) in scales.iter().zip(on_grids) {
+            let sigma = NoiseScale::new(sensitivity.get() * factor(joint, *share))?;
+            noises.push(SketchNoise::Gaussian(author::gaussian(sigma, grid)?));
         }
-        let theorem = dp_core::Theorem::ProjectionMultiScale;
+        let basis = author::theorem(Theorem::ProjectionMultiScale);
         let profile = Profile::Gaussian { sensitivity: one, sigma: unit };
-        let guarantee = Guarantee::proven(adjacency, budget, profile, theorem)?;
-        let mut scales = Vec::new();
-        for (parts, noise) in pending {
-            let name = "one scale of a multi-scale projection";
-            scales.push(PrivateProjection::assemble(parts, noise, guarantee.clone(), name));
-        }
-        Ok(Self { scales, bound, guarantee })
+        let noises = Noises(noises);
+        let calibrated = author::calibrated(adjacency, budget, basis, profile, noises)?;
+        Ok(Self { scales: scales.into_iter().map(|(_, rows, _)| rows).collect(), calibrated })
     }
 
     /// The noise of each scale.
     #[must_use]
-    pub fn noises(&self) -> Vec<SketchNoise> {
-        self.scales.iter().map(PrivateProjection::noise).collect()
+    pub fn noises(&self) -> &[SketchNoise] {
+        &self.calibrated.noise().0
     }
 
     /// The guarantee of all scales together.
     #[must_use]
     pub fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
+        self.calibrated.guarantee()
     }
 
     /// Releases n rows at every scale.
     ///
     /// # Errors
-    /// As [`PrivateProjection::release`].
+    /// As [`super::PrivateProjection::release`].
     pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<MultiScaleRelease> {
+        Mechanism::release(self, rows, rng)
+    }
+}
+
+impl author::Sealed for MultiScale {}
+
+impl Mechanism for MultiScale {
+    type Config = MultiScaleConfig;
+    type Input<'a> = RowsView<'a>;
+    type Output = MultiScaleRelease;
+    /// A squared distance of two rows.
+    type Facts = f64;
+    type Error = Error;
+
+    fn calibrate(config: MultiScaleConfig, budget: Budget) -> Result<Self> {
+        let MultiScaleConfig { projections, shares, adjacency, bound } = config;
+        Self::gaussian(projections, &shares, adjacency, bound, budget)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        self.calibrated.guarantee()
+    }
+
+    fn predict(&self, squared_distance: f64) -> Result<Prediction> {
+        let scales = self.scales.iter().zip(self.noises());
+        let scales: Vec<_> =
+            scales.map(|(rows, noise)| (rows.projection().spec(), noise.law())).collect();
+        predict_distance(&scales, squared_distance)
+    }
+
+    fn release_watched(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+        hook: &mut Hook<'_>,
+    ) -> Result<MultiScaleRelease> {
         let generator = rng.kind();
-        let mut public = PublicParameters::new();
-        let (mut sketches, mut laws) = (Vec::new(), Vec::new());
-        for (i, scale) in self.scales.iter().enumerate() {
-            let sketch = scale.release_sketch(rows, rng)?;
-            for (name, value) in sketch.projection().public_parameters() {
+        let (mut public, mut sketches) = (PublicParameters::new(), Vec::new());
+        for (i, (scale, noise)) in self.scales.iter().zip(self.noises()).enumerate() {
+            let mut values = scale.output(rows.n())?;
+            scale.release_into(rows, &mut values, noise, rng, hook)?;
+            let spec = scale.projection().spec();
+            for (name, value) in spec.public_parameters() {
                 public.insert(format!("scale {i}: {name}"), value);
             }
-            laws.push(scale.noise().law());
-            sketches.push(sketch);
+            sketches.push(PrivateSketch::new(spec, noise.law(), values)?);
         }
         public.insert("n".into(), rows.n().into());
-        public.insert("largest entry".into(), self.bound.get().into());
-        let statement = Statement {
-            mechanism: "multi-scale private projection".into(),
-            noise: NoiseLaw::Several { laws },
-            generator,
-            public,
-        };
-        let certificate = Certificate::new(statement, self.guarantee.clone());
-        Ok(Release::certified(sketches, certificate))
+        let bound = self.scales.first().map(Projector::bound);
+        public.extend(bound.map(|bound| ("largest entry".into(), bound.get().into())));
+        let name = "multi-scale private projection";
+        Ok(Release::certified(sketches, self.calibrated.certificate(name, public, generator)))
     }
+}
+
+/// Refuses scales that do not go together; their number of features.
+fn check_scales(projections: &[SharedProjection], shares: &[f64]) -> Result<usize> {
+    let Some(first) = projections.first().filter(|_| shares.len() == projections.len()) else {
+        let (expected, found) = (projections.len().max(1), shares.len());
+        return Err(Error::Shape { what: "shares", expected, found });
+    };
+    if let Some(bad) = shares.iter().find(|w| !(w.is_finite() && **w > 0.0)) {
+        return Err(Error::invalid("share", bad, "(0, inf)"));
+    }
+    for (i, p) in projections.iter().enumerate() {
+        let seed = p.spec().seed();
+        if projections[..i].iter().any(|q| q.spec().seed() == seed) {
+            return Err(Error::invalid("projection seed", seed, "a different one each scale"));
+        }
+    }
+    let d = first.spec().d();
+    if let Some(other) = projections.iter().find(|p| p.spec().d() != d) {
+        let found = other.spec().d();
+        return Err(Error::Shape { what: "d of a scale", expected: d, found });
+    }
+    Ok(d)
 }
 
 /// `max over j of sqrt(sum_i w_i (D_ij / D_i)^2)`, rounded up: what one attribute j can change at all
 /// scales together, each measured by its own largest change D_i. For whole rows the sum of the
 /// largest changes, one.
-fn joint_change(d: usize, parts: &[(f64, Parts)], adjacency: Adjacency) -> f64 {
-    let shares: f64 = parts.iter().map(|(w, _)| w).sum();
-    let one_row =
-        |p: &Parts, j| p.projection().row_l2(j).map_or(1.0, |x| x / p.projection().max_row_l2());
-    let alike = parts.iter().all(|(_, p)| p.projection().row_l2(0).is_none());
+fn joint_change(d: usize, scales: &[Scale], adjacency: Adjacency) -> f64 {
+    let shares: f64 = scales.iter().map(|(w, ..)| w).sum();
+    let one_row = |p: &Projector, j| {
+        p.projection().row_l2(j).map_or(1.0, |x| x / p.projection().max_row_l2())
+    };
+    let alike = scales.iter().all(|(_, p, _)| p.projection().row_l2(0).is_none());
     let largest = match adjacency {
         Adjacency::Attribute { .. } if !alike => (0..d)
             .into_par_iter()
-            .map(|j| parts.iter().map(|(w, p)| w * one_row(p, j).powi(2)).sum())
+            .map(|j| scales.iter().map(|(w, p, _)| w * one_row(p, j).powi(2)).sum())
             .reduce(|| 0.0, f64::max),
         _ => shares,
     };

@@ -5,9 +5,11 @@ use super::noise::NoiseMoments;
 use super::sketch::{PrivateSketch, SketchRelease};
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval};
-use crate::projection::Moments;
+use crate::projection::{Moments, ProjectionSpec};
 use crate::rows::NORM_SLACK;
 use dp_core::certificate::PublicValue;
+use dp_core::mechanism::Prediction;
+use dp_core::noise::NoiseLaw;
 use dp_core::{Adjacency, Certificate, Probability};
 
 /// Estimates between rows of two comparable releases (or of one release with itself).
@@ -108,15 +110,8 @@ impl<'a> Pairs<'a> {
         })
     }
 
-    /// The law of a sum of squares with this noise, the quartic part at its worst end.
     fn law(&self, noise: NoiseMoments) -> Law {
-        let quartic = self.moments.quartic / if self.moments.quartic > 0.0 { 1.0 } else { self.d };
-        let form = [
-            (2.0 * self.moments.pair + quartic).max(0.0) / self.k,
-            4.0 * noise.variance,
-            self.k * (2.0 * noise.variance.powi(2) + noise.fourth_cumulant),
-        ];
-        Law { floor: self.k * noise.variance, form, tails: self.tails, left: 1.0 }
+        law_of_sum((self.moments, self.tails), (self.d, self.k), noise)
     }
 
     /// The law of a sum of squared differences.
@@ -363,6 +358,36 @@ impl<'a> Pairs<'a> {
         let intervals = values.map(|x| law.invert(x + law.floor, miss));
         Polar { values, intervals, correlation }
     }
+}
+
+/// The law of a sum of squares of k noisy numbers, the quartic part at its worst end.
+fn law_of_sum((moments, tails): (Moments, Tails), (d, k): (f64, f64), noise: NoiseMoments) -> Law {
+    let quartic = moments.quartic / if moments.quartic > 0.0 { 1.0 } else { d };
+    let form = [
+        (2.0 * moments.pair + quartic).max(0.0) / k,
+        4.0 * noise.variance,
+        k * (2.0 * noise.variance.powi(2) + noise.fourth_cumulant),
+    ];
+    Law { floor: k * noise.variance, form, tails, left: 1.0 }
+}
+
+/// The expected error of a squared distance from sketches of these projections with this noise,
+/// weighted by their inverse variances at that distance.
+pub(super) fn predict_distance(
+    sketches: &[(ProjectionSpec, NoiseLaw)],
+    squared_distance: f64,
+) -> Result<Prediction> {
+    if !(squared_distance.is_finite() && squared_distance >= 0.0) {
+        return Err(Error::invalid("squared distance", squared_distance, "[0, inf)"));
+    }
+    let mut precision = 0.0;
+    for (spec, noise) in sketches {
+        let noise = NoiseMoments::of(noise)?;
+        let known = (spec.moments(), Tails::of(*spec));
+        let law = law_of_sum(known, (spec.d() as f64, spec.k() as f64), noise.plus(noise));
+        precision += law.variance(squared_distance).recip();
+    }
+    Ok(Prediction::new("a squared distance", precision.sqrt().recip()))
 }
 
 /// `sqrt(x / y)`, one when that is not a positive number.

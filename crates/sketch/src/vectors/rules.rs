@@ -1,9 +1,11 @@
 //! The papers' own calibration rules for the private projection.
 
-use super::mechanism::{Parts, PrivateProjection};
+use super::mechanism::PrivateProjection;
+use super::projector::Projector;
 use crate::error::{Error, Result};
 use crate::projection::{Family, SharedProjection};
 use dp_core::calibrate::published::{Acceptance, PublishedRule, PublishedSetting};
+use dp_core::mechanism::author;
 use dp_core::{Adjacency, Bound, Budget, L2Sensitivity};
 
 impl PrivateProjection {
@@ -28,9 +30,9 @@ impl PrivateProjection {
         if over_draws && spec.family() != Family::Gaussian {
             return Err(Error::invalid("projection", spec.name(), "gaussian for this rule"));
         }
-        let parts = Parts::new(projection, Adjacency::Attribute { beta }, bound)?;
+        let rows = Projector::new(projection, Adjacency::Attribute { beta }, bound);
         let shift = L2Sensitivity::new(beta.get())?;
-        parts.gaussian(budget, Some(rule), |sensitivity| {
+        let scale = |sensitivity| {
             let setting = if over_draws {
                 let (features, columns) = (spec.d() as u64, spec.k() as u64);
                 PublishedSetting::GaussianProjection { features, columns, shift }
@@ -38,6 +40,8 @@ impl PrivateProjection {
                 PublishedSetting::Shift { sensitivity }
             };
             Ok(rule.calibrate(budget, setting, Acceptance::RequireTarget)?.scale())
-        })
+        };
+        let basis = author::published(rule);
+        Self::of_gaussian(rows.clone(), author::calibrate_by(rows.l2()?, budget, basis, scale)?)
     }
 }

@@ -41,9 +41,9 @@ impl CovarianceOptions {
         let Some(mut rng) = self.rows.output.pay(guarantee, &label, check)? else {
             return Ok(self.rows.planned(&label, guarantee));
         };
-        let mut open = mechanism.open(&mut rng);
-        each_block(input, limits, |block| Ok(open.push(&block.dense(d))?))?;
-        let release = open.close(&mut rng)?;
+        let mut stream = mechanism.stream(&mut rng);
+        each_block(input, limits, |block| Ok(stream.push(&block.dense(d))?))?;
+        let release = stream.finish()?;
         release_file::write(&self.rows.output.path(), &release)?;
         let record = self.rows.written(release.certificate())?;
         Ok(match self.noise {

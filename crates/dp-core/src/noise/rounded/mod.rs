@@ -9,33 +9,22 @@
 //! Proof: `docs/proofs/rounded-noise.md`.
 
 mod enclosure;
-pub(super) mod kernel;
 #[cfg(test)]
 mod oracle;
 mod resolve;
-mod table;
 #[cfg(test)]
 mod tests;
 
 use super::grid::Grid;
+use super::kernel::Kernel;
+pub(crate) use super::kernel::Tail;
 use super::law::CHUNK;
 use super::rng::NoiseStream;
 use super::simd::rounded as simd;
 pub(super) use enclosure::{Enclosure, survival};
-use kernel::Kernel;
 pub(super) use resolve::quantile_guess;
 use resolve::{Boundaries, resolve};
-use table::Table;
 use zeroize::Zeroize;
-
-/// Which law the magnitude has.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Tail {
-    /// `Pr[|Z| > y] = erfc(y / sqrt 2)`.
-    Gaussian,
-    /// `Pr[|Z| > y] = exp(-y)`.
-    Laplace,
-}
 
 /// Adds `grid round(scale Z / grid)` to every value rounded to the grid.
 ///

@@ -2,9 +2,9 @@
 
 use super::Tail;
 use super::enclosure::{Enclosure, FIRST_PRECISION, survival};
-use super::kernel::{Kernel, V_MAX};
 use crate::noise::exact::decompose;
 use crate::noise::grid::Grid;
+use crate::noise::kernel::{Kernel, V_MAX};
 use dashu_int::UBig;
 use rand_core::Rng;
 use zeroize::Zeroizing;

@@ -1,11 +1,10 @@
 //! The fast path against the oracle, the slow path against both, vectors against scalars.
 
-use super::kernel::Kernel;
 use super::oracle::{BITS, ERROR, Oracle};
 use super::resolve::{Boundaries, resolve};
-use super::table::Table;
 use super::{Tail, simd};
 use crate::noise::grid::Grid;
+use crate::noise::kernel::{Kernel, Table};
 use crate::noise::law::CHUNK;
 use crate::noise::rng::{NoiseRng, NoiseStream};
 use rand_core::{Rng, TryRng};

@@ -5,10 +5,10 @@
 //! from it, whose indices are masked to `8 row + k` with `row <= 1023` and `k <= 7`, the bounds of its
 //! 8192 numbers.
 //!
-//! Each intrinsic is the single IEEE operation of the scalar code in `rounded::kernel`, in the same
+//! Each intrinsic is the single IEEE operation of the scalar code in `noise::kernel`, in the same
 //! order, so results agree bit for bit; a test compares them on the same words.
 
-use crate::noise::rounded::kernel::Kernel;
+use crate::noise::kernel::Kernel;
 
 /// Adds noise to every value that the fast path can settle; sets the bits of the others.
 pub(in crate::noise) fn run(
@@ -33,7 +33,7 @@ pub(in crate::noise) fn run(
 
 #[cfg(target_arch = "x86_64")]
 pub(in crate::noise) mod x86 {
-    use crate::noise::rounded::kernel::{
+    use crate::noise::kernel::{
         CENTRE, FAST_MIN, FIRST_ROW, INPUT_LIMIT, Kernel, LOCAL, MAGIC, MAGNITUDE, ONE, V_MAX,
     };
     use core::arch::x86_64::*;
@@ -241,7 +241,7 @@ mod tests {
     use super::{run, x86};
     use crate::noise::NoiseRng;
     use crate::noise::grid::Grid;
-    use crate::noise::rounded::{Tail, kernel::Kernel};
+    use crate::noise::kernel::{Kernel, Tail};
     use core::arch::asm;
     use core::hint::black_box;
 

@@ -2,7 +2,7 @@
 
 use super::{Ball, Bits, uniform};
 use crate::noise::grid::Grid;
-use crate::noise::rounded::kernel::{FAST_MIN, Kernel, V_MAX};
+use crate::noise::kernel::{FAST_MIN, Kernel, V_MAX};
 use crate::noise::rounded::{Enclosure, Tail, quantile_guess, survival};
 use dashu_base::UnsignedAbs;
 use dashu_int::{IBig, UBig};

@@ -4,8 +4,9 @@ use crate::error::Result;
 use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study, Table,
 };
+use dp_core::calibrate::Acceptance;
 use dp_core::{Budget, Delta, Epsilon};
-use sketch::sets::{NoisySecureMinHash, PrivMin, SetNeighbours, TrueDelta, published_sensitivity};
+use sketch::sets::{NoisySecureMinHash, PrivMin, SetNeighbours, published_sensitivity};
 
 pub(super) const BUDGET: Study = Study {
     id: "bourgeat-schmurr-2019/fig4-1-minhash-budget",
@@ -188,8 +189,13 @@ fn sensitivity(context: &Context<'_>) -> Result<Report> {
         let (mut bound, mut tail) = (vec![], vec![]);
         for l in lengths() {
             let claimed = Budget::new(1.0, delta)?;
-            let rule =
-                NoisySecureMinHash::published(l, 1, neighbours, claimed, TrueDelta::AcceptByName)?;
+            let rule = NoisySecureMinHash::published(
+                l,
+                1,
+                neighbours,
+                claimed,
+                Acceptance::AcceptTrueDelta,
+            )?;
             bound.push(Point::exact(l as f64, rule.sensitivity()));
             tail.push(Point::exact(l as f64, rule.tail()? / delta));
         }
@@ -213,8 +219,13 @@ fn sensitivity(context: &Context<'_>) -> Result<Report> {
     let mut truth = vec![];
     for epsilon in [1.0, 4.0, 16.0, 64.0, 200.0] {
         let claimed = Budget::new(epsilon, 1e-4)?;
-        let rule =
-            NoisySecureMinHash::published(100, 1, neighbours, claimed, TrueDelta::AcceptByName)?;
+        let rule = NoisySecureMinHash::published(
+            100,
+            1,
+            neighbours,
+            claimed,
+            Acceptance::AcceptTrueDelta,
+        )?;
         let (tail, delta) = (rule.tail()?, rule.true_delta()?.delta());
         table.row([format!("{epsilon}"), format!("{tail:.3e}"), format!("{delta:.3e}")]);
         truth.push((epsilon, tail, delta));

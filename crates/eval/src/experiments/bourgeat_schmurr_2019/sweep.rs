@@ -2,8 +2,9 @@
 
 use crate::data::{ItemSets, lastfm, movielens, package_sets};
 use crate::error::Result;
-use crate::framework::{Context, Origin, Report, Seeds, Setting};
+use crate::framework::{Context, Origin, Report, Seeds, Setting, sabotage};
 use crate::metrics::mean_precision_recall;
+use dp_core::calibrate::Acceptance;
 use dp_core::{Budget, Delta, Epsilon, Release};
 use rayon::prelude::*;
 use sketch::Estimate;
@@ -12,7 +13,7 @@ use sketch::search::Hit;
 use sketch::search::{Ranking, best_rows, nearest, nearest_noisy};
 use sketch::sets::{
     BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
-    NoisySecureMinHash, SetNeighbours, SymbolRelease, SymbolShape, TrueDelta, published_bucket,
+    NoisySecureMinHash, SetNeighbours, SetPairs, SymbolRelease, SymbolShape, published_bucket,
 };
 use std::path::Path;
 
@@ -53,8 +54,29 @@ pub(super) struct Task<'a> {
     pub(super) truth: Vec<Vec<usize>>,
     /// Exact similarity of each query with every set; -1 with itself.
     exact: Vec<Vec<f64>>,
-    /// Mean similarity of the true neighbours, and of arbitrary sets, to the queries.
-    pub(super) near_and_far: (f64, f64),
+    /// Mean similarity of the true neighbours, and of arbitrary sets, to the queries: of the **private** data,
+    /// for what is marked "oracle" only.
+    near_and_far: (f64, f64),
+}
+
+/// What a planner is told of the task.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Facts {
+    /// Round numbers, chosen before any set was looked at: 40 items a set (the least size is half of it), similarity 0.5
+    /// for a neighbour and 0.02 for any other set.
+    Public,
+    /// Mean size and similarities of the private data themselves: what no curator may use.
+    Oracle,
+}
+
+impl Facts {
+    /// Size, near, far.
+    fn of(self, task: &Task<'_>) -> (f64, f64, f64) {
+        match self {
+            Self::Public => (40.0, 0.5, 0.02),
+            Self::Oracle => (task.data.mean_size(), task.near_and_far.0, task.near_and_far.1),
+        }
+    }
 }
 
 impl<'a> Task<'a> {
@@ -87,6 +109,9 @@ impl<'a> Task<'a> {
     }
 
     fn mean_squared_error(&self, estimate: impl Fn(usize, usize) -> f64 + Sync) -> f64 {
+        let estimate = |q: usize, i: usize| {
+            sabotage::answer(estimate(q, i), 0.5, "estimate", (q * self.data.sets.len() + i) as u64)
+        };
         let sums: Vec<(f64, usize)> = self
             .queries
             .par_iter()
@@ -115,29 +140,35 @@ fn mean(values: impl Iterator<Item = f64>) -> f64 {
 /// A mechanism of the figures.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Method {
-    /// Bucket PrivMin with B buckets.
-    Bucket { buckets: u32 },
-    /// Noisy Secure MinHash with K minima a bit and a claimed delta.
-    Noisy { concatenation: usize, delta: f64 },
+    /// Bucket PrivMin with L positions and B buckets: for any two sets.
+    Bucket { positions: usize, buckets: u32 },
+    /// Noisy Secure MinHash with L bits of K minima and a claimed delta.
+    Noisy { positions: usize, concatenation: usize, delta: f64 },
     /// Ours: K minima hashed to B symbols at L positions, calibrated by the exact mixture.
     Mixture { positions: usize, concatenation: usize, alphabet: u32, delta: f64 },
-    /// Ours: one-permutation bins of B values, pure.
-    Bins { bins: usize, values: u32 },
+    /// Ours: one-permutation bins of B values, pure, for sets that differ in `alpha` items.
+    Bins { bins: usize, values: u32, alpha: u64, facts: Facts },
 }
 
 impl Method {
     pub(super) fn label(self) -> String {
         match self {
-            Self::Bucket { buckets } => format!("Bucket PrivMin B={buckets}"),
-            Self::Noisy { concatenation, delta } => {
-                format!("Noisy Secure MinHash K={concatenation} delta={delta:.1e}")
+            Self::Bucket { positions, buckets } => {
+                format!("Bucket PrivMin L={positions} B={buckets}")
+            }
+            Self::Noisy { positions, concatenation, delta } => {
+                format!("Noisy Secure MinHash L={positions} K={concatenation} delta={delta:.1e}")
             }
             Self::Mixture { positions, concatenation, alphabet, delta } => {
                 format!(
                     "ours: mixture L={positions} K={concatenation} B={alphabet} delta={delta:.0e}"
                 )
             }
-            Self::Bins { bins, values } => format!("ours: bins L={bins} B={values} delta=0"),
+            Self::Bins { bins, values, alpha, facts } => {
+                let oracle = if facts == Facts::Oracle { ", oracle" } else { "" };
+                let whom = if alpha >= bins as u64 { ", any two sets" } else { "" };
+                format!("ours: bins L={bins} B={values} delta=0{whom}{oracle}")
+            }
         }
     }
 
@@ -187,7 +218,8 @@ impl Released {
             Self::Bins { release, ranking } => nearest(release, &task.queries, RETURNED, *ranking)?,
             Self::Noisy { release, .. } => nearest_noisy(release, &task.queries, RETURNED)?,
         };
-        Ok(task.recall(&hits.into_iter().map(rows).collect::<Vec<_>>()))
+        let answers = hits.into_iter().map(rows).collect();
+        Ok(task.recall(&sabotage::answers(answers, task.data.sets.len())))
     }
 
     /// Mean squared errors of the estimates.
@@ -202,7 +234,8 @@ impl Released {
                     symbols.alphabet(),
                     symbols.keep(),
                 )?;
-                let agreeing = |i, j| symbols.agreeing(i, j).unwrap_or(0);
+                let pairs = SetPairs::within(release);
+                let agreeing = |i, j| pairs.agreeing(i, j).unwrap_or(0);
                 let print = |b: u32| {
                     let of = |c| published_bucket(c, l, u64::from(b), symbols.keep());
                     task.mean_squared_error(|i, j| of(agreeing(i, j)))
@@ -214,8 +247,8 @@ impl Released {
             }
             Self::Bins { release, .. } => {
                 let law = BinLaw::of(release.payload())?;
-                let seen = |i, j| BinLaw::observe(release.payload(), i, j);
-                let estimate = |i, j| value(seen(i, j).map(|s| law.jaccard(s)));
+                let pairs = SetPairs::within(release);
+                let estimate = |i, j| value(pairs.outcomes(i, j).map(|seen| law.jaccard(seen)));
                 Errors { published: None, corrected: task.mean_squared_error(estimate) }
             }
             Self::Noisy { release, .. } => {
@@ -241,11 +274,23 @@ pub(super) fn release(
     let mut noise = context.noise(&part, repetition);
     let fresh = context.fresh_seed(&part, repetition);
     let seed = context.public_seed(&part, repetition);
-    let sets = &task.data.sets;
-    let budget = Budget { epsilon: Epsilon::new(epsilon)?, delta: Delta::new(method.delta())? };
+    let other;
+    let sets = if sabotage::ignores_data() {
+        other = vec![task.data.sets[0].clone(); task.data.sets.len()];
+        &other
+    } else {
+        &task.data.sets
+    };
+    let asked = Budget { epsilon: Epsilon::new(epsilon)?, delta: Delta::new(method.delta())? };
+    let budget = match method {
+        Method::Bucket { .. } | Method::Noisy { .. } => {
+            sabotage::published(sabotage::spent(asked)?)?
+        }
+        _ => sabotage::spent(asked)?,
+    };
     Ok(match method {
-        Method::Bucket { buckets } => {
-            let shape = SymbolShape::new(LENGTH, 1, buckets)?;
+        Method::Bucket { positions, buckets } => {
+            let shape = SymbolShape::new(positions, 1, buckets)?;
             let release =
                 BucketPrivMin::new(shape, budget.epsilon)?.release(sets, seed, &mut noise)?;
             Released::Hashed { release, shape, published: Some(buckets) }
@@ -256,20 +301,19 @@ pub(super) fn release(
             let release = mechanism.release(sets, fresh, &mut noise)?;
             Released::Hashed { release, shape, published: None }
         }
-        Method::Bins { bins, values } => {
-            let mechanism = BinResponse::calibrate(bins, values, ALPHA, budget)?;
+        Method::Bins { bins, values, alpha, facts } => {
+            let mechanism = BinResponse::calibrate(bins, values, alpha, budget)?;
             let release = mechanism.release(sets, seed, &mut noise)?;
-            let (near, far) = task.near_and_far;
-            let ranking = Ranking::Likelihood { size: task.data.mean_size(), near, far };
-            Released::Bins { release, ranking }
+            let (size, near, far) = facts.of(task);
+            Released::Bins { release, ranking: Ranking::Likelihood { size, near, far } }
         }
-        Method::Noisy { concatenation, .. } => {
+        Method::Noisy { positions, concatenation, .. } => {
             let mechanism = NoisySecureMinHash::published(
-                LENGTH,
+                positions,
                 concatenation,
                 task.neighbours()?,
                 budget,
-                TrueDelta::AcceptByName,
+                Acceptance::AcceptTrueDelta,
             )?;
             let scale = mechanism.noise().scale().get();
             Released::Noisy { release: mechanism.release(sets, fresh, &mut noise)?, scale }
@@ -277,11 +321,11 @@ pub(super) fn release(
     })
 }
 
-/// The shape that the planner chooses for this task, with the recall it predicts.
-pub(super) fn planned(task: &Task<'_>, epsilon: f64, delta: f64) -> Result<(Method, f64)> {
-    let (near, far) = task.near_and_far;
+/// The shape that the planner chooses for this task.
+pub(super) fn planned(task: &Task<'_>, epsilon: f64, delta: f64, facts: Facts) -> Result<Method> {
+    let (size, near, far) = facts.of(task);
     let goal = SearchGoal {
-        size: task.data.mean_size(),
+        size,
         near,
         far,
         returned: RETURNED as f64 / task.data.sets.len() as f64,
@@ -289,8 +333,8 @@ pub(super) fn planned(task: &Task<'_>, epsilon: f64, delta: f64) -> Result<(Meth
         aim: Aim::Recall,
     };
     let plan = plan_sets(goal, task.neighbours()?, Budget::new(epsilon, delta)?)?;
-    let method = match plan.choice {
-        SetMethod::Bins { bins, values, .. } => Method::Bins { bins, values },
+    Ok(match plan.choice {
+        SetMethod::Bins { bins, values, .. } => Method::Bins { bins, values, alpha: ALPHA, facts },
         SetMethod::Mixture { shape, .. } => Method::Mixture {
             positions: shape.positions(),
             concatenation: shape.concatenation(),
@@ -298,8 +342,7 @@ pub(super) fn planned(task: &Task<'_>, epsilon: f64, delta: f64) -> Result<(Meth
             delta,
         },
         _ => return Err(crate::Error::invalid("plan", "a new kind", "bins or a mixture")),
-    };
-    Ok((method, plan.recall))
+    })
 }
 
 /// Origin of a curve over epsilon on this task.

@@ -1,12 +1,15 @@
-//! Errors of all methods over a series of matrices or budgets.
+//! Errors of all methods over a series of matrices or budgets, each with and without the same post-processing.
 
 use super::matrices::Matrix;
 use crate::error::Result;
-use crate::framework::{Context, Curve, Origin, Point, Seeds, Setting as Parameter};
+use crate::framework::{
+    Claim, Context, Curve, Origin, Point, Report, Seeds, Setting as Parameter, sabotage,
+};
 use crate::metrics::mean_and_error;
-use dp_core::{Budget, FreshSeed, NoiseRng};
+use dp_core::{Budget, FreshSeed, L2Sensitivity, NoiseRng, calibrate};
 use linalg_dp::low_rank::{
-    InputPerturbation, Kept, Pfp, PfpOptions, PublishedPfp, Setting, Split, Spread, truncated_svd,
+    InputPerturbation, Kept, LowRank, Pfp, PfpOptions, PrivateLowRank, PublishedPfp, Setting,
+    Split, Spread, shrink_value, truncated_svd,
 };
 
 /// One place on the horizontal axis.
@@ -17,79 +20,105 @@ pub(super) struct Case<'a> {
     pub(super) budget: Budget,
 }
 
-/// The methods compared.
+/// The mechanisms compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(super) enum Mechanism {
     NonPrivate,
     InputPerturbation,
     PublishedPfp,
     ExactPfp,
-    BestPfp,
+    ShapedPfp,
 }
 
-impl Method {
-    pub(super) const ALL: [Self; 5] = [
-        Self::NonPrivate,
-        Self::InputPerturbation,
-        Self::PublishedPfp,
-        Self::ExactPfp,
-        Self::BestPfp,
-    ];
-
-    pub(super) fn label(self) -> &'static str {
-        match self {
-            Self::NonPrivate => "not private (truncated SVD)",
-            Self::InputPerturbation => "input perturbation",
-            Self::PublishedPfp => "PFP, published",
-            Self::ExactPfp => "PFP, exact",
-            Self::BestPfp => "PFP, exact, shaped and shrunk",
-        }
-    }
-
-    /// Frobenius errors of independent releases; none where the method states nothing (the
-    /// published rule above epsilon 1).
-    fn errors(self, run: &Run<'_>, case: &Case<'_>) -> Result<Vec<f64>> {
-        let view = case.matrix.view()?;
-        let (setting, budget) = (case.setting, case.budget);
-        match self {
-            Self::NonPrivate => Ok(vec![truncated_svd(&view, setting.rank())?.distance(&view)?]),
-            Self::InputPerturbation => {
-                let mechanism = InputPerturbation::calibrate(setting, budget)?;
-                run.repeat(|_, rng| Ok(mechanism.release(&view, rng)?.payload().distance(&view)?))
-            }
-            Self::PublishedPfp if budget.epsilon.get() > 1.0 => Ok(vec![]),
-            Self::PublishedPfp => {
-                let mechanism = PublishedPfp::new(setting, budget, Default::default())?;
-                run.repeat(|seed, rng| {
-                    let release = mechanism.release(&view, seed, rng)?;
-                    Ok(release.payload().factors().distance(&view)?)
-                })
-            }
-            Self::ExactPfp => {
-                let options = PfpOptions {
-                    kept: Kept::All,
-                    spread: Spread::Isotropic,
-                    split: Split::LeastError,
-                    ..PfpOptions::default()
-                };
-                let mechanism = Pfp::calibrate(setting, budget, options)?;
-                run.repeat(|seed, rng| {
-                    let release = mechanism.release(&view, seed, rng)?;
-                    Ok(release.payload().factors().distance(&view)?)
-                })
-            }
-            Self::BestPfp => {
-                let mechanism = Pfp::calibrate(setting, budget, PfpOptions::default())?;
-                run.repeat(|seed, rng| {
-                    let release = mechanism.release(&view, seed, rng)?;
-                    Ok(release.payload().shrunk()?.distance(&view)?)
-                })
-            }
-        }
-    }
+/// What is done with a release before its error is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum After {
+    /// Nothing.
+    Plain,
+    /// Singular values shrunk to the known noise, by the same rule for all.
+    Shrunk,
 }
 
-/// The repetitions of one method at one place.
+/// A mechanism and what follows it.
+pub(super) type Method = (Mechanism, After);
+
+/// Ours at its best.
+pub(super) const OURS: Method = (Mechanism::ShapedPfp, After::Shrunk);
+/// The baseline at its best.
+pub(super) const INPUT: Method = (Mechanism::InputPerturbation, After::Shrunk);
+/// The baseline as it is published.
+pub(super) const INPUT_PLAIN: Method = (Mechanism::InputPerturbation, After::Plain);
+/// The paper's own constants, without help.
+pub(super) const PUBLISHED: Method = (Mechanism::PublishedPfp, After::Plain);
+/// The paper's own constants, shrunk.
+pub(super) const PUBLISHED_SHRUNK: Method = (Mechanism::PublishedPfp, After::Shrunk);
+/// Exact calibration, shrunk.
+pub(super) const EXACT_SHRUNK: Method = (Mechanism::ExactPfp, After::Shrunk);
+
+const MECHANISMS: [Mechanism; 5] = [
+    Mechanism::NonPrivate,
+    Mechanism::InputPerturbation,
+    Mechanism::PublishedPfp,
+    Mechanism::ExactPfp,
+    Mechanism::ShapedPfp,
+];
+
+pub(super) fn label((mechanism, after): Method) -> String {
+    let name = match mechanism {
+        Mechanism::NonPrivate => return "not private (truncated SVD)".into(),
+        Mechanism::InputPerturbation => "input perturbation",
+        Mechanism::PublishedPfp => "PFP, published",
+        Mechanism::ExactPfp => "PFP, exact",
+        Mechanism::ShapedPfp => "PFP, exact, shaped",
+    };
+    if after == After::Shrunk { format!("{name}, shrunk") } else { name.into() }
+}
+
+/// `setting` with the rank raised to the sketch size: what input perturbation keeps before it is shrunk.
+fn wide(s: &Setting, row_bound: dp_core::Bound) -> Result<Setting> {
+    let rank = s.k().min(s.m().min(s.n()) - 2);
+    let shift = dp_core::Bound::new(s.shift())?;
+    Ok(Setting::new((s.m(), s.n()), rank, 2, shift, row_bound)?)
+}
+
+/// A noisy truncated SVD with its singular values shrunk to noise of deviation `sigma` per entry.
+pub(super) fn shrink_input(factors: &LowRank, sigma: f64) -> Result<LowRank> {
+    let ((m, n), k) = (factors.shape(), factors.rank());
+    let (u, c) = (factors.left(), factors.coefficients());
+    // C is k x n, its rows orthogonal: their norms are the singular values.
+    let scales: Vec<f64> = (0..k)
+        .map(|l| {
+            let y = (0..n).map(|j| c[(l, j)] * c[(l, j)]).sum::<f64>().sqrt() / sigma;
+            if y > 0.0 { shrink_value(y, m, n) / y } else { 0.0 }
+        })
+        .collect();
+    let left = (0..m * k).map(|e| u[(e / k, e % k)]).collect();
+    let transposed = (0..n * k).map(|e| scales[e % k] * c[(e % k, e / k)]).collect();
+    Ok(LowRank::new((m, n, k), left, transposed)?)
+}
+
+/// Frobenius errors of independent releases, plain and shrunk; none where the method states nothing (the
+/// published rule above epsilon 1).
+#[derive(Default, Clone)]
+pub(super) struct Errors {
+    pub(super) plain: Vec<f64>,
+    pub(super) shrunk: Vec<f64>,
+    /// What the formula says the plain error is, where there is one.
+    pub(super) predicted: Vec<f64>,
+}
+
+/// `rho` of the paper's figure 3 at half of the budget, typed in from the paper.
+pub(super) fn figure_3_rho(k: f64, budget: Budget) -> f64 {
+    let (e, d) = (0.5 * budget.epsilon.get(), 0.5 * budget.delta.get());
+    2.0 / e * (8.0 * k * (4.0 * k / d).ln() * (2.0 / d).ln()).sqrt()
+}
+
+/// Sigma of the exact calibration for a shift of 1.
+pub(super) fn exact_sigma(budget: Budget) -> Result<f64> {
+    Ok(calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get())
+}
+
+/// The repetitions of one mechanism at one place.
 struct Run<'a> {
     context: &'a Context<'a>,
     part: String,
@@ -97,71 +126,263 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    fn repeat(&self, one: impl Fn(FreshSeed, &mut NoiseRng) -> Result<f64>) -> Result<Vec<f64>> {
-        (0..self.repetitions)
-            .map(|i| {
-                let seed = self.context.fresh_seed(&self.part, i);
-                one(seed, &mut self.context.noise(&self.part, i))
-            })
-            .collect()
+    fn errors(
+        &self,
+        mechanism: Mechanism,
+        case: &Case<'_>,
+        row_bound: dp_core::Bound,
+    ) -> Result<Errors> {
+        let view = case.matrix.view()?;
+        let (setting, budget) = (case.setting, case.budget);
+        let (m, n, r) = (setting.m() as f64, setting.n() as f64, setting.rank() as f64);
+        match mechanism {
+            Mechanism::NonPrivate => {
+                let best = sabotage::solved(
+                    || Ok(truncated_svd(&view, setting.rank())?),
+                    || LowRank::zero(setting.m(), setting.n()),
+                )?;
+                Ok(Errors { plain: vec![best.distance(&view)?], ..Errors::default() })
+            }
+            Mechanism::InputPerturbation => {
+                let wide = wide(&setting, row_bound)?;
+                let mechanism = InputPerturbation::calibrate(wide, sabotage::spent(budget)?)?;
+                let nominal = exact_sigma(budget)?;
+                self.repeat(case, |_, rng| {
+                    let release = sabotage::with_rows(view, |a| Ok(mechanism.release(&a, rng)?))?;
+                    let factors = release.payload();
+                    let plain = leading(factors, setting.rank())?;
+                    let shrunk = shrink_input(factors, nominal)?;
+                    Ok((plain, shrunk, nominal * (r * (m + n - r)).sqrt()))
+                })
+            }
+            Mechanism::PublishedPfp if budget.epsilon.get() > 1.0 => Ok(Errors::default()),
+            Mechanism::PublishedPfp => {
+                let spent = sabotage::published(budget)?;
+                let mechanism = PublishedPfp::new(setting, spent, Default::default())?;
+                let rho = figure_3_rho(setting.k() as f64, budget);
+                self.repeat(case, |seed, rng| {
+                    let release =
+                        sabotage::with_rows(view, |a| Ok(mechanism.release(&a, seed, rng)?))?;
+                    let basis = release.payload().basis();
+                    let largest = |l: usize| {
+                        (0..basis.nrows()).map(|i| basis[(i, l)].abs()).fold(0.0, f64::max)
+                    };
+                    let squares = (0..basis.ncols()).map(|l| largest(l).powi(2)).sum::<f64>();
+                    let (plain, shrunk) = both(release.payload())?;
+                    Ok((plain, shrunk, rho * (n * squares).sqrt()))
+                })
+            }
+            Mechanism::ExactPfp | Mechanism::ShapedPfp => {
+                let isotropic = PfpOptions {
+                    kept: Kept::All,
+                    spread: Spread::Isotropic,
+                    split: Split::LeastError,
+                    ..PfpOptions::default()
+                };
+                let exact = mechanism == Mechanism::ExactPfp;
+                let options = if exact { isotropic } else { PfpOptions::default() };
+                let nominal = Pfp::calibrate(setting, budget, options)?.predicted_error();
+                let mechanism = Pfp::calibrate(setting, sabotage::spent(budget)?, options)?;
+                self.repeat(case, |seed, rng| {
+                    let release =
+                        sabotage::with_rows(view, |a| Ok(mechanism.release(&a, seed, rng)?))?;
+                    let (plain, shrunk) = both(release.payload())?;
+                    Ok((plain, shrunk, nominal))
+                })
+            }
+        }
+    }
+
+    fn repeat(
+        &self,
+        case: &Case<'_>,
+        one: impl Fn(FreshSeed, &mut NoiseRng) -> Result<(LowRank, LowRank, f64)>,
+    ) -> Result<Errors> {
+        let view = case.matrix.view()?;
+        let zero = frobenius(case.matrix)?;
+        let mut errors = Errors::default();
+        for i in 0..self.repetitions {
+            let seed = self.context.fresh_seed(&self.part, i);
+            let (plain, shrunk, predicted) = one(seed, &mut self.context.noise(&self.part, i))?;
+            let error = |a: LowRank| -> Result<f64> {
+                let (m, n) = a.shape();
+                let a = sabotage::solved(|| Ok(a), || LowRank::zero(m, n))?;
+                // A constant answer is zero; a random one errs by up to twice the matrix.
+                Ok(sabotage::answer(a.distance(&view)?, zero, &self.part, i))
+            };
+            errors.plain.push(error(plain)?);
+            errors.shrunk.push(error(shrunk)?);
+            errors.predicted.push(predicted);
+        }
+        Ok(errors)
     }
 }
 
-/// Mean errors of every method over the cases, as curves, with `||A||_F` (releasing zero) as the last.
-pub(super) fn curves(
+/// The leading components of a truncated SVD.
+fn leading(factors: &LowRank, rank: usize) -> Result<LowRank> {
+    let ((m, n), k) = (factors.shape(), factors.rank());
+    let rank = rank.min(k);
+    let (u, c) = (factors.left(), factors.coefficients());
+    let left = (0..m * rank).map(|e| u[(e / rank, e % rank)]).collect();
+    let transposed = (0..n * rank).map(|e| c[(e % rank, e / rank)]).collect();
+    Ok(LowRank::new((m, n, rank), left, transposed)?)
+}
+
+fn both(payload: &PrivateLowRank) -> Result<(LowRank, LowRank)> {
+    Ok((payload.factors().clone(), payload.shrunk()?))
+}
+
+/// Errors of all mechanisms over the cases.
+pub(super) struct Sweep {
+    /// By mechanism, then by case.
+    errors: Vec<(Mechanism, Vec<Errors>)>,
+    xs: Vec<f64>,
+    zeros: Vec<f64>,
+    origin: Origin,
+}
+
+/// Measures every mechanism over the cases.
+pub(super) fn sweep(
     context: &Context<'_>,
     part: &str,
     data: &str,
     cases: &[Case<'_>],
     repetitions: usize,
-) -> Result<Vec<Curve>> {
-    let delta = cases[0].budget.delta.get();
-    let origin = |mechanism: &str, repetitions| Origin {
-        mechanism: mechanism.into(),
+    row_bound: dp_core::Bound,
+) -> Result<Sweep> {
+    let mut errors = Vec::new();
+    for mechanism in MECHANISMS {
+        let repetitions = if mechanism == Mechanism::NonPrivate { 1 } else { repetitions as u64 };
+        let mut found = Vec::new();
+        for (i, case) in cases.iter().enumerate() {
+            let part = format!("{part} {mechanism:?} {i}");
+            found.push(Run { context, part, repetitions }.errors(mechanism, case, row_bound)?);
+            context.progress.step();
+        }
+        errors.push((mechanism, found));
+    }
+    let origin = Origin {
+        mechanism: String::new(),
         k: Parameter::PerPoint(cases.iter().map(|c| c.setting.k() as f64).collect()),
         epsilon: Parameter::PerPoint(cases.iter().map(|c| c.budget.epsilon.get()).collect()),
-        delta: Parameter::Fixed(delta),
+        delta: Parameter::Fixed(cases[0].budget.delta.get()),
         sigma: Parameter::None,
         seeds: Seeds::Derived(context.seed),
         data: data.into(),
         repetitions,
     };
-    let mut out = Vec::new();
-    for method in Method::ALL {
-        let repetitions = if method == Method::NonPrivate { 1 } else { repetitions };
-        let mut points = Vec::new();
-        for (i, case) in cases.iter().enumerate() {
-            let part = format!("{part} {} {i}", method.label());
-            let run = Run { context, part, repetitions: repetitions as u64 };
-            let samples = method.errors(&run, case)?;
-            let (y, error) =
-                if samples.is_empty() { (f64::NAN, None) } else { mean_and_error(&samples) };
-            points.push(Point { x: case.x, y, error });
-            context.progress.step();
-        }
-        out.push(Curve {
-            label: method.label().into(),
-            points,
-            origin: origin(method.label(), repetitions),
-        });
-    }
-    let zero = cases
-        .iter()
-        .map(|c| Ok(Point::exact(c.x, frobenius(c.matrix)?)))
-        .collect::<Result<Vec<_>>>()?;
-    out.push(Curve { label: "zero matrix".into(), points: zero, origin: origin("none", 1) });
-    Ok(out)
+    let zeros = cases.iter().map(|c| frobenius(c.matrix)).collect::<Result<_>>()?;
+    Ok(Sweep { errors, xs: cases.iter().map(|c| c.x).collect(), zeros, origin })
 }
 
-/// Steps [`curves`] will report.
+/// Steps [`sweep`] will report.
 pub(super) fn steps(cases: usize) -> u64 {
-    (Method::ALL.len() * cases) as u64
+    (MECHANISMS.len() * cases) as u64
 }
 
-/// The curve of a method among those of [`curves`].
-pub(super) fn of(curves: &[Curve], method: Method) -> &[Point] {
-    let found = curves.iter().find(|c| c.label == method.label());
-    &found.expect("every method has a curve").points
+impl Sweep {
+    fn of(&self, mechanism: Mechanism) -> &[Errors] {
+        let found = self.errors.iter().find(|(m, _)| *m == mechanism);
+        &found.expect("all were measured").1
+    }
+
+    /// Samples of a method at every case.
+    pub(super) fn samples(&self, (mechanism, after): Method) -> Vec<&[f64]> {
+        self.of(mechanism)
+            .iter()
+            .map(|e| if after == After::Shrunk { &e.shrunk[..] } else { &e.plain[..] })
+            .collect()
+    }
+
+    /// Mean errors of a method; not a number where it states nothing.
+    pub(super) fn means(&self, method: Method) -> Vec<f64> {
+        self.samples(method).iter().map(|s| mean_and_error(s).0).collect()
+    }
+
+    /// Error of releasing zero.
+    pub(super) fn zeros(&self) -> &[f64] {
+        &self.zeros
+    }
+
+    /// Mean error of `above` over that of `below` at every case.
+    pub(super) fn ratios(&self, above: Method, below: Method) -> Vec<f64> {
+        self.means(above).iter().zip(self.means(below)).map(|(a, b)| a / b).collect()
+    }
+
+    /// Largest deviation of measured over predicted plain error from 1, over cases where the signal stands out.
+    fn gap(&self, mechanism: Mechanism, counts: impl Fn(usize) -> bool) -> f64 {
+        let mut worst = 0.0f64;
+        for (i, e) in self.of(mechanism).iter().enumerate() {
+            if e.plain.is_empty() || !counts(i) {
+                continue;
+            }
+            let (found, said) = (mean_and_error(&e.plain).0, mean_and_error(&e.predicted).0);
+            worst = worst.max((found / said - 1.0).abs());
+        }
+        worst
+    }
+
+    /// The claims that tie measured errors to numbers that do not come from the mechanisms themselves.
+    pub(super) fn claim_levels<'r>(
+        &self,
+        report: &'r mut Report,
+        name: &str,
+        counts: impl Fn(usize) -> bool,
+    ) -> &'r mut Claim {
+        let input = self.gap(Mechanism::InputPerturbation, &counts);
+        report
+            .claim(
+                format!(
+                    "{name}: the error of input perturbation is sigma sqrt(r (m + n - r)), sigma by the exact profile \
+                     of the budget (within 10 per cent, where the signal stands out)"
+                ),
+                input < 0.1,
+                format!("largest deviation {input:.3}"),
+            )
+            .catches(&sabotage::NOISE)
+            .catches(&sabotage::ANSWERS)
+            .catches(&[sabotage::Sabotage::SolverConstant]);
+        let published = self.gap(Mechanism::PublishedPfp, &counts);
+        report
+            .claim(
+                format!(
+                    "{name}: the error of the published PFP is rho sqrt(n sum alpha_i^2), rho of figure 3 at half \
+                     the budget (within 10 per cent)"
+                ),
+                published < 0.1,
+                format!("largest deviation {published:.3}"),
+            )
+            .of("figure 3, theorem 4.7")
+            .catches(&[sabotage::Sabotage::PublishedDoubled])
+            .catches(&sabotage::ANSWERS[..2])
+            .catches(&[sabotage::Sabotage::SolverConstant])
+    }
+
+    /// The curves of all methods, with `||A||_F` (releasing zero) as the last.
+    pub(super) fn curves(&self) -> Vec<Curve> {
+        let mut out = Vec::new();
+        for &(mechanism, ref errors) in &self.errors {
+            for after in [After::Plain, After::Shrunk] {
+                let method = (mechanism, after);
+                if mechanism == Mechanism::NonPrivate && after == After::Shrunk {
+                    continue;
+                }
+                let of = |(&x, s): (&f64, &[f64])| {
+                    if s.is_empty() { Point::exact(x, f64::NAN) } else { Point::mean(x, s) }
+                };
+                let points = self.xs.iter().zip(self.samples(method)).map(of).collect();
+                let repetitions = errors.first().map_or(1, |e| e.plain.len().max(1));
+                let mechanism = label(method);
+                let origin = Origin { mechanism, repetitions, ..self.origin.clone() };
+                out.push(Curve { label: label(method), points, origin });
+            }
+        }
+        let points = self.xs.iter().zip(&self.zeros).map(|(&x, &y)| Point::exact(x, y)).collect();
+        let mechanism = "none".into();
+        let origin = Origin { mechanism, repetitions: 1, ..self.origin.clone() };
+        out.push(Curve { label: "zero matrix".into(), points, origin });
+        out
+    }
 }
 
 /// `||A||_F`.
@@ -172,11 +393,6 @@ pub(super) fn frobenius(matrix: &Matrix) -> Result<f64> {
         view.for_each_entry(i, |_, x| sum += x * x);
     }
     Ok(sum.sqrt())
-}
-
-/// "a / b" of two methods at every point, for a claim's numbers.
-pub(super) fn ratios(curves: &[Curve], above: Method, below: Method) -> Vec<f64> {
-    of(curves, above).iter().zip(of(curves, below)).map(|(a, b)| a.y / b.y).collect()
 }
 
 /// Numbers with three digits, separated by commas.

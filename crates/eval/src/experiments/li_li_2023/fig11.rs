@@ -1,12 +1,16 @@
 //! Figure 11: retrieval by every real-valued method.
 
-use super::retrieval::{Found, Method, OPORP, Plan, RADEMACHER, RAW, Trial, found, measure};
-use super::standing::{claim_ahead, claim_not_behind, leads};
+use super::probe::{self, Law};
+use super::retrieval::{
+    Found, Method, OPORP, PRECISION, Plan, RADEMACHER, RAW, Trial, found, measure,
+};
+use super::standing::{claim_above_chance, claim_ahead, claim_not_behind, leads};
 use crate::data::Points;
 use crate::error::Result;
-use crate::framework::{Context, Report, Study};
+use crate::framework::{Context, Report, Study, sabotage};
 use dp_core::{Adjacency, Bound};
 use sketch::RowsView;
+use sketch::projection::Family;
 use sketch::vectors::{AveragedProjection, System};
 
 pub(super) const STUDY: Study = Study {
@@ -25,10 +29,13 @@ fn system(trial: &Trial<'_>, system: System) -> Result<Found> {
     let seed = trial.context.public_seed("projection", trial.repetition);
     let one = Bound::new(1.0)?;
     let d = trial.split.database.d();
-    let mechanism = system.mechanism(d, trial.k, seed, one, one, trial.budget)?;
+    let budget = probe::spent(system, trial.budget)?;
+    let mechanism = sabotage::system(system).mechanism(d, trial.k, seed, one, one, budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
-    let queries = mechanism.release(rows(&trial.split.queries)?, &mut rng)?;
-    let database = mechanism.release(rows(&trial.split.database)?, &mut rng)?;
+    let mut release = |points: &Points| {
+        sabotage::with_rows(rows(points)?, |rows| Ok(mechanism.release(rows, &mut rng)?))
+    };
+    let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
     found(&queries, &database)
 }
 
@@ -39,11 +46,14 @@ fn averaged(trial: &Trial<'_>) -> Result<Found> {
     let (queries, database) = (&trial.split.queries, &trial.split.database);
     let (d, n) = (database.d(), queries.n() + database.n());
     let adjacency = Adjacency::Attribute { beta: one };
-    let mechanism = AveragedProjection::gaussian(d, trial.k, adjacency, one, trial.budget)?;
+    let mechanism =
+        AveragedProjection::gaussian(d, trial.k, adjacency, one, sabotage::spent(trial.budget)?)?;
     let fresh = trial.context.fresh_seed("fresh projection", trial.repetition);
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let both = [queries.values(), database.values()].concat();
-    let release = mechanism.release(fresh, RowsView::f64(n, d, &both)?, &mut rng)?;
+    let release = sabotage::with_rows(RowsView::f64(n, d, &both)?, |rows| {
+        Ok(mechanism.release(fresh, rows, &mut rng)?)
+    })?;
     let (sketch, certificate) = release.into_parts();
     let cut = queries.n() * trial.k;
     let part = |values: &[f64]| -> Result<_> {
@@ -125,6 +135,16 @@ fn run(context: &Context<'_>) -> Result<Report> {
         let text = format!("{} is nowhere behind {}", ours.label, theirs.label);
         claim_not_behind(&mut report, &text, &against(ours, theirs));
     }
+    for method in [&RADEMACHER, &OPORP, &AVERAGED] {
+        claim_above_chance(&mut report, &cells, method.label, PRECISION, 20.0, 0.5);
+    }
+    let laws = [
+        (&RAW, Law::Raw),
+        (&PUBLISHED, Law::Theorem31),
+        (&RADEMACHER, Law::Gaussian(Family::Rademacher)),
+        (&OPORP, Law::Gaussian(Family::Oporp)),
+    ];
+    probe::searches(context, &mut report, &laws)?;
     report.note(
         "The paper's figure 11 is on CIFAR, which is not embedded; any IDX images serve with \
          --images. Pure methods spend the same epsilon with delta = 0.",

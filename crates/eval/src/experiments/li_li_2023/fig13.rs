@@ -1,10 +1,14 @@
 //! Figure 13: retrieval with DP-SignOPORP.
 
-use super::retrieval::{Method, OPORP, Plan, measure};
+use super::probe::{self, Law};
+use super::retrieval::{Method, OPORP, PRECISION, Plan, measure};
 use super::sign_search::{OPTIMAL, OPTIMAL_4, RESPONSE, RESPONSE_4, SMOOTH, SMOOTH_4};
-use super::standing::{Cell, Lead, claim_ahead, claim_not_behind, leads, least, table};
+use super::standing::{
+    Cell, Lead, claim_above_chance, claim_ahead, claim_not_behind, leads, least, table,
+};
 use crate::error::Result;
 use crate::framework::{Context, Report, Study};
+use sketch::projection::Family;
 
 pub(super) const STUDY: Study = Study {
     id: "li-li-2023/fig13-sign-retrieval",
@@ -34,6 +38,16 @@ fn run(context: &Context<'_>) -> Result<Report> {
     report.note("DP-OPORP has delta = 1e-6; all sign methods are pure (delta = 0).");
     let cells: Vec<_> = series.iter().flat_map(|s| s.cells(plan.epsilons)).collect();
     claims(&cells, &mut report);
+    let laws = [
+        (&RESPONSE, Law::Response(1)),
+        (&SMOOTH, Law::Smooth(1)),
+        (&OPTIMAL, Law::Optimal(1)),
+        (&RESPONSE_4, Law::Response(4)),
+        (&SMOOTH_4, Law::Smooth(4)),
+        (&OPTIMAL_4, Law::Optimal(4)),
+        (&OPORP, Law::Gaussian(Family::Oporp)),
+    ];
+    probe::searches(context, &mut report, &laws)?;
     Ok(report)
 }
 
@@ -41,14 +55,22 @@ fn run(context: &Context<'_>) -> Result<Report> {
 fn claims(cells: &[Cell], report: &mut Report) {
     let names: Vec<_> = METHODS[1..].iter().map(|m| m.label).collect();
     report.tables.push(table("signs-against-oporp", cells, &names, OPORP.label));
-    for (ours, theirs) in
-        [(SMOOTH, RESPONSE), (SMOOTH_4, RESPONSE_4), (OPTIMAL, SMOOTH), (OPTIMAL_4, SMOOTH_4)]
-    {
-        let text = format!("{} is nowhere behind {}", ours.label, theirs.label);
+    for (ours, theirs) in [(SMOOTH, RESPONSE), (OPTIMAL, SMOOTH)] {
+        let text = format!("{} is not behind {}", ours.label, theirs.label);
         claim_not_behind(report, &text, &leads(cells, ours.label, theirs.label));
     }
     let text = "smooth flips are ahead of randomised response (t = 4)";
-    claim_ahead(report, text, &leads(cells, SMOOTH_4.label, RESPONSE_4.label));
+    claim_ahead(report, text, &leads(cells, SMOOTH_4.label, RESPONSE_4.label))
+        .of("section 5.3 (i): smooth flipping considerably improves randomised response");
+    let text = "optimal flips are ahead of the published smooth ones (t = 4)";
+    claim_ahead(report, text, &leads(cells, OPTIMAL_4.label, SMOOTH_4.label));
+    let mut paper = leads(cells, SMOOTH_4.label, OPORP.label);
+    paper.retain(|l| l.epsilon <= 10.0);
+    let text =
+        "the paper's own DP-SignOPORP-RR-smooth (t = 4) is ahead of DP-OPORP up to epsilon 10";
+    claim_ahead(report, text, &paper).of("section 5.3 (ii)");
+    claim_above_chance(report, cells, OPTIMAL_4.label, PRECISION, 20.0, 0.5);
+    claim_above_chance(report, cells, RESPONSE_4.label, PRECISION, 20.0, 0.5);
     for (method, epsilons) in [(OPTIMAL, [1.0, 2.0, 3.0]), (OPTIMAL_4, [5.0, 7.0, 10.0])] {
         let mut mine = leads(cells, method.label, OPORP.label);
         mine.retain(|l| epsilons.contains(&l.epsilon));

@@ -1,9 +1,11 @@
 //! Figure 15: retrieval under individual differential privacy.
 
-use super::retrieval::{Method, Plan, measure};
+use super::probe::{self, Law};
+use super::retrieval::{Method, PRECISION, Plan, measure};
 use super::sign_search::{EXACT, INDIVIDUAL_G, INDIVIDUAL_OPORP, INDIVIDUAL_RR, OPTIMAL};
+use super::standing::claim_above_chance;
 use crate::error::Result;
-use crate::framework::{Context, Report, Study};
+use crate::framework::{Context, Report, Sabotage, Study};
 
 pub(super) const STUDY: Study = Study {
     id: "li-li-2023/fig15-individual-retrieval",
@@ -25,7 +27,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         sizes: &[256, 512],
         epsilons: &EPSILONS,
         delta: 1e-6,
-        repetitions: context.pick(2, 10),
+        repetitions: context.pick(3, 10),
         queries,
         database: Some(context.pick(3000.min(rest), rest)),
     };
@@ -63,10 +65,20 @@ fn run(context: &Context<'_>) -> Result<Report> {
         flat < 0.05,
         format!("largest difference {flat:.4}"),
     );
-    report.claim(
-        "iDP-SignOPORP is worse than iDP-SignRP at epsilon 1",
-        oporp > 0.0,
-        format!("smallest lead in precision {oporp:.4}"),
-    );
+    report
+        .claim(
+            "iDP-SignOPORP is worse than iDP-SignRP at epsilon 1",
+            oporp > 0.0,
+            format!("smallest lead in precision {oporp:.4}"),
+        )
+        .of("section 6.2: iDP-SignOPORP is considerably worse")
+        .catches(&[Sabotage::OtherFamily]);
+    let cells: Vec<_> = series.iter().flat_map(|s| s.cells(plan.epsilons)).collect();
+    for method in [&INDIVIDUAL_G, &INDIVIDUAL_RR] {
+        claim_above_chance(&mut report, &cells, method.label, PRECISION, 1.0, 0.5)
+            .of("section 6.3: very high utility even at small epsilon");
+    }
+    let laws = [(&INDIVIDUAL_RR, Law::Individual), (&OPTIMAL, Law::Optimal(1))];
+    probe::searches(context, &mut report, &laws)?;
     Ok(report)
 }

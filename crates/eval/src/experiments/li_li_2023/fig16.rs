@@ -2,10 +2,11 @@
 
 use super::classify::{ACCURACY, Judged, Method, Needs, Plan, Trial, accuracy, measure};
 use super::fig14::{OPTIMAL, bare};
+use super::probe::{self, Law};
 use super::sign_search::individual_signs;
-use super::standing::{claim_ahead, leads};
+use super::standing::{claim_above_chance, claim_ahead, leads};
 use crate::error::Result;
-use crate::framework::{Context, Report, Study};
+use crate::framework::{Context, Report, Study, sabotage};
 use sketch::projection::Family;
 use sketch::signs::IndividualNoise;
 
@@ -22,7 +23,7 @@ fn individual(trial: &Trial<'_>, family: Family, noise: IndividualNoise) -> Resu
     let shape = (trial.rows.d(), trial.k);
     let signs = individual_signs(shape, seed, family, noise, trial.budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
-    let release = signs.release(trial.rows, &mut rng)?;
+    let release = sabotage::with_rows(trial.rows, |rows| Ok(signs.release(rows, &mut rng)?))?;
     // The noise scale depends on the data and stays secret, also here.
     trial.judge_signs(release.payload().bits(), f64::NAN)
 }
@@ -106,5 +107,11 @@ fn run(context: &Context<'_>) -> Result<Report> {
         at_one.retain(|l| l.epsilon == 1.0);
         claim_ahead(&mut report, text, &at_one);
     }
+    for method in [&GAUSSIAN, &RESPONSE] {
+        claim_above_chance(&mut report, &cells, method.label, ACCURACY, 1.0, 0.8)
+            .of("section 6.3: very high utility even at small epsilon");
+    }
+    let laws = [(&RESPONSE, Law::Individual), (&OPTIMAL, Law::Optimal(1))];
+    probe::classifiers(context, &mut report, &laws)?;
     Ok(report)
 }

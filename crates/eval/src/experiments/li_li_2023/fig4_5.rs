@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study,
 };
-use dp_core::special::ln_binomial_sf;
+use dp_core::numeric::ln_binomial_sf;
 use dp_core::{Bound, Delta, Probability};
 use sketch::signs::changes::{Tail, any_neighbour_gaussian, most_changes, one_pair_gaussian};
 

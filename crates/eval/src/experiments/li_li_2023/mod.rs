@@ -14,6 +14,8 @@ mod fig3;
 mod fig4_5;
 mod fig6;
 mod fig7_9;
+mod probe;
+mod products;
 mod retrieval;
 mod sign_search;
 mod standing;
@@ -27,6 +29,8 @@ pub fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(fig1::STUDY),
         Box::new(fig2::STUDY),
         Box::new(fig3::STUDY),
+        Box::new(products::STUDY),
+        Box::new(products::ANGLES),
         Box::new(fig4_5::FIG4),
         Box::new(fig4_5::FIG5),
         Box::new(fig6::STUDY),

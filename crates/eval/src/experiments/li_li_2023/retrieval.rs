@@ -5,7 +5,7 @@ use crate::baselines::NoisyRawData;
 use crate::data::{Points, Split};
 use crate::error::Result;
 use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting,
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, sabotage,
 };
 use crate::metrics::{mean_precision_recall, nearest_by_cosine};
 use dp_core::{Adjacency, Bound, Budget};
@@ -38,6 +38,8 @@ pub(super) struct Trial<'a> {
 pub(super) struct Found {
     pub(super) answers: Vec<Vec<usize>>,
     pub(super) sigma: f64,
+    /// The released database, row-major.
+    pub(super) released: Vec<f64>,
 }
 
 /// A way to search privately.
@@ -56,12 +58,16 @@ pub(super) const RAW: Method = Method {
     sketches: false,
     search: |trial| {
         let one = Bound::new(1.0)?;
-        let mechanism = NoisyRawData::new(one, one, trial.budget)?;
+        let mechanism = NoisyRawData::new(one, one, sabotage::spent(trial.budget)?)?;
         let mut rng = trial.context.noise(&trial.noise, trial.repetition);
-        let queries = mechanism.release(&trial.split.queries, &mut rng)?;
-        let database = mechanism.release(&trial.split.database, &mut rng)?;
-        let answers = nearest_by_cosine(&queries, &database, trial.split.database.d(), RETURNED.1)?;
-        Ok(Found { answers, sigma: mechanism.sigma().get() })
+        let mut release = |points: &Points| {
+            let seen = sabotage::data(points.values().to_vec());
+            mechanism.release(&Points::new("rows", points.d(), seen, None)?, &mut rng)
+        };
+        let queries = release(&trial.split.queries)?;
+        let released = release(&trial.split.database)?;
+        let answers = nearest_by_cosine(&queries, &released, trial.split.database.d(), RETURNED.1)?;
+        Ok(Found { answers, sigma: mechanism.sigma().get(), released })
     },
 };
 
@@ -86,13 +92,16 @@ pub(super) const OPORP: Method = Method {
 pub(super) fn projected(trial: &Trial<'_>, family: Family) -> Result<Found> {
     let seed = trial.context.public_seed("projection", trial.repetition);
     let d = trial.split.database.d();
+    let family = sabotage::family(family);
     let projection = ProjectionSpec::new(family, d, trial.k, seed)?.build();
     let one = Bound::new(1.0)?;
     let adjacency = Adjacency::Attribute { beta: one };
-    let mechanism = PrivateProjection::gaussian(projection, adjacency, one, trial.budget)?;
+    let mechanism =
+        PrivateProjection::gaussian(projection, adjacency, one, sabotage::spent(trial.budget)?)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let mut release = |points: &Points| {
-        mechanism.release(RowsView::f64(points.n(), points.d(), points.values())?, &mut rng)
+        let rows = RowsView::f64(points.n(), points.d(), points.values())?;
+        sabotage::with_rows(rows, |rows| Ok(mechanism.release(rows, &mut rng)?))
     };
     let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
     found(&queries, &database)
@@ -104,7 +113,7 @@ pub(super) fn found(queries: &SketchRelease, database: &SketchRelease) -> Result
     let sigma = database.noise_variance().sqrt();
     let k = database.k();
     let answers = nearest_by_cosine(queries.values(), database.values(), k, RETURNED.1)?;
-    Ok(Found { answers, sigma })
+    Ok(Found { answers, sigma, released: database.values().to_vec() })
 }
 
 /// For every epsilon, one sample a repetition.
@@ -176,7 +185,8 @@ pub(super) fn measure(
                     let noise = format!("{}, k = {k}, epsilon = {epsilon}", method.label);
                     let trial = Trial { context, split: &split, k, budget, repetition, noise };
                     let found = (method.search)(&trial)?;
-                    let of = |r| mean_precision_recall(&found.answers, &truth, r);
+                    let answers = sabotage::answers(found.answers, split.database.n());
+                    let of = |r| mean_precision_recall(&answers, &truth, r);
                     let series = &mut series[s * plan.methods.len() + m];
                     series.precision[e].push(of(RETURNED.0).0);
                     series.recall[e].push(of(RETURNED.1).1);

@@ -1,12 +1,14 @@
 //! Private signs, and methods of private search that publish them.
 
+use super::probe;
 use super::retrieval::{Found, Method, Trial};
 use crate::data::Points;
 use crate::error::Result;
+use crate::framework::sabotage;
 use dp_core::{Adjacency, Bound, Budget, PublicSeed};
 use sketch::RowsView;
 use sketch::projection::Family;
-use sketch::search::HammingIndex;
+use sketch::search::{HammingIndex, Queries};
 use sketch::signs::{
     FlipRule, IndividualNoise, IndividualSigns, PrivateSigns, SignCodes, SignSketch,
 };
@@ -24,7 +26,7 @@ pub(super) fn view(points: &Points) -> Result<RowsView<'_>> {
 }
 
 fn search(database: &SignCodes, queries: &SignCodes) -> Result<Vec<Vec<usize>>> {
-    let found = HammingIndex::new(database)?.top_k(queries, RETURNED)?;
+    let found = HammingIndex::new(database)?.top_k(&Queries::all(queries), RETURNED)?;
     let row = |q| found.indices(q).iter().map(|&i| i as usize).collect();
     Ok((0..found.n()).map(row).collect())
 }
@@ -37,9 +39,14 @@ pub(super) fn oporp_signs(
     t: usize,
     budget: Budget,
 ) -> Result<PrivateSigns> {
-    let sketch = SignSketch::repeated(Family::Oporp, shape.0, shape.1, t, seed)?;
+    let family = sabotage::family(Family::Oporp);
+    let sketch = SignSketch::repeated(family, shape.0, shape.1, t, seed)?;
     let (adjacency, bound) = one()?;
-    Ok(PrivateSigns::new(sketch, rule, adjacency, bound, Budget::pure(budget.epsilon))?)
+    let mut budget = sabotage::spent(Budget::pure(budget.epsilon))?;
+    if rule == FlipRule::PublishedSmooth {
+        budget = sabotage::published(budget)?;
+    }
+    Ok(PrivateSigns::new(sketch, rule, adjacency, bound, budget)?)
 }
 
 /// iDP-SignRP and iDP-SignOPORP; pure for randomised response.
@@ -50,13 +57,13 @@ pub(super) fn individual_signs(
     noise: IndividualNoise,
     budget: Budget,
 ) -> Result<IndividualSigns> {
-    let sketch = SignSketch::single(family, shape.0, shape.1, seed)?;
+    let sketch = SignSketch::single(sabotage::family(family), shape.0, shape.1, seed)?;
     let (adjacency, bound) = one()?;
     let budget = match noise {
         IndividualNoise::Gaussian => budget,
         IndividualNoise::RandomizedResponse => Budget::pure(budget.epsilon),
     };
-    Ok(IndividualSigns::new(sketch, noise, adjacency, bound, budget)?)
+    Ok(IndividualSigns::new(sketch, noise, adjacency, bound, sabotage::spent(budget)?)?)
 }
 
 fn oporp(trial: &Trial<'_>, rule: FlipRule, repetitions: usize) -> Result<Found> {
@@ -64,10 +71,13 @@ fn oporp(trial: &Trial<'_>, rule: FlipRule, repetitions: usize) -> Result<Found>
     let shape = (trial.split.database.d(), trial.k);
     let signs = oporp_signs(shape, seed, rule, repetitions, trial.budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
-    let queries = signs.release(view(&trial.split.queries)?, &mut rng)?;
-    let database = signs.release(view(&trial.split.database)?, &mut rng)?;
+    let mut release = |points: &Points| {
+        sabotage::with_rows(view(points)?, |rows| Ok(signs.release(rows, &mut rng)?))
+    };
+    let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
     let answers = search(database.payload(), queries.payload())?;
-    Ok(Found { answers, sigma: signs.flips().keep().get() })
+    let released = probe::signs(database.payload().bits());
+    Ok(Found { answers, sigma: signs.flips().keep().get(), released })
 }
 
 fn individual(trial: &Trial<'_>, family: Family, noise: IndividualNoise) -> Result<Found> {
@@ -75,21 +85,26 @@ fn individual(trial: &Trial<'_>, family: Family, noise: IndividualNoise) -> Resu
     let shape = (trial.split.database.d(), trial.k);
     let signs = individual_signs(shape, seed, family, noise, trial.budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
-    let queries = signs.release(view(&trial.split.queries)?, &mut rng)?;
-    let database = signs.release(view(&trial.split.database)?, &mut rng)?;
+    let mut release = |points: &Points| {
+        sabotage::with_rows(view(points)?, |rows| Ok(signs.release(rows, &mut rng)?))
+    };
+    let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
     let answers = search(database.payload(), queries.payload())?;
+    let released = probe::signs(database.payload().bits());
     // The noise scale depends on the data and stays secret, also here.
-    Ok(Found { answers, sigma: f64::NAN })
+    Ok(Found { answers, sigma: f64::NAN, released })
 }
 
 /// Exact signs, for reference.
 fn exact(trial: &Trial<'_>) -> Result<Found> {
     let seed = trial.context.public_seed("projection", trial.repetition);
-    let sketch = SignSketch::single(Family::Rademacher, trial.split.database.d(), trial.k, seed)?;
+    let family = sabotage::family(Family::Rademacher);
+    let sketch = SignSketch::single(family, trial.split.database.d(), trial.k, seed)?;
     let queries = sketch.simhash(view(&trial.split.queries)?)?;
     let database = sketch.simhash(view(&trial.split.database)?)?;
     let answers = search(database.payload(), queries.payload())?;
-    Ok(Found { answers, sigma: 0.0 })
+    let released = probe::signs(database.payload().bits());
+    Ok(Found { answers, sigma: 0.0, released })
 }
 
 const fn method(

@@ -2,6 +2,7 @@
 
 mod cuts;
 mod drift;
+mod lower_bound;
 mod noise;
 mod published;
 mod space;
@@ -10,11 +11,6 @@ mod table1;
 mod trees;
 
 use crate::framework::{Experiment, Study};
-
-/// What the report says about the paper's lower bound.
-const LOWER_BOUND: &str = "Paper 5, appendix E: any sliding-window algorithm for low-rank approximation needs space \
-    linear in the dimension even with additive error, and Hardt and Roth's reduction gives an additive error of order \
-    sqrt(k)/epsilon for PCA; nothing here contradicts either: every schedule keeps d x d matrices.";
 
 /// The experiments of this module.
 #[must_use]

@@ -1,16 +1,22 @@
 //! Streams and schedules that the experiments of this module share.
 
 use crate::error::Result;
-use crate::framework::{Context, Curve, Origin, Point, Seeds, Setting};
+use crate::framework::sabotage::{self, ANSWERS, NOISE};
+use crate::framework::{Claim, Context, Curve, Origin, Point, Report, Seeds, Setting};
+use crate::metrics::mean_and_error;
 use dp_core::{Adjacency, Bound, Budget};
-use faer::Mat;
+use faer::{Mat, MatRef};
+use linalg_dp::covariance::GaussianCovariance;
 use linalg_dp::window::{
-    BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
+    BlockNoise, Keep, Pace, PruneRule, Schedule, StreamConfig, WindowCovariance, WindowMechanism,
 };
 use rand_core::Rng;
 
 /// Delta of every experiment here.
 pub(super) const DELTA: f64 = 1e-6;
+
+/// Distortion of the histograms of private blocks.
+pub(super) const RHO: f64 = 0.2;
 
 /// Rows of norm at most one: a low-rank signal that turns slowly, plus noise.
 /// Row-major, `rows x d`; equal seeds give equal streams.
@@ -40,7 +46,8 @@ pub(super) struct Named {
 
 /// The schedules compared, for a stream of at most `horizon` blocks.
 pub(super) fn schedules(horizon: u64) -> Vec<Named> {
-    let histogram = Keep::Histogram { rho: 0.2, rule: PruneRule::UpdateApprox };
+    let histogram =
+        Keep::Histogram { rho: sabotage::distortion(RHO), rule: PruneRule::UpdateApprox };
     let block = |noise, keep| Schedule::Block { noise, keep };
     vec![
         Named {
@@ -56,8 +63,20 @@ pub(super) fn schedules(horizon: u64) -> Vec<Named> {
     ]
 }
 
-/// The configuration of a stream of rows of norm at most one.
+/// The configuration of a stream of rows of norm at most one, with the budget that it spends.
 pub(super) fn config(
+    d: usize,
+    window: u64,
+    block: u64,
+    epsilon: f64,
+    schedule: Schedule,
+) -> Result<StreamConfig> {
+    let asked = nominal(d, window, block, epsilon, schedule)?;
+    Ok(StreamConfig { budget: sabotage::spent(asked.budget)?, ..asked })
+}
+
+/// The same with the budget that was asked for: for what a claim expects.
+pub(super) fn nominal(
     d: usize,
     window: u64,
     block: u64,
@@ -84,9 +103,47 @@ pub(super) fn last_release(
     repetition: u64,
 ) -> Result<WindowCovariance> {
     let mut rng = context.noise(part, repetition);
-    let mut stream = PrivateStream::new(config)?;
-    stream.push(data, &mut rng)?;
+    let mut stream = WindowMechanism::calibrate(config)?.stream(&mut rng);
+    stream.push(&sabotage::data(data.to_vec()))?;
     Ok(stream.release()?.into_parts().0)
+}
+
+/// Deviation of a diagonal entry of a sum of `blocks` private blocks, by the exact calibration of the budget
+/// asked for.
+pub(super) fn block_deviation(d: usize, epsilon: f64, blocks: u64) -> Result<f64> {
+    let adjacency = Adjacency::ZeroRow { bound: Bound::new(1.0)? };
+    let one = GaussianCovariance::calibrate(d, adjacency, Budget::new(epsilon, DELTA)?)?;
+    Ok(one.sigma().get() * (blocks as f64).sqrt())
+}
+
+/// Squares of the diagonal of `release - truth` over the deviation it should have.
+pub(super) fn residuals(
+    release: MatRef<'_, f64>,
+    truth: MatRef<'_, f64>,
+    deviation: f64,
+) -> Vec<f64> {
+    (0..truth.nrows()).map(|i| ((release[(i, i)] - truth[(i, i)]) / deviation).powi(2)).collect()
+}
+
+/// Claims that the noise seen in releases is the one that the budget asks for.
+pub(super) fn claim_noise<'r>(
+    report: &'r mut Report,
+    what: &str,
+    squares: &[f64],
+) -> &'r mut Claim {
+    let mean = mean_and_error(squares).0;
+    let allowed = 5.0 * (2.0 / squares.len() as f64).sqrt();
+    report
+        .claim(
+            format!(
+                "{what}: the diagonal of release minus truth has the deviation that the budget asks for (mean square within \
+                 five standard errors, {allowed:.2}, of 1)"
+            ),
+            (mean - 1.0).abs() < allowed.min(0.7),
+            format!("mean square {mean:.3} over {} entries", squares.len()),
+        )
+        .catches(&NOISE)
+        .catches(&ANSWERS[2..])
 }
 
 /// `A^T A` of rows `first..end`.

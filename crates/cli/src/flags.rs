@@ -1,0 +1,55 @@
+//! Texts of the readers in the words of this command line.
+
+/// A text of the readers in the words of this command line: options between backticks become flags.
+pub(crate) fn with_flags(text: &str) -> String {
+    /// What is not simply the name of the field.
+    const FLAGS: [(&str, &str); 15] = [
+        ("`header` true", "--header"),
+        ("`header` false", "--no-header"),
+        ("`leave_out`", "--id"),
+        ("`id_first`", "--id-first"),
+        ("`norm`", "--norm-bound"),
+        ("lift the rows instead", "use --lift instead"),
+        ("`clip`", "--clip"),
+        ("`columns`", "--columns"),
+        ("`delimiter`", "--delimiter"),
+        ("`divide`", "--divide"),
+        ("`features`", "--features"),
+        ("`format`", "--format"),
+        ("`keep`", "--keep"),
+        ("`missing`", "--missing"),
+        ("`separator`", "--separator"),
+    ];
+    FLAGS.iter().fold(text.to_owned(), |text, (option, flag)| text.replace(option, flag))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_option_of_the_readers_is_left_in_backticks() {
+        let sources = [
+            include_str!("../../readers/src/bounds.rs"),
+            include_str!("../../readers/src/columnar.rs"),
+            include_str!("../../readers/src/columns.rs"),
+            include_str!("../../readers/src/csv.rs"),
+            include_str!("../../readers/src/items.rs"),
+            include_str!("../../readers/src/open.rs"),
+            include_str!("../../readers/src/options.rs"),
+            include_str!("../../readers/src/svmlight.rs"),
+        ];
+        let known = ["`tab`", "`space`"];
+        let mut options = 0;
+        for line in sources.iter().flat_map(|s| s.lines()) {
+            // Names in comments stand in brackets or are items; texts name options.
+            if line.trim_start().starts_with("//") {
+                continue;
+            }
+            options += line.matches('`').count() / 2;
+            let text = known.iter().fold(with_flags(line), |text, word| text.replace(word, ""));
+            assert!(!text.contains('`'), "{text}");
+        }
+        assert!(options > 20, "{options} options are named");
+    }
+}

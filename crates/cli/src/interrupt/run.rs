@@ -1,0 +1,70 @@
+//! What a signal finds, and what the operator is told.
+
+use std::path::{Path, PathBuf};
+
+/// How far the payment has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Payment {
+    NotBegun,
+    /// The new state of the ledger may be in its place, or not yet.
+    Begun,
+    Entered,
+}
+
+/// What a signal finds.
+#[derive(Debug)]
+pub(super) struct Run {
+    out: PathBuf,
+    /// What stood at `out` when the run began.
+    before: Option<(u64, u64)>,
+    ledger: Option<PathBuf>,
+    pub(super) payment: Payment,
+    /// A folder of its own for what goes to standard output.
+    pub(super) scratch: Option<PathBuf>,
+}
+
+/// Which file a path leads to.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::symlink_metadata(path).ok().map(|file| (file.dev(), file.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(_path: &Path) -> Option<(u64, u64)> {
+    None
+}
+
+impl Run {
+    pub(super) fn new(out: &Path, ledger: Option<&Path>) -> Self {
+        Self {
+            out: out.to_owned(),
+            before: identity(out),
+            ledger: ledger.map(Path::to_owned),
+            payment: Payment::NotBegun,
+            scratch: None,
+        }
+    }
+
+    /// What the operator is told.
+    pub(super) fn report(&self) -> String {
+        let now = identity(&self.out);
+        let released = if now.is_some() && now != self.before {
+            format!("the release {} is complete", self.out.display())
+        } else {
+            "nothing was released, and no partial file is left".into()
+        };
+        let spent = match (&self.ledger, self.payment) {
+            (None, _) => "no ledger was named".into(),
+            (Some(ledger), Payment::NotBegun) => format!("{} was not charged", ledger.display()),
+            (Some(ledger), Payment::Begun) => {
+                let name = ledger.display();
+                format!("whether {name} was charged is not known here: `dps ledger show {name}`")
+            }
+            (Some(ledger), Payment::Entered) => {
+                format!("the budget was SPENT: {} holds the expense", ledger.display())
+            }
+        };
+        format!("interrupted: {released}; {spent}")
+    }
+}

@@ -1,0 +1,111 @@
+//! Several changes of one unit. Proof: `docs/proofs/adjacency.md`, section 2.
+
+use super::{PrivacyProfile, Profile, covariance_sensitivity};
+use crate::adjacency::Steps;
+use crate::budget::Epsilon;
+use crate::error::Result;
+use crate::quantity::{L1Sensitivity, L2Sensitivity};
+
+/// What a mechanism's theorem knows of several changes at once.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Meeting {
+    /// Rows move outputs of their own, under noise of their own: their shifts are at right angles.
+    pub(crate) rows_apart: bool,
+    /// A theorem says what one change moves, so that several move at most the sum: responses, or the
+    /// shift of one row.
+    pub(crate) adds_up: bool,
+}
+
+/// `delta(epsilon/size) (e^epsilon - 1) / (e^(epsilon/size) - 1)`: group privacy, epsilon split
+/// evenly among the steps.
+pub(super) fn ln_delta(profile: &Profile, size: u64, epsilon: f64) -> f64 {
+    let n = size as f64;
+    // The safe side: a smaller epsilon.
+    let each = epsilon / n * (1.0 - 4.0 * f64::EPSILON);
+    let Ok(at) = (if each > 0.0 { Epsilon::new(each) } else { Ok(Epsilon::ZERO) }) else {
+        return 0.0;
+    };
+    let ln = profile.log_delta(at).get();
+    // The sum of e^(i epsilon/n), i below n: n terms, none below one.
+    let ratio = if epsilon < 1e-8 {
+        n.ln() + epsilon
+    } else {
+        let ln_expm1 = |x: f64| if x > 1.0 { x + (-(-x).exp()).ln_1p() } else { x.exp_m1().ln() };
+        ln_expm1(epsilon) - ln_expm1(each)
+    };
+    ln + ratio + 1e-13 * (1.0 + ratio.abs())
+}
+
+impl Profile {
+    /// An upper bound on the profile for units whose change takes these steps: the exact factor where
+    /// the theorem, or the law itself, gives one, else group privacy.
+    pub(crate) fn for_steps(&self, steps: Steps, meeting: Meeting) -> Result<Self> {
+        let Steps { each, groups } = steps;
+        if (each, groups) == (1, 1) {
+            return Ok(self.clone());
+        }
+        let size = each * groups;
+        let up = 1.0 + 8.0 * f64::EPSILON;
+        // Rows with noise of their own move the release in directions at right angles.
+        let rows = if meeting.rows_apart { (groups as f64).sqrt() } else { groups as f64 };
+        let (l2, l1) = (each as f64 * rows * up, size as f64 * up);
+        let group = |profile: &Self, size| Self::Group { profile: Box::new(profile.clone()), size };
+        let scaled = match *self {
+            Self::Gaussian { sensitivity, sigma } => {
+                Self::Gaussian { sensitivity: L2Sensitivity::new(sensitivity.get() * l2)?, sigma }
+            }
+            Self::GaussianComposition { ref steps } => {
+                let mut steps = steps.clone();
+                for step in &mut steps {
+                    step.sensitivity = L2Sensitivity::new(step.sensitivity.get() * l1)?;
+                }
+                Self::GaussianComposition { steps }
+            }
+            Self::SymmetricGaussian { bound, sigma, change } => {
+                let one = covariance_sensitivity(bound, change);
+                Self::Gaussian { sensitivity: L2Sensitivity::new(one * l1)?, sigma }
+            }
+            Self::Laplace { sensitivity, scale } => {
+                Self::Laplace { sensitivity: L1Sensitivity::new(sensitivity.get() * l1)?, scale }
+            }
+            Self::PureDp { epsilon } => Self::PureDp { epsilon: Epsilon::new(epsilon.get() * l1)? },
+            // That so many responses differ, and no more, is the theorem's.
+            Self::RandomizedResponse { bits, keep } if meeting.adds_up => {
+                Self::RandomizedResponse { bits: bits.saturating_mul(size), keep }
+            }
+            Self::KaryResponse { responses, alphabet, keep } if meeting.adds_up => {
+                let responses = responses.saturating_mul(size);
+                Self::KaryResponse { responses, alphabet, keep }
+            }
+            // One row under a fresh matrix: only the norm of its whole shift counts.
+            Self::ChiMixtureGaussian { k, entry_shift, sigma, later_mu }
+                if meeting.adds_up && groups == 1 =>
+            {
+                let entry_shift = L2Sensitivity::new(entry_shift.get() * l2)?;
+                Self::ChiMixtureGaussian { k, entry_shift, sigma, later_mu: later_mu * l2 }
+            }
+            Self::Group { ref profile, size: inner } => group(profile, inner.saturating_mul(size)),
+            _ => group(self, size),
+        };
+        scaled.check_limits()?;
+        Ok(scaled)
+    }
+
+    /// The profile of the same mechanism when a row is replaced, where it knows both changes.
+    pub(crate) fn of_replacement(&self) -> Option<Self> {
+        use super::RowChange::{AddRemove, Replace};
+        let mut replaced = self.clone();
+        match &mut replaced {
+            Self::JlMechanism { change, .. }
+            | Self::Wishart { change, .. }
+            | Self::SymmetricGaussian { change, .. }
+                if *change == AddRemove =>
+            {
+                *change = Replace;
+            }
+            Self::Repeated { profile, .. } => **profile = profile.of_replacement()?,
+            _ => return None,
+        }
+        Some(replaced)
+    }
+}

@@ -1,0 +1,96 @@
+//! A loss law from nothing but an upper bound on the profile.
+//!
+//! Soundness: `docs/proofs/composition-pld.md`, section 2.3.
+
+use super::cut::Cut;
+use super::discretise::Measure;
+use crate::budget::Epsilon;
+use crate::profile::{PrivacyProfile, Profile};
+
+/// A profile known from above only, the same in both directions.
+///
+/// Evaluated once on a few points; between them the chord (in `e^eps`) is an upper
+/// bound again, because the true profile is convex.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Envelope {
+    profile: Profile,
+    /// (eps, delta), eps rising from zero.
+    points: Vec<(f64, f64)>,
+}
+
+/// Number of evaluations, closer together near zero.
+const POINTS: u32 = 320;
+
+impl Envelope {
+    pub(super) fn new(profile: Profile) -> Self {
+        let delta =
+            |eps: f64| profile.log_delta(Epsilon::new(eps).unwrap_or(Epsilon::ZERO)).delta();
+        let mut end = 0.5;
+        while end < 200.0 && delta(end) > 1e-20 {
+            end *= 1.3;
+        }
+        let at = |i: u32| end * (f64::from(i) / f64::from(POINTS)).powf(1.5);
+        let points = (0..=POINTS).map(|i| (at(i), delta(at(i)))).collect();
+        Self { profile, points }
+    }
+
+    fn delta(&self, eps: f64) -> f64 {
+        let after = self.points.partition_point(|p| p.0 <= eps);
+        match (self.points.get(after.wrapping_sub(1)), self.points.get(after)) {
+            (Some(&(a, left)), Some(&(b, right))) => {
+                let share = (eps - a).exp_m1() / (b - a).exp_m1();
+                left + (right - left) * share
+            }
+            (Some(&(_, last)), None) => last,
+            _ => 1.0,
+        }
+    }
+
+    /// delta(eps) less `(1 - e^eps)_+`, for any sign of eps.
+    fn excess(&self, eps: f64) -> f64 {
+        let delta = self.delta(eps.abs());
+        if eps < 0.0 { eps.exp() * delta } else { delta }
+    }
+
+    /// A loss beyond which the profile is at most `mass`, or the last point.
+    pub(super) fn reach(&self, mass: f64) -> f64 {
+        let found = self.points.iter().find(|p| p.1 <= mass).or(self.points.last());
+        found.map_or(1.0, |p| p.0.max(0.5))
+    }
+
+    /// From above: the greatest convex function below the values on the grid. The true
+    /// profile is convex and below those values, so it is below that function too.
+    pub(super) fn above(&self, h: f64, cut: Cut) -> Measure {
+        let hi = (self.reach(cut.high) / h).ceil() as i64 + 1;
+        let lo = -(self.reach(cut.low) / h).ceil() as i64 - 1;
+        let alpha = |i: i64| (i as f64 * h).exp();
+        let values: Vec<f64> = (lo..=hi).map(|i| self.excess(i as f64 * h)).collect();
+        // Slopes of the chords, the first from alpha = 0 (where the profile is one).
+        let first = (values[0] / alpha(lo) - 1.0, alpha(lo), lo);
+        let chords = (lo..hi).map(|i| {
+            let j = (i - lo) as usize;
+            let width = alpha(i + 1) - alpha(i);
+            let tilt = if i < 0 { 1.0 } else { 0.0 };
+            ((values[j + 1] - values[j]) / width - tilt, width, i + 1)
+        });
+        // Pool adjacent violators: slopes must rise.
+        let mut pooled: Vec<(f64, f64, i64)> = vec![first];
+        for chord in chords {
+            let mut next = chord;
+            while pooled.len() > 1 && pooled.last().is_some_and(|p| p.0 >= next.0) {
+                let (slope, width, _) = pooled.pop().expect("just seen");
+                let total = width + next.1;
+                next = ((slope * width + next.0 * next.1) / total, total, next.2);
+            }
+            pooled.push(next);
+        }
+        let mut p = vec![0.0; (hi - lo + 1) as usize];
+        for i in 0..pooled.len() {
+            let (slope, _, end) = pooled[i];
+            let after = pooled.get(i + 1).map_or(0.0, |next| next.0);
+            p[(end - lo) as usize] = ((after - slope) * alpha(end)).max(0.0);
+        }
+        let last = values.last().copied().unwrap_or(1.0);
+        Measure { first: lo, p, p_infinite: last }
+    }
+}

@@ -1,0 +1,20 @@
+//! Numerical composition: discretised loss laws, tilted and convolved by FFT.
+//!
+//! The answer is a bracket. Its upper end is sound; its lower end says how much of
+//! the upper one is the arithmetic's, not the mechanisms'. Both hold for the worst
+//! adjacent pair of each profile and for the order "the same change in every run".
+//! Proof page: `docs/proofs/composition-pld.md`.
+
+mod composition;
+mod convolve;
+mod cut;
+mod discretise;
+mod envelope;
+mod law;
+mod mixing;
+mod moments;
+mod parts;
+mod upper;
+
+pub use composition::{Bracket, Pld, Width};
+pub(crate) use upper::Way;

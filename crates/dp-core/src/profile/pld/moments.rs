@@ -1,0 +1,108 @@
+//! Exact moments of the loss laws: what Renyi accounting needs.
+
+use super::composition::Pld;
+use super::law::{ChiKind, ChiLoss, Law};
+use super::parts::Source;
+use crate::numeric::ln_sum_exp;
+
+impl Law {
+    /// `ln E_P e^(s L)` for s > 0, which is s times the Renyi divergence of order
+    /// 1 + s; infinite where that is.
+    fn ln_moment(&self, s: f64) -> f64 {
+        let gaussian = |square: f64| 0.5 * s * (s + 1.0) * square;
+        let responses = |high: f64, low: f64, loss: f64| {
+            let size = s * loss;
+            if loss.is_infinite() {
+                f64::INFINITY
+            } else if size < 1.0 {
+                // Without subtraction, which would leave nothing of a tiny loss.
+                let apart = low * loss.exp_m1();
+                (apart * size.sinh() + 2.0 * (high + low) * (0.5 * size).sinh().powi(2)).ln_1p()
+            } else {
+                let rest = (1.0 - high - low).max(0.0);
+                let atoms = ln_sum_exp(high.ln() + size, low.ln() - size);
+                ln_sum_exp(atoms, rest.ln())
+            }
+        };
+        match *self {
+            Self::Gaussian { mu } => gaussian(mu * mu),
+            Self::SparseGaussian { p, mu } => match gaussian(mu * mu) {
+                g if g < 1.0 => (p * g.exp_m1()).ln_1p(),
+                g => ln_sum_exp((-p).ln_1p(), p.ln() + g),
+            },
+            Self::GaussianMixture { k, scale, square } => {
+                gaussian(square) + ln_chi_moment(k, s * (s + 1.0) * scale * scale)
+            }
+            Self::Laplace { mu } => {
+                let order = 1.0 + s;
+                let whole = 2.0 * order - 1.0;
+                if order * mu < 1.0 {
+                    let rests = order * exp_rest(s * mu) + s * exp_rest(-order * mu);
+                    return (rests / whole).ln_1p();
+                }
+                ln_sum_exp((order / whole).ln() + s * mu, (s / whole).ln() - order * mu)
+            }
+            Self::Response { high, low, loss } => responses(high, low, loss),
+            Self::Bits { bits, low, loss } => bits as f64 * responses(1.0 - low, low, loss),
+            Self::Chi(ChiLoss { k, kind }) => match kind {
+                ChiKind::JlUp { lambda } if s * lambda < 1.0 => {
+                    0.5 * k * (ln_rest(-s * lambda) + s * ln_rest(lambda))
+                }
+                ChiKind::JlUp { .. } => f64::INFINITY,
+                ChiKind::JlDown { lambda } => {
+                    let v = lambda / (1.0 + lambda);
+                    0.5 * k * (ln_rest(s * v) + s * ln_rest(-v))
+                }
+                // Without the row against with it, losses are infinite with positive mass.
+                ChiKind::WishartRemoved { .. } | ChiKind::WishartAdded { .. } => f64::INFINITY,
+            },
+            Self::Certain => f64::INFINITY,
+        }
+    }
+}
+
+/// `e^x - 1 - x`, which is positive.
+fn exp_rest(x: f64) -> f64 {
+    if x.abs() > 0.3 {
+        return x.exp_m1() - x;
+    }
+    (2..16).rev().fold(0.0, |sum, i| (sum + 1.0) * x / f64::from(i)) * x
+}
+
+/// `y - ln(1 + y)`, which is positive.
+fn ln_rest(y: f64) -> f64 {
+    if y.abs() > 0.1 {
+        return y - y.ln_1p();
+    }
+    (2..20).rev().fold(0.0, |sum, i| 1.0 / f64::from(i) - y * sum) * y * y
+}
+
+/// `ln E e^(c q / 2)` for q ~ chi2_k.
+fn ln_chi_moment(k: f64, c: f64) -> f64 {
+    if c < 1.0 { -0.5 * k * (-c).ln_1p() } else { f64::INFINITY }
+}
+
+impl Pld {
+    /// Renyi divergence of order `1 + s`, both directions; infinite where it is or
+    /// where it is not known.
+    pub(crate) fn renyi(&self, s: f64) -> f64 {
+        let of = |source: &Source, reverse: bool| match source {
+            Source::Law(law) if reverse => law.reversed().ln_moment(s),
+            Source::Law(law) => law.ln_moment(s),
+            Source::Envelope(_) => f64::INFINITY,
+        };
+        let sum = |reverse| -> f64 {
+            self.parts.iter().map(|(source, n)| *n as f64 * of(source, reverse)).sum()
+        };
+        sum(false).max(sum(true)) / s * (1.0 + 1e-12)
+    }
+
+    /// mu^2 where everything is Gaussian: the composition is exactly one Gaussian.
+    pub(crate) fn gaussian_square(&self) -> Option<f64> {
+        match self.parts.as_slice() {
+            [] => Some(0.0),
+            [(Source::Law(Law::Gaussian { mu }), 1)] => Some(mu * mu),
+            _ => None,
+        }
+    }
+}

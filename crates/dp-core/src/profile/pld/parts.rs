@@ -1,0 +1,285 @@
+//! From events to independent loss laws, with everything merged that merges exactly.
+
+use super::envelope::Envelope;
+use super::law::{ChiKind, ChiLoss, Law};
+use crate::profile::event::{Event, MOST_RUNS};
+use crate::profile::response::{Bit, Letter};
+use crate::profile::{
+    CoordinateProfile, Profile, RowChange, added, covariance_sensitivity, square_of,
+};
+use crate::quantity::Probability;
+
+/// A law, or a profile of which only an upper bound is known.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Source {
+    Law(Law),
+    Envelope(Envelope),
+}
+
+/// Independent losses: each source with its number of runs.
+pub(super) type Parts = Vec<(Source, u64)>;
+
+/// Ratios of a length to a scale do not vanish by underflow.
+const LEAST: f64 = 1e-300;
+/// Largest loss, in expectation, of one run: beyond it nothing is composed.
+const LARGEST_LOSS: f64 = 1e9;
+/// The same for a mixture, whose nodes lie the closer the larger its losses.
+const LARGEST_MIXTURE: f64 = 1e5;
+/// Most degrees of freedom of one law: the range of the special functions' error bounds.
+const FREEDOM: f64 = 1e7;
+/// Most bits of one law; more are several runs of it.
+const BITS: u128 = 1 << 16;
+
+/// Adds to the weight of an equal key.
+fn gather<K: PartialEq, V: core::ops::AddAssign>(list: &mut Vec<(K, V)>, key: K, value: V) {
+    match list.iter_mut().find(|(k, _)| *k == key) {
+        Some((_, v)) => *v += value,
+        None => list.push((key, value)),
+    }
+}
+
+/// What merges exactly, before it becomes laws.
+#[derive(Default)]
+struct Merged {
+    /// Sum of mu^2 over all Gaussian losses, and the number of terms.
+    square: f64,
+    terms: usize,
+    /// Chi mixtures: entry shift over sigma, with their degrees of freedom.
+    mixtures: Vec<(f64, f64)>,
+    /// JL, one direction each: (lambda, rows).
+    down: Vec<(f64, f64)>,
+    up: Vec<(f64, f64)>,
+    /// Bits: (low, loss) and their number.
+    bits: Vec<((f64, f64), u128)>,
+    parts: Parts,
+    /// Some event is known from above only.
+    above_only: bool,
+}
+
+impl Merged {
+    fn add(&mut self, event: &Event) {
+        let n = event.count();
+        let runs = n as f64;
+        match *event.profile() {
+            Profile::Gaussian { sensitivity, sigma } => {
+                self.gaussian(sensitivity.get() / sigma.get(), runs);
+            }
+            Profile::GaussianComposition { ref steps } => {
+                for s in steps.iter().filter(|s| s.times > 0) {
+                    let mu = s.sensitivity.get() / s.sigma.get();
+                    self.gaussian(mu, runs * s.times as f64);
+                }
+            }
+            Profile::SymmetricGaussian { bound, sigma, change } => {
+                self.gaussian(covariance_sensitivity(bound, change) / sigma.get(), runs);
+            }
+            Profile::ChiMixtureGaussian { k, entry_shift, sigma, later_mu } => {
+                if k == 0 || !later_mu.is_finite() || later_mu < 0.0 {
+                    return self.unknown();
+                }
+                let scale = (entry_shift.get() / sigma.get()).max(LEAST);
+                gather(&mut self.mixtures, scale, runs * k as f64);
+                if later_mu > 0.0 {
+                    self.gaussian(later_mu, runs);
+                }
+            }
+            // Exact in one coordinate; which it is, the profile does not say.
+            Profile::Laplace { sensitivity, scale } => {
+                self.above_only = true;
+                let mu = (sensitivity.get() / scale.get()).max(LEAST);
+                self.law(Law::Laplace { mu }, n.into(), mu);
+            }
+            Profile::PureDp { epsilon } => {
+                self.above_only = true;
+                let low = 1.0 / (1.0 + epsilon.get().exp());
+                self.bits(low, epsilon.get(), n.into());
+            }
+            Profile::RandomizedResponse { bits, keep } => {
+                let Bit { low, loss, .. } = Bit::keeping(keep);
+                self.bits(low, loss, u128::from(bits) * u128::from(n));
+            }
+            Profile::KaryResponse { responses, alphabet, keep } => {
+                self.letters(alphabet, keep, 1.0, u128::from(responses) * u128::from(n));
+            }
+            Profile::JlMechanism { rows, bound, lift, change } => {
+                let lambda = (bound.get() / lift.get()).powi(2).max(LEAST);
+                let rows = runs * rows as f64;
+                if rows > 0.0 {
+                    gather(&mut self.down, lambda, rows);
+                    if change == RowChange::Replace {
+                        gather(&mut self.up, lambda, rows);
+                    }
+                }
+            }
+            Profile::Wishart { dim, dof, bound, scale, change } => {
+                if dim == 0 || dof <= dim.saturating_add(1) {
+                    return self.unknown();
+                }
+                if change == RowChange::Replace {
+                    return self.envelope(event);
+                }
+                let t = (bound.get() * bound.get() / scale.get()).max(LEAST);
+                let a = 0.5 * (dof - dim - 1) as f64;
+                let k = (dof - dim + 1) as f64;
+                if k > FREEDOM {
+                    return self.unknown();
+                }
+                let kind = ChiKind::WishartRemoved { a, t };
+                self.law(Law::Chi(ChiLoss { k, kind }), n.into(), t);
+            }
+            Profile::Repeated { ref profile, times } => {
+                // No runs, or too many: the safe answer.
+                match Event::new(Profile::clone(profile), n.saturating_mul(times)) {
+                    Ok(event) => self.add(&event),
+                    Err(_) => self.unknown(),
+                }
+            }
+            Profile::Group { .. } => self.envelope(event),
+            Profile::BinomialMixture { trials, probability, coordinate } => {
+                let p = probability.get();
+                let all = u128::from(n) * u128::from(trials);
+                if p == 0.0 || trials == 0 {
+                    return;
+                }
+                match coordinate {
+                    CoordinateProfile::RandomizedResponse { keep } => {
+                        let Bit { high, low, loss } = Bit::keeping(keep);
+                        self.response(p * high, p * low, loss, all);
+                    }
+                    CoordinateProfile::KaryResponse { alphabet, keep } => {
+                        self.letters(alphabet, keep, p, all);
+                    }
+                    CoordinateProfile::Gaussian { shift, sigma } => {
+                        let mu = (shift.get() / sigma.get()).max(LEAST);
+                        self.law(Law::SparseGaussian { p, mu }, all, square_of(mu));
+                    }
+                    CoordinateProfile::Laplace { .. } => self.envelope(event),
+                }
+            }
+        }
+    }
+
+    fn gaussian(&mut self, mu: f64, runs: f64) {
+        self.square += runs * square_of(mu);
+        self.terms += 1;
+    }
+
+    fn bits(&mut self, low: f64, loss: f64, n: u128) {
+        if loss > 0.0 && n > 0 {
+            gather(&mut self.bits, (low, loss), n);
+        }
+    }
+
+    /// Letters, each of them different with probability `p`.
+    fn letters(&mut self, alphabet: u64, keep: Probability, p: f64, n: u128) {
+        match Letter::keeping(alphabet, keep) {
+            Some(Letter { high, low, loss }) => self.response(p * high, p * low, loss, n),
+            None => self.unknown(),
+        }
+    }
+
+    fn response(&mut self, high: f64, low: f64, loss: f64, n: u128) {
+        if loss > 0.0 && n > 0 {
+            let size = if loss.is_finite() { loss } else { 0.0 };
+            self.law(Law::Response { high, low, loss }, n, size);
+        }
+    }
+
+    /// Adds `n` runs of a law, to an equal one where there is one. Losses of about `size`, or
+    /// counts, that are beyond what is composed count as a certain loss.
+    fn law(&mut self, law: Law, n: u128, size: f64) {
+        if size <= LARGEST_LOSS { self.push(Source::Law(law), n) } else { self.unknown() }
+    }
+
+    fn push(&mut self, source: Source, n: u128) {
+        let found = self.parts.iter_mut().find(|(s, _)| *s == source);
+        let total = n + found.as_ref().map_or(0, |(_, count)| u128::from(*count));
+        match (u64::try_from(total).ok().filter(|&n| n <= MOST_RUNS), found) {
+            (Some(total), Some((_, count))) => *count = total,
+            (Some(total), None) => self.parts.push((source, total)),
+            (None, _) => self.unknown(),
+        }
+    }
+
+    /// A loss that is not computed: certain, from above.
+    fn unknown(&mut self) {
+        self.above_only = true;
+        let certain = Source::Law(Law::Certain);
+        if !self.parts.iter().any(|(s, _)| *s == certain) {
+            self.parts.push((certain, 1));
+        }
+    }
+
+    fn envelope(&mut self, event: &Event) {
+        self.above_only = true;
+        let envelope = Envelope::new(event.profile().clone());
+        self.push(Source::Envelope(envelope), event.count().into());
+    }
+
+    /// Chi-square losses of `k` degrees of freedom, in equal pieces.
+    fn chi(&mut self, k: f64, size: f64, law: impl Fn(f64) -> Law) {
+        let pieces = (k / FREEDOM).ceil();
+        if pieces <= MOST_RUNS as f64 {
+            self.law(law(k / pieces), pieces as u128, size);
+        } else {
+            self.unknown();
+        }
+    }
+
+    fn finish(mut self) -> (Parts, bool) {
+        let mut square = added(self.square, self.terms);
+        for (scale, k) in core::mem::take(&mut self.mixtures) {
+            // One mixture takes in all Gaussians: mu^2 = scale^2 q + square, exactly.
+            let later = if k <= FREEDOM { core::mem::take(&mut square) } else { 0.0 };
+            let size = scale * scale * (k.min(FREEDOM) + 1500.0) + later;
+            if size <= LARGEST_MIXTURE {
+                self.chi(k, size, |k| Law::GaussianMixture { k, scale, square: later });
+            } else {
+                self.unknown();
+            }
+        }
+        if square > 0.0 {
+            self.law(Law::Gaussian { mu: square.sqrt() }, 1, square);
+        }
+        for (lambda, k) in core::mem::take(&mut self.down) {
+            self.chi(k, lambda, |k| Law::Chi(ChiLoss { k, kind: ChiKind::JlDown { lambda } }));
+        }
+        for (lambda, k) in core::mem::take(&mut self.up) {
+            self.chi(k, lambda, |k| Law::Chi(ChiLoss { k, kind: ChiKind::JlUp { lambda } }));
+        }
+        for ((low, loss), bits) in core::mem::take(&mut self.bits) {
+            let (runs, rest) = (bits / BITS, bits % BITS);
+            for (bits, runs) in [(BITS, runs), (rest, 1)] {
+                if bits > 0 && runs > 0 {
+                    self.law(Law::Bits { bits: bits as u64, low, loss }, runs, loss);
+                }
+            }
+        }
+        (self.parts, self.above_only)
+    }
+}
+
+/// The independent losses of some events, and whether some are known from above only.
+pub(super) fn merge<'a>(events: impl IntoIterator<Item = &'a Event>) -> (Parts, bool) {
+    let mut merged = Merged::default();
+    events.into_iter().for_each(|event| merged.add(event));
+    merged.finish()
+}
+
+/// The largest loss of this direction, rounded up, when it is finite.
+pub(super) fn ceiling(parts: &Parts) -> Option<f64> {
+    parts.iter().try_fold(0.0, |sum, (source, n)| match source {
+        Source::Law(law) => law.ceiling().map(|x| (sum + *n as f64 * x) * (1.0 + 1e-13)),
+        Source::Envelope(_) => None,
+    })
+}
+
+/// As [`merge`], but every run its own law: for tests of the convolution.
+#[cfg(test)]
+pub(super) fn unmerged(events: &[Event]) -> Parts {
+    let single = |e: &Event| {
+        let (parts, _) = merge([&Event::once(e.profile().clone())]);
+        parts.into_iter().map(|(s, n)| (s, n * e.count())).collect::<Parts>()
+    };
+    events.iter().flat_map(single).collect()
+}

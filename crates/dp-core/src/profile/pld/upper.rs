@@ -1,0 +1,129 @@
+//! Upper ends alone, quickly, also for laws with heavy tails.
+//!
+//! Soundness: `docs/proofs/composition-pld.md`, section 5.
+
+use super::composition::{Plan, Pld, Width, least_step, padding};
+use super::convolve::{Cumulant, TiltedSum};
+use super::cut::Cut;
+use super::discretise::Measure;
+use super::parts::{Parts, Source, ceiling};
+use crate::budget::Epsilon;
+
+/// Largest tilt: near the largest loss the saddle point runs away while delta vanishes.
+const STEEPEST: f64 = 1e3;
+/// Losses this far above epsilon count as infinite: that costs `e^-16` of their mass.
+const FAR: f64 = 16.0;
+/// Most cells, each node of a mixture counting as one.
+const CELLS: f64 = 262_144.0;
+/// Most steps of a window.
+const WINDOW: usize = 1 << 20;
+
+/// Upper bounds on one direction's profile.
+pub(crate) enum Upper {
+    /// No loss exceeds this.
+    Bounded(f64),
+    /// A composed law.
+    Sum(UpperSum),
+}
+
+/// A composed law, and what its grid points may be off by.
+pub(crate) struct UpperSum {
+    sum: TiltedSum,
+    pad: f64,
+}
+
+impl Upper {
+    /// ln delta at epsilon, from above; closest near the epsilon it was made for.
+    pub(crate) fn ln_delta(&self, epsilon: f64) -> f64 {
+        match self {
+            Self::Bounded(most) if epsilon >= *most => f64::NEG_INFINITY,
+            Self::Bounded(_) => 0.0,
+            Self::Sum(UpperSum { sum, pad }) => sum.ln_delta_above((epsilon - pad).max(0.0)),
+        }
+    }
+}
+
+impl Pld {
+    /// Upper bounds on the profile near `epsilon`, one for each direction (one in all when both
+    /// are the same).
+    pub(crate) fn upper_each_way(&self, epsilon: Epsilon) -> Vec<Upper> {
+        let way = |parts: &Parts| upper_way(parts, epsilon.get(), self.width);
+        self.directions().iter().map(way).collect()
+    }
+
+    /// The same for one direction: the change as named by the profile, or undone.
+    pub(crate) fn upper_one_way(&self, way: Way, epsilon: f64) -> Upper {
+        let directions = self.directions();
+        let parts = match way {
+            Way::Forwards => &directions[0],
+            Way::Backwards => &directions[directions.len() - 1],
+        };
+        upper_way(parts, epsilon, self.width)
+    }
+}
+
+/// A direction of a change.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Way {
+    Forwards,
+    Backwards,
+}
+
+fn upper_way(parts: &Parts, e: f64, width: Width) -> Upper {
+    match ceiling(parts) {
+        Some(most) if e >= most => Upper::Bounded(most),
+        _ => upper(parts, e, width),
+    }
+}
+
+fn upper(parts: &Parts, e: f64, width: Width) -> Upper {
+    let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
+    // Moments of the bulk: where the sum lies without its far tail.
+    let near = Cut { low: 1e-9, high: 1e-9, most: f64::INFINITY };
+    let bulk = Coarse::new(parts, near).cumulant(0.0);
+    // What the other runs may take back from one large loss.
+    let back = 8.0 * bulk.variance.sqrt() + (-bulk.mean).max(0.0);
+    let cut = Cut { low: 1e-14 / runs, high: 1e-300, most: e + FAR + back };
+    let coarse = Coarse::new(parts, cut);
+    let (mut low, mut high) = (1e-3_f64, STEEPEST);
+    for _ in 0..24 {
+        let mid = (low * high).sqrt();
+        if coarse.cumulant(mid).mean > e { high = mid } else { low = mid }
+    }
+    let t = high;
+    // The slope of ln delta: the tilt, or what a Gaussian of these moments would have.
+    let slope = ((e - bulk.mean) / bulk.variance.max(1e-300)).clamp(t, STEEPEST);
+    let extent = parts.iter().map(|(s, _)| s.extent(cut)).fold(0.0, f64::max);
+    let h = (1.6 * (width.get() * e.max(0.01) / (slope * runs)).sqrt())
+        .min(extent / 64.0)
+        .max(least_step(parts, cut, CELLS));
+    let list: Vec<(Measure, u64)> = parts.iter().map(|(s, n)| (s.above(h, cut), *n)).collect();
+    let list: Vec<(&Measure, u64)> = list.iter().map(|(m, n)| (m, *n)).collect();
+    let plan = Plan { h, t, cut };
+    Upper::Sum(UpperSum { sum: TiltedSum::new(&list, h, t, WINDOW), pad: padding(parts, plan) })
+}
+
+/// Coarse copies of the laws: step, runs.
+struct Coarse(Vec<(Measure, f64, f64)>);
+
+impl Coarse {
+    fn new(parts: &Parts, cut: Cut) -> Self {
+        let copy = |(source, n): &(Source, u64)| {
+            let h = source.coarse_step(cut, 512.0);
+            (source.above(h, cut), h, *n as f64)
+        };
+        Self(parts.iter().map(copy).collect())
+    }
+
+    /// Cumulant of the sum at tilt `t`.
+    fn cumulant(&self, t: f64) -> Cumulant {
+        self.0.iter().fold(Cumulant::default(), |sum, (measure, h, n)| {
+            let c = measure.cumulant(*h, t);
+            Cumulant {
+                value: sum.value + n * c.value,
+                mean: sum.mean + n * c.mean,
+                variance: sum.variance + n * c.variance,
+            }
+        })
+    }
+}

@@ -1,0 +1,89 @@
+//! The experiments on trial: which claims notice which sabotage.
+
+use super::sabotage::{Sabotage, during};
+use super::{Context, Experiment, Report, Table, Verdict};
+use crate::error::Result;
+
+/// What the trial of one experiment found.
+pub struct Trial {
+    /// The experiment.
+    pub id: &'static str,
+    /// Claims that pass when nothing is broken, and all claims.
+    pub passing: (usize, usize),
+    /// Each sabotage that reached it, with the claims that passed before and fail now; `None` where it did not
+    /// run to its end.
+    pub noticed: Vec<(Sabotage, Option<usize>)>,
+    /// Claims that promised to notice a sabotage and did not.
+    pub missed: Vec<(Sabotage, String)>,
+    /// Claims that fail when nothing is broken, with the reason where it is known.
+    pub failing: Vec<(String, Option<&'static str>)>,
+}
+
+/// Runs an experiment unbroken, and then under every sabotage that can reach it.
+///
+/// # Errors
+/// Those of the unbroken run.
+pub fn trial(
+    experiment: &dyn Experiment,
+    context: &Context<'_>,
+    chosen: &[Sabotage],
+) -> Result<Trial> {
+    let (report, reached) = during(None, || experiment.run(context));
+    let report = report?;
+    let passed = |r: &Report, i: usize| r.claims.get(i).is_none_or(|c| c.verdict == Verdict::Pass);
+    let count = report.claims.len();
+    let passing: Vec<usize> = (0..count).filter(|&i| passed(&report, i)).collect();
+    let mut found = Trial {
+        id: experiment.id(),
+        passing: (passing.len(), count),
+        noticed: Vec::new(),
+        missed: Vec::new(),
+        failing: report
+            .claims
+            .iter()
+            .filter(|c| c.verdict == Verdict::Fail)
+            .map(|c| (c.text.clone(), c.reason))
+            .collect(),
+    };
+    for sabotage in reached.into_iter().filter(|s| chosen.contains(s)) {
+        let (broken, _) = during(Some(sabotage), || experiment.run(context));
+        let Ok(broken) = broken else {
+            found.noticed.push((sabotage, None));
+            continue;
+        };
+        let failed = passing.iter().filter(|&&i| !passed(&broken, i)).count();
+        found.noticed.push((sabotage, Some(failed)));
+        for &i in &passing {
+            let claim = &report.claims[i];
+            if claim.catches.contains(&sabotage) && passed(&broken, i) {
+                found.missed.push((sabotage, claim.text.clone()));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The table sabotage x experiment: claims that notice, of those that pass unbroken.
+#[must_use]
+pub fn table(trials: &[Trial], chosen: &[Sabotage]) -> Table {
+    let mut heads = vec!["claims of", "pass"];
+    heads.extend(chosen.iter().map(|s| s.name()));
+    let mut table = Table::new(
+        "sabotage",
+        "Claims that notice each sabotage; - where it does not reach the experiment, ! where the experiment did not finish.",
+        &heads,
+    );
+    for trial in trials {
+        let mut row = vec![trial.id.to_owned(), format!("{}/{}", trial.passing.0, trial.passing.1)];
+        for sabotage in chosen {
+            let cell = trial.noticed.iter().find(|(s, _)| s == sabotage);
+            row.push(match cell {
+                None => "-".into(),
+                Some((_, None)) => "!".into(),
+                Some((_, Some(n))) => n.to_string(),
+            });
+        }
+        table.row(row);
+    }
+    table
+}

@@ -1,0 +1,186 @@
+//! The verifier in `tools/verify`, which shares no code with the library and is written from
+//! `docs/FORMAT.md` alone: it accepts a release of every kind, and refuses every edited one.
+//!
+//! Needs Python 3 with mpmath (`tools/verify/requirements.txt`), in `tools/verify/.venv` or on the path.
+
+use dp_core::release_file::{Kind, open};
+use fuzzing::samples::{Sample, releases};
+use serde_json::{Value, json};
+use std::collections::HashSet;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn tools() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tools/verify")
+}
+
+/// A Python with mpmath; without one it says loudly that nothing is tested.
+fn python() -> Option<PathBuf> {
+    let places = [tools().join(".venv/bin/python"), PathBuf::from("python3")];
+    let works = |python: &PathBuf| {
+        let run = Command::new(python).args(["-c", "import mpmath"]).output();
+        run.is_ok_and(|output| output.status.success())
+    };
+    let found = places.into_iter().find(works);
+    if found.is_none() {
+        // Not a macro: the test harness would hold it back.
+        let line = "SKIPPED: the independent verifier: no python3 with mpmath \
+                    (python3 -m venv tools/verify/.venv && tools/verify/.venv/bin/pip install -r \
+                    tools/verify/requirements.txt)\n";
+        std::io::stderr().write_all(line.as_bytes()).unwrap();
+    }
+    found
+}
+
+/// What the verifier says of each file, in their order: the line of the verdict.
+fn verdicts(python: &Path, files: &[(String, Vec<u8>)]) -> Vec<String> {
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = Command::new(python);
+    command.arg(tools().join("verify.py"));
+    for (i, (_, bytes)) in files.iter().enumerate() {
+        let path = folder.path().join(i.to_string());
+        std::fs::write(&path, bytes).unwrap();
+        command.arg(path);
+    }
+    let output = command.output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<String> =
+        text.lines().filter(|line| !line.starts_with(' ')).map(str::to_owned).collect();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(lines.len(), files.len(), "{text}{errors}");
+    lines
+}
+
+#[test]
+fn a_release_of_every_kind_is_accepted() {
+    let Some(python) = python() else { return };
+    let (mut files, mut kinds) = (Vec::new(), HashSet::new());
+    for Sample { name, bytes, .. } in releases().unwrap() {
+        let summary = open(&bytes).unwrap().summary;
+        kinds.insert(summary.kind);
+        let alone = summary.certificate;
+        files.push((format!("{name}, its certificate"), alone.to_json().into_bytes()));
+        files.push((format!("{name}, canonical"), alone.canonical().into_bytes()));
+        files.push((name, bytes));
+    }
+    assert_eq!(kinds, HashSet::from(Kind::ALL));
+    for ((name, _), verdict) in files.iter().zip(verdicts(&python, &files)) {
+        assert!(verdict.contains(": accepted: "), "{name}: {verdict}");
+    }
+}
+
+/// Edits of the trailer's fields by somebody who sets every digest and checksum right again.
+fn inconsistent(trailer: &Value) -> Vec<(&'static str, Value)> {
+    let certificate = "/certificate";
+    let (guarantee, noise) = ("/certificate/guarantee", "/certificate/noise");
+    let mut edits = Vec::new();
+    let mut edit = |path: &str, what: &'static str, new: &dyn Fn(&Value) -> Option<Value>| {
+        let mut edited = trailer.clone();
+        let Some(place) = edited.pointer_mut(path) else { return };
+        if let Some(new) = new(place).filter(|new| new != place) {
+            *place = new;
+            edits.push((what, edited));
+        }
+    };
+    let times =
+        |factor: f64| move |v: &Value| v.as_f64().filter(|_| v.is_f64()).map(|x| json!(x * factor));
+    let plus = |by: u64| move |v: &Value| v.as_u64().map(|x| json!(x + by));
+    let to = |new: Value| move |_: &Value| Some(new.clone());
+    for name in ["sigma", "scale", "lift"] {
+        edit(&format!("{noise}/{name}"), "scale of the noise law", &times(0.9));
+        edit(&format!("{noise}/laws/0/{name}"), "scale of the first noise law", &times(0.9));
+        edit(&format!("{guarantee}/profile/{name}"), "scale of the profile", &times(1.01));
+    }
+    edit(&format!("{noise}/keep"), "keep probability of the noise law", &times(0.9));
+    edit(&format!("{guarantee}/profile/keep"), "keep probability of the profile", &times(0.9));
+    for name in ["sensitivity", "entry_shift", "bound", "probability"] {
+        edit(&format!("{guarantee}/profile/{name}"), "what moves", &times(0.5));
+    }
+    edit(&format!("{guarantee}/ln_true_delta"), "stated delta", &times(1.001));
+    edit(&format!("{certificate}/ln_true_delta"), "stated delta", &times(1.001));
+    edit(&format!("{guarantee}/budget/epsilon"), "epsilon", &times(0.9));
+    if trailer.pointer("/certificate/guarantee/claim") == Some(&json!("met")) {
+        edit(&format!("{guarantee}/budget/delta"), "delta", &times(0.5));
+        edit(&format!("{guarantee}/claim"), "claim", &to(json!("missed-accepted-by-name")));
+    } else {
+        edit(&format!("{guarantee}/claim"), "claim", &to(json!("met")));
+    }
+    edit(&format!("{guarantee}/provenance/theorem"), "theorem", &to(json!("public-basis")));
+    edit(&format!("{guarantee}/adjacency/bound"), "bound of the adjacency", &times(1.01));
+    edit(&format!("{guarantee}/adjacency/l2"), "shift of the adjacency", &times(1.01));
+    // Signs hide any change of an attribute; a sketch hides one of a size.
+    if trailer.pointer("/parameters/family").is_some() {
+        edit(&format!("{guarantee}/adjacency/beta"), "change of the adjacency", &times(1.01));
+    }
+    if trailer.pointer("/certificate/guarantee/provenance/theorem").is_some() {
+        edit(&format!("{guarantee}/adjacency/alpha"), "items of the adjacency", &plus(1));
+    }
+    edit(&format!("{certificate}/generator"), "generator", &to(json!("dice")));
+    edit(&format!("{certificate}/class"), "class", &to(json!("nothing")));
+    edit(&format!("{certificate}/format"), "format", &to(json!(2)));
+    edit(&format!("{certificate}/warning"), "warning", &to(json!("all is well")));
+    edit("/fingerprint", "fingerprint", &to(json!("0123456789abcdef")));
+    edit("/rows", "rows", &plus(1));
+    edit("/columns", "columns", &plus(1));
+    edit("/parameters/k", "columns of the parameters", &plus(1));
+    edits
+}
+
+/// The same, left as they are by somebody who only sets the checksum right.
+fn careless(trailer: &Value) -> Vec<(&'static str, Value)> {
+    let mut edits = Vec::new();
+    for (path, what, new) in [
+        ("/certificate/generator", "generator without its digest", json!("os-chacha12")),
+        ("/certificate/mechanism", "mechanism without its digest", json!("another")),
+        ("/certificate/payload", "hash of another payload", json!("00".repeat(32))),
+        ("/certificate/digest", "digest", json!("00".repeat(32))),
+        ("/certificate/public", "public parameters without their digest", json!({})),
+    ] {
+        let mut edited = trailer.clone();
+        *edited.pointer_mut(path).unwrap() = new;
+        edits.push((what, edited));
+    }
+    edits
+}
+
+#[test]
+fn every_edited_release_is_refused() {
+    let Some(python) = python() else { return };
+    let mut files = Vec::new();
+    for Sample { name, bytes, .. } in releases().unwrap() {
+        let mut add = |what: &str, bytes| files.push((format!("{name}: {what}"), bytes));
+        let opened = open(&bytes).unwrap();
+        assert!(!opened.payload.is_empty());
+        let mut flipped = bytes.clone();
+        flipped[16] ^= 1;
+        add("a byte of the payload", flipped.clone());
+        add("a byte of the payload, with a new checksum", fuzzing::sealed(&flipped));
+        add("a byte less", bytes[..bytes.len() - 1].to_vec());
+        let mut old = bytes.clone();
+        old[8] = 1;
+        add("the version before", fuzzing::sealed(&old));
+        let trailer = fuzzing::trailer(&bytes).unwrap();
+        for (what, edited) in inconsistent(&trailer) {
+            add(what, fuzzing::forged(&bytes, |_, fields| *fields = edited).unwrap());
+        }
+        for (what, edited) in careless(&trailer) {
+            add(what, fuzzing::repacked(&bytes, &edited).unwrap());
+        }
+        // A payload of another length under its own hash.
+        let longer = fuzzing::forged(&bytes, |payload, _| payload.extend([0; 8])).unwrap();
+        add("eight bytes more of payload", longer);
+    }
+    assert!(files.len() > 200, "{}", files.len());
+    let said = verdicts(&python, &files);
+    let passed: Vec<&String> = files
+        .iter()
+        .zip(&said)
+        .filter(|(_, v)| !v.contains(": REFUSED: "))
+        .map(|(f, _)| &f.0)
+        .collect();
+    assert!(passed.is_empty(), "accepted: {passed:#?}");
+    // A crash on the way is no verdict: reasons are given in the page's words nearly always.
+    let malformed = said.iter().filter(|v| v.contains("malformed")).count();
+    assert!(malformed * 10 < said.len(), "{malformed} of {}", said.len());
+}

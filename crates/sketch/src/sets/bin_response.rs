@@ -1,0 +1,165 @@
+//! One-permutation bins with a response on every bin.
+
+use super::bins::BinLaw;
+use super::hash::reduce;
+use super::items::ItemSet;
+use super::neighbours::SetNeighbours;
+use super::one_permutation::{EMPTY_BIN, OnePermutation};
+use super::response::{
+    BINS, Response, SIMILARITY, SetFacts, SymbolRelease, SymbolSource, calibrated,
+};
+use super::response_family::ResponseFamily;
+use super::signature::{Scheme, SetSketch};
+use super::symbols::Coding;
+use super::writer::SetWriter;
+use crate::error::{Error, Result};
+use core::ops::ControlFlow;
+use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
+use dp_core::noise::{KaryResponse, NoiseRng};
+use dp_core::release_file::Kind;
+use dp_core::{Budget, Guarantee, PublicSeed, Theorem};
+use std::path::Path;
+
+/// One-permutation hashing with a response on every bin; "empty" is a symbol like the others.
+///
+/// An item falls into one bin: sets that differ in `alpha` items differ in at most `alpha` bins, for
+/// **every** hash function. Each bin therefore gets a response calibrated to `alpha` of
+/// them, however many bins there are.
+///
+/// # Privacy
+/// `SetItems { alpha, 1 }`, one set of the release: holds for sets of every size, and for seeds known in advance. With
+/// delta zero it is pure: each bin gets `epsilon / alpha`.
+#[derive(Debug, Clone)]
+pub struct BinResponse {
+    bins: usize,
+    values: u32,
+    calibrated: Calibrated<Response>,
+}
+
+impl BinResponse {
+    /// The least noise for the budget; `values` is the number of symbols a non-empty bin can show.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::InvalidParameter`] unless `bins` is in `[1, 2^20]`, `values` in `[2, 65535]` and `alpha` in `[1, 2^32]`;
+    /// [`Error::Core`] when no response meets the budget.
+    pub fn calibrate(bins: usize, values: u32, alpha: u64, budget: Budget) -> Result<Self> {
+        // With one value "the same value" says nothing of a shared minimum: no estimate exists.
+        if !(2..=65_535).contains(&values) {
+            return Err(Error::invalid("values of a bin", values, "[2, 65535]"));
+        }
+        OnePermutation::new(bins, PublicSeed::new(0))?;
+        let neighbours = SetNeighbours::new(alpha, 1)?;
+        let family = ResponseFamily::bins(bins, values, alpha)?;
+        let theorem = Theorem::OnePermutation;
+        let calibrated = calibrated(family, neighbours.adjacency(), budget, theorem)?;
+        Ok(Self { bins, values, calibrated })
+    }
+
+    /// The guarantee.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        self.calibrated.guarantee()
+    }
+
+    /// The response on every bin.
+    #[must_use]
+    pub fn response(&self) -> KaryResponse {
+        self.calibrated.noise().0
+    }
+
+    /// Sketches and releases.
+    ///
+    /// # Errors
+    /// [`Error::Core`] when the noise law refuses its parameters (it does not after `calibrate`).
+    pub fn release(
+        &self,
+        sets: &[ItemSet],
+        seed: PublicSeed,
+        rng: &mut NoiseRng,
+    ) -> Result<SymbolRelease> {
+        Mechanism::release(self, (sets, seed), rng)
+    }
+
+    /// Releases sets to a file as they come: the symbols of [`BinResponse::release`] on all of them.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::Io`].
+    pub fn writer<'a>(
+        &'a self,
+        path: &Path,
+        seed: PublicSeed,
+        rng: &'a mut NoiseRng,
+    ) -> Result<SetWriter<'a>> {
+        SetWriter::create(path, Kind::Symbols, Box::new(self.source(seed)?), rng)
+    }
+
+    fn source(&self, seed: PublicSeed) -> Result<SymbolSource<'_>> {
+        let sketch = OnePermutation::new(self.bins, seed)?;
+        let values = self.values;
+        let name = format!("one-permutation/B={values}");
+        Ok(SymbolSource {
+            mechanism: BINS,
+            calibrated: &self.calibrated,
+            scheme: Scheme { sketch: name.clone(), ..sketch.scheme() },
+            coding: Coding::Bins,
+            origin: None,
+            sign: Box::new(move |sets| {
+                Ok(sketch.sketch(sets).map(name.clone(), |least| {
+                    if least == EMPTY_BIN { 0 } else { 1 + bin_symbol(least, values) }
+                }))
+            }),
+        })
+    }
+}
+
+/// What a [`BinResponse`] is calibrated for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BinConfig {
+    /// Bins of a signature.
+    pub bins: usize,
+    /// Symbols that a bin with items can show.
+    pub values: u32,
+    /// Items in which neighbouring sets may differ.
+    pub alpha: u64,
+}
+
+impl author::Sealed for BinResponse {}
+
+impl Mechanism for BinResponse {
+    type Config = BinConfig;
+    type Input<'a> = (&'a [ItemSet], PublicSeed);
+    type Output = SymbolRelease;
+    type Facts = SetFacts;
+    type Error = Error;
+
+    fn calibrate(config: BinConfig, budget: Budget) -> Result<Self> {
+        let BinConfig { bins, values, alpha } = config;
+        Self::calibrate(bins, values, alpha, budget)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        self.calibrated.guarantee()
+    }
+
+    fn predict(&self, facts: SetFacts) -> Result<Prediction> {
+        let SetFacts { size, similarity } = facts.check()?;
+        let law = BinLaw::new(self.bins, u64::from(self.values), self.response().keep())?;
+        Ok(Prediction::new(SIMILARITY, law.standard_error_at(size, similarity)))
+    }
+
+    fn release_watched(
+        &self,
+        (sets, seed): (&[ItemSet], PublicSeed),
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<SymbolRelease> {
+        self.source(seed)?.release(sets, rng, hook)
+    }
+}
+
+/// The symbol of a bin's least hash: a fixed mixing of its 31 bits, so that the symbol says
+/// nothing about how small the hash was.
+pub(super) fn bin_symbol(least: u32, values: u32) -> u32 {
+    let z = u64::from(least).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    reduce(((z ^ (z >> 32)).wrapping_mul(0xD6E8_FEB8_6659_FD93) >> 32) as u32, values)
+}

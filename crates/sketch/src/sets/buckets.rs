@@ -1,0 +1,127 @@
+//! Hashed minima of any hash functions, with a response on every position (Bucket PrivMin).
+
+use super::items::ItemSet;
+use super::response::{
+    BUCKETS, Response, SetFacts, SymbolRelease, SymbolSource, calibrated, predict_hashed,
+};
+use super::response_family::ResponseFamily;
+use super::secure::{SecureMinHash, SymbolShape};
+use super::signature::SetSketch;
+use super::symbols::Coding;
+use super::writer::SetWriter;
+use crate::error::{Error, Result};
+use core::ops::ControlFlow;
+use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
+use dp_core::noise::{KaryResponse, NoiseRng};
+use dp_core::release_file::Kind;
+use dp_core::{Adjacency, Budget, Epsilon, Guarantee, PublicSeed, Theorem};
+use std::path::Path;
+
+/// Bucket PrivMin (Bourgeat & Schmurr 2019, algorithms 1 and 2): every minimum is hashed to
+/// one of B buckets, and each of the L buckets gets a B-ary response with `epsilon / L`.
+///
+/// # Privacy
+/// Pure, one set of the release becomes any other (`AnyInput`): all its positions may differ, and the budget is
+/// shared by all of them. It holds for every hash function, so a seed known in advance is allowed.
+/// Two sets that change together lose twice as much.
+#[derive(Debug, Clone)]
+pub struct BucketPrivMin {
+    shape: SymbolShape,
+    calibrated: Calibrated<Response>,
+}
+
+impl BucketPrivMin {
+    /// Shares `epsilon` among the positions.
+    ///
+    /// # Errors
+    /// [`Error::Core`] when epsilon is too small for any response.
+    pub fn new(shape: SymbolShape, epsilon: Epsilon) -> Result<Self> {
+        let family = ResponseFamily::buckets(shape)?;
+        let theorem = Theorem::BucketResponse;
+        let budget = Budget::pure(epsilon);
+        let calibrated = calibrated(family, Adjacency::AnyInput, budget, theorem)?;
+        Ok(Self { shape, calibrated })
+    }
+
+    /// The guarantee.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        self.calibrated.guarantee()
+    }
+
+    /// The response on every bucket.
+    #[must_use]
+    pub fn response(&self) -> KaryResponse {
+        self.calibrated.noise().0
+    }
+
+    /// Sketches and releases.
+    ///
+    /// # Errors
+    /// [`Error::Core`] when the noise law refuses its parameters (it does not after `new`).
+    pub fn release(
+        &self,
+        sets: &[ItemSet],
+        seed: PublicSeed,
+        rng: &mut NoiseRng,
+    ) -> Result<SymbolRelease> {
+        Mechanism::release(self, (sets, seed), rng)
+    }
+
+    /// Releases sets to a file as they come: the symbols of [`BucketPrivMin::release`] on all of them.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::Io`].
+    pub fn writer<'a>(
+        &'a self,
+        path: &Path,
+        seed: PublicSeed,
+        rng: &'a mut NoiseRng,
+    ) -> Result<SetWriter<'a>> {
+        SetWriter::create(path, Kind::Symbols, Box::new(self.source(seed)), rng)
+    }
+
+    fn source(&self, seed: PublicSeed) -> SymbolSource<'_> {
+        let sketch = SecureMinHash::new(self.shape, seed);
+        SymbolSource {
+            mechanism: BUCKETS,
+            calibrated: &self.calibrated,
+            scheme: sketch.scheme(),
+            coding: Coding::Hashed { concatenation: self.shape.concatenation() },
+            origin: None,
+            sign: Box::new(move |sets| Ok(sketch.sketch(sets))),
+        }
+    }
+}
+
+impl author::Sealed for BucketPrivMin {}
+
+impl Mechanism for BucketPrivMin {
+    type Config = SymbolShape;
+    type Input<'a> = (&'a [ItemSet], PublicSeed);
+    type Output = SymbolRelease;
+    type Facts = SetFacts;
+    type Error = Error;
+
+    /// Pure: only the epsilon of the budget is spent.
+    fn calibrate(shape: SymbolShape, budget: Budget) -> Result<Self> {
+        Self::new(shape, budget.epsilon)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        self.calibrated.guarantee()
+    }
+
+    fn predict(&self, facts: SetFacts) -> Result<Prediction> {
+        predict_hashed(self.shape, self.response().keep(), facts)
+    }
+
+    fn release_watched(
+        &self,
+        (sets, seed): (&[ItemSet], PublicSeed),
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<SymbolRelease> {
+        self.source(seed).release(sets, rng, hook)
+    }
+}

@@ -1,0 +1,272 @@
+//! The sensitivity of a release, computed again from its public parameters.
+//!
+//! Whatever is needed and missing, or not of its type, is a refusal.
+
+use super::Finding;
+use crate::error::Result;
+use crate::projection::{Family, ProjectionSpec};
+use crate::sets::{Coding, MixtureResponse, NoisyFacts, SetNeighbours, SymbolFacts, SymbolShape};
+use crate::signs::{FreshConfig, FreshSigns, NormFloor, SignSketch};
+use crate::vectors::{AveragedProjection, PrivateProjection};
+use dp_core::certificate::PublicParameters;
+use dp_core::{
+    Adjacency, Bound, Certificate, Guarantee, Profile, Provenance, PublicValue, SeedOrigin,
+};
+use serde::de::DeserializeOwned;
+
+/// Relative room for other versions of elementary functions.
+const ROOM: f64 = 1e-9;
+
+const PUBLISHED: Finding =
+    Finding::NotChecked("it is a published claim, which is not computed again");
+
+/// Refuses what a certificate states of itself.
+fn rejected<T>(field: &'static str, reason: impl core::fmt::Display) -> Result<T> {
+    Err(dp_core::Error::CertificateRejected { field, reason: reason.to_string() }.into())
+}
+
+/// The parameters of a release file.
+pub(super) fn parameters<T: DeserializeOwned>(text: &str) -> Result<T> {
+    serde_json::from_str(text).map_err(|e| dp_core::Error::file("parameters", e.to_string()).into())
+}
+
+/// Whether it is a published claim of which nothing can be computed again. One about the noise of a
+/// given projection states that projection's sensitivity, as a proven one does.
+fn claim_alone(guarantee: &Guarantee) -> bool {
+    matches!(guarantee.provenance(), Provenance::Published { .. })
+        && !matches!(guarantee.profile(), Some(Profile::Gaussian { .. } | Profile::Laplace { .. }))
+}
+
+/// What the certificate of a projection states.
+const PROJECTION: [&str; 3] = ["projection", "projection seed", "largest entry"];
+
+/// A certificate alone: what names a projection must agree with it.
+pub(super) fn alone(certificate: &Certificate) -> Result<Option<Finding>> {
+    let guarantee = certificate.guarantee();
+    if claim_alone(guarantee) {
+        return Ok(Some(PUBLISHED));
+    }
+    let public = &certificate.statement().public;
+    match guarantee.profile() {
+        Some(
+            Profile::Gaussian { .. } | Profile::Laplace { .. } | Profile::ChiMixtureGaussian { .. },
+        ) if PROJECTION.iter().any(|name| public.contains_key(*name)) => {
+            projected(certificate).map(Some)
+        }
+        _ => Ok(None),
+    }
+}
+
+/// Draws the projection a certificate names and compares the sensitivity its guarantee rests on.
+pub(super) fn projected(certificate: &Certificate) -> Result<Finding> {
+    let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
+    if claim_alone(guarantee) {
+        return Ok(PUBLISHED);
+    }
+    let spec = ProjectionSpec::from_public_parameters(&statement.public)?;
+    let Some(PublicValue::Real(bound)) = statement.public.get("largest entry") else {
+        return rejected("largest entry", "it states none, from which its sensitivity follows");
+    };
+    let bound = Bound::new(*bound)?;
+    let (adjacency, budget) = (guarantee.adjacency(), guarantee.budget());
+    if shift(guarantee).is_some() {
+        return averaged(certificate, spec, bound);
+    }
+    let of = |guarantee: &Guarantee| match guarantee.profile() {
+        Some(Profile::Gaussian { sensitivity, .. }) => Some(sensitivity.get()),
+        Some(Profile::Laplace { sensitivity, .. }) => Some(sensitivity.get()),
+        _ => None,
+    };
+    let again = match guarantee.profile() {
+        Some(Profile::Laplace { .. }) => {
+            PrivateProjection::laplace(spec.build(), adjacency, bound, budget)
+        }
+        _ => PrivateProjection::gaussian(spec.build(), adjacency, bound, budget),
+    }?;
+    let (Some(stated), Some(needed)) = (of(guarantee), of(again.guarantee())) else {
+        return rejected("profile", "is not one of a projection");
+    };
+    if stated >= needed * (1.0 - ROOM) {
+        return Ok(Finding::Agrees);
+    }
+    rejected(
+        "profile",
+        format!(
+            "states sensitivity {stated}, but the projection of this seed has {needed} under this \
+             adjacency"
+        ),
+    )
+}
+
+/// As [`projected`] for a projection drawn at release, from the sizes that are public: what a
+/// change shifts at most, and what rounding adds.
+fn averaged(certificate: &Certificate, spec: ProjectionSpec, bound: Bound) -> Result<Finding> {
+    let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
+    check_fresh(&spec, &statement.public)?;
+    let (d, k) = (spec.d(), spec.k());
+    let (adjacency, budget) = (guarantee.adjacency(), guarantee.budget());
+    let again = AveragedProjection::gaussian(d, k, adjacency, bound, budget)?;
+    let (Some(stated), Some(needed)) = (shift(guarantee), shift(again.guarantee())) else {
+        return rejected("profile", "is not one of a projection");
+    };
+    if stated.0 == k as u64
+        && stated.1 >= needed.1 * (1.0 - ROOM)
+        && stated.2 >= needed.2 * (1.0 - ROOM)
+    {
+        return Ok(Finding::Agrees);
+    }
+    rejected(
+        "profile",
+        format!(
+            "states a shift of {} and {} of rounding in {} columns, but these sizes have {} and {} in \
+             {k} under this adjacency",
+            stated.1, stated.2, stated.0, needed.1, needed.2
+        ),
+    )
+}
+
+/// Refuses a guarantee averaged over a projection that is not Gaussian, not drawn at release, or drawn
+/// from fewer than 256 bits.
+fn check_fresh(spec: &ProjectionSpec, public: &PublicParameters) -> Result<()> {
+    let gaussian = spec.family() == Family::Gaussian;
+    if gaussian && public.contains_key(SeedOrigin::KEY) && spec.seed().bits() == 256 {
+        return Ok(());
+    }
+    rejected(
+        "projection",
+        "the guarantee is averaged over it, and it is not a fresh Gaussian one of a 256-bit seed",
+    )
+}
+
+/// Columns, shift of an entry and rounding that an averaged profile counts.
+fn shift(guarantee: &Guarantee) -> Option<(u64, f64, f64)> {
+    match guarantee.profile()? {
+        Profile::ChiMixtureGaussian { k, entry_shift, sigma, later_mu } => {
+            Some((*k, entry_shift.get(), later_mu * sigma.get()))
+        }
+        _ => None,
+    }
+}
+
+/// As [`projected`] for signs: how many bits one attribute can touch, or how likely it flips one of
+/// a fresh projection.
+pub(super) fn signs(certificate: &Certificate, specs: &[ProjectionSpec]) -> Result<Finding> {
+    let guarantee = certificate.guarantee();
+    if claim_alone(guarantee) {
+        return Ok(PUBLISHED);
+    }
+    match guarantee.profile() {
+        Some(Profile::BinomialMixture { .. }) => flipped_bits(certificate, specs),
+        Some(Profile::RandomizedResponse { bits, .. }) => {
+            let sketch = SignSketch::new(specs.iter().map(|spec| spec.build()).collect())?;
+            let touched = sketch.touched_by_one_attribute() as u64;
+            if !matches!(guarantee.adjacency(), Adjacency::Attribute { .. }) {
+                return rejected("adjacency", "signs protect single attributes, and it is another");
+            }
+            if *bits >= touched {
+                return Ok(Finding::Agrees);
+            }
+            let reason = format!("counts {bits} bits, but one attribute touches {touched}");
+            rejected("profile", reason)
+        }
+        _ => rejected("profile", "is not one of signs"),
+    }
+}
+
+fn flipped_bits(certificate: &Certificate, specs: &[ProjectionSpec]) -> Result<Finding> {
+    let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
+    let ([spec], Some(PublicValue::Real(least)), Some(PublicValue::Integer(lifted))) =
+        (specs, statement.public.get("least norm"), statement.public.get("lifted"))
+    else {
+        return rejected("least norm", "no least norm of rows is stated");
+    };
+    check_fresh(spec, &statement.public)?;
+    let least = Bound::new(*least)?;
+    let (floor, d) = match lifted {
+        0 => (NormFloor::Promised(least), spec.d()),
+        _ => (NormFloor::Lifted(least), spec.d().saturating_sub(1)),
+    };
+    let (bits, adjacency) = (spec.k(), guarantee.adjacency());
+    // The bound of the values does not enter the profile.
+    let config = FreshConfig { d, bits, floor, bound: least, adjacency };
+    let again = FreshSigns::exact(config, guarantee.budget())?;
+    let (Some(stated), Some(needed)) = (changed(guarantee), changed(again.guarantee())) else {
+        return rejected("profile", "is not one of signs");
+    };
+    compare("bits", stated, needed)
+}
+
+/// As [`projected`] for set signatures: how many symbols a change can touch, or how likely it changes
+/// one under fresh hash functions.
+pub(super) fn symbols(certificate: &Certificate, facts: &SymbolFacts) -> Result<Finding> {
+    let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
+    if claim_alone(guarantee) {
+        return Ok(PUBLISHED);
+    }
+    let slots = facts.scheme.slots as u64;
+    let touched = match (facts.coding, guarantee.adjacency()) {
+        (Coding::Bins, Adjacency::SetItems { alpha, .. }) => alpha.min(slots),
+        _ => slots,
+    };
+    let (stated, needed) = match guarantee.profile() {
+        Some(Profile::KaryResponse { responses, .. }) => ((*responses, 1.0), (touched, 1.0)),
+        Some(Profile::RandomizedResponse { bits, .. }) => ((*bits, 1.0), (touched, 1.0)),
+        Some(Profile::BinomialMixture { .. }) => {
+            let (Coding::Hashed { concatenation }, Adjacency::SetItems { alpha, min_size }) =
+                (facts.coding, guarantee.adjacency())
+            else {
+                return rejected("profile", "is not one of these signatures");
+            };
+            if !statement.public.contains_key(SeedOrigin::KEY) {
+                let reason = "the guarantee is averaged over hash functions that are not fresh";
+                return rejected(SeedOrigin::KEY, reason);
+            }
+            let symbols = u32::try_from(facts.alphabet).unwrap_or(u32::MAX);
+            let shape = SymbolShape::new(facts.scheme.slots, concatenation, symbols)?;
+            let neighbours = SetNeighbours::new(alpha, min_size)?;
+            let again = MixtureResponse::calibrate(shape, neighbours, guarantee.budget())?;
+            let needed = changed(again.guarantee()).unwrap_or((slots, 1.0));
+            (changed(guarantee).unwrap_or((0, 0.0)), needed)
+        }
+        _ => return rejected("profile", "is not one of set signatures"),
+    };
+    compare("symbols", stated, needed)
+}
+
+/// As [`symbols`] for bits with Laplace noise: the claim is the paper's, the profile is exact.
+pub(super) fn noisy_bits(certificate: &Certificate, facts: &NoisyFacts) -> Result<Finding> {
+    let guarantee = certificate.guarantee();
+    let Adjacency::SetItems { alpha, min_size } = guarantee.adjacency() else {
+        return rejected("adjacency", "noisy bits protect items of sets, and it is another");
+    };
+    if !certificate.statement().public.contains_key(SeedOrigin::KEY) {
+        let reason = "the guarantee is averaged over hash functions that are not fresh";
+        return rejected(SeedOrigin::KEY, reason);
+    }
+    let differ = SetNeighbours::new(alpha, min_size)?.differ_probability(facts.concatenation, 2)?;
+    match changed(guarantee) {
+        Some(stated) => compare("bits", stated, (facts.scheme.slots as u64, differ.get())),
+        None => rejected("profile", "is not one of noisy bits"),
+    }
+}
+
+fn compare(what: &str, stated: (u64, f64), needed: (u64, f64)) -> Result<Finding> {
+    if stated.0 >= needed.0 && stated.1 >= needed.1 * (1.0 - ROOM) {
+        return Ok(Finding::Agrees);
+    }
+    rejected(
+        "profile",
+        format!(
+            "counts {} {what} that change with probability {}, but there are {} with {}",
+            stated.0, stated.1, needed.0, needed.1
+        ),
+    )
+}
+
+/// Coordinates, and how likely each changes, that a mixture counts.
+fn changed(guarantee: &Guarantee) -> Option<(u64, f64)> {
+    match guarantee.profile()? {
+        Profile::BinomialMixture { trials, probability, .. } => Some((*trials, probability.get())),
+        _ => None,
+    }
+}

@@ -37,7 +37,7 @@ enum Basis {
     /// A published (epsilon, delta) without a profile, accepted by name. The event
     /// is the pure part; its delta is added on top.
     AcceptedClaim,
-    /// The profile of an ideal law or of a declared mechanism, accepted by name.
+    /// The profile of a declared mechanism, accepted by name.
     AcceptedProfile,
 }
 
@@ -352,7 +352,7 @@ impl Ledger {
     }
 
     /// As [`Ledger::spend`], and takes at its word what is not proven: a published claim without
-    /// a known profile, a declared guarantee, one that holds for an ideal law.
+    /// a known profile, a declared guarantee.
     /// The ledger's answers are then no better than that word.
     ///
     /// # Errors

@@ -24,6 +24,7 @@ use dp_core::noise::NoiseLaw;
 use dp_core::profile::covariance_sensitivity;
 use dp_core::release_file::{AnyCertificate, Kind, Payload, Summary};
 use dp_core::{Adjacency, Bound, Certificate, Profile, Provenance, PublicValue, Release};
+use sealed::NOISE;
 pub use sketch::verify::{Finding, Report};
 
 /// Relative room for other versions of elementary functions.
@@ -35,14 +36,17 @@ const MOST_WORK: u64 = 1 << 27;
 
 const PUBLISHED: Finding =
     Finding::NotChecked("it is a published claim, which is not computed again");
-const NOISE: Finding = Finding::NotChecked("whether its values carry the stated noise");
 
 /// A payload of this crate.
 pub trait Verifiable: Payload<Error = Error> + sealed::Checks {}
 
 mod sealed {
-    use super::{Finding, NOISE, Result};
+    use crate::error::Result;
     use dp_core::Certificate;
+    use sketch::verify::Finding;
+
+    /// No check of this kind of noise is known.
+    pub const NOISE: Finding = Finding::NotChecked("whether its values carry the stated noise");
 
     /// What follows from the public facts of a payload.
     pub trait Checks {

@@ -307,7 +307,7 @@ fn one_row(by: Adjacency, to: Adjacency) -> Option<u64> {
 /// The least whole number of steps of length `by` that go as far as `to`.
 fn parts(to: f64, by: f64) -> Option<u64> {
     let quotient = (to / by).ceil();
-    if !(quotient <= MOST_STEPS as f64) {
+    if quotient.is_nan() || quotient > MOST_STEPS as f64 {
         return None;
     }
     // The quotient was rounded: one more step where the product, exactly, is short.

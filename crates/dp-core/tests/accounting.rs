@@ -295,19 +295,17 @@ fn what_is_not_proven_enters_by_name_only() {
     let declared =
         Guarantee::declared(row(1.0), budget, gaussian(4.3), "the caller", "own sum").unwrap();
     let mut ledger = Ledger::new(row(1.0));
-    for guarantee in [declared] {
-        let release = certificate(4.3, guarantee.clone(), GeneratorKind::OsChacha12);
-        release.verify_consistency().unwrap();
-        let error = release.verify().unwrap_err().to_string();
-        assert!(error.contains("guarantee.provenance"), "{error}");
-        let error = ledger.spend(&guarantee, 1, "x").unwrap_err().to_string();
-        assert!(error.contains("by name"), "{error}");
-        assert!(ledger.add(&release).is_err());
-        let before = ledger.entries().len();
-        ledger.spend_accepting_claim(&guarantee, 1, "x").unwrap();
-        assert_eq!(ledger.entries().len(), before + 1);
-        assert!(ledger.entries()[before].label().contains("by name"));
-    }
+    let release = certificate(4.3, declared.clone(), GeneratorKind::OsChacha12);
+    release.verify_consistency().unwrap();
+    let error = release.verify().unwrap_err().to_string();
+    assert!(error.contains("guarantee.provenance"), "{error}");
+    let error = ledger.spend(&declared, 1, "x").unwrap_err().to_string();
+    assert!(error.contains("by name"), "{error}");
+    assert!(ledger.add(&release).is_err());
+    let before = ledger.entries().len();
+    ledger.spend_accepting_claim(&declared, 1, "x").unwrap();
+    assert_eq!(ledger.entries().len(), before + 1);
+    assert!(ledger.entries()[before].label().contains("by name"));
     let text = serde_json::to_string(&ledger).unwrap();
     assert_eq!(serde_json::from_str::<Ledger>(&text).unwrap(), ledger);
 }

@@ -151,7 +151,7 @@ fn wishart_noise_is_added_to_exact_totals() {
     let law = WishartNoise::new(d, 60, scale(3.0)).unwrap();
     let g = law.grid().unwrap();
     let totals: Vec<i128> =
-        (0..d * d).map(|e| ((e % d) * (e / d)) as i128 * 12_345 << 20).collect();
+        (0..d * d).map(|e| (((e % d) * (e / d)) as i128 * 12_345) << 20).collect();
     // On a grid multiple the totals are just added, whatever their size.
     let noise = law.draw(&mut rng(3)).unwrap();
     let shifted: Vec<i128> = totals.iter().map(|t| t + (1 << 90)).collect();

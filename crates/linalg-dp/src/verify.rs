@@ -46,7 +46,8 @@ mod sealed {
     use sketch::verify::Finding;
 
     /// No check of this kind of noise is known.
-    pub const NOISE: Finding = Finding::NotChecked("whether its values carry the stated noise");
+    pub(super) const NOISE: Finding =
+        Finding::NotChecked("whether its values carry the stated noise");
 
     /// What follows from the public facts of a payload.
     pub trait Checks {

@@ -93,7 +93,7 @@ pub(in crate::noise) fn quantile(
             }
             // 2^40 / (2 phi), which need not be exact.
             let slope = 1.378_058_6e12 * libm::exp((0.5 * at * at).min(600.0));
-            let step = gap * Ball::float(slope, 0).ends().0 >> 40;
+            let step = (gap * Ball::float(slope, 0).ends().0) >> 40;
             let next = IBig::from(y) + step;
             y = UBig::try_from(next).unwrap_or(UBig::ZERO);
         }

@@ -22,6 +22,9 @@ pub(super) const STUDY: Study = Study {
 /// Plain and shrunk errors of repetitions.
 type Pair = [Vec<f64>; 2];
 
+/// A release without and with shrinkage.
+type Arms = (LowRank, LowRank);
+
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let repetitions = context.pick(3, 10);
@@ -53,7 +56,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     };
     let repeat = |part: &str,
                   count: u64,
-                  one: &dyn Fn(FreshSeed, &mut NoiseRng) -> Result<(LowRank, LowRank)>|
+                  one: &dyn Fn(FreshSeed, &mut NoiseRng) -> Result<Arms>|
      -> Result<Pair> {
         let mut found = Pair::default();
         for i in 0..count {

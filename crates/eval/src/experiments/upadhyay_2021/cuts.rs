@@ -14,13 +14,16 @@ const VERTICES: usize = 24;
 /// Weight of an edge: its row has norm `sqrt(2 weight) = 1`.
 const WEIGHT: f64 = 0.5;
 
+/// Pairs of vertices, in the order of the stream.
+type Edges = Vec<(usize, usize)>;
+
 pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let (window, block) = (context.pick(4096u64, 32768), context.pick(128u64, 1024));
     let length = window + window / 2;
     let repetitions = context.pick(3usize, 10);
     let epsilons = [0.1, 0.3, 1.0, 3.0, 10.0];
     // A fresh stream a repetition.
-    let streams: Vec<(Vec<(usize, usize)>, Mat<f64>)> = (0..repetitions as u64)
+    let streams: Vec<(Edges, Mat<f64>)> = (0..repetitions as u64)
         .map(|repetition| {
             let edges = edges(length, context.data_seed("edges", repetition));
             let mut exact = Mat::<f64>::zeros(VERTICES, VERTICES);

@@ -193,7 +193,7 @@ const TABLE: [Row; 22] = [
         audits: &["range finder, exact"],
         command: None("a range alone answers nothing that a low-rank release does not"),
         coverage: ("linalg-dp/tests/low_rank.rs", "range_finder_matches_the_reference_rho"),
-        prediction: NotYet,
+        prediction: Trait,
     },
     Row {
         name: "BasisProjection",
@@ -206,7 +206,7 @@ const TABLE: [Row; 22] = [
             "linalg-dp/tests/coverage.rs",
             "a_low_rank_release_has_the_noise_that_it_states",
         ),
-        prediction: NotYet,
+        prediction: Trait,
     },
     Row {
         name: "Pfp",
@@ -219,7 +219,7 @@ const TABLE: [Row; 22] = [
             "linalg-dp/tests/coverage.rs",
             "a_low_rank_release_has_the_noise_that_it_states",
         ),
-        prediction: NotYet,
+        prediction: Trait,
     },
     Row {
         name: "InputPerturbation",
@@ -229,7 +229,7 @@ const TABLE: [Row; 22] = [
         audits: &["input perturbation"],
         command: None("the identity projection of `dps release sketch` is the same release"),
         coverage: ("linalg-dp/tests/low_rank.rs", "baselines_and_coherence"),
-        prediction: NotYet,
+        prediction: Trait,
     },
     Row {
         name: "GaussianCovariance",
@@ -239,7 +239,7 @@ const TABLE: [Row; 22] = [
         audits: &["symmetric Gaussian", "symmetric Gaussian, replaced row"],
         command: In("release/covariance.rs"),
         coverage: ("linalg-dp/tests/coverage.rs", "spectral_errors_of_gaussian_covariances_hold"),
-        prediction: NotYet,
+        prediction: Trait,
     },
     Row {
         name: "WishartCovariance",
@@ -251,7 +251,7 @@ const TABLE: [Row; 22] = [
             "symmetric Gaussian noise is smaller at every shape, and eigenvalues can be cut at zero",
         ),
         coverage: ("linalg-dp/tests/covariance.rs", "errors_are_as_advertised"),
-        prediction: NotYet,
+        prediction: Trait,
     },
     Row {
         name: "JlCovariance",
@@ -261,7 +261,7 @@ const TABLE: [Row; 22] = [
         audits: &["Johnson-Lindenstrauss", "Johnson-Lindenstrauss, replaced row"],
         command: In("release/covariance.rs"),
         coverage: ("linalg-dp/tests/coverage.rs", "errors_of_sketches_hold_at_any_number_of_rows"),
-        prediction: NotYet,
+        prediction: Trait,
     },
     Row {
         name: "NoisyPower",
@@ -274,7 +274,7 @@ const TABLE: [Row; 22] = [
             "linalg-dp/tests/coverage.rs",
             "strengths_of_the_power_method_are_as_near_as_stated",
         ),
-        prediction: NotYet,
+        prediction: Trait,
     },
     Row {
         name: "WindowMechanism",

@@ -216,10 +216,11 @@ fn ledgers_refuse_what_does_not_belong() {
         1,
         &["never started again"],
     );
-    // Another adjacency.
+    // Changes of sets never make up a change of an attribute.
+    room.write("sets.txt", "a b c d e\nb c d e f\n");
     room.refuses(
-        "release sketch users.csv --out refused.dps -k 4 --adjacency attribute --beta 2 --bound 1 \
-         --epsilon 0.5 --delta 1e-6 --ledger l.json",
+        "release minhash sets.txt --out refused.dps -k 4 --adjacency set-items --alpha 1 --min-size 4 \
+         --epsilon 0.5 --delta 0 --ledger l.json",
         1,
         &["adjacency"],
     );

@@ -1,6 +1,6 @@
 //! Checks releases of matrices against what they state: what can be computed again is not believed.
 //!
-//! [`verify`] is the strict check. The others say in their names what they leave out, as in [`sketch::verify`].
+//! [`verify`] is the strict check. The others say in their names what they leave out, as in [`mod@sketch::verify`].
 //!
 //! ```
 //! use dp_core::{Adjacency, Bound, Budget, NoiseRng};

@@ -66,7 +66,7 @@ impl Profile {
     /// between 1e-100 and 1e6 noise scales.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] naming the first parameter outside its range.
+    /// [`crate::Error::InvalidParameter`] naming the first parameter outside its range.
     pub fn check_limits(&self) -> Result<()> {
         self.ask(|kind| kind.check_limits())
     }

@@ -163,7 +163,7 @@ impl Kind for Steps<'_> {
 /// The least sigma of the Gaussian mechanism (exact, Balle & Wang 2018).
 ///
 /// # Errors
-/// [`Error::Calibration`] when delta is zero.
+/// [`crate::Error::Calibration`] when delta is zero.
 pub fn gaussian(budget: Budget, sensitivity: L2Sensitivity) -> Result<NoiseScale> {
     refuse_pure("gaussian", budget)?;
     let guess = sensitivity.get() / rough_mu(budget);
@@ -173,7 +173,7 @@ pub fn gaussian(budget: Budget, sensitivity: L2Sensitivity) -> Result<NoiseScale
 /// The least sigma of `times` Gaussian steps of the same sensitivity (exact).
 ///
 /// # Errors
-/// [`Error::Calibration`] when delta is zero, [`Error::InvalidParameter`] when `times` is.
+/// [`crate::Error::Calibration`] when delta is zero, [`crate::Error::InvalidParameter`] when `times` is.
 pub fn gaussian_steps(
     budget: Budget,
     sensitivity: L2Sensitivity,

@@ -186,7 +186,7 @@ impl Kind for Jl {
 /// The least lift w of the Johnson-Lindenstrauss mechanism.
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] when `rows` is zero; [`Error::Calibration`] when delta is.
+/// [`crate::Error::InvalidParameter`] when `rows` is zero; [`crate::Error::Calibration`] when delta is.
 pub fn jl_lift(budget: Budget, rows: u64, bound: Bound, change: RowChange) -> Result<NoiseScale> {
     refuse_pure("jl mechanism", budget)?;
     positive("rows", rows)?;

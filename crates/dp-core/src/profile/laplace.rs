@@ -61,7 +61,7 @@ impl Kind for Laplace {
 /// `D / (epsilon - 2 ln(1 - delta))`.
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] when the scale leaves the range of `f64`.
+/// [`crate::Error::InvalidParameter`] when the scale leaves the range of `f64`.
 pub fn laplace(budget: Budget, sensitivity: L1Sensitivity) -> Result<LaplaceScale> {
     let mu = budget.epsilon.get() - 2.0 * (-budget.delta.get()).ln_1p();
     let holds = |scale: LaplaceScale| {

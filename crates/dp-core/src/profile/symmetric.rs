@@ -49,7 +49,7 @@ impl Kind for Symmetric {
 /// The least standard deviation on the diagonal of symmetric Gaussian noise on `A^T A`.
 ///
 /// # Errors
-/// [`Error::Calibration`] when delta is zero.
+/// [`crate::Error::Calibration`] when delta is zero.
 pub fn symmetric_gaussian(budget: Budget, bound: Bound, change: RowChange) -> Result<NoiseScale> {
     refuse_pure("symmetric gaussian", budget)?;
     let guess = covariance_sensitivity(bound, change) / rough_mu(budget);

@@ -16,7 +16,7 @@ use std::path::{Path, PathBuf};
 /// Every file is written beside its place and renamed: a reader never sees half of one.
 ///
 /// # Errors
-/// [`Error::Io`] naming the file, [`Error::Figure`] for a figure that cannot be drawn.
+/// [`crate::Error::Io`] naming the file, [`crate::Error::Figure`] for a figure that cannot be drawn.
 pub fn write(summary: &Summary, out: &Path) -> Result<PathBuf> {
     for outcome in &summary.outcomes {
         write_files(outcome, &out.join(outcome.id))?;

@@ -16,10 +16,10 @@ const NAME: &str = "sliding-window covariance";
 ///
 /// # Privacy
 /// Adjacency: two streams that differ in the row of one time step (`ZeroRow`: one of the
-/// two rows is zero; `ReplaceRow`: both arbitrary) or, under [`Pace::Clock`], in whether one row
+/// two rows is zero; `ReplaceRow`: both arbitrary) or, under [`super::Pace::Clock`], in whether one row
 /// is there (`AddRemoveRow`). The certificate covers **all** releases of the stream together.
-/// When blocks end is public; under [`Pace::Rows`] so is that a row arrived, and `AddRemoveRow` is
-/// refused. Under [`Pace::Clock`] the guarantee is among streams of at most `block` rows a tick:
+/// When blocks end is public; under [`super::Pace::Rows`] so is that a row arrived, and `AddRemoveRow` is
+/// refused. Under [`super::Pace::Clock`] the guarantee is among streams of at most `block` rows a tick:
 /// more are refused, and that refusal is not private. Rows longer than the bound are scaled to it;
 /// how many is not reported. Each stream spends the budget.
 ///

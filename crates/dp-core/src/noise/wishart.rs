@@ -25,9 +25,9 @@ use zeroize::Zeroizing;
 /// use dp_core::{NoiseRng, NoiseScale};
 ///
 /// let law = WishartNoise::new(2, 12, NoiseScale::new(0.5)?)?;
-/// // The exact Gram matrix of some rows, in units of 2^-8.
+/// // The exact Gram matrix of some rows, in units of 2^-30.
 /// let gram = [700i128, -30, -30, 512];
-/// let noisy = law.add_to(&mut NoiseRng::from_os()?, &gram, -8, law.grid()?)?;
+/// let noisy = law.add_to(&mut NoiseRng::from_os()?, &gram, -30, law.grid()?)?;
 /// assert_eq!(noisy[1], noisy[2]);
 /// # Ok::<(), dp_core::Error>(())
 /// ```

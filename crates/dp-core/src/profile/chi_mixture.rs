@@ -53,6 +53,11 @@ fn ln_delta(k: u64, scale: f64, later: f64, epsilon: f64) -> f64 {
     }
     let peak = 0.5 * (low + high);
     let (top, _, error) = parts(peak);
+    // Beyond any use rounding hides the shape: the integral is below e^5 of its largest value.
+    let hidden = || top * (1.0 - 2e-12) + 5.0;
+    if top < -1e12 {
+        return hidden();
+    }
     let nudge = 0.05 / a.sqrt().max(1.0);
     let curvature = (parts(peak - nudge).1 - parts(peak + nudge).1) / (2.0 * nudge);
     let mut step = (0.5 / curvature.max(1e-6).sqrt()).min(0.25);
@@ -79,8 +84,7 @@ fn ln_delta(k: u64, scale: f64, later: f64, epsilon: f64) -> f64 {
         }
         step *= 0.5;
     }
-    // Beyond any use rounding hides the shape: the integral is below e^5 of its largest value.
-    if top < -1e6 { top * (1.0 - 2e-12) + 5.0 } else { 0.0 }
+    if top < -1e6 { hidden() } else { 0.0 }
 }
 
 /// [`Profile::ChiMixtureGaussian`].

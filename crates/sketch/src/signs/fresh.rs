@@ -79,10 +79,10 @@ pub struct FreshConfig {
 /// // One attribute may move by 0.5; every row is promised a norm of at least 0.6.
 /// let (bound, floor) = (Bound::new(1.0)?, NormFloor::Promised(Bound::new(0.6)?));
 /// let adjacency = Adjacency::Attribute { beta: Bound::new(0.5)? };
-/// let config = FreshConfig { d: 4, bits: 16, floor, bound, adjacency };
+/// let config = FreshConfig { d: 4, bits: 4, floor, bound, adjacency };
 /// let signs = FreshSigns::exact(config, Budget::new(2.0, 1e-6)?)?;
 /// let release = signs.release(rows, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;
-/// assert_eq!(release.payload().bits().bits(), 16);
+/// assert_eq!(release.payload().bits().bits(), 4);
 /// # Ok::<(), sketch::Error>(())
 /// ```
 #[derive(Debug, Clone)]

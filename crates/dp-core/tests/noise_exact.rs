@@ -2,7 +2,10 @@
 
 mod support;
 
-use dp_core::noise::{ChiSquare, GramRows, Grid, HalfSpaceNormal, TruncatedNormal, WishartNoise};
+use dp_core::noise::{
+    AdditiveNoise, ChiSquare, GaussianNoise, GramRows, Grid, HalfSpaceNormal, TruncatedNormal,
+    WishartNoise,
+};
 use dp_core::{NoiseRng, NoiseScale};
 use support::{chi_square_excess, ks_excess, normal_cdf};
 
@@ -252,4 +255,14 @@ fn threads_change_nothing() {
         |r| GramRows::new(r, scale(1.0)).unwrap().draw(&mut rng(2), d, &totals, -40).unwrap();
     let (few, many) = (rows(68), rows(150));
     assert!(many[..68 * d] == few && many[68 * d..136 * d] != few);
+}
+
+/// Gaussian noise and then a chi-square draw from one stream would both come from its first word.
+#[test]
+#[should_panic(expected = "drawn from")]
+fn a_stream_that_was_drawn_from_is_refused() {
+    let mut stream = rng(5).stream();
+    let noise = GaussianNoise::new(scale(1.0), grid(-30)).unwrap();
+    noise.add_block(&mut stream, &mut [0.0]).unwrap();
+    let _ = ChiSquare::new(1, grid(-30)).unwrap().sample(stream);
 }

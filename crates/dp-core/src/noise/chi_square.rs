@@ -38,6 +38,9 @@ impl ChiSquare {
     }
 
     /// One draw, which uses a stream up: its words may lie anywhere in it.
+    ///
+    /// # Panics
+    /// When the stream was drawn from before: the draw would repeat those words.
     #[must_use]
     pub fn sample(&self, stream: NoiseStream) -> f64 {
         let source = Source::new(stream, Chi::USUAL);

@@ -50,6 +50,9 @@ impl HalfSpaceNormal {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for a direction of zeros, of over `2^20` numbers, or of numbers beyond `2^52`.
+    ///
+    /// # Panics
+    /// When the stream was drawn from before: the draw would repeat those words.
     pub fn draw(&self, stream: NoiseStream, direction: &[i64]) -> Result<Vec<f64>> {
         let d = direction.len();
         if d > 1 << 20 || direction.iter().all(|x| *x == 0) {

@@ -219,6 +219,11 @@ impl NoiseStream {
         Self { rng }
     }
 
+    /// Whether nothing was drawn from it yet.
+    pub(crate) fn is_fresh(&self) -> bool {
+        self.rng.get_word_pos() == 0
+    }
+
     /// The words of the stream from word `at` on, without moving it.
     pub(crate) fn words_at(&self, at: u64, out: &mut [u64]) {
         let mut rng = ChaCha12Rng::from_seed(self.rng.get_seed());

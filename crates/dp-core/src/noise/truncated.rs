@@ -60,6 +60,9 @@ impl TruncatedNormal {
     }
 
     /// One draw, which uses a stream up: its words may lie anywhere in it.
+    ///
+    /// # Panics
+    /// When the stream was drawn from before: the draw would repeat those words.
     #[must_use]
     pub fn sample(&self, stream: NoiseStream) -> f64 {
         self.steps(Path::Fast, &Source::new(stream, 1)) as f64 * self.grid.spacing()

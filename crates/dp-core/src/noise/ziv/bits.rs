@@ -20,8 +20,12 @@ pub(in crate::noise) struct Source {
 }
 
 impl Source {
-    /// `stream` must be fresh. The first words of the first `count` samples are drawn at once.
+    /// The first words of the first `count` samples are drawn at once.
+    ///
+    /// # Panics
+    /// When the stream was drawn from: its samples would repeat those words.
     pub(in crate::noise) fn new(stream: NoiseStream, count: usize) -> Self {
+        assert!(stream.is_fresh(), "a stream that was drawn from");
         let mut head = Zeroizing::new(vec![0; count]);
         stream.words_at(0, &mut head);
         Self { stream, head }

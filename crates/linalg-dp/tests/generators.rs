@@ -115,3 +115,28 @@ fn a_stream_taken_up_by_a_known_generator_says_so() {
     stream.push(&[0.5; 2]).unwrap();
     assert!(is_known(stream.release().unwrap().certificate()));
 }
+
+/// Shows one generator and lends another.
+struct TwoFaced(NoiseRng, NoiseRng);
+
+impl core::borrow::Borrow<NoiseRng> for TwoFaced {
+    fn borrow(&self) -> &NoiseRng {
+        &self.0
+    }
+}
+
+impl core::borrow::BorrowMut<NoiseRng> for TwoFaced {
+    fn borrow_mut(&mut self) -> &mut NoiseRng {
+        &mut self.1
+    }
+}
+
+#[test]
+fn the_generator_that_draws_is_named_not_the_one_shown() {
+    for schedule in schedules() {
+        let mechanism = WindowMechanism::calibrate(config(schedule)).unwrap();
+        let mut stream = mechanism.stream(TwoFaced(secret(), known()));
+        stream.push(&[0.5; 6]).unwrap();
+        assert!(is_known(stream.release().unwrap().certificate()), "{schedule:?}");
+    }
+}

@@ -168,7 +168,6 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
             return Ok(0);
         }
         self.check_room(left as u64)?;
-        self.note_generator();
         let (mut rest, mut closed) = (rows, 0);
         while left > 0 {
             let room =
@@ -211,7 +210,6 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
         match self.config.pace {
             Pace::Clock => {
                 self.check_room(0)?;
-                self.note_generator();
                 self.close()
             }
             Pace::Rows => Err(Error::Unusable {
@@ -226,7 +224,11 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
         let window_blocks = self.config.window_blocks()?;
         // Until the journal holds this block's noise, no release may show it.
         self.state = Health::Poisoned;
-        self.engine.close(index, window_blocks, self.rng.borrow_mut())?;
+        // Named is the one that draws.
+        let rng = self.rng.borrow_mut();
+        let kind = rng.kind();
+        self.generator = Some(self.generator.map_or(kind, |seen| seen.weaker(kind)));
+        self.engine.close(index, window_blocks, rng)?;
         self.blocks_closed += 1;
         self.rows_in_block = 0;
         self.write_journal()?;
@@ -244,11 +246,6 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
         let allowed =
             format!("[0, {most}], the horizon; release the last window, and start a new stream");
         Err(Error::invalid("blocks", self.blocks_closed.saturating_add(more), allowed))
-    }
-
-    fn note_generator(&mut self) {
-        let kind = self.rng.borrow().kind();
-        self.generator = Some(self.generator.map_or(kind, |seen| seen.weaker(kind)));
     }
 
     fn check_health(&self) -> Result<()> {

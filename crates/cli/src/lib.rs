@@ -68,9 +68,10 @@ pub fn main() -> ExitCode {
                     output::print(&error.record().render(format));
                 }
                 Format::Text => {
-                    eprintln!("dps: {error}");
+                    // Its words may be those of a file or of a path.
+                    output::complain(&error.to_string());
                     if let Some(hint) = error.hint() {
-                        eprintln!("dps: {hint}");
+                        output::complain(&hint);
                     }
                 }
             }

@@ -3,11 +3,13 @@
 use super::content::Content;
 use super::recheck;
 use crate::error::{Error, Result};
-use crate::output::Record;
+use crate::output::{Record, print};
 use clap::Args;
+use dp_core::certificate::Trust;
 use dp_core::Provenance;
 use dp_core::release_file::{AnyCertificate, Summary};
-use sketch::verify::Finding;
+use dp_core::text::{json_fault, printable_json};
+use linalg_dp::verify::Finding;
 use std::path::PathBuf;
 
 /// Options of `dps inspect`.
@@ -48,26 +50,23 @@ impl Inspect {
         if content.is_release()? {
             let summary = content.summary()?;
             if self.certificate {
-                crate::output::print(&(summary.certificate.to_json() + "\n"));
+                print(&printable_json(&(summary.certificate.to_json() + "\n")));
                 return Ok(Record::silent());
             }
             let text = summary.certificate.to_json();
             let record = facts(record, &summary);
-            let verdict = verdict(&summary.certificate, recheck::summary(&summary));
+            let verdict = verdict(&summary.certificate, recheck::summary(&summary, &Trust::none()));
             return Ok(fields(record, &text)?.text("verification", verdict));
         }
         let text = content.text()?;
         if self.certificate {
-            crate::output::print(&(content.certificate()?.to_json() + "\n"));
+            print(&printable_json(&(content.certificate()?.to_json() + "\n")));
             return Ok(Record::silent());
         }
         let record = fields(record, &text)?;
         let verdict = match content.certificate() {
             Ok(certificate) => {
-                let again = match &certificate {
-                    AnyCertificate::Private(certificate) => recheck::certificate(certificate),
-                    _ => Ok(Finding::NotChecked("")),
-                };
+                let again = recheck::certificate(&certificate, &Trust::none());
                 verdict(&certificate, again)
             }
             Err(error) => format!("does NOT hold together: {error}"),
@@ -79,6 +78,10 @@ impl Inspect {
 /// What holds, and that `dps verify` looks further.
 fn verdict(certificate: &AnyCertificate, again: Result<Finding>) -> String {
     match again {
+        Ok(Finding::NotChecked(why)) => format!(
+            "the certificate holds together by itself, but the sensitivity that it states was NOT computed \
+             again: {why}; dps verify looks further"
+        ),
         Ok(_) => format!(
             "the certificate holds together ({}); dps verify checks the payload too",
             class_name(certificate)
@@ -89,7 +92,7 @@ fn verdict(certificate: &AnyCertificate, again: Result<Finding>) -> String {
 
 fn fields(mut record: Record, certificate: &str) -> Result<Record> {
     let value: serde_json::Value = serde_json::from_str(certificate)
-        .map_err(|e| Error::Refused(format!("not a certificate: {e}")))?;
+        .map_err(|e| Error::Refused(format!("not a certificate: {}", json_fault(&e))))?;
     for (name, value) in value.as_object().into_iter().flatten() {
         record = record.json(name, value);
     }

@@ -1,8 +1,8 @@
 //! `dps ledger`: the budget file of a data set.
 
 use super::content::Content;
-use super::loaded::Loaded;
-use super::recheck;
+use super::trust::TrustOptions;
+use super::{loaded, recheck};
 use super::release::{AdjacencyKind, AdjacencyOptions};
 use crate::error::{Error, Result};
 use crate::ledger_file::{self, BudgetFile};
@@ -11,6 +11,7 @@ use clap::{Args, Subcommand, ValueEnum};
 use dp_core::accounting::{Filter, FilterRule, Method};
 use dp_core::release_file::AnyCertificate;
 use dp_core::{Budget, Delta};
+use linalg_dp::verify::Report;
 use readers::is_stream;
 use std::path::PathBuf;
 
@@ -68,6 +69,8 @@ struct Spend {
     file: PathBuf,
     /// A release file, or a certificate (JSON).
     release: PathBuf,
+    #[command(flatten)]
+    trust: TrustOptions,
 }
 
 #[derive(Args)]
@@ -127,12 +130,14 @@ impl Init {
 
 impl Spend {
     fn run(&self) -> Result<Record> {
-        let content = Content::open(&self.release)?;
-        let released = content.is_release()?;
-        let certificate = if released {
-            Loaded::checked(&content)?.1.certificate
+        let (content, trust) = (Content::open(&self.release)?, self.trust.get());
+        let certificate = if content.is_release()? {
+            loaded::checked(&content, &trust)?.1.certificate
         } else {
-            content.certificate()?
+            let certificate = content.certificate()?;
+            let again = recheck::certificate(&certificate, &trust)?;
+            Report::new(again, again).require(&certificate, &trust)?;
+            certificate
         };
         let AnyCertificate::Private(certificate) = certificate else {
             return Err(Error::Refused(format!(
@@ -141,9 +146,6 @@ impl Spend {
                 self.release.display()
             )));
         };
-        if !released {
-            recheck::certificate(&certificate)?;
-        }
         let name = self.release.file_name().unwrap_or_default().to_string_lossy();
         let label = format!("{} ({name})", certificate.statement().mechanism);
         let file = BudgetFile::add(&self.file, &certificate, &label)?;

@@ -58,9 +58,14 @@ fn escaped(text: &str, escape: impl Fn(char, &mut String)) -> Cow<'_, str> {
 pub fn json_fault(error: &serde_json::Error) -> String {
     let text = error.to_string();
     // What serde says about a value of another type, or a name it does not know, repeats the value.
-    let echoes = ["invalid type", "invalid value", "invalid length", "unknown variant", "unknown field"];
+    let echoes =
+        ["invalid type", "invalid value", "invalid length", "unknown variant", "unknown field"];
     let Some(what) = echoes.iter().find(|what| text.starts_with(**what)) else {
-        return if text.starts_with("duplicate field") { "a field stands twice".into() } else { text };
+        return if text.starts_with("duplicate field") {
+            "a field stands twice".into()
+        } else {
+            text
+        };
     };
     let place = match (error.line(), error.column()) {
         (0, 0) => String::new(),
@@ -87,7 +92,8 @@ mod tests {
 
     #[test]
     fn escaped_json_is_the_same_json() {
-        let value = serde_json::json!({"a\u{202e}b": "\u{9b}2J \u{e0041} \u{7f}\u{feff}", "n": 1.5});
+        let value =
+            serde_json::json!({"a\u{202e}b": "\u{9b}2J \u{e0041} \u{7f}\u{feff}", "n": 1.5});
         let text = serde_json::to_string_pretty(&value).expect("writes");
         let shown = printable_json(&text);
         assert_ne!(shown, text);

@@ -5,7 +5,9 @@ use crate::error::{Error, Result};
 use crate::low_rank::{PrivateLowRank, Range};
 use crate::verify::{self, Report, Trust};
 use crate::window::WindowCovariance;
-use dp_core::release_file::{self, AnyCertificate, ClassOfCertificate, Kind, Opened, Payload, Summary};
+use dp_core::release_file::{
+    self, AnyCertificate, ClassOfCertificate, Kind, Opened, Payload, Summary,
+};
 use dp_core::{NoGuarantee, Release};
 use sketch::sets::{NoisyBits, SignatureMatrix, SymbolRelease};
 use sketch::signs::{IndividualRelease, SignCodes, SignRelease};

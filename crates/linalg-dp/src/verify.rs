@@ -23,9 +23,7 @@ use dp_core::certificate::PublicParameters;
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::covariance_sensitivity;
 use dp_core::release_file::{AnyCertificate, Kind, Payload, Summary};
-use dp_core::{
-    Adjacency, Bound, Certificate, Profile, Provenance, PublicValue, Release, Theorem,
-};
+use dp_core::{Adjacency, Bound, Certificate, Profile, Provenance, PublicValue, Release, Theorem};
 use sealed::NOISE;
 pub use sketch::verify::{Exception, Finding, Report, Trust};
 

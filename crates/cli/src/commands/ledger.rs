@@ -1,9 +1,9 @@
 //! `dps ledger`: the budget file of a data set.
 
 use super::content::Content;
+use super::release::{AdjacencyKind, AdjacencyOptions};
 use super::trust::TrustOptions;
 use super::{loaded, recheck};
-use super::release::{AdjacencyKind, AdjacencyOptions};
 use crate::error::{Error, Result};
 use crate::ledger_file::{self, BudgetFile};
 use crate::output::Record;

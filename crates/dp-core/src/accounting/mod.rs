@@ -31,6 +31,7 @@
 //! ```
 
 mod basic;
+mod exchange;
 mod filter;
 mod gdp;
 mod kov;
@@ -39,6 +40,7 @@ mod renyi;
 
 pub use crate::profile::Event;
 pub use crate::profile::pld::{self, Bracket, Pld, Width};
+pub use exchange::{Foreign, Stated};
 pub use filter::{Filter, FilterRule};
 pub use ledger::{Entry, Ledger, Standing};
 

@@ -52,7 +52,9 @@ impl Exception {
     pub const fn fault(self) -> &'static str {
         match self {
             Self::TestNoise => "its randomness is from a generator that anyone can run again",
-            Self::Individual => "it is not differential privacy, but individual differential privacy",
+            Self::Individual => {
+                "it is not differential privacy, but individual differential privacy"
+            }
             Self::Published => "its guarantee is a published claim, not proven here",
             Self::Declared => "its guarantee is declared by whoever wrote it, not proven",
             Self::NoGuarantee => "it has no guarantee of any kind",

@@ -3,7 +3,7 @@
 use super::common::{bound, gaussian_budget, search_rng};
 use crate::search::{below, uniform, worst};
 use crate::subject::{Draw, Side, Subject, lowest_bit};
-use dp_core::{Adjacency, Bound, Budget};
+use dp_core::{Adjacency, Budget, NormBound};
 use eval::Result;
 use faer::MatRef;
 use linalg_dp::covariance::{
@@ -332,7 +332,7 @@ impl Along {
     /// # Errors
     /// A bound that is not positive.
     pub fn adjacency(&self) -> Result<Adjacency> {
-        let bound = Bound::new(self.bound)?;
+        let bound = NormBound::new(self.bound)?;
         Ok(match self.replaced {
             true => Adjacency::ReplaceRow { bound },
             false => Adjacency::AddRemoveRow { bound },

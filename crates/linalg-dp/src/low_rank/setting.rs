@@ -4,7 +4,7 @@ use crate::covariance::longer_rows;
 use crate::error::{Error, Result};
 use crate::products;
 use dp_core::certificate::PublicParameters;
-use dp_core::{Adjacency, Bound, PublicSeed, PublicValue};
+use dp_core::{Adjacency, NormBound, PublicSeed, PublicValue, Shift};
 use sketch::rows::RowsView;
 
 /// Public shape and bounds of a low-rank problem.
@@ -19,24 +19,30 @@ pub struct Setting {
     n: usize,
     rank: usize,
     oversampling: usize,
-    shift: Bound,
-    row_bound: Bound,
+    shift: Shift,
+    row_bound: NormBound,
 }
 
 impl Setting {
     /// Validates the public parameters.
     ///
     /// # Errors
-    /// `rank = 0`, `oversampling < 2` (no error bound holds there), `k > min(m, n)`, a shift or row bound
+    /// `rank = 0`, `oversampling < 2` (no error bound holds there), `k > min(m, n)` or above 2^24, m or n from 2^32 on, a shift or row bound
     /// outside `[2^-400, 2^400]`, or a row bound above 2^40 times the shift (floating point would then cost too much).
     pub fn new(
         (m, n): (usize, usize),
         rank: usize,
         oversampling: usize,
-        shift: Bound,
-        row_bound: Bound,
+        shift: Shift,
+        row_bound: NormBound,
     ) -> Result<Self> {
-        let largest = m.min(n);
+        // Sums over a row or a column count their terms.
+        for (name, size) in [("m", m), ("n", n)] {
+            if size > u32::MAX as usize {
+                return Err(Error::invalid(name, size, "[1, 2^32)"));
+            }
+        }
+        let largest = m.min(n).min(1 << 24);
         if rank == 0 || rank >= largest {
             return Err(Error::invalid("rank", rank, format!("[1, {largest})")));
         }
@@ -44,9 +50,9 @@ impl Setting {
             let allowed = format!("[2, {}]", largest - rank);
             return Err(Error::invalid("oversampling", oversampling, allowed));
         }
-        for (name, bound) in [("shift", shift), ("row bound", row_bound)] {
+        for (name, bound) in [("shift", shift.get()), ("row bound", row_bound.get())] {
             // Squares of such numbers neither overflow nor vanish.
-            if !(2f64.powi(-400)..=2f64.powi(400)).contains(&bound.get()) {
+            if !(2f64.powi(-400)..=2f64.powi(400)).contains(&bound) {
                 return Err(Error::invalid(name, bound, "[2^-400, 2^400]"));
             }
         }

@@ -4,7 +4,7 @@ use super::apply::{OutputRange, Projection, check_apply};
 use super::spec::{Family, ProjectionSpec};
 use crate::error::Result;
 use crate::rows::RowsView;
-use dp_core::{Bound, PublicSeed};
+use dp_core::{EntryBound, PublicSeed};
 use rayon::prelude::*;
 
 /// x -> x: P is the d x d identity.
@@ -59,7 +59,7 @@ impl Projection for Identity {
         Ok(1.0)
     }
 
-    fn output_range(&self, bound: Bound) -> OutputRange {
+    fn output_range(&self, bound: EntryBound) -> OutputRange {
         OutputRange { magnitude: bound.get(), error: 0.0 }
     }
 

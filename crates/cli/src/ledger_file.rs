@@ -13,6 +13,7 @@
 
 use dp_core::accounting::{FilterRule, Ledger};
 use dp_core::atomic_file::{Access, AtomicFile};
+use dp_core::text::json_fault;
 use dp_core::{Adjacency, Budget, Certificate, Guarantee};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
@@ -118,7 +119,7 @@ impl BudgetFile {
             std::io::ErrorKind::InvalidData => malformed("it is not text".into()),
             _ => io(path, e),
         })?;
-        let this: Self = serde_json::from_str(&text).map_err(|e| malformed(e.to_string()))?;
+        let this: Self = serde_json::from_str(&text).map_err(|e| malformed(json_fault(&e)))?;
         if this.format != FORMAT {
             return Err(malformed(format!("format {} is not {FORMAT}", this.format)));
         }
@@ -168,6 +169,20 @@ impl BudgetFile {
     /// the release's randomness; otherwise as [`BudgetFile::spend`].
     pub fn add(path: &Path, certificate: &Certificate, label: &str) -> Result<Self, Error> {
         Self::change(path, |ledger| ledger.add_labelled(certificate, label), |_| {})
+    }
+
+    /// Enters runs of a mechanism that somebody declares, at their word.
+    ///
+    /// # Errors
+    /// As [`BudgetFile::spend`].
+    pub fn declare(
+        path: &Path,
+        guarantee: &Guarantee,
+        count: u64,
+        label: &str,
+    ) -> Result<Self, Error> {
+        let enter = |ledger: &mut Ledger| ledger.spend_accepting_claim(guarantee, count, label);
+        Self::change(path, enter, |_| {})
     }
 
     fn change(

@@ -7,8 +7,15 @@ use dp_core::release_file::AnyCertificate;
 use fuzzing::samples::{Sample, releases};
 use linalg_dp::any::AnyRelease;
 use linalg_dp::verify::Trust;
+use parquet::arrow::ArrowWriter;
+use parquet::basic::Compression as ParquetCompression;
+use parquet::file::properties::WriterProperties;
+use readers::RowsFile;
 use serde_json::{Value, json};
 use std::alloc::{GlobalAlloc, Layout, System};
+use std::io::Write;
+use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Counts what is held, and the most that was.
@@ -249,13 +256,98 @@ fn edited_guarantees() {
     }
 }
 
+/// Reads all rows of a file.
+fn rows_of(path: &Path) -> Result<u64, String> {
+    let mut input = RowsFile::new(path).open().map_err(|e| e.to_string())?;
+    let (mut used, mut rows) = (readers::Block::default(), 0);
+    while let Some(block) = input.rows.next(used).map_err(|e| e.to_string())? {
+        rows += block.n as u64;
+        used = block;
+    }
+    Ok(rows)
+}
+
+/// Files of data that declare far more than they hold, or say much in few bytes.
+fn data_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path
+    };
+    let idx = [&[0, 0, 8, 2][..], &[255; 8]].concat();
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1073741824), }";
+    let mut npy = b"\x93NUMPY\x02\x00".to_vec();
+    npy.extend((header.len() as u32).to_le_bytes());
+    npy.extend(header.as_bytes());
+    let long = [&b"\x93NUMPY\x02\x00"[..], &[255, 255, 255, 255], header.as_bytes()].concat();
+    for (name, bytes) in [("a.idx", idx), ("a.npy", npy), ("long.npy", long)] {
+        let path = file(name, &bytes);
+        assert!(bounded(name, || rows_of(&path)).is_err(), "{name}");
+    }
+    // One list of 2^23 equal numbers, in a few hundred bytes.
+    let path = folder.path().join("list.parquet");
+    one_list(&path, 1 << 23);
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    assert!(bytes < 1 << 16, "{bytes}");
+    assert!(bounded("list.parquet", || rows_of(&path)).unwrap_err().contains("declares more"));
+    // A line without end, many lines, and the longest line that is read, of items of one letter.
+    let item = b"a ".repeat(1 << 20);
+    for (name, lines, whole) in [("endless", 40, false), ("many", 40, true), ("longest", 2, false)]
+    {
+        let path = folder.path().join(format!("{name}.txt.gz"));
+        let mut out = GzEncoder::new(std::fs::File::create(&path).unwrap(), Compression::fast());
+        for i in 0..lines {
+            // Just below the limit.
+            let part =
+                if name == "longest" && i == 1 { &item[..item.len() - 2] } else { &item[..] };
+            out.write_all(part).unwrap();
+            if whole {
+                out.write_all(b"\n").unwrap();
+            }
+        }
+        out.finish().unwrap();
+        let read = bounded(name, || {
+            let mut sets = readers::SetsFile::new(&path).open().map_err(|e| e.to_string())?;
+            let mut count = 0;
+            loop {
+                let batch = sets.next().map_err(|e| e.to_string())?;
+                if batch.is_empty() {
+                    return Ok::<_, String>(count);
+                }
+                count += batch.len();
+            }
+        });
+        match name {
+            "endless" => assert!(read.unwrap_err().contains("longer than 4 MiB")),
+            "many" => assert_eq!(read.unwrap(), 40),
+            _ => assert_eq!(read.unwrap(), 1),
+        }
+    }
+}
+
+/// A Parquet file of one row, which is a list of equal numbers.
+fn one_list(path: &Path, values: usize) {
+    let mut lists = ListBuilder::new(Float64Builder::new());
+    lists.values().append_slice(&vec![1.0; values]);
+    lists.append(true);
+    let column: Arc<dyn arrow_array::Array> = Arc::new(lists.finish());
+    let batch = RecordBatch::try_from_iter([("x", column)]).unwrap();
+    let properties =
+        WriterProperties::builder().set_compression(ParquetCompression::SNAPPY).build();
+    let file = std::fs::File::create(path).unwrap();
+    let mut out = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+    out.write(&batch).unwrap();
+    out.close().unwrap();
+}
+
 #[test]
 fn small_files_ask_for_little() {
     if processor_time().is_none() {
         eprintln!("SKIPPED: the time that hostile files take: this system does not tell it");
     }
+    data_files();
     let samples = releases().unwrap();
     edited_guarantees();
     samples.iter().for_each(edited_releases);
-    let _ = AnyCertificate::from_json("{}");
 }

@@ -6,6 +6,7 @@ use crate::error::{Error, Result};
 use crate::output::{Record, print};
 use clap::Args;
 use dp_core::Provenance;
+use dp_core::accounting::Foreign;
 use dp_core::certificate::Trust;
 use dp_core::release_file::{AnyCertificate, Summary};
 use dp_core::text::{json_fault, printable_json};
@@ -20,6 +21,10 @@ pub(crate) struct Inspect {
     /// Print the certificate alone, as JSON.
     #[arg(long)]
     certificate: bool,
+    /// Print the guarantee alone, in the JSON form that other accountants read: (epsilon, delta), Gaussian,
+    /// or a privacy loss distribution.
+    #[arg(long, conflicts_with = "certificate")]
+    guarantee: bool,
 }
 
 pub(super) fn class_name(certificate: &AnyCertificate) -> &'static str {
@@ -46,6 +51,11 @@ pub(super) fn basis(provenance: &Provenance) -> &'static str {
 impl Inspect {
     pub(crate) fn run(&self) -> Result<Record> {
         let content = Content::open(&self.file)?;
+        if self.guarantee {
+            let certificate = content.certificate()?.private()?;
+            print(&printable_json(&(Foreign::of(certificate.guarantee())?.to_json() + "\n")));
+            return Ok(Record::silent());
+        }
         let record = Record::new().text("file", content.name());
         if content.is_release()? {
             let summary = content.summary()?;

@@ -6,10 +6,11 @@ use super::trust::TrustOptions;
 use super::{loaded, recheck};
 use crate::error::{Error, Result};
 use crate::ledger_file::{self, BudgetFile};
-use crate::output::Record;
+use crate::output::{Record, print};
 use clap::{Args, Subcommand, ValueEnum};
-use dp_core::accounting::{Filter, FilterRule, Method};
+use dp_core::accounting::{Filter, FilterRule, Foreign, Method};
 use dp_core::release_file::AnyCertificate;
+use dp_core::text::printable_json;
 use dp_core::{Budget, Delta};
 use linalg_dp::verify::Report;
 use readers::is_stream;
@@ -28,6 +29,10 @@ enum Action {
     Init(Init),
     /// Enter a release that was made elsewhere; `dps release --ledger` enters its own.
     Spend(Spend),
+    /// Enter a guarantee that somebody declares of a release made by another program.
+    Declare(Declare),
+    /// The composition of all entries, in the JSON form that other accountants read.
+    Export(Export),
     /// What was spent, by every method of accounting, and what may be.
     Show(Show),
 }
@@ -74,6 +79,27 @@ struct Spend {
 }
 
 #[derive(Args)]
+struct Declare {
+    /// The ledger.
+    file: PathBuf,
+    /// The guarantee (JSON; `docs/FORMAT.md` describes the form): (epsilon, delta), zCDP, Gaussian or a
+    /// privacy loss distribution. It is entered at the word of whoever declares it.
+    guarantee: PathBuf,
+    /// The delta at which the epsilon of a curve is stated.
+    #[arg(long)]
+    delta: Option<f64>,
+    /// How often the mechanism ran.
+    #[arg(long, default_value_t = 1)]
+    runs: u64,
+}
+
+#[derive(Args)]
+struct Export {
+    /// The ledger.
+    file: PathBuf,
+}
+
+#[derive(Args)]
 struct Show {
     /// The ledger.
     file: PathBuf,
@@ -97,6 +123,8 @@ impl Ledger {
         match &self.action {
             Action::Init(action) => action.run(),
             Action::Spend(action) => action.run(),
+            Action::Declare(action) => action.run(),
+            Action::Export(action) => action.run(),
             Action::Show(action) => action.run(),
         }
     }
@@ -150,6 +178,29 @@ impl Spend {
         let label = format!("{} ({name})", certificate.statement().mechanism);
         let file = BudgetFile::add(&self.file, &certificate, &label)?;
         Ok(summary(&self.file, &file))
+    }
+}
+
+impl Declare {
+    fn run(&self) -> Result<Record> {
+        let foreign = Foreign::from_json(&Content::open(&self.guarantee)?.text()?)?;
+        let guarantee = foreign.guarantee(self.delta.map(Delta::new).transpose()?)?;
+        let label = format!("declared by {}: {}", foreign.by, foreign.reason);
+        let file = BudgetFile::declare(&self.file, &guarantee, self.runs, &label)?;
+        let budget = guarantee.budget();
+        let record = summary(&self.file, &file).text("declared by", &foreign.by);
+        Ok(record
+            .number("declared epsilon", budget.epsilon.get())
+            .number("declared delta", budget.delta.get()))
+    }
+}
+
+impl Export {
+    fn run(&self) -> Result<Record> {
+        let file = BudgetFile::read(&self.file)?;
+        let composition = Foreign::of_ledger(file.ledger())?;
+        print(&printable_json(&(composition.to_json() + "\n")));
+        Ok(Record::silent())
     }
 }
 

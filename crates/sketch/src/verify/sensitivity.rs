@@ -72,6 +72,10 @@ pub(super) fn alone(certificate: &Certificate, work: Work) -> Result<Option<Find
     }
     let public = &certificate.statement().public;
     match guarantee.profile() {
+        Some(Profile::BinomialMixture { .. }) if public.contains_key("least norm") => {
+            let spec = ProjectionSpec::from_public_parameters(public)?;
+            flipped_bits(certificate, &[spec]).map(Some)
+        }
         Some(
             Profile::Gaussian { .. } | Profile::Laplace { .. } | Profile::ChiMixtureGaussian { .. },
         ) if PROJECTION.iter().any(|name| public.contains_key(*name)) => {

@@ -25,8 +25,10 @@ impl Envelope {
     pub(super) fn new(profile: Profile) -> Self {
         let delta =
             |eps: f64| profile.log_delta(Epsilon::new(eps).unwrap_or(Epsilon::ZERO)).delta();
+        // Points lie where the profile still falls.
+        let floor = delta(200.0) * (1.0 + 1e-9) + 1e-20;
         let mut end = 0.5;
-        while end < 200.0 && delta(end) > 1e-20 {
+        while end < 200.0 && delta(end) > floor {
             end *= 1.3;
         }
         let at = |i: u32| end * (f64::from(i) / f64::from(POINTS)).powf(1.5);

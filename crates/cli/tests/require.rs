@@ -73,13 +73,13 @@ fn weak_releases_meet_nothing() {
 #[test]
 fn long_computations_must_be_allowed() {
     let room = room();
-    room.write("wide.csv", csv(&numbers(2, 2000), 2000));
+    room.write("wide.csv", csv(&numbers(2, 8300), 8300));
     room.json(
-        "release sketch wide.csv -k 2000 --seed 3 --family gaussian --adjacency row-shift --shift 1 --bound 1 \
+        "release sketch wide.csv -k 8300 --seed 3 --family very-sparse --adjacency attribute --beta 2 --bound 1 \
          --epsilon 1 --delta 1e-6 --out w.dps",
     );
     room.json(
-        "ledger init l.json --data x --epsilon 9 --delta 1e-5 --adjacency row-shift --shift 1",
+        "ledger init l.json --data x --epsilon 9 --delta 1e-5 --adjacency attribute --beta 2",
     );
     for command in
         ["verify w.dps", "search w.dps", "distance w.dps 0 1", "ledger spend l.json w.dps"]

@@ -2,8 +2,10 @@
 //! memory. One test in one process, because the allocator and the clock are the process's.
 #![allow(unsafe_code)] // an allocator is an unsafe trait
 
+use arrow_array::RecordBatch;
+use arrow_array::builder::{Float64Builder, ListBuilder};
 use dp_core::Guarantee;
-use dp_core::release_file::AnyCertificate;
+use flate2::{Compression, write::GzEncoder};
 use fuzzing::samples::{Sample, releases};
 use linalg_dp::any::AnyRelease;
 use linalg_dp::verify::Trust;
@@ -197,10 +199,20 @@ fn profiles() -> Vec<Value> {
             }
         }
     }
+    let mass = 1.0 / f64::from(1 << 14);
+    for (first, step) in [(-(1i64 << 13), 1e-6), (-(1 << 13), 1.0), (0, 0.5)] {
+        let way = json!({"first": first, "masses": vec![mass; 1 << 14], "infinite": 0.0});
+        all.push(json!({"kind": "loss-distribution", "step": step, "ways": [way.clone(), way]}));
+    }
+    for delta in [1e-300, 0.5] {
+        all.push(json!({"kind": "approximate-dp", "epsilon": 1e6, "delta": delta}));
+        all.push(json!({"kind": "approximate-dp", "epsilon": 1e-100, "delta": delta}));
+    }
     for ratio in [1e-100f64, 1e-12, 1e-3, 1.0, 1e3, 1e6] {
         all.push(json!({"kind": "gaussian", "sensitivity": ratio, "sigma": 1.0}));
         all.push(json!({"kind": "laplace", "sensitivity": ratio, "scale": 1.0}));
         all.push(json!({"kind": "pure-dp", "epsilon": ratio}));
+        all.push(json!({"kind": "zcdp", "rho": ratio}));
         let step = json!({"sensitivity": ratio, "sigma": 1.0, "times": 1u64 << 40});
         all.push(json!({"kind": "gaussian-composition", "steps": vec![step; 1 << 12]}));
         for change in ["add-remove", "replace"] {
@@ -227,32 +239,32 @@ fn profiles() -> Vec<Value> {
     all
 }
 
-/// As they are, composed as often as is allowed, and as a group.
-fn wrapped(profile: &Value) -> [Value; 4] {
-    let repeated = |times: u64| json!({"kind": "repeated", "profile": profile, "times": times});
-    let group = |inner: &Value| json!({"kind": "group", "profile": inner, "size": 1 << 20});
-    [profile.clone(), repeated(1 << 10), group(profile), group(&repeated(1 << 10))]
+/// As they are at two budgets, composed as often as is allowed, and as a group.
+fn wrapped(profile: &Value) -> [(Value, f64, f64); 4] {
+    let repeated = json!({"kind": "repeated", "profile": profile, "times": 1 << 10});
+    let group = json!({"kind": "group", "profile": profile, "size": 1 << 20});
+    [
+        (profile.clone(), 1.0, 1e-6),
+        (profile.clone(), 1e-6, 1e-300),
+        (repeated, 1e-6, 1e-300),
+        (group, 1.0, 1e-6),
+    ]
 }
 
 fn edited_guarantees() {
-    for profile in profiles().iter().flat_map(wrapped) {
-        for (epsilon, delta) in [(1e-6, 1e-300), (1.0, 1e-6), (1e4, 0.0)] {
-            for adjacency in [
-                json!({"kind": "add-remove-row", "bound": 1e-100}),
-                json!({"kind": "replace-row", "bound": 1e-100}),
-            ] {
-                let guarantee = json!({
-                    "adjacency": adjacency,
-                    "budget": {"epsilon": epsilon, "delta": delta},
-                    "profile": profile,
-                    "claim": "met",
-                    "provenance": {"kind": "declared", "by": "nobody", "reason": "none"},
-                });
-                let text: String = profile.to_string().chars().take(300).collect();
-                let what = format!("{text} at {epsilon}, {delta}");
-                let _ = bounded(&what, || serde_json::from_value::<Guarantee>(guarantee));
-            }
-        }
+    for (profile, epsilon, delta) in profiles().iter().flat_map(wrapped) {
+        let replaced = profile.to_string().contains("\"replace\"");
+        let kind = if replaced { "replace-row" } else { "add-remove-row" };
+        let guarantee = json!({
+            "adjacency": {"kind": kind, "bound": 1e-100},
+            "budget": {"epsilon": epsilon, "delta": delta},
+            "profile": profile,
+            "claim": "met",
+            "provenance": {"kind": "declared", "by": "nobody", "reason": "none"},
+        });
+        let text: String = profile.to_string().chars().take(300).collect();
+        let what = format!("{text} at {epsilon}, {delta}");
+        let _ = bounded(&what, || serde_json::from_value::<Guarantee>(guarantee));
     }
 }
 

@@ -103,6 +103,10 @@ fn verdict(certificate: &AnyCertificate, again: Result<Finding>) -> String {
 fn fields(mut record: Record, certificate: &str) -> Result<Record> {
     let value: serde_json::Value = serde_json::from_str(certificate)
         .map_err(|e| Error::Refused(format!("not a certificate: {}", json_fault(&e))))?;
+    // What is no certificate may be anything, and is not shown.
+    if !["format", "class", "digest"].iter().all(|name| value.get(name).is_some()) {
+        return Err(Error::Refused("not a certificate".into()));
+    }
     for (name, value) in value.as_object().into_iter().flatten() {
         record = record.json(name, value);
     }

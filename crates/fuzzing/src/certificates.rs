@@ -70,7 +70,8 @@ pub fn ledger(data: &[u8]) {
     let Ok(expenses) = serde_json::from_slice::<Vec<(Guarantee, u64)>>(data) else { return };
     let Some((first, _)) = expenses.first() else { return };
     let limit = Budget::new(3.0, 1e-4).expect("a budget");
-    for rule in [None, Some(FilterRule::Basic), Some(FilterRule::Zcdp), Some(FilterRule::Gdp)] {
+    let rules = [FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi];
+    for rule in [None].into_iter().chain(rules.map(Some)) {
         let mut ledger = match rule {
             None => Ledger::new(first.adjacency()),
             Some(rule) => Ledger::with_limit(first.adjacency(), limit, rule),

@@ -15,7 +15,7 @@ use sketch::RowsView;
 use sketch::projection::{Gaussian, project};
 
 /// Family name in the table.
-pub const FAMILY: &str = "low rank";
+pub(crate) const FAMILY: &str = "low rank";
 
 /// Rows, columns, or columns of the product.
 pub(crate) const M: usize = 4;
@@ -256,7 +256,7 @@ fn input_perturbation(claim: Budget) -> Result<Subject> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let claim = gaussian_budget()?;
     let finder = |budget| Ok(RangeFinder::calibrate(setting(1.0)?, budget)?.rho());
     let find = |row_bound| {

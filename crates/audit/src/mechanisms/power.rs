@@ -74,7 +74,7 @@ const BASE: f64 = 400.0;
 ///
 /// # Errors
 /// A scale that no grid fits.
-pub fn products(
+pub(crate) fn products(
     sigma: NoiseScale,
 ) -> Result<impl Fn(Side, &Draw, &mut Vec<f64>) -> Result<()> + Send + Sync + 'static> {
     let noise = GaussianNoise::new(sigma, Grid::new(-40)?)?;
@@ -102,7 +102,7 @@ pub fn products(
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn all_products(claim: Budget) -> Result<Subject> {
+pub(crate) fn all_products(claim: Budget) -> Result<Subject> {
     let made = NoisyPower::calibrate(DIM, 1, PASSES, adjacency()?, claim)?;
     let name = "noisy power method, d = 2, both products of two passes";
     let pair = "one more row along the top direction; every product is seen";
@@ -118,7 +118,7 @@ pub fn all_products(claim: Budget) -> Result<Subject> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let claim = gaussian_budget()?;
     let one = |budget| published("noisy power method, d = 1", 1, 1, budget);
     let many = |budget| published("noisy power method, d = 100", 100, 1, budget);

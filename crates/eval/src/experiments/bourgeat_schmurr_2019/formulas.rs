@@ -1,8 +1,9 @@
 //! Figures 4.1, 5.1, 5.2, 6.1 and table 5.1: formulas, beside what is true.
 
+use crate::Table;
 use crate::error::Result;
 use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study, Table,
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study,
 };
 use dp_core::calibrate::Acceptance;
 use dp_core::{Budget, Delta, Epsilon};

@@ -54,7 +54,7 @@ impl EntryLaw for NormalEntries {
 
 /// Entries +1 and -1 with probability 1/2 each.
 #[derive(Debug)]
-pub enum SignEntries {}
+pub(super) enum SignEntries {}
 
 impl EntryLaw for SignEntries {
     const LARGEST: f64 = 1.0;
@@ -73,7 +73,7 @@ impl EntryLaw for SignEntries {
 
 /// Entries +1, 0, -1 with probability 1/6, 2/3, 1/6, over their deviation 1/sqrt 3.
 #[derive(Debug)]
-pub enum ThirdEntries {}
+pub(super) enum ThirdEntries {}
 
 impl EntryLaw for ThirdEntries {
     const LARGEST: f64 = 1.733;
@@ -105,9 +105,9 @@ pub struct Independent<L> {
 /// Independent N(0, 1/k) entries.
 pub type Gaussian = Independent<NormalEntries>;
 /// Independent entries +-1/sqrt k: every row has l2 norm one.
-pub type Rademacher = Independent<SignEntries>;
+pub(super) type Rademacher = Independent<SignEntries>;
 /// Independent entries sqrt(3/k) {+1: 1/6, 0: 2/3, -1: 1/6}.
-pub type Achlioptas = Independent<ThirdEntries>;
+pub(super) type Achlioptas = Independent<ThirdEntries>;
 
 impl Gaussian {
     /// Draws the projection from its seed.
@@ -116,16 +116,6 @@ impl Gaussian {
     /// As [`ProjectionSpec::new`].
     pub fn new(d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
         ProjectionSpec::new(Family::Gaussian, d, k, seed).map(Self::from_spec)
-    }
-}
-
-impl Rademacher {
-    /// Draws the projection from its seed.
-    ///
-    /// # Errors
-    /// As [`ProjectionSpec::new`].
-    pub fn new(d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
-        ProjectionSpec::new(Family::Rademacher, d, k, seed).map(Self::from_spec)
     }
 }
 

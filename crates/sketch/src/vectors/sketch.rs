@@ -64,7 +64,7 @@ impl PrivateSketch {
 
     /// Variance of one noise value.
     #[must_use]
-    pub fn noise_variance(&self) -> f64 {
+    pub(crate) fn noise_variance(&self) -> f64 {
         self.moments.variance
     }
 
@@ -108,7 +108,7 @@ impl PrivateSketch {
     ///
     /// # Errors
     /// [`Error::Incompatible`] when they did not.
-    pub fn check_comparable(&self, other: &Self) -> Result<()> {
+    pub(crate) fn check_comparable(&self, other: &Self) -> Result<()> {
         let (left, right) = (self.projection, other.projection);
         if left == right {
             return Ok(());

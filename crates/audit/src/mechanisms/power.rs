@@ -7,7 +7,7 @@ use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{Adjacency, Budget, L2Sensitivity, NoiseScale, PrivacyProfile, Profile, PublicSeed};
 use eval::Result;
 use linalg_dp::covariance::NoisyPower;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 
 fn adjacency() -> Result<Adjacency> {
     Ok(Adjacency::AddRemoveRow { bound: bound(1.0)? })
@@ -46,7 +46,7 @@ fn along_first(dim: usize) -> Result<(PublicSeed, Vec<f64>)> {
     let mut best = (PublicSeed::new(0), vec![1.0]);
     let mut most = -1.0;
     for seed in (0..300).map(PublicSeed::new) {
-        let law = Gaussian::new(dim, 1, seed)?;
+        let law = ProjectionSpec::new(Family::Gaussian, dim, 1, seed)?.build();
         let entry = |i: usize| {
             let mut x = [0.0];
             law.row(i, &mut x);

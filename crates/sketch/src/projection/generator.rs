@@ -11,7 +11,7 @@ use rand_core::Rng;
 use std::sync::OnceLock;
 
 /// A law of independent entries of variance one.
-pub trait EntryLaw: Send + Sync + core::fmt::Debug + 'static {
+pub(crate) trait EntryLaw: Send + Sync + core::fmt::Debug + 'static {
     /// Largest absolute value an entry can have.
     const LARGEST: f64;
     /// Whether all entries have absolute value one.
@@ -26,7 +26,7 @@ pub trait EntryLaw: Send + Sync + core::fmt::Debug + 'static {
 /// gives the same matrix on every machine. An entry is at most
 /// sqrt(-2 ln 2^-104) < 12.01 in absolute value.
 #[derive(Debug)]
-pub enum NormalEntries {}
+pub(crate) enum NormalEntries {}
 
 impl EntryLaw for NormalEntries {
     const LARGEST: f64 = 12.01;
@@ -94,7 +94,7 @@ impl EntryLaw for ThirdEntries {
 
 /// A projection with independent entries of one law, over sqrt k.
 #[derive(Debug)]
-pub struct Independent<L> {
+pub(crate) struct Independent<L> {
     spec: ProjectionSpec,
     scale: f64,
     cache: Cache,
@@ -103,7 +103,7 @@ pub struct Independent<L> {
 }
 
 /// Independent N(0, 1/k) entries.
-pub type Gaussian = Independent<NormalEntries>;
+pub(crate) type Gaussian = Independent<NormalEntries>;
 /// Independent entries +-1/sqrt k: every row has l2 norm one.
 pub(super) type Rademacher = Independent<SignEntries>;
 /// Independent entries sqrt(3/k) {+1: 1/6, 0: 2/3, -1: 1/6}.
@@ -114,7 +114,7 @@ impl Gaussian {
     ///
     /// # Errors
     /// As [`ProjectionSpec::new`].
-    pub fn new(d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
+    pub(crate) fn new(d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
         ProjectionSpec::new(Family::Gaussian, d, k, seed).map(Self::from_spec)
     }
 }

@@ -19,5 +19,5 @@ mod tables;
 pub use apply::{OutputRange, Projection, SharedProjection, project};
 pub(crate) use apply::{output_len, project_checked};
 pub use dimension::min_dimension;
-pub use generator::Gaussian;
+pub(crate) use generator::Gaussian;
 pub use spec::{Family, Moments, ProjectionSpec, Sampling};

@@ -115,7 +115,7 @@ impl FlipTable {
 
     /// The highest level with a probability of its own.
     #[must_use]
-    pub(crate) fn highest_level(&self) -> u32 {
+    pub fn highest_level(&self) -> u32 {
         self.flips.len() as u32 - 1
     }
 

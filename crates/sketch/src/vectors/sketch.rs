@@ -64,7 +64,7 @@ impl PrivateSketch {
 
     /// Variance of one noise value.
     #[must_use]
-    pub(crate) fn noise_variance(&self) -> f64 {
+    pub fn noise_variance(&self) -> f64 {
         self.moments.variance
     }
 

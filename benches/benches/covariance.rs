@@ -8,7 +8,7 @@
 //! Limit: one product of 0.2 GFLOP.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use dp_core::{Adjacency, Budget, NoiseRng, NormBound, PublicSeed};
 use linalg_dp::analysis::pca;
 use linalg_dp::covariance::NoisyPower;
 use linalg_dp::covariance::{
@@ -48,7 +48,7 @@ fn captured(data: &[f64], d: usize, found: faer::MatRef<'_, f64>) -> f64 {
 }
 
 fn mechanisms(d: usize) -> Vec<(&'static str, Box<dyn CovarianceMechanism>)> {
-    let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0).expect("positive") };
+    let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0).expect("positive") };
     let budget = Budget::new(1.0, 1e-6).expect("valid");
     vec![
         ("gaussian", Box::new(GaussianCovariance::calibrate(d, adjacency, budget).expect("ok"))),
@@ -96,7 +96,7 @@ fn benches(c: &mut Criterion) {
             })
         });
     }
-    let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0).expect("positive") };
+    let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0).expect("positive") };
     let budget = Budget::new(1.0, 1e-6).expect("valid");
     let power = NoisyPower::calibrate(d, k, 4, adjacency, budget).expect("calibrates");
     group.bench_function(format!("noisy-power-4/{n}/{d}/{k}"), |b| {

@@ -5,7 +5,7 @@
 //! `RAYON_NUM_THREADS=1`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dp_core::{Bound, Budget, FreshSeed, NoiseRng, PublicSeed};
+use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, PublicSeed, Shift};
 use linalg_dp::low_rank::{
     BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread, optimal_shape,
     randomized_svd,
@@ -50,8 +50,8 @@ fn matrix() -> Vec<f64> {
 fn benches(c: &mut Criterion) {
     let data = matrix();
     let a = RowsView::f64(M, N, &data).expect("finite");
-    let unit = Bound::new(1.0).expect("positive");
-    let setting = Setting::new((M, N), RANK, EXTRA, unit, Bound::new(1e4).expect("positive"))
+    let unit = Shift::new(1.0).expect("positive");
+    let setting = Setting::new((M, N), RANK, EXTRA, unit, NormBound::new(1e4).expect("positive"))
         .expect("valid setting");
     let budget = Budget::new(1.0, 1e-6).expect("valid budget");
     let mut rng = NoiseRng::deterministic_not_private(1);

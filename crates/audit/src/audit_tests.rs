@@ -8,8 +8,8 @@ use crate::{
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale,
-    PrivacyProfile, calibrate,
+    Adjacency, Budget, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale,
+    PrivacyProfile, Shift, calibrate,
 };
 use eval::Effort;
 
@@ -70,7 +70,7 @@ fn a_certificate_is_held_to_its_own_profile() {
     let made = PublishedRule::KenthapadiLemma1
         .calibrate(claim, PublishedSetting::Shift { sensitivity }, Acceptance::RequireTarget)
         .unwrap();
-    let guarantee = made.guarantee(Adjacency::RowShift { l2: Bound::new(1.0).unwrap() }).unwrap();
+    let guarantee = made.guarantee(Adjacency::RowShift { l2: Shift::new(1.0).unwrap() }).unwrap();
     let factor = made.scale().get() / calibrate::gaussian(claim, sensitivity).unwrap().get();
     let honest = gaussian(factor).with_runs(200_000).under(&guarantee).unwrap();
     let exact = honest.exact.unwrap();

@@ -4,7 +4,7 @@
 
 use dp_core::atomic_file::{self, Access};
 use dp_core::release_file::{FORMAT, Kind, Summary, Trailer, Writer, open};
-use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
 use fuzzing::releases;
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
 use proptest::prelude::*;
@@ -135,7 +135,7 @@ fn config() -> StreamConfig {
         window: 40,
         block: 10,
         pace: Pace::Rows,
-        adjacency: Adjacency::ZeroRow { bound: Bound::new(1.0).unwrap() },
+        adjacency: Adjacency::ZeroRow { bound: NormBound::new(1.0).unwrap() },
         budget: Budget::new(2.0, 1e-5).unwrap(),
         schedule: Schedule::Block { noise, keep: Keep::Blocks },
     }

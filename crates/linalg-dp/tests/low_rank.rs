@@ -2,9 +2,7 @@
 //! version, and errors on incoherent and coherent matrices.
 
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
-use dp_core::{
-    Bound, Budget, FreshSeed, NoiseRng, NoiseScale, PrivacyProfile, Profile, Provenance,
-};
+use dp_core::{Budget, FreshSeed, NoiseRng, NoiseScale, PrivacyProfile, Profile, Provenance};
 use faer::{Mat, MatRef};
 use linalg_dp::low_rank::{
     BasisProjection, InputPerturbation, Kept, Pfp, PfpOptions, Pruning, PublicBasis, PublishedPfp,
@@ -14,8 +12,8 @@ use linalg_dp::low_rank::{c_coherence, largest_row_norm, mu0_exact, mu0_from_ske
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec, project};
 
-fn bound(b: f64) -> Bound {
-    Bound::new(b).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(b: f64) -> B {
+    B::try_from(b).unwrap()
 }
 
 fn gaussian(seed: u64, count: usize) -> Vec<f64> {

@@ -2,7 +2,7 @@
 
 use core::ops::ControlFlow;
 use dp_core::mechanism::Mechanism;
-use dp_core::{Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, Probability, PublicSeed};
+use dp_core::{Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, Probability, PublicSeed};
 use sketch::distances::{
     NoiseAddition, RandomizedResponse, ValueRange, noisy_bit_count, noisy_bit_count_interval,
     noisy_bit_distance, noisy_distance,
@@ -19,8 +19,8 @@ use sketch::{Error, RowsView};
 
 const REPETITIONS: u64 = 3_000;
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn budget(epsilon: f64, delta: f64) -> Budget {

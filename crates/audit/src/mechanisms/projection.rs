@@ -260,12 +260,12 @@ pub(crate) fn at_epsilon_four(budget: Budget) -> Result<(Rowwise, Subject)> {
 fn published(rule: PublishedRule, (d, k): (usize, usize), epsilon: f64) -> Result<Subject> {
     let projection = ProjectionSpec::new(Family::Gaussian, d, k, PublicSeed::new(73))?.build();
     let budget = Budget::new(epsilon, 1e-2)?;
-    let one = bound(1.0)?;
-    let made = PrivateProjection::published(projection.clone(), rule, one, one, budget)?;
+    let (beta, one) = (bound(1.0)?, bound(1.0)?);
+    let made = PrivateProjection::published(projection.clone(), rule, beta, one, budget)?;
     let rowwise = Rowwise::attribute(made, 1.0, 1.0)?;
     let scale = rowwise.scale();
     let exact = move |budget| -> Result<Rowwise> {
-        let adjacency = Adjacency::Attribute { beta: one };
+        let adjacency = Adjacency::Attribute { beta };
         let made = PrivateProjection::gaussian(projection.clone(), adjacency, one, budget)?;
         Rowwise::attribute(made, 1.0, 1.0)
     };

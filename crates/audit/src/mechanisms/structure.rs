@@ -201,9 +201,9 @@ pub(crate) fn subjects() -> Result<Vec<Subject>> {
         ("DP-OPORP-L, one feature", System::DpOporpLaplace, (1, 1), pure),
         ("DP-RP-G-OPT, one feature", System::DpRpGOpt, (1, 1), gaussian),
     ] {
-        let one = bound(1.0)?;
+        let (beta, one) = (bound(1.0)?, bound(1.0)?);
         let build = move |budget| {
-            let made = system.mechanism(d, k, PublicSeed::new(79), one, one, budget)?;
+            let made = system.mechanism(d, k, PublicSeed::new(79), beta, one, budget)?;
             Rowwise::attribute(made, 1.0, 1.0)
         };
         all.push(audited(name, ATTRIBUTE, claim, build)?);

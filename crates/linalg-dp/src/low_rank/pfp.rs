@@ -98,7 +98,7 @@ impl Pruning {
 /// ([`PrivateLowRank::shrunk`]).
 ///
 /// ```
-/// use dp_core::{Bound, Budget, FreshSeed, NoiseRng};
+/// use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, Shift};
 /// use linalg_dp::low_rank::{Pfp, PfpOptions, Setting};
 /// use sketch::rows::RowsView;
 ///
@@ -106,7 +106,7 @@ impl Pruning {
 /// let data: Vec<f64> = (0..m * n).map(|i| (i % n) as f64 * 4.0).collect();
 /// let a = RowsView::f64(m, n, &data)?;
 /// // One row may shift by norm 1; rows longer than 1000 are scaled to it.
-/// let setting = Setting::new((m, n), 1, 3, Bound::new(1.0)?, Bound::new(1000.0)?)?;
+/// let setting = Setting::new((m, n), 1, 3, Shift::new(1.0)?, NormBound::new(1000.0)?)?;
 /// let budget = Budget::new(1.0, 1e-6)?;
 /// let mechanism = Pfp::calibrate(setting, budget, PfpOptions::default())?;
 /// let release = mechanism.release(&a, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;

@@ -9,8 +9,8 @@ use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, Statistic, author};
 use dp_core::noise::{AdditiveNoise, GaussianNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability, Release,
-    Theorem,
+    Adjacency, Budget, EntryBound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability,
+    Release, Theorem,
 };
 use rayon::prelude::*;
 
@@ -71,13 +71,13 @@ impl ValueRange {
 /// Kenthapadi et al. 2013, algorithms 3 and 4; proof: `docs/proofs/noise-addition.md`.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability};
+/// use dp_core::{Adjacency, Budget, NoiseRng, Probability, Shift};
 /// use sketch::RowsView;
 /// use sketch::distances::{NoiseAddition, ValueRange, noisy_distance, noisy_distance_interval};
 ///
 /// let rows = RowsView::f64(3, 2, &[0.0, 1.0, 1.0, 1.0, 0.2, 0.9])?;
 /// // One entry of one row may become any other in [0, 1].
-/// let any_value = Adjacency::Attribute { beta: Bound::new(1.0)? };
+/// let any_value = Adjacency::Attribute { beta: Shift::new(1.0)? };
 /// let budget = Budget::new(1.0, 1e-6)?;
 /// let mechanism = NoiseAddition::new(3, 2, ValueRange::new(0.0, 1.0)?, any_value, budget)?;
 /// let release = mechanism.release(rows, &mut NoiseRng::from_os()?)?;
@@ -140,7 +140,7 @@ impl NoiseAddition {
         let output = OutputRange::of_sum(d, 4, magnitude);
         // A change of one row touches its distances to the n - 1 others.
         let statistic =
-            Statistic::new(adjacency, exact, n * (n - 1) / 2, Bound::new(output.magnitude)?)
+            Statistic::new(adjacency, exact, n * (n - 1) / 2, EntryBound::new(output.magnitude)?)
                 .touching(n - 1)
                 .computed_within(output.error)?;
         let basis = author::theorem(Theorem::NoisyDistances);

@@ -9,8 +9,8 @@ use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Bernoulli, NoiseLaw};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Epsilon, Guarantee, NoiseRng, Probability, Profile,
-    Release, Theorem, calibrate,
+    Adjacency, Budget, Certificate, EntryBound, Epsilon, Guarantee, NoiseRng, Probability, Profile,
+    Release, Shift, Theorem, calibrate,
 };
 use rayon::prelude::*;
 
@@ -134,7 +134,7 @@ impl Mechanism for RandomizedResponse {
             }));
         }
         let flip = Probability::new(1.0 - keep.get())?;
-        let adjacency = Adjacency::Attribute { beta: Bound::new(1.0)? };
+        let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
         let profile = Profile::RandomizedResponse { bits: 1, keep };
         let basis = author::theorem(Theorem::BitResponse);
         let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
@@ -206,7 +206,7 @@ fn pack(rows: RowsView<'_>) -> Result<Vec<u64>> {
         });
     }
     match wrong {
-        Some((row, column)) => Err(Error::OutOfRange { row, column, bound: Bound::new(1.0)? }),
+        Some((row, column)) => Err(Error::OutOfRange { row, column, bound: EntryBound::new(1.0)? }),
         None => Ok(words),
     }
 }

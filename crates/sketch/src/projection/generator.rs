@@ -6,7 +6,7 @@ use super::norms::{self, RowNorms};
 use super::spec::{Family, ProjectionSpec};
 use crate::error::Result;
 use crate::rows::RowsView;
-use dp_core::{Bound, PublicSeed};
+use dp_core::{EntryBound, PublicSeed};
 use rand_core::Rng;
 use std::sync::OnceLock;
 
@@ -195,7 +195,7 @@ impl<L: EntryLaw> Projection for Independent<L> {
         dense::fits_one_panel(self.spec.d(), self.spec.k())
     }
 
-    fn output_range(&self, bound: Bound) -> OutputRange {
+    fn output_range(&self, bound: EntryBound) -> OutputRange {
         let sum = self.spec.d() as f64 * bound.get() * L::LARGEST * self.scale;
         // Extra roundings: the scale factor itself, its product, the entry's product with x.
         OutputRange::of_sum(self.spec.d(), 4, norms::up(sum))

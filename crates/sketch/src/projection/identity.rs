@@ -4,7 +4,7 @@ use super::apply::{OutputRange, Projection, check_apply};
 use super::spec::ProjectionSpec;
 use crate::error::Result;
 use crate::rows::RowsView;
-use dp_core::Bound;
+use dp_core::EntryBound;
 use rayon::prelude::*;
 
 /// x -> x: P is the d x d identity.
@@ -51,7 +51,7 @@ impl Projection for Identity {
         Ok(1.0)
     }
 
-    fn output_range(&self, bound: Bound) -> OutputRange {
+    fn output_range(&self, bound: EntryBound) -> OutputRange {
         OutputRange { magnitude: bound.get(), error: 0.0 }
     }
 

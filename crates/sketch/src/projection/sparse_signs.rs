@@ -9,7 +9,7 @@ use super::spec::{Family, ProjectionSpec};
 use super::tables::{SIGN, Signed, for_each_nonzero};
 use crate::error::Result;
 use crate::rows::{CsrView, RowsView, Storage};
-use dp_core::Bound;
+use dp_core::EntryBound;
 use rayon::prelude::*;
 
 /// Rows of X that one task projects.
@@ -308,7 +308,7 @@ impl Projection for SparseSigns {
         }
     }
 
-    fn output_range(&self, bound: Bound) -> OutputRange {
+    fn output_range(&self, bound: EntryBound) -> OutputRange {
         let terms = self.largest_bin();
         let extra = if self.scale == 1.0 { 0 } else { 4 };
         OutputRange::of_sum(terms, extra, up(terms as f64 * bound.get() * self.scale))

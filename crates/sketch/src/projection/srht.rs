@@ -7,7 +7,7 @@ use super::norms::{self, up};
 use super::spec::{ProjectionSpec, Sampling};
 use crate::error::Result;
 use crate::rows::RowsView;
-use dp_core::Bound;
+use dp_core::EntryBound;
 use rand_core::Rng;
 use rayon::prelude::*;
 
@@ -217,7 +217,7 @@ impl Projection for Srht {
         Ok(structural.min(norms::spectral_norm_bound(self, &Cache::new(), 1.0)?))
     }
 
-    fn output_range(&self, bound: Bound) -> OutputRange {
+    fn output_range(&self, bound: EntryBound) -> OutputRange {
         let sum = self.spec.d() as f64 * bound.get() * self.scale;
         // Each output is a balanced tree of additions: log2(order) roundings a term.
         OutputRange::of_sum(self.order.ilog2() as usize, 4, up(sum))

@@ -16,8 +16,8 @@ use dp_core::noise::{AdditiveNoise, GeneratorKind, LaplaceNoise, NoiseRng, VALUE
 use dp_core::profile::CoordinateProfile;
 use dp_core::release_file::{FileWriter, Kind, Payload, Trailer};
 use dp_core::{
-    Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LaplaceScale, LogDelta,
-    Probability, Profile, Release, SeedOrigin,
+    Budget, Certificate, Delta, EntryBound, FreshSeed, Guarantee, L1Sensitivity, LaplaceScale,
+    LogDelta, Probability, Profile, Release, SeedOrigin,
 };
 use serde::{Deserialize, Serialize};
 use std::path::Path;
@@ -77,7 +77,7 @@ impl NoisySecureMinHash {
             published_sensitivity(positions, concatenation, neighbours, claimed.delta)?;
         let scale = LaplaceScale::new(sensitivity / claimed.epsilon.get())?;
         // Bits are whole numbers: exact on every grid.
-        let (bits, one) = (L1Sensitivity::new(sensitivity)?, Bound::new(1.0)?);
+        let (bits, one) = (L1Sensitivity::new(sensitivity)?, EntryBound::new(1.0)?);
         let statistic = Statistic::new(neighbours.adjacency(), bits, positions, one);
         let noise = author::laplace(scale, statistic.on_grid(scale)?.0)?;
         let mechanism = Self { shape, neighbours, claimed, sensitivity, noise };

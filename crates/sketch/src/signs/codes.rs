@@ -6,7 +6,7 @@ use crate::projection::{Family, ProjectionSpec, SharedProjection};
 use crate::rows::RowsView;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{GeneratorKind, NoiseLaw};
-use dp_core::{Bound, Certificate, NoGuarantee, PublicSeed, Release};
+use dp_core::{Certificate, EntryBound, NoGuarantee, PublicSeed, Release, Shift};
 use rand_core::Rng;
 
 /// Signs of projected rows: bit j is one for a positive coordinate j.
@@ -221,7 +221,7 @@ impl SignSketch {
 
     /// The largest change of each projected value, as computed, when one attribute of
     /// magnitude at most `bound` moves by at most `beta`.
-    pub(crate) fn largest_changes(&self, beta: Bound, bound: Bound) -> Vec<f64> {
+    pub(crate) fn largest_changes(&self, beta: Shift, bound: EntryBound) -> Vec<f64> {
         let mut changes = Vec::with_capacity(self.bits());
         for part in &self.parts {
             let mut row = vec![0.0; part.spec().k()];

@@ -13,8 +13,8 @@ use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Statistic, author};
 use dp_core::noise::{AdditiveNoise, NoiseLaw};
 use dp_core::{
-    Adjacency, Bound, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability, Profile,
-    Release, Theorem, calibrate,
+    Adjacency, Budget, EntryBound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability,
+    Profile, Release, SquaredNorm, Theorem, calibrate,
 };
 use rayon::prelude::*;
 
@@ -29,20 +29,20 @@ use rayon::prelude::*;
 /// rows r = 1, an upper bound.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+/// use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift, SquaredNorm};
 /// use sketch::RowsView;
 /// use sketch::projection::{Family, ProjectionSpec};
 /// use sketch::vectors::{MultiScale, multi_scale_squared_distance};
 ///
 /// let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
-/// let (one, any_value) = (Bound::new(1.0)?, Adjacency::Attribute { beta: Bound::new(2.0)? });
+/// let (one, any_value) = (EntryBound::new(1.0)?, Adjacency::Attribute { beta: Shift::new(2.0)? });
 /// let size = |k, seed| ProjectionSpec::new(Family::Oporp, 4, k, PublicSeed::new(seed));
 /// let scales = vec![size(1, 7)?.build(), size(4, 8)?.build()];
 /// let budget = Budget::new(1.0, 1e-6)?;
 /// let mechanism = MultiScale::gaussian(scales, &[0.5, 0.5], any_value, one, budget)?;
 /// let release = mechanism.release(rows, &mut NoiseRng::from_os()?)?;
 /// // Weights do not look at the noise: they are best for the distance that is expected.
-/// let expected = Bound::new(0.5)?;
+/// let expected = SquaredNorm::new(0.5)?;
 /// assert!(multi_scale_squared_distance(&release, 0, 1, expected)?.standard_error > 0.0);
 /// # Ok::<(), sketch::Error>(())
 /// ```
@@ -72,7 +72,7 @@ pub struct MultiScaleConfig {
     /// What may change: an attribute, a shift of a row, or a whole row.
     pub adjacency: Adjacency,
     /// Largest absolute value of an entry of the rows.
-    pub bound: Bound,
+    pub bound: EntryBound,
 }
 
 /// A scale with its share of the budget and its own largest change.
@@ -88,7 +88,7 @@ impl MultiScale {
         projections: Vec<SharedProjection>,
         shares: &[f64],
         adjacency: Adjacency,
-        bound: Bound,
+        bound: EntryBound,
         budget: Budget,
     ) -> Result<Self> {
         let d = check_scales(&projections, shares)?;
@@ -257,7 +257,7 @@ pub fn multi_scale_squared_distance(
     release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
-    expected_squared_distance: Bound,
+    expected_squared_distance: SquaredNorm,
 ) -> Result<Estimate> {
     let (sum, law) = weighted(release, i, j, expected_squared_distance)?;
     if i == j {
@@ -275,7 +275,7 @@ pub fn multi_scale_squared_distance_interval(
     release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
-    expected_squared_distance: Bound,
+    expected_squared_distance: SquaredNorm,
     confidence: Probability,
 ) -> Result<Interval> {
     let miss = Miss::of(confidence)?;
@@ -293,7 +293,7 @@ fn weighted(
     release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
-    expected: Bound,
+    expected: SquaredNorm,
 ) -> Result<(f64, Law)> {
     let mut scales = Vec::new();
     for sketch in release.payload() {

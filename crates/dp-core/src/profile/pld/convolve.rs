@@ -41,7 +41,8 @@ impl Measure {
         // The largest exponent on the support, so that nothing overflows.
         let top = self.top(h, t, first, last);
         let (mut s0, mut s1, mut s2) = (0.0, 0.0, 0.0);
-        for i in first..=last {
+        // Atoms leave most cells empty.
+        for i in (first..=last).filter(|&i| self.p[i] > 0.0) {
             let w = self.p[i] * (t * x(i) - top).exp();
             s0 += w;
             s1 += w * x(i);

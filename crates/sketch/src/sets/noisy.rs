@@ -7,11 +7,12 @@ use super::response::{HASH_MODEL, hash_model};
 use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::{Scheme, SetSketch, SignatureMatrix};
 use super::writer::{SetSource, SetWriter};
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval, upper_quantile};
 use dp_core::calibrate::Acceptance;
 use dp_core::certificate::{PublicParameters, Statement};
-use dp_core::mechanism::{Statistic, author};
+use dp_core::mechanism::Statistic;
 use dp_core::noise::{AdditiveNoise, GeneratorKind, LaplaceNoise, NoiseRng, VALUES_PER_STREAM};
 use dp_core::profile::CoordinateProfile;
 use dp_core::release_file::{FileWriter, Kind, Payload, Trailer};
@@ -79,7 +80,7 @@ impl NoisySecureMinHash {
         // Bits are whole numbers: exact on every grid.
         let (bits, one) = (L1Sensitivity::new(sensitivity)?, EntryBound::new(1.0)?);
         let statistic = Statistic::new(neighbours.adjacency(), bits, positions, one);
-        let noise = author::laplace(scale, statistic.on_grid(scale)?.0)?;
+        let noise = AUTHOR.laplace(scale, statistic.on_grid(scale)?.0)?;
         let mechanism = Self { shape, neighbours, claimed, sensitivity, noise };
         if accept == Acceptance::RequireTarget {
             mechanism.guarantee(accept)?;
@@ -140,7 +141,7 @@ impl NoisySecureMinHash {
             the binomial mixture over fresh hash functions";
         let (adjacency, profile) = (self.neighbours.adjacency(), self.profile()?);
         Ok(match accept {
-            Acceptance::RequireTarget => Guarantee::published(
+            Acceptance::RequireTarget => AUTHOR.published(
                 adjacency,
                 self.claimed,
                 Some(profile),
@@ -148,7 +149,7 @@ impl NoisySecureMinHash {
                 SOURCE,
                 CAVEAT,
             )?,
-            Acceptance::AcceptTrueDelta => Guarantee::published_accepting_true_delta(
+            Acceptance::AcceptTrueDelta => AUTHOR.published_accepting_true_delta(
                 adjacency,
                 self.claimed,
                 profile,
@@ -249,7 +250,7 @@ impl NoisySource<'_> {
         public.insert(HASH_MODEL.to_owned(), hash_model(&guarantee).into());
         let mechanism = NOISY.to_owned();
         let statement = Statement { mechanism, noise: m.noise.law(), generator, public };
-        Ok(Certificate::new(statement, guarantee))
+        Ok(AUTHOR.certificate(statement, guarantee))
     }
 }
 

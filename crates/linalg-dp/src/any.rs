@@ -17,12 +17,12 @@ use std::path::Path;
 /// A release of any kind that files hold.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, release_file::encode};
+/// use dp_core::{Adjacency, Budget, NoiseRng, NormBound, release_file::encode};
 /// use linalg_dp::any::AnyRelease;
 /// use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
 /// use linalg_dp::verify::Trust;
 ///
-/// let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+/// let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
 /// let mechanism = GaussianCovariance::calibrate(2, adjacency, Budget::new(1.0, 1e-6)?)?;
 /// let bytes = encode(&mechanism.release(&[0.6, 0.8], &mut NoiseRng::from_os()?)?)?;
 ///

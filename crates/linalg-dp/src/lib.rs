@@ -28,6 +28,7 @@
 
 pub mod analysis;
 pub mod any;
+mod author;
 pub mod covariance;
 pub mod dense;
 pub mod error;

@@ -2,6 +2,7 @@
 
 use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{BLOCK, noise_grid, rescale};
+use crate::author::AUTHOR;
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::products::check_grid;
@@ -15,7 +16,7 @@ use dp_core::{
 };
 use faer::{Accum, Mat, MatRef};
 use rayon::prelude::*;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 
 const NAME: &str = "noisy power method";
 /// log2 of the steps to which the public iterate is rounded.
@@ -137,12 +138,12 @@ impl NoisyPower {
         let profile = Profile::GaussianComposition {
             steps: vec![GaussianStep { sensitivity, sigma, times }],
         };
-        let calibrated = author::calibrated(
+        let calibrated = AUTHOR.calibrated(
             adjacency,
             budget,
-            author::theorem(Theorem::NoisyPowerMethod),
+            AUTHOR.theorem(Theorem::NoisyPowerMethod),
             profile,
-            author::gaussian(sigma, grid)?,
+            AUTHOR.gaussian(sigma, grid)?,
         )?;
         Ok(Self { clip, k, iterations, calibrated })
     }
@@ -199,7 +200,7 @@ impl NoisyPower {
 
     fn start(&self, seed: PublicSeed) -> Result<Mat<f64>> {
         let (d, k) = (self.clip.dim(), self.k);
-        let law = Gaussian::new(d, k, seed)?;
+        let law = ProjectionSpec::new(Family::Gaussian, d, k, seed)?.build();
         let mut x = vec![0.0; d * k];
         x.chunks_mut(k).enumerate().for_each(|(i, row)| law.row(i, row));
         dense::orthonormal_basis(MatRef::from_row_major_slice(&x, d, k))
@@ -238,7 +239,9 @@ impl NoisyPower {
     }
 }
 
-impl author::Sealed for NoisyPower {}
+impl author::Sealed for NoisyPower {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for NoisyPower {
     /// Length d of a row, directions k, iterations, adjacency.

@@ -2,6 +2,7 @@
 
 use super::factors::LowRank;
 use super::setting::Setting;
+use crate::author::AUTHOR;
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::products;
@@ -14,7 +15,7 @@ use dp_core::{
     Release, Theorem, calibrate,
 };
 use faer::MatRef;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 
 /// Input perturbation ("randomised response"): every entry of A gets Gaussian noise; a
@@ -66,9 +67,9 @@ impl InputPerturbation {
         let sigma = calibrate::gaussian(budget, sensitivity)?;
         products::check_grid(sigma, grid)?;
         let profile = Profile::Gaussian { sensitivity, sigma };
-        let basis = author::theorem(Theorem::GaussianOnRows);
-        let noise = author::gaussian(sigma, grid)?;
-        Ok(Self { setting, noise: author::calibrated(adjacency, budget, basis, profile, noise)? })
+        let basis = AUTHOR.theorem(Theorem::GaussianOnRows);
+        let noise = AUTHOR.gaussian(sigma, grid)?;
+        Ok(Self { setting, noise: AUTHOR.calibrated(adjacency, budget, basis, profile, noise)? })
     }
 
     /// Standard deviation of an entry's noise.
@@ -150,7 +151,7 @@ pub fn randomized_svd(
     let k = rank.saturating_add(oversampling);
     check_rank(a, k)?;
     let (m, n) = (a.n(), a.d());
-    let omega = Gaussian::new(n, k, seed)?;
+    let omega = ProjectionSpec::new(Family::Gaussian, n, k, seed)?.build();
     let mut y = vec![0.0; m * k];
     omega.apply(*a, &mut y)?;
     let mut basis = dense::orthonormal_basis(MatRef::from_row_major_slice(&y, m, k))?;
@@ -190,7 +191,9 @@ fn check_rank(a: &RowsView<'_>, rank: usize) -> Result<()> {
     Ok(())
 }
 
-impl author::Sealed for InputPerturbation {}
+impl author::Sealed for InputPerturbation {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for InputPerturbation {
     type Config = Setting;

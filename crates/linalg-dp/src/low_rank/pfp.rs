@@ -4,14 +4,13 @@ use super::coherence::largest_row_norm;
 use super::project::{PrivateLowRank, ProjectionStep, Spread};
 use super::range::{Range, RangeNoise};
 use super::setting::Setting;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{AdditiveNoise, NoiseLaw};
-use dp_core::{
-    Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Release, Theorem, calibrate,
-};
+use dp_core::{Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Release, Theorem, calibrate};
 use faer::Mat;
 use sketch::rows::RowsView;
 
@@ -66,15 +65,6 @@ pub enum Pruning {
 }
 
 impl Pruning {
-    /// The threshold that balances the two terms of Theorem 6.2's proof,
-    /// `C k ||A||_F / (alpha sqrt m)` and `alpha k sqrt n s`, for public guesses of the coherence C
-    /// and of `||A||_F`, and projection noise s per unit of W.
-    #[must_use]
-    pub fn by_bound(setting: &Setting, coherence: f64, frobenius: f64, noise: f64) -> Self {
-        let (m, n) = (setting.m() as f64, setting.n() as f64);
-        Self::Above((coherence * frobenius / (noise * (m * n).sqrt())).sqrt())
-    }
-
     pub(super) fn apply(self, mut w: Mat<f64>) -> Result<Mat<f64>> {
         let Self::Above(alpha) = self else { return Ok(w) };
         if alpha.is_nan() || alpha <= 0.0 {
@@ -147,9 +137,9 @@ impl Pfp {
         };
         let later_mu = share * whole;
         let noise = RangeNoise::calibrate(&setting, budget, later_mu)?;
-        let basis = author::theorem(Theorem::FindAndProject);
         let profile = noise.profile(&setting, later_mu)?;
-        let guarantee = author::guarantee(setting.adjacency(), budget, basis, profile)?;
+        let guarantee =
+            AUTHOR.proven(setting.adjacency(), budget, profile, Theorem::FindAndProject)?;
         Ok(Self { setting, options, noise, later_mu, guarantee })
     }
 
@@ -200,7 +190,7 @@ impl Pfp {
             public: range.public(setting),
         };
         let payload = step.release(setting, a, Some(range), rng)?;
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 
     fn basis(&self, range: &Range) -> Result<Mat<f64>> {
@@ -265,7 +255,9 @@ fn best_share(setting: &Setting, budget: Budget, options: PfpOptions, whole: f64
     Ok(0.5 * (low + high))
 }
 
-impl author::Sealed for Pfp {}
+impl author::Sealed for Pfp {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for Pfp {
     type Config = (Setting, PfpOptions);

@@ -4,13 +4,12 @@ use super::pfp::Pruning;
 use super::project::{PrivateLowRank, ProjectionStep};
 use super::range::RangeNoise;
 use super::setting::Setting;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::certificate::Statement;
 use dp_core::noise::{AdditiveNoise, NoiseLaw};
-use dp_core::{
-    Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Release,
-};
+use dp_core::{Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Release};
 use sketch::rows::RowsView;
 
 /// Private find and project exactly as published: half the budget to each step, tail
@@ -23,6 +22,22 @@ use sketch::rows::RowsView;
 ///
 /// # References
 /// Hardt & Roth 2012, Figures 2 to 4.
+///
+/// ```
+/// use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, Shift};
+/// use linalg_dp::low_rank::{Pruning, PublishedPfp, Setting};
+/// use sketch::rows::RowsView;
+///
+/// let data: Vec<f64> = (0..20 * 50).map(|i| (i % 50) as f64 * 4.0).collect();
+/// let a = RowsView::f64(20, 50, &data)?;
+/// let setting = Setting::new((20, 50), 1, 3, Shift::new(1.0)?, NormBound::new(1000.0)?)?;
+/// let mechanism = PublishedPfp::new(setting, Budget::new(1.0, 1e-6)?, Pruning::None)?;
+/// let release = mechanism.release(&a, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;
+/// // The claim holds with much to spare: the noise is several times what the exact profile needs.
+/// assert!(mechanism.guarantee().true_delta().expect("it has a profile").delta() < 1e-12);
+/// assert!(release.certificate().verify().is_ok());
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PublishedPfp {
     setting: Setting,
@@ -60,7 +75,7 @@ impl PublishedPfp {
         let projection = NoiseScale::new(rho(PublishedRule::HardtRothProjection, of)?)?;
         // Whatever W comes out, its rows over the columns' largest entries have norm at most sqrt k.
         let mu = ProjectionStep::worst_mu(&setting, projection)?;
-        let guarantee = Guarantee::published(
+        let guarantee = AUTHOR.published(
             setting.adjacency(),
             budget,
             Some(range.profile(&setting, mu)?),
@@ -105,6 +120,6 @@ impl PublishedPfp {
             public: range.public(setting),
         };
         let payload = step.release(setting, a, Some(range), rng)?;
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 }

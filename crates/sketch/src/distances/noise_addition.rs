@@ -1,5 +1,6 @@
 //! All pairwise squared distances with Gaussian noise on each (NoiseAddition).
 
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval};
 use crate::projection::OutputRange;
@@ -103,9 +104,6 @@ pub struct DistanceTable {
     values: Vec<f64>,
 }
 
-/// A distance table with its certificate.
-pub type DistanceRelease = Release<DistanceTable>;
-
 impl NoiseAddition {
     /// The least noise for n rows of d features with entries in `range`.
     ///
@@ -146,7 +144,7 @@ impl NoiseAddition {
             Statistic::new(adjacency, exact, n * (n - 1) / 2, EntryBound::new(output.magnitude)?)
                 .touching(n - 1)
                 .computed_within(output.error)?;
-        let basis = author::theorem(Theorem::NoisyDistances);
+        let basis = AUTHOR.theorem(Theorem::NoisyDistances);
         let calibrated = Calibrated::calibrate(statistic, budget, basis)?;
         Ok(Self { n, d, range, calibrated })
     }
@@ -171,7 +169,11 @@ impl NoiseAddition {
     /// # Errors
     /// [`Error::Shape`] for another n or d, [`Error::OutOfInterval`] for an entry outside the declared range
     /// (zeros that sparse rows and bits do not store included).
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<DistanceRelease> {
+    pub fn release(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<DistanceTable>> {
         Mechanism::release(self, rows, rng)
     }
 
@@ -205,12 +207,14 @@ pub struct DistancesConfig {
 /// Rows whose distances are computed between two questions to the hook.
 const PART: usize = 256;
 
-impl author::Sealed for NoiseAddition {}
+impl author::Sealed for NoiseAddition {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for NoiseAddition {
     type Config = DistancesConfig;
     type Input<'a> = RowsView<'a>;
-    type Output = DistanceRelease;
+    type Output = Release<DistanceTable>;
     type Facts = ();
     type Error = Error;
 
@@ -232,7 +236,7 @@ impl Mechanism for NoiseAddition {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<DistanceRelease> {
+    ) -> Result<Release<DistanceTable>> {
         self.check(rows)?;
         let generator = rng.kind();
         let (mut values, total) = (Vec::new(), self.n.div_ceil(PART));
@@ -283,7 +287,7 @@ impl DistanceTable {
 ///
 /// # Errors
 /// [`Error::Index`] for a row that does not exist.
-pub fn noisy_distance(release: &DistanceRelease, i: usize, j: usize) -> Result<Estimate> {
+pub fn noisy_distance(release: &Release<DistanceTable>, i: usize, j: usize) -> Result<Estimate> {
     let table = release.payload();
     let (low, high) = (i.min(j), i.max(j));
     if high >= table.n {
@@ -301,7 +305,7 @@ pub fn noisy_distance(release: &DistanceRelease, i: usize, j: usize) -> Result<E
 /// # Errors
 /// As [`noisy_distance`], or a confidence outside `(0, 1)`.
 pub fn noisy_distance_interval(
-    release: &DistanceRelease,
+    release: &Release<DistanceTable>,
     i: usize,
     j: usize,
     confidence: Probability,

@@ -1,6 +1,7 @@
 //! Every bit flipped with one probability (RandomizedResponse).
 
 use super::noise_addition::within;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, FlippedCount, Interval, ln_tail};
 use crate::rows::{RowsView, Storage};
@@ -9,8 +10,8 @@ use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Bernoulli, NoiseLaw};
 use dp_core::{
-    Adjacency, Budget, Certificate, EntryBound, Epsilon, Guarantee, NoiseRng, Probability, Profile,
-    Release, Shift, Theorem, calibrate,
+    Adjacency, Budget, EntryBound, Epsilon, Guarantee, NoiseRng, Probability, Profile, Release,
+    Shift, Theorem, calibrate,
 };
 use rayon::prelude::*;
 
@@ -57,9 +58,6 @@ pub struct FlippedBits {
     words: Vec<u64>,
 }
 
-/// Flipped bits with their certificate.
-pub type BitRelease = Release<FlippedBits>;
-
 impl RandomizedResponse {
     /// The least flip probability for a pure budget.
     ///
@@ -85,7 +83,7 @@ impl RandomizedResponse {
     ///
     /// # Errors
     /// [`Error::Shape`] for another d, [`Error::OutOfRange`] for a value other than 0 and 1.
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<BitRelease> {
+    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<Release<FlippedBits>> {
         Mechanism::release(self, rows, rng)
     }
 
@@ -93,7 +91,11 @@ impl RandomizedResponse {
     ///
     /// # Errors
     /// [`Error::Length`] unless there are d answers for every row.
-    pub fn release_bools(&self, answers: &[bool], rng: &mut NoiseRng) -> Result<BitRelease> {
+    pub fn release_bools(
+        &self,
+        answers: &[bool],
+        rng: &mut NoiseRng,
+    ) -> Result<Release<FlippedBits>> {
         let (d, found) = (self.d, answers.len());
         if !found.is_multiple_of(d) {
             let expected = found.next_multiple_of(d);
@@ -109,13 +111,15 @@ impl RandomizedResponse {
     }
 }
 
-impl author::Sealed for RandomizedResponse {}
+impl author::Sealed for RandomizedResponse {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for RandomizedResponse {
     /// Bits of a row.
     type Config = usize;
     type Input<'a> = RowsView<'a>;
-    type Output = BitRelease;
+    type Output = Release<FlippedBits>;
     type Facts = ();
     type Error = Error;
 
@@ -135,8 +139,7 @@ impl Mechanism for RandomizedResponse {
         let flip = Probability::new(1.0 - keep.get())?;
         let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
         let profile = Profile::RandomizedResponse { bits: 1, keep };
-        let basis = author::theorem(Theorem::BitResponse);
-        let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
+        let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::BitResponse)?;
         Ok(Self { d, flip: Bernoulli::new(flip), guarantee })
     }
 
@@ -154,7 +157,7 @@ impl Mechanism for RandomizedResponse {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<BitRelease> {
+    ) -> Result<Release<FlippedBits>> {
         if rows.d() != self.d {
             return Err(Error::Shape { what: "d", expected: self.d, found: rows.d() });
         }
@@ -182,7 +185,7 @@ impl Mechanism for RandomizedResponse {
             generator,
             public,
         };
-        let certificate = Certificate::new(statement, self.guarantee.clone());
+        let certificate = AUTHOR.certificate(statement, self.guarantee.clone());
         let bits = FlippedBits { n, d: self.d, flip: self.flip(), words };
         Ok(Release::certified(bits, certificate))
     }
@@ -252,7 +255,7 @@ impl FlippedBits {
 ///
 /// # Errors
 /// [`Error::Index`] for a row that does not exist.
-pub fn noisy_bit_distance(release: &BitRelease, i: usize, j: usize) -> Result<Estimate> {
+pub fn noisy_bit_distance(release: &Release<FlippedBits>, i: usize, j: usize) -> Result<Estimate> {
     let bits = release.payload();
     let (x, y) = (bits.row(i)?, bits.row(j)?);
     if i == j {
@@ -278,7 +281,7 @@ fn error_of_distance(d: usize, flip: Probability) -> f64 {
 ///
 /// # Errors
 /// [`Error::Index`] for a column that does not exist.
-pub fn noisy_bit_count(release: &BitRelease, column: usize) -> Result<Estimate> {
+pub fn noisy_bit_count(release: &Release<FlippedBits>, column: usize) -> Result<Estimate> {
     let bits = release.payload();
     let (n, p) = (bits.n as f64, bits.flip.get());
     let signal = 1.0 - 2.0 * p;
@@ -292,7 +295,7 @@ pub fn noisy_bit_count(release: &BitRelease, column: usize) -> Result<Estimate> 
 /// # Errors
 /// As [`noisy_bit_count`], or a confidence outside `(0, 1)`.
 pub fn noisy_bit_count_interval(
-    release: &BitRelease,
+    release: &Release<FlippedBits>,
     column: usize,
     confidence: Probability,
 ) -> Result<Interval> {
@@ -307,7 +310,7 @@ pub fn noisy_bit_count_interval(
 /// # Errors
 /// As [`noisy_bit_distance`], or a confidence outside `(0, 1)`.
 pub fn noisy_bit_distance_interval(
-    release: &BitRelease,
+    release: &Release<FlippedBits>,
     i: usize,
     j: usize,
     confidence: Probability,

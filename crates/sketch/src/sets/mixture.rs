@@ -10,6 +10,7 @@ use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::SetSketch;
 use super::symbols::Coding;
 use super::writer::SetWriter;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
@@ -27,7 +28,7 @@ use std::path::Path;
 ///
 /// # Privacy
 /// `SetItems { alpha, min_size }`, one set of the release, averaged calibration: every release draws its own
-/// hash functions ([`FreshSeed`]). Random function model for the hashes ([`super::HashFamily::MODEL`]; the certificate
+/// hash functions ([`FreshSeed`]). Random function model for the hashes ("ideal: independent uniform random functions"; the certificate
 /// names it). All sets below the
 /// minimum size are refused.
 ///
@@ -124,7 +125,9 @@ impl MixtureResponse {
     }
 }
 
-impl author::Sealed for MixtureResponse {}
+impl author::Sealed for MixtureResponse {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for MixtureResponse {
     /// Shape of a signature, and what may change in a set.

@@ -5,6 +5,7 @@ use super::noise::SketchNoise;
 use super::pairs::{Pairs, largest_norm, length, length_interval, predict_distance};
 use super::projector::{Hook, Projector};
 use super::sketch::PrivateSketch;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval};
 use crate::projection::SharedProjection;
@@ -75,9 +76,6 @@ pub struct MultiScaleConfig {
     pub bound: EntryBound,
 }
 
-/// A multi-scale release: one sketch a scale, one certificate.
-pub type MultiScaleRelease = Release<Vec<PrivateSketch>>;
-
 /// A scale with its share of the budget and its own largest change.
 type Scale = (f64, Projector, Statistic<L2Sensitivity>);
 
@@ -124,12 +122,12 @@ impl MultiScale {
         let mut noises = Vec::new();
         for ((share, ..), (grid, sensitivity)) in scales.iter().zip(on_grids) {
             let sigma = NoiseScale::new(sensitivity.get() * factor(joint, *share))?;
-            noises.push(SketchNoise::Gaussian(author::gaussian(sigma, grid)?));
+            noises.push(SketchNoise::Gaussian(AUTHOR.gaussian(sigma, grid)?));
         }
-        let basis = author::theorem(Theorem::ProjectionMultiScale);
+        let basis = AUTHOR.theorem(Theorem::ProjectionMultiScale);
         let profile = Profile::Gaussian { sensitivity: one, sigma: unit };
         let noises = Noises(noises);
-        let calibrated = author::calibrated(adjacency, budget, basis, profile, noises)?;
+        let calibrated = AUTHOR.calibrated(adjacency, budget, basis, profile, noises)?;
         Ok(Self { scales: scales.into_iter().map(|(_, rows, _)| rows).collect(), calibrated })
     }
 
@@ -149,17 +147,23 @@ impl MultiScale {
     ///
     /// # Errors
     /// As [`super::PrivateProjection::release`].
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<MultiScaleRelease> {
+    pub fn release(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<Vec<PrivateSketch>>> {
         Mechanism::release(self, rows, rng)
     }
 }
 
-impl author::Sealed for MultiScale {}
+impl author::Sealed for MultiScale {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for MultiScale {
     type Config = MultiScaleConfig;
     type Input<'a> = RowsView<'a>;
-    type Output = MultiScaleRelease;
+    type Output = Release<Vec<PrivateSketch>>;
     /// A squared distance of two rows.
     type Facts = f64;
     type Error = Error;
@@ -185,7 +189,7 @@ impl Mechanism for MultiScale {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
         hook: &mut Hook<'_>,
-    ) -> Result<MultiScaleRelease> {
+    ) -> Result<Release<Vec<PrivateSketch>>> {
         let generator = rng.kind();
         let (mut public, mut sketches) = (PublicParameters::new(), Vec::new());
         for (i, (scale, noise)) in self.scales.iter().zip(self.noises()).enumerate() {
@@ -253,7 +257,7 @@ fn joint_change(d: usize, scales: &[Scale], adjacency: Adjacency) -> f64 {
 /// # Errors
 /// [`Error::Index`] for a row that does not exist, or as [`Pairs::squared_distance`].
 pub fn multi_scale_squared_distance(
-    release: &MultiScaleRelease,
+    release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
     expected_squared_distance: SquaredNorm,
@@ -271,7 +275,7 @@ pub fn multi_scale_squared_distance(
 /// # Errors
 /// As [`multi_scale_squared_distance`], or a confidence outside `(0, 1)`.
 pub fn multi_scale_squared_distance_interval(
-    release: &MultiScaleRelease,
+    release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
     expected_squared_distance: SquaredNorm,
@@ -289,7 +293,7 @@ pub fn multi_scale_squared_distance_interval(
 
 /// The weighted sum of squared differences over the scales, and its law.
 fn weighted(
-    release: &MultiScaleRelease,
+    release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
     expected: SquaredNorm,

@@ -73,6 +73,15 @@ fn words_of_a_file_never_act() {
         quiet(command, &output);
         serde_json::from_slice::<serde_json::Value>(&output.stdout).expect("JSON");
     }
+    room.write("names.csv", "a\u{1b}[2J\u{202e},b\u{9b}\n0.1,0.2\n");
+    let release = "release sketch names.csv -k 1 --adjacency attribute --beta 2 --bound 1 --epsilon 1 --delta 1e-6";
+    for (name, flag) in [("n.dps", ""), ("m.dps", "--json")] {
+        let command = format!("{release} --out {name} {flag}");
+        let output = room.run(&command);
+        assert!(
+            output.status.success() && quiet(&command, &output).contains("columns that entered")
+        );
+    }
     // What was escaped reads back as it was: the digest holds.
     let shown = room.run("inspect c.json --certificate").stdout;
     assert_eq!(shown, room.read("c.json"));

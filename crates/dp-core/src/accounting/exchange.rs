@@ -187,7 +187,7 @@ impl Foreign {
     /// else its loss distribution.
     ///
     /// # Errors
-    /// [`Error::Calibration`] when losses above 1e4 matter.
+    /// [`Error::Calibration`] when everything may be lost at epsilon 100.
     pub fn of(guarantee: &Guarantee) -> Result<Self> {
         let Budget { epsilon, delta } = guarantee.budget();
         let stated = match guarantee.profile() {
@@ -199,6 +199,10 @@ impl Foreign {
                 Stated::ApproximateDp { epsilon, delta }
             }
             Some(&Profile::Zcdp { rho }) => Stated::Zcdp { rho },
+            // As it was stated.
+            Some(&Profile::Gaussian { sensitivity, sigma }) if sigma.get() == 1.0 => {
+                Stated::GaussianDp { mu: sensitivity.get() }
+            }
             Some(Profile::LossDistribution { step, ways }) => {
                 Stated::LossDistribution { step: *step, ways: ways.clone() }
             }
@@ -218,7 +222,7 @@ impl Foreign {
     /// parameters were fixed before any answer was seen.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for an empty ledger; [`Error::Calibration`] when losses above 1e4 matter.
+    /// [`Error::InvalidParameter`] for an empty ledger; [`Error::Calibration`] when everything may be lost at epsilon 100.
     pub fn of_ledger(ledger: &Ledger) -> Result<Self> {
         let entries = ledger.entries();
         if entries.is_empty() {

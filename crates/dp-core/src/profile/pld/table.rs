@@ -9,15 +9,17 @@ use crate::profile::LossWay;
 
 /// Epsilons for which sums are made; between them the closer ones bound too.
 const SUMS: u32 = 24;
-/// Delta at the last cell: what is above counts as infinite.
+/// Delta beyond the last cell, which counts as infinite.
 const LAST: f64 = 1e-14;
+/// Largest loss that has a cell of its own.
+const FARTHEST: f64 = 100.0;
 
 impl Pld {
     /// The composition as a loss distribution from above, in `2 half + 1` cells about zero: the width
     /// of a cell, and what stands in them. It serves for both ways of the change.
     ///
     /// # Errors
-    /// [`Error::Calibration`] when losses above 1e4 matter.
+    /// [`Error::Calibration`] when everything may be lost at epsilon 100.
     pub fn distribution(&self, half: u32) -> Result<(f64, LossWay)> {
         let end = self.end()?;
         let h = end / f64::from(half);
@@ -47,29 +49,25 @@ impl Pld {
         Ok((h, LossWay { first: measure.first, masses: measure.p, infinite }))
     }
 
-    /// An epsilon beyond which hardly anything is left.
+    /// An epsilon beyond which the profile hardly falls.
     fn end(&self) -> Result<f64> {
+        let left = |e: f64| -> Result<f64> {
+            let ways = self.upper_each_way(Epsilon::new(e)?);
+            Ok(ways.iter().map(|way| way.ln_delta(e)).fold(f64::NEG_INFINITY, f64::max).exp())
+        };
+        let floor = left(FARTHEST)?;
+        if floor >= 1.0 {
+            return Err(Error::Calibration {
+                family: "loss distribution",
+                budget: Budget { epsilon: Epsilon::new(FARTHEST)?, delta: Delta::ZERO },
+                reason: "everything may be lost at this epsilon".into(),
+            });
+        }
+        let enough = floor * (1.0 + 1e-6) + LAST;
         let mut end = 1e-3;
-        while end < 1e4 {
-            let at = Epsilon::new(end)?;
-            let left = self
-                .upper_each_way(at)
-                .iter()
-                .map(|w| w.ln_delta(end))
-                .fold(f64::NEG_INFINITY, f64::max);
-            if left <= LAST.ln() {
-                return Ok(end);
-            }
+        while end < FARTHEST && left(end)? > enough {
             end *= 1.3;
         }
-        // An infinite loss, or one that is not computed, does not become less.
-        if self.log_delta(Epsilon::new(100.0)?).upper.delta() < 1.0 {
-            return Ok(100.0);
-        }
-        Err(Error::Calibration {
-            family: "loss distribution",
-            budget: Budget { epsilon: Epsilon::new(1e4)?, delta: Delta::ZERO },
-            reason: "losses above 1e4 matter".into(),
-        })
+        Ok(end.min(FARTHEST))
     }
 }

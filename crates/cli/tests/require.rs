@@ -57,7 +57,7 @@ fn weak_releases_meet_nothing() {
     let demand = "verify t.dps --accept test-noise --require generator=os";
     room.refuses(demand, 1, &["anyone can draw again"]);
     room.json(
-        "release signs users.csv --out i.dps -k 8 --seed 3 --individual --flips response --adjacency \
+        "release signs users.csv --out i.dps -k 8 --seed 3 --individual-not-differential-privacy response --adjacency \
          attribute --beta 2 --bound 1 --epsilon 1 --delta 0",
     );
     room.refuses("verify i.dps", 1, &["not differential privacy", "--accept individual"]);

@@ -1,6 +1,6 @@
 //! Corruption of release files whose checksum was set right again: none is accepted.
 
-use fuzzing::samples::releases;
+use fuzzing::releases;
 use linalg_dp::any::AnyRelease;
 use linalg_dp::verify::Trust;
 

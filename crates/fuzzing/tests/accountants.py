@@ -33,7 +33,8 @@ def dp_accounting(ours):
         pmf = pmf.to_dense_pmf()
         return {
             "first": int(pmf._lower_loss),
-            "masses": [float(p) for p in pmf._probs],
+            # Convolution by FFT leaves some just below zero.
+            "masses": [max(float(p), 0.0) for p in pmf._probs],
             "infinite": float(pmf._infinity_mass),
         }
 

@@ -91,10 +91,10 @@ impl Entry {
         self.budget
     }
 
-    pub(super) fn expense(&self) -> Expense<'_> {
+    pub(super) fn expense(&self, times: u64) -> Expense<'_> {
         let claimed = self.basis == Basis::AcceptedClaim;
         let beyond = if claimed { self.budget.delta } else { Delta::ZERO };
-        Expense { event: &self.event, budget: self.budget, beyond }
+        Expense { event: &self.event, times, budget: self.budget, beyond }
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -142,17 +142,38 @@ impl Cost {
     }
 }
 
-/// Entries of equal guarantees together: sums and compositions take as long as there are different ones.
+/// Entries of equal cost.
+#[derive(Debug, PartialEq)]
+pub(super) struct Group {
+    /// One of them, without its label.
+    pub(super) entry: Entry,
+    pub(super) times: u64,
+}
+
+impl Group {
+    pub(super) fn expense(&self) -> Expense<'_> {
+        self.entry.expense(self.times)
+    }
+
+    /// All runs as one event.
+    pub(super) fn event(&self) -> Event {
+        let mut event = self.entry.event.clone();
+        event.add_runs(event.count().saturating_mul(self.times - 1));
+        event
+    }
+}
+
+/// Entries of equal cost together: sums and compositions take as long as there are different ones.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Groups {
-    list: Vec<Entry>,
+    list: Vec<Group>,
     places: HashMap<String, usize>,
     runs: u64,
 }
 
 impl Groups {
-    /// One entry for all runs of a guarantee.
-    pub(super) fn list(&self) -> &[Entry] {
+    /// All groups, in the order of their first entries.
+    pub(super) fn list(&self) -> &[Group] {
         &self.list
     }
 
@@ -164,21 +185,15 @@ impl Groups {
     /// Adds an entry; `known` is the group it belongs to, where that is known. Returns the group.
     pub(super) fn add(&mut self, entry: &Entry, known: Option<usize>) -> usize {
         self.runs = self.runs.saturating_add(entry.event.count());
-        let found = known.or_else(|| {
-            let key = canonical(&(entry.basis, entry.budget, entry.event.profile()));
-            let new = self.list.len();
-            let place = *self.places.entry(key).or_insert(new);
-            (place < new).then_some(place)
-        });
-        match found {
-            Some(group) => {
-                self.list[group].event.add_runs(entry.event.count());
-                group
-            }
-            None => {
-                self.list.push(Entry { label: String::new(), ..entry.clone() });
+        let group = known.unwrap_or_else(|| {
+            let key = canonical(&entry.cost());
+            *self.places.entry(key).or_insert_with(|| {
+                let entry = Entry { label: String::new(), ..entry.clone() };
+                self.list.push(Group { entry, times: 0 });
                 self.list.len() - 1
-            }
-        }
+            })
+        });
+        self.list[group].times += 1;
+        group
     }
 }

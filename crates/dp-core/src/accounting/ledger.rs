@@ -1,6 +1,6 @@
 //! The ledger of one data set.
 
-use super::entry::{Basis, Entry, Groups};
+use super::entry::{Basis, Entry, Group, Groups};
 use super::filter::{Filter, FilterRule};
 use super::{Method, epsilon};
 use crate::adjacency::{Adjacency, Partition};
@@ -245,9 +245,9 @@ impl Ledger {
     /// use dp_core::accounting::{Ledger, Method};
     /// use dp_core::adjacency::Partition;
     /// use dp_core::mechanism::author;
-    /// use dp_core::{Adjacency, Bound, Budget, Delta, Probability, Profile, Theorem};
+    /// use dp_core::{Adjacency, Budget, Delta, Probability, Profile, Shift, Theorem};
     ///
-    /// let change = Adjacency::Attribute { beta: Bound::new(1.0)? };
+    /// let change = Adjacency::Attribute { beta: Shift::new(1.0)? };
     /// let profile = Profile::RandomizedResponse { bits: 1, keep: Probability::new(0.73)? };
     /// let basis = author::theorem(Theorem::BitResponse);
     /// let guarantee = author::guarantee(change, Budget::new(1.0, 0.0)?, basis, profile)?;
@@ -325,7 +325,8 @@ impl Ledger {
     fn check_limit(&self, entry: &Entry) -> Result<()> {
         match &self.filter {
             Some(filter) => {
-                filter.check(self.groups.list().iter().chain([entry]).map(Entry::expense))
+                let past = self.groups.list().iter().map(Group::expense);
+                filter.check(past.chain([entry.expense(1)]))
             }
             None => Ok(()),
         }
@@ -370,7 +371,8 @@ impl Ledger {
     /// [`Error::Calibration`] when the method cannot answer; [`Error::InvalidParameter`] for a delta below
     /// [`FreshSeed::LEAST_DELTA`] when an entry averages over a seed.
     pub fn epsilon(&self, delta: Delta, method: Method) -> Result<Bracket<Epsilon>> {
-        let averaged = self.groups.list().iter().any(|e| e.event().profile().needs_fresh_seed());
+        let averaged =
+            self.groups.list().iter().any(|g| g.entry.event().profile().needs_fresh_seed());
         if averaged && delta.get() > 0.0 && delta.get() < FreshSeed::LEAST_DELTA {
             let allowed = "0 or [2^-64, 1): an entry averages over a seed";
             return Err(Error::invalid("delta", format!("{:e}", delta.get()), allowed));
@@ -379,10 +381,10 @@ impl Ledger {
             .groups
             .list()
             .iter()
-            .filter(|e| e.basis == Basis::AcceptedClaim)
-            .map(|e| e.event().count() as f64 * e.budget().delta.get())
+            .filter(|g| g.entry.basis == Basis::AcceptedClaim)
+            .map(|g| g.event().count() as f64 * g.entry.budget().delta.get())
             .sum();
-        let events: Vec<Event> = self.groups.list().iter().map(|e| e.event().clone()).collect();
+        let events: Vec<Event> = self.groups.list().iter().map(Group::event).collect();
         if claimed == 0.0 {
             return epsilon(&events, delta, method);
         }

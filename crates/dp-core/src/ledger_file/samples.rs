@@ -6,11 +6,11 @@ use crate::certificate::{Certificate, PayloadHash, PublicParameters, Statement};
 use crate::guarantee::Guarantee;
 use crate::noise::{GeneratorKind, Grid, NoiseLaw};
 use crate::profile::Profile;
-use crate::quantity::{Bound, L1Sensitivity, LaplaceScale};
+use crate::quantity::{L1Sensitivity, LaplaceScale, Shift};
 use crate::theorem::Theorem;
 
 pub(crate) fn adjacency() -> Adjacency {
-    Adjacency::RowShift { l2: Bound::new(1.0).unwrap() }
+    Adjacency::RowShift { l2: Shift::new(1.0).unwrap() }
 }
 
 /// Of Laplace noise at epsilon 1, for a payload of these bytes.

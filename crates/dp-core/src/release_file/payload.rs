@@ -114,7 +114,7 @@ pub fn write<T: Payload, C: ClassOfCertificate>(
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_as<T: Payload, C: ClassOfCertificate>(
+pub(crate) fn write_as<T: Payload, C: ClassOfCertificate>(
     to: impl Destination,
     release: &Release<T, C>,
     kind: Kind,

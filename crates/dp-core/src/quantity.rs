@@ -320,6 +320,14 @@ pub enum Error {
         /// What the system said.
         reason: String,
     },
+    /// A ledger's file does not hold together, or is not what was asked for.
+    #[error("{path}: {reason}")]
+    Ledger {
+        /// The file.
+        path: String,
+        /// What is wrong.
+        reason: String,
+    },
     /// The caller's hook stopped a release.
     #[error("stopped by the caller after {done} of {total} parts: nothing is published")]
     Stopped {

@@ -57,6 +57,7 @@ pub mod quantity;
 pub mod release;
 pub mod release_file;
 pub mod seed;
+pub mod text;
 pub mod theorem;
 
 /// Epsilon, delta and their pair, where they are defined with the other numbers.

@@ -266,6 +266,24 @@ pub enum Error {
         /// How it disagrees.
         reason: String,
     },
+    /// What must be taken by name ([`Exception`](crate::certificate::Exception)) was not.
+    #[error(
+        "not accepted: {fault}. What it states of itself holds together; whoever takes {name} by name lets it pass"
+    )]
+    NotAccepted {
+        /// The name.
+        name: &'static str,
+        /// What is wrong.
+        fault: String,
+    },
+    /// A guarantee does not promise what is demanded.
+    #[error("{requirement} is demanded, but what is promised is {found}")]
+    Unmet {
+        /// The demand.
+        requirement: String,
+        /// What is promised.
+        found: String,
+    },
     /// A ledger's limit would be passed.
     #[error("refused: the event would spend {would_spend}, over the limit {limit}")]
     BudgetExceeded {

@@ -1,16 +1,18 @@
 //! `dps ledger`: the budget file of a data set.
 
 use super::content::Content;
-use super::loaded::Loaded;
-use super::recheck;
 use super::release::{AdjacencyKind, AdjacencyOptions};
+use super::trust::TrustOptions;
+use super::{loaded, recheck};
 use crate::error::{Error, Result};
-use crate::output::{Record, say};
+use crate::output::{Record, complain, print};
 use clap::{Args, Subcommand, ValueEnum};
-use dp_core::accounting::{Filter, FilterRule, Method, Standing};
+use dp_core::accounting::{Filter, FilterRule, Foreign, Method, Standing};
 use dp_core::ledger_file::{BudgetFile, Repeat};
 use dp_core::release_file::AnyCertificate;
+use dp_core::text::printable_json;
 use dp_core::{Budget, Certificate, Delta};
+use linalg_dp::verify::Report;
 use readers::is_stream;
 use std::path::PathBuf;
 
@@ -30,6 +32,10 @@ enum Action {
     Spend(Spend),
     /// Enter a release that has happened, even past the limit: a ledger that forgot it would allow more.
     Record(Happened),
+    /// Enter a guarantee that somebody declares of a release made by another program.
+    Declare(Declare),
+    /// The composition of all entries, in the JSON form that other accountants read.
+    Export(Export),
     /// What was spent, by every method of accounting, and what may be.
     Show(Show),
 }
@@ -73,6 +79,29 @@ struct Spend {
     file: PathBuf,
     /// A release file, or a certificate (JSON).
     release: PathBuf,
+    #[command(flatten)]
+    trust: TrustOptions,
+}
+
+#[derive(Args)]
+struct Declare {
+    /// The ledger.
+    file: PathBuf,
+    /// The guarantee (JSON; `docs/FORMAT.md` describes the form): (epsilon, delta), zCDP, Gaussian or a
+    /// privacy loss distribution. It is entered at the word of whoever declares it.
+    guarantee: PathBuf,
+    /// The delta at which the epsilon of a curve is stated.
+    #[arg(long)]
+    delta: Option<f64>,
+    /// How often the mechanism ran.
+    #[arg(long, default_value_t = 1)]
+    runs: u64,
+}
+
+#[derive(Args)]
+struct Export {
+    /// The ledger.
+    file: PathBuf,
 }
 
 #[derive(Args)]
@@ -99,6 +128,8 @@ impl Ledger {
             Action::Init(action) => action.run(),
             Action::Spend(action) => action.run(),
             Action::Record(action) => action.run(),
+            Action::Declare(action) => action.run(),
+            Action::Export(action) => action.run(),
             Action::Show(action) => action.run(),
         }
     }
@@ -140,12 +171,14 @@ impl Spend {
 
     /// The certificate of what is entered, checked, and what it is called.
     fn certificate(&self) -> Result<(Certificate, String)> {
-        let content = Content::open(&self.release)?;
-        let released = content.is_release()?;
-        let certificate = if released {
-            Loaded::checked(&content)?.1.certificate
+        let (content, trust) = (Content::open(&self.release)?, self.trust.get());
+        let certificate = if content.is_release()? {
+            loaded::checked(&content, &trust)?.1.certificate
         } else {
-            content.certificate()?
+            let certificate = content.certificate()?;
+            let again = recheck::certificate(&certificate, &trust)?;
+            Report::new(again, again).require(&certificate, &trust)?;
+            certificate
         };
         let AnyCertificate::Private(certificate) = certificate else {
             return Err(Error::Refused(format!(
@@ -154,9 +187,6 @@ impl Spend {
                 self.release.display()
             )));
         };
-        if !released {
-            recheck::certificate(&certificate)?;
-        }
         let name = self.release.file_name().unwrap_or_default().to_string_lossy();
         let label = format!("{} ({name})", certificate.statement().mechanism);
         Ok((certificate, label))
@@ -173,10 +203,33 @@ impl Happened {
         Ok(match standing {
             Standing::Kept => record.text("limit", "kept"),
             Standing::Passed(by) => {
-                say(&format!("dps: warning: {}: the limit is PASSED: {by}", path.display()));
+                complain(&format!("warning: {}: the limit is PASSED: {by}", path.display()));
                 record.text("limit", "PASSED")
             }
         })
+    }
+}
+
+impl Declare {
+    fn run(&self) -> Result<Record> {
+        let foreign = Foreign::from_json(&Content::open(&self.guarantee)?.text()?)?;
+        let guarantee = foreign.guarantee(self.delta.map(Delta::new).transpose()?)?;
+        let label = format!("declared by {}: {}", foreign.by, foreign.reason);
+        let file = BudgetFile::declare(&self.file, &guarantee, self.runs, &label)?;
+        let budget = guarantee.budget();
+        let record = summary(&self.file, &file).text("declared by", &foreign.by);
+        Ok(record
+            .number("declared epsilon", budget.epsilon.get())
+            .number("declared delta", budget.delta.get()))
+    }
+}
+
+impl Export {
+    fn run(&self) -> Result<Record> {
+        let file = BudgetFile::read(&self.file)?;
+        let composition = Foreign::of_ledger(file.ledger())?;
+        print(&printable_json(&(composition.to_json() + "\n")));
+        Ok(Record::silent())
     }
 }
 
@@ -248,7 +301,7 @@ fn condition(filter: Option<&Filter>) -> String {
 
 /// What a ledger is, and how much of its limit the stated budgets add up to.
 pub(crate) fn summary(path: &std::path::Path, file: &BudgetFile) -> Record {
-    file.recovered().iter().for_each(|said| say(&format!("dps: {said}")));
+    file.recovered().iter().for_each(|said| complain(&format!("{said}")));
     let ledger = file.ledger();
     let mut record = Record::new()
         .text("ledger", path.display().to_string())

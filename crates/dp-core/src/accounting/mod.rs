@@ -32,6 +32,7 @@
 
 mod basic;
 mod entry;
+mod exchange;
 mod filter;
 mod gdp;
 mod kov;
@@ -42,6 +43,7 @@ pub use crate::profile::Event;
 pub use crate::profile::pld::{self, Bracket, Pld, Width};
 pub(crate) use entry::Cost;
 pub use entry::Entry;
+pub use exchange::{Foreign, Stated};
 pub use filter::{Filter, FilterRule};
 pub use ledger::{Ledger, Standing};
 

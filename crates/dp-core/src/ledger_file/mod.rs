@@ -196,6 +196,17 @@ impl BudgetFile {
         locked.finish()
     }
 
+    /// Enters runs of a mechanism that somebody declares, at their word, before they are seen.
+    ///
+    /// # Errors
+    /// As [`Ledger::spend_accepting_claim`], and the file is then unchanged; [`Error::Ledger`], [`Error::Io`].
+    pub fn declare(path: &Path, guarantee: &Guarantee, count: u64, label: &str) -> Result<Self> {
+        let mut locked = Locked::open(&Disk::default(), path)?;
+        let entry = locked.ledger().planned_at_its_word(guarantee, count, label)?;
+        locked.spend(Bill { entry, certificate: None, payload: None })?;
+        locked.finish()
+    }
+
     /// Enters a release that has happened, even past the limit: a ledger that forgot it would allow more.
     ///
     /// # Errors

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
-use dp_core::noise::GramRows;
+use dp_core::noise::{GramRows, NoiseLaw};
 use dp_core::{
     Adjacency, Budget, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release, SquaredNorm,
     Theorem, calibrate,
@@ -88,7 +88,7 @@ impl JlCovariance {
         lift: NoiseScale,
     ) -> Result<Self> {
         let (bound, change) = row_change(adjacency, NAME)?;
-        let law = GramRows::new(rows, lift)?;
+        let law = AUTHOR.gram_rows(rows, lift)?;
         let clip = RowClip::new(dim, bound)?;
         let bound = clip.certified_bound();
         let profile = Profile::JlMechanism { rows: rows as u64, bound, lift, change };
@@ -112,6 +112,11 @@ impl JlCovariance {
         let t = (2.0 * (2.0 / p).ln()).sqrt();
         let side = (1.0 + distortion).sqrt() - 1.0;
         Ok((((dim as f64).sqrt() + t) / side).powi(2).ceil() as usize)
+    }
+
+    /// The law of the sketch, and its grid.
+    pub(crate) fn law(&self) -> NoiseLaw {
+        self.law.law()
     }
 
     /// The sketch Y of the rows whose Gram matrix this is, and `Y^T Y / r`. Spends the guarantee.
@@ -187,12 +192,7 @@ impl Privatises for JlCovariance {
             mechanism: NAME.into(),
             noise: self.law.law(),
             generator: rng.kind(),
-            public: [
-                longer_rows(),
-                ("d".to_owned(), PublicValue::from(d)),
-                ("grid".to_owned(), format!("2^{}", self.law.grid().exponent()).into()),
-            ]
-            .into(),
+            public: [longer_rows(), ("d".to_owned(), PublicValue::from(d))].into(),
         };
         let law = CovarianceNoise::JlSketch { rows: r as u64, lift: self.lift };
         let sketch = JlSketch::new(r, d, sketch);

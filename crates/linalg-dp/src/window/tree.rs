@@ -146,8 +146,8 @@ impl Tree {
     pub(super) fn law(&self) -> NoiseLaw {
         let law = match &self.noise {
             NodeNoise::Gaussian(noise) => return noise.law(),
-            NodeNoise::Wishart(m) => NoiseLaw::Wishart { dof: m.dof(), scale: m.scale() },
-            NodeNoise::Sketch(m) => NoiseLaw::JlSketch { rows: m.rows() as u64, lift: m.lift() },
+            NodeNoise::Wishart(m) => m.law(),
+            NodeNoise::Sketch(m) => m.law(),
         };
         NoiseLaw::Several { laws: vec![law; self.levels as usize] }
     }

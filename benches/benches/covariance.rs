@@ -15,13 +15,14 @@ use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
 };
 use linalg_dp::dense::symmetric_eigen;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 use std::hint::black_box;
 
 /// Rows of norm at most one: k strong directions of deviation 1 to 0.5 over 0.05, as in the
 /// peers' script.
 fn rows(n: usize, d: usize, k: usize) -> Vec<f64> {
-    let law = Gaussian::new(n, d, PublicSeed::new(3)).expect("shape");
+    let law =
+        ProjectionSpec::new(Family::Gaussian, n, d, PublicSeed::new(3)).expect("shape").build();
     let mut out = vec![0.0; n * d];
     let cut = if d > 50 { 4.0 } else { 2.0 };
     for (i, row) in out.chunks_mut(d).enumerate() {

@@ -11,7 +11,7 @@ use linalg_dp::low_rank::{
     randomized_svd,
 };
 use sketch::RowsView;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 use std::hint::black_box;
 
 const M: usize = 2000;
@@ -22,7 +22,9 @@ const EXTRA: usize = 10;
 /// Rank 20 with falling singular values plus noise of deviation 0.5, as in the peers' script.
 fn matrix() -> Vec<f64> {
     let normals = |seed: u64, rows: usize, columns: usize| {
-        let law = Gaussian::new(rows, columns, PublicSeed::new(seed)).expect("shape");
+        let law = ProjectionSpec::new(Family::Gaussian, rows, columns, PublicSeed::new(seed))
+            .expect("shape")
+            .build();
         let mut out = vec![0.0; rows * columns];
         for (i, row) in out.chunks_mut(columns).enumerate() {
             law.row(i, row);

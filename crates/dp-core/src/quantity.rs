@@ -157,7 +157,7 @@ impl LogDelta {
     /// As [`LogDelta::new`] for values computed inside the library: NaN, which
     /// would be a bug, becomes the safe answer delta = 1.
     #[must_use]
-    pub fn saturating(ln_delta: f64) -> Self {
+    pub(crate) fn saturating(ln_delta: f64) -> Self {
         Self(if ln_delta.is_nan() { 0.0 } else { ln_delta.min(0.0) })
     }
 

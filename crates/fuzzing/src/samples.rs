@@ -1,7 +1,7 @@
 //! Small valid inputs of every target: one release a kind, and texts. Their noise is that of the
 //! deterministic test generator, and their certificates say so.
 
-pub use crate::sample::{Failure, Sample};
+use crate::sample::{Failure, Sample};
 
 use dp_core::accounting::{FilterRule, Ledger};
 use dp_core::authority;

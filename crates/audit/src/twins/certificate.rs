@@ -22,17 +22,17 @@ use sketch::vectors::System;
 
 /// How the edits of one kind of certificate fared.
 #[derive(Debug, Clone)]
-pub struct Edits {
+pub(crate) struct Edits {
     /// The mechanism whose certificate it is.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Single numbers changed, the digest left alone.
-    pub tried: usize,
+    pub(crate) tried: usize,
     /// Changes that were accepted: there must be none.
-    pub accepted: Vec<String>,
+    pub(crate) accepted: Vec<String>,
     /// The same changes with the digest computed anew, as a forger would.
-    pub resealed: usize,
+    pub(crate) resealed: usize,
     /// How many of these `verify` found inconsistent.
-    pub resealed_rejected: usize,
+    pub(crate) resealed_rejected: usize,
 }
 
 /// Which reader checks a text.
@@ -57,7 +57,7 @@ impl Kind {
 ///
 /// # Errors
 /// A mechanism that refuses its input.
-pub fn edit_all() -> Result<Vec<Edits>> {
+pub(crate) fn edit_all() -> Result<Vec<Edits>> {
     Ok(samples()?.into_iter().map(|(name, kind, text)| edit(name, kind, &text)).collect())
 }
 

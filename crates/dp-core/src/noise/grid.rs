@@ -66,7 +66,7 @@ impl Grid {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`], which does not say which value.
-    pub fn check_values(self, values: &[f64]) -> Result<()> {
+    pub(crate) fn check_values(self, values: &[f64]) -> Result<()> {
         self.check_each(values.iter().copied())
     }
 

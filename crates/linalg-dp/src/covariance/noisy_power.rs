@@ -16,7 +16,7 @@ use dp_core::{
 };
 use faer::{Accum, Mat, MatRef};
 use rayon::prelude::*;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 
 const NAME: &str = "noisy power method";
 /// log2 of the steps to which the public iterate is rounded.
@@ -200,7 +200,7 @@ impl NoisyPower {
 
     fn start(&self, seed: PublicSeed) -> Result<Mat<f64>> {
         let (d, k) = (self.clip.dim(), self.k);
-        let law = Gaussian::new(d, k, seed)?;
+        let law = ProjectionSpec::new(Family::Gaussian, d, k, seed)?.build();
         let mut x = vec![0.0; d * k];
         x.chunks_mut(k).enumerate().for_each(|(i, row)| law.row(i, row));
         dense::orthonormal_basis(MatRef::from_row_major_slice(&x, d, k))

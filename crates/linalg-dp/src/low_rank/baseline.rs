@@ -15,7 +15,7 @@ use dp_core::{
     Release, Theorem, calibrate,
 };
 use faer::MatRef;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 
 /// Input perturbation ("randomised response"): every entry of A gets Gaussian noise; a
@@ -151,7 +151,7 @@ pub fn randomized_svd(
     let k = rank.saturating_add(oversampling);
     check_rank(a, k)?;
     let (m, n) = (a.n(), a.d());
-    let omega = Gaussian::new(n, k, seed)?;
+    let omega = ProjectionSpec::new(Family::Gaussian, n, k, seed)?.build();
     let mut y = vec![0.0; m * k];
     omega.apply(*a, &mut y)?;
     let mut basis = dense::orthonormal_basis(MatRef::from_row_major_slice(&y, m, k))?;

@@ -46,12 +46,12 @@ mod shape;
 mod shrink;
 
 pub use baseline::{InputPerturbation, randomized_svd, singular_values, truncated_svd};
-pub use coherence::{c_coherence, largest_row_norm, mu0_exact, mu0_from_sketch, mu0_of_basis};
+pub use coherence::{c_coherence, largest_row_norm, mu0_exact, mu0_from_sketch};
 pub use factors::LowRank;
 pub use pfp::{Kept, Pfp, PfpOptions, Pruning, Split};
 pub use project::{BasisProjection, PrivateLowRank, PublicBasis, Spread};
 pub use published::PublishedPfp;
 pub use range::{Range, RangeFinder};
 pub use setting::Setting;
-pub use shape::{NoiseShape, ShapeTarget, isotropic_shape, optimal_shape};
+pub use shape::{NoiseShape, ShapeTarget, optimal_shape};
 pub use shrink::shrink_value;

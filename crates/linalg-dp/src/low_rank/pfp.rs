@@ -65,15 +65,6 @@ pub enum Pruning {
 }
 
 impl Pruning {
-    /// The threshold that balances the two terms of Theorem 6.2's proof,
-    /// `C k ||A||_F / (alpha sqrt m)` and `alpha k sqrt n s`, for public guesses of the coherence C
-    /// and of `||A||_F`, and projection noise s per unit of W.
-    #[must_use]
-    pub fn by_bound(setting: &Setting, coherence: f64, frobenius: f64, noise: f64) -> Self {
-        let (m, n) = (setting.m() as f64, setting.n() as f64);
-        Self::Above((coherence * frobenius / (noise * (m * n).sqrt())).sqrt())
-    }
-
     pub(super) fn apply(self, mut w: Mat<f64>) -> Result<Mat<f64>> {
         let Self::Above(alpha) = self else { return Ok(w) };
         if alpha.is_nan() || alpha <= 0.0 {

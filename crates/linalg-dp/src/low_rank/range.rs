@@ -15,7 +15,7 @@ use dp_core::{
 };
 use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
-use sketch::projection::{Gaussian, OutputRange, Projection};
+use sketch::projection::{Family, OutputRange, ProjectionSpec};
 use sketch::rows::RowsView;
 
 /// The range finder, calibrated by averaging over its fresh public Omega.
@@ -288,7 +288,7 @@ impl RangeNoise {
         let origin = seed.origin();
         let seed = seed.publish();
         let (m, k) = (setting.m(), setting.k());
-        let omega = Gaussian::new(setting.n(), k, seed)?;
+        let omega = ProjectionSpec::new(Family::Gaussian, setting.n(), k, seed)?.build();
         let mut values = vec![0.0; m * k];
         omega.apply(*a, &mut values)?;
         for (row, f) in values.chunks_mut(k).zip(&factors) {

@@ -104,9 +104,6 @@ pub struct DistanceTable {
     values: Vec<f64>,
 }
 
-/// A distance table with its certificate.
-pub type DistanceRelease = Release<DistanceTable>;
-
 impl NoiseAddition {
     /// The least noise for n rows of d features with entries in `range`.
     ///
@@ -172,7 +169,11 @@ impl NoiseAddition {
     /// # Errors
     /// [`Error::Shape`] for another n or d, [`Error::OutOfInterval`] for an entry outside the declared range
     /// (zeros that sparse rows and bits do not store included).
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<DistanceRelease> {
+    pub fn release(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<DistanceTable>> {
         Mechanism::release(self, rows, rng)
     }
 
@@ -213,7 +214,7 @@ impl author::Sealed for NoiseAddition {
 impl Mechanism for NoiseAddition {
     type Config = DistancesConfig;
     type Input<'a> = RowsView<'a>;
-    type Output = DistanceRelease;
+    type Output = Release<DistanceTable>;
     type Facts = ();
     type Error = Error;
 
@@ -235,7 +236,7 @@ impl Mechanism for NoiseAddition {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<DistanceRelease> {
+    ) -> Result<Release<DistanceTable>> {
         self.check(rows)?;
         let generator = rng.kind();
         let (mut values, total) = (Vec::new(), self.n.div_ceil(PART));
@@ -286,7 +287,7 @@ impl DistanceTable {
 ///
 /// # Errors
 /// [`Error::Index`] for a row that does not exist.
-pub fn noisy_distance(release: &DistanceRelease, i: usize, j: usize) -> Result<Estimate> {
+pub fn noisy_distance(release: &Release<DistanceTable>, i: usize, j: usize) -> Result<Estimate> {
     let table = release.payload();
     let (low, high) = (i.min(j), i.max(j));
     if high >= table.n {
@@ -304,7 +305,7 @@ pub fn noisy_distance(release: &DistanceRelease, i: usize, j: usize) -> Result<E
 /// # Errors
 /// As [`noisy_distance`], or a confidence outside `(0, 1)`.
 pub fn noisy_distance_interval(
-    release: &DistanceRelease,
+    release: &Release<DistanceTable>,
     i: usize,
     j: usize,
     confidence: Probability,

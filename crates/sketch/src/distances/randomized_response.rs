@@ -58,9 +58,6 @@ pub struct FlippedBits {
     words: Vec<u64>,
 }
 
-/// Flipped bits with their certificate.
-pub type BitRelease = Release<FlippedBits>;
-
 impl RandomizedResponse {
     /// The least flip probability for a pure budget.
     ///
@@ -86,7 +83,7 @@ impl RandomizedResponse {
     ///
     /// # Errors
     /// [`Error::Shape`] for another d, [`Error::OutOfRange`] for a value other than 0 and 1.
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<BitRelease> {
+    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<Release<FlippedBits>> {
         Mechanism::release(self, rows, rng)
     }
 
@@ -94,7 +91,11 @@ impl RandomizedResponse {
     ///
     /// # Errors
     /// [`Error::Length`] unless there are d answers for every row.
-    pub fn release_bools(&self, answers: &[bool], rng: &mut NoiseRng) -> Result<BitRelease> {
+    pub fn release_bools(
+        &self,
+        answers: &[bool],
+        rng: &mut NoiseRng,
+    ) -> Result<Release<FlippedBits>> {
         let (d, found) = (self.d, answers.len());
         if !found.is_multiple_of(d) {
             let expected = found.next_multiple_of(d);
@@ -118,7 +119,7 @@ impl Mechanism for RandomizedResponse {
     /// Bits of a row.
     type Config = usize;
     type Input<'a> = RowsView<'a>;
-    type Output = BitRelease;
+    type Output = Release<FlippedBits>;
     type Facts = ();
     type Error = Error;
 
@@ -156,7 +157,7 @@ impl Mechanism for RandomizedResponse {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<BitRelease> {
+    ) -> Result<Release<FlippedBits>> {
         if rows.d() != self.d {
             return Err(Error::Shape { what: "d", expected: self.d, found: rows.d() });
         }
@@ -254,7 +255,7 @@ impl FlippedBits {
 ///
 /// # Errors
 /// [`Error::Index`] for a row that does not exist.
-pub fn noisy_bit_distance(release: &BitRelease, i: usize, j: usize) -> Result<Estimate> {
+pub fn noisy_bit_distance(release: &Release<FlippedBits>, i: usize, j: usize) -> Result<Estimate> {
     let bits = release.payload();
     let (x, y) = (bits.row(i)?, bits.row(j)?);
     if i == j {
@@ -280,7 +281,7 @@ fn error_of_distance(d: usize, flip: Probability) -> f64 {
 ///
 /// # Errors
 /// [`Error::Index`] for a column that does not exist.
-pub fn noisy_bit_count(release: &BitRelease, column: usize) -> Result<Estimate> {
+pub fn noisy_bit_count(release: &Release<FlippedBits>, column: usize) -> Result<Estimate> {
     let bits = release.payload();
     let (n, p) = (bits.n as f64, bits.flip.get());
     let signal = 1.0 - 2.0 * p;
@@ -294,7 +295,7 @@ pub fn noisy_bit_count(release: &BitRelease, column: usize) -> Result<Estimate> 
 /// # Errors
 /// As [`noisy_bit_count`], or a confidence outside `(0, 1)`.
 pub fn noisy_bit_count_interval(
-    release: &BitRelease,
+    release: &Release<FlippedBits>,
     column: usize,
     confidence: Probability,
 ) -> Result<Interval> {
@@ -309,7 +310,7 @@ pub fn noisy_bit_count_interval(
 /// # Errors
 /// As [`noisy_bit_distance`], or a confidence outside `(0, 1)`.
 pub fn noisy_bit_distance_interval(
-    release: &BitRelease,
+    release: &Release<FlippedBits>,
     i: usize,
     j: usize,
     confidence: Probability,

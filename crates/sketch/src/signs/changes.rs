@@ -103,7 +103,7 @@ pub fn one_pair_gaussian(beta: Shift, m: NormBound) -> Probability {
 /// Two such rows lie on a line that keeps the distance m from the origin, and a piece of length
 /// beta of a line at distance h is seen under an angle of at most `2 atan(beta / (2 h))`.
 #[must_use]
-pub fn one_pair_lifted(beta: Shift, m: NormBound) -> Probability {
+pub(crate) fn one_pair_lifted(beta: Shift, m: NormBound) -> Probability {
     let half = beta.get() / (2.0 * m.get()) * (1.0 + f64::EPSILON);
     clamped(half.atan() * (2.0 / core::f64::consts::PI) * (1.0 + 8.0 * f64::EPSILON))
 }

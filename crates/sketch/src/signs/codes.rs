@@ -63,7 +63,7 @@ impl SignCodes {
     ///
     /// # Errors
     /// [`Error::Incompatible`] when they did not.
-    pub fn check_comparable(&self, other: &Self) -> Result<()> {
+    pub(crate) fn check_comparable(&self, other: &Self) -> Result<()> {
         other.check_projections(&self.projections)
     }
 
@@ -178,7 +178,7 @@ impl SignSketch {
 
     /// The specifications of the projections.
     #[must_use]
-    pub fn specs(&self) -> Vec<ProjectionSpec> {
+    pub(crate) fn specs(&self) -> Vec<ProjectionSpec> {
         self.parts.iter().map(|p| p.spec()).collect()
     }
 

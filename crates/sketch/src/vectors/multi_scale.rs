@@ -76,9 +76,6 @@ pub struct MultiScaleConfig {
     pub bound: EntryBound,
 }
 
-/// A multi-scale release: one sketch a scale, one certificate.
-pub type MultiScaleRelease = Release<Vec<PrivateSketch>>;
-
 /// A scale with its share of the budget and its own largest change.
 type Scale = (f64, Projector, Statistic<L2Sensitivity>);
 
@@ -150,7 +147,11 @@ impl MultiScale {
     ///
     /// # Errors
     /// As [`super::PrivateProjection::release`].
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<MultiScaleRelease> {
+    pub fn release(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<Vec<PrivateSketch>>> {
         Mechanism::release(self, rows, rng)
     }
 }
@@ -162,7 +163,7 @@ impl author::Sealed for MultiScale {
 impl Mechanism for MultiScale {
     type Config = MultiScaleConfig;
     type Input<'a> = RowsView<'a>;
-    type Output = MultiScaleRelease;
+    type Output = Release<Vec<PrivateSketch>>;
     /// A squared distance of two rows.
     type Facts = f64;
     type Error = Error;
@@ -188,7 +189,7 @@ impl Mechanism for MultiScale {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
         hook: &mut Hook<'_>,
-    ) -> Result<MultiScaleRelease> {
+    ) -> Result<Release<Vec<PrivateSketch>>> {
         let generator = rng.kind();
         let (mut public, mut sketches) = (PublicParameters::new(), Vec::new());
         for (i, (scale, noise)) in self.scales.iter().zip(self.noises()).enumerate() {
@@ -256,7 +257,7 @@ fn joint_change(d: usize, scales: &[Scale], adjacency: Adjacency) -> f64 {
 /// # Errors
 /// [`Error::Index`] for a row that does not exist, or as [`Pairs::squared_distance`].
 pub fn multi_scale_squared_distance(
-    release: &MultiScaleRelease,
+    release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
     expected_squared_distance: SquaredNorm,
@@ -274,7 +275,7 @@ pub fn multi_scale_squared_distance(
 /// # Errors
 /// As [`multi_scale_squared_distance`], or a confidence outside `(0, 1)`.
 pub fn multi_scale_squared_distance_interval(
-    release: &MultiScaleRelease,
+    release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
     expected_squared_distance: SquaredNorm,
@@ -292,7 +293,7 @@ pub fn multi_scale_squared_distance_interval(
 
 /// The weighted sum of squared differences over the scales, and its law.
 fn weighted(
-    release: &MultiScaleRelease,
+    release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
     expected: SquaredNorm,

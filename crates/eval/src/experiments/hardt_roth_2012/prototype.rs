@@ -2,9 +2,10 @@
 
 use super::matrices::synthetic;
 use super::sweep::{exact_sigma, figure_3_rho, frobenius, shrink_input};
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};
-use crate::framework::{Context, Report, Study, Table};
+use crate::framework::{Context, Report, Study};
 use crate::metrics::mean_and_error;
 use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, Shift};
 use linalg_dp::low_rank::{

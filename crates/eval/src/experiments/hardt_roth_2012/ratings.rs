@@ -5,9 +5,10 @@ use super::sweep::{
     Case, INPUT, INPUT_PLAIN, OURS, PUBLISHED, PUBLISHED_SHRUNK, exact_sigma, frobenius, show,
     steps, sweep,
 };
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{ANSWERS, NOISE, Sabotage};
-use crate::framework::{Axis, Context, Figure, Panel, Report, Study, Table};
+use crate::framework::{Axis, Context, Figure, Panel, Report, Study};
 use dp_core::{Budget, NormBound, Shift};
 use linalg_dp::low_rank::Setting;
 use linalg_dp::low_rank::{c_coherence, mu0_exact};

@@ -1,9 +1,10 @@
 //! Sections 4.2 and 4.3.3: private projection, noise addition and randomised response by distance.
 
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};
 use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study, Table,
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study,
 };
 use crate::metrics::mean_and_error;
 use dp_core::{Adjacency, Budget, EntryBound, L2Sensitivity, Shift, calibrate};

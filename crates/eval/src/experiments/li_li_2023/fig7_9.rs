@@ -188,7 +188,7 @@ fn fig9(context: &Context<'_>) -> Result<Report> {
     let per_bit = Epsilon::new(0.1)?;
     let rules = [FlipRule::PublishedSmooth, FlipRule::OptimalSmooth];
     let mut report = Report::default();
-    let mut table = crate::framework::Table::new(
+    let mut table = crate::Table::new(
         "flips",
         "Mean flip probability at per-bit epsilon 0.1 over the levels of the figure.",
         &["beta", "projection", "published smooth", "optimal"],

@@ -1,9 +1,10 @@
 //! Noise of a Gaussian projection: published rules, exact for the drawn matrix, and averaged.
 
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study, Table,
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study,
 };
 use crate::metrics::mean_and_error;
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};

@@ -1,8 +1,9 @@
 //! Covariance mechanisms: the Wishart frontier against the symmetric Gaussian, and the published choices.
 
+use crate::Table;
 use crate::error::Result;
 use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study, Table,
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study,
 };
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::{Adjacency, Budget, NormBound, SquaredNorm};

@@ -1,9 +1,10 @@
 //! How much noise the papers' own rules add beyond what their guarantee needs.
 
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study, Table,
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study,
 };
 use dp_core::calibrate::{self, Acceptance, PublishedRule, PublishedSetting};
 use dp_core::profile::RowChange;

@@ -116,22 +116,10 @@ fn off_the_grid<T: Verifiable>(release: Release<T>) {
 #[test]
 fn numbers_lie_on_the_grid_that_is_stated() {
     let shape = WishartShape::LeastSpectralNorm;
-    off_the_grid(
-        CovarianceMechanism::release(
-            &WishartCovariance::calibrate(3, add(), budget(1.0), shape).unwrap(),
-            &[0.5; 30],
-            &mut secret(),
-        )
-        .unwrap(),
-    );
-    off_the_grid(
-        CovarianceMechanism::release(
-            &JlCovariance::calibrate(3, 20, add(), budget(1.0)).unwrap(),
-            &[0.5; 30],
-            &mut secret(),
-        )
-        .unwrap(),
-    );
+    let wishart = WishartCovariance::calibrate(3, add(), budget(1.0), shape).unwrap();
+    off_the_grid(wishart.release(&[0.5; 30], &mut secret()).unwrap());
+    let sketch = JlCovariance::calibrate(3, 20, add(), budget(1.0)).unwrap();
+    off_the_grid(sketch.release(&[0.5; 30], &mut secret()).unwrap());
     let zero = Adjacency::ZeroRow { bound: bound(1.0) };
     for (noise, tree) in [
         (BlockNoise::SymmetricGaussian, false),
@@ -155,7 +143,7 @@ fn numbers_lie_on_the_grid_that_is_stated() {
 fn wishart_noise_has_more_freedom_than_dimensions() {
     let shape = WishartShape::LeastSpectralNorm;
     let mechanism = WishartCovariance::calibrate(3, add(), budget(1.0), shape).unwrap();
-    let release = CovarianceMechanism::release(&mechanism, &[0.5; 30], &mut secret()).unwrap();
+    let release = mechanism.release(&[0.5; 30], &mut secret()).unwrap();
     let certificate = release.certificate().clone();
     let Some(&Profile::Wishart { dof, bound, scale, change, .. }) =
         certificate.guarantee().profile()

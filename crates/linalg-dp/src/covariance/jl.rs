@@ -152,13 +152,25 @@ impl JlCovariance {
     }
 }
 
+impl JlCovariance {
+    /// What one release promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// Releases the covariance of `rows` (row-major, n x d).
+    ///
+    /// # Errors
+    /// As [`super::CovarianceStream::push`] and [`super::CovarianceStream::finish`].
+    pub fn release(&self, rows: &[f64], rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+        Mechanism::release(self, rows, rng)
+    }
+}
+
 impl CovarianceMechanism for JlCovariance {
     fn dim(&self) -> usize {
         self.clip.dim()
-    }
-
-    fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
     }
 
     fn expected_frobenius_error(&self, trace: SquaredNorm) -> f64 {
@@ -173,6 +185,10 @@ impl CovarianceMechanism for JlCovariance {
 }
 
 impl Privatises for JlCovariance {
+    fn promise(&self) -> &Guarantee {
+        self.guarantee()
+    }
+
     fn row_clip(&self) -> RowClip {
         self.clip
     }
@@ -220,7 +236,7 @@ impl Mechanism for JlCovariance {
     }
 
     fn guarantee(&self) -> &Guarantee {
-        CovarianceMechanism::guarantee(self)
+        self.guarantee()
     }
 
     fn predict(&self, trace: SquaredNorm) -> Result<Prediction> {

@@ -155,13 +155,25 @@ impl WishartCovariance {
     }
 }
 
+impl WishartCovariance {
+    /// What one release promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// Releases the covariance of `rows` (row-major, n x d).
+    ///
+    /// # Errors
+    /// As [`super::CovarianceStream::push`] and [`super::CovarianceStream::finish`].
+    pub fn release(&self, rows: &[f64], rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+        Mechanism::release(self, rows, rng)
+    }
+}
+
 impl CovarianceMechanism for WishartCovariance {
     fn dim(&self) -> usize {
         self.clip.dim()
-    }
-
-    fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
     }
 
     fn expected_frobenius_error(&self, _trace: SquaredNorm) -> f64 {
@@ -171,6 +183,10 @@ impl CovarianceMechanism for WishartCovariance {
 }
 
 impl Privatises for WishartCovariance {
+    fn promise(&self) -> &Guarantee {
+        self.guarantee()
+    }
+
     fn row_clip(&self) -> RowClip {
         self.clip
     }
@@ -240,7 +256,7 @@ impl Mechanism for WishartCovariance {
     }
 
     fn guarantee(&self) -> &Guarantee {
-        CovarianceMechanism::guarantee(self)
+        self.guarantee()
     }
 
     fn predict(&self, trace: SquaredNorm) -> Result<Prediction> {

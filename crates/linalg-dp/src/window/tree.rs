@@ -1,15 +1,19 @@
 //! The tree schedule: one private matrix a node of a binary tree over the blocks.
 
+use super::blocks::of_sum;
 use super::config::{BlockNoise, Row, StreamConfig};
 use super::sums::{Plan, SumNoise};
 use crate::author::AUTHOR;
 use crate::covariance::{
-    CovarianceNoise, ExactGram, JlCovariance, RowClip, WishartCovariance, WishartShape,
+    CovarianceMechanism, CovarianceNoise, ExactGram, JlCovariance, RowClip, WishartCovariance,
+    WishartShape,
 };
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::RowChange;
-use dp_core::{Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Profile, Theorem, calibrate};
+use dp_core::{
+    Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Profile, SquaredNorm, Theorem, calibrate,
+};
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +104,17 @@ fn tree_levels(window_blocks: u64) -> u32 {
     window_blocks.max(1).ilog2() + 1
 }
 
+/// How many nodes of a tree of so many levels hold these blocks.
+fn nodes(levels: u32, first: u64, end: u64) -> u64 {
+    let (mut at, mut count) = (first, 0);
+    while at < end {
+        let fits = |level: &u32| at.is_multiple_of(1 << level) && at + (1 << level) <= end;
+        at += 1 << (0..levels).rev().find(fits).unwrap_or(0);
+        count += 1;
+    }
+    count
+}
+
 impl Tree {
     pub(super) fn new(
         config: &StreamConfig,
@@ -138,6 +153,21 @@ impl Tree {
             NodeNoise::Sketch(m) => {
                 CovarianceNoise::JlSketch { rows: m.rows() as u64, lift: m.lift() }
             }
+        }
+    }
+
+    /// The expected error of a full window whose rows have this total squared norm, over where it ends.
+    pub(super) fn expected_error(&self, trace: SquaredNorm) -> f64 {
+        let period = 1u64 << (self.levels - 1);
+        let ends = (0..period).step_by((period >> 12 | 1) as usize);
+        let (sum, count) = ends.fold((0, 0u64), |(sum, count), first| {
+            (sum + nodes(self.levels, first, first + self.window_blocks), count + 1)
+        });
+        let mean = sum as f64 / count as f64;
+        match &self.noise {
+            NodeNoise::Gaussian(noise) => mean.sqrt() * noise.expected_error(self.dim),
+            NodeNoise::Wishart(m) => of_sum(|t| m.expected_frobenius_error(t), trace, mean),
+            NodeNoise::Sketch(m) => of_sum(|t| m.expected_frobenius_error(t), trace, mean),
         }
     }
 

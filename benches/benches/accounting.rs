@@ -10,7 +10,7 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::accounting::{Event, Pld, Width};
 use dp_core::profile::RowChange;
 use dp_core::{
-    Bound, Delta, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability, Profile,
+    Delta, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, NormBound, Probability, Profile,
 };
 use std::hint::black_box;
 
@@ -30,12 +30,12 @@ fn response(eps0: f64) -> Profile {
 }
 
 fn jl() -> Profile {
-    let (bound, lift) = (Bound::new(1.0).unwrap(), NoiseScale::new(12.0).unwrap());
+    let (bound, lift) = (NormBound::new(1.0).unwrap(), NoiseScale::new(12.0).unwrap());
     Profile::JlMechanism { rows: 30, bound, lift, change: RowChange::AddRemove }
 }
 
 fn wishart() -> Profile {
-    let (bound, scale) = (Bound::new(1.0).unwrap(), NoiseScale::new(1.0).unwrap());
+    let (bound, scale) = (NormBound::new(1.0).unwrap(), NoiseScale::new(1.0).unwrap());
     Profile::Wishart { dim: 10, dof: 60, bound, scale, change: RowChange::AddRemove }
 }
 

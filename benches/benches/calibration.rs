@@ -8,7 +8,7 @@ use criterion::{Criterion, criterion_group, criterion_main};
 use dp_core::calibrate;
 use dp_core::profile::RowChange;
 use dp_core::{
-    Bound, Budget, Delta, L2Sensitivity, NoiseScale, PrivacyProfile, Probability, Profile,
+    Budget, Delta, L2Sensitivity, NoiseScale, NormBound, PrivacyProfile, Probability, Profile,
 };
 use std::hint::black_box;
 
@@ -51,7 +51,7 @@ fn gaussian(c: &mut Criterion) {
 fn families(c: &mut Criterion) {
     let budget = black_box(Budget::new(1.0, 1e-6).unwrap());
     let shift = L2Sensitivity::new(1.0).unwrap();
-    let one = Bound::new(1.0).unwrap();
+    let one = NormBound::new(1.0).unwrap();
     let half = Probability::new(0.005).unwrap();
     c.bench_function("calibrate/randomized-response-256/1/1e-6", |b| {
         b.iter(|| calibrate::randomized_response(budget, 256).unwrap());

@@ -8,20 +8,21 @@
 //! Limit: one product of 0.2 GFLOP.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use dp_core::{Adjacency, Budget, NoiseRng, NormBound, PublicSeed};
 use linalg_dp::analysis::pca;
 use linalg_dp::covariance::NoisyPower;
 use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
 };
 use linalg_dp::dense::symmetric_eigen;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 use std::hint::black_box;
 
 /// Rows of norm at most one: k strong directions of deviation 1 to 0.5 over 0.05, as in the
 /// peers' script.
 fn rows(n: usize, d: usize, k: usize) -> Vec<f64> {
-    let law = Gaussian::new(n, d, PublicSeed::new(3)).expect("shape");
+    let law =
+        ProjectionSpec::new(Family::Gaussian, n, d, PublicSeed::new(3)).expect("shape").build();
     let mut out = vec![0.0; n * d];
     let cut = if d > 50 { 4.0 } else { 2.0 };
     for (i, row) in out.chunks_mut(d).enumerate() {
@@ -47,7 +48,7 @@ fn captured(data: &[f64], d: usize, found: faer::MatRef<'_, f64>) -> f64 {
 }
 
 fn mechanisms(d: usize) -> Vec<(&'static str, Box<dyn CovarianceMechanism>)> {
-    let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0).expect("positive") };
+    let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0).expect("positive") };
     let budget = Budget::new(1.0, 1e-6).expect("valid");
     vec![
         ("gaussian", Box::new(GaussianCovariance::calibrate(d, adjacency, budget).expect("ok"))),
@@ -95,7 +96,7 @@ fn benches(c: &mut Criterion) {
             })
         });
     }
-    let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0).expect("positive") };
+    let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0).expect("positive") };
     let budget = Budget::new(1.0, 1e-6).expect("valid");
     let power = NoisyPower::calibrate(d, k, 4, adjacency, budget).expect("calibrates");
     group.bench_function(format!("noisy-power-4/{n}/{d}/{k}"), |b| {

@@ -5,13 +5,13 @@
 //! `RAYON_NUM_THREADS=1`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
-use dp_core::{Bound, Budget, FreshSeed, NoiseRng, PublicSeed};
+use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, PublicSeed, Shift};
 use linalg_dp::low_rank::{
     BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread, optimal_shape,
     randomized_svd,
 };
 use sketch::RowsView;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 use std::hint::black_box;
 
 const M: usize = 2000;
@@ -22,7 +22,9 @@ const EXTRA: usize = 10;
 /// Rank 20 with falling singular values plus noise of deviation 0.5, as in the peers' script.
 fn matrix() -> Vec<f64> {
     let normals = |seed: u64, rows: usize, columns: usize| {
-        let law = Gaussian::new(rows, columns, PublicSeed::new(seed)).expect("shape");
+        let law = ProjectionSpec::new(Family::Gaussian, rows, columns, PublicSeed::new(seed))
+            .expect("shape")
+            .build();
         let mut out = vec![0.0; rows * columns];
         for (i, row) in out.chunks_mut(columns).enumerate() {
             law.row(i, row);
@@ -48,8 +50,8 @@ fn matrix() -> Vec<f64> {
 fn benches(c: &mut Criterion) {
     let data = matrix();
     let a = RowsView::f64(M, N, &data).expect("finite");
-    let unit = Bound::new(1.0).expect("positive");
-    let setting = Setting::new((M, N), RANK, EXTRA, unit, Bound::new(1e4).expect("positive"))
+    let unit = Shift::new(1.0).expect("positive");
+    let setting = Setting::new((M, N), RANK, EXTRA, unit, NormBound::new(1e4).expect("positive"))
         .expect("valid setting");
     let budget = Budget::new(1.0, 1e-6).expect("valid budget");
     let mut rng = NoiseRng::deterministic_not_private(1);

@@ -7,7 +7,7 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::noise::AdditiveNoise;
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::rows::{CsrView, RowsView};
 use sketch::vectors::PrivateProjection;
@@ -27,9 +27,15 @@ fn uniform(i: usize) -> f64 {
 
 fn mechanism(family: Family, d: usize, k: usize) -> PrivateProjection {
     let p = ProjectionSpec::new(family, d, k, PublicSeed::new(1)).unwrap().build();
-    let one = Bound::new(1.0).unwrap();
+    let one = EntryBound::new(1.0).unwrap();
     let budget = Budget::new(1.0, 1e-6).unwrap();
-    PrivateProjection::gaussian(p, Adjacency::Attribute { beta: one }, one, budget).unwrap()
+    PrivateProjection::gaussian(
+        p,
+        Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") },
+        one,
+        budget,
+    )
+    .unwrap()
 }
 
 fn dense(c: &mut Criterion) {
@@ -72,7 +78,7 @@ fn limits(c: &mut Criterion) {
     let mut group = c.benchmark_group("limits");
     group.sample_size(10);
     group.throughput(Throughput::Bytes((n * d * 8) as u64));
-    let one = Bound::new(1.0).unwrap();
+    let one = EntryBound::new(1.0).unwrap();
     group.bench_function(format!("read/{n}/{d}"), |b| b.iter(|| rows.check_bound(one).unwrap()));
     let p: Vec<f64> = (0..d * k).map(uniform).collect();
     let p = faer::MatRef::from_row_major_slice(&p, d, k);

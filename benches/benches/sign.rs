@@ -5,7 +5,7 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::noise::{Bernoulli, BernoulliTable};
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability, PublicSeed};
+use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, Probability, PublicSeed, Shift};
 use rand_core::Rng;
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
@@ -21,8 +21,8 @@ fn release(c: &mut Criterion) {
     let mut rng = PublicSeed::new(1).generator(0);
     let values: Vec<f64> = (0..N * D).map(|_| f64::from(rng.next_u32()) / 2f64.powi(32)).collect();
     let rows = RowsView::f64(N, D, &values).expect("finite");
-    let one = Bound::new(1.0).expect("positive");
-    let adjacency = Adjacency::Attribute { beta: one };
+    let one = EntryBound::new(1.0).expect("positive");
+    let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") };
     let seed = PublicSeed::new(2);
     let mut noise = NoiseRng::deterministic_not_private(3);
     let mut group = c.benchmark_group("release");
@@ -51,7 +51,7 @@ fn release(c: &mut Criterion) {
 fn limits(c: &mut Criterion) {
     let values = vec![0.5; N * D];
     let rows = RowsView::f64(N, D, &values).expect("finite");
-    let one = Bound::new(1.0).expect("positive");
+    let one = EntryBound::new(1.0).expect("positive");
     let mut group = c.benchmark_group("limits");
     group.sample_size(10);
     group.throughput(Throughput::Bytes((N * D * 8) as u64));

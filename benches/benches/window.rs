@@ -5,7 +5,7 @@
 //! integer sums, the noise of a block every 256 rows and the schedule's own sums.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
-use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
 use linalg_dp::window::{
     BlockNoise, Keep, Pace, PruneRule, Schedule, StreamConfig, WindowMechanism,
 };
@@ -24,7 +24,7 @@ fn config(d: usize, schedule: Schedule) -> StreamConfig {
         window: 4 * BLOCK,
         block: BLOCK,
         pace: Pace::Rows,
-        adjacency: Adjacency::ZeroRow { bound: Bound::new(1.0).expect("positive") },
+        adjacency: Adjacency::ZeroRow { bound: NormBound::new(1.0).expect("positive") },
         budget: Budget::new(1.0, 1e-6).expect("valid"),
         schedule,
     }

@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzing::idx(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzing::run("idx", data));

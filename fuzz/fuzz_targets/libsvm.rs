@@ -1,2 +1,2 @@
 #![no_main]
-libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzing::libsvm(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| fuzzing::run("libsvm", data));

@@ -1,7 +1,7 @@
 //! `cargo xtask audit`.
 
 use audit::{Finding, Settings, everything, run as run_all};
-use eval::framework::Effort;
+use eval::Effort;
 use eval::render::write_atomic;
 use std::path::Path;
 use std::process::ExitCode;
@@ -56,10 +56,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error:
     let effort = if arguments.full { Effort::Full } else { Effort::Quick };
     let settings = Settings { effort, seed: arguments.seed };
     let summary = run_all(settings, &arguments.filters, |finding| println!("{}", line(finding)))?;
-    for edits in &summary.edits {
-        let refused = edits.tried - edits.accepted.len().min(edits.tried);
-        println!("certificate of {}: {refused} of {} edits refused", edits.name, edits.tried);
-    }
+    summary.edits_lines().for_each(|line| println!("{line}"));
     if arguments.publish {
         write_atomic(Path::new("docs/audit.md"), summary.markdown().as_bytes())?;
         write_atomic(Path::new("docs/audit.csv"), &summary.csv())?;

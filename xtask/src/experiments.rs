@@ -1,8 +1,7 @@
 //! `cargo xtask experiments`.
 
-use eval::framework::{
-    Context, Effort, Event, Progress, Sources, Summary, list, run as run_all, select,
-};
+use eval::Effort;
+use eval::framework::{Context, Event, Progress, Sources, Summary, list, run as run_all, select};
 use eval::{experiments, render};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
@@ -187,7 +186,7 @@ fn sabotage(
     let table = trial::table(&trials, &wanted);
     let heads: Vec<&str> = table.columns.iter().map(String::as_str).collect();
     let mut out = String::new();
-    render::markdown_table(&mut out, &heads, table.rows.into_iter());
+    eval::markdown_table(&mut out, &heads, table.rows.into_iter());
     println!("{out}");
     let silent = trials.iter().flat_map(|t| &t.noticed).filter(|(_, n)| *n == Some(0)).count();
     let missed: usize = trials.iter().map(|t| t.missed.len()).sum();

@@ -5,17 +5,17 @@ use dp_core::numeric::{ln_binomial_cdf, ln_binomial_sf};
 
 /// How often an event was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Count {
+pub(crate) struct Count {
     /// Times it was seen.
-    pub hits: u64,
+    pub(crate) hits: u64,
     /// Runs.
-    pub runs: u64,
+    pub(crate) runs: u64,
 }
 
 impl Count {
     /// Share of the runs.
     #[must_use]
-    pub fn rate(self) -> f64 {
+    pub(crate) fn rate(self) -> f64 {
         self.hits as f64 / self.runs.max(1) as f64
     }
 
@@ -23,7 +23,7 @@ impl Count {
     ///
     /// The p with `Pr[Bin(n, p) >= hits] = e^ln_alarm`, rounded down; zero without hits.
     #[must_use]
-    pub fn lower(self, ln_alarm: f64) -> f64 {
+    pub(crate) fn lower(self, ln_alarm: f64) -> f64 {
         if self.hits == 0 {
             return 0.0;
         }
@@ -35,7 +35,7 @@ impl Count {
     ///
     /// The p with `Pr[Bin(n, p) <= hits] = e^ln_alarm`, rounded up; one when every run hit.
     #[must_use]
-    pub fn upper(self, ln_alarm: f64) -> f64 {
+    pub(crate) fn upper(self, ln_alarm: f64) -> f64 {
         if self.hits >= self.runs {
             return 1.0;
         }
@@ -74,14 +74,14 @@ fn bisect(past: impl Fn(f64) -> bool) -> (f64, f64) {
 /// An event of probability at least `often` under one input and at most `seldom` under an
 /// adjacent one contradicts every (epsilon, delta) with `often > e^epsilon seldom + delta`.
 #[must_use]
-pub fn epsilon_bound(often: f64, seldom: f64, delta: Delta) -> f64 {
+pub(crate) fn epsilon_bound(often: f64, seldom: f64, delta: Delta) -> f64 {
     let excess = often - delta.get();
     if excess <= seldom { 0.0 } else { (excess / seldom).ln() }
 }
 
 /// The least delta compatible with these rates at `epsilon`: `often - e^epsilon seldom`, at least zero.
 #[must_use]
-pub fn delta_bound(often: f64, seldom: f64, epsilon: dp_core::Epsilon) -> f64 {
+pub(crate) fn delta_bound(often: f64, seldom: f64, epsilon: dp_core::Epsilon) -> f64 {
     (often - epsilon.get().exp() * seldom).max(0.0)
 }
 

@@ -10,23 +10,24 @@
 //! [`TOTAL_ALARM`] (Bonferroni). An audit can refute a claim; it can never prove one.
 //!
 //! Mechanisms run through their public interfaces, with a deterministic noise generator seeded
-//! for each run. [`mechanisms`] has one file a family, and [`mechanisms::structure`] pairs that no
-//! search would find; [`twins`] holds the broken ones, and makes one for every mechanism.
+//! for each run. `mechanisms` has one file a family, and `mechanisms::structure` pairs that no
+//! search would find; `twins` holds the broken ones, and makes one for every mechanism.
 
-pub mod confidence;
-pub mod mechanisms;
+#[cfg(test)]
+mod audit_tests;
+mod confidence;
+mod mechanisms;
 mod report;
 mod run;
-pub mod search;
+mod search;
 mod subject;
 mod tester;
-pub mod twins;
+mod twins;
 
 pub use report::{Summary, everything, run};
 pub use run::{Finding, Settings, TOTAL_ALARM, Verdict, audit};
 pub use subject::{
-    Draw, Role, Sampler, Score, Side, Subject, Weaker, budget_of, gaussian_ratio, laplace_ratio,
-    lowest_bit,
+    Draw, Role, Sampler, Score, Side, Subject, Weaker, gaussian_ratio, laplace_ratio,
 };
 pub use tester::Event;
 

@@ -5,8 +5,8 @@ use super::run::{Finding, Settings, TOTAL_ALARM, Verdict, audit};
 use super::subject::{Role, Subject};
 use super::twins::certificate::{Edits, edit_all};
 use eval::Result;
-use eval::framework::{Effort, Table};
-use eval::render::{markdown_table, table_csv};
+use eval::markdown_table;
+use eval::{Effort, Table};
 
 /// Everything that an audit found.
 #[derive(Debug, Clone)]
@@ -18,9 +18,9 @@ pub struct Summary {
     /// Names of the twins that only the full audit runs, where this one is quick.
     pub left_to_full: Vec<String>,
     /// The twin that is not sampled: certificates edited by hand.
-    pub edits: Vec<Edits>,
+    pub(crate) edits: Vec<Edits>,
     /// What the published rules really give, by their exact profiles.
-    pub rules: Vec<RuleRow>,
+    pub(crate) rules: Vec<RuleRow>,
 }
 
 /// Runs every audit whose family or name contains one of `filters` (all, without filters), and tells
@@ -124,6 +124,14 @@ impl Summary {
         )
     }
 
+    /// How many edits of each kind of certificate were refused, a line a kind.
+    pub fn edits_lines(&self) -> impl Iterator<Item = String> + '_ {
+        self.edits.iter().map(|edits| {
+            let refused = edits.tried - edits.accepted.len().min(edits.tried);
+            format!("certificate of {}: {refused} of {} edits refused", edits.name, edits.tried)
+        })
+    }
+
     /// The twins that need more runs than the quick form has; nothing in the full form.
     #[must_use]
     pub fn full_only_line(&self) -> Option<String> {
@@ -193,7 +201,7 @@ impl Summary {
     /// The table as CSV.
     #[must_use]
     pub fn csv(&self) -> Vec<u8> {
-        table_csv(&self.table())
+        self.table().csv()
     }
 
     /// The mechanisms of which less than half was found, and why.

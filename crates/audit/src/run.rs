@@ -4,8 +4,8 @@ use super::confidence::{Count, delta_bound, epsilon_bound};
 use super::subject::{Draw, Role, Side, Subject, mix};
 use super::tester::{Event, Training, best_event, scores};
 use dp_core::numeric::ln_normal_cdf;
+use eval::Effort;
 use eval::Result;
-use eval::framework::Effort;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
 
@@ -61,9 +61,9 @@ pub struct Finding {
     /// The event of its score.
     pub event: Event,
     /// How often it happened under the input where it should be frequent.
-    pub often: Count,
+    pub(crate) often: Count,
     /// How often under the other.
-    pub seldom: Count,
+    pub(crate) seldom: Count,
     /// Lower confidence bound on epsilon at the claimed delta.
     pub epsilon: f64,
     /// Lower confidence bound on delta at the claimed epsilon.
@@ -82,7 +82,7 @@ impl Finding {
 
     /// Whether the exact epsilon is zero up to the search for it: at this delta there is nothing to find.
     #[must_use]
-    pub fn nothing_to_find(&self) -> bool {
+    pub(crate) fn nothing_to_find(&self) -> bool {
         self.subject.exact.is_some_and(|exact| exact < 1e-9)
     }
 }

@@ -4,12 +4,12 @@ use dp_core::PublicGenerator;
 use rand_core::Rng;
 
 /// A uniform number in `[0, 1)`.
-pub fn uniform(rng: &mut PublicGenerator) -> f64 {
+pub(crate) fn uniform(rng: &mut PublicGenerator) -> f64 {
     (rng.next_u64() >> 11) as f64 * 2f64.powi(-53)
 }
 
 /// A uniform index below `n`.
-pub fn below(rng: &mut PublicGenerator, n: usize) -> usize {
+pub(crate) fn below(rng: &mut PublicGenerator, n: usize) -> usize {
     ((u128::from(rng.next_u64()) * n as u128) >> 64) as usize
 }
 
@@ -18,7 +18,7 @@ pub fn below(rng: &mut PublicGenerator, n: usize) -> usize {
 ///
 /// # Panics
 /// Without candidates.
-pub fn worst<T: Clone>(
+pub(crate) fn worst<T: Clone>(
     candidates: impl IntoIterator<Item = T>,
     steps: usize,
     rng: &mut PublicGenerator,
@@ -45,11 +45,11 @@ pub fn worst<T: Clone>(
 
 /// Two rows that differ in one coordinate.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RowPair {
+pub(crate) struct RowPair {
     /// The first row.
-    pub left: Vec<f64>,
+    pub(crate) left: Vec<f64>,
     /// The second row.
-    pub right: Vec<f64>,
+    pub(crate) right: Vec<f64>,
 }
 
 impl RowPair {
@@ -65,7 +65,7 @@ impl RowPair {
 
 /// The pair of rows, one attribute apart, of the largest `value`: every coordinate of some
 /// base rows in both directions, then hill climbing on coordinate, direction and base.
-pub fn worst_attribute(
+pub(crate) fn worst_attribute(
     d: usize,
     (beta, bound): (f64, f64),
     rng: &mut PublicGenerator,
@@ -104,7 +104,7 @@ pub fn worst_attribute(
 
 /// The vector of this norm with the largest `value`: unit vectors, then hill climbing by
 /// shrinking random steps.
-pub fn worst_direction(
+pub(crate) fn worst_direction(
     d: usize,
     norm: f64,
     rng: &mut PublicGenerator,

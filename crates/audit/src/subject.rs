@@ -3,7 +3,7 @@
 use dp_core::{
     Budget, Claim, FreshSeed, Guarantee, NoiseRng, PrivacyProfile, PublicGenerator, PublicSeed,
 };
-use eval::framework::Effort;
+use eval::Effort;
 use eval::{Error, Result};
 use std::sync::Arc;
 
@@ -194,7 +194,7 @@ impl Subject {
     ///
     /// # Errors
     /// A calibration that fails.
-    pub fn built(
+    pub(crate) fn built(
         claim: Budget,
         noise: impl Fn(Budget) -> Result<f64> + Send + Sync + 'static,
         build: impl Fn(Budget) -> Result<Self> + Send + Sync + 'static,
@@ -206,37 +206,40 @@ impl Subject {
 
     /// How the same is built with a share of its noise.
     #[must_use]
-    pub fn weaker_by(self, weaker: impl Fn(f64) -> Result<Self> + Send + Sync + 'static) -> Self {
+    pub(crate) fn weaker_by(
+        self,
+        weaker: impl Fn(f64) -> Result<Self> + Send + Sync + 'static,
+    ) -> Self {
         Self { weaker: Some(Arc::new(weaker)), ..self }
     }
 
     /// The epsilon of this very pair at the claimed delta.
     #[must_use]
-    pub fn giving(self, truth: f64) -> Self {
+    pub(crate) fn giving(self, truth: f64) -> Self {
         Self { truth: Some(truth), ..self }
     }
 
     /// Only the full audit runs it.
     #[must_use]
-    pub fn only_in_full(self) -> Self {
+    pub(crate) fn only_in_full(self) -> Self {
         Self { form: Effort::Full, ..self }
     }
 
     /// Runs of the twin with less noise, quick form.
     #[must_use]
-    pub fn twin_with_runs(self, runs: usize) -> Self {
+    pub(crate) fn twin_with_runs(self, runs: usize) -> Self {
         Self { twin_runs: Some(runs), ..self }
     }
 
     /// Only the full audit runs the twin with less noise.
     #[must_use]
-    pub fn twin_only_in_full(self) -> Self {
+    pub(crate) fn twin_only_in_full(self) -> Self {
         Self { twin_form: Effort::Full, ..self }
     }
 
     /// The least epsilon whose refutation accuses: of the claim and of the certificate's profile.
     #[must_use]
-    pub fn held_to(&self) -> f64 {
+    pub(crate) fn held_to(&self) -> f64 {
         let claim = self.claim.epsilon.get();
         self.exact.map_or(claim, |exact| exact.min(claim))
     }
@@ -246,7 +249,7 @@ impl Subject {
     ///
     /// # Errors
     /// A mechanism that states no weaker form, or that no share breaks.
-    pub fn weakened(&self) -> Result<Self> {
+    pub(crate) fn weakened(&self) -> Result<Self> {
         let refused = |reason: &str| Error::Malformed {
             what: format!("the twin of {}", self.name),
             reason: reason.into(),
@@ -291,7 +294,7 @@ impl Subject {
 
     /// The numbers seen are letters of a small alphabet.
     #[must_use]
-    pub fn of_letters(self) -> Self {
+    pub(crate) fn of_letters(self) -> Self {
         Self { letters: true, ..self }
     }
 
@@ -303,13 +306,13 @@ impl Subject {
 
     /// How many times the runs of the quick form the full one has.
     #[must_use]
-    pub fn in_full(self, full: usize) -> Self {
+    pub(crate) fn in_full(self, full: usize) -> Self {
         Self { full, ..self }
     }
 
     /// Why no tester comes near the exact epsilon.
     #[must_use]
-    pub fn with_slack(self, reason: &'static str) -> Self {
+    pub(crate) fn with_slack(self, reason: &'static str) -> Self {
         Self { slack: Some(reason), ..self }
     }
 
@@ -356,19 +359,19 @@ impl Subject {
 
     /// Not a proven mechanism: somebody's claim.
     #[must_use]
-    pub fn claimed_by(self, whose: &'static str) -> Self {
+    pub(crate) fn claimed_by(self, whose: &'static str) -> Self {
         Self { role: Role::ClaimOnly { whose }, ..self }
     }
 
     /// Others claim less than what is seen here.
     #[must_use]
-    pub fn outside(self, claim: &'static str) -> Self {
+    pub(crate) fn outside(self, claim: &'static str) -> Self {
         Self { role: Role::OutsideClaim { claim }, ..self }
     }
 
     /// The same pair, claim and testers with a sampler that has exactly one defect.
     #[must_use]
-    pub fn twin(
+    pub(crate) fn twin(
         &self,
         defect: impl Into<String>,
         sample: impl Fn(Side, &Draw, &mut Vec<f64>) -> Result<()> + Send + Sync + 'static,
@@ -390,7 +393,7 @@ impl Subject {
 ///
 /// # Errors
 /// A calibration that fails, or a noise that no epsilon gives.
-pub fn budget_of(
+pub(crate) fn budget_of(
     claim: Budget,
     target: f64,
     noise: impl Fn(Budget) -> Result<f64>,
@@ -433,7 +436,7 @@ pub fn laplace_ratio(z: &[f64], a: &[f64], b: &[f64], scale: f64) -> f64 {
 
 /// Place of the lowest bit of a number, as a power of two: a lattice that the number lies on shows there.
 #[must_use]
-pub fn lowest_bit(x: f64) -> i32 {
+pub(crate) fn lowest_bit(x: f64) -> i32 {
     if x == 0.0 || !x.is_finite() {
         return 1024;
     }

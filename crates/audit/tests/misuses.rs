@@ -6,7 +6,8 @@ use dp_core::mechanism::{Basis, Mechanism, PrivateVector, Statistic};
 use dp_core::noise::{GaussianNoise, Grid};
 use dp_core::release_file::{decode, encode};
 use dp_core::{
-    Adjacency, Bound, Budget, FreshSeed, L2Sensitivity, NoiseRng, NoiseScale, PublicSeed, Release,
+    Adjacency, Budget, EntryBound, FreshSeed, L2Sensitivity, NoiseRng, NoiseScale, PublicSeed,
+    Release, Shift,
 };
 use faer::Mat;
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
@@ -20,8 +21,8 @@ use sketch::vectors::{Pairs, PrivateProjection, SketchRelease};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-fn one() -> Bound {
-    Bound::new(1.0).expect("positive")
+fn one<B: TryFrom<f64, Error = dp_core::Error>>() -> B {
+    B::try_from(1.0).expect("positive")
 }
 
 fn row() -> Adjacency {
@@ -63,7 +64,7 @@ fn the_generator_that_drew_is_the_one_certified() -> Outcome {
 #[test]
 fn a_grid_coarser_than_its_noise_is_refused() -> Outcome {
     assert!(GaussianNoise::new(NoiseScale::new(4.2)?, Grid::new(20)?).is_err());
-    let far = Bound::new(1e18)?;
+    let far = EntryBound::new(1e18)?;
     let statistic = Statistic::new(row(), L2Sensitivity::new(1.0)?, 1, far);
     let basis = Basis::declared("a test", "one sum");
     let budget = Budget::new(1.0, 1e-6)?;
@@ -176,7 +177,7 @@ fn debug_text_shows_no_row_and_no_seed() -> Outcome {
 /// On [-1, 1] a value that becomes any other moves by 2, not by 1.
 #[test]
 fn a_value_may_move_by_its_whole_range() -> Outcome {
-    let two = Bound::new(2.0)?;
+    let two = Shift::new(2.0)?;
     assert_eq!(Adjacency::any_value_within(one())?, Adjacency::Attribute { beta: two });
     Ok(())
 }

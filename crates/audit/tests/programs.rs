@@ -13,7 +13,9 @@
 //! | bad inputs | `eval/tests/bad_input.rs` |
 //! | metrics, threads, seeds | here |
 
-use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng, PublicSeed, release_file};
+use dp_core::{
+    Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, NormBound, PublicSeed, Shift, release_file,
+};
 use eval::metrics::precision_recall;
 use linalg_dp::low_rank::{Pfp, PfpOptions, Setting};
 use rayon::prelude::*;
@@ -39,10 +41,10 @@ fn signs_go_to_a_file_and_are_searched_elsewhere() -> Outcome {
         // Signs tell rows apart around zero.
         let values: Vec<f64> = rows(n, d).iter().map(|x| x - 0.5).collect();
         let sketch = SignSketch::single(Family::Oporp, d, 16, PublicSeed::new(5))?;
-        let adjacency = Adjacency::Attribute { beta: Bound::new(1.0)? };
+        let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
         let budget = Budget::new(6.0, 0.0)?;
         let rule = FlipRule::RandomizedResponse;
-        let mechanism = PrivateSigns::new(sketch, rule, adjacency, Bound::new(1.0)?, budget)?;
+        let mechanism = PrivateSigns::new(sketch, rule, adjacency, EntryBound::new(1.0)?, budget)?;
         let release =
             mechanism.release(RowsView::f64(n, d, &values)?, &mut NoiseRng::from_os()?)?;
         release_file::write(&path, &release)?;
@@ -60,9 +62,9 @@ fn signs_go_to_a_file_and_are_searched_elsewhere() -> Outcome {
 fn a_low_rank_release_knows_its_error() -> Outcome {
     let (m, n) = (30, 20);
     let ratings: Vec<f64> = (0..m * n).map(|i| ((i / n) % 3 * (i % n % 2)) as f64).collect();
-    let one = Bound::new(1.0)?;
+    let one = Shift::new(1.0)?;
     // One rating moves by at most 1; no row is longer than 10.
-    let setting = Setting::new((m, n), 2, 2, one, Bound::new(10.0)?)?;
+    let setting = Setting::new((m, n), 2, 2, one, NormBound::new(10.0)?)?;
     let mechanism = Pfp::calibrate(setting, Budget::new(4.0, 1e-6)?, PfpOptions::default())?;
     let expected = mechanism.predicted_error();
     let view = RowsView::f64(m, n, &ratings)?;
@@ -80,10 +82,10 @@ fn releases_in_parallel_are_measured_together() -> Outcome {
     let (n, d) = (40, 16);
     let values = rows(n, d);
     let budget = Budget::new(12.0, 1e-6)?;
-    let adjacency = Adjacency::Attribute { beta: Bound::new(1.0)? };
+    let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
     let measured = |number: u64| -> sketch::Result<f64> {
         let projection = ProjectionSpec::new(Family::Gaussian, d, 8, PublicSeed::new(number))?;
-        let bound = Bound::new(1.0)?;
+        let bound = EntryBound::new(1.0)?;
         let mechanism = PrivateProjection::gaussian(projection.build(), adjacency, bound, budget)?;
         let mut rng = NoiseRng::deterministic_not_private(number);
         let release = mechanism.release(RowsView::f64(n, d, &values)?, &mut rng)?;

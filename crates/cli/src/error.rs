@@ -187,8 +187,8 @@ pub(crate) fn probability(option: &str, value: f64) -> Result<dp_core::Probabili
 }
 
 /// A positive number, by the name of its option.
-pub(crate) fn positive(option: &str, value: f64) -> Result<dp_core::Bound> {
-    dp_core::Bound::new(value).map_err(|_| {
+pub(crate) fn positive<B: TryFrom<f64>>(option: &str, value: f64) -> Result<B> {
+    B::try_from(value).map_err(|_| {
         Error::usage(format!("{option} {value} is not allowed: it takes a positive, finite number"))
     })
 }

@@ -3,7 +3,7 @@
 mod support;
 
 use dp_core::accounting::FilterRule;
-use dp_core::{Adjacency, Bound, Budget, Guarantee, L2Sensitivity, Profile, calibrate};
+use dp_core::{Adjacency, Budget, Guarantee, L2Sensitivity, Profile, Shift, calibrate};
 use dps_cli::ledger_file::{BudgetFile, Error, Step};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use support::{Room, csv, numbers};
 
 fn adjacency() -> Adjacency {
-    Adjacency::Attribute { beta: Bound::new(1.0).expect("positive") }
+    Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") }
 }
 
 fn guarantee(epsilon: f64) -> Guarantee {

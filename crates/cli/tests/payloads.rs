@@ -5,15 +5,15 @@ mod support;
 
 use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{encode, open};
-use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng};
+use dp_core::{Adjacency, Budget, FreshSeed, NoiseRng, Shift};
 use linalg_dp::low_rank::{RangeFinder, Setting};
 use linalg_dp::window::{BlockNoise, Pace, Schedule, StreamConfig, WindowMechanism};
 use sketch::rows::RowsView;
 use sketch::sets::{ItemSet, NoisySecureMinHash, SetNeighbours};
 use support::{Room, forged};
 
-fn one() -> Bound {
-    Bound::new(1.0).expect("a bound")
+fn one<B: TryFrom<f64, Error = dp_core::Error>>() -> B {
+    B::try_from(1.0).expect("a bound")
 }
 
 fn budget() -> Budget {
@@ -39,7 +39,7 @@ fn window() -> Vec<u8> {
 fn range() -> Vec<u8> {
     let values = [0.1; 30];
     let rows = RowsView::f64(5, 6, &values).expect("rows");
-    let setting = Setting::new((5, 6), 1, 2, Bound::new(0.1).expect("a bound"), one());
+    let setting = Setting::new((5, 6), 1, 2, Shift::new(0.1).expect("a bound"), one());
     let finder = RangeFinder::calibrate(setting.expect("a setting"), budget()).expect("noise");
     let (seed, mut rng) = (FreshSeed::draw().expect("entropy"), NoiseRng::from_os());
     let release = finder.release(&rows, seed, rng.as_mut().expect("entropy"));

@@ -3,12 +3,12 @@
 use dp_core::accounting::{FilterRule, Ledger, Method};
 use dp_core::mechanism::{Basis, Mechanism, PrivateVector, Statistic};
 use dp_core::noise::GaussianNoise;
-use dp_core::{Adjacency, Bound, Budget, Delta, L2Sensitivity, NoiseRng};
+use dp_core::{Adjacency, Budget, Delta, EntryBound, L2Sensitivity, NoiseRng, NormBound};
 
 pub(crate) fn main() -> dp_core::Result<()> {
     // A person is one row, and counts in one category: that is our word, so the guarantee is declared.
-    let person = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
-    let statistic = Statistic::new(person, L2Sensitivity::new(1.0)?, 3, Bound::new(1e6)?);
+    let person = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
+    let statistic = Statistic::new(person, L2Sensitivity::new(1.0)?, 3, EntryBound::new(1e6)?);
     let basis = Basis::declared("the survey's team", "a person is in one category");
     let monthly = Budget::new(0.5, 1e-7)?;
     let mechanism = PrivateVector::<GaussianNoise>::calibrate((statistic, basis), monthly)?;

@@ -4,7 +4,7 @@
 
 use crate::budget::{Budget, Delta};
 use crate::error::{Error, Result};
-use crate::quantity::Bound;
+use crate::quantity::{EntryBound, NormBound, Shift};
 use serde::{Deserialize, Serialize};
 
 /// Defines the changes of one row or set twice: alone, and as those of a user.
@@ -67,17 +67,17 @@ changes! {
     /// One coordinate of one row changes by at most `beta`.
     Attribute {
         /// Largest change of the coordinate.
-        beta: Bound
+        beta: Shift
     },
     /// One row changes by a vector of l2 norm at most `l2`.
     RowShift {
         /// Largest l2 norm of the change.
-        l2: Bound
+        l2: Shift
     },
     /// One row of l2 norm at most `bound` is added or removed.
     AddRemoveRow {
         /// Largest l2 norm of a row.
-        bound: Bound
+        bound: NormBound
     },
     /// One row of l2 norm at most `bound` is replaced by a row of zeros, or a row of zeros by it; it
     /// keeps its place. The number and the order of the rows are public: weaker than
@@ -86,12 +86,12 @@ changes! {
     #[doc(alias = "zero-out")]
     ZeroRow {
         /// Largest l2 norm of a row.
-        bound: Bound
+        bound: NormBound
     },
     /// One row of l2 norm at most `bound` becomes another such row.
     ReplaceRow {
         /// Largest l2 norm of a row.
-        bound: Bound
+        bound: NormBound
     },
     /// One item set of the release becomes another, both of at least `min_size` items, with symmetric
     /// difference at most `alpha`. The number of sets is public.
@@ -195,8 +195,8 @@ impl Adjacency {
     ///
     /// # Errors
     /// [`crate::Error::InvalidParameter`] when `2 bound` is not finite.
-    pub fn any_value_within(bound: Bound) -> Result<Self> {
-        Ok(Self::Attribute { beta: Bound::new(2.0 * bound.get())? })
+    pub fn any_value_within(bound: EntryBound) -> Result<Self> {
+        Ok(Self::Attribute { beta: Shift::new(2.0 * bound.get())? })
     }
 
     /// At most `count` coordinates of one row change, each by at most `beta`: a shift of the row by
@@ -204,21 +204,21 @@ impl Adjacency {
     ///
     /// # Errors
     /// [`crate::Error::InvalidParameter`] when `count` is zero or the shift is not finite.
-    pub fn attributes(beta: Bound, count: u64) -> Result<Self> {
+    pub fn attributes(beta: Shift, count: u64) -> Result<Self> {
         if count == 1 {
             return Ok(Self::Attribute { beta });
         }
         let up = 1.0 + 4.0 * f64::EPSILON;
-        Ok(Self::RowShift { l2: Bound::new(beta.get() * (count as f64).sqrt() * up)? })
+        Ok(Self::RowShift { l2: Shift::new(beta.get() * (count as f64).sqrt() * up)? })
     }
 
     /// The unit is a user with at most `rows` rows (or sets), each of which may change as this
     /// adjacency says.
     ///
     /// ```
-    /// use dp_core::{Adjacency, Bound};
+    /// use dp_core::{Adjacency, NormBound};
     ///
-    /// let visit = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+    /// let visit = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
     /// let patient = visit.of_user(5)?;
     /// assert_eq!(patient.rows(), 5);
     /// // What hides five rows hides one, and not the other way round.
@@ -275,11 +275,13 @@ impl Adjacency {
 /// Steps as `by` allows from any row to any neighbour as `to` allows.
 fn one_row(by: Adjacency, to: Adjacency) -> Option<u64> {
     use Adjacency as A;
-    let within = |least: Bound, steps: u64, most: Bound| (least <= most).then_some(steps);
+    let within = |least: NormBound, steps: u64, most: NormBound| (least <= most).then_some(steps);
     match (by, to) {
         (A::Attribute { beta: by }, A::Attribute { beta: to })
-        | (A::RowShift { l2: by }, A::Attribute { beta: to } | A::RowShift { l2: to })
-        | (A::RowShift { l2: by }, A::ZeroRow { bound: to }) => parts(to.get(), by.get()),
+        | (A::RowShift { l2: by }, A::Attribute { beta: to } | A::RowShift { l2: to }) => {
+            parts(to.get(), by.get())
+        }
+        (A::RowShift { l2: by }, A::ZeroRow { bound: to }) => parts(to.get(), by.get()),
         // Doubling is exact, or infinite.
         (A::RowShift { l2 }, A::ReplaceRow { bound }) => parts(2.0 * bound.get(), l2.get()),
         (A::AddRemoveRow { bound: by }, A::AddRemoveRow { bound: to })

@@ -267,10 +267,12 @@ impl Guarantee {
     ///
     /// ```
     /// use dp_core::mechanism::{Basis, Calibrated, Statistic};
-    /// use dp_core::{Adjacency, Bound, Budget, L2Sensitivity, Profile, noise::GaussianNoise};
+    /// use dp_core::{
+    ///     Adjacency, Budget, L2Sensitivity, Profile, noise::GaussianNoise, EntryBound, NormBound,
+    /// };
     ///
-    /// let visit = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
-    /// let sums = Statistic::new(visit, L2Sensitivity::new(1.0)?, 3, Bound::new(1e6)?);
+    /// let visit = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
+    /// let sums = Statistic::new(visit, L2Sensitivity::new(1.0)?, 3, EntryBound::new(1e6)?);
     /// let basis = Basis::declared("the clinic", "rows are clipped to norm 1");
     /// let noise = Calibrated::<GaussianNoise>::calibrate(sums, Budget::new(1.0, 1e-6)?, basis)?;
     /// // A patient with up to four visits: four times the sensitivity.

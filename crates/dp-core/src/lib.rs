@@ -17,12 +17,14 @@
 //! ```
 //! use dp_core::mechanism::{Basis, Calibrated, Statistic};
 //! use dp_core::noise::{AdditiveNoise, GaussianNoise};
-//! use dp_core::{Adjacency, Bound, Budget, Epsilon, L2Sensitivity, NoiseRng, PrivacyProfile};
+//! use dp_core::{
+//!     Adjacency, Budget, EntryBound, Epsilon, L2Sensitivity, NoiseRng, NormBound, PrivacyProfile,
+//! };
 //!
 //! // Two sums up to 1000, which a row of norm 1 moves by 1 in all, in l2 norm. They are rounded to a
 //! // public grid before the noise; the guarantee counts that.
-//! let row = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
-//! let sums = Statistic::new(row, L2Sensitivity::new(1.0)?, 2, Bound::new(1000.0)?);
+//! let row = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
+//! let sums = Statistic::new(row, L2Sensitivity::new(1.0)?, 2, EntryBound::new(1000.0)?);
 //! let basis = Basis::declared("who computed them", "every row is clipped to norm 1");
 //! let budget = Budget::new(1.0, 1e-6)?;
 //! let noise = Calibrated::<GaussianNoise>::calibrate(sums, budget, basis)?;
@@ -71,8 +73,8 @@ pub use guarantee::{Claim, Guarantee, Provenance};
 pub use noise::NoiseRng;
 pub use profile::{PrivacyProfile, Profile};
 pub use quantity::{
-    Bound, Budget, Delta, Epsilon, Error, L1Sensitivity, L2Sensitivity, LaplaceScale, LogDelta,
-    NoiseScale, Probability, Result,
+    Budget, Delta, EntryBound, Epsilon, Error, L1Sensitivity, L2Sensitivity, LaplaceScale,
+    LogDelta, NoiseScale, NormBound, Probability, Result, Shift, SquaredNorm,
 };
 pub use release::Release;
 pub use seed::{FreshSeed, PublicGenerator, PublicSeed, SeedOrigin};

@@ -53,8 +53,22 @@ macro_rules! quantity {
 pub(crate) use quantity;
 
 quantity!(
-    /// A public bound on the data (a norm, or a largest absolute value).
-    Bound, "bound", "(0, inf)", |x| x.is_finite() && x > 0.0
+    /// Largest absolute value of an entry: of a row, or of the numbers that a statistic returns.
+    EntryBound, "bound on entries", "(0, inf)", |x| x.is_finite() && x > 0.0
+);
+quantity!(
+    /// Public bound on the l2 norm of a row: the largest norm or, where a parameter is called a floor,
+    /// the least.
+    NormBound, "bound on norms", "(0, inf)", |x| x.is_finite() && x > 0.0
+);
+quantity!(
+    /// How far a row may move: the largest change of one attribute, or the largest l2 norm of a change of
+    /// the whole row.
+    Shift, "shift", "(0, inf)", |x| x.is_finite() && x > 0.0
+);
+quantity!(
+    /// A squared l2 norm: of the distance of two rows, or of all rows together (the trace of `A^T A`).
+    SquaredNorm, "squared norm", "(0, inf)", |x| x.is_finite() && x > 0.0
 );
 quantity!(
     /// Largest l1 distance between the outputs of adjacent inputs.
@@ -73,6 +87,14 @@ quantity!(
     /// pays for another norm: a type of its own.
     LaplaceScale, "Laplace scale", "(0, inf)", |x| x.is_finite() && x > 0.0
 );
+
+impl NormBound {
+    /// The bound on entries that it implies: no entry of a row exceeds the row's norm.
+    #[must_use]
+    pub const fn of_entries(self) -> EntryBound {
+        EntryBound(self.0)
+    }
+}
 
 /// A scale of additive noise: [`NoiseScale`] or [`LaplaceScale`].
 pub trait Scale: Copy + core::fmt::Display + Into<f64> {}
@@ -135,7 +157,7 @@ impl LogDelta {
     /// As [`LogDelta::new`] for values computed inside the library: NaN, which
     /// would be a bug, becomes the safe answer delta = 1.
     #[must_use]
-    pub fn saturating(ln_delta: f64) -> Self {
+    pub(crate) fn saturating(ln_delta: f64) -> Self {
         Self(if ln_delta.is_nan() { 0.0 } else { ln_delta.min(0.0) })
     }
 

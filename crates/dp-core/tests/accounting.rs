@@ -27,7 +27,7 @@ fn response(eps0: f64) -> Profile {
 }
 
 fn row(bound: f64) -> Adjacency {
-    Adjacency::RowShift { l2: Bound::new(bound).unwrap() }
+    Adjacency::RowShift { l2: Shift::new(bound).unwrap() }
 }
 
 fn delta(x: f64) -> Delta {
@@ -112,7 +112,7 @@ fn ledgers_check_before_they_change() {
     ledger.spend(&guarantee, 3, "projection").unwrap();
     let before = serde_json::to_string(&ledger).unwrap();
     let theorem = Theorem::ProjectionGaussian;
-    let attribute = Adjacency::Attribute { beta: Bound::new(2.0).unwrap() };
+    let attribute = Adjacency::Attribute { beta: Shift::new(2.0).unwrap() };
     let other = Guarantee::proven(attribute, guarantee.budget(), gaussian(4.0), theorem).unwrap();
     assert!(matches!(ledger.spend(&other, 1, "x"), Err(Error::Mismatch { .. })));
     assert!(ledger.spend(&guarantee, 0, "x").is_err());

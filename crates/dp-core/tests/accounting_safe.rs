@@ -58,7 +58,7 @@ fn upper(events: &[Event], d: f64, method: Method) -> f64 {
 }
 
 fn row() -> Adjacency {
-    Adjacency::RowShift { l2: Bound::new(1.0).unwrap() }
+    Adjacency::RowShift { l2: Shift::new(1.0).unwrap() }
 }
 
 /// A claim that its profile meets: ledgers take it as they take a proven one.
@@ -332,13 +332,13 @@ fn absurd_parameters_are_answered_in_bounds() {
     let wishart = |s: f64, dof, change| Profile::Wishart {
         dim: 3,
         dof,
-        bound: Bound::new(1.0).unwrap(),
+        bound: NormBound::new(1.0).unwrap(),
         scale: scale(s),
         change,
     };
     let jl = |rows, lift| Profile::JlMechanism {
         rows,
-        bound: Bound::new(1.0).unwrap(),
+        bound: NormBound::new(1.0).unwrap(),
         lift: scale(lift),
         change: RowChange::Replace,
     };

@@ -6,15 +6,15 @@ use dp_core::adjacency::Partition;
 use dp_core::mechanism::{Basis, author};
 use dp_core::profile::{CoordinateProfile, RowChange};
 use dp_core::{
-    Adjacency, Bound, Budget, Delta, Epsilon, Error, Guarantee, L1Sensitivity, L2Sensitivity,
+    Adjacency, Budget, Delta, Epsilon, Error, Guarantee, L1Sensitivity, L2Sensitivity,
     LaplaceScale, NoiseScale, PrivacyProfile, Probability, Profile, Theorem,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 type Row = [f64; 2];
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn attribute(x: f64) -> Adjacency {

@@ -61,7 +61,7 @@ fn a_coarse_grid_is_rejected() {
     // A sensitivity below the spacing leaves out what rounding moves.
     let fine = L2Sensitivity::new(1e-3).unwrap();
     let small = Profile::Gaussian { sensitivity: fine, sigma };
-    let adjacency = Adjacency::RowShift { l2: Bound::new(1e-3).unwrap() };
+    let adjacency = Adjacency::RowShift { l2: Shift::new(1e-3).unwrap() };
     let error = proven(adjacency, 1e-5, small.clone(), noise(-9)).verify().unwrap_err();
     assert!(error.to_string().contains("sensitivity on the noise's grid"), "{error}");
     proven(adjacency, 1e-5, small, noise(-10)).verify().unwrap();
@@ -70,7 +70,7 @@ fn a_coarse_grid_is_rejected() {
     let one = Profile::Gaussian { sensitivity, sigma };
     let listed = proven(row(), 1.0, one, NoiseLaw::Several { laws });
     assert!(listed.verify_consistency().is_err());
-    let bound = Bound::new(1.0).unwrap();
+    let bound = NormBound::new(1.0).unwrap();
     let change = dp_core::profile::RowChange::AddRemove;
     let profile = Profile::SymmetricGaussian { bound, sigma, change };
     let rows = Adjacency::AddRemoveRow { bound };
@@ -103,7 +103,7 @@ fn integer_noise_has_its_pure_profile_or_is_refused() {
 #[test]
 fn a_stream_counted_in_rows_does_not_hide_that_a_row_came() {
     use dp_core::profile::RowChange::AddRemove;
-    let bound = Bound::new(1.0).unwrap();
+    let bound = NormBound::new(1.0).unwrap();
     let profile = Profile::SymmetricGaussian { bound, sigma: scale(5.0), change: AddRemove };
     let grid = Grid::new(-30).unwrap();
     let noise = NoiseLaw::SymmetricGaussian { sigma: scale(5.0), grid };
@@ -149,11 +149,11 @@ fn verify_refuses_what_is_not_proven_and_what_is_known() {
 #[test]
 fn a_row_profile_must_cover_its_adjacency() {
     use dp_core::profile::RowChange::AddRemove;
-    let bound = Bound::new(1.0).unwrap();
+    let bound = NormBound::new(1.0).unwrap();
     let lift = scale(9.0);
     let profile = Profile::JlMechanism { rows: 12, bound, lift, change: AddRemove };
     let noise = NoiseLaw::JlSketch { rows: 12, lift };
-    let larger = Adjacency::AddRemoveRow { bound: Bound::new(1.5).unwrap() };
+    let larger = Adjacency::AddRemoveRow { bound: NormBound::new(1.5).unwrap() };
     let budget = Budget::new(0.2, 0.9).unwrap();
     let make = |adjacency, kind: usize| {
         let (profile, theorem) = (profile.clone(), Theorem::CovarianceJl);
@@ -168,7 +168,7 @@ fn a_row_profile_must_cover_its_adjacency() {
         let fits = make(Adjacency::AddRemoveRow { bound }, kind).unwrap();
         for (adjacency, field) in [
             (larger, "profile.bound"),
-            (Adjacency::ZeroRow { bound: Bound::new(1.5).unwrap() }, "profile.bound"),
+            (Adjacency::ZeroRow { bound: NormBound::new(1.5).unwrap() }, "profile.bound"),
             (Adjacency::ReplaceRow { bound }, "profile.change"),
             (Adjacency::AnyInput, "guarantee.adjacency"),
             (row(), "guarantee.adjacency"),
@@ -196,8 +196,8 @@ fn a_row_profile_must_cover_its_adjacency() {
 
 #[test]
 fn a_zeroed_row_is_held_to_the_rules_of_a_removed_one() {
-    let zero = Adjacency::ZeroRow { bound: Bound::new(1.0).unwrap() };
-    let larger = Adjacency::ZeroRow { bound: Bound::new(1.5).unwrap() };
+    let zero = Adjacency::ZeroRow { bound: NormBound::new(1.0).unwrap() };
+    let larger = Adjacency::ZeroRow { bound: NormBound::new(1.5).unwrap() };
     let mut seen = 0;
     for certificate in known_pairs() {
         let guarantee = certificate.guarantee();
@@ -229,7 +229,7 @@ fn noise_that_does_not_fit_the_profile_is_rejected_at_once() {
 #[test]
 fn certificates_of_nothing_are_rejected() {
     use dp_core::profile::{CoordinateProfile as C, GaussianStep, RowChange::AddRemove};
-    let bound = Bound::new(1.0).unwrap();
+    let bound = NormBound::new(1.0).unwrap();
     let l2 = |x: f64| L2Sensitivity::new(x).unwrap();
     let keep = probability(0.6);
     let (g, gn) = gaussian(4.0);

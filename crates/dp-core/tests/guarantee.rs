@@ -8,8 +8,8 @@ use dp_core::*;
 #[path = "support/certificates.rs"]
 mod certificates;
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn l2(x: f64) -> L2Sensitivity {

@@ -5,14 +5,15 @@ use dp_core::accounting::Ledger;
 use dp_core::mechanism::{Basis, Calibrated, Mechanism, PrivateVector, Statistic, author};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseLaw};
 use dp_core::{
-    Adjacency, Bound, Budget, Claim, Error, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseRng,
-    NoiseScale, PrivacyProfile, Profile, Provenance, Theorem, calibrate,
+    Adjacency, Budget, Claim, EntryBound, Error, L1Sensitivity, L2Sensitivity, LaplaceScale,
+    NoiseRng, NoiseScale, NormBound, PrivacyProfile, Profile, Provenance, Shift, Theorem,
+    calibrate,
 };
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn row() -> Adjacency {
-    Adjacency::AddRemoveRow { bound: Bound::new(1.0).unwrap() }
+    Adjacency::AddRemoveRow { bound: NormBound::new(1.0).unwrap() }
 }
 
 fn basis() -> Basis {
@@ -21,12 +22,12 @@ fn basis() -> Basis {
 
 fn l2(length: usize, magnitude: f64) -> Statistic<L2Sensitivity> {
     let one = L2Sensitivity::new(1.0).unwrap();
-    Statistic::new(row(), one, length, Bound::new(magnitude).unwrap())
+    Statistic::new(row(), one, length, EntryBound::new(magnitude).unwrap())
 }
 
 fn l1(length: usize, magnitude: f64) -> Statistic<L1Sensitivity> {
     let one = L1Sensitivity::new(1.0).unwrap();
-    Statistic::new(row(), one, length, Bound::new(magnitude).unwrap())
+    Statistic::new(row(), one, length, EntryBound::new(magnitude).unwrap())
 }
 
 /// The sensitivity that the guarantee counts with, and the grid.
@@ -45,7 +46,7 @@ fn same_numbers_as_by_hand() -> Outcome {
     let budget = Budget::new(0.7, 1e-7)?;
     for (length, magnitude, error) in [(1, 1.0, 0.0), (40, 3e5, 1e-9), (1000, 1e9, 1e-5)] {
         let exact = L2Sensitivity::new(0.3)?;
-        let bound = Bound::new(magnitude)?;
+        let bound = EntryBound::new(magnitude)?;
         let grid = Grid::choose(calibrate::gaussian(budget, exact)?, bound)?;
         let sensitivity = grid.inflate_l2(exact, length, error)?;
         let sigma = calibrate::gaussian(budget, sensitivity)?;
@@ -164,9 +165,9 @@ fn no_profile_beside_other_noise() -> Outcome {
     let sensitivity = L2Sensitivity::new(1.0)?;
     let sigma = calibrate::gaussian(budget, sensitivity)?;
     let profile = Profile::Gaussian { sensitivity, sigma };
-    let shift = Adjacency::RowShift { l2: Bound::new(1.0)? };
+    let shift = Adjacency::RowShift { l2: Shift::new(1.0)? };
     let basis = || author::theorem(Theorem::GaussianOnRows);
-    let fine = Grid::choose(sigma, Bound::new(10.0)?)?;
+    let fine = Grid::choose(sigma, EntryBound::new(10.0)?)?;
     let of = |noise| author::calibrated(shift, budget, basis(), profile.clone(), noise);
     of(author::gaussian(sigma, fine)?)?;
     let half = author::gaussian(NoiseScale::new(0.5 * sigma.get())?, fine)?;

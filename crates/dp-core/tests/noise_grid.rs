@@ -4,8 +4,8 @@
 use dp_core::mechanism::{Basis, Calibrated, Statistic};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, SymmetricGaussian};
 use dp_core::{
-    Adjacency, Bound, Budget, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseRng, NoiseScale,
-    PrivacyProfile, Profile, calibrate,
+    Adjacency, Budget, EntryBound, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseRng,
+    NoiseScale, NormBound, PrivacyProfile, Profile, calibrate,
 };
 use proptest::prelude::*;
 
@@ -18,13 +18,13 @@ fn b(s: f64) -> LaplaceScale {
 }
 
 fn row() -> Adjacency {
-    Adjacency::AddRemoveRow { bound: Bound::new(1.0).unwrap() }
+    Adjacency::AddRemoveRow { bound: NormBound::new(1.0).unwrap() }
 }
 
 fn gaussian(
     budget: Budget,
     exact: L2Sensitivity,
-    bound: Bound,
+    bound: EntryBound,
     count: usize,
 ) -> dp_core::Result<Calibrated<GaussianNoise>> {
     let basis = Basis::declared("the tests", "a pair of inputs");
@@ -34,7 +34,7 @@ fn gaussian(
 fn laplace(
     budget: Budget,
     exact: L1Sensitivity,
-    bound: Bound,
+    bound: EntryBound,
     count: usize,
 ) -> dp_core::Result<Calibrated<LaplaceNoise>> {
     let basis = Basis::declared("the tests", "a pair of inputs");
@@ -81,7 +81,7 @@ proptest! {
     #[test]
     fn chosen_grids_hold_the_data_and_the_noise(log_s in -900.0f64..900.0, ratio in -60.0f64..45.0) {
         let (s, bound) = (log_s.exp2(), (log_s + ratio).exp2());
-        match Grid::choose(scale(s), Bound::new(bound).unwrap()) {
+        match Grid::choose(scale(s), EntryBound::new(bound).unwrap()) {
             Ok(grid) => {
                 let steps = (bound + 1024.0 * s) / grid.spacing();
                 prop_assert!(steps <= 2f64.powi(51));
@@ -141,7 +141,7 @@ fn inflation_is_close_to_what_can_happen_and_never_rounds_down() {
 
 #[test]
 fn grids_that_cannot_hold_the_sums_are_refused_when_configured() {
-    let bound = |b: f64| Bound::new(b).unwrap();
+    let bound = |b: f64| EntryBound::new(b).unwrap();
     assert!(Grid::choose(scale(1.0), bound(1e13)).is_err());
     let budget = Budget::new(1.0, 1e-6).unwrap();
     let (l2, l1) = (L2Sensitivity::new(1.0).unwrap(), L1Sensitivity::new(1.0).unwrap());
@@ -182,7 +182,7 @@ fn a_grid_coarser_than_the_noise_allows_is_refused() {
 #[test]
 fn the_recipe_pays_for_the_rounding_of_a_million_values() {
     let budget = Budget::new(1.0, 1e-6).unwrap();
-    let (count, bound) = (1_000_000, Bound::new(4e12).unwrap());
+    let (count, bound) = (1_000_000, EntryBound::new(4e12).unwrap());
     let exact = L2Sensitivity::new(1.0).unwrap();
     let made = gaussian(budget, exact, bound, count).unwrap();
     let (noise, profile) = (made.noise(), made.guarantee().profile().unwrap());
@@ -203,7 +203,7 @@ fn the_recipe_pays_for_the_rounding_of_a_million_values() {
 
     let exact = L1Sensitivity::new(1.0).unwrap();
     let pure = Budget::new(1.0, 0.0).unwrap();
-    let made = laplace(pure, exact, Bound::new(1e12).unwrap(), 1000).unwrap();
+    let made = laplace(pure, exact, EntryBound::new(1e12).unwrap(), 1000).unwrap();
     let (noise, profile) = (made.noise(), made.guarantee().profile().unwrap());
     let g = noise.grid().spacing();
     let (x, y) = (0.5 * g - 5e-4, 0.5 * g + 5e-4);

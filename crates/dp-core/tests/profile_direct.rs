@@ -4,16 +4,16 @@
 use dp_core::numeric::{ln_binomial_pmf, ln_chi_square_pdf};
 use dp_core::profile::{CoordinateProfile, RowChange};
 use dp_core::{
-    Bound, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, PrivacyProfile,
-    Probability, Profile,
+    Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, PrivacyProfile, Probability,
+    Profile,
 };
 
 fn scale(x: f64) -> NoiseScale {
     NoiseScale::new(x).unwrap()
 }
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn delta(profile: &Profile, epsilon: f64) -> f64 {

@@ -5,7 +5,7 @@
 //! same draws must reject the profile of 0.7 and of 1.3 times the noise.
 
 use dp_core::profile::RowChange;
-use dp_core::{Bound, Epsilon, L2Sensitivity, NoiseScale, PrivacyProfile, Profile};
+use dp_core::{Epsilon, L2Sensitivity, NoiseScale, NormBound, PrivacyProfile, Profile};
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -128,7 +128,7 @@ fn johnson_lindenstrauss() {
     {
         check(what, epsilon, worst, |factor| Profile::JlMechanism {
             rows: r,
-            bound: Bound::new(1.0).unwrap(),
+            bound: NormBound::new(1.0).unwrap(),
             lift: scale(factor * w),
             change,
         });
@@ -179,7 +179,7 @@ fn wishart() {
     let profile = |factor: f64, change| Profile::Wishart {
         dim: 2,
         dof: nu as u64,
-        bound: Bound::new(1.0).unwrap(),
+        bound: NormBound::new(1.0).unwrap(),
         scale: scale(factor * s),
         change,
     };

@@ -3,8 +3,8 @@
 use dp_core::calibrate;
 use dp_core::profile::{CoordinateProfile, GaussianStep, RowChange};
 use dp_core::{
-    Bound, Budget, Delta, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale,
-    PrivacyProfile, Probability, Profile,
+    Budget, Delta, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, PrivacyProfile,
+    Probability, Profile,
 };
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
@@ -17,8 +17,8 @@ fn unit() -> L2Sensitivity {
     L2Sensitivity::new(1.0).unwrap()
 }
 
-fn one() -> Bound {
-    Bound::new(1.0).unwrap()
+fn one<B: TryFrom<f64, Error = dp_core::Error>>() -> B {
+    B::try_from(1.0).unwrap()
 }
 
 fn any_budget() -> impl Strategy<Value = Budget> {

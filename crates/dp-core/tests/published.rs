@@ -2,14 +2,14 @@
 
 use dp_core::calibrate::{self, Acceptance, PublishedRule, PublishedSetting};
 use dp_core::profile::RowChange;
-use dp_core::{Adjacency, Bound, Budget, Error, L2Sensitivity, Provenance};
+use dp_core::{Adjacency, Budget, Error, L2Sensitivity, Provenance};
 
 fn unit() -> L2Sensitivity {
     L2Sensitivity::new(1.0).unwrap()
 }
 
-fn one() -> Bound {
-    Bound::new(1.0).unwrap()
+fn one<B: TryFrom<f64, Error = dp_core::Error>>() -> B {
+    B::try_from(1.0).unwrap()
 }
 
 fn shift() -> PublishedSetting {

@@ -2,7 +2,9 @@
 
 use dp_core::numeric as f;
 use dp_core::profile::{CoordinateProfile, RowChange};
-use dp_core::{Bound, Epsilon, L2Sensitivity, NoiseScale, PrivacyProfile, Probability, Profile};
+use dp_core::{
+    Epsilon, L2Sensitivity, NoiseScale, NormBound, PrivacyProfile, Probability, Profile,
+};
 use serde_json::Value;
 
 fn rows(text: &str) -> Vec<Value> {
@@ -134,7 +136,7 @@ fn profile(kind: &str, args: &[f64]) -> Profile {
     let whole = |i: usize| args[i] as u64;
     let shift = |i: usize| L2Sensitivity::new(args[i]).unwrap();
     let chance = |i: usize| Probability::new(args[i]).unwrap();
-    let one = Bound::new(1.0).unwrap();
+    let one = NormBound::new(1.0).unwrap();
     let jl = |change| Profile::JlMechanism {
         rows: whole(0),
         bound: one,

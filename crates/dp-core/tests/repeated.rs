@@ -1,12 +1,10 @@
 //! One mechanism run several times: the composed profile against independent computations.
 
 use dp_core::profile::RowChange;
-use dp_core::{
-    Bound, Budget, Epsilon, L2Sensitivity, NoiseScale, PrivacyProfile, Profile, calibrate,
-};
+use dp_core::{Budget, Epsilon, L2Sensitivity, NoiseScale, PrivacyProfile, Profile, calibrate};
 
-fn one() -> Bound {
-    Bound::new(1.0).unwrap()
+fn one<B: TryFrom<f64, Error = dp_core::Error>>() -> B {
+    B::try_from(1.0).unwrap()
 }
 
 fn scale(s: f64) -> NoiseScale {

@@ -6,14 +6,14 @@ use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Delta, Error, FreshSeed, Guarantee, L2Sensitivity,
-    NoiseScale, Probability, Profile, Provenance, PublicSeed, PublicValue, SeedOrigin, Theorem,
-    calibrate,
+    Adjacency, Budget, Certificate, Delta, EntryBound, Error, FreshSeed, Guarantee, L2Sensitivity,
+    NoiseScale, Probability, Profile, Provenance, PublicSeed, PublicValue, SeedOrigin, Shift,
+    Theorem, calibrate,
 };
 use rand_core::{Rng, SeedableRng};
 
 fn adjacency() -> Adjacency {
-    Adjacency::RowShift { l2: Bound::new(1.0).unwrap() }
+    Adjacency::RowShift { l2: Shift::new(1.0).unwrap() }
 }
 
 /// A fresh projection with four columns at a delta, and its noise.
@@ -130,7 +130,7 @@ fn a_mixture_that_is_pure_for_every_seed_may_claim_zero() {
         coordinate: CoordinateProfile::RandomizedResponse { keep },
     };
     let pure = Budget::new(4.0 * (0.6f64 / 0.4).ln() + 1e-9, 0.0).unwrap();
-    let attribute = Adjacency::Attribute { beta: Bound::new(1.0).unwrap() };
+    let attribute = Adjacency::Attribute { beta: Shift::new(1.0).unwrap() };
     Guarantee::proven(attribute, pure, profile.clone(), Theorem::SignsFresh).unwrap();
     let tiny = Budget::new(4.0 * (0.6f64 / 0.4).ln() - 1e-18, 1e-25).unwrap();
     assert!(Guarantee::proven(attribute, tiny, profile, Theorem::SignsFresh).is_err());
@@ -144,7 +144,7 @@ fn a_short_seed_under_an_average_enters_no_ledger() {
         let guarantee =
             Guarantee::proven(adjacency(), budget, profile.clone(), Theorem::ProjectionFresh)
                 .unwrap();
-        let grid = Grid::choose(sigma, Bound::new(8.0).unwrap()).unwrap();
+        let grid = Grid::choose(sigma, EntryBound::new(8.0).unwrap()).unwrap();
         let public = PublicParameters::from([
             ("projection seed".to_owned(), PublicValue::from(seed)),
             (SeedOrigin::KEY.to_owned(), SeedOrigin::OperatingSystem.name().into()),

@@ -3,9 +3,7 @@
 
 use dp_core::calibrate::{self};
 use dp_core::profile::{CoordinateProfile, RowChange};
-use dp_core::{
-    Bound, Budget, Epsilon, L2Sensitivity, NoiseScale, PrivacyProfile, Probability, Profile,
-};
+use dp_core::{Budget, Epsilon, L2Sensitivity, NoiseScale, PrivacyProfile, Probability, Profile};
 use serde_json::Value;
 
 fn rows(text: &str) -> Vec<Value> {
@@ -48,8 +46,8 @@ fn unit_shift() -> L2Sensitivity {
     L2Sensitivity::new(1.0).unwrap()
 }
 
-fn one() -> Bound {
-    Bound::new(1.0).unwrap()
+fn one<B: TryFrom<f64, Error = dp_core::Error>>() -> B {
+    B::try_from(1.0).unwrap()
 }
 
 #[test]

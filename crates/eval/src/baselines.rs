@@ -3,7 +3,7 @@
 use crate::data::Points;
 use crate::error::Result;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
-use dp_core::{Bound, Budget, L2Sensitivity, NoiseRng, NoiseScale, calibrate};
+use dp_core::{Budget, EntryBound, L2Sensitivity, NoiseRng, NoiseScale, Shift, calibrate};
 use sketch::RowsView;
 
 /// Noise on the raw coordinates (Raw-data-G-OPT of Li & Li 2023): `u + N(0, sigma^2 I)`.
@@ -13,7 +13,7 @@ use sketch::RowsView;
 /// the rounding of one coordinate to the release's grid.
 #[derive(Debug, Clone)]
 pub struct NoisyRawData {
-    bound: Bound,
+    bound: EntryBound,
     noise: GaussianNoise,
 }
 
@@ -22,7 +22,7 @@ impl NoisyRawData {
     ///
     /// # Errors
     /// Those of [`calibrate::gaussian`], or a bound that no grid carries.
-    pub fn new(beta: Bound, bound: Bound, budget: Budget) -> Result<Self> {
+    pub fn new(beta: Shift, bound: EntryBound, budget: Budget) -> Result<Self> {
         let exact = L2Sensitivity::new(beta.get())?;
         let grid = Grid::choose(calibrate::gaussian(budget, exact)?, bound)?;
         let sigma = calibrate::gaussian(budget, grid.inflate_l2(exact, 1, 0.0)?)?;
@@ -52,8 +52,8 @@ mod tests {
     use super::*;
 
     fn baseline(budget: Budget) -> Result<NoisyRawData> {
-        let one = Bound::new(1.0).unwrap();
-        NoisyRawData::new(one, one, budget)
+        let one = EntryBound::new(1.0).unwrap();
+        NoisyRawData::new(Shift::new(1.0).unwrap(), one, budget)
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 mod svm;
 
-pub use svm::{LinearSvm, SvmOptions};
+pub(crate) use svm::{LinearSvm, SvmOptions};
 
 use crate::error::{Error, Result};
 use rayon::prelude::*;
@@ -21,7 +21,13 @@ fn matrix(values: &[f64], d: usize) -> Result<DenseMatrix<f64>> {
 ///
 /// # Errors
 /// When there are fewer than two clusters or fewer rows than clusters.
-pub fn segment(rows: &[f64], d: usize, clusters: usize, tries: u64, seed: u64) -> Result<Vec<u32>> {
+pub(crate) fn segment(
+    rows: &[f64],
+    d: usize,
+    clusters: usize,
+    tries: u64,
+    seed: u64,
+) -> Result<Vec<u32>> {
     let x = matrix(rows, d)?;
     let attempts: Vec<(f64, Vec<u32>)> = (0..tries)
         .into_par_iter()
@@ -77,7 +83,7 @@ fn contingency(a: &[u32], b: &[u32]) -> (Vec<Vec<f64>>, Vec<f64>, Vec<f64>) {
 /// # Panics
 /// When the lengths differ.
 #[must_use]
-pub fn adjusted_rand_index(a: &[u32], b: &[u32]) -> f64 {
+pub(crate) fn adjusted_rand_index(a: &[u32], b: &[u32]) -> f64 {
     let (table, rows, columns) = contingency(a, b);
     let pairs = |n: &f64| n * (n - 1.0) / 2.0;
     let together: f64 = table.iter().flatten().map(pairs).sum();
@@ -93,7 +99,7 @@ pub fn adjusted_rand_index(a: &[u32], b: &[u32]) -> f64 {
 /// # Panics
 /// When the lengths differ.
 #[must_use]
-pub fn normalised_mutual_information(a: &[u32], b: &[u32]) -> f64 {
+pub(crate) fn normalised_mutual_information(a: &[u32], b: &[u32]) -> f64 {
     let (table, rows, columns) = contingency(a, b);
     let n = a.len() as f64;
     let entropy = |counts: &[f64]| -> f64 {

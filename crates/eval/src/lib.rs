@@ -6,17 +6,23 @@
 
 pub mod baselines;
 pub mod data;
+mod effort;
 pub mod error;
 #[cfg(feature = "experiments")]
 pub mod experiments;
+#[cfg(feature = "experiments")]
 pub mod framework;
 #[cfg(feature = "experiments")]
-pub mod learning;
+mod learning;
 pub mod metrics;
 pub mod published;
+#[cfg(feature = "experiments")]
 pub mod render;
+mod table;
 
+pub use effort::Effort;
 pub use error::{Error, Result};
+pub use table::{Table, markdown_table};
 
 /// The example of the README compiles and runs.
 #[cfg(doctest)]

@@ -1,12 +1,12 @@
 //! What a user can get wrong on the way from a file to a release, and what he is told.
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use dp_core::{Adjacency, Budget, NoiseRng, PublicSeed};
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::vectors::PrivateProjection;
 
-fn one() -> Bound {
-    Bound::new(1.0).unwrap()
+fn one<B: TryFrom<f64, Error = dp_core::Error>>() -> B {
+    B::try_from(1.0).unwrap()
 }
 
 fn projection(k: usize) -> Result<ProjectionSpec, String> {

@@ -1,7 +1,7 @@
 //! Paper 5's algorithms as published.
 
 use dp_core::noise::GeneratorKind;
-use dp_core::{Bound, Budget, Certificate, NoiseRng, Provenance};
+use dp_core::{Budget, Certificate, NoiseRng, NormBound, Provenance};
 use eval::Error;
 use eval::published::{
     CAVEAT, PublishedAlgorithm, PublishedConfig, PublishedStream, SlidingPrivConstrainedPcp,
@@ -19,7 +19,7 @@ fn config() -> PublishedConfig {
         dim: D,
         window: 60,
         rho: 0.3,
-        bound: Bound::new(1.0).expect("positive"),
+        bound: NormBound::new(1.0).expect("positive"),
         claimed: Budget::new(2000.0, 0.01).expect("valid"),
         algorithm: PublishedAlgorithm::SlidingPrivPcp { rank: RANK },
     }
@@ -127,7 +127,7 @@ fn the_published_state_reveals_a_row() {
         dim: 3,
         window: 10,
         rho: 0.2,
-        bound: Bound::new(1.0).expect("positive"),
+        bound: NormBound::new(1.0).expect("positive"),
         claimed: Budget::new(1.0, 1e-6).expect("valid"),
         algorithm: PublishedAlgorithm::SlidingPrivApprox { sketch_rows: 20 },
     };
@@ -164,7 +164,7 @@ fn the_published_algorithms_run() {
             dim: 4,
             window: 40,
             rho: 0.4,
-            bound: Bound::new(1.0).expect("positive"),
+            bound: NormBound::new(1.0).expect("positive"),
             claimed: Budget::new(1.0, 1e-6).expect("valid"),
             algorithm,
         };
@@ -194,7 +194,7 @@ fn the_published_stream_names_who_drew() {
             dim: 2,
             window: 4,
             rho: 0.3,
-            bound: Bound::new(1.0).expect("positive"),
+            bound: NormBound::new(1.0).expect("positive"),
             claimed: Budget::new(1.0, 1e-2).unwrap(),
             algorithm,
         })

@@ -5,14 +5,14 @@
 //!
 //! `cargo run --release -p fuzzing --example hammer -- --minutes 30 [--seed 1] [--target ledger]`
 
-use fuzzing::mutation::Mutator;
+use fuzzing::Mutator;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 /// Longest time of an input.
 const SLOW: Duration = Duration::from_secs(1);
 
-fn main() -> Result<(), fuzzing::samples::Failure> {
+fn main() -> Result<(), fuzzing::Failure> {
     let mut options = std::collections::BTreeMap::new();
     let mut arguments = std::env::args().skip(1);
     while let (Some(name), Some(value)) = (arguments.next(), arguments.next()) {
@@ -28,7 +28,7 @@ fn main() -> Result<(), fuzzing::samples::Failure> {
     let targets = fuzzing::TARGETS.into_iter().filter(|t| only.is_none_or(|name| t.0 == name));
     let mut targets = targets
         .map(|(name, body)| Ok((name, body, seeds(name)?, 0u64, Duration::ZERO)))
-        .collect::<Result<Vec<_>, fuzzing::samples::Failure>>()?;
+        .collect::<Result<Vec<_>, fuzzing::Failure>>()?;
     while Instant::now() < end {
         for (name, body, seeds, runs, slowest) in &mut targets {
             for _ in 0..50 {
@@ -57,14 +57,14 @@ fn main() -> Result<(), fuzzing::samples::Failure> {
 }
 
 /// Time that this thread has spent on a processor.
-fn processor_time() -> Result<Duration, fuzzing::samples::Failure> {
+fn processor_time() -> Result<Duration, fuzzing::Failure> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat")?;
     let nanoseconds = text.split_whitespace().next().ok_or("an empty schedstat")?.parse()?;
     Ok(Duration::from_nanos(nanoseconds))
 }
 
 /// Corpus and fresh samples of a target.
-fn seeds(target: &str) -> Result<Vec<Vec<u8>>, fuzzing::samples::Failure> {
+fn seeds(target: &str) -> Result<Vec<Vec<u8>>, fuzzing::Failure> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus").join(target);
     let mut seeds = Vec::new();
     if folder.exists() {
@@ -72,7 +72,7 @@ fn seeds(target: &str) -> Result<Vec<Vec<u8>>, fuzzing::samples::Failure> {
             seeds.push(std::fs::read(entry?.path())?);
         }
     }
-    let fresh = fuzzing::samples::samples()?.into_iter().filter(|s| s.target == target);
+    let fresh = fuzzing::samples()?.into_iter().filter(|s| s.target == target);
     seeds.extend(fresh.map(|s| s.bytes));
     if seeds.is_empty() { Err(format!("{target} has no inputs").into()) } else { Ok(seeds) }
 }

@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-fn main() -> Result<(), fuzzing::samples::Failure> {
+fn main() -> Result<(), fuzzing::Failure> {
     let corpus = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../fuzz/corpus");
-    for sample in fuzzing::samples::samples()? {
+    for sample in fuzzing::samples()? {
         let folder = corpus.join(sample.target);
         std::fs::create_dir_all(&folder)?;
         let path = folder.join(&sample.name);

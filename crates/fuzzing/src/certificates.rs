@@ -5,7 +5,7 @@ use dp_core::certificate::{Certificate, IndividualCertificate, NoGuarantee, Stat
 use dp_core::{Budget, Claim, Delta, Epsilon, Guarantee, PrivacyProfile};
 
 /// Certificates of all classes, as text: what verifies is written back to a text that reads the same.
-pub fn certificate(data: &[u8]) {
+pub(crate) fn certificate(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(certificate) = Certificate::from_json(text) {
         certificate.verify_consistency().expect("what was read is consistent");
@@ -24,7 +24,7 @@ pub fn certificate(data: &[u8]) {
 /// A statement and a guarantee as a JSON pair, made into a certificate with its own digest: the path
 /// behind the digest check. A profile that was read falls as epsilon grows, and a certificate
 /// that passes the strict check passes every other.
-pub fn guarantee(data: &[u8]) {
+pub(crate) fn guarantee(data: &[u8]) {
     let Ok((statement, guarantee)) = serde_json::from_slice::<(Statement, Guarantee)>(data) else {
         return;
     };
@@ -63,14 +63,15 @@ pub(crate) fn evaluated(certificate: &Certificate) {
 
 /// A ledger as JSON: what is accepted reads back the same, and answers by every method. Or expenses
 /// as JSON, `[[guarantee, count], ..]`, entered in a new ledger: the path behind the digest check.
-pub fn ledger(data: &[u8]) {
+pub(crate) fn ledger(data: &[u8]) {
     if let Ok(ledger) = serde_json::from_slice::<Ledger>(data) {
         answers(&ledger);
     }
     let Ok(expenses) = serde_json::from_slice::<Vec<(Guarantee, u64)>>(data) else { return };
     let Some((first, _)) = expenses.first() else { return };
     let limit = Budget::new(3.0, 1e-4).expect("a budget");
-    for rule in [None, Some(FilterRule::Basic), Some(FilterRule::Zcdp), Some(FilterRule::Gdp)] {
+    let rules = [FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi];
+    for rule in [None].into_iter().chain(rules.map(Some)) {
         let mut ledger = match rule {
             None => Ledger::new(first.adjacency()),
             Some(rule) => Ledger::with_limit(first.adjacency(), limit, rule),

@@ -25,7 +25,7 @@ fn partly(format: FileFormat) -> RowsFile {
 }
 
 /// CSV, with and without a first line of names.
-pub fn cli_csv(data: &[u8]) {
+pub(crate) fn cli_csv(data: &[u8]) {
     read(data, of(Csv));
     read(data, RowsFile { header: Some(false), missing: Missing::Zero, ..of(Csv) });
     let (delimiter, columns) = (Some("tab".into()), vec!["2-3".into()]);
@@ -33,40 +33,40 @@ pub fn cli_csv(data: &[u8]) {
 }
 
 /// NPY.
-pub fn cli_npy(data: &[u8]) {
+pub(crate) fn cli_npy(data: &[u8]) {
     if let Some(shape) = read(data, of(Npy)) {
         backed(data, &shape);
     }
 }
 
 /// IDX.
-pub fn cli_idx(data: &[u8]) {
+pub(crate) fn cli_idx(data: &[u8]) {
     if let Some(shape) = read(data, RowsFile { divide: 255.0, ..of(Idx) }) {
         backed(data, &shape);
     }
 }
 
 /// svmlight.
-pub fn cli_svmlight(data: &[u8]) {
+pub(crate) fn cli_svmlight(data: &[u8]) {
     if let Some(shape) = read(data, RowsFile { features: Some(FEATURES), ..of(Svmlight) }) {
         assert_eq!(shape.columns, FEATURES);
     }
 }
 
 /// Parquet.
-pub fn cli_parquet(data: &[u8]) {
+pub(crate) fn cli_parquet(data: &[u8]) {
     read(data, of(Parquet));
     read(data, partly(Parquet));
 }
 
 /// Arrow IPC, file or stream.
-pub fn cli_arrow(data: &[u8]) {
+pub(crate) fn cli_arrow(data: &[u8]) {
     read(data, of(Arrow));
     read(data, partly(Arrow));
 }
 
 /// Item sets.
-pub fn cli_sets(data: &[u8]) {
+pub(crate) fn cli_sets(data: &[u8]) {
     for (separator, id_first) in [(None, false), (Some(",".to_owned()), true)] {
         checked(data, |path| {
             let file = SetsFile { separator, id_first, ..SetsFile::new(path) };

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 
 /// Bytes of a journal, as they are and with the checksum set right. A stream that was accepted can
 /// answer.
-pub fn journal(data: &[u8]) {
+pub(crate) fn journal(data: &[u8]) {
     accept(data);
     let Some(text) = data.get(40..) else { return };
     let mut sealed = b"DPWINDW3".to_vec();

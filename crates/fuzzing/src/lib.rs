@@ -2,7 +2,7 @@
 //!
 //! A body takes arbitrary bytes and panics when the code under test breaks a promise: it must
 //! never panic, and what it accepts must be written back to the same bytes or values. The targets in
-//! `fuzz/` call these functions; `tests/corpus.rs` runs them over the committed corpus, so that
+//! `fuzz/` call [`run`] with their name; `tests/corpus.rs` runs them over the committed corpus, so that
 //! they stay correct without a fuzzer.
 //!
 //! Checksums and digests would stop a fuzzer at the door: bodies seal their input first.
@@ -11,27 +11,26 @@ mod certificates;
 mod command_line;
 mod input_samples;
 mod journals;
-pub mod mutation;
+mod mutation;
 mod readers;
 mod releases;
 mod sample;
-pub mod samples;
+mod samples;
 
-pub use certificates::{certificate, guarantee, ledger};
-pub use command_line::{cli_arrow, cli_csv, cli_idx, cli_npy, cli_parquet, cli_sets, cli_svmlight};
-pub use journals::journal;
-pub use readers::{idx, item_sets, libsvm, packages};
-pub use releases::{
-    forged, packed, release_container, release_matrices, release_sets, release_signs,
-    release_sketch, repacked, rewritten, sealed, trailer,
-};
+use certificates::{certificate, guarantee, ledger};
+use command_line::{cli_arrow, cli_csv, cli_idx, cli_npy, cli_parquet, cli_sets, cli_svmlight};
+use journals::journal;
+use readers::{idx, item_sets, libsvm, packages};
+use releases::{release_container, release_matrices, release_sets, release_signs, release_sketch};
 
-/// A body.
-pub type Body = fn(&[u8]);
+pub use mutation::Mutator;
+pub use releases::{forged, packed, repacked, rewritten, sealed, trailer};
+pub use sample::{Failure, Sample};
+pub use samples::{releases, samples};
 
-/// Every target by name: the name of its file in `fuzz/fuzz_targets` and of its folder in
+/// Every target by name, with its body: the name of its file in `fuzz/fuzz_targets` and of its folder in
 /// `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 20] = [
+pub const TARGETS: [(&str, fn(&[u8])); 20] = [
     ("certificate", certificate),
     ("cli_arrow", cli_arrow),
     ("cli_csv", cli_csv),
@@ -53,3 +52,12 @@ pub const TARGETS: [(&str, Body); 20] = [
     ("release_signs", release_signs),
     ("release_sketch", release_sketch),
 ];
+
+/// Runs the body of a target.
+///
+/// # Panics
+/// When the code under test breaks a promise, or no target has that name.
+pub fn run(target: &str, data: &[u8]) {
+    let named = TARGETS.iter().find(|(name, _)| *name == target);
+    named.unwrap_or_else(|| panic!("no target {target}")).1(data);
+}

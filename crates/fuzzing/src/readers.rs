@@ -4,7 +4,7 @@ use eval::data::{SetRule, parse_packages, parse_user_items, read_libsvm};
 use readers::{Block, FileFormat, RowsFile};
 
 /// IDX, plain or gzip, from memory: all rows that are handed out have the stated length.
-pub fn idx(data: &[u8]) {
+pub(crate) fn idx(data: &[u8]) {
     let file = RowsFile { format: Some(FileFormat::Idx), ..RowsFile::new("fuzz") };
     let Ok(mut input) = file.open_from(std::io::Cursor::new(data.to_vec())) else { return };
     while let Ok(Some(block)) = input.rows.next(Block::default()) {
@@ -13,7 +13,7 @@ pub fn idx(data: &[u8]) {
 }
 
 /// LIBSVM text: the rows that are accepted hold together.
-pub fn libsvm(data: &[u8]) {
+pub(crate) fn libsvm(data: &[u8]) {
     if let Ok(mut rows) = read_libsvm("fuzz", data, 1000) {
         let view = rows.view().expect("accepted rows hold together");
         assert_eq!((view.n(), view.d()), (rows.n(), rows.d));
@@ -28,7 +28,7 @@ pub fn libsvm(data: &[u8]) {
 }
 
 /// Lines of user, item and value.
-pub fn item_sets(data: &[u8]) {
+pub(crate) fn item_sets(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     for rule in [SetRule::AtLeast(4.0), SetRule::Largest(3)] {
         if let Ok(sets) = parse_user_items("fuzz", text, rule) {
@@ -40,7 +40,7 @@ pub fn item_sets(data: &[u8]) {
 }
 
 /// The table of packages.
-pub fn packages(data: &[u8]) {
+pub(crate) fn packages(data: &[u8]) {
     let Ok(text) = std::str::from_utf8(data) else { return };
     if let Ok(packages) = parse_packages("fuzz", text) {
         assert_eq!(packages.len(), text.lines().count() - 1);

@@ -19,7 +19,7 @@ use sketch::vectors::{Pairs, PrivateSketch};
 use std::ops::Range;
 
 /// The container: bytes as they are, and sealed. What opens is written back to the same bytes.
-pub fn release_container(data: &[u8]) {
+pub(crate) fn release_container(data: &[u8]) {
     for bytes in [data.to_vec(), sealed(data)] {
         let Ok(opened) = open(&bytes) else { continue };
         let again = packed(&opened.summary, opened.payload).expect("was read");
@@ -54,7 +54,7 @@ pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, Failure> {
 }
 
 /// Real-valued sketches.
-pub fn release_sketch(data: &[u8]) {
+pub(crate) fn release_sketch(data: &[u8]) {
     kind::<PrivateSketch, Certificate>(data, |release| {
         evaluated(release.certificate());
         let rows = release.payload().n();
@@ -66,7 +66,7 @@ pub fn release_sketch(data: &[u8]) {
 }
 
 /// Signs of all classes.
-pub fn release_signs(data: &[u8]) {
+pub(crate) fn release_signs(data: &[u8]) {
     kind::<SignCodes, Certificate>(data, |release| {
         evaluated(release.certificate());
         if let Ok(pairs) = SignPairs::between(release, release) {
@@ -78,14 +78,14 @@ pub fn release_signs(data: &[u8]) {
 }
 
 /// Set signatures.
-pub fn release_sets(data: &[u8]) {
+pub(crate) fn release_sets(data: &[u8]) {
     kind::<PrivateSymbols, Certificate>(data, |release| evaluated(release.certificate()));
     kind::<NoisyBits, Certificate>(data, |release| evaluated(release.certificate()));
     kind::<SignatureMatrix, NoGuarantee>(data, |_| {});
 }
 
 /// Covariances, low-rank approximations, range sketches, windows.
-pub fn release_matrices(data: &[u8]) {
+pub(crate) fn release_matrices(data: &[u8]) {
     kind::<PrivateCovariance, Certificate>(data, |release| {
         evaluated(release.certificate());
         let covariance = release.payload();

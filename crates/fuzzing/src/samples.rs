@@ -1,13 +1,14 @@
 //! Small valid inputs of every target: one release a kind, and texts. Their noise is that of the
 //! deterministic test generator, and their certificates say so.
 
-pub use crate::sample::{Failure, Sample};
+use crate::sample::{Failure, Sample};
 
 use dp_core::accounting::{FilterRule, Ledger};
 use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{AnyCertificate, Kind, encode, encode_as, open};
 use dp_core::{
-    Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, Profile, PublicSeed, calibrate,
+    Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, NormBound, Profile, PublicSeed, Shift,
+    calibrate,
 };
 use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
@@ -56,8 +57,8 @@ fn budget() -> Result<Budget, Failure> {
     Ok(Budget::new(2.0, 1e-5)?)
 }
 
-fn one() -> Result<Bound, Failure> {
-    Ok(Bound::new(1.0)?)
+fn one<B: TryFrom<f64, Error = dp_core::Error>>() -> Result<B, Failure> {
+    Ok(B::try_from(1.0)?)
 }
 
 fn rng() -> NoiseRng {
@@ -98,7 +99,7 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
     let fresh = AveragedProjection::gaussian(d, 4, shift, one()?, budget()?)?;
     let smooth = FlipRule::OptimalSmooth;
     let smooth = PrivateSigns::new(signs.clone(), smooth, attribute, one()?, budget()?)?;
-    let floor = NormFloor::Lifted(Bound::new(4.0)?);
+    let floor = NormFloor::Lifted(NormBound::new(4.0)?);
     let drawn = FreshConfig { d, bits: 6, floor, bound: one()?, adjacency: attribute };
     let drawn = FreshSigns::exact(drawn, budget()?)?;
     let seed = || FreshSeed::reproducible_not_private(6);
@@ -165,7 +166,7 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     let (m, n) = (5, 6);
     let a = data(m, n);
     let a = RowsView::f64(m, n, &a)?;
-    let setting = Setting::new((m, n), 1, 2, Bound::new(0.1)?, one()?)?;
+    let setting = Setting::new((m, n), 1, 2, Shift::new(0.1)?, one()?)?;
     let seed = || FreshSeed::reproducible_not_private(9);
     let range = RangeFinder::calibrate(setting, budget()?)?.release(&a, seed(), &mut rng())?;
     let pfp = Pfp::calibrate(setting, budget()?, PfpOptions::default())?;

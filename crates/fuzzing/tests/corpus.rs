@@ -26,7 +26,10 @@ fn every_target_has_its_file_and_its_corpus() {
     for name in &bodies {
         let source = fuzz().join(format!("fuzz_targets/{name}.rs"));
         let source = std::fs::read_to_string(source).expect("a target");
-        assert!(source.contains(&format!("fuzzing::{name}(data)")), "{name} calls its body");
+        assert!(
+            source.contains(&format!("fuzzing::run(\"{name}\", data)")),
+            "{name} calls its body"
+        );
         assert!(manifest.contains(&format!("name = \"{name}\"")), "{name} is in the manifest");
     }
 }
@@ -56,8 +59,8 @@ fn the_corpus_and_damaged_forms_of_it_break_no_promise() {
 /// the digests, which the bodies of the latter set right.
 #[test]
 fn what_evaluates_survives_extreme_numbers() {
-    let samples = fuzzing::samples::samples().expect("samples");
-    let mut mutator = fuzzing::mutation::Mutator::new(7);
+    let samples = fuzzing::samples().expect("samples");
+    let mut mutator = fuzzing::Mutator::new(7);
     for (name, body) in fuzzing::TARGETS {
         if !["certificate", "guarantee", "ledger"].contains(&name) {
             continue;

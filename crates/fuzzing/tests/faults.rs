@@ -4,8 +4,8 @@
 
 use dp_core::atomic_file::{self, Access};
 use dp_core::release_file::{FORMAT, Kind, Summary, Trailer, Writer, open};
-use dp_core::{Adjacency, Bound, Budget, NoiseRng};
-use fuzzing::samples::releases;
+use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
+use fuzzing::releases;
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
 use proptest::prelude::*;
 use std::collections::HashMap;
@@ -135,7 +135,7 @@ fn config() -> StreamConfig {
         window: 40,
         block: 10,
         pace: Pace::Rows,
-        adjacency: Adjacency::ZeroRow { bound: Bound::new(1.0).unwrap() },
+        adjacency: Adjacency::ZeroRow { bound: NormBound::new(1.0).unwrap() },
         budget: Budget::new(2.0, 1e-5).unwrap(),
         schedule: Schedule::Block { noise, keep: Keep::Blocks },
     }
@@ -159,7 +159,7 @@ fn write_release(path: &Path) -> dp_core::Result<()> {
 fn write_new(kind: &str, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     match kind {
         "release" => Ok(write_release(path)?),
-        "text" => Ok(eval::render::write_atomic(path, "new ".repeat(10_000).as_bytes())?),
+        "text" => Ok(atomic_file::write(path, "new ".repeat(10_000).as_bytes(), Access::Shared)?),
         _ => {
             let rng = NoiseRng::deterministic_not_private(2);
             let mut stream = WindowMechanism::resume(path, rng)?;

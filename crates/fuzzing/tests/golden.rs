@@ -4,7 +4,7 @@
 
 use dp_core::noise::GeneratorKind;
 use dp_core::release_file::{Kind, open, read_summary};
-use fuzzing::samples::{Sample, releases};
+use fuzzing::{Sample, releases};
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 

@@ -4,7 +4,7 @@
 //! Needs Python 3 with mpmath (`tools/verify/requirements.txt`), in `tools/verify/.venv` or on the path.
 
 use dp_core::release_file::{Kind, open};
-use fuzzing::samples::{Sample, releases};
+use fuzzing::{Sample, releases};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::io::Write;

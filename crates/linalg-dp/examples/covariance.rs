@@ -1,12 +1,12 @@
 //! Second moments of rows, and their principal components: nobody can tell whether a row is there.
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability};
+use dp_core::{Adjacency, Budget, NoiseRng, NormBound, Probability};
 use linalg_dp::analysis::pca;
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
 
 pub(crate) fn main() -> linalg_dp::Result<()> {
     // A row of norm at most 1 may come or go; longer rows are scaled to that bound.
-    let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+    let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
     let budget = Budget::new(1.0, 1e-6)?;
     let mechanism = GaussianCovariance::calibrate(3, adjacency, budget)?;
 

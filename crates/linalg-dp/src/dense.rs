@@ -189,7 +189,7 @@ pub fn orthonormal_basis(y: MatRef<'_, f64>) -> Result<Mat<f64>> {
 /// # Errors
 /// [`Error::NotFinite`]; [`Error::Numerical`] when `a` is not positive definite or the residual
 /// exceeds rounding.
-pub fn solve_definite(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Result<Mat<f64>> {
+pub(crate) fn solve_definite(a: MatRef<'_, f64>, b: MatRef<'_, f64>) -> Result<Mat<f64>> {
     let what = "Cholesky solution";
     all_finite(a, what)?;
     all_finite(b, what)?;

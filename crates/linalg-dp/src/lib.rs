@@ -11,12 +11,12 @@
 //! | measure coherence | [`low_rank::c_coherence`], [`low_rank::mu0_exact`] |
 //!
 //! ```
-//! use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+//! use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
 //! use linalg_dp::analysis::pca;
 //! use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
 //!
 //! // Rows of norm at most 1, one of which may be replaced.
-//! let adjacency = Adjacency::ReplaceRow { bound: Bound::new(1.0)? };
+//! let adjacency = Adjacency::ReplaceRow { bound: NormBound::new(1.0)? };
 //! let mechanism = GaussianCovariance::calibrate(2, adjacency, Budget::new(1.0, 1e-6)?)?;
 //! let rows = [0.9, 0.1].repeat(1000);
 //! let release = mechanism.release(&rows, &mut NoiseRng::from_os()?)?;

@@ -3,11 +3,11 @@
 //! [`verify`] is the strict check. The others say in their names what they leave out, as in [`mod@sketch::verify`].
 //!
 //! ```
-//! use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+//! use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
 //! use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
 //! use linalg_dp::verify::{Finding, verify};
 //!
-//! let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+//! let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
 //! let mechanism = GaussianCovariance::calibrate(2, adjacency, Budget::new(1.0, 1e-6)?)?;
 //! let release = mechanism.release(&[0.6, 0.8], &mut NoiseRng::from_os()?)?;
 //! let report = verify(&release)?;
@@ -23,7 +23,7 @@ use dp_core::certificate::PublicParameters;
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::covariance_sensitivity;
 use dp_core::release_file::{AnyCertificate, Kind, Payload, Summary};
-use dp_core::{Adjacency, Bound, Certificate, Profile, Provenance, PublicValue, Release};
+use dp_core::{Adjacency, Certificate, NormBound, Profile, Provenance, PublicValue, Release};
 use sealed::NOISE;
 pub use sketch::verify::{Finding, Report};
 
@@ -247,7 +247,8 @@ fn window(certificate: &Certificate) -> Result<Finding> {
     (config.block, config.schedule) = (whole(public, "block")?, schedule);
     let blocks = config.window_blocks()?;
     let levels = u64::from(blocks.ilog2()) + 1;
-    let bound = |stated: Bound| at_least("a bound of rows of", stated.get(), longest.get(), ROOM);
+    let bound =
+        |stated: NormBound| at_least("a bound of rows of", stated.get(), longest.get(), ROOM);
     let joint = |stated: f64, factor: f64| {
         let needed = factor * covariance_sensitivity(longest, change);
         at_least("sensitivity", stated, needed, ROOM)
@@ -302,7 +303,13 @@ fn setting(certificate: &Certificate) -> Result<Setting> {
         return rejected("its parameter row_bound is missing or of another type");
     };
     let of = |name| size(public, name);
-    Setting::new((of("m")?, of("n")?), of("rank")?, of("oversampling")?, l2, Bound::new(*bound)?)
+    Setting::new(
+        (of("m")?, of("n")?),
+        of("rank")?,
+        of("oversampling")?,
+        l2,
+        NormBound::new(*bound)?,
+    )
 }
 
 /// A range sketch: what a shift of a row moves at most, with rounding.

@@ -4,7 +4,7 @@
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, WishartNoise};
 use dp_core::profile::{RowChange, covariance_sensitivity};
 use dp_core::{
-    Adjacency, Bound, Budget, Epsilon, NoiseRng, NoiseScale, PrivacyProfile, Probability, Profile,
+    Adjacency, Budget, Epsilon, NoiseRng, NoiseScale, PrivacyProfile, Probability, Profile,
 };
 use linalg_dp::Error;
 use linalg_dp::analysis::{pca, subspace_distance};
@@ -15,8 +15,8 @@ use linalg_dp::covariance::{
 /// What rounding a clipped row may add to the square of its norm, d up to 500: paid in the noise.
 const CLIP: f64 = 4e-5;
 
-fn bound(b: f64) -> Bound {
-    Bound::new(b).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(b: f64) -> B {
+    B::try_from(b).unwrap()
 }
 
 fn add_remove() -> Adjacency {

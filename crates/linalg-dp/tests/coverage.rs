@@ -4,7 +4,7 @@
 //! Where 95 % is exact, 93 % or less of 3,000 has probability 3e-7; seeds are fixed. Proven upper bounds
 //! may cover more. Power: seven tenths of an exact error must fail.
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability, PublicSeed};
+use dp_core::{Adjacency, Budget, NoiseRng, Probability, PublicSeed};
 use faer::{Mat, MatRef};
 use linalg_dp::analysis::{directional_variance, pca, subspace_distance};
 use linalg_dp::covariance::NoisyPower;
@@ -18,8 +18,8 @@ use sketch::rows::RowsView;
 
 const DRAWS: u64 = 3000;
 
-fn bound() -> Bound {
-    Bound::new(1.0).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>() -> B {
+    B::try_from(1.0).unwrap()
 }
 
 fn failure() -> Probability {

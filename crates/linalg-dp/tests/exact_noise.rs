@@ -2,7 +2,7 @@
 
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{decode, encode};
-use dp_core::{Adjacency, Bound, Budget, Certificate, NoiseRng, Provenance};
+use dp_core::{Adjacency, Budget, Certificate, NoiseRng, Provenance};
 use linalg_dp::covariance::{
     CovarianceMechanism, CovarianceNoise, JlCovariance, PrivateCovariance, RowClip,
     WishartCovariance, WishartShape,
@@ -11,8 +11,8 @@ use linalg_dp::window::{
     BlockNoise, Keep, Pace, PruneRule, Schedule, StreamConfig, WindowCovariance, WindowMechanism,
 };
 
-fn bound() -> Bound {
-    Bound::new(1.0).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>() -> B {
+    B::try_from(1.0).unwrap()
 }
 
 fn add() -> Adjacency {

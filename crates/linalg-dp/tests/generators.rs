@@ -1,7 +1,7 @@
 //! A certificate names the weakest generator that drew any of the noise, whenever it drew.
 
 use dp_core::noise::GeneratorKind;
-use dp_core::{Adjacency, Bound, Budget, Certificate, NoiseRng};
+use dp_core::{Adjacency, Budget, Certificate, NoiseRng};
 use linalg_dp::covariance::{
     CovarianceMechanism, CovarianceStream, JlCovariance, WishartCovariance, WishartShape,
 };
@@ -15,8 +15,8 @@ fn secret() -> NoiseRng {
     NoiseRng::from_os().unwrap()
 }
 
-fn bound() -> Bound {
-    Bound::new(1.0).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>() -> B {
+    B::try_from(1.0).unwrap()
 }
 
 fn is_known(certificate: &Certificate) -> bool {

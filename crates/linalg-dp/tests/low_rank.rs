@@ -2,9 +2,7 @@
 //! version, and errors on incoherent and coherent matrices.
 
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
-use dp_core::{
-    Bound, Budget, FreshSeed, NoiseRng, NoiseScale, PrivacyProfile, Profile, Provenance,
-};
+use dp_core::{Budget, FreshSeed, NoiseRng, NoiseScale, PrivacyProfile, Profile, Provenance};
 use faer::{Mat, MatRef};
 use linalg_dp::low_rank::{
     BasisProjection, InputPerturbation, Kept, Pfp, PfpOptions, Pruning, PublicBasis, PublishedPfp,
@@ -12,10 +10,10 @@ use linalg_dp::low_rank::{
 };
 use linalg_dp::low_rank::{c_coherence, largest_row_norm, mu0_exact, mu0_from_sketch};
 use sketch::RowsView;
-use sketch::projection::{Gaussian, Projection, project};
+use sketch::projection::{Family, ProjectionSpec, project};
 
-fn bound(b: f64) -> Bound {
-    Bound::new(b).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(b: f64) -> B {
+    B::try_from(b).unwrap()
 }
 
 fn gaussian(seed: u64, count: usize) -> Vec<f64> {
@@ -141,7 +139,8 @@ fn range_finder_moves_by_the_image_of_the_shift() {
         finder.release(&view, seed, &mut rng).unwrap().into_parts().0
     };
     let first = release(&base);
-    let omega = Gaussian::new(n, setting.k(), first.seed()).unwrap();
+    let omega =
+        ProjectionSpec::new(Family::Gaussian, n, setting.k(), first.seed()).unwrap().build();
     for (row, seed) in [(0, 44), (4, 45), (8, 46)] {
         let mut shift = gaussian(seed, n);
         let norm = shift.iter().map(|x| x * x).sum::<f64>().sqrt();
@@ -149,7 +148,7 @@ fn range_finder_moves_by_the_image_of_the_shift() {
         let mut other = base.clone();
         other[row * n..(row + 1) * n].iter_mut().zip(&shift).for_each(|(x, s)| *x += s);
         let second = release(&other);
-        let image = project(&omega, RowsView::f64(1, n, &shift).unwrap()).unwrap();
+        let image = project(&*omega, RowsView::f64(1, n, &shift).unwrap()).unwrap();
         let expected = image.iter().map(|x| x * x).sum::<f64>().sqrt();
         let moved = (second.sketch() - first.sketch()).norm_l2();
         assert!((moved - expected).abs() < 1e-6, "{moved} {expected}");
@@ -219,9 +218,9 @@ fn privacy_loss_of_whole_releases_stays_below_the_composed_profile() {
             pfp.release(&view, FreshSeed::reproducible_not_private(seed), &mut rng).unwrap();
         let payload = release.payload();
         let range = payload.range().unwrap();
-        let omega = Gaussian::new(n, 3, range.seed()).unwrap();
+        let omega = ProjectionSpec::new(Family::Gaussian, n, 3, range.seed()).unwrap().build();
         let mean = |v: &RowsView<'_>| {
-            let y = project(&omega, *v).unwrap();
+            let y = project(&*omega, *v).unwrap();
             MatRef::from_row_major_slice(&y, m, 3).to_owned()
         };
         let far = |x: MatRef<'_, f64>, mean: &Mat<f64>| (x - mean).squared_norm_l2();
@@ -352,8 +351,9 @@ fn baselines_and_coherence() {
     let c = c_coherence(&a).unwrap();
     assert!((1.0..3.0).contains(&c), "{c}");
     let exact = mu0_exact(&a, r).unwrap();
-    let omega = Gaussian::new(n, 10, dp_core::PublicSeed::new(2)).unwrap();
-    let y = project(&omega, a).unwrap();
+    let omega =
+        ProjectionSpec::new(Family::Gaussian, n, 10, dp_core::PublicSeed::new(2)).unwrap().build();
+    let y = project(&*omega, a).unwrap();
     let sketched = mu0_from_sketch(MatRef::from_row_major_slice(&y, m, 10), r).unwrap();
     assert!((exact / sketched - 1.0).abs() < 0.1, "{exact} {sketched}");
     assert!(c <= (r as f64 * exact).sqrt() * 1.05, "Lemma 5.13");
@@ -371,8 +371,14 @@ fn exactly_low_rank_matrices_above_the_recursion_size_decompose() {
     // A A^T; the residual check must notice, and the fallback must answer.
     let (m, n, r, seed) = (150, 5000, 5, 5568375405217983559u64);
     let normals = |seed: u64, count: usize| {
-        let law =
-            Gaussian::new(count.div_ceil(64).max(64), 64, dp_core::PublicSeed::new(seed)).unwrap();
+        let law = ProjectionSpec::new(
+            Family::Gaussian,
+            count.div_ceil(64).max(64),
+            64,
+            dp_core::PublicSeed::new(seed),
+        )
+        .unwrap()
+        .build();
         let mut out = vec![0.0; count.div_ceil(64) * 64];
         out.chunks_mut(64).enumerate().for_each(|(i, row)| law.row(i, row));
         out.iter_mut().for_each(|x| *x *= 8.0);

@@ -2,8 +2,8 @@
 
 use dp_core::release_file::{decode, encode};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, FreshSeed, L2Sensitivity, NoiseRng, PublicSeed,
-    PublicValue, Release, calibrate,
+    Adjacency, Budget, Certificate, FreshSeed, L2Sensitivity, NoiseRng, PublicSeed, PublicValue,
+    Release, calibrate,
 };
 use faer::Mat;
 use linalg_dp::Error;
@@ -18,8 +18,8 @@ use linalg_dp::window::{
 };
 use sketch::rows::RowsView;
 
-fn bound(b: f64) -> Bound {
-    Bound::new(b).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(b: f64) -> B {
+    B::try_from(b).unwrap()
 }
 
 fn add() -> Adjacency {

@@ -2,7 +2,7 @@
 
 use dp_core::release_file::{Kind, decode, encode, load, open, read_summary, write};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, FreshSeed, NoiseRng, NoiseScale, Probability, Release,
+    Adjacency, Budget, Certificate, FreshSeed, NoiseRng, NoiseScale, Probability, Release,
 };
 use linalg_dp::analysis::pca;
 use linalg_dp::covariance::{
@@ -17,8 +17,8 @@ use linalg_dp::window::{
 };
 use sketch::rows::RowsView;
 
-fn bound(b: f64) -> Bound {
-    Bound::new(b).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(b: f64) -> B {
+    B::try_from(b).unwrap()
 }
 
 fn rng() -> NoiseRng {

@@ -3,7 +3,7 @@
 use dp_core::certificate::Statement;
 use dp_core::release_file::{encode, open};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Profile,
+    Adjacency, Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Profile,
     PublicValue, Release, Theorem,
 };
 use faer::Mat;
@@ -17,8 +17,8 @@ use linalg_dp::verify::{Finding, Verifiable, verify, verify_consistency, verify_
 use linalg_dp::window::{BlockNoise, Keep, Schedule, StreamConfig, WindowMechanism};
 use sketch::rows::RowsView;
 
-fn bound(b: f64) -> Bound {
-    Bound::new(b).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(b: f64) -> B {
+    B::try_from(b).unwrap()
 }
 
 fn budget(epsilon: f64) -> Budget {

@@ -2,7 +2,7 @@
 
 use dp_core::accounting::{FilterRule, Ledger};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, NoiseRng, PrivacyProfile, Profile, PublicValue,
+    Adjacency, Budget, Certificate, NoiseRng, NormBound, PrivacyProfile, Profile, PublicValue,
 };
 use faer::Mat;
 use linalg_dp::Error;
@@ -19,7 +19,7 @@ fn config(schedule: Schedule) -> StreamConfig {
         window: 96,
         block: 12,
         pace: Pace::Rows,
-        adjacency: Adjacency::ZeroRow { bound: Bound::new(1.0).expect("positive") },
+        adjacency: Adjacency::ZeroRow { bound: NormBound::new(1.0).expect("positive") },
         budget: Budget::new(1.0, 1e-6).expect("valid"),
         schedule,
     }
@@ -349,7 +349,7 @@ fn a_clock_ends_blocks_whatever_they_hold() {
 /// `B^2`, so the releases differ by noise of one block against `sqrt n` times its sensitivity.
 #[test]
 fn a_counted_stream_does_not_protect_that_a_row_came() {
-    let bound = Bound::new(1.0).expect("positive");
+    let bound = NormBound::new(1.0).expect("positive");
     let (add, zero) = (Adjacency::AddRemoveRow { bound }, Adjacency::ZeroRow { bound });
     let rows: Vec<f64> = (0..20).map(|t| f64::from(t % 2 == 0)).collect();
     let config = StreamConfig { dim: 1, window: 1, block: 1, adjacency: zero, ..config(GAUSSIAN) };
@@ -382,7 +382,7 @@ fn a_counted_stream_does_not_protect_that_a_row_came() {
 
 #[test]
 fn a_counted_stream_enters_no_ledger_of_added_rows() {
-    let bound = Bound::new(1.0).expect("positive");
+    let bound = NormBound::new(1.0).expect("positive");
     let (add, zero) = (Adjacency::AddRemoveRow { bound }, Adjacency::ZeroRow { bound });
     let limit = Budget::new(10.0, 1e-4).expect("valid");
     let ledger = |adjacency| Ledger::with_limit(adjacency, limit, FilterRule::Basic);

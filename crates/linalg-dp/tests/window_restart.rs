@@ -1,6 +1,6 @@
 //! Streams of one calibration: nothing of one goes into another.
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
 use linalg_dp::window::{
     BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowCovariance,
     WindowMechanism,
@@ -37,7 +37,7 @@ fn the_second_stream_publishes_what_a_first_one_does() {
             window: 9,
             block: 3,
             pace: Pace::Rows,
-            adjacency: Adjacency::ZeroRow { bound: Bound::new(1.0).expect("positive") },
+            adjacency: Adjacency::ZeroRow { bound: NormBound::new(1.0).expect("positive") },
             budget: Budget::new(1.0, 1e-2).expect("valid"),
             schedule,
         };

@@ -2,7 +2,7 @@
 
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::{RowChange, covariance_sensitivity};
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PrivacyProfile, Profile};
+use dp_core::{Adjacency, Budget, NoiseRng, NormBound, PrivacyProfile, Profile};
 use linalg_dp::covariance::CovarianceNoise;
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
 
@@ -23,7 +23,7 @@ fn config(noise: BlockNoise, adjacency: Adjacency, window_blocks: u64) -> Stream
 }
 
 fn adjacencies() -> [Adjacency; 2] {
-    let bound = Bound::new(1.0).expect("positive");
+    let bound = NormBound::new(1.0).expect("positive");
     [Adjacency::ZeroRow { bound }, Adjacency::ReplaceRow { bound }]
 }
 
@@ -52,7 +52,7 @@ fn the_certificate_composes_all_levels_and_verifies() {
                         assert_eq!((*rows, *stated), (ROWS * levels, change));
                     }
                     Profile::Gaussian { sensitivity, .. } => {
-                        let bound = Bound::new(1.0).expect("positive");
+                        let bound = NormBound::new(1.0).expect("positive");
                         let one = covariance_sensitivity(bound, change);
                         let ratio = sensitivity.get() / one / (levels as f64).sqrt();
                         assert!((1.0..1.0 + 1e-5).contains(&ratio), "{ratio}");

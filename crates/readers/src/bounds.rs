@@ -2,7 +2,7 @@
 
 use crate::block::{Block, Values, first_outside};
 use crate::error::{DataError, Result};
-use dp_core::Bound;
+use dp_core::{EntryBound, NormBound};
 use std::path::PathBuf;
 
 /// What happens to rows outside the declared bounds.
@@ -18,11 +18,11 @@ pub enum OutsideBounds {
 #[derive(Debug, Clone)]
 pub struct Limits {
     /// Largest absolute value.
-    pub entry: Option<Bound>,
+    pub entry: Option<EntryBound>,
     /// Largest l2 norm of a row.
-    pub norm: Option<Bound>,
+    pub norm: Option<NormBound>,
     /// Least l2 norm of a row; shorter rows are always refused.
-    pub least: Option<Bound>,
+    pub least: Option<NormBound>,
     /// What happens outside.
     pub outside: OutsideBounds,
     /// The file, for messages.

@@ -5,7 +5,7 @@
 //! The input holds rows of 128 little-endian f32; where it does not exist it is written first, with
 //! synthetic numbers in [0, 1).
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 use sketch::vectors::PrivateProjection;
@@ -47,9 +47,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let projection = ProjectionSpec::new(Family::Rademacher, D, k, PublicSeed::new(1))?.build();
     // Protected is one value of one row, not the row: entries are at most 1 in absolute value, so a value
     // that becomes any other changes by at most 2.
-    let adjacency = Adjacency::Attribute { beta: Bound::new(2.0)? };
+    let adjacency = Adjacency::Attribute { beta: Shift::new(2.0)? };
     let budget = Budget::new(1.0, 1e-6)?;
-    let mechanism = PrivateProjection::gaussian(projection, adjacency, Bound::new(1.0)?, budget)?;
+    let mechanism =
+        PrivateProjection::gaussian(projection, adjacency, EntryBound::new(1.0)?, budget)?;
 
     let mut rng = NoiseRng::from_os()?;
     let begin = Instant::now();

@@ -1,6 +1,6 @@
 //! Rows become a private sketch that anyone may search: nobody can tell one value of one row.
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability, PublicSeed};
+use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, Probability, PublicSeed, Shift};
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::search::{Queries, Score, SketchIndex};
@@ -12,7 +12,7 @@ pub(crate) fn main() -> sketch::Result<()> {
     let rows: Vec<f64> = (0..n * d).map(|i| f64::from(i / d % 10 == i % d)).collect();
 
     // One value of one row may become any other: it moves by at most 1.
-    let (one, adjacency) = (Bound::new(1.0)?, Adjacency::Attribute { beta: Bound::new(1.0)? });
+    let (one, adjacency) = (EntryBound::new(1.0)?, Adjacency::Attribute { beta: Shift::new(1.0)? });
     let projection = ProjectionSpec::new(Family::Oporp, d as usize, k, PublicSeed::new(7))?.build();
     let budget = Budget::new(8.0, 1e-6)?;
     let mechanism = PrivateProjection::gaussian(projection, adjacency, one, budget)?;

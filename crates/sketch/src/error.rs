@@ -49,7 +49,7 @@ pub enum Error {
         /// Column of the value.
         column: usize,
         /// The declared bound on absolute values.
-        bound: dp_core::Bound,
+        bound: dp_core::EntryBound,
     },
     /// An entry, zero where nothing is stored, lies outside the declared interval.
     #[error(
@@ -72,7 +72,7 @@ pub enum Error {
         /// The row.
         row: usize,
         /// The declared bound on the norm.
-        bound: dp_core::Bound,
+        bound: dp_core::NormBound,
     },
     /// The l2 norm of a row is below the promised floor.
     #[error("the l2 norm of row {row} is below the promised floor {floor}")]
@@ -80,7 +80,7 @@ pub enum Error {
         /// The row.
         row: usize,
         /// The promised least norm.
-        floor: dp_core::Bound,
+        floor: dp_core::NormBound,
     },
     /// Sparse rows do not hold together.
     #[error("sparse rows are malformed at row {row}: {reason}")]

@@ -29,7 +29,7 @@
 //!
 //! # Example
 //! ```
-//! use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+//! use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
 //! use sketch::RowsView;
 //! use sketch::vectors::{Pairs, PrivateProjection};
 //! use sketch::projection::{Family, ProjectionSpec};
@@ -37,7 +37,7 @@
 //! // Two rows of four values in [-1, 1]. What is protected is one value of one row: it may become
 //! // any other in [-1, 1], a change of at most 2. Not protected: the row as a whole.
 //! let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
-//! let (one, any_value) = (Bound::new(1.0)?, Adjacency::Attribute { beta: Bound::new(2.0)? });
+//! let (one, any_value) = (EntryBound::new(1.0)?, Adjacency::Attribute { beta: Shift::new(2.0)? });
 //! let projection = ProjectionSpec::new(Family::Oporp, 4, 2, PublicSeed::new(7))?.build();
 //! let budget = Budget::new(1.0, 1e-6)?;
 //! let mechanism = PrivateProjection::gaussian(projection, any_value, one, budget)?;

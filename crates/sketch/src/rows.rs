@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use core::ops::Range;
-use dp_core::Bound;
+use dp_core::{EntryBound, NormBound};
 
 /// n rows of d features, borrowed: dense `f64`, `f32`, `u8`, packed bits, or sparse (CSR).
 ///
@@ -312,7 +312,7 @@ impl<'a> RowsView<'a> {
     ///
     /// # Errors
     /// [`Error::OutOfRange`] naming the first such value's place.
-    pub fn check_bound(&self, bound: Bound) -> Result<()> {
+    pub fn check_bound(&self, bound: EntryBound) -> Result<()> {
         let (b, d) = (bound.get(), self.d);
         let at = match self.storage {
             Storage::F64(v) => position(v, |x| x.abs() > b).map(|i| (i / d, i % d)),
@@ -342,7 +342,7 @@ impl<'a> RowsView<'a> {
     ///
     /// # Errors
     /// [`Error::NormOutOfRange`] naming the first such row.
-    pub fn check_norms(&self, bound: Bound) -> Result<()> {
+    pub fn check_norms(&self, bound: NormBound) -> Result<()> {
         match (0..self.n).find(|&row| self.norm_is_above(row, bound.get())) {
             Some(row) => Err(Error::NormOutOfRange { row, bound }),
             None => Ok(()),

@@ -6,8 +6,8 @@
 
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, FreshSeed, LaplaceScale, NoiseRng, NoiseScale,
-    Probability, PublicSeed, Release,
+    Adjacency, Budget, Certificate, FreshSeed, LaplaceScale, NoiseRng, NoiseScale, Probability,
+    PublicSeed, Release,
 };
 use rayon::prelude::*;
 use sketch::Interval;
@@ -50,8 +50,8 @@ fn dot(a: &[f64], b: &[f64]) -> f64 {
     a.iter().zip(b).map(|(a, b)| a * b).sum()
 }
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn level95() -> Probability {

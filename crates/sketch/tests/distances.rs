@@ -1,6 +1,6 @@
 //! Distances and bits by themselves: which entries count, and the intervals.
 
-use dp_core::{Adjacency, Bound, Budget, Epsilon, NoiseRng, Probability, Profile};
+use dp_core::{Adjacency, Budget, Epsilon, NoiseRng, Probability, Profile};
 use sketch::Error;
 use sketch::distances::{
     NoiseAddition, RandomizedResponse, ValueRange, noisy_bit_distance, noisy_bit_distance_interval,
@@ -8,8 +8,8 @@ use sketch::distances::{
 };
 use sketch::rows::{CsrView, RowsView};
 
-fn bound(b: f64) -> Bound {
-    Bound::new(b).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(b: f64) -> B {
+    B::try_from(b).unwrap()
 }
 
 fn budget() -> Budget {

@@ -4,7 +4,8 @@
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::release_file::{Kind, decode, encode_as};
 use dp_core::{
-    Adjacency, Bound, Budget, LaplaceScale, NoiseRng, NoiseScale, Probability, PublicSeed, Release,
+    Adjacency, Budget, EntryBound, LaplaceScale, NoiseRng, NoiseScale, Probability, PublicSeed,
+    Release, Shift,
 };
 use sketch::projection::{Family, ProjectionSpec, Sampling, project};
 use sketch::rows::RowsView;
@@ -72,9 +73,9 @@ impl Simulation {
     }
 
     fn run_some(&self, repetitions: u64, mut each: impl FnMut(&SketchRelease)) {
-        let adjacency = Adjacency::Attribute { beta: Bound::new(1.0).unwrap() };
+        let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).unwrap() };
         let budget = Budget::new(1.0, 1e-6).unwrap();
-        let bound = Bound::new(2.0).unwrap();
+        let bound = EntryBound::new(2.0).unwrap();
         let any =
             PrivateProjection::gaussian(self.spec(0).build(), adjacency, bound, budget).unwrap();
         let mut rng = NoiseRng::deterministic_not_private(77);
@@ -234,9 +235,10 @@ fn one_name_means_one_cosine() {
 
 #[test]
 fn a_release_beside_its_copy_is_one_release() {
-    let one = Bound::new(1.0).unwrap();
+    let one = EntryBound::new(1.0).unwrap();
     let p = ProjectionSpec::new(Family::Oporp, 16, 8, PublicSeed::new(3)).unwrap().build();
-    let (adjacency, budget) = (Adjacency::RowShift { l2: one }, Budget::new(1.0, 1e-6).unwrap());
+    let (adjacency, budget) =
+        (Adjacency::RowShift { l2: Shift::new(1.0).unwrap() }, Budget::new(1.0, 1e-6).unwrap());
     let m = PrivateProjection::gaussian(p, adjacency, one, budget).unwrap();
     let x: Vec<f64> = (0..48).map(|i| (i % 7) as f64 / 7.0).collect();
     let mut rng = NoiseRng::deterministic_not_private(6);

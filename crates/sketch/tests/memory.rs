@@ -1,6 +1,6 @@
 //! Peak memory of dense releases: at most input, output and 64 MiB, each in a process of its own.
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::signs::{FlipRule, PrivateSigns, SignSketch};
@@ -37,8 +37,8 @@ fn values() -> Vec<f32> {
 fn release(which: usize) -> usize {
     let x = values();
     let rows = RowsView::f32(N, D, &x).expect("finite");
-    let one = Bound::new(1.0).expect("positive");
-    let adjacency = Adjacency::Attribute { beta: one };
+    let one = EntryBound::new(1.0).expect("positive");
+    let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") };
     let mut rng = NoiseRng::deterministic_not_private(1);
     match FAMILIES.get(which) {
         Some(&family) => {

@@ -1,15 +1,17 @@
 //! What mechanisms predict of their errors, against releases; and releases that are watched.
 
 use core::ops::ControlFlow;
+use dp_core::calibrate::Acceptance;
 use dp_core::mechanism::Mechanism;
-use dp_core::{Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, Probability, PublicSeed};
+use dp_core::{Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, Probability, PublicSeed};
 use sketch::distances::{
     NoiseAddition, RandomizedResponse, ValueRange, noisy_bit_count, noisy_bit_count_interval,
     noisy_bit_distance, noisy_distance,
 };
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::sets::{
-    BinResponse, ItemSet, MixtureResponse, SetFacts, SetNeighbours, SetPairs, SymbolShape,
+    BinResponse, ItemSet, MixtureResponse, NoisySecureMinHash, SetFacts, SetNeighbours, SetPairs,
+    SymbolShape,
 };
 use sketch::signs::{FlipRule, PrivateSigns, SignPairs, SignSketch};
 use sketch::vectors::{
@@ -19,8 +21,8 @@ use sketch::{Error, RowsView};
 
 const REPETITIONS: u64 = 3_000;
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn budget(epsilon: f64, delta: f64) -> Budget {
@@ -148,6 +150,15 @@ fn sets_err_as_predicted() {
         let release = mixture.release(&sets, fresh, &mut rng).unwrap();
         SetPairs::within(&release).jaccard(0, 1).unwrap().value
     });
+    let noisy = (SymbolShape::new(2048, 2, 2).unwrap(), neighbours, Acceptance::AcceptTrueDelta);
+    let noisy = NoisySecureMinHash::calibrate(noisy, budget(300.0, 1e-4)).unwrap();
+    check("noisy bits", noisy.predict(facts).unwrap().root_mean_square, similarity, |r| {
+        let fresh = FreshSeed::reproducible_not_private(r);
+        noisy.release(&sets, fresh, &mut rng).unwrap().payload().jaccard(0, 1).unwrap().value
+    });
+    let letters = (shape, neighbours, Acceptance::AcceptTrueDelta);
+    let refused = NoisySecureMinHash::calibrate(letters, budget(9.0, 1e-4)).unwrap_err();
+    assert!(refused.to_string().contains("alphabet = 4"), "{refused}");
     let wrong = SetFacts { size: 80.0, similarity: 1.5 };
     assert!(bins.predict(wrong).is_err_and(|e| e.to_string().contains("similarity = 1.5")));
 }

@@ -1,6 +1,6 @@
 //! Every projection against its own matrix, its declared norms and its moments.
 
-use dp_core::{Bound, PublicSeed};
+use dp_core::{EntryBound, PublicSeed};
 use sketch::projection::{Family, Projection, ProjectionSpec, Sampling, project};
 use sketch::rows::{CsrView, RowsView};
 
@@ -78,7 +78,7 @@ fn every_input_kind_agrees_with_the_matrix() {
             };
             let p = ProjectionSpec::new(family, d, k, PublicSeed::new(5)).unwrap().build();
             let m = matrix(&*p);
-            let range = p.output_range(Bound::new(255.0).unwrap());
+            let range = p.output_range(EntryBound::new(255.0).unwrap());
             let dense = project(&*p, RowsView::f64(n, d, &wide).unwrap()).unwrap();
             for (i, out) in dense.chunks_exact(k).enumerate() {
                 for (a, b) in out.iter().zip(naive(&wide[i * d..(i + 1) * d], &m, k)) {
@@ -126,7 +126,7 @@ fn rows_in_groups_and_rows_alone_agree_bit_for_bit() {
             wide.chunks(d).flat_map(|row| whole(RowsView::f64(1, d, row).unwrap())).collect();
         assert!(together == alone, "{family:?} {n} {d}");
         let m = matrix(&*p);
-        let range = p.output_range(Bound::new(1.0).unwrap());
+        let range = p.output_range(EntryBound::new(1.0).unwrap());
         for (a, b) in together.iter().zip(wide.chunks(d).flat_map(|row| naive(row, &m, k))) {
             assert!((a - b).abs() <= 2.0 * range.error, "{family:?} {n} {d}: {a} {b}");
         }

@@ -2,7 +2,7 @@
 
 use dp_core::Certificate;
 use dp_core::release_file::{self as file, Kind, read_summary};
-use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng, PublicSeed};
+use dp_core::{Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, PublicSeed, Shift};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use sketch::Result;
@@ -27,9 +27,9 @@ fn read_release(path: &Path) -> Result<SketchRelease> {
 
 fn mechanism(d: usize, k: usize) -> PrivateProjection {
     let p = ProjectionSpec::new(Family::Oporp, d, k, PublicSeed::new(3)).unwrap().build();
-    let adjacency = Adjacency::Attribute { beta: Bound::new(1.0).unwrap() };
+    let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).unwrap() };
     let budget = Budget::new(1.0, 1e-6).unwrap();
-    PrivateProjection::gaussian(p, adjacency, Bound::new(1.0).unwrap(), budget).unwrap()
+    PrivateProjection::gaussian(p, adjacency, EntryBound::new(1.0).unwrap(), budget).unwrap()
 }
 
 fn data(n: usize, d: usize) -> Vec<f64> {
@@ -95,9 +95,9 @@ fn streaming_a_fresh_projection_gives_the_bits_of_one_release() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("fresh.release");
     let (n, d, k) = (5000, 6, 4);
-    let (x, one) = (data(n, d), Bound::new(1.0).unwrap());
+    let (x, one) = (data(n, d), EntryBound::new(1.0).unwrap());
     let budget = Budget::new(1.0, 1e-6).unwrap();
-    let shift = Adjacency::RowShift { l2: one };
+    let shift = Adjacency::RowShift { l2: Shift::new(1.0).unwrap() };
     let m = AveragedProjection::gaussian(d, k, shift, one, budget).unwrap();
     let seed = || FreshSeed::reproducible_not_private(8);
     let rows = RowsView::f64(n, d, &x).unwrap();

@@ -5,7 +5,7 @@ use dp_core::release_file::{
     CertificateClass, Kind, decode, encode, encode_as, load, open, read_summary, write,
 };
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Epsilon, FreshSeed, IndividualCertificate, NoGuarantee,
+    Adjacency, Budget, Certificate, Epsilon, FreshSeed, IndividualCertificate, NoGuarantee,
     NoiseRng, PublicSeed,
 };
 use sketch::projection::Family;
@@ -21,8 +21,8 @@ use sketch::signs::{
     SignCodes, SignPairs, SignSketch, cosine_to_public_row,
 };
 
-fn bound(b: f64) -> Bound {
-    Bound::new(b).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(b: f64) -> B {
+    B::try_from(b).unwrap()
 }
 
 fn attribute() -> Adjacency {

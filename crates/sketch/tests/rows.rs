@@ -1,13 +1,13 @@
 //! Views of rows: norms at the ends of double precision, shapes, what `Debug` shows.
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use dp_core::{Adjacency, Budget, NoiseRng, NormBound, PublicSeed};
 use sketch::Error;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::{CsrView, RowsView};
 use sketch::vectors::PrivateProjection;
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 #[test]
@@ -31,7 +31,7 @@ fn norms_are_checked_where_squares_underflow_or_overflow() {
                 let limit = norm * factor;
                 // Subnormal limits are coarse, and there is none beyond the largest number.
                 if limit.is_finite() && (limit > 1e-300 || factor == 0.5 || factor == 2.0) {
-                    let Ok(limit) = Bound::new(limit) else { continue };
+                    let Ok(limit) = NormBound::new(limit) else { continue };
                     assert_eq!(view.check_norms(limit).is_ok(), inside, "{row:?} {factor}");
                 }
             }
@@ -45,7 +45,7 @@ fn norms_are_checked_where_squares_underflow_or_overflow() {
 fn a_row_far_above_a_tiny_norm_bound_is_refused() {
     // Ten million times the bound; its square is zero in double precision.
     let p = ProjectionSpec::new(Family::Identity, 1, 1, PublicSeed::new(1)).unwrap().build();
-    let (tiny, budget) = (bound(1e-170), Budget::new(1.0, 1e-6).unwrap());
+    let (tiny, budget) = (bound::<NormBound>(1e-170), Budget::new(1.0, 1e-6).unwrap());
     let adjacency = Adjacency::ReplaceRow { bound: tiny };
     let m = PrivateProjection::gaussian(p, adjacency, bound(1e-163), budget).unwrap();
     let mut rng = NoiseRng::deterministic_not_private(1);

@@ -1,14 +1,16 @@
 //! Certificates of averaged guarantees say where their seed came from.
 
-use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng, PublicValue, SeedOrigin};
+use dp_core::{
+    Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, NormBound, PublicValue, SeedOrigin, Shift,
+};
 use sketch::rows::RowsView;
 use sketch::signs::{FreshConfig, FreshSigns, NormFloor};
 use sketch::vectors::AveragedProjection;
 
 #[test]
 fn a_seed_somebody_knew_is_stated() {
-    let bound = Bound::new(1.0).expect("positive");
-    let adjacency = Adjacency::Attribute { beta: bound };
+    let bound = EntryBound::new(1.0).expect("positive");
+    let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") };
     let budget = Budget::new(1.0, 1e-6).expect("valid");
     let data = [0.5; 32];
     let rows = RowsView::f64(2, 16, &data).expect("finite");
@@ -33,19 +35,18 @@ fn a_seed_somebody_knew_is_stated() {
 /// A pair can be aligned with the matrix of one seed; nothing below the model's floor is stated.
 #[test]
 fn averaged_projections_and_signs_refuse_a_tiny_delta() {
-    let bound = Bound::new(1.0).expect("positive");
-    let adjacency = Adjacency::Attribute { beta: bound };
+    let bound = EntryBound::new(1.0).expect("positive");
+    let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") };
+    let floor = NormFloor::Promised(NormBound::new(1.0).expect("positive"));
     for (delta, holds) in [(1e-30, false), (FreshSeed::LEAST_DELTA, true)] {
         let budget = Budget::new(1.0, delta).expect("valid");
         let projection = AveragedProjection::gaussian(16, 4, adjacency, bound, budget);
         assert_eq!(projection.is_ok(), holds, "{delta:e}: {projection:?}");
-        let floor = NormFloor::Promised(bound);
         let config = FreshConfig { d: 16, bits: 64, floor, bound, adjacency };
         let signs = FreshSigns::exact(config, budget);
         assert_eq!(signs.is_ok(), holds, "{delta:e}: {signs:?}");
     }
     // Delta zero holds for every seed.
-    let config =
-        FreshConfig { d: 16, bits: 4, floor: NormFloor::Promised(bound), bound, adjacency };
+    let config = FreshConfig { d: 16, bits: 4, floor, bound, adjacency };
     assert!(FreshSigns::exact(config, Budget::new(1.0, 0.0).expect("valid")).is_ok());
 }

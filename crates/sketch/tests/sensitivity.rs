@@ -1,7 +1,7 @@
 //! Declared sensitivities by brute force over adjacent pairs: never exceeded, and reached.
 
 use dp_core::noise::AdditiveNoise;
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, Profile, PublicSeed};
+use dp_core::{Adjacency, Budget, NoiseRng, Profile, PublicSeed};
 use sketch::distances::{NoiseAddition, ValueRange};
 use sketch::projection::{Family, ProjectionSpec, Sampling, SharedProjection, project};
 use sketch::rows::RowsView;
@@ -21,8 +21,8 @@ const FAMILIES: [Family; 11] = [
     Family::Identity,
 ];
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn budget() -> Budget {

@@ -3,7 +3,8 @@
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::PrivacyProfile;
 use dp_core::{
-    Adjacency, Bound, Budget, FreshSeed, NoiseRng, Profile, Provenance, PublicSeed, Release,
+    Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, Profile, Provenance, PublicSeed, Release,
+    Shift,
 };
 use rand_core::Rng;
 use sketch::RowsView;
@@ -16,8 +17,8 @@ use sketch::signs::{
 
 const ONE: f64 = 1.0;
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn attribute(beta: f64) -> Adjacency {
@@ -386,11 +387,11 @@ fn every_family_can_be_signed() {
 #[test]
 fn a_refusal_names_the_row_in_the_callers_data() {
     let (n, d) = (5000, 20);
-    let one = Bound::new(1.0).expect("positive");
+    let one = EntryBound::new(1.0).expect("positive");
     let budget = Budget::new(5.0, 0.0).expect("valid");
     for family in [Family::Oporp, Family::Gaussian] {
         let sketch = SignSketch::single(family, d, 8, PublicSeed::new(4)).expect("valid");
-        let adjacency = Adjacency::Attribute { beta: one };
+        let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") };
         let rule = FlipRule::OptimalSmooth;
         let signs = PrivateSigns::new(sketch, rule, adjacency, one, budget).expect("calibrates");
         let mut values = vec![0.5; n * d];

@@ -5,7 +5,7 @@
 //! 6e-5, and for one of 90 % it passes with probability 5e-6 (all seeds are fixed). The intervals
 //! invert exact tests of discrete laws, so most cover more.
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability, PublicSeed};
+use dp_core::{Adjacency, Budget, NoiseRng, Probability, PublicSeed};
 use sketch::RowsView;
 use sketch::projection::Family;
 use sketch::signs::{FlipRule, PrivateSigns, SignPairs, SignSketch, cosine_to_public_row};
@@ -15,8 +15,8 @@ use std::f64::consts::PI;
 
 const DRAWS: usize = 2000;
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn confidence() -> Probability {

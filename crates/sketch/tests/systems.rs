@@ -2,7 +2,7 @@
 
 use dp_core::calibrate::PublishedRule;
 use dp_core::{
-    Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, NoiseScale, Probability, PublicSeed,
+    Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, NoiseScale, Probability, PublicSeed,
 };
 use sketch::distances::{
     NoiseAddition, RandomizedResponse, ValueRange, noisy_bit_distance, noisy_distance,
@@ -18,8 +18,8 @@ use sketch::vectors::{
     multi_scale_squared_distance,
 };
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn sigma(noise: SketchNoise) -> f64 {
@@ -32,8 +32,8 @@ fn sigma(noise: SketchNoise) -> f64 {
 #[test]
 fn averaged_calibration_needs_less_noise_than_the_published_rules() {
     let (d, k) = (784, 256);
-    let one = bound(1.0);
-    let adjacency = Adjacency::Attribute { beta: one };
+    let (beta, one) = (bound(1.0), bound(1.0));
+    let adjacency = Adjacency::Attribute { beta };
     for epsilon in [0.1, 1.0, 10.0] {
         let budget = Budget::new(epsilon, 1e-6).unwrap();
         let averaged = AveragedProjection::gaussian(d, k, adjacency, one, budget).unwrap();
@@ -42,7 +42,9 @@ fn averaged_calibration_needs_less_noise_than_the_published_rules() {
         let realised = PrivateProjection::gaussian(projection(), adjacency, one, budget).unwrap();
         let rule = |rule| {
             sigma(
-                PrivateProjection::published(projection(), rule, one, one, budget).unwrap().noise(),
+                PrivateProjection::published(projection(), rule, beta, one, budget)
+                    .unwrap()
+                    .noise(),
             )
         };
         let ours = sigma(averaged.noise());

@@ -1,6 +1,6 @@
 //! Same public seed, same noise stream: the same release bit for bit, at any number of threads.
 
-use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
 use rand_core::Rng;
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec, Sampling};
@@ -27,9 +27,9 @@ fn same_at_any_thread_count<T: PartialEq + Send>(name: &str, release: impl Fn() 
     assert!(one == two && one == eight, "{name} depends on the number of threads");
 }
 
-fn attribute() -> (Adjacency, Bound) {
-    let one = Bound::new(1.0).expect("positive");
-    (Adjacency::Attribute { beta: one }, one)
+fn attribute() -> (Adjacency, EntryBound) {
+    let one = EntryBound::new(1.0).expect("positive");
+    (Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") }, one)
 }
 
 #[test]

@@ -1,15 +1,15 @@
 //! The private projection: bits, bounds, estimates.
 
 use dp_core::release_file::{Kind, decode, encode, encode_as, write};
-use dp_core::{Adjacency, Bound, Budget, Certificate, FreshSeed, NoiseRng, PublicSeed, Release};
+use dp_core::{Adjacency, Budget, Certificate, FreshSeed, NoiseRng, PublicSeed, Release};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 use sketch::search::{Queries, Score, SketchIndex};
 use sketch::vectors::{AveragedProjection, Pairs, PrivateProjection, PrivateSketch};
 use sketch::vectors::{Element, ReleaseWriter};
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn mechanism(family: Family, d: usize, k: usize, epsilon: f64) -> PrivateProjection {

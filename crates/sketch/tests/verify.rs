@@ -4,7 +4,7 @@ use dp_core::calibrate::Acceptance;
 use dp_core::certificate::{Certificate, PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{decode, encode};
-use dp_core::{Adjacency, Bound, Budget, Epsilon, FreshSeed, NoiseRng, PublicSeed, Release};
+use dp_core::{Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, PublicSeed, Release};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::sets::{
     BinResponse, BucketPrivMin, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin,
@@ -21,8 +21,8 @@ use sketch::{RowsView, verify, verify_consistency};
 const N: usize = 40;
 const D: usize = 16;
 
-fn bound(x: f64) -> Bound {
-    Bound::new(x).unwrap()
+fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+    B::try_from(x).unwrap()
 }
 
 fn budget(epsilon: f64, delta: f64) -> Budget {

@@ -7,20 +7,20 @@ use std::process::Command;
 
 /// A member of the workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Package {
+pub(crate) struct Package {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// The file of its library, or of its binary where it has no library.
-    pub root: PathBuf,
+    pub(crate) root: PathBuf,
     /// Members that it needs, for its tests too.
-    pub uses: BTreeSet<String>,
+    pub(crate) uses: BTreeSet<String>,
 }
 
 /// The members of the workspace in a folder, as Cargo knows them.
 ///
 /// # Errors
 /// A workspace that Cargo refuses.
-pub fn packages(folder: &Path) -> Result<Vec<Package>> {
+pub(crate) fn packages(folder: &Path) -> Result<Vec<Package>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut command = Command::new(cargo);
     command.current_dir(folder).args(["metadata", "--no-deps", "--format-version", "1"]);
@@ -47,7 +47,7 @@ pub fn packages(folder: &Path) -> Result<Vec<Package>> {
 
 /// The edges that the architecture page draws: its table with the columns `crate` and `uses`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Page {
+pub(crate) struct Page {
     edges: BTreeMap<String, BTreeSet<String>>,
 }
 
@@ -56,7 +56,7 @@ impl Page {
     ///
     /// # Errors
     /// No such table, or a crate twice.
-    pub fn parse(text: &str) -> Result<Self> {
+    pub(crate) fn parse(text: &str) -> Result<Self> {
         let cells = |line: &str| -> Vec<String> {
             line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect()
         };
@@ -79,7 +79,7 @@ impl Page {
     /// How the page and the workspace differ; empty when they agree. Crates that use each other in a
     /// circle are among it.
     #[must_use]
-    pub fn complaints(&self, packages: &[Package]) -> Vec<String> {
+    pub(crate) fn complaints(&self, packages: &[Package]) -> Vec<String> {
         let mut complaints = Vec::new();
         for package in packages {
             let name = &package.name;

@@ -5,24 +5,24 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// One module's use of another.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Use {
+pub(crate) struct Use {
     /// The file's module that uses.
-    pub from: String,
+    pub(crate) from: String,
     /// The one that is used.
-    pub to: String,
+    pub(crate) to: String,
     /// The path that shows it.
-    pub path: String,
+    pub(crate) path: String,
 }
 
 /// Modules beside each other of which each uses each, by way of others perhaps.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Knot {
+pub(crate) struct Knot {
     /// The module that holds them.
-    pub folder: String,
+    pub(crate) folder: String,
     /// Their names; the folder's own file is `self`.
-    pub modules: Vec<String>,
+    pub(crate) modules: Vec<String>,
     /// One example for every pair of which one uses the other.
-    pub uses: Vec<Use>,
+    pub(crate) uses: Vec<Use>,
 }
 
 impl core::fmt::Display for Knot {
@@ -39,7 +39,7 @@ type Edges = BTreeMap<(Beside, Beside), Use>;
 
 /// All knots of a crate.
 #[must_use]
-pub fn knots(of: &Crate) -> Vec<Knot> {
+pub(crate) fn knots(of: &Crate) -> Vec<Knot> {
     let name = |path: &[String]| {
         format!("{}{}", of.name, path.iter().fold(String::new(), |s, p| s + "::" + p))
     };

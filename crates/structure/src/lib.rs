@@ -17,13 +17,11 @@ mod knots;
 mod modules;
 mod names;
 mod report;
+#[cfg(test)]
+mod rules_tests;
 mod surface;
 
-pub use crates::{Package, Page, packages};
-pub use knots::{Knot, Use, knots};
-pub use modules::{Crate, Module};
 pub use report::Report;
-pub use surface::{Surface, surface};
 
 /// Result of reading sources.
 pub type Result<T> = core::result::Result<T, Box<dyn std::error::Error>>;

@@ -39,9 +39,9 @@ pub(crate) enum Kind {
 
 /// One module: a file, or a `mod` block within one.
 #[derive(Debug)]
-pub struct Module {
+pub(crate) struct Module {
     /// Its path from the root of the crate; empty for the root.
-    pub path: Segments,
+    pub(crate) path: Segments,
     /// Modules below it, by name.
     pub(crate) children: BTreeMap<String, usize>,
     pub(crate) parent: Option<usize>,
@@ -59,13 +59,13 @@ pub struct Module {
 
 /// A crate: its modules, the root first.
 #[derive(Debug)]
-pub struct Crate {
+pub(crate) struct Crate {
     /// Name of the package.
-    pub name: String,
+    pub(crate) name: String,
     /// The modules.
-    pub modules: Vec<Module>,
+    pub(crate) modules: Vec<Module>,
     /// Lines of its files below `src/`, tests among them included.
-    pub lines: usize,
+    pub(crate) lines: usize,
 }
 
 impl Crate {
@@ -73,7 +73,7 @@ impl Crate {
     ///
     /// # Errors
     /// A file that is missing or is not Rust.
-    pub fn read(name: &str, root: &Path) -> Result<Self> {
+    pub(crate) fn read(name: &str, root: &Path) -> Result<Self> {
         let mut all = Self { name: name.to_owned(), modules: Vec::new(), lines: 0 };
         let folder = root.parent().unwrap_or(Path::new("."));
         all.file(root, folder, Vec::new(), None, true)?;

@@ -6,16 +6,16 @@ use std::collections::BTreeSet;
 
 /// Counts of what can be named from outside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Surface {
+pub(crate) struct Surface {
     /// Structures, enumerations, traits and aliases.
-    pub types: usize,
+    pub(crate) types: usize,
     /// Functions, and public functions of those types.
-    pub functions: usize,
+    pub(crate) functions: usize,
 }
 
 /// Counts the public types and functions of a crate.
 #[must_use]
-pub fn surface(of: &Crate) -> Surface {
+pub(crate) fn surface(of: &Crate) -> Surface {
     let mut seen = BTreeSet::new();
     show(of, 0, &mut seen);
     let mut counts = Surface::default();

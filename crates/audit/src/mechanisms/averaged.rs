@@ -9,19 +9,19 @@ use sketch::projection::{Family, ProjectionSpec};
 use sketch::vectors::AveragedProjection;
 
 /// Family name in the table.
-pub const FAMILY: &str = "averaged projection";
+pub(crate) const FAMILY: &str = "averaged projection";
 
 /// What [`subject`] and its twin share.
 #[derive(Debug, Clone)]
-pub struct Setup {
+pub(crate) struct Setup {
     /// Features.
-    pub d: usize,
+    pub(crate) d: usize,
     /// Columns.
-    pub k: usize,
+    pub(crate) k: usize,
     /// The adjacency.
-    pub adjacency: Adjacency,
+    pub(crate) adjacency: Adjacency,
     /// The two rows.
-    pub rows: [Vec<f64>; 2],
+    pub(crate) rows: [Vec<f64>; 2],
 }
 
 impl Setup {
@@ -29,7 +29,7 @@ impl Setup {
     ///
     /// # Errors
     /// Never: the bound is positive.
-    pub fn attribute() -> Result<Self> {
+    pub(crate) fn attribute() -> Result<Self> {
         let d = 48;
         let unit = |x: f64| {
             let mut row = vec![0.0; d];
@@ -49,7 +49,7 @@ impl Setup {
     ///
     /// # Errors
     /// A calibration that fails.
-    pub fn mechanism(&self, budget: Budget) -> Result<AveragedProjection> {
+    pub(crate) fn mechanism(&self, budget: Budget) -> Result<AveragedProjection> {
         Ok(AveragedProjection::gaussian(self.d, self.k, self.adjacency, bound(1.0)?, budget)?)
     }
 
@@ -57,7 +57,7 @@ impl Setup {
     ///
     /// # Errors
     /// A projection that refuses rows.
-    pub fn observe(
+    pub(crate) fn observe(
         &self,
         released: &[f64],
         seed: PublicSeed,
@@ -77,7 +77,7 @@ impl Setup {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subject(name: &str, pair: &str, setup: Setup, budget: Budget) -> Result<Subject> {
+pub(crate) fn subject(name: &str, pair: &str, setup: Setup, budget: Budget) -> Result<Subject> {
     let made = setup.mechanism(budget)?;
     let (k, d) = (setup.k, setup.d);
     let sigma = scale(made.noise());
@@ -100,7 +100,7 @@ pub fn subject(name: &str, pair: &str, setup: Setup, budget: Budget) -> Result<S
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let any = "any coordinate: all are alike before the matrix is drawn";
     let invariant = "any direction: the law is rotation invariant";
     let mut all = Vec::new();

@@ -1,6 +1,6 @@
 //! What the families share: budgets, noise for scale, rows.
 
-use dp_core::{Bound, Budget, L2Sensitivity, Probability, PublicGenerator, PublicSeed, calibrate};
+use dp_core::{Budget, L2Sensitivity, Probability, PublicGenerator, PublicSeed, calibrate};
 use eval::Result;
 use sketch::vectors::SketchNoise;
 
@@ -30,8 +30,8 @@ pub(crate) fn response_noise(keep: Probability, alphabet: u32) -> f64 {
     1.0 / (keep.get() * f64::from(alphabet - 1) / (1.0 - keep.get())).ln()
 }
 
-pub(crate) fn bound(value: f64) -> Result<Bound> {
-    Ok(Bound::new(value)?)
+pub(crate) fn bound<B: TryFrom<f64, Error = dp_core::Error>>(value: f64) -> Result<B> {
+    Ok(B::try_from(value)?)
 }
 
 /// Public randomness of a search.

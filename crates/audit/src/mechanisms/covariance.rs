@@ -3,7 +3,7 @@
 use super::common::{bound, gaussian_budget, search_rng};
 use crate::search::{below, uniform, worst};
 use crate::subject::{Draw, Side, Subject, lowest_bit};
-use dp_core::{Adjacency, Bound, Budget};
+use dp_core::{Adjacency, Budget, NormBound};
 use eval::Result;
 use faer::MatRef;
 use linalg_dp::covariance::{
@@ -13,36 +13,36 @@ use linalg_dp::covariance::{
 use std::sync::Arc;
 
 /// Family name in the table.
-pub const FAMILY: &str = "covariance";
+pub(crate) const FAMILY: &str = "covariance";
 
 /// A symmetric 2 x 2 matrix: two diagonal entries and the one off the diagonal.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Symmetric {
+pub(crate) struct Symmetric {
     /// First diagonal entry.
-    pub a: f64,
+    pub(crate) a: f64,
     /// Second diagonal entry.
-    pub b: f64,
+    pub(crate) b: f64,
     /// Off the diagonal.
-    pub c: f64,
+    pub(crate) c: f64,
 }
 
 impl Symmetric {
     /// `A^T A` of rows of two numbers.
     #[must_use]
-    pub fn gram(rows: &[f64]) -> Self {
+    pub(crate) fn gram(rows: &[f64]) -> Self {
         let sum = |i: usize, j: usize| rows.chunks_exact(2).map(|r| r[i] * r[j]).sum();
         Self { a: sum(0, 0), b: sum(1, 1), c: sum(0, 1) }
     }
 
     /// From the three numbers of an observation.
     #[must_use]
-    pub fn observed(x: &[f64]) -> Self {
+    pub(crate) fn observed(x: &[f64]) -> Self {
         Self { a: x[0], b: x[1], c: x[2] }
     }
 
     /// The difference.
     #[must_use]
-    pub fn minus(self, other: Self) -> Self {
+    pub(crate) fn minus(self, other: Self) -> Self {
         Self { a: self.a - other.a, b: self.b - other.b, c: self.c - other.c }
     }
 
@@ -66,7 +66,7 @@ impl Symmetric {
 
     /// ln of the determinant; minus infinity unless positive definite.
     #[must_use]
-    pub fn ln_determinant(self) -> f64 {
+    pub(crate) fn ln_determinant(self) -> f64 {
         let det = self.determinant();
         if self.a > 0.0 && self.b > 0.0 && det > 0.0 { det.ln() } else { f64::NEG_INFINITY }
     }
@@ -98,7 +98,7 @@ fn ratio(noise: CovarianceNoise, x: &[f64], left: Symmetric, right: Symmetric) -
 
 /// The ratio of Wishart densities of `seen - right` and `seen - left`.
 #[must_use]
-pub fn wishart_ratio(
+pub(crate) fn wishart_ratio(
     seen: Symmetric,
     left: Symmetric,
     right: Symmetric,
@@ -115,16 +115,19 @@ pub fn wishart_ratio(
 
 /// Rows of the matrix on either side.
 #[derive(Debug, Clone)]
-pub struct Rows {
+pub(crate) struct Rows {
     /// Base rows.
-    pub left: Vec<f64>,
+    pub(crate) left: Vec<f64>,
     /// Base rows, one more (or another one).
-    pub right: Vec<f64>,
+    pub(crate) right: Vec<f64>,
 }
 
 /// Pairs one row apart, by search on `separation`: some base rows, the row, and what replaces it.
 #[must_use]
-pub fn worst_rows(adjacency: Adjacency, separation: impl Fn(Symmetric, Symmetric) -> f64) -> Rows {
+pub(crate) fn worst_rows(
+    adjacency: Adjacency,
+    separation: impl Fn(Symmetric, Symmetric) -> f64,
+) -> Rows {
     let replace = matches!(adjacency, Adjacency::ReplaceRow { .. });
     let build = |(base, v, w): &(Vec<f64>, [f64; 2], [f64; 2])| {
         let left = if replace { [base.as_slice(), w].concat() } else { base.clone() };
@@ -160,14 +163,14 @@ pub fn worst_rows(adjacency: Adjacency, separation: impl Fn(Symmetric, Symmetric
 }
 
 /// The three numbers of a released matrix.
-pub fn observe(covariance: &PrivateCovariance, out: &mut Vec<f64>) {
+pub(crate) fn observe(covariance: &PrivateCovariance, out: &mut Vec<f64>) {
     let raw = covariance.raw();
     out.extend([raw[(0, 0)], raw[(1, 1)], raw[(1, 0)]]);
 }
 
 /// The laws of noise under audit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Law {
+pub(crate) enum Law {
     /// Symmetric Gaussian noise.
     Symmetric,
     /// A Johnson-Lindenstrauss sketch of this many rows.
@@ -193,7 +196,7 @@ impl Law {
     ///
     /// # Errors
     /// A calibration that fails.
-    pub fn made(
+    pub(crate) fn made(
         self,
         dim: usize,
         adjacency: Adjacency,
@@ -309,30 +312,30 @@ fn wishart_epsilon(pair: [Symmetric; 2], law: (u64, f64), delta: f64) -> f64 {
 
 /// A pair of rows whose change lies along (1, ..., 1), so that entries off the diagonal carry it.
 #[derive(Debug, Clone, Copy)]
-pub struct Along {
+pub(crate) struct Along {
     /// Name in the table.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Columns.
-    pub dim: usize,
+    pub(crate) dim: usize,
     /// Bound on a row's norm.
-    pub bound: f64,
+    pub(crate) bound: f64,
     /// Rows that both sides have: this many zero rows, then this many like the one that is added.
-    pub base: (usize, usize),
+    pub(crate) base: (usize, usize),
     /// Whether the row is replaced, by one orthogonal to it, instead of added.
-    pub replaced: bool,
+    pub(crate) replaced: bool,
 }
 
 impl Along {
     /// Two columns, one row on top of nothing.
-    pub const PLAIN: Self =
+    pub(crate) const PLAIN: Self =
         Self { name: "along (1, 1)", dim: 2, bound: 1.0, base: (0, 0), replaced: false };
 
     /// The adjacency.
     ///
     /// # Errors
     /// A bound that is not positive.
-    pub fn adjacency(&self) -> Result<Adjacency> {
-        let bound = Bound::new(self.bound)?;
+    pub(crate) fn adjacency(&self) -> Result<Adjacency> {
+        let bound = NormBound::new(self.bound)?;
         Ok(match self.replaced {
             true => Adjacency::ReplaceRow { bound },
             false => Adjacency::AddRemoveRow { bound },
@@ -348,7 +351,7 @@ impl Along {
 
     /// Rows of both sides.
     #[must_use]
-    pub fn sides(&self) -> [Vec<f64>; 2] {
+    pub(crate) fn sides(&self) -> [Vec<f64>; 2] {
         let [row, other] =
             self.pair().map(|v| v.iter().map(|x| self.bound * x).collect::<Vec<_>>());
         let base = [vec![0.0; self.base.0 * self.dim], row.repeat(self.base.1)].concat();
@@ -359,7 +362,7 @@ impl Along {
     /// `ln density(right) - ln density(left)` of a release under a law's noise; a sketch only where
     /// there are no other rows.
     #[must_use]
-    pub fn ratio(&self, noise: CovarianceNoise, seen: MatRef<'_, f64>) -> f64 {
+    pub(crate) fn ratio(&self, noise: CovarianceNoise, seen: MatRef<'_, f64>) -> f64 {
         let square = self.bound * self.bound;
         let form = |v: &[f64]| {
             let sum = |i: usize| (0..v.len()).map(|j| seen[(i, j)] / square * v[j]).sum::<f64>();
@@ -388,7 +391,7 @@ impl Along {
     ///
     /// # Errors
     /// A calibration that fails.
-    pub fn subject(self, law: Law, budget: Budget) -> Result<Subject> {
+    pub(crate) fn subject(self, law: Law, budget: Budget) -> Result<Subject> {
         let (made, noise) = law.made(self.dim, self.adjacency()?, budget)?;
         let guarantee = made.guarantee().clone();
         let sides = self.sides();
@@ -414,7 +417,12 @@ impl Along {
     }
 
     /// Three entries and the sum of all, in units of the bound; the ratio; the lowest bit of any entry.
-    pub fn observe(&self, seen: MatRef<'_, f64>, noise: CovarianceNoise, out: &mut Vec<f64>) {
+    pub(crate) fn observe(
+        &self,
+        seen: MatRef<'_, f64>,
+        noise: CovarianceNoise,
+        out: &mut Vec<f64>,
+    ) {
         let last = self.dim - 1;
         let square = self.bound * self.bound;
         let all = (0..=last).flat_map(|i| (0..=last).map(move |j| (i, j)));
@@ -453,7 +461,7 @@ const PAIRS: [(Along, &[Law]); 8] = {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let claim = gaussian_budget()?;
     let add = Adjacency::AddRemoveRow { bound: bound(1.0)? };
     let replace = Adjacency::ReplaceRow { bound: bound(1.0)? };

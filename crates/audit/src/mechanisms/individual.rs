@@ -11,7 +11,7 @@ use sketch::projection::Family;
 use sketch::signs::{IndividualNoise, IndividualSigns, SignSketch};
 
 /// Family name in the table.
-pub const FAMILY: &str = "individual DP";
+pub(crate) const FAMILY: &str = "individual DP";
 /// Rows of one release, each an independent run on the same row.
 const BATCH: usize = 64;
 
@@ -54,7 +54,7 @@ fn subject(
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let mut all = Vec::new();
     let gaussian = gaussian_budget()?;
     let pure = pure_budget()?;

@@ -12,10 +12,10 @@ use linalg_dp::low_rank::{
     PublishedPfp, RangeFinder, Setting, Spread,
 };
 use sketch::RowsView;
-use sketch::projection::{Gaussian, project};
+use sketch::projection::{Family, ProjectionSpec, project};
 
 /// Family name in the table.
-pub const FAMILY: &str = "low rank";
+pub(crate) const FAMILY: &str = "low rank";
 
 /// Rows, columns, or columns of the product.
 pub(crate) const M: usize = 4;
@@ -54,8 +54,8 @@ pub(crate) fn range_ratio(
     sigma: f64,
     sides: &[Vec<f64>; 2],
 ) -> Result<f64> {
-    let omega = Gaussian::new(N, K, seed)?;
-    let clean = |a: &[f64]| -> Result<Vec<f64>> { Ok(project(&omega, view(a)?)?) };
+    let omega = ProjectionSpec::new(Family::Gaussian, N, K, seed)?.build();
+    let clean = |a: &[f64]| -> Result<Vec<f64>> { Ok(project(&*omega, view(a)?)?) };
     let flat: Vec<f64> = (0..M * K).map(|i| y[(i / K, i % K)]).collect();
     Ok(gaussian_ratio(&flat, &clean(&sides[0])?, &clean(&sides[1])?, sigma))
 }
@@ -256,7 +256,7 @@ fn input_perturbation(claim: Budget) -> Result<Subject> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let claim = gaussian_budget()?;
     let finder = |budget| Ok(RangeFinder::calibrate(setting(1.0)?, budget)?.rho());
     let find = |row_bound| {

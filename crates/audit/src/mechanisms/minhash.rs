@@ -13,16 +13,16 @@ use sketch::sets::{
 };
 
 /// Family name in the table.
-pub const FAMILY: &str = "set signatures";
+pub(crate) const FAMILY: &str = "set signatures";
 /// Sets of one release, each an independent run on the same set (public seeds only).
-pub const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 fn set(bits: u32) -> Result<ItemSet> {
     Ok(ItemSet::new((0..32).filter(|i| bits >> i & 1 == 1).collect())?)
 }
 
 /// Letters of the noisy rows of a release.
-pub fn letters(rows: &sketch::sets::PrivateSymbols, out: &mut Vec<f64>) -> Result<()> {
+pub(crate) fn letters(rows: &sketch::sets::PrivateSymbols, out: &mut Vec<f64>) -> Result<()> {
     for i in 0..rows.rows() {
         out.extend(rows.row(i)?.iter().map(|&x| f64::from(x)));
     }
@@ -31,13 +31,13 @@ pub fn letters(rows: &sketch::sets::PrivateSymbols, out: &mut Vec<f64>) -> Resul
 
 /// Bucket PrivMin on two sets whose letters differ in every position.
 #[derive(Debug, Clone)]
-pub struct Bucket {
+pub(crate) struct Bucket {
     /// Positions and alphabet.
-    pub shape: SymbolShape,
+    pub(crate) shape: SymbolShape,
     /// Seed of the hash functions.
-    pub seed: PublicSeed,
+    pub(crate) seed: PublicSeed,
     /// The two sets.
-    pub sets: [ItemSet; 2],
+    pub(crate) sets: [ItemSet; 2],
 }
 
 impl Bucket {
@@ -45,7 +45,7 @@ impl Bucket {
     ///
     /// # Errors
     /// Never: the shape is valid.
-    pub fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let (shape, seed) = (SymbolShape::new(2, 1, 4)?, PublicSeed::new(91));
         let sketch = SecureMinHash::new(shape, seed);
         let differing = |&(a, b): &(u32, u32)| match (set(a), set(b)) {
@@ -63,7 +63,7 @@ impl Bucket {
 
     /// The clean letters of both sets.
     #[must_use]
-    pub fn clean(&self) -> [Vec<f64>; 2] {
+    pub(crate) fn clean(&self) -> [Vec<f64>; 2] {
         let clean = SecureMinHash::new(self.shape, self.seed).sketch(&self.sets);
         [0, 1].map(|i| clean.row(i).iter().map(|&x| f64::from(x)).collect())
     }
@@ -72,7 +72,7 @@ impl Bucket {
     ///
     /// # Errors
     /// A calibration that fails.
-    pub fn subject(&self, claim: Budget) -> Result<Subject> {
+    pub(crate) fn subject(&self, claim: Budget) -> Result<Subject> {
         let made = BucketPrivMin::new(self.shape, claim.epsilon)?;
         let guarantee = made.guarantee().clone();
         let [a, b] = self.clean();
@@ -94,7 +94,7 @@ impl Bucket {
 
 /// Positions that agree with the right letters, minus those that agree with the left ones.
 #[must_use]
-pub fn toward(x: &[f64], left: &[f64], right: &[f64]) -> f64 {
+pub(crate) fn toward(x: &[f64], left: &[f64], right: &[f64]) -> f64 {
     x.iter().zip(left).zip(right).map(|((x, l), r)| agree(*x, *r) - agree(*x, *l)).sum()
 }
 
@@ -287,7 +287,7 @@ fn privmin() -> Result<Subject> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let (gaussian, pure) = (gaussian_budget()?, pure_budget()?);
     let kept = |budget| {
         let (shape, allowed) = (SymbolShape::new(4, 1, 4)?, SetNeighbours::new(2, 3)?);

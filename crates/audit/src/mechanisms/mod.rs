@@ -1,19 +1,19 @@
 //! The mechanisms under audit, one file a family.
 
-pub mod averaged;
+pub(crate) mod averaged;
 pub(crate) mod common;
-pub mod covariance;
-pub mod individual;
-pub mod low_rank;
-pub mod minhash;
-pub mod pairwise;
-pub mod power;
-pub mod projection;
-pub mod published;
-pub mod signs;
-pub mod structure;
-pub mod vector;
-pub mod window;
+pub(crate) mod covariance;
+pub(crate) mod individual;
+pub(crate) mod low_rank;
+pub(crate) mod minhash;
+pub(crate) mod pairwise;
+pub(crate) mod power;
+pub(crate) mod projection;
+pub(crate) mod published;
+pub(crate) mod signs;
+pub(crate) mod structure;
+pub(crate) mod vector;
+pub(crate) mod window;
 
 use crate::subject::Subject;
 use eval::Result;
@@ -22,7 +22,7 @@ use eval::Result;
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn all() -> Result<Vec<Subject>> {
+pub(crate) fn all() -> Result<Vec<Subject>> {
     let families = [
         projection::subjects()?,
         averaged::subjects()?,

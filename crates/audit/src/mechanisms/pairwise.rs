@@ -11,7 +11,7 @@ use sketch::RowsView;
 use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
 
 /// Family name in the table.
-pub const FAMILY: &str = "pairwise";
+pub(crate) const FAMILY: &str = "pairwise";
 /// Rows of one release, each an independent run on the same row.
 const BATCH: usize = 64;
 
@@ -76,7 +76,7 @@ fn randomized_response(claim: Budget) -> Result<Subject> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     Ok(vec![
         Subject::built(gaussian_budget()?, gaussian_noise, noise_addition)?,
         Subject::built(pure_budget()?, pure_noise, randomized_response)?,

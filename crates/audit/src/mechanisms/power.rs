@@ -7,7 +7,7 @@ use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{Adjacency, Budget, L2Sensitivity, NoiseScale, PrivacyProfile, Profile, PublicSeed};
 use eval::Result;
 use linalg_dp::covariance::NoisyPower;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 
 fn adjacency() -> Result<Adjacency> {
     Ok(Adjacency::AddRemoveRow { bound: bound(1.0)? })
@@ -46,7 +46,7 @@ fn along_first(dim: usize) -> Result<(PublicSeed, Vec<f64>)> {
     let mut best = (PublicSeed::new(0), vec![1.0]);
     let mut most = -1.0;
     for seed in (0..300).map(PublicSeed::new) {
-        let law = Gaussian::new(dim, 1, seed)?;
+        let law = ProjectionSpec::new(Family::Gaussian, dim, 1, seed)?.build();
         let entry = |i: usize| {
             let mut x = [0.0];
             law.row(i, &mut x);
@@ -74,7 +74,7 @@ const BASE: f64 = 400.0;
 ///
 /// # Errors
 /// A scale that no grid fits.
-pub fn products(
+pub(crate) fn products(
     sigma: NoiseScale,
 ) -> Result<impl Fn(Side, &Draw, &mut Vec<f64>) -> Result<()> + Send + Sync + 'static> {
     let noise = GaussianNoise::new(sigma, Grid::new(-40)?)?;
@@ -102,7 +102,7 @@ pub fn products(
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn all_products(claim: Budget) -> Result<Subject> {
+pub(crate) fn all_products(claim: Budget) -> Result<Subject> {
     let made = NoisyPower::calibrate(DIM, 1, PASSES, adjacency()?, claim)?;
     let name = "noisy power method, d = 2, both products of two passes";
     let pair = "one more row along the top direction; every product is seen";
@@ -118,7 +118,7 @@ pub fn all_products(claim: Budget) -> Result<Subject> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let claim = gaussian_budget()?;
     let one = |budget| published("noisy power method, d = 1", 1, 1, budget);
     let many = |budget| published("noisy power method, d = 100", 100, 1, budget);

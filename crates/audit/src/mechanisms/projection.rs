@@ -12,24 +12,24 @@ use sketch::vectors::{MultiScale, PrivateProjection, SketchNoise, System};
 use std::sync::Arc;
 
 /// Family name in the table.
-pub const FAMILY: &str = "private projection";
+pub(crate) const FAMILY: &str = "private projection";
 /// Rows of one release, each an independent run on the same row.
-pub const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 /// A mechanism on a pair of rows, its images included.
 #[derive(Debug, Clone)]
-pub struct Rowwise {
+pub(crate) struct Rowwise {
     /// The mechanism.
-    pub mechanism: Arc<PrivateProjection>,
+    pub(crate) mechanism: Arc<PrivateProjection>,
     /// The pair.
-    pub rows: RowPair,
+    pub(crate) rows: RowPair,
 }
 
 /// The image of a row under a public projection.
 ///
 /// # Errors
 /// Another number of features.
-pub fn image(projection: &SharedProjection, row: &[f64]) -> Result<Vec<f64>> {
+pub(crate) fn image(projection: &SharedProjection, row: &[f64]) -> Result<Vec<f64>> {
     Ok(project(projection.as_ref(), RowsView::f64(1, row.len(), row)?)?)
 }
 
@@ -46,7 +46,7 @@ impl Rowwise {
     ///
     /// # Errors
     /// A projection that refuses rows.
-    pub fn attribute(mechanism: PrivateProjection, beta: f64, largest: f64) -> Result<Self> {
+    pub(crate) fn attribute(mechanism: PrivateProjection, beta: f64, largest: f64) -> Result<Self> {
         let projection = mechanism.projection().clone();
         let noise = mechanism.noise();
         let value = |pair: &RowPair| {
@@ -65,7 +65,7 @@ impl Rowwise {
     ///
     /// # Errors
     /// A projection that refuses rows.
-    pub fn shift(mechanism: PrivateProjection, shift: f64) -> Result<Self> {
+    pub(crate) fn shift(mechanism: PrivateProjection, shift: f64) -> Result<Self> {
         let projection = mechanism.projection().clone();
         let zero = vec![0.0; projection.spec().k()];
         let noise = mechanism.noise();
@@ -81,7 +81,7 @@ impl Rowwise {
 
     /// The scale of the noise.
     #[must_use]
-    pub fn scale(&self) -> f64 {
+    pub(crate) fn scale(&self) -> f64 {
         super::common::scale(self.mechanism.noise())
     }
 
@@ -89,7 +89,7 @@ impl Rowwise {
     ///
     /// # Errors
     /// A projection that refuses rows.
-    pub fn subject(&self, name: &str, pair: &str) -> Result<Subject> {
+    pub(crate) fn subject(&self, name: &str, pair: &str) -> Result<Subject> {
         let Self { mechanism, rows } = self;
         let k = mechanism.projection().spec().k();
         let (a, b) = (
@@ -130,7 +130,7 @@ impl Rowwise {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn audited(
+pub(crate) fn audited(
     name: impl Into<String>,
     pair: &'static str,
     claim: Budget,
@@ -150,7 +150,7 @@ const WHOLE_ROW: &str = "whole row: direction by search on the realised singular
 ///
 /// # Errors
 /// Never: the budget is valid.
-pub fn budget_for(system: System) -> Result<Budget> {
+pub(crate) fn budget_for(system: System) -> Result<Budget> {
     if system.is_pure() { pure_budget() } else { gaussian_budget() }
 }
 
@@ -158,7 +158,7 @@ pub fn budget_for(system: System) -> Result<Budget> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn system(system: System) -> Result<Rowwise> {
+pub(crate) fn system(system: System) -> Result<Rowwise> {
     system_at(system, budget_for(system)?)
 }
 
@@ -172,7 +172,7 @@ fn system_at(system: System, budget: Budget) -> Result<Rowwise> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn gaussian(
+pub(crate) fn gaussian(
     family: Family,
     d: usize,
     k: usize,
@@ -187,7 +187,7 @@ pub fn gaussian(
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn two_rows(rowwise: &Rowwise) -> Result<Subject> {
+pub(crate) fn two_rows(rowwise: &Rowwise) -> Result<Subject> {
     let one = rowwise.subject("", ATTRIBUTE)?;
     let k = one.width;
     let d = rowwise.rows.left.len();
@@ -221,7 +221,7 @@ pub fn two_rows(rowwise: &Rowwise) -> Result<Subject> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn near_zero(budget: Budget) -> Result<(Rowwise, Subject)> {
+pub(crate) fn near_zero(budget: Budget) -> Result<(Rowwise, Subject)> {
     let attribute = Adjacency::Attribute { beta: bound(1.0)? };
     let made = gaussian(Family::Identity, 1, 1, attribute, budget)?;
     let rows = RowPair { left: vec![1.0], right: vec![0.0] };
@@ -239,7 +239,7 @@ pub fn near_zero(budget: Budget) -> Result<(Rowwise, Subject)> {
 ///
 /// # Errors
 /// Never: the budget is valid.
-pub fn epsilon_four() -> Result<Budget> {
+pub(crate) fn epsilon_four() -> Result<Budget> {
     Ok(Budget::new(4.0, 1e-2)?)
 }
 
@@ -247,7 +247,7 @@ pub fn epsilon_four() -> Result<Budget> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn at_epsilon_four(budget: Budget) -> Result<(Rowwise, Subject)> {
+pub(crate) fn at_epsilon_four(budget: Budget) -> Result<(Rowwise, Subject)> {
     let projection = ProjectionSpec::new(Family::Identity, 1, 1, PublicSeed::new(76))?.build();
     let adjacency = Adjacency::Attribute { beta: bound(1.0)? };
     let made = PrivateProjection::gaussian(projection, adjacency, bound(1.0)?, budget)?;
@@ -260,12 +260,12 @@ pub fn at_epsilon_four(budget: Budget) -> Result<(Rowwise, Subject)> {
 fn published(rule: PublishedRule, (d, k): (usize, usize), epsilon: f64) -> Result<Subject> {
     let projection = ProjectionSpec::new(Family::Gaussian, d, k, PublicSeed::new(73))?.build();
     let budget = Budget::new(epsilon, 1e-2)?;
-    let one = bound(1.0)?;
-    let made = PrivateProjection::published(projection.clone(), rule, one, one, budget)?;
+    let (beta, one) = (bound(1.0)?, bound(1.0)?);
+    let made = PrivateProjection::published(projection.clone(), rule, beta, one, budget)?;
     let rowwise = Rowwise::attribute(made, 1.0, 1.0)?;
     let scale = rowwise.scale();
     let exact = move |budget| -> Result<Rowwise> {
-        let adjacency = Adjacency::Attribute { beta: one };
+        let adjacency = Adjacency::Attribute { beta };
         let made = PrivateProjection::gaussian(projection.clone(), adjacency, one, budget)?;
         Rowwise::attribute(made, 1.0, 1.0)
     };
@@ -336,7 +336,7 @@ fn multi_scale(budget: Budget) -> Result<Subject> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let claim = gaussian_budget()?;
     let mut all = Vec::new();
     for one in System::ALL {

@@ -11,7 +11,7 @@ use eval::published::{
 use faer::Mat;
 
 /// Family name in the table.
-pub const FAMILY: &str = "published streams";
+pub(crate) const FAMILY: &str = "published streams";
 
 /// What an algorithm shows after each row.
 type Show = Box<dyn Fn(&[[f64; 2]; 3], &mut NoiseRng) -> Result<Vec<f64>> + Send + Sync>;
@@ -41,7 +41,7 @@ fn stream(name: &str, claimed: Budget, width: usize, show: Show) -> Subject {
 ///
 /// # Errors
 /// A configuration that is refused.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let claimed = Budget::new(1.0, 1e-2)?;
     let of = |algorithm| -> Result<PublishedConfig> {
         let bound = bound(1.0)?;
@@ -95,19 +95,19 @@ pub fn subjects() -> Result<Vec<Subject>> {
 
 /// A published rule at one budget.
 #[derive(Debug, Clone)]
-pub struct RuleRow {
+pub(crate) struct RuleRow {
     /// The rule.
-    pub rule: PublishedRule,
+    pub(crate) rule: PublishedRule,
     /// What it is asked for.
-    pub claimed: Budget,
+    pub(crate) claimed: Budget,
     /// The delta its noise really gives at the claimed epsilon, by the exact profile.
-    pub true_delta: f64,
+    pub(crate) true_delta: f64,
 }
 
 impl RuleRow {
     /// Whether the claim holds.
     #[must_use]
-    pub fn holds(&self) -> bool {
+    pub(crate) fn holds(&self) -> bool {
         self.true_delta <= self.claimed.delta.get()
     }
 }
@@ -116,7 +116,7 @@ impl RuleRow {
 ///
 /// # Errors
 /// Never: the settings are valid.
-pub fn rules() -> Result<Vec<RuleRow>> {
+pub(crate) fn rules() -> Result<Vec<RuleRow>> {
     let one = L2Sensitivity::new(1.0)?;
     let mut rows = Vec::new();
     for rule in PublishedRule::ALL {

@@ -17,26 +17,26 @@ use sketch::signs::{
 use std::sync::Arc;
 
 /// Family name in the table.
-pub const FAMILY: &str = "private signs";
+pub(crate) const FAMILY: &str = "private signs";
 /// Rows of one release, each an independent run on the same row.
-pub const BATCH: usize = 64;
+pub(crate) const BATCH: usize = 64;
 
 /// Bits, and features, of fresh signs.
 const BITS: usize = 8;
 
 /// Signs of a known projection, on a pair of rows.
 #[derive(Debug, Clone)]
-pub struct Signs {
+pub(crate) struct Signs {
     /// The mechanism.
-    pub mechanism: Arc<PrivateSigns>,
+    pub(crate) mechanism: Arc<PrivateSigns>,
     /// The pair.
-    pub rows: RowPair,
+    pub(crate) rows: RowPair,
     steps: Vec<f64>,
 }
 
 /// Probability of a one for every value: what the flips make of the levels `|x| / step`.
 #[must_use]
-pub fn ones(values: &[f64], steps: &[f64], table: &FlipTable) -> Vec<f64> {
+pub(crate) fn ones(values: &[f64], steps: &[f64], table: &FlipTable) -> Vec<f64> {
     let one = |(x, step): (&f64, &f64)| {
         // A value on a threshold belongs to the level below it.
         let level = (x.abs() / step * (1.0 - 1e-9)).ceil() as u32;
@@ -50,7 +50,7 @@ pub fn ones(values: &[f64], steps: &[f64], table: &FlipTable) -> Vec<f64> {
 ///
 /// # Errors
 /// Another number of features.
-pub fn values(sketch: &SignSketch, row: &[f64]) -> Result<Vec<f64>> {
+pub(crate) fn values(sketch: &SignSketch, row: &[f64]) -> Result<Vec<f64>> {
     let parts = sketch.parts().iter().map(|p| image(p, row));
     Ok(parts.collect::<Result<Vec<_>>>()?.concat())
 }
@@ -74,7 +74,7 @@ fn reach(sketch: &SignSketch, beta: f64) -> Vec<f64> {
 ///
 /// # Errors
 /// Another number of features.
-pub fn ones_at(
+pub(crate) fn ones_at(
     signs: &Signs,
     row: &[f64],
     table: &FlipTable,
@@ -101,7 +101,7 @@ fn given(sketch: SignSketch, beta: f64, rows: RowPair, budget: Budget) -> Result
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn thresholds(budget: Budget) -> Result<Signs> {
+pub(crate) fn thresholds(budget: Budget) -> Result<Signs> {
     let sketch = SignSketch::single(Family::Oporp, 4, 2, PublicSeed::new(81))?;
     let rows = RowPair { left: vec![0.0; 4], right: vec![1.0, 0.0, 0.0, 0.0] };
     given(sketch, 1.0, rows, budget)
@@ -111,7 +111,7 @@ pub fn thresholds(budget: Budget) -> Result<Signs> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn decimals(budget: Budget) -> Result<Signs> {
+pub(crate) fn decimals(budget: Budget) -> Result<Signs> {
     let rows = RowPair { left: vec![0.1, 0.2], right: vec![0.0, 0.2] };
     let mut seed = 0;
     loop {
@@ -129,7 +129,7 @@ impl Signs {
     ///
     /// # Errors
     /// A calibration that fails.
-    pub fn new(sketch: SignSketch, rule: FlipRule, budget: Budget) -> Result<Self> {
+    pub(crate) fn new(sketch: SignSketch, rule: FlipRule, budget: Budget) -> Result<Self> {
         let (beta, largest) = (1.0, 3.0);
         let adjacency = Adjacency::Attribute { beta: bound(beta)? };
         let steps = reach(&sketch, beta);
@@ -154,7 +154,7 @@ impl Signs {
     ///
     /// # Errors
     /// A projection that refuses rows.
-    pub fn subject(&self, name: &str) -> Result<Subject> {
+    pub(crate) fn subject(&self, name: &str) -> Result<Subject> {
         let sketch = self.mechanism.sketch();
         let (bits, d) = (sketch.bits(), sketch.d());
         let table = self.mechanism.flips();
@@ -187,7 +187,7 @@ impl Signs {
 /// The least epsilon at which two products of independent bits are indistinguishable up to
 /// `delta`, in both directions, by all outcomes.
 #[must_use]
-pub fn epsilon_of_bits(p: &[f64], q: &[f64], delta: f64) -> f64 {
+pub(crate) fn epsilon_of_bits(p: &[f64], q: &[f64], delta: f64) -> f64 {
     let of = |ones: &[f64], outcome: u32| -> f64 {
         let bit = |(j, p): (usize, &f64)| if outcome >> j & 1 == 1 { *p } else { 1.0 - p };
         ones.iter().enumerate().map(bit).product()
@@ -198,7 +198,7 @@ pub fn epsilon_of_bits(p: &[f64], q: &[f64], delta: f64) -> f64 {
 
 /// The same for any two laws on finitely many outcomes.
 #[must_use]
-pub fn epsilon_of(outcomes: &[(f64, f64)], delta: f64) -> f64 {
+pub(crate) fn epsilon_of(outcomes: &[(f64, f64)], delta: f64) -> f64 {
     let beyond = |epsilon: f64| {
         let over = |a: f64, b: f64| (a - epsilon.exp() * b).max(0.0);
         let sum = |f: &dyn Fn(&(f64, f64)) -> f64| outcomes.iter().map(f).sum::<f64>();
@@ -215,7 +215,7 @@ pub fn epsilon_of(outcomes: &[(f64, f64)], delta: f64) -> f64 {
 
 /// `ln Pr[x | q] - ln Pr[x | p]` for independent bits.
 #[must_use]
-pub fn ratio_of_bits(x: &[f64], p: &[f64], q: &[f64]) -> f64 {
+pub(crate) fn ratio_of_bits(x: &[f64], p: &[f64], q: &[f64]) -> f64 {
     let one = |((x, p), q): ((&f64, &f64), &f64)| {
         if *x == 1.0 { (q / p).ln() } else { ((1.0 - q) / (1.0 - p)).ln() }
     };
@@ -283,7 +283,7 @@ fn fresh(name: &str, made: &FreshSigns, family: Family, pair: RowPair) -> Result
 
 /// One when two letters agree.
 #[must_use]
-pub fn agree(x: f64, y: f64) -> f64 {
+pub(crate) fn agree(x: f64, y: f64) -> f64 {
     f64::from(u8::from(x == y))
 }
 
@@ -291,7 +291,7 @@ pub fn agree(x: f64, y: f64) -> f64 {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let seed = PublicSeed::new(82);
     let pure = pure_budget()?;
     let mut all = Vec::new();

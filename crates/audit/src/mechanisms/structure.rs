@@ -109,13 +109,13 @@ fn equal_rows(budget: Budget) -> Result<Subject> {
 
 /// Sets whose identifiers are multiples of a power of two, and one more item.
 #[derive(Debug, Clone)]
-pub struct Identifiers {
+pub(crate) struct Identifiers {
     /// Positions and alphabet.
-    pub shape: SymbolShape,
+    pub(crate) shape: SymbolShape,
     /// Neighbours.
-    pub allowed: SetNeighbours,
+    pub(crate) allowed: SetNeighbours,
     /// The two sets.
-    pub sets: [Vec<u64>; 2],
+    pub(crate) sets: [Vec<u64>; 2],
 }
 
 impl Identifiers {
@@ -123,7 +123,7 @@ impl Identifiers {
     ///
     /// # Errors
     /// Never: the shape is valid.
-    pub fn new() -> Result<Self> {
+    pub(crate) fn new() -> Result<Self> {
         let items: Vec<u64> = (0..64).map(|i| i << 58).collect();
         let more = [items.as_slice(), &[1]].concat();
         Ok(Self {
@@ -137,7 +137,7 @@ impl Identifiers {
     ///
     /// # Errors
     /// Never: the budget is valid.
-    pub fn budget() -> Result<Budget> {
+    pub(crate) fn budget() -> Result<Budget> {
         Ok(Budget::new(4.0, 0.2)?)
     }
 
@@ -145,7 +145,7 @@ impl Identifiers {
     ///
     /// # Errors
     /// A calibration that fails.
-    pub fn mechanism(&self, budget: Budget) -> Result<MixtureResponse> {
+    pub(crate) fn mechanism(&self, budget: Budget) -> Result<MixtureResponse> {
         Ok(MixtureResponse::calibrate(self.shape, self.allowed, budget)?)
     }
 
@@ -153,7 +153,7 @@ impl Identifiers {
     ///
     /// # Errors
     /// A calibration that fails.
-    pub fn subject(&self, budget: Budget) -> Result<Subject> {
+    pub(crate) fn subject(&self, budget: Budget) -> Result<Subject> {
         let made = self.mechanism(budget)?;
         let guarantee = made.guarantee().clone();
         let (shape, positions) = (self.shape, self.shape.positions());
@@ -183,7 +183,7 @@ impl Identifiers {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let (gaussian, pure) = (gaussian_budget()?, pure_budget()?);
     let mut all = Vec::new();
     for (name, others, beta) in [
@@ -201,9 +201,9 @@ pub fn subjects() -> Result<Vec<Subject>> {
         ("DP-OPORP-L, one feature", System::DpOporpLaplace, (1, 1), pure),
         ("DP-RP-G-OPT, one feature", System::DpRpGOpt, (1, 1), gaussian),
     ] {
-        let one = bound(1.0)?;
+        let (beta, one) = (bound(1.0)?, bound(1.0)?);
         let build = move |budget| {
-            let made = system.mechanism(d, k, PublicSeed::new(79), one, one, budget)?;
+            let made = system.mechanism(d, k, PublicSeed::new(79), beta, one, budget)?;
             Rowwise::attribute(made, 1.0, 1.0)
         };
         all.push(audited(name, ATTRIBUTE, claim, build)?);

@@ -8,7 +8,7 @@ use dp_core::{Adjacency, Budget, L1Sensitivity, L2Sensitivity};
 use eval::Result;
 
 /// Family name in the table.
-pub const FAMILY: &str = "declared numbers";
+pub(crate) const FAMILY: &str = "declared numbers";
 
 const PAIR: &str = "one row more, as far away as declared";
 
@@ -54,7 +54,7 @@ fn counts(claim: Budget) -> Result<Subject> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     Ok(vec![
         Subject::built(gaussian_budget()?, gaussian_noise, sums)?,
         Subject::built(pure_budget()?, pure_noise, counts)?,

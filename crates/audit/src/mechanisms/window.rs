@@ -10,7 +10,7 @@ use linalg_dp::window::{
 };
 
 /// Family name in the table.
-pub const FAMILY: &str = "sliding window";
+pub(crate) const FAMILY: &str = "sliding window";
 
 /// Blocks of a stream.
 const BLOCKS: usize = 6;
@@ -23,7 +23,7 @@ pub(crate) const BLOCK: usize = 2;
 ///
 /// # Errors
 /// Never: the bound is positive.
-pub fn config(schedule: Schedule, block: usize, budget: Budget) -> Result<StreamConfig> {
+pub(crate) fn config(schedule: Schedule, block: usize, budget: Budget) -> Result<StreamConfig> {
     Ok(StreamConfig {
         dim: 1,
         window: 3 * block as u64,
@@ -39,7 +39,7 @@ pub fn config(schedule: Schedule, block: usize, budget: Budget) -> Result<Stream
 ///
 /// # Errors
 /// Whatever the stream refuses.
-pub fn releases(
+pub(crate) fn releases(
     calibrated: &WindowMechanism,
     rows: &[f64],
     rng: &mut NoiseRng,
@@ -59,7 +59,7 @@ pub fn releases(
 ///
 /// # Errors
 /// Whatever the stream refuses.
-pub fn sides(calibrated: &WindowMechanism) -> Result<[Vec<f64>; 2]> {
+pub(crate) fn sides(calibrated: &WindowMechanism) -> Result<[Vec<f64>; 2]> {
     let block = calibrated.config().block as usize;
     let mut best = ([vec![], vec![]], -1.0);
     for other in [1.0, 0.0] {
@@ -92,7 +92,12 @@ pub fn sides(calibrated: &WindowMechanism) -> Result<[Vec<f64>; 2]> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subject(name: &str, schedule: Schedule, block: usize, budget: Budget) -> Result<Subject> {
+pub(crate) fn subject(
+    name: &str,
+    schedule: Schedule,
+    block: usize,
+    budget: Budget,
+) -> Result<Subject> {
     let calibrated = WindowMechanism::calibrate(config(schedule, block, budget)?)?;
     let guarantee = calibrated.guarantee().clone();
     let sides = sides(&calibrated)?;
@@ -114,7 +119,7 @@ pub fn subject(name: &str, schedule: Schedule, block: usize, budget: Budget) -> 
 
 /// Blocks with symmetric Gaussian noise: the healthy original of the private checkpoints.
 #[must_use]
-pub fn gaussian_blocks() -> Schedule {
+pub(crate) fn gaussian_blocks() -> Schedule {
     Schedule::Block { noise: BlockNoise::SymmetricGaussian, keep: Keep::Blocks }
 }
 
@@ -122,7 +127,7 @@ pub fn gaussian_blocks() -> Schedule {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn subjects() -> Result<Vec<Subject>> {
+pub(crate) fn subjects() -> Result<Vec<Subject>> {
     let claim = gaussian_budget()?;
     let histogram = Keep::Histogram { rho: 0.5, rule: PruneRule::Update };
     let gaussian = BlockNoise::SymmetricGaussian;

@@ -22,17 +22,17 @@ use sketch::vectors::System;
 
 /// How the edits of one kind of certificate fared.
 #[derive(Debug, Clone)]
-pub struct Edits {
+pub(crate) struct Edits {
     /// The mechanism whose certificate it is.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// Single numbers changed, the digest left alone.
-    pub tried: usize,
+    pub(crate) tried: usize,
     /// Changes that were accepted: there must be none.
-    pub accepted: Vec<String>,
+    pub(crate) accepted: Vec<String>,
     /// The same changes with the digest computed anew, as a forger would.
-    pub resealed: usize,
+    pub(crate) resealed: usize,
     /// How many of these `verify` found inconsistent.
-    pub resealed_rejected: usize,
+    pub(crate) resealed_rejected: usize,
 }
 
 /// Which reader checks a text.
@@ -57,7 +57,7 @@ impl Kind {
 ///
 /// # Errors
 /// A mechanism that refuses its input.
-pub fn edit_all() -> Result<Vec<Edits>> {
+pub(crate) fn edit_all() -> Result<Vec<Edits>> {
     Ok(samples()?.into_iter().map(|(name, kind, text)| edit(name, kind, &text)).collect())
 }
 
@@ -133,11 +133,11 @@ fn samples() -> Result<Vec<(&'static str, Kind, String)>> {
     let mut rng = NoiseRng::deterministic_not_private(3);
     let rng = &mut rng;
     let (gaussian, pure) = (gaussian_budget()?, pure_budget()?);
-    let one = bound(1.0)?;
+    let (beta, one, norm) = (bound(1.0)?, bound(1.0)?, bound(1.0)?);
     let rows = RowsView::f64(2, 4, &[0.0, 0.5, 1.0, 0.25, 1.0, 0.0, 0.5, 0.5])?;
     let bits = RowsView::bits(2, 4, &[5, 9])?;
-    let attribute = Adjacency::Attribute { beta: one };
-    let add = Adjacency::AddRemoveRow { bound: one };
+    let attribute = Adjacency::Attribute { beta };
+    let add = Adjacency::AddRemoveRow { bound: norm };
     let fresh = || FreshSeed::reproducible_not_private(4);
     let sets = [ItemSet::new(vec![1, 2, 3])?, ItemSet::new(vec![2, 3, 4])?];
     let shape = SymbolShape::new(4, 1, 4)?;
@@ -145,7 +145,7 @@ fn samples() -> Result<Vec<(&'static str, Kind, String)>> {
     let mut keep = |name, text: String| all.push((name, Kind::Private, text));
     for system in [System::DpOporp, System::DpOporpLaplace] {
         let budget = if system.is_pure() { pure } else { gaussian };
-        let made = system.mechanism(4, 2, PublicSeed::new(5), one, one, budget)?;
+        let made = system.mechanism(4, 2, PublicSeed::new(5), beta, one, budget)?;
         keep(system.name(), made.release(rows, rng)?.certificate().to_json());
     }
     let setup = Setup::attribute()?;
@@ -165,7 +165,7 @@ fn samples() -> Result<Vec<(&'static str, Kind, String)>> {
     keep("MinHash mixture", made.release(&sets, fresh(), rng)?.certificate().to_json());
     let made = BucketPrivMin::new(shape, pure.epsilon)?;
     keep("Bucket PrivMin", made.release(&sets, PublicSeed::new(7), rng)?.certificate().to_json());
-    let setting = Setting::new((4, 3), 1, 2, one, one)?;
+    let setting = Setting::new((4, 3), 1, 2, beta, norm)?;
     let a = [0.5; 12];
     let made = RangeFinder::calibrate(setting, gaussian)?;
     let release = made.release(&RowsView::f64(4, 3, &a)?, fresh(), rng)?;

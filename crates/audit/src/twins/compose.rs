@@ -21,7 +21,7 @@ use linalg_dp::covariance::CovarianceNoise;
 use linalg_dp::covariance::NoisyPower;
 use linalg_dp::low_rank::{BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Spread};
 use rand_core::Rng;
-use sketch::projection::{Gaussian, project};
+use sketch::projection::{Family, ProjectionSpec, project};
 
 /// The epsilon of a profile at the claim's delta.
 fn at(claim: Budget, profile: &Profile) -> Result<f64> {
@@ -80,7 +80,8 @@ fn mean_of_chi_square() -> Result<Subject> {
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let seed = PublicSeed::new(draw.public().next_u64());
         let a = side.of(&sides[0], &sides[1]);
-        let mut y: Vec<f64> = project(&Gaussian::new(N, K, seed)?, view(a)?)?;
+        let mut y: Vec<f64> =
+            project(&*ProjectionSpec::new(Family::Gaussian, N, K, seed)?.build(), view(a)?)?;
         noise.add_to(&mut draw.noise(), &mut y)?;
         let ratio = range_ratio(MatRef::from_row_major_slice(&y, M, K), seed, sigma.get(), &sides)?;
         out.extend(y);

@@ -4,7 +4,7 @@
 //! Every mechanism has one of its own, which adds 0.7 of its noise ([`weakened`]); the others have
 //! the defects that have been made, or nearly.
 
-pub mod certificate;
+pub(crate) mod certificate;
 mod compose;
 mod hashing;
 mod letters;
@@ -20,7 +20,7 @@ use eval::Result;
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn all() -> Result<Vec<Subject>> {
+pub(crate) fn all() -> Result<Vec<Subject>> {
     let families = [
         noise::twins()?,
         release::twins()?,
@@ -37,7 +37,7 @@ pub fn all() -> Result<Vec<Subject>> {
 ///
 /// # Errors
 /// A calibration that fails.
-pub fn controls() -> Result<Vec<Subject>> {
+pub(crate) fn controls() -> Result<Vec<Subject>> {
     Ok(vec![letters::rounded_down()?, release::stated_error()?])
 }
 
@@ -46,7 +46,7 @@ pub fn controls() -> Result<Vec<Subject>> {
 ///
 /// # Errors
 /// A mechanism that states no weaker form.
-pub fn weakened(mechanisms: &[Subject]) -> Result<Vec<Subject>> {
+pub(crate) fn weakened(mechanisms: &[Subject]) -> Result<Vec<Subject>> {
     let own = mechanisms.iter().filter(|s| s.role == Role::Mechanism);
     own.map(Subject::weakened).collect()
 }

@@ -7,7 +7,9 @@ use dp_core::calibrate::published::{
     Acceptance, PublishedCalibration, PublishedRule, PublishedSetting,
 };
 use dp_core::profile::RowChange;
-use dp_core::{Bound, Budget, L1Sensitivity, L2Sensitivity, PrivacyProfile, Profile, calibrate};
+use dp_core::{
+    Budget, L1Sensitivity, L2Sensitivity, NormBound, PrivacyProfile, Profile, calibrate,
+};
 
 /// Options of `dps calibrate`.
 #[derive(Args)]
@@ -195,20 +197,20 @@ impl Calibrate {
                 (record, Profile::ChiMixtureGaussian { k, entry_shift, sigma, later_mu: 0.0 })
             }
             Mechanism::Jl { rows, adjacency, bound } => {
-                let (bound, change) = (Bound::new(bound)?, RowChange::from(adjacency));
+                let (bound, change) = (NormBound::new(bound)?, RowChange::from(adjacency));
                 let lift = calibrate::jl_lift(budget, rows, bound, change)?;
                 let record = record.number("w2", lift.get() * lift.get()).number("w", lift.get());
                 (record, Profile::JlMechanism { rows, bound, lift, change })
             }
             Mechanism::Wishart { dim, dof, adjacency, bound } => {
                 let dof = dof.ok_or_else(|| Error::Usage("--dof is required".into()))?;
-                let (bound, change) = (Bound::new(bound)?, RowChange::from(adjacency));
+                let (bound, change) = (NormBound::new(bound)?, RowChange::from(adjacency));
                 let scale = calibrate::wishart_scale(budget, dim, dof, bound, change)?;
                 let record = record.number("scale", scale.get()).integer("dof", dof);
                 (record, Profile::Wishart { dim, dof, bound, scale, change })
             }
             Mechanism::SymmetricGaussian { adjacency, bound } => {
-                let (bound, change) = (Bound::new(bound)?, RowChange::from(adjacency));
+                let (bound, change) = (NormBound::new(bound)?, RowChange::from(adjacency));
                 let sigma = calibrate::symmetric_gaussian(budget, bound, change)?;
                 let record = record.number("sigma", sigma.get());
                 (record, Profile::SymmetricGaussian { bound, sigma, change })
@@ -251,7 +253,7 @@ impl Calibrate {
                 PublishedSetting::GaussianProjection { features, columns: k, shift }
             }
             Mechanism::Jl { rows, adjacency: RowAdjacency::AddRemove, bound } => {
-                PublishedSetting::Jl { rows, bound: Bound::new(bound)? }
+                PublishedSetting::Jl { rows, bound: NormBound::new(bound)? }
             }
             Mechanism::Wishart { dim, dof, adjacency: RowAdjacency::AddRemove, bound } => {
                 if dof.is_some() {
@@ -259,7 +261,7 @@ impl Calibrate {
                         "--dof: the rule prescribes the degrees of freedom".into(),
                     ));
                 }
-                PublishedSetting::Wishart { dim, bound: Bound::new(bound)? }
+                PublishedSetting::Wishart { dim, bound: NormBound::new(bound)? }
             }
             _ => {
                 let name = rule.name();

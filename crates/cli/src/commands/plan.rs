@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::{Args, Subcommand};
-use dp_core::{Bound, Budget};
+use dp_core::{Budget, Shift};
 use sketch::distances::ValueRange;
 use sketch::plan::{
     Aim, DistanceMethod, DistanceTask, Prediction, SearchGoal, SetMethod, plan_distances, plan_sets,
@@ -108,7 +108,7 @@ impl Vectors {
         let mut predictions = plan_distances(&DistanceTask {
             n: self.rows,
             d: self.features,
-            beta: Bound::new(self.beta)?,
+            beta: Shift::new(self.beta)?,
             range: ValueRange::new(self.low, self.high)?,
             squared_distance: self.squared_distance,
             budget: Budget::new(self.epsilon, self.delta)?,

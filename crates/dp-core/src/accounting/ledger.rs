@@ -314,9 +314,9 @@ impl Ledger {
     /// use dp_core::accounting::{Ledger, Method};
     /// use dp_core::adjacency::Partition;
     /// use dp_core::mechanism::author;
-    /// use dp_core::{Adjacency, Bound, Budget, Delta, Probability, Profile, Theorem};
+    /// use dp_core::{Adjacency, Budget, Delta, Probability, Profile, Shift, Theorem};
     ///
-    /// let change = Adjacency::Attribute { beta: Bound::new(1.0)? };
+    /// let change = Adjacency::Attribute { beta: Shift::new(1.0)? };
     /// let profile = Profile::RandomizedResponse { bits: 1, keep: Probability::new(0.73)? };
     /// let basis = author::theorem(Theorem::BitResponse);
     /// let guarantee = author::guarantee(change, Budget::new(1.0, 0.0)?, basis, profile)?;

@@ -10,9 +10,7 @@ pub use crate::profile::chi_mixture::chi_mixture_gaussian;
 pub use crate::profile::gaussian::{gaussian, gaussian_steps};
 pub use crate::profile::jl::jl_lift;
 pub use crate::profile::laplace::laplace;
-pub use crate::profile::mixture::{
-    binomial_mixture_gaussian, binomial_mixture_kary, binomial_mixture_rr,
-};
+pub use crate::profile::mixture::binomial_mixture_rr;
 pub use crate::profile::repeated::wishart_scale_repeated;
 pub use crate::profile::response::{kary_response, randomized_response, response_epsilon};
 pub use crate::profile::solve::least_scale;

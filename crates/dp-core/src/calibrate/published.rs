@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::profile::gaussian::gaussian;
 use crate::profile::solve::{positive, refuse_pure};
 use crate::profile::{PrivacyProfile, Profile, RowChange};
-use crate::quantity::{Bound, L2Sensitivity, NoiseScale};
+use crate::quantity::{L2Sensitivity, NoiseScale, NormBound};
 use serde::{Deserialize, Serialize};
 
 /// A published calibration rule.
@@ -77,14 +77,14 @@ pub enum PublishedSetting {
         /// Rows of the sketch.
         rows: u64,
         /// Bound on a data row's l2 norm.
-        bound: Bound,
+        bound: NormBound,
     },
     /// The Wishart mechanism, one row added or removed.
     Wishart {
         /// Columns of the data.
         dim: u64,
         /// Bound on a data row's l2 norm.
-        bound: Bound,
+        bound: NormBound,
     },
 }
 

@@ -100,11 +100,11 @@ impl GridNoise for LaplaceNoise {
 /// ```
 /// use dp_core::mechanism::{Basis, Calibrated, Statistic};
 /// use dp_core::noise::{AdditiveNoise, GaussianNoise};
-/// use dp_core::{Adjacency, Bound, Budget, L2Sensitivity, NoiseRng};
+/// use dp_core::{Adjacency, Budget, EntryBound, L2Sensitivity, NoiseRng, NormBound};
 ///
 /// // Sums of rows of norm 1 at most, of which one may be added or removed.
-/// let row = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
-/// let sums = Statistic::new(row, L2Sensitivity::new(1.0)?, 3, Bound::new(1e6)?);
+/// let row = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
+/// let sums = Statistic::new(row, L2Sensitivity::new(1.0)?, 3, EntryBound::new(1e6)?);
 /// let basis = Basis::declared("the author of this page", "rows are clipped to norm 1");
 /// let noise = Calibrated::<GaussianNoise>::calibrate(sums, Budget::new(1.0, 1e-6)?, basis)?;
 /// let mut values = [12.5, 400.25, -7.0];

@@ -9,12 +9,12 @@
 //! ```
 //! use dp_core::mechanism::{Basis, Mechanism, PrivateVector, Statistic};
 //! use dp_core::noise::LaplaceNoise;
-//! use dp_core::{Adjacency, Bound, Budget, L1Sensitivity, NoiseRng};
+//! use dp_core::{Adjacency, Budget, EntryBound, L1Sensitivity, NoiseRng, NormBound};
 //!
 //! // A histogram: one person is one row, a one in one category.
 //! let counts = [120.0, 33.0, 7.0];
-//! let person = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
-//! let statistic = Statistic::new(person, L1Sensitivity::new(1.0)?, counts.len(), Bound::new(1e6)?);
+//! let person = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
+//! let statistic = Statistic::new(person, L1Sensitivity::new(1.0)?, counts.len(), EntryBound::new(1e6)?);
 //! let basis = Basis::declared("the survey's team", "a person is in one category");
 //! let mechanism = PrivateVector::<LaplaceNoise>::calibrate((statistic, basis), Budget::new(1.0, 0.0)?)?;
 //! let release = mechanism.release(&counts, &mut NoiseRng::from_os()?)?;

@@ -3,7 +3,7 @@
 use crate::adjacency::Adjacency;
 use crate::error::{Error, Result};
 use crate::noise::Grid;
-use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, Scale};
+use crate::quantity::{EntryBound, L1Sensitivity, L2Sensitivity, Scale};
 
 /// A sensitivity in some norm: [`L1Sensitivity`] or [`L2Sensitivity`].
 pub trait Sensitivity: Copy + super::sealed::Sealed {
@@ -35,7 +35,7 @@ pub struct Statistic<S> {
     length: usize,
     coordinates: usize,
     error: f64,
-    magnitude: Bound,
+    magnitude: EntryBound,
 }
 
 impl<S: Sensitivity> Statistic<S> {
@@ -44,7 +44,7 @@ impl<S: Sensitivity> Statistic<S> {
     ///
     /// The sensitivity is that of the exact numbers: rounding is added where noise is calibrated.
     #[must_use]
-    pub fn new(adjacency: Adjacency, sensitivity: S, length: usize, magnitude: Bound) -> Self {
+    pub fn new(adjacency: Adjacency, sensitivity: S, length: usize, magnitude: EntryBound) -> Self {
         Self { adjacency, sensitivity, length, coordinates: length, error: 0.0, magnitude }
     }
 
@@ -99,7 +99,7 @@ impl<S: Sensitivity> Statistic<S> {
 
     /// The largest absolute value.
     #[must_use]
-    pub fn magnitude(&self) -> Bound {
+    pub fn magnitude(&self) -> EntryBound {
         self.magnitude
     }
 

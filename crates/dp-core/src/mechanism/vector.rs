@@ -26,12 +26,12 @@ use zeroize::Zeroize;
 /// use dp_core::accounting::Ledger;
 /// use dp_core::mechanism::{Basis, Mechanism, PrivateVector, Statistic};
 /// use dp_core::noise::GaussianNoise;
-/// use dp_core::{Adjacency, Bound, Budget, L2Sensitivity, NoiseRng};
+/// use dp_core::{Adjacency, Budget, EntryBound, L2Sensitivity, NoiseRng, NormBound};
 ///
 /// // The sum of rows of two numbers in [0, 1]: a row has norm sqrt 2 at most.
-/// let bound = Bound::new(2f64.sqrt())?;
+/// let bound = NormBound::new(2f64.sqrt())?;
 /// let row = Adjacency::AddRemoveRow { bound };
-/// let statistic = Statistic::new(row, L2Sensitivity::new(bound.get())?, 2, Bound::new(1e9)?);
+/// let statistic = Statistic::new(row, L2Sensitivity::new(bound.get())?, 2, EntryBound::new(1e9)?);
 /// let basis = Basis::declared("the analyst", "each number is cut to [0, 1]");
 /// let mechanism = PrivateVector::<GaussianNoise>::calibrate((statistic, basis), Budget::new(1.0, 1e-6)?)?;
 ///

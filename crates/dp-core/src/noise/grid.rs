@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 pub(crate) use crate::numeric::float::floor_log2;
-use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, Scale};
+use crate::quantity::{EntryBound, L1Sensitivity, L2Sensitivity, Scale};
 use serde::{Deserialize, Serialize};
 
 /// The multiples of `2^exponent`.
@@ -40,7 +40,7 @@ impl Grid {
     /// # Errors
     /// [`Error::InvalidParameter`] when no grid keeps the sums exact: a bound over about
     /// `2^41` noise scales, or a noise scale outside about `[2^-950, 2^970]`.
-    pub fn choose(scale: impl Scale, bound: Bound) -> Result<Self> {
+    pub fn choose(scale: impl Scale, bound: EntryBound) -> Result<Self> {
         let scale: f64 = scale.into();
         let fine = floor_log2(scale) - 30;
         let finest = fine.max(Self::EXPONENTS.0);
@@ -66,7 +66,7 @@ impl Grid {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`], which does not say which value.
-    pub fn check_values(self, values: &[f64]) -> Result<()> {
+    pub(crate) fn check_values(self, values: &[f64]) -> Result<()> {
         self.check_each(values.iter().copied())
     }
 

@@ -3,12 +3,6 @@
 
 use core::f64::consts::PI;
 
-/// `ln Gamma(x)` for `x > 0`; NaN otherwise.
-#[must_use]
-pub fn ln_gamma(x: f64) -> f64 {
-    if x > 0.0 { libm::lgamma(x) } else { f64::NAN }
-}
-
 /// `ln Gamma(n + 1)` minus Stirling's `n ln n - n + ln sqrt(2 pi n)`, for `n > 0`.
 pub(crate) fn stirling_error(n: f64) -> f64 {
     // Below 16: step up with s(n) - s(n + 1) = (n + 1/2) ln(1 + 1/n) - 1.

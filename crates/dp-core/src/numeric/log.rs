@@ -1,20 +1,14 @@
-//! Sums and differences of numbers given by their logarithms.
+//! Sums of numbers given by their logarithms.
 
 /// `ln(1 - e^x)` for `x <= 0`; negative infinity at zero, NaN above.
 #[must_use]
-pub fn ln_one_minus_exp(x: f64) -> f64 {
+pub(crate) fn ln_one_minus_exp(x: f64) -> f64 {
     if x > -core::f64::consts::LN_2 { (-x.exp_m1()).ln() } else { (-x.exp()).ln_1p() }
 }
 
 /// `ln(e^a + e^b)`.
 #[must_use]
-pub fn ln_sum_exp(a: f64, b: f64) -> f64 {
+pub(crate) fn ln_sum_exp(a: f64, b: f64) -> f64 {
     let (high, low) = if a >= b { (a, b) } else { (b, a) };
     if low == f64::NEG_INFINITY { high } else { high + (low - high).exp().ln_1p() }
-}
-
-/// `ln(e^a - e^b)` for `a >= b`; negative infinity when they are equal, NaN when `a < b`.
-#[must_use]
-pub fn ln_diff_exp(a: f64, b: f64) -> f64 {
-    if b == f64::NEG_INFINITY { a } else { a + ln_one_minus_exp(b - a) }
 }

@@ -12,7 +12,7 @@ use crate::noise::NoiseLaw;
 use crate::numeric::float::{added, square_of};
 use crate::numeric::quadrature::panel_6;
 use crate::numeric::{ln_normal_cdf, ln_normal_pdf, mills_ratio, mills_slope};
-use crate::quantity::{Bound, L2Sensitivity, NoiseScale};
+use crate::quantity::{L2Sensitivity, NoiseScale, NormBound};
 
 /// ln of `Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)`, and a bound on its error.
 ///
@@ -90,7 +90,7 @@ impl Kind for Gaussian {
 }
 
 /// The bound and the change of an adjacency about one row that comes, goes or is replaced.
-fn row_change(adjacency: Adjacency) -> Option<(Bound, RowChange)> {
+fn row_change(adjacency: Adjacency) -> Option<(NormBound, RowChange)> {
     match adjacency {
         Adjacency::AddRemoveRow { bound } | Adjacency::ZeroRow { bound } => {
             Some((bound, RowChange::AddRemove))

@@ -10,7 +10,7 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::noise::NoiseLaw;
 use crate::numeric::quadrature::{Side, ln_chi_expectation};
-use crate::quantity::{Bound, NoiseScale};
+use crate::quantity::{NoiseScale, NormBound};
 use core::f64::consts::PI;
 use realfft::num_complex::Complex64;
 
@@ -129,7 +129,7 @@ fn ln_delta_replace(rows: u64, lambda: f64, epsilon: f64) -> f64 {
 /// [`Profile::JlMechanism`].
 pub(super) struct Jl {
     pub(super) rows: u64,
-    pub(super) bound: Bound,
+    pub(super) bound: NormBound,
     pub(super) lift: NoiseScale,
     pub(super) change: RowChange,
 }
@@ -187,7 +187,12 @@ impl Kind for Jl {
 ///
 /// # Errors
 /// [`crate::Error::InvalidParameter`] when `rows` is zero; [`crate::Error::Calibration`] when delta is.
-pub fn jl_lift(budget: Budget, rows: u64, bound: Bound, change: RowChange) -> Result<NoiseScale> {
+pub fn jl_lift(
+    budget: Budget,
+    rows: u64,
+    bound: NormBound,
+    change: RowChange,
+) -> Result<NoiseScale> {
     refuse_pure("jl mechanism", budget)?;
     positive("rows", rows)?;
     let guess = bound.get() * ((rows as f64).sqrt() / rough_mu(budget)).sqrt();

@@ -3,7 +3,9 @@
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
 use crate::error::{Error, Result};
 use crate::numeric::root;
-use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability};
+use crate::quantity::{
+    L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, NormBound, Probability,
+};
 use serde::{Deserialize, Serialize};
 
 /// delta as a function of epsilon: the supremum over adjacent pairs, in both
@@ -161,7 +163,7 @@ pub enum Profile {
         /// Rows of the sketch.
         rows: u64,
         /// Bound on a data row's l2 norm.
-        bound: Bound,
+        bound: NormBound,
         /// The lift w.
         lift: NoiseScale,
         /// What happens to the row that differs.
@@ -175,7 +177,7 @@ pub enum Profile {
         /// Degrees of freedom: above `dim + 1`.
         dof: u64,
         /// Bound on a data row's l2 norm.
-        bound: Bound,
+        bound: NormBound,
         /// Scale of the identity (a squared length).
         scale: NoiseScale,
         /// What happens to the row that differs.
@@ -185,7 +187,7 @@ pub enum Profile {
     /// and `sigma / sqrt 2` off it; exact.
     SymmetricGaussian {
         /// Bound on a data row's l2 norm.
-        bound: Bound,
+        bound: NormBound,
         /// Standard deviation of a diagonal entry.
         sigma: NoiseScale,
         /// What happens to the row that differs.
@@ -238,7 +240,7 @@ impl Profile {
 /// Frobenius distance of `A^T A` between adjacent matrices: `B^2`, or `sqrt 2 B^2` when a row is
 /// replaced; rounded up.
 #[must_use]
-pub fn covariance_sensitivity(bound: Bound, change: RowChange) -> f64 {
+pub fn covariance_sensitivity(bound: NormBound, change: RowChange) -> f64 {
     let square = bound.get() * bound.get() * (1.0 + 4.0 * f64::EPSILON);
     match change {
         RowChange::AddRemove => square,

@@ -9,14 +9,14 @@ use super::response::{
     Bit, Letter, bit_given_by, compose_letters, compose_response, letter_given_by,
 };
 use super::rule::{on_grid, scale};
-use super::solve::{largest_keep, least_scale_from, positive, refuse_pure, rough_mu};
+use super::solve::{largest_keep, positive};
 use super::sum::ln_mixture;
 use crate::adjacency::Adjacency;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 use crate::numeric::float::square_of;
-use crate::quantity::{L2Sensitivity, NoiseScale, Probability};
+use crate::quantity::Probability;
 
 /// [`Profile::BinomialMixture`].
 pub(super) struct Mixture {
@@ -136,49 +136,5 @@ pub fn binomial_mixture_rr(
         trials,
         probability,
         coordinate: CoordinateProfile::RandomizedResponse { keep },
-    })
-}
-
-/// As [`binomial_mixture_rr`] for letters of an alphabet.
-///
-/// # Errors
-/// [`Error::InvalidParameter`] when `trials` or `probability` is zero or the alphabet
-/// has fewer than two letters.
-pub fn binomial_mixture_kary(
-    budget: Budget,
-    trials: u64,
-    probability: Probability,
-    alphabet: u64,
-) -> Result<Probability> {
-    check_mixture(trials, probability)?;
-    largest_keep("binomial mixture of letters", budget, alphabet, |keep| Profile::BinomialMixture {
-        trials,
-        probability,
-        coordinate: CoordinateProfile::KaryResponse { alphabet, keep },
-    })
-}
-
-/// The least sigma when the number of coordinates that move by `shift` is
-/// `Bin(trials, probability)` over fresh public hash functions.
-///
-/// # Errors
-/// [`Error::InvalidParameter`] when `trials` or `probability` is zero;
-/// [`Error::Calibration`] when delta is zero.
-pub fn binomial_mixture_gaussian(
-    budget: Budget,
-    trials: u64,
-    probability: Probability,
-    shift: L2Sensitivity,
-) -> Result<NoiseScale> {
-    check_mixture(trials, probability)?;
-    refuse_pure("binomial mixture of Gaussians", budget)?;
-    let count = (trials as f64 * probability.get()).max(1.0);
-    let guess = shift.get() * count.sqrt() / rough_mu(budget);
-    least_scale_from("binomial mixture of Gaussians", budget, guess, |sigma| {
-        Profile::BinomialMixture {
-            trials,
-            probability,
-            coordinate: CoordinateProfile::Gaussian { shift, sigma },
-        }
     })
 }

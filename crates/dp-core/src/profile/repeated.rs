@@ -14,7 +14,7 @@ use crate::budget::Epsilon;
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 use crate::numeric::ln_sum_exp;
-use crate::quantity::{Bound, NoiseScale};
+use crate::quantity::{NoiseScale, NormBound};
 
 /// An upper bound on ln delta of `times` runs; zero (the safe answer) for none of them, which no
 /// mechanism can be, and beyond 2^40.
@@ -125,7 +125,7 @@ pub fn wishart_scale_repeated(
     budget: Budget,
     dim: u64,
     dof: u64,
-    bound: Bound,
+    bound: NormBound,
     change: RowChange,
     times: u64,
 ) -> Result<NoiseScale> {

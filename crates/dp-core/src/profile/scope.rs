@@ -3,7 +3,7 @@
 use super::kinds::{Profile, RowChange};
 use crate::adjacency::Adjacency;
 use crate::error::{Result, rejected};
-use crate::quantity::Bound;
+use crate::quantity::NormBound;
 
 impl Profile {
     /// Whether the profile can speak of this adjacency: one about a row's change must be about the
@@ -44,7 +44,7 @@ impl Profile {
 
 /// The profile must cover the adjacency's row: same change, a bound no smaller (rounding
 /// to the grid may make it a little larger).
-fn same_row(adjacency: Adjacency, bound: Bound, change: RowChange) -> Result<()> {
+fn same_row(adjacency: Adjacency, bound: NormBound, change: RowChange) -> Result<()> {
     let (stated, changes) = row(adjacency)?;
     if changes != change {
         let found = format!("the profile is for {change:?}, the adjacency is {adjacency}");
@@ -59,7 +59,7 @@ fn same_row(adjacency: Adjacency, bound: Bound, change: RowChange) -> Result<()>
 }
 
 /// The bound and the change of an adjacency about one row.
-fn row(adjacency: Adjacency) -> Result<(Bound, RowChange)> {
+fn row(adjacency: Adjacency) -> Result<(NormBound, RowChange)> {
     match adjacency {
         Adjacency::AddRemoveRow { bound } | Adjacency::ZeroRow { bound } => {
             Ok((bound, RowChange::AddRemove))

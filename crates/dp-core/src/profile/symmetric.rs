@@ -10,11 +10,11 @@ use crate::adjacency::Adjacency;
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::noise::NoiseLaw;
-use crate::quantity::{Bound, NoiseScale};
+use crate::quantity::{NoiseScale, NormBound};
 
 /// [`Profile::SymmetricGaussian`].
 pub(super) struct Symmetric {
-    pub(super) bound: Bound,
+    pub(super) bound: NormBound,
     pub(super) sigma: NoiseScale,
     pub(super) change: RowChange,
 }
@@ -50,7 +50,11 @@ impl Kind for Symmetric {
 ///
 /// # Errors
 /// [`crate::Error::Calibration`] when delta is zero.
-pub fn symmetric_gaussian(budget: Budget, bound: Bound, change: RowChange) -> Result<NoiseScale> {
+pub fn symmetric_gaussian(
+    budget: Budget,
+    bound: NormBound,
+    change: RowChange,
+) -> Result<NoiseScale> {
     refuse_pure("symmetric gaussian", budget)?;
     let guess = covariance_sensitivity(bound, change) / rough_mu(budget);
     least_scale_from("symmetric gaussian", budget, guess, |sigma| Profile::SymmetricGaussian {

@@ -12,7 +12,7 @@ use crate::noise::NoiseLaw;
 use crate::numeric::ln_sum_exp;
 use crate::numeric::quadrature::{Side, ln_chi_expectation};
 use crate::numeric::root;
-use crate::quantity::{Bound, NoiseScale};
+use crate::quantity::{NoiseScale, NormBound};
 
 /// `W_d(nu, s I)` noise against one row of squared norm `t s`.
 #[derive(Debug, Clone, Copy)]
@@ -108,7 +108,7 @@ fn least_split(epsilon: f64, bound: impl Fn(f64) -> f64) -> f64 {
 pub(super) struct Wishart {
     pub(super) dim: u64,
     pub(super) dof: u64,
-    pub(super) bound: Bound,
+    pub(super) bound: NormBound,
     pub(super) scale: NoiseScale,
     pub(super) change: RowChange,
 }
@@ -166,7 +166,7 @@ pub fn wishart_scale(
     budget: Budget,
     dim: u64,
     dof: u64,
-    bound: Bound,
+    bound: NormBound,
     change: RowChange,
 ) -> Result<NoiseScale> {
     refuse_pure("wishart", budget)?;
@@ -192,7 +192,7 @@ pub fn wishart_dof(
     budget: Budget,
     dim: u64,
     scale: NoiseScale,
-    bound: Bound,
+    bound: NormBound,
     change: RowChange,
 ) -> Result<u64> {
     refuse_pure("wishart", budget)?;

@@ -60,7 +60,7 @@ impl Kind {
     ///
     /// # Errors
     /// [`Error::File`] for a number that is not known.
-    pub fn from_code(code: u32) -> Result<Self> {
+    pub(crate) fn from_code(code: u32) -> Result<Self> {
         let known = usize::try_from(code).ok().and_then(|code| Self::ALL.get(code));
         known.copied().ok_or_else(|| Error::file("kind", format!("{code} is not known")))
     }

@@ -22,7 +22,7 @@ mod writer;
 pub use crate::certificate::{AnyCertificate, CertificateClass, ClassOfCertificate};
 pub use codec::{Trailer, to_json};
 pub use kind::Kind;
-pub use payload::{Payload, decode, encode, encode_as, load, write, write_as};
+pub use payload::{Payload, decode, encode, encode_as, load, write};
 pub use reader::{Opened, Summary, open, read, read_summary};
 pub use writer::{FileWriter, Writer};
 

@@ -113,7 +113,7 @@ pub fn write<T: Payload, C: ClassOfCertificate>(
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_as<T: Payload, C: ClassOfCertificate>(
+pub(crate) fn write_as<T: Payload, C: ClassOfCertificate>(
     path: &Path,
     release: &Release<T, C>,
     kind: Kind,

@@ -41,7 +41,7 @@ pub(crate) fn b_of(b: f64) -> LaplaceScale {
 }
 
 pub(crate) fn row() -> Adjacency {
-    Adjacency::RowShift { l2: Bound::new(1.0).unwrap() }
+    Adjacency::RowShift { l2: Shift::new(1.0).unwrap() }
 }
 
 pub(crate) fn gaussian(sigma: f64) -> (Profile, NoiseLaw) {
@@ -98,7 +98,7 @@ pub(crate) fn probability(x: f64) -> Probability {
 pub(crate) fn known_pairs() -> Vec<Certificate> {
     use dp_core::profile::{CoordinateProfile as C, GaussianStep, RowChange};
     let grid = Grid::new(-30).unwrap();
-    let bound = Bound::new(1.0).unwrap();
+    let bound = NormBound::new(1.0).unwrap();
     let l2 = |x: f64| L2Sensitivity::new(x).unwrap();
     let rounded = |sigma: f64| NoiseLaw::RoundedGaussian { sigma: scale(sigma), grid };
     let add = Adjacency::AddRemoveRow { bound };

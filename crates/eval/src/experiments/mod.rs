@@ -1,14 +1,14 @@
 //! The experiments: one module a paper, one file an experiment.
 
-pub mod bourgeat_schmurr_2019;
-pub mod hardt_roth_2012;
-pub mod kenthapadi_2013;
-pub mod li_li_2023;
-pub mod own;
+mod bourgeat_schmurr_2019;
+mod hardt_roth_2012;
+mod kenthapadi_2013;
+mod li_li_2023;
+mod own;
 mod papers;
-pub mod upadhyay_2021;
+mod upadhyay_2021;
 
-pub use papers::PAPERS;
+pub(crate) use papers::PAPERS;
 
 use crate::framework::Experiment;
 

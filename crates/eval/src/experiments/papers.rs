@@ -10,7 +10,7 @@ const STEP: &str = "a step inside a proof: what follows from it is measured";
 const BACKGROUND: &str = "quoted from other papers";
 
 /// All of them, in the order of the experiments.
-pub const PAPERS: [Paper; 5] = [
+pub(crate) const PAPERS: [Paper; 5] = [
     Paper {
         key: "kenthapadi-2013",
         name: "Kenthapadi, Korolova, Mironov, Mishra 2013: Privacy via the Johnson-Lindenstrauss transform",

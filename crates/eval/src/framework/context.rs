@@ -1,18 +1,10 @@
 //! What an experiment is given.
 
 use crate::data::{self, Points};
+use crate::effort::Effort;
 use crate::error::Result;
 use dp_core::{FreshSeed, NoiseRng, PublicSeed};
 use std::path::PathBuf;
-
-/// How much work an experiment may do.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effort {
-    /// Seconds: fewer repetitions, queries or points; the same claims.
-    Quick,
-    /// Minutes: sizes and repetitions of the paper, as far as the data allows.
-    Full,
-}
 
 /// A user's own data; the embedded samples serve where a field is `None`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -62,7 +54,7 @@ impl<'a> Context<'a> {
 
     /// `quick` or `full`, by effort.
     #[must_use]
-    pub fn pick<T>(&self, quick: T, full: T) -> T {
+    pub(crate) fn pick<T>(&self, quick: T, full: T) -> T {
         match self.effort {
             Effort::Quick => quick,
             Effort::Full => full,
@@ -72,37 +64,37 @@ impl<'a> Context<'a> {
     /// The number from which repetition `repetition` of the part named `part` draws
     /// everything: equal inputs give equal numbers, different ones unrelated numbers.
     #[must_use]
-    pub fn sub_seed(&self, part: &str, repetition: u64) -> u64 {
+    pub(crate) fn sub_seed(&self, part: &str, repetition: u64) -> u64 {
         derive(self.seed, part, repetition)
     }
 
     /// The number from which synthetic data are drawn; it follows from the seed of the run too.
     #[must_use]
-    pub fn data_seed(&self, part: &str, number: u64) -> u64 {
+    pub(crate) fn data_seed(&self, part: &str, number: u64) -> u64 {
         derive(self.seed, &format!("data of {part}"), number)
     }
 
     /// A number that is the same in all runs: for choices that are no data.
     #[must_use]
-    pub fn number(part: &str, number: u64) -> u64 {
+    pub(crate) fn number(part: &str, number: u64) -> u64 {
         derive(1, part, number)
     }
 
     /// A reusable public seed for this part and repetition.
     #[must_use]
-    pub fn public_seed(&self, part: &str, repetition: u64) -> PublicSeed {
+    pub(crate) fn public_seed(&self, part: &str, repetition: u64) -> PublicSeed {
         PublicSeed::new(self.sub_seed(part, repetition))
     }
 
     /// A stand-in for a fresh public seed, reproducible and therefore not private.
     #[must_use]
-    pub fn fresh_seed(&self, part: &str, repetition: u64) -> FreshSeed {
+    pub(crate) fn fresh_seed(&self, part: &str, repetition: u64) -> FreshSeed {
         FreshSeed::reproducible_not_private(self.sub_seed(part, repetition))
     }
 
     /// A noise generator, reproducible and therefore not private.
     #[must_use]
-    pub fn noise(&self, part: &str, repetition: u64) -> NoiseRng {
+    pub(crate) fn noise(&self, part: &str, repetition: u64) -> NoiseRng {
         let seed = self.sub_seed(&format!("noise of {part}"), repetition);
         NoiseRng::deterministic_not_private(seed)
     }
@@ -111,7 +103,7 @@ impl<'a> Context<'a> {
     ///
     /// # Errors
     /// As [`data::images`].
-    pub fn images(&self) -> Result<Points> {
+    pub(crate) fn images(&self) -> Result<Points> {
         match &self.sources.images {
             Some(path) => data::images(path, self.sources.labels.as_deref()),
             None => Ok(data::digits()),

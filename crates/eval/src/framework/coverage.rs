@@ -1,32 +1,37 @@
 //! Which statement of a paper is shown where, and how that ended.
 
-use super::{Claim, Outcome, Summary, Table, Verdict};
+use super::{Claim, Outcome, Summary, Verdict};
+use crate::Table;
 
 /// A paper with all of its figures, tables and numbered statements.
-pub struct Paper {
+pub(crate) struct Paper {
     /// First part of the ids of its experiments.
-    pub key: &'static str,
+    pub(crate) key: &'static str,
     /// Authors, year, title.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What we found wrong in it.
-    pub wrong: &'static [&'static str],
+    pub(crate) wrong: &'static [&'static str],
     /// Its statements, in order.
-    pub rows: &'static [Row],
+    pub(crate) rows: &'static [Row],
 }
 
 /// One figure, table or numbered statement, or several of one kind.
-pub struct Row {
+pub(crate) struct Row {
     /// What it is.
-    pub item: &'static str,
+    pub(crate) item: &'static str,
     /// Id of the experiment; empty where there is none.
-    pub experiment: &'static str,
+    pub(crate) experiment: &'static str,
     /// What differs from the paper; where there is no experiment, why.
-    pub differs: &'static str,
+    pub(crate) differs: &'static str,
 }
 
 /// A row of a paper.
 #[must_use]
-pub const fn row(item: &'static str, experiment: &'static str, differs: &'static str) -> Row {
+pub(crate) const fn row(
+    item: &'static str,
+    experiment: &'static str,
+    differs: &'static str,
+) -> Row {
     Row { item, experiment, differs }
 }
 
@@ -51,7 +56,7 @@ impl Row {
 
     /// `reproduced`, what failed, or why nothing was tried.
     #[must_use]
-    pub fn verdict(&self, summary: &Summary) -> String {
+    pub(crate) fn verdict(&self, summary: &Summary) -> String {
         if self.experiment.is_empty() {
             return "no experiment".into();
         }
@@ -67,7 +72,7 @@ impl Row {
 
 /// The coverage of one paper by a run.
 #[must_use]
-pub fn table(paper: &Paper, summary: &Summary) -> Table {
+pub(crate) fn table(paper: &Paper, summary: &Summary) -> Table {
     let mut table = Table::new(
         "coverage",
         "Every figure, table and numbered statement of the paper, where it is shown, and what differs.",

@@ -1,17 +1,16 @@
 //! What an experiment is, what it reports, and how a set of them runs.
 
 mod context;
-pub mod coverage;
+pub(crate) mod coverage;
 mod report;
 mod runner;
-pub mod sabotage;
+pub(crate) mod sabotage;
 #[cfg(feature = "sabotage")]
 pub mod trial;
 
-pub use context::{Context, Effort, Progress, Quiet, Sources};
+pub use context::{Context, Progress, Quiet, Sources};
 pub use report::{
-    Axis, Claim, Curve, Figure, Kind, Origin, Panel, Point, Report, Scale, Seeds, Setting, Table,
-    Verdict,
+    Axis, Claim, Curve, Figure, Kind, Origin, Panel, Point, Report, Scale, Seeds, Setting, Verdict,
 };
 pub use runner::{Event, Outcome, Summary, list, run, select};
 pub use sabotage::Sabotage;
@@ -43,15 +42,15 @@ pub trait Experiment: Sync {
 }
 
 /// The usual way to make an [`Experiment`]: its three texts and a function.
-pub struct Study {
+pub(crate) struct Study {
     /// See [`Experiment::id`].
-    pub id: &'static str,
+    pub(crate) id: &'static str,
     /// See [`Experiment::title`].
-    pub title: &'static str,
+    pub(crate) title: &'static str,
     /// See [`Experiment::reference`].
-    pub reference: &'static str,
+    pub(crate) reference: &'static str,
     /// See [`Experiment::run`].
-    pub run: fn(&Context<'_>) -> Result<Report>,
+    pub(crate) run: fn(&Context<'_>) -> Result<Report>,
 }
 
 impl Experiment for Study {

@@ -1,6 +1,7 @@
 //! What an experiment returns.
 
 use super::Sabotage;
+use crate::Table;
 use serde::Serialize;
 
 /// Everything one run of an experiment found.
@@ -19,7 +20,7 @@ pub struct Report {
 impl Report {
     /// Adds a claim and its verdict; `measured` states the numbers it was judged by. The text names the
     /// margin, which is fixed here and not by the numbers.
-    pub fn claim(
+    pub(crate) fn claim(
         &mut self,
         text: impl Into<String>,
         holds: bool,
@@ -38,7 +39,7 @@ impl Report {
     }
 
     /// Adds a remark.
-    pub fn note(&mut self, text: impl Into<String>) {
+    pub(crate) fn note(&mut self, text: impl Into<String>) {
         self.notes.push(text.into());
     }
 }
@@ -94,38 +95,38 @@ pub struct Claim {
 
 impl Claim {
     /// Names the paper's statement.
-    pub fn of(&mut self, statement: &'static str) -> &mut Self {
+    pub(crate) fn of(&mut self, statement: &'static str) -> &mut Self {
         self.statement = statement;
         self
     }
 
     /// Says that only formulas were looked at.
-    pub fn formula(&mut self) -> &mut Self {
+    pub(crate) fn formula(&mut self) -> &mut Self {
         self.kind = Kind::Formula;
         self
     }
 
     /// Adds sabotages that the claim must notice.
-    pub fn catches(&mut self, sabotages: &[Sabotage]) -> &mut Self {
+    pub(crate) fn catches(&mut self, sabotages: &[Sabotage]) -> &mut Self {
         self.catches.extend(sabotages);
         self
     }
 
     /// Marks a claim that is known not to hold.
-    pub fn fails_because(&mut self, reason: &'static str) -> &mut Self {
+    pub(crate) fn fails_because(&mut self, reason: &'static str) -> &mut Self {
         self.reason = Some(reason);
         self
     }
 
     /// Failed, and nobody had said so before.
     #[must_use]
-    pub fn is_news(&self) -> bool {
+    pub(crate) fn is_news(&self) -> bool {
         self.verdict == Verdict::Fail && self.reason.is_none()
     }
 
     /// The measured numbers, with the reason of a failure where it is known.
     #[must_use]
-    pub fn evidence(&self) -> String {
+    pub(crate) fn evidence(&self) -> String {
         match (self.verdict, self.reason) {
             (Verdict::Fail, Some(reason)) => format!("{}. Known: {reason}", self.measured),
             _ => self.measured.clone(),
@@ -134,7 +135,7 @@ impl Claim {
 
     /// What it tests, on what, and what it must notice.
     #[must_use]
-    pub fn test(&self) -> String {
+    pub(crate) fn test(&self) -> String {
         let kind = if self.kind == Kind::Formula { "formula" } else { "" };
         let catches: Vec<_> = self.catches.iter().map(|s| s.name()).collect();
         let catches = if catches.is_empty() {
@@ -203,19 +204,19 @@ pub struct Axis {
 impl Axis {
     /// A linear axis fitted to the curves.
     #[must_use]
-    pub fn linear(label: impl Into<String>) -> Self {
+    pub(crate) fn linear(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Linear, range: None }
     }
 
     /// A logarithmic axis fitted to the curves.
     #[must_use]
-    pub fn log(label: impl Into<String>) -> Self {
+    pub(crate) fn log(label: impl Into<String>) -> Self {
         Self { label: label.into(), scale: Scale::Log, range: None }
     }
 
     /// Fixes the range.
     #[must_use]
-    pub fn between(self, low: f64, high: f64) -> Self {
+    pub(crate) fn between(self, low: f64, high: f64) -> Self {
         Self { range: Some((low, high)), ..self }
     }
 }
@@ -245,13 +246,13 @@ pub struct Point {
 impl Point {
     /// An exact point.
     #[must_use]
-    pub const fn exact(x: f64, y: f64) -> Self {
+    pub(crate) const fn exact(x: f64, y: f64) -> Self {
         Self { x, y, error: None }
     }
 
     /// The mean of independent repetitions with its standard error (none for fewer than two).
     #[must_use]
-    pub fn mean(x: f64, samples: &[f64]) -> Self {
+    pub(crate) fn mean(x: f64, samples: &[f64]) -> Self {
         let (y, error) = crate::metrics::mean_and_error(samples);
         Self { x, y, error }
     }
@@ -307,7 +308,7 @@ pub struct Origin {
 impl Origin {
     /// A formula without data or randomness.
     #[must_use]
-    pub fn formula(mechanism: impl Into<String>) -> Self {
+    pub(crate) fn formula(mechanism: impl Into<String>) -> Self {
         Self {
             mechanism: mechanism.into(),
             k: Setting::None,
@@ -318,41 +319,5 @@ impl Origin {
             data: "none (formula)".into(),
             repetitions: 1,
         }
-    }
-}
-
-/// A table of texts.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Table {
-    /// File name without extension, unique in the report.
-    pub name: String,
-    /// A sentence: what is listed.
-    pub caption: String,
-    /// Column heads.
-    pub columns: Vec<String>,
-    /// Rows, as long as `columns`.
-    pub rows: Vec<Vec<String>>,
-}
-
-impl Table {
-    /// An empty table.
-    #[must_use]
-    pub fn new(name: &str, caption: &str, columns: &[&str]) -> Self {
-        Self {
-            name: name.into(),
-            caption: caption.into(),
-            columns: columns.iter().map(|&c| c.into()).collect(),
-            rows: Vec::new(),
-        }
-    }
-
-    /// Adds a row.
-    ///
-    /// # Panics
-    /// When it is not as long as the heads.
-    pub fn row(&mut self, cells: impl IntoIterator<Item = impl ToString>) {
-        let cells: Vec<String> = cells.into_iter().map(|c| c.to_string()).collect();
-        assert_eq!(cells.len(), self.columns.len(), "table {}: row {cells:?}", self.name);
-        self.rows.push(cells);
     }
 }

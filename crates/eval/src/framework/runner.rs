@@ -1,6 +1,7 @@
 //! Choosing experiments and running them one after another.
 
-use super::{Context, Effort, Experiment, Report, Verdict};
+use super::{Context, Experiment, Report, Verdict};
+use crate::Effort;
 use crate::error::{Error, Result};
 use std::time::{Duration, Instant};
 
@@ -51,7 +52,7 @@ impl Outcome {
 
     /// Ran to its end, and no claim failed but those that are known to.
     #[must_use]
-    pub fn as_expected(&self) -> bool {
+    pub(crate) fn as_expected(&self) -> bool {
         self.report.as_ref().is_ok_and(|r| !r.claims.iter().any(super::Claim::is_news))
     }
 

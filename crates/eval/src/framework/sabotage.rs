@@ -17,9 +17,10 @@ mod which;
 pub use which::Sabotage;
 
 /// The three wrong amounts of noise.
-pub const NOISE: [Sabotage; 3] = [Sabotage::NoNoise, Sabotage::HalfNoise, Sabotage::DoubleNoise];
+pub(crate) const NOISE: [Sabotage; 3] =
+    [Sabotage::NoNoise, Sabotage::HalfNoise, Sabotage::DoubleNoise];
 /// The three wrong kinds of answers.
-pub const ANSWERS: [Sabotage; 3] =
+pub(crate) const ANSWERS: [Sabotage; 3] =
     [Sabotage::ConstantAnswers, Sabotage::RandomAnswers, Sabotage::DataIgnored];
 
 #[cfg(feature = "sabotage")]
@@ -44,7 +45,10 @@ mod switch {
     }
 
     /// Runs `work`, broken or not: what it returns, and the sabotages that could have reached it.
-    pub fn during<T>(which: Option<Sabotage>, work: impl FnOnce() -> T) -> (T, Vec<Sabotage>) {
+    pub(crate) fn during<T>(
+        which: Option<Sabotage>,
+        work: impl FnOnce() -> T,
+    ) -> (T, Vec<Sabotage>) {
         ASKED.store(0, Ordering::Relaxed);
         ACTIVE.store(which.map_or(0, |s| place(s) + 1), Ordering::Relaxed);
         let found = work();
@@ -55,7 +59,7 @@ mod switch {
 }
 
 #[cfg(feature = "sabotage")]
-pub use switch::during;
+pub(crate) use switch::during;
 
 #[cfg(feature = "sabotage")]
 fn is(which: Sabotage) -> bool {
@@ -84,7 +88,7 @@ fn factor() -> Option<f64> {
 ///
 /// # Errors
 /// Those of a calibration.
-pub fn spent(budget: Budget) -> Result<Budget> {
+pub(crate) fn spent(budget: Budget) -> Result<Budget> {
     let with = |epsilon: f64| -> Result<Budget> {
         Ok(Budget { epsilon: Epsilon::new(epsilon)?, ..budget })
     };
@@ -112,7 +116,7 @@ pub fn spent(budget: Budget) -> Result<Budget> {
 ///
 /// # Errors
 /// Those of a calibration.
-pub fn published(budget: Budget) -> Result<Budget> {
+pub(crate) fn published(budget: Budget) -> Result<Budget> {
     if is(Sabotage::PublishedDoubled) {
         let epsilon = Epsilon::new(0.5 * budget.epsilon.get())?;
         return Ok(Budget { epsilon, ..budget });
@@ -122,20 +126,14 @@ pub fn published(budget: Budget) -> Result<Budget> {
 
 /// A noise scale that an experiment sets itself.
 #[must_use]
-pub fn scale(sigma: f64) -> f64 {
+pub(crate) fn scale(sigma: f64) -> f64 {
     let factor = factor();
     if is(Sabotage::NoNoise) { sigma * 1e-3 } else { factor.map_or(sigma, |f| f * sigma) }
 }
 
-/// A published number of an experiment's own formula.
-#[must_use]
-pub fn rule(noise: f64) -> f64 {
-    if is(Sabotage::PublishedDoubled) { 2.0 * noise } else { noise }
-}
-
 /// The family of a projection.
 #[must_use]
-pub fn family(named: Family) -> Family {
+pub(crate) fn family(named: Family) -> Family {
     if !is(Sabotage::OtherFamily) {
         return named;
     }
@@ -149,7 +147,7 @@ pub fn family(named: Family) -> Family {
 
 /// The system of a release.
 #[must_use]
-pub fn system(named: System) -> System {
+pub(crate) fn system(named: System) -> System {
     if !is(Sabotage::OtherFamily) {
         return named;
     }
@@ -164,7 +162,10 @@ pub fn system(named: System) -> System {
 ///
 /// # Errors
 /// Those of `work`.
-pub fn with_rows<T>(rows: RowsView<'_>, work: impl FnOnce(RowsView<'_>) -> Result<T>) -> Result<T> {
+pub(crate) fn with_rows<T>(
+    rows: RowsView<'_>,
+    work: impl FnOnce(RowsView<'_>) -> Result<T>,
+) -> Result<T> {
     if !is(Sabotage::DataIgnored) {
         return work(rows);
     }
@@ -175,19 +176,19 @@ pub fn with_rows<T>(rows: RowsView<'_>, work: impl FnOnce(RowsView<'_>) -> Resul
 
 /// Values that an experiment feeds to a mechanism.
 #[must_use]
-pub fn data(values: Vec<f64>) -> Vec<f64> {
+pub(crate) fn data(values: Vec<f64>) -> Vec<f64> {
     if is(Sabotage::DataIgnored) { vec![0.0; values.len()] } else { values }
 }
 
 /// Whether sets are replaced by one another.
 #[must_use]
-pub fn ignores_data() -> bool {
+pub(crate) fn ignores_data() -> bool {
     is(Sabotage::DataIgnored)
 }
 
 /// Ranked answers of a search among `n` rows.
 #[must_use]
-pub fn answers(found: Vec<Vec<usize>>, n: usize) -> Vec<Vec<usize>> {
+pub(crate) fn answers(found: Vec<Vec<usize>>, n: usize) -> Vec<Vec<usize>> {
     let random = is(Sabotage::RandomAnswers);
     if is(Sabotage::ConstantAnswers) {
         return found.iter().map(|list| (0..list.len()).collect()).collect();
@@ -204,7 +205,7 @@ pub fn answers(found: Vec<Vec<usize>>, n: usize) -> Vec<Vec<usize>> {
 
 /// One number that was asked for: an estimate, an accuracy, an error's square root.
 #[must_use]
-pub fn answer(found: f64, constant: f64, part: &str, number: u64) -> f64 {
+pub(crate) fn answer(found: f64, constant: f64, part: &str, number: u64) -> f64 {
     let random = is(Sabotage::RandomAnswers);
     if is(Sabotage::ConstantAnswers) {
         return constant;
@@ -220,19 +221,22 @@ pub fn answer(found: f64, constant: f64, part: &str, number: u64) -> f64 {
 ///
 /// # Errors
 /// Those of `solve`.
-pub fn solved<T>(solve: impl FnOnce() -> Result<T>, constant: impl FnOnce() -> T) -> Result<T> {
+pub(crate) fn solved<T>(
+    solve: impl FnOnce() -> Result<T>,
+    constant: impl FnOnce() -> T,
+) -> Result<T> {
     if is(Sabotage::SolverConstant) { Ok(constant()) } else { solve() }
 }
 
 /// The distortion that a histogram prunes by.
 #[must_use]
-pub fn distortion(rho: f64) -> f64 {
+pub(crate) fn distortion(rho: f64) -> f64 {
     if is(Sabotage::CheckpointsDropped) { 0.999_999 } else { rho }
 }
 
 /// The window that a histogram's oldest checkpoint covers: without the ones between, up to twice as much.
 #[must_use]
-pub fn covered(window: u64) -> u64 {
+pub(crate) fn covered(window: u64) -> u64 {
     if is(Sabotage::CheckpointsDropped) { 2 * window } else { window }
 }
 
@@ -247,7 +251,7 @@ mod tests {
         assert_eq!(published(budget)?, budget);
         assert_eq!(family(Family::Oporp), Family::Oporp);
         assert_eq!(answers(vec![vec![3, 1]], 9), [[3, 1]]);
-        assert_eq!((scale(2.0), rule(2.0), distortion(0.2)), (2.0, 2.0, 0.2));
+        assert_eq!((scale(2.0), distortion(0.2)), (2.0, 0.2));
         Ok(())
     }
 

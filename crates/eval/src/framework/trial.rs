@@ -1,7 +1,8 @@
 //! The experiments on trial: which claims notice which sabotage.
 
 use super::sabotage::{Sabotage, during};
-use super::{Context, Experiment, Report, Table, Verdict};
+use super::{Context, Experiment, Report, Verdict};
+use crate::Table;
 use crate::error::Result;
 
 /// What the trial of one experiment found.

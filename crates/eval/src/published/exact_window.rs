@@ -97,10 +97,10 @@ impl ExactWindow {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dp_core::{Bound, Budget};
+    use dp_core::{Budget, NormBound};
     use linalg_dp::covariance::GaussianCovariance;
 
-    fn window(bound: Bound) -> Result<ExactWindow> {
+    fn window(bound: NormBound) -> Result<ExactWindow> {
         let mut window = ExactWindow::new(RowClip::new(2, bound)?, 3)?;
         for row in [[9.0, 0.0], [0.5, 0.0], [0.0, 0.25], [0.0, 2.0]] {
             window.push(&row)?;
@@ -110,7 +110,7 @@ mod tests {
 
     #[test]
     fn one_release_of_the_last_rows_and_none_of_added_ones() -> Result<()> {
-        let bound = Bound::new(1.0)?;
+        let bound = NormBound::new(1.0)?;
         let exact = window(bound)?.exact()?;
         assert_eq!((exact[(0, 0)], exact[(1, 1)], exact[(0, 1)]), (0.25, 1.0625, 0.0));
         let budget = Budget::new(1.0, 1e-6)?;

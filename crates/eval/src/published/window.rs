@@ -4,7 +4,8 @@ use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw, WishartNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, PublicValue, Release,
+    Adjacency, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, NormBound, PublicValue,
+    Release,
 };
 use faer::Mat;
 use linalg_dp::covariance::RowClip;
@@ -56,7 +57,7 @@ pub struct PublishedConfig {
     /// Distortion of the histogram, in `(0, 1)`.
     pub rho: f64,
     /// Norm bound of a row.
-    pub bound: Bound,
+    pub bound: NormBound,
     /// The budget the paper claims for one release, at the end of the stream.
     pub claimed: Budget,
     /// Which algorithm.
@@ -270,7 +271,7 @@ impl PublishedStream {
 }
 
 /// Sheffet 2019 as paper 5 uses it: `w^2 = 4 B^2 (sqrt(2 r ln(4/delta)) + ln(4/delta)) / eps`.
-fn sketch_state(rows: usize, bound: Bound, epsilon: f64, log: f64) -> Result<State> {
+fn sketch_state(rows: usize, bound: NormBound, epsilon: f64, log: f64) -> Result<State> {
     if rows == 0 {
         return Err(Error::invalid("sketch rows", rows, "[1, inf)"));
     }

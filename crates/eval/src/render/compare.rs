@@ -1,6 +1,6 @@
 //! A run against reports published before: do the numbers agree within their error bars?
 
-use super::figure_csv;
+use super::csv::figure_csv;
 use crate::error::{Error, Result};
 use crate::framework::{Figure, Summary};
 use std::collections::BTreeMap;

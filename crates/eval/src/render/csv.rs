@@ -1,20 +1,13 @@
-//! Figures and tables as CSV.
+//! Figures as CSV.
 
-#[cfg(feature = "experiments")]
 use crate::framework::Figure;
-use crate::framework::Table;
-
-fn finish(writer: csv::Writer<Vec<u8>>) -> Vec<u8> {
-    writer.into_inner().expect("writing to memory cannot fail")
-}
 
 /// One line a point, with everything its curve states.
 ///
 /// # Panics
 /// Never: it writes to memory.
-#[cfg(feature = "experiments")]
 #[must_use]
-pub fn figure_csv(figure: &Figure) -> Vec<u8> {
+pub(crate) fn figure_csv(figure: &Figure) -> Vec<u8> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let heads = [
         "panel",
@@ -57,18 +50,5 @@ pub fn figure_csv(figure: &Figure) -> Vec<u8> {
             }
         }
     }
-    finish(writer)
-}
-
-/// A table, heads first.
-///
-/// # Panics
-/// Never: it writes to memory.
-#[must_use]
-pub fn table_csv(table: &Table) -> Vec<u8> {
-    let mut writer = csv::Writer::from_writer(Vec::new());
-    for record in std::iter::once(&table.columns).chain(&table.rows) {
-        writer.write_record(record).expect("memory");
-    }
-    finish(writer)
+    writer.into_inner().expect("memory")
 }

@@ -18,7 +18,7 @@ table{border-collapse:collapse;font-size:13px;margin:.5em 0}td,th{border:1px sol
 ///
 /// # Errors
 /// [`crate::Error::Figure`] for a figure that cannot be drawn.
-pub fn page(summary: &Summary) -> Result<String> {
+pub(crate) fn page(summary: &Summary) -> Result<String> {
     let (passed, failed) = summary.totals();
     let known = summary.known_failures();
     let mut out = format!(

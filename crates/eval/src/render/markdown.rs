@@ -1,11 +1,12 @@
 //! One Markdown page an experiment, for the repository.
 
 use super::origin::{ORIGIN_HEADS, origin_row};
-use super::table::markdown_table;
+use crate::Effort;
 use crate::error::{Error, Result};
 use crate::experiments::PAPERS;
 use crate::framework::coverage::{self, Paper};
-use crate::framework::{Effort, Experiment, Outcome, Report, Summary, Verdict};
+use crate::framework::{Experiment, Outcome, Report, Summary, Verdict};
+use crate::markdown_table;
 use std::path::Path;
 
 /// The command that makes the reports of a run again, up to the ids.
@@ -19,7 +20,7 @@ fn command(summary: &Summary) -> String {
 ///
 /// # Errors
 /// [`Error::Io`] for a page that cannot be read.
-pub fn index(docs: &Path, catalogue: &[Box<dyn Experiment>]) -> Result<String> {
+pub(crate) fn index(docs: &Path, catalogue: &[Box<dyn Experiment>]) -> Result<String> {
     let (mut rows, mut totals) = (Vec::new(), [0, 0]);
     for one in catalogue {
         let path = docs.join(format!("{}.md", one.id()));
@@ -62,7 +63,7 @@ pub fn index(docs: &Path, catalogue: &[Box<dyn Experiment>]) -> Result<String> {
 
 /// The page of one experiment; its figures are files beside it.
 #[must_use]
-pub fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> String {
+pub(crate) fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> String {
     let mut out = format!(
         "# {}\n\n`{}`. {}. {}.\n\nRegenerate: `{} {}`.\n\n",
         outcome.title,
@@ -101,7 +102,7 @@ pub fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> String {
 
 /// The front page of a paper: what of it is shown where, and what is wrong in it.
 #[must_use]
-pub fn paper(paper: &Paper, summary: &Summary) -> String {
+pub(crate) fn paper(paper: &Paper, summary: &Summary) -> String {
     let mut out = format!("# {}\n\n{}.\n\n", paper.name, summary.describe());
     let one = coverage::table(paper, summary);
     out += &format!("{}\n\n", one.caption);

@@ -1,6 +1,6 @@
 //! The files of a run.
 
-use super::csv::{figure_csv, table_csv};
+use super::csv::figure_csv;
 use super::html::page;
 use super::markdown::{index as markdown_index, page as markdown_page, paper as markdown_paper};
 use super::svg::figure_svg;
@@ -75,7 +75,7 @@ fn write_files(outcome: &Outcome, folder: &Path) -> Result<()> {
         write_atomic(&at("csv"), &figure_csv(figure))?;
     }
     for table in &report.tables {
-        write_atomic(&folder.join(format!("{}.csv", table.name)), &table_csv(table))?;
+        write_atomic(&folder.join(format!("{}.csv", table.name)), &table.csv())?;
     }
     let json = serde_json::to_vec_pretty(report).expect("reports have string keys only");
     write_atomic(&folder.join("report.json"), &json)

@@ -30,7 +30,7 @@ const MARKED: usize = 40;
 ///
 /// # Errors
 /// [`Error::Figure`] when a panel has no point that can be drawn.
-pub fn figure_svg(figure: &Figure) -> Result<String> {
+pub(crate) fn figure_svg(figure: &Figure) -> Result<String> {
     let fail = |reason: String| Error::Figure { figure: figure.name.clone(), reason };
     if figure.panels.is_empty() || figure.columns == 0 {
         return Err(fail("no panels".into()));

@@ -1,6 +1,10 @@
+use super::csv::figure_csv;
+use super::html::page;
 use super::origin::number;
+use super::svg::figure_svg;
 use super::*;
 use crate::framework::*;
+use crate::{Effort, Table};
 use std::time::Duration;
 
 fn curve(label: &str, y: f64) -> Curve {

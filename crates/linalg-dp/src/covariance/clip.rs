@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use dp_core::profile::RowChange;
-use dp_core::{Adjacency, Bound, PublicValue};
+use dp_core::{Adjacency, NormBound, PublicValue};
 
 /// The bound is at most `2^STEPS` units; a rounded row is longer by at most one part in 1000,
 /// and `1024 * 2^42 * 1.001^2 < 2^53`.
@@ -21,7 +21,7 @@ pub struct RowClip {
     dim: usize,
     bound: f64,
     exponent: i32,
-    certified: Bound,
+    certified: NormBound,
 }
 
 impl RowClip {
@@ -29,7 +29,7 @@ impl RowClip {
     ///
     /// # Errors
     /// `dim` outside `[1, 2^20]`, or a bound outside `[2^-400, 2^400]`.
-    pub fn new(dim: usize, bound: Bound) -> Result<Self> {
+    pub fn new(dim: usize, bound: NormBound) -> Result<Self> {
         if dim == 0 || dim > MAX_DIM {
             return Err(Error::invalid("dimension", dim, "[1, 2^20]"));
         }
@@ -43,7 +43,7 @@ impl RowClip {
         let unit = 2f64.powi(exponent);
         let rounding = 0.5 * (dim as f64).sqrt() * unit / b;
         let arithmetic = (dim as f64 + 16.0) * f64::EPSILON;
-        let certified = Bound::new(b * (1.0 + 1.0001 * rounding + arithmetic))?;
+        let certified = NormBound::new(b * (1.0 + 1.0001 * rounding + arithmetic))?;
         Ok(Self { dim, bound: b, exponent, certified })
     }
 
@@ -60,7 +60,7 @@ impl RowClip {
 
     /// What no clipped and rounded row is longer than: the bound of the certificate's profile.
     #[must_use]
-    pub fn certified_bound(&self) -> Bound {
+    pub fn certified_bound(&self) -> NormBound {
         self.certified
     }
 
@@ -120,7 +120,7 @@ impl RowClip {
 pub(crate) fn row_change(
     adjacency: Adjacency,
     mechanism: &'static str,
-) -> Result<(Bound, RowChange)> {
+) -> Result<(NormBound, RowChange)> {
     match adjacency {
         Adjacency::AddRemoveRow { bound } | Adjacency::ZeroRow { bound } => {
             Ok((bound, RowChange::AddRemove))
@@ -152,7 +152,7 @@ mod tests {
     fn clipped_rows_never_exceed_the_bound() {
         for bound in [1.0, 0.3, 2.0, 1.9999999, 1e-30, 7e20] {
             for d in [1, 2, 17, 300] {
-                let clip = RowClip::new(d, Bound::new(bound).unwrap()).unwrap();
+                let clip = RowClip::new(d, NormBound::new(bound).unwrap()).unwrap();
                 let unit = 2f64.powi(clip.exponent());
                 for scale in [1e-9, 0.4, 1.0, 3.0, 1e6, 1e200] {
                     let row = rows(1, d, scale * bound);

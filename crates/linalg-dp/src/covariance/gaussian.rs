@@ -10,8 +10,8 @@ use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Grid, SymmetricGaussian};
 use dp_core::{
-    Adjacency, Bound, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, PublicValue,
-    Release, Theorem, calibrate,
+    Adjacency, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, NormBound, Profile,
+    PublicValue, Release, SquaredNorm, Theorem, calibrate,
 };
 
 const NAME: &str = "symmetric Gaussian covariance";
@@ -29,14 +29,14 @@ const NAME: &str = "symmetric Gaussian covariance";
 ///
 /// ```
 /// use dp_core::mechanism::Mechanism;
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+/// use dp_core::{Adjacency, Budget, NoiseRng, NormBound, SquaredNorm};
 /// use linalg_dp::covariance::GaussianCovariance;
 ///
-/// let adjacency = Adjacency::ReplaceRow { bound: Bound::new(1.0)? };
+/// let adjacency = Adjacency::ReplaceRow { bound: NormBound::new(1.0)? };
 /// let budget = Budget::new(1.0, 1e-6)?;
 /// let mechanism = <GaussianCovariance as Mechanism>::calibrate((2, adjacency), budget)?;
 /// // The error is known before any row is.
-/// let expected = mechanism.predict(Bound::new(1000.0)?)?.root_mean_square;
+/// let expected = mechanism.predict(SquaredNorm::new(1000.0)?)?.root_mean_square;
 /// let release = mechanism.release(&[0.6, 0.8].repeat(1000), &mut NoiseRng::from_os()?)?;
 /// assert!((release.payload().unbiased()[(0, 0)] - 360.0).abs() < 6.0 * expected);
 /// # Ok::<(), linalg_dp::Error>(())
@@ -102,14 +102,14 @@ impl GaussianCovariance {
     /// The row bound with clipping and the rounding of the totals to the grid paid: totals that differ
     /// by D differ by at most `D + d g` once rounded, and both sensitivities grow at least as the
     /// square of the bound.
-    pub(crate) fn paid_bound(clip: &RowClip, grid: Grid) -> Result<Bound> {
+    pub(crate) fn paid_bound(clip: &RowClip, grid: Grid) -> Result<NormBound> {
         let bound = clip.certified_bound();
         if grid.exponent() == 2 * clip.exponent() {
             return Ok(bound);
         }
         let square = L2Sensitivity::new((bound.get() * bound.get()).next_up())?;
         let paid = grid.inflate_l2(square, clip.dim() * clip.dim(), 0.0)?;
-        Ok(Bound::new(paid.get().sqrt() * (1.0 + 2.0 * f64::EPSILON))?)
+        Ok(NormBound::new(paid.get().sqrt() * (1.0 + 2.0 * f64::EPSILON))?)
     }
 
     /// Standard deviation of a diagonal entry of the noise.
@@ -128,7 +128,7 @@ impl CovarianceMechanism for GaussianCovariance {
         self.calibrated.guarantee()
     }
 
-    fn expected_frobenius_error(&self, _trace: Bound) -> f64 {
+    fn expected_frobenius_error(&self, _trace: SquaredNorm) -> f64 {
         let d = self.clip.dim() as f64;
         self.sigma.get() * (0.5 * d * (d + 1.0)).sqrt()
     }
@@ -169,7 +169,7 @@ impl Mechanism for GaussianCovariance {
     type Input<'a> = &'a [f64];
     type Output = Release<PrivateCovariance>;
     /// A bound on the total squared norm of the rows.
-    type Facts = Bound;
+    type Facts = SquaredNorm;
     type Error = Error;
 
     fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
@@ -181,7 +181,7 @@ impl Mechanism for GaussianCovariance {
         CovarianceMechanism::guarantee(self)
     }
 
-    fn predict(&self, trace: Bound) -> Result<Prediction> {
+    fn predict(&self, trace: SquaredNorm) -> Result<Prediction> {
         Ok(prediction(self, trace))
     }
 

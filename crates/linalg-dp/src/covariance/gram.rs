@@ -172,7 +172,7 @@ pub(crate) fn noise_grid(clip: &RowClip, sigma: NoiseScale) -> Result<Grid> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dp_core::Bound;
+    use dp_core::NormBound;
 
     fn rows(n: usize, d: usize, scale: f64) -> Vec<f64> {
         (0..n * d).map(|i| scale * (((i * 7919) % 1009) as f64 / 504.5 - 1.0)).collect()
@@ -182,7 +182,7 @@ mod tests {
     fn rows_of_the_bound_s_norm_are_not_shrunk() {
         // Eighths lie on the grid: what enters is the row itself.
         for (d, value) in [(64, 0.125), (4, 0.5), (1, 1.0), (16, -0.25)] {
-            let clip = RowClip::new(d, Bound::new(1.0).unwrap()).unwrap();
+            let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
             let mut gram = ExactGram::new(clip);
             gram.push(&vec![value; 3 * d]).unwrap();
             assert!(gram.to_values().iter().all(|x| *x == 3.0 * value * value), "{d}");
@@ -191,7 +191,7 @@ mod tests {
 
     #[test]
     fn noise_beyond_the_range_of_the_sums_is_refused() {
-        let clip = RowClip::new(2, Bound::new(1.0).unwrap()).unwrap();
+        let clip = RowClip::new(2, NormBound::new(1.0).unwrap()).unwrap();
         let own = 2 * clip.exponent();
         for (power, fits) in [(own + 130, true), (own + 131, false), (1000, false)] {
             let sigma = NoiseScale::new(2f64.powi(power)).unwrap();
@@ -208,7 +208,7 @@ mod tests {
     fn gram_is_exact_and_independent_of_blocks() {
         let (n, d) = (3000, 5);
         let data = rows(n, d, 1.0);
-        let clip = RowClip::new(d, Bound::new(1.0).unwrap()).unwrap();
+        let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
         let mut whole = ExactGram::new(clip);
         whole.push(&data).unwrap();
         let mut single = ExactGram::new(clip);
@@ -224,11 +224,11 @@ mod tests {
 
     #[test]
     fn refuses_bad_rows() {
-        let clip = RowClip::new(2, Bound::new(1.0).unwrap()).unwrap();
+        let clip = RowClip::new(2, NormBound::new(1.0).unwrap()).unwrap();
         let mut gram = ExactGram::new(clip);
         assert!(matches!(gram.push(&[1.0, f64::NAN]), Err(Error::NotFinite { .. })));
         assert!(matches!(gram.push(&[f64::INFINITY, 0.0]), Err(Error::NotFinite { .. })));
         assert!(matches!(gram.push(&[1.0, 0.0, 0.5]), Err(Error::Shape { .. })));
-        assert!(RowClip::new(0, Bound::new(1.0).unwrap()).is_err());
+        assert!(RowClip::new(0, NormBound::new(1.0).unwrap()).is_err());
     }
 }

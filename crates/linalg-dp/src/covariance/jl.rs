@@ -11,8 +11,8 @@ use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::GramRows;
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue,
-    Release, Theorem, calibrate,
+    Adjacency, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release,
+    SquaredNorm, Theorem, calibrate,
 };
 use faer::MatRef;
 
@@ -38,10 +38,10 @@ const NAME: &str = "JL covariance";
 /// `n d^2` for the Gram matrix, `d^3 / 3` for its factor, `3 r d^2 / 2` for the rows.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+/// use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
 /// use linalg_dp::covariance::{CovarianceMechanism, JlCovariance};
 ///
-/// let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+/// let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
 /// let mechanism = JlCovariance::calibrate(2, 50, adjacency, Budget::new(1.0, 1e-6)?)?;
 /// let release = mechanism.release(&[0.6, 0.8].repeat(1000), &mut NoiseRng::from_os()?)?;
 /// let sketch = release.payload().sketch().expect("the mechanism publishes it");
@@ -156,7 +156,7 @@ impl CovarianceMechanism for JlCovariance {
         &self.guarantee
     }
 
-    fn expected_frobenius_error(&self, trace: Bound) -> f64 {
+    fn expected_frobenius_error(&self, trace: SquaredNorm) -> f64 {
         // E ||Y^T Y / r - M||_F^2 = (||M||_F^2 + tr(M)^2) / r with M = A^T A + w^2 I;
         // ||M||_F <= tr(M) for M >= 0.
         let d = self.clip.dim() as f64;
@@ -209,7 +209,7 @@ impl Mechanism for JlCovariance {
     type Input<'a> = &'a [f64];
     type Output = Release<PrivateCovariance>;
     /// A bound on the total squared norm of the rows.
-    type Facts = Bound;
+    type Facts = SquaredNorm;
     type Error = Error;
 
     fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
@@ -221,7 +221,7 @@ impl Mechanism for JlCovariance {
         CovarianceMechanism::guarantee(self)
     }
 
-    fn predict(&self, trace: Bound) -> Result<Prediction> {
+    fn predict(&self, trace: SquaredNorm) -> Result<Prediction> {
         Ok(prediction(self, trace))
     }
 

@@ -7,7 +7,7 @@ use crate::error::Result;
 use core::borrow::BorrowMut;
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Prediction, Progress};
-use dp_core::{Bound, Guarantee, NoiseRng, Release};
+use dp_core::{Guarantee, NoiseRng, Release, SquaredNorm};
 
 /// A calibrated mechanism that releases `A^T A`. Implemented by the mechanisms of this crate only.
 ///
@@ -23,7 +23,7 @@ pub trait CovarianceMechanism: Privatises {
 
     /// Expected Frobenius norm of the error that [`PrivateCovariance::unbiased`] would
     /// have on data of total squared norm `trace` (data-independent mechanisms ignore it).
-    fn expected_frobenius_error(&self, trace: Bound) -> f64;
+    fn expected_frobenius_error(&self, trace: SquaredNorm) -> f64;
 
     /// A stream of rows for one release.
     fn stream<'m>(&'m self, rng: &'m mut NoiseRng) -> CovarianceStream<'m, &'m mut NoiseRng> {
@@ -47,10 +47,10 @@ pub trait CovarianceMechanism: Privatises {
 /// Private: neither printable nor serialisable. `R` is a generator, or `&mut` one.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+/// use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
 /// use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
 ///
-/// let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+/// let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
 /// let mechanism = GaussianCovariance::calibrate(2, adjacency, Budget::new(1.0, 1e-6)?)?;
 /// let mut rng = NoiseRng::from_os()?;
 /// let mut stream = mechanism.stream(&mut rng);
@@ -125,6 +125,6 @@ pub(super) fn release_watched(
 }
 
 /// What [`CovarianceMechanism::expected_frobenius_error`] says.
-pub(super) fn prediction(mechanism: &impl CovarianceMechanism, trace: Bound) -> Prediction {
+pub(super) fn prediction(mechanism: &impl CovarianceMechanism, trace: SquaredNorm) -> Prediction {
     Prediction::new("the covariance in Frobenius norm", mechanism.expected_frobenius_error(trace))
 }

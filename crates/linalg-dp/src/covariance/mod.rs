@@ -4,13 +4,13 @@
 //! matrix positive definite) and [`JlCovariance`] (a sketch whose error is relative, for data of small rank).
 //!
 //! ```
-//! use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+//! use dp_core::{Adjacency, Budget, NoiseRng, NormBound, PublicSeed};
 //! use linalg_dp::covariance::{
 //!     CovarianceMechanism, JlCovariance, NoisyPower, WishartCovariance, WishartShape,
 //! };
 //!
 //! // A row of norm at most 1 may come or go.
-//! let row = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+//! let row = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
 //! let (budget, rng) = (Budget::new(2.0, 1e-6)?, &mut NoiseRng::from_os()?);
 //! let rows = [0.6, 0.8, 0.8, 0.6];
 //!

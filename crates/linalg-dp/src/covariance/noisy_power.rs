@@ -15,7 +15,7 @@ use dp_core::{
 };
 use faer::{Accum, Mat, MatRef};
 use rayon::prelude::*;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 
 const NAME: &str = "noisy power method";
 /// log2 of the steps to which the public iterate is rounded.
@@ -33,10 +33,10 @@ const ITERATE: i32 = 26;
 /// entries. Proof: `docs/proofs/noisy-power-method.md`.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+/// use dp_core::{Adjacency, Budget, NoiseRng, NormBound, PublicSeed};
 /// use linalg_dp::covariance::NoisyPower;
 ///
-/// let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+/// let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
 /// // One direction of rows of three numbers, in four iterations.
 /// let mechanism = NoisyPower::calibrate(3, 1, 4, adjacency, Budget::new(1.0, 1e-6)?)?;
 /// let rows = [0.8, 0.6, 0.0].repeat(2000);
@@ -199,7 +199,7 @@ impl NoisyPower {
 
     fn start(&self, seed: PublicSeed) -> Result<Mat<f64>> {
         let (d, k) = (self.clip.dim(), self.k);
-        let law = Gaussian::new(d, k, seed)?;
+        let law = ProjectionSpec::new(Family::Gaussian, d, k, seed)?.build();
         let mut x = vec![0.0; d * k];
         x.chunks_mut(k).enumerate().for_each(|(i, row)| law.row(i, row));
         dense::orthonormal_basis(MatRef::from_row_major_slice(&x, d, k))
@@ -278,7 +278,7 @@ impl Mechanism for NoisyPower {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dp_core::Bound;
+    use dp_core::NormBound;
 
     fn rows(n: usize, d: usize) -> Vec<f64> {
         (0..n * d).map(|i| ((i * 7919 + 13) % 1009) as f64 / 504.5 - 1.0).collect()
@@ -300,7 +300,7 @@ mod tests {
     #[test]
     fn brute_force_sensitivity_of_a_product() {
         let (d, k) = (5, 3);
-        let bound = Bound::new(1.0).unwrap();
+        let bound = NormBound::new(1.0).unwrap();
         let base = rows(40, d);
         let mut odd = rows(12, d);
         odd.extend([9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 7.0, 0.0, 0.0, 0.0]);
@@ -332,7 +332,7 @@ mod tests {
         for row in data.chunks_mut(d) {
             row.iter_mut().enumerate().for_each(|(j, x)| *x *= [0.7, 0.5, 0.02][j.min(2)]);
         }
-        let m = mechanism(d, k, Adjacency::AddRemoveRow { bound: Bound::new(1.0).unwrap() });
+        let m = mechanism(d, k, Adjacency::AddRemoveRow { bound: NormBound::new(1.0).unwrap() });
         let run = |threads: usize| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
             pool.install(|| {
@@ -355,7 +355,7 @@ mod tests {
 
     #[test]
     fn refusals() {
-        let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0).unwrap() };
+        let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0).unwrap() };
         let budget = Budget::new(1.0, 1e-6).unwrap();
         assert!(NoisyPower::calibrate(4, 5, 3, adjacency, budget).is_err());
         assert!(NoisyPower::calibrate(4, 2, 0, adjacency, budget).is_err());

@@ -10,8 +10,8 @@ use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Grid, WishartNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue,
-    Release, Theorem, calibrate,
+    Adjacency, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release,
+    SquaredNorm, Theorem, calibrate,
 };
 
 const NAME: &str = "Wishart covariance";
@@ -43,10 +43,10 @@ pub enum WishartShape {
 /// degrees of freedom are about ten times larger. Proof: `docs/proofs/covariance.md`.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+/// use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
 /// use linalg_dp::covariance::{CovarianceMechanism, WishartCovariance, WishartShape};
 ///
-/// let adjacency = Adjacency::AddRemoveRow { bound: Bound::new(1.0)? };
+/// let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
 /// let (budget, shape) = (Budget::new(1.0, 1e-6)?, WishartShape::LeastSpectralNorm);
 /// let mechanism = WishartCovariance::calibrate(2, adjacency, budget, shape)?;
 /// let release = mechanism.release(&[0.6, 0.8].repeat(1000), &mut NoiseRng::from_os()?)?;
@@ -160,7 +160,7 @@ impl CovarianceMechanism for WishartCovariance {
         &self.guarantee
     }
 
-    fn expected_frobenius_error(&self, _trace: Bound) -> f64 {
+    fn expected_frobenius_error(&self, _trace: SquaredNorm) -> f64 {
         let d = self.clip.dim() as f64;
         self.scale.get() * (self.dof as f64 * d * (d + 1.0)).sqrt()
     }
@@ -230,7 +230,7 @@ impl Mechanism for WishartCovariance {
     type Input<'a> = &'a [f64];
     type Output = Release<PrivateCovariance>;
     /// A bound on the total squared norm of the rows.
-    type Facts = Bound;
+    type Facts = SquaredNorm;
     type Error = Error;
 
     fn calibrate(config: Self::Config, budget: Budget) -> Result<Self> {
@@ -242,7 +242,7 @@ impl Mechanism for WishartCovariance {
         CovarianceMechanism::guarantee(self)
     }
 
-    fn predict(&self, trace: Bound) -> Result<Prediction> {
+    fn predict(&self, trace: SquaredNorm) -> Result<Prediction> {
         Ok(prediction(self, trace))
     }
 

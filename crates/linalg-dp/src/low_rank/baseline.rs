@@ -10,11 +10,11 @@ use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, Statistic, author};
 use dp_core::noise::{AdditiveNoise, GaussianNoise};
 use dp_core::{
-    Bound, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, PublicSeed, Release,
-    Theorem, calibrate,
+    Budget, EntryBound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, PublicSeed,
+    Release, Theorem, calibrate,
 };
 use faer::MatRef;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 
 /// Input perturbation ("randomised response"): every entry of A gets Gaussian noise; a
@@ -27,7 +27,7 @@ use sketch::rows::RowsView;
 /// Hardt & Roth 2012, section 1; exact Gaussian calibration.
 ///
 /// ```
-/// use dp_core::{Bound, Budget, NoiseRng};
+/// use dp_core::{Budget, NoiseRng, NormBound, Shift};
 /// use linalg_dp::low_rank::{InputPerturbation, Setting};
 /// use sketch::rows::RowsView;
 ///
@@ -35,7 +35,7 @@ use sketch::rows::RowsView;
 /// let data: Vec<f64> = (0..m * n).map(|i| (i % n) as f64 * 4.0).collect();
 /// let a = RowsView::f64(m, n, &data)?;
 /// // One row may shift by norm 1; rows longer than 1000 are scaled to it.
-/// let setting = Setting::new((m, n), 1, 3, Bound::new(1.0)?, Bound::new(1000.0)?)?;
+/// let setting = Setting::new((m, n), 1, 3, Shift::new(1.0)?, NormBound::new(1000.0)?)?;
 /// let budget = Budget::new(1.0, 1e-6)?;
 /// let mechanism = InputPerturbation::calibrate(setting, budget)?;
 /// let release = mechanism.release(&a, &mut NoiseRng::from_os()?)?;
@@ -55,7 +55,8 @@ impl InputPerturbation {
     /// A budget with delta = 0.
     pub fn calibrate(setting: Setting, budget: Budget) -> Result<Self> {
         let exact = L2Sensitivity::new(setting.shift())?;
-        let (adjacency, bound) = (setting.adjacency(), Bound::new(setting.row_bound() * 1.001)?);
+        let (adjacency, bound) =
+            (setting.adjacency(), EntryBound::new(setting.row_bound() * 1.001)?);
         let numbers = setting.m().saturating_mul(setting.n());
         // Only the row that shifts can round differently.
         let statistic = Statistic::new(adjacency, exact, numbers, bound).touching(setting.n());
@@ -149,7 +150,7 @@ pub fn randomized_svd(
     let k = rank.saturating_add(oversampling);
     check_rank(a, k)?;
     let (m, n) = (a.n(), a.d());
-    let omega = Gaussian::new(n, k, seed)?;
+    let omega = ProjectionSpec::new(Family::Gaussian, n, k, seed)?.build();
     let mut y = vec![0.0; m * k];
     omega.apply(*a, &mut y)?;
     let mut basis = dense::orthonormal_basis(MatRef::from_row_major_slice(&y, m, k))?;

@@ -31,7 +31,7 @@ pub fn c_coherence(a: &RowsView<'_>) -> Result<f64> {
 /// # References
 /// Hardt & Roth 2012, Definition 5.5.
 #[must_use]
-pub fn mu0_of_basis(u: MatRef<'_, f64>) -> f64 {
+pub(crate) fn mu0_of_basis(u: MatRef<'_, f64>) -> f64 {
     let h = largest_row_norm(u);
     u.nrows() as f64 / u.ncols() as f64 * h * h
 }

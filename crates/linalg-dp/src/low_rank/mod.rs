@@ -4,7 +4,7 @@
 //! on their own, [`PublishedPfp`] the paper's version with the delta it really gives.
 //!
 //! ```
-//! use dp_core::{Bound, Budget, FreshSeed, NoiseRng};
+//! use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, Shift};
 //! use linalg_dp::low_rank::{
 //!     BasisProjection, InputPerturbation, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread,
 //! };
@@ -13,7 +13,7 @@
 //! // 12 x 8, of rank 2. One row may move by 1; no row is longer than 10.
 //! let a: Vec<f64> = (0..96).map(|i| f64::from((i / 8 % 2 + 1) * (i % 8 % 3))).collect();
 //! let a = RowsView::f64(12, 8, &a)?;
-//! let setting = Setting::new((12, 8), 2, 2, Bound::new(1.0)?, Bound::new(10.0)?)?;
+//! let setting = Setting::new((12, 8), 2, 2, Shift::new(1.0)?, NormBound::new(10.0)?)?;
 //! let (budget, rng) = (Budget::new(4.0, 1e-6)?, &mut NoiseRng::from_os()?);
 //!
 //! // Find a basis and project on it, under one guarantee.
@@ -46,12 +46,12 @@ mod shape;
 mod shrink;
 
 pub use baseline::{InputPerturbation, randomized_svd, singular_values, truncated_svd};
-pub use coherence::{c_coherence, largest_row_norm, mu0_exact, mu0_from_sketch, mu0_of_basis};
+pub use coherence::{c_coherence, largest_row_norm, mu0_exact, mu0_from_sketch};
 pub use factors::LowRank;
 pub use pfp::{Kept, Pfp, PfpOptions, Pruning, Split};
 pub use project::{BasisProjection, PrivateLowRank, PublicBasis, Spread};
 pub use published::PublishedPfp;
 pub use range::{Range, RangeFinder};
 pub use setting::Setting;
-pub use shape::{NoiseShape, ShapeTarget, isotropic_shape, optimal_shape};
+pub use shape::{NoiseShape, ShapeTarget, optimal_shape};
 pub use shrink::shrink_value;

@@ -66,15 +66,6 @@ pub enum Pruning {
 }
 
 impl Pruning {
-    /// The threshold that balances the two terms of Theorem 6.2's proof,
-    /// `C k ||A||_F / (alpha sqrt m)` and `alpha k sqrt n s`, for public guesses of the coherence C
-    /// and of `||A||_F`, and projection noise s per unit of W.
-    #[must_use]
-    pub fn by_bound(setting: &Setting, coherence: f64, frobenius: f64, noise: f64) -> Self {
-        let (m, n) = (setting.m() as f64, setting.n() as f64);
-        Self::Above((coherence * frobenius / (noise * (m * n).sqrt())).sqrt())
-    }
-
     pub(super) fn apply(self, mut w: Mat<f64>) -> Result<Mat<f64>> {
         let Self::Above(alpha) = self else { return Ok(w) };
         if alpha.is_nan() || alpha <= 0.0 {
@@ -107,7 +98,7 @@ impl Pruning {
 /// ([`PrivateLowRank::shrunk`]).
 ///
 /// ```
-/// use dp_core::{Bound, Budget, FreshSeed, NoiseRng};
+/// use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, Shift};
 /// use linalg_dp::low_rank::{Pfp, PfpOptions, Setting};
 /// use sketch::rows::RowsView;
 ///
@@ -115,7 +106,7 @@ impl Pruning {
 /// let data: Vec<f64> = (0..m * n).map(|i| (i % n) as f64 * 4.0).collect();
 /// let a = RowsView::f64(m, n, &data)?;
 /// // One row may shift by norm 1; rows longer than 1000 are scaled to it.
-/// let setting = Setting::new((m, n), 1, 3, Bound::new(1.0)?, Bound::new(1000.0)?)?;
+/// let setting = Setting::new((m, n), 1, 3, Shift::new(1.0)?, NormBound::new(1000.0)?)?;
 /// let budget = Budget::new(1.0, 1e-6)?;
 /// let mechanism = Pfp::calibrate(setting, budget, PfpOptions::default())?;
 /// let release = mechanism.release(&a, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;

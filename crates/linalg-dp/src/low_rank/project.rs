@@ -14,8 +14,8 @@ use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, Sensitivity, Statistic, author};
 use dp_core::noise::{AdditiveNoise, GeneratorKind, Grid, NoiseLaw};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
-    PublicSeed, PublicValue, Release, Theorem, calibrate,
+    Adjacency, Budget, Certificate, EntryBound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale,
+    Profile, PublicSeed, PublicValue, Release, Theorem, calibrate,
 };
 use faer::{Mat, MatRef};
 use sketch::projection::OutputRange;
@@ -46,7 +46,7 @@ pub enum Spread {
 /// `docs/proofs/pfp.md`.
 ///
 /// ```
-/// use dp_core::{Bound, Budget, NoiseRng};
+/// use dp_core::{Budget, NoiseRng, NormBound, Shift};
 /// use linalg_dp::low_rank::{BasisProjection, PublicBasis, Setting, Spread};
 /// use sketch::rows::RowsView;
 ///
@@ -54,7 +54,7 @@ pub enum Spread {
 /// let data: Vec<f64> = (0..m * n).map(|i| (i % n) as f64 * 4.0).collect();
 /// let a = RowsView::f64(m, n, &data)?;
 /// // One row may shift by norm 1; rows longer than 1000 are scaled to it.
-/// let setting = Setting::new((m, n), 1, 3, Bound::new(1.0)?, Bound::new(1000.0)?)?;
+/// let setting = Setting::new((m, n), 1, 3, Shift::new(1.0)?, NormBound::new(1000.0)?)?;
 /// let budget = Budget::new(1.0, 1e-6)?;
 /// let mechanism = BasisProjection::calibrate(setting, budget, Spread::default())?;
 /// let average = faer::Mat::from_fn(m, 1, |_, _| 1.0 / (m as f64).sqrt());
@@ -332,7 +332,7 @@ impl Arithmetic {
 
     fn statistic(&self, exact: f64) -> Result<Statistic<L2Sensitivity>> {
         let (sensitivity, bound) = (L2Sensitivity::new(exact)?, self.magnitude.max(exact));
-        Ok(Statistic::new(self.adjacency, sensitivity, self.entries, Bound::new(bound)?))
+        Ok(Statistic::new(self.adjacency, sensitivity, self.entries, EntryBound::new(bound)?))
     }
 
     /// The error of the product is one of its Frobenius norm, not of each entry.

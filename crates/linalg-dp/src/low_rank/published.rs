@@ -23,6 +23,22 @@ use sketch::rows::RowsView;
 ///
 /// # References
 /// Hardt & Roth 2012, Figures 2 to 4.
+///
+/// ```
+/// use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, Shift};
+/// use linalg_dp::low_rank::{Pruning, PublishedPfp, Setting};
+/// use sketch::rows::RowsView;
+///
+/// let data: Vec<f64> = (0..20 * 50).map(|i| (i % 50) as f64 * 4.0).collect();
+/// let a = RowsView::f64(20, 50, &data)?;
+/// let setting = Setting::new((20, 50), 1, 3, Shift::new(1.0)?, NormBound::new(1000.0)?)?;
+/// let mechanism = PublishedPfp::new(setting, Budget::new(1.0, 1e-6)?, Pruning::None)?;
+/// let release = mechanism.release(&a, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;
+/// // The claim holds with much to spare: the noise is several times what the exact profile needs.
+/// assert!(mechanism.guarantee().true_delta().expect("it has a profile").delta() < 1e-12);
+/// assert!(release.certificate().verify().is_ok());
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
 #[derive(Debug, Clone)]
 pub struct PublishedPfp {
     setting: Setting,

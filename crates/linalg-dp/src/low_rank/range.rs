@@ -9,12 +9,12 @@ use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, Statistic, author};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{
-    Bound, Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, PublicSeed,
-    Release, SeedOrigin, Theorem, calibrate,
+    Budget, EntryBound, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
+    PublicSeed, Release, SeedOrigin, Theorem, calibrate,
 };
 use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
-use sketch::projection::{Gaussian, OutputRange, Projection};
+use sketch::projection::{Family, OutputRange, ProjectionSpec};
 use sketch::rows::RowsView;
 
 /// The range finder, calibrated by averaging over its fresh public Omega.
@@ -35,7 +35,7 @@ use sketch::rows::RowsView;
 /// Y and rho together by `1 / sqrt k`; [`Range::rho`] is in the paper's units.
 ///
 /// ```
-/// use dp_core::{Bound, Budget, FreshSeed, NoiseRng};
+/// use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, Shift};
 /// use linalg_dp::low_rank::{RangeFinder, Setting};
 /// use sketch::rows::RowsView;
 ///
@@ -43,7 +43,7 @@ use sketch::rows::RowsView;
 /// let data: Vec<f64> = (0..m * n).map(|i| (i % n) as f64 * 4.0).collect();
 /// let a = RowsView::f64(m, n, &data)?;
 /// // One row may shift by norm 1; rows longer than 1000 are scaled to it.
-/// let setting = Setting::new((m, n), 1, 3, Bound::new(1.0)?, Bound::new(1000.0)?)?;
+/// let setting = Setting::new((m, n), 1, 3, Shift::new(1.0)?, NormBound::new(1000.0)?)?;
 /// let budget = Budget::new(1.0, 1e-6)?;
 /// let mechanism = RangeFinder::calibrate(setting, budget)?;
 /// let release = mechanism.release(&a, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;
@@ -239,7 +239,7 @@ impl RangeNoise {
         let (k, output) = (setting.k(), output(setting));
         let exact = L2Sensitivity::new(setting.shift())?;
         let numbers = setting.m().saturating_mul(k);
-        let bound = Bound::new(output.magnitude)?;
+        let bound = EntryBound::new(output.magnitude)?;
         let statistic = Statistic::new(setting.adjacency(), exact, numbers, bound).touching(k);
         // What rounding adds enters the mixture as a Gaussian step: see `paid`.
         let (grid, _) = statistic.on_grid(sigma)?;
@@ -287,7 +287,7 @@ impl RangeNoise {
         let origin = seed.origin();
         let seed = seed.publish();
         let (m, k) = (setting.m(), setting.k());
-        let omega = Gaussian::new(setting.n(), k, seed)?;
+        let omega = ProjectionSpec::new(Family::Gaussian, setting.n(), k, seed)?.build();
         let mut values = vec![0.0; m * k];
         omega.apply(*a, &mut values)?;
         for (row, f) in values.chunks_mut(k).zip(&factors) {

@@ -4,7 +4,7 @@ use crate::covariance::longer_rows;
 use crate::error::{Error, Result};
 use crate::products;
 use dp_core::certificate::PublicParameters;
-use dp_core::{Adjacency, Bound, PublicSeed, PublicValue};
+use dp_core::{Adjacency, NormBound, PublicSeed, PublicValue, Shift};
 use sketch::rows::RowsView;
 
 /// Public shape and bounds of a low-rank problem.
@@ -19,8 +19,8 @@ pub struct Setting {
     n: usize,
     rank: usize,
     oversampling: usize,
-    shift: Bound,
-    row_bound: Bound,
+    shift: Shift,
+    row_bound: NormBound,
 }
 
 impl Setting {
@@ -33,8 +33,8 @@ impl Setting {
         (m, n): (usize, usize),
         rank: usize,
         oversampling: usize,
-        shift: Bound,
-        row_bound: Bound,
+        shift: Shift,
+        row_bound: NormBound,
     ) -> Result<Self> {
         let largest = m.min(n);
         if rank == 0 || rank >= largest {
@@ -44,9 +44,9 @@ impl Setting {
             let allowed = format!("[2, {}]", largest - rank);
             return Err(Error::invalid("oversampling", oversampling, allowed));
         }
-        for (name, bound) in [("shift", shift), ("row bound", row_bound)] {
+        for (name, bound) in [("shift", shift.get()), ("row bound", row_bound.get())] {
             // Squares of such numbers neither overflow nor vanish.
-            if !(2f64.powi(-400)..=2f64.powi(400)).contains(&bound.get()) {
+            if !(2f64.powi(-400)..=2f64.powi(400)).contains(&bound) {
                 return Err(Error::invalid(name, bound, "[2^-400, 2^400]"));
             }
         }

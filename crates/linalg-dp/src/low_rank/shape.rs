@@ -39,7 +39,7 @@ const FLOOR: f64 = 1e-6;
 ///
 /// # Errors
 /// [`Error::Core`] when W is zero or empty.
-pub fn isotropic_shape(w: MatRef<'_, f64>) -> Result<NoiseShape> {
+pub(crate) fn isotropic_shape(w: MatRef<'_, f64>) -> Result<NoiseShape> {
     check_basis(w)?;
     let k = w.ncols();
     let h = largest_row_norm(w) * margin(w);
@@ -108,7 +108,7 @@ impl NoiseShape {
 
     /// S^(-1/2).
     #[must_use]
-    pub fn inverse_root(&self) -> MatRef<'_, f64> {
+    pub(crate) fn inverse_root(&self) -> MatRef<'_, f64> {
         self.inverse_root.as_ref()
     }
 
@@ -138,7 +138,7 @@ impl NoiseShape {
 
     /// Largest `||T^-1 w_i||` over the rows of W: at most 1.
     #[must_use]
-    pub fn largest_whitened_row(&self, w: MatRef<'_, f64>) -> f64 {
+    pub(crate) fn largest_whitened_row(&self, w: MatRef<'_, f64>) -> f64 {
         let white = dense::product(w, self.inverse_root.as_ref());
         largest_row_norm(white.as_ref())
     }

@@ -5,7 +5,7 @@ use super::histogram::PruneRule;
 use crate::covariance::row_change;
 use crate::error::{Error, Result};
 use dp_core::profile::RowChange;
-use dp_core::{Adjacency, Bound, Budget};
+use dp_core::{Adjacency, Budget, NormBound};
 use serde::{Deserialize, Serialize};
 
 /// How private blocks are made into private windows.
@@ -198,7 +198,7 @@ impl StreamConfig {
 /// How a row may change, and what a clipped and rounded one is not longer than.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
-    pub(super) bound: Bound,
+    pub(super) bound: NormBound,
     pub(super) change: RowChange,
 }
 

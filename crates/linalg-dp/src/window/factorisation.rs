@@ -95,12 +95,6 @@ impl Factorisation {
         Ok(Self { workload, horizon, noise_taps, column_norm, strategy_l1, inverse_l1 })
     }
 
-    /// The workload.
-    #[must_use]
-    pub fn workload(&self) -> Workload {
-        self.workload
-    }
-
     /// Most blocks of the stream.
     #[must_use]
     pub fn horizon(&self) -> u64 {
@@ -109,7 +103,7 @@ impl Factorisation {
 
     /// Coefficients of `B`: how past noise enters the current sum, newest first.
     #[must_use]
-    pub fn noise_taps(&self) -> &[f64] {
+    pub(crate) fn noise_taps(&self) -> &[f64] {
         &self.noise_taps
     }
 

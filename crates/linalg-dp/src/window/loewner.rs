@@ -8,7 +8,7 @@ use faer::{Mat, MatRef, Par};
 
 /// Relative tolerance of [`Loewner::new`]: the order is decided up to this fraction
 /// of the larger matrix's largest diagonal entry.
-pub const DEFAULT_TOLERANCE: f64 = 1e-11;
+pub(super) const DEFAULT_TOLERANCE: f64 = 1e-11;
 
 /// Decides `scale A <= B` for symmetric matrices of one size, reusing its buffers.
 ///
@@ -32,7 +32,7 @@ impl Loewner {
 
     /// A test with a tolerance of the caller's choice.
     #[must_use]
-    pub fn with_tolerance(dim: usize, tolerance: f64) -> Self {
+    pub(crate) fn with_tolerance(dim: usize, tolerance: f64) -> Self {
         Self { difference: Mat::zeros(dim, dim), tolerance }
     }
 

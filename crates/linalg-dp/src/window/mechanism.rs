@@ -28,11 +28,11 @@ const NAME: &str = "sliding-window covariance";
 /// `8 d^2` bytes.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng};
+/// use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
 /// use linalg_dp::window::{StreamConfig, WindowMechanism};
 ///
 /// // The last 64 rows of two numbers, of norm at most 1; what one row holds is protected.
-/// let adjacency = Adjacency::ZeroRow { bound: Bound::new(1.0)? };
+/// let adjacency = Adjacency::ZeroRow { bound: NormBound::new(1.0)? };
 /// let config = StreamConfig::new(2, 64, adjacency, Budget::new(1.0, 1e-6)?);
 /// let mechanism = WindowMechanism::calibrate(config)?;
 /// let mut stream = mechanism.stream(NoiseRng::from_os()?);

@@ -29,7 +29,7 @@ mod tree;
 pub use config::{BlockNoise, Keep, Pace, Schedule, StreamConfig};
 pub use factorisation::{Factorisation, Workload};
 pub use histogram::{Checkpoint, PruneRule, SpectralHistogram};
-pub use loewner::{DEFAULT_TOLERANCE, Loewner};
+pub use loewner::Loewner;
 pub use mechanism::WindowMechanism;
 pub use release::{WindowCovariance, WindowSpan};
 pub use stream::PrivateStream;

@@ -8,7 +8,9 @@ use crate::products::check_grid;
 use dp_core::mechanism::{Calibrated, Statistic, author};
 use dp_core::noise::{NoiseLaw, SymmetricGaussian};
 use dp_core::profile::covariance_sensitivity;
-use dp_core::{Bound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, Theorem, calibrate};
+use dp_core::{
+    EntryBound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, Theorem, calibrate,
+};
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -29,7 +31,7 @@ impl SumNoise {
         let numbers = ((config.dim * config.dim) as u64).saturating_mul(plan.outputs);
         let numbers = usize::try_from(numbers)
             .map_err(|_| Error::invalid("horizon", plan.outputs, "fewer blocks"))?;
-        let reach = Bound::new(plan.reach)?;
+        let reach = EntryBound::new(plan.reach)?;
         let statistic =
             Statistic::new(config.adjacency, joint, numbers, reach).computed_within(plan.error)?;
         let rough = calibrate::gaussian(config.budget, joint)?;

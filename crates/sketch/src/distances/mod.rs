@@ -5,10 +5,10 @@ mod noise_addition;
 mod randomized_response;
 
 pub use noise_addition::{
-    DistanceRelease, DistanceTable, DistancesConfig, NoiseAddition, ValueRange, noisy_distance,
+    DistanceTable, DistancesConfig, NoiseAddition, ValueRange, noisy_distance,
     noisy_distance_interval,
 };
 pub use randomized_response::{
-    BitRelease, FlippedBits, RandomizedResponse, noisy_bit_count, noisy_bit_count_interval,
-    noisy_bit_distance, noisy_bit_distance_interval,
+    FlippedBits, RandomizedResponse, noisy_bit_count, noisy_bit_count_interval, noisy_bit_distance,
+    noisy_bit_distance_interval,
 };

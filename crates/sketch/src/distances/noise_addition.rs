@@ -9,8 +9,8 @@ use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, Statistic, author};
 use dp_core::noise::{AdditiveNoise, GaussianNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability, Release,
-    Theorem,
+    Adjacency, Budget, EntryBound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability,
+    Release, Theorem,
 };
 use rayon::prelude::*;
 
@@ -71,13 +71,13 @@ impl ValueRange {
 /// Kenthapadi et al. 2013, algorithms 3 and 4; proof: `docs/proofs/noise-addition.md`.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, Probability};
+/// use dp_core::{Adjacency, Budget, NoiseRng, Probability, Shift};
 /// use sketch::RowsView;
 /// use sketch::distances::{NoiseAddition, ValueRange, noisy_distance, noisy_distance_interval};
 ///
 /// let rows = RowsView::f64(3, 2, &[0.0, 1.0, 1.0, 1.0, 0.2, 0.9])?;
 /// // One entry of one row may become any other in [0, 1].
-/// let any_value = Adjacency::Attribute { beta: Bound::new(1.0)? };
+/// let any_value = Adjacency::Attribute { beta: Shift::new(1.0)? };
 /// let budget = Budget::new(1.0, 1e-6)?;
 /// let mechanism = NoiseAddition::new(3, 2, ValueRange::new(0.0, 1.0)?, any_value, budget)?;
 /// let release = mechanism.release(rows, &mut NoiseRng::from_os()?)?;
@@ -102,9 +102,6 @@ pub struct DistanceTable {
     sigma: NoiseScale,
     values: Vec<f64>,
 }
-
-/// A distance table with its certificate.
-pub type DistanceRelease = Release<DistanceTable>;
 
 impl NoiseAddition {
     /// The least noise for n rows of d features with entries in `range`.
@@ -143,7 +140,7 @@ impl NoiseAddition {
         let output = OutputRange::of_sum(d, 4, magnitude);
         // A change of one row touches its distances to the n - 1 others.
         let statistic =
-            Statistic::new(adjacency, exact, n * (n - 1) / 2, Bound::new(output.magnitude)?)
+            Statistic::new(adjacency, exact, n * (n - 1) / 2, EntryBound::new(output.magnitude)?)
                 .touching(n - 1)
                 .computed_within(output.error)?;
         let basis = author::theorem(Theorem::NoisyDistances);
@@ -171,7 +168,11 @@ impl NoiseAddition {
     /// # Errors
     /// [`Error::Shape`] for another n or d, [`Error::OutOfInterval`] for an entry outside the declared range
     /// (zeros that sparse rows and bits do not store included).
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<DistanceRelease> {
+    pub fn release(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<DistanceTable>> {
         Mechanism::release(self, rows, rng)
     }
 
@@ -210,7 +211,7 @@ impl author::Sealed for NoiseAddition {}
 impl Mechanism for NoiseAddition {
     type Config = DistancesConfig;
     type Input<'a> = RowsView<'a>;
-    type Output = DistanceRelease;
+    type Output = Release<DistanceTable>;
     type Facts = ();
     type Error = Error;
 
@@ -232,7 +233,7 @@ impl Mechanism for NoiseAddition {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<DistanceRelease> {
+    ) -> Result<Release<DistanceTable>> {
         self.check(rows)?;
         let generator = rng.kind();
         let (mut values, total) = (Vec::new(), self.n.div_ceil(PART));
@@ -283,7 +284,7 @@ impl DistanceTable {
 ///
 /// # Errors
 /// [`Error::Index`] for a row that does not exist.
-pub fn noisy_distance(release: &DistanceRelease, i: usize, j: usize) -> Result<Estimate> {
+pub fn noisy_distance(release: &Release<DistanceTable>, i: usize, j: usize) -> Result<Estimate> {
     let table = release.payload();
     let (low, high) = (i.min(j), i.max(j));
     if high >= table.n {
@@ -301,7 +302,7 @@ pub fn noisy_distance(release: &DistanceRelease, i: usize, j: usize) -> Result<E
 /// # Errors
 /// As [`noisy_distance`], or a confidence outside `(0, 1)`.
 pub fn noisy_distance_interval(
-    release: &DistanceRelease,
+    release: &Release<DistanceTable>,
     i: usize,
     j: usize,
     confidence: Probability,

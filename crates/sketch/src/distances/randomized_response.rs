@@ -9,8 +9,8 @@ use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Bernoulli, NoiseLaw};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Epsilon, Guarantee, NoiseRng, Probability, Profile,
-    Release, Theorem, calibrate,
+    Adjacency, Budget, Certificate, EntryBound, Epsilon, Guarantee, NoiseRng, Probability, Profile,
+    Release, Shift, Theorem, calibrate,
 };
 use rayon::prelude::*;
 
@@ -57,9 +57,6 @@ pub struct FlippedBits {
     words: Vec<u64>,
 }
 
-/// Flipped bits with their certificate.
-pub type BitRelease = Release<FlippedBits>;
-
 impl RandomizedResponse {
     /// The least flip probability for a pure budget.
     ///
@@ -85,7 +82,7 @@ impl RandomizedResponse {
     ///
     /// # Errors
     /// [`Error::Shape`] for another d, [`Error::OutOfRange`] for a value other than 0 and 1.
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<BitRelease> {
+    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<Release<FlippedBits>> {
         Mechanism::release(self, rows, rng)
     }
 
@@ -93,7 +90,11 @@ impl RandomizedResponse {
     ///
     /// # Errors
     /// [`Error::Length`] unless there are d answers for every row.
-    pub fn release_bools(&self, answers: &[bool], rng: &mut NoiseRng) -> Result<BitRelease> {
+    pub fn release_bools(
+        &self,
+        answers: &[bool],
+        rng: &mut NoiseRng,
+    ) -> Result<Release<FlippedBits>> {
         let (d, found) = (self.d, answers.len());
         if !found.is_multiple_of(d) {
             let expected = found.next_multiple_of(d);
@@ -115,7 +116,7 @@ impl Mechanism for RandomizedResponse {
     /// Bits of a row.
     type Config = usize;
     type Input<'a> = RowsView<'a>;
-    type Output = BitRelease;
+    type Output = Release<FlippedBits>;
     type Facts = ();
     type Error = Error;
 
@@ -133,7 +134,7 @@ impl Mechanism for RandomizedResponse {
             }));
         }
         let flip = Probability::new(1.0 - keep.get())?;
-        let adjacency = Adjacency::Attribute { beta: Bound::new(1.0)? };
+        let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
         let profile = Profile::RandomizedResponse { bits: 1, keep };
         let basis = author::theorem(Theorem::BitResponse);
         let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
@@ -154,7 +155,7 @@ impl Mechanism for RandomizedResponse {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<BitRelease> {
+    ) -> Result<Release<FlippedBits>> {
         if rows.d() != self.d {
             return Err(Error::Shape { what: "d", expected: self.d, found: rows.d() });
         }
@@ -205,7 +206,7 @@ fn pack(rows: RowsView<'_>) -> Result<Vec<u64>> {
         });
     }
     match wrong {
-        Some((row, column)) => Err(Error::OutOfRange { row, column, bound: Bound::new(1.0)? }),
+        Some((row, column)) => Err(Error::OutOfRange { row, column, bound: EntryBound::new(1.0)? }),
         None => Ok(words),
     }
 }
@@ -252,7 +253,7 @@ impl FlippedBits {
 ///
 /// # Errors
 /// [`Error::Index`] for a row that does not exist.
-pub fn noisy_bit_distance(release: &BitRelease, i: usize, j: usize) -> Result<Estimate> {
+pub fn noisy_bit_distance(release: &Release<FlippedBits>, i: usize, j: usize) -> Result<Estimate> {
     let bits = release.payload();
     let (x, y) = (bits.row(i)?, bits.row(j)?);
     if i == j {
@@ -278,7 +279,7 @@ fn error_of_distance(d: usize, flip: Probability) -> f64 {
 ///
 /// # Errors
 /// [`Error::Index`] for a column that does not exist.
-pub fn noisy_bit_count(release: &BitRelease, column: usize) -> Result<Estimate> {
+pub fn noisy_bit_count(release: &Release<FlippedBits>, column: usize) -> Result<Estimate> {
     let bits = release.payload();
     let (n, p) = (bits.n as f64, bits.flip.get());
     let signal = 1.0 - 2.0 * p;
@@ -292,7 +293,7 @@ pub fn noisy_bit_count(release: &BitRelease, column: usize) -> Result<Estimate> 
 /// # Errors
 /// As [`noisy_bit_count`], or a confidence outside `(0, 1)`.
 pub fn noisy_bit_count_interval(
-    release: &BitRelease,
+    release: &Release<FlippedBits>,
     column: usize,
     confidence: Probability,
 ) -> Result<Interval> {
@@ -307,7 +308,7 @@ pub fn noisy_bit_count_interval(
 /// # Errors
 /// As [`noisy_bit_distance`], or a confidence outside `(0, 1)`.
 pub fn noisy_bit_distance_interval(
-    release: &BitRelease,
+    release: &Release<FlippedBits>,
     i: usize,
     j: usize,
     confidence: Probability,

@@ -3,7 +3,7 @@
 use super::bounds::{optimal_k, projection_variance};
 use crate::distances::{NoiseAddition, RandomizedResponse, ValueRange};
 use crate::error::{Error, Result};
-use dp_core::{Adjacency, Bound, Budget, L2Sensitivity, NoiseScale, calibrate};
+use dp_core::{Adjacency, Budget, L2Sensitivity, NoiseScale, Shift, calibrate};
 
 /// What is to be released: n rows of d features in an interval, adjacency `Attribute{beta}`, and
 /// the squared distance one cares about.
@@ -14,7 +14,7 @@ pub struct DistanceTask {
     /// Features.
     pub d: usize,
     /// Largest change of one attribute.
-    pub beta: Bound,
+    pub beta: Shift,
     /// Interval of the entries; randomised response is considered for [`ValueRange::BITS`].
     pub range: ValueRange,
     /// The squared distance whose estimate should be good.

@@ -3,7 +3,7 @@
 use super::spec::ProjectionSpec;
 use crate::error::{Error, Result};
 use crate::rows::RowsView;
-use dp_core::Bound;
+use dp_core::EntryBound;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -54,7 +54,7 @@ pub trait Projection: Send + Sync + core::fmt::Debug {
 
     /// Bound on the absolute floating-point error of any output coordinate, and on the
     /// absolute value of the output, for rows whose entries are at most `bound`.
-    fn output_range(&self, bound: Bound) -> OutputRange;
+    fn output_range(&self, bound: EntryBound) -> OutputRange;
 
     /// Whether [`Projection::apply`] on a few hundred rows costs no more a row than on many:
     /// false when parts of P are generated anew in each call.
@@ -167,7 +167,7 @@ mod tests {
     fn rows_are_projected_and_checked_in_pieces_as_at_once() {
         // Pieces of eight rows, the last one short.
         let (n, d, k) = (21, CACHED / 4 + 1, 6);
-        let one = Bound::new(1.0).expect("positive");
+        let one = EntryBound::new(1.0).expect("positive");
         let p = ProjectionSpec::new(Family::Oporp, d, k, PublicSeed::new(5)).expect("valid");
         let p = p.build();
         let mut x: Vec<f64> = (0..n * d).map(|i| (i % 97) as f64 / 97.0).collect();

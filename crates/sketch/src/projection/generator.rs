@@ -6,12 +6,12 @@ use super::norms::{self, RowNorms};
 use super::spec::{Family, ProjectionSpec};
 use crate::error::Result;
 use crate::rows::RowsView;
-use dp_core::{Bound, PublicSeed};
+use dp_core::{EntryBound, PublicSeed};
 use rand_core::Rng;
 use std::sync::OnceLock;
 
 /// A law of independent entries of variance one.
-pub trait EntryLaw: Send + Sync + core::fmt::Debug + 'static {
+pub(crate) trait EntryLaw: Send + Sync + core::fmt::Debug + 'static {
     /// Largest absolute value an entry can have.
     const LARGEST: f64;
     /// Whether all entries have absolute value one.
@@ -26,7 +26,7 @@ pub trait EntryLaw: Send + Sync + core::fmt::Debug + 'static {
 /// gives the same matrix on every machine. An entry is at most
 /// sqrt(-2 ln 2^-104) < 12.01 in absolute value.
 #[derive(Debug)]
-pub enum NormalEntries {}
+pub(crate) enum NormalEntries {}
 
 impl EntryLaw for NormalEntries {
     const LARGEST: f64 = 12.01;
@@ -54,7 +54,7 @@ impl EntryLaw for NormalEntries {
 
 /// Entries +1 and -1 with probability 1/2 each.
 #[derive(Debug)]
-pub enum SignEntries {}
+pub(super) enum SignEntries {}
 
 impl EntryLaw for SignEntries {
     const LARGEST: f64 = 1.0;
@@ -73,7 +73,7 @@ impl EntryLaw for SignEntries {
 
 /// Entries +1, 0, -1 with probability 1/6, 2/3, 1/6, over their deviation 1/sqrt 3.
 #[derive(Debug)]
-pub enum ThirdEntries {}
+pub(super) enum ThirdEntries {}
 
 impl EntryLaw for ThirdEntries {
     const LARGEST: f64 = 1.733;
@@ -94,7 +94,7 @@ impl EntryLaw for ThirdEntries {
 
 /// A projection with independent entries of one law, over sqrt k.
 #[derive(Debug)]
-pub struct Independent<L> {
+pub(crate) struct Independent<L> {
     spec: ProjectionSpec,
     scale: f64,
     cache: Cache,
@@ -103,29 +103,19 @@ pub struct Independent<L> {
 }
 
 /// Independent N(0, 1/k) entries.
-pub type Gaussian = Independent<NormalEntries>;
+pub(crate) type Gaussian = Independent<NormalEntries>;
 /// Independent entries +-1/sqrt k: every row has l2 norm one.
-pub type Rademacher = Independent<SignEntries>;
+pub(super) type Rademacher = Independent<SignEntries>;
 /// Independent entries sqrt(3/k) {+1: 1/6, 0: 2/3, -1: 1/6}.
-pub type Achlioptas = Independent<ThirdEntries>;
+pub(super) type Achlioptas = Independent<ThirdEntries>;
 
 impl Gaussian {
     /// Draws the projection from its seed.
     ///
     /// # Errors
     /// As [`ProjectionSpec::new`].
-    pub fn new(d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
+    pub(crate) fn new(d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
         ProjectionSpec::new(Family::Gaussian, d, k, seed).map(Self::from_spec)
-    }
-}
-
-impl Rademacher {
-    /// Draws the projection from its seed.
-    ///
-    /// # Errors
-    /// As [`ProjectionSpec::new`].
-    pub fn new(d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
-        ProjectionSpec::new(Family::Rademacher, d, k, seed).map(Self::from_spec)
     }
 }
 
@@ -205,7 +195,7 @@ impl<L: EntryLaw> Projection for Independent<L> {
         dense::fits_one_panel(self.spec.d(), self.spec.k())
     }
 
-    fn output_range(&self, bound: Bound) -> OutputRange {
+    fn output_range(&self, bound: EntryBound) -> OutputRange {
         let sum = self.spec.d() as f64 * bound.get() * L::LARGEST * self.scale;
         // Extra roundings: the scale factor itself, its product, the entry's product with x.
         OutputRange::of_sum(self.spec.d(), 4, norms::up(sum))

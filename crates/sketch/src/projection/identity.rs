@@ -1,27 +1,19 @@
 //! No projection at all: the raw data, for comparison.
 
 use super::apply::{OutputRange, Projection, check_apply};
-use super::spec::{Family, ProjectionSpec};
+use super::spec::ProjectionSpec;
 use crate::error::Result;
 use crate::rows::RowsView;
-use dp_core::{Bound, PublicSeed};
+use dp_core::EntryBound;
 use rayon::prelude::*;
 
 /// x -> x: P is the d x d identity.
 #[derive(Debug)]
-pub struct Identity {
+pub(super) struct Identity {
     spec: ProjectionSpec,
 }
 
 impl Identity {
-    /// The identity on d features.
-    ///
-    /// # Errors
-    /// As [`ProjectionSpec::new`].
-    pub fn new(d: usize) -> Result<Self> {
-        ProjectionSpec::new(Family::Identity, d, d, PublicSeed::new(0)).map(Self::from_spec)
-    }
-
     pub(crate) fn from_spec(spec: ProjectionSpec) -> Self {
         Self { spec }
     }
@@ -59,7 +51,7 @@ impl Projection for Identity {
         Ok(1.0)
     }
 
-    fn output_range(&self, bound: Bound) -> OutputRange {
+    fn output_range(&self, bound: EntryBound) -> OutputRange {
         OutputRange { magnitude: bound.get(), error: 0.0 }
     }
 

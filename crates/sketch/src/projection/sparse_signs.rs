@@ -9,7 +9,7 @@ use super::spec::{Family, ProjectionSpec};
 use super::tables::{SIGN, Signed, for_each_nonzero};
 use crate::error::Result;
 use crate::rows::{CsrView, RowsView, Storage};
-use dp_core::{Bound, PublicSeed};
+use dp_core::EntryBound;
 use rayon::prelude::*;
 
 /// Rows of X that one task projects.
@@ -25,7 +25,7 @@ const MOST_IN_LANES: usize = 1 << 14;
 /// scattered entry by entry. Both add the terms of an output with columns increasing, so both
 /// give the same bits.
 #[derive(Debug)]
-pub struct SparseSigns {
+pub(super) struct SparseSigns {
     spec: ProjectionSpec,
     scale: f64,
     /// Nonzeros of row i of P: `by_row[row_ends[i-1]..row_ends[i]]`; one each when `row_ends` is empty.
@@ -46,22 +46,6 @@ fn with_sign(value: f64, s: Signed) -> f64 {
 }
 
 impl SparseSigns {
-    /// OPORP: one permutation, k bins of equal length, random signs.
-    ///
-    /// # Errors
-    /// As [`ProjectionSpec::new`].
-    pub fn oporp(d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
-        ProjectionSpec::new(Family::Oporp, d, k, seed).map(Self::from_spec)
-    }
-
-    /// Count-sketch: every coordinate in an independent bin.
-    ///
-    /// # Errors
-    /// As [`ProjectionSpec::new`].
-    pub fn count_sketch(d: usize, k: usize, seed: PublicSeed) -> Result<Self> {
-        ProjectionSpec::new(Family::CountSketch, d, k, seed).map(Self::from_spec)
-    }
-
     pub(crate) fn from_spec(spec: ProjectionSpec) -> Self {
         let (d, k) = (spec.d(), spec.k());
         let root = |x: f64| 1.0 / x.sqrt();
@@ -324,7 +308,7 @@ impl Projection for SparseSigns {
         }
     }
 
-    fn output_range(&self, bound: Bound) -> OutputRange {
+    fn output_range(&self, bound: EntryBound) -> OutputRange {
         let terms = self.largest_bin();
         let extra = if self.scale == 1.0 { 0 } else { 4 };
         OutputRange::of_sum(terms, extra, up(terms as f64 * bound.get() * self.scale))

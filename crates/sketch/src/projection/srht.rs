@@ -4,10 +4,10 @@ use super::apply::{OutputRange, Projection, check_apply};
 use super::dense::{Cache, RowSource};
 use super::lanes::{self, Entry, LaneKernel};
 use super::norms::{self, up};
-use super::spec::{Family, ProjectionSpec, Sampling};
+use super::spec::{ProjectionSpec, Sampling};
 use crate::error::Result;
 use crate::rows::RowsView;
-use dp_core::{Bound, PublicSeed};
+use dp_core::EntryBound;
 use rand_core::Rng;
 use rayon::prelude::*;
 
@@ -25,7 +25,7 @@ const LANES: usize = 4;
 /// # Cost
 /// O(D log D) a row.
 #[derive(Debug)]
-pub struct Srht {
+pub(super) struct Srht {
     spec: ProjectionSpec,
     order: usize,
     signs: Vec<u64>,
@@ -34,15 +34,6 @@ pub struct Srht {
 }
 
 impl Srht {
-    /// Draws the projection from its seed.
-    ///
-    /// # Errors
-    /// As [`ProjectionSpec::new`].
-    pub fn new(d: usize, k: usize, sampling: Sampling, seed: PublicSeed) -> Result<Self> {
-        let spec = ProjectionSpec::new(Family::Srht { sampling }, d, k, seed)?;
-        Ok(Self::from_spec(spec, sampling))
-    }
-
     pub(crate) fn from_spec(spec: ProjectionSpec, sampling: Sampling) -> Self {
         let (d, k) = (spec.d(), spec.k());
         let order = d.next_power_of_two();
@@ -226,7 +217,7 @@ impl Projection for Srht {
         Ok(structural.min(norms::spectral_norm_bound(self, &Cache::new(), 1.0)?))
     }
 
-    fn output_range(&self, bound: Bound) -> OutputRange {
+    fn output_range(&self, bound: EntryBound) -> OutputRange {
         let sum = self.spec.d() as f64 * bound.get() * self.scale;
         // Each output is a balanced tree of additions: log2(order) roundings a term.
         OutputRange::of_sum(self.order.ilog2() as usize, 4, up(sum))

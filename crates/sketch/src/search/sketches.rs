@@ -14,14 +14,14 @@ use std::borrow::Cow;
 /// estimate of [`Pairs::cosine`](crate::vectors::Pairs::cosine).
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+/// use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
 /// use sketch::RowsView;
 /// use sketch::projection::{Family, ProjectionSpec};
 /// use sketch::search::{Queries, Score, SketchIndex};
 /// use sketch::vectors::PrivateProjection;
 ///
 /// let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
-/// let (one, any_value) = (Bound::new(1.0)?, Adjacency::Attribute { beta: Bound::new(2.0)? });
+/// let (one, any_value) = (EntryBound::new(1.0)?, Adjacency::Attribute { beta: Shift::new(2.0)? });
 /// let projection = ProjectionSpec::new(Family::Oporp, 4, 2, PublicSeed::new(7))?.build();
 /// let mechanism = PrivateProjection::gaussian(projection, any_value, one, Budget::new(1.0, 1e-6)?)?;
 /// let release = mechanism.release(rows, &mut NoiseRng::from_os()?)?;

@@ -77,7 +77,7 @@ impl BinLaw {
 
     /// Unbiased estimates of the true counts from the observed ones.
     #[must_use]
-    pub fn invert_counts(&self, observed: [u32; 4]) -> [f64; 4] {
+    pub(crate) fn invert_counts(&self, observed: [u32; 4]) -> [f64; 4] {
         core::array::from_fn(|t| (0..4).map(|o| f64::from(observed[o]) * self.inverse[o][t]).sum())
     }
 
@@ -183,7 +183,7 @@ impl BinLaw {
 
     /// Standard error of the ratio for two sets of `size` items and similarity `j`, to first order.
     #[must_use]
-    pub fn standard_error_at(&self, size: f64, j: f64) -> f64 {
+    pub(crate) fn standard_error_at(&self, size: f64, j: f64) -> f64 {
         let (both, one) = self.empty_shares(size, j);
         self.variance([both, 0.0, 0.0, one], j).sqrt() / (self.bins as f64 * (1.0 - both)).max(1.0)
     }
@@ -209,14 +209,14 @@ impl BinLaw {
 
     /// Probabilities of the four observed outcomes for two sets of `size` items and similarity `j`.
     #[must_use]
-    pub fn outcome_probabilities(&self, size: f64, j: f64) -> [f64; 4] {
+    pub(crate) fn outcome_probabilities(&self, size: f64, j: f64) -> [f64; 4] {
         let (both, one) = self.empty_shares(size, j);
         self.outcomes_of(both, one, j)
     }
 
     /// Log-likelihood ratio of each outcome: similarity `near` against `far`, sets of `size` items.
     #[must_use]
-    pub fn likelihood_weights(&self, size: f64, near: f64, far: f64) -> [f64; 4] {
+    pub(crate) fn likelihood_weights(&self, size: f64, near: f64, far: f64) -> [f64; 4] {
         let (a, b) =
             (self.outcome_probabilities(size, near), self.outcome_probabilities(size, far));
         core::array::from_fn(|o| (a[o].max(1e-300) / b[o].max(1e-300)).ln())

@@ -2,7 +2,7 @@
 
 use super::hash::{HashFamily, fold};
 use super::items::ItemSet;
-use super::signature::{Scheme, Scratch, SetSketch};
+use super::signature::{Fill, Scheme, Scratch, SetSketch};
 use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 
@@ -58,7 +58,9 @@ impl SetSketch for MinHash {
     fn slots(&self) -> usize {
         self.family.functions()
     }
+}
 
+impl Fill for MinHash {
     fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch) {
         assert_eq!(row.len(), self.slots());
         scratch.words.resize(self.slots(), 0);

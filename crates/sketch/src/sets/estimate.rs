@@ -112,7 +112,7 @@ impl CollisionLaw {
 
     /// Standard error of the estimate of J at similarity `j`, to first order.
     #[must_use]
-    pub fn standard_error_at(&self, j: f64) -> f64 {
+    pub(crate) fn standard_error_at(&self, j: f64) -> f64 {
         let (p, k) = (self.agree(j), self.concatenation as i32);
         let slope = self.slope * f64::from(k) * j.powi(k - 1);
         (p * (1.0 - p) / self.positions as f64).sqrt() / slope

@@ -2,7 +2,7 @@
 
 use super::hash::{HashFamily, fold, reduce};
 use super::items::ItemSet;
-use super::signature::{Scheme, Scratch, SetSketch};
+use super::signature::{Fill, Scheme, Scratch, SetSketch};
 use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 
@@ -117,7 +117,9 @@ impl SetSketch for FastSimilarity {
     fn slots(&self) -> usize {
         self.slots as usize
     }
+}
 
+impl Fill for FastSimilarity {
     fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch) {
         assert_eq!(row.len(), self.slots());
         let Scratch { words, slots } = scratch;

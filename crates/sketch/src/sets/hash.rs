@@ -17,7 +17,7 @@ use rand_core::Rng;
 /// strided and random items, on multiples of every power of two, and on items of few bits.
 /// It is not meant to resist somebody who chooses items after seeing the seed.
 #[derive(Debug, Clone)]
-pub struct HashFamily {
+pub(crate) struct HashFamily {
     seed: PublicSeed,
     keys: [u64; 2],
     functions: Vec<(u64, u64)>,
@@ -28,14 +28,14 @@ const KEY_STREAM: u64 = 0x6d68;
 
 impl HashFamily {
     /// Name and version: equal names and seeds give equal hashes for ever.
-    pub const ID: &'static str = "fold64/v2";
+    pub(crate) const ID: &'static str = "fold64/v2";
 
     /// The model of the hash functions under which averaged guarantees are proven.
-    pub const MODEL: &'static str = "ideal: independent uniform random functions";
+    pub(crate) const MODEL: &'static str = "ideal: independent uniform random functions";
 
     /// The first `functions` functions of a seed.
     #[must_use]
-    pub fn new(seed: PublicSeed, functions: usize) -> Self {
+    pub(crate) fn new(seed: PublicSeed, functions: usize) -> Self {
         let mut rng = seed.generator(KEY_STREAM);
         let keys = [rng.next_u64(), rng.next_u64()];
         let functions = (0..functions).map(|_| (rng.next_u64(), rng.next_u64() | 1)).collect();
@@ -44,20 +44,20 @@ impl HashFamily {
 
     /// The seed.
     #[must_use]
-    pub fn seed(&self) -> PublicSeed {
+    pub(crate) fn seed(&self) -> PublicSeed {
         self.seed
     }
 
     /// Number of functions.
     #[must_use]
-    pub fn functions(&self) -> usize {
+    pub(crate) fn functions(&self) -> usize {
         self.functions.len()
     }
 
     /// `m(x)`: computed once an item, shared by all functions.
     #[inline]
     #[must_use]
-    pub fn premix(&self, item: u64) -> u64 {
+    pub(crate) fn premix(&self, item: u64) -> u64 {
         let [first, second] = self.keys;
         let z = item ^ first;
         let z = (z ^ (z >> 33)).wrapping_mul(0xFF51_AFD7_ED55_8CCD) ^ second;
@@ -68,7 +68,7 @@ impl HashFamily {
     /// `h_j` of an item that went through [`HashFamily::premix`].
     #[inline]
     #[must_use]
-    pub fn hash(&self, j: usize, premixed: u64) -> u64 {
+    pub(crate) fn hash(&self, j: usize, premixed: u64) -> u64 {
         let (a, b) = self.functions[j];
         fold(premixed, a, b)
     }

@@ -24,12 +24,13 @@ impl ItemSet {
         Ok(Self(items))
     }
 
-    /// Hashes words with [`WordHash::V1`] and makes the set of the results.
+    /// Hashes words and makes the set of the results: XXH3 with 64 bits and seed zero over the UTF-8
+    /// bytes, on every machine. Two different words collide with probability about `2^-64`.
     ///
     /// # Errors
     /// As [`ItemSet::new`].
     pub fn from_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        Self::new(words.into_iter().map(|w| WordHash::V1.item(w)).collect())
+        Self::new(words.into_iter().map(item_of).collect())
     }
 
     /// The items, in increasing order.
@@ -73,31 +74,9 @@ impl core::fmt::Debug for ItemSet {
     }
 }
 
-/// The named, stable map from words to items. It does not depend on the machine
-/// or on the version of the standard library.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum WordHash {
-    /// XXH3 with 64 bits and seed zero over the UTF-8 bytes.
-    V1,
-}
-
-impl WordHash {
-    /// The name that stands in certificates and files.
-    #[must_use]
-    pub fn id(self) -> &'static str {
-        match self {
-            Self::V1 => "xxh3-64/seed-0/v1",
-        }
-    }
-
-    /// The item of a word. Two different words collide with probability about `2^-64`.
-    #[must_use]
-    pub fn item(self, word: &str) -> u64 {
-        match self {
-            Self::V1 => xxh3_64_with_seed(word.as_bytes(), 0),
-        }
-    }
+/// The item of a word: it does not depend on the machine or on the version of the standard library.
+fn item_of(word: &str) -> u64 {
+    xxh3_64_with_seed(word.as_bytes(), 0)
 }
 
 #[cfg(test)]
@@ -125,6 +104,6 @@ mod tests {
     #[test]
     fn word_hash_is_the_published_one() {
         // XXH3 64 of the empty string, seed 0, from the xxHash specification's test values.
-        assert_eq!(WordHash::V1.item(""), 0x2D06_8005_38D3_94C2);
+        assert_eq!(item_of(""), 0x2D06_8005_38D3_94C2);
     }
 }

@@ -27,7 +27,7 @@ use std::path::Path;
 ///
 /// # Privacy
 /// `SetItems { alpha, min_size }`, one set of the release, averaged calibration: every release draws its own
-/// hash functions ([`FreshSeed`]). Random function model for the hashes ([`super::HashFamily::MODEL`]; the certificate
+/// hash functions ([`FreshSeed`]). Random function model for the hashes ("ideal: independent uniform random functions"; the certificate
 /// names it). All sets below the
 /// minimum size are refused.
 ///

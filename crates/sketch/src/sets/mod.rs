@@ -30,8 +30,7 @@ pub use buckets::BucketPrivMin;
 pub use classic::MinHash;
 pub use estimate::{CollisionLaw, published_bucket};
 pub use fast::FastSimilarity;
-pub use hash::HashFamily;
-pub use items::{ItemSet, WordHash};
+pub use items::ItemSet;
 pub use mixture::MixtureResponse;
 pub use neighbours::SetNeighbours;
 pub(crate) use noisy::NoisyFacts;
@@ -40,9 +39,11 @@ pub use one_permutation::{DenseOnePermutation, EMPTY_BIN, OnePermutation, bin_si
 pub use privmin::PrivMin;
 pub use response::{SetFacts, SymbolRelease};
 pub use secure::{SecureMinHash, SymbolShape};
-pub use signature::{Scheme, Scratch, SetSketch, SignatureMatrix, matches};
+pub(crate) use signature::matches;
+pub use signature::{Scheme, SetSketch, SignatureMatrix};
 pub use similarity::SetPairs;
-pub use symbols::{Coding, PrivateSymbols, SymbolFacts};
+pub use symbols::PrivateSymbols;
+pub(crate) use symbols::{Coding, SymbolFacts};
 pub use writer::SetWriter;
 
 #[cfg(test)]

@@ -62,25 +62,25 @@ impl SetNeighbours {
     /// With `d` differing items the smaller set holds at most `floor(d/2)` of them, so at least
     /// `tau - floor(d/2)` are common; the similarity `c/(c + d)` falls as `c` falls and as `d` grows.
     #[must_use]
-    pub fn extreme_pair(&self) -> (u64, u64) {
+    pub(crate) fn extreme_pair(&self) -> (u64, u64) {
         let common = self.min_size.saturating_sub(self.alpha / 2);
         (common, common + self.alpha)
     }
 
     /// The least Jaccard similarity of neighbours.
-    #[must_use]
-    pub fn least_similarity(&self) -> f64 {
+    #[cfg(test)]
+    pub(crate) fn least_similarity(&self) -> f64 {
         let (common, union) = self.extreme_pair();
         common as f64 / union as f64
     }
 
     /// The published `J' = 1 - alpha/tau` (Bourgeat & Schmurr, eq. 6.6), not below zero.
     ///
-    /// It is never above [`SetNeighbours::least_similarity`] when `alpha` counts the symmetric
+    /// It is never above the least similarity of neighbours when `alpha` counts the symmetric
     /// difference. Read as "`alpha` items are replaced" (symmetric difference `2 alpha`) it is
     /// too large: the true value is `(tau - alpha)/(tau + alpha)`.
     #[must_use]
-    pub fn published_similarity(&self) -> f64 {
+    pub(crate) fn published_similarity(&self) -> f64 {
         (1.0 - self.alpha as f64 / self.min_size as f64).max(0.0)
     }
 

@@ -3,20 +3,21 @@
 use super::estimate::{Signal, Z95};
 use super::items::ItemSet;
 use super::neighbours::SetNeighbours;
-use super::response::{HASH_MODEL, hash_model};
+use super::response::{HASH_MODEL, SIMILARITY, SetFacts, hash_model};
 use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::{Scheme, SetSketch, SignatureMatrix};
 use super::writer::{SetSource, SetWriter};
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval, upper_quantile};
+use core::ops::ControlFlow;
 use dp_core::calibrate::Acceptance;
 use dp_core::certificate::{PublicParameters, Statement};
-use dp_core::mechanism::{Statistic, author};
+use dp_core::mechanism::{Mechanism, Prediction, Progress, Statistic, author};
 use dp_core::noise::{AdditiveNoise, GeneratorKind, LaplaceNoise, NoiseRng, VALUES_PER_STREAM};
 use dp_core::profile::CoordinateProfile;
 use dp_core::release_file::{FileWriter, Kind, Payload, Trailer};
 use dp_core::{
-    Bound, Budget, Certificate, Delta, FreshSeed, Guarantee, L1Sensitivity, LaplaceScale, LogDelta,
+    Budget, Certificate, Delta, EntryBound, FreshSeed, Guarantee, L1Sensitivity, LaplaceScale,
     Probability, Profile, Release, SeedOrigin,
 };
 use serde::{Deserialize, Serialize};
@@ -54,9 +55,9 @@ use std::path::Path;
 pub struct NoisySecureMinHash {
     shape: SymbolShape,
     neighbours: SetNeighbours,
-    claimed: Budget,
     sensitivity: f64,
     noise: LaplaceNoise,
+    guarantee: Guarantee,
 }
 
 impl NoisySecureMinHash {
@@ -77,14 +78,18 @@ impl NoisySecureMinHash {
             published_sensitivity(positions, concatenation, neighbours, claimed.delta)?;
         let scale = LaplaceScale::new(sensitivity / claimed.epsilon.get())?;
         // Bits are whole numbers: exact on every grid.
-        let (bits, one) = (L1Sensitivity::new(sensitivity)?, Bound::new(1.0)?);
+        let (bits, one) = (L1Sensitivity::new(sensitivity)?, EntryBound::new(1.0)?);
         let statistic = Statistic::new(neighbours.adjacency(), bits, positions, one);
         let noise = author::laplace(scale, statistic.on_grid(scale)?.0)?;
-        let mechanism = Self { shape, neighbours, claimed, sensitivity, noise };
+        let profile = noisy_profile(positions, concatenation, neighbours, scale)?;
+        let adjacency = neighbours.adjacency();
         if accept == Acceptance::RequireTarget {
-            mechanism.guarantee(accept)?;
+            const NAME: &str = "noisy secure MinHash";
+            Guarantee::published(adjacency, claimed, Some(profile.clone()), NAME, SOURCE, CAVEAT)?;
         }
-        Ok(mechanism)
+        let guarantee =
+            Guarantee::published_accepting_true_delta(adjacency, claimed, profile, SOURCE, CAVEAT)?;
+        Ok(Self { shape, neighbours, sensitivity, noise, guarantee })
     }
 
     /// The published bound on the number of differing bits.
@@ -114,48 +119,6 @@ impl NoisySecureMinHash {
 
     fn differ(&self) -> Result<Probability> {
         self.neighbours.differ_probability(self.shape.concatenation(), 2)
-    }
-
-    fn profile(&self) -> Result<Profile> {
-        noisy_profile(
-            self.shape.positions(),
-            self.shape.concatenation(),
-            self.neighbours,
-            self.noise.scale(),
-        )
-    }
-
-    /// The delta really given at the claimed epsilon (an upper bound).
-    ///
-    /// # Errors
-    /// [`Error::Core`] never after construction.
-    pub fn true_delta(&self) -> Result<LogDelta> {
-        use dp_core::PrivacyProfile as _;
-        Ok(self.profile()?.log_delta(self.claimed.epsilon))
-    }
-
-    fn guarantee(&self, accept: Acceptance) -> Result<Guarantee> {
-        const SOURCE: &str = "Bourgeat & Schmurr 2019, section 6.2";
-        const CAVEAT: &str = "the Chernoff bound holds for beta <= 1 only; the true delta is that of \
-            the binomial mixture over fresh hash functions";
-        let (adjacency, profile) = (self.neighbours.adjacency(), self.profile()?);
-        Ok(match accept {
-            Acceptance::RequireTarget => Guarantee::published(
-                adjacency,
-                self.claimed,
-                Some(profile),
-                "noisy secure MinHash",
-                SOURCE,
-                CAVEAT,
-            )?,
-            Acceptance::AcceptTrueDelta => Guarantee::published_accepting_true_delta(
-                adjacency,
-                self.claimed,
-                profile,
-                SOURCE,
-                CAVEAT,
-            )?,
-        })
     }
 
     /// Sketches and releases; the fresh seed is published with the release.
@@ -195,6 +158,59 @@ impl NoisySecureMinHash {
         NoisySource { mechanism: self, sketch, origin }
     }
 }
+
+impl author::Sealed for NoisySecureMinHash {}
+
+impl Mechanism for NoisySecureMinHash {
+    /// Shape of a signature of bits, what may change in a set, and whether a claim that is missed is accepted.
+    type Config = (SymbolShape, SetNeighbours, Acceptance);
+    type Input<'a> = (&'a [ItemSet], FreshSeed);
+    type Output = Release<NoisyBits>;
+    type Facts = SetFacts;
+    type Error = Error;
+
+    /// The paper's noise for the budget as its claim.
+    fn calibrate((shape, neighbours, accept): Self::Config, budget: Budget) -> Result<Self> {
+        if shape.alphabet() != 2 {
+            return Err(Error::invalid("alphabet", shape.alphabet(), "2: bits"));
+        }
+        Self::published(shape.positions(), shape.concatenation(), neighbours, budget, accept)
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    fn predict(&self, facts: SetFacts) -> Result<Prediction> {
+        let SetFacts { similarity, .. } = facts.check()?;
+        let k = self.shape.concatenation() as f64;
+        let rate = 0.5 * (1.0 - similarity.powf(k));
+        let variance = variance(rate, self.noise.scale()) / self.shape.positions() as f64;
+        // The slope of the K-th root.
+        let error = 2.0 * variance.sqrt() * similarity.powf(1.0 - k) / k;
+        Ok(Prediction::new(SIMILARITY, error))
+    }
+
+    fn release_watched(
+        &self,
+        (sets, seed): (&[ItemSet], FreshSeed),
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Release<NoisyBits>> {
+        Progress::new(0, 1).ask(hook)?;
+        self.release(sets, seed, rng)
+    }
+}
+
+/// Variance of a position's squared difference, less its mean noise, at a difference rate.
+fn variance(rate: f64, scale: LaplaceScale) -> f64 {
+    let b2 = scale.get().powi(2);
+    rate * (1.0 - rate) + 16.0 * rate * b2 + 56.0 * b2 * b2
+}
+
+const SOURCE: &str = "Bourgeat & Schmurr 2019, section 6.2";
+const CAVEAT: &str = "the Chernoff bound holds for beta <= 1 only; the true delta is that of the binomial \
+                      mixture over fresh hash functions";
 
 /// Name in certificates.
 pub(super) const NOISY: &str = "noisy-secure-minhash";
@@ -245,11 +261,10 @@ impl NoisySource<'_> {
         let mut public = noisy_parameters(&self.sketch.scheme(), m.shape.concatenation(), sets);
         public.insert("published-sensitivity".to_owned(), m.sensitivity.into());
         public.insert(SeedOrigin::KEY.to_owned(), self.origin.name().into());
-        let guarantee = m.guarantee(Acceptance::AcceptTrueDelta)?;
-        public.insert(HASH_MODEL.to_owned(), hash_model(&guarantee).into());
+        public.insert(HASH_MODEL.to_owned(), hash_model(&m.guarantee).into());
         let mechanism = NOISY.to_owned();
         let statement = Statement { mechanism, noise: m.noise.law(), generator, public };
-        Ok(Certificate::new(statement, guarantee))
+        Ok(Certificate::new(statement, m.guarantee.clone()))
     }
 }
 
@@ -396,7 +411,7 @@ impl NoisyBits {
         let differing = self.differing(i, j)?;
         let (low, high) = self.rates(differing, Z95);
         let p = differing.clamp(0.0, 0.5);
-        let variance = 4.0 * self.variance(p) / self.scheme.slots as f64;
+        let variance = 4.0 * variance(p, self.scale) / self.scheme.slots as f64;
         let of = |rate: f64| 1.0 - 2.0 * rate;
         Ok(Signal { value: of(differing), variance, low: of(high), high: of(low) })
     }
@@ -412,11 +427,6 @@ impl NoisyBits {
         }
         let b = self.scale.get();
         Ok(self.squared_distance(i, j)? / self.scheme.slots as f64 - 4.0 * b * b)
-    }
-
-    fn variance(&self, rate: f64) -> f64 {
-        let b2 = self.scale.get().powi(2);
-        rate * (1.0 - rate) + 16.0 * rate * b2 + 56.0 * b2 * b2
     }
 
     /// The rates P for which `seen`, less half a position, is within z standard deviations at P: the roots of

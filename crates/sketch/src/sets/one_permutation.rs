@@ -2,7 +2,7 @@
 
 use super::hash::{HashFamily, reduce};
 use super::items::ItemSet;
-use super::signature::{Scheme, Scratch, SetSketch};
+use super::signature::{Fill, Scheme, Scratch, SetSketch};
 use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 use rand_core::Rng;
@@ -52,7 +52,9 @@ impl SetSketch for OnePermutation {
     fn slots(&self) -> usize {
         self.bins as usize
     }
+}
 
+impl Fill for OnePermutation {
     fn sketch_into(&self, set: &ItemSet, row: &mut [u32], _: &mut Scratch) {
         assert_eq!(row.len(), self.slots());
         row.fill(EMPTY_BIN);
@@ -134,7 +136,9 @@ impl SetSketch for DenseOnePermutation {
     fn slots(&self) -> usize {
         self.bare.slots()
     }
+}
 
+impl Fill for DenseOnePermutation {
     fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch) {
         self.bare.sketch_into(set, row, scratch);
         // The bare bins, then the bins that still need a source.

@@ -4,6 +4,7 @@
 use super::response_family::ResponseFamily;
 use super::*;
 use dp_core::calibrate::Acceptance;
+use dp_core::mechanism::Mechanism;
 use dp_core::{Budget, Epsilon, PrivacyProfile};
 
 const UNIVERSE: u32 = 5;
@@ -242,7 +243,7 @@ fn noisy_rule_misses_its_tail_and_the_certificate_says_what_is_true() {
     assert!((tail / 1.6e-4 - 1.0).abs() < 0.05, "tail {tail}");
     assert!(mechanism.tail().expect("tail") > 1e-4);
     // At a small epsilon the real delta is far below the claim; at a large one it is above.
-    let small = mechanism.true_delta().expect("delta").delta();
+    let small = mechanism.guarantee().true_delta().expect("delta").delta();
     assert!(small < 3e-5, "{small}");
     let error = make(200.0, Acceptance::RequireTarget).expect_err("misses its claim").to_string();
     assert!(error.contains("true delta"), "{error}");

@@ -202,3 +202,40 @@ fn useless_parameters_are_named() {
     let one = Probability::new(1.0).expect("one");
     assert!(BinLaw::new(10, 1, one).is_err_and(|e| e.to_string().contains("10 x 1")));
 }
+
+/// What is read is as valid as what is made.
+#[test]
+fn parameters_out_of_range_are_not_read() {
+    let facts = |text: &str| serde_json::from_str::<SymbolFacts>(text).map_err(|e| e.to_string());
+    let m = BucketPrivMin::new(SymbolShape::new(20, 1, 4).unwrap(), Epsilon::new(8.0).unwrap());
+    let mut rng = NoiseRng::deterministic_not_private(11);
+    let release = m.unwrap().release(&pair(), PublicSeed::new(1), &mut rng).unwrap();
+    let good = serde_json::to_string(release.payload().facts()).unwrap();
+    facts(&good).unwrap();
+    let old = facts(&good.replace("fold64/v2", "fold64/v1")).unwrap_err();
+    assert!(old.contains("fold64/v1") && old.contains("fold64/v2"), "{old}");
+    let edits = [
+        (r#""slots":20"#, r#""slots":0"#, "slots = 0"),
+        (r#""slots":20"#, r#""slots":2000000"#, "slots = 2000000"),
+        (r#""alphabet":4"#, r#""alphabet":1"#, "alphabet = 1"),
+        (r#""alphabet":4"#, r#""alphabet":5"#, "sketch"),
+        (r#""concatenation":1"#, r#""concatenation":0"#, "concatenation = 0"),
+        (r#""concatenation":1"#, r#""concatenation":9"#, "sketch"),
+    ];
+    for (from, to, named) in edits {
+        let text = good.replacen(from, to, 1);
+        assert_ne!(text, good, "{from}");
+        let error = facts(&text).unwrap_err();
+        assert!(error.contains(named), "{to}: {error}");
+    }
+    let keep = good.find(r#""keep":"#).expect("keep");
+    let useless = format!("{}\"keep\":0.25}}", &good[..keep]);
+    assert!(facts(&useless).unwrap_err().contains("keep probability = 0.25"));
+    let scheme = r#"{"sketch":"minhash","slots":0,"seed":1,"hash":"fold64/v2"}"#;
+    assert!(serde_json::from_str::<Scheme>(scheme).is_err());
+    for shape in ["[0, 1, 4]", "[4, 0, 4]", "[4, 1, 1]", "[4294967296, 4294967296, 4]"] {
+        let [l, k, b] = serde_json::from_str::<[u64; 3]>(shape).unwrap();
+        let text = format!(r#"{{"positions":{l},"concatenation":{k},"alphabet":{b}}}"#);
+        assert!(serde_json::from_str::<SymbolShape>(&text).is_err(), "{text}");
+    }
+}

@@ -3,7 +3,7 @@
 use super::classic::MinHash;
 use super::hash::reduce;
 use super::items::ItemSet;
-use super::signature::{Scheme, Scratch, SetSketch};
+use super::signature::{Fill, Scheme, Scratch, SetSketch};
 use crate::error::{Error, Result};
 use dp_core::PublicSeed;
 use serde::{Deserialize, Serialize};
@@ -121,7 +121,9 @@ impl SetSketch for SecureMinHash {
     fn slots(&self) -> usize {
         self.shape.positions
     }
+}
 
+impl Fill for SecureMinHash {
     fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch) {
         scratch.words.resize(self.minhash.slots(), 0);
         self.minhash.minima(set, &mut scratch.words);

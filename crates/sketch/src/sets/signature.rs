@@ -85,18 +85,12 @@ impl Scheme {
 }
 
 /// A sketch of sets into rows of `u32` slots whose agreement estimates Jaccard similarity.
-pub trait SetSketch: Sync {
+pub trait SetSketch: Fill + Sync {
     /// What the rows are made of.
     fn scheme(&self) -> Scheme;
 
     /// Slots in a row.
     fn slots(&self) -> usize;
-
-    /// Writes one row; `scratch` is working memory that later calls use again.
-    ///
-    /// # Panics
-    /// When `row` does not have [`SetSketch::slots`] entries.
-    fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch);
 
     /// Sketches many sets, in parallel by rows.
     fn sketch(&self, sets: &[ItemSet]) -> SignatureMatrix
@@ -115,12 +109,27 @@ pub trait SetSketch: Sync {
     }
 }
 
-/// Working memory of a sketch.
-#[derive(Debug, Clone, Default)]
-pub struct Scratch {
-    pub(super) words: Vec<u64>,
-    pub(super) slots: Vec<u32>,
+mod sealed {
+    use super::ItemSet;
+
+    /// How a sketch fills a row: implemented in this crate only.
+    pub trait Fill {
+        /// Writes one row; `scratch` is working memory that later calls use again.
+        ///
+        /// # Panics
+        /// When `row` does not have one entry a slot.
+        fn sketch_into(&self, set: &ItemSet, row: &mut [u32], scratch: &mut Scratch);
+    }
+
+    /// Working memory of a sketch.
+    #[derive(Debug, Clone, Default)]
+    pub struct Scratch {
+        pub(in crate::sets) words: Vec<u64>,
+        pub(in crate::sets) slots: Vec<u32>,
+    }
 }
+
+pub(crate) use sealed::{Fill, Scratch};
 
 /// Rows that one task works on.
 const ROWS: usize = 64;
@@ -197,6 +206,6 @@ impl SignatureMatrix {
 /// Number of equal entries (a loop the compiler turns into wide compares).
 #[inline]
 #[must_use]
-pub fn matches<T: Copy + PartialEq>(a: &[T], b: &[T]) -> u32 {
+pub(crate) fn matches<T: Copy + PartialEq>(a: &[T], b: &[T]) -> u32 {
     a.iter().zip(b).map(|(x, y)| u32::from(x == y)).sum()
 }

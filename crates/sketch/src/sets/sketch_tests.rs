@@ -1,5 +1,6 @@
 //! Bias, variance and determinism of the sketches without noise.
 
+use super::signature::Scratch;
 use super::*;
 use dp_core::PublicSeed;
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 #[non_exhaustive]
-pub enum Coding {
+pub(crate) enum Coding {
     /// The hash of K minima.
     Hashed {
         /// Minima hashed together, K.
@@ -26,7 +26,7 @@ pub enum Coding {
 /// What is public about noisy symbols: all that estimators need besides the symbols.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawFacts")]
-pub struct SymbolFacts {
+pub(crate) struct SymbolFacts {
     /// How the signatures were made.
     pub scheme: Scheme,
     /// What a symbol stands for.
@@ -116,7 +116,7 @@ impl PrivateSymbols {
 
     /// What is public about them.
     #[must_use]
-    pub fn facts(&self) -> &SymbolFacts {
+    pub(crate) fn facts(&self) -> &SymbolFacts {
         &self.facts
     }
 
@@ -134,7 +134,7 @@ impl PrivateSymbols {
 
     /// What a symbol stands for.
     #[must_use]
-    pub fn coding(&self) -> Coding {
+    pub(crate) fn coding(&self) -> Coding {
         self.facts.coding
     }
 

@@ -2,13 +2,13 @@
 
 use crate::error::{Error, Result};
 use dp_core::numeric::{ln_binomial_sf, ln_normal_cdf};
-use dp_core::{Bound, Delta, Probability};
+use dp_core::{Delta, NormBound, Probability, Shift};
 
 /// P+ of Li & Li (2023), Proposition 4.5, for Gaussian W: an upper bound on the probability
 /// that *some* neighbour of a row of norm `m` has another sign in one projection,
 /// `int_0^inf (2 Phi(beta t / m) - 1) 2 p phi(t) (2 Phi(t) - 1)^(p-1) dt`.
 #[must_use]
-pub fn any_neighbour_gaussian(beta: Bound, m: Bound, d: usize) -> Probability {
+pub fn any_neighbour_gaussian(beta: Shift, m: NormBound, d: usize) -> Probability {
     let (ratio, p) = (beta.get() / m.get(), d as f64);
     // Half-normal distribution function and the density of the largest of p half-normals.
     let within = |t: f64| -(2.0 * ln_normal_cdf(-t).exp() - 1.0);
@@ -33,7 +33,7 @@ pub fn any_neighbour_gaussian(beta: Bound, m: Bound, d: usize) -> Probability {
 /// P+ for Rademacher W by the paper's normal approximation (its equation 31),
 /// `2 Phi(beta / m) - 1`. It is **no** bound: sparse rows exceed it.
 #[must_use]
-pub fn any_neighbour_rademacher(beta: Bound, m: Bound) -> Probability {
+pub fn any_neighbour_rademacher(beta: Shift, m: NormBound) -> Probability {
     clamped(1.0 - 2.0 * ln_normal_cdf(-beta.get() / m.get()).exp())
 }
 
@@ -92,7 +92,7 @@ pub fn most_changes(k: usize, p: Probability, delta: Delta, tail: Tail) -> Resul
 /// For rows at an angle theta it is theta / pi (Goemans & Williamson 1995), and
 /// `|u - u'|^2 = (|u| - |u'|)^2 + 4 |u||u'| sin^2(theta/2) >= 4 m^2 sin^2(theta/2)`.
 #[must_use]
-pub fn one_pair_gaussian(beta: Bound, m: Bound) -> Probability {
+pub fn one_pair_gaussian(beta: Shift, m: NormBound) -> Probability {
     let half = (beta.get() / (2.0 * m.get()) * (1.0 + f64::EPSILON)).min(1.0);
     clamped(half.asin() * (2.0 / core::f64::consts::PI) * (1.0 + 8.0 * f64::EPSILON))
 }
@@ -103,7 +103,7 @@ pub fn one_pair_gaussian(beta: Bound, m: Bound) -> Probability {
 /// Two such rows lie on a line that keeps the distance m from the origin, and a piece of length
 /// beta of a line at distance h is seen under an angle of at most `2 atan(beta / (2 h))`.
 #[must_use]
-pub fn one_pair_lifted(beta: Bound, m: Bound) -> Probability {
+pub(crate) fn one_pair_lifted(beta: Shift, m: NormBound) -> Probability {
     let half = beta.get() / (2.0 * m.get()) * (1.0 + f64::EPSILON);
     clamped(half.atan() * (2.0 / core::f64::consts::PI) * (1.0 + 8.0 * f64::EPSILON))
 }
@@ -115,8 +115,8 @@ mod tests {
     use crate::rows::RowsView;
     use dp_core::PublicSeed;
 
-    fn bound(x: f64) -> Bound {
-        Bound::new(x).expect("positive")
+    fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+        B::try_from(x).expect("positive")
     }
 
     /// Share of projections in which some neighbour of `u` has another sign.

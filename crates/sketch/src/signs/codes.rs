@@ -6,7 +6,7 @@ use crate::projection::{Family, ProjectionSpec, SharedProjection};
 use crate::rows::RowsView;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{GeneratorKind, NoiseLaw};
-use dp_core::{Bound, Certificate, NoGuarantee, PublicSeed, Release};
+use dp_core::{Certificate, EntryBound, NoGuarantee, PublicSeed, Release, Shift};
 use rand_core::Rng;
 
 /// Signs of projected rows: bit j is one for a positive coordinate j.
@@ -63,7 +63,7 @@ impl SignCodes {
     ///
     /// # Errors
     /// [`Error::Incompatible`] when they did not.
-    pub fn check_comparable(&self, other: &Self) -> Result<()> {
+    pub(crate) fn check_comparable(&self, other: &Self) -> Result<()> {
         other.check_projections(&self.projections)
     }
 
@@ -178,7 +178,7 @@ impl SignSketch {
 
     /// The specifications of the projections.
     #[must_use]
-    pub fn specs(&self) -> Vec<ProjectionSpec> {
+    pub(crate) fn specs(&self) -> Vec<ProjectionSpec> {
         self.parts.iter().map(|p| p.spec()).collect()
     }
 
@@ -221,7 +221,7 @@ impl SignSketch {
 
     /// The largest change of each projected value, as computed, when one attribute of
     /// magnitude at most `bound` moves by at most `beta`.
-    pub(crate) fn largest_changes(&self, beta: Bound, bound: Bound) -> Vec<f64> {
+    pub(crate) fn largest_changes(&self, beta: Shift, bound: EntryBound) -> Vec<f64> {
         let mut changes = Vec::with_capacity(self.bits());
         for part in &self.parts {
             let mut row = vec![0.0; part.spec().k()];

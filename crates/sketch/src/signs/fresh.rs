@@ -18,24 +18,24 @@ use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{GeneratorKind, NoiseLaw};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Epsilon, FreshSeed, Guarantee, NoiseRng, Probability,
-    Profile, Release, SeedOrigin, Theorem, calibrate,
+    Adjacency, Budget, Certificate, EntryBound, Epsilon, FreshSeed, Guarantee, NoiseRng, NormBound,
+    Probability, Profile, Release, SeedOrigin, Theorem, calibrate,
 };
 
 /// How rows come to have a norm of at least m.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum NormFloor {
     /// The caller promises it of every possible row; a row below is refused, which reveals it.
-    Promised(Bound),
+    Promised(NormBound),
     /// A constant attribute m is appended to every row, so that nothing need be promised;
     /// angles are then those of the rows (u, m).
-    Lifted(Bound),
+    Lifted(NormBound),
 }
 
 impl NormFloor {
     /// The least norm m.
     #[must_use]
-    pub fn least(self) -> Bound {
+    pub fn least(self) -> NormBound {
         match self {
             Self::Promised(m) | Self::Lifted(m) => m,
         }
@@ -52,7 +52,7 @@ pub struct FreshConfig {
     /// The least norm of a row.
     pub floor: NormFloor,
     /// Largest absolute value of an attribute.
-    pub bound: Bound,
+    pub bound: EntryBound,
     /// The adjacency: `Attribute`.
     pub adjacency: Adjacency,
 }
@@ -71,14 +71,14 @@ pub struct FreshConfig {
 /// Li and Li 2023, algorithm 6 and Proposition 4.5; Goemans and Williamson 1995 (the angle law).
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng};
+/// use dp_core::{Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, NormBound, Shift};
 /// use sketch::RowsView;
 /// use sketch::signs::{FreshConfig, FreshSigns, NormFloor};
 ///
 /// let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
 /// // One attribute may move by 0.5; every row is promised a norm of at least 0.6.
-/// let (bound, floor) = (Bound::new(1.0)?, NormFloor::Promised(Bound::new(0.6)?));
-/// let adjacency = Adjacency::Attribute { beta: Bound::new(0.5)? };
+/// let (bound, floor) = (EntryBound::new(1.0)?, NormFloor::Promised(NormBound::new(0.6)?));
+/// let adjacency = Adjacency::Attribute { beta: Shift::new(0.5)? };
 /// let config = FreshConfig { d: 4, bits: 4, floor, bound, adjacency };
 /// let signs = FreshSigns::exact(config, Budget::new(2.0, 1e-6)?)?;
 /// let release = signs.release(rows, FreshSeed::draw()?, &mut NoiseRng::from_os()?)?;
@@ -313,9 +313,9 @@ impl FreshConfig {
     }
 
     /// Largest absolute value of an attribute of the rows that are projected.
-    fn largest(&self) -> Bound {
+    fn largest(&self) -> EntryBound {
         match self.floor {
-            NormFloor::Lifted(m) if m > self.bound => m,
+            NormFloor::Lifted(m) if m.of_entries() > self.bound => m.of_entries(),
             _ => self.bound,
         }
     }
@@ -326,7 +326,7 @@ impl FreshConfig {
             // The check of the floor adds up d squares in floating point.
             NormFloor::Promised(m) => {
                 let slack = 1.0 - (self.d as f64 + 4.0) * f64::EPSILON;
-                one_pair_gaussian(beta, Bound::new(m.get() * slack)?)
+                one_pair_gaussian(beta, NormBound::new(m.get() * slack)?)
             }
             NormFloor::Lifted(m) => one_pair_lifted(beta, m),
         }
@@ -341,7 +341,7 @@ impl FreshConfig {
 }
 
 /// Refuses rows whose norm is below the floor.
-fn check_floor(rows: RowsView<'_>, floor: Bound) -> Result<()> {
+fn check_floor(rows: RowsView<'_>, floor: NormBound) -> Result<()> {
     for row in 0..rows.n() {
         let mut sum = 0.0;
         rows.for_each_entry(row, |_, x| sum += x * x);
@@ -355,7 +355,7 @@ fn check_floor(rows: RowsView<'_>, floor: Bound) -> Result<()> {
 /// Appends the constant m to every row.
 fn lifted(
     rows: RowsView<'_>,
-    m: Bound,
+    m: NormBound,
     release: impl FnOnce(RowsView<'_>) -> Result<PackedBits>,
 ) -> Result<PackedBits> {
     let (n, d) = (rows.n(), rows.d());

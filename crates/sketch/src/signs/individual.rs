@@ -9,8 +9,8 @@ use crate::rows::RowsView;
 use dp_core::mechanism::{Statistic, author};
 use dp_core::noise::{AdditiveNoise, Bernoulli, NoiseLaw, NoiseStream};
 use dp_core::{
-    Adjacency, Bound, Budget, IndividualCertificate, L2Sensitivity, NoiseRng, NoiseScale, Release,
-    calibrate,
+    Adjacency, Budget, EntryBound, IndividualCertificate, L2Sensitivity, NoiseRng, NoiseScale,
+    Release, Shift, calibrate,
 };
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
@@ -44,13 +44,13 @@ pub enum IndividualNoise {
 /// Li and Li 2023, section 6, algorithms 9 to 11; `docs/proofs/sign-flips.md`, section 6.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+/// use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
 /// use sketch::RowsView;
 /// use sketch::projection::Family;
 /// use sketch::signs::{IndividualNoise, IndividualSigns, SignSketch};
 ///
 /// let rows = RowsView::f64(1, 4, &[0.9, 0.1, 0.0, 0.8])?;
-/// let (one, any_value) = (Bound::new(1.0)?, Adjacency::Attribute { beta: Bound::new(2.0)? });
+/// let (one, any_value) = (EntryBound::new(1.0)?, Adjacency::Attribute { beta: Shift::new(2.0)? });
 /// let sketch = SignSketch::single(Family::Gaussian, 4, 3, PublicSeed::new(7))?;
 /// let noise = IndividualNoise::RandomizedResponse;
 /// let signs = IndividualSigns::new(sketch, noise, any_value, one, Budget::new(2.0, 0.0)?)?;
@@ -63,8 +63,8 @@ pub enum IndividualNoise {
 pub struct IndividualSigns {
     sketch: SignSketch,
     adjacency: Adjacency,
-    beta: Bound,
-    bound: Bound,
+    beta: Shift,
+    bound: EntryBound,
     budget: Budget,
     steps: Vec<LevelStep>,
     /// Largest floating-point error of a projected value.
@@ -95,7 +95,7 @@ impl IndividualSigns {
         sketch: SignSketch,
         noise: IndividualNoise,
         adjacency: Adjacency,
-        bound: Bound,
+        bound: EntryBound,
         budget: Budget,
     ) -> Result<Self> {
         let beta = attribute(adjacency)?;
@@ -246,8 +246,9 @@ impl IndividualSigns {
         let exact = L2Sensitivity::new((self.beta.get() * norm).max(1e-150))?;
         let scale = |s: L2Sensitivity| NoiseScale::new(s.get() * unit.get() * ROUNDING);
         let largest = reach.iter().map(|&j| self.steps[j].get()).fold(0.0, f64::max);
-        let statistic = Statistic::new(self.adjacency, exact, reach.len(), Bound::new(largest)?)
-            .computed_within(self.error)?;
+        let statistic =
+            Statistic::new(self.adjacency, exact, reach.len(), EntryBound::new(largest)?)
+                .computed_within(self.error)?;
         let (grid, sensitivity) = statistic.on_grid(scale(exact)?)?;
         let noise = author::gaussian(scale(sensitivity)?, grid)?;
         let mut near: Vec<f64> = reach.iter().map(|&j| row[j]).collect();
@@ -292,7 +293,7 @@ mod tests {
 
     #[test]
     fn sensitivities_are_the_largest_norms_over_the_attributes() {
-        let (d, k, one) = (12, 8, Bound::new(1.0).expect("positive"));
+        let (d, k, one) = (12, 8, EntryBound::new(1.0).expect("positive"));
         let srht = Family::Srht { sampling: Sampling::WithoutReplacement };
         for (family, d_squares) in [
             (Family::Rademacher, 1),
@@ -305,7 +306,7 @@ mod tests {
             let signs = IndividualSigns::new(
                 sketch.clone(),
                 IndividualNoise::Gaussian,
-                Adjacency::Attribute { beta: one },
+                Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") },
                 one,
                 Budget::new(1.0, 1e-6).expect("valid"),
             )

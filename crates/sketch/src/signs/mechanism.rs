@@ -15,8 +15,8 @@ use dp_core::noise::{
     Bernoulli, BernoulliTable, GeneratorKind, NoiseLaw, NoiseStream, NoiseStreams,
 };
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, Profile, Release, Theorem,
-    calibrate,
+    Adjacency, Budget, Certificate, EntryBound, Guarantee, NoiseRng, Profile, Release, Shift,
+    Theorem, calibrate,
 };
 use rand_core::Rng;
 use rayon::prelude::*;
@@ -40,13 +40,13 @@ use rayon::prelude::*;
 /// algorithms 6 to 8; Kairouz, Oh, Viswanath 2015, *The composition theorem for differential privacy*.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+/// use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
 /// use sketch::RowsView;
 /// use sketch::projection::Family;
 /// use sketch::signs::{FlipRule, PrivateSigns, SignPairs, SignSketch};
 ///
 /// let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
-/// let (one, any_value) = (Bound::new(1.0)?, Adjacency::Attribute { beta: Bound::new(2.0)? });
+/// let (one, any_value) = (EntryBound::new(1.0)?, Adjacency::Attribute { beta: Shift::new(2.0)? });
 /// let sketch = SignSketch::repeated(Family::Oporp, 4, 8, 4, PublicSeed::new(7))?;
 /// let (rule, budget) = (FlipRule::RandomizedResponse, Budget::new(4.0, 0.0)?);
 /// let signs = PrivateSigns::new(sketch, rule, any_value, one, budget)?;
@@ -58,7 +58,7 @@ use rayon::prelude::*;
 #[derive(Debug, Clone)]
 pub struct PrivateSigns {
     sketch: SignSketch,
-    bound: Bound,
+    bound: EntryBound,
     flips: Flips,
     guarantee: Guarantee,
 }
@@ -73,7 +73,7 @@ impl PrivateSigns {
         sketch: SignSketch,
         rule: FlipRule,
         adjacency: Adjacency,
-        bound: Bound,
+        bound: EntryBound,
         budget: Budget,
     ) -> Result<Self> {
         let beta = attribute(adjacency)?;
@@ -132,7 +132,7 @@ pub struct SignsConfig {
     /// What may change: an attribute.
     pub adjacency: Adjacency,
     /// Largest absolute value of an attribute.
-    pub bound: Bound,
+    pub bound: EntryBound,
 }
 
 impl Mechanism for PrivateSigns {
@@ -187,7 +187,7 @@ impl SignSource for &PrivateSigns {
     }
 }
 
-pub(crate) fn attribute(adjacency: Adjacency) -> Result<Bound> {
+pub(crate) fn attribute(adjacency: Adjacency) -> Result<Shift> {
     match adjacency {
         Adjacency::Attribute { beta } => Ok(beta),
         other => Err(Error::invalid("adjacency", other, "attribute, for private signs")),
@@ -303,8 +303,8 @@ mod tests {
     use crate::projection::{Family, Sampling};
     use dp_core::{Epsilon, PublicSeed};
 
-    fn bound(x: f64) -> Bound {
-        Bound::new(x).expect("positive")
+    fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
+        B::try_from(x).expect("positive")
     }
 
     /// The largest |ln ratio| of one published bit between two values.

@@ -126,14 +126,14 @@ mod tests {
     use super::*;
     use crate::projection::Family;
     use crate::signs::{FlipRule, FreshConfig, FreshSigns, NormFloor, PrivateSigns, SignSketch};
-    use dp_core::{Adjacency, Bound, Budget, FreshSeed, PublicSeed};
+    use dp_core::{Adjacency, Budget, EntryBound, FreshSeed, NormBound, PublicSeed, Shift};
 
     #[test]
     fn portions_give_the_bits_of_one_release() {
         let (n, d) = (2 * BLOCK + 77, 9);
         let values: Vec<f64> = (0..n * d).map(|i| ((i * 31) % 199) as f64 / 99.0 - 1.0).collect();
-        let one = Bound::new(1.0).expect("positive");
-        let adjacency = Adjacency::Attribute { beta: one };
+        let one = EntryBound::new(1.0).expect("positive");
+        let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") };
         let budget = Budget::new(1.0, 0.0).expect("valid");
         for rule in [FlipRule::OptimalSmooth, FlipRule::RandomizedResponse] {
             let sketch = SignSketch::single(Family::Rademacher, d, 5, PublicSeed::new(2));
@@ -157,8 +157,8 @@ mod tests {
 
     #[test]
     fn rows_of_another_length_are_refused_and_take_nothing() {
-        let one = Bound::new(1.0).expect("positive");
-        let adjacency = Adjacency::Attribute { beta: one };
+        let one = EntryBound::new(1.0).expect("positive");
+        let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).expect("positive") };
         let budget = Budget::new(1.0, 0.0).expect("valid");
         let sketch = SignSketch::single(Family::Oporp, 6, 4, PublicSeed::new(2)).expect("valid");
         let rule = FlipRule::RandomizedResponse;
@@ -180,10 +180,14 @@ mod tests {
         let (n, d) = (BLOCK + 77, 9);
         let values: Vec<f64> = (0..n * d).map(|i| ((i * 31) % 199) as f64 / 99.0 - 1.0).collect();
         let rows = RowsView::f64(n, d, &values).expect("finite");
-        let bound = |x| Bound::new(x).expect("positive");
-        for floor in [NormFloor::Promised(bound(1e-3)), NormFloor::Lifted(bound(2.0))] {
-            let adjacency = Adjacency::Attribute { beta: bound(0.1) };
-            let config = FreshConfig { d, bits: 7, floor, bound: bound(1.0), adjacency };
+        let (least, lift) = (NormBound::new(1e-3), NormBound::new(2.0));
+        let bound = EntryBound::new(1.0).expect("positive");
+        for floor in [
+            NormFloor::Promised(least.expect("positive")),
+            NormFloor::Lifted(lift.expect("positive")),
+        ] {
+            let adjacency = Adjacency::Attribute { beta: Shift::new(0.1).expect("positive") };
+            let config = FreshConfig { d, bits: 7, floor, bound, adjacency };
             let signs = FreshSigns::exact(config, Budget::new(4.0, 1e-6).expect("valid"));
             let signs = signs.expect("calibrated");
             let seed = || FreshSeed::reproducible_not_private(5);

@@ -13,8 +13,8 @@ use crate::rows::RowsView;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, author};
 use dp_core::noise::AdditiveNoise;
 use dp_core::{
-    Adjacency, Bound, Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
-    PublicSeed, Theorem, calibrate,
+    Adjacency, Budget, EntryBound, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale,
+    Profile, PublicSeed, Theorem, calibrate,
 };
 use std::borrow::Cow;
 use std::path::Path;
@@ -29,13 +29,13 @@ use std::sync::Arc;
 /// calibration only: its release needs a seed of its own, and spends the budget again.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, FreshSeed, NoiseRng};
+/// use dp_core::{Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, NormBound};
 /// use sketch::RowsView;
 /// use sketch::vectors::AveragedProjection;
 ///
 /// let rows = RowsView::f64(2, 3, &[0.6, 0.0, 0.8, 0.0, 0.6, 0.8])?;
-/// let one = Bound::new(1.0)?;
-/// let any_row = Adjacency::ReplaceRow { bound: one };
+/// let (one, norm) = (EntryBound::new(1.0)?, NormBound::new(1.0)?);
+/// let any_row = Adjacency::ReplaceRow { bound: norm };
 /// let mechanism = AveragedProjection::gaussian(3, 2, any_row, one, Budget::new(1.0, 1e-6)?)?;
 /// // The seed is drawn after the rows are fixed, and published with the release.
 /// let release = mechanism.release(FreshSeed::draw()?, rows, &mut NoiseRng::from_os()?)?;
@@ -45,7 +45,7 @@ use std::sync::Arc;
 #[derive(Debug, Clone)]
 pub struct AveragedProjection {
     spec: ProjectionSpec,
-    bound: Bound,
+    bound: EntryBound,
     calibrated: Calibrated<SketchNoise>,
 }
 
@@ -59,7 +59,7 @@ pub struct AveragedConfig {
     /// What may change: an attribute, a shift of a row, or a whole row.
     pub adjacency: Adjacency,
     /// Largest absolute value of an entry of the rows.
-    pub bound: Bound,
+    pub bound: EntryBound,
 }
 
 /// The part of the shift that pays for rounding: `(a + b)^2 <= (1 + t) a^2 + (1 + 1/t) b^2`.
@@ -74,7 +74,7 @@ impl AveragedProjection {
         d: usize,
         k: usize,
         adjacency: Adjacency,
-        bound: Bound,
+        bound: EntryBound,
         budget: Budget,
     ) -> Result<Self> {
         let spec = ProjectionSpec::new(Family::Gaussian, d, k, PublicSeed::new(0))?;

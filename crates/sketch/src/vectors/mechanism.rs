@@ -13,7 +13,7 @@ use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, author};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, LaplaceNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Certificate, Guarantee, NoiseRng, Release, SeedOrigin, Theorem,
+    Adjacency, Budget, Certificate, EntryBound, Guarantee, NoiseRng, Release, SeedOrigin, Theorem,
 };
 
 /// Z = X P + noise, published together with P (Kenthapadi et al. 2013, Algorithm 1; Li & Li 2023).
@@ -37,16 +37,16 @@ use dp_core::{
 /// projections*, theorem 3.5; proofs: `docs/proofs/private-projection.md`, theorems 1 and 2.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+/// use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, NormBound, PublicSeed};
 /// use sketch::RowsView;
 /// use sketch::projection::{Family, ProjectionSpec};
 /// use sketch::vectors::{Pairs, PrivateProjection};
 ///
 /// // Two rows of norm at most 1, either of which may become any other.
 /// let rows = RowsView::f64(2, 3, &[0.6, 0.0, 0.8, 0.0, 0.6, 0.8])?;
-/// let one = Bound::new(1.0)?;
+/// let (one, norm) = (EntryBound::new(1.0)?, NormBound::new(1.0)?);
 /// let projection = ProjectionSpec::new(Family::Gaussian, 3, 2, PublicSeed::new(7))?.build();
-/// let any_row = Adjacency::ReplaceRow { bound: one };
+/// let any_row = Adjacency::ReplaceRow { bound: norm };
 /// let mechanism = PrivateProjection::gaussian(projection, any_row, one, Budget::new(1.0, 1e-6)?)?;
 /// let release = mechanism.release(rows, &mut NoiseRng::from_os()?)?;
 /// assert!(Pairs::within(&release).squared_distance(0, 1)?.standard_error > 1.0);
@@ -68,7 +68,7 @@ pub struct ProjectionConfig {
     /// What may change: an attribute, a shift of a row, or a whole row.
     pub adjacency: Adjacency,
     /// Largest absolute value of an entry of the rows.
-    pub bound: Bound,
+    pub bound: EntryBound,
     /// The law of the noise.
     pub noise: NoiseKind,
 }
@@ -93,7 +93,7 @@ impl PrivateProjection {
     pub fn gaussian(
         projection: SharedProjection,
         adjacency: Adjacency,
-        bound: Bound,
+        bound: EntryBound,
         budget: Budget,
     ) -> Result<Self> {
         let rows = Projector::new(projection, adjacency, bound);
@@ -110,7 +110,7 @@ impl PrivateProjection {
     pub fn laplace(
         projection: SharedProjection,
         adjacency: Adjacency,
-        bound: Bound,
+        bound: EntryBound,
         budget: Budget,
     ) -> Result<Self> {
         let rows = Projector::new(projection, adjacency, bound);

@@ -18,7 +18,7 @@ pub use averaged::{AveragedConfig, AveragedProjection};
 pub use element::Element;
 pub use mechanism::{NoiseKind, PrivateProjection, ProjectionConfig};
 pub use multi_scale::{
-    MultiScale, MultiScaleConfig, MultiScaleRelease, multi_scale_squared_distance,
+    MultiScale, MultiScaleConfig, multi_scale_squared_distance,
     multi_scale_squared_distance_interval,
 };
 pub use noise::SketchNoise;

@@ -13,8 +13,8 @@ use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Statistic, author};
 use dp_core::noise::{AdditiveNoise, NoiseLaw};
 use dp_core::{
-    Adjacency, Bound, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability, Profile,
-    Release, Theorem, calibrate,
+    Adjacency, Budget, EntryBound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Probability,
+    Profile, Release, SquaredNorm, Theorem, calibrate,
 };
 use rayon::prelude::*;
 
@@ -29,20 +29,20 @@ use rayon::prelude::*;
 /// rows r = 1, an upper bound.
 ///
 /// ```
-/// use dp_core::{Adjacency, Bound, Budget, NoiseRng, PublicSeed};
+/// use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift, SquaredNorm};
 /// use sketch::RowsView;
 /// use sketch::projection::{Family, ProjectionSpec};
 /// use sketch::vectors::{MultiScale, multi_scale_squared_distance};
 ///
 /// let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
-/// let (one, any_value) = (Bound::new(1.0)?, Adjacency::Attribute { beta: Bound::new(2.0)? });
+/// let (one, any_value) = (EntryBound::new(1.0)?, Adjacency::Attribute { beta: Shift::new(2.0)? });
 /// let size = |k, seed| ProjectionSpec::new(Family::Oporp, 4, k, PublicSeed::new(seed));
 /// let scales = vec![size(1, 7)?.build(), size(4, 8)?.build()];
 /// let budget = Budget::new(1.0, 1e-6)?;
 /// let mechanism = MultiScale::gaussian(scales, &[0.5, 0.5], any_value, one, budget)?;
 /// let release = mechanism.release(rows, &mut NoiseRng::from_os()?)?;
 /// // Weights do not look at the noise: they are best for the distance that is expected.
-/// let expected = Bound::new(0.5)?;
+/// let expected = SquaredNorm::new(0.5)?;
 /// assert!(multi_scale_squared_distance(&release, 0, 1, expected)?.standard_error > 0.0);
 /// # Ok::<(), sketch::Error>(())
 /// ```
@@ -72,11 +72,8 @@ pub struct MultiScaleConfig {
     /// What may change: an attribute, a shift of a row, or a whole row.
     pub adjacency: Adjacency,
     /// Largest absolute value of an entry of the rows.
-    pub bound: Bound,
+    pub bound: EntryBound,
 }
-
-/// A multi-scale release: one sketch a scale, one certificate.
-pub type MultiScaleRelease = Release<Vec<PrivateSketch>>;
 
 /// A scale with its share of the budget and its own largest change.
 type Scale = (f64, Projector, Statistic<L2Sensitivity>);
@@ -91,7 +88,7 @@ impl MultiScale {
         projections: Vec<SharedProjection>,
         shares: &[f64],
         adjacency: Adjacency,
-        bound: Bound,
+        bound: EntryBound,
         budget: Budget,
     ) -> Result<Self> {
         let d = check_scales(&projections, shares)?;
@@ -149,7 +146,11 @@ impl MultiScale {
     ///
     /// # Errors
     /// As [`super::PrivateProjection::release`].
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<MultiScaleRelease> {
+    pub fn release(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<Vec<PrivateSketch>>> {
         Mechanism::release(self, rows, rng)
     }
 }
@@ -159,7 +160,7 @@ impl author::Sealed for MultiScale {}
 impl Mechanism for MultiScale {
     type Config = MultiScaleConfig;
     type Input<'a> = RowsView<'a>;
-    type Output = MultiScaleRelease;
+    type Output = Release<Vec<PrivateSketch>>;
     /// A squared distance of two rows.
     type Facts = f64;
     type Error = Error;
@@ -185,7 +186,7 @@ impl Mechanism for MultiScale {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
         hook: &mut Hook<'_>,
-    ) -> Result<MultiScaleRelease> {
+    ) -> Result<Release<Vec<PrivateSketch>>> {
         let generator = rng.kind();
         let (mut public, mut sketches) = (PublicParameters::new(), Vec::new());
         for (i, (scale, noise)) in self.scales.iter().zip(self.noises()).enumerate() {
@@ -253,10 +254,10 @@ fn joint_change(d: usize, scales: &[Scale], adjacency: Adjacency) -> f64 {
 /// # Errors
 /// [`Error::Index`] for a row that does not exist, or as [`Pairs::squared_distance`].
 pub fn multi_scale_squared_distance(
-    release: &MultiScaleRelease,
+    release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
-    expected_squared_distance: Bound,
+    expected_squared_distance: SquaredNorm,
 ) -> Result<Estimate> {
     let (sum, law) = weighted(release, i, j, expected_squared_distance)?;
     if i == j {
@@ -271,10 +272,10 @@ pub fn multi_scale_squared_distance(
 /// # Errors
 /// As [`multi_scale_squared_distance`], or a confidence outside `(0, 1)`.
 pub fn multi_scale_squared_distance_interval(
-    release: &MultiScaleRelease,
+    release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
-    expected_squared_distance: Bound,
+    expected_squared_distance: SquaredNorm,
     confidence: Probability,
 ) -> Result<Interval> {
     let miss = Miss::of(confidence)?;
@@ -289,10 +290,10 @@ pub fn multi_scale_squared_distance_interval(
 
 /// The weighted sum of squared differences over the scales, and its law.
 fn weighted(
-    release: &MultiScaleRelease,
+    release: &Release<Vec<PrivateSketch>>,
     i: usize,
     j: usize,
-    expected: Bound,
+    expected: SquaredNorm,
 ) -> Result<(f64, Law)> {
     let mut scales = Vec::new();
     for sketch in release.payload() {

@@ -122,7 +122,7 @@ impl<'a> Pairs<'a> {
     /// Variance of a squared distance whose true value is `r2`, at the worst end of the range
     /// of its quartic part.
     #[must_use]
-    pub fn squared_distance_variance(&self, r2: f64) -> f64 {
+    pub(crate) fn squared_distance_variance(&self, r2: f64) -> f64 {
         self.distance_law().variance(r2)
     }
 

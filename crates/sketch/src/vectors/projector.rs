@@ -6,7 +6,7 @@ use crate::rows::{NORM_SLACK, RowsView, block_rows, pass_rows};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Progress, Sensitivity, Statistic};
 use dp_core::noise::AdditiveNoise;
-use dp_core::{Adjacency, Bound, L1Sensitivity, L2Sensitivity, NoiseRng};
+use dp_core::{Adjacency, EntryBound, L1Sensitivity, L2Sensitivity, NoiseRng};
 use rayon::prelude::*;
 
 /// Asked between parts of the work whether to go on.
@@ -21,11 +21,15 @@ pub(super) const ADJACENCIES: &str =
 pub(super) struct Projector {
     projection: SharedProjection,
     adjacency: Adjacency,
-    bound: Bound,
+    bound: EntryBound,
 }
 
 impl Projector {
-    pub(super) fn new(projection: SharedProjection, adjacency: Adjacency, bound: Bound) -> Self {
+    pub(super) fn new(
+        projection: SharedProjection,
+        adjacency: Adjacency,
+        bound: EntryBound,
+    ) -> Self {
         Self { projection, adjacency, bound }
     }
 
@@ -33,7 +37,7 @@ impl Projector {
         &self.projection
     }
 
-    pub(super) fn bound(&self) -> Bound {
+    pub(super) fn bound(&self) -> EntryBound {
         self.bound
     }
 
@@ -84,7 +88,7 @@ impl Projector {
         touched: usize,
     ) -> Result<Statistic<S>> {
         let range = self.projection.output_range(self.bound);
-        let magnitude = Bound::new(range.magnitude)?;
+        let magnitude = EntryBound::new(range.magnitude)?;
         let statistic = Statistic::new(self.adjacency, sensitivity, self.k(), magnitude);
         Ok(statistic.touching(touched).computed_within(range.error)?)
     }

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 use crate::projection::{Family, SharedProjection};
 use dp_core::calibrate::published::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::mechanism::author;
-use dp_core::{Adjacency, Bound, Budget, L2Sensitivity};
+use dp_core::{Adjacency, Budget, EntryBound, L2Sensitivity, Shift};
 
 impl PrivateProjection {
     /// Gaussian noise by a published rule, adjacency `Attribute{beta}`: theorem 1 and lemma 1
@@ -20,8 +20,8 @@ impl PrivateProjection {
     pub fn published(
         projection: SharedProjection,
         rule: PublishedRule,
-        beta: Bound,
-        bound: Bound,
+        beta: Shift,
+        bound: EntryBound,
         budget: Budget,
     ) -> Result<Self> {
         let spec = projection.spec();

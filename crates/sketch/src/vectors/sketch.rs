@@ -108,7 +108,7 @@ impl PrivateSketch {
     ///
     /// # Errors
     /// [`Error::Incompatible`] when they did not.
-    pub fn check_comparable(&self, other: &Self) -> Result<()> {
+    pub(crate) fn check_comparable(&self, other: &Self) -> Result<()> {
         let (left, right) = (self.projection, other.projection);
         if left == right {
             return Ok(());

@@ -4,7 +4,7 @@ use super::mechanism::PrivateProjection;
 use crate::error::Result;
 use crate::projection::{Family, ProjectionSpec};
 use dp_core::calibrate::published::PublishedRule;
-use dp_core::{Adjacency, Bound, Budget, PublicSeed};
+use dp_core::{Adjacency, Budget, EntryBound, PublicSeed, Shift};
 
 /// A system of Li & Li (2023), adjacency `Attribute`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -82,8 +82,8 @@ impl System {
         d: usize,
         k: usize,
         seed: PublicSeed,
-        beta: Bound,
-        bound: Bound,
+        beta: Shift,
+        bound: EntryBound,
         budget: Budget,
     ) -> Result<PrivateProjection> {
         let k = if self == Self::RawDataGOpt { d } else { k };

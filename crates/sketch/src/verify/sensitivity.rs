@@ -10,7 +10,8 @@ use crate::signs::{FreshConfig, FreshSigns, NormFloor, SignSketch};
 use crate::vectors::{AveragedProjection, PrivateProjection};
 use dp_core::certificate::PublicParameters;
 use dp_core::{
-    Adjacency, Bound, Certificate, Guarantee, Profile, Provenance, PublicValue, SeedOrigin,
+    Adjacency, Certificate, EntryBound, Guarantee, NormBound, Profile, Provenance, PublicValue,
+    SeedOrigin,
 };
 use serde::de::DeserializeOwned;
 
@@ -67,7 +68,7 @@ pub(super) fn projected(certificate: &Certificate) -> Result<Finding> {
     let Some(PublicValue::Real(bound)) = statement.public.get("largest entry") else {
         return rejected("largest entry", "it states none, from which its sensitivity follows");
     };
-    let bound = Bound::new(*bound)?;
+    let bound = EntryBound::new(*bound)?;
     let (adjacency, budget) = (guarantee.adjacency(), guarantee.budget());
     if shift(guarantee).is_some() {
         return averaged(certificate, spec, bound);
@@ -100,7 +101,7 @@ pub(super) fn projected(certificate: &Certificate) -> Result<Finding> {
 
 /// As [`projected`] for a projection drawn at release, from the sizes that are public: what a
 /// change shifts at most, and what rounding adds.
-fn averaged(certificate: &Certificate, spec: ProjectionSpec, bound: Bound) -> Result<Finding> {
+fn averaged(certificate: &Certificate, spec: ProjectionSpec, bound: EntryBound) -> Result<Finding> {
     let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
     check_fresh(&spec, &statement.public)?;
     let (d, k) = (spec.d(), spec.k());
@@ -181,14 +182,14 @@ fn flipped_bits(certificate: &Certificate, specs: &[ProjectionSpec]) -> Result<F
         return rejected("least norm", "no least norm of rows is stated");
     };
     check_fresh(spec, &statement.public)?;
-    let least = Bound::new(*least)?;
+    let least = NormBound::new(*least)?;
     let (floor, d) = match lifted {
         0 => (NormFloor::Promised(least), spec.d()),
         _ => (NormFloor::Lifted(least), spec.d().saturating_sub(1)),
     };
     let (bits, adjacency) = (spec.k(), guarantee.adjacency());
     // The bound of the values does not enter the profile.
-    let config = FreshConfig { d, bits, floor, bound: least, adjacency };
+    let config = FreshConfig { d, bits, floor, bound: least.of_entries(), adjacency };
     let again = FreshSigns::exact(config, guarantee.budget())?;
     let (Some(stated), Some(needed)) = (changed(guarantee), changed(again.guarantee())) else {
         return rejected("profile", "is not one of signs");

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result, no_effect, positive};
 use clap::{Args, ValueEnum};
-use dp_core::{Adjacency, Bound, Budget};
+use dp_core::{Adjacency, Budget, EntryBound};
 use readers::{Limits, OutsideBounds};
 use std::path::Path;
 
@@ -109,7 +109,7 @@ impl AdjacencyOptions {
         self.only(kind)?;
         let missing = || Error::usage(format!("--adjacency {name} needs {option}"));
         let size = |name, value: Option<f64>| positive(name, value.ok_or_else(missing)?);
-        let row = || size("--norm-bound", self.norm_bound);
+        let row = || positive("--norm-bound", self.norm_bound.ok_or_else(missing)?);
         Ok(match kind {
             AdjacencyKind::Attribute => Adjacency::Attribute { beta: size("--beta", self.beta)? },
             AdjacencyKind::RowShift => Adjacency::RowShift { l2: size("--shift", self.shift)? },
@@ -223,7 +223,7 @@ impl BoundOptions {
     }
 
     /// The largest absolute value: declared, or what the norm bound implies.
-    pub(crate) fn largest(&self, adjacency: Adjacency) -> Result<Bound> {
+    pub(crate) fn largest(&self, adjacency: Adjacency) -> Result<EntryBound> {
         match (self.bound, adjacency) {
             (Some(bound), _) => positive("--bound", bound),
             (
@@ -231,7 +231,7 @@ impl BoundOptions {
                 Adjacency::ReplaceRow { bound }
                 | Adjacency::AddRemoveRow { bound }
                 | Adjacency::ZeroRow { bound },
-            ) => Ok(bound),
+            ) => Ok(bound.of_entries()),
             (None, _) => Err(Error::usage(
                 "--bound is required: the largest absolute value an entry can have in any \
                  possible file (1 when values lie in [-1, 1])",

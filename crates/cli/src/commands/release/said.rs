@@ -4,8 +4,8 @@ use crate::commands::inspect::basis;
 use crate::output::Record;
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
-    Adjacency, Bound, Budget, Epsilon, Guarantee, IndividualCertificate, L1Sensitivity,
-    L2Sensitivity, PrivacyProfile, Profile,
+    Adjacency, Budget, Epsilon, Guarantee, IndividualCertificate, L1Sensitivity, L2Sensitivity,
+    NormBound, PrivacyProfile, Profile,
 };
 
 /// A guarantee that is not differential privacy, in words that cannot be taken for it.
@@ -130,7 +130,7 @@ pub(super) fn group(guarantee: &Guarantee, m: u32) -> Option<f64> {
         }),
         // The distance of two Gram matrices goes with the square of the bound.
         Profile::SymmetricGaussian { bound, sigma, change } => Some(Profile::SymmetricGaussian {
-            bound: Bound::new((bound.get() * times.sqrt()).next_up()).ok()?,
+            bound: NormBound::new((bound.get() * times.sqrt()).next_up()).ok()?,
             sigma,
             change,
         }),
@@ -167,7 +167,7 @@ mod tests {
 
     fn guarantee(epsilon: f64, delta: f64, profile: impl Fn(Budget) -> Profile) -> Guarantee {
         let budget = Budget::new(epsilon, delta).expect("valid");
-        let adjacency = Adjacency::Attribute { beta: Bound::new(1.0).expect("positive") };
+        let adjacency = Adjacency::Attribute { beta: dp_core::Shift::new(1.0).expect("positive") };
         Guarantee::declared(adjacency, budget, profile(budget), "a test", "its noise")
             .expect("meets")
     }

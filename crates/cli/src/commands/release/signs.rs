@@ -8,7 +8,7 @@ use super::sketch::ProjectionOptions;
 use crate::error::{Error, Result, no_effect, positive};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::{Bound, release_file};
+use dp_core::{EntryBound, release_file};
 use readers::{Input, Limits};
 use sketch::RowsView;
 use sketch::signs::{
@@ -117,7 +117,7 @@ impl SignOptions {
         Ok(SignSketch::repeated(family, d, k, repetitions, self.seed.get()?)?)
     }
 
-    fn realised(&self, promise: Promise, bound: Bound, input: Input) -> Result<Record> {
+    fn realised(&self, promise: Promise, bound: EntryBound, input: Input) -> Result<Record> {
         let Promise { adjacency, budget, limits } = promise;
         let rule = match self.flips.unwrap_or(Flips::Optimal) {
             Flips::Optimal => FlipRule::OptimalSmooth,
@@ -135,7 +135,7 @@ impl SignOptions {
         self.write(mechanism.open(&mut rng), input, limits)
     }
 
-    fn averaged(&self, promise: Promise, bound: Bound, input: Input) -> Result<Record> {
+    fn averaged(&self, promise: Promise, bound: EntryBound, input: Input) -> Result<Record> {
         let Promise { adjacency, budget, limits } = promise;
         let seed = self.seed.fresh(FRESH)?;
         let floor = match (self.least_norm, self.lift) {
@@ -178,7 +178,7 @@ impl SignOptions {
         &self,
         noise: Individual,
         promise: Promise,
-        bound: Bound,
+        bound: EntryBound,
         input: Input,
     ) -> Result<Record> {
         let Promise { adjacency, budget, limits } = promise;

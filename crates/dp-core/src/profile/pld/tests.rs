@@ -4,7 +4,9 @@
 use super::*;
 use crate::profile::pld::law::Law;
 use crate::profile::{CoordinateProfile, PrivacyProfile, Profile, RowChange};
-use crate::quantity::{Bound, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Probability};
+use crate::quantity::{
+    L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, NormBound, Probability,
+};
 
 fn gaussian(sigma: f64) -> Profile {
     let sensitivity = L2Sensitivity::new(1.0).unwrap();
@@ -88,12 +90,12 @@ fn ten_thousand_fold_compositions_agree_with_closed_forms() {
 }
 
 fn jl(rows: u64, change: RowChange) -> Profile {
-    let (bound, lift) = (Bound::new(1.0).unwrap(), NoiseScale::new(12.0).unwrap());
+    let (bound, lift) = (NormBound::new(1.0).unwrap(), NoiseScale::new(12.0).unwrap());
     Profile::JlMechanism { rows, bound, lift, change }
 }
 
 fn wishart(change: RowChange) -> Profile {
-    let (bound, scale) = (Bound::new(1.0).unwrap(), NoiseScale::new(1.0).unwrap());
+    let (bound, scale) = (NormBound::new(1.0).unwrap(), NoiseScale::new(1.0).unwrap());
     Profile::Wishart { dim: 10, dof: 60, bound, scale, change }
 }
 

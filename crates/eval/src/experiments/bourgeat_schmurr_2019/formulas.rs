@@ -1,10 +1,12 @@
 //! Figures 4.1, 5.1, 5.2, 6.1 and table 5.1: formulas, beside what is true.
 
+use crate::Table;
 use crate::error::Result;
 use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study, Table,
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study,
 };
 use dp_core::calibrate::Acceptance;
+use dp_core::mechanism::Mechanism;
 use dp_core::{Budget, Delta, Epsilon};
 use sketch::sets::{NoisySecureMinHash, PrivMin, SetNeighbours, published_sensitivity};
 
@@ -234,7 +236,8 @@ fn sensitivity(context: &Context<'_>) -> Result<Report> {
             claimed,
             Acceptance::AcceptTrueDelta,
         )?;
-        let (tail, delta) = (rule.tail()?, rule.true_delta()?.delta());
+        let delta = rule.guarantee().true_delta().expect("it has a profile").delta();
+        let tail = rule.tail()?;
         table.row([format!("{epsilon}"), format!("{tail:.3e}"), format!("{delta:.3e}")]);
         truth.push((epsilon, tail, delta));
     }

@@ -3,9 +3,10 @@
 use super::sweep::{
     ALPHA, Facts, LENGTH, Method, RETURNED, TRUE, Task, data_sets, origin, planned, release,
 };
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{ANSWERS, NOISE, Sabotage};
-use crate::framework::{Axis, Context, Curve, Figure, Panel, Point, Report, Study, Table};
+use crate::framework::{Axis, Context, Curve, Figure, Panel, Point, Report, Study};
 use crate::metrics::mean_and_error;
 use rayon::prelude::*;
 

@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::framework::Context;
 use dp_core::PublicSeed;
 use sketch::RowsView;
-use sketch::projection::{Gaussian, Projection};
+use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::CsrView;
 use std::collections::HashMap;
 
@@ -67,7 +67,9 @@ impl Matrix {
 fn normals(seed: u64, count: usize) -> Result<Vec<f64>> {
     let columns = 64;
     let rows = count.div_ceil(columns);
-    let law = Gaussian::new(rows.max(columns), columns, PublicSeed::new(seed))?;
+    let law =
+        ProjectionSpec::new(Family::Gaussian, rows.max(columns), columns, PublicSeed::new(seed))?
+            .build();
     let mut out = vec![0.0; rows * columns];
     for (i, row) in out.chunks_mut(columns).enumerate() {
         law.row(i, row);

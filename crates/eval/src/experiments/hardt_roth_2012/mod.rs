@@ -11,7 +11,7 @@ use crate::framework::Experiment;
 
 /// The experiments of this module.
 #[must_use]
-pub fn all() -> Vec<Box<dyn Experiment>> {
+pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
     vec![
         Box::new(prototype::STUDY),
         Box::new(synthetic::BY_SIZE),

@@ -2,11 +2,12 @@
 
 use super::matrices::synthetic;
 use super::sweep::{exact_sigma, figure_3_rho, frobenius, shrink_input};
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};
-use crate::framework::{Context, Report, Study, Table};
+use crate::framework::{Context, Report, Study};
 use crate::metrics::mean_and_error;
-use dp_core::{Bound, Budget, FreshSeed, NoiseRng};
+use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, Shift};
 use linalg_dp::low_rank::{
     InputPerturbation, Kept, LowRank, Pfp, PfpOptions, PrivateLowRank, Pruning, PublishedPfp,
     Setting, Split, Spread,
@@ -33,7 +34,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let view = matrix.view()?;
     let zero = frobenius(&matrix)?;
     let budget = Budget::new(1.0, 1e-6)?;
-    let setting = Setting::new((m, n), r, p, Bound::new(1.0)?, Bound::new(1e5)?)?;
+    let setting = Setting::new((m, n), r, p, Shift::new(1.0)?, NormBound::new(1e5)?)?;
     let plain = PfpOptions {
         kept: Kept::All,
         spread: Spread::Isotropic,
@@ -109,7 +110,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let last = steps.len() - 1;
     for (i, (name, options)) in steps.into_iter().enumerate() {
         let oversampling = if i == last { 15 } else { p };
-        let setting = Setting::new((m, n), r, oversampling, Bound::new(1.0)?, Bound::new(1e5)?)?;
+        let setting =
+            Setting::new((m, n), r, oversampling, Shift::new(1.0)?, NormBound::new(1e5)?)?;
         let pfp = Pfp::calibrate(setting, sabotage::spent(budget)?, options)?;
         let found = repeat("steps", repetitions, &|seed, rng| {
             let release = sabotage::with_rows(view, |a| Ok(pfp.release(&a, seed, rng)?))?;

@@ -5,10 +5,11 @@ use super::sweep::{
     Case, INPUT, INPUT_PLAIN, OURS, PUBLISHED, PUBLISHED_SHRUNK, exact_sigma, frobenius, show,
     steps, sweep,
 };
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{ANSWERS, NOISE, Sabotage};
-use crate::framework::{Axis, Context, Figure, Panel, Report, Study, Table};
-use dp_core::{Bound, Budget};
+use crate::framework::{Axis, Context, Figure, Panel, Report, Study};
+use dp_core::{Budget, NormBound, Shift};
 use linalg_dp::low_rank::Setting;
 use linalg_dp::low_rank::{c_coherence, mu0_exact};
 
@@ -49,8 +50,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
             format!("{:.2}", mu0_exact(&view, RANK)?),
             format!("{:.1}", frobenius(matrix)?),
         ]);
-        let rows = Bound::new(5.0 * (matrix.n as f64).sqrt())?;
-        let setting = Setting::new((matrix.m, matrix.n), RANK, 6, Bound::new(1.0)?, rows)?;
+        let rows = NormBound::new(5.0 * (matrix.n as f64).sqrt())?;
+        let setting = Setting::new((matrix.m, matrix.n), RANK, 6, Shift::new(1.0)?, rows)?;
         let cases = epsilons
             .iter()
             .map(|&epsilon| {

@@ -75,9 +75,9 @@ pub(super) fn label((mechanism, after): Method) -> String {
 }
 
 /// `setting` with the rank raised to the sketch size: what input perturbation keeps before it is shrunk.
-fn wide(s: &Setting, row_bound: dp_core::Bound) -> Result<Setting> {
+fn wide(s: &Setting, row_bound: dp_core::NormBound) -> Result<Setting> {
     let rank = s.k().min(s.m().min(s.n()) - 2);
-    let shift = dp_core::Bound::new(s.shift())?;
+    let shift = dp_core::Shift::new(s.shift())?;
     Ok(Setting::new((s.m(), s.n()), rank, 2, shift, row_bound)?)
 }
 
@@ -130,7 +130,7 @@ impl Run<'_> {
         &self,
         mechanism: Mechanism,
         case: &Case<'_>,
-        row_bound: dp_core::Bound,
+        row_bound: dp_core::NormBound,
     ) -> Result<Errors> {
         let view = case.matrix.view()?;
         let (setting, budget) = (case.setting, case.budget);
@@ -248,7 +248,7 @@ pub(super) fn sweep(
     data: &str,
     cases: &[Case<'_>],
     repetitions: usize,
-    row_bound: dp_core::Bound,
+    row_bound: dp_core::NormBound,
 ) -> Result<Sweep> {
     let mut errors = Vec::new();
     for mechanism in MECHANISMS {

@@ -9,7 +9,7 @@ use super::sweep::{
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, Sabotage};
 use crate::framework::{Axis, Context, Curve, Figure, Panel, Report, Study};
-use dp_core::{Bound, Budget};
+use dp_core::{Budget, NormBound, Shift};
 use faer::Mat;
 use linalg_dp::low_rank::{RangeFinder, Setting, mu0_exact};
 
@@ -41,12 +41,12 @@ pub(super) const BY_EPSILON: Study = Study {
 };
 
 /// Rows are never longer.
-fn row_bound() -> Result<Bound> {
-    Ok(Bound::new(2e4)?)
+fn row_bound() -> Result<NormBound> {
+    Ok(NormBound::new(2e4)?)
 }
 
 fn setting(matrix: &Matrix, oversampling: usize) -> Result<Setting> {
-    Ok(Setting::new((matrix.m, matrix.n), RANK, oversampling, Bound::new(1.0)?, row_bound()?)?)
+    Ok(Setting::new((matrix.m, matrix.n), RANK, oversampling, Shift::new(1.0)?, row_bound()?)?)
 }
 
 /// What is said first where published and ours are compared.

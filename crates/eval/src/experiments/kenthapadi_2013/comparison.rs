@@ -1,12 +1,13 @@
 //! Sections 4.2 and 4.3.3: private projection, noise addition and randomised response by distance.
 
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};
 use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study, Table,
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study,
 };
 use crate::metrics::mean_and_error;
-use dp_core::{Adjacency, Bound, Budget, L2Sensitivity, calibrate};
+use dp_core::{Adjacency, Budget, EntryBound, L2Sensitivity, Shift, calibrate};
 use sketch::RowsView;
 use sketch::distances::{
     NoiseAddition, RandomizedResponse, ValueRange, noisy_bit_distance, noisy_distance,
@@ -53,8 +54,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let repetitions: u64 = context.pick(40, 400);
     context.progress.begin(repetitions);
     let budget = Budget::new(EPSILON, DELTA)?;
-    let one = Bound::new(1.0)?;
-    let adjacency = Adjacency::Attribute { beta: one };
+    let one = EntryBound::new(1.0)?;
+    let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
     let k = 64;
     // Row i >= 1 has its first 2^(i/3) bits set, row 0 none: distances 1, ..., 4096 from row 0.
     let distances: Vec<usize> =
@@ -216,8 +217,8 @@ fn theorem_3(d: usize, epsilon: f64) -> f64 {
 fn far_larger(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let (d, k) = (1usize << 22, 64);
     let budget = sabotage::spent(Budget::new(EPSILON, DELTA)?)?;
-    let one = Bound::new(1.0)?;
-    let adjacency = Adjacency::Attribute { beta: one };
+    let one = EntryBound::new(1.0)?;
+    let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
     let (mut found, response) = (Vec::new(), response_error(d, EPSILON)?);
     for r2 in [512usize, 65_536] {
         let mut squares = Vec::new();
@@ -308,7 +309,7 @@ fn against_noise_addition(report: &mut Report) -> Result<()> {
         Ok::<_, crate::Error>(DistanceTask {
             n,
             d: 100_000,
-            beta: Bound::new(1.0)?,
+            beta: Shift::new(1.0)?,
             range: ValueRange::BITS,
             squared_distance: r2,
             budget: Budget::new(EPSILON, DELTA)?,

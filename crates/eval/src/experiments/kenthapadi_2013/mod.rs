@@ -9,7 +9,7 @@ use crate::framework::Experiment;
 
 /// The experiments of this module.
 #[must_use]
-pub fn all() -> Vec<Box<dyn Experiment>> {
+pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
     vec![
         Box::new(fig1::STUDY),
         Box::new(variance::STUDY),

@@ -7,7 +7,7 @@ use crate::framework::{
 };
 use crate::learning::{adjusted_rand_index, normalised_mutual_information, segment};
 use crate::metrics::mean_and_error;
-use dp_core::{Bound, Budget, L2Sensitivity, calibrate};
+use dp_core::{Budget, EntryBound, L2Sensitivity, Shift, calibrate};
 use sketch::RowsView;
 use sketch::projection::{ProjectionSpec, project};
 use sketch::vectors::System;
@@ -30,7 +30,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let epsilons = [1.0, 10.0, 100.0];
     let tries = context.pick(1, 4);
     let k = 64.min(d);
-    let one = Bound::new(1.0)?;
+    let one = EntryBound::new(1.0)?;
     context.progress.begin(repetitions * epsilons.len() as u64);
     let systems = [System::DpRpGOptB, System::DpOporp];
     let mut quality = vec![[[Vec::new(), Vec::new()], [Vec::new(), Vec::new()]]; epsilons.len()];
@@ -47,7 +47,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
                 let seed = context.public_seed("projection", repetition);
                 let spent = sabotage::spent(budget)?;
                 let named = sabotage::system(*system);
-                let mechanism = named.mechanism(d, k, seed, one, one, spent)?;
+                let mechanism = named.mechanism(d, k, seed, Shift::new(1.0)?, one, spent)?;
                 let mut rng = context.noise(&format!("{} {epsilon}", system.name()), repetition);
                 let release = sabotage::with_rows(RowsView::f64(n, d, values)?, |rows| {
                     Ok(mechanism.release(rows, &mut rng)?)

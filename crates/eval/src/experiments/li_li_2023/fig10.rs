@@ -5,8 +5,9 @@ use super::retrieval::{Method, OPORP, PRECISION, Plan, RADEMACHER, RAW, RECALL, 
 use super::standing::{
     Cell, Lead, claim_above_chance, claim_ahead, claim_not_behind, claim_together, leads, least,
 };
+use crate::Effort;
 use crate::error::Result;
-use crate::framework::{Context, Effort, Report, Sabotage, Study};
+use crate::framework::{Context, Report, Sabotage, Study};
 use sketch::projection::Family;
 
 pub(super) const STUDY: Study = Study {

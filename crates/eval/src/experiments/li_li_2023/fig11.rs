@@ -8,7 +8,7 @@ use super::standing::{claim_above_chance, claim_ahead, claim_not_behind, leads};
 use crate::data::Points;
 use crate::error::Result;
 use crate::framework::{Context, Report, Study, sabotage};
-use dp_core::{Adjacency, Bound};
+use dp_core::{Adjacency, EntryBound, Shift};
 use sketch::RowsView;
 use sketch::projection::Family;
 use sketch::vectors::{AveragedProjection, System};
@@ -27,10 +27,11 @@ fn rows(points: &Points) -> Result<RowsView<'_>> {
 /// A named system of the library, queries and database released with one public matrix.
 fn system(trial: &Trial<'_>, system: System) -> Result<Found> {
     let seed = trial.context.public_seed("projection", trial.repetition);
-    let one = Bound::new(1.0)?;
+    let one = EntryBound::new(1.0)?;
     let d = trial.split.database.d();
     let budget = probe::spent(system, trial.budget)?;
-    let mechanism = sabotage::system(system).mechanism(d, trial.k, seed, one, one, budget)?;
+    let mechanism =
+        sabotage::system(system).mechanism(d, trial.k, seed, Shift::new(1.0)?, one, budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let mut release = |points: &Points| {
         sabotage::with_rows(rows(points)?, |rows| Ok(mechanism.release(rows, &mut rng)?))
@@ -42,10 +43,10 @@ fn system(trial: &Trial<'_>, system: System) -> Result<Found> {
 /// DP-RP-G-OPT with averaged calibration: queries and database are one data set, because
 /// the fresh matrix may be used once.
 fn averaged(trial: &Trial<'_>) -> Result<Found> {
-    let one = Bound::new(1.0)?;
+    let one = EntryBound::new(1.0)?;
     let (queries, database) = (&trial.split.queries, &trial.split.database);
     let (d, n) = (database.d(), queries.n() + database.n());
-    let adjacency = Adjacency::Attribute { beta: one };
+    let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
     let mechanism =
         AveragedProjection::gaussian(d, trial.k, adjacency, one, sabotage::spent(trial.budget)?)?;
     let fresh = trial.context.fresh_seed("fresh projection", trial.repetition);

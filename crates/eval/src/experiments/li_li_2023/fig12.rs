@@ -8,7 +8,7 @@ use super::standing::{claim_above_chance, claim_ahead, claim_together, leads};
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, Sabotage};
 use crate::framework::{Context, Report, Study};
-use dp_core::Bound;
+use dp_core::{EntryBound, Shift};
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec, project};
 use sketch::vectors::System;
@@ -23,10 +23,11 @@ pub(super) const STUDY: Study = Study {
 /// Releases all rows by a named system with one public matrix.
 pub(super) fn system(trial: &Trial<'_>, system: System) -> Result<Judged> {
     let seed = trial.context.public_seed("projection", trial.repetition);
-    let one = Bound::new(1.0)?;
+    let one = EntryBound::new(1.0)?;
     let budget = probe::spent(system, trial.budget)?;
     let system = sabotage::system(system);
-    let mechanism = system.mechanism(trial.rows.d(), trial.k, seed, one, one, budget)?;
+    let mechanism =
+        system.mechanism(trial.rows.d(), trial.k, seed, Shift::new(1.0)?, one, budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let release = sabotage::with_rows(trial.rows, |rows| Ok(mechanism.release(rows, &mut rng)?))?;
     let sketch = release.payload();

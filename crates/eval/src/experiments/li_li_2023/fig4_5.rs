@@ -5,7 +5,7 @@ use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study,
 };
 use dp_core::numeric::ln_binomial_sf;
-use dp_core::{Bound, Delta, Probability};
+use dp_core::{Delta, NormBound, Probability, Shift};
 use sketch::signs::changes::{Tail, any_neighbour_gaussian, most_changes, one_pair_gaussian};
 
 pub(super) const FIG4: Study = Study {
@@ -30,13 +30,13 @@ fn curve(label: String, mechanism: &str, k: Setting, points: Vec<Point>) -> Curv
 
 fn fig4(context: &Context<'_>) -> Result<Report> {
     context.progress.begin(DIMENSIONS.len() as u64);
-    let m = Bound::new(1.0)?;
+    let m = NormBound::new(1.0)?;
     let ratios: Vec<f64> = (1..=25).map(|i| 0.02 * f64::from(i)).collect();
     let mut curves = Vec::new();
     let mut rising = true;
     let mut below = Vec::new();
     for d in DIMENSIONS {
-        let p = ratios.iter().map(|&r| Ok(any_neighbour_gaussian(Bound::new(r)?, m, d).get()));
+        let p = ratios.iter().map(|&r| Ok(any_neighbour_gaussian(Shift::new(r)?, m, d).get()));
         let p: Vec<f64> = p.collect::<Result<_>>()?;
         rising &= p.windows(2).all(|w| w[0] < w[1]);
         below.push(p[4]);
@@ -45,7 +45,7 @@ fn fig4(context: &Context<'_>) -> Result<Report> {
         context.progress.step();
     }
     rising &= below.windows(2).all(|w| w[0] < w[1]);
-    let pair = |&r: &f64| Ok(Point::exact(r, one_pair_gaussian(Bound::new(r)?, m).get()));
+    let pair = |&r: &f64| Ok(Point::exact(r, one_pair_gaussian(Shift::new(r)?, m).get()));
     let pair = ratios.iter().map(pair).collect::<Result<Vec<_>>>()?;
     let half = pair[24].y;
     let mechanism = "largest angle of one pair over pi";
@@ -87,7 +87,7 @@ fn fig4(context: &Context<'_>) -> Result<Report> {
 }
 
 fn fig5(context: &Context<'_>) -> Result<Report> {
-    let (d, delta, beta) = (1_000, Delta::new(1e-6)?, Bound::new(1.0)?);
+    let (d, delta, beta) = (1_000, Delta::new(1e-6)?, Shift::new(1.0)?);
     let sizes = [256, 512, 1024];
     context.progress.begin(sizes.len() as u64);
     let norms: Vec<f64> = (0..=16).map(|i| 2f64.powf(0.5 * f64::from(i))).collect();
@@ -96,7 +96,7 @@ fn fig5(context: &Context<'_>) -> Result<Report> {
     for k in sizes {
         let (mut chernoff, mut exact, mut pair) = (Vec::new(), Vec::new(), Vec::new());
         for &m in &norms {
-            let m = Bound::new(m)?;
+            let m = NormBound::new(m)?;
             let p = any_neighbour_gaussian(beta, m, d);
             let most = |p: Probability, tail| most_changes(k, p, delta, tail);
             let (c, q) = (most(p, Tail::Chernoff)?, most(p, Tail::Quantile)?);

@@ -6,7 +6,7 @@ use crate::framework::sabotage::Sabotage;
 use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study,
 };
-use dp_core::{Bound, Epsilon, PublicSeed};
+use dp_core::{Epsilon, NormBound, PublicSeed, Shift};
 use rand_core::Rng;
 use sketch::projection::Family;
 use sketch::signs::changes::{any_neighbour_gaussian, any_neighbour_rademacher};
@@ -111,7 +111,7 @@ fn fig7(context: &Context<'_>) -> Result<Report> {
         }
         for (i, &d) in dimensions.iter().enumerate() {
             let norm = uniform_row(context, d).iter().map(|x| x * x).sum::<f64>().sqrt();
-            let (beta, norm) = (Bound::new(beta)?, Bound::new(norm)?);
+            let (beta, norm) = (Shift::new(beta)?, NormBound::new(norm)?);
             let gaussian = any_neighbour_gaussian(beta, norm, d).get();
             let rademacher = any_neighbour_rademacher(beta, norm).get();
             curves_push(&mut curves, "equation (32), Gaussian", d, gaussian);
@@ -191,9 +191,9 @@ fn sparse_row(context: &Context<'_>, count: usize, report: &mut Report) -> Resul
         Ok(all.iter().filter(|&&x| x <= 1.0).count() as f64 / all.len() as f64)
     };
     let (rademacher, gaussian) = (share(Family::Rademacher)?, share(Family::Gaussian)?);
-    let half = Bound::new(0.5)?;
-    let claimed = any_neighbour_rademacher(half, Bound::new(1.0)?).get();
-    let bound = any_neighbour_gaussian(half, Bound::new(1.0)?, 64).get();
+    let half = Shift::new(0.5)?;
+    let claimed = any_neighbour_rademacher(half, NormBound::new(1.0)?).get();
+    let bound = any_neighbour_gaussian(half, NormBound::new(1.0)?, 64).get();
     report.claim(
         "on a row of five equal nonzeros, norm 1, beta 0.5, the Rademacher formula is no bound \
          (0.625 against 0.383), so that N+ is too small there; the Gaussian one is",
@@ -213,7 +213,7 @@ fn fig9(context: &Context<'_>) -> Result<Report> {
     let per_bit = Epsilon::new(0.1)?;
     let rules = [FlipRule::PublishedSmooth, FlipRule::OptimalSmooth];
     let mut report = Report::default();
-    let mut table = crate::framework::Table::new(
+    let mut table = crate::Table::new(
         "flips",
         "Mean flip probability at per-bit epsilon 0.1 over the levels of the figure.",
         &["beta", "projection", "published smooth", "optimal"],

@@ -8,7 +8,7 @@ use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, sabotage,
 };
 use crate::metrics::{mean_precision_recall, nearest_by_cosine};
-use dp_core::{Adjacency, Bound, Budget};
+use dp_core::{Adjacency, Budget, EntryBound, Shift};
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::vectors::{PrivateProjection, SketchRelease};
@@ -57,8 +57,8 @@ pub(super) const RAW: Method = Method {
     mechanism: "exact Gaussian noise on the raw coordinates, beta = 1",
     sketches: false,
     search: |trial| {
-        let one = Bound::new(1.0)?;
-        let mechanism = NoisyRawData::new(one, one, sabotage::spent(trial.budget)?)?;
+        let one = EntryBound::new(1.0)?;
+        let mechanism = NoisyRawData::new(Shift::new(1.0)?, one, sabotage::spent(trial.budget)?)?;
         let mut rng = trial.context.noise(&trial.noise, trial.repetition);
         let mut release = |points: &Points| {
             let seen = sabotage::data(points.values().to_vec());
@@ -94,8 +94,8 @@ pub(super) fn projected(trial: &Trial<'_>, family: Family) -> Result<Found> {
     let d = trial.split.database.d();
     let family = sabotage::family(family);
     let projection = ProjectionSpec::new(family, d, trial.k, seed)?.build();
-    let one = Bound::new(1.0)?;
-    let adjacency = Adjacency::Attribute { beta: one };
+    let one = EntryBound::new(1.0)?;
+    let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
     let mechanism =
         PrivateProjection::gaussian(projection, adjacency, one, sabotage::spent(trial.budget)?)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);

@@ -5,7 +5,7 @@ use super::retrieval::{Found, Method, Trial};
 use crate::data::Points;
 use crate::error::Result;
 use crate::framework::sabotage;
-use dp_core::{Adjacency, Bound, Budget, PublicSeed};
+use dp_core::{Adjacency, Budget, EntryBound, PublicSeed, Shift};
 use sketch::RowsView;
 use sketch::projection::Family;
 use sketch::search::{HammingIndex, Queries};
@@ -16,9 +16,9 @@ use sketch::signs::{
 /// Length of the answers.
 const RETURNED: usize = 100;
 
-fn one() -> Result<(Adjacency, Bound)> {
-    let one = Bound::new(1.0)?;
-    Ok((Adjacency::Attribute { beta: one }, one))
+fn one() -> Result<(Adjacency, EntryBound)> {
+    let one = EntryBound::new(1.0)?;
+    Ok((Adjacency::Attribute { beta: Shift::new(1.0)? }, one))
 }
 
 pub(super) fn view(points: &Points) -> Result<RowsView<'_>> {

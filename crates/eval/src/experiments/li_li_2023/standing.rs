@@ -1,7 +1,8 @@
 //! Which of two methods is ahead, and by how much.
 
+use crate::Table;
 use crate::framework::sabotage::ANSWERS;
-use crate::framework::{Claim, Report, Table};
+use crate::framework::{Claim, Report};
 use crate::metrics::mean_and_error;
 
 /// One method's quality at one place, a sample a repetition; repetitions of all methods share

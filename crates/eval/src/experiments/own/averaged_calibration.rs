@@ -1,13 +1,14 @@
 //! Noise of a Gaussian projection: published rules, exact for the drawn matrix, and averaged.
 
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study, Table,
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study,
 };
 use crate::metrics::mean_and_error;
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
-use dp_core::{Adjacency, Bound, Budget, L2Sensitivity, calibrate};
+use dp_core::{Adjacency, Budget, EntryBound, L2Sensitivity, Shift, calibrate};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::vectors::{AveragedProjection, PrivateProjection, SketchNoise};
 
@@ -32,8 +33,8 @@ fn sigma(noise: &SketchNoise) -> f64 {
 
 /// Sigma of every calibration at one epsilon; one number a draw where the matrix counts.
 fn scales(context: &Context<'_>, epsilon: f64, draws: u64) -> Result<[Vec<f64>; 4]> {
-    let (budget, one) = (Budget::new(epsilon, DELTA)?, Bound::new(1.0)?);
-    let adjacency = Adjacency::Attribute { beta: one };
+    let (budget, one) = (Budget::new(epsilon, DELTA)?, EntryBound::new(1.0)?);
+    let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
     let (features, columns) = (FEATURES as u64, COLUMNS as u64);
     let shift = L2Sensitivity::new(1.0)?;
     let setting = PublishedSetting::GaussianProjection { features, columns, shift };
@@ -48,7 +49,7 @@ fn scales(context: &Context<'_>, epsilon: f64, draws: u64) -> Result<[Vec<f64>; 
         let p = ProjectionSpec::new(Family::Gaussian, FEATURES, COLUMNS, seed)?.build();
         let rule = PublishedRule::KenthapadiTheorem1;
         let spent = sabotage::published(budget)?;
-        let by_rule = PrivateProjection::published(p.clone(), rule, one, one, spent)?;
+        let by_rule = PrivateProjection::published(p.clone(), rule, Shift::new(1.0)?, one, spent)?;
         published.push(sigma(&by_rule.noise()));
         let realised = PrivateProjection::gaussian(p, adjacency, one, budget)?;
         exact.push(sigma(&realised.noise()));

@@ -1,11 +1,12 @@
 //! Covariance mechanisms: the Wishart frontier against the symmetric Gaussian, and the published choices.
 
+use crate::Table;
 use crate::error::Result;
 use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study, Table,
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study,
 };
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
-use dp_core::{Adjacency, Bound, Budget};
+use dp_core::{Adjacency, Budget, NormBound, SquaredNorm};
 use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
 };
@@ -22,7 +23,8 @@ const DIM: usize = 100;
 fn run(context: &Context<'_>) -> Result<Report> {
     context.progress.begin(3);
     let mut report = Report::default();
-    let (budget, bound) = (Budget::new(1.0, 1e-6)?, Bound::new(1.0)?);
+    let (budget, bound) = (Budget::new(1.0, 1e-6)?, NormBound::new(1.0)?);
+    let trace = SquaredNorm::new(1.0)?;
     let adjacency = Adjacency::AddRemoveRow { bound };
     let wishart = |shape| WishartCovariance::calibrate(DIM, adjacency, budget, shape);
     let gaussian = GaussianCovariance::calibrate(DIM, adjacency, budget)?;
@@ -31,7 +33,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     for power in 1..=16 {
         let extra = 1u64 << power;
         let m = wishart(WishartShape::Dof(DIM as u64 + extra))?;
-        centred.push(Point::exact(extra as f64, m.expected_frobenius_error(bound)));
+        centred.push(Point::exact(extra as f64, m.expected_frobenius_error(trace)));
         norm.push(Point::exact(extra as f64, m.typical_norm()));
     }
     context.progress.step();
@@ -47,7 +49,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             ))
         },
     };
-    let limit = gaussian.expected_frobenius_error(bound);
+    let limit = gaussian.expected_frobenius_error(trace);
     let last = centred[centred.len() - 1].y / limit;
     report.claim(
         "for many degrees of freedom the centred Wishart error falls towards the symmetric Gaussian's, from above",
@@ -75,7 +77,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     );
     for (name, m) in [("Wishart, least norm", &best), ("Wishart, scale B^2", &least)] {
         let parameters = format!("nu = {}, s = {:.4}", m.dof(), m.scale().get());
-        let error = m.expected_frobenius_error(bound);
+        let error = m.expected_frobenius_error(trace);
         table.rows.push(vec![
             name.into(),
             parameters,
@@ -94,7 +96,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     table.rows.push(vec![
         "JL, 400 rows".into(),
         format!("w^2 = {:.2}", jl.lift().get().powi(2)),
-        format!("{:.1} on nearly empty data", jl.expected_frobenius_error(bound)),
+        format!("{:.1} on nearly empty data", jl.expected_frobenius_error(trace)),
         "relative to the data".into(),
     ]);
     report

@@ -1,13 +1,14 @@
 //! How much noise the papers' own rules add beyond what their guarantee needs.
 
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study, Table,
+    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Study,
 };
 use dp_core::calibrate::{self, Acceptance, PublishedRule, PublishedSetting};
 use dp_core::profile::RowChange;
-use dp_core::{Bound, Budget, L2Sensitivity};
+use dp_core::{Budget, L2Sensitivity, NormBound};
 
 pub(super) const STUDY: Study = Study {
     id: "own/exact-vs-published",
@@ -72,14 +73,14 @@ fn low_rank(rule: PublishedRule, budget: Budget) -> Result<(f64, f64)> {
 }
 
 fn jl(rule: PublishedRule, budget: Budget) -> Result<(f64, f64)> {
-    let bound = Bound::new(1.0)?;
+    let bound = NormBound::new(1.0)?;
     let setting = PublishedSetting::Jl { rows: JL_ROWS, bound };
     let exact = calibrate::jl_lift(budget, JL_ROWS, bound, RowChange::AddRemove)?.get();
     Ok((published(rule, budget, setting)?.powi(2), exact.powi(2)))
 }
 
 fn wishart(rule: PublishedRule, budget: Budget) -> Result<(f64, f64)> {
-    let bound = Bound::new(1.0)?;
+    let bound = NormBound::new(1.0)?;
     let setting = PublishedSetting::Wishart { dim: DIM, bound };
     let calibration =
         rule.calibrate(sabotage::published(budget)?, setting, Acceptance::AcceptTrueDelta)?;
@@ -296,7 +297,7 @@ fn claims(curves: &[Curve], report: &mut Report) -> Result<()> {
         .of("the formulas as printed")
         .formula()
         .catches(&[Sabotage::PublishedDoubled]);
-    let setting = PublishedSetting::Wishart { dim: DIM, bound: Bound::new(1.0)? };
+    let setting = PublishedSetting::Wishart { dim: DIM, bound: NormBound::new(1.0)? };
     let (rule, ten) = (PublishedRule::SheffetWishart, Budget::new(10.0, DELTA)?);
     let refused = rule.calibrate(ten, setting, Acceptance::RequireTarget).is_err();
     let delta = rule.calibrate(ten, setting, Acceptance::AcceptTrueDelta)?.true_delta().delta();

@@ -8,7 +8,7 @@ use crate::framework::Experiment;
 
 /// The experiments of this module.
 #[must_use]
-pub fn all() -> Vec<Box<dyn Experiment>> {
+pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
     vec![
         Box::new(exact_vs_published::STUDY),
         Box::new(averaged_calibration::STUDY),

@@ -14,7 +14,7 @@ use crate::framework::{Experiment, Study};
 
 /// The experiments of this module.
 #[must_use]
-pub fn all() -> Vec<Box<dyn Experiment>> {
+pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
     let study = |id, title, reference, run| {
         Box::new(Study { id, title, reference, run }) as Box<dyn Experiment>
     };

@@ -9,7 +9,7 @@ use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{Axis, Context, Figure, Panel, Report};
 use crate::metrics::mean_and_error;
 use crate::published::{PublishedAlgorithm, PublishedConfig, PublishedStream};
-use dp_core::{Bound, Budget};
+use dp_core::{Budget, NormBound};
 use linalg_dp::analysis::spectral_distance;
 
 const D: usize = 6;
@@ -51,7 +51,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                     dim: D,
                     window: sabotage::covered(window),
                     rho: 0.4,
-                    bound: Bound::new(1.0)?,
+                    bound: NormBound::new(1.0)?,
                     claimed: sabotage::published(Budget::new(epsilon, DELTA)?)?,
                     algorithm,
                 })?;
@@ -180,7 +180,7 @@ fn lift(context: &Context<'_>) -> Result<(f64, f64)> {
             dim: D,
             window: 8,
             rho: 0.4,
-            bound: Bound::new(1.0)?,
+            bound: NormBound::new(1.0)?,
             claimed: sabotage::published(Budget::new(1.0, DELTA)?)?,
             algorithm: PublishedAlgorithm::SlidingPrivApprox { sketch_rows: r as usize },
         })?;
@@ -197,7 +197,7 @@ fn revealed(context: &Context<'_>) -> Result<f64> {
         dim: 3,
         window: 20,
         rho: 0.3,
-        bound: Bound::new(1.0)?,
+        bound: NormBound::new(1.0)?,
         claimed: Budget::new(1.0, DELTA)?,
         algorithm: PublishedAlgorithm::SlidingPrivApprox { sketch_rows: 30 },
     })?;

@@ -1,11 +1,10 @@
 //! Matrices kept against the window.
 
 use super::streams::{DELTA, gram, nominal, origin, schedules, turning};
+use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{self, Sabotage};
-use crate::framework::{
-    Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting, Table,
-};
+use crate::framework::{Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Setting};
 use faer::Mat;
 use linalg_dp::dense::symmetric_eigen;
 use linalg_dp::window::{PruneRule, SpectralHistogram, WindowMechanism};

@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE};
 use crate::framework::{Claim, Context, Curve, Origin, Point, Report, Seeds, Setting};
 use crate::metrics::mean_and_error;
-use dp_core::{Adjacency, Bound, Budget};
+use dp_core::{Adjacency, Budget, NormBound};
 use faer::{Mat, MatRef};
 use linalg_dp::covariance::GaussianCovariance;
 use linalg_dp::window::{
@@ -89,7 +89,7 @@ pub(super) fn nominal(
         window,
         block,
         pace: Pace::Rows,
-        adjacency: Adjacency::ZeroRow { bound: Bound::new(1.0)? },
+        adjacency: Adjacency::ZeroRow { bound: NormBound::new(1.0)? },
         budget: Budget::new(epsilon, DELTA)?,
         schedule,
     })
@@ -112,7 +112,7 @@ pub(super) fn last_release(
 /// Deviation of a diagonal entry of a sum of `blocks` private blocks, by the exact calibration of the budget
 /// asked for.
 pub(super) fn block_deviation(d: usize, epsilon: f64, blocks: u64) -> Result<f64> {
-    let adjacency = Adjacency::ZeroRow { bound: Bound::new(1.0)? };
+    let adjacency = Adjacency::ZeroRow { bound: NormBound::new(1.0)? };
     let one = GaussianCovariance::calibrate(d, adjacency, Budget::new(epsilon, DELTA)?)?;
     Ok(one.sigma().get() * (blocks as f64).sqrt())
 }

@@ -1,18 +1,17 @@
 //! The audit itself: its false-alarm rate, its power, and that it does not depend on threads.
-#![allow(missing_docs)]
 
-use audit::confidence::{Count, epsilon_bound};
-use audit::{
-    Draw, Finding, Role, Settings, Side, Subject, Verdict, audit, budget_of, gaussian_ratio,
-    laplace_ratio, lowest_bit,
+use crate::confidence::{Count, epsilon_bound};
+use crate::subject::{budget_of, lowest_bit};
+use crate::{
+    Draw, Finding, Role, Settings, Side, Subject, Verdict, audit, gaussian_ratio, laplace_ratio,
 };
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::{
-    Adjacency, Bound, Budget, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale,
-    PrivacyProfile, calibrate,
+    Adjacency, Budget, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale,
+    PrivacyProfile, Shift, calibrate,
 };
-use eval::framework::Effort;
+use eval::Effort;
 
 const SETTINGS: Settings = Settings { effort: Effort::Quick, seed: 7 };
 /// Numbers of one call of the samplers below.
@@ -71,7 +70,7 @@ fn a_certificate_is_held_to_its_own_profile() {
     let made = PublishedRule::KenthapadiLemma1
         .calibrate(claim, PublishedSetting::Shift { sensitivity }, Acceptance::RequireTarget)
         .unwrap();
-    let guarantee = made.guarantee(Adjacency::RowShift { l2: Bound::new(1.0).unwrap() }).unwrap();
+    let guarantee = made.guarantee(Adjacency::RowShift { l2: Shift::new(1.0).unwrap() }).unwrap();
     let factor = made.scale().get() / calibrate::gaussian(claim, sensitivity).unwrap().get();
     let honest = gaussian(factor).with_runs(200_000).under(&guarantee).unwrap();
     let exact = honest.exact.unwrap();
@@ -172,9 +171,9 @@ fn equal_seeds_give_equal_findings_and_others_other_counts() {
 /// ordinary tests; `cargo xtask audit` runs all.
 #[test]
 fn cheap_twins_are_caught_and_their_neighbours_are_not_accused() {
-    let mut some = audit::twins::all().unwrap();
-    some.extend(audit::twins::controls().unwrap());
-    let audits = audit::everything().unwrap().len();
+    let mut some = crate::twins::all().unwrap();
+    some.extend(crate::twins::controls().unwrap());
+    let audits = crate::everything().unwrap().len();
     let mut caught = 0;
     let cheap = |s: &&Subject| s.role == Role::Mechanism || s.runs <= 40_000;
     for subject in some.iter().filter(|s| s.form == Effort::Quick).filter(cheap) {
@@ -193,7 +192,7 @@ fn cheap_twins_are_caught_and_their_neighbours_are_not_accused() {
 /// The list of twins follows the list of mechanisms.
 #[test]
 fn every_mechanism_has_a_twin_that_truly_breaks_its_claim() {
-    let all = audit::everything().unwrap();
+    let all = crate::everything().unwrap();
     let names: Vec<&str> = all.iter().map(|s| s.name.as_str()).collect();
     for (i, name) in names.iter().enumerate() {
         assert!(!name.is_empty() && !names[..i].contains(name), "{name} twice");
@@ -214,9 +213,9 @@ fn every_mechanism_has_a_twin_that_truly_breaks_its_claim() {
 
 #[test]
 fn a_mechanism_without_a_weaker_form_is_refused() {
-    assert!(audit::twins::weakened(&[laplace(1.0)]).is_err());
+    assert!(crate::twins::weakened(&[laplace(1.0)]).is_err());
     let built = laplace(1.0).giving(1.0).weaker_by(|share| Ok(laplace(share).giving(1.0 / share)));
-    let twin = audit::twins::weakened(&[built]).unwrap().remove(0);
+    let twin = crate::twins::weakened(&[built]).unwrap().remove(0);
     assert!((twin.truth.unwrap() - 1.0 / 0.7).abs() < 1e-12 && twin.held_to() == 1.0);
     assert_eq!(audit(&twin.with_runs(40_000), SETTINGS, 4).unwrap().verdict, Verdict::Caught);
     // A pair that shows half of the claim: the first share that breaks it, not 0.7 of the noise.
@@ -250,7 +249,7 @@ fn the_lowest_bit_of_a_number() {
 #[test]
 fn roles_are_counted_apart() {
     let settings = Settings { effort: Effort::Quick, seed: 3 };
-    let summary = audit::run(settings, &["published streams".into()], |_| ()).unwrap();
+    let summary = crate::run(settings, &["published streams".into()], |_| ()).unwrap();
     assert!(summary.findings.iter().all(|f| f.verdict == Verdict::Outside));
     assert!(summary.last_line().starts_with("0 mechanisms: none accused; 0 broken twins"));
     let line = summary.claims_line();

@@ -1,8 +1,11 @@
 //! Made-up crates: what the rules refuse, and what they allow.
 
+use crate::crates::{Package, Page};
+use crate::knots::{Knot, knots};
+use crate::modules::Crate;
+use crate::surface::surface;
 use std::collections::BTreeSet;
 use std::path::Path;
-use structure::{Crate, Knot, Package, Page, knots, surface};
 
 /// A crate of these files, and its knots.
 fn made(files: &[(&str, &str)]) -> (Crate, Vec<Knot>) {

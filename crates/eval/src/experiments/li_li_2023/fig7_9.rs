@@ -118,7 +118,7 @@ fn fig7(context: &Context<'_>) -> Result<Report> {
             curves_push(&mut curves, "equation (31), Rademacher", d, rademacher);
             // As equation (31): the largest entry is near sqrt(3/k), the deviation of the sum |u| / sqrt k.
             let uniform =
-                any_neighbour_rademacher(Bound::new(3f64.sqrt() * beta.get())?, norm).get();
+                any_neighbour_rademacher(Shift::new(3f64.sqrt() * beta.get())?, norm).get();
             curves_push(&mut curves, "uniform, like equation (31)", d, uniform);
             if d >= 100 {
                 let gap = |family: usize, said: f64| (shares[family][i] - said).abs();

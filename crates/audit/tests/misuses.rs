@@ -78,7 +78,7 @@ fn a_grid_coarser_than_its_noise_is_refused() -> Outcome {
 fn own_noise_is_declared_and_verifies_as_such() -> Outcome {
     let budget = Budget::new(1.0, 1e-6)?;
     let proven = GaussianCovariance::calibrate(2, row(), budget)?;
-    let release = CovarianceMechanism::release(&proven, &[0.6, 0.8], &mut os())?;
+    let release = proven.release(&[0.6, 0.8], &mut os())?;
     let theirs = release.certificate().clone();
     let own = Statement { mechanism: "mine".into(), ..theirs.statement().clone() };
     assert!(Certificate::declared(own, theirs.guarantee().clone()).is_err());

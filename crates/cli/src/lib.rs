@@ -47,7 +47,7 @@ struct Arguments {
 #[must_use]
 pub fn main() -> ExitCode {
     if let Err(error) = interrupt::prepare() {
-        output::say(&format!("dps: the process cannot be protected: {error}"));
+        output::complain(&format!("the process cannot be protected: {error}"));
         return ExitCode::from(3);
     }
     let arguments = match Arguments::try_parse() {
@@ -70,9 +70,10 @@ pub fn main() -> ExitCode {
                     output::print(&error.record().render(format));
                 }
                 Format::Text => {
-                    output::say(&format!("dps: {error}"));
+                    // Its words may be those of a file or of a path.
+                    output::complain(&error.to_string());
                     if let Some(hint) = error.hint() {
-                        output::say(&format!("dps: {hint}"));
+                        output::complain(&hint);
                     }
                 }
             }

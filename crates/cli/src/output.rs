@@ -26,16 +26,17 @@ pub(crate) fn print(text: &str) -> ExitCode {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            say(&format!("dps: standard output: {e}"));
+            complain(&format!("standard output: {e}"));
             ExitCode::from(3)
         }
         _ => ExitCode::SUCCESS,
     }
 }
 
-/// A line for whoever reads standard error; one that is closed or full changes nothing.
-pub(crate) fn say(text: &str) {
-    let _ = writeln!(std::io::stderr(), "{}", printable(text));
+/// A line on standard error, whose words may be those of a file or of a path; whoever closed it, or has no
+/// room for it, does not want to know.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "dps: {}", printable(text));
 }
 
 /// How to print.

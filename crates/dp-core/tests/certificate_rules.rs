@@ -158,7 +158,7 @@ fn a_row_profile_must_cover_its_adjacency() {
     let bound = NormBound::new(1.0).unwrap();
     let lift = scale(9.0);
     let profile = Profile::JlMechanism { rows: 12, bound, lift, change: AddRemove };
-    let noise = NoiseLaw::JlSketch { rows: 12, lift };
+    let noise = NoiseLaw::JlSketch { rows: 12, lift, grid: Grid::new(-24).unwrap() };
     let larger = Adjacency::AddRemoveRow { bound: NormBound::new(1.5).unwrap() };
     let budget = Budget::new(0.2, 0.9).unwrap();
     let make = |adjacency, kind: usize| {
@@ -246,7 +246,8 @@ fn certificates_of_nothing_are_rejected() {
     let steps = |steps| Profile::GaussianComposition { steps };
     let idle = GaussianStep { sensitivity: l2(1.0), sigma: scale(4.0), times: 0 };
     let jl = |rows| Profile::JlMechanism { rows, bound, lift: scale(9.0), change: AddRemove };
-    let sketch = |rows| NoiseLaw::JlSketch { rows, lift: scale(9.0) };
+    let sketch =
+        |rows| NoiseLaw::JlSketch { rows, lift: scale(9.0), grid: Grid::new(-24).unwrap() };
     let response = |bits| Profile::RandomizedResponse { bits, keep };
     let kary = |responses| Profile::KaryResponse { responses, alphabet: 4, keep };
     let letters = NoiseLaw::KaryResponse { alphabet: 4, keep };

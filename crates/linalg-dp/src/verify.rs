@@ -26,7 +26,7 @@ use dp_core::release_file::{AnyCertificate, Kind, Payload, Summary};
 use dp_core::{
     Adjacency, Certificate, NormBound, Profile, Provenance, PublicValue, Release, Theorem,
 };
-use sealed::NOISE;
+use sealed::{GRID_ONLY, NOISE};
 pub use sketch::verify::{Exception, Finding, Report, Trust};
 
 /// Relative room for other versions of elementary functions.
@@ -56,6 +56,10 @@ mod sealed {
     /// No check of this kind of noise is known.
     pub(super) const NOISE: Finding =
         Finding::NotChecked("whether its values carry the stated noise");
+
+    /// Numbers that lie where they must; how far they vary is not compared.
+    pub(super) const GRID_ONLY: Finding =
+        Finding::NotChecked("how much its values vary; they lie on the grid of the stated noise");
 
     /// What follows from the public facts of a payload.
     pub trait Checks {
@@ -174,16 +178,51 @@ impl sealed::Checks for PrivateCovariance {
 
     fn noise(&self, certificate: &Certificate) -> Result<Finding> {
         let law = &certificate.statement().noise;
-        if !matches!(law, NoiseLaw::SymmetricGaussian { .. }) {
-            return Ok(NOISE);
+        match (law, self.sketch()) {
+            (NoiseLaw::SymmetricGaussian { .. }, _) => {
+                let values = sketch::verify::NoisyValues::symmetric(self.values(), self.dim(), law);
+                return Ok(values.check()?);
+            }
+            (NoiseLaw::Wishart { grid, .. }, _) => sketch::verify::on_grid(self.values(), *grid)?,
+            (NoiseLaw::JlSketch { grid, .. }, Some(y)) => {
+                sketch::verify::on_grid(y.values(), *grid)?;
+            }
+            _ => return Ok(NOISE),
         }
-        Ok(sketch::verify::NoisyValues::symmetric(self.values(), self.dim(), law).check()?)
+        Ok(GRID_ONLY)
     }
 }
 
 impl sealed::Checks for WindowCovariance {
     fn sensitivity(&self, certificate: &Certificate, trust: &Trust) -> Result<Finding> {
         window(certificate, trust)
+    }
+
+    /// Sums of matrices on one grid lie on it, whatever the window: under Wishart noise but for the diagonal,
+    /// where the mean is taken out and put back in floating point.
+    fn noise(&self, certificate: &Certificate) -> Result<Finding> {
+        let statement = certificate.statement();
+        let (values, d) = (self.covariance().values(), self.covariance().dim());
+        let law = match &statement.noise {
+            NoiseLaw::Several { laws } if laws.iter().any(|law| *law != laws[0]) => {
+                return rejected("the nodes of a tree have one law, but it states several");
+            }
+            NoiseLaw::Several { laws } => laws.first(),
+            one => Some(one),
+        };
+        match (law, schedule(&statement.public)?) {
+            (
+                Some(NoiseLaw::SymmetricGaussian { grid, .. }),
+                Schedule::Block { .. } | Schedule::Tree { .. },
+            ) => sketch::verify::on_grid(values, *grid)?,
+            (Some(NoiseLaw::Wishart { grid, .. }), _) => {
+                let off = (0..d * d).filter(|e| e / d != e % d).map(|e| values[e]);
+                sketch::verify::on_grid(&off.collect::<Vec<_>>(), *grid)?;
+            }
+            // Products and weighted sums lie anywhere.
+            _ => return Ok(NOISE),
+        }
+        Ok(GRID_ONLY)
     }
 }
 
@@ -272,21 +311,37 @@ fn covariance(certificate: &Certificate) -> Result<Finding> {
             let needed = GaussianCovariance::paid_bound(&clip, *grid)?;
             at_least("a bound of rows of", bound.get(), needed.get(), ROOM)
         }
-        (Some(Profile::JlMechanism { bound, .. } | Profile::Wishart { bound, .. }), _) => {
+        (Some(Profile::Wishart { dim, bound, .. }), _) => {
+            same_dim(*dim, clip.dim())?;
+            at_least("a bound of rows of", bound.get(), longest, ROOM)
+        }
+        (Some(Profile::JlMechanism { bound, .. }), _) => {
             at_least("a bound of rows of", bound.get(), longest, ROOM)
         }
         _ => rejected("its profile is not one of a covariance"),
     }
 }
 
-/// All releases of a stream, from its schedule.
-fn window(certificate: &Certificate, trust: &Trust) -> Result<Finding> {
-    let (guarantee, public) = (certificate.guarantee(), &certificate.statement().public);
+/// The profile of Wishart noise is that of matrices of the stated size.
+fn same_dim(profile: u64, d: usize) -> Result<()> {
+    if profile == d as u64 {
+        return Ok(());
+    }
+    rejected(format!("the profile is one of {profile} x {profile} matrices, but d is {d}"))
+}
+
+fn schedule(public: &PublicParameters) -> Result<Schedule> {
     let Some(PublicValue::Text(schedule)) = public.get("schedule") else {
         return rejected("its schedule is missing or of another type");
     };
-    let schedule: Schedule = serde_json::from_str(schedule)
-        .or_else(|_| rejected("its schedule is none that this version knows"))?;
+    serde_json::from_str(schedule)
+        .or_else(|_| rejected("its schedule is none that this version knows"))
+}
+
+/// All releases of a stream, from its schedule.
+fn window(certificate: &Certificate, trust: &Trust) -> Result<Finding> {
+    let (guarantee, public) = (certificate.guarantee(), &certificate.statement().public);
+    let schedule = schedule(public)?;
     let clip = clip(certificate)?;
     let (_, change) = row_change(guarantee.adjacency(), "window")?;
     let longest = clip.certified_bound();
@@ -309,11 +364,13 @@ fn window(certificate: &Certificate, trust: &Trust) -> Result<Finding> {
         (
             Schedule::Block { .. },
             Some(
-                Profile::SymmetricGaussian { bound: b, .. }
-                | Profile::JlMechanism { bound: b, .. }
-                | Profile::Wishart { bound: b, .. },
+                Profile::SymmetricGaussian { bound: b, .. } | Profile::JlMechanism { bound: b, .. },
             ),
         ) => bound(*b),
+        (Schedule::Block { .. }, Some(Profile::Wishart { dim, bound: b, .. })) => {
+            same_dim(*dim, clip.dim())?;
+            bound(*b)
+        }
         (Schedule::Tree { .. }, Some(Profile::Gaussian { sensitivity, .. })) => {
             joint(sensitivity.get(), (levels as f64).sqrt())
         }
@@ -327,7 +384,10 @@ fn window(certificate: &Certificate, trust: &Trust) -> Result<Finding> {
         (Schedule::Tree { .. }, Some(Profile::Repeated { profile, times })) => {
             at_least("levels", *times as f64, levels as f64, 0.0)?;
             match **profile {
-                Profile::Wishart { bound: b, .. } => bound(b),
+                Profile::Wishart { dim, bound: b, .. } => {
+                    same_dim(dim, clip.dim())?;
+                    bound(b)
+                }
                 _ => rejected("its profile is not one of a tree"),
             }
         }

@@ -9,7 +9,7 @@ use dp_core::{
 use faer::Mat;
 use linalg_dp::Error;
 use linalg_dp::covariance::NoisyPower;
-use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance, RowClip};
+use linalg_dp::covariance::{GaussianCovariance, JlCovariance, RowClip};
 use linalg_dp::low_rank::{
     BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread, randomized_svd,
 };

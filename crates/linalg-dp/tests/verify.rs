@@ -2,6 +2,7 @@
 
 use dp_core::authority;
 use dp_core::certificate::Statement;
+use dp_core::noise::{Grid, NoiseLaw};
 use dp_core::release_file::{encode, open};
 use dp_core::{
     Adjacency, Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Profile, PublicValue,
@@ -81,6 +82,85 @@ fn covariances_count_what_clipping_and_rounding_add() {
         };
         let short = authority!().proven(add(), budget, profile, theorem).unwrap();
         refused(release, certificate.statement().clone(), short);
+    }
+}
+
+/// The same release under a certificate whose noise lies on a coarser grid.
+fn coarser(law: &NoiseLaw) -> NoiseLaw {
+    let up = |grid: Grid| Grid::new(grid.exponent() + 20).unwrap();
+    match *law {
+        NoiseLaw::Wishart { dof, scale, grid } => NoiseLaw::Wishart { dof, scale, grid: up(grid) },
+        NoiseLaw::JlSketch { rows, lift, grid } => {
+            NoiseLaw::JlSketch { rows, lift, grid: up(grid) }
+        }
+        NoiseLaw::SymmetricGaussian { sigma, grid } => {
+            NoiseLaw::SymmetricGaussian { sigma, grid: up(grid) }
+        }
+        NoiseLaw::Several { ref laws } => {
+            NoiseLaw::Several { laws: laws.iter().map(coarser).collect() }
+        }
+        ref other => panic!("{other:?}"),
+    }
+}
+
+fn off_the_grid<T: Verifiable>(release: Release<T>) {
+    verify_consistency(&release).unwrap();
+    let certificate = release.certificate().clone();
+    let mut statement = certificate.statement().clone();
+    statement.noise = coarser(&statement.noise);
+    let forged = authority!().certificate(statement, certificate.guarantee().clone());
+    forged.verify_consistency().expect("the certificate alone holds together");
+    let forged = Release::certified(release.into_parts().0, forged);
+    let error = verify_consistency(&forged).unwrap_err().to_string();
+    assert!(error.contains("grid"), "{error}");
+}
+
+#[test]
+fn numbers_lie_on_the_grid_that_is_stated() {
+    let shape = WishartShape::LeastSpectralNorm;
+    let wishart = WishartCovariance::calibrate(3, add(), budget(1.0), shape).unwrap();
+    off_the_grid(wishart.release(&[0.5; 30], &mut secret()).unwrap());
+    let sketch = JlCovariance::calibrate(3, 20, add(), budget(1.0)).unwrap();
+    off_the_grid(sketch.release(&[0.5; 30], &mut secret()).unwrap());
+    let zero = Adjacency::ZeroRow { bound: bound(1.0) };
+    for (noise, tree) in [
+        (BlockNoise::SymmetricGaussian, false),
+        (BlockNoise::SymmetricGaussian, true),
+        (BlockNoise::Wishart, false),
+        (BlockNoise::Wishart, true),
+    ] {
+        let schedule = match tree {
+            false => Schedule::Block { noise, keep: Keep::Blocks },
+            true => Schedule::Tree { noise },
+        };
+        let mut config = StreamConfig::new(3, 8, zero, budget(1.0));
+        (config.block, config.schedule) = (2, schedule);
+        let mut stream = WindowMechanism::calibrate(config).unwrap().stream(secret());
+        stream.push(&[0.3; 3 * 19]).unwrap();
+        off_the_grid(stream.release().unwrap());
+    }
+}
+
+#[test]
+fn wishart_noise_has_more_freedom_than_dimensions() {
+    let shape = WishartShape::LeastSpectralNorm;
+    let mechanism = WishartCovariance::calibrate(3, add(), budget(1.0), shape).unwrap();
+    let release = mechanism.release(&[0.5; 30], &mut secret()).unwrap();
+    let certificate = release.certificate().clone();
+    let Some(&Profile::Wishart { dof, bound, scale, change, .. }) =
+        certificate.guarantee().profile()
+    else {
+        panic!()
+    };
+    let of = |dim, dof| {
+        let profile = Profile::Wishart { dim, dof, bound, scale, change };
+        authority!().proven(add(), budget(1.0), profile, Theorem::CovarianceWishart)
+    };
+    // The profile of a smaller matrix.
+    refused(release, certificate.statement().clone(), of(2, dof).unwrap());
+    for dof in [1, 3, 4] {
+        let error = of(3, dof).unwrap_err().to_string();
+        assert!(error.contains("dof"), "{error}");
     }
 }
 

@@ -10,7 +10,7 @@ use dp_core::authority;
 use dp_core::noise::{AdditiveNoise, Grid};
 use dp_core::{Adjacency, Budget, NoiseRng, NoiseScale, PublicSeed};
 use eval::Result;
-use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
+use linalg_dp::covariance::GaussianCovariance;
 use sketch::RowsView;
 use sketch::distances::{NoiseAddition, ValueRange};
 use sketch::projection::{Family, ProjectionSpec};

@@ -5,7 +5,7 @@ use super::release::{AdjacencyKind, AdjacencyOptions};
 use super::trust::TrustOptions;
 use super::{loaded, recheck};
 use crate::error::{Error, Result};
-use crate::output::{Record, print, say};
+use crate::output::{Record, complain, print};
 use clap::{Args, Subcommand, ValueEnum};
 use dp_core::accounting::{Filter, FilterRule, Foreign, Method, Standing};
 use dp_core::ledger_file::{BudgetFile, Repeat};
@@ -203,7 +203,7 @@ impl Happened {
         Ok(match standing {
             Standing::Kept => record.text("limit", "kept"),
             Standing::Passed(by) => {
-                say(&format!("dps: warning: {}: the limit is PASSED: {by}", path.display()));
+                complain(&format!("warning: {}: the limit is PASSED: {by}", path.display()));
                 record.text("limit", "PASSED")
             }
         })
@@ -226,7 +226,7 @@ impl Declare {
 
 impl Export {
     fn run(&self) -> Result<Record> {
-        let file = BudgetFile::open(&self.file)?;
+        let file = BudgetFile::read(&self.file)?;
         let composition = Foreign::of_ledger(file.ledger())?;
         print(&printable_json(&(composition.to_json() + "\n")));
         Ok(Record::silent())
@@ -301,7 +301,7 @@ fn condition(filter: Option<&Filter>) -> String {
 
 /// What a ledger is, and how much of its limit the stated budgets add up to.
 pub(crate) fn summary(path: &std::path::Path, file: &BudgetFile) -> Record {
-    file.recovered().iter().for_each(|said| say(&format!("dps: {said}")));
+    file.recovered().iter().for_each(|said| complain(&format!("{said}")));
     let ledger = file.ledger();
     let mut record = Record::new()
         .text("ledger", path.display().to_string())

@@ -207,19 +207,6 @@ impl Ledger {
         Ok(())
     }
 
-    /// The entry of [`Ledger::spend_accepting_claim`].
-    pub(crate) fn declared_runs(
-        &self,
-        guarantee: &Guarantee,
-        count: u64,
-        label: &str,
-    ) -> Result<Entry> {
-        let entry = Entry::of(guarantee, count, label, self.adjacency)?;
-        self.check(&entry)?;
-        self.check_limit(&entry)?;
-        Ok(entry)
-    }
-
     /// The entry of [`Ledger::spend`].
     pub(crate) fn planned_runs(
         &self,
@@ -227,10 +214,8 @@ impl Ledger {
         count: u64,
         label: &str,
     ) -> Result<Entry> {
-        let entry = Entry::of(guarantee, count, label, self.adjacency)?;
+        let entry = self.planned_at_its_word(guarantee, count, label)?;
         Self::require_profile(guarantee, &entry)?;
-        self.check(&entry)?;
-        self.check_limit(&entry)?;
         Ok(entry)
     }
 
@@ -307,7 +292,22 @@ impl Ledger {
         count: u64,
         label: &str,
     ) -> Result<()> {
-        self.enter(Entry::of(guarantee, count, label, self.adjacency)?)
+        let entry = self.planned_at_its_word(guarantee, count, label)?;
+        self.push(entry);
+        Ok(())
+    }
+
+    /// The entry of [`Ledger::spend_accepting_claim`].
+    pub(crate) fn planned_at_its_word(
+        &self,
+        guarantee: &Guarantee,
+        count: u64,
+        label: &str,
+    ) -> Result<Entry> {
+        let entry = Entry::of(guarantee, count, label, self.adjacency)?;
+        self.check(&entry)?;
+        self.check_limit(&entry)?;
+        Ok(entry)
     }
 
     fn enter(&mut self, entry: Entry) -> Result<()> {

@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Version of the certificate's layout.
-pub const CERTIFICATE_FORMAT: u32 = 3;
+pub const CERTIFICATE_FORMAT: u32 = 4;
 
 /// What every certificate states besides its guarantee.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -174,18 +174,6 @@ impl BudgetFile {
         locked.finish()
     }
 
-    /// Enters runs of a mechanism of another program, at the word of whoever declares them
-    /// ([`Foreign`](crate::accounting::Foreign)).
-    ///
-    /// # Errors
-    /// As [`Ledger::spend_accepting_claim`]; otherwise as [`BudgetFile::spend`].
-    pub fn declare(path: &Path, guarantee: &Guarantee, count: u64, label: &str) -> Result<Self> {
-        let mut locked = Locked::open(&Disk::default(), path)?;
-        let entry = locked.ledger().declared_runs(guarantee, count, label)?;
-        locked.spend(Bill { entry, certificate: None, payload: None })?;
-        locked.finish()
-    }
-
     /// Whether [`BudgetFile::spend`] would agree as things stand; enters nothing.
     ///
     /// # Errors
@@ -205,6 +193,17 @@ impl BudgetFile {
         refuse_repeated(&locked, certificate)?;
         let entry = locked.ledger().planned(certificate, label)?;
         locked.spend(bill(entry, certificate))?;
+        locked.finish()
+    }
+
+    /// Enters runs of a mechanism that somebody declares, at their word, before they are seen.
+    ///
+    /// # Errors
+    /// As [`Ledger::spend_accepting_claim`], and the file is then unchanged; [`Error::Ledger`], [`Error::Io`].
+    pub fn declare(path: &Path, guarantee: &Guarantee, count: u64, label: &str) -> Result<Self> {
+        let mut locked = Locked::open(&Disk::default(), path)?;
+        let entry = locked.ledger().planned_at_its_word(guarantee, count, label)?;
+        locked.spend(Bill { entry, certificate: None, payload: None })?;
         locked.finish()
     }
 

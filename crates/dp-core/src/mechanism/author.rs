@@ -14,7 +14,7 @@ use crate::calibrate::PublishedRule;
 use crate::certificate::{Certificate, Statement};
 use crate::error::Result;
 use crate::guarantee::{Guarantee, Provenance};
-use crate::noise::{GaussianNoise, Grid, LaplaceNoise, SymmetricGaussian, WishartNoise};
+use crate::noise::{GaussianNoise, GramRows, Grid, LaplaceNoise, SymmetricGaussian, WishartNoise};
 use crate::profile::Profile;
 use crate::quantity::{LaplaceScale, NoiseScale};
 use crate::theorem::Theorem;
@@ -129,9 +129,18 @@ impl Authority {
     /// The law of `d x d` Wishart matrices of mean `dof scale I`.
     ///
     /// # Errors
-    /// [`crate::Error::InvalidParameter`] unless `dim` is in `[1, 2^20]` and `dof` in `[dim, 2^40]`.
+    /// [`crate::Error::InvalidParameter`] unless `dim` is in `[1, 2^20]` and `dof` in `[dim, 2^40]`, and for a scale
+    /// so large or small that no grid suits it.
     pub fn wishart(self, dim: usize, dof: u64, scale: NoiseScale) -> Result<WishartNoise> {
         WishartNoise::new(dim, dof, scale)
+    }
+
+    /// `rows` rows of a Gaussian law over the lift w, on a grid of about `2^-24` of it.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidParameter`] for no rows, or a lift so large or small that there is no such grid.
+    pub fn gram_rows(self, rows: usize, lift: NoiseScale) -> Result<GramRows> {
+        GramRows::new(rows, lift)
     }
 
     /// As [`Calibrated::calibrate`], with the scale that `rule` gives for a sensitivity.

@@ -121,9 +121,9 @@ pub(crate) fn known_pairs() -> Vec<Certificate> {
     let change = RowChange::AddRemove;
     let jl = Profile::JlMechanism { rows: 12, bound, lift: scale(9.0), change };
     let wishart = Profile::Wishart { dim: 4, dof: 40, bound, scale: scale(1.0), change };
-    let sketch = NoiseLaw::JlSketch { rows: 4, lift: scale(9.0) };
+    let sketch = NoiseLaw::JlSketch { rows: 4, lift: scale(9.0), grid: Grid::new(-24).unwrap() };
     let repeated = Profile::Repeated { profile: Box::new(wishart.clone()), times: 3 };
-    let draw = NoiseLaw::Wishart { dof: 40, scale: scale(1.0) };
+    let draw = NoiseLaw::Wishart { dof: 40, scale: scale(1.0), grid: Grid::new(-24).unwrap() };
     let symmetric = Profile::SymmetricGaussian { bound, sigma: scale(5.0), change };
     let step = GaussianStep { sensitivity: l2(1.1), sigma: scale(6.0), times: 3 };
     vec![
@@ -131,7 +131,12 @@ pub(crate) fn known_pairs() -> Vec<Certificate> {
         proven(row(), 0.7, chi(0.1), NoiseLaw::Several { laws: vec![rounded(9.0), rounded(7.0)] }),
         proven(row(), 0.9, Profile::GaussianComposition { steps: vec![step] }, rounded(6.0)),
         proven(add, 0.5, symmetric, NoiseLaw::SymmetricGaussian { sigma: scale(5.0), grid }),
-        proven(add, 0.2, jl.clone(), NoiseLaw::JlSketch { rows: 12, lift: scale(9.0) }),
+        proven(
+            add,
+            0.2,
+            jl.clone(),
+            NoiseLaw::JlSketch { rows: 12, lift: scale(9.0), grid: Grid::new(-24).unwrap() },
+        ),
         proven(add, 0.2, jl, NoiseLaw::Several { laws: vec![sketch; 3] }),
         proven(add, 0.6, wishart, draw.clone()),
         proven(add, 1.2, repeated, NoiseLaw::Several { laws: vec![draw; 3] }),

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result};
 use dp_core::authority;
 use dp_core::certificate::Statement;
-use dp_core::noise::{AdditiveNoise, GeneratorKind, Grid, NoiseLaw};
+use dp_core::noise::{AdditiveNoise, GeneratorKind, Grid};
 use dp_core::{
     Adjacency, Budget, Guarantee, NoiseRng, NoiseScale, NormBound, PublicValue, Release,
 };
@@ -236,11 +236,12 @@ impl PublishedStream {
         };
         let (offset, noise) = match &self.state {
             State::Sketches { rows, lift, .. } => {
-                (lift.get() * lift.get(), NoiseLaw::JlSketch { rows: *rows as u64, lift: *lift })
+                (lift.get() * lift.get(), authority!().gram_rows(*rows, *lift)?.law())
             }
-            State::Wishart { dof, scale } => {
-                (*dof as f64 * scale.get(), NoiseLaw::Wishart { dof: *dof, scale: *scale })
-            }
+            State::Wishart { dof, scale } => (
+                *dof as f64 * scale.get(),
+                authority!().wishart(self.config.dim, *dof, *scale)?.law(),
+            ),
         };
         let mut matrix = first.matrix.clone();
         (0..self.config.dim).for_each(|i| matrix[(i, i)] -= offset);

@@ -120,13 +120,25 @@ impl GaussianCovariance {
     }
 }
 
+impl GaussianCovariance {
+    /// What one release promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        self.calibrated.guarantee()
+    }
+
+    /// Releases the covariance of `rows` (row-major, n x d).
+    ///
+    /// # Errors
+    /// As [`super::CovarianceStream::push`] and [`super::CovarianceStream::finish`].
+    pub fn release(&self, rows: &[f64], rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+        Mechanism::release(self, rows, rng)
+    }
+}
+
 impl CovarianceMechanism for GaussianCovariance {
     fn dim(&self) -> usize {
         self.clip.dim()
-    }
-
-    fn guarantee(&self) -> &Guarantee {
-        self.calibrated.guarantee()
     }
 
     fn expected_frobenius_error(&self, _trace: SquaredNorm) -> f64 {
@@ -136,6 +148,10 @@ impl CovarianceMechanism for GaussianCovariance {
 }
 
 impl Privatises for GaussianCovariance {
+    fn promise(&self) -> &Guarantee {
+        self.guarantee()
+    }
+
     fn row_clip(&self) -> RowClip {
         self.clip
     }
@@ -181,7 +197,7 @@ impl Mechanism for GaussianCovariance {
     }
 
     fn guarantee(&self) -> &Guarantee {
-        CovarianceMechanism::guarantee(self)
+        self.guarantee()
     }
 
     fn predict(&self, trace: SquaredNorm) -> Result<Prediction> {

@@ -54,6 +54,12 @@ impl SumNoise {
         self.calibrated.guarantee()
     }
 
+    /// The root mean square of the Frobenius norm of one noise matrix.
+    pub(super) fn expected_error(&self, dim: usize) -> f64 {
+        let d = dim as f64;
+        self.sigma.get() * (d * (d + 1.0) / 2.0).sqrt()
+    }
+
     /// The law of one noise matrix.
     pub(super) fn law(&self) -> NoiseLaw {
         self.calibrated.noise().law()
@@ -230,6 +236,12 @@ impl Factorised {
             queue.truncate(taps.len());
         }
         Ok(())
+    }
+
+    /// The expected error of a window, once as many blocks have closed as noise is remembered of.
+    pub(super) fn expected_error(&self) -> f64 {
+        let squares: f64 = self.factorisation.noise_taps().iter().map(|tap| tap * tap).sum();
+        squares.sqrt() * self.noise.expected_error(self.dim)
     }
 
     /// `(B Y)_j` for the newest block, and the standard deviation of its noise over sigma.

@@ -30,7 +30,7 @@ mod noise;
 mod sensitivity;
 
 pub use finding::{Finding, Report};
-pub use noise::{FALSE_ALARM, NoisyValues};
+pub use noise::{FALSE_ALARM, NoisyValues, on_grid};
 
 use crate::error::{Error, Result};
 use crate::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};

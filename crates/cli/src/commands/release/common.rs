@@ -52,8 +52,8 @@ impl RowsOptions {
         if let (Adjacency::Attribute { beta }, Some(bound)) = (adjacency, limits.entry)
             && beta.get() > 2.0 * bound.get()
         {
-            output::say(&format!(
-                "dps: warning: no value within --bound {:?} can change by more than {:?}, so --beta {:?} only \
+            output::complain(&format!(
+                "warning: no value within --bound {:?} can change by more than {:?}, so --beta {:?} only \
                  adds noise",
                 bound.get(),
                 2.0 * bound.get(),
@@ -253,7 +253,7 @@ impl OutputOptions {
         Ok(match self.insecure_test_noise {
             None => NoiseRng::from_os()?,
             Some(seed) => {
-                output::say("dps: warning: --insecure-test-noise: this release is NOT private");
+                output::complain("warning: --insecure-test-noise: this release is NOT private");
                 NoiseRng::deterministic_not_private(seed)
             }
         })
@@ -303,7 +303,7 @@ pub(crate) enum Calibration {
 
 /// What was found interrupted in a ledger, and what became of it.
 fn noted(said: &str) {
-    output::say(&format!("dps: {said}"));
+    output::complain(&format!("{said}"));
 }
 
 /// Why averaged calibration takes no seed.

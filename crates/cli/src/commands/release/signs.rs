@@ -194,7 +194,7 @@ impl SignOptions {
             let label = format!("individual signs, {} bits", self.projection.k());
             return Ok(self.rows.planned_individual(&label, adjacency, budget));
         };
-        crate::output::say("dps: warning: this release is NOT differentially private");
+        crate::output::complain("warning: this release is NOT differentially private");
         let (n, values) = read_all(input, limits)?;
         let released = mechanism.release(RowsView::f64(n, d, &values)?, &mut rng);
         let release = released.map_err(|e| Error::from(e).in_file(&self.rows.input.input))?;

@@ -13,12 +13,16 @@ mod any;
 mod canonical;
 mod consistency;
 mod header;
+mod require;
+mod trust;
 mod unchecked;
 mod weak;
 
 pub use crate::public::{PublicParameters, PublicValue};
 pub use any::{AnyCertificate, ClassOfCertificate};
 pub use canonical::{PayloadHash, canonical};
+pub use require::Requirements;
+pub use trust::{Exception, Trust};
 pub use unchecked::Unchecked;
 pub use weak::{IndividualCertificate, NoGuarantee};
 
@@ -33,6 +37,7 @@ use crate::guarantee::{Claim, Guarantee, Provenance, RawGuarantee};
 use crate::noise::{GeneratorKind, NoiseLaw};
 use crate::profile::Profile;
 use crate::seed::{FreshSeed, SeedOrigin};
+use crate::text::printable;
 use serde::{Deserialize, Serialize};
 
 /// The certificate of a differentially private release.
@@ -365,14 +370,17 @@ impl core::str::FromStr for Certificate {
 impl core::fmt::Display for Certificate {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Statement { mechanism, generator, .. } = &self.statement;
-        writeln!(f, "{mechanism}: {}", self.guarantee.budget())?;
+        writeln!(f, "{}: {}", printable(mechanism), self.guarantee.budget())?;
         writeln!(f, "neighbours: {}", self.guarantee.adjacency())?;
         match self.guarantee.provenance() {
             Provenance::Proven { theorem } => writeln!(f, "proven: {theorem}")?,
             Provenance::Published { source, caveat } => {
+                let (source, caveat) = (printable(source), printable(caveat));
                 writeln!(f, "published, not proven: {source}; {caveat}")?;
             }
-            Provenance::Declared { by, reason } => writeln!(f, "declared by {by}: {reason}")?,
+            Provenance::Declared { by, reason } => {
+                writeln!(f, "declared by {}: {}", printable(by), printable(reason))?;
+            }
         }
         if let Some(delta) = self.guarantee.true_delta() {
             writeln!(f, "delta really given: {delta}")?;

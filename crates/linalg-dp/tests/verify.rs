@@ -15,7 +15,9 @@ use linalg_dp::covariance::{
 use linalg_dp::low_rank::{
     BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread,
 };
-use linalg_dp::verify::{Finding, Verifiable, verify, verify_consistency, verify_sensitivity};
+use linalg_dp::verify::{
+    Finding, Trust, Verifiable, verify, verify_consistency, verify_sensitivity,
+};
 use linalg_dp::window::{BlockNoise, Keep, Schedule, StreamConfig, WindowMechanism};
 use sketch::rows::RowsView;
 
@@ -38,7 +40,7 @@ fn add() -> Adjacency {
 fn agrees<T: Verifiable>(release: &Release<T>) {
     assert_eq!(verify(release).unwrap().sensitivity, Finding::Agrees);
     let summary = open(&encode(release).unwrap()).unwrap().summary;
-    assert!(verify_sensitivity(&summary).unwrap().is_some());
+    assert!(verify_sensitivity(&summary, &Trust::none()).unwrap().is_some());
 }
 
 fn refused<T: Verifiable>(release: Release<T>, statement: Statement, guarantee: Guarantee) {

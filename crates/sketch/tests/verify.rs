@@ -101,9 +101,9 @@ fn honest_signs_pass_the_strict_check() {
     let signs =
         IndividualSigns::new(sketch.clone(), noise, ATTRIBUTE(), bound(1.0), budget(2.0, 0.0));
     let report = verify_consistency(&signs.unwrap().release(rows, &mut os()).unwrap()).unwrap();
-    assert!(matches!(report.sensitivity, Finding::NotChecked(why) if why.contains("no diff")));
+    assert!(matches!(report.sensitivity, Finding::NothingStated(why) if why.contains("no diff")));
     let report = verify_consistency(&sketch.simhash(rows).unwrap()).unwrap();
-    assert!(matches!(report.sensitivity, Finding::NotChecked(why) if why.contains("no diff")));
+    assert!(matches!(report.sensitivity, Finding::NothingStated(why) if why.contains("no diff")));
 }
 
 #[test]

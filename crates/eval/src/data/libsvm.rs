@@ -1,4 +1,4 @@
-//! Labelled sparse rows: the LIBSVM text format, and character 3-grams of package synopses.
+//! Labelled sparse rows: the LIBSVM text format, and character n-grams of package synopses.
 
 use super::packages::Package;
 use crate::error::{Error, Result};
@@ -74,15 +74,15 @@ impl SparseRows {
     #[must_use]
     pub fn keep_columns(&self, keep: &[bool]) -> Self {
         assert_eq!(keep.len(), self.d, "one mark a column");
-        let mut d = 0;
-        let new: Vec<usize> = keep.iter().map(|&k| (d += usize::from(k), d).1).collect();
+        let mut d = 0u32;
+        let new: Vec<u32> = keep.iter().map(|&k| (d += u32::from(k), d).1).collect();
         let (name, labels) = (self.name.clone(), self.labels.clone());
-        let mut out = Self { name, d, labels, offsets: vec![0], ..Self::default() };
+        let mut out = Self { name, d: d as usize, labels, offsets: vec![0], ..Self::default() };
         for row in self.offsets.windows(2) {
             for at in row[0]..row[1] {
                 let column = self.columns[at] as usize;
                 if keep[column] {
-                    out.columns.push(new[column] as u32 - 1);
+                    out.columns.push(new[column] - 1);
                     out.values.push(self.values[at]);
                 }
             }
@@ -139,16 +139,21 @@ pub fn read_libsvm_file(path: &Path, limit: usize) -> Result<SparseRows> {
     read_libsvm(&path.display().to_string(), std::io::BufReader::new(file), limit)
 }
 
-/// Letters and the gap between words: the public alphabet of the 3-grams.
+/// Letters and the gap between words: the public alphabet of the n-grams.
 const ALPHABET: usize = 27;
 
-/// Which character 3-grams occur in each text (0 or 1), over a fixed public vocabulary of
-/// 27^3 = 19,683: letters without case, everything else a gap.
+/// Which character n-grams of a length occur in each text (0 or 1), over the fixed public vocabulary of all
+/// `27^length`: letters without case, everything else a gap.
+///
+/// # Panics
+/// When there are more than `2^32` n-grams.
 #[must_use]
-pub fn trigrams(packages: &[(&Package, i32)]) -> SparseRows {
+pub fn grams(packages: &[(&Package, i32)], length: u32) -> SparseRows {
+    let d = ALPHABET.pow(length);
+    assert!(u32::try_from(d).is_ok(), "columns are 32-bit numbers");
     let mut rows = SparseRows {
-        name: "character 3-grams of package synopses".into(),
-        d: ALPHABET.pow(3),
+        name: format!("character {length}-grams of package synopses"),
+        d,
         offsets: vec![0],
         ..SparseRows::default()
     };
@@ -158,8 +163,8 @@ pub fn trigrams(packages: &[(&Package, i32)]) -> SparseRows {
             _ => 0,
         };
         let text: Vec<usize> = package.synopsis.bytes().map(code).collect();
-        let mut grams: Vec<u32> =
-            text.windows(3).map(|w| ((w[0] * ALPHABET + w[1]) * ALPHABET + w[2]) as u32).collect();
+        let number = |w: &[usize]| w.iter().fold(0, |n, c| n * ALPHABET + c) as u32;
+        let mut grams: Vec<u32> = text.windows(length as usize).map(number).collect();
         grams.sort_unstable();
         grams.dedup();
         rows.values.extend(std::iter::repeat_n(1.0, grams.len()));
@@ -208,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn trigrams_by_hand() {
+    fn grams_by_hand() {
         let package = Package {
             name: "x".into(),
             section: "y".into(),
@@ -216,10 +221,15 @@ mod tests {
             tags: vec![],
             depends: vec![],
         };
-        let rows = trigrams(&[(&package, 1)]);
+        let rows = grams(&[(&package, 1)], 3);
         // "aab", "ab ", "b a", " aa": aab = (1*27+1)*27+2.
         assert_eq!(rows.columns.len(), 4);
         assert!(rows.columns.contains(&758));
+        rows.view().unwrap();
+        // "aab a", "ab aa", "b aab": the first is 758 * 27^2 + 1.
+        let rows = grams(&[(&package, 1)], 5);
+        assert_eq!((rows.d, rows.columns.len()), (14_348_907, 3));
+        assert!(rows.columns.contains(&(758 * 27 * 27 + 1)));
         rows.view().unwrap();
     }
 }

@@ -6,12 +6,16 @@ mod item_sets;
 mod libsvm;
 mod obtain;
 mod packages;
+mod photographs;
 mod points;
+mod stand_ins;
 
 pub use item_sets::{ItemSets, SetRule, lastfm, movielens, package_sets, parse_user_items};
-pub use libsvm::{SparseRows, read_libsvm, read_libsvm_file, trigrams};
+pub use libsvm::{SparseRows, grams, read_libsvm, read_libsvm_file};
 pub use obtain::Obtainable;
 pub use packages::{Package, packages, parse_packages};
+pub use photographs::photograph_patches;
 #[cfg(feature = "experiments")]
 pub(crate) use points::shuffle;
 pub use points::{Points, Split, digits, images};
+pub use stand_ins::StandIn;

@@ -174,12 +174,12 @@ fn classes(path: &Path) -> RowsFile {
     RowsFile { format: Some(FileFormat::Idx), ..RowsFile::new(path) }
 }
 
-fn pixels(path: &Path) -> RowsFile {
+pub(super) fn pixels(path: &Path) -> RowsFile {
     RowsFile { divide: 255.0, ..classes(path) }
 }
 
 /// All numbers of an input.
-fn numbers(mut input: Input) -> Result<Vec<f64>> {
+pub(super) fn numbers(mut input: Input) -> Result<Vec<f64>> {
     let (mut all, d) = (Vec::new(), input.rows.d());
     while let Some(block) = input.rows.next(Block::default())? {
         all.extend_from_slice(&block.dense(d));

@@ -57,7 +57,8 @@ pub fn trial(
         for &i in &passing {
             let claim = &report.claims[i];
             if claim.catches.contains(&sabotage) && passed(&broken, i) {
-                found.missed.push((sabotage, claim.text.clone()));
+                let measured = &broken.claims[i].measured;
+                found.missed.push((sabotage, format!("{} ({measured})", claim.text)));
             }
         }
     }

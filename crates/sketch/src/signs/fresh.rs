@@ -322,7 +322,7 @@ impl FreshConfig {
         }
     }
 
-    fn one_pair(&self) -> Result<Probability> {
+    pub(crate) fn one_pair(&self) -> Result<Probability> {
         let beta = attribute(self.adjacency)?;
         let angle = match self.floor {
             // The check of the floor adds up d squares in floating point.

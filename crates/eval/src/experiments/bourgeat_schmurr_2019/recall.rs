@@ -319,8 +319,8 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
         )
         .of("figure 7.5 and section 7.2.2: the output probability trumps the reduction in random noise")
         .fails_because(
-            "on the package sets three buckets find more at epsilon 200; at 64, where the ordering was judged before, both \
-             are near chance",
+            "on the package sets, and mostly on drawn ones, three buckets find more at epsilon 200; at 64, where the ordering \
+             was judged before, both are near chance",
         );
     let spread = all.noisy[3].at(32.0) - all.noisy[0].at(32.0);
     report
@@ -333,24 +333,30 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
         )
         .of("figure 7.6");
     let (noisy, best) = (reach(&all.noisy[1]), reach(&all.noisy_best));
-    let (flips, planned) = (reach(&all.ours_item[0]), reach(&all.ours_item[2]));
+    // Where the sets are too little alike for a quarter: what noisy bits find at the largest epsilon.
+    let least = all.noisy[1].epsilons.len() - 1;
+    let (largest, level) = (all.noisy[1].epsilons[least], LEVEL.min(all.noisy[1].mean(least)));
+    let at_level = |s: &Series| s.reaches(level).unwrap_or(f64::INFINITY);
+    let (flips, same) = (at_level(&all.ours_item[0]), at_level(&all.noisy[1]));
     report
         .claim(
             format!(
-                "{name}, one item protected: bit flips with the exact mixture reach recall 0.25 at 0.7 of the published \
-                 epsilon or less, at equal length"
+                "{name}, one item protected: bit flips with the exact mixture reach recall 0.25 (or that of the published \
+                 noisy bits at epsilon {largest}, where it is less) at 0.7 of the published epsilon or less, at equal length"
             ),
-            flips.is_finite() && flips <= 0.7 * noisy,
-            format!("{flips:.2} against {noisy:.2}"),
+            flips.is_finite() && flips <= 0.7 * same && level > 1.5 * chance,
+            format!("recall {level:.3}: {flips:.2} against {same:.2}"),
         )
         .catches(&[Sabotage::DataIgnored]);
+    let planned = reach(&all.ours_item[2]);
     report
         .claim(
             format!(
-                "{name}, one item protected: bins planned from public facts, delta 0, reach it at a quarter of the published \
-                 epsilon or less, the published at its best shape"
+                "{name}, one item protected: bins planned from public facts, delta 0, reach recall 0.25 at a quarter of the \
+                 published epsilon or less, the published at its best shape (or at {largest}, the largest tried, where \
+                 it does not reach it)"
             ),
-            planned.is_finite() && planned <= 0.25 * best,
+            planned.is_finite() && planned <= 0.25 * best.min(largest),
             format!("{planned:.2} against {best:.2} ({})", all.noisy_best.label),
         )
         .catches(&ANSWERS[2..]);
@@ -372,11 +378,21 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
     let loss = (0..all.ours_item[2].epsilons.len())
         .map(|i| all.ours_item[2].mean(i) - all.ours_item[3].mean(i))
         .fold(f64::INFINITY, f64::min);
-    report.claim(
+    let (near, far) = task.near_and_far();
+    let claim = report.claim(
         format!("{name}: planning from public facts costs at most 0.15 of recall against an oracle's plan"),
         loss > -0.15,
-        format!("{loss:+.3} at its worst"),
+        format!(
+            "{loss:+.3} at its worst; neighbours are alike by {near:.2}, others by {far:.3}, the mean set has {:.0} items",
+            task.data.mean_size()
+        ),
     );
+    if name.starts_with("Ratings") {
+        claim.fails_because(
+            "the round numbers (40 items, neighbours alike by 0.5, others by 0.02) are far from these sets, and the plan \
+             with them",
+        );
+    }
     let top = all.ours_item[2].at(32.0);
     report
         .claim(

@@ -1,11 +1,11 @@
 //! What all figures of chapter 7 share: data, exact neighbours, and one private search.
 
-use crate::data::{ItemSets, lastfm, movielens, package_sets};
+use crate::data::{ItemSets, StandIn, lastfm, movielens, package_sets};
 use crate::error::Result;
 use crate::framework::{Context, Origin, Report, Seeds, Setting, sabotage};
 use crate::metrics::mean_precision_recall;
 use dp_core::calibrate::Acceptance;
-use dp_core::{Budget, Delta, Epsilon, Release};
+use dp_core::{Budget, Delta, Epsilon, PublicSeed, Release};
 use rayon::prelude::*;
 use sketch::Estimate;
 use sketch::plan::{Aim, SearchGoal, SetMethod, plan_sets};
@@ -27,21 +27,28 @@ pub(super) const ALPHA: u64 = 1;
 /// Least size of a set.
 pub(super) const MIN_SIZE: usize = 20;
 
-/// The data sets at hand: packages always, MovieLens and Last.FM when their files are there.
+/// Package sets, and MovieLens and Last.FM, or sets drawn with their shape where the files are not there.
 pub(super) fn data_sets(context: &Context<'_>, report: &mut Report) -> Result<Vec<ItemSets>> {
     let mut all = vec![package_sets().at_least(MIN_SIZE)];
     let default = Path::new("target/data");
     let folder = context.sources.data.as_deref().unwrap_or(default);
-    for (name, found) in [("MovieLens", movielens(folder)?), ("Last.FM", lastfm(folder)?)] {
-        match found {
-            // Last.FM sets have 20 items at most: keep those of at least 15.
-            Some(sets) => all.push(sets.at_least(if name == "Last.FM" { 15 } else { MIN_SIZE })),
-            None => report.note(format!(
-                "SKIPPED: no {name} files in {}. `cargo xtask data movielens-100k` obtains MovieLens 100k; HetRec 2011 \
-                 files (user_ratedmovies.dat, user_artists.dat) are found there or under --data.",
-                folder.display()
-            )),
-        }
+    // Last.FM sets have 20 items at most: keep those of at least 15.
+    for (name, found, stand_in, least) in [
+        ("MovieLens", movielens(folder)?, StandIn::Ratings, MIN_SIZE),
+        ("Last.FM", lastfm(folder)?, StandIn::Listening, 15),
+    ] {
+        all.push(match found {
+            Some(sets) => sets.at_least(least),
+            None => {
+                report.note(format!(
+                    "No {name} files in {}: sets drawn at random with their shape stand in. `cargo xtask data movielens-100k` \
+                     obtains MovieLens 100k; HetRec 2011 files (user_ratedmovies.dat, user_artists.dat) are read there \
+                     or under --data.",
+                    folder.display()
+                ));
+                stand_in.draw(PublicSeed::new(context.data_seed(name, 0)))
+            }
+        });
     }
     Ok(all)
 }
@@ -98,6 +105,11 @@ impl<'a> Task<'a> {
         let near_and_far = (mean(near), mean(all));
         let min_size = data.sets.iter().map(ItemSet::len).min().unwrap_or(1) as u64;
         Self { data, min_size, queries, truth, exact, near_and_far }
+    }
+
+    /// Mean similarity of the true neighbours, and of arbitrary sets, to the queries.
+    pub(super) fn near_and_far(&self) -> (f64, f64) {
+        self.near_and_far
     }
 
     pub(super) fn neighbours(&self) -> Result<SetNeighbours> {

@@ -1,7 +1,7 @@
 //! A linear support vector machine on private releases of sparse text, method against method.
 
 use super::standing::Cell;
-use crate::data::{Package, SparseRows, packages, read_libsvm_file, shuffle, trigrams};
+use crate::data::{Package, SparseRows, grams, packages, read_libsvm_file, shuffle};
 use crate::error::Result;
 use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, sabotage,
@@ -11,6 +11,7 @@ use dp_core::Budget;
 use rayon::prelude::*;
 use sketch::RowsView;
 use sketch::signs::PackedBits;
+use std::sync::OnceLock;
 
 /// Development files against documentation: two groups of archive sections.
 const GROUPS: [&[&str]; 2] = [&["libdevel"], &["doc"]];
@@ -101,8 +102,41 @@ pub(super) const PLAIN: Method = Method {
     judge: |trial| trial.judge(trial.rows, 0.0),
 };
 
+/// The rows of an experiment.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Text {
+    /// The user's WEBSPAM, or 3-grams of package synopses.
+    Given,
+    /// 5-grams of package synopses: more than 10^5 columns.
+    Wide,
+}
+
+impl Text {
+    /// Letters of an n-gram.
+    fn length(self) -> u32 {
+        if self == Self::Wide { 5 } else { 3 }
+    }
+
+    /// The n-grams that occur in the synopses of all sections but the two groups: a public vocabulary.
+    fn vocabulary(self) -> &'static [bool] {
+        static FOUND: [OnceLock<Vec<bool>>; 2] = [OnceLock::new(), OnceLock::new()];
+        FOUND[usize::from(self == Self::Wide)].get_or_init(|| {
+            let others = packages().iter().filter(|p| !GROUPS.iter().any(|g| in_group(p, g)));
+            let others: Vec<_> = others.map(|p| (p, 0)).collect();
+            grams(&others, self.length()).columns_in_use()
+        })
+    }
+}
+
+fn in_group(package: &Package, group: &[&str]) -> bool {
+    group.contains(&package.section.as_str())
+}
+
 /// How much to measure.
 pub(super) struct Plan<'a> {
+    /// Name of the figure.
+    pub(super) name: &'static str,
+    pub(super) text: Text,
     pub(super) methods: &'a [Method],
     pub(super) sizes: &'a [usize],
     pub(super) epsilons: &'a [f64],
@@ -112,12 +146,8 @@ pub(super) struct Plan<'a> {
     pub(super) rows: usize,
 }
 
-/// Package synopses: n/2 rows of either group in random order, over the 3-grams that occur in
-/// the synopses of all other sections (a public vocabulary).
-fn synopses(context: &Context<'_>, n: usize, repetition: u64) -> SparseRows {
-    let in_group = |p: &Package, g: &[&str]| g.contains(&p.section.as_str());
-    let others = packages().iter().filter(|p| !GROUPS.iter().any(|g| in_group(p, g)));
-    let vocabulary = trigrams(&others.map(|p| (p, 0)).collect::<Vec<_>>()).columns_in_use();
+/// Package synopses: n/2 rows of either group in random order.
+fn synopses(context: &Context<'_>, text: Text, n: usize, repetition: u64) -> SparseRows {
     let mut rng = context.public_seed("rows", repetition).generator(0);
     let mut chosen = Vec::new();
     for (group, label) in GROUPS.iter().zip([1, -1]) {
@@ -126,14 +156,14 @@ fn synopses(context: &Context<'_>, n: usize, repetition: u64) -> SparseRows {
         chosen.extend(members.iter().take(n / 2).map(|&p| (p, label)));
     }
     shuffle(&mut chosen, &mut rng);
-    trigrams(&chosen).keep_columns(&vocabulary)
+    grams(&chosen, text.length()).keep_columns(text.vocabulary())
 }
 
 /// The user's WEBSPAM, prepared as in the paper, or package synopses.
-fn rows(context: &Context<'_>, n: usize, repetition: u64) -> Result<SparseRows> {
+fn rows(context: &Context<'_>, text: Text, n: usize, repetition: u64) -> Result<SparseRows> {
     let file = context.sources.data.as_ref().map(|folder| folder.join(WEBSPAM));
-    let Some(path) = file.filter(|path| path.exists()) else {
-        return Ok(synopses(context, n, repetition));
+    let Some(path) = file.filter(|path| text == Text::Given && path.exists()) else {
+        return Ok(synopses(context, text, n, repetition));
     };
     let all = read_libsvm_file(&path, n)?;
     let mut all = all.keep_columns(&all.columns_in_use());
@@ -164,7 +194,7 @@ pub(super) fn measure(
     context.progress.begin(plan.repetitions * cells.len() as u64);
     let mut data = String::new();
     for repetition in 0..plan.repetitions {
-        let sample = rows(context, plan.rows, repetition)?;
+        let sample = rows(context, plan.text, plan.rows, repetition)?;
         let view = sample.view()?;
         let share = sample.labels.iter().filter(|&&y| y > 0).count() as f64 / sample.n() as f64;
         data = format!(
@@ -271,7 +301,7 @@ fn figure(
         }
     };
     Figure {
-        name: "svm".into(),
+        name: plan.name.into(),
         caption: format!(
             "Accuracy of a linear support vector machine that sees private releases only. {data}; \
              delta = {:e} where it is not zero, {} repetitions.",
@@ -306,7 +336,7 @@ mod tests {
         std::fs::write(folder.path().join(WEBSPAM), text).unwrap();
         let sources = Sources { data: Some(folder.path().into()), ..Sources::default() };
         let context = Context { sources, ..Context::quick() };
-        let rows = rows(&context, 4, 0).unwrap();
+        let rows = rows(&context, Text::Given, 4, 0).unwrap();
         assert_eq!((rows.n(), rows.d, rows.labels.iter().sum::<i32>()), (4, 3, 0));
         let mut found: Vec<(i32, Vec<(u32, f64)>)> = (0..4)
             .map(|i| {
@@ -324,9 +354,11 @@ mod tests {
         ];
         assert_eq!(found, expected);
         // Without the file: package synopses, two balanced groups, a sparse public vocabulary.
-        let rows = super::rows(&Context::quick(), 100, 0).unwrap();
+        let rows = super::rows(&Context::quick(), Text::Given, 100, 0).unwrap();
         assert_eq!((rows.n(), rows.labels.iter().sum::<i32>()), (100, 0));
         assert!((5_000..19_683).contains(&rows.d), "{}", rows.d);
+        let wide = super::rows(&Context::quick(), Text::Wide, 100, 0).unwrap();
+        assert_eq!((wide.d, wide.n()), (122_047, 100));
         assert_ne!(rows.labels[..50].iter().sum::<i32>().abs(), 50, "in random order");
     }
 }

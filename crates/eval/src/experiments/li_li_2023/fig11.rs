@@ -68,7 +68,7 @@ fn averaged(trial: &Trial<'_>) -> Result<Found> {
     found(&part(&sketch.values()[..cut])?, &part(&sketch.values()[cut..])?)
 }
 
-const PUBLISHED: Method = Method {
+pub(super) const PUBLISHED: Method = Method {
     label: "DP-RP-G",
     mechanism: "Gaussian projection, noise by theorem 3.1, beta = 1",
     sketches: true,
@@ -80,7 +80,7 @@ const ANALYTIC: Method = Method {
     sketches: true,
     search: |trial| system(trial, System::AnalyticDpRpG),
 };
-const OPT: Method = Method {
+pub(super) const OPT: Method = Method {
     label: "DP-RP-G-OPT",
     mechanism: "Gaussian projection, exact Gaussian noise for the drawn matrix, beta = 1",
     sketches: true,
@@ -92,7 +92,7 @@ const AVERAGED: Method = Method {
     sketches: true,
     search: averaged,
 };
-const LAPLACE: Method = Method {
+pub(super) const LAPLACE: Method = Method {
     label: "DP-RP-L",
     mechanism: "Gaussian projection, Laplace noise for the drawn matrix (delta = 0), beta = 1",
     sketches: true,
@@ -147,8 +147,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
     ];
     probe::searches(context, &mut report, &laws)?;
     report.note(
-        "The paper's figure 11 is on CIFAR, which is not embedded; any IDX images serve with \
-         --images. Pure methods spend the same epsilon with delta = 0.",
+        "The paper's figure 11 is on CIFAR, which is not embedded: photographs take its place in another experiment, and \
+         any IDX images serve here with --images. Pure methods spend the same epsilon with delta = 0.",
     );
     Ok(report)
 }

@@ -1,6 +1,8 @@
 //! Figure 12: linear classification of high-dimensional sparse text by real-valued releases.
 
-use super::classify::{ACCURACY, Judged, Method, Needs, PLAIN, Plan, Trial, accuracy, measure};
+use super::classify::{
+    ACCURACY, Judged, Method, Needs, PLAIN, Plan, Text, Trial, accuracy, measure,
+};
 use super::probe::{self, Law};
 use super::standing::{claim_above_chance, claim_ahead, claim_together, leads};
 use crate::error::Result;
@@ -41,7 +43,7 @@ const fn private(
     Method { label, mechanism, needs: Needs::Both, judge }
 }
 
-const RAW: Method = Method {
+pub(super) const RAW: Method = Method {
     label: "Raw-data-G-OPT",
     mechanism: "exact Gaussian noise on all features, beta = 1",
     needs: Needs::BudgetAndRoom,
@@ -56,7 +58,7 @@ const OPT: Method = private(
     "Gaussian projection, exact Gaussian noise for the drawn matrix, beta = 1",
     |trial| system(trial, System::DpRpGOpt),
 );
-const OPT_B: Method =
+pub(super) const OPT_B: Method =
     private("DP-RP-G-OPT-B", "Rademacher projection, exact Gaussian noise, beta = 1", |trial| {
         system(trial, System::DpRpGOptB)
     });
@@ -64,7 +66,7 @@ pub(super) const OPORP: Method =
     private("DP-OPORP", "OPORP, exact Gaussian noise, beta = 1", |trial| {
         system(trial, System::DpOporp)
     });
-const SKETCH: Method = Method {
+pub(super) const SKETCH: Method = Method {
     label: "Rademacher projection, not private",
     mechanism: "Rademacher projection, no noise",
     needs: Needs::Size,
@@ -82,6 +84,8 @@ const METHODS: [Method; 7] = [PLAIN, SKETCH, RAW, PUBLISHED, OPT, OPT_B, OPORP];
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let plan = Plan {
+        name: "svm",
+        text: Text::Given,
         methods: &METHODS,
         sizes: context.pick(&[64, 256], &[64, 256, 512, 1024]),
         epsilons: context.pick(&[1.0, 5.0, 10.0, 20.0], &[1.0, 2.0, 5.0, 10.0, 20.0]),

@@ -1,6 +1,6 @@
 //! Figure 14: linear classification by the signs of DP-SignOPORP.
 
-use super::classify::{ACCURACY, Judged, Method, Needs, Plan, Trial, measure};
+use super::classify::{ACCURACY, Judged, Method, Needs, Plan, Text, Trial, measure};
 use super::fig12::OPORP;
 use super::probe::{self, Law};
 use super::sign_search::oporp_signs;
@@ -39,23 +39,23 @@ const fn private(label: &'static str, judge: fn(&Trial<'_>) -> Result<Judged>) -
     Method { label, mechanism, needs: Needs::Both, judge }
 }
 
-const BARE: Method = Method {
+pub(super) const BARE: Method = Method {
     label: "SignOPORP, not private",
     mechanism: "signs of OPORP, no privacy",
     needs: Needs::Size,
     judge: |trial| bare(trial, Family::Oporp),
 };
-const RESPONSE: Method =
+pub(super) const RESPONSE: Method =
     private("DP-SignOPORP-RR, t = 1", |trial| signs(trial, FlipRule::RandomizedResponse, 1));
-const SMOOTH: Method =
+pub(super) const SMOOTH: Method =
     private("DP-SignOPORP-RR-smooth, t = 1", |trial| signs(trial, FlipRule::PublishedSmooth, 1));
 pub(super) const OPTIMAL: Method =
     private("DP-SignOPORP, optimal flips, t = 1", |trial| signs(trial, FlipRule::OptimalSmooth, 1));
-const RESPONSE_4: Method =
+pub(super) const RESPONSE_4: Method =
     private("DP-SignOPORP-RR, t = 4", |trial| signs(trial, FlipRule::RandomizedResponse, 4));
-const SMOOTH_4: Method =
+pub(super) const SMOOTH_4: Method =
     private("DP-SignOPORP-RR-smooth, t = 4", |trial| signs(trial, FlipRule::PublishedSmooth, 4));
-const OPTIMAL_4: Method =
+pub(super) const OPTIMAL_4: Method =
     private("DP-SignOPORP, optimal flips, t = 4", |trial| signs(trial, FlipRule::OptimalSmooth, 4));
 const METHODS: [Method; 8] =
     [BARE, OPORP, RESPONSE, SMOOTH, OPTIMAL, RESPONSE_4, SMOOTH_4, OPTIMAL_4];
@@ -63,6 +63,8 @@ const METHODS: [Method; 8] =
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let plan = Plan {
+        name: "svm",
+        text: Text::Given,
         methods: &METHODS,
         sizes: context.pick(&[64, 256], &[64, 256, 512, 1024]),
         epsilons: context

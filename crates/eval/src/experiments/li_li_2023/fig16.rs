@@ -1,6 +1,6 @@
 //! Figure 16: linear classification by signs under individual differential privacy.
 
-use super::classify::{ACCURACY, Judged, Method, Needs, Plan, Trial, accuracy, measure};
+use super::classify::{ACCURACY, Judged, Method, Needs, Plan, Text, Trial, accuracy, measure};
 use super::fig14::{OPTIMAL, bare};
 use super::probe::{self, Law};
 use super::sign_search::individual_signs;
@@ -37,7 +37,7 @@ const fn method(
     Method { label, mechanism, needs, judge }
 }
 
-const EXACT: Method = method(
+pub(super) const EXACT: Method = method(
     "SignRP, not private",
     "signs of a Rademacher projection, no privacy",
     Needs::Size,
@@ -49,7 +49,7 @@ const GAUSSIAN: Method = method(
     Needs::Both,
     |trial| individual(trial, Family::Rademacher, IndividualNoise::Gaussian),
 );
-const RESPONSE: Method = method(
+pub(super) const RESPONSE: Method = method(
     "iDP-SignRP-RR",
     "signs of a Rademacher projection, responses for those in reach, individual DP, beta = 1",
     Needs::Both,
@@ -66,6 +66,8 @@ const METHODS: [Method; 5] = [EXACT, GAUSSIAN, RESPONSE, BINS, OPTIMAL];
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let plan = Plan {
+        name: "svm",
+        text: Text::Given,
         methods: &METHODS,
         sizes: context.pick(&[256][..], &[64, 256, 512, 1024]),
         epsilons: context.pick(&[0.1, 1.0, 5.0, 20.0], &[0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0]),

@@ -4,6 +4,7 @@ mod classify;
 mod fig1;
 mod fig10;
 mod fig11;
+mod fig11_photographs;
 mod fig12;
 mod fig13;
 mod fig14;
@@ -19,6 +20,8 @@ mod products;
 mod retrieval;
 mod sign_search;
 mod standing;
+mod uniform;
+mod wide_text;
 
 use crate::framework::Experiment;
 
@@ -38,10 +41,12 @@ pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(fig7_9::FIG9),
         Box::new(fig10::STUDY),
         Box::new(fig11::STUDY),
+        Box::new(fig11_photographs::STUDY),
         Box::new(fig12::STUDY),
         Box::new(fig13::STUDY),
         Box::new(fig14::STUDY),
         Box::new(fig15::STUDY),
         Box::new(fig16::STUDY),
+        Box::new(wide_text::STUDY),
     ]
 }

@@ -5,6 +5,7 @@ use super::renyi::unsupported;
 use crate::budget::{Delta, Epsilon};
 use crate::error::Result;
 use crate::numeric::ln_normal_cdf;
+use crate::numeric::root::{Middle, bisect};
 use crate::profile::Event;
 use crate::profile::pld::Bracket;
 use crate::profile::pld::Pld;
@@ -31,15 +32,13 @@ fn pure_mu(epsilon: f64) -> Option<f64> {
     }
     // Phi(-mu/2) = 1/(1 + e^eps), solved for mu from above.
     let target = -epsilon - (-epsilon).exp().ln_1p();
-    let (mut low, mut high) = (0.0, line.min(80.0));
-    if ln_normal_cdf(-0.5 * high) > target {
+    let holds = |mu: f64| ln_normal_cdf(-0.5 * mu) <= target;
+    let most = line.min(80.0);
+    if !holds(most) {
         return None;
     }
-    for _ in 0..100 {
-        let mid = 0.5 * (low + high);
-        if ln_normal_cdf(-0.5 * mid) > target { low = mid } else { high = mid }
-    }
-    Some(high * (1.0 + 1e-10))
+    let (_, mu) = bisect((0.0, most), Middle::Arithmetic, (100, 0.0), holds);
+    Some(mu * (1.0 + 1e-10))
 }
 
 /// The sum of the runs' mu^2, and whether it is exact.

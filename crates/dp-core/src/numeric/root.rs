@@ -1,4 +1,4 @@
-//! One bracketed solver for every monotone family.
+//! One bracketed solver for every monotone family, and one bisection for what only says yes or no.
 
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -113,6 +113,44 @@ pub(crate) fn least(
     Err(fails("the profile is not monotone at the last digits"))
 }
 
+/// How a bracket is divided.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Middle {
+    /// At `(low + high) / 2`.
+    Arithmetic,
+    /// At `sqrt(low high)`: for what may be of any order of magnitude.
+    Geometric,
+}
+
+/// Narrows `(low, high)` around a place from which `holds` is true on, in at most `steps` halvings or until it is
+/// shorter than `width`. Whoever needs a safe side takes that end: `holds` was seen false at the first, unless it is
+/// `low` as given, and true at the second, unless it is `high` as given.
+pub(crate) fn bisect(
+    (mut low, mut high): (f64, f64),
+    middle: Middle,
+    (steps, width): (u32, f64),
+    holds: impl Fn(f64) -> bool,
+) -> (f64, f64) {
+    for _ in 0..steps {
+        let mid = match middle {
+            Middle::Arithmetic => 0.5 * (low + high),
+            Middle::Geometric => (low * high).sqrt(),
+        };
+        if mid <= low || mid >= high {
+            break;
+        }
+        if holds(mid) {
+            high = mid
+        } else {
+            low = mid
+        }
+        if high - low < width {
+            break;
+        }
+    }
+    (low, high)
+}
+
 /// The least whole number in `[low, high]` that holds, for a test that stays true once it is.
 pub(crate) fn least_integer(low: u64, high: u64, holds: impl Fn(u64) -> bool) -> Option<u64> {
     let (mut miss, mut hold) = (low.checked_sub(1), low);
@@ -131,4 +169,22 @@ pub(crate) fn least_integer(low: u64, high: u64, holds: impl Fn(u64) -> bool) ->
         if holds(mid) { hold = mid } else { miss = mid }
     }
     Some(hold)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The place where the cube of x passes 2, to the last bit, on both sides of it.
+    #[test]
+    fn both_ends_are_on_their_sides() {
+        let root = 2f64.cbrt();
+        for middle in [Middle::Arithmetic, Middle::Geometric] {
+            let (low, high) = bisect((1e-3, 1e3), middle, (200, 0.0), |x| x * x * x >= 2.0);
+            assert!(low * low * low < 2.0 && high * high * high >= 2.0);
+            assert!(high <= low.next_up() && (high - root).abs() < 1e-15, "{low} {high}");
+            let (low, high) = bisect((1e-3, 1e3), middle, (200, 0.1), |x| x * x * x >= 2.0);
+            assert!(low < root && root <= high && high - low < 0.1);
+        }
+    }
 }

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 use crate::numeric::gamma::{deviance, ln_poisson_kernel};
 use crate::numeric::ln_normal_pdf;
+use crate::numeric::root::{Middle, bisect};
 use crate::quantity::{L2Sensitivity, NoiseScale};
 
 /// `ln E[delta_gauss(eps; sqrt(scale^2 q + later^2))]`, `q ~ chi2_k`: an upper bound.
@@ -33,24 +34,16 @@ fn ln_delta(k: u64, scale: f64, later: f64, epsilon: f64) -> f64 {
         (ln, a - 0.5 * q + slope, error)
     };
     // The peak: where the slope changes sign, to a hundredth of the peak's width.
-    let (mut low, mut high) = (-90.0, (2.0 * a + 200.0).ln() + 1.0);
+    let mut high = (2.0 * a + 200.0).ln() + 1.0;
     while parts(high).1 > 0.0 {
         high += 1.0;
         if high > 700.0 {
             return 0.0;
         }
     }
-    for _ in 0..60 {
-        let mid = 0.5 * (low + high);
-        if parts(mid).1 > 0.0 {
-            low = mid
-        } else {
-            high = mid
-        }
-        if high - low < 0.01 / a.sqrt() {
-            break;
-        }
-    }
+    let rises = |u: f64| parts(u).1 > 0.0;
+    let last = (60, 0.01 / a.sqrt());
+    let (low, high) = bisect((-90.0, high), Middle::Arithmetic, last, |u| !rises(u));
     let peak = 0.5 * (low + high);
     let (top, _, error) = parts(peak);
     // Beyond any use rounding hides the shape: the integral is below e^5 of its largest value.

@@ -10,6 +10,7 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::noise::NoiseLaw;
 use crate::numeric::quadrature::{Side, ln_chi_expectation};
+use crate::numeric::root::{Middle, bisect};
 use crate::quantity::{NoiseScale, NormBound};
 use core::f64::consts::PI;
 use realfft::num_complex::Complex64;
@@ -65,11 +66,9 @@ fn ln_delta_replace(rows: u64, lambda: f64, epsilon: f64) -> f64 {
     let slope =
         |z: f64| half * kappa * (2.0 * z + 1.0) / room(z) - epsilon - 1.0 / z - 1.0 / (1.0 + z);
     // The saddle, where the slope of the exponent changes sign.
-    let (mut low, mut high) = (end.ln() - 200.0, end.ln());
-    for _ in 0..50 {
-        let mid = 0.5 * (low + high);
-        if slope(mid.exp()) < 0.0 { low = mid } else { high = mid }
-    }
+    let falls = |ln: f64| slope(ln.exp()) < 0.0;
+    let range = (end.ln() - 200.0, end.ln());
+    let (low, _) = bisect(range, Middle::Arithmetic, (50, 0.0), |ln| !falls(ln));
     // Any c inside is right; one that rounds to the end is not.
     let c = low.exp().min(end * (1.0 - 1e-10));
     let (d, g) = (room(c), kappa * (2.0 * c + 1.0) / room(c));

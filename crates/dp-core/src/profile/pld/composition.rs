@@ -6,6 +6,7 @@ use super::discretise::{self, Measure};
 use super::parts::{self, Parts, Source};
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
 use crate::error::{Error, Result};
+use crate::numeric::root::{Middle, bisect};
 use crate::profile::event::Event;
 use crate::quantity::quantity;
 use serde::{Deserialize, Serialize};
@@ -229,12 +230,8 @@ impl Pld {
         };
         // Near the largest loss the saddle point runs away, and would ask for ever finer grids.
         let steepest = STEEPEST / sum(0.0).variance.sqrt().max(1e-9);
-        let (mut low, mut high) = (1e-3_f64, steepest.clamp(1.0, 1e5));
-        for _ in 0..28 {
-            let mid = (low * high).sqrt();
-            if beyond(mid) { high = mid } else { low = mid }
-        }
-        let t = high;
+        let range = (1e-3, steepest.clamp(1.0, 1e5));
+        let (_, t) = bisect(range, Middle::Geometric, (28, 0.0), beyond);
         let at = sum(t);
         let plan = |h: f64| Plan { h, t, cut: cut(ln_delta, at, t, runs) };
         // Each run with a density adds about h^2/2 between the two variances, and so

@@ -3,6 +3,7 @@
 //! Soundness: `docs/proofs/composition-pld.md`, section 4.
 
 use super::discretise::Measure;
+use crate::numeric::root::{Middle, bisect};
 use realfft::num_complex::Complex;
 use realfft::{ComplexToReal, RealFftPlanner, RealToComplex};
 use std::sync::{Arc, LazyLock, Mutex};
@@ -283,7 +284,7 @@ impl TiltedSum {
         if holds(first) {
             return Some(first);
         }
-        holds(last).then(|| bisect(first, last, holds))
+        holds(last).then(|| first_of(first, last, holds))
     }
 
     /// An epsilon with `ln_delta_below` above `target`, as large as found; zero at worst.
@@ -298,21 +299,14 @@ impl TiltedSum {
         start.map_or(0.0, |e| {
             let last = self.x(self.tails.len());
             // Half an ulp lower: the bisection returns where the bound holds.
-            bisect(e, last, holds) * (1.0 - 2.0 * U)
+            first_of(e, last, holds) * (1.0 - 2.0 * U)
         })
     }
 }
 
 /// The first point found from which `holds`; it does not at `low`, it does at `high`.
-fn bisect(mut low: f64, mut high: f64, holds: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..100 {
-        let mid = 0.5 * (low + high);
-        if mid <= low || mid >= high {
-            break;
-        }
-        if holds(mid) { high = mid } else { low = mid }
-    }
-    high
+fn first_of(low: f64, high: f64, holds: impl Fn(f64) -> bool) -> f64 {
+    bisect((low, high), Middle::Arithmetic, (100, 0.0), holds).1
 }
 
 fn backward(masses: &[f64], h: f64, t: f64) -> Vec<(f64, f64)> {

@@ -3,6 +3,7 @@
 use super::cut::Cut;
 use super::mixing::{Nodes, steepness};
 use crate::numeric::quadrature::{Chi, panel_6};
+use crate::numeric::root::{Middle, bisect};
 use crate::numeric::{
     ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf, ln_chi_square_cdf, ln_chi_square_sf,
     ln_normal_pdf,
@@ -434,11 +435,8 @@ fn chi_quantile(k: f64, mass: f64, below: bool) -> f64 {
         let ln = if below { ln_chi_square_cdf(k, z * z) } else { ln_chi_square_sf(k, z * z) };
         ln <= target
     };
-    let (mut low, mut high) = (0.0, k.sqrt() + (-2.0 * target).sqrt() + 1.0);
-    for _ in 0..50 {
-        let mid = 0.5 * (low + high);
-        if holds(mid) == below { low = mid } else { high = mid }
-    }
+    let range = (0.0, k.sqrt() + (-2.0 * target).sqrt() + 1.0);
+    let (low, high) = bisect(range, Middle::Arithmetic, (50, 0.0), |z| holds(z) != below);
     if below { low } else { high }
 }
 

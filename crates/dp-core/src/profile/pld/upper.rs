@@ -8,6 +8,7 @@ use super::cut::Cut;
 use super::discretise::Measure;
 use super::parts::{Parts, Source, ceiling};
 use crate::budget::Epsilon;
+use crate::numeric::root::{Middle, bisect};
 
 /// Largest tilt: near the largest loss the saddle point runs away while delta vanishes.
 const STEEPEST: f64 = 1e3;
@@ -85,12 +86,8 @@ fn upper(parts: &Parts, e: f64, width: Width) -> Upper {
     let back = 8.0 * bulk.variance.sqrt() + (-bulk.mean).max(0.0);
     let cut = Cut { low: 1e-14 / runs, high: 1e-300, most: e + FAR + back };
     let coarse = Coarse::new(parts, cut);
-    let (mut low, mut high) = (1e-3_f64, STEEPEST);
-    for _ in 0..24 {
-        let mid = (low * high).sqrt();
-        if coarse.cumulant(mid).mean > e { high = mid } else { low = mid }
-    }
-    let t = high;
+    let beyond = |t: f64| coarse.cumulant(t).mean > e;
+    let (_, t) = bisect((1e-3, STEEPEST), Middle::Geometric, (24, 0.0), beyond);
     // The slope of ln delta: the tilt, or what a Gaussian of these moments would have.
     let slope = ((e - bulk.mean) / bulk.variance.max(1e-300)).clamp(t, STEEPEST);
     let extent = parts.iter().map(|(s, _)| s.extent(cut)).fold(0.0, f64::max);

@@ -12,6 +12,7 @@ use super::response_family::ResponseFamily;
 use super::signature::{Scheme, SetSketch};
 use super::symbols::Coding;
 use super::writer::SetWriter;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
@@ -141,7 +142,9 @@ pub struct BinConfig {
     pub alpha: u64,
 }
 
-impl author::Sealed for BinResponse {}
+impl author::Sealed for BinResponse {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for BinResponse {
     type Config = BinConfig;

@@ -9,6 +9,7 @@ use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::SetSketch;
 use super::symbols::Coding;
 use super::writer::SetWriter;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
@@ -108,7 +109,9 @@ impl BucketPrivMin {
     }
 }
 
-impl author::Sealed for BucketPrivMin {}
+impl author::Sealed for BucketPrivMin {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for BucketPrivMin {
     type Config = SymbolShape;

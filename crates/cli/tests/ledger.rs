@@ -4,15 +4,10 @@ mod support;
 
 use dp_core::Error;
 use dp_core::accounting::FilterRule;
-<<<<<<< HEAD
 use dp_core::ledger_file::BudgetFile;
-use dp_core::{Adjacency, Budget, Guarantee, L2Sensitivity, Profile, Shift, calibrate};
-=======
 use dp_core::{Adjacency, Budget, EntryBound, Guarantee, PublicSeed, Shift};
-use dps_cli::ledger_file::{BudgetFile, Error, Step};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::vectors::PrivateProjection;
->>>>>>> main
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;

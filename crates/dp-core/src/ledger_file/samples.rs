@@ -3,7 +3,6 @@
 use crate::adjacency::Adjacency;
 use crate::budget::Budget;
 use crate::certificate::{Certificate, PayloadHash, PublicParameters, Statement};
-use crate::guarantee::Guarantee;
 use crate::noise::{GeneratorKind, Grid, NoiseLaw};
 use crate::profile::Profile;
 use crate::quantity::{L1Sensitivity, LaplaceScale, Shift};
@@ -19,7 +18,7 @@ pub(crate) fn certificate(payload: &[u8]) -> Certificate {
     let profile = Profile::Laplace { sensitivity: L1Sensitivity::new(1.0).unwrap(), scale };
     let budget = Budget::new(1.0, 0.0).unwrap();
     let theorem = Theorem::ProjectionLaplace;
-    let guarantee = Guarantee::proven(adjacency(), budget, profile, theorem).unwrap();
+    let guarantee = crate::authority!().proven(adjacency(), budget, profile, theorem).unwrap();
     let statement = Statement {
         mechanism: "test".into(),
         noise: NoiseLaw::RoundedLaplace { scale, grid: Grid::new(-30).unwrap() },

@@ -61,7 +61,7 @@ fn signs_of_a_fresh_projection_count_on_a_least_norm() {
     let known = room.json(&format!("{signs} --out known.dps --family gaussian --flips response"));
     assert!(number(&known, "true_delta") <= 1e-6);
     room.json(
-        "ledger init spent.json --data users --epsilon 5 --delta 1e-5 --adjacency attribute --beta 0.1",
+        "ledger init spent.json --data users --epsilon 7 --delta 1e-5 --adjacency attribute --beta 0.1",
     );
     for (floor, lifted) in [("--least-norm 0.5", 0), ("--lift 2", 1)] {
         let made = room.json(&format!(

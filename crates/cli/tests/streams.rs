@@ -84,12 +84,11 @@ fn what_is_no_file_is_not_written_to() {
         &["is a file"],
     );
     room.refuses("pca x --components 1 --out -", 2, &[".csv or .npy"]);
-    // A pipe is read once, so that no ledger can pay for it; a release in one is read whole.
+    // A pipe is read once, which is enough for a release that is paid for; a dry run leaves nothing to read.
     room.json(
         "ledger init l.json --data x --epsilon 9 --delta 1e-5 --adjacency attribute --beta 2",
     );
-    let paid =
-        format!("release sketch fifo --format csv --out refused.dps --ledger l.json {SKETCH}");
+    let paid = format!("release sketch fifo --format csv --out paid.dps --ledger l.json {SKETCH}");
     let feed = |name: &str| {
         let copy = format!("cat {name} > fifo");
         let mut command = Command::new("sh");
@@ -97,7 +96,10 @@ fn what_is_no_file_is_not_written_to() {
         command.stderr(Stdio::null()).spawn().expect("sh runs")
     };
     let mut data = feed("users.csv");
-    room.refuses(&paid, 2, &["once only"]);
+    room.json(&paid);
+    data.wait().expect("ends");
+    let mut data = feed("users.csv");
+    room.refuses(&format!("{paid} --force --dry-run"), 2, &["once only"]);
     data.wait().expect("ends");
     room.json(&format!("release sketch users.csv --out a.dps {SKETCH}"));
     let mut release = feed("a.dps");

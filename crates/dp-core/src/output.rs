@@ -140,7 +140,11 @@ impl Output {
             return Err(Error::invalid("path", path.display(), "the name of a file"));
         };
         let path = folder_of(path).canonicalize().map_err(failed)?.join(name);
-        let replaces = identity(&path);
+        // A name that is too long, or in a folder that cannot be looked into, fails here too.
+        let replaces = match path.symlink_metadata() {
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
+            _ => identity(&path),
+        };
         if replaces.is_some() && existing == Existing::Keep {
             return Err(failed(ErrorKind::AlreadyExists.into()));
         }

@@ -25,7 +25,8 @@ fn versions_and_magic_are_stated() {
     assert_eq!(version("certificate"), CERTIFICATE_FORMAT);
     let ledger = dp_core::accounting::Ledger::new(dp_core::Adjacency::AnyInput);
     let ledger = serde_json::to_value(&ledger).unwrap();
-    assert_eq!(ledger["format"], version("ledger"));
+    assert_eq!(ledger["format"], version("ledger as a value"));
+    assert_eq!(version("ledger"), dp_core::ledger_file::FORMAT);
     assert!(PAGE.contains(&format!("magic `{}`", String::from_utf8_lossy(&MAGIC))));
 }
 

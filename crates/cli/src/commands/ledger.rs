@@ -40,6 +40,9 @@ enum Action {
     Show(Show),
 }
 
+/// Entries that are listed where not all are asked for.
+const LISTED: usize = 100;
+
 /// How the limit is kept.
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Rule {
@@ -120,6 +123,9 @@ struct Show {
     /// The delta at which epsilon is stated; the limit's by default.
     #[arg(long)]
     delta: Option<f64>,
+    /// List every entry, and not the latest hundred alone.
+    #[arg(long)]
+    all: bool,
 }
 
 impl Ledger {
@@ -242,8 +248,9 @@ impl Show {
             (None, Some(Filter { limit, .. })) => limit.delta,
             (None, None) => return Err(Error::usage("--delta is required: there is no limit")),
         };
+        let before = if self.all { 0 } else { ledger.entries().len().saturating_sub(LISTED) };
         let charges = file.charges().iter().map(Some).chain(std::iter::repeat(None));
-        let entries = ledger.entries().iter().zip(charges).map(|(entry, charge)| {
+        let entries = ledger.entries().iter().zip(charges).skip(before).map(|(entry, charge)| {
             let record = Record::new()
                 .text("release", entry.label())
                 .integer("runs", entry.event().count())
@@ -265,6 +272,10 @@ impl Show {
             return Ok(record.table("entries", Vec::new()));
         }
         let record = record.text("answers hold", condition(ledger.filter()));
+        let record = match before {
+            0 => record,
+            _ => record.integer("earlier entries, which --all lists", before as u64),
+        };
         Ok(record.table("entries", entries.collect()).table("answers", answers.collect()))
     }
 }

@@ -113,6 +113,8 @@ impl Locked {
 
     /// The ledger as it is now.
     pub(crate) fn finish(self) -> Result<BudgetFile> {
+        // Long ledgers are in memory once.
+        drop((self.ledger, self.charges));
         BudgetFile::of(self.contents, self.recovered)
     }
 

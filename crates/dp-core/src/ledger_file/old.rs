@@ -23,7 +23,7 @@ const LONGEST: u64 = 1 << 28;
 struct Old {
     format: u32,
     data: String,
-    ledger: Ledger,
+    ledger: serde_json::Value,
 }
 
 /// Reads one; every entry is checked.
@@ -37,20 +37,23 @@ pub(super) fn read(path: &Path, mut file: &File) -> Result<(Header, Ledger)> {
     file.rewind().map_err(&failed)?;
     let mut bytes = Vec::new();
     file.take(LONGEST).read_to_end(&mut bytes).map_err(&failed)?;
-    let old: Old = serde_json::from_slice(&bytes).map_err(|e| bad(crate::text::json_fault(&e)))?;
+    // It might be data: nothing of it is told.
+    let old: Old =
+        serde_json::from_slice(&bytes).map_err(|_| bad("it does not begin as one".into()))?;
     if old.format != 1 {
         return Err(bad(format!("a file of this kind has format 1, not {}", old.format)));
     }
+    let ledger: Ledger = serde_json::from_value(old.ledger).map_err(|e| bad(e.to_string()))?;
     let header = Header {
-        adjacency: old.ledger.adjacency(),
+        adjacency: ledger.adjacency(),
         converted: Some(hex(&Sha256::digest(&bytes))),
         data: old.data,
-        filter: old.ledger.filter().copied(),
+        filter: ledger.filter().copied(),
         format: FORMAT,
         id: random_id().map_err(&failed)?,
         time: now(),
     };
-    Ok((header, old.ledger))
+    Ok((header, ledger))
 }
 
 /// Where the old file is kept.

@@ -283,6 +283,7 @@ fn what_is_not_published_is_not_paid_for() {
     assert!(Output::create(&room.path("1"), Existing::Keep).is_err());
     assert!(Output::create(&room.folder.path().join("no/such"), Existing::Keep).is_err());
     assert!(Output::create(Path::new("/"), Existing::Keep).is_err());
+    assert!(Output::create(&room.path(&"x".repeat(300)), Existing::Keep).is_err());
 }
 
 /// The state machine's own payment is known when somebody enters the file by hand.

@@ -79,8 +79,8 @@ NOISE = {
     "none": {}, "rounded-gaussian": {"sigma": "+", "grid": "g"}, "rounded-laplace": {"scale": "+", "grid": "g"},
     "discrete-gaussian": {"sigma": "+"}, "discrete-laplace": {"scale": "+"}, "bit-flip": {"keep": "p"},
     "smooth-bit-flip": {"epsilon": "+", "rule": "t"}, "kary-response": {"alphabet": "n", "keep": "p"},
-    "wishart": {"dof": "n", "scale": "+"}, "symmetric-gaussian": {"sigma": "+", "grid": "g"},
-    "jl-sketch": {"rows": "n", "lift": "+"}, "data-dependent": {"rule": "t"}, "several": {"laws": "."},
+    "wishart": {"dof": "n", "scale": "+", "grid": "g"}, "symmetric-gaussian": {"sigma": "+", "grid": "g"},
+    "jl-sketch": {"rows": "n", "lift": "+", "grid": "g"}, "data-dependent": {"rule": "t"}, "several": {"laws": "."},
 }
 COORDINATE = {
     "randomized-response": {"keep": "p"}, "kary-response": {"alphabet": "n", "keep": "p"},
@@ -114,7 +114,7 @@ def check_noise(n):
         for law in laws:
             check_noise(law)
             need(law["kind"] != "several", "noise.laws in noise.laws")
-    if "grid" in n:
+    if "grid" in n and n["kind"] not in ("wishart", "jl-sketch"):
         need(2.0 ** n["grid"] <= 2.0**-9 * n.get("sigma", n.get("scale")), "noise.grid is too coarse")
 
 
@@ -122,6 +122,7 @@ def check_profile(p, outer=()):
     kind = tagged(p, "profile", PROFILE)
     for name, most in MOST.items():
         need(name not in p or p[name] <= most, f"profile.{name} is beyond its limit")
+    need(kind != "wishart" or p["dof"] > p["dim"] + 1, "profile.dof is not above dim + 1")
     need(p.get("alphabet", 2) >= 2 and p.get("size", 2) >= 2, "profile: alphabet or size")
     ratios = []
     if kind == "gaussian-composition":
@@ -358,7 +359,7 @@ WARNINGS = {
 
 
 def check_certificate(c, open_ends):
-    need(type(c) is dict and c.get("format") == 3, "format: only certificates of version 3 are read; release again")
+    need(type(c) is dict and c.get("format") == 4, "format: only certificates of version 4 are read; release again")
     need(c.get("class") in CLASSES, "class")
     fields(c, "certificate", {**COMMON, **CLASSES[c["class"]]})
     bare = {name: value for name, value in c.items() if name != "digest"}

@@ -128,11 +128,19 @@ def check_release(code, payload, t, open_ends):
         laws = noise.get("laws", [noise])
         need(code == 11 or {k: v for k, v in noise.items() if k != "grid"} == facts["noise"], "noise of the covariance")
         need(facts["noise"]["kind"] == laws[0]["kind"] or code == 11, "noise of the window")
+        need(all(law == laws[0] for law in laws), "noise of the window: its laws differ")
+        wishart = (profile or {}).get("profile", profile or {})
+        need(wishart.get("kind") != "wishart" or wishart["dim"] == columns, "profile.dim is not d")
         schedule = json.loads(public.get("schedule", "{}"))
         if code == 11 and schedule.get("kind") == "tree" and profile["kind"] == "gaussian":
             levels = int(math.log2(public["window"] // public["block"])) + 1
             a = c["guarantee"]["adjacency"]
             at_least(profile["sensitivity"], sqrt(mpf(levels)) * row_moves(a["bound"], ROWS[a["kind"]]), "sensitivity")
+        kind = laws[0]["kind"]
+        if kind == "wishart" and code == 11:
+            on_grid([v for e, v in enumerate(values) if e // columns != e % columns], laws[0])
+        elif code == 8 or kind == "symmetric-gaussian" and schedule.get("kind") in ("block", "tree"):
+            on_grid(values[columns * columns :] if kind == "jl-sketch" else values, laws[0])
     elif code == 9:
         fields(f, "parameters", {"m": "n", "n": "n", "k": "n", "range": "."})
         m, n, k, drawn = f["m"], f["n"], f["k"], f["range"]
@@ -152,7 +160,7 @@ def check_release(code, payload, t, open_ends):
         states(m=rows, seed=f["seed"])
     if code in (9, 10) and profile:
         counts("k", (f["range"] or f)["k"] if code == 9 else columns)
-    if code in (0, 6, 8, 10):
+    if code in (0, 6, 10):
         on_grid(values, noise)
     need(t["fingerprint"] == sha(canonical(printed).encode()).hexdigest()[:16], "fingerprint")
     if profile:

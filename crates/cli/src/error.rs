@@ -59,14 +59,24 @@ impl From<readers::Error> for Error {
 
 impl From<dp_core::Error> for Error {
     fn from(error: dp_core::Error) -> Self {
-        Self::Core(error)
+        match error {
+            dp_core::Error::NotAccepted { name, fault } => {
+                // Of everything else the time is short enough.
+                let long = if fault.contains("takes long") { "; --long computes it" } else { "" };
+                Self::Refused(format!(
+                    "not accepted: {fault}. What it states of itself holds together{long}; --accept {name} \
+                     lets it pass"
+                ))
+            }
+            error => Self::Core(error),
+        }
     }
 }
 
 impl From<linalg_dp::Error> for Error {
     fn from(error: linalg_dp::Error) -> Self {
         match error {
-            linalg_dp::Error::Core(error) => Self::Core(error),
+            linalg_dp::Error::Core(error) => error.into(),
             error => Self::Linalg(error),
         }
     }
@@ -81,7 +91,7 @@ impl From<sketch::Error> for Error {
             Self::Data(DataError { file: UNNAMED.into(), column, rule, record })
         };
         match error {
-            E::Core(error) => Self::Core(error),
+            E::Core(error) => error.into(),
             E::NotFinite { row, column } => {
                 data(Some(column), "a value is not finite".into(), Some(row))
             }

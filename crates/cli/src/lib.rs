@@ -14,15 +14,13 @@
 //! (does not verify, would pass a limit, cannot be calibrated), 2 options, 3 files that cannot
 //! be read or written, 4 data that is not what was declared.
 //!
-//! The binary is this library's [`main`]; [`ledger_file`] is public so that its behaviour under
-//! crashes can be tested from outside.
+//! The binary is this library's [`main`].
 
 mod commands;
 mod error;
 mod flags;
 mod input;
 mod interrupt;
-pub mod ledger_file;
 mod output;
 
 use clap::{CommandFactory, Parser};
@@ -48,6 +46,10 @@ struct Arguments {
 /// Runs `dps` on the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Err(error) = interrupt::prepare() {
+        output::complain(&format!("the process cannot be protected: {error}"));
+        return ExitCode::from(3);
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         // Help and version are no errors.
@@ -68,9 +70,10 @@ pub fn main() -> ExitCode {
                     output::print(&error.record().render(format));
                 }
                 Format::Text => {
-                    eprintln!("dps: {error}");
+                    // Its words may be those of a file or of a path.
+                    output::complain(&error.to_string());
                     if let Some(hint) = error.hint() {
-                        eprintln!("dps: {hint}");
+                        output::complain(&hint);
                     }
                 }
             }
@@ -83,3 +86,23 @@ pub fn main() -> ExitCode {
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/use-one-crate.md")]
 struct UseOneCrate;
+
+/// A package that is not an author of this project's mechanisms, as this one, declares its own law:
+///
+/// ```
+/// use dp_core::{Adjacency, Budget, Guarantee, Profile};
+/// fn own(by: Adjacency, budget: Budget, profile: Profile) -> dp_core::Result<Guarantee> {
+///     Guarantee::declared(by, budget, profile, "the survey's team", "our own proof")
+/// }
+/// ```
+///
+/// and states no theorem:
+///
+/// ```compile_fail
+/// use dp_core::{Adjacency, Budget, Guarantee, Profile, Theorem};
+/// fn own(by: Adjacency, budget: Budget, profile: Profile) -> dp_core::Result<Guarantee> {
+///     dp_core::authority!().proven(by, budget, profile, Theorem::GaussianOnRows)
+/// }
+/// ```
+#[cfg(doctest)]
+struct NoAuthor;

@@ -1,5 +1,6 @@
 //! What a command prints: named values, as text or as one JSON object.
 
+use dp_core::text::{printable, printable_json};
 use serde_json::Value;
 use serde_json::value::RawValue;
 use std::fmt::Write as _;
@@ -22,10 +23,20 @@ pub(crate) fn print(text: &str) -> ExitCode {
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
         return ExitCode::SUCCESS;
     }
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::from(3),
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            complain(&format!("standard output: {e}"));
+            ExitCode::from(3)
+        }
         _ => ExitCode::SUCCESS,
     }
+}
+
+/// A line on standard error, whose words may be those of a file or of a path; whoever closed it, or has no
+/// room for it, does not want to know.
+pub(crate) fn complain(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "dps: {}", printable(text));
 }
 
 /// How to print.
@@ -98,11 +109,11 @@ impl Record {
     pub(crate) fn render(&self, format: Format) -> String {
         match format {
             _ if self.silent => String::new(),
-            Format::Json => self.object() + "\n",
+            Format::Json => printable_json(&self.object()).into_owned() + "\n",
             Format::Text => {
                 let mut lines = Vec::new();
                 for (name, value) in &self.fields {
-                    flatten(name.clone(), &parsed(value), &mut lines);
+                    flatten(printable(name).into_owned(), &parsed(value), &mut lines);
                 }
                 let width = lines.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
                 let mut out = String::new();
@@ -135,17 +146,10 @@ fn parsed(value: &RawValue) -> Value {
 /// Names of a list that a person is shown.
 const MOST_NAMES: usize = 100;
 
-/// A text that cannot move the cursor or colour a terminal.
-fn printable(text: &str) -> String {
-    text.chars()
-        .map(|c| if c.is_control() { c.escape_default().to_string() } else { c.to_string() })
-        .collect()
-}
-
 /// A value as a person reads it: numbers in the shortest form that reads back as the same.
 fn plain(value: &Value) -> String {
     match value {
-        Value::String(text) => printable(text),
+        Value::String(text) => printable(text).into_owned(),
         Value::Array(list) if !list.is_empty() && list.iter().all(Value::is_string) => {
             let some: Vec<String> = list.iter().take(MOST_NAMES).map(plain).collect();
             let more = list.len() - some.len();
@@ -159,7 +163,7 @@ fn plain(value: &Value) -> String {
         Value::Number(number) if number.is_f64() => {
             number.as_f64().map_or_else(|| number.to_string(), |x| format!("{x:?}"))
         }
-        other => other.to_string(),
+        other => printable(&other.to_string()).into_owned(),
     }
 }
 
@@ -168,7 +172,7 @@ fn flatten(name: String, value: &Value, lines: &mut Vec<(String, String)>) {
     match value {
         Value::Object(fields) => {
             for (key, value) in fields {
-                flatten(format!("{name}.{key}"), value, lines);
+                flatten(format!("{name}.{}", printable(key)), value, lines);
             }
         }
         value => lines.push((name, plain(value))),

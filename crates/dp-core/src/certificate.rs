@@ -13,12 +13,16 @@ mod any;
 mod canonical;
 mod consistency;
 mod header;
+mod require;
+mod trust;
 mod unchecked;
 mod weak;
 
 pub use crate::public::{PublicParameters, PublicValue};
 pub use any::{AnyCertificate, ClassOfCertificate};
 pub use canonical::{PayloadHash, canonical};
+pub use require::Requirements;
+pub use trust::{Exception, Trust};
 pub use unchecked::Unchecked;
 pub use weak::{IndividualCertificate, NoGuarantee};
 
@@ -33,6 +37,7 @@ use crate::guarantee::{Claim, Guarantee, Provenance, RawGuarantee};
 use crate::noise::{GeneratorKind, NoiseLaw};
 use crate::profile::Profile;
 use crate::seed::{FreshSeed, SeedOrigin};
+use crate::text::printable;
 use serde::{Deserialize, Serialize};
 
 /// The certificate of a differentially private release.
@@ -125,9 +130,8 @@ mod log_delta {
 
 impl Certificate {
     /// Writes the certificate of a release; where the profile averages over a fresh seed it adds the
-    /// model in which that holds ([`FreshSeed::MODEL`]). For authors of mechanisms.
-    #[must_use]
-    pub fn new(mut statement: Statement, guarantee: Guarantee) -> Self {
+    /// model in which that holds ([`FreshSeed::MODEL`]).
+    pub(crate) fn new(mut statement: Statement, guarantee: Guarantee) -> Self {
         if averages(&guarantee) {
             statement.public.insert(FreshSeed::MODEL_KEY.into(), FreshSeed::MODEL.into());
         }
@@ -142,6 +146,24 @@ impl Certificate {
             digest: String::new(),
         };
         certificate.sealed()
+    }
+
+    /// The certificate of a mechanism that is not this library's, for a guarantee that somebody
+    /// [declares](Guarantee::declared).
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`] for a guarantee that is not a declared one: it speaks of noise that
+    /// the library drew, and the library writes its certificate; or when noise and profile do not agree.
+    pub fn declared(statement: Statement, guarantee: Guarantee) -> Result<Self> {
+        let Provenance::Declared { .. } = guarantee.provenance() else {
+            return Err(rejected(
+                "guarantee.provenance",
+                "is not a declared one: releases carry those",
+            ));
+        };
+        let certificate = Self::new(statement, guarantee);
+        certificate.check_fields()?;
+        Ok(certificate)
     }
 
     /// With the digest that its fields have.
@@ -348,14 +370,17 @@ impl core::str::FromStr for Certificate {
 impl core::fmt::Display for Certificate {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         let Statement { mechanism, generator, .. } = &self.statement;
-        writeln!(f, "{mechanism}: {}", self.guarantee.budget())?;
+        writeln!(f, "{}: {}", printable(mechanism), self.guarantee.budget())?;
         writeln!(f, "neighbours: {}", self.guarantee.adjacency())?;
         match self.guarantee.provenance() {
             Provenance::Proven { theorem } => writeln!(f, "proven: {theorem}")?,
             Provenance::Published { source, caveat } => {
+                let (source, caveat) = (printable(source), printable(caveat));
                 writeln!(f, "published, not proven: {source}; {caveat}")?;
             }
-            Provenance::Declared { by, reason } => writeln!(f, "declared by {by}: {reason}")?,
+            Provenance::Declared { by, reason } => {
+                writeln!(f, "declared by {}: {}", printable(by), printable(reason))?;
+            }
         }
         if let Some(delta) = self.guarantee.true_delta() {
             writeln!(f, "delta really given: {delta}")?;

@@ -44,16 +44,20 @@ pub mod adjacency;
 pub mod atomic_file;
 pub mod calibrate;
 pub mod certificate;
+pub mod disk;
 pub mod guarantee;
+pub mod ledger_file;
 pub mod mechanism;
 pub mod noise;
 pub mod numeric;
+pub mod output;
 pub mod profile;
 pub mod public;
 pub mod quantity;
 pub mod release;
 pub mod release_file;
 pub mod seed;
+pub mod text;
 pub mod theorem;
 
 /// Epsilon, delta and their pair, where they are defined with the other numbers.

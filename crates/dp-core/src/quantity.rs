@@ -266,6 +266,24 @@ pub enum Error {
         /// How it disagrees.
         reason: String,
     },
+    /// What must be taken by name ([`Exception`](crate::certificate::Exception)) was not.
+    #[error(
+        "not accepted: {fault}. What it states of itself holds together; whoever takes {name} by name lets it pass"
+    )]
+    NotAccepted {
+        /// The name.
+        name: &'static str,
+        /// What is wrong.
+        fault: String,
+    },
+    /// A guarantee does not promise what is demanded.
+    #[error("{requirement} is demanded, but what is promised is {found}")]
+    Unmet {
+        /// The demand.
+        requirement: String,
+        /// What is promised.
+        found: String,
+    },
     /// A ledger's limit would be passed.
     #[error("refused: the event would spend {would_spend}, over the limit {limit}")]
     BudgetExceeded {
@@ -300,6 +318,14 @@ pub enum Error {
         /// What kind of failure.
         kind: std::io::ErrorKind,
         /// What the system said.
+        reason: String,
+    },
+    /// A ledger's file does not hold together, or is not what was asked for.
+    #[error("{path}: {reason}")]
+    Ledger {
+        /// The file.
+        path: String,
+        /// What is wrong.
         reason: String,
     },
     /// The caller's hook stopped a release.

@@ -2,10 +2,8 @@
 
 mod support;
 
-use dp_core::noise::{
-    AdditiveNoise, ChiSquare, GaussianNoise, GramRows, Grid, HalfSpaceNormal, TruncatedNormal,
-    WishartNoise,
-};
+use dp_core::authority;
+use dp_core::noise::{AdditiveNoise, ChiSquare, Grid, HalfSpaceNormal, TruncatedNormal};
 use dp_core::{NoiseRng, NoiseScale};
 use support::{chi_square_excess, ks_excess, normal_cdf};
 
@@ -118,7 +116,7 @@ fn normals_in_a_half_space_follow_their_law() {
 #[test]
 fn wishart_moments_and_symmetry() {
     let (d, dof, s2, n) = (5usize, 12u64, 0.37, 4000);
-    let law = WishartNoise::new(d, dof, scale(s2)).unwrap();
+    let law = authority!().wishart(d, dof, scale(s2)).unwrap();
     let mut rng = rng(17);
     let (mut mean, mut square) = (vec![0.0; d * d], vec![0.0; d * d]);
     for _ in 0..n {
@@ -143,30 +141,30 @@ fn wishart_moments_and_symmetry() {
         }
     }
     assert!(
-        WishartNoise::new(5, 4, scale(1.0)).is_err()
-            && WishartNoise::new(0, 4, scale(1.0)).is_err()
+        authority!().wishart(5, 4, scale(1.0)).is_err()
+            && authority!().wishart(0, 4, scale(1.0)).is_err()
     );
 }
 
 #[test]
 fn wishart_noise_is_added_to_exact_totals() {
     let d = 6;
-    let law = WishartNoise::new(d, 60, scale(3.0)).unwrap();
-    let g = law.grid().unwrap();
+    let law = authority!().wishart(d, 60, scale(3.0)).unwrap();
+    let g = law.grid();
     let totals: Vec<i128> =
         (0..d * d).map(|e| (((e % d) * (e / d)) as i128 * 12_345) << 20).collect();
     // On a grid multiple the totals are just added, whatever their size.
     let noise = law.draw(&mut rng(3)).unwrap();
     let shifted: Vec<i128> = totals.iter().map(|t| t + (1 << 90)).collect();
     let exact = g.exponent() - 20;
-    let sum = law.add_to(&mut rng(3), &totals, exact, g).unwrap();
+    let sum = law.add_to(&mut rng(3), &totals, exact).unwrap();
     for (e, (sum, noise)) in sum.iter().zip(&noise).enumerate() {
         assert_eq!(*sum, noise + totals[e] as f64 * 2f64.powi(exact), "{e}");
     }
-    assert!(law.add_to(&mut rng(3), &shifted, exact, g).unwrap().iter().all(|x| x.is_finite()));
+    assert!(law.add_to(&mut rng(3), &shifted, exact).unwrap().iter().all(|x| x.is_finite()));
     // A grid finer than the unit, or far from the noise, is refused.
     for (own, on) in [(0, -1), (-200, 0), (-30, 69)] {
-        assert!(law.add_to(&mut rng(3), &totals, own, grid(on)).is_err(), "{own} {on}");
+        assert!(law.on(grid(on)).add_to(&mut rng(3), &totals, own).is_err(), "{own} {on}");
     }
 }
 
@@ -177,7 +175,7 @@ fn rows_over_a_gram_matrix_have_its_covariance() {
     for factor in [0i128, 1 << 30] {
         let q = [3i128, -5, 4];
         let totals: Vec<i128> = (0..9).map(|e| q[e / 3] * q[e % 3] * factor).collect();
-        let law = GramRows::new(20_000, scale(w)).unwrap();
+        let law = authority!().gram_rows(20_000, scale(w)).unwrap();
         let rows = law.draw(&mut rng(9), d, &totals, -16).unwrap();
         // Along (4, 0, -3) and (5, 3, 0), where the data has nothing, and along itself.
         for direction in [[4.0, 0.0, -3.0], [5.0, 3.0, 0.0], [3.0, -5.0, 4.0]] {
@@ -192,7 +190,7 @@ fn rows_over_a_gram_matrix_have_its_covariance() {
             }
         }
     }
-    assert!(GramRows::new(0, scale(1.0)).is_err());
+    assert!(authority!().gram_rows(0, scale(1.0)).is_err());
 }
 
 /// Low bits of every law are uniform: no lattice of how a number was computed is left. Sixteen cells, 50,000 draws, false
@@ -217,8 +215,8 @@ fn low_bits_are_uniform() {
     let law = TruncatedNormal::new(1.5, grid(-42)).unwrap();
     let draw = |_| (law.sample(rng.stream()) * 2f64.powi(42)) as i64;
     test("truncated", &(0..count).map(draw).collect::<Vec<_>>());
-    let law = WishartNoise::new(10, 25, scale(0.7)).unwrap();
-    let per_step = 1.0 / law.grid().unwrap().spacing();
+    let law = authority!().wishart(10, 25, scale(0.7)).unwrap();
+    let per_step = 1.0 / law.grid().spacing();
     let matrices = (0..count / 55 + 1).flat_map(|_| {
         let m = law.draw(&mut rng).unwrap();
         (0..100)
@@ -227,7 +225,7 @@ fn low_bits_are_uniform() {
             .collect::<Vec<_>>()
     });
     test("Wishart", &matrices.collect::<Vec<_>>());
-    let law = GramRows::new(5000, scale(1.7)).unwrap();
+    let law = authority!().gram_rows(5000, scale(1.7)).unwrap();
     let totals: Vec<i128> = (0..100).map(|e| if e % 11 == 0 { 1 << 30 } else { 1 << 20 }).collect();
     let rows = law.draw(&mut rng, 10, &totals, -24).unwrap();
     let per_step = 1.0 / law.grid().spacing();
@@ -242,17 +240,22 @@ fn threads_change_nothing() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let wishart = WishartNoise::new(d, 90, scale(1.0)).unwrap().draw(&mut rng(1)).unwrap();
-            let rows =
-                GramRows::new(25, scale(1.0)).unwrap().draw(&mut rng(2), d, &totals, -40).unwrap();
+            let wishart =
+                authority!().wishart(d, 90, scale(1.0)).unwrap().draw(&mut rng(1)).unwrap();
+            let rows = authority!()
+                .gram_rows(25, scale(1.0))
+                .unwrap()
+                .draw(&mut rng(2), d, &totals, -40)
+                .unwrap();
             (wishart, rows)
         })
     };
     let one = run(1);
     assert!(run(2) == one && run(8) == one);
     // More rows than share a stream begin with the rows that fewer would be.
-    let rows =
-        |r| GramRows::new(r, scale(1.0)).unwrap().draw(&mut rng(2), d, &totals, -40).unwrap();
+    let rows = |r| {
+        authority!().gram_rows(r, scale(1.0)).unwrap().draw(&mut rng(2), d, &totals, -40).unwrap()
+    };
     let (few, many) = (rows(68), rows(150));
     assert!(many[..68 * d] == few && many[68 * d..136 * d] != few);
 }
@@ -262,7 +265,7 @@ fn threads_change_nothing() {
 #[should_panic(expected = "drawn from")]
 fn a_stream_that_was_drawn_from_is_refused() {
     let mut stream = rng(5).stream();
-    let noise = GaussianNoise::new(scale(1.0), grid(-30)).unwrap();
+    let noise = authority!().gaussian(scale(1.0), grid(-30)).unwrap();
     noise.add_block(&mut stream, &mut [0.0]).unwrap();
     let _ = ChiSquare::new(1, grid(-30)).unwrap().sample(stream);
 }

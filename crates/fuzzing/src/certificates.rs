@@ -1,6 +1,7 @@
 //! Certificates, guarantees, ledgers.
 
 use dp_core::accounting::{FilterRule, Ledger, Method};
+use dp_core::authority;
 use dp_core::certificate::{Certificate, IndividualCertificate, NoGuarantee, Statement};
 use dp_core::{Budget, Claim, Delta, Epsilon, Guarantee, PrivacyProfile};
 
@@ -36,7 +37,7 @@ pub(crate) fn guarantee(data: &[u8]) {
         let falls = far <= near || far <= near + 1e-9 * near.abs().max(1.0);
         assert!(falls, "a profile falls: {near} then {far}");
     }
-    let certificate = Certificate::new(statement, guarantee);
+    let certificate = authority!().certificate(statement, guarantee);
     if certificate.verify_consistency().is_ok() {
         assert_eq!(Certificate::from_json(&certificate.to_json()).as_ref(), Ok(&certificate));
         evaluated(&certificate);

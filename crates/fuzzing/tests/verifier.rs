@@ -92,6 +92,13 @@ fn inconsistent(trailer: &Value) -> Vec<(&'static str, Value)> {
         edit(&format!("{noise}/laws/0/{name}"), "scale of the first noise law", &times(0.9));
         edit(&format!("{guarantee}/profile/{name}"), "scale of the profile", &times(1.01));
     }
+    // No number of a window of sketches lies on the grid of a sketch.
+    if !trailer.to_string().contains("johnson-lindenstrauss") {
+        let coarser = |v: &Value| v.as_i64().map(|g| json!(g + 60));
+        edit(&format!("{noise}/grid"), "grid of the noise law", &coarser);
+    }
+    edit(&format!("{noise}/laws/0/grid"), "grid of the first noise law", &|_| Some(json!(900)));
+    edit(&format!("{guarantee}/profile/dim"), "dimension of the profile", &|_| Some(json!(1)));
     edit(&format!("{noise}/keep"), "keep probability of the noise law", &times(0.9));
     edit(&format!("{guarantee}/profile/keep"), "keep probability of the profile", &times(0.9));
     for name in ["sensitivity", "entry_shift", "bound", "probability"] {

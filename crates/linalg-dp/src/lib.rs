@@ -7,7 +7,7 @@
 //! | approximate a matrix whose rows may shift | [`low_rank`] |
 //! | release the top directions alone | [`covariance::NoisyPower`] |
 //! | follow a stream in sliding windows | [`window`] |
-//! | check a release that somebody gave you | [`verify()`] |
+//! | check a release that somebody gave you | [`verify()`]; of a file of any kind, [`any::AnyRelease`] |
 //! | measure coherence | [`low_rank::c_coherence`], [`low_rank::mu0_exact`] |
 //!
 //! ```
@@ -27,6 +27,8 @@
 //! ```
 
 pub mod analysis;
+pub mod any;
+mod author;
 pub mod covariance;
 pub mod dense;
 pub mod error;

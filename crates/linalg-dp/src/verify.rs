@@ -23,19 +23,27 @@ use dp_core::certificate::PublicParameters;
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::covariance_sensitivity;
 use dp_core::release_file::{AnyCertificate, Kind, Payload, Summary};
-use dp_core::{Adjacency, Certificate, NormBound, Profile, Provenance, PublicValue, Release};
-use sealed::NOISE;
-pub use sketch::verify::{Finding, Report};
+use dp_core::{
+    Adjacency, Certificate, NormBound, Profile, Provenance, PublicValue, Release, Theorem,
+};
+use sealed::{GRID_ONLY, NOISE};
+pub use sketch::verify::{Exception, Finding, Report, Trust};
 
 /// Relative room for other versions of elementary functions.
 const ROOM: f64 = 1e-9;
 /// Relative room for a basis and its noise root read back from numbers.
 const BASIS_ROOM: f64 = 1e-6;
-/// Most coefficient products spent on the norm of a factorised stream.
-const MOST_WORK: u64 = 1 << 27;
+/// Most coefficient products spent on the norm of a factorised stream, and its longest horizon, unless
+/// more is allowed: under a second, and 16 MiB.
+const MOST_WORK: u64 = 1 << 26;
+const MOST_BLOCKS: u64 = 1 << 20;
 
 const PUBLISHED: Finding =
     Finding::NotChecked("it is a published claim, which is not computed again");
+
+const LONG: Finding = Finding::NotChecked(
+    "factorising a stream of its horizon again takes long, which must be allowed",
+);
 
 /// A payload of this crate.
 pub trait Verifiable: Payload<Error = Error> + sealed::Checks {}
@@ -43,16 +51,20 @@ pub trait Verifiable: Payload<Error = Error> + sealed::Checks {}
 mod sealed {
     use crate::error::Result;
     use dp_core::Certificate;
-    use sketch::verify::Finding;
+    use sketch::verify::{Finding, Trust};
 
     /// No check of this kind of noise is known.
     pub(super) const NOISE: Finding =
         Finding::NotChecked("whether its values carry the stated noise");
 
+    /// Numbers that lie where they must; how far they vary is not compared.
+    pub(super) const GRID_ONLY: Finding =
+        Finding::NotChecked("how much its values vary; they lie on the grid of the stated noise");
+
     /// What follows from the public facts of a payload.
     pub trait Checks {
         /// Compares the sensitivity that a certificate counts with that of the public parameters.
-        fn sensitivity(&self, certificate: &Certificate) -> Result<Finding>;
+        fn sensitivity(&self, certificate: &Certificate, trust: &Trust) -> Result<Finding>;
 
         /// Compares the numbers with the noise that they are said to carry.
         fn noise(&self, _: &Certificate) -> Result<Finding> {
@@ -66,28 +78,56 @@ impl Verifiable for PrivateLowRank {}
 impl Verifiable for Range {}
 impl Verifiable for WindowCovariance {}
 
-/// What whoever trusts a release asks: all of [`verify_consistency`], and that the guarantee is proven
-/// under randomness that nobody could know ([`Certificate::verify`]).
+/// What whoever trusts a release asks: [`verify_trusting`] without any trust.
 ///
 /// # Errors
-/// What does not agree: an error of [`dp_core::Error`] that names the part.
+/// What does not agree: an error of [`dp_core::Error`] that names the part. [`dp_core::Error::NotAccepted`]
+/// for what could not be computed again, or is no proven differential privacy with secret randomness.
 pub fn verify<T: Verifiable>(release: &Release<T>) -> Result<Report> {
-    release.certificate().verify()?;
-    verify_consistency(release)
+    verify_trusting(release, &Trust::none())
+}
+
+/// All of [`verify_use`], and that the guarantee is proven differential privacy under randomness that nobody
+/// could know, or what `trust` takes instead.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_trusting<T: Verifiable>(release: &Release<T>, trust: &Trust) -> Result<Report> {
+    let report = verify_use(release, trust)?;
+    trust.check(&release.certificate().clone().into())?;
+    Ok(report)
+}
+
+/// What whoever computes with a release asks, whatever its guarantee is worth: that everything which follows
+/// from something else in it agrees, and that its sensitivity could be computed again ([`Report::require`]).
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_use<T: Verifiable>(release: &Release<T>, trust: &Trust) -> Result<Report> {
+    let report = examined(release, trust)?;
+    report.require(&release.certificate().clone().into(), trust)?;
+    Ok(report)
 }
 
 /// Computes again everything that follows from something else in a release: the certificate from its own
-/// fields, the sensitivity from the public parameters; and compares the numbers with their noise. Whatever the
-/// guarantee is worth.
+/// fields, the sensitivity from the public parameters; and compares the numbers with their noise. What cannot
+/// be computed again, or not soon, is said and not refused.
 ///
 /// # Errors
 /// As [`verify`].
 pub fn verify_consistency<T: Verifiable>(release: &Release<T>) -> Result<Report> {
+    examined(release, &Trust::none())
+}
+
+fn examined<T: Verifiable>(release: &Release<T>, trust: &Trust) -> Result<Report> {
     let (payload, certificate) = (release.payload(), release.certificate());
     payload.check_statement(certificate.statement())?;
     certificate.verify_consistency()?;
-    let sensitivity =
-        if is_published(certificate) { PUBLISHED } else { payload.sensitivity(certificate)? };
+    let sensitivity = if is_published(certificate) {
+        PUBLISHED
+    } else {
+        payload.sensitivity(certificate, trust)?
+    };
     Ok(Report::new(sensitivity, payload.noise(certificate)?))
 }
 
@@ -96,7 +136,7 @@ pub fn verify_consistency<T: Verifiable>(release: &Release<T>) -> Result<Report>
 ///
 /// # Errors
 /// As [`verify`].
-pub fn verify_sensitivity(summary: &Summary) -> Result<Option<Finding>> {
+pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Finding>> {
     let AnyCertificate::Private(certificate) = &summary.certificate else { return Ok(None) };
     let found = match summary.kind {
         Kind::Covariance | Kind::Window | Kind::Range | Kind::LowRank
@@ -105,7 +145,7 @@ pub fn verify_sensitivity(summary: &Summary) -> Result<Option<Finding>> {
             PUBLISHED
         }
         Kind::Covariance => covariance(certificate)?,
-        Kind::Window => window(certificate)?,
+        Kind::Window => window(certificate, trust)?,
         Kind::Range => range(certificate)?,
         Kind::LowRank => {
             Finding::NotChecked("its second step's follows from the basis in the payload")
@@ -115,28 +155,79 @@ pub fn verify_sensitivity(summary: &Summary) -> Result<Option<Finding>> {
     Ok(Some(found))
 }
 
+/// The sensitivity of a certificate without its release, where the certificate states all that it follows
+/// from. None for those of other crates, and for low-rank releases, whose basis is in the payload.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_certificate(certificate: &Certificate, trust: &Trust) -> Result<Option<Finding>> {
+    Ok(match certificate.guarantee().provenance().theorem() {
+        Some(Theorem::CovarianceGaussian | Theorem::CovarianceWishart | Theorem::CovarianceJl) => {
+            Some(covariance(certificate)?)
+        }
+        Some(Theorem::SlidingWindow) => Some(window(certificate, trust)?),
+        Some(Theorem::RangeFinder) => Some(range(certificate)?),
+        _ => None,
+    })
+}
+
 impl sealed::Checks for PrivateCovariance {
-    fn sensitivity(&self, certificate: &Certificate) -> Result<Finding> {
+    fn sensitivity(&self, certificate: &Certificate, _: &Trust) -> Result<Finding> {
         covariance(certificate)
     }
 
     fn noise(&self, certificate: &Certificate) -> Result<Finding> {
         let law = &certificate.statement().noise;
-        if !matches!(law, NoiseLaw::SymmetricGaussian { .. }) {
-            return Ok(NOISE);
+        match (law, self.sketch()) {
+            (NoiseLaw::SymmetricGaussian { .. }, _) => {
+                let values = sketch::verify::NoisyValues::symmetric(self.values(), self.dim(), law);
+                return Ok(values.check()?);
+            }
+            (NoiseLaw::Wishart { grid, .. }, _) => sketch::verify::on_grid(self.values(), *grid)?,
+            (NoiseLaw::JlSketch { grid, .. }, Some(y)) => {
+                sketch::verify::on_grid(y.values(), *grid)?;
+            }
+            _ => return Ok(NOISE),
         }
-        Ok(sketch::verify::NoisyValues::symmetric(self.values(), self.dim(), law).check()?)
+        Ok(GRID_ONLY)
     }
 }
 
 impl sealed::Checks for WindowCovariance {
-    fn sensitivity(&self, certificate: &Certificate) -> Result<Finding> {
-        window(certificate)
+    fn sensitivity(&self, certificate: &Certificate, trust: &Trust) -> Result<Finding> {
+        window(certificate, trust)
+    }
+
+    /// Sums of matrices on one grid lie on it, whatever the window: under Wishart noise but for the diagonal,
+    /// where the mean is taken out and put back in floating point.
+    fn noise(&self, certificate: &Certificate) -> Result<Finding> {
+        let statement = certificate.statement();
+        let (values, d) = (self.covariance().values(), self.covariance().dim());
+        let law = match &statement.noise {
+            NoiseLaw::Several { laws } if laws.iter().any(|law| *law != laws[0]) => {
+                return rejected("the nodes of a tree have one law, but it states several");
+            }
+            NoiseLaw::Several { laws } => laws.first(),
+            one => Some(one),
+        };
+        match (law, schedule(&statement.public)?) {
+            (
+                Some(NoiseLaw::SymmetricGaussian { grid, .. }),
+                Schedule::Block { .. } | Schedule::Tree { .. },
+            ) => sketch::verify::on_grid(values, *grid)?,
+            (Some(NoiseLaw::Wishart { grid, .. }), _) => {
+                let off = (0..d * d).filter(|e| e / d != e % d).map(|e| values[e]);
+                sketch::verify::on_grid(&off.collect::<Vec<_>>(), *grid)?;
+            }
+            // Products and weighted sums lie anywhere.
+            _ => return Ok(NOISE),
+        }
+        Ok(GRID_ONLY)
     }
 }
 
 impl sealed::Checks for Range {
-    fn sensitivity(&self, certificate: &Certificate) -> Result<Finding> {
+    fn sensitivity(&self, certificate: &Certificate, _: &Trust) -> Result<Finding> {
         range(certificate)
     }
 
@@ -147,7 +238,7 @@ impl sealed::Checks for Range {
 }
 
 impl sealed::Checks for PrivateLowRank {
-    fn sensitivity(&self, certificate: &Certificate) -> Result<Finding> {
+    fn sensitivity(&self, certificate: &Certificate, _: &Trust) -> Result<Finding> {
         let setting = setting(certificate)?;
         let laws = match &certificate.statement().noise {
             NoiseLaw::Several { laws } => laws.as_slice(),
@@ -220,21 +311,37 @@ fn covariance(certificate: &Certificate) -> Result<Finding> {
             let needed = GaussianCovariance::paid_bound(&clip, *grid)?;
             at_least("a bound of rows of", bound.get(), needed.get(), ROOM)
         }
-        (Some(Profile::JlMechanism { bound, .. } | Profile::Wishart { bound, .. }), _) => {
+        (Some(Profile::Wishart { dim, bound, .. }), _) => {
+            same_dim(*dim, clip.dim())?;
+            at_least("a bound of rows of", bound.get(), longest, ROOM)
+        }
+        (Some(Profile::JlMechanism { bound, .. }), _) => {
             at_least("a bound of rows of", bound.get(), longest, ROOM)
         }
         _ => rejected("its profile is not one of a covariance"),
     }
 }
 
-/// All releases of a stream, from its schedule.
-fn window(certificate: &Certificate) -> Result<Finding> {
-    let (guarantee, public) = (certificate.guarantee(), &certificate.statement().public);
+/// The profile of Wishart noise is that of matrices of the stated size.
+fn same_dim(profile: u64, d: usize) -> Result<()> {
+    if profile == d as u64 {
+        return Ok(());
+    }
+    rejected(format!("the profile is one of {profile} x {profile} matrices, but d is {d}"))
+}
+
+fn schedule(public: &PublicParameters) -> Result<Schedule> {
     let Some(PublicValue::Text(schedule)) = public.get("schedule") else {
         return rejected("its schedule is missing or of another type");
     };
-    let schedule: Schedule = serde_json::from_str(schedule)
-        .or_else(|_| rejected("its schedule is none that this version knows"))?;
+    serde_json::from_str(schedule)
+        .or_else(|_| rejected("its schedule is none that this version knows"))
+}
+
+/// All releases of a stream, from its schedule.
+fn window(certificate: &Certificate, trust: &Trust) -> Result<Finding> {
+    let (guarantee, public) = (certificate.guarantee(), &certificate.statement().public);
+    let schedule = schedule(public)?;
     let clip = clip(certificate)?;
     let (_, change) = row_change(guarantee.adjacency(), "window")?;
     let longest = clip.certified_bound();
@@ -257,11 +364,13 @@ fn window(certificate: &Certificate) -> Result<Finding> {
         (
             Schedule::Block { .. },
             Some(
-                Profile::SymmetricGaussian { bound: b, .. }
-                | Profile::JlMechanism { bound: b, .. }
-                | Profile::Wishart { bound: b, .. },
+                Profile::SymmetricGaussian { bound: b, .. } | Profile::JlMechanism { bound: b, .. },
             ),
         ) => bound(*b),
+        (Schedule::Block { .. }, Some(Profile::Wishart { dim, bound: b, .. })) => {
+            same_dim(*dim, clip.dim())?;
+            bound(*b)
+        }
         (Schedule::Tree { .. }, Some(Profile::Gaussian { sensitivity, .. })) => {
             joint(sensitivity.get(), (levels as f64).sqrt())
         }
@@ -275,7 +384,10 @@ fn window(certificate: &Certificate) -> Result<Finding> {
         (Schedule::Tree { .. }, Some(Profile::Repeated { profile, times })) => {
             at_least("levels", *times as f64, levels as f64, 0.0)?;
             match **profile {
-                Profile::Wishart { bound: b, .. } => bound(b),
+                Profile::Wishart { dim, bound: b, .. } => {
+                    same_dim(dim, clip.dim())?;
+                    bound(b)
+                }
                 _ => rejected("its profile is not one of a tree"),
             }
         }
@@ -283,8 +395,9 @@ fn window(certificate: &Certificate) -> Result<Finding> {
             let Some((workload, horizon)) = config.workload()? else {
                 return rejected("its profile is not one of its schedule");
             };
-            if horizon.saturating_mul(blocks) > MOST_WORK {
-                return Ok(Finding::NotChecked("its horizon is so long that it would take long"));
+            let long = horizon.saturating_mul(blocks) > MOST_WORK || horizon > MOST_BLOCKS;
+            if long && !trust.is_patient() {
+                return Ok(LONG);
             }
             let norm = Factorisation::new(workload, horizon, blocks)?.column_norm();
             joint(sensitivity.get(), norm)

@@ -1,10 +1,12 @@
 //! What a release rests on is computed again, and a smaller count is refused.
 
+use dp_core::authority;
 use dp_core::certificate::Statement;
+use dp_core::noise::{Grid, NoiseLaw};
 use dp_core::release_file::{encode, open};
 use dp_core::{
-    Adjacency, Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Profile,
-    PublicValue, Release, Theorem,
+    Adjacency, Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Profile, PublicValue,
+    Release, Theorem,
 };
 use faer::Mat;
 use linalg_dp::covariance::{
@@ -13,7 +15,9 @@ use linalg_dp::covariance::{
 use linalg_dp::low_rank::{
     BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread,
 };
-use linalg_dp::verify::{Finding, Verifiable, verify, verify_consistency, verify_sensitivity};
+use linalg_dp::verify::{
+    Finding, Trust, Verifiable, verify, verify_consistency, verify_sensitivity,
+};
 use linalg_dp::window::{BlockNoise, Keep, Schedule, StreamConfig, WindowMechanism};
 use sketch::rows::RowsView;
 
@@ -36,11 +40,12 @@ fn add() -> Adjacency {
 fn agrees<T: Verifiable>(release: &Release<T>) {
     assert_eq!(verify(release).unwrap().sensitivity, Finding::Agrees);
     let summary = open(&encode(release).unwrap()).unwrap().summary;
-    assert!(verify_sensitivity(&summary).unwrap().is_some());
+    assert!(verify_sensitivity(&summary, &Trust::none()).unwrap().is_some());
 }
 
 fn refused<T: Verifiable>(release: Release<T>, statement: Statement, guarantee: Guarantee) {
-    let forged = Release::certified(release.into_parts().0, Certificate::new(statement, guarantee));
+    let forged =
+        Release::certified(release.into_parts().0, authority!().certificate(statement, guarantee));
     forged.certificate().verify_consistency().expect("the certificate alone holds together");
     let error = verify_consistency(&forged).unwrap_err().to_string();
     assert!(error.contains("sensitivity"), "{error}");
@@ -75,8 +80,87 @@ fn covariances_count_what_clipping_and_rounding_add() {
             ),
             other => panic!("{other:?}"),
         };
-        let short = Guarantee::proven(add(), budget, profile, theorem).unwrap();
+        let short = authority!().proven(add(), budget, profile, theorem).unwrap();
         refused(release, certificate.statement().clone(), short);
+    }
+}
+
+/// The same release under a certificate whose noise lies on a coarser grid.
+fn coarser(law: &NoiseLaw) -> NoiseLaw {
+    let up = |grid: Grid| Grid::new(grid.exponent() + 20).unwrap();
+    match *law {
+        NoiseLaw::Wishart { dof, scale, grid } => NoiseLaw::Wishart { dof, scale, grid: up(grid) },
+        NoiseLaw::JlSketch { rows, lift, grid } => {
+            NoiseLaw::JlSketch { rows, lift, grid: up(grid) }
+        }
+        NoiseLaw::SymmetricGaussian { sigma, grid } => {
+            NoiseLaw::SymmetricGaussian { sigma, grid: up(grid) }
+        }
+        NoiseLaw::Several { ref laws } => {
+            NoiseLaw::Several { laws: laws.iter().map(coarser).collect() }
+        }
+        ref other => panic!("{other:?}"),
+    }
+}
+
+fn off_the_grid<T: Verifiable>(release: Release<T>) {
+    verify_consistency(&release).unwrap();
+    let certificate = release.certificate().clone();
+    let mut statement = certificate.statement().clone();
+    statement.noise = coarser(&statement.noise);
+    let forged = authority!().certificate(statement, certificate.guarantee().clone());
+    forged.verify_consistency().expect("the certificate alone holds together");
+    let forged = Release::certified(release.into_parts().0, forged);
+    let error = verify_consistency(&forged).unwrap_err().to_string();
+    assert!(error.contains("grid"), "{error}");
+}
+
+#[test]
+fn numbers_lie_on_the_grid_that_is_stated() {
+    let shape = WishartShape::LeastSpectralNorm;
+    let wishart = WishartCovariance::calibrate(3, add(), budget(1.0), shape).unwrap();
+    off_the_grid(wishart.release(&[0.5; 30], &mut secret()).unwrap());
+    let sketch = JlCovariance::calibrate(3, 20, add(), budget(1.0)).unwrap();
+    off_the_grid(sketch.release(&[0.5; 30], &mut secret()).unwrap());
+    let zero = Adjacency::ZeroRow { bound: bound(1.0) };
+    for (noise, tree) in [
+        (BlockNoise::SymmetricGaussian, false),
+        (BlockNoise::SymmetricGaussian, true),
+        (BlockNoise::Wishart, false),
+        (BlockNoise::Wishart, true),
+    ] {
+        let schedule = match tree {
+            false => Schedule::Block { noise, keep: Keep::Blocks },
+            true => Schedule::Tree { noise },
+        };
+        let mut config = StreamConfig::new(3, 8, zero, budget(1.0));
+        (config.block, config.schedule) = (2, schedule);
+        let mut stream = WindowMechanism::calibrate(config).unwrap().stream(secret());
+        stream.push(&[0.3; 3 * 19]).unwrap();
+        off_the_grid(stream.release().unwrap());
+    }
+}
+
+#[test]
+fn wishart_noise_has_more_freedom_than_dimensions() {
+    let shape = WishartShape::LeastSpectralNorm;
+    let mechanism = WishartCovariance::calibrate(3, add(), budget(1.0), shape).unwrap();
+    let release = mechanism.release(&[0.5; 30], &mut secret()).unwrap();
+    let certificate = release.certificate().clone();
+    let Some(&Profile::Wishart { dof, bound, scale, change, .. }) =
+        certificate.guarantee().profile()
+    else {
+        panic!()
+    };
+    let of = |dim, dof| {
+        let profile = Profile::Wishart { dim, dof, bound, scale, change };
+        authority!().proven(add(), budget(1.0), profile, Theorem::CovarianceWishart)
+    };
+    // The profile of a smaller matrix.
+    refused(release, certificate.statement().clone(), of(2, dof).unwrap());
+    for dof in [1, 3, 4] {
+        let error = of(3, dof).unwrap_err().to_string();
+        assert!(error.contains("dof"), "{error}");
     }
 }
 
@@ -133,7 +217,7 @@ fn ranges_count_the_shift_of_a_row() {
     let profile = Profile::ChiMixtureGaussian { k, entry_shift, sigma, later_mu };
     let adjacency = Adjacency::RowShift { l2: shift };
     // Nobody gets as far as a certificate.
-    let short = Guarantee::proven(adjacency, budget(1.0), profile, Theorem::RangeFinder);
+    let short = authority!().proven(adjacency, budget(1.0), profile, Theorem::RangeFinder);
     assert!(short.unwrap_err().to_string().contains("entry_shift"));
 }
 

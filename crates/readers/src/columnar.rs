@@ -18,6 +18,7 @@ use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Schema};
 use parquet::arrow::ProjectionMask;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::file::metadata::RowGroupMetaData;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -64,6 +65,7 @@ pub(crate) fn open_parquet(options: &RowsFile) -> Result<Input> {
         ));
     }
     let file = File::open(path).map_err(|e| Error::io(path, e))?;
+    let size = file.metadata().map_err(|e| Error::io(path, e))?.len();
     let bad = |e: parquet::errors::ParquetError| {
         options.malformed(format!("not a Parquet file that can be read: {e}"))
     };
@@ -72,11 +74,28 @@ pub(crate) fn open_parquet(options: &RowsFile) -> Result<Input> {
     let selection = select(options, &schema)?;
     let total = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
     let mask = ProjectionMask::roots(builder.parquet_schema(), selection.positions());
-    let rows = block_rows(features(&schema, &selection).unwrap_or(256));
+    // Of a list the schema does not say how long it is; the row groups do.
+    let longest = builder.metadata().row_groups().iter().map(longest_row).max().unwrap_or(0);
+    if longest > SHORT && longest > size.saturating_mul(8) {
+        let text = "a list declares more values than the file has bits";
+        return Err(options.malformed(text));
+    }
+    let longest = usize::try_from(longest).unwrap_or(usize::MAX);
+    let rows = block_rows(features(&schema, &selection).unwrap_or(longest.max(256)));
     let reader = builder.with_projection(mask).with_batch_size(rows).build().map_err(bad)?;
     let meter = Meter::of_rows(total);
     let input = (selection, meter.clone(), Some(meter));
     finish(options, Box::new(reader), &schema, input)
+}
+
+/// Lists of so many values are short, however small the file is.
+const SHORT: u64 = 1 << 20;
+
+/// Most values of a row, on average over the rows of a group.
+fn longest_row(group: &RowGroupMetaData) -> u64 {
+    let rows = u64::try_from(group.num_rows()).unwrap_or(0).max(1);
+    let values = group.columns().iter().filter_map(|c| u64::try_from(c.num_values()).ok());
+    values.max().unwrap_or(0).div_ceil(rows)
 }
 
 pub(crate) fn open_arrow(options: &RowsFile) -> Result<Input> {
@@ -128,7 +147,7 @@ pub(crate) fn open_arrow_stream(
 
 fn select(options: &RowsFile, schema: &Schema) -> Result<Selection> {
     let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
-    Selection::of(options, names.len(), Some(&names))
+    Selection::of(options, names.len(), Some(&names), true)
 }
 
 /// Features of a row, where the schema tells.

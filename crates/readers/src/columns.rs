@@ -62,15 +62,21 @@ fn distinct(names: &[String]) -> Result<()> {
 }
 
 impl Selection {
-    /// Applies `columns` and `leave_out` to the columns of a file, whose names may be unknown.
-    pub(crate) fn of(options: &RowsFile, count: usize, names: Option<&[String]>) -> Result<Self> {
+    /// Applies `columns` and `leave_out` to the columns of a file, whose names may be unknown. What is not
+    /// `vetted` may be a first row of values: no message repeats it.
+    pub(crate) fn of(
+        options: &RowsFile,
+        count: usize,
+        names: Option<&[String]>,
+        vetted: bool,
+    ) -> Result<Self> {
         let mut used = vec![options.columns.is_empty(); count];
         if let Some(names) = names {
             distinct(names)?;
         }
         let mut answered = vec![false; count];
         for wanted in &options.columns {
-            let columns = resolve(wanted, count, names)?;
+            let columns = resolve(wanted, count, names, vetted)?;
             // Whoever names one column means it; a range may hold more than was thought of.
             if let [one] = columns[..] {
                 answered[one] = true;
@@ -78,27 +84,32 @@ impl Selection {
             columns.into_iter().for_each(|column| used[column] = true);
         }
         for kept in &options.keep {
-            resolve(kept, count, names)?.into_iter().for_each(|column| answered[column] = true);
+            resolve(kept, count, names, vetted)?
+                .into_iter()
+                .for_each(|column| answered[column] = true);
         }
         for unwanted in &options.leave_out {
-            resolve(unwanted, count, names)?.into_iter().for_each(|column| used[column] = false);
+            resolve(unwanted, count, names, vetted)?
+                .into_iter()
+                .for_each(|column| used[column] = false);
         }
         let unanswered = |&i: &usize| used[i] && !answered[i];
         if let Some(names) = names
             && let Some(i) = (0..count).filter(unanswered).find(|&i| is_suspicious(&names[i]))
         {
-            let (name, at) = (&names[i], i + 1);
+            let at = i + 1;
+            let name = if vetted { format!(" ({:?})", names[i]) } else { String::new() };
             return Err(Error::options(format!(
-                "column {at} ({name:?}) looks like an identifier or an index, which must not enter a \
-                 release: leave it out with `leave_out` {at}, or say `keep` {at} when it is data"
+                "the name of column {at}{name} looks like that of an identifier or an index, which must not \
+                 enter a release: leave it out with `leave_out` {at}, or say `keep` {at} when it is data"
             )));
         }
         let entered = (0..count).filter(|&i| used[i]);
         let entered =
             entered.map(|i| names.map_or_else(|| (i + 1).to_string(), |n| n[i].clone())).collect();
         let name = |i: usize| match names {
-            Some(names) => format!("column {:?}", names[i]),
-            None => format!("column {}", i + 1),
+            Some(names) if vetted => format!("column {:?}", names[i]),
+            _ => format!("column {}", i + 1),
         };
         let names = (0..count).filter(|&i| used[i]).map(name).collect();
         Ok(Self { used, names, entered })
@@ -110,7 +121,7 @@ impl Selection {
     }
 }
 
-fn resolve(text: &str, count: usize, names: Option<&[String]>) -> Result<Vec<usize>> {
+fn resolve(text: &str, count: usize, names: Option<&[String]>, vetted: bool) -> Result<Vec<usize>> {
     let text = text.trim();
     let position = |t: &str| t.parse::<usize>().ok().filter(|p| (1..=count).contains(p));
     if let Some(at) = names.and_then(|names| names.iter().position(|n| n == text)) {
@@ -134,7 +145,7 @@ fn resolve(text: &str, count: usize, names: Option<&[String]>) -> Result<Vec<usi
     {
         return Ok((first - 1..last).collect());
     }
-    let known = names.map_or(String::new(), |names| {
+    let known = names.filter(|_| vetted).map_or(String::new(), |names| {
         let some: Vec<&str> = names.iter().take(8).map(String::as_str).collect();
         let more = if names.len() > some.len() { ", ..." } else { "" };
         format!("; they are called {}{more}", some.join(", "))

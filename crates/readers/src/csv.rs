@@ -78,7 +78,8 @@ pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result
     if named && options.header.is_none() && fields > 0 && (0..fields).all(numeric) {
         return Err(data());
     }
-    let selection = Selection::of(options, fields, named.then_some(names.as_slice()))?;
+    let vetted = options.header == Some(true);
+    let selection = Selection::of(options, fields, named.then_some(names.as_slice()), vetted)?;
     let numbers = selection.positions().into_iter().filter(|&i| numeric(i)).count();
     if named && options.header.is_none() && numbers > 0 {
         return Err(data());
@@ -153,7 +154,7 @@ impl Chunks {
                 return Ok(Some(chunk));
             }
             if chunk.len() > LONGEST_LINE {
-                return Err(line_too_long());
+                return Err(line_too_long(LONGEST_LINE));
             }
         }
     }
@@ -194,7 +195,7 @@ impl Read for Rationed {
     fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
         let left = self.allowance.0.load(Ordering::Relaxed);
         if left == 0 {
-            return Err(line_too_long());
+            return Err(line_too_long(LONGEST_LINE));
         }
         let most = out.len().min(left);
         let read = self.source.read(&mut out[..most])?;

@@ -31,8 +31,11 @@ const HEADINGS: [&str; 14] = [
     "words", "customer", "basket",
 ];
 
-/// Sets of a batch.
+/// Sets of a batch, and about how many bytes of text.
 const BATCH: usize = 4096;
+const BATCH_BYTES: usize = 1 << 22;
+/// Longest line, whose every other byte may be an item.
+const LONGEST_SET: usize = 1 << 22;
 
 /// The sets of a file, in batches.
 pub struct SetReader {
@@ -98,8 +101,16 @@ impl SetsFile {
 }
 
 impl SetReader {
+    /// The words of a line, which are never held all at once.
+    fn words<'t>(&'t self, text: &'t str) -> Box<dyn Iterator<Item = &'t str> + 't> {
+        match self.separator.as_deref() {
+            None | Some("space") => Box::new(text.split_whitespace()),
+            Some(separator) => Box::new(text.split(separator).map(str::trim)),
+        }
+    }
+
     /// Refuses a line that would be cut into other items than its writer meant.
-    fn misread(&self, text: &str, words: &[&str], first: bool) -> Result<(), &'static str> {
+    fn misread(&self, text: &str, first: bool) -> Result<(), &'static str> {
         let separator = self.separator.as_deref();
         if text.starts_with(['{', '[']) {
             return Err("a line begins as JSON does; sets are read as words, one set a line");
@@ -113,7 +124,7 @@ impl SetReader {
         if separator.is_some_and(|s| s != "space") && text.contains('"') {
             return Err("a line holds a quote: quoted items are not read; write them without");
         }
-        let Some(word) = words.first() else { return Ok(()) };
+        let Some(word) = self.words(text).next() else { return Ok(()) };
         let glued = |c: char| match separator {
             Some("\t") => c != ' ' && (c.is_whitespace() || SEPARATORS.contains(&c)),
             _ => c.is_whitespace() || SEPARATORS.contains(&c),
@@ -124,9 +135,11 @@ impl SetReader {
                  an item would go with it; the name of a set and its items must have one separator",
             );
         }
-        let heading = HEADINGS.contains(&word.to_lowercase().as_str())
-            || words.iter().any(|word| !word.is_empty() && is_suspicious(word));
-        if first && self.header.is_none() && heading {
+        let heading = || {
+            HEADINGS.contains(&word.to_lowercase().as_str())
+                || self.words(text).any(|word| !word.is_empty() && is_suspicious(word))
+        };
+        if first && self.header.is_none() && heading() {
             return Err(
                 "the first line looks like a header: say `header` true when it is one, `header` false when it is a set",
             );
@@ -146,10 +159,10 @@ impl SetReader {
     /// A line that is no set, or a file that holds none.
     #[allow(clippy::should_implement_trait)]
     pub fn next(&mut self) -> Result<Vec<ItemSet>> {
-        let mut batch = Vec::new();
-        while batch.len() < BATCH {
+        let (mut batch, mut text_read) = (Vec::new(), 0);
+        while batch.len() < BATCH && text_read < BATCH_BYTES {
             self.line.clear();
-            let read = source::read_line(&mut self.bytes, &mut self.line);
+            let read = source::read_line(&mut self.bytes, &mut self.line, LONGEST_SET);
             let read = read.map_err(|e| match e.kind() {
                 ErrorKind::InvalidData => {
                     DataError::of(&self.path, "it is not text (UTF-8)").into()
@@ -160,14 +173,11 @@ impl SetReader {
                 break;
             }
             self.lines += 1;
+            text_read += read;
             let first = self.lines == 1;
             let text = self.line.trim_start_matches('\u{feff}').trim_end_matches(['\n', '\r']);
-            let words: Vec<&str> = match self.separator.as_deref() {
-                None | Some("space") => text.split_whitespace().collect(),
-                Some(separator) => text.split(separator).map(str::trim).collect(),
-            };
             if first && self.header == Some(true) {
-                let columns = words.len() - self.skipped.min(words.len());
+                let columns = self.words(text).skip(self.skipped).count();
                 if columns > 1 {
                     let rule = format!(
                         "the header names {columns} columns: make a file of the one that holds the sets"
@@ -176,13 +186,13 @@ impl SetReader {
                 }
                 continue;
             }
-            self.misread(text, &words, first).map_err(|rule| DataError {
+            self.misread(text, first).map_err(|rule| DataError {
                 file: self.path.clone(),
                 column: None,
                 rule: rule.into(),
                 record: Some(self.sets + batch.len() as u64 + 1),
             })?;
-            let items = words.into_iter().skip(self.skipped).filter(|w| !w.is_empty());
+            let items = self.words(text).skip(self.skipped).filter(|w| !w.is_empty());
             batch.push(ItemSet::from_words(items).map_err(|_| DataError {
                 file: self.path.clone(),
                 column: None,

@@ -54,14 +54,21 @@ const BUFFER: usize = 1 << 18;
 pub(crate) const LONGEST_LINE: usize = 1 << 26;
 
 /// What is said of a longer one.
-pub(crate) fn line_too_long() -> std::io::Error {
-    std::io::Error::other("a line is longer than 64 MiB: is this a text file of that format?")
+pub(crate) fn line_too_long(most: usize) -> std::io::Error {
+    let most = most >> 20;
+    std::io::Error::other(format!(
+        "a line is longer than {most} MiB: is this a text file of that format?"
+    ))
 }
 
-/// As [`BufRead::read_line`], within [`LONGEST_LINE`].
-pub(crate) fn read_line(bytes: &mut Bytes, line: &mut String) -> std::io::Result<usize> {
-    let read = bytes.by_ref().take(LONGEST_LINE as u64 + 1).read_line(line)?;
-    if read > LONGEST_LINE { Err(line_too_long()) } else { Ok(read) }
+/// As [`BufRead::read_line`], of at most so many bytes.
+pub(crate) fn read_line(
+    bytes: &mut Bytes,
+    line: &mut String,
+    most: usize,
+) -> std::io::Result<usize> {
+    let read = bytes.by_ref().take(most as u64 + 1).read_line(line)?;
+    if read > most { Err(line_too_long(most)) } else { Ok(read) }
 }
 
 /// Whether a path can be read once only: standard input, a pipe, a device.

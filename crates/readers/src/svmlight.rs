@@ -117,7 +117,7 @@ impl RowReader for SvmlightRows {
         let mut line = std::mem::take(&mut self.line);
         while columns.len() < BLOCK_VALUES / 2 && offsets.len() <= 1 << 14 {
             line.clear();
-            let read = source::read_line(&mut self.bytes, &mut line)
+            let read = source::read_line(&mut self.bytes, &mut line, source::LONGEST_LINE)
                 .map_err(|e| Error::io(&self.path, e))?;
             if read == 0 {
                 break;

@@ -1,7 +1,8 @@
 //! What the library checks of a release by itself: honest ones pass, edited ones are refused.
 
+use dp_core::authority;
 use dp_core::calibrate::Acceptance;
-use dp_core::certificate::{Certificate, PublicParameters, Statement};
+use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{decode, encode};
 use dp_core::{Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, PublicSeed, Release};
@@ -100,9 +101,9 @@ fn honest_signs_pass_the_strict_check() {
     let signs =
         IndividualSigns::new(sketch.clone(), noise, ATTRIBUTE(), bound(1.0), budget(2.0, 0.0));
     let report = verify_consistency(&signs.unwrap().release(rows, &mut os()).unwrap()).unwrap();
-    assert!(matches!(report.sensitivity, Finding::NotChecked(why) if why.contains("no diff")));
+    assert!(matches!(report.sensitivity, Finding::NothingStated(why) if why.contains("no diff")));
     let report = verify_consistency(&sketch.simhash(rows).unwrap()).unwrap();
-    assert!(matches!(report.sensitivity, Finding::NotChecked(why) if why.contains("no diff")));
+    assert!(matches!(report.sensitivity, Finding::NothingStated(why) if why.contains("no diff")));
 }
 
 #[test]
@@ -139,7 +140,8 @@ fn honest_sets_pass_the_strict_check() {
 fn restated(release: &SketchRelease, edit: impl FnOnce(&mut Statement)) -> SketchRelease {
     let mut statement = release.certificate().statement().clone();
     edit(&mut statement);
-    let certificate = Certificate::new(statement, release.certificate().guarantee().clone());
+    let certificate =
+        authority!().certificate(statement, release.certificate().guarantee().clone());
     Release::certified(release.payload().clone(), certificate)
 }
 

@@ -1,17 +1,16 @@
 //! Files that commands read: releases and certificates, from a path or from a stream.
 
 use crate::error::{Error, Result, shown};
-use dp_core::release_file::{
-    self, AnyCertificate, ClassOfCertificate, MAGIC, Payload, Summary, read_summary,
-};
+use dp_core::release_file::{self, AnyCertificate, MAGIC, Summary, read_summary};
 use readers::is_stream;
+use std::borrow::Cow;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Most bytes of a certificate.
-const LONGEST: u64 = 1 << 24;
+const LONGEST: u64 = 1 << 20;
 
 /// Whether standard input was read: there is nothing left of it.
 static TAKEN: AtomicBool = AtomicBool::new(false);
@@ -97,14 +96,15 @@ impl Content {
         })
     }
 
-    /// A release of a known kind.
-    pub(crate) fn load<T: Payload, C: ClassOfCertificate>(
-        &self,
-    ) -> Result<dp_core::Release<T, C>, T::Error> {
-        match self {
-            Self::File(path) => release_file::load(path),
-            Self::Held(_, bytes) => release_file::decode(bytes),
+    /// The bytes of a release file.
+    pub(crate) fn release(&self) -> Result<Cow<'_, [u8]>> {
+        if !self.is_release()? {
+            return Err(Error::Refused(format!("{}: not a release file", self.name())));
         }
+        Ok(match self {
+            Self::File(path) => release_file::read(path)?.into(),
+            Self::Held(_, bytes) => bytes.into(),
+        })
     }
 
     /// The verified certificate of a release file or of a JSON text.

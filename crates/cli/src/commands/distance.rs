@@ -1,6 +1,7 @@
 //! `dps distance`: two rows of released sketches.
 
-use super::loaded::Loaded;
+use super::loaded::{AnyRelease, Asked, read};
+use super::trust::TrustOptions;
 use crate::error::{Result, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
@@ -28,6 +29,8 @@ pub(crate) struct Distance {
     /// Confidence of the interval, in (0, 1).
     #[arg(long, default_value_t = 0.95)]
     confidence: f64,
+    #[command(flatten)]
+    trust: TrustOptions,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -53,12 +56,13 @@ impl Measure {
 
 impl Distance {
     pub(crate) fn run(&self) -> Result<Record> {
-        let left = Loaded::read(&self.file)?;
-        let other = self.other.as_deref().map(Loaded::read).transpose()?;
+        let trust = self.trust.get();
+        let left = read(&self.file, &trust)?;
+        let other = self.other.as_deref().map(|path| read(path, &trust)).transpose()?;
         let right = other.as_ref().unwrap_or(&left);
         let confidence = probability("--confidence", self.confidence)?;
         let (i, j) = (self.i, self.j);
-        if let (Loaded::Sketch(a), Loaded::Sketch(b)) = (&left, right) {
+        if let (AnyRelease::Sketch(a), AnyRelease::Sketch(b)) = (&left, right) {
             let pairs = if other.is_some() { Pairs::between(a, b)? } else { Pairs::within(a) };
             let known = [Measure::SquaredDistance, Measure::InnerProduct, Measure::Cosine];
             return self.rows(&left, &known, |measure| {
@@ -106,7 +110,7 @@ impl Distance {
             );
         }
         match (&left, right) {
-            (Loaded::Symbols(a), Loaded::Symbols(b)) => {
+            (AnyRelease::Symbols(a), AnyRelease::Symbols(b)) => {
                 let pairs = match other {
                     None => SetPairs::within(a),
                     Some(_) => SetPairs::between(a, b)?,
@@ -122,7 +126,7 @@ impl Distance {
 
     fn rows(
         &self,
-        release: &Loaded,
+        release: &AnyRelease,
         known: &[Measure],
         estimate: impl Fn(Measure) -> Result<Option<(Estimate, [f64; 2])>>,
     ) -> Result<Record> {

@@ -3,11 +3,14 @@
 use super::content::Content;
 use super::recheck;
 use crate::error::{Error, Result};
-use crate::output::Record;
+use crate::output::{Record, print};
 use clap::Args;
 use dp_core::Provenance;
+use dp_core::accounting::Foreign;
+use dp_core::certificate::Trust;
 use dp_core::release_file::{AnyCertificate, Summary};
-use sketch::verify::Finding;
+use dp_core::text::{json_fault, printable_json};
+use linalg_dp::verify::Finding;
 use std::path::PathBuf;
 
 /// Options of `dps inspect`.
@@ -18,6 +21,10 @@ pub(crate) struct Inspect {
     /// Print the certificate alone, as JSON.
     #[arg(long)]
     certificate: bool,
+    /// Print the guarantee alone, in the JSON form that other accountants read: (epsilon, delta), Gaussian,
+    /// or a privacy loss distribution.
+    #[arg(long, conflicts_with = "certificate")]
+    guarantee: bool,
 }
 
 pub(super) fn class_name(certificate: &AnyCertificate) -> &'static str {
@@ -44,30 +51,32 @@ pub(super) fn basis(provenance: &Provenance) -> &'static str {
 impl Inspect {
     pub(crate) fn run(&self) -> Result<Record> {
         let content = Content::open(&self.file)?;
+        if self.guarantee {
+            let certificate = content.certificate()?.private()?;
+            print(&printable_json(&(Foreign::of(certificate.guarantee())?.to_json() + "\n")));
+            return Ok(Record::silent());
+        }
         let record = Record::new().text("file", content.name());
         if content.is_release()? {
             let summary = content.summary()?;
             if self.certificate {
-                crate::output::print(&(summary.certificate.to_json() + "\n"));
+                print(&printable_json(&(summary.certificate.to_json() + "\n")));
                 return Ok(Record::silent());
             }
             let text = summary.certificate.to_json();
             let record = facts(record, &summary);
-            let verdict = verdict(&summary.certificate, recheck::summary(&summary));
+            let verdict = verdict(&summary.certificate, recheck::summary(&summary, &Trust::none()));
             return Ok(fields(record, &text)?.text("verification", verdict));
         }
         let text = content.text()?;
         if self.certificate {
-            crate::output::print(&(content.certificate()?.to_json() + "\n"));
+            print(&printable_json(&(content.certificate()?.to_json() + "\n")));
             return Ok(Record::silent());
         }
         let record = fields(record, &text)?;
         let verdict = match content.certificate() {
             Ok(certificate) => {
-                let again = match &certificate {
-                    AnyCertificate::Private(certificate) => recheck::certificate(certificate),
-                    _ => Ok(Finding::NotChecked("")),
-                };
+                let again = recheck::certificate(&certificate, &Trust::none());
                 verdict(&certificate, again)
             }
             Err(error) => format!("does NOT hold together: {error}"),
@@ -79,6 +88,10 @@ impl Inspect {
 /// What holds, and that `dps verify` looks further.
 fn verdict(certificate: &AnyCertificate, again: Result<Finding>) -> String {
     match again {
+        Ok(Finding::NotChecked(why)) => format!(
+            "the certificate holds together by itself, but the sensitivity that it states was NOT computed \
+             again: {why}; dps verify looks further"
+        ),
         Ok(_) => format!(
             "the certificate holds together ({}); dps verify checks the payload too",
             class_name(certificate)
@@ -89,7 +102,11 @@ fn verdict(certificate: &AnyCertificate, again: Result<Finding>) -> String {
 
 fn fields(mut record: Record, certificate: &str) -> Result<Record> {
     let value: serde_json::Value = serde_json::from_str(certificate)
-        .map_err(|e| Error::Refused(format!("not a certificate: {e}")))?;
+        .map_err(|e| Error::Refused(format!("not a certificate: {}", json_fault(&e))))?;
+    // What is no certificate may be anything, and is not shown.
+    if !["format", "class", "digest"].iter().all(|name| value.get(name).is_some()) {
+        return Err(Error::Refused("not a certificate".into()));
+    }
     for (name, value) in value.as_object().into_iter().flatten() {
         record = record.json(name, value);
     }

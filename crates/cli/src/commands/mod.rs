@@ -12,6 +12,7 @@ mod recheck;
 mod release;
 mod search;
 mod shell;
+mod trust;
 mod verify;
 
 use crate::error::Result;
@@ -27,7 +28,8 @@ pub(crate) enum Command {
     /// Show what a release or a certificate states.
     Inspect(inspect::Inspect),
     /// Recompute what a release or a certificate states, and say what was not; exit status 1 when it does
-    /// not hold together, or claims what must be accepted by name.
+    /// not hold together, is no proven differential privacy that could be computed again and was not
+    /// accepted by name, or promises less than --require.
     Verify(verify::Verify),
     /// Estimate the distance, product or similarity of two rows from releases.
     Distance(distance::Distance),

@@ -1,6 +1,7 @@
 //! `dps pca`: principal components of a release.
 
-use super::loaded::Loaded;
+use super::loaded::{AnyRelease, Asked, read};
+use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect, probability};
 use crate::output::Record;
 use clap::Args;
@@ -26,6 +27,8 @@ pub(crate) struct PcaOptions {
     /// Covariance: probability that an error bound does not hold [default: 0.05].
     #[arg(long)]
     failure: Option<f64>,
+    #[command(flatten)]
+    trust: TrustOptions,
 }
 
 impl PcaOptions {
@@ -35,9 +38,9 @@ impl PcaOptions {
             check_name(path)?;
             check_free(path)?;
         }
-        let release = Loaded::read(&self.file)?;
+        let release = read(&self.file, &self.trust.get())?;
         let (record, directions, explained) = match &release {
-            Loaded::Covariance(release) => {
+            AnyRelease::Covariance(release) => {
                 let failure = probability("--failure", self.failure.unwrap_or(0.05))?;
                 let found = pca(release, k)?;
                 let found = found.payload();
@@ -51,7 +54,7 @@ impl PcaOptions {
                     .number("failure probability", failure.get());
                 (record, found.directions().to_owned(), found.explained().to_vec())
             }
-            Loaded::LowRank(release) => {
+            AnyRelease::LowRank(release) => {
                 let why = "a low-rank approximation comes without error bounds";
                 no_effect("--failure", self.failure.as_ref(), why)?;
                 let (directions, explained) = of_factors(&release.payload().shrunk()?, k)?;

@@ -1,6 +1,7 @@
 //! `dps search`: the best rows of a release.
 
-use super::loaded::Loaded;
+use super::loaded::{AnyRelease, Asked, read};
+use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
@@ -27,6 +28,8 @@ pub(crate) struct Search {
     /// Real-valued sketches: how rows are scored [default: cosine].
     #[arg(long, value_enum)]
     score: Option<ScoreName>,
+    #[command(flatten)]
+    trust: TrustOptions,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -40,21 +43,22 @@ type Found = Vec<(usize, f64)>;
 
 impl Search {
     pub(crate) fn run(&self) -> Result<Record> {
-        let database = Loaded::read(&self.database)?;
-        let other = self.queries.as_deref().map(Loaded::read).transpose()?;
+        let trust = self.trust.get();
+        let database = read(&self.database, &trust)?;
+        let other = self.queries.as_deref().map(|path| read(path, &trust)).transpose()?;
         let queries = other.as_ref().unwrap_or(&database);
         // A row of the database finds itself: ask for one more and leave it out.
         let within = other.is_none();
-        if !matches!(database, Loaded::Sketch(_)) {
+        if !matches!(database, AnyRelease::Sketch(_)) {
             let why = format!("{} are searched in one way only", database.name());
             no_effect("--score", self.score.as_ref(), &why)?;
         }
-        let count = self.top + usize::from(within);
+        let count = self.top.saturating_add(usize::from(within));
         let (name, rows, mut found) = match (&database, queries) {
-            (Loaded::Sketch(items), Loaded::Sketch(queries)) => {
+            (AnyRelease::Sketch(items), AnyRelease::Sketch(queries)) => {
                 self.dense(items, queries, count)?
             }
-            (Loaded::Symbols(release), Loaded::Symbols(_)) if within => {
+            (AnyRelease::Symbols(release), AnyRelease::Symbols(_)) if within => {
                 let rows = self.chosen(release.payload().rows())?;
                 let hits = nearest(release, &rows, self.top, Ranking::Similarity)?;
                 let list = |hits: Vec<sketch::search::Hit>| {
@@ -62,7 +66,7 @@ impl Search {
                 };
                 ("score", rows, hits.into_iter().map(list).collect())
             }
-            (Loaded::Symbols(_), Loaded::Symbols(_)) => {
+            (AnyRelease::Symbols(_), AnyRelease::Symbols(_)) => {
                 return Err(Error::usage(
                     "set signatures are searched within one release: leave out --queries",
                 ));

@@ -2,17 +2,16 @@
 
 use super::content::Content;
 use super::inspect::{class_name, facts};
-use super::loaded::Loaded;
-use super::recheck;
-use crate::error::{Error, Result};
+use super::trust::TrustOptions;
+use super::{loaded, recheck};
+use crate::error::Result;
 use crate::output::Record;
-use clap::{Args, ValueEnum};
+use clap::Args;
 use dp_core::Certificate;
-use dp_core::Provenance;
-use dp_core::certificate::Statement;
-use dp_core::noise::GeneratorKind;
+use dp_core::certificate::{Requirements, Statement};
 use dp_core::release_file::AnyCertificate;
-use sketch::verify::{FALSE_ALARM, Finding};
+use linalg_dp::verify::{Finding, Report};
+use sketch::verify::FALSE_ALARM;
 use std::path::PathBuf;
 
 /// Options of `dps verify`.
@@ -20,50 +19,21 @@ use std::path::PathBuf;
 pub(crate) struct Verify {
     /// A release file, or a certificate (JSON); `-` reads standard input.
     file: PathBuf,
-    /// Let a release pass that is not proven differential privacy with secret noise, for this reason.
-    #[arg(long, value_enum, value_delimiter = ',')]
-    accept: Vec<Exception>,
-}
-
-/// What is refused unless it is accepted by name.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Exception {
-    /// Noise or a projection from a generator that anyone can run again.
-    TestNoise,
-    /// Individual differential privacy, which is not differential privacy.
-    Individual,
-    /// A claim of a paper that is not proven here.
-    Published,
-    /// The word of whoever wrote the certificate.
-    Declared,
-    /// No guarantee of any kind.
-    NoGuarantee,
-}
-
-impl Exception {
-    /// Name of the option's value, and what is wrong.
-    fn words(self) -> [&'static str; 2] {
-        match self {
-            Self::TestNoise => {
-                ["test-noise", "its randomness is from a generator that anyone can run again"]
-            }
-            Self::Individual => ["individual", "it is not differential privacy"],
-            Self::Published => ["published", "its guarantee is a published claim, not proven here"],
-            Self::Declared => {
-                ["declared", "its guarantee is declared by whoever wrote it, not proven"]
-            }
-            Self::NoGuarantee => ["no-guarantee", "it has no guarantee of any kind"],
-        }
-    }
+    #[command(flatten)]
+    trust: TrustOptions,
+    /// What must be promised at least, as in `epsilon<=1,delta<=1e-6,adjacency=attribute`; also `beta>=`,
+    /// `l2>=`, `bound>=`, `alpha>=`, `rows>=`, `min_size<=`, `provenance=proven`, `generator=os`.
+    #[arg(long, value_name = "CLAUSES")]
+    require: Option<Requirements>,
 }
 
 impl Verify {
     pub(crate) fn run(&self) -> Result<Record> {
-        let content = Content::open(&self.file)?;
+        let (content, trust) = (Content::open(&self.file)?, self.trust.get());
         let mut record = Record::new().text("verdict", "holds together");
         let mut gaps: Vec<String> = Vec::new();
         let (certificate, again) = if content.is_release()? {
-            let (_, summary, report) = Loaded::checked(&content)?;
+            let (_, summary, report) = loaded::checked(&content, &trust)?;
             record = facts(record, &summary);
             match report.payload {
                 Finding::Agrees => {
@@ -77,23 +47,19 @@ impl Verify {
             }
             (summary.certificate, report.sensitivity)
         } else {
-            gaps.push("payload: there is none beside a certificate".into());
+            const NONE: Finding = Finding::NotChecked("there is none beside a certificate");
             let certificate = content.certificate()?;
-            let again = match &certificate {
-                AnyCertificate::Private(certificate) => recheck::certificate(certificate)?,
-                _ => Finding::NotChecked("it gives no differential privacy"),
-            };
+            let again = recheck::certificate(&certificate, &trust)?;
+            Report::new(again, NONE).require(&certificate, &trust)?;
+            gaps.extend(gap("payload", NONE));
             (certificate, again)
         };
-        for exception in exceptions(&certificate) {
-            let [name, wrong] = exception.words();
-            if !self.accept.contains(&exception) {
-                return Err(Error::Refused(format!(
-                    "not accepted: {wrong}. What it states of itself holds together; --accept {name} lets \
-                     it pass"
-                )));
-            }
-            record = record.text("accepted by name", wrong);
+        for exception in trust.check(&certificate)? {
+            record = record.text("accepted by name", exception.fault());
+        }
+        if let Some(requirements) = &self.require {
+            requirements.check(&certificate)?;
+            record = record.text("promises", requirements.to_string());
         }
         record = record.text("guarantee", class_name(&certificate));
         if let AnyCertificate::Private(certificate) = &certificate {
@@ -114,33 +80,9 @@ impl Verify {
 fn gap(what: &str, found: Finding) -> Option<String> {
     match found {
         Finding::Agrees => None,
-        Finding::NotChecked(why) => Some(format!("{what}: {why}")),
+        Finding::NotChecked(why) | Finding::NothingStated(why) => Some(format!("{what}: {why}")),
         _ => Some(what.to_owned()),
     }
-}
-
-/// What a certificate needs to be accepted for.
-fn exceptions(certificate: &AnyCertificate) -> Vec<Exception> {
-    let mut found = Vec::new();
-    let known = match certificate {
-        AnyCertificate::None(_) => return vec![Exception::NoGuarantee],
-        AnyCertificate::Individual(certificate) => {
-            found.push(Exception::Individual);
-            certificate.statement.generator != GeneratorKind::OsChacha12
-        }
-        AnyCertificate::Private(certificate) => {
-            match certificate.guarantee().provenance() {
-                Provenance::Proven { .. } => {}
-                Provenance::Published { .. } => found.push(Exception::Published),
-                Provenance::Declared { .. } => found.push(Exception::Declared),
-            }
-            certificate.require_secret_randomness().is_err()
-        }
-    };
-    if known {
-        found.push(Exception::TestNoise);
-    }
-    found
 }
 
 /// What no reader can compute.

@@ -31,6 +31,8 @@
 //! ```
 
 mod basic;
+mod entry;
+mod exchange;
 mod filter;
 mod gdp;
 mod kov;
@@ -39,8 +41,11 @@ mod renyi;
 
 pub use crate::profile::Event;
 pub use crate::profile::pld::{self, Bracket, Pld, Width};
+pub(crate) use entry::Cost;
+pub use entry::Entry;
+pub use exchange::{Foreign, Stated};
 pub use filter::{Filter, FilterRule};
-pub use ledger::{Entry, Ledger, Standing};
+pub use ledger::{Ledger, Standing};
 
 use crate::budget::{Delta, Epsilon};
 use crate::error::Result;

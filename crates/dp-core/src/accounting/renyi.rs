@@ -4,8 +4,8 @@ use super::basic::{pure_runs, up};
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::numeric::float::square_of;
-use crate::profile::Event;
 use crate::profile::pld::{Aside, Pld};
+use crate::profile::{Event, Profile};
 
 /// Epsilon from a Renyi divergence `gamma` of order `1 + s` (Canonne, Kamath, Steinke
 /// 2020, proposition 12): `gamma + ln(s/(1+s)) - (ln delta + ln(1+s))/s`.
@@ -34,6 +34,9 @@ pub(super) fn best(gamma: impl Fn(f64) -> f64, ln_delta: f64) -> f64 {
 /// (exact), `eps^2/2` for pure mechanisms (Bun, Steinke 2016, proposition 1.4), each bit or
 /// letter for itself.
 pub(super) fn rho(event: &Event) -> Option<f64> {
+    if let Profile::Zcdp { rho } = event.profile() {
+        return Some(*rho);
+    }
     let once = Event::once(event.profile().clone());
     let gaussian = Pld::new([&once]).gaussian_square().map(|square| 0.5 * square);
     let pure = |runs: Vec<(f64, f64)>| runs.iter().map(|(e, n)| n * 0.5 * square_of(*e)).sum();

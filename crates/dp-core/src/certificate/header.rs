@@ -4,11 +4,12 @@ use super::canonical::PayloadHash;
 use crate::error::{Error, Result, rejected};
 use crate::noise::{GeneratorKind, NoiseLaw};
 use crate::public::{PublicParameters, PublicValue};
+use crate::text::json_fault;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 /// Version of the certificate's layout.
-pub const CERTIFICATE_FORMAT: u32 = 3;
+pub const CERTIFICATE_FORMAT: u32 = 4;
 
 /// What every certificate states besides its guarantee.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -65,7 +66,7 @@ pub(super) fn class_of(text: &str) -> Result<CertificateClass> {
 }
 
 pub(super) fn from_text<T: DeserializeOwned>(text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|e| rejected("text", e.to_string()))
+    serde_json::from_str(text).map_err(|e| rejected("text", json_fault(&e)))
 }
 
 fn check_format(found: Option<u64>) -> Result<()> {

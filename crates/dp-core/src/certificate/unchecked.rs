@@ -119,6 +119,9 @@ fn of_profile(
         Profile::Repeated { profile, .. } | Profile::Group { profile, .. } => {
             of_profile(profile, noise, add);
         }
+        Profile::ApproximateDp { .. } | Profile::Zcdp { .. } | Profile::LossDistribution { .. } => {
+            add("guarantee.profile", "as whoever declares it states it");
+        }
         // Tied to noise law and adjacency in every parameter.
         Profile::JlMechanism { .. } | Profile::SymmetricGaussian { .. } => {}
     }

@@ -10,6 +10,7 @@ use crate::budget::Budget;
 use crate::error::{Error, Result, rejected};
 use crate::noise::{GeneratorKind, NoiseLaw};
 use crate::public::PublicParameters;
+use crate::text::printable;
 use serde::{Deserialize, Serialize};
 
 /// The certificate of an individual-DP release. It never composes with
@@ -149,9 +150,9 @@ impl core::str::FromStr for IndividualCertificate {
 
 impl core::fmt::Display for IndividualCertificate {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        writeln!(f, "{}: individual {}", self.statement.mechanism, self.budget)?;
+        writeln!(f, "{}: individual {}", printable(&self.statement.mechanism), self.budget)?;
         writeln!(f, "neighbours: {}", self.adjacency)?;
-        writeln!(f, "source: {}", self.source)?;
+        writeln!(f, "source: {}", printable(&self.source))?;
         write!(f, "warning: {}", self.warning)
     }
 }
@@ -274,7 +275,7 @@ impl core::str::FromStr for NoGuarantee {
 
 impl core::fmt::Display for NoGuarantee {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        writeln!(f, "{}: {}", self.statement.mechanism, Self::WARNING)?;
-        write!(f, "reason: {}", self.reason)
+        writeln!(f, "{}: {}", printable(&self.statement.mechanism), Self::WARNING)?;
+        write!(f, "reason: {}", printable(&self.reason))
     }
 }

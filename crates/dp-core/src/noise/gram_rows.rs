@@ -16,10 +16,10 @@ use rayon::prelude::*;
 /// Johnson-Lindenstrauss mechanism. Proof: `docs/proofs/exact-rounding.md`.
 ///
 /// ```
-/// use dp_core::noise::GramRows;
 /// use dp_core::{NoiseRng, NoiseScale};
 ///
-/// let law = GramRows::new(5, NoiseScale::new(3.0)?)?;
+/// // Authors of mechanisms only.
+/// let law = dp_core::authority!().gram_rows(5, NoiseScale::new(3.0)?)?;
 /// // A^T A, in units of 2^-8.
 /// let gram = [700i128, -30, -30, 512];
 /// let sketch = law.draw(&mut NoiseRng::from_os()?, 2, &gram, -8)?;
@@ -38,7 +38,7 @@ impl GramRows {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] for no rows, or a lift so large or small that there is no such grid.
-    pub fn new(rows: usize, lift: NoiseScale) -> Result<Self> {
+    pub(crate) fn new(rows: usize, lift: NoiseScale) -> Result<Self> {
         if rows == 0 {
             return Err(Error::invalid("sketch rows", rows, "[1, inf)"));
         }
@@ -49,7 +49,7 @@ impl GramRows {
     /// The law, for the certificate.
     #[must_use]
     pub fn law(&self) -> NoiseLaw {
-        NoiseLaw::JlSketch { rows: self.rows as u64, lift: self.lift }
+        NoiseLaw::JlSketch { rows: self.rows as u64, lift: self.lift, grid: self.grid }
     }
 
     /// The grid of the numbers.

@@ -64,6 +64,8 @@ pub enum NoiseLaw {
         dof: u64,
         /// Scale of the identity.
         scale: NoiseScale,
+        /// Grid of the noisy matrix (exponent of two).
+        grid: Grid,
     },
     /// A symmetric Gaussian matrix, isotropic in the Frobenius geometry.
     SymmetricGaussian {
@@ -78,6 +80,8 @@ pub enum NoiseLaw {
         rows: u64,
         /// The lift w.
         lift: NoiseScale,
+        /// Grid of the sketch (exponent of two).
+        grid: Grid,
     },
     /// The parameters depend on the data and are kept secret (individual privacy only).
     DataDependent {

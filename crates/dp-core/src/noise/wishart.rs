@@ -21,13 +21,13 @@ use zeroize::Zeroizing;
 /// release is post-processing of the real Wishart mechanism. Proof: `docs/proofs/exact-rounding.md`.
 ///
 /// ```
-/// use dp_core::noise::{Grid, WishartNoise};
 /// use dp_core::{NoiseRng, NoiseScale};
 ///
-/// let law = WishartNoise::new(2, 12, NoiseScale::new(0.5)?)?;
+/// // Authors of mechanisms only.
+/// let law = dp_core::authority!().wishart(2, 12, NoiseScale::new(0.5)?)?;
 /// // The exact Gram matrix of some rows, in units of 2^-30.
 /// let gram = [700i128, -30, -30, 512];
-/// let noisy = law.add_to(&mut NoiseRng::from_os()?, &gram, -30, law.grid()?)?;
+/// let noisy = law.add_to(&mut NoiseRng::from_os()?, &gram, -30)?;
 /// assert_eq!(noisy[1], noisy[2]);
 /// # Ok::<(), dp_core::Error>(())
 /// ```
@@ -36,47 +36,53 @@ pub struct WishartNoise {
     dim: usize,
     dof: u64,
     scale: NoiseScale,
+    grid: Grid,
 }
 
 impl WishartNoise {
     /// Most bits by which a grid may be coarser than the unit of the exact matrix.
     const MOST_SHIFT: i32 = 100;
 
-    /// The law of `d x d` Wishart matrices of mean `dof scale I`.
+    /// The law of `d x d` Wishart matrices of mean `dof scale I`, on the grid that suits it: about `2^-24` of
+    /// an entry's standard deviation, so that floating point decides nearly every entry.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] unless `dim` is in `[1, 2^20]` and `dof` in `[dim, 2^40]`.
-    pub fn new(dim: usize, dof: u64, scale: NoiseScale) -> Result<Self> {
+    /// [`Error::InvalidParameter`] unless `dim` is in `[1, 2^20]` and `dof` in `[dim, 2^40]`, and for a scale so
+    /// large or small that there is no such grid.
+    pub(crate) fn new(dim: usize, dof: u64, scale: NoiseScale) -> Result<Self> {
         if !(1..=1 << 20).contains(&dim) {
             return Err(Error::invalid("dimension", dim, "[1, 2^20]"));
         }
         if !(dim as u64..=1 << 40).contains(&dof) {
             return Err(Error::invalid("degrees of freedom", dof, format!("[{dim}, 2^40]")));
         }
-        Ok(Self { dim, dof, scale })
+        let deviation = scale.get() * (dof as f64).sqrt();
+        if !deviation.is_normal() {
+            return Err(Error::invalid("scale", scale, "about [2^-900, 2^900]"));
+        }
+        Ok(Self { dim, dof, scale, grid: Grid::new(floor_log2(deviation) - 24)? })
     }
 
     /// The law, for the certificate.
     #[must_use]
     pub fn law(&self) -> NoiseLaw {
-        NoiseLaw::Wishart { dof: self.dof, scale: self.scale }
+        NoiseLaw::Wishart { dof: self.dof, scale: self.scale, grid: self.grid }
     }
 
-    /// The grid that suits the law: about `2^-24` of an entry's standard deviation, so that
-    /// floating point decides nearly every entry.
-    ///
-    /// # Errors
-    /// [`Error::InvalidParameter`] for a scale so large or small that there is no such grid.
-    pub fn grid(&self) -> Result<Grid> {
-        let deviation = self.scale.get() * (self.dof as f64).sqrt();
-        if !deviation.is_normal() {
-            return Err(Error::invalid("scale", self.scale, "about [2^-900, 2^900]"));
-        }
-        Grid::new(floor_log2(deviation) - 24)
+    /// The grid of the noisy matrix.
+    #[must_use]
+    pub fn grid(&self) -> Grid {
+        self.grid
+    }
+
+    /// The same law on another grid.
+    #[must_use]
+    pub fn on(self, grid: Grid) -> Self {
+        Self { grid, ..self }
     }
 
     /// The matrix `totals 2^exponent` (row-major `d x d`, of which the lower triangle is read) plus a fresh Wishart
-    /// matrix, each entry rounded to the nearest multiple of `grid`; exactly symmetric.
+    /// matrix, each entry rounded to the grid; exactly symmetric.
     ///
     /// One noise stream per row of L, rows in parallel; the result does not depend on the
     /// number of threads. Costs `d^3 / 3` multiplications.
@@ -87,14 +93,8 @@ impl WishartNoise {
     ///
     /// # Panics
     /// When `totals` does not have `d^2` entries.
-    pub fn add_to(
-        &self,
-        rng: &mut NoiseRng,
-        totals: &[i128],
-        exponent: i32,
-        grid: Grid,
-    ) -> Result<Vec<f64>> {
-        let d = self.dim;
+    pub fn add_to(&self, rng: &mut NoiseRng, totals: &[i128], exponent: i32) -> Result<Vec<f64>> {
+        let (d, grid) = (self.dim, self.grid);
         let shift = grid.exponent().saturating_sub(exponent);
         if !(0..=Self::MOST_SHIFT).contains(&shift) {
             let allowed = format!("[{exponent}, {}]", exponent.saturating_add(Self::MOST_SHIFT));
@@ -106,19 +106,18 @@ impl WishartNoise {
             return Err(Error::invalid("grid exponent", grid.exponent(), allowed));
         }
         let streams: Vec<NoiseStream> = rng.reserve(d as u64).collect();
-        let steps = self.steps(Path::Fast, streams, totals, exponent, grid);
+        let steps = self.steps(Path::Fast, streams, totals, exponent);
         let mut out: Vec<f64> = steps.iter().map(|&n| n as f64 * grid.spacing()).collect();
         mirror_lower(&mut out, d);
         Ok(out)
     }
 
-    /// A Wishart matrix alone, on the grid that suits it.
+    /// A Wishart matrix alone.
     ///
     /// # Errors
-    /// As [`WishartNoise::grid`].
+    /// As [`WishartNoise::add_to`].
     pub fn draw(&self, rng: &mut NoiseRng) -> Result<Vec<f64>> {
-        let grid = self.grid()?;
-        self.add_to(rng, &vec![0; self.dim * self.dim], grid.exponent(), grid)
+        self.add_to(rng, &vec![0; self.dim * self.dim], self.grid.exponent())
     }
 
     /// The lower triangle of the rounded sum, in steps of the grid.
@@ -128,9 +127,9 @@ impl WishartNoise {
         streams: Vec<NoiseStream>,
         totals: &[i128],
         exponent: i32,
-        grid: Grid,
     ) -> Vec<i128> {
-        let (d, shift) = (self.dim, grid.exponent() - exponent);
+        let (d, grid) = (self.dim, self.grid);
+        let shift = grid.exponent() - exponent;
         assert_eq!(totals.len(), d * d, "a {d} x {d} matrix");
         let normals = Normals::new();
         let rows: Vec<Row> = streams

@@ -1,6 +1,7 @@
 //! From a profile as data to what its kind knows: the one match over all kinds.
 
 use super::chi_mixture::ChiMixture;
+use super::declared::{Approximate, Concentrated, Losses};
 use super::gaussian::{Gaussian, Steps};
 use super::group::Group;
 use super::jl::Jl;
@@ -46,6 +47,9 @@ impl Profile {
             Self::BinomialMixture { trials, probability, coordinate } => {
                 of(&Mixture { trials, probability, coordinate })
             }
+            Self::ApproximateDp { epsilon, delta } => of(&Approximate { epsilon, delta }),
+            Self::Zcdp { rho } => of(&Concentrated { rho }),
+            Self::LossDistribution { step, ref ways } => of(&Losses { step, ways }),
             Self::Repeated { ref profile, times } => of(&Repeated { profile, times }),
             Self::Group { ref profile, size } => of(&Group { profile, size }),
         }
@@ -60,7 +64,7 @@ impl Profile {
     /// of a second and in little memory.
     ///
     /// Counts: at least 1; Gaussian steps at most 2^12; bits at most 2^24, responses and trials at
-    /// most 2^20; letters in `[2, 2^32]`; runs of a step, columns of a projection, rows of a sketch and degrees
+    /// most 2^20, cells of a loss distribution at most 2^14; letters in `[2, 2^32]`; runs of a step, columns of a projection, rows of a sketch and degrees
     /// of freedom at most 2^40; `times` of a repeated profile at most 2^10, and no repeated profile in
     /// it. A probability of a mixture is positive, `later_mu` is in `[0, 1e6]`. What moves is
     /// between 1e-100 and 1e6 noise scales.

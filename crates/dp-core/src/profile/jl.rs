@@ -163,7 +163,7 @@ impl Kind for Jl {
 
     fn given_by(&self, noise: &NoiseLaw, _: Adjacency) -> Result<bool> {
         match noise {
-            NoiseLaw::JlSketch { rows, lift } => {
+            NoiseLaw::JlSketch { rows, lift, .. } => {
                 whole("noise.rows", *rows, self.rows)?;
                 scale("noise.lift", *lift, self.lift)?;
             }
@@ -171,7 +171,7 @@ impl Kind for Jl {
             NoiseLaw::Several { laws } => {
                 let mut drawn = 0u64;
                 for law in laws {
-                    let NoiseLaw::JlSketch { rows, lift } = law else { return Ok(false) };
+                    let NoiseLaw::JlSketch { rows, lift, .. } = law else { return Ok(false) };
                     drawn = drawn.saturating_add(*rows);
                     scale("noise.laws.lift", *lift, self.lift)?;
                 }

@@ -58,6 +58,18 @@ pub struct GaussianStep {
     pub times: u64,
 }
 
+/// One way of a change in a [`Profile::LossDistribution`].
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LossWay {
+    /// The least loss, in steps.
+    pub first: i64,
+    /// Probabilities of the losses from there on.
+    pub masses: Vec<f64>,
+    /// Probability of an infinite loss. What is missing of one counts as this.
+    pub infinite: f64,
+}
+
 /// What happens in each coordinate that differs, in a [`Profile::BinomialMixture`].
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
@@ -211,6 +223,28 @@ pub enum Profile {
         profile: Box<Profile>,
         /// Number of runs, in `[1, 2^40]`.
         times: u64,
+    },
+    /// Any mechanism that is (epsilon, delta)-differentially private: the worst case of that, which is
+    /// reached. Of a declared guarantee.
+    ApproximateDp {
+        /// Epsilon.
+        epsilon: Epsilon,
+        /// Delta.
+        delta: Delta,
+    },
+    /// Any mechanism of rho-zero-concentrated differential privacy (Bun, Steinke 2016); an upper bound. Of a
+    /// declared guarantee.
+    Zcdp {
+        /// Rho.
+        rho: f64,
+    },
+    /// A loss distribution in cells, from above: with probability `masses[i]` the loss is
+    /// `(first + i) step`. Of a declared guarantee.
+    LossDistribution {
+        /// Width of a cell.
+        step: f64,
+        /// One way of the change, or both; the worse counts.
+        ways: Vec<LossWay>,
     },
     /// A unit whose change takes `size` steps, each of which has this profile: group privacy, an upper
     /// bound.

@@ -5,6 +5,7 @@
 //! least positive `f64`. Proofs: `docs/proofs/`.
 
 pub(crate) mod chi_mixture;
+pub(crate) mod declared;
 mod evaluate;
 pub(crate) mod event;
 pub(crate) mod gaussian;
@@ -28,5 +29,6 @@ pub(crate) mod wishart;
 pub use event::Event;
 pub(crate) use group::Meeting;
 pub use kinds::{
-    CoordinateProfile, GaussianStep, PrivacyProfile, Profile, RowChange, covariance_sensitivity,
+    CoordinateProfile, GaussianStep, LossWay, PrivacyProfile, Profile, RowChange,
+    covariance_sensitivity,
 };

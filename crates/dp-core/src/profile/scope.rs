@@ -36,6 +36,9 @@ impl Profile {
             Self::Wishart { .. } => "Wishart",
             Self::SymmetricGaussian { .. } => "symmetric Gaussian",
             Self::BinomialMixture { .. } => "binomial mixture",
+            Self::ApproximateDp { .. } => "approximate",
+            Self::Zcdp { .. } => "concentrated",
+            Self::LossDistribution { .. } => "loss distribution",
             Self::Repeated { .. } => "repeated",
             Self::Group { .. } => "group",
         }

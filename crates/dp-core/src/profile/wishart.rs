@@ -130,6 +130,9 @@ impl Kind for Wishart {
     fn check_limits(&self) -> Result<()> {
         count("dim", self.dim, MANY)?;
         count("dof", self.dof, MANY)?;
+        if self.dof <= self.dim + 1 {
+            return Err(Error::invalid("dof", self.dof, format!("[{}, 2^40]", self.dim + 2)));
+        }
         ratio(ROW, self.bound.get() / self.scale.get().sqrt())
     }
 

@@ -2,6 +2,7 @@
 
 use crate::certificate::{AnyCertificate, PayloadHash, canonical};
 use crate::error::{Error, Result};
+use crate::text::json_fault;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -40,7 +41,7 @@ impl Trailer {
         certificate: impl Into<AnyCertificate>,
     ) -> Result<Self> {
         let parameters = serde_json::from_str(parameters)
-            .map_err(|e| Error::file("parameters", e.to_string()))?;
+            .map_err(|e| Error::file("parameters", json_fault(&e)))?;
         let shape = (rows as u64, columns as u64);
         Ok(Self { shape, fingerprint, parameters, certificate: certificate.into() })
     }
@@ -63,7 +64,7 @@ impl Written {
     /// Reads a trailer; only canonical text is one, so that there is one file for one content.
     pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let written: Self =
-            serde_json::from_slice(bytes).map_err(|e| Error::file("trailer", e.to_string()))?;
+            serde_json::from_slice(bytes).map_err(|e| Error::file("trailer", json_fault(&e)))?;
         if canonical(&written).as_bytes() == bytes {
             Ok(written)
         } else {

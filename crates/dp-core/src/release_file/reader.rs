@@ -5,6 +5,7 @@ use super::{AnyCertificate, FORMAT, Kind, MAGIC, PREFIX, SUFFIX, checksum};
 use crate::certificate::{PayloadHash, PublicParameters, canonical, other_version};
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
+use crate::text::json_fault;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::io::{Read, Seek, SeekFrom};
@@ -65,7 +66,7 @@ impl Opened<'_> {
     /// [`Error::File`] when they are not.
     pub fn parameters<T: DeserializeOwned>(&self) -> Result<T> {
         serde_json::from_str(&self.summary.parameters)
-            .map_err(|e| Error::file("parameters", e.to_string()))
+            .map_err(|e| Error::file("parameters", json_fault(&e)))
     }
 
     /// Checks that the fingerprint belongs to the parameters.

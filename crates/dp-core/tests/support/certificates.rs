@@ -1,6 +1,7 @@
 //! Certificates of every kind.
 #![allow(dead_code, missing_docs)]
 
+use dp_core::authority;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
 use dp_core::*;
@@ -29,11 +30,11 @@ pub(crate) fn proven(
     let delta = (ln.delta() * (1.0 + 1e-12)).min(0.999);
     let budget = Budget::new(epsilon, delta).unwrap();
     let theorems = Theorem::ALL.into_iter();
-    let proven = |theorem| Guarantee::proven(adjacency, budget, profile.clone(), theorem).ok();
+    let proven = |theorem| authority!().proven(adjacency, budget, profile.clone(), theorem).ok();
     let guarantee = theorems.filter_map(proven).next().unwrap_or_else(|| {
         Guarantee::declared(adjacency, budget, profile.clone(), "a test", "its reason").unwrap()
     });
-    Certificate::new(statement(noise), guarantee)
+    authority!().certificate(statement(noise), guarantee)
 }
 
 pub(crate) fn b_of(b: f64) -> LaplaceScale {
@@ -62,30 +63,32 @@ pub(crate) fn laplace(b: f64) -> (Profile, NoiseLaw) {
 pub(crate) fn all() -> Vec<Certificate> {
     let (g, gn) = gaussian(4.0);
     let (l, ln) = laplace(2.0);
-    let missing = Guarantee::published_accepting_true_delta(
-        row(),
-        Budget::new(0.5, 1e-9).unwrap(),
-        g.clone(),
-        "paper",
-        "lacks a factor",
-    )
-    .unwrap();
-    let unknown = Guarantee::published(
-        row(),
-        Budget::new(0.5, 1e-9).unwrap(),
-        None,
-        "rule",
-        "paper",
-        "proof covers one release",
-    )
-    .unwrap();
+    let missing = authority!()
+        .published_accepting_true_delta(
+            row(),
+            Budget::new(0.5, 1e-9).unwrap(),
+            g.clone(),
+            "paper",
+            "lacks a factor",
+        )
+        .unwrap();
+    let unknown = authority!()
+        .published(
+            row(),
+            Budget::new(0.5, 1e-9).unwrap(),
+            None,
+            "rule",
+            "paper",
+            "proof covers one release",
+        )
+        .unwrap();
     let mut list = known_pairs();
     list.extend([
         proven(row(), 1.0, g, gn.clone()),
         proven(row(), 0.3, l.clone(), ln.clone()),
         proven(row(), 0.5 + 1e-13, l, ln),
-        Certificate::new(statement(gn.clone()), missing),
-        Certificate::new(statement(gn), unknown),
+        authority!().certificate(statement(gn.clone()), missing),
+        authority!().certificate(statement(gn), unknown),
     ]);
     list
 }
@@ -118,9 +121,9 @@ pub(crate) fn known_pairs() -> Vec<Certificate> {
     let change = RowChange::AddRemove;
     let jl = Profile::JlMechanism { rows: 12, bound, lift: scale(9.0), change };
     let wishart = Profile::Wishart { dim: 4, dof: 40, bound, scale: scale(1.0), change };
-    let sketch = NoiseLaw::JlSketch { rows: 4, lift: scale(9.0) };
+    let sketch = NoiseLaw::JlSketch { rows: 4, lift: scale(9.0), grid: Grid::new(-24).unwrap() };
     let repeated = Profile::Repeated { profile: Box::new(wishart.clone()), times: 3 };
-    let draw = NoiseLaw::Wishart { dof: 40, scale: scale(1.0) };
+    let draw = NoiseLaw::Wishart { dof: 40, scale: scale(1.0), grid: Grid::new(-24).unwrap() };
     let symmetric = Profile::SymmetricGaussian { bound, sigma: scale(5.0), change };
     let step = GaussianStep { sensitivity: l2(1.1), sigma: scale(6.0), times: 3 };
     vec![
@@ -128,7 +131,12 @@ pub(crate) fn known_pairs() -> Vec<Certificate> {
         proven(row(), 0.7, chi(0.1), NoiseLaw::Several { laws: vec![rounded(9.0), rounded(7.0)] }),
         proven(row(), 0.9, Profile::GaussianComposition { steps: vec![step] }, rounded(6.0)),
         proven(add, 0.5, symmetric, NoiseLaw::SymmetricGaussian { sigma: scale(5.0), grid }),
-        proven(add, 0.2, jl.clone(), NoiseLaw::JlSketch { rows: 12, lift: scale(9.0) }),
+        proven(
+            add,
+            0.2,
+            jl.clone(),
+            NoiseLaw::JlSketch { rows: 12, lift: scale(9.0), grid: Grid::new(-24).unwrap() },
+        ),
         proven(add, 0.2, jl, NoiseLaw::Several { laws: vec![sketch; 3] }),
         proven(add, 0.6, wishart, draw.clone()),
         proven(add, 1.2, repeated, NoiseLaw::Several { laws: vec![draw; 3] }),

@@ -4,6 +4,7 @@ use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{ExactGram, noise_grid};
 use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CovarianceNoise, PrivateCovariance};
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::products::check_grid;
 use core::ops::ControlFlow;
@@ -89,12 +90,12 @@ impl GaussianCovariance {
         let (_, change) = row_change(adjacency, NAME)?;
         let profile =
             Profile::SymmetricGaussian { bound: Self::paid_bound(&clip, grid)?, sigma, change };
-        let calibrated = author::calibrated(
+        let calibrated = AUTHOR.calibrated(
             adjacency,
             budget,
-            author::theorem(Theorem::CovarianceGaussian),
+            AUTHOR.theorem(Theorem::CovarianceGaussian),
             profile,
-            author::symmetric(clip.dim(), sigma, grid)?,
+            AUTHOR.symmetric(clip.dim(), sigma, grid)?,
         )?;
         Ok(Self { clip, sigma, grid, calibrated })
     }
@@ -119,13 +120,25 @@ impl GaussianCovariance {
     }
 }
 
+impl GaussianCovariance {
+    /// What one release promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        self.calibrated.guarantee()
+    }
+
+    /// Releases the covariance of `rows` (row-major, n x d).
+    ///
+    /// # Errors
+    /// As [`super::CovarianceStream::push`] and [`super::CovarianceStream::finish`].
+    pub fn release(&self, rows: &[f64], rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+        Mechanism::release(self, rows, rng)
+    }
+}
+
 impl CovarianceMechanism for GaussianCovariance {
     fn dim(&self) -> usize {
         self.clip.dim()
-    }
-
-    fn guarantee(&self) -> &Guarantee {
-        self.calibrated.guarantee()
     }
 
     fn expected_frobenius_error(&self, _trace: SquaredNorm) -> f64 {
@@ -135,6 +148,10 @@ impl CovarianceMechanism for GaussianCovariance {
 }
 
 impl Privatises for GaussianCovariance {
+    fn promise(&self) -> &Guarantee {
+        self.guarantee()
+    }
+
     fn row_clip(&self) -> RowClip {
         self.clip
     }
@@ -161,7 +178,9 @@ impl Privatises for GaussianCovariance {
     }
 }
 
-impl author::Sealed for GaussianCovariance {}
+impl author::Sealed for GaussianCovariance {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for GaussianCovariance {
     /// Length d of a row, adjacency.
@@ -178,7 +197,7 @@ impl Mechanism for GaussianCovariance {
     }
 
     fn guarantee(&self) -> &Guarantee {
-        CovarianceMechanism::guarantee(self)
+        self.guarantee()
     }
 
     fn predict(&self, trace: SquaredNorm) -> Result<Prediction> {

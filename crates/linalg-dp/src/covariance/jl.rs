@@ -4,15 +4,16 @@ use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::ExactGram;
 use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CovarianceNoise, JlSketch, PrivateCovariance};
+use crate::author::AUTHOR;
 use crate::dense;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
-use dp_core::noise::GramRows;
+use dp_core::noise::{GramRows, NoiseLaw};
 use dp_core::{
-    Adjacency, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release,
-    SquaredNorm, Theorem, calibrate,
+    Adjacency, Budget, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release, SquaredNorm,
+    Theorem, calibrate,
 };
 use faer::MatRef;
 
@@ -87,12 +88,11 @@ impl JlCovariance {
         lift: NoiseScale,
     ) -> Result<Self> {
         let (bound, change) = row_change(adjacency, NAME)?;
-        let law = GramRows::new(rows, lift)?;
+        let law = AUTHOR.gram_rows(rows, lift)?;
         let clip = RowClip::new(dim, bound)?;
         let bound = clip.certified_bound();
         let profile = Profile::JlMechanism { rows: rows as u64, bound, lift, change };
-        let basis = author::theorem(Theorem::CovarianceJl);
-        let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
+        let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::CovarianceJl)?;
         Ok(Self { clip, rows, lift, law, guarantee })
     }
 
@@ -112,6 +112,11 @@ impl JlCovariance {
         let t = (2.0 * (2.0 / p).ln()).sqrt();
         let side = (1.0 + distortion).sqrt() - 1.0;
         Ok((((dim as f64).sqrt() + t) / side).powi(2).ceil() as usize)
+    }
+
+    /// The law of the sketch, and its grid.
+    pub(crate) fn law(&self) -> NoiseLaw {
+        self.law.law()
     }
 
     /// The sketch Y of the rows whose Gram matrix this is, and `Y^T Y / r`. Spends the guarantee.
@@ -147,13 +152,25 @@ impl JlCovariance {
     }
 }
 
+impl JlCovariance {
+    /// What one release promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// Releases the covariance of `rows` (row-major, n x d).
+    ///
+    /// # Errors
+    /// As [`super::CovarianceStream::push`] and [`super::CovarianceStream::finish`].
+    pub fn release(&self, rows: &[f64], rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+        Mechanism::release(self, rows, rng)
+    }
+}
+
 impl CovarianceMechanism for JlCovariance {
     fn dim(&self) -> usize {
         self.clip.dim()
-    }
-
-    fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
     }
 
     fn expected_frobenius_error(&self, trace: SquaredNorm) -> f64 {
@@ -168,6 +185,10 @@ impl CovarianceMechanism for JlCovariance {
 }
 
 impl Privatises for JlCovariance {
+    fn promise(&self) -> &Guarantee {
+        self.guarantee()
+    }
+
     fn row_clip(&self) -> RowClip {
         self.clip
     }
@@ -187,21 +208,18 @@ impl Privatises for JlCovariance {
             mechanism: NAME.into(),
             noise: self.law.law(),
             generator: rng.kind(),
-            public: [
-                longer_rows(),
-                ("d".to_owned(), PublicValue::from(d)),
-                ("grid".to_owned(), format!("2^{}", self.law.grid().exponent()).into()),
-            ]
-            .into(),
+            public: [longer_rows(), ("d".to_owned(), PublicValue::from(d))].into(),
         };
         let law = CovarianceNoise::JlSketch { rows: r as u64, lift: self.lift };
         let sketch = JlSketch::new(r, d, sketch);
         let payload = PrivateCovariance::new(d, covariance, Some(sketch), law);
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 }
 
-impl author::Sealed for JlCovariance {}
+impl author::Sealed for JlCovariance {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for JlCovariance {
     /// Length d of a row, rows of the sketch, adjacency.
@@ -218,7 +236,7 @@ impl Mechanism for JlCovariance {
     }
 
     fn guarantee(&self) -> &Guarantee {
-        CovarianceMechanism::guarantee(self)
+        self.guarantee()
     }
 
     fn predict(&self, trace: SquaredNorm) -> Result<Prediction> {

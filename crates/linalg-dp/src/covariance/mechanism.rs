@@ -12,14 +12,11 @@ use dp_core::{Guarantee, NoiseRng, Release, SquaredNorm};
 /// A calibrated mechanism that releases `A^T A`. Implemented by the mechanisms of this crate only.
 ///
 /// # Privacy
-/// Each [`CovarianceMechanism::release`], or stream that is finished, spends the guarantee once, for
+/// Each release, or stream that is finished, spends the guarantee once, for
 /// the rows it was given. Rows longer than the bound are scaled to it; how many is not reported.
 pub trait CovarianceMechanism: Privatises {
     /// Length d of a row.
     fn dim(&self) -> usize;
-
-    /// What one release promises.
-    fn guarantee(&self) -> &Guarantee;
 
     /// Expected Frobenius norm of the error that [`PrivateCovariance::unbiased`] would
     /// have on data of total squared norm `trace` (data-independent mechanisms ignore it).
@@ -29,12 +26,21 @@ pub trait CovarianceMechanism: Privatises {
     fn stream<'m>(&'m self, rng: &'m mut NoiseRng) -> CovarianceStream<'m, &'m mut NoiseRng> {
         CovarianceStream { mechanism: self.as_dyn(), gram: ExactGram::new(self.row_clip()), rng }
     }
+}
+
+/// What each has by itself, as a method or as [`dp_core::mechanism::Mechanism`], for one whose type is not known.
+impl dyn CovarianceMechanism + '_ {
+    /// What one release promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        self.promise()
+    }
 
     /// Releases the covariance of `rows` (row-major, n x d).
     ///
     /// # Errors
     /// As [`CovarianceStream::push`] and [`CovarianceStream::finish`].
-    fn release(&self, rows: &[f64], rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+    pub fn release(&self, rows: &[f64], rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
         let mut stream = self.stream(rng);
         stream.push(rows)?;
         stream.finish()
@@ -95,6 +101,9 @@ impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
 pub trait Privatises: Send + Sync {
     /// What rows are clipped by.
     fn row_clip(&self) -> RowClip;
+
+    /// What one release promises.
+    fn promise(&self) -> &Guarantee;
 
     /// Releases an exact sum. Spends the guarantee.
     fn privatise(&self, gram: &ExactGram, rng: &mut NoiseRng)

@@ -39,8 +39,8 @@ impl CovarianceNoise {
     pub(crate) fn of(law: &NoiseLaw) -> Option<Self> {
         match *law {
             NoiseLaw::SymmetricGaussian { sigma, .. } => Some(Self::SymmetricGaussian { sigma }),
-            NoiseLaw::Wishart { dof, scale } => Some(Self::Wishart { dof, scale }),
-            NoiseLaw::JlSketch { rows, lift } => Some(Self::JlSketch { rows, lift }),
+            NoiseLaw::Wishart { dof, scale, .. } => Some(Self::Wishart { dof, scale }),
+            NoiseLaw::JlSketch { rows, lift, .. } => Some(Self::JlSketch { rows, lift }),
             _ => None,
         }
     }

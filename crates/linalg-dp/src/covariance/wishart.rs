@@ -4,14 +4,15 @@ use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{ExactGram, MAX_SHIFT};
 use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CovarianceNoise, PrivateCovariance};
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
-use dp_core::noise::{Grid, WishartNoise};
+use dp_core::noise::{Grid, NoiseLaw, WishartNoise};
 use dp_core::{
-    Adjacency, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release,
-    SquaredNorm, Theorem, calibrate,
+    Adjacency, Budget, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release, SquaredNorm,
+    Theorem, calibrate,
 };
 
 const NAME: &str = "Wishart covariance";
@@ -58,7 +59,6 @@ pub enum WishartShape {
 pub struct WishartCovariance {
     clip: RowClip,
     noise: WishartNoise,
-    grid: Grid,
     dof: u64,
     scale: NoiseScale,
     guarantee: Guarantee,
@@ -113,17 +113,16 @@ impl WishartCovariance {
         let clip = RowClip::new(dim, bound)?;
         let profile =
             Profile::Wishart { dim: dim as u64, dof, bound: clip.certified_bound(), scale, change };
-        let basis = author::theorem(Theorem::CovarianceWishart);
-        let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
-        let noise = WishartNoise::new(dim, dof, scale)?;
+        let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::CovarianceWishart)?;
+        let noise = AUTHOR.wishart(dim, dof, scale)?;
         // Never finer than the unit of the exact sums.
-        let (own, suits) = (2 * clip.exponent(), noise.grid()?.exponent());
+        let (own, suits) = (2 * clip.exponent(), noise.grid().exponent());
         if suits - own > MAX_SHIFT {
             let allowed = "scales that the exact sums can be rounded for; raise epsilon or delta";
             return Err(Error::invalid("noise scale", scale, allowed));
         }
-        let grid = Grid::new(suits.max(own))?;
-        Ok(Self { clip, noise, grid, dof, scale, guarantee })
+        let noise = noise.on(Grid::new(suits.max(own))?);
+        Ok(Self { clip, noise, dof, scale, guarantee })
     }
 
     /// Degrees of freedom nu.
@@ -138,9 +137,14 @@ impl WishartCovariance {
         self.scale
     }
 
+    /// The law of the noise, and the grid.
+    pub(crate) fn law(&self) -> NoiseLaw {
+        self.noise.law()
+    }
+
     /// The exact sum plus fresh noise, mean included, rounded to the grid. Spends the guarantee.
     pub(crate) fn draw(&self, gram: &ExactGram, rng: &mut NoiseRng) -> Result<Vec<f64>> {
-        Ok(self.noise.add_to(rng, gram.totals(), gram.exponent(), self.grid)?)
+        Ok(self.noise.add_to(rng, gram.totals(), gram.exponent())?)
     }
 
     /// A typical spectral norm of the noise, `s (sqrt nu + sqrt d)^2`.
@@ -151,13 +155,25 @@ impl WishartCovariance {
     }
 }
 
+impl WishartCovariance {
+    /// What one release promises.
+    #[must_use]
+    pub fn guarantee(&self) -> &Guarantee {
+        &self.guarantee
+    }
+
+    /// Releases the covariance of `rows` (row-major, n x d).
+    ///
+    /// # Errors
+    /// As [`super::CovarianceStream::push`] and [`super::CovarianceStream::finish`].
+    pub fn release(&self, rows: &[f64], rng: &mut NoiseRng) -> Result<Release<PrivateCovariance>> {
+        Mechanism::release(self, rows, rng)
+    }
+}
+
 impl CovarianceMechanism for WishartCovariance {
     fn dim(&self) -> usize {
         self.clip.dim()
-    }
-
-    fn guarantee(&self) -> &Guarantee {
-        &self.guarantee
     }
 
     fn expected_frobenius_error(&self, _trace: SquaredNorm) -> f64 {
@@ -167,6 +183,10 @@ impl CovarianceMechanism for WishartCovariance {
 }
 
 impl Privatises for WishartCovariance {
+    fn promise(&self) -> &Guarantee {
+        self.guarantee()
+    }
+
     fn row_clip(&self) -> RowClip {
         self.clip
     }
@@ -186,16 +206,11 @@ impl Privatises for WishartCovariance {
             mechanism: NAME.into(),
             noise: self.noise.law(),
             generator: rng.kind(),
-            public: [
-                longer_rows(),
-                ("d".to_owned(), PublicValue::from(dim)),
-                ("grid".to_owned(), format!("2^{}", self.grid.exponent()).into()),
-            ]
-            .into(),
+            public: [longer_rows(), ("d".to_owned(), PublicValue::from(dim))].into(),
         };
         let noise = CovarianceNoise::Wishart { dof: self.dof, scale: self.scale };
         let payload = PrivateCovariance::new(dim, values, None, noise);
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 }
 
@@ -222,7 +237,9 @@ fn least_over_ladder(cost: impl Fn(u64) -> Result<f64>) -> Result<u64> {
     Ok(low + (high - low) / 2)
 }
 
-impl author::Sealed for WishartCovariance {}
+impl author::Sealed for WishartCovariance {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for WishartCovariance {
     /// Length d of a row, adjacency, shape.
@@ -239,7 +256,7 @@ impl Mechanism for WishartCovariance {
     }
 
     fn guarantee(&self) -> &Guarantee {
-        CovarianceMechanism::guarantee(self)
+        self.guarantee()
     }
 
     fn predict(&self, trace: SquaredNorm) -> Result<Prediction> {

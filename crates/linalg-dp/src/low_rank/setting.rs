@@ -27,7 +27,7 @@ impl Setting {
     /// Validates the public parameters.
     ///
     /// # Errors
-    /// `rank = 0`, `oversampling < 2` (no error bound holds there), `k > min(m, n)`, a shift or row bound
+    /// `rank = 0`, `oversampling < 2` (no error bound holds there), `k > min(m, n)` or above 2^24, m or n from 2^32 on, a shift or row bound
     /// outside `[2^-400, 2^400]`, or a row bound above 2^40 times the shift (floating point would then cost too much).
     pub fn new(
         (m, n): (usize, usize),
@@ -36,7 +36,13 @@ impl Setting {
         shift: Shift,
         row_bound: NormBound,
     ) -> Result<Self> {
-        let largest = m.min(n);
+        // Sums over a row or a column count their terms.
+        for (name, size) in [("m", m), ("n", n)] {
+            if size > u32::MAX as usize {
+                return Err(Error::invalid(name, size, "[1, 2^32)"));
+            }
+        }
+        let largest = m.min(n).min(1 << 24);
         if rank == 0 || rank >= largest {
             return Err(Error::invalid("rank", rank, format!("[1, {largest})")));
         }

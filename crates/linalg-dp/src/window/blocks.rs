@@ -8,7 +8,7 @@ use crate::covariance::{
 };
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
-use dp_core::{Guarantee, NoiseRng, Release};
+use dp_core::{Guarantee, NoiseRng, Release, SquaredNorm};
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -128,6 +128,12 @@ impl Blocks {
         Ok(())
     }
 
+    /// The expected error of a full window whose rows have this total squared norm.
+    pub(super) fn expected_error(&self, trace: SquaredNorm) -> f64 {
+        let of = |trace| self.mechanism.expected_frobenius_error(trace);
+        of_sum(of, trace, self.window_blocks as f64)
+    }
+
     /// The window's sum, the first block it covers, and how many it covers.
     pub(super) fn sum(&self, closed: u64) -> (Mat<f64>, u64) {
         let dim = self.mechanism.dim();
@@ -213,6 +219,13 @@ impl Blocks {
             Kept::Histogram { histogram, plain } => histogram.checkpoints().len() + plain.len(),
         }
     }
+}
+
+/// The root mean square error of a sum of `count` independent matrices, of which one has all the rows: where the
+/// noise grows with the data, no other division of them has more.
+pub(super) fn of_sum(of: impl Fn(SquaredNorm) -> f64, trace: SquaredNorm, count: f64) -> f64 {
+    let empty = SquaredNorm::new(f64::MIN_POSITIVE).expect("positive");
+    (of(trace).powi(2) + (count - 1.0).max(0.0) * of(empty).powi(2)).sqrt()
 }
 
 fn matrix(values: &[f64], d: usize) -> Result<Mat<f64>> {

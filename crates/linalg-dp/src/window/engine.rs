@@ -7,7 +7,7 @@ use super::tree::{Tree, TreeState};
 use crate::covariance::{CovarianceNoise, ExactGram, RowClip};
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
-use dp_core::{Guarantee, NoiseRng, NoiseScale};
+use dp_core::{Guarantee, NoiseRng, NoiseScale, SquaredNorm};
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
@@ -99,6 +99,15 @@ impl Engine {
             Self::Blocks(blocks) => blocks.matrices(),
             Self::Tree(tree) => tree.matrices(),
             Self::Factorised { sums, .. } => sums.matrices(),
+        }
+    }
+
+    /// The expected error of a full window whose rows have this total squared norm.
+    pub(super) fn expected_error(&self, trace: SquaredNorm) -> f64 {
+        match self {
+            Self::Blocks(blocks) => blocks.expected_error(trace),
+            Self::Tree(tree) => tree.expected_error(trace),
+            Self::Factorised { sums, .. } => sums.expected_error(),
         }
     }
 

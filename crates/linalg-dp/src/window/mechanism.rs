@@ -1,13 +1,17 @@
 //! The calibrated sliding window: one calibration, any number of streams.
 
-use super::config::{Row, StreamConfig};
+use super::config::{Pace, Row, StreamConfig};
 use super::engine::Engine;
 use super::journal::{Journal, OpenJournal};
+use super::release::WindowCovariance;
 use super::stream::PrivateStream;
+use crate::author::AUTHOR;
 use crate::covariance::RowClip;
 use crate::error::{Error, Result};
 use core::borrow::BorrowMut;
-use dp_core::{Guarantee, NoiseRng};
+use core::ops::ControlFlow;
+use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
+use dp_core::{Budget, Guarantee, NoiseRng, Release, SquaredNorm};
 use std::path::Path;
 
 const NAME: &str = "sliding-window covariance";
@@ -139,5 +143,57 @@ impl WindowMechanism {
             return Err(Error::corrupt("its guarantee is not what its configuration gives"));
         }
         calibrated.stream(rng).taken_up(journal)
+    }
+}
+
+impl author::Sealed for WindowMechanism {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
+
+/// Rows between two questions to the hook.
+const PART: usize = 1 << 16;
+
+impl Mechanism for WindowMechanism {
+    /// Its budget is the one that is given beside it.
+    type Config = StreamConfig;
+    /// All rows of a stream. Under [`Pace::Clock`] they are those of one tick.
+    type Input<'a> = &'a [f64];
+    /// The window that ends with the last full block.
+    type Output = Release<WindowCovariance>;
+    /// A bound on the total squared norm of the rows of a window.
+    type Facts = SquaredNorm;
+    type Error = Error;
+
+    fn calibrate(config: StreamConfig, budget: Budget) -> Result<Self> {
+        Self::calibrate(StreamConfig { budget, ..config })
+    }
+
+    fn guarantee(&self) -> &Guarantee {
+        self.guarantee()
+    }
+
+    /// Of a full window; a histogram of blocks may cover more.
+    fn predict(&self, trace: SquaredNorm) -> Result<Prediction> {
+        let error = self.engine.expected_error(trace);
+        Ok(Prediction::new("the window's second moments in Frobenius norm", error))
+    }
+
+    fn release_watched(
+        &self,
+        rows: &[f64],
+        rng: &mut NoiseRng,
+        hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
+    ) -> Result<Release<WindowCovariance>> {
+        let parts = rows.chunks(PART * self.config.dim);
+        let total = parts.len() as u64;
+        let mut stream = self.stream(rng);
+        for (done, part) in (0u64..).zip(parts) {
+            Progress::new(done, total).ask(hook)?;
+            stream.push(part)?;
+        }
+        if self.config.pace == Pace::Clock {
+            stream.tick()?;
+        }
+        stream.release()
     }
 }

@@ -2,10 +2,11 @@
 
 use super::config::{Row, Schedule, StreamConfig};
 use super::factorisation::Factorisation;
+use crate::author::AUTHOR;
 use crate::covariance::{ExactGram, RowClip};
 use crate::error::{Error, Result};
 use crate::products::check_grid;
-use dp_core::mechanism::{Calibrated, Statistic, author};
+use dp_core::mechanism::{Calibrated, Statistic};
 use dp_core::noise::{NoiseLaw, SymmetricGaussian};
 use dp_core::profile::covariance_sensitivity;
 use dp_core::{
@@ -38,12 +39,12 @@ impl SumNoise {
         let (grid, sensitivity) = statistic.on_grid(rough)?;
         let sigma = calibrate::gaussian(config.budget, sensitivity)?;
         check_grid(sigma, grid)?;
-        let calibrated = author::calibrated(
+        let calibrated = AUTHOR.calibrated(
             config.adjacency,
             config.budget,
-            author::theorem(Theorem::SlidingWindow),
+            AUTHOR.theorem(Theorem::SlidingWindow),
             Profile::Gaussian { sensitivity, sigma },
-            author::symmetric(config.dim, sigma, grid)?,
+            AUTHOR.symmetric(config.dim, sigma, grid)?,
         )?;
         Ok(Self { sigma, calibrated })
     }
@@ -51,6 +52,12 @@ impl SumNoise {
     /// The joint guarantee of all noisy sums.
     pub(super) fn guarantee(&self) -> &Guarantee {
         self.calibrated.guarantee()
+    }
+
+    /// The root mean square of the Frobenius norm of one noise matrix.
+    pub(super) fn expected_error(&self, dim: usize) -> f64 {
+        let d = dim as f64;
+        self.sigma.get() * (d * (d + 1.0) / 2.0).sqrt()
     }
 
     /// The law of one noise matrix.
@@ -229,6 +236,12 @@ impl Factorised {
             queue.truncate(taps.len());
         }
         Ok(())
+    }
+
+    /// The expected error of a window, once as many blocks have closed as noise is remembered of.
+    pub(super) fn expected_error(&self) -> f64 {
+        let squares: f64 = self.factorisation.noise_taps().iter().map(|tap| tap * tap).sum();
+        squares.sqrt() * self.noise.expected_error(self.dim)
     }
 
     /// `(B Y)_j` for the newest block, and the standard deviation of its noise over sigma.

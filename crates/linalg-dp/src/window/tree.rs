@@ -1,15 +1,19 @@
 //! The tree schedule: one private matrix a node of a binary tree over the blocks.
 
+use super::blocks::of_sum;
 use super::config::{BlockNoise, Row, StreamConfig};
 use super::sums::{Plan, SumNoise};
+use crate::author::AUTHOR;
 use crate::covariance::{
-    CovarianceNoise, ExactGram, JlCovariance, RowClip, WishartCovariance, WishartShape,
+    CovarianceMechanism, CovarianceNoise, ExactGram, JlCovariance, RowClip, WishartCovariance,
+    WishartShape,
 };
 use crate::error::{Error, Result};
-use dp_core::mechanism::author;
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::RowChange;
-use dp_core::{Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Profile, Theorem, calibrate};
+use dp_core::{
+    Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Profile, SquaredNorm, Theorem, calibrate,
+};
 use faer::Mat;
 use serde::{Deserialize, Serialize};
 
@@ -100,6 +104,17 @@ fn tree_levels(window_blocks: u64) -> u32 {
     window_blocks.max(1).ilog2() + 1
 }
 
+/// How many nodes of a tree of so many levels hold these blocks.
+fn nodes(levels: u32, first: u64, end: u64) -> u64 {
+    let (mut at, mut count) = (first, 0);
+    while at < end {
+        let fits = |level: &u32| at.is_multiple_of(1 << level) && at + (1 << level) <= end;
+        at += 1 << (0..levels).rev().find(fits).unwrap_or(0);
+        count += 1;
+    }
+    count
+}
+
 impl Tree {
     pub(super) fn new(
         config: &StreamConfig,
@@ -141,13 +156,28 @@ impl Tree {
         }
     }
 
+    /// The expected error of a full window whose rows have this total squared norm, over where it ends.
+    pub(super) fn expected_error(&self, trace: SquaredNorm) -> f64 {
+        let period = 1u64 << (self.levels - 1);
+        let ends = (0..period).step_by((period >> 12 | 1) as usize);
+        let (sum, count) = ends.fold((0, 0u64), |(sum, count), first| {
+            (sum + nodes(self.levels, first, first + self.window_blocks), count + 1)
+        });
+        let mean = sum as f64 / count as f64;
+        match &self.noise {
+            NodeNoise::Gaussian(noise) => mean.sqrt() * noise.expected_error(self.dim),
+            NodeNoise::Wishart(m) => of_sum(|t| m.expected_frobenius_error(t), trace, mean),
+            NodeNoise::Sketch(m) => of_sum(|t| m.expected_frobenius_error(t), trace, mean),
+        }
+    }
+
     /// What a row meets: the law of a node, in every level. (The profile of Gaussian nodes is that
     /// of their joint sensitivity, so their one law stands for all.)
     pub(super) fn law(&self) -> NoiseLaw {
         let law = match &self.noise {
             NodeNoise::Gaussian(noise) => return noise.law(),
-            NodeNoise::Wishart(m) => NoiseLaw::Wishart { dof: m.dof(), scale: m.scale() },
-            NodeNoise::Sketch(m) => NoiseLaw::JlSketch { rows: m.rows() as u64, lift: m.lift() },
+            NodeNoise::Wishart(m) => m.law(),
+            NodeNoise::Sketch(m) => m.law(),
         };
         NoiseLaw::Several { laws: vec![law; self.levels as usize] }
     }
@@ -269,8 +299,7 @@ fn wishart(config: &StreamConfig, row: Row, levels: u32) -> Result<(NodeNoise, G
     let scale = calibrate::wishart_scale_repeated(budget, d, dof, bound, change, times)?;
     let once = Profile::Wishart { dim: d, dof, bound, scale, change };
     let profile = Profile::Repeated { profile: Box::new(once), times };
-    let basis = author::theorem(Theorem::SlidingWindow);
-    let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
+    let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::SlidingWindow)?;
     let mechanism = WishartCovariance::with_noise(dim, adjacency, budget, dof, scale)?;
     Ok((NodeNoise::Wishart(mechanism), guarantee))
 }
@@ -287,8 +316,7 @@ fn sketch(
     let all = rows.saturating_mul(u64::from(levels));
     let lift = calibrate::jl_lift(budget, all, bound, change)?;
     let profile = Profile::JlMechanism { rows: all, bound, lift, change };
-    let basis = author::theorem(Theorem::SlidingWindow);
-    let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
+    let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::SlidingWindow)?;
     let rows =
         usize::try_from(rows).map_err(|_| Error::invalid("sketch rows", rows, "[1, 2^32]"))?;
     let mechanism = JlCovariance::with_lift(dim, rows, adjacency, budget, lift)?;

@@ -5,6 +5,7 @@
 
 mod apply;
 mod build;
+mod cost;
 mod dense;
 mod dimension;
 mod generator;
@@ -18,6 +19,7 @@ mod tables;
 
 pub use apply::{OutputRange, Projection, SharedProjection, project};
 pub(crate) use apply::{output_len, project_checked};
+pub(crate) use cost::Cost;
 pub use dimension::min_dimension;
 pub(crate) use generator::Gaussian;
 pub use spec::{Family, Moments, ProjectionSpec, Sampling};

@@ -12,13 +12,14 @@ use super::response_family::ResponseFamily;
 use super::signature::{Scheme, SetSketch};
 use super::symbols::Coding;
 use super::writer::SetWriter;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
+use dp_core::output::Destination;
 use dp_core::release_file::Kind;
 use dp_core::{Budget, Guarantee, PublicSeed, Theorem};
-use std::path::Path;
 
 /// One-permutation hashing with a response on every bin; "empty" is a symbol like the others.
 ///
@@ -104,11 +105,11 @@ impl BinResponse {
     /// [`dp_core::Error::Io`].
     pub fn writer<'a>(
         &'a self,
-        path: &Path,
+        to: impl Destination,
         seed: PublicSeed,
         rng: &'a mut NoiseRng,
     ) -> Result<SetWriter<'a>> {
-        SetWriter::create(path, Kind::Symbols, Box::new(self.source(seed)?), rng)
+        SetWriter::create(to, Kind::Symbols, Box::new(self.source(seed)?), rng)
     }
 
     fn source(&self, seed: PublicSeed) -> Result<SymbolSource<'_>> {
@@ -141,7 +142,9 @@ pub struct BinConfig {
     pub alpha: u64,
 }
 
-impl author::Sealed for BinResponse {}
+impl author::Sealed for BinResponse {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for BinResponse {
     type Config = BinConfig;

@@ -9,13 +9,14 @@ use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::SetSketch;
 use super::symbols::Coding;
 use super::writer::SetWriter;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
+use dp_core::output::Destination;
 use dp_core::release_file::Kind;
 use dp_core::{Adjacency, Budget, Epsilon, Guarantee, PublicSeed, Theorem};
-use std::path::Path;
 
 /// Bucket PrivMin (Bourgeat & Schmurr 2019, algorithms 1 and 2): every minimum is hashed to
 /// one of B buckets, and each of the L buckets gets a B-ary response with `epsilon / L`.
@@ -88,11 +89,11 @@ impl BucketPrivMin {
     /// [`dp_core::Error::Io`].
     pub fn writer<'a>(
         &'a self,
-        path: &Path,
+        to: impl Destination,
         seed: PublicSeed,
         rng: &'a mut NoiseRng,
     ) -> Result<SetWriter<'a>> {
-        SetWriter::create(path, Kind::Symbols, Box::new(self.source(seed)), rng)
+        SetWriter::create(to, Kind::Symbols, Box::new(self.source(seed)), rng)
     }
 
     fn source(&self, seed: PublicSeed) -> SymbolSource<'_> {
@@ -108,7 +109,9 @@ impl BucketPrivMin {
     }
 }
 
-impl author::Sealed for BucketPrivMin {}
+impl author::Sealed for BucketPrivMin {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for BucketPrivMin {
     type Config = SymbolShape;

@@ -10,13 +10,14 @@ use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::SetSketch;
 use super::symbols::Coding;
 use super::writer::SetWriter;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
+use dp_core::output::Destination;
 use dp_core::release_file::Kind;
 use dp_core::{Budget, FreshSeed, Guarantee, Theorem};
-use std::path::Path;
 
 /// Secure or b-bit MinHash with randomised response, calibrated by the exact law of the
 /// number of differing positions.
@@ -100,11 +101,11 @@ impl MixtureResponse {
     /// [`dp_core::Error::Io`].
     pub fn writer<'a>(
         &'a self,
-        path: &Path,
+        to: impl Destination,
         fresh: FreshSeed,
         rng: &'a mut NoiseRng,
     ) -> Result<SetWriter<'a>> {
-        SetWriter::create(path, Kind::Symbols, Box::new(self.source(fresh)), rng)
+        SetWriter::create(to, Kind::Symbols, Box::new(self.source(fresh)), rng)
     }
 
     fn source(&self, fresh: FreshSeed) -> SymbolSource<'_> {
@@ -124,7 +125,9 @@ impl MixtureResponse {
     }
 }
 
-impl author::Sealed for MixtureResponse {}
+impl author::Sealed for MixtureResponse {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for MixtureResponse {
     /// Shape of a signature, and what may change in a set.

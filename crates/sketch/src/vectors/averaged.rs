@@ -7,17 +7,18 @@ use super::pairs::predict_distance;
 use super::projector::{Hook, Projector, norm_of_change};
 use super::sketch::SketchRelease;
 use super::writer::ReleaseWriter;
+use crate::author::AUTHOR;
 use crate::error::Result;
 use crate::projection::{Family, Gaussian, Projection, ProjectionSpec};
 use crate::rows::RowsView;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, author};
 use dp_core::noise::AdditiveNoise;
+use dp_core::output::Destination;
 use dp_core::{
     Adjacency, Budget, EntryBound, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale,
     Profile, PublicSeed, Theorem, calibrate,
 };
 use std::borrow::Cow;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Z = X P + noise with P drawn afresh, calibrated to the expectation over P of the exact
@@ -100,9 +101,9 @@ impl AveragedProjection {
         let family =
             profile(entry(norm * (1.0 + T).sqrt())?, rounding * (1.0 + 1.0 / T).sqrt() * up);
         let sigma = calibrate::least_scale("fresh projection", budget, family)?;
-        let noise = SketchNoise::Gaussian(author::gaussian(sigma, grid)?);
-        let basis = author::theorem(Theorem::ProjectionFresh);
-        let calibrated = author::calibrated(adjacency, budget, basis, family(sigma), noise)?;
+        let noise = SketchNoise::Gaussian(AUTHOR.gaussian(sigma, grid)?);
+        let basis = AUTHOR.theorem(Theorem::ProjectionFresh);
+        let calibrated = AUTHOR.calibrated(adjacency, budget, basis, family(sigma), noise)?;
         Ok(Self { spec, bound, calibrated })
     }
 
@@ -147,12 +148,12 @@ impl AveragedProjection {
     /// As [`ReleaseWriter::create`].
     pub fn writer<'r>(
         self,
-        path: &Path,
+        to: impl Destination,
         element: Element,
         fresh: FreshSeed,
         rng: &'r mut NoiseRng,
     ) -> Result<ReleaseWriter<'static, 'r>> {
-        ReleaseWriter::of(path, Cow::Owned(self.draw(fresh)?), element, rng)
+        ReleaseWriter::of(to, Cow::Owned(self.draw(fresh)?), element, rng)
     }
 
     /// The mechanism for the P of this seed; it must release once.
@@ -166,7 +167,9 @@ impl AveragedProjection {
     }
 }
 
-impl author::Sealed for AveragedProjection {}
+impl author::Sealed for AveragedProjection {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for AveragedProjection {
     type Config = AveragedConfig;

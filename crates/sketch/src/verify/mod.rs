@@ -1,9 +1,10 @@
 //! Checks releases against what they state: what can be computed again is not believed.
 //!
 //! A certificate alone cannot say what the row norms of a projection are; whoever holds the published
-//! seed can. [`verify`] is the strict check. The others say in their names what they leave out: what is
-//! only published, declared or made with known noise passes [`verify_consistency`], because it says
-//! so of itself.
+//! seed can. [`verify`] is the strict check: what could not be computed again, and what is no proven
+//! differential privacy with secret noise, is refused unless the caller names it
+//! ([`verify_trusting`], [`Trust`]). A few bytes can name a matrix that takes hours to draw: that counts as
+//! not computed unless [`Trust::however_long`] allows it.
 //!
 //! ```
 //! use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
@@ -29,21 +30,24 @@ mod noise;
 mod sensitivity;
 
 pub use finding::{Finding, Report};
-pub use noise::{FALSE_ALARM, NoisyValues};
+pub use noise::{FALSE_ALARM, NoisyValues, on_grid};
 
 use crate::error::{Error, Result};
 use crate::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
 use crate::signs::SignCodes;
 use crate::vectors::PrivateSketch;
+pub use dp_core::certificate::{Exception, Trust};
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{AnyCertificate, ClassOfCertificate, Kind, Payload, Summary};
 use dp_core::{Certificate, Release};
+use sensitivity::Work;
 
 /// A payload of this crate.
 pub trait Verifiable: Payload<Error = Error> + sealed::Checks {}
 
 mod sealed {
     use super::finding::Finding;
+    use super::sensitivity::Work;
     use crate::error::Result;
     use dp_core::Certificate;
     use dp_core::noise::NoiseLaw;
@@ -51,7 +55,7 @@ mod sealed {
     /// What follows from the public facts of a payload.
     pub trait Checks {
         /// Compares the sensitivity that a certificate counts with that of these parameters.
-        fn sensitivity(&self, certificate: &Certificate) -> Result<Finding>;
+        fn sensitivity(&self, certificate: &Certificate, work: Work) -> Result<Finding>;
 
         /// Compares the numbers with the noise that they are said to carry.
         fn noise(&self, _: &NoiseLaw) -> Result<Finding> {
@@ -66,43 +70,78 @@ impl Verifiable for PrivateSymbols {}
 impl Verifiable for NoisyBits {}
 impl Verifiable for SignatureMatrix {}
 
-const NO_PRIVACY: &str = "it gives no differential privacy";
+const NO_PRIVACY: Finding = Finding::NothingStated("it gives no differential privacy");
 
-/// What whoever trusts a release asks: all of [`verify_consistency`], and that the guarantee is proven, or
-/// a published claim that its exact profile meets, under randomness that nobody could know
-/// ([`Certificate::verify`]).
+/// What whoever trusts a release asks: [`verify_trusting`] without any trust.
 ///
 /// # Errors
-/// What does not agree: an error of [`dp_core::Error`] that names the part.
+/// What does not agree: an error of [`dp_core::Error`] that names the part. [`dp_core::Error::NotAccepted`]
+/// for what could not be computed again, or is no proven differential privacy with secret randomness.
 pub fn verify<T: Verifiable>(release: &Release<T>) -> Result<Report> {
-    release.certificate().verify()?;
-    verify_consistency(release)
+    verify_trusting(release, &Trust::none())
+}
+
+/// All of [`verify_use`], and that the guarantee is proven differential privacy under randomness that nobody
+/// could know, or what `trust` takes instead.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_trusting<T: Verifiable, C: ClassOfCertificate>(
+    release: &Release<T, C>,
+    trust: &Trust,
+) -> Result<Report> {
+    let report = verify_use(release, trust)?;
+    trust.check(&release.certificate().clone().into())?;
+    Ok(report)
+}
+
+/// What whoever computes with a release asks, whatever its guarantee is worth: that everything which follows
+/// from something else in it agrees, and that a sensitivity which it states could be computed again
+/// ([`Report::require`]).
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_use<T: Verifiable, C: ClassOfCertificate>(
+    release: &Release<T, C>,
+    trust: &Trust,
+) -> Result<Report> {
+    let certificate: AnyCertificate = release.certificate().clone().into();
+    let report = examined(release.payload(), &certificate, trust)?;
+    report.require(&certificate, trust)?;
+    Ok(report)
 }
 
 /// Computes again everything that follows from something else in a release: the certificate from its own
 /// fields, its statement from the payload, the sensitivity from the seed and the public
-/// parameters; and compares the numbers with their noise. Whatever the guarantee is worth.
+/// parameters; and compares the numbers with their noise. What cannot be computed again, or not soon, is
+/// said and not refused.
 ///
 /// # Errors
 /// As [`verify`].
 pub fn verify_consistency<T: Verifiable, C: ClassOfCertificate>(
     release: &Release<T, C>,
 ) -> Result<Report> {
-    let payload = release.payload();
-    let certificate: AnyCertificate = release.certificate().clone().into();
+    examined(release.payload(), &release.certificate().clone().into(), &Trust::none())
+}
+
+fn examined<T: Verifiable>(
+    payload: &T,
+    certificate: &AnyCertificate,
+    trust: &Trust,
+) -> Result<Report> {
     payload.check_statement(certificate.statement())?;
-    let sensitivity = match &certificate {
+    let sensitivity = match certificate {
         AnyCertificate::Private(certificate) => {
             certificate.verify_consistency()?;
-            payload.sensitivity(certificate)?
+            payload.sensitivity(certificate, Work::allowed(trust))?
         }
         AnyCertificate::Individual(certificate) => {
             certificate.verify()?;
-            Finding::NotChecked(NO_PRIVACY)
+            NO_PRIVACY
         }
         AnyCertificate::None(certificate) => {
             certificate.verify()?;
-            Finding::NotChecked(NO_PRIVACY)
+            NO_PRIVACY
         }
     };
     Ok(Report::new(sensitivity, payload.noise(&certificate.statement().noise)?))
@@ -113,18 +152,21 @@ pub fn verify_consistency<T: Verifiable, C: ClassOfCertificate>(
 ///
 /// # Errors
 /// As [`verify`].
-pub fn verify_sensitivity(summary: &Summary) -> Result<Option<Finding>> {
+pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Finding>> {
     use sensitivity::{noisy_bits, parameters, projected, signs, symbols};
+    let work = Work::allowed(trust);
     let certificate = match (&summary.certificate, summary.kind) {
         (AnyCertificate::Private(certificate), _) => certificate,
         (_, Kind::IndividualSigns | Kind::PlainSigns | Kind::PlainSignatures) => {
-            return Ok(Some(Finding::NotChecked(NO_PRIVACY)));
+            return Ok(Some(NO_PRIVACY));
         }
         _ => return Ok(None),
     };
     match summary.kind {
-        Kind::Sketch64 | Kind::Sketch32 => projected(certificate).map(Some),
-        Kind::Signs => signs(certificate, &parameters::<Vec<_>>(&summary.parameters)?).map(Some),
+        Kind::Sketch64 | Kind::Sketch32 => projected(certificate, work).map(Some),
+        Kind::Signs => {
+            signs(certificate, &parameters::<Vec<_>>(&summary.parameters)?, work).map(Some)
+        }
         Kind::Symbols => symbols(certificate, &parameters(&summary.parameters)?).map(Some),
         Kind::NoisyMinHash => noisy_bits(certificate, &parameters(&summary.parameters)?).map(Some),
         _ => Ok(None),
@@ -136,13 +178,13 @@ pub fn verify_sensitivity(summary: &Summary) -> Result<Option<Finding>> {
 ///
 /// # Errors
 /// As [`verify`].
-pub fn verify_certificate(certificate: &Certificate) -> Result<Option<Finding>> {
-    sensitivity::alone(certificate)
+pub fn verify_certificate(certificate: &Certificate, trust: &Trust) -> Result<Option<Finding>> {
+    sensitivity::alone(certificate, Work::allowed(trust))
 }
 
 impl sealed::Checks for PrivateSketch {
-    fn sensitivity(&self, certificate: &Certificate) -> Result<Finding> {
-        sensitivity::projected(certificate)
+    fn sensitivity(&self, certificate: &Certificate, work: Work) -> Result<Finding> {
+        sensitivity::projected(certificate, work)
     }
 
     fn noise(&self, law: &NoiseLaw) -> Result<Finding> {
@@ -151,19 +193,19 @@ impl sealed::Checks for PrivateSketch {
 }
 
 impl sealed::Checks for SignCodes {
-    fn sensitivity(&self, certificate: &Certificate) -> Result<Finding> {
-        sensitivity::signs(certificate, self.projections())
+    fn sensitivity(&self, certificate: &Certificate, work: Work) -> Result<Finding> {
+        sensitivity::signs(certificate, self.projections(), work)
     }
 }
 
 impl sealed::Checks for PrivateSymbols {
-    fn sensitivity(&self, certificate: &Certificate) -> Result<Finding> {
+    fn sensitivity(&self, certificate: &Certificate, _: Work) -> Result<Finding> {
         sensitivity::symbols(certificate, self.facts())
     }
 }
 
 impl sealed::Checks for NoisyBits {
-    fn sensitivity(&self, certificate: &Certificate) -> Result<Finding> {
+    fn sensitivity(&self, certificate: &Certificate, _: Work) -> Result<Finding> {
         sensitivity::noisy_bits(certificate, &self.facts())
     }
 
@@ -173,7 +215,7 @@ impl sealed::Checks for NoisyBits {
 }
 
 impl sealed::Checks for SignatureMatrix {
-    fn sensitivity(&self, _: &Certificate) -> Result<Finding> {
-        Ok(Finding::NotChecked(NO_PRIVACY))
+    fn sensitivity(&self, _: &Certificate, _: Work) -> Result<Finding> {
+        Ok(NO_PRIVACY)
     }
 }

@@ -83,7 +83,11 @@ impl<'a> NoisyValues<'a> {
     }
 }
 
-fn on_grid(values: &[f64], grid: Grid) -> Result<()> {
+/// Checks that every number is a multiple of the grid's spacing.
+///
+/// # Errors
+/// [`dp_core::Error::File`] when one is not.
+pub fn on_grid(values: &[f64], grid: Grid) -> Result<()> {
     if values.iter().all(|&v| grid.round(v) == v) {
         return Ok(());
     }

@@ -4,11 +4,12 @@
 
 use super::finding::Finding;
 use crate::error::Result;
-use crate::projection::{Family, ProjectionSpec};
-use crate::sets::{Coding, MixtureResponse, NoisyFacts, SetNeighbours, SymbolFacts, SymbolShape};
-use crate::signs::{FreshConfig, FreshSigns, NormFloor, SignSketch};
+use crate::projection::{Cost, Family, ProjectionSpec};
+use crate::sets::{Coding, NoisyFacts, SetNeighbours, SymbolFacts, SymbolShape};
+use crate::signs::{FreshConfig, NormFloor, SignSketch};
 use crate::vectors::{AveragedProjection, PrivateProjection};
-use dp_core::certificate::PublicParameters;
+use dp_core::certificate::{PublicParameters, Trust};
+use dp_core::text::json_fault;
 use dp_core::{
     Adjacency, Certificate, EntryBound, Guarantee, NormBound, Profile, Provenance, PublicValue,
     SeedOrigin,
@@ -21,6 +22,27 @@ const ROOM: f64 = 1e-9;
 const PUBLISHED: Finding =
     Finding::NotChecked("it is a published claim, which is not computed again");
 
+/// Why a projection was not drawn.
+const LONG: Finding =
+    Finding::NotChecked("drawing its projection again takes long, which must be allowed");
+
+/// How much may be spent on drawing a projection again.
+#[derive(Debug, Clone, Copy)]
+pub struct Work(Option<Cost>);
+
+/// Under a second on one core, and well below 64 MiB.
+const SOON: Cost = Cost { steps: 67_108_864.0, bytes: 50_331_648.0 };
+
+impl Work {
+    pub(super) fn allowed(trust: &Trust) -> Self {
+        Self((!trust.is_patient()).then_some(SOON))
+    }
+
+    fn allows(self, cost: Cost) -> bool {
+        self.0.is_none_or(|most| cost.steps <= most.steps && cost.bytes <= most.bytes)
+    }
+}
+
 /// Refuses what a certificate states of itself.
 fn rejected<T>(field: &'static str, reason: impl core::fmt::Display) -> Result<T> {
     Err(dp_core::Error::CertificateRejected { field, reason: reason.to_string() }.into())
@@ -28,7 +50,8 @@ fn rejected<T>(field: &'static str, reason: impl core::fmt::Display) -> Result<T
 
 /// The parameters of a release file.
 pub(super) fn parameters<T: DeserializeOwned>(text: &str) -> Result<T> {
-    serde_json::from_str(text).map_err(|e| dp_core::Error::file("parameters", e.to_string()).into())
+    serde_json::from_str(text)
+        .map_err(|e| dp_core::Error::file("parameters", json_fault(&e)).into())
 }
 
 /// Whether it is a published claim of which nothing can be computed again. One about the noise of a
@@ -42,24 +65,28 @@ fn claim_alone(guarantee: &Guarantee) -> bool {
 const PROJECTION: [&str; 3] = ["projection", "projection seed", "largest entry"];
 
 /// A certificate alone: what names a projection must agree with it.
-pub(super) fn alone(certificate: &Certificate) -> Result<Option<Finding>> {
+pub(super) fn alone(certificate: &Certificate, work: Work) -> Result<Option<Finding>> {
     let guarantee = certificate.guarantee();
     if claim_alone(guarantee) {
         return Ok(Some(PUBLISHED));
     }
     let public = &certificate.statement().public;
     match guarantee.profile() {
+        Some(Profile::BinomialMixture { .. }) if public.contains_key("least norm") => {
+            let spec = ProjectionSpec::from_public_parameters(public)?;
+            flipped_bits(certificate, &[spec]).map(Some)
+        }
         Some(
             Profile::Gaussian { .. } | Profile::Laplace { .. } | Profile::ChiMixtureGaussian { .. },
         ) if PROJECTION.iter().any(|name| public.contains_key(*name)) => {
-            projected(certificate).map(Some)
+            projected(certificate, work).map(Some)
         }
         _ => Ok(None),
     }
 }
 
 /// Draws the projection a certificate names and compares the sensitivity its guarantee rests on.
-pub(super) fn projected(certificate: &Certificate) -> Result<Finding> {
+pub(super) fn projected(certificate: &Certificate, work: Work) -> Result<Finding> {
     let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
     if claim_alone(guarantee) {
         return Ok(PUBLISHED);
@@ -72,6 +99,13 @@ pub(super) fn projected(certificate: &Certificate) -> Result<Finding> {
     let (adjacency, budget) = (guarantee.adjacency(), guarantee.budget());
     if shift(guarantee).is_some() {
         return averaged(certificate, spec, bound);
+    }
+    let cost = match adjacency {
+        Adjacency::Attribute { .. } => spec.cost_of_rows(),
+        _ => spec.cost_of_spectrum(),
+    };
+    if !work.allows(cost) {
+        return Ok(LONG);
     }
     let of = |guarantee: &Guarantee| match guarantee.profile() {
         Some(Profile::Gaussian { sensitivity, .. }) => Some(sensitivity.get()),
@@ -151,7 +185,11 @@ fn shift(guarantee: &Guarantee) -> Option<(u64, f64, f64)> {
 
 /// As [`projected`] for signs: how many bits one attribute can touch, or how likely it flips one of
 /// a fresh projection.
-pub(super) fn signs(certificate: &Certificate, specs: &[ProjectionSpec]) -> Result<Finding> {
+pub(super) fn signs(
+    certificate: &Certificate,
+    specs: &[ProjectionSpec],
+    work: Work,
+) -> Result<Finding> {
     let guarantee = certificate.guarantee();
     if claim_alone(guarantee) {
         return Ok(PUBLISHED);
@@ -159,6 +197,10 @@ pub(super) fn signs(certificate: &Certificate, specs: &[ProjectionSpec]) -> Resu
     match guarantee.profile() {
         Some(Profile::BinomialMixture { .. }) => flipped_bits(certificate, specs),
         Some(Profile::RandomizedResponse { bits, .. }) => {
+            let cost = |sum: Cost, spec: &ProjectionSpec| sum.and(spec.cost_of_rows());
+            if !work.allows(specs.iter().fold(Cost::default(), cost)) {
+                return Ok(LONG);
+            }
             let sketch = SignSketch::new(specs.iter().map(|spec| spec.build()).collect())?;
             let touched = sketch.touched_by_one_attribute() as u64;
             if !matches!(guarantee.adjacency(), Adjacency::Attribute { .. }) {
@@ -190,11 +232,10 @@ fn flipped_bits(certificate: &Certificate, specs: &[ProjectionSpec]) -> Result<F
     let (bits, adjacency) = (spec.k(), guarantee.adjacency());
     // The bound of the values does not enter the profile.
     let config = FreshConfig { d, bits, floor, bound: least.of_entries(), adjacency };
-    let again = FreshSigns::exact(config, guarantee.budget())?;
-    let (Some(stated), Some(needed)) = (changed(guarantee), changed(again.guarantee())) else {
+    let Some(stated) = changed(guarantee) else {
         return rejected("profile", "is not one of signs");
     };
-    compare("bits", stated, needed)
+    compare("bits", stated, (bits as u64, config.one_pair()?.get()))
 }
 
 /// As [`projected`] for set signatures: how many symbols a change can touch, or how likely it changes
@@ -224,10 +265,9 @@ pub(super) fn symbols(certificate: &Certificate, facts: &SymbolFacts) -> Result<
             }
             let symbols = u32::try_from(facts.alphabet).unwrap_or(u32::MAX);
             let shape = SymbolShape::new(facts.scheme.slots, concatenation, symbols)?;
-            let neighbours = SetNeighbours::new(alpha, min_size)?;
-            let again = MixtureResponse::calibrate(shape, neighbours, guarantee.budget())?;
-            let needed = changed(again.guarantee()).unwrap_or((slots, 1.0));
-            (changed(guarantee).unwrap_or((0, 0.0)), needed)
+            let differ = SetNeighbours::new(alpha, min_size)?
+                .differ_probability(shape.concatenation(), u64::from(shape.alphabet()))?;
+            (changed(guarantee).unwrap_or((0, 0.0)), (slots, differ.get()))
         }
         _ => return rejected("profile", "is not one of set signatures"),
     };

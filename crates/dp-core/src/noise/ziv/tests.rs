@@ -152,7 +152,7 @@ fn answer(request: &Value, path: Path) -> Vec<String> {
                 let law = WishartNoise::new(d, integer("dof") as u64, scale(s)).unwrap();
                 let streams = streams(seed, draw * d as u64, d as u64);
                 let own = integer("exponent") as i32;
-                let all = law.steps(path, streams, &totals(), own, grid(exponent));
+                let all = law.on(grid(exponent)).steps(path, streams, &totals(), own);
                 out.extend((0..d * d).filter(|e| e % d <= e / d).map(|e| all[e]));
             }
             _ => {

@@ -25,13 +25,23 @@ impl Envelope {
     pub(super) fn new(profile: Profile) -> Self {
         let delta =
             |eps: f64| profile.log_delta(Epsilon::new(eps).unwrap_or(Epsilon::ZERO)).delta();
+        // Points lie where the profile still falls.
+        let floor = delta(200.0) * (1.0 + 1e-9) + 1e-20;
         let mut end = 0.5;
-        while end < 200.0 && delta(end) > 1e-20 {
+        while end < 200.0 && delta(end) > floor {
             end *= 1.3;
         }
         let at = |i: u32| end * (f64::from(i) / f64::from(POINTS)).powf(1.5);
         let points = (0..=POINTS).map(|i| (at(i), delta(at(i)))).collect();
         Self { profile, points }
+    }
+
+    /// A bound on `ln E_P e^(s L)`, where one is stated.
+    pub(super) fn ln_moment(&self, s: f64) -> f64 {
+        match self.profile {
+            Profile::Zcdp { rho } => s * (1.0 + s) * rho,
+            _ => f64::INFINITY,
+        }
     }
 
     fn delta(&self, eps: f64) -> f64 {
@@ -63,34 +73,41 @@ impl Envelope {
     pub(super) fn above(&self, h: f64, cut: Cut) -> Measure {
         let hi = (self.reach(cut.high) / h).ceil() as i64 + 1;
         let lo = -(self.reach(cut.low) / h).ceil() as i64 - 1;
-        let alpha = |i: i64| (i as f64 * h).exp();
         let values: Vec<f64> = (lo..=hi).map(|i| self.excess(i as f64 * h)).collect();
-        // Slopes of the chords, the first from alpha = 0 (where the profile is one).
-        let first = (values[0] / alpha(lo) - 1.0, alpha(lo), lo);
-        let chords = (lo..hi).map(|i| {
-            let j = (i - lo) as usize;
-            let width = alpha(i + 1) - alpha(i);
-            let tilt = if i < 0 { 1.0 } else { 0.0 };
-            ((values[j + 1] - values[j]) / width - tilt, width, i + 1)
-        });
-        // Pool adjacent violators: slopes must rise.
-        let mut pooled: Vec<(f64, f64, i64)> = vec![first];
-        for chord in chords {
-            let mut next = chord;
-            while pooled.len() > 1 && pooled.last().is_some_and(|p| p.0 >= next.0) {
-                let (slope, width, _) = pooled.pop().expect("just seen");
-                let total = width + next.1;
-                next = ((slope * width + next.0 * next.1) / total, total, next.2);
-            }
-            pooled.push(next);
-        }
-        let mut p = vec![0.0; (hi - lo + 1) as usize];
-        for i in 0..pooled.len() {
-            let (slope, _, end) = pooled[i];
-            let after = pooled.get(i + 1).map_or(0.0, |next| next.0);
-            p[(end - lo) as usize] = ((after - slope) * alpha(end)).max(0.0);
-        }
-        let last = values.last().copied().unwrap_or(1.0);
-        Measure { first: lo, p, p_infinite: last }
+        from_above(lo, h, &values)
     }
+}
+
+/// The measure whose profile is the greatest convex function below `values`, which are delta(eps) less
+/// `(1 - e^eps)_+` at `lo h`, `(lo + 1) h` and so on.
+pub(super) fn from_above(lo: i64, h: f64, values: &[f64]) -> Measure {
+    let hi = lo + values.len() as i64 - 1;
+    let alpha = |i: i64| (i as f64 * h).exp();
+    // Slopes of the chords, the first from alpha = 0 (where the profile is one).
+    let first = (values[0] / alpha(lo) - 1.0, alpha(lo), lo);
+    let chords = (lo..hi).map(|i| {
+        let j = (i - lo) as usize;
+        let width = alpha(i + 1) - alpha(i);
+        let tilt = if i < 0 { 1.0 } else { 0.0 };
+        ((values[j + 1] - values[j]) / width - tilt, width, i + 1)
+    });
+    // Pool adjacent violators: slopes must rise.
+    let mut pooled: Vec<(f64, f64, i64)> = vec![first];
+    for chord in chords {
+        let mut next = chord;
+        while pooled.len() > 1 && pooled.last().is_some_and(|p| p.0 >= next.0) {
+            let (slope, width, _) = pooled.pop().expect("just seen");
+            let total = width + next.1;
+            next = ((slope * width + next.0 * next.1) / total, total, next.2);
+        }
+        pooled.push(next);
+    }
+    let mut p = vec![0.0; (hi - lo + 1) as usize];
+    for i in 0..pooled.len() {
+        let (slope, _, end) = pooled[i];
+        let after = pooled.get(i + 1).map_or(0.0, |next| next.0);
+        p[(end - lo) as usize] = ((after - slope) * alpha(end)).max(0.0);
+    }
+    let last = values.last().copied().unwrap_or(1.0);
+    Measure { first: lo, p, p_infinite: last }
 }

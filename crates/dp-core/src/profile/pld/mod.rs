@@ -14,6 +14,7 @@ mod law;
 mod mixing;
 mod moments;
 mod parts;
+mod table;
 mod upper;
 
 pub use composition::{Bracket, Pld, Width};

@@ -90,7 +90,7 @@ impl Pld {
         let of = |source: &Source, reverse: bool| match source {
             Source::Law(law) if reverse => law.reversed().ln_moment(s),
             Source::Law(law) => law.ln_moment(s),
-            Source::Envelope(_) => f64::INFINITY,
+            Source::Envelope(envelope) => envelope.ln_moment(s),
         };
         let sum = |reverse| -> f64 {
             self.parts.iter().map(|(source, n)| *n as f64 * of(source, reverse)).sum()

@@ -15,8 +15,8 @@ const STEEPEST: f64 = 1e3;
 const FAR: f64 = 16.0;
 /// Most cells, each node of a mixture counting as one.
 const CELLS: f64 = 262_144.0;
-/// Most steps of a window.
-const WINDOW: usize = 1 << 20;
+/// Most steps of a window: a certificate of a composition is read in half of 64 MiB.
+const WINDOW: usize = 1 << 19;
 
 /// Upper bounds on one direction's profile.
 pub(crate) enum Upper {

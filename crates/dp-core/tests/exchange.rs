@@ -1,0 +1,160 @@
+//! Guarantees made elsewhere: what a ledger makes of them, and what it hands on.
+
+use dp_core::accounting::{Event, Filter, FilterRule, Foreign, Ledger, Method, Pld, Stated};
+use dp_core::profile::CoordinateProfile;
+use dp_core::{
+    Adjacency, Budget, Delta, Epsilon, Guarantee, L1Sensitivity, L2Sensitivity, LaplaceScale,
+    NoiseScale, PrivacyProfile, Probability, Profile, Provenance,
+};
+
+fn row() -> Adjacency {
+    serde_json::from_str(r#"{"kind": "add-remove-row", "bound": 1.0}"#).unwrap()
+}
+
+fn delta(x: f64) -> Delta {
+    Delta::new(x).unwrap()
+}
+
+fn foreign(stated: &str) -> dp_core::Result<Foreign> {
+    Foreign::from_json(&format!(
+        r#"{{"form": "dp-guarantee/1", "adjacency": {{"kind": "add-remove-row", "bound": 1.0}},
+            "declared by": "them", "reason": "a test", "guarantee": {stated}}}"#
+    ))
+}
+
+fn declared(profile: Profile, epsilon: f64) -> Guarantee {
+    let epsilon = Epsilon::new(epsilon).unwrap();
+    let delta = Delta::new(profile.log_delta(epsilon).delta() * 1.001).unwrap();
+    Guarantee::declared(row(), Budget { epsilon, delta }, profile, "a test", "its noise").unwrap()
+}
+
+#[test]
+fn stated_guarantees_enter_as_declared() {
+    for (stated, at) in [
+        (r#"{"kind": "approximate-dp", "epsilon": 0.5, "delta": 1e-7}"#, None),
+        (r#"{"kind": "approximate-dp", "epsilon": 0.5, "delta": 0.0}"#, None),
+        (r#"{"kind": "zcdp", "rho": 0.1}"#, Some(1e-6)),
+        (r#"{"kind": "gaussian-dp", "mu": 0.4}"#, Some(1e-6)),
+        (
+            r#"{"kind": "loss-distribution", "step": 0.25,
+                "ways": [{"first": -1, "masses": [0.3, 0.3, 0.39], "infinite": 0.01}]}"#,
+            Some(0.02),
+        ),
+    ] {
+        let read = foreign(stated).unwrap();
+        assert_eq!(Foreign::from_json(&read.to_json()).unwrap(), read);
+        let guarantee = read.guarantee(at.map(delta)).unwrap();
+        let by = matches!(guarantee.provenance(), Provenance::Declared { by, .. } if by == "them");
+        assert!(by, "{stated}");
+        // The other way of stating a delta is refused.
+        assert!(
+            read.guarantee(if at.is_some() { None } else { Some(delta(1e-6)) }).is_err(),
+            "{stated}"
+        );
+        let mut ledger = Ledger::new(row());
+        assert!(ledger.spend(&guarantee, 2, "theirs").is_err(), "not without accepting the word");
+        ledger.spend_accepting_claim(&guarantee, 2, "theirs").unwrap();
+        let budget = guarantee.budget();
+        let twice = 2.0 * budget.epsilon.get() * 1.01;
+        let both = delta((2.0 * budget.delta.get()).max(1e-5));
+        for method in [Method::Basic, Method::Pld] {
+            let found = ledger.epsilon(both, method).unwrap().upper.get();
+            assert!(found <= twice, "{stated} by {method:?}: {found} above {twice}");
+        }
+        // An own accountant's statement comes back as it was.
+        assert_eq!(Foreign::of(&guarantee).unwrap().stated, read.stated);
+    }
+}
+
+/// Rhos add up: by zCDP, by Renyi divergences, and under a limit.
+#[test]
+fn concentrated_guarantees_compose_as_such() {
+    let guarantee =
+        foreign(r#"{"kind": "zcdp", "rho": 0.02}"#).unwrap().guarantee(Some(delta(1e-6)));
+    let mut ledger = Ledger::new(row());
+    ledger.spend_accepting_claim(&guarantee.unwrap(), 50, "theirs").unwrap();
+    let one =
+        foreign(r#"{"kind": "zcdp", "rho": 1.0}"#).unwrap().guarantee(Some(delta(1e-6))).unwrap();
+    for method in [Method::Zcdp, Method::Rdp, Method::Pld] {
+        let found = ledger.epsilon(delta(1e-6), method).unwrap().upper.get();
+        let expected = one.budget().epsilon.get();
+        // Between its points an envelope is a chord.
+        assert!((found / expected - 1.0).abs() < 0.02, "{method:?}: {found} for {expected}");
+    }
+    let limit = Budget::new(4.0, 1e-6).unwrap();
+    let mut limited = Ledger::with_limit(row(), limit, FilterRule::Zcdp);
+    assert!(matches!(limited.filter(), Some(Filter { .. })));
+    let rho = |rho: f64| foreign(&format!(r#"{{"kind": "zcdp", "rho": {rho}}}"#)).unwrap();
+    let small = rho(0.1).guarantee(Some(delta(1e-6))).unwrap();
+    limited.spend_accepting_claim(&small, 2, "theirs").unwrap();
+    assert!(limited.spend_accepting_claim(&small, 10, "theirs").is_err());
+}
+
+/// What is handed on is never below the composition and near it, and comes back as the same.
+#[test]
+fn a_composition_is_handed_on_from_above() {
+    let keep = Probability::new(0.75).unwrap();
+    let coordinate = CoordinateProfile::RandomizedResponse { keep };
+    let (l1, scale) = (L1Sensitivity::new(1.0).unwrap(), LaplaceScale::new(2.0).unwrap());
+    let profiles = [
+        Profile::Laplace { sensitivity: l1, scale },
+        Profile::RandomizedResponse { bits: 3, keep },
+        Profile::BinomialMixture {
+            trials: 5,
+            probability: Probability::new(0.1).unwrap(),
+            coordinate,
+        },
+        Profile::ApproximateDp { epsilon: Epsilon::new(0.3).unwrap(), delta: delta(1e-8) },
+    ];
+    let mut ledger = Ledger::new(row());
+    for profile in profiles {
+        let guarantee = declared(profile, 0.4);
+        ledger.spend_accepting_claim(&guarantee, 2, "theirs").unwrap();
+    }
+    let handed = Foreign::of_ledger(&ledger).unwrap();
+    assert!(handed.to_json().len() < 1 << 19, "{}", handed.to_json().len());
+    let back = Foreign::from_json(&handed.to_json()).unwrap();
+    let events: Vec<Event> = ledger.entries().iter().map(|e| e.event().clone()).collect();
+    for target in [1e-3, 1e-5, 1e-7] {
+        let exact = Pld::new(&events).epsilon(delta(target)).unwrap().upper.get();
+        let found = back.guarantee(Some(delta(target))).unwrap().budget().epsilon.get();
+        assert!(
+            found >= exact * (1.0 - 1e-4) && found <= exact * 1.01,
+            "{target}: {found} for {exact}"
+        );
+    }
+    // Gaussian steps are one.
+    let mut ledger = Ledger::new(row());
+    let (sensitivity, sigma) = (L2Sensitivity::new(1.0).unwrap(), NoiseScale::new(5.0).unwrap());
+    ledger
+        .spend_accepting_claim(&declared(Profile::Gaussian { sensitivity, sigma }, 0.5), 4, "x")
+        .unwrap();
+    let Stated::GaussianDp { mu } = Foreign::of_ledger(&ledger).unwrap().stated else {
+        panic!("Gaussian")
+    };
+    assert!((mu - 0.4).abs() < 1e-12 && mu >= 0.4, "{mu}");
+}
+
+#[test]
+fn malformed_guarantees_are_refused() {
+    for bad in [
+        r#"{"kind": "approximate-dp", "epsilon": 0.5, "delta": 1.0}"#,
+        r#"{"kind": "approximate-dp", "epsilon": -1, "delta": 0}"#,
+        r#"{"kind": "zcdp", "rho": 0}"#,
+        r#"{"kind": "zcdp", "rho": 1e7}"#,
+        r#"{"kind": "gaussian-dp", "mu": -1}"#,
+        r#"{"kind": "renyi", "order": 2, "epsilon": 1}"#,
+        r#"{"kind": "loss-distribution", "step": 0.1, "ways": []}"#,
+        r#"{"kind": "loss-distribution", "step": 1e9, "ways": [{"first": 0, "masses": [1], "infinite": 0}]}"#,
+        r#"{"kind": "loss-distribution", "step": 0.1, "ways": [{"first": 9007199254740993, "masses": [1.0], "infinite": 0.0}]}"#,
+        r#"{"kind": "loss-distribution", "step": 0.1, "ways": [{"first": 0, "masses": [0.9, 0.2], "infinite": 0.0}]}"#,
+    ] {
+        assert!(foreign(bad).is_err(), "{bad}");
+    }
+    let cells = vec!["1e-9"; (1 << 14) + 1].join(",");
+    let long = format!(
+        r#"{{"kind": "loss-distribution", "step": 0.1, "ways": [{{"first": 0, "masses": [{cells}], "infinite": 1.0}}]}}"#
+    );
+    assert!(foreign(&long).is_err());
+    assert!(Foreign::from_json(&" ".repeat((1 << 20) + 1)).is_err());
+}

@@ -1,0 +1,151 @@
+//! Releases of whatever kind: what reads files, and checks them, without knowing what is in them.
+
+use crate::covariance::PrivateCovariance;
+use crate::error::{Error, Result};
+use crate::low_rank::{PrivateLowRank, Range};
+use crate::verify::{self, Report, Trust};
+use crate::window::WindowCovariance;
+use dp_core::release_file::{
+    self, AnyCertificate, ClassOfCertificate, Kind, Opened, Payload, Summary,
+};
+use dp_core::{NoGuarantee, Release};
+use sketch::sets::{NoisyBits, SignatureMatrix, SymbolRelease};
+use sketch::signs::{IndividualRelease, SignCodes, SignRelease};
+use sketch::vectors::SketchRelease;
+use std::path::Path;
+
+/// A release of any kind that files hold.
+///
+/// ```
+/// use dp_core::{Adjacency, Budget, NoiseRng, NormBound, release_file::encode};
+/// use linalg_dp::any::AnyRelease;
+/// use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
+/// use linalg_dp::verify::Trust;
+///
+/// let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
+/// let mechanism = GaussianCovariance::calibrate(2, adjacency, Budget::new(1.0, 1e-6)?)?;
+/// let bytes = encode(&mechanism.release(&[0.6, 0.8], &mut NoiseRng::from_os()?)?)?;
+///
+/// let (summary, release) = AnyRelease::decode(&bytes)?;
+/// release.verify(&Trust::none())?;
+/// assert_eq!((summary.kind.name(), summary.rows), ("covariance", 2));
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum AnyRelease {
+    /// Real-valued sketches.
+    Sketch(SketchRelease),
+    /// Private signs.
+    Signs(SignRelease),
+    /// Signs under individual differential privacy.
+    IndividualSigns(IndividualRelease),
+    /// Signs without any guarantee.
+    PlainSigns(Release<SignCodes, NoGuarantee>),
+    /// Noisy symbols of set signatures.
+    Symbols(SymbolRelease),
+    /// Noisy MinHash bits.
+    NoisyBits(Release<NoisyBits>),
+    /// Set signatures without any guarantee.
+    PlainSignatures(Release<SignatureMatrix, NoGuarantee>),
+    /// A covariance.
+    Covariance(Release<PrivateCovariance>),
+    /// A low-rank approximation.
+    LowRank(Release<PrivateLowRank>),
+    /// A range sketch.
+    Range(Release<Range>),
+    /// The covariance of a window.
+    Window(Release<WindowCovariance>),
+}
+
+/// The payload of an opened file beside its certificate.
+fn read<T: Payload, C: ClassOfCertificate>(opened: &Opened<'_>) -> Result<Release<T, C>>
+where
+    Error: From<T::Error>,
+{
+    let certificate = C::from_any(opened.summary.certificate.clone())?;
+    Ok(Release::certified(T::read(opened)?, certificate))
+}
+
+impl AnyRelease {
+    /// Reads a release from the bytes of a file, and what the file says of itself. Every part is checked
+    /// against the others; what the guarantee rests on is not computed again yet.
+    ///
+    /// # Errors
+    /// An error of [`dp_core::Error`] naming the part that does not hold.
+    pub fn decode(bytes: &[u8]) -> Result<(Summary, Self)> {
+        let opened = release_file::open(bytes)?;
+        let release = match opened.summary.kind {
+            Kind::Sketch64 | Kind::Sketch32 => Self::Sketch(read(&opened)?),
+            Kind::Signs => Self::Signs(read(&opened)?),
+            Kind::IndividualSigns => Self::IndividualSigns(read(&opened)?),
+            Kind::PlainSigns => Self::PlainSigns(read(&opened)?),
+            Kind::Symbols => Self::Symbols(read(&opened)?),
+            Kind::NoisyMinHash => Self::NoisyBits(read(&opened)?),
+            Kind::PlainSignatures => Self::PlainSignatures(read(&opened)?),
+            Kind::Covariance => Self::Covariance(read(&opened)?),
+            Kind::LowRank => Self::LowRank(read(&opened)?),
+            Kind::Range => Self::Range(read(&opened)?),
+            Kind::Window => Self::Window(read(&opened)?),
+            other => return Err(dp_core::Error::file("kind", other.name()).into()),
+        };
+        Ok((opened.summary, release))
+    }
+
+    /// As [`AnyRelease::decode`] for a file.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::Io`], and as [`AnyRelease::decode`].
+    pub fn load(path: &Path) -> Result<(Summary, Self)> {
+        Self::decode(&release_file::read(path)?)
+    }
+
+    /// The certificate, of whatever class.
+    #[must_use]
+    pub fn certificate(&self) -> AnyCertificate {
+        match self {
+            Self::Sketch(release) => release.certificate().clone().into(),
+            Self::Signs(release) => release.certificate().clone().into(),
+            Self::IndividualSigns(release) => release.certificate().clone().into(),
+            Self::PlainSigns(release) => release.certificate().clone().into(),
+            Self::Symbols(release) => release.certificate().clone().into(),
+            Self::NoisyBits(release) => release.certificate().clone().into(),
+            Self::PlainSignatures(release) => release.certificate().clone().into(),
+            Self::Covariance(release) => release.certificate().clone().into(),
+            Self::LowRank(release) => release.certificate().clone().into(),
+            Self::Range(release) => release.certificate().clone().into(),
+            Self::Window(release) => release.certificate().clone().into(),
+        }
+    }
+
+    /// What whoever computes with a release asks ([`verify::verify_use`]).
+    ///
+    /// # Errors
+    /// As [`verify::verify`].
+    pub fn verify_use(&self, trust: &Trust) -> Result<Report> {
+        use sketch::verify::verify_use;
+        Ok(match self {
+            Self::Sketch(release) => verify_use(release, trust)?,
+            Self::Signs(release) => verify_use(release, trust)?,
+            Self::IndividualSigns(release) => verify_use(release, trust)?,
+            Self::PlainSigns(release) => verify_use(release, trust)?,
+            Self::Symbols(release) => verify_use(release, trust)?,
+            Self::NoisyBits(release) => verify_use(release, trust)?,
+            Self::PlainSignatures(release) => verify_use(release, trust)?,
+            Self::Covariance(release) => verify::verify_use(release, trust)?,
+            Self::LowRank(release) => verify::verify_use(release, trust)?,
+            Self::Range(release) => verify::verify_use(release, trust)?,
+            Self::Window(release) => verify::verify_use(release, trust)?,
+        })
+    }
+
+    /// What whoever trusts a release asks ([`verify::verify_trusting`]).
+    ///
+    /// # Errors
+    /// As [`verify::verify`].
+    pub fn verify(&self, trust: &Trust) -> Result<Report> {
+        let report = self.verify_use(trust)?;
+        trust.check(&self.certificate())?;
+        Ok(report)
+    }
+}

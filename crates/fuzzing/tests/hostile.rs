@@ -6,7 +6,7 @@ use arrow_array::RecordBatch;
 use arrow_array::builder::{Float64Builder, ListBuilder};
 use dp_core::Guarantee;
 use flate2::{Compression, write::GzEncoder};
-use fuzzing::samples::{Sample, releases};
+use fuzzing::{Sample, releases};
 use linalg_dp::any::AnyRelease;
 use linalg_dp::verify::Trust;
 use parquet::arrow::ArrowWriter;

@@ -345,6 +345,17 @@ impl Sweep {
             .catches(&sabotage::NOISE)
             .catches(&sabotage::ANSWERS)
             .catches(&[sabotage::Sabotage::SolverConstant]);
+        self.claim_published(report, name, tail, counts)
+    }
+
+    /// The claim that ties the published algorithm's error to figure 3.
+    pub(super) fn claim_published<'r>(
+        &self,
+        report: &'r mut Report,
+        name: &str,
+        tail: f64,
+        counts: impl Fn(usize) -> bool,
+    ) -> &'r mut Claim {
         let published = self.gap(Mechanism::PublishedPfp, tail, &counts);
         report
             .claim(

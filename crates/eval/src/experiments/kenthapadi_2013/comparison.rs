@@ -75,12 +75,16 @@ fn run(context: &Context<'_>) -> Result<Report> {
     // What the budget asked for states.
     let asked_table = NoiseAddition::new(N, D, ValueRange::BITS, adjacency, budget)?;
     let sigma = calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get();
-    let mut beyond = 0usize;
+    let (mut beyond, mut strange) = (0usize, 0.0f64);
     let bound = theorem_3(D, EPSILON);
     let mut squares = vec![[Vec::new(), Vec::new(), Vec::new()]; distances.len()];
     for repetition in 0..repetitions {
         let seed = context.public_seed("projection", repetition);
-        let p = ProjectionSpec::new(Family::Rademacher, D, k, seed)?.build();
+        let p = ProjectionSpec::new(sabotage::family(Family::Rademacher), D, k, seed)?.build();
+        let mut entries = vec![0.0; k];
+        p.row(repetition as usize % D, &mut entries);
+        let away = |x: &f64| (x.abs() * (k as f64).sqrt() - 1.0).abs();
+        strange = entries.iter().map(away).fold(strange, f64::max);
         let mechanism = PrivateProjection::gaussian(p, adjacency, one, spent)?;
         let mut rng = context.noise("all three", repetition);
         let projected = mechanism.release(rows, &mut rng)?;
@@ -153,6 +157,14 @@ fn run(context: &Context<'_>) -> Result<Report> {
         .of("theorem 2 and lemma 3, at the budget asked for")
         .catches(&NOISE)
         .catches(&ANSWERS);
+    report
+        .claim(
+            "the projections have the entries of the named family, +-1/sqrt k (a row of every draw, to 1e-12), so that theorem \
+             1 asks for no more noise than one change of 1 needs",
+            strange < 1e-12,
+            format!("largest relative distance {strange:.1e}"),
+        )
+        .catches(&[Sabotage::OtherFamily]);
     let total = repetitions as usize * distances.len();
     report
         .claim(
@@ -224,7 +236,7 @@ fn far_larger(context: &Context<'_>, report: &mut Report) -> Result<()> {
         let mut squares = Vec::new();
         for repetition in 0..context.pick(12u64, 60) {
             let seed = context.public_seed("far larger", repetition);
-            let p = ProjectionSpec::new(Family::Rademacher, d, k, seed)?.build();
+            let p = ProjectionSpec::new(sabotage::family(Family::Rademacher), d, k, seed)?.build();
             let mechanism = PrivateProjection::gaussian(p, adjacency, one, budget)?;
             let columns: Vec<u32> = (0..r2 as u32).map(|j| j * (d / r2) as u32).collect();
             let values = sabotage::data(vec![1.0; r2]);

@@ -198,7 +198,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             format!("{beyond} of {judged}, where lambda_JL < 1/2"),
         )
         .of("theorem 2, part 3")
-        .catches(&[Sabotage::RandomAnswers]);
+        .catches(&NOISE);
     let fourth = found.iter().map(|s| s.fourth).sum::<f64>() / found.len() as f64;
     report
         .claim(

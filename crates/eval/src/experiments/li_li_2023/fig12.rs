@@ -79,7 +79,7 @@ pub(super) const SKETCH: Method = Method {
         trial.judge(RowsView::f64(n, k, &values)?, 0.0)
     },
 };
-const METHODS: [Method; 7] = [PLAIN, SKETCH, RAW, PUBLISHED, OPT, OPT_B, OPORP];
+const METHODS: [Method; 6] = [PLAIN, SKETCH, PUBLISHED, OPT, OPT_B, OPORP];
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
@@ -91,9 +91,23 @@ fn run(context: &Context<'_>) -> Result<Report> {
         epsilons: context.pick(&[1.0, 5.0, 10.0, 20.0], &[1.0, 2.0, 5.0, 10.0, 20.0]),
         delta: 1e-6,
         repetitions: 10,
-        rows: context.pick(1000, 4000),
+        rows: context.pick(2000, 4000),
     };
     let cells = measure(context, &plan, &mut report)?;
+    let few = Plan {
+        name: "raw-data",
+        methods: &[RAW, OPT_B, OPORP],
+        sizes: &[256],
+        epsilons: &[5.0, 10.0, 20.0],
+        rows: context.pick(1000, 1500),
+        ..plan
+    };
+    let raw = measure(context, &few, &mut report)?;
+    report.notes.truncate(1);
+    report.note(
+        "Noise on every column makes the rows dense and the training slow: noisy raw data are measured on fewer rows, in a \
+         figure of their own, beside projections of the same rows.",
+    );
     let against = |ours: &Method, theirs: &Method| leads(&cells, ours.label, theirs.label);
     for (ours, theirs) in [(&OPT, &PUBLISHED), (&OPT_B, &OPT)] {
         let text = format!("{} is more accurate than {}", ours.label, theirs.label);
@@ -102,11 +116,11 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let text = format!("{} and {} lie together", OPT_B.label, OPORP.label);
     claim_together(&mut report, &text, &against(&OPT_B, &OPORP)).of("section 5.2");
     for ours in [&OPT_B, &OPORP] {
-        let mut leads = against(ours, &RAW);
+        let leads = leads(&raw, ours.label, RAW.label);
+        // A user's own data may be too large for it.
         if leads.is_empty() {
             continue;
         }
-        leads.retain(|l| l.k == 256 && l.epsilon >= 5.0);
         let text = format!(
             "{} (k = 256) is more accurate than Raw-data-G-OPT from epsilon 5 on",
             ours.label

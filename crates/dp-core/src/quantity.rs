@@ -43,6 +43,14 @@ macro_rules! quantity {
             }
         }
 
+        impl core::str::FromStr for $name {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<Self> {
+                let number = text.parse().map_err(|_| Error::invalid($label, text, $range))?;
+                Self::new(number)
+            }
+        }
+
         impl core::fmt::Display for $name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 core::fmt::Display::fmt(&self.0, f)

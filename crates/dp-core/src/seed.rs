@@ -88,6 +88,14 @@ impl core::fmt::Display for PublicSeed {
     }
 }
 
+/// Reads what `Display` writes.
+impl core::str::FromStr for PublicSeed {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        text.parse().map_or_else(|_| PublicValue::from(text), PublicValue::Integer).try_into()
+    }
+}
+
 impl From<PublicSeed> for PublicValue {
     fn from(seed: PublicSeed) -> Self {
         match seed.0 {

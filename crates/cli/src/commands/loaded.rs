@@ -4,21 +4,22 @@ use super::content::Content;
 use super::recheck;
 use crate::error::{Error, Result};
 use dp_core::release_file::{Kind, Summary};
+use dp_core::{IndividualCertificate, Release};
 use linalg_dp::covariance::PrivateCovariance;
 use linalg_dp::low_rank::{PrivateLowRank, Range};
 use linalg_dp::window::WindowCovariance;
-use sketch::sets::{NoisyBits, SymbolRelease};
-use sketch::signs::{IndividualRelease, SignCodes, SignRelease};
-use sketch::vectors::SketchRelease;
+use sketch::sets::{NoisyBits, PrivateSymbols};
+use sketch::signs::SignCodes;
+use sketch::vectors::PrivateSketch;
 use sketch::verify::{Finding, Report, verify_consistency};
 use std::path::Path;
 
 /// A release of one of the kinds that commands answer from.
 pub(crate) enum Loaded {
-    Sketch(SketchRelease),
-    Signs(SignRelease),
-    IndividualSigns(IndividualRelease),
-    Symbols(SymbolRelease),
+    Sketch(Release<PrivateSketch>),
+    Signs(Release<SignCodes>),
+    IndividualSigns(Release<SignCodes, IndividualCertificate>),
+    Symbols(Release<PrivateSymbols>),
     NoisyBits(dp_core::Release<NoisyBits>),
     Covariance(dp_core::Release<PrivateCovariance>),
     LowRank(dp_core::Release<PrivateLowRank>),

@@ -4,10 +4,11 @@ use super::loaded::Loaded;
 use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
+use dp_core::Release;
 use sketch::search::{HammingIndex, Queries, Score, SketchIndex};
 use sketch::search::{Ranking, nearest};
 use sketch::signs::SignCodes;
-use sketch::vectors::SketchRelease;
+use sketch::vectors::PrivateSketch;
 use std::path::PathBuf;
 
 /// Options of `dps search`.
@@ -107,8 +108,8 @@ impl Search {
 
     fn dense(
         &self,
-        items: &SketchRelease,
-        queries: &SketchRelease,
+        items: &Release<PrivateSketch>,
+        queries: &Release<PrivateSketch>,
         count: usize,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
         let rows = self.chosen(queries.payload().n())?;

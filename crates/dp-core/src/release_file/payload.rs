@@ -1,9 +1,6 @@
 //! What a crate defines to store its releases, and what follows from it.
 
-use super::{
-    AnyCertificate, CertificateClass, FileWriter, Kind, Opened, Summary, Trailer, Writer, open,
-    read,
-};
+use super::{AnyCertificate, CertificateClass, Kind, Opened, Summary, Trailer, Writer, open, read};
 use crate::certificate::{ClassOfCertificate, Statement};
 use crate::error::{Error, Result};
 use crate::release::Release;
@@ -120,7 +117,7 @@ pub(crate) fn write_as<T: Payload, C: ClassOfCertificate>(
 ) -> Result<(), T::Error> {
     check_kind::<T, C>(kind)?;
     let trailer = trailer(release)?;
-    let mut out = FileWriter::create(path, kind)?;
+    let mut out = Writer::create(path, kind)?;
     release.payload().write(&mut out)?;
     out.commit(trailer)?;
     Ok(())

@@ -10,7 +10,7 @@ use std::path::Path;
 
 /// Writes a release file to `out` and hashes the payload on the way.
 #[derive(Debug)]
-pub struct Writer<W> {
+pub struct Writer<W = AtomicFile> {
     out: W,
     hash: Sha256,
     kind: Kind,
@@ -115,10 +115,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Writes a release file that appears at its path only when it is complete.
-pub type FileWriter = Writer<AtomicFile>;
-
-impl FileWriter {
+impl Writer<AtomicFile> {
     /// Opens a temporary file beside `path` (see [`AtomicFile`]).
     ///
     /// # Errors

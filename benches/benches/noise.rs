@@ -2,9 +2,9 @@
 #![allow(missing_docs)]
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use dp_core::authority;
 use dp_core::noise::{
-    AdditiveNoise, Bernoulli, BernoulliTable, DiscreteGaussian, GaussianNoise, Grid, KaryResponse,
-    LaplaceNoise, NoiseRng, WishartNoise,
+    AdditiveNoise, Bernoulli, BernoulliTable, DiscreteGaussian, Grid, KaryResponse, NoiseRng,
 };
 use dp_core::{LaplaceScale, NoiseScale, Probability};
 use rand_core::Rng;
@@ -22,8 +22,8 @@ fn real(c: &mut Criterion) {
     let scale = NoiseScale::new(1.7).unwrap();
     let grid = Grid::new(-30).unwrap();
     let (gaussian, laplace) = (
-        GaussianNoise::new(scale, grid).unwrap(),
-        LaplaceNoise::new(LaplaceScale::new(scale.get()).unwrap(), grid).unwrap(),
+        authority!().gaussian(scale, grid).unwrap(),
+        authority!().laplace(LaplaceScale::new(scale.get()).unwrap(), grid).unwrap(),
     );
     let (mut out, mut s) = (vec![0.0; N], stream());
     let mut bytes = vec![0u8; 8 * N];
@@ -35,7 +35,8 @@ fn real(c: &mut Criterion) {
         b.iter(|| laplace.add_block(&mut s, black_box(&mut out)))
     });
     // So fine a grid that every second sample needs exact arithmetic.
-    let exact = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-46).unwrap()).unwrap();
+    let exact =
+        authority!().gaussian(NoiseScale::new(1.0).unwrap(), Grid::new(-46).unwrap()).unwrap();
     group.throughput(Throughput::Elements(1024));
     group.bench_function("gaussian-half-exact/1024", |b| {
         b.iter(|| exact.add_block(&mut s, black_box(&mut out[..1024])))
@@ -80,7 +81,7 @@ fn discrete(c: &mut Criterion) {
         b.iter(|| law.add_block(&mut s, black_box(&mut integers)))
     });
     let mut rng = NoiseRng::deterministic_not_private(3);
-    let law = WishartNoise::new(128, 170, NoiseScale::new(1.0).unwrap()).unwrap();
+    let law = authority!().wishart(128, 170, NoiseScale::new(1.0).unwrap()).unwrap();
     group.throughput(Throughput::Elements(128 * 128));
     group.bench_function("wishart/128", |b| b.iter(|| law.draw(&mut rng).unwrap()));
     group.finish();

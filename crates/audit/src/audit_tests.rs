@@ -5,8 +5,9 @@ use crate::subject::{budget_of, lowest_bit};
 use crate::{
     Draw, Finding, Role, Settings, Side, Subject, Verdict, audit, gaussian_ratio, laplace_ratio,
 };
+use dp_core::authority;
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
+use dp_core::noise::{AdditiveNoise, Grid};
 use dp_core::{
     Adjacency, Budget, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale,
     PrivacyProfile, Shift, calibrate,
@@ -22,7 +23,7 @@ fn laplace(factor: f64) -> Subject {
     let claim = Budget::new(1.0, 0.0).unwrap();
     let calibrated = calibrate::laplace(claim, L1Sensitivity::new(1.0).unwrap()).unwrap().get();
     let scale = LaplaceScale::new(factor * calibrated).unwrap();
-    let noise = LaplaceNoise::new(scale, Grid::new(-30).unwrap()).unwrap();
+    let noise = authority!().laplace(scale, Grid::new(-30).unwrap()).unwrap();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut values = vec![*side.of(&0.0, &1.0); BATCH];
         noise.add_block(&mut draw.noise().stream(), &mut values).unwrap();
@@ -38,7 +39,7 @@ fn gaussian(factor: f64) -> Subject {
     let claim = Budget::new(1.0, 1e-2).unwrap();
     let calibrated = calibrate::gaussian(claim, L2Sensitivity::new(1.0).unwrap()).unwrap().get();
     let sigma = NoiseScale::new(factor * calibrated).unwrap();
-    let noise = GaussianNoise::new(sigma, Grid::new(-30).unwrap()).unwrap();
+    let noise = authority!().gaussian(sigma, Grid::new(-30).unwrap()).unwrap();
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut values = vec![*side.of(&0.0, &1.0); BATCH];
         noise.add_block(&mut draw.noise().stream(), &mut values).unwrap();
@@ -106,7 +107,7 @@ fn a_subject_without_any_difference_gives_zero() {
     let claim = Budget::new(1.0, 0.0).unwrap();
     let sample = |_: Side, draw: &Draw, out: &mut Vec<f64>| {
         let noise =
-            LaplaceNoise::new(LaplaceScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
+            authority!().laplace(LaplaceScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
         let mut values = vec![0.0; BATCH];
         noise.add_block(&mut draw.noise().stream(), &mut values).unwrap();
         out.extend(values);

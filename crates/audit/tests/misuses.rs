@@ -2,12 +2,13 @@
 //! do not even compile are in `src/misuses.md`, whose snippets are tests.
 
 use dp_core::accounting::{FilterRule, Ledger, Standing};
+use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Basis, Mechanism, PrivateVector, Statistic};
-use dp_core::noise::{GaussianNoise, Grid};
+use dp_core::noise::{GaussianNoise, Grid, NoiseLaw};
 use dp_core::release_file::{decode, encode};
 use dp_core::{
-    Adjacency, Budget, EntryBound, FreshSeed, L2Sensitivity, NoiseRng, NoiseScale, PublicSeed,
-    Release, Shift,
+    Adjacency, Budget, Certificate, EntryBound, FreshSeed, Guarantee, L2Sensitivity, NoiseRng,
+    NoiseScale, Profile, PublicSeed, Release, Shift, authority, calibrate,
 };
 use faer::Mat;
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, JlCovariance};
@@ -63,12 +64,44 @@ fn the_generator_that_drew_is_the_one_certified() -> Outcome {
 /// A grid coarser than the noise maps neighbours to different points that the noise never joins.
 #[test]
 fn a_grid_coarser_than_its_noise_is_refused() -> Outcome {
-    assert!(GaussianNoise::new(NoiseScale::new(4.2)?, Grid::new(20)?).is_err());
+    assert!(authority!().gaussian(NoiseScale::new(4.2)?, Grid::new(20)?).is_err());
     let far = EntryBound::new(1e18)?;
     let statistic = Statistic::new(row(), L2Sensitivity::new(1.0)?, 1, far);
     let basis = Basis::declared("a test", "one sum");
     let budget = Budget::new(1.0, 1e-6)?;
     assert!(PrivateVector::<GaussianNoise>::calibrate((statistic, basis), budget).is_err());
+    Ok(())
+}
+
+/// The guarantee of a mechanism of the library beside noise that it did not draw, and a law of one's own.
+#[test]
+fn own_noise_is_declared_and_verifies_as_such() -> Outcome {
+    let budget = Budget::new(1.0, 1e-6)?;
+    let proven = GaussianCovariance::calibrate(2, row(), budget)?;
+    let release = CovarianceMechanism::release(&proven, &[0.6, 0.8], &mut os())?;
+    let theirs = release.certificate().clone();
+    let own = Statement { mechanism: "mine".into(), ..theirs.statement().clone() };
+    assert!(Certificate::declared(own, theirs.guarantee().clone()).is_err());
+
+    let sensitivity = L2Sensitivity::new(1.0)?;
+    let profile = |sigma| Profile::Gaussian { sensitivity, sigma };
+    let sigma = calibrate::gaussian(budget, sensitivity)?;
+    let (by, reason) = ("my analysis", "sums of rows of norm 1");
+    let guarantee = Guarantee::declared(row(), budget, profile(sigma), by, reason)?;
+    let law = |sigma| NoiseLaw::RoundedGaussian { sigma, grid: Grid::new(-30).expect("fine") };
+    let statement = |sigma| Statement {
+        mechanism: "mine".into(),
+        noise: law(sigma),
+        generator: os().kind(),
+        public: PublicParameters::new(),
+    };
+    let certificate = Certificate::declared(statement(sigma), guarantee.clone())?;
+    certificate.verify_consistency()?;
+    assert!(certificate.verify().is_err());
+    assert!(Ledger::new(row()).add(&certificate).is_err());
+    // Less noise than the profile speaks of.
+    let half = NoiseScale::new(0.5 * sigma.get())?;
+    assert!(Certificate::declared(statement(half), guarantee).is_err());
     Ok(())
 }
 

@@ -83,3 +83,23 @@ pub fn main() -> ExitCode {
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/guides/use-one-crate.md")]
 struct UseOneCrate;
+
+/// A package that is not an author of this project's mechanisms, as this one, declares its own law:
+///
+/// ```
+/// use dp_core::{Adjacency, Budget, Guarantee, Profile};
+/// fn own(by: Adjacency, budget: Budget, profile: Profile) -> dp_core::Result<Guarantee> {
+///     Guarantee::declared(by, budget, profile, "the survey's team", "our own proof")
+/// }
+/// ```
+///
+/// and states no theorem:
+///
+/// ```compile_fail
+/// use dp_core::{Adjacency, Budget, Guarantee, Profile, Theorem};
+/// fn own(by: Adjacency, budget: Budget, profile: Profile) -> dp_core::Result<Guarantee> {
+///     dp_core::authority!().proven(by, budget, profile, Theorem::GaussianOnRows)
+/// }
+/// ```
+#[cfg(doctest)]
+struct NoAuthor;

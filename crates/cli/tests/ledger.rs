@@ -3,8 +3,10 @@
 mod support;
 
 use dp_core::accounting::FilterRule;
-use dp_core::{Adjacency, Budget, Guarantee, L2Sensitivity, Profile, Shift, calibrate};
+use dp_core::{Adjacency, Budget, EntryBound, Guarantee, PublicSeed, Shift};
 use dps_cli::ledger_file::{BudgetFile, Error, Step};
+use sketch::projection::{Family, ProjectionSpec};
+use sketch::vectors::PrivateProjection;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
@@ -16,15 +18,10 @@ fn adjacency() -> Adjacency {
 
 fn guarantee(epsilon: f64) -> Guarantee {
     let budget = Budget::new(epsilon, 1e-6).expect("valid");
-    let sensitivity = L2Sensitivity::new(1.0).expect("valid");
-    let sigma = calibrate::gaussian(budget, sensitivity).expect("calibrated");
-    Guarantee::proven(
-        adjacency(),
-        budget,
-        Profile::Gaussian { sensitivity, sigma },
-        dp_core::Theorem::ProjectionGaussian,
-    )
-    .expect("meets")
+    let one = EntryBound::new(1.0).expect("valid");
+    let identity = ProjectionSpec::new(Family::Identity, 1, 1, PublicSeed::new(1)).expect("valid");
+    let mechanism = PrivateProjection::gaussian(identity.build(), adjacency(), one, budget);
+    mechanism.expect("calibrated").guarantee().clone()
 }
 
 fn ledger(room: &Room, epsilon: f64, rule: FilterRule) -> std::path::PathBuf {

@@ -125,9 +125,8 @@ mod log_delta {
 
 impl Certificate {
     /// Writes the certificate of a release; where the profile averages over a fresh seed it adds the
-    /// model in which that holds ([`FreshSeed::MODEL`]). For authors of mechanisms.
-    #[must_use]
-    pub fn new(mut statement: Statement, guarantee: Guarantee) -> Self {
+    /// model in which that holds ([`FreshSeed::MODEL`]).
+    pub(crate) fn new(mut statement: Statement, guarantee: Guarantee) -> Self {
         if averages(&guarantee) {
             statement.public.insert(FreshSeed::MODEL_KEY.into(), FreshSeed::MODEL.into());
         }
@@ -142,6 +141,24 @@ impl Certificate {
             digest: String::new(),
         };
         certificate.sealed()
+    }
+
+    /// The certificate of a mechanism that is not this library's, for a guarantee that somebody
+    /// [declares](Guarantee::declared).
+    ///
+    /// # Errors
+    /// [`Error::CertificateRejected`] for a guarantee that is not a declared one: it speaks of noise that
+    /// the library drew, and the library writes its certificate; or when noise and profile do not agree.
+    pub fn declared(statement: Statement, guarantee: Guarantee) -> Result<Self> {
+        let Provenance::Declared { .. } = guarantee.provenance() else {
+            return Err(rejected(
+                "guarantee.provenance",
+                "is not a declared one: releases carry those",
+            ));
+        };
+        let certificate = Self::new(statement, guarantee);
+        certificate.check_fields()?;
+        Ok(certificate)
     }
 
     /// With the digest that its fields have.

@@ -49,9 +49,9 @@ pub enum Claim {
 
 /// A differential-privacy guarantee: adjacency, budget, exact profile, provenance.
 ///
-/// Cannot be made with a budget its profile does not meet, except through
-/// [`Guarantee::published_accepting_true_delta`], nor with a profile that does not speak of the
-/// adjacency; reading one back recomputes the profile and refuses what does not hold.
+/// Cannot be made with a budget its profile does not meet, but for a published rule that is accepted
+/// by name, nor with a profile that does not speak of the
+/// adjacency, nor as proven but by this library's mechanisms; reading one back recomputes the profile and refuses what does not hold.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(try_from = "RawGuarantee")]
 pub struct Guarantee {
@@ -87,30 +87,6 @@ impl TryFrom<RawGuarantee> for Guarantee {
 }
 
 impl Guarantee {
-    /// A proven guarantee: `theorem` speaks of `profile` under `adjacency`, and the profile at the
-    /// budget's epsilon is at most its delta.
-    ///
-    /// For authors of the mechanisms that the theorem is about; a caller's own law is
-    /// [declared](Guarantee::declared).
-    ///
-    /// # Errors
-    /// [`Error::CertificateRejected`] when the theorem does not speak of this profile under this
-    /// adjacency; [`Error::InvalidParameter`] for a parameter that no mechanism has, and for a profile
-    /// that averages over a fresh seed with a delta below [`FreshSeed::LEAST_DELTA`];
-    /// [`Error::RuleMissesBudget`] when the budget is missed, or [`Error::InvalidParameter`] with
-    /// the least noise that meets it, where one parameter is to blame (the textbook's `1/epsilon` and
-    /// `e^epsilon/(1 + e^epsilon)` are an ulp short).
-    #[doc(hidden)]
-    pub fn proven(
-        adjacency: Adjacency,
-        budget: Budget,
-        profile: Profile,
-        theorem: Theorem,
-    ) -> Result<Self> {
-        let provenance = Provenance::Proven { theorem };
-        Self::meeting(adjacency, budget, Some(profile), "proven guarantee", provenance)
-    }
-
     /// A guarantee of a mechanism that is not this library's, at the word of whoever declares
     /// it: that the noise has this profile under this adjacency, and why. It is
     /// checked as far as the profile goes, and never taken for a proven one.
@@ -130,55 +106,18 @@ impl Guarantee {
         Self::meeting(adjacency, budget, Some(profile), "declared guarantee", provenance)
     }
 
-    /// A published rule whose true profile is known and meets the claim, or is not known.
-    ///
-    /// # Errors
-    /// [`Error::RuleMissesBudget`], with the true delta, when it does not; otherwise as
-    /// [`Guarantee::declared`].
-    #[doc(hidden)]
-    pub fn published(
-        adjacency: Adjacency,
-        claimed: Budget,
-        profile: Option<Profile>,
-        rule: &'static str,
-        source: impl Into<String>,
-        caveat: impl Into<String>,
-    ) -> Result<Self> {
-        let provenance = Provenance::Published { source: source.into(), caveat: caveat.into() };
-        Self::meeting(adjacency, claimed, profile, rule, provenance)
-    }
-
-    /// A published rule accepted by name although it may miss its claim; the
-    /// certificate states the delta that is really given.
-    ///
-    /// # Errors
-    /// [`Error::CertificateRejected`] for a profile about another change of a row;
-    /// [`Error::InvalidParameter`] for a parameter that no mechanism has.
-    #[doc(hidden)]
-    pub fn published_accepting_true_delta(
+    /// With the delta that the profile really gives, be it above the claimed one.
+    pub(crate) fn accepting_true_delta(
         adjacency: Adjacency,
         claimed: Budget,
         profile: Profile,
-        source: impl Into<String>,
-        caveat: impl Into<String>,
+        provenance: Provenance,
     ) -> Result<Self> {
-        let provenance = Provenance::Published { source: source.into(), caveat: caveat.into() };
         let mut made = Self::evaluate(adjacency, claimed, Some(profile), Claim::Met, provenance)?;
         if made.true_delta.is_none_or(|d| d > claimed.delta.ln()) {
             made.claim = Claim::MissedAcceptedByName;
         }
         Ok(made)
-    }
-
-    /// A guarantee whose profile meets the budget, whatever it rests on.
-    pub(crate) fn on(
-        adjacency: Adjacency,
-        budget: Budget,
-        profile: Profile,
-        rule: &'static str,
-        provenance: Provenance,
-    ) -> Result<Self> {
-        Self::meeting(adjacency, budget, Some(profile), rule, provenance)
     }
 
     /// Everything that can be refused before the profile is evaluated, and then its value.
@@ -204,7 +143,8 @@ impl Guarantee {
         Ok(Self { adjacency, budget, profile, claim, provenance, true_delta })
     }
 
-    fn meeting(
+    /// One whose profile, where it is known, meets the budget.
+    pub(crate) fn meeting(
         adjacency: Adjacency,
         budget: Budget,
         profile: Option<Profile>,
@@ -327,7 +267,7 @@ impl Guarantee {
     /// # Errors
     /// [`Error::CertificateRejected`] when a guarantee that needs a profile has none or misses
     /// its budget, or when the stated claim is not what the profile says; otherwise as
-    /// [`Guarantee::proven`].
+    /// [`Guarantee::declared`].
     pub fn verify(&self) -> Result<()> {
         let Self { adjacency, budget, profile, claim, provenance, .. } = self.clone();
         Self::evaluate(adjacency, budget, profile, claim, provenance)?.check_claim()
@@ -364,12 +304,13 @@ impl PublishedCalibration {
     /// # Errors
     /// [`Error::CertificateRejected`] for an adjacency that the rule's profile does not speak of.
     pub fn guarantee(&self, adjacency: Adjacency) -> Result<Guarantee> {
-        Guarantee::published_accepting_true_delta(
+        let (source, caveat) = (self.rule().source().to_owned(), self.rule().caveat().to_owned());
+        let provenance = Provenance::Published { source, caveat };
+        Guarantee::accepting_true_delta(
             adjacency,
             self.claimed(),
             self.profile().clone(),
-            self.rule().source(),
-            self.rule().caveat(),
+            provenance,
         )
     }
 }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// the identifier that certificates carry.
 ///
 /// A theorem speaks of certain adjacencies and certain kinds of profile, and some of a least
-/// sensitivity or probability; [`crate::Guarantee::proven`] refuses every other triple, and so
+/// sensitivity or probability; [`crate::mechanism::author::Authority::proven`] refuses every other triple, and so
 /// does reading one back. What no theorem here speaks of can be
 /// [declared](crate::Guarantee::declared).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -1,6 +1,7 @@
 //! Ledgers, methods and limits.
 
 use dp_core::accounting::{Event, FilterRule, Ledger, Method, Pld, epsilon};
+use dp_core::authority;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
 use dp_core::*;
@@ -42,7 +43,7 @@ fn proven(profile: Profile, epsilon: f64) -> Guarantee {
         Profile::ChiMixtureGaussian { .. } => Theorem::ProjectionFresh,
         _ => Theorem::ProjectionGaussian,
     };
-    Guarantee::proven(row(1.0), budget, profile, theorem).unwrap()
+    authority!().proven(row(1.0), budget, profile, theorem).unwrap()
 }
 
 fn upper(events: &[Event], method: Method) -> f64 {
@@ -113,18 +114,19 @@ fn ledgers_check_before_they_change() {
     let before = serde_json::to_string(&ledger).unwrap();
     let theorem = Theorem::ProjectionGaussian;
     let attribute = Adjacency::Attribute { beta: Shift::new(2.0).unwrap() };
-    let other = Guarantee::proven(attribute, guarantee.budget(), gaussian(4.0), theorem).unwrap();
+    let other = authority!().proven(attribute, guarantee.budget(), gaussian(4.0), theorem).unwrap();
     assert!(matches!(ledger.spend(&other, 1, "x"), Err(Error::Mismatch { .. })));
     assert!(ledger.spend(&guarantee, 0, "x").is_err());
-    let claim = Guarantee::published(
-        row(1.0),
-        Budget::new(0.5, 1e-7).unwrap(),
-        None,
-        "rule",
-        "paper",
-        "the proof covers one release",
-    )
-    .unwrap();
+    let claim = authority!()
+        .published(
+            row(1.0),
+            Budget::new(0.5, 1e-7).unwrap(),
+            None,
+            "rule",
+            "paper",
+            "the proof covers one release",
+        )
+        .unwrap();
     assert!(ledger.spend(&claim, 1, "x").is_err());
     assert_eq!(serde_json::to_string(&ledger).unwrap(), before);
     let alone = ledger.epsilon(delta(1e-6), Method::Pld).unwrap();
@@ -202,7 +204,7 @@ fn certificate(sigma: f64, guarantee: Guarantee, generator: GeneratorKind) -> Ce
     let noise = NoiseLaw::RoundedGaussian { sigma: scale(sigma), grid: Grid::new(-30).unwrap() };
     let public = PublicParameters::new();
     let statement = Statement { mechanism: "projection".into(), noise, generator, public };
-    Certificate::new(statement, guarantee)
+    authority!().certificate(statement, guarantee)
 }
 
 #[test]
@@ -242,7 +244,7 @@ fn known_randomness_does_not_enter() {
         }
         let noise = NoiseLaw::RoundedGaussian { sigma: scale(4.0), grid: Grid::new(-30).unwrap() };
         let statement = Statement { mechanism: "projection".into(), noise, generator, public };
-        let certificate = Certificate::new(statement, proven(profile, 1.0));
+        let certificate = authority!().certificate(statement, proven(profile, 1.0));
         certificate.verify_consistency().unwrap();
         assert_eq!(certificate.verify().is_ok(), refused.is_none());
         let mut ledger = Ledger::new(row(1.0));
@@ -263,13 +265,14 @@ fn what_has_happened_is_entered_even_past_the_limit() {
     use dp_core::accounting::Standing;
     let limit = Budget::new(1.5, 1e-5).unwrap();
     let mut ledger = Ledger::with_limit(row(1.0), limit, FilterRule::Basic);
-    let guarantee = Guarantee::proven(
-        row(1.0),
-        Budget::new(1.0, 1e-6).unwrap(),
-        gaussian(4.3),
-        Theorem::ProjectionGaussian,
-    )
-    .unwrap();
+    let guarantee = authority!()
+        .proven(
+            row(1.0),
+            Budget::new(1.0, 1e-6).unwrap(),
+            gaussian(4.3),
+            Theorem::ProjectionGaussian,
+        )
+        .unwrap();
     let release = certificate(4.3, guarantee.clone(), GeneratorKind::OsChacha12);
     assert_eq!(ledger.record(&release, "first").unwrap(), Standing::Kept);
     for label in ["second", "third"] {

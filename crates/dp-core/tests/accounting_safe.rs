@@ -1,6 +1,7 @@
 //! Answers stay on the safe side, and in bounds, where numbers are tiny, huge or many.
 
 use dp_core::accounting::{Event, FilterRule, Ledger, Method, Pld, epsilon};
+use dp_core::authority;
 use dp_core::profile::{CoordinateProfile, GaussianStep, RowChange};
 use dp_core::*;
 
@@ -63,7 +64,7 @@ fn row() -> Adjacency {
 
 /// A claim that its profile meets: ledgers take it as they take a proven one.
 fn met(budget: Budget, profile: Profile) -> Guarantee {
-    Guarantee::published(row(), budget, Some(profile), "a rule", "this test", "").unwrap()
+    authority!().published(row(), budget, Some(profile), "a rule", "this test", "").unwrap()
 }
 
 #[test]
@@ -230,7 +231,8 @@ fn advanced_composition_of_different_runs_is_its_formula() {
 }
 
 fn claim(e: f64, d: f64) -> Guarantee {
-    Guarantee::published(row(), Budget::new(e, d).unwrap(), None, "rule", "paper", "one release")
+    authority!()
+        .published(row(), Budget::new(e, d).unwrap(), None, "rule", "paper", "one release")
         .unwrap()
 }
 

@@ -3,7 +3,7 @@
 
 use dp_core::accounting::{Ledger, Method};
 use dp_core::adjacency::Partition;
-use dp_core::mechanism::{Basis, author};
+use dp_core::authority;
 use dp_core::profile::{CoordinateProfile, RowChange};
 use dp_core::{
     Adjacency, Budget, Delta, Epsilon, Error, Guarantee, L1Sensitivity, L2Sensitivity,
@@ -129,8 +129,8 @@ fn shifts(by: Adjacency, a: &[Row], b: &[Row]) -> Option<u64> {
 fn steps(by: Adjacency, to: Adjacency) -> Option<u64> {
     let profile = Profile::PureDp { epsilon: Epsilon::new(1.0).unwrap() };
     let budget = Budget::new(1.0, 0.0).unwrap();
-    let basis = Basis::declared("the tests", "to count steps");
-    let guarantee = author::guarantee(by, budget, basis, profile).unwrap();
+    let guarantee =
+        Guarantee::declared(by, budget, profile, "the tests", "to count steps").unwrap();
     match guarantee.profile_under(to) {
         Ok(Some(Profile::PureDp { epsilon })) => Some(epsilon.get().round() as u64),
         Ok(other) => panic!("{other:?}"),
@@ -326,7 +326,7 @@ fn proven(adjacency: Adjacency, profile: Profile, theorem: Theorem) -> Guarantee
     let epsilon = Epsilon::new(1.0).unwrap();
     let delta = profile.log_delta(epsilon).delta() * (1.0 + 1e-9);
     let budget = Budget::new(1.0, delta).unwrap();
-    author::guarantee(adjacency, budget, author::theorem(theorem), profile).unwrap()
+    authority!().proven(adjacency, budget, profile, theorem).unwrap()
 }
 
 fn mu(profile: Option<Profile>) -> f64 {
@@ -393,8 +393,8 @@ fn rows_of_a_user_cost_what_each_mechanism_makes_of_them() -> Outcome {
 /// A declared response may differ in other bits at each step: only group privacy holds.
 #[test]
 fn declared_responses_are_not_added_up() -> Outcome {
-    let basis = Basis::declared("the tests", "three bits");
-    let declared = author::guarantee(attribute(1.0), Budget::new(9.0, 0.0)?, basis, bits(3))?;
+    let (by, budget) = (attribute(1.0), Budget::new(9.0, 0.0)?);
+    let declared = Guarantee::declared(by, budget, bits(3), "the tests", "three bits")?;
     let group = declared.profile_under(attribute(2.0))?;
     assert!(matches!(group, Some(Profile::Group { size: 2, .. })));
     let proven = proven(attribute(1.0), bits(3), Theorem::SignsTouched);
@@ -446,7 +446,8 @@ fn ledgers_count_in_their_own_unit() -> Outcome {
 #[test]
 fn claims_grow_with_the_group() -> Outcome {
     let claimed = Budget::new(0.5, 1e-7)?;
-    let claim = Guarantee::published(attribute(1.0), claimed, None, "a rule", "a paper", "none")?;
+    let claim =
+        authority!().published(attribute(1.0), claimed, None, "a rule", "a paper", "none")?;
     let mut ledger = Ledger::new(attribute(1.0).of_user(3)?);
     ledger.spend_accepting_claim(&claim, 1, "claim")?;
     let budget = ledger.entries()[0].budget();

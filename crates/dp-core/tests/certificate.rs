@@ -1,6 +1,7 @@
 //! Certificates survive the trip through JSON, and no altered one is accepted.
 
 use certificates::{all, gaussian, laplace, row, statement};
+use dp_core::authority;
 use dp_core::certificate::canonical;
 use dp_core::noise::NoiseLaw;
 use dp_core::*;
@@ -158,8 +159,9 @@ fn a_missed_claim_stays_a_missed_claim() {
 fn pure_certificates_keep_delta_zero() {
     let (profile, noise) = laplace(2.0);
     let budget = Budget::pure(Epsilon::new(0.5 + 1e-13).unwrap());
-    let guarantee = Guarantee::proven(row(), budget, profile, Theorem::ProjectionLaplace).unwrap();
-    let certificate = Certificate::new(statement(noise), guarantee);
+    let guarantee =
+        authority!().proven(row(), budget, profile, Theorem::ProjectionLaplace).unwrap();
+    let certificate = authority!().certificate(statement(noise), guarantee);
     let back = Certificate::from_json(&certificate.to_json()).unwrap();
     assert_eq!(back.ln_true_delta(), Some(f64::NEG_INFINITY));
 }
@@ -197,8 +199,8 @@ fn weak_certificates_keep_their_warning() {
 fn infinite_public_parameters_are_rejected() {
     let (profile, noise) = gaussian(4.0);
     let budget = Budget::new(1.0, 0.1).unwrap();
-    let guarantee = Guarantee::proven(row(), budget, profile, Theorem::GaussianOnRows).unwrap();
+    let guarantee = authority!().proven(row(), budget, profile, Theorem::GaussianOnRows).unwrap();
     let mut statement = statement(noise);
     statement.public.insert("radius".into(), f64::INFINITY.into());
-    assert!(Certificate::new(statement, guarantee).verify().is_err());
+    assert!(authority!().certificate(statement, guarantee).verify().is_err());
 }

@@ -3,6 +3,7 @@
 use certificates::{
     b_of, gaussian, known_pairs, laplace, probability, proven, row, scale, statement,
 };
+use dp_core::authority;
 use dp_core::noise::{Grid, NoiseLaw};
 use dp_core::*;
 
@@ -115,7 +116,7 @@ fn a_stream_counted_in_rows_does_not_hide_that_a_row_came() {
         let made = proven(adjacency, 0.5, profile.clone(), noise.clone());
         let mut stated = statement(noise.clone());
         stated.public.insert("pace".into(), pace.into());
-        let certificate = Certificate::new(stated, made.guarantee().clone());
+        let certificate = authority!().certificate(stated, made.guarantee().clone());
         assert_eq!(certificate.verify().is_ok(), holds, "{adjacency}, {pace}");
     }
 }
@@ -129,14 +130,19 @@ fn verify_refuses_what_is_not_proven_and_what_is_known() {
     let budget = good.guarantee().budget();
     let mut known = statement(noise.clone());
     known.generator = dp_core::noise::GeneratorKind::DeterministicNotPrivate;
-    let known = Certificate::new(known, good.guarantee().clone());
+    let known = authority!().certificate(known, good.guarantee().clone());
     let published =
-        |profile| Guarantee::published(row(), budget, profile, "rule", "paper", "a gap").unwrap();
+        |profile| authority!().published(row(), budget, profile, "rule", "paper", "a gap").unwrap();
     let tight = Budget::new(0.5, 1e-12).unwrap();
-    let missed =
-        Guarantee::published_accepting_true_delta(row(), tight, profile.clone(), "paper", "a gap");
+    let missed = authority!().published_accepting_true_delta(
+        row(),
+        tight,
+        profile.clone(),
+        "paper",
+        "a gap",
+    );
     let declared = Guarantee::declared(row(), budget, profile.clone(), "me", "a proof").unwrap();
-    let of = |guarantee| Certificate::new(statement(noise.clone()), guarantee);
+    let of = |guarantee| authority!().certificate(statement(noise.clone()), guarantee);
     of(published(Some(profile))).verify().unwrap();
     let weak = [known, of(published(None)), of(missed.unwrap()), of(declared)];
     for certificate in weak {
@@ -158,10 +164,12 @@ fn a_row_profile_must_cover_its_adjacency() {
     let make = |adjacency, kind: usize| {
         let (profile, theorem) = (profile.clone(), Theorem::CovarianceJl);
         match kind {
-            0 => Guarantee::proven(adjacency, budget, profile, theorem),
+            0 => authority!().proven(adjacency, budget, profile, theorem),
             1 => Guarantee::declared(adjacency, budget, profile, "me", "so"),
-            2 => Guarantee::published(adjacency, budget, Some(profile), "r", "paper", "gap"),
-            _ => Guarantee::published_accepting_true_delta(adjacency, budget, profile, "p", "gap"),
+            2 => authority!().published(adjacency, budget, Some(profile), "r", "paper", "gap"),
+            _ => {
+                authority!().published_accepting_true_delta(adjacency, budget, profile, "p", "gap")
+            }
         }
     };
     for kind in 0..4 {
@@ -184,7 +192,7 @@ fn a_row_profile_must_cover_its_adjacency() {
     }
     for kind in 0..4 {
         let guarantee = make(Adjacency::AddRemoveRow { bound }, kind).unwrap();
-        let certificate = Certificate::new(statement(noise.clone()), guarantee.clone());
+        let certificate = authority!().certificate(statement(noise.clone()), guarantee.clone());
         certificate.verify_consistency().unwrap();
         // All but the declared one stand by themselves.
         assert_eq!(certificate.verify().is_ok(), kind != 1, "{certificate:?}");
@@ -269,12 +277,12 @@ fn certificates_of_nothing_are_rejected() {
         for adjacency in [Adjacency::AddRemoveRow { bound }, Adjacency::AnyInput] {
             let budget = Budget::new(0.5, 0.0).unwrap();
             let made = |profile| {
-                Guarantee::published_accepting_true_delta(adjacency, budget, profile, "f", "none")
+                authority!().published_accepting_true_delta(adjacency, budget, profile, "f", "none")
             };
             // Delta zero where the profile says so: refused where it is made, or, where only the
             // noise is nothing, where the certificate is read.
             let Ok(guarantee) = made(profile.clone()) else { continue };
-            let certificate = Certificate::new(statement(noise.clone()), guarantee);
+            let certificate = authority!().certificate(statement(noise.clone()), guarantee);
             let error = certificate.verify_consistency().unwrap_err();
             assert!(matches!(error, Error::CertificateRejected { .. }), "{profile:?}: {error}");
             let text = certificate.to_json();

@@ -2,6 +2,7 @@
 
 use certificates::{gaussian, probability, scale, statement};
 use dp_core::accounting::{Event, Ledger};
+use dp_core::authority;
 use dp_core::profile::{CoordinateProfile as C, GaussianStep, RowChange};
 use dp_core::*;
 
@@ -67,7 +68,7 @@ fn profiles() -> Vec<Profile> {
 
 fn made(adjacency: Adjacency, profile: &Profile, theorem: Theorem) -> Result<Guarantee> {
     let budget = Budget::new(9.0, 0.999).unwrap();
-    Guarantee::proven(adjacency, budget, profile.clone(), theorem)
+    authority!().proven(adjacency, budget, profile.clone(), theorem)
 }
 
 /// The closed list, from its documentation: adjacencies by first letters, profiles by kind.
@@ -218,7 +219,7 @@ fn a_guarantee_says_who_declares_it_and_why() {
     let p = || profile.clone();
     assert!(Guarantee::declared(row, budget, p(), "", "why").is_err());
     assert!(Guarantee::declared(row, budget, p(), "who", "  ").is_err());
-    assert!(Guarantee::published(row, budget, Some(p()), "rule", "", "caveat").is_err());
+    assert!(authority!().published(row, budget, Some(p()), "rule", "", "caveat").is_err());
     let declared = Guarantee::declared(row, budget, p(), "who", "why").unwrap();
     assert_eq!(declared.provenance().theorem(), None);
     assert_eq!((declared.adjacency(), declared.budget()), (row, budget));
@@ -227,9 +228,9 @@ fn a_guarantee_says_who_declares_it_and_why() {
     // A missed budget is refused, whoever says so, and so is one that is read back without profile.
     let tight = Budget::new(0.1, 1e-9).unwrap();
     for made in [
-        Guarantee::proven(row, tight, p(), Theorem::GaussianOnRows),
+        authority!().proven(row, tight, p(), Theorem::GaussianOnRows),
         Guarantee::declared(row, tight, p(), "who", "why"),
-        Guarantee::published(row, tight, Some(p()), "rule", "paper", "caveat"),
+        authority!().published(row, tight, Some(p()), "rule", "paper", "caveat"),
     ] {
         assert!(matches!(made, Err(Error::RuleMissesBudget { .. })), "{made:?}");
     }
@@ -245,9 +246,9 @@ fn a_guarantee_says_who_declares_it_and_why() {
         assert!(serde_json::from_value::<Guarantee>(value).is_err());
     }
     // The met claim of a rule accepted by name is a met claim.
-    let met = Guarantee::published_accepting_true_delta(row, budget, p(), "p", "c").unwrap();
+    let met = authority!().published_accepting_true_delta(row, budget, p(), "p", "c").unwrap();
     assert_eq!(met.claim(), Claim::Met);
-    let missed = Guarantee::published_accepting_true_delta(row, tight, p(), "p", "c").unwrap();
+    let missed = authority!().published_accepting_true_delta(row, tight, p(), "p", "c").unwrap();
     assert_eq!(missed.claim(), Claim::MissedAcceptedByName);
 }
 
@@ -261,7 +262,7 @@ fn a_delta_is_read_back_with_little_room() {
         let stated = 1e-11 * ln.abs().max(1.0);
         assert!((stated / room - 1.0).abs() < 0.1, "{stated}");
         let budget = Budget::new(epsilon, ln.exp() * (1.0 + 1e-9)).unwrap();
-        let made = Guarantee::proven(row, budget, profile, Theorem::GaussianOnRows).unwrap();
+        let made = authority!().proven(row, budget, profile, Theorem::GaussianOnRows).unwrap();
         for (below, holds) in [(0.5, true), (2.0, false)] {
             let mut value = serde_json::to_value(&made).unwrap();
             value["budget"]["delta"] = (ln.exp() * (1.0 - below * room)).into();
@@ -393,7 +394,9 @@ fn every_parameter_has_its_limits() {
         assert!(matches!(refused, Err(Error::InvalidParameter { .. })), "{profile:?}");
         assert!(Event::new(profile.clone(), 1).is_err());
         assert!(Guarantee::declared(any, budget, profile.clone(), "me", "so").is_err());
-        assert!(Guarantee::published_accepting_true_delta(any, budget, profile, "p", "c").is_err());
+        assert!(
+            authority!().published_accepting_true_delta(any, budget, profile, "p", "c").is_err()
+        );
     }
 }
 
@@ -412,7 +415,7 @@ fn hostile_texts_are_refused_before_they_are_evaluated() {
     let (profile, noise) = gaussian(4.0);
     let row = Adjacency::RowShift { l2: bound(1.0) };
     let guarantee = made(row, &profile, Theorem::GaussianOnRows).unwrap();
-    let certificate = Certificate::new(statement(noise), guarantee.clone());
+    let certificate = authority!().certificate(statement(noise), guarantee.clone());
     let mut ledger = Ledger::new(row);
     ledger.spend(&guarantee, 1, "x").unwrap();
     let plain = serde_json::to_string(&profile).unwrap();

@@ -2,7 +2,8 @@
 
 use core::ops::ControlFlow;
 use dp_core::accounting::Ledger;
-use dp_core::mechanism::{Basis, Calibrated, Mechanism, PrivateVector, Statistic, author};
+use dp_core::authority;
+use dp_core::mechanism::{Basis, Calibrated, Mechanism, PrivateVector, Statistic};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseLaw};
 use dp_core::{
     Adjacency, Budget, Claim, EntryBound, Error, L1Sensitivity, L2Sensitivity, LaplaceScale,
@@ -166,17 +167,17 @@ fn no_profile_beside_other_noise() -> Outcome {
     let sigma = calibrate::gaussian(budget, sensitivity)?;
     let profile = Profile::Gaussian { sensitivity, sigma };
     let shift = Adjacency::RowShift { l2: Shift::new(1.0)? };
-    let basis = || author::theorem(Theorem::GaussianOnRows);
+    let basis = || authority!().theorem(Theorem::GaussianOnRows);
     let fine = Grid::choose(sigma, EntryBound::new(10.0)?)?;
-    let of = |noise| author::calibrated(shift, budget, basis(), profile.clone(), noise);
-    of(author::gaussian(sigma, fine)?)?;
-    let half = author::gaussian(NoiseScale::new(0.5 * sigma.get())?, fine)?;
+    let of = |noise| authority!().calibrated(shift, budget, basis(), profile.clone(), noise);
+    of(authority!().gaussian(sigma, fine)?)?;
+    let half = authority!().gaussian(NoiseScale::new(0.5 * sigma.get())?, fine)?;
     assert!(matches!(of(half), Err(Error::CertificateRejected { .. })));
-    let laplace = author::laplace(LaplaceScale::new(sigma.get())?, fine)?;
-    assert!(author::calibrated(shift, budget, basis(), profile.clone(), laplace).is_err());
+    let laplace = authority!().laplace(LaplaceScale::new(sigma.get())?, fine)?;
+    assert!(authority!().calibrated(shift, budget, basis(), profile.clone(), laplace).is_err());
     // A theorem that does not speak of the adjacency.
-    let noise = author::gaussian(sigma, fine)?;
-    assert!(author::calibrated(row(), budget, basis(), profile, noise).is_err());
+    let noise = authority!().gaussian(sigma, fine)?;
+    assert!(authority!().calibrated(row(), budget, basis(), profile, noise).is_err());
     Ok(())
 }
 

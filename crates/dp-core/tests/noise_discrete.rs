@@ -4,9 +4,10 @@
 
 mod support;
 
+use dp_core::authority;
 use dp_core::noise::{
     Bernoulli, BernoulliTable, Categorical, DiscreteGaussian, DiscreteLaplace, Geometric, Grid,
-    KaryResponse, NoiseRng, SymmetricGaussian,
+    KaryResponse, NoiseRng,
 };
 use dp_core::{LaplaceScale, NoiseScale, Probability};
 use support::{chi_square_excess, ks_excess, normal_cdf, stream};
@@ -252,7 +253,7 @@ fn discrete_gaussian_follows_its_law() {
 #[test]
 fn symmetric_gaussian_is_isotropic_in_frobenius_norm() {
     let (d, sigma, n) = (40usize, 2.5, 200);
-    let law = SymmetricGaussian::new(d, scale(sigma), Grid::new(-30).unwrap()).unwrap();
+    let law = authority!().symmetric(d, scale(sigma), Grid::new(-30).unwrap()).unwrap();
     let mut rng = NoiseRng::deterministic_not_private(18);
     let (mut diagonal, mut off) = (vec![], vec![]);
     for _ in 0..n {

@@ -2,10 +2,8 @@
 
 mod support;
 
-use dp_core::noise::{
-    AdditiveNoise, ChiSquare, GaussianNoise, GramRows, Grid, HalfSpaceNormal, TruncatedNormal,
-    WishartNoise,
-};
+use dp_core::authority;
+use dp_core::noise::{AdditiveNoise, ChiSquare, GramRows, Grid, HalfSpaceNormal, TruncatedNormal};
 use dp_core::{NoiseRng, NoiseScale};
 use support::{chi_square_excess, ks_excess, normal_cdf};
 
@@ -118,7 +116,7 @@ fn normals_in_a_half_space_follow_their_law() {
 #[test]
 fn wishart_moments_and_symmetry() {
     let (d, dof, s2, n) = (5usize, 12u64, 0.37, 4000);
-    let law = WishartNoise::new(d, dof, scale(s2)).unwrap();
+    let law = authority!().wishart(d, dof, scale(s2)).unwrap();
     let mut rng = rng(17);
     let (mut mean, mut square) = (vec![0.0; d * d], vec![0.0; d * d]);
     for _ in 0..n {
@@ -143,15 +141,15 @@ fn wishart_moments_and_symmetry() {
         }
     }
     assert!(
-        WishartNoise::new(5, 4, scale(1.0)).is_err()
-            && WishartNoise::new(0, 4, scale(1.0)).is_err()
+        authority!().wishart(5, 4, scale(1.0)).is_err()
+            && authority!().wishart(0, 4, scale(1.0)).is_err()
     );
 }
 
 #[test]
 fn wishart_noise_is_added_to_exact_totals() {
     let d = 6;
-    let law = WishartNoise::new(d, 60, scale(3.0)).unwrap();
+    let law = authority!().wishart(d, 60, scale(3.0)).unwrap();
     let g = law.grid().unwrap();
     let totals: Vec<i128> =
         (0..d * d).map(|e| (((e % d) * (e / d)) as i128 * 12_345) << 20).collect();
@@ -217,7 +215,7 @@ fn low_bits_are_uniform() {
     let law = TruncatedNormal::new(1.5, grid(-42)).unwrap();
     let draw = |_| (law.sample(rng.stream()) * 2f64.powi(42)) as i64;
     test("truncated", &(0..count).map(draw).collect::<Vec<_>>());
-    let law = WishartNoise::new(10, 25, scale(0.7)).unwrap();
+    let law = authority!().wishart(10, 25, scale(0.7)).unwrap();
     let per_step = 1.0 / law.grid().unwrap().spacing();
     let matrices = (0..count / 55 + 1).flat_map(|_| {
         let m = law.draw(&mut rng).unwrap();
@@ -242,7 +240,8 @@ fn threads_change_nothing() {
     let run = |threads: usize| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
         pool.install(|| {
-            let wishart = WishartNoise::new(d, 90, scale(1.0)).unwrap().draw(&mut rng(1)).unwrap();
+            let wishart =
+                authority!().wishart(d, 90, scale(1.0)).unwrap().draw(&mut rng(1)).unwrap();
             let rows =
                 GramRows::new(25, scale(1.0)).unwrap().draw(&mut rng(2), d, &totals, -40).unwrap();
             (wishart, rows)
@@ -262,7 +261,7 @@ fn threads_change_nothing() {
 #[should_panic(expected = "drawn from")]
 fn a_stream_that_was_drawn_from_is_refused() {
     let mut stream = rng(5).stream();
-    let noise = GaussianNoise::new(scale(1.0), grid(-30)).unwrap();
+    let noise = authority!().gaussian(scale(1.0), grid(-30)).unwrap();
     noise.add_block(&mut stream, &mut [0.0]).unwrap();
     let _ = ChiSquare::new(1, grid(-30)).unwrap().sample(stream);
 }

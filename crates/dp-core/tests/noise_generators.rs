@@ -1,7 +1,8 @@
 //! Golden values of the generators, against independent implementations.
 #![allow(missing_docs)]
 
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseStream, NoiseStreams};
+use dp_core::authority;
+use dp_core::noise::{AdditiveNoise, Grid, NoiseStream, NoiseStreams};
 use dp_core::{LaplaceScale, NoiseRng, NoiseScale, PublicSeed};
 use rand_core::Rng;
 use std::collections::HashSet;
@@ -146,8 +147,9 @@ fn noise_has_golden_values() {
     let grid = Grid::new(-30).unwrap();
     let mut rng = NoiseRng::deterministic_not_private(7);
     let (mut gaussian, mut laplace) = ([0.0; 4], [0.0; 4]);
-    GaussianNoise::new(scale, grid).unwrap().fill(&mut rng, &mut gaussian);
-    LaplaceNoise::new(LaplaceScale::new(scale.get()).unwrap(), grid)
+    authority!().gaussian(scale, grid).unwrap().fill(&mut rng, &mut gaussian);
+    authority!()
+        .laplace(LaplaceScale::new(scale.get()).unwrap(), grid)
         .unwrap()
         .fill(&mut rng, &mut laplace);
     let steps = |x: [f64; 4]| x.map(|x| (x * 2f64.powi(30)) as i64);

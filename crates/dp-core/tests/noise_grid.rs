@@ -1,8 +1,9 @@
 //! The grid: exact rounding, safe sensitivities, no overflow.
 #![allow(missing_docs)]
 
+use dp_core::authority;
 use dp_core::mechanism::{Basis, Calibrated, Statistic};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, SymmetricGaussian};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
 use dp_core::{
     Adjacency, Budget, EntryBound, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseRng,
     NoiseScale, NormBound, PrivacyProfile, Profile, calibrate,
@@ -169,10 +170,10 @@ fn a_grid_coarser_than_the_noise_allows_is_refused() {
     ] {
         let grid = Grid::new(exponent).unwrap();
         assert_eq!(grid.check_scale(scale(s)).is_ok(), fine, "{s}, {exponent}");
-        assert_eq!(GaussianNoise::new(scale(s), grid).is_ok(), fine);
-        assert_eq!(LaplaceNoise::new(b(s), grid).is_ok(), fine);
+        assert_eq!(authority!().gaussian(scale(s), grid).is_ok(), fine);
+        assert_eq!(authority!().laplace(b(s), grid).is_ok(), fine);
         // Off its diagonal symmetric noise is smaller by sqrt 2.
-        let symmetric = SymmetricGaussian::new(2, scale(s), grid);
+        let symmetric = authority!().symmetric(2, scale(s), grid);
         assert_eq!(symmetric.is_ok(), grid.spacing() <= s * 2f64.powi(-9) / 2f64.sqrt());
     }
 }
@@ -218,8 +219,8 @@ fn values_that_no_grid_carries_are_refused() {
     let grid = Grid::new(-30).unwrap();
     let most = 2f64.powi(21);
     let mut rng = NoiseRng::deterministic_not_private(5);
-    let noise = GaussianNoise::new(scale(1.0), grid).unwrap();
-    let laplace = LaplaceNoise::new(b(1.0), grid).unwrap();
+    let noise = authority!().gaussian(scale(1.0), grid).unwrap();
+    let laplace = authority!().laplace(b(1.0), grid).unwrap();
     for bad in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, most.next_up()] {
         let mut values = vec![0.25; 10_000];
         values[9_000] = bad;
@@ -237,13 +238,13 @@ fn values_that_no_grid_carries_are_refused() {
             }
         }
         let mut matrix = [0.0, 7.0, bad, 0.0];
-        let symmetric = SymmetricGaussian::new(2, scale(1.0), grid).unwrap();
+        let symmetric = authority!().symmetric(2, scale(1.0), grid).unwrap();
         assert!(symmetric.add_to(&mut rng, &mut matrix).is_err());
         assert_eq!((matrix[0], matrix[1], matrix[3]), (0.0, 7.0, 0.0));
     }
     // The bound itself is fine, and the upper triangle is not looked at.
     noise.add_to(&mut rng, &mut [most, -most, 0.0]).unwrap();
-    let symmetric = SymmetricGaussian::new(2, scale(1.0), grid).unwrap();
+    let symmetric = authority!().symmetric(2, scale(1.0), grid).unwrap();
     symmetric.add_to(&mut rng, &mut [0.0, f64::NAN, 0.0, 0.0]).unwrap();
     noise.add_to(&mut rng, &mut []).unwrap();
 }
@@ -258,7 +259,7 @@ fn every_output_is_a_finite_point_of_the_grid_whatever_goes_in() {
         let inputs = [0.0, -0.0, most, -most, -1e-300, 5e-324, 0.49 * grid.spacing()];
         let inputs = inputs.map(|x| if x.abs() <= most { x } else { 0.0 });
         let (gaussian, laplace) =
-            (GaussianNoise::new(scale(s), grid), LaplaceNoise::new(b(s), grid));
+            (authority!().gaussian(scale(s), grid), authority!().laplace(b(s), grid));
         let laws: [&dyn AdditiveNoise; 2] = [&gaussian.unwrap(), &laplace.unwrap()];
         for law in laws {
             let mut values = inputs.repeat(3);

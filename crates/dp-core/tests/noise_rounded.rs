@@ -5,6 +5,7 @@
 
 mod support;
 
+use dp_core::authority;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseStream};
 use dp_core::{LaplaceScale, NoiseRng, NoiseScale};
 use rand_core::Rng;
@@ -19,11 +20,11 @@ fn scale(s: f64) -> NoiseScale {
 }
 
 fn gaussian(s: f64, exponent: i32) -> GaussianNoise {
-    GaussianNoise::new(scale(s), Grid::new(exponent).unwrap()).unwrap()
+    authority!().gaussian(scale(s), Grid::new(exponent).unwrap()).unwrap()
 }
 
 fn laplace(s: f64, exponent: i32) -> LaplaceNoise {
-    LaplaceNoise::new(LaplaceScale::new(s).unwrap(), Grid::new(exponent).unwrap()).unwrap()
+    authority!().laplace(LaplaceScale::new(s).unwrap(), Grid::new(exponent).unwrap()).unwrap()
 }
 
 fn laplace_cdf(x: f64) -> f64 {

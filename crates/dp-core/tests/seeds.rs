@@ -2,13 +2,14 @@
 
 use chacha20::ChaCha12Rng;
 use dp_core::accounting::{Ledger, Method};
+use dp_core::authority;
 use dp_core::certificate::{PublicParameters, Statement};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid};
+use dp_core::noise::{AdditiveNoise, GeneratorKind, Grid};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
-    Adjacency, Budget, Certificate, Delta, EntryBound, Error, FreshSeed, Guarantee, L2Sensitivity,
-    NoiseScale, Probability, Profile, Provenance, PublicSeed, PublicValue, SeedOrigin, Shift,
-    Theorem, calibrate,
+    Adjacency, Budget, Delta, EntryBound, Error, FreshSeed, Guarantee, L2Sensitivity, NoiseScale,
+    Probability, Profile, Provenance, PublicSeed, PublicValue, SeedOrigin, Shift, Theorem,
+    calibrate,
 };
 use rand_core::{Rng, SeedableRng};
 
@@ -91,7 +92,7 @@ fn a_fresh_seed_is_not_printed() {
 fn averages_claim_no_delta_below_their_floor() {
     let proven = |delta| {
         let (budget, profile, _) = averaged(delta);
-        Guarantee::proven(adjacency(), budget, profile, Theorem::ProjectionFresh)
+        authority!().proven(adjacency(), budget, profile, Theorem::ProjectionFresh)
     };
     for delta in [1e-30, 1e-300, FreshSeed::LEAST_DELTA.next_down()] {
         assert!(matches!(proven(delta), Err(Error::InvalidParameter { .. })), "{delta:e}");
@@ -100,7 +101,7 @@ fn averages_claim_no_delta_below_their_floor() {
     assert!(matches!(guarantee.provenance(), Provenance::Proven { .. }));
     // Published claims that their profile meets are held to the same, and so are a ledger's answers.
     let (tiny, profile, _) = averaged(1e-60);
-    let published = Guarantee::published(adjacency(), tiny, Some(profile), "r", "paper", "");
+    let published = authority!().published(adjacency(), tiny, Some(profile), "r", "paper", "");
     assert!(matches!(published, Err(Error::InvalidParameter { .. })), "{published:?}");
     let mut ledger = Ledger::new(adjacency());
     ledger.spend(&guarantee, 1, "x").unwrap();
@@ -131,9 +132,9 @@ fn a_mixture_that_is_pure_for_every_seed_may_claim_zero() {
     };
     let pure = Budget::new(4.0 * (0.6f64 / 0.4).ln() + 1e-9, 0.0).unwrap();
     let attribute = Adjacency::Attribute { beta: Shift::new(1.0).unwrap() };
-    Guarantee::proven(attribute, pure, profile.clone(), Theorem::SignsFresh).unwrap();
+    authority!().proven(attribute, pure, profile.clone(), Theorem::SignsFresh).unwrap();
     let tiny = Budget::new(4.0 * (0.6f64 / 0.4).ln() - 1e-18, 1e-25).unwrap();
-    assert!(Guarantee::proven(attribute, tiny, profile, Theorem::SignsFresh).is_err());
+    assert!(authority!().proven(attribute, tiny, profile, Theorem::SignsFresh).is_err());
 }
 
 /// A certificate whose average is over a seed of 64 bits enters no ledger.
@@ -141,9 +142,9 @@ fn a_mixture_that_is_pure_for_every_seed_may_claim_zero() {
 fn a_short_seed_under_an_average_enters_no_ledger() {
     let (budget, profile, sigma) = averaged(1e-6);
     let certificate = |seed: PublicSeed| {
-        let guarantee =
-            Guarantee::proven(adjacency(), budget, profile.clone(), Theorem::ProjectionFresh)
-                .unwrap();
+        let guarantee = authority!()
+            .proven(adjacency(), budget, profile.clone(), Theorem::ProjectionFresh)
+            .unwrap();
         let grid = Grid::choose(sigma, EntryBound::new(8.0).unwrap()).unwrap();
         let public = PublicParameters::from([
             ("projection seed".to_owned(), PublicValue::from(seed)),
@@ -151,11 +152,11 @@ fn a_short_seed_under_an_average_enters_no_ledger() {
         ]);
         let statement = Statement {
             mechanism: "a fresh projection".into(),
-            noise: GaussianNoise::new(sigma, grid).unwrap().law(),
+            noise: authority!().gaussian(sigma, grid).unwrap().law(),
             generator: GeneratorKind::OsChacha12,
             public,
         };
-        Certificate::new(statement, guarantee)
+        authority!().certificate(statement, guarantee)
     };
     let drawn = certificate(FreshSeed::draw().unwrap().publish());
     drawn.require_secret_randomness().unwrap();

@@ -2,6 +2,7 @@
 
 use crate::data::Points;
 use crate::error::Result;
+use dp_core::authority;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::{Budget, EntryBound, L2Sensitivity, NoiseRng, NoiseScale, Shift, calibrate};
 use sketch::RowsView;
@@ -26,7 +27,7 @@ impl NoisyRawData {
         let exact = L2Sensitivity::new(beta.get())?;
         let grid = Grid::choose(calibrate::gaussian(budget, exact)?, bound)?;
         let sigma = calibrate::gaussian(budget, grid.inflate_l2(exact, 1, 0.0)?)?;
-        Ok(Self { bound, noise: GaussianNoise::new(sigma, grid)? })
+        Ok(Self { bound, noise: authority!().gaussian(sigma, grid)? })
     }
 
     /// Standard deviation of the noise.

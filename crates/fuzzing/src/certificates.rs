@@ -1,6 +1,7 @@
 //! Certificates, guarantees, ledgers.
 
 use dp_core::accounting::{FilterRule, Ledger, Method};
+use dp_core::authority;
 use dp_core::certificate::{Certificate, IndividualCertificate, NoGuarantee, Statement};
 use dp_core::{Budget, Claim, Delta, Epsilon, Guarantee, PrivacyProfile};
 
@@ -36,7 +37,7 @@ pub(crate) fn guarantee(data: &[u8]) {
         let falls = far <= near || far <= near + 1e-9 * near.abs().max(1.0);
         assert!(falls, "a profile falls: {near} then {far}");
     }
-    let certificate = Certificate::new(statement, guarantee);
+    let certificate = authority!().certificate(statement, guarantee);
     if certificate.verify_consistency().is_ok() {
         assert_eq!(Certificate::from_json(&certificate.to_json()).as_ref(), Ok(&certificate));
         evaluated(&certificate);
@@ -70,7 +71,8 @@ pub(crate) fn ledger(data: &[u8]) {
     let Ok(expenses) = serde_json::from_slice::<Vec<(Guarantee, u64)>>(data) else { return };
     let Some((first, _)) = expenses.first() else { return };
     let limit = Budget::new(3.0, 1e-4).expect("a budget");
-    for rule in [None, Some(FilterRule::Basic), Some(FilterRule::Zcdp), Some(FilterRule::Gdp)] {
+    let rules = [FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi];
+    for rule in [None].into_iter().chain(rules.map(Some)) {
         let mut ledger = match rule {
             None => Ledger::new(first.adjacency()),
             Some(rule) => Ledger::with_limit(first.adjacency(), limit, rule),

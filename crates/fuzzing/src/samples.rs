@@ -4,6 +4,7 @@
 use crate::sample::{Failure, Sample};
 
 use dp_core::accounting::{FilterRule, Ledger};
+use dp_core::authority;
 use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{AnyCertificate, Kind, encode, encode_as, open};
 use dp_core::{
@@ -229,7 +230,7 @@ fn ledger() -> Result<String, Failure> {
     let keep = calibrate::randomized_response(budget()?, 3)?;
     let profile = Profile::RandomizedResponse { bits: 3, keep };
     let guarantee =
-        dp_core::Guarantee::proven(attribute, budget()?, profile, dp_core::Theorem::SignsTouched)?;
+        authority!().proven(attribute, budget()?, profile, dp_core::Theorem::SignsTouched)?;
     ledger.spend(&guarantee, 2, "signs")?;
     ledger.spend(&guarantee, 1, "more signs")?;
     Ok(serde_json::to_string(&ledger)?)

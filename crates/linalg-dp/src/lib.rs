@@ -27,6 +27,7 @@
 //! ```
 
 pub mod analysis;
+mod author;
 pub mod covariance;
 pub mod dense;
 pub mod error;

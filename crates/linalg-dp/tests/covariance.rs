@@ -1,7 +1,8 @@
 //! Covariance mechanisms: calibration against reference values, the privacy loss of the real
 //! samplers against the exact profiles, sensitivity by brute force, advertised errors.
 
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, WishartNoise};
+use dp_core::authority;
+use dp_core::noise::{AdditiveNoise, Grid};
 use dp_core::profile::{RowChange, covariance_sensitivity};
 use dp_core::{
     Adjacency, Budget, Epsilon, NoiseRng, NoiseScale, PrivacyProfile, Probability, Profile,
@@ -30,7 +31,8 @@ fn budget() -> Budget {
 /// Rows of norm at most one with `strong` directions.
 fn rows(n: usize, d: usize, strong: usize) -> Vec<f64> {
     let mut rng = NoiseRng::deterministic_not_private(5);
-    let unit = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
+    let unit =
+        authority!().gaussian(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
     let mut data = vec![0.0; n * d];
     unit.fill(&mut rng, &mut data);
     for row in data.chunks_mut(d) {
@@ -132,7 +134,7 @@ fn check_loss(directions: [(f64, f64); 2], epsilon: f64, profile: impl Fn(f64) -
 fn wishart_privacy_loss_of_a_million_draws_matches_its_profile() {
     let (d, nu, epsilon) = (3usize, 14u64, 1.0);
     let scale = NoiseScale::new(1.0).unwrap();
-    let law = WishartNoise::new(d, nu, scale).unwrap();
+    let law = authority!().wishart(d, nu, scale).unwrap();
     let mut rng = NoiseRng::deterministic_not_private(101);
     let a = (nu as f64 - d as f64 - 1.0) / 2.0;
     // v = e_1, t = 1: v' M^-1 v, and the loss in both directions, from one draw of N.
@@ -167,7 +169,8 @@ fn jl_privacy_loss_of_a_million_draws_matches_its_profile() {
     let (r, epsilon, w) = (6usize, 1.0, 1.5f64);
     let lambda = 1.0 / (w * w);
     let mut rng = NoiseRng::deterministic_not_private(102);
-    let law = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-40).unwrap()).unwrap();
+    let law =
+        authority!().gaussian(NoiseScale::new(1.0).unwrap(), Grid::new(-40).unwrap()).unwrap();
     let mut z = vec![0.0; r * 1_000_000];
     law.fill(&mut rng, &mut z);
     // Only the direction of the added row matters (d = 3 or any other): r draws of variance 1 or 1 + lambda.

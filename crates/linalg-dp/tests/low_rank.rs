@@ -1,7 +1,8 @@
 //! Low-rank mechanisms: sensitivity by brute force, privacy loss of whole releases, the published
 //! version, and errors on incoherent and coherent matrices.
 
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+use dp_core::authority;
+use dp_core::noise::{AdditiveNoise, Grid};
 use dp_core::{Budget, FreshSeed, NoiseRng, NoiseScale, PrivacyProfile, Profile, Provenance};
 use faer::{Mat, MatRef};
 use linalg_dp::low_rank::{
@@ -18,7 +19,8 @@ fn bound<B: TryFrom<f64, Error = dp_core::Error>>(b: f64) -> B {
 
 fn gaussian(seed: u64, count: usize) -> Vec<f64> {
     let mut rng = NoiseRng::deterministic_not_private(seed);
-    let unit = GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
+    let unit =
+        authority!().gaussian(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
     let mut out = vec![0.0; count];
     unit.fill(&mut rng, &mut out);
     out

@@ -1,5 +1,6 @@
 //! What is refused, and that a refusal loses and hides nothing.
 
+use dp_core::authority;
 use dp_core::release_file::{decode, encode};
 use dp_core::{
     Adjacency, Budget, Certificate, FreshSeed, L2Sensitivity, NoiseRng, PublicSeed, PublicValue,
@@ -290,7 +291,7 @@ fn a_window_s_noise_must_be_that_of_its_certificate() {
     let noise = &release.certificate().statement().public["release noise"];
     statement.public.insert("release noise".to_owned(), noise.clone());
     let mixed: Release<WindowCovariance> =
-        Release::certified(release.into_parts().0, Certificate::new(statement, guarantee));
+        Release::certified(release.into_parts().0, authority!().certificate(statement, guarantee));
     let refused = decode::<WindowCovariance, Certificate>(&encode(&mixed).unwrap());
     assert!(refused.unwrap_err().to_string().contains("noise law"));
 }

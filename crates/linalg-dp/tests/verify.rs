@@ -1,10 +1,11 @@
 //! What a release rests on is computed again, and a smaller count is refused.
 
+use dp_core::authority;
 use dp_core::certificate::Statement;
 use dp_core::release_file::{encode, open};
 use dp_core::{
-    Adjacency, Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Profile,
-    PublicValue, Release, Theorem,
+    Adjacency, Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Profile, PublicValue,
+    Release, Theorem,
 };
 use faer::Mat;
 use linalg_dp::covariance::{
@@ -40,7 +41,8 @@ fn agrees<T: Verifiable>(release: &Release<T>) {
 }
 
 fn refused<T: Verifiable>(release: Release<T>, statement: Statement, guarantee: Guarantee) {
-    let forged = Release::certified(release.into_parts().0, Certificate::new(statement, guarantee));
+    let forged =
+        Release::certified(release.into_parts().0, authority!().certificate(statement, guarantee));
     forged.certificate().verify_consistency().expect("the certificate alone holds together");
     let error = verify_consistency(&forged).unwrap_err().to_string();
     assert!(error.contains("sensitivity"), "{error}");
@@ -75,7 +77,7 @@ fn covariances_count_what_clipping_and_rounding_add() {
             ),
             other => panic!("{other:?}"),
         };
-        let short = Guarantee::proven(add(), budget, profile, theorem).unwrap();
+        let short = authority!().proven(add(), budget, profile, theorem).unwrap();
         refused(release, certificate.statement().clone(), short);
     }
 }
@@ -133,7 +135,7 @@ fn ranges_count_the_shift_of_a_row() {
     let profile = Profile::ChiMixtureGaussian { k, entry_shift, sigma, later_mu };
     let adjacency = Adjacency::RowShift { l2: shift };
     // Nobody gets as far as a certificate.
-    let short = Guarantee::proven(adjacency, budget(1.0), profile, Theorem::RangeFinder);
+    let short = authority!().proven(adjacency, budget(1.0), profile, Theorem::RangeFinder);
     assert!(short.unwrap_err().to_string().contains("entry_shift"));
 }
 

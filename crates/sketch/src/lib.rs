@@ -47,6 +47,7 @@
 //! # Ok::<(), sketch::Error>(())
 //! ```
 
+mod author;
 mod conversions;
 pub mod distances;
 pub mod error;

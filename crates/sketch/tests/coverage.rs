@@ -4,7 +4,8 @@
 //! (a false alarm is rarer than 1e-6). The normal interval of the same estimates is the control: it
 //! fails where k is small.
 
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
+use dp_core::authority;
+use dp_core::noise::{AdditiveNoise, Grid};
 use dp_core::{
     Adjacency, Budget, Certificate, FreshSeed, LaplaceScale, NoiseRng, NoiseScale, Probability,
     PublicSeed, Release,
@@ -89,10 +90,12 @@ fn noise(laplace: bool, variance: f64) -> SketchNoise {
     let scale = |x: f64| NoiseScale::new(x).unwrap();
     if laplace {
         SketchNoise::Laplace(
-            LaplaceNoise::new(LaplaceScale::new((0.5 * variance).sqrt()).unwrap(), grid).unwrap(),
+            authority!()
+                .laplace(LaplaceScale::new((0.5 * variance).sqrt()).unwrap(), grid)
+                .unwrap(),
         )
     } else {
-        SketchNoise::Gaussian(GaussianNoise::new(scale(variance.sqrt()), grid).unwrap())
+        SketchNoise::Gaussian(authority!().gaussian(scale(variance.sqrt()), grid).unwrap())
     }
 }
 

@@ -1,7 +1,8 @@
 //! Estimators against simulation: unbiased and of the stated variance; copies and extreme numbers.
 //! Intervals: `coverage.rs`.
 
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise};
+use dp_core::authority;
+use dp_core::noise::{AdditiveNoise, Grid};
 use dp_core::release_file::{Kind, decode, encode_as};
 use dp_core::{
     Adjacency, Budget, EntryBound, LaplaceScale, NoiseRng, NoiseScale, Probability, PublicSeed,
@@ -105,12 +106,12 @@ impl Simulation {
 
 fn gaussian(sigma: f64) -> SketchNoise {
     let grid = Grid::new(-34).unwrap();
-    SketchNoise::Gaussian(GaussianNoise::new(NoiseScale::new(sigma).unwrap(), grid).unwrap())
+    SketchNoise::Gaussian(authority!().gaussian(NoiseScale::new(sigma).unwrap(), grid).unwrap())
 }
 
 fn laplace(scale: f64) -> SketchNoise {
     let grid = Grid::new(-34).unwrap();
-    SketchNoise::Laplace(LaplaceNoise::new(LaplaceScale::new(scale).unwrap(), grid).unwrap())
+    SketchNoise::Laplace(authority!().laplace(LaplaceScale::new(scale).unwrap(), grid).unwrap())
 }
 
 #[test]
@@ -275,7 +276,7 @@ fn numbers_whose_squares_overflow_are_refused() {
     s.run_some(1, |release| certificate = Some(release.certificate().clone()));
     let noise = |sigma: f64, exponent: i32| {
         let grid = Grid::new(exponent).unwrap();
-        GaussianNoise::new(NoiseScale::new(sigma).unwrap(), grid).unwrap().law()
+        authority!().gaussian(NoiseScale::new(sigma).unwrap(), grid).unwrap().law()
     };
     for (law, value) in [
         (noise(1e-160, -560), 1e-160),

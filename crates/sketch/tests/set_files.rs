@@ -1,5 +1,6 @@
 //! Files of set signatures: what a payload states again must be what its certificate states.
 
+use dp_core::authority;
 use dp_core::calibrate::Acceptance;
 use dp_core::certificate::PublicValue;
 use dp_core::release_file::{decode, encode};
@@ -72,14 +73,14 @@ fn a_guarantee_of_fewer_positions_is_refused() {
         .find(|(two, one)| two.payload().keep() == one.payload().keep())
         .expect("equal responses");
     let guarantee = one.certificate().guarantee().clone();
-    let forged = Certificate::new(two.certificate().statement().clone(), guarantee);
+    let forged = authority!().certificate(two.certificate().statement().clone(), guarantee);
     forged.verify_consistency().expect("consistent by itself");
     let error = under(&two, forged).unwrap_err();
     assert!(error.contains("another profile"), "{error}");
     // The mechanism named is one that never makes hashed minima.
     let mut statement = two.certificate().statement().clone();
     statement.mechanism = "one-permutation-response".to_owned();
-    let forged = Certificate::new(statement, two.certificate().guarantee().clone());
+    let forged = authority!().certificate(statement, two.certificate().guarantee().clone());
     let error = under(&two, forged).unwrap_err();
     assert!(error.contains("no such mechanism"), "{error}");
 }
@@ -101,7 +102,7 @@ fn an_averaged_certificate_names_the_hash_model() {
     // A certificate that says nothing of it is not this mechanism's.
     let mut statement = mixed.certificate().statement().clone();
     statement.public.remove("hash model");
-    let silent = Certificate::new(statement, mixed.certificate().guarantee().clone());
+    let silent = authority!().certificate(statement, mixed.certificate().guarantee().clone());
     assert!(under(&mixed, silent).unwrap_err().contains("hash model"));
 
     let noisy = |seed: u64| {

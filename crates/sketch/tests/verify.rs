@@ -1,7 +1,8 @@
 //! What the library checks of a release by itself: honest ones pass, edited ones are refused.
 
+use dp_core::authority;
 use dp_core::calibrate::Acceptance;
-use dp_core::certificate::{Certificate, PublicParameters, Statement};
+use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{decode, encode};
 use dp_core::{Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, PublicSeed, Release};
@@ -142,7 +143,8 @@ fn restated(
 ) -> Release<PrivateSketch> {
     let mut statement = release.certificate().statement().clone();
     edit(&mut statement);
-    let certificate = Certificate::new(statement, release.certificate().guarantee().clone());
+    let certificate =
+        authority!().certificate(statement, release.certificate().guarantee().clone());
     Release::certified(release.payload().clone(), certificate)
 }
 

@@ -3,7 +3,8 @@
 use super::common::{bound, gaussian_budget, gaussian_noise};
 use super::covariance::FAMILY;
 use crate::subject::{Draw, Side, Subject, gaussian_ratio};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+use dp_core::authority;
+use dp_core::noise::{AdditiveNoise, Grid};
 use dp_core::{Adjacency, Budget, L2Sensitivity, NoiseScale, PrivacyProfile, Profile, PublicSeed};
 use eval::Result;
 use linalg_dp::covariance::NoisyPower;
@@ -77,7 +78,7 @@ const BASE: f64 = 400.0;
 pub(crate) fn products(
     sigma: NoiseScale,
 ) -> Result<impl Fn(Side, &Draw, &mut Vec<f64>) -> Result<()> + Send + Sync + 'static> {
-    let noise = GaussianNoise::new(sigma, Grid::new(-40)?)?;
+    let noise = authority!().gaussian(sigma, Grid::new(-40)?)?;
     let start = along_first(DIM)?.1;
     Ok(move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut rng = draw.noise();

@@ -9,6 +9,7 @@ use crate::mechanisms::low_rank::{
 };
 use crate::mechanisms::power::{DIM, PASSES, all_products, products};
 use crate::subject::{Draw, Role, Side, Subject, budget_of};
+use dp_core::authority;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::profile::{GaussianStep, RowChange};
 use dp_core::{
@@ -75,7 +76,7 @@ fn mean_of_chi_square() -> Result<Subject> {
     let claim = gaussian_budget()?;
     let sigma = NoiseScale::new(gaussian_noise(claim)?)?;
     let truth = at(claim, &mixture(sigma, 0.0)?)?;
-    let noise = GaussianNoise::new(sigma, Grid::new(-40)?)?;
+    let noise = authority!().gaussian(sigma, Grid::new(-40)?)?;
     let sides = halves(2, &[0.6, 0.0, 0.8]);
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let seed = PublicSeed::new(draw.public().next_u64());
@@ -165,7 +166,7 @@ fn weak_off_the_diagonal() -> Result<Subject> {
     let unit = NoiseScale::new(1.0)?;
     let gaussian = Profile::Gaussian { sensitivity: L2Sensitivity::new(mu)?, sigma: unit };
     let truth = at(claim, &gaussian)?;
-    let laws = deviations.map(|s| Ok(GaussianNoise::new(NoiseScale::new(s)?, Grid::new(-40)?)?));
+    let laws = deviations.map(|s| Ok(authority!().gaussian(NoiseScale::new(s)?, Grid::new(-40)?)?));
     let laws: Vec<GaussianNoise> = laws.into_iter().collect::<Result<_>>()?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut rng = draw.noise();

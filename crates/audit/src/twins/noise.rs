@@ -7,8 +7,9 @@ use crate::mechanisms::projection::{
 };
 use crate::search::uniform;
 use crate::subject::{Draw, Side, Subject};
+use dp_core::authority;
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, LaplaceNoise, NoiseStream};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, NoiseStream};
 use dp_core::{FreshSeed, L1Sensitivity, L2Sensitivity, NoiseScale, calibrate};
 use eval::Result;
 use rand_core::Rng;
@@ -48,7 +49,7 @@ fn rescaled(
     defect: &'static str,
     sigma: NoiseScale,
 ) -> Result<Subject> {
-    let noise = GaussianNoise::new(sigma, rowwise.mechanism.noise().grid())?;
+    let noise = authority!().gaussian(sigma, rowwise.mechanism.noise().grid())?;
     let add: AddNoise = Box::new(move |stream, values| noise.add_block(stream, values));
     Ok(original.twin(defect, noisy_images(rowwise, add)?))
 }
@@ -74,7 +75,7 @@ fn l1_for_l2() -> Result<Subject> {
     // Laplace noise is calibrated to the l1 norm; this one was given the l2 norm.
     let norm = rowwise.mechanism.projection().max_row_l2();
     let scale = calibrate::laplace(original.claim, L1Sensitivity::new(norm)?)?;
-    let noise = LaplaceNoise::new(scale, rowwise.mechanism.noise().grid())?;
+    let noise = authority!().laplace(scale, rowwise.mechanism.noise().grid())?;
     let add: AddNoise = Box::new(move |stream, values| noise.add_block(stream, values));
     Ok(original.twin("l2 sensitivity where l1 is due", noisy_images(&rowwise, add)?))
 }
@@ -176,7 +177,7 @@ fn noise_by_value() -> Result<Subject> {
         // The data decides between two scales, the smaller of which is the calibrated one.
         let scale = NoiseScale::new(sigma * (1.0 + 2.0 * value))?;
         let mut values = vec![value; BATCH];
-        let law = GaussianNoise::new(scale, noise.grid())?;
+        let law = authority!().gaussian(scale, noise.grid())?;
         law.add_block(&mut draw.noise().stream(), &mut values)?;
         out.extend(values);
         Ok(())

@@ -6,7 +6,8 @@ use crate::mechanisms::pairwise;
 use crate::mechanisms::projection::Rowwise;
 use crate::search::RowPair;
 use crate::subject::{Draw, Side, Subject, gaussian_ratio};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+use dp_core::authority;
+use dp_core::noise::{AdditiveNoise, Grid};
 use dp_core::{Adjacency, Budget, NoiseRng, NoiseScale, PublicSeed};
 use eval::Result;
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
@@ -55,7 +56,7 @@ fn coarse_grid() -> Result<Subject> {
     let rowwise = Rowwise { mechanism: Arc::new(made), rows };
     let pair = "524288 and 524289";
     let original = rowwise.subject("", pair)?.batched(1).with_runs(20_000);
-    let noise = GaussianNoise::new(NoiseScale::new(rowwise.scale())?, Grid::new(-20)?)?;
+    let noise = authority!().gaussian(NoiseScale::new(rowwise.scale())?, Grid::new(-20)?)?;
     let spacing = 2f64.powi(20);
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let value: f64 = *side.of(&524_288.0, &524_289.0);
@@ -93,7 +94,7 @@ fn errors(budget: Budget, cut: bool) -> Result<Subject> {
     let adjacency = Adjacency::AddRemoveRow { bound: bound(1.0)? };
     let stated = GaussianCovariance::calibrate(1, adjacency, gaussian_budget()?)?.sigma().get();
     let made = GaussianCovariance::calibrate(1, adjacency, budget)?;
-    let law = GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(-40)?)?;
+    let law = authority!().gaussian(NoiseScale::new(1.0)?, Grid::new(-40)?)?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let mut rng = draw.noise();
         if side == Side::Right {

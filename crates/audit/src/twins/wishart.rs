@@ -6,6 +6,7 @@ use crate::mechanisms::common::{bound, gaussian_budget, pure_budget};
 use crate::mechanisms::covariance::{FAMILY, Symmetric, wishart_ratio};
 use crate::search::uniform;
 use crate::subject::{Draw, Side, Subject};
+use dp_core::authority;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
 use dp_core::profile::RowChange;
 use dp_core::{Budget, NoiseRng, NoiseScale, PublicGenerator, calibrate};
@@ -26,7 +27,7 @@ impl LatticeWishart {
     /// A matrix, row-major, rounded to the grid of a release.
     fn sample(&self, draw: &Draw) -> Result<Vec<f64>> {
         let d = self.dim;
-        let normal = GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(LATTICE)?)?;
+        let normal = authority!().gaussian(NoiseScale::new(1.0)?, Grid::new(LATTICE)?)?;
         let (mut rng, mut coins) = (draw.noise(), draw.public());
         let mut factor = vec![0.0; d * d];
         for i in 0..d {
@@ -43,7 +44,7 @@ impl LatticeWishart {
 
     /// The first column alone, which needs one column of L.
     fn first_column(&self, draw: &Draw) -> Result<Vec<f64>> {
-        let normal = GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(LATTICE)?)?;
+        let normal = authority!().gaussian(NoiseScale::new(1.0)?, Grid::new(LATTICE)?)?;
         let (mut rng, mut coins) = (draw.noise(), draw.public());
         let mut factor = vec![0.0; self.dim];
         normal.fill(&mut rng, &mut factor);

@@ -40,6 +40,8 @@ enum Rule {
     Zcdp,
     /// Gaussian differential privacy: tight for Gaussian noise.
     Gdp,
+    /// Renyi at fixed orders: every mechanism whose loss law is known, mixed.
+    Renyi,
 }
 
 #[derive(Args)]
@@ -116,6 +118,7 @@ impl Init {
             Rule::Basic => FilterRule::Basic,
             Rule::Zcdp => FilterRule::Zcdp,
             Rule::Gdp => FilterRule::Gdp,
+            Rule::Renyi => FilterRule::Renyi,
         };
         if is_stream(&self.file) {
             return Err(Error::usage("a ledger is a file: it is changed in its place"));

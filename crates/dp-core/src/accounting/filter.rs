@@ -3,7 +3,7 @@
 //! Soundness, and which theorem each rule rests on: `docs/proofs/filters.md`.
 
 use super::gdp;
-use super::renyi::{rho, zcdp_epsilon};
+use super::renyi::{FixedOrders, rho, unsupported, zcdp_epsilon};
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
 use crate::error::{Error, Result};
 use crate::profile::Event;
@@ -23,6 +23,10 @@ pub enum FilterRule {
     Zcdp,
     /// Sum of mu^2 (Smith, Thakurta 2022; Koskela, Tobaben, Honkela 2023).
     Gdp,
+    /// Sums of Renyi divergences at three orders that the limit fixes; where one is infinite the
+    /// largest losses are set aside, in delta. Every mechanism whose loss law is known:
+    /// also Johnson-Lindenstrauss, Wishart and mixtures.
+    Renyi,
 }
 
 /// A limit and the rule by which it is kept.
@@ -66,12 +70,12 @@ impl Filter {
         };
         let sum = |cost: &dyn Fn(&Event) -> Option<f64>, name| {
             let costs = expenses.clone().map(|x| Some(cost(x.event)? * x.event.count() as f64));
-            costs.sum::<Option<f64>>().ok_or_else(|| super::renyi::unsupported(name, delta))
+            costs.sum::<Option<f64>>().ok_or_else(|| unsupported(name, delta))
         };
         // Sums round to nearest: leave room for it.
         let room = 1.0 + 1e-12;
         let claim = expenses.clone().find(|x| x.beyond > Delta::ZERO);
-        if let (Some(claim), FilterRule::Zcdp | FilterRule::Gdp) = (claim, self.rule) {
+        if let (Some(claim), true) = (claim, self.rule != FilterRule::Basic) {
             return Err(Error::InvalidParameter {
                 name: "delta of an accepted claim",
                 value: claim.beyond.to_string(),
@@ -94,6 +98,29 @@ impl Filter {
                 let total = sum(&rho, "zCDP filter")?;
                 let e = zcdp_epsilon(total, delta);
                 if e <= epsilon.get() { Ok(()) } else { Err(spent(e, delta.get())) }
+            }
+            FilterRule::Renyi => {
+                // Equal entries cost their time once.
+                let mut kinds: Vec<(&Event, f64)> = Vec::new();
+                for x in expenses.clone() {
+                    match kinds.iter_mut().find(|(event, _)| *event == x.event) {
+                        Some((_, times)) => *times += 1.0,
+                        None => kinds.push((x.event, 1.0)),
+                    }
+                }
+                let mut orders = FixedOrders::new(self.limit);
+                for (event, times) in kinds {
+                    let known = orders.add(event, times);
+                    known.ok_or_else(|| unsupported("Renyi filter", delta))?;
+                }
+                let (e, aside) = orders.epsilon();
+                if e <= epsilon.get() && aside <= orders.most_aside() {
+                    Ok(())
+                } else if aside > orders.most_aside() {
+                    Err(spent(e, aside + delta.get() - orders.most_aside()))
+                } else {
+                    Err(spent(e, delta.get()))
+                }
             }
             FilterRule::Gdp => {
                 let total = sum(&gdp::square, "GDP filter")?;

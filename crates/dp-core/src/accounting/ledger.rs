@@ -313,13 +313,13 @@ impl Ledger {
     /// ```
     /// use dp_core::accounting::{Ledger, Method};
     /// use dp_core::adjacency::Partition;
-    /// use dp_core::mechanism::author;
     /// use dp_core::{Adjacency, Budget, Delta, Probability, Profile, Shift, Theorem};
     ///
     /// let change = Adjacency::Attribute { beta: Shift::new(1.0)? };
     /// let profile = Profile::RandomizedResponse { bits: 1, keep: Probability::new(0.73)? };
-    /// let basis = author::theorem(Theorem::BitResponse);
-    /// let guarantee = author::guarantee(change, Budget::new(1.0, 0.0)?, basis, profile)?;
+    /// # let author = dp_core::authority!();
+    /// // As the mechanism that publishes one bit of a row has it.
+    /// let guarantee = author.proven(change, Budget::new(1.0, 0.0)?, profile, Theorem::BitResponse)?;
     /// let mut ledger = Ledger::new(change);
     /// // Three districts; which one a row is in does not depend on the attribute.
     /// ledger.spend_parallel(&[&guarantee; 3], Partition::ByRow, "districts")?;

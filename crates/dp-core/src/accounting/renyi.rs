@@ -5,7 +5,7 @@ use crate::budget::{Budget, Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::numeric::float::square_of;
 use crate::profile::Event;
-use crate::profile::pld::Pld;
+use crate::profile::pld::{Aside, Pld};
 
 /// Epsilon from a Renyi divergence `gamma` of order `1 + s` (Canonne, Kamath, Steinke
 /// 2020, proposition 12): `gamma + ln(s/(1+s)) - (ln delta + ln(1+s))/s`.
@@ -54,6 +54,58 @@ pub(super) fn zcdp(events: &[Event], delta: Delta) -> Result<Epsilon> {
 pub(super) fn zcdp_epsilon(rho: f64, delta: Delta) -> f64 {
     let rho = rho * (1.0 + 1e-12);
     if rho == 0.0 { 0.0 } else { best(|s| rho * (1.0 + s), delta.ln().get()) }
+}
+
+/// The orders that a limit fixes beforehand, and what they count.
+#[derive(Debug)]
+pub(super) struct FixedOrders {
+    limit: Budget,
+    s: [f64; 3],
+    spent: [Aside<3>; 2],
+}
+
+/// Share of the limit's delta that outcomes set aside may take, over all runs.
+const SHARE: f64 = 0.5;
+/// Runs of one entry that need it set aside together this part of the limit's delta.
+const ENTRY: f64 = 1.0 / 8192.0;
+
+impl FixedOrders {
+    /// One plus a third of, one plus, and one plus three times the `s` at which a Gaussian may spend the most.
+    pub(super) fn new(limit: Budget) -> Self {
+        let allowed = |s: &f64| -convert(-limit.epsilon.get(), *s, part(limit)) / (1.0 + s);
+        let grid = (-40..=80).map(|i| (0.125 * f64::from(i)).exp2());
+        let best = grid.max_by(|a, b| allowed(a).total_cmp(&allowed(b))).unwrap_or(1.0);
+        Self { limit, s: [best / 3.0, best, 3.0 * best], spent: [Aside::NOTHING; 2] }
+    }
+
+    /// Counts an event that a limit was asked for.
+    pub(super) fn add(&mut self, event: &Event, times: f64) -> Option<()> {
+        let aside = (ENTRY * self.limit.delta.get()).max(1e-300);
+        let [a, b] = Pld::new([event]).set_aside(self.s, aside)?;
+        self.spent = [self.spent[0].plus(a, times), self.spent[1].plus(b, times)];
+        Some(())
+    }
+
+    /// The least epsilon at the limit's delta, and the delta that is set aside.
+    pub(super) fn epsilon(&self) -> (f64, f64) {
+        let room = 1.0 + 1e-12;
+        let mass = self.spent[0].mass.max(self.spent[1].mass) * room;
+        let at = |i: usize| {
+            let most = self.spent[0].divergence[i].max(self.spent[1].divergence[i]) * room;
+            if most == 0.0 { 0.0 } else { convert(most, self.s[i], part(self.limit)).max(0.0) }
+        };
+        ((0..3).map(at).fold(f64::INFINITY, f64::min), mass)
+    }
+
+    /// What may be set aside in all.
+    pub(super) fn most_aside(&self) -> f64 {
+        SHARE * self.limit.delta.get()
+    }
+}
+
+/// ln of what each of the three orders has of the limit's delta.
+fn part(limit: Budget) -> f64 {
+    limit.delta.ln().get() + ((1.0 - SHARE) / 3.0).ln()
 }
 
 /// By Renyi divergences of all orders, exact for each mechanism.

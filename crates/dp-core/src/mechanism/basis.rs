@@ -38,6 +38,6 @@ impl Basis {
         budget: Budget,
         profile: Profile,
     ) -> Result<Guarantee> {
-        Guarantee::on(adjacency, budget, profile, self.name, self.provenance)
+        Guarantee::meeting(adjacency, budget, Some(profile), self.name, self.provenance)
     }
 }

@@ -1,5 +1,6 @@
 //! Noise and its guarantee in one object.
 
+use super::authority::Authority;
 use super::basis::Basis;
 use super::sealed::{Law, Sealed};
 use super::statistic::{Sensitivity, Statistic};
@@ -36,7 +37,7 @@ pub trait GridNoise: AdditiveNoise + Sealed + Sized {
     fn deviation(&self) -> f64;
 
     #[doc(hidden)]
-    fn of_scale(scale: Self::Scale, grid: Grid) -> Result<Self>;
+    fn of_scale(author: Authority, scale: Self::Scale, grid: Grid) -> Result<Self>;
 }
 
 impl GridNoise for GaussianNoise {
@@ -56,7 +57,7 @@ impl GridNoise for GaussianNoise {
         self.sigma().get()
     }
 
-    fn of_scale(scale: NoiseScale, grid: Grid) -> Result<Self> {
+    fn of_scale(_: Authority, scale: NoiseScale, grid: Grid) -> Result<Self> {
         Self::new(scale, grid)
     }
 }
@@ -78,7 +79,7 @@ impl GridNoise for LaplaceNoise {
         core::f64::consts::SQRT_2 * self.scale().get()
     }
 
-    fn of_scale(scale: LaplaceScale, grid: Grid) -> Result<Self> {
+    fn of_scale(_: Authority, scale: LaplaceScale, grid: Grid) -> Result<Self> {
         Self::new(scale, grid)
     }
 }
@@ -144,7 +145,7 @@ impl<N: GridNoise> Calibrated<N> {
         rule: impl Fn(N::Sensitivity) -> Result<N::Scale>,
     ) -> Result<Self> {
         let (grid, sensitivity) = statistic.on_grid(rule(statistic.sensitivity())?)?;
-        let noise = N::of_scale(rule(sensitivity)?, grid)?;
+        let noise = N::of_scale(crate::authority!(), rule(sensitivity)?, grid)?;
         let profile = noise.profile(sensitivity);
         Self::of_profile(statistic.adjacency(), budget, basis, profile, noise)
     }

@@ -27,6 +27,7 @@
 
 #[doc(hidden)]
 pub mod author;
+mod authority;
 mod basis;
 mod calibrated;
 mod contract;

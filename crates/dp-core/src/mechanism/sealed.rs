@@ -1,17 +1,30 @@
 //! Traits that are implemented in this project only.
 
+use super::authority::Seal;
 use crate::noise::{
     AdditiveNoise, GaussianNoise, LaplaceNoise, NoiseLaw, SymmetricGaussian, WishartNoise,
 };
 use crate::quantity::{L1Sensitivity, L2Sensitivity};
 
 /// Implemented by what a reader of the documentation cannot implement.
-pub trait Sealed {}
+pub trait Sealed: Sized {
+    /// What only an author has for this type.
+    #[doc(hidden)]
+    const SEAL: Seal<Self>;
+}
 
-impl Sealed for GaussianNoise {}
-impl Sealed for LaplaceNoise {}
-impl Sealed for L1Sensitivity {}
-impl Sealed for L2Sensitivity {}
+impl Sealed for GaussianNoise {
+    const SEAL: Seal<Self> = crate::authority!().seal();
+}
+impl Sealed for LaplaceNoise {
+    const SEAL: Seal<Self> = crate::authority!().seal();
+}
+impl Sealed for L1Sensitivity {
+    const SEAL: Seal<Self> = crate::authority!().seal();
+}
+impl Sealed for L2Sensitivity {
+    const SEAL: Seal<Self> = crate::authority!().seal();
+}
 
 /// Noise whose law a certificate can state.
 pub trait Law {

@@ -1,5 +1,6 @@
 //! Noise on numbers that the caller computed.
 
+use super::authority::Seal;
 use super::basis::Basis;
 use super::calibrated::{Calibrated, GridNoise};
 use super::contract::{Mechanism, Prediction, Progress};
@@ -48,7 +49,9 @@ pub struct PrivateVector<N: GridNoise> {
     calibrated: Calibrated<N>,
 }
 
-impl<N: GridNoise> Sealed for PrivateVector<N> {}
+impl<N: GridNoise> Sealed for PrivateVector<N> {
+    const SEAL: Seal<Self> = crate::authority!().seal();
+}
 
 impl<N: GridNoise> PrivateVector<N> {
     /// The noise with its guarantee.

@@ -34,8 +34,7 @@ impl GaussianNoise {
     /// # Errors
     /// [`crate::Error::InvalidParameter`] for a grid coarser than `2^-9` of the scale
     /// ([`Grid::check_scale`]).
-    #[doc(hidden)]
-    pub fn new(sigma: NoiseScale, grid: Grid) -> Result<Self> {
+    pub(crate) fn new(sigma: NoiseScale, grid: Grid) -> Result<Self> {
         grid.check_scale(sigma)?;
         Ok(Self { sigma, grid })
     }

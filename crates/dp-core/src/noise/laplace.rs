@@ -23,8 +23,7 @@ impl LaplaceNoise {
     /// # Errors
     /// [`crate::Error::InvalidParameter`] for a grid coarser than `2^-9` of the scale
     /// ([`Grid::check_scale`]).
-    #[doc(hidden)]
-    pub fn new(scale: LaplaceScale, grid: Grid) -> Result<Self> {
+    pub(crate) fn new(scale: LaplaceScale, grid: Grid) -> Result<Self> {
         grid.check_scale(scale)?;
         Ok(Self { scale, grid })
     }

@@ -131,10 +131,15 @@ impl core::fmt::Debug for NoiseRng {
 /// ```
 ///
 /// ```
-/// use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+/// use dp_core::mechanism::{Basis, Calibrated, Statistic};
+/// use dp_core::noise::{AdditiveNoise, GaussianNoise};
+/// use dp_core::{Adjacency, Budget, EntryBound, L2Sensitivity, NormBound};
 /// use rayon::prelude::*;
 ///
-/// let noise = GaussianNoise::new(dp_core::NoiseScale::new(2.0)?, Grid::new(-20)?)?;
+/// let row = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
+/// let sums = Statistic::new(row, L2Sensitivity::new(1.0)?, 1000, EntryBound::new(1e6)?);
+/// let basis = Basis::declared("this page", "a row has norm 1");
+/// let noise = Calibrated::<GaussianNoise>::calibrate(sums, Budget::new(1.0, 1e-6)?, basis)?;
 /// let mut rng = dp_core::NoiseRng::from_os()?;
 /// let mut values = vec![0.0; 1000];
 /// for (mut stream, block) in rng.reserve(10).zip(values.chunks_mut(100)) {

@@ -26,8 +26,7 @@ impl SymmetricGaussian {
     /// # Errors
     /// [`Error::InvalidParameter`] when `dim` is 0, sigma so small that `sigma / sqrt 2` is not
     /// positive, or the grid coarser than that allows ([`Grid::check_scale`]).
-    #[doc(hidden)]
-    pub fn new(dim: usize, sigma: NoiseScale, grid: Grid) -> Result<Self> {
+    pub(crate) fn new(dim: usize, sigma: NoiseScale, grid: Grid) -> Result<Self> {
         if dim == 0 {
             return Err(Error::invalid("dimension", dim, "[1, inf)"));
         }

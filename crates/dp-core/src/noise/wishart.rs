@@ -21,10 +21,10 @@ use zeroize::Zeroizing;
 /// release is post-processing of the real Wishart mechanism. Proof: `docs/proofs/exact-rounding.md`.
 ///
 /// ```
-/// use dp_core::noise::{Grid, WishartNoise};
 /// use dp_core::{NoiseRng, NoiseScale};
 ///
-/// let law = WishartNoise::new(2, 12, NoiseScale::new(0.5)?)?;
+/// // Authors of mechanisms only.
+/// let law = dp_core::authority!().wishart(2, 12, NoiseScale::new(0.5)?)?;
 /// // The exact Gram matrix of some rows, in units of 2^-30.
 /// let gram = [700i128, -30, -30, 512];
 /// let noisy = law.add_to(&mut NoiseRng::from_os()?, &gram, -30, law.grid()?)?;
@@ -46,7 +46,7 @@ impl WishartNoise {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`] unless `dim` is in `[1, 2^20]` and `dof` in `[dim, 2^40]`.
-    pub fn new(dim: usize, dof: u64, scale: NoiseScale) -> Result<Self> {
+    pub(crate) fn new(dim: usize, dof: u64, scale: NoiseScale) -> Result<Self> {
         if !(1..=1 << 20).contains(&dim) {
             return Err(Error::invalid("dimension", dim, "[1, 2^20]"));
         }

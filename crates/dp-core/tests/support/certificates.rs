@@ -1,6 +1,7 @@
 //! Certificates of every kind.
 #![allow(dead_code, missing_docs)]
 
+use dp_core::authority;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
 use dp_core::*;
@@ -29,11 +30,11 @@ pub(crate) fn proven(
     let delta = (ln.delta() * (1.0 + 1e-12)).min(0.999);
     let budget = Budget::new(epsilon, delta).unwrap();
     let theorems = Theorem::ALL.into_iter();
-    let proven = |theorem| Guarantee::proven(adjacency, budget, profile.clone(), theorem).ok();
+    let proven = |theorem| authority!().proven(adjacency, budget, profile.clone(), theorem).ok();
     let guarantee = theorems.filter_map(proven).next().unwrap_or_else(|| {
         Guarantee::declared(adjacency, budget, profile.clone(), "a test", "its reason").unwrap()
     });
-    Certificate::new(statement(noise), guarantee)
+    authority!().certificate(statement(noise), guarantee)
 }
 
 pub(crate) fn b_of(b: f64) -> LaplaceScale {
@@ -62,30 +63,32 @@ pub(crate) fn laplace(b: f64) -> (Profile, NoiseLaw) {
 pub(crate) fn all() -> Vec<Certificate> {
     let (g, gn) = gaussian(4.0);
     let (l, ln) = laplace(2.0);
-    let missing = Guarantee::published_accepting_true_delta(
-        row(),
-        Budget::new(0.5, 1e-9).unwrap(),
-        g.clone(),
-        "paper",
-        "lacks a factor",
-    )
-    .unwrap();
-    let unknown = Guarantee::published(
-        row(),
-        Budget::new(0.5, 1e-9).unwrap(),
-        None,
-        "rule",
-        "paper",
-        "proof covers one release",
-    )
-    .unwrap();
+    let missing = authority!()
+        .published_accepting_true_delta(
+            row(),
+            Budget::new(0.5, 1e-9).unwrap(),
+            g.clone(),
+            "paper",
+            "lacks a factor",
+        )
+        .unwrap();
+    let unknown = authority!()
+        .published(
+            row(),
+            Budget::new(0.5, 1e-9).unwrap(),
+            None,
+            "rule",
+            "paper",
+            "proof covers one release",
+        )
+        .unwrap();
     let mut list = known_pairs();
     list.extend([
         proven(row(), 1.0, g, gn.clone()),
         proven(row(), 0.3, l.clone(), ln.clone()),
         proven(row(), 0.5 + 1e-13, l, ln),
-        Certificate::new(statement(gn.clone()), missing),
-        Certificate::new(statement(gn), unknown),
+        authority!().certificate(statement(gn.clone()), missing),
+        authority!().certificate(statement(gn), unknown),
     ]);
     list
 }

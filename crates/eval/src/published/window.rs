@@ -1,11 +1,11 @@
 //! The sliding-window algorithms as published, by name.
 
 use crate::error::{Error, Result};
+use dp_core::authority;
 use dp_core::certificate::Statement;
-use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, Grid, NoiseLaw, WishartNoise};
+use dp_core::noise::{AdditiveNoise, GeneratorKind, Grid, NoiseLaw};
 use dp_core::{
-    Adjacency, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, NormBound, PublicValue,
-    Release,
+    Adjacency, Budget, Guarantee, NoiseRng, NoiseScale, NormBound, PublicValue, Release,
 };
 use faer::Mat;
 use linalg_dp::covariance::RowClip;
@@ -134,7 +134,7 @@ impl PublishedStream {
                 )
             }
         };
-        let guarantee = Guarantee::published(
+        let guarantee = authority!().published(
             Adjacency::ZeroRow { bound },
             claimed,
             None,
@@ -210,7 +210,7 @@ impl PublishedStream {
                 let outer = Mat::from_fn(d, d, |i, j| clipped[i] * clipped[j]);
                 let mut matrices: Vec<Mat<f64>> =
                     self.histogram.checkpoints().iter().map(|c| &c.matrix + &outer).collect();
-                let noise = WishartNoise::new(d, *dof, *scale)?.draw(rng)?;
+                let noise = authority!().wishart(d, *dof, *scale)?.draw(rng)?;
                 matrices.push(Mat::from_fn(d, d, |i, j| noise[i * d + j]) + outer);
                 self.histogram.replace_with(time, matrices, start)?;
             }
@@ -256,7 +256,10 @@ impl PublishedStream {
             .into(),
         };
         let span = WindowSpan { first_row: first.start, end_row: self.rows };
-        Ok(Release::certified((span, matrix), Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(
+            (span, matrix),
+            authority!().certificate(statement, self.guarantee.clone()),
+        ))
     }
 
     /// The sketches held: what an observer of the state would see. For the
@@ -284,6 +287,6 @@ fn sketch_state(rows: usize, bound: NormBound, epsilon: f64, log: f64) -> Result
 /// Standard normals on a grid of spacing `2^-40`.
 fn standard_normals(count: usize, rng: &mut NoiseRng) -> Result<Vec<f64>> {
     let mut values = vec![0.0; count];
-    GaussianNoise::new(NoiseScale::new(1.0)?, Grid::new(-40)?)?.fill(rng, &mut values);
+    authority!().gaussian(NoiseScale::new(1.0)?, Grid::new(-40)?)?.fill(rng, &mut values);
     Ok(values)
 }

@@ -4,6 +4,7 @@ use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{ExactGram, noise_grid};
 use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CovarianceNoise, PrivateCovariance};
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::products::check_grid;
 use core::ops::ControlFlow;
@@ -89,12 +90,12 @@ impl GaussianCovariance {
         let (_, change) = row_change(adjacency, NAME)?;
         let profile =
             Profile::SymmetricGaussian { bound: Self::paid_bound(&clip, grid)?, sigma, change };
-        let calibrated = author::calibrated(
+        let calibrated = AUTHOR.calibrated(
             adjacency,
             budget,
-            author::theorem(Theorem::CovarianceGaussian),
+            AUTHOR.theorem(Theorem::CovarianceGaussian),
             profile,
-            author::symmetric(clip.dim(), sigma, grid)?,
+            AUTHOR.symmetric(clip.dim(), sigma, grid)?,
         )?;
         Ok(Self { clip, sigma, grid, calibrated })
     }
@@ -161,7 +162,9 @@ impl Privatises for GaussianCovariance {
     }
 }
 
-impl author::Sealed for GaussianCovariance {}
+impl author::Sealed for GaussianCovariance {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for GaussianCovariance {
     /// Length d of a row, adjacency.

@@ -4,6 +4,7 @@ use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::ExactGram;
 use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CovarianceNoise, JlSketch, PrivateCovariance};
+use crate::author::AUTHOR;
 use crate::dense;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
@@ -11,8 +12,8 @@ use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::GramRows;
 use dp_core::{
-    Adjacency, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release,
-    SquaredNorm, Theorem, calibrate,
+    Adjacency, Budget, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release, SquaredNorm,
+    Theorem, calibrate,
 };
 use faer::MatRef;
 
@@ -91,8 +92,7 @@ impl JlCovariance {
         let clip = RowClip::new(dim, bound)?;
         let bound = clip.certified_bound();
         let profile = Profile::JlMechanism { rows: rows as u64, bound, lift, change };
-        let basis = author::theorem(Theorem::CovarianceJl);
-        let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
+        let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::CovarianceJl)?;
         Ok(Self { clip, rows, lift, law, guarantee })
     }
 
@@ -197,11 +197,13 @@ impl Privatises for JlCovariance {
         let law = CovarianceNoise::JlSketch { rows: r as u64, lift: self.lift };
         let sketch = JlSketch::new(r, d, sketch);
         let payload = PrivateCovariance::new(d, covariance, Some(sketch), law);
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 }
 
-impl author::Sealed for JlCovariance {}
+impl author::Sealed for JlCovariance {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for JlCovariance {
     /// Length d of a row, rows of the sketch, adjacency.

@@ -2,6 +2,7 @@
 
 use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{BLOCK, noise_grid, rescale};
+use crate::author::AUTHOR;
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::products::check_grid;
@@ -137,12 +138,12 @@ impl NoisyPower {
         let profile = Profile::GaussianComposition {
             steps: vec![GaussianStep { sensitivity, sigma, times }],
         };
-        let calibrated = author::calibrated(
+        let calibrated = AUTHOR.calibrated(
             adjacency,
             budget,
-            author::theorem(Theorem::NoisyPowerMethod),
+            AUTHOR.theorem(Theorem::NoisyPowerMethod),
             profile,
-            author::gaussian(sigma, grid)?,
+            AUTHOR.gaussian(sigma, grid)?,
         )?;
         Ok(Self { clip, k, iterations, calibrated })
     }
@@ -238,7 +239,9 @@ impl NoisyPower {
     }
 }
 
-impl author::Sealed for NoisyPower {}
+impl author::Sealed for NoisyPower {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for NoisyPower {
     /// Length d of a row, directions k, iterations, adjacency.

@@ -4,14 +4,15 @@ use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{ExactGram, MAX_SHIFT};
 use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CovarianceNoise, PrivateCovariance};
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Grid, WishartNoise};
 use dp_core::{
-    Adjacency, Budget, Certificate, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release,
-    SquaredNorm, Theorem, calibrate,
+    Adjacency, Budget, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release, SquaredNorm,
+    Theorem, calibrate,
 };
 
 const NAME: &str = "Wishart covariance";
@@ -113,9 +114,8 @@ impl WishartCovariance {
         let clip = RowClip::new(dim, bound)?;
         let profile =
             Profile::Wishart { dim: dim as u64, dof, bound: clip.certified_bound(), scale, change };
-        let basis = author::theorem(Theorem::CovarianceWishart);
-        let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
-        let noise = WishartNoise::new(dim, dof, scale)?;
+        let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::CovarianceWishart)?;
+        let noise = AUTHOR.wishart(dim, dof, scale)?;
         // Never finer than the unit of the exact sums.
         let (own, suits) = (2 * clip.exponent(), noise.grid()?.exponent());
         if suits - own > MAX_SHIFT {
@@ -195,7 +195,7 @@ impl Privatises for WishartCovariance {
         };
         let noise = CovarianceNoise::Wishart { dof: self.dof, scale: self.scale };
         let payload = PrivateCovariance::new(dim, values, None, noise);
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 }
 
@@ -222,7 +222,9 @@ fn least_over_ladder(cost: impl Fn(u64) -> Result<f64>) -> Result<u64> {
     Ok(low + (high - low) / 2)
 }
 
-impl author::Sealed for WishartCovariance {}
+impl author::Sealed for WishartCovariance {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for WishartCovariance {
     /// Length d of a row, adjacency, shape.

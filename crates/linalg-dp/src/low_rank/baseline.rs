@@ -2,6 +2,7 @@
 
 use super::factors::LowRank;
 use super::setting::Setting;
+use crate::author::AUTHOR;
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::products;
@@ -66,9 +67,9 @@ impl InputPerturbation {
         let sigma = calibrate::gaussian(budget, sensitivity)?;
         products::check_grid(sigma, grid)?;
         let profile = Profile::Gaussian { sensitivity, sigma };
-        let basis = author::theorem(Theorem::GaussianOnRows);
-        let noise = author::gaussian(sigma, grid)?;
-        Ok(Self { setting, noise: author::calibrated(adjacency, budget, basis, profile, noise)? })
+        let basis = AUTHOR.theorem(Theorem::GaussianOnRows);
+        let noise = AUTHOR.gaussian(sigma, grid)?;
+        Ok(Self { setting, noise: AUTHOR.calibrated(adjacency, budget, basis, profile, noise)? })
     }
 
     /// Standard deviation of an entry's noise.
@@ -190,7 +191,9 @@ fn check_rank(a: &RowsView<'_>, rank: usize) -> Result<()> {
     Ok(())
 }
 
-impl author::Sealed for InputPerturbation {}
+impl author::Sealed for InputPerturbation {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for InputPerturbation {
     type Config = Setting;

@@ -4,14 +4,13 @@ use super::coherence::largest_row_norm;
 use super::project::{PrivateLowRank, ProjectionStep, Spread};
 use super::range::{Range, RangeNoise};
 use super::setting::Setting;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{AdditiveNoise, NoiseLaw};
-use dp_core::{
-    Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Release, Theorem, calibrate,
-};
+use dp_core::{Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Release, Theorem, calibrate};
 use faer::Mat;
 use sketch::rows::RowsView;
 
@@ -138,9 +137,9 @@ impl Pfp {
         };
         let later_mu = share * whole;
         let noise = RangeNoise::calibrate(&setting, budget, later_mu)?;
-        let basis = author::theorem(Theorem::FindAndProject);
         let profile = noise.profile(&setting, later_mu)?;
-        let guarantee = author::guarantee(setting.adjacency(), budget, basis, profile)?;
+        let guarantee =
+            AUTHOR.proven(setting.adjacency(), budget, profile, Theorem::FindAndProject)?;
         Ok(Self { setting, options, noise, later_mu, guarantee })
     }
 
@@ -191,7 +190,7 @@ impl Pfp {
             public: range.public(setting),
         };
         let payload = step.release(setting, a, Some(range), rng)?;
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 
     fn basis(&self, range: &Range) -> Result<Mat<f64>> {
@@ -256,7 +255,9 @@ fn best_share(setting: &Setting, budget: Budget, options: PfpOptions, whole: f64
     Ok(0.5 * (low + high))
 }
 
-impl author::Sealed for Pfp {}
+impl author::Sealed for Pfp {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for Pfp {
     type Config = (Setting, PfpOptions);

@@ -6,6 +6,7 @@ use super::range::{Range, RangeFacts};
 use super::setting::Setting;
 use super::shape::{ShapeTarget, isotropic_shape, optimal_shape};
 use super::shrink;
+use crate::author::AUTHOR;
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::products;
@@ -14,8 +15,8 @@ use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, Sensitivity, Statistic, author};
 use dp_core::noise::{AdditiveNoise, GeneratorKind, Grid, NoiseLaw};
 use dp_core::{
-    Adjacency, Budget, Certificate, EntryBound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale,
-    Profile, PublicSeed, PublicValue, Release, Theorem, calibrate,
+    Adjacency, Budget, EntryBound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile,
+    PublicSeed, PublicValue, Release, Theorem, calibrate,
 };
 use faer::{Mat, MatRef};
 use sketch::projection::OutputRange;
@@ -80,8 +81,8 @@ impl BasisProjection {
         let unit = L2Sensitivity::new(1.0)?;
         let sigma = calibrate::gaussian(budget, unit)?;
         let profile = Profile::Gaussian { sensitivity: unit, sigma };
-        let basis = author::theorem(Theorem::PublicBasis);
-        let guarantee = author::guarantee(setting.adjacency(), budget, basis, profile)?;
+        let guarantee =
+            AUTHOR.proven(setting.adjacency(), budget, profile, Theorem::PublicBasis)?;
         Ok(Self { setting, mu: 1.0 / sigma.get(), spread, guarantee })
     }
 
@@ -115,7 +116,7 @@ impl BasisProjection {
             generator: basis.generator.map_or(rng.kind(), |g| g.weaker(rng.kind())),
             public,
         };
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 }
 
@@ -420,7 +421,7 @@ impl ProjectionStep {
         let (m, n, k) = (setting.m(), setting.n(), self.white.ncols());
         let left = Mat::from_fn(m, k, |i, j| self.white[(i, j)] * factors[i]);
         let mut coefficients = products::transposed_times(a, left.as_ref());
-        author::gaussian(self.sigma, self.grid)?.add_to(rng, &mut coefficients)?;
+        AUTHOR.gaussian(self.sigma, self.grid)?.add_to(rng, &mut coefficients)?;
         let flat = |matrix: MatRef<'_, f64>| -> Vec<f64> {
             let columns = matrix.ncols();
             (0..matrix.nrows() * columns).map(|i| matrix[(i / columns, i % columns)]).collect()
@@ -439,7 +440,9 @@ impl ProjectionStep {
     }
 }
 
-impl author::Sealed for BasisProjection {}
+impl author::Sealed for BasisProjection {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for BasisProjection {
     type Config = (Setting, Spread);

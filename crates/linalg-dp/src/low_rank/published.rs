@@ -4,13 +4,12 @@ use super::pfp::Pruning;
 use super::project::{PrivateLowRank, ProjectionStep};
 use super::range::RangeNoise;
 use super::setting::Setting;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
 use dp_core::certificate::Statement;
 use dp_core::noise::{AdditiveNoise, NoiseLaw};
-use dp_core::{
-    Budget, Certificate, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Release,
-};
+use dp_core::{Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Release};
 use sketch::rows::RowsView;
 
 /// Private find and project exactly as published: half the budget to each step, tail
@@ -76,7 +75,7 @@ impl PublishedPfp {
         let projection = NoiseScale::new(rho(PublishedRule::HardtRothProjection, of)?)?;
         // Whatever W comes out, its rows over the columns' largest entries have norm at most sqrt k.
         let mu = ProjectionStep::worst_mu(&setting, projection)?;
-        let guarantee = Guarantee::published(
+        let guarantee = AUTHOR.published(
             setting.adjacency(),
             budget,
             Some(range.profile(&setting, mu)?),
@@ -121,6 +120,6 @@ impl PublishedPfp {
             public: range.public(setting),
         };
         let payload = step.release(setting, a, Some(range), rng)?;
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 }

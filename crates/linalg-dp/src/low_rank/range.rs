@@ -1,6 +1,7 @@
 //! The private range finder: `Y = A Omega + N(0, rho^2)`.
 
 use super::setting::Setting;
+use crate::author::AUTHOR;
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::products::check_grid;
@@ -64,10 +65,10 @@ impl RangeFinder {
     /// A budget with delta = 0; a shape or bound outside its range.
     pub fn calibrate(setting: Setting, budget: Budget) -> Result<Self> {
         let noise = RangeNoise::calibrate(&setting, budget, 0.0)?;
-        let calibrated = author::calibrated(
+        let calibrated = AUTHOR.calibrated(
             setting.adjacency(),
             budget,
-            author::theorem(Theorem::RangeFinder),
+            AUTHOR.theorem(Theorem::RangeFinder),
             noise.profile(&setting, 0.0)?,
             noise.law()?,
         )?;
@@ -271,7 +272,7 @@ impl RangeNoise {
     }
 
     pub(super) fn law(&self) -> Result<GaussianNoise> {
-        Ok(author::gaussian(self.sigma, self.grid)?)
+        Ok(AUTHOR.gaussian(self.sigma, self.grid)?)
     }
 
     /// Computes and releases Y.
@@ -322,7 +323,9 @@ fn output(setting: &Setting) -> OutputRange {
     OutputRange::of_sum(setting.n(), setting.n() + 64, setting.row_bound() * column)
 }
 
-impl author::Sealed for RangeFinder {}
+impl author::Sealed for RangeFinder {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for RangeFinder {
     type Config = Setting;

@@ -61,15 +61,15 @@ fn blocked_gram(transposed: MatRef<'_, f64>) -> Mat<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+    use crate::author::AUTHOR;
+    use dp_core::noise::{AdditiveNoise, Grid};
     use dp_core::{NoiseRng, NoiseScale};
 
     /// Mean squared error of raw, shrunk and zero over repetitions, for a signal of rank
     /// r with singular values `strength (sqrt n + sqrt k)`.
     fn errors(strength: f64, r: usize, k: usize, n: usize) -> [f64; 3] {
         let mut rng = NoiseRng::deterministic_not_private(17);
-        let unit =
-            GaussianNoise::new(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
+        let unit = AUTHOR.gaussian(NoiseScale::new(1.0).unwrap(), Grid::new(-30).unwrap()).unwrap();
         let size = strength * ((n as f64).sqrt() + (k as f64).sqrt());
         let signal: Vec<f64> = (0..n * k)
             .map(|i| {

@@ -5,12 +5,13 @@ use super::config::{Pace, StreamConfig};
 use super::engine::{Engine, WindowSum};
 use super::journal::{Journal, OpenJournal};
 use super::release::{WindowCovariance, WindowSpan};
+use crate::author::AUTHOR;
 use crate::covariance::{PrivateCovariance, RowClip, longer_rows};
 use crate::error::{Error, Result};
 use core::borrow::BorrowMut;
 use dp_core::certificate::{PublicParameters, Statement, canonical};
 use dp_core::noise::GeneratorKind;
-use dp_core::{Certificate, Guarantee, NoiseRng, PublicValue, Release};
+use dp_core::{Guarantee, NoiseRng, PublicValue, Release};
 use std::path::Path;
 
 const NAME: &str = "sliding-window covariance";
@@ -288,7 +289,7 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
             generator,
             public: self.public_parameters(window_parameters(span, closed - first, d, noise)?),
         };
-        Ok(Release::certified(payload, Certificate::new(statement, self.guarantee.clone())))
+        Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 
     /// Those of the release, and those of the stream.

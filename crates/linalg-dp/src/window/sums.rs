@@ -2,10 +2,11 @@
 
 use super::config::{Row, Schedule, StreamConfig};
 use super::factorisation::Factorisation;
+use crate::author::AUTHOR;
 use crate::covariance::{ExactGram, RowClip};
 use crate::error::{Error, Result};
 use crate::products::check_grid;
-use dp_core::mechanism::{Calibrated, Statistic, author};
+use dp_core::mechanism::{Calibrated, Statistic};
 use dp_core::noise::{NoiseLaw, SymmetricGaussian};
 use dp_core::profile::covariance_sensitivity;
 use dp_core::{
@@ -38,12 +39,12 @@ impl SumNoise {
         let (grid, sensitivity) = statistic.on_grid(rough)?;
         let sigma = calibrate::gaussian(config.budget, sensitivity)?;
         check_grid(sigma, grid)?;
-        let calibrated = author::calibrated(
+        let calibrated = AUTHOR.calibrated(
             config.adjacency,
             config.budget,
-            author::theorem(Theorem::SlidingWindow),
+            AUTHOR.theorem(Theorem::SlidingWindow),
             Profile::Gaussian { sensitivity, sigma },
-            author::symmetric(config.dim, sigma, grid)?,
+            AUTHOR.symmetric(config.dim, sigma, grid)?,
         )?;
         Ok(Self { sigma, calibrated })
     }

@@ -2,11 +2,11 @@
 
 use super::config::{BlockNoise, Row, StreamConfig};
 use super::sums::{Plan, SumNoise};
+use crate::author::AUTHOR;
 use crate::covariance::{
     CovarianceNoise, ExactGram, JlCovariance, RowClip, WishartCovariance, WishartShape,
 };
 use crate::error::{Error, Result};
-use dp_core::mechanism::author;
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::RowChange;
 use dp_core::{Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Profile, Theorem, calibrate};
@@ -269,8 +269,7 @@ fn wishart(config: &StreamConfig, row: Row, levels: u32) -> Result<(NodeNoise, G
     let scale = calibrate::wishart_scale_repeated(budget, d, dof, bound, change, times)?;
     let once = Profile::Wishart { dim: d, dof, bound, scale, change };
     let profile = Profile::Repeated { profile: Box::new(once), times };
-    let basis = author::theorem(Theorem::SlidingWindow);
-    let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
+    let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::SlidingWindow)?;
     let mechanism = WishartCovariance::with_noise(dim, adjacency, budget, dof, scale)?;
     Ok((NodeNoise::Wishart(mechanism), guarantee))
 }
@@ -287,8 +286,7 @@ fn sketch(
     let all = rows.saturating_mul(u64::from(levels));
     let lift = calibrate::jl_lift(budget, all, bound, change)?;
     let profile = Profile::JlMechanism { rows: all, bound, lift, change };
-    let basis = author::theorem(Theorem::SlidingWindow);
-    let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
+    let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::SlidingWindow)?;
     let rows =
         usize::try_from(rows).map_err(|_| Error::invalid("sketch rows", rows, "[1, 2^32]"))?;
     let mechanism = JlCovariance::with_lift(dim, rows, adjacency, budget, lift)?;

@@ -1,5 +1,6 @@
 //! All pairwise squared distances with Gaussian noise on each (NoiseAddition).
 
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval};
 use crate::projection::OutputRange;
@@ -143,7 +144,7 @@ impl NoiseAddition {
             Statistic::new(adjacency, exact, n * (n - 1) / 2, EntryBound::new(output.magnitude)?)
                 .touching(n - 1)
                 .computed_within(output.error)?;
-        let basis = author::theorem(Theorem::NoisyDistances);
+        let basis = AUTHOR.theorem(Theorem::NoisyDistances);
         let calibrated = Calibrated::calibrate(statistic, budget, basis)?;
         Ok(Self { n, d, range, calibrated })
     }
@@ -206,7 +207,9 @@ pub struct DistancesConfig {
 /// Rows whose distances are computed between two questions to the hook.
 const PART: usize = 256;
 
-impl author::Sealed for NoiseAddition {}
+impl author::Sealed for NoiseAddition {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for NoiseAddition {
     type Config = DistancesConfig;

@@ -1,6 +1,7 @@
 //! Every bit flipped with one probability (RandomizedResponse).
 
 use super::noise_addition::within;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, FlippedCount, Interval, ln_tail};
 use crate::rows::{RowsView, Storage};
@@ -9,8 +10,8 @@ use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Bernoulli, NoiseLaw};
 use dp_core::{
-    Adjacency, Budget, Certificate, EntryBound, Epsilon, Guarantee, NoiseRng, Probability, Profile,
-    Release, Shift, Theorem, calibrate,
+    Adjacency, Budget, EntryBound, Epsilon, Guarantee, NoiseRng, Probability, Profile, Release,
+    Shift, Theorem, calibrate,
 };
 use rayon::prelude::*;
 
@@ -110,7 +111,9 @@ impl RandomizedResponse {
     }
 }
 
-impl author::Sealed for RandomizedResponse {}
+impl author::Sealed for RandomizedResponse {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for RandomizedResponse {
     /// Bits of a row.
@@ -136,8 +139,7 @@ impl Mechanism for RandomizedResponse {
         let flip = Probability::new(1.0 - keep.get())?;
         let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
         let profile = Profile::RandomizedResponse { bits: 1, keep };
-        let basis = author::theorem(Theorem::BitResponse);
-        let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
+        let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::BitResponse)?;
         Ok(Self { d, flip: Bernoulli::new(flip), guarantee })
     }
 
@@ -183,7 +185,7 @@ impl Mechanism for RandomizedResponse {
             generator,
             public,
         };
-        let certificate = Certificate::new(statement, self.guarantee.clone());
+        let certificate = AUTHOR.certificate(statement, self.guarantee.clone());
         let bits = FlippedBits { n, d: self.d, flip: self.flip(), words };
         Ok(Release::certified(bits, certificate))
     }

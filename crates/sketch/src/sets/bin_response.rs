@@ -11,6 +11,7 @@ use super::signature::{Scheme, SetSketch};
 use super::symbols::Coding;
 use super::symbols::PrivateSymbols;
 use super::writer::SetWriter;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
@@ -140,7 +141,9 @@ pub struct BinConfig {
     pub alpha: u64,
 }
 
-impl author::Sealed for BinResponse {}
+impl author::Sealed for BinResponse {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for BinResponse {
     type Config = BinConfig;

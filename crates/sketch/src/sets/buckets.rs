@@ -8,6 +8,7 @@ use super::signature::SetSketch;
 use super::symbols::Coding;
 use super::symbols::PrivateSymbols;
 use super::writer::SetWriter;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
@@ -107,7 +108,9 @@ impl BucketPrivMin {
     }
 }
 
-impl author::Sealed for BucketPrivMin {}
+impl author::Sealed for BucketPrivMin {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for BucketPrivMin {
     type Config = SymbolShape;

@@ -9,6 +9,7 @@ use super::signature::SetSketch;
 use super::symbols::Coding;
 use super::symbols::PrivateSymbols;
 use super::writer::SetWriter;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
@@ -123,7 +124,9 @@ impl MixtureResponse {
     }
 }
 
-impl author::Sealed for MixtureResponse {}
+impl author::Sealed for MixtureResponse {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for MixtureResponse {
     /// Shape of a signature, and what may change in a set.

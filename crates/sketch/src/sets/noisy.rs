@@ -7,12 +7,13 @@ use super::response::{HASH_MODEL, SIMILARITY, SetFacts, hash_model};
 use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::{Scheme, SetSketch, SignatureMatrix};
 use super::writer::{SetSource, SetWriter};
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval, upper_quantile};
 use core::ops::ControlFlow;
 use dp_core::calibrate::Acceptance;
 use dp_core::certificate::{PublicParameters, Statement};
-use dp_core::mechanism::{Mechanism, Prediction, Progress, Statistic, author};
+use dp_core::mechanism::{Mechanism, Prediction, Progress, Statistic};
 use dp_core::noise::{AdditiveNoise, GeneratorKind, LaplaceNoise, NoiseRng, VALUES_PER_STREAM};
 use dp_core::profile::CoordinateProfile;
 use dp_core::release_file::{Kind, Payload, Trailer, Writer};
@@ -80,15 +81,15 @@ impl NoisySecureMinHash {
         // Bits are whole numbers: exact on every grid.
         let (bits, one) = (L1Sensitivity::new(sensitivity)?, EntryBound::new(1.0)?);
         let statistic = Statistic::new(neighbours.adjacency(), bits, positions, one);
-        let noise = author::laplace(scale, statistic.on_grid(scale)?.0)?;
+        let noise = AUTHOR.laplace(scale, statistic.on_grid(scale)?.0)?;
         let profile = noisy_profile(positions, concatenation, neighbours, scale)?;
         let adjacency = neighbours.adjacency();
         if accept == Acceptance::RequireTarget {
             const NAME: &str = "noisy secure MinHash";
-            Guarantee::published(adjacency, claimed, Some(profile.clone()), NAME, SOURCE, CAVEAT)?;
+            AUTHOR.published(adjacency, claimed, Some(profile.clone()), NAME, SOURCE, CAVEAT)?;
         }
         let guarantee =
-            Guarantee::published_accepting_true_delta(adjacency, claimed, profile, SOURCE, CAVEAT)?;
+            AUTHOR.published_accepting_true_delta(adjacency, claimed, profile, SOURCE, CAVEAT)?;
         Ok(Self { shape, neighbours, sensitivity, noise, guarantee })
     }
 
@@ -159,7 +160,9 @@ impl NoisySecureMinHash {
     }
 }
 
-impl author::Sealed for NoisySecureMinHash {}
+impl dp_core::mechanism::author::Sealed for NoisySecureMinHash {
+    const SEAL: dp_core::mechanism::author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for NoisySecureMinHash {
     /// Shape of a signature of bits, what may change in a set, and whether a claim that is missed is accepted.
@@ -264,7 +267,7 @@ impl NoisySource<'_> {
         public.insert(HASH_MODEL.to_owned(), hash_model(&m.guarantee).into());
         let mechanism = NOISY.to_owned();
         let statement = Statement { mechanism, noise: m.noise.law(), generator, public };
-        Ok(Certificate::new(statement, m.guarantee.clone()))
+        Ok(AUTHOR.certificate(statement, m.guarantee.clone()))
     }
 }
 

@@ -9,6 +9,7 @@ use super::secure::SymbolShape;
 use super::signature::{Scheme, SignatureMatrix};
 use super::symbols::{Coding, PrivateSymbols, ROWS_PER_STREAM, SymbolFacts, respond};
 use super::writer::SetSource;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Prediction, Progress, author};
@@ -41,9 +42,9 @@ pub(super) fn calibrated(
     theorem: Theorem,
 ) -> Result<Calibrated<Response>> {
     let keep = family.calibrate(budget)?;
-    let (basis, profile) = (author::theorem(theorem), family.profile(keep));
+    let (basis, profile) = (AUTHOR.theorem(theorem), family.profile(keep));
     let response = Response(KaryResponse::new(family.alphabet, keep)?);
-    Ok(author::calibrated(adjacency, budget, basis, profile, response)?)
+    Ok(AUTHOR.calibrated(adjacency, budget, basis, profile, response)?)
 }
 
 /// Public facts on which the error of a similarity depends.

@@ -10,6 +10,7 @@ use super::flip::{FlipRule, FlipTable};
 use super::mechanism::{Flips, attribute};
 use super::pairs::predict_share;
 use super::stream::{OpenSigns, SignSource, release_all};
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::projection::Family;
 use crate::rows::RowsView;
@@ -18,8 +19,8 @@ use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{GeneratorKind, NoiseLaw};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
-    Adjacency, Budget, Certificate, EntryBound, Epsilon, FreshSeed, Guarantee, NoiseRng, NormBound,
-    Probability, Profile, Release, SeedOrigin, Theorem, calibrate,
+    Adjacency, Budget, EntryBound, Epsilon, FreshSeed, Guarantee, NoiseRng, NormBound, Probability,
+    Profile, Release, SeedOrigin, Theorem, calibrate,
 };
 
 /// How rows come to have a norm of at least m.
@@ -105,9 +106,8 @@ impl FreshSigns {
     pub fn exact(config: FreshConfig, budget: Budget) -> Result<Self> {
         let probability = config.one_pair()?;
         let keep = calibrate::binomial_mixture_rr(budget, config.bits as u64, probability)?;
-        let basis = author::theorem(Theorem::SignsFresh);
         let profile = config.mixture(probability, keep);
-        let guarantee = author::guarantee(config.adjacency, budget, basis, profile)?;
+        let guarantee = AUTHOR.proven(config.adjacency, budget, profile, Theorem::SignsFresh)?;
         let table = FlipTable::new(FlipRule::RandomizedResponse, keep)?;
         Ok(Self { config, family: Family::Gaussian, table, guarantee })
     }
@@ -146,7 +146,7 @@ impl FreshSigns {
         let changes = most_changes(config.bits, p, budget.delta, tail)?;
         let per_bit = Epsilon::new(budget.epsilon.get() / changes as f64)?;
         let table = FlipTable::for_epsilon(FlipRule::RandomizedResponse, per_bit)?;
-        let guarantee = Guarantee::published(
+        let guarantee = AUTHOR.published(
             config.adjacency,
             budget,
             profile_of(table.keep()),
@@ -223,7 +223,9 @@ impl FreshSigns {
     }
 }
 
-impl author::Sealed for FreshSigns {}
+impl author::Sealed for FreshSigns {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for FreshSigns {
     type Config = FreshConfig;
@@ -297,7 +299,7 @@ impl SignSource for Drawn<'_> {
         statement.public.insert("least norm".into(), config.floor.least().get().into());
         let lift = matches!(config.floor, NormFloor::Lifted(_));
         statement.public.insert("lifted".into(), u64::from(lift).into());
-        let certificate = Certificate::new(statement, self.mechanism.guarantee.clone());
+        let certificate = AUTHOR.certificate(statement, self.mechanism.guarantee.clone());
         Ok(Release::certified(SignCodes::new(sketch.specs(), noise, bits), certificate))
     }
 }

@@ -4,9 +4,10 @@ use super::bits::PackedBits;
 use super::codes::{SignCodes, SignSketch, pack_signs};
 use super::level::LevelStep;
 use super::mechanism::attribute;
+use crate::author::AUTHOR;
 use crate::error::Result;
 use crate::rows::RowsView;
-use dp_core::mechanism::{Statistic, author};
+use dp_core::mechanism::Statistic;
 use dp_core::noise::{AdditiveNoise, Bernoulli, NoiseLaw, NoiseStream};
 use dp_core::{
     Adjacency, Budget, EntryBound, IndividualCertificate, L2Sensitivity, NoiseRng, NoiseScale,
@@ -251,7 +252,7 @@ impl IndividualSigns {
             Statistic::new(self.adjacency, exact, reach.len(), EntryBound::new(largest)?)
                 .computed_within(self.error)?;
         let (grid, sensitivity) = statistic.on_grid(scale(exact)?)?;
-        let noise = author::gaussian(scale(sensitivity)?, grid)?;
+        let noise = AUTHOR.gaussian(scale(sensitivity)?, grid)?;
         let mut near: Vec<f64> = reach.iter().map(|&j| row[j]).collect();
         noise.add_block(stream, &mut near)?;
         reach.iter().zip(near).for_each(|(&j, x)| row[j] = x);

@@ -6,6 +6,7 @@ use super::flip::{FlipRule, FlipTable};
 use super::level::{LevelStep, LevelSteps};
 use super::pairs::predict_share;
 use super::stream::{OpenSigns, ROWS_PER_STREAM, SignSource, release_all};
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::projection::project_checked;
 use crate::rows::{RowsView, block_rows};
@@ -15,8 +16,7 @@ use dp_core::noise::{
     Bernoulli, BernoulliTable, GeneratorKind, NoiseLaw, NoiseStream, NoiseStreams,
 };
 use dp_core::{
-    Adjacency, Budget, Certificate, EntryBound, Guarantee, NoiseRng, Profile, Release, Shift,
-    Theorem, calibrate,
+    Adjacency, Budget, EntryBound, Guarantee, NoiseRng, Profile, Release, Shift, Theorem, calibrate,
 };
 use rand_core::Rng;
 use rayon::prelude::*;
@@ -81,8 +81,7 @@ impl PrivateSigns {
         let keep = calibrate::randomized_response(budget, touched)?;
         let flips = Flips::new(FlipTable::new(rule, keep)?, &sketch.largest_changes(beta, bound))?;
         let profile = Profile::RandomizedResponse { bits: touched, keep };
-        let basis = author::theorem(Theorem::SignsTouched);
-        let guarantee = author::guarantee(adjacency, budget, basis, profile)?;
+        let guarantee = AUTHOR.proven(adjacency, budget, profile, Theorem::SignsTouched)?;
         Ok(Self { sketch, bound, flips, guarantee })
     }
 
@@ -120,7 +119,9 @@ impl PrivateSigns {
     }
 }
 
-impl author::Sealed for PrivateSigns {}
+impl author::Sealed for PrivateSigns {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 /// What [`PrivateSigns`] are calibrated for.
 #[derive(Debug, Clone)]
@@ -182,7 +183,7 @@ impl SignSource for &PrivateSigns {
     fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<Release<SignCodes>> {
         let noise = self.flips.law()?;
         let statement = self.sketch.statement("private signs", bits.n(), noise.clone(), generator);
-        let certificate = Certificate::new(statement, self.guarantee.clone());
+        let certificate = AUTHOR.certificate(statement, self.guarantee.clone());
         Ok(Release::certified(SignCodes::new(self.sketch.specs(), noise, bits), certificate))
     }
 }

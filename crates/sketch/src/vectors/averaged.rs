@@ -7,6 +7,7 @@ use super::pairs::predict_distance;
 use super::projector::{Hook, Projector, norm_of_change};
 use super::sketch::PrivateSketch;
 use super::writer::ReleaseWriter;
+use crate::author::AUTHOR;
 use crate::error::Result;
 use crate::projection::{Family, Gaussian, Projection, ProjectionSpec};
 use crate::rows::RowsView;
@@ -100,9 +101,9 @@ impl AveragedProjection {
         let family =
             profile(entry(norm * (1.0 + T).sqrt())?, rounding * (1.0 + 1.0 / T).sqrt() * up);
         let sigma = calibrate::least_scale("fresh projection", budget, family)?;
-        let noise = SketchNoise::Gaussian(author::gaussian(sigma, grid)?);
-        let basis = author::theorem(Theorem::ProjectionFresh);
-        let calibrated = author::calibrated(adjacency, budget, basis, family(sigma), noise)?;
+        let noise = SketchNoise::Gaussian(AUTHOR.gaussian(sigma, grid)?);
+        let basis = AUTHOR.theorem(Theorem::ProjectionFresh);
+        let calibrated = AUTHOR.calibrated(adjacency, budget, basis, family(sigma), noise)?;
         Ok(Self { spec, bound, calibrated })
     }
 
@@ -166,7 +167,9 @@ impl AveragedProjection {
     }
 }
 
-impl author::Sealed for AveragedProjection {}
+impl author::Sealed for AveragedProjection {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for AveragedProjection {
     type Config = AveragedConfig;

@@ -5,6 +5,7 @@ use super::noise::SketchNoise;
 use super::pairs::predict_distance;
 use super::projector::{Hook, Projector};
 use super::sketch::PrivateSketch;
+use crate::author::AUTHOR;
 use crate::error::Result;
 use crate::projection::SharedProjection;
 use crate::rows::RowsView;
@@ -97,7 +98,7 @@ impl PrivateProjection {
         budget: Budget,
     ) -> Result<Self> {
         let rows = Projector::new(projection, adjacency, bound);
-        let basis = author::theorem(Theorem::ProjectionGaussian);
+        let basis = AUTHOR.theorem(Theorem::ProjectionGaussian);
         let calibrated = Calibrated::<GaussianNoise>::calibrate(rows.l2()?, budget, basis)?;
         Self::of_gaussian(rows, calibrated)
     }
@@ -114,9 +115,9 @@ impl PrivateProjection {
         budget: Budget,
     ) -> Result<Self> {
         let rows = Projector::new(projection, adjacency, bound);
-        let basis = author::theorem(Theorem::ProjectionLaplace);
+        let basis = AUTHOR.theorem(Theorem::ProjectionLaplace);
         let calibrated = Calibrated::<LaplaceNoise>::calibrate(rows.l1()?, budget, basis)?;
-        let calibrated = author::recast(calibrated, SketchNoise::Laplace)?;
+        let calibrated = AUTHOR.recast(calibrated, SketchNoise::Laplace)?;
         Ok(Self::of(rows, calibrated, "private projection (Laplace)"))
     }
 
@@ -124,7 +125,7 @@ impl PrivateProjection {
         rows: Projector,
         calibrated: Calibrated<GaussianNoise>,
     ) -> Result<Self> {
-        let calibrated = author::recast(calibrated, SketchNoise::Gaussian)?;
+        let calibrated = AUTHOR.recast(calibrated, SketchNoise::Gaussian)?;
         Ok(Self::of(rows, calibrated, "private projection"))
     }
 
@@ -219,7 +220,9 @@ impl PrivateProjection {
     }
 }
 
-impl author::Sealed for PrivateProjection {}
+impl author::Sealed for PrivateProjection {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for PrivateProjection {
     type Config = ProjectionConfig;

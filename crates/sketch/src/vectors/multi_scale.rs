@@ -5,6 +5,7 @@ use super::noise::SketchNoise;
 use super::pairs::{Pairs, largest_norm, length, length_interval, predict_distance};
 use super::projector::{Hook, Projector};
 use super::sketch::PrivateSketch;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval};
 use crate::projection::SharedProjection;
@@ -121,12 +122,12 @@ impl MultiScale {
         let mut noises = Vec::new();
         for ((share, ..), (grid, sensitivity)) in scales.iter().zip(on_grids) {
             let sigma = NoiseScale::new(sensitivity.get() * factor(joint, *share))?;
-            noises.push(SketchNoise::Gaussian(author::gaussian(sigma, grid)?));
+            noises.push(SketchNoise::Gaussian(AUTHOR.gaussian(sigma, grid)?));
         }
-        let basis = author::theorem(Theorem::ProjectionMultiScale);
+        let basis = AUTHOR.theorem(Theorem::ProjectionMultiScale);
         let profile = Profile::Gaussian { sensitivity: one, sigma: unit };
         let noises = Noises(noises);
-        let calibrated = author::calibrated(adjacency, budget, basis, profile, noises)?;
+        let calibrated = AUTHOR.calibrated(adjacency, budget, basis, profile, noises)?;
         Ok(Self { scales: scales.into_iter().map(|(_, rows, _)| rows).collect(), calibrated })
     }
 
@@ -155,7 +156,9 @@ impl MultiScale {
     }
 }
 
-impl author::Sealed for MultiScale {}
+impl author::Sealed for MultiScale {
+    const SEAL: author::Seal<Self> = AUTHOR.seal();
+}
 
 impl Mechanism for MultiScale {
     type Config = MultiScaleConfig;

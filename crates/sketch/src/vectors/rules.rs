@@ -2,10 +2,10 @@
 
 use super::mechanism::PrivateProjection;
 use super::projector::Projector;
+use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::projection::{Family, SharedProjection};
 use dp_core::calibrate::published::{Acceptance, PublishedRule, PublishedSetting};
-use dp_core::mechanism::author;
 use dp_core::{Adjacency, Budget, EntryBound, L2Sensitivity, Shift};
 
 impl PrivateProjection {
@@ -41,7 +41,7 @@ impl PrivateProjection {
             };
             Ok(rule.calibrate(budget, setting, Acceptance::RequireTarget)?.scale())
         };
-        let basis = author::published(rule);
-        Self::of_gaussian(rows.clone(), author::calibrate_by(rows.l2()?, budget, basis, scale)?)
+        let basis = AUTHOR.rule(rule);
+        Self::of_gaussian(rows.clone(), AUTHOR.calibrate_by(rows.l2()?, budget, basis, scale)?)
     }
 }

@@ -52,6 +52,14 @@ impl Measure {
         Cumulant { value: top + s0.ln(), mean, variance: (s2 / s0 - mean * mean).max(0.0) }
     }
 
+    /// `ln sum p e^(t x)`, from above.
+    pub(super) fn ln_moment_above(&self, h: f64, t: f64) -> f64 {
+        let reach = |i: i64| (t * i as f64 * h).abs();
+        let steepest = reach(self.first).max(reach(self.first + self.span())).max(1.0);
+        let value = self.cumulant(h, t).value;
+        value + U * (2.0 * self.p.len() as f64 + 16.0 + 4.0 * steepest + 4.0 * value.abs())
+    }
+
     /// max of t x + ln p over a sample of the support (exactness is not needed).
     fn top(&self, h: f64, t: f64, first: usize, last: usize) -> f64 {
         let stride = ((last - first) / 64).max(1);

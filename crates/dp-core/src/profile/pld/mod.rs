@@ -18,5 +18,6 @@ mod upper;
 
 pub use composition::{Bracket, Pld, Width};
 pub(super) use law::{ChiKind, ChiLoss, Law as LossLaw};
+pub(crate) use moments::Aside;
 pub(super) use parts::{FREEDOM, LEAST, Merged};
 pub(crate) use upper::Way;

@@ -1,8 +1,9 @@
 //! Exact moments of the loss laws: what Renyi accounting needs.
 
 use super::composition::Pld;
+use super::cut::Cut;
 use super::law::{ChiKind, ChiLoss, Law};
-use super::parts::Source;
+use super::parts::{Parts, Source};
 use crate::numeric::ln_sum_exp;
 
 impl Law {
@@ -97,6 +98,21 @@ impl Pld {
         sum(false).max(sum(true)) / s * (1.0 + 1e-12)
     }
 
+    /// What a filter at fixed orders `1 + s` counts, for each direction of the change; `None` where a
+    /// profile is known from above only, or some run fails outright.
+    ///
+    /// Where a divergence is infinite the largest losses, of mass about `aside` in all, are set
+    /// aside. Soundness: `docs/proofs/filters.md`.
+    pub(crate) fn set_aside<const N: usize>(
+        &self,
+        s: [f64; N],
+        aside: f64,
+    ) -> Option<[Aside<N>; 2]> {
+        let ways = self.directions();
+        let (first, last) = (ways.first()?, ways.last()?);
+        Some([Aside::of(first, s, aside)?, Aside::of(last, s, aside)?])
+    }
+
     /// mu^2 where everything is Gaussian: the composition is exactly one Gaussian.
     pub(crate) fn gaussian_square(&self) -> Option<f64> {
         match self.parts.as_slice() {
@@ -104,5 +120,46 @@ impl Pld {
             [(Source::Law(Law::Gaussian { mu }), 1)] => Some(mu * mu),
             _ => None,
         }
+    }
+}
+
+/// Renyi divergences of one direction, but for outcomes of probability `mass`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Aside<const N: usize> {
+    pub(crate) mass: f64,
+    pub(crate) divergence: [f64; N],
+}
+
+impl<const N: usize> Aside<N> {
+    pub(crate) const NOTHING: Self = Self { mass: 0.0, divergence: [0.0; N] };
+
+    /// `runs` more of another.
+    pub(crate) fn plus(self, other: Self, runs: f64) -> Self {
+        let sum = |i: usize| self.divergence[i] + runs * other.divergence[i];
+        Self { mass: self.mass + runs * other.mass, divergence: core::array::from_fn(sum) }
+    }
+
+    fn of(parts: &Parts, s: [f64; N], aside: f64) -> Option<Self> {
+        let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
+        parts.iter().try_fold(Self::NOTHING, |sum, (source, n)| {
+            let Source::Law(law) = source else { return None };
+            Some(sum.plus(Self::of_law(law, s, aside / runs)?, *n as f64))
+        })
+    }
+
+    fn of_law(law: &Law, s: [f64; N], aside: f64) -> Option<Self> {
+        let exact = s.map(|s| law.ln_moment(s) / s * (1.0 + 1e-12));
+        if exact.iter().all(|x| x.is_finite()) {
+            return Some(Self { mass: 0.0, divergence: exact });
+        }
+        let cut = Cut { low: 1e-12, high: aside, most: f64::INFINITY };
+        let source = Source::Law(law.clone());
+        let h = source.coarse_step(cut, 4096.0);
+        let kept = source.above(h, cut);
+        let mass = kept.p_infinite;
+        // Of the outcomes that are kept: their law is divided by their mass.
+        let given = (-mass).ln_1p();
+        let divergence = s.map(|s| (kept.ln_moment_above(h, s) - (1.0 + s) * given) / s);
+        (mass < 1.0).then_some(Self { mass, divergence: divergence.map(|d| d.max(0.0)) })
     }
 }

@@ -6,7 +6,8 @@ use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study,
 };
 use dp_core::NoiseScale;
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+use dp_core::authority;
+use dp_core::noise::{AdditiveNoise, Grid};
 use rayon::prelude::*;
 use sketch::RowsView;
 use sketch::plan::{optimal_k, projection_variance};
@@ -40,7 +41,7 @@ fn moments(samples: impl ExactSizeIterator<Item = f64> + Clone, r2: f64) -> [f64
 /// disjoint sets of features.
 fn simulate(context: &Context<'_>, k: usize, repetitions: u64) -> Result<Simulated> {
     let sigma = NoiseScale::new(sabotage::scale(SIGMA))?;
-    let noise = GaussianNoise::new(sigma, Grid::new(-30)?)?;
+    let noise = authority!().gaussian(sigma, Grid::new(-30)?)?;
     // x - y and zero: linear, so the distance of a pair is that of its difference.
     let mut rows = vec![0.0; (1 + DISTANCES.len()) * D];
     let mut first = 0;

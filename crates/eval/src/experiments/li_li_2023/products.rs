@@ -5,7 +5,8 @@ use crate::framework::sabotage::{self, NOISE, Sabotage};
 use crate::framework::{
     Axis, Claim, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study,
 };
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid};
+use dp_core::authority;
+use dp_core::noise::{AdditiveNoise, Grid};
 use dp_core::{Budget, Epsilon, NoiseScale, PublicSeed};
 use rand_core::Rng;
 use rayon::prelude::*;
@@ -81,7 +82,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let exact: f64 = u.iter().zip(&v).map(|(a, b)| a * b).sum();
     let fourth: f64 = u.iter().zip(&v).map(|(a, b)| (a * b).powi(2)).sum();
     let rows = sabotage::data([u, v].concat());
-    let noise = GaussianNoise::new(NoiseScale::new(sabotage::scale(SIGMA))?, Grid::new(-36)?)?;
+    let noise = authority!().gaussian(NoiseScale::new(sabotage::scale(SIGMA))?, Grid::new(-36)?)?;
     let product = |z: &[f64]| {
         let (x, y) = z.split_at(z.len() / 2);
         x.iter().zip(y).map(|(a, b)| a * b).sum::<f64>()

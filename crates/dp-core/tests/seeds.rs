@@ -164,3 +164,20 @@ fn a_short_seed_under_an_average_enters_no_ledger() {
     assert_eq!(model, Some(&FreshSeed::MODEL.into()));
     assert!(certificate(PublicSeed::draw().unwrap()).require_secret_randomness().is_err());
 }
+
+/// A published seed is copied from a certificate, a budget from a form.
+#[test]
+fn seeds_and_numbers_are_read_as_they_are_written() {
+    let drawn = FreshSeed::reproducible_not_private(3).publish();
+    for seed in [PublicSeed::new(7), PublicSeed::new(u64::MAX), drawn] {
+        assert_eq!(seed.to_string().parse::<PublicSeed>(), Ok(seed));
+    }
+    for wrong in ["", "-1", "0x7", "18446744073709551616", &drawn.to_string()[1..]] {
+        assert!(wrong.parse::<PublicSeed>().is_err(), "{wrong:?}");
+    }
+    assert_eq!("0.25".parse::<Probability>(), Probability::new(0.25));
+    for wrong in ["1.5", "NaN", "a quarter", ""] {
+        let error = wrong.parse::<Probability>().unwrap_err().to_string();
+        assert!(error.contains("probability") && error.contains(wrong), "{error}");
+    }
+}

@@ -3,32 +3,19 @@
 
 mod run;
 
-use run::{Payment, Run};
+use run::Run;
 use std::path::Path;
+
+/// What a process does before it reads data: a crash writes no memory to the disk, and a file that may not grow is an
+/// error, not the end.
+pub(crate) fn prepare() -> std::io::Result<()> {
+    dp_core::disk::forbid_core_dumps()?;
+    unix::survive_file_size()
+}
 
 /// Begins to watch for signals; `ledger` is charged for the release at `out`.
 pub(crate) fn watch(out: &Path, ledger: Option<&Path>) -> std::io::Result<()> {
     unix::install(Run::new(out, ledger))
-}
-
-/// The ledger is asked to take the charge.
-pub(crate) fn paying() {
-    unix::change(|run| run.payment = Payment::Begun);
-}
-
-/// The ledger has refused: nothing was spent.
-pub(crate) fn not_paid() {
-    unix::change(|run| run.payment = Payment::NotBegun);
-}
-
-/// The charge is on the disk.
-pub(crate) fn paid() {
-    unix::change(|run| run.payment = Payment::Entered);
-}
-
-/// The release is made in this folder first.
-pub(crate) fn scratch(folder: &Path) {
-    unix::change(|run| run.scratch = Some(folder.to_owned()));
 }
 
 #[cfg(unix)]
@@ -36,9 +23,10 @@ mod unix {
     use super::run::Run;
     use crate::output::{self, Format, Record};
     use dp_core::atomic_file::abandon_all;
-    use signal_hook::consts::{SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use std::io::Write;
+    use std::sync::atomic::AtomicBool;
     use std::sync::{Mutex, MutexGuard, PoisonError};
 
     static RUN: Mutex<Option<Run>> = Mutex::new(None);
@@ -47,10 +35,10 @@ mod unix {
         RUN.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(super) fn change(change: impl FnOnce(&mut Run)) {
-        if let Some(run) = run().as_mut() {
-            change(run);
-        }
+    /// With a handler the system reports the error instead.
+    pub(super) fn survive_file_size() -> std::io::Result<()> {
+        static SEEN: AtomicBool = AtomicBool::new(false);
+        signal_hook::flag::register(SIGXFSZ, &SEEN).map(drop)
     }
 
     pub(super) fn install(new: Run) -> std::io::Result<()> {
@@ -67,12 +55,9 @@ mod unix {
     /// Nothing is committed from here on.
     fn end(signal: i32) {
         let status = 128 + signal;
-        abandon_all(|_| {
+        abandon_all(|charged| {
             let run = run();
-            let report = run.as_ref().map(Run::report).unwrap_or_default();
-            if let Some(folder) = run.as_ref().and_then(|run| run.scratch.as_ref()) {
-                let _ = std::fs::remove_dir_all(folder);
-            }
+            let report = run.as_ref().map(|run| run.report(charged)).unwrap_or_default();
             if std::env::args().any(|argument| argument == "--json") {
                 output::print(&Record::new().text("error", &report).render(Format::Json));
             } else {
@@ -89,7 +74,9 @@ mod unix {
 mod unix {
     use super::run::Run;
 
-    pub(super) fn change(_: impl FnOnce(&mut Run)) {}
+    pub(super) fn survive_file_size() -> std::io::Result<()> {
+        Ok(())
+    }
 
     pub(super) fn install(_: Run) -> std::io::Result<()> {
         Ok(())

@@ -14,15 +14,13 @@
 //! (does not verify, would pass a limit, cannot be calibrated), 2 options, 3 files that cannot
 //! be read or written, 4 data that is not what was declared.
 //!
-//! The binary is this library's [`main`]; [`ledger_file`] is public so that its behaviour under
-//! crashes can be tested from outside.
+//! The binary is this library's [`main`].
 
 mod commands;
 mod error;
 mod flags;
 mod input;
 mod interrupt;
-pub mod ledger_file;
 mod output;
 
 use clap::{CommandFactory, Parser};
@@ -48,6 +46,10 @@ struct Arguments {
 /// Runs `dps` on the arguments of the process.
 #[must_use]
 pub fn main() -> ExitCode {
+    if let Err(error) = interrupt::prepare() {
+        output::say(&format!("dps: the process cannot be protected: {error}"));
+        return ExitCode::from(3);
+    }
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         // Help and version are no errors.
@@ -68,9 +70,9 @@ pub fn main() -> ExitCode {
                     output::print(&error.record().render(format));
                 }
                 Format::Text => {
-                    eprintln!("dps: {error}");
+                    output::say(&format!("dps: {error}"));
                     if let Some(hint) = error.hint() {
-                        eprintln!("dps: {hint}");
+                        output::say(&format!("dps: {hint}"));
                     }
                 }
             }

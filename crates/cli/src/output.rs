@@ -22,10 +22,19 @@ pub(crate) fn print(text: &str) -> ExitCode {
         let _ = std::io::stderr().lock().write_all(text.as_bytes());
         return ExitCode::SUCCESS;
     }
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => ExitCode::from(3),
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            say(&format!("dps: standard output: {e}"));
+            ExitCode::from(3)
+        }
         _ => ExitCode::SUCCESS,
     }
+}
+
+/// A line for whoever reads standard error; one that is closed or full changes nothing.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "{}", printable(text));
 }
 
 /// How to print.

@@ -2,9 +2,10 @@
 
 mod support;
 
+use dp_core::Error;
 use dp_core::accounting::FilterRule;
+use dp_core::ledger_file::BudgetFile;
 use dp_core::{Adjacency, Budget, EntryBound, Guarantee, PublicSeed, Shift};
-use dps_cli::ledger_file::{BudgetFile, Error, Step};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::vectors::PrivateProjection;
 use std::path::Path;
@@ -37,32 +38,26 @@ fn spent(path: &Path) -> Vec<f64> {
     file.ledger().entries().iter().map(|e| e.budget().epsilon.get()).collect()
 }
 
-/// Reads nothing unless it is told to: the body of a process that dies on the way.
+/// Does nothing unless it is told to: the body of a process that spends, and may be killed.
 #[test]
 fn child() {
     let Ok(task) = std::env::var("LEDGER_TEST_CHILD") else { return };
     let words: Vec<&str> = task.split('|').collect();
-    let [path, epsilon, step, runs, released] = words[..] else { panic!("{task}") };
+    let [path, epsilon, runs, released] = words[..] else { panic!("{task}") };
     let guarantee = guarantee(epsilon.parse().expect("a number"));
-    let die_at: usize = step.parse().expect("a number");
     for run in 0..runs.parse().expect("a number") {
-        let done = BudgetFile::spend_in_steps(path.as_ref(), &guarantee, 1, "a run", |step| {
-            if Step::ALL.get(die_at) == Some(&step) {
-                std::process::abort();
-            }
-        });
-        match done {
+        match BudgetFile::spend(path.as_ref(), &guarantee, 1, "a run") {
             // Only now may anything be published: that is what this file stands for.
             Ok(_) => std::fs::write(format!("{released}-{run}"), "x").expect("written"),
-            Err(Error::Refused(_)) => {}
+            Err(Error::BudgetExceeded { .. }) => {}
             Err(error) => panic!("{error}"),
         }
     }
 }
 
 /// Starts this test binary again as [`child`].
-fn spawn(path: &Path, epsilon: f64, die_at: usize, runs: usize, released: &Path) -> Child {
-    let task = format!("{}|{epsilon}|{die_at}|{runs}|{}", path.display(), released.display());
+fn spawn(path: &Path, epsilon: f64, runs: usize, released: &Path) -> Child {
+    let task = format!("{}|{epsilon}|{runs}|{}", path.display(), released.display());
     Command::new(std::env::current_exe().expect("this test"))
         .args(["--exact", "child"])
         .env("LEDGER_TEST_CHILD", task)
@@ -78,50 +73,13 @@ fn releases(room: &Room) -> usize {
     entries.filter(|e| e.file_name().to_string_lossy().starts_with("released")).count()
 }
 
-/// Random sequences of runs, most of them killed at a step: what was released was paid, and
-/// what was paid keeps the limit.
-#[test]
-fn killed_at_any_step_it_never_allows_more_than_the_limit() {
-    let room = Room::new();
-    let path = ledger(&room, 3.0, FilterRule::Basic);
-    let mut state = 12_345u64;
-    let mut killed = [0; Step::ALL.len()];
-    for run in 0..45 {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let die_at = (state >> 33) as usize % (Step::ALL.len() + 1);
-        let epsilon = [0.05, 0.11, 0.4][(state >> 50) as usize % 3];
-        let released = room.path(&format!("released-{run}"));
-        let before = (spent(&path).len(), releases(&room));
-        let status = spawn(&path, epsilon, die_at, 1, &released).wait().expect("ends");
-        let after = (spent(&path).len(), releases(&room));
-        let refused = status.success() && after.1 == before.1;
-        match Step::ALL.get(die_at) {
-            Some(step) if !status.success() => {
-                killed[die_at] += 1;
-                assert_eq!(after.1, before.1, "nothing is released by the dead");
-                assert_eq!(after.0 - before.0, usize::from(*step == Step::Entered), "{step:?}");
-            }
-            // The last steps are not reached by what the limit refuses.
-            Some(step) => assert!(refused && *step > Step::Read, "{step:?}"),
-            None => assert_eq!(after.0 - before.0, after.1 - before.1),
-        }
-        let total: f64 = spent(&path).iter().sum();
-        assert!(total <= 3.0 * (1.0 + 1e-9), "{total}");
-        assert!(releases(&room) <= spent(&path).len());
-    }
-    assert!(killed.iter().all(|&n| n > 0), "every step was interrupted: {killed:?}");
-    assert!(releases(&room) > 3);
-}
-
 /// Processes that race for the same budget, and that are killed at random moments besides.
 #[test]
 fn racing_processes_share_one_limit() {
     let room = Room::new();
     let path = ledger(&room, 3.0, FilterRule::Basic);
-    let never = Step::ALL.len();
     let mut children: Vec<Child> =
-        (0..4).map(|i| spawn(&path, 0.3, never, 6, &room.path(&format!("released-{i}")))).collect();
+        (0..4).map(|i| spawn(&path, 0.3, 6, &room.path(&format!("released-{i}")))).collect();
     for child in &mut children {
         assert!(child.wait().expect("ends").success());
     }
@@ -133,7 +91,7 @@ fn racing_processes_share_one_limit() {
     let path = ledger(&room, 3.0, FilterRule::Gdp);
     for round in 0u64..12 {
         let mut children: Vec<Child> = (0..3)
-            .map(|i| spawn(&path, 0.2, never, 3, &room.path(&format!("released-{round}-{i}"))))
+            .map(|i| spawn(&path, 0.2, 3, &room.path(&format!("released-{round}-{i}"))))
             .collect();
         std::thread::sleep(Duration::from_millis(round * 3 % 17));
         children[0].kill().expect("killed");
@@ -147,52 +105,69 @@ fn racing_processes_share_one_limit() {
     assert!(all.expect("Gaussians").upper.get() <= 3.0);
 }
 
-/// The whole of `dps release --ledger`, killed at random moments: a release that exists was paid.
+/// Data that is refused costs nothing; a limit that is reached releases nothing.
 #[test]
-fn a_release_that_exists_was_paid() {
+fn what_is_refused_costs_nothing() {
     let room = Room::new();
-    room.write("users.csv", csv(&numbers(4_000, 16), 16));
+    room.write("users.csv", csv(&numbers(400, 16), 16));
+    room.write("bad.csv", csv(&[9.0; 16], 16));
     let attribute = "--adjacency attribute --beta 1";
     room.json(&format!("ledger init l.json --data users --epsilon 4 --delta 1e-4 {attribute}"));
-    let release = |i: usize| {
+    let release = |name: &str, rest: &str| {
         format!(
-            "release sketch users.csv --out r{i}.dps -k 8 --bound 1 --epsilon 0.4 --delta 1e-6 \
-             --ledger l.json {attribute}"
+            "release sketch users.csv --out {name}.dps -k 8 --bound 1 --epsilon 0.4 --delta 1e-6 \
+             --ledger l.json {attribute} {rest}"
         )
     };
-    let count = || (0..14).filter(|i| room.path(&format!("r{i}.dps")).exists()).count();
-    for i in 0..14 {
-        let mut command = room.command(&release(i));
-        let mut child =
-            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("starts");
-        if i % 2 == 0 {
-            std::thread::sleep(Duration::from_millis(i as u64 * 5));
-            child.kill().expect("killed");
+    let heads: Vec<String> = (0..3)
+        .map(|i| {
+            let done = room.json(&release(&format!("r{i}"), ""));
+            let head = done["ledger head"].as_str().expect("a hash").to_owned();
+            assert_eq!(room.json("ledger show l.json")["ledger head"], head[..]);
+            head
+        })
+        .collect();
+    assert!(heads[0] != heads[1] && heads[1] != heads[2]);
+    let refused = release("refused", "");
+    room.refuses(&refused.replace("users.csv", "bad.csv"), 4, &["bound"]);
+    room.refuses(&refused.replace("--epsilon 0.4", "--epsilon 4.1"), 1, &["limit"]);
+    for out in ["no/such.dps", "r1.dps", "l.json", "users.csv", &("x".repeat(300) + ".dps")] {
+        for rest in ["", "--dry-run"] {
+            let run = refused.replace("refused.dps", out) + rest;
+            // A dry run may name what --force would replace.
+            if rest.is_empty() || !out.ends_with("1.dps") && !room.path(out).exists() {
+                assert!(!room.run(&run).status.success(), "{run}");
+            }
         }
-        child.wait().expect("ends");
-        assert!(count() <= spent(&room.path("l.json")).len(), "run {i}");
     }
-    let paid = spent(&room.path("l.json"));
-    assert!(paid.len() <= 10 && count() >= 5, "{} paid, {} released", paid.len(), count());
-    // Data that is refused costs nothing; a limit that is reached releases nothing.
-    room.write("bad.csv", csv(&[9.0; 16], 16));
-    room.refuses(
-        &release(0).replace("users.csv", "bad.csv").replace("r0", "refused"),
-        4,
-        &["bound"],
-    );
-    assert_eq!(spent(&room.path("l.json")).len(), paid.len());
-    room.refuses(
-        &release(0).replace("--epsilon 0.4", "--epsilon 4.1").replace("r0", "refused"),
-        1,
-        &["limit"],
-    );
     let shown = room.json("ledger show l.json");
-    assert_eq!(shown["releases"], paid.len());
-    assert_eq!(shown["entries"].as_array().expect("rows").len(), paid.len());
+    assert_eq!((&shown["releases"], &shown["ledger head"]), (&3.into(), &heads[2][..].into()));
+    let entries = shown["entries"].as_array().expect("rows");
+    assert_eq!(entries.len(), 3);
+    for entry in entries {
+        assert!(entry["entered"].as_str().expect("a time").starts_with("20"), "{entry}");
+        assert_eq!(entry["certificate"].as_str().expect("a digest").len(), 64);
+        assert_eq!(entry["state"], "paid");
+    }
     let basic = shown["answers"][0]["epsilon"].as_f64().expect("a number");
     // Evaluated at the limit's delta, which is above the sum of theirs.
-    assert!(basic > 0.0 && basic <= 0.4 * paid.len() as f64 + 1e-9, "{basic}");
+    assert!(basic > 0.0 && basic <= 0.4 * 3.0 + 1e-9, "{basic}");
+    // No lock file, no partial file.
+    assert_eq!(std::fs::read_dir(room.folder()).expect("a folder").count(), 6);
+}
+
+/// What comes through standard input can be paid for: it is read once.
+#[test]
+fn standard_input_can_be_paid_for() {
+    let room = Room::new();
+    let attribute = "--adjacency attribute --beta 1";
+    room.json(&format!("ledger init l.json --data users --epsilon 4 --delta 1e-4 {attribute}"));
+    let run = format!(
+        "release sketch - --out a.dps -k 8 --bound 1 --epsilon 0.4 --delta 1e-6 --ledger l.json {attribute}"
+    );
+    let done = room.pipe(&run, csv(&numbers(50, 16), 16).as_bytes());
+    assert!(done.status.success(), "{}", support::text(&done));
+    assert_eq!(spent(&room.path("l.json")).len(), 1);
 }
 
 #[test]
@@ -221,16 +196,30 @@ fn ledgers_refuse_what_does_not_belong() {
         1,
         &["adjacency"],
     );
-    // A release made elsewhere is entered by its file; twice, until the limit.
+    // A release made elsewhere is entered by its file, once.
     room.json(&format!(
         "release sketch users.csv --out a.dps -k 4 --bound 1 --epsilon 0.5 --delta 1e-6 {attribute}"
     ));
     assert_eq!(room.json("ledger spend l.json a.dps")["releases"], 1);
-    room.json("ledger spend l.json a.dps");
-    for _ in 0..9 {
-        room.run("ledger spend l.json a.dps");
+    room.refuses("ledger spend l.json a.dps", 1, &["entered already"]);
+    room.refuses("ledger record l.json a.dps", 1, &["entered already"]);
+    // What nobody has seen is refused past the limit; what has happened is entered all the same.
+    for i in 0..9 {
+        let out = format!("r{i}.dps");
+        room.json(&format!(
+            "release sketch users.csv --out {out} -k 4 --bound 1 --epsilon 0.5 --delta 1e-6 {attribute}"
+        ));
+        room.run(&format!("ledger spend l.json {out}"));
     }
-    room.refuses("ledger spend l.json a.dps", 1, &["limit"]);
+    room.refuses("ledger spend l.json r8.dps", 1, &["limit"]);
+    let before = room.json("ledger show l.json")["releases"].as_u64().expect("a number");
+    let recorded = room.json("ledger record l.json r8.dps");
+    assert_eq!(
+        (&recorded["limit"], &recorded["releases"]),
+        (&"PASSED".into(), &(before + 1).into())
+    );
+    room.refuses("ledger record l.json r8.dps", 1, &["entered already"]);
+    assert_eq!(room.json("ledger record l.json r8.dps --again")["releases"], before + 2);
     // Individual differential privacy.
     let certificate = dp_core::IndividualCertificate::new(
         dp_core::certificate::Statement {
@@ -247,7 +236,7 @@ fn ledgers_refuse_what_does_not_belong() {
     room.refuses("ledger spend l.json individual.json", 1, &["individual"]);
     // An edited file: the entries and the limit are checked again.
     let text = String::from_utf8(room.read("l.json")).expect("text");
-    room.write("edited.json", text.replacen("0.5", "0.1", 1));
+    room.write("edited.json", text.replacen("\"epsilon\":0.5", "\"epsilon\":0.1", 1));
     room.refuses("ledger show edited.json", 1, &["not a valid ledger"]);
     room.write("other.json", "{}");
     room.refuses("ledger show other.json", 1, &["not a valid ledger"]);
@@ -302,60 +291,40 @@ fn answers_come_with_their_condition() {
     assert!(text.lines().any(|line| line.starts_with("answers hold") && line.contains(condition)));
 }
 
-/// Two names of one file would each get a lock, and each their own next state.
+/// All names of a ledger lead to one file, and so to one lock.
 #[cfg(unix)]
 #[test]
-fn a_ledger_has_one_name() {
+fn names_of_a_ledger_lead_to_one_lock() {
     let room = Room::new();
     let path = ledger(&room, 3.0, FilterRule::Basic);
-    let other = room.path("other-name.json");
-    std::fs::hard_link(&path, &other).expect("linked");
-    for name in [&path, &other] {
-        let refused = BudgetFile::spend(name, &guarantee(0.5), 1, "a run");
-        assert!(matches!(refused, Err(Error::SeveralNames(_))), "{refused:?}");
+    let (hard, soft) = (room.path("hard"), room.path("soft"));
+    std::fs::hard_link(&path, &hard).expect("linked");
+    std::os::unix::fs::symlink(&path, &soft).expect("linked");
+    for name in [&path, &hard, &soft] {
+        BudgetFile::spend(name, &guarantee(0.5), 1, "a run").expect("within the limit");
     }
-    assert!(spent(&path).is_empty());
-    std::fs::remove_file(&other).expect("removed");
-    // A symbolic link leads to the one file and the one lock.
-    std::os::unix::fs::symlink(&path, &other).expect("linked");
-    BudgetFile::spend(&path, &guarantee(0.5), 1, "a run").expect("one name again");
-    BudgetFile::spend(&other, &guarantee(0.5), 1, "a run").expect("the same file");
-    assert_eq!(spent(&path).len(), 2);
+    assert_eq!(spent(&path).len(), 3);
+    assert_eq!(std::fs::read_dir(room.folder()).expect("a folder").count(), 3, "no lock file");
 }
 
-/// The lock file is deleted while a process waits for it: it must not go on beside the holder of
-/// the one that took its place.
+/// The ledger is replaced while a process waits for its lock: the process must go on with the new one.
 #[cfg(unix)]
 #[test]
-fn a_deleted_lock_lets_nobody_in() {
-    use std::sync::atomic::{AtomicBool, Ordering};
+fn who_waits_for_a_lock_looks_again() {
     let room = Room::new();
     let path = ledger(&room, 3.0, FilterRule::Basic);
-    let lock = room.path("budget.json.lock");
-    let held = || {
-        let options = std::fs::OpenOptions::new().create(true).append(true).open(&lock);
-        let file = options.expect("opened");
-        file.lock().expect("locked");
-        file
-    };
-    let first = held();
-    let inside = AtomicBool::new(false);
+    let held = std::fs::File::open(&path).expect("opened");
+    held.lock().expect("locked");
     std::thread::scope(|scope| {
-        let waiting = scope.spawn(|| {
-            BudgetFile::spend_in_steps(&path, &guarantee(0.5), 1, "a run", |_| {
-                inside.store(true, Ordering::SeqCst);
-            })
-        });
-        std::thread::sleep(Duration::from_millis(400));
-        assert!(!inside.load(Ordering::SeqCst), "the first lock holds");
-        std::fs::remove_file(&lock).expect("removed");
-        let second = held();
-        drop(first);
-        std::thread::sleep(Duration::from_millis(400));
-        let slipped_in = inside.load(Ordering::SeqCst);
-        drop(second);
+        let waiting =
+            scope.spawn(|| BudgetFile::spend(&path, &guarantee(0.5), 1, "a run").map(drop));
+        std::thread::sleep(Duration::from_millis(300));
+        assert!(!waiting.is_finished(), "the lock holds");
+        let new = room.path("new");
+        std::fs::copy(&path, &new).expect("copied");
+        std::fs::rename(&new, &path).expect("renamed");
+        drop(held);
         waiting.join().expect("ends").expect("within the limit");
-        assert!(!slipped_in, "the second lock holds too");
     });
     assert_eq!(spent(&path).len(), 1);
 }

@@ -30,34 +30,48 @@ pub struct AtomicFile {
     listed: Listed,
 }
 
-/// The temporary files of this process, each with its target.
-static UNFINISHED: Mutex<Vec<(PathBuf, PathBuf)>> = Mutex::new(Vec::new());
+/// What a process has begun and not finished.
+#[derive(Debug)]
+pub(crate) struct Unfinished {
+    /// Its temporary files, each with its target.
+    files: Vec<(PathBuf, PathBuf)>,
+    /// Whether a ledger was charged.
+    pub(crate) charged: bool,
+}
 
-fn unfinished() -> MutexGuard<'static, Vec<(PathBuf, PathBuf)>> {
+static UNFINISHED: Mutex<Unfinished> = Mutex::new(Unfinished { files: Vec::new(), charged: false });
+
+/// While this is held no signal ends the process.
+pub(crate) fn unfinished() -> MutexGuard<'static, Unfinished> {
     UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A place in the list, given back when dropped.
 #[derive(Debug)]
-struct Listed(PathBuf);
+pub(crate) struct Listed(PathBuf);
 
-impl Drop for Listed {
-    fn drop(&mut self) {
-        unfinished().retain(|(temporary, _)| *temporary != self.0);
+impl Listed {
+    pub(crate) fn new(temporary: PathBuf, target: PathBuf) -> Self {
+        unfinished().files.push((temporary.clone(), target));
+        Self(temporary)
     }
 }
 
-/// For a process that a signal ends: removes its temporary files, and runs `end` with their targets. Until `end`
-/// returns no file can be committed, so what it is told stays true.
-pub fn abandon_all<T>(end: impl FnOnce(&[PathBuf]) -> T) -> T {
-    let mut files = unfinished();
-    let mut targets = Vec::new();
-    for (temporary, target) in files.drain(..) {
+impl Drop for Listed {
+    fn drop(&mut self) {
+        unfinished().files.retain(|(temporary, _)| *temporary != self.0);
+    }
+}
+
+/// For a process that a signal ends: removes its temporary files, and tells `end` whether a ledger was charged. Until
+/// `end` returns no file can be committed and no release paid for, so what it is told stays true.
+pub fn abandon_all<T>(end: impl FnOnce(bool) -> T) -> T {
+    let mut process = unfinished();
+    for (temporary, _) in process.files.drain(..) {
         // One that is gone already needs no removing.
         let _ = std::fs::remove_file(temporary);
-        targets.push(target);
     }
-    end(&targets)
+    end(process.charged)
 }
 
 /// End of the names of temporary files.
@@ -94,8 +108,7 @@ impl AtomicFile {
             // Where the file system knows no locks, abandoned files stay: they are harmless.
             let _ = file.as_file().lock();
             if file.path().exists() {
-                unfinished().push((file.path().to_owned(), path.to_owned()));
-                let listed = Listed(file.path().to_owned());
+                let listed = Listed::new(file.path().to_owned(), path.to_owned());
                 return Ok(Self { file, path: path.to_owned(), listed });
             }
         }
@@ -236,10 +249,10 @@ mod tests {
         let file = AtomicFile::create(&path, Access::Shared).unwrap();
         // Other tests of this process may have files of their own: theirs are not touched here.
         let temporary = file.file.path().to_owned();
-        assert!(unfinished().contains(&(temporary.clone(), path.clone())));
+        assert!(unfinished().files.contains(&(temporary.clone(), path.clone())));
         std::fs::remove_file(&temporary).unwrap();
         assert!(file.commit().is_err() && names(folder.path()).is_empty());
-        assert!(!unfinished().iter().any(|(t, _)| *t == temporary));
+        assert!(!unfinished().files.iter().any(|(t, _)| *t == temporary));
     }
 
     #[test]

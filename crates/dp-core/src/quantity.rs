@@ -216,6 +216,23 @@ impl Budget {
     pub const fn pure(epsilon: Epsilon) -> Self {
         Self { epsilon, delta: Delta::ZERO }
     }
+
+    /// One of so many equal parts: spent as often, they add up to at most the whole.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for no parts, or so many that nothing is left of epsilon.
+    pub fn split(self, parts: u32) -> Result<Self> {
+        if parts == 0 {
+            return Err(Error::invalid("parts of a budget", parts, "[1, 2^32)"));
+        }
+        let parts = f64::from(parts);
+        let part = |whole: f64| {
+            let near = whole / parts;
+            // Exact: the product is not rounded before the difference.
+            if near.mul_add(parts, -whole) > 0.0 { near.next_down() } else { near }
+        };
+        Self::new(part(self.epsilon.get()), part(self.delta.get()))
+    }
 }
 
 impl core::fmt::Display for Budget {
@@ -308,6 +325,14 @@ pub enum Error {
         /// What kind of failure.
         kind: std::io::ErrorKind,
         /// What the system said.
+        reason: String,
+    },
+    /// A ledger's file does not hold together, or is not what was asked for.
+    #[error("{path}: {reason}")]
+    Ledger {
+        /// The file.
+        path: String,
+        /// What is wrong.
         reason: String,
     },
     /// The caller's hook stopped a release.

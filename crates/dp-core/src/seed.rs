@@ -180,6 +180,7 @@ impl core::fmt::Debug for FreshSeed {
 /// Where a [`FreshSeed`] came from: averaged guarantees rest on it, so certificates state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum SeedOrigin {
     /// Drawn from the operating system at release.
     OperatingSystem,

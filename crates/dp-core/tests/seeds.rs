@@ -181,3 +181,20 @@ fn seeds_and_numbers_are_read_as_they_are_written() {
         assert!(error.contains("probability") && error.contains(wrong), "{error}");
     }
 }
+
+#[test]
+fn parts_of_a_budget_add_up_to_at_most_the_whole() {
+    let whole = Budget::new(0.7, 1e-6).unwrap();
+    for parts in 1..2000 {
+        let part = whole.split(parts).unwrap();
+        for (part, whole) in
+            [(part.epsilon.get(), whole.epsilon.get()), (part.delta.get(), whole.delta.get())]
+        {
+            let left = f64::from(parts).mul_add(-part, whole) / whole;
+            assert!((0.0..1e-15 * f64::from(parts)).contains(&left), "{parts}: {left}");
+        }
+    }
+    assert!(whole.split(0).unwrap_err().to_string().contains("parts of a budget = 0"));
+    assert!(Budget::new(f64::MIN_POSITIVE, 0.0).unwrap().split(u32::MAX).is_ok());
+    assert!(Budget::new(5e-324, 0.0).unwrap().split(2).is_err(), "nothing is left");
+}

@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut rng = NoiseRng::from_os()?;
     let begin = Instant::now();
     let mut file = File::open(&input)?;
-    let mut writer = ReleaseWriter::create(output.as_ref(), &mechanism, Element::F32, &mut rng)?;
+    let mut writer = ReleaseWriter::create(&output, &mechanism, Element::F32, &mut rng)?;
     let (mut bytes, mut rows) = (vec![0u8; BATCH * D * 4], vec![0f32; BATCH * D]);
     let (mut left, mut reading) = (n, 0.0);
     while left > 0 {

@@ -5,12 +5,12 @@ use super::loaded::Loaded;
 use super::recheck;
 use super::release::{AdjacencyKind, AdjacencyOptions};
 use crate::error::{Error, Result};
-use crate::ledger_file::{self, BudgetFile};
-use crate::output::Record;
+use crate::output::{Record, say};
 use clap::{Args, Subcommand, ValueEnum};
-use dp_core::accounting::{Filter, FilterRule, Method};
+use dp_core::accounting::{Filter, FilterRule, Method, Standing};
+use dp_core::ledger_file::{BudgetFile, Repeat};
 use dp_core::release_file::AnyCertificate;
-use dp_core::{Budget, Delta};
+use dp_core::{Budget, Certificate, Delta};
 use readers::is_stream;
 use std::path::PathBuf;
 
@@ -25,8 +25,11 @@ pub(crate) struct Ledger {
 enum Action {
     /// Start the ledger of a data set.
     Init(Init),
-    /// Enter a release that was made elsewhere; `dps release --ledger` enters its own.
+    /// Pay for a release that was made elsewhere and that nobody has seen yet; refused past the limit.
+    /// `dps release --ledger` pays for its own.
     Spend(Spend),
+    /// Enter a release that has happened, even past the limit: a ledger that forgot it would allow more.
+    Record(Happened),
     /// What was spent, by every method of accounting, and what may be.
     Show(Show),
 }
@@ -73,6 +76,15 @@ struct Spend {
 }
 
 #[derive(Args)]
+struct Happened {
+    #[command(flatten)]
+    release: Spend,
+    /// It is another release than the equal one that is in the ledger: small ones can come out the same.
+    #[arg(long)]
+    again: bool,
+}
+
+#[derive(Args)]
 struct Show {
     /// The ledger.
     file: PathBuf,
@@ -81,21 +93,12 @@ struct Show {
     delta: Option<f64>,
 }
 
-impl From<ledger_file::Error> for Error {
-    fn from(error: ledger_file::Error) -> Self {
-        match error {
-            ledger_file::Error::Io { path, source } => Self::Io { path, source },
-            ledger_file::Error::Refused(error) => Self::Core(error),
-            error => Self::Refused(error.to_string()),
-        }
-    }
-}
-
 impl Ledger {
     pub(crate) fn run(&self) -> Result<Record> {
         match &self.action {
             Action::Init(action) => action.run(),
             Action::Spend(action) => action.run(),
+            Action::Record(action) => action.run(),
             Action::Show(action) => action.run(),
         }
     }
@@ -130,6 +133,13 @@ impl Init {
 
 impl Spend {
     fn run(&self) -> Result<Record> {
+        let (certificate, label) = self.certificate()?;
+        let file = BudgetFile::add(&self.file, &certificate, &label)?;
+        Ok(summary(&self.file, &file))
+    }
+
+    /// The certificate of what is entered, checked, and what it is called.
+    fn certificate(&self) -> Result<(Certificate, String)> {
         let content = Content::open(&self.release)?;
         let released = content.is_release()?;
         let certificate = if released {
@@ -149,26 +159,48 @@ impl Spend {
         }
         let name = self.release.file_name().unwrap_or_default().to_string_lossy();
         let label = format!("{} ({name})", certificate.statement().mechanism);
-        let file = BudgetFile::add(&self.file, &certificate, &label)?;
-        Ok(summary(&self.file, &file))
+        Ok((certificate, label))
+    }
+}
+
+impl Happened {
+    fn run(&self) -> Result<Record> {
+        let (certificate, label) = self.release.certificate()?;
+        let repeat = if self.again { Repeat::Enter } else { Repeat::Refuse };
+        let path = &self.release.file;
+        let (file, standing) = BudgetFile::record(path, &certificate, &label, repeat)?;
+        let record = summary(path, &file);
+        Ok(match standing {
+            Standing::Kept => record.text("limit", "kept"),
+            Standing::Passed(by) => {
+                say(&format!("dps: warning: {}: the limit is PASSED: {by}", path.display()));
+                record.text("limit", "PASSED")
+            }
+        })
     }
 }
 
 impl Show {
     fn run(&self) -> Result<Record> {
-        let file = BudgetFile::read(&self.file)?;
+        let file = BudgetFile::open(&self.file)?;
         let ledger = file.ledger();
         let delta = match (self.delta, ledger.filter()) {
             (Some(delta), _) => Delta::new(delta)?,
             (None, Some(Filter { limit, .. })) => limit.delta,
             (None, None) => return Err(Error::usage("--delta is required: there is no limit")),
         };
-        let entries = ledger.entries().iter().map(|entry| {
-            Record::new()
+        let charges = file.charges().iter().map(Some).chain(std::iter::repeat(None));
+        let entries = ledger.entries().iter().zip(charges).map(|(entry, charge)| {
+            let record = Record::new()
                 .text("release", entry.label())
                 .integer("runs", entry.event().count())
                 .number("epsilon", entry.budget().epsilon.get())
-                .number("delta", entry.budget().delta.get())
+                .number("delta", entry.budget().delta.get());
+            let Some(charge) = charge else { return record };
+            let time = charge.time().map_or("not known".into(), date);
+            let state = if charge.is_open() { "interrupted" } else { "paid" };
+            let record = record.text("entered", time).text("state", state).text("id", charge.id());
+            record.text("certificate", charge.certificate().unwrap_or("not named"))
         });
         let answers = Method::ALL.iter().filter_map(|&method| {
             let name = serde_json::to_value(method).ok()?.as_str()?.to_owned();
@@ -182,6 +214,23 @@ impl Show {
         let record = record.text("answers hold", condition(ledger.filter()));
         Ok(record.table("entries", entries.collect()).table("answers", answers.collect()))
     }
+}
+
+/// Seconds since 1970 as a date and time of day in UTC (Hinnant's civil calendar).
+fn date(seconds: u64) -> String {
+    let (days, rest) = (seconds / 86_400 + 719_468, seconds % 86_400);
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let (day, month) = (
+        day_of_year - (153 * shifted + 2) / 5 + 1,
+        if shifted < 10 { shifted + 3 } else { shifted - 9 },
+    );
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 /// What the methods' epsilons rest on: they compose releases that were planned before any answer
@@ -199,12 +248,14 @@ fn condition(filter: Option<&Filter>) -> String {
 
 /// What a ledger is, and how much of its limit the stated budgets add up to.
 pub(crate) fn summary(path: &std::path::Path, file: &BudgetFile) -> Record {
+    file.recovered().iter().for_each(|said| say(&format!("dps: {said}")));
     let ledger = file.ledger();
     let mut record = Record::new()
         .text("ledger", path.display().to_string())
         .text("data", file.data())
         .text("adjacency", ledger.adjacency().to_string())
-        .integer("releases", ledger.entries().iter().map(|e| e.event().count()).sum());
+        .integer("releases", ledger.entries().iter().map(|e| e.event().count()).sum())
+        .text("ledger head", file.head());
     if let Some(Filter { limit, rule }) = ledger.filter() {
         record = record
             .number("limit epsilon", limit.epsilon.get())

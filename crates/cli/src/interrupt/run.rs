@@ -2,15 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// How far the payment has come.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Payment {
-    NotBegun,
-    /// The new state of the ledger may be in its place, or not yet.
-    Begun,
-    Entered,
-}
-
 /// What a signal finds.
 #[derive(Debug)]
 pub(super) struct Run {
@@ -18,9 +9,6 @@ pub(super) struct Run {
     /// What stood at `out` when the run began.
     before: Option<(u64, u64)>,
     ledger: Option<PathBuf>,
-    pub(super) payment: Payment,
-    /// A folder of its own for what goes to standard output.
-    pub(super) scratch: Option<PathBuf>,
 }
 
 /// Which file a path leads to.
@@ -37,31 +25,23 @@ fn identity(_path: &Path) -> Option<(u64, u64)> {
 
 impl Run {
     pub(super) fn new(out: &Path, ledger: Option<&Path>) -> Self {
-        Self {
-            out: out.to_owned(),
-            before: identity(out),
-            ledger: ledger.map(Path::to_owned),
-            payment: Payment::NotBegun,
-            scratch: None,
-        }
+        Self { out: out.to_owned(), before: identity(out), ledger: ledger.map(Path::to_owned) }
     }
 
     /// What the operator is told.
-    pub(super) fn report(&self) -> String {
+    pub(super) fn report(&self, charged: bool) -> String {
         let now = identity(&self.out);
         let released = if now.is_some() && now != self.before {
             format!("the release {} is complete", self.out.display())
+        } else if charged {
+            "the release was being handed on".into()
         } else {
             "nothing was released, and no partial file is left".into()
         };
-        let spent = match (&self.ledger, self.payment) {
+        let spent = match (&self.ledger, charged) {
             (None, _) => "no ledger was named".into(),
-            (Some(ledger), Payment::NotBegun) => format!("{} was not charged", ledger.display()),
-            (Some(ledger), Payment::Begun) => {
-                let name = ledger.display();
-                format!("whether {name} was charged is not known here: `dps ledger show {name}`")
-            }
-            (Some(ledger), Payment::Entered) => {
+            (Some(ledger), false) => format!("{} was not charged", ledger.display()),
+            (Some(ledger), true) => {
                 format!("the budget was SPENT: {} holds the expense", ledger.display())
             }
         };

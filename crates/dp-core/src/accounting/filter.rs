@@ -43,10 +43,19 @@ pub struct Filter {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Expense<'a> {
     pub(super) event: &'a Event,
+    /// Entries of this event.
+    pub(super) times: u64,
     /// The (epsilon, delta) each run gives.
     pub(super) budget: Budget,
     /// What each run may lose beyond its profile: the delta of a claim accepted by name.
     pub(super) beyond: Delta,
+}
+
+impl Expense<'_> {
+    /// Runs of all entries.
+    fn runs(&self) -> f64 {
+        self.event.count() as f64 * self.times as f64
+    }
 }
 
 impl Filter {
@@ -69,7 +78,7 @@ impl Filter {
             limit: self.limit,
         };
         let sum = |cost: &dyn Fn(&Event) -> Option<f64>, name| {
-            let costs = expenses.clone().map(|x| Some(cost(x.event)? * x.event.count() as f64));
+            let costs = expenses.clone().map(|x| Some(cost(x.event)? * x.runs()));
             costs.sum::<Option<f64>>().ok_or_else(|| unsupported(name, delta))
         };
         // Sums round to nearest: leave room for it.
@@ -88,7 +97,7 @@ impl Filter {
         match self.rule {
             FilterRule::Basic => {
                 let (e, d) = expenses.clone().fold((0.0, 0.0), |(e, d), x| {
-                    let runs = x.event.count() as f64;
+                    let runs = x.runs();
                     (e + runs * x.budget.epsilon.get(), d + runs * x.budget.delta.get())
                 });
                 let keeps = e <= epsilon.get() * room && d <= delta.get() * room;
@@ -104,8 +113,8 @@ impl Filter {
                 let mut kinds: Vec<(&Event, f64)> = Vec::new();
                 for x in expenses.clone() {
                     match kinds.iter_mut().find(|(event, _)| *event == x.event) {
-                        Some((_, times)) => *times += 1.0,
-                        None => kinds.push((x.event, 1.0)),
+                        Some((_, times)) => *times += x.times as f64,
+                        None => kinds.push((x.event, x.times as f64)),
                     }
                 }
                 let mut orders = FixedOrders::new(self.limit);

@@ -1,45 +1,21 @@
 //! The ledger of one data set.
 
-use super::filter::{Expense, Filter, FilterRule};
+use super::entry::{Basis, Entry, Group, Groups};
+use super::filter::{Filter, FilterRule};
 use super::{Method, epsilon};
 use crate::adjacency::{Adjacency, Partition};
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::certificate::{Certificate, canonical, hex, other_version};
 use crate::error::rejected;
 use crate::error::{Error, Result};
-use crate::guarantee::{Claim, Guarantee, Provenance};
+use crate::guarantee::{Guarantee, Provenance};
 use crate::profile::event::{Event, MOST_RUNS};
 use crate::profile::pld::Bracket;
-use crate::profile::{PrivacyProfile, Profile};
 use crate::seed::FreshSeed;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-
-/// One line of a ledger.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Entry {
-    label: String,
-    event: Event,
-    /// The (epsilon, delta) that each run really gives.
-    budget: Budget,
-    basis: Basis,
-}
-
-/// What an entry rests on.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-enum Basis {
-    /// The exact profile.
-    Profile,
-    /// A published (epsilon, delta) without a profile, accepted by name. The event
-    /// is the pure part; its delta is added on top.
-    AcceptedClaim,
-    /// The profile of a declared mechanism, accepted by name.
-    AcceptedProfile,
-}
 
 /// How a ledger stands after a release that has happened was entered.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,88 +26,6 @@ pub enum Standing {
     /// The limit is passed: the release is entered all the same, and [`Ledger::spend`] refuses
     /// from now on. Holds the error that says by how much.
     Passed(Error),
-}
-
-impl Entry {
-    /// Runs of a guarantee as a ledger under `adjacency` counts them, at its word where it is not
-    /// proven.
-    fn of(guarantee: &Guarantee, count: u64, label: &str, adjacency: Adjacency) -> Result<Self> {
-        guarantee.verify()?;
-        let budget = guarantee.budget();
-        let by_name = || format!("{label} (claim accepted by name)");
-        let counted = guarantee.profile_under(adjacency)?;
-        let (Some(profile), Some(true_delta)) = (counted, guarantee.true_delta()) else {
-            let budget = guarantee.steps_to(adjacency)?.0.of_claim(budget)?;
-            let event = Event::new(Profile::PureDp { epsilon: budget.epsilon }, count)?;
-            return Ok(Self { label: by_name(), event, budget, basis: Basis::AcceptedClaim });
-        };
-        // A missed claim counts with the delta it really gives.
-        let delta = match guarantee.claim() {
-            Claim::MissedAcceptedByName => Delta::new(true_delta.delta().min(1.0 - 1e-15))?,
-            _ => budget.delta,
-        };
-        let (label, basis) = match guarantee.provenance() {
-            Provenance::Proven { .. } | Provenance::Published { .. } => {
-                (label.to_owned(), Basis::Profile)
-            }
-            Provenance::Declared { .. } => (by_name(), Basis::AcceptedProfile),
-        };
-        // What a unit loses beyond one change is paid in epsilon, at the same delta.
-        let epsilon = match guarantee.profile() == Some(&profile) {
-            true => budget.epsilon,
-            false => profile.epsilon(delta)?,
-        };
-        let event = Event::new(profile, count)?;
-        Ok(Self { label, event, budget: Budget { epsilon, delta }, basis })
-    }
-
-    /// What was done.
-    #[must_use]
-    pub fn label(&self) -> &str {
-        &self.label
-    }
-
-    /// The event that is composed.
-    #[must_use]
-    pub fn event(&self) -> &Event {
-        &self.event
-    }
-
-    /// The (epsilon, delta) of one run.
-    #[must_use]
-    pub fn budget(&self) -> Budget {
-        self.budget
-    }
-
-    fn expense(&self) -> Expense<'_> {
-        let claimed = self.basis == Basis::AcceptedClaim;
-        let beyond = if claimed { self.budget.delta } else { Delta::ZERO };
-        Expense { event: &self.event, budget: self.budget, beyond }
-    }
-
-    fn check(&self) -> Result<()> {
-        let disagree = |left: String, right: String| Error::Mismatch {
-            what: "a ledger entry's budget and its profile",
-            left,
-            right,
-        };
-        match self.basis {
-            Basis::Profile | Basis::AcceptedProfile => {
-                let found = self.event.profile().log_delta(self.budget.epsilon);
-                let stated = self.budget.delta.ln();
-                let slack = crate::error::log_slack(stated.get());
-                if found.get() <= stated.get() + slack {
-                    Ok(())
-                } else {
-                    Err(disagree(self.budget.to_string(), format!("delta {found}")))
-                }
-            }
-            Basis::AcceptedClaim => match self.event.profile() {
-                Profile::PureDp { epsilon } if *epsilon == self.budget.epsilon => Ok(()),
-                other => Err(disagree(self.budget.to_string(), format!("{other:?}"))),
-            },
-        }
-    }
 }
 
 /// Everything that was done to one data set, under one adjacency.
@@ -145,15 +39,31 @@ impl Entry {
 /// each entry, and a running digest over adjacency, limit and entries: one that was taken out,
 /// altered or put elsewhere is noticed, unless whoever did it computed the digest again.
 /// A whole older state put back is not noticed.
-#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, PartialEq, Deserialize)]
 #[serde(try_from = "RawLedger")]
 pub struct Ledger {
-    format: u32,
     adjacency: Adjacency,
     filter: Option<Filter>,
     entries: Vec<Entry>,
-    /// Of adjacency and limit, then of the last digest and the next entry.
-    digest: String,
+    groups: Groups,
+}
+
+impl Serialize for Ledger {
+    fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Written<'a> {
+            format: u32,
+            adjacency: Adjacency,
+            filter: Option<Filter>,
+            entries: &'a [Entry],
+            /// Of adjacency and limit, then of the last digest and the next entry.
+            digest: String,
+        }
+        let digest = chained(self.adjacency, self.filter, &self.entries);
+        let Self { adjacency, filter, entries, .. } = self;
+        let (adjacency, filter) = (*adjacency, *filter);
+        Written { format: LEDGER_FORMAT, adjacency, filter, entries, digest }.serialize(to)
+    }
 }
 
 /// Version of a ledger's layout.
@@ -182,14 +92,16 @@ impl TryFrom<RawLedger> for Ledger {
         }
         let (adjacency, filter) = (part(raw.adjacency)?, part(raw.filter)?);
         let entries: Vec<Entry> = part(raw.entries)?;
-        let start = start(adjacency, filter);
-        if raw.digest != entries.iter().fold(start, |digest, entry| next(&digest, entry)) {
+        if raw.digest != chained(adjacency, filter, &entries) {
             return Err(rejected("ledger digest", "an entry or the limit was altered"));
         }
-        // What was recorded past the limit stays: the limit is for what comes.
-        check_runs(entries.iter())?;
-        entries.iter().try_for_each(Entry::check)?;
-        Ok(Self { format: LEDGER_FORMAT, adjacency, filter, entries, digest: raw.digest })
+        let mut this = Self::empty(adjacency, filter);
+        for entry in entries {
+            // What was recorded past the limit stays: the limit is for what comes.
+            this.check(&entry)?;
+            this.push(entry);
+        }
+        Ok(this)
     }
 }
 
@@ -197,24 +109,13 @@ fn part<T: DeserializeOwned>(value: Value) -> Result<T> {
     serde_json::from_value(value).map_err(|e| rejected("ledger", e.to_string()))
 }
 
-fn start(adjacency: Adjacency, filter: Option<Filter>) -> String {
-    hash("", &(LEDGER_FORMAT, adjacency, filter))
-}
-
-fn next(digest: &str, entry: &Entry) -> String {
-    hash(digest, entry)
-}
-
-/// SHA-256 of the digest so far and the canonical text of what comes.
-fn hash(before: &str, value: &impl Serialize) -> String {
-    hex(&Sha256::new().chain_update(before).chain_update(canonical(value)).finalize())
-}
-
-fn check_runs<'a>(entries: impl Iterator<Item = &'a Entry>) -> Result<()> {
-    if entries.map(|e| e.event.count()).fold(0, u64::saturating_add) > MOST_RUNS {
-        return Err(Error::invalid("runs in a ledger", "too many", "[0, 2^40]"));
-    }
-    Ok(())
+/// SHA-256 of adjacency and limit, then of the digest so far and the canonical text of the next entry.
+fn chained(adjacency: Adjacency, filter: Option<Filter>, entries: &[Entry]) -> String {
+    let hash = |before: &str, text: String| {
+        hex(&Sha256::new().chain_update(before).chain_update(text).finalize())
+    };
+    let start = hash("", canonical(&(LEDGER_FORMAT, adjacency, filter)));
+    entries.iter().fold(start, |digest, entry| hash(&digest, canonical(entry)))
 }
 
 impl Ledger {
@@ -230,9 +131,8 @@ impl Ledger {
         Self::empty(adjacency, Some(Filter { limit, rule }))
     }
 
-    fn empty(adjacency: Adjacency, filter: Option<Filter>) -> Self {
-        let digest = start(adjacency, filter);
-        Self { format: LEDGER_FORMAT, adjacency, filter, entries: Vec::new(), digest }
+    pub(crate) fn empty(adjacency: Adjacency, filter: Option<Filter>) -> Self {
+        Self { adjacency, filter, entries: Vec::new(), groups: Groups::default() }
     }
 
     /// Pays for a release that nobody has seen yet, under the mechanism's name.
@@ -251,9 +151,16 @@ impl Ledger {
     /// [`Error::CertificateRejected`] when it is not consistent, or when somebody could know its
     /// randomness ([`Certificate::require_secret_randomness`]); otherwise as [`Ledger::spend`].
     pub fn add_labelled(&mut self, certificate: &Certificate, label: &str) -> Result<()> {
+        let entry = self.planned(certificate, label)?;
+        self.push(entry);
+        Ok(())
+    }
+
+    /// The entry of [`Ledger::add_labelled`].
+    pub(crate) fn planned(&self, certificate: &Certificate, label: &str) -> Result<Entry> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
-        self.spend(certificate.guarantee(), 1, label)
+        self.planned_runs(certificate.guarantee(), 1, label)
     }
 
     /// Enters a release that has happened, even past the limit: it cannot be taken back, and a
@@ -265,13 +172,23 @@ impl Ledger {
     /// its randomness (no ledger speaks of such a release); [`Error::Mismatch`] for another
     /// adjacency.
     pub fn record(&mut self, certificate: &Certificate, label: &str) -> Result<Standing> {
+        let (entry, standing) = self.happened(certificate, label)?;
+        self.push(entry);
+        Ok(standing)
+    }
+
+    /// The entry of [`Ledger::record`], and how the ledger will stand.
+    pub(crate) fn happened(
+        &self,
+        certificate: &Certificate,
+        label: &str,
+    ) -> Result<(Entry, Standing)> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
         let entry = Entry::of(certificate.guarantee(), 1, label, self.adjacency)?;
         self.check(&entry)?;
         let kept = self.check_limit(&entry);
-        self.push(entry);
-        Ok(kept.map_or_else(Standing::Passed, |()| Standing::Kept))
+        Ok((entry, kept.map_or_else(Standing::Passed, |()| Standing::Kept)))
     }
 
     /// Enters `count` runs of a guarantee: call it **before** the release, so that a
@@ -285,9 +202,23 @@ impl Ledger {
     /// (see [`Ledger::spend_accepting_claim`]), and for a count outside `[1, 2^40]`;
     /// [`Error::BudgetExceeded`] when the limit would be passed.
     pub fn spend(&mut self, guarantee: &Guarantee, count: u64, label: &str) -> Result<()> {
+        let entry = self.planned_runs(guarantee, count, label)?;
+        self.push(entry);
+        Ok(())
+    }
+
+    /// The entry of [`Ledger::spend`].
+    pub(crate) fn planned_runs(
+        &self,
+        guarantee: &Guarantee,
+        count: u64,
+        label: &str,
+    ) -> Result<Entry> {
         let entry = Entry::of(guarantee, count, label, self.adjacency)?;
         Self::require_profile(guarantee, &entry)?;
-        self.enter(entry)
+        self.check(&entry)?;
+        self.check_limit(&entry)?;
+        Ok(entry)
     }
 
     /// Refuses what would have to be accepted by name.
@@ -374,21 +305,42 @@ impl Ledger {
     }
 
     /// All checks but that of the limit.
-    fn check(&self, entry: &Entry) -> Result<()> {
+    pub(crate) fn check(&self, entry: &Entry) -> Result<()> {
         entry.check()?;
-        check_runs(self.entries.iter().chain([entry]))
+        Self::check_count(self.groups.runs().saturating_add(entry.event().count()))
+    }
+
+    /// Whether the runs of all entries can be counted.
+    pub(crate) fn check_runs(&self) -> Result<()> {
+        Self::check_count(self.groups.runs())
+    }
+
+    fn check_count(runs: u64) -> Result<()> {
+        if runs > MOST_RUNS {
+            return Err(Error::invalid("runs in a ledger", "too many", "[0, 2^40]"));
+        }
+        Ok(())
     }
 
     fn check_limit(&self, entry: &Entry) -> Result<()> {
         match &self.filter {
-            Some(filter) => filter.check(self.entries.iter().chain([entry]).map(Entry::expense)),
+            Some(filter) => {
+                let past = self.groups.list().iter().map(Group::expense);
+                filter.check(past.chain([entry.expense(1)]))
+            }
             None => Ok(()),
         }
     }
 
     fn push(&mut self, entry: Entry) {
-        self.digest = next(&self.digest, &entry);
+        self.push_to(entry, None);
+    }
+
+    /// Adds an entry that was checked; `group` is what this returned for an entry of equal cost.
+    pub(crate) fn push_to(&mut self, entry: Entry, group: Option<usize>) -> usize {
+        let group = self.groups.add(&entry, group);
         self.entries.push(entry);
+        group
     }
 
     /// The adjacency every entry speaks of.
@@ -419,18 +371,20 @@ impl Ledger {
     /// [`Error::Calibration`] when the method cannot answer; [`Error::InvalidParameter`] for a delta below
     /// [`FreshSeed::LEAST_DELTA`] when an entry averages over a seed.
     pub fn epsilon(&self, delta: Delta, method: Method) -> Result<Bracket<Epsilon>> {
-        let averaged = self.entries.iter().any(|e| e.event.profile().needs_fresh_seed());
+        let averaged =
+            self.groups.list().iter().any(|g| g.entry.event().profile().needs_fresh_seed());
         if averaged && delta.get() > 0.0 && delta.get() < FreshSeed::LEAST_DELTA {
             let allowed = "0 or [2^-64, 1): an entry averages over a seed";
             return Err(Error::invalid("delta", format!("{:e}", delta.get()), allowed));
         }
         let claimed: f64 = self
-            .entries
+            .groups
+            .list()
             .iter()
-            .filter(|e| e.basis == Basis::AcceptedClaim)
-            .map(|e| e.event.count() as f64 * e.budget.delta.get())
+            .filter(|g| g.entry.basis == Basis::AcceptedClaim)
+            .map(|g| g.event().count() as f64 * g.entry.budget().delta.get())
             .sum();
-        let events: Vec<Event> = self.entries.iter().map(|e| e.event.clone()).collect();
+        let events: Vec<Event> = self.groups.list().iter().map(Group::event).collect();
         if claimed == 0.0 {
             return epsilon(&events, delta, method);
         }
@@ -454,7 +408,7 @@ impl core::fmt::Display for Ledger {
             writeln!(f, "limit: {limit} by {rule:?}")?;
         }
         for entry in &self.entries {
-            writeln!(f, "{} x {} {}", entry.event.count(), entry.label, entry.budget)?;
+            writeln!(f, "{} x {} {}", entry.event().count(), entry.label(), entry.budget())?;
         }
         Ok(())
     }

@@ -31,6 +31,7 @@
 //! ```
 
 mod basic;
+mod entry;
 mod filter;
 mod gdp;
 mod kov;
@@ -39,8 +40,10 @@ mod renyi;
 
 pub use crate::profile::Event;
 pub use crate::profile::pld::{self, Bracket, Pld, Width};
+pub(crate) use entry::Cost;
+pub use entry::Entry;
 pub use filter::{Filter, FilterRule};
-pub use ledger::{Entry, Ledger, Standing};
+pub use ledger::{Ledger, Standing};
 
 use crate::budget::{Delta, Epsilon};
 use crate::error::Result;

@@ -11,6 +11,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 /// Which generator made the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum GeneratorKind {
     /// ChaCha with 12 rounds, keyed by the operating system.
     OsChacha12,

@@ -52,6 +52,11 @@ impl Event {
         Self { profile, count: 1 }
     }
 
+    /// More runs of the same; a ledger sees to their number.
+    pub(crate) fn add_runs(&mut self, more: u64) {
+        self.count = self.count.saturating_add(more).min(MOST_RUNS);
+    }
+
     /// The profile of one run.
     #[must_use]
     pub fn profile(&self) -> &Profile {

@@ -3,6 +3,7 @@
 use super::{AnyCertificate, CertificateClass, Kind, Opened, Summary, Trailer, Writer, open, read};
 use crate::certificate::{ClassOfCertificate, Statement};
 use crate::error::{Error, Result};
+use crate::output::Destination;
 use crate::release::Release;
 use std::io::Write;
 use std::path::Path;
@@ -95,15 +96,15 @@ pub fn encode_as<T: Payload, C: ClassOfCertificate>(
     Ok(out.end(trailer)?.0)
 }
 
-/// Writes a release to a file, all or nothing.
+/// Writes a release to a path or an [`Output`](crate::output::Output), all or nothing.
 ///
 /// # Errors
 /// [`Error::Io`], and as [`encode`].
 pub fn write<T: Payload, C: ClassOfCertificate>(
-    path: &Path,
+    to: impl Destination,
     release: &Release<T, C>,
 ) -> Result<(), T::Error> {
-    write_as(path, release, kind_of::<T, C>()?)
+    write_as(to, release, kind_of::<T, C>()?)
 }
 
 /// As [`write()`], in another kind that holds the release.
@@ -111,13 +112,13 @@ pub fn write<T: Payload, C: ClassOfCertificate>(
 /// # Errors
 /// As [`write()`].
 pub(crate) fn write_as<T: Payload, C: ClassOfCertificate>(
-    path: &Path,
+    to: impl Destination,
     release: &Release<T, C>,
     kind: Kind,
 ) -> Result<(), T::Error> {
     check_kind::<T, C>(kind)?;
     let trailer = trailer(release)?;
-    let mut out = Writer::create(path, kind)?;
+    let mut out = Writer::create(to, kind)?;
     release.payload().write(&mut out)?;
     out.commit(trailer)?;
     Ok(())

@@ -1,16 +1,15 @@
 //! Writing, at once or block by block.
 
 use super::{FORMAT, Kind, MAGIC, PREFIX, Trailer, checksum};
-use crate::atomic_file::{Access, AtomicFile};
 use crate::certificate::{AnyCertificate, PayloadHash};
 use crate::error::{Error, Result};
+use crate::output::{Destination, Output};
 use sha2::{Digest, Sha256};
 use std::io::Write;
-use std::path::Path;
 
 /// Writes a release file to `out` and hashes the payload on the way.
 #[derive(Debug)]
-pub struct Writer<W = AtomicFile> {
+pub struct Writer<W = Output> {
     out: W,
     hash: Sha256,
     kind: Kind,
@@ -115,24 +114,23 @@ impl<W: Write> Writer<W> {
     }
 }
 
-impl Writer<AtomicFile> {
-    /// Opens a temporary file beside `path` (see [`AtomicFile`]).
+impl Writer<Output> {
+    /// Opens a path, or begins an [`Output`] that was opened before.
     ///
     /// # Errors
     /// [`Error::Io`].
-    pub fn create(path: &Path, kind: Kind) -> Result<Self> {
-        let file = AtomicFile::create(path, Access::Shared)?;
-        Self::begin(file, kind)
+    pub fn create(to: impl Destination, kind: Kind) -> Result<Self> {
+        Self::begin(to.open()?, kind)
     }
 
-    /// Writes trailer and checksum, and puts the file in its place; gives back the certificate as it
+    /// Writes trailer and checksum, pays where a ledger is to, and puts the file in its place; gives back the certificate as it
     /// stands there.
     ///
     /// # Errors
-    /// As [`Writer::end`].
+    /// As [`Writer::end`] and [`Output::finish`].
     pub fn commit(self, trailer: Trailer) -> Result<AnyCertificate> {
-        let (file, certificate) = self.end(trailer)?;
-        file.commit()?;
+        let (output, certificate) = self.end(trailer)?;
+        output.finish(&certificate)?;
         Ok(certificate)
     }
 }

@@ -16,9 +16,9 @@ use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
+use dp_core::output::Destination;
 use dp_core::release_file::Kind;
 use dp_core::{Budget, Guarantee, PublicSeed, Release, Theorem};
-use std::path::Path;
 
 /// One-permutation hashing with a response on every bin; "empty" is a symbol like the others.
 ///
@@ -104,11 +104,11 @@ impl BinResponse {
     /// [`dp_core::Error::Io`].
     pub fn writer<'a>(
         &'a self,
-        path: &Path,
+        to: impl Destination,
         seed: PublicSeed,
         rng: &'a mut NoiseRng,
     ) -> Result<SetWriter<'a>> {
-        SetWriter::create(path, Kind::Symbols, Box::new(self.source(seed)?), rng)
+        SetWriter::create(to, Kind::Symbols, Box::new(self.source(seed)?), rng)
     }
 
     fn source(&self, seed: PublicSeed) -> Result<SymbolSource<'_>> {

@@ -13,9 +13,9 @@ use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
+use dp_core::output::Destination;
 use dp_core::release_file::Kind;
 use dp_core::{Adjacency, Budget, Epsilon, Guarantee, PublicSeed, Release, Theorem};
-use std::path::Path;
 
 /// Bucket PrivMin (Bourgeat & Schmurr 2019, algorithms 1 and 2): every minimum is hashed to
 /// one of B buckets, and each of the L buckets gets a B-ary response with `epsilon / L`.
@@ -88,11 +88,11 @@ impl BucketPrivMin {
     /// [`dp_core::Error::Io`].
     pub fn writer<'a>(
         &'a self,
-        path: &Path,
+        to: impl Destination,
         seed: PublicSeed,
         rng: &'a mut NoiseRng,
     ) -> Result<SetWriter<'a>> {
-        SetWriter::create(path, Kind::Symbols, Box::new(self.source(seed)), rng)
+        SetWriter::create(to, Kind::Symbols, Box::new(self.source(seed)), rng)
     }
 
     fn source(&self, seed: PublicSeed) -> SymbolSource<'_> {

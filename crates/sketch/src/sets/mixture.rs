@@ -14,9 +14,9 @@ use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
+use dp_core::output::Destination;
 use dp_core::release_file::Kind;
 use dp_core::{Budget, FreshSeed, Guarantee, Release, Theorem};
-use std::path::Path;
 
 /// Secure or b-bit MinHash with randomised response, calibrated by the exact law of the
 /// number of differing positions.
@@ -100,11 +100,11 @@ impl MixtureResponse {
     /// [`dp_core::Error::Io`].
     pub fn writer<'a>(
         &'a self,
-        path: &Path,
+        to: impl Destination,
         fresh: FreshSeed,
         rng: &'a mut NoiseRng,
     ) -> Result<SetWriter<'a>> {
-        SetWriter::create(path, Kind::Symbols, Box::new(self.source(fresh)), rng)
+        SetWriter::create(to, Kind::Symbols, Box::new(self.source(fresh)), rng)
     }
 
     fn source(&self, fresh: FreshSeed) -> SymbolSource<'_> {

@@ -15,6 +15,7 @@ use dp_core::calibrate::Acceptance;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, Statistic};
 use dp_core::noise::{AdditiveNoise, GeneratorKind, LaplaceNoise, NoiseRng, VALUES_PER_STREAM};
+use dp_core::output::Destination;
 use dp_core::profile::CoordinateProfile;
 use dp_core::release_file::{Kind, Payload, Trailer, Writer};
 use dp_core::{
@@ -22,7 +23,6 @@ use dp_core::{
     Probability, Profile, Release, SeedOrigin,
 };
 use serde::{Deserialize, Serialize};
-use std::path::Path;
 
 /// Bits of Secure MinHash with Laplace noise of scale `Dq / epsilon`, where `Dq` is the published
 /// Chernoff bound on the number of differing bits:
@@ -146,11 +146,11 @@ impl NoisySecureMinHash {
     /// [`dp_core::Error::Io`].
     pub fn writer<'a>(
         &'a self,
-        path: &Path,
+        to: impl Destination,
         fresh: FreshSeed,
         rng: &'a mut NoiseRng,
     ) -> Result<SetWriter<'a>> {
-        SetWriter::create(path, Kind::NoisyMinHash, Box::new(self.source(fresh)), rng)
+        SetWriter::create(to, Kind::NoisyMinHash, Box::new(self.source(fresh)), rng)
     }
 
     fn source(&self, fresh: FreshSeed) -> NoisySource<'_> {

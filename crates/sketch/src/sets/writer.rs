@@ -6,8 +6,8 @@ use crate::error::Result;
 use crate::written::{Health, Written};
 use dp_core::NoiseRng;
 use dp_core::noise::GeneratorKind;
+use dp_core::output::Destination;
 use dp_core::release_file::{Kind, Trailer, Writer};
-use std::path::Path;
 
 /// A mechanism of set signatures, with its hash functions drawn.
 pub(crate) trait SetSource {
@@ -46,12 +46,12 @@ pub struct SetWriter<'a> {
 
 impl<'a> SetWriter<'a> {
     pub(crate) fn create(
-        path: &Path,
+        to: impl Destination,
         kind: Kind,
         source: Box<dyn SetSource + 'a>,
         rng: &'a mut NoiseRng,
     ) -> Result<Self> {
-        let out = Writer::create(path, kind)?;
+        let out = Writer::create(to, kind)?;
         Ok(Self { source, rng, out, held: Vec::new(), sets: 0, health: Health::Good })
     }
 

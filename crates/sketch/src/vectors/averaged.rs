@@ -13,12 +13,12 @@ use crate::projection::{Family, Gaussian, Projection, ProjectionSpec};
 use crate::rows::RowsView;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, author};
 use dp_core::noise::AdditiveNoise;
+use dp_core::output::Destination;
 use dp_core::{
     Adjacency, Budget, EntryBound, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale,
     Profile, PublicSeed, Release, Theorem, calibrate,
 };
 use std::borrow::Cow;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Z = X P + noise with P drawn afresh, calibrated to the expectation over P of the exact
@@ -148,12 +148,12 @@ impl AveragedProjection {
     /// As [`ReleaseWriter::create`].
     pub fn writer<'r>(
         self,
-        path: &Path,
+        to: impl Destination,
         element: Element,
         fresh: FreshSeed,
         rng: &'r mut NoiseRng,
     ) -> Result<ReleaseWriter<'static, 'r>> {
-        ReleaseWriter::of(path, Cow::Owned(self.draw(fresh)?), element, rng)
+        ReleaseWriter::of(to, Cow::Owned(self.draw(fresh)?), element, rng)
     }
 
     /// The mechanism for the P of this seed; it must release once.

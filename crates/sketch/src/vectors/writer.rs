@@ -7,9 +7,9 @@ use crate::error::Result;
 use crate::rows::{RowsView, pass_rows};
 use crate::written::{Health, Written};
 use dp_core::NoiseRng;
+use dp_core::output::Destination;
 use dp_core::release_file::{Trailer, Writer, to_json};
 use std::borrow::Cow;
-use std::path::Path;
 
 /// Releases rows to a file as they come: memory is bounded by one block of output
 /// (at most 8 MiB plus one row batch), whatever the number of rows.
@@ -28,22 +28,22 @@ pub struct ReleaseWriter<'m, 'r> {
 }
 
 impl<'m, 'r> ReleaseWriter<'m, 'r> {
-    /// Opens a temporary file beside `path`.
+    /// Opens a path, or begins an output that was opened before.
     ///
     /// # Errors
     /// [`dp_core::Error::Io`], and as [`PrivateProjection::check_element`].
     pub fn create(
-        path: &Path,
+        to: impl Destination,
         mechanism: &'m PrivateProjection,
         element: Element,
         rng: &'r mut NoiseRng,
     ) -> Result<Self> {
-        Self::of(path, Cow::Borrowed(mechanism), element, rng)
+        Self::of(to, Cow::Borrowed(mechanism), element, rng)
     }
 
     /// As [`ReleaseWriter::create`] for a mechanism that may be the writer's own.
     pub(crate) fn of(
-        path: &Path,
+        to: impl Destination,
         mechanism: Cow<'m, PrivateProjection>,
         element: Element,
         rng: &'r mut NoiseRng,
@@ -53,7 +53,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
         Ok(Self {
             mechanism,
             rng,
-            out: Writer::create(path, element.kind())?,
+            out: Writer::create(to, element.kind())?,
             block: vec![0.0; pass_rows(k) * k],
             filled: 0,
             rows: 0,

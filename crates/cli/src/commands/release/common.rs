@@ -6,20 +6,20 @@ use crate::commands::content::Content;
 use crate::error::{Error, Result, no_effect, shown};
 use crate::input::InputOptions;
 use crate::interrupt;
-use crate::ledger_file::{self, BudgetFile, Step};
 use crate::output::{self, Record};
 use clap::{Args, ValueEnum};
 use dp_core::certificate::Statement;
+use dp_core::ledger_file::BudgetFile;
+use dp_core::output::{Existing, Output, Receipt};
 use dp_core::{
     Adjacency, Budget, Certificate, FreshSeed, Guarantee, IndividualCertificate, NoiseRng,
     PublicSeed,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use readers::{Block, DataError, Input, Limits, Meter, Prefetch, is_stream};
-use std::cell::OnceCell;
+use std::cell::RefCell;
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-use tempfile::TempDir;
 
 /// What every release of rows of numbers asks for.
 #[derive(Args, Debug)]
@@ -52,13 +52,13 @@ impl RowsOptions {
         if let (Adjacency::Attribute { beta }, Some(bound)) = (adjacency, limits.entry)
             && beta.get() > 2.0 * bound.get()
         {
-            eprintln!(
+            output::say(&format!(
                 "dps: warning: no value within --bound {:?} can change by more than {:?}, so --beta {:?} only \
                  adds noise",
                 bound.get(),
                 2.0 * bound.get(),
                 beta.get()
-            );
+            ));
         }
         Ok(Promise { adjacency, budget, limits })
     }
@@ -109,13 +109,16 @@ pub(crate) struct OutputOptions {
     /// when the release is complete, and all messages to standard error.
     #[arg(long)]
     out: PathBuf,
-    /// Where a release for standard output is made first.
+    /// The output once it is open, and what its ledger says.
     #[arg(skip)]
-    scratch: OnceCell<TempDir>,
+    opened: RefCell<Option<Output>>,
+    #[arg(skip)]
+    receipt: RefCell<Receipt>,
     /// Write over an existing release. Other files are never written over.
     #[arg(long)]
     force: bool,
-    /// Enter the expense in this ledger first; nothing is released when it refuses.
+    /// Pay from this ledger when the release is complete, before anybody can read it; nothing is released
+    /// when it refuses.
     #[arg(long)]
     ledger: Option<PathBuf>,
     /// Read and check the file, calibrate, ask the ledger, say what would be released; release and
@@ -128,9 +131,8 @@ pub(crate) struct OutputOptions {
 }
 
 impl OutputOptions {
-    /// Everything that must hold before noise is drawn: the file may be written, the data is
-    /// what was declared (when a ledger is charged, so that no budget is spent in vain), the ledger agrees.
-    /// `None` for a dry run.
+    /// Everything that must hold before noise is drawn: the file can be written, the ledger would agree; for a dry run,
+    /// the data is what was declared. `None` for a dry run.
     pub(crate) fn charge(
         &self,
         guarantee: &Guarantee,
@@ -143,25 +145,20 @@ impl OutputOptions {
             ));
         }
         self.begin()?;
-        if self.dry_run || self.ledger.is_some() {
+        if self.dry_run {
             check()?;
         }
         if let Some(ledger) = &self.ledger {
             if self.dry_run {
-                BudgetFile::check(ledger, guarantee, 1)?;
+                BudgetFile::check(ledger, guarantee, 1)?.recovered().iter().for_each(|s| noted(s));
             } else {
                 let name = self.out.file_name().unwrap_or_default().to_string_lossy();
                 let label = format!("{label} ({name})");
-                interrupt::paying();
-                let entered = BudgetFile::spend_in_steps(ledger, guarantee, 1, &label, |step| {
-                    if step == Step::Entered {
-                        interrupt::paid();
-                    }
-                });
-                if let Err(ledger_file::Error::Refused(_)) = entered {
-                    interrupt::not_paid();
-                }
-                entered?;
+                let mut output = self.take()?;
+                let agreed = output.pay_from(ledger, guarantee, &label);
+                self.say_recovered();
+                agreed?;
+                self.opened.replace(Some(output));
             }
         }
         if self.dry_run { Ok(None) } else { self.noise().map(Some) }
@@ -183,42 +180,38 @@ impl OutputOptions {
         self.out.as_os_str() == "-"
     }
 
-    /// Whether the release can go where it should; from here on signals are watched for.
-    fn begin(&self) -> Result<()> {
+    /// Opens the output, where that is not done; from here on signals are watched for.
+    pub(crate) fn begin(&self) -> Result<()> {
+        if self.opened.borrow().is_some() {
+            return Ok(());
+        }
         if self.to_stdout() {
             output::set_aside();
         }
         self.check_free()?;
+        let output = if self.to_stdout() {
+            Output::stream("standard output", std::io::stdout())
+        } else {
+            let replace = self.force || self.dry_run;
+            Output::create(&self.out, if replace { Existing::Replace } else { Existing::Keep })
+        }?;
         if self.dry_run {
             return Ok(());
         }
+        self.receipt.replace(output.receipt());
+        self.opened.replace(Some(output));
         let failed = |e| Error::io("signals", e);
-        interrupt::watch(&self.out, self.ledger.as_deref()).map_err(failed)?;
-        if self.to_stdout() {
-            let folder = tempfile::tempdir().map_err(|e| Error::io("a temporary folder", e))?;
-            interrupt::scratch(folder.path());
-            let _ = self.scratch.set(folder);
-        }
-        Ok(())
+        interrupt::watch(&self.out, self.ledger.as_deref()).map_err(failed)
     }
 
-    /// Where the release is written.
-    pub(crate) fn path(&self) -> PathBuf {
-        match self.scratch.get() {
-            Some(folder) => folder.path().join("release.dps"),
-            None => self.out.clone(),
-        }
+    /// Where the release is written: to be asked for once.
+    pub(crate) fn take(&self) -> Result<Output> {
+        let output = self.opened.borrow_mut().take();
+        output.ok_or_else(|| Error::usage("the output is open once only"))
     }
 
-    /// Hands a complete release on to standard output.
-    fn hand_on(&self) -> Result<()> {
-        if self.scratch.get().is_none() {
-            return Ok(());
-        }
-        let path = self.path();
-        let mut file = std::fs::File::open(&path).map_err(|e| Error::io(&path, e))?;
-        let copied = std::io::copy(&mut file, &mut std::io::stdout().lock());
-        copied.map(drop).map_err(|e| Error::io("standard output", e))
+    fn say_recovered(&self) {
+        self.receipt.borrow().recovered().iter().for_each(|said| noted(said));
     }
 
     /// Refuses to write over a file without being told, and to what is no file.
@@ -260,7 +253,7 @@ impl OutputOptions {
         Ok(match self.insecure_test_noise {
             None => NoiseRng::from_os()?,
             Some(seed) => {
-                eprintln!("dps: warning: --insecure-test-noise: this release is NOT private");
+                output::say("dps: warning: --insecure-test-noise: this release is NOT private");
                 NoiseRng::deterministic_not_private(seed)
             }
         })
@@ -277,14 +270,16 @@ impl OutputOptions {
         certificate.verify_consistency()?;
         let record = self.described(certificate.statement())?;
         let mut record = promise(record, certificate.guarantee());
-        if let Some(ledger) = &self.ledger {
-            record = record.text("paid from", ledger.display().to_string());
+        if let (Some(ledger), Some(paid)) = (&self.ledger, self.receipt.borrow().paid()) {
+            let name = ledger.display().to_string();
+            record = record.text("paid from", name).text("release id", paid.id);
+            record = record.text("ledger head", paid.head);
         }
         Ok(record.text("verification", "holds together"))
     }
 
     fn described(&self, statement: &Statement) -> Result<Record> {
-        self.hand_on()?;
+        self.say_recovered();
         let mut record = Record::new()
             .text("release", self.out.display().to_string())
             .text("mechanism", &statement.mechanism);
@@ -304,6 +299,11 @@ pub(crate) enum Calibration {
     Realised,
     /// For a Gaussian projection that is drawn at release and used once: an average over it.
     Averaged,
+}
+
+/// What was found interrupted in a ledger, and what became of it.
+fn noted(said: &str) {
+    output::say(&format!("dps: {said}"));
 }
 
 /// Why averaged calibration takes no seed.
@@ -371,7 +371,7 @@ pub(crate) fn check_rereadable(input: &Path) -> Result<()> {
         return Ok(());
     }
     let name = shown(input);
-    Err(Error::usage(format!("{name} can be read once only: a dry run or a ledger needs a file")))
+    Err(Error::usage(format!("{name} can be read once only: a dry run needs a file")))
 }
 
 /// Reads an input and hands every block within the limits to `take`.

@@ -44,7 +44,7 @@ impl CovarianceOptions {
         let mut stream = mechanism.stream(&mut rng);
         each_block(input, limits, |block| Ok(stream.push(&block.dense(d))?))?;
         let release = stream.finish()?;
-        release_file::write(&self.rows.output.path(), &release)?;
+        release_file::write(self.rows.output.take()?, &release)?;
         let record = self.rows.written(release.certificate())?;
         Ok(match self.noise {
             Noise::Gaussian => {

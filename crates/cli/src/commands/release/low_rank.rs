@@ -33,6 +33,7 @@ impl LowRankOptions {
         let Adjacency::RowShift { l2: shift } = adjacency else {
             return Err(Error::usage("a low-rank approximation protects --adjacency row-shift"));
         };
+        self.rows.output.begin()?;
         let input = self.rows.input.open()?;
         let d = input.rows.d();
         let (n, values) = read_all(input, limits)?;
@@ -47,7 +48,7 @@ impl LowRankOptions {
         let rows = RowsView::f64(n, d, &values)?;
         let released = mechanism.release(&rows, FreshSeed::draw()?, &mut rng);
         let release = released.map_err(|e| Error::from(e).in_file(&self.rows.input.input))?;
-        release_file::write(&self.rows.output.path(), &release)?;
+        release_file::write(self.rows.output.take()?, &release)?;
         let record = self.rows.written(release.certificate())?;
         Ok(record.number("predicted error", mechanism.predicted_error()))
     }

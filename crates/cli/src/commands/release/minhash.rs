@@ -82,11 +82,11 @@ impl MinhashOptions {
         let Some(mut rng) = self.output.charge(guarantee, &label, check)? else {
             return Ok(self.output.planned(&label, guarantee));
         };
-        let path = &self.output.path();
+        let to = self.output.take()?;
         let mut writer = match mechanism {
-            Calibrated::Bins(ref m, seed) => m.writer(path, seed, &mut rng)?,
-            Calibrated::Mixture(ref m, seed) => m.writer(path, seed, &mut rng)?,
-            Calibrated::Buckets(ref m, seed) => m.writer(path, seed, &mut rng)?,
+            Calibrated::Bins(ref m, seed) => m.writer(to, seed, &mut rng)?,
+            Calibrated::Mixture(ref m, seed) => m.writer(to, seed, &mut rng)?,
+            Calibrated::Buckets(ref m, seed) => m.writer(to, seed, &mut rng)?,
         };
         self.each_batch(neighbours, |sets| Ok(writer.push(sets)?))?;
         self.output.written(&writer.finish()?.certificate)

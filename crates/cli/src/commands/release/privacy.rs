@@ -173,16 +173,16 @@ impl BudgetOptions {
         let delta = self.delta.ok_or_else(|| missing("delta (0 for pure differential privacy)"))?;
         let budget = Budget::new(epsilon, delta)?;
         if epsilon > 20.0 {
-            eprintln!(
+            crate::output::say(&format!(
                 "dps: warning: epsilon {epsilon} is in nats (a factor exp(epsilon) between \
                  probabilities): it protects next to nothing. Was it meant in percent, or as a factor?"
-            );
+            ));
         }
         if delta > 1e-3 {
-            eprintln!(
+            crate::output::say(&format!(
                 "dps: warning: delta {delta} is a probability of no protection at all; it should be \
                  far below one over the number of people"
-            );
+            ));
         }
         Ok(budget)
     }
@@ -215,9 +215,9 @@ impl BoundOptions {
         let unused = (self.clip && entry.is_none() && norm.is_none()).then_some(());
         no_effect("--clip", unused.as_ref(), "no --bound is declared")?;
         if self.clip {
-            eprintln!(
+            crate::output::say(&format!(
                 "dps: values outside the declared bounds are clipped; how many is private and is not counted"
-            );
+            ));
         }
         Ok(Limits { entry, norm, least: None, outside, file: file.to_owned() })
     }

@@ -170,7 +170,7 @@ impl SignOptions {
         let d = input.rows.d();
         each_block(input, limits, |block| Ok(open.push(block.view(d)?)?))?;
         let release = open.close()?;
-        release_file::write(&self.rows.output.path(), &release)?;
+        release_file::write(self.rows.output.take()?, &release)?;
         self.rows.written(release.certificate())
     }
 
@@ -194,11 +194,11 @@ impl SignOptions {
             let label = format!("individual signs, {} bits", self.projection.k());
             return Ok(self.rows.planned_individual(&label, adjacency, budget));
         };
-        eprintln!("dps: warning: this release is NOT differentially private");
+        crate::output::say("dps: warning: this release is NOT differentially private");
         let (n, values) = read_all(input, limits)?;
         let released = mechanism.release(RowsView::f64(n, d, &values)?, &mut rng);
         let release = released.map_err(|e| Error::from(e).in_file(&self.rows.input.input))?;
-        release_file::write(&output.path(), &release)?;
+        release_file::write(output.take()?, &release)?;
         self.rows.written_individual(release.certificate())
     }
 }

@@ -134,7 +134,7 @@ impl SketchOptions {
                 return Ok(self.rows.planned(&label, mechanism.guarantee()));
             };
             return self.write(
-                mechanism.writer(&output.path(), element, seed, &mut rng)?,
+                mechanism.writer(output.take()?, element, seed, &mut rng)?,
                 input,
                 limits,
             );
@@ -149,7 +149,7 @@ impl SketchOptions {
         let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
             return Ok(self.rows.planned(&label, mechanism.guarantee()));
         };
-        let writer = ReleaseWriter::create(&output.path(), &mechanism, element, &mut rng)?;
+        let writer = ReleaseWriter::create(output.take()?, &mechanism, element, &mut rng)?;
         self.write(writer, input, limits)
     }
 

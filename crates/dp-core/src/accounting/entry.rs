@@ -1,0 +1,199 @@
+//! One line of a ledger, and equal lines together.
+
+use super::filter::Expense;
+use crate::adjacency::Adjacency;
+use crate::budget::{Budget, Delta};
+use crate::certificate::canonical;
+use crate::error::{Error, Result};
+use crate::guarantee::{Claim, Guarantee, Provenance};
+use crate::profile::event::Event;
+use crate::profile::{PrivacyProfile, Profile};
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+/// One line of a ledger.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    label: String,
+    event: Event,
+    /// The (epsilon, delta) that each run really gives.
+    budget: Budget,
+    pub(super) basis: Basis,
+}
+
+/// What an entry rests on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Basis {
+    /// The exact profile.
+    Profile,
+    /// A published (epsilon, delta) without a profile, accepted by name. The event
+    /// is the pure part; its delta is added on top.
+    AcceptedClaim,
+    /// The profile of a declared mechanism, accepted by name.
+    AcceptedProfile,
+}
+
+impl Entry {
+    /// Runs of a guarantee as a ledger under `adjacency` counts them, at its word where it is not
+    /// proven.
+    pub(super) fn of(
+        guarantee: &Guarantee,
+        count: u64,
+        label: &str,
+        adjacency: Adjacency,
+    ) -> Result<Self> {
+        guarantee.verify()?;
+        let budget = guarantee.budget();
+        let by_name = || format!("{label} (claim accepted by name)");
+        let counted = guarantee.profile_under(adjacency)?;
+        let (Some(profile), Some(true_delta)) = (counted, guarantee.true_delta()) else {
+            let budget = guarantee.steps_to(adjacency)?.0.of_claim(budget)?;
+            let event = Event::new(Profile::PureDp { epsilon: budget.epsilon }, count)?;
+            return Ok(Self { label: by_name(), event, budget, basis: Basis::AcceptedClaim });
+        };
+        // A missed claim counts with the delta it really gives.
+        let delta = match guarantee.claim() {
+            Claim::MissedAcceptedByName => Delta::new(true_delta.delta().min(1.0 - 1e-15))?,
+            _ => budget.delta,
+        };
+        let (label, basis) = match guarantee.provenance() {
+            Provenance::Proven { .. } | Provenance::Published { .. } => {
+                (label.to_owned(), Basis::Profile)
+            }
+            Provenance::Declared { .. } => (by_name(), Basis::AcceptedProfile),
+        };
+        // What a unit loses beyond one change is paid in epsilon, at the same delta.
+        let epsilon = match guarantee.profile() == Some(&profile) {
+            true => budget.epsilon,
+            false => profile.epsilon(delta)?,
+        };
+        let event = Event::new(profile, count)?;
+        Ok(Self { label, event, budget: Budget { epsilon, delta }, basis })
+    }
+
+    /// What was done.
+    #[must_use]
+    pub fn label(&self) -> &str {
+        &self.label
+    }
+
+    /// The event that is composed.
+    #[must_use]
+    pub fn event(&self) -> &Event {
+        &self.event
+    }
+
+    /// The (epsilon, delta) of one run.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        self.budget
+    }
+
+    pub(super) fn expense(&self, times: u64) -> Expense<'_> {
+        let claimed = self.basis == Basis::AcceptedClaim;
+        let beyond = if claimed { self.budget.delta } else { Delta::ZERO };
+        Expense { event: &self.event, times, budget: self.budget, beyond }
+    }
+
+    pub(super) fn check(&self) -> Result<()> {
+        let disagree = |left: String, right: String| Error::Mismatch {
+            what: "a ledger entry's budget and its profile",
+            left,
+            right,
+        };
+        match self.basis {
+            Basis::Profile | Basis::AcceptedProfile => {
+                let found = self.event.profile().log_delta(self.budget.epsilon);
+                let stated = self.budget.delta.ln();
+                let slack = crate::error::log_slack(stated.get());
+                if found.get() <= stated.get() + slack {
+                    Ok(())
+                } else {
+                    Err(disagree(self.budget.to_string(), format!("delta {found}")))
+                }
+            }
+            Basis::AcceptedClaim => match self.event.profile() {
+                Profile::PureDp { epsilon } if *epsilon == self.budget.epsilon => Ok(()),
+                other => Err(disagree(self.budget.to_string(), format!("{other:?}"))),
+            },
+        }
+    }
+
+    /// What it costs, without what it is called.
+    pub(crate) fn cost(&self) -> Cost {
+        Cost { basis: self.basis, budget: self.budget, event: self.event.clone() }
+    }
+}
+
+/// What runs of one guarantee cost.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cost {
+    basis: Basis,
+    budget: Budget,
+    event: Event,
+}
+
+impl Cost {
+    pub(crate) fn named(self, label: String) -> Entry {
+        Entry { label, event: self.event, budget: self.budget, basis: self.basis }
+    }
+}
+
+/// Entries of equal cost.
+#[derive(Debug, PartialEq)]
+pub(super) struct Group {
+    /// One of them, without its label.
+    pub(super) entry: Entry,
+    pub(super) times: u64,
+}
+
+impl Group {
+    pub(super) fn expense(&self) -> Expense<'_> {
+        self.entry.expense(self.times)
+    }
+
+    /// All runs as one event.
+    pub(super) fn event(&self) -> Event {
+        let mut event = self.entry.event.clone();
+        event.add_runs(event.count().saturating_mul(self.times - 1));
+        event
+    }
+}
+
+/// Entries of equal cost together: sums and compositions take as long as there are different ones.
+#[derive(Debug, Default, PartialEq)]
+pub(super) struct Groups {
+    list: Vec<Group>,
+    places: HashMap<String, usize>,
+    runs: u64,
+}
+
+impl Groups {
+    /// All groups, in the order of their first entries.
+    pub(super) fn list(&self) -> &[Group] {
+        &self.list
+    }
+
+    /// Runs of all.
+    pub(super) fn runs(&self) -> u64 {
+        self.runs
+    }
+
+    /// Adds an entry; `known` is the group it belongs to, where that is known. Returns the group.
+    pub(super) fn add(&mut self, entry: &Entry, known: Option<usize>) -> usize {
+        self.runs = self.runs.saturating_add(entry.event.count());
+        let group = known.unwrap_or_else(|| {
+            let key = canonical(&entry.cost());
+            *self.places.entry(key).or_insert_with(|| {
+                let entry = Entry { label: String::new(), ..entry.clone() };
+                self.list.push(Group { entry, times: 0 });
+                self.list.len() - 1
+            })
+        });
+        self.list[group].times += 1;
+        group
+    }
+}

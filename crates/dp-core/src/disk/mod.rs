@@ -1,0 +1,236 @@
+//! Everything a release and its ledger do to a disk goes through here: one place that tests can make fail,
+//! or stop, before any operation.
+//!
+//! What only some systems can do is in `unix` (and its Linux parts); `portable` has what is left elsewhere,
+//! and says which promises it cannot keep.
+
+#[cfg(not(unix))]
+#[path = "portable.rs"]
+mod system;
+#[cfg(unix)]
+#[path = "unix.rs"]
+mod system;
+
+pub use system::forbid_core_dumps;
+pub(crate) use system::{Identity, has_other_names, identity, identity_of, keep_owner_and_mode};
+
+use std::ffi::OsString;
+use std::fs::{File, OpenOptions};
+use std::io::{Error, ErrorKind, Result, Write};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What can be done to a disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Operation {
+    Stage,
+    Write,
+    Sync,
+    Link,
+    Rename,
+    Remove,
+    Mode,
+    SyncFolder,
+    Truncate,
+}
+
+/// Asked before every operation: may it happen, and for a write, how many of the bytes.
+pub(crate) type Gate = dyn Fn(Operation, usize) -> (usize, Result<()>) + Send + Sync;
+
+/// The disk, or one that a test makes fail.
+#[derive(Clone, Default)]
+pub(crate) struct Disk {
+    gate: Option<Arc<Gate>>,
+    /// Whether files without a name are used where the system has them.
+    named: bool,
+}
+
+impl core::fmt::Debug for Disk {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str("Disk")
+    }
+}
+
+/// A new file that its owner alone can read, and that nobody finds by the name it will have.
+#[derive(Debug)]
+pub(crate) struct Staged {
+    pub(crate) file: File,
+    /// Its name for the time being, where the system has no files without.
+    pub(crate) name: Option<PathBuf>,
+    /// Whether others are kept from reading it.
+    pub(crate) private: bool,
+}
+
+/// End of the names of files that are not complete.
+const PARTIAL: &str = ".partial";
+
+impl Disk {
+    /// A disk that asks `gate` before every operation.
+    #[cfg(test)]
+    pub(crate) fn gated(gate: Arc<Gate>, named: bool) -> Self {
+        Self { gate: Some(gate), named }
+    }
+
+    fn pass(&self, operation: Operation) -> Result<()> {
+        self.gate.as_ref().map_or(Ok(()), |gate| gate(operation, 0).1)
+    }
+
+    /// Opens a new file in `folder` that will be called `name`; removes what killed writers of that name left.
+    pub(crate) fn stage(&self, folder: &Path, name: &std::ffi::OsStr) -> Result<Staged> {
+        self.pass(Operation::Stage)?;
+        self.sweep(folder, name);
+        let nameless = if self.named { None } else { system::nameless(folder)? };
+        let (file, name) = match nameless {
+            Some(file) => (file, None),
+            None => {
+                let path = folder.join(partial(name, &random_id()?));
+                let file = system::create_private(&path)?;
+                // Where the file system knows no locks, an abandoned file stays: it is harmless.
+                let _ = file.try_lock();
+                (file, Some(path))
+            }
+        };
+        let private = system::is_private(&file)?;
+        Ok(Staged { file, name, private })
+    }
+
+    /// Removes partial files of this name that nobody holds.
+    fn sweep(&self, folder: &Path, name: &std::ffi::OsStr) {
+        let Ok(entries) = std::fs::read_dir(folder) else { return };
+        let start = partial(name, "");
+        let start = &start.as_encoded_bytes()[..start.len() - PARTIAL.len()];
+        for entry in entries.flatten() {
+            let found = entry.file_name();
+            let bytes = found.as_encoded_bytes();
+            if !bytes.starts_with(start) || !bytes.ends_with(PARTIAL.as_bytes()) {
+                continue;
+            }
+            // Others' files, and files in use, stay.
+            if let Ok(file) = File::open(entry.path())
+                && file.try_lock().is_ok()
+            {
+                let _ = self.remove(&entry.path());
+            }
+        }
+    }
+
+    pub(crate) fn write(&self, mut file: &File, bytes: &[u8]) -> Result<usize> {
+        let Some(gate) = &self.gate else { return file.write(bytes) };
+        let (allowed, verdict) = gate(Operation::Write, bytes.len());
+        if verdict.is_err() {
+            file.write_all(&bytes[..allowed])?;
+        }
+        verdict.and_then(|()| file.write(bytes))
+    }
+
+    /// Writes bytes at a place, all of them.
+    pub(crate) fn write_at(&self, mut file: &File, at: u64, bytes: &[u8]) -> Result<()> {
+        use std::io::{Seek, SeekFrom};
+        file.seek(SeekFrom::Start(at))?;
+        let mut left = bytes;
+        while !left.is_empty() {
+            match self.write(file, left) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(written) => left = &left[written..],
+                Err(e) if e.kind() == ErrorKind::Interrupted => {}
+                Err(e) => return Err(e),
+            }
+        }
+        Ok(())
+    }
+
+    pub(crate) fn sync(&self, file: &File) -> Result<()> {
+        self.pass(Operation::Sync)?;
+        file.sync_all()
+    }
+
+    pub(crate) fn truncate(&self, file: &File, length: u64) -> Result<()> {
+        self.pass(Operation::Truncate)?;
+        file.set_len(length)
+    }
+
+    /// Gives a staged file this name, which nothing else has.
+    pub(crate) fn name(&self, staged: &mut Staged, path: &Path) -> Result<()> {
+        match &staged.name {
+            Some(old) => self.rename_new(old, path)?,
+            None => {
+                self.pass(Operation::Link)?;
+                system::link_nameless(&staged.file, path)?;
+            }
+        }
+        staged.name = Some(path.to_owned());
+        Ok(())
+    }
+
+    /// Renames a file; fails where the new name is taken.
+    pub(crate) fn rename_new(&self, from: &Path, to: &Path) -> Result<()> {
+        self.pass(Operation::Rename)?;
+        system::rename_new(from, to)
+    }
+
+    /// Renames a file over another one.
+    pub(crate) fn rename_over(&self, from: &Path, to: &Path) -> Result<()> {
+        self.pass(Operation::Rename)?;
+        std::fs::rename(from, to)
+    }
+
+    /// Gives a file another name besides, which nothing else has.
+    pub(crate) fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.pass(Operation::Link)?;
+        std::fs::hard_link(from, to)
+    }
+
+    /// Removes a file; one that is gone already is no error.
+    pub(crate) fn remove(&self, path: &Path) -> Result<()> {
+        self.pass(Operation::Remove)?;
+        match std::fs::remove_file(path) {
+            Err(e) if e.kind() != ErrorKind::NotFound => Err(e),
+            _ => Ok(()),
+        }
+    }
+
+    /// Lets others read the file as far as the process's settings do.
+    pub(crate) fn share(&self, file: &File) -> Result<()> {
+        self.pass(Operation::Mode)?;
+        system::share(file)
+    }
+
+    /// Makes names in a folder durable.
+    pub(crate) fn sync_folder(&self, folder: &Path) -> Result<()> {
+        self.pass(Operation::SyncFolder)?;
+        system::sync_folder(folder)
+    }
+}
+
+/// The name of an unfinished file. A long name is left out of it: names have at most 255 bytes.
+fn partial(name: &std::ffi::OsStr, id: &str) -> OsString {
+    let mut partial = OsString::from(".");
+    if name.len() <= 200 {
+        partial.push(name);
+    }
+    partial.push(".");
+    partial.push(id);
+    partial.push(PARTIAL);
+    partial
+}
+
+/// The folder of a file.
+pub(crate) fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// 128 random bits in hexadecimal digits.
+pub(crate) fn random_id() -> Result<String> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes).map_err(|e| Error::other(e.to_string()))?;
+    Ok(crate::certificate::hex(&bytes))
+}
+
+/// Opens a file that exists for reading, and for writing if `write`; refuses what is no file (a pipe would wait for
+/// its other end for ever).
+pub(crate) fn open_file(path: &Path, write: bool) -> Result<File> {
+    if !std::fs::metadata(path)?.is_file() {
+        return Err(Error::new(ErrorKind::InvalidInput, "it is not a file"));
+    }
+    OpenOptions::new().read(true).write(write).open(path)
+}

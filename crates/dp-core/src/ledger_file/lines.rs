@@ -1,0 +1,97 @@
+//! The text of a ledger's file: marks and lines.
+
+use crate::accounting::Filter;
+use crate::adjacency::Adjacency;
+use crate::certificate::{canonical, hex};
+use crate::disk::Identity;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+/// Version of the file's layout.
+pub const FORMAT: u32 = 3;
+/// First line of the file.
+pub(super) const MAGIC: &[u8] = b"dps-ledger 3\n";
+/// Length of a mark, with its line end.
+pub(super) const MARK: usize = 104;
+/// Bytes before the first line.
+pub(super) const BEGINNING: usize = MAGIC.len() + 2 * MARK;
+/// Most bytes of a line.
+pub(super) const LONGEST: u64 = 1 << 20;
+
+/// How many lines were on the disk, and the last one's hash: a file that is shorter was cut off.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Mark {
+    pub(super) lines: u64,
+    pub(super) head: String,
+}
+
+impl Mark {
+    /// Always [`MARK`] bytes.
+    pub(super) fn text(&self) -> String {
+        let said = format!("mark {:016x} {}", self.lines, self.head);
+        let check = hex(&Sha256::digest(&said)[..8]);
+        format!("{said} {check}\n")
+    }
+
+    /// A mark that is whole.
+    pub(super) fn parse(bytes: &[u8]) -> Option<Self> {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let [_, lines, head, _] = text.split(' ').collect::<Vec<_>>()[..] else { return None };
+        let mark = Self { lines: u64::from_str_radix(lines, 16).ok()?, head: head.to_owned() };
+        (mark.text() == text).then_some(mark)
+    }
+}
+
+/// The hash of a line: of the one before it and of its own text.
+pub(super) fn chained(before: &str, text: &[u8]) -> String {
+    hex(&Sha256::new().chain_update(before).chain_update(text).finalize())
+}
+
+/// A line as it is written, and its hash.
+pub(super) fn line(before: &str, word: &str, body: &impl Serialize) -> (String, String) {
+    let text = format!("{word} {}", canonical(body));
+    let head = chained(before, text.as_bytes());
+    (format!("{head} {text}\n"), head)
+}
+
+/// What the first line says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Header {
+    pub(super) adjacency: Adjacency,
+    /// Hash of the file of an older layout that this one came from.
+    pub(super) converted: Option<String>,
+    pub(super) data: String,
+    pub(super) filter: Option<Filter>,
+    pub(super) format: u32,
+    /// Drawn at random: two ledgers that begin alike have other hashes.
+    pub(super) id: String,
+    pub(super) time: u64,
+}
+
+/// A payment: `spend`, `record` or `reserve`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Payment<C> {
+    pub(super) certificate: Option<String>,
+    pub(super) cost: C,
+    pub(super) id: String,
+    pub(super) label: String,
+    /// Where a reserved release will be.
+    pub(super) path: Option<String>,
+    pub(super) payload: Option<String>,
+    /// The release that it may take the place of.
+    pub(super) replaces: Option<Identity>,
+    /// Seconds since 1970; not known of what an older layout held.
+    pub(super) time: Option<u64>,
+}
+
+/// What becomes of a reservation: `commit`, `void` or `close`.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Step {
+    /// Of a commit: the file.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) file: Option<Identity>,
+    pub(super) id: String,
+}

@@ -1,0 +1,361 @@
+//! Writing: one process at a time, by a lock on the ledger itself.
+
+use super::lines::{Header, MAGIC, MARK, Mark, Payment, Step, line};
+use super::old;
+use super::replay::{Charge, Contents, Stage, read};
+use super::{BudgetFile, in_file, now};
+use crate::accounting::{Entry, Ledger};
+use crate::disk::{Disk, Identity, folder_of, identity, identity_of, open_file};
+use crate::error::{Error, Result};
+use serde::Serialize;
+use std::fs::File;
+use std::io::{BufReader, Read, Seek};
+use std::path::{Path, PathBuf};
+
+/// A release that is to be paid for.
+#[derive(Debug)]
+pub(crate) struct Bill {
+    pub(crate) entry: Entry,
+    pub(crate) certificate: Option<String>,
+    pub(crate) payload: Option<String>,
+}
+
+/// A ledger that nobody else can change, in which nothing is open.
+#[derive(Debug)]
+pub(crate) struct Locked {
+    disk: Disk,
+    path: PathBuf,
+    file: File,
+    contents: Contents,
+    ledger: Ledger,
+    charges: Vec<Charge>,
+    recovered: Vec<String>,
+    /// Why nothing more can be written: the end of the file is not known.
+    broken: bool,
+}
+
+/// The hidden name of a release that is being paid for.
+fn hidden(path: &Path, id: &str) -> PathBuf {
+    folder_of(path).join(format!(".dps-{id}.reserved"))
+}
+
+/// Writes a new ledger into a file that has no name yet, or another than it will have.
+pub(super) fn write_new(
+    disk: &Disk,
+    file: &File,
+    header: &Header,
+    payments: impl Iterator<Item = Payment<crate::accounting::Cost>>,
+) -> std::io::Result<()> {
+    let (mut text, mut head) = line("", "ledger", header);
+    let mut lines = 1;
+    for payment in payments {
+        let (next, hash) = line(&head, "record", &payment);
+        text += &next;
+        (head, lines) = (hash, lines + 1);
+    }
+    let mark = Mark { lines, head }.text();
+    let all = [MAGIC, mark.as_bytes(), mark.as_bytes(), text.as_bytes()].concat();
+    disk.write_at(file, 0, &all)
+}
+
+impl Locked {
+    /// Waits for the lock, reads, and finishes or takes back what was interrupted.
+    pub(crate) fn open(disk: &Disk, path: &Path) -> Result<Self> {
+        // A link must lead every process to one file.
+        let path = path.canonicalize().map_err(in_file(path))?;
+        let file = Self::lock(disk, &path)?;
+        let contents = read(BufReader::new(&file), &path.display().to_string())?;
+        let ledger = Ledger::new(contents.header.adjacency);
+        let (disk, charges, recovered) = (disk.clone(), Vec::new(), Vec::new());
+        let mut this =
+            Self { disk, path, file, contents, ledger, charges, recovered, broken: false };
+        this.repair()?;
+        this.recover()?;
+        (this.ledger, this.charges) = this.contents.ledger()?;
+        Ok(this)
+    }
+
+    /// The file, of this layout, when nobody else changes it.
+    fn lock(disk: &Disk, path: &Path) -> Result<File> {
+        let failed = in_file(path);
+        loop {
+            let mut file = open_file(path, true).map_err(&failed)?;
+            file.lock().map_err(&failed)?;
+            // A ledger of an older layout may have been replaced while this one waited.
+            if identity_of(&file).map_err(&failed)? != identity(path) {
+                continue;
+            }
+            let mut first = [0];
+            if file.read(&mut first).map_err(&failed)? == 1 && first == *b"{" {
+                old::convert(disk, path, &file)?;
+                continue;
+            }
+            file.rewind().map_err(&failed)?;
+            return Ok(file);
+        }
+    }
+
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    pub(crate) fn charges(&self) -> &[Charge] {
+        &self.charges
+    }
+
+    pub(crate) fn head(&self) -> &str {
+        &self.contents.head
+    }
+
+    pub(crate) fn recovered(&self) -> &[String] {
+        &self.recovered
+    }
+
+    /// The ledger as it is now.
+    pub(crate) fn finish(self) -> Result<BudgetFile> {
+        BudgetFile::of(self.contents, self.recovered)
+    }
+
+    fn failed(&self, error: std::io::Error) -> Error {
+        in_file(&self.path)(error)
+    }
+
+    /// Takes away a line that was never finished, and brings the marks up to date.
+    fn repair(&mut self) -> Result<()> {
+        if self.contents.torn > 0 {
+            let cut = self.disk.truncate(&self.file, self.contents.end);
+            cut.map_err(|e| self.failed(e))?;
+            let name = self.path.display();
+            let said = format!("{name}: a line that was never finished is taken away");
+            self.recovered.push(said);
+        }
+        let marked = self.contents.marks.iter().flatten().map(|m| m.lines).max();
+        if self.contents.torn > 0 || marked != Some(self.contents.lines) {
+            self.sync()?;
+        }
+        Ok(())
+    }
+
+    /// Makes all lines durable, and marks the last.
+    fn sync(&mut self) -> Result<()> {
+        self.disk.sync(&self.file).map_err(|e| self.failed(e))?;
+        let mark = Mark { lines: self.contents.lines, head: self.contents.head.clone() };
+        let age = |i: &usize| self.contents.marks[*i].as_ref().map_or(0, |m| m.lines);
+        let oldest = [0, 1].into_iter().min_by_key(age).unwrap_or(0);
+        let place = (MAGIC.len() + oldest * MARK) as u64;
+        // A mark that is missing, or half written, is made good by the next command: the other one stands.
+        if self.disk.write_at(&self.file, place, mark.text().as_bytes()).is_ok() {
+            self.contents.marks[oldest] = Some(mark);
+        }
+        Ok(())
+    }
+
+    /// Adds a line. Where it cannot be added whole, and durable if `durable`, it is taken away again.
+    fn append(&mut self, word: &str, body: &impl Serialize, durable: bool) -> Result<()> {
+        if self.broken {
+            return Err(self.failed(std::io::Error::other("its end is not known any more")));
+        }
+        let (text, head) = line(&self.contents.head, word, body);
+        let (at, before) = (self.contents.end, self.contents.head.clone());
+        let written = self.disk.write_at(&self.file, at, text.as_bytes());
+        let done = written.map_err(|e| self.failed(e)).and_then(|()| {
+            self.contents.head = head;
+            self.contents.lines += 1;
+            self.contents.end += text.len() as u64;
+            if durable { self.sync() } else { Ok(()) }
+        });
+        if done.is_err() {
+            if self.contents.end > at {
+                self.contents.head = before;
+                self.contents.lines -= 1;
+                self.contents.end = at;
+            }
+            self.broken = self.disk.truncate(&self.file, at).is_err();
+        }
+        done
+    }
+
+    fn pay(
+        &mut self,
+        word: &str,
+        bill: Bill,
+        to: Option<(&str, Option<Identity>)>,
+    ) -> Result<String> {
+        let id = crate::disk::random_id().map_err(|e| self.failed(e))?;
+        let (cost, label) = (bill.entry.cost(), bill.entry.label().to_owned());
+        let (path, replaces) = to.map_or((None, None), |(p, r)| (Some(p.to_owned()), r));
+        let time = Some(now());
+        let Bill { certificate, payload, .. } = bill;
+        let charge = Charge {
+            id: id.clone(),
+            time,
+            certificate: certificate.clone(),
+            payload: payload.clone(),
+            stage: if path.is_some() { Stage::Reserved } else { Stage::Closed },
+            path: path.clone(),
+            replaces,
+        };
+        let added = (charge, label.clone(), cost.clone());
+        let payment =
+            Payment { certificate, cost, id: id.clone(), label, path, payload, replaces, time };
+        self.append(word, &payment, true)?;
+        self.contents.charge_added(added.0, added.1, added.2);
+        Ok(id)
+    }
+
+    /// Pays for what others may see from now on: never taken back.
+    pub(crate) fn spend(&mut self, bill: Bill) -> Result<String> {
+        self.pay("spend", bill, None)
+    }
+
+    /// Enters what has happened.
+    pub(crate) fn record(&mut self, bill: Bill) -> Result<String> {
+        self.pay("record", bill, None)
+    }
+
+    fn step(&mut self, word: &str, place: usize, file: Option<Identity>, to: Stage) -> Result<()> {
+        let step = Step { file, id: self.contents.charges[place].id.clone() };
+        // Closing only spares the next command a look: it need not be on the disk.
+        self.append(word, &step, word != "close")?;
+        self.contents.charges[place].stage = to;
+        Ok(())
+    }
+
+    /// Pays for a complete file that nobody but its owner can read, and gives it the name `path`. `hide` gives it the
+    /// name it is told first. On an error nothing is spent, unless the error says otherwise.
+    pub(crate) fn publish(
+        &mut self,
+        bill: Bill,
+        path: &Path,
+        replaces: Option<Identity>,
+        file: &File,
+        hide: impl FnOnce(&Path) -> std::io::Result<()>,
+    ) -> Result<String> {
+        let Some(name) = path.to_str() else {
+            let allowed = "a path in UTF-8 where a ledger pays: the ledger writes it down";
+            return Err(Error::invalid("output", path.display(), allowed));
+        };
+        let id = self.pay("reserve", bill, Some((name, replaces)))?;
+        let place = self.contents.charges.len() - 1;
+        let hidden = hidden(path, &id);
+        let identity = identity_of(file).unwrap_or(None);
+        let named = hide(&hidden).and_then(|()| self.disk.sync_folder(folder_of(path)));
+        let done = named
+            .map_err(in_file(path))
+            .and_then(|()| self.step("commit", place, identity, Stage::Committed(identity)))
+            .and_then(|()| self.rename(&hidden, path, replaces).map_err(in_file(path)));
+        if let Err(error) = done {
+            return Err(match self.take_back(place, &hidden) {
+                Ok(()) => error,
+                Err(_) => self.left_open(&error),
+            });
+        }
+        // From here on the release can be seen, and is paid for, whatever happens.
+        self.share(file, path).map_err(|error| Error::Ledger {
+            path: path.display().to_string(),
+            reason: format!("{error}; the release has its name and is paid for"),
+        })?;
+        // What is not closed here is closed by the next command.
+        let _ = self.step("close", place, None, Stage::Closed);
+        Ok(id)
+    }
+
+    fn left_open(&self, error: &Error) -> Error {
+        let name = self.path.display().to_string();
+        let reason = format!(
+            "{error}; what was begun stands in the ledger, and the next command that uses it \
+             finishes it or takes it back"
+        );
+        Error::Ledger { path: name, reason }
+    }
+
+    fn rename(&self, from: &Path, to: &Path, replaces: Option<Identity>) -> std::io::Result<()> {
+        if replaces.is_some() && identity(to) == replaces {
+            return self.disk.rename_over(from, to);
+        }
+        self.disk.rename_new(from, to)
+    }
+
+    fn share(&self, file: &File, path: &Path) -> std::io::Result<()> {
+        self.disk.share(file)?;
+        self.disk.sync_folder(folder_of(path))
+    }
+
+    /// For a release that nobody could have seen.
+    fn take_back(&mut self, place: usize, hidden: &Path) -> Result<()> {
+        self.step("void", place, None, Stage::Voided)?;
+        self.disk.remove(hidden).map_err(in_file(hidden))?;
+        self.step("close", place, None, Stage::Gone)
+    }
+
+    /// Finishes or takes back what was interrupted: whoever did it holds no lock any more.
+    fn recover(&mut self) -> Result<()> {
+        for place in 0..self.contents.charges.len() {
+            let charge = &self.contents.charges[place];
+            let (stage, replaces) = (charge.stage, charge.replaces);
+            if matches!(stage, Stage::Closed | Stage::Gone) {
+                continue;
+            }
+            let path = PathBuf::from(charge.path.clone().unwrap_or_default());
+            let hidden = hidden(&path, &charge.id);
+            let said = if !folder_of(&path).is_dir() {
+                "is left as it is: its folder is not there".to_owned()
+            } else {
+                match self.settle(place, stage, &path, &hidden, replaces) {
+                    Ok(said) => said.to_owned(),
+                    Err(error) => format!("is left as it is: {error}"),
+                }
+            };
+            let name = self.path.display();
+            self.recovered
+                .push(format!("{name}: the release {} was interrupted and {said}", path.display()));
+        }
+        Ok(())
+    }
+
+    fn settle(
+        &mut self,
+        place: usize,
+        stage: Stage,
+        path: &Path,
+        hidden: &Path,
+        replaces: Option<Identity>,
+    ) -> Result<&'static str> {
+        let back = "is taken back: nobody has seen it, and nothing is spent";
+        let Stage::Committed(expected) = stage else {
+            if stage == Stage::Reserved {
+                self.take_back(place, hidden)?;
+            } else {
+                self.disk.remove(hidden).map_err(in_file(hidden))?;
+                self.step("close", place, None, Stage::Gone)?;
+            }
+            return Ok(back);
+        };
+        let failed = in_file(path);
+        let said = match identity(hidden) {
+            // Two names of one file: renaming was done in two steps, and killed between them.
+            Some(found) if identity(path) == Some(found) => {
+                self.disk.remove(hidden).map_err(&failed)?;
+                "is published now: it was paid for"
+            }
+            Some(_) => match self.rename(hidden, path, replaces) {
+                Ok(()) => "is published now: it was paid for",
+                Err(e) if e.kind() == std::io::ErrorKind::AlreadyExists => {
+                    self.take_back(place, hidden)?;
+                    return Ok(
+                        "is taken back: its name was taken, nobody has seen it, and nothing is spent",
+                    );
+                }
+                Err(e) => return Err(failed(e)),
+            },
+            // Once it had its name, others may have read it.
+            None => "was published already: its payment stands",
+        };
+        if identity(path).is_some_and(|found| Some(found) == expected) {
+            let file = File::open(path).map_err(&failed)?;
+            self.share(&file, path).map_err(&failed)?;
+        }
+        self.step("close", place, None, Stage::Closed)?;
+        Ok(said)
+    }
+}

@@ -1,0 +1,278 @@
+//! The budget file of a data set: a [`Ledger`] that survives crashes, races and full disks.
+//!
+//! Lines are only ever added. Each carries a hash of itself and of all before it; two marks at the beginning say how
+//! many lines were on the disk, so that a file that was cut off is noticed, and a last line that was never finished is
+//! told from one that was altered. The hash of the last line, the [head](BudgetFile::head), stands for the whole file:
+//! whoever keeps it notices a ledger that was written anew as a whole, which nothing else would show.
+//!
+//! Processes exclude each other by a lock on the ledger itself: whoever may write it may take the lock, in whatever
+//! group he is, and there is no second file whose owner or mode could be wrong.
+//!
+//! A release is paid for [last](crate::output::Output), when it is complete and on the disk. What it cannot see: a copy of
+//! the file, an older state put back, or a release made without naming the file. `docs/LEDGER.md` has the states, and
+//! why no interruption loses a budget or lets a release go unpaid.
+
+mod lines;
+mod locked;
+mod old;
+mod replay;
+#[cfg(test)]
+pub(crate) mod samples;
+#[cfg(test)]
+mod tests;
+
+pub use lines::FORMAT;
+pub(crate) use locked::{Bill, Locked};
+pub use replay::Charge;
+
+use crate::accounting::{Filter, FilterRule, Ledger, Standing};
+use crate::adjacency::Adjacency;
+use crate::budget::Budget;
+use crate::certificate::Certificate;
+use crate::disk::{Disk, folder_of, open_file, random_id};
+use crate::error::{Error, Result};
+use crate::guarantee::Guarantee;
+use lines::Header;
+use replay::Contents;
+use std::io::{BufReader, ErrorKind, Read, Seek};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+/// What a budget file holds.
+#[derive(Debug)]
+pub struct BudgetFile {
+    data: String,
+    ledger: Ledger,
+    charges: Vec<Charge>,
+    head: String,
+    lines: u64,
+    recovered: Vec<String>,
+}
+
+/// What to do with a release that is in the ledger already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    /// It is one release, told twice.
+    Refuse,
+    /// It is another one that came out the same: small releases can.
+    Enter,
+}
+
+/// Seconds since 1970.
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs())
+}
+
+fn in_file(path: &Path) -> impl Fn(std::io::Error) -> Error {
+    move |error| Error::io(path.display(), &error)
+}
+
+impl BudgetFile {
+    /// Starts the ledger of a data set; `data` is its public name.
+    ///
+    /// # Errors
+    /// [`Error::Ledger`] when the file exists; [`Error::Io`].
+    pub fn create(
+        path: &Path,
+        data: &str,
+        adjacency: Adjacency,
+        limit: Budget,
+        rule: FilterRule,
+    ) -> Result<Self> {
+        let (disk, failed) = (Disk::default(), in_file(path));
+        let filter = Some(Filter { limit, rule });
+        let header = Header {
+            adjacency,
+            converted: None,
+            data: data.to_owned(),
+            filter,
+            format: FORMAT,
+            id: random_id().map_err(&failed)?,
+            time: now(),
+        };
+        let name = path.file_name().unwrap_or_default();
+        let mut staged = disk.stage(folder_of(path), name).map_err(&failed)?;
+        let begun = locked::write_new(&disk, &staged.file, &header, std::iter::empty())
+            .and_then(|()| disk.share(&staged.file))
+            .and_then(|()| disk.sync(&staged.file))
+            .and_then(|()| disk.name(&mut staged, path))
+            .and_then(|()| disk.sync_folder(folder_of(path)));
+        if let Err(error) = begun {
+            if let Some(name) = staged.name.filter(|name| name != path) {
+                let _ = disk.remove(&name);
+            }
+            return Err(match error.kind() {
+                ErrorKind::AlreadyExists => Error::Ledger {
+                    path: path.display().to_string(),
+                    reason: "exists already; a ledger is never started again over an old one"
+                        .into(),
+                },
+                _ => failed(error),
+            });
+        }
+        Self::read(path)
+    }
+
+    /// Reads a budget file as it stands, whoever may be writing it; every entry is checked again.
+    ///
+    /// # Errors
+    /// [`Error::Ledger`], [`Error::Io`].
+    pub fn read(path: &Path) -> Result<Self> {
+        let failed = in_file(path);
+        let mut file = open_file(path, false).map_err(&failed)?;
+        // Where a reader cannot lock, the last line may look torn: it is not counted yet.
+        let _ = file.lock_shared();
+        let mut first = [0];
+        if file.read(&mut first).map_err(&failed)? == 1 && first == *b"{" {
+            let (header, ledger) = old::read(path, &file)?;
+            let (charges, head, recovered) = (Vec::new(), String::new(), Vec::new());
+            return Ok(Self { data: header.data, ledger, charges, head, lines: 0, recovered });
+        }
+        file.rewind().map_err(&failed)?;
+        Self::of(replay::read(BufReader::new(&file), &path.display().to_string())?, Vec::new())
+    }
+
+    /// As [`BudgetFile::read`] from the bytes of a file.
+    ///
+    /// # Errors
+    /// [`Error::Ledger`].
+    pub fn parse(bytes: &[u8]) -> Result<Self> {
+        Self::of(replay::read(bytes, "ledger")?, Vec::new())
+    }
+
+    /// Reads a budget file after all that was interrupted is finished or taken back, as every command that uses a
+    /// ledger does; where it may not be written, as it stands.
+    ///
+    /// # Errors
+    /// As [`BudgetFile::read`].
+    pub fn open(path: &Path) -> Result<Self> {
+        match Locked::open(&Disk::default(), path) {
+            Ok(locked) => locked.finish(),
+            Err(Error::Io {
+                kind: ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem,
+                ..
+            }) => Self::read(path),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn of(contents: Contents, recovered: Vec<String>) -> Result<Self> {
+        let (ledger, charges) = contents.ledger()?;
+        let Contents { header, head, lines, .. } = contents;
+        Ok(Self { data: header.data, ledger, charges, head, lines, recovered })
+    }
+
+    /// Enters `count` runs of a guarantee, on the disk, before anything is released: for what can be seen from then
+    /// on. A release that is a file is paid for by its [`Output`](crate::output::Output).
+    ///
+    /// # Errors
+    /// As [`Ledger::spend`], and the file is then unchanged; [`Error::Ledger`], [`Error::Io`].
+    pub fn spend(path: &Path, guarantee: &Guarantee, count: u64, label: &str) -> Result<Self> {
+        let mut locked = Locked::open(&Disk::default(), path)?;
+        let entry = locked.ledger().planned_runs(guarantee, count, label)?;
+        locked.spend(Bill { entry, certificate: None, payload: None })?;
+        locked.finish()
+    }
+
+    /// Whether [`BudgetFile::spend`] would agree as things stand; enters nothing.
+    ///
+    /// # Errors
+    /// As [`BudgetFile::spend`].
+    pub fn check(path: &Path, guarantee: &Guarantee, count: u64) -> Result<Self> {
+        let this = Self::open(path)?;
+        this.ledger.planned_runs(guarantee, count, "a release that is planned")?;
+        Ok(this)
+    }
+
+    /// Pays for a release that was made elsewhere and that nobody has seen yet, by its certificate.
+    ///
+    /// # Errors
+    /// As [`Ledger::add_labelled`], and for a release that is in the ledger already.
+    pub fn add(path: &Path, certificate: &Certificate, label: &str) -> Result<Self> {
+        let mut locked = Locked::open(&Disk::default(), path)?;
+        refuse_repeated(&locked, certificate)?;
+        let entry = locked.ledger().planned(certificate, label)?;
+        locked.spend(bill(entry, certificate))?;
+        locked.finish()
+    }
+
+    /// Enters a release that has happened, even past the limit: a ledger that forgot it would allow more.
+    ///
+    /// # Errors
+    /// As [`Ledger::record`], and for a release that is in the ledger already, unless `repeat` says that it is another.
+    pub fn record(
+        path: &Path,
+        certificate: &Certificate,
+        label: &str,
+        repeat: Repeat,
+    ) -> Result<(Self, Standing)> {
+        let mut locked = Locked::open(&Disk::default(), path)?;
+        if repeat == Repeat::Refuse {
+            refuse_repeated(&locked, certificate)?;
+        }
+        let (entry, standing) = locked.ledger().happened(certificate, label)?;
+        locked.record(bill(entry, certificate))?;
+        Ok((locked.finish()?, standing))
+    }
+
+    /// The public name of the data set.
+    #[must_use]
+    pub fn data(&self) -> &str {
+        &self.data
+    }
+
+    /// What was spent, and the limit.
+    #[must_use]
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// When, and for which release, each entry of the ledger was made (none for a file of an older layout).
+    #[must_use]
+    pub fn charges(&self) -> &[Charge] {
+        &self.charges
+    }
+
+    /// Hash of the last line, which stands for all of them: kept elsewhere, it shows whether the file was written anew.
+    #[must_use]
+    pub fn head(&self) -> &str {
+        &self.head
+    }
+
+    /// Number of lines.
+    #[must_use]
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// What this command found interrupted, and what became of it: a line each.
+    #[must_use]
+    pub fn recovered(&self) -> &[String] {
+        &self.recovered
+    }
+}
+
+/// What the ledger writes down of a release.
+pub(crate) fn bill(entry: crate::accounting::Entry, certificate: &Certificate) -> Bill {
+    let payload = certificate.payload_hash().map(|hash| hash.to_string());
+    Bill { entry, certificate: Some(certificate.digest().to_owned()), payload }
+}
+
+/// Refuses a release that is there already. A certificate that names no payload may be of many releases.
+fn refuse_repeated(locked: &Locked, certificate: &Certificate) -> Result<()> {
+    let Some(payload) = certificate.payload_hash().map(|hash| hash.to_string()) else {
+        return Ok(());
+    };
+    let same = |charge: &&Charge| {
+        charge.certificate() == Some(certificate.digest())
+            || charge.payload() == Some(payload.as_str())
+    };
+    match locked.charges().iter().find(same) {
+        None => Ok(()),
+        Some(charge) => Err(Error::Mismatch {
+            what: "this release and a new one",
+            left: format!("payload {payload}"),
+            right: format!("entered already, as {}", charge.id()),
+        }),
+    }
+}

@@ -1,0 +1,245 @@
+//! Reading: every line is checked, and the ledger made again from all of them.
+
+use super::lines::{BEGINNING, Header, LONGEST, MAGIC, MARK, Mark, Payment, Step, chained};
+use crate::accounting::{Cost, Ledger};
+use crate::disk::Identity;
+use crate::error::{Error, Result};
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::HashMap;
+use std::io::{BufRead, Read};
+
+/// How far a payment has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// The release may be complete under a hidden name; nobody has seen it.
+    Reserved,
+    /// Paid; the release may have its name.
+    Committed(Option<Identity>),
+    /// Paid, and nothing is left to do.
+    Closed,
+    /// Taken back; a hidden file may be left.
+    Voided,
+    /// Taken back, and nothing is left to do.
+    Gone,
+}
+
+/// A payment of a ledger.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Charge {
+    pub(super) id: String,
+    pub(super) time: Option<u64>,
+    pub(super) certificate: Option<String>,
+    pub(super) payload: Option<String>,
+    pub(super) path: Option<String>,
+    pub(super) replaces: Option<Identity>,
+    pub(super) stage: Stage,
+}
+
+impl Charge {
+    /// Its number, drawn at random.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// When it was entered: seconds since 1970; not known of what an older layout held.
+    #[must_use]
+    pub fn time(&self) -> Option<u64> {
+        self.time
+    }
+
+    /// Digest of the release's certificate, where one was named.
+    #[must_use]
+    pub fn certificate(&self) -> Option<&str> {
+        self.certificate.as_deref()
+    }
+
+    /// Hash of the release's payload, where one was named.
+    #[must_use]
+    pub fn payload(&self) -> Option<&str> {
+        self.payload.as_deref()
+    }
+
+    /// Whether a release was interrupted here, and the next command has to finish it or to take it back.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        matches!(self.stage, Stage::Reserved | Stage::Committed(_))
+    }
+}
+
+/// A file that was read to its end.
+#[derive(Debug)]
+pub(super) struct Contents {
+    pub(super) header: Header,
+    pub(super) marks: [Option<Mark>; 2],
+    pub(super) lines: u64,
+    pub(super) head: String,
+    /// Bytes up to the end of the last whole line.
+    pub(super) end: u64,
+    /// Bytes after it: a line that was never finished.
+    pub(super) torn: u64,
+    pub(super) charges: Vec<Charge>,
+    /// Label and cost of each charge.
+    what: Vec<(String, usize)>,
+    costs: Vec<Cost>,
+}
+
+#[derive(Default)]
+struct Replay {
+    header: Option<Header>,
+    charges: Vec<Charge>,
+    what: Vec<(String, usize)>,
+    places: HashMap<String, usize>,
+    costs: Vec<Cost>,
+    known: HashMap<String, usize>,
+}
+
+fn parsed<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
+    serde_json::from_str(text).map_err(|e| e.to_string())
+}
+
+impl Replay {
+    fn apply(&mut self, text: &[u8]) -> Result<(), String> {
+        let text = std::str::from_utf8(text).map_err(|e| e.to_string())?;
+        let (word, body) = text.split_once(' ').ok_or("no word")?;
+        match (word, &self.header) {
+            ("ledger", None) => self.header = Some(parsed(body)?),
+            (_, None) | ("ledger", Some(_)) => return Err("a beginning in the wrong place".into()),
+            ("spend" | "record", _) => self.pay(parsed(body)?, Stage::Closed)?,
+            ("reserve", _) => self.pay(parsed(body)?, Stage::Reserved)?,
+            ("commit" | "void" | "close", _) => self.step(word, parsed(body)?)?,
+            _ => return Err(format!("{word:?} is not known")),
+        }
+        Ok(())
+    }
+
+    fn pay(&mut self, payment: Payment<&RawValue>, stage: Stage) -> Result<(), String> {
+        let Payment { certificate, cost, id, label, path, payload, replaces, time } = payment;
+        if (stage == Stage::Reserved) != path.is_some() {
+            return Err("a path belongs to a reservation".into());
+        }
+        // Equal guarantees are written alike, and read once.
+        let cost = match self.known.get(cost.get()) {
+            Some(&place) => place,
+            None => {
+                self.costs.push(parsed(cost.get())?);
+                self.known.insert(cost.get().to_owned(), self.costs.len() - 1);
+                self.costs.len() - 1
+            }
+        };
+        if self.places.insert(id.clone(), self.charges.len()).is_some() {
+            return Err("a release that is there already".into());
+        }
+        self.what.push((label, cost));
+        self.charges.push(Charge { id, time, certificate, payload, path, replaces, stage });
+        Ok(())
+    }
+
+    fn step(&mut self, word: &str, Step { file, id }: Step) -> Result<(), String> {
+        let place = self.places.get(&id).ok_or("a release that is not there")?;
+        let stage = &mut self.charges[*place].stage;
+        *stage = match (word, *stage) {
+            ("commit", Stage::Reserved) => Stage::Committed(file),
+            ("void", Stage::Reserved | Stage::Committed(_)) => Stage::Voided,
+            ("close", Stage::Committed(_)) => Stage::Closed,
+            ("close", Stage::Voided) => Stage::Gone,
+            _ => return Err(format!("{word} in the wrong place")),
+        };
+        Ok(())
+    }
+}
+
+/// Reads a ledger; `name` is what errors call it.
+pub(super) fn read(mut from: impl BufRead, name: &str) -> Result<Contents> {
+    let bad = |reason: String| Error::Ledger {
+        path: name.to_owned(),
+        reason: format!("not a valid ledger: {reason}"),
+    };
+    let failed = |e: std::io::Error| Error::io(name, &e);
+    let mut beginning = Vec::new();
+    from.by_ref().take(BEGINNING as u64).read_to_end(&mut beginning).map_err(failed)?;
+    if !beginning.starts_with(MAGIC) || beginning.len() < BEGINNING {
+        return Err(bad("it does not begin as one".into()));
+    }
+    let marks = [0, 1].map(|i| Mark::parse(&beginning[MAGIC.len() + i * MARK..][..MARK]));
+    let Some(most) = marks.iter().flatten().map(|mark| mark.lines).max() else {
+        return Err(bad("both marks at its beginning are damaged".into()));
+    };
+    let mut replay = Replay::default();
+    let (mut lines, mut head, mut end, mut torn) = (0, String::new(), BEGINNING as u64, 0);
+    let mut line = Vec::new();
+    loop {
+        line.clear();
+        let length = from.by_ref().take(LONGEST).read_until(b'\n', &mut line).map_err(failed)?;
+        if length == 0 {
+            break;
+        }
+        match checked(&line, &head) {
+            Some((text, hash)) => {
+                replay.apply(text).map_err(|e| bad(format!("line {}: {e}", lines + 1)))?;
+                head = hash;
+            }
+            // What was begun and never finished stands at the end, after all that was on the disk.
+            None if lines >= most && from.fill_buf().map_err(failed)?.is_empty() => {
+                torn = length as u64;
+                break;
+            }
+            None => {
+                let reason = "does not have the hash it should: it, or one before it, was altered";
+                return Err(bad(format!("line {} {reason}", lines + 1)));
+            }
+        }
+        (lines, end) = (lines + 1, end + length as u64);
+        if marks.iter().flatten().any(|mark| mark.lines == lines && mark.head != head) {
+            return Err(bad(format!("line {lines} is not the one that was marked")));
+        }
+    }
+    if lines < most {
+        return Err(bad(format!("{} lines are missing at its end", most - lines)));
+    }
+    let Replay { header, charges, what, costs, .. } = replay;
+    let header = header.ok_or_else(|| bad("it has no first line".into()))?;
+    if header.format != super::FORMAT {
+        return Err(bad(format!("format {} is not {}", header.format, super::FORMAT)));
+    }
+    Ok(Contents { header, marks, lines, head, end, torn, charges, what, costs })
+}
+
+/// The text of a line and its hash, if it is whole and follows the one before.
+fn checked<'a>(line: &'a [u8], before: &str) -> Option<(&'a [u8], String)> {
+    let line = line.strip_suffix(b"\n")?;
+    let (hash, text) = line.split_at_checked(64)?;
+    let text = text.strip_prefix(b" ")?;
+    let head = chained(before, text);
+    (head.as_bytes() == hash).then_some((text, head))
+}
+
+impl Contents {
+    /// The ledger of all payments that were not taken back, and these payments in its order.
+    pub(super) fn ledger(&self) -> Result<(Ledger, Vec<Charge>)> {
+        let mut ledger = Ledger::empty(self.header.adjacency, self.header.filter);
+        let mut groups = vec![None; self.costs.len()];
+        let mut counted = Vec::new();
+        for (charge, (label, cost)) in self.charges.iter().zip(&self.what) {
+            if matches!(charge.stage, Stage::Voided | Stage::Gone) {
+                continue;
+            }
+            let entry = self.costs[*cost].clone().named(label.clone());
+            if groups[*cost].is_none() {
+                ledger.check(&entry)?;
+            }
+            groups[*cost] = Some(ledger.push_to(entry, groups[*cost]));
+            counted.push(charge.clone());
+        }
+        ledger.check_runs()?;
+        Ok((ledger, counted))
+    }
+
+    /// Adds what a writer has put at the end.
+    pub(super) fn charge_added(&mut self, charge: Charge, label: String, cost: Cost) {
+        self.costs.push(cost);
+        self.what.push((label, self.costs.len() - 1));
+        self.charges.push(charge);
+    }
+}

@@ -1,0 +1,326 @@
+//! Where a release goes, and what pays for it: one order of steps for every release.
+//!
+//! 1. The output is opened in its folder, without a name and for its owner alone: what cannot be written fails here.
+//! 2. The data is read and checked, the release computed and written.
+//! 3. The file is flushed to the disk.
+//! 4. The ledger is charged, and agrees or refuses.
+//! 5. The file gets its name, which nothing else has.
+//!
+//! Until the last step nothing can be read by others, so a release that fails, or is killed, costs nothing; the ledger's
+//! lines make the last two steps one (`docs/LEDGER.md`). What others can read as it is written, a stream or a file
+//! system without modes, is paid for before the first byte, and never taken back.
+
+use crate::atomic_file::{Listed, unfinished};
+use crate::certificate::{AnyCertificate, Certificate};
+use crate::disk::{Disk, Identity, Staged, folder_of, identity, random_id};
+use crate::error::{Error, Result};
+use crate::guarantee::Guarantee;
+use crate::ledger_file::{BudgetFile, Locked, bill};
+use std::io::{ErrorKind, Seek, Write};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+#[cfg(test)]
+#[path = "output/tests.rs"]
+mod tests;
+
+/// What may happen to a file that has the output's name already.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// It stays: the release is refused.
+    Keep,
+    /// The release takes its place; a file that comes later stays.
+    Replace,
+}
+
+/// A release that is being made.
+#[derive(Debug)]
+pub struct Output {
+    disk: Disk,
+    staged: Staged,
+    to: To,
+    payment: Option<Payment>,
+    receipt: Receipt,
+    /// Its name for the time being, for a signal that ends the process.
+    listed: Option<Listed>,
+}
+
+enum To {
+    File { path: PathBuf, replaces: Option<Identity> },
+    Stream { name: String, stream: Box<dyn Write + Send> },
+}
+
+impl core::fmt::Debug for To {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        match self {
+            Self::File { path, .. } => write!(f, "{}", path.display()),
+            Self::Stream { name, .. } => f.write_str(name),
+        }
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Payment {
+    ledger: PathBuf,
+    label: String,
+    /// Others can read the file as it is written.
+    paid: bool,
+}
+
+/// What a ledger answered; filled when the release is paid for.
+#[derive(Debug, Clone, Default)]
+pub struct Receipt(Arc<Mutex<Slip>>);
+
+#[derive(Debug, Default)]
+struct Slip {
+    paid: Option<Paid>,
+    recovered: Vec<String>,
+}
+
+/// A payment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Paid {
+    /// The release's number in the ledger.
+    pub id: String,
+    /// Hash of the ledger's last line: kept elsewhere, it shows whether the ledger was written anew.
+    pub head: String,
+}
+
+impl Receipt {
+    fn slip(&self) -> MutexGuard<'_, Slip> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The payment, once there is one.
+    #[must_use]
+    pub fn paid(&self) -> Option<Paid> {
+        self.slip().paid.clone()
+    }
+
+    /// What was found interrupted in the ledger, and what became of it, since this was asked last.
+    #[must_use]
+    pub fn recovered(&self) -> Vec<String> {
+        std::mem::take(&mut self.slip().recovered)
+    }
+}
+
+/// A path, or an [`Output`] that was opened before.
+pub trait Destination {
+    /// Opens it; a file that has the name is replaced when the release is complete.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    fn open(self) -> Result<Output>;
+}
+
+impl Destination for Output {
+    fn open(self) -> Result<Output> {
+        Ok(self)
+    }
+}
+
+impl<P: AsRef<Path> + ?Sized> Destination for &P {
+    fn open(self) -> Result<Output> {
+        Output::create(self.as_ref(), Existing::Replace)
+    }
+}
+
+impl Output {
+    /// Opens a file that gets its name when the release is complete.
+    ///
+    /// # Errors
+    /// [`Error::Io`], also for a name that is taken, where that file is to stay.
+    pub fn create(path: &Path, existing: Existing) -> Result<Self> {
+        Self::on(Disk::default(), path, existing)
+    }
+
+    fn on(disk: Disk, path: &Path, existing: Existing) -> Result<Self> {
+        let failed = |e: std::io::Error| Error::io(path.display(), &e);
+        let Some(name) = path.file_name() else {
+            return Err(Error::invalid("path", path.display(), "the name of a file"));
+        };
+        let path = folder_of(path).canonicalize().map_err(failed)?.join(name);
+        let replaces = identity(&path);
+        if replaces.is_some() && existing == Existing::Keep {
+            return Err(failed(ErrorKind::AlreadyExists.into()));
+        }
+        let staged = disk.stage(folder_of(&path), name).map_err(failed)?;
+        Ok(Self::of(disk, staged, To::File { path, replaces }))
+    }
+
+    /// A release that goes to a stream, `name` to people: it is made in a temporary file and handed on as a whole.
+    ///
+    /// # Errors
+    /// [`Error::Io`].
+    pub fn stream(name: &str, stream: impl Write + Send + 'static) -> Result<Self> {
+        let (disk, folder) = (Disk::default(), std::env::temp_dir());
+        let staged = disk.stage(&folder, "dps-stream".as_ref());
+        let staged = staged.map_err(|e| Error::io(folder.display(), &e))?;
+        let stream = Box::new(stream);
+        Ok(Self::of(disk, staged, To::Stream { name: name.to_owned(), stream }))
+    }
+
+    fn of(disk: Disk, staged: Staged, to: To) -> Self {
+        let target = match &to {
+            To::File { path, .. } => path.clone(),
+            To::Stream { name, .. } => name.into(),
+        };
+        let listed = staged.name.clone().map(|name| Listed::new(name, target));
+        Self { disk, staged, to, payment: None, receipt: Receipt::default(), listed }
+    }
+
+    /// What the ledger will have answered when the release is complete.
+    #[must_use]
+    pub fn receipt(&self) -> Receipt {
+        self.receipt.clone()
+    }
+
+    /// A ledger is to pay for the release. It is asked now whether it would, for `guarantee`, and charged when the
+    /// release is complete; now, where others can read what is written.
+    ///
+    /// # Errors
+    /// As [`BudgetFile::spend`].
+    pub fn pay_from(&mut self, ledger: &Path, guarantee: &Guarantee, label: &str) -> Result<()> {
+        let paid = !self.staged.private;
+        let file = if paid {
+            let _none_ends_it_here = unfinished();
+            let file = BudgetFile::spend(ledger, guarantee, 1, label)?;
+            let id = file.charges().last().map(|c| c.id().to_owned()).unwrap_or_default();
+            self.receipt.slip().paid = Some(Paid { id, head: file.head().to_owned() });
+            file
+        } else {
+            BudgetFile::check(ledger, guarantee, 1)?
+        };
+        self.receipt.slip().recovered.extend_from_slice(file.recovered());
+        self.payment = Some(Payment { ledger: ledger.to_owned(), label: label.to_owned(), paid });
+        Ok(())
+    }
+
+    /// The release is complete: flushes it, pays for it, and gives the file its name.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; as [`BudgetFile::add`] where a ledger pays. Then nothing is published, and nothing is spent unless
+    /// the error says so.
+    pub fn finish(mut self, certificate: &AnyCertificate) -> Result<()> {
+        let failed = |e: std::io::Error| Error::io(format_args!("{:?}", self.to), &e);
+        self.disk.sync(&self.staged.file).map_err(failed)?;
+        let Some(payment) = self.payment.clone().filter(|payment| !payment.paid) else {
+            return self.place();
+        };
+        let AnyCertificate::Private(certificate) = certificate else {
+            let allowed = "differential privacy: a ledger pays for nothing else";
+            return Err(Error::invalid(
+                "certificate",
+                format!("{:?}", certificate.class()),
+                allowed,
+            ));
+        };
+        let mut locked = Locked::open(&self.disk, &payment.ledger)?;
+        self.receipt.slip().recovered.extend_from_slice(locked.recovered());
+        // From here on a signal waits: the process ends before all of it or after.
+        let mut process = unfinished();
+        let (paid, handed_on) = self.pay(&mut locked, certificate, &payment.label)?;
+        process.charged = true;
+        drop(process);
+        self.receipt.slip().paid = Some(paid);
+        drop(locked);
+        if handed_on { Ok(()) } else { self.place() }
+    }
+
+    /// Charges the ledger, and gives a file its name; whether that was done.
+    fn pay(
+        &mut self,
+        locked: &mut Locked,
+        certificate: &Certificate,
+        label: &str,
+    ) -> Result<(Paid, bool)> {
+        let entry = locked.ledger().planned(certificate, label)?;
+        let bill = bill(entry, certificate);
+        let To::File { path, replaces } = &self.to else {
+            let id = locked.spend(bill)?;
+            return Ok((Paid { id, head: locked.head().to_owned() }, false));
+        };
+        if identity(path).is_some() && identity(path) != *replaces {
+            return Err(taken(path));
+        }
+        let (path, replaces) = (path.clone(), *replaces);
+        let (disk, staged) = (&self.disk, &mut self.staged);
+        let file = staged.file.try_clone().map_err(|e| Error::io(path.display(), &e))?;
+        let done = locked.publish(bill, &path, replaces, &file, |hidden| disk.name(staged, hidden));
+        // The ledger knows its name from here on, and what is to become of it.
+        if done.is_ok() || self.staged.name.as_deref().is_some_and(is_reserved) {
+            self.staged.name = None;
+        }
+        let id = done.map_err(|error| match error {
+            Error::Io { kind: ErrorKind::AlreadyExists, .. } => taken(&path),
+            error => error,
+        })?;
+        Ok((Paid { id, head: locked.head().to_owned() }, true))
+    }
+
+    /// Gives a file its name, or hands it on, where nothing is left to be paid.
+    fn place(&mut self) -> Result<()> {
+        let (disk, staged) = (&self.disk, &mut self.staged);
+        match &mut self.to {
+            To::Stream { name, stream } => {
+                let copied = staged.file.rewind();
+                let copied = copied.and_then(|()| std::io::copy(&mut staged.file, stream));
+                copied.and_then(|_| stream.flush()).map_err(|e| Error::io(name, &e))
+            }
+            To::File { path, replaces } => {
+                let _none_ends_it_here = unfinished();
+                let failed = |e: std::io::Error| match e.kind() {
+                    ErrorKind::AlreadyExists => taken(path),
+                    _ => Error::io(path.display(), &e),
+                };
+                disk.share(&staged.file).map_err(failed)?;
+                if replaces.is_some() && identity(path) == *replaces {
+                    if staged.name.is_none() {
+                        let id = random_id().map_err(failed)?;
+                        let hidden = folder_of(path).join(format!(".dps-{id}.partial"));
+                        disk.name(staged, &hidden).map_err(failed)?;
+                    }
+                    let name = staged.name.as_deref().unwrap_or(path);
+                    disk.rename_over(name, path).map_err(failed)?;
+                } else {
+                    disk.name(staged, path).map_err(failed)?;
+                }
+                staged.name = None;
+                disk.sync_folder(folder_of(path)).map_err(failed)
+            }
+        }
+    }
+}
+
+fn is_reserved(name: &Path) -> bool {
+    name.extension().is_some_and(|end| end == "reserved")
+}
+
+/// Another file got the name first.
+fn taken(path: &Path) -> Error {
+    Error::Io {
+        what: path.display().to_string(),
+        kind: ErrorKind::AlreadyExists,
+        reason: "another file took the name while the release was made; nothing was published"
+            .into(),
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.disk.write(&self.staged.file, bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Output {
+    fn drop(&mut self) {
+        self.listed = None;
+        if let Some(name) = &self.staged.name {
+            let _ = self.disk.remove(name);
+        }
+    }
+}

@@ -15,13 +15,13 @@ pub struct Topic {
     /// Script under `benches/peers`.
     pub script: String,
     /// What is compared.
-    pub rows: Vec<Row>,
+    pub(crate) rows: Vec<Row>,
 }
 
 /// One comparison.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Row {
+pub(crate) struct Row {
     /// What is measured, in words.
     pub what: String,
     /// Unit of both rates; must be what the other side states.
@@ -136,7 +136,7 @@ fn criterion_folders(criterion: &Path, id: &str) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// Files that are missing or not criterion's; the message names them.
-pub fn our_rate(criterion: &Path, row: &Row) -> Result<f64> {
+pub(crate) fn our_rate(criterion: &Path, row: &Row) -> Result<f64> {
     let folders = criterion_folders(criterion, &row.id);
     let measured = folders.iter().find(|f| f.join("estimates.json").exists());
     let folder = measured.unwrap_or(&folders[0]);

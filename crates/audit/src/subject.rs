@@ -62,13 +62,13 @@ pub(super) const fn mix(z: u64) -> u64 {
 }
 
 /// Appends [`Subject::batch`] observations of [`Subject::width`] numbers.
-pub type Sampler = Arc<dyn Fn(Side, &Draw, &mut Vec<f64>) -> Result<()> + Send + Sync>;
+pub(crate) type Sampler = Arc<dyn Fn(Side, &Draw, &mut Vec<f64>) -> Result<()> + Send + Sync>;
 
 /// A number computed from one observation; large where the right input is the likelier.
-pub type Score = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
+pub(crate) type Score = Arc<dyn Fn(&[f64]) -> f64 + Send + Sync>;
 
 /// Builds the same mechanism, pair and testers with this share of the noise.
-pub type Weaker = Arc<dyn Fn(f64) -> Result<Subject> + Send + Sync>;
+pub(crate) type Weaker = Arc<dyn Fn(f64) -> Result<Subject> + Send + Sync>;
 
 /// By how much a twin with less noise must break what its original is held to.
 pub(super) const MARGIN: f64 = 1.25;
@@ -106,7 +106,7 @@ pub enum Role {
 pub struct Subject {
     /// Mechanism and setting.
     pub name: String,
-    /// Family (one file of `audit::mechanisms`).
+    /// Family: one file of the module `mechanisms`.
     pub family: &'static str,
     /// What a finding means.
     pub role: Role,
@@ -121,32 +121,32 @@ pub struct Subject {
     /// The pair, in words, and how it was found.
     pub pair: String,
     /// Why the bound stays far below the exact epsilon, where it does.
-    pub slack: Option<&'static str>,
+    pub(crate) slack: Option<&'static str>,
     /// Observations of one call of the sampler; independent unless the mechanism is broken.
-    pub batch: usize,
+    pub(crate) batch: usize,
     /// Numbers in an observation.
-    pub width: usize,
+    pub(crate) width: usize,
     /// The learned testers see these first numbers of an observation; the rest is public
     /// side information for the likelihood ratio.
-    pub view: usize,
+    pub(crate) view: usize,
     /// Whether the numbers seen are letters: the histogram then counts exact values.
-    pub letters: bool,
+    pub(crate) letters: bool,
     /// Test runs of each input in the quick form.
-    pub runs: usize,
+    pub(crate) runs: usize,
     /// How many times that many in the full form.
-    pub full: usize,
+    pub(crate) full: usize,
     /// Scores that need no training: likelihood ratios, and traces of known attacks.
-    pub scores: Vec<(&'static str, Score)>,
+    pub(crate) scores: Vec<(&'static str, Score)>,
     /// Runs the mechanism through its public interface.
-    pub sample: Sampler,
+    pub(crate) sample: Sampler,
     /// The cheapest form of the audit that runs it.
     pub form: Effort,
     /// The same with less noise, for its twin; its runs and form, where they are not the original's.
-    pub weaker: Option<Weaker>,
+    pub(crate) weaker: Option<Weaker>,
     /// Runs of the twin with less noise.
-    pub twin_runs: Option<usize>,
+    pub(crate) twin_runs: Option<usize>,
     /// The cheapest form of the audit that runs that twin.
-    pub twin_form: Effort,
+    pub(crate) twin_form: Effort,
 }
 
 impl core::fmt::Debug for Subject {

@@ -18,7 +18,7 @@ use sketch::projection::{Family, ProjectionSpec};
 use sketch::search::{HammingIndex, Queries};
 use sketch::sets::{BinResponse, ItemSet, SetPairs};
 use sketch::signs::{SignCodes, SignSketch};
-use sketch::vectors::{Pairs, PrivateProjection, SketchRelease};
+use sketch::vectors::{Pairs, PrivateProjection, PrivateSketch};
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
@@ -35,7 +35,7 @@ fn os() -> NoiseRng {
 }
 
 /// Two rows of four values in [-1, 1] under the projection of a seed.
-fn released(epsilon: f64, seed: u64, rng: &mut NoiseRng) -> sketch::Result<SketchRelease> {
+fn released(epsilon: f64, seed: u64, rng: &mut NoiseRng) -> sketch::Result<Release<PrivateSketch>> {
     let projection = ProjectionSpec::new(Family::Oporp, 4, 2, PublicSeed::new(seed))?.build();
     let (adjacency, budget) = (Adjacency::any_value_within(one())?, Budget::new(epsilon, 1e-6)?);
     let mechanism = PrivateProjection::gaussian(projection, adjacency, one(), budget)?;
@@ -145,7 +145,7 @@ fn a_certificate_speaks_of_its_own_payload() -> Outcome {
     let swapped = Release::certified(payload, quiet.certificate().clone());
     let refused = match encode(&swapped) {
         Ok(bytes) => decode::<_, dp_core::Certificate>(&bytes)
-            .map(|r: SketchRelease| sketch::verify_consistency(&r).is_ok())
+            .map(|r: Release<PrivateSketch>| sketch::verify_consistency(&r).is_ok())
             .map_or(true, |fits| !fits),
         Err(_) => true,
     };

@@ -14,7 +14,8 @@
 //! | metrics, threads, seeds | here |
 
 use dp_core::{
-    Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, NormBound, PublicSeed, Shift, release_file,
+    Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, NormBound, PublicSeed, Release, Shift,
+    release_file,
 };
 use eval::metrics::precision_recall;
 use linalg_dp::low_rank::{Pfp, PfpOptions, Setting};
@@ -22,7 +23,7 @@ use rayon::prelude::*;
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::search::{HammingIndex, Queries, Score, SketchIndex};
-use sketch::signs::{FlipRule, PrivateSigns, SignRelease, SignSketch};
+use sketch::signs::{FlipRule, PrivateSigns, SignCodes, SignSketch};
 use sketch::vectors::PrivateProjection;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
@@ -50,7 +51,7 @@ fn signs_go_to_a_file_and_are_searched_elsewhere() -> Outcome {
         release_file::write(&path, &release)?;
     }
     // Another process has the file alone.
-    let read: SignRelease = release_file::load(&path)?;
+    let read: Release<SignCodes> = release_file::load(&path)?;
     sketch::verify(&read)?;
     let index = HammingIndex::new(read.payload())?;
     let nearest = index.top_k(&Queries::rows(read.payload(), &[3])?, 5)?;

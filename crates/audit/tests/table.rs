@@ -6,309 +6,10 @@ use dp_core::Theorem;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// Where the command line offers a mechanism.
-enum Command {
-    /// A file of `crates/cli/src/commands` that calls it.
-    In(&'static str),
-    /// Nowhere, for this reason.
-    None(&'static str),
-}
-use Command::{In, None};
+#[path = "table/rows.rs"]
+mod rows;
 
-/// Whether a mechanism says its error before it runs.
-#[derive(PartialEq)]
-enum Prediction {
-    /// It implements `dp_core::mechanism::Mechanism`, whose `predict` has no default.
-    Trait,
-    /// It does not, for this reason.
-    No(&'static str),
-}
-use Prediction::{No, Trait};
-
-struct Row {
-    /// The type, and the file that defines it.
-    name: &'static str,
-    file: &'static str,
-    /// Its theorems; none for what is declared, published, or no differential privacy.
-    theorems: &'static [Theorem],
-    /// Its page in `docs/proofs`.
-    page: &'static str,
-    /// Audits, by name.
-    audits: &'static [&'static str],
-    command: Command,
-    /// A test that its stated errors hold: file and name.
-    coverage: (&'static str, &'static str),
-    prediction: Prediction,
-}
-
-const PAIRS: &str = "it answers for all pairs at once, which a release of rows does for less";
-const NUMBERS: &str = "its input are numbers that a program computes";
-const STREAMS: &str = "a stream is a program that runs on; files are finished";
-
-const INDIVIDUAL: &str = "the trait's guarantee is differential privacy, which it does not give: its certificate is of another type";
-const BY_RANGE: &str =
-    "its noise follows the entries of the range that was drawn, so no public fact gives the error";
-
-const TABLE: [Row; 23] = [
-    Row {
-        name: "PrivateVector",
-        file: "dp-core/src/mechanism/vector.rs",
-        theorems: &[],
-        page: "mechanism.md",
-        audits: &["declared sums", "declared counts"],
-        command: None(NUMBERS),
-        coverage: ("dp-core/tests/mechanism.rs", "same_numbers_as_by_hand"),
-        prediction: Trait,
-    },
-    Row {
-        name: "PrivateProjection",
-        file: "sketch/src/vectors/mechanism.rs",
-        theorems: &[Theorem::ProjectionGaussian, Theorem::ProjectionLaplace],
-        page: "private-projection.md",
-        audits: &["DP-OPORP", "DP-OPORP-L", "Gaussian projection, row shift"],
-        command: In("release/sketch.rs"),
-        coverage: ("sketch/tests/coverage.rs", "intervals_cover_under_gaussian_projections"),
-        prediction: Trait,
-    },
-    Row {
-        name: "AveragedProjection",
-        file: "sketch/src/vectors/averaged.rs",
-        theorems: &[Theorem::ProjectionFresh],
-        page: "averaged-calibration.md",
-        audits: &["DP-RP-G-OPT, averaged", "averaged, row shift"],
-        command: In("release/sketch.rs"),
-        coverage: ("sketch/tests/coverage.rs", "averaged_releases_state_intervals_that_cover"),
-        prediction: Trait,
-    },
-    Row {
-        name: "MultiScale",
-        file: "sketch/src/vectors/multi_scale.rs",
-        theorems: &[Theorem::ProjectionMultiScale],
-        page: "private-projection.md",
-        audits: &["multi-scale OPORP, 2 and 4 columns"],
-        command: In("plan.rs"),
-        coverage: ("sketch/tests/coverage.rs", "multi_scale_intervals_cover"),
-        prediction: Trait,
-    },
-    Row {
-        name: "PrivateSigns",
-        file: "sketch/src/signs/mechanism.rs",
-        theorems: &[Theorem::SignsTouched],
-        page: "sign-flips.md",
-        audits: &["DP-SignRP, randomized-response", "DP-SignOPORP t = 2, optimal-smooth"],
-        command: In("release/signs.rs"),
-        coverage: (
-            "sketch/tests/signs_coverage.rs",
-            "differing_bits_are_covered_for_every_family_and_row",
-        ),
-        prediction: Trait,
-    },
-    Row {
-        name: "FreshSigns",
-        file: "sketch/src/signs/fresh.rs",
-        theorems: &[Theorem::SignsFresh],
-        page: "sign-flips.md",
-        audits: &["fresh signs, exact mixture"],
-        command: In("release/signs.rs"),
-        coverage: (
-            "sketch/tests/signs_coverage.rs",
-            "angles_and_cosines_are_covered_over_fresh_projections",
-        ),
-        prediction: Trait,
-    },
-    Row {
-        name: "IndividualSigns",
-        file: "sketch/src/signs/individual.rs",
-        theorems: &[],
-        page: "sign-flips.md",
-        audits: &["iDP-SignRP-G", "iDP-SignRP-RR"],
-        command: In("release/signs.rs"),
-        coverage: (
-            "sketch/tests/signs_coverage.rs",
-            "differing_bits_are_covered_for_every_family_and_row",
-        ),
-        prediction: No(INDIVIDUAL),
-    },
-    Row {
-        name: "NoiseAddition",
-        file: "sketch/src/distances/noise_addition.rs",
-        theorems: &[Theorem::NoisyDistances],
-        page: "noise-addition.md",
-        audits: &["NoiseAddition"],
-        command: None(PAIRS),
-        coverage: ("sketch/tests/distances.rs", "intervals_of_distances_cover_and_stay_in_range"),
-        prediction: Trait,
-    },
-    Row {
-        name: "RandomizedResponse",
-        file: "sketch/src/distances/randomized_response.rs",
-        theorems: &[Theorem::BitResponse],
-        page: "noise-addition.md",
-        audits: &["RandomizedResponse"],
-        command: None(PAIRS),
-        coverage: ("sketch/tests/distances.rs", "intervals_of_distances_cover_and_stay_in_range"),
-        prediction: Trait,
-    },
-    Row {
-        name: "MixtureResponse",
-        file: "sketch/src/sets/mixture.rs",
-        theorems: &[Theorem::MinHashMixture],
-        page: "minhash-mixture.md",
-        audits: &["MinHash with mixture response"],
-        command: In("release/minhash.rs"),
-        coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_hashed_minima_cover"),
-        prediction: Trait,
-    },
-    Row {
-        name: "BucketPrivMin",
-        file: "sketch/src/sets/buckets.rs",
-        theorems: &[Theorem::BucketResponse],
-        page: "bucket-response.md",
-        audits: &["Bucket PrivMin"],
-        command: In("release/minhash.rs"),
-        coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_hashed_minima_cover"),
-        prediction: Trait,
-    },
-    Row {
-        name: "BinResponse",
-        file: "sketch/src/sets/bin_response.rs",
-        theorems: &[Theorem::OnePermutation],
-        page: "one-permutation.md",
-        audits: &["one-permutation bins, k-ary response"],
-        command: In("release/minhash.rs"),
-        coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_bins_cover"),
-        prediction: Trait,
-    },
-    Row {
-        name: "NoisySecureMinHash",
-        file: "sketch/src/sets/noisy.rs",
-        theorems: &[],
-        page: "noisy-secure-minhash.md",
-        audits: &["noisy secure MinHash, published"],
-        command: None("a published claim, for comparison"),
-        coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_noisy_bits_cover"),
-        prediction: Trait,
-    },
-    Row {
-        name: "RangeFinder",
-        file: "linalg-dp/src/low_rank/range.rs",
-        theorems: &[Theorem::RangeFinder],
-        page: "range-finder.md",
-        audits: &["range finder, exact"],
-        command: None("a range alone answers nothing that a low-rank release does not"),
-        coverage: ("linalg-dp/tests/low_rank.rs", "range_finder_matches_the_reference_rho"),
-        prediction: Trait,
-    },
-    Row {
-        name: "BasisProjection",
-        file: "linalg-dp/src/low_rank/project.rs",
-        theorems: &[Theorem::PublicBasis],
-        page: "pfp.md",
-        audits: &["projection on a basis, isotropic", "projection on a basis, least trace"],
-        command: None("its public basis comes from a program"),
-        coverage: (
-            "linalg-dp/tests/coverage.rs",
-            "a_low_rank_release_has_the_noise_that_it_states",
-        ),
-        prediction: Trait,
-    },
-    Row {
-        name: "Pfp",
-        file: "linalg-dp/src/low_rank/pfp.rs",
-        theorems: &[Theorem::FindAndProject],
-        page: "pfp.md",
-        audits: &["find and project, exact", "find and project, exact, a strong row"],
-        command: In("release/low_rank.rs"),
-        coverage: (
-            "linalg-dp/tests/coverage.rs",
-            "a_low_rank_release_has_the_noise_that_it_states",
-        ),
-        prediction: Trait,
-    },
-    Row {
-        name: "PublishedPfp",
-        file: "linalg-dp/src/low_rank/published.rs",
-        theorems: &[],
-        page: "pfp.md",
-        audits: &["find and project, published"],
-        command: None("a published claim, for comparison"),
-        coverage: ("linalg-dp/tests/low_rank.rs", "prototype_numbers_are_reproduced_and_beaten"),
-        prediction: No(BY_RANGE),
-    },
-    Row {
-        name: "InputPerturbation",
-        file: "linalg-dp/src/low_rank/baseline.rs",
-        theorems: &[Theorem::GaussianOnRows],
-        page: "gaussian.md",
-        audits: &["input perturbation"],
-        command: None("the identity projection of `dps release sketch` is the same release"),
-        coverage: ("linalg-dp/tests/low_rank.rs", "baselines_and_coherence"),
-        prediction: Trait,
-    },
-    Row {
-        name: "GaussianCovariance",
-        file: "linalg-dp/src/covariance/gaussian.rs",
-        theorems: &[Theorem::CovarianceGaussian],
-        page: "covariance.md",
-        audits: &["symmetric Gaussian", "symmetric Gaussian, replaced row"],
-        command: In("release/covariance.rs"),
-        coverage: ("linalg-dp/tests/coverage.rs", "spectral_errors_of_gaussian_covariances_hold"),
-        prediction: Trait,
-    },
-    Row {
-        name: "WishartCovariance",
-        file: "linalg-dp/src/covariance/wishart.rs",
-        theorems: &[Theorem::CovarianceWishart],
-        page: "covariance.md",
-        audits: &["Wishart", "Wishart, replaced row"],
-        command: None(
-            "symmetric Gaussian noise is smaller at every shape, and eigenvalues can be cut at zero",
-        ),
-        coverage: ("linalg-dp/tests/covariance.rs", "errors_are_as_advertised"),
-        prediction: Trait,
-    },
-    Row {
-        name: "JlCovariance",
-        file: "linalg-dp/src/covariance/jl.rs",
-        theorems: &[Theorem::CovarianceJl],
-        page: "covariance.md",
-        audits: &["Johnson-Lindenstrauss", "Johnson-Lindenstrauss, replaced row"],
-        command: In("release/covariance.rs"),
-        coverage: ("linalg-dp/tests/coverage.rs", "errors_of_sketches_hold_at_any_number_of_rows"),
-        prediction: Trait,
-    },
-    Row {
-        name: "NoisyPower",
-        file: "linalg-dp/src/covariance/noisy_power.rs",
-        theorems: &[Theorem::NoisyPowerMethod],
-        page: "noisy-power-method.md",
-        audits: &["noisy power method, d = 100", "noisy power method, d = 2, two passes"],
-        command: None("principal components come from a covariance release, which answers more"),
-        coverage: (
-            "linalg-dp/tests/coverage.rs",
-            "strengths_of_the_power_method_are_as_near_as_stated",
-        ),
-        prediction: Trait,
-    },
-    Row {
-        name: "WindowMechanism",
-        file: "linalg-dp/src/window/mechanism.rs",
-        theorems: &[Theorem::SlidingWindow],
-        page: "sliding-window.md",
-        audits: &[
-            "blocks, symmetric Gaussian",
-            "tree, symmetric Gaussian",
-            "factorised",
-            "decayed",
-        ],
-        command: None(STREAMS),
-        coverage: (
-            "linalg-dp/tests/window.rs",
-            "every_schedule_is_unbiased_and_its_stated_noise_is_true",
-        ),
-        prediction: Trait,
-    },
-];
+use rows::{Command::*, Prediction::*, Row, TABLE};
 
 fn crates() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
@@ -364,37 +65,34 @@ fn none(complaints: Vec<String>) {
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));
 }
 
-#[test]
-fn every_theorem_has_its_mechanism_and_page() {
-    let used: Vec<Theorem> = TABLE.iter().flat_map(|row| row.theorems).copied().collect();
-    let unused = Theorem::ALL.iter().filter(|theorem| !used.contains(theorem));
-    let mut complaints: Vec<String> =
-        unused.map(|theorem| format!("{theorem:?} has no mechanism in the table")).collect();
-    for row in &TABLE {
+/// Theorems that a room does not name, and pages that are not there.
+fn unproven(rows: &[Row]) -> Vec<String> {
+    let mut complaints = Vec::new();
+    let page = |name: &str| crates().join("../docs/proofs").join(name).is_file();
+    for row in rows {
         for theorem in row.theorems {
             let mut room = Vec::new();
             sources(&crates().join(row.file).with_file_name(""), &mut room);
             if !room.iter().any(|source| names(source, &format!("{theorem:?}"))) {
                 complaints.push(format!("{} does not name its theorem {theorem:?}", row.name));
             }
-            if !crates().join("../docs/proofs").join(theorem.page()).is_file() {
+            if !page(theorem.page()) {
                 complaints.push(format!("{theorem:?} has no page {}", theorem.page()));
             }
         }
-        if !crates().join("../docs/proofs").join(row.page).is_file() {
+        if !page(row.page) {
             complaints.push(format!("{} has no proof page {}", row.name, row.page));
         }
     }
-    none(complaints);
+    complaints
 }
 
-#[test]
-fn every_mechanism_is_audited_and_its_twin_too() -> eval::Result<()> {
+fn unaudited(rows: &[Row]) -> eval::Result<Vec<String>> {
     let all = audit::everything()?;
     let names: BTreeSet<(&str, bool)> =
         all.iter().map(|s| (s.name.as_str(), matches!(s.role, Role::Twin { .. }))).collect();
     let mut complaints = Vec::new();
-    for row in &TABLE {
+    for row in rows {
         if row.audits.is_empty() {
             complaints.push(format!("{} has no audit", row.name));
         }
@@ -408,89 +106,131 @@ fn every_mechanism_is_audited_and_its_twin_too() -> eval::Result<()> {
             }
         }
     }
-    none(complaints);
-    Ok(())
+    Ok(complaints)
 }
 
-#[test]
-fn every_mechanism_predicts_its_error() {
-    let mut complaints = Vec::new();
-    for row in &TABLE {
+fn unpredicted(rows: &[Row]) -> Vec<String> {
+    let complaint = |row: &Row| {
         let source = text(row.file);
         let implements = source.lines().any(|line| {
             line.starts_with("impl") && line.contains(" Mechanism for ") && names(line, row.name)
         });
         match (implements, &row.prediction) {
-            (false, Trait) => complaints.push(format!("{} predicts nothing", row.name)),
-            (true, No(_)) => complaints.push(format!("{} predicts: say so", row.name)),
+            (false, Trait) => Some(format!("{} predicts nothing", row.name)),
+            (true, No(_)) => Some(format!("{} predicts: say so", row.name)),
             (false, No(reason)) if reason.len() < 20 => {
-                complaints.push(format!("{}: why does it predict nothing?", row.name));
+                Some(format!("{}: why does it predict nothing?", row.name))
             }
-            _ => {}
+            _ => Option::None,
         }
-    }
-    none(complaints);
+    };
+    rows.iter().filter_map(complaint).collect()
 }
 
-#[test]
-fn whatever_implements_the_trait_is_in_the_table() {
+/// Implementations of the trait that have no row.
+fn unlisted(rows: &[Row]) -> Vec<String> {
     let mut all = Vec::new();
     for library in ["dp-core", "sketch", "linalg-dp"] {
         sources(&crates().join(library).join("src"), &mut all);
     }
-    let known: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
     let lines = all.iter().flat_map(|source| source.lines());
     let made = lines.filter(|line| line.starts_with("impl") && line.contains(" Mechanism for "));
-    let made: Vec<&str> = made.collect();
-    assert!(made.len() > 5, "the search finds nothing");
-    let missing = made.iter().filter(|line| !known.iter().any(|name| names(line, name)));
-    none(missing.map(|line| format!("not in the table: {line}")).collect());
+    let missing = made.filter(|line| !rows.iter().any(|row| names(line, row.name)));
+    missing.map(|line| format!("not in the table: {line}")).collect()
+}
+
+fn unshown(rows: &[Row]) -> Vec<String> {
+    let shown = |row: &&Row| {
+        let library = row.file.split('/').next().expect("a folder");
+        let mut all = Vec::new();
+        sources(&crates().join(library).join("src"), &mut all);
+        all.iter().flat_map(|source| examples(source)).any(|e| names(&e, row.name))
+    };
+    let missing = rows.iter().filter(|row| !shown(row));
+    missing.map(|row| format!("{} has no example in its documentation", row.name)).collect()
+}
+
+fn without_command(rows: &[Row]) -> Vec<String> {
+    let complaint = |row: &Row| match row.command {
+        In(file) if names(&text(format!("cli/src/commands/{file}")), row.name) => Option::None,
+        In(file) => Some(format!("{file} does not call {}", row.name)),
+        None(reason) if reason.len() > 20 => Option::None,
+        None(_) => Some(format!("{}: why is there no command?", row.name)),
+    };
+    rows.iter().filter_map(complaint).collect()
+}
+
+fn uncovered(rows: &[Row]) -> Vec<String> {
+    let tested = |row: &&Row| text(row.coverage.0).contains(&format!("fn {}(", row.coverage.1));
+    let missing = rows.iter().filter(|row| !tested(row));
+    missing.map(|row| format!("{}: there is no test {:?}", row.name, row.coverage)).collect()
+}
+
+#[test]
+fn every_theorem_has_its_mechanism_and_page() {
+    let used: Vec<Theorem> = TABLE.iter().flat_map(|row| row.theorems).copied().collect();
+    let unused = Theorem::ALL.iter().filter(|theorem| !used.contains(theorem));
+    none(unused.map(|theorem| format!("{theorem:?} has no mechanism in the table")).collect());
+    none(unproven(&TABLE));
+}
+
+#[test]
+fn every_mechanism_is_audited_and_its_twin_too() -> eval::Result<()> {
+    none(unaudited(&TABLE)?);
+    Ok(())
+}
+
+#[test]
+fn every_mechanism_predicts_its_error_or_says_why_not() {
+    none(unpredicted(&TABLE));
+}
+
+#[test]
+fn whatever_implements_the_trait_is_in_the_table() {
+    none(unlisted(&TABLE));
 }
 
 #[test]
 fn every_mechanism_has_an_example_that_runs() {
-    let mut complaints = Vec::new();
-    for row in &TABLE {
-        let library = row.file.split('/').next().expect("a folder");
-        let mut all = Vec::new();
-        sources(&crates().join(library).join("src"), &mut all);
-        let shown = all.iter().flat_map(|source| examples(source)).any(|e| names(&e, row.name));
-        if !shown {
-            complaints.push(format!("{} has no example in its documentation", row.name));
-        }
-    }
-    none(complaints);
+    none(unshown(&TABLE));
 }
 
 #[test]
 fn every_mechanism_has_a_command_or_a_reason() {
-    let mut complaints = Vec::new();
-    for row in &TABLE {
-        match row.command {
-            In(file) if names(&text(format!("cli/src/commands/{file}")), row.name) => {}
-            In(file) => complaints.push(format!("{file} does not call {}", row.name)),
-            None(reason) if reason.len() > 20 => {}
-            None(_) => complaints.push(format!("{}: why is there no command?", row.name)),
-        }
-    }
-    none(complaints);
+    none(without_command(&TABLE));
 }
 
 #[test]
 fn every_mechanism_has_a_test_of_its_stated_errors() {
-    let mut complaints = Vec::new();
-    for row in &TABLE {
-        let (file, name) = row.coverage;
-        if !text(file).contains(&format!("fn {name}(")) {
-            complaints.push(format!("{}: {file} has no test {name}", row.name));
-        }
-    }
-    none(complaints);
+    none(uncovered(&TABLE));
 }
 
+/// A mechanism that lacks everything is refused by every check, and so is one that lacks a reason.
 #[test]
-fn the_checks_would_fail() {
+fn every_check_fails_where_something_is_missing() -> eval::Result<()> {
+    let lacking = |command, prediction| {
+        [Row {
+            name: "Invented",
+            file: "sketch/src/sets/noisy.rs",
+            theorems: &[Theorem::RangeFinder],
+            page: "invented.md",
+            audits: &["an invented audit"],
+            command,
+            coverage: ("sketch/tests/coverage.rs", "an_invented_test"),
+            prediction,
+        }]
+    };
+    let rows = lacking(In("plan.rs"), Trait);
+    assert_eq!(unproven(&rows).len(), 2, "theorem and page");
+    assert_eq!(unaudited(&rows)?.len(), 2, "audit and twin");
+    for check in [unpredicted, unshown, without_command, uncovered] {
+        assert_eq!(check(&rows).len(), 1);
+    }
+    let rows = lacking(None(""), No(""));
+    assert_eq!((unpredicted(&rows).len(), without_command(&rows).len()), (1, 1));
+    assert!(unlisted(&rows).len() > 15, "no implementation is in this table");
     let source = "/// ```\n/// use a::Known;\n/// ```\n/// ```compile_fail\n/// Hidden\n/// ```\n";
     assert_eq!(examples(source), [" use a::Known;"]);
     assert!(names("x::Pfp)", "Pfp") && !names("PfpOptions", "Pfp") && !names("MyPfp", "Pfp"));
+    Ok(())
 }

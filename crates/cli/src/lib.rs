@@ -98,7 +98,7 @@ struct UseOneCrate;
 ///
 /// and states no theorem:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0080
 /// use dp_core::{Adjacency, Budget, Guarantee, Profile, Theorem};
 /// fn own(by: Adjacency, budget: Budget, profile: Profile) -> dp_core::Result<Guarantee> {
 ///     dp_core::authority!().proven(by, budget, profile, Theorem::GaussianOnRows)

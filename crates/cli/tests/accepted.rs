@@ -4,7 +4,7 @@ mod support;
 
 use dp_core::{Certificate, Release, release_file};
 use serde_json::Value;
-use sketch::vectors::{PrivateSketch, SketchRelease};
+use sketch::vectors::PrivateSketch;
 use support::{Room, csv, numbers, signed_again, text};
 
 const SKETCH: &str = "-k 4 --seed 3 --adjacency attribute --beta 2 --bound 1 --epsilon 1";
@@ -22,7 +22,8 @@ fn rewritten(
     values: impl Fn(f64) -> f64,
     certificate: impl Fn(&str) -> String,
 ) {
-    let release: SketchRelease = release_file::load(&room.path("a.dps")).expect("a release");
+    let release: Release<PrivateSketch> =
+        release_file::load(&room.path("a.dps")).expect("a release");
     let payload = release.payload();
     let text = certificate(&release.certificate().to_json());
     let certificate = Certificate::from_json(&signed_again(&text)).expect("holds together");
@@ -100,12 +101,14 @@ fn payloads_that_carry_no_such_noise_are_refused() {
             "release sketch users.csv --out a.dps --force {} {noise}",
             SKETCH.replace("--epsilon 1", "--epsilon 8")
         ));
-        let loud: SketchRelease = release_file::load(&room.path("a.dps")).expect("a release");
+        let loud: Release<PrivateSketch> =
+            release_file::load(&room.path("a.dps")).expect("a release");
         room.json(&format!(
             "release sketch users.csv --out a.dps --force {} {noise}",
             SKETCH.replace("--epsilon 1", "--epsilon 0.01")
         ));
-        let quiet: SketchRelease = release_file::load(&room.path("a.dps")).expect("a release");
+        let quiet: Release<PrivateSketch> =
+            release_file::load(&room.path("a.dps")).expect("a release");
         let noise = quiet.certificate().statement().noise.clone();
         let grid = match noise {
             dp_core::noise::NoiseLaw::RoundedGaussian { grid, .. }
@@ -196,13 +199,14 @@ fn known_noise_must_be_accepted_by_name() {
 /// Bits, and symbols, that a change touches are counted again from the parameters.
 #[test]
 fn forged_counts_are_refused() {
-    use sketch::sets::SymbolRelease;
+    use sketch::sets::PrivateSymbols;
     let room = room();
     let words = |i: usize| (0..12).map(|w| format!("w{} ", i * 5 + w)).collect::<String>() + "\n";
     room.write("sets.txt", (0..20).map(words).collect::<String>());
     let set = "--adjacency set-items --alpha 3 --min-size 4 --epsilon 4 --delta 0";
     room.json(&format!("release minhash sets.txt --out a.dps -k 20 {set}"));
-    let release: SymbolRelease = release_file::load(&room.path("a.dps")).expect("a release");
+    let release: Release<PrivateSymbols> =
+        release_file::load(&room.path("a.dps")).expect("a release");
     // A change of nine items under a profile of three: nothing else in the certificate contradicts it.
     let text = release.certificate().to_json();
     let forged = text.replacen("\"alpha\": 3", "\"alpha\": 9", 1);

@@ -3,7 +3,7 @@
 mod support;
 
 use dp_core::{Certificate, release_file};
-use sketch::vectors::{PrivateSketch, SketchRelease};
+use sketch::vectors::PrivateSketch;
 use std::process::Output;
 use support::{Room, csv, numbers, signed_again, text};
 
@@ -30,7 +30,8 @@ fn hostile(room: &Room) {
         "release sketch users.csv -k 4 --seed 3 --adjacency attribute --beta 2 --bound 1 --epsilon 1 --delta \
          1e-6 --out a.dps",
     );
-    let release: SketchRelease = release_file::load(&room.path("a.dps")).expect("a release");
+    let release: dp_core::Release<PrivateSketch> =
+        release_file::load(&room.path("a.dps")).expect("a release");
     let mut fields: serde_json::Value =
         serde_json::from_str(&release.certificate().to_json()).expect("JSON");
     fields["mechanism"] = HOSTILE.into();

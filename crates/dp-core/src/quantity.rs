@@ -43,6 +43,14 @@ macro_rules! quantity {
             }
         }
 
+        impl core::str::FromStr for $name {
+            type Err = Error;
+            fn from_str(text: &str) -> Result<Self> {
+                let number = text.parse().map_err(|_| Error::invalid($label, text, $range))?;
+                Self::new(number)
+            }
+        }
+
         impl core::fmt::Display for $name {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 core::fmt::Display::fmt(&self.0, f)
@@ -207,6 +215,23 @@ impl Budget {
     #[must_use]
     pub const fn pure(epsilon: Epsilon) -> Self {
         Self { epsilon, delta: Delta::ZERO }
+    }
+
+    /// One of so many equal parts: spent as often, they add up to at most the whole.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for no parts, or so many that nothing is left of epsilon.
+    pub fn split(self, parts: u32) -> Result<Self> {
+        if parts == 0 {
+            return Err(Error::invalid("parts of a budget", parts, "[1, 2^32)"));
+        }
+        let parts = f64::from(parts);
+        let part = |whole: f64| {
+            let near = whole / parts;
+            // Exact: the product is not rounded before the difference.
+            if near.mul_add(parts, -whole) > 0.0 { near.next_down() } else { near }
+        };
+        Self::new(part(self.epsilon.get()), part(self.delta.get()))
     }
 }
 

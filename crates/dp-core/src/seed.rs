@@ -88,6 +88,14 @@ impl core::fmt::Display for PublicSeed {
     }
 }
 
+/// Reads what `Display` writes.
+impl core::str::FromStr for PublicSeed {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Self> {
+        text.parse().map_or_else(|_| PublicValue::from(text), PublicValue::Integer).try_into()
+    }
+}
+
 impl From<PublicSeed> for PublicValue {
     fn from(seed: PublicSeed) -> Self {
         match seed.0 {
@@ -172,6 +180,7 @@ impl core::fmt::Debug for FreshSeed {
 /// Where a [`FreshSeed`] came from: averaged guarantees rest on it, so certificates state it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum SeedOrigin {
     /// Drawn from the operating system at release.
     OperatingSystem,

@@ -164,3 +164,37 @@ fn a_short_seed_under_an_average_enters_no_ledger() {
     assert_eq!(model, Some(&FreshSeed::MODEL.into()));
     assert!(certificate(PublicSeed::draw().unwrap()).require_secret_randomness().is_err());
 }
+
+/// A published seed is copied from a certificate, a budget from a form.
+#[test]
+fn seeds_and_numbers_are_read_as_they_are_written() {
+    let drawn = FreshSeed::reproducible_not_private(3).publish();
+    for seed in [PublicSeed::new(7), PublicSeed::new(u64::MAX), drawn] {
+        assert_eq!(seed.to_string().parse::<PublicSeed>(), Ok(seed));
+    }
+    for wrong in ["", "-1", "0x7", "18446744073709551616", &drawn.to_string()[1..]] {
+        assert!(wrong.parse::<PublicSeed>().is_err(), "{wrong:?}");
+    }
+    assert_eq!("0.25".parse::<Probability>(), Probability::new(0.25));
+    for wrong in ["1.5", "NaN", "a quarter", ""] {
+        let error = wrong.parse::<Probability>().unwrap_err().to_string();
+        assert!(error.contains("probability") && error.contains(wrong), "{error}");
+    }
+}
+
+#[test]
+fn parts_of_a_budget_add_up_to_at_most_the_whole() {
+    let whole = Budget::new(0.7, 1e-6).unwrap();
+    for parts in 1..2000 {
+        let part = whole.split(parts).unwrap();
+        for (part, whole) in
+            [(part.epsilon.get(), whole.epsilon.get()), (part.delta.get(), whole.delta.get())]
+        {
+            let left = f64::from(parts).mul_add(-part, whole) / whole;
+            assert!((0.0..1e-15 * f64::from(parts)).contains(&left), "{parts}: {left}");
+        }
+    }
+    assert!(whole.split(0).unwrap_err().to_string().contains("parts of a budget = 0"));
+    assert!(Budget::new(f64::MIN_POSITIVE, 0.0).unwrap().split(u32::MAX).is_ok());
+    assert!(Budget::new(5e-324, 0.0).unwrap().split(2).is_err(), "nothing is left");
+}

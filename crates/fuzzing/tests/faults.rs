@@ -146,7 +146,7 @@ fn write_release(path: &Path) -> dp_core::Result<()> {
     let sample = &releases().expect("mechanisms accept")[0];
     let opened = open(&sample.bytes).expect("valid");
     let s = opened.summary;
-    let mut out = dp_core::release_file::FileWriter::create(path, Kind::Sketch64)?;
+    let mut out = Writer::create(path, Kind::Sketch64)?;
     for _ in 0..600 {
         out.payload(&[7; 100])?;
     }

@@ -8,10 +8,10 @@ use crate::window::WindowCovariance;
 use dp_core::release_file::{
     self, AnyCertificate, ClassOfCertificate, Kind, Opened, Payload, Summary,
 };
-use dp_core::{NoGuarantee, Release};
-use sketch::sets::{NoisyBits, SignatureMatrix, SymbolRelease};
-use sketch::signs::{IndividualRelease, SignCodes, SignRelease};
-use sketch::vectors::SketchRelease;
+use dp_core::{IndividualCertificate, NoGuarantee, Release};
+use sketch::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
+use sketch::signs::SignCodes;
+use sketch::vectors::PrivateSketch;
 use std::path::Path;
 
 /// A release of any kind that files hold.
@@ -35,15 +35,15 @@ use std::path::Path;
 #[non_exhaustive]
 pub enum AnyRelease {
     /// Real-valued sketches.
-    Sketch(SketchRelease),
+    Sketch(Release<PrivateSketch>),
     /// Private signs.
-    Signs(SignRelease),
+    Signs(Release<SignCodes>),
     /// Signs under individual differential privacy.
-    IndividualSigns(IndividualRelease),
+    IndividualSigns(Release<SignCodes, IndividualCertificate>),
     /// Signs without any guarantee.
     PlainSigns(Release<SignCodes, NoGuarantee>),
     /// Noisy symbols of set signatures.
-    Symbols(SymbolRelease),
+    Symbols(Release<PrivateSymbols>),
     /// Noisy MinHash bits.
     NoisyBits(Release<NoisyBits>),
     /// Set signatures without any guarantee.

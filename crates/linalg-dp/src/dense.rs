@@ -38,6 +38,7 @@ pub fn product(left: MatRef<'_, f64>, right: MatRef<'_, f64>) -> Mat<f64> {
 
 /// Singular value decomposition `U diag(s) V^T` with `s` falling.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct ThinSvd {
     /// Left singular vectors, m x min(m, n).
     pub u: Mat<f64>,
@@ -90,6 +91,7 @@ fn first_reliable<T>(mut decompose: impl FnMut(Option<usize>) -> Result<T>) -> R
 
 /// Eigendecomposition `V diag(values) V^T` of a symmetric matrix, values falling.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct SymmetricEigen {
     /// Eigenvalues, falling.
     pub values: Vec<f64>,

@@ -19,11 +19,11 @@
 //!
 //! | release | kind | payload | parameters |
 //! | --- | --- | --- | --- |
-//! | [`vectors::SketchRelease`] | `Sketch64`, `Sketch32` | rows of k numbers | projection |
-//! | [`signs::SignRelease`] | `Signs` | rows of `ceil(bits/8)` bytes | projections |
-//! | [`signs::IndividualRelease`] | `IndividualSigns` | the same | the same |
+//! | [`vectors::PrivateSketch`] | `Sketch64`, `Sketch32` | rows of k numbers | projection |
+//! | [`signs::SignCodes`] | `Signs` | rows of `ceil(bits/8)` bytes | projections |
+//! | [`signs::SignCodes`] | `IndividualSigns` | the same | the same |
 //! | signs without noise | `PlainSigns` | the same | the same |
-//! | [`sets::SymbolRelease`] | `Symbols` | rows of packed symbols | scheme, coding, response |
+//! | [`sets::PrivateSymbols`] | `Symbols` | rows of packed symbols | scheme, coding, response |
 //! | noisy Secure MinHash | `NoisyMinHash` | rows of numbers | scheme, concatenation, scale |
 //! | PrivMin | `PlainSignatures` | rows of `u32` | scheme |
 //!

@@ -11,7 +11,7 @@ use dp_core::{
 use sketch::projection::{Family, ProjectionSpec, Sampling, project};
 use sketch::rows::RowsView;
 use sketch::search::{Queries, Score, SketchIndex};
-use sketch::vectors::{Pairs, PrivateProjection, PrivateSketch, SketchNoise, SketchRelease};
+use sketch::vectors::{Pairs, PrivateProjection, PrivateSketch, SketchNoise};
 
 const REPETITIONS: u64 = 10_000;
 
@@ -69,11 +69,11 @@ impl Simulation {
     }
 
     /// Fresh projection and noise every time; the certificate is not looked at by estimators.
-    fn run(&self, each: impl FnMut(&SketchRelease)) {
+    fn run(&self, each: impl FnMut(&Release<PrivateSketch>)) {
         self.run_some(REPETITIONS, each);
     }
 
-    fn run_some(&self, repetitions: u64, mut each: impl FnMut(&SketchRelease)) {
+    fn run_some(&self, repetitions: u64, mut each: impl FnMut(&Release<PrivateSketch>)) {
         let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).unwrap() };
         let budget = Budget::new(1.0, 1e-6).unwrap();
         let bound = EntryBound::new(2.0).unwrap();
@@ -245,7 +245,8 @@ fn a_release_beside_its_copy_is_one_release() {
     let mut rng = NoiseRng::deterministic_not_private(6);
     let mut draw = || m.release(RowsView::f64(3, 16, &x).unwrap(), &mut rng).unwrap();
     let (release, other) = (&draw(), &draw());
-    let load = |kind| -> SketchRelease { decode(&encode_as(release, kind).unwrap()).unwrap() };
+    let load =
+        |kind| -> Release<PrivateSketch> { decode(&encode_as(release, kind).unwrap()).unwrap() };
     let (loaded, narrow) = (load(Kind::Sketch64), load(Kind::Sketch32));
     for copy in [release, &release.clone(), &loaded, &narrow] {
         for (x, y) in [(release, copy), (copy, release)] {

@@ -2,26 +2,26 @@
 
 use dp_core::Certificate;
 use dp_core::release_file::{self as file, Kind, read_summary};
-use dp_core::{Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, PublicSeed, Shift};
+use dp_core::{Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, PublicSeed, Release, Shift};
 use proptest::prelude::*;
 use sha2::{Digest, Sha256};
 use sketch::Result;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
-use sketch::vectors::PrivateSketch;
-use sketch::vectors::{AveragedProjection, PrivateProjection, SketchRelease};
-use sketch::vectors::{Element, ReleaseWriter};
+use sketch::vectors::{
+    AveragedProjection, Element, PrivateProjection, PrivateSketch, ReleaseWriter,
+};
 use std::path::Path;
 
-fn decode(bytes: &[u8]) -> Result<SketchRelease> {
+fn decode(bytes: &[u8]) -> Result<Release<PrivateSketch>> {
     file::decode::<PrivateSketch, Certificate>(bytes)
 }
 
-fn encode(release: &SketchRelease, element: Element) -> Result<Vec<u8>> {
+fn encode(release: &Release<PrivateSketch>, element: Element) -> Result<Vec<u8>> {
     file::encode_as(release, element.kind())
 }
 
-fn read_release(path: &Path) -> Result<SketchRelease> {
+fn read_release(path: &Path) -> Result<Release<PrivateSketch>> {
     file::load(path)
 }
 
@@ -36,7 +36,7 @@ fn data(n: usize, d: usize) -> Vec<f64> {
     (0..n * d).map(|i| (i % 7) as f64 / 7.0).collect()
 }
 
-fn release(n: usize) -> SketchRelease {
+fn release(n: usize) -> Release<PrivateSketch> {
     let x = data(n, 6);
     let mut rng = NoiseRng::deterministic_not_private(4);
     mechanism(6, 4).release(RowsView::f64(n, 6, &x).unwrap(), &mut rng).unwrap()

@@ -6,7 +6,7 @@ use dp_core::release_file::{
 };
 use dp_core::{
     Adjacency, Budget, Certificate, Epsilon, FreshSeed, IndividualCertificate, NoGuarantee,
-    NoiseRng, PublicSeed,
+    NoiseRng, PublicSeed, Release,
 };
 use sketch::projection::Family;
 use sketch::rows::RowsView;
@@ -14,7 +14,7 @@ use sketch::search::{Ranking, nearest, nearest_noisy};
 use sketch::sets::{
     BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
     NoisySecureMinHash, PrivMin, PrivateSymbols, SetNeighbours, SetPairs, SignatureMatrix,
-    SymbolRelease, SymbolShape,
+    SymbolShape,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
@@ -114,7 +114,10 @@ fn sets(count: u64) -> Vec<ItemSet> {
     (0..count).map(|i| ItemSet::new((i..i + 40).collect()).unwrap()).collect()
 }
 
-fn symbols_come_back(release: &SymbolRelease, bits_of_a_symbol: usize) -> SymbolRelease {
+fn symbols_come_back(
+    release: &Release<PrivateSymbols>,
+    bits_of_a_symbol: usize,
+) -> Release<PrivateSymbols> {
     let bytes = encode(release).unwrap();
     let opened = open(&bytes).unwrap();
     let p = release.payload();
@@ -138,7 +141,7 @@ fn set_signatures_come_back_and_estimate_the_same() {
         let m = MixtureResponse::calibrate(shape, neighbours, budget).unwrap();
         let release = m.release(&sets, seed(), &mut rng()).unwrap();
         let back = symbols_come_back(&release, bits);
-        let estimate = |r: &SymbolRelease| {
+        let estimate = |r: &Release<PrivateSymbols>| {
             let p = r.payload();
             let law = CollisionLaw::new(65, 2, p.alphabet(), p.keep()).unwrap();
             law.jaccard(SetPairs::within(r).agreeing(1, 2).unwrap())
@@ -152,7 +155,7 @@ fn set_signatures_come_back_and_estimate_the_same() {
     let bins = BinResponse::calibrate(33, 8, 1, budget).unwrap();
     let release = bins.release(&sets, PublicSeed::new(2), &mut rng()).unwrap();
     let back = symbols_come_back(&release, 4);
-    let estimate = |r: &SymbolRelease| {
+    let estimate = |r: &Release<PrivateSymbols>| {
         BinLaw::of(r.payload()).unwrap().jaccard(SetPairs::within(r).outcomes(1, 2).unwrap())
     };
     assert_eq!(estimate(&back), estimate(&release));

@@ -7,7 +7,7 @@ use dp_core::release_file::{decode, encode};
 use dp_core::{Budget, Certificate, Epsilon, FreshSeed, NoiseRng, PublicSeed, Release};
 use sketch::sets::{
     BinResponse, BucketPrivMin, ItemSet, MixtureResponse, NoisyBits, NoisySecureMinHash,
-    PrivateSymbols, SetNeighbours, SymbolRelease, SymbolShape,
+    PrivateSymbols, SetNeighbours, SymbolShape,
 };
 
 fn rng() -> NoiseRng {
@@ -26,19 +26,19 @@ fn shape(positions: usize, alphabet: u32) -> SymbolShape {
     SymbolShape::new(positions, 1, alphabet).unwrap()
 }
 
-fn bucket(positions: usize, alphabet: u32, epsilon: f64, seed: u64) -> SymbolRelease {
+fn bucket(positions: usize, alphabet: u32, epsilon: f64, seed: u64) -> Release<PrivateSymbols> {
     let m = BucketPrivMin::new(shape(positions, alphabet), Epsilon::new(epsilon).unwrap()).unwrap();
     m.release(&sets(), PublicSeed::new(seed), &mut rng()).unwrap()
 }
 
-fn mixture(positions: usize, alphabet: u32, epsilon: f64) -> SymbolRelease {
+fn mixture(positions: usize, alphabet: u32, epsilon: f64) -> Release<PrivateSymbols> {
     let budget = Budget::new(epsilon, 1e-6).unwrap();
     let m = MixtureResponse::calibrate(shape(positions, alphabet), neighbours(), budget).unwrap();
     m.release(&sets(), FreshSeed::reproducible_not_private(2), &mut rng()).unwrap()
 }
 
 /// Decodes a payload under a certificate.
-fn under(payload: &SymbolRelease, certificate: Certificate) -> Result<(), String> {
+fn under(payload: &Release<PrivateSymbols>, certificate: Certificate) -> Result<(), String> {
     let release = Release::certified(payload.payload().clone(), certificate);
     let bytes = encode(&release).map_err(|e| e.to_string())?;
     decode::<PrivateSymbols, Certificate>(&bytes).map(|_| ()).map_err(|e| e.to_string())

@@ -13,6 +13,7 @@ use sketch::plan::{
 };
 use sketch::projection::{Family, ProjectionSpec, min_dimension};
 use sketch::rows::RowsView;
+use sketch::signs::FlipRule;
 use sketch::vectors::{
     AveragedProjection, MultiScale, Pairs, PrivateProjection, SketchNoise, System,
     multi_scale_squared_distance,
@@ -252,4 +253,16 @@ fn flipped_bits_estimate_distances() {
     let certificate = m.release(rows, &mut rng).unwrap().into_parts().1;
     certificate.verify_consistency().unwrap();
     assert_eq!(certificate.ln_true_delta(), Some(f64::NEG_INFINITY));
+}
+
+#[test]
+fn names_are_read_as_they_are_written() {
+    for system in System::ALL {
+        assert_eq!(system.to_string().parse::<System>().unwrap(), system);
+    }
+    for rule in FlipRule::ALL {
+        assert_eq!(rule.to_string().parse::<FlipRule>().unwrap(), rule);
+    }
+    let error = "warner".parse::<FlipRule>().unwrap_err().to_string();
+    assert!(error.contains("warner") && error.contains("optimal-smooth"), "{error}");
 }

@@ -15,7 +15,7 @@ use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
     SignSketch,
 };
-use sketch::vectors::{AveragedProjection, PrivateProjection, PrivateSketch, SketchRelease};
+use sketch::vectors::{AveragedProjection, PrivateProjection, PrivateSketch};
 use sketch::verify::{Finding, Report};
 use sketch::{RowsView, verify, verify_consistency};
 
@@ -44,7 +44,7 @@ fn spec(family: Family, seed: u64) -> ProjectionSpec {
     ProjectionSpec::new(family, D, 8, PublicSeed::new(seed)).unwrap()
 }
 
-fn projected(seed: u64, rng: &mut NoiseRng) -> SketchRelease {
+fn projected(seed: u64, rng: &mut NoiseRng) -> Release<PrivateSketch> {
     let projection = spec(Family::Gaussian, seed).build();
     let budget = budget(1.0, 1e-6);
     let mechanism = PrivateProjection::gaussian(projection, ATTRIBUTE(), bound(1.0), budget);
@@ -76,7 +76,7 @@ fn honest_vectors_pass_the_strict_check() {
     let release = averaged.release(FreshSeed::draw().unwrap(), rows, &mut os()).unwrap();
     agrees(verify(&release).unwrap(), true);
     // What comes back from a file is checked the same way.
-    let back: SketchRelease = decode(&encode(&release).unwrap()).unwrap();
+    let back: Release<PrivateSketch> = decode(&encode(&release).unwrap()).unwrap();
     agrees(verify(&back).unwrap(), true);
 }
 
@@ -137,7 +137,10 @@ fn honest_sets_pass_the_strict_check() {
 }
 
 /// The release with another statement under the same guarantee.
-fn restated(release: &SketchRelease, edit: impl FnOnce(&mut Statement)) -> SketchRelease {
+fn restated(
+    release: &Release<PrivateSketch>,
+    edit: impl FnOnce(&mut Statement),
+) -> Release<PrivateSketch> {
     let mut statement = release.certificate().statement().clone();
     edit(&mut statement);
     let certificate =

@@ -41,6 +41,14 @@ impl Report {
         Ok(Self { root: root.to_owned(), packages, rows })
     }
 
+    /// Public types and functions of all crates.
+    #[must_use]
+    pub fn public(&self) -> (usize, usize) {
+        self.rows.iter().fold((0, 0), |(types, functions), row| {
+            (types + row.surface.types, functions + row.surface.functions)
+        })
+    }
+
     /// Public types and functions, lines and knots, by crate.
     #[must_use]
     pub fn counts(&self) -> String {

@@ -6,7 +6,8 @@ use clap::{Args, Subcommand};
 use dp_core::{Budget, Shift};
 use sketch::distances::ValueRange;
 use sketch::plan::{
-    Aim, DistanceMethod, DistanceTask, Prediction, SearchGoal, SetMethod, plan_distances, plan_sets,
+    Aim, DistanceMethod, DistancePlan, DistanceTask, SearchGoal, SetMethod, plan_distances,
+    plan_sets,
 };
 use sketch::sets::SetNeighbours;
 
@@ -116,7 +117,7 @@ impl Vectors {
         // The planner knows bits by their range only.
         predictions.retain(|p| self.bits || p.method != DistanceMethod::RandomizedResponse);
         let rows = predictions.iter().map(|prediction| {
-            let Prediction { method, standard_error, noise, .. } = prediction;
+            let DistancePlan { method, standard_error, noise, .. } = prediction;
             let (name, sizes) = describe(method);
             Record::new()
                 .text("method", name)

@@ -5,10 +5,11 @@ use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
+use dp_core::Release;
 use sketch::search::{HammingIndex, Queries, Score, SketchIndex};
 use sketch::search::{Ranking, nearest};
 use sketch::signs::SignCodes;
-use sketch::vectors::SketchRelease;
+use sketch::vectors::PrivateSketch;
 use std::path::PathBuf;
 
 /// Options of `dps search`.
@@ -111,8 +112,8 @@ impl Search {
 
     fn dense(
         &self,
-        items: &SketchRelease,
-        queries: &SketchRelease,
+        items: &Release<PrivateSketch>,
+        queries: &Release<PrivateSketch>,
         count: usize,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
         let rows = self.chosen(queries.payload().n())?;

@@ -16,7 +16,7 @@
 //!
 //! Individual-DP certificates cannot enter a ledger:
 //!
-//! ```compile_fail
+//! ```compile_fail,E0308
 //! fn add(ledger: &mut dp_core::accounting::Ledger, c: &dp_core::IndividualCertificate) {
 //!     ledger.add(c).unwrap();
 //! }

@@ -11,7 +11,7 @@ const AUTHORS: [&str; 8] =
 ///
 /// A package that is not on the list cannot make one:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0080
 /// use dp_core::mechanism::author::Authority;
 /// const AUTHORITY: Authority = Authority::of_package("my-analysis");
 /// ```

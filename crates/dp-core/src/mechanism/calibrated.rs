@@ -88,7 +88,7 @@ impl GridNoise for LaplaceNoise {
 ///
 /// The two are made together and cannot be taken apart and put together otherwise:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0451
 /// use dp_core::{Guarantee, mechanism::Calibrated, noise::GaussianNoise};
 ///
 /// fn pair(noise: GaussianNoise, guarantee: Guarantee) -> Calibrated<GaussianNoise> {

@@ -11,6 +11,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 /// Which generator made the noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum GeneratorKind {
     /// ChaCha with 12 rounds, keyed by the operating system.
     OsChacha12,
@@ -36,7 +37,7 @@ impl GeneratorKind {
 /// fills are reproducible and never overlap: stream i is the ChaCha12 key stream of the
 /// key under nonce i, `2^64` blocks of 64 bytes.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0599
 /// let rng = dp_core::NoiseRng::from_os().unwrap();
 /// let copy = rng.clone();
 /// ```
@@ -124,7 +125,7 @@ impl core::fmt::Debug for NoiseRng {
 ///
 /// A stream twice is the same noise twice, so there is no other way to get at one:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0382
 /// let mut rng = dp_core::NoiseRng::deterministic_not_private(1);
 /// let streams = rng.reserve(2);
 /// let (all, again) = (streams.collect::<Vec<_>>(), streams.collect::<Vec<_>>());
@@ -209,7 +210,7 @@ const LONG_RUN: usize = 64;
 ///
 /// Never `Clone` and never serialisable, like its generator:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0599
 /// let mut rng = dp_core::NoiseRng::deterministic_not_private(1);
 /// let copy = rng.stream().clone();
 /// ```

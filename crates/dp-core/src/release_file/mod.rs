@@ -24,7 +24,7 @@ pub use codec::{Trailer, to_json};
 pub use kind::Kind;
 pub use payload::{Payload, decode, encode, encode_as, load, write};
 pub use reader::{Opened, Summary, open, read, read_summary};
-pub use writer::{FileWriter, Writer};
+pub use writer::Writer;
 
 use crate::certificate::{PayloadHash, canonical, hex};
 use serde::Serialize;

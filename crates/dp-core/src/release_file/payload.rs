@@ -1,9 +1,6 @@
 //! What a crate defines to store its releases, and what follows from it.
 
-use super::{
-    AnyCertificate, CertificateClass, FileWriter, Kind, Opened, Summary, Trailer, Writer, open,
-    read,
-};
+use super::{AnyCertificate, CertificateClass, Kind, Opened, Summary, Trailer, Writer, open, read};
 use crate::certificate::{ClassOfCertificate, Statement};
 use crate::error::{Error, Result};
 use crate::output::Destination;
@@ -121,7 +118,7 @@ pub(crate) fn write_as<T: Payload, C: ClassOfCertificate>(
 ) -> Result<(), T::Error> {
     check_kind::<T, C>(kind)?;
     let trailer = trailer(release)?;
-    let mut out = FileWriter::create(to, kind)?;
+    let mut out = Writer::create(to, kind)?;
     release.payload().write(&mut out)?;
     out.commit(trailer)?;
     Ok(())

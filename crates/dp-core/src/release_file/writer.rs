@@ -9,7 +9,7 @@ use std::io::Write;
 
 /// Writes a release file to `out` and hashes the payload on the way.
 #[derive(Debug)]
-pub struct Writer<W> {
+pub struct Writer<W = Output> {
     out: W,
     hash: Sha256,
     kind: Kind,
@@ -114,10 +114,7 @@ impl<W: Write> Writer<W> {
     }
 }
 
-/// Writes a release file that appears at its path only when it is complete.
-pub type FileWriter = Writer<Output>;
-
-impl FileWriter {
+impl Writer<Output> {
     /// Opens a path, or begins an [`Output`] that was opened before.
     ///
     /// # Errors

@@ -9,8 +9,9 @@ pub(crate) mod sabotage;
 pub mod trial;
 
 pub use context::{Context, Progress, Quiet, Sources};
-pub use report::{
-    Axis, Claim, Curve, Figure, Kind, Origin, Panel, Point, Report, Scale, Seeds, Setting, Verdict,
+pub use report::Report;
+pub(crate) use report::{
+    Axis, Claim, Curve, Figure, Origin, Panel, Point, Scale, Seeds, Setting, Verdict,
 };
 pub use runner::{Event, Outcome, Summary, list, run, select};
 pub use sabotage::Sabotage;

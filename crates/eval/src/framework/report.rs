@@ -8,13 +8,13 @@ use serde::Serialize;
 #[derive(Debug, Clone, Default, PartialEq, Serialize)]
 pub struct Report {
     /// Figures, in order.
-    pub figures: Vec<Figure>,
+    pub(crate) figures: Vec<Figure>,
     /// Tables, in order.
-    pub tables: Vec<Table>,
+    pub(crate) tables: Vec<Table>,
     /// Claims, checked.
-    pub claims: Vec<Claim>,
+    pub(crate) claims: Vec<Claim>,
     /// Remarks: deviations from the paper, limits of the data.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 impl Report {
@@ -47,7 +47,7 @@ impl Report {
 /// Whether a claim was reproduced.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Verdict {
+pub(crate) enum Verdict {
     /// It was.
     Pass,
     /// It was not: the run fails.
@@ -66,7 +66,7 @@ impl core::fmt::Display for Verdict {
 /// What a claim was checked on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Releases or samples.
     Measured,
     /// Formulas alone; compared with numbers typed in from the paper or worked out apart from the library.
@@ -75,22 +75,22 @@ pub enum Kind {
 
 /// A statement that the run checked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Claim {
+pub(crate) struct Claim {
     /// The statement, with the bound it was checked against.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether it held.
-    pub verdict: Verdict,
+    pub(crate) verdict: Verdict,
     /// What was measured.
-    pub measured: String,
+    pub(crate) measured: String,
     /// The paper's statement that it tests; empty for the study's own reference.
-    pub statement: &'static str,
+    pub(crate) statement: &'static str,
     /// What it was checked on.
-    pub kind: Kind,
+    pub(crate) kind: Kind,
     /// The sabotages that it must notice.
-    pub catches: Vec<Sabotage>,
+    pub(crate) catches: Vec<Sabotage>,
     /// Why it does not hold, where that is known: the claim stays as it was made, and its failure does not
     /// fail the run.
-    pub reason: Option<&'static str>,
+    pub(crate) reason: Option<&'static str>,
 }
 
 impl Claim {
@@ -156,34 +156,34 @@ impl core::fmt::Display for Claim {
 
 /// One picture of one or more panels that share a legend.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Figure {
+pub(crate) struct Figure {
     /// File name without extension, unique in the report.
-    pub name: String,
+    pub(crate) name: String,
     /// A sentence or two: what is shown, on what data.
-    pub caption: String,
+    pub(crate) caption: String,
     /// Panels, filled row by row.
-    pub panels: Vec<Panel>,
+    pub(crate) panels: Vec<Panel>,
     /// Panels in a row.
-    pub columns: usize,
+    pub(crate) columns: usize,
 }
 
 /// One pair of axes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Panel {
+pub(crate) struct Panel {
     /// Title above the axes.
-    pub title: String,
+    pub(crate) title: String,
     /// Horizontal axis.
-    pub x: Axis,
+    pub(crate) x: Axis,
     /// Vertical axis.
-    pub y: Axis,
+    pub(crate) y: Axis,
     /// Curves; equal labels have equal colours in all panels of a figure.
-    pub curves: Vec<Curve>,
+    pub(crate) curves: Vec<Curve>,
 }
 
 /// How numbers are laid out on an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
-pub enum Scale {
+pub(crate) enum Scale {
     /// Evenly.
     Linear,
     /// By their logarithm; values that are not positive are not drawn.
@@ -192,13 +192,13 @@ pub enum Scale {
 
 /// An axis.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Axis {
+pub(crate) struct Axis {
     /// Label, with the unit.
-    pub label: String,
+    pub(crate) label: String,
     /// Linear or logarithmic.
-    pub scale: Scale,
+    pub(crate) scale: Scale,
     /// Smallest and largest value; fitted to the curves when absent.
-    pub range: Option<(f64, f64)>,
+    pub(crate) range: Option<(f64, f64)>,
 }
 
 impl Axis {
@@ -223,24 +223,24 @@ impl Axis {
 
 /// A series of points, and how it was made.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Curve {
+pub(crate) struct Curve {
     /// Name in the legend.
-    pub label: String,
+    pub(crate) label: String,
     /// Points, in drawing order.
-    pub points: Vec<Point>,
+    pub(crate) points: Vec<Point>,
     /// How it was made.
-    pub origin: Origin,
+    pub(crate) origin: Origin,
 }
 
 /// A point with its error bar.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct Point {
+pub(crate) struct Point {
     /// Horizontal.
-    pub x: f64,
+    pub(crate) x: f64,
     /// Vertical; not drawn when not finite.
-    pub y: f64,
+    pub(crate) y: f64,
     /// Half length of the error bar: one standard error of the mean.
-    pub error: Option<f64>,
+    pub(crate) error: Option<f64>,
 }
 
 impl Point {
@@ -261,7 +261,7 @@ impl Point {
 /// A parameter of a curve.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Setting {
+pub(crate) enum Setting {
     /// The parameter does not exist for this curve.
     None,
     /// One number for all points.
@@ -277,7 +277,7 @@ pub enum Setting {
 /// Where a curve's randomness came from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Seeds {
+pub(crate) enum Seeds {
     /// No randomness: a formula.
     None,
     /// Derived from this seed of the run by part name and repetition number.
@@ -286,23 +286,23 @@ pub enum Seeds {
 
 /// How a curve was made: enough to make it again.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Origin {
+pub(crate) struct Origin {
     /// The mechanism, in full.
-    pub mechanism: String,
+    pub(crate) mechanism: String,
     /// Sketch size.
-    pub k: Setting,
+    pub(crate) k: Setting,
     /// Epsilon.
-    pub epsilon: Setting,
+    pub(crate) epsilon: Setting,
     /// Delta.
-    pub delta: Setting,
+    pub(crate) delta: Setting,
     /// Noise scale really used (sigma of a Gaussian, b of a Laplace, keep probability of a flip).
-    pub sigma: Setting,
+    pub(crate) sigma: Setting,
     /// Seeds.
-    pub seeds: Seeds,
+    pub(crate) seeds: Seeds,
     /// Data set, with its size.
-    pub data: String,
+    pub(crate) data: String,
     /// Independent repetitions behind a point; 1 for a formula.
-    pub repetitions: usize,
+    pub(crate) repetitions: usize,
 }
 
 impl Origin {

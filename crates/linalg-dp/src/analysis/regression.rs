@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 /// The ridge `lambda` added to the diagonal of `A^T A`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Ridge {
     /// This much.
     Fixed {

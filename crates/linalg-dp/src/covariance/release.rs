@@ -155,7 +155,7 @@ pub(crate) fn jl_error_share(rows: u64) -> f64 {
 /// It is stored as a release file ([`dp_core::release_file`]), whose reader holds the noise against the
 /// certificate's; it has no other serial form, because none would be checked:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// fn readable<T: serde::de::DeserializeOwned>() {}
 /// readable::<linalg_dp::covariance::PrivateCovariance>();
 /// ```

@@ -14,7 +14,7 @@ const ROWS: usize = 16;
 ///
 /// Stored within release files alone, whose reader checks it:
 ///
-/// ```compile_fail
+/// ```compile_fail,E0277
 /// fn readable<T: serde::de::DeserializeOwned>() {}
 /// readable::<linalg_dp::low_rank::LowRank>();
 /// ```

@@ -16,6 +16,7 @@ const MOST_WORK: u64 = 2_000_000_000;
 /// What is summed at every block end.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+#[non_exhaustive]
 pub enum Workload {
     /// The last `blocks` blocks, with weight one.
     Sliding {

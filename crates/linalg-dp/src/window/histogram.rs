@@ -6,6 +6,7 @@ use faer::{Mat, MatRef};
 
 /// One checkpoint: the matrix of everything that arrived from `start` on.
 #[derive(Debug, Clone)]
+#[non_exhaustive]
 pub struct Checkpoint {
     /// Time stamp of the first arrival it covers.
     pub start: u64,
@@ -16,6 +17,7 @@ pub struct Checkpoint {
 /// How the published pruning rules differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
+#[non_exhaustive]
 pub enum PruneRule {
     /// Algorithm 1, `Update-Approx`: from each checkpoint jump to the **last** one
     /// that still dominates `(1 - rho)` of it.

@@ -48,7 +48,7 @@ pub enum DistanceMethod {
 /// A method and what it would achieve.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Prediction {
+pub struct DistancePlan {
     /// The method.
     pub method: DistanceMethod,
     /// Predicted standard error of the squared distance.
@@ -74,7 +74,7 @@ fn sizes_around(k: usize, d: usize) -> Vec<usize> {
 ///
 /// # Errors
 /// An impossible task (n < 2, d = 0, negative distance, delta = 0).
-pub fn plan_distances(task: &DistanceTask) -> Result<Vec<Prediction>> {
+pub fn plan_distances(task: &DistanceTask) -> Result<Vec<DistancePlan>> {
     let DistanceTask { n, d, squared_distance: r2, budget, .. } = *task;
     if !(r2.is_finite() && r2 > 0.0) {
         return Err(Error::invalid("squared distance", r2, "(0, inf)"));
@@ -86,17 +86,17 @@ pub fn plan_distances(task: &DistanceTask) -> Result<Vec<Prediction>> {
     let share = NoiseScale::new(sigma.get() * (sizes.len() as f64).sqrt())?;
     let precision: f64 = sizes.iter().map(|&k| 1.0 / projection_variance(r2, k, share)).sum();
     let mut predictions = vec![
-        Prediction {
+        DistancePlan {
             method: DistanceMethod::Projection { k },
             standard_error: projection_variance(r2, k, sigma).sqrt(),
             noise: sigma.get(),
         },
-        Prediction {
+        DistancePlan {
             method: DistanceMethod::MultiScale { sizes },
             standard_error: precision.recip().sqrt(),
             noise: share.get(),
         },
-        Prediction {
+        DistancePlan {
             method: DistanceMethod::RawData,
             standard_error: (8.0 * s2 * r2 + 8.0 * s2 * s2 * d as f64).sqrt(),
             noise: sigma.get(),
@@ -104,7 +104,7 @@ pub fn plan_distances(task: &DistanceTask) -> Result<Vec<Prediction>> {
     ];
     let adjacency = Adjacency::Attribute { beta: task.beta };
     let table = NoiseAddition::new(n, d, task.range, adjacency, budget)?;
-    predictions.push(Prediction {
+    predictions.push(DistancePlan {
         method: DistanceMethod::NoiseAddition,
         standard_error: table.noise().sigma().get(),
         noise: table.noise().sigma().get(),
@@ -114,7 +114,7 @@ pub fn plan_distances(task: &DistanceTask) -> Result<Vec<Prediction>> {
     {
         let p = response.flip().get();
         let t = 2.0 * p * (1.0 - p);
-        predictions.push(Prediction {
+        predictions.push(DistancePlan {
             method: DistanceMethod::RandomizedResponse,
             standard_error: (d as f64 * t * (1.0 - t)).sqrt() / (1.0 - 2.0 * p).powi(2),
             noise: p,

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 /// Rows of a release that a search looks for. A type of its own: a database in the place of the
 /// queries does not compile.
 ///
-/// ```compile_fail
+/// ```compile_fail,E0308
 /// use sketch::search::HammingIndex;
 /// use sketch::signs::SignCodes;
 ///

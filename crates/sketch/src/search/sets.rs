@@ -2,7 +2,7 @@
 
 use super::hits::Hit;
 use crate::error::{Error, Result};
-use crate::sets::{BinLaw, Coding, NoisyBits, SymbolRelease, matches, outcomes};
+use crate::sets::{BinLaw, Coding, NoisyBits, PrivateSymbols, matches, outcomes};
 use dp_core::{Certificate, Release};
 use rayon::prelude::*;
 
@@ -34,7 +34,7 @@ type RowScore = dyn Fn(&[u16], &[u16]) -> f64 + Sync;
 /// # Errors
 /// When a query does not exist, or the ranking does not fit the release.
 pub fn nearest(
-    release: &SymbolRelease,
+    release: &Release<PrivateSymbols>,
     queries: &[usize],
     count: usize,
     ranking: Ranking,

@@ -5,12 +5,11 @@ use super::hash::reduce;
 use super::items::ItemSet;
 use super::neighbours::SetNeighbours;
 use super::one_permutation::{EMPTY_BIN, OnePermutation};
-use super::response::{
-    BINS, Response, SIMILARITY, SetFacts, SymbolRelease, SymbolSource, calibrated,
-};
+use super::response::{BINS, Response, SIMILARITY, SetFacts, SymbolSource, calibrated};
 use super::response_family::ResponseFamily;
 use super::signature::{Scheme, SetSketch};
 use super::symbols::Coding;
+use super::symbols::PrivateSymbols;
 use super::writer::SetWriter;
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
@@ -19,7 +18,7 @@ use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
 use dp_core::output::Destination;
 use dp_core::release_file::Kind;
-use dp_core::{Budget, Guarantee, PublicSeed, Theorem};
+use dp_core::{Budget, Guarantee, PublicSeed, Release, Theorem};
 
 /// One-permutation hashing with a response on every bin; "empty" is a symbol like the others.
 ///
@@ -95,7 +94,7 @@ impl BinResponse {
         sets: &[ItemSet],
         seed: PublicSeed,
         rng: &mut NoiseRng,
-    ) -> Result<SymbolRelease> {
+    ) -> Result<Release<PrivateSymbols>> {
         Mechanism::release(self, (sets, seed), rng)
     }
 
@@ -149,7 +148,7 @@ impl author::Sealed for BinResponse {
 impl Mechanism for BinResponse {
     type Config = BinConfig;
     type Input<'a> = (&'a [ItemSet], PublicSeed);
-    type Output = SymbolRelease;
+    type Output = Release<PrivateSymbols>;
     type Facts = SetFacts;
     type Error = Error;
 
@@ -173,7 +172,7 @@ impl Mechanism for BinResponse {
         (sets, seed): (&[ItemSet], PublicSeed),
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<SymbolRelease> {
+    ) -> Result<Release<PrivateSymbols>> {
         self.source(seed)?.release(sets, rng, hook)
     }
 }

@@ -1,13 +1,12 @@
 //! Hashed minima of any hash functions, with a response on every position (Bucket PrivMin).
 
 use super::items::ItemSet;
-use super::response::{
-    BUCKETS, Response, SetFacts, SymbolRelease, SymbolSource, calibrated, predict_hashed,
-};
+use super::response::{BUCKETS, Response, SetFacts, SymbolSource, calibrated, predict_hashed};
 use super::response_family::ResponseFamily;
 use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::SetSketch;
 use super::symbols::Coding;
+use super::symbols::PrivateSymbols;
 use super::writer::SetWriter;
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
@@ -16,7 +15,7 @@ use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
 use dp_core::output::Destination;
 use dp_core::release_file::Kind;
-use dp_core::{Adjacency, Budget, Epsilon, Guarantee, PublicSeed, Theorem};
+use dp_core::{Adjacency, Budget, Epsilon, Guarantee, PublicSeed, Release, Theorem};
 
 /// Bucket PrivMin (Bourgeat & Schmurr 2019, algorithms 1 and 2): every minimum is hashed to
 /// one of B buckets, and each of the L buckets gets a B-ary response with `epsilon / L`.
@@ -79,7 +78,7 @@ impl BucketPrivMin {
         sets: &[ItemSet],
         seed: PublicSeed,
         rng: &mut NoiseRng,
-    ) -> Result<SymbolRelease> {
+    ) -> Result<Release<PrivateSymbols>> {
         Mechanism::release(self, (sets, seed), rng)
     }
 
@@ -116,7 +115,7 @@ impl author::Sealed for BucketPrivMin {
 impl Mechanism for BucketPrivMin {
     type Config = SymbolShape;
     type Input<'a> = (&'a [ItemSet], PublicSeed);
-    type Output = SymbolRelease;
+    type Output = Release<PrivateSymbols>;
     type Facts = SetFacts;
     type Error = Error;
 
@@ -138,7 +137,7 @@ impl Mechanism for BucketPrivMin {
         (sets, seed): (&[ItemSet], PublicSeed),
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<SymbolRelease> {
+    ) -> Result<Release<PrivateSymbols>> {
         self.source(seed).release(sets, rng, hook)
     }
 }

@@ -2,13 +2,12 @@
 
 use super::items::ItemSet;
 use super::neighbours::SetNeighbours;
-use super::response::{
-    MIXTURE, Response, SetFacts, SymbolRelease, SymbolSource, calibrated, predict_hashed,
-};
+use super::response::{MIXTURE, Response, SetFacts, SymbolSource, calibrated, predict_hashed};
 use super::response_family::ResponseFamily;
 use super::secure::{SecureMinHash, SymbolShape};
 use super::signature::SetSketch;
 use super::symbols::Coding;
+use super::symbols::PrivateSymbols;
 use super::writer::SetWriter;
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
@@ -17,7 +16,7 @@ use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
 use dp_core::output::Destination;
 use dp_core::release_file::Kind;
-use dp_core::{Budget, FreshSeed, Guarantee, Theorem};
+use dp_core::{Budget, FreshSeed, Guarantee, Release, Theorem};
 
 /// Secure or b-bit MinHash with randomised response, calibrated by the exact law of the
 /// number of differing positions.
@@ -91,7 +90,7 @@ impl MixtureResponse {
         sets: &[ItemSet],
         fresh: FreshSeed,
         rng: &mut NoiseRng,
-    ) -> Result<SymbolRelease> {
+    ) -> Result<Release<PrivateSymbols>> {
         Mechanism::release(self, (sets, fresh), rng)
     }
 
@@ -133,7 +132,7 @@ impl Mechanism for MixtureResponse {
     /// Shape of a signature, and what may change in a set.
     type Config = (SymbolShape, SetNeighbours);
     type Input<'a> = (&'a [ItemSet], FreshSeed);
-    type Output = SymbolRelease;
+    type Output = Release<PrivateSymbols>;
     type Facts = SetFacts;
     type Error = Error;
 
@@ -154,7 +153,7 @@ impl Mechanism for MixtureResponse {
         (sets, seed): (&[ItemSet], FreshSeed),
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<SymbolRelease> {
+    ) -> Result<Release<PrivateSymbols>> {
         self.source(seed).release(sets, rng, hook)
     }
 }

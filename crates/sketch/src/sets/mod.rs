@@ -37,7 +37,7 @@ pub(crate) use noisy::NoisyFacts;
 pub use noisy::{NoisyBits, NoisySecureMinHash, published_sensitivity};
 pub use one_permutation::{DenseOnePermutation, EMPTY_BIN, OnePermutation, bin_similarity};
 pub use privmin::PrivMin;
-pub use response::{SetFacts, SymbolRelease};
+pub use response::SetFacts;
 pub use secure::{SecureMinHash, SymbolShape};
 pub(crate) use signature::matches;
 pub use signature::{Scheme, SetSketch, SignatureMatrix};

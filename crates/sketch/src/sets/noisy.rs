@@ -17,7 +17,7 @@ use dp_core::mechanism::{Mechanism, Prediction, Progress, Statistic};
 use dp_core::noise::{AdditiveNoise, GeneratorKind, LaplaceNoise, NoiseRng, VALUES_PER_STREAM};
 use dp_core::output::Destination;
 use dp_core::profile::CoordinateProfile;
-use dp_core::release_file::{FileWriter, Kind, Payload, Trailer};
+use dp_core::release_file::{Kind, Payload, Trailer, Writer};
 use dp_core::{
     Budget, Certificate, Delta, EntryBound, FreshSeed, Guarantee, L1Sensitivity, LaplaceScale,
     Probability, Profile, Release, SeedOrigin,
@@ -281,7 +281,7 @@ impl SetSource for NoisySource<'_> {
         held / VALUES_PER_STREAM * VALUES_PER_STREAM
     }
 
-    fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut FileWriter) -> Result<()> {
+    fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut Writer) -> Result<()> {
         let mut values: Vec<f64> = held.into_iter().map(f64::from).collect();
         self.mechanism.noise.add_to(rng, &mut values)?;
         Ok(out.payload_f64(&values)?)

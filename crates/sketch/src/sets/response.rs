@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Prediction, Progress, author};
 use dp_core::noise::{GeneratorKind, KaryResponse, NoiseLaw, NoiseRng};
-use dp_core::release_file::{FileWriter, Payload, Trailer};
+use dp_core::release_file::{Payload, Trailer, Writer};
 use dp_core::{
     Adjacency, Budget, Certificate, Guarantee, Probability, Profile, Release, SeedOrigin, Theorem,
 };
@@ -23,9 +23,6 @@ use dp_core::{
 pub(super) const MIXTURE: &str = "minhash-mixture-response";
 pub(super) const BUCKETS: &str = "bucket-privmin";
 pub(super) const BINS: &str = "one-permutation-response";
-
-/// A private release of symbol signatures.
-pub type SymbolRelease = Release<PrivateSymbols, Certificate>;
 
 /// A response on every symbol, as noise whose law certificates state.
 #[derive(Debug, Clone, Copy)]
@@ -142,7 +139,7 @@ impl SymbolSource<'_> {
         sets: &[ItemSet],
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<SymbolRelease> {
+    ) -> Result<Release<PrivateSymbols>> {
         let (generator, total) = (rng.kind(), sets.len().div_ceil(PART) as u64);
         let mut symbols = Vec::with_capacity(sets.len() * self.scheme.slots);
         for (part, sets) in sets.chunks(PART).enumerate() {
@@ -192,7 +189,7 @@ impl SetSource for SymbolSource<'_> {
         held / row / ROWS_PER_STREAM * ROWS_PER_STREAM * row
     }
 
-    fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut FileWriter) -> Result<()> {
+    fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut Writer) -> Result<()> {
         let signatures = SignatureMatrix::new(self.scheme.clone(), held);
         PrivateSymbols::new(self.facts(), self.respond(&signatures, rng)?).write(out)
     }

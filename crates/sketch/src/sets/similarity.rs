@@ -2,12 +2,11 @@
 
 use super::bins::{BinLaw, outcomes};
 use super::estimate::CollisionLaw;
-use super::response::SymbolRelease;
 use super::signature::matches;
 use super::symbols::{Coding, PrivateSymbols};
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval};
-use dp_core::Probability;
+use dp_core::{Probability, Release};
 
 /// Estimates between a set of one release and a set of another, or of the same one.
 ///
@@ -46,7 +45,7 @@ pub struct SetPairs<'a> {
 impl<'a> SetPairs<'a> {
     /// Pairs of sets of one release.
     #[must_use]
-    pub fn within(release: &'a SymbolRelease) -> Self {
+    pub fn within(release: &'a Release<PrivateSymbols>) -> Self {
         Self { left: release.payload(), right: release.payload(), same: true }
     }
 
@@ -54,7 +53,10 @@ impl<'a> SetPairs<'a> {
     ///
     /// # Errors
     /// [`Error::Incompatible`] for other hash functions, another coding or another response.
-    pub fn between(left: &'a SymbolRelease, right: &'a SymbolRelease) -> Result<Self> {
+    pub fn between(
+        left: &'a Release<PrivateSymbols>,
+        right: &'a Release<PrivateSymbols>,
+    ) -> Result<Self> {
         let (left, right) = (left.payload(), right.payload());
         left.scheme().check(right.scheme())?;
         if left.facts() != right.facts() {

@@ -7,7 +7,7 @@ use crate::written::{Health, Written};
 use dp_core::NoiseRng;
 use dp_core::noise::GeneratorKind;
 use dp_core::output::Destination;
-use dp_core::release_file::{FileWriter, Kind, Trailer};
+use dp_core::release_file::{Kind, Trailer, Writer};
 
 /// A mechanism of set signatures, with its hash functions drawn.
 pub(crate) trait SetSource {
@@ -18,7 +18,7 @@ pub(crate) trait SetSource {
     fn whole(&self, held: usize) -> usize;
 
     /// Adds noise to slots and writes them.
-    fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut FileWriter) -> Result<()>;
+    fn put(&self, held: Vec<u32>, rng: &mut NoiseRng, out: &mut Writer) -> Result<()>;
 
     /// What follows the payload of a release of this many sets.
     fn trailer(&self, sets: usize, generator: GeneratorKind) -> Result<Trailer>;
@@ -38,7 +38,7 @@ const SETS: usize = 1024;
 pub struct SetWriter<'a> {
     source: Box<dyn SetSource + 'a>,
     rng: &'a mut NoiseRng,
-    out: FileWriter,
+    out: Writer,
     held: Vec<u32>,
     sets: usize,
     health: Health,
@@ -51,7 +51,7 @@ impl<'a> SetWriter<'a> {
         source: Box<dyn SetSource + 'a>,
         rng: &'a mut NoiseRng,
     ) -> Result<Self> {
-        let out = FileWriter::create(to, kind)?;
+        let out = Writer::create(to, kind)?;
         Ok(Self { source, rng, out, held: Vec::new(), sets: 0, health: Health::Good })
     }
 

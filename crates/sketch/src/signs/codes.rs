@@ -6,7 +6,7 @@ use crate::projection::{Family, ProjectionSpec, SharedProjection};
 use crate::rows::RowsView;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{GeneratorKind, NoiseLaw};
-use dp_core::{Certificate, EntryBound, NoGuarantee, PublicSeed, Release, Shift};
+use dp_core::{EntryBound, NoGuarantee, PublicSeed, Release, Shift};
 use rand_core::Rng;
 
 /// Signs of projected rows: bit j is one for a positive coordinate j.
@@ -16,9 +16,6 @@ pub struct SignCodes {
     noise: NoiseLaw,
     bits: PackedBits,
 }
-
-/// Private signs with their certificate.
-pub type SignRelease = Release<SignCodes, Certificate>;
 
 impl SignCodes {
     pub(crate) fn new(projections: Vec<ProjectionSpec>, noise: NoiseLaw, bits: PackedBits) -> Self {

@@ -23,7 +23,27 @@ pub enum FlipRule {
     OptimalSmooth,
 }
 
+impl core::fmt::Display for FlipRule {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl core::str::FromStr for FlipRule {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|one| one.name() == name)
+            .ok_or_else(|| Error::invalid("flip rule", name, Self::ALL.map(Self::name).join(", ")))
+    }
+}
+
 impl FlipRule {
+    /// Every rule.
+    pub const ALL: [Self; 3] =
+        [Self::RandomizedResponse, Self::PublishedSmooth, Self::OptimalSmooth];
+
     /// Name in certificates.
     #[must_use]
     pub fn name(self) -> &'static str {

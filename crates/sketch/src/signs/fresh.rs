@@ -5,7 +5,7 @@ use super::changes::{
     Tail, any_neighbour_gaussian, any_neighbour_rademacher, most_changes, one_pair_gaussian,
     one_pair_lifted,
 };
-use super::codes::{SignCodes, SignRelease, SignSketch};
+use super::codes::{SignCodes, SignSketch};
 use super::flip::{FlipRule, FlipTable};
 use super::mechanism::{Flips, attribute};
 use super::pairs::predict_share;
@@ -181,7 +181,7 @@ impl FreshSigns {
         rows: RowsView<'_>,
         seed: FreshSeed,
         rng: &mut NoiseRng,
-    ) -> Result<SignRelease> {
+    ) -> Result<Release<SignCodes>> {
         Mechanism::release(self, (rows, seed), rng)
     }
 
@@ -231,7 +231,7 @@ impl Mechanism for FreshSigns {
     type Config = FreshConfig;
     /// Rows, and a seed that was drawn after they were fixed.
     type Input<'a> = (RowsView<'a>, FreshSeed);
-    type Output = SignRelease;
+    type Output = Release<SignCodes>;
     type Facts = ();
     type Error = Error;
 
@@ -253,7 +253,7 @@ impl Mechanism for FreshSigns {
         (rows, seed): (RowsView<'_>, FreshSeed),
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<SignRelease> {
+    ) -> Result<Release<SignCodes>> {
         release_all(&self.draw(seed)?, rows, rng, hook)
     }
 }
@@ -290,7 +290,7 @@ impl SignSource for Drawn<'_> {
         }
     }
 
-    fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<SignRelease> {
+    fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<Release<SignCodes>> {
         let (config, sketch) = (&self.mechanism.config, &self.sketch);
         let noise = self.flips.law()?;
         let name = "signs of a fresh projection";

@@ -17,9 +17,6 @@ use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rayon::prelude::*;
 
-/// Signs with an individual-DP certificate.
-pub type IndividualRelease = Release<SignCodes, IndividualCertificate>;
-
 /// What is done to the signs that a neighbour of the row could have otherwise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum IndividualNoise {
@@ -141,7 +138,11 @@ impl IndividualSigns {
     /// # Errors
     /// [`crate::Error::Shape`] for rows of another d, [`crate::Error::OutOfRange`] for an
     /// attribute outside the declared bound.
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<IndividualRelease> {
+    pub fn release(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<SignCodes, IndividualCertificate>> {
         rows.check_bound(self.bound)?;
         let generator = rng.kind();
         let bits = self.sketch.bits();

@@ -1,7 +1,7 @@
 //! Private signs: project, take signs, flip.
 
 use super::bits::PackedBits;
-use super::codes::{BLOCK, SignCodes, SignRelease, SignSketch, pack_signs};
+use super::codes::{BLOCK, SignCodes, SignSketch, pack_signs};
 use super::flip::{FlipRule, FlipTable};
 use super::level::{LevelStep, LevelSteps};
 use super::pairs::predict_share;
@@ -108,7 +108,7 @@ impl PrivateSigns {
     /// # Errors
     /// [`Error::Shape`] for rows of another d, [`Error::OutOfRange`] for an attribute
     /// outside the declared bound (which the refusal reveals).
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<SignRelease> {
+    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<Release<SignCodes>> {
         Mechanism::release(self, rows, rng)
     }
 
@@ -139,7 +139,7 @@ pub struct SignsConfig {
 impl Mechanism for PrivateSigns {
     type Config = SignsConfig;
     type Input<'a> = RowsView<'a>;
-    type Output = SignRelease;
+    type Output = Release<SignCodes>;
     type Facts = ();
     type Error = Error;
 
@@ -162,7 +162,7 @@ impl Mechanism for PrivateSigns {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-    ) -> Result<SignRelease> {
+    ) -> Result<Release<SignCodes>> {
         release_all(&self, rows, rng, hook)
     }
 }
@@ -180,7 +180,7 @@ impl SignSource for &PrivateSigns {
         self.flips.release(&self.sketch, rows, rng, |rows| rows.check_bound(self.bound))
     }
 
-    fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<SignRelease> {
+    fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<Release<SignCodes>> {
         let noise = self.flips.law()?;
         let statement = self.sketch.statement("private signs", bits.n(), noise.clone(), generator);
         let certificate = AUTHOR.certificate(statement, self.guarantee.clone());

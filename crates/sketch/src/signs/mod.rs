@@ -13,10 +13,10 @@ mod pairs;
 mod stream;
 
 pub use bits::PackedBits;
-pub use codes::{SignCodes, SignRelease, SignSketch};
+pub use codes::{SignCodes, SignSketch};
 pub use flip::{FlipRule, FlipTable};
 pub use fresh::{FreshConfig, FreshSigns, NormFloor};
-pub use individual::{IndividualNoise, IndividualRelease, IndividualSigns};
+pub use individual::{IndividualNoise, IndividualSigns};
 pub use mechanism::{PrivateSigns, SignsConfig};
 pub use pairs::{SignPairs, cosine_to_public_row};
 pub use stream::OpenSigns;

@@ -1,13 +1,13 @@
 //! Signs of rows that come in portions.
 
 use super::bits::PackedBits;
-use super::codes::SignRelease;
+use super::codes::SignCodes;
 use crate::error::{Error, Result};
 use crate::rows::RowsView;
 use core::ops::ControlFlow;
-use dp_core::NoiseRng;
 use dp_core::mechanism::Progress;
 use dp_core::noise::GeneratorKind;
+use dp_core::{NoiseRng, Release};
 
 /// Rows that share a noise stream.
 pub(super) const ROWS_PER_STREAM: usize = 32;
@@ -27,7 +27,7 @@ pub(super) trait SignSource {
     fn flip(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<PackedBits>;
 
     /// Binds bits to their certificate.
-    fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<SignRelease>;
+    fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<Release<SignCodes>>;
 }
 
 /// Rows flipped between two questions to the hook.
@@ -39,7 +39,7 @@ pub(super) fn release_all(
     rows: RowsView<'_>,
     rng: &mut NoiseRng,
     hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
-) -> Result<SignRelease> {
+) -> Result<Release<SignCodes>> {
     check_features(rows, source.d())?;
     let (generator, total) = (rng.kind(), rows.n().div_ceil(PART));
     let mut words = Vec::new();
@@ -104,7 +104,7 @@ impl<'m, 'r> OpenSigns<'m, 'r> {
     ///
     /// # Errors
     /// As [`OpenSigns::push`].
-    pub fn close(mut self) -> Result<SignRelease> {
+    pub fn close(mut self) -> Result<Release<SignCodes>> {
         if !self.waiting.is_empty() {
             self.flush()?;
         }

@@ -5,7 +5,7 @@ use super::mechanism::PrivateProjection;
 use super::noise::SketchNoise;
 use super::pairs::predict_distance;
 use super::projector::{Hook, Projector, norm_of_change};
-use super::sketch::SketchRelease;
+use super::sketch::PrivateSketch;
 use super::writer::ReleaseWriter;
 use crate::author::AUTHOR;
 use crate::error::Result;
@@ -16,7 +16,7 @@ use dp_core::noise::AdditiveNoise;
 use dp_core::output::Destination;
 use dp_core::{
     Adjacency, Budget, EntryBound, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, NoiseScale,
-    Profile, PublicSeed, Theorem, calibrate,
+    Profile, PublicSeed, Release, Theorem, calibrate,
 };
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -137,7 +137,7 @@ impl AveragedProjection {
         fresh: FreshSeed,
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
-    ) -> Result<SketchRelease> {
+    ) -> Result<Release<PrivateSketch>> {
         self.draw(fresh)?.release(rows, rng)
     }
 
@@ -175,7 +175,7 @@ impl Mechanism for AveragedProjection {
     type Config = AveragedConfig;
     /// Rows, and a seed that was drawn after they were fixed.
     type Input<'a> = (FreshSeed, RowsView<'a>);
-    type Output = SketchRelease;
+    type Output = Release<PrivateSketch>;
     /// A squared distance of two rows.
     type Facts = f64;
     type Error = crate::Error;
@@ -198,7 +198,7 @@ impl Mechanism for AveragedProjection {
         (fresh, rows): (FreshSeed, RowsView<'_>),
         rng: &mut NoiseRng,
         hook: &mut Hook<'_>,
-    ) -> Result<SketchRelease> {
+    ) -> Result<Release<PrivateSketch>> {
         self.clone().draw(fresh)?.release_watched(rows, rng, hook)
     }
 }

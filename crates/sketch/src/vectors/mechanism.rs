@@ -4,7 +4,7 @@ use super::element::Element;
 use super::noise::SketchNoise;
 use super::pairs::predict_distance;
 use super::projector::{Hook, Projector};
-use super::sketch::{PrivateSketch, SketchRelease};
+use super::sketch::PrivateSketch;
 use crate::author::AUTHOR;
 use crate::error::Result;
 use crate::projection::SharedProjection;
@@ -179,7 +179,11 @@ impl PrivateProjection {
     /// # Errors
     /// [`crate::Error::Shape`] for rows of another d, [`crate::Error::OutOfRange`] or
     /// [`crate::Error::NormOutOfRange`] for rows outside the declared bounds.
-    pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<SketchRelease> {
+    pub fn release(
+        &self,
+        rows: RowsView<'_>,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<PrivateSketch>> {
         Mechanism::release(self, rows, rng)
     }
 
@@ -223,7 +227,7 @@ impl author::Sealed for PrivateProjection {
 impl Mechanism for PrivateProjection {
     type Config = ProjectionConfig;
     type Input<'a> = RowsView<'a>;
-    type Output = SketchRelease;
+    type Output = Release<PrivateSketch>;
     /// A squared distance of two rows.
     type Facts = f64;
     type Error = crate::Error;
@@ -249,7 +253,7 @@ impl Mechanism for PrivateProjection {
         rows: RowsView<'_>,
         rng: &mut NoiseRng,
         hook: &mut Hook<'_>,
-    ) -> Result<SketchRelease> {
+    ) -> Result<Release<PrivateSketch>> {
         let generator = rng.kind();
         let mut values = self.rows.output(rows.n())?;
         self.rows.release_into(rows, &mut values, &self.calibrated, rng, hook)?;

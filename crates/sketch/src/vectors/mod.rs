@@ -23,6 +23,6 @@ pub use multi_scale::{
 };
 pub use noise::SketchNoise;
 pub use pairs::Pairs;
-pub use sketch::{PrivateSketch, SketchRelease};
+pub use sketch::PrivateSketch;
 pub use systems::System;
 pub use writer::ReleaseWriter;

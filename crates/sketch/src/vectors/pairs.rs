@@ -2,7 +2,7 @@
 
 use super::interval::{Law, Miss, Polar, Tails};
 use super::noise::NoiseMoments;
-use super::sketch::{PrivateSketch, SketchRelease};
+use super::sketch::PrivateSketch;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval};
 use crate::projection::{Moments, ProjectionSpec};
@@ -10,7 +10,7 @@ use crate::rows::NORM_SLACK;
 use dp_core::certificate::PublicValue;
 use dp_core::mechanism::Prediction;
 use dp_core::noise::NoiseLaw;
-use dp_core::{Adjacency, Certificate, Probability};
+use dp_core::{Adjacency, Certificate, Probability, Release};
 
 /// Estimates between rows of two comparable releases (or of one release with itself).
 ///
@@ -60,7 +60,7 @@ struct Sums {
 impl<'a> Pairs<'a> {
     /// Pairs of rows of one release.
     #[must_use]
-    pub fn within(release: &'a SketchRelease) -> Self {
+    pub fn within(release: &'a Release<PrivateSketch>) -> Self {
         let largest = largest_norm(release.certificate(), release.payload().projection().d());
         Self::of_sketch(release.payload(), largest)
     }
@@ -69,7 +69,10 @@ impl<'a> Pairs<'a> {
     ///
     /// # Errors
     /// [`Error::Incompatible`] when they were made by different projections.
-    pub fn between(left: &'a SketchRelease, right: &'a SketchRelease) -> Result<Self> {
+    pub fn between(
+        left: &'a Release<PrivateSketch>,
+        right: &'a Release<PrivateSketch>,
+    ) -> Result<Self> {
         let (x, y) = (left.payload(), right.payload());
         x.check_comparable(y)?;
         let largest = [left, right].map(|r| largest_norm(r.certificate(), x.projection().d()));

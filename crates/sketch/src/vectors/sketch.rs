@@ -3,7 +3,6 @@
 use super::noise::NoiseMoments;
 use crate::error::{Error, Result};
 use crate::projection::ProjectionSpec;
-use dp_core::Release;
 use dp_core::noise::NoiseLaw;
 
 /// n noisy projected rows of k numbers, with the public facts estimators need.
@@ -14,9 +13,6 @@ pub struct PrivateSketch {
     moments: NoiseMoments,
     values: Vec<f64>,
 }
-
-/// A private sketch with its certificate.
-pub type SketchRelease = Release<PrivateSketch>;
 
 impl PrivateSketch {
     /// Binds noisy values to the projection and noise they came from. For authors of

@@ -1,7 +1,7 @@
 //! The real-valued systems of Li & Li (2023) under their own names.
 
 use super::mechanism::PrivateProjection;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::projection::{Family, ProjectionSpec};
 use dp_core::calibrate::published::PublishedRule;
 use dp_core::{Adjacency, Budget, EntryBound, PublicSeed, Shift};
@@ -26,6 +26,22 @@ pub enum System {
     DpOporp,
     /// DP-OPORP with Laplace noise (ours): pure.
     DpOporpLaplace,
+}
+
+impl core::fmt::Display for System {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl core::str::FromStr for System {
+    type Err = Error;
+    fn from_str(name: &str) -> Result<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|one| one.name() == name)
+            .ok_or_else(|| Error::invalid("system", name, Self::ALL.map(Self::name).join(", ")))
+    }
 }
 
 impl System {

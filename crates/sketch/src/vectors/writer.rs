@@ -8,7 +8,7 @@ use crate::rows::{RowsView, pass_rows};
 use crate::written::{Health, Written};
 use dp_core::NoiseRng;
 use dp_core::output::Destination;
-use dp_core::release_file::{FileWriter, Trailer, to_json};
+use dp_core::release_file::{Trailer, Writer, to_json};
 use std::borrow::Cow;
 
 /// Releases rows to a file as they come: memory is bounded by one block of output
@@ -20,7 +20,7 @@ use std::borrow::Cow;
 pub struct ReleaseWriter<'m, 'r> {
     mechanism: Cow<'m, PrivateProjection>,
     rng: &'r mut NoiseRng,
-    out: FileWriter,
+    out: Writer,
     block: Vec<f64>,
     filled: usize,
     rows: usize,
@@ -53,7 +53,7 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
         Ok(Self {
             mechanism,
             rng,
-            out: FileWriter::create(to, element.kind())?,
+            out: Writer::create(to, element.kind())?,
             block: vec![0.0; pass_rows(k) * k],
             filled: 0,
             rows: 0,

@@ -13,7 +13,7 @@ use sketch::search::Hit;
 use sketch::search::{Ranking, best_rows, nearest, nearest_noisy};
 use sketch::sets::{
     BinLaw, BinResponse, BucketPrivMin, CollisionLaw, ItemSet, MixtureResponse, NoisyBits,
-    NoisySecureMinHash, SetNeighbours, SetPairs, SymbolRelease, SymbolShape, published_bucket,
+    NoisySecureMinHash, PrivateSymbols, SetNeighbours, SetPairs, SymbolShape, published_bucket,
 };
 use std::path::Path;
 
@@ -195,9 +195,9 @@ impl Method {
 /// A release of one method, and the scores of its search.
 pub(super) enum Released {
     /// Symbols of hashed minima.
-    Hashed { release: SymbolRelease, shape: SymbolShape, published: Option<u32> },
+    Hashed { release: Release<PrivateSymbols>, shape: SymbolShape, published: Option<u32> },
     /// Bins.
-    Bins { release: SymbolRelease, ranking: Ranking },
+    Bins { release: Release<PrivateSymbols>, ranking: Ranking },
     /// Noisy bits.
     Noisy { release: Release<NoisyBits>, scale: f64 },
 }

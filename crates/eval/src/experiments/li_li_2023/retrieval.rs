@@ -8,10 +8,10 @@ use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, sabotage,
 };
 use crate::metrics::{mean_precision_recall, nearest_by_cosine};
-use dp_core::{Adjacency, Budget, EntryBound, Shift};
+use dp_core::{Adjacency, Budget, EntryBound, Release, Shift};
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
-use sketch::vectors::{PrivateProjection, SketchRelease};
+use sketch::vectors::{PrivateProjection, PrivateSketch};
 
 /// True neighbours of a query.
 const RELEVANT: usize = 50;
@@ -108,7 +108,10 @@ pub(super) fn projected(trial: &Trial<'_>, family: Family) -> Result<Found> {
 }
 
 /// Searches one release for the rows of another.
-pub(super) fn found(queries: &SketchRelease, database: &SketchRelease) -> Result<Found> {
+pub(super) fn found(
+    queries: &Release<PrivateSketch>,
+    database: &Release<PrivateSketch>,
+) -> Result<Found> {
     let (queries, database) = (queries.payload(), database.payload());
     let sigma = database.noise_variance().sqrt();
     let k = database.k();

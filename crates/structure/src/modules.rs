@@ -134,7 +134,8 @@ impl Crate {
                 }
                 Some((_, items)) => self.module(items, &below, child_path, Some(at), public)?,
                 None => {
-                    let file = file_of(folder, &name);
+                    let stated = stated_path(&child.attrs).map(|path| folder.join(path));
+                    let file = stated.unwrap_or_else(|| file_of(folder, &name));
                     self.file(&file, &below, child_path, Some(at), public)?
                 }
             };
@@ -142,6 +143,16 @@ impl Crate {
         }
         Ok(at)
     }
+}
+
+/// The file that `#[path = "..."]` names, beside the `mod.rs` that says so.
+fn stated_path(attributes: &[Attribute]) -> Option<String> {
+    let named = attributes.iter().find(|attribute| attribute.path().is_ident("path"))?;
+    let syn::Meta::NameValue(pair) = &named.meta else { return None };
+    let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(path), .. }) = &pair.value else {
+        return None;
+    };
+    Some(path.value())
 }
 
 /// The file of a module of that name in a folder.

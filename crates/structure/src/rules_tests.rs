@@ -147,6 +147,16 @@ fn what_can_be_named_from_outside_is_counted() {
     assert_eq!(made.lines, 1 + 4 + 1);
 }
 
+#[test]
+fn a_module_may_lie_in_a_file_of_another_name() {
+    let (made, _) = made(&[
+        ("lib.rs", "pub mod a;"),
+        ("a/mod.rs", "#[cfg(unix)] #[path = \"unix.rs\"] mod system; pub use system::A;"),
+        ("a/unix.rs", "pub struct A;"),
+    ]);
+    assert_eq!(surface(&made).types, 1);
+}
+
 fn package(name: &str, uses: &[&str]) -> Package {
     let uses = uses.iter().map(|&s| s.to_owned()).collect::<BTreeSet<_>>();
     Package { name: name.into(), root: Path::new("lib.rs").into(), uses }

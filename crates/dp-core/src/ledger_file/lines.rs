@@ -3,9 +3,13 @@
 use crate::accounting::Filter;
 use crate::adjacency::Adjacency;
 use crate::certificate::{canonical, hex};
-use crate::disk::Identity;
+use crate::disk::{Disk, Identity};
+use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
+use std::fs::File;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 /// Version of the file's layout.
 pub const FORMAT: u32 = 3;
@@ -94,4 +98,33 @@ pub(super) struct Step {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<Identity>,
     pub(super) id: String,
+}
+
+/// Seconds since 1970.
+pub(super) fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs())
+}
+
+/// Errors of a file, by name.
+pub(super) fn in_file(path: &Path) -> impl Fn(std::io::Error) -> Error {
+    move |error| Error::io(path.display(), &error)
+}
+
+/// Writes a new ledger into a file that has no name yet, or another than it will have.
+pub(super) fn write_new(
+    disk: &Disk,
+    file: &File,
+    header: &Header,
+    payments: impl Iterator<Item = Payment<crate::accounting::Cost>>,
+) -> std::io::Result<()> {
+    let (mut text, mut head) = line("", "ledger", header);
+    let mut lines = 1;
+    for payment in payments {
+        let (next, hash) = line(&head, "record", &payment);
+        text += &next;
+        (head, lines) = (hash, lines + 1);
+    }
+    let mark = Mark { lines, head }.text();
+    let all = [MAGIC, mark.as_bytes(), mark.as_bytes(), text.as_bytes()].concat();
+    disk.write_at(file, 0, &all)
 }

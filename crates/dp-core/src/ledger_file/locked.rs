@@ -1,9 +1,8 @@
 //! Writing: one process at a time, by a lock on the ledger itself.
 
-use super::lines::{Header, MAGIC, MARK, Mark, Payment, Step, line};
+use super::lines::{MAGIC, MARK, Mark, Payment, Step, in_file, line, now};
 use super::old;
 use super::replay::{Charge, Contents, Stage, read};
-use super::{BudgetFile, in_file, now};
 use crate::accounting::{Entry, Ledger};
 use crate::disk::{Disk, Identity, folder_of, identity, identity_of, open_file};
 use crate::error::{Error, Result};
@@ -37,25 +36,6 @@ pub(crate) struct Locked {
 /// The hidden name of a release that is being paid for.
 fn hidden(path: &Path, id: &str) -> PathBuf {
     folder_of(path).join(format!(".dps-{id}.reserved"))
-}
-
-/// Writes a new ledger into a file that has no name yet, or another than it will have.
-pub(super) fn write_new(
-    disk: &Disk,
-    file: &File,
-    header: &Header,
-    payments: impl Iterator<Item = Payment<crate::accounting::Cost>>,
-) -> std::io::Result<()> {
-    let (mut text, mut head) = line("", "ledger", header);
-    let mut lines = 1;
-    for payment in payments {
-        let (next, hash) = line(&head, "record", &payment);
-        text += &next;
-        (head, lines) = (hash, lines + 1);
-    }
-    let mark = Mark { lines, head }.text();
-    let all = [MAGIC, mark.as_bytes(), mark.as_bytes(), text.as_bytes()].concat();
-    disk.write_at(file, 0, &all)
 }
 
 impl Locked {
@@ -111,11 +91,9 @@ impl Locked {
         &self.recovered
     }
 
-    /// The ledger as it is now.
-    pub(crate) fn finish(self) -> Result<BudgetFile> {
-        // Long ledgers are in memory once.
-        drop((self.ledger, self.charges));
-        BudgetFile::of(self.contents, self.recovered)
+    /// What the file holds now, and what was found interrupted.
+    pub(super) fn finish(self) -> (Contents, Vec<String>) {
+        (self.contents, self.recovered)
     }
 
     fn failed(&self, error: std::io::Error) -> Error {

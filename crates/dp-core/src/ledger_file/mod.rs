@@ -32,11 +32,10 @@ use crate::certificate::Certificate;
 use crate::disk::{Disk, folder_of, open_file, random_id};
 use crate::error::{Error, Result};
 use crate::guarantee::Guarantee;
-use lines::Header;
+use lines::{Header, in_file, now, write_new};
 use replay::Contents;
 use std::io::{BufReader, ErrorKind, Read, Seek};
 use std::path::Path;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 /// What a budget file holds.
 #[derive(Debug)]
@@ -56,15 +55,6 @@ pub enum Repeat {
     Refuse,
     /// It is another one that came out the same: small releases can.
     Enter,
-}
-
-/// Seconds since 1970.
-fn now() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |t| t.as_secs())
-}
-
-fn in_file(path: &Path) -> impl Fn(std::io::Error) -> Error {
-    move |error| Error::io(path.display(), &error)
 }
 
 impl BudgetFile {
@@ -92,7 +82,7 @@ impl BudgetFile {
         };
         let name = path.file_name().unwrap_or_default();
         let mut staged = disk.stage(folder_of(path), name).map_err(&failed)?;
-        let begun = locked::write_new(&disk, &staged.file, &header, std::iter::empty())
+        let begun = write_new(&disk, &staged.file, &header, std::iter::empty())
             .and_then(|()| disk.share(&staged.file))
             .and_then(|()| disk.sync(&staged.file))
             .and_then(|()| disk.name(&mut staged, path))
@@ -147,13 +137,19 @@ impl BudgetFile {
     /// As [`BudgetFile::read`].
     pub fn open(path: &Path) -> Result<Self> {
         match Locked::open(&Disk::default(), path) {
-            Ok(locked) => locked.finish(),
+            Ok(locked) => Self::after(locked),
             Err(Error::Io {
                 kind: ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem,
                 ..
             }) => Self::read(path),
             Err(error) => Err(error),
         }
+    }
+
+    /// As it stands when the lock is given back; long ledgers are in memory once.
+    fn after(locked: Locked) -> Result<Self> {
+        let (contents, recovered) = locked.finish();
+        Self::of(contents, recovered)
     }
 
     fn of(contents: Contents, recovered: Vec<String>) -> Result<Self> {
@@ -171,7 +167,7 @@ impl BudgetFile {
         let mut locked = Locked::open(&Disk::default(), path)?;
         let entry = locked.ledger().planned_runs(guarantee, count, label)?;
         locked.spend(Bill { entry, certificate: None, payload: None })?;
-        locked.finish()
+        Self::after(locked)
     }
 
     /// Whether [`BudgetFile::spend`] would agree as things stand; enters nothing.
@@ -193,7 +189,7 @@ impl BudgetFile {
         refuse_repeated(&locked, certificate)?;
         let entry = locked.ledger().planned(certificate, label)?;
         locked.spend(bill(entry, certificate))?;
-        locked.finish()
+        Self::after(locked)
     }
 
     /// Enters runs of a mechanism that somebody declares, at their word, before they are seen.
@@ -204,7 +200,7 @@ impl BudgetFile {
         let mut locked = Locked::open(&Disk::default(), path)?;
         let entry = locked.ledger().planned_at_its_word(guarantee, count, label)?;
         locked.spend(Bill { entry, certificate: None, payload: None })?;
-        locked.finish()
+        Self::after(locked)
     }
 
     /// Enters a release that has happened, even past the limit: a ledger that forgot it would allow more.
@@ -223,7 +219,7 @@ impl BudgetFile {
         }
         let (entry, standing) = locked.ledger().happened(certificate, label)?;
         locked.record(bill(entry, certificate))?;
-        Ok((locked.finish()?, standing))
+        Ok((Self::after(locked)?, standing))
     }
 
     /// The public name of the data set.

@@ -1,8 +1,6 @@
 //! Ledgers of the layout before: one JSON object, written again as a whole.
 
-use super::lines::{FORMAT, Header, Payment};
-use super::locked::write_new;
-use super::{in_file, now};
+use super::lines::{FORMAT, Header, Payment, in_file, now, write_new};
 use crate::accounting::Ledger;
 use crate::certificate::hex;
 use crate::disk::{

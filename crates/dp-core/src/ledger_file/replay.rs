@@ -1,6 +1,6 @@
 //! Reading: every line is checked, and the ledger made again from all of them.
 
-use super::lines::{BEGINNING, Header, LONGEST, MAGIC, MARK, Mark, Payment, Step, chained};
+use super::lines::{BEGINNING, FORMAT, Header, LONGEST, MAGIC, MARK, Mark, Payment, Step, chained};
 use crate::accounting::{Cost, Ledger};
 use crate::disk::Identity;
 use crate::error::{Error, Result};
@@ -200,8 +200,8 @@ pub(super) fn read(mut from: impl BufRead, name: &str) -> Result<Contents> {
     }
     let Replay { header, charges, what, costs, .. } = replay;
     let header = header.ok_or_else(|| bad("it has no first line".into()))?;
-    if header.format != super::FORMAT {
-        return Err(bad(format!("format {} is not {}", header.format, super::FORMAT)));
+    if header.format != FORMAT {
+        return Err(bad(format!("format {} is not {}", header.format, FORMAT)));
     }
     Ok(Contents { header, marks, lines, head, end, torn, charges, what, costs })
 }

@@ -216,6 +216,6 @@ impl sealed::Checks for NoisyBits {
 
 impl sealed::Checks for SignatureMatrix {
     fn sensitivity(&self, _: &Certificate, _: Work) -> Result<Finding> {
-        Ok(NO_PRIVACY)
+        Ok(sensitivity::PUBLISHED)
     }
 }

@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 /// Relative room for other versions of elementary functions.
 const ROOM: f64 = 1e-9;
 
-const PUBLISHED: Finding =
+pub(super) const PUBLISHED: Finding =
     Finding::NotChecked("it is a published claim, which is not computed again");
 
 /// Why a projection was not drawn.

@@ -28,9 +28,12 @@ pub use releases::{forged, packed, repacked, rewritten, sealed, trailer};
 pub use sample::{Failure, Sample};
 pub use samples::{releases, samples};
 
+/// What runs on the bytes of one target.
+pub type Body = fn(&[u8]);
+
 /// Every target by name, with its body: the name of its file in `fuzz/fuzz_targets` and of its folder in
 /// `fuzz/corpus`.
-pub const TARGETS: [(&str, fn(&[u8])); 20] = [
+pub const TARGETS: [(&str, Body); 20] = [
     ("certificate", certificate),
     ("cli_arrow", cli_arrow),
     ("cli_csv", cli_csv),

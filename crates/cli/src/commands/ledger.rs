@@ -312,7 +312,7 @@ fn condition(filter: Option<&Filter>) -> String {
 
 /// What a ledger is, and how much of its limit the stated budgets add up to.
 pub(crate) fn summary(path: &std::path::Path, file: &BudgetFile) -> Record {
-    file.recovered().iter().for_each(|said| complain(&format!("{said}")));
+    file.recovered().iter().for_each(|said| complain(said));
     let ledger = file.ledger();
     let mut record = Record::new()
         .text("ledger", path.display().to_string())

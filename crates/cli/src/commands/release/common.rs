@@ -303,7 +303,7 @@ pub(crate) enum Calibration {
 
 /// What was found interrupted in a ledger, and what became of it.
 fn noted(said: &str) {
-    output::complain(&format!("{said}"));
+    output::complain(said);
 }
 
 /// Why averaged calibration takes no seed.

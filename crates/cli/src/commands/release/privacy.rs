@@ -215,9 +215,9 @@ impl BoundOptions {
         let unused = (self.clip && entry.is_none() && norm.is_none()).then_some(());
         no_effect("--clip", unused.as_ref(), "no --bound is declared")?;
         if self.clip {
-            crate::output::complain(&format!(
-                "values outside the declared bounds are clipped; how many is private and is not counted"
-            ));
+            crate::output::complain(
+                "values outside the declared bounds are clipped; how many is private and is not counted",
+            );
         }
         Ok(Limits { entry, norm, least: None, outside, file: file.to_owned() })
     }

@@ -119,7 +119,7 @@ pub trait AdditiveNoise: Sync {
     ///
     /// # Errors
     /// [`crate::Error::InvalidParameter`] for a value that is not finite or beyond `2^51` steps of
-    /// the grid ([`Grid::check_values`]); nothing is changed then.
+    /// the grid; nothing is changed then.
     fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) -> Result<()>;
 
     /// As [`AdditiveNoise::add_block`] on a whole slice: blocks of 4096 values, one

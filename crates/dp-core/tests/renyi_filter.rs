@@ -102,6 +102,31 @@ fn what_the_filter_lets_through_keeps_its_limit() {
     }
 }
 
+/// The rule as the proof page states it, worked out here for Gaussians, whose divergence of order `1 + s` is
+/// `(1 + s) rho`: half of delta in three parts, one for each of the orders `s/3`, `s` and `3 s`. The filter lets
+/// through as many runs, and not one more.
+#[test]
+fn the_orders_and_their_parts_of_delta_are_those_of_the_page() {
+    let rho = 0.5 / (30.0 * 30.0);
+    for (e, d) in [(0.5, 1e-3), (2.0, 1e-6), (6.0, 1e-9)] {
+        let ln_part = f64::ln(d / 6.0);
+        // Canonne, Kamath, Steinke 2020, proposition 12, without the divergence.
+        let turned = |s: f64| (s / (1.0 + s)).ln() - (ln_part + (1.0 + s).ln()) / s;
+        let allowed = |s: f64| (e - turned(s)) / ((1.0 + s) * rho);
+        let best = (-40..=80)
+            .map(|i| (0.125 * f64::from(i)).exp2())
+            .max_by(|a, b| allowed(*a).total_cmp(&allowed(*b)))
+            .unwrap();
+        let orders = [best / 3.0, best, 3.0 * best];
+        let most = orders.map(allowed).into_iter().fold(0.0, f64::max).floor() as u64;
+        let run = at_share(&kinds()[0], 1e-9);
+        let limit = Budget::new(e, d).unwrap();
+        assert!(most > 3, "{most}");
+        assert!(passes(limit, FilterRule::Renyi, &[(run.clone(), most)]), "{e} {d}: {most}");
+        assert!(!passes(limit, FilterRule::Renyi, &[(run, most + 1)]), "{e} {d}: {most}");
+    }
+}
+
 /// The infinite part of Wishart noise adds up: a limit whose delta has room for a few releases refuses more.
 #[test]
 fn infinite_losses_add_up_in_delta() {

@@ -92,9 +92,11 @@ pub(crate) const CELLS: u64 = 1 << 14;
 const LARGEST: f64 = 1e4;
 
 impl LossWay {
-    /// What is lost altogether: the infinite loss, and whatever is missing of a whole.
+    /// What is lost altogether: the infinite loss, and whatever is missing of a whole but for the
+    /// rounding of the masses and of their sum.
     fn lost(&self) -> f64 {
-        self.infinite.max(1.0 - self.masses.iter().sum::<f64>() - 1e-9)
+        let rounding = self.masses.len() as f64 * f64::EPSILON;
+        self.infinite.max(1.0 - self.masses.iter().sum::<f64>() - rounding)
     }
 
     fn ln_delta(&self, step: f64, epsilon: f64) -> f64 {
@@ -186,6 +188,7 @@ mod tests {
         assert!((at(&table, 0.75) / exact - 1.0).abs() < 1e-9);
         // What is missing is lost.
         assert!(at(&losses(0.0, &[0.5, 0.2]), 5.0) > 0.299);
+        assert!(at(&losses(0.0, &[0.5, 0.5 - 1e-12]), 5.0) > 0.99e-12);
         for bad in [losses(0.5, &[0.6]), losses(0.0, &[-0.1]), losses(2.0, &[]), losses(0.0, &[])] {
             assert!(bad.check_limits().is_err(), "{bad:?}");
         }

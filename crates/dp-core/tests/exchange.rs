@@ -28,6 +28,20 @@ fn declared(profile: Profile, epsilon: f64) -> Guarantee {
     Guarantee::declared(row(), Budget { epsilon, delta }, profile, "a test", "its noise").unwrap()
 }
 
+/// Rhos that were declared add up in a limit by rho: 0.1 and 0.1 are 0.2, which at delta 1e-6 is epsilon 3.13106
+/// (Canonne, Kamath, Steinke 2020, proposition 12, by a search over orders in another language).
+#[test]
+fn declared_rhos_add_up_in_a_limit_by_rho() {
+    let run = foreign(r#"{"kind": "zcdp", "rho": 0.1}"#).unwrap().guarantee(Some(delta(1e-6)));
+    let run = run.unwrap();
+    for (limit, fits) in [(3.1311, true), (3.1310, false)] {
+        let limit = Budget::new(limit, 1e-6).unwrap();
+        let mut ledger = Ledger::with_limit(row(), limit, FilterRule::Zcdp);
+        ledger.spend_accepting_claim(&run, 1, "theirs").unwrap();
+        assert_eq!(ledger.spend_accepting_claim(&run, 1, "theirs").is_ok(), fits);
+    }
+}
+
 #[test]
 fn stated_guarantees_enter_as_declared() {
     for (stated, at) in [

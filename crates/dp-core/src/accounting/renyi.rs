@@ -40,7 +40,11 @@ pub(super) fn rho(event: &Event) -> Option<f64> {
     let once = Event::once(event.profile().clone());
     let gaussian = Pld::new([&once]).gaussian_square().map(|square| 0.5 * square);
     let pure = |runs: Vec<(f64, f64)>| runs.iter().map(|(e, n)| n * 0.5 * square_of(*e)).sum();
-    gaussian.or_else(|| pure_runs(event).map(pure))
+    match event.profile() {
+        // As it was declared.
+        Profile::Zcdp { rho } => Some(*rho),
+        _ => gaussian.or_else(|| pure_runs(event).map(pure)),
+    }
 }
 
 /// By zCDP: rhos add up.

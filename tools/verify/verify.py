@@ -146,11 +146,13 @@ def check_release(code, payload, t, open_ends):
         m, n, k, drawn = f["m"], f["n"], f["k"], f["range"]
         need((rows, columns) == (m, n), "shape: not m x n")
         states(m=m, n=n)
-        sizes = [m * k, n * k, m * k, k * k, m * drawn["k"] if drawn else 0]
+        sizes = [m * k, n * k, m * k, m * drawn["k"] if drawn else 0]
         need(len(values) == sum(sizes), "shape: length of the payload")
-        left, basis, root = values[: m * k], values[(m + n) * k : (2 * m + n) * k], values[(2 * m + n) * k :][: k * k]
-        product = (math.fsum(basis[i * k + x] * root[x * k + j] for x in range(k)) for i in range(m) for j in range(k))
-        need(norm([a - b for a, b in zip(left, product)]) <= 1e-9 * norm(basis) * norm(root), "payload: the left factor is not the basis times the root")
+        encoder = values[(m + n) * k : (2 * m + n) * k]
+        if profile:
+            moved = c["guarantee"]["adjacency"]["l2"] * max(norm(encoder[i * k : (i + 1) * k]) for i in range(m))
+            paid = profile["later_mu"] if drawn else profile["sensitivity"] / profile["sigma"]
+            need(moved <= paid * (1 + 1e-9), "payload: the encoder moves further than the profile pays")
         if drawn:
             need(noise["laws"][0].get("sigma") == drawn["sigma"] and public.get("seed") == drawn["seed"], "noise or seed of the range sketch")
     else:

@@ -5,7 +5,6 @@ use crate::search::worst_direction;
 use crate::subject::{Draw, Side, Subject, budget_of, gaussian_ratio};
 use dp_core::{Budget, NoiseRng, PublicSeed};
 use eval::Result;
-use faer::linalg::solvers::Solve;
 use faer::{Mat, MatRef};
 use linalg_dp::low_rank::{
     BasisProjection, InputPerturbation, Pfp, PfpOptions, PrivateLowRank, Pruning, PublicBasis,
@@ -81,11 +80,9 @@ pub(crate) fn range_finder(claim: Budget) -> Result<Subject> {
         .likelihood(|x| x[M * K]))
 }
 
-/// `root^-1 W^T A` of a released projection: the mean of its coefficients.
+/// The mean of a released projection's coefficients.
 fn coefficients(low_rank: &PrivateLowRank, a: &[f64]) -> Mat<f64> {
-    let w = low_rank.basis();
-    let a = MatRef::from_row_major_slice(a, M, N);
-    low_rank.noise_root().partial_piv_lu().solve(w.transpose() * a)
+    low_rank.encoder() * MatRef::from_row_major_slice(a, M, N)
 }
 
 /// `ln ratio` of a released projection.
@@ -107,6 +104,7 @@ pub(crate) fn uneven_basis() -> Mat<f64> {
 pub(crate) fn basis_projection(spread: Spread, claim: Budget) -> Result<Subject> {
     let name = match spread {
         Spread::Isotropic => "projection on a basis, isotropic",
+        Spread::EqualRows => "projection on a basis, equal rows",
         _ => "projection on a basis, least trace",
     };
     let made = BasisProjection::calibrate(setting(1.0)?, claim, spread)?;
@@ -264,10 +262,12 @@ pub(crate) fn subjects() -> Result<Vec<Subject>> {
     };
     let isotropic = |budget| basis_projection(Spread::Isotropic, budget);
     let least_trace = |budget| basis_projection(Spread::LeastTrace, budget);
+    let equal_rows = |budget| basis_projection(Spread::EqualRows, budget);
     Ok(vec![
         Subject::built(claim, finder, range_finder)?.twin_with_runs(64_000),
         Subject::built(claim, gaussian_noise, isotropic)?.twin_with_runs(80_000),
         Subject::built(claim, gaussian_noise, least_trace)?.twin_with_runs(40_000),
+        Subject::built(claim, gaussian_noise, equal_rows)?.twin_with_runs(40_000),
         Subject::built(claim, find(1.0), pfp)?.in_full(64).twin_only_in_full(),
         Subject::built(claim, find(STRONG + 1.0), pfp_strong)?.twin_with_runs(64_000),
         published_pfp()?,

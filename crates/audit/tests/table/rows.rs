@@ -199,7 +199,11 @@ pub(crate) const TABLE: [Row; 23] = [
         file: "linalg-dp/src/low_rank/project.rs",
         theorems: &[Theorem::PublicBasis],
         page: "pfp.md",
-        audits: &["projection on a basis, isotropic", "projection on a basis, least trace"],
+        audits: &[
+            "projection on a basis, isotropic",
+            "projection on a basis, least trace",
+            "projection on a basis, equal rows",
+        ],
         command: None("its public basis comes from a program"),
         coverage: (
             "linalg-dp/tests/coverage.rs",

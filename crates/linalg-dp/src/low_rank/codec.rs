@@ -96,11 +96,11 @@ impl LowRankFacts {
         Self { m, n, k: factors.rank(), range: approximation.range().map(Range::facts) }
     }
 
-    /// Numbers of left factor, coefficients, basis, noise root and range sketch.
-    fn numbers(&self) -> Option<[usize; 5]> {
-        let (left, root) = (self.m.checked_mul(self.k)?, self.k.checked_mul(self.k)?);
+    /// Numbers of left factor, coefficients, encoder and range sketch.
+    fn numbers(&self) -> Option<[usize; 4]> {
+        let left = self.m.checked_mul(self.k)?;
         let range = self.range.as_ref().map_or(Some(0), RangeFacts::numbers)?;
-        Some([left, self.n.checked_mul(self.k)?, left, root, range])
+        Some([left, self.n.checked_mul(self.k)?, left, range])
     }
 }
 
@@ -159,12 +159,7 @@ impl Payload for PrivateLowRank {
             let later = rest.split_off(count);
             arrays.push(core::mem::replace(&mut rest, later));
         }
-        let arrays: [Vec<f64>; 5] = arrays.try_into().expect("five arrays");
-        let read = Self::from_arrays((m, n, k), facts.range, arrays)?;
-        if read.is_consistent() {
-            Ok(read)
-        } else {
-            Err(Error::rejected("payload", "the left factor is not the basis times the noise root"))
-        }
+        let arrays: [Vec<f64>; 4] = arrays.try_into().expect("four arrays");
+        Self::from_arrays((m, n, k), facts.range, arrays)
     }
 }

@@ -34,6 +34,7 @@
 //! ```
 
 mod baseline;
+mod code;
 mod codec;
 mod coherence;
 mod factors;

@@ -1,17 +1,19 @@
 //! Private find and project (PFP), with one exact composed profile.
 
+use super::code::with_equal_rows;
 use super::coherence::largest_row_norm;
 use super::project::{PrivateLowRank, ProjectionStep, Spread};
 use super::range::{Range, RangeNoise};
 use super::setting::Setting;
 use crate::author::AUTHOR;
+use crate::dense;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{AdditiveNoise, NoiseLaw};
 use dp_core::{Budget, FreshSeed, Guarantee, L2Sensitivity, NoiseRng, Release, Theorem, calibrate};
-use faer::Mat;
+use faer::{Mat, MatRef};
 use sketch::rows::RowsView;
 
 /// Which directions of the released sketch become the basis W.
@@ -93,8 +95,8 @@ impl Pruning {
 ///
 /// # Deviations
 /// One composed profile instead of two halves; noise by row norms instead of by columns'
-/// largest entries; directions chosen from the sketch; shrinkage
-/// ([`PrivateLowRank::shrunk`]).
+/// largest entries, and another encoder than `W^T` where that is quieter ([`Spread`]); directions chosen from the
+/// sketch; shrinkage ([`PrivateLowRank::shrunk`]).
 ///
 /// ```
 /// use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, Shift};
@@ -129,8 +131,7 @@ impl Pfp {
     /// A budget with delta = 0; a pruning threshold that is not positive.
     pub fn calibrate(setting: Setting, budget: Budget, options: PfpOptions) -> Result<Self> {
         options.pruning.apply(Mat::zeros(0, 0))?;
-        let unit = L2Sensitivity::new(1.0)?;
-        let whole = 1.0 / calibrate::gaussian(budget, unit)?.get();
+        let whole = whole_mu(budget)?;
         let share = match options.split {
             Split::Even => core::f64::consts::FRAC_1_SQRT_2,
             Split::LeastError => best_share(&setting, budget, options, whole)?,
@@ -180,9 +181,12 @@ impl Pfp {
     ) -> Result<Release<PrivateLowRank>> {
         let setting = &self.setting;
         let range = self.noise.release(setting, a, seed, rng)?;
-        let basis = self.options.pruning.apply(self.basis(&range)?)?;
-        let step =
-            ProjectionStep::new(setting, basis.as_ref(), self.later_mu, self.options.spread)?;
+        let (directions, missed) = self.basis(&range)?;
+        let Self { later_mu, options, .. } = *self;
+        // Of a pruned W nobody knows what it misses.
+        let missed = (options.pruning == Pruning::None).then_some(missed.as_slice());
+        let basis = options.pruning.apply(directions)?;
+        let step = ProjectionStep::new(setting, basis.as_ref(), later_mu, options.spread, missed)?;
         let statement = Statement {
             mechanism: "private find and project (exact)".into(),
             noise: NoiseLaw::Several { laws: vec![self.noise.law()?.law(), step.law()] },
@@ -193,37 +197,71 @@ impl Pfp {
         Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 
-    fn basis(&self, range: &Range) -> Result<Mat<f64>> {
-        let keep = |count: usize| Ok(range.spectrum()?.0.get(.., ..count).to_owned());
-        match self.options.kept {
-            Kept::All => range.basis(),
-            Kept::Rank => keep(self.setting.rank()),
+    /// The basis, and about the energy of each row of A outside it.
+    fn basis(&self, range: &Range) -> Result<(Mat<f64>, Vec<f64>)> {
+        let (u, s) = range.spectrum()?;
+        let count = match self.options.kept {
+            Kept::All => s.len(),
+            Kept::Rank => self.setting.rank(),
             Kept::Worthwhile => {
-                let (u, s) = range.spectrum()?;
-                let cost = self.setting.n() as f64 * self.setting.shift().powi(2);
-                // The largest count whose every direction pays for itself, at the row
-                // norm that many directions have.
+                // The largest count whose every direction pays for itself.
                 let energies = range.energies(&s);
-                let worth = (1..=energies.len()).rev().find(|&count| {
-                    let w = u.get(.., ..count);
-                    let h = largest_row_norm(w);
-                    energies[count - 1] > cost * (h / self.later_mu).powi(2)
-                });
-                keep(worth.unwrap_or(1))
+                let pays = |&count: &usize| {
+                    energies[count - 1] > self.cost_of_a_direction(u.get(.., ..count))
+                };
+                (1..=s.len()).rev().find(pays).unwrap_or(1)
             }
-        }
+        };
+        let (k, noise) = (s.len(), range.sigma().get().powi(2));
+        // What the range finder's noise hides, by theory, and what the sketch shows outside beyond its noise.
+        let hidden = noise * (k * count) as f64 / (k.max(count + 2) - count - 1) as f64;
+        let missed = |i: usize| {
+            let shown: f64 = (count..k).map(|l| (u[(i, l)] * s[l]).powi(2)).sum();
+            let inside = u.row(i).get(..count).squared_norm_l2();
+            hidden + (shown - (k - count) as f64 * noise * (1.0 - inside)).max(0.0)
+        };
+        Ok((u.get(.., ..count).to_owned(), (0..self.setting.m()).map(missed).collect()))
+    }
+
+    /// About the squared error that the noise on one of these directions' coefficients makes.
+    fn cost_of_a_direction(&self, w: MatRef<'_, f64>) -> f64 {
+        let (n, count) = (self.setting.n() as f64, w.ncols());
+        let heaviest = largest_row_norm(w).powi(2);
+        let equal = match self.options.spread {
+            Spread::Isotropic | Spread::LeastTrace => heaviest,
+            // Decoded by (V^T W)^-1, V being W with equal rows: before its noise is shaped.
+            Spread::EqualRows | Spread::LeastError => {
+                let both = dense::product(with_equal_rows(w).transpose(), w);
+                let inverse = dense::solve_definite(
+                    both.as_ref(),
+                    Mat::<f64>::identity(count, count).as_ref(),
+                );
+                inverse.map_or(heaviest, |x| x.squared_norm_l2() / count as f64)
+            }
+        };
+        n * heaviest.min(equal) * (self.setting.shift() / self.later_mu).powi(2)
     }
 }
 
-/// Squared error predicted: `rho^2 (m - k) r / (p - 1)` for the missed range of a matrix of exact
-/// rank r, and `n k' h^2 D^2 / mu^2` for the projection's noise, h the largest row norm of
-/// k' random orthonormal columns.
+/// The Gaussian parameter of the whole budget.
+fn whole_mu(budget: Budget) -> Result<f64> {
+    Ok(1.0 / calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get())
+}
+
+/// Squared error predicted for k' columns kept: `rho^2 (m - k') r / (p - 1)` for the missed range of a matrix of exact
+/// rank r, and `n k' h^2 D^2 / mu^2` for the projection's noise: h is the largest row norm of
+/// k' random orthonormal columns, or with equal rows `sqrt(k'/m) / (1 - 1/(4 k'))`, the inverse of what equal rows
+/// make of such columns.
 fn predicted_square(setting: &Setting, options: PfpOptions, rho: f64, mu: f64) -> f64 {
     let (m, n) = (setting.m() as f64, setting.n() as f64);
     let (r, k) = (setting.rank() as f64, setting.k() as f64);
     let columns = if options.kept == Kept::All { k } else { r };
-    let missed = rho * rho * (m - k) * r / (setting.oversampling() as f64 - 1.0);
-    let h = ((columns.sqrt() + (2.0 * m.ln()).sqrt()) / m.sqrt()).min(1.0);
+    let missed = rho * rho * (m - columns) * r / (setting.oversampling() as f64 - 1.0);
+    let h = match options.spread {
+        Spread::Isotropic | Spread::LeastTrace => columns.sqrt() + (2.0 * m.ln()).sqrt(),
+        Spread::EqualRows | Spread::LeastError => columns.sqrt() / (1.0 - 0.25 / columns),
+    };
+    let h = (h / m.sqrt()).min(1.0);
     missed + n * columns * (h * setting.shift() / mu).powi(2)
 }
 

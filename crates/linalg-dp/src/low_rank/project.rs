@@ -1,10 +1,10 @@
 //! The private projection on a public basis: `W^T A` plus noise.
 
+use super::code::Code;
 use super::coherence::largest_row_norm;
 use super::factors::LowRank;
 use super::range::{Range, RangeFacts};
 use super::setting::Setting;
-use super::shape::{ShapeTarget, isotropic_shape, optimal_shape};
 use super::shrink;
 use crate::author::AUTHOR;
 use crate::dense;
@@ -22,25 +22,31 @@ use faer::{Mat, MatRef};
 use sketch::projection::OutputRange;
 use sketch::rows::RowsView;
 
-/// How the noise on `W^T A` is spread over W's directions.
+/// What A is multiplied by before noise is added: a public M, and how `M A` is decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 #[non_exhaustive]
 pub enum Spread {
-    /// The same in every direction, at W's largest row norm.
+    /// `M = W^T`: the same noise in every direction, at W's largest row norm.
     Isotropic,
-    /// The covariance of least trace that hides every row (an optimal design): the default.
-    #[default]
+    /// `M = T^-1 W^T`: the noise of least trace that hides every row (an optimal design), decoded by `W T`.
     LeastTrace,
+    /// As `LeastTrace` for W with its rows scaled to norm one, decoded by `W (M W)^-1`: less noise, and what W
+    /// misses of A leaks into the decoded part.
+    EqualRows,
+    /// The one of both with the least predicted error: the default. What W misses is estimated from the range
+    /// sketch; without one (a projection on its own) it is `LeastTrace`.
+    #[default]
+    LeastError,
 }
 
-/// Releases `W^T A` for a public W.
+/// Releases `M A` for an M made of a public W ([`Spread`]).
 ///
 /// # Shapes
-/// A is m x n, W m x k, the coefficients k x n.
+/// A is m x n, W m x k, M k x m, the coefficients k x n.
 ///
 /// # Privacy
-/// `RowShift`: row i of A moves `W^T A` by `w_i^T (shift)`, of Frobenius norm `||w_i|| D`; a
-/// Gaussian mechanism whose sensitivity is the largest (whitened) row norm of W.
+/// `RowShift`: row i of A moves `M A` by `m_i (shift)`, of Frobenius norm `||m_i|| D`; a
+/// Gaussian mechanism whose sensitivity is the largest norm of a column of M.
 ///
 /// # References
 /// Hardt & Roth 2012, Figure 3, whose noise is tens of times larger. Proof:
@@ -92,7 +98,7 @@ impl BasisProjection {
         &self.guarantee
     }
 
-    /// Releases the approximation `W (W^T A + noise)`.
+    /// Releases the approximation: `M A` plus noise, decoded to the range of W.
     ///
     /// # Errors
     /// [`Error::Shape`] unless A is m x n and W has m rows; [`Error::NotFinite`];
@@ -103,7 +109,7 @@ impl BasisProjection {
         basis: &PublicBasis,
         rng: &mut NoiseRng,
     ) -> Result<Release<PrivateLowRank>> {
-        let step = ProjectionStep::new(&self.setting, basis.matrix(), self.mu, self.spread)?;
+        let step = ProjectionStep::new(&self.setting, basis.matrix(), self.mu, self.spread, None)?;
         let payload = step.release(&self.setting, a, None, rng)?;
         let mut public = self.setting.public(PublicSeed::new(0));
         public.remove("seed");
@@ -185,71 +191,60 @@ impl PublicBasis {
 #[derive(Debug, Clone, PartialEq)]
 pub struct PrivateLowRank {
     factors: LowRank,
-    /// W (orthonormal columns, or pruned), m x k row-major.
-    basis: Vec<f64>,
-    /// Noise root in the basis's coordinates, k x k row-major: coefficients carry `T Z`.
-    root: Vec<f64>,
+    /// E^T, m x k row-major: coefficients are `E A + Z`.
+    encoder: Vec<f64>,
     range: Option<Range>,
 }
 
 impl PrivateLowRank {
-    /// Left factor, coefficients, basis, noise root, range sketch.
-    pub(super) fn arrays(&self) -> [&[f64]; 5] {
+    /// Left factor, coefficients, encoder, range sketch.
+    pub(super) fn arrays(&self) -> [&[f64]; 4] {
         let range = self.range.as_ref().map_or(&[][..], Range::values);
         let factors = &self.factors;
-        [factors.left_slice(), factors.coefficient_slice(), &self.basis, &self.root, range]
+        [factors.left_slice(), factors.coefficient_slice(), &self.encoder, range]
     }
 
     /// Back from [`PrivateLowRank::arrays`] and what is public about them.
     pub(super) fn from_arrays(
         shape: (usize, usize, usize),
         range: Option<RangeFacts>,
-        [left, coefficients, basis, root, sketch]: [Vec<f64>; 5],
+        [left, coefficients, encoder, sketch]: [Vec<f64>; 4],
     ) -> Result<Self> {
         let range = range.map(|facts| Range::from_facts(facts, sketch));
-        Ok(Self { factors: LowRank::new(shape, left, coefficients)?, basis, root, range })
+        Ok(Self { factors: LowRank::new(shape, left, coefficients)?, encoder, range })
     }
 
-    /// Whether the left factor is `W T`, up to rounding.
-    pub(super) fn is_consistent(&self) -> bool {
-        let mut difference = dense::product(self.basis(), self.noise_root());
-        let allowed = 1e-9 * self.basis().norm_l2() * self.noise_root().norm_l2();
-        difference -= self.factors.left();
-        difference.norm_l2() <= allowed
-    }
-
-    /// The mu of the projection step, from the basis and the noise root: what Gaussian noise of this
-    /// scale and grid leaves of a shift, whitened.
+    /// The mu of the projection step, from the encoder: what Gaussian noise of this scale and grid leaves of a
+    /// shift.
     pub(crate) fn projection_mu(
         &self,
         setting: &Setting,
         sigma: NoiseScale,
         grid: Grid,
     ) -> Result<f64> {
-        let (n, d) = (self.basis().nrows(), self.factors.shape().1);
+        let (n, d) = self.factors.shape();
         if (n, d) != (setting.m(), setting.n()) {
             let (found, expected) = (format!("{n} x {d}"), (setting.m(), setting.n()));
             return Err(Error::shape("matrix", found, format!("{} x {}", expected.0, expected.1)));
         }
-        // T is symmetric positive definite: W T^-1 = (T^-1 W^T)^T.
-        let white = dense::solve_definite(self.noise_root(), self.basis().transpose())?;
-        let white = white.transpose() * faer::Scale(sigma.get());
+        dense::all_finite(self.encoder(), "the encoder")?;
+        let white = self.encoder().transpose() * faer::Scale(sigma.get());
         let exact = setting.shift() * largest_row_norm(white.as_ref());
         let cost = Arithmetic::new(setting, white.norm_l2(), white.ncols());
         Ok(cost.paid_on(grid, exact)? / sigma.get())
     }
 
-    /// The approximation as released, `W (W^T A + T Z)`.
+    /// The approximation as released, `L (E A + Z)`.
     #[must_use]
     pub fn factors(&self) -> &LowRank {
         &self.factors
     }
 
-    /// The public basis W, m x k.
+    /// The public E, k x m: the released coefficients are `E A + Z` with Z of N(0, 1) entries.
     #[must_use]
-    pub fn basis(&self) -> MatRef<'_, f64> {
+    pub fn encoder(&self) -> MatRef<'_, f64> {
         let (m, k) = (self.factors.shape().0, self.factors.rank());
-        MatRef::from_row_major_slice(&self.basis, m, k)
+        MatRef::from_row_major_slice(&self.encoder, m, k).transpose()
     }
 
     /// The released sketch of the range finder, where there was one.
@@ -258,18 +253,10 @@ impl PrivateLowRank {
         self.range.as_ref()
     }
 
-    /// T, k x k: the noise in the coefficients `W^T A` is `T Z` with Z of N(0, 1) entries.
-    #[must_use]
-    pub fn noise_root(&self) -> MatRef<'_, f64> {
-        let k = self.factors.rank();
-        MatRef::from_row_major_slice(&self.root, k, k)
-    }
-
-    /// Root mean square Frobenius norm of the noise in [`PrivateLowRank::factors`] (W
-    /// orthonormal): `sqrt(n tr(T T^T))`.
+    /// Root mean square Frobenius norm of the noise in [`PrivateLowRank::factors`]: `sqrt n ||L||_F`.
     #[must_use]
     pub fn noise_frobenius(&self) -> f64 {
-        (self.factors.shape().1 as f64).sqrt() * self.noise_root().norm_l2()
+        (self.factors.shape().1 as f64).sqrt() * self.factors.left().norm_l2()
     }
 
     /// The approximation with its singular values shrunk to the known noise level: by
@@ -283,7 +270,7 @@ impl PrivateLowRank {
         if k == 0 {
             return Ok(self.factors.clone());
         }
-        // Left factor W T, coefficients T^-1 W^T A + Z: the noise is white already.
+        // Coefficients E A + Z: the noise is white already.
         let (matrix, kept) = shrink::shrinker(self.factors.coefficient_slice(), k)?;
         if kept == 0 {
             let (m, n) = self.factors.shape();
@@ -344,33 +331,30 @@ impl Arithmetic {
 
 /// The projection step with its noise fixed: what both the plain and the composed mechanism run.
 pub(super) struct ProjectionStep {
-    basis: Mat<f64>,
-    /// W T^-1: what A is multiplied by.
-    white: Mat<f64>,
-    /// T, up to sigma.
-    root: Mat<f64>,
+    /// M^T, m x k: what A is multiplied by.
+    encoder: Mat<f64>,
+    /// m x k: what the coefficients `M A + sigma Z` are multiplied by.
+    decoder: Mat<f64>,
     sigma: NoiseScale,
     grid: Grid,
 }
 
 impl ProjectionStep {
     /// Scales noise so that the step, for this public W, is Gaussian of parameter exactly
-    /// `mu` (or a hair less).
+    /// `mu` (or a hair less). `missed` is about the energy of each row of A outside W, where it is known.
     pub(super) fn new(
         setting: &Setting,
         basis: MatRef<'_, f64>,
         mu: f64,
         spread: Spread,
+        missed: Option<&[f64]>,
     ) -> Result<Self> {
         if basis.nrows() != setting.m() || basis.ncols() == 0 {
             let found = format!("{} x {}", basis.nrows(), basis.ncols());
             return Err(Error::shape("basis W", found, format!("{} x k", setting.m())));
         }
-        let shape = match spread {
-            Spread::Isotropic => isotropic_shape(basis)?,
-            Spread::LeastTrace => optimal_shape(basis, ShapeTarget::default())?,
-        };
-        let white = dense::product(basis, shape.inverse_root());
+        let code = Code::choose(basis, spread, (setting.n() as f64, setting.shift() / mu), missed)?;
+        let white = code.encoder;
         // Exact sensitivity of this very matrix; the norm's own rounding is below 1e-12.
         let exact = setting.shift() * largest_row_norm(white.as_ref());
         let cost = Arithmetic::new(setting, white.norm_l2(), white.ncols());
@@ -379,24 +363,25 @@ impl ProjectionStep {
         // The final sigma is larger than the rough one the grid was chosen for: finer is safe.
         let sigma = NoiseScale::new((paid / mu).next_up())?;
         products::check_grid(sigma, grid)?;
-        Ok(Self { basis: basis.to_owned(), white, root: shape.root().to_owned(), sigma, grid })
+        Ok(Self { encoder: white, decoder: code.decoder, sigma, grid })
     }
 
     /// The published noise: `N(0, (alpha_l rho)^2)` on row l of `W^T A`, alpha_l the largest
     /// entry of W's column l.
     pub(super) fn by_largest_entries(
         setting: &Setting,
-        basis: Mat<f64>,
+        basis: &Mat<f64>,
         sigma: NoiseScale,
     ) -> Result<Self> {
         let k = basis.ncols();
         let alpha: Vec<f64> = (0..k).map(|l| basis.col(l).norm_max()).collect();
         let inverse = |l: usize| if alpha[l] > 0.0 { 1.0 / alpha[l] } else { 0.0 };
-        let white = Mat::from_fn(basis.nrows(), k, |i, l| basis[(i, l)] * inverse(l));
-        let root = Mat::from_fn(k, k, |i, l| if i == l { alpha[l] } else { 0.0 });
+        let scaled = |by: &dyn Fn(usize) -> f64| {
+            Mat::from_fn(basis.nrows(), k, |i, l| basis[(i, l)] * by(l))
+        };
         let cost = Arithmetic::worst(setting);
         let (grid, _) = cost.pay(setting.shift() * (k as f64).sqrt(), sigma)?;
-        Ok(Self { basis, white, root, sigma, grid })
+        Ok(Self { encoder: scaled(&inverse), decoder: scaled(&|l| alpha[l]), sigma, grid })
     }
 
     /// mu of [`ProjectionStep::by_largest_entries`] for the worst W.
@@ -418,23 +403,19 @@ impl ProjectionStep {
     ) -> Result<PrivateLowRank> {
         setting.check(a)?;
         let factors = setting.clip_factors(a)?;
-        let (m, n, k) = (setting.m(), setting.n(), self.white.ncols());
-        let left = Mat::from_fn(m, k, |i, j| self.white[(i, j)] * factors[i]);
+        let (m, n, k) = (setting.m(), setting.n(), self.encoder.ncols());
+        let left = Mat::from_fn(m, k, |i, j| self.encoder[(i, j)] * factors[i]);
         let mut coefficients = products::transposed_times(a, left.as_ref());
         AUTHOR.gaussian(self.sigma, self.grid)?.add_to(rng, &mut coefficients)?;
-        let flat = |matrix: MatRef<'_, f64>| -> Vec<f64> {
-            let columns = matrix.ncols();
-            (0..matrix.nrows() * columns).map(|i| matrix[(i / columns, i % columns)]).collect()
-        };
-        // Left factor W T sigma, coefficients over sigma: white noise of unit variance.
+        // Both over sigma, which the left factor takes: white noise of unit variance.
         let s = self.sigma.get();
-        let root = self.root.as_ref() * faer::Scale(s);
         coefficients.iter_mut().for_each(|c| *c /= s);
-        let left = dense::product(self.basis.as_ref(), root.as_ref());
+        let flat = |matrix: &Mat<f64>, by: f64| -> Vec<f64> {
+            (0..m * k).map(|i| matrix[(i / k, i % k)] * by).collect()
+        };
         Ok(PrivateLowRank {
-            factors: LowRank::new((m, n, k), flat(left.as_ref()), coefficients)?,
-            basis: flat(self.basis.as_ref()),
-            root: flat(root.as_ref()),
+            factors: LowRank::new((m, n, k), flat(&self.decoder, s), coefficients)?,
+            encoder: flat(&self.encoder, 1.0 / s),
             range,
         })
     }
@@ -462,10 +443,10 @@ impl Mechanism for BasisProjection {
     }
 
     fn predict(&self, basis: PublicBasis) -> Result<Prediction> {
-        let step = ProjectionStep::new(&self.setting, basis.matrix(), self.mu, self.spread)?;
-        let root = step.root.norm_l2() * step.sigma.get();
+        let step = ProjectionStep::new(&self.setting, basis.matrix(), self.mu, self.spread, None)?;
+        let decoded = step.decoder.norm_l2() * step.sigma.get();
         let of = "the projection in Frobenius norm";
-        Ok(Prediction::new(of, (self.setting.n() as f64).sqrt() * root))
+        Ok(Prediction::new(of, (self.setting.n() as f64).sqrt() * decoded))
     }
 
     fn release_watched(

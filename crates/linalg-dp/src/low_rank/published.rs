@@ -111,7 +111,7 @@ impl PublishedPfp {
         let setting = &self.setting;
         let range = self.range.release(setting, a, seed, rng)?;
         let basis = self.pruning.apply(range.basis()?)?;
-        let step = ProjectionStep::by_largest_entries(setting, basis, self.projection)?;
+        let step = ProjectionStep::by_largest_entries(setting, &basis, self.projection)?;
         let laws = vec![self.range.law()?.law(), step.law()];
         let statement = Statement {
             mechanism: "private find and project (published)".into(),

@@ -198,15 +198,30 @@ impl Range {
         Ok((svd.u, svd.s))
     }
 
-    /// The squared singular values of the sketch less what noise adds to `||u^T Y||^2` for a
-    /// direction u fixed beforehand, `(y_l^2 - m sigma^2)_+`.
+    /// Estimates of `||u_l^T A||^2` for the left singular vectors u_l of the sketch, from its singular values
+    /// `y_l`: with `t = y_l / sigma` and `x^2 = (t^2 - m - k + sqrt((t^2 - m - k)^2 - 4 m k)) / 2` they are
+    /// `sigma^2 (x^4 - m k) / (x^2 + m)`, zero up to the edge `sqrt m + sqrt k` of pure noise.
     ///
-    /// To rank directions with. As estimates of `||u_l^T A||^2` they **err upwards**: the singular vectors follow
-    /// the noise, and of pure noise the strongest keeps about `2 sqrt(m k) sigma^2`.
+    /// The vectors follow the noise: `y_l^2 - m sigma^2`, right for a direction fixed beforehand, errs upwards.
+    /// This is unbiased as m and k grow at a fixed ratio with the rank fixed.
+    ///
+    /// # References
+    /// Benaych-Georges & Nadakuditi 2012, "The singular values and vectors of low rank perturbations of large
+    /// rectangular random matrices", theorems 2.8 and 2.9.
     #[must_use]
     pub fn energies(&self, singular: &[f64]) -> Vec<f64> {
-        let noise = self.m as f64 * self.sigma.get().powi(2);
-        singular.iter().map(|y| (y * y - noise).max(0.0)).collect()
+        let (m, k, noise) = (self.m as f64, self.k as f64, self.sigma.get().powi(2));
+        let energy = |y: &f64| {
+            let above = y * y / noise - m - k;
+            let square = 0.5 * (above + (above * above - 4.0 * m * k).max(0.0).sqrt());
+            // At the edge both terms of the numerator are m k.
+            if above > 0.0 {
+                noise * (square * square - m * k).max(0.0) / (square + m)
+            } else {
+                0.0
+            }
+        };
+        singular.iter().map(energy).collect()
     }
 }
 

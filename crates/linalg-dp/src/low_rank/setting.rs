@@ -62,6 +62,23 @@ impl Setting {
         Ok(Self { m, n, rank, oversampling, shift, row_bound })
     }
 
+    /// With `k = min(m / 3, 20 rank)` columns of the sketch, within what [`Setting::new`] allows.
+    ///
+    /// What the range finder misses of a matrix of exact rank falls as `k / (p - 1)`, which is then at most 1.1 for
+    /// many rows; more columns than a third of m raise what pure noise reaches, `sigma (sqrt m + sqrt k)`.
+    ///
+    /// # Errors
+    /// As [`Setting::new`].
+    pub fn recommended(
+        (m, n): (usize, usize),
+        rank: usize,
+        shift: Shift,
+        row_bound: NormBound,
+    ) -> Result<Self> {
+        let k = (m / 3).min(rank.saturating_mul(20)).min(n);
+        Self::new((m, n), rank, k.saturating_sub(rank).max(2), shift, row_bound)
+    }
+
     /// Rows m.
     #[must_use]
     pub fn m(&self) -> usize {

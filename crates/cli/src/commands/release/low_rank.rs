@@ -17,9 +17,9 @@ pub(crate) struct LowRankOptions {
     /// Rank of the approximation.
     #[arg(long, help_heading = "Mechanism")]
     rank: usize,
-    /// Columns of the sketch beyond the rank.
-    #[arg(long, default_value_t = 10, help_heading = "Mechanism")]
-    oversampling: usize,
+    /// Columns of the sketch beyond the rank [default: a third of the rows, at most 20 times the rank, in all].
+    #[arg(long, help_heading = "Mechanism")]
+    oversampling: Option<usize>,
     /// Longest l2 norm of a row; longer rows are scaled to it (that moves no two rows apart).
     #[arg(long, help_heading = "Privacy")]
     row_bound: f64,
@@ -38,7 +38,10 @@ impl LowRankOptions {
         let d = input.rows.d();
         let (n, values) = read_all(input, limits)?;
         let row_bound = positive("--row-bound", self.row_bound)?;
-        let setting = Setting::new((n, d), self.rank, self.oversampling, shift, row_bound)?;
+        let setting = match self.oversampling {
+            Some(p) => Setting::new((n, d), self.rank, p, shift, row_bound)?,
+            None => Setting::recommended((n, d), self.rank, shift, row_bound)?,
+        };
         let mechanism = Pfp::calibrate(setting, budget, PfpOptions::default())?;
         let guarantee = mechanism.guarantee();
         let label = format!("low-rank approximation, rank {}", self.rank);

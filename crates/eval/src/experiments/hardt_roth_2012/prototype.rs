@@ -1,7 +1,7 @@
 //! 400 x 40,000 of rank 5: every improvement of PFP, one after the other.
 
 use super::matrices::synthetic;
-use super::sweep::{exact_sigma, figure_3_rho, frobenius, shrink_input};
+use super::sweep::{exact_sigma, figure_3_rho, found_range, frobenius, shrink_input};
 use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};
@@ -81,7 +81,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let alphas = core::cell::Cell::new(0.0);
     let published_errors = repeat("published", repetitions, &|seed, rng| {
         let release = sabotage::with_rows(view, |a| Ok(published.release(&a, seed, rng)?))?;
-        let w = release.payload().basis();
+        let w = found_range(release.payload())?;
         let largest = |l| (0..m).map(|i: usize| w[(i, l)].abs()).fold(0.0, f64::max);
         let squares: f64 = (0..w.ncols()).map(|l| largest(l).powi(2)).sum();
         alphas.set(alphas.get() + squares / repetitions as f64);

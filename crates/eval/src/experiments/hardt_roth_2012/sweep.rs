@@ -7,6 +7,7 @@ use crate::framework::{
 };
 use crate::metrics::mean_and_error;
 use dp_core::{Budget, FreshSeed, L2Sensitivity, NoiseRng, calibrate};
+use faer::Mat;
 use linalg_dp::low_rank::{
     InputPerturbation, Kept, LowRank, Pfp, PfpOptions, PrivateLowRank, PublishedPfp, Setting,
     Split, Spread, shrink_value, truncated_svd,
@@ -118,6 +119,11 @@ pub(super) fn exact_sigma(budget: Budget) -> Result<f64> {
     Ok(calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get())
 }
 
+/// The published W: an orthonormal basis of the range sketch.
+pub(super) fn found_range(release: &PrivateLowRank) -> Result<Mat<f64>> {
+    Ok(release.range().expect("found before it was projected on").basis()?)
+}
+
 /// The repetitions of one mechanism at one place.
 struct Run<'a> {
     context: &'a Context<'a>,
@@ -163,7 +169,7 @@ impl Run<'_> {
                 self.repeat(case, |seed, rng| {
                     let release =
                         sabotage::with_rows(view, |a| Ok(mechanism.release(&a, seed, rng)?))?;
-                    let basis = release.payload().basis();
+                    let basis = found_range(release.payload())?;
                     let largest = |l: usize| {
                         (0..basis.nrows()).map(|i| basis[(i, l)].abs()).fold(0.0, f64::max)
                     };

@@ -395,11 +395,11 @@ fn window(certificate: &Certificate, trust: &Trust) -> Result<Finding> {
             let Some((workload, horizon)) = config.workload()? else {
                 return rejected("its profile is not one of its schedule");
             };
-            let long = horizon.saturating_mul(blocks) > MOST_WORK || horizon > MOST_BLOCKS;
+            let long = horizon.saturating_mul(workload.taps()) > MOST_WORK || horizon > MOST_BLOCKS;
             if long && !trust.is_patient() {
                 return Ok(LONG);
             }
-            let norm = Factorisation::new(workload, horizon, blocks)?.column_norm();
+            let norm = Factorisation::new(workload, horizon)?.column_norm();
             joint(sensitivity.get(), norm)
         }
         _ => rejected("its profile is not one of its schedule"),

@@ -163,7 +163,6 @@ fn certificates_state_the_exact_joint_sensitivity() {
             linalg_dp::window::Factorisation::new(
                 linalg_dp::window::Workload::Sliding { blocks: 8 },
                 200,
-                8,
             )
             .expect("valid")
             .column_norm(),

@@ -12,7 +12,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// Magic of a journal file, with its format version.
-const MAGIC: &[u8; 8] = b"DPWINDW3";
+const MAGIC: &[u8; 8] = b"DPWINDW4";
 
 /// What a journal holds. JSON inside, so that the config and guarantee stay readable.
 #[derive(Serialize, Deserialize)]

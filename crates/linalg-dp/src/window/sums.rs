@@ -133,7 +133,7 @@ impl Factorised {
         let (workload, horizon) = config
             .workload()?
             .ok_or_else(|| Error::invalid("schedule", "not factorised", "factorised or decayed"))?;
-        let factorisation = Factorisation::new(workload, horizon, config.window_blocks()?)?;
+        let factorisation = Factorisation::new(workload, horizon)?;
         let block = config.block as f64 * bound.get() * bound.get() * 1.01;
         let plan = Plan {
             factor: factorisation.column_norm(),

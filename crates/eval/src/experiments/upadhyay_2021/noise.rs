@@ -88,7 +88,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     );
     let crossing = (1..=64)
         .map(|m| {
-            Ok((m, Factorisation::new(Workload::Sliding { blocks: m }, 20 * m, m)?.noise_factor()))
+            Ok((m, Factorisation::new(Workload::Sliding { blocks: m }, 20 * m)?.noise_factor()))
         })
         .collect::<Result<Vec<(u64, f64)>>>()?
         .into_iter()
@@ -123,7 +123,7 @@ fn factor(schedule: usize, m: u64, horizon: u64) -> Result<f64> {
                     _ => None,
                 })
                 .unwrap_or(horizon);
-            Factorisation::new(Workload::Sliding { blocks: m }, horizon, m)?.noise_factor()
+            Factorisation::new(Workload::Sliding { blocks: m }, horizon)?.noise_factor()
         }
     })
 }

@@ -62,7 +62,7 @@ pub fn main() -> ExitCode {
         Err(error) => error.exit(),
     };
     let format = if arguments.json { Format::Json } else { Format::Text };
-    match arguments.command.run(Arguments::command()) {
+    match start_threads().and_then(|()| arguments.command.run(Arguments::command())) {
         Ok(record) => output::print(&record.render(format)),
         Err(error) => {
             match format {
@@ -80,6 +80,13 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.status())
         }
     }
+}
+
+/// Starts the threads that compute before anything is read or begun: later, that the system has none left would be a
+/// panic in the middle.
+fn start_threads() -> error::Result<()> {
+    let started = rayon::ThreadPoolBuilder::new().build_global();
+    started.map_err(|e| dp_core::Error::io("threads", &std::io::Error::other(e)).into())
 }
 
 /// The snippets of the guide are tests.

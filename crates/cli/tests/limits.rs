@@ -103,6 +103,139 @@ fn full_streams_end_in_a_status() {
     assert_eq!(spent(&room), 1);
 }
 
+/// The system has no thread left: an error before anything is read, no panic, and nothing is paid. For as many
+/// threads as a release may get, one after the other.
+#[cfg(target_os = "linux")]
+#[test]
+fn no_threads_left_costs_nothing() {
+    let room = room();
+    let Some((dps, user)) = stranger(&room) else { return };
+    let mut ended_well = 0;
+    for threads in 1..=4 {
+        let out = format!("t{threads}.dps");
+        let run = format!("release sketch users.csv --out {out} -k 4 --ledger l.json {OPTIONS}");
+        // A shell that cannot set this limit says so.
+        let limit = format!("ulimit -u {threads} 2>/dev/null || ulimit -p {threads} || exit 99;");
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("{limit} exec {} {run}", dps.display())]);
+        command.env("RAYON_NUM_THREADS", "2").current_dir(room.folder()).stdin(Stdio::null());
+        let ended = as_user(&mut command, user).output().expect("sh runs");
+        let all = text(&ended);
+        assert!(!all.contains("panicked"), "{threads}: {all}");
+        let released = room.path(&out).exists();
+        let status = if released { 0 } else { 3 };
+        assert_eq!(ended.status.code(), Some(status), "{threads}: {all}");
+        ended_well += u64::from(released);
+        assert_eq!(spent(&room), ended_well, "{threads}: {all}");
+    }
+    assert!(ended_well < 4, "no limit was met");
+}
+
+/// Whoever may write the ledger takes its lock, in whatever group he is: nobody else does, and owner and mode stay.
+#[cfg(target_os = "linux")]
+#[test]
+fn others_of_the_group_take_the_lock() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    const GROUP: u32 = 70_001;
+    let room = room();
+    let Some((dps, _)) = stranger(&room) else { return };
+    let ledger = room.path("l.json");
+    std::os::unix::fs::chown(&ledger, Some(60_001), Some(GROUP)).expect("root may");
+    std::fs::set_permissions(&ledger, PermissionsExt::from_mode(0o660)).expect("root may");
+    let before = std::fs::metadata(&ledger).expect("exists");
+    let release = |out: &str, user: (u32, u32)| {
+        let run = format!("release sketch users.csv --out {out} -k 4 --ledger l.json {OPTIONS}");
+        let mut command = Command::new(&dps);
+        command.args(run.split_whitespace()).current_dir(room.folder());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        as_user(&mut command, user).spawn().expect("starts")
+    };
+    // The owner, and two others of the group.
+    for (i, user) in [60_001, 60_002, 60_003].into_iter().enumerate() {
+        let ended = release(&format!("g{i}.dps"), (user, GROUP)).wait_with_output().expect("ends");
+        assert!(ended.status.success(), "{user}: {}", text(&ended));
+        assert_eq!(spent(&room), i as u64 + 1);
+    }
+    // It is a lock: while somebody holds it, another one of the group waits.
+    let held = std::fs::File::open(&ledger).expect("opened");
+    held.lock().expect("locked");
+    let mut waiting = release("waits.dps", (60_002, GROUP));
+    std::thread::sleep(std::time::Duration::from_millis(400));
+    assert!(waiting.try_wait().expect("asked").is_none(), "it does not wait");
+    drop(held);
+    assert!(waiting.wait().expect("ends").success());
+    // Nobody else: refused, and nothing is left.
+    let ended = release("other.dps", (60_004, 70_002)).wait_with_output().expect("ends");
+    assert_eq!(ended.status.code(), Some(3), "{}", text(&ended));
+    assert!(!room.path("other.dps").exists());
+    assert_eq!(spent(&room), 4);
+    let after = std::fs::metadata(&ledger).expect("exists");
+    let identity = |file: &std::fs::Metadata| (file.ino(), file.uid(), file.gid(), file.mode());
+    assert_eq!(identity(&after), identity(&before));
+    // Data, ledger, program, four releases: no lock file.
+    assert_eq!(std::fs::read_dir(room.folder()).expect("a folder").count(), 7);
+}
+
+/// Opens the room to everybody, with a program that everybody can run, and a user who is nobody else: root alone can
+/// be another one, so everybody else skips.
+#[cfg(target_os = "linux")]
+fn stranger(room: &Room) -> Option<(std::path::PathBuf, (u32, u32))> {
+    use std::io::Write;
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let mode = |path: &std::path::Path, mode: u32| {
+        std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).expect("its owner may");
+    };
+    let user = std::fs::metadata(room.folder()).expect("exists").uid();
+    if user != 0 {
+        // Not a macro: the test harness would hold it back.
+        let line = b"SKIPPED: other users of a ledger, and no threads left: only root can be another user\n";
+        std::io::stderr().write_all(line).expect("written");
+        return None;
+    }
+    let program = room.path("dps");
+    std::fs::copy(env!("CARGO_BIN_EXE_dps"), &program).expect("copied");
+    mode(&program, 0o755);
+    mode(room.folder(), 0o777);
+    mode(&room.path("users.csv"), 0o644);
+    mode(&room.path("l.json"), 0o666);
+    Some((program, (60_005, 70_005)))
+}
+
+#[cfg(target_os = "linux")]
+fn as_user(command: &mut Command, (user, group): (u32, u32)) -> &mut Command {
+    use std::os::unix::process::CommandExt;
+    command.uid(user).gid(group)
+}
+
+/// More hits than there are rows, and as many as can be counted.
+#[test]
+fn as_many_hits_as_there_are() {
+    let room = room();
+    room.write("few.csv", csv(&numbers(6, 16), 16));
+    room.json(&format!("release sketch few.csv --out s.dps -k 4 {OPTIONS}"));
+    room.json(&format!("release signs few.csv --out b.dps -k 4 --adjacency attribute --beta 0.1 --bound 1 --epsilon 1 --delta 0"));
+    room.write("sets.txt", "a b c\nb c d e\na c d\n");
+    room.json(
+        "release minhash sets.txt --out m.dps -k 20 --adjacency set-items --alpha 1 --min-size 3 \
+         --epsilon 4 --delta 0",
+    );
+    let hits = |run: String| room.json(&run)["hits"].as_array().expect("rows").len();
+    for (name, rows) in [("s.dps", 6), ("b.dps", 6), ("m.dps", 3)] {
+        for top in [u64::MAX, u64::MAX - 1, 1 << 63, 100] {
+            assert_eq!(
+                hits(format!("search {name} --top {top}")),
+                rows * (rows - 1),
+                "{name} {top}"
+            );
+            let all = format!("search {name} --queries {name} --top {top}");
+            // Set signatures are searched within one release.
+            if name != "m.dps" {
+                assert_eq!(hits(all), rows * rows, "{name} {top}");
+            }
+        }
+    }
+}
+
 /// A pipe where a ledger should be would be waited for.
 #[test]
 fn a_pipe_is_no_ledger() {

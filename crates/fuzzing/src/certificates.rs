@@ -65,8 +65,10 @@ pub(crate) fn evaluated(certificate: &Certificate) {
 /// A budget file: what is accepted answers. A ledger as JSON: what is accepted reads back the same, and answers by every method. Or expenses
 /// as JSON, `[[guarantee, count], ..]`, entered in a new ledger: the path behind the digest check.
 pub(crate) fn ledger(data: &[u8]) {
-    if let Ok(file) = dp_core::ledger_file::BudgetFile::parse(data) {
-        answers(file.ledger());
+    for bytes in [Some(data.to_vec()), crate::ledgers::sealed(data)].into_iter().flatten() {
+        if let Ok(file) = dp_core::ledger_file::BudgetFile::parse(&bytes) {
+            answers(file.ledger());
+        }
     }
     if let Ok(ledger) = serde_json::from_slice::<Ledger>(data) {
         answers(&ledger);

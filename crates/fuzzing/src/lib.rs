@@ -11,6 +11,7 @@ mod certificates;
 mod command_line;
 mod input_samples;
 mod journals;
+mod ledgers;
 mod mutation;
 mod readers;
 mod releases;

@@ -210,7 +210,7 @@ pub fn forged(
     Ok(assembled(bytes, &payload, &fields))
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 

@@ -44,7 +44,9 @@ pub fn samples() -> Result<Vec<Sample>, Failure> {
         }
         texts.push(Sample::new("certificate", name, certificate.to_json()));
     }
-    texts.push(Sample::new("ledger", "two-entries.json", ledger()?));
+    let ledger = ledger()?;
+    texts.push(Sample::new("ledger", "two-entries.json", serde_json::to_string(&ledger)?));
+    texts.push(Sample::new("ledger", "lines.ledger", crate::ledgers::sample(&ledger)?));
     texts.push(Sample::new("ledger", "expenses.json", expenses()?));
     texts.extend(journals()?);
     texts.extend(data_sets());
@@ -224,7 +226,7 @@ fn journals() -> Result<Vec<Sample>, Failure> {
     Ok(all)
 }
 
-fn ledger() -> Result<String, Failure> {
+fn ledger() -> Result<Ledger, Failure> {
     let attribute = Adjacency::Attribute { beta: one()? };
     let mut ledger = Ledger::with_limit(attribute, Budget::new(10.0, 1e-3)?, FilterRule::Basic);
     let keep = calibrate::randomized_response(budget()?, 3)?;
@@ -233,7 +235,7 @@ fn ledger() -> Result<String, Failure> {
         authority!().proven(attribute, budget()?, profile, dp_core::Theorem::SignsTouched)?;
     ledger.spend(&guarantee, 2, "signs")?;
     ledger.spend(&guarantee, 1, "more signs")?;
-    Ok(serde_json::to_string(&ledger)?)
+    Ok(ledger)
 }
 
 /// Guarantees to enter, with counts: the kinds of profile that a ledger composes.

@@ -1,6 +1,8 @@
 //! Small files that ask for much: each ends in an error, or in an answer, in a bounded time and in bounded
 //! memory. One test in one process, because the allocator and the clock are the process's.
-#![allow(unsafe_code)] // an allocator is an unsafe trait
+
+#[path = "../../cli/tests/support/counting.rs"]
+mod counting;
 
 use arrow_array::RecordBatch;
 use arrow_array::builder::{Float64Builder, ListBuilder};
@@ -14,53 +16,9 @@ use parquet::basic::Compression as ParquetCompression;
 use parquet::file::properties::WriterProperties;
 use readers::RowsFile;
 use serde_json::{Value, json};
-use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Counts what is held, and the most that was.
-struct Counting;
-
-static HELD: AtomicUsize = AtomicUsize::new(0);
-static MOST: AtomicUsize = AtomicUsize::new(0);
-
-fn took(bytes: usize) {
-    let held = HELD.fetch_add(bytes, Ordering::Relaxed) + bytes;
-    MOST.fetch_max(held, Ordering::Relaxed);
-}
-
-// SAFETY: every call goes to the system's allocator as it came.
-unsafe impl GlobalAlloc for Counting {
-    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-        took(layout.size());
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc(layout) }
-    }
-
-    unsafe fn dealloc(&self, at: *mut u8, layout: Layout) {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        // SAFETY: the caller's promise.
-        unsafe { System.dealloc(at, layout) }
-    }
-
-    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
-        took(layout.size());
-        // SAFETY: the caller's promise.
-        unsafe { System.alloc_zeroed(layout) }
-    }
-
-    unsafe fn realloc(&self, at: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        HELD.fetch_sub(layout.size(), Ordering::Relaxed);
-        took(size);
-        // SAFETY: the caller's promise.
-        unsafe { System.realloc(at, layout, size) }
-    }
-}
-
-#[global_allocator]
-static ALLOCATOR: Counting = Counting;
 
 /// Processor time of this process in seconds, where the system tells.
 fn processor_time() -> Option<f64> {
@@ -77,13 +35,9 @@ const SECONDS: f64 = 5.0;
 
 /// Runs within the bounds.
 fn bounded<R>(what: &str, run: impl FnOnce() -> R) -> R {
-    let (before, start) = (HELD.load(Ordering::Relaxed), processor_time());
-    MOST.store(before, Ordering::Relaxed);
-    let result = run();
-    let most = MOST.load(Ordering::Relaxed) - before;
-    if most > MEMORY {
-        eprintln!("MEM {what}: {} MiB", most >> 20);
-    }
+    let start = processor_time();
+    let (result, used) = counting::counted(run);
+    assert!(used.most <= MEMORY, "{what}: {} MiB", used.most >> 20);
     if let (Some(start), Some(end)) = (start, processor_time()) {
         assert!(end - start <= SECONDS, "{what}: {} s", end - start);
     }

@@ -8,18 +8,43 @@ use crate::error::{Error, Result};
 use crate::guarantee::{Claim, Guarantee, Provenance};
 use crate::profile::event::Event;
 use crate::profile::{PrivacyProfile, Profile};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
+use std::borrow::Cow;
 use std::collections::HashMap;
+use std::sync::Arc;
 
 /// One line of a ledger.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(from = "Written<'static>")]
 pub struct Entry {
     label: String,
-    event: Event,
-    /// The (epsilon, delta) that each run really gives.
+    /// Equal ones are held once in a ledger that was read.
+    cost: Arc<Cost>,
+}
+
+/// An entry as it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Written<'a> {
+    label: Cow<'a, str>,
+    event: Cow<'a, Event>,
     budget: Budget,
-    pub(super) basis: Basis,
+    basis: Basis,
+}
+
+impl From<Written<'_>> for Entry {
+    fn from(Written { label, event, budget, basis }: Written<'_>) -> Self {
+        let cost = Cost { basis, budget, event: event.into_owned() };
+        Self { label: label.into_owned(), cost: Arc::new(cost) }
+    }
+}
+
+impl Serialize for Entry {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Cost { basis, budget, ref event } = *self.cost;
+        let (label, event) = (Cow::Borrowed(&*self.label), Cow::Borrowed(event));
+        Written { label, event, budget, basis }.serialize(to)
+    }
 }
 
 /// What an entry rests on.
@@ -51,7 +76,8 @@ impl Entry {
         let (Some(profile), Some(true_delta)) = (counted, guarantee.true_delta()) else {
             let budget = guarantee.steps_to(adjacency)?.0.of_claim(budget)?;
             let event = Event::new(Profile::PureDp { epsilon: budget.epsilon }, count)?;
-            return Ok(Self { label: by_name(), event, budget, basis: Basis::AcceptedClaim });
+            let cost = Cost { basis: Basis::AcceptedClaim, budget, event };
+            return Ok(Self { label: by_name(), cost: Arc::new(cost) });
         };
         // A missed claim counts with the delta it really gives.
         let delta = match guarantee.claim() {
@@ -70,7 +96,12 @@ impl Entry {
             false => profile.epsilon(delta)?,
         };
         let event = Event::new(profile, count)?;
-        Ok(Self { label, event, budget: Budget { epsilon, delta }, basis })
+        let cost = Cost { basis, budget: Budget { epsilon, delta }, event };
+        Ok(Self { label, cost: Arc::new(cost) })
+    }
+
+    pub(crate) fn new(label: String, cost: Arc<Cost>) -> Self {
+        Self { label, cost }
     }
 
     /// What was done.
@@ -82,19 +113,39 @@ impl Entry {
     /// The event that is composed.
     #[must_use]
     pub fn event(&self) -> &Event {
-        &self.event
+        &self.cost.event
     }
 
     /// The (epsilon, delta) of one run.
     #[must_use]
     pub fn budget(&self) -> Budget {
-        self.budget
+        self.cost.budget
     }
 
+    /// What it costs, without what it is called.
+    pub(crate) fn cost(&self) -> &Arc<Cost> {
+        &self.cost
+    }
+}
+
+/// What runs of one guarantee cost.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Cost {
+    pub(super) basis: Basis,
+    /// The (epsilon, delta) that each run really gives.
+    budget: Budget,
+    event: Event,
+}
+
+impl Cost {
     pub(super) fn expense(&self, times: u64) -> Expense<'_> {
-        let claimed = self.basis == Basis::AcceptedClaim;
-        let beyond = if claimed { self.budget.delta } else { Delta::ZERO };
-        Expense { event: &self.event, times, budget: self.budget, beyond }
+        Expense { event: &self.event, times, budget: self.budget, beyond: self.beyond() }
+    }
+
+    /// What each run may lose beyond its profile: the delta of a claim that was accepted by name.
+    pub(super) fn beyond(&self) -> Delta {
+        if self.basis == Basis::AcceptedClaim { self.budget.delta } else { Delta::ZERO }
     }
 
     pub(super) fn check(&self) -> Result<()> {
@@ -120,44 +171,23 @@ impl Entry {
             },
         }
     }
-
-    /// What it costs, without what it is called.
-    pub(crate) fn cost(&self) -> Cost {
-        Cost { basis: self.basis, budget: self.budget, event: self.event.clone() }
-    }
-}
-
-/// What runs of one guarantee cost.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Cost {
-    basis: Basis,
-    budget: Budget,
-    event: Event,
-}
-
-impl Cost {
-    pub(crate) fn named(self, label: String) -> Entry {
-        Entry { label, event: self.event, budget: self.budget, basis: self.basis }
-    }
 }
 
 /// Entries of equal cost.
 #[derive(Debug, PartialEq)]
 pub(super) struct Group {
-    /// One of them, without its label.
-    pub(super) entry: Entry,
-    pub(super) times: u64,
+    pub(super) cost: Arc<Cost>,
+    times: u64,
 }
 
 impl Group {
     pub(super) fn expense(&self) -> Expense<'_> {
-        self.entry.expense(self.times)
+        self.cost.expense(self.times)
     }
 
     /// All runs as one event.
     pub(super) fn event(&self) -> Event {
-        let mut event = self.entry.event.clone();
+        let mut event = self.cost.event.clone();
         event.add_runs(event.count().saturating_mul(self.times - 1));
         event
     }
@@ -184,12 +214,11 @@ impl Groups {
 
     /// Adds an entry; `known` is the group it belongs to, where that is known. Returns the group.
     pub(super) fn add(&mut self, entry: &Entry, known: Option<usize>) -> usize {
-        self.runs = self.runs.saturating_add(entry.event.count());
+        self.runs = self.runs.saturating_add(entry.event().count());
         let group = known.unwrap_or_else(|| {
-            let key = canonical(&entry.cost());
+            let key = canonical(entry.cost().as_ref());
             *self.places.entry(key).or_insert_with(|| {
-                let entry = Entry { label: String::new(), ..entry.clone() };
-                self.list.push(Group { entry, times: 0 });
+                self.list.push(Group { cost: entry.cost().clone(), times: 0 });
                 self.list.len() - 1
             })
         });

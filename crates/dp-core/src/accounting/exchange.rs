@@ -224,17 +224,12 @@ impl Foreign {
     /// # Errors
     /// [`Error::InvalidParameter`] for an empty ledger; [`Error::Calibration`] when everything may be lost at epsilon 100.
     pub fn of_ledger(ledger: &Ledger) -> Result<Self> {
-        let entries = ledger.entries();
-        if entries.is_empty() {
+        // A claim without a profile stands as its pure part, and its delta beside it.
+        let (events, beyond) = ledger.composed();
+        if events.is_empty() {
             return Err(Error::invalid("entries of the ledger", 0, "[1, inf)"));
         }
-        // A claim without a profile stands as its pure part, and its delta beside it.
-        let beyond = |entry: &super::Entry| match entry.event().profile() {
-            Profile::PureDp { .. } => entry.event().count() as f64 * entry.budget().delta.get(),
-            _ => 0.0,
-        };
-        let events: Vec<Event> = entries.iter().map(|entry| entry.event().clone()).collect();
-        let stated = Stated::of_events(&events, entries.iter().map(beyond).sum())?;
+        let stated = Stated::of_events(&events, beyond)?;
         let runs: u64 = events.iter().map(Event::count).sum();
         let reason = format!("composition of {runs} runs whose parameters were fixed in advance");
         Ok(Self::new(ledger.adjacency(), stated, LIBRARY, reason))

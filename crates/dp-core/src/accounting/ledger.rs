@@ -221,7 +221,7 @@ impl Ledger {
 
     /// Refuses what would have to be accepted by name.
     fn require_profile(guarantee: &Guarantee, entry: &Entry) -> Result<()> {
-        if entry.basis != Basis::Profile {
+        if entry.cost().basis != Basis::Profile {
             let value = match guarantee.provenance() {
                 Provenance::Declared { by, .. } => format!("declared by {by}"),
                 _ => format!("published {} without a profile", guarantee.budget()),
@@ -319,7 +319,7 @@ impl Ledger {
 
     /// All checks but that of the limit.
     pub(crate) fn check(&self, entry: &Entry) -> Result<()> {
-        entry.check()?;
+        entry.cost().check()?;
         Self::check_count(self.groups.runs().saturating_add(entry.event().count()))
     }
 
@@ -339,13 +339,13 @@ impl Ledger {
         match &self.filter {
             Some(filter) => {
                 let past = self.groups.list().iter().map(Group::expense);
-                filter.check(past.chain([entry.expense(1)]))
+                filter.check(past.chain([entry.cost().expense(1)]))
             }
             None => Ok(()),
         }
     }
 
-    fn push(&mut self, entry: Entry) {
+    pub(crate) fn push(&mut self, entry: Entry) {
         self.push_to(entry, None);
     }
 
@@ -374,6 +374,17 @@ impl Ledger {
         &self.entries
     }
 
+    /// All runs, those of equal cost as one event, and the delta of claims accepted by name beside them.
+    pub(super) fn composed(&self) -> (Vec<Event>, f64) {
+        let groups = self.groups.list().iter();
+        groups.fold((Vec::new(), 0.0), |(mut events, claimed), group| {
+            let event = group.event();
+            let claimed = claimed + event.count() as f64 * group.cost.beyond().get();
+            events.push(event);
+            (events, claimed)
+        })
+    }
+
     /// The epsilon spent so far, at `delta`.
     ///
     /// Sound when the mechanisms' parameters were fixed in advance (the mechanisms
@@ -384,20 +395,12 @@ impl Ledger {
     /// [`Error::Calibration`] when the method cannot answer; [`Error::InvalidParameter`] for a delta below
     /// [`FreshSeed::LEAST_DELTA`] when an entry averages over a seed.
     pub fn epsilon(&self, delta: Delta, method: Method) -> Result<Bracket<Epsilon>> {
-        let averaged =
-            self.groups.list().iter().any(|g| g.entry.event().profile().needs_fresh_seed());
+        let (events, claimed) = self.composed();
+        let averaged = events.iter().any(|event| event.profile().needs_fresh_seed());
         if averaged && delta.get() > 0.0 && delta.get() < FreshSeed::LEAST_DELTA {
             let allowed = "0 or [2^-64, 1): an entry averages over a seed";
             return Err(Error::invalid("delta", format!("{:e}", delta.get()), allowed));
         }
-        let claimed: f64 = self
-            .groups
-            .list()
-            .iter()
-            .filter(|g| g.entry.basis == Basis::AcceptedClaim)
-            .map(|g| g.event().count() as f64 * g.entry.budget().delta.get())
-            .sum();
-        let events: Vec<Event> = self.groups.list().iter().map(Group::event).collect();
         if claimed == 0.0 {
             return epsilon(&events, delta, method);
         }

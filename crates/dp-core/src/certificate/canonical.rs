@@ -74,7 +74,10 @@ pub(crate) fn digest(value: &impl Serialize) -> String {
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
+    let digit = |half: u8| char::from(b"0123456789abcdef"[usize::from(half)]);
+    let mut text = String::with_capacity(2 * bytes.len());
+    text.extend(bytes.iter().flat_map(|b| [digit(b >> 4), digit(b & 15)]));
+    text
 }
 
 /// SHA-256 of a payload's bytes as they stand in a release file. As text, 64 hexadecimal digits.

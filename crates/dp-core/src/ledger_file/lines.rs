@@ -1,9 +1,9 @@
 //! The text of a ledger's file: marks and lines.
 
-use crate::accounting::Filter;
+use crate::accounting::{Cost, Filter};
 use crate::adjacency::Adjacency;
 use crate::certificate::{canonical, hex};
-use crate::disk::{Disk, Identity};
+use crate::disk::{Disk, Identity, random_id};
 use crate::error::Error;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -73,13 +73,43 @@ pub(super) struct Header {
     pub(super) time: u64,
 }
 
+/// The number of a payment: 32 hexadecimal digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(try_from = "&str", into = "String")]
+pub(super) struct Id([u8; 32]);
+
+impl Id {
+    pub(super) fn random() -> std::io::Result<Self> {
+        Self::try_from(&*random_id()?).map_err(std::io::Error::other)
+    }
+
+    pub(super) fn text(&self) -> &str {
+        std::str::from_utf8(&self.0).unwrap_or_default()
+    }
+}
+
+impl TryFrom<&str> for Id {
+    type Error = &'static str;
+    fn try_from(text: &str) -> Result<Self, Self::Error> {
+        let digits: Option<[u8; 32]> = text.as_bytes().try_into().ok();
+        let digits = digits.filter(|d| d.iter().all(|c| b"0123456789abcdef".contains(c)));
+        digits.map(Self).ok_or("a number that is not one of 32 hexadecimal digits")
+    }
+}
+
+impl From<Id> for String {
+    fn from(id: Id) -> Self {
+        id.text().to_owned()
+    }
+}
+
 /// A payment: `spend`, `record` or `reserve`.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Payment<C> {
     pub(super) certificate: Option<String>,
     pub(super) cost: C,
-    pub(super) id: String,
+    pub(super) id: Id,
     pub(super) label: String,
     /// Where a reserved release will be.
     pub(super) path: Option<String>,
@@ -97,7 +127,7 @@ pub(super) struct Step {
     /// Of a commit: the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(super) file: Option<Identity>,
-    pub(super) id: String,
+    pub(super) id: Id,
 }
 
 /// Seconds since 1970.
@@ -111,11 +141,11 @@ pub(super) fn in_file(path: &Path) -> impl Fn(std::io::Error) -> Error {
 }
 
 /// Writes a new ledger into a file that has no name yet, or another than it will have.
-pub(super) fn write_new(
+pub(super) fn write_new<'a>(
     disk: &Disk,
     file: &File,
     header: &Header,
-    payments: impl Iterator<Item = Payment<crate::accounting::Cost>>,
+    payments: impl Iterator<Item = Payment<&'a Cost>>,
 ) -> std::io::Result<()> {
     let (mut text, mut head) = line("", "ledger", header);
     let mut lines = 1;

@@ -1,6 +1,6 @@
 //! Writing: one process at a time, by a lock on the ledger itself.
 
-use super::lines::{MAGIC, MARK, Mark, Payment, Step, in_file, line, now};
+use super::lines::{Id, MAGIC, MARK, Mark, Payment, Step, in_file, line, now};
 use super::old;
 use super::replay::{Charge, Contents, Stage, read};
 use crate::accounting::{Entry, Ledger};
@@ -26,8 +26,8 @@ pub(crate) struct Locked {
     path: PathBuf,
     file: File,
     contents: Contents,
+    /// Of all that stands.
     ledger: Ledger,
-    charges: Vec<Charge>,
     recovered: Vec<String>,
     /// Why nothing more can be written: the end of the file is not known.
     broken: bool,
@@ -46,12 +46,11 @@ impl Locked {
         let file = Self::lock(disk, &path)?;
         let contents = read(BufReader::new(&file), &path.display().to_string())?;
         let ledger = Ledger::new(contents.header.adjacency);
-        let (disk, charges, recovered) = (disk.clone(), Vec::new(), Vec::new());
-        let mut this =
-            Self { disk, path, file, contents, ledger, charges, recovered, broken: false };
+        let (disk, recovered) = (disk.clone(), Vec::new());
+        let mut this = Self { disk, path, file, contents, ledger, recovered, broken: false };
         this.repair()?;
         this.recover()?;
-        (this.ledger, this.charges) = this.contents.ledger()?;
+        this.ledger = this.contents.ledger()?;
         Ok(this)
     }
 
@@ -79,8 +78,8 @@ impl Locked {
         &self.ledger
     }
 
-    pub(crate) fn charges(&self) -> &[Charge] {
-        &self.charges
+    pub(crate) fn charges(&self) -> impl Iterator<Item = &Charge> {
+        self.contents.charges.iter().filter(|charge| charge.counts())
     }
 
     pub(crate) fn head(&self) -> &str {
@@ -92,8 +91,8 @@ impl Locked {
     }
 
     /// What the file holds now, and what was found interrupted.
-    pub(super) fn finish(self) -> (Contents, Vec<String>) {
-        (self.contents, self.recovered)
+    pub(super) fn finish(self) -> (Contents, Ledger, Vec<String>) {
+        (self.contents, self.ledger, self.recovered)
     }
 
     fn failed(&self, error: std::io::Error) -> Error {
@@ -155,46 +154,55 @@ impl Locked {
         done
     }
 
+    /// Writes a payment down; returns its place among the charges.
     fn pay(
         &mut self,
         word: &str,
-        bill: Bill,
+        bill: &Bill,
         to: Option<(&str, Option<Identity>)>,
-    ) -> Result<String> {
-        let id = crate::disk::random_id().map_err(|e| self.failed(e))?;
-        let (cost, label) = (bill.entry.cost(), bill.entry.label().to_owned());
+    ) -> Result<usize> {
+        let id = Id::random().map_err(|e| self.failed(e))?;
         let (path, replaces) = to.map_or((None, None), |(p, r)| (Some(p.to_owned()), r));
         let time = Some(now());
-        let Bill { certificate, payload, .. } = bill;
-        let charge = Charge {
-            id: id.clone(),
-            time,
+        let Bill { entry, certificate, payload } = bill;
+        let payment = Payment {
             certificate: certificate.clone(),
+            cost: entry.cost().as_ref(),
+            id,
+            label: entry.label().to_owned(),
+            path,
             payload: payload.clone(),
-            stage: if path.is_some() { Stage::Reserved } else { Stage::Closed },
-            path: path.clone(),
             replaces,
+            time,
         };
-        let added = (charge, label.clone(), cost.clone());
-        let payment =
-            Payment { certificate, cost, id: id.clone(), label, path, payload, replaces, time };
         self.append(word, &payment, true)?;
-        self.contents.charge_added(added.0, added.1, added.2);
-        Ok(id)
+        let Payment { certificate, path, payload, .. } = payment;
+        let stage = if path.is_some() { Stage::Reserved } else { Stage::Closed };
+        let charges = &mut self.contents.charges;
+        charges.push(Charge { id, time, certificate, payload, path, replaces, stage });
+        Ok(charges.len() - 1)
+    }
+
+    /// Counts a payment that stands; returns its number.
+    fn count(&mut self, place: usize, bill: Bill) -> String {
+        self.ledger.push(bill.entry);
+        self.contents.charges[place].id.into()
     }
 
     /// Pays for what others may see from now on: never taken back.
     pub(crate) fn spend(&mut self, bill: Bill) -> Result<String> {
-        self.pay("spend", bill, None)
+        let place = self.pay("spend", &bill, None)?;
+        Ok(self.count(place, bill))
     }
 
     /// Enters what has happened.
     pub(crate) fn record(&mut self, bill: Bill) -> Result<String> {
-        self.pay("record", bill, None)
+        let place = self.pay("record", &bill, None)?;
+        Ok(self.count(place, bill))
     }
 
     fn step(&mut self, word: &str, place: usize, file: Option<Identity>, to: Stage) -> Result<()> {
-        let step = Step { file, id: self.contents.charges[place].id.clone() };
+        let step = Step { file, id: self.contents.charges[place].id };
         // Closing only spares the next command a look: it need not be on the disk.
         self.append(word, &step, word != "close")?;
         self.contents.charges[place].stage = to;
@@ -215,9 +223,8 @@ impl Locked {
             let allowed = "a path in UTF-8 where a ledger pays: the ledger writes it down";
             return Err(Error::invalid("output", path.display(), allowed));
         };
-        let id = self.pay("reserve", bill, Some((name, replaces)))?;
-        let place = self.contents.charges.len() - 1;
-        let hidden = hidden(path, &id);
+        let place = self.pay("reserve", &bill, Some((name, replaces)))?;
+        let hidden = hidden(path, self.contents.charges[place].id());
         let identity = identity_of(file).unwrap_or(None);
         let named = hide(&hidden).and_then(|()| self.disk.sync_folder(folder_of(path)));
         let done = named
@@ -231,6 +238,7 @@ impl Locked {
             });
         }
         // From here on the release can be seen, and is paid for, whatever happens.
+        let id = self.count(place, bill);
         self.share(file, path).map_err(|error| Error::Ledger {
             path: path.display().to_string(),
             reason: format!("{error}; the release has its name and is paid for"),
@@ -277,7 +285,7 @@ impl Locked {
                 continue;
             }
             let path = PathBuf::from(charge.path.clone().unwrap_or_default());
-            let hidden = hidden(&path, &charge.id);
+            let hidden = hidden(&path, charge.id());
             let said = if !folder_of(&path).is_dir() {
                 "is left as it is: its folder is not there".to_owned()
             } else {

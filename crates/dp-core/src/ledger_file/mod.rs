@@ -119,7 +119,7 @@ impl BudgetFile {
             return Ok(Self { data: header.data, ledger, charges, head, lines: 0, recovered });
         }
         file.rewind().map_err(&failed)?;
-        Self::of(replay::read(BufReader::new(&file), &path.display().to_string())?, Vec::new())
+        Self::as_read(replay::read(BufReader::new(&file), &path.display().to_string())?)
     }
 
     /// As [`BudgetFile::read`] from the bytes of a file.
@@ -127,7 +127,7 @@ impl BudgetFile {
     /// # Errors
     /// [`Error::Ledger`].
     pub fn parse(bytes: &[u8]) -> Result<Self> {
-        Self::of(replay::read(bytes, "ledger")?, Vec::new())
+        Self::as_read(replay::read(bytes, "ledger")?)
     }
 
     /// Reads a budget file after all that was interrupted is finished or taken back, as every command that uses a
@@ -137,7 +137,7 @@ impl BudgetFile {
     /// As [`BudgetFile::read`].
     pub fn open(path: &Path) -> Result<Self> {
         match Locked::open(&Disk::default(), path) {
-            Ok(locked) => Self::after(locked),
+            Ok(locked) => Ok(Self::after(locked)),
             Err(Error::Io {
                 kind: ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem,
                 ..
@@ -147,15 +147,21 @@ impl BudgetFile {
     }
 
     /// As it stands when the lock is given back; long ledgers are in memory once.
-    fn after(locked: Locked) -> Result<Self> {
-        let (contents, recovered) = locked.finish();
-        Self::of(contents, recovered)
+    fn after(locked: Locked) -> Self {
+        let (contents, ledger, recovered) = locked.finish();
+        Self::of(contents, ledger, recovered)
     }
 
-    fn of(contents: Contents, recovered: Vec<String>) -> Result<Self> {
-        let (ledger, charges) = contents.ledger()?;
-        let Contents { header, head, lines, .. } = contents;
-        Ok(Self { data: header.data, ledger, charges, head, lines, recovered })
+    /// As a file was read.
+    fn as_read(mut contents: Contents) -> Result<Self> {
+        let ledger = contents.ledger()?;
+        Ok(Self::of(contents, ledger, Vec::new()))
+    }
+
+    fn of(contents: Contents, ledger: Ledger, recovered: Vec<String>) -> Self {
+        let Contents { header, head, lines, mut charges, .. } = contents;
+        charges.retain(Charge::counts);
+        Self { data: header.data, ledger, charges, head, lines, recovered }
     }
 
     /// Enters `count` runs of a guarantee, on the disk, before anything is released: for what can be seen from then
@@ -167,7 +173,7 @@ impl BudgetFile {
         let mut locked = Locked::open(&Disk::default(), path)?;
         let entry = locked.ledger().planned_runs(guarantee, count, label)?;
         locked.spend(Bill { entry, certificate: None, payload: None })?;
-        Self::after(locked)
+        Ok(Self::after(locked))
     }
 
     /// Whether [`BudgetFile::spend`] would agree as things stand; enters nothing.
@@ -189,7 +195,7 @@ impl BudgetFile {
         refuse_repeated(&locked, certificate)?;
         let entry = locked.ledger().planned(certificate, label)?;
         locked.spend(bill(entry, certificate))?;
-        Self::after(locked)
+        Ok(Self::after(locked))
     }
 
     /// Enters runs of a mechanism that somebody declares, at their word, before they are seen.
@@ -200,7 +206,7 @@ impl BudgetFile {
         let mut locked = Locked::open(&Disk::default(), path)?;
         let entry = locked.ledger().planned_at_its_word(guarantee, count, label)?;
         locked.spend(Bill { entry, certificate: None, payload: None })?;
-        Self::after(locked)
+        Ok(Self::after(locked))
     }
 
     /// Enters a release that has happened, even past the limit: a ledger that forgot it would allow more.
@@ -219,7 +225,7 @@ impl BudgetFile {
         }
         let (entry, standing) = locked.ledger().happened(certificate, label)?;
         locked.record(bill(entry, certificate))?;
-        Ok((Self::after(locked)?, standing))
+        Ok((Self::after(locked), standing))
     }
 
     /// The public name of the data set.
@@ -274,7 +280,7 @@ fn refuse_repeated(locked: &Locked, certificate: &Certificate) -> Result<()> {
         charge.certificate() == Some(certificate.digest())
             || charge.payload() == Some(payload.as_str())
     };
-    match locked.charges().iter().find(same) {
+    match locked.charges().find(same) {
         None => Ok(()),
         Some(charge) => Err(Error::Mismatch {
             what: "this release and a new one",

@@ -1,6 +1,6 @@
 //! Ledgers of the layout before: one JSON object, written again as a whole.
 
-use super::lines::{FORMAT, Header, Payment, in_file, now, write_new};
+use super::lines::{FORMAT, Header, Id, Payment, in_file, now, write_new};
 use crate::accounting::Ledger;
 use crate::certificate::hex;
 use crate::disk::{
@@ -89,10 +89,10 @@ pub(super) fn convert(disk: &Disk, path: &Path, file: &File) -> Result<()> {
     let folder = folder_of(path);
     let name = path.file_name().unwrap_or_default();
     let mut staged = disk.stage(folder, name).map_err(&failed)?;
-    let ids = ledger.entries().iter().map(|_| random_id()).collect::<std::io::Result<Vec<_>>>();
+    let ids = ledger.entries().iter().map(|_| Id::random()).collect::<std::io::Result<Vec<_>>>();
     let payments = ledger.entries().iter().zip(ids.map_err(&failed)?).map(|(entry, id)| Payment {
         certificate: None,
-        cost: entry.cost(),
+        cost: entry.cost().as_ref(),
         id,
         label: entry.label().to_owned(),
         path: None,

@@ -1,13 +1,16 @@
 //! Reading: every line is checked, and the ledger made again from all of them.
 
-use super::lines::{BEGINNING, FORMAT, Header, LONGEST, MAGIC, MARK, Mark, Payment, Step, chained};
-use crate::accounting::{Cost, Ledger};
+use super::lines::{
+    BEGINNING, FORMAT, Header, Id, LONGEST, MAGIC, MARK, Mark, Payment, Step, chained,
+};
+use crate::accounting::{Cost, Entry, Ledger};
 use crate::disk::Identity;
 use crate::error::{Error, Result};
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
+use std::sync::Arc;
 
 /// How far a payment has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +30,7 @@ pub(super) enum Stage {
 /// A payment of a ledger.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Charge {
-    pub(super) id: String,
+    pub(super) id: Id,
     pub(super) time: Option<u64>,
     pub(super) certificate: Option<String>,
     pub(super) payload: Option<String>,
@@ -40,7 +43,7 @@ impl Charge {
     /// Its number, drawn at random.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.id
+        self.id.text()
     }
 
     /// When it was entered: seconds since 1970; not known of what an older layout held.
@@ -66,6 +69,11 @@ impl Charge {
     pub fn is_open(&self) -> bool {
         matches!(self.stage, Stage::Reserved | Stage::Committed(_))
     }
+
+    /// Whether it was not taken back.
+    pub(super) fn counts(&self) -> bool {
+        !matches!(self.stage, Stage::Voided | Stage::Gone)
+    }
 }
 
 /// A file that was read to its end.
@@ -82,7 +90,7 @@ pub(super) struct Contents {
     pub(super) charges: Vec<Charge>,
     /// Label and cost of each charge.
     what: Vec<(String, usize)>,
-    costs: Vec<Cost>,
+    costs: Vec<Arc<Cost>>,
 }
 
 #[derive(Default)]
@@ -90,8 +98,8 @@ struct Replay {
     header: Option<Header>,
     charges: Vec<Charge>,
     what: Vec<(String, usize)>,
-    places: HashMap<String, usize>,
-    costs: Vec<Cost>,
+    places: HashMap<Id, usize>,
+    costs: Vec<Arc<Cost>>,
     known: HashMap<String, usize>,
 }
 
@@ -123,12 +131,12 @@ impl Replay {
         let cost = match self.known.get(cost.get()) {
             Some(&place) => place,
             None => {
-                self.costs.push(parsed(cost.get())?);
+                self.costs.push(Arc::new(parsed(cost.get())?));
                 self.known.insert(cost.get().to_owned(), self.costs.len() - 1);
                 self.costs.len() - 1
             }
         };
-        if self.places.insert(id.clone(), self.charges.len()).is_some() {
+        if self.places.insert(id, self.charges.len()).is_some() {
             return Err("a release that is there already".into());
         }
         self.what.push((label, cost));
@@ -216,30 +224,22 @@ fn checked<'a>(line: &'a [u8], before: &str) -> Option<(&'a [u8], String)> {
 }
 
 impl Contents {
-    /// The ledger of all payments that were not taken back, and these payments in its order.
-    pub(super) fn ledger(&self) -> Result<(Ledger, Vec<Charge>)> {
+    /// The ledger of all payments that were not taken back. It takes their labels: it is made once, when nothing is
+    /// left to recover.
+    pub(super) fn ledger(&mut self) -> Result<Ledger> {
         let mut ledger = Ledger::empty(self.header.adjacency, self.header.filter);
         let mut groups = vec![None; self.costs.len()];
-        let mut counted = Vec::new();
-        for (charge, (label, cost)) in self.charges.iter().zip(&self.what) {
-            if matches!(charge.stage, Stage::Voided | Stage::Gone) {
+        for (charge, (label, cost)) in self.charges.iter().zip(std::mem::take(&mut self.what)) {
+            if !charge.counts() {
                 continue;
             }
-            let entry = self.costs[*cost].clone().named(label.clone());
-            if groups[*cost].is_none() {
+            let entry = Entry::new(label, self.costs[cost].clone());
+            if groups[cost].is_none() {
                 ledger.check(&entry)?;
             }
-            groups[*cost] = Some(ledger.push_to(entry, groups[*cost]));
-            counted.push(charge.clone());
+            groups[cost] = Some(ledger.push_to(entry, groups[cost]));
         }
         ledger.check_runs()?;
-        Ok((ledger, counted))
-    }
-
-    /// Adds what a writer has put at the end.
-    pub(super) fn charge_added(&mut self, charge: Charge, label: String, cost: Cost) {
-        self.costs.push(cost);
-        self.what.push((label, self.costs.len() - 1));
-        self.charges.push(charge);
+        Ok(ledger)
     }
 }

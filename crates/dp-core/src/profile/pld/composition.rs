@@ -39,6 +39,16 @@ impl Default for Width {
 /// Most steps of a window: 2^22 (64 MiB of sums).
 const LARGEST: usize = 1 << 22;
 
+/// Most steps of the windows of all laws together: each law is transformed in a window of its own, so more than
+/// [`WORK`]/[`LARGEST`] different ones get shorter windows, coarser steps and wider brackets.
+const WORK: usize = 1 << 24;
+
+/// Most steps of a window for as many laws: a power of two.
+fn largest(laws: usize) -> usize {
+    let each = WORK / laws.next_power_of_two();
+    each.clamp(1 << 14, LARGEST)
+}
+
 /// Most cells of all laws together, each node of a mixture counting as one: 2^20. With windows of
 /// [`LARGEST`] no composition takes half a gigabyte; where that is too few, brackets are wider.
 const CELLS: f64 = 1_048_576.0;
@@ -249,7 +259,7 @@ impl Pld {
             h = h.min((extent / 64.0).max(0.1 * width / (t * *n as f64 * extent)));
         }
         h = align(h, &anchors);
-        let window = 20.0 * at.variance.sqrt() / LARGEST as f64;
+        let window = 20.0 * at.variance.sqrt() / largest(parts.len()) as f64;
         let least = least_step(parts, plan(h).cut, CELLS);
         plan(h.max(window).max(least))
     }
@@ -320,7 +330,7 @@ fn sums(parts: &Parts, plan: Plan, above_only: bool) -> (Option<TiltedSum>, Tilt
     }
     let sum = |list: &[(Measure, u64)]| {
         let parts: Vec<(&Measure, u64)> = list.iter().map(|(m, n)| (m, *n)).collect();
-        TiltedSum::new(&parts, h, t, LARGEST)
+        TiltedSum::new(&parts, h, t, largest(parts.len()))
     };
     (below.map(|b| sum(&b)), sum(&above))
 }

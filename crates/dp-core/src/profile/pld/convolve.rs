@@ -321,11 +321,19 @@ fn backward(masses: &[f64], h: f64, t: f64) -> Vec<(f64, f64)> {
     tails
 }
 
-/// `product *= spectrum^n`; what is below e^-90 in absolute value becomes zero (the
+/// `e^-180`.
+const LEAST: f64 = 6.7e-79;
+
+/// `product *= spectrum^n`; what is below e^-90 in absolute value becomes zero, before or after (a
 /// spectrum is at most one, so this is far below the noise already paid for).
 fn multiply(product: &mut [Complex<f64>], spectrum: &[Complex<f64>], n: u64) {
     let least = (-180.0 / n as f64).exp();
     for (out, &z) in product.iter_mut().zip(spectrum) {
+        // Most are zero after a few parts.
+        if out.norm_sqr() < LEAST {
+            *out = Complex::new(0.0, 0.0);
+            continue;
+        }
         if z.norm_sqr() < least {
             *out = Complex::new(0.0, 0.0);
             continue;

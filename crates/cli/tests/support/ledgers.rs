@@ -1,0 +1,139 @@
+//! Ledgers of any length, in the layout of the library.
+
+use dp_core::accounting::FilterRule;
+use dp_core::certificate::canonical;
+use dp_core::ledger_file::BudgetFile;
+use dp_core::{Adjacency, Budget, Delta, Epsilon, Guarantee, PrivacyProfile, Profile};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use std::path::Path;
+
+/// Families of mechanisms of which a ledger is made, and the rules that count them.
+pub(crate) const FAMILIES: [(&str, &[FilterRule]); 9] = [
+    ("gaussian", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
+    ("laplace", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
+    ("response", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
+    ("mixture", &[FilterRule::Basic, FilterRule::Renyi]),
+    ("covariance", &[FilterRule::Basic, FilterRule::Renyi]),
+    ("repeated", &[FilterRule::Basic, FilterRule::Renyi]),
+    ("group", &[FilterRule::Basic]),
+    ("declared", &[FilterRule::Basic]),
+    ("every", &[FilterRule::Basic, FilterRule::Renyi]),
+];
+
+/// The `i`th mechanism of a family: every one is another, and a thousand runs of it lose little.
+fn profile(family: &str, i: usize) -> Value {
+    let x = 1.0 + i as f64 / 37.0;
+    let keep = 0.5 + 0.001 * x;
+    match family {
+        "gaussian" => json!({"kind": "gaussian", "sensitivity": 1.0, "sigma": 900.0 * x}),
+        "laplace" => match i % 2 {
+            0 => json!({"kind": "laplace", "sensitivity": 1.0, "scale": 700.0 * x}),
+            _ => json!({"kind": "pure-dp", "epsilon": 0.001 * x}),
+        },
+        "response" => match i % 2 {
+            0 => json!({"kind": "randomized-response", "bits": 1 + i % 7, "keep": keep}),
+            _ => json!({"kind": "kary-response", "responses": 1 + i % 5, "alphabet": 2 + i,
+                "keep": 1.002 / (2 + i) as f64}),
+        },
+        "mixture" => match i % 3 {
+            0 => json!({"kind": "binomial-mixture", "trials": 64 + i, "probability": 0.002,
+                "coordinate": {"kind": "randomized-response", "keep": keep}}),
+            1 => json!({"kind": "binomial-mixture", "trials": 64 + i, "probability": 0.002,
+                "coordinate": {"kind": "gaussian", "shift": 1.0, "sigma": 900.0 * x}}),
+            _ => json!({"kind": "chi-mixture-gaussian", "k": 16 + i, "entry_shift": 0.1,
+                "sigma": 900.0 * x, "later_mu": 0.0}),
+        },
+        "covariance" => match i % 3 {
+            0 => json!({"kind": "jl-mechanism", "rows": 50 + i, "bound": 1.0, "lift": 300.0 * x,
+                "change": "add-remove"}),
+            1 => {
+                json!({"kind": "wishart", "dim": 8, "dof": 200 + i, "bound": 1.0, "scale": 900.0 * x,
+                "change": "add-remove"})
+            }
+            _ => json!({"kind": "symmetric-gaussian", "bound": 1.0, "sigma": 900.0 * x,
+                "change": "add-remove"}),
+        },
+        "repeated" => json!({"kind": "repeated", "times": 2 + i % 5,
+            "profile": profile(["laplace", "covariance"][i % 2], i)}),
+        "group" => json!({"kind": "group", "size": 2 + i % 5,
+            "profile": profile(["laplace", "covariance"][i % 2], i)}),
+        "declared" => match i % 3 {
+            0 => json!({"kind": "zcdp", "rho": 1e-6 * x}),
+            1 => json!({"kind": "approximate-dp", "epsilon": 0.001 * x, "delta": 1e-12}),
+            _ => {
+                let masses: Vec<f64> = (0..41).map(|_| 0.999_999_999_9 / 41.0).collect();
+                let way = json!({"first": -20, "masses": masses, "infinite": 1e-12});
+                json!({"kind": "loss-distribution", "step": 1e-4 * x, "ways": [way]})
+            }
+        },
+        "every" => profile(FAMILIES[i % 8].0, i),
+        _ => unreachable!("{family}"),
+    }
+}
+
+/// A guarantee of that mechanism, declared by nobody.
+pub(crate) fn guarantee(family: &str, i: usize) -> Guarantee {
+    let profile: Profile = serde_json::from_value(profile(family, i)).expect("a profile");
+    let delta = Delta::new(1e-9).expect("valid");
+    let epsilon = profile.epsilon(delta).expect("finite");
+    let epsilon = Epsilon::new(epsilon.get().max(1e-6) * 1.01).expect("positive");
+    let budget = Budget { epsilon, delta };
+    Guarantee::declared(adjacency(), budget, profile, "nobody", "a test").expect("consistent")
+}
+
+fn adjacency() -> Adjacency {
+    serde_json::from_value(json!({"kind": "add-remove-row", "bound": 1.0})).expect("valid")
+}
+
+/// Writes a ledger of `entries` releases, of a hundred guarantees in turn: what the library writes of them, again and
+/// again under other numbers, each reserved, committed and closed.
+pub(crate) fn write(path: &Path, family: &str, rule: FilterRule, entries: usize) {
+    let limit = Budget::new(1e6, 1e-2).expect("valid");
+    BudgetFile::create(path, "users", adjacency(), limit, rule).expect("created");
+    let different = entries.min(100);
+    for i in 0..different {
+        let label = format!("a release of the survey (number-{i}.dps)");
+        let done = BudgetFile::declare(path, &guarantee(family, i), 1, &label);
+        if rule == FilterRule::Renyi && done.is_err() {
+            // Of some mechanisms this rule knows nothing.
+            continue;
+        }
+        done.expect("within the limit");
+    }
+    let text = std::fs::read_to_string(path).expect("a ledger");
+    // Two marks, then lines that begin with their hash.
+    let lines: Vec<&str> = text.lines().skip(3).map(|line| &line[65..]).collect();
+    let (first, payments) = (lines[0], &lines[1..]);
+    let mut head = String::new();
+    let releases = (0..entries).flat_map(|i| released(payments[i % payments.len()], i));
+    let mut all = String::new();
+    for line in std::iter::once(first.to_owned()).chain(releases) {
+        head = hex(&Sha256::new().chain_update(&head).chain_update(&line).finalize());
+        all += &format!("{head} {line}\n");
+    }
+    let said = format!("mark {:016x} {head}", 3 * entries + 1);
+    let mark = format!("{said} {}\n", &hex(&Sha256::digest(&said))[..16]);
+    std::fs::write(path, format!("dps-ledger 3\n{mark}{mark}{all}")).expect("written");
+}
+
+/// The lines of a release, from those of a payment of another kind.
+fn released(spend: &str, i: usize) -> [String; 3] {
+    let body = spend.strip_prefix("spend ").expect("a payment");
+    let mut payment: Value = serde_json::from_str(body).expect("JSON");
+    let hash = |what: &str| hex(&Sha256::digest(format!("{what} {i}")));
+    let id = &hash("id")[..32];
+    payment["id"] = id.into();
+    payment["certificate"] = hash("certificate").into();
+    payment["payload"] = hash("payload").into();
+    payment["path"] = format!("/home/somebody/releases/of/the/survey/number-{i}.dps").into();
+    [
+        format!("reserve {}", canonical(&payment)),
+        format!("commit {}", json!({"file": [64_768, 1_000_000 + i], "id": id})),
+        format!("close {}", json!({"id": id})),
+    ]
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

@@ -1,7 +1,9 @@
 //! `cargo xtask experiments`.
 
 use eval::Effort;
-use eval::framework::{Context, Event, Progress, Sources, Summary, list, run as run_all, select};
+use eval::framework::{
+    Context, Event, Experiment, Progress, Sources, Summary, list, run as run_all, select,
+};
 use eval::{experiments, render};
 use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::path::{Path, PathBuf};
@@ -38,14 +40,14 @@ pub(crate) struct Arguments {
     /// Also write the pages under docs/experiments.
     #[arg(long)]
     publish: bool,
-    /// Compare the figures with published ones, within their error bars (--compare=DIR for others).
+    /// Compare the figures with published ones, within their error bars (--compare=DIR for others); with
+    /// --publish, before they are replaced.
     #[arg(
         long,
         value_name = "DIR",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = DOCS,
-        conflicts_with = "publish"
+        default_missing_value = DOCS
     )]
     compare: Option<PathBuf>,
     /// Break the experiments in ten ways instead, and tell which claims notice (needs the feature: `cargo run
@@ -77,7 +79,8 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Box<dyn std::error::
         return Ok(ExitCode::SUCCESS);
     }
     if let Some(name) = &arguments.sabotage {
-        return sabotage(name, &chosen, arguments.seed);
+        let publish = arguments.publish.then_some(&all[..]);
+        return sabotage(name, &chosen, arguments.seed, publish);
     }
     let bars = MultiProgress::with_draw_target(ProgressDrawTarget::stderr());
     let style = ProgressStyle::with_template("{prefix} {msg} [{bar:30}] {pos}/{len} {elapsed}")?;
@@ -107,6 +110,7 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Box<dyn std::error::
     });
     bar.finish_and_clear();
     let index = render::write(&summary, &arguments.out)?;
+    let agree = arguments.compare.map_or(Ok(true), |docs| compare(&summary, &docs))?;
     if arguments.publish {
         for page in render::publish(&summary, DOCS.as_ref(), &all)? {
             println!("published {}", page.display());
@@ -119,7 +123,6 @@ pub(crate) fn run(arguments: Arguments) -> Result<ExitCode, Box<dyn std::error::
         summary.describe(),
         index.display()
     );
-    let agree = arguments.compare.map_or(Ok(true), |docs| compare(&summary, &docs))?;
     Ok(if agree { ExitCode::from(summary.exit_status()) } else { ExitCode::FAILURE })
 }
 
@@ -146,22 +149,28 @@ fn compare(summary: &Summary, docs: &Path) -> Result<bool, eval::Error> {
 #[cfg(not(feature = "sabotage"))]
 fn sabotage(
     _: &str,
-    _: &[&dyn eval::framework::Experiment],
+    _: &[&dyn Experiment],
     _: u64,
+    _: Option<&[Box<dyn Experiment>]>,
 ) -> Result<ExitCode, Box<dyn std::error::Error>> {
     Err("--sabotage needs the feature: cargo run --release -p xtask --features sabotage -- experiments --sabotage".into())
 }
 
-/// Prints which claims notice which sabotage; fails when some experiment notices one that reaches it with no claim.
+/// Prints which claims notice which sabotage, and publishes the table given the list of all experiments; fails when
+/// some experiment notices one that reaches it with no claim.
 #[cfg(feature = "sabotage")]
 fn sabotage(
     name: &str,
-    chosen: &[&dyn eval::framework::Experiment],
+    chosen: &[&dyn Experiment],
     seed: u64,
+    publish: Option<&[Box<dyn Experiment>]>,
 ) -> Result<ExitCode, Box<dyn std::error::Error>> {
     use eval::framework::{Quiet, Sabotage, trial};
     let wanted: Vec<Sabotage> =
         Sabotage::ALL.into_iter().filter(|s| s.name().contains(name)).collect();
+    if publish.is_some() && wanted.len() != Sabotage::ALL.len() {
+        return Err("--publish needs all sabotages: leave =NAME away".into());
+    }
     let context =
         Context { effort: Effort::Quick, seed, sources: Sources::default(), progress: &Quiet };
     let mut trials = Vec::new();
@@ -182,6 +191,9 @@ fn sabotage(
             println!("  {}: {noticed}", sabotage.name());
         }
         trials.push(found);
+        if let Some(all) = publish {
+            render::publish_trials(&trials, seed, DOCS.as_ref(), all)?;
+        }
     }
     let table = trial::table(&trials, &wanted);
     let heads: Vec<&str> = table.columns.iter().map(String::as_str).collect();

@@ -23,8 +23,8 @@ use crate::error::Result;
 /// An experiment draws all its randomness from the context's seed, so that equal seeds
 /// give equal reports, and states every claim it reproduces as a check.
 ///
-/// The quick form ends in at most 8 seconds on two cores: all of them together must stay
-/// under five minutes.
+/// All of them together end within two minutes on two cores in the quick form, and within
+/// fifteen in the full one.
 pub trait Experiment: Sync {
     /// `paper/name`, for example `li-li-2023/fig10-retrieval`; lower case, stable.
     fn id(&self) -> &'static str;

@@ -4,6 +4,7 @@ use super::csv::figure_csv;
 use crate::error::{Error, Result};
 use crate::framework::{Figure, Summary};
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Standard errors by which two runs may differ. A bar from three repetitions is itself
@@ -41,8 +42,8 @@ type Curves = BTreeMap<(String, String), Vec<Row>>;
 /// Compares every figure of a run with `<docs>/<id>-<figure>.csv`.
 ///
 /// # Errors
-/// [`Error::Io`] and [`Error::Malformed`] for published files that cannot be read; an
-/// experiment that did not finish gives an entry in `beyond`.
+/// [`Error::Io`] and [`Error::Malformed`] for published files that cannot be read; a figure
+/// that was never published and an experiment that did not finish give an entry in `beyond`.
 pub fn compare(summary: &Summary, docs: &Path) -> Result<Vec<Agreement>> {
     let mut all = Vec::new();
     for outcome in &summary.outcomes {
@@ -51,9 +52,13 @@ pub fn compare(summary: &Summary, docs: &Path) -> Result<Vec<Agreement>> {
             Ok(report) => {
                 for figure in &report.figures {
                     let path = docs.join(format!("{}-{}.csv", outcome.id, figure.name));
-                    let published =
-                        std::fs::read(&path).map_err(|source| Error::io(&path, source))?;
-                    agreement.figure(figure, &published)?;
+                    match std::fs::read(&path) {
+                        Ok(published) => agreement.figure(figure, &published)?,
+                        Err(e) if e.kind() == ErrorKind::NotFound => {
+                            agreement.beyond.push(format!("{}: was not published", figure.name));
+                        }
+                        Err(e) => return Err(Error::io(&path, e)),
+                    }
                 }
             }
             Err(error) => agreement.beyond.push(format!("did not finish: {error}")),

@@ -1,6 +1,7 @@
 //! One Markdown page an experiment, for the repository.
 
 use super::origin::{ORIGIN_HEADS, origin_row};
+use super::pages::SABOTAGE;
 use crate::Effort;
 use crate::error::{Error, Result};
 use crate::experiments::PAPERS;
@@ -51,8 +52,15 @@ pub(crate) fn index(docs: &Path, catalogue: &[Box<dyn Experiment>]) -> Result<St
             papers.join(", ")
         )
     };
+    let trial = if docs.join(SABOTAGE).exists() {
+        format!(
+            "Which claims notice broken experiments: [the experiments on trial]({SABOTAGE}).\n\n"
+        )
+    } else {
+        String::new()
+    };
     let mut out = format!(
-        "# Experiments\n\n{papers}{} claims passed, {} failed; failures stay, with their reason. Every page names the command that makes it \
+        "# Experiments\n\n{papers}{trial}{} claims passed, {} failed; failures stay, with their reason. Every page names the command that makes it \
          again; `cargo xtask experiments --full --publish` makes all of them, and \
          `cargo xtask experiments --full --seed 2 --compare` judges a fresh run by their error bars.\n\n",
         totals[0], totals[1]

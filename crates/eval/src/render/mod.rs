@@ -10,6 +10,8 @@ mod svg;
 mod ticks;
 
 pub use compare::{Agreement, BARS, compare};
+#[cfg(feature = "sabotage")]
+pub use pages::publish_trials;
 pub use pages::{publish, write};
 
 use crate::error::{Error, Result};

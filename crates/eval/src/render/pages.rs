@@ -8,7 +8,19 @@ use super::write_atomic;
 use crate::error::Result;
 use crate::experiments::PAPERS;
 use crate::framework::{Experiment, Outcome, Summary};
+#[cfg(feature = "sabotage")]
+use crate::{
+    Error,
+    framework::{
+        Sabotage,
+        trial::{self, Trial},
+    },
+    markdown_table,
+};
 use std::path::{Path, PathBuf};
+
+/// The page of the experiments on trial.
+pub(super) const SABOTAGE: &str = "sabotage.md";
 
 /// Writes `<out>/<id>/{<figure>.svg, <figure>.csv, <table>.csv, report.json}` for every
 /// experiment that finished, and `<out>/index.html` with all of them; returns the page's path.
@@ -65,6 +77,43 @@ pub fn publish(
     write_atomic(&path, markdown_index(docs, catalogue)?.as_bytes())?;
     pages.push(path);
     Ok(pages)
+}
+
+/// Writes `<docs>/sabotage.md`, the table sabotage x experiment; rows of experiments of `catalogue` that were not on
+/// trial stay as they were published.
+///
+/// # Errors
+/// [`Error::Io`] naming the file.
+#[cfg(feature = "sabotage")]
+pub fn publish_trials(
+    trials: &[Trial],
+    seed: u64,
+    docs: &Path,
+    catalogue: &[Box<dyn Experiment>],
+) -> Result<PathBuf> {
+    let path = docs.join(SABOTAGE);
+    let before = match std::fs::read_to_string(&path) {
+        Ok(before) => before,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => String::new(),
+        Err(e) => return Err(Error::io(path, e)),
+    };
+    let table = trial::table(trials, &Sabotage::ALL);
+    let row = |one: &Box<dyn Experiment>| {
+        if let Some(row) = table.rows.iter().find(|row| row[0] == one.id()) {
+            return Some(row.clone());
+        }
+        let line = before.lines().find(|l| l.starts_with(&format!("| {} |", one.id())))?;
+        Some(line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect())
+    };
+    let mut out = format!(
+        "# The experiments on trial\n\n`cargo run --release -p xtask --features sabotage -- experiments --sabotage --publish`: quick \
+         runs, seed {seed}. {}\n\n",
+        table.caption
+    );
+    let heads: Vec<&str> = table.columns.iter().map(String::as_str).collect();
+    markdown_table(&mut out, &heads, catalogue.iter().filter_map(row));
+    write_atomic(&path, (out.trim_end().to_owned() + "\n").as_bytes())?;
+    Ok(path)
 }
 
 fn write_files(outcome: &Outcome, folder: &Path) -> Result<()> {

@@ -210,8 +210,13 @@ fn missing_curves_and_moved_points_are_told() {
 }
 
 #[test]
-fn unpublished_experiments_are_an_error_that_names_the_file() {
+fn unpublished_figures_are_told_and_unreadable_ones_named() {
     let folder = tempfile::tempdir().unwrap();
-    let error = compare(&summary(), folder.path()).unwrap_err().to_string();
+    let mut run = summary();
+    run.outcomes.truncate(1);
+    let missing = compare(&run, folder.path()).unwrap().remove(0);
+    assert_eq!(missing.beyond, ["fig: was not published"]);
+    std::fs::create_dir_all(folder.path().join("own/t-fig.csv")).unwrap();
+    let error = compare(&run, folder.path()).unwrap_err().to_string();
     assert!(error.contains("own/t-fig.csv"), "{error}");
 }

@@ -1,6 +1,7 @@
 //! Figures 7.1 to 7.4: mean squared error of similarity estimates.
 
 use super::sweep::{ALPHA, Errors, Facts, LENGTH, Method, Task, data_sets, origin, release};
+use crate::data::ItemSets;
 use crate::error::Result;
 use crate::framework::sabotage::{ANSWERS, NOISE, Sabotage};
 use crate::framework::{Axis, Context, Curve, Figure, Panel, Point, Report, Study};
@@ -56,9 +57,21 @@ impl Series {
     }
 }
 
+/// At most `count` of the sets, evenly through their order.
+fn at_most(mut data: ItemSets, count: usize) -> ItemSets {
+    let n = data.sets.len();
+    if n > count {
+        data.sets = (0..count).map(|i| data.sets[i * n / count].clone()).collect();
+        data.rule = format!("{}; {count} of {n} sets", data.rule);
+    }
+    data
+}
+
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let data = data_sets(context, &mut report)?;
+    let most = context.pick(800, usize::MAX);
+    let data = data_sets(context, &mut report)?.into_iter().map(|sets| at_most(sets, most));
+    let data: Vec<_> = data.collect();
     let positions = LENGTH;
     let bucket = [2, 3, 4, 8].map(|buckets| Method::Bucket { positions, buckets });
     let noisy = |concatenation, delta| Method::Noisy { positions, concatenation, delta };
@@ -76,7 +89,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         Method::Bins { bins: LENGTH, values: 4, alpha: LENGTH as u64, facts: Facts::Public },
     ];
     let methods: Vec<Method> = bucket.into_iter().chain(noisy).chain(ours).collect();
-    let repetitions = context.pick(3u64, 10);
+    let repetitions = 10u64;
     context.progress.begin((data.len() * methods.len()) as u64);
     let mut panels: [Vec<Panel>; 3] = Default::default();
     for sets in &data {
@@ -210,4 +223,19 @@ fn claims(report: &mut Report, name: &str, min_size: u64, all: &[Series]) {
             format!("{bins:.4} against {noisy:.4}"),
         )
         .catches(&[Sabotage::ConstantAnswers]);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_sets_are_spread_over_all() {
+        let all = crate::data::package_sets();
+        let some = at_most(all.clone(), 4);
+        let n = all.sets.len();
+        assert!(some.sets == [0, n / 4, n / 2, 3 * n / 4].map(|i| all.sets[i].clone()));
+        assert!(some.rule.ends_with(&format!("; 4 of {n} sets")), "{}", some.rule);
+        assert!(at_most(all.clone(), n).sets == all.sets);
+    }
 }

@@ -117,7 +117,7 @@ impl Protects {
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let data = data_sets(context, &mut report)?;
-    let repetitions = context.pick(3, 10);
+    let repetitions = 10;
     context.progress.begin(data.len() as u64 * 150);
     let mut table = Table::new(
         "epsilon-at-recall",
@@ -128,7 +128,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     );
     let mut panels: [Vec<Panel>; 5] = Default::default();
     for sets in &data {
-        let task = Task::new(sets, context.pick(60, 500));
+        let task = Task::new(sets, context.pick(40, 500));
         let all = curves(context, &task, repetitions)?;
         for (protects, s) in all.rows() {
             let reached = s.reaches(LEVEL).map_or_else(

@@ -5,6 +5,7 @@ use super::sweep::{Case, PUBLISHED, Sweep, frobenius, show};
 use crate::error::Result;
 use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{Context, Curve, Origin, Point, Report, Setting as Parameter};
+use crate::metrics::mean_and_error;
 use dp_core::Budget;
 use linalg_dp::low_rank::{
     LowRank, RangeFinder, Setting, c_coherence, mu0_exact, randomized_svd, singular_values,
@@ -122,7 +123,7 @@ pub(super) fn theorem_3_1(
     let (mut found, mut said) = (Vec::new(), Vec::new());
     for case in cases {
         let view = case.matrix.view()?;
-        let mut sum = 0.0;
+        let mut errors = Vec::new();
         for i in 0..repetitions as u64 {
             let seed = context.public_seed("theorem 3.1", i);
             let k = case.setting.k();
@@ -130,16 +131,32 @@ pub(super) fn theorem_3_1(
                 || Ok(randomized_svd(&view, k, 0, 0, seed)?),
                 || LowRank::zero(case.matrix.m, case.matrix.n),
             )?;
-            sum += factors.distance(&view)?;
+            errors.push(factors.distance(&view)?);
         }
-        found.push(sum / repetitions as f64);
+        found.push(mean_and_error(&errors));
         said.push(Bounds::new(case.matrix)?.theorem_3_1(&case.setting));
     }
+    let means: Vec<f64> = found.iter().map(|f| f.0).collect();
+    let lower: Vec<f64> = found.iter().map(|f| f.0 - 3.0 * f.1.unwrap_or(0.0)).collect();
+    let below = |some: &[f64]| some.iter().zip(&said).all(|(e, b)| e <= b);
     report
         .claim(
             "the projection on a Gaussian sketch, without privacy, errs by no more than theorem 3.1 at every k",
-            found.iter().zip(&said).all(|(e, b)| e <= b),
-            format!("measured {} against {}", show(&found), show(&said)),
+            below(&means),
+            format!("measured {} against {}", show(&means), show(&said)),
+        )
+        .of("theorem 3.1")
+        .catches(&[Sabotage::SolverConstant])
+        .fails_because(
+            "the theorem bounds an expected error; a mean of few sketches is above it on some seeds, at the smallest \
+             oversampling most, where the error scatters most",
+        );
+    report
+        .claim(
+            "the same, the mean less three of its standard errors (restated after the first form had failed on a seed; \
+             fresh sketches each seed)",
+            below(&lower),
+            format!("{} against {}", show(&lower), show(&said)),
         )
         .of("theorem 3.1")
         .catches(&[Sabotage::SolverConstant]);

@@ -28,7 +28,7 @@ type Arms = (LowRank, LowRank);
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let repetitions = context.pick(3, 10);
+    let repetitions = 10;
     let (m, n, r, p) = (400, 40_000, 5, 6);
     let matrix = synthetic(context.data_seed("matrix", 0), (m, n, r), (10.0, 0.0, 0.0125))?;
     let view = matrix.view()?;

@@ -59,7 +59,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             })
             .collect::<Result<Vec<_>>>()?;
         let part = format!("ratings {i}");
-        let found = sweep(context, &part, &matrix.name, &cases, context.pick(2, 10), rows)?;
+        let found = sweep(context, &part, &matrix.name, &cases, 10, rows)?;
         let zero = frobenius(matrix)?;
         let (best, input) = (found.means(OURS), found.means(INPUT));
         let last = epsilons.len() - 1;

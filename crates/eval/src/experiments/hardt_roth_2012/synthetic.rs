@@ -68,7 +68,7 @@ const COLUMNS: usize = 8000;
 
 fn by_size(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let repetitions = context.pick(3, 10);
+    let repetitions = 10;
     let rows = context.pick(vec![50, 100, 200], vec![50, 100, 200, 400, 800]);
     let columns = context.pick(vec![1000, 4000, 16_000], vec![1000, 4000, 16_000, 64_000]);
     context.progress.begin(steps(rows.len() + columns.len()));
@@ -170,7 +170,7 @@ fn range_errors(context: &Context<'_>, case: &Case<'_>, repetitions: usize) -> R
 
 fn by_k(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let repetitions = context.pick(2, 20);
+    let repetitions = context.pick(10, 20);
     let oversampling = context.pick(vec![2, 4, 8, 16], vec![2, 3, 4, 6, 8, 12, 16, 24, 32]);
     context.progress.begin(steps(oversampling.len()));
     let matrix = incoherent(context, 100, context.pick(4000, 10_000), 0.5)?;
@@ -243,7 +243,7 @@ fn by_k(context: &Context<'_>) -> Result<Report> {
 
 fn by_coherence(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let repetitions = context.pick(2, 20);
+    let repetitions = context.pick(10, 20);
     let (m, n) = (100, context.pick(4000, 20_000));
     let shares =
         context.pick(vec![0.05, 0.3, 0.7, 1.0], vec![0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0]);
@@ -297,7 +297,7 @@ fn by_coherence(context: &Context<'_>) -> Result<Report> {
 
 fn by_epsilon(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let repetitions = context.pick(2, 20);
+    let repetitions = context.pick(10, 20);
     let epsilons = context.pick(vec![0.1, 0.3, 1.0, 3.0], vec![0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]);
     context.progress.begin(steps(epsilons.len()));
     let matrix = incoherent(context, 150, context.pick(5000, 20_000), 0.0)?;
@@ -310,10 +310,23 @@ fn by_epsilon(context: &Context<'_>) -> Result<Report> {
         .collect::<Result<Vec<_>>>()?;
     let found = sweep(context, "epsilon", &matrix.name, &cases, repetitions, row_bound()?)?;
     let exact = found.ratios(EXACT_SHRUNK, OURS);
+    report
+        .claim(
+            "shape and choice of directions lower the exact PFP's error at every epsilon by 1.1 or more, both shrunk",
+            exact.iter().all(|r| *r > 1.1),
+            format!("exact / shaped: {}", show(&exact)),
+        )
+        .fails_because(
+            "this form allows no standard error to a ratio of means: where it is near 1.2, as at the smallest epsilons, \
+             a few repetitions are below 1.1 on some seeds",
+        );
+    let product = exact.iter().product::<f64>().powf(1.0 / exact.len() as f64);
+    let behind = found.behind(OURS, EXACT_SHRUNK);
     report.claim(
-        "shape and choice of directions lower the exact PFP's error at every epsilon by 1.1 or more, both shrunk",
-        exact.iter().all(|r| *r > 1.1),
-        format!("exact / shaped: {}", show(&exact)),
+        "the same by 1.1 or more in the geometric mean over the epsilons, and at none behind by more than three standard \
+         errors (restated after the first form had failed on a seed; fresh matrices each seed)",
+        product > 1.1 && behind < 3.0,
+        format!("geometric mean {product:.3}; {behind:.1} standard errors behind where it is worst"),
     );
     let (zero, best) = (found.zeros()[0], found.means(OURS));
     let last = best.len() - 1;

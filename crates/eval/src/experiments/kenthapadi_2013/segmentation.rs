@@ -26,7 +26,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let points = context.images()?;
     let n = context.pick(300, 2000).min(points.n());
     let d = points.d();
-    let repetitions: u64 = context.pick(3, 10);
+    let repetitions: u64 = 10;
     let epsilons = [1.0, 10.0, 100.0];
     let tries = context.pick(1, 4);
     let k = 64.min(d);

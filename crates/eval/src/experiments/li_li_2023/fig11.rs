@@ -105,25 +105,25 @@ const OPORP_LAPLACE: Method = Method {
     search: |trial| system(trial, System::DpOporpLaplace),
 };
 
+/// What the releases of either data set must be.
+pub(super) const LAWS: [(&Method, Law); 4] = [
+    (&RAW, Law::Raw),
+    (&PUBLISHED, Law::Theorem31),
+    (&RADEMACHER, Law::Gaussian(Family::Rademacher)),
+    (&OPORP, Law::Gaussian(Family::Oporp)),
+];
+
 const METHODS: [Method; 9] =
     [RAW, LAPLACE, PUBLISHED, ANALYTIC, OPT, AVERAGED, RADEMACHER, OPORP, OPORP_LAPLACE];
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let points = context.images()?;
     let mut report = Report::default();
-    let queries = context.pick(150, 1000).min(points.n() / 2);
-    let rest = points.n() - queries;
+    let epsilons = context
+        .pick(&[1.0, 3.0, 5.0, 10.0, 20.0][..], &[0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0][..]);
     let plan = Plan {
-        methods: &METHODS,
         sizes: context.pick(&[256][..], &[64, 128, 256, 512][..]),
-        epsilons: context.pick(
-            &[1.0, 3.0, 5.0, 10.0, 20.0][..],
-            &[0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0][..],
-        ),
-        delta: 1e-6,
-        repetitions: context.pick(3, 10),
-        queries,
-        database: Some(context.pick(2500.min(rest), rest)),
+        ..Plan::images(context, &points, (&METHODS, epsilons), (60, 1000))
     };
     let series = measure(context, &points, &plan, &mut report)?;
     let cells: Vec<_> = series.iter().flat_map(|s| s.cells(plan.epsilons)).collect();
@@ -139,13 +139,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     for method in [&RADEMACHER, &OPORP, &AVERAGED] {
         claim_above_chance(&mut report, &cells, method.label, PRECISION, 20.0, 0.5);
     }
-    let laws = [
-        (&RAW, Law::Raw),
-        (&PUBLISHED, Law::Theorem31),
-        (&RADEMACHER, Law::Gaussian(Family::Rademacher)),
-        (&OPORP, Law::Gaussian(Family::Oporp)),
-    ];
-    probe::searches(context, &mut report, &laws)?;
+    probe::searches(context, &mut report, &LAWS)?;
     report.note(
         "The paper's figure 11 is on CIFAR, which is not embedded: photographs take its place in another experiment, and \
          any IDX images serve here with --images. Pure methods spend the same epsilon with delta = 0.",

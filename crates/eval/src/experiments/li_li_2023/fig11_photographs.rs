@@ -1,13 +1,12 @@
 //! Figure 11 on natural images: patches of photographs.
 
-use super::fig11::{LAPLACE, OPT, PUBLISHED};
-use super::probe::{self, Law};
+use super::fig11::{LAPLACE, LAWS, OPT, PUBLISHED};
+use super::probe;
 use super::retrieval::{Method, OPORP, PRECISION, Plan, RADEMACHER, RAW, RECALL, measure};
 use super::standing::{claim_above_chance, claim_ahead, claim_not_behind, claim_together, leads};
 use crate::data::photograph_patches;
 use crate::error::Result;
 use crate::framework::{Context, Report, Study};
-use sketch::projection::Family;
 
 pub(super) const STUDY: Study = Study {
     id: "li-li-2023/fig11-photographs",
@@ -51,13 +50,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     for (measure, level) in [(PRECISION, 0.25), (RECALL, 0.3)] {
         claim_above_chance(&mut report, &cells, OPORP.label, measure, 20.0, level);
     }
-    let laws = [
-        (&RAW, Law::Raw),
-        (&PUBLISHED, Law::Theorem31),
-        (&RADEMACHER, Law::Gaussian(Family::Rademacher)),
-        (&OPORP, Law::Gaussian(Family::Oporp)),
-    ];
-    probe::searches(context, &mut report, &laws)?;
+    probe::searches(context, &mut report, &LAWS)?;
     report.note(
         "CIFAR may not be shipped. The patches have its size, 32 x 32, and come from eight photographs at steps of 8 pixels: \
          a query's nearest rows are mostly its own shifts, and the cosines of all patches are near 1, because pixels are \

@@ -4,7 +4,7 @@ use super::classify::{
     ACCURACY, Judged, Method, Needs, PLAIN, Plan, Text, Trial, accuracy, measure,
 };
 use super::probe::{self, Law};
-use super::standing::{claim_above_chance, claim_ahead, claim_together, leads};
+use super::standing::{Cell, claim_above_chance, claim_ahead, claim_together, leads};
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, Sabotage};
 use crate::framework::{Context, Report, Study};
@@ -81,6 +81,26 @@ pub(super) const SKETCH: Method = Method {
 };
 const METHODS: [Method; 6] = [PLAIN, SKETCH, PUBLISHED, OPT, OPT_B, OPORP];
 
+/// Measures noisy raw data beside projections of the same rows, fewer than those of the plan: noise on every column
+/// makes the rows dense and the training slow.
+pub(super) fn raw_rows(
+    context: &Context<'_>,
+    plan: &Plan<'_>,
+    few: (&[Method], &[f64], usize),
+    report: &mut Report,
+) -> Result<Vec<Cell>> {
+    let (methods, epsilons, rows) = few;
+    let few = Plan { name: "raw-data", methods, sizes: &[256], epsilons, rows, ..*plan };
+    let cells = measure(context, &few, report)?;
+    // The note on training is that of the plan.
+    report.notes.truncate(1);
+    report.note(
+        "Noise on every column makes the rows dense and the training slow: noisy raw data are measured on fewer rows, in a \
+         figure of their own, beside projections of the same rows.",
+    );
+    Ok(cells)
+}
+
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let plan = Plan {
@@ -94,20 +114,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
         rows: context.pick(2000, 4000),
     };
     let cells = measure(context, &plan, &mut report)?;
-    let few = Plan {
-        name: "raw-data",
-        methods: &[RAW, OPT_B, OPORP],
-        sizes: &[256],
-        epsilons: &[5.0, 10.0, 20.0],
-        rows: context.pick(1000, 1500),
-        ..plan
-    };
-    let raw = measure(context, &few, &mut report)?;
-    report.notes.truncate(1);
-    report.note(
-        "Noise on every column makes the rows dense and the training slow: noisy raw data are measured on fewer rows, in a \
-         figure of their own, beside projections of the same rows.",
-    );
+    let few = (&[RAW, OPT_B, OPORP][..], &[5.0, 10.0, 20.0][..], context.pick(1000, 1500));
+    let raw = raw_rows(context, &plan, few, &mut report)?;
     let against = |ours: &Method, theirs: &Method| leads(&cells, ours.label, theirs.label);
     for (ours, theirs) in [(&OPT, &PUBLISHED), (&OPT_B, &OPT)] {
         let text = format!("{} is more accurate than {}", ours.label, theirs.label);

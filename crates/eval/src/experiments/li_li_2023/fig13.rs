@@ -23,17 +23,7 @@ const EPSILONS: [f64; 7] = [1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0];
 fn run(context: &Context<'_>) -> Result<Report> {
     let points = context.images()?;
     let mut report = Report::default();
-    let queries = context.pick(100, 1000).min(points.n() / 2);
-    let rest = points.n() - queries;
-    let plan = Plan {
-        methods: &METHODS,
-        sizes: &[256, 512],
-        epsilons: &EPSILONS,
-        delta: 1e-6,
-        repetitions: context.pick(4, 10),
-        queries,
-        database: Some(context.pick(3000.min(rest), rest)),
-    };
+    let plan = Plan::images(context, &points, (&METHODS, &EPSILONS), (60, 1200));
     let series = measure(context, &points, &plan, &mut report)?;
     report.note("DP-OPORP has delta = 1e-6; all sign methods are pure (delta = 0).");
     let cells: Vec<_> = series.iter().flat_map(|s| s.cells(plan.epsilons)).collect();

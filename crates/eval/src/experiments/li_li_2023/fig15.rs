@@ -20,17 +20,7 @@ const EPSILONS: [f64; 6] = [0.1, 0.5, 1.0, 5.0, 10.0, 20.0];
 fn run(context: &Context<'_>) -> Result<Report> {
     let points = context.images()?;
     let mut report = Report::default();
-    let queries = context.pick(150, 1000).min(points.n() / 2);
-    let rest = points.n() - queries;
-    let plan = Plan {
-        methods: &METHODS,
-        sizes: &[256, 512],
-        epsilons: &EPSILONS,
-        delta: 1e-6,
-        repetitions: context.pick(3, 10),
-        queries,
-        database: Some(context.pick(3000.min(rest), rest)),
-    };
+    let plan = Plan::images(context, &points, (&METHODS, &EPSILONS), (60, 1200));
     let series = measure(context, &points, &plan, &mut report)?;
     report.note(
         "Individual privacy hides the neighbours of the one data set that is released; it is not \

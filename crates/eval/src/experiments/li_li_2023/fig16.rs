@@ -72,7 +72,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         sizes: context.pick(&[256][..], &[64, 256, 512, 1024]),
         epsilons: context.pick(&[0.1, 1.0, 5.0, 20.0], &[0.1, 0.5, 1.0, 2.0, 5.0, 10.0, 20.0]),
         delta: 1e-6,
-        repetitions: context.pick(3, 10),
+        repetitions: 10,
         rows: context.pick(1000, 4000),
     };
     let cells = measure(context, &plan, &mut report)?;

@@ -143,6 +143,29 @@ pub(super) struct Plan<'a> {
     pub(super) database: Option<usize>,
 }
 
+impl<'a> Plan<'a> {
+    /// Searches among digits, or a user's images: `quick` queries and rows at most in the quick run, else 1,000 queries in
+    /// all other rows.
+    pub(super) fn images(
+        context: &Context<'_>,
+        points: &Points,
+        (methods, epsilons): (&'a [Method], &'a [f64]),
+        quick: (usize, usize),
+    ) -> Self {
+        let queries = context.pick(quick.0, 1000).min(points.n() / 2);
+        let rest = points.n() - queries;
+        Self {
+            methods,
+            sizes: &[256, 512],
+            epsilons,
+            delta: 1e-6,
+            repetitions: 10,
+            queries,
+            database: Some(context.pick(quick.1.min(rest), rest)),
+        }
+    }
+}
+
 /// Measures every method at every k and epsilon, and draws them.
 pub(super) fn measure(
     context: &Context<'_>,

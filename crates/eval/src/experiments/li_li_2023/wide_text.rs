@@ -1,7 +1,7 @@
 //! Figures 12, 14 and 16 on text of more than 10^5 columns.
 
 use super::classify::{ACCURACY, Method, PLAIN, Plan, Text, accuracy, measure};
-use super::fig12::{OPORP, OPT_B, RAW, SKETCH};
+use super::fig12::{OPORP, OPT_B, RAW, SKETCH, raw_rows};
 use super::fig14::{BARE, OPTIMAL, OPTIMAL_4, RESPONSE_4, SMOOTH, SMOOTH_4};
 use super::fig16::{EXACT, RESPONSE as INDIVIDUAL};
 use super::probe::{self, Law};
@@ -38,20 +38,11 @@ fn run(context: &Context<'_>) -> Result<Report> {
         rows: context.pick(2000, 4000),
     };
     let cells = measure(context, &plan, &mut report)?;
-    let few = Plan {
-        name: "raw-data",
-        methods: &[RAW, OPORP],
-        sizes: &[256],
-        epsilons: &EPSILONS[1..],
-        rows: context.pick(120, 300),
-        ..plan
-    };
-    let raw = measure(context, &few, &mut report)?;
-    report.notes.truncate(1);
+    let few = (&[RAW, OPORP][..], &EPSILONS[1..], context.pick(120, 300));
+    let raw = raw_rows(context, &plan, few, &mut report)?;
     report.note(
-        "Noise on all columns of a row is 10^5 numbers a row: noisy raw data are measured on fewer rows, in a figure of their \
-         own, beside DP-OPORP on the same rows. DP-OPORP and its kind have delta = 1e-6; all sign methods are pure \
-         (delta = 0); individual privacy is not differential privacy.",
+        "DP-OPORP and its kind have delta = 1e-6; all sign methods are pure (delta = 0); individual privacy is not \
+         differential privacy.",
     );
     let against = |ours: &Method, theirs: &Method| leads(&cells, ours.label, theirs.label);
     let text = format!("{} and {} lie together", OPT_B.label, OPORP.label);

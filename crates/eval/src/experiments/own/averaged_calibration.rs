@@ -61,7 +61,7 @@ fn scales(context: &Context<'_>, epsilon: f64, draws: u64) -> Result<[Vec<f64>; 
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let draws = context.pick(5, 50);
+    let draws = context.pick(10, 50);
     let steps = 9;
     let epsilons: Vec<f64> =
         (0..steps).map(|i| 10f64.powf(-1.0 + 2.0 * f64::from(i) / f64::from(steps - 1))).collect();

@@ -20,7 +20,7 @@ type Edges = Vec<(usize, usize)>;
 pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let (window, block) = (context.pick(4096u64, 32768), context.pick(128u64, 1024));
     let length = window + window / 2;
-    let repetitions = context.pick(3usize, 10);
+    let repetitions = 10usize;
     let epsilons = [0.1, 0.3, 1.0, 3.0, 10.0];
     // A fresh stream a repetition.
     let streams: Vec<(Edges, Mat<f64>)> = (0..repetitions as u64)

@@ -21,7 +21,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let (data, d) = pooled(&context.images()?);
     let rows = data.len() / d;
     let epsilons = [1.0, 10.0];
-    let repetitions = context.pick(2usize, 10);
+    let repetitions = 10usize;
     let named = schedules(rows as u64 / BLOCK + 1);
     context.progress.begin((named.len() * epsilons.len() * repetitions) as u64);
     let exact: Vec<f64> = (1..=rows as u64 / BLOCK)

@@ -17,7 +17,7 @@ const D: usize = 6;
 pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let window = context.pick(256u64, 2048);
     let rows = window as usize * 3 / 2;
-    let repetitions = context.pick(3usize, 10);
+    let repetitions = 10usize;
     let epsilons = [0.3, 1.0, 10.0];
     // A fresh stream a repetition.
     let streams: Vec<_> = (0..repetitions as u64)

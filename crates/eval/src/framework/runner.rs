@@ -119,7 +119,7 @@ impl Summary {
     #[must_use]
     pub fn describe(&self) -> String {
         let effort = match self.effort {
-            Effort::Quick => "Quick run (small sizes, few repetitions)",
+            Effort::Quick => "Quick run (small sizes)",
             Effort::Full => "Full run (the largest sizes that the shipped data allow)",
         };
         format!("{effort}, seed {}", self.seed)

@@ -59,7 +59,7 @@ pub(crate) fn page(summary: &Summary) -> Result<String> {
 /// What of a paper is shown where, and what is wrong in it.
 fn front(out: &mut String, paper: &Paper, summary: &Summary) {
     put(out, format_args!("<h2>{}</h2>\n", escape(paper.name)));
-    let one = coverage::table(paper, summary);
+    let one = coverage::table(paper, |id| coverage::in_run(summary, id));
     let escaped = |cells: &Vec<String>| cells.iter().map(|c| escape(c)).collect::<Vec<_>>();
     table(out, &escaped(&one.columns), one.rows.iter().map(escaped));
     out.push_str("<p>What we found wrong in it:</p>\n<ul>\n");

@@ -108,11 +108,12 @@ pub(crate) fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> Str
     out.trim_end().to_owned() + "\n"
 }
 
-/// The front page of a paper: what of it is shown where, and what is wrong in it.
+/// The front page of a paper: what of it is shown where, by the pages of its experiments, and what is wrong in it.
 #[must_use]
-pub(crate) fn paper(paper: &Paper, summary: &Summary) -> String {
-    let mut out = format!("# {}\n\n{}.\n\n", paper.name, summary.describe());
-    let one = coverage::table(paper, summary);
+pub(crate) fn paper(paper: &Paper, page: impl Fn(&str) -> Option<String>) -> String {
+    let mut out = format!("# {}\n\nVerdicts are those of the published reports.\n\n", paper.name);
+    let claims = |id: &str| page(id).map_or_else(Vec::new, |text| coverage::on_page(&text));
+    let one = coverage::table(paper, claims);
     out += &format!("{}\n\n", one.caption);
     let heads: Vec<&str> = one.columns.iter().map(String::as_str).collect();
     markdown_table(&mut out, &heads, one.rows.into_iter());

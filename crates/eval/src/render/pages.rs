@@ -63,13 +63,13 @@ pub fn publish(
             pages.push(path);
         }
     }
-    // The coverage of a paper needs all of its experiments.
-    let ran = |id: &str| summary.outcomes.iter().any(|o| o.id == id);
+    // The coverage of a paper needs the pages of all of its experiments.
+    let page = |id: &str| std::fs::read_to_string(docs.join(format!("{id}.md"))).ok();
     for paper in &PAPERS {
-        let shown = paper.rows.iter().map(|r| r.experiment).filter(|id| !id.is_empty());
-        if shown.clone().all(ran) {
+        let mut shown = paper.rows.iter().map(|r| r.experiment).filter(|id| !id.is_empty());
+        if shown.all(|id| docs.join(format!("{id}.md")).exists()) {
             let path = docs.join(paper.key).join("README.md");
-            write_atomic(&path, markdown_paper(paper, summary).as_bytes())?;
+            write_atomic(&path, markdown_paper(paper, page).as_bytes())?;
             pages.push(path);
         }
     }
@@ -98,11 +98,11 @@ pub fn publish_trials(
         Err(e) => return Err(Error::io(path, e)),
     };
     let table = trial::table(trials, &Sabotage::ALL);
-    let row = |one: &Box<dyn Experiment>| {
-        if let Some(row) = table.rows.iter().find(|row| row[0] == one.id()) {
+    let row = |id: &str| {
+        if let Some(row) = table.rows.iter().find(|row| row[0] == id) {
             return Some(row.clone());
         }
-        let line = before.lines().find(|l| l.starts_with(&format!("| {} |", one.id())))?;
+        let line = before.lines().find(|l| l.starts_with(&format!("| {id} |")))?;
         Some(line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect())
     };
     let mut out = format!(
@@ -111,7 +111,7 @@ pub fn publish_trials(
         table.caption
     );
     let heads: Vec<&str> = table.columns.iter().map(String::as_str).collect();
-    markdown_table(&mut out, &heads, catalogue.iter().filter_map(row));
+    markdown_table(&mut out, &heads, catalogue.iter().filter_map(|one| row(one.id())));
     write_atomic(&path, (out.trim_end().to_owned() + "\n").as_bytes())?;
     Ok(path)
 }

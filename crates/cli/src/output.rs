@@ -99,6 +99,12 @@ impl Record {
         self.raw(name, value.to_string())
     }
 
+    /// The fields of another record after its own.
+    pub(crate) fn and(mut self, other: Self) -> Self {
+        self.fields.extend(other.fields);
+        self
+    }
+
     fn raw(mut self, name: &str, json: String) -> Self {
         let value = RawValue::from_string(json).expect("valid JSON");
         self.fields.push((name.to_owned(), value));

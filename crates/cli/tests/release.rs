@@ -196,6 +196,14 @@ fn matrices_are_released_and_analysed() {
         room.json("verify c.dps");
         let found = room.json(&format!("pca c.dps --components 3 --out parts{i}.csv"));
         assert_eq!(found["components"].as_array().expect("rows").len(), 3);
+        for part in found["components"].as_array().expect("rows") {
+            let explained = number(part, "explained");
+            assert!(explained >= 0.0 && number(part, "typical error") > 0.0, "{part}");
+        }
+        let sines = ["typical", "guaranteed"].map(|kind| {
+            number(&found, &format!("{kind} sine of the largest angle to the true space"))
+        });
+        assert!(sines[0] <= sines[1], "{found}");
         let parts = String::from_utf8(room.read(&format!("parts{i}.csv"))).expect("text");
         for line in parts.lines() {
             let direction: Vec<f64> =
@@ -204,7 +212,26 @@ fn matrices_are_released_and_analysed() {
             assert!(direction.len() == 12 && (norm - 1.0).abs() < 1e-9, "{norm}");
         }
     }
-    room.json("pca c.dps --components 2 --out parts.npy");
+    room.json("pca c.dps --components 2 --out parts.npy --matrix whole.csv");
+    let whole = String::from_utf8(room.read("whole.csv")).expect("text");
+    assert!(whole.lines().count() == 12 && whole.lines().all(|l| l.split(',').count() == 12));
+    room.refuses("pca c.dps --components 2 --matrix whole.csv", 2, &["exists"]);
+    room.refuses("pca c.dps --components 2 --out a.csv --matrix a.csv", 2, &["choose two"]);
+    // Regression reads symmetric Gaussian noise, and says what its intervals are for.
+    room.refuses("regress c.dps --target 1", 1, &["symmetric Gaussian"]);
+    room.json(&format!("release covariance users.csv --out g.dps {row}"));
+    let found = room.json("regress g.dps --target 3 --failure 0.1");
+    let coefficients = found["coefficients"].as_array().expect("rows");
+    assert!(
+        coefficients.len() == 11
+            && found["intervals are for"].as_str().is_some_and(|t| t.contains("ridge"))
+    );
+    for row in coefficients {
+        assert!(row["column"] != 3 && number(row, "low") <= number(row, "high"), "{row}");
+    }
+    for target in [0, 13] {
+        room.refuses(&format!("regress g.dps --target {target}"), 2, &["columns 1 to 12"]);
+    }
     assert!(room.read("parts.npy").starts_with(b"\x93NUMPY"));
     room.refuses("pca c.dps --components 13", 2, &["13"]);
     room.refuses("distance c.dps 0 1", 2, &["covariance"]);
@@ -388,6 +415,7 @@ fn options_without_effect_are_refused() {
         ),
         ("search s.dps --score inner".into(), ["--score", "one way"]),
         ("pca l.dps --components 1 --failure 0.1".into(), ["--failure", "error bounds"]),
+        ("pca l.dps --components 1 --matrix m.csv".into(), ["--matrix", "no covariance"]),
         (
             "calibrate gaussian-projection --k 4 --features 9 --epsilon 1 --delta 1e-6".into(),
             ["--features", "only --k"],

@@ -8,6 +8,7 @@ use dp_core::release_file::{
     open,
 };
 use dp_core::{Certificate, IndividualCertificate, NoGuarantee, Probability, Release};
+use linalg_dp::analysis::{Regression, denoised, pca};
 use linalg_dp::covariance::PrivateCovariance;
 use linalg_dp::low_rank::{PrivateLowRank, Range as RangeSketch};
 use linalg_dp::window::WindowCovariance;
@@ -92,6 +93,15 @@ pub(crate) fn release_matrices(data: &[u8]) {
         let failure = Probability::new(0.05).expect("a probability");
         let _ = (covariance.unbiased(), covariance.spectral_error(failure));
         let _ = covariance.positive();
+        if let Ok(found) = denoised(covariance) {
+            assert!(found.values().iter().all(|v| *v >= 0.0), "an eigenvalue below zero");
+            let _ = (found.matrix(), found.typical_error(), found.error(failure));
+        }
+        if let Ok(found) = pca(release, 1) {
+            let found = found.payload();
+            let _ = (found.typical_subspace_error(), found.explained_ranges(failure));
+        }
+        let _ = Regression::of(covariance, 0).map(|found| found.ranges(failure));
     });
     kind::<PrivateLowRank, Certificate>(data, |release| evaluated(release.certificate()));
     kind::<RangeSketch, Certificate>(data, |release| evaluated(release.certificate()));

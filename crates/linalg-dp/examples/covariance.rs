@@ -25,8 +25,12 @@ pub(crate) fn main() -> linalg_dp::Result<()> {
     let error = release.payload().spectral_error(failure)?;
     let components = pca(&release, 1)?;
     let angle = components.payload().subspace_error(failure)?;
-    println!("moments {:?}", release.payload().unbiased());
-    println!("spectral error at most {error} with probability 0.95");
-    println!("explained {:?}, sine of the angle <= {angle}", components.payload().explained());
+    let components = components.payload();
+    println!("moments {:?}", components.denoised().matrix());
+    println!("typical error {}", components.denoised().typical_error());
+    println!("spectral error of what was released at most {error} with probability 0.95");
+    let typical = components.typical_subspace_error();
+    println!("explained {:?}", components.explained());
+    println!("sine of the angle: typically {typical}, guaranteed <= {angle}");
     Ok(())
 }

@@ -280,14 +280,22 @@ fn principal_components_know_their_errors() {
         for m in &mechanisms[..2] {
             let (mut values, mut space, mut informed) =
                 (Count::default(), Count::default(), Count::default());
+            let mut frobenius = Count::default();
+            let truth_of_part = gram(&data[..300 * d], d);
             let mut rng = NoiseRng::deterministic_not_private(5);
             for _ in 0..DRAWS {
                 // The rows' sum is the same each time: only the noise is drawn anew.
                 let release = m.release(&data[..300 * d], &mut rng).unwrap();
                 let found = pca(&release, k).unwrap();
                 let part = symmetric_eigen(gram(&data[..300 * d], d).as_ref()).unwrap();
-                let z = found.payload().explained_error(failure()).unwrap();
-                values.add((found.payload().explained()[0] - part.values[0]).abs() <= z);
+                let range = found.payload().explained_ranges(failure()).unwrap()[0];
+                let within = |x: f64| range.0 <= x && x <= range.1;
+                let along = found.payload().directions();
+                let own = (along.transpose() * &truth_of_part * along)[(0, 0)];
+                values.add(within(part.values[0]) && within(own));
+                let bound = found.payload().denoised().error(failure()).unwrap();
+                let error = found.payload().denoised().matrix() - &truth_of_part;
+                frobenius.add(error.norm_l2() <= bound);
                 let sine = found.payload().subspace_error(failure()).unwrap();
                 let top = part.vectors.get(.., ..k);
                 let far = subspace_distance(top, found.payload().directions()).unwrap();
@@ -295,6 +303,7 @@ fn principal_components_know_their_errors() {
                 informed.add(sine < 1.0);
             }
             values.at_least_stated("explained");
+            frobenius.at_least_stated("denoised");
             space.at_least_stated("subspace");
             println!("subspace bounds below one: {}", informed.share());
         }
@@ -302,8 +311,9 @@ fn principal_components_know_their_errors() {
         let mut rng = NoiseRng::deterministic_not_private(6);
         for _ in 0..20 {
             let found = pca(&mechanisms[2].release(&data, &mut rng).unwrap(), k).unwrap();
-            let z = found.payload().explained_error(Probability::new(1e-6).unwrap()).unwrap();
-            assert!((found.payload().explained()[0] - eigen.values[0]).abs() <= z);
+            let failure = Probability::new(1e-6).unwrap();
+            let (low, high) = found.payload().explained_ranges(failure).unwrap()[0];
+            assert!(low <= eigen.values[0] && eigen.values[0] <= high);
         }
     });
 }

@@ -9,6 +9,7 @@ mod loaded;
 mod pca;
 mod plan;
 mod recheck;
+mod regress;
 mod release;
 mod search;
 mod shell;
@@ -35,8 +36,10 @@ pub(crate) enum Command {
     Distance(distance::Distance),
     /// Find the best rows of a release for the rows of a query release.
     Search(search::Search),
-    /// Principal components of a released covariance or low-rank approximation.
+    /// Principal components of a released covariance, window or low-rank approximation.
     Pca(pca::PcaOptions),
+    /// Linear regression from a released covariance, with intervals.
+    Regress(regress::RegressOptions),
     /// The budget of a data set: what was spent, and what may be.
     Ledger(ledger::Ledger),
     /// The least noise for a budget: exact, or by a published rule with the delta it truly gives.
@@ -58,6 +61,7 @@ impl Command {
             Self::Distance(command) => command.run(),
             Self::Search(command) => command.run(),
             Self::Pca(command) => command.run(),
+            Self::Regress(command) => command.run(),
             Self::Ledger(command) => command.run(),
             Self::Calibrate(command) => command.run(),
             Self::Completions(command) => command.run(parser),

@@ -1,13 +1,17 @@
 //! `dps pca`: principal components of a release.
+//!
+//! The covariance is denoised first; what is typical stands beside what is guaranteed, each by that name.
 
 use super::loaded::{AnyRelease, Asked, read};
 use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect, probability};
 use crate::output::Record;
 use clap::Args;
+use dp_core::Release;
 use dp_core::atomic_file::{Access, AtomicFile};
 use faer::Mat;
 use linalg_dp::analysis::pca;
+use linalg_dp::covariance::PrivateCovariance;
 use linalg_dp::dense::thin_svd;
 use linalg_dp::low_rank::LowRank;
 use std::io::Write;
@@ -16,7 +20,7 @@ use std::path::{Path, PathBuf};
 /// Options of `dps pca`.
 #[derive(Args)]
 pub(crate) struct PcaOptions {
-    /// A release file: covariance or low-rank approximation; `-` reads standard input.
+    /// A release file: covariance, window or low-rank approximation; `-` reads standard input.
     file: PathBuf,
     /// How many components.
     #[arg(long)]
@@ -24,7 +28,10 @@ pub(crate) struct PcaOptions {
     /// Write the components here, one a row: `.csv` or `.npy`. A file that exists is never written over.
     #[arg(long)]
     out: Option<PathBuf>,
-    /// Covariance: probability that an error bound does not hold [default: 0.05].
+    /// Covariance: write the denoised matrix here, one row a line: `.csv` or `.npy`, as --out.
+    #[arg(long)]
+    matrix: Option<PathBuf>,
+    /// Covariance: probability that a guaranteed bound does not hold [default: 0.05].
     #[arg(long)]
     failure: Option<f64>,
     #[command(flatten)]
@@ -34,46 +41,85 @@ pub(crate) struct PcaOptions {
 impl PcaOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let k = self.components;
-        if let Some(path) = &self.out {
+        for path in [&self.out, &self.matrix].into_iter().flatten() {
             check_name(path)?;
             check_free(path)?;
         }
+        if self.out.is_some() && self.out == self.matrix {
+            return Err(Error::usage("--out and --matrix name one file: choose two"));
+        }
         let release = read(&self.file, &self.trust.get())?;
-        let (record, directions, explained) = match &release {
-            AnyRelease::Covariance(release) => {
-                let failure = probability("--failure", self.failure.unwrap_or(0.05))?;
-                let found = pca(release, k)?;
-                let found = found.payload();
-                let record = Record::new()
-                    .number("total", found.total())
-                    .number("error of an explained value", found.explained_error(failure)?)
-                    .number(
-                        "sine of the largest angle to the true space",
-                        found.subspace_error(failure)?,
-                    )
-                    .number("failure probability", failure.get());
-                (record, found.directions().to_owned(), found.explained().to_vec())
+        let (record, directions, rows) = match &release {
+            AnyRelease::Covariance(release) => self.of_covariance(release)?,
+            AnyRelease::Window(release) => {
+                let (window, certificate) = (release.payload(), release.certificate().clone());
+                self.of_covariance(&Release::certified(window.covariance().clone(), certificate))?
             }
             AnyRelease::LowRank(release) => {
                 let why = "a low-rank approximation comes without error bounds";
                 no_effect("--failure", self.failure.as_ref(), why)?;
+                let why = "a low-rank approximation is no covariance";
+                no_effect("--matrix", self.matrix.as_ref(), why)?;
                 let (directions, explained) = of_factors(&release.payload().shrunk()?, k)?;
-                (Record::new(), directions, explained)
+                let row = |value: &f64| Record::new().number("explained", *value);
+                (Record::new(), directions, explained.iter().map(row).collect())
             }
             other => return Err(other.cannot("principal components")),
         };
         if let Some(path) = &self.out {
             write(path, &directions)?;
         }
-        let rows = explained.iter().enumerate().map(|(i, &value)| {
-            Record::new().integer("component", i as u64 + 1).number("explained", value)
-        });
         let record = match &self.out {
             Some(path) => record.text("components in", path.display().to_string()),
             None => record,
         };
-        Ok(record.table("components", rows.collect()))
+        Ok(record.table("components", numbered(rows)))
     }
+
+    fn of_covariance(
+        &self,
+        release: &Release<PrivateCovariance>,
+    ) -> Result<(Record, Mat<f64>, Vec<Record>)> {
+        let failure = probability("--failure", self.failure.unwrap_or(0.05))?;
+        let found = pca(release, self.components)?;
+        let found = found.payload();
+        let denoised = found.denoised();
+        let mut record = Record::new()
+            .number("total", found.total())
+            .text("eigenvalues", denoised.method().name())
+            .number("typical error of the matrix, Frobenius", denoised.typical_error())
+            .number("guaranteed error of the matrix, Frobenius", denoised.error(failure)?)
+            .number(
+                "typical sine of the largest angle to the true space",
+                found.typical_subspace_error(),
+            )
+            .number(
+                "guaranteed sine of the largest angle to the true space",
+                found.subspace_error(failure)?,
+            )
+            .number("failure probability of what is guaranteed", failure.get());
+        if let Some(path) = &self.matrix {
+            write(path, &denoised.matrix())?;
+            record = record.text("matrix in", path.display().to_string());
+        }
+        let (typical, ranges) =
+            (found.typical_explained_errors(), found.explained_ranges(failure)?);
+        let rows = found.explained().iter().zip(typical).zip(ranges);
+        let row = |((value, typical), (low, high)): ((&f64, f64), (f64, f64))| {
+            Record::new()
+                .number("explained", *value)
+                .number("typical error", typical)
+                .number("guaranteed at least", low)
+                .number("guaranteed at most", high)
+        };
+        Ok((record, found.directions().to_owned(), rows.map(row).collect()))
+    }
+}
+
+/// Rows under a number from one.
+fn numbered(rows: Vec<Record>) -> Vec<Record> {
+    let number = |(i, row)| Record::new().integer("component", i).and(row);
+    (1u64..).zip(rows).map(number).collect()
 }
 
 /// Right singular vectors of a released matrix, and its squared singular values; the matrix
@@ -97,7 +143,7 @@ fn check_name(path: &Path) -> Result<()> {
     if matches!(path.extension().and_then(|e| e.to_str()), Some("csv" | "npy")) {
         return Ok(());
     }
-    Err(Error::usage("--out takes the name of a file that ends in .csv or .npy"))
+    Err(Error::usage("--out and --matrix take the name of a file that ends in .csv or .npy"))
 }
 
 /// Components are no release, and what is there may be anything: it is never written over.

@@ -1,6 +1,7 @@
 //! Principal components of a private covariance.
 
-use crate::covariance::PrivateCovariance;
+use super::denoise::{DenoisedCovariance, denoised, spectral_bound};
+use crate::covariance::{CovarianceNoise, PrivateCovariance};
 use crate::dense;
 use crate::error::{Error, Result};
 use dp_core::{Probability, Release};
@@ -9,11 +10,8 @@ use faer::{Mat, MatRef};
 /// Principal directions read from a private covariance (uncentred: of `A^T A`).
 #[derive(Debug, Clone)]
 pub struct PrivatePca {
-    directions: Mat<f64>,
-    explained: Vec<f64>,
-    next: Option<f64>,
-    total: f64,
-    covariance: PrivateCovariance,
+    denoised: DenoisedCovariance,
+    components: usize,
 }
 
 /// The top k principal directions of a released covariance, as post-processing.
@@ -26,15 +24,7 @@ pub fn pca(release: &Release<PrivateCovariance>, k: usize) -> Result<Release<Pri
     if k == 0 || k > d {
         return Err(Error::invalid("components k", k, format!("[1, {d}]")));
     }
-    let estimate = covariance.unbiased();
-    let eigen = dense::symmetric_eigen(estimate.as_ref())?;
-    let payload = PrivatePca {
-        directions: eigen.vectors.get(.., ..k).to_owned(),
-        explained: eigen.values[..k].to_vec(),
-        next: eigen.values.get(k).copied(),
-        total: (0..d).map(|i| estimate[(i, i)]).sum(),
-        covariance: covariance.clone(),
-    };
+    let payload = PrivatePca { denoised: denoised(covariance)?, components: k };
     Ok(Release::certified(payload, release.certificate().clone()))
 }
 
@@ -42,49 +32,102 @@ impl PrivatePca {
     /// Orthonormal directions, d x k, the strongest first.
     #[must_use]
     pub fn directions(&self) -> MatRef<'_, f64> {
-        self.directions.as_ref()
+        self.denoised.vectors().subcols(0, self.components)
     }
 
     /// The projection `V V^T` on the directions, d x d.
     #[must_use]
     pub fn projector(&self) -> Mat<f64> {
-        dense::product(self.directions.as_ref(), self.directions.transpose())
+        dense::product(self.directions(), self.directions().transpose())
     }
 
-    /// Estimated `||A v||^2` of each direction (the released eigenvalues; may be negative).
+    /// Estimated `||A v||^2` of each direction: the denoised eigenvalues.
     #[must_use]
     pub fn explained(&self) -> &[f64] {
-        &self.explained
+        &self.denoised.values()[..self.components]
     }
 
-    /// Estimated `||A||_F^2`.
+    /// Estimated `||A||_F^2`: the trace of the release, which is unbiased (and not the sum of the denoised eigenvalues).
     #[must_use]
     pub fn total(&self) -> f64 {
-        self.total
+        self.denoised.released_values().iter().sum()
     }
 
-    /// z such that every explained value is within z of the matching eigenvalue of
-    /// `A^T A`, except with probability `failure` (Weyl's inequality).
+    /// The covariance that the directions are of.
+    #[must_use]
+    pub fn denoised(&self) -> &DenoisedCovariance {
+        &self.denoised
+    }
+
+    /// Intervals around the released eigenvalues that all hold `||A v||^2` of their direction, and also the
+    /// matching eigenvalue of `A^T A`, except with probability `failure` (Weyl's inequality): proven.
     ///
     /// # Errors
     /// As [`PrivateCovariance::spectral_error`].
-    pub fn explained_error(&self, failure: Probability) -> Result<f64> {
-        self.covariance.spectral_error(failure)
+    pub fn explained_ranges(&self, failure: Probability) -> Result<Vec<(f64, f64)>> {
+        let z = spectral_bound(self.denoised.covariance(), failure)?;
+        let released = &self.denoised.released_values()[..self.components];
+        Ok(released.iter().map(|l| ((l - z).max(0.0), (l + z).max(0.0))).collect())
+    }
+
+    /// The typical error of each explained value: the noise's standard deviation in a direction that
+    /// stands out. No bound.
+    #[must_use]
+    pub fn typical_explained_errors(&self) -> Vec<f64> {
+        let noise = self.denoised.covariance().noise();
+        let released = &self.denoised.released_values()[..self.components];
+        released.iter().map(|l| (2.0 * pair_variance(noise, *l, *l)).sqrt()).collect()
     }
 
     /// A bound on the sine of the largest angle to the true top-k space, from the release
     /// alone, except with probability `failure`; 1 when the release shows no gap.
     ///
     /// Davis and Kahan's sine theorem: `||E|| / (lambda'_k - lambda_(k+1))`, where the unknown
-    /// `lambda_(k+1)` is at most `lambda'_(k+1) + ||E||`.
+    /// `lambda_(k+1)` is at most `lambda'_(k+1) + ||E||`. Proven, and far above
+    /// [`PrivatePca::typical_subspace_error`].
     ///
     /// # Errors
     /// As [`PrivateCovariance::spectral_error`].
     pub fn subspace_error(&self, failure: Probability) -> Result<f64> {
-        let Some(next) = self.next else { return Ok(0.0) };
-        let z = self.covariance.spectral_error(failure)?;
-        let gap = self.explained[self.explained.len() - 1] - next - z;
+        let released = self.denoised.released_values();
+        let Some(next) = released.get(self.components) else { return Ok(0.0) };
+        let z = spectral_bound(self.denoised.covariance(), failure)?;
+        let gap = released[self.components - 1] - next - z;
         Ok(if gap > z { z / gap } else { 1.0 })
+    }
+
+    /// The typical sine of the largest angle to the true top-k space; no bound. 1 when the estimate shows no gap.
+    ///
+    /// To first order the sines are the singular values of `E_ij / (c_i - c_j)`, i inside and j outside of the space, whose
+    /// mean norm is about its largest root mean square row plus its largest such column (Bandeira & van Handel 2016);
+    /// c halfway between released and denoised eigenvalues, where noise has moved the true ones from.
+    #[must_use]
+    pub fn typical_subspace_error(&self) -> f64 {
+        let (k, d) = (self.components, self.denoised.values().len());
+        let released = self.denoised.released_values();
+        let middle: Vec<f64> =
+            released.iter().zip(self.denoised.values()).map(|(l, f)| 0.5 * (l + f)).collect();
+        let noise = self.denoised.covariance().noise();
+        let share = |i: usize, j: usize| {
+            let gap = (middle[i] - middle[j]).max(0.0);
+            pair_variance(noise, released[i], released[j]) / (gap * gap)
+        };
+        let largest = |sums: &mut dyn Iterator<Item = f64>| sums.fold(0.0, f64::max).sqrt();
+        let rows = largest(&mut (0..k).map(|i| (k..d).map(|j| share(i, j)).sum()));
+        let columns = largest(&mut (k..d).map(|j| (0..k).map(|i| share(i, j)).sum()));
+        (rows + columns).min(1.0)
+    }
+}
+
+/// The variance of the noise between two directions, where the release has these values along them.
+fn pair_variance(noise: CovarianceNoise, a: f64, b: f64) -> f64 {
+    match noise {
+        CovarianceNoise::SymmetricGaussian { sigma } => 0.5 * sigma.get() * sigma.get(),
+        CovarianceNoise::Wishart { dof, scale } => scale.get() * scale.get() * dof as f64,
+        CovarianceNoise::JlSketch { rows, .. } => {
+            let lifted = |l: f64| (l + noise.mean()).max(0.0);
+            lifted(a) * lifted(b) / rows as f64
+        }
     }
 }
 

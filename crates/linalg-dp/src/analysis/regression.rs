@@ -1,7 +1,12 @@
-//! Generalised linear regression from the second moments of `[A | B]`.
+//! Linear regression from the second moments of `[A | B]`: with a ridge of one's own, and from a release by rule.
 
+use super::denoise::{Denoising, denoised};
 use super::square::check_square;
+use crate::covariance::{CovarianceNoise, PrivateCovariance};
+use crate::dense;
 use crate::error::{Error, Result};
+use dp_core::Probability;
+use dp_core::numeric::ln_normal_cdf;
 use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
 
@@ -55,6 +60,196 @@ pub fn regression(c: MatRef<'_, f64>, features: usize, ridge: Ridge) -> Result<M
     });
     let cross = Mat::from_fn(features, d - features, |i, j| c[(i, features + j)]);
     crate::dense::solve_definite(gram.as_ref(), cross.as_ref())
+}
+
+/// Sizes of coefficients that the likelihood is asked about, from `1e-4` to `1e3` of the scale, and how many.
+const SIZES: (f64, f64, i32) = (1e-4, 1e3, 60);
+/// By how much the variance of the Gram matrix's noise is raised in intervals: the denoised matrix and the ridge
+/// follow the same noise, which a fixed matrix would not.
+const FOLLOWING: f64 = 2.0;
+
+/// Least squares on one column of a released covariance, with a ridge that adapts to the noise, and intervals.
+///
+/// With `G = sum v_i f_i v_i^T` the denoised Gram matrix of the other columns ([`super::denoised`]), `b` their released products
+/// with the target, `p` columns and noise of scale `sigma`: the coefficients are
+/// `sum v_i f_i (v_i^T b) / (f_i^2 + rho)`, `rho = sigma^2 (1 / t + p) / 2`. The first part of rho is the noise in b, the second
+/// that of the Gram matrix times the coefficients, both against coefficients of variance t; t is the most likely of
+/// 60 public candidates, given b. Everything is read from the release: post-processing, no budget.
+///
+/// **What is estimated.** The interval of a coefficient is one for the ridge solution on the rows that entered,
+/// `(S^T A^T A S + S^T Q S)^-1 S^T A^T y`, S the directions with `f_i > 0` and `Q = sum v_i (rho / f_i) v_i^T`
+/// ([`Regression::ridge`]): not for the coefficients without a ridge, towards which a ridge is biased, and not for
+/// those of a population. There is no intercept unless a column of the rows is constant: its coefficient is the intercept.
+///
+/// The rule and the intervals: `docs/proofs/denoised-covariance.md`. The excess risk is a quarter of that of
+/// [`Ridge::NoiseLevel`] on average over the settings there.
+///
+/// ```
+/// use dp_core::{Adjacency, Budget, NoiseRng, NormBound, Probability};
+/// use linalg_dp::analysis::Regression;
+/// use linalg_dp::covariance::GaussianCovariance;
+///
+/// // The last column is .5 times the first.
+/// let rows = [0.8, 0.0, 0.4, 0.0, 0.8, 0.0].repeat(20_000);
+/// let adjacency = Adjacency::AddRemoveRow { bound: NormBound::new(1.0)? };
+/// let mechanism = GaussianCovariance::calibrate(3, adjacency, Budget::new(1.0, 1e-6)?)?;
+/// let release = mechanism.release(&rows, &mut NoiseRng::from_os()?)?;
+/// let found = Regression::of(release.payload(), 2)?;
+/// assert!((found.coefficients()[0] - 0.5).abs() < 0.01);
+/// let (low, high) = found.ranges(Probability::new(0.05)?)?[1];
+/// assert!(low < high && high < 0.01);
+/// # Ok::<(), linalg_dp::Error>(())
+/// ```
+#[derive(Debug, Clone)]
+pub struct Regression {
+    coefficients: Vec<f64>,
+    covariance: Mat<f64>,
+    ridge: Mat<f64>,
+    directions: usize,
+    method: Denoising,
+}
+
+impl Regression {
+    /// Regresses column `target` on all others.
+    ///
+    /// # Errors
+    /// [`Error::Core`] unless there are two columns and `target` is one of them, or when the noise is not symmetric
+    /// Gaussian (use [`regression`] with a ridge of your own there).
+    pub fn of(covariance: &PrivateCovariance, target: usize) -> Result<Self> {
+        let d = covariance.dim();
+        if d < 2 {
+            return Err(Error::invalid("columns", d, "[2, inf): a target and what it depends on"));
+        }
+        if target >= d {
+            return Err(Error::invalid("target column", target, format!("[0, {d})")));
+        }
+        let CovarianceNoise::SymmetricGaussian { sigma } = covariance.noise() else {
+            let allowed = "symmetric Gaussian; for others give `regression` a ridge";
+            return Err(Error::invalid("noise", "of another law", allowed));
+        };
+        let features: Vec<usize> = (0..d).filter(|i| *i != target).collect();
+        let p = features.len();
+        let c = covariance.raw();
+        let block = (0..p * p).map(|e| c[(features[e / p], features[e % p])]).collect();
+        let found = denoised(&PrivateCovariance::new(p, block, None, covariance.noise()))?;
+        let v = found.vectors();
+        // In units of sigma.
+        let sigma = sigma.get();
+        let f: Vec<f64> = found.values().iter().map(|x| x / sigma).collect();
+        let b: Vec<f64> = (0..p)
+            .map(|j| (0..p).map(|i| v[(i, j)] * c[(features[i], target)] / sigma).sum())
+            .collect();
+        let scale = (c[(target, target)] / sigma).max(1.0) / f.iter().sum::<f64>().max(1.0);
+        let size = most_likely_size(&f, &b, scale);
+        let rho = 0.5 * (1.0 / size + p as f64);
+        let inverse: Vec<f64> = f.iter().map(|f| f / (f * f + rho)).collect();
+        let turned: Vec<f64> = inverse.iter().zip(&b).map(|(k, b)| k * b).collect();
+        let back = |x: &dyn Fn(usize) -> f64, i: usize| (0..p).map(|j| v[(i, j)] * x(j)).sum();
+        let coefficients: Vec<f64> = (0..p).map(|i| back(&|j| turned[j], i)).collect();
+        let along: Vec<f64> = (0..p).map(|i| back(&|j| inverse[j] * turned[j], i)).collect();
+        let square: f64 = turned.iter().map(|x| x * x).sum();
+        let spread = |weights: &dyn Fn(usize) -> f64| {
+            let scaled = Mat::from_fn(p, p, |i, j| v[(i, j)] * weights(j));
+            dense::product(scaled.as_ref(), v.transpose())
+        };
+        let base = spread(&|j| inverse[j] * inverse[j]);
+        let each = 0.5 * (1.0 + FOLLOWING * square);
+        let variance = |i: usize, j: usize| {
+            each * 0.5 * (base[(i, j)] + base[(j, i)]) + 0.5 * FOLLOWING * along[i] * along[j]
+        };
+        let ridge = spread(&|j| if f[j] > 0.0 { sigma * rho / f[j] } else { 0.0 });
+        Ok(Self {
+            covariance: Mat::from_fn(p, p, variance),
+            ridge,
+            directions: f.iter().filter(|f| **f > 0.0).count(),
+            method: found.method(),
+            coefficients,
+        })
+    }
+
+    /// The coefficients of the other columns, in their order.
+    #[must_use]
+    pub fn coefficients(&self) -> &[f64] {
+        &self.coefficients
+    }
+
+    /// The covariance of the coefficients over the noise, estimated; it errs upwards.
+    #[must_use]
+    pub fn covariance(&self) -> MatRef<'_, f64> {
+        self.covariance.as_ref()
+    }
+
+    /// The ridge Q.
+    #[must_use]
+    pub fn ridge(&self) -> MatRef<'_, f64> {
+        self.ridge.as_ref()
+    }
+
+    /// How many directions the coefficients lie in: the others hold nothing but noise.
+    #[must_use]
+    pub fn directions(&self) -> usize {
+        self.directions
+    }
+
+    /// How the noise was taken out of the Gram matrix.
+    #[must_use]
+    pub fn method(&self) -> Denoising {
+        self.method
+    }
+
+    /// An interval for each coefficient of the ridge solution on the rows that entered (see [`Regression`]): normal
+    /// quantiles of the estimated covariance. Not proven; at .05 each coefficient was covered in at least 93 of 100
+    /// releases in every setting tested.
+    ///
+    /// # Errors
+    /// `failure` outside (0, 1).
+    pub fn ranges(&self, failure: Probability) -> Result<Vec<(f64, f64)>> {
+        let p = failure.get();
+        if !(p > 0.0 && p < 1.0) {
+            return Err(Error::invalid("failure probability", p, "(0, 1)"));
+        }
+        let z = upper_quantile(0.5 * p);
+        let error = |i: usize| z * self.covariance[(i, i)].max(0.0).sqrt();
+        Ok(self
+            .coefficients
+            .iter()
+            .enumerate()
+            .map(|(i, x)| (x - error(i), x + error(i)))
+            .collect())
+    }
+}
+
+/// The variance of coefficients under which `b` is most likely: `b_i ~ N(0, f_i^2 t + 1/2 + p t / 2)` in units of
+/// sigma. The first of the best.
+fn most_likely_size(f: &[f64], b: &[f64], scale: f64) -> f64 {
+    let (low, high, count) = SIZES;
+    let half = 0.5 * f.len() as f64;
+    let mut best = (f64::NEG_INFINITY, scale);
+    for step in 0..count {
+        let size = scale * low * (high / low).powf(f64::from(step) / f64::from(count - 1));
+        let likelihood: f64 = f
+            .iter()
+            .zip(b)
+            .map(|(f, b)| {
+                let variance = f * f * size + 0.5 + half * size;
+                -variance.ln() - b * b / variance
+            })
+            .sum();
+        if likelihood > best.0 {
+            best = (likelihood, size);
+        }
+    }
+    best.1
+}
+
+/// z with `P(Z > z) = p` for a standard normal Z, p at most 1/2.
+fn upper_quantile(p: f64) -> f64 {
+    let (mut low, mut high) = (0.0, 40.0);
+    for _ in 0..100 {
+        let mid = 0.5 * (low + high);
+        if ln_normal_cdf(-mid) > p.ln() { low = mid } else { high = mid }
+    }
+    high
 }
 
 #[cfg(test)]

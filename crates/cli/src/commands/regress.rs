@@ -1,0 +1,65 @@
+//! `dps regress`: linear regression from a released covariance.
+
+use super::loaded::{AnyRelease, Asked, read};
+use super::trust::TrustOptions;
+use crate::error::{Error, Result, probability};
+use crate::output::Record;
+use clap::Args;
+use linalg_dp::analysis::Regression;
+use std::path::PathBuf;
+
+/// What the intervals are intervals for.
+const ESTIMAND: &str =
+    "the ridge solution on the rows that entered, not the coefficients without a ridge";
+
+/// Options of `dps regress`.
+#[derive(Args)]
+pub(crate) struct RegressOptions {
+    /// A release file: covariance or window with symmetric Gaussian noise; `-` reads standard input.
+    file: PathBuf,
+    /// The column that is predicted from all others: its position in the release, from one.
+    #[arg(long)]
+    target: usize,
+    /// Probability that an interval does not cover [default: 0.05].
+    #[arg(long)]
+    failure: Option<f64>,
+    #[command(flatten)]
+    trust: TrustOptions,
+}
+
+impl RegressOptions {
+    pub(crate) fn run(&self) -> Result<Record> {
+        let failure = probability("--failure", self.failure.unwrap_or(0.05))?;
+        let release = read(&self.file, &self.trust.get())?;
+        let covariance = match &release {
+            AnyRelease::Covariance(release) => release.payload(),
+            AnyRelease::Window(release) => release.payload().covariance(),
+            other => return Err(other.cannot("a regression")),
+        };
+        let d = covariance.dim();
+        if !(1..=d).contains(&self.target) {
+            let target = self.target;
+            return Err(Error::usage(format!(
+                "--target {target}: the release has columns 1 to {d}"
+            )));
+        }
+        let found = Regression::of(covariance, self.target - 1)?;
+        let columns = (1..=d as u64).filter(|c| *c != self.target as u64);
+        let rows = columns.zip(found.coefficients()).zip(found.ranges(failure)?).map(
+            |((column, value), (low, high))| {
+                Record::new()
+                    .integer("column", column)
+                    .number("coefficient", *value)
+                    .number("low", low)
+                    .number("high", high)
+            },
+        );
+        Ok(Record::new()
+            .integer("target", self.target as u64)
+            .text("eigenvalues", found.method().name())
+            .integer("directions", found.directions() as u64)
+            .text("intervals are for", ESTIMAND)
+            .number("failure probability of an interval", failure.get())
+            .table("coefficients", rows.collect()))
+    }
+}

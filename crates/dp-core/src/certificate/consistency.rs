@@ -3,9 +3,10 @@
 use crate::adjacency::Adjacency;
 use crate::error::rejected;
 use crate::error::{Error, Result};
-use crate::noise::NoiseLaw;
+use crate::noise::{NoiseLaw, cap_epsilon};
 use crate::profile::Profile;
 use crate::public::{PublicParameters, PublicValue};
+use crate::quantity::NoiseScale;
 
 /// Most laws one after the other, and how deep they may be nested.
 const MOST_LAWS: usize = 1 << 12;
@@ -16,6 +17,10 @@ pub(super) fn check_law(noise: &NoiseLaw) -> Result<()> {
     match noise {
         NoiseLaw::RoundedGaussian { sigma, grid } | NoiseLaw::SymmetricGaussian { sigma, grid } => {
             grid.check_scale(*sigma).map_err(coarse)
+        }
+        NoiseLaw::UnitCap { threshold, inside, grid } => {
+            cap_epsilon(*threshold, *inside).map_err(|e| rejected("noise", e.to_string()))?;
+            grid.check_scale(NoiseScale::new(1.0)?).map_err(coarse)
         }
         NoiseLaw::RoundedLaplace { scale, grid } => grid.check_scale(*scale).map_err(coarse),
         NoiseLaw::Several { laws } => {

@@ -8,6 +8,7 @@ mod queries;
 mod sets;
 mod simd;
 mod sketches;
+mod units;
 
 pub use dense::SearchScalar;
 pub use hamming::HammingIndex;
@@ -15,3 +16,4 @@ pub use hits::{Hit, Neighbours, Score};
 pub use queries::{Queries, Searchable};
 pub use sets::{Ranking, best_rows, nearest, nearest_noisy};
 pub use sketches::SketchIndex;
+pub use units::UnitIndex;

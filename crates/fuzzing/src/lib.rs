@@ -35,7 +35,7 @@ pub type Body = fn(&[u8]);
 
 /// Every target by name, with its body: the name of its file in `fuzz/fuzz_targets` and of its folder in
 /// `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 20] = [
+pub const TARGETS: [(&str, Body); 21] = [
     ("certificate", certificate),
     ("cli_arrow", cli_arrow),
     ("cli_csv", cli_csv),

@@ -156,7 +156,7 @@ pub(crate) fn cap_epsilon(threshold: f64, inside: Probability) -> Result<f64> {
 mod tests {
     use super::*;
 
-    /// mpmath: 40 digits, from the exact values of the two `f64`.
+    /// Best thresholds: the published table.
     #[test]
     fn parameters_are_the_best_and_their_epsilon_is_met() {
         for (epsilon, best) in
@@ -178,6 +178,23 @@ mod tests {
         }
         for epsilon in [1e-7, 64.1, 1e6] {
             assert!(UnitCap::of_epsilon(Epsilon::new(epsilon).unwrap()).is_err());
+        }
+    }
+
+    /// mpmath at 50 digits, from the exact values of the `f64`: never below, and above by the room alone.
+    #[test]
+    fn the_epsilon_of_a_cap_is_that_of_mpmath_rounded_up() {
+        for (threshold, inside, exact) in [
+            (0.397, 0.59, 1.00203192180423927),
+            (2.743, 0.877, 7.75584553965689803),
+            (1e-06, 0.5000001, 1.9957691213952663e-6),
+            (4.561, 0.954, 15.9131917799760244),
+            (11.5, 0.99, 74.0888289792299353),
+            (0.0, 0.75, 1.09861228866810969),
+            (10.9, 0.999999, 76.5364575166015352),
+        ] {
+            let found = cap_epsilon(threshold, Probability::new(inside).unwrap()).unwrap();
+            assert!(found >= exact && found <= exact + 2.0 * ROOM, "{threshold}: {found} {exact}");
         }
     }
 

@@ -1,6 +1,7 @@
 //! Exact nearest-neighbour search over releases: post-processing, it reads no data
 //! and draws no randomness.
 
+mod denoise;
 mod dense;
 mod hamming;
 mod hits;

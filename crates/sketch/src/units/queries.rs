@@ -89,10 +89,6 @@ impl<'a> UnitQueries<'a> {
             return Ok(());
         }
         let (left, right) = (self.projection.fingerprint(), release.projection().fingerprint());
-        Err(Error::Incompatible {
-            what: "projections or lengths of queries and release",
-            left,
-            right,
-        })
+        Err(Error::Incompatible { what: "projections (fingerprint) or lengths", left, right })
     }
 }

@@ -328,6 +328,7 @@ def check_guarantee(c, open_ends):
     check_change(a, p)
     if "theorem" in g["provenance"]:
         check_theorem(g["provenance"]["theorem"], a, p)
+        need(g["provenance"]["theorem"] != "unit-vectors" or c["noise"]["kind"] == "unit-cap", "unit-vectors: the noise is not unit-cap")
     check_pair(a, p, c["noise"], open_ends)
     need(stated == "-inf" or type(stated) is float and stated <= 0, "ln_true_delta")
     value = -inf if stated == "-inf" else mpf(stated)

@@ -113,7 +113,7 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
     };
     let two = NormBound::new(2.0)?;
     let directions = units(Family::Oporp, 4, Adjacency::AnyInput, None)?;
-    let lengths = units(Family::Identity, d, Adjacency::ReplaceRow { bound: two }, Some(two))?;
+    let lengths = units(Family::Identity, d, Adjacency::AnyInput, Some(two))?;
     let target = "release_signs";
     Ok(vec![
         Sample::new("release_sketch", "sketch-f64.dps", encode(&release)?),

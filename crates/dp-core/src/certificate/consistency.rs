@@ -3,10 +3,12 @@
 use crate::adjacency::Adjacency;
 use crate::error::rejected;
 use crate::error::{Error, Result};
+use crate::guarantee::Provenance;
 use crate::noise::{NoiseLaw, cap_epsilon};
 use crate::profile::Profile;
 use crate::public::{PublicParameters, PublicValue};
 use crate::quantity::NoiseScale;
+use crate::theorem::Theorem;
 
 /// Most laws one after the other, and how deep they may be nested.
 const MOST_LAWS: usize = 1 << 12;
@@ -45,6 +47,15 @@ pub(super) fn check_pace(adjacency: Adjacency, public: &PublicParameters) -> Res
     if counted && matches!(adjacency, Adjacency::AddRemoveRow { .. }) {
         let text = "blocks that end after a number of rows do not hide that a row came";
         return Err(rejected("guarantee.adjacency", text));
+    }
+    Ok(())
+}
+
+/// A pure profile says nothing of how often a response was taken: the theorem that speaks of one is about caps, one a row.
+pub(super) fn check_caps(provenance: &Provenance, noise: &NoiseLaw) -> Result<()> {
+    let caps = *provenance == Provenance::Proven { theorem: Theorem::UnitVectors };
+    if caps && !matches!(noise, NoiseLaw::UnitCap { .. }) {
+        return Err(rejected("noise", "unit-vectors speaks of unit-cap noise alone"));
     }
     Ok(())
 }

@@ -235,7 +235,8 @@ fn every_projection_gives_directions_and_files_read_back() {
 #[test]
 fn exact_queries_find_what_is_near_and_other_projections_are_refused() {
     let (n, d) = (300, 32);
-    let rows: Vec<f64> = (0..n * d).map(|i| ((i * i * 31 + i) % 101) as f64 - 50.0).collect();
+    let entry = |i: u64| i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
+    let rows: Vec<f64> = (0..(n * d) as u64).map(|i| entry(i * i + 3) as f64 - 8e6).collect();
     let release = released(any(Family::Identity, d, d), 50.0, &rows, n, 6);
     let view = RowsView::f64(n, d, &rows).unwrap();
     let queries = UnitQueries::exact(release.payload(), view).unwrap();

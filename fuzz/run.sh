@@ -13,7 +13,7 @@ mkdir -p "$log/crashes" "$log/corpus"
 # Weights: what decodes the most structure gets the most time.
 shares="libsvm:3 idx:3 item_sets:2 packages:2 certificate:4 guarantee:7 ledger:4 journal:7
 cli_csv:2 cli_npy:1 cli_idx:1 cli_svmlight:1 cli_parquet:4 cli_arrow:4 cli_sets:1
-release_container:5 release_sketch:5 release_signs:6 release_sets:6 release_matrices:6"
+release_container:5 release_sketch:5 release_units:3 release_signs:6 release_sets:6 release_matrices:6"
 sum=0; for s in $shares; do sum=$((sum + ${s#*:})); done
 printf 'target\tseconds\texecutions\tcoverage start\tcoverage end\tfeatures start\tfeatures end\tcrashes\n' > "$log/summary.tsv"
 for s in $shares; do

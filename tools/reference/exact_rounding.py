@@ -148,12 +148,22 @@ def half_space(r, nonce):
     return [steps(a + more * n / norm, r["grid"]) for a, n in zip(g, x)], 1
 
 
+def unit_cap(r, nonce):
+    stream, x = Stream(r["seed"], nonce), [mpf(n) for n in r["direction"]]
+    norm, d = sqrt(sum(n * n for n in x)), len(x)
+    g = [stream.normal(k) for k in range(d)]
+    inside = stream.uniform(d + 1) < mpf(r["inside"])
+    alpha = above(stream, d, r["threshold"]) if inside else -above(stream, d, -r["threshold"])
+    more = alpha - sum(a * b / norm for a, b in zip(g, x))
+    return [steps(a + more * n / norm, r["grid"]) for a, n in zip(g, x)], 1
+
+
 def chi_square(r, nonce):
     return [steps(chi_squared(Stream(r["seed"], nonce), r["dof"], 0), r["grid"])], 1
 
 
 LAWS = {"chi-square": chi_square, "wishart": wishart, "gram-rows": gram_rows, "truncated-normal": truncated,
-        "half-space": half_space}
+        "half-space": half_space, "unit-cap": unit_cap}
 
 
 def answer(r):

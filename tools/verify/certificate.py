@@ -5,7 +5,7 @@ import hashlib
 import json
 import math
 
-from mpmath import inf, ln, mp, mpf, sqrt
+from mpmath import erfc, inf, ln, mp, mpf, sqrt
 
 from profiles import delta, row_moves
 
@@ -80,7 +80,7 @@ NOISE = {
     "discrete-gaussian": {"sigma": "+"}, "discrete-laplace": {"scale": "+"}, "bit-flip": {"keep": "p"},
     "smooth-bit-flip": {"epsilon": "+", "rule": "t"}, "kary-response": {"alphabet": "n", "keep": "p"},
     "wishart": {"dof": "n", "scale": "+", "grid": "g"}, "symmetric-gaussian": {"sigma": "+", "grid": "g"},
-    "jl-sketch": {"rows": "n", "lift": "+", "grid": "g"}, "data-dependent": {"rule": "t"}, "several": {"laws": "."},
+    "jl-sketch": {"rows": "n", "lift": "+", "grid": "g"}, "unit-cap": {"threshold": "r", "inside": "p", "grid": "g"}, "data-dependent": {"rule": "t"}, "several": {"laws": "."},
 }
 COORDINATE = {
     "randomized-response": {"keep": "p"}, "kary-response": {"alphabet": "n", "keep": "p"},
@@ -115,7 +115,7 @@ def check_noise(n):
             check_noise(law)
             need(law["kind"] != "several", "noise.laws in noise.laws")
     if "grid" in n and n["kind"] not in ("wishart", "jl-sketch"):
-        need(2.0 ** n["grid"] <= 2.0**-9 * n.get("sigma", n.get("scale")), "noise.grid is too coarse")
+        need(2.0 ** n["grid"] <= 2.0**-9 * n.get("sigma", n.get("scale", 1.0)), "noise.grid is too coarse")
 
 
 def check_profile(p, outer=()):
@@ -182,6 +182,7 @@ THEOREMS = {  # adjacencies, profiles
     "covariance-gaussian": (tuple(ROWS), ("symmetric-gaussian",)), "covariance-wishart": (tuple(ROWS), ("wishart",)),
     "covariance-jl": (tuple(ROWS), ("jl-mechanism",)),
     "sliding-window": (tuple(ROWS), ("gaussian", "jl-mechanism", "repeated")),
+    "unit-vectors": ((*PROJECTED, "any-input"), ("pure-dp",)),
 }
 
 
@@ -262,6 +263,10 @@ def check_pair(a, p, n, open_ends):
         else:
             least = mpf(n["epsilon"]) if law == "smooth-bit-flip" else 1 / mpf(n["scale"])
         at_least(p["epsilon"], least, "epsilon", 1e-12)
+    elif kind == "pure-dp" and law == "unit-cap":
+        inside, tail = mpf(n["inside"]), erfc(mpf(n["threshold"]) / sqrt(mpf(2))) / 2
+        need(0 <= n["threshold"] <= 12 and tail <= inside < 1, "a cap outside of its range")
+        at_least(p["epsilon"], ln(inside / (1 - inside)) + ln((1 - tail) / tail), "epsilon", 1e-12)
     elif p.get("coordinate", p)["kind"] in ("randomized-response", "kary-response"):
         inner = p.get("coordinate", p)
         if law == "smooth-bit-flip" and "alphabet" not in inner:
@@ -323,6 +328,7 @@ def check_guarantee(c, open_ends):
     check_change(a, p)
     if "theorem" in g["provenance"]:
         check_theorem(g["provenance"]["theorem"], a, p)
+        need(g["provenance"]["theorem"] != "unit-vectors" or c["noise"]["kind"] == "unit-cap", "unit-vectors: the noise is not unit-cap")
     check_pair(a, p, c["noise"], open_ends)
     need(stated == "-inf" or type(stated) is float and stated <= 0, "ln_true_delta")
     value = -inf if stated == "-inf" else mpf(stated)

@@ -20,7 +20,8 @@ from profiles import row_moves
 KINDS = [("sketch", "private", 8), ("sketch, single precision", "private", 4), ("signs", "private", None),
          ("signs", "individual", None), ("signs", "none", None), ("set signatures", "private", None),
          ("noisy MinHash bits", "private", 8), ("set signatures", "none", 0), ("covariance", "private", 8),
-         ("low-rank approximation", "private", 8), ("range sketch", "private", 8), ("window", "private", 8)]
+         ("low-rank approximation", "private", 8), ("range sketch", "private", 8), ("window", "private", 8),
+         ("unit vectors", "private", 4)]
 UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "identity")
 
 
@@ -155,6 +156,16 @@ def check_release(code, payload, t, open_ends):
             need(moved <= paid * (1 + 1e-9), "payload: the encoder moves further than the profile pays")
         if drawn:
             need(noise["laws"][0].get("sigma") == drawn["sigma"] and public.get("seed") == drawn["seed"], "noise or seed of the range sketch")
+    elif code == 12:
+        fields(f, "parameters", {"projection": ".", "lengths": "."})
+        printed, bound = f["projection"], f["lengths"]
+        fields(printed, "parameters", {"family": ".", "d": "n", "k": "n", "seed": "."})
+        states(projection=printed["family"].get("kind"), d=printed["d"], k=printed["k"], projection_seed=printed["seed"], n=rows)
+        if bound is not None:
+            fields(f, "parameters", {"projection": ".", "lengths": "+"})
+            states(lengths_up_to=bound)
+        need(columns == printed["k"] + (bound is not None) and len(values) == rows * columns, "shape: length of the payload")
+        need(noise["kind"] == "unit-cap" and (bound is None or noise["threshold"] > 0), "noise of unit vectors")
     else:
         fields(f, "parameters", {"m": "n", "k": "n", "sigma": "+", "seed": ".", "origin": "t"})
         need((rows, columns) == (f["m"], f["k"]) and len(values) == rows * columns, "shape: length of the payload")
@@ -162,7 +173,7 @@ def check_release(code, payload, t, open_ends):
         states(m=rows, seed=f["seed"])
     if code in (9, 10) and profile:
         counts("k", (f["range"] or f)["k"] if code == 9 else columns)
-    if code in (0, 6, 10):
+    if code in (0, 6, 10, 12):
         on_grid(values, noise)
     need(t["fingerprint"] == sha(canonical(printed).encode()).hexdigest()[:16], "fingerprint")
     if profile:

@@ -65,6 +65,42 @@ fn a_sketch_is_released_verified_and_asked() {
 }
 
 #[test]
+fn unit_vectors_are_released_and_asked_with_exact_queries() {
+    let room = room();
+    let privacy = "--adjacency any-input --epsilon 12 --delta 0";
+    let made = room.json(&format!("release units users.csv --out u.dps -k 4 --seed 5 {privacy}"));
+    assert_eq!((made["n"].as_u64(), made["k"].as_u64()), (Some(80), Some(4)));
+    assert_eq!(number(&made, "true_delta"), 0.0);
+    assert!(number(&made, "standard error of a cosine") < 1.0 && made["note"].is_null());
+    assert_eq!(room.json("verify u.dps")["verdict"], "holds together");
+    for score in ["cosine", "inner"] {
+        let hits = room.json(&format!("search u.dps --row 2 --top 3 --score {score}"));
+        assert_eq!(hits["hits"].as_array().expect("rows").len(), 3);
+        let exact = format!("search u.dps --query users.csv --row 0,7 --top 80 --score {score}");
+        assert_eq!(room.json(&exact)["hits"].as_array().expect("rows").len(), 160);
+    }
+    let denoised = room.json("search u.dps --query users.csv --row 0 --top 5 --denoise");
+    assert_eq!(denoised["hits"].as_array().expect("rows").len(), 5);
+    // Where nothing can be told apart, that is said, and what would be needed.
+    let weak = privacy.replace("12", "4");
+    let made =
+        room.json(&format!("release units users.csv --out w.dps -k 12 --family identity {weak}"));
+    let note = made["note"].as_str().expect("a note");
+    assert!(note.contains("would be needed"), "{note}");
+    // Lengths need a bound on them, and no projection.
+    let lengths = "release units users.csv --out l.dps -k 12 --family identity --lengths";
+    room.refuses(&format!("{lengths} {privacy}"), 2, &["--norm-bound"]);
+    let row = "--adjacency replace-row --norm-bound 1000 --epsilon 9 --delta 0";
+    assert_eq!(room.json(&format!("{lengths} {row}"))["lengths up to"], 1000.0);
+    room.refuses("search l.dps --queries u.dps", 1, &["fingerprint"]);
+    // Sketches take exact queries too.
+    room.json(&format!("release sketch users.csv --out a.dps -k 6 --seed 9 {PRIVACY}"));
+    let hits = room.json("search a.dps --query users.csv --row 1 --top 5");
+    assert_eq!(hits["hits"].as_array().expect("rows").len(), 5);
+    room.refuses("search a.dps --query users.csv --queries a.dps", 2, &["--query"]);
+}
+
+#[test]
 fn every_family_and_noise_is_released() {
     let room = room();
     for family in [

@@ -16,8 +16,8 @@ macro_rules! changes {
         #[non_exhaustive]
         pub enum Adjacency {
             $($(#[$doc])* $name { $($(#[$field_doc])* $field: $type),* },)*
-            /// One set of the release becomes any other set (full local differential privacy of each
-            /// set). Not any two releases: two sets that change together lose twice epsilon.
+            /// One set or row of the release becomes any other (full local differential privacy of each
+            /// of them). Not any two releases: two sets that change together lose twice epsilon.
             #[doc(alias = "local differential privacy")]
             AnyInput,
             /// Up to `rows` rows (or sets) of one user change, each of them as `each` says.
@@ -35,7 +35,7 @@ macro_rules! changes {
         #[non_exhaustive]
         pub enum OneChange {
             $($(#[$doc])* $name { $($(#[$field_doc])* $field: $type),* },)*
-            /// One set becomes any other set.
+            /// One set or row becomes any other.
             AnyInput,
         }
 
@@ -338,7 +338,7 @@ impl core::fmt::Display for Adjacency {
                      with at most {alpha} items in only one of the two"
                 )
             }
-            Self::AnyInput => write!(f, "one set of the release becomes any other set"),
+            Self::AnyInput => write!(f, "one set or row of the release becomes any other"),
             Self::User { rows, each } => {
                 write!(f, "up to {} times for one user: {}", rows.get(), Self::from(*each))
             }

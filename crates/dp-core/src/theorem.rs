@@ -57,6 +57,8 @@ pub enum Theorem {
     CovarianceJl,
     /// Noisy sums and trees of a stream's blocks: `sliding-window.md`.
     SlidingWindow,
+    /// Caps around the directions of rows: `unit-vectors.md`.
+    UnitVectors,
 }
 
 /// Relative room for two ways of computing one number.
@@ -64,7 +66,7 @@ const SLACK: f64 = 1e-9;
 
 impl Theorem {
     /// Every theorem.
-    pub const ALL: [Self; 20] = [
+    pub const ALL: [Self; 21] = [
         Self::GaussianOnRows,
         Self::ProjectionGaussian,
         Self::ProjectionLaplace,
@@ -85,6 +87,7 @@ impl Theorem {
         Self::CovarianceWishart,
         Self::CovarianceJl,
         Self::SlidingWindow,
+        Self::UnitVectors,
     ];
 
     /// The proof page, a file in `docs/proofs/`.
@@ -108,6 +111,7 @@ impl Theorem {
                 "covariance.md"
             }
             Self::SlidingWindow => "sliding-window.md",
+            Self::UnitVectors => "unit-vectors.md",
         }
     }
 
@@ -216,6 +220,7 @@ impl Theorem {
                 matches!(adjacency, A::SetItems { .. })
             }
             (Self::BucketResponse, P::KaryResponse { .. }) => adjacency == A::AnyInput,
+            (Self::UnitVectors, P::PureDp { .. }) => projected || adjacency == A::AnyInput,
             (
                 Self::RangeFinder | Self::FindAndProject,
                 P::ChiMixtureGaussian { k, entry_shift, .. },

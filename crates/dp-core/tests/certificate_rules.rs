@@ -45,6 +45,36 @@ fn the_scale_of_one_law_does_not_pay_for_another() {
     }
 }
 
+/// A thousand flipped bits are no single one: what holds of a pure profile with caps pays for nothing else.
+#[test]
+fn the_theorem_of_caps_speaks_of_no_other_noise() {
+    let epsilon = Epsilon::new(2.0).unwrap();
+    let certificate = |noise: NoiseLaw| {
+        let (budget, profile) = (Budget::new(2.0, 0.0).unwrap(), Profile::PureDp { epsilon });
+        let guarantee = authority!()
+            .proven(Adjacency::AnyInput, budget, profile, Theorem::UnitVectors)
+            .unwrap();
+        authority!().certificate(statement(noise), guarantee)
+    };
+    let cap = |threshold, inside, grid| NoiseLaw::UnitCap {
+        threshold,
+        inside: probability(inside),
+        grid: Grid::new(grid).unwrap(),
+    };
+    certificate(cap(0.78, 0.6, -20)).verify().unwrap();
+    for (noise, what) in [
+        (NoiseLaw::BitFlip { keep: probability(0.8) }, "unit-vectors"),
+        (cap(0.78, 0.95, -20), "epsilon"),
+        (cap(0.78, 0.1, -20), "cap"),
+        (cap(-1.0, 0.9, -20), "cap"),
+        (cap(13.0, 0.9, -20), "cap"),
+        (cap(0.78, 0.6, -3), "grid"),
+    ] {
+        let error = certificate(noise).verify_consistency().unwrap_err().to_string();
+        assert!(error.contains(what), "{error}");
+    }
+}
+
 /// Outputs that differ at all differ by a step of the grid.
 #[test]
 fn a_coarse_grid_is_rejected() {

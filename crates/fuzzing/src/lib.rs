@@ -22,7 +22,9 @@ use certificates::{certificate, guarantee, ledger};
 use command_line::{cli_arrow, cli_csv, cli_idx, cli_npy, cli_parquet, cli_sets, cli_svmlight};
 use journals::journal;
 use readers::{idx, item_sets, libsvm, packages};
-use releases::{release_container, release_matrices, release_sets, release_signs, release_sketch};
+use releases::{
+    release_container, release_matrices, release_sets, release_signs, release_sketch, release_units,
+};
 
 pub use mutation::Mutator;
 pub use releases::{forged, packed, repacked, rewritten, sealed, trailer};
@@ -34,7 +36,7 @@ pub type Body = fn(&[u8]);
 
 /// Every target by name, with its body: the name of its file in `fuzz/fuzz_targets` and of its folder in
 /// `fuzz/corpus`.
-pub const TARGETS: [(&str, Body); 20] = [
+pub const TARGETS: [(&str, Body); 21] = [
     ("certificate", certificate),
     ("cli_arrow", cli_arrow),
     ("cli_csv", cli_csv),
@@ -55,6 +57,7 @@ pub const TARGETS: [(&str, Body); 20] = [
     ("release_sets", release_sets),
     ("release_signs", release_signs),
     ("release_sketch", release_sketch),
+    ("release_units", release_units),
 ];
 
 /// Runs the body of a target.

@@ -16,6 +16,7 @@ use serde_json::Value;
 use sha2::{Digest, Sha256};
 use sketch::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
 use sketch::signs::{SignCodes, SignPairs};
+use sketch::units::{UnitPairs, UnitVectors};
 use sketch::vectors::{Pairs, PrivateSketch};
 use std::ops::Range;
 
@@ -38,6 +39,7 @@ pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, Failure> {
         Kind::Sketch64 | Kind::Sketch32 => {
             encode_as(&decode::<PrivateSketch, Certificate>(bytes)?, kind)?
         }
+        Kind::UnitVectors => encode_as(&decode::<UnitVectors, Certificate>(bytes)?, kind)?,
         Kind::Signs => encode_as(&decode::<SignCodes, Certificate>(bytes)?, kind)?,
         Kind::IndividualSigns => {
             encode_as(&decode::<SignCodes, IndividualCertificate>(bytes)?, kind)?
@@ -63,6 +65,16 @@ pub(crate) fn release_sketch(data: &[u8]) {
             let pairs = Pairs::within(release);
             let _ = (pairs.squared_distance(0, 1), pairs.inner_product(0, 1), pairs.cosine(0, 1));
         }
+    });
+}
+
+/// Unit vectors.
+pub(crate) fn release_units(data: &[u8]) {
+    kind::<UnitVectors, Certificate>(data, |release| {
+        evaluated(release.certificate());
+        let pairs = UnitPairs::within(release);
+        let confidence = Probability::new(0.9).expect("a probability");
+        let _ = (pairs.cosine_interval(0, 1, confidence), pairs.squared_distance(0, 1));
     });
 }
 

@@ -26,6 +26,7 @@ use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
     SignSketch,
 };
+use sketch::units::{PrivateUnits, UnitsConfig};
 use sketch::vectors::{AveragedProjection, PrivateProjection};
 
 /// All samples, those of releases first.
@@ -106,6 +107,15 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
     let drawn = FreshConfig { d, bits: 6, floor, bound: one()?, adjacency: attribute };
     let drawn = FreshSigns::exact(drawn, budget()?)?;
     let seed = || FreshSeed::reproducible_not_private(6);
+    let units = |family, k, adjacency, lengths| -> Result<Vec<u8>, Failure> {
+        let projection = ProjectionSpec::new(family, d, k, PublicSeed::new(9))?.build();
+        let config = UnitsConfig { projection, adjacency, lengths };
+        let mechanism = PrivateUnits::new(config, Budget::new(8.0, 0.0)?)?;
+        Ok(encode(&mechanism.release(rows, &mut rng())?)?)
+    };
+    let two = NormBound::new(2.0)?;
+    let directions = units(Family::Oporp, 4, Adjacency::AnyInput, None)?;
+    let lengths = units(Family::Identity, d, Adjacency::AnyInput, Some(two))?;
     let target = "release_signs";
     Ok(vec![
         Sample::new("release_sketch", "sketch-f64.dps", encode(&release)?),
@@ -125,6 +135,8 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
             "sketch-fresh.dps",
             encode(&fresh.release(seed(), rows, &mut rng())?)?,
         ),
+        Sample::new("release_units", "units.dps", directions),
+        Sample::new("release_units", "units-lengths.dps", lengths),
     ])
 }
 

@@ -11,6 +11,7 @@ use dp_core::release_file::{
 use dp_core::{IndividualCertificate, NoGuarantee, Release};
 use sketch::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
 use sketch::signs::SignCodes;
+use sketch::units::UnitVectors;
 use sketch::vectors::PrivateSketch;
 use std::path::Path;
 
@@ -36,6 +37,8 @@ use std::path::Path;
 pub enum AnyRelease {
     /// Real-valued sketches.
     Sketch(Release<PrivateSketch>),
+    /// Unit vectors.
+    Units(Release<UnitVectors>),
     /// Private signs.
     Signs(Release<SignCodes>),
     /// Signs under individual differential privacy.
@@ -77,6 +80,7 @@ impl AnyRelease {
         let opened = release_file::open(bytes)?;
         let release = match opened.summary.kind {
             Kind::Sketch64 | Kind::Sketch32 => Self::Sketch(read(&opened)?),
+            Kind::UnitVectors => Self::Units(read(&opened)?),
             Kind::Signs => Self::Signs(read(&opened)?),
             Kind::IndividualSigns => Self::IndividualSigns(read(&opened)?),
             Kind::PlainSigns => Self::PlainSigns(read(&opened)?),
@@ -105,6 +109,7 @@ impl AnyRelease {
     pub fn certificate(&self) -> AnyCertificate {
         match self {
             Self::Sketch(release) => release.certificate().clone().into(),
+            Self::Units(release) => release.certificate().clone().into(),
             Self::Signs(release) => release.certificate().clone().into(),
             Self::IndividualSigns(release) => release.certificate().clone().into(),
             Self::PlainSigns(release) => release.certificate().clone().into(),
@@ -126,6 +131,7 @@ impl AnyRelease {
         use sketch::verify::verify_use;
         Ok(match self {
             Self::Sketch(release) => verify_use(release, trust)?,
+            Self::Units(release) => verify_use(release, trust)?,
             Self::Signs(release) => verify_use(release, trust)?,
             Self::IndividualSigns(release) => verify_use(release, trust)?,
             Self::PlainSigns(release) => verify_use(release, trust)?,

@@ -6,6 +6,7 @@
 //! | project without privacy | [`projection`] |
 //! | release real-valued sketches, estimate distances | [`vectors`] |
 //! | release signs, estimate angles | [`signs`] |
+//! | release whole rows as unit vectors, ask with exact queries | [`units`] |
 //! | release signatures of item sets, estimate Jaccard similarity | [`sets`] |
 //! | release all pairwise distances, or bits | [`distances`] |
 //! | find the best rows of a release | [`search`] |
@@ -26,6 +27,7 @@
 //! | [`sets::PrivateSymbols`] | `Symbols` | rows of packed symbols | scheme, coding, response |
 //! | noisy Secure MinHash | `NoisyMinHash` | rows of numbers | scheme, concatenation, scale |
 //! | PrivMin | `PlainSignatures` | rows of `u32` | scheme |
+//! | [`units::UnitVectors`] | `UnitVectors` | rows of k or k + 1 `f32` | projection, lengths |
 //!
 //! # Example
 //! ```
@@ -58,6 +60,7 @@ pub mod rows;
 pub mod search;
 pub mod sets;
 pub mod signs;
+pub mod units;
 pub mod vectors;
 pub mod verify;
 mod written;

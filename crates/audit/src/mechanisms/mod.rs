@@ -12,6 +12,7 @@ pub(crate) mod projection;
 pub(crate) mod published;
 pub(crate) mod signs;
 pub(crate) mod structure;
+pub(crate) mod units;
 pub(crate) mod vector;
 pub(crate) mod window;
 
@@ -35,6 +36,7 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
         window::subjects()?,
         individual::subjects()?,
         structure::subjects()?,
+        units::subjects()?,
         vector::subjects()?,
         published::subjects()?,
     ];

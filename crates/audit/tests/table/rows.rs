@@ -44,7 +44,7 @@ const INDIVIDUAL: &str = "the trait's guarantee is differential privacy, which i
 const BY_RANGE: &str =
     "its noise follows the entries of the range that was drawn, so no public fact gives the error";
 
-pub(crate) const TABLE: [Row; 23] = [
+pub(crate) const TABLE: [Row; 24] = [
     Row {
         name: "PrivateVector",
         file: "dp-core/src/mechanism/vector.rs",
@@ -123,6 +123,16 @@ pub(crate) const TABLE: [Row; 23] = [
             "differing_bits_are_covered_for_every_family_and_row",
         ),
         prediction: No(INDIVIDUAL),
+    },
+    Row {
+        name: "PrivateUnits",
+        file: "sketch/src/units/mechanism.rs",
+        theorems: &[Theorem::UnitVectors],
+        page: "unit-vectors.md",
+        audits: &["PrivUnitG", "ProjUnit, OPORP"],
+        command: In("release/units.rs"),
+        coverage: ("sketch/tests/units.rs", "estimates_err_as_stated_and_intervals_cover"),
+        prediction: Trait,
     },
     Row {
         name: "NoiseAddition",

@@ -41,6 +41,7 @@ impl Asked for AnyRelease {
     fn name(&self) -> &'static str {
         match self {
             Self::Sketch(_) => "a real-valued sketch",
+            Self::Units(_) => "unit vectors",
             Self::Signs(_) => "signs",
             Self::IndividualSigns(_) => "signs (individual differential privacy)",
             Self::PlainSigns(_) => "signs (no guarantee)",

@@ -1,16 +1,20 @@
 //! `dps search`: the best rows of a release.
 
 use super::loaded::{AnyRelease, Asked, read};
+use super::release::read_all;
 use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Release;
-use sketch::search::{HammingIndex, Queries, Score, SketchIndex};
+use readers::{Limits, OutsideBounds, RowsFile};
+use sketch::RowsView;
+use sketch::search::{HammingIndex, Neighbours, Queries, Score, SketchIndex, UnitIndex};
 use sketch::search::{Ranking, nearest};
 use sketch::signs::SignCodes;
+use sketch::units::{UnitQueries, UnitVectors};
 use sketch::vectors::PrivateSketch;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `dps search`.
 #[derive(Args)]
@@ -20,6 +24,14 @@ pub(crate) struct Search {
     /// A release of queries, made with the same seed; by default the database itself.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
+    /// A file of rows that were never released: queries without noise, for sketches and unit vectors. Nothing of
+    /// them is published.
+    #[arg(long, value_name = "FILE", conflicts_with = "queries")]
+    query: Option<PathBuf>,
+    /// Sketches and unit vectors: weight the directions of the database by what its noise does not explain, before
+    /// ranking. From the release alone.
+    #[arg(long)]
+    denoise: bool,
     /// Only these rows of the queries, from zero.
     #[arg(long = "row", value_delimiter = ',')]
     rows: Vec<usize>,
@@ -42,22 +54,53 @@ enum ScoreName {
 /// What was found for a query: rows with scores, best first.
 type Found = Vec<(usize, f64)>;
 
+fn tabled(name: &'static str, rows: &[usize], found: Vec<Found>) -> Record {
+    let mut table = Vec::new();
+    for (row, hits) in rows.iter().zip(found) {
+        table.extend(hits.iter().enumerate().map(|(rank, &(hit, score))| {
+            Record::new()
+                .integer("query", *row as u64)
+                .integer("rank", rank as u64 + 1)
+                .integer("row", hit as u64)
+                .number(name, score)
+        }));
+    }
+    Record::new().table("hits", table)
+}
+
+/// Rows with their scores, for each query.
+fn listed(found: &Neighbours<f64>) -> Vec<Found> {
+    let list = |query| {
+        let pairs = found.indices(query).iter().zip(found.scores(query));
+        pairs.map(|(&row, &score)| (row as usize, score)).collect()
+    };
+    (0..found.n()).map(list).collect()
+}
+
 impl Search {
     pub(crate) fn run(&self) -> Result<Record> {
         let trust = self.trust.get();
         let database = read(&self.database, &trust)?;
         let other = self.queries.as_deref().map(|path| read(path, &trust)).transpose()?;
         let queries = other.as_ref().unwrap_or(&database);
+        if let Some(path) = &self.query {
+            let (name, rows, found) = self.exact(&database, path)?;
+            return Ok(tabled(name, &rows, found));
+        }
         // A row of the database finds itself: ask for one more and leave it out.
         let within = other.is_none();
-        if !matches!(database, AnyRelease::Sketch(_)) {
+        if !matches!(database, AnyRelease::Sketch(_) | AnyRelease::Units(_)) {
             let why = format!("{} are searched in one way only", database.name());
             no_effect("--score", self.score.as_ref(), &why)?;
+            no_effect("--denoise", self.denoise.then_some(&true), &why)?;
         }
         let count = self.top.saturating_add(usize::from(within));
         let (name, rows, mut found) = match (&database, queries) {
             (AnyRelease::Sketch(items), AnyRelease::Sketch(queries)) => {
                 self.dense(items, queries, count)?
+            }
+            (AnyRelease::Units(items), AnyRelease::Units(queries)) => {
+                self.units(items.payload(), queries.payload(), count)?
             }
             (AnyRelease::Symbols(release), AnyRelease::Symbols(_)) if within => {
                 let rows = self.chosen(release.payload().rows())?;
@@ -83,17 +126,44 @@ impl Search {
                 hits.truncate(self.top);
             }
         }
-        let mut table = Vec::new();
-        for (row, hits) in rows.iter().zip(found) {
-            table.extend(hits.iter().enumerate().map(|(rank, &(hit, score))| {
-                Record::new()
-                    .integer("query", *row as u64)
-                    .integer("rank", rank as u64 + 1)
-                    .integer("row", hit as u64)
-                    .number(name, score)
-            }));
-        }
-        Ok(Record::new().table("hits", table))
+        Ok(tabled(name, &rows, found))
+    }
+
+    /// Rows of a file that was never released, as queries.
+    fn exact(
+        &self,
+        database: &AnyRelease,
+        path: &Path,
+    ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
+        let input = RowsFile::new(path).open()?;
+        let d = input.rows.d();
+        let limits = Limits {
+            entry: None,
+            norm: None,
+            least: None,
+            outside: OutsideBounds::Refuse,
+            file: path.to_owned(),
+        };
+        let (n, values) = read_all(input, limits)?;
+        let asked = self.chosen(n)?;
+        let values: Vec<f64> =
+            asked.iter().flat_map(|&row| &values[row * d..(row + 1) * d]).copied().collect();
+        let rows = RowsView::f64(asked.len(), d, &values)?;
+        let (score, name) = self.score();
+        let found = match database {
+            AnyRelease::Units(items) => {
+                let queries = UnitQueries::exact(items.payload(), rows)?;
+                self.unit_index(items.payload(), score)?.top_k(&queries, self.top)?
+            }
+            AnyRelease::Sketch(items) => {
+                let projection = items.payload().projection().build();
+                let queries = PrivateSketch::exact(projection.as_ref(), rows)?;
+                let index = self.sketch_index(items.payload(), score)?;
+                index.top_k(&Queries::all(&queries), self.top)?
+            }
+            other => return Err(other.cannot("a search by exact queries")),
+        };
+        Ok((name, asked, listed(&found)))
     }
 
     /// The query rows asked for.
@@ -117,17 +187,41 @@ impl Search {
         count: usize,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
         let rows = self.chosen(queries.payload().n())?;
-        let (score, name) = match self.score.unwrap_or(ScoreName::Cosine) {
+        let (score, name) = self.score();
+        let found = self
+            .sketch_index(items.payload(), score)?
+            .top_k(&Queries::rows(queries.payload(), &rows)?, count)?;
+        Ok((name, rows, listed(&found)))
+    }
+
+    fn units(
+        &self,
+        items: &UnitVectors,
+        queries: &UnitVectors,
+        count: usize,
+    ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
+        let rows = self.chosen(queries.n())?;
+        let (score, name) = self.score();
+        let found =
+            self.unit_index(items, score)?.top_k(&UnitQueries::released(queries, &rows)?, count)?;
+        Ok((name, rows, listed(&found)))
+    }
+
+    fn unit_index<'a>(&self, items: &'a UnitVectors, score: Score) -> Result<UnitIndex<'a>> {
+        let make = if self.denoise { UnitIndex::denoised } else { UnitIndex::new };
+        Ok(make(items, score)?)
+    }
+
+    fn sketch_index<'a>(&self, items: &'a PrivateSketch, score: Score) -> Result<SketchIndex<'a>> {
+        let make = if self.denoise { SketchIndex::denoised } else { SketchIndex::new };
+        Ok(make(items, score)?)
+    }
+
+    fn score(&self) -> (Score, &'static str) {
+        match self.score.unwrap_or(ScoreName::Cosine) {
             ScoreName::Cosine => (Score::Cosine, "noisy cosine"),
             ScoreName::Inner => (Score::InnerProduct, "noisy inner product"),
-        };
-        let found = SketchIndex::new(items.payload(), score)?
-            .top_k(&Queries::rows(queries.payload(), &rows)?, count)?;
-        let list = |query| {
-            let pairs = found.indices(query).iter().zip(found.scores(query));
-            pairs.map(|(&row, &score)| (row as usize, score)).collect()
-        };
-        Ok((name, rows, (0..found.n()).map(list).collect()))
+        }
     }
 
     fn hamming(

@@ -3,9 +3,12 @@
 use crate::adjacency::Adjacency;
 use crate::error::rejected;
 use crate::error::{Error, Result};
-use crate::noise::NoiseLaw;
+use crate::guarantee::Provenance;
+use crate::noise::{NoiseLaw, cap_epsilon};
 use crate::profile::Profile;
 use crate::public::{PublicParameters, PublicValue};
+use crate::quantity::NoiseScale;
+use crate::theorem::Theorem;
 
 /// Most laws one after the other, and how deep they may be nested.
 const MOST_LAWS: usize = 1 << 12;
@@ -16,6 +19,10 @@ pub(super) fn check_law(noise: &NoiseLaw) -> Result<()> {
     match noise {
         NoiseLaw::RoundedGaussian { sigma, grid } | NoiseLaw::SymmetricGaussian { sigma, grid } => {
             grid.check_scale(*sigma).map_err(coarse)
+        }
+        NoiseLaw::UnitCap { threshold, inside, grid } => {
+            cap_epsilon(*threshold, *inside).map_err(|e| rejected("noise", e.to_string()))?;
+            grid.check_scale(NoiseScale::new(1.0)?).map_err(coarse)
         }
         NoiseLaw::RoundedLaplace { scale, grid } => grid.check_scale(*scale).map_err(coarse),
         NoiseLaw::Several { laws } => {
@@ -40,6 +47,15 @@ pub(super) fn check_pace(adjacency: Adjacency, public: &PublicParameters) -> Res
     if counted && matches!(adjacency, Adjacency::AddRemoveRow { .. }) {
         let text = "blocks that end after a number of rows do not hide that a row came";
         return Err(rejected("guarantee.adjacency", text));
+    }
+    Ok(())
+}
+
+/// A pure profile says nothing of how often a response was taken: the theorem that speaks of one is about caps, one a row.
+pub(super) fn check_caps(provenance: &Provenance, noise: &NoiseLaw) -> Result<()> {
+    let caps = *provenance == Provenance::Proven { theorem: Theorem::UnitVectors };
+    if caps && !matches!(noise, NoiseLaw::UnitCap { .. }) {
+        return Err(rejected("noise", "unit-vectors speaks of unit-cap noise alone"));
     }
     Ok(())
 }

@@ -94,7 +94,7 @@ fn of_profile(
         }
         Profile::Laplace { .. } => add("guarantee.profile.sensitivity", MATRIX),
         Profile::PureDp { .. } => {
-            add("guarantee.profile.epsilon", "beyond that of one bit, letter or step");
+            add("guarantee.profile.epsilon", "beyond that of one bit, letter, step or cap");
         }
         Profile::RandomizedResponse { .. } => {
             add("guarantee.profile.bits", "how many bits one change touches");
@@ -131,7 +131,8 @@ fn has_grid(noise: &NoiseLaw) -> bool {
     match noise {
         NoiseLaw::RoundedGaussian { .. }
         | NoiseLaw::RoundedLaplace { .. }
-        | NoiseLaw::SymmetricGaussian { .. } => true,
+        | NoiseLaw::SymmetricGaussian { .. }
+        | NoiseLaw::UnitCap { .. } => true,
         NoiseLaw::Several { laws } => laws.iter().any(has_grid),
         _ => false,
     }

@@ -9,12 +9,14 @@ use super::calibrated::{Calibrated, GridNoise};
 pub use super::sealed::{Law, Sealed};
 use super::statistic::Statistic;
 use crate::adjacency::Adjacency;
-use crate::budget::Budget;
+use crate::budget::{Budget, Epsilon};
 use crate::calibrate::PublishedRule;
 use crate::certificate::{Certificate, Statement};
 use crate::error::Result;
 use crate::guarantee::{Guarantee, Provenance};
-use crate::noise::{GaussianNoise, GramRows, Grid, LaplaceNoise, SymmetricGaussian, WishartNoise};
+use crate::noise::{
+    GaussianNoise, GramRows, Grid, LaplaceNoise, SymmetricGaussian, UnitCap, WishartNoise,
+};
 use crate::profile::Profile;
 use crate::quantity::{LaplaceScale, NoiseScale};
 use crate::theorem::Theorem;
@@ -141,6 +143,14 @@ impl Authority {
     /// [`crate::Error::InvalidParameter`] for no rows, or a lift so large or small that there is no such grid.
     pub fn gram_rows(self, rows: usize, lift: NoiseScale) -> Result<GramRows> {
         GramRows::new(rows, lift)
+    }
+
+    /// Caps of least variance around directions, for a pure epsilon.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidParameter`] unless epsilon is in `[2^-20, 64]`.
+    pub fn unit_cap(self, epsilon: Epsilon) -> Result<UnitCap> {
+        UnitCap::of_epsilon(epsilon)
     }
 
     /// As [`Calibrated::calibrate`], with the scale that `rule` gives for a sensitivity.

@@ -2,7 +2,7 @@
 
 use super::authority::Seal;
 use crate::noise::{
-    AdditiveNoise, GaussianNoise, LaplaceNoise, NoiseLaw, SymmetricGaussian, WishartNoise,
+    AdditiveNoise, GaussianNoise, LaplaceNoise, NoiseLaw, SymmetricGaussian, UnitCap, WishartNoise,
 };
 use crate::quantity::{L1Sensitivity, L2Sensitivity};
 
@@ -45,6 +45,12 @@ impl Law for SymmetricGaussian {
 }
 
 impl Law for WishartNoise {
+    fn noise_law(&self) -> NoiseLaw {
+        self.law()
+    }
+}
+
+impl Law for UnitCap {
     fn noise_law(&self) -> NoiseLaw {
         self.law()
     }

@@ -83,6 +83,15 @@ pub enum NoiseLaw {
         /// Grid of the sketch (exponent of two).
         grid: Grid,
     },
+    /// A normal vector in or outside of a cap around the direction of a row.
+    UnitCap {
+        /// The cap: `<V, u> >= threshold`.
+        threshold: f64,
+        /// Probability of the cap: the very `f64` of the sampler.
+        inside: Probability,
+        /// Grid (exponent of two).
+        grid: Grid,
+    },
     /// The parameters depend on the data and are kept secret (individual privacy only).
     DataDependent {
         /// What was done.

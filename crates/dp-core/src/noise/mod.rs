@@ -1,6 +1,6 @@
 //! Noise: the secret generator, the public grid, and the laws.
 //!
-//! Every law is exact: [`GaussianNoise`], [`LaplaceNoise`], [`ChiSquare`], [`TruncatedNormal`], [`HalfSpaceNormal`], [`WishartNoise`],
+//! Every law is exact: [`GaussianNoise`], [`LaplaceNoise`], [`ChiSquare`], [`TruncatedNormal`], [`HalfSpaceNormal`], [`UnitCap`], [`WishartNoise`],
 //! [`GramRows`] (real samples rounded to a [`Grid`]), [`Bernoulli`],
 //! [`BernoulliTable`], [`KaryResponse`], [`Categorical`], [`Geometric`], [`DiscreteLaplace`], [`DiscreteGaussian`],
 //! [`SymmetricGaussian`].
@@ -25,6 +25,7 @@ mod rounded;
 mod simd;
 mod symmetric;
 mod truncated;
+mod unit_cap;
 mod wishart;
 mod ziv;
 
@@ -44,4 +45,6 @@ pub use law::{AdditiveNoise, NoiseLaw, VALUES_PER_STREAM};
 pub use rng::{GeneratorKind, NoiseRng, NoiseStream, NoiseStreams};
 pub use symmetric::SymmetricGaussian;
 pub use truncated::TruncatedNormal;
+pub use unit_cap::UnitCap;
+pub(crate) use unit_cap::cap_epsilon;
 pub use wishart::WishartNoise;

@@ -5,8 +5,8 @@ use super::pld::Merged;
 use super::rule::at_least;
 use crate::adjacency::Adjacency;
 use crate::budget::Epsilon;
-use crate::error::Result;
-use crate::noise::NoiseLaw;
+use crate::error::{Result, rejected};
+use crate::noise::{NoiseLaw, cap_epsilon};
 use crate::numeric::ln_one_minus_exp;
 
 /// ln of the pure mechanism's `(e^pure - e^eps) / (1 + e^pure)`.
@@ -49,6 +49,9 @@ impl Kind for Pure {
             // A whole number moves by one at least. Its Laplace profile would not do: one step of
             // integer noise is one randomised response, the worst that is pure.
             NoiseLaw::DiscreteLaplace { scale } => 1.0 / scale.get(),
+            NoiseLaw::UnitCap { threshold, inside, .. } => {
+                cap_epsilon(*threshold, *inside).map_err(|e| rejected("noise", e.to_string()))?
+            }
             _ => return Ok(false),
         };
         at_least("guarantee.profile.epsilon", self.epsilon.get(), least)?;

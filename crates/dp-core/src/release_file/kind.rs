@@ -31,11 +31,13 @@ pub enum Kind {
     Range,
     /// Covariance of a sliding window, `f64`.
     Window,
+    /// Unit vectors, `f32`.
+    UnitVectors,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::Sketch64,
         Self::Sketch32,
         Self::Signs,
@@ -48,6 +50,7 @@ impl Kind {
         Self::LowRank,
         Self::Range,
         Self::Window,
+        Self::UnitVectors,
     ];
 
     /// The number in the file: the place in [`Kind::ALL`], for ever.
@@ -81,6 +84,7 @@ impl Kind {
             Self::LowRank => "low-rank approximation",
             Self::Range => "range sketch",
             Self::Window => "sliding-window covariance",
+            Self::UnitVectors => "unit vectors",
         }
     }
 

@@ -1,6 +1,7 @@
 //! Exact nearest-neighbour search over releases: post-processing, it reads no data
 //! and draws no randomness.
 
+mod denoise;
 mod dense;
 mod hamming;
 mod hits;
@@ -8,6 +9,7 @@ mod queries;
 mod sets;
 mod simd;
 mod sketches;
+mod units;
 
 pub use dense::SearchScalar;
 pub use hamming::HammingIndex;
@@ -15,3 +17,4 @@ pub use hits::{Hit, Neighbours, Score};
 pub use queries::{Queries, Searchable};
 pub use sets::{Ranking, best_rows, nearest, nearest_noisy};
 pub use sketches::SketchIndex;
+pub use units::UnitIndex;

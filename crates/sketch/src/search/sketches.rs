@@ -1,5 +1,6 @@
 //! Search over real-valued releases.
 
+use super::denoise::denoised;
 use super::dense::{DenseIndex, SearchScalar};
 use super::hits::{Neighbours, Score};
 use super::queries::Queries;
@@ -44,6 +45,18 @@ impl<'a> SketchIndex<'a> {
     /// More than 2^32 - 1 rows.
     pub fn new(items: &'a PrivateSketch, score: Score) -> Result<Self> {
         let values = Cow::Borrowed(items.values());
+        Ok(Self { items, index: DenseIndex::new(items.k(), values, score)? })
+    }
+}
+
+impl<'a> SketchIndex<'a> {
+    /// As [`SketchIndex::new`], with the rows denoised by their own second moments and the stated noise
+    /// (`docs/proofs/unit-vectors.md`), from the release alone. Queries stay as they are.
+    ///
+    /// # Errors
+    /// As [`SketchIndex::new`]; [`crate::Error::Undefined`] for squares beyond double precision.
+    pub fn denoised(items: &'a PrivateSketch, score: Score) -> Result<Self> {
+        let values = Cow::Owned(denoised(items.values(), items.k(), items.noise_variance())?);
         Ok(Self { items, index: DenseIndex::new(items.k(), values, score)? })
     }
 }

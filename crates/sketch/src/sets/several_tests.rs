@@ -149,7 +149,7 @@ fn a_release_of_two_sets_protects_one_of_them() {
     let mut rng = NoiseRng::deterministic_not_private(1);
     let release = mechanism.release(&[a.clone(), a], seed, &mut rng).expect("release");
     let adjacency = release.certificate().guarantee().adjacency().to_string();
-    assert_eq!(adjacency, "one set of the release becomes any other set");
+    assert_eq!(adjacency, "one set or row of the release becomes any other");
     let items = Adjacency::SetItems { alpha: 3, min_size: 20 }.to_string();
     assert!(items.starts_with("one set of the release becomes another"), "{items}");
 }

@@ -79,6 +79,17 @@ impl<'a> Pairs<'a> {
         Ok(Self { right: y, same: x.is_copy_of(y), largest, ..Self::within(left) })
     }
 
+    /// Pairs of a row of a release and a query that was never released ([`PrivateSketch::exact`]), whose noise is zero.
+    ///
+    /// # Errors
+    /// As [`Pairs::between`].
+    pub fn exact(left: &'a Release<PrivateSketch>, queries: &'a PrivateSketch) -> Result<Self> {
+        let within = Self::within(left);
+        left.payload().check_comparable(queries)?;
+        let largest = [within.largest[0], f64::INFINITY];
+        Ok(Self { right: queries, same: false, largest, ..within })
+    }
+
     pub(crate) fn of_sketch(sketch: &'a PrivateSketch, largest: f64) -> Self {
         let spec = sketch.projection();
         Self {

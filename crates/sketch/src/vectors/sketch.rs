@@ -2,7 +2,8 @@
 
 use super::noise::NoiseMoments;
 use crate::error::{Error, Result};
-use crate::projection::ProjectionSpec;
+use crate::projection::{Projection, ProjectionSpec, project};
+use crate::rows::RowsView;
 use dp_core::noise::NoiseLaw;
 
 /// n noisy projected rows of k numbers, with the public facts estimators need.
@@ -15,6 +16,15 @@ pub struct PrivateSketch {
 }
 
 impl PrivateSketch {
+    /// Rows as they are, projected and without noise: queries that are never published, beside releases of the same
+    /// projection. It has no certificate, and no file holds it.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for rows of another d.
+    pub fn exact(projection: &dyn Projection, rows: RowsView<'_>) -> Result<Self> {
+        Self::new(projection.spec(), NoiseLaw::None, project(projection, rows)?)
+    }
+
     /// Binds noisy values to the projection and noise they came from. For authors of
     /// mechanisms and readers of files.
     ///

@@ -35,6 +35,7 @@ pub use noise::{FALSE_ALARM, NoisyValues, on_grid};
 use crate::error::{Error, Result};
 use crate::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
 use crate::signs::SignCodes;
+use crate::units::UnitVectors;
 use crate::vectors::PrivateSketch;
 pub use dp_core::certificate::{Exception, Trust};
 use dp_core::noise::NoiseLaw;
@@ -66,10 +67,13 @@ mod sealed {
 
 impl Verifiable for PrivateSketch {}
 impl Verifiable for SignCodes {}
+impl Verifiable for UnitVectors {}
 impl Verifiable for PrivateSymbols {}
 impl Verifiable for NoisyBits {}
 impl Verifiable for SignatureMatrix {}
 
+const ANY_ROWS: Finding =
+    Finding::NothingStated("its guarantee holds for any two directions, however they were made");
 const NO_PRIVACY: Finding = Finding::NothingStated("it gives no differential privacy");
 
 /// What whoever trusts a release asks: [`verify_trusting`] without any trust.
@@ -164,6 +168,7 @@ pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Fin
     };
     match summary.kind {
         Kind::Sketch64 | Kind::Sketch32 => projected(certificate, work).map(Some),
+        Kind::UnitVectors => Ok(Some(ANY_ROWS)),
         Kind::Signs => {
             signs(certificate, &parameters::<Vec<_>>(&summary.parameters)?, work).map(Some)
         }
@@ -189,6 +194,18 @@ impl sealed::Checks for PrivateSketch {
 
     fn noise(&self, law: &NoiseLaw) -> Result<Finding> {
         NoisyValues::rows(self.values(), self.k(), law).check()
+    }
+}
+
+impl sealed::Checks for UnitVectors {
+    fn sensitivity(&self, _: &Certificate, _: Work) -> Result<Finding> {
+        Ok(ANY_ROWS)
+    }
+
+    fn noise(&self, law: &NoiseLaw) -> Result<Finding> {
+        // Across its direction a row is a normal vector of one dimension less.
+        let degrees = self.n() as f64 * (self.width() - 1) as f64;
+        NoisyValues::about_zero(self.values(), degrees, law).check()
     }
 }
 

@@ -27,6 +27,12 @@ impl<'a> NoisyValues<'a> {
         Self { values, columns: mean, degrees: free * columns as f64, law }
     }
 
+    /// Numbers whose sum of squares is at least that of `degrees` of the noise's values, whatever the data.
+    #[must_use]
+    pub(super) fn about_zero(values: &'a [f64], degrees: f64, law: &'a NoiseLaw) -> Self {
+        Self { values, columns: None, degrees, law }
+    }
+
     /// All d^2 entries of a symmetric d x d matrix.
     #[must_use]
     pub fn symmetric(values: &'a [f64], d: usize, law: &'a NoiseLaw) -> Self {
@@ -55,6 +61,11 @@ impl<'a> NoisyValues<'a> {
                 let sum: f64 = self.values.iter().map(|v| (v / scale.get()).abs()).sum();
                 let found = sum + count.sqrt() * self.slack(scale.get(), grid);
                 quiet(found, least(count) * count)
+            }
+            NoiseLaw::UnitCap { grid, .. } => {
+                on_grid(self.values, grid)?;
+                let found = self.length(1.0) + self.slack(1.0, grid);
+                quiet(found, (least(self.degrees / 2.0) * self.degrees).sqrt())
             }
             _ => Ok(Finding::NotChecked("whether its values carry the stated noise")),
         }

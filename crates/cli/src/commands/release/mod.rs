@@ -8,11 +8,13 @@ mod privacy;
 mod said;
 mod signs;
 mod sketch;
+mod units;
 
 use crate::error::Result;
 use crate::output::Record;
 use clap::{Args, Subcommand};
 
+pub(crate) use common::read_all;
 pub(crate) use privacy::{AdjacencyKind, AdjacencyOptions};
 
 /// Options of `dps release`.
@@ -26,6 +28,8 @@ pub(crate) struct Release {
 enum Kind {
     /// Real-valued sketches: distances, products, cosines, search. Streams.
     Sketch(sketch::SketchOptions),
+    /// Whole rows as unit vectors (PrivUnitG, ProjUnit): cosines, search, exact queries; pure. Streams.
+    Units(units::UnitOptions),
     /// Signs of a projection: one bit a coordinate, Hamming search. Streams.
     Signs(signs::SignOptions),
     /// Signatures of item sets: Jaccard similarity, search. Streams.
@@ -40,6 +44,7 @@ impl Release {
     pub(crate) fn run(&self) -> Result<Record> {
         match &self.kind {
             Kind::Sketch(options) => options.run(),
+            Kind::Units(options) => options.run(),
             Kind::Signs(options) => options.run(),
             Kind::Minhash(options) => options.run(),
             Kind::Covariance(options) => options.run(),

@@ -22,7 +22,7 @@ pub(crate) enum AdjacencyKind {
     /// One set of at least --min-size items becomes another that differs in at most --alpha items
     /// (minhash).
     SetItems,
-    /// One set becomes any other set (minhash --mechanism buckets).
+    /// One set or row becomes any other (units, minhash --mechanism buckets).
     AnyInput,
 }
 
@@ -58,9 +58,11 @@ impl AdjacencyKind {
                 "--alpha A --min-size M",
                 "one set of at least M items becomes another that differs in at most A items",
             ],
-            Self::AnyInput => {
-                ["any-input", "", "one set becomes any other set: the strongest, and the dearest"]
-            }
+            Self::AnyInput => [
+                "any-input",
+                "",
+                "one set or row becomes any other: the strongest, and the dearest",
+            ],
         }
     }
 }

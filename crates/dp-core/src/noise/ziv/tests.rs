@@ -2,8 +2,10 @@ use super::normal::Normals;
 use super::*;
 use crate::noise::gram_rows::rows_per_stream;
 use crate::noise::rng::{NoiseRng, NoiseStream};
-use crate::noise::{ChiSquare, GramRows, Grid, HalfSpaceNormal, TruncatedNormal, WishartNoise};
-use crate::quantity::NoiseScale;
+use crate::noise::{
+    ChiSquare, GramRows, Grid, HalfSpaceNormal, TruncatedNormal, UnitCap, WishartNoise,
+};
+use crate::quantity::{NoiseScale, Probability};
 use dashu_int::IBig;
 use serde_json::{Value, json};
 use std::io::Write;
@@ -113,6 +115,18 @@ fn requests(seed: u64, draws: u64) -> Vec<Value> {
         out.push(json!({"law": "half-space", "threshold": threshold, "grid": grid,
             "direction": direction, "seed": seed + 80 + i as u64, "draws": few}));
     }
+    for (i, (threshold, inside, grid, direction)) in [
+        (0.397, 0.59, -20, vec![-1i64]),
+        (2.743, 0.877, -44, vec![5, -12, 1 << 40]),
+        (0.0, 0.5, -46, vec![0, 0, 7]),
+        (4.561, 0.5, -20, vec![-3, 1, 4, -1, 5]),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        out.push(json!({"law": "unit-cap", "threshold": threshold, "inside": inside, "grid": grid,
+            "direction": direction, "seed": seed + 100 + i as u64, "draws": few}));
+    }
     out
 }
 
@@ -136,16 +150,19 @@ fn answer(request: &Value, path: Path) -> Vec<String> {
                 let law = TruncatedNormal::new(threshold, grid(exponent)).unwrap();
                 out.push(law.steps(path, &source(seed, draw)));
             }
-            "half-space" => {
+            law @ ("half-space" | "unit-cap") => {
                 let threshold = request["threshold"].as_f64().unwrap();
-                let law = HalfSpaceNormal::new(threshold, grid(exponent)).unwrap();
-                let x: Vec<i64> = request["direction"]
-                    .as_array()
-                    .unwrap()
-                    .iter()
-                    .map(|x| x.as_i64().unwrap())
-                    .collect();
-                out.extend(law.steps(path, &source(seed, draw), &x));
+                let x = request["direction"].as_array().unwrap().iter();
+                let x: Vec<i64> = x.map(|x| x.as_i64().unwrap()).collect();
+                let source = source(seed, draw);
+                out.extend(if law == "unit-cap" {
+                    let inside = Probability::new(request["inside"].as_f64().unwrap()).unwrap();
+                    let law = UnitCap::new(threshold, inside, grid(exponent)).unwrap();
+                    law.steps(path, &source, &x)
+                } else {
+                    let law = HalfSpaceNormal::new(threshold, grid(exponent)).unwrap();
+                    law.steps(path, &source, &x)
+                });
             }
             "wishart" => {
                 let (d, s) = (integer("dim") as usize, request["scale"].as_f64().unwrap());

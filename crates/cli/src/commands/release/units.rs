@@ -1,0 +1,85 @@
+//! `dps release units`.
+
+use super::common::{Promise, RowsOptions, SeedOptions, check_input, each_block};
+use super::privacy::AdjacencyKind;
+use super::sketch::ProjectionOptions;
+use crate::error::{Error, Result};
+use crate::output::Record;
+use clap::Args;
+use dp_core::Adjacency;
+use dp_core::mechanism::Mechanism;
+use sketch::projection::ProjectionSpec;
+use sketch::units::{PrivateUnits, UnitWriter, UnitsConfig};
+
+/// Options of `dps release units`.
+#[derive(Args)]
+pub(crate) struct UnitOptions {
+    #[command(flatten)]
+    rows: RowsOptions,
+    #[command(flatten)]
+    projection: ProjectionOptions,
+    #[command(flatten)]
+    seed: SeedOptions,
+    /// Keep the lengths of rows, up to --norm-bound, in one more number; with --family identity and
+    /// --adjacency replace-row. Without it only directions are released.
+    #[arg(long, help_heading = "Mechanism")]
+    lengths: bool,
+}
+
+impl UnitOptions {
+    pub(crate) fn run(&self) -> Result<Record> {
+        let known = [
+            AdjacencyKind::ReplaceRow,
+            AdjacencyKind::AnyInput,
+            AdjacencyKind::RowShift,
+            AdjacencyKind::Attribute,
+        ];
+        let Promise { adjacency, budget, limits } = self.rows.promise("unit vectors", &known)?;
+        let lengths = match (self.lengths, adjacency) {
+            (false, _) => None,
+            (true, Adjacency::ReplaceRow { bound }) => Some(bound),
+            (true, _) => {
+                return Err(Error::usage(
+                    "--lengths needs a bound on them: --adjacency replace-row --norm-bound B",
+                ));
+            }
+        };
+        let input = self.rows.input.open()?;
+        let (d, k) = (input.rows.d(), self.projection.k());
+        let spec = ProjectionSpec::new(self.projection.family()?, d, k, self.seed.get()?)?;
+        let config = UnitsConfig { projection: spec.build(), adjacency, lengths };
+        let mechanism = PrivateUnits::new(config, budget)?;
+        let label = format!("unit vectors, {} to k = {k}", spec.name());
+        let output = &self.rows.output;
+        let check = || check_input(&self.rows.input, &limits);
+        let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
+            return self.error(&mechanism, self.rows.planned(&label, mechanism.guarantee()));
+        };
+        let mut out = UnitWriter::create(output.take()?, &mechanism, &mut rng)?;
+        each_block(input, limits, |block| Ok(out.push(block.view(d)?)?))?;
+        let certificate = out.finish()?.certificate;
+        self.error(&mechanism, self.rows.written(&certificate)?)
+    }
+
+    /// What the release is good for.
+    fn error(&self, mechanism: &PrivateUnits, record: Record) -> Result<Record> {
+        let error = mechanism.predict(0.0)?.root_mean_square;
+        let record = record.number("standard error of a cosine", error);
+        if error <= 1.0 {
+            return Ok(record);
+        }
+        let k = self.projection.k();
+        let needed = match PrivateUnits::epsilon_for(k, 1.0)? {
+            Some(epsilon) => format!(
+                "epsilon {epsilon:.1} would be needed for a standard error of one at this k"
+            ),
+            None => {
+                "no epsilon that protects anything would do at this k: take a smaller one".into()
+            }
+        };
+        Ok(record.text(
+            "note",
+            format!("cosines of two rows cannot be told apart: {needed}; searches with exact queries err by less"),
+        ))
+    }
+}

@@ -1,0 +1,16 @@
+//! Unit vectors: whole rows by their directions, under pure differential privacy for any two rows.
+
+mod codec;
+mod direction;
+mod estimate;
+mod mechanism;
+mod moments;
+mod queries;
+mod release;
+mod writer;
+
+pub use estimate::UnitPairs;
+pub use mechanism::{PrivateUnits, UnitsConfig};
+pub use queries::UnitQueries;
+pub use release::UnitVectors;
+pub use writer::UnitWriter;

@@ -19,27 +19,14 @@ from __future__ import annotations
 
 from . import errors
 from ._dps import __version__
+from ._base import Mechanism
 from .auditing import Audit, audit
 from .ledger import Ledger
-from .mechanisms import (
-    Basis,
-    Bits,
-    Covariance,
-    Directions,
-    Distances,
-    IndividualSigns,
-    LowRank,
-    Mechanism,
-    MultiScale,
-    Numbers,
-    Sets,
-    Signs,
-    Stream,
-    Vectors,
-    Window,
-)
+from .matrices import Basis, Covariance, Directions, LowRank, Stream, Window
 from .privacy import Adjacency, Guarantee, Profile, calibrate, compose
 from .release import Components, Estimate, Release
+from .rows import Bits, Distances, IndividualSigns, MultiScale, Numbers, Signs, Vectors
+from .sets import Sets
 
 __all__ = [
     "Adjacency",

@@ -23,10 +23,12 @@ from sklearn.base import (
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from ._base import Mechanism
 from .errors import ParameterError
-from .mechanisms import Covariance, Mechanism, Signs, Vectors
+from .matrices import Covariance
 from .privacy import Adjacency
 from .release import Release
+from .rows import Signs, Vectors
 
 __all__ = [
     "PrivateCovariance",

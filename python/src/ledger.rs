@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::values;
-use dp_core::accounting::{Foreign, Filter, FilterRule, Method};
+use dp_core::accounting::{Filter, FilterRule, Foreign, Method};
 use dp_core::certificate::Certificate;
 use dp_core::ledger_file::{BudgetFile, Repeat};
 use dp_core::{Budget, Delta};

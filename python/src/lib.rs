@@ -4,6 +4,7 @@
 //! and errors as exceptions of `dps.errors`.
 
 mod error;
+mod kinds;
 mod ledger;
 mod mechanism;
 mod release;

@@ -297,7 +297,9 @@ impl Release {
             Held::Numbers(r) => return Ok(PyArray1::from_slice(py, r.payload()).into_any()),
             Held::Directions(r) => return matrix(py, r.payload().directions()),
             Held::Factors(r) => return matrix(py, r.payload().expand().as_ref()),
-            Held::Distances(r) => return Ok(PyArray1::from_slice(py, r.payload().values()).into_any()),
+            Held::Distances(r) => {
+                return Ok(PyArray1::from_slice(py, r.payload().values()).into_any());
+            }
             Held::Scales(r) => {
                 let scales = r.payload();
                 let n = scales.first().map_or(0, PrivateSketch::n);
@@ -347,7 +349,8 @@ impl Release {
 
     /// Signs as packed bytes, eight a byte, the first in the lowest bit.
     fn packed<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
-        let codes = signs_of(self.any("packed signs")?).ok_or_else(|| self.cannot("packed signs"))?;
+        let codes =
+            signs_of(self.any("packed signs")?).ok_or_else(|| self.cannot("packed signs"))?;
         let (bits, width) = (codes.bits(), codes.bits().bits().div_ceil(8));
         let mut out = Vec::with_capacity(bits.n() * width);
         for row in 0..bits.n() {
@@ -395,7 +398,13 @@ impl Release {
             }
             Held::Bits(r) if other.is_none() => {
                 let interval = noisy_bit_distance_interval(r, i, j, level);
-                told(&mut rows, "hamming distance", measure, noisy_bit_distance(r, i, j), interval)?;
+                told(
+                    &mut rows,
+                    "hamming distance",
+                    measure,
+                    noisy_bit_distance(r, i, j),
+                    interval,
+                )?;
             }
             Held::Any(left) => {
                 let right = match other {
@@ -408,9 +417,21 @@ impl Release {
                         let pairs =
                             if other.is_some() { Pairs::between(a, b)? } else { Pairs::within(a) };
                         let near = pairs.squared_distance_interval(i, j, level);
-                        told(&mut rows, "squared distance", measure, pairs.squared_distance(i, j), near)?;
+                        told(
+                            &mut rows,
+                            "squared distance",
+                            measure,
+                            pairs.squared_distance(i, j),
+                            near,
+                        )?;
                         let inner = pairs.inner_product_interval(i, j, level);
-                        told(&mut rows, "inner product", measure, pairs.inner_product(i, j), inner)?;
+                        told(
+                            &mut rows,
+                            "inner product",
+                            measure,
+                            pairs.inner_product(i, j),
+                            inner,
+                        )?;
                         let cosine = pairs.cosine_interval(i, j, level);
                         told(&mut rows, "cosine", measure, pairs.cosine(i, j), cosine)?;
                     }
@@ -420,7 +441,13 @@ impl Release {
                             Some(_) => SetPairs::between(a, b)?,
                         };
                         let interval = pairs.jaccard_interval(i, j, level);
-                        told(&mut rows, "jaccard similarity", measure, pairs.jaccard(i, j), interval)?;
+                        told(
+                            &mut rows,
+                            "jaccard similarity",
+                            measure,
+                            pairs.jaccard(i, j),
+                            interval,
+                        )?;
                     }
                     (a, b) => {
                         let (Some(a), Some(b)) = (signs_of(a), signs_of(b)) else {

@@ -61,11 +61,12 @@ impl<'py> Rows<'py> {
     }
 
     /// A view, where rows lie in one piece.
-    pub(crate) fn source(self, held: &'py mut Option<Self>) -> Result<Source<'py>> {
+    pub(crate) fn source<'a>(self, held: &'a mut Option<Self>) -> Result<Source<'a>> {
         if let Self::Batches(batches) = self {
             return Ok(Source::Batches(batches.into_reader()?));
         }
-        Ok(Source::View(held.insert(self).view()?))
+        let view = held.insert(self).view()?;
+        if view.n() == 0 { Err(nothing()) } else { Ok(Source::View(view)) }
     }
 
     fn view(&self) -> Result<RowsView<'_>> {
@@ -96,6 +97,11 @@ impl<'py> Rows<'py> {
     }
 }
 
+/// No budget is spent where there is no data.
+pub(crate) fn nothing() -> Fault {
+    Fault::Data("there is no row: nothing was released".into())
+}
+
 /// Rows of a view that are handed on at a time where nothing else decides.
 const PART: usize = 8192;
 
@@ -122,7 +128,7 @@ impl Source<'_> {
                     done += batch.num_rows();
                     each_of_batch(&batch, &mut room, take)?;
                 }
-                Ok(done)
+                if done == 0 { Err(nothing()) } else { Ok(done) }
             }
         }
     }
@@ -220,10 +226,17 @@ fn numbers(column: &ArrayRef) -> Result<ArrayRef> {
     use DataType as T;
     match column.data_type() {
         T::Float64 => Ok(column.clone()),
-        T::Float32 | T::Float16 | T::Boolean | T::Int8 | T::Int16 | T::Int32 | T::UInt8 | T::UInt16
-        | T::UInt32 | T::Int64 | T::UInt64 => {
-            cast(column, &T::Float64).map_err(|e| Fault::Data(e.to_string()))
-        }
+        T::Float32
+        | T::Float16
+        | T::Boolean
+        | T::Int8
+        | T::Int16
+        | T::Int32
+        | T::UInt8
+        | T::UInt16
+        | T::UInt32
+        | T::Int64
+        | T::UInt64 => cast(column, &T::Float64).map_err(|e| Fault::Data(e.to_string())),
         other => Err(Fault::Data(format!(
             "a column of type {other} holds no numbers: leave it out, or make numbers of it"
         ))),

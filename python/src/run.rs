@@ -102,9 +102,7 @@ impl Watch {
         let answer = Python::attach(|py| {
             py.check_signals()?;
             match callback {
-                Some(callback) => {
-                    callback.call1(py, (progress.done, progress.total)).map(drop)
-                }
+                Some(callback) => callback.call1(py, (progress.done, progress.total)).map(drop),
                 None => Ok(()),
             }
         });
@@ -121,10 +119,10 @@ impl Watch {
     pub(crate) fn tick(&mut self, done: usize, total: usize) -> Result<()> {
         match self.ask(Progress::new(done as u64, total as u64)) {
             ControlFlow::Continue(()) => Ok(()),
-            ControlFlow::Break(()) => Err(self.raised.take().map_or_else(
-                || Fault::Data("stopped by the caller".into()),
-                Fault::Python,
-            )),
+            ControlFlow::Break(()) => Err(self
+                .raised
+                .take()
+                .map_or_else(|| Fault::Data("stopped by the caller".into()), Fault::Python)),
         }
     }
 

@@ -16,7 +16,11 @@ pub(crate) fn parsed<T: serde::de::DeserializeOwned>(what: &'static str, text: &
         // The rest says where in the text, which the caller never saw.
         let words = e.to_string();
         let reason = words.split(" at line ").next().unwrap_or_default().to_owned();
-        Fault::Core(dp_core::Error::invalid(what, reason, "a value whose parts are in their ranges"))
+        Fault::Core(dp_core::Error::invalid(
+            what,
+            reason,
+            "a value whose parts are in their ranges",
+        ))
     })
 }
 

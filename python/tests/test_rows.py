@@ -106,8 +106,12 @@ def test_hidden_values_below_a_mask_that_hides_nothing(rows):
     assert np.array_equal(bits(np.ma.MaskedArray(rows)), bits(rows))
 
 
-def test_no_rows():
-    assert bits(np.zeros((0, 12))).shape[0] == 0
+def test_nothing_is_released_where_there_is_no_row():
+    for empty in [np.zeros((0, 12)), scipy.sparse.csr_matrix((0, 12)), [[]]]:
+        with pytest.raises(dps.errors.Error):
+            bits(empty)
+    with pytest.raises(dps.errors.DataError):
+        dps.Sets(adjacency=dps.Adjacency.set_items(1, 1), epsilon=1, delta=0).release([])
 
 
 pa = pytest.importorskip("pyarrow")
@@ -176,6 +180,8 @@ def test_arrow_that_holds_no_rows(rows):
         bits(ragged)
     with pytest.raises(dps.errors.DataError):
         bits(pa.table({"x": [0.5]}))
+    with pytest.raises(dps.errors.DataError):
+        bits(pa.table({f"x{j}": pa.array([], pa.float64()) for j in range(12)}))
 
 
 def test_a_stream_that_breaks_releases_nothing(tmp_path, rows):

@@ -37,7 +37,10 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         .args(["-m", "pytest", "-p", "no:cacheprovider"])
         .args(&arguments.pytest)
         .current_dir(root.join("python"))
-        .env("DPS_BINARY", target.join("release").join(format!("dps{}", std::env::consts::EXE_SUFFIX)))
+        .env(
+            "DPS_BINARY",
+            target.join("release").join(format!("dps{}", std::env::consts::EXE_SUFFIX)),
+        )
         .env("DPS_WHEEL", &wheel)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .status()?;

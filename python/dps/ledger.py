@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import warnings
 from typing import Any
 
 from . import _dps
@@ -78,8 +79,13 @@ class Ledger:
         _dps.ledger_add(self._path, release._core.certificate(), label)
 
     def record(self, release: Any, *, label: str) -> None:
-        """Enters a release that has happened, even past the limit."""
-        _dps.ledger_record(self._path, release._core.certificate(), label)
+        """Enters a release that has happened, even past the limit: a ledger that forgot it would allow more.
+
+        Warns where the limit is passed.
+        """
+        passed = _dps.ledger_record(self._path, release._core.certificate(), label)
+        if passed is not None:
+            warnings.warn(f"the limit is PASSED: {passed}", stacklevel=2)
 
     def to_exchange(self) -> str:
         """The composition of all entries, in the JSON that other accountants read."""

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::values;
-use dp_core::accounting::{Filter, FilterRule, Foreign, Method};
+use dp_core::accounting::{Filter, FilterRule, Foreign, Method, Standing};
 use dp_core::certificate::Certificate;
 use dp_core::ledger_file::{BudgetFile, Repeat};
 use dp_core::{Budget, Delta};
@@ -106,12 +106,21 @@ fn ledger_add(py: Python<'_>, path: PathBuf, certificate: &str, label: &str) -> 
     Ok(())
 }
 
-/// Enters a release that has happened, even past the limit.
+/// Enters a release that has happened, even past the limit: what was passed, where it was.
 #[pyfunction]
-fn ledger_record(py: Python<'_>, path: PathBuf, certificate: &str, label: &str) -> Result<()> {
+fn ledger_record(
+    py: Python<'_>,
+    path: PathBuf,
+    certificate: &str,
+    label: &str,
+) -> Result<Option<String>> {
     let certificate = Certificate::from_json(certificate)?;
-    py.detach(|| BudgetFile::record(&path, &certificate, label, Repeat::Refuse))?;
-    Ok(())
+    let (_, standing) =
+        py.detach(|| BudgetFile::record(&path, &certificate, label, Repeat::Refuse))?;
+    Ok(match standing {
+        Standing::Kept => None,
+        Standing::Passed(by) => Some(by.to_string()),
+    })
 }
 
 /// The composition of all entries, in the form that other accountants read.

@@ -66,6 +66,14 @@ def test_a_release_of_elsewhere_is_added_or_recorded(rows, ledger):
         ledger.add(release, label="again")
 
 
+def test_what_has_happened_is_recorded_past_the_limit_with_a_warning(rows, ledger):
+    for _ in range(2):
+        ledger.record(vectors().release(rows), label="happened")
+    with pytest.warns(UserWarning, match="PASSED"):
+        ledger.record(vectors().release(rows), label="too much")
+    assert len(ledger) == 3
+
+
 def test_declared_guarantees_enter_by_name(ledger):
     profile = dps.Profile("pure-dp", epsilon=1.0)
     given = dps.Guarantee.declared(ONE, 1, 0, profile, by="others", reason="their paper")

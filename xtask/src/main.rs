@@ -4,6 +4,7 @@ mod audit;
 mod bench;
 mod data;
 mod experiments;
+mod python;
 mod structure;
 mod test;
 
@@ -31,6 +32,8 @@ enum Command {
     Structure(structure::Arguments),
     /// Obtains data sets that may not be shipped, and checks them.
     Data(data::Arguments),
+    /// Builds the Python wheel, installs it in a fresh environment and runs its tests.
+    Python(python::Arguments),
     /// Criterion benches; with --peers, beside other libraries.
     Bench(bench::Arguments),
 }
@@ -42,6 +45,7 @@ fn main() -> ExitCode {
         Command::Test(arguments) => test::run(&arguments),
         Command::Structure(arguments) => structure::run(&arguments),
         Command::Data(arguments) => data::run(arguments),
+        Command::Python(arguments) => python::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };
     result.unwrap_or_else(|error| {

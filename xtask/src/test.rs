@@ -7,7 +7,7 @@ use std::time::Instant;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Run only the steps whose name contains this text: format, structure, clippy, tests, doc
-    /// tests, docs, audit.
+    /// tests, docs, python, audit.
     step: Option<String>,
 }
 
@@ -18,7 +18,7 @@ struct Step {
     counts_tests: bool,
 }
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step { name: "format", line: "fmt --all --check", counts_tests: false },
     Step {
         name: "structure",
@@ -41,6 +41,11 @@ const STEPS: [Step; 7] = [
         counts_tests: true,
     },
     Step { name: "docs", line: "doc --release --workspace --no-deps", counts_tests: false },
+    Step {
+        name: "python",
+        line: "run --release --package xtask -- python --optional",
+        counts_tests: false,
+    },
     Step {
         name: "audit",
         line: "run --release --package xtask -- audit --quick",

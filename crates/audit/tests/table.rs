@@ -1,5 +1,5 @@
 //! Every mechanism of the libraries, and what each must have: a proof page, an audit that its weaker twin
-//! fails, a prediction, an example in the documentation, a command, and a test of what its estimates state.
+//! fails, a prediction, an example in the documentation, a command, a class in Python, and a test of what its estimates state.
 
 use audit::Role;
 use dp_core::Theorem;
@@ -160,6 +160,21 @@ fn without_command(rows: &[Row]) -> Vec<String> {
     rows.iter().filter_map(complaint).collect()
 }
 
+/// Mechanisms that the Python package does not build, or whose class is not there.
+fn without_class(rows: &[Row]) -> Vec<String> {
+    let builds = text("../python/src/kinds.rs");
+    let modules = ["rows", "sets", "matrices"].map(|name| text(format!("../python/dps/{name}.py")));
+    let classes = modules.concat();
+    let exported = text("../python/dps/__init__.py");
+    let complaint = |row: &Row| {
+        let class = format!("class {}(Mechanism):", row.python);
+        let there = classes.contains(&class) && exported.contains(&format!("\"{}\"", row.python));
+        let built = names(&builds, row.name);
+        (!there || !built).then(|| format!("{} has no class in Python", row.name))
+    };
+    rows.iter().filter_map(complaint).collect()
+}
+
 fn uncovered(rows: &[Row]) -> Vec<String> {
     let tested = |row: &&Row| text(row.coverage.0).contains(&format!("fn {}(", row.coverage.1));
     let missing = rows.iter().filter(|row| !tested(row));
@@ -201,6 +216,11 @@ fn every_mechanism_has_a_command_or_a_reason() {
 }
 
 #[test]
+fn every_mechanism_has_a_class_in_python() {
+    none(without_class(&TABLE));
+}
+
+#[test]
 fn every_mechanism_has_a_test_of_its_stated_errors() {
     none(uncovered(&TABLE));
 }
@@ -216,6 +236,7 @@ fn every_check_fails_where_something_is_missing() -> eval::Result<()> {
             page: "invented.md",
             audits: &["an invented audit"],
             command,
+            python: "Invented",
             coverage: ("sketch/tests/coverage.rs", "an_invented_test"),
             prediction,
         }]
@@ -223,7 +244,7 @@ fn every_check_fails_where_something_is_missing() -> eval::Result<()> {
     let rows = lacking(In("plan.rs"), Trait);
     assert_eq!(unproven(&rows).len(), 2, "theorem and page");
     assert_eq!(unaudited(&rows)?.len(), 2, "audit and twin");
-    for check in [unpredicted, unshown, without_command, uncovered] {
+    for check in [unpredicted, unshown, without_command, without_class, uncovered] {
         assert_eq!(check(&rows).len(), 1);
     }
     let rows = lacking(None(""), No(""));

@@ -1,0 +1,60 @@
+"""Differentially private sketches and private matrix analysis, with certificates.
+
+Publish a small noisy sketch of your data once; let anyone search it, estimate distances and angles in it, or analyse it
+as a matrix. Every release carries a certificate: which inputs cannot be told apart, and the exact delta for its
+epsilon, recomputed by anyone who holds it.
+
+===============  ==============================================================
+rows             `Vectors`, `MultiScale`, `Signs`, `IndividualSigns`, `Bits`, `Distances`
+sets             `Sets`
+matrices         `Covariance`, `Directions`, `LowRank`, `Basis`, `Window`
+your own sums    `Numbers`
+budgets          `Adjacency`, `Profile`, `Guarantee`, `calibrate`, `compose`, `Ledger`
+your own code    `audit`
+scikit-learn     `dps.sklearn`
+===============  ==============================================================
+"""
+
+from __future__ import annotations
+
+from . import errors
+from ._dps import __version__
+from ._base import Mechanism
+from .auditing import Audit, audit
+from .ledger import Ledger
+from .matrices import Basis, Covariance, Directions, LowRank, Stream, Window
+from .privacy import Adjacency, Guarantee, Profile, calibrate, compose
+from .release import Components, Estimate, Release
+from .rows import Bits, Distances, IndividualSigns, MultiScale, Numbers, Signs, Vectors
+from .sets import Sets
+
+__all__ = [
+    "Adjacency",
+    "Audit",
+    "Basis",
+    "Bits",
+    "Components",
+    "Covariance",
+    "Directions",
+    "Distances",
+    "Estimate",
+    "Guarantee",
+    "IndividualSigns",
+    "Ledger",
+    "LowRank",
+    "Mechanism",
+    "MultiScale",
+    "Numbers",
+    "Profile",
+    "Release",
+    "Sets",
+    "Signs",
+    "Stream",
+    "Vectors",
+    "Window",
+    "__version__",
+    "audit",
+    "calibrate",
+    "compose",
+    "errors",
+]

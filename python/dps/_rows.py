@@ -1,0 +1,70 @@
+"""Rows as the compiled part reads them: C order, aligned, native; nothing is copied that already is so."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .errors import DataError
+
+#: From here on not every whole number is a float.
+_EXACT = 2**53
+
+
+def _dense(array: np.ndarray) -> np.ndarray:
+    if array.ndim != 2:
+        raise DataError(
+            f"rows have {array.ndim} dimensions: an array of two is needed, one row a person or item"
+        )
+    kind, size = array.dtype.kind, array.dtype.itemsize
+    if kind == "f" and size == 4:
+        wanted: Any = np.float32
+    elif kind == "f" and size == 2:
+        wanted = np.float32
+    elif (kind == "f" and size == 8) or kind in "iub":
+        wanted = np.float64
+    else:
+        raise DataError(
+            f"an array of type {array.dtype} holds no rows: make float64, float32 or whole numbers of it"
+        )
+    if kind == "b" or (kind == "u" and size == 1):
+        wanted = np.uint8
+    if kind in "iu" and size == 8 and array.size:
+        if int(array.max()) > _EXACT or int(array.min()) < -_EXACT:
+            raise DataError("whole numbers beyond 2^53 are not exact as float64: scale them first")
+    return np.require(array, dtype=wanted, requirements=["C", "A"])
+
+
+def _sparse(matrix: Any) -> tuple[int, int, np.ndarray, np.ndarray, np.ndarray]:
+    csr = matrix.tocsr()
+    if not csr.has_canonical_format:
+        csr = csr.copy()
+        csr.sum_duplicates()
+    if np.iscomplexobj(csr.data):
+        raise DataError(f"a sparse matrix of type {csr.dtype} holds no rows")
+    n, d = csr.shape
+    return (
+        int(n),
+        int(d),
+        np.require(csr.indptr, dtype=np.uintp, requirements=["C", "A"]),
+        np.require(csr.indices, dtype=np.uint32, requirements=["C", "A"]),
+        np.require(csr.data, dtype=np.float64, requirements=["C", "A"]),
+    )
+
+
+def prepared(rows: Any) -> Any:
+    """What the compiled part takes, without a copy where that can be."""
+    if isinstance(rows, np.ma.MaskedArray):
+        if np.ma.is_masked(rows):
+            raise DataError("rows have masked values: fill them before the release")
+        rows = rows.data
+    if isinstance(rows, np.ndarray):
+        return _dense(np.asarray(rows))
+    if hasattr(rows, "tocsr"):
+        return _sparse(rows)
+    if hasattr(rows, "__arrow_c_stream__") or hasattr(rows, "__arrow_c_array__"):
+        return rows
+    if isinstance(rows, (str, bytes)):
+        raise DataError("rows are text: read the file first")
+    return _dense(np.asarray(rows))

@@ -1,0 +1,104 @@
+"""The budget of a data set, in a file that survives crashes and races."""
+
+from __future__ import annotations
+
+import json
+import os
+import warnings
+from typing import Any
+
+from . import _dps
+from .privacy import Adjacency, Guarantee
+
+
+class Ledger:
+    """The budget of one data set, as ``dps ledger`` keeps it.
+
+    A mechanism that is given a ledger asks it first whether it would agree, and charges it
+    when the release is complete, before anybody sees it: what fails or is interrupted costs nothing
+    (``docs/LEDGER.md``).
+
+    Parameters
+    ----------
+    path : path-like
+        An existing ledger; `Ledger.create` starts one.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self._path = os.fspath(path)
+        _dps.ledger_show(self._path)
+
+    @classmethod
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        *,
+        data: str,
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+        rule: str = "basic",
+    ) -> Ledger:
+        """Starts a ledger; it is never started again over an old one.
+
+        Parameters
+        ----------
+        path : path-like
+            The file to make.
+        data : str
+            Public name of the data set.
+        adjacency : Adjacency
+            What every release protects.
+        epsilon, delta : float
+            The most that may be spent.
+        rule : {"basic", "zcdp", "gdp", "renyi"}
+            How expenses are added up.
+        """
+        _dps.ledger_create(os.fspath(path), data, adjacency._text, epsilon, delta, rule)
+        return cls(path)
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self._path
+
+    def show(self, *, delta: float | None = None) -> dict[str, Any]:
+        """Limit, entries, and what was spent by every method, at `delta` or the limit's."""
+        return json.loads(_dps.ledger_show(self._path, delta))
+
+    def check(self, guarantee: Guarantee) -> None:
+        """Raises `BudgetExceededError` where it would not pay for one more release."""
+        _dps.ledger_check(self._path, guarantee._text)
+
+    def declare(self, guarantee: Guarantee, *, label: str, runs: int = 1) -> None:
+        """Enters runs of another program's mechanism, at the word of whoever declared it."""
+        _dps.ledger_declare(self._path, guarantee._text, runs, label)
+
+    def add(self, release: Any, *, label: str) -> None:
+        """Pays for a release that was made without a ledger and that nobody has seen yet."""
+        _dps.ledger_add(self._path, release._core.certificate(), label)
+
+    def record(self, release: Any, *, label: str) -> None:
+        """Enters a release that has happened, even past the limit: a ledger that forgot it would allow more.
+
+        Warns where the limit is passed.
+        """
+        passed = _dps.ledger_record(self._path, release._core.certificate(), label)
+        if passed is not None:
+            warnings.warn(f"the limit is PASSED: {passed}", stacklevel=2)
+
+    def to_exchange(self) -> str:
+        """The composition of all entries, in the JSON that other accountants read."""
+        return _dps.ledger_export(self._path)
+
+    def __fspath__(self) -> str:
+        return self._path
+
+    def __len__(self) -> int:
+        return len(self.show()["entries"])
+
+    def __repr__(self) -> str:
+        shown = self.show()
+        limit = shown["limit"]
+        words = "" if limit is None else f", limit ({limit['epsilon']}, {limit['delta']})"
+        return f"<Ledger of {shown['data']!r}: {len(shown['entries'])} entries{words}>"

@@ -1,0 +1,367 @@
+"""Releases: what a mechanism published, and all that can be asked of it. None of it reads data."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _dps
+from .privacy import Guarantee, Profile
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with its standard error and an interval that covers it with the stated confidence.
+
+    `standard_error` counts the noise and the projection; ``low`` and ``high`` hold for that pair.
+    """
+
+    measure: str
+    value: float
+    standard_error: float
+    low: float
+    high: float
+    confidence: float
+
+
+@dataclass(frozen=True)
+class Components:
+    """Principal components of a released covariance.
+
+    Attributes
+    ----------
+    directions : ndarray of shape (k, d)
+        One component a row, of norm one.
+    explained : ndarray of shape (k,)
+        Estimated eigenvalues of ``A^T A``, falling; noise can make them negative.
+    total : float
+        Estimated trace.
+    explained_error : float
+        Every explained value is this near its eigenvalue, except with probability `failure`.
+    subspace_error : float
+        Bound on the sine of the largest angle to the true space; 1 where the release shows no gap.
+    """
+
+    directions: np.ndarray
+    explained: np.ndarray
+    total: float
+    explained_error: float
+    subspace_error: float
+    failure: float
+
+
+class Release:
+    """A release with its certificate: publish it, save it, search it.
+
+    Everything here is post-processing: it costs no privacy, and it never sees the data.
+    """
+
+    __slots__ = ("_core",)
+
+    def __init__(self, core: _dps.Release) -> None:
+        self._core = core
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], *, accept: Iterable[str] = (), long: bool = False
+    ) -> Release:
+        """Reads a release file; all of it is checked, and what the guarantee rests on computed again.
+
+        Parameters
+        ----------
+        path : path-like
+            A file of `save`, of ``dps release`` or of the Rust library.
+        accept : iterable of str
+            What is taken at the writer's word: ``test-noise``, ``individual``, ``published``,
+            ``declared``, ``no-guarantee``, ``sensitivity``.
+        long : bool
+            Whether checks that take long are made all the same.
+
+        Raises
+        ------
+        FileError, CertificateError, NotAcceptedError, FileAccessError
+        """
+        return cls(_dps.Release.open(os.fspath(path), list(accept), long))
+
+    @classmethod
+    def from_bytes(
+        cls, data: bytes, *, accept: Iterable[str] = (), long: bool = False
+    ) -> Release:
+        """As `open` from the bytes of a file."""
+        return cls(_dps.Release.decode(data, list(accept), long))
+
+    def to_bytes(self) -> bytes:
+        """The bytes of a release file."""
+        return self._core.encode()
+
+    def save(self, path: str | os.PathLike[str], *, replace: bool = False) -> None:
+        """Writes a release file, all or nothing; a file that is there stays unless `replace`."""
+        self._core.save(os.fspath(path), replace)
+
+    @property
+    def kind(self) -> str:
+        """What it holds: ``vectors``, ``signs``, ``set signatures``, ``covariance``, ..."""
+        return self._core.kind()
+
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """Which inputs cannot be told apart, the exact delta, the noise: all of it public."""
+        return json.loads(self._core.certificate())
+
+    @property
+    def guarantee(self) -> Guarantee | None:
+        """The guarantee of the certificate, where it is differential privacy."""
+        guarantee = self.certificate.get("guarantee")
+        return None if guarantee is None else Guarantee(json.dumps(guarantee))
+
+    def verify(self, *, accept: Iterable[str] = (), long: bool = False) -> dict[str, str]:
+        """Computes again what the certificate states.
+
+        Returns
+        -------
+        dict
+            What came of ``sensitivity`` and ``payload``: ``agrees``, or why it was not checked.
+
+        Raises
+        ------
+        CertificateError
+            Where it does not hold together.
+        NotAcceptedError
+            Where something must be taken by name, as a declared guarantee.
+        """
+        sensitivity, payload = self._core.verify(list(accept), long)
+        return {"sensitivity": sensitivity, "payload": payload}
+
+    def to_numpy(self) -> np.ndarray:
+        """The published numbers, unbiased where the noise has a known mean; a copy.
+
+        Vectors n x k (float64), signs n x bits (-1, 1), set signatures n x k (uint16), covariances
+        d x d, low rank n x d (the factors multiplied out), directions d x k, pair distances flat.
+        """
+        return self._core.to_numpy()
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+        array = self.to_numpy()
+        return array if dtype is None else array.astype(dtype)
+
+    def packed(self) -> np.ndarray:
+        """Signs as bytes (uint8), eight a byte, the first in the lowest bit: what faiss reads."""
+        return self._core.packed()
+
+    def factors(self, *, shrunk: bool = True) -> tuple[np.ndarray, np.ndarray]:
+        """Left factor n x k and coefficients k x d of a low-rank release, singular values shrunk."""
+        return self._core.factors(shrunk)
+
+    def to_arrow(self) -> Any:
+        """A `pyarrow.Table`: one column of lists of fixed length; the certificate is in the schema."""
+        import pyarrow as pa
+
+        values = np.ascontiguousarray(np.atleast_2d(self.to_numpy()))
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
+        field = pa.field("release", lists.type)
+        metadata = {"certificate": self._core.certificate()}
+        return pa.Table.from_arrays([lists], schema=pa.schema([field], metadata=metadata))
+
+    def distance(
+        self,
+        i: int,
+        j: int,
+        *,
+        other: Release | None = None,
+        measure: str | None = None,
+        expected: float | None = None,
+        confidence: float = 0.95,
+    ) -> list[Estimate] | Estimate:
+        """What row `i` has in common with row `j`, of the same release or of `other`.
+
+        Parameters
+        ----------
+        i, j : int
+            Rows, from zero.
+        other : Release, optional
+            Holds row `j`; made with the same seed.
+        measure : str, optional
+            ``squared distance``, ``inner product``, ``cosine``, ``hamming distance`` or ``jaccard
+            similarity``; by default all that the release can tell.
+        expected : float, optional
+            Of several scales, which need it: the squared distance for which they are weighted.
+        confidence : float
+            Of the interval, in (0, 1).
+
+        Returns
+        -------
+        Estimate or list of Estimate
+            One where `measure` is given.
+        """
+        if expected is not None:
+            row = self._core.scales_distance(i, j, expected, confidence)
+            return Estimate(*row, confidence=confidence)
+        core = None if other is None else other._core
+        rows = self._core.distance(i, j, core, measure, confidence)
+        found = [Estimate(*row, confidence=confidence) for row in rows]
+        return found if measure is None else found[0]
+
+    def search(
+        self,
+        queries: Release | None = None,
+        *,
+        rows: Sequence[int] | None = None,
+        top: int = 10,
+        score: str = "cosine",
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The best rows for each query, by exhaustive search.
+
+        Parameters
+        ----------
+        queries : Release, optional
+            By default this release itself; a vector or sign row is then its own best hit.
+        rows : sequence of int, optional
+            Only these rows of the queries.
+        top : int
+            Hits a query.
+        score : {"cosine", "inner"}
+            For vectors; signs count differing bits, set signatures estimate similarity.
+
+        Returns
+        -------
+        (ndarray, ndarray)
+            Rows (int64) and scores (float64), queries x top, best first. Scores are those of
+            the noisy rows: `distance` takes the noise out.
+        """
+        if score not in ("cosine", "inner"):
+            raise ValueError(f"score = {score!r} is not allowed: must be 'cosine' or 'inner'")
+        core = None if queries is None else queries._core
+        chosen = None if rows is None else [int(row) for row in rows]
+        return self._core.search(top, core, chosen, score == "inner")
+
+    def pca(self, k: int, *, failure: float = 0.05) -> Components:
+        """The `k` strongest directions of a released covariance, with bounds of their errors."""
+        directions, explained, total, values, space = self._core.pca(k, failure)
+        return Components(
+            np.ascontiguousarray(directions.T), np.array(explained), total, values, space, failure
+        )
+
+    def regress(self, *, features: int, ridge: float | None = None) -> np.ndarray:
+        """Ridge regression of the last variables of a released covariance on the first.
+
+        ``X = (A^T A + ridge I)^-1 A^T B`` for rows ``[a | b]``.
+
+        Parameters
+        ----------
+        features : int
+            How many of the first variables explain the rest.
+        ridge : float, optional
+            In ``[0, inf)``; by default twice the noise's spread, which keeps the system definite.
+
+        Returns
+        -------
+        ndarray of shape (features, d - features)
+        """
+        return self._core.regress(features, ridge)
+
+    def spectral_error(self, *, failure: float = 0.05) -> float:
+        """The released covariance is this near the exact one in spectral norm, but for `failure`."""
+        return self._core.spectral_error(failure)
+
+    def positive(self) -> np.ndarray:
+        """The covariance with its negative eigenvalues set to zero."""
+        return self._core.positive()
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """First row and end of a window."""
+        return self._core.span()
+
+    def to_faiss(self) -> Any:
+        """An exhaustive faiss index of the released rows (``faiss`` must be installed).
+
+        Vectors give an ``IndexFlatL2`` of float32, signs an ``IndexBinaryFlat``. Distances in it are
+        those of noisy rows: ``correction()`` says what to subtract.
+        """
+        import faiss
+
+        if self.kind == "vectors":
+            values = np.ascontiguousarray(self.to_numpy(), dtype=np.float32)
+            flat = faiss.IndexFlatL2(values.shape[1])
+            flat.add(values)
+            return flat
+        packed = self.packed()
+        index = faiss.IndexBinaryFlat(packed.shape[1] * 8)
+        index.add(packed)
+        return index
+
+    def correction(self) -> dict[str, float]:
+        """What noisy distances of vectors need, for engines that know no noise.
+
+        For two different rows of the release, each with noise of variance ``v`` a number:
+        ``E |y_i - y_j|^2 = |P x_i - P x_j|^2 + 2 k v`` and ``E |y_i|^2 = |P x_i|^2 + k v``; inner
+        products of different rows need nothing.
+
+        Returns
+        -------
+        dict
+            ``noise_variance`` v, ``squared_distance`` 2 k v, ``squared_norm`` k v: subtract them.
+        """
+        k, variance = self._core.noise()
+        return {
+            "noise_variance": variance,
+            "squared_distance": 2 * k * variance,
+            "squared_norm": k * variance,
+        }
+
+    def __repr__(self) -> str:
+        guarantee = self.guarantee
+        words = "no differential privacy" if guarantee is None else repr(guarantee)
+        return f"<Release of {self.kind}: {words}>"
+
+    def _repr_html_(self) -> str:
+        return _html(self)
+
+
+def _html(release: Release) -> str:
+    """The certificate as a table, and delta against epsilon as a picture; never rows."""
+    certificate = release.certificate
+    guarantee = release.guarantee
+    facts: list[tuple[str, object]] = [("release", release.kind)]
+    statement = certificate.get("statement", {})
+    facts += [("mechanism", statement.get("mechanism", ""))]
+    if guarantee is not None:
+        facts += [
+            ("protected", str(guarantee.adjacency)),
+            ("epsilon", guarantee.epsilon),
+            ("delta", guarantee.delta),
+            ("guarantee", guarantee.provenance["kind"]),
+        ]
+    else:
+        facts += [("guarantee", "no differential privacy")]
+    facts += [("noise generator", json.dumps(statement.get("generator")))]
+    facts += sorted(statement.get("public", {}).items())
+    cell = "<tr><th style='text-align:left'>{}</th><td>{}</td></tr>"
+    rows = "".join(cell.format(html.escape(str(a)), html.escape(str(b))) for a, b in facts)
+    picture = ""
+    if guarantee is not None and guarantee.profile is not None:
+        picture = _curve(guarantee.profile, guarantee)
+    return f"<div><table>{rows}</table>{picture}</div>"
+
+
+def _curve(profile: Profile, guarantee: Guarantee) -> str:
+    """log10 of delta against epsilon, as SVG."""
+    most = max(2 * guarantee.epsilon, 1e-3)
+    points = [(most * i / 40, profile.ln_delta(most * i / 40) / math.log(10)) for i in range(41)]
+    points = [(e, max(d, -20.0)) for e, d in points if not math.isnan(d)]
+    low = min(d for _, d in points)
+    span = max(max(d for _, d in points) - low, 1e-9)
+    place = " ".join(f"{10 + 220 * e / most:.1f},{110 - 100 * (d - low) / span:.1f}" for e, d in points)
+    return (
+        "<svg width='240' height='135' role='img' aria-label='delta against epsilon'>"
+        f"<polyline points='{place}' fill='none' stroke='currentColor'/>"
+        f"<text x='10' y='130' font-size='10'>epsilon 0 to {most:.3g}; log10 delta "
+        f"{low:.1f} to {low + span:.1f}</text></svg>"
+    )

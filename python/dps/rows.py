@@ -1,0 +1,440 @@
+"""Mechanisms that release rows, and numbers."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._base import CALIBRATIONS, FRESH, Mechanism, Progress, bound_of, family_of, one_of, refused
+from ._rows import prepared
+from .ledger import Ledger
+from .privacy import Adjacency
+
+
+class Vectors(Mechanism):
+    """Private projections of rows: ``Y = X P + noise``, n x k from n x d.
+
+    Distances, inner products, cosines and search are estimated from the release, unbiased.
+
+    Parameters
+    ----------
+    d, k : int
+        Features of a row, and numbers of a released row.
+    adjacency : Adjacency
+        ``attribute``, ``row_shift`` or ``replace_row``.
+    epsilon, delta : float
+        Budget of one release; ``delta=0`` needs Laplace noise.
+    bound : float, optional
+        Largest absolute value of an entry of any possible row; rows outside are refused. May be
+        left out where the adjacency bounds norms.
+    family : str
+        Law of P: ``oporp`` (fast, least noise for single values), ``gaussian``, ``rademacher``,
+        ``achlioptas``, ``very-sparse``, ``sparse-jl``, ``hashed-copies``, ``srht``, ``count-sketch``,
+        ``identity``.
+    nonzeros : int, optional
+        Of ``sparse-jl`` and ``hashed-copies``; 4 by default.
+    noise : {"gaussian", "laplace"}
+    calibration : {"realised", "averaged"}
+        ``realised`` holds for the very P of a public seed. ``averaged`` (a Gaussian P that is drawn at
+        release and used once) needs less noise for whole rows, and takes no seed.
+    seed : int, optional
+        Public seed of P, in ``[0, 2^64)``; releases to be compared need the same one. Drawn by default.
+
+    Notes
+    -----
+    Source: ``docs/proofs/private-projection.md``, ``docs/proofs/averaged-calibration.md``; Kenthapadi et al.
+    2013, Li and Li 2023, with exact calibration.
+
+    Examples
+    --------
+    >>> import numpy as np, dps
+    >>> rows = np.random.default_rng(0).uniform(-1, 1, (100, 32))
+    >>> one = dps.Adjacency.attribute(beta=1)
+    >>> mechanism = dps.Vectors(d=32, k=8, adjacency=one, bound=1, epsilon=4, delta=1e-6)
+    >>> mechanism.release(rows).to_numpy().shape
+    (100, 8)
+    """
+
+    def __init__(
+        self,
+        *,
+        d: int,
+        k: int,
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+        bound: float | None = None,
+        family: str | None = None,
+        nonzeros: int | None = None,
+        noise: str = "gaussian",
+        calibration: str = "realised",
+        seed: int | None = None,
+    ) -> None:
+        one_of("noise", noise, ("gaussian", "laplace"))
+        one_of("calibration", calibration, CALIBRATIONS)
+        largest = bound_of(bound, adjacency)
+        if calibration == "averaged":
+            refused("seed", seed, FRESH)
+            refused("nonzeros", nonzeros, "a Gaussian projection has no zeros")
+            one_of("family", family or "gaussian", ("gaussian",))
+            one_of("noise", noise, ("gaussian",))
+            parameters: dict[str, Any] = {"mechanism": "averaged-projection"}
+        else:
+            parameters = {
+                "mechanism": "projection",
+                "family": family_of(family or "oporp", nonzeros),
+                "laplace": noise == "laplace",
+                "seed": seed,
+            }
+        super().__init__(adjacency, epsilon, delta, d=d, k=k, bound=largest, **parameters)
+
+    def predict(self, squared_distance: float) -> float:
+        """Root mean square error of an estimated squared distance of this size; reads no data."""
+        return self._predict(squared_distance)[1]
+
+    def write(
+        self,
+        path: str | os.PathLike[str],
+        data: Any,
+        *,
+        single: bool = False,
+        replace: bool = False,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+        label: str | None = None,
+        progress: Progress | None = None,
+        insecure_test_noise: int | None = None,
+    ) -> None:
+        """Releases to a file as rows come, in bounded memory: what ``dps release sketch`` does.
+
+        Parameters
+        ----------
+        path : path-like
+            The release file; it appears when it is complete and paid.
+        data : array, sparse matrix or Arrow producer
+            As of `release`; batches of Arrow are read one at a time.
+        single : bool
+            Stores 32 bits a number: half the size, the same privacy.
+        replace : bool
+            Whether a file that is there may be replaced.
+        ledger, label, progress, insecure_test_noise
+            As of `release`.
+        """
+        self._core.write(
+            prepared(data),
+            os.fspath(path),
+            single=single,
+            replace=replace,
+            ledger=None if ledger is None else os.fspath(ledger),
+            label=label,
+            progress=progress,
+            test_noise=insecure_test_noise,
+        )
+
+
+class MultiScale(Mechanism):
+    """Private projections of several sizes that share one budget.
+
+    Small distances are best told by few numbers, large ones by many: `Release.distance` weights the scales
+    for the squared distance that is `expected`.
+
+    Parameters
+    ----------
+    d : int
+        Features of a row.
+    sizes, shares : sequence of int, sequence of float
+        Numbers of each scale, and its positive share of the budget.
+    adjacency, epsilon, delta, bound
+        As of `Vectors`.
+    family : str
+        As of `Vectors`.
+    seeds : sequence of int, optional
+        One public seed a scale, all different.
+
+    Notes
+    -----
+    Source: ``docs/proofs/private-projection.md``; Kenthapadi et al. 2013, section 3.2.2.
+    """
+
+    def __init__(
+        self,
+        *,
+        d: int,
+        sizes: Sequence[int],
+        shares: Sequence[float],
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+        bound: float | None = None,
+        family: str = "oporp",
+        nonzeros: int | None = None,
+        seeds: Sequence[int] | None = None,
+    ) -> None:
+        chosen: list[int | None] = [None] * len(sizes) if seeds is None else [int(x) for x in seeds]
+        if not len(sizes) == len(shares) == len(chosen):
+            raise ValueError("sizes, shares and seeds must have one entry a scale")
+        law = family_of(family, nonzeros)
+        scales = [
+            {"k": int(k), "family": law, "share": float(share), "seed": seed}
+            for k, share, seed in zip(sizes, shares, chosen)
+        ]
+        super().__init__(
+            adjacency,
+            epsilon,
+            delta,
+            mechanism="multi-scale",
+            d=d,
+            scales=scales,
+            bound=bound_of(bound, adjacency),
+        )
+
+    def predict(self, squared_distance: float) -> float:
+        """Root mean square error of an estimated squared distance of this size; reads no data."""
+        return self._predict(squared_distance)[1]
+
+
+class Signs(Mechanism):
+    """Signs of a projection, some of them flipped: one bit a coordinate, searched by Hamming distance.
+
+    Parameters
+    ----------
+    d, bits : int
+        Features of a row, and signs of a released row.
+    adjacency : Adjacency
+        ``attribute``.
+    epsilon, delta : float
+        Budget of one release.
+    bound : float
+        Largest absolute value of an entry of any possible row.
+    family, nonzeros, seed
+        As of `Vectors`.
+    repetitions : int
+        Independent projections side by side.
+    flips : {"optimal", "smooth", "response"}
+        ``optimal`` seldom flips signs of large values: best for search. ``response`` flips all alike, so
+        that cosines can be estimated. ``smooth`` is the published rule.
+    calibration : {"realised", "averaged"}
+        As of `Vectors`; averaged needs `least_norm` (no possible row is shorter) or `lift` (a constant that
+        is appended to every row).
+
+    Notes
+    -----
+    Source: ``docs/proofs/sign-flips.md``; Li and Li 2023.
+    """
+
+    def __init__(
+        self,
+        *,
+        d: int,
+        bits: int,
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+        bound: float,
+        family: str | None = None,
+        nonzeros: int | None = None,
+        repetitions: int | None = None,
+        flips: str | None = None,
+        calibration: str = "realised",
+        least_norm: float | None = None,
+        lift: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        one_of("calibration", calibration, CALIBRATIONS)
+        common: dict[str, Any] = {"d": d, "bits": bits, "bound": float(bound)}
+        if calibration == "averaged":
+            refused("seed", seed, FRESH)
+            refused("nonzeros", nonzeros, "a Gaussian projection has no zeros")
+            refused("repetitions", repetitions, "averaged calibration draws one projection")
+            one_of("family", family or "gaussian", ("gaussian",))
+            one_of("flips", flips or "response", ("response",))
+            common.update(mechanism="fresh-signs", least_norm=least_norm, lift=lift)
+        else:
+            why = "only averaged calibration counts on the norms of rows"
+            refused("least_norm", least_norm, why)
+            refused("lift", lift, why)
+            one_of("flips", flips or "optimal", ("optimal", "smooth", "response"))
+            common.update(
+                mechanism="signs",
+                family=family_of(family or "oporp", nonzeros),
+                repetitions=1 if repetitions is None else repetitions,
+                flips=flips or "optimal",
+                seed=seed,
+            )
+        super().__init__(adjacency, epsilon, delta, **common)
+
+    def predict(self) -> tuple[str, float]:
+        """What the error is of, and its root mean square; reads no data."""
+        return self._predict()
+
+
+class IndividualSigns(Mechanism):
+    """Signs under **individual** differential privacy, which is not differential privacy.
+
+    Only signs that one attribute of these very rows could turn are randomised. It hides the neighbours of
+    this one data set and nothing else; no ledger counts it, and readers must accept it by name.
+    Parameters are those of `Signs`; `noise` is ``gaussian`` or ``response``.
+
+    Notes
+    -----
+    Source: ``docs/proofs/sign-flips.md``; Li and Li 2023, algorithms 9 and 11.
+    """
+
+    def __init__(
+        self,
+        *,
+        d: int,
+        bits: int,
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+        bound: float,
+        noise: str,
+        family: str = "oporp",
+        nonzeros: int | None = None,
+        repetitions: int = 1,
+        seed: int | None = None,
+    ) -> None:
+        one_of("noise", noise, ("gaussian", "response"))
+        super().__init__(
+            adjacency,
+            epsilon,
+            delta,
+            mechanism="individual-signs",
+            d=d,
+            bits=bits,
+            bound=float(bound),
+            family=family_of(family, nonzeros),
+            repetitions=repetitions,
+            gaussian=noise == "gaussian",
+            seed=seed,
+        )
+
+
+class Distances(Mechanism):
+    """Squared distances of all pairs of rows at once.
+
+    Parameters
+    ----------
+    n, d : int
+        Rows and features.
+    low, high : float
+        Least and largest value of an entry.
+    adjacency : Adjacency
+        ``attribute`` or ``replace_row``.
+    epsilon, delta : float
+        Budget of one release.
+
+    Notes
+    -----
+    Source: ``docs/proofs/noise-addition.md``.
+    """
+
+    def __init__(
+        self,
+        *,
+        n: int,
+        d: int,
+        low: float,
+        high: float,
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+    ) -> None:
+        super().__init__(
+            adjacency,
+            epsilon,
+            delta,
+            mechanism="distances",
+            n=n,
+            d=d,
+            low=float(low),
+            high=float(high),
+        )
+
+
+class Bits(Mechanism):
+    """Randomised response on rows of bits: each value of each row is 0 or 1.
+
+    Parameters
+    ----------
+    d : int
+        Bits of a row.
+    adjacency : Adjacency
+        ``attribute(beta=1)``: one bit of one row turns over.
+    epsilon, delta : float
+        Budget of one release; delta is zero.
+
+    Notes
+    -----
+    Source: ``docs/proofs/noise-addition.md``; Warner 1965.
+    """
+
+    def __init__(self, *, d: int, adjacency: Adjacency, epsilon: float, delta: float) -> None:
+        super().__init__(adjacency, epsilon, delta, mechanism="bits", d=d)
+class Numbers(Mechanism):
+    """Noise on numbers that you computed: counts, sums, means.
+
+    The sensitivity is at your word, so that the guarantee is declared, never proven: readers accept it by
+    name, and `Ledger.declare` enters it.
+
+    Parameters
+    ----------
+    length : int
+        How many numbers.
+    sensitivity : float
+        Most by which a neighbour moves them all: in l2 norm for Gaussian noise, l1 for Laplace.
+    largest : float
+        Largest absolute value of a number; others are refused.
+    adjacency, epsilon, delta
+        What is protected, and how well.
+    touched : int, optional
+        How many of the numbers a neighbour moves at most; all by default.
+    noise : {"gaussian", "laplace"}
+    by, reason : str
+        Who declares the sensitivity, and why it holds.
+
+    Notes
+    -----
+    Source: ``docs/proofs/mechanism.md``.
+    """
+
+    _reads = "numbers"
+
+    def __init__(
+        self,
+        *,
+        length: int,
+        sensitivity: float,
+        largest: float,
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+        by: str,
+        reason: str,
+        touched: int | None = None,
+        noise: str = "gaussian",
+    ) -> None:
+        one_of("noise", noise, ("gaussian", "laplace"))
+        super().__init__(
+            adjacency,
+            epsilon,
+            delta,
+            mechanism="numbers",
+            length=length,
+            sensitivity=float(sensitivity),
+            largest=float(largest),
+            touched=length if touched is None else touched,
+            laplace=noise == "laplace",
+            by=by,
+            reason=reason,
+        )
+
+    def _prepared(self, data: Any) -> Any:
+        return np.asarray(data, dtype=np.float64).ravel().tolist()
+
+    def predict(self) -> float:
+        """Standard deviation of one number's noise; reads no data."""
+        return self._predict()[1]

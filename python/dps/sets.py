@@ -1,0 +1,92 @@
+"""Private signatures of item sets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ._base import Mechanism, one_of, refused
+from .privacy import Adjacency
+
+
+class Sets(Mechanism):
+    """Private signatures of item sets: Jaccard similarity and search.
+
+    Sets are an iterable of iterables of words (``str``) or of whole numbers in ``[0, 2^64)``, or a sparse
+    matrix whose stored columns are the items; words and numbers are never mixed.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        ``set_items`` (for ``bins`` and ``mixture``) or ``any_input`` (for ``buckets``).
+    epsilon, delta : float
+        Budget of one release.
+    k : int
+        Positions (or bins) of a signature.
+    symbols : int
+        Symbols that a position can show.
+    mechanism : {"bins", "mixture", "buckets", "noisy-minhash"}
+        ``bins``: one permutation, best for few changed items. ``mixture``: hashed minima under fresh hash
+        functions. ``buckets``: pure, any set becomes any other. ``noisy-minhash``: a published claim,
+        for comparison (two symbols).
+    concatenation : int, optional
+        Minima hashed together; not of ``bins``.
+    accept_true_delta : bool
+        Of ``noisy-minhash``: use the rule although the delta it truly gives is above the claimed one.
+    seed : int, optional
+        Public seed of the hash functions; ``mixture`` and ``noisy-minhash`` draw theirs at release.
+
+    Notes
+    -----
+    Source: ``docs/proofs/one-permutation.md``, ``minhash-mixture.md``, ``bucket-response.md``,
+    ``noisy-secure-minhash.md``; Bourgeat and Schmurr 2019.
+    """
+
+    _reads = "sets"
+
+    def __init__(
+        self,
+        *,
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+        k: int = 100,
+        symbols: int | None = None,
+        mechanism: str = "bins",
+        concatenation: int | None = None,
+        accept_true_delta: bool = False,
+        seed: int | None = None,
+    ) -> None:
+        one_of("mechanism", mechanism, ("bins", "mixture", "buckets", "noisy-minhash"))
+        parameters: dict[str, Any] = {"mechanism": mechanism.replace("minhash", "min-hash")}
+        if mechanism == "bins":
+            refused("concatenation", concatenation, "bins keep one minimum each")
+            parameters["bins"] = k
+        else:
+            parameters["positions"] = k
+            parameters["concatenation"] = 1 if concatenation is None else concatenation
+        if mechanism == "noisy-minhash":
+            refused("symbols", symbols, "its positions are bits")
+            parameters["accept_true_delta"] = accept_true_delta
+        else:
+            refused("accept_true_delta", accept_true_delta or None, "this mechanism is proven")
+            parameters["symbols"] = 4 if symbols is None else symbols
+        if mechanism in ("bins", "buckets"):
+            parameters["seed"] = seed
+        else:
+            refused("seed", seed, "the guarantee averages over hash functions that nobody knew")
+        super().__init__(adjacency, epsilon, delta, **parameters)
+
+    def _prepared(self, data: Any) -> Any:
+        if hasattr(data, "tocsr"):
+            csr = data.tocsr()
+            return [
+                csr.indices[start:stop].tolist()
+                for start, stop in zip(csr.indptr[:-1], csr.indptr[1:])
+            ]
+        if hasattr(data, "to_pylist"):
+            return data.to_pylist()
+        return data
+
+    def predict(self, *, size: float, similarity: float) -> float:
+        """Root mean square error of the similarity of two sets of this size; reads no data."""
+        return self._predict(size, similarity)[1]

@@ -1,0 +1,486 @@
+"""scikit-learn estimators on top of the mechanisms (``pip install scikit-learn``).
+
+`random_state` governs public randomness only: whoever sets it may have known it before the rows, so that calibration is
+realised (for the very projection that it gives); it never touches the noise. The same batch, given again to the same
+object, gets the same release, remembered in memory under a secret key and not paid again; another batch is another release,
+which a ledger pays. Pickles and clones drop keys and what was remembered.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import secrets
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    BaseEstimator,
+    ClassNamePrefixFeaturesOutMixin,
+    RegressorMixin,
+    TransformerMixin,
+)
+from sklearn.utils import check_random_state
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ._base import Mechanism
+from .errors import ParameterError
+from .matrices import Covariance
+from .privacy import Adjacency
+from .release import Release
+from .rows import Signs, Vectors
+
+__all__ = [
+    "PrivateCovariance",
+    "PrivatePCA",
+    "PrivateProjection",
+    "PrivateRegression",
+    "PrivateSigns",
+]
+
+
+class _Remembered:
+    """Releases by a keyed hash of their batch: the key is drawn here, and never leaves."""
+
+    def __init__(self) -> None:
+        self._key = secrets.token_bytes(32)
+        self._releases: dict[bytes, Release] = {}
+
+    def of(self, mechanism: Mechanism, rows: Any, ledger: Any, label: str) -> Release:
+        name = self._name(rows)
+        if name not in self._releases:
+            self._releases[name] = mechanism.release(rows, ledger=ledger, label=label)
+        return self._releases[name]
+
+    def _name(self, rows: Any) -> bytes:
+        digest = hashlib.blake2b(key=self._key, digest_size=32)
+        parts = [rows] if isinstance(rows, np.ndarray) else [rows.indptr, rows.indices, rows.data]
+        for part in parts:
+            digest.update(f"{part.dtype.str}{part.shape}".encode())
+            digest.update(np.ascontiguousarray(part).data)
+        return digest.digest()
+
+
+class _Private(BaseEstimator):
+    """What all of them share: the budget, the ledger, and what was released."""
+
+    def _adjacency(self) -> Adjacency:
+        if self.adjacency is None:
+            raise ParameterError(
+                "adjacency is required, as Adjacency.replace_row(bound=1): it says what is protected",
+                parameter="adjacency",
+                value="None",
+                allowed="an Adjacency",
+            )
+        return self.adjacency
+
+    def _budget(self) -> tuple[float, float]:
+        if self.epsilon is None or self.delta is None:
+            raise ParameterError(
+                "epsilon and delta are required: they say how well it is protected",
+                parameter="epsilon, delta",
+                value="None",
+                allowed="(0, inf), [0, 1)",
+            )
+        return float(self.epsilon), float(self.delta)
+
+    def _public_seed(self) -> int | None:
+        if self.random_state is None:
+            return None
+        state = check_random_state(self.random_state)
+        return int(state.randint(0, 2**32, dtype=np.uint64)) << 32 | int(
+            state.randint(0, 2**32, dtype=np.uint64)
+        )
+
+    def _ledger(self) -> str | None:
+        return None if self.ledger is None else os.fspath(self.ledger)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        # A key that is known tells which batches were released, and a mechanism is built again.
+        for name in ("_remembered", "_mechanism", "_settings"):
+            state.pop(name, None)
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True
+        return tags
+
+
+class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
+    """Transformers that release the rows themselves."""
+
+    def _build(self) -> Mechanism:
+        raise NotImplementedError
+
+    def _begin(self) -> None:
+        self._mechanism = self._build()
+        self.guarantee_ = self._mechanism.guarantee
+        # With another seed, budget or family the same batch is another release.
+        settings = (repr(self.get_params(deep=False)), self.seed_, self.n_features_in_)
+        if getattr(self, "_settings", None) != settings:
+            self._remembered, self._settings = _Remembered(), settings
+
+    def fit(self, X: Any, y: Any = None) -> _Rows:
+        """Notes the number of features and draws the public seed; reads no value, spends nothing."""
+        validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
+        self._adjacency()
+        seed = self._public_seed()
+        self.seed_ = secrets.randbits(64) if seed is None else seed
+        self._begin()
+        self._n_features_out = self._width()
+        return self
+
+    def _width(self) -> int:
+        raise NotImplementedError
+
+    def release(self, X: Any) -> Release:
+        """The release of a batch, with its certificate; remembered, so that it is paid once."""
+        check_is_fitted(self)
+        X = validate_data(
+            self, X, accept_sparse="csr", dtype=[np.float64, np.float32], reset=False
+        )
+        if not hasattr(self, "_remembered"):
+            self._begin()
+        return self._remembered.of(self._mechanism, X, self._ledger(), type(self).__name__)
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Releases a batch and returns its numbers; the same batch again returns the same, unpaid."""
+        return self.release(X).to_numpy()
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.transformer_tags.preserves_dtype = []
+        return tags
+
+
+class PrivateProjection(_Rows):
+    """Private random projection of rows: `dps.Vectors` as a transformer.
+
+    Parameters
+    ----------
+    n_components : int
+        Numbers k of a released row.
+    adjacency : Adjacency
+        ``attribute``, ``row_shift`` or ``replace_row``.
+    epsilon, delta : float
+        Budget of each batch that is transformed.
+    bound : float, optional
+        Largest absolute value of an entry of any possible row.
+    family : str
+        As of `dps.Vectors`.
+    noise : {"gaussian", "laplace"}
+    ledger : Ledger or path, optional
+        Pays for each new batch.
+    random_state : int, RandomState or None
+        Public randomness only.
+
+    Attributes
+    ----------
+    seed_ : int
+        The public seed.
+    guarantee_ : Guarantee
+        What one batch promises.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        adjacency: Adjacency | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        bound: float | None = None,
+        family: str = "gaussian",
+        noise: str = "gaussian",
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.adjacency = adjacency
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bound = bound
+        self.family = family
+        self.noise = noise
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _build(self) -> Mechanism:
+        epsilon, delta = self._budget()
+        return Vectors(
+            d=self.n_features_in_,
+            k=self.n_components,
+            adjacency=self._adjacency(),
+            bound=self.bound,
+            epsilon=epsilon,
+            delta=delta,
+            family=self.family,
+            noise=self.noise,
+            seed=self.seed_,
+        )
+
+    def _width(self) -> int:
+        return self.n_components
+
+
+class PrivateSigns(_Rows):
+    """Private signs of a random projection: `dps.Signs` as a transformer to -1 and 1.
+
+    Parameters
+    ----------
+    n_components : int
+        Signs of a released row.
+    adjacency : Adjacency
+        ``attribute``.
+    epsilon, delta : float
+        Budget of each batch that is transformed.
+    bound : float
+        Largest absolute value of an entry of any possible row.
+    family, flips : str
+        As of `dps.Signs`.
+    ledger, random_state
+        As of `PrivateProjection`.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 8,
+        *,
+        adjacency: Adjacency | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        bound: float | None = None,
+        family: str = "gaussian",
+        flips: str = "optimal",
+        ledger: Any = None,
+        random_state: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.adjacency = adjacency
+        self.epsilon = epsilon
+        self.delta = delta
+        self.bound = bound
+        self.family = family
+        self.flips = flips
+        self.ledger = ledger
+        self.random_state = random_state
+
+    def _build(self) -> Mechanism:
+        epsilon, delta = self._budget()
+        if self.bound is None:
+            raise ParameterError(
+                "bound is required: the largest absolute value that an entry can have",
+                parameter="bound",
+                value="None",
+                allowed="(0, inf)",
+            )
+        return Signs(
+            d=self.n_features_in_,
+            bits=self.n_components,
+            adjacency=self._adjacency(),
+            bound=self.bound,
+            epsilon=epsilon,
+            delta=delta,
+            family=self.family,
+            flips=self.flips,
+            seed=self.seed_,
+        )
+
+    def _width(self) -> int:
+        return self.n_components
+
+
+class _Moments(_Private):
+    """Estimators that release second moments once, in `fit`."""
+
+    def _released(self, rows: np.ndarray) -> Release:
+        if not hasattr(self, "_remembered"):
+            self._remembered = _Remembered()
+        epsilon, delta = self._budget()
+        mechanism = Covariance(
+            d=rows.shape[1],
+            adjacency=self._adjacency(),
+            epsilon=epsilon,
+            delta=delta,
+        )
+        # Another budget or adjacency is another release.
+        settings = (repr(mechanism.guarantee), self._ledger(), rows.shape[1])
+        if getattr(self, "_settings", None) != settings:
+            self._remembered, self._settings = _Remembered(), settings
+        self.guarantee_ = mechanism.guarantee
+        return self._remembered.of(mechanism, rows, self._ledger(), type(self).__name__)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = super().__getstate__()
+        release = state.get("release_")
+        if release is not None:
+            state["release_"] = release.to_bytes()
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        if isinstance(state.get("release_"), bytes):
+            state = {**state, "release_": Release.from_bytes(state["release_"])}
+        super().__setstate__(state)
+
+
+class PrivateCovariance(_Moments):
+    """Private second moments about zero, ``A^T A``: `dps.Covariance` as an estimator.
+
+    Rows longer than the adjacency's bound are scaled to it.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        ``add_remove_row``, ``zero_row`` or ``replace_row``.
+    epsilon, delta : float
+        Budget of one fit.
+    ledger : Ledger or path, optional
+        Pays for each new batch.
+
+    Attributes
+    ----------
+    moments_ : ndarray of shape (d, d)
+        The unbiased estimate of ``A^T A``.
+    positive_ : ndarray of shape (d, d)
+        The same with negative eigenvalues set to zero.
+    release_ : Release
+    guarantee_ : Guarantee
+    """
+
+    def __init__(
+        self,
+        *,
+        adjacency: Adjacency | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        ledger: Any = None,
+    ) -> None:
+        self.adjacency = adjacency
+        self.epsilon = epsilon
+        self.delta = delta
+        self.ledger = ledger
+
+    def fit(self, X: Any, y: Any = None) -> PrivateCovariance:
+        """Releases the second moments of the rows."""
+        X = validate_data(self, X, dtype=np.float64)
+        self.release_ = self._released(X)
+        self.moments_ = self.release_.to_numpy()
+        self.positive_ = self.release_.positive()
+        return self
+
+
+class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
+    """Principal components about zero, from private second moments.
+
+    `transform` projects rows on the released components: it is not private by itself, and its result is as
+    secret as the rows. Parameters and attributes are those of `PrivateCovariance`, and:
+
+    Parameters
+    ----------
+    n_components : int
+        Components.
+
+    Attributes
+    ----------
+    components_ : ndarray of shape (n_components, d)
+    explained_ : ndarray of shape (n_components,)
+        Estimated eigenvalues of ``A^T A``.
+    subspace_error_ : float
+        Bound on the sine of the largest angle to the true space, at failure 0.05.
+    """
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        adjacency: Adjacency | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        ledger: Any = None,
+    ) -> None:
+        self.n_components = n_components
+        self.adjacency = adjacency
+        self.epsilon = epsilon
+        self.delta = delta
+        self.ledger = ledger
+
+    def fit(self, X: Any, y: Any = None) -> PrivatePCA:
+        """Releases the second moments of the rows, and reads the components from them."""
+        X = validate_data(self, X, dtype=np.float64)
+        self.release_ = self._released(X)
+        found = self.release_.pca(self.n_components)
+        self.components_ = found.directions
+        self.explained_ = found.explained
+        self.subspace_error_ = found.subspace_error
+        self._n_features_out = self.n_components
+        return self
+
+    def transform(self, X: Any) -> np.ndarray:
+        """Rows times components: as secret as the rows."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
+        return X @ self.components_.T.astype(X.dtype)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+class PrivateRegression(RegressorMixin, _Moments):
+    """Ridge regression without intercept, from private second moments of the rows ``[X | y]``.
+
+    A row with its target is bounded together: the adjacency's bound is on the norm of ``[x, y]``, and longer
+    ones are scaled to it. Parameters and attributes are those of `PrivateCovariance`, and:
+
+    Parameters
+    ----------
+    ridge : float, optional
+        By default twice the noise's spread.
+
+    Attributes
+    ----------
+    coef_ : ndarray of shape (d,) or (targets, d)
+    """
+
+    def __init__(
+        self,
+        *,
+        adjacency: Adjacency | None = None,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        ridge: float | None = None,
+        ledger: Any = None,
+    ) -> None:
+        self.adjacency = adjacency
+        self.epsilon = epsilon
+        self.delta = delta
+        self.ridge = ridge
+        self.ledger = ledger
+
+    def fit(self, X: Any, y: Any) -> PrivateRegression:
+        """Releases the second moments of ``[X | y]``, and solves them."""
+        X, y = validate_data(
+            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True
+        )
+        targets = y.reshape(len(y), -1).astype(np.float64)
+        self.release_ = self._released(np.hstack([X, targets]))
+        found = self.release_.regress(features=X.shape[1], ridge=self.ridge)
+        self.coef_ = found.ravel() if y.ndim == 1 else found.T
+        return self
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Rows times coefficients."""
+        check_is_fitted(self)
+        X = validate_data(self, X, dtype=np.float64, reset=False)
+        return X @ self.coef_.T
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        tags.target_tags.single_output = True
+        tags.regressor_tags.poor_score = True
+        return tags

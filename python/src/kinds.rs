@@ -1,0 +1,503 @@
+//! Mechanisms by their public parameters: built, calibrated, and what they promise.
+
+use crate::error::{Fault, Result};
+use dp_core::mechanism::{Basis, Mechanism as _, Prediction, PrivateVector, Statistic};
+use dp_core::noise::{GaussianNoise, LaplaceNoise};
+use dp_core::{
+    Adjacency, Budget, EntryBound, Guarantee, L1Sensitivity, L2Sensitivity, NormBound, PublicSeed,
+    Shift, SquaredNorm,
+};
+use faer::Mat;
+use linalg_dp::covariance::{
+    GaussianCovariance, JlCovariance, NoisyPower, WishartCovariance, WishartShape,
+};
+use linalg_dp::low_rank::{
+    BasisProjection, InputPerturbation, Pfp, PfpOptions, Pruning, PublicBasis, PublishedPfp,
+    RangeFinder, Setting, Spread,
+};
+use linalg_dp::window::{BlockNoise, Pace, Schedule, StreamConfig, WindowMechanism};
+use serde::Deserialize;
+use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
+use sketch::projection::{Family, ProjectionSpec};
+use sketch::sets::{
+    BinResponse, BucketPrivMin, MixtureResponse, NoisySecureMinHash, SetFacts, SetNeighbours,
+    SymbolShape,
+};
+use sketch::signs::{
+    FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
+    SignSketch,
+};
+use sketch::vectors::{AveragedProjection, MultiScale, PrivateProjection};
+
+/// Public parameters, by the mechanism's name.
+#[derive(Deserialize)]
+#[serde(tag = "mechanism", rename_all = "kebab-case", deny_unknown_fields)]
+pub(crate) enum Config {
+    Projection {
+        d: usize,
+        k: usize,
+        family: Family,
+        bound: f64,
+        laplace: bool,
+        seed: Option<u64>,
+    },
+    AveragedProjection {
+        d: usize,
+        k: usize,
+        bound: f64,
+    },
+    MultiScale {
+        d: usize,
+        scales: Vec<Scale>,
+        bound: f64,
+    },
+    Signs {
+        d: usize,
+        bits: usize,
+        family: Family,
+        bound: f64,
+        repetitions: usize,
+        flips: Flips,
+        seed: Option<u64>,
+    },
+    FreshSigns {
+        d: usize,
+        bits: usize,
+        bound: f64,
+        least_norm: Option<f64>,
+        lift: Option<f64>,
+    },
+    IndividualSigns {
+        d: usize,
+        bits: usize,
+        family: Family,
+        bound: f64,
+        repetitions: usize,
+        gaussian: bool,
+        seed: Option<u64>,
+    },
+    Bins {
+        bins: usize,
+        symbols: u32,
+        seed: Option<u64>,
+    },
+    Mixture {
+        positions: usize,
+        concatenation: usize,
+        symbols: u32,
+    },
+    Buckets {
+        positions: usize,
+        concatenation: usize,
+        symbols: u32,
+        seed: Option<u64>,
+    },
+    NoisyMinHash {
+        positions: usize,
+        concatenation: usize,
+        accept_true_delta: bool,
+    },
+    GaussianCovariance {
+        d: usize,
+    },
+    WishartCovariance {
+        d: usize,
+        dof: Option<u64>,
+    },
+    JlCovariance {
+        d: usize,
+        sketch_rows: usize,
+    },
+    Directions {
+        d: usize,
+        k: usize,
+        iterations: usize,
+        seed: Option<u64>,
+    },
+    LowRank {
+        n: usize,
+        d: usize,
+        rank: usize,
+        oversampling: usize,
+        row_bound: f64,
+        method: Finding,
+    },
+    Basis {
+        n: usize,
+        d: usize,
+        k: usize,
+        basis: Vec<f64>,
+        reason: String,
+        row_bound: f64,
+        isotropic: bool,
+    },
+    Window {
+        d: usize,
+        window: u64,
+        block: Option<u64>,
+        clock: bool,
+        schedule: Option<Schedule>,
+    },
+    Numbers {
+        length: usize,
+        sensitivity: f64,
+        largest: f64,
+        touched: usize,
+        laplace: bool,
+        by: String,
+        reason: String,
+    },
+    Distances {
+        n: usize,
+        d: usize,
+        low: f64,
+        high: f64,
+    },
+    Bits {
+        d: usize,
+    },
+}
+
+/// One projection of a mechanism of several.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Scale {
+    k: usize,
+    family: Family,
+    share: f64,
+    seed: Option<u64>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Flips {
+    Optimal,
+    Smooth,
+    Response,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Finding {
+    FindAndProject,
+    RangeFinder,
+    InputPerturbation,
+    Published,
+}
+
+/// A calibrated mechanism.
+pub(crate) enum Kind {
+    Projection(PrivateProjection),
+    Averaged(AveragedProjection),
+    MultiScale(MultiScale),
+    Signs(PrivateSigns),
+    FreshSigns(FreshSigns),
+    IndividualSigns(IndividualSigns),
+    Bins(BinResponse, PublicSeed),
+    Mixture(MixtureResponse),
+    Buckets(BucketPrivMin, PublicSeed),
+    NoisyMinHash(NoisySecureMinHash),
+    Gaussian(GaussianCovariance),
+    Wishart(WishartCovariance),
+    Jl(JlCovariance),
+    Directions(NoisyPower, usize, PublicSeed),
+    FindAndProject(Pfp),
+    Range(RangeFinder),
+    InputPerturbation(InputPerturbation),
+    PublishedPfp(PublishedPfp),
+    Basis(BasisProjection, PublicBasis),
+    Window(WindowMechanism),
+    GaussianNumbers(PrivateVector<GaussianNoise>),
+    LaplaceNumbers(PrivateVector<LaplaceNoise>),
+    Distances(NoiseAddition),
+    Bits(RandomizedResponse),
+}
+
+fn seed(number: Option<u64>) -> Result<PublicSeed> {
+    Ok(match number {
+        Some(number) => PublicSeed::new(number),
+        None => PublicSeed::draw()?,
+    })
+}
+
+fn floor(least: Option<f64>, lift: Option<f64>) -> Result<NormFloor> {
+    match (least, lift) {
+        (Some(m), None) => Ok(NormFloor::Promised(NormBound::new(m)?)),
+        (None, Some(m)) => Ok(NormFloor::Lifted(NormBound::new(m)?)),
+        _ => Err(Fault::invalid(
+            "least_norm, lift",
+            "both or neither",
+            "one of them: a change turns the signs of a short row more easily",
+        )),
+    }
+}
+
+fn shift(adjacency: Adjacency) -> Result<Shift> {
+    match adjacency {
+        Adjacency::RowShift { l2 } => Ok(l2),
+        other => Err(Fault::invalid("adjacency", other, "a shift of a row")),
+    }
+}
+
+fn neighbours(adjacency: Adjacency) -> Result<SetNeighbours> {
+    match adjacency {
+        Adjacency::SetItems { alpha, min_size } => Ok(SetNeighbours::new(alpha, min_size)?),
+        other => Err(Fault::invalid("adjacency", other, "a change of items of a set")),
+    }
+}
+
+/// Calibrates.
+pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Result<Kind> {
+    Ok(match config {
+        Config::Projection { d, k, family, bound, laplace, seed: number } => {
+            let projection = ProjectionSpec::new(family, d, k, seed(number)?)?.build();
+            let bound = EntryBound::new(bound)?;
+            Kind::Projection(if laplace {
+                PrivateProjection::laplace(projection, adjacency, bound, budget)?
+            } else {
+                PrivateProjection::gaussian(projection, adjacency, bound, budget)?
+            })
+        }
+        Config::AveragedProjection { d, k, bound } => Kind::Averaged(AveragedProjection::gaussian(
+            d,
+            k,
+            adjacency,
+            EntryBound::new(bound)?,
+            budget,
+        )?),
+        Config::MultiScale { d, scales, bound } => {
+            let shares: Vec<f64> = scales.iter().map(|scale| scale.share).collect();
+            let projection = |scale: Scale| -> Result<_> {
+                Ok(ProjectionSpec::new(scale.family, d, scale.k, seed(scale.seed)?)?.build())
+            };
+            let projections = scales.into_iter().map(projection).collect::<Result<_>>()?;
+            let bound = EntryBound::new(bound)?;
+            let mechanism = MultiScale::gaussian(projections, &shares, adjacency, bound, budget)?;
+            Kind::MultiScale(mechanism)
+        }
+        Config::Signs { d, bits, family, bound, repetitions, flips, seed: number } => {
+            let rule = match flips {
+                Flips::Optimal => FlipRule::OptimalSmooth,
+                Flips::Smooth => FlipRule::PublishedSmooth,
+                Flips::Response => FlipRule::RandomizedResponse,
+            };
+            let sketch = SignSketch::repeated(family, d, bits, repetitions, seed(number)?)?;
+            Kind::Signs(PrivateSigns::new(
+                sketch,
+                rule,
+                adjacency,
+                EntryBound::new(bound)?,
+                budget,
+            )?)
+        }
+        Config::FreshSigns { d, bits, bound, least_norm, lift } => {
+            let (floor, bound) = (floor(least_norm, lift)?, EntryBound::new(bound)?);
+            let config = FreshConfig { d, bits, floor, bound, adjacency };
+            Kind::FreshSigns(FreshSigns::exact(config, budget)?)
+        }
+        Config::IndividualSigns { d, bits, family, bound, repetitions, gaussian, seed: number } => {
+            let noise = if gaussian {
+                IndividualNoise::Gaussian
+            } else {
+                IndividualNoise::RandomizedResponse
+            };
+            let sketch = SignSketch::repeated(family, d, bits, repetitions, seed(number)?)?;
+            let bound = EntryBound::new(bound)?;
+            Kind::IndividualSigns(IndividualSigns::new(sketch, noise, adjacency, bound, budget)?)
+        }
+        Config::Bins { bins, symbols, seed: number } => {
+            let alpha = neighbours(adjacency)?.alpha();
+            let mechanism = BinResponse::calibrate(bins, symbols, alpha, budget)?;
+            Kind::Bins(mechanism, seed(number)?)
+        }
+        Config::Mixture { positions, concatenation, symbols } => {
+            let shape = SymbolShape::new(positions, concatenation, symbols)?;
+            Kind::Mixture(MixtureResponse::calibrate(shape, neighbours(adjacency)?, budget)?)
+        }
+        Config::Buckets { positions, concatenation, symbols, seed: number } => {
+            if adjacency != Adjacency::AnyInput {
+                return Err(Fault::invalid("adjacency", adjacency, "any set becomes any other"));
+            }
+            if budget.delta.get() > 0.0 {
+                return Err(Fault::invalid("delta", budget.delta, "0: buckets are pure"));
+            }
+            let shape = SymbolShape::new(positions, concatenation, symbols)?;
+            Kind::Buckets(BucketPrivMin::new(shape, budget.epsilon)?, seed(number)?)
+        }
+        Config::NoisyMinHash { positions, concatenation, accept_true_delta } => {
+            use dp_core::calibrate::published::Acceptance;
+            let accept = if accept_true_delta {
+                Acceptance::AcceptTrueDelta
+            } else {
+                Acceptance::RequireTarget
+            };
+            let neighbours = neighbours(adjacency)?;
+            Kind::NoisyMinHash(NoisySecureMinHash::published(
+                positions,
+                concatenation,
+                neighbours,
+                budget,
+                accept,
+            )?)
+        }
+        Config::GaussianCovariance { d } => {
+            Kind::Gaussian(GaussianCovariance::calibrate(d, adjacency, budget)?)
+        }
+        Config::WishartCovariance { d, dof } => {
+            let shape = dof.map_or(WishartShape::LeastSpectralNorm, WishartShape::Dof);
+            Kind::Wishart(WishartCovariance::calibrate(d, adjacency, budget, shape)?)
+        }
+        Config::JlCovariance { d, sketch_rows } => {
+            Kind::Jl(JlCovariance::calibrate(d, sketch_rows, adjacency, budget)?)
+        }
+        Config::Directions { d, k, iterations, seed: number } => {
+            let mechanism = NoisyPower::calibrate(d, k, iterations, adjacency, budget)?;
+            Kind::Directions(mechanism, d, seed(number)?)
+        }
+        Config::LowRank { n, d, rank, oversampling, row_bound, method } => {
+            let (shift, bound) = (shift(adjacency)?, NormBound::new(row_bound)?);
+            let setting = Setting::new((n, d), rank, oversampling, shift, bound)?;
+            match method {
+                Finding::FindAndProject => {
+                    Kind::FindAndProject(Pfp::calibrate(setting, budget, PfpOptions::default())?)
+                }
+                Finding::RangeFinder => Kind::Range(RangeFinder::calibrate(setting, budget)?),
+                Finding::Published => {
+                    Kind::PublishedPfp(PublishedPfp::new(setting, budget, Pruning::None)?)
+                }
+                Finding::InputPerturbation => {
+                    Kind::InputPerturbation(InputPerturbation::calibrate(setting, budget)?)
+                }
+            }
+        }
+        Config::Basis { n, d, k, basis, reason, row_bound, isotropic } => {
+            if k.checked_mul(n) != Some(basis.len()) {
+                return Err(Fault::invalid("basis", basis.len(), "n times k numbers"));
+            }
+            // The setting asks for a sketch, which a public basis does not need: any that fits.
+            let (shift, bound) = (shift(adjacency)?, NormBound::new(row_bound)?);
+            let setting = Setting::new((n, d), 1, 2, shift, bound)?;
+            let spread = if isotropic { Spread::Isotropic } else { Spread::LeastTrace };
+            let matrix = Mat::from_fn(n, k, |i, j| basis[i * k + j]);
+            let mechanism = BasisProjection::calibrate(setting, budget, spread)?;
+            Kind::Basis(mechanism, PublicBasis::declared(matrix, &reason)?)
+        }
+        Config::Window { d, window, block, clock, schedule } => {
+            let plain = StreamConfig::new(d, window, adjacency, budget);
+            let config = StreamConfig {
+                block: block.unwrap_or(plain.block),
+                pace: if clock { Pace::Clock } else { Pace::Rows },
+                schedule: schedule.unwrap_or(Schedule::Tree { noise: BlockNoise::default() }),
+                ..plain
+            };
+            Kind::Window(WindowMechanism::calibrate(config)?)
+        }
+        Config::Numbers { length, sensitivity, largest, touched, laplace, by, reason } => {
+            let (basis, largest) = (Basis::declared(by, reason), EntryBound::new(largest)?);
+            if laplace {
+                let change = L1Sensitivity::new(sensitivity)?;
+                let statistic = Statistic::new(adjacency, change, length, largest);
+                let config = (statistic.touching(touched), basis);
+                Kind::LaplaceNumbers(PrivateVector::calibrate(config, budget)?)
+            } else {
+                let change = L2Sensitivity::new(sensitivity)?;
+                let statistic = Statistic::new(adjacency, change, length, largest);
+                let config = (statistic.touching(touched), basis);
+                Kind::GaussianNumbers(PrivateVector::calibrate(config, budget)?)
+            }
+        }
+        Config::Distances { n, d, low, high } => Kind::Distances(NoiseAddition::new(
+            n,
+            d,
+            ValueRange::new(low, high)?,
+            adjacency,
+            budget,
+        )?),
+        Config::Bits { d } => {
+            let mechanism = RandomizedResponse::calibrate(d, budget)?;
+            let protected = mechanism.guarantee().adjacency();
+            if adjacency != protected {
+                return Err(Fault::invalid("adjacency", adjacency, &protected.to_string()));
+            }
+            Kind::Bits(mechanism)
+        }
+    })
+}
+
+impl Kind {
+    /// What one release promises; nothing where it is no differential privacy.
+    pub(crate) fn promise(&self) -> Option<&Guarantee> {
+        Some(match self {
+            Kind::Projection(m) => m.guarantee(),
+            Kind::Averaged(m) => m.guarantee(),
+            Kind::MultiScale(m) => m.guarantee(),
+            Kind::Signs(m) => m.guarantee(),
+            Kind::FreshSigns(m) => m.guarantee(),
+            Kind::IndividualSigns(_) => return None,
+            Kind::Bins(m, _) => m.guarantee(),
+            Kind::Mixture(m) => m.guarantee(),
+            Kind::Buckets(m, _) => m.guarantee(),
+            Kind::NoisyMinHash(m) => m.guarantee(),
+            Kind::Gaussian(m) => m.guarantee(),
+            Kind::Wishart(m) => m.guarantee(),
+            Kind::Jl(m) => m.guarantee(),
+            Kind::Directions(m, ..) => m.guarantee(),
+            Kind::FindAndProject(m) => m.guarantee(),
+            Kind::Range(m) => m.guarantee(),
+            Kind::InputPerturbation(m) => m.guarantee(),
+            Kind::PublishedPfp(m) => m.guarantee(),
+            Kind::Basis(m, _) => m.guarantee(),
+            Kind::Window(m) => m.guarantee(),
+            Kind::GaussianNumbers(m) => m.guarantee(),
+            Kind::LaplaceNumbers(m) => m.guarantee(),
+            Kind::Distances(m) => m.guarantee(),
+            Kind::Bits(m) => m.guarantee(),
+        })
+    }
+
+    /// The expected error from public facts.
+    pub(crate) fn predict(&self, facts: &[f64]) -> Result<Prediction> {
+        let fact = |at: usize| {
+            facts
+                .get(at)
+                .copied()
+                .ok_or_else(|| Fault::invalid("facts", facts.len(), "one more number"))
+        };
+        let set = || -> Result<SetFacts> { Ok(SetFacts { size: fact(0)?, similarity: fact(1)? }) };
+        let trace = || -> Result<SquaredNorm> { Ok(SquaredNorm::new(fact(0)?)?) };
+        Ok(match self {
+            Kind::Projection(m) => m.predict(fact(0)?)?,
+            Kind::Averaged(m) => m.predict(fact(0)?)?,
+            Kind::MultiScale(m) => m.predict(fact(0)?)?,
+            Kind::Signs(m) => m.predict(())?,
+            Kind::FreshSigns(m) => m.predict(())?,
+            Kind::IndividualSigns(_) => {
+                return Err(Fault::invalid(
+                    "prediction",
+                    "individual signs",
+                    "differential privacy",
+                ));
+            }
+            Kind::Bins(m, _) => m.predict(set()?)?,
+            Kind::Mixture(m) => m.predict(set()?)?,
+            Kind::Buckets(m, _) => m.predict(set()?)?,
+            Kind::NoisyMinHash(m) => m.predict(set()?)?,
+            Kind::Gaussian(m) => m.predict(trace()?)?,
+            Kind::Wishart(m) => m.predict(trace()?)?,
+            Kind::Jl(m) => m.predict(trace()?)?,
+            Kind::Directions(m, ..) => m.predict(())?,
+            Kind::FindAndProject(m) => m.predict(())?,
+            Kind::Range(m) => m.predict(())?,
+            Kind::InputPerturbation(m) => m.predict(())?,
+            Kind::Basis(m, basis) => m.predict(basis.clone())?,
+            Kind::PublishedPfp(_) => {
+                return Err(Fault::invalid("prediction", "the published rule", "the exact one"));
+            }
+            Kind::Window(m) => m.predict(trace()?)?,
+            Kind::GaussianNumbers(m) => m.predict(())?,
+            Kind::LaplaceNumbers(m) => m.predict(())?,
+            Kind::Distances(m) => m.predict(())?,
+            Kind::Bits(m) => m.predict(())?,
+        })
+    }
+}

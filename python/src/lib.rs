@@ -1,0 +1,27 @@
+//! The compiled part of the Python package `dps`: thin, since validation and privacy live in the libraries.
+//!
+//! Adjacencies, profiles, guarantees and parameters cross the border as their JSON text, arrays without a copy,
+//! and errors as exceptions of `dps.errors`.
+
+mod error;
+mod kinds;
+mod ledger;
+mod mechanism;
+mod release;
+mod rows;
+mod run;
+mod stream;
+mod values;
+
+use pyo3::prelude::*;
+
+/// The compiled part of `dps`.
+#[pymodule]
+fn _dps(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<mechanism::Mechanism>()?;
+    module.add_class::<release::Release>()?;
+    module.add_class::<stream::Stream>()?;
+    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
+    values::register(module)?;
+    ledger::register(module)
+}

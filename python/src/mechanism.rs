@@ -1,0 +1,327 @@
+//! Mechanisms: released in memory or to a file, paid last.
+
+use crate::error::{Fault, Result};
+use crate::kinds::{Kind, build};
+use crate::release::{Held, Release};
+use crate::rows::{Rows, Source, append, nothing, sets};
+use crate::run::Run;
+use crate::values;
+use dp_core::mechanism::{Mechanism as _, Prediction};
+use dp_core::output::{Existing, Output};
+use dp_core::{Adjacency, Budget, FreshSeed, Guarantee};
+use linalg_dp::any::AnyRelease;
+use linalg_dp::covariance::CovarianceMechanism;
+use linalg_dp::window::{Pace, WindowMechanism};
+use pyo3::prelude::*;
+use sketch::sets::{ItemSet, SetNeighbours};
+use sketch::vectors::{Element, ReleaseWriter};
+use std::path::{Path, PathBuf};
+
+/// A calibrated mechanism.
+#[pyclass(frozen, module = "dps._dps")]
+pub(crate) struct Mechanism {
+    kind: Kind,
+    /// Of sets: what their guarantee counts on.
+    neighbours: Option<SetNeighbours>,
+}
+
+impl Mechanism {
+    /// What one release promises; nothing where it is no differential privacy.
+    pub(crate) fn promise(&self) -> Option<&Guarantee> {
+        self.kind.promise()
+    }
+
+    pub(crate) fn window(&self) -> Option<&WindowMechanism> {
+        match &self.kind {
+            Kind::Window(mechanism) => Some(mechanism),
+            _ => None,
+        }
+    }
+
+    /// Whether rows may come one batch after the other.
+    fn reads_batches(&self) -> bool {
+        matches!(
+            self.kind,
+            Kind::Projection(_)
+                | Kind::Averaged(_)
+                | Kind::Signs(_)
+                | Kind::FreshSigns(_)
+                | Kind::Gaussian(_)
+                | Kind::Wishart(_)
+                | Kind::Jl(_)
+                | Kind::Window(_)
+        )
+    }
+
+    fn of_rows(&self, source: Source<'_>, run: &mut Run) -> Result<Held> {
+        let view = match source {
+            Source::View(view) => view,
+            batches if self.reads_batches() => return self.of_batches(batches, run),
+            batches => {
+                return batches
+                    .whole(&mut |_, _| Ok(()), |view| self.of_rows(Source::View(view), run));
+            }
+        };
+        let (watch, rng) = (&mut run.watch, &mut run.rng);
+        macro_rules! watched {
+            ($mechanism:expr, $input:expr) => {{
+                let released = $mechanism.release_watched($input, rng, &mut |p| watch.ask(p));
+                watch.after(released)?
+            }};
+        }
+        Ok(match &self.kind {
+            Kind::Projection(m) => AnyRelease::Sketch(watched!(m, view)).into(),
+            Kind::Averaged(m) => AnyRelease::Sketch(watched!(m, (FreshSeed::draw()?, view))).into(),
+            Kind::MultiScale(m) => Held::Scales(watched!(m, view)),
+            Kind::Signs(m) => AnyRelease::Signs(watched!(m, view)).into(),
+            Kind::FreshSigns(m) => {
+                AnyRelease::Signs(watched!(m, (view, FreshSeed::draw()?))).into()
+            }
+            Kind::IndividualSigns(m) => AnyRelease::IndividualSigns(m.release(view, rng)?).into(),
+            Kind::Directions(m, d, start) => {
+                check_width(&view, *d)?;
+                let mut values = Vec::new();
+                append(&view, &mut values);
+                Held::Directions(watched!(m, (values.as_slice(), *start)))
+            }
+            Kind::FindAndProject(m) => {
+                AnyRelease::LowRank(watched!(m, (view, FreshSeed::draw()?))).into()
+            }
+            Kind::Range(m) => AnyRelease::Range(watched!(m, (view, FreshSeed::draw()?))).into(),
+            Kind::InputPerturbation(m) => Held::Factors(watched!(m, view)),
+            Kind::PublishedPfp(m) => {
+                AnyRelease::LowRank(m.release(&view, FreshSeed::draw()?, rng)?).into()
+            }
+            Kind::Basis(m, basis) => AnyRelease::LowRank(watched!(m, (view, basis))).into(),
+            Kind::Distances(m) => Held::Distances(watched!(m, view)),
+            Kind::Bits(m) => Held::Bits(watched!(m, view)),
+            _ => return self.of_batches(Source::View(view), run),
+        })
+    }
+
+    /// Rows part by part.
+    fn of_batches(&self, source: Source<'_>, run: &mut Run) -> Result<Held> {
+        let (watch, rng) = (&mut run.watch, &mut run.rng);
+        match &self.kind {
+            Kind::Projection(_) | Kind::Averaged(_) => self.through_a_file(source, run),
+            Kind::Signs(m) => {
+                let mut open = m.open(rng);
+                source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
+                    Ok(open.push(rows)?)
+                })?;
+                Ok(AnyRelease::Signs(open.close()?).into())
+            }
+            Kind::FreshSigns(m) => {
+                let mut open = m.open(FreshSeed::draw()?, rng)?;
+                source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
+                    Ok(open.push(rows)?)
+                })?;
+                Ok(AnyRelease::Signs(open.close()?).into())
+            }
+            Kind::Gaussian(m) => covariance(m, source, run),
+            Kind::Wishart(m) => covariance(m, source, run),
+            Kind::Jl(m) => covariance(m, source, run),
+            Kind::Window(m) => {
+                let mut stream = m.stream(rng);
+                let d = m.config().dim;
+                let mut values = Vec::new();
+                source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
+                    check_width(&rows, d)?;
+                    values.clear();
+                    append(&rows, &mut values);
+                    stream.push(&values)?;
+                    Ok(())
+                })?;
+                if m.config().pace == Pace::Clock {
+                    stream.tick()?;
+                }
+                Ok(AnyRelease::Window(stream.release()?).into())
+            }
+            _ => Err(Fault::Data("this mechanism reads no rows".into())),
+        }
+    }
+
+    /// Rows that come in batches, in bounded memory but for the release itself.
+    fn through_a_file(&self, batches: Source<'_>, run: &mut Run) -> Result<Held> {
+        let sink = crate::run::Sink::default();
+        let output = Output::stream("memory", sink.clone())?;
+        self.stream_to(output, Element::F64, batches, run)?;
+        Ok(AnyRelease::decode(&sink.take())?.1.into())
+    }
+
+    /// Projected rows to an output as they come.
+    fn stream_to(
+        &self,
+        output: Output,
+        element: Element,
+        source: Source<'_>,
+        run: &mut Run,
+    ) -> Result<()> {
+        let (watch, rng) = (&mut run.watch, &mut run.rng);
+        let mut writer = match &self.kind {
+            Kind::Projection(m) => ReleaseWriter::create(output, m, element, rng)?,
+            Kind::Averaged(m) => m.clone().writer(output, element, FreshSeed::draw()?, rng)?,
+            _ => return Err(Fault::Data("this mechanism is no projection".into())),
+        };
+        source.each(&mut |done, all| watch.tick(done, all), &mut |rows| Ok(writer.push(rows)?))?;
+        writer.finish()?;
+        Ok(())
+    }
+
+    fn of_sets(&self, sets: &[ItemSet], run: &mut Run) -> Result<Held> {
+        if let Some(neighbours) = &self.neighbours {
+            neighbours.check(sets)?;
+        }
+        let (watch, rng) = (&mut run.watch, &mut run.rng);
+        macro_rules! watched {
+            ($mechanism:expr, $input:expr) => {{
+                let released = $mechanism.release_watched($input, rng, &mut |p| watch.ask(p));
+                watch.after(released)?
+            }};
+        }
+        Ok(match &self.kind {
+            Kind::Bins(m, seed) => AnyRelease::Symbols(watched!(m, (sets, *seed))).into(),
+            Kind::Mixture(m) => AnyRelease::Symbols(watched!(m, (sets, FreshSeed::draw()?))).into(),
+            Kind::Buckets(m, seed) => AnyRelease::Symbols(watched!(m, (sets, *seed))).into(),
+            Kind::NoisyMinHash(m) => {
+                AnyRelease::NoisyBits(watched!(m, (sets, FreshSeed::draw()?))).into()
+            }
+            _ => return Err(Fault::Data("this mechanism reads no sets".into())),
+        })
+    }
+
+    fn of_numbers(&self, values: &[f64], run: &mut Run) -> Result<Held> {
+        let (watch, rng) = (&mut run.watch, &mut run.rng);
+        let mut hook = |p| watch.ask(p);
+        let released = match &self.kind {
+            Kind::GaussianNumbers(m) => m.release_watched(values, rng, &mut hook),
+            Kind::LaplaceNumbers(m) => m.release_watched(values, rng, &mut hook),
+            _ => return Err(Fault::Data("this mechanism reads no vector of numbers".into())),
+        };
+        Ok(Held::Numbers(watch.after(released)?))
+    }
+}
+
+fn check_width(rows: &sketch::RowsView<'_>, d: usize) -> Result<()> {
+    if rows.d() == d {
+        return Ok(());
+    }
+    let what = "the number of features";
+    Err(sketch::Error::Shape { what, expected: d, found: rows.d() }.into())
+}
+
+fn covariance(m: &dyn CovarianceMechanism, source: Source<'_>, run: &mut Run) -> Result<Held> {
+    let (watch, rng) = (&mut run.watch, &mut run.rng);
+    let (mut stream, mut values, d) = (m.stream(rng), Vec::new(), m.dim());
+    source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
+        check_width(&rows, d)?;
+        if let sketch::rows::Storage::F64(values) = rows.storage() {
+            return Ok(stream.push(values)?);
+        }
+        values.clear();
+        append(&rows, &mut values);
+        Ok(stream.push(&values)?)
+    })?;
+    Ok(AnyRelease::Covariance(stream.finish()?).into())
+}
+
+#[pymethods]
+impl Mechanism {
+    /// Builds and calibrates; parameters and adjacency are JSON.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        config: &str,
+        adjacency: &str,
+        epsilon: f64,
+        delta: f64,
+    ) -> Result<Self> {
+        let (config, adjacency) =
+            (values::parsed("parameters", config)?, values::adjacency(adjacency)?);
+        let budget = Budget::new(epsilon, delta)?;
+        let neighbours = match adjacency {
+            Adjacency::SetItems { alpha, min_size } => Some(SetNeighbours::new(alpha, min_size)?),
+            _ => None,
+        };
+        let kind = py.detach(|| build(config, adjacency, budget))?;
+        Ok(Self { kind, neighbours })
+    }
+
+    /// The guarantee, as JSON; `None` where there is no differential privacy.
+    fn guarantee(&self) -> Result<Option<String>> {
+        self.promise().map(values::guarantee_text).transpose()
+    }
+
+    /// The expected error from public facts: what it is of, and its root mean square.
+    #[pyo3(signature = (facts=Vec::new()))]
+    fn predict(&self, facts: Vec<f64>) -> Result<(String, f64)> {
+        let Prediction { of, root_mean_square, .. } = self.kind.predict(&facts)?;
+        Ok((of.to_owned(), root_mean_square))
+    }
+
+    /// Releases in memory; `kind` says what `data` is: rows, sets or numbers.
+    #[pyo3(signature = (kind, data, *, ledger=None, label=None, progress=None, test_noise=None))]
+    #[allow(clippy::too_many_arguments)] // named where they are given
+    fn release(
+        &self,
+        py: Python<'_>,
+        kind: &str,
+        data: &Bound<'_, PyAny>,
+        ledger: Option<PathBuf>,
+        label: Option<&str>,
+        progress: Option<Py<PyAny>>,
+        test_noise: Option<u64>,
+    ) -> Result<Release> {
+        let mut run = Run::new(ledger.as_deref(), progress, test_noise)?;
+        let promise = self.promise();
+        run.ask_ledger(py, ledger.as_deref(), promise)?;
+        let held = match kind {
+            "sets" => {
+                let sets = sets(data)?;
+                if sets.is_empty() {
+                    return Err(nothing());
+                }
+                py.detach(|| self.of_sets(&sets, &mut run))?
+            }
+            "numbers" => {
+                let values: Vec<f64> = data.extract()?;
+                py.detach(|| self.of_numbers(&values, &mut run))?
+            }
+            _ => {
+                let mut kept = None;
+                let source = Rows::of(data)?.source(&mut kept)?;
+                py.detach(|| self.of_rows(source, &mut run))?
+            }
+        };
+        run.pay(py, ledger.as_deref(), promise, label.unwrap_or("a release from Python"))?;
+        Ok(Release::new(held))
+    }
+
+    /// Releases projected rows to a file in bounded memory; the ledger pays when the file is complete.
+    #[pyo3(signature = (data, path, *, single=false, replace=false, ledger=None, label=None, progress=None, test_noise=None))]
+    #[allow(clippy::too_many_arguments)] // named where they are given
+    fn write(
+        &self,
+        py: Python<'_>,
+        data: &Bound<'_, PyAny>,
+        path: PathBuf,
+        single: bool,
+        replace: bool,
+        ledger: Option<PathBuf>,
+        label: Option<&str>,
+        progress: Option<Py<PyAny>>,
+        test_noise: Option<u64>,
+    ) -> Result<()> {
+        let mut run = Run::new(ledger.as_deref(), progress, test_noise)?;
+        let element = if single { Element::F32 } else { Element::F64 };
+        let existing = if replace { Existing::Replace } else { Existing::Keep };
+        let mut output = Output::create(Path::new(&path), existing)?;
+        if let (Some(ledger), Some(promise)) = (&ledger, self.promise()) {
+            let label = label.unwrap_or("a release from Python");
+            py.detach(|| output.pay_from(ledger, promise, label))?;
+        }
+        let mut kept = None;
+        let source = Rows::of(data)?.source(&mut kept)?;
+        py.detach(|| self.stream_to(output, element, source, &mut run))
+    }
+}

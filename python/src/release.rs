@@ -1,0 +1,607 @@
+//! Releases, and what can be asked of them.
+
+use crate::error::{Fault, Result};
+use dp_core::certificate::{Exception, Trust};
+use dp_core::output::{Existing, Output};
+use dp_core::release_file::{self, AnyCertificate};
+use dp_core::{Probability, SquaredNorm, release::Release as Certified};
+use faer::MatRef;
+use linalg_dp::analysis::{self, Ridge};
+use linalg_dp::any::AnyRelease;
+use linalg_dp::covariance::{PowerDirections, PrivateCovariance};
+use linalg_dp::low_rank::LowRank;
+use linalg_dp::verify::{Finding, Report};
+use numpy::{PyArray1, PyArrayMethods};
+use pyo3::prelude::*;
+use sketch::distances::{
+    DistanceTable, FlippedBits, noisy_bit_distance, noisy_bit_distance_interval, noisy_distance,
+    noisy_distance_interval,
+};
+use sketch::search::{HammingIndex, Neighbours, Queries, Ranking, Score, SketchIndex, nearest};
+use sketch::sets::SetPairs;
+use sketch::signs::{SignCodes, SignPairs};
+use sketch::vectors::{
+    Pairs, PrivateSketch, multi_scale_squared_distance, multi_scale_squared_distance_interval,
+};
+use sketch::{Estimate, Interval};
+use std::path::PathBuf;
+
+/// A release of whatever kind; the last ones have no file.
+pub(crate) enum Held {
+    Any(Box<AnyRelease>),
+    Numbers(Certified<Vec<f64>>),
+    Directions(Certified<PowerDirections>),
+    Factors(Certified<LowRank>),
+    Distances(Certified<DistanceTable>),
+    Bits(Certified<FlippedBits>),
+    Scales(Certified<Vec<PrivateSketch>>),
+}
+
+impl From<AnyRelease> for Held {
+    fn from(release: AnyRelease) -> Self {
+        Self::Any(Box::new(release))
+    }
+}
+
+/// A release with its certificate.
+#[pyclass(frozen, module = "dps._dps")]
+pub(crate) struct Release {
+    held: Held,
+}
+
+/// What a reader takes at the writer's word.
+fn trust(accept: &[String], long: bool) -> Result<Trust> {
+    let mut trust = Trust::none();
+    for name in accept {
+        let Some(exception) = Exception::ALL.into_iter().find(|e| e.name() == name) else {
+            let names = Exception::ALL.map(Exception::name).join(", ");
+            return Err(Fault::invalid("accept", name, &names));
+        };
+        trust = trust.and(exception);
+    }
+    Ok(if long { trust.however_long() } else { trust })
+}
+
+fn finding(finding: Finding) -> String {
+    match finding {
+        Finding::Agrees => "agrees".into(),
+        Finding::NothingStated(why) => format!("nothing stated: {why}"),
+        Finding::NotChecked(why) => format!("not checked: {why}"),
+        _ => "not known".into(),
+    }
+}
+
+fn report(report: Report) -> (String, String) {
+    (finding(report.sensitivity), finding(report.payload))
+}
+
+/// A matrix as an array of Python, row after row.
+fn matrix<'py>(py: Python<'py>, of: MatRef<'_, f64>) -> Result<Bound<'py, PyAny>> {
+    let mut values = Vec::with_capacity(of.nrows() * of.ncols());
+    for i in 0..of.nrows() {
+        values.extend((0..of.ncols()).map(|j| of[(i, j)]));
+    }
+    two(py, of.nrows(), PyArray1::from_vec(py, values))
+}
+
+/// A vector as rows.
+fn two<'py, T: numpy::Element>(
+    py: Python<'py>,
+    rows: usize,
+    values: Bound<'py, PyArray1<T>>,
+) -> Result<Bound<'py, PyAny>> {
+    let width = values.len()?.checked_div(rows).unwrap_or(0);
+    let _ = py;
+    Ok(values.reshape([rows, width])?.into_any())
+}
+
+type Row = (String, f64, f64, f64, f64);
+
+/// A name, an estimate and its interval, where the release can tell.
+fn told(
+    rows: &mut Vec<Row>,
+    name: &str,
+    asked: Option<&str>,
+    estimate: sketch::Result<Estimate>,
+    interval: sketch::Result<Interval>,
+) -> Result<()> {
+    match asked {
+        Some(asked) if asked != name => return Ok(()),
+        None if matches!(estimate, Err(sketch::Error::Undefined { .. }))
+            || matches!(interval, Err(sketch::Error::Undefined { .. })) =>
+        {
+            return Ok(());
+        }
+        _ => {}
+    }
+    let (Estimate { value, standard_error }, Interval { low, high }) = (estimate?, interval?);
+    rows.push((name.to_owned(), value, standard_error, low, high));
+    Ok(())
+}
+
+fn confidence_of(value: f64) -> Result<Probability> {
+    if value > 0.0 && value < 1.0 {
+        return Ok(Probability::new(value)?);
+    }
+    Err(Fault::invalid("confidence", value, "(0, 1)"))
+}
+
+fn signs_of(release: &AnyRelease) -> Option<&SignCodes> {
+    match release {
+        AnyRelease::Signs(r) => Some(r.payload()),
+        AnyRelease::IndividualSigns(r) => Some(r.payload()),
+        _ => None,
+    }
+}
+
+fn found<'py, S: Copy + Into<f64>>(
+    py: Python<'py>,
+    found: &Neighbours<S>,
+) -> Result<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    let (n, k) = (found.n(), found.k());
+    let (mut rows, mut scores) = (Vec::with_capacity(n * k), Vec::with_capacity(n * k));
+    for query in 0..n {
+        rows.extend(found.indices(query).iter().map(|&row| i64::from(row)));
+        scores.extend(found.scores(query).iter().map(|&score| score.into()));
+    }
+    Ok((two(py, n, PyArray1::from_vec(py, rows))?, two(py, n, PyArray1::from_vec(py, scores))?))
+}
+
+impl Release {
+    pub(crate) fn new(held: Held) -> Self {
+        Self { held }
+    }
+
+    fn any(&self, what: &str) -> Result<&AnyRelease> {
+        match &self.held {
+            Held::Any(release) => Ok(release),
+            _ => Err(self.cannot(what)),
+        }
+    }
+
+    fn cannot(&self, what: &str) -> Fault {
+        Fault::Data(format!("{what} cannot be read from a release of {}", self.kind()))
+    }
+
+    fn covariance(&self, what: &str) -> Result<Certified<PrivateCovariance>> {
+        match self.any(what)? {
+            AnyRelease::Covariance(release) => Ok(release.clone()),
+            AnyRelease::Window(release) => Ok(release.clone().map(|w| w.covariance().clone())),
+            _ => Err(self.cannot(what)),
+        }
+    }
+}
+
+macro_rules! each_kind {
+    ($release:expr, $r:ident => $body:expr) => {
+        match $release {
+            AnyRelease::Sketch($r) => $body,
+            AnyRelease::Signs($r) => $body,
+            AnyRelease::IndividualSigns($r) => $body,
+            AnyRelease::PlainSigns($r) => $body,
+            AnyRelease::Symbols($r) => $body,
+            AnyRelease::NoisyBits($r) => $body,
+            AnyRelease::PlainSignatures($r) => $body,
+            AnyRelease::Covariance($r) => $body,
+            AnyRelease::LowRank($r) => $body,
+            AnyRelease::Range($r) => $body,
+            AnyRelease::Window($r) => $body,
+            _ => return Err(Fault::Data("a release of a kind that is not known here".into())),
+        }
+    };
+}
+
+#[pymethods]
+impl Release {
+    /// Reads a file; every part is checked, and what the guarantee rests on is computed again.
+    #[staticmethod]
+    fn open(py: Python<'_>, path: PathBuf, accept: Vec<String>, long: bool) -> Result<Self> {
+        let trust = trust(&accept, long)?;
+        py.detach(|| {
+            let (_, release) = AnyRelease::load(&path)?;
+            release.verify_use(&trust)?;
+            Ok(Self::new(release.into()))
+        })
+    }
+
+    /// As `open` from the bytes of a file.
+    #[staticmethod]
+    fn decode(py: Python<'_>, bytes: &[u8], accept: Vec<String>, long: bool) -> Result<Self> {
+        let trust = trust(&accept, long)?;
+        py.detach(|| {
+            let (_, release) = AnyRelease::decode(bytes)?;
+            release.verify_use(&trust)?;
+            Ok(Self::new(release.into()))
+        })
+    }
+
+    /// The bytes of a file.
+    fn encode(&self, py: Python<'_>) -> Result<Vec<u8>> {
+        let release = self.any("a file")?;
+        py.detach(|| Ok(each_kind!(release, r => release_file::encode(r)?)))
+    }
+
+    /// Writes a file, all or nothing.
+    fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> Result<()> {
+        let release = self.any("a file")?;
+        let existing = if replace { Existing::Replace } else { Existing::Keep };
+        py.detach(|| {
+            let output = Output::create(&path, existing)?;
+            each_kind!(release, r => release_file::write(output, r)?);
+            Ok(())
+        })
+    }
+
+    /// What it holds.
+    fn kind(&self) -> &'static str {
+        match &self.held {
+            Held::Any(release) => match **release {
+                AnyRelease::Sketch(_) => "vectors",
+                AnyRelease::Signs(_) => "signs",
+                AnyRelease::IndividualSigns(_) => "signs under individual differential privacy",
+                AnyRelease::PlainSigns(_) => "signs without a guarantee",
+                AnyRelease::Symbols(_) => "set signatures",
+                AnyRelease::NoisyBits(_) => "noisy MinHash bits",
+                AnyRelease::PlainSignatures(_) => "set signatures without a guarantee",
+                AnyRelease::Covariance(_) => "covariance",
+                AnyRelease::LowRank(_) => "low-rank approximation",
+                AnyRelease::Range(_) => "range sketch",
+                AnyRelease::Window(_) => "window covariance",
+                _ => "other",
+            },
+            Held::Numbers(_) => "numbers",
+            Held::Directions(_) => "directions",
+            Held::Factors(_) => "low-rank factors",
+            Held::Distances(_) => "distances",
+            Held::Bits(_) => "bits",
+            Held::Scales(_) => "vectors of several scales",
+        }
+    }
+
+    /// The certificate as JSON.
+    fn certificate(&self) -> String {
+        match &self.held {
+            Held::Any(release) => release.certificate().to_json(),
+            Held::Numbers(r) => r.certificate().to_json(),
+            Held::Directions(r) => r.certificate().to_json(),
+            Held::Factors(r) => r.certificate().to_json(),
+            Held::Distances(r) => r.certificate().to_json(),
+            Held::Bits(r) => r.certificate().to_json(),
+            Held::Scales(r) => r.certificate().to_json(),
+        }
+    }
+
+    /// Computes again what the certificate states; what is taken at the writer's word is named.
+    fn verify(&self, py: Python<'_>, accept: Vec<String>, long: bool) -> Result<(String, String)> {
+        let trust = trust(&accept, long)?;
+        let certificate = match &self.held {
+            Held::Any(release) => return Ok(report(py.detach(|| release.verify(&trust))?)),
+            Held::Numbers(r) => r.certificate(),
+            Held::Directions(r) => r.certificate(),
+            Held::Factors(r) => r.certificate(),
+            Held::Distances(r) => r.certificate(),
+            Held::Bits(r) => r.certificate(),
+            Held::Scales(r) => r.certificate(),
+        };
+        py.detach(|| {
+            certificate.verify_consistency()?;
+            trust.check(&AnyCertificate::from(certificate.clone()))?;
+            Ok(("not checked: the certificate alone is at hand".into(), "not checked".into()))
+        })
+    }
+
+    /// The published numbers.
+    fn to_numpy<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        let any = match &self.held {
+            Held::Any(release) => release,
+            Held::Numbers(r) => return Ok(PyArray1::from_slice(py, r.payload()).into_any()),
+            Held::Directions(r) => return matrix(py, r.payload().directions()),
+            Held::Factors(r) => return matrix(py, r.payload().expand().as_ref()),
+            Held::Distances(r) => {
+                return Ok(PyArray1::from_slice(py, r.payload().values()).into_any());
+            }
+            Held::Scales(r) => {
+                let scales = r.payload();
+                let n = scales.first().map_or(0, PrivateSketch::n);
+                let mut out = Vec::new();
+                for row in 0..n {
+                    for scale in scales {
+                        out.extend_from_slice(scale.row(row)?);
+                    }
+                }
+                return two(py, n, PyArray1::from_vec(py, out));
+            }
+            Held::Bits(r) => {
+                let bits = r.payload();
+                let (n, d) = (bits.n(), bits.d());
+                let mut out = Vec::with_capacity(n * d);
+                for row in 0..n {
+                    let words = bits.row(row)?;
+                    out.extend((0..d).map(|j| (words[j / 64] >> (j % 64) & 1) as u8));
+                }
+                return two(py, n, PyArray1::from_vec(py, out));
+            }
+        };
+        match &**any {
+            AnyRelease::Sketch(r) => {
+                two(py, r.payload().n(), PyArray1::from_slice(py, r.payload().values()))
+            }
+            AnyRelease::Signs(_) | AnyRelease::IndividualSigns(_) => {
+                let bits = signs_of(any).ok_or_else(|| self.cannot("signs"))?.bits();
+                let mut out = Vec::with_capacity(bits.n() * bits.bits());
+                for row in 0..bits.n() {
+                    let words = bits.row(row);
+                    let sign = |j: usize| if words[j / 64] >> (j % 64) & 1 == 1 { 1i8 } else { -1 };
+                    out.extend((0..bits.bits()).map(sign));
+                }
+                two(py, bits.n(), PyArray1::from_vec(py, out))
+            }
+            AnyRelease::Symbols(r) => {
+                two(py, r.payload().rows(), PyArray1::from_slice(py, r.payload().symbols()))
+            }
+            AnyRelease::Covariance(r) => matrix(py, r.payload().unbiased().as_ref()),
+            AnyRelease::Window(r) => matrix(py, r.payload().unbiased().as_ref()),
+            AnyRelease::LowRank(r) => matrix(py, r.payload().factors().expand().as_ref()),
+            AnyRelease::Range(r) => matrix(py, r.payload().sketch()),
+            _ => Err(self.cannot("an array")),
+        }
+    }
+
+    /// Signs as packed bytes, eight a byte, the first in the lowest bit.
+    fn packed<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        let codes =
+            signs_of(self.any("packed signs")?).ok_or_else(|| self.cannot("packed signs"))?;
+        let (bits, width) = (codes.bits(), codes.bits().bits().div_ceil(8));
+        let mut out = Vec::with_capacity(bits.n() * width);
+        for row in 0..bits.n() {
+            let bytes = bits.row(row).iter().flat_map(|word| word.to_le_bytes());
+            out.extend(bytes.take(width));
+        }
+        two(py, bits.n(), PyArray1::from_vec(py, out))
+    }
+
+    /// Factors L (n x k) and C (k x d) of a low-rank release, singular values shrunk or not.
+    fn factors<'py>(
+        &self,
+        py: Python<'py>,
+        shrunk: bool,
+    ) -> Result<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let factors = match &self.held {
+            Held::Factors(r) if !shrunk => r.payload().clone(),
+            Held::Any(release) => match &**release {
+                AnyRelease::LowRank(r) if shrunk => r.payload().shrunk()?,
+                AnyRelease::LowRank(r) => r.payload().factors().clone(),
+                _ => return Err(self.cannot("factors")),
+            },
+            _ => return Err(self.cannot("factors")),
+        };
+        Ok((matrix(py, factors.left())?, matrix(py, factors.coefficients())?))
+    }
+
+    /// Estimates of what two rows have in common: measure, value, standard error, low, high.
+    #[pyo3(signature = (i, j, other=None, measure=None, confidence=0.95))]
+    fn distance(
+        &self,
+        i: usize,
+        j: usize,
+        other: Option<&Self>,
+        measure: Option<&str>,
+        confidence: f64,
+    ) -> Result<Vec<Row>> {
+        let level = confidence_of(confidence)?;
+        let mut rows = Vec::new();
+        let what = "the distance of two rows";
+        match &self.held {
+            Held::Distances(r) if other.is_none() => {
+                let interval = noisy_distance_interval(r, i, j, level);
+                told(&mut rows, "squared distance", measure, noisy_distance(r, i, j), interval)?;
+            }
+            Held::Bits(r) if other.is_none() => {
+                let interval = noisy_bit_distance_interval(r, i, j, level);
+                told(
+                    &mut rows,
+                    "hamming distance",
+                    measure,
+                    noisy_bit_distance(r, i, j),
+                    interval,
+                )?;
+            }
+            Held::Any(left) => {
+                let right = match other {
+                    None => left,
+                    Some(Self { held: Held::Any(right) }) => right,
+                    Some(other) => return Err(other.cannot(what)),
+                };
+                match (&**left, &**right) {
+                    (AnyRelease::Sketch(a), AnyRelease::Sketch(b)) => {
+                        let pairs =
+                            if other.is_some() { Pairs::between(a, b)? } else { Pairs::within(a) };
+                        let near = pairs.squared_distance_interval(i, j, level);
+                        told(
+                            &mut rows,
+                            "squared distance",
+                            measure,
+                            pairs.squared_distance(i, j),
+                            near,
+                        )?;
+                        let inner = pairs.inner_product_interval(i, j, level);
+                        told(
+                            &mut rows,
+                            "inner product",
+                            measure,
+                            pairs.inner_product(i, j),
+                            inner,
+                        )?;
+                        let cosine = pairs.cosine_interval(i, j, level);
+                        told(&mut rows, "cosine", measure, pairs.cosine(i, j), cosine)?;
+                    }
+                    (AnyRelease::Symbols(a), AnyRelease::Symbols(b)) => {
+                        let pairs = match other {
+                            None => SetPairs::within(a),
+                            Some(_) => SetPairs::between(a, b)?,
+                        };
+                        let interval = pairs.jaccard_interval(i, j, level);
+                        told(
+                            &mut rows,
+                            "jaccard similarity",
+                            measure,
+                            pairs.jaccard(i, j),
+                            interval,
+                        )?;
+                    }
+                    (a, b) => {
+                        let (Some(a), Some(b)) = (signs_of(a), signs_of(b)) else {
+                            return Err(self.cannot(what));
+                        };
+                        let a = Certified::certified(a.clone(), ());
+                        let b = Certified::certified(b.clone(), ());
+                        let pairs = SignPairs::between(&a, &b)?;
+                        let cosine = pairs.cosine_interval(i, j, level);
+                        told(&mut rows, "cosine", measure, pairs.cosine(i, j), cosine)?;
+                        let bits = pairs.hamming_interval(i, j, level);
+                        told(&mut rows, "hamming distance", measure, pairs.hamming(i, j), bits)?;
+                    }
+                }
+            }
+            _ => return Err(self.cannot(what)),
+        }
+        if rows.is_empty() {
+            return Err(self.cannot(measure.unwrap_or(what)));
+        }
+        Ok(rows)
+    }
+
+    /// A squared distance from all scales, weighted for the distance that is expected.
+    fn scales_distance(&self, i: usize, j: usize, expected: f64, confidence: f64) -> Result<Row> {
+        let Held::Scales(release) = &self.held else {
+            return Err(self.cannot("a distance from several scales"));
+        };
+        let (expected, level) = (SquaredNorm::new(expected)?, confidence_of(confidence)?);
+        let mut rows = Vec::new();
+        let estimate = multi_scale_squared_distance(release, i, j, expected);
+        let interval = multi_scale_squared_distance_interval(release, i, j, expected, level);
+        told(&mut rows, "squared distance", Some("squared distance"), estimate, interval)?;
+        rows.pop().ok_or_else(|| self.cannot("a distance"))
+    }
+
+    /// The best rows for each query: their numbers and their scores.
+    #[pyo3(signature = (top, queries=None, rows=None, inner=false))]
+    fn search<'py>(
+        &self,
+        py: Python<'py>,
+        top: usize,
+        queries: Option<&Self>,
+        rows: Option<Vec<usize>>,
+        inner: bool,
+    ) -> Result<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let items = self.any("a search")?;
+        let asked = queries.unwrap_or(self).any("a search")?;
+        match (items, asked) {
+            (AnyRelease::Sketch(items), AnyRelease::Sketch(asked)) => {
+                let score = if inner { Score::InnerProduct } else { Score::Cosine };
+                let answers = py.detach(|| -> Result<_> {
+                    let queries = match &rows {
+                        Some(rows) => Queries::rows(asked.payload(), rows)?,
+                        None => Queries::all(asked.payload()),
+                    };
+                    Ok(SketchIndex::new(items.payload(), score)?.top_k(&queries, top)?)
+                })?;
+                found(py, &answers)
+            }
+            (AnyRelease::Symbols(items), AnyRelease::Symbols(_)) if queries.is_none() => {
+                let all = (0..items.payload().rows()).collect();
+                let rows: Vec<usize> = rows.unwrap_or(all);
+                let hits = py.detach(|| nearest(items, &rows, top, Ranking::Similarity))?;
+                let flat = || hits.iter().flatten();
+                let numbers = flat().map(|hit| hit.row as i64).collect();
+                let scores = flat().map(|hit| hit.score).collect();
+                let (numbers, scores): (Vec<i64>, Vec<f64>) = (numbers, scores);
+                Ok((
+                    two(py, rows.len(), PyArray1::from_vec(py, numbers))?,
+                    two(py, rows.len(), PyArray1::from_vec(py, scores))?,
+                ))
+            }
+            (items, asked) => {
+                let (Some(items), Some(asked)) = (signs_of(items), signs_of(asked)) else {
+                    return Err(self.cannot("a search"));
+                };
+                let answers = py.detach(|| -> Result<_> {
+                    let queries = match &rows {
+                        Some(rows) => Queries::rows(asked, rows)?,
+                        None => Queries::all(asked),
+                    };
+                    Ok(HammingIndex::new(items)?.top_k(&queries, top)?)
+                })?;
+                found(py, &answers)
+            }
+        }
+    }
+
+    /// Directions (d x k), explained values, their total, and, of a covariance, two bounds of error.
+    fn pca<'py>(
+        &self,
+        py: Python<'py>,
+        k: usize,
+        failure: f64,
+    ) -> Result<(Bound<'py, PyAny>, Vec<f64>, f64, f64, f64)> {
+        let release = self.covariance("principal components")?;
+        let failure = confidence_of(failure)?;
+        let found = py.detach(|| analysis::pca(&release, k))?;
+        let found = found.payload();
+        let bounds = (found.explained_error(failure)?, found.subspace_error(failure)?);
+        let directions = matrix(py, found.directions())?;
+        Ok((directions, found.explained().to_vec(), found.total(), bounds.0, bounds.1))
+    }
+
+    /// Coefficients (features x targets) of ridge regression on the last variables.
+    fn regress<'py>(
+        &self,
+        py: Python<'py>,
+        features: usize,
+        ridge: Option<f64>,
+    ) -> Result<Bound<'py, PyAny>> {
+        let release = self.covariance("a regression")?;
+        let covariance = release.payload();
+        let ridge = match (ridge, covariance.noise()) {
+            (Some(lambda), _) => Ridge::Fixed { lambda },
+            (None, linalg_dp::covariance::CovarianceNoise::SymmetricGaussian { sigma }) => {
+                Ridge::NoiseLevel { sd: sigma.get() }
+            }
+            (None, _) => {
+                let why = "a number: only symmetric Gaussian noise says how much suffices";
+                return Err(Fault::invalid("ridge", "None", why));
+            }
+        };
+        let estimate = covariance.unbiased();
+        let found = py.detach(|| analysis::regression(estimate.as_ref(), features, ridge))?;
+        matrix(py, found.as_ref())
+    }
+
+    /// z such that a covariance is within z of the exact one in spectral norm, except with probability `failure`.
+    fn spectral_error(&self, failure: f64) -> Result<f64> {
+        let release = self.covariance("a spectral error")?;
+        Ok(release.payload().spectral_error(confidence_of(failure)?)?)
+    }
+
+    /// A covariance with its negative eigenvalues set to zero.
+    fn positive<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
+        let release = self.covariance("a positive matrix")?;
+        matrix(py, py.detach(|| release.payload().positive())?.as_ref())
+    }
+
+    /// Numbers of a row, and the variance of the noise in each of them.
+    fn noise(&self) -> Result<(usize, f64)> {
+        match self.any("noise to subtract")? {
+            AnyRelease::Sketch(r) => Ok((r.payload().k(), r.payload().noise_variance())),
+            _ => Err(self.cannot("noise to subtract")),
+        }
+    }
+
+    /// First row and end of a window.
+    fn span(&self) -> Result<(u64, u64)> {
+        match self.any("the rows of a window")? {
+            AnyRelease::Window(r) => Ok((r.payload().span().first_row, r.payload().span().end_row)),
+            _ => Err(self.cannot("the rows of a window")),
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Rows and sets from Python, as the libraries read them. What is no plain array was made one by `dps._rows`.
+
+use crate::error::{Fault, Result};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{Float32Type, Float64Type};
+use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch, RecordBatchReader};
+use arrow_cast::cast;
+use arrow_schema::DataType;
+use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyInt, PyString, PyTuple};
+use pyo3_arrow::input::AnyRecordBatch;
+use sketch::RowsView;
+use sketch::rows::CsrView;
+use sketch::sets::ItemSet;
+
+/// Rows as they came, borrowed from Python.
+pub(crate) enum Rows<'py> {
+    F64(PyReadonlyArray2<'py, f64>),
+    F32(PyReadonlyArray2<'py, f32>),
+    U8(PyReadonlyArray2<'py, u8>),
+    Csr(Csr<'py>),
+    Batches(AnyRecordBatch),
+}
+
+pub(crate) struct Csr<'py> {
+    shape: (usize, usize),
+    offsets: PyReadonlyArray1<'py, usize>,
+    columns: PyReadonlyArray1<'py, u32>,
+    values: PyReadonlyArray1<'py, f64>,
+}
+
+/// Rows without Python, for work that other threads of Python do not wait for.
+pub(crate) enum Source<'a> {
+    View(RowsView<'a>),
+    Batches(Box<dyn RecordBatchReader + Send>),
+}
+
+fn slice_error(_: impl core::fmt::Debug) -> Fault {
+    Fault::Data("rows must be an aligned array in C order".into())
+}
+
+impl<'py> Rows<'py> {
+    /// What `dps._rows.prepared` returned: an array, a tuple of CSR's parts, or a producer of Arrow batches.
+    pub(crate) fn of(object: &Bound<'py, PyAny>) -> Result<Self> {
+        if let Ok(array) = object.extract() {
+            return Ok(Self::F64(array));
+        }
+        if let Ok(array) = object.extract() {
+            return Ok(Self::F32(array));
+        }
+        if let Ok(array) = object.extract() {
+            return Ok(Self::U8(array));
+        }
+        if object.is_instance_of::<PyTuple>() {
+            let (n, d, offsets, columns, values) = object.extract()?;
+            return Ok(Self::Csr(Csr { shape: (n, d), offsets, columns, values }));
+        }
+        Ok(Self::Batches(object.extract()?))
+    }
+
+    /// A view, where rows lie in one piece.
+    pub(crate) fn source<'a>(self, held: &'a mut Option<Self>) -> Result<Source<'a>> {
+        if let Self::Batches(batches) = self {
+            return Ok(Source::Batches(batches.into_reader()?));
+        }
+        let view = held.insert(self).view()?;
+        if view.n() == 0 { Err(nothing()) } else { Ok(Source::View(view)) }
+    }
+
+    fn view(&self) -> Result<RowsView<'_>> {
+        Ok(match self {
+            Self::F64(a) => {
+                let [n, d] = [a.shape()[0], a.shape()[1]];
+                RowsView::f64(n, d, a.as_slice().map_err(slice_error)?)?
+            }
+            Self::F32(a) => {
+                let [n, d] = [a.shape()[0], a.shape()[1]];
+                RowsView::f32(n, d, a.as_slice().map_err(slice_error)?)?
+            }
+            Self::U8(a) => {
+                let [n, d] = [a.shape()[0], a.shape()[1]];
+                RowsView::u8(n, d, a.as_slice().map_err(slice_error)?)?
+            }
+            Self::Csr(csr) => {
+                let (n, d) = csr.shape;
+                let view = CsrView {
+                    offsets: csr.offsets.as_slice().map_err(slice_error)?,
+                    columns: csr.columns.as_slice().map_err(slice_error)?,
+                    values: csr.values.as_slice().map_err(slice_error)?,
+                };
+                RowsView::csr(n, d, view)?
+            }
+            Self::Batches(_) => return Err(Fault::Data("batches are no array".into())),
+        })
+    }
+}
+
+/// No budget is spent where there is no data.
+pub(crate) fn nothing() -> Fault {
+    Fault::Data("there is no row: nothing was released".into())
+}
+
+/// Rows of a view that are handed on at a time where nothing else decides.
+const PART: usize = 8192;
+
+impl Source<'_> {
+    /// Hands every part to `take`; `asked` is asked before each, with the rows done and all, where known.
+    pub(crate) fn each(
+        self,
+        asked: &mut dyn FnMut(usize, usize) -> Result<()>,
+        take: &mut dyn FnMut(RowsView<'_>) -> Result<()>,
+    ) -> Result<usize> {
+        match self {
+            Self::View(view) => {
+                for first in (0..view.n()).step_by(PART) {
+                    asked(first, view.n())?;
+                    take(view.slice(first..view.n().min(first + PART)))?;
+                }
+                Ok(view.n())
+            }
+            Self::Batches(batches) => {
+                let (mut done, mut room) = (0, Vec::new());
+                for batch in batches {
+                    let batch = batch.map_err(|e| Fault::Data(format!("an Arrow stream: {e}")))?;
+                    asked(done, 0)?;
+                    done += batch.num_rows();
+                    each_of_batch(&batch, &mut room, take)?;
+                }
+                if done == 0 { Err(nothing()) } else { Ok(done) }
+            }
+        }
+    }
+
+    /// All rows in one piece.
+    pub(crate) fn whole<T>(
+        self,
+        asked: &mut dyn FnMut(usize, usize) -> Result<()>,
+        take: impl FnOnce(RowsView<'_>) -> Result<T>,
+    ) -> Result<T> {
+        let source = match self {
+            Self::View(view) => return take(view),
+            source => source,
+        };
+        let (mut values, mut d) = (Vec::new(), 0);
+        let n = source.each(asked, &mut |rows| {
+            d = rows.d();
+            append(&rows, &mut values);
+            Ok(())
+        })?;
+        take(RowsView::f64(n, d, &values)?)
+    }
+}
+
+/// Appends rows as `f64`, row after row.
+pub(crate) fn append(rows: &RowsView<'_>, values: &mut Vec<f64>) {
+    let (n, d) = (rows.n(), rows.d());
+    let first = values.len();
+    values.resize(first + n * d, 0.0);
+    for (i, out) in values[first..].chunks_exact_mut(d).enumerate() {
+        rows.copy_row(i, out);
+    }
+}
+
+fn refuse_nulls(column: &dyn Array) -> Result<()> {
+    match column.logical_null_count() {
+        0 => Ok(()),
+        _ => Err(Fault::Data("a column has missing values: fill them before the release".into())),
+    }
+}
+
+/// Rows of one batch: a column of lists of equal length, or one column of numbers a feature.
+fn each_of_batch(
+    batch: &RecordBatch,
+    room: &mut Vec<f64>,
+    take: &mut dyn FnMut(RowsView<'_>) -> Result<()>,
+) -> Result<()> {
+    let n = batch.num_rows();
+    if n == 0 {
+        return Ok(());
+    }
+    for column in batch.columns() {
+        refuse_nulls(column.as_ref())?;
+    }
+    if let [column] = batch.columns()
+        && let Some((values, d)) = of_lists(column)?
+    {
+        refuse_nulls(values.as_ref())?;
+        return match values.data_type() {
+            DataType::Float64 => {
+                take(RowsView::f64(n, d, values.as_primitive::<Float64Type>().values())?)
+            }
+            DataType::Float32 => {
+                take(RowsView::f32(n, d, values.as_primitive::<Float32Type>().values())?)
+            }
+            _ => {
+                let values = numbers(&values)?;
+                take(RowsView::f64(n, d, values.as_primitive::<Float64Type>().values())?)
+            }
+        };
+    }
+    let columns = batch.columns().iter().map(numbers).collect::<Result<Vec<_>>>()?;
+    let columns: Vec<&[f64]> =
+        columns.iter().map(|c| c.as_primitive::<Float64Type>().values().as_ref()).collect();
+    let d = columns.len();
+    for first in (0..n).step_by(PART) {
+        let count = PART.min(n - first);
+        room.clear();
+        room.resize(count * d, 0.0);
+        // A few rows at a time, so that what is written stays in the cache.
+        for (strip, out) in room.chunks_mut(64 * d).enumerate() {
+            let from = first + strip * 64;
+            for (j, column) in columns.iter().enumerate() {
+                let values = &column[from..from + out.len() / d];
+                out[j..].iter_mut().step_by(d).zip(values).for_each(|(o, &x)| *o = x);
+            }
+        }
+        take(RowsView::f64(count, d, room)?)?;
+    }
+    Ok(())
+}
+
+/// A column as `f64`.
+fn numbers(column: &ArrayRef) -> Result<ArrayRef> {
+    use DataType as T;
+    match column.data_type() {
+        T::Float64 => Ok(column.clone()),
+        T::Float32
+        | T::Float16
+        | T::Boolean
+        | T::Int8
+        | T::Int16
+        | T::Int32
+        | T::UInt8
+        | T::UInt16
+        | T::UInt32
+        | T::Int64
+        | T::UInt64 => cast(column, &T::Float64).map_err(|e| Fault::Data(e.to_string())),
+        other => Err(Fault::Data(format!(
+            "a column of type {other} holds no numbers: leave it out, or make numbers of it"
+        ))),
+    }
+}
+
+/// Values and length of lists that are all of one length.
+fn of_lists(column: &ArrayRef) -> Result<Option<(ArrayRef, usize)>> {
+    if let Some(lists) = column.as_fixed_size_list_opt() {
+        let d = lists.value_length() as usize;
+        let first = lists.value_offset(0) as usize;
+        return Ok(Some((lists.values().slice(first, lists.len() * d), d)));
+    }
+    if column.as_list_opt::<i32>().is_some() {
+        return equal_lists::<i32>(column).map(Some);
+    }
+    if column.as_list_opt::<i64>().is_some() {
+        return equal_lists::<i64>(column).map(Some);
+    }
+    Ok(None)
+}
+
+fn equal_lists<O: OffsetSizeTrait>(column: &ArrayRef) -> Result<(ArrayRef, usize)> {
+    let lists = column.as_list::<O>();
+    let offsets: Vec<usize> = lists.value_offsets().iter().map(|o| o.as_usize()).collect();
+    let d = offsets[1] - offsets[0];
+    if offsets.windows(2).any(|w| w[1] - w[0] != d) {
+        return Err(Fault::Data("lists of different lengths are no rows".into()));
+    }
+    Ok((lists.values().slice(offsets[0], lists.len() * d), d))
+}
+
+/// Sets: an iterable of iterables of words or of whole numbers.
+pub(crate) fn sets(object: &Bound<'_, PyAny>) -> Result<Vec<ItemSet>> {
+    let mut sets = Vec::new();
+    let mut kind = None;
+    for (at, set) in object.try_iter()?.enumerate() {
+        sets.push(one_set(&set?, at, &mut kind)?);
+    }
+    Ok(sets)
+}
+
+/// One set; words and numbers are never mixed, as the word `7` and the number 7 are different items.
+fn one_set(set: &Bound<'_, PyAny>, at: usize, kind: &mut Option<bool>) -> Result<ItemSet> {
+    if set.is_instance_of::<PyString>() {
+        return Err(PyTypeError::new_err(format!(
+            "set {at} is a str: a set is an iterable of items; split it first"
+        ))
+        .into());
+    }
+    let (mut words, mut numbers) = (Vec::new(), Vec::new());
+    for item in set.try_iter()? {
+        let item = item?;
+        if let Ok(word) = item.cast::<PyString>() {
+            words.push(word.to_cow()?.into_owned());
+        } else if !item.is_instance_of::<PyBool>()
+            && let Some(number) = whole(&item)
+        {
+            numbers.push(number);
+        } else {
+            return Err(PyTypeError::new_err(format!(
+                "an item of set {at} is neither a str nor a whole number in [0, 2^64)"
+            ))
+            .into());
+        }
+    }
+    let of_words = !words.is_empty();
+    if (of_words && !numbers.is_empty())
+        || (of_words || !numbers.is_empty()) && *kind.get_or_insert(of_words) != of_words
+    {
+        return Err(PyValueError::new_err(
+            "items are words in one place and numbers in another: they would never agree",
+        )
+        .into());
+    }
+    Ok(if of_words {
+        ItemSet::from_words(words.iter().map(String::as_str))?
+    } else {
+        ItemSet::new(numbers)?
+    })
+}
+
+/// A whole number of Python or NumPy.
+fn whole(item: &Bound<'_, PyAny>) -> Option<u64> {
+    if item.is_instance_of::<PyInt>() {
+        return item.extract().ok();
+    }
+    // Through `__index__`, which floats do not have.
+    item.hasattr("__index__").ok().filter(|&has| has).and_then(|_| item.extract().ok())
+}

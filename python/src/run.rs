@@ -1,0 +1,159 @@
+//! One run of a mechanism: its generator, who pays, and whether Python wants it to go on.
+
+use crate::error::{Fault, Result};
+use core::ops::ControlFlow;
+use dp_core::ledger_file::BudgetFile;
+use dp_core::mechanism::Progress;
+use dp_core::{Guarantee, NoiseRng};
+use pyo3::prelude::*;
+use std::io::Write;
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+/// One run.
+pub(crate) struct Run {
+    pub(crate) rng: NoiseRng,
+    pub(crate) watch: Watch,
+}
+
+impl Run {
+    /// A run with secret noise, or with noise that anyone can subtract, for tests.
+    pub(crate) fn new(
+        ledger: Option<&Path>,
+        callback: Option<Py<PyAny>>,
+        test_noise: Option<u64>,
+    ) -> Result<Self> {
+        let rng = match test_noise {
+            None => NoiseRng::from_os()?,
+            Some(_) if ledger.is_some() => {
+                return Err(Fault::invalid(
+                    "insecure_test_noise",
+                    "a number",
+                    "None where a ledger pays: such a release is not private",
+                ));
+            }
+            Some(seed) => NoiseRng::deterministic_not_private(seed),
+        };
+        Ok(Self { rng, watch: Watch::new(callback) })
+    }
+
+    /// Whether the ledger would agree, before anything is computed.
+    pub(crate) fn ask_ledger(
+        &self,
+        py: Python<'_>,
+        ledger: Option<&Path>,
+        promise: Option<&Guarantee>,
+    ) -> Result<()> {
+        match (ledger, promise) {
+            (None, _) => Ok(()),
+            (Some(ledger), Some(promise)) => {
+                py.detach(|| BudgetFile::check(ledger, promise, 1))?;
+                Ok(())
+            }
+            (Some(_), None) => Err(Fault::invalid(
+                "ledger",
+                "a file",
+                "None: this release gives no differential privacy, and a ledger counts nothing else",
+            )),
+        }
+    }
+
+    /// Pays for what is complete, before anybody sees it.
+    pub(crate) fn pay(
+        &self,
+        py: Python<'_>,
+        ledger: Option<&Path>,
+        promise: Option<&Guarantee>,
+        label: &str,
+    ) -> Result<()> {
+        // What was interrupted while it was computed costs nothing.
+        py.check_signals()?;
+        if let (Some(ledger), Some(promise)) = (ledger, promise) {
+            py.detach(|| BudgetFile::spend(ledger, promise, 1, label))?;
+        }
+        Ok(())
+    }
+}
+
+/// Python is asked at most this often.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Asks Python between parts of the work: for Ctrl-C, and what a callback says.
+pub(crate) struct Watch {
+    callback: Option<Py<PyAny>>,
+    asked: Instant,
+    raised: Option<PyErr>,
+}
+
+impl Watch {
+    fn new(callback: Option<Py<PyAny>>) -> Self {
+        Self { callback, asked: Instant::now(), raised: None }
+    }
+
+    /// The answer to a mechanism's question.
+    pub(crate) fn ask(&mut self, progress: Progress) -> ControlFlow<()> {
+        let last = progress.done == progress.total;
+        if self.asked.elapsed() < PAUSE && !last && progress.done > 0 {
+            return ControlFlow::Continue(());
+        }
+        self.asked = Instant::now();
+        let callback = self.callback.as_ref();
+        let answer = Python::attach(|py| {
+            py.check_signals()?;
+            match callback {
+                Some(callback) => callback.call1(py, (progress.done, progress.total)).map(drop),
+                None => Ok(()),
+            }
+        });
+        match answer {
+            Ok(()) => ControlFlow::Continue(()),
+            Err(error) => {
+                self.raised = Some(error);
+                ControlFlow::Break(())
+            }
+        }
+    }
+
+    /// As [`Watch::ask`] for work that is cut here.
+    pub(crate) fn tick(&mut self, done: usize, total: usize) -> Result<()> {
+        match self.ask(Progress::new(done as u64, total as u64)) {
+            ControlFlow::Continue(()) => Ok(()),
+            ControlFlow::Break(()) => Err(self
+                .raised
+                .take()
+                .map_or_else(|| Fault::Data("stopped by the caller".into()), Fault::Python)),
+        }
+    }
+
+    /// What a mechanism answered; where Python stopped it, what Python raised.
+    pub(crate) fn after<T, E>(&mut self, answer: Result<T, E>) -> Result<T>
+    where
+        Fault: From<E>,
+    {
+        match self.raised.take() {
+            Some(error) => Err(Fault::Python(error)),
+            None => Ok(answer?),
+        }
+    }
+}
+
+/// Bytes that are written here and read later.
+#[derive(Clone, Default)]
+pub(crate) struct Sink(Arc<Mutex<Vec<u8>>>);
+
+impl Sink {
+    pub(crate) fn take(&self) -> Vec<u8> {
+        core::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+impl Write for Sink {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}

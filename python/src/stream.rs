@@ -1,0 +1,93 @@
+//! Sliding windows over rows that keep coming.
+
+use crate::error::{Fault, Result};
+use crate::mechanism::Mechanism;
+use crate::release::Release;
+use crate::rows::{Rows, append};
+use crate::run::Run;
+use dp_core::NoiseRng;
+use dp_core::ledger_file::BudgetFile;
+use linalg_dp::any::AnyRelease;
+use linalg_dp::window::{PrivateStream, WindowMechanism};
+use pyo3::prelude::*;
+use std::path::PathBuf;
+
+/// A stream of rows.
+#[pyclass(module = "dps._dps")]
+pub(crate) struct Stream {
+    stream: PrivateStream<NoiseRng>,
+}
+
+#[pymethods]
+impl Stream {
+    /// Opens a stream; the ledger pays now, since releases are seen as they come.
+    #[new]
+    #[pyo3(signature = (mechanism, *, journal=None, ledger=None, label=None, test_noise=None))]
+    fn new(
+        py: Python<'_>,
+        mechanism: &Mechanism,
+        journal: Option<PathBuf>,
+        ledger: Option<PathBuf>,
+        label: Option<&str>,
+        test_noise: Option<u64>,
+    ) -> Result<Self> {
+        let Some(window) = mechanism.window() else {
+            return Err(Fault::Data("this mechanism opens no stream".into()));
+        };
+        let rng = Run::new(ledger.as_deref(), None, test_noise)?.rng;
+        let stream = match journal {
+            Some(path) => window.stream_with_journal(&path, rng)?,
+            None => window.stream(rng),
+        };
+        if let Some(ledger) = ledger {
+            let label = label.unwrap_or("a stream from Python");
+            py.detach(|| BudgetFile::spend(&ledger, window.guarantee(), 1, label))?;
+        }
+        Ok(Self { stream })
+    }
+
+    /// Takes a stream up where its journal ends.
+    #[staticmethod]
+    fn resume(py: Python<'_>, journal: PathBuf) -> Result<Self> {
+        let rng = NoiseRng::from_os()?;
+        let stream = py.detach(|| WindowMechanism::resume(&journal, rng))?;
+        Ok(Self { stream })
+    }
+
+    /// Adds rows; how many blocks ended.
+    fn push(&mut self, py: Python<'_>, data: &Bound<'_, PyAny>) -> Result<u64> {
+        let (d, stream) = (self.stream.config().dim, &mut self.stream);
+        let mut kept = None;
+        let source = Rows::of(data)?.source(&mut kept)?;
+        py.detach(|| {
+            let (mut values, mut ended) = (Vec::new(), 0);
+            source.each(&mut |_, _| Ok(()), &mut |rows| {
+                if rows.d() != d {
+                    let what = "the number of features";
+                    return Err(sketch::Error::Shape { what, expected: d, found: rows.d() }.into());
+                }
+                values.clear();
+                append(&rows, &mut values);
+                ended += stream.push(&values)?;
+                Ok(())
+            })?;
+            Ok(ended)
+        })
+    }
+
+    /// Ends a block, where a clock does.
+    fn tick(&mut self) -> Result<()> {
+        Ok(self.stream.tick()?)
+    }
+
+    /// The window that ends with the last full block.
+    fn release(&self, py: Python<'_>) -> Result<Release> {
+        let release = py.detach(|| self.stream.release())?;
+        Ok(Release::new(AnyRelease::Window(release).into()))
+    }
+
+    /// Number of the next row, from zero.
+    fn next_row(&self) -> u64 {
+        self.stream.next_row()
+    }
+}

@@ -1,0 +1,157 @@
+"""A ledger pays last, and for nothing that failed."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import dps
+from conftest import ONE, PERSON, vectors
+
+
+@pytest.fixture
+def ledger(tmp_path):
+    return dps.Ledger.create(
+        tmp_path / "ledger", data="rows of a test", adjacency=ONE, epsilon=20, delta=1e-5
+    )
+
+
+def test_releases_are_paid_once_each_until_the_limit(tmp_path, rows, ledger):
+    vectors().release(rows, ledger=ledger, label="first")
+    vectors().write(tmp_path / "second.dps", rows, ledger=ledger)
+    shown = ledger.show()
+    assert [entry["epsilon"] for entry in shown["entries"]] == [8, 8]
+    assert shown["entries"][0]["release"] == "first" and len(ledger) == 2
+    assert shown["spent"]["pld"] < shown["spent"]["basic"] == 16
+    with pytest.raises(dps.errors.BudgetExceededError):
+        vectors().release(rows, ledger=ledger)
+    with pytest.raises(dps.errors.BudgetExceededError):
+        vectors().write(tmp_path / "third.dps", rows, ledger=ledger)
+    with pytest.raises(dps.errors.BudgetExceededError):
+        ledger.check(vectors().guarantee)
+    assert len(ledger) == 2 and not (tmp_path / "third.dps").exists()
+
+
+def test_what_is_refused_costs_nothing(tmp_path, rows, ledger):
+    with pytest.raises(dps.errors.DataError):
+        vectors().release(rows * 100, ledger=ledger)
+    with pytest.raises(dps.errors.DataError):
+        vectors().write(tmp_path / "out.dps", rows * 100, ledger=ledger)
+    with pytest.raises(dps.errors.MismatchError):
+        vectors(adjacency=PERSON).release(rows, ledger=ledger)
+    with pytest.raises(dps.errors.ParameterError):
+        vectors().release(rows, ledger=ledger, insecure_test_noise=1)
+
+    def broken(done, total):
+        raise RuntimeError("stop")
+
+    with pytest.raises(RuntimeError, match="stop"):
+        vectors().release(rows, ledger=ledger, progress=broken)
+    with pytest.raises(RuntimeError, match="stop"):
+        vectors().write(tmp_path / "out.dps", rows, ledger=ledger, progress=broken)
+    assert len(ledger) == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ledger"]
+
+
+def test_a_release_of_elsewhere_is_added_or_recorded(rows, ledger):
+    release = dps.Release.from_bytes(vectors().release(rows).to_bytes())
+    ledger.add(release, label="from elsewhere")
+    assert len(ledger) == 1
+    with pytest.raises(dps.errors.MismatchError):
+        ledger.add(release, label="again")
+
+
+def test_what_has_happened_is_recorded_past_the_limit_with_a_warning(rows, ledger):
+    for _ in range(2):
+        ledger.record(vectors().release(rows), label="happened")
+    with pytest.warns(UserWarning, match="PASSED"):
+        ledger.record(vectors().release(rows), label="too much")
+    assert len(ledger) == 3
+
+
+def test_declared_guarantees_enter_by_name(ledger):
+    profile = dps.Profile("pure-dp", epsilon=1.0)
+    given = dps.Guarantee.declared(ONE, 1, 0, profile, by="others", reason="their paper")
+    ledger.declare(given, label="others", runs=3)
+    assert ledger.show()["entries"][0]["runs"] == 3
+    assert "others" in repr(ledger.show()["entries"][0]["release"])
+
+
+def test_ledgers_are_not_started_over_and_broken_ones_refused(tmp_path, ledger):
+    with pytest.raises(dps.errors.LedgerError):
+        dps.Ledger.create(ledger.path, data="x", adjacency=ONE, epsilon=1, delta=0)
+    with pytest.raises(dps.errors.FileAccessError):
+        dps.Ledger(tmp_path / "nowhere")
+    (tmp_path / "broken").write_text("no ledger\n")
+    with pytest.raises(dps.errors.LedgerError):
+        dps.Ledger(tmp_path / "broken")
+
+
+def test_progress_reaches_the_end(rows):
+    seen = []
+    vectors().release(rows, progress=lambda done, total: seen.append((done, total)))
+    assert seen and all(done <= total for done, total in seen)
+
+
+def test_other_threads_run_while_a_release_is_made():
+    big = np.zeros((60_000, 256))
+    mechanism = vectors(d=256, k=64, family="gaussian")
+    counted, going = [0], True
+
+    def count():
+        while going:
+            counted[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    before = counted[0]
+    mechanism.release(big)
+    during = counted[0] - before
+    going = False
+    thread.join()
+    assert during > 3
+
+
+INTERRUPTED = """
+import sys, numpy as np, dps
+one = dps.Adjacency.attribute(beta=1)
+mechanism = dps.Vectors(d=64, k=64, adjacency=one, bound=1, epsilon=8, delta=1e-6, family="gaussian")
+rows = np.zeros((20_000, 64))
+def parts():
+    import pyarrow as pa
+    batch = pa.table({"x": pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), 64)}).to_batches()[0]
+    schema = batch.schema
+    def forever():
+        while True:
+            yield batch
+    return pa.RecordBatchReader.from_batches(schema, forever())
+source = parts()
+print("begin", flush=True)
+try:
+    mechanism.write(sys.argv[2], source, ledger=sys.argv[1])
+except KeyboardInterrupt:
+    print("interrupted", flush=True)
+    sys.exit(0)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="signals")
+def test_interrupts_leave_nothing_half_and_cost_nothing(tmp_path, ledger):
+    pytest.importorskip("pyarrow")
+    out = tmp_path / "out.dps"
+    process = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, ledger.path, str(out)], stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout.readline() == "begin\n"
+    time.sleep(0.5)
+    process.send_signal(signal.SIGINT)
+    rest, _ = process.communicate()
+    assert rest == "interrupted\n" and process.returncode == 0
+    assert not out.exists() and len(ledger) == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["ledger"]

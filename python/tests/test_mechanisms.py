@@ -1,0 +1,285 @@
+"""Every mechanism releases, verifies, and says what it promises."""
+
+import math
+
+import numpy as np
+import pytest
+
+import dps
+from conftest import ONE, PERSON, vectors
+
+SETS = [{"a", "b", f"c{i % 3}", f"d{i}"} for i in range(20)]
+ITEMS = dps.Adjacency.set_items(alpha=1, min_size=3)
+SHIFT = dps.Adjacency.row_shift(l2=1)
+ZERO = dps.Adjacency.zero_row(bound=1)
+BUDGET = dict(epsilon=2, delta=1e-6)
+
+
+def low_rank(method):
+    return dps.LowRank(
+        n=200, d=12, rank=2, oversampling=3, adjacency=SHIFT, row_bound=10, method=method, **BUDGET
+    )
+
+
+OF_ROWS = {
+    "vectors": lambda: vectors(),
+    "vectors, laplace": lambda: vectors(noise="laplace", delta=0),
+    "vectors, averaged": lambda: vectors(calibration="averaged", adjacency=PERSON, seed=None),
+    "vectors, sparse-jl": lambda: vectors(family="sparse-jl", nonzeros=2),
+    "vectors, srht": lambda: vectors(family="srht"),
+    "signs": lambda: dps.Signs(d=12, bits=16, adjacency=ONE, bound=1, epsilon=2, delta=0),
+    "signs, averaged": lambda: dps.Signs(
+        d=12, bits=16, adjacency=ONE, bound=1, calibration="averaged", lift=4.0, **BUDGET
+    ),
+    "covariance": lambda: dps.Covariance(d=12, adjacency=PERSON, **BUDGET),
+    "covariance, wishart": lambda: dps.Covariance(d=12, adjacency=PERSON, noise="wishart", **BUDGET),
+    "covariance, jl": lambda: dps.Covariance(
+        d=12, adjacency=PERSON, noise="jl", sketch_rows=40, **BUDGET
+    ),
+    "low rank": lambda: low_rank("find-and-project"),
+    "range": lambda: low_rank("range-finder"),
+    "window": lambda: dps.Window(d=12, window=64, adjacency=ZERO, **BUDGET),
+    "window, decayed": lambda: dps.Window(
+        d=12,
+        window=64,
+        adjacency=ZERO,
+        schedule={"kind": "decayed", "decay": 0.5, "horizon": 100},
+        **BUDGET,
+    ),
+}
+
+
+@pytest.mark.parametrize("build", OF_ROWS.values(), ids=OF_ROWS.keys())
+def test_releases_of_rows_verify_and_come_back_from_bytes(rows, build):
+    mechanism = build()
+    release = mechanism.release(rows)
+    assert "not checked" not in release.verify()["sensitivity"]
+    assert release.guarantee == mechanism.guarantee
+    assert release.guarantee.provenance["kind"] == "proven"
+    assert release.guarantee.profile.delta(release.guarantee.epsilon) <= release.guarantee.delta + 1e-300
+    again = dps.Release.from_bytes(release.to_bytes())
+    assert np.array_equal(again.to_numpy(), release.to_numpy())
+    assert not np.array_equal(mechanism.release(rows).to_numpy(), release.to_numpy()), "fresh noise"
+
+
+def test_scales_share_one_budget(rows):
+    parameters = dict(d=12, sizes=[2, 6], shares=[1, 2], adjacency=ONE, bound=1, seeds=[1, 2])
+    release = dps.MultiScale(epsilon=20, delta=1e-6, **parameters).release(rows)
+    release.verify()
+    assert release.to_numpy().shape == (200, 8)
+    estimate = release.distance(0, 1, expected=1.0)
+    assert estimate.low <= estimate.value <= estimate.high
+    with pytest.raises(ValueError):
+        dps.MultiScale(epsilon=20, delta=1e-6, **{**parameters, "shares": [1]})
+    with pytest.raises(dps.errors.ParameterError):
+        dps.MultiScale(epsilon=20, delta=1e-6, **{**parameters, "seeds": [1, 1]})
+
+
+def test_the_published_low_rank_is_taken_by_name_alone(rows):
+    parameters = dict(n=200, d=12, rank=2, oversampling=3, adjacency=SHIFT, row_bound=10)
+    mechanism = dps.LowRank(method="published", epsilon=1, delta=1e-6, **parameters)
+    release = mechanism.release(rows)
+    with pytest.raises(dps.errors.NotAcceptedError) as caught:
+        release.verify()
+    assert caught.value.exception == "published"
+    release.verify(accept=["published"])
+
+
+def test_a_public_basis(rows):
+    basis = np.full((200, 1), 200**-0.5)
+    mechanism = dps.Basis(
+        basis, reason="the average of rows", d=12, adjacency=SHIFT, row_bound=10, **BUDGET
+    )
+    release = mechanism.release(rows)
+    release.verify()
+    error = np.abs(release.to_numpy() - rows.mean(axis=0)).max()
+    assert 0 < error < 6 * dps.calibrate.gaussian(**BUDGET).sigma / 200
+
+
+IN_MEMORY = {
+    "directions": lambda: dps.Directions(d=12, k=2, adjacency=PERSON, **BUDGET),
+    "input perturbation": lambda: low_rank("input-perturbation"),
+    "distances": lambda: dps.Distances(n=200, d=12, low=-1, high=1, adjacency=ONE, **BUDGET),
+}
+
+
+@pytest.mark.parametrize("build", IN_MEMORY.values(), ids=IN_MEMORY.keys())
+def test_releases_that_have_no_file(rows, build):
+    release = build().release(rows)
+    release.verify()
+    assert np.isfinite(release.to_numpy()).all()
+    with pytest.raises(dps.errors.DataError):
+        release.to_bytes()
+
+
+def test_bits_are_flipped_at_the_stated_rate(rows):
+    bits = (np.random.default_rng(1).random((4000, 12)) < 0.5).astype(np.uint8)
+    mechanism = dps.Bits(d=12, adjacency=ONE, epsilon=1, delta=0)
+    released = mechanism.release(bits).to_numpy()
+    rate, runs = 1 / (1 + math.e), bits.size
+    # Five standard deviations: a false alarm in two million runs; 0.7 of the rate is 37 away.
+    assert abs((released != bits).mean() - rate) < 5 * math.sqrt(rate / runs)
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        dict(mechanism="bins", adjacency=ITEMS),
+        dict(mechanism="mixture", adjacency=ITEMS, concatenation=2),
+        dict(mechanism="buckets", adjacency=dps.Adjacency.any_input(), delta=0),
+    ],
+    ids=lambda p: p["mechanism"],
+)
+def test_sets(parameters):
+    mechanism = dps.Sets(**{**BUDGET, "k": 50, **parameters})
+    release = mechanism.release(SETS)
+    release.verify()
+    estimate = release.distance(0, 3, measure="jaccard similarity")
+    assert estimate.low <= estimate.high and estimate.standard_error > 0
+    hits, scores = release.search(rows=[0, 1], top=3)
+    assert hits.shape == scores.shape == (2, 3)
+    assert dps.Release.from_bytes(release.to_bytes()).kind == "set signatures"
+
+
+def test_the_published_minhash_is_taken_by_name_alone():
+    parameters = dict(mechanism="noisy-minhash", adjacency=ITEMS, k=50, epsilon=2, delta=1e-2)
+    mechanism = dps.Sets(accept_true_delta=True, **parameters)
+    release = mechanism.release(SETS)
+    with pytest.raises(dps.errors.NotAcceptedError) as caught:
+        release.verify()
+    assert caught.value.exception == "published"
+    release.verify(accept=["published"])
+
+
+def test_sets_of_words_numbers_and_sparse_columns():
+    import scipy.sparse
+
+    mechanism = dps.Sets(adjacency=dps.Adjacency.set_items(1, 2), k=20, seed=4, **BUDGET)
+
+    def bits(sets):
+        return mechanism.release(sets, insecure_test_noise=1).to_numpy()
+
+    numbers = [[1, 2, 2], [5, 0], [7, 3]]
+    assert np.array_equal(bits(numbers), bits([{np.int64(x) for x in s} for s in numbers]))
+    matrix = scipy.sparse.csr_matrix(
+        (np.ones(6), ([0, 0, 1, 1, 2, 2], [1, 2, 5, 0, 7, 3])), shape=(3, 9)
+    )
+    assert np.array_equal(bits(matrix), bits(numbers))
+    for wrong in [["ab", "cd"], [["a", 1]], [["a", "b"], [1, 2]], [[1.5, 2]], [[True, 2]], [[-1, 2]]]:
+        with pytest.raises((TypeError, ValueError)):
+            bits(wrong)
+    with pytest.raises(dps.errors.DataError):
+        bits([["only one"]])
+    with pytest.raises(dps.errors.ParameterError):
+        bits([[]])
+
+
+def test_numbers_are_declared():
+    mechanism = dps.Numbers(
+        length=3,
+        sensitivity=1,
+        largest=1e6,
+        touched=1,
+        adjacency=dps.Adjacency.add_remove_row(bound=1),
+        epsilon=1,
+        delta=0,
+        noise="laplace",
+        by="a test",
+        reason="a person is in one category",
+    )
+    release = mechanism.release([120, 33, 7])
+    assert release.to_numpy().shape == (3,)
+    with pytest.raises(dps.errors.NotAcceptedError) as caught:
+        release.verify()
+    assert caught.value.exception == "declared"
+    release.verify(accept=["declared"])
+    with pytest.raises(dps.errors.ParameterError):
+        mechanism.release([1, 2])
+    with pytest.raises(dps.errors.ParameterError) as caught:
+        mechanism.release([1, 2, 1234567.0])
+    assert "1234567" not in str(caught.value)
+
+
+def test_individual_signs_are_no_differential_privacy(tmp_path, rows):
+    mechanism = dps.IndividualSigns(
+        d=12, bits=16, adjacency=ONE, bound=1, epsilon=2, delta=0, noise="response"
+    )
+    assert mechanism.guarantee is None
+    ledger = dps.Ledger.create(tmp_path / "l", data="rows", adjacency=ONE, epsilon=9, delta=0)
+    with pytest.raises(dps.errors.ParameterError):
+        mechanism.release(rows, ledger=ledger)
+    release = mechanism.release(rows)
+    with pytest.raises(dps.errors.NotAcceptedError):
+        release.verify()
+    release.verify(accept=["individual"])
+
+
+def test_streams_and_their_journal(tmp_path, rows):
+    mechanism = dps.Window(d=12, window=64, adjacency=ZERO, **BUDGET)
+    whole = mechanism.release(rows, insecure_test_noise=9).to_numpy()
+    stream = mechanism.stream(insecure_test_noise=9)
+    for part in np.array_split(rows, 7):
+        stream.push(part)
+    released = stream.release()
+    assert np.array_equal(released.to_numpy(), whole)
+    assert released.span == (136, 200)
+    journal = tmp_path / "journal"
+    stream = mechanism.stream(journal=journal)
+    stream.push(rows[:101])
+    before = stream.release().to_numpy()
+    del stream
+    again = dps.Stream.resume(journal)
+    assert np.array_equal(again.release().to_numpy(), before)
+    again.push(rows[again.next_row :])
+    again.release().verify()
+    with pytest.raises(dps.errors.Error):
+        mechanism.stream().release()
+
+
+def test_predictions_read_no_data():
+    assert vectors().predict(1.0) > 0
+    assert dps.Covariance(d=12, adjacency=PERSON, **BUDGET).predict(100.0) > 0
+    assert low_rank("find-and-project").predict() > 0
+    assert dps.Sets(adjacency=ITEMS, **BUDGET).predict(size=20, similarity=0.5) > 0
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        dict(k=0),
+        dict(d=0),
+        dict(bound=-1),
+        dict(epsilon=0),
+        dict(delta=1),
+        dict(family="nothing"),
+        dict(noise="cauchy"),
+        dict(nonzeros=3),
+        dict(calibration="averaged"),
+        dict(calibration="averaged", seed=None, family="oporp"),
+        dict(bound=None),
+        dict(adjacency=ZERO),
+        dict(seed=-1),
+    ],
+    ids=str,
+)
+def test_parameters_outside_their_range_are_refused(changed):
+    with pytest.raises(dps.errors.Error):
+        vectors(**changed)
+
+
+def test_privacy_has_no_defaults():
+    for missing in ["adjacency", "epsilon", "delta"]:
+        parameters = dict(d=12, k=5, adjacency=ONE, bound=1, epsilon=8, delta=1e-6)
+        parameters.pop(missing)
+        with pytest.raises(TypeError):
+            dps.Vectors(**parameters)
+    with pytest.raises(TypeError):
+        vectors(adjacency={"kind": "attribute", "beta": 1})
+
+
+def test_noise_has_the_stated_scale():
+    """Rows of zeros release the noise alone: 50,000 numbers, five standard deviations of a variance."""
+    release = vectors(epsilon=1, adjacency=PERSON).release(np.zeros((10_000, 12)))
+    variance = release.correction()["noise_variance"]
+    found = release.to_numpy().var()
+    assert abs(found / variance - 1) < 5 * math.sqrt(2 / 50_000)

@@ -1,0 +1,176 @@
+"""Questions to releases: against numbers computed from the released arrays alone."""
+
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import dps
+from conftest import ONE, PERSON, vectors
+
+
+def test_distances_subtract_the_noise(rows):
+    release = vectors(epsilon=30).release(rows)
+    values, correction = release.to_numpy(), release.correction()
+    estimate = release.distance(0, 1, measure="squared distance")
+    noisy = ((values[0] - values[1]) ** 2).sum()
+    assert estimate.value == pytest.approx(noisy - correction["squared_distance"], rel=1e-9)
+    names = [e.measure for e in release.distance(0, 1)]
+    assert "squared distance" in names and "inner product" in names
+    assert estimate.low <= estimate.value <= estimate.high
+
+
+def test_stated_intervals_cover_the_true_distances():
+    """19 in 20 intervals cover: of 400 pairs, fewer than 350 once in a million sets of pairs or less."""
+    rows = np.random.default_rng(2).uniform(-1, 1, (800, 12))
+    release = vectors(epsilon=30).release(rows)
+    covered = 0
+    for i in range(0, 800, 2):
+        estimate = release.distance(i, i + 1, measure="squared distance")
+        covered += estimate.low <= ((rows[i] - rows[i + 1]) ** 2).sum() <= estimate.high
+    assert covered >= 350
+
+
+def test_two_releases_of_one_seed_are_compared(rows):
+    left, right = vectors().release(rows), vectors().release(rows)
+    assert left.distance(3, 3, other=right, measure="squared distance").standard_error > 0
+    with pytest.raises(dps.errors.MismatchError):
+        left.distance(0, 0, other=vectors(seed=4).release(rows))
+    with pytest.raises(dps.errors.RowIndexError):
+        left.distance(0, 200)
+    with pytest.raises(dps.errors.DataError):
+        left.distance(0, 1, measure="jaccard similarity")
+    for confidence in [0, 1, 1.5]:
+        with pytest.raises(dps.errors.ParameterError):
+            left.distance(0, 1, confidence=confidence)
+
+
+def test_search_is_the_best_of_the_released_rows(rows):
+    release = vectors(epsilon=30).release(rows)
+    values = release.to_numpy()
+    hits, scores = release.search(rows=[5, 9], top=4, score="inner")
+    expected = values[[5, 9]] @ values.T
+    for query in range(2):
+        best = np.argsort(-expected[query], kind="stable")[:4]
+        assert hits[query].tolist() == best.tolist()
+        assert scores[query] == pytest.approx(expected[query][best])
+    hits, _ = release.search(top=1)
+    assert hits.ravel().tolist() == list(range(200))
+    assert release.search(top=500)[0].shape == (200, 200)
+    with pytest.raises(dps.errors.Error):
+        release.search(top=0)
+
+
+def test_signs_are_searched_by_differing_bits(rows):
+    mechanism = dps.Signs(d=12, bits=20, adjacency=ONE, bound=1, epsilon=9, delta=0)
+    release = mechanism.release(rows)
+    signs = release.to_numpy()
+    assert set(np.unique(signs)) == {-1, 1} and signs.dtype == np.int8
+    unpacked = np.unpackbits(release.packed(), axis=1, bitorder="little")[:, :20]
+    assert np.array_equal(unpacked == 1, signs == 1)
+    hits, counts = release.search(rows=[0], top=5)
+    expected = (signs[0] != signs).sum(axis=1)
+    assert counts[0].tolist() == sorted(expected)[:5]
+    assert expected[hits[0]].tolist() == counts[0].tolist()
+
+
+def test_components_and_regression_are_those_of_the_released_matrix(rows):
+    release = dps.Covariance(d=12, adjacency=PERSON, epsilon=50, delta=1e-6).release(rows)
+    matrix = release.to_numpy()
+    assert np.array_equal(matrix, matrix.T)
+    values, vectors_ = np.linalg.eigh(matrix)
+    found = release.pca(3)
+    assert found.explained == pytest.approx(values[::-1][:3])
+    assert np.abs(np.sum(found.directions * vectors_[:, ::-1].T[:3], axis=1)) == pytest.approx(1)
+    assert found.total == pytest.approx(np.trace(matrix))
+    assert np.linalg.norm(matrix - rows.T @ rows, 2) <= release.spectral_error(failure=1e-6)
+    solved = np.linalg.solve(matrix[:11, :11] + 2 * np.eye(11), matrix[:11, 11:])
+    assert release.regress(features=11, ridge=2.0) == pytest.approx(solved)
+    assert release.regress(features=11).shape == (11, 1)
+    assert np.linalg.eigvalsh(release.positive()).min() > -1e-9
+    with pytest.raises(dps.errors.Error):
+        release.pca(13)
+
+
+def test_low_rank_factors(rows):
+    mechanism = dps.LowRank(
+        n=200,
+        d=12,
+        rank=2,
+        oversampling=3,
+        adjacency=dps.Adjacency.row_shift(1),
+        row_bound=10,
+        epsilon=4,
+        delta=1e-6,
+    )
+    release = mechanism.release(rows)
+    left, right = release.factors(shrunk=False)
+    assert left @ right == pytest.approx(release.to_numpy())
+    left, right = release.factors()
+    assert left.shape[0] == 200 and right.shape[1] == 12
+    with pytest.raises(dps.errors.DataError):
+        mechanism.release(rows[:-1])
+
+
+def test_the_picture_shows_the_certificate_and_no_row(rows):
+    release = vectors().release(rows)
+    text = release._repr_html_()
+    assert "<svg" in text and "1e-06" in text and "private projection" in text
+    numbers = {float(x) for x in re.findall(r"-?\d+\.\d{6,}", text)}
+    secret = np.concatenate([rows.ravel(), release.to_numpy().ravel()])
+    assert not numbers & set(secret.tolist())
+    evil = dps.Numbers(
+        length=1,
+        sensitivity=1,
+        largest=10,
+        adjacency=ONE,
+        epsilon=1,
+        delta=0,
+        noise="laplace",
+        by="<script>alert(1)</script>",
+        reason="its reason",
+    ).release([1])
+    assert "<script>" not in evil._repr_html_()
+
+
+def test_arrow_keeps_numbers_and_certificate(rows):
+    pytest.importorskip("pyarrow")
+    release = vectors().release(rows)
+    table = release.to_arrow()
+    back = np.vstack(table.column(0).to_pylist())
+    assert np.array_equal(back, release.to_numpy())
+    assert b"private projection" in table.schema.metadata[b"certificate"]
+
+
+def test_an_engine_finds_what_we_find(rows):
+    faiss = pytest.importorskip("faiss")
+    release = vectors(epsilon=30).release(rows)
+    index = release.to_faiss()
+    found, _ = index.search(release.to_numpy()[:1].astype(np.float32), 200)
+    estimate = release.distance(0, 7, measure="squared distance").value
+    at = np.flatnonzero(index.search(release.to_numpy()[:1].astype(np.float32), 200)[1][0] == 7)[0]
+    noisy = found[0][at] - release.correction()["squared_distance"]
+    assert noisy == pytest.approx(estimate, abs=1e-3)
+    assert faiss is not None
+
+
+def test_hostile_files_are_refused(tmp_path, rows):
+    good = vectors().release(rows).to_bytes()
+    generator = np.random.default_rng(3)
+    for at in generator.integers(0, len(good), 60):
+        broken = bytearray(good)
+        broken[at] ^= 1 << generator.integers(0, 8)
+        with pytest.raises(dps.errors.Error):
+            dps.Release.from_bytes(bytes(broken)).verify()
+    for cut in [0, 1, 20, len(good) - 1]:
+        with pytest.raises(dps.errors.Error):
+            dps.Release.from_bytes(good[:cut])
+    with pytest.raises(dps.errors.FileAccessError):
+        dps.Release.open(tmp_path / "nowhere.dps")
+    assert issubclass(dps.errors.FileAccessError, OSError)
+
+
+def test_releases_and_mechanisms_are_not_pickled_by_accident(rows):
+    with pytest.raises(TypeError):
+        pickle.dumps(vectors())

@@ -1,0 +1,151 @@
+"""The estimators are scikit-learn's kind, and pay once for a batch."""
+
+import pickle
+
+import numpy as np
+import pytest
+
+sklearn = pytest.importorskip("sklearn")
+from sklearn.base import clone  # noqa: E402
+from sklearn.pipeline import make_pipeline  # noqa: E402
+from sklearn.utils.estimator_checks import check_estimator  # noqa: E402
+
+import dps  # noqa: E402
+import dps.sklearn as estimators  # noqa: E402
+from conftest import ONE, PERSON  # noqa: E402
+
+WIDE = dps.Adjacency.attribute(beta=1)
+BUDGET = dict(epsilon=8, delta=1e-6)
+FAR = dps.Adjacency.replace_row(bound=1e4)
+
+NOISE = "the batch is another one, and so is its noise"
+ALL = {
+    "projection": (
+        estimators.PrivateProjection(adjacency=WIDE, bound=1e6, **BUDGET),
+        {
+            "check_methods_subset_invariance": NOISE,
+            "check_methods_sample_order_invariance": NOISE,
+        },
+    ),
+    "signs": (
+        estimators.PrivateSigns(adjacency=WIDE, bound=1e6, epsilon=8, delta=0),
+        {
+            "check_methods_subset_invariance": NOISE,
+            "check_methods_sample_order_invariance": NOISE,
+        },
+    ),
+    "covariance": (estimators.PrivateCovariance(adjacency=FAR, **BUDGET), {}),
+    "pca": (estimators.PrivatePCA(1, adjacency=FAR, **BUDGET), {}),
+    "regression": (estimators.PrivateRegression(adjacency=FAR, **BUDGET), {}),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_checks_of_scikit_learn(name):
+    estimator, exceptions = ALL[name]
+    results = check_estimator(
+        estimator, expected_failed_checks=exceptions, on_skip=None, on_fail=None
+    )
+    failed = [f"{r['check_name']}: {r['exception']!r}" for r in results if r["status"] == "failed"]
+    assert not failed, "\n".join(failed)
+    xfailed = {r["check_name"] for r in results if r["status"] == "xfail"}
+    assert xfailed == set(exceptions), "an exception that is not needed is not listed"
+
+
+def projection(**changed):
+    parameters = dict(adjacency=ONE, bound=1, random_state=3, **BUDGET)
+    return estimators.PrivateProjection(4, **{**parameters, **changed})
+
+
+def test_a_batch_is_paid_once_and_another_batch_is_another_release(tmp_path, rows):
+    ledger = dps.Ledger.create(tmp_path / "l", data="rows", adjacency=ONE, epsilon=30, delta=1e-5)
+    model = projection(ledger=ledger).fit(rows)
+    assert len(ledger) == 0, "fit reads no value"
+    first = model.transform(rows)
+    assert np.array_equal(model.transform(rows.copy()), first) and len(ledger) == 1
+    assert np.array_equal(model.transform(np.asfortranarray(rows)), first) and len(ledger) == 1
+    other = model.transform(rows[:100])
+    assert len(ledger) == 2 and not np.array_equal(other, first[:100])
+    model.release(rows).verify()
+    with pytest.raises(dps.errors.BudgetExceededError):
+        for last in range(1, 9):
+            model.transform(rows[:-last])
+
+
+def test_random_state_is_public_randomness_alone(rows):
+    one, two = projection().fit(rows), projection().fit(rows)
+    assert one.seed_ == two.seed_ and not np.array_equal(one.transform(rows), two.transform(rows))
+    assert projection(random_state=4).fit(rows).seed_ != one.seed_
+    assert projection(random_state=None).fit(rows).seed_ != projection(random_state=None).fit(rows).seed_
+    mechanism = one.release(rows).certificate["statement"]["mechanism"]
+    assert "fresh" not in mechanism, "a seed that was known before the rows: realised calibration"
+
+
+def test_the_same_fit_again_remembers(rows):
+    model = projection().fit(rows)
+    first = model.transform(rows)
+    assert np.array_equal(model.fit(rows).transform(rows), first)
+    assert not np.array_equal(model.set_params(epsilon=4).fit(rows).transform(rows), first)
+
+
+def test_pickles_and_clones_drop_keys_and_releases(rows):
+    model = projection().fit(rows)
+    first = model.transform(rows)
+    key = model._remembered._key
+    data = pickle.dumps(model)
+    assert key not in data
+    again = pickle.loads(data)
+    assert again.seed_ == model.seed_ and not hasattr(again, "_remembered")
+    assert not np.array_equal(again.transform(rows), first)
+    assert not hasattr(clone(model), "seed_")
+    pca = estimators.PrivatePCA(2, adjacency=PERSON, **BUDGET).fit(rows)
+    back = pickle.loads(pickle.dumps(pca))
+    assert np.array_equal(back.components_, pca.components_)
+    back.release_.verify()
+
+
+def test_moments_are_paid_once(tmp_path, rows):
+    ledger = dps.Ledger.create(
+        tmp_path / "l", data="rows", adjacency=PERSON, epsilon=30, delta=1e-5
+    )
+    model = estimators.PrivatePCA(2, adjacency=PERSON, ledger=ledger, **BUDGET)
+    first = model.fit(rows).components_
+    assert np.array_equal(model.fit(rows).components_, first) and len(ledger) == 1
+    model.fit(rows[:150])
+    assert len(ledger) == 2
+    model.set_params(epsilon=4).fit(rows)
+    assert len(ledger) == 3 and model.release_.guarantee.epsilon == 4
+
+
+def test_names_and_frames(rows):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(rows, columns=[f"x{j}" for j in range(12)])
+    model = projection().set_output(transform="pandas").fit(frame)
+    assert list(model.transform(frame).columns) == [f"privateprojection{j}" for j in range(4)]
+    signs = estimators.PrivateSigns(6, adjacency=ONE, bound=1, epsilon=4, delta=0).fit(frame)
+    assert len(signs.get_feature_names_out()) == 6
+
+
+def test_in_a_pipeline(rows):
+    from sklearn.linear_model import LinearRegression
+
+    model = make_pipeline(projection(), LinearRegression())
+    assert model.fit(rows, rows[:, 0]).predict(rows).shape == (200,)
+
+
+def test_regression_finds_the_coefficients():
+    generator = np.random.default_rng(6)
+    rows = generator.uniform(-1, 1, (50_000, 3)) / 2
+    y = rows @ [1.0, -0.5, 0.25]
+    model = estimators.PrivateRegression(
+        adjacency=dps.Adjacency.replace_row(bound=2), epsilon=2, delta=1e-6
+    )
+    assert model.fit(rows, y).coef_ == pytest.approx([1.0, -0.5, 0.25], abs=0.1)
+    assert model.score(rows, y) > 0.9
+
+
+def test_privacy_must_be_said(rows):
+    with pytest.raises(dps.errors.ParameterError):
+        estimators.PrivateProjection().fit(rows)
+    with pytest.raises((TypeError, ValueError)):
+        estimators.PrivatePCA(adjacency=PERSON).fit(rows)

@@ -1,0 +1,98 @@
+//! `cargo xtask python`: the wheel, built, installed and tested in a fresh environment.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode};
+
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Say that it was skipped, and succeed, where there is no Python or its packages cannot be fetched.
+    #[arg(long)]
+    optional: bool,
+    /// Handed to pytest, as in `-k ledger`.
+    #[arg(last = true)]
+    pytest: Vec<String>,
+}
+
+/// Why nothing was tested.
+struct Skipped(String);
+
+type Result<T> = core::result::Result<T, Box<dyn std::error::Error>>;
+
+pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    let environment = match fresh_environment(&root, &target) {
+        Ok(environment) => environment,
+        Err(Skipped(why)) => {
+            println!("SKIPPED: the Python package was NOT built and NOT tested: {why}");
+            return Ok(if arguments.optional { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+    };
+    let wheel = build(&root, &target, &environment)?;
+    let pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
+    done(Command::new(&environment).args(pip).arg(&wheel))?;
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    done(Command::new(cargo).args(["build", "--release", "--package", "dps"]).current_dir(&root))?;
+    let tests = Command::new(&environment)
+        .args(["-m", "pytest", "-p", "no:cacheprovider"])
+        .args(&arguments.pytest)
+        .current_dir(root.join("python"))
+        .env(
+            "DPS_BINARY",
+            target.join("release").join(format!("dps{}", std::env::consts::EXE_SUFFIX)),
+        )
+        .env("DPS_WHEEL", &wheel)
+        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .status()?;
+    Ok(if tests.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Its interpreter; the tools and the packages that tests need are in it, this one is not.
+fn fresh_environment(root: &Path, target: &Path) -> core::result::Result<PathBuf, Skipped> {
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    let folder = target.join("python");
+    let made = Command::new(&python).args(["-m", "venv", "--clear"]).arg(&folder).status();
+    match made {
+        Ok(status) if status.success() => {}
+        Ok(_) => return Err(Skipped(format!("{} makes no environment", python.display()))),
+        Err(error) => return Err(Skipped(format!("{}: {error}", python.display()))),
+    }
+    let interpreter = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+    let interpreter = folder.join(interpreter);
+    let packages = root.join("python/requirements.txt");
+    let fetched = Command::new(&interpreter)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+        .arg(packages)
+        .status();
+    match fetched {
+        Ok(status) if status.success() => Ok(interpreter),
+        _ => Err(Skipped("the packages of python/requirements.txt cannot be fetched".into())),
+    }
+}
+
+/// The wheel, in release mode, beside what was compiled before.
+fn build(root: &Path, target: &Path, interpreter: &Path) -> Result<PathBuf> {
+    let wheels = target.join("wheels");
+    if wheels.exists() {
+        std::fs::remove_dir_all(&wheels)?;
+    }
+    done(
+        Command::new(interpreter)
+            .args(["-m", "maturin", "build", "--release", "--locked", "--quiet", "--manifest-path"])
+            .arg(root.join("python/Cargo.toml"))
+            .arg("--interpreter")
+            .arg(interpreter)
+            .arg("--out")
+            .arg(&wheels)
+            .env("CARGO_TARGET_DIR", target),
+    )?;
+    let mut found = std::fs::read_dir(&wheels)?;
+    Ok(found.next().ok_or("no wheel was built")??.path())
+}
+
+fn done(command: &mut Command) -> Result<()> {
+    match command.status()?.success() {
+        true => Ok(()),
+        false => Err(format!("failed: {command:?}").into()),
+    }
+}

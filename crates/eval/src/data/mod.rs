@@ -2,8 +2,6 @@
 //!
 //! Sources and licences of the embedded samples: `crates/eval/data/SOURCES.md`.
 
-#[cfg(feature = "experiments")]
-mod embeddings;
 mod item_sets;
 mod libsvm;
 mod obtain;
@@ -12,8 +10,6 @@ mod photographs;
 mod points;
 mod stand_ins;
 
-#[cfg(feature = "experiments")]
-pub(crate) use embeddings::package_embeddings;
 pub use item_sets::{ItemSets, SetRule, lastfm, movielens, package_sets, parse_user_items};
 pub use libsvm::{SparseRows, grams, read_libsvm, read_libsvm_file};
 pub use obtain::Obtainable;

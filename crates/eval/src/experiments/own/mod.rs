@@ -3,7 +3,6 @@
 mod averaged_calibration;
 mod covariance;
 mod exact_vs_published;
-mod private_ann;
 
 use crate::framework::Experiment;
 
@@ -14,6 +13,5 @@ pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(exact_vs_published::STUDY),
         Box::new(averaged_calibration::STUDY),
         Box::new(covariance::STUDY),
-        Box::new(private_ann::STUDY),
     ]
 }

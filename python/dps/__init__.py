@@ -5,7 +5,8 @@ as a matrix. Every release carries a certificate: which inputs cannot be told ap
 epsilon, recomputed by anyone who holds it.
 
 ===============  ==============================================================
-rows             `Vectors`, `MultiScale`, `Signs`, `IndividualSigns`, `Bits`, `Distances`
+rows             `Vectors`, `MultiScale`, `Signs`, `IndividualSigns`, `Units`, `Bits`,
+                 `Distances`
 sets             `Sets`
 matrices         `Covariance`, `Directions`, `LowRank`, `Basis`, `Window`
 your own sums    `Numbers`
@@ -25,7 +26,7 @@ from .ledger import Ledger
 from .matrices import Basis, Covariance, Directions, LowRank, Stream, Window
 from .privacy import Adjacency, Guarantee, Profile, calibrate, compose
 from .release import Components, Estimate, Release
-from .rows import Bits, Distances, IndividualSigns, MultiScale, Numbers, Signs, Vectors
+from .rows import Bits, Distances, IndividualSigns, MultiScale, Numbers, Signs, Units, Vectors
 from .sets import Sets
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "Sets",
     "Signs",
     "Stream",
+    "Units",
     "Vectors",
     "Window",
     "__version__",

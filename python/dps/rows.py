@@ -270,6 +270,56 @@ class Signs(Mechanism):
         return self._predict()
 
 
+class Units(Mechanism):
+    """Whole rows by their directions, under pure differential privacy for any two rows (PrivUnitG, ProjUnit).
+
+    Parameters
+    ----------
+    d, k : int
+        Features of a row, and numbers of a released row (`d` for the identity).
+    adjacency : Adjacency
+        ``replace_row``, ``any_input``, ``row_shift`` or ``attribute``: all cost the same.
+    epsilon : float
+        In [2**-20, 64]. Below 4 nothing can be found by such a release.
+    family, nonzeros, seed
+        As of `Vectors`; the public projection before the direction is taken.
+    lengths : float, optional
+        Keeps lengths of rows of at most this norm, in one more number; with the identity only.
+
+    Notes
+    -----
+    Source: ``docs/proofs/unit-vectors.md``; Asi, Feldman and Talwar 2022; Asi et al. 2023.
+    """
+
+    def __init__(
+        self,
+        *,
+        d: int,
+        k: int | None = None,
+        adjacency: Adjacency,
+        epsilon: float,
+        family: str = "identity",
+        nonzeros: int | None = None,
+        lengths: float | None = None,
+        seed: int | None = None,
+    ) -> None:
+        super().__init__(
+            adjacency,
+            epsilon,
+            0.0,
+            mechanism="units",
+            d=d,
+            k=d if k is None else k,
+            family=family_of(family, nonzeros),
+            lengths=lengths,
+            seed=seed,
+        )
+
+    def predict(self, cosine: float = 0.0) -> float:
+        """Root mean square error of an estimated cosine of this size; reads no data."""
+        return self._predict(cosine)[1]
+
+
 class IndividualSigns(Mechanism):
     """Signs under **individual** differential privacy, which is not differential privacy.
 

@@ -27,6 +27,7 @@ use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
     SignSketch,
 };
+use sketch::units::{PrivateUnits, UnitsConfig};
 use sketch::vectors::{AveragedProjection, MultiScale, PrivateProjection};
 
 /// Public parameters, by the mechanism's name.
@@ -74,6 +75,13 @@ pub(crate) enum Config {
         bound: f64,
         repetitions: usize,
         gaussian: bool,
+        seed: Option<u64>,
+    },
+    Units {
+        d: usize,
+        k: usize,
+        family: Family,
+        lengths: Option<f64>,
         seed: Option<u64>,
     },
     Bins {
@@ -193,6 +201,7 @@ pub(crate) enum Kind {
     Signs(PrivateSigns),
     FreshSigns(FreshSigns),
     IndividualSigns(IndividualSigns),
+    Units(PrivateUnits),
     Bins(BinResponse, PublicSeed),
     Mixture(MixtureResponse),
     Buckets(BucketPrivMin, PublicSeed),
@@ -304,6 +313,11 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
             let sketch = SignSketch::repeated(family, d, bits, repetitions, seed(number)?)?;
             let bound = EntryBound::new(bound)?;
             Kind::IndividualSigns(IndividualSigns::new(sketch, noise, adjacency, bound, budget)?)
+        }
+        Config::Units { d, k, family, lengths, seed: number } => {
+            let projection = ProjectionSpec::new(family, d, k, seed(number)?)?.build();
+            let lengths = lengths.map(NormBound::new).transpose()?;
+            Kind::Units(PrivateUnits::new(UnitsConfig { projection, adjacency, lengths }, budget)?)
         }
         Config::Bins { bins, symbols, seed: number } => {
             let alpha = neighbours(adjacency)?.alpha();
@@ -434,6 +448,7 @@ impl Kind {
             Kind::Signs(m) => m.guarantee(),
             Kind::FreshSigns(m) => m.guarantee(),
             Kind::IndividualSigns(_) => return None,
+            Kind::Units(m) => m.guarantee(),
             Kind::Bins(m, _) => m.guarantee(),
             Kind::Mixture(m) => m.guarantee(),
             Kind::Buckets(m, _) => m.guarantee(),
@@ -478,6 +493,7 @@ impl Kind {
                     "differential privacy",
                 ));
             }
+            Kind::Units(m) => m.predict(fact(0)?)?,
             Kind::Bins(m, _) => m.predict(set()?)?,
             Kind::Mixture(m) => m.predict(set()?)?,
             Kind::Buckets(m, _) => m.predict(set()?)?,

@@ -78,6 +78,7 @@ impl Mechanism {
                 AnyRelease::Signs(watched!(m, (view, FreshSeed::draw()?))).into()
             }
             Kind::IndividualSigns(m) => AnyRelease::IndividualSigns(m.release(view, rng)?).into(),
+            Kind::Units(m) => AnyRelease::Units(watched!(m, view)).into(),
             Kind::Directions(m, d, start) => {
                 check_width(&view, *d)?;
                 let mut values = Vec::new();

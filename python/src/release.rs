@@ -20,6 +20,7 @@ use sketch::distances::{
 use sketch::search::{HammingIndex, Neighbours, Queries, Ranking, Score, SketchIndex, nearest};
 use sketch::sets::SetPairs;
 use sketch::signs::{SignCodes, SignPairs};
+use sketch::units::UnitPairs;
 use sketch::vectors::{
     Pairs, PrivateSketch, multi_scale_squared_distance, multi_scale_squared_distance_interval,
 };
@@ -176,6 +177,7 @@ macro_rules! each_kind {
     ($release:expr, $r:ident => $body:expr) => {
         match $release {
             AnyRelease::Sketch($r) => $body,
+            AnyRelease::Units($r) => $body,
             AnyRelease::Signs($r) => $body,
             AnyRelease::IndividualSigns($r) => $body,
             AnyRelease::PlainSigns($r) => $body,
@@ -237,6 +239,7 @@ impl Release {
         match &self.held {
             Held::Any(release) => match **release {
                 AnyRelease::Sketch(_) => "vectors",
+                AnyRelease::Units(_) => "unit vectors",
                 AnyRelease::Signs(_) => "signs",
                 AnyRelease::IndividualSigns(_) => "signs under individual differential privacy",
                 AnyRelease::PlainSigns(_) => "signs without a guarantee",
@@ -324,6 +327,9 @@ impl Release {
         };
         match &**any {
             AnyRelease::Sketch(r) => {
+                two(py, r.payload().n(), PyArray1::from_slice(py, r.payload().values()))
+            }
+            AnyRelease::Units(r) => {
                 two(py, r.payload().n(), PyArray1::from_slice(py, r.payload().values()))
             }
             AnyRelease::Signs(_) | AnyRelease::IndividualSigns(_) => {
@@ -432,6 +438,14 @@ impl Release {
                             pairs.inner_product(i, j),
                             inner,
                         )?;
+                        let cosine = pairs.cosine_interval(i, j, level);
+                        told(&mut rows, "cosine", measure, pairs.cosine(i, j), cosine)?;
+                    }
+                    (AnyRelease::Units(a), AnyRelease::Units(b)) => {
+                        let pairs = match other {
+                            None => UnitPairs::within(a),
+                            Some(_) => UnitPairs::between(a, b)?,
+                        };
                         let cosine = pairs.cosine_interval(i, j, level);
                         told(&mut rows, "cosine", measure, pairs.cosine(i, j), cosine)?;
                     }

@@ -31,6 +31,10 @@ OF_ROWS = {
     "signs, averaged": lambda: dps.Signs(
         d=12, bits=16, adjacency=ONE, bound=1, calibration="averaged", lift=4.0, **BUDGET
     ),
+    "units": lambda: dps.Units(d=12, adjacency=PERSON, epsilon=8),
+    "units, projected": lambda: dps.Units(
+        d=12, k=4, family="oporp", adjacency=dps.Adjacency.any_input(), epsilon=8, seed=3
+    ),
     "covariance": lambda: dps.Covariance(d=12, adjacency=PERSON, **BUDGET),
     "covariance, wishart": lambda: dps.Covariance(d=12, adjacency=PERSON, noise="wishart", **BUDGET),
     "covariance, jl": lambda: dps.Covariance(

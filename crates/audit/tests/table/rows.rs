@@ -140,6 +140,7 @@ pub(crate) const TABLE: [Row; 24] = [
         page: "unit-vectors.md",
         audits: &["PrivUnitG", "ProjUnit, OPORP"],
         command: In("release/units.rs"),
+        python: "Units",
         coverage: ("sketch/tests/units.rs", "estimates_err_as_stated_and_intervals_cover"),
         prediction: Trait,
     },

@@ -207,6 +207,30 @@ fn as_user(command: &mut Command, (user, group): (u32, u32)) -> &mut Command {
     command.uid(user).gid(group)
 }
 
+/// What a header declares is not believed: a sketch of 2^30 columns would take minutes before the first row is read.
+#[test]
+fn declared_rows_are_not_believed() {
+    let room = room();
+    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (ROWS, 1073741824), }";
+    for rows in ["1", "0"] {
+        let header = header.replace("ROWS", rows);
+        let mut npy = b"\x93NUMPY\x02\x00".to_vec();
+        npy.extend((header.len() as u32).to_le_bytes());
+        npy.extend(header.as_bytes());
+        room.write("a.npy", npy);
+        let run = format!("release sketch a.npy --out refused.dps -k 4 --ledger l.json {OPTIONS}");
+        let ended = limited(&room, "ulimit -d 65536;", &run);
+        assert!(text(&ended).contains("longer than all it holds"), "{}", text(&ended));
+    }
+    room.write("a.idx", [&[0, 0, 8, 2, 0, 0, 0, 1][..], &[127, 255, 255, 255]].concat());
+    let run = format!(
+        "release sketch a.idx --format idx --out refused.dps -k 4 --ledger l.json {OPTIONS}"
+    );
+    let ended = limited(&room, "ulimit -d 65536;", &run);
+    assert!(text(&ended).contains("longer than all it holds"), "{}", text(&ended));
+    assert_eq!(spent(&room), 0);
+}
+
 /// More hits than there are rows, and as many as can be counted.
 #[test]
 fn as_many_hits_as_there_are() {

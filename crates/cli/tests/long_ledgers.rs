@@ -9,9 +9,10 @@ mod counting;
 mod ledgers;
 
 use counting::counted;
-use dp_core::accounting::{FilterRule, Method};
+use dp_core::accounting::{FilterRule, Ledger, Method};
 use dp_core::ledger_file::BudgetFile;
 use dp_core::{Delta, Guarantee};
+use serde_json::json;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
@@ -52,13 +53,32 @@ fn a_long_ledger_is_read_once_and_held_once() {
     let written = std::fs::metadata(&path).expect("exists").len() - before;
     assert!(written < 1_000, "{written} bytes");
 
+    // Losses of very different sizes: three releases at epsilon 1, and one of almost nothing.
+    for kind in ["pure-dp", "laplace"] {
+        for small in [1e-4, 1e-5, 1e-9] {
+            let mut ledger = Ledger::new(ledgers::adjacency());
+            for epsilon in [1.0, 1.0, 1.0, small] {
+                let profile = match kind {
+                    "laplace" => json!({"kind": kind, "sensitivity": epsilon, "scale": 1.0}),
+                    _ => json!({"kind": kind, "epsilon": epsilon}),
+                };
+                let done = ledger.spend_accepting_claim(&ledgers::declared(profile), 1, kind);
+                done.expect("no limit");
+            }
+            let delta = Delta::new(1e-6).expect("valid");
+            let (answers, used) =
+                counted(|| Method::ALL.map(|method| ledger.epsilon(delta, method).is_ok()));
+            assert!(answers[6] && used.most < 200 << 20, "{kind} {small}: {used:?}");
+        }
+    }
+
     // The command itself, of every family, where the process may have 200 MiB in all.
     if cfg!(target_os = "linux") {
         for (family, rules) in ledgers::FAMILIES {
             let entries = if family == "gaussian" { 100_000 } else { 1_000 };
             ledgers::write(&folder.path().join(family), family, rules[0], entries);
             let dps = env!("CARGO_BIN_EXE_dps");
-            let run = format!("ulimit -v 204800; exec {dps} ledger show {family}");
+            let run = format!("ulimit -d 204800; exec {dps} ledger show {family}");
             let mut command = Command::new("sh");
             // Each thread reserves room for its stack.
             command.args(["-c", &run]).env("RAYON_NUM_THREADS", "2");

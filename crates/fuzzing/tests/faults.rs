@@ -264,6 +264,21 @@ fn damaged_journals_are_refused() {
         bad[at] ^= 1 << (at % 8);
         assert!(refused(&bad), "flipped at {at}");
     }
+    for bad in junk(&good) {
+        assert!(refused(&bad), "{} bytes for {}", bad.len(), good.len());
+    }
+}
+
+/// A file with junk in its place, put in between, or after it.
+fn junk(good: &[u8]) -> impl Iterator<Item = Vec<u8>> {
+    let trials = (0..300usize).flat_map(move |i| {
+        let (at, length) = (i * 7919 % good.len(), 1 + i % 40);
+        let junk: Vec<u8> = (0..length).map(|j| (i * 31 + j * 17 + 33) as u8 & 0x7f).collect();
+        let (before, after) = good.split_at(at);
+        let rest = &after[length.min(after.len())..];
+        [[before, &junk, after].concat(), [before, &junk, rest].concat(), [good, &junk].concat()]
+    });
+    trials.filter(move |bad| bad != good)
 }
 
 #[test]
@@ -282,6 +297,9 @@ fn damaged_certificates_are_refused() {
             let Ok(bad) = String::from_utf8(bad) else { continue };
             // A space that became another kind of space is the same certificate.
             assert!(read(&bad).map_or(true, |c| c == good), "{} flipped at {at}", sample.name);
+        }
+        for bad in junk(text.as_bytes()).filter_map(|bad| String::from_utf8(bad).ok()) {
+            assert!(read(&bad).map_or(true, |c| c == good), "{}: {bad}", sample.name);
         }
         assert!(Certificate::from_json("").is_err());
     }

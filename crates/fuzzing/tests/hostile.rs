@@ -249,7 +249,8 @@ fn data_files() {
     let long = [&b"\x93NUMPY\x02\x00"[..], &[255, 255, 255, 255], header.as_bytes()].concat();
     for (name, bytes) in [("a.idx", idx), ("a.npy", npy), ("long.npy", long)] {
         let path = file(name, &bytes);
-        assert!(bounded(name, || rows_of(&path)).is_err(), "{name}");
+        // Whoever asks how long a row is makes what he needs for it: the first answer is an error.
+        assert!(bounded(name, || RowsFile::new(&path).open().is_err()), "{name}");
     }
     // One list of 2^23 equal numbers, in a few hundred bytes.
     let path = folder.path().join("list.parquet");

@@ -3,7 +3,7 @@
 use crate::block::{Block, Input, RowReader, Values, block_rows};
 use crate::error::{DataError, Error, Result};
 use crate::options::{NOT_FINITE, Numbers, RowsFile};
-use crate::source::{Bytes, Meter};
+use crate::source::{Bytes, Meter, NO_ROW, with_first_row};
 use std::io::Read;
 use std::path::PathBuf;
 
@@ -38,6 +38,8 @@ pub(crate) fn open(options: &RowsFile, (mut bytes, meter): (Bytes, Meter)) -> Re
     }
     let d = sizes[1..].iter().try_fold(1usize, |d, &size| d.checked_mul(size));
     let d = d.filter(|&d| d < 1 << 32).ok_or_else(|| options.malformed("rows are too long"))?;
+    let bytes = with_first_row(bytes, d as u128).map_err(|e| Error::io(&options.path, e))?;
+    let bytes = bytes.ok_or_else(|| options.malformed(NO_ROW))?;
     let numbers = Numbers::of(options);
     let (left, path) = (sizes[0] as u64, options.path.clone());
     let rows = IdxRows { bytes, left, d, numbers, path, raw: Vec::new() };

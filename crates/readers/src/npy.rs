@@ -3,7 +3,7 @@
 use crate::block::{Block, Input, RowReader, Values, block_rows};
 use crate::error::{DataError, Error, Result};
 use crate::options::{NOT_FINITE, Numbers, RowsFile};
-use crate::source::{Bytes, Meter};
+use crate::source::{Bytes, Meter, NO_ROW, with_first_row};
 use npyz::{DType, Endianness, NpyHeader, Order, TypeChar};
 use std::io::{ErrorKind, Read};
 use std::path::PathBuf;
@@ -67,6 +67,9 @@ pub(crate) fn open(options: &RowsFile, (mut bytes, meter): (Bytes, Meter)) -> Re
     })?;
     let d = usize::try_from(d).ok().filter(|&d| d < 1 << 32);
     let d = d.ok_or_else(|| options.malformed("rows are too long"))?;
+    let bytes = with_first_row(bytes, d as u128 * element.bytes as u128);
+    let bytes = bytes.map_err(|e| Error::io(&options.path, e))?;
+    let bytes = bytes.ok_or_else(|| options.malformed(NO_ROW))?;
     let rows = NpyRows {
         bytes,
         left: n,

@@ -90,6 +90,21 @@ pub(crate) fn foreign(start: &[u8]) -> Option<&'static str> {
     KNOWN.iter().find(|(magic, _)| start.starts_with(magic)).map(|&(_, what)| what)
 }
 
+/// Bytes that begin with a row of so many, where the row is long; `None` where they end within it. What is made for a
+/// row, before any is read, follows from its length: a header alone is not believed.
+pub(crate) fn with_first_row(mut bytes: Bytes, length: u128) -> std::io::Result<Option<Bytes>> {
+    let Some(length) = u64::try_from(length).ok().filter(|&length| length > BUFFER as u64) else {
+        return Ok((length <= BUFFER as u128).then_some(bytes));
+    };
+    let mut row = Vec::new();
+    let found = bytes.by_ref().take(length).read_to_end(&mut row)?;
+    let all = std::io::Cursor::new(row).chain(bytes);
+    Ok((found as u64 == length).then(|| Box::new(all) as Bytes))
+}
+
+/// What is said where it is not there.
+pub(crate) const NO_ROW: &str = "its header declares rows that are longer than all it holds";
+
 /// Opens a file (`-`: standard input); gzip is recognised by its first bytes.
 pub(crate) fn open(path: &Path) -> Result<(Bytes, Meter)> {
     let failed = |e| Error::io(path, e);

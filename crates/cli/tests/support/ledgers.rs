@@ -72,9 +72,14 @@ fn profile(family: &str, i: usize) -> Value {
     }
 }
 
-/// A guarantee of that mechanism, declared by nobody.
+/// A guarantee of that mechanism.
 pub(crate) fn guarantee(family: &str, i: usize) -> Guarantee {
-    let profile: Profile = serde_json::from_value(profile(family, i)).expect("a profile");
+    declared(profile(family, i))
+}
+
+/// A guarantee of any mechanism, declared by nobody.
+pub(crate) fn declared(profile: Value) -> Guarantee {
+    let profile: Profile = serde_json::from_value(profile).expect("a profile");
     let delta = Delta::new(1e-9).expect("valid");
     let epsilon = profile.epsilon(delta).expect("finite");
     let epsilon = Epsilon::new(epsilon.get().max(1e-6) * 1.01).expect("positive");
@@ -82,7 +87,7 @@ pub(crate) fn guarantee(family: &str, i: usize) -> Guarantee {
     Guarantee::declared(adjacency(), budget, profile, "nobody", "a test").expect("consistent")
 }
 
-fn adjacency() -> Adjacency {
+pub(crate) fn adjacency() -> Adjacency {
     serde_json::from_value(json!({"kind": "add-remove-row", "bound": 1.0})).expect("valid")
 }
 

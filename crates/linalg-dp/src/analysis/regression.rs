@@ -113,8 +113,8 @@ impl Regression {
     /// Regresses column `target` on all others.
     ///
     /// # Errors
-    /// [`Error::Core`] unless there are two columns and `target` is one of them, or when the noise is not symmetric
-    /// Gaussian (use [`regression`] with a ridge of your own there).
+    /// [`Error::Core`] unless there are two columns and `target` is one of them; [`Error::Unusable`] when the noise is not
+    /// symmetric Gaussian (use [`regression`] with a ridge of your own there).
     pub fn of(covariance: &PrivateCovariance, target: usize) -> Result<Self> {
         let d = covariance.dim();
         if d < 2 {
@@ -124,8 +124,9 @@ impl Regression {
             return Err(Error::invalid("target column", target, format!("[0, {d})")));
         }
         let CovarianceNoise::SymmetricGaussian { sigma } = covariance.noise() else {
-            let allowed = "symmetric Gaussian; for others give `regression` a ridge";
-            return Err(Error::invalid("noise", "of another law", allowed));
+            let reason =
+                "its noise is not symmetric Gaussian; give `regression` a ridge of your own";
+            return Err(Error::Unusable { what: "release", reason });
         };
         let features: Vec<usize> = (0..d).filter(|i| *i != target).collect();
         let p = features.len();

@@ -2,14 +2,15 @@
 
 from collections.abc import Callable
 from os import PathLike
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
 __version__: str
 
-Row = tuple[str, float, float, float, float]
+_Row = tuple[str, float, float, float, float]
 
+@final
 class Mechanism:
     def __new__(
         cls, config: str, adjacency: str, epsilon: float, delta: float
@@ -39,6 +40,7 @@ class Mechanism:
         test_noise: int | None = None,
     ) -> None: ...
 
+@final
 class Release:
     @staticmethod
     def open(path: str | PathLike[str], accept: list[str], long: bool) -> Release: ...
@@ -59,10 +61,10 @@ class Release:
         other: Release | None = None,
         measure: str | None = None,
         confidence: float = 0.95,
-    ) -> list[Row]: ...
+    ) -> list[_Row]: ...
     def scales_distance(
         self, i: int, j: int, expected: float, confidence: float
-    ) -> Row: ...
+    ) -> _Row: ...
     def search(
         self,
         top: int,
@@ -79,6 +81,7 @@ class Release:
     def noise(self) -> tuple[int, float]: ...
     def span(self) -> tuple[int, int]: ...
 
+@final
 class Stream:
     def __new__(
         cls,

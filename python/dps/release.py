@@ -330,7 +330,7 @@ def _html(release: Release) -> str:
     certificate = release.certificate
     guarantee = release.guarantee
     facts: list[tuple[str, object]] = [("release", release.kind)]
-    statement = certificate.get("statement", {})
+    statement = certificate
     facts += [("mechanism", statement.get("mechanism", ""))]
     if guarantee is not None:
         facts += [
@@ -354,7 +354,7 @@ def _html(release: Release) -> str:
 def _curve(profile: Profile, guarantee: Guarantee) -> str:
     """log10 of delta against epsilon, as SVG."""
     most = max(2 * guarantee.epsilon, 1e-3)
-    points = [(most * i / 40, profile.ln_delta(most * i / 40) / math.log(10)) for i in range(41)]
+    points = [(most * i / 40, profile.ln_delta(most * i / 40) / math.log(10)) for i in range(1, 41)]
     points = [(e, max(d, -20.0)) for e, d in points if not math.isnan(d)]
     low = min(d for _, d in points)
     span = max(max(d for _, d in points) - low, 1e-9)
@@ -362,6 +362,6 @@ def _curve(profile: Profile, guarantee: Guarantee) -> str:
     return (
         "<svg width='240' height='135' role='img' aria-label='delta against epsilon'>"
         f"<polyline points='{place}' fill='none' stroke='currentColor'/>"
-        f"<text x='10' y='130' font-size='10'>epsilon 0 to {most:.3g}; log10 delta "
+        f"<text x='10' y='130' font-size='10'>epsilon {most / 40:.2g} to {most:.3g}; log10 delta "
         f"{low:.1f} to {low + span:.1f}</text></svg>"
     )

@@ -82,17 +82,16 @@ fn matrix<'py>(py: Python<'py>, of: MatRef<'_, f64>) -> Result<Bound<'py, PyAny>
     for i in 0..of.nrows() {
         values.extend((0..of.ncols()).map(|j| of[(i, j)]));
     }
-    two(py, of.nrows(), PyArray1::from_vec(py, values))
+    let array = PyArray1::from_vec(py, values).reshape([of.nrows(), of.ncols()])?;
+    Ok(array.into_any())
 }
 
 /// A vector as rows.
 fn two<'py, T: numpy::Element>(
-    py: Python<'py>,
     rows: usize,
     values: Bound<'py, PyArray1<T>>,
 ) -> Result<Bound<'py, PyAny>> {
     let width = values.len()?.checked_div(rows).unwrap_or(0);
-    let _ = py;
     Ok(values.reshape([rows, width])?.into_any())
 }
 
@@ -145,7 +144,7 @@ fn found<'py, S: Copy + Into<f64>>(
         rows.extend(found.indices(query).iter().map(|&row| i64::from(row)));
         scores.extend(found.scores(query).iter().map(|&score| score.into()));
     }
-    Ok((two(py, n, PyArray1::from_vec(py, rows))?, two(py, n, PyArray1::from_vec(py, scores))?))
+    Ok((two(n, PyArray1::from_vec(py, rows))?, two(n, PyArray1::from_vec(py, scores))?))
 }
 
 impl Release {
@@ -312,7 +311,7 @@ impl Release {
                         out.extend_from_slice(scale.row(row)?);
                     }
                 }
-                return two(py, n, PyArray1::from_vec(py, out));
+                return two(n, PyArray1::from_vec(py, out));
             }
             Held::Bits(r) => {
                 let bits = r.payload();
@@ -322,12 +321,12 @@ impl Release {
                     let words = bits.row(row)?;
                     out.extend((0..d).map(|j| (words[j / 64] >> (j % 64) & 1) as u8));
                 }
-                return two(py, n, PyArray1::from_vec(py, out));
+                return two(n, PyArray1::from_vec(py, out));
             }
         };
         match &**any {
             AnyRelease::Sketch(r) => {
-                two(py, r.payload().n(), PyArray1::from_slice(py, r.payload().values()))
+                two(r.payload().n(), PyArray1::from_slice(py, r.payload().values()))
             }
             AnyRelease::Units(r) => {
                 two(py, r.payload().n(), PyArray1::from_slice(py, r.payload().values()))
@@ -340,10 +339,10 @@ impl Release {
                     let sign = |j: usize| if words[j / 64] >> (j % 64) & 1 == 1 { 1i8 } else { -1 };
                     out.extend((0..bits.bits()).map(sign));
                 }
-                two(py, bits.n(), PyArray1::from_vec(py, out))
+                two(bits.n(), PyArray1::from_vec(py, out))
             }
             AnyRelease::Symbols(r) => {
-                two(py, r.payload().rows(), PyArray1::from_slice(py, r.payload().symbols()))
+                two(r.payload().rows(), PyArray1::from_slice(py, r.payload().symbols()))
             }
             AnyRelease::Covariance(r) => matrix(py, r.payload().unbiased().as_ref()),
             AnyRelease::Window(r) => matrix(py, r.payload().unbiased().as_ref()),
@@ -363,7 +362,7 @@ impl Release {
             let bytes = bits.row(row).iter().flat_map(|word| word.to_le_bytes());
             out.extend(bytes.take(width));
         }
-        two(py, bits.n(), PyArray1::from_vec(py, out))
+        two(bits.n(), PyArray1::from_vec(py, out))
     }
 
     /// Factors L (n x k) and C (k x d) of a low-rank release, singular values shrunk or not.
@@ -531,8 +530,8 @@ impl Release {
                 let scores = flat().map(|hit| hit.score).collect();
                 let (numbers, scores): (Vec<i64>, Vec<f64>) = (numbers, scores);
                 Ok((
-                    two(py, rows.len(), PyArray1::from_vec(py, numbers))?,
-                    two(py, rows.len(), PyArray1::from_vec(py, scores))?,
+                    two(rows.len(), PyArray1::from_vec(py, numbers))?,
+                    two(rows.len(), PyArray1::from_vec(py, scores))?,
                 ))
             }
             (items, asked) => {

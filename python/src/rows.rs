@@ -7,7 +7,7 @@ use arrow_array::{Array, ArrayRef, OffsetSizeTrait, RecordBatch, RecordBatchRead
 use arrow_cast::cast;
 use arrow_schema::DataType;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyTypeError, PyValueError};
+use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyTuple};
 use pyo3_arrow::input::AnyRecordBatch;
@@ -97,6 +97,14 @@ impl<'py> Rows<'py> {
     }
 }
 
+/// A stream that fails; Ctrl-C while Python makes a batch comes as its words.
+fn broken(words: &str) -> Fault {
+    if words.contains("KeyboardInterrupt") {
+        return PyKeyboardInterrupt::new_err(()).into();
+    }
+    Fault::Data(format!("an Arrow stream: {words}"))
+}
+
 /// No budget is spent where there is no data.
 pub(crate) fn nothing() -> Fault {
     Fault::Data("there is no row: nothing was released".into())
@@ -123,7 +131,7 @@ impl Source<'_> {
             Self::Batches(batches) => {
                 let (mut done, mut room) = (0, Vec::new());
                 for batch in batches {
-                    let batch = batch.map_err(|e| Fault::Data(format!("an Arrow stream: {e}")))?;
+                    let batch = batch.map_err(|e| broken(&e.to_string()))?;
                     asked(done, 0)?;
                     done += batch.num_rows();
                     each_of_batch(&batch, &mut room, take)?;

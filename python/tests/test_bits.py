@@ -40,9 +40,9 @@ def test_vectors(tmp_path, rows, table, command):
 
 def test_signs(tmp_path, rows, table, command):
     out = tmp_path / "out.dps"
-    options = ["-k", 16, "--seed", 3, *attribute(), "--epsilon", 4, "--delta", 0]
+    options = ["-k", 12, "--seed", 3, *attribute(), "--epsilon", 4, "--delta", 0]
     command("release", "signs", table, "--out", out, *options, "--insecure-test-noise", KEY)
-    mechanism = dps.Signs(d=12, bits=16, adjacency=ONE, bound=1, epsilon=4, delta=0, seed=3)
+    mechanism = dps.Signs(d=12, bits=12, adjacency=ONE, bound=1, epsilon=4, delta=0, seed=3)
     assert mechanism.release(rows, insecure_test_noise=KEY).to_bytes() == out.read_bytes()
 
 

@@ -27,9 +27,9 @@ OF_ROWS = {
     "vectors, averaged": lambda: vectors(calibration="averaged", adjacency=PERSON, seed=None),
     "vectors, sparse-jl": lambda: vectors(family="sparse-jl", nonzeros=2),
     "vectors, srht": lambda: vectors(family="srht"),
-    "signs": lambda: dps.Signs(d=12, bits=16, adjacency=ONE, bound=1, epsilon=2, delta=0),
+    "signs": lambda: dps.Signs(d=12, bits=12, adjacency=ONE, bound=1, epsilon=2, delta=0),
     "signs, averaged": lambda: dps.Signs(
-        d=12, bits=16, adjacency=ONE, bound=1, calibration="averaged", lift=4.0, **BUDGET
+        d=12, bits=12, adjacency=ONE, bound=1, calibration="averaged", lift=4.0, **BUDGET
     ),
     "units": lambda: dps.Units(d=12, adjacency=PERSON, epsilon=8),
     "units, projected": lambda: dps.Units(
@@ -206,7 +206,7 @@ def test_numbers_are_declared():
 
 def test_individual_signs_are_no_differential_privacy(tmp_path, rows):
     mechanism = dps.IndividualSigns(
-        d=12, bits=16, adjacency=ONE, bound=1, epsilon=2, delta=0, noise="response"
+        d=12, bits=12, adjacency=ONE, bound=1, epsilon=2, delta=0, noise="response"
     )
     assert mechanism.guarantee is None
     ledger = dps.Ledger.create(tmp_path / "l", data="rows", adjacency=ONE, epsilon=9, delta=0)

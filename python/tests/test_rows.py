@@ -155,7 +155,7 @@ def test_arrow_in_every_mechanism_of_rows(rows):
         pa.table({f"x{j}": rows[:, j] for j in range(12)}).to_batches(max_chunksize=17)
     )
     for mechanism in [
-        dps.Signs(d=12, bits=16, adjacency=ONE, bound=1, epsilon=4, delta=0, seed=1),
+        dps.Signs(d=12, bits=12, adjacency=ONE, bound=1, epsilon=4, delta=0, seed=1),
         dps.Covariance(d=12, adjacency=PERSON, epsilon=1, delta=1e-6),
         dps.Directions(d=12, k=2, adjacency=PERSON, epsilon=1, delta=1e-6, seed=1),
         dps.Window(

@@ -36,7 +36,8 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let tests = Command::new(&environment)
         .args(["-m", "pytest", "-p", "no:cacheprovider"])
         .args(&arguments.pytest)
-        .current_dir(root.join("python"))
+        // Where no folder hides the package that was installed.
+        .current_dir(root.join("python/tests"))
         .env(
             "DPS_BINARY",
             target.join("release").join(format!("dps{}", std::env::consts::EXE_SUFFIX)),

@@ -208,7 +208,7 @@ def special():
     return rows
 
 
-def wishart_orthogonal(d, nu, t, eps, nodes=16):
+def wishart_orthogonal(d, nu, t, eps, nodes=24):
     """A row against an orthogonal one: Pr[L > eps] - e^eps Pr[L < -eps], L = -a ln(1 - t (x - y + t)/(x y tau)), x and y
     independent chi-squares of m degrees, tau (a square of a cosine) beta: given x and tau, L falls with y. By Gauss's
     rule in the root of x and the angle."""
@@ -252,7 +252,7 @@ def gauss_legendre(n):
         yield x, 2 / ((1 - x * x) * slope**2)
 
 
-REPLACED = [(2, 9, 1 / 0.6, 0.5), (1, 9, 1.25, 0.5), (3, 9, 1.5, 0.0), (10, 40, 0.5, 1.0), (20, 60, 0.2, 0.1)]
+REPLACED = [(2, 9, 1 / 0.6, 0.5), (1, 9, 1.25, 0.5), (3, 9, 1.5, 0.0), (10, 40, 0.5, 1.0), (10, 41, 0.9, 0.5), (20, 60, 0.2, 0.1)]
 
 
 def profiles():

@@ -143,6 +143,13 @@ fn profile(kind: &str, args: &[f64]) -> Profile {
         lift: scale(args[1].powf(-0.5)),
         change,
     };
+    let wishart = |change| Profile::Wishart {
+        dim: whole(0),
+        dof: whole(1),
+        bound: one,
+        scale: scale(1.0 / args[2]),
+        change,
+    };
     let mixture = |coordinate| Profile::BinomialMixture {
         trials: whole(0),
         probability: chance(1),
@@ -158,13 +165,8 @@ fn profile(kind: &str, args: &[f64]) -> Profile {
         },
         "jl-add-remove" => jl(RowChange::AddRemove),
         "jl-replace" => jl(RowChange::Replace),
-        "wishart" => Profile::Wishart {
-            dim: whole(0),
-            dof: whole(1),
-            bound: one,
-            scale: scale(1.0 / args[2]),
-            change: RowChange::AddRemove,
-        },
+        "wishart" => wishart(RowChange::AddRemove),
+        "wishart-replace" => wishart(RowChange::Replace),
         "response" => Profile::RandomizedResponse { bits: whole(0), keep: chance(1) },
         "letters" => {
             Profile::KaryResponse { responses: whole(0), alphabet: whole(1), keep: chance(2) }

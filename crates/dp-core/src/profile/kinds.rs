@@ -181,8 +181,7 @@ pub enum Profile {
         /// What happens to the row that differs.
         change: RowChange,
     },
-    /// `A^T A + N`, `N ~ W_dim(dof, scale I)`; exact for one row added or removed, the
-    /// two-step bound for one replaced.
+    /// `A^T A + N`, `N ~ W_dim(dof, scale I)`; exact.
     Wishart {
         /// Columns of the data.
         dim: u64,

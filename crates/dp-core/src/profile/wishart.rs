@@ -9,9 +9,9 @@ use crate::adjacency::Adjacency;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
-use crate::numeric::ln_sum_exp;
-use crate::numeric::quadrature::{Side, ln_chi_expectation};
-use crate::numeric::root;
+use crate::numeric::gamma::{ln_poisson_kernel, stirling_error};
+use crate::numeric::quadrature::{Cosine, Side, even_panels, ln_chi_expectation, ln_expectation};
+use crate::numeric::root::{self, Middle, bisect};
 use crate::quantity::{NoiseScale, NormBound};
 
 /// `W_d(nu, s I)` noise against one row of squared norm `t s`.
@@ -67,41 +67,102 @@ impl OneRow {
         self.ln_delta_removed(epsilon).max(self.ln_delta_added(epsilon)) + 1e-11
     }
 
-    /// One row replaced: the best of the two-step bounds
-    /// `delta_1(e) + e^e delta_2(epsilon - e)` over the order of the steps and the split.
-    fn ln_delta_replace(self, epsilon: f64) -> f64 {
-        let removed_first =
-            |e: f64| ln_sum_exp(self.ln_delta_removed(e), e + self.ln_delta_added(epsilon - e));
-        let added_first =
-            |e: f64| ln_sum_exp(self.ln_delta_added(e), e + self.ln_delta_removed(epsilon - e));
-        least_split(epsilon, removed_first).min(least_split(epsilon, added_first)) + 1e-11
+    /// One row replaced: the worst of a row added, a row removed, and a row replaced by an orthogonal one, which
+    /// takes two dimensions. An upper bound on ln delta.
+    fn ln_delta_replace(self, epsilon: f64, dim: u64) -> f64 {
+        let one = self.ln_delta_removed(epsilon).max(self.ln_delta_added(epsilon));
+        let two = if dim > 1 { self.ln_delta_orthogonal(epsilon) } else { f64::NEG_INFINITY };
+        one.max(two) + 1e-11
+    }
+
+    /// A row against an orthogonal one of the same norm: `E[(1 - e^(eps - L))_+]`,
+    /// `L = -a ln(1 - t (2y + t)/(w^2 - y^2))`, infinite where the logarithm's argument is not positive;
+    /// w has a density in proportion to `w^(2a + 2) K_0(w)`, and `y = w sin phi`, phi's in proportion to `cos^(2a + 1)`.
+    fn ln_delta_orthogonal(self, epsilon: f64) -> f64 {
+        let Self { a, t, .. } = self;
+        let t = t.max(1e-300);
+        let law = Cosine::new(2.0 * a + 1.0);
+        let size = GeometricMean::new(a);
+        // The y from which on the loss is above epsilon.
+        let centre = 0.5 * t / (0.5 * epsilon / a).tanh();
+        let inner = |w: f64| {
+            if w <= 0.5 * t {
+                return 0.0;
+            }
+            let span = (w - 0.5 * t) * (w + 0.5 * t);
+            let least = span / (centre + (centre * centre + span).sqrt()) - 0.5 * t;
+            let z = |y: f64| law.angle(1.0).recip() * (y / w).clamp(-1.0, 1.0).asin();
+            let loss = |z: f64| {
+                let (sin, cos) = law.angle(z).sin_cos();
+                let rest = t * (2.0 * w * sin + t) / (w * cos * w * cos);
+                if rest >= 1.0 { f64::INFINITY } else { -a * (-rest).ln_1p() }
+            };
+            let (from, certain) = (z(least), z(w - t));
+            let rate = 2.0 * a * t * law.angle(1.0) / w;
+            ln_expectation(&law, from, Side::Above, rate, Some(certain), |z| loss(z) - epsilon)
+        };
+        let ln = |w: f64| size.ln_pdf(w) + inner(w);
+        // The loss falls with w: the peak is below the mode of w, and not where every loss is infinite.
+        let mode = size.shape + 1.0;
+        let (mut low, mut high) = ((0.5 * t).min(mode), mode);
+        for _ in 0..50 {
+            let (x, y) = (low + 0.381_966 * (high - low), low + 0.618_034 * (high - low));
+            if ln(x) < ln(y) {
+                low = x
+            } else {
+                high = y
+            }
+            if high - low < 1e-3 * high.sqrt().min(high) {
+                break;
+            }
+        }
+        let peak = 0.5 * (low + high);
+        let top = ln(peak);
+        let gone = |w: f64| ln(w) < top - 42.0;
+        let first = bisect((0.0, peak), Middle::Arithmetic, (40, 0.01), |w| !gone(w)).0;
+        let farthest = mode + 60.0 * mode.sqrt() + 2000.0;
+        let last = bisect((peak, farthest), Middle::Arithmetic, (40, 0.01), gone).1;
+        let f = |w: f64| (ln(w) - top).exp();
+        let kink = (0.5 * t).clamp(first, last);
+        let parts = [first, kink.min(peak), peak.max(kink), last];
+        let sum: f64 = parts.windows(2).map(|p| even_panels(p[0], p[1], 10, &f)).sum();
+        top + sum.ln()
     }
 }
 
-/// About the least value over `[0, epsilon]`: any split is a bound, so a grid and then a
-/// golden section about its best point.
-fn least_split(epsilon: f64, bound: impl Fn(f64) -> f64) -> f64 {
-    const GOLDEN: f64 = 0.618_033_988_749_895;
-    let values: [f64; 7] = core::array::from_fn(|i| bound(epsilon * i as f64 / 6.0));
-    let (at, mut best) =
-        values.iter().copied().enumerate().fold((0, 0.0), |m, v| if v.1 < m.1 { v } else { m });
-    let point = |i: usize| epsilon * i as f64 / 6.0;
-    let (mut low, mut high) = (point(at.saturating_sub(1)), point((at + 1).min(6)));
-    let (mut a, mut b) = (high - GOLDEN * (high - low), low + GOLDEN * (high - low));
-    let (mut fa, mut fb) = (bound(a), bound(b));
-    for _ in 0..18 {
-        if fa <= fb {
-            (high, b, fb) = (b, a, fa);
-            a = high - GOLDEN * (high - low);
-            fa = bound(a);
-        } else {
-            (low, a, fa) = (a, b, fb);
-            b = low + GOLDEN * (high - low);
-            fb = bound(b);
-        }
-        best = best.min(fa).min(fb);
+/// The law of `sqrt(c_1 c_2)`, independent chi-squares of `2a + 3` degrees: its density is in proportion to
+/// `w^(2a + 2) K_0(w)`.
+struct GeometricMean {
+    /// `2a + 3/2`: the density is close to that of a gamma law of one more.
+    shape: f64,
+    constant: f64,
+}
+
+impl GeometricMean {
+    fn new(a: f64) -> Self {
+        // sqrt(pi/2) Gamma(shape + 1) / (2^(2n) Gamma(n + 1)^2), n = a + 1/2, by Stirling's formula.
+        let (shape, n, tau) = (2.0 * a + 1.5, a + 0.5, core::f64::consts::TAU);
+        let constant = 0.5 * (0.25 * tau).ln() + shape * (0.25 / n).ln_1p() + 0.5 * (2.0 * n).ln()
+            - 0.5
+            + 0.5 * (tau * shape).ln()
+            - (tau * n).ln()
+            + stirling_error(shape)
+            - 2.0 * stirling_error(n);
+        Self { shape, constant }
     }
-    best
+
+    fn ln_pdf(&self, w: f64) -> f64 {
+        // sqrt(2 w / pi) e^w K_0(w) = (2 / sqrt pi) int_0^inf e^(-u^2) (1 + u^2/(2w))^(-1/2) du.
+        let step = 0.25_f64.min(0.17 * (2.0 * w).sqrt());
+        let count = (6.5 / step).min(1e5) as u32;
+        let term = |i: u32| {
+            let u = step * f64::from(i);
+            (-u * u).exp() / (1.0 + 0.5 * u * u / w).sqrt()
+        };
+        let sum = 0.5 + (1..=count).map(term).sum::<f64>();
+        let correction = (sum * step * core::f64::consts::FRAC_2_SQRT_PI).ln();
+        self.constant + ln_poisson_kernel(self.shape, w) + correction
+    }
 }
 
 /// [`Profile::Wishart`].
@@ -123,7 +184,7 @@ impl Kind for Wishart {
     fn ln_delta(&self, epsilon: f64) -> f64 {
         OneRow::new(self.dim, self.dof, self.t()).map_or(0.0, |w| match self.change {
             RowChange::AddRemove => w.ln_delta_add_remove(epsilon),
-            RowChange::Replace => w.ln_delta_replace(epsilon),
+            RowChange::Replace => w.ln_delta_replace(epsilon, self.dim),
         })
     }
 

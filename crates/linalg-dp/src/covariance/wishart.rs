@@ -34,8 +34,8 @@ pub enum WishartShape {
 /// Releases `A^T A + N`, `N ~ W_d(nu, s I)`: positive definite noise of mean `nu s I`.
 ///
 /// # Privacy
-/// `AddRemoveRow`: the exact profile of a Wishart matrix against a rank-one shift of norm `B^2`. `ReplaceRow`: an
-/// upper bound, one removal and one addition (no exact profile is known to us). N is a real matrix, and what
+/// `AddRemoveRow`: the exact profile of a Wishart matrix against a rank-one shift of norm `B^2`. `ReplaceRow`: that, or
+/// the exact profile of orthogonal rows, which are the worst pair. N is a real matrix, and what
 /// is released is the nearest point of a public grid to the real sum, exactly: post-processing, whose low bits
 /// show nothing (`docs/proofs/exact-rounding.md`).
 ///

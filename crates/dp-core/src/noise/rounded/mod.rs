@@ -13,7 +13,7 @@ mod enclosure;
 mod oracle;
 mod resolve;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 
 use super::grid::Grid;
 use super::kernel::Kernel;

@@ -2,11 +2,12 @@
 
 use super::oracle::{BITS, ERROR, Oracle};
 use super::resolve::{Boundaries, resolve};
-use super::{Tail, simd};
+use super::{Tail, Words, add_block, simd};
 use crate::noise::grid::Grid;
 use crate::noise::kernel::{Kernel, Table};
 use crate::noise::law::CHUNK;
 use crate::noise::rng::{NoiseRng, NoiseStream};
+use crate::noise::ziv::Path;
 use rand_core::{Rng, TryRng};
 use std::sync::OnceLock;
 
@@ -99,6 +100,48 @@ impl TryRng for Script {
     fn try_fill_bytes(&mut self, _: &mut [u8]) -> Result<(), Self::Error> {
         unreachable!("the slow path draws words of 64 bits")
     }
+}
+
+/// The steps that `count` zeros get from a known key's first stream, and how many words each drew after its first. Those
+/// that floating point settles are settled exactly as well if that is forced, with any further words.
+pub(in crate::noise) fn recorded(
+    path: Path,
+    tail: Tail,
+    scale: f64,
+    grid: i32,
+    seed: u64,
+    count: u64,
+) -> Vec<(i64, u64)> {
+    let grid = Grid::new(grid).unwrap();
+    let (kernel, b) = (Kernel::new(tail, scale, grid), Boundaries::new(tail, scale, grid));
+    let mut source = Recorder { inner: stream(seed), words: vec![] };
+    let (mut own, mut other) = (Words::new(), stream(seed + 1));
+    let mut out = vec![0.0; count as usize];
+    let mut all = Vec::new();
+    for chunk in out.chunks_mut(CHUNK) {
+        let words = own.refill(&mut source.inner, chunk.len());
+        for ((word, magnitude), value) in words.iter().zip(fast(&kernel, words)).zip(chunk) {
+            source.words.clear();
+            let steps = match (magnitude, path) {
+                (None, _) => resolve(&kernel, &b, *word, &mut source),
+                (Some(_), Path::Exact) => resolve(&kernel, &b, *word, &mut other),
+                (Some(n), Path::Fast) => {
+                    if word & 1 == 1 {
+                        -(n as i64)
+                    } else {
+                        n as i64
+                    }
+                }
+            };
+            *value = kernel.sum(0.0, steps);
+            all.push((steps, source.words.len() as u64));
+        }
+    }
+    // And that is what is added, clamped.
+    let mut whole = vec![0.0; out.len()];
+    add_block(tail, scale, grid, &mut stream(seed), &mut whole);
+    assert!(whole == out);
+    all
 }
 
 /// Checks `count` draws; returns how many of them were pending.

@@ -143,24 +143,31 @@ impl Factor {
         // A NaN is in every number of the row, which is then left to exact integers.
         let most = h.iter().fold(0.0f64, |a, x| a.max(x.abs())) + ETA;
         let (phi, per_step) = (self.rest.spread, 2f64.powi(-grid));
-        // What h adds to the error, over w/2: its own, the terms of the root left out, and rounding.
+        // What h adds to the error, over w/2: its own, the terms of the root left out, and rounding; F times h is
+        // computed only where its bound leaves the rounding open.
         let tail = ETA * (1.0 + phi)
             + 0.13 * phi * phi * most
             + phi * most * dot_error(d)
             + 8.0 * U * most;
+        let without = tail + 0.5 * phi * most;
         (0..d)
             .map(|j| {
                 let (sum, length) = self.sizes[j];
                 let l = &self.rounded[j * d..=j * d + j];
                 let f = &self.rest.rounded[j * d..(j + 1) * d];
-                let x = dot(l, &g[..=j]) + self.half_lift * (h[j] + 0.5 * dot(f, &h));
-                let error = ETA * sum
-                    + (dot_error(j + 1) + 2.0 * U) * length * norm
-                    + self.half_lift * tail
-                    + 2.0 * U * x.abs();
-                nearest(path, x * per_step, error * per_step).unwrap_or_else(|| {
-                    settle(|bits| Some(self.enclose(source, first, j, grid, bits)))
-                })
+                let rounded = |x: f64, tail: f64| {
+                    let error = ETA * sum
+                        + (dot_error(j + 1) + 2.0 * U) * length * norm
+                        + self.half_lift * tail
+                        + 2.0 * U * x.abs();
+                    nearest(path, x * per_step, error * per_step)
+                };
+                let x = dot(l, &g[..=j]) + self.half_lift * h[j];
+                rounded(x, without)
+                    .or_else(|| rounded(x + self.half_lift * (0.5 * dot(f, &h)), tail))
+                    .unwrap_or_else(|| {
+                        settle(|bits| Some(self.enclose(source, first, j, grid, bits)))
+                    })
             })
             .collect()
     }

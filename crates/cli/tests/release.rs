@@ -79,8 +79,6 @@ fn unit_vectors_are_released_and_asked_with_exact_queries() {
         let exact = format!("search u.dps --query users.csv --row 0,7 --top 80 --score {score}");
         assert_eq!(room.json(&exact)["hits"].as_array().expect("rows").len(), 160);
     }
-    let denoised = room.json("search u.dps --query users.csv --row 0 --top 5 --denoise");
-    assert_eq!(denoised["hits"].as_array().expect("rows").len(), 5);
     // Where nothing can be told apart, that is said, and what would be needed.
     let weak = privacy.replace("12", "4");
     let made =

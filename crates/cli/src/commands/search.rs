@@ -28,10 +28,6 @@ pub(crate) struct Search {
     /// them is published.
     #[arg(long, value_name = "FILE", conflicts_with = "queries")]
     query: Option<PathBuf>,
-    /// Sketches and unit vectors: weight the directions of the database by what its noise does not explain, before
-    /// ranking. From the release alone.
-    #[arg(long)]
-    denoise: bool,
     /// Only these rows of the queries, from zero.
     #[arg(long = "row", value_delimiter = ',')]
     rows: Vec<usize>,
@@ -92,7 +88,6 @@ impl Search {
         if !matches!(database, AnyRelease::Sketch(_) | AnyRelease::Units(_)) {
             let why = format!("{} are searched in one way only", database.name());
             no_effect("--score", self.score.as_ref(), &why)?;
-            no_effect("--denoise", self.denoise.then_some(&true), &why)?;
         }
         let count = self.top.saturating_add(usize::from(within));
         let (name, rows, mut found) = match (&database, queries) {
@@ -153,12 +148,12 @@ impl Search {
         let found = match database {
             AnyRelease::Units(items) => {
                 let queries = UnitQueries::exact(items.payload(), rows)?;
-                self.unit_index(items.payload(), score)?.top_k(&queries, self.top)?
+                UnitIndex::new(items.payload(), score)?.top_k(&queries, self.top)?
             }
             AnyRelease::Sketch(items) => {
                 let projection = items.payload().projection().build();
                 let queries = PrivateSketch::exact(projection.as_ref(), rows)?;
-                let index = self.sketch_index(items.payload(), score)?;
+                let index = SketchIndex::new(items.payload(), score)?;
                 index.top_k(&Queries::all(&queries), self.top)?
             }
             other => return Err(other.cannot("a search by exact queries")),
@@ -188,8 +183,7 @@ impl Search {
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
         let rows = self.chosen(queries.payload().n())?;
         let (score, name) = self.score();
-        let found = self
-            .sketch_index(items.payload(), score)?
+        let found = SketchIndex::new(items.payload(), score)?
             .top_k(&Queries::rows(queries.payload(), &rows)?, count)?;
         Ok((name, rows, listed(&found)))
     }
@@ -203,18 +197,8 @@ impl Search {
         let rows = self.chosen(queries.n())?;
         let (score, name) = self.score();
         let found =
-            self.unit_index(items, score)?.top_k(&UnitQueries::released(queries, &rows)?, count)?;
+            UnitIndex::new(items, score)?.top_k(&UnitQueries::released(queries, &rows)?, count)?;
         Ok((name, rows, listed(&found)))
-    }
-
-    fn unit_index<'a>(&self, items: &'a UnitVectors, score: Score) -> Result<UnitIndex<'a>> {
-        let make = if self.denoise { UnitIndex::denoised } else { UnitIndex::new };
-        Ok(make(items, score)?)
-    }
-
-    fn sketch_index<'a>(&self, items: &'a PrivateSketch, score: Score) -> Result<SketchIndex<'a>> {
-        let make = if self.denoise { SketchIndex::denoised } else { SketchIndex::new };
-        Ok(make(items, score)?)
     }
 
     fn score(&self) -> (Score, &'static str) {

@@ -40,7 +40,7 @@ class Components:
     directions : ndarray of shape (k, d)
         One component a row, of norm one.
     explained : ndarray of shape (k,)
-        Estimated eigenvalues of ``A^T A``, falling; noise can make them negative.
+        Denoised eigenvalues of ``A^T A``, falling and at least zero.
     total : float
         Estimated trace.
     explained_error : float

@@ -561,7 +561,11 @@ impl Release {
         let failure = confidence_of(failure)?;
         let found = py.detach(|| analysis::pca(&release, k))?;
         let found = found.payload();
-        let bounds = (found.explained_error(failure)?, found.subspace_error(failure)?);
+        // Each range holds the eigenvalue that its explained value stands for.
+        let ranges = found.explained_ranges(failure)?;
+        let off = |((low, high), value): (&(f64, f64), &f64)| (high - value).max(value - low);
+        let error = ranges.iter().zip(found.explained()).map(off).fold(0.0, f64::max);
+        let bounds = (error, found.subspace_error(failure)?);
         let directions = matrix(py, found.directions())?;
         Ok((directions, found.explained().to_vec(), found.total(), bounds.0, bounds.1))
     }

@@ -1,7 +1,7 @@
 //! Budget files: marks and hashes made anew, so that a fuzzer comes past them.
 
 use crate::Failure;
-use crate::releases::hex;
+use crate::sample::hex;
 use dp_core::accounting::Ledger;
 use dp_core::certificate::canonical;
 use serde_json::{Value, json};

@@ -1,7 +1,7 @@
 //! Release files: the container, and each kind behind a right checksum.
 
 use crate::certificates::evaluated;
-use crate::sample::Failure;
+use crate::sample::{Failure, hex};
 use dp_core::certificate::canonical;
 use dp_core::release_file::{
     ClassOfCertificate, FORMAT, Kind, MAGIC, Payload, Summary, Trailer, Writer, decode, encode_as,
@@ -230,10 +230,6 @@ pub fn forged(
         stated.insert("digest".into(), digest.into());
     }
     Ok(assembled(bytes, &payload, &fields))
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
 /// A valid file with another payload of the same length: its first byte moved to the end, so that

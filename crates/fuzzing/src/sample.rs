@@ -23,3 +23,8 @@ impl Sample {
         Self { target, name: name.into(), bytes: bytes.into() }
     }
 }
+
+/// Bytes in hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|b| format!("{b:02x}")).collect()
+}

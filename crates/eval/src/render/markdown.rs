@@ -1,7 +1,6 @@
 //! One Markdown page an experiment, for the repository.
 
 use super::origin::{ORIGIN_HEADS, origin_row};
-use super::pages::SABOTAGE;
 use crate::Effort;
 use crate::error::{Error, Result};
 use crate::experiments::PAPERS;
@@ -9,6 +8,9 @@ use crate::framework::coverage::{self, Paper};
 use crate::framework::{Experiment, Outcome, Report, Summary, Verdict};
 use crate::markdown_table;
 use std::path::Path;
+
+/// The page of the experiments on trial.
+pub(super) const SABOTAGE: &str = "sabotage.md";
 
 /// The command that makes the reports of a run again, up to the ids.
 fn command(summary: &Summary) -> String {

@@ -2,7 +2,9 @@
 
 use super::csv::figure_csv;
 use super::html::page;
-use super::markdown::{index as markdown_index, page as markdown_page, paper as markdown_paper};
+use super::markdown::{
+    SABOTAGE, index as markdown_index, page as markdown_page, paper as markdown_paper,
+};
 use super::svg::figure_svg;
 use super::write_atomic;
 use crate::error::Result;
@@ -18,9 +20,6 @@ use crate::{
     markdown_table,
 };
 use std::path::{Path, PathBuf};
-
-/// The page of the experiments on trial.
-pub(super) const SABOTAGE: &str = "sabotage.md";
 
 /// Writes `<out>/<id>/{<figure>.svg, <figure>.csv, <table>.csv, report.json}` for every
 /// experiment that finished, and `<out>/index.html` with all of them; returns the page's path.

@@ -1,11 +1,27 @@
 //! What A is multiplied by before noise is added, and how that is decoded.
 
 use super::coherence::largest_row_norm;
-use super::project::Spread;
 use super::shape::{ShapeTarget, isotropic_shape, optimal_shape};
 use crate::dense;
 use crate::error::Result;
 use faer::{Mat, MatRef};
+
+/// What A is multiplied by before noise is added: a public M, and how `M A` is decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[non_exhaustive]
+pub enum Spread {
+    /// `M = W^T`: the same noise in every direction, at W's largest row norm.
+    Isotropic,
+    /// `M = T^-1 W^T`: the noise of least trace that hides every row (an optimal design), decoded by `W T`.
+    LeastTrace,
+    /// As `LeastTrace` for W with its rows scaled to norm one, decoded by `W (M W)^-1`: less noise, and what W
+    /// misses of A leaks into the decoded part.
+    EqualRows,
+    /// The one of both with the least predicted error: the default. What W misses is estimated from the range
+    /// sketch; without one (a projection on its own) it is `LeastTrace`.
+    #[default]
+    LeastError,
+}
 
 /// `M A + sigma Z` is released and decoded as `L (M A + sigma Z)`; both are functions of a public W.
 pub(super) struct Code {

@@ -1,8 +1,8 @@
 //! Private find and project (PFP), with one exact composed profile.
 
-use super::code::with_equal_rows;
+use super::code::{Spread, with_equal_rows};
 use super::coherence::largest_row_norm;
-use super::project::{PrivateLowRank, ProjectionStep, Spread};
+use super::project::{PrivateLowRank, ProjectionStep};
 use super::range::{Range, RangeNoise};
 use super::setting::Setting;
 use crate::author::AUTHOR;

@@ -1,6 +1,6 @@
 //! The private projection on a public basis: `W^T A` plus noise.
 
-use super::code::Code;
+use super::code::{Code, Spread};
 use super::coherence::largest_row_norm;
 use super::factors::LowRank;
 use super::range::{Range, RangeFacts};
@@ -21,23 +21,6 @@ use dp_core::{
 use faer::{Mat, MatRef};
 use sketch::projection::OutputRange;
 use sketch::rows::RowsView;
-
-/// What A is multiplied by before noise is added: a public M, and how `M A` is decoded.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-#[non_exhaustive]
-pub enum Spread {
-    /// `M = W^T`: the same noise in every direction, at W's largest row norm.
-    Isotropic,
-    /// `M = T^-1 W^T`: the noise of least trace that hides every row (an optimal design), decoded by `W T`.
-    LeastTrace,
-    /// As `LeastTrace` for W with its rows scaled to norm one, decoded by `W (M W)^-1`: less noise, and what W
-    /// misses of A leaks into the decoded part.
-    EqualRows,
-    /// The one of both with the least predicted error: the default. What W misses is estimated from the range
-    /// sketch; without one (a projection on its own) it is `LeastTrace`.
-    #[default]
-    LeastError,
-}
 
 /// Releases `M A` for an M made of a public W ([`Spread`]).
 ///

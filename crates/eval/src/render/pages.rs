@@ -2,9 +2,9 @@
 
 use super::csv::figure_csv;
 use super::html::page;
-use super::markdown::{
-    SABOTAGE, index as markdown_index, page as markdown_page, paper as markdown_paper,
-};
+#[cfg(feature = "sabotage")]
+use super::markdown::SABOTAGE;
+use super::markdown::{index as markdown_index, page as markdown_page, paper as markdown_paper};
 use super::svg::figure_svg;
 use super::write_atomic;
 use crate::error::Result;

@@ -384,8 +384,9 @@ impl Source {
 
     /// Nodes of each cell.
     fn nodes(&self, cut: Cut) -> f64 {
+        let (low, high) = self.ends(cut);
         match self {
-            Self::Law(law) => (law.nodes(cut).list.len() as f64).max(1.0),
+            Self::Law(law) => (law.nodes(low, high, cut).list.len() as f64).max(1.0),
             Self::Envelope(_) => 1.0,
         }
     }

@@ -47,14 +47,12 @@ struct Cells {
     p_infinite: f64,
     /// Mass of unknown loss: infinite from above, missing from below.
     lost: f64,
-    /// How far all masses together are off: as much more from above, each less from below.
-    error: f64,
 }
 
 fn collect(law: &Law, h: f64, cut: Cut) -> Cells {
     let (lo, hi) = ends(law, h, cut);
     let at = |i: i64| i as f64 * h;
-    let nodes = law.nodes(cut);
+    let nodes = law.nodes(at(lo), at(hi), cut);
     let mut cells = law.cells(lo, hi, h, &nodes);
     let (mut below_grid, _) = law.sides(at(lo), &nodes);
     let (_, mut above_grid) = law.sides(at(hi), &nodes);
@@ -80,8 +78,8 @@ fn collect(law: &Law, h: f64, cut: Cut) -> Cells {
             above_grid += p;
         }
     }
-    let (p_infinite, lost, error) = (law.p_infinite(), nodes.lost, nodes.error);
-    Cells { lo, cells, on_grid, below_grid, above_grid, p_infinite, lost, error }
+    let (p_infinite, lost) = (law.p_infinite(), nodes.lost);
+    Cells { lo, cells, on_grid, below_grid, above_grid, p_infinite, lost }
 }
 
 impl Cells {
@@ -89,19 +87,14 @@ impl Cells {
         Measure {
             first: self.lo,
             p: spread(&self.cells, &self.on_grid, h, self.below_grid * (1.0 + ERROR)),
-            p_infinite: (self.p_infinite + self.above_grid + self.lost + self.error)
-                * (1.0 + ERROR),
+            p_infinite: (self.p_infinite + self.above_grid + self.lost) * (1.0 + ERROR),
         }
     }
 
     fn below(&self, h: f64) -> Measure {
-        let less = |x: f64| (x - self.error).max(0.0);
-        let cell = |c: &Cell| Cell { p: less(c.p), excess: less(c.excess) };
-        let cells: Vec<Cell> = self.cells.iter().map(cell).collect();
-        let above_grid = less(self.above_grid) * (1.0 - ERROR);
         Measure {
             first: self.lo,
-            p: contract(&cells, &self.on_grid, h, above_grid),
+            p: contract(&self.cells, &self.on_grid, h, self.above_grid * (1.0 - ERROR)),
             p_infinite: self.p_infinite * (1.0 - ERROR),
         }
     }
@@ -235,7 +228,7 @@ mod tests {
     /// The law's own profile by its tails.
     fn exact(law: &Law, eps: f64) -> f64 {
         let side = |law: &Law, x: f64| {
-            let (mut below, mut above) = law.sides(x, &law.nodes(CUT));
+            let (mut below, mut above) = law.sides(x, &law.nodes(-50.0, 50.0, CUT));
             let atoms = law.atoms(f64::NEG_INFINITY, f64::INFINITY);
             for (loss, p) in atoms.list {
                 if loss <= x { below += p } else { above += p }

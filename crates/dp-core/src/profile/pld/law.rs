@@ -1,7 +1,7 @@
 //! The law of the privacy loss of one mechanism against its worst adjacent input.
 
 use super::cut::Cut;
-use super::mixing::{Nodes, digits};
+use super::mixing::{Nodes, steepness};
 use crate::numeric::quadrature::{Chi, LogConcave, panel_6};
 use crate::numeric::root::{Middle, bisect};
 use crate::numeric::{
@@ -12,25 +12,10 @@ use crate::numeric::{
 /// Relative error of every mass below: quadrature, special functions, arguments.
 pub(super) const ERROR: f64 = 1e-12;
 
-/// Most by which the logarithms of P's and Q's densities may rise from a panel's centre to its end if they were straight,
-/// and most that their curvature may add to that (twice), wherever in the complex plane ([`Shape`]).
-const RISE: f64 = 0.5;
-const BEND: f64 = 0.04;
-
-/// What limits the panels around a point: the steeper of the two log-densities' slopes, and the larger of the sums
-/// `beta + sum max(alpha_j, 6) / abs(z - s_j)^2` of the densities `prod (z - s_j)^alpha_j e^(-beta z^2/2)`.
-#[derive(Clone, Copy)]
-struct Shape {
-    slope: f64,
-    bend: f64,
-}
-
-impl Shape {
-    /// Whether six points integrate both densities over `[c - half, c + half]` with a relative error of 4.1e-13.
-    fn fits(self, half: f64) -> bool {
-        half * self.slope <= RISE && half * half * self.bend <= BEND
-    }
-}
+/// Widest quadrature panel, in units where the density's logarithm has curvature about one, and
+/// most by which that logarithm may change along it.
+const PANEL: f64 = 0.4;
+const CHANGE: f64 = 2.0;
 
 /// The part of P whose loss L lies in `(x, x + h]`: its mass `p`, and
 /// `excess = E_P[(1 - e^(x - L)); cell]`, which is `p - e^x q`.
@@ -176,57 +161,27 @@ impl ChiLoss {
             return Cell::default();
         }
         let density = |z: f64| if z > 0.0 { density.ln_pdf(z).exp() } else { 0.0 };
-        // Below this P has less than 1e-17 of the cell's mass, where its density rises from zero.
-        let least = if self.k > 1.0 { 1e-9 * to.min((self.k - 1.0).sqrt()) } else { 0.0 };
-        integrate(from, to, least, |z| self.shape(z), density, |z| self.loss(z) - x)
-    }
-
-    fn shape(self, z: f64) -> Shape {
-        let (alpha, square) = (self.k - 1.0, z * z);
-        let weight = |alpha: f64| if alpha > 0.0 { alpha.max(6.0) } else { 0.0 };
-        let own = if alpha > 0.0 { alpha / z - z } else { -z };
-        let at_zero = weight(alpha) / square;
-        // Of Q: its slope and its bend.
-        let (other, bend) = match self.kind {
-            ChiKind::JlDown { lambda } => (own + z * lambda / (1.0 + lambda), at_zero + 1.0),
-            ChiKind::JlUp { lambda } => (own - z * lambda, at_zero + 1.0 + lambda),
-            ChiKind::WishartRemoved { a, t } => {
-                let gap = (square - t).max(f64::MIN_POSITIVE);
-                let ends = 2.0 * (square + t) / (gap * gap);
-                (own + 2.0 * a * t / (z * gap), weight(a) * ends + at_zero + 1.0)
-            }
-            ChiKind::WishartAdded { a, t } => {
-                let sum = square + t;
-                (own - 2.0 * a * t / (z * sum), 2.0 * weight(a) / sum + at_zero + 1.0)
-            }
-        };
-        Shape { slope: own.abs().max(other.abs()), bend }
+        let slope = |z: f64| ((self.k - 1.0) / z - z).abs().min(60.0);
+        integrate(from, to, slope(from).max(slope(to)), density, |z| self.loss(z) - x)
     }
 }
 
-/// Mass and excess of a smooth density over `[from, to]` but for what is below `least`; `above(z)` is the loss less x.
+/// Mass and excess of a smooth density over `[from, to]`, whose logarithm is no steeper than
+/// `slope`; `above(z)` is the loss less x.
 fn integrate(
     from: f64,
     to: f64,
-    least: f64,
-    shape: impl Fn(f64) -> Shape,
+    slope: f64,
     density: impl Fn(f64) -> f64,
     above: impl Fn(f64) -> f64,
 ) -> Cell {
+    let panels = ((to - from) / PANEL.min(CHANGE / slope)).ceil().max(1.0);
+    let width = (to - from) / panels;
     let mut cell = Cell::default();
-    let mut pieces = vec![(from, to)];
-    while let Some((a, b)) = pieces.pop() {
-        let (centre, half) = (0.5 * (a + b), 0.5 * (b - a));
-        // Two neighbouring numbers are not halved.
-        if b <= least {
-            continue;
-        }
-        if !shape(centre).fits(half) && a < centre && centre < b {
-            pieces.extend([(a, centre), (centre, b)]);
-            continue;
-        }
-        cell.p += panel_6(centre, half, &density);
-        cell.excess += panel_6(centre, half, |z| {
+    for i in 0..panels as u64 {
+        let centre = from + width * (i as f64 + 0.5);
+        cell.p += panel_6(centre, 0.5 * width, &density);
+        cell.excess += panel_6(centre, 0.5 * width, |z| {
             let d = density(z);
             // Rounding at the cell's ends must not make the excess negative.
             if d == 0.0 { 0.0 } else { d * -(-above(z).max(0.0)).exp_m1() }
@@ -244,9 +199,8 @@ fn gaussian_cell(mu: f64, x: f64, h: f64) -> Cell {
     if from >= to {
         return Cell::default();
     }
-    let shape = |z: f64| Shape { slope: z.abs().max((z + mu).abs()), bend: 1.0 };
-    let density = |z: f64| ln_normal_pdf(z).exp();
-    integrate(from, to, f64::NEG_INFINITY, shape, density, |z| mu * (z + 0.5 * mu) - x)
+    let slope = from.abs().max(to.abs());
+    integrate(from, to, slope, |z| ln_normal_pdf(z).exp(), |z| mu * (z + 0.5 * mu) - x)
 }
 
 /// Pr[N(0, 1) > z].
@@ -350,7 +304,7 @@ impl Law {
                 (a.min(0.0), b.max(0.0))
             }
             Self::GaussianMixture { k, scale, square } => {
-                let nodes = Nodes::new(k, scale, square, 40.0);
+                let nodes = Nodes::new(k, scale, square, 100.0);
                 let share = 2.0 * nodes.list.len() as f64;
                 nodes.bulk(0.5 * high).fold((0.0_f64, 0.0_f64), |(a, b), (w, mu)| {
                     let (c, d) = gaussian(mu, low / (share * w), high / (share * w));
@@ -396,10 +350,12 @@ impl Law {
         }
     }
 
-    /// The nodes of a mixture, close enough for these masses; none for other laws.
-    pub(super) fn nodes(&self, cut: Cut) -> Nodes {
+    /// The nodes of a mixture, fine enough for these losses and masses; none for other laws.
+    pub(super) fn nodes(&self, low: f64, high: f64, cut: Cut) -> Nodes {
         match *self {
-            Self::GaussianMixture { k, scale, square } => Nodes::new(k, scale, square, digits(cut)),
+            Self::GaussianMixture { k, scale, square } => {
+                Nodes::new(k, scale, square, steepness(low, high, cut))
+            }
             _ => Nodes::default(),
         }
     }

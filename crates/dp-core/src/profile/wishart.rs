@@ -125,7 +125,7 @@ impl OneRow {
         let f = |w: f64| (ln(w) - top).exp();
         let kink = (0.5 * t).clamp(first, last);
         let parts = [first, kink.min(peak), peak.max(kink), last];
-        let sum: f64 = parts.windows(2).map(|p| even_panels(p[0], p[1], 10, &f)).sum();
+        let sum: f64 = parts.windows(2).map(|p| even_panels(p[0], p[1], 10, f)).sum();
         top + sum.ln()
     }
 }

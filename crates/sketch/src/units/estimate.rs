@@ -103,7 +103,7 @@ impl<'a> UnitPairs<'a> {
         confidence: Probability,
     ) -> Result<Interval> {
         let (known, most) = (self.product(i, j)?, self.largest(j)?);
-        Ok(self.interval(&known, (-most, most), confidence)?)
+        self.interval(&known, (-most, most), confidence)
     }
 
     /// Squared distance of two rows, of their unit vectors without lengths.

@@ -237,7 +237,7 @@ fn as_many_hits_as_there_are() {
     let room = room();
     room.write("few.csv", csv(&numbers(6, 16), 16));
     room.json(&format!("release sketch few.csv --out s.dps -k 4 {OPTIONS}"));
-    room.json(&format!("release signs few.csv --out b.dps -k 4 --adjacency attribute --beta 0.1 --bound 1 --epsilon 1 --delta 0"));
+    room.json("release signs few.csv --out b.dps -k 4 --adjacency attribute --beta 0.1 --bound 1 --epsilon 1 --delta 0");
     room.write("sets.txt", "a b c\nb c d e\na c d\n");
     room.json(
         "release minhash sets.txt --out m.dps -k 20 --adjacency set-items --alpha 1 --min-size 3 \

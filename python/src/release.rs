@@ -329,7 +329,7 @@ impl Release {
                 two(r.payload().n(), PyArray1::from_slice(py, r.payload().values()))
             }
             AnyRelease::Units(r) => {
-                two(py, r.payload().n(), PyArray1::from_slice(py, r.payload().values()))
+                two(r.payload().n(), PyArray1::from_slice(py, r.payload().values()))
             }
             AnyRelease::Signs(_) | AnyRelease::IndividualSigns(_) => {
                 let bits = signs_of(any).ok_or_else(|| self.cannot("signs"))?.bits();

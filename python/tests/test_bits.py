@@ -67,7 +67,7 @@ def test_sets(tmp_path, command):
         csv.writer(file, delimiter="\t").writerows(sets)
     options = ["--adjacency", "set-items", "--alpha", 1, "--min-size", 3, "--epsilon", 2]
     common = ["release", "minhash", path, "--out", out, *options, "--delta", 1e-6, "--seed", 3]
-    command(*common, "--no-header", "--insecure-test-noise", KEY)
+    command(*common, "--separator", "tab", "--no-header", "--insecure-test-noise", KEY)
     adjacency = dps.Adjacency.set_items(alpha=1, min_size=3)
     mechanism = dps.Sets(adjacency=adjacency, epsilon=2, delta=1e-6, seed=3)
     assert mechanism.release(sets, insecure_test_noise=KEY).to_bytes() == out.read_bytes()

@@ -58,7 +58,7 @@ class Adjacency:
 
     @classmethod
     def any_input(cls) -> Adjacency:
-        """One set becomes any other set: local differential privacy of each."""
+        """One set or row becomes any other: local differential privacy of each."""
         return cls("any-input")
 
     @classmethod

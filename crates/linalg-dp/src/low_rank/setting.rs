@@ -64,7 +64,7 @@ impl Setting {
 
     /// With `k = min(m / 3, 20 rank)` columns of the sketch, within what [`Setting::new`] allows.
     ///
-    /// What the range finder misses of a matrix of exact rank falls as `k / (p - 1)`, which is then at most 1.1 for
+    /// What the range finder misses of a matrix of exact rank falls as `k / (p - 1)`, which is then at most 1.12 for
     /// many rows; more columns than a third of m raise what pure noise reaches, `sigma (sqrt m + sqrt k)`.
     ///
     /// # Errors

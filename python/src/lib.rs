@@ -3,10 +3,12 @@
 //! Adjacencies, profiles, guarantees and parameters cross the border as their JSON text, arrays without a copy,
 //! and errors as exceptions of `dps.errors`.
 
+mod answers;
 mod error;
 mod kinds;
 mod ledger;
 mod mechanism;
+mod promise;
 mod release;
 mod rows;
 mod run;

@@ -1,30 +1,21 @@
 //! Releases, and what can be asked of them.
 
+use crate::answers::{self, Row, confidence_of, found, matrix, report, signs_of, told, trust, two};
 use crate::error::{Fault, Result};
-use dp_core::certificate::{Exception, Trust};
 use dp_core::output::{Existing, Output};
 use dp_core::release_file::{self, AnyCertificate};
-use dp_core::{Probability, SquaredNorm, release::Release as Certified};
-use faer::MatRef;
+use dp_core::{SquaredNorm, release::Release as Certified};
 use linalg_dp::analysis::{self, Ridge};
-use linalg_dp::any::AnyRelease;
+use linalg_dp::any::{AnyRelease, Values};
 use linalg_dp::covariance::{PowerDirections, PrivateCovariance};
 use linalg_dp::low_rank::LowRank;
-use linalg_dp::verify::{Finding, Report};
-use numpy::{PyArray1, PyArrayMethods};
+use numpy::PyArray1;
 use pyo3::prelude::*;
-use sketch::distances::{
-    DistanceTable, FlippedBits, noisy_bit_distance, noisy_bit_distance_interval, noisy_distance,
-    noisy_distance_interval,
-};
-use sketch::search::{HammingIndex, Neighbours, Queries, Ranking, Score, SketchIndex, nearest};
-use sketch::sets::SetPairs;
-use sketch::signs::{SignCodes, SignPairs};
-use sketch::units::UnitPairs;
+use sketch::distances::{DistanceTable, FlippedBits};
+use sketch::search::{HammingIndex, Queries, Ranking, Score, SketchIndex, nearest};
 use sketch::vectors::{
-    Pairs, PrivateSketch, multi_scale_squared_distance, multi_scale_squared_distance_interval,
+    PrivateSketch, multi_scale_squared_distance, multi_scale_squared_distance_interval,
 };
-use sketch::{Estimate, Interval};
 use std::path::PathBuf;
 
 /// A release of whatever kind; the last ones have no file.
@@ -48,103 +39,6 @@ impl From<AnyRelease> for Held {
 #[pyclass(frozen, module = "dps._dps")]
 pub(crate) struct Release {
     held: Held,
-}
-
-/// What a reader takes at the writer's word.
-fn trust(accept: &[String], long: bool) -> Result<Trust> {
-    let mut trust = Trust::none();
-    for name in accept {
-        let Some(exception) = Exception::ALL.into_iter().find(|e| e.name() == name) else {
-            let names = Exception::ALL.map(Exception::name).join(", ");
-            return Err(Fault::invalid("accept", name, &names));
-        };
-        trust = trust.and(exception);
-    }
-    Ok(if long { trust.however_long() } else { trust })
-}
-
-fn finding(finding: Finding) -> String {
-    match finding {
-        Finding::Agrees => "agrees".into(),
-        Finding::NothingStated(why) => format!("nothing stated: {why}"),
-        Finding::NotChecked(why) => format!("not checked: {why}"),
-        _ => "not known".into(),
-    }
-}
-
-fn report(report: Report) -> (String, String) {
-    (finding(report.sensitivity), finding(report.payload))
-}
-
-/// A matrix as an array of Python, row after row.
-fn matrix<'py>(py: Python<'py>, of: MatRef<'_, f64>) -> Result<Bound<'py, PyAny>> {
-    let mut values = Vec::with_capacity(of.nrows() * of.ncols());
-    for i in 0..of.nrows() {
-        values.extend((0..of.ncols()).map(|j| of[(i, j)]));
-    }
-    let array = PyArray1::from_vec(py, values).reshape([of.nrows(), of.ncols()])?;
-    Ok(array.into_any())
-}
-
-/// A vector as rows.
-fn two<'py, T: numpy::Element>(
-    rows: usize,
-    values: Bound<'py, PyArray1<T>>,
-) -> Result<Bound<'py, PyAny>> {
-    let width = values.len()?.checked_div(rows).unwrap_or(0);
-    Ok(values.reshape([rows, width])?.into_any())
-}
-
-type Row = (String, f64, f64, f64, f64);
-
-/// A name, an estimate and its interval, where the release can tell.
-fn told(
-    rows: &mut Vec<Row>,
-    name: &str,
-    asked: Option<&str>,
-    estimate: sketch::Result<Estimate>,
-    interval: sketch::Result<Interval>,
-) -> Result<()> {
-    match asked {
-        Some(asked) if asked != name => return Ok(()),
-        None if matches!(estimate, Err(sketch::Error::Undefined { .. }))
-            || matches!(interval, Err(sketch::Error::Undefined { .. })) =>
-        {
-            return Ok(());
-        }
-        _ => {}
-    }
-    let (Estimate { value, standard_error }, Interval { low, high }) = (estimate?, interval?);
-    rows.push((name.to_owned(), value, standard_error, low, high));
-    Ok(())
-}
-
-fn confidence_of(value: f64) -> Result<Probability> {
-    if value > 0.0 && value < 1.0 {
-        return Ok(Probability::new(value)?);
-    }
-    Err(Fault::invalid("confidence", value, "(0, 1)"))
-}
-
-fn signs_of(release: &AnyRelease) -> Option<&SignCodes> {
-    match release {
-        AnyRelease::Signs(r) => Some(r.payload()),
-        AnyRelease::IndividualSigns(r) => Some(r.payload()),
-        _ => None,
-    }
-}
-
-fn found<'py, S: Copy + Into<f64>>(
-    py: Python<'py>,
-    found: &Neighbours<S>,
-) -> Result<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-    let (n, k) = (found.n(), found.k());
-    let (mut rows, mut scores) = (Vec::with_capacity(n * k), Vec::with_capacity(n * k));
-    for query in 0..n {
-        rows.extend(found.indices(query).iter().map(|&row| i64::from(row)));
-        scores.extend(found.scores(query).iter().map(|&score| score.into()));
-    }
-    Ok((two(n, PyArray1::from_vec(py, rows))?, two(n, PyArray1::from_vec(py, scores))?))
 }
 
 impl Release {
@@ -324,30 +218,20 @@ impl Release {
                 return two(n, PyArray1::from_vec(py, out));
             }
         };
-        match &**any {
-            AnyRelease::Sketch(r) => {
-                two(r.payload().n(), PyArray1::from_slice(py, r.payload().values()))
+        match any.values() {
+            Some(Values::Reals(width, values)) => {
+                let rows = values.len().checked_div(width).unwrap_or(0);
+                two(rows, PyArray1::from_vec(py, values.into_owned()))
             }
-            AnyRelease::Units(r) => {
-                two(r.payload().n(), PyArray1::from_slice(py, r.payload().values()))
+            Some(Values::Symbols(width, symbols)) => {
+                let rows = symbols.len().checked_div(width).unwrap_or(0);
+                two(rows, PyArray1::from_slice(py, symbols))
             }
-            AnyRelease::Signs(_) | AnyRelease::IndividualSigns(_) => {
-                let bits = signs_of(any).ok_or_else(|| self.cannot("signs"))?.bits();
-                let mut out = Vec::with_capacity(bits.n() * bits.bits());
-                for row in 0..bits.n() {
-                    let words = bits.row(row);
-                    let sign = |j: usize| if words[j / 64] >> (j % 64) & 1 == 1 { 1i8 } else { -1 };
-                    out.extend((0..bits.bits()).map(sign));
-                }
-                two(bits.n(), PyArray1::from_vec(py, out))
+            Some(Values::Signs(bits)) => {
+                let sign = |row| move |bit| if bits.get(row, bit) { 1i8 } else { -1 };
+                let signs = (0..bits.n()).flat_map(|row| (0..bits.bits()).map(sign(row)));
+                two(bits.n(), PyArray1::from_vec(py, signs.collect()))
             }
-            AnyRelease::Symbols(r) => {
-                two(r.payload().rows(), PyArray1::from_slice(py, r.payload().symbols()))
-            }
-            AnyRelease::Covariance(r) => matrix(py, r.payload().unbiased().as_ref()),
-            AnyRelease::Window(r) => matrix(py, r.payload().unbiased().as_ref()),
-            AnyRelease::LowRank(r) => matrix(py, r.payload().factors().expand().as_ref()),
-            AnyRelease::Range(r) => matrix(py, r.payload().sketch()),
             _ => Err(self.cannot("an array")),
         }
     }
@@ -394,90 +278,11 @@ impl Release {
         confidence: f64,
     ) -> Result<Vec<Row>> {
         let level = confidence_of(confidence)?;
-        let mut rows = Vec::new();
         let what = "the distance of two rows";
-        match &self.held {
-            Held::Distances(r) if other.is_none() => {
-                let interval = noisy_distance_interval(r, i, j, level);
-                told(&mut rows, "squared distance", measure, noisy_distance(r, i, j), interval)?;
-            }
-            Held::Bits(r) if other.is_none() => {
-                let interval = noisy_bit_distance_interval(r, i, j, level);
-                told(
-                    &mut rows,
-                    "hamming distance",
-                    measure,
-                    noisy_bit_distance(r, i, j),
-                    interval,
-                )?;
-            }
-            Held::Any(left) => {
-                let right = match other {
-                    None => left,
-                    Some(Self { held: Held::Any(right) }) => right,
-                    Some(other) => return Err(other.cannot(what)),
-                };
-                match (&**left, &**right) {
-                    (AnyRelease::Sketch(a), AnyRelease::Sketch(b)) => {
-                        let pairs =
-                            if other.is_some() { Pairs::between(a, b)? } else { Pairs::within(a) };
-                        let near = pairs.squared_distance_interval(i, j, level);
-                        told(
-                            &mut rows,
-                            "squared distance",
-                            measure,
-                            pairs.squared_distance(i, j),
-                            near,
-                        )?;
-                        let inner = pairs.inner_product_interval(i, j, level);
-                        told(
-                            &mut rows,
-                            "inner product",
-                            measure,
-                            pairs.inner_product(i, j),
-                            inner,
-                        )?;
-                        let cosine = pairs.cosine_interval(i, j, level);
-                        told(&mut rows, "cosine", measure, pairs.cosine(i, j), cosine)?;
-                    }
-                    (AnyRelease::Units(a), AnyRelease::Units(b)) => {
-                        let pairs = match other {
-                            None => UnitPairs::within(a),
-                            Some(_) => UnitPairs::between(a, b)?,
-                        };
-                        let cosine = pairs.cosine_interval(i, j, level);
-                        told(&mut rows, "cosine", measure, pairs.cosine(i, j), cosine)?;
-                    }
-                    (AnyRelease::Symbols(a), AnyRelease::Symbols(b)) => {
-                        let pairs = match other {
-                            None => SetPairs::within(a),
-                            Some(_) => SetPairs::between(a, b)?,
-                        };
-                        let interval = pairs.jaccard_interval(i, j, level);
-                        told(
-                            &mut rows,
-                            "jaccard similarity",
-                            measure,
-                            pairs.jaccard(i, j),
-                            interval,
-                        )?;
-                    }
-                    (a, b) => {
-                        let (Some(a), Some(b)) = (signs_of(a), signs_of(b)) else {
-                            return Err(self.cannot(what));
-                        };
-                        let a = Certified::certified(a.clone(), ());
-                        let b = Certified::certified(b.clone(), ());
-                        let pairs = SignPairs::between(&a, &b)?;
-                        let cosine = pairs.cosine_interval(i, j, level);
-                        told(&mut rows, "cosine", measure, pairs.cosine(i, j), cosine)?;
-                        let bits = pairs.hamming_interval(i, j, level);
-                        told(&mut rows, "hamming distance", measure, pairs.hamming(i, j), bits)?;
-                    }
-                }
-            }
-            _ => return Err(self.cannot(what)),
-        }
+        let other_held = other.map(|other| &other.held);
+        let Some(rows) = answers::between(&self.held, other_held, (i, j), measure, level)? else {
+            return Err(self.cannot(what));
+        };
         if rows.is_empty() {
             return Err(self.cannot(measure.unwrap_or(what)));
         }

@@ -15,7 +15,8 @@ pub const TOTAL_ALARM: f64 = 1e-6;
 /// How the audits run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Settings {
-    /// Quick: a step of the tests. Full: eight times the runs, or as many as a subject says.
+    /// Quick: a step of the tests. Full: eight times the runs, or as many as a subject says; twice for broken
+    /// twins that the quick form runs too, which are caught there.
     pub effort: Effort,
     /// Every random number follows from it.
     pub seed: u64,
@@ -147,7 +148,11 @@ fn both<T: Send>(
 /// # Errors
 /// Whatever the mechanism refused.
 pub fn audit(subject: &Subject, settings: Settings, audits: usize) -> Result<Finding> {
-    let factor = if settings.effort == Effort::Full { subject.full } else { 1 };
+    let factor = match (settings.effort, subject.form, &subject.role) {
+        (Effort::Quick, ..) => 1,
+        (Effort::Full, Effort::Quick, Role::Twin { .. }) => 2,
+        (Effort::Full, ..) => subject.full,
+    };
     let tested = subject.runs * factor;
     let trained = tested.div_ceil(4);
     let delta = subject.claim.delta;

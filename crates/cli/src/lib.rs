@@ -6,6 +6,7 @@
 //! | `release` | reads a file in blocks, adds noise, writes a release file with its certificate |
 //! | `inspect`, `verify` | show and recompute what a release or a certificate states |
 //! | `distance`, `search`, `pca`, `regress` | answer questions from releases alone |
+//! | `export` | the numbers of a release as a table: CSV, NPY, Arrow, Parquet |
 //! | `ledger` | keeps the budget of a data set, across crashes and processes |
 //! | `calibrate` | the least noise for a budget, exact or by a published rule |
 //! | `completions`, `man` | generated from the parser |

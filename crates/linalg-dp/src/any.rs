@@ -9,10 +9,12 @@ use dp_core::release_file::{
     self, AnyCertificate, ClassOfCertificate, Kind, Opened, Payload, Summary,
 };
 use dp_core::{IndividualCertificate, NoGuarantee, Release};
+use faer::MatRef;
 use sketch::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
-use sketch::signs::SignCodes;
+use sketch::signs::{PackedBits, SignCodes};
 use sketch::units::UnitVectors;
 use sketch::vectors::PrivateSketch;
+use std::borrow::Cow;
 use std::path::Path;
 
 /// A release of any kind that files hold.
@@ -61,6 +63,18 @@ pub enum AnyRelease {
     Window(Release<WindowCovariance>),
 }
 
+/// The numbers of a release, row after row.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Values<'a> {
+    /// Real numbers, so many a row.
+    Reals(usize, Cow<'a, [f64]>),
+    /// Signs, packed.
+    Signs(&'a PackedBits),
+    /// Symbols of sets, so many a row.
+    Symbols(usize, &'a [u16]),
+}
+
 /// The payload of an opened file beside its certificate.
 fn read<T: Payload, C: ClassOfCertificate>(opened: &Opened<'_>) -> Result<Release<T, C>>
 where
@@ -102,6 +116,36 @@ impl AnyRelease {
     /// [`dp_core::Error::Io`], and as [`AnyRelease::decode`].
     pub fn load(path: &Path) -> Result<(Summary, Self)> {
         Self::decode(&release_file::read(path)?)
+    }
+
+    /// What a release holds as a table: a row for each row that went in, of matrices a row for each of theirs
+    /// (the unbiased covariance; the factors of a low-rank approximation multiplied out). Unit vectors come
+    /// over their [mean](UnitVectors::mean): unbiased. None of kinds that are no table.
+    #[must_use]
+    pub fn values(&self) -> Option<Values<'_>> {
+        let matrix = |m: MatRef<'_, f64>| {
+            let entries = (0..m.nrows()).flat_map(|i| (0..m.ncols()).map(move |j| m[(i, j)]));
+            Values::Reals(m.ncols(), entries.collect())
+        };
+        Some(match self {
+            Self::Sketch(r) => Values::Reals(r.payload().k(), r.payload().values().into()),
+            Self::Units(r) => {
+                let (units, mean) = (r.payload(), r.payload().mean());
+                Values::Reals(units.width(), units.values().iter().map(|v| v / mean).collect())
+            }
+            Self::Signs(r) => Values::Signs(r.payload().bits()),
+            Self::IndividualSigns(r) => Values::Signs(r.payload().bits()),
+            Self::PlainSigns(r) => Values::Signs(r.payload().bits()),
+            Self::Symbols(r) => {
+                let symbols = r.payload().symbols();
+                Values::Symbols(symbols.len().checked_div(r.payload().rows())?, symbols)
+            }
+            Self::Covariance(r) => matrix(r.payload().unbiased().as_ref()),
+            Self::Window(r) => matrix(r.payload().unbiased().as_ref()),
+            Self::LowRank(r) => matrix(r.payload().factors().expand().as_ref()),
+            Self::Range(r) => matrix(r.payload().sketch()),
+            Self::NoisyBits(_) | Self::PlainSignatures(_) => return None,
+        })
     }
 
     /// The certificate, of whatever class.

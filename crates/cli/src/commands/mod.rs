@@ -3,6 +3,7 @@
 mod calibrate;
 mod content;
 mod distance;
+mod export;
 mod inspect;
 mod ledger;
 mod loaded;
@@ -13,6 +14,7 @@ mod regress;
 mod release;
 mod search;
 mod shell;
+mod tables;
 mod trust;
 mod verify;
 
@@ -40,6 +42,8 @@ pub(crate) enum Command {
     Pca(pca::PcaOptions),
     /// Linear regression from a released covariance, with intervals.
     Regress(regress::RegressOptions),
+    /// The numbers of a release as a table that other programs read: CSV, NPY, Arrow, Parquet.
+    Export(export::Export),
     /// The budget of a data set: what was spent, and what may be.
     Ledger(ledger::Ledger),
     /// The least noise for a budget: exact, or by a published rule with the delta it truly gives.
@@ -62,6 +66,7 @@ impl Command {
             Self::Search(command) => command.run(),
             Self::Pca(command) => command.run(),
             Self::Regress(command) => command.run(),
+            Self::Export(command) => command.run(),
             Self::Ledger(command) => command.run(),
             Self::Calibrate(command) => command.run(),
             Self::Completions(command) => command.run(parser),

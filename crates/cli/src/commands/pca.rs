@@ -3,19 +3,18 @@
 //! The covariance is denoised first; what is typical stands beside what is guaranteed, each by that name.
 
 use super::loaded::{AnyRelease, Asked, read};
+use super::tables;
 use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect, probability};
 use crate::output::Record;
 use clap::Args;
 use dp_core::Release;
-use dp_core::atomic_file::{Access, AtomicFile};
 use faer::Mat;
 use linalg_dp::analysis::pca;
 use linalg_dp::covariance::PrivateCovariance;
 use linalg_dp::dense::thin_svd;
 use linalg_dp::low_rank::LowRank;
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options of `dps pca`.
 #[derive(Args)]
@@ -42,8 +41,8 @@ impl PcaOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let k = self.components;
         for path in [&self.out, &self.matrix].into_iter().flatten() {
-            check_name(path)?;
-            check_free(path)?;
+            tables::check_name(path, &tables::PLAIN)?;
+            tables::check_free(path)?;
         }
         if self.out.is_some() && self.out == self.matrix {
             return Err(Error::usage("--out and --matrix name one file: choose two"));
@@ -67,7 +66,7 @@ impl PcaOptions {
             other => return Err(other.cannot("principal components")),
         };
         if let Some(path) = &self.out {
-            write(path, &directions)?;
+            tables::write_columns(path, &directions)?;
         }
         let record = match &self.out {
             Some(path) => record.text("components in", path.display().to_string()),
@@ -99,7 +98,7 @@ impl PcaOptions {
             )
             .number("failure probability of what is guaranteed", failure.get());
         if let Some(path) = &self.matrix {
-            write(path, &denoised.matrix())?;
+            tables::write_columns(path, &denoised.matrix())?;
             record = record.text("matrix in", path.display().to_string());
         }
         let (typical, ranges) =
@@ -137,51 +136,4 @@ fn of_factors(factors: &LowRank, k: usize) -> Result<(Mat<f64>, Vec<f64>)> {
     let small = Mat::from_fn(turned.ncols(), turned.nrows(), |i, j| left.s[j] * turned[(j, i)]);
     let svd = thin_svd(small.as_ref())?;
     Ok((svd.u.get(.., ..k).to_owned(), svd.s[..k].iter().map(|s| s * s).collect()))
-}
-
-fn check_name(path: &Path) -> Result<()> {
-    if matches!(path.extension().and_then(|e| e.to_str()), Some("csv" | "npy")) {
-        return Ok(());
-    }
-    Err(Error::usage("--out and --matrix take the name of a file that ends in .csv or .npy"))
-}
-
-/// Components are no release, and what is there may be anything: it is never written over.
-fn check_free(path: &Path) -> Result<()> {
-    if path.symlink_metadata().is_err() {
-        return Ok(());
-    }
-    let out = path.display();
-    Err(Error::usage(format!("{out} exists, and is never written over: choose another name")))
-}
-
-/// Writes directions (columns) as rows of a file.
-fn write(path: &Path, directions: &Mat<f64>) -> Result<()> {
-    let mut file = AtomicFile::create(path, Access::Shared)?;
-    let failed = |e| Error::io(path, e);
-    let (d, k) = (directions.nrows(), directions.ncols());
-    match path.extension().and_then(|e| e.to_str()) {
-        Some("csv") => {
-            for c in 0..k {
-                let row: Vec<String> =
-                    (0..d).map(|i| format!("{:e}", directions[(i, c)])).collect();
-                writeln!(file, "{}", row.join(",")).map_err(failed)?;
-            }
-        }
-        _ => {
-            use npyz::WriterBuilder;
-            let mut writer = npyz::WriteOptions::new()
-                .default_dtype()
-                .shape(&[k as u64, d as u64])
-                .writer(&mut file)
-                .begin_nd()
-                .map_err(failed)?;
-            for c in 0..k {
-                writer.extend((0..d).map(|i| directions[(i, c)])).map_err(failed)?;
-            }
-            writer.finish().map_err(failed)?;
-        }
-    }
-    check_free(path)?;
-    Ok(file.commit()?)
 }

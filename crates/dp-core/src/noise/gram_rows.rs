@@ -3,7 +3,8 @@
 use super::grid::{Grid, floor_log2};
 use super::law::{NoiseLaw, VALUES_PER_STREAM};
 use super::rng::{NoiseRng, NoiseStream};
-use super::ziv::{Factor, Normals, Path, Source, Target};
+use super::simd::widest;
+use super::ziv::{Factor, Normals, Path, Source, Target, to_f64};
 use crate::error::{Error, Result};
 use crate::quantity::NoiseScale;
 use rayon::prelude::*;
@@ -79,7 +80,7 @@ impl GramRows {
         let streams: Vec<NoiseStream> = rng.reserve(blocks as u64).collect();
         let target = Target { dim, totals, exponent, lift: self.lift.get() };
         let steps = self.steps(Path::Fast, streams, target)?;
-        Ok(steps.iter().map(|&n| n as f64 * self.grid.spacing()).collect())
+        Ok(steps.iter().map(|&n| to_f64(n) * self.grid.spacing()).collect())
     }
 
     /// The rows in steps of the grid.
@@ -103,8 +104,14 @@ impl GramRows {
             .map(|(i, stream)| {
                 let count = block.min(self.rows - i * block);
                 let source = Source::new(stream, 2 * d * count);
-                let row = |k| factor.row(path, &normals, &source, 2 * d * k, self.grid.exponent());
-                (0..count).flat_map(row).collect()
+                let mut steps = Vec::with_capacity(d * count);
+                widest(|| {
+                    for k in 0..count {
+                        let grid = self.grid.exponent();
+                        factor.row(path, &normals, &source, 2 * d * k, grid, &mut steps);
+                    }
+                });
+                steps
             })
             .collect();
         Ok(rows.concat())

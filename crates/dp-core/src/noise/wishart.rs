@@ -5,7 +5,7 @@ use super::law::NoiseLaw;
 use super::rng::{NoiseRng, NoiseStream};
 use super::symmetric::mirror_lower;
 use super::ziv::{
-    Ball, Chi, ETA, Normals, Path, Source, U, dot, dot_error, enclose, nearest, settle,
+    Ball, Chi, ETA, Normals, Path, Source, U, dot, dot_error, enclose, nearest, settle, to_f64,
 };
 use crate::error::{Error, Result};
 use crate::quantity::NoiseScale;
@@ -107,7 +107,7 @@ impl WishartNoise {
         }
         let streams: Vec<NoiseStream> = rng.reserve(d as u64).collect();
         let steps = self.steps(Path::Fast, streams, totals, exponent);
-        let mut out: Vec<f64> = steps.iter().map(|&n| n as f64 * grid.spacing()).collect();
+        let mut out: Vec<f64> = steps.iter().map(|&n| to_f64(n) * grid.spacing()).collect();
         mirror_lower(&mut out, d);
         Ok(out)
     }

@@ -9,3 +9,20 @@
 
 pub(super) mod keystream;
 pub(super) mod rounded;
+
+/// Runs `work`, compiled for wider vectors where the processor has them: the same operations in the same order.
+#[inline]
+pub(super) fn widest<R>(work: impl FnOnce() -> R) -> R {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2")]
+        fn wide<R>(work: impl FnOnce() -> R) -> R {
+            work()
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature was just detected.
+            return unsafe { wide(work) };
+        }
+    }
+    work()
+}

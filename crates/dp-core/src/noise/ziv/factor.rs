@@ -15,8 +15,8 @@ pub(in crate::noise) struct Factor {
     dim: usize,
     half_lift: f64,
     lower: Lower,
-    /// L, row-major, each entry within one part in `2^53`.
-    rounded: Zeroizing<Vec<f64>>,
+    /// L, column-major, each entry within one part in `2^53`.
+    columns: Zeroizing<Vec<f64>>,
     /// The sum of absolute values of each row of L, and its norm.
     sizes: Vec<(f64, f64)>,
     rest: Rest,
@@ -109,7 +109,9 @@ impl Factor {
             (row.iter().map(|x| x.abs()).sum(), norm)
         };
         let sizes = rounded.chunks(d).map(size).collect();
-        Some(Self { dim: d, half_lift: 0.5 * target.lift, lower, rounded, sizes, rest })
+        let entry = |i| rounded[i % d * d + i / d];
+        let columns = Zeroizing::new((0..d * d).map(entry).collect::<Vec<_>>());
+        Some(Self { dim: d, half_lift: 0.5 * target.lift, lower, columns, sizes, rest })
     }
 
     /// L in integers, and their unit.
@@ -123,8 +125,9 @@ impl Factor {
         self.rest.spread
     }
 
-    /// One row of N(0, S), its numbers rounded to multiples of `2^grid`, in steps: the d samples of the
-    /// source from `first` on are g, the next d are h.
+    /// One row of N(0, S), its numbers rounded to multiples of `2^grid`, in steps, at the end of `out`: the d samples
+    /// of the source from `first` on are g, the next d are h.
+    #[inline(always)]
     pub(in crate::noise) fn row(
         &self,
         path: Path,
@@ -132,14 +135,16 @@ impl Factor {
         source: &impl Bits,
         first: usize,
         grid: i32,
-    ) -> Vec<i128> {
+        out: &mut Vec<i128>,
+    ) {
         let d = self.dim;
-        let draw = |from: usize| {
-            let sample = |k| normals.approximate(source, (from + k) as u64);
-            Zeroizing::new((0..d).map(sample).collect::<Vec<_>>())
-        };
-        let (g, h) = (draw(first), draw(first + d));
+        let mut both = Zeroizing::new(vec![0.0; 2 * d]);
+        for (k, x) in both.iter_mut().enumerate() {
+            *x = normals.approximate(source, (first + k) as u64);
+        }
+        let (g, h) = both.split_at(d);
         let norm = g.iter().map(|x| x * x).sum::<f64>().sqrt();
+        let products = self.lower_times(g);
         // A NaN is in every number of the row, which is then left to exact integers.
         let most = h.iter().fold(0.0f64, |a, x| a.max(x.abs())) + ETA;
         let (phi, per_step) = (self.rest.spread, 2f64.powi(-grid));
@@ -150,26 +155,45 @@ impl Factor {
             + phi * most * dot_error(d)
             + 8.0 * U * most;
         let without = tail + 0.5 * phi * most;
-        (0..d)
-            .map(|j| {
-                let (sum, length) = self.sizes[j];
-                let l = &self.rounded[j * d..=j * d + j];
+        for (j, (&(sum, length), product)) in self.sizes.iter().zip(products.iter()).enumerate() {
+            let rounded = |x: f64, tail: f64| {
+                let error = ETA * sum
+                    + (dot_error(j + 1) + 2.0 * U) * length * norm
+                    + self.half_lift * tail
+                    + 2.0 * U * x.abs();
+                nearest(path, x * per_step, error * per_step)
+            };
+            let x = product + self.half_lift * h[j];
+            let with_rest = || {
                 let f = &self.rest.rounded[j * d..(j + 1) * d];
-                let rounded = |x: f64, tail: f64| {
-                    let error = ETA * sum
-                        + (dot_error(j + 1) + 2.0 * U) * length * norm
-                        + self.half_lift * tail
-                        + 2.0 * U * x.abs();
-                    nearest(path, x * per_step, error * per_step)
-                };
-                let x = dot(l, &g[..=j]) + self.half_lift * h[j];
-                rounded(x, without)
-                    .or_else(|| rounded(x + self.half_lift * (0.5 * dot(f, &h)), tail))
-                    .unwrap_or_else(|| {
-                        settle(|bits| Some(self.enclose(source, first, j, grid, bits)))
-                    })
-            })
-            .collect()
+                rounded(x + self.half_lift * (0.5 * dot(f, h)), tail)
+            };
+            out.push(rounded(x, without).or_else(with_rest).unwrap_or_else(|| {
+                settle(|bits| Some(self.enclose(source, first, j, grid, bits)))
+            }));
+        }
+    }
+
+    /// `L g`, four columns at a time: no term of number j meets more than `j/4 + 4` roundings, fewer than those
+    /// of [`dot_error`].
+    #[inline(always)]
+    fn lower_times(&self, g: &[f64]) -> Zeroizing<Vec<f64>> {
+        let d = self.dim;
+        let mut sums = Zeroizing::new(vec![0.0; d]);
+        let (fours, last) = g.as_chunks::<4>();
+        let (columns, last_columns) = self.columns.split_at(fours.len() * 4 * d);
+        for (b, (g, l)) in fours.iter().zip(columns.chunks(4 * d)).enumerate() {
+            // Above its diagonal L is zero.
+            let below = |k: usize| &l[k * d + 4 * b..(k + 1) * d];
+            let entries = below(0).iter().zip(below(1)).zip(below(2)).zip(below(3));
+            for (sum, (((l0, l1), l2), l3)) in sums[4 * b..].iter_mut().zip(entries) {
+                *sum += (l0 * g[0] + l1 * g[1]) + (l2 * g[2] + l3 * g[3]);
+            }
+        }
+        for (g, l) in last.iter().zip(last_columns.chunks(d)) {
+            sums.iter_mut().zip(l).for_each(|(sum, l)| *sum += l * g);
+        }
+        sums
     }
 
     /// Number j of a row, in steps of `2^grid`.

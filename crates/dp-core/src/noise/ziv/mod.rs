@@ -36,11 +36,18 @@ pub(super) enum Path {
 }
 
 /// The integer nearest to every real within `error` of `x`, if there is one; none for NaN.
+#[inline]
 pub(super) fn nearest(path: Path, x: f64, error: f64) -> Option<i128> {
     let n = x.round_ties_even();
     // The bound was computed with rounding too, by far less than one part in a hundred.
     let limit = (0.5 - 1.01 * error).next_down();
-    (path == Path::Fast && (x - n).abs() <= limit).then_some(n as i128)
+    let integer = || if n.abs() < 2f64.powi(62) { i128::from(n as i64) } else { n as i128 };
+    (path == Path::Fast && (x - n).abs() <= limit).then(integer)
+}
+
+/// `n as f64`, without the detour of wide integers where it is short.
+pub(super) fn to_f64(n: i128) -> f64 {
+    i64::try_from(n).map_or(n as f64, |n| n as f64)
 }
 
 /// The integer nearest to a real that `enclose` encloses at any precision (half upwards).

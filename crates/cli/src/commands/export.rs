@@ -1,0 +1,89 @@
+//! `dps export`: the numbers of a release, for other programs.
+
+use super::content::Content;
+use super::loaded::{AnyRelease, Asked, checked};
+use super::tables::{self, Cell, Table};
+use super::trust::TrustOptions;
+use crate::error::Result;
+use crate::output::Record;
+use clap::Args;
+use linalg_dp::any::Values;
+use sha2::{Digest, Sha256};
+use std::path::PathBuf;
+
+/// Options of `dps export`.
+#[derive(Args)]
+pub(crate) struct Export {
+    /// A release file; `-` reads standard input.
+    file: PathBuf,
+    /// Write the table here: `.csv` (a column `row`, then one for each number), `.npy` (a matrix; signs packed,
+    /// eight a byte, the first in the lowest bit, as binary indexes take them), `.arrow` or `.parquet` (columns
+    /// `row` and `values`, a list of fixed size; the certificate, the release's hash and constants of
+    /// correction in the file's metadata). A file that exists is never written over.
+    #[arg(long)]
+    out: PathBuf,
+    #[command(flatten)]
+    trust: TrustOptions,
+}
+
+impl Export {
+    pub(crate) fn run(&self) -> Result<Record> {
+        tables::check_name(&self.out, tables::ALL)?;
+        tables::check_free(&self.out)?;
+        let content = Content::open(&self.file)?;
+        let (release, summary, _) = checked(&content, &self.trust.get())?;
+        let hash = Sha256::digest(content.release()?);
+        let hash = hash.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let correction = correction(&release);
+        let mut about = vec![
+            ("dps.kind".to_owned(), summary.kind.name().to_owned()),
+            ("dps.release.sha256".to_owned(), hash.clone()),
+            ("dps.certificate".to_owned(), summary.certificate.canonical()),
+        ];
+        about.extend(correction.iter().map(|(name, x)| (format!("dps.{name}"), format!("{x:e}"))));
+        let values = release.values().ok_or_else(|| release.cannot("a table"))?;
+        let (rows, columns) = match values {
+            Values::Reals(width, values) => self.write(width, &values, about)?,
+            Values::Symbols(width, symbols) => self.write(width, symbols, about)?,
+            Values::Signs(bits) if tables::extension(&self.out) == Some("npy") => {
+                let width = bits.bits().div_ceil(8);
+                let bytes = |row| bits.row(row).iter().flat_map(|w| w.to_le_bytes()).take(width);
+                let packed: Vec<u8> = (0..bits.n()).flat_map(bytes).collect();
+                self.write(width, &packed, about)?
+            }
+            Values::Signs(bits) => {
+                let signs = |row| {
+                    (0..bits.bits()).map(move |bit| if bits.get(row, bit) { 1i8 } else { -1 })
+                };
+                let signs: Vec<i8> = (0..bits.n()).flat_map(signs).collect();
+                self.write(bits.bits(), &signs, about)?
+            }
+            _ => return Err(release.cannot("a table")),
+        };
+        let record = Record::new()
+            .text("table", self.out.display().to_string())
+            .text("kind", summary.kind.name())
+            .integer("rows", rows as u64)
+            .integer("columns", columns as u64)
+            .text("release sha256", hash);
+        Ok(correction.into_iter().fold(record, |record, (name, x)| record.number(name, x)))
+    }
+
+    fn write<T: Cell>(
+        &self,
+        width: usize,
+        cells: &[T],
+        about: Vec<(String, String)>,
+    ) -> Result<(usize, usize)> {
+        tables::write(&self.out, &Table { width, cells, about })?;
+        Ok((cells.len().checked_div(width).unwrap_or(0), width))
+    }
+}
+
+/// What to subtract from squared norms and distances of the rows of a sketch so that they are unbiased: the sum of
+/// the variances of the noise.
+fn correction(release: &AnyRelease) -> Vec<(&'static str, f64)> {
+    let AnyRelease::Sketch(release) = release else { return Vec::new() };
+    let noise = release.payload().k() as f64 * release.payload().noise_variance();
+    vec![("subtract from squared norms", noise), ("subtract from squared distances", 2.0 * noise)]
+}

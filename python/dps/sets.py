@@ -22,8 +22,8 @@ class Sets(Mechanism):
         Budget of one release.
     k : int
         Positions (or bins) of a signature.
-    symbols : int
-        Symbols that a position can show.
+    symbols : int, optional
+        Symbols that a position can show; one for occupancy bits (``bins`` only): best for search below epsilon 6 or so.
     mechanism : {"bins", "mixture", "buckets", "noisy-minhash"}
         ``bins``: one permutation, best for few changed items. ``mixture``: hashed minima under fresh hash
         functions. ``buckets``: pure, any set becomes any other. ``noisy-minhash``: a published claim,

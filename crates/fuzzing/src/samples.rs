@@ -148,6 +148,7 @@ fn set_signatures() -> Result<Vec<Sample>, Failure> {
     let accept = Acceptance::AcceptTrueDelta;
     let hashed = MixtureResponse::calibrate(SymbolShape::new(5, 1, 4)?, neighbours, budget()?)?;
     let bins = BinResponse::calibrate(6, 4, 1, budget()?)?;
+    let occupancy = BinResponse::calibrate(20, 1, 1, Budget::new(2.0, 0.0)?)?;
     let noisy = NoisySecureMinHash::published(8, 1, neighbours, budget()?, accept)?;
     let privmin = PrivMin::published(3, 12.0, Epsilon::new(1.0)?)?;
     let buckets = BucketPrivMin::new(SymbolShape::new(5, 1, 4)?, Epsilon::new(20.0)?)?;
@@ -159,6 +160,11 @@ fn set_signatures() -> Result<Vec<Sample>, Failure> {
         Sample::new(target, "noisy.dps", encode(&noisy.release(&sets, seed(), &mut rng())?)?),
         Sample::new(target, "privmin.dps", encode(&privmin.release(&sets, public, &mut rng())?)?),
         Sample::new(target, "buckets.dps", encode(&buckets.release(&sets, public, &mut rng())?)?),
+        Sample::new(
+            target,
+            "occupancy.dps",
+            encode(&occupancy.release(&sets, public, &mut rng())?)?,
+        ),
     ])
 }
 

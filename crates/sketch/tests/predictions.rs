@@ -142,6 +142,11 @@ fn sets_err_as_predicted() {
         let release = bins.release(&sets, PublicSeed::new(r), &mut rng).unwrap();
         SetPairs::within(&release).jaccard(0, 1).unwrap().value
     });
+    let bits = BinResponse::calibrate(512, 1, 1, budget(5.0, 0.0)).unwrap();
+    check("occupancy bits", bits.predict(facts).unwrap().root_mean_square, similarity, |r| {
+        let release = bits.release(&sets, PublicSeed::new(r), &mut rng).unwrap();
+        SetPairs::within(&release).jaccard(0, 1).unwrap().value
+    });
     let (shape, neighbours) =
         (SymbolShape::new(128, 1, 4).unwrap(), SetNeighbours::new(1, 80).unwrap());
     let mixture = MixtureResponse::calibrate(shape, neighbours, budget(8.0, 1e-4)).unwrap();

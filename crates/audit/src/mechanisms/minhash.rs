@@ -141,11 +141,19 @@ fn mixture(claim: Budget) -> Result<Subject> {
 }
 
 fn bins(claim: Budget) -> Result<Subject> {
-    let made = BinResponse::calibrate(4, 3, 1, claim)?;
+    bins_of("one-permutation bins, k-ary response", 3, claim)
+}
+
+fn occupancy(claim: Budget) -> Result<Subject> {
+    bins_of("occupancy bits", 1, claim)
+}
+
+fn bins_of(name: &str, values: u32, claim: Budget) -> Result<Subject> {
+    let made = BinResponse::calibrate(4, values, 1, claim)?;
     let guarantee = made.guarantee().clone();
     let seed = PublicSeed::new(92);
     // An exact reader of bins: a response that keeps nearly always, read many times.
-    let reader = BinResponse::calibrate(4, 3, 1, Budget::new(20.0, 0.0)?)?;
+    let reader = BinResponse::calibrate(4, values, 1, Budget::new(20.0, 0.0)?)?;
     let read = |bits: u32| -> Result<Vec<u16>> {
         let mut rng = dp_core::NoiseRng::deterministic_not_private(1);
         let release = reader.release(&[set(bits)?], seed, &mut rng)?;
@@ -167,7 +175,7 @@ fn bins(claim: Budget) -> Result<Subject> {
         letters(release.payload(), out)
     };
     let pair = "one item added: set and item by search on the bins that change";
-    Ok(Subject::new("one-permutation bins, k-ary response", FAMILY, claim, pair, 4, sample)
+    Ok(Subject::new(name, FAMILY, claim, pair, 4, sample)
         .under(&guarantee)?
         .batched(BATCH)
         .of_letters()
@@ -299,6 +307,7 @@ pub(crate) fn subjects() -> Result<Vec<Subject>> {
         Subject::built(gaussian, kept, mixture)?,
         Subject::built(pure, pure_noise, |budget| Bucket::new()?.subject(budget))?,
         Subject::built(pure, pure_noise, bins)?,
+        Subject::built(pure, pure_noise, occupancy)?,
         Subject::built(gaussian, published, noisy)?.twin_only_in_full(),
         privmin()?,
     ])

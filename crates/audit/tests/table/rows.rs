@@ -193,7 +193,7 @@ pub(crate) const TABLE: [Row; 24] = [
         file: "sketch/src/sets/bin_response.rs",
         theorems: &[Theorem::OnePermutation],
         page: "one-permutation.md",
-        audits: &["one-permutation bins, k-ary response"],
+        audits: &["one-permutation bins, k-ary response", "occupancy bits"],
         command: In("release/minhash.rs"),
         python: "Sets",
         coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_bins_cover"),

@@ -7,10 +7,11 @@ use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Release;
-use readers::{Limits, OutsideBounds, RowsFile};
+use readers::{Limits, OutsideBounds, RowsFile, SetsFile};
 use sketch::RowsView;
-use sketch::search::{HammingIndex, Neighbours, Queries, Score, SketchIndex, UnitIndex};
+use sketch::search::{HammingIndex, Neighbours, Queries, Score, SetIndex, SketchIndex, UnitIndex};
 use sketch::search::{Ranking, nearest};
+use sketch::sets::{ItemSet, PrivateSymbols};
 use sketch::signs::SignCodes;
 use sketch::units::{UnitQueries, UnitVectors};
 use sketch::vectors::PrivateSketch;
@@ -24,8 +25,8 @@ pub(crate) struct Search {
     /// A release of queries, made with the same seed; by default the database itself.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
-    /// A file of rows that were never released: queries without noise, for sketches and unit vectors. Nothing of
-    /// them is published.
+    /// A file of rows that were never released: queries without noise, for sketches, unit vectors and occupancy bits
+    /// (a file of sets). Nothing of them is published.
     #[arg(long, value_name = "FILE", conflicts_with = "queries")]
     query: Option<PathBuf>,
     /// Only these rows of the queries, from zero.
@@ -37,6 +38,10 @@ pub(crate) struct Search {
     /// Real-valued sketches: how rows are scored [default: cosine].
     #[arg(long, value_enum)]
     score: Option<ScoreName>,
+    /// Rank by rows denoised from the release alone: sketches, unit vectors and occupancy bits. The queries
+    /// stay as they are.
+    #[arg(long)]
+    denoise: bool,
     #[command(flatten)]
     trust: TrustOptions,
 }
@@ -46,6 +51,11 @@ enum ScoreName {
     Cosine,
     Inner,
 }
+
+/// What a score is called.
+const COSINE: &str = "noisy cosine";
+/// What is searched in one way.
+const OCCUPANCY: &str = "occupancy bits";
 
 /// What was found for a query: rows with scores, best first.
 type Found = Vec<(usize, f64)>;
@@ -78,6 +88,14 @@ impl Search {
         let trust = self.trust.get();
         let database = read(&self.database, &trust)?;
         let other = self.queries.as_deref().map(|path| read(path, &trust)).transpose()?;
+        let ranked = match &database {
+            AnyRelease::Sketch(_) | AnyRelease::Units(_) => true,
+            AnyRelease::Symbols(release) => release.payload().is_occupancy(),
+            _ => false,
+        };
+        if self.denoise && !ranked {
+            return Err(database.cannot("a denoised ranking"));
+        }
         let queries = other.as_ref().unwrap_or(&database);
         if let Some(path) = &self.query {
             let (name, rows, found) = self.exact(&database, path)?;
@@ -86,8 +104,7 @@ impl Search {
         // A row of the database finds itself: ask for one more and leave it out.
         let within = other.is_none();
         if !matches!(database, AnyRelease::Sketch(_) | AnyRelease::Units(_)) {
-            let why = format!("{} are searched in one way only", database.name());
-            no_effect("--score", self.score.as_ref(), &why)?;
+            self.one_score(database.name())?;
         }
         let count = self.top.saturating_add(usize::from(within));
         let (name, rows, mut found) = match (&database, queries) {
@@ -96,6 +113,11 @@ impl Search {
             }
             (AnyRelease::Units(items), AnyRelease::Units(queries)) => {
                 self.units(items.payload(), queries.payload(), count)?
+            }
+            (AnyRelease::Symbols(items), AnyRelease::Symbols(queries))
+                if items.payload().is_occupancy() =>
+            {
+                self.occupancy(items.payload(), queries.payload(), count)?
             }
             (AnyRelease::Symbols(release), AnyRelease::Symbols(_)) if within => {
                 let rows = self.chosen(release.payload().rows())?;
@@ -130,6 +152,13 @@ impl Search {
         database: &AnyRelease,
         path: &Path,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
+        let name = match database {
+            AnyRelease::Symbols(items) if items.payload().is_occupancy() => {
+                return self.exact_sets(items.payload(), path);
+            }
+            AnyRelease::Sketch(_) | AnyRelease::Units(_) => self.score().1,
+            other => return Err(other.cannot("a search by exact queries")),
+        };
         let input = RowsFile::new(path).open()?;
         let d = input.rows.d();
         let limits = Limits {
@@ -144,21 +173,81 @@ impl Search {
         let values: Vec<f64> =
             asked.iter().flat_map(|&row| &values[row * d..(row + 1) * d]).copied().collect();
         let rows = RowsView::f64(asked.len(), d, &values)?;
-        let (score, name) = self.score();
         let found = match database {
             AnyRelease::Units(items) => {
                 let queries = UnitQueries::exact(items.payload(), rows)?;
-                UnitIndex::new(items.payload(), score)?.top_k(&queries, self.top)?
+                self.unit_index(items.payload())?.top_k(&queries, self.top)?
             }
             AnyRelease::Sketch(items) => {
                 let projection = items.payload().projection().build();
                 let queries = PrivateSketch::exact(projection.as_ref(), rows)?;
-                let index = SketchIndex::new(items.payload(), score)?;
+                let index = self.sketch_index(items.payload())?;
                 index.top_k(&Queries::all(&queries), self.top)?
             }
             other => return Err(other.cannot("a search by exact queries")),
         };
         Ok((name, asked, listed(&found)))
+    }
+
+    /// Sets of a file that was never released, as queries.
+    fn exact_sets(
+        &self,
+        items: &PrivateSymbols,
+        path: &Path,
+    ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
+        self.one_score(OCCUPANCY)?;
+        let (mut reader, mut sets) = (SetsFile::new(path).open()?, Vec::new());
+        loop {
+            let more = reader.next()?;
+            if more.is_empty() {
+                break;
+            }
+            sets.extend(more);
+        }
+        let asked = self.chosen(sets.len())?;
+        let sets: Vec<ItemSet> = asked.iter().map(|&row| sets[row].clone()).collect();
+        let queries = PrivateSymbols::exact(items, &sets)?;
+        let found = self.set_index(items)?.top_k(&Queries::all(&queries), self.top)?;
+        Ok((COSINE, asked, listed(&found)))
+    }
+
+    fn occupancy(
+        &self,
+        items: &PrivateSymbols,
+        queries: &PrivateSymbols,
+        count: usize,
+    ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
+        let rows = self.chosen(queries.rows())?;
+        let found = self.set_index(items)?.top_k(&Queries::rows(queries, &rows)?, count)?;
+        Ok((COSINE, rows, listed(&found)))
+    }
+
+    fn set_index<'a>(&self, items: &'a PrivateSymbols) -> Result<SetIndex<'a>> {
+        Ok(if self.denoise { SetIndex::denoised(items) } else { SetIndex::new(items) }?)
+    }
+
+    fn unit_index<'a>(&self, items: &'a UnitVectors) -> Result<UnitIndex<'a>> {
+        let score = self.score().0;
+        Ok(if self.denoise {
+            UnitIndex::denoised(items, score)
+        } else {
+            UnitIndex::new(items, score)
+        }?)
+    }
+
+    fn sketch_index<'a>(&self, items: &'a PrivateSketch) -> Result<SketchIndex<'a>> {
+        let score = self.score().0;
+        Ok(if self.denoise {
+            SketchIndex::denoised(items, score)
+        } else {
+            SketchIndex::new(items, score)
+        }?)
+    }
+
+    /// Refuses a choice of scores where there is none.
+    fn one_score(&self, name: &str) -> Result<()> {
+        let why = format!("{name} are searched in one way only");
+        no_effect("--score", self.score.as_ref(), &why)
     }
 
     /// The query rows asked for.
@@ -182,10 +271,9 @@ impl Search {
         count: usize,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
         let rows = self.chosen(queries.payload().n())?;
-        let (score, name) = self.score();
-        let found = SketchIndex::new(items.payload(), score)?
-            .top_k(&Queries::rows(queries.payload(), &rows)?, count)?;
-        Ok((name, rows, listed(&found)))
+        let index = self.sketch_index(items.payload())?;
+        let found = index.top_k(&Queries::rows(queries.payload(), &rows)?, count)?;
+        Ok((self.score().1, rows, listed(&found)))
     }
 
     fn units(
@@ -195,15 +283,14 @@ impl Search {
         count: usize,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
         let rows = self.chosen(queries.n())?;
-        let (score, name) = self.score();
         let found =
-            UnitIndex::new(items, score)?.top_k(&UnitQueries::released(queries, &rows)?, count)?;
-        Ok((name, rows, listed(&found)))
+            self.unit_index(items)?.top_k(&UnitQueries::released(queries, &rows)?, count)?;
+        Ok((self.score().1, rows, listed(&found)))
     }
 
     fn score(&self) -> (Score, &'static str) {
         match self.score.unwrap_or(ScoreName::Cosine) {
-            ScoreName::Cosine => (Score::Cosine, "noisy cosine"),
+            ScoreName::Cosine => (Score::Cosine, COSINE),
             ScoreName::Inner => (Score::InnerProduct, "noisy inner product"),
         }
     }

@@ -1,6 +1,7 @@
 //! What a search looks for.
 
 use crate::error::{Error, Result};
+use crate::sets::PrivateSymbols;
 use crate::signs::SignCodes;
 use crate::vectors::PrivateSketch;
 use std::borrow::Cow;
@@ -28,6 +29,7 @@ pub struct Queries<'a, T> {
 pub trait Searchable: sealed::Rows {}
 impl Searchable for PrivateSketch {}
 impl Searchable for SignCodes {}
+impl Searchable for PrivateSymbols {}
 
 mod sealed {
     /// Something with numbered rows.
@@ -46,6 +48,12 @@ impl sealed::Rows for PrivateSketch {
 impl sealed::Rows for SignCodes {
     fn rows(&self) -> usize {
         self.bits().n()
+    }
+}
+
+impl sealed::Rows for PrivateSymbols {
+    fn rows(&self) -> usize {
+        self.rows()
     }
 }
 
@@ -93,5 +101,18 @@ impl<'a> Queries<'a, SignCodes> {
             None => Cow::Borrowed(self.of),
             Some(rows) => Cow::Owned(self.of.select(rows)?),
         })
+    }
+}
+
+impl<'a> Queries<'a, PrivateSymbols> {
+    /// What they were made by, and the symbols of these rows, row after row.
+    pub(super) fn symbols(&self) -> (&'a PrivateSymbols, Cow<'a, [u16]>) {
+        let symbols = match self.rows {
+            None => Cow::Borrowed(self.of.symbols()),
+            Some(rows) => {
+                rows.iter().flat_map(|&row| self.of.row_unchecked(row)).copied().collect()
+            }
+        };
+        (self.of, symbols)
     }
 }

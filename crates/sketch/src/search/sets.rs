@@ -1,6 +1,8 @@
 //! Nearest sets by private signatures. All of it is post-processing of one release.
 
 use super::hits::Hit;
+use super::queries::Queries;
+use super::set_index::SetIndex;
 use crate::error::{Error, Result};
 use crate::sets::{BinLaw, Coding, NoisyBits, PrivateSymbols, matches, outcomes};
 use dp_core::{Certificate, Release};
@@ -43,6 +45,9 @@ pub fn nearest(
     for &query in queries {
         symbols.row(query)?;
     }
+    if symbols.is_occupancy() {
+        return occupancy(symbols, queries, count, ranking);
+    }
     let rows = symbols.rows();
     let score: Box<RowScore> = match (symbols.coding(), ranking) {
         (Coding::Hashed { .. }, _) => Box::new(|x, y| f64::from(matches(x, y))),
@@ -65,6 +70,28 @@ pub fn nearest(
             best_rows(rows, query, count, |i| score(row, symbols.row_unchecked(i)))
         })
         .collect())
+}
+
+/// As [`nearest`] for occupancy bits, by [`SetIndex`].
+fn occupancy(
+    symbols: &PrivateSymbols,
+    queries: &[usize],
+    count: usize,
+    ranking: Ranking,
+) -> Result<Vec<Vec<Hit>>> {
+    if ranking != Ranking::Similarity {
+        let allowed = "similarity: occupancy bits are ranked by their cosine";
+        return Err(Error::invalid("ranking", "by likelihood", allowed));
+    }
+    // A row may be the best of its own search.
+    let most = count.saturating_add(1);
+    let found = SetIndex::new(symbols)?.top_k(&Queries::rows(symbols, queries)?, most)?;
+    let others = |(i, &query): (usize, &usize)| {
+        let pairs = found.indices(i).iter().zip(found.scores(i));
+        let hits = pairs.map(|(&row, &score)| Hit { row: row as usize, score });
+        hits.filter(|hit| hit.row != query).take(count).collect()
+    };
+    Ok(queries.iter().enumerate().map(others).collect())
 }
 
 /// As [`nearest`] for noisy bits, by squared distance (the published search, algorithm 6).

@@ -4,6 +4,7 @@ use super::bins::BinLaw;
 use super::hash::reduce;
 use super::items::ItemSet;
 use super::neighbours::SetNeighbours;
+use super::occupancy::OccupancyLaw;
 use super::one_permutation::{EMPTY_BIN, OnePermutation};
 use super::response::{BINS, Response, SIMILARITY, SetFacts, SymbolSource, calibrated};
 use super::response_family::ResponseFamily;
@@ -55,15 +56,16 @@ pub struct BinResponse {
 }
 
 impl BinResponse {
-    /// The least noise for the budget; `values` is the number of symbols a non-empty bin can show.
+    /// The least noise for the budget; `values` is the number of symbols a non-empty bin can show. With one, a bin shows
+    /// only whether it holds any item (occupancy bits): the best choice for search below epsilon 6 or so
+    /// ([`SetIndex`](crate::search::SetIndex)).
     ///
     /// # Errors
-    /// [`dp_core::Error::InvalidParameter`] unless `bins` is in `[1, 2^20]`, `values` in `[2, 65535]` and `alpha` in `[1, 2^32]`;
+    /// [`dp_core::Error::InvalidParameter`] unless `bins` is in `[1, 2^20]`, `values` in `[1, 65535]` and `alpha` in `[1, 2^32]`;
     /// [`Error::Core`] when no response meets the budget.
     pub fn calibrate(bins: usize, values: u32, alpha: u64, budget: Budget) -> Result<Self> {
-        // With one value "the same value" says nothing of a shared minimum: no estimate exists.
-        if !(2..=65_535).contains(&values) {
-            return Err(Error::invalid("values of a bin", values, "[2, 65535]"));
+        if !(1..=65_535).contains(&values) {
+            return Err(Error::invalid("values of a bin", values, "[1, 65535]"));
         }
         OnePermutation::new(bins, PublicSeed::new(0))?;
         let neighbours = SetNeighbours::new(alpha, 1)?;
@@ -135,7 +137,7 @@ impl BinResponse {
 pub struct BinConfig {
     /// Bins of a signature.
     pub bins: usize,
-    /// Symbols that a bin with items can show.
+    /// Symbols that a bin with items can show; one for occupancy bits.
     pub values: u32,
     /// Items in which neighbouring sets may differ.
     pub alpha: u64,
@@ -163,8 +165,14 @@ impl Mechanism for BinResponse {
 
     fn predict(&self, facts: SetFacts) -> Result<Prediction> {
         let SetFacts { size, similarity } = facts.check()?;
-        let law = BinLaw::new(self.bins, u64::from(self.values), self.response().keep())?;
-        Ok(Prediction::new(SIMILARITY, law.standard_error_at(size, similarity)))
+        let keep = self.response().keep();
+        let error = match self.values {
+            1 => OccupancyLaw::new(self.bins, keep)?.standard_error_at(size, similarity),
+            values => {
+                BinLaw::new(self.bins, values.into(), keep)?.standard_error_at(size, similarity)
+            }
+        };
+        Ok(Prediction::new(SIMILARITY, error))
     }
 
     fn release_watched(

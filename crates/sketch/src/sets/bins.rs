@@ -1,6 +1,6 @@
 //! Estimating similarity from noisy bins.
 
-use super::estimate::{Z95, check_keep, from_arms};
+use super::estimate::{Z95, check_keep, from_arms, not_rejected};
 use super::symbols::{Coding, PrivateSymbols};
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval, upper_quantile};
@@ -63,7 +63,8 @@ impl BinLaw {
     /// The law of a release.
     ///
     /// # Errors
-    /// [`dp_core::Error::InvalidParameter`] when the release does not hold bins, or has a single value symbol.
+    /// [`dp_core::Error::InvalidParameter`] when the release does not hold bins, or holds occupancy bits, of which
+    /// [`SetPairs`](super::SetPairs) estimates.
     pub fn of(symbols: &PrivateSymbols) -> Result<Self> {
         match symbols.coding() {
             Coding::Bins => {
@@ -130,7 +131,6 @@ impl BinLaw {
     }
 
     fn accepted(&self, observed: [u32; 4], z: f64) -> Interval {
-        const STEPS: u32 = 32;
         let (shared, union) = self.shared_and_union(observed);
         let truth = self.invert_counts(observed).map(|count| count / self.bins as f64);
         let weights = self.weights();
@@ -140,29 +140,7 @@ impl BinLaw {
             let distance = ((shared - j * union).abs() - 0.5 * (most - least)).max(0.0);
             distance * distance <= z * z * self.variance(truth, j)
         };
-        let best = self.score(observed).clamp(0.0, 1.0);
-        let grid = (0..=STEPS).map(|step| f64::from(step) / f64::from(STEPS));
-        let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
-        for j in grid.chain([best]).filter(|&j| keeps(j)) {
-            (low, high) = (low.min(j), high.max(j));
-        }
-        // Nothing fits only when the counts are far from what any sets give: no claim then.
-        if low > high {
-            return Interval { low: 0.0, high: 1.0 };
-        }
-        let step = 1.0 / f64::from(STEPS);
-        let edge = |inside: f64, outside: f64| {
-            let (mut inside, mut outside) = (inside, outside.clamp(0.0, 1.0));
-            if keeps(outside) {
-                return outside;
-            }
-            for _ in 0..40 {
-                let mid = 0.5 * (inside + outside);
-                if keeps(mid) { inside = mid } else { outside = mid }
-            }
-            outside
-        };
-        Interval { low: edge(low, low - step), high: edge(high, high + step) }
+        not_rejected(self.score(observed).clamp(0.0, 1.0), keeps)
     }
 
     /// Variance of `shared - j union` at similarity j, for the shares of bins empty in both rows and in one.

@@ -75,13 +75,24 @@ const PAIRS: [(u64, u64, u64); 7] =
 /// Bins few and many, values few and many, epsilon from none to all of the signal.
 #[test]
 fn intervals_of_bins_cover() {
+    bins_cover(&[(8, 4), (100, 2), (100, 16), (400, 4)], &[0.01, 1.0, 4.0, 30.0], &PAIRS);
+}
+
+/// One value: occupancy bits. Bins from one to many, so that sets fill all of them or hardly any.
+#[test]
+fn intervals_of_occupancy_bits_cover() {
+    bins_cover(&[(1, 1), (8, 1), (100, 1), (400, 1)], &[0.01, 2.0, 4.0, 30.0], &PAIRS);
+    bins_cover(&[(2048, 1)], &[1.0, 4.0], &[(1, 0, 0), (5, 3, 50), (0, 1, 1), (600, 300, 300)]);
+}
+
+fn bins_cover(shapes: &[(usize, u32)], epsilons: &[f64], pairs: &[(u64, u64, u64)]) {
     let mut rng = NoiseRng::deterministic_not_private(21);
     let mut tally = Tally::default();
-    for (bins, values) in [(8, 4), (100, 2), (100, 16), (400, 4)] {
-        for epsilon in [0.01, 1.0, 4.0, 30.0] {
+    for &(bins, values) in shapes {
+        for &epsilon in epsilons {
             let budget = Budget::new(epsilon, 0.0).expect("budget");
             let mechanism = BinResponse::calibrate(bins, values, 1, budget).expect("calibrated");
-            for shape in PAIRS {
+            for shape in pairs {
                 let sets = pair(shape.0, shape.1, shape.2);
                 let truth = sets[0].jaccard(&sets[1]);
                 let name = format!("{bins} bins, {values} values, epsilon {epsilon}, {shape:?}");

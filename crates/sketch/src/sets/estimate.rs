@@ -136,6 +136,33 @@ pub(super) fn from_arms(value: f64, low: f64, high: f64) -> Estimate {
     Estimate { value, standard_error: (value - low).max(high - value) / Z95 }
 }
 
+/// The least interval in `[0, 1]` that holds every similarity which a test keeps, found from a grid, from `best` and by halving;
+/// all of `[0, 1]` where nothing fits: what was seen is then far from what any sets give, and there is no claim.
+pub(super) fn not_rejected(best: f64, keeps: impl Fn(f64) -> bool) -> Interval {
+    const STEPS: u32 = 32;
+    let grid = (0..=STEPS).map(|step| f64::from(step) / f64::from(STEPS));
+    let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
+    for j in grid.chain([best]).filter(|&j| keeps(j)) {
+        (low, high) = (low.min(j), high.max(j));
+    }
+    if low > high {
+        return Interval { low: 0.0, high: 1.0 };
+    }
+    let step = 1.0 / f64::from(STEPS);
+    let edge = |inside: f64, outside: f64| {
+        let (mut inside, mut outside) = (inside, outside.clamp(0.0, 1.0));
+        if keeps(outside) {
+            return outside;
+        }
+        for _ in 0..40 {
+            let mid = 0.5 * (inside + outside);
+            if keeps(mid) { inside = mid } else { outside = mid }
+        }
+        outside
+    };
+    Interval { low: edge(low, low - step), high: edge(high, high + step) }
+}
+
 /// An unbiased estimate of `J^K` with its variance and a 95 % interval.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Signal {

@@ -12,6 +12,7 @@ mod items;
 mod mixture;
 mod neighbours;
 mod noisy;
+mod occupancy;
 mod one_permutation;
 mod packed;
 mod privmin;
@@ -50,6 +51,8 @@ pub use writer::SetWriter;
 mod coverage_tests;
 #[cfg(test)]
 mod estimate_tests;
+#[cfg(test)]
+mod occupancy_tests;
 #[cfg(test)]
 mod profile_tests;
 #[cfg(test)]

@@ -118,12 +118,12 @@ fn mixture_profile_is_the_brute_force_supremum() {
 }
 
 /// One-permutation hashing: every assignment of items to bins and order of the items. No
-/// hash function and no pair passes the stated profile; the worst attains it.
+/// hash function and no pair passes the stated profile; the worst attains it. With one value: occupancy bits.
 #[test]
 fn bin_profile_is_the_brute_force_supremum_over_all_hash_functions() {
-    let (bins, values, keep) = (3usize, 2usize, 0.7);
-    let alphabet = values + 1;
-    for alpha in [1u32, 2, 3] {
+    let (bins, keep) = (3usize, 0.7);
+    for (alpha, values) in [(1u32, 2usize), (2, 2), (3, 2), (1, 1), (2, 1), (3, 1)] {
+        let alphabet = values + 1;
         let family = ResponseFamily {
             coordinates: u64::from(alpha).min(bins as u64),
             differ: dp_core::Probability::new(1.0).expect("one"),

@@ -192,8 +192,8 @@ fn noisy_bits_estimate_is_unbiased_with_the_stated_variance() {
 fn useless_parameters_are_named() {
     let budget = Budget::new(1.0, 0.0).expect("budget");
     assert!(
-        BinResponse::calibrate(10, 1, 1, budget)
-            .is_err_and(|e| e.to_string().contains("values of a bin = 1"))
+        BinResponse::calibrate(10, 0, 1, budget)
+            .is_err_and(|e| e.to_string().contains("values of a bin = 0"))
     );
     assert!(
         BinResponse::calibrate(0, 2, 1, budget).is_err_and(|e| e.to_string().contains("bins = 0"))

@@ -2,6 +2,7 @@
 
 use super::bins::{BinLaw, outcomes};
 use super::estimate::CollisionLaw;
+use super::occupancy::OccupancyLaw;
 use super::signature::matches;
 use super::symbols::{Coding, PrivateSymbols};
 use crate::error::{Error, Result};
@@ -102,14 +103,17 @@ impl<'a> SetPairs<'a> {
         Ok(outcomes(x, y))
     }
 
-    /// Estimated Jaccard similarity of two sets: [`BinLaw::jaccard`] or [`CollisionLaw::jaccard`]. A set
-    /// has similarity one with itself.
+    /// Estimated Jaccard similarity of two sets: [`BinLaw::jaccard`] or [`CollisionLaw::jaccard`], and for occupancy
+    /// bits the inversion of the law of empty bins (`docs/proofs/one-permutation.md`). A set has similarity one with itself.
     ///
     /// # Errors
     /// For a row that does not exist.
     pub fn jaccard(&self, i: usize, j: usize) -> Result<Estimate> {
         let Some((x, y)) = self.rows(i, j)? else { return Ok(Estimate::known(1.0)) };
         Ok(match self.left.coding() {
+            Coding::Bins if self.left.is_occupancy() => {
+                self.occupancy()?.jaccard(&OccupancyLaw::shares(x, y))
+            }
             Coding::Bins => BinLaw::of(self.left)?.jaccard(outcomes(x, y)),
             Coding::Hashed { concatenation } => {
                 self.collisions(concatenation)?.jaccard(matches(x, y))
@@ -117,18 +121,26 @@ impl<'a> SetPairs<'a> {
         })
     }
 
-    /// Confidence interval of the Jaccard similarity, in `[0, 1]`: [`BinLaw::interval`] or [`CollisionLaw::interval`].
+    /// Confidence interval of the Jaccard similarity, in `[0, 1]`: [`BinLaw::interval`], [`CollisionLaw::interval`], or
+    /// for occupancy bits the similarities that a test does not reject.
     ///
     /// # Errors
     /// As [`SetPairs::jaccard`].
     pub fn jaccard_interval(&self, i: usize, j: usize, level: Probability) -> Result<Interval> {
         let Some((x, y)) = self.rows(i, j)? else { return Ok(Interval { low: 1.0, high: 1.0 }) };
         Ok(match self.left.coding() {
+            Coding::Bins if self.left.is_occupancy() => {
+                self.occupancy()?.interval(&OccupancyLaw::shares(x, y), level)
+            }
             Coding::Bins => BinLaw::of(self.left)?.interval(outcomes(x, y), level),
             Coding::Hashed { concatenation } => {
                 self.collisions(concatenation)?.interval(matches(x, y), level)
             }
         })
+    }
+
+    fn occupancy(&self) -> Result<OccupancyLaw> {
+        OccupancyLaw::new(self.left.scheme().slots, self.left.keep())
     }
 
     fn collisions(&self, concatenation: usize) -> Result<CollisionLaw> {

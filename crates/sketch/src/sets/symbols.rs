@@ -19,7 +19,7 @@ pub(crate) enum Coding {
         /// Minima hashed together, K.
         concatenation: usize,
     },
-    /// The least hash of a bin, plus one; zero for an empty bin.
+    /// The least hash of a bin, plus one; zero for an empty bin. With one value: occupancy bits.
     Bins,
 }
 
@@ -58,9 +58,6 @@ impl TryFrom<RawFacts> for SymbolFacts {
             Coding::Hashed { concatenation } => {
                 SymbolShape::new(scheme.slots, concatenation, alphabet as u32)?;
                 format!("secure-minhash/K={concatenation}/B={alphabet}")
-            }
-            Coding::Bins if alphabet == 2 => {
-                return Err(Error::invalid("values of a bin", 1, "[2, 65535]"));
             }
             Coding::Bins => format!("one-permutation/B={}", alphabet - 1),
         };

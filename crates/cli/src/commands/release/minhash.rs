@@ -30,9 +30,9 @@ pub(crate) struct MinhashOptions {
     /// Positions (or bins) of a signature.
     #[arg(short, long, default_value_t = 100, help_heading = "Mechanism")]
     k: usize,
-    /// Symbols a position can show; `dps plan sets` names the best number.
-    #[arg(long, default_value_t = 4, help_heading = "Mechanism")]
-    symbols: u32,
+    /// Symbols a position can show; `dps plan sets` names the best number [default: 4].
+    #[arg(long, help_heading = "Mechanism")]
+    symbols: Option<u32>,
     /// mixture, buckets: minima hashed together [default: 1].
     #[arg(long, help_heading = "Mechanism")]
     concatenation: Option<usize>,
@@ -43,6 +43,9 @@ enum Mechanism {
     /// One-permutation bins: best for few changed items; seeds may be shared. The guarantee holds for
     /// sets of any size: a ledger that pays for it says --min-size 1.
     Bins,
+    /// One bit a bin, whether it holds any item: best for search up to epsilon 6 or so, with `dps search --denoise`.
+    /// Otherwise as bins.
+    Occupancy,
     /// Hashed minima under fresh hash functions, exact mixture calibration.
     Mixture,
     /// Buckets, pure, one set becomes any other (--adjacency any-input).
@@ -116,7 +119,8 @@ impl MinhashOptions {
     }
 
     fn calibrate(&self, adjacency: Adjacency, budget: Budget) -> Result<Calibrated> {
-        let shape = || SymbolShape::new(self.k, self.concatenation.unwrap_or(1), self.symbols);
+        let symbols = self.symbols.unwrap_or(4);
+        let shape = || SymbolShape::new(self.k, self.concatenation.unwrap_or(1), symbols);
         Ok(match (self.mechanism, adjacency) {
             (Mechanism::Mixture, Adjacency::SetItems { alpha, min_size }) => {
                 let why = "the guarantee of --mechanism mixture averages over hash functions that \
@@ -126,10 +130,17 @@ impl MinhashOptions {
                 let mechanism = MixtureResponse::calibrate(shape()?, neighbours, budget)?;
                 Calibrated::Mixture(mechanism, seed)
             }
-            (Mechanism::Bins, Adjacency::SetItems { alpha, .. }) => {
-                let why = "--mechanism bins keeps one minimum a bin";
+            (Mechanism::Bins | Mechanism::Occupancy, Adjacency::SetItems { alpha, .. }) => {
+                let why = "a bin keeps one minimum at most";
                 no_effect("--concatenation", self.concatenation.as_ref(), why)?;
-                let mechanism = BinResponse::calibrate(self.k, self.symbols, alpha, budget)?;
+                let symbols = if matches!(self.mechanism, Mechanism::Occupancy) {
+                    let why = "--mechanism occupancy shows one symbol or none";
+                    no_effect("--symbols", self.symbols.as_ref(), why)?;
+                    1
+                } else {
+                    symbols
+                };
+                let mechanism = BinResponse::calibrate(self.k, symbols, alpha, budget)?;
                 Calibrated::Bins(mechanism, self.seed.get()?)
             }
             _ => {

@@ -3,6 +3,7 @@
 mod averaged_calibration;
 mod covariance;
 mod exact_vs_published;
+mod sets;
 
 use crate::framework::Experiment;
 
@@ -13,5 +14,6 @@ pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(exact_vs_published::STUDY),
         Box::new(averaged_calibration::STUDY),
         Box::new(covariance::STUDY),
+        Box::new(sets::STUDY),
     ]
 }

@@ -1,0 +1,62 @@
+//! Occupancy bits from the release to the search.
+
+mod support;
+
+use support::Room;
+
+/// Forty sets; two of each kind share all but two of fourteen items.
+fn room() -> Room {
+    let room = Room::new();
+    let line = |i: usize| {
+        let words: Vec<String> = (0..14).map(|w| format!("w{}", (i / 2) * 14 + w)).collect();
+        format!("{} own{i}\n", words[1..].join(" "))
+    };
+    room.write("sets.txt", (0..40).map(line).collect::<String>());
+    room
+}
+
+const SETS: &str = "--adjacency set-items --alpha 1 --min-size 1 --delta 0";
+
+#[test]
+fn occupancy_bits_are_released_searched_and_verified() {
+    let room = room();
+    let release = format!("release minhash sets.txt --mechanism occupancy -k 256 {SETS}");
+    let made = room.json(&format!("{release} --epsilon 9 --seed 5 --out a.dps"));
+    assert_eq!(made["mechanism"], "one-permutation-response");
+    assert_eq!(made["sketch"], "one-permutation/B=1");
+    room.json("verify a.dps");
+    room.json("inspect a.dps");
+    let found = room.json("distance a.dps 0 1");
+    assert_eq!(found["estimates"][0]["measure"], "jaccard similarity");
+    room.json(&format!("{release} --epsilon 7 --seed 5 --out b.dps"));
+    for ask in ["--row 0,7", "--row 0,7 --queries b.dps", "--row 0,7 --query sets.txt"] {
+        for denoise in ["", "--denoise"] {
+            let hits = room.json(&format!("search a.dps {ask} --top 2 {denoise}"));
+            let hits = hits["hits"].as_array().expect("rows").clone();
+            assert_eq!(hits.len(), 4, "{ask}");
+            // The twin is among the two best: next to the row itself where the queries are others.
+            for (query, twin) in [(0, 1), (7, 6)] {
+                let of = hits.iter().filter(|hit| hit["query"] == query);
+                assert!(of.clone().any(|hit| hit["row"] == twin), "{ask} {denoise}: {hits:?}");
+            }
+        }
+    }
+    room.json(&format!("{release} --epsilon 9 --seed 6 --out c.dps"));
+    room.refuses("search a.dps --queries c.dps", 1, &["signature schemes"]);
+    room.refuses("search a.dps --score inner", 2, &["--score", "one way only"]);
+    room.refuses("search a.dps --query sets.txt --score inner", 2, &["--score"]);
+}
+
+#[test]
+fn what_does_not_go_with_occupancy_bits_is_refused() {
+    let room = room();
+    let refused = |options: &str, words: &[&str]| {
+        let run = format!("release minhash sets.txt --out refused.dps -k 16 {options} --epsilon 2");
+        room.refuses(&run, 2, words);
+    };
+    refused(&format!("--mechanism occupancy --symbols 4 {SETS}"), &["--symbols"]);
+    refused(&format!("--mechanism occupancy --concatenation 2 {SETS}"), &["--concatenation"]);
+    room.json(&format!("release minhash sets.txt --out bins.dps -k 16 {SETS} --epsilon 2"));
+    room.refuses("search bins.dps --denoise", 2, &["denoised ranking", "set signatures"]);
+    room.refuses("search bins.dps --query sets.txt", 2, &["exact queries", "set signatures"]);
+}

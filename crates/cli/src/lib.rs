@@ -5,6 +5,7 @@
 //! | `plan` | predicts the error of every mechanism before anything is spent |
 //! | `release` | reads a file in blocks, adds noise, writes a release file with its certificate |
 //! | `inspect`, `verify` | show and recompute what a release or a certificate states |
+//! | `explain` | what an attacker learns at most, in words and numbers |
 //! | `distance`, `search`, `pca`, `regress` | answer questions from releases alone |
 //! | `ledger` | keeps the budget of a data set, across crashes and processes |
 //! | `calibrate` | the least noise for a budget, exact or by a published rule |
@@ -22,6 +23,7 @@ mod flags;
 mod input;
 mod interrupt;
 mod output;
+mod page;
 
 use clap::{CommandFactory, Parser};
 use commands::Command;

@@ -5,6 +5,7 @@
 //! | `plan` | predicts the error of every mechanism before anything is spent |
 //! | `release` | reads a file in blocks, adds noise, writes a release file with its certificate |
 //! | `inspect`, `verify` | show and recompute what a release or a certificate states |
+//! | `explain` | what an attacker learns at most, in words and numbers |
 //! | `distance`, `search`, `pca`, `regress` | answer questions from releases alone |
 //! | `export` | the numbers of a release as a table: CSV, NPY, Arrow, Parquet |
 //! | `ledger` | keeps the budget of a data set, across crashes and processes |
@@ -23,6 +24,7 @@ mod flags;
 mod input;
 mod interrupt;
 mod output;
+mod page;
 
 use clap::{CommandFactory, Parser};
 use commands::Command;

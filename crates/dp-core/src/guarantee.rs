@@ -228,14 +228,28 @@ impl Guarantee {
     pub fn profile_under(&self, adjacency: Adjacency) -> Result<Option<Profile>> {
         let (steps, replaced) = self.steps_to(adjacency)?;
         let Some(profile) = &self.profile else { return Ok(None) };
-        let profile = if replaced { profile.of_replacement() } else { None }
-            .unwrap_or_else(|| profile.clone());
+        let replaced = if replaced { profile.of_replacement() } else { None };
+        replaced.as_ref().unwrap_or(profile).for_steps(steps, self.together()).map(Some)
+    }
+
+    /// The profile when so many changes come together; of a published claim without one, of what it states.
+    pub(crate) fn profile_of_steps(&self, steps: Steps) -> Result<Profile> {
+        match &self.profile {
+            Some(profile) => profile.for_steps(steps, self.together()),
+            None => {
+                let Budget { epsilon, delta } = steps.of_claim(self.budget)?;
+                Ok(Profile::ApproximateDp { epsilon, delta })
+            }
+        }
+    }
+
+    /// What the theorem knows of several changes at once.
+    fn together(&self) -> Meeting {
         let theorem = self.provenance.theorem();
-        let meeting = Meeting {
+        Meeting {
             rows_apart: theorem.is_some_and(Theorem::rows_have_own_noise),
             adds_up: theorem.is_some(),
-        };
-        profile.for_steps(steps, meeting).map(Some)
+        }
     }
 
     /// How many changes of this guarantee make one of the other adjacency's; whether a profile of

@@ -11,6 +11,7 @@
 //! | add calibrated noise to your own numbers | [`mechanism`] |
 //! | draw noise that is safe in floating point | [`noise`], [`NoiseRng`] |
 //! | add up what a data set has paid | [`accounting`] |
+//! | say what an attacker learns at most | [`explain`] |
 //! | state a guarantee, and check another's | [`Guarantee`], [`Certificate`] |
 //! | publish a value with its certificate, store it | [`Release`], [`release_file`] |
 //!
@@ -45,6 +46,7 @@ pub mod atomic_file;
 pub mod calibrate;
 pub mod certificate;
 pub mod disk;
+pub mod explain;
 pub mod guarantee;
 pub mod ledger_file;
 pub mod mechanism;

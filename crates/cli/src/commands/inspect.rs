@@ -1,14 +1,14 @@
 //! `dps inspect`: of release files and of certificates.
 
 use super::content::Content;
-use super::recheck;
+use super::worth::{class_name, facts};
+use super::{recheck, sheet};
 use crate::error::{Error, Result};
 use crate::output::{Record, print};
 use clap::Args;
-use dp_core::Provenance;
 use dp_core::accounting::Foreign;
 use dp_core::certificate::Trust;
-use dp_core::release_file::{AnyCertificate, Summary};
+use dp_core::release_file::AnyCertificate;
 use dp_core::text::{json_fault, printable_json};
 use linalg_dp::verify::Finding;
 use std::path::PathBuf;
@@ -25,32 +25,18 @@ pub(crate) struct Inspect {
     /// or a privacy loss distribution.
     #[arg(long, conflicts_with = "certificate")]
     guarantee: bool,
-}
-
-pub(super) fn class_name(certificate: &AnyCertificate) -> &'static str {
-    match certificate {
-        AnyCertificate::Private(certificate) => basis(certificate.guarantee().provenance()),
-        AnyCertificate::Individual(_) => {
-            "individual differential privacy: no differential privacy, never composes with it"
-        }
-        AnyCertificate::None(_) => "no guarantee of any kind",
-    }
-}
-
-/// What a guarantee is worth.
-pub(super) fn basis(provenance: &Provenance) -> &'static str {
-    match provenance {
-        Provenance::Proven { .. } => "differential privacy",
-        Provenance::Published { .. } => {
-            "a published claim of differential privacy, not proven here"
-        }
-        Provenance::Declared { .. } => "differential privacy as its writer declares it, not proven",
-    }
+    /// Write one page (HTML) instead, for whoever must sign the release off: what is protected, how strongly, what
+    /// an attacker learns at most, how large the error is, what nobody checked. A file that is there stays.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["certificate", "guarantee"])]
+    html: Option<PathBuf>,
 }
 
 impl Inspect {
     pub(crate) fn run(&self) -> Result<Record> {
         let content = Content::open(&self.file)?;
+        if let Some(path) = &self.html {
+            return sheet::write(&content, path);
+        }
         if self.guarantee {
             let certificate = content.certificate()?.private()?;
             print(&printable_json(&(Foreign::of(certificate.guarantee())?.to_json() + "\n")));
@@ -111,13 +97,4 @@ fn fields(mut record: Record, certificate: &str) -> Result<Record> {
         record = record.json(name, value);
     }
     Ok(record)
-}
-
-/// What a release file says besides its certificate.
-pub(super) fn facts(record: Record, summary: &Summary) -> Record {
-    record
-        .text("kind", summary.kind.name())
-        .integer("rows", summary.rows)
-        .integer("columns", summary.columns)
-        .text("fingerprint", &summary.fingerprint)
 }

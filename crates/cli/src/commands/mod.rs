@@ -3,6 +3,7 @@
 mod calibrate;
 mod content;
 mod distance;
+mod explain;
 mod export;
 mod inspect;
 mod ledger;
@@ -13,10 +14,12 @@ mod recheck;
 mod regress;
 mod release;
 mod search;
+mod sheet;
 mod shell;
 mod tables;
 mod trust;
 mod verify;
+mod worth;
 
 use crate::error::Result;
 use crate::output::Record;
@@ -30,6 +33,8 @@ pub(crate) enum Command {
     Release(Box<release::Release>),
     /// Show what a release or a certificate states.
     Inspect(inspect::Inspect),
+    /// Say what an attacker learns at most from a release, alone and with all that a ledger holds.
+    Explain(explain::Explain),
     /// Recompute what a release or a certificate states, and say what was not; exit status 1 when it does
     /// not hold together, is no proven differential privacy that could be computed again and was not
     /// accepted by name, or promises less than --require.
@@ -61,6 +66,7 @@ impl Command {
             Self::Plan(command) => command.run(),
             Self::Release(command) => command.run(),
             Self::Inspect(command) => command.run(),
+            Self::Explain(command) => command.run(),
             Self::Verify(command) => command.run(),
             Self::Distance(command) => command.run(),
             Self::Search(command) => command.run(),

@@ -1,8 +1,8 @@
 //! `dps verify`: what can be computed again, and what cannot.
 
 use super::content::Content;
-use super::inspect::{class_name, facts};
 use super::trust::TrustOptions;
+use super::worth::{class_name, facts};
 use super::{loaded, recheck};
 use crate::error::Result;
 use crate::output::Record;
@@ -31,28 +31,24 @@ impl Verify {
     pub(crate) fn run(&self) -> Result<Record> {
         let (content, trust) = (Content::open(&self.file)?, self.trust.get());
         let mut record = Record::new().text("verdict", "holds together");
-        let mut gaps: Vec<String> = Vec::new();
-        let (certificate, again) = if content.is_release()? {
+        let (certificate, report) = if content.is_release()? {
             let (_, summary, report) = loaded::checked(&content, &trust)?;
             record = facts(record, &summary);
-            match report.payload {
-                Finding::Agrees => {
-                    let text = format!(
-                        "values lie on the stated grid, and vary no less than the stated noise (false \
-                         alarm at most {FALSE_ALARM:e})"
-                    );
-                    record = record.text("payload", text);
-                }
-                found => gaps.extend(gap("payload", found)),
+            if report.payload == Finding::Agrees {
+                let text = format!(
+                    "values lie on the stated grid, and vary no less than the stated noise (false \
+                     alarm at most {FALSE_ALARM:e})"
+                );
+                record = record.text("payload", text);
             }
-            (summary.certificate, report.sensitivity)
+            (summary.certificate, report)
         } else {
-            const NONE: Finding = Finding::NotChecked("there is none beside a certificate");
             let certificate = content.certificate()?;
             let again = recheck::certificate(&certificate, &trust)?;
-            Report::new(again, NONE).require(&certificate, &trust)?;
-            gaps.extend(gap("payload", NONE));
-            (certificate, again)
+            let none = Finding::NotChecked("there is none beside a certificate");
+            let report = Report::new(again, none);
+            report.require(&certificate, &trust)?;
+            (certificate, report)
         };
         for exception in trust.check(&certificate)? {
             record = record.text("accepted by name", exception.fault());
@@ -65,15 +61,20 @@ impl Verify {
         if let AnyCertificate::Private(certificate) = &certificate {
             record = promise(record, certificate);
         }
-        if again == Finding::Agrees {
+        if report.sensitivity == Finding::Agrees {
             let text = "computed again from the public parameters: agrees";
             record = record.text("sensitivity", text);
         }
-        gaps.extend(gap("sensitivity", again));
-        gaps.extend(always(certificate.statement()));
+        let gaps = gaps(&report, certificate.statement());
         let gaps = gaps.iter().map(|gap| Record::new().text("not checked", gap)).collect();
         Ok(record.table("not checked", gaps))
     }
+}
+
+/// All that was not checked.
+pub(super) fn gaps(report: &Report, statement: &Statement) -> Vec<String> {
+    let found = [gap("payload", report.payload), gap("sensitivity", report.sensitivity)];
+    found.into_iter().flatten().chain(always(statement)).collect()
 }
 
 /// What was not checked, and why.

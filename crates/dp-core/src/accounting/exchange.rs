@@ -1,6 +1,6 @@
 //! Guarantees made elsewhere, and ours for others: one JSON form.
 
-use super::Ledger;
+use super::{Entry, Ledger};
 use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::certificate::canonical;
@@ -151,6 +151,11 @@ impl Foreign {
         Ok(read)
     }
 
+    /// The profile of what is stated.
+    pub(crate) fn profile(&self) -> Result<Profile> {
+        self.stated.profile()
+    }
+
     /// Canonical text.
     #[must_use]
     pub fn to_json(&self) -> String {
@@ -224,8 +229,18 @@ impl Foreign {
     /// # Errors
     /// [`Error::InvalidParameter`] for an empty ledger; [`Error::Calibration`] when everything may be lost at epsilon 100.
     pub fn of_ledger(ledger: &Ledger) -> Result<Self> {
+        Self::of_ledger_and(ledger, None)
+    }
+
+    /// As [`Foreign::of_ledger`], with one run of another guarantee.
+    pub(crate) fn of_ledger_and(ledger: &Ledger, besides: Option<&Guarantee>) -> Result<Self> {
         // A claim without a profile stands as its pure part, and its delta beside it.
-        let (events, beyond) = ledger.composed();
+        let (mut events, mut beyond) = ledger.composed();
+        if let Some(guarantee) = besides {
+            let entry = Entry::of(guarantee, 1, "", ledger.adjacency())?;
+            beyond += entry.cost().beyond().get();
+            events.push(entry.event().clone());
+        }
         if events.is_empty() {
             return Err(Error::invalid("entries of the ledger", 0, "[1, inf)"));
         }

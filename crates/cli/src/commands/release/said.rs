@@ -1,6 +1,6 @@
 //! What is said of a release: its guarantee, what its epsilon is about, its noise.
 
-use crate::commands::inspect::basis;
+use crate::commands::worth::basis;
 use crate::output::Record;
 use dp_core::profile::CoordinateProfile;
 use dp_core::{

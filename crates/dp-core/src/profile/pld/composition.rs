@@ -172,6 +172,11 @@ impl Pld {
         Bracket { lower: lower.map(LogDelta::saturating), upper: LogDelta::saturating(upper) }
     }
 
+    /// Whether the profiles are those of pairs of inputs, each as easy to see in one direction as in the other.
+    pub(crate) fn is_reached_both_ways(&self) -> bool {
+        !self.above_only && self.directions().len() == 1
+    }
+
     /// Sum of the largest losses, when all are bounded.
     fn pure_bound(&self) -> Option<f64> {
         Some(self.pure_runs()?.iter().map(|(loss, runs)| loss * runs).sum())

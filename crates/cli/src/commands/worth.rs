@@ -1,0 +1,47 @@
+//! What a certificate is worth, and what a release file says besides it.
+
+use crate::output::Record;
+use dp_core::Provenance;
+use dp_core::certificate::Exception;
+use dp_core::release_file::{AnyCertificate, Summary};
+
+pub(super) fn class_name(certificate: &AnyCertificate) -> &'static str {
+    match certificate {
+        AnyCertificate::Private(certificate) => basis(certificate.guarantee().provenance()),
+        AnyCertificate::Individual(_) => {
+            "individual differential privacy: no differential privacy, never composes with it"
+        }
+        AnyCertificate::None(_) => "no guarantee of any kind",
+    }
+}
+
+/// What a guarantee is worth.
+pub(super) fn basis(provenance: &Provenance) -> &'static str {
+    match provenance {
+        Provenance::Proven { .. } => "differential privacy",
+        Provenance::Published { .. } => {
+            "a published claim of differential privacy, not proven here"
+        }
+        Provenance::Declared { .. } => "differential privacy as its writer declares it, not proven",
+    }
+}
+
+/// What stands against believing the certificate, one point each.
+pub(super) fn doubts(certificate: &AnyCertificate) -> Vec<String> {
+    let doubt = |exception: Exception| match exception {
+        Exception::TestNoise => {
+            format!("{}: none of its numbers holds against whoever does", exception.fault())
+        }
+        exception => format!("{}: its numbers are no better than that", exception.fault()),
+    };
+    certificate.exceptions().into_iter().map(doubt).collect()
+}
+
+/// What a release file says besides its certificate.
+pub(super) fn facts(record: Record, summary: &Summary) -> Record {
+    record
+        .text("kind", summary.kind.name())
+        .integer("rows", summary.rows)
+        .integer("columns", summary.columns)
+        .text("fingerprint", &summary.fingerprint)
+}

@@ -1,7 +1,7 @@
 //! Mechanisms by their public parameters: built, calibrated, and what they promise.
 
 use crate::error::{Fault, Result};
-use dp_core::mechanism::{Basis, PrivateVector, Statistic};
+use dp_core::mechanism::{Basis, Mechanism as _, PrivateVector, Statistic};
 use dp_core::noise::{GaussianNoise, LaplaceNoise};
 use dp_core::{
     Adjacency, Budget, EntryBound, L1Sensitivity, L2Sensitivity, NormBound, PublicSeed, Shift,

@@ -32,7 +32,7 @@ def check_unit_rows(family, k, c):
     if family["kind"] in UNIT_ROWS and p and a["kind"] in PROJECTED:
         if p["kind"] == "gaussian":
             at_least(p["sensitivity"], move(a), "sensitivity")
-        elif p["kind"] == "laplace" and a["kind"] == "attribute":
+        elif p["kind"] in ("laplace", "staircase") and a["kind"] == "attribute":
             width = {"rademacher": k, "srht": k, "sparse-jl": family.get("nonzeros")}.get(family["kind"], 1)
             at_least(p["sensitivity"], move(a) * sqrt(mpf(width)), "sensitivity")
 

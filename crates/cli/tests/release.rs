@@ -123,6 +123,21 @@ fn every_family_and_noise_is_released() {
             room.json("verify x.dps");
         }
     }
+    let pure = PRIVACY.replace("--delta 1e-6", "--delta 0");
+    for family in ["oporp", "count-sketch"] {
+        let found = room.json(&format!(
+            "release sketch users.csv --out x.dps --force -k 8 --family {family} --noise staircase {pure}"
+        ));
+        assert_eq!(found["delta"], 0.0);
+        assert!(found["staircase epsilon"].as_f64().is_some(), "{found}");
+        room.json("verify x.dps");
+        room.json("distance x.dps 0 1");
+    }
+    room.refuses(
+        &format!("release sketch users.csv --out refused.dps -k 8 --family gaussian --noise staircase {pure}"),
+        2,
+        &["one change moves", "Laplace"],
+    );
     let whole = room.json(
         "release sketch users.csv --out x.dps --force -k 12 --family identity --adjacency replace-row \
          --norm-bound 4 --epsilon 1 --delta 1e-6",

@@ -99,6 +99,8 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
     let individual = IndividualSigns::new(signs.clone(), noise, attribute, one()?, budget()?)?;
     let laplace =
         PrivateProjection::laplace(spec.build(), attribute, one()?, Budget::new(2.0, 0.0)?)?;
+    let stairs =
+        PrivateProjection::staircase(spec.build(), attribute, one()?, Budget::new(2.0, 0.0)?)?;
     let shift = Adjacency::RowShift { l2: one()? };
     let fresh = AveragedProjection::gaussian(d, 4, shift, one()?, budget()?)?;
     let smooth = FlipRule::OptimalSmooth;
@@ -129,6 +131,11 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
             "release_sketch",
             "sketch-laplace.dps",
             encode(&laplace.release(rows, &mut rng())?)?,
+        ),
+        Sample::new(
+            "release_sketch",
+            "sketch-staircase.dps",
+            encode(&stairs.release(rows, &mut rng())?)?,
         ),
         Sample::new(
             "release_sketch",

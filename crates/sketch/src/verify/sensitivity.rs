@@ -77,7 +77,10 @@ pub(super) fn alone(certificate: &Certificate, work: Work) -> Result<Option<Find
             flipped_bits(certificate, &[spec]).map(Some)
         }
         Some(
-            Profile::Gaussian { .. } | Profile::Laplace { .. } | Profile::ChiMixtureGaussian { .. },
+            Profile::Gaussian { .. }
+            | Profile::Laplace { .. }
+            | Profile::Staircase { .. }
+            | Profile::ChiMixtureGaussian { .. },
         ) if PROJECTION.iter().any(|name| public.contains_key(*name)) => {
             projected(certificate, work).map(Some)
         }
@@ -109,12 +112,17 @@ pub(super) fn projected(certificate: &Certificate, work: Work) -> Result<Finding
     }
     let of = |guarantee: &Guarantee| match guarantee.profile() {
         Some(Profile::Gaussian { sensitivity, .. }) => Some(sensitivity.get()),
-        Some(Profile::Laplace { sensitivity, .. }) => Some(sensitivity.get()),
+        Some(Profile::Laplace { sensitivity, .. } | Profile::Staircase { sensitivity, .. }) => {
+            Some(sensitivity.get())
+        }
         _ => None,
     };
     let again = match guarantee.profile() {
         Some(Profile::Laplace { .. }) => {
             PrivateProjection::laplace(spec.build(), adjacency, bound, budget)
+        }
+        Some(Profile::Staircase { .. }) => {
+            PrivateProjection::staircase(spec.build(), adjacency, bound, budget)
         }
         _ => PrivateProjection::gaussian(spec.build(), adjacency, bound, budget),
     }?;

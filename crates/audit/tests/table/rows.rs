@@ -72,6 +72,7 @@ pub(crate) const TABLE: [Row; 24] = [
             "DP-OPORP-L",
             "OPORP, staircase, epsilon 1",
             "OPORP, staircase, epsilon 3",
+            "signed groups, staircase",
             "Gaussian projection, row shift",
         ],
         command: In("release/sketch.rs"),

@@ -2,7 +2,6 @@
 
 use super::grid::Grid;
 use super::rng::{NoiseRng, NoiseStream};
-use super::staircase::{Shape, StaircaseNoise};
 use crate::error::Result;
 use crate::quantity::{LaplaceScale, NoiseScale, Probability};
 use rayon::prelude::*;
@@ -114,28 +113,6 @@ pub enum NoiseLaw {
         /// The laws.
         laws: Vec<NoiseLaw>,
     },
-}
-
-impl NoiseLaw {
-    /// Variance and fourth cumulant of one value of additive noise, none of them included; nothing for other
-    /// laws.
-    #[must_use]
-    pub fn moments(&self) -> Option<[f64; 2]> {
-        match *self {
-            Self::None => Some([0.0; 2]),
-            Self::RoundedGaussian { sigma, .. } => Some([sigma.get().powi(2), 0.0]),
-            Self::RoundedLaplace { scale, .. } => {
-                let b = scale.get();
-                Some([2.0 * b * b, 12.0 * b.powi(4)])
-            }
-            Self::Staircase { epsilon, width, inner, grid } => {
-                let noise =
-                    StaircaseNoise::new(Shape::new(epsilon, width, inner).ok()?, grid).ok()?;
-                Some([noise.variance(), noise.fourth_cumulant()])
-            }
-            _ => None,
-        }
-    }
 }
 
 /// Number of samples that share one noise stream in whole-slice operations: calls on

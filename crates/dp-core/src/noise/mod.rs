@@ -20,6 +20,7 @@ mod kary;
 mod kernel;
 mod laplace;
 mod law;
+mod moments;
 mod rng;
 mod rounded;
 mod simd;

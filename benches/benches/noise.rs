@@ -5,8 +5,9 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::authority;
 use dp_core::noise::{
     AdditiveNoise, Bernoulli, BernoulliTable, DiscreteGaussian, Grid, KaryResponse, NoiseRng,
+    StaircaseScale,
 };
-use dp_core::{LaplaceScale, NoiseScale, Probability};
+use dp_core::{Epsilon, L1Sensitivity, LaplaceScale, NoiseScale, Probability};
 use rand_core::Rng;
 use std::hint::black_box;
 
@@ -34,6 +35,15 @@ fn real(c: &mut Criterion) {
     group.bench_function(format!("laplace/{N}"), |b| {
         b.iter(|| laplace.add_block(&mut s, black_box(&mut out)))
     });
+    for epsilon in [1.0, 5.0] {
+        let epsilon = Epsilon::new(epsilon).unwrap();
+        let one = L1Sensitivity::new(1.7).unwrap();
+        let scale = StaircaseScale::new(epsilon, one).unwrap();
+        let staircase = authority!().staircase(scale, grid).unwrap();
+        group.bench_function(format!("staircase/{N}/{epsilon}"), |b| {
+            b.iter(|| staircase.add_block(&mut s, black_box(&mut out)))
+        });
+    }
     // So fine a grid that every second sample needs exact arithmetic.
     let exact =
         authority!().gaussian(NoiseScale::new(1.0).unwrap(), Grid::new(-46).unwrap()).unwrap();

@@ -5,7 +5,7 @@ import hashlib
 import json
 import math
 
-from mpmath import erfc, inf, ln, mp, mpf, sqrt
+from mpmath import erfc, exp, inf, ln, mp, mpf, sqrt
 
 from profiles import delta, row_moves
 
@@ -80,6 +80,7 @@ NOISE = {
     "discrete-gaussian": {"sigma": "+"}, "discrete-laplace": {"scale": "+"}, "bit-flip": {"keep": "p"},
     "smooth-bit-flip": {"epsilon": "+", "rule": "t"}, "kary-response": {"alphabet": "n", "keep": "p"},
     "wishart": {"dof": "n", "scale": "+", "grid": "g"}, "symmetric-gaussian": {"sigma": "+", "grid": "g"},
+    "staircase": {"epsilon": "+", "width": "n", "inner": "n", "grid": "g"},
     "jl-sketch": {"rows": "n", "lift": "+", "grid": "g"}, "unit-cap": {"threshold": "r", "inside": "p", "grid": "g"}, "data-dependent": {"rule": "t"}, "several": {"laws": "."},
 }
 COORDINATE = {
@@ -89,6 +90,7 @@ COORDINATE = {
 PROFILE = {
     "gaussian": {"sensitivity": "+", "sigma": "+"}, "gaussian-composition": {"steps": "."},
     "symmetric-gaussian": {"bound": "+", "sigma": "+", "change": "c"}, "laplace": {"sensitivity": "+", "scale": "+"},
+    "staircase": {"sensitivity": "+", "epsilon": "+", "inner": "n", "grid": "g"},
     "pure-dp": {"epsilon": "+"}, "randomized-response": {"bits": "n", "keep": "p"},
     "kary-response": {"responses": "n", "alphabet": "n", "keep": "p"},
     "chi-mixture-gaussian": {"k": "n", "entry_shift": "+", "sigma": "+", "later_mu": "r"},
@@ -107,6 +109,25 @@ def check_adjacency(a):
         need(tagged(a["each"], "adjacency.each", ADJACENCY) != "user", "adjacency.each")
 
 
+def check_stairs(epsilon, width, inner):
+    need(1 / 32 <= epsilon <= 20, "epsilon of a staircase")
+    need(1 <= inner <= width <= 2**45, "width or inner of a staircase")
+
+
+def stairs_deviation(epsilon, width, inner):
+    """In steps of the grid."""
+    b, d, m = exp(-mpf(epsilon)), mpf(width), mpf(inner)
+    t = b / (1 - b)
+    first, second = t * b / (1 - b), t * b * (1 + b) / (1 - b) ** 2
+    lengths = d * (m * m * t + 2 * m * d * first + d * d * second) + d * (d - 1) * (m * t + d * first)
+    squares = (m - 1) * m * (2 * m - 1) / 3 + 2 * (lengths + d * (d - 1) * (2 * d - 1) / 6 * t)
+    return sqrt(squares / (2 * m - 1 + 2 * d * t))
+
+
+def stairs_width(p):
+    return int(mpf(p["sensitivity"]) / mpf(2) ** p["grid"])
+
+
 def check_noise(n):
     if tagged(n, "noise", NOISE) == "several":
         laws = n["laws"]
@@ -114,7 +135,10 @@ def check_noise(n):
         for law in laws:
             check_noise(law)
             need(law["kind"] != "several", "noise.laws in noise.laws")
-    if "grid" in n and n["kind"] not in ("wishart", "jl-sketch"):
+    if n["kind"] == "staircase":
+        check_stairs(n["epsilon"], n["width"], n["inner"])
+        need(2.0**-9 * stairs_deviation(n["epsilon"], n["width"], n["inner"]) >= 1 - 1e-9, "noise.grid is too coarse")
+    elif "grid" in n and n["kind"] not in ("wishart", "jl-sketch"):
         need(2.0 ** n["grid"] <= 2.0**-9 * n.get("sigma", n.get("scale", 1.0)), "noise.grid is too coarse")
 
 
@@ -134,6 +158,8 @@ def check_profile(p, outer=()):
     elif kind in ("gaussian", "laplace", "chi-mixture-gaussian"):
         ratios.append(p.get("sensitivity", p.get("entry_shift")) / p.get("sigma", p.get("scale")))
         need(0 <= p.get("later_mu", 0.0) <= 1e6, "profile.later_mu")
+    elif kind == "staircase":
+        check_stairs(p["epsilon"], stairs_width(p), p["inner"])
     elif kind == "pure-dp":
         ratios.append(p["epsilon"])
     elif kind == "jl-mechanism":
@@ -169,6 +195,7 @@ ROWS = {"add-remove-row": "add-remove", "zero-row": "add-remove", "replace-row":
 PROJECTED = ("attribute", "row-shift", "replace-row")
 THEOREMS = {  # adjacencies, profiles
     "gaussian-on-rows": (("row-shift",), ("gaussian",)), "projection-gaussian": (PROJECTED, ("gaussian",)),
+    "projection-staircase": (("attribute",), ("staircase",)),
     "projection-laplace": (PROJECTED, ("laplace",)), "projection-fresh": (PROJECTED, ("chi-mixture-gaussian",)),
     "projection-multi-scale": (PROJECTED, ("gaussian",)), "signs-touched": (("attribute",), ("randomized-response",)),
     "signs-fresh": (("attribute",), ("binomial-mixture",)),
@@ -252,6 +279,10 @@ def check_pair(a, p, n, open_ends):
         inner = p.get("coordinate", p)
         equal(n["scale"], inner["scale"], "scale")
         step(inner.get("shift", inner.get("sensitivity")), n)
+    elif kind == law == "staircase":
+        for name in ("epsilon", "inner", "grid"):
+            equal(n[name], p[name], name, 0)
+        equal(n["width"], stairs_width(p), "width", 0)
     elif law == "rounded-gaussian" and p.get("coordinate", {}).get("kind") == "gaussian":
         equal(n["sigma"], p["coordinate"]["sigma"], "sigma")
         step(p["coordinate"]["shift"], n)

@@ -131,6 +131,10 @@ def delta(p, eps):
         return ndelta(row_moves(p["bound"], p["change"]) / mpf(p["sigma"]), eps)
     if kind == "laplace":
         return plus(-expm1((eps - mpf(p["sensitivity"]) / mpf(p["scale"])) / 2))
+    if kind == "staircase":
+        e, m, width = mpf(p["epsilon"]), p["inner"], int(floor(mpf(p["sensitivity"]) / mpf(2) ** p["grid"]))
+        weights = 2 * m - 1 + 2 * width * exp(-e) / -expm1(-e)
+        return (1 + (2 * min(m - 1, width - m) + 1) / weights) / 2 * plus(-expm1(eps - e))
     if kind == "pure-dp":
         e = mpf(p["epsilon"])
         return plus((exp(e) - exp(eps)) / (1 + exp(e)))

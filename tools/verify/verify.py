@@ -22,7 +22,7 @@ KINDS = [("sketch", "private", 8), ("sketch, single precision", "private", 4), (
          ("noisy MinHash bits", "private", 8), ("set signatures", "none", 0), ("covariance", "private", 8),
          ("low-rank approximation", "private", 8), ("range sketch", "private", 8), ("window", "private", 8),
          ("unit vectors", "private", 4)]
-UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "identity")
+UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "grouped", "identity")
 
 
 def check_unit_rows(family, k, c):
@@ -32,7 +32,7 @@ def check_unit_rows(family, k, c):
     if family["kind"] in UNIT_ROWS and p and a["kind"] in PROJECTED:
         if p["kind"] == "gaussian":
             at_least(p["sensitivity"], move(a), "sensitivity")
-        elif p["kind"] == "laplace" and a["kind"] == "attribute":
+        elif p["kind"] in ("laplace", "staircase") and a["kind"] == "attribute":
             width = {"rademacher": k, "srht": k, "sparse-jl": family.get("nonzeros")}.get(family["kind"], 1)
             at_least(p["sensitivity"], move(a) * sqrt(mpf(width)), "sensitivity")
 
@@ -45,6 +45,13 @@ def packed(payload, rows, width, bits, below):
         row = int.from_bytes(payload[i * size : (i + 1) * size], "little")
         need(row >> (width * bits) == 0, "payload: bits beyond the last")
         need(below == 1 << bits or all(row >> (bits * j) & ((1 << bits) - 1) < below for j in range(width)), "payload: a symbol outside the alphabet")
+
+
+def check_groups(spec):
+    signed = spec["family"].get("groups")
+    need(type(signed) is list and 1 <= len(signed) <= 2**16 and all(type(g) is int for g in signed), "groups")
+    need(len(signed) == spec["d"] and {abs(g) for g in signed} == set(range(1, spec["k"] + 1)), "groups against d and k")
+    need(spec["seed"] == 0, "seed of groups")
 
 
 def norm(values):
@@ -87,7 +94,11 @@ def check_release(code, payload, t, open_ends):
         need(type(specs) is list and specs, "parameters")
         for spec in specs:
             fields(spec, "parameters", {"family": ".", "d": "n", "k": "n", "seed": "."})
+            if spec["family"].get("kind") == "grouped":
+                check_groups(spec)
         first = specs[0]
+        if first["family"].get("kind") == "grouped":
+            states(groups=sha(canonical(first["family"]["groups"]).encode()).hexdigest()[:16])
         need(sum(s["k"] for s in specs) == columns and all(s["d"] == first["d"] for s in specs), "shape: columns of the projection")
         states(projection=first["family"].get("kind"), d=first["d"], k=first["k"], projection_seed=first["seed"], n=rows)
         if code >= 2:

@@ -123,6 +123,45 @@ fn every_family_and_noise_is_released() {
             room.json("verify x.dps");
         }
     }
+    let pure = PRIVACY.replace("--delta 1e-6", "--delta 0");
+    for family in ["oporp", "count-sketch"] {
+        let found = room.json(&format!(
+            "release sketch users.csv --out x.dps --force -k 8 --family {family} --noise staircase {pure}"
+        ));
+        assert_eq!(found["delta"], 0.0);
+        assert!(found["staircase epsilon"].as_f64().is_some(), "{found}");
+        room.json("verify x.dps");
+        room.json("distance x.dps 0 1");
+    }
+    room.refuses(
+        &format!("release sketch users.csv --out refused.dps -k 8 --family gaussian --noise staircase {pure}"),
+        2,
+        &["one change moves", "Laplace"],
+    );
+    room.write("groups.txt", "1, 1, -2, 2, 3, 3, -1, 4, 4, 4, 1, 2");
+    for (groups, k) in [("--grid 3x4/2", 4), ("--groups-from groups.txt", 4)] {
+        let found = room.json(&format!(
+            "release sketch users.csv --out x.dps --force {groups} --noise staircase {pure}"
+        ));
+        assert_eq!((&found["projection"], &found["k"]), (&"grouped".into(), &k.into()));
+        room.json("verify x.dps");
+        room.json("search x.dps --row 0 --top 3");
+        // Sums of groups tell no distance of rows.
+        room.refuses("distance x.dps 0 1", 1, &["group"]);
+    }
+    for (groups, what) in [
+        ("--grid 4x4/2", "groups say"),
+        ("--grid 3x4", "28x28/4"),
+        ("--grid 3x4/0", "grid"),
+        ("--groups-from nowhere.txt", "nowhere.txt"),
+        ("--groups-from users.csv", "groups"),
+        ("--grid 3x4/2 --seed 3", "--seed"),
+        ("--grid 3x4/2 --nonzeros 2", "--nonzeros"),
+        ("--grid 3x4/2 -k 3", "-k"),
+    ] {
+        let run = format!("release sketch users.csv --out refused.dps {groups} {PRIVACY}");
+        room.refuses(&run, 2, &[what]);
+    }
     let whole = room.json(
         "release sketch users.csv --out x.dps --force -k 12 --family identity --adjacency replace-row \
          --norm-bound 4 --epsilon 1 --delta 1e-6",

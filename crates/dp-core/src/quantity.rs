@@ -104,7 +104,7 @@ impl NormBound {
     }
 }
 
-/// A scale of additive noise: [`NoiseScale`] or [`LaplaceScale`].
+/// A scale of additive noise: [`NoiseScale`], [`LaplaceScale`] or a staircase's.
 pub trait Scale: Copy + core::fmt::Display + Into<f64> {}
 
 impl Scale for NoiseScale {}

@@ -23,6 +23,8 @@ pub enum Theorem {
     ProjectionGaussian,
     /// Laplace noise on a given projection: `private-projection.md`, theorem 2.
     ProjectionLaplace,
+    /// Staircase noise on a projection of which one value moves one number: `staircase.md`, theorem 2.
+    ProjectionStaircase,
     /// Gaussian noise on a fresh Gaussian projection: `private-projection.md`, theorem 3.
     ProjectionFresh,
     /// Gaussian noise on several scales of one projection: `private-projection.md`, theorem 4.
@@ -66,10 +68,11 @@ const SLACK: f64 = 1e-9;
 
 impl Theorem {
     /// Every theorem.
-    pub const ALL: [Self; 21] = [
+    pub const ALL: [Self; 22] = [
         Self::GaussianOnRows,
         Self::ProjectionGaussian,
         Self::ProjectionLaplace,
+        Self::ProjectionStaircase,
         Self::ProjectionFresh,
         Self::ProjectionMultiScale,
         Self::SignsTouched,
@@ -99,6 +102,7 @@ impl Theorem {
             | Self::ProjectionLaplace
             | Self::ProjectionFresh
             | Self::ProjectionMultiScale => "private-projection.md",
+            Self::ProjectionStaircase => "staircase.md",
             Self::SignsTouched | Self::SignsFresh => "sign-flips.md",
             Self::NoisyDistances | Self::BitResponse => "noise-addition.md",
             Self::MinHashMixture => "minhash-mixture.md",
@@ -123,6 +127,7 @@ impl Theorem {
             Self::GaussianOnRows
                 | Self::ProjectionGaussian
                 | Self::ProjectionLaplace
+                | Self::ProjectionStaircase
                 | Self::ProjectionMultiScale
                 | Self::SignsTouched
         )
@@ -177,6 +182,9 @@ impl Theorem {
             },
             (Self::ProjectionGaussian, P::Gaussian { .. })
             | (Self::ProjectionLaplace, P::Laplace { .. }) => projected,
+            (Self::ProjectionStaircase, P::Staircase { .. }) => {
+                matches!(adjacency, A::Attribute { .. })
+            }
             (Self::ProjectionMultiScale, P::Gaussian { sensitivity, .. }) => {
                 projected && sensitivity.get() == 1.0
             }

@@ -16,7 +16,7 @@ use linalg_dp::covariance::{
 };
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
-use sketch::projection::{Family, ProjectionSpec};
+use sketch::projection::{Family, Groups, ProjectionSpec};
 use sketch::rows::RowsView;
 use sketch::sets::{
     BinResponse, BucketPrivMin, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin,
@@ -99,6 +99,10 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
     let individual = IndividualSigns::new(signs.clone(), noise, attribute, one()?, budget()?)?;
     let laplace =
         PrivateProjection::laplace(spec.build(), attribute, one()?, Budget::new(2.0, 0.0)?)?;
+    let stairs =
+        PrivateProjection::staircase(spec.build(), attribute, one()?, Budget::new(2.0, 0.0)?)?;
+    let groups = Groups::new(&[1, 1, -2, 3, 2, -3, 4, 4, 1])?.spec().build();
+    let grouped = PrivateProjection::staircase(groups, attribute, one()?, Budget::new(2.0, 0.0)?)?;
     let shift = Adjacency::RowShift { l2: one()? };
     let fresh = AveragedProjection::gaussian(d, 4, shift, one()?, budget()?)?;
     let smooth = FlipRule::OptimalSmooth;
@@ -129,6 +133,16 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
             "release_sketch",
             "sketch-laplace.dps",
             encode(&laplace.release(rows, &mut rng())?)?,
+        ),
+        Sample::new(
+            "release_sketch",
+            "sketch-staircase.dps",
+            encode(&stairs.release(rows, &mut rng())?)?,
+        ),
+        Sample::new(
+            "release_sketch",
+            "sketch-grouped.dps",
+            encode(&grouped.release(rows, &mut rng())?)?,
         ),
         Sample::new(
             "release_sketch",

@@ -5,7 +5,7 @@
 //! fails where k is small.
 
 use dp_core::authority;
-use dp_core::noise::{AdditiveNoise, Grid};
+use dp_core::noise::{AdditiveNoise, Grid, StaircaseScale};
 use dp_core::{
     Adjacency, Budget, Certificate, FreshSeed, LaplaceScale, NoiseRng, NoiseScale, Probability,
     PublicSeed, Release,
@@ -36,13 +36,21 @@ enum Rows {
     Hidden,
 }
 
+/// The law of the noise; staircases of this epsilon.
+#[derive(Debug, Clone, Copy)]
+enum Noise {
+    Gaussian,
+    Laplace,
+    Staircase(f64),
+}
+
 #[derive(Debug, Clone, Copy)]
 struct Setting {
     family: Family,
     k: usize,
     d: usize,
     rows: Rows,
-    laplace: bool,
+    noise: Noise,
     /// Norm of the noise of a row over that of the first row.
     level: f64,
 }
@@ -85,17 +93,23 @@ fn rows(rows: Rows, d: usize) -> [Vec<f64>; 2] {
     }
 }
 
-fn noise(laplace: bool, variance: f64) -> SketchNoise {
-    let grid = Grid::new(-40).unwrap();
-    let scale = |x: f64| NoiseScale::new(x).unwrap();
-    if laplace {
-        SketchNoise::Laplace(
-            authority!()
-                .laplace(LaplaceScale::new((0.5 * variance).sqrt()).unwrap(), grid)
-                .unwrap(),
-        )
-    } else {
-        SketchNoise::Gaussian(authority!().gaussian(scale(variance.sqrt()), grid).unwrap())
+fn noise(law: Noise, variance: f64) -> SketchNoise {
+    let grid = Grid::new(-36).unwrap();
+    match law {
+        Noise::Gaussian => {
+            let sigma = NoiseScale::new(variance.sqrt()).unwrap();
+            SketchNoise::Gaussian(authority!().gaussian(sigma, grid).unwrap())
+        }
+        Noise::Laplace => {
+            let scale = LaplaceScale::new((0.5 * variance).sqrt()).unwrap();
+            SketchNoise::Laplace(authority!().laplace(scale, grid).unwrap())
+        }
+        Noise::Staircase(epsilon) => {
+            let scale = |x| StaircaseScale::new(bound(epsilon), bound(x)).unwrap();
+            let one = f64::from(scale(1.0));
+            let scale = scale(variance.sqrt() / one);
+            SketchNoise::Staircase(authority!().staircase(scale, grid).unwrap())
+        }
     }
 }
 
@@ -121,7 +135,7 @@ fn run(s: Setting) -> Covered {
     let certificate = certificate(spec(0));
     let [u, v] = rows(s.rows, s.d);
     let both = [u.clone(), v.clone()].concat();
-    let noise = noise(s.laplace, s.level.powi(2) * dot(&u, &u) / s.k as f64);
+    let noise = noise(s.noise, s.level.powi(2) * dot(&u, &u) / s.k as f64);
     let difference: Vec<f64> = u.iter().zip(&v).map(|(a, b)| a - b).collect();
     let product = dot(&u, &v);
     let cosine = product / (dot(&u, &u) * dot(&v, &v)).sqrt();
@@ -171,9 +185,9 @@ fn every(families: &[(Family, usize, usize)]) -> Vec<Setting> {
     let mut all = Vec::new();
     for &(family, k, d) in families {
         for rows in [Rows::Dense, Rows::Close, Rows::Three, Rows::One] {
-            for laplace in [false, true] {
+            for noise in [Noise::Gaussian, Noise::Laplace] {
                 for level in [0.05, 1.0] {
-                    all.push(Setting { family, k, d, rows, laplace, level });
+                    all.push(Setting { family, k, d, rows, noise, level });
                 }
             }
         }
@@ -237,10 +251,36 @@ fn intervals_cover_under_sparse_projections() {
     check(&all, |_, _| true);
 }
 
+/// Where one attribute moves one number: the families that staircase noise is for.
+#[test]
+fn intervals_cover_under_staircase_noise() {
+    let mut settings = Vec::new();
+    for (family, k, d) in
+        [(Family::Oporp, 24, 96), (Family::Oporp, 64, 256), (Family::Identity, 24, 24)]
+    {
+        for rows in [Rows::Dense, Rows::Close, Rows::Three] {
+            for (epsilon, level) in [(1.0, 0.05), (1.0, 1.0), (5.0, 1.0)] {
+                settings.push(Setting {
+                    family,
+                    k,
+                    d,
+                    rows,
+                    noise: Noise::Staircase(epsilon),
+                    level,
+                });
+            }
+        }
+    }
+    settings.into_par_iter().for_each(|s| {
+        let covered = run(s);
+        assert!(covered.shares.iter().all(|&share| share >= 0.93), "{s:?}: {:?}", covered.shares);
+    });
+}
+
 #[test]
 fn normal_intervals_fail_where_k_is_small() {
     let (family, rows) = (Family::Gaussian, Rows::Dense);
-    let covered = run(Setting { family, k: 4, d: 20, rows, laplace: false, level: 0.05 });
+    let covered = run(Setting { family, k: 4, d: 20, rows, noise: Noise::Gaussian, level: 0.05 });
     assert!(covered.normal.iter().all(|&share| share < 0.9), "{:?}", covered.normal);
 }
 
@@ -248,23 +288,23 @@ fn normal_intervals_fail_where_k_is_small() {
 /// and its interval is the whole range.
 #[test]
 fn rows_that_the_noise_hides_are_covered_beside_long_ones() {
-    let settings = [(false, 0.05), (false, 0.4), (true, 0.4)];
-    settings.into_par_iter().for_each(|(laplace, level)| {
+    let settings = [(Noise::Gaussian, 0.05), (Noise::Gaussian, 0.4), (Noise::Laplace, 0.4)];
+    settings.into_par_iter().for_each(|(noise, level)| {
         let (family, rows) = (Family::Gaussian, Rows::Hidden);
-        let covered = run(Setting { family, k: 32, d: 64, rows, laplace, level });
+        let covered = run(Setting { family, k: 32, d: 64, rows, noise, level });
         let low = covered.shares.iter().any(|&share| share < 0.93);
-        assert!(!low, "level {level}, laplace {laplace}: {:?}", covered.shares);
+        assert!(!low, "level {level}, {noise:?}: {:?}", covered.shares);
     });
 }
 
 #[test]
 fn multi_scale_intervals_cover() {
     let d = 60;
-    for (laplace, level, sizes) in [
-        (false, 0.05, [4, 16]),
-        (false, 1.0, [4, 16]),
-        (true, 1.0, [16, 48]),
-        (true, 0.05, [16, 48]),
+    for (law, level, sizes) in [
+        (Noise::Gaussian, 0.05, [4, 16]),
+        (Noise::Gaussian, 1.0, [4, 16]),
+        (Noise::Laplace, 1.0, [16, 48]),
+        (Noise::Laplace, 0.05, [16, 48]),
     ] {
         for kind in [Rows::Dense, Rows::Three] {
             let [u, v] = rows(kind, d);
@@ -283,7 +323,7 @@ fn multi_scale_intervals_cover() {
             let mut hits = 0;
             for seed in 0..DRAWS {
                 let sketches = sizes.map(|k| {
-                    let noise = noise(laplace, level * level * dot(&u, &u) / k as f64);
+                    let noise = noise(law, level * level * dot(&u, &u) / k as f64);
                     let spec = spec(k, 2 * seed + u64::from(k == sizes[1]));
                     let view = RowsView::f64(2, d, &both).unwrap();
                     let mut values = project(&*spec.build(), view).unwrap();
@@ -296,7 +336,7 @@ fn multi_scale_intervals_cover() {
                 hits += u64::from(interval.unwrap().contains(r2));
             }
             let share = hits as f64 / DRAWS as f64;
-            assert!((0.93..0.985).contains(&share), "{laplace} {level} {kind:?}: {share}");
+            assert!((0.93..0.985).contains(&share), "{law:?} {level} {kind:?}: {share}");
         }
     }
 }

@@ -96,6 +96,7 @@ impl Simulation {
     fn noise_moments(&self) -> (f64, f64) {
         match self.noise {
             SketchNoise::Gaussian(n) => (n.sigma().get().powi(2), 0.0),
+            SketchNoise::Staircase(n) => (n.variance(), n.fourth_cumulant()),
             SketchNoise::Laplace(n) => {
                 let b = n.scale().get();
                 (2.0 * b * b, 12.0 * b.powi(4))
@@ -114,6 +115,13 @@ fn laplace(scale: f64) -> SketchNoise {
     SketchNoise::Laplace(authority!().laplace(LaplaceScale::new(scale).unwrap(), grid).unwrap())
 }
 
+fn staircase(epsilon: f64, sensitivity: f64) -> SketchNoise {
+    let epsilon = dp_core::Epsilon::new(epsilon).unwrap();
+    let sensitivity = dp_core::L1Sensitivity::new(sensitivity).unwrap();
+    let scale = dp_core::noise::StaircaseScale::new(epsilon, sensitivity).unwrap();
+    SketchNoise::Staircase(authority!().staircase(scale, Grid::new(-34).unwrap()).unwrap())
+}
+
 #[test]
 fn distances_products_and_norms_have_the_stated_moments() {
     let without = Family::Srht { sampling: Sampling::WithoutReplacement };
@@ -122,6 +130,7 @@ fn distances_products_and_norms_have_the_stated_moments() {
         (Family::Rademacher, gaussian(0.3)),
         (Family::Oporp, gaussian(0.25)),
         (Family::Oporp, laplace(0.2)),
+        (Family::Oporp, staircase(3.0, 0.6)),
         (without, gaussian(0.1)),
         (Family::VerySparse, gaussian(0.3)),
         (Family::Identity, gaussian(0.3)),

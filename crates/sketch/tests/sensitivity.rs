@@ -240,7 +240,7 @@ fn scales_share_one_exact_budget() {
     .unwrap();
     let sigma = |n: sketch::vectors::SketchNoise| match n {
         sketch::vectors::SketchNoise::Gaussian(g) => g.sigma().get(),
-        sketch::vectors::SketchNoise::Laplace(_) => unreachable!(),
+        _ => unreachable!(),
     };
     let whole: f64 = m.noises().iter().map(|&n| sigma(n).powi(-2)).sum();
     let single = sigma(one.noise()).powi(-2);

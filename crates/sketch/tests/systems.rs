@@ -27,6 +27,7 @@ fn sigma(noise: SketchNoise) -> f64 {
     match noise {
         SketchNoise::Gaussian(n) => n.sigma().get(),
         SketchNoise::Laplace(n) => n.scale().get(),
+        SketchNoise::Staircase(n) => n.variance().sqrt(),
     }
 }
 

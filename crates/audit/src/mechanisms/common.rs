@@ -49,5 +49,6 @@ pub(crate) fn scale(noise: SketchNoise) -> f64 {
     match noise {
         SketchNoise::Gaussian(g) => g.sigma().get(),
         SketchNoise::Laplace(l) => l.scale().get(),
+        SketchNoise::Staircase(s) => s.variance().sqrt(),
     }
 }

@@ -7,7 +7,7 @@ use dp_core::calibrate::PublishedRule;
 use dp_core::{Adjacency, Budget, PublicSeed};
 use eval::Result;
 use sketch::RowsView;
-use sketch::projection::{Family, ProjectionSpec, Sampling, SharedProjection, project};
+use sketch::projection::{Family, Groups, ProjectionSpec, Sampling, SharedProjection, project};
 use sketch::vectors::{MultiScale, PrivateProjection, SketchNoise, System};
 use std::sync::Arc;
 
@@ -37,7 +37,7 @@ fn norm(x: &[f64], y: &[f64], noise: SketchNoise) -> f64 {
     let gaps = x.iter().zip(y).map(|(a, b)| a - b);
     match noise {
         SketchNoise::Gaussian(_) => gaps.map(|g| g * g).sum::<f64>().sqrt(),
-        SketchNoise::Laplace(_) => gaps.map(f64::abs).sum(),
+        SketchNoise::Laplace(_) | SketchNoise::Staircase(_) => gaps.map(f64::abs).sum(),
     }
 }
 
@@ -110,6 +110,13 @@ impl Rowwise {
                 let scale = l.scale().get();
                 subject.likelihood(move |z| laplace_ratio(z, &a, &b, scale))
             }
+            SketchNoise::Staircase(s) => {
+                let ratio = move |z: &[f64]| -> f64 {
+                    let each = z.iter().zip(a.iter().zip(&b));
+                    each.map(|(z, (a, b))| s.log_ratio(z - a, z - b)).sum()
+                };
+                subject.likelihood(ratio)
+            }
         })
     }
 
@@ -181,6 +188,22 @@ pub(crate) fn gaussian(
 ) -> Result<PrivateProjection> {
     let projection = ProjectionSpec::new(family, d, k, PublicSeed::new(72))?.build();
     Ok(PrivateProjection::gaussian(projection, adjacency, bound(1.0)?, budget)?)
+}
+
+/// Staircase noise on OPORP.
+fn staircase(budget: Budget) -> Result<Rowwise> {
+    let projection = ProjectionSpec::new(Family::Oporp, 8, 4, PublicSeed::new(77))?.build();
+    let adjacency = Adjacency::Attribute { beta: bound(1.0)? };
+    let made = PrivateProjection::staircase(projection, adjacency, bound(1.0)?, budget)?;
+    Rowwise::attribute(made, 1.0, 1.0)
+}
+
+/// Staircase noise on sums of chosen groups.
+fn grouped(budget: Budget) -> Result<Rowwise> {
+    let projection = Groups::new(&[1, -1, 2, 1, 3, -3, 2, 1])?.spec().build();
+    let adjacency = Adjacency::Attribute { beta: bound(1.0)? };
+    let made = PrivateProjection::staircase(projection, adjacency, bound(1.0)?, budget)?;
+    Rowwise::attribute(made, 1.0, 1.0)
 }
 
 /// Two rows of one release: the second is the same on both sides, and must tell nothing.
@@ -290,7 +313,7 @@ fn multi_scale(budget: Budget) -> Result<Subject> {
         .iter()
         .map(|n| match n {
             SketchNoise::Gaussian(g) => g.sigma().get(),
-            SketchNoise::Laplace(l) => l.scale().get(),
+            _ => f64::NAN,
         })
         .collect();
     // In units of each scale's noise the joint release is one Gaussian mechanism.
@@ -356,6 +379,12 @@ pub(crate) fn subjects() -> Result<Vec<Subject>> {
             move |budget| Rowwise::attribute(gaussian(family, 8, 4, attribute, budget)?, 1.0, 1.0);
         all.push(audited(name, ATTRIBUTE, claim, build)?);
     }
+    for epsilon in [1.0, 3.0] {
+        let name = format!("OPORP, staircase, epsilon {epsilon}");
+        all.push(audited(name, ATTRIBUTE, Budget::new(epsilon, 0.0)?, staircase)?);
+    }
+    let grouped = audited("signed groups, staircase", ATTRIBUTE, Budget::new(3.0, 0.0)?, grouped)?;
+    all.push(grouped);
     let shift = Adjacency::RowShift { l2: bound(1.0)? };
     let replace = Adjacency::ReplaceRow { bound: bound(1.0)? };
     for (name, family, adjacency, step) in [

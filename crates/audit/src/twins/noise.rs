@@ -38,7 +38,7 @@ fn noisy_images(
 fn gaussian_of(rowwise: &Rowwise) -> Option<GaussianNoise> {
     match rowwise.mechanism.noise() {
         SketchNoise::Gaussian(g) => Some(g),
-        SketchNoise::Laplace(_) => None,
+        SketchNoise::Laplace(_) | SketchNoise::Staircase(_) => None,
     }
 }
 

@@ -61,9 +61,20 @@ pub(crate) const TABLE: [Row; 24] = [
     Row {
         name: "PrivateProjection",
         file: "sketch/src/vectors/mechanism.rs",
-        theorems: &[Theorem::ProjectionGaussian, Theorem::ProjectionLaplace],
+        theorems: &[
+            Theorem::ProjectionGaussian,
+            Theorem::ProjectionLaplace,
+            Theorem::ProjectionStaircase,
+        ],
         page: "private-projection.md",
-        audits: &["DP-OPORP", "DP-OPORP-L", "Gaussian projection, row shift"],
+        audits: &[
+            "DP-OPORP",
+            "DP-OPORP-L",
+            "OPORP, staircase, epsilon 1",
+            "OPORP, staircase, epsilon 3",
+            "signed groups, staircase",
+            "Gaussian projection, row shift",
+        ],
         command: In("release/sketch.rs"),
         python: "Vectors",
         coverage: ("sketch/tests/coverage.rs", "intervals_cover_under_gaussian_projections"),

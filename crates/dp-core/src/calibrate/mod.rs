@@ -14,6 +14,7 @@ pub use crate::profile::mixture::binomial_mixture_rr;
 pub use crate::profile::repeated::wishart_scale_repeated;
 pub use crate::profile::response::{kary_response, randomized_response, response_epsilon};
 pub use crate::profile::solve::least_scale;
+pub use crate::profile::staircase::staircase;
 pub use crate::profile::symmetric::symmetric_gaussian;
 pub use crate::profile::wishart::{wishart_dof, wishart_scale};
 pub use published::{Acceptance, PublishedCalibration, PublishedRule, PublishedSetting};

@@ -4,7 +4,7 @@ use crate::adjacency::Adjacency;
 use crate::error::rejected;
 use crate::error::{Error, Result};
 use crate::guarantee::Provenance;
-use crate::noise::{NoiseLaw, cap_epsilon};
+use crate::noise::{NoiseLaw, Shape, StaircaseNoise, cap_epsilon};
 use crate::profile::Profile;
 use crate::public::{PublicParameters, PublicValue};
 use crate::quantity::NoiseScale;
@@ -25,6 +25,10 @@ pub(super) fn check_law(noise: &NoiseLaw) -> Result<()> {
             grid.check_scale(NoiseScale::new(1.0)?).map_err(coarse)
         }
         NoiseLaw::RoundedLaplace { scale, grid } => grid.check_scale(*scale).map_err(coarse),
+        NoiseLaw::Staircase { epsilon, width, inner, grid } => {
+            let shape = Shape::new(*epsilon, *width, *inner);
+            shape.and_then(|s| StaircaseNoise::new(s, *grid)).map_err(coarse).map(drop)
+        }
         NoiseLaw::Several { laws } => {
             if !(1..=MOST_LAWS).contains(&laws.len()) {
                 return Err(rejected(

@@ -92,6 +92,10 @@ fn of_profile(
             add("guarantee.profile.steps.sensitivity", MATRIX);
             add("guarantee.profile.steps.times", "how often a step was taken");
         }
+        Profile::Staircase { .. } => {
+            add("guarantee.profile.sensitivity", MATRIX);
+            add("guarantee.profile.sensitivity", "that one change moves one number alone");
+        }
         Profile::Laplace { .. } => add("guarantee.profile.sensitivity", MATRIX),
         Profile::PureDp { .. } => {
             add("guarantee.profile.epsilon", "beyond that of one bit, letter, step or cap");
@@ -131,6 +135,7 @@ fn has_grid(noise: &NoiseLaw) -> bool {
     match noise {
         NoiseLaw::RoundedGaussian { .. }
         | NoiseLaw::RoundedLaplace { .. }
+        | NoiseLaw::Staircase { .. }
         | NoiseLaw::SymmetricGaussian { .. }
         | NoiseLaw::UnitCap { .. } => true,
         NoiseLaw::Several { laws } => laws.iter().any(has_grid),

@@ -15,7 +15,8 @@ use crate::certificate::{Certificate, Statement};
 use crate::error::Result;
 use crate::guarantee::{Guarantee, Provenance};
 use crate::noise::{
-    GaussianNoise, GramRows, Grid, LaplaceNoise, SymmetricGaussian, UnitCap, WishartNoise,
+    GaussianNoise, GramRows, Grid, LaplaceNoise, StaircaseNoise, StaircaseScale, SymmetricGaussian,
+    UnitCap, WishartNoise,
 };
 use crate::profile::Profile;
 use crate::quantity::{LaplaceScale, NoiseScale};
@@ -118,6 +119,14 @@ impl Authority {
     /// As [`Authority::gaussian`].
     pub fn laplace(self, scale: LaplaceScale, grid: Grid) -> Result<LaplaceNoise> {
         LaplaceNoise::new(scale, grid)
+    }
+
+    /// As [`Authority::gaussian`], of the staircase of least variance.
+    ///
+    /// # Errors
+    /// As [`Authority::gaussian`], and for a sensitivity below a step of the grid or above 2^45 of them.
+    pub fn staircase(self, scale: StaircaseScale, grid: Grid) -> Result<StaircaseNoise> {
+        scale.on(grid)
     }
 
     /// As [`Authority::gaussian`], of symmetric matrices.

@@ -11,11 +11,13 @@ use crate::error::{Error, Result};
 use crate::guarantee::Guarantee;
 use crate::noise::{
     AdditiveNoise, GaussianNoise, GeneratorKind, Grid, LaplaceNoise, NoiseLaw, NoiseStream,
+    StaircaseNoise, StaircaseScale,
 };
 use crate::profile::Profile;
 use crate::quantity::{L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Scale};
 
-/// A noise law on a grid that is calibrated to a sensitivity: [`GaussianNoise`] or [`LaplaceNoise`].
+/// A noise law on a grid that is calibrated to a sensitivity: [`GaussianNoise`], [`LaplaceNoise`] or, for a change of one
+/// number, [`StaircaseNoise`].
 pub trait GridNoise: AdditiveNoise + Sealed + Sized {
     /// The norm it hides.
     type Sensitivity: Sensitivity;
@@ -23,6 +25,8 @@ pub trait GridNoise: AdditiveNoise + Sealed + Sized {
     type Scale: Scale;
     /// Its name in certificates.
     const NAME: &'static str;
+    /// How many numbers one change may move at most.
+    const COORDINATES: usize = usize::MAX;
 
     /// The least scale for a budget.
     ///
@@ -81,6 +85,30 @@ impl GridNoise for LaplaceNoise {
 
     fn of_scale(_: Authority, scale: LaplaceScale, grid: Grid) -> Result<Self> {
         Self::new(scale, grid)
+    }
+}
+
+impl GridNoise for StaircaseNoise {
+    type Sensitivity = L1Sensitivity;
+    type Scale = StaircaseScale;
+    const NAME: &'static str = "staircase noise on a vector";
+    const COORDINATES: usize = 1;
+
+    fn least_scale(budget: Budget, sensitivity: L1Sensitivity) -> Result<StaircaseScale> {
+        StaircaseScale::new(calibrate::staircase(budget)?, sensitivity)
+    }
+
+    fn profile(&self, sensitivity: L1Sensitivity) -> Profile {
+        let (epsilon, inner, grid) = (self.epsilon(), self.inner(), self.grid());
+        Profile::Staircase { sensitivity, epsilon, inner, grid }
+    }
+
+    fn deviation(&self) -> f64 {
+        self.variance().sqrt()
+    }
+
+    fn of_scale(_: Authority, scale: StaircaseScale, grid: Grid) -> Result<Self> {
+        scale.on(grid)
     }
 }
 
@@ -144,6 +172,12 @@ impl<N: GridNoise> Calibrated<N> {
         basis: Basis,
         rule: impl Fn(N::Sensitivity) -> Result<N::Scale>,
     ) -> Result<Self> {
+        if statistic.coordinates() > N::COORDINATES {
+            let allowed =
+                format!("at most {} for this noise: Laplace noise takes more", N::COORDINATES);
+            let moved = statistic.coordinates();
+            return Err(Error::invalid("numbers that one change moves", moved, allowed));
+        }
         let (grid, sensitivity) = statistic.on_grid(rule(statistic.sensitivity())?)?;
         let noise = N::of_scale(crate::authority!(), rule(sensitivity)?, grid)?;
         let profile = noise.profile(sensitivity);

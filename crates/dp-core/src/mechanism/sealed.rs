@@ -2,7 +2,8 @@
 
 use super::authority::Seal;
 use crate::noise::{
-    AdditiveNoise, GaussianNoise, LaplaceNoise, NoiseLaw, SymmetricGaussian, UnitCap, WishartNoise,
+    AdditiveNoise, GaussianNoise, LaplaceNoise, NoiseLaw, StaircaseNoise, SymmetricGaussian,
+    UnitCap, WishartNoise,
 };
 use crate::quantity::{L1Sensitivity, L2Sensitivity};
 
@@ -17,6 +18,9 @@ impl Sealed for GaussianNoise {
     const SEAL: Seal<Self> = crate::authority!().seal();
 }
 impl Sealed for LaplaceNoise {
+    const SEAL: Seal<Self> = crate::authority!().seal();
+}
+impl Sealed for StaircaseNoise {
     const SEAL: Seal<Self> = crate::authority!().seal();
 }
 impl Sealed for L1Sensitivity {

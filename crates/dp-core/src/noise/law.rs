@@ -29,6 +29,17 @@ pub enum NoiseLaw {
         /// Grid (exponent of two).
         grid: Grid,
     },
+    /// A staircase on the integers, in steps of a grid.
+    Staircase {
+        /// How much less likely each step of the stair is.
+        epsilon: crate::Epsilon,
+        /// Steps of the grid in a step of the stair.
+        width: u64,
+        /// Steps of the grid in half of the first one.
+        inner: u64,
+        /// Grid (exponent of two).
+        grid: Grid,
+    },
     /// Integer Gaussian (Canonne, Kamath, Steinke 2020).
     DiscreteGaussian {
         /// Parameter sigma.

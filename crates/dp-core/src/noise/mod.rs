@@ -1,6 +1,6 @@
 //! Noise: the secret generator, the public grid, and the laws.
 //!
-//! Every law is exact: [`GaussianNoise`], [`LaplaceNoise`], [`ChiSquare`], [`TruncatedNormal`], [`HalfSpaceNormal`], [`UnitCap`], [`WishartNoise`],
+//! Every law is exact: [`GaussianNoise`], [`LaplaceNoise`], [`StaircaseNoise`], [`ChiSquare`], [`TruncatedNormal`], [`HalfSpaceNormal`], [`UnitCap`], [`WishartNoise`],
 //! [`GramRows`] (real samples rounded to a [`Grid`]), [`Bernoulli`],
 //! [`BernoulliTable`], [`KaryResponse`], [`Categorical`], [`Geometric`], [`DiscreteLaplace`], [`DiscreteGaussian`],
 //! [`SymmetricGaussian`].
@@ -20,9 +20,11 @@ mod kary;
 mod kernel;
 mod laplace;
 mod law;
+mod moments;
 mod rng;
 mod rounded;
 mod simd;
+mod staircase;
 mod symmetric;
 mod truncated;
 mod unit_cap;
@@ -43,6 +45,8 @@ pub use kary::{KaryResponse, Symbol};
 pub use laplace::LaplaceNoise;
 pub use law::{AdditiveNoise, NoiseLaw, VALUES_PER_STREAM};
 pub use rng::{GeneratorKind, NoiseRng, NoiseStream, NoiseStreams};
+pub(crate) use staircase::{Shape, check_epsilon, steps};
+pub use staircase::{StaircaseNoise, StaircaseScale};
 pub use symmetric::SymmetricGaussian;
 pub use truncated::TruncatedNormal;
 pub use unit_cap::UnitCap;

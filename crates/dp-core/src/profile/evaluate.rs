@@ -13,6 +13,7 @@ use super::pld::Merged;
 use super::pure::Pure;
 use super::repeated::Repeated;
 use super::response::{Bits, Letters};
+use super::staircase::Staircase;
 use super::symmetric::Symmetric;
 use super::wishart::Wishart;
 use crate::adjacency::Adjacency;
@@ -27,6 +28,9 @@ impl Profile {
             Self::Gaussian { sensitivity, sigma } => of(&Gaussian { sensitivity, sigma }),
             Self::GaussianComposition { ref steps } => of(&Steps(steps)),
             Self::Laplace { sensitivity, scale } => of(&Laplace { sensitivity, scale }),
+            Self::Staircase { sensitivity, epsilon, inner, grid } => {
+                of(&Staircase { sensitivity, epsilon, inner, grid })
+            }
             Self::PureDp { epsilon } => of(&Pure { epsilon }),
             Self::RandomizedResponse { bits, keep } => of(&Bits { bits, keep }),
             Self::KaryResponse { responses, alphabet, keep } => {
@@ -66,7 +70,7 @@ impl Profile {
     /// Counts: at least 1; Gaussian steps at most 2^12; bits at most 2^24, responses and trials at
     /// most 2^20, cells of a loss distribution at most 2^14; letters in `[2, 2^32]`; runs of a step, columns of a projection, rows of a sketch and degrees
     /// of freedom at most 2^40; `times` of a repeated profile at most 2^10, and no repeated profile in
-    /// it. A probability of a mixture is positive, `later_mu` is in `[0, 1e6]`. What moves is
+    /// it. Epsilon of a staircase is in `[1/32, 20]`, its width in `[1, 2^45]` steps. A probability of a mixture is positive, `later_mu` is in `[0, 1e6]`. What moves is
     /// between 1e-100 and 1e6 noise scales.
     ///
     /// # Errors

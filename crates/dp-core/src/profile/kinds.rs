@@ -2,6 +2,7 @@
 
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
 use crate::error::{Error, Result};
+use crate::noise::Grid;
 use crate::numeric::root;
 use crate::quantity::{
     L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, NormBound, Probability,
@@ -131,6 +132,17 @@ pub enum Profile {
         sensitivity: L1Sensitivity,
         /// Scale b.
         scale: LaplaceScale,
+    },
+    /// Staircase noise of this epsilon against one number that moves by `sensitivity`; exact.
+    Staircase {
+        /// How far the number moves: as many whole steps of the grid as it holds.
+        sensitivity: L1Sensitivity,
+        /// The pure epsilon.
+        epsilon: Epsilon,
+        /// Inner width, in steps of the grid.
+        inner: u64,
+        /// Grid (exponent of two).
+        grid: Grid,
     },
     /// Any mechanism of pure differential privacy: `(e^epsilon - e^eps) / (1 + e^epsilon)`,
     /// the worst case, reached by one randomised response.

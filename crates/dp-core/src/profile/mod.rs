@@ -22,6 +22,7 @@ pub(crate) mod response;
 mod rule;
 mod scope;
 pub(crate) mod solve;
+pub(crate) mod staircase;
 mod sum;
 pub(crate) mod symmetric;
 pub(crate) mod wishart;

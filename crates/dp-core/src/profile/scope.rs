@@ -28,6 +28,7 @@ impl Profile {
             Self::Gaussian { .. } => "Gaussian",
             Self::GaussianComposition { .. } => "Gaussian composition",
             Self::Laplace { .. } => "Laplace",
+            Self::Staircase { .. } => "staircase",
             Self::PureDp { .. } => "pure",
             Self::RandomizedResponse { .. } => "randomised response",
             Self::KaryResponse { .. } => "k-ary response",

@@ -142,6 +142,13 @@ pub(crate) fn known_pairs() -> Vec<Certificate> {
         proven(add, 0.2, jl, NoiseLaw::Several { laws: vec![sketch; 3] }),
         proven(add, 0.6, wishart, draw.clone()),
         proven(add, 1.2, repeated, NoiseLaw::Several { laws: vec![draw; 3] }),
+        {
+            let (epsilon, inner) = (Epsilon::new(1.0).unwrap(), 410);
+            let sensitivity = L1Sensitivity::new(1000.5 * grid.spacing()).unwrap();
+            let profile = Profile::Staircase { sensitivity, epsilon, inner, grid };
+            let noise = NoiseLaw::Staircase { epsilon, width: 1000, inner, grid };
+            proven(Adjacency::Attribute { beta: Shift::new(1e-9).unwrap() }, 0.7, profile, noise)
+        },
         proven(any, 1.0, Profile::RandomizedResponse { bits: 9, keep }, NoiseLaw::BitFlip { keep }),
         proven(
             any,

@@ -22,6 +22,7 @@ impl ProjectionSpec {
             | Family::SparseJl { .. }
             | Family::HashedCopies { .. }
             | Family::Oporp
+            | Family::Grouped { .. }
             | Family::CountSketch => Arc::new(SparseSigns::from_spec(self)),
         }
     }

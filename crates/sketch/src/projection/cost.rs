@@ -47,7 +47,7 @@ impl ProjectionSpec {
                 sparse(s, s + s * s / 8.0, 0.0)
             }
             Family::Oporp => sparse(1.0, 8.0, 8.0 * (d + k)),
-            Family::CountSketch => sparse(1.0, 4.0, 0.0),
+            Family::CountSketch | Family::Grouped { .. } => sparse(1.0, 4.0, 0.0),
         }
     }
 
@@ -55,7 +55,9 @@ impl ProjectionSpec {
     pub(crate) fn cost_of_spectrum(&self) -> Cost {
         let (d, k) = (self.d() as f64, self.k() as f64);
         let gram = match self.family() {
-            Family::Identity | Family::Oporp | Family::CountSketch => false,
+            Family::Identity | Family::Oporp | Family::CountSketch | Family::Grouped { .. } => {
+                false
+            }
             Family::Srht { .. } => self.k() <= 2048,
             _ => true,
         };

@@ -1,6 +1,6 @@
 //! Public random projections x -> x P, with P of shape d x k.
 //!
-//! Every projection here has E[P P^T] = I, so inner products and squared distances
+//! Every projection here but [`Groups`] has E[P P^T] = I, so inner products and squared distances
 //! are unbiased; [`Moments`] states their variance. P is public: its seed is published.
 
 mod apply;
@@ -9,8 +9,10 @@ mod cost;
 mod dense;
 mod dimension;
 mod generator;
+mod groups;
 mod identity;
 mod lanes;
+mod learn;
 mod norms;
 mod sparse_signs;
 mod spec;
@@ -22,4 +24,7 @@ pub(crate) use apply::{output_len, project_checked};
 pub(crate) use cost::Cost;
 pub use dimension::min_dimension;
 pub(crate) use generator::Gaussian;
+pub use groups::Groups;
+pub use learn::PublicMoments;
+pub(crate) use learn::not_positive;
 pub use spec::{Family, Moments, ProjectionSpec, Sampling};

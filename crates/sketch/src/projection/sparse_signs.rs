@@ -1,4 +1,4 @@
-//! Projections whose nonzeros are all equal up to sign: OPORP, count-sketch, sparse JL,
+//! Projections whose nonzeros are all equal up to sign: OPORP, count-sketch, groups, sparse JL,
 //! hashed copies, very sparse.
 
 use super::apply::{OutputRange, Projection, check_apply};
@@ -56,7 +56,8 @@ impl SparseSigns {
             Family::VerySparse => root(k as f64 / (d as f64).sqrt()),
             _ => 1.0,
         };
-        let one_each = matches!(spec.family(), Family::Oporp | Family::CountSketch);
+        let one_each =
+            matches!(spec.family(), Family::Oporp | Family::CountSketch | Family::Grouped { .. });
         let (mut by_row, mut row_ends) = (Vec::with_capacity(d), Vec::new());
         for_each_nonzero(spec, |i, s| {
             if !one_each {

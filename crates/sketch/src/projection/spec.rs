@@ -1,5 +1,6 @@
 //! Which projection: family, shape, seed; and the moments each family has.
 
+use super::groups::Groups;
 use crate::error::{Error, Result};
 use dp_core::certificate::PublicParameters;
 use dp_core::{PublicSeed, PublicValue};
@@ -38,6 +39,11 @@ pub enum Family {
     Oporp,
     /// Every coordinate in an independent bin with a random sign (count-sketch).
     CountSketch,
+    /// Sums of chosen groups of attributes, with signs: nothing is drawn. The seed is zero.
+    Grouped {
+        /// The group of every attribute.
+        groups: Groups,
+    },
     /// No projection: k = d.
     Identity,
 }
@@ -71,6 +77,15 @@ impl core::str::FromStr for Sampling {
         all.into_iter().find(|s| s.to_string() == name).ok_or_else(|| {
             Error::invalid("sampling", name, "without-replacement or with-replacement")
         })
+    }
+}
+
+impl Groups {
+    /// The projection to the sums of the groups.
+    #[must_use]
+    pub fn spec(self) -> ProjectionSpec {
+        let (d, k, seed) = (self.d(), self.k(), PublicSeed::new(0));
+        ProjectionSpec { family: Family::Grouped { groups: self }, d, k, seed }
     }
 }
 
@@ -150,6 +165,15 @@ impl ProjectionSpec {
                 Err(Error::invalid("nonzeros of a row", s, format!("[1, {k}]")))
             }
             Family::Identity if k != d => Err(Error::invalid("k", k, format!("{{{d}}}"))),
+            Family::Grouped { groups } if d != groups.d() => {
+                Err(Error::invalid("d", d, format!("{{{}}}, as the groups say", groups.d())))
+            }
+            Family::Grouped { groups } if k != groups.k() => {
+                Err(Error::invalid("k", k, format!("{{{}}}, as the groups say", groups.k())))
+            }
+            Family::Grouped { .. } if seed != PublicSeed::new(0) => {
+                Err(Error::invalid("seed of groups", "another one", "{0}: nothing is drawn"))
+            }
             _ => Ok(Self { family, d, k, seed }),
         }
     }
@@ -184,7 +208,7 @@ impl ProjectionSpec {
         let k = self.k as f64;
         let drawn = |population: f64| (population - k) / (population - 1.0).max(1.0);
         let (pair, quartic) = match self.family {
-            Family::Identity => (0.0, 0.0),
+            Family::Identity | Family::Grouped { .. } => (0.0, 0.0),
             Family::Gaussian | Family::Achlioptas => (1.0, 0.0),
             Family::Rademacher | Family::SparseJl { .. } | Family::CountSketch => (1.0, -2.0),
             Family::VerySparse => (1.0, (self.d as f64).sqrt() - 3.0),
@@ -215,7 +239,17 @@ impl ProjectionSpec {
             Family::Srht { .. } => "srht",
             Family::Oporp => "oporp",
             Family::CountSketch => "count-sketch",
+            Family::Grouped { .. } => "grouped",
             Family::Identity => "identity",
+        }
+    }
+
+    /// The groups, where attributes are grouped.
+    #[must_use]
+    pub fn groups(&self) -> Option<Groups> {
+        match self.family {
+            Family::Grouped { groups } => Some(groups),
+            _ => None,
         }
     }
 
@@ -231,6 +265,9 @@ impl ProjectionSpec {
             Family::Srht { sampling } => {
                 public.insert("sampling".into(), sampling.to_string().into());
             }
+            Family::Grouped { groups } => {
+                public.insert("groups".into(), groups.digest().into());
+            }
             _ => {}
         }
         public.insert("d".into(), self.d.into());
@@ -240,7 +277,8 @@ impl ProjectionSpec {
     }
 
     /// The projection that the public parameters of a certificate name: the inverse of
-    /// [`ProjectionSpec::public_parameters`]. All of it must be there; other parameters may be.
+    /// [`ProjectionSpec::public_parameters`]. All of it must be there; other parameters may be. Groups are known by a
+    /// digest only, and refused.
     ///
     /// # Errors
     /// [`dp_core::Error::CertificateRejected`] for a parameter that is missing or of another type; as
@@ -270,6 +308,11 @@ impl ProjectionSpec {
             "oporp" => Family::Oporp,
             "count-sketch" => Family::CountSketch,
             "identity" => Family::Identity,
+            "grouped" => {
+                let reason = "a certificate holds a digest of its groups; they are in the release";
+                let (field, reason) = ("groups", reason.to_owned());
+                return Err(Error::Core(dp_core::Error::CertificateRejected { field, reason }));
+            }
             _ => return Err(missing("projection")),
         };
         let seed = public.get("projection seed").ok_or_else(|| missing("projection seed"))?;

@@ -78,6 +78,12 @@ pub(crate) fn for_each_nonzero(spec: ProjectionSpec, mut push: impl FnMut(usize,
                 push,
             );
         }
+        Family::Grouped { groups } => {
+            for (i, g) in groups.signed().iter().enumerate() {
+                let sign = if *g < 0 { SIGN } else { 0 };
+                push(i, (g.unsigned_abs() - 1) | sign);
+            }
+        }
         family => unreachable!("{family:?} is not made of sparse signs"),
     }
 }

@@ -82,6 +82,11 @@ impl<'a> Queries<'a, PrivateSketch> {
         self.of
     }
 
+    /// Which rows; all when there are none.
+    pub(super) fn chosen(&self) -> Option<&'a [usize]> {
+        self.rows
+    }
+
     /// The numbers, row after row.
     pub(super) fn values(&self) -> Cow<'a, [f64]> {
         let (all, k) = (self.of.values(), self.of.k());

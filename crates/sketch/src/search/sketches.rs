@@ -5,7 +5,7 @@ use super::dense::{DenseIndex, SearchScalar};
 use super::hits::{Neighbours, Score};
 use super::queries::Queries;
 use crate::error::Result;
-use crate::vectors::PrivateSketch;
+use crate::vectors::{Posterior, PrivateSketch};
 use std::borrow::Cow;
 
 /// A release laid out for searching by inner product or cosine of its **noisy** rows. It
@@ -36,6 +36,8 @@ use std::borrow::Cow;
 pub struct SketchIndex<'a, T: SearchScalar = f64> {
     items: &'a PrivateSketch,
     index: DenseIndex<'a, T>,
+    /// What queries pass through as well.
+    posterior: Option<&'a Posterior<'a>>,
 }
 
 impl<'a> SketchIndex<'a> {
@@ -45,7 +47,22 @@ impl<'a> SketchIndex<'a> {
     /// More than 2^32 - 1 rows.
     pub fn new(items: &'a PrivateSketch, score: Score) -> Result<Self> {
         let values = Cow::Borrowed(items.values());
-        Ok(Self { items, index: DenseIndex::new(items.k(), values, score)? })
+        Ok(Self { items, index: DenseIndex::new(items.k(), values, score)?, posterior: None })
+    }
+
+    /// Ranks by the posterior means of items and queries, given public moments of rows: of group sums
+    /// alone. It costs no budget.
+    ///
+    /// # Errors
+    /// As [`SketchIndex::new`] and [`Posterior::rows`].
+    pub fn posterior(
+        items: &'a PrivateSketch,
+        posterior: &'a Posterior<'a>,
+        score: Score,
+    ) -> Result<Self> {
+        let values = Cow::Owned(posterior.rows(items)?);
+        let index = DenseIndex::new(items.projection().d(), values, score)?;
+        Ok(Self { items, index, posterior: Some(posterior) })
     }
 }
 
@@ -57,7 +74,7 @@ impl<'a> SketchIndex<'a> {
     /// As [`SketchIndex::new`]; [`crate::Error::Undefined`] for squares beyond double precision.
     pub fn denoised(items: &'a PrivateSketch, score: Score) -> Result<Self> {
         let values = Cow::Owned(denoised(items.values(), items.k(), items.noise_variance())?);
-        Ok(Self { items, index: DenseIndex::new(items.k(), values, score)? })
+        Ok(Self { items, index: DenseIndex::new(items.k(), values, score)?, posterior: None })
     }
 }
 
@@ -69,7 +86,7 @@ impl<'a> SketchIndex<'a, f32> {
     /// As [`SketchIndex::new`], or [`crate::Error::NotFinite`] for numbers beyond the range of `f32`.
     pub fn rounded(items: &'a PrivateSketch, score: Score) -> Result<Self> {
         let values = Cow::Owned(rounded(items.values()));
-        Ok(Self { items, index: DenseIndex::new(items.k(), values, score)? })
+        Ok(Self { items, index: DenseIndex::new(items.k(), values, score)?, posterior: None })
     }
 
     /// The `count` best rows for each query, as [`SketchIndex::top_k`].
@@ -99,7 +116,19 @@ impl SketchIndex<'_> {
         count: usize,
     ) -> Result<Neighbours<f64>> {
         self.items.check_comparable(queries.sketch())?;
-        self.index.top_k(&queries.values(), count)
+        let Some(posterior) = self.posterior else {
+            return self.index.top_k(&queries.values(), count);
+        };
+        // The same gain for a row wherever it stands: all of them, then those that are asked for.
+        let (all, d) = (posterior.rows(queries.sketch())?, self.items.projection().d());
+        match queries.chosen() {
+            None => self.index.top_k(&all, count),
+            Some(rows) => {
+                let rows: Vec<f64> =
+                    rows.iter().flat_map(|row| &all[row * d..(row + 1) * d]).copied().collect();
+                self.index.top_k(&rows, count)
+            }
+        }
     }
 }
 

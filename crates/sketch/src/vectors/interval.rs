@@ -45,7 +45,9 @@ impl Tails {
     pub(crate) fn of(spec: ProjectionSpec) -> Self {
         let k = spec.k() as f64;
         match spec.family() {
-            Family::Gaussian | Family::Identity => Self { hidden: 0.0, heavy: false },
+            Family::Gaussian | Family::Identity | Family::Grouped { .. } => {
+                Self { hidden: 0.0, heavy: false }
+            }
             Family::Rademacher | Family::Srht { .. } => {
                 Self { hidden: 0.5f64.powf(k), heavy: spec.k() < 16 }
             }

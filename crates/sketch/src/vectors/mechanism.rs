@@ -6,13 +6,13 @@ use super::pairs::predict_distance;
 use super::projector::{Hook, Projector};
 use super::sketch::PrivateSketch;
 use crate::author::AUTHOR;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::projection::SharedProjection;
 use crate::rows::RowsView;
 use core::ops::ControlFlow;
 use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, author};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, LaplaceNoise};
+use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, LaplaceNoise, StaircaseNoise};
 use dp_core::{
     Adjacency, Budget, Certificate, EntryBound, Guarantee, NoiseRng, Release, SeedOrigin, Theorem,
 };
@@ -35,7 +35,8 @@ use dp_core::{
 /// # References
 /// Kenthapadi, Korolova, Mironov, Mishra 2013, *Privacy via the Johnson-Lindenstrauss transform*,
 /// algorithm 1 and theorem 1; Li and Li 2023, *Differential privacy with random projections and sign random
-/// projections*, theorem 3.5; proofs: `docs/proofs/private-projection.md`, theorems 1 and 2.
+/// projections*, theorem 3.5; Geng and Viswanath 2016, *The optimal noise-adding mechanism in differential privacy*;
+/// proofs: `docs/proofs/private-projection.md`, theorems 1 and 2, and `docs/proofs/staircase.md`.
 ///
 /// ```
 /// use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, NormBound, PublicSeed};
@@ -82,6 +83,8 @@ pub enum NoiseKind {
     Gaussian,
     /// Laplace: pure differential privacy for a delta of zero.
     Laplace,
+    /// Staircase: pure, and less noise than Laplace where one value moves one number of a row alone.
+    Staircase,
 }
 
 impl PrivateProjection {
@@ -119,6 +122,30 @@ impl PrivateProjection {
         let calibrated = Calibrated::<LaplaceNoise>::calibrate(rows.l1()?, budget, basis)?;
         let calibrated = AUTHOR.recast(calibrated, SketchNoise::Laplace)?;
         Ok(Self::of(rows, calibrated, "private projection (Laplace)"))
+    }
+
+    /// Staircase noise of the least variance (Geng, Viswanath 2016): as pure as Laplace noise and with less
+    /// variance, 4 % at epsilon 1, a third at 3, two thirds at 5.
+    ///
+    /// # Errors
+    /// As [`PrivateProjection::gaussian`]; a projection of which one value moves several numbers, or another
+    /// adjacency than `Attribute`; an epsilon outside of `[1/32, 20]`.
+    pub fn staircase(
+        projection: SharedProjection,
+        adjacency: Adjacency,
+        bound: EntryBound,
+        budget: Budget,
+    ) -> Result<Self> {
+        if !matches!(adjacency, Adjacency::Attribute { .. }) {
+            let allowed =
+                "attribute for staircase noise: Laplace and Gaussian noise take whole rows";
+            return Err(Error::invalid("adjacency", adjacency, allowed));
+        }
+        let rows = Projector::new(projection, adjacency, bound);
+        let basis = AUTHOR.theorem(Theorem::ProjectionStaircase);
+        let calibrated = Calibrated::<StaircaseNoise>::calibrate(rows.l1()?, budget, basis)?;
+        let calibrated = AUTHOR.recast(calibrated, SketchNoise::Staircase)?;
+        Ok(Self::of(rows, calibrated, "private projection (staircase)"))
     }
 
     pub(super) fn of_gaussian(
@@ -237,6 +264,7 @@ impl Mechanism for PrivateProjection {
         match noise {
             NoiseKind::Gaussian => Self::gaussian(projection, adjacency, bound, budget),
             NoiseKind::Laplace => Self::laplace(projection, adjacency, bound, budget),
+            NoiseKind::Staircase => Self::staircase(projection, adjacency, bound, budget),
         }
     }
 

@@ -8,6 +8,7 @@ mod mechanism;
 mod multi_scale;
 mod noise;
 mod pairs;
+mod posterior;
 mod projector;
 mod rules;
 mod sketch;
@@ -23,6 +24,7 @@ pub use multi_scale::{
 };
 pub use noise::SketchNoise;
 pub use pairs::Pairs;
+pub use posterior::Posterior;
 pub use sketch::PrivateSketch;
 pub use systems::System;
 pub use writer::ReleaseWriter;

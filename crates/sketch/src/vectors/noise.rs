@@ -1,15 +1,19 @@
 //! The noise a sketch carries, and its moments.
 
 use crate::error::{Error, Result};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseLaw, NoiseStream};
+use dp_core::noise::{
+    AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseLaw, NoiseStream, StaircaseNoise,
+};
 
-/// Gaussian or Laplace noise on a grid.
+/// Gaussian, Laplace or staircase noise on a grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SketchNoise {
     /// Gaussian.
     Gaussian(GaussianNoise),
     /// Laplace.
     Laplace(LaplaceNoise),
+    /// Staircase.
+    Staircase(StaircaseNoise),
 }
 
 impl SketchNoise {
@@ -19,6 +23,7 @@ impl SketchNoise {
         match self {
             Self::Gaussian(noise) => noise.sigma().get().powi(2),
             Self::Laplace(noise) => 2.0 * noise.scale().get().powi(2),
+            Self::Staircase(noise) => noise.variance(),
         }
     }
 }
@@ -28,6 +33,7 @@ impl AdditiveNoise for SketchNoise {
         match self {
             Self::Gaussian(noise) => noise.law(),
             Self::Laplace(noise) => noise.law(),
+            Self::Staircase(noise) => noise.law(),
         }
     }
 
@@ -35,6 +41,7 @@ impl AdditiveNoise for SketchNoise {
         match self {
             Self::Gaussian(noise) => noise.grid(),
             Self::Laplace(noise) => noise.grid(),
+            Self::Staircase(noise) => noise.grid(),
         }
     }
 
@@ -42,6 +49,7 @@ impl AdditiveNoise for SketchNoise {
         match self {
             Self::Gaussian(noise) => noise.add_block(stream, values),
             Self::Laplace(noise) => noise.add_block(stream, values),
+            Self::Staircase(noise) => noise.add_block(stream, values),
         }
     }
 }
@@ -55,16 +63,12 @@ pub(crate) struct NoiseMoments {
 
 impl NoiseMoments {
     pub(crate) fn of(law: &NoiseLaw) -> Result<Self> {
-        match law {
-            NoiseLaw::None => Ok(Self { variance: 0.0, fourth_cumulant: 0.0 }),
-            NoiseLaw::RoundedGaussian { sigma, .. } => {
-                Ok(Self { variance: sigma.get().powi(2), fourth_cumulant: 0.0 })
+        match law.moments() {
+            Some([variance, fourth_cumulant]) => Ok(Self { variance, fourth_cumulant }),
+            None => {
+                let allowed = "none, Gaussian, Laplace or staircase";
+                Err(Error::invalid("noise law", "of this release", allowed))
             }
-            NoiseLaw::RoundedLaplace { scale, .. } => {
-                let b = scale.get();
-                Ok(Self { variance: 2.0 * b * b, fourth_cumulant: 12.0 * b.powi(4) })
-            }
-            _ => Err(Error::invalid("noise law", "of this release", "none, Gaussian or Laplace")),
         }
     }
 

@@ -32,7 +32,8 @@ use dp_core::{Adjacency, Certificate, Probability, Release};
 /// # Intervals
 /// Test inversions (`docs/proofs/estimators.md`): exact for lengths under a Gaussian projection with Gaussian
 /// noise. Under other projections they allow for the most unfavourable rows, those of few
-/// nonzeros, and are wider than most rows need. Every interval stays in the range of its
+/// nonzeros, and are wider than most rows need. Under [`Groups`](crate::projection::Groups), which are not drawn,
+/// there are no estimates of rows: every quantity is refused. Every interval stays in the range of its
 /// quantity, and within what the largest entry that the certificate states allows.
 #[derive(Debug, Clone, Copy)]
 pub struct Pairs<'a> {
@@ -109,6 +110,13 @@ impl<'a> Pairs<'a> {
     }
 
     fn sums(&self, i: usize, j: usize) -> Result<Sums> {
+        if self.left.projection().groups().is_some() {
+            return Err(Error::Undefined {
+                what: "a quantity of rows",
+                reason: "sums of groups do not tell it without bias; search ranks by them, and by the \
+                         posterior mean where moments of rows are public",
+            });
+        }
         let (x, y) = (self.left.row(i)?, self.right.row(j)?);
         let difference = x.iter().zip(y).map(|(a, b)| (a - b) * (a - b)).sum();
         let sums = Sums { left: dot(x, x), right: dot(y, y), product: dot(x, y), difference };
@@ -401,7 +409,9 @@ pub(super) fn predict_distance(
         let law = law_of_sum(known, (spec.d() as f64, spec.k() as f64), noise.plus(noise));
         precision += law.variance(squared_distance).recip();
     }
-    Ok(Prediction::new("a squared distance", precision.sqrt().recip()))
+    let grouped = sketches.iter().any(|(spec, _)| spec.groups().is_some());
+    let what = if grouped { "a squared distance of group sums" } else { "a squared distance" };
+    Ok(Prediction::new(what, precision.sqrt().recip()))
 }
 
 /// `sqrt(x / y)`, one when that is not a positive number.

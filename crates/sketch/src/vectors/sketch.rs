@@ -30,7 +30,7 @@ impl PrivateSketch {
     ///
     /// # Errors
     /// [`Error::Length`] unless the values are whole rows; [`Error::NotFinite`]; a noise law that is
-    /// not Gaussian, Laplace or none.
+    /// not Gaussian, Laplace, staircase or none.
     pub fn new(projection: ProjectionSpec, noise: NoiseLaw, values: Vec<f64>) -> Result<Self> {
         let k = projection.k();
         if !values.len().is_multiple_of(k) {

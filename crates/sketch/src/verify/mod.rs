@@ -33,6 +33,7 @@ pub use finding::{Finding, Report};
 pub use noise::{FALSE_ALARM, NoisyValues, on_grid};
 
 use crate::error::{Error, Result};
+use crate::projection::ProjectionSpec;
 use crate::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
 use crate::signs::SignCodes;
 use crate::units::UnitVectors;
@@ -167,7 +168,10 @@ pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Fin
         _ => return Ok(None),
     };
     match summary.kind {
-        Kind::Sketch64 | Kind::Sketch32 => projected(certificate, work).map(Some),
+        Kind::Sketch64 | Kind::Sketch32 => {
+            let spec = parameters::<ProjectionSpec>(&summary.parameters)?;
+            projected(certificate, Some(spec), work).map(Some)
+        }
         Kind::UnitVectors => Ok(Some(ANY_ROWS)),
         Kind::Signs => {
             signs(certificate, &parameters::<Vec<_>>(&summary.parameters)?, work).map(Some)
@@ -189,7 +193,7 @@ pub fn verify_certificate(certificate: &Certificate, trust: &Trust) -> Result<Op
 
 impl sealed::Checks for PrivateSketch {
     fn sensitivity(&self, certificate: &Certificate, work: Work) -> Result<Finding> {
-        sensitivity::projected(certificate, work)
+        sensitivity::projected(certificate, Some(self.projection()), work)
     }
 
     fn noise(&self, law: &NoiseLaw) -> Result<Finding> {

@@ -62,6 +62,19 @@ impl<'a> NoisyValues<'a> {
                 let found = sum + count.sqrt() * self.slack(scale.get(), grid);
                 quiet(found, least(count) * count)
             }
+            NoiseLaw::Staircase { grid, .. } => {
+                on_grid(self.values, grid)?;
+                let Some([variance, cumulant]) = self.law.moments() else {
+                    return Ok(Finding::NotChecked("whether its values carry the stated noise"));
+                };
+                // In deviations. A sum of n squares, positive and of mean one and second moment m, is
+                // below n - t with probability exp(-t^2/(2 n m)) at most.
+                let unit = variance.sqrt();
+                let (n, m) = (self.values.len() as f64, cumulant / variance.powi(2) + 3.0);
+                let least = n - (-2.0 * n * m * FALSE_ALARM.ln()).sqrt();
+                let sum: f64 = self.values.iter().map(|v| (v / unit).powi(2)).sum();
+                quiet(sum * (1.0 + 1e-6), least)
+            }
             NoiseLaw::UnitCap { grid, .. } => {
                 on_grid(self.values, grid)?;
                 let found = self.length(1.0) + self.slack(1.0, grid);

@@ -26,6 +26,10 @@ pub(super) const PUBLISHED: Finding =
 const LONG: Finding =
     Finding::NotChecked("drawing its projection again takes long, which must be allowed");
 
+/// Why groups were not looked at.
+const GROUPS: Finding =
+    Finding::NotChecked("a certificate holds a digest of its groups; they are in the release");
+
 /// How much may be spent on drawing a projection again.
 #[derive(Debug, Clone, Copy)]
 pub struct Work(Option<Cost>);
@@ -77,21 +81,40 @@ pub(super) fn alone(certificate: &Certificate, work: Work) -> Result<Option<Find
             flipped_bits(certificate, &[spec]).map(Some)
         }
         Some(
-            Profile::Gaussian { .. } | Profile::Laplace { .. } | Profile::ChiMixtureGaussian { .. },
+            Profile::Gaussian { .. }
+            | Profile::Laplace { .. }
+            | Profile::Staircase { .. }
+            | Profile::ChiMixtureGaussian { .. },
         ) if PROJECTION.iter().any(|name| public.contains_key(*name)) => {
-            projected(certificate, work).map(Some)
+            projected(certificate, None, work).map(Some)
         }
         _ => Ok(None),
     }
 }
 
 /// Draws the projection a certificate names and compares the sensitivity its guarantee rests on.
-pub(super) fn projected(certificate: &Certificate, work: Work) -> Result<Finding> {
+/// Groups, of which it names a digest alone, are `held` in the release.
+pub(super) fn projected(
+    certificate: &Certificate,
+    held: Option<ProjectionSpec>,
+    work: Work,
+) -> Result<Finding> {
     let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
     if claim_alone(guarantee) {
         return Ok(PUBLISHED);
     }
-    let spec = ProjectionSpec::from_public_parameters(&statement.public)?;
+    let grouped = statement.public.get("projection") == Some(&PublicValue::from("grouped"));
+    let spec = match held {
+        Some(spec) if grouped => {
+            let stated = |(name, value)| statement.public.get(name) == Some(value);
+            if !spec.public_parameters().iter().all(stated) {
+                return rejected("groups", "the release holds other groups");
+            }
+            spec
+        }
+        None if grouped => return Ok(GROUPS),
+        _ => ProjectionSpec::from_public_parameters(&statement.public)?,
+    };
     let Some(PublicValue::Real(bound)) = statement.public.get("largest entry") else {
         return rejected("largest entry", "it states none, from which its sensitivity follows");
     };
@@ -109,12 +132,17 @@ pub(super) fn projected(certificate: &Certificate, work: Work) -> Result<Finding
     }
     let of = |guarantee: &Guarantee| match guarantee.profile() {
         Some(Profile::Gaussian { sensitivity, .. }) => Some(sensitivity.get()),
-        Some(Profile::Laplace { sensitivity, .. }) => Some(sensitivity.get()),
+        Some(Profile::Laplace { sensitivity, .. } | Profile::Staircase { sensitivity, .. }) => {
+            Some(sensitivity.get())
+        }
         _ => None,
     };
     let again = match guarantee.profile() {
         Some(Profile::Laplace { .. }) => {
             PrivateProjection::laplace(spec.build(), adjacency, bound, budget)
+        }
+        Some(Profile::Staircase { .. }) => {
+            PrivateProjection::staircase(spec.build(), adjacency, bound, budget)
         }
         _ => PrivateProjection::gaussian(spec.build(), adjacency, bound, budget),
     }?;

@@ -327,6 +327,12 @@ impl SeedOptions {
         Ok(FreshSeed::draw()?)
     }
 
+    /// Of what is not drawn.
+    pub(crate) fn none(&self, why: &str) -> Result<PublicSeed> {
+        no_effect("--seed", self.seed.as_ref(), why)?;
+        Ok(PublicSeed::new(0))
+    }
+
     pub(crate) fn get(&self) -> Result<PublicSeed> {
         match self.seed {
             Some(seed) => Ok(PublicSeed::new(seed)),

@@ -52,6 +52,8 @@ fn scales(record: Record, profile: &Profile) -> Record {
         | Profile::BinomialMixture { coordinate: C::Laplace { scale, .. }, .. } => {
             record.number("scale", scale.get())
         }
+        // The root of its variance is the noise law's to tell.
+        Profile::Staircase { epsilon, .. } => record.number("staircase epsilon", epsilon.get()),
         Profile::RandomizedResponse { keep, .. }
         | Profile::KaryResponse { keep, .. }
         | Profile::BinomialMixture {

@@ -11,6 +11,7 @@ use clap::{Args, ValueEnum};
 use dp_core::{EntryBound, release_file};
 use readers::{Input, Limits};
 use sketch::RowsView;
+use sketch::projection::Family;
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, OpenSigns,
     PrivateSigns, SignSketch,
@@ -112,7 +113,11 @@ impl SignOptions {
     }
 
     fn sketch(&self, d: usize) -> Result<SignSketch> {
-        let (family, k) = (self.projection.family()?, self.projection.k());
+        let (family, k) = (self.projection.family()?, self.projection.k()?);
+        if let Family::Grouped { .. } = family {
+            no_effect("--repetitions", self.repetitions.as_ref(), "groups are not drawn")?;
+            return Ok(SignSketch::new(vec![self.projection.spec(d, &self.seed)?.build()])?);
+        }
         let repetitions = self.repetitions.unwrap_or(1);
         Ok(SignSketch::repeated(family, d, k, repetitions, self.seed.get()?)?)
     }
@@ -127,7 +132,7 @@ impl SignOptions {
         let sketch = self.sketch(input.rows.d())?;
         let mechanism = PrivateSigns::new(sketch, rule, adjacency, bound, budget)?;
         let guarantee = mechanism.guarantee();
-        let label = format!("signs, {} bits", self.projection.k());
+        let label = format!("signs, {} bits", self.projection.k()?);
         let check = || check_input(&self.rows.input, &limits);
         let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
             return Ok(self.rows.planned(&label, guarantee));
@@ -149,7 +154,7 @@ impl SignOptions {
                 ));
             }
         };
-        let (d, bits) = (input.rows.d(), self.projection.k());
+        let (d, bits) = (input.rows.d(), self.projection.k()?);
         let config = FreshConfig { d, bits, floor, bound, adjacency };
         let mechanism = FreshSigns::exact(config, budget)?;
         let guarantee = mechanism.guarantee();
@@ -191,7 +196,7 @@ impl SignOptions {
         let output = &self.rows.output;
         let Some(mut rng) = output.without_ledger()? else {
             check_input(&self.rows.input, &limits)?;
-            let label = format!("individual signs, {} bits", self.projection.k());
+            let label = format!("individual signs, {} bits", self.projection.k()?);
             return Ok(self.rows.planned_individual(&label, adjacency, budget));
         };
         crate::output::complain("warning: this release is NOT differentially private");

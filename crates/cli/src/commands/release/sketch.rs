@@ -8,11 +8,12 @@ use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Budget;
-use dp_core::noise::NoiseLaw;
 use readers::{Input, Limits};
-use sketch::projection::{Family, ProjectionSpec, Sampling};
+use sketch::projection::{Family, Groups, ProjectionSpec, Sampling};
 use sketch::vectors::{AveragedProjection, PrivateProjection};
 use sketch::vectors::{Element, ReleaseWriter};
+use std::fs::File;
+use std::io::Read;
 
 /// Options of `dps release sketch`.
 #[derive(Args)]
@@ -27,7 +28,8 @@ pub(crate) struct SketchOptions {
     /// noise for whole rows: --adjacency row-shift and replace-row.
     #[arg(long, value_enum, default_value_t = Calibration::Realised, help_heading = "Mechanism")]
     calibration: Calibration,
-    /// The noise: Gaussian, or Laplace for pure differential privacy.
+    /// The noise: Gaussian; Laplace for pure differential privacy; or staircase, pure as well and less than
+    /// Laplace, where one value moves one number: --family oporp, count-sketch or identity.
     #[arg(long, value_enum, default_value_t = Noise::Gaussian, help_heading = "Mechanism")]
     noise: Noise,
     /// Store 32 bits a number: half the size, the same privacy.
@@ -39,6 +41,7 @@ pub(crate) struct SketchOptions {
 enum Noise {
     Gaussian,
     Laplace,
+    Staircase,
 }
 
 /// The law of the projection.
@@ -56,6 +59,42 @@ enum FamilyName {
     Identity,
 }
 
+/// The groups of `HEIGHTxWIDTH/CELL`.
+#[derive(Debug, Clone)]
+struct PixelGrid(Groups);
+
+impl core::str::FromStr for PixelGrid {
+    type Err = String;
+
+    fn from_str(text: &str) -> core::result::Result<Self, String> {
+        let parts = text.split_once('/').and_then(|(size, cell)| {
+            let (height, width) = size.split_once('x')?;
+            Some((height.parse().ok()?, width.parse().ok()?, cell.parse().ok()?))
+        });
+        let Some((height, width, cell)) = parts else {
+            return Err("expected HEIGHTxWIDTH/CELL in pixels, such as 28x28/4".into());
+        };
+        Groups::grid((height, width), cell).map(Self).map_err(|e| e.to_string())
+    }
+}
+
+/// The groups that a file names.
+#[derive(Debug, Clone)]
+struct GroupsFile(Groups);
+
+impl core::str::FromStr for GroupsFile {
+    type Err = String;
+
+    fn from_str(path: &str) -> core::result::Result<Self, String> {
+        // 2^16 numbers of seven characters.
+        const MOST: u64 = 1 << 20;
+        let mut text = String::new();
+        let read = File::open(path).and_then(|f| f.take(MOST).read_to_string(&mut text));
+        read.map_err(|e| e.to_string())?;
+        text.parse().map(Self).map_err(|e: sketch::Error| e.to_string())
+    }
+}
+
 /// Family and size of the projection.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Mechanism")]
@@ -65,23 +104,53 @@ pub(crate) struct ProjectionOptions {
     #[arg(long, value_enum)]
     family: Option<FamilyName>,
     /// Size k of a row of the release; `dps plan` names the best one.
-    #[arg(short, long)]
-    k: usize,
+    #[arg(short, long, required_unless_present_any = ["grid", "groups_from"])]
+    k: Option<usize>,
+    /// Pictures of HEIGHTxWIDTH pixels, summed in squares of CELL x CELL of them, in the place of random bins: 28x28/4.
+    #[arg(long, value_name = "HEIGHTxWIDTH/CELL", conflicts_with_all = ["family", "k", "groups_from"])]
+    grid: Option<PixelGrid>,
+    /// A file of whole numbers, one a column: its group, from 1, and negative for a minus sign. Sums of these
+    /// groups, in the place of random bins. They are published, so that they must not follow from the rows.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["family", "k"])]
+    groups_from: Option<GroupsFile>,
     /// sparse-jl, hashed-copies: nonzero entries a row of the projection [default: 4].
     #[arg(long)]
     nonzeros: Option<u32>,
 }
 
 impl ProjectionOptions {
-    pub(crate) fn k(&self) -> usize {
-        self.k
+    /// Its size: of groups, their number.
+    pub(crate) fn k(&self) -> Result<usize> {
+        match (self.k, self.family()?) {
+            (_, Family::Grouped { groups }) => Ok(groups.k()),
+            (Some(k), _) => Ok(k),
+            (None, _) => Err(Error::usage("-k is missing")),
+        }
+    }
+
+    /// The projection of d columns.
+    pub(crate) fn spec(&self, d: usize, seed: &SeedOptions) -> Result<ProjectionSpec> {
+        Ok(match self.family()? {
+            family @ Family::Grouped { groups } => {
+                ProjectionSpec::new(family, d, groups.k(), seed.none("groups are not drawn")?)?
+            }
+            family => ProjectionSpec::new(family, d, self.k()?, seed.get()?)?,
+        })
+    }
+
+    fn groups(&self) -> Option<Groups> {
+        match (&self.grid, &self.groups_from) {
+            (Some(grid), _) => Some(grid.0),
+            (None, Some(file)) => Some(file.0),
+            (None, None) => None,
+        }
     }
 
     /// The only family of averaged calibration.
     pub(crate) fn fresh(&self) -> Result<()> {
         match self.family {
-            None | Some(FamilyName::Gaussian) => {}
-            Some(_) => {
+            None | Some(FamilyName::Gaussian) if self.groups().is_none() => {}
+            _ => {
                 return Err(Error::usage(
                     "--calibration averaged is proven for --family gaussian only",
                 ));
@@ -91,6 +160,10 @@ impl ProjectionOptions {
     }
 
     pub(crate) fn family(&self) -> Result<Family> {
+        if let Some(groups) = self.groups() {
+            no_effect("--nonzeros", self.nonzeros.as_ref(), "groups have one a column")?;
+            return Ok(Family::Grouped { groups });
+        }
         let family = self.family.unwrap_or(FamilyName::Oporp);
         if !matches!(family, FamilyName::SparseJl | FamilyName::HashedCopies) {
             let why = "only --family sparse-jl and hashed-copies leave a choice";
@@ -123,7 +196,7 @@ impl SketchOptions {
         let element = if self.f32 { Element::F32 } else { Element::F64 };
         let output = &self.rows.output;
         let check = || check_input(&self.rows.input, &limits);
-        let k = self.projection.k();
+        let k = self.projection.k()?;
         if self.calibration == Calibration::Averaged {
             self.projection.fresh()?;
             let seed = self.seed.fresh(FRESH)?;
@@ -139,10 +212,13 @@ impl SketchOptions {
                 limits,
             );
         }
-        let spec = ProjectionSpec::new(self.projection.family()?, d, k, self.seed.get()?)?;
+        let spec = self.projection.spec(d, &self.seed)?;
         let mechanism = match self.noise {
             Noise::Gaussian => PrivateProjection::gaussian(spec.build(), adjacency, bound, budget),
             Noise::Laplace => PrivateProjection::laplace(spec.build(), adjacency, bound, budget),
+            Noise::Staircase => {
+                PrivateProjection::staircase(spec.build(), adjacency, bound, budget)
+            }
         }?;
         mechanism.check_element(element)?;
         let label = format!("sketch, {} to k = {k}", spec.name());
@@ -165,28 +241,32 @@ impl SketchOptions {
         let record = self.rows.written(&certificate)?;
         // Both rows carry noise: the variance of a squared distance of zero is k (2 v^2 + c) for differences
         // of variance v and fourth cumulant c.
-        let noise = match certificate.statement().noise {
-            NoiseLaw::RoundedGaussian { sigma, .. } => 8f64.sqrt() * sigma.get().powi(2),
-            NoiseLaw::RoundedLaplace { scale, .. } => 56f64.sqrt() * scale.get().powi(2),
-            _ => return Ok(record),
+        let Some([variance, cumulant]) = certificate.statement().noise.moments() else {
+            return Ok(record);
         };
-        let error = (self.projection.k as f64).sqrt() * noise;
-        Ok(record.number("standard error of a squared distance of zero", error))
+        let (v, c) = (2.0 * variance, 2.0 * cumulant);
+        let error = (self.projection.k()? as f64 * (2.0 * v * v + c)).sqrt();
+        let what = match self.projection.groups() {
+            None => "standard error of a squared distance of zero",
+            Some(_) => "standard error of a squared distance of zero of group sums",
+        };
+        Ok(record.number(what, error))
     }
 
     fn check_noise(&self, budget: Budget) -> Result<()> {
-        if self.calibration == Calibration::Averaged && matches!(self.noise, Noise::Laplace) {
+        let gaussian = matches!(self.noise, Noise::Gaussian);
+        if self.calibration == Calibration::Averaged && !gaussian {
             return Err(Error::usage(
                 "--calibration averaged has Gaussian noise only: no profile of a fresh projection with \
-                 Laplace noise is known",
+                 another noise is known",
             ));
         }
-        if budget.delta.get() > 0.0 || matches!(self.noise, Noise::Laplace) {
+        if budget.delta.get() > 0.0 || !gaussian {
             return Ok(());
         }
         Err(Error::usage(
             "delta 0 asks for pure differential privacy, which Gaussian noise never gives: use \
-             --noise laplace, or a positive delta such as 1e-6",
+             --noise laplace or staircase, or a positive delta such as 1e-6",
         ))
     }
 }

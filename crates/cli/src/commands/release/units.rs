@@ -8,7 +8,6 @@ use crate::output::Record;
 use clap::Args;
 use dp_core::Adjacency;
 use dp_core::mechanism::Mechanism;
-use sketch::projection::ProjectionSpec;
 use sketch::units::{PrivateUnits, UnitWriter, UnitsConfig};
 
 /// Options of `dps release units`.
@@ -45,8 +44,8 @@ impl UnitOptions {
             }
         };
         let input = self.rows.input.open()?;
-        let (d, k) = (input.rows.d(), self.projection.k());
-        let spec = ProjectionSpec::new(self.projection.family()?, d, k, self.seed.get()?)?;
+        let spec = self.projection.spec(input.rows.d(), &self.seed)?;
+        let (d, k) = (spec.d(), spec.k());
         let config = UnitsConfig { projection: spec.build(), adjacency, lengths };
         let mechanism = PrivateUnits::new(config, budget)?;
         let label = format!("unit vectors, {} to k = {k}", spec.name());
@@ -68,7 +67,7 @@ impl UnitOptions {
         if error <= 1.0 {
             return Ok(record);
         }
-        let k = self.projection.k();
+        let k = self.projection.k()?;
         let needed = match PrivateUnits::epsilon_for(k, 1.0)? {
             Some(epsilon) => format!(
                 "epsilon {epsilon:.1} would be needed for a standard error of one at this k"

@@ -32,11 +32,16 @@ pub(in crate::noise) struct Kernel {
     pub(in crate::noise) table: &'static Table,
     /// s = scale / spacing.
     pub(in crate::noise) steps: f64,
-    pub(in crate::noise) spacing: f64,
-    pub(in crate::noise) per_spacing: f64,
     /// The largest distance to the nearest integer that is safe; negative when the
     /// fast path cannot be used at all.
     pub(in crate::noise) limit: f64,
+    pub(in crate::noise) on: Lattice,
+}
+
+/// The grid, as values meet it.
+pub(in crate::noise) struct Lattice {
+    pub(in crate::noise) spacing: f64,
+    pub(in crate::noise) per_spacing: f64,
     /// The bits of half a spacing: what is smaller in absolute value rounds to zero.
     pub(in crate::noise) least: u64,
 }
@@ -44,17 +49,44 @@ pub(in crate::noise) struct Kernel {
 /// All bits of an `f64` but its sign.
 pub(in crate::noise) const MAGNITUDE: u64 = !(1 << 63);
 
+impl Lattice {
+    pub(in crate::noise) fn new(grid: Grid) -> Self {
+        let (spacing, per_spacing) = (grid.spacing(), 1.0 / grid.spacing());
+        Self { spacing, per_spacing, least: (0.5 * spacing).to_bits() }
+    }
+
+    /// The value rounded to the grid, in steps, clamped; NaN goes to the lower end.
+    ///
+    /// What rounds to zero is masked by integers first, so that no floating-point operation meets
+    /// a subnormal number: on many processors those take longer, and the data would show.
+    #[inline(always)]
+    pub(in crate::noise) fn input(&self, value: f64) -> f64 {
+        let bits = value.to_bits();
+        let counts = u64::from(bits & MAGNITUDE >= self.least).wrapping_neg();
+        let x = f64::from_bits(bits & counts) * self.per_spacing;
+        let x = if x > -INPUT_LIMIT { x } else { -INPUT_LIMIT };
+        let x = if x < INPUT_LIMIT { x } else { INPUT_LIMIT };
+        (x + MAGIC) - MAGIC
+    }
+
+    /// The value rounded to the grid plus `noise` steps, clamped to 2^52 steps.
+    pub(in crate::noise) fn sum(&self, value: f64, noise: i64) -> f64 {
+        let sum = self.input(value) as i64 + noise;
+        sum.clamp(-OUTPUT_LIMIT, OUTPUT_LIMIT) as f64 * self.spacing
+    }
+}
+
 impl Kernel {
     pub(in crate::noise) fn new(tail: Tail, scale: f64, grid: Grid) -> Self {
         let table = Table::of(tail);
-        let (spacing, per_spacing) = (grid.spacing(), 1.0 / grid.spacing());
-        let steps = scale * per_spacing;
+        let on = Lattice::new(grid);
+        let steps = scale * on.per_spacing;
         // Powers of two: exact as long as nothing over- or underflows.
         let exact = scale.is_normal() && (2f64.powi(-200)..2f64.powi(47)).contains(&steps);
         // Half a step less the error; next_down makes up for rounding the difference
         // and makes the inequality strict.
         let limit = if exact { (0.5 - steps * table.first_error).next_down() } else { -1.0 };
-        Self { table, steps, spacing, per_spacing, limit, least: (0.5 * spacing).to_bits() }
+        Self { table, steps, limit, on }
     }
 
     /// The magnitude in steps for `v = V 2^63` in `[2^31, 2^63)`.
@@ -70,26 +102,6 @@ impl Kernel {
         sum * self.steps
     }
 
-    /// The value rounded to the grid, in steps, clamped; NaN goes to the lower end.
-    ///
-    /// What rounds to zero is masked by integers first, so that no floating-point operation meets
-    /// a subnormal number: on many processors those take longer, and the data would show.
-    #[inline(always)]
-    fn input(&self, value: f64) -> f64 {
-        let bits = value.to_bits();
-        let counts = u64::from(bits & MAGNITUDE >= self.least).wrapping_neg();
-        let x = f64::from_bits(bits & counts) * self.per_spacing;
-        let x = if x > -INPUT_LIMIT { x } else { -INPUT_LIMIT };
-        let x = if x < INPUT_LIMIT { x } else { INPUT_LIMIT };
-        (x + MAGIC) - MAGIC
-    }
-
-    /// The value rounded to the grid plus `noise` steps, clamped to 2^52 steps.
-    pub(in crate::noise) fn sum(&self, value: f64, noise: i64) -> f64 {
-        let sum = self.input(value) as i64 + noise;
-        sum.clamp(-OUTPUT_LIMIT, OUTPUT_LIMIT) as f64 * self.spacing
-    }
-
     /// Adds noise to one value, or leaves it alone and returns true.
     #[inline(always)]
     pub(in crate::noise) fn lane(&self, word: u64, value: &mut f64) -> bool {
@@ -101,7 +113,7 @@ impl Kernel {
         let nearest = (signed + MAGIC) - MAGIC;
         let safe = (signed - nearest).abs() <= self.limit && v >= FAST_MIN;
         if safe {
-            *value = (self.input(*value) + nearest) * self.spacing;
+            *value = (self.on.input(*value) + nearest) * self.on.spacing;
         }
         !safe
     }

@@ -22,8 +22,8 @@ use super::law::CHUNK;
 use super::rng::NoiseStream;
 use super::simd::rounded as simd;
 pub(super) use enclosure::{Enclosure, survival};
-pub(super) use resolve::quantile_guess;
 use resolve::{Boundaries, resolve};
+pub(super) use resolve::{Magnitude, TABLE_MIN, quantile_guess, settle};
 use zeroize::Zeroize;
 
 /// Adds `grid round(scale Z / grid)` to every value rounded to the grid.
@@ -64,23 +64,23 @@ fn finish(
             let i = 8 * byte + mask.trailing_zeros() as usize;
             mask &= mask - 1;
             let noise = resolve(kernel, boundaries, words[i], stream);
-            values[i] = kernel.sum(values[i], noise);
+            values[i] = kernel.on.sum(values[i], noise);
         }
     }
 }
 
 /// A buffer of random words that is wiped when dropped.
-struct Words {
+pub(super) struct Words {
     buffer: [u64; CHUNK],
     used: usize,
 }
 
 impl Words {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self { buffer: [0; CHUNK], used: 0 }
     }
 
-    fn refill(&mut self, stream: &mut NoiseStream, count: usize) -> &[u64] {
+    pub(super) fn refill(&mut self, stream: &mut NoiseStream, count: usize) -> &[u64] {
         self.used = self.used.max(count);
         stream.fill_words(&mut self.buffer[..count]);
         &self.buffer[..count]

@@ -9,8 +9,23 @@ use dashu_int::UBig;
 use rand_core::Rng;
 use zeroize::Zeroizing;
 
+/// The least V (times 2^63) of which 127 bits are precise: V = 2^-32.
+pub(in crate::noise) const TABLE_MIN: f64 = 2_147_483_648.0;
+
 /// Magnitudes are cut here, two bits beyond where the sum is clamped anyway.
 const CUT: u64 = 1 << 54;
+
+/// A magnitude as the number of boundaries below it: what the slow path needs to know.
+pub(in crate::noise) trait Magnitude {
+    /// The probability of more than j, at precision `bits`.
+    fn more_than(&self, j: u64, bits: usize) -> Enclosure;
+    /// That probability is at most 2 to the minus this.
+    fn halvings(&self, j: u64) -> UBig;
+    /// Proven bounds on the magnitude of V, times 2^63 and rounded once, where they are known.
+    fn bracket(&self, known: f64) -> Option<(u64, u64)>;
+    /// About the magnitude of V, below 2^54; nothing depends on its quality but time.
+    fn guess(&self, known: f64) -> u64;
+}
 
 /// The rounding boundaries `y_j = (2j + 1) / (2 s)` of a law, s = mantissa 2^exponent.
 pub(super) struct Boundaries {
@@ -70,10 +85,10 @@ impl<R: Rng> LazyUniform<'_, R> {
         }
     }
 
-    /// Whether V is below the tail probability at y_j, that is `|Z| > y_j`.
-    fn below(&mut self, boundaries: &Boundaries, j: u64) -> bool {
-        // S(y) <= 2^-floor(y): far boundaries need no series.
-        let floor = boundaries.floor(j);
+    /// Whether V is below the probability of more than j, that is the magnitude is more.
+    fn below(&mut self, law: &impl Magnitude, j: u64) -> bool {
+        // Far boundaries need no series.
+        let floor = law.halvings(j);
         while *self.value == UBig::ZERO {
             self.draw();
         }
@@ -83,7 +98,7 @@ impl<R: Rng> LazyUniform<'_, R> {
         }
         let mut precision = FIRST_PRECISION;
         loop {
-            let s = survival(boundaries.tail, &boundaries.enclose(j, precision), precision);
+            let s = law.more_than(j, precision);
             let v = self.enclose(precision);
             if v.high <= s.low {
                 return true;
@@ -107,41 +122,70 @@ pub(super) fn resolve<R: Rng>(
     word: u64,
     source: &mut R,
 ) -> i64 {
+    settle(&Rounded { kernel, boundaries }, word, source)
+}
+
+/// As [`resolve`], of any law.
+pub(in crate::noise) fn settle<R: Rng>(law: &impl Magnitude, word: u64, source: &mut R) -> i64 {
     let next = source.next_u64();
     let start = u128::from(word >> 1) << 64 | u128::from(next);
     let mut v = LazyUniform { value: Zeroizing::new(UBig::from(start)), bits: 127, source };
     // V times 2^63, correctly rounded: 127 bits, then an exact power of two.
     let known = (start as f64 * 2f64.powi(-64)).min(V_MAX);
-    let magnitude = match bracket(kernel, known) {
-        Some((low, high)) => bisect(&mut v, boundaries, low, high),
-        None => gallop(&mut v, boundaries, guess(kernel, boundaries.tail, known)),
+    let magnitude = match law.bracket(known) {
+        Some((low, high)) => bisect(&mut v, law, low, high),
+        None => gallop(&mut v, law, law.guess(known).min(CUT - 1)),
     };
     if word & 1 == 1 { -(magnitude as i64) } else { magnitude as i64 }
 }
 
-/// Proven bounds on the magnitude from the table, where it applies.
-fn bracket(kernel: &Kernel, known: f64) -> Option<(u64, u64)> {
-    if kernel.limit == -1.0 || known < 2f64.powi(31) {
-        return None;
+/// A real law that is rounded.
+struct Rounded<'a> {
+    kernel: &'a Kernel,
+    boundaries: &'a Boundaries,
+}
+
+impl Magnitude for Rounded<'_> {
+    fn more_than(&self, j: u64, bits: usize) -> Enclosure {
+        survival(self.boundaries.tail, &self.boundaries.enclose(j, bits), bits)
     }
-    let steps = kernel.magnitude(known);
-    // Both additions round by less than the next_down / next_up steps.
-    let error = kernel.steps * kernel.table.second_error;
-    let low = (steps - error).next_down().max(0.0);
-    let high = (steps + error).next_up();
-    Some((low.round() as u64, high.round() as u64))
+
+    /// S(y) <= 2^-floor(y).
+    fn halvings(&self, j: u64) -> UBig {
+        self.boundaries.floor(j)
+    }
+
+    /// From the table, where it applies.
+    fn bracket(&self, known: f64) -> Option<(u64, u64)> {
+        let kernel = self.kernel;
+        if kernel.limit == -1.0 || known < TABLE_MIN {
+            return None;
+        }
+        let steps = kernel.magnitude(known);
+        // Both additions round by less than the next_down / next_up steps.
+        let error = kernel.steps * kernel.table.second_error;
+        let low = (steps - error).next_down().max(0.0);
+        let high = (steps + error).next_up();
+        Some((low.round() as u64, high.round() as u64))
+    }
+
+    fn guess(&self, known: f64) -> u64 {
+        let v = known * 2f64.powi(-63);
+        let steps = quantile_guess(self.boundaries.tail, v) * self.kernel.steps;
+        if steps.is_finite() { steps as u64 } else { 0 }
+    }
 }
 
 /// The least j in `[low, high]` with |Z| <= y_j, which is the magnitude; it is known to be there.
 fn bisect<R: Rng>(
     v: &mut LazyUniform<'_, R>,
-    boundaries: &Boundaries,
+    law: &impl Magnitude,
     mut low: u64,
     mut high: u64,
 ) -> u64 {
     while low < high {
         let middle = low + (high - low) / 2;
-        if v.below(boundaries, middle) {
+        if v.below(law, middle) {
             low = middle + 1;
         } else {
             high = middle;
@@ -152,18 +196,18 @@ fn bisect<R: Rng>(
 
 /// As [`bisect`] with nothing known: doubles the distance from a guess until the
 /// magnitude is bracketed.
-fn gallop<R: Rng>(v: &mut LazyUniform<'_, R>, boundaries: &Boundaries, guess: u64) -> u64 {
+fn gallop<R: Rng>(v: &mut LazyUniform<'_, R>, law: &impl Magnitude, guess: u64) -> u64 {
     let mut step = 1;
-    if v.below(boundaries, guess) {
+    if v.below(law, guess) {
         let mut low = guess + 1;
         loop {
             let next = (low + step).min(CUT);
             if next >= CUT {
                 // Cut: the sum is clamped wherever beyond this the magnitude lies.
-                return bisect(v, boundaries, low.min(CUT), CUT);
+                return bisect(v, law, low.min(CUT), CUT);
             }
-            if !v.below(boundaries, next) {
-                return bisect(v, boundaries, low, next);
+            if !v.below(law, next) {
+                return bisect(v, law, low, next);
             }
             low = next + 1;
             step *= 2;
@@ -173,20 +217,14 @@ fn gallop<R: Rng>(v: &mut LazyUniform<'_, R>, boundaries: &Boundaries, guess: u6
     loop {
         let next = high.saturating_sub(step);
         if next == 0 {
-            return bisect(v, boundaries, 0, high);
+            return bisect(v, law, 0, high);
         }
-        if v.below(boundaries, next) {
-            return bisect(v, boundaries, next + 1, high);
+        if v.below(law, next) {
+            return bisect(v, law, next + 1, high);
         }
         high = next;
         step *= 2;
     }
-}
-
-/// A floating-point guess of the magnitude; nothing depends on its quality but time.
-fn guess(kernel: &Kernel, tail: Tail, known: f64) -> u64 {
-    let steps = quantile_guess(tail, known * 2f64.powi(-63)) * kernel.steps;
-    if steps.is_finite() { (steps as u64).min(CUT - 1) } else { 0 }
 }
 
 /// Roughly the y with `Pr[|Z| > y] = v`.

@@ -58,7 +58,7 @@ fn fast(kernel: &Kernel, words: &[u64]) -> Vec<Option<u64>> {
         .map(|&word| {
             let mut value = 0.0;
             let pending = kernel.lane(word, &mut value);
-            (!pending).then(|| (value.abs() * kernel.per_spacing) as u64)
+            (!pending).then(|| (value.abs() * kernel.on.per_spacing) as u64)
         })
         .collect()
 }
@@ -133,7 +133,7 @@ pub(in crate::noise) fn recorded(
                     }
                 }
             };
-            *value = kernel.sum(0.0, steps);
+            *value = kernel.on.sum(0.0, steps);
             all.push((steps, source.words.len() as u64));
         }
     }

@@ -103,11 +103,11 @@ pub(in crate::noise) mod x86 {
         // maxpd and minpd return their second operand for NaN, like the scalar code.
         let size =
             _mm512_and_si512(_mm512_castpd_si512(value), _mm512_set1_epi64(MAGNITUDE as i64));
-        let counts = _mm512_cmpge_epi64_mask(size, _mm512_set1_epi64(kernel.least as i64));
-        let x = _mm512_mul_pd(_mm512_maskz_mov_pd(counts, value), set(kernel.per_spacing));
+        let counts = _mm512_cmpge_epi64_mask(size, _mm512_set1_epi64(kernel.on.least as i64));
+        let x = _mm512_mul_pd(_mm512_maskz_mov_pd(counts, value), set(kernel.on.per_spacing));
         let x = _mm512_min_pd(_mm512_max_pd(x, set(-INPUT_LIMIT)), set(INPUT_LIMIT));
         let input = _mm512_sub_pd(_mm512_add_pd(x, magic), magic);
-        let out = _mm512_mul_pd(_mm512_add_pd(input, nearest), set(kernel.spacing));
+        let out = _mm512_mul_pd(_mm512_add_pd(input, nearest), set(kernel.on.spacing));
         // SAFETY: the reference covers 64 bytes; the store is unaligned.
         unsafe { _mm512_mask_storeu_pd(values.as_mut_ptr(), safe, out) };
         !safe
@@ -210,12 +210,12 @@ pub(in crate::noise) mod x86 {
         // maxpd and minpd return their second operand for NaN, like the scalar code.
         let size =
             _mm256_and_si256(_mm256_castpd_si256(value), _mm256_set1_epi64x(MAGNITUDE as i64));
-        let counts = _mm256_cmpgt_epi64(size, _mm256_set1_epi64x(kernel.least as i64 - 1));
+        let counts = _mm256_cmpgt_epi64(size, _mm256_set1_epi64x(kernel.on.least as i64 - 1));
         let x = _mm256_and_pd(value, _mm256_castsi256_pd(counts));
-        let x = _mm256_mul_pd(x, set(kernel.per_spacing));
+        let x = _mm256_mul_pd(x, set(kernel.on.per_spacing));
         let x = _mm256_min_pd(_mm256_max_pd(x, set(-INPUT_LIMIT)), set(INPUT_LIMIT));
         let input = _mm256_sub_pd(_mm256_add_pd(x, magic), magic);
-        let out = _mm256_mul_pd(_mm256_add_pd(input, nearest), set(kernel.spacing));
+        let out = _mm256_mul_pd(_mm256_add_pd(input, nearest), set(kernel.on.spacing));
         // SAFETY: the reference covers 32 bytes; the store is unaligned.
         unsafe { _mm256_storeu_pd(values.as_mut_ptr(), _mm256_blendv_pd(value, out, safe)) };
         !(_mm256_movemask_pd(safe) as u8) & 15
@@ -317,7 +317,7 @@ mod tests {
             [0.0, 5e-324, f64::MIN_POSITIVE, half.next_down(), half, half.next_up(), 3.0 * half];
         for x in edges.into_iter().chain((0..2000).map(|i| f64::from(i) * 0.37 * half)) {
             for x in [x, -x] {
-                let (got, expected) = (kernel.sum(x, 0), grid.round(x));
+                let (got, expected) = (kernel.on.sum(x, 0), grid.round(x));
                 assert_eq!(got.to_bits(), expected.to_bits(), "{x:e}: {got:e}, {expected:e}");
             }
         }

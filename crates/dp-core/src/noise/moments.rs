@@ -1,0 +1,26 @@
+//! What is known of one value of additive noise.
+
+use super::law::NoiseLaw;
+use super::staircase::{Shape, StaircaseNoise};
+
+impl NoiseLaw {
+    /// Variance and fourth cumulant of one value of additive noise, none of them included; nothing for other
+    /// laws.
+    #[must_use]
+    pub fn moments(&self) -> Option<[f64; 2]> {
+        match *self {
+            Self::None => Some([0.0; 2]),
+            Self::RoundedGaussian { sigma, .. } => Some([sigma.get().powi(2), 0.0]),
+            Self::RoundedLaplace { scale, .. } => {
+                let b = scale.get();
+                Some([2.0 * b * b, 12.0 * b.powi(4)])
+            }
+            Self::Staircase { epsilon, width, inner, grid } => {
+                let noise =
+                    StaircaseNoise::new(Shape::new(epsilon, width, inner).ok()?, grid).ok()?;
+                Some([noise.variance(), noise.fourth_cumulant()])
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,295 @@
+//! Groups from a public sample: what moves together is summed.
+
+use super::groups::Groups;
+use crate::error::{Error, Result};
+use crate::rows::RowsView;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, Par, Side};
+use kodama::{Method, linkage};
+
+/// Mean and covariance of rows that are public, or that somebody paid for: what [`Groups::of`] and
+/// [`Posterior`](crate::vectors::Posterior) know of the rows that are released. Wrong ones cost utility and no privacy.
+#[derive(Debug, Clone)]
+pub struct PublicMoments {
+    mean: Vec<f64>,
+    covariance: Mat<f64>,
+}
+
+/// Most attributes: matrices of d x d numbers are held.
+const MOST: usize = 1 << 13;
+/// What is added to every variance, as a share of the mean one: no attribute is known exactly, and so is no
+/// combination of them.
+const FLOOR: f64 = 1.0 / 64.0;
+
+impl PublicMoments {
+    /// A mean (d numbers) and a covariance (d x d, row after row, symmetric).
+    ///
+    /// # Errors
+    /// [`Error::Length`]; [`Error::NotFinite`]; more than 2^13 attributes, a negative variance or no variance at all, a matrix
+    /// that is not symmetric.
+    pub fn new(mean: Vec<f64>, covariance: &[f64]) -> Result<Self> {
+        let d = mean.len();
+        check_size(d)?;
+        if covariance.len() != d * d {
+            let (expected, found) = (d * d, covariance.len());
+            return Err(Error::Length { what: "covariance", expected, found });
+        }
+        let all = mean.iter().chain(covariance);
+        if let Some(at) = all.clone().position(|x| !x.is_finite()) {
+            return Err(Error::NotFinite { row: at / d, column: at % d });
+        }
+        let covariance = Mat::from_fn(d, d, |i, j| covariance[i * d + j]);
+        let largest = (0..d).fold(0f64, |m, i| m.max(covariance[(i, i)]));
+        let apart = |i: usize, j: usize| (covariance[(i, j)] - covariance[(j, i)]).abs();
+        let even = (0..d).all(|i| (0..i).all(|j| apart(i, j) <= 1e-9 * largest));
+        if !(largest > 0.0 && even && (0..d).all(|i| covariance[(i, i)] >= 0.0)) {
+            let allowed = "symmetric, with variances that are not negative and not all zero";
+            return Err(Error::invalid("covariance", "another matrix", allowed));
+        }
+        let mut made = Self { mean, covariance };
+        made.lift();
+        Ok(made)
+    }
+
+    /// Those of public rows.
+    ///
+    /// # Errors
+    /// Fewer than two rows; otherwise as [`PublicMoments::new`].
+    pub fn of_sample(rows: RowsView<'_>) -> Result<Self> {
+        let (n, d) = (rows.n(), rows.d());
+        check_size(d)?;
+        if n < 2 {
+            return Err(Error::invalid("rows of a public sample", n, "at least 2"));
+        }
+        let mut x = Mat::<f64>::zeros(n, d);
+        let mut mean = vec![0.0; d];
+        for i in 0..n {
+            rows.for_each_entry(i, |c, v| {
+                x[(i, c)] += v;
+                mean[c] += v / n as f64;
+            });
+        }
+        for i in 0..n {
+            (0..d).for_each(|c| x[(i, c)] -= mean[c]);
+        }
+        let mut covariance = Mat::<f64>::zeros(d, d);
+        let scale = 1.0 / (n - 1) as f64;
+        matmul(
+            covariance.as_mut(),
+            Accum::Replace,
+            x.transpose(),
+            x.as_ref(),
+            scale,
+            Par::rayon(0),
+        );
+        // Exactly symmetric, however the product was summed.
+        let even: Vec<f64> = (0..d * d)
+            .map(|at| 0.5 * (covariance[(at / d, at % d)] + covariance[(at % d, at / d)]))
+            .collect();
+        Self::new(mean, &even)
+    }
+
+    fn lift(&mut self) {
+        let d = self.d();
+        let mean = (0..d).map(|i| self.covariance[(i, i)]).sum::<f64>() / d as f64;
+        (0..d).for_each(|i| self.covariance[(i, i)] += FLOOR * mean);
+    }
+
+    /// Attributes.
+    #[must_use]
+    pub fn d(&self) -> usize {
+        self.mean.len()
+    }
+
+    pub(crate) fn mean(&self) -> &[f64] {
+        &self.mean
+    }
+
+    /// `S W` (d x k).
+    pub(crate) fn times(&self, groups: Groups) -> Mat<f64> {
+        let mut product = Mat::<f64>::zeros(self.d(), groups.k());
+        for (j, &g) in groups.signed().iter().enumerate() {
+            let (c, sign) = (g.unsigned_abs() as usize - 1, f64::from(g.signum()));
+            for i in 0..self.d() {
+                product[(i, c)] += sign * self.covariance[(i, j)];
+            }
+        }
+        product
+    }
+
+    /// `W^T S W + v I` (k x k), from `S W`.
+    pub(crate) fn seen(groups: Groups, product: &Mat<f64>, variance: f64) -> Mat<f64> {
+        let mut seen = Mat::<f64>::zeros(groups.k(), groups.k());
+        for (i, &g) in groups.signed().iter().enumerate() {
+            let (c, sign) = (g.unsigned_abs() as usize - 1, f64::from(g.signum()));
+            (0..groups.k()).for_each(|j| seen[(c, j)] += sign * product[(i, j)]);
+        }
+        (0..groups.k()).for_each(|c| seen[(c, c)] += variance);
+        seen
+    }
+
+    /// `log det(I + W^T S W / v)`: twice what normal rows tell of themselves, in nats.
+    fn told(&self, groups: Groups, variance: f64) -> Result<f64> {
+        let seen = Self::seen(groups, &self.times(groups), variance);
+        let factor = seen.llt(Side::Lower).map_err(|_| not_positive())?;
+        let diagonal = factor.L().diagonal();
+        let ln: f64 = (0..groups.k()).map(|i| diagonal[i].ln()).sum();
+        Ok(2.0 * ln - groups.k() as f64 * variance.ln())
+    }
+
+    fn correlation(&self, i: usize, j: usize) -> f64 {
+        let root = (self.covariance[(i, i)] * self.covariance[(j, j)]).sqrt();
+        (self.covariance[(i, j)] / root).abs().min(1.0)
+    }
+}
+
+pub(crate) fn not_positive() -> Error {
+    let reason = "the covariance is not positive; it may be no covariance at all";
+    Error::Undefined { what: "public moments", reason }
+}
+
+fn check_size(d: usize) -> Result<()> {
+    if (1..=MOST).contains(&d) {
+        Ok(())
+    } else {
+        Err(Error::invalid("attributes of public moments", d, "[1, 2^13]"))
+    }
+}
+
+impl Groups {
+    /// Groups of attributes that move together, for noise of this variance: average linkage on one less the absolute
+    /// correlation, cut at the number of groups that tells most about normal rows of this covariance
+    /// (`log det(I + W^T S W / v)`), with the signs of the leading eigenvector in every group.
+    ///
+    /// # Errors
+    /// A variance that is not positive; [`Error::Undefined`] for moments that are none.
+    pub fn of(moments: &PublicMoments, noise_variance: f64) -> Result<Self> {
+        if !(noise_variance.is_finite() && noise_variance > 0.0) {
+            return Err(Error::invalid("noise variance", noise_variance, "(0, inf)"));
+        }
+        let d = moments.d();
+        let pairs = (0..d).flat_map(|i| (i + 1..d).map(move |j| (i, j)));
+        let mut apart: Vec<f64> = pairs.map(|(i, j)| 1.0 - moments.correlation(i, j)).collect();
+        let merges = linkage(&mut apart, d, Method::Average);
+        let merges: Vec<[usize; 2]> =
+            merges.steps().iter().map(|s| [s.cluster1, s.cluster2]).collect();
+        let mut best: Option<(f64, Self)> = None;
+        for k in sizes(d) {
+            let groups = Self::new(&signed(moments, &cut(&merges, d, k))?)?;
+            let told = moments.told(groups, noise_variance)?;
+            if best.is_none_or(|(most, _)| told > most) {
+                best = Some((told, groups));
+            }
+        }
+        best.map(|(_, groups)| groups).ok_or_else(not_positive)
+    }
+}
+
+/// Numbers of groups that are tried: about three an octave.
+fn sizes(d: usize) -> impl Iterator<Item = usize> {
+    let mut all: Vec<usize> = (0..)
+        .map(|i| 2f64.powf(f64::from(i) / 3.0).round() as usize)
+        .take_while(|k| *k < d)
+        .collect();
+    all.push(d);
+    all.dedup();
+    all.into_iter()
+}
+
+/// The clusters after all merges but the last `k - 1`, numbered from zero in the order of their first attribute.
+fn cut(merges: &[[usize; 2]], d: usize, k: usize) -> Vec<usize> {
+    // Cluster d + i is what merge i made.
+    let mut parent: Vec<usize> = (0..2 * d).collect();
+    for (i, pair) in merges.iter().take(d - k).enumerate() {
+        pair.iter().for_each(|c| parent[*c] = d + i);
+    }
+    // Parents have larger numbers: from the top down each is at its root when it is asked.
+    for c in (0..2 * d).rev() {
+        parent[c] = parent[parent[c]];
+    }
+    let mut names: Vec<Option<usize>> = vec![None; 2 * d];
+    let mut next = 0;
+    let name = |i: usize| {
+        *names[parent[i]].get_or_insert_with(|| {
+            next += 1;
+            next - 1
+        })
+    };
+    (0..d).map(name).collect()
+}
+
+/// The signs of the leading eigenvector of the covariance in each group.
+fn signed(moments: &PublicMoments, groups: &[usize]) -> Result<Vec<i32>> {
+    let k = groups.iter().max().map_or(0, |last| last + 1);
+    let mut members = vec![Vec::new(); k];
+    groups.iter().enumerate().for_each(|(i, g)| members[*g].push(i));
+    let mut out = vec![0; groups.len()];
+    for (g, members) in members.iter().enumerate() {
+        let n = members.len();
+        let part = Mat::from_fn(n, n, |i, j| moments.covariance[(members[i], members[j])]);
+        let eigen = part.self_adjoint_eigen(Side::Lower).map_err(|_| not_positive())?;
+        // Its largest entry is positive, so that the sign does not depend on how it was found.
+        let leading: Vec<f64> = (0..n).map(|i| eigen.U()[(i, n - 1)]).collect();
+        let largest = leading.iter().fold(0f64, |m, x| if x.abs() > m.abs() { *x } else { m });
+        for (i, x) in members.iter().zip(leading) {
+            let sign = if x * largest >= 0.0 { 1 } else { -1 };
+            out[*i] = sign * (g as i32 + 1);
+        }
+    }
+    Ok(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn moments(d: usize, covariance: impl Fn(usize, usize) -> f64) -> PublicMoments {
+        let all: Vec<f64> = (0..d * d).map(|at| covariance(at / d, at % d)).collect();
+        PublicMoments::new(vec![0.0; d], &all).unwrap()
+    }
+
+    /// Four blocks of three, one attribute of each against the others: found whole, with their signs, when the noise
+    /// is large; single attributes when it is small.
+    #[test]
+    fn blocks_are_found_with_their_signs() {
+        let sign = |i: usize| if i % 3 == 2 { -1.0 } else { 1.0 };
+        let m = moments(12, |i, j| match (i == j, i / 3 == j / 3) {
+            (true, _) => 1.0,
+            (_, true) => 0.9 * sign(i) * sign(j),
+            _ => 0.05,
+        });
+        let groups = Groups::of(&m, 4.0).unwrap();
+        assert_eq!(groups.signed(), [1, 1, -1, 2, 2, -2, 3, 3, -3, 4, 4, -4]);
+        assert_eq!(Groups::of(&m, 1e-6).unwrap().k(), 12);
+        assert_eq!(Groups::of(&moments(1, |_, _| 2.0), 1.0).unwrap().signed(), [1]);
+    }
+
+    /// Against scipy 1.x: `fcluster(linkage(squareform(D), "average"), k, "maxclust")` of
+    /// `|i - j| / (2 + i)`-like distances without ties.
+    #[test]
+    fn cuts_undo_the_last_merges() {
+        // 0 and 1, then 3 and 4, then 2 to those, then all.
+        let merges = [[0, 1], [3, 4], [2, 6], [5, 7]];
+        assert_eq!(cut(&merges, 5, 5), [0, 1, 2, 3, 4]);
+        assert_eq!(cut(&merges, 5, 3), [0, 0, 1, 2, 2]);
+        assert_eq!(cut(&merges, 5, 2), [0, 0, 1, 1, 1]);
+        assert_eq!(cut(&merges, 5, 1), [0; 5]);
+    }
+
+    #[test]
+    fn moments_of_a_sample_are_its_moments() {
+        let x = [1.0, 0.0, 3.0, 1.0, 2.0, 5.0];
+        let m = PublicMoments::of_sample(RowsView::f64(3, 2, &x).unwrap()).unwrap();
+        assert_eq!(m.mean(), [2.0, 2.0]);
+        // Variances 1 and 7, covariance 1/2; the floor is 4/64.
+        let found = [m.covariance[(0, 0)], m.covariance[(1, 1)], m.covariance[(0, 1)]];
+        assert!(found.iter().zip([1.0625, 7.0625, 0.5]).all(|(a, b)| (a - b).abs() < 1e-12));
+        for bad in
+            [[1.0, 0.5, 0.4, 1.0], [0.0; 4], [-1.0, 0.0, 0.0, 1.0], [f64::NAN, 0.0, 0.0, 1.0]]
+        {
+            assert!(PublicMoments::new(vec![0.0; 2], &bad).is_err(), "{bad:?}");
+        }
+        assert!(PublicMoments::of_sample(RowsView::f64(1, 2, &x[..2]).unwrap()).is_err());
+        assert!(Groups::of(&m, 0.0).is_err() && Groups::of(&m, f64::INFINITY).is_err());
+    }
+}

@@ -131,7 +131,7 @@ impl MinhashOptions {
                 Calibrated::Mixture(mechanism, seed)
             }
             (Mechanism::Bins | Mechanism::Occupancy, Adjacency::SetItems { alpha, .. }) => {
-                let why = "a bin keeps one minimum at most";
+                let why = "--mechanism bins and occupancy keep at most one minimum a bin";
                 no_effect("--concatenation", self.concatenation.as_ref(), why)?;
                 let symbols = if matches!(self.mechanism, Mechanism::Occupancy) {
                     let why = "--mechanism occupancy shows one symbol or none";

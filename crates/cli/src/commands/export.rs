@@ -1,8 +1,9 @@
 //! `dps export`: the numbers of a release, for other programs.
 
+use super::cells::{Cell, Table};
 use super::content::Content;
 use super::loaded::{AnyRelease, Asked, checked};
-use super::tables::{self, Cell, Table};
+use super::tables;
 use super::trust::TrustOptions;
 use crate::error::Result;
 use crate::output::Record;

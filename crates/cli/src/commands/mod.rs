@@ -1,6 +1,9 @@
 //! One file a command.
 
 mod calibrate;
+mod cells;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+mod columns;
 mod content;
 mod distance;
 mod explain;

@@ -228,11 +228,12 @@ fn signed(moments: &PublicMoments, groups: &[usize]) -> Result<Vec<i32>> {
         let n = members.len();
         let part = Mat::from_fn(n, n, |i, j| moments.covariance[(members[i], members[j])]);
         let eigen = part.self_adjoint_eigen(Side::Lower).map_err(|_| not_positive())?;
-        // Its largest entry is positive, so that the sign does not depend on how it was found.
         let leading: Vec<f64> = (0..n).map(|i| eigen.U()[(i, n - 1)]).collect();
-        let largest = leading.iter().fold(0f64, |m, x| if x.abs() > m.abs() { *x } else { m });
+        let largest = leading.iter().fold(0f64, |m, x| m.max(x.abs()));
+        // The first of the large entries is positive: equal ones, which rounding orders, have no say.
+        let pivot = leading.iter().copied().find(|x| x.abs() >= 0.5 * largest).unwrap_or(1.0);
         for (i, x) in members.iter().zip(leading) {
-            let sign = if x * largest >= 0.0 { 1 } else { -1 };
+            let sign = if x * pivot >= 0.0 { 1 } else { -1 };
             out[*i] = sign * (g as i32 + 1);
         }
     }
@@ -256,7 +257,7 @@ mod tests {
         let m = moments(12, |i, j| match (i == j, i / 3 == j / 3) {
             (true, _) => 1.0,
             (_, true) => 0.9 * sign(i) * sign(j),
-            _ => 0.05,
+            _ => 0.05 * sign(i) * sign(j),
         });
         let groups = Groups::of(&m, 4.0).unwrap();
         assert_eq!(groups.signed(), [1, 1, -1, 2, 2, -2, 3, 3, -3, 4, 4, -4]);
@@ -264,8 +265,7 @@ mod tests {
         assert_eq!(Groups::of(&moments(1, |_, _| 2.0), 1.0).unwrap().signed(), [1]);
     }
 
-    /// Against scipy 1.x: `fcluster(linkage(squareform(D), "average"), k, "maxclust")` of
-    /// `|i - j| / (2 + i)`-like distances without ties.
+    /// Merges written down by hand.
     #[test]
     fn cuts_undo_the_last_merges() {
         // 0 and 1, then 3 and 4, then 2 to those, then all.

@@ -76,7 +76,7 @@ fn covariances_and_sets_are_attacked() {
     room.write("sets.txt", sets(0, 200));
     room.write("others.txt", sets(200, 260));
     room.json(
-        "release minhash sets.txt --out s.dps --epsilon 4 --delta 1e-5 --adjacency set-items --alpha 1 \
+        "release minhash sets.txt --out s.dps --mechanism mixture --epsilon 4 --delta 1e-5 --adjacency set-items --alpha 1 \
          --min-size 4",
     );
     let said = room.json("attack s.dps --truth sets.txt --public others.txt");
@@ -92,7 +92,7 @@ fn what_does_not_go_together_is_refused() {
         "release sketch truth.csv --out rows.dps --k 6 --epsilon 4 --delta 0 --adjacency attribute --beta 2 \
          --bound 1 --seed 7 --noise laplace",
     );
-    room.json("release units truth.csv --out units.dps --epsilon 4 --adjacency any-input");
+    room.json("release units truth.csv --out units.dps --k 6 --epsilon 4 --adjacency any-input");
     room.refuses(
         "attack rows.dps --truth public.csv --public truth.csv",
         2,

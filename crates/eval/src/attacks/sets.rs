@@ -13,8 +13,8 @@ use std::collections::HashSet;
 /// public sets that are not.
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] where truth and release do not go together, for signatures whose functions cannot be built
-/// again here, and where no set has items to seek.
+/// [`Error::InvalidParameter`] where truth and release do not go together, for signatures other than
+/// secure MinHash, and where no set has items to seek.
 pub fn on_sets(
     release: &Release<PrivateSymbols>,
     truth: &[ItemSet],
@@ -30,7 +30,7 @@ pub fn on_sets(
         Adjacency::AnyInput => (1, 1, Secret::Inside),
         _ => (1, 1, Secret::Beyond(1)),
     };
-    let functions = Functions::of(symbols)?;
+    let functions = functions(symbols)?;
     let (keep, alphabet) = (symbols.keep().get(), symbols.alphabet() as f64);
     let gain = (keep * (alphabet - 1.0) / (1.0 - keep)).ln();
     let mut pairs = Vec::new();
@@ -65,7 +65,7 @@ pub fn on_sets(
     }
     let right = |(i, other): &(usize, ItemSet)| -> Result<f64> {
         let both = functions.sketch(&[truth[*i].clone(), other.clone()]);
-        let (own, other) = (&both[..symbols.scheme().slots], &both[symbols.scheme().slots..]);
+        let (own, other) = (both.row(0), both.row(1));
         let mut ratio = 0.0;
         for ((&noisy, &own), &other) in symbols.row(*i)?.iter().zip(own).zip(other) {
             if own != other {
@@ -90,36 +90,14 @@ pub fn on_sets(
 }
 
 /// The public functions that signatures are made of.
-enum Functions {
-    Secure(SecureMinHash),
-    Bins(OnePermutation),
-}
-
-impl Functions {
-    fn of(symbols: &PrivateSymbols) -> Result<Self> {
-        let scheme = symbols.scheme();
-        let unknown =
-            || Error::invalid("signatures", &scheme.sketch, "secure MinHash or one permutation");
-        let built = match scheme.sketch.strip_prefix("secure-minhash/K=") {
-            Some(rest) => {
-                let (k, b) = rest.split_once("/B=").ok_or_else(unknown)?;
-                let (k, b) = (k.parse().map_err(|_| unknown())?, b.parse().map_err(|_| unknown())?);
-                Self::Secure(SecureMinHash::new(SymbolShape::new(scheme.slots, k, b)?, scheme.seed))
-            }
-            None => Self::Bins(OnePermutation::new(scheme.slots, scheme.seed)?),
-        };
-        let same = match &built {
-            Self::Secure(sketch) => sketch.scheme() == *scheme,
-            Self::Bins(sketch) => sketch.scheme() == *scheme,
-        };
-        if same { Ok(built) } else { Err(unknown()) }
-    }
-
-    /// Signatures, row after row.
-    fn sketch(&self, sets: &[ItemSet]) -> Vec<u32> {
-        match self {
-            Self::Secure(sketch) => sketch.sketch(sets).slots().to_vec(),
-            Self::Bins(sketch) => sketch.sketch(sets).slots().to_vec(),
-        }
-    }
+fn functions(symbols: &PrivateSymbols) -> Result<SecureMinHash> {
+    let scheme = symbols.scheme();
+    let unknown = || {
+        Error::invalid("signatures", &scheme.sketch, "secure MinHash: others are not attacked here")
+    };
+    let shape = scheme.sketch.strip_prefix("secure-minhash/K=");
+    let (k, b) = shape.and_then(|shape| shape.split_once("/B=")).ok_or_else(unknown)?;
+    let (k, b) = (k.parse().map_err(|_| unknown())?, b.parse().map_err(|_| unknown())?);
+    let built = SecureMinHash::new(SymbolShape::new(scheme.slots, k, b)?, scheme.seed);
+    if built.scheme() == *scheme { Ok(built) } else { Err(unknown()) }
 }

@@ -92,7 +92,9 @@ fn what_does_not_go_together_is_refused() {
         "release sketch truth.csv --out rows.dps --k 6 --epsilon 4 --delta 0 --adjacency attribute --beta 2 \
          --bound 1 --seed 7 --noise laplace",
     );
-    room.json("release units truth.csv --out units.dps --k 6 --epsilon 4 --adjacency any-input");
+    room.json(
+        "release units truth.csv --out units.dps --k 6 --epsilon 4 --delta 0 --adjacency any-input",
+    );
     room.refuses(
         "attack rows.dps --truth public.csv --public truth.csv",
         2,

@@ -3,9 +3,7 @@
 use super::measured::{Attack, Measured, Secret};
 use crate::error::{Error, Result};
 use dp_core::{Adjacency, Release};
-use sketch::sets::{
-    ItemSet, OnePermutation, PrivateSymbols, SecureMinHash, SetSketch, SymbolShape,
-};
+use sketch::sets::{ItemSet, PrivateSymbols, SecureMinHash, SetSketch, SymbolShape};
 use std::collections::HashSet;
 
 /// Whether some items are in a set, all its other items known: by the likelihood ratio. Set i of `truth` is the one that

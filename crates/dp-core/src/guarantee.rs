@@ -1,7 +1,7 @@
 //! What a release promises, as data.
 
 use crate::adjacency::{Adjacency, Steps};
-use crate::budget::{Budget, LogDelta};
+use crate::budget::{Budget, Delta, LogDelta};
 use crate::calibrate::{self, PublishedCalibration};
 use crate::error::{Error, Result, log_slack, rejected};
 use crate::profile::{Meeting, PrivacyProfile, Profile};
@@ -238,7 +238,10 @@ impl Guarantee {
             Some(profile) => profile.for_steps(steps, self.together()),
             None => {
                 let Budget { epsilon, delta } = steps.of_claim(self.budget)?;
-                Ok(Profile::ApproximateDp { epsilon, delta })
+                Ok(match delta {
+                    Delta::ZERO => Profile::PureDp { epsilon },
+                    delta => Profile::ApproximateDp { epsilon, delta },
+                })
             }
         }
     }

@@ -4,6 +4,7 @@
 //! [`framework::Report`] of figures, tables and checked claims. [`experiments::all`]
 //! lists them, [`framework::run`] runs them, [`render`] writes them to disk.
 
+pub mod attacks;
 pub mod baselines;
 pub mod data;
 mod effort;

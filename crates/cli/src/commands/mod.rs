@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod attack;
 mod calibrate;
 mod cells;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
@@ -38,6 +39,9 @@ pub(crate) enum Command {
     Inspect(inspect::Inspect),
     /// Say what an attacker learns at most from a release, alone and with all that a ledger holds.
     Explain(explain::Explain),
+    /// Attack a release, with the truth beside it, as real attackers would: what they would have learnt. What it
+    /// prints is made from the true data, and not to be published.
+    Attack(attack::Attack),
     /// Recompute what a release or a certificate states, and say what was not; exit status 1 when it does
     /// not hold together, is no proven differential privacy that could be computed again and was not
     /// accepted by name, or promises less than --require.
@@ -70,6 +74,7 @@ impl Command {
             Self::Release(command) => command.run(),
             Self::Inspect(command) => command.run(),
             Self::Explain(command) => command.run(),
+            Self::Attack(command) => command.run(),
             Self::Verify(command) => command.run(),
             Self::Distance(command) => command.run(),
             Self::Search(command) => command.run(),

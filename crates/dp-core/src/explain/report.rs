@@ -3,11 +3,8 @@
 use super::tradeoff::TradeOff;
 use super::words::{not_protected, protected};
 use crate::accounting::{Foreign, Ledger};
-use crate::adjacency::Steps;
-use crate::budget::Delta;
 use crate::error::Result;
 use crate::guarantee::{Guarantee, Provenance};
-use crate::profile::Profile;
 use crate::quantity::Probability;
 use serde::Serialize;
 
@@ -104,8 +101,8 @@ impl Explanation {
     /// # Errors
     /// [`crate::Error::InvalidParameter`] for a profile outside its limits.
     pub fn of(guarantee: &Guarantee, asked: &Questions) -> Result<Self> {
-        let (adjacency, profile) = (guarantee.adjacency(), stated(guarantee));
-        let alone = Learned::new(&TradeOff::new(&profile)?, asked);
+        let adjacency = guarantee.adjacency();
+        let alone = Learned::new(&TradeOff::of(guarantee, 1)?, asked);
         let several = SEVERAL.iter().map(|&changes| (changes, together(guarantee, changes)));
         let basis = match guarantee.provenance() {
             Provenance::Proven { theorem } => format!("proven: {theorem}"),
@@ -144,21 +141,9 @@ impl Explanation {
     }
 }
 
-/// The profile, or the claim as the worst profile that it allows.
-fn stated(guarantee: &Guarantee) -> Profile {
-    let budget = guarantee.budget();
-    guarantee.profile().cloned().unwrap_or(match budget.delta {
-        Delta::ZERO => Profile::PureDp { epsilon: budget.epsilon },
-        delta => Profile::ApproximateDp { epsilon: budget.epsilon, delta },
-    })
-}
-
-/// The advantage when so many changes of one row come together: at most.
+/// The advantage when so many changes of one row come together: at most. What leaves its limits is not bounded.
 fn together(guarantee: &Guarantee, changes: u64) -> f64 {
-    let profile = guarantee.profile_of_steps(Steps { each: changes, groups: 1 });
-    let best = profile.and_then(|profile| TradeOff::new(&profile));
-    // What leaves its limits is not bounded.
-    best.map_or(1.0, |best| best.advantage())
+    TradeOff::of(guarantee, changes).map_or(1.0, |best| best.advantage())
 }
 
 impl Learned {

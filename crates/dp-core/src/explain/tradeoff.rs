@@ -1,7 +1,9 @@
 //! From a profile to the trade-off of the best test. Proof: `docs/proofs/trade-off.md`.
 
+use crate::adjacency::Steps;
 use crate::budget::Epsilon;
 use crate::error::Result;
+use crate::guarantee::Guarantee;
 use crate::profile::pld::Pld;
 use crate::profile::{Event, PrivacyProfile, Profile};
 use crate::quantity::Probability;
@@ -54,6 +56,15 @@ impl TradeOff {
             epsilon = (epsilon * APART).max(NEAREST);
         }
         Ok(this)
+    }
+
+    /// Of a guarantee, for so many of its changes of one row at once: the theorem's exact factor, or group privacy. A
+    /// published claim without a profile is taken at its word.
+    ///
+    /// # Errors
+    /// [`crate::Error::InvalidParameter`] when the profile leaves its limits.
+    pub fn of(guarantee: &Guarantee, changes: u64) -> Result<Self> {
+        Self::new(&guarantee.profile_of_steps(Steps { each: changes.max(1), groups: 1 })?)
     }
 
     /// Whether some pair of inputs is known whose best test reaches the bounds, but for rounding. Where not,

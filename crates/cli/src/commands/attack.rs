@@ -1,0 +1,158 @@
+//! `dps attack`: what real attackers would have learnt from a release, measured by whoever has the truth.
+
+use super::loaded::{self, AnyRelease};
+use super::trust::TrustOptions;
+use crate::error::{Error, Result};
+use crate::output::Record;
+use clap::Args;
+use eval::attacks::{self, Measured};
+use eval::data::Points;
+use readers::{Block, DataError, RowsFile, SetsFile};
+use sketch::sets::ItemSet;
+use std::path::{Path, PathBuf};
+
+/// Options of `dps attack`.
+#[derive(Args)]
+pub(crate) struct Attack {
+    /// A release file: of vectors, of a covariance, or of set signatures.
+    file: PathBuf,
+    /// The data that it was made of, in the same order: rows, or sets one a line.
+    #[arg(long, value_name = "FILE")]
+    truth: PathBuf,
+    /// Data of the same kind that everybody has, and that is not in the release.
+    #[arg(long = "public", value_name = "FILE")]
+    known: PathBuf,
+    /// Labels of the true rows, whole numbers below 256, one a row: how often they are guessed.
+    #[arg(long, value_name = "FILE", requires = "public_labels")]
+    truth_labels: Option<PathBuf>,
+    /// Labels of the public rows.
+    #[arg(long, value_name = "FILE", requires = "truth_labels")]
+    public_labels: Option<PathBuf>,
+    /// Divide every value of both files by this first, as when the release was made.
+    #[arg(long, default_value_t = 1.0)]
+    divide: f64,
+    /// Use only these columns of both files, as when the release was made.
+    #[arg(long, value_delimiter = ',')]
+    columns: Vec<String>,
+    /// Leave this column of both files out; may be given more than once.
+    #[arg(long = "id", value_name = "COLUMN")]
+    left_out: Vec<String>,
+    /// Sets: what stands between the items of a set, as when the release was made.
+    #[arg(long)]
+    separator: Option<String>,
+    /// Sets: the first word of a line names the set, and is left out.
+    #[arg(long)]
+    id_first: bool,
+    #[command(flatten)]
+    trust: TrustOptions,
+}
+
+/// What stands above every table.
+const SECRET: &str = "this table is made from the true data, without noise: it is NOT private, and not to be published";
+
+impl Attack {
+    pub(crate) fn run(&self) -> Result<Record> {
+        let release = loaded::read(&self.file, &self.trust.get())?;
+        let found = match &release {
+            AnyRelease::Sketch(release) => {
+                let truth = self.points(&self.truth, self.truth_labels.as_deref())?;
+                let known = self.points(&self.known, self.public_labels.as_deref())?;
+                attacks::on_vectors(release, &truth, &known)
+            }
+            AnyRelease::Covariance(release) => {
+                let (truth, known) =
+                    (self.points(&self.truth, None)?, self.points(&self.known, None)?);
+                attacks::on_covariance(release, &truth, &known)
+            }
+            AnyRelease::Symbols(release) => {
+                attacks::on_sets(release, &self.sets(&self.truth)?, &self.sets(&self.known)?)
+            }
+            _ => {
+                return Err(Error::usage(
+                    "attacks are known here on real-valued sketches, covariances and set signatures; \
+                     dps explain bounds what any attack learns from every kind",
+                ));
+            }
+        };
+        let rows = found.map_err(refused)?.into_iter().map(|attack| {
+            let Measured { value, low, high } = attack.release;
+            let row = Record::new()
+                .text("attack", attack.name)
+                .text("who_knows", attack.knows)
+                .text("measure", attack.measure)
+                .number("release", value)
+                .number("low", low)
+                .number("high", high)
+                .number("without_release", attack.without)
+                .number("clean_data", attack.clean);
+            let row = match attack.bound {
+                Some(bound) => row.number("at_most", bound),
+                None => row.text("at_most", "-"),
+            };
+            row.text("certificate_says", attack.says)
+        });
+        Ok(Record::new()
+            .text("warning", SECRET)
+            .text(
+                "how to read it",
+                "release: what the attack got out of it, with an interval of 95 %; without_release: the best guess \
+                 of who has none; clean_data: the same attack on the data itself; at_most: the exact bound on \
+                 every attack, on average over the noise",
+            )
+            .table("attacks", rows.collect()))
+    }
+
+    /// Rows, with their labels.
+    fn points(&self, path: &Path, labels: Option<&Path>) -> Result<Points> {
+        let file = RowsFile {
+            divide: self.divide,
+            columns: self.columns.clone(),
+            leave_out: self.left_out.clone(),
+            ..RowsFile::new(path)
+        };
+        let (d, values) = numbers(&file)?;
+        let labels = labels.map(|path| {
+            let (_, values) = numbers(&RowsFile::new(path))?;
+            let label =
+                |x: &f64| (x.fract() == 0.0 && (0.0..256.0).contains(x)).then_some(*x as u8);
+            values.iter().map(label).collect::<Option<Vec<u8>>>().ok_or_else(|| {
+                let rule = "labels are whole numbers from 0 to 255, one a row".to_owned();
+                Error::Data(DataError { file: path.to_owned(), column: None, rule, record: None })
+            })
+        });
+        Points::new("rows", d, values, labels.transpose()?).map_err(refused)
+    }
+
+    fn sets(&self, path: &Path) -> Result<Vec<ItemSet>> {
+        let (separator, id_first) = (self.separator.clone(), self.id_first);
+        let mut reader = SetsFile { separator, id_first, ..SetsFile::new(path) }.open()?;
+        let mut all = Vec::new();
+        loop {
+            let sets = reader.next()?;
+            if sets.is_empty() {
+                return Ok(all);
+            }
+            all.extend(sets);
+        }
+    }
+}
+
+/// All numbers of a file, and how many stand in a row.
+fn numbers(file: &RowsFile) -> Result<(usize, Vec<f64>)> {
+    let mut input = file.open()?;
+    let (d, mut all) = (input.rows.d(), Vec::new());
+    while let Some(block) = input.rows.next(Block::default())? {
+        all.extend_from_slice(&block.dense(d));
+    }
+    Ok((d, all))
+}
+
+fn refused(error: eval::Error) -> Error {
+    match error {
+        eval::Error::Privacy(error) => error.into(),
+        eval::Error::Sketch(error) => error.into(),
+        eval::Error::Matrix(error) => error.into(),
+        eval::Error::File(error) => error.into(),
+        error => Error::usage(error.to_string()),
+    }
+}

@@ -47,7 +47,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         ("exact composed profile, isotropic noise, even split", plain),
         ("+ split of least predicted error", split),
         ("+ noise shape of least trace", shaped),
-        ("+ directions worth their noise", PfpOptions::default()),
+        ("+ encoder with equal rows, directions worth their noise", PfpOptions::default()),
         ("+ oversampling 15 instead of 6 (k = 20)", PfpOptions::default()),
     ];
     context.progress.begin(2 + steps.len() as u64);
@@ -164,7 +164,9 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let falls = |i: usize| errors.windows(2).all(|w| w[1][i] < w[0][i]);
     let list =
         |i: usize| errors.iter().map(|e| format!("{:.0}", e[i])).collect::<Vec<_>>().join(" > ");
-    report.claim("every step lowers the error of the shrunk release", falls(1), list(1));
+    report
+        .claim("every step lowers the error of the shrunk release", falls(1), list(1))
+        .fails_because("the split is chosen for the error before shrinking, which it lowers");
     report
         .claim(
             "all steps together, shrunk, bring the error to 0.6 of input perturbation, shrunk, or less",

@@ -54,10 +54,10 @@ impl Measured {
             }
             0.5 * (low + high)
         };
-        // P(X >= k) rises with p, P(X <= k) falls.
+        // P(X > k - 1) rises with p, P(X <= k) falls.
         let low = match k.floor() {
             0.0 => 0.0,
-            k => end(&|p| ln_binomial_sf(n as u64, p, k as u64), true),
+            k => end(&|p| ln_binomial_sf(n as u64, p, k as u64 - 1), true),
         };
         let high = match k.ceil() {
             k if k >= n => 1.0,

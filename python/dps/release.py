@@ -251,7 +251,8 @@ class Release:
     def regress(self, *, features: int, ridge: float | None = None) -> np.ndarray:
         """Ridge regression of the last variables of a released covariance on the first.
 
-        ``X = (A^T A + ridge I)^-1 A^T B`` for rows ``[a | b]``.
+        ``X = (A^T A + ridge I)^-1 A^T B`` for rows ``[a | b]``, on the released matrix without its
+        negative eigenvalues.
 
         Parameters
         ----------

@@ -394,7 +394,7 @@ impl Release {
                 return Err(Fault::invalid("ridge", "None", why));
             }
         };
-        let estimate = covariance.unbiased();
+        let estimate = covariance.positive()?;
         let found = py.detach(|| analysis::regression(estimate.as_ref(), features, ridge))?;
         matrix(py, found.as_ref())
     }

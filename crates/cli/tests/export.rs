@@ -138,6 +138,14 @@ fn signs_and_matrices_are_exported() {
         }
     }
 
+    // Sums of groups have no constant that makes distances of rows of them.
+    room.json(
+        "release sketch users.csv --out groups.dps --grid 2x3/2 --noise laplace --adjacency attribute --beta 1 \
+         --bound 1 --epsilon 1 --delta 0",
+    );
+    let made = room.json("export groups.dps --out groups.csv");
+    assert!(made.get("subtract from squared distances").is_none(), "{made}");
+
     room.json(
         "release covariance users.csv --out c.dps --adjacency add-remove-row --norm-bound 4 --epsilon 1 \
          --delta 1e-6",

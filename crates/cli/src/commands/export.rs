@@ -82,9 +82,12 @@ impl Export {
 }
 
 /// What to subtract from squared norms and distances of the rows of a sketch so that they are unbiased: the sum of
-/// the variances of the noise.
+/// the variances of the noise. Sums of chosen groups tell neither of rows, with or without it.
 fn correction(release: &AnyRelease) -> Vec<(&'static str, f64)> {
     let AnyRelease::Sketch(release) = release else { return Vec::new() };
+    if release.payload().projection().groups().is_some() {
+        return Vec::new();
+    }
     let noise = release.payload().k() as f64 * release.payload().noise_variance();
     vec![("subtract from squared norms", noise), ("subtract from squared distances", 2.0 * noise)]
 }

@@ -174,7 +174,7 @@ impl Factor {
         }
     }
 
-    /// `L g`, four columns at a time: no term of number j meets more than `j/4 + 4` roundings, fewer than those
+    /// `L g`, four columns at a time: no term of number j meets more than `j/4 + 6` roundings, fewer than those
     /// of [`dot_error`].
     #[inline(always)]
     fn lower_times(&self, g: &[f64]) -> Zeroizing<Vec<f64>> {

@@ -25,9 +25,8 @@ pub(super) fn split(
     spent: f64,
     whole: bool,
 ) -> Result<(Vec<Split>, f64)> {
-    let one = |runs: &Vec<(f64, f64)>| runs.iter().map(|(_, n)| n).sum::<f64>() <= 1.0;
     let pure: Vec<_> =
-        events.iter().map(|e| pure_runs(e).filter(|runs| !whole || one(runs))).collect();
+        events.iter().map(|e| pure_runs(e).filter(|runs| !whole || is_one(runs))).collect();
     let needy = events.iter().zip(&pure).filter(|(_, p)| p.is_none());
     let needy: f64 = needy.map(|(e, _)| e.count() as f64).sum();
     let budget = if needy > 0.0 { spent * delta.get() } else { 0.0 };
@@ -56,6 +55,11 @@ pub(super) fn pure_runs(event: &Event) -> Option<Vec<(f64, f64)>> {
     Some(runs.into_iter().map(|(loss, n)| (loss * (1.0 + 1e-13), n)).collect())
 }
 
+/// Whether these are a single run.
+fn is_one(runs: &[(f64, f64)]) -> bool {
+    runs.iter().map(|(_, n)| n).sum::<f64>() <= 1.0
+}
+
 /// Epsilons add up, deltas add up: with events of many bits at their pure epsilon, or at a share
 /// of delta, whichever costs less.
 pub(super) fn basic(events: &[Event], delta: Delta) -> Result<Epsilon> {
@@ -64,7 +68,8 @@ pub(super) fn basic(events: &[Event], delta: Delta) -> Result<Epsilon> {
         up(parts.iter().map(|p| p.runs * p.epsilon).sum())
     };
     let pure = sum(false);
-    if delta == Delta::ZERO {
+    let several = |e: &Event| pure_runs(e).is_some_and(|runs| !is_one(&runs));
+    if delta == Delta::ZERO || !events.iter().any(several) {
         return pure;
     }
     match (pure, sum(true)) {

@@ -14,6 +14,9 @@ use crate::numeric::root::{Middle, bisect};
 const STEEPEST: f64 = 1e3;
 /// Losses this far above epsilon count as infinite: that costs `e^-16` of their mass.
 const FAR: f64 = 16.0;
+/// Losses whose mass is `e^-35` of Chernoff's bound on delta count as infinite: that bound is seldom
+/// above `e^14` times delta.
+const RARE: f64 = 35.0;
 /// Most cells, each node of a mixture counting as one.
 const CELLS: f64 = 262_144.0;
 /// Most steps of a window: a certificate of a composition is read in half of 64 MiB.
@@ -84,10 +87,14 @@ fn upper(parts: &Parts, e: f64, width: Width) -> Upper {
     let bulk = Coarse::new(parts, near).cumulant(0.0);
     // What the other runs may take back from one large loss.
     let back = 8.0 * bulk.variance.sqrt() + (-bulk.mean).max(0.0);
-    let cut = Cut { low: 1e-14 / runs, high: 1e-300, most: e + FAR + back };
-    let coarse = Coarse::new(parts, cut);
-    let beyond = |t: f64| coarse.cumulant(t).mean > e;
-    let (_, t) = bisect((1e-3, STEEPEST), Middle::Geometric, (24, 0.0), beyond);
+    let whole = Cut { low: 1e-14 / runs, high: 1e-300, most: e + FAR + back };
+    let coarse = Coarse::new(parts, whole);
+    let t = coarse.tilt(e);
+    // Losses as rare as this change nothing in delta, which is about what Chernoff says, and count
+    // as infinite too: a heavy tail would want a window of its own.
+    let rare = (coarse.cumulant(t).value - t * e - RARE).min(0.0).exp() / runs;
+    let cut = Cut { high: rare.max(whole.high), ..whole };
+    let t = Coarse::new(parts, cut).tilt(e);
     // The slope of ln delta: the tilt, or what a Gaussian of these moments would have.
     let slope = ((e - bulk.mean) / bulk.variance.max(1e-300)).clamp(t, STEEPEST);
     let extent = parts.iter().map(|(s, _)| s.extent(cut)).fold(0.0, f64::max);
@@ -110,6 +117,12 @@ impl Coarse {
             (source.above(h, cut), h, *n as f64)
         };
         Self(parts.iter().map(copy).collect())
+    }
+
+    /// The tilt that brings the mean to `e`.
+    fn tilt(&self, e: f64) -> f64 {
+        let beyond = |t: f64| self.cumulant(t).mean > e;
+        bisect((1e-3, STEEPEST), Middle::Geometric, (24, 0.0), beyond).1
     }
 
     /// Cumulant of the sum at tilt `t`.

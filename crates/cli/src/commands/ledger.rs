@@ -13,6 +13,7 @@ use dp_core::release_file::AnyCertificate;
 use dp_core::text::printable_json;
 use dp_core::{Budget, Certificate, Delta};
 use linalg_dp::verify::Report;
+use rayon::prelude::*;
 use readers::is_stream;
 use std::path::PathBuf;
 
@@ -262,11 +263,12 @@ impl Show {
             let record = record.text("entered", time).text("state", state).text("id", charge.id());
             record.text("certificate", charge.certificate().unwrap_or("not named"))
         });
-        let answers = Method::ALL.iter().filter_map(|&method| {
+        let answers = Method::ALL.par_iter().filter_map(|&method| {
             let name = serde_json::to_value(method).ok()?.as_str()?.to_owned();
             let epsilon = ledger.epsilon(delta, method).ok()?.upper;
             Some(Record::new().text("spent by", name).number("epsilon", epsilon.get()))
         });
+        let answers: Vec<Record> = answers.collect();
         let record = summary(&self.file, &file).number("at delta", delta.get());
         if ledger.entries().is_empty() {
             return Ok(record.table("entries", Vec::new()));
@@ -276,7 +278,7 @@ impl Show {
             0 => record,
             _ => record.integer("earlier entries, which --all lists", before as u64),
         };
-        Ok(record.table("entries", entries.collect()).table("answers", answers.collect()))
+        Ok(record.table("entries", entries.collect()).table("answers", answers))
     }
 }
 

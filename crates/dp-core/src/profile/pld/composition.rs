@@ -257,11 +257,13 @@ impl Pld {
         let exact = |s: &Source| !several && s.is_discrete();
         let rough_runs: f64 = parts.iter().filter(|(s, _)| !exact(s)).map(|(_, n)| *n as f64).sum();
         let width = self.width.get() * at.mean.max(0.01);
-        let mut h = 1.6 * (width / (t * rough_runs.max(1e-9))).sqrt();
+        // The slope of ln delta: the tilt, or within the bulk what one deviation changes.
+        let slope = t.max(at.variance.sqrt().recip().min(STEEPEST));
+        let mut h = 1.6 * (width / (slope * rough_runs.max(1e-9))).sqrt();
         for (source, n) in parts.iter().filter(|(s, _)| !exact(s)) {
             // Losses far below the step add at most `h` times their extent to the variance.
             let extent = source.extent(rough);
-            h = h.min((extent / 64.0).max(0.1 * width / (t * *n as f64 * extent)));
+            h = h.min((extent / 64.0).max(0.1 * width / (slope * *n as f64 * extent)));
         }
         h = align(h, &anchors);
         let window = 20.0 * at.variance.sqrt() / largest(parts.len()) as f64;
@@ -389,9 +391,8 @@ impl Source {
 
     /// Nodes of each cell.
     fn nodes(&self, cut: Cut) -> f64 {
-        let (low, high) = self.ends(cut);
         match self {
-            Self::Law(law) => (law.nodes(low, high, cut).list.len() as f64).max(1.0),
+            Self::Law(law) => (law.nodes(cut).list.len() as f64).max(1.0),
             Self::Envelope(_) => 1.0,
         }
     }

@@ -88,8 +88,9 @@ pub(super) struct TiltedSum {
     first: i64,
     /// Backward sums `sum_i w_i e^(-t (x_i - x_j))`, and with t + 1.
     tails: Vec<(f64, f64)>,
-    /// Mean of the tilted sum.
+    /// Mean of the tilted sum, and its standard deviation.
     mean: f64,
+    deviation: f64,
     /// ln of the normaliser.
     scale: f64,
     noise: f64,
@@ -218,6 +219,7 @@ impl TiltedSum {
             first: window.first,
             tails: backward(&masses, h, t),
             mean: at.mean,
+            deviation: at.variance.sqrt(),
             scale: at.value,
             noise,
             beyond_low: window.beyond_low,
@@ -290,11 +292,17 @@ impl TiltedSum {
     /// An epsilon with `ln_delta_below` above `target`, as large as found; zero at worst.
     pub(super) fn epsilon_below(&self, target: f64) -> f64 {
         let holds = |e: f64| self.ln_delta_below(e) <= target;
-        // The bound is tight near the tilted mean only, so the search starts there.
-        let near = 0.3 / self.t.max(1e-3);
-        let start = (0..80)
-            .map(|i| self.mean - near * (1.2_f64.powi(i) - 1.0))
-            .take_while(|&e| e >= self.x(0).max(0.0))
+        // The bound is tight near the tilted mean only, so the search starts there, in steps of the
+        // weights' length or, where they are longer, the sum's own.
+        let least = self.x(0).max(0.0);
+        let ladder = |step: f64| {
+            (0..80)
+                .map(move |i| self.mean - step * (1.2_f64.powi(i) - 1.0))
+                .take_while(move |&e| e >= least)
+        };
+        let start = ladder(0.3 / self.t.max(1e-3))
+            .chain(ladder(0.3 * self.deviation))
+            .chain([least])
             .find(|&e| !holds(e));
         start.map_or(0.0, |e| {
             let last = self.x(self.tails.len());

@@ -47,12 +47,14 @@ struct Cells {
     p_infinite: f64,
     /// Mass of unknown loss: infinite from above, missing from below.
     lost: f64,
+    /// How far all masses together are off: as much more from above, each less from below.
+    error: f64,
 }
 
 fn collect(law: &Law, h: f64, cut: Cut) -> Cells {
     let (lo, hi) = ends(law, h, cut);
     let at = |i: i64| i as f64 * h;
-    let nodes = law.nodes(at(lo), at(hi), cut);
+    let nodes = law.nodes(cut);
     let mut cells = law.cells(lo, hi, h, &nodes);
     let (mut below_grid, _) = law.sides(at(lo), &nodes);
     let (_, mut above_grid) = law.sides(at(hi), &nodes);
@@ -78,8 +80,8 @@ fn collect(law: &Law, h: f64, cut: Cut) -> Cells {
             above_grid += p;
         }
     }
-    let (p_infinite, lost) = (law.p_infinite(), nodes.lost);
-    Cells { lo, cells, on_grid, below_grid, above_grid, p_infinite, lost }
+    let (p_infinite, lost, error) = (law.p_infinite(), nodes.lost, nodes.error);
+    Cells { lo, cells, on_grid, below_grid, above_grid, p_infinite, lost, error }
 }
 
 impl Cells {
@@ -87,14 +89,19 @@ impl Cells {
         Measure {
             first: self.lo,
             p: spread(&self.cells, &self.on_grid, h, self.below_grid * (1.0 + ERROR)),
-            p_infinite: (self.p_infinite + self.above_grid + self.lost) * (1.0 + ERROR),
+            p_infinite: (self.p_infinite + self.above_grid + self.lost + self.error)
+                * (1.0 + ERROR),
         }
     }
 
     fn below(&self, h: f64) -> Measure {
+        let less = |x: f64| (x - self.error).max(0.0);
+        let cell = |c: &Cell| Cell { p: less(c.p), excess: less(c.excess), ..*c };
+        let cells: Vec<Cell> = self.cells.iter().map(cell).collect();
+        let above_grid = less(self.above_grid) * (1.0 - ERROR);
         Measure {
             first: self.lo,
-            p: contract(&self.cells, &self.on_grid, h, self.above_grid * (1.0 - ERROR)),
+            p: contract(&cells, &self.on_grid, h, above_grid),
             p_infinite: self.p_infinite * (1.0 - ERROR),
         }
     }
@@ -122,7 +129,8 @@ fn spread(cells: &[Cell], on_grid: &[f64], h: f64, below_grid: f64) -> Vec<f64> 
         let excess = cell.excess * (1.0 + 2.0 * ERROR) + 2.0 * ERROR * m;
         let right = (excess / step).clamp(0.0, m);
         p[i] += m - right;
-        p[i + 1] += right;
+        // All that is not known moves to the cell's end.
+        p[i + 1] += right + cell.unknown * (1.0 + ERROR);
     }
     p
 }
@@ -228,7 +236,7 @@ mod tests {
     /// The law's own profile by its tails.
     fn exact(law: &Law, eps: f64) -> f64 {
         let side = |law: &Law, x: f64| {
-            let (mut below, mut above) = law.sides(x, &law.nodes(-50.0, 50.0, CUT));
+            let (mut below, mut above) = law.sides(x, &law.nodes(CUT));
             let atoms = law.atoms(f64::NEG_INFINITY, f64::INFINITY);
             for (loss, p) in atoms.list {
                 if loss <= x { below += p } else { above += p }

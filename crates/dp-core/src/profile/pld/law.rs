@@ -1,7 +1,7 @@
 //! The law of the privacy loss of one mechanism against its worst adjacent input.
 
 use super::cut::Cut;
-use super::mixing::{Nodes, steepness};
+use super::mixing::{Nodes, digits};
 use crate::numeric::quadrature::{Chi, LogConcave, panel_6};
 use crate::numeric::root::{Middle, bisect};
 use crate::numeric::{
@@ -12,17 +12,34 @@ use crate::numeric::{
 /// Relative error of every mass below: quadrature, special functions, arguments.
 pub(super) const ERROR: f64 = 1e-12;
 
-/// Widest quadrature panel, in units where the density's logarithm has curvature about one, and
-/// most by which that logarithm may change along it.
-const PANEL: f64 = 0.4;
-const CHANGE: f64 = 2.0;
+/// Most by which the logarithms of P's and Q's densities may rise from a panel's centre to its end if they were straight,
+/// and most that their curvature may add to that (twice), wherever in the complex plane ([`Shape`]).
+const RISE: f64 = 0.5;
+const BEND: f64 = 0.04;
+
+/// What limits the panels around a point: the steeper of the two log-densities' slopes, and the larger of the sums
+/// `beta + sum max(alpha_j, 6) / abs(z - s_j)^2` of the densities `prod (z - s_j)^alpha_j e^(-beta z^2/2)`.
+#[derive(Clone, Copy)]
+struct Shape {
+    slope: f64,
+    bend: f64,
+}
+
+impl Shape {
+    /// Whether six points integrate both densities over `[c - half, c + half]` with a relative error of 4.1e-13.
+    fn fits(self, half: f64) -> bool {
+        half * self.slope <= RISE && half * half * self.bend <= BEND
+    }
+}
 
 /// The part of P whose loss L lies in `(x, x + h]`: its mass `p`, and
-/// `excess = E_P[(1 - e^(x - L)); cell]`, which is `p - e^x q`.
+/// `excess = E_P[(1 - e^(x - L)); cell]`, which is `p - e^x q`, both without a part of which only
+/// a bound on its mass is known.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Cell {
     pub(super) p: f64,
     pub(super) excess: f64,
+    pub(super) unknown: f64,
 }
 
 /// Atoms, and the mass of those on either side that are not listed.
@@ -153,54 +170,116 @@ impl ChiLoss {
         }
     }
 
-    fn cell(self, density: Chi, x: f64, h: f64) -> Cell {
+    fn cell(self, density: Chi, x: f64, h: f64, halvings: u32) -> Cell {
         let (a, b) = (self.z(x), self.z(x + h));
         // Above the mode by sixty the density underflows.
         let (from, to) = (a.min(b), a.max(b).min(self.k.sqrt() + 60.0));
         if from >= to {
             return Cell::default();
         }
-        let density = |z: f64| if z > 0.0 { density.ln_pdf(z).exp() } else { 0.0 };
-        let slope = |z: f64| ((self.k - 1.0) / z - z).abs().min(60.0);
-        integrate(from, to, slope(from).max(slope(to)), density, |z| self.loss(z) - x)
+        // Below this P has less than 1e-17 of the cell's mass, where its density rises from zero.
+        let least = if self.k > 1.0 { 1e-9 * to.min(density.mode()) } else { 0.0 };
+        let smooth = Smooth {
+            mode: density.mode(),
+            density: |z| density.ln_pdf(z).exp(),
+            shape: |z| self.shape(z),
+        };
+        smooth.integrate((from.max(least), to), |z| self.loss(z) - x, halvings)
+    }
+
+    fn shape(self, z: f64) -> Shape {
+        let (alpha, square) = (self.k - 1.0, z * z);
+        let weight = |alpha: f64| if alpha > 0.0 { alpha.max(6.0) } else { 0.0 };
+        let own = if alpha > 0.0 { alpha / z - z } else { -z };
+        let at_zero = weight(alpha) / square;
+        // Of Q: its slope and its bend.
+        let (other, bend) = match self.kind {
+            ChiKind::JlDown { lambda } => (own + z * lambda / (1.0 + lambda), at_zero + 1.0),
+            ChiKind::JlUp { lambda } => (own - z * lambda, at_zero + 1.0 + lambda),
+            ChiKind::WishartRemoved { a, t } => {
+                let gap = (square - t).max(f64::MIN_POSITIVE);
+                let ends = 2.0 * (square + t) / (gap * gap);
+                (own + 2.0 * a * t / (z * gap), weight(a) * ends + at_zero + 1.0)
+            }
+            ChiKind::WishartAdded { a, t } => {
+                let sum = square + t;
+                (own - 2.0 * a * t / (z * sum), 2.0 * weight(a) / sum + at_zero + 1.0)
+            }
+        };
+        Shape { slope: own.abs().max(other.abs()), bend }
     }
 }
 
-/// Mass and excess of a smooth density over `[from, to]`, whose logarithm is no steeper than
-/// `slope`; `above(z)` is the loss less x.
-fn integrate(
-    from: f64,
-    to: f64,
-    slope: f64,
-    density: impl Fn(f64) -> f64,
-    above: impl Fn(f64) -> f64,
-) -> Cell {
-    let panels = ((to - from) / PANEL.min(CHANGE / slope)).ceil().max(1.0);
-    let width = (to - from) / panels;
-    let mut cell = Cell::default();
-    for i in 0..panels as u64 {
-        let centre = from + width * (i as f64 + 0.5);
-        cell.p += panel_6(centre, 0.5 * width, &density);
-        cell.excess += panel_6(centre, 0.5 * width, |z| {
-            let d = density(z);
-            // Rounding at the cell's ends must not make the excess negative.
-            if d == 0.0 { 0.0 } else { d * -(-above(z).max(0.0)).exp_m1() }
-        });
+/// A density that rises up to its mode and falls beyond.
+struct Smooth<D, S> {
+    mode: f64,
+    density: D,
+    shape: S,
+}
+
+/// Most halvings of the panels of a law's cells together (but [`LEAST`] in each): what is left counts as unknown.
+const HALVINGS: u32 = 1 << 18;
+const LEAST: u32 = 32;
+/// A panel of at most this mass is not halved.
+const NOTHING: f64 = 1e-306;
+
+/// Halvings in each of so many cells.
+fn share(cells: i64, nodes: usize) -> u32 {
+    let panels = (cells.max(1) as u64).saturating_mul(nodes.max(1) as u64);
+    (u64::from(HALVINGS) / panels).max(u64::from(LEAST)) as u32
+}
+
+impl<D: Fn(f64) -> f64, S: Fn(f64) -> Shape> Smooth<D, S> {
+    /// Mass and excess over `[from, to]`; `above(z)` is the loss less x.
+    fn integrate(
+        &self,
+        (from, to): (f64, f64),
+        above: impl Fn(f64) -> f64,
+        mut halvings: u32,
+    ) -> Cell {
+        let mut cell = Cell::default();
+        let mut panels = vec![(from, to)];
+        while let Some((a, b)) = panels.pop() {
+            let (centre, half) = (0.5 * (a + b), 0.5 * (b - a));
+            // Two neighbouring numbers are not halved.
+            if (self.shape)(centre).fits(half) || centre <= a || centre >= b {
+                cell.p += panel_6(centre, half, &self.density);
+                cell.excess += panel_6(centre, half, |z| {
+                    let d = (self.density)(z);
+                    // Rounding at the cell's ends must not make the excess negative.
+                    if d == 0.0 { 0.0 } else { d * -(-above(z).max(0.0)).exp_m1() }
+                });
+                continue;
+            }
+            let most = (self.density)(self.mode.clamp(a, b)) * (b - a);
+            if halvings == 0 || most < NOTHING {
+                cell.unknown += most.min(1.0);
+                continue;
+            }
+            halvings -= 1;
+            // The half nearer to the mode comes next: what is left unknown has the least mass.
+            let (left, right) = ((a, centre), (centre, b));
+            panels.extend(if self.mode > centre { [left, right] } else { [right, left] });
+        }
+        cell
     }
-    cell
 }
 
 /// Beyond this many deviations the normal density underflows.
 const FAR: f64 = 38.5;
 
-fn gaussian_cell(mu: f64, x: f64, h: f64) -> Cell {
+fn gaussian_cell(mu: f64, x: f64, h: f64, halvings: u32) -> Cell {
     let z = |loss: f64| (loss / mu - 0.5 * mu).clamp(-FAR, FAR);
     let (from, to) = (z(x), z(x + h));
     if from >= to {
         return Cell::default();
     }
-    let slope = from.abs().max(to.abs());
-    integrate(from, to, slope, |z| ln_normal_pdf(z).exp(), |z| mu * (z + 0.5 * mu) - x)
+    let smooth = Smooth {
+        mode: 0.0,
+        density: |z| ln_normal_pdf(z).exp(),
+        shape: |z: f64| Shape { slope: z.abs().max((z + mu).abs()), bend: 1.0 },
+    };
+    smooth.integrate((from, to), |z| mu * (z + 0.5 * mu) - x, halvings)
 }
 
 /// Pr[N(0, 1) > z].
@@ -304,7 +383,7 @@ impl Law {
                 (a.min(0.0), b.max(0.0))
             }
             Self::GaussianMixture { k, scale, square } => {
-                let nodes = Nodes::new(k, scale, square, 100.0);
+                let nodes = Nodes::new(k, scale, square, 40.0);
                 let share = 2.0 * nodes.list.len() as f64;
                 nodes.bulk(0.5 * high).fold((0.0_f64, 0.0_f64), |(a, b), (w, mu)| {
                     let (c, d) = gaussian(mu, low / (share * w), high / (share * w));
@@ -350,12 +429,10 @@ impl Law {
         }
     }
 
-    /// The nodes of a mixture, fine enough for these losses and masses; none for other laws.
-    pub(super) fn nodes(&self, low: f64, high: f64, cut: Cut) -> Nodes {
+    /// The nodes of a mixture, close enough for these masses; none for other laws.
+    pub(super) fn nodes(&self, cut: Cut) -> Nodes {
         match *self {
-            Self::GaussianMixture { k, scale, square } => {
-                Nodes::new(k, scale, square, steepness(low, high, cut))
-            }
+            Self::GaussianMixture { k, scale, square } => Nodes::new(k, scale, square, digits(cut)),
             _ => Nodes::default(),
         }
     }
@@ -389,19 +466,19 @@ impl Law {
     pub(super) fn cells(&self, lo: i64, hi: i64, h: f64, nodes: &Nodes) -> Vec<Cell> {
         let at = |i: i64| i as f64 * h;
         let smooth = |cell: &dyn Fn(f64) -> Cell| (lo..hi).map(|i| cell(at(i))).collect();
+        let halvings = share(hi.saturating_sub(lo), nodes.list.len());
+        let normal = |mu: f64, x: f64| gaussian_cell(mu, x, h, halvings);
         match *self {
-            Self::Gaussian { mu } => smooth(&|x| gaussian_cell(mu, x, h)),
-            Self::SparseGaussian { p, mu } => smooth(&|x| gaussian_cell(mu, x, h).times(p)),
+            Self::Gaussian { mu } => smooth(&|x| normal(mu, x)),
+            Self::SparseGaussian { p, mu } => smooth(&|x| normal(mu, x).times(p)),
             Self::GaussianMixture { .. } => smooth(&|x| {
-                nodes.list.iter().fold(Cell::default(), |sum, &(w, mu)| {
-                    let Cell { p, excess } = gaussian_cell(mu, x, h);
-                    Cell { p: sum.p + w * p, excess: sum.excess + w * excess }
-                })
+                let parts = nodes.list.iter().map(|&(w, mu)| normal(mu, x).times(w));
+                parts.fold(Cell::default(), Cell::and)
             }),
             Self::Laplace { mu } => smooth(&|x| laplace_cell(mu, x, h)),
             Self::Chi(chi) => {
                 let density = Chi::new(chi.k);
-                smooth(&|x| chi.cell(density, x, h))
+                smooth(&|x| chi.cell(density, x, h, halvings))
             }
             _ => vec![Cell::default(); (hi - lo).max(0) as usize],
         }
@@ -410,7 +487,16 @@ impl Law {
 
 impl Cell {
     fn times(self, factor: f64) -> Self {
-        Self { p: factor * self.p, excess: factor * self.excess }
+        let Self { p, excess, unknown } = self;
+        Self { p: factor * p, excess: factor * excess, unknown: factor * unknown }
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            p: self.p + other.p,
+            excess: self.excess + other.excess,
+            unknown: self.unknown + other.unknown,
+        }
     }
 }
 
@@ -425,7 +511,7 @@ fn laplace_cell(mu: f64, x: f64, h: f64) -> Cell {
     let p = -0.5 * (0.5 * (to - mu)).exp() * (0.5 * (from - to)).exp_m1();
     let (u, v) = (from - x, to - x);
     let excess = 2.0 * (0.5 * (x - mu)).exp() * (0.25 * (v + u)).sinh() * (0.25 * (v - u)).sinh();
-    Cell { p, excess }
+    Cell { p, excess, unknown: 0.0 }
 }
 
 /// A z beyond which (below or above) chi_k has mass at most `mass`.

@@ -154,6 +154,49 @@ fn single_mechanisms_agree_with_their_exact_profiles() {
     }
 }
 
+/// Where delta is large epsilon lies within the bulk. (Heavy tails, as those of Wishart noise, have wider brackets there.)
+#[test]
+fn the_lower_end_is_tight_at_large_deltas_too() {
+    let jl = |change| {
+        let (bound, lift) = (NormBound::new(1.0).unwrap(), NoiseScale::new(2.0).unwrap());
+        Profile::JlMechanism { rows: 30, bound, lift, change }
+    };
+    let chi = Profile::ChiMixtureGaussian {
+        k: 5,
+        entry_shift: L2Sensitivity::new(1.0).unwrap(),
+        sigma: NoiseScale::new(0.8).unwrap(),
+        later_mu: 0.1,
+    };
+    let all = gaussian(20.0 / 1000f64.sqrt());
+    for d in [1e-2, 0.1, 0.3, 0.5, 0.8] {
+        let single =
+            [gaussian(0.3), response(0.5, 17), jl(RowChange::AddRemove), chi.clone(), laplace(0.3)];
+        for profile in single {
+            let truth = profile.epsilon(delta(d)).unwrap().get();
+            let pld = merged(&[(profile.clone(), 1)]);
+            let Bracket { lower, upper } = pld.epsilon(delta(d)).unwrap();
+            let (low, high) = (lower.unwrap().get(), upper.get());
+            println!("{d} {profile:?}: {low:.6} {truth:.6} {high:.6}");
+            if truth < 1e-3 {
+                assert!(low <= truth.max(1e-9) && high <= 2e-3, "{profile:?} {d}: {low} to {high}");
+                continue;
+            }
+            assert!(low <= truth * (1.0 + 1e-8) && high >= truth * (1.0 - 1e-8), "{profile:?} {d}");
+            assert!(high - low <= 1e-3 * truth.max(0.1), "{profile:?} {d}: {low} to {high}");
+        }
+        let truth = all.epsilon(delta(d)).unwrap().get();
+        // At 0.8 it is zero.
+        if truth > 1e-3 {
+            check("1000 Gaussians", &unmerged(&[(gaussian(20.0), 1000)]), d, truth, 1e-3);
+        }
+        let mixed = [(gaussian(8.0), 100), (laplace(10.0), 40), (response(0.1, 1), 60)];
+        let b = merged(&mixed).epsilon(delta(d)).unwrap();
+        let (low, high) = (b.lower.unwrap().get(), b.upper.get());
+        println!("{d} mixed: {low:.6} {high:.6}");
+        assert!(high - low <= 1e-3 * high.max(0.1), "{d}: {low} to {high}");
+    }
+}
+
 #[test]
 fn a_mixed_composition_has_a_narrow_bracket() {
     let list = [

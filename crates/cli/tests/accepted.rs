@@ -64,9 +64,11 @@ fn honest_releases_pass() {
     room.write("zero.csv", csv(&[0.0; 400], 4));
     room.write("one.csv", csv(&[0.0; 4], 4));
     for noise in [
-        "--delta 1e-6",
+        "--delta 1e-6 --noise gaussian",
         "--delta 0 --noise laplace",
-        "--delta 1e-6 --f32",
+        "--delta 0 --noise staircase",
+        "--delta 1e-6 --noise gaussian --f32",
+        "--delta 0 --noise staircase --f32",
         "--delta 0 --noise laplace --f32",
     ] {
         for file in ["zero.csv", "one.csv"] {
@@ -87,7 +89,11 @@ fn honest_releases_pass() {
 #[test]
 fn payloads_that_carry_no_such_noise_are_refused() {
     let room = room();
-    for noise in ["--delta 1e-6", "--delta 0 --noise laplace"] {
+    for noise in [
+        "--delta 1e-6 --noise gaussian",
+        "--delta 0 --noise laplace",
+        "--delta 0 --noise staircase",
+    ] {
         room.json(&format!("release sketch users.csv --out a.dps --force {SKETCH} {noise}"));
         let same = str::to_owned;
         rewritten(&room, "same.dps", |v| v, same);
@@ -105,14 +111,15 @@ fn payloads_that_carry_no_such_noise_are_refused() {
             release_file::load(&room.path("a.dps")).expect("a release");
         room.json(&format!(
             "release sketch users.csv --out a.dps --force {} {noise}",
-            SKETCH.replace("--epsilon 1", "--epsilon 0.01")
+            SKETCH.replace("--epsilon 1", "--epsilon 0.04")
         ));
         let quiet: Release<PrivateSketch> =
             release_file::load(&room.path("a.dps")).expect("a release");
         let noise = quiet.certificate().statement().noise.clone();
         let grid = match noise {
             dp_core::noise::NoiseLaw::RoundedGaussian { grid, .. }
-            | dp_core::noise::NoiseLaw::RoundedLaplace { grid, .. } => grid,
+            | dp_core::noise::NoiseLaw::RoundedLaplace { grid, .. }
+            | dp_core::noise::NoiseLaw::Staircase { grid, .. } => grid,
             ref other => panic!("{other:?}"),
         };
         let values = loud.payload().values().iter().map(|&v| grid.round(v)).collect();

@@ -189,7 +189,8 @@ fn bounds_are_explained() {
 fn every_release_says_how_noisy_it_is() {
     let room = Room::new();
     room.write("users.csv", csv(&numbers(80, 12), 12));
-    let made = room.json(&format!("release sketch users.csv --out a.dps {SKETCH}"));
+    let made =
+        room.json(&format!("release sketch users.csv --out a.dps --noise gaussian {SKETCH}"));
     let sigma = number(&made, "sigma");
     let expected = (8.0 * 2.0 * sigma.powi(4)).sqrt();
     let told = number(&made, "standard error of a squared distance of zero");

@@ -116,7 +116,11 @@ fn units_and_files_are_watched() {
     assert!(text(&run).contains("far below"), "{}", text(&run));
     room.refuses(&format!("{common} --out refused.dps --epsilon 1 --delta 1e6"), 2, &["1e-6"]);
     room.refuses(&format!("{common} --out refused.dps --epsilon -1 --delta 1e-6"), 2, &[]);
-    room.refuses(&format!("{common} --out refused.dps --epsilon 1 --delta 0"), 2, &["laplace"]);
+    room.refuses(
+        &format!("{common} --out refused.dps --noise gaussian --epsilon 1 --delta 0"),
+        2,
+        &["laplace"],
+    );
     room.refuses(
         &format!("{common} --out a.dps --epsilon 1 --delta 1e-6"),
         2,
@@ -233,8 +237,10 @@ fn mistakes_about_releases_are_named() {
     let sets =
         "plan sets --epsilon 4 --delta 0 --alpha 1 --min-size 10 --size 5 --near 0.5 --far 0.1";
     room.refuses(sets, 2, &["--size 5", "--min-size 10"]);
-    let vectors = "plan vectors --rows 9 --features 9 --epsilon 1 --beta 1 --squared-distance 1";
-    room.refuses(&format!("{vectors} --delta 0"), 2, &["positive delta", "--noise laplace"]);
+    let vectors = "plan vectors --rows 9 --features 9 --epsilon 1 --adjacency attribute --beta 1 --squared-distance 1";
+    room.refuses(&format!("{vectors} --delta 1e-6 --error 0"), 2, &["standard error"]);
+    let pure = &room.json(&format!("{vectors} --delta 0"));
+    assert!(!pure["methods"].to_string().contains("Gaussian"), "{pure}");
     let note = &room.json(&format!("{vectors} --delta 1e-6"))["note"];
     assert!(note.as_str().expect("a note").contains("above the distance"), "{note}");
     // Options that do not exist, and those that are missing, are JSON too.

@@ -342,9 +342,9 @@ fn planned_commands_run() {
         room.json("verify planned.dps");
     };
     let plan = room.json(
-        "plan vectors --rows 80 --features 12 --epsilon 4 --delta 1e-6 --beta 1 --low -1 --squared-distance 6",
+        "plan vectors --rows 80 --features 12 --epsilon 4 --delta 1e-6 --adjacency attribute --beta 1 --low -1 --squared-distance 6",
     );
-    run(&plan["a sketch is made by"], "users.csv");
+    run(&plan["the best release is made by"], "users.csv");
     for budget in ["--epsilon 4 --delta 1e-6", "--epsilon 8 --delta 0"] {
         for alpha in [1, 3] {
             let plan = room.json(&format!(

@@ -4,7 +4,7 @@ mod support;
 
 use support::{Room, csv, numbers, text};
 
-const SKETCH: &str = "sketch users.csv -k 4 --seed 3 --adjacency attribute --beta 2 --bound 1 --epsilon 1 --delta 1e-6";
+const SKETCH: &str = "sketch users.csv -k 4 --noise gaussian --seed 3 --adjacency attribute --beta 2 --bound 1 --epsilon 1 --delta 1e-6";
 
 fn room() -> Room {
     let room = Room::new();

@@ -1,6 +1,7 @@
 //! Calibrations compared, named systems, bounds, planner.
 
 use dp_core::calibrate::PublishedRule;
+use dp_core::mechanism::Mechanism;
 use dp_core::{
     Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, NoiseScale, Probability, PublicSeed,
 };
@@ -8,15 +9,15 @@ use sketch::distances::{
     NoiseAddition, RandomizedResponse, ValueRange, noisy_bit_distance, noisy_distance,
 };
 use sketch::plan::{
-    DistanceMethod, DistanceTask, optimal_k, optimal_k_tail, plan_distances, projection_tail_bound,
-    projection_variance, response_tail_bound,
+    DistanceMethod, DistanceTask, epsilon_for_error, optimal_k, optimal_k_tail, plan_distances,
+    projection_tail_bound, projection_variance, response_tail_bound,
 };
 use sketch::projection::{Family, ProjectionSpec, min_dimension};
 use sketch::rows::RowsView;
 use sketch::signs::FlipRule;
 use sketch::vectors::{
-    AveragedProjection, MultiScale, Pairs, PrivateProjection, SketchNoise, System,
-    multi_scale_squared_distance,
+    AveragedProjection, MultiScale, NoiseKind, Pairs, PrivateProjection, ProjectionConfig,
+    SketchNoise, System, multi_scale_squared_distance,
 };
 
 fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
@@ -135,29 +136,30 @@ fn least_dimension_keeps_its_promise() {
 fn simulate(task: &DistanceTask, method: &DistanceMethod, x: &[f64], r2: f64) -> f64 {
     const REPETITIONS: u64 = 1500;
     let rows = RowsView::f64(task.n, task.d, x).unwrap();
-    let adjacency = Adjacency::Attribute { beta: task.beta };
+    let adjacency = task.adjacency;
     let one = bound(1.0);
     let mut rng = NoiseRng::deterministic_not_private(17);
     let mut sum = 0.0;
     let spec =
         |family, k, seed| ProjectionSpec::new(family, task.d, k, PublicSeed::new(seed)).unwrap();
+    let projected = |spec: ProjectionSpec, noise, rng: &mut NoiseRng| {
+        let config = ProjectionConfig { projection: spec.build(), adjacency, bound: one, noise };
+        let m = PrivateProjection::calibrate(config, task.budget).unwrap();
+        Pairs::within(&m.release(rows, rng).unwrap()).squared_distance(0, 1).unwrap().value
+    };
     for seed in 0..REPETITIONS {
         let value = match method {
-            DistanceMethod::Projection { k } => {
-                let p = spec(Family::Rademacher, *k, seed).build();
-                let m = PrivateProjection::gaussian(p, adjacency, one, task.budget).unwrap();
-                Pairs::within(&m.release(rows, &mut rng).unwrap())
-                    .squared_distance(0, 1)
-                    .unwrap()
-                    .value
+            DistanceMethod::Projection { k, noise } => {
+                projected(spec(Family::Oporp, *k, seed), *noise, &mut rng)
             }
-            DistanceMethod::RawData => {
-                let p = spec(Family::Identity, task.d, 0).build();
-                let m = PrivateProjection::gaussian(p, adjacency, one, task.budget).unwrap();
-                Pairs::within(&m.release(rows, &mut rng).unwrap())
-                    .squared_distance(0, 1)
-                    .unwrap()
-                    .value
+            DistanceMethod::RawData { noise } => {
+                projected(spec(Family::Identity, task.d, 0), *noise, &mut rng)
+            }
+            DistanceMethod::FreshProjection { k } => {
+                let m = AveragedProjection::gaussian(task.d, *k, adjacency, one, task.budget);
+                let fresh = FreshSeed::reproducible_not_private(seed);
+                let release = m.unwrap().release(fresh, rows, &mut rng);
+                Pairs::within(&release.unwrap()).squared_distance(0, 1).unwrap().value
             }
             DistanceMethod::MultiScale { sizes } => {
                 let p: Vec<_> = (0u64..)
@@ -196,13 +198,13 @@ fn predictions_of_the_planner_agree_with_simulation() {
         let task = DistanceTask {
             n,
             d,
-            beta: bound(1.0),
+            adjacency: Adjacency::Attribute { beta: bound(1.0) },
             range: ValueRange::BITS,
             squared_distance: r2,
             budget,
         };
         let predictions = plan_distances(&task).unwrap();
-        assert_eq!(predictions.len(), 5);
+        assert_eq!(predictions.len(), 9);
         assert!(predictions.windows(2).all(|w| w[0].standard_error <= w[1].standard_error));
         for p in &predictions {
             let got = simulate(&task, &p.method, &x, r2);
@@ -218,13 +220,85 @@ fn predictions_of_the_planner_agree_with_simulation() {
     let large = DistanceTask {
         n: 100_000,
         d: 50_000,
-        beta: bound(1.0),
+        adjacency: Adjacency::Attribute { beta: bound(1.0) },
         range: ValueRange::BITS,
         squared_distance: r2,
         budget,
     };
     assert!(matches!(plan_distances(&large).unwrap()[0].method, DistanceMethod::Projection { .. }));
     assert_eq!(best[1], DistanceMethod::NoiseAddition);
+}
+
+/// Whole rows, pure budgets, and the budget for an error: each plan is what a release does.
+#[test]
+fn plans_of_whole_rows_and_pure_budgets_agree_with_simulation() {
+    let (n, d, r2) = (6, 64, 24.0);
+    let mut x = vec![0.0; n * d];
+    x[..24].fill(1.0);
+    let task = |adjacency, delta| DistanceTask {
+        n,
+        d,
+        adjacency,
+        range: ValueRange::BITS,
+        squared_distance: r2,
+        budget: Budget::new(6.0, delta).unwrap(),
+    };
+    let rows = [
+        task(Adjacency::RowShift { l2: bound(1.0) }, 1e-6),
+        task(Adjacency::ReplaceRow { bound: bound(8.0) }, 1e-6),
+    ];
+    let pure = task(Adjacency::Attribute { beta: bound(1.0) }, 0.0);
+    for task in rows.into_iter().chain([pure]) {
+        let plans = plan_distances(&task).unwrap();
+        for p in &plans {
+            let ratio = simulate(&task, &p.method, &x, r2) / p.standard_error;
+            // Another seed of the projection has another sensitivity under a row's change.
+            assert!((0.75..1.25).contains(&ratio), "{task:?} {p:?}: {ratio}");
+        }
+        let fresh =
+            plans.iter().any(|p| matches!(p.method, DistanceMethod::FreshProjection { .. }));
+        assert_eq!(fresh, task.budget.delta.get() > 0.0, "{task:?}");
+        // The epsilon for that error is the task's own.
+        let needed = epsilon_for_error(&task, plans[0].standard_error * 1.001).unwrap().unwrap();
+        assert!((5.8..6.1).contains(&needed.get()), "{task:?}: {needed}");
+    }
+    // Staircase noise is the least of the three at this epsilon, and nothing Gaussian is pure.
+    let best = &plan_distances(&pure).unwrap()[0].method;
+    assert!(!matches!(best, DistanceMethod::Projection { noise: NoiseKind::Gaussian, .. }));
+    assert!(epsilon_for_error(&pure, 1e-9).unwrap().is_none());
+    let sets = Adjacency::SetItems { alpha: 1, min_size: 3 };
+    assert!(plan_distances(&task(sets, 1e-6)).is_err());
+}
+
+#[test]
+fn the_least_error_is_chosen_by_what_each_noise_predicts() {
+    let p = ProjectionSpec::new(Family::Oporp, 64, 16, PublicSeed::new(1)).unwrap().build();
+    let attribute = Adjacency::Attribute { beta: bound(1.0) };
+    let shift = Adjacency::RowShift { l2: bound(1.0) };
+    for (adjacency, epsilon, delta, kind) in [
+        (attribute, 0.5, 1e-6, NoiseKind::Staircase),
+        (attribute, 4.0, 1e-6, NoiseKind::Staircase),
+        (attribute, 0.5, 0.1, NoiseKind::Gaussian),
+        (shift, 1.0, 1e-6, NoiseKind::Gaussian),
+        (shift, 1.0, 0.0, NoiseKind::Laplace),
+    ] {
+        let budget = Budget::new(epsilon, delta).unwrap();
+        let made = |noise| {
+            let config =
+                ProjectionConfig { projection: p.clone(), adjacency, bound: bound(1.0), noise };
+            PrivateProjection::calibrate(config, budget)
+        };
+        let best =
+            PrivateProjection::of_least_error(p.clone(), adjacency, bound(1.0), budget).unwrap();
+        println!("{adjacency} {budget}: {:?}", best.noise().kind());
+        for other in NoiseKind::ALL.map(made).into_iter().flatten() {
+            assert!(
+                best.predict(0.0).unwrap().root_mean_square
+                    <= other.predict(0.0).unwrap().root_mean_square
+            );
+        }
+        assert!(best.noise().kind() == kind, "{adjacency} {budget}: {:?}", best.noise().kind());
+    }
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! `dps plan`: what every mechanism would achieve.
 
+use super::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions, name_of};
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::{Args, Subcommand};
-use dp_core::{Budget, Shift};
+use dp_core::{Adjacency, Budget};
 use sketch::distances::ValueRange;
 use sketch::plan::{
-    Aim, DistanceMethod, DistancePlan, DistanceTask, SearchGoal, SetMethod, plan_distances,
-    plan_sets,
+    Aim, DistanceMethod, DistancePlan, DistanceTask, SearchGoal, SetMethod, epsilon_for_error,
+    plan_distances, plan_sets,
 };
 use sketch::sets::SetNeighbours;
+use sketch::vectors::NoiseKind;
 
 /// Options of `dps plan`.
 #[derive(Args)]
@@ -20,7 +22,7 @@ pub(crate) struct Plan {
 
 #[derive(Subcommand)]
 enum TaskName {
-    /// Squared distances of rows of numbers; adjacency attribute.
+    /// Squared distances of rows of numbers.
     Vectors(Vectors),
     /// Similarity of item sets.
     Sets(Sets),
@@ -34,15 +36,10 @@ struct Vectors {
     /// Features of a row.
     #[arg(long)]
     features: usize,
-    /// Epsilon of the whole release.
-    #[arg(long)]
-    epsilon: f64,
-    /// Delta of the whole release.
-    #[arg(long)]
-    delta: f64,
-    /// Largest change of one attribute.
-    #[arg(long)]
-    beta: f64,
+    #[command(flatten)]
+    adjacency: AdjacencyOptions,
+    #[command(flatten)]
+    budget: BudgetOptions,
     /// Least value of an entry.
     #[arg(long, default_value_t = 0.0, allow_negative_numbers = true)]
     low: f64,
@@ -55,6 +52,9 @@ struct Vectors {
     /// The squared distance whose estimate should be good.
     #[arg(long)]
     squared_distance: f64,
+    /// Say also which epsilon would give this standard error.
+    #[arg(long, value_name = "STANDARD_ERROR")]
+    error: Option<f64>,
 }
 
 #[derive(Args)]
@@ -99,25 +99,19 @@ impl Plan {
 
 impl Vectors {
     fn run(&self) -> Result<Record> {
-        if self.delta == 0.0 {
-            return Err(Error::usage(
-                "--delta 0: the methods compared here add Gaussian noise, which needs a positive delta. \
-                 Pure differential privacy comes with `dps release sketch --noise laplace` and `dps \
-                 release signs`",
-            ));
-        }
-        let mut predictions = plan_distances(&DistanceTask {
+        let known = [AdjacencyKind::Attribute, AdjacencyKind::RowShift, AdjacencyKind::ReplaceRow];
+        let task = DistanceTask {
             n: self.rows,
             d: self.features,
-            beta: Shift::new(self.beta)?,
+            adjacency: self.adjacency.get("a plan for rows of numbers", &known)?,
             range: ValueRange::new(self.low, self.high)?,
             squared_distance: self.squared_distance,
-            budget: Budget::new(self.epsilon, self.delta)?,
-        })?;
+            budget: self.budget.get()?,
+        };
+        let mut plans = plan_distances(&task)?;
         // The planner knows bits by their range only.
-        predictions.retain(|p| self.bits || p.method != DistanceMethod::RandomizedResponse);
-        let rows = predictions.iter().map(|prediction| {
-            let DistancePlan { method, standard_error, noise, .. } = prediction;
+        plans.retain(|p| self.bits || p.method != DistanceMethod::RandomizedResponse);
+        let rows = plans.iter().map(|DistancePlan { method, standard_error, noise, .. }| {
             let (name, sizes) = describe(method);
             Record::new()
                 .text("method", name)
@@ -126,47 +120,83 @@ impl Vectors {
                 .number("relative_error", standard_error / self.squared_distance)
                 .number("noise", *noise)
         });
-        let mut record = Record::new();
-        if let Some(best) = predictions.first() {
+        let mut record = Record::new().text("adjacency", task.adjacency.to_string());
+        if let Some(best) = plans.first() {
             record = record.text("best", describe(&best.method).0);
             if best.standard_error > self.squared_distance {
+                let needed = match epsilon_for_error(&task, self.squared_distance)? {
+                    Some(epsilon) => {
+                        format!("an epsilon of about {:.2} would be needed", epsilon.get())
+                    }
+                    None => "no epsilon up to 64 is enough".into(),
+                };
                 record = record.text(
                     "note",
-                    "the standard error is above the distance itself: single pairs cannot be told apart at \
-                     this budget; search and statistics over many rows can still be good",
+                    format!(
+                        "the standard error is above the distance itself: single pairs cannot be told apart at \
+                         this budget; {needed}. Search and statistics over many rows can still be good"
+                    ),
                 );
             }
         }
-        let projection = predictions.iter().find_map(|p| match p.method {
-            DistanceMethod::Projection { k } => Some(k),
-            _ => None,
-        });
-        if let Some(k) = projection {
+        if let Some(error) = self.error {
+            let needed = match epsilon_for_error(&task, error)? {
+                Some(epsilon) => format!("{:.2}", epsilon.get()),
+                None => "above 64".into(),
+            };
+            record = record.text("epsilon needed", needed);
+        }
+        if let Some(options) = plans.iter().find_map(|plan| made_by(&plan.method, self.features)) {
+            let size = match task.adjacency {
+                Adjacency::RowShift { l2 } => format!("row-shift --shift {}", l2.get()),
+                Adjacency::ReplaceRow { bound } => {
+                    format!("replace-row --norm-bound {}", bound.get())
+                }
+                Adjacency::Attribute { beta } => format!("attribute --beta {}", beta.get()),
+                other => return Err(Error::usage(format!("no release of rows protects {other}"))),
+            };
+            let Budget { epsilon, delta } = task.budget;
             let command = format!(
-                "dps release sketch FILE --out FILE -k {k} --adjacency attribute --beta {} --bound {} \
-                 --epsilon {} --delta {:e}",
-                self.beta,
+                "dps release sketch FILE --out FILE {options} --adjacency {size} --bound {} --epsilon {} \
+                 --delta {:e}",
                 self.low.abs().max(self.high.abs()),
-                self.epsilon,
-                self.delta
+                epsilon.get(),
+                delta.get()
             );
-            record = record.text("a sketch is made by", command);
+            record = record.text("the best release is made by", command);
         }
         Ok(record.table("methods", rows.collect()))
     }
 }
 
-fn describe(method: &DistanceMethod) -> (&'static str, String) {
+fn describe(method: &DistanceMethod) -> (String, String) {
+    let of = |what: &str, noise: &NoiseKind| format!("{what}, {}", name_of(*noise));
     match method {
-        DistanceMethod::Projection { k } => ("private projection", k.to_string()),
+        DistanceMethod::Projection { k, noise } => (of("private projection", noise), k.to_string()),
+        DistanceMethod::FreshProjection { k } => {
+            ("fresh projection, Gaussian".into(), k.to_string())
+        }
         DistanceMethod::MultiScale { sizes } => {
             let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
-            ("projections at several scales", sizes.join("+"))
+            ("projections at several scales, Gaussian".into(), sizes.join("+"))
         }
-        DistanceMethod::NoiseAddition => ("noise on all pairwise distances", "-".into()),
-        DistanceMethod::RandomizedResponse => ("randomised response on bits", "-".into()),
-        DistanceMethod::RawData => ("noise on the data itself", "-".into()),
-        _ => ("another method", "-".into()),
+        DistanceMethod::NoiseAddition => ("noise on all pairwise distances".into(), "-".into()),
+        DistanceMethod::RandomizedResponse => ("randomised response on bits".into(), "-".into()),
+        DistanceMethod::RawData { noise } => (of("noise on the data itself", noise), "-".into()),
+        _ => ("another method".into(), "-".into()),
+    }
+}
+
+/// The options of `dps release sketch` that make it; it makes projections alone.
+fn made_by(method: &DistanceMethod, d: usize) -> Option<String> {
+    let named = |noise: &NoiseKind| name_of(*noise).to_lowercase();
+    match method {
+        DistanceMethod::Projection { k, noise } => Some(format!("-k {k} --noise {}", named(noise))),
+        DistanceMethod::FreshProjection { k } => Some(format!("-k {k} --calibration averaged")),
+        DistanceMethod::RawData { noise } => {
+            Some(format!("--family identity -k {d} --noise {}", named(noise)))
+        }
+        _ => None,
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::law::NoiseLaw;
 use super::staircase::{Shape, StaircaseNoise};
+use core::f64::consts::FRAC_2_PI;
 
 impl NoiseLaw {
     /// Variance and fourth cumulant of one value of additive noise, none of them included; nothing for other
@@ -19,6 +20,21 @@ impl NoiseLaw {
                 let noise =
                     StaircaseNoise::new(Shape::new(epsilon, width, inner).ok()?, grid).ok()?;
                 Some([noise.variance(), noise.fourth_cumulant()])
+            }
+            _ => None,
+        }
+    }
+
+    /// Mean absolute value of one value of additive noise, none of them included; nothing for other laws.
+    #[must_use]
+    pub fn mean_absolute(&self) -> Option<f64> {
+        match *self {
+            Self::None => Some(0.0),
+            Self::RoundedGaussian { sigma, .. } => Some(sigma.get() * FRAC_2_PI.sqrt()),
+            Self::RoundedLaplace { scale, .. } => Some(scale.get()),
+            Self::Staircase { epsilon, width, inner, grid } => {
+                let shape = Shape::new(epsilon, width, inner).ok()?;
+                Some(shape.mean_absolute() * grid.spacing())
             }
             _ => None,
         }

@@ -38,6 +38,11 @@ impl ValueRange {
         }
     }
 
+    /// Largest absolute value.
+    pub(crate) fn largest(self) -> f64 {
+        self.low.abs().max(self.high.abs())
+    }
+
     /// high - low.
     #[must_use]
     pub fn width(self) -> f64 {

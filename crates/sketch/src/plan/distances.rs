@@ -1,25 +1,30 @@
 //! Which mechanism suits a task: predicted standard errors of squared distances.
 
-use super::bounds::{optimal_k, projection_variance};
+use super::bounds::projection_variance;
 use crate::distances::{NoiseAddition, RandomizedResponse, ValueRange};
 use crate::error::{Error, Result};
-use dp_core::{Adjacency, Budget, L2Sensitivity, NoiseScale, Shift, calibrate};
+use crate::projection::{Family, ProjectionSpec};
+use crate::vectors::{AveragedProjection, NoiseKind, PrivateProjection, ProjectionConfig};
+use dp_core::mechanism::Mechanism;
+use dp_core::{
+    Adjacency, Budget, EntryBound, Epsilon, L2Sensitivity, NoiseScale, PublicSeed, calibrate,
+};
 
-/// What is to be released: n rows of d features in an interval, adjacency `Attribute{beta}`, and
-/// the squared distance one cares about.
+/// What is to be released: n rows of d features in an interval, what is protected, and the squared
+/// distance one cares about.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DistanceTask {
     /// Rows.
     pub n: usize,
     /// Features.
     pub d: usize,
-    /// Largest change of one attribute.
-    pub beta: Shift,
+    /// `Attribute`, `RowShift` or `ReplaceRow`.
+    pub adjacency: Adjacency,
     /// Interval of the entries; randomised response is considered for [`ValueRange::BITS`].
     pub range: ValueRange,
     /// The squared distance whose estimate should be good.
     pub squared_distance: f64,
-    /// Budget of the whole release.
+    /// Budget of the whole release; a delta of zero leaves the mechanisms of pure differential privacy.
     pub budget: Budget,
 }
 
@@ -27,12 +32,19 @@ pub struct DistanceTask {
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub enum DistanceMethod {
-    /// Private projection to k dimensions with rows of norm one (Rademacher, OPORP, SRHT, sparse JL).
+    /// Private OPORP to k dimensions.
     Projection {
-        /// Sketch size of least variance.
+        /// Sketch size of least variance; a power of two where the noise depends on it (whole rows).
+        k: usize,
+        /// The noise.
+        noise: NoiseKind,
+    },
+    /// A Gaussian projection drawn after the rows and used once, with Gaussian noise.
+    FreshProjection {
+        /// Sketch size of least variance among powers of two.
         k: usize,
     },
-    /// Three private projections around the best k with equal shares.
+    /// Three private projections around the best k with equal shares, Gaussian noise.
     MultiScale {
         /// Their sizes.
         sizes: Vec<usize>,
@@ -42,7 +54,10 @@ pub enum DistanceMethod {
     /// Flipped bits.
     RandomizedResponse,
     /// Noise on the data itself.
-    RawData,
+    RawData {
+        /// The noise.
+        noise: NoiseKind,
+    },
 }
 
 /// A method and what it would achieve.
@@ -53,8 +68,122 @@ pub struct DistancePlan {
     pub method: DistanceMethod,
     /// Predicted standard error of the squared distance.
     pub standard_error: f64,
-    /// Noise scale (sigma), or the flip probability of randomised response.
+    /// Standard deviation of the noise, or the flip probability of randomised response.
     pub noise: f64,
+}
+
+/// Largest sketch considered where the noise depends on its size.
+const LARGEST: usize = 1 << 12;
+
+impl DistanceTask {
+    fn check(&self) -> Result<()> {
+        let Self { n, d, squared_distance: r2, .. } = *self;
+        if !(r2.is_finite() && r2 > 0.0) {
+            return Err(Error::invalid("squared distance", r2, "(0, inf)"));
+        }
+        if n < 2 {
+            return Err(Error::invalid("n", n, "[2, inf): distances need two rows"));
+        }
+        ProjectionSpec::new(Family::Oporp, d, 1, PublicSeed::new(0))?;
+        match self.adjacency {
+            Adjacency::Attribute { .. }
+            | Adjacency::RowShift { .. }
+            | Adjacency::ReplaceRow { .. } => Ok(()),
+            other => {
+                let allowed = "attribute, row-shift or replace-row: what releases of rows protect";
+                Err(Error::invalid("adjacency", other, allowed))
+            }
+        }
+    }
+
+    fn bound(&self) -> Result<EntryBound> {
+        Ok(EntryBound::new(self.range.largest())?)
+    }
+
+    fn is_of_one_value(&self) -> bool {
+        matches!(self.adjacency, Adjacency::Attribute { .. })
+    }
+
+    /// A projection of this family, size and noise.
+    fn projection(&self, family: Family, k: usize, noise: NoiseKind) -> Result<PrivateProjection> {
+        let projection = ProjectionSpec::new(family, self.d, k, PublicSeed::new(0))?.build();
+        let (adjacency, bound) = (self.adjacency, self.bound()?);
+        let config = ProjectionConfig { projection, adjacency, bound, noise };
+        PrivateProjection::calibrate(config, self.budget)
+    }
+
+    /// What a mechanism predicts for itself.
+    fn plan(&self, method: DistanceMethod, mechanism: &PrivateProjection) -> Result<DistancePlan> {
+        let standard_error = mechanism.predict(self.squared_distance)?.root_mean_square;
+        Ok(DistancePlan { method, standard_error, noise: mechanism.noise().variance().sqrt() })
+    }
+
+    /// The best size for this noise.
+    fn oporp(&self, noise: NoiseKind) -> Result<DistancePlan> {
+        let at = |k: usize| {
+            let mechanism = self.projection(Family::Oporp, k, noise)?;
+            self.plan(DistanceMethod::Projection { k, noise }, &mechanism)
+        };
+        if !self.is_of_one_value() {
+            return self.best_power(at);
+        }
+        // One value moves one number by as much whatever k is, and so the error is a/k + b + c k.
+        let c = self.projection(Family::Oporp, 1, noise)?.predict(0.0)?.root_mean_square;
+        let best = 2f64.sqrt() * self.squared_distance / c;
+        let low = (best.min(self.d as f64).floor() as usize).clamp(1, self.d);
+        least([at(low)?, at((low + 1).min(self.d))?])
+    }
+
+    fn fresh(&self) -> Result<DistancePlan> {
+        self.best_power(|k| {
+            let bound = self.bound()?;
+            let fresh =
+                AveragedProjection::gaussian(self.d, k, self.adjacency, bound, self.budget)?;
+            let standard_error = fresh.predict(self.squared_distance)?.root_mean_square;
+            let method = DistanceMethod::FreshProjection { k };
+            Ok(DistancePlan { method, standard_error, noise: fresh.noise().variance().sqrt() })
+        })
+    }
+
+    fn best_power(&self, at: impl Fn(usize) -> Result<DistancePlan>) -> Result<DistancePlan> {
+        let powers = (0..).map(|i| 1 << i).take_while(|&k| k <= self.d.min(LARGEST));
+        least(powers.map(at).collect::<Result<Vec<_>>>()?)
+    }
+
+    fn multi_scale(&self, beta: f64) -> Result<DistancePlan> {
+        let sigma = calibrate::gaussian(self.budget, L2Sensitivity::new(beta)?)?;
+        let k = super::optimal_k(self.squared_distance, sigma, self.d)?;
+        let sizes = sizes_around(k, self.d);
+        let share = NoiseScale::new(sigma.get() * (sizes.len() as f64).sqrt())?;
+        let variance = |&k: &usize| projection_variance(self.squared_distance, k, share);
+        let precision: f64 = sizes.iter().map(|k| variance(k).recip()).sum();
+        Ok(DistancePlan {
+            method: DistanceMethod::MultiScale { sizes },
+            standard_error: precision.recip().sqrt(),
+            noise: share.get(),
+        })
+    }
+
+    fn noise_addition(&self) -> Result<DistancePlan> {
+        let table = NoiseAddition::new(self.n, self.d, self.range, self.adjacency, self.budget)?;
+        let noise = table.noise().sigma().get();
+        Ok(DistancePlan { method: DistanceMethod::NoiseAddition, standard_error: noise, noise })
+    }
+
+    fn response(&self) -> Result<DistancePlan> {
+        let p = RandomizedResponse::new(self.d, self.budget.epsilon)?.flip().get();
+        let t = 2.0 * p * (1.0 - p);
+        Ok(DistancePlan {
+            method: DistanceMethod::RandomizedResponse,
+            standard_error: (self.d as f64 * t * (1.0 - t)).sqrt() / (1.0 - 2.0 * p).powi(2),
+            noise: p,
+        })
+    }
+}
+
+fn least(plans: impl IntoIterator<Item = DistancePlan>) -> Result<DistancePlan> {
+    let better = |a: &DistancePlan, b: &DistancePlan| a.standard_error.total_cmp(&b.standard_error);
+    plans.into_iter().min_by(better).ok_or_else(|| Error::invalid("d", 0, "[1, 2^32)"))
 }
 
 /// Three sizes a factor four apart around the best one.
@@ -65,61 +194,68 @@ fn sizes_around(k: usize, d: usize) -> Vec<usize> {
     sizes
 }
 
-/// Predicts every method that applies, best first.
+/// Predicts every method that can meet the budget, best first.
 ///
-/// Variances: projection `2 r^4/k + 8 s^2 r^2 + 8 s^4 k` (an upper bound for the families with
-/// negative coordinate-wise part), multi-scale the inverse-variance mean of its scales, noise
-/// addition s^2, randomised response `d t (1-t)/(1-2p)^4`, raw data `8 s^2 r^2 + 8 s^4 d`.
-/// Floating-point and grid slack (below one part in 10^6) is left out of the projection's sigma.
+/// Projections and noise on the data by their own [`Mechanism::predict`] (`2 r^4/k + 4 v r^2 + k (2 v^2 + c)` for
+/// noise whose difference has variance v and fourth cumulant c), multi-scale the inverse-variance mean of its
+/// scales, noise addition its own, randomised response `d t (1-t)/(1-2p)^4`. A projection's seed is one of many:
+/// under `RowShift` and `ReplaceRow` another seed has another sensitivity, by some per cent.
 ///
 /// # Errors
-/// An impossible task (n < 2, d = 0, negative distance, delta = 0).
+/// An impossible task (n < 2, d = 0, no positive distance, another adjacency); a budget that no method meets.
 pub fn plan_distances(task: &DistanceTask) -> Result<Vec<DistancePlan>> {
-    let DistanceTask { n, d, squared_distance: r2, budget, .. } = *task;
-    if !(r2.is_finite() && r2 > 0.0) {
-        return Err(Error::invalid("squared distance", r2, "(0, inf)"));
+    task.check()?;
+    let raw = |noise| {
+        let mechanism = task.projection(Family::Identity, task.d, noise)?;
+        task.plan(DistanceMethod::RawData { noise }, &mechanism)
+    };
+    let mut plans: Vec<Result<DistancePlan>> = Vec::new();
+    for noise in NoiseKind::ALL {
+        plans.extend([task.oporp(noise), raw(noise)]);
     }
-    let sigma = calibrate::gaussian(budget, L2Sensitivity::new(task.beta.get())?)?;
-    let k = optimal_k(r2, sigma, d)?;
-    let s2 = sigma.get().powi(2);
-    let sizes = sizes_around(k, d);
-    let share = NoiseScale::new(sigma.get() * (sizes.len() as f64).sqrt())?;
-    let precision: f64 = sizes.iter().map(|&k| 1.0 / projection_variance(r2, k, share)).sum();
-    let mut predictions = vec![
-        DistancePlan {
-            method: DistanceMethod::Projection { k },
-            standard_error: projection_variance(r2, k, sigma).sqrt(),
-            noise: sigma.get(),
-        },
-        DistancePlan {
-            method: DistanceMethod::MultiScale { sizes },
-            standard_error: precision.recip().sqrt(),
-            noise: share.get(),
-        },
-        DistancePlan {
-            method: DistanceMethod::RawData,
-            standard_error: (8.0 * s2 * r2 + 8.0 * s2 * s2 * d as f64).sqrt(),
-            noise: sigma.get(),
-        },
-    ];
-    let adjacency = Adjacency::Attribute { beta: task.beta };
-    let table = NoiseAddition::new(n, d, task.range, adjacency, budget)?;
-    predictions.push(DistancePlan {
-        method: DistanceMethod::NoiseAddition,
-        standard_error: table.noise().sigma().get(),
-        noise: table.noise().sigma().get(),
-    });
-    if task.range == ValueRange::BITS
-        && let Ok(response) = RandomizedResponse::new(d, budget.epsilon)
-    {
-        let p = response.flip().get();
-        let t = 2.0 * p * (1.0 - p);
-        predictions.push(DistancePlan {
-            method: DistanceMethod::RandomizedResponse,
-            standard_error: (d as f64 * t * (1.0 - t)).sqrt() / (1.0 - 2.0 * p).powi(2),
-            noise: p,
-        });
+    match task.adjacency {
+        Adjacency::Attribute { beta } => {
+            plans.extend([task.multi_scale(beta.get()), task.noise_addition()]);
+            if task.range == ValueRange::BITS {
+                plans.push(task.response());
+            }
+        }
+        _ => plans.push(task.fresh()),
     }
-    predictions.sort_by(|a, b| a.standard_error.total_cmp(&b.standard_error));
-    Ok(predictions)
+    let (met, failed): (Vec<_>, Vec<_>) = plans.into_iter().partition(Result::is_ok);
+    let mut plans = met.into_iter().collect::<Result<Vec<_>>>()?;
+    if let (true, Some(Err(error))) = (plans.is_empty(), failed.into_iter().next()) {
+        return Err(error);
+    }
+    plans.sort_by(|a, b| a.standard_error.total_cmp(&b.standard_error));
+    Ok(plans)
+}
+
+/// The epsilon, to a per cent, at which the best method has this standard error, the delta of the task being
+/// kept; `None` when an epsilon of 64 is not enough. It is at least 1/64.
+///
+/// # Errors
+/// As [`plan_distances`]; an error that is not positive.
+pub fn epsilon_for_error(task: &DistanceTask, standard_error: f64) -> Result<Option<Epsilon>> {
+    if !(standard_error.is_finite() && standard_error > 0.0) {
+        return Err(Error::invalid("standard error", standard_error, "(0, inf)"));
+    }
+    task.check()?;
+    let good = |epsilon: f64| {
+        let budget = Budget { epsilon: Epsilon::new(epsilon)?, ..task.budget };
+        let plans = plan_distances(&DistanceTask { budget, ..*task })?;
+        Ok::<_, Error>(plans.first().is_some_and(|best| best.standard_error <= standard_error))
+    };
+    let (mut low, mut high) = (1.0 / 64.0, 64.0);
+    if !good(high)? {
+        return Ok(None);
+    }
+    if good(low)? {
+        return Ok(Some(Epsilon::new(low)?));
+    }
+    while high > 1.01 * low {
+        let middle = f64::sqrt(low * high);
+        if good(middle)? { high = middle } else { low = middle }
+    }
+    Ok(Some(Epsilon::new(high)?))
 }

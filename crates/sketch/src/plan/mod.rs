@@ -9,5 +9,7 @@ mod sets;
 pub use bounds::{
     optimal_k, optimal_k_tail, projection_tail_bound, projection_variance, response_tail_bound,
 };
-pub use distances::{DistanceMethod, DistancePlan, DistanceTask, plan_distances};
+pub use distances::{
+    DistanceMethod, DistancePlan, DistanceTask, epsilon_for_error, plan_distances,
+};
 pub use sets::{Aim, SearchGoal, SetMethod, SetPlan, plan_sets};

@@ -1,7 +1,7 @@
 //! The private projection: Z = X P + noise.
 
 use super::element::Element;
-use super::noise::SketchNoise;
+use super::noise::{NoiseKind, SketchNoise};
 use super::pairs::predict_distance;
 use super::projector::{Hook, Projector};
 use super::sketch::PrivateSketch;
@@ -75,19 +75,31 @@ pub struct ProjectionConfig {
     pub noise: NoiseKind,
 }
 
-/// A law of additive noise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum NoiseKind {
-    /// Gaussian, for a positive delta.
-    Gaussian,
-    /// Laplace: pure differential privacy for a delta of zero.
-    Laplace,
-    /// Staircase: pure, and less noise than Laplace where one value moves one number of a row alone.
-    Staircase,
-}
-
 impl PrivateProjection {
+    /// The noise, of those that can meet the budget for this projection and adjacency, that predicts the least
+    /// error of a squared distance of zero: a choice that depends on public facts alone.
+    ///
+    /// # Errors
+    /// As [`PrivateProjection::laplace`], when no noise can.
+    pub fn of_least_error(
+        projection: SharedProjection,
+        adjacency: Adjacency,
+        bound: EntryBound,
+        budget: Budget,
+    ) -> Result<Self> {
+        let made = |noise| {
+            let projection = projection.clone();
+            Self::calibrate(ProjectionConfig { projection, adjacency, bound, noise }, budget)
+        };
+        let mut best = made(NoiseKind::Laplace)?;
+        for other in [NoiseKind::Gaussian, NoiseKind::Staircase].map(made).into_iter().flatten() {
+            if other.predict(0.0)?.root_mean_square < best.predict(0.0)?.root_mean_square {
+                best = other;
+            }
+        }
+        Ok(best)
+    }
+
     /// Gaussian noise of the least scale that meets the budget for this very P (exact
     /// realised calibration). `bound` is the largest absolute value of an entry of X.
     ///

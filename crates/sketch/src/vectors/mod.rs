@@ -17,12 +17,12 @@ mod writer;
 
 pub use averaged::{AveragedConfig, AveragedProjection};
 pub use element::Element;
-pub use mechanism::{NoiseKind, PrivateProjection, ProjectionConfig};
+pub use mechanism::{PrivateProjection, ProjectionConfig};
 pub use multi_scale::{
     MultiScale, MultiScaleConfig, multi_scale_squared_distance,
     multi_scale_squared_distance_interval,
 };
-pub use noise::SketchNoise;
+pub use noise::{NoiseKind, SketchNoise};
 pub use pairs::Pairs;
 pub use posterior::Posterior;
 pub use sketch::PrivateSketch;

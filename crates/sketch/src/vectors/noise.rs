@@ -5,6 +5,23 @@ use dp_core::noise::{
     AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseLaw, NoiseStream, StaircaseNoise,
 };
 
+/// A law of additive noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum NoiseKind {
+    /// Gaussian, for a positive delta.
+    Gaussian,
+    /// Laplace: pure differential privacy for a delta of zero.
+    Laplace,
+    /// Staircase: pure, and less noise than Laplace where one value moves one number of a row alone.
+    Staircase,
+}
+
+impl NoiseKind {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Gaussian, Self::Laplace, Self::Staircase];
+}
+
 /// Gaussian, Laplace or staircase noise on a grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SketchNoise {
@@ -17,6 +34,16 @@ pub enum SketchNoise {
 }
 
 impl SketchNoise {
+    /// Its law.
+    #[must_use]
+    pub const fn kind(&self) -> NoiseKind {
+        match self {
+            Self::Gaussian(_) => NoiseKind::Gaussian,
+            Self::Laplace(_) => NoiseKind::Laplace,
+            Self::Staircase(_) => NoiseKind::Staircase,
+        }
+    }
+
     /// Variance of one value.
     #[must_use]
     pub fn variance(&self) -> f64 {

@@ -64,16 +64,18 @@ impl<'a> NoisyValues<'a> {
             }
             NoiseLaw::Staircase { grid, .. } => {
                 on_grid(self.values, grid)?;
-                let Some([variance, cumulant]) = self.law.moments() else {
+                let (Some([variance, _]), Some(mean)) =
+                    (self.law.moments(), self.law.mean_absolute())
+                else {
                     return Ok(Finding::NotChecked("whether its values carry the stated noise"));
                 };
-                // In deviations. A sum of n squares, positive and of mean one and second moment m, is
+                // The noise is symmetric and falls with |x|, so a sum of absolute values is stochastically least
+                // without data, here too. In means: a sum of n positive values of mean one and second moment m is
                 // below n - t with probability exp(-t^2/(2 n m)) at most.
-                let unit = variance.sqrt();
-                let (n, m) = (self.values.len() as f64, cumulant / variance.powi(2) + 3.0);
+                let (n, m) = (self.values.len() as f64, variance / (mean * mean));
                 let least = n - (-2.0 * n * m * FALSE_ALARM.ln()).sqrt();
-                let sum: f64 = self.values.iter().map(|v| (v / unit).powi(2)).sum();
-                quiet(sum * (1.0 + 1e-6), least)
+                let sum: f64 = self.values.iter().map(|v| (v / mean).abs()).sum();
+                quiet(sum + n.sqrt() * self.slack(mean, grid), least)
             }
             NoiseLaw::UnitCap { grid, .. } => {
                 on_grid(self.values, grid)?;

@@ -62,7 +62,10 @@ pub(super) fn parameters<T: DeserializeOwned>(text: &str) -> Result<T> {
 /// given projection states that projection's sensitivity, as a proven one does.
 fn claim_alone(guarantee: &Guarantee) -> bool {
     matches!(guarantee.provenance(), Provenance::Published { .. })
-        && !matches!(guarantee.profile(), Some(Profile::Gaussian { .. } | Profile::Laplace { .. }))
+        && !matches!(
+            guarantee.profile(),
+            Some(Profile::Gaussian { .. } | Profile::Laplace { .. } | Profile::Staircase { .. })
+        )
 }
 
 /// What the certificate of a projection states.

@@ -8,6 +8,7 @@ use crate::input::InputOptions;
 use crate::interrupt;
 use crate::output::{self, Record};
 use clap::{Args, ValueEnum};
+use dp_core::accounting::FilterRule;
 use dp_core::certificate::Statement;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::output::{Existing, Output, Receipt};
@@ -174,6 +175,14 @@ impl OutputOptions {
         }
         self.begin()?;
         if self.dry_run { Ok(None) } else { self.noise().map(Some) }
+    }
+
+    /// Whether the ledger, if there is one, adds up stated epsilons and deltas, and not what a law of noise
+    /// loses over many releases.
+    pub(crate) fn adds_budgets(&self) -> Result<bool> {
+        let Some(ledger) = &self.ledger else { return Ok(true) };
+        let file = BudgetFile::read(ledger)?;
+        Ok(file.ledger().filter().is_none_or(|f| f.rule == FilterRule::Basic))
     }
 
     fn to_stdout(&self) -> bool {

@@ -5,12 +5,13 @@ use super::common::{
 };
 use super::privacy::AdjacencyKind;
 use crate::error::{Error, Result, no_effect};
-use crate::output::Record;
+use crate::output::{Record, complain};
 use clap::{Args, ValueEnum};
 use dp_core::Budget;
+use dp_core::mechanism::Mechanism;
 use readers::{Input, Limits};
 use sketch::projection::{Family, Groups, ProjectionSpec, Sampling};
-use sketch::vectors::{AveragedProjection, PrivateProjection};
+use sketch::vectors::{AveragedProjection, NoiseKind, PrivateProjection, ProjectionConfig};
 use sketch::vectors::{Element, ReleaseWriter};
 use std::fs::File;
 use std::io::Read;
@@ -29,9 +30,11 @@ pub(crate) struct SketchOptions {
     #[arg(long, value_enum, default_value_t = Calibration::Realised, help_heading = "Mechanism")]
     calibration: Calibration,
     /// The noise: Gaussian; Laplace for pure differential privacy; or staircase, pure as well and less than
-    /// Laplace, where one value moves one number: --family oporp, count-sketch or identity.
-    #[arg(long, value_enum, default_value_t = Noise::Gaussian, help_heading = "Mechanism")]
-    noise: Noise,
+    /// Laplace, where one value moves one number: --family oporp, count-sketch or identity. By default the
+    /// one that predicts the least error; with a delta and a ledger whose rule is not `basic`, Gaussian, which such
+    /// a ledger counts at far less.
+    #[arg(long, value_enum, help_heading = "Mechanism")]
+    noise: Option<Noise>,
     /// Store 32 bits a number: half the size, the same privacy.
     #[arg(long, help_heading = "Output")]
     f32: bool,
@@ -42,6 +45,26 @@ enum Noise {
     Gaussian,
     Laplace,
     Staircase,
+}
+
+impl From<Noise> for NoiseKind {
+    fn from(noise: Noise) -> Self {
+        match noise {
+            Noise::Gaussian => Self::Gaussian,
+            Noise::Laplace => Self::Laplace,
+            Noise::Staircase => Self::Staircase,
+        }
+    }
+}
+
+/// The name of a law of noise.
+pub(crate) fn name_of(noise: NoiseKind) -> &'static str {
+    match noise {
+        NoiseKind::Gaussian => "Gaussian",
+        NoiseKind::Laplace => "Laplace",
+        NoiseKind::Staircase => "staircase",
+        _ => "another noise",
+    }
 }
 
 /// The law of the projection.
@@ -185,6 +208,22 @@ impl ProjectionOptions {
     }
 }
 
+/// Says when the noise that was asked for costs more than twice the least error.
+fn warn_of_cost(asked: &PrivateProjection, best: &PrivateProjection) -> Result<()> {
+    let error = |m: &PrivateProjection| Ok::<_, Error>(m.predict(0.0)?.root_mean_square);
+    let (named, least) = (error(asked)?, error(best)?);
+    if named > 2.0 * least {
+        complain(&format!(
+            "warning: {} noise has {:.1} times the standard error of {} noise for this budget (of a squared \
+             distance of zero: {named:.4} against {least:.4}); without --noise the least is taken",
+            name_of(asked.noise().kind()),
+            named / least,
+            name_of(best.noise().kind()),
+        ));
+    }
+    Ok(())
+}
+
 impl SketchOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let known = [AdjacencyKind::Attribute, AdjacencyKind::RowShift, AdjacencyKind::ReplaceRow];
@@ -213,15 +252,26 @@ impl SketchOptions {
             );
         }
         let spec = self.projection.spec(d, &self.seed)?;
+        let projection = spec.build();
+        let best = PrivateProjection::of_least_error(projection.clone(), adjacency, bound, budget);
         let mechanism = match self.noise {
-            Noise::Gaussian => PrivateProjection::gaussian(spec.build(), adjacency, bound, budget),
-            Noise::Laplace => PrivateProjection::laplace(spec.build(), adjacency, bound, budget),
-            Noise::Staircase => {
-                PrivateProjection::staircase(spec.build(), adjacency, bound, budget)
+            None if budget.delta.get() > 0.0 && !output.adds_budgets()? => {
+                PrivateProjection::gaussian(projection, adjacency, bound, budget)?
             }
-        }?;
+            None => best?,
+            Some(noise) => {
+                let noise = noise.into();
+                let config = ProjectionConfig { projection, adjacency, bound, noise };
+                let mechanism = PrivateProjection::calibrate(config, budget)?;
+                if let Ok(best) = best {
+                    warn_of_cost(&mechanism, &best)?;
+                }
+                mechanism
+            }
+        };
         mechanism.check_element(element)?;
-        let label = format!("sketch, {} to k = {k}", spec.name());
+        let noise = name_of(mechanism.noise().kind());
+        let label = format!("sketch, {} to k = {k}, {noise} noise", spec.name());
         let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
             return Ok(self.rows.planned(&label, mechanism.guarantee()));
         };
@@ -254,14 +304,15 @@ impl SketchOptions {
     }
 
     fn check_noise(&self, budget: Budget) -> Result<()> {
-        let gaussian = matches!(self.noise, Noise::Gaussian);
+        let gaussian = matches!(self.noise, None | Some(Noise::Gaussian));
         if self.calibration == Calibration::Averaged && !gaussian {
             return Err(Error::usage(
                 "--calibration averaged has Gaussian noise only: no profile of a fresh projection with \
                  another noise is known",
             ));
         }
-        if budget.delta.get() > 0.0 || !gaussian {
+        let asked = self.calibration == Calibration::Averaged || self.noise.is_some();
+        if budget.delta.get() > 0.0 || !(gaussian && asked) {
             return Ok(());
         }
         Err(Error::usage(

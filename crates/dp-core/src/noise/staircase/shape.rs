@@ -113,6 +113,13 @@ impl Shape {
         self.squares() / self.total()
     }
 
+    /// Mean absolute value, in steps.
+    pub(crate) fn mean_absolute(self) -> f64 {
+        let (m, w, e) = (self.inner as f64, self.width as f64, self.edges());
+        let [_, one, ..] = powers(w);
+        (m * (m - 1.0) + 2.0 * (w * e[1] + one * e[0])) / self.total()
+    }
+
     /// Fourth cumulant, in steps to the fourth.
     pub(crate) fn fourth_cumulant(self) -> f64 {
         let (w, e) = (self.width as f64, self.edges());
@@ -178,6 +185,8 @@ mod tests {
                 let law = weights(s);
                 let moment = |p| law.iter().map(|(x, w)| w * x.powi(p)).sum::<f64>();
                 let (second, fourth) = (moment(2), moment(4));
+                let absolute: f64 = law.iter().map(|(x, w)| w * x.abs()).sum();
+                assert!((s.mean_absolute() - absolute).abs() < 1e-10 * absolute + 1e-300, "{s:?}");
                 assert!(close(s.variance(), second), "{s:?}: {} {second}", s.variance());
                 let found = s.fourth_cumulant() + 3.0 * s.variance().powi(2);
                 assert!(close(found, fourth), "{s:?}: {found} {fourth}");

@@ -14,7 +14,7 @@ use sketch::distances::{
 };
 use sketch::plan::{DistanceMethod, DistanceTask, plan_distances, projection_variance};
 use sketch::projection::{Family, ProjectionSpec};
-use sketch::vectors::{Pairs, PrivateProjection};
+use sketch::vectors::{NoiseKind, Pairs, PrivateProjection};
 
 pub(super) const STUDY: Study = Study {
     id: "kenthapadi-2013/comparison-by-distance",
@@ -321,7 +321,7 @@ fn against_noise_addition(report: &mut Report) -> Result<()> {
         Ok::<_, crate::Error>(DistanceTask {
             n,
             d: 100_000,
-            beta: Shift::new(1.0)?,
+            adjacency: Adjacency::Attribute { beta: Shift::new(1.0)? },
             range: ValueRange::BITS,
             squared_distance: r2,
             budget: Budget::new(EPSILON, DELTA)?,
@@ -331,7 +331,12 @@ fn against_noise_addition(report: &mut Report) -> Result<()> {
         let all = plan_distances(&task(n, r2)?)?;
         Ok(all.iter().find(|p| wanted(&p.method)).map_or(f64::NAN, |p| p.standard_error))
     };
-    let projection = |n| error(n, 100.0, |m| matches!(m, DistanceMethod::Projection { .. }));
+    // The paper's noise.
+    let projection = |n| {
+        error(n, 100.0, |m| {
+            matches!(m, DistanceMethod::Projection { noise: NoiseKind::Gaussian, .. })
+        })
+    };
     let addition = |n| error(n, 100.0, |m| matches!(m, DistanceMethod::NoiseAddition));
     let (small, large) = (100, USERS * 10);
     report.claim(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _dps
+from .errors import CertificateError
 from .privacy import Guarantee, Profile
 
 
@@ -120,6 +121,43 @@ class Release:
         """The guarantee of the certificate, where it is differential privacy."""
         guarantee = self.certificate.get("guarantee")
         return None if guarantee is None else Guarantee(json.dumps(guarantee))
+
+    def explain(
+        self,
+        *,
+        prior: Sequence[float] = (0.01, 0.1, 0.5),
+        failing: float = 0.001,
+        ledger: str | os.PathLike[str] | None = None,
+    ) -> dict[str, Any]:
+        """What an attacker learns at most, from the certificate alone, as ``dps explain`` says it.
+
+        Bounds on every attack there is, whatever the attacker knows besides; they hold for what the
+        adjacency sets against each other and for nothing else (``not_protected``).
+
+        Parameters
+        ----------
+        prior : sequence of float
+            How probable a guess is before the release is seen.
+        failing : float
+            With what probability what is said of a guess afterwards may fail.
+        ledger : path-like, optional
+            A ledger: what is learnt from all that it holds and from this release, counted once.
+
+        Returns
+        -------
+        dict
+            ``protected``, ``not_protected``, ``basis``, ``several`` (changes at once, advantage), ``alone`` and
+            ``with_ledger``: each with ``advantage``, ``alarms``, ``guesses`` and ``words``.
+
+        Raises
+        ------
+        CertificateError
+            Where there is no differential privacy to explain.
+        """
+        if self.guarantee is None:
+            raise CertificateError("no differential privacy: nothing bounds what an attacker learns")
+        path = None if ledger is None else os.fspath(ledger)
+        return json.loads(_dps.explain(self._core.certificate(), list(prior), failing, path))
 
     def verify(self, *, accept: Iterable[str] = (), long: bool = False) -> dict[str, str]:
         """Computes again what the certificate states.

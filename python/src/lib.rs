@@ -5,6 +5,7 @@
 
 mod answers;
 mod error;
+mod explain;
 mod kinds;
 mod ledger;
 mod mechanism;
@@ -25,5 +26,6 @@ fn _dps(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<stream::Stream>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     values::register(module)?;
+    explain::register(module)?;
     ledger::register(module)
 }

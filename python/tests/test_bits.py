@@ -26,7 +26,7 @@ def test_vectors(tmp_path, rows, table, command):
     out = tmp_path / "out.dps"
     common = ["release", "sketch", table, "--out", out, "-k", 5, "--seed", 3, *attribute()]
     test = ["--insecure-test-noise", KEY, "--force"]
-    command(*common, "--epsilon", 8, "--delta", 1e-6, *test)
+    command(*common, "--epsilon", 8, "--delta", 1e-6, "--noise", "gaussian", *test)
     assert vectors().release(rows, insecure_test_noise=KEY).to_bytes() == out.read_bytes()
     written = tmp_path / "written.dps"
     vectors().write(written, rows, insecure_test_noise=KEY)

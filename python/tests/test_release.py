@@ -1,5 +1,6 @@
 """Questions to releases: against numbers computed from the released arrays alone."""
 
+import json
 import pickle
 import re
 
@@ -180,3 +181,36 @@ def test_hostile_files_are_refused(tmp_path, rows):
 def test_releases_and_mechanisms_are_not_pickled_by_accident(rows):
     with pytest.raises(TypeError):
         pickle.dumps(vectors())
+
+
+def test_explain_bounds_what_an_attacker_learns(tmp_path, rows, command):
+    release = vectors(noise="laplace", epsilon=1, delta=0).release(rows)
+    found = release.explain(prior=[0.01, 0.5])
+    # Purely epsilon-private: no guess at equal odds is right more often than 1/(1 + e^-1).
+    few, even = found["alone"]["guesses"]
+    assert even["right_at_most"] <= 1 / (1 + np.exp(-1)) + 1e-12
+    assert few["belief_at_most"] == pytest.approx(0.01 * np.e / (0.99 + 0.01 * np.e), rel=1e-6)
+    assert found["in_ledger"] is None and found["with_ledger"] is None
+    assert any("row" in point for point in found["not_protected"])
+    # As the command line says it.
+    path = tmp_path / "one.dps"
+    release.save(path)
+    said = json.loads(command("explain", path, "--prior", 0.5, "--json"))
+    assert said["advantage_at_most"] == pytest.approx(found["alone"]["advantage"], rel=1e-9)
+
+    ledger = dps.Ledger.create(
+        tmp_path / "l.json", data="people", adjacency=ONE, epsilon=9, delta=1e-5
+    )
+    paid = vectors(noise="laplace", epsilon=1, delta=0).release(rows, ledger=ledger)
+    once = paid.explain(ledger=tmp_path / "l.json")
+    assert once["in_ledger"] and not release.explain(ledger=tmp_path / "l.json")["in_ledger"]
+    twice = release.explain(ledger=tmp_path / "l.json")["with_ledger"]["advantage"]
+    assert once["with_ledger"]["advantage"] < twice < 1
+
+    with pytest.raises(dps.errors.ParameterError):
+        release.explain(prior=[2])
+    individual = dps.IndividualSigns(
+        d=12, bits=12, adjacency=ONE, epsilon=1, delta=0, bound=1, noise="response", seed=3
+    ).release(rows)
+    with pytest.raises(dps.errors.CertificateError):
+        individual.explain()

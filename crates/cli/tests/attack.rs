@@ -85,6 +85,61 @@ fn covariances_and_sets_are_attacked() {
 }
 
 #[test]
+fn directions_and_signs_are_attacked() {
+    let room = Room::new();
+    rows(&room);
+    room.json(
+        "release units truth.csv --out units.dps --k 6 --epsilon 16 --delta 0 --adjacency any-input",
+    );
+    room.json(
+        "release signs truth.csv --out signs.dps --k 6 --epsilon 6 --delta 0 --adjacency attribute --beta 2 --bound 1 \
+         --seed 7",
+    );
+    let files = "--truth truth.csv --public public.csv --truth-labels truth-labels.csv --public-labels public-labels.csv";
+    for (release, change) in [("units", "one row against its opposite"), ("signs", "one value")] {
+        let said = room.json(&format!("attack {release}.dps {files}"));
+        let inside = attack(&said, change);
+        assert!(number(inside, "low") <= number(inside, "at_most"), "{inside}");
+        assert!(number(inside, "release") > 0.6, "{inside}");
+        let label = attack(&said, "label");
+        assert!(number(label, "release") > number(label, "without_release"), "{label}");
+        // Whole rows are inside the adjacency of unit vectors, not inside that of one value.
+        assert_eq!(label["at_most"] == "-", release == "signs", "{label}");
+    }
+}
+
+#[test]
+fn two_releases_of_the_same_rows_are_linked_and_the_table_is_drawn() {
+    let room = Room::new();
+    rows(&room);
+    for (file, seed) in [("one.dps", 7), ("two.dps", 8)] {
+        room.json(&format!(
+            "release sketch truth.csv --out {file} --k 6 --epsilon 60 --delta 0 --adjacency attribute --beta 2 --bound 1 \
+             --seed {seed} --noise laplace"
+        ));
+    }
+    let files = "--truth truth.csv --public public.csv";
+    let said = room.json(&format!("attack one.dps {files} --with two.dps --plot drawn.svg"));
+    let links = attack(&said, "the same row in another release");
+    assert!(number(links, "release") > 0.5 && number(links, "without_release") < 0.01, "{links}");
+    assert!(links["certificate_says"].as_str().unwrap().contains("does not speak"), "{links}");
+    attack(&said, "the same change: low bits");
+    attack(&said, "the same change: time");
+    let drawn = String::from_utf8(room.read("drawn.svg")).unwrap();
+    assert!(drawn.starts_with("<svg") && drawn.contains("NOT private"), "{drawn}");
+    assert_eq!(drawn.matches("<circle").count(), said["attacks"].as_array().unwrap().len());
+    // What is there stays; and another kind has no rows to link.
+    room.refuses(&format!("attack one.dps {files} --plot drawn.svg"), 1, &["drawn.svg"]);
+    room.json(
+        "release covariance truth.csv --out c.dps --epsilon 2 --delta 1e-6 --adjacency add-remove-row \
+         --norm-bound 3",
+    );
+    room.refuses(&format!("attack c.dps {files} --with one.dps"), 2, &["links"]);
+    room.refuses(&format!("attack one.dps {files} --with c.dps --plot none.svg"), 2, &["links"]);
+    assert!(!room.path("none.svg").exists());
+}
+
+#[test]
 fn what_does_not_go_together_is_refused() {
     let room = Room::new();
     rows(&room);
@@ -93,7 +148,8 @@ fn what_does_not_go_together_is_refused() {
          --bound 1 --seed 7 --noise laplace",
     );
     room.json(
-        "release units truth.csv --out units.dps --k 6 --epsilon 4 --delta 0 --adjacency any-input",
+        "release low-rank truth.csv --out low.dps --rank 2 --epsilon 4 --delta 1e-6 --adjacency row-shift --shift 1 \
+         --row-bound 4",
     );
     room.refuses(
         "attack rows.dps --truth public.csv --public truth.csv",
@@ -101,7 +157,7 @@ fn what_does_not_go_together_is_refused() {
         &["rows of the truth"],
     );
     room.refuses("attack rows.dps --truth truth.csv --public none.csv", 3, &["none.csv"]);
-    room.refuses("attack units.dps --truth truth.csv --public public.csv", 2, &["dps explain"]);
+    room.refuses("attack low.dps --truth truth.csv --public public.csv", 2, &["dps explain"]);
     room.refuses(
         "attack rows.dps --truth truth.csv --public public.csv --truth-labels truth-labels.csv",
         2,

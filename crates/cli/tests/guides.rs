@@ -4,6 +4,8 @@
 mod guide;
 mod support;
 
+use dp_core::explain::TradeOff;
+use dp_core::{Epsilon, Probability, Profile};
 use guide::{blocks, root};
 use std::path::Path;
 use support::Room;
@@ -38,6 +40,52 @@ fn from_a_csv_to_a_published_sketch() {
 #[test]
 fn choosing_a_mechanism() {
     assert!(run("docs/guides/choose-a-mechanism.md", &samples()) >= 4);
+}
+
+#[test]
+fn what_epsilon_means() {
+    let room = samples();
+    assert_eq!(run("docs/what-epsilon-means.md", &room), 2);
+    let drawn = String::from_utf8(room.read("attack.svg")).expect("text");
+    assert!(drawn.contains("NOT private") && room.read("mine.html").len() > 5000);
+    // Its table: the best guess at even odds, and what becomes of a guess of 1 %.
+    let page =
+        std::fs::read_to_string(root().join("docs/what-epsilon-means.md")).expect("the page");
+    let mut rows = 0;
+    for line in page.lines() {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        let Some(epsilon) = cells.get(1).and_then(|cell| cell.parse::<f64>().ok()) else {
+            continue;
+        };
+        let profile = Profile::PureDp { epsilon: Epsilon::new(epsilon).expect("epsilon") };
+        let best = TradeOff::new(&profile).expect("a trade-off");
+        let share = |p: f64| Probability::new(p).expect("a probability");
+        let right = best.right_guesses(share(0.5));
+        let belief = best.belief(share(0.01), share(1e-9)).at_most;
+        let said = [right, belief].map(|p| format!("{:.1} %", 100.0 * p));
+        assert_eq!(cells[2..4], said, "epsilon {epsilon}");
+        rows += 1;
+    }
+    assert_eq!(rows, 7);
+    // Its measured numbers are those of the published experiment.
+    let measured = std::fs::read_to_string(root().join("docs/experiments/own/attacks-outside.csv"));
+    let mut measured = csv::Reader::from_reader(measured.expect("the numbers").as_bytes());
+    let records: Vec<csv::StringRecord> = measured.records().map(|r| r.expect("a line")).collect();
+    let curves = [
+        "digit of digits, Laplace noise",
+        "digit of digits, Gaussian noise",
+        "digits, Laplace noise",
+        "embeddings, Laplace noise",
+    ];
+    for epsilon in ["0.5", "1", "2", "3", "5", "8"] {
+        let said = curves.map(|curve| {
+            let of = records.iter().find(|r| &r[1] == curve && &r[2] == epsilon).expect("a point");
+            format!("{:.0} %", 100.0 * of[3].parse::<f64>().expect("a share"))
+        });
+        let line = format!("| one value at {epsilon} | {} |", said.join(" | "));
+        assert!(page.contains(&line), "{line}");
+    }
+    assert!(page.contains("In 50 settings"));
 }
 
 #[test]

@@ -149,6 +149,19 @@ fn first(most: u64, holds: impl Fn(u64) -> bool) -> u64 {
     low
 }
 
+/// `sum (a - b)^2`, eight sums at a time: one alone waits for each addition.
+pub(crate) fn sum_of_squared_differences(a: &[f64], b: &[f64]) -> f64 {
+    let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
+    let mut sums = [0.0; 8];
+    for (a, b) in a.iter().zip(b) {
+        for (sum, (a, b)) in sums.iter_mut().zip(a.iter().zip(b)) {
+            *sum += (a - b) * (a - b);
+        }
+    }
+    let rest = a_rest.iter().zip(b_rest).map(|(a, b)| (a - b) * (a - b));
+    sums.into_iter().chain(rest).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::two_sided_quantile;

@@ -1,20 +1,24 @@
 //! `dps attack`: what real attackers would have learnt from a release, measured by whoever has the truth.
 
-use super::loaded::{self, AnyRelease};
+use super::loaded::{self, AnyRelease, Asked as _};
 use super::trust::TrustOptions;
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::Args;
+use dp_core::output::{Existing, Output};
 use eval::attacks::{self, Measured};
 use eval::data::Points;
 use readers::{Block, DataError, RowsFile, SetsFile};
 use sketch::sets::ItemSet;
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
+
+mod plot;
 
 /// Options of `dps attack`.
 #[derive(Args)]
 pub(crate) struct Attack {
-    /// A release file: of vectors, of a covariance, or of set signatures.
+    /// A release file: of vectors, unit vectors, signs, a covariance, or set signatures.
     file: PathBuf,
     /// The data that it was made of, in the same order: rows, or sets one a line.
     #[arg(long, value_name = "FILE")]
@@ -43,6 +47,12 @@ pub(crate) struct Attack {
     /// Sets: the first word of a line names the set, and is left out.
     #[arg(long)]
     id_first: bool,
+    /// Another release of the same rows, of vectors: how many rows of one are found again in the other.
+    #[arg(long = "with", value_name = "RELEASE")]
+    other: Option<PathBuf>,
+    /// Draw the table (SVG), too. A file that is there stays.
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     #[command(flatten)]
     trust: TrustOptions,
 }
@@ -52,16 +62,41 @@ const SECRET: &str = "this table is made from the true data, without noise: it i
 
 impl Attack {
     pub(crate) fn run(&self) -> Result<Record> {
+        let plot =
+            self.plot.as_ref().map(|path| Output::create(path, Existing::Keep)).transpose()?;
         let release = loaded::read(&self.file, &self.trust.get())?;
+        let other =
+            self.other.as_ref().map(|path| loaded::read(path, &self.trust.get())).transpose()?;
+        let rows = || -> Result<(Points, Points)> {
+            let truth = self.points(&self.truth, self.truth_labels.as_deref())?;
+            Ok((truth, self.points(&self.known, self.public_labels.as_deref())?))
+        };
         let found = match &release {
             AnyRelease::Sketch(release) => {
-                let truth = self.points(&self.truth, self.truth_labels.as_deref())?;
-                let known = self.points(&self.known, self.public_labels.as_deref())?;
+                let (truth, known) = rows()?;
+                let links = match &other {
+                    Some(AnyRelease::Sketch(other)) => {
+                        attacks::on_links(release, other, &truth, &known)
+                    }
+                    Some(other) => return Err(other.cannot("links to vectors")),
+                    None => Ok(Vec::new()),
+                };
                 attacks::on_vectors(release, &truth, &known)
+                    .and_then(|found| Ok([found, links?].concat()))
+            }
+            other_kind if other.is_some() => {
+                return Err(other_kind.cannot("links to another release"));
+            }
+            AnyRelease::Units(release) => {
+                let (truth, known) = rows()?;
+                attacks::on_units(release, &truth, &known)
+            }
+            AnyRelease::Signs(release) => {
+                let (truth, known) = rows()?;
+                attacks::on_signs(release, &truth, &known)
             }
             AnyRelease::Covariance(release) => {
-                let (truth, known) =
-                    (self.points(&self.truth, None)?, self.points(&self.known, None)?);
+                let (truth, known) = rows()?;
                 attacks::on_covariance(release, &truth, &known)
             }
             AnyRelease::Symbols(release) => {
@@ -69,13 +104,18 @@ impl Attack {
             }
             _ => {
                 return Err(Error::usage(
-                    "attacks are known here on real-valued sketches, covariances and set signatures; \
+                    "attacks are known here on vectors, unit vectors, signs, covariances, secure MinHash and occupancy bits; \
                      dps explain bounds what any attack learns from every kind",
                 ));
             }
         };
-        let rows = found.map_err(refused)?.into_iter().map(|attack| {
-            let Measured { value, low, high } = attack.release;
+        let found = found.map_err(refused)?;
+        if let (Some(mut output), Some(path)) = (plot, &self.plot) {
+            output.write_all(plot::draw(&found).as_bytes()).map_err(|e| Error::io(path, e))?;
+            output.finish(&release.certificate())?;
+        }
+        let rows = found.into_iter().map(|attack| {
+            let Measured { value, low, high, .. } = attack.release;
             let row = Record::new()
                 .text("attack", attack.name)
                 .text("who_knows", attack.knows)

@@ -70,8 +70,7 @@ impl Explain {
         }
         if let Some(path) = &self.ledger {
             let file = BudgetFile::read(path)?;
-            let mut named = file.charges().iter().filter_map(|charge| charge.certificate());
-            let entered = named.any(|digest| digest == certificate.digest());
+            let entered = file.holds(&certificate);
             let besides = (!entered).then(|| certificate.guarantee());
             explanation = explanation.with_ledger(file.ledger(), besides, &asked)?;
             let said =

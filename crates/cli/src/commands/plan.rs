@@ -1,6 +1,6 @@
 //! `dps plan`: what every mechanism would achieve.
 
-use super::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions, name_of};
+use super::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::{Args, Subcommand};
@@ -170,7 +170,7 @@ impl Vectors {
 }
 
 fn describe(method: &DistanceMethod) -> (String, String) {
-    let of = |what: &str, noise: &NoiseKind| format!("{what}, {}", name_of(*noise));
+    let of = |what: &str, noise: &NoiseKind| format!("{what}, {noise}");
     match method {
         DistanceMethod::Projection { k, noise } => (of("private projection", noise), k.to_string()),
         DistanceMethod::FreshProjection { k } => {
@@ -189,7 +189,7 @@ fn describe(method: &DistanceMethod) -> (String, String) {
 
 /// The options of `dps release sketch` that make it; it makes projections alone.
 fn made_by(method: &DistanceMethod, d: usize) -> Option<String> {
-    let named = |noise: &NoiseKind| name_of(*noise).to_lowercase();
+    let named = |noise: &NoiseKind| noise.to_string().to_lowercase();
     match method {
         DistanceMethod::Projection { k, noise } => Some(format!("-k {k} --noise {}", named(noise))),
         DistanceMethod::FreshProjection { k } => Some(format!("-k {k} --calibration averaged")),

@@ -246,6 +246,13 @@ impl BudgetFile {
         &self.charges
     }
 
+    /// Whether the release of a certificate is among the entries.
+    #[must_use]
+    pub fn holds(&self, certificate: &Certificate) -> bool {
+        let mut named = self.charges.iter().filter_map(Charge::certificate);
+        named.any(|digest| digest == certificate.digest())
+    }
+
     /// Hash of the last line, which stands for all of them: kept elsewhere, it shows whether the file was written anew.
     #[must_use]
     pub fn head(&self) -> &str {

@@ -2,7 +2,7 @@
 
 use dp_core::explain::TradeOff;
 use dp_core::numeric::{ln_binomial_cdf, ln_binomial_sf};
-use dp_core::{Guarantee, Probability};
+use dp_core::{Adjacency, Guarantee, Probability};
 
 /// Failure of an interval, over both ends.
 const RARE: f64 = 0.05;
@@ -16,6 +16,8 @@ pub struct Measured {
     pub low: f64,
     /// Upper end.
     pub high: f64,
+    /// Independent cases behind a share; zero for what is no share.
+    pub of: f64,
 }
 
 /// One attack and what came of it.
@@ -43,7 +45,7 @@ pub struct Attack {
 impl Measured {
     /// Of `hits` independent hits among `of` (Clopper, Pearson 1934); parts of hits are allowed where cases are not
     /// independent and count as fewer.
-    pub(super) fn share(hits: f64, of: f64) -> Self {
+    pub(crate) fn share(hits: f64, of: f64) -> Self {
         let (hits, of) = (hits.clamp(0.0, of), of.max(1.0));
         let (n, k) = (of.floor().max(1.0), hits / of * of.floor().max(1.0));
         let end = |beyond: &dyn Fn(f64) -> f64, rising: bool| {
@@ -63,7 +65,17 @@ impl Measured {
             k if k >= n => 1.0,
             k => end(&|p| ln_binomial_cdf(n as u64, p, k as u64), false),
         };
-        Self { value: hits / of, low, high }
+        Self { value: hits / of, low, high, of }
+    }
+
+    /// The probability of so many hits or more where each is one with probability `bound` at most: an upper bound.
+    #[must_use]
+    pub fn chance_under(&self, bound: f64) -> f64 {
+        let hits = (self.value * self.of.floor()).floor();
+        if hits < 1.0 || bound >= 1.0 {
+            return 1.0;
+        }
+        ln_binomial_sf(self.of as u64, bound, hits as u64 - 1).exp()
     }
 
     /// One less the ratio of two sums over independent rows, each row a pair; the interval by linearisation.
@@ -73,7 +85,7 @@ impl Measured {
         let ratio = if below > 0.0 { above / below } else { 1.0 };
         let spread: f64 = rows.iter().map(|r| (r.0 - ratio * r.1).powi(2)).sum();
         let error = 1.96 * (spread / (n * (n - 1.0)).max(1.0)).sqrt() / (below / n).max(1e-300);
-        Self { value: 1.0 - ratio, low: 1.0 - ratio - error, high: 1.0 - ratio + error }
+        Self { value: 1.0 - ratio, low: 1.0 - ratio - error, high: 1.0 - ratio + error, of: 0.0 }
     }
 }
 
@@ -85,6 +97,83 @@ pub(super) enum Secret {
     AnyOf(f64),
     /// More than the adjacency covers: this many of its changes at once.
     Beyond(u64),
+}
+
+/// Whether a row may become any other.
+pub(super) fn replaced(guarantee: &Guarantee) -> bool {
+    let adjacency = guarantee.adjacency().each();
+    matches!(adjacency, Adjacency::ReplaceRow { .. } | Adjacency::AnyInput)
+}
+
+/// The most frequent of some labels, the least of several.
+pub(super) fn most_frequent(labels: impl Iterator<Item = u8>) -> u8 {
+    let mut counts = [0usize; 256];
+    labels.for_each(|label| counts[usize::from(label)] += 1);
+    (0..=u8::MAX)
+        .max_by_key(|&label| (counts[usize::from(label)], core::cmp::Reverse(label)))
+        .unwrap_or(0)
+}
+
+/// Labels that are guessed, and labels that everybody has.
+pub(super) struct Labels<'a> {
+    pub(super) truth: &'a [u8],
+    pub(super) known: &'a [u8],
+}
+
+impl Labels<'_> {
+    /// The label of most of the public rows that were found, for every row.
+    pub(super) fn vote(&self, found: &[Vec<usize>]) -> Vec<u8> {
+        found.iter().map(|list| most_frequent(list.iter().map(|&i| self.known[i]))).collect()
+    }
+
+    fn right(&self, guess: &[u8]) -> f64 {
+        guess.iter().zip(self.truth).filter(|(a, b)| a == b).count() as f64
+    }
+
+    /// The attack that guessed so from the release, and so from the clean data. Rows have `d` values.
+    pub(super) fn attack(
+        &self,
+        name: &'static str,
+        guess: &[u8],
+        clean: &[u8],
+        (guarantee, d): (&Guarantee, u64),
+    ) -> Attack {
+        let n = self.truth.len() as f64;
+        let usual = most_frequent(self.known.iter().copied());
+        let secret = if replaced(guarantee) {
+            let likeliest = most_frequent(self.truth.iter().copied());
+            Secret::AnyOf(self.truth.iter().filter(|&&l| l == likeliest).count() as f64 / n)
+        } else {
+            Secret::Beyond(d)
+        };
+        let (bound, says) = secret.bound(guarantee);
+        Attack {
+            name,
+            knows: "public rows with labels",
+            measure: SHARE,
+            release: Measured::share(self.right(guess), n),
+            without: self.truth.iter().filter(|&&label| label == usual).count() as f64 / n,
+            clean: self.right(clean) / n,
+            bound,
+            says,
+        }
+    }
+}
+
+/// What guesses are measured by.
+pub(super) const SHARE: &str = "right guesses";
+
+/// Of two values that the adjacency sets against each other, which is the true one: guesses that are right count one, a
+/// coin one half.
+pub(super) fn between_two(
+    name: &'static str,
+    knows: &'static str,
+    guarantee: &Guarantee,
+    guesses: &[f64],
+) -> Attack {
+    let (bound, says) = Secret::Inside.bound(guarantee);
+    let release = Measured::share(guesses.iter().sum(), guesses.len() as f64);
+    Attack { name, knows, measure: SHARE, release, without: 0.5, clean: 1.0, bound, says }
 }
 
 impl Secret {
@@ -139,6 +228,20 @@ mod tests {
                 "{found:?}"
             );
         }
+    }
+
+    /// Against scipy.stats.binom.sf.
+    #[test]
+    fn hits_above_a_bound_are_as_improbable_as_they_are() {
+        for (hits, of, bound, known) in [
+            (60.0, 100.0, 0.5, 0.028_443_966),
+            (5.5, 10.0, 0.4, 0.366_896_742),
+            (0.0, 9.0, 0.1, 1.0),
+        ] {
+            let found = Measured::share(hits, of).chance_under(bound);
+            assert!((found / known - 1.0).abs() < 1e-6, "{found} {known}");
+        }
+        assert_eq!(Measured::share(9.0, 9.0).chance_under(1.0), 1.0);
     }
 
     #[test]

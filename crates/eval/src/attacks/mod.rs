@@ -7,17 +7,27 @@
 //!
 //! | attack | of | takes |
 //! | --- | --- | --- |
-//! | [`on_vectors`] | rows, labels, one value, one row | posterior mean, learned linear inversion, nearest public row, likelihood ratio |
-//! | [`on_covariance`] | presence of a row | likelihood ratio, with and without the other rows |
+//! | [`on_vectors`] | rows, labels, one value, one row | posterior mean, learned linear inversion, nearest public row, likelihood ratio, low bits, a clock |
+//! | [`on_links`] | the same row in two releases | nearest posterior means |
+//! | [`on_units`], [`on_signs`] | labels, one value, one row | nearest public rows, likelihood ratio |
+//! | [`on_covariance`] | presence of a row | likelihood ratio; favour over public rows |
 //! | [`on_sets`] | presence of items in a set | likelihood ratio |
 
+mod codes;
 mod covariance;
 mod linear;
 mod measured;
+mod neighbour;
+mod probes;
 mod rows;
 mod sets;
 
+pub use codes::{on_signs, on_units};
 pub use covariance::on_covariance;
+#[cfg(feature = "experiments")]
+pub(crate) use covariance::on_presence;
 pub use measured::{Attack, Measured};
-pub use rows::on_vectors;
+#[cfg(feature = "experiments")]
+pub(crate) use rows::{on_changes, on_labels};
+pub use rows::{on_links, on_vectors};
 pub use sets::on_sets;

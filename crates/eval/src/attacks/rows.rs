@@ -1,24 +1,27 @@
 //! Attacks on released vectors.
 
-use super::linear::{Prior, nearest};
-use super::measured::{Attack, Measured, Secret};
+use super::linear::{COLUMNS, Prior, nearest};
+use super::measured::{Attack, Labels, Measured, Secret, between_two, replaced};
+use super::neighbour::{Neighbours, lesser};
+use super::probes::{LOW_BITS, finest, low_bits, times};
 use crate::data::Points;
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
-use dp_core::{Adjacency, Guarantee, Release};
+use dp_core::{Guarantee, Release};
 use faer::{Mat, MatRef};
 use linalg_dp::dense::product;
-use sketch::projection::project;
+use sketch::projection::{ProjectionSpec, SharedProjection, project};
 use sketch::rows::RowsView;
 use sketch::vectors::PrivateSketch;
 
 /// Public rows that vote on a label.
-const VOTERS: usize = 5;
+pub(super) const VOTERS: usize = 5;
 /// Directions in which they are compared.
 const DIRECTIONS: usize = 40;
 
-/// Reconstruction of rows, guesses of their labels where both parts have labels, and the best test of the change that
-/// the adjacency names. Row i of `truth` is the one that row i of the release was made of.
+/// Reconstruction of rows, guesses of their labels where both parts have labels, the best test of the change that
+/// the adjacency names, and the same change by the low bits of the release and by the time that its computation takes. Row
+/// i of `truth` is the one that row i of the release was made of.
 ///
 /// # Errors
 /// [`Error::InvalidParameter`] where truth and release do not go together, for fewer than two public rows, and for rows
@@ -28,69 +31,164 @@ pub fn on_vectors(
     truth: &Points,
     public: &Points,
 ) -> Result<Vec<Attack>> {
-    let (sketch, guarantee) = (release.payload(), release.certificate().guarantee());
-    let d = sketch.projection().d();
+    let guarantee = release.certificate().guarantee();
+    let seen = Seen::new(release.payload(), truth, public)?;
+    let guesses = seen.guesses()?;
+    let mut attacks = seen.reconstructions(guarantee, &guesses);
+    if let (Some(truth), Some(known)) = (truth.labels(), public.labels()) {
+        attacks.extend(seen.labels(guarantee, &Labels { truth, known }, &guesses)?);
+    }
+    attacks.extend(seen.inside(guarantee, truth));
+    attacks.extend(seen.timed(guarantee, truth)?);
+    Ok(attacks)
+}
+
+/// Of [`on_vectors`], the change that the adjacency names alone: by the likelihood ratio, and by the low bits.
+#[cfg(feature = "experiments")]
+pub(crate) fn on_changes(release: &Release<PrivateSketch>, truth: &Points) -> Result<Vec<Attack>> {
+    let seen = Seen::new(release.payload(), truth, &truth.select(&[0, 1]))?;
+    Ok(seen.inside(release.certificate().guarantee(), truth))
+}
+
+/// Of [`on_vectors`], the label alone, by the posterior mean.
+///
+/// # Errors
+/// As [`on_vectors`]; also where either part has no labels.
+#[cfg(feature = "experiments")]
+pub(crate) fn on_labels(
+    release: &Release<PrivateSketch>,
+    rows: &Points,
+    public: &Points,
+) -> Result<Attack> {
+    let seen = Seen::new(release.payload(), rows, public)?;
+    let (Some(truth), Some(known)) = (rows.labels(), public.labels()) else {
+        return Err(Error::invalid("labels", "none", "those of the rows and of the public rows"));
+    };
+    let (guarantee, labels) = (release.certificate().guarantee(), Labels { truth, known });
+    let mut found = seen.labels(guarantee, &labels, &[("", seen.posterior_mean()?)])?;
+    Ok(found.remove(0))
+}
+
+/// Two releases of the same rows, the second in an order that the attacker does not know: which of its rows belongs to
+/// which of the first. Rows i of both were made of row i of `truth`.
+///
+/// # Errors
+/// As [`on_vectors`].
+pub fn on_links(
+    first: &Release<PrivateSketch>,
+    second: &Release<PrivateSketch>,
+    truth: &Points,
+    public: &Points,
+) -> Result<Vec<Attack>> {
+    let guess = |release: &Release<PrivateSketch>| -> Result<Mat<f64>> {
+        Seen::new(release.payload(), truth, public)?.posterior_mean()
+    };
+    let (left, right) = (guess(first)?, guess(second)?);
+    // What noise is left makes guesses shorter or longer: directions alone are compared.
+    let linked = nearest(unit(left).as_ref(), unit(right).as_ref(), 1);
+    let n = truth.n() as f64;
+    let right = linked.iter().enumerate().filter(|(i, list)| list.first() == Some(i)).count();
+    let rows = Mat::from_fn(truth.n(), truth.d(), |i, j| truth.row(i)[j]);
+    let clean = nearest(rows.as_ref(), rows.as_ref(), 1);
+    let clean = clean.iter().enumerate().filter(|(i, list)| list.first() == Some(i)).count();
+    let (_, says) = Secret::Beyond(truth.d() as u64).bound(first.certificate().guarantee());
+    Ok(vec![Attack {
+        name: "the same row in another release: nearest posterior means",
+        knows: "public rows; the order of one release alone",
+        measure: "right links",
+        release: Measured::share(right as f64, n),
+        without: 1.0 / n,
+        clean: clean as f64 / n,
+        bound: None,
+        says: if replaced(first.certificate().guarantee()) {
+            "inside the adjacency, but no guess between two values; two releases add up".to_owned()
+        } else {
+            says
+        },
+    }])
+}
+
+/// The public matrix of a projection, d x k.
+pub(super) fn matrix(spec: ProjectionSpec) -> Result<(SharedProjection, Mat<f64>)> {
+    let (d, k) = (spec.d(), spec.k());
+    let mut unit = vec![0.0; d * d];
+    (0..d).for_each(|i| unit[i * d + i] = 1.0);
+    let built = spec.build();
+    let images = project(built.as_ref(), RowsView::f64(d, d, &unit)?)?;
+    Ok((built, MatRef::from_row_major_slice(&images, d, k).to_owned()))
+}
+
+/// Refuses rows that the release was not made of, and public rows of other columns.
+pub(super) fn check(d: usize, n: usize, truth: &Points, public: &Points) -> Result<()> {
     for (name, rows) in [("columns of the truth", truth), ("columns of the public rows", public)] {
         if rows.d() != d {
             return Err(Error::invalid(name, rows.d(), format!("{d}, as in the release")));
         }
     }
-    if truth.n() != sketch.n() || truth.n() < 2 {
-        let allowed = format!("{}, as in the release, and at least 2", sketch.n());
+    if d > COLUMNS {
+        return Err(Error::invalid("columns", d, format!("at most {COLUMNS}")));
+    }
+    if truth.n() != n || n < 2 {
+        let allowed = format!("{n}, as in the release, and at least 2");
         return Err(Error::invalid("rows of the truth", truth.n(), allowed));
     }
-    let seen = Seen::new(sketch, truth, public)?;
-    let mut attacks = seen.reconstructions(guarantee)?;
-    if let (Some(labels), Some(known)) = (truth.labels(), public.labels()) {
-        attacks.extend(seen.labels(guarantee, labels, known)?);
-    }
-    attacks.extend(seen.inside(guarantee, truth));
-    Ok(attacks)
+    Ok(())
 }
 
-/// How far the neighbour of a row moves the release.
-type Moved<'a> = Box<dyn Fn(usize) -> Vec<f64> + 'a>;
+/// Rows over their length.
+pub(super) fn unit(mut rows: Mat<f64>) -> Mat<f64> {
+    for i in 0..rows.nrows() {
+        let norm = rows.row(i).norm_l2().max(1e-300);
+        (0..rows.ncols()).for_each(|j| rows[(i, j)] /= norm);
+    }
+    rows
+}
+
+/// Guesses of all rows, each with the attack's name.
+type Guesses = [(&'static str, Mat<f64>); 3];
 
 /// The release beside what is known.
 struct Seen<'a> {
     prior: Prior,
     /// Rows less the public mean.
     truth: Mat<f64>,
+    built: SharedProjection,
     /// d x k.
     projection: Mat<f64>,
+    released: &'a PrivateSketch,
     /// Sketches less the sketch of the public mean.
     sketches: Mat<f64>,
     variance: f64,
-    noise: &'a NoiseLaw,
 }
 
 impl<'a> Seen<'a> {
     fn new(sketch: &'a PrivateSketch, truth: &Points, public: &Points) -> Result<Self> {
-        let prior = Prior::new(public)?;
         let (d, k) = (sketch.projection().d(), sketch.k());
-        let mut unit = vec![0.0; d * d];
-        (0..d).for_each(|i| unit[i * d + i] = 1.0);
-        let built = sketch.projection().build();
-        let images = project(built.as_ref(), RowsView::f64(d, d, &unit)?)?;
-        let projection = MatRef::from_row_major_slice(&images, d, k).to_owned();
+        check(d, sketch.n(), truth, public)?;
+        let prior = Prior::new(public)?;
+        let (built, projection) = matrix(sketch.projection())?;
         let mean = Mat::from_fn(1, d, |_, j| prior.mean[j]);
         let mean = product(mean.as_ref(), projection.as_ref());
         let values = sketch.values();
         let sketches = Mat::from_fn(sketch.n(), k, |i, j| values[i * k + j] - mean[(0, j)]);
         let (truth, variance) = (prior.centre(truth), sketch.noise_variance());
-        Ok(Self { prior, truth, projection, sketches, variance, noise: sketch.noise() })
+        Ok(Self { prior, truth, built, projection, released: sketch, sketches, variance })
+    }
+
+    fn posterior_mean(&self) -> Result<Mat<f64>> {
+        let mean = self.prior.posterior(self.projection.as_ref(), self.variance)?;
+        Ok(product(self.sketches.as_ref(), mean.as_ref()))
     }
 
     /// By the posterior mean, by a learnt inversion, and as the nearest public row.
-    fn guesses(&self) -> Result<[(&'static str, Mat<f64>); 3]> {
+    fn guesses(&self) -> Result<Guesses> {
         let w = self.projection.as_ref();
-        let mean = self.prior.posterior(w, self.variance)?;
         let learnt = self.prior.learnt(w, self.variance)?;
         let rows = self.prior.rows();
         let near = nearest(self.sketches.as_ref(), product(rows, w).as_ref(), 1);
         let near = Mat::from_fn(near.len(), rows.ncols(), |i, j| rows[(near[i][0], j)]);
         Ok([
-            ("rows: posterior mean", product(self.sketches.as_ref(), mean.as_ref())),
+            ("rows: posterior mean", self.posterior_mean()?),
             ("rows: learned linear inversion", product(self.sketches.as_ref(), learnt.as_ref())),
             ("rows: nearest public row", near),
         ])
@@ -107,19 +205,19 @@ impl<'a> Seen<'a> {
         Measured::one_less_ratio(&rows)
     }
 
-    fn reconstructions(&self, guarantee: &Guarantee) -> Result<Vec<Attack>> {
+    fn reconstructions(&self, guarantee: &Guarantee, guesses: &Guesses) -> Vec<Attack> {
         let clean = nearest(self.truth.as_ref(), self.prior.rows(), 1);
         let rows = self.prior.rows();
         let clean = Mat::from_fn(clean.len(), rows.ncols(), |i, j| rows[(clean[i][0], j)]);
         let clean_nearest = self.explained(clean.as_ref()).value;
-        let says = match Self::replaced(guarantee) {
+        let says = match replaced(guarantee) {
             true => {
                 "inside the adjacency, but no guess between values: the bound stands beside those"
                     .to_owned()
             }
-            false => self.whole().bound(guarantee).1,
+            false => Secret::Beyond(self.truth.ncols() as u64).bound(guarantee).1,
         };
-        let attacks = self.guesses()?.into_iter().enumerate().map(|(i, (name, guess))| Attack {
+        let attacks = guesses.iter().enumerate().map(|(i, (name, guess))| Attack {
             name,
             knows: "public rows",
             measure: "share of variance recovered",
@@ -129,151 +227,92 @@ impl<'a> Seen<'a> {
             bound: None,
             says: says.clone(),
         });
-        Ok(attacks.collect())
+        attacks.collect()
     }
 
-    /// Whether a row may become any other.
-    fn replaced(guarantee: &Guarantee) -> bool {
-        let adjacency = guarantee.adjacency().each();
-        matches!(adjacency, Adjacency::ReplaceRow { .. } | Adjacency::AnyInput)
-    }
-
-    /// The change of a whole row, in changes of single values.
-    fn whole(&self) -> Secret {
-        Secret::Beyond(self.truth.ncols() as u64)
-    }
-
-    fn labels(&self, guarantee: &Guarantee, labels: &[u8], known: &[u8]) -> Result<Vec<Attack>> {
+    fn labels(
+        &self,
+        guarantee: &Guarantee,
+        labels: &Labels<'_>,
+        guesses: &[(&'static str, Mat<f64>)],
+    ) -> Result<Vec<Attack>> {
         let directions = self.prior.directions(DIRECTIONS)?;
         let among = product(self.prior.rows(), directions.as_ref());
         let vote = |guess: MatRef<'_, f64>| -> Vec<u8> {
-            let lists =
-                nearest(product(guess, directions.as_ref()).as_ref(), among.as_ref(), VOTERS);
-            lists.iter().map(|list| most_frequent(list.iter().map(|&i| known[i]))).collect()
+            let guess = product(guess, directions.as_ref());
+            labels.vote(&nearest(guess.as_ref(), among.as_ref(), VOTERS))
         };
-        let right = |guess: &[u8]| guess.iter().zip(labels).filter(|(a, b)| a == b).count() as f64;
-        let n = labels.len() as f64;
-        let usual = most_frequent(known.iter().copied());
-        let without = labels.iter().filter(|&&label| label == usual).count() as f64 / n;
-        let clean = right(&vote(self.truth.as_ref())) / n;
-        let secret = if Self::replaced(guarantee) {
-            let likeliest = most_frequent(labels.iter().copied());
-            Secret::AnyOf(labels.iter().filter(|&&l| l == likeliest).count() as f64 / n)
-        } else {
-            self.whole()
-        };
-        let (bound, says) = secret.bound(guarantee);
+        let clean = vote(self.truth.as_ref());
         let names = [
             "label: posterior mean, then 5 nearest public rows",
             "label: learned inversion, then 5 nearest public rows",
             "label: nearest public row, then 5 nearest public rows",
         ];
-        let guesses = self.guesses()?;
-        let attacks = names.into_iter().zip(&guesses).map(|(name, (_, guess))| Attack {
-            name,
-            knows: "public rows with labels",
-            measure: "right guesses",
-            release: Measured::share(right(&vote(guess.as_ref())), n),
-            without,
-            clean,
-            bound,
-            says: says.clone(),
-        });
+        let about = (guarantee, self.truth.ncols() as u64);
+        let attacks = names
+            .into_iter()
+            .zip(guesses)
+            .map(|(name, (_, guess))| labels.attack(name, &vote(guess.as_ref()), &clean, about));
         Ok(attacks.collect())
     }
 
-    /// The likelihood ratio test between the true row and the neighbour that moves the release most, all else known.
-    fn inside(&self, guarantee: &Guarantee, truth: &Points) -> Option<Attack> {
+    /// The true row against the neighbour that moves the release most, all else known: the likelihood ratio, and what the
+    /// low bits alone say.
+    fn inside(&self, guarantee: &Guarantee, truth: &Points) -> Vec<Attack> {
         let w = self.projection.as_ref();
-        let (name, shift): (&'static str, Moved<'_>) = match guarantee.adjacency().each() {
-            Adjacency::Attribute { beta } => {
-                let size = |j: usize| (0..w.ncols()).map(|c| self.cost(w[(j, c)])).sum::<f64>();
-                let most = (0..w.nrows()).max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
-                let beta = beta.get();
-                let sign = move |i: usize| if i.is_multiple_of(2) { beta } else { -beta };
-                let moved = move |i: usize| {
-                    (0..w.ncols()).map(|c| sign(i) * w[(most, c)]).collect::<Vec<f64>>()
-                };
-                ("one value: likelihood ratio", Box::new(moved))
-            }
-            Adjacency::RowShift { l2 } => {
-                let image = farthest(w);
-                let moved = move |_: usize| image.1.iter().map(|x| l2.get() * x).collect();
-                (
-                    "one row against one as far as the adjacency says: likelihood ratio",
-                    Box::new(moved),
-                )
-            }
-            Adjacency::ReplaceRow { bound } => {
-                let (direction, image) = farthest(w);
-                let moved = move |i: usize| {
-                    // The row becomes the longest one opposite to it.
-                    let row = truth.row(i);
-                    let along: f64 = row.iter().zip(&direction).map(|(a, b)| a * b).sum();
-                    let sign = if along > 0.0 { -bound.get() } else { bound.get() };
-                    let own = |c: usize| (0..w.nrows()).map(|j| row[j] * w[(j, c)]).sum::<f64>();
-                    (0..w.ncols()).map(|c| sign * image[c] - own(c)).collect()
-                };
-                ("one row against the farthest one: likelihood ratio", Box::new(moved))
-            }
-            _ => return None,
-        };
-        let clean = product(self.truth.as_ref(), w);
-        let noise = &self.sketches - &clean;
-        let right = |i: usize| {
-            let shift = shift(i);
-            // The released noise against what it would be, were the neighbour the truth.
-            let (own, other) = shift.iter().enumerate().fold((0.0, 0.0), |sums, (c, s)| {
-                let z = noise[(i, c)];
-                (sums.0 + self.cost(z), sums.1 + self.cost(z - s))
+        let adjacency = guarantee.adjacency().each();
+        let cost = |z: f64| self.cost(z);
+        let Some(other) = Neighbours::of(adjacency, w, truth, cost) else { return Vec::new() };
+        let rows = Mat::from_fn(truth.n(), truth.d(), |i, j| truth.row(i)[j]);
+        let (own, images) = (product(rows.as_ref(), w), other.images(w));
+        let (n, k) = (truth.n(), w.ncols());
+        let values = self.released.values();
+        let lowest = finest(values);
+        let by_ratio = |i: usize| {
+            let costs = (0..k).fold((0.0, 0.0), |sums, c| {
+                let z = values[i * k + c];
+                (sums.0 + self.cost(z - own[(i, c)]), sums.1 + self.cost(z - images[(i, c)]))
             });
-            match own.total_cmp(&other) {
-                core::cmp::Ordering::Less => 1.0,
-                core::cmp::Ordering::Equal => 0.5,
-                core::cmp::Ordering::Greater => 0.0,
-            }
+            lesser(costs.0, costs.1)
         };
-        let n = self.truth.nrows();
-        let hits: f64 = (0..n).map(right).sum();
-        let (bound, says) = Secret::Inside.bound(guarantee);
-        let release = Measured::share(hits, n as f64);
-        let (knows, measure) = ("everything else", "right guesses");
-        Some(Attack { name, knows, measure, release, without: 0.5, clean: 1.0, bound, says })
+        let by_bits = |i: usize| {
+            let row = |m: &Mat<f64>| m.row(i).iter().copied().collect::<Vec<f64>>();
+            low_bits(&values[i * k..(i + 1) * k], &row(&own), &row(&images), lowest)
+        };
+        let known = "everything else";
+        vec![
+            between_two(other.name, known, guarantee, &(0..n).map(by_ratio).collect::<Vec<_>>()),
+            between_two(LOW_BITS, known, guarantee, &(0..n).map(by_bits).collect::<Vec<_>>()),
+        ]
+    }
+
+    /// The same change, by how long the projection takes.
+    fn timed(&self, guarantee: &Guarantee, truth: &Points) -> Result<Option<Attack>> {
+        let (w, adjacency) = (self.projection.as_ref(), guarantee.adjacency().each());
+        let Some(other) = Neighbours::of(adjacency, w, truth, |z| self.cost(z)) else {
+            return Ok(None);
+        };
+        let (row, neighbour) = (truth.row(0), other.row(0));
+        let mut image = vec![0.0; w.ncols()];
+        let mut run = |row: &[f64]| -> Result<()> {
+            self.built.apply(RowsView::f64(1, row.len(), row)?, &mut image)?;
+            core::hint::black_box(&mut image);
+            Ok(())
+        };
+        run(row)?;
+        run(&neighbour)?;
+        // Both went through.
+        Ok(Some(times(|first| drop(run(if first { row } else { &neighbour })))))
     }
 
     /// Less the logarithm of the noise's density, but for what all have.
     fn cost(&self, z: f64) -> f64 {
-        match self.noise {
+        match *self.released.noise() {
             NoiseLaw::RoundedLaplace { .. } => z.abs(),
+            NoiseLaw::Staircase { width, inner, grid, .. } => {
+                ((z.abs() / grid.spacing() - inner as f64).max(0.0) / width as f64).ceil()
+            }
             _ => z * z,
         }
     }
-}
-
-/// The unit direction whose image is longest, and that image: by the power method.
-fn farthest(w: MatRef<'_, f64>) -> (Vec<f64>, Vec<f64>) {
-    let image = |v: &[f64]| -> Vec<f64> {
-        (0..w.ncols()).map(|c| (0..w.nrows()).map(|j| v[j] * w[(j, c)]).sum()).collect()
-    };
-    let unit = |mut v: Vec<f64>| {
-        let norm = v.iter().map(|x| x * x).sum::<f64>().sqrt().max(1e-300);
-        v.iter_mut().for_each(|x| *x /= norm);
-        v
-    };
-    let mut v = unit((0..w.nrows()).map(|i| 1.0 + (i % 7) as f64).collect());
-    for _ in 0..60 {
-        let y = image(&v);
-        v = unit((0..w.nrows()).map(|j| (0..w.ncols()).map(|c| y[c] * w[(j, c)]).sum()).collect());
-    }
-    let y = image(&v);
-    (v, y)
-}
-
-/// The most frequent of some labels, the least of several.
-fn most_frequent(labels: impl Iterator<Item = u8>) -> u8 {
-    let mut counts = [0usize; 256];
-    labels.for_each(|label| counts[usize::from(label)] += 1);
-    (0..=u8::MAX)
-        .max_by_key(|&label| (counts[usize::from(label)], core::cmp::Reverse(label)))
-        .unwrap_or(0)
 }

@@ -1,18 +1,18 @@
 //! Attacks on released set signatures.
 
-use super::measured::{Attack, Measured, Secret};
+use super::measured::{Attack, between_two};
 use crate::error::{Error, Result};
 use dp_core::{Adjacency, Release};
 use sketch::sets::{ItemSet, PrivateSymbols, SecureMinHash, SetSketch, SymbolShape};
 use std::collections::HashSet;
 
-/// Whether some items are in a set, all its other items known: by the likelihood ratio. Set i of `truth` is the one that
+/// Of secure MinHash and of occupancy bits: whether some items are in a set, all its other items known, by the likelihood ratio. Set i of `truth` is the one that
 /// row i of the release was made of. In every other set items that are there are sought, in the rest items of
 /// public sets that are not.
 ///
 /// # Errors
-/// [`Error::InvalidParameter`] where truth and release do not go together, for signatures other than
-/// secure MinHash, and where no set has items to seek.
+/// [`Error::InvalidParameter`] where truth and release do not go together, for other
+/// signatures, and where no set has items to seek.
 pub fn on_sets(
     release: &Release<PrivateSymbols>,
     truth: &[ItemSet],
@@ -23,12 +23,13 @@ pub fn on_sets(
         let allowed = format!("{}, as in the release", symbols.rows());
         return Err(Error::invalid("sets of the truth", truth.len(), allowed));
     }
-    let (changes, least, secret) = match guarantee.adjacency().each() {
-        Adjacency::SetItems { alpha, min_size } => (alpha.max(1), min_size, Secret::Inside),
-        Adjacency::AnyInput => (1, 1, Secret::Inside),
-        _ => (1, 1, Secret::Beyond(1)),
+    let (changes, least) = match guarantee.adjacency().each() {
+        Adjacency::SetItems { alpha, min_size } => (alpha.max(1), min_size),
+        Adjacency::AnyInput => (1, 1),
+        other => {
+            return Err(Error::invalid("adjacency of sets", other, "items of a set, or any input"));
+        }
     };
-    let functions = functions(symbols)?;
     let (keep, alphabet) = (symbols.keep().get(), symbols.alphabet() as f64);
     let gain = (keep * (alphabet - 1.0) / (1.0 - keep)).ln();
     let mut pairs = Vec::new();
@@ -62,8 +63,8 @@ pub fn on_sets(
         ));
     }
     let right = |(i, other): &(usize, ItemSet)| -> Result<f64> {
-        let both = functions.sketch(&[truth[*i].clone(), other.clone()]);
-        let (own, other) = (both.row(0), both.row(1));
+        let both = clean(symbols, &[truth[*i].clone(), other.clone()])?;
+        let (own, other) = both.split_at(both.len() / 2);
         let mut ratio = 0.0;
         for ((&noisy, &own), &other) in symbols.row(*i)?.iter().zip(own).zip(other) {
             if own != other {
@@ -73,25 +74,30 @@ pub fn on_sets(
         }
         Ok(if ratio == 0.0 { 0.5 } else { f64::from(u8::from(ratio > 0.0)) })
     };
-    let hits = pairs.iter().map(right).sum::<Result<f64>>()?;
-    let (bound, says) = secret.bound(guarantee);
-    Ok(vec![Attack {
-        name: "items of a set: likelihood ratio",
-        knows: "all other items of the set",
-        measure: "right guesses",
-        release: Measured::share(hits, pairs.len() as f64),
-        without: 0.5,
-        clean: 1.0,
-        bound,
-        says,
-    }])
+    let guesses = pairs.iter().map(right).collect::<Result<Vec<f64>>>()?;
+    let name = "items of a set: likelihood ratio";
+    Ok(vec![between_two(name, "all other items of the set", guarantee, &guesses)])
+}
+
+/// The signatures of sets, without noise, one after the other.
+fn clean(symbols: &PrivateSymbols, sets: &[ItemSet]) -> Result<Vec<u32>> {
+    if symbols.is_occupancy() {
+        let exact = PrivateSymbols::exact(symbols, sets)?;
+        return Ok(exact.symbols().iter().map(|&bit| u32::from(bit)).collect());
+    }
+    let signatures = functions(symbols)?.sketch(sets);
+    Ok((0..sets.len()).flat_map(|i| signatures.row(i).to_vec()).collect())
 }
 
 /// The public functions that signatures are made of.
 fn functions(symbols: &PrivateSymbols) -> Result<SecureMinHash> {
     let scheme = symbols.scheme();
     let unknown = || {
-        Error::invalid("signatures", &scheme.sketch, "secure MinHash: others are not attacked here")
+        Error::invalid(
+            "signatures",
+            &scheme.sketch,
+            "secure MinHash or occupancy bits: others are not attacked here",
+        )
     };
     let shape = scheme.sketch.strip_prefix("secure-minhash/K=");
     let (k, b) = shape.and_then(|shape| shape.split_once("/B=")).ok_or_else(unknown)?;

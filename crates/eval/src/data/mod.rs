@@ -2,6 +2,7 @@
 //!
 //! Sources and licences of the embedded samples: `crates/eval/data/SOURCES.md`.
 
+mod embeddings;
 mod item_sets;
 mod libsvm;
 mod obtain;
@@ -10,6 +11,7 @@ mod photographs;
 mod points;
 mod stand_ins;
 
+pub use embeddings::package_embeddings;
 pub use item_sets::{ItemSets, SetRule, lastfm, movielens, package_sets, parse_user_items};
 pub use libsvm::{SparseRows, grams, read_libsvm, read_libsvm_file};
 pub use obtain::Obtainable;

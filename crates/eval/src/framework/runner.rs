@@ -1,8 +1,10 @@
-//! Choosing experiments and running them one after another.
+//! Choosing experiments and running them.
 
 use super::{Context, Experiment, Report, Verdict};
 use crate::Effort;
 use crate::error::{Error, Result};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// The experiments whose id contains one of the filters; all of them without filters.
@@ -39,7 +41,7 @@ pub struct Outcome {
     pub reference: &'static str,
     /// The report, or why there is none.
     pub report: Result<Report>,
-    /// Wall time.
+    /// Wall time, beside another experiment.
     pub time: Duration,
 }
 
@@ -126,29 +128,61 @@ impl Summary {
     }
 }
 
-/// Runs the experiments in order; a failure does not stop the others.
+/// Experiments that run at once: while one does what only one core can do, the other has work for the rest.
+const AT_ONCE: usize = 2;
+
+/// What workers share: who watches, what has ended, and how much of it was told.
+struct Board<W> {
+    watch: W,
+    ended: Vec<Option<Outcome>>,
+    told: usize,
+}
+
+/// Runs the experiments, two at once, and tells of their ends in order; a failure does not stop the others. Nothing that they find
+/// depends on what runs beside them: all randomness follows from the seed.
 pub fn run(
     experiments: &[&dyn Experiment],
     context: &Context<'_>,
-    mut watch: impl FnMut(Event<'_>),
+    watch: impl FnMut(Event<'_>) + Send,
 ) -> Summary {
     let count = experiments.len();
-    let mut outcomes = Vec::with_capacity(count);
-    for (index, experiment) in experiments.iter().enumerate() {
-        watch(Event::Begin { index, count, id: experiment.id() });
-        let start = Instant::now();
-        let report = experiment.run(context);
-        let outcome = Outcome {
-            id: experiment.id(),
-            title: experiment.title(),
-            reference: experiment.reference(),
-            report,
-            time: start.elapsed(),
-        };
-        watch(Event::End(&outcome));
-        outcomes.push(outcome);
+    let ended = experiments.iter().map(|_| None).collect();
+    let (next, board) = (AtomicUsize::new(0), Mutex::new(Board { watch, ended, told: 0 }));
+    let lock = || board.lock().unwrap_or_else(PoisonError::into_inner);
+    let work = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(experiment) = experiments.get(index) else { return };
+            (lock().watch)(Event::Begin { index, count, id: experiment.id() });
+            let start = Instant::now();
+            let report = experiment.run(context);
+            let outcome = Outcome {
+                id: experiment.id(),
+                title: experiment.title(),
+                reference: experiment.reference(),
+                report,
+                time: start.elapsed(),
+            };
+            let mut board = lock();
+            let Board { watch, ended, told } = &mut *board;
+            ended[index] = Some(outcome);
+            while let Some(Some(outcome)) = ended.get(*told) {
+                watch(Event::End(outcome));
+                *told += 1;
+            }
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(work);
+        }
+    });
+    let ended = board.into_inner().unwrap_or_else(PoisonError::into_inner).ended;
+    Summary {
+        outcomes: ended.into_iter().flatten().collect(),
+        effort: context.effort,
+        seed: context.seed,
     }
-    Summary { outcomes, effort: context.effort, seed: context.seed }
 }
 
 #[cfg(test)]
@@ -203,6 +237,19 @@ mod tests {
         assert_eq!(status(&["bad"]), (1, (1, 1)));
         assert_eq!(status(&["broken"]), (1, (0, 1)));
         assert_eq!(status(&[]), (1, (2, 2)));
+    }
+
+    #[test]
+    fn ends_are_told_in_order_and_once() {
+        let all = all();
+        let mut told = Vec::new();
+        let summary = run(&select(&all, &[]).unwrap(), &Context::quick(), |event| {
+            if let Event::End(outcome) = event {
+                told.push(outcome.id);
+            }
+        });
+        assert_eq!(told, ["p/good", "p/bad", "q/broken"]);
+        assert!(summary.outcomes.iter().map(|o| o.id).eq(told));
     }
 
     #[test]

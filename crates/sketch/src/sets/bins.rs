@@ -136,34 +136,38 @@ impl BinLaw {
         let weights = self.weights();
         let most = weights.iter().fold(f64::NEG_INFINITY, |m, w| m.max(w.0));
         let least = weights.iter().fold(f64::INFINITY, |m, w| m.min(w.0));
+        let variance = self.variances(truth);
         let keeps = |j: f64| {
             let distance = ((shared - j * union).abs() - 0.5 * (most - least)).max(0.0);
-            distance * distance <= z * z * self.variance(truth, j)
+            distance * distance <= z * z * variance(j)
         };
         not_rejected(self.score(observed).clamp(0.0, 1.0), keeps)
     }
 
     /// Variance of `shared - j union` at similarity j, for the shares of bins empty in both rows and in one.
-    fn variance(&self, [empty, _, _, one]: [f64; 4], j: f64) -> f64 {
+    fn variances(&self, [empty, _, _, one]: [f64; 4]) -> impl Fn(f64) -> f64 {
         let n = self.bins as f64;
         let empty = empty.clamp(0.0, 1.0 - 1.0 / n);
-        let one = one.clamp(0.0, (1.0 - j) * (1.0 - empty));
-        let seen = self.outcomes_of(empty, one, j);
         let weights = self.weights();
-        let second: f64 = (0..4).map(|o| seen[o] * (weights[o].0 - j * weights[o].1).powi(2)).sum();
         // Full bins hold distinct items of the union: sampling without repetition from as many
         // items as explain the share of full bins.
         let full = (n * (1.0 - empty)).max(1.0).min(n - 0.5);
         let items = ((-full / n).ln_1p() / (-1.0 / n).ln_1p()).max(full);
         let repeated = (full - 1.0).max(0.0) / (items - 1.0).max(1.0);
-        (n * second - repeated * j * (1.0 - j) * full).max(0.0)
+        move |j| {
+            let one = one.clamp(0.0, (1.0 - j) * (1.0 - empty));
+            let seen = self.outcomes_of(empty, one, j);
+            let second: f64 =
+                seen.iter().zip(weights).map(|(p, w)| p * (w.0 - j * w.1).powi(2)).sum();
+            (n * second - repeated * j * (1.0 - j) * full).max(0.0)
+        }
     }
 
     /// Standard error of the ratio for two sets of `size` items and similarity `j`, to first order.
     #[must_use]
     pub(crate) fn standard_error_at(&self, size: f64, j: f64) -> f64 {
         let (both, one) = self.empty_shares(size, j);
-        self.variance([both, 0.0, 0.0, one], j).sqrt() / (self.bins as f64 * (1.0 - both)).max(1.0)
+        self.variances([both, 0.0, 0.0, one])(j).sqrt() / (self.bins as f64 * (1.0 - both)).max(1.0)
     }
 
     /// Shares of the bins empty in both of two sets of `size` items and similarity `j`, and in one of them.

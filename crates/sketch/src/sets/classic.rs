@@ -39,13 +39,12 @@ impl MinHash {
 
     /// The 64-bit minima of all slots.
     pub(super) fn minima(&self, set: &ItemSet, out: &mut [u64]) {
-        out.fill(u64::MAX);
-        for &item in set.items() {
-            let x = self.family.premix(item);
-            for (j, least) in out.iter_mut().enumerate() {
-                let (a, b) = self.family.keys(j);
-                *least = (*least).min(fold(x, a, b));
-            }
+        // All items under one function, then under the next: the least stays in a register, where a product of 64 bits is
+        // cheaper than in lanes that have none.
+        let items: Vec<u64> = set.items().iter().map(|&item| self.family.premix(item)).collect();
+        for (j, least) in out.iter_mut().enumerate() {
+            let (a, b) = self.family.keys(j);
+            *least = items.iter().fold(u64::MAX, |least, &x| least.min(fold(x, a, b)));
         }
     }
 }

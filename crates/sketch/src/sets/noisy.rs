@@ -9,7 +9,7 @@ use super::signature::{Scheme, SetSketch, SignatureMatrix};
 use super::writer::{SetSource, SetWriter};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
-use crate::estimate::{Estimate, Interval, upper_quantile};
+use crate::estimate::{Estimate, Interval, sum_of_squared_differences, upper_quantile};
 use core::ops::ControlFlow;
 use dp_core::calibrate::Acceptance;
 use dp_core::certificate::{PublicParameters, Statement};
@@ -396,7 +396,7 @@ impl NoisyBits {
     /// # Errors
     /// As [`NoisyBits::row`].
     pub fn squared_distance(&self, i: usize, j: usize) -> Result<f64> {
-        Ok(self.row(i)?.iter().zip(self.row(j)?).map(|(a, b)| (a - b) * (a - b)).sum())
+        Ok(sum_of_squared_differences(self.row(i)?, self.row(j)?))
     }
 
     /// Published estimate of `J^K` (theorem 6.2): `2 (L - (dist - 4 L b^2))/L - 1`. Unbiased, not clamped.

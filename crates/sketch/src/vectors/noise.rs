@@ -22,6 +22,16 @@ impl NoiseKind {
     pub const ALL: [Self; 3] = [Self::Gaussian, Self::Laplace, Self::Staircase];
 }
 
+impl core::fmt::Display for NoiseKind {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.write_str(match self {
+            Self::Gaussian => "Gaussian",
+            Self::Laplace => "Laplace",
+            Self::Staircase => "staircase",
+        })
+    }
+}
+
 /// Gaussian, Laplace or staircase noise on a grid.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SketchNoise {

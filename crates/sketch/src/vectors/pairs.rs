@@ -4,7 +4,7 @@ use super::interval::{Law, Miss, Polar, Tails};
 use super::noise::NoiseMoments;
 use super::sketch::PrivateSketch;
 use crate::error::{Error, Result};
-use crate::estimate::{Estimate, Interval};
+use crate::estimate::{Estimate, Interval, sum_of_squared_differences};
 use crate::projection::{Moments, ProjectionSpec};
 use crate::rows::NORM_SLACK;
 use dp_core::certificate::PublicValue;
@@ -118,7 +118,7 @@ impl<'a> Pairs<'a> {
             });
         }
         let (x, y) = (self.left.row(i)?, self.right.row(j)?);
-        let difference = x.iter().zip(y).map(|(a, b)| (a - b) * (a - b)).sum();
+        let difference = sum_of_squared_differences(x, y);
         let sums = Sums { left: dot(x, x), right: dot(y, y), product: dot(x, y), difference };
         let noise = self.left.moments().plus(self.right.moments());
         // Variances hold fourth powers of the numbers.

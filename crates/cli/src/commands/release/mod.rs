@@ -16,7 +16,6 @@ use clap::{Args, Subcommand};
 
 pub(crate) use common::read_all;
 pub(crate) use privacy::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
-pub(crate) use sketch::name_of;
 
 /// Options of `dps release`.
 #[derive(Args)]

@@ -57,16 +57,6 @@ impl From<Noise> for NoiseKind {
     }
 }
 
-/// The name of a law of noise.
-pub(crate) fn name_of(noise: NoiseKind) -> &'static str {
-    match noise {
-        NoiseKind::Gaussian => "Gaussian",
-        NoiseKind::Laplace => "Laplace",
-        NoiseKind::Staircase => "staircase",
-        _ => "another noise",
-    }
-}
-
 /// The law of the projection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum FamilyName {
@@ -216,9 +206,9 @@ fn warn_of_cost(asked: &PrivateProjection, best: &PrivateProjection) -> Result<(
         complain(&format!(
             "warning: {} noise has {:.1} times the standard error of {} noise for this budget (of a squared \
              distance of zero: {named:.4} against {least:.4}); without --noise the least is taken",
-            name_of(asked.noise().kind()),
+            asked.noise().kind(),
             named / least,
-            name_of(best.noise().kind()),
+            best.noise().kind(),
         ));
     }
     Ok(())
@@ -270,7 +260,7 @@ impl SketchOptions {
             }
         };
         mechanism.check_element(element)?;
-        let noise = name_of(mechanism.noise().kind());
+        let noise = mechanism.noise().kind();
         let label = format!("sketch, {} to k = {k}, {noise} noise", spec.name());
         let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
             return Ok(self.rows.planned(&label, mechanism.guarantee()));

@@ -119,10 +119,10 @@ const METHODS: [Method; 9] =
 fn run(context: &Context<'_>) -> Result<Report> {
     let points = context.images()?;
     let mut report = Report::default();
-    let epsilons = context
-        .pick(&[1.0, 3.0, 5.0, 10.0, 20.0][..], &[0.5, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 20.0][..]);
+    let epsilons =
+        context.pick(&[1.0, 3.0, 5.0, 10.0, 20.0][..], &[0.5, 1.0, 2.0, 5.0, 10.0, 20.0][..]);
     let plan = Plan {
-        sizes: context.pick(&[256][..], &[64, 128, 256, 512][..]),
+        sizes: context.pick(&[256][..], &[64, 256, 512][..]),
         ..Plan::images(context, &points, (&METHODS, epsilons), (60, 1000))
     };
     let series = measure(context, &points, &plan, &mut report)?;

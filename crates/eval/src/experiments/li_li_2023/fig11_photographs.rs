@@ -17,14 +17,18 @@ pub(super) const STUDY: Study = Study {
 
 const METHODS: [Method; 6] = [RAW, LAPLACE, PUBLISHED, OPT, RADEMACHER, OPORP];
 
+/// Why the levels of the quick run are not reached among more rows.
+const AMONG_MORE: &str = "the level was fixed for a thousand rows; among some ten times as many, more strangers come between a \
+                          query and its 50 nearest, and chance is a tenth too";
+
 fn run(context: &Context<'_>) -> Result<Report> {
     let points = photograph_patches();
     let mut report = Report::default();
-    let queries = context.pick(60, 1000);
+    let queries = context.pick(60, 500);
     let plan = Plan {
         methods: &METHODS,
         sizes: context.pick(&[256][..], &[256, 512][..]),
-        epsilons: context.pick(&[1.0, 5.0, 20.0][..], &[1.0, 2.0, 5.0, 10.0, 20.0][..]),
+        epsilons: context.pick(&[1.0, 5.0, 20.0][..], &[1.0, 5.0, 20.0][..]),
         delta: 1e-6,
         repetitions: 10,
         queries,
@@ -48,7 +52,10 @@ fn run(context: &Context<'_>) -> Result<Report> {
     }
     // In the quick run random answers have precision 0.05 and recall 0.1: five and three times that.
     for (measure, level) in [(PRECISION, 0.25), (RECALL, 0.3)] {
-        claim_above_chance(&mut report, &cells, OPORP.label, measure, 20.0, level);
+        let claim = claim_above_chance(&mut report, &cells, OPORP.label, measure, 20.0, level);
+        if let Some(reason) = context.pick(None, Some(AMONG_MORE)) {
+            claim.fails_because(reason);
+        }
     }
     probe::searches(context, &mut report, &LAWS)?;
     report.note(

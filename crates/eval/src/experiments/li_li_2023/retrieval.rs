@@ -9,6 +9,7 @@ use crate::framework::{
 };
 use crate::metrics::{mean_precision_recall, nearest_by_cosine};
 use dp_core::{Adjacency, Budget, EntryBound, Release, Shift};
+use rayon::prelude::*;
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::vectors::{PrivateProjection, PrivateSketch};
@@ -152,7 +153,7 @@ impl<'a> Plan<'a> {
         (methods, epsilons): (&'a [Method], &'a [f64]),
         quick: (usize, usize),
     ) -> Self {
-        let queries = context.pick(quick.0, 1000).min(points.n() / 2);
+        let queries = context.pick(quick.0, 600).min(points.n() / 2);
         let rest = points.n() - queries;
         Self {
             methods,
@@ -163,6 +164,15 @@ impl<'a> Plan<'a> {
             queries,
             database: Some(context.pick(quick.1.min(rest), rest)),
         }
+    }
+}
+
+impl Plan<'_> {
+    /// Method and k of the series in this place, and whether it is measured there: what does not depend on k is
+    /// measured once.
+    fn at(&self, place: usize) -> (&Method, usize, bool) {
+        let (s, m) = (place / self.methods.len(), place % self.methods.len());
+        (&self.methods[m], self.sizes[s], s == 0 || self.methods[m].sketches)
     }
 }
 
@@ -199,27 +209,33 @@ pub(super) fn measure(
         let d = points.d();
         let truth =
             nearest_by_cosine(split.queries.values(), split.database.values(), d, RELEVANT)?;
-        for (e, &epsilon) in plan.epsilons.iter().enumerate() {
+        let cells = (0..plan.epsilons.len())
+            .flat_map(|e| (0..series.len()).map(move |place| (e, place)))
+            .filter(|(_, place)| plan.at(*place).2);
+        let run = |(e, place): (usize, usize)| -> Result<_> {
+            let (method, k, _) = plan.at(place);
+            let epsilon = plan.epsilons[e];
             let budget = Budget::new(epsilon, plan.delta)?;
-            for (m, method) in plan.methods.iter().enumerate() {
-                for (s, &k) in plan.sizes.iter().enumerate() {
-                    if s > 0 && !method.sketches {
-                        let (first, later) = series.split_at_mut(s * plan.methods.len());
-                        later[m].copy_last(&first[m], e);
-                        continue;
-                    }
-                    let noise = format!("{}, k = {k}, epsilon = {epsilon}", method.label);
-                    let trial = Trial { context, split: &split, k, budget, repetition, noise };
-                    let found = (method.search)(&trial)?;
-                    let answers = sabotage::answers(found.answers, split.database.n());
-                    let of = |r| mean_precision_recall(&answers, &truth, r);
-                    let series = &mut series[s * plan.methods.len() + m];
-                    series.precision[e].push(of(RETURNED.0).0);
-                    series.recall[e].push(of(RETURNED.1).1);
-                    series.sigma[e] = found.sigma;
-                    context.progress.step();
-                }
-            }
+            let noise = format!("{}, k = {k}, epsilon = {epsilon}", method.label);
+            let trial = Trial { context, split: &split, k, budget, repetition, noise };
+            let found = (method.search)(&trial)?;
+            let answers = sabotage::answers(found.answers, split.database.n());
+            let of = |r| mean_precision_recall(&answers, &truth, r);
+            context.progress.step();
+            Ok((e, place, of(RETURNED.0).0, of(RETURNED.1).1, found.sigma))
+        };
+        let found: Vec<_> =
+            cells.collect::<Vec<_>>().into_par_iter().map(run).collect::<Result<_>>()?;
+        for (e, place, precision, recall, sigma) in found {
+            series[place].precision[e].push(precision);
+            series[place].recall[e].push(recall);
+            series[place].sigma[e] = sigma;
+        }
+        for place in (0..series.len()).filter(|place| !plan.at(*place).2) {
+            let (first, later) = series.split_at_mut(plan.methods.len());
+            let m = place % plan.methods.len();
+            (0..plan.epsilons.len())
+                .for_each(|e| later[place - plan.methods.len()].copy_last(&first[m], e));
         }
     }
     let data = format!("{}: {} queries, {} in the database", points.name(), shape.0, shape.1);

@@ -25,6 +25,9 @@ const METHODS: [Method; 12] = [
 ];
 const EPSILONS: [f64; 3] = [1.0, 5.0, 20.0];
 
+/// Why noisy raw data are above the level of the quick run among more rows.
+const MORE_ROWS: &str = "with 300 rows in the place of 120 enough of the noise of epsilon 20 averages out to learn from";
+
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let plan = Plan {
@@ -35,7 +38,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         epsilons: &EPSILONS,
         delta: 1e-6,
         repetitions: 10,
-        rows: context.pick(2000, 4000),
+        rows: context.pick(1600, 3000),
     };
     let cells = measure(context, &plan, &mut report)?;
     let few = (&[RAW, OPORP][..], &EPSILONS[1..], context.pick(120, 300));
@@ -51,7 +54,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     claim_ahead(&mut report, text, &leads(&raw, OPORP.label, RAW.label))
         .of("section 5.2, figure 12");
     let most = [5.0, 20.0].map(|epsilon| accuracy(&raw, &RAW, 256, epsilon));
-    report
+    let near_chance = report
         .claim(
             "Raw-data-G-OPT is near chance: accuracy below 0.65 at epsilon 5 and 20",
             most.iter().all(|a| *a < 0.65),
@@ -59,6 +62,9 @@ fn run(context: &Context<'_>) -> Result<Report> {
         )
         .of("section 5.3: around 60 %")
         .catches(&[Sabotage::NoNoise]);
+    if let Some(reason) = context.pick(None, Some(MORE_ROWS)) {
+        near_chance.fails_because(reason);
+    }
     let text = "smooth flips are ahead of randomised response (t = 4)";
     claim_ahead(&mut report, text, &against(&SMOOTH_4, &RESPONSE_4))
         .of("section 5.3: the advantage of the smooth flipping probability");

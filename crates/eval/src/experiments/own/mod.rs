@@ -1,5 +1,6 @@
 //! Comparisons of our own.
 
+mod attacks;
 mod averaged_calibration;
 mod covariance;
 mod exact_vs_published;
@@ -15,5 +16,6 @@ pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(averaged_calibration::STUDY),
         Box::new(covariance::STUDY),
         Box::new(sets::STUDY),
+        Box::new(attacks::STUDY),
     ]
 }

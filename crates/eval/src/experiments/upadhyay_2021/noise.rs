@@ -13,7 +13,7 @@ const BLOCK: u64 = 8;
 pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let windows: Vec<u64> =
         context.pick(vec![1, 4, 16, 64], vec![1, 2, 4, 8, 16, 32, 64, 128, 256, 512]);
-    let repetitions = context.pick(24usize, 100);
+    let repetitions = context.pick(24usize, 50);
     let names = ["Block, symmetric Gaussian", "Tree", "Factorised"];
     context.progress.begin((windows.len() * names.len()) as u64);
     let mut measured = vec![Vec::new(); names.len()];

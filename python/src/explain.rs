@@ -1,0 +1,41 @@
+//! What an attacker learns at most.
+
+use crate::error::Result;
+use dp_core::certificate::Certificate;
+use dp_core::explain::{Explanation, Questions};
+use dp_core::ledger_file::BudgetFile;
+use pyo3::prelude::*;
+use serde_json::json;
+use std::path::PathBuf;
+
+/// What a certificate alone says of an attacker, and with a ledger all that it holds, as JSON.
+#[pyfunction]
+#[pyo3(signature = (certificate, priors, failing, ledger=None))]
+fn explain(
+    py: Python<'_>,
+    certificate: &str,
+    priors: Vec<f64>,
+    failing: f64,
+    ledger: Option<PathBuf>,
+) -> Result<String> {
+    let certificate = Certificate::from_json(certificate)?;
+    let asked = Questions::new(&priors, failing)?;
+    py.detach(|| {
+        let guarantee = certificate.guarantee();
+        let mut found = Explanation::of(guarantee, &asked)?;
+        let mut entered = None;
+        if let Some(path) = ledger {
+            let file = BudgetFile::read(&path)?;
+            let holds = file.holds(&certificate);
+            entered = Some(holds);
+            found = found.with_ledger(file.ledger(), (!holds).then_some(guarantee), &asked)?;
+        }
+        let mut found = json!(found);
+        found["in_ledger"] = json!(entered);
+        Ok(found.to_string())
+    })
+}
+
+pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(explain, module)?)
+}

@@ -121,7 +121,9 @@ fn two_releases_of_the_same_rows_are_linked_and_the_table_is_drawn() {
     let files = "--truth truth.csv --public public.csv";
     let said = room.json(&format!("attack one.dps {files} --with two.dps --plot drawn.svg"));
     let links = attack(&said, "the same row in another release");
-    assert!(number(links, "release") > 0.5 && number(links, "without_release") < 0.01, "{links}");
+    // Some rows of the sample are equal, so that not even clean rows are all told apart.
+    let (found, clean) = (number(links, "release"), number(links, "clean_data"));
+    assert!(found > 0.7 * clean && found > 20.0 * number(links, "without_release"), "{links}");
     assert!(links["certificate_says"].as_str().unwrap().contains("does not speak"), "{links}");
     attack(&said, "the same change: low bits");
     attack(&said, "the same change: time");
@@ -129,7 +131,7 @@ fn two_releases_of_the_same_rows_are_linked_and_the_table_is_drawn() {
     assert!(drawn.starts_with("<svg") && drawn.contains("NOT private"), "{drawn}");
     assert_eq!(drawn.matches("<circle").count(), said["attacks"].as_array().unwrap().len());
     // What is there stays; and another kind has no rows to link.
-    room.refuses(&format!("attack one.dps {files} --plot drawn.svg"), 1, &["drawn.svg"]);
+    room.refuses(&format!("attack one.dps {files} --plot drawn.svg"), 3, &["drawn.svg"]);
     room.json(
         "release covariance truth.csv --out c.dps --epsilon 2 --delta 1e-6 --adjacency add-remove-row \
          --norm-bound 3",

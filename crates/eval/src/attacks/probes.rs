@@ -55,8 +55,9 @@ fn highest_bit(x: f64) -> i32 {
 
 /// One where a sum with this image cannot have the bits of the value.
 fn too_fine(z: f64, image: f64) -> f64 {
-    // Noise near the image's negative is as coarse as it, or twice as fine.
-    let finest = highest_bit(image) - 54;
+    // A sum that is more than half of the image has a last place of half of its own at least; for a smaller one the noise is
+    // half of the image or more, and both are multiples of that place.
+    let finest = highest_bit(image) - 53;
     match lowest_bit(z) {
         Some(bit) if image != 0.0 && bit < finest => 1.0,
         _ => 0.0,

@@ -361,8 +361,9 @@ impl<'a> Pairs<'a> {
         };
         let uneven = s.variance - square * t.variance;
         let covariance = self.k * (2.0 * uneven * uneven + noise.fourth_cumulant);
-        // The scale was estimated from the same rows: one degree of freedom is gone.
-        (Law { left: (self.k - 1.0) / self.k, ..self.law(noise) }, covariance)
+        // The scale was estimated from the same rows: one degree of freedom is gone of two, less of more, where MOVER is wide.
+        let lost = (2.0 / self.k).min(1.0);
+        (Law { left: 1.0 - lost / self.k, ..self.law(noise) }, covariance)
     }
 
     fn polar_values(&self, sums: &Sums, scale: f64, floor: f64) -> [f64; 2] {

@@ -141,7 +141,9 @@ class Release:
         failing : float
             With what probability what is said of a guess afterwards may fail.
         ledger : path-like, optional
-            A ledger: what is learnt from all that it holds and from this release, counted once.
+            A ledger: what is learnt from all that it holds. This release is counted besides, unless the ledger
+            names it (``in_ledger``): it names releases that were written to files, by `write` or ``dps release``, not
+            those that were paid for in memory.
 
         Returns
         -------

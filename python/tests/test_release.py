@@ -201,7 +201,9 @@ def test_explain_bounds_what_an_attacker_learns(tmp_path, rows, command):
     ledger = dps.Ledger.create(
         tmp_path / "l.json", data="people", adjacency=ONE, epsilon=9, delta=1e-5
     )
-    paid = vectors(noise="laplace", epsilon=1, delta=0).release(rows, ledger=ledger)
+    written = tmp_path / "paid.dps"
+    vectors(noise="laplace", epsilon=1, delta=0).write(written, rows, ledger=ledger)
+    paid = dps.Release.open(written)
     once = paid.explain(ledger=tmp_path / "l.json")
     assert once["in_ledger"] and not release.explain(ledger=tmp_path / "l.json")["in_ledger"]
     twice = release.explain(ledger=tmp_path / "l.json")["with_ledger"]["advantage"]

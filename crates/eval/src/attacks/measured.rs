@@ -69,8 +69,8 @@ impl Measured {
     }
 
     /// The probability of so many hits or more where each is one with probability `bound` at most: an upper bound.
-    #[must_use]
-    pub fn chance_under(&self, bound: f64) -> f64 {
+    #[cfg(any(test, feature = "experiments"))]
+    pub(crate) fn chance_under(&self, bound: f64) -> f64 {
         let hits = (self.value * self.of.floor()).floor();
         if hits < 1.0 || bound >= 1.0 {
             return 1.0;

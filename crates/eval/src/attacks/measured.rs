@@ -82,7 +82,11 @@ impl Measured {
     pub(super) fn one_less_ratio(rows: &[(f64, f64)]) -> Self {
         let n = rows.len() as f64;
         let (above, below) = rows.iter().fold((0.0, 0.0), |s, r| (s.0 + r.0, s.1 + r.1));
-        let ratio = if below > 0.0 { above / below } else { 1.0 };
+        if below <= 0.0 {
+            // There was nothing to recover.
+            return Self { value: 0.0, low: 0.0, high: 0.0, of: 0.0 };
+        }
+        let ratio = above / below;
         let spread: f64 = rows.iter().map(|r| (r.0 - ratio * r.1).powi(2)).sum();
         let error = 1.96 * (spread / (n * (n - 1.0)).max(1.0)).sqrt() / (below / n).max(1e-300);
         Self { value: 1.0 - ratio, low: 1.0 - ratio - error, high: 1.0 - ratio + error, of: 0.0 }
@@ -242,6 +246,12 @@ mod tests {
             assert!((found / known - 1.0).abs() < 1e-6, "{found} {known}");
         }
         assert_eq!(Measured::share(9.0, 9.0).chance_under(1.0), 1.0);
+    }
+
+    #[test]
+    fn nothing_is_recovered_of_rows_that_do_not_vary() {
+        let found = Measured::one_less_ratio(&[(0.5, 0.0), (1e-300, 0.0)]);
+        assert_eq!((found.value, found.low, found.high), (0.0, 0.0, 0.0));
     }
 
     #[test]

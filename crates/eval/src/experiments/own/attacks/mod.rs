@@ -272,7 +272,7 @@ fn links(context: &Context<'_>) -> Result<Vec<Guessed>> {
 }
 
 fn outside(report: &mut Report, named: &[Guessed]) {
-    // An independent program: NumPy, 4,000 digits under attack, 1,000 public ones.
+    // `tools/reference/attack_digits.py`: NumPy, 4,000 digits under attack, 1,000 public ones.
     let known = [
         (NoiseKind::Laplace, 1.0, 0.61),
         (NoiseKind::Laplace, 3.0, 0.87),

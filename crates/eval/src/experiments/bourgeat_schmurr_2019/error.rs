@@ -69,7 +69,7 @@ fn at_most(mut data: ItemSets, count: usize) -> ItemSets {
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let most = context.pick(700, 3000);
+    let most = context.pick(800, 3000);
     let data = data_sets(context, &mut report)?.into_iter().map(|sets| at_most(sets, most));
     let data: Vec<_> = data.collect();
     let positions = LENGTH;
@@ -93,7 +93,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     context.progress.begin((data.len() * methods.len()) as u64);
     let mut panels: [Vec<Panel>; 3] = Default::default();
     for sets in &data {
-        let task = Task::new(sets, context.pick(8, 50));
+        let task = Task::new(sets, context.pick(12, 50));
         let all: Result<Vec<Series>> = methods
             .iter()
             .map(|&method| {

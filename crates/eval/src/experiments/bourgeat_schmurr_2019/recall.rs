@@ -128,7 +128,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     );
     let mut panels: [Vec<Panel>; 5] = Default::default();
     for sets in &data {
-        let task = Task::new(sets, context.pick(20, 200));
+        let task = Task::new(sets, context.pick(40, 200));
         let all = curves(context, &task, repetitions)?;
         for (protects, s) in all.rows() {
             let reached = s.reaches(LEVEL).map_or_else(

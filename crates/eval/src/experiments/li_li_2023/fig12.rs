@@ -111,7 +111,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         epsilons: context.pick(&[1.0, 5.0, 10.0, 20.0], &[1.0, 2.0, 5.0, 10.0, 20.0]),
         delta: 1e-6,
         repetitions: 10,
-        rows: context.pick(1600, 3000),
+        rows: context.pick(2000, 3000),
     };
     let cells = measure(context, &plan, &mut report)?;
     let few = (&[RAW, OPT_B, OPORP][..], &[5.0, 10.0, 20.0][..], context.pick(1000, 1500));

@@ -8,7 +8,7 @@ epsilon, recomputed by anyone who holds it.
 rows             `Vectors`, `MultiScale`, `Signs`, `IndividualSigns`, `Units`, `Bits`,
                  `Distances`
 sets             `Sets`
-matrices         `Covariance`, `Directions`, `LowRank`, `Basis`, `Window`
+matrices         `Covariance`, `Newton`, `Directions`, `LowRank`, `Basis`, `Window`
 your own sums    `Numbers`
 budgets          `Adjacency`, `Profile`, `Guarantee`, `calibrate`, `compose`, `Ledger`
 your own code    `audit`
@@ -23,9 +23,9 @@ from ._dps import __version__
 from ._base import Mechanism
 from .auditing import Audit, audit
 from .ledger import Ledger
-from .matrices import Basis, Covariance, Directions, LowRank, Stream, Window
+from .matrices import Basis, Covariance, Directions, LowRank, Newton, Stream, Window
 from .privacy import Adjacency, Guarantee, Profile, calibrate, compose
-from .release import Components, Estimate, Release
+from .release import Components, Estimate, Line, Moments, Release
 from .rows import Bits, Distances, IndividualSigns, MultiScale, Numbers, Signs, Units, Vectors
 from .sets import Sets
 
@@ -42,9 +42,12 @@ __all__ = [
     "Guarantee",
     "IndividualSigns",
     "Ledger",
+    "Line",
     "LowRank",
     "Mechanism",
+    "Moments",
     "MultiScale",
+    "Newton",
     "Numbers",
     "Profile",
     "Release",

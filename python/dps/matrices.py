@@ -33,6 +33,9 @@ class Covariance(Mechanism):
         relative error, of `sketch_rows` rows.
     dof : int, optional
         Degrees of freedom of ``wishart``; those of least spectral norm by default.
+    means : bool
+        With ``gaussian``: release the sums too, at 1.19 times the noise, for `Release.moments`,
+        components around the mean, and an intercept.
 
     Notes
     -----
@@ -49,9 +52,14 @@ class Covariance(Mechanism):
         noise: str = "gaussian",
         sketch_rows: int | None = None,
         dof: int | None = None,
+        means: bool = False,
     ) -> None:
         one_of("noise", noise, ("gaussian", "wishart", "jl"))
         parameters: dict[str, Any] = {"mechanism": f"{noise}-covariance", "d": d}
+        if noise == "gaussian":
+            parameters["means"] = means
+        else:
+            refused("means", means or None, "only gaussian noise releases sums")
         if noise == "jl":
             parameters["sketch_rows"] = sketch_rows
         else:
@@ -104,6 +112,42 @@ class Directions(Mechanism):
             k=k,
             iterations=iterations,
             seed=seed,
+        )
+
+
+class Newton(Mechanism):
+    """Coefficients of a linear regression without intercept, by four noisy Newton steps on the rows.
+
+    The last column is predicted from the others. For one target, asked once, the excess risk is about a
+    tenth of that of `Covariance` and `Release.regression`.
+
+    Parameters
+    ----------
+    d : int
+        Columns of a row, the target among them.
+    adjacency : Adjacency
+        As of `Covariance`; its bound is on the norm of a row's features. The target may be any number.
+    epsilon, delta : float
+        Budget of one release; delta is positive.
+    label_bound : float
+        About the largest size of a target: residuals of the first step are clipped to it.
+
+    Notes
+    -----
+    Source: ``docs/proofs/private-newton.md``.
+    """
+
+    def __init__(
+        self,
+        *,
+        d: int,
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+        label_bound: float,
+    ) -> None:
+        super().__init__(
+            adjacency, epsilon, delta, mechanism="newton", d=d, label_bound=float(label_bound)
         )
 
 

@@ -58,6 +58,49 @@ class Components:
     failure: float
 
 
+@dataclass(frozen=True)
+class Moments:
+    """What a release says of the columns, each with an interval that holds except with probability `failure`.
+
+    Attributes
+    ----------
+    rows : float
+        The number of rows: exact where it is public, else an estimate.
+    means, deviations : ndarray of shape (d,)
+        Standard deviations have the number of rows in the denominator.
+    correlations : ndarray of shape (d, d)
+    """
+
+    rows: float
+    rows_range: tuple[float, float]
+    means: np.ndarray
+    mean_ranges: np.ndarray
+    deviations: np.ndarray
+    deviation_ranges: np.ndarray
+    correlations: np.ndarray
+    failure: float
+
+
+@dataclass(frozen=True)
+class Line:
+    """One column from all others.
+
+    Attributes
+    ----------
+    coefficients : ndarray of shape (d - 1,)
+        Of the other columns, in their order.
+    ranges : ndarray of shape (d - 1, 2)
+    intercept : float or None
+    intercept_range : (float, float) or None
+    """
+
+    coefficients: np.ndarray
+    ranges: np.ndarray
+    intercept: float | None
+    intercept_range: tuple[float, float] | None
+    failure: float
+
+
 class Release:
     """A release with its certificate: publish it, save it, search it.
 
@@ -281,12 +324,42 @@ class Release:
         chosen = None if rows is None else [int(row) for row in rows]
         return self._core.search(top, core, chosen, score == "inner")
 
-    def pca(self, k: int, *, failure: float = 0.05) -> Components:
-        """The `k` strongest directions of a released covariance, with bounds of their errors."""
-        directions, explained, total, values, space = self._core.pca(k, failure)
+    def pca(self, k: int, *, center: bool = False, failure: float = 0.05) -> Components:
+        """The `k` strongest directions of a released covariance, with bounds of their errors.
+
+        Around zero, or with `center` around the mean: then the sums must have been released
+        (``Covariance(means=True)``), and ``A`` below is the rows less their mean.
+        """
+        directions, explained, total, values, space = self._core.pca(k, center, failure)
         return Components(
             np.ascontiguousarray(directions.T), np.array(explained), total, values, space, failure
         )
+
+    def moments(self, *, failure: float = 0.05) -> Moments:
+        """Means, deviations and correlations of a covariance that was released with its sums."""
+        (rows, around), (means, mean_ranges), (deviations, deviation_ranges), correlations = (
+            self._core.moments(failure)
+        )
+        return Moments(
+            rows,
+            around,
+            np.array(means),
+            np.array(mean_ranges),
+            np.array(deviations),
+            np.array(deviation_ranges),
+            correlations,
+            failure,
+        )
+
+    def regression(self, target: int, *, failure: float = 0.05) -> Line:
+        """Column `target` from all others, with a ridge that adapts to the noise, and intervals.
+
+        With an intercept where the sums were released. Intervals are for the ridge solution on the
+        rows that entered: a ridge is biased towards zero.
+        """
+        coefficients, ranges, intercept = self._core.regression(target, failure)
+        value, around = intercept or (None, None)
+        return Line(np.array(coefficients), np.array(ranges), value, around, failure)
 
     def regress(self, *, features: int, ridge: float | None = None) -> np.ndarray:
         """Ridge regression of the last variables of a released covariance on the first.

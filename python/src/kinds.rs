@@ -14,6 +14,7 @@ use linalg_dp::low_rank::{
     BasisProjection, InputPerturbation, Pfp, PfpOptions, Pruning, PublicBasis, PublishedPfp,
     RangeFinder, Setting, Spread,
 };
+use linalg_dp::newton::{NewtonConfig, PrivateNewton};
 use linalg_dp::window::{BlockNoise, Pace, Schedule, StreamConfig, WindowMechanism};
 use serde::Deserialize;
 use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
@@ -105,6 +106,7 @@ pub(crate) enum Config {
     },
     GaussianCovariance {
         d: usize,
+        means: bool,
     },
     WishartCovariance {
         d: usize,
@@ -113,6 +115,10 @@ pub(crate) enum Config {
     JlCovariance {
         d: usize,
         sketch_rows: usize,
+    },
+    Newton {
+        d: usize,
+        label_bound: f64,
     },
     Directions {
         d: usize,
@@ -207,6 +213,7 @@ pub(crate) enum Kind {
     Gaussian(GaussianCovariance),
     Wishart(WishartCovariance),
     Jl(JlCovariance),
+    Newton(PrivateNewton, usize),
     Directions(NoisyPower, usize, PublicSeed),
     FindAndProject(Pfp),
     Range(RangeFinder),
@@ -352,8 +359,11 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
                 accept,
             )?)
         }
-        Config::GaussianCovariance { d } => {
+        Config::GaussianCovariance { d, means: false } => {
             Kind::Gaussian(GaussianCovariance::calibrate(d, adjacency, budget)?)
+        }
+        Config::GaussianCovariance { d, means: true } => {
+            Kind::Gaussian(GaussianCovariance::calibrate_moments(d, adjacency, budget)?)
         }
         Config::WishartCovariance { d, dof } => {
             let shape = dof.map_or(WishartShape::LeastSpectralNorm, WishartShape::Dof);
@@ -361,6 +371,11 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
         }
         Config::JlCovariance { d, sketch_rows } => {
             Kind::Jl(JlCovariance::calibrate(d, sketch_rows, adjacency, budget)?)
+        }
+        Config::Newton { d, label_bound } => {
+            let label_bound = NormBound::new(label_bound)?;
+            let config = NewtonConfig { features: d.saturating_sub(1), adjacency, label_bound };
+            Kind::Newton(PrivateNewton::calibrate(config, budget)?, d)
         }
         Config::Directions { d, k, iterations, seed: number } => {
             let mechanism = NoisyPower::calibrate(d, k, iterations, adjacency, budget)?;

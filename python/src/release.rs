@@ -5,10 +5,11 @@ use crate::error::{Fault, Result};
 use dp_core::output::{Existing, Output};
 use dp_core::release_file::{self, AnyCertificate};
 use dp_core::{SquaredNorm, release::Release as Certified};
-use linalg_dp::analysis::{self, Ridge};
+use linalg_dp::analysis::{self, Moments, Regression, Ridge};
 use linalg_dp::any::{AnyRelease, Values};
 use linalg_dp::covariance::{PowerDirections, PrivateCovariance};
 use linalg_dp::low_rank::LowRank;
+use linalg_dp::newton::NewtonRegression;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use sketch::distances::{DistanceTable, FlippedBits};
@@ -23,6 +24,7 @@ pub(crate) enum Held {
     Any(Box<AnyRelease>),
     Numbers(Certified<Vec<f64>>),
     Directions(Certified<PowerDirections>),
+    Regression(Certified<NewtonRegression>),
     Factors(Certified<LowRank>),
     Distances(Certified<DistanceTable>),
     Bits(Certified<FlippedBits>),
@@ -34,6 +36,17 @@ impl From<AnyRelease> for Held {
         Self::Any(Box::new(release))
     }
 }
+
+type Range = (f64, f64);
+/// Numbers and their intervals.
+type Ranged<T, R> = (T, R);
+type Read<'py> = (
+    Ranged<f64, Range>,
+    Ranged<Vec<f64>, Vec<Range>>,
+    Ranged<Vec<f64>, Vec<Range>>,
+    Bound<'py, PyAny>,
+);
+type Line = (Vec<f64>, Vec<Range>, Option<Ranged<f64, Range>>);
 
 /// A release with its certificate.
 #[pyclass(frozen, module = "dps._dps")]
@@ -147,6 +160,7 @@ impl Release {
             },
             Held::Numbers(_) => "numbers",
             Held::Directions(_) => "directions",
+            Held::Regression(_) => "regression",
             Held::Factors(_) => "low-rank factors",
             Held::Distances(_) => "distances",
             Held::Bits(_) => "bits",
@@ -160,6 +174,7 @@ impl Release {
             Held::Any(release) => release.certificate().to_json(),
             Held::Numbers(r) => r.certificate().to_json(),
             Held::Directions(r) => r.certificate().to_json(),
+            Held::Regression(r) => r.certificate().to_json(),
             Held::Factors(r) => r.certificate().to_json(),
             Held::Distances(r) => r.certificate().to_json(),
             Held::Bits(r) => r.certificate().to_json(),
@@ -174,6 +189,7 @@ impl Release {
             Held::Any(release) => return Ok(report(py.detach(|| release.verify(&trust))?)),
             Held::Numbers(r) => r.certificate(),
             Held::Directions(r) => r.certificate(),
+            Held::Regression(r) => r.certificate(),
             Held::Factors(r) => r.certificate(),
             Held::Distances(r) => r.certificate(),
             Held::Bits(r) => r.certificate(),
@@ -192,6 +208,9 @@ impl Release {
             Held::Any(release) => release,
             Held::Numbers(r) => return Ok(PyArray1::from_slice(py, r.payload()).into_any()),
             Held::Directions(r) => return matrix(py, r.payload().directions()),
+            Held::Regression(r) => {
+                return Ok(PyArray1::from_slice(py, r.payload().coefficients()).into_any());
+            }
             Held::Factors(r) => return matrix(py, r.payload().expand().as_ref()),
             Held::Distances(r) => {
                 return Ok(PyArray1::from_slice(py, r.payload().values()).into_any());
@@ -360,11 +379,13 @@ impl Release {
         &self,
         py: Python<'py>,
         k: usize,
+        center: bool,
         failure: f64,
     ) -> Result<(Bound<'py, PyAny>, Vec<f64>, f64, f64, f64)> {
         let release = self.covariance("principal components")?;
         let failure = confidence_of(failure)?;
-        let found = py.detach(|| analysis::pca(&release, k))?;
+        let of = if center { analysis::pca_centred } else { analysis::pca };
+        let found = py.detach(|| of(&release, k))?;
         let found = found.payload();
         // Each range holds the eigenvalue that its explained value stands for.
         let ranges = found.explained_ranges(failure)?;
@@ -373,6 +394,31 @@ impl Release {
         let bounds = (error, found.subspace_error(failure)?);
         let directions = matrix(py, found.directions())?;
         Ok((directions, found.explained().to_vec(), found.total(), bounds.0, bounds.1))
+    }
+
+    /// Rows, means and deviations, each with its interval, and the correlations.
+    fn moments<'py>(&self, py: Python<'py>, failure: f64) -> Result<Read<'py>> {
+        let release = self.covariance("moments")?;
+        let failure = confidence_of(failure)?;
+        let moments = Moments::of(&release)?;
+        let correlations = matrix(py, moments.correlations().as_ref())?;
+        let rows = (moments.rows(), moments.rows_range(failure)?);
+        let means = (moments.means(), moments.mean_ranges(failure)?);
+        let deviations = (moments.deviations(), moments.deviation_ranges(failure)?);
+        Ok((rows, means, deviations, correlations))
+    }
+
+    /// Coefficients of one column on all others with their intervals, and the intercept with its own where sums were
+    /// released.
+    fn regression(&self, py: Python<'_>, target: usize, failure: f64) -> Result<Line> {
+        let release = self.covariance("a regression")?;
+        let failure = confidence_of(failure)?;
+        let found = py.detach(|| match release.payload().sums() {
+            Some(_) => Regression::centred(&Moments::of(&release)?, target),
+            None => Regression::of(release.payload(), target),
+        })?;
+        let intercept = found.intercept().zip(found.intercept_range(failure)?);
+        Ok((found.coefficients().to_vec(), found.ranges(failure)?, intercept))
     }
 
     /// Coefficients (features x targets) of ridge regression on the last variables.

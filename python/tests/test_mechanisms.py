@@ -102,6 +102,7 @@ def test_a_public_basis(rows):
 
 IN_MEMORY = {
     "directions": lambda: dps.Directions(d=12, k=2, adjacency=PERSON, **BUDGET),
+    "newton": lambda: dps.Newton(d=12, adjacency=PERSON, label_bound=5, **BUDGET),
     "input perturbation": lambda: low_rank("input-perturbation"),
     "distances": lambda: dps.Distances(n=200, d=12, low=-1, high=1, adjacency=ONE, **BUDGET),
 }
@@ -114,6 +115,18 @@ def test_releases_that_have_no_file(rows, build):
     assert np.isfinite(release.to_numpy()).all()
     with pytest.raises(dps.errors.DataError):
         release.to_bytes()
+
+
+def test_newton_finds_the_coefficients():
+    generator = np.random.default_rng(3)
+    features = generator.uniform(-0.5, 0.5, size=(50_000, 3))
+    target = features @ [0.8, -0.4, 0.0] + 0.05 * generator.normal(size=50_000)
+    person = dps.Adjacency.add_remove_row(1)
+    mechanism = dps.Newton(d=4, adjacency=person, label_bound=1, epsilon=1, delta=1e-6)
+    release = mechanism.release(np.column_stack([features, target]))
+    assert release.to_numpy() == pytest.approx([0.8, -0.4, 0.0], abs=0.03)
+    with pytest.raises(dps.errors.DataError):
+        mechanism.release(np.zeros((4, 6)))
 
 
 def test_bits_are_flipped_at_the_stated_rate(rows):

@@ -100,6 +100,39 @@ def test_components_and_regression_are_those_of_the_released_matrix(rows):
         release.pca(13)
 
 
+def test_moments_around_the_mean(rows):
+    shifted = 0.3 * rows / np.linalg.norm(rows, axis=1).max() + 0.1
+    bound = float(np.linalg.norm(shifted, axis=1).max())
+    person = dps.Adjacency.replace_row(bound)
+    parameters = {"d": 12, "adjacency": person, "epsilon": 200, "delta": 1e-3}
+    release = dps.Covariance(means=True, **parameters).release(shifted)
+    moments = release.moments()
+    assert moments.rows == len(rows) and moments.rows_range == (len(rows), len(rows))
+    assert moments.means == pytest.approx(shifted.mean(axis=0), abs=0.02)
+    low, high = moments.mean_ranges.T
+    assert np.all(low <= moments.means) and np.all(moments.means <= high)
+    low, high = moments.deviation_ranges.T
+    assert np.all(low <= moments.deviations) and np.all(moments.deviations <= high)
+    assert np.diag(moments.correlations) == pytest.approx(1)
+    centred = shifted - shifted.mean(axis=0)
+    found = release.pca(2, center=True)
+    strongest = np.linalg.eigvalsh(centred.T @ centred)[-1]
+    assert abs(found.explained[0] - strongest) <= found.explained_error
+    line = release.regression(3)
+    assert line.coefficients.shape == (11,) and line.ranges.shape == (11, 2)
+    assert line.intercept_range[0] <= line.intercept <= line.intercept_range[1]
+    again = dps.Release.from_bytes(release.to_bytes())
+    assert np.array_equal(again.moments().means, moments.means)
+    plain = dps.Covariance(**parameters).release(shifted)
+    assert plain.regression(3).intercept is None
+    with pytest.raises(dps.errors.Error, match="release moments"):
+        plain.moments()
+    with pytest.raises(dps.errors.Error, match="release moments"):
+        plain.pca(2, center=True)
+    with pytest.raises(dps.errors.ParameterError):
+        dps.Covariance(means=True, noise="wishart", **parameters)
+
+
 def test_low_rank_factors(rows):
     mechanism = dps.LowRank(
         n=200,

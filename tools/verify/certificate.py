@@ -99,7 +99,7 @@ PROFILE = {
     "binomial-mixture": {"trials": "n", "probability": "p", "coordinate": "."},
     "repeated": {"profile": ".", "times": "n"}, "group": {"profile": ".", "size": "n"},
 }
-MOST = {"bits": 2**24, "responses": 2**20, "trials": 2**20, "alphabet": 2**32, "k": 2**40, "rows": 2**40,
+MOST = {"bits": 2**24, "responses": 2**16, "trials": 2**16, "alphabet": 2**32, "k": 2**40, "rows": 2**40,
         "dim": 2**40, "dof": 2**40, "times": 2**10, "size": 2**20}
 
 
@@ -168,6 +168,12 @@ def check_profile(p, outer=()):
         ratios.append(p["bound"] / math.sqrt(p["scale"]))
     elif kind == "symmetric-gaussian":
         ratios.append(p["bound"] * (p["bound"] / p["sigma"]))
+    elif name == "private-newton":
+        need(len(p["steps"]) == 3, "private-newton: not three steps")
+        two, b = sqrt(mpf(2)), mpf(a["bound"])
+        replaced, added = a["kind"] == "replace-row", a["kind"] == "add-remove-row"
+        for step, least in zip(p["steps"], (row_moves(b, ROWS[a["kind"]]), (1 + replaced) * b, 1 if added else two)):
+            at_least(step["sensitivity"], least, "sensitivity")
     elif kind == "binomial-mixture":
         c = p["coordinate"]
         if tagged(c, "profile.coordinate", COORDINATE) in ("gaussian", "laplace"):
@@ -206,6 +212,7 @@ THEOREMS = {  # adjacencies, profiles
     "range-finder": (("row-shift",), ("chi-mixture-gaussian",)),
     "find-and-project": (("row-shift",), ("chi-mixture-gaussian",)), "public-basis": (("row-shift",), ("gaussian",)),
     "noisy-power-method": (tuple(ROWS), ("gaussian-composition",)),
+    "private-newton": (tuple(ROWS), ("gaussian-composition",)),
     "covariance-gaussian": (tuple(ROWS), ("symmetric-gaussian",)), "covariance-wishart": (tuple(ROWS), ("wishart",)),
     "covariance-jl": (tuple(ROWS), ("jl-mechanism",)),
     "sliding-window": (tuple(ROWS), ("gaussian", "jl-mechanism", "repeated")),

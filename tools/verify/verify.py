@@ -59,9 +59,11 @@ def norm(values):
 
 
 def check_covariance(values, facts):
-    fields(facts, "parameters", {"dim": "n", "sketch_rows": ".", "noise": "."})
+    moments = "constant" in facts
+    fields(facts, "parameters", {"dim": "n", "sketch_rows": ".", "noise": "."} | ({"constant": "+"} if moments else {}))
     d, r = facts["dim"], facts["sketch_rows"] or 0
-    need(len(values) == d * d + r * d, "shape: length of the payload")
+    need(not moments or facts["noise"]["kind"] == "symmetric-gaussian", "sums beside another noise")
+    need(len(values) == d * d + r * d + moments * (d + 1), "shape: length of the payload")
     largest = max(map(abs, values[: d * d]))
     need(all(abs(values[i * d + j] - values[j * d + i]) <= 1e-9 * largest for i in range(d) for j in range(i)), "payload: not symmetric")
     y = values[d * d :]
@@ -137,6 +139,10 @@ def check_release(code, payload, t, open_ends):
         facts = f if code == 8 else f["covariance"]
         need((rows, columns) == (check_covariance(values, facts),) * 2, "shape: not d x d")
         states(d=columns)
+        need(public.get("constant") == facts.get("constant") and (code == 8 or "constant" not in facts), "constant")
+        if "constant" in facts:
+            a = c["guarantee"]["adjacency"]
+            at_least(profile["bound"], sqrt(mpf(a["bound"]) ** 2 + mpf(facts["constant"]) ** 2), "bound", 1e-12)
         laws = noise.get("laws", [noise])
         need(code == 11 or {k: v for k, v in noise.items() if k != "grid"} == facts["noise"], "noise of the covariance")
         need(facts["noise"]["kind"] == laws[0]["kind"] or code == 11, "noise of the window")

@@ -7,7 +7,7 @@
 //! | `inspect`, `verify` | show and recompute what a release or a certificate states |
 //! | `explain` | what an attacker learns at most, in words and numbers |
 //! | `attack` | what real attacks would have learnt, for whoever has the truth |
-//! | `distance`, `search`, `pca`, `regress` | answer questions from releases alone |
+//! | `distance`, `search`, `moments`, `pca`, `regress` | answer questions from releases alone |
 //! | `export` | the numbers of a release as a table: CSV, NPY, Arrow, Parquet |
 //! | `ledger` | keeps the budget of a data set, across crashes and processes |
 //! | `calibrate` | the least noise for a budget, exact or by a published rule |

@@ -302,6 +302,33 @@ fn matrices_are_released_and_analysed() {
     for row in coefficients {
         assert!(row["column"] != 3 && number(row, "low") <= number(row, "high"), "{row}");
     }
+    // With sums: means, components around them, an intercept; without, each is refused with the way out.
+    room.refuses("moments g.dps", 1, &["release moments"]);
+    room.refuses("pca g.dps --components 2 --center", 1, &["release moments"]);
+    room.refuses(
+        &format!(
+            "release covariance users.csv --out m.dps --means --noise jl --sketch-rows 9 {row}"
+        ),
+        2,
+        &["--means"],
+    );
+    room.json(&format!("release covariance users.csv --out m.dps --means {row}"));
+    room.json("verify m.dps");
+    let found = room.json("moments m.dps --correlations rho.csv");
+    assert!(number(&found, "rows at least") <= number(&found, "rows"), "{found}");
+    assert_eq!(found["columns"].as_array().expect("rows").len(), 12);
+    for column in found["columns"].as_array().expect("rows") {
+        for what in ["mean", "deviation"] {
+            let at = |end: &str| number(column, &format!("{what}{end}"));
+            assert!(at(" at least") <= at("") && at("") <= at(" at most"), "{column}");
+        }
+    }
+    assert_eq!(String::from_utf8(room.read("rho.csv")).expect("text").lines().count(), 12);
+    room.refuses("moments m.dps --correlations rho.csv", 2, &["exists"]);
+    assert_eq!(room.json("pca m.dps --components 2 --center")["around"], "the mean");
+    assert_eq!(room.json("pca m.dps --components 2")["around"], "zero");
+    let found = room.json("regress m.dps --target 3");
+    assert!(number(&found, "intercept at least") <= number(&found, "intercept"), "{found}");
     for target in [0, 13] {
         room.refuses(&format!("regress g.dps --target {target}"), 2, &["columns 1 to 12"]);
     }

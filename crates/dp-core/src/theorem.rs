@@ -51,6 +51,8 @@ pub enum Theorem {
     FindAndProject,
     /// The noisy power method: `noisy-power-method.md`, theorem 1.
     NoisyPowerMethod,
+    /// Regression by noisy Newton steps: `private-newton.md`, theorem 1.
+    PrivateNewton,
     /// Symmetric Gaussian noise on a covariance: `covariance.md`, theorem 1.
     CovarianceGaussian,
     /// Wishart noise on a covariance: `covariance.md`, theorem 2.
@@ -68,7 +70,7 @@ const SLACK: f64 = 1e-9;
 
 impl Theorem {
     /// Every theorem.
-    pub const ALL: [Self; 22] = [
+    pub const ALL: [Self; 23] = [
         Self::GaussianOnRows,
         Self::ProjectionGaussian,
         Self::ProjectionLaplace,
@@ -86,6 +88,7 @@ impl Theorem {
         Self::PublicBasis,
         Self::FindAndProject,
         Self::NoisyPowerMethod,
+        Self::PrivateNewton,
         Self::CovarianceGaussian,
         Self::CovarianceWishart,
         Self::CovarianceJl,
@@ -111,6 +114,7 @@ impl Theorem {
             Self::RangeFinder => "range-finder.md",
             Self::PublicBasis | Self::FindAndProject => "pfp.md",
             Self::NoisyPowerMethod => "noisy-power-method.md",
+            Self::PrivateNewton => "private-newton.md",
             Self::CovarianceGaussian | Self::CovarianceWishart | Self::CovarianceJl => {
                 "covariance.md"
             }
@@ -133,7 +137,8 @@ impl Theorem {
         )
     }
 
-    /// Whether a row of zeros leaves the statistic where it is: then a row is zeroed by removing it.
+    /// Whether a row of zeros moves the statistic by no more than a row that is removed: then its guarantee holds for
+    /// zeroed rows as it does for removed ones. (Moments count a row of zeros: `covariance.md`.)
     pub(crate) const fn zero_rows_move_nothing(self) -> bool {
         matches!(
             self,
@@ -248,6 +253,16 @@ impl Theorem {
                     .try_fold(true, |_, s| at_least(SENSITIVITY, s.sensitivity.get(), least))?,
                 None => false,
             },
+            // The Gram matrix, gradients of unit clip, counts of residuals.
+            (Self::PrivateNewton, P::GaussianComposition { steps }) => match (row(), &steps[..]) {
+                (Some(least), [gram, gradient, counts]) => {
+                    let (of_gradient, of_counts) = newton_moves(adjacency);
+                    at_least(SENSITIVITY, gram.sensitivity.get(), least)?
+                        && at_least(SENSITIVITY, gradient.sensitivity.get(), of_gradient)?
+                        && at_least(SENSITIVITY, counts.sensitivity.get(), of_counts)?
+                }
+                _ => false,
+            },
             (Self::SlidingWindow, P::Gaussian { sensitivity, .. }) => match row() {
                 Some(least) => at_least(SENSITIVITY, sensitivity.get(), least)?,
                 None => false,
@@ -274,6 +289,18 @@ impl Theorem {
 impl core::fmt::Display for Theorem {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         self.serialize(f)
+    }
+}
+
+/// What one change moves a gradient of residuals clipped to one by, and counts of residuals by
+/// (`private-newton.md`): a row of zeros has a residual too.
+fn newton_moves(adjacency: Adjacency) -> (f64, f64) {
+    let two = core::f64::consts::SQRT_2;
+    match adjacency {
+        Adjacency::AddRemoveRow { bound } => (bound.get(), 1.0),
+        Adjacency::ZeroRow { bound } => (bound.get(), two),
+        Adjacency::ReplaceRow { bound } => (2.0 * bound.get(), two),
+        _ => (f64::INFINITY, f64::INFINITY),
     }
 }
 

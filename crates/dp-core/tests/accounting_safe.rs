@@ -309,8 +309,8 @@ fn counts_do_not_wrap() {
     for profile in [letters(1 << 63, 4, 0.9), bits(u64::MAX, 0.9)] {
         assert!(Event::new(profile.clone(), 1).is_err(), "{profile:?}");
     }
-    // Products of 2^60 and 2^64, in sums.
-    let once = times(letters(1 << 20, 4, 0.9), 1 << 40);
+    // Products of 2^56 and 2^64, in sums.
+    let once = times(letters(1 << 16, 4, 0.9), 1 << 40);
     let bits = times(bits(1 << 24, 0.9), 1 << 40);
     for events in [vec![once.clone(); 16], vec![once; 64], vec![bits; 3]] {
         let pld = Pld::new(&events);
@@ -376,9 +376,9 @@ fn absurd_parameters_are_answered_in_bounds() {
         bits(1 << 20, 0.500_001),
         bits(10, 0.9999),
         bits(7, 1.0),
-        letters(1 << 18, 1 << 32, 0.3),
+        letters(1 << 16, 1 << 32, 0.3),
         letters(3, 1 << 32, 1e-300),
-        flips(1 << 18, 1e-300, 0.9),
+        flips(1 << 16, 1e-300, 0.9),
         jl(1 << 40, 1e-5),
         jl(1 << 20, 1e90),
         wishart(1e-11, 60, RowChange::AddRemove),

@@ -4,6 +4,8 @@
 //! a clock on the wall would measure what else the machine does.)
 //!
 //! `cargo run --release -p fuzzing --example hammer -- --minutes 30 [--seed 1] [--target ledger]`
+//!
+//! `.. --target ledger --input FILE` runs one input again.
 
 use fuzzing::Mutator;
 use std::path::Path;
@@ -25,6 +27,13 @@ fn main() -> Result<(), fuzzing::Failure> {
     let end = Instant::now() + Duration::from_secs_f64(60.0 * number("--minutes", 1.0)?);
     let mut mutator = Mutator::new(number("--seed", 1.0)? as u64);
     let only = options.get("--target");
+    if let (Some(target), Some(path)) = (only, options.get("--input")) {
+        let data = std::fs::read(path)?;
+        let start = processor_time()?;
+        fuzzing::run(target, &data);
+        println!("{target}: {:?}", processor_time()? - start);
+        return Ok(());
+    }
     let targets = fuzzing::TARGETS.into_iter().filter(|t| only.is_none_or(|name| t.0 == name));
     let mut targets = targets
         .map(|(name, body)| Ok((name, body, seeds(name)?, 0u64, Duration::ZERO)))

@@ -188,7 +188,12 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     let (d, x) = (2, data(10, 2));
     let replaced = Adjacency::ReplaceRow { bound: one()? };
     let shape = WishartShape::LeastDof;
-    let mechanisms: [(&str, Box<dyn CovarianceMechanism>); 4] = [
+    let moments = |adjacency| -> Result<_, Failure> {
+        Ok(GaussianCovariance::calibrate_moments(d, adjacency, budget()?)?)
+    };
+    let mechanisms: [(&str, Box<dyn CovarianceMechanism>); 6] = [
+        ("moments.dps", Box::new(moments(row)?)),
+        ("moments-replaced.dps", Box::new(moments(replaced)?)),
         ("gaussian.dps", Box::new(GaussianCovariance::calibrate(d, row, budget()?)?)),
         ("jl.dps", Box::new(JlCovariance::calibrate(d, 3, row, budget()?)?)),
         ("jl-replaced.dps", Box::new(JlCovariance::calibrate(d, 3, replaced, budget()?)?)),

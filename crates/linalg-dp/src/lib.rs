@@ -33,6 +33,7 @@ pub mod covariance;
 pub mod dense;
 pub mod error;
 pub mod low_rank;
+pub mod newton;
 mod products;
 pub mod verify;
 pub mod window;

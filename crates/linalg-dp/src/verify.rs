@@ -15,7 +15,7 @@
 //! # Ok::<(), linalg_dp::Error>(())
 //! ```
 
-use crate::covariance::{GaussianCovariance, PrivateCovariance, RowClip, row_change};
+use crate::covariance::{CONSTANT, GaussianCovariance, PrivateCovariance, RowClip, row_change};
 use crate::error::{Error, Result};
 use crate::low_rank::{PrivateLowRank, Range, Setting};
 use crate::window::{BlockNoise, Factorisation, Schedule, StreamConfig, WindowCovariance};
@@ -180,6 +180,9 @@ impl sealed::Checks for PrivateCovariance {
         let law = &certificate.statement().noise;
         match (law, self.sketch()) {
             (NoiseLaw::SymmetricGaussian { .. }, _) => {
+                if let (NoiseLaw::SymmetricGaussian { grid, .. }, Some(sums)) = (law, self.sums()) {
+                    sketch::verify::on_grid(sums.values(), *grid)?;
+                }
                 let values = sketch::verify::NoisyValues::symmetric(self.values(), self.dim(), law);
                 return Ok(values.check()?);
             }
@@ -299,9 +302,15 @@ fn clip(certificate: &Certificate) -> Result<RowClip> {
     RowClip::new(size(&certificate.statement().public, "d")?, bound)
 }
 
-/// One covariance: the bound of a clipped and rounded row, and what a coarser grid adds.
+/// One covariance: the bound of a clipped and rounded row, with the constant of moments, and what a coarser grid
+/// adds.
 fn covariance(certificate: &Certificate) -> Result<Finding> {
-    let clip = clip(certificate)?;
+    let mut clip = clip(certificate)?;
+    match certificate.statement().public.get(CONSTANT) {
+        None => {}
+        Some(PublicValue::Real(constant)) => clip = clip.followed_by(*constant)?,
+        Some(_) => return rejected("its constant is of another type"),
+    }
     let longest = clip.certified_bound().get();
     match (certificate.guarantee().profile(), &certificate.statement().noise) {
         (

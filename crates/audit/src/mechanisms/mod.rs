@@ -6,6 +6,7 @@ pub(crate) mod covariance;
 pub(crate) mod individual;
 pub(crate) mod low_rank;
 pub(crate) mod minhash;
+pub(crate) mod newton;
 pub(crate) mod pairwise;
 pub(crate) mod power;
 pub(crate) mod projection;
@@ -33,6 +34,7 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
         low_rank::subjects()?,
         covariance::subjects()?,
         power::subjects()?,
+        newton::subjects()?,
         window::subjects()?,
         individual::subjects()?,
         structure::subjects()?,

@@ -46,7 +46,7 @@ const INDIVIDUAL: &str = "the trait's guarantee is differential privacy, which i
 const BY_RANGE: &str =
     "its noise follows the entries of the range that was drawn, so no public fact gives the error";
 
-pub(crate) const TABLE: [Row; 24] = [
+pub(crate) const TABLE: [Row; 25] = [
     Row {
         name: "PrivateVector",
         file: "dp-core/src/mechanism/vector.rs",
@@ -291,7 +291,12 @@ pub(crate) const TABLE: [Row; 24] = [
         file: "linalg-dp/src/covariance/gaussian.rs",
         theorems: &[Theorem::CovarianceGaussian],
         page: "covariance.md",
-        audits: &["symmetric Gaussian", "symmetric Gaussian, replaced row"],
+        audits: &[
+            "symmetric Gaussian",
+            "symmetric Gaussian, replaced row",
+            "moments",
+            "moments, replaced row",
+        ],
         command: In("release/covariance.rs"),
         python: "Covariance",
         coverage: ("linalg-dp/tests/coverage.rs", "spectral_errors_of_gaussian_covariances_hold"),
@@ -333,6 +338,19 @@ pub(crate) const TABLE: [Row; 24] = [
             "linalg-dp/tests/coverage.rs",
             "strengths_of_the_power_method_are_as_near_as_stated",
         ),
+        prediction: Trait,
+    },
+    Row {
+        name: "PrivateNewton",
+        file: "linalg-dp/src/newton/mechanism.rs",
+        theorems: &[Theorem::PrivateNewton],
+        page: "private-newton.md",
+        audits: &["private Newton", "private Newton, replaced row"],
+        command: None(
+            "it needs the rows for one target, and publishes no matrix to be asked again",
+        ),
+        python: "Newton",
+        coverage: ("linalg-dp/tests/newton.rs", "gradients_carry_the_noise_that_is_stated"),
         prediction: Trait,
     },
     Row {

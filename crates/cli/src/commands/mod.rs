@@ -12,6 +12,7 @@ mod export;
 mod inspect;
 mod ledger;
 mod loaded;
+mod moments;
 mod pca;
 mod plan;
 mod recheck;
@@ -50,6 +51,8 @@ pub(crate) enum Command {
     Distance(distance::Distance),
     /// Find the best rows of a release for the rows of a query release.
     Search(search::Search),
+    /// Means, deviations and correlations from a covariance that was released with its sums.
+    Moments(moments::MomentsOptions),
     /// Principal components of a released covariance, window or low-rank approximation.
     Pca(pca::PcaOptions),
     /// Linear regression from a released covariance, with intervals.
@@ -78,6 +81,7 @@ impl Command {
             Self::Verify(command) => command.run(),
             Self::Distance(command) => command.run(),
             Self::Search(command) => command.run(),
+            Self::Moments(command) => command.run(),
             Self::Pca(command) => command.run(),
             Self::Regress(command) => command.run(),
             Self::Export(command) => command.run(),

@@ -10,7 +10,7 @@ use crate::output::Record;
 use clap::Args;
 use dp_core::Release;
 use faer::Mat;
-use linalg_dp::analysis::pca;
+use linalg_dp::analysis::{pca, pca_centred};
 use linalg_dp::covariance::PrivateCovariance;
 use linalg_dp::dense::thin_svd;
 use linalg_dp::low_rank::LowRank;
@@ -24,6 +24,9 @@ pub(crate) struct PcaOptions {
     /// How many components.
     #[arg(long)]
     components: usize,
+    /// Covariance: around the mean; it must have been released with its sums (`--means`).
+    #[arg(long)]
+    center: bool,
     /// Write the components here, one a row: `.csv` or `.npy`. A file that exists is never written over.
     #[arg(long)]
     out: Option<PathBuf>,
@@ -50,6 +53,7 @@ impl PcaOptions {
         let release = read(&self.file, &self.trust.get())?;
         let (record, directions, rows) = match &release {
             AnyRelease::Covariance(release) => self.of_covariance(release)?,
+            _ if self.center => return Err(release.cannot("components around the mean")),
             AnyRelease::Window(release) => {
                 let (window, certificate) = (release.payload(), release.certificate().clone());
                 self.of_covariance(&Release::certified(window.covariance().clone(), certificate))?
@@ -80,10 +84,12 @@ impl PcaOptions {
         release: &Release<PrivateCovariance>,
     ) -> Result<(Record, Mat<f64>, Vec<Record>)> {
         let failure = probability("--failure", self.failure.unwrap_or(0.05))?;
-        let found = pca(release, self.components)?;
+        let of = if self.center { pca_centred } else { pca };
+        let found = of(release, self.components)?;
         let found = found.payload();
         let denoised = found.denoised();
         let mut record = Record::new()
+            .text("around", if self.center { "the mean" } else { "zero" })
             .number("total", found.total())
             .text("eigenvalues", denoised.method().name())
             .number("typical error of the matrix, Frobenius", denoised.typical_error())

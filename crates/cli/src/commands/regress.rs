@@ -5,7 +5,7 @@ use super::trust::TrustOptions;
 use crate::error::{Error, Result, probability};
 use crate::output::Record;
 use clap::Args;
-use linalg_dp::analysis::Regression;
+use linalg_dp::analysis::{Moments, Regression};
 use std::path::PathBuf;
 
 /// What the intervals are intervals for.
@@ -15,7 +15,8 @@ const ESTIMAND: &str =
 /// Options of `dps regress`.
 #[derive(Args)]
 pub(crate) struct RegressOptions {
-    /// A release file: covariance or window with symmetric Gaussian noise; `-` reads standard input.
+    /// A release file: covariance or window with symmetric Gaussian noise; `-` reads standard input. One that was
+    /// released with its sums gives an intercept.
     file: PathBuf,
     /// The column that is predicted from all others: its position in the release, from one.
     #[arg(long)]
@@ -43,7 +44,13 @@ impl RegressOptions {
                 "--target {target}: the release has columns 1 to {d}"
             )));
         }
-        let found = Regression::of(covariance, self.target - 1)?;
+        let target = self.target - 1;
+        let found = match &release {
+            AnyRelease::Covariance(release) if covariance.sums().is_some() => {
+                Regression::centred(&Moments::of(release)?, target)?
+            }
+            _ => Regression::of(covariance, target)?,
+        };
         let columns = (1..=d as u64).filter(|c| *c != self.target as u64);
         let rows = columns.zip(found.coefficients()).zip(found.ranges(failure)?).map(
             |((column, value), (low, high))| {
@@ -54,8 +61,15 @@ impl RegressOptions {
                     .number("high", high)
             },
         );
-        Ok(Record::new()
-            .integer("target", self.target as u64)
+        let record = Record::new().integer("target", self.target as u64);
+        let record = match (found.intercept(), found.intercept_range(failure)?) {
+            (Some(intercept), Some((low, high))) => record
+                .number("intercept", intercept)
+                .number("intercept at least", low)
+                .number("intercept at most", high),
+            _ => record,
+        };
+        Ok(record
             .text("eigenvalues", found.method().name())
             .integer("directions", found.directions() as u64)
             .text("intervals are for", ESTIMAND)

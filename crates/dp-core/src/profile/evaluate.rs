@@ -68,7 +68,7 @@ impl Profile {
     /// of a second and in little memory.
     ///
     /// Counts: at least 1; Gaussian steps at most 2^12; bits at most 2^24, responses and trials at
-    /// most 2^20, cells of a loss distribution at most 2^14; letters in `[2, 2^32]`; runs of a step, columns of a projection, rows of a sketch and degrees
+    /// most 2^16, cells of a loss distribution at most 2^14; letters in `[2, 2^32]`; runs of a step, columns of a projection, rows of a sketch and degrees
     /// of freedom at most 2^40; `times` of a repeated profile at most 2^10, and no repeated profile in
     /// it. Epsilon of a staircase is in `[1/32, 20]`, its width in `[1, 2^45]` steps. A probability of a mixture is positive, `later_mu` is in `[0, 1e6]`. What moves is
     /// between 1e-100 and 1e6 noise scales.
@@ -105,13 +105,13 @@ mod tests {
     use crate::quantity::Probability;
 
     /// A second on one core, at the least ten nanoseconds a term.
-    const MOST_TERMS: u64 = 1 << 27;
+    const MOST_TERMS: u64 = 1 << 24;
 
     fn probability(p: f64) -> Probability {
         Probability::new(p).unwrap()
     }
 
-    /// At the limits of the counts: sums over 2^20 trials whose terms are sums themselves, and over 2^24 bits.
+    /// At the limits of the counts: sums over 2^16 trials whose terms are sums themselves, and over 2^24 bits.
     #[test]
     fn profiles_at_their_limits_take_a_bounded_number_of_terms() {
         let mut profiles = Vec::new();
@@ -119,11 +119,11 @@ mod tests {
             profiles.push(Profile::RandomizedResponse { bits: 1 << 24, keep: probability(keep) });
             for (alphabet, share) in [(2, 0.5), (3, 1e-4), (3, 0.5), (1 << 32, 1.0)] {
                 let keep = probability(keep);
-                profiles.push(Profile::KaryResponse { responses: 1 << 20, alphabet, keep });
+                profiles.push(Profile::KaryResponse { responses: 1 << 16, alphabet, keep });
                 let coordinate = CoordinateProfile::KaryResponse { alphabet, keep };
                 let probability = probability(share);
                 profiles.push(Profile::BinomialMixture {
-                    trials: 1 << 20,
+                    trials: 1 << 16,
                     probability,
                     coordinate,
                 });

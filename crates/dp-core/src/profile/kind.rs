@@ -23,8 +23,8 @@ pub(super) trait Kind {
 
 /// Most runs of a step, rows of a sketch, degrees of freedom.
 pub(super) const MANY: u64 = 1 << 40;
-/// Most letters and trials: their sums take a time that grows with their number.
-pub(super) const TRIALS: u64 = 1 << 20;
+/// Most responses and trials: the terms of their sums are sums themselves, and a ledger asks for some hundred of them.
+pub(super) const TRIALS: u64 = 1 << 16;
 /// Most letters of an alphabet.
 const LETTERS: u64 = 1 << 32;
 /// Smallest and largest ratio of what moves to the noise scale.

@@ -148,7 +148,7 @@ impl DenoisedCovariance {
         let d = self.values.len() as f64;
         let noise = match self.covariance.noise() {
             // The mean of a chi variable of d (d + 1) / 2 degrees, which is 1-Lipschitz in the noise.
-            CovarianceNoise::SymmetricGaussian { sigma } => {
+            CovarianceNoise::SymmetricGaussian { sigma } if !self.covariance.is_centred() => {
                 let above = (2.0 * (1.0 / failure.get()).ln()).sqrt();
                 sigma.get() * ((0.5 * d * (d + 1.0)).sqrt() + above)
             }

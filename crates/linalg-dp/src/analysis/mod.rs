@@ -6,7 +6,9 @@
 
 mod cuts;
 mod denoise;
+mod moments;
 mod nonnegative_pca;
+mod normal;
 mod pca;
 mod quadratic;
 mod regression;
@@ -15,6 +17,7 @@ mod square;
 
 pub use cuts::{Cut, edge_row};
 pub use denoise::{DenoisedCovariance, Denoising, denoised};
+pub use moments::{Moments, pca_centred};
 pub use nonnegative_pca::nonnegative_pca;
 pub use pca::{PrivatePca, pca, subspace_distance};
 pub use quadratic::{best_projection, directional_variance, projection_cost, spectral_distance};

@@ -7,7 +7,8 @@ use crate::error::{Error, Result};
 use dp_core::{Probability, Release};
 use faer::{Mat, MatRef};
 
-/// Principal directions read from a private covariance (uncentred: of `A^T A`).
+/// Principal directions read from a private covariance: of `A^T A` ([`pca`]), or around the mean
+/// ([`super::pca_centred`]), where A below stands for the rows less their mean.
 #[derive(Debug, Clone)]
 pub struct PrivatePca {
     denoised: DenoisedCovariance,
@@ -19,13 +20,16 @@ pub struct PrivatePca {
 /// # Errors
 /// `k` outside `[1, d]`; [`Error::Numerical`] when the eigendecomposition fails.
 pub fn pca(release: &Release<PrivateCovariance>, k: usize) -> Result<Release<PrivatePca>> {
-    let covariance = release.payload();
-    let d = covariance.dim();
+    let payload = of_denoised(denoised(release.payload())?, k)?;
+    Ok(Release::certified(payload, release.certificate().clone()))
+}
+
+pub(super) fn of_denoised(denoised: DenoisedCovariance, k: usize) -> Result<PrivatePca> {
+    let d = denoised.values().len();
     if k == 0 || k > d {
         return Err(Error::invalid("components k", k, format!("[1, {d}]")));
     }
-    let payload = PrivatePca { denoised: denoised(covariance)?, components: k };
-    Ok(Release::certified(payload, release.certificate().clone()))
+    Ok(PrivatePca { denoised, components: k })
 }
 
 impl PrivatePca {

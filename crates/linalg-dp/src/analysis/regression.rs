@@ -1,12 +1,13 @@
 //! Linear regression from the second moments of `[A | B]`: with a ridge of one's own, and from a release by rule.
 
 use super::denoise::{Denoising, denoised};
+use super::moments::Moments;
+use super::normal::{checked, upper_quantile};
 use super::square::check_square;
 use crate::covariance::{CovarianceNoise, PrivateCovariance};
 use crate::dense;
 use crate::error::{Error, Result};
 use dp_core::Probability;
-use dp_core::numeric::ln_normal_cdf;
 use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
 
@@ -79,7 +80,7 @@ const FOLLOWING: f64 = 2.0;
 /// **What is estimated.** The interval of a coefficient is one for the ridge solution on the rows that entered,
 /// `(S^T A^T A S + S^T Q S)^-1 S^T A^T y`, S the directions with `f_i > 0` and `Q = sum v_i (rho / f_i) v_i^T`
 /// ([`Regression::ridge`]): not for the coefficients without a ridge, towards which a ridge is biased, and not for
-/// those of a population. There is no intercept unless a column of the rows is constant: its coefficient is the intercept.
+/// those of a population. There is no intercept unless a column of the rows is constant: its coefficient is the intercept. From a release of moments [`Regression::centred`] has one.
 ///
 /// The rule and the intervals: `docs/proofs/denoised-covariance.md`. The excess risk is a quarter of that of
 /// [`Ridge::NoiseLevel`] on average over the settings there.
@@ -107,6 +108,14 @@ pub struct Regression {
     ridge: Mat<f64>,
     directions: usize,
     method: Denoising,
+    intercept: Option<Intercept>,
+}
+
+/// The intercept, and its variance over the noise.
+#[derive(Debug, Clone, Copy)]
+struct Intercept {
+    value: f64,
+    variance: f64,
 }
 
 impl Regression {
@@ -116,6 +125,23 @@ impl Regression {
     /// [`Error::Core`] unless there are two columns and `target` is one of them; [`Error::Unusable`] when the noise is not
     /// symmetric Gaussian (use [`regression`] with a ridge of your own there).
     pub fn of(covariance: &PrivateCovariance, target: usize) -> Result<Self> {
+        Self::solve(covariance, target, None)
+    }
+
+    /// Regresses column `target` on all others and an intercept, around the means of a release of moments. The
+    /// intercept is not drawn towards zero; the ridge is that of the centred columns.
+    ///
+    /// # Errors
+    /// As [`Regression::of`].
+    pub fn centred(moments: &Moments, target: usize) -> Result<Self> {
+        Self::solve(&moments.centred(), target, Some(moments))
+    }
+
+    fn solve(
+        covariance: &PrivateCovariance,
+        target: usize,
+        moments: Option<&Moments>,
+    ) -> Result<Self> {
         let d = covariance.dim();
         if d < 2 {
             return Err(Error::invalid("columns", d, "[2, inf): a target and what it depends on"));
@@ -155,12 +181,43 @@ impl Regression {
         };
         let base = spread(&|j| inverse[j] * inverse[j]);
         let each = 0.5 * (1.0 + FOLLOWING * square);
-        let variance = |i: usize, j: usize| {
-            each * 0.5 * (base[(i, j)] + base[(j, i)]) + 0.5 * FOLLOWING * along[i] * along[j]
+        let line = moments.map(|moments| {
+            let means = moments.means();
+            let at: Vec<f64> = features.iter().map(|i| means[*i]).collect();
+            let value = means[target] - dot(&at, &coefficients);
+            (moments, at, value)
+        });
+        // Of the centring: the intercept times the noise of the sums, and the means times that of one of them.
+        let (by_sums, along_means) = match &line {
+            None => (0.0, vec![0.0; p]),
+            Some((moments, at, value)) => {
+                let turned: Vec<f64> = (0..p)
+                    .map(|j| inverse[j] * (0..p).map(|i| v[(i, j)] * at[i]).sum::<f64>())
+                    .collect();
+                let share = value / moments.constant();
+                let by_count = share * share * moments.count_noise();
+                let scale =
+                    (0.5 * (1.0 + FOLLOWING * square) + by_count).sqrt() / moments.constant();
+                (0.5 * share * share, (0..p).map(|i| scale * back(&|j| turned[j], i)).collect())
+            }
         };
+        let variance = |i: usize, j: usize| {
+            (each + by_sums) * 0.5 * (base[(i, j)] + base[(j, i)])
+                + 0.5 * FOLLOWING * along[i] * along[j]
+                + along_means[i] * along_means[j]
+        };
+        let covariance = Mat::from_fn(p, p, variance);
+        let intercept = line.map(|(moments, at, value)| {
+            let turned = (0..p).map(|i| at[i] * dot(&at, &column(&covariance, i)));
+            let one = sigma / (moments.constant() * moments.rows());
+            let by_count = (value / moments.constant()).powi(2) * moments.count_noise();
+            let variance = one * one * (0.5 * (1.0 + square) + by_count) + turned.sum::<f64>();
+            Intercept { value, variance }
+        });
         let ridge = spread(&|j| if f[j] > 0.0 { sigma * rho / f[j] } else { 0.0 });
         Ok(Self {
-            covariance: Mat::from_fn(p, p, variance),
+            covariance,
+            intercept,
             ridge,
             directions: f.iter().filter(|f| **f > 0.0).count(),
             method: found.method(),
@@ -172,6 +229,24 @@ impl Regression {
     #[must_use]
     pub fn coefficients(&self) -> &[f64] {
         &self.coefficients
+    }
+
+    /// The intercept of [`Regression::centred`]: the target's mean less the coefficients times the others'.
+    #[must_use]
+    pub fn intercept(&self) -> Option<f64> {
+        self.intercept.map(|found| found.value)
+    }
+
+    /// An interval for the intercept, as [`Regression::ranges`].
+    ///
+    /// # Errors
+    /// As [`Regression::ranges`].
+    pub fn intercept_range(&self, failure: Probability) -> Result<Option<(f64, f64)>> {
+        let z = upper_quantile(0.5 * checked(failure)?);
+        Ok(self.intercept.map(|found| {
+            let error = z * found.variance.max(0.0).sqrt();
+            (found.value - error, found.value + error)
+        }))
     }
 
     /// The covariance of the coefficients over the noise, estimated; it errs upwards.
@@ -205,11 +280,7 @@ impl Regression {
     /// # Errors
     /// `failure` outside (0, 1).
     pub fn ranges(&self, failure: Probability) -> Result<Vec<(f64, f64)>> {
-        let p = failure.get();
-        if !(p > 0.0 && p < 1.0) {
-            return Err(Error::invalid("failure probability", p, "(0, 1)"));
-        }
-        let z = upper_quantile(0.5 * p);
+        let z = upper_quantile(0.5 * checked(failure)?);
         let error = |i: usize| z * self.covariance[(i, i)].max(0.0).sqrt();
         Ok(self
             .coefficients
@@ -218,6 +289,14 @@ impl Regression {
             .map(|(i, x)| (x - error(i), x + error(i)))
             .collect())
     }
+}
+
+fn dot(a: &[f64], b: &[f64]) -> f64 {
+    a.iter().zip(b).map(|(a, b)| a * b).sum()
+}
+
+fn column(matrix: &Mat<f64>, j: usize) -> Vec<f64> {
+    matrix.col(j).iter().copied().collect()
 }
 
 /// The variance of coefficients under which `b` is most likely: `b_i ~ N(0, f_i^2 t + 1/2 + p t / 2)` in units of
@@ -241,16 +320,6 @@ fn most_likely_size(f: &[f64], b: &[f64], scale: f64) -> f64 {
         }
     }
     best.1
-}
-
-/// z with `P(Z > z) = p` for a standard normal Z, p at most 1/2.
-fn upper_quantile(p: f64) -> f64 {
-    let (mut low, mut high) = (0.0, 40.0);
-    for _ in 0..100 {
-        let mid = 0.5 * (low + high);
-        if ln_normal_cdf(-mid) > p.ln() { low = mid } else { high = mid }
-    }
-    high
 }
 
 #[cfg(test)]

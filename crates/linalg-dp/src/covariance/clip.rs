@@ -22,6 +22,8 @@ pub struct RowClip {
     bound: f64,
     exponent: i32,
     certified: NormBound,
+    /// A number that every row is followed by, in units; none where it is zero.
+    constant: u32,
 }
 
 impl RowClip {
@@ -44,7 +46,39 @@ impl RowClip {
         let rounding = 0.5 * (dim as f64).sqrt() * unit / b;
         let arithmetic = (dim as f64 + 16.0) * f64::EPSILON;
         let certified = NormBound::new(b * (1.0 + 1.0001 * rounding + arithmetic))?;
-        Ok(Self { dim, bound: b, exponent, certified })
+        Ok(Self { dim, bound: b, exponent, certified, constant: 0 })
+    }
+
+    /// Lets every clipped row be followed by `constant`: the certified bound becomes that of both.
+    ///
+    /// # Errors
+    /// A constant that is no whole number of units from 1 to `2^21`.
+    pub(crate) fn followed_by(self, constant: f64) -> Result<Self> {
+        let units = constant / 2f64.powi(self.exponent);
+        if !(1.0..=2f64.powi(STEPS)).contains(&units) || units.fract() != 0.0 {
+            let allowed = "a multiple of the unit of the rows, in (0, the bound]";
+            return Err(Error::invalid("constant", constant, allowed));
+        }
+        let row = self.certified.get();
+        let both = (row * row + constant * constant).sqrt() * (1.0 + 4.0 * f64::EPSILON);
+        Ok(Self { constant: units as u32, certified: NormBound::new(both)?, ..self })
+    }
+
+    /// The constant that means are measured with: 7/16 of the bound, down to a whole number of units. It
+    /// raises the noise of second moments by `1 + (7/16)^2 = 1.19`.
+    pub(crate) fn constant_for_means(&self) -> f64 {
+        let unit = 2f64.powi(self.exponent);
+        (0.4375 * self.bound / unit).floor() * unit
+    }
+
+    /// The constant, in units; zero for none.
+    pub(crate) fn constant_units(&self) -> u32 {
+        self.constant
+    }
+
+    /// Numbers of a clipped row: [`RowClip::dim`], and one more with a constant.
+    pub(crate) fn columns(&self) -> usize {
+        self.dim + usize::from(self.constant > 0)
     }
 
     /// The length of a row.
@@ -70,11 +104,14 @@ impl RowClip {
         self.exponent
     }
 
-    /// Writes the clipped row, in units.
+    /// Writes the clipped row, in units, and the constant where there is one.
     ///
     /// # Errors
     /// [`Error::NotFinite`] for NaN or infinity.
     pub fn quantise(&self, row: &[f64], out: &mut [f64]) -> Result<()> {
+        if let Some(last) = out.get_mut(self.dim) {
+            *last = f64::from(self.constant);
+        }
         let square: f64 = row.iter().map(|x| x * x).sum();
         if !square.is_finite() {
             return self.quantise_large(row, out);

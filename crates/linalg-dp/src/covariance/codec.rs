@@ -1,6 +1,7 @@
-//! Release files of covariances: the matrix, d x d, and for the JL mechanism its sketch, r x d; `f64`, row-major.
+//! Release files of covariances: the matrix, d x d, then for the JL mechanism its sketch, r x d, or for moments
+//! the d + 1 sums; `f64`, row-major.
 
-use super::release::{CovarianceNoise, JlSketch, PrivateCovariance};
+use super::release::{CONSTANT, CovarianceNoise, JlSketch, PrivateCovariance, Sums};
 use crate::error::{Error, Result};
 use dp_core::release_file::{
     CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
@@ -15,6 +16,9 @@ pub(crate) struct CovarianceFacts {
     pub(crate) dim: usize,
     /// Rows of the sketch, when there is one.
     sketch_rows: Option<usize>,
+    /// The constant of the sums, when there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    constant: Option<f64>,
     pub(crate) noise: CovarianceNoise,
 }
 
@@ -23,8 +27,13 @@ impl CovarianceFacts {
         Self {
             dim: covariance.dim(),
             sketch_rows: covariance.sketch().map(|s| s.matrix().nrows()),
+            constant: covariance.sums().map(Sums::constant),
             noise: covariance.noise(),
         }
+    }
+
+    pub(crate) fn has_sums(&self) -> bool {
+        self.constant.is_some()
     }
 
     /// Checks the payload's shape and takes it over; the noise is the caller's to check.
@@ -34,11 +43,14 @@ impl CovarianceFacts {
         if d == 0 || (rows, columns) != (d, d) {
             return Err(Error::rejected("shape", "not d x d"));
         }
+        let sums = self.constant.map_or(0, |_| d + 1);
         let numbers = self.sketch_rows.unwrap_or(0).checked_add(d).and_then(|n| n.checked_mul(d));
+        let numbers = numbers.and_then(|n| n.checked_add(sums));
         opened.check_length(numbers.and_then(|n| n.checked_mul(8)))?;
         let mut values = opened.payload_f64()?;
+        let sums = values.split_off(values.len() - sums);
         let sketch = values.split_off(d * d);
-        if values.iter().chain(&sketch).any(|v| !v.is_finite()) {
+        if values.iter().chain(&sketch).chain(&sums).any(|v| !v.is_finite()) {
             return Err(Error::rejected("payload", "holds a value that is not finite"));
         }
         let largest = values.iter().fold(0.0f64, |a, v| a.max(v.abs()));
@@ -54,7 +66,8 @@ impl CovarianceFacts {
                 return Err(Error::rejected("payload", "the covariance is not that of its sketch"));
             }
         }
-        Ok(PrivateCovariance::new(d, values, sketch, self.noise))
+        let sums = self.constant.map(|c| Sums::new(c, sums));
+        Ok(PrivateCovariance::new(d, values, sketch, self.noise).with_sums(sums))
     }
 
     fn lift(&self) -> Result<NoiseScale> {
@@ -70,6 +83,9 @@ pub(crate) fn put_covariance<W: Write>(c: &PrivateCovariance, out: &mut Writer<W
     out.payload_f64(c.values())?;
     if let Some(sketch) = c.sketch() {
         out.payload_f64(sketch.values())?;
+    }
+    if let Some(sums) = c.sums() {
+        out.payload_f64(sums.values())?;
     }
     Ok(())
 }
@@ -100,14 +116,22 @@ impl Payload for PrivateCovariance {
     fn read(opened: &Opened<'_>) -> Result<Self> {
         let facts: CovarianceFacts = opened.parameters()?;
         opened.check_fingerprint(&fingerprint(&facts))?;
+        let statement = opened.summary.certificate.statement();
         opened.check_public(&[("d".to_owned(), PublicValue::from(facts.dim))].into())?;
-        let law = CovarianceNoise::of(&opened.summary.certificate.statement().noise);
+        if statement.public.get(CONSTANT) != facts.constant.map(PublicValue::from).as_ref() {
+            return Err(Error::rejected("constant", "differs from the certificate's"));
+        }
+        let law = CovarianceNoise::of(&statement.noise);
         if law != Some(facts.noise) {
             return Err(Error::rejected("noise law", "differs from the certificate's"));
         }
         let jl = matches!(facts.noise, CovarianceNoise::JlSketch { .. });
         if jl != facts.sketch_rows.is_some() {
             return Err(Error::rejected("parameters", "the JL mechanism publishes its sketch"));
+        }
+        let gaussian = matches!(facts.noise, CovarianceNoise::SymmetricGaussian { .. });
+        if facts.constant.is_some() && !gaussian {
+            return Err(Error::rejected("parameters", "sums come with symmetric Gaussian noise"));
         }
         facts.take(opened)
     }

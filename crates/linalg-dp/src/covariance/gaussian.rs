@@ -3,11 +3,12 @@
 use super::clip::{RowClip, longer_rows, row_change};
 use super::gram::{ExactGram, noise_grid};
 use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
-use super::release::{CovarianceNoise, PrivateCovariance};
+use super::release::{CONSTANT, CovarianceNoise, PrivateCovariance, ROWS, Sums};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::products::check_grid;
 use core::ops::ControlFlow;
+use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Grid, SymmetricGaussian};
 use dp_core::{
@@ -57,8 +58,26 @@ impl GaussianCovariance {
     /// A budget with delta = 0, an adjacency that does not protect rows, or a dimension
     /// or bound outside its range.
     pub fn calibrate(dim: usize, adjacency: Adjacency, budget: Budget) -> Result<Self> {
-        let (bound, change) = row_change(adjacency, NAME)?;
-        let clip = RowClip::new(dim, bound)?;
+        Self::calibrate_clip(RowClip::new(dim, row_change(adjacency, NAME)?.0)?, adjacency, budget)
+    }
+
+    /// The least sigma for a release of sums and second moments together: [`PrivateCovariance::sums`], from which
+    /// [`crate::analysis::Moments`] reads means, deviations, correlations and the centred matrix.
+    ///
+    /// Every row is followed by a public constant c, 7/16 of the bound B: what is released is the covariance of
+    /// `[x, c]`, whose rows have norm at most `sqrt(B^2 + c^2)`. So sigma is 1.19 times that of
+    /// [`GaussianCovariance::calibrate`], where two releases would cost 1.41 times and more.
+    ///
+    /// # Errors
+    /// As [`GaussianCovariance::calibrate`].
+    pub fn calibrate_moments(dim: usize, adjacency: Adjacency, budget: Budget) -> Result<Self> {
+        let clip = RowClip::new(dim, row_change(adjacency, NAME)?.0)?;
+        Self::calibrate_clip(clip.followed_by(clip.constant_for_means())?, adjacency, budget)
+    }
+
+    fn calibrate_clip(clip: RowClip, adjacency: Adjacency, budget: Budget) -> Result<Self> {
+        let (_, change) = row_change(adjacency, NAME)?;
+        let bound = clip.certified_bound();
         // The final sigma is a hair larger than the one the grid is chosen for: finer is safe.
         let grid = noise_grid(&clip, calibrate::symmetric_gaussian(budget, bound, change)?)?;
         let sigma = calibrate::symmetric_gaussian(budget, Self::paid_bound(&clip, grid)?, change)?;
@@ -95,7 +114,7 @@ impl GaussianCovariance {
             budget,
             AUTHOR.theorem(Theorem::CovarianceGaussian),
             profile,
-            AUTHOR.symmetric(clip.dim(), sigma, grid)?,
+            AUTHOR.symmetric(clip.columns(), sigma, grid)?,
         )?;
         Ok(Self { clip, sigma, grid, calibrated })
     }
@@ -109,7 +128,7 @@ impl GaussianCovariance {
             return Ok(bound);
         }
         let square = L2Sensitivity::new((bound.get() * bound.get()).next_up())?;
-        let paid = grid.inflate_l2(square, clip.dim() * clip.dim(), 0.0)?;
+        let paid = grid.inflate_l2(square, clip.columns() * clip.columns(), 0.0)?;
         Ok(NormBound::new(paid.get().sqrt() * (1.0 + 2.0 * f64::EPSILON))?)
     }
 
@@ -165,15 +184,30 @@ impl Privatises for GaussianCovariance {
         gram: &ExactGram,
         rng: &mut NoiseRng,
     ) -> Result<Release<PrivateCovariance>> {
-        let dim = self.dim();
-        let mut noise = vec![0.0; dim * dim];
+        let (dim, columns) = (self.dim(), self.clip.columns());
+        let mut noise = vec![0.0; columns * columns];
         self.calibrated.noise().fill(rng, &mut noise);
         let unit = 1.0 / self.grid.spacing();
-        let values = gram.release(self.grid.exponent(), |i, j| unit * noise[i * dim + j]);
-        let public = [("d".to_owned(), PublicValue::from(dim)), longer_rows()].into();
+        let all = gram.release(self.grid.exponent(), |i, j| unit * noise[i * columns + j]);
+        let values = (0..dim).flat_map(|i| &all[i * columns..][..dim]).copied().collect();
+        let mut public: PublicParameters =
+            [("d".to_owned(), PublicValue::from(dim)), longer_rows()].into();
+        let sums = (columns > dim).then(|| {
+            let units = f64::from(self.clip.constant_units());
+            let constant = units * 2f64.powi(self.clip.exponent());
+            Sums::new(constant, all[dim * columns..].to_vec())
+        });
+        if let Some(sums) = &sums {
+            public.insert(CONSTANT.to_owned(), PublicValue::from(sums.constant()));
+            // A row that is replaced, or becomes zero, leaves their number.
+            let hidden = matches!(self.guarantee().adjacency(), Adjacency::AddRemoveRow { .. });
+            if let (false, Some(rows)) = (hidden, gram.rows()) {
+                public.insert(ROWS.to_owned(), PublicValue::from(rows));
+            }
+        }
         let certificate = self.calibrated.certificate(NAME, public, rng.kind());
         let noise = CovarianceNoise::SymmetricGaussian { sigma: self.sigma };
-        let payload = PrivateCovariance::new(dim, values, None, noise);
+        let payload = PrivateCovariance::new(dim, values, None, noise).with_sums(sums);
         Ok(Release::certified(payload, certificate))
     }
 }

@@ -28,17 +28,17 @@ pub struct ExactGram {
 
 impl ExactGram {
     pub(crate) fn new(clip: RowClip) -> Self {
-        Self { clip, total: vec![0; clip.dim() * clip.dim()] }
+        Self { clip, total: vec![0; clip.columns() * clip.columns()] }
     }
 
     /// Adds rows (row-major, any number of them).
     pub(crate) fn push(&mut self, rows: &[f64]) -> Result<()> {
-        let d = self.clip.dim();
+        let (dim, d) = (self.clip.dim(), self.clip.columns());
         let count = self.clip.rows_in(rows)?;
         if count == 1 {
             return self.push_one(rows);
         }
-        let blocks: Vec<&[f64]> = rows.chunks(BLOCK * d).collect();
+        let blocks: Vec<&[f64]> = rows.chunks(BLOCK * dim).collect();
         let lanes = rayon::current_num_threads().max(1);
         let sums = blocks
             .par_chunks(blocks.len().div_ceil(lanes).max(1))
@@ -47,11 +47,12 @@ impl ExactGram {
                 let mut q = vec![0.0; BLOCK.min(count) * d];
                 let mut gram = Mat::zeros(d, d);
                 for block in blocks {
-                    let q = &mut q[..block.len()];
-                    for (row, out) in block.chunks(d).zip(q.chunks_mut(d)) {
+                    let count = block.len() / dim;
+                    let q = &mut q[..count * d];
+                    for (row, out) in block.chunks(dim).zip(q.chunks_mut(d)) {
                         self.clip.quantise(row, out)?;
                     }
-                    let q = MatRef::from_row_major_slice(q, block.len() / d, d);
+                    let q = MatRef::from_row_major_slice(q, count, d);
                     dense::product_into(gram.as_mut(), Accum::Replace, q.transpose(), q);
                     for (j, sums) in sum.chunks_mut(d).enumerate() {
                         for (s, g) in sums.iter_mut().zip(gram.col(j).iter()) {
@@ -71,7 +72,7 @@ impl ExactGram {
     }
 
     fn push_one(&mut self, row: &[f64]) -> Result<()> {
-        let d = self.clip.dim();
+        let d = self.clip.columns();
         let mut q = vec![0.0; d];
         self.clip.quantise(row, &mut q)?;
         let q: Vec<i64> = q.iter().map(|x| *x as i64).collect();
@@ -118,6 +119,12 @@ impl ExactGram {
         Ok(())
     }
 
+    /// How many rows there are; known where every row has a constant. Private, unless the adjacency says otherwise.
+    pub(crate) fn rows(&self) -> Option<u64> {
+        let square = i128::from(self.clip.constant_units()).pow(2);
+        u64::try_from(self.total.last()?.checked_div(square)?).ok()
+    }
+
     /// log2 of the unit of [`ExactGram::total`].
     pub(crate) fn exponent(&self) -> i32 {
         2 * self.clip.exponent()
@@ -128,7 +135,7 @@ impl ExactGram {
     /// `noise(i, j)` for `i >= j`, in units of the grid. The totals are first rounded to
     /// the grid (exact when it is not coarser than their own unit).
     pub(crate) fn release(&self, exponent: i32, noise: impl Fn(usize, usize) -> f64) -> Vec<f64> {
-        let d = self.clip.dim();
+        let d = self.clip.columns();
         let shift = exponent - self.exponent();
         let step = 2f64.powi(exponent);
         let mut out = vec![0.0; d * d];

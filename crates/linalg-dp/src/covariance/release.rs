@@ -150,6 +150,38 @@ pub(crate) fn jl_error_share(rows: u64) -> f64 {
     (r / low.max(f64::MIN_POSITIVE) - 1.0) / 1.96
 }
 
+/// Name of the public parameter that states the constant of [`Sums`].
+pub(crate) const CONSTANT: &str = "constant";
+/// Name of the public parameter that states how many rows there are, where that is public.
+pub(crate) const ROWS: &str = "rows";
+
+/// What a release of moments holds beside the second ones, with the same noise: `c sum x_i` of every column,
+/// each with standard deviation `sigma / sqrt 2`, and `c^2 n` with sigma; c is public.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sums {
+    constant: f64,
+    /// d numbers, and the last.
+    values: Vec<f64>,
+}
+
+impl Sums {
+    pub(crate) fn new(constant: f64, values: Vec<f64>) -> Self {
+        Self { constant, values }
+    }
+
+    /// c.
+    #[must_use]
+    pub fn constant(&self) -> f64 {
+        self.constant
+    }
+
+    /// `c sum x_i` of every column, and last `c^2 n`, each with its noise.
+    #[must_use]
+    pub fn values(&self) -> &[f64] {
+        &self.values
+    }
+}
+
 /// A private `A^T A`: symmetric d x d, with the law of its noise.
 ///
 /// It is stored as a release file ([`dp_core::release_file`]), whose reader holds the noise against the
@@ -164,7 +196,30 @@ pub struct PrivateCovariance {
     dim: usize,
     values: Vec<f64>,
     sketch: Option<JlSketch>,
+    sums: Option<Sums>,
+    /// Of a matrix that was centred, which has no file.
+    centre: Option<Centre>,
     noise: CovarianceNoise,
+}
+
+/// What a bound on the error of a centred matrix needs to know of the sums it was centred by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Centre {
+    /// Norm of the released `c sum x`.
+    pub(crate) sum: f64,
+    /// The released `c^2 n`.
+    pub(crate) count: f64,
+    /// Largest norm of a mean, over c.
+    pub(crate) longest: f64,
+}
+
+impl Centre {
+    /// By how much more the centred matrix may be off where the noise of all moments has norm `z`.
+    fn stretch(self, z: f64) -> f64 {
+        let mean = if self.count > z { (self.sum + z) / (self.count - z) } else { f64::INFINITY };
+        let (released, true_one) = (self.sum / self.count, mean.min(self.longest));
+        1.0 + released.max(true_one).powi(2)
+    }
 }
 
 impl PrivateCovariance {
@@ -174,7 +229,19 @@ impl PrivateCovariance {
         sketch: Option<JlSketch>,
         noise: CovarianceNoise,
     ) -> Self {
-        Self { dim, values, sketch, noise }
+        Self { dim, values, sketch, sums: None, centre: None, noise }
+    }
+
+    pub(crate) fn with_sums(self, sums: Option<Sums>) -> Self {
+        Self { sums, ..self }
+    }
+
+    pub(crate) fn centred(self, centre: Centre) -> Self {
+        Self { centre: Some(centre), ..self }
+    }
+
+    pub(crate) fn is_centred(&self) -> bool {
+        self.centre.is_some()
     }
 
     /// What was released, row after row.
@@ -198,6 +265,12 @@ impl PrivateCovariance {
     #[must_use]
     pub fn sketch(&self) -> Option<&JlSketch> {
         self.sketch.as_ref()
+    }
+
+    /// The sums beside it, where moments were released.
+    #[must_use]
+    pub fn sums(&self) -> Option<&Sums> {
+        self.sums.as_ref()
     }
 
     /// What was released, with the noise's mean still in it.
@@ -249,12 +322,14 @@ impl PrivateCovariance {
         if !(p > 0.0 && p < 1.0) {
             return Err(Error::invalid("failure probability", p, "(0, 1)"));
         }
-        let d = self.dim as f64;
+        // The noise of a centred matrix is that of all moments.
+        let d = self.dim as f64 + if self.is_centred() { 1.0 } else { 0.0 };
         let t = (2.0 * (2.0 / p).ln()).sqrt();
         match self.noise {
             // E lambda_max <= sigma sqrt(2 d), and it is sigma-Lipschitz in the noise.
             CovarianceNoise::SymmetricGaussian { sigma } => {
-                Ok(sigma.get() * ((2.0 * d).sqrt() + t))
+                let z = sigma.get() * ((2.0 * d).sqrt() + t);
+                Ok(z * self.centre.map_or(1.0, |centre| centre.stretch(z)))
             }
             // Davidson & Szarek 2001 for the extreme singular values of a Gaussian matrix.
             CovarianceNoise::Wishart { dof, scale } => {

@@ -89,6 +89,9 @@ impl Payload for WindowCovariance {
                 "is not that of blocks with the certificate's",
             ));
         }
+        if covariance.has_sums() {
+            return Err(Error::rejected("parameters", "windows come without sums"));
+        }
         if span.first_row > span.end_row {
             return Err(Error::rejected("parameters", "the window ends before it begins"));
         }

@@ -16,6 +16,10 @@ pub(crate) struct CovarianceOptions {
     /// The noise: gaussian has the least error, jl releases a sketch of relative error.
     #[arg(long, value_enum, default_value_t = Noise::Gaussian, help_heading = "Mechanism")]
     noise: Noise,
+    /// gaussian: release the sums of the columns and the number of rows too, at 1.19 times the noise: `dps moments`,
+    /// `dps pca --center`, and an intercept in `dps regress`.
+    #[arg(long, help_heading = "Mechanism")]
+    means: bool,
     /// jl: rows of the sketch.
     #[arg(long, help_heading = "Mechanism")]
     sketch_rows: Option<usize>,
@@ -36,7 +40,8 @@ impl CovarianceOptions {
         let d = input.rows.d();
         let mechanism = self.mechanism(d, adjacency, budget)?;
         let guarantee = mechanism.guarantee();
-        let label = format!("covariance, {:?} noise", self.noise).to_lowercase();
+        let what = if self.means { "moments" } else { "covariance" };
+        let label = format!("{what}, {:?} noise", self.noise).to_lowercase();
         let check = || check_input(&self.rows.input, &limits);
         let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
             return Ok(self.rows.planned(&label, guarantee));
@@ -69,7 +74,13 @@ impl CovarianceOptions {
                 "only --noise jl makes a sketch",
             )?;
         }
+        if self.means && !matches!(self.noise, Noise::Gaussian) {
+            return Err(Error::usage("--means needs --noise gaussian: only it releases sums"));
+        }
         Ok(match self.noise {
+            Noise::Gaussian if self.means => {
+                Box::new(GaussianCovariance::calibrate_moments(d, adjacency, budget)?)
+            }
             Noise::Gaussian => Box::new(GaussianCovariance::calibrate(d, adjacency, budget)?),
             Noise::Jl => {
                 let rows = self

@@ -21,6 +21,10 @@ fn plans(size: usize) -> Plans {
 
 /// Unit roundoff.
 const U: f64 = 0.5 * f64::EPSILON;
+/// Most cells of a block: two roundings a product stay within what `relative` counts for a sum.
+const BLOCK: usize = 16;
+/// Exponents below this are not worth an exponential, which underflows slowly.
+const VANISHES: f64 = -700.0;
 
 /// ln E e^(tL), its first and second derivative in t.
 #[derive(Debug, Clone, Copy, Default)]
@@ -42,12 +46,22 @@ impl Measure {
         // The largest exponent on the support, so that nothing overflows.
         let top = self.top(h, t, first, last);
         let (mut s0, mut s1, mut s2) = (0.0, 0.0, 0.0);
-        // Atoms leave most cells empty.
-        for i in (first..=last).filter(|&i| self.p[i] > 0.0) {
-            let w = self.p[i] * (t * x(i) - top).exp();
-            s0 += w;
-            s1 += w * x(i);
-            s2 += w * x(i) * x(i);
+        // One exponential a block of cells, over which it changes by at most a factor of e.
+        let (ratio, block) = ((t * h).exp(), ((t * h).abs().recip() as usize).clamp(1, BLOCK));
+        for start in (first..=last).step_by(block) {
+            let exponent = t * x(start) - top;
+            // Beside the largest term this is nothing.
+            if exponent < VANISHES {
+                continue;
+            }
+            let mut growth = exponent.exp();
+            for (i, &p) in self.p.iter().enumerate().take(last + 1).skip(start).take(block) {
+                let w = p * growth;
+                s0 += w;
+                s1 += w * x(i);
+                s2 += w * x(i) * x(i);
+                growth *= ratio;
+            }
         }
         let mean = s1 / s0;
         Cumulant { value: top + s0.ln(), mean, variance: (s2 / s0 - mean * mean).max(0.0) }
@@ -192,7 +206,9 @@ impl TiltedSum {
                 let index = measure.first + i as i64;
                 let exponent = t * index as f64 * h - value;
                 steepest = steepest.max(exponent.abs());
-                buffer[index.rem_euclid(size as i64) as usize] += p * exponent.exp();
+                if exponent > VANISHES {
+                    buffer[index.rem_euclid(size as i64) as usize] += p * exponent.exp();
+                }
             }
             let n = n as f64;
             noise += n * fft * norm(&buffer);

@@ -1,0 +1,67 @@
+//! `dps moments`: means, deviations and correlations from a release of moments.
+
+use super::loaded::{AnyRelease, Asked, read};
+use super::tables;
+use super::trust::TrustOptions;
+use crate::error::{Result, probability};
+use crate::output::Record;
+use clap::Args;
+use linalg_dp::analysis::Moments;
+use std::path::PathBuf;
+
+/// Options of `dps moments`.
+#[derive(Args)]
+pub(crate) struct MomentsOptions {
+    /// A release file of `dps release covariance --means`; `-` reads standard input.
+    file: PathBuf,
+    /// Probability that an interval does not cover [default: 0.05].
+    #[arg(long)]
+    failure: Option<f64>,
+    /// Write the correlations here, one row a line: `.csv` or `.npy`. A file that exists is never written over.
+    #[arg(long)]
+    correlations: Option<PathBuf>,
+    #[command(flatten)]
+    trust: TrustOptions,
+}
+
+impl MomentsOptions {
+    pub(crate) fn run(&self) -> Result<Record> {
+        if let Some(path) = &self.correlations {
+            tables::check_name(path, &tables::PLAIN)?;
+            tables::check_free(path)?;
+        }
+        let failure = probability("--failure", self.failure.unwrap_or(0.05))?;
+        let release = read(&self.file, &self.trust.get())?;
+        let AnyRelease::Covariance(release) = &release else {
+            return Err(release.cannot("means"));
+        };
+        let moments = Moments::of(release)?;
+        let (low, high) = moments.rows_range(failure)?;
+        let mut record = Record::new()
+            .number("rows", moments.rows())
+            .number("rows at least", low)
+            .number("rows at most", high)
+            .text("intervals are for", "the rows that entered, one at a time")
+            .number("failure probability of an interval", failure.get());
+        if let Some(path) = &self.correlations {
+            tables::write_columns(path, &moments.correlations())?;
+            record = record.text("correlations in", path.display().to_string());
+        }
+        let (means, deviations) = (moments.means(), moments.deviations());
+        let means = means.into_iter().zip(moments.mean_ranges(failure)?);
+        let deviations = deviations.into_iter().zip(moments.deviation_ranges(failure)?);
+        let row = |(column, ((mean, means), (deviation, deviations)))| {
+            let (means, deviations): ((f64, f64), (f64, f64)) = (means, deviations);
+            Record::new()
+                .integer("column", column)
+                .number("mean", mean)
+                .number("mean at least", means.0)
+                .number("mean at most", means.1)
+                .number("deviation", deviation)
+                .number("deviation at least", deviations.0)
+                .number("deviation at most", deviations.1)
+        };
+        let rows = (1u64..).zip(means.zip(deviations)).map(row).collect();
+        Ok(record.table("columns", rows))
+    }
+}

@@ -1,0 +1,196 @@
+//! What the steps need of the rows, in exact integers: each row's part is a fixed function of that row and of what
+//! was published before.
+
+use crate::covariance::RowClip;
+use crate::error::{Error, Result};
+use rayon::prelude::*;
+
+/// log2 of the steps of a clipped residual.
+pub(super) const STEPS: i32 = 20;
+/// Thresholds of residuals, over the largest: `2^(-i/4)`.
+const THRESHOLDS: usize = 24;
+/// Rows of a part.
+const PART: usize = 1024;
+
+/// Clipped rows in units, beside their targets. Private.
+pub(super) struct Rows {
+    clip: RowClip,
+    features: Vec<f64>,
+    targets: Vec<f64>,
+}
+
+impl Rows {
+    /// From rows `[x | y]`, row-major.
+    pub(super) fn new(clip: RowClip, rows: &[f64]) -> Result<Self> {
+        let d = clip.dim();
+        if !rows.len().is_multiple_of(d + 1) {
+            let expected = format!("a multiple of d + 1 = {}", d + 1);
+            return Err(Error::shape("rows", format!("{} values", rows.len()), expected));
+        }
+        let mut features = vec![0.0; rows.len() / (d + 1) * d];
+        let mut targets = Vec::with_capacity(rows.len() / (d + 1));
+        for (row, out) in rows.chunks(d + 1).zip(features.chunks_mut(d)) {
+            clip.quantise(&row[..d], out)?;
+            if !row[d].is_finite() {
+                return Err(Error::NotFinite { what: "a target" });
+            }
+            targets.push(row[d]);
+        }
+        Ok(Self { clip, features, targets })
+    }
+
+    /// The features as numbers, row after row: multiples of the unit.
+    pub(super) fn features(&self) -> Vec<f64> {
+        let unit = 2f64.powi(self.clip.exponent());
+        self.features.iter().map(|q| q * unit).collect()
+    }
+
+    /// `theta . x - y` of a row, one sum after the other: what it is does not depend on other rows.
+    fn residual(&self, i: usize, theta: &[f64]) -> f64 {
+        let d = self.clip.dim();
+        let dot: f64 = self.features[i * d..][..d].iter().zip(theta).map(|(q, t)| q * t).sum();
+        dot * 2f64.powi(self.clip.exponent()) - self.targets[i]
+    }
+
+    /// `sum clip(residual, -clip, clip) x`, in units of `clip 2^-20` times the unit of the rows. A clipped residual is
+    /// rounded towards zero, so that no row's part is longer than clip times the row.
+    pub(super) fn gradient(&self, theta: &[f64], clip: f64) -> Vec<i128> {
+        let d = self.clip.dim();
+        let scale = 2f64.powi(STEPS);
+        let parts: Vec<Vec<i64>> = (0..self.targets.len().div_ceil(PART))
+            .into_par_iter()
+            .map(|part| {
+                let mut sum = vec![0i64; d];
+                for i in part * PART..((part + 1) * PART).min(self.targets.len()) {
+                    let share = (self.residual(i, theta) / clip).clamp(-1.0, 1.0);
+                    // A residual that is no number counts as zero.
+                    let k = (share * scale).trunc() as i64;
+                    for (s, q) in sum.iter_mut().zip(&self.features[i * d..][..d]) {
+                        *s += k * *q as i64;
+                    }
+                }
+                sum
+            })
+            .collect();
+        let mut total = vec![0i128; d];
+        for part in parts {
+            total.iter_mut().zip(part).for_each(|(t, s)| *t += i128::from(s));
+        }
+        total
+    }
+
+    /// How many residuals lie at most at each threshold and above the one before, and last how many above all.
+    pub(super) fn counts(&self, theta: &[f64], largest: f64) -> Vec<u64> {
+        let thresholds = thresholds(largest);
+        let mut counts = vec![0; THRESHOLDS + 1];
+        for i in 0..self.targets.len() {
+            let size = self.residual(i, theta).abs();
+            counts[thresholds.partition_point(|t| *t < size)] += 1;
+        }
+        counts
+    }
+}
+
+/// Public candidates for a clip, rising: the last is `largest`.
+pub(super) fn thresholds(largest: f64) -> Vec<f64> {
+    (0..THRESHOLDS).rev().map(|i| largest * (-0.25 * i as f64).exp2()).collect()
+}
+
+/// The least threshold that noisy counts say nine tenths of the residuals are within.
+pub(super) fn nine_tenths(counts: &[f64], largest: f64) -> f64 {
+    let total: f64 = counts.iter().sum();
+    let mut below = 0.0;
+    for (threshold, count) in thresholds(largest).into_iter().zip(counts) {
+        below += count;
+        if below >= 0.9 * total.max(1.0) {
+            return threshold;
+        }
+    }
+    largest
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dp_core::NormBound;
+
+    fn rows(values: &[f64], d: usize) -> Rows {
+        let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
+        Rows::new(clip, values).unwrap()
+    }
+
+    /// All parts of one row: gradient in units of clip times the bound, counts.
+    fn part(row: &[f64], theta: &[f64], clip: f64) -> (Vec<f64>, Vec<f64>) {
+        let rows = rows(row, row.len() - 1);
+        let unit = 2f64.powi(rows.clip.exponent() - STEPS);
+        let gradient = rows.gradient(theta, clip).iter().map(|g| *g as f64 * unit).collect();
+        let counts = rows.counts(theta, 1.0).iter().map(|c| *c as f64).collect();
+        (gradient, counts)
+    }
+
+    fn norm(values: impl Iterator<Item = f64>) -> f64 {
+        values.map(|v| v * v).sum::<f64>().sqrt()
+    }
+
+    /// One row more, less, another, or zero: gradients move by the bound (twice it), counts by one (root two).
+    #[test]
+    fn no_row_moves_the_sums_by_more_than_is_counted() {
+        let list: [[f64; 3]; 7] = [
+            [1.0, 0.0, 5.0],
+            [1.0, 0.0, -5.0],
+            [0.6, 0.8, 0.3],
+            [40.0, -30.0, 1e300],
+            [-1e200, 1e200, 0.01],
+            [1e-300, 0.0, 0.2],
+            [0.0, 0.0, 0.0],
+        ];
+        let bound = rows(&[0.0; 3], 2).clip.certified_bound().get();
+        let mut worst = [0.0f64; 4];
+        for theta in [[0.0, 0.0], [0.3, -0.7], [1e9, 1e9], [1e300, -1e300], [f64::INFINITY, 0.0]] {
+            for clip in [1.0, 0.3, 1e-3] {
+                for a in &list {
+                    let (ga, ca) = part(a, &theta, clip);
+                    worst[0] = worst[0].max(norm(ga.iter().copied()));
+                    worst[1] = worst[1].max(norm(ca.iter().copied()));
+                    for b in &list {
+                        let (gb, cb) = part(b, &theta, clip);
+                        worst[2] = worst[2].max(norm(ga.iter().zip(&gb).map(|(a, b)| a - b)));
+                        worst[3] = worst[3].max(norm(ca.iter().zip(&cb).map(|(a, b)| a - b)));
+                    }
+                }
+            }
+        }
+        let counted = [bound, 1.0, 2.0 * bound, core::f64::consts::SQRT_2];
+        for (worst, counted) in worst.iter().zip(counted) {
+            assert!(*worst <= counted && *worst > 0.999 * counted, "{worst} of {counted}");
+        }
+    }
+
+    #[test]
+    fn a_row_s_part_does_not_depend_on_its_place() {
+        let one = [0.31, -0.52, 0.7];
+        let other = [0.9, 0.1, -0.4];
+        let theta = [0.123, 0.456];
+        let alone = rows(&one, 2).gradient(&theta, 0.5);
+        for before in [0, 1, 1023, 1024, 3000] {
+            let filler = other.repeat(before);
+            let rest = rows(&filler, 2).gradient(&theta, 0.5);
+            let all = rows(&[filler, one.to_vec()].concat(), 2).gradient(&theta, 0.5);
+            assert!(all.iter().zip(&rest).zip(&alone).all(|((a, r), o)| a - r == *o), "{before}");
+        }
+    }
+
+    #[test]
+    fn nine_tenths_are_found() {
+        let mut counts = vec![0.0; THRESHOLDS + 1];
+        (counts[3], counts[9]) = (900.0, 100.0);
+        assert_eq!(nine_tenths(&counts, 1.0), thresholds(1.0)[3]);
+        counts[3] = 899.0;
+        assert_eq!(nine_tenths(&counts, 1.0), thresholds(1.0)[9]);
+        // Noise alone, or what is above all thresholds: the largest.
+        assert_eq!(nine_tenths(&[-5.0; THRESHOLDS + 1], 2.0), 2.0);
+        counts[THRESHOLDS] = 1e6;
+        assert_eq!(nine_tenths(&counts, 2.0), 2.0);
+        assert!((thresholds(1.0)[0] - 2f64.powf(-5.75)).abs() < 1e-12);
+    }
+}

@@ -200,8 +200,11 @@ impl Privatises for GaussianCovariance {
         if let Some(sums) = &sums {
             public.insert(CONSTANT.to_owned(), PublicValue::from(sums.constant()));
             // A row that is replaced, or becomes zero, leaves their number.
-            let hidden = matches!(self.guarantee().adjacency(), Adjacency::AddRemoveRow { .. });
-            if let (false, Some(rows)) = (hidden, gram.rows()) {
+            let known = matches!(
+                self.guarantee().adjacency(),
+                Adjacency::ReplaceRow { .. } | Adjacency::ZeroRow { .. }
+            );
+            if let (true, Some(rows)) = (known, gram.rows()) {
                 public.insert(ROWS.to_owned(), PublicValue::from(rows));
             }
         }

@@ -36,6 +36,10 @@ class Covariance(Mechanism):
     means : bool
         With ``gaussian``: release the sums too, at 1.19 times the noise, for `Release.moments`,
         components around the mean, and an intercept.
+    within : float, optional
+        With ``gaussian``: the bound becomes about the norm that this share of the rows is within (.5 to
+        .999), chosen with a tenth of the budget and stated in the certificate. For rows whose length
+        nobody knows: the adjacency's bound, the largest candidate, may lie far above them.
 
     Notes
     -----
@@ -53,12 +57,15 @@ class Covariance(Mechanism):
         sketch_rows: int | None = None,
         dof: int | None = None,
         means: bool = False,
+        within: float | None = None,
     ) -> None:
         one_of("noise", noise, ("gaussian", "wishart", "jl"))
         parameters: dict[str, Any] = {"mechanism": f"{noise}-covariance", "d": d}
         if noise == "gaussian":
             parameters["means"] = means
+            parameters["within"] = None if within is None else float(within)
         else:
+            refused("within", within, "only gaussian noise chooses the bound")
             refused("means", means or None, "only gaussian noise releases sums")
         if noise == "jl":
             parameters["sketch_rows"] = sketch_rows
@@ -71,7 +78,10 @@ class Covariance(Mechanism):
         super().__init__(adjacency, epsilon, delta, **parameters)
 
     def predict(self, trace: float) -> float:
-        """Root mean square Frobenius error for rows of this total squared norm; reads no data."""
+        """Root mean square Frobenius error for rows of this total squared norm; reads no data.
+
+        With `within` the most that it can be: where the adjacency's bound is chosen.
+        """
         return self._predict(trace)[1]
 
 
@@ -118,8 +128,8 @@ class Directions(Mechanism):
 class Newton(Mechanism):
     """Coefficients of a linear regression without intercept, by four noisy Newton steps on the rows.
 
-    The last column is predicted from the others. For one target, asked once, the excess risk is about a
-    tenth of that of `Covariance` and `Release.regression`.
+    The last column is predicted from the others: for one target, asked once. `Covariance` and
+    `Release.regression` answer for every target.
 
     Parameters
     ----------

@@ -361,25 +361,6 @@ class Release:
         value, around = intercept or (None, None)
         return Line(np.array(coefficients), np.array(ranges), value, around, failure)
 
-    def regress(self, *, features: int, ridge: float | None = None) -> np.ndarray:
-        """Ridge regression of the last variables of a released covariance on the first.
-
-        ``X = (A^T A + ridge I)^-1 A^T B`` for rows ``[a | b]``, on the released matrix without its
-        negative eigenvalues.
-
-        Parameters
-        ----------
-        features : int
-            How many of the first variables explain the rest.
-        ridge : float, optional
-            In ``[0, inf)``; by default twice the noise's spread, which keeps the system definite.
-
-        Returns
-        -------
-        ndarray of shape (features, d - features)
-        """
-        return self._core.regress(features, ridge)
-
     def spectral_error(self, *, failure: float = 0.05) -> float:
         """The released covariance is this near the exact one in spectral norm, but for `failure`."""
         return self._core.spectral_error(failure)

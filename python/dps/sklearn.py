@@ -296,7 +296,7 @@ class PrivateSigns(_Rows):
 class _Moments(_Private):
     """Estimators that release second moments once, in `fit`."""
 
-    def _released(self, rows: np.ndarray) -> Release:
+    def _released(self, rows: np.ndarray, *, means: bool = False) -> Release:
         if not hasattr(self, "_remembered"):
             self._remembered = _Remembered()
         epsilon, delta = self._budget()
@@ -305,9 +305,10 @@ class _Moments(_Private):
             adjacency=self._adjacency(),
             epsilon=epsilon,
             delta=delta,
+            means=means,
         )
         # Another budget or adjacency is another release.
-        settings = (repr(mechanism.guarantee), self._ledger(), rows.shape[1])
+        settings = (repr(mechanism.guarantee), self._ledger(), rows.shape[1], means)
         if getattr(self, "_settings", None) != settings:
             self._remembered, self._settings = _Remembered(), settings
         self.guarantee_ = mechanism.guarantee
@@ -373,7 +374,7 @@ class PrivateCovariance(_Moments):
 
 
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
-    """Principal components about zero, from private second moments.
+    """Principal components around the mean, from private moments.
 
     `transform` projects rows on the released components: it is not private by itself, and its result is as
     secret as the rows. Parameters and attributes are those of `PrivateCovariance`, and:
@@ -382,12 +383,16 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
     ----------
     n_components : int
         Components.
+    center : bool
+        Around the mean, which is released too, at 1.19 times the noise; without, around zero.
 
     Attributes
     ----------
     components_ : ndarray of shape (n_components, d)
+    mean_ : ndarray of shape (d,)
+        The released mean; zeros without `center`.
     explained_ : ndarray of shape (n_components,)
-        Estimated eigenvalues of ``A^T A``.
+        Estimated eigenvalues of ``A^T A``, A the rows less `mean_`.
     subspace_error_ : float
         Bound on the sine of the largest angle to the true space, at failure 0.05.
     """
@@ -396,22 +401,25 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
         self,
         n_components: int = 2,
         *,
+        center: bool = True,
         adjacency: Adjacency | None = None,
         epsilon: float | None = None,
         delta: float | None = None,
         ledger: Any = None,
     ) -> None:
         self.n_components = n_components
+        self.center = center
         self.adjacency = adjacency
         self.epsilon = epsilon
         self.delta = delta
         self.ledger = ledger
 
     def fit(self, X: Any, y: Any = None) -> PrivatePCA:
-        """Releases the second moments of the rows, and reads the components from them."""
+        """Releases the moments of the rows, and reads the components from them."""
         X = validate_data(self, X, dtype=np.float64)
-        self.release_ = self._released(X)
-        found = self.release_.pca(self.n_components)
+        self.release_ = self._released(X, means=self.center)
+        found = self.release_.pca(self.n_components, center=self.center)
+        self.mean_ = self.release_.moments().means if self.center else np.zeros(X.shape[1])
         self.components_ = found.directions
         self.explained_ = found.explained
         self.subspace_error_ = found.subspace_error
@@ -419,10 +427,10 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
         return self
 
     def transform(self, X: Any) -> np.ndarray:
-        """Rows times components: as secret as the rows."""
+        """Rows less their mean, times components: as secret as the rows."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=[np.float64, np.float32], reset=False)
-        return X @ self.components_.T.astype(X.dtype)
+        return (X - self.mean_.astype(X.dtype)) @ self.components_.T.astype(X.dtype)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -431,56 +439,55 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
 
 
 class PrivateRegression(RegressorMixin, _Moments):
-    """Ridge regression without intercept, from private second moments of the rows ``[X | y]``.
+    """Least squares from private moments of the rows ``[x, y]``: `Release.regression` as an estimator.
 
     A row with its target is bounded together: the adjacency's bound is on the norm of ``[x, y]``, and longer
     ones are scaled to it. Parameters and attributes are those of `PrivateCovariance`, and:
 
     Parameters
     ----------
-    ridge : float, optional
-        By default twice the noise's spread.
+    fit_intercept : bool
+        Around the mean, which is released too, at 1.19 times the noise; without, around zero.
 
     Attributes
     ----------
-    coef_ : ndarray of shape (d,) or (targets, d)
+    coef_ : ndarray of shape (d,)
+    coef_ranges_ : ndarray of shape (d, 2)
+        95 % intervals, for the ridge solution on the rows that entered.
+    intercept_ : float
     """
 
     def __init__(
         self,
         *,
+        fit_intercept: bool = True,
         adjacency: Adjacency | None = None,
         epsilon: float | None = None,
         delta: float | None = None,
-        ridge: float | None = None,
         ledger: Any = None,
     ) -> None:
+        self.fit_intercept = fit_intercept
         self.adjacency = adjacency
         self.epsilon = epsilon
         self.delta = delta
-        self.ridge = ridge
         self.ledger = ledger
 
     def fit(self, X: Any, y: Any) -> PrivateRegression:
-        """Releases the second moments of ``[X | y]``, and solves them."""
-        X, y = validate_data(
-            self, X, y, dtype=np.float64, multi_output=True, y_numeric=True
-        )
-        targets = y.reshape(len(y), -1).astype(np.float64)
-        self.release_ = self._released(np.hstack([X, targets]))
-        found = self.release_.regress(features=X.shape[1], ridge=self.ridge)
-        self.coef_ = found.ravel() if y.ndim == 1 else found.T
+        """Releases the moments of ``[X | y]``, and solves them."""
+        X, y = validate_data(self, X, y, dtype=np.float64, y_numeric=True)
+        self.release_ = self._released(np.column_stack([X, y]), means=self.fit_intercept)
+        found = self.release_.regression(X.shape[1])
+        self.coef_, self.coef_ranges_ = found.coefficients, found.ranges
+        self.intercept_ = found.intercept or 0.0
         return self
 
     def predict(self, X: Any) -> np.ndarray:
-        """Rows times coefficients."""
+        """Rows times coefficients, and the intercept."""
         check_is_fitted(self)
         X = validate_data(self, X, dtype=np.float64, reset=False)
-        return X @ self.coef_.T
+        return X @ self.coef_ + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        tags.target_tags.single_output = True
         tags.regressor_tags.poor_score = True
         return tags

@@ -4,11 +4,13 @@ use crate::error::{Fault, Result};
 use dp_core::mechanism::{Basis, Mechanism as _, PrivateVector, Statistic};
 use dp_core::noise::{GaussianNoise, LaplaceNoise};
 use dp_core::{
-    Adjacency, Budget, EntryBound, L1Sensitivity, L2Sensitivity, NormBound, PublicSeed, Shift,
+    Adjacency, Budget, EntryBound, L1Sensitivity, L2Sensitivity, NormBound, Probability, PublicSeed,
+    Shift,
 };
 use faer::Mat;
 use linalg_dp::covariance::{
-    GaussianCovariance, JlCovariance, NoisyPower, WishartCovariance, WishartShape,
+    GaussianCovariance, JlCovariance, NoisyPower, QuantileConfig, QuantileCovariance,
+    WishartCovariance, WishartShape,
 };
 use linalg_dp::low_rank::{
     BasisProjection, InputPerturbation, Pfp, PfpOptions, Pruning, PublicBasis, PublishedPfp,
@@ -107,6 +109,7 @@ pub(crate) enum Config {
     GaussianCovariance {
         d: usize,
         means: bool,
+        within: Option<f64>,
     },
     WishartCovariance {
         d: usize,
@@ -211,6 +214,7 @@ pub(crate) enum Kind {
     Buckets(BucketPrivMin, PublicSeed),
     NoisyMinHash(NoisySecureMinHash),
     Gaussian(GaussianCovariance),
+    Quantile(Box<QuantileCovariance>, usize),
     Wishart(WishartCovariance),
     Jl(JlCovariance),
     Newton(PrivateNewton, usize),
@@ -359,10 +363,15 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
                 accept,
             )?)
         }
-        Config::GaussianCovariance { d, means: false } => {
+        Config::GaussianCovariance { d, means, within: Some(share) } => {
+            let within = Probability::new(share)?;
+            let config = QuantileConfig { dim: d, adjacency, within, means };
+            Kind::Quantile(Box::new(QuantileCovariance::calibrate(config, budget)?), d)
+        }
+        Config::GaussianCovariance { d, means: false, within: None } => {
             Kind::Gaussian(GaussianCovariance::calibrate(d, adjacency, budget)?)
         }
-        Config::GaussianCovariance { d, means: true } => {
+        Config::GaussianCovariance { d, means: true, within: None } => {
             Kind::Gaussian(GaussianCovariance::calibrate_moments(d, adjacency, budget)?)
         }
         Config::WishartCovariance { d, dof } => {

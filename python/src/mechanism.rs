@@ -79,6 +79,12 @@ impl Mechanism {
             }
             Kind::IndividualSigns(m) => AnyRelease::IndividualSigns(m.release(view, rng)?).into(),
             Kind::Units(m) => AnyRelease::Units(watched!(m, view)).into(),
+            Kind::Quantile(m, d) => {
+                check_width(&view, *d)?;
+                let mut values = Vec::new();
+                append(&view, &mut values);
+                AnyRelease::Covariance(watched!(m, values.as_slice())).into()
+            }
             Kind::Newton(m, d) => {
                 check_width(&view, *d)?;
                 let mut values = Vec::new();

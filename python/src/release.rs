@@ -5,7 +5,7 @@ use crate::error::{Fault, Result};
 use dp_core::output::{Existing, Output};
 use dp_core::release_file::{self, AnyCertificate};
 use dp_core::{SquaredNorm, release::Release as Certified};
-use linalg_dp::analysis::{self, Moments, Regression, Ridge};
+use linalg_dp::analysis::{self, Moments, Regression};
 use linalg_dp::any::{AnyRelease, Values};
 use linalg_dp::covariance::{PowerDirections, PrivateCovariance};
 use linalg_dp::low_rank::LowRank;
@@ -419,30 +419,6 @@ impl Release {
         })?;
         let intercept = found.intercept().zip(found.intercept_range(failure)?);
         Ok((found.coefficients().to_vec(), found.ranges(failure)?, intercept))
-    }
-
-    /// Coefficients (features x targets) of ridge regression on the last variables.
-    fn regress<'py>(
-        &self,
-        py: Python<'py>,
-        features: usize,
-        ridge: Option<f64>,
-    ) -> Result<Bound<'py, PyAny>> {
-        let release = self.covariance("a regression")?;
-        let covariance = release.payload();
-        let ridge = match (ridge, covariance.noise()) {
-            (Some(lambda), _) => Ridge::Fixed { lambda },
-            (None, linalg_dp::covariance::CovarianceNoise::SymmetricGaussian { sigma }) => {
-                Ridge::NoiseLevel { sd: sigma.get() }
-            }
-            (None, _) => {
-                let why = "a number: only symmetric Gaussian noise says how much suffices";
-                return Err(Fault::invalid("ridge", "None", why));
-            }
-        };
-        let estimate = covariance.positive()?;
-        let found = py.detach(|| analysis::regression(estimate.as_ref(), features, ridge))?;
-        matrix(py, found.as_ref())
     }
 
     /// z such that a covariance is within z of the exact one in spectral norm, except with probability `failure`.

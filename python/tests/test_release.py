@@ -91,10 +91,9 @@ def test_components_and_regression_are_those_of_the_released_matrix(rows):
     assert np.abs(np.sum(found.directions * vectors_[:, ::-1].T[:3], axis=1)) == pytest.approx(1)
     assert found.total == pytest.approx(np.trace(matrix))
     assert np.linalg.norm(matrix - rows.T @ rows, 2) <= release.spectral_error(failure=1e-6)
-    positive = release.positive()
-    solved = np.linalg.solve(positive[:11, :11] + 2 * np.eye(11), positive[:11, 11:])
-    assert release.regress(features=11, ridge=2.0) == pytest.approx(solved)
-    assert release.regress(features=11).shape == (11, 1)
+    line = release.regression(11)
+    assert line.coefficients.shape == (11,) and line.ranges.shape == (11, 2)
+    assert line.intercept is None
     assert np.linalg.eigvalsh(release.positive()).min() > -1e-9
     with pytest.raises(dps.errors.Error):
         release.pca(13)
@@ -131,6 +130,27 @@ def test_moments_around_the_mean(rows):
         plain.pca(2, center=True)
     with pytest.raises(dps.errors.ParameterError):
         dps.Covariance(means=True, noise="wishart", **parameters)
+
+
+def test_a_bound_that_is_chosen():
+    generator = np.random.default_rng(9)
+    rows = generator.normal(size=(20_000, 3)) * [40, 10, 5]
+    parameters = dict(d=3, adjacency=dps.Adjacency.replace_row(1e6), epsilon=1, delta=1e-6)
+    release = dps.Covariance(within=0.9, **parameters).release(rows)
+    release.verify()
+    norms = np.linalg.norm(rows, axis=1)
+    public = release.certificate["public"]
+    assert 0.84 * np.quantile(norms, 0.9) < public["chosen bound"] < 1.42 * np.quantile(norms, 0.9)
+    assert abs(release.pca(1).directions[0, 0]) > 0.99
+    again = dps.Release.from_bytes(release.to_bytes())
+    assert np.array_equal(again.to_numpy(), release.to_numpy())
+    both = dps.Covariance(within=0.97, means=True, **{**parameters, "epsilon": 4}).release(rows + 30)
+    assert both.moments().means == pytest.approx(30, abs=6)
+    for wrong in (0.2, 1.5):
+        with pytest.raises(dps.errors.Error):
+            dps.Covariance(within=wrong, **parameters)
+    with pytest.raises(dps.errors.ParameterError, match="gaussian"):
+        dps.Covariance(within=0.9, noise="wishart", **parameters)
 
 
 def test_low_rank_factors(rows):

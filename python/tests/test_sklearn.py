@@ -140,12 +140,26 @@ def test_in_a_pipeline(rows):
 def test_regression_finds_the_coefficients():
     generator = np.random.default_rng(6)
     rows = generator.uniform(-1, 1, (50_000, 3)) / 2
-    y = rows @ [1.0, -0.5, 0.25]
-    model = estimators.PrivateRegression(
-        adjacency=dps.Adjacency.replace_row(bound=2), epsilon=2, delta=1e-6
-    )
+    y = rows @ [1.0, -0.5, 0.25] + 0.25
+    adjacency = dps.Adjacency.replace_row(bound=2)
+    model = estimators.PrivateRegression(adjacency=adjacency, epsilon=2, delta=1e-6)
     assert model.fit(rows, y).coef_ == pytest.approx([1.0, -0.5, 0.25], abs=0.1)
+    assert model.intercept_ == pytest.approx(0.25, abs=0.02)
+    assert np.all(np.diff(model.coef_ranges_) > 0)
     assert model.score(rows, y) > 0.9
+    through_zero = clone(model).set_params(fit_intercept=False).fit(rows, y)
+    assert through_zero.intercept_ == 0 and through_zero.score(rows, y) < model.score(rows, y)
+
+
+def test_components_are_around_the_mean():
+    generator = np.random.default_rng(7)
+    rows = generator.normal(size=(50_000, 3)) * [0.2, 0.05, 0.05] + [0, 0.5, 0]
+    common = dict(adjacency=dps.Adjacency.replace_row(bound=2), epsilon=2, delta=1e-6)
+    model = estimators.PrivatePCA(1, **common).fit(rows)
+    assert model.mean_ == pytest.approx([0, 0.5, 0], abs=0.02)
+    assert abs(model.components_[0, 0]) > 0.99 and abs(model.transform(rows).mean()) < 0.02
+    zero = estimators.PrivatePCA(1, center=False, **common).fit(rows)
+    assert abs(zero.components_[0, 1]) > 0.9 and np.all(zero.mean_ == 0)
 
 
 def test_privacy_must_be_said(rows):

@@ -168,12 +168,6 @@ def check_profile(p, outer=()):
         ratios.append(p["bound"] / math.sqrt(p["scale"]))
     elif kind == "symmetric-gaussian":
         ratios.append(p["bound"] * (p["bound"] / p["sigma"]))
-    elif name == "private-newton":
-        need(len(p["steps"]) == 3, "private-newton: not three steps")
-        two, b = sqrt(mpf(2)), mpf(a["bound"])
-        replaced, added = a["kind"] == "replace-row", a["kind"] == "add-remove-row"
-        for step, least in zip(p["steps"], (row_moves(b, ROWS[a["kind"]]), (1 + replaced) * b, 1 if added else two)):
-            at_least(step["sensitivity"], least, "sensitivity")
     elif kind == "binomial-mixture":
         c = p["coordinate"]
         if tagged(c, "profile.coordinate", COORDINATE) in ("gaussian", "laplace"):
@@ -214,7 +208,7 @@ THEOREMS = {  # adjacencies, profiles
     "noisy-power-method": (tuple(ROWS), ("gaussian-composition",)),
     "private-newton": (tuple(ROWS), ("gaussian-composition",)),
     "covariance-gaussian": (tuple(ROWS), ("symmetric-gaussian",)), "covariance-wishart": (tuple(ROWS), ("wishart",)),
-    "covariance-jl": (tuple(ROWS), ("jl-mechanism",)),
+    "covariance-jl": (tuple(ROWS), ("jl-mechanism",)), "covariance-of-chosen-bound": (tuple(ROWS), ("gaussian-composition",)),
     "sliding-window": (tuple(ROWS), ("gaussian", "jl-mechanism", "repeated")),
     "unit-vectors": ((*PROJECTED, "any-input"), ("pure-dp",)),
 }
@@ -234,6 +228,15 @@ def check_theorem(name, a, p):
     elif name in ("noisy-power-method", "sliding-window") and kind.startswith("gaussian"):
         for step in p.get("steps", [p]):
             at_least(step["sensitivity"], row_moves(a["bound"], ROWS[a["kind"]]), "sensitivity")
+    elif name == "private-newton":
+        need(len(p["steps"]) == 3, "private-newton: not three steps")
+        two, b = sqrt(mpf(2)), mpf(a["bound"])
+        replaced, added = a["kind"] == "replace-row", a["kind"] == "add-remove-row"
+        for step, least in zip(p["steps"], (row_moves(b, ROWS[a["kind"]]), (1 + replaced) * b, 1 if added else two)):
+            at_least(step["sensitivity"], least, "sensitivity")
+    elif name == "covariance-of-chosen-bound":
+        need(len(p["steps"]) == 2, "covariance-of-chosen-bound: not two steps")
+        at_least(p["steps"][1]["sensitivity"], 1 if a["kind"] == "add-remove-row" else sqrt(mpf(2)), "sensitivity")
     elif kind == "binomial-mixture":
         c = p["coordinate"]
         known = ("randomized-response",) if name == "signs-fresh" else ("randomized-response", "kary-response")

@@ -58,6 +58,17 @@ def norm(values):
     return math.sqrt(math.fsum(v * v for v in values))
 
 
+def check_stated(public, a, d, facts, values):
+    """Rows and names of columns that a covariance states."""
+    if "columns" in public:
+        names = json.loads(public["columns"])
+        need(len(names) == d == len(set(names)) and all(type(x) is str and 0 < len(x.encode()) <= 256 for x in names), "columns")
+    if "rows" in public:
+        need("constant" in facts and a["kind"] != "add-remove-row" and type(public["rows"]) is int, "rows")
+        off = abs(values[-1] - facts["constant"] ** 2 * public["rows"])
+        need(off <= 12 * facts["noise"]["sigma"] + 1e-9 * facts["constant"] ** 2 * public["rows"], "rows: not those of the sums")
+
+
 def check_covariance(values, facts):
     moments = "constant" in facts
     fields(facts, "parameters", {"dim": "n", "sketch_rows": ".", "noise": "."} | ({"constant": "+"} if moments else {}))
@@ -140,9 +151,18 @@ def check_release(code, payload, t, open_ends):
         need((rows, columns) == (check_covariance(values, facts),) * 2, "shape: not d x d")
         states(d=columns)
         need(public.get("constant") == facts.get("constant") and (code == 8 or "constant" not in facts), "constant")
-        if "constant" in facts:
-            a = c["guarantee"]["adjacency"]
-            at_least(profile["bound"], sqrt(mpf(a["bound"]) ** 2 + mpf(facts["constant"]) ** 2), "bound", 1e-12)
+        a = c["guarantee"]["adjacency"]
+        chosen = public.get("chosen bound") if code == 8 else None
+        square = mpf(a.get("bound", 1) if chosen is None else chosen) ** 2 + mpf(facts.get("constant", 0)) ** 2
+        check_stated(public, a, columns, facts, values)
+        if chosen is not None:
+            need(0 < chosen <= a["bound"], "chosen bound above that of the adjacency")
+            own, counts = noise["laws"]
+            need((own["kind"], counts["kind"]) == ("symmetric-gaussian", "rounded-gaussian"), "noise beside a chosen bound")
+            at_least(profile["steps"][0]["sensitivity"], row_moves(sqrt(square), ROWS[a["kind"]]), "sensitivity", 1e-12)
+            noise = own
+        elif "constant" in facts:
+            at_least(profile["bound"], sqrt(square), "bound", 1e-12)
         laws = noise.get("laws", [noise])
         need(code == 11 or {k: v for k, v in noise.items() if k != "grid"} == facts["noise"], "noise of the covariance")
         need(facts["noise"]["kind"] == laws[0]["kind"] or code == 11, "noise of the window")

@@ -329,8 +329,34 @@ fn matrices_are_released_and_analysed() {
     assert_eq!(room.json("pca m.dps --components 2")["around"], "zero");
     let found = room.json("regress m.dps --target 3");
     assert!(number(&found, "intercept at least") <= number(&found, "intercept"), "{found}");
-    for target in [0, 13] {
+    for target in ["0", "13", "x3"] {
         room.refuses(&format!("regress g.dps --target {target}"), 2, &["columns 1 to 12"]);
+    }
+    // Names are kept where that is asked for, and then taken and given.
+    room.json(&format!("release covariance users.csv --out n.dps --means --keep-names {row}"));
+    room.json("verify n.dps");
+    let found = room.json("moments n.dps");
+    let third = found["columns"][2]["name"].as_str().expect("a name").to_owned();
+    let line = room.json(&format!("regress n.dps --target {third}"));
+    assert!(line["target"] == 3 && line["coefficients"][0]["name"].is_string(), "{line}");
+    assert_eq!(room.json("pca n.dps --components 1")["columns"][2], third.as_str());
+    assert!(room.json("moments m.dps")["columns"][2]["name"].is_null());
+    // A bound that is chosen: the norms are counted in a first pass.
+    let far = row.replace("--norm-bound 4", "--norm-bound 4000");
+    room.json(&format!("release covariance users.csv --out q.dps --within 0.9 {far}"));
+    let inspected = room.json("inspect q.dps").to_string();
+    assert!(inspected.contains("chosen bound"), "{inspected}");
+    room.json("verify q.dps");
+    for (options, why) in [
+        ("--within 1.5", "--within"),
+        ("--within 0.2", "[.5, .999]"),
+        ("--within 0.9 --noise jl --sketch-rows 9", "--within needs"),
+    ] {
+        room.refuses(
+            &format!("release covariance users.csv --out refused.dps {options} {far}"),
+            2,
+            &[why],
+        );
     }
     assert!(room.read("parts.npy").starts_with(b"\x93NUMPY"));
     room.refuses("pca c.dps --components 13", 2, &["13"]);

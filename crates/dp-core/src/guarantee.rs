@@ -266,8 +266,8 @@ impl Guarantee {
         let (from, to) = (self.adjacency.each(), adjacency.each());
         let once = Steps { each: 1, ..found };
         let removed = matches!(from, Adjacency::AddRemoveRow { .. });
-        let still = self.provenance.theorem().is_some_and(Theorem::zero_rows_move_nothing);
-        if removed && matches!(to, Adjacency::ZeroRow { .. }) && still {
+        let covered = self.provenance.theorem().is_some_and(Theorem::covers_zeroed_rows);
+        if removed && matches!(to, Adjacency::ZeroRow { .. }) && covered {
             return Ok((once, false));
         }
         let row = removed || matches!(from, Adjacency::ZeroRow { .. });

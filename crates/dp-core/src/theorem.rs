@@ -55,6 +55,8 @@ pub enum Theorem {
     PrivateNewton,
     /// Symmetric Gaussian noise on a covariance: `covariance.md`, theorem 1.
     CovarianceGaussian,
+    /// The same for a bound that noisy counts of norms have chosen: `covariance.md`, chosen bounds.
+    CovarianceOfChosenBound,
     /// Wishart noise on a covariance: `covariance.md`, theorem 2.
     CovarianceWishart,
     /// A Johnson-Lindenstrauss sketch of a lifted covariance: `covariance.md`, theorem 3.
@@ -70,7 +72,7 @@ const SLACK: f64 = 1e-9;
 
 impl Theorem {
     /// Every theorem.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 24] = [
         Self::GaussianOnRows,
         Self::ProjectionGaussian,
         Self::ProjectionLaplace,
@@ -90,6 +92,7 @@ impl Theorem {
         Self::NoisyPowerMethod,
         Self::PrivateNewton,
         Self::CovarianceGaussian,
+        Self::CovarianceOfChosenBound,
         Self::CovarianceWishart,
         Self::CovarianceJl,
         Self::SlidingWindow,
@@ -115,9 +118,10 @@ impl Theorem {
             Self::PublicBasis | Self::FindAndProject => "pfp.md",
             Self::NoisyPowerMethod => "noisy-power-method.md",
             Self::PrivateNewton => "private-newton.md",
-            Self::CovarianceGaussian | Self::CovarianceWishart | Self::CovarianceJl => {
-                "covariance.md"
-            }
+            Self::CovarianceGaussian
+            | Self::CovarianceOfChosenBound
+            | Self::CovarianceWishart
+            | Self::CovarianceJl => "covariance.md",
             Self::SlidingWindow => "sliding-window.md",
             Self::UnitVectors => "unit-vectors.md",
         }
@@ -139,7 +143,7 @@ impl Theorem {
 
     /// Whether a row of zeros moves the statistic by no more than a row that is removed: then its guarantee holds for
     /// zeroed rows as it does for removed ones. (Moments count a row of zeros: `covariance.md`.)
-    pub(crate) const fn zero_rows_move_nothing(self) -> bool {
+    pub(crate) const fn covers_zeroed_rows(self) -> bool {
         matches!(
             self,
             Self::CovarianceGaussian
@@ -256,10 +260,17 @@ impl Theorem {
             // The Gram matrix, gradients of unit clip, counts of residuals.
             (Self::PrivateNewton, P::GaussianComposition { steps }) => match (row(), &steps[..]) {
                 (Some(least), [gram, gradient, counts]) => {
-                    let (of_gradient, of_counts) = newton_moves(adjacency);
+                    let (of_gradient, of_counts) = counted_moves(adjacency);
                     at_least(SENSITIVITY, gram.sensitivity.get(), least)?
                         && at_least(SENSITIVITY, gradient.sensitivity.get(), of_gradient)?
                         && at_least(SENSITIVITY, counts.sensitivity.get(), of_counts)?
+                }
+                _ => false,
+            },
+            // The matrix, whose bound is stated beside it, and counts of norms: those move as counts of residuals do.
+            (Self::CovarianceOfChosenBound, P::GaussianComposition { steps }) => match &steps[..] {
+                [_, counts] if row().is_some() => {
+                    at_least(SENSITIVITY, counts.sensitivity.get(), counted_moves(adjacency).1)?
                 }
                 _ => false,
             },
@@ -294,7 +305,7 @@ impl core::fmt::Display for Theorem {
 
 /// What one change moves a gradient of residuals clipped to one by, and counts of residuals by
 /// (`private-newton.md`): a row of zeros has a residual too.
-fn newton_moves(adjacency: Adjacency) -> (f64, f64) {
+fn counted_moves(adjacency: Adjacency) -> (f64, f64) {
     let two = core::f64::consts::SQRT_2;
     match adjacency {
         Adjacency::AddRemoveRow { bound } => (bound.get(), 1.0),

@@ -116,6 +116,9 @@ fn every_theorem_speaks_of_what_its_page_says_and_of_nothing_else() {
             },
             (T::NoisyPowerMethod, P::GaussianComposition { .. }) => "+0R",
             (T::PrivateNewton, P::GaussianComposition { steps }) if steps.len() == 3 => "+0R",
+            (T::CovarianceOfChosenBound, P::GaussianComposition { steps }) if steps.len() == 2 => {
+                "+0R"
+            }
             // One row replaced moves a covariance by sqrt 2.
             (T::SlidingWindow, P::Gaussian { sensitivity, .. }) => match sensitivity.get() {
                 1.0 => "+0",

@@ -8,11 +8,12 @@ use dp_core::authority;
 use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{AnyCertificate, Kind, encode, encode_as, open};
 use dp_core::{
-    Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, NormBound, Profile, PublicSeed, Shift,
-    calibrate,
+    Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, NormBound, Probability, Profile, PublicSeed,
+    Shift, calibrate,
 };
 use linalg_dp::covariance::{
-    CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
+    CovarianceMechanism, GaussianCovariance, JlCovariance, QuantileConfig, QuantileCovariance,
+    WishartCovariance, WishartShape,
 };
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
@@ -203,6 +204,15 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     for (name, mechanism) in mechanisms {
         all.push(Sample::new(target, name, encode(&mechanism.release(&x, &mut rng())?)?));
     }
+    let within = Probability::new(0.9)?;
+    let choice = QuantileConfig { dim: d, adjacency: replaced, within, means: true };
+    let chosen = QuantileCovariance::calibrate(choice, budget()?)?;
+    let mut norms = chosen.norms(rng());
+    norms.push(&x)?;
+    let mut stream = norms.choose();
+    stream.name_columns(&["height".to_owned(), "weight".to_owned()])?;
+    stream.push(&x)?;
+    all.push(Sample::new(target, "chosen.dps", encode(&stream.finish()?)?));
     let (m, n) = (5, 6);
     let a = data(m, n);
     let a = RowsView::f64(m, n, &a)?;

@@ -35,6 +35,7 @@ pub mod error;
 pub mod low_rank;
 pub mod newton;
 mod products;
+mod sizes;
 pub mod verify;
 pub mod window;
 

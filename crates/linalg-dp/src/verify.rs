@@ -15,7 +15,10 @@
 //! # Ok::<(), linalg_dp::Error>(())
 //! ```
 
-use crate::covariance::{CONSTANT, GaussianCovariance, PrivateCovariance, RowClip, row_change};
+use crate::covariance::{
+    CHOSEN, CONSTANT, CovarianceNoise, GaussianCovariance, PrivateCovariance, ROWS, RowClip,
+    leaves_rows_public, row_change,
+};
 use crate::error::{Error, Result};
 use crate::low_rank::{PrivateLowRank, Range, Setting};
 use crate::window::{BlockNoise, Factorisation, Schedule, StreamConfig, WindowCovariance};
@@ -162,9 +165,12 @@ pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Fin
 /// As [`verify`].
 pub fn verify_certificate(certificate: &Certificate, trust: &Trust) -> Result<Option<Finding>> {
     Ok(match certificate.guarantee().provenance().theorem() {
-        Some(Theorem::CovarianceGaussian | Theorem::CovarianceWishart | Theorem::CovarianceJl) => {
-            Some(covariance(certificate)?)
-        }
+        Some(
+            Theorem::CovarianceGaussian
+            | Theorem::CovarianceOfChosenBound
+            | Theorem::CovarianceWishart
+            | Theorem::CovarianceJl,
+        ) => Some(covariance(certificate)?),
         Some(Theorem::SlidingWindow) => Some(window(certificate, trust)?),
         Some(Theorem::RangeFinder) => Some(range(certificate)?),
         _ => None,
@@ -177,7 +183,7 @@ impl sealed::Checks for PrivateCovariance {
     }
 
     fn noise(&self, certificate: &Certificate) -> Result<Finding> {
-        let law = &certificate.statement().noise;
+        let law = CovarianceNoise::of_matrix(&certificate.statement().noise);
         match (law, self.sketch()) {
             (NoiseLaw::SymmetricGaussian { .. }, _) => {
                 if let (NoiseLaw::SymmetricGaussian { grid, .. }, Some(sums)) = (law, self.sums()) {
@@ -306,13 +312,40 @@ fn clip(certificate: &Certificate) -> Result<RowClip> {
 /// adds.
 fn covariance(certificate: &Certificate) -> Result<Finding> {
     let mut clip = clip(certificate)?;
+    let chosen = match certificate.statement().public.get(CHOSEN) {
+        None => false,
+        Some(PublicValue::Real(bound)) if *bound <= clip.bound() => {
+            clip = RowClip::new(clip.dim(), NormBound::new(*bound)?)?;
+            true
+        }
+        Some(_) => {
+            return rejected("its chosen bound is above that of its adjacency, or no number");
+        }
+    };
     match certificate.statement().public.get(CONSTANT) {
         None => {}
         Some(PublicValue::Real(constant)) => clip = clip.followed_by(*constant)?,
         Some(_) => return rejected("its constant is of another type"),
     }
+    if certificate.statement().public.contains_key(ROWS)
+        && !leaves_rows_public(certificate.guarantee().adjacency())
+    {
+        return rejected("it states the number of rows, which its adjacency protects");
+    }
     let longest = clip.certified_bound().get();
-    match (certificate.guarantee().profile(), &certificate.statement().noise) {
+    let law = CovarianceNoise::of_matrix(&certificate.statement().noise);
+    match (certificate.guarantee().profile(), law) {
+        (
+            Some(Profile::GaussianComposition { steps }),
+            NoiseLaw::SymmetricGaussian { grid, .. },
+        ) if chosen => {
+            let (_, change) = row_change(certificate.guarantee().adjacency(), "covariance")?;
+            let paid = GaussianCovariance::paid_bound(&clip, *grid)?;
+            let needed = covariance_sensitivity(paid, change);
+            let stated = steps.first().map_or(0.0, |own| own.sensitivity.get());
+            at_least("sensitivity", stated, needed, ROOM)
+        }
+        _ if chosen => rejected("its profile does not pay for a chosen bound"),
         (
             Some(Profile::SymmetricGaussian { bound, .. }),
             NoiseLaw::SymmetricGaussian { grid, .. },

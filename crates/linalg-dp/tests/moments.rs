@@ -14,24 +14,18 @@ use linalg_dp::Error;
 use linalg_dp::analysis::{Moments, Regression, pca, pca_centred, subspace_distance};
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, PrivateCovariance};
 use linalg_dp::dense::{symmetric_eigen, thin_svd};
-use linalg_dp::verify::{verify, verify_consistency};
+use linalg_dp::verify::{Trust, verify, verify_certificate, verify_consistency};
+use rows::adjacencies;
 use support::Draws;
 
+#[path = "support/rows.rs"]
+mod rows;
 mod support;
 
 const DRAWS: u64 = 2500;
 
 fn bound(b: f64) -> NormBound {
     NormBound::new(b).unwrap()
-}
-
-fn adjacencies(b: f64) -> [Adjacency; 3] {
-    let bound = bound(b);
-    [
-        Adjacency::AddRemoveRow { bound },
-        Adjacency::ReplaceRow { bound },
-        Adjacency::ZeroRow { bound },
-    ]
 }
 
 fn calibrated(d: usize, adjacency: Adjacency, epsilon: f64) -> GaussianCovariance {
@@ -380,7 +374,9 @@ fn files_hold_the_sums_and_forged_ones_are_refused() {
         Release::certified(release.payload().clone(), certificate)
     };
     let larger = forge(&|s| drop(s.public.insert("constant".into(), PublicValue::Real(0.875))));
-    assert!(verify_consistency(&larger).unwrap_err().to_string().contains("sensitivity"));
+    assert!(verify_consistency(&larger).unwrap_err().to_string().contains("constant"));
+    let alone = verify_certificate(larger.certificate(), &Trust::none()).unwrap_err();
+    assert!(alone.to_string().contains("sensitivity"), "{alone}");
     assert!(encode(&larger).and_then(|b| decode::<PrivateCovariance, Certificate>(&b)).is_err());
     for bad in
         [PublicValue::Real(0.0), PublicValue::Real(1e300), PublicValue::Real(0.3), "0.4".into()]

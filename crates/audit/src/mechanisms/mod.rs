@@ -6,11 +6,13 @@ pub(crate) mod covariance;
 pub(crate) mod individual;
 pub(crate) mod low_rank;
 pub(crate) mod minhash;
+pub(crate) mod moments;
 pub(crate) mod newton;
 pub(crate) mod pairwise;
 pub(crate) mod power;
 pub(crate) mod projection;
 pub(crate) mod published;
+pub(crate) mod quantile;
 pub(crate) mod signs;
 pub(crate) mod structure;
 pub(crate) mod units;
@@ -33,6 +35,8 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
         minhash::subjects()?,
         low_rank::subjects()?,
         covariance::subjects()?,
+        moments::subjects()?,
+        quantile::subjects()?,
         power::subjects()?,
         newton::subjects()?,
         window::subjects()?,

@@ -46,7 +46,7 @@ const INDIVIDUAL: &str = "the trait's guarantee is differential privacy, which i
 const BY_RANGE: &str =
     "its noise follows the entries of the range that was drawn, so no public fact gives the error";
 
-pub(crate) const TABLE: [Row; 25] = [
+pub(crate) const TABLE: [Row; 26] = [
     Row {
         name: "PrivateVector",
         file: "dp-core/src/mechanism/vector.rs",
@@ -338,6 +338,17 @@ pub(crate) const TABLE: [Row; 25] = [
             "linalg-dp/tests/coverage.rs",
             "strengths_of_the_power_method_are_as_near_as_stated",
         ),
+        prediction: Trait,
+    },
+    Row {
+        name: "QuantileCovariance",
+        file: "linalg-dp/src/covariance/quantile.rs",
+        theorems: &[Theorem::CovarianceOfChosenBound],
+        page: "covariance.md",
+        audits: &["chosen bound", "chosen bound, replaced row"],
+        command: In("release/covariance.rs"),
+        python: "Covariance",
+        coverage: ("linalg-dp/tests/quantile.rs", "the_matrix_carries_the_noise_that_is_stated"),
         prediction: Trait,
     },
     Row {

@@ -13,6 +13,7 @@ mod inspect;
 mod ledger;
 mod loaded;
 mod moments;
+mod named;
 mod pca;
 mod plan;
 mod recheck;

@@ -1,12 +1,14 @@
 //! `dps moments`: means, deviations and correlations from a release of moments.
 
 use super::loaded::{AnyRelease, Asked, read};
+use super::named::column_record;
 use super::tables;
 use super::trust::TrustOptions;
 use crate::error::{Result, probability};
 use crate::output::Record;
 use clap::Args;
 use linalg_dp::analysis::Moments;
+use linalg_dp::covariance::column_names;
 use std::path::PathBuf;
 
 /// Options of `dps moments`.
@@ -47,13 +49,13 @@ impl MomentsOptions {
             tables::write_columns(path, &moments.correlations())?;
             record = record.text("correlations in", path.display().to_string());
         }
+        let names = column_names(release.certificate())?;
         let (means, deviations) = (moments.means(), moments.deviations());
         let means = means.into_iter().zip(moments.mean_ranges(failure)?);
         let deviations = deviations.into_iter().zip(moments.deviation_ranges(failure)?);
         let row = |(column, ((mean, means), (deviation, deviations)))| {
             let (means, deviations): ((f64, f64), (f64, f64)) = (means, deviations);
-            Record::new()
-                .integer("column", column)
+            column_record(column, names.as_deref())
                 .number("mean", mean)
                 .number("mean at least", means.0)
                 .number("mean at most", means.1)

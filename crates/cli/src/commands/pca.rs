@@ -11,7 +11,7 @@ use clap::Args;
 use dp_core::Release;
 use faer::Mat;
 use linalg_dp::analysis::{pca, pca_centred};
-use linalg_dp::covariance::PrivateCovariance;
+use linalg_dp::covariance::{PrivateCovariance, column_names};
 use linalg_dp::dense::thin_svd;
 use linalg_dp::low_rank::LowRank;
 use std::path::PathBuf;
@@ -88,7 +88,9 @@ impl PcaOptions {
         let found = of(release, self.components)?;
         let found = found.payload();
         let denoised = found.denoised();
-        let mut record = Record::new()
+        let names = column_names(release.certificate())?;
+        let mut record = names.iter().fold(Record::new(), |r, names| r.names("columns", names));
+        record = record
             .text("around", if self.center { "the mean" } else { "zero" })
             .number("total", found.total())
             .text("eigenvalues", denoised.method().name())

@@ -104,7 +104,7 @@ mod tests {
     use crate::profile::CoordinateProfile;
     use crate::quantity::Probability;
 
-    /// A second on one core, at the least ten nanoseconds a term.
+    /// A sixth of a second on one core, at ten nanoseconds a term.
     const MOST_TERMS: u64 = 1 << 24;
 
     fn probability(p: f64) -> Probability {

@@ -3,7 +3,9 @@
 use super::denoise::{DenoisedCovariance, denoised};
 use super::normal::{checked, upper_quantile};
 use super::pca::{PrivatePca, of_denoised};
-use crate::covariance::{CONSTANT, Centre, CovarianceNoise, PrivateCovariance, ROWS, row_change};
+use crate::covariance::{
+    CHOSEN, CONSTANT, Centre, CovarianceNoise, PrivateCovariance, ROWS, row_change,
+};
 use crate::error::{Error, Result};
 use dp_core::{Probability, PublicValue, Release};
 use faer::Mat;
@@ -85,6 +87,10 @@ impl Moments {
             );
         }
         let (bound, _) = row_change(certificate.guarantee().adjacency(), "moments")?;
+        let bound = match certificate.statement().public.get(CHOSEN) {
+            Some(PublicValue::Real(chosen)) => chosen.min(bound.get()),
+            _ => bound.get(),
+        };
         Ok(Self {
             seconds: covariance.clone(),
             sums: sums.to_vec(),
@@ -92,7 +98,7 @@ impl Moments {
             exact,
             constant: *constant,
             sigma,
-            bound: bound.get(),
+            bound,
         })
     }
 
@@ -287,5 +293,5 @@ fn between(lead: f64, middle: f64, last: f64) -> Option<Range> {
 /// As [`Moments::of`] and [`super::pca()`].
 pub fn pca_centred(release: &Release<PrivateCovariance>, k: usize) -> Result<Release<PrivatePca>> {
     let found = of_denoised(Moments::of(release)?.denoised()?, k)?;
-    Ok(release.clone().map(|_| found))
+    Ok(Release::certified(found, release.certificate().clone()))
 }

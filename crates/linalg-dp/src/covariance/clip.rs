@@ -88,7 +88,7 @@ impl RowClip {
     }
 
     /// The norm to which longer rows are scaled.
-    pub(super) fn bound(&self) -> f64 {
+    pub(crate) fn bound(&self) -> f64 {
         self.bound
     }
 
@@ -152,6 +152,19 @@ impl RowClip {
     }
 }
 
+/// The norm of a row, whatever its size.
+pub(super) fn norm_of(row: &[f64]) -> f64 {
+    let square: f64 = row.iter().map(|x| x * x).sum();
+    if square.is_finite() && square >= f64::MIN_POSITIVE {
+        return square.sqrt();
+    }
+    let largest = row.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+    if largest == 0.0 {
+        return 0.0;
+    }
+    largest * row.iter().map(|x| (x / largest).powi(2)).sum::<f64>().sqrt()
+}
+
 /// The row bound and the kind of change of the adjacencies a covariance mechanism knows. A row of
 /// zeros adds nothing to `A^T A`: `ZeroRow` changes it as `AddRemoveRow` does.
 pub(crate) fn row_change(
@@ -169,6 +182,11 @@ pub(crate) fn row_change(
             instead: "covariance mechanisms protect a whole row: AddRemoveRow, ZeroRow or ReplaceRow",
         }),
     }
+}
+
+/// Whether the number of rows is public: a row that is replaced, or becomes zero, leaves it.
+pub(crate) fn leaves_rows_public(adjacency: Adjacency) -> bool {
+    matches!(adjacency, Adjacency::ReplaceRow { .. } | Adjacency::ZeroRow { .. })
 }
 
 /// What certificates say of rows over the bound, here and where rows of a matrix may shift: nothing is

@@ -1,8 +1,10 @@
 //! Release files of covariances: the matrix, d x d, then for the JL mechanism its sketch, r x d, or for moments
 //! the d + 1 sums; `f64`, row-major.
 
-use super::release::{CONSTANT, CovarianceNoise, JlSketch, PrivateCovariance, Sums};
+use super::names;
+use super::release::{CONSTANT, CovarianceNoise, JlSketch, PrivateCovariance, ROWS, Sums};
 use crate::error::{Error, Result};
+use dp_core::certificate::Statement;
 use dp_core::release_file::{
     CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
 };
@@ -109,6 +111,30 @@ impl Payload for PrivateCovariance {
         Ok(to_json(&CovarianceFacts::of(self))?)
     }
 
+    fn check_statement(&self, statement: &Statement) -> Result<()> {
+        let public = &statement.public;
+        if CovarianceNoise::of(&statement.noise) != Some(self.noise()) {
+            return Err(Error::rejected("noise law", "differs from the certificate's"));
+        }
+        if public.get("d") != Some(&PublicValue::from(self.dim())) {
+            return Err(Error::rejected("d", "differs from the certificate's"));
+        }
+        let constant = self.sums().map(|sums| PublicValue::from(sums.constant()));
+        if public.get(CONSTANT) != constant.as_ref() {
+            return Err(Error::rejected("constant", "differs from the certificate's"));
+        }
+        names::of(statement)?;
+        match (public.get(ROWS), self.sums()) {
+            (None, _) => Ok(()),
+            (Some(PublicValue::Integer(rows)), Some(sums))
+                if sums.agree_with(*rows, self.noise()) =>
+            {
+                Ok(())
+            }
+            _ => Err(Error::rejected("rows", "are not those that the sums were taken of")),
+        }
+    }
+
     fn write<W: Write>(&self, out: &mut Writer<W>) -> Result<()> {
         put_covariance(self, out)
     }
@@ -116,15 +142,6 @@ impl Payload for PrivateCovariance {
     fn read(opened: &Opened<'_>) -> Result<Self> {
         let facts: CovarianceFacts = opened.parameters()?;
         opened.check_fingerprint(&fingerprint(&facts))?;
-        let statement = opened.summary.certificate.statement();
-        opened.check_public(&[("d".to_owned(), PublicValue::from(facts.dim))].into())?;
-        if statement.public.get(CONSTANT) != facts.constant.map(PublicValue::from).as_ref() {
-            return Err(Error::rejected("constant", "differs from the certificate's"));
-        }
-        let law = CovarianceNoise::of(&statement.noise);
-        if law != Some(facts.noise) {
-            return Err(Error::rejected("noise law", "differs from the certificate's"));
-        }
         let jl = matches!(facts.noise, CovarianceNoise::JlSketch { .. });
         if jl != facts.sketch_rows.is_some() {
             return Err(Error::rejected("parameters", "the JL mechanism publishes its sketch"));
@@ -133,6 +150,8 @@ impl Payload for PrivateCovariance {
         if facts.constant.is_some() && !gaussian {
             return Err(Error::rejected("parameters", "sums come with symmetric Gaussian noise"));
         }
-        facts.take(opened)
+        let covariance = facts.take(opened)?;
+        covariance.check_statement(opened.summary.certificate.statement())?;
+        Ok(covariance)
     }
 }

@@ -1,16 +1,17 @@
 //! The symmetric Gaussian mechanism ("Analyze Gauss", Frobenius-isotropic form).
 
-use super::clip::{RowClip, longer_rows, row_change};
+use super::clip::{RowClip, leaves_rows_public, row_change};
 use super::gram::{ExactGram, noise_grid};
 use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
-use super::release::{CONSTANT, CovarianceNoise, PrivateCovariance, ROWS, Sums};
+use super::release::{CHOSEN, CONSTANT, CovarianceNoise, PrivateCovariance, ROWS, Sums};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::products::check_grid;
 use core::ops::ControlFlow;
-use dp_core::certificate::PublicParameters;
+use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
-use dp_core::noise::{Grid, SymmetricGaussian};
+use dp_core::noise::{Grid, NoiseLaw, SymmetricGaussian};
+use dp_core::profile::{GaussianStep, RowChange, covariance_sensitivity};
 use dp_core::{
     Adjacency, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, NormBound, Profile,
     PublicValue, Release, SquaredNorm, Theorem, calibrate,
@@ -48,7 +49,30 @@ pub struct GaussianCovariance {
     clip: RowClip,
     sigma: NoiseScale,
     grid: Grid,
-    calibrated: Calibrated<SymmetricGaussian>,
+    noise: Noise,
+}
+
+/// The noise, and what its release promises.
+#[derive(Debug, Clone)]
+enum Noise {
+    Alone(Calibrated<SymmetricGaussian>),
+    /// After the bound was chosen.
+    AfterChoice {
+        noise: SymmetricGaussian,
+        guarantee: Guarantee,
+        choice: Choice,
+    },
+}
+
+/// How a bound was chosen: part of what is composed.
+#[derive(Debug, Clone)]
+pub(super) struct Choice {
+    /// Counts of norms.
+    pub(super) step: GaussianStep,
+    /// Their noise.
+    pub(super) law: NoiseLaw,
+    /// The share of all rows that were to be within.
+    pub(super) share: f64,
 }
 
 impl GaussianCovariance {
@@ -84,6 +108,17 @@ impl GaussianCovariance {
         Self::with_grid(clip, adjacency, budget, sigma, grid)
     }
 
+    /// A step of the given mu in a composition, and its grid.
+    pub(crate) fn step(clip: &RowClip, change: RowChange, mu: f64) -> Result<(GaussianStep, Grid)> {
+        let scale = |bound| NoiseScale::new(covariance_sensitivity(bound, change) / mu);
+        let grid = noise_grid(clip, scale(clip.certified_bound())?)?;
+        let paid = Self::paid_bound(clip, grid)?;
+        let sensitivity = L2Sensitivity::new(covariance_sensitivity(paid, change))?;
+        let sigma = scale(paid)?;
+        check_grid(sigma, grid)?;
+        Ok((GaussianStep { sensitivity, sigma, times: 1 }, grid))
+    }
+
     /// A given sigma (for compositions calibrated elsewhere), checked against the budget.
     ///
     /// # Errors
@@ -116,7 +151,25 @@ impl GaussianCovariance {
             profile,
             AUTHOR.symmetric(clip.columns(), sigma, grid)?,
         )?;
-        Ok(Self { clip, sigma, grid, calibrated })
+        Ok(Self { clip, sigma, grid, noise: Noise::Alone(calibrated) })
+    }
+
+    /// The second of two steps: for rows of a bound that the first has chosen, below that of the adjacency.
+    pub(super) fn after(
+        choice: Choice,
+        clip: RowClip,
+        mu: f64,
+        adjacency: Adjacency,
+        budget: Budget,
+    ) -> Result<Self> {
+        let (_, change) = row_change(adjacency, NAME)?;
+        let (own, grid) = Self::step(&clip, change, mu)?;
+        let sigma = own.sigma;
+        let noise = AUTHOR.symmetric(clip.columns(), sigma, grid)?;
+        let profile = Profile::GaussianComposition { steps: vec![own, choice.step] };
+        let theorem = Theorem::CovarianceOfChosenBound;
+        let guarantee = AUTHOR.proven(adjacency, budget, profile, theorem)?;
+        Ok(Self { clip, sigma, grid, noise: Noise::AfterChoice { noise, guarantee, choice } })
     }
 
     /// The row bound with clipping and the rounding of the totals to the grid paid: totals that differ
@@ -143,7 +196,10 @@ impl GaussianCovariance {
     /// What one release promises.
     #[must_use]
     pub fn guarantee(&self) -> &Guarantee {
-        self.calibrated.guarantee()
+        match &self.noise {
+            Noise::Alone(calibrated) => calibrated.guarantee(),
+            Noise::AfterChoice { guarantee, .. } => guarantee,
+        }
     }
 
     /// Releases the covariance of `rows` (row-major, n x d).
@@ -182,16 +238,19 @@ impl Privatises for GaussianCovariance {
     fn privatise(
         &self,
         gram: &ExactGram,
+        mut public: PublicParameters,
         rng: &mut NoiseRng,
     ) -> Result<Release<PrivateCovariance>> {
         let (dim, columns) = (self.dim(), self.clip.columns());
         let mut noise = vec![0.0; columns * columns];
-        self.calibrated.noise().fill(rng, &mut noise);
+        let law = match &self.noise {
+            Noise::Alone(calibrated) => calibrated.noise(),
+            Noise::AfterChoice { noise, .. } => noise,
+        };
+        law.fill(rng, &mut noise);
         let unit = 1.0 / self.grid.spacing();
         let all = gram.release(self.grid.exponent(), |i, j| unit * noise[i * columns + j]);
         let values = (0..dim).flat_map(|i| &all[i * columns..][..dim]).copied().collect();
-        let mut public: PublicParameters =
-            [("d".to_owned(), PublicValue::from(dim)), longer_rows()].into();
         let sums = (columns > dim).then(|| {
             let units = f64::from(self.clip.constant_units());
             let constant = units * 2f64.powi(self.clip.exponent());
@@ -199,16 +258,22 @@ impl Privatises for GaussianCovariance {
         });
         if let Some(sums) = &sums {
             public.insert(CONSTANT.to_owned(), PublicValue::from(sums.constant()));
-            // A row that is replaced, or becomes zero, leaves their number.
-            let known = matches!(
-                self.guarantee().adjacency(),
-                Adjacency::ReplaceRow { .. } | Adjacency::ZeroRow { .. }
-            );
+            let known = leaves_rows_public(self.guarantee().adjacency());
             if let (true, Some(rows)) = (known, gram.rows()) {
                 public.insert(ROWS.to_owned(), PublicValue::from(rows));
             }
         }
-        let certificate = self.calibrated.certificate(NAME, public, rng.kind());
+        let certificate = match &self.noise {
+            Noise::Alone(calibrated) => calibrated.certificate(NAME, public, rng.kind()),
+            Noise::AfterChoice { noise, guarantee, choice } => {
+                public.insert(CHOSEN.to_owned(), PublicValue::from(self.clip.bound()));
+                public.insert("quantile".to_owned(), PublicValue::from(choice.share));
+                let noise = NoiseLaw::Several { laws: vec![noise.law(), choice.law.clone()] };
+                let (mechanism, generator) = (NAME.to_owned(), rng.kind());
+                let statement = Statement { mechanism, noise, generator, public };
+                AUTHOR.certificate(statement, guarantee.clone())
+            }
+        };
         let noise = CovarianceNoise::SymmetricGaussian { sigma: self.sigma };
         let payload = PrivateCovariance::new(dim, values, None, noise).with_sums(sums);
         Ok(Release::certified(payload, certificate))

@@ -1,6 +1,6 @@
 //! The Johnson-Lindenstrauss mechanism.
 
-use super::clip::{RowClip, longer_rows, row_change};
+use super::clip::{RowClip, row_change};
 use super::gram::ExactGram;
 use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CovarianceNoise, JlSketch, PrivateCovariance};
@@ -8,12 +8,12 @@ use crate::author::AUTHOR;
 use crate::dense;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
-use dp_core::certificate::Statement;
+use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{GramRows, NoiseLaw};
 use dp_core::{
-    Adjacency, Budget, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release, SquaredNorm,
-    Theorem, calibrate,
+    Adjacency, Budget, Guarantee, NoiseRng, NoiseScale, Profile, Release, SquaredNorm, Theorem,
+    calibrate,
 };
 use faer::MatRef;
 
@@ -200,6 +200,7 @@ impl Privatises for JlCovariance {
     fn privatise(
         &self,
         gram: &ExactGram,
+        public: PublicParameters,
         rng: &mut NoiseRng,
     ) -> Result<Release<PrivateCovariance>> {
         let (d, r) = (self.dim(), self.rows);
@@ -208,7 +209,7 @@ impl Privatises for JlCovariance {
             mechanism: NAME.into(),
             noise: self.law.law(),
             generator: rng.kind(),
-            public: [longer_rows(), ("d".to_owned(), PublicValue::from(d))].into(),
+            public,
         };
         let law = CovarianceNoise::JlSketch { rows: r as u64, lift: self.lift };
         let sketch = JlSketch::new(r, d, sketch);

@@ -1,13 +1,15 @@
 //! What every covariance mechanism can do, and the stream of rows that one release is made from.
 
-use super::clip::RowClip;
+use super::clip::{RowClip, longer_rows};
 use super::gram::ExactGram;
+use super::names::NAMES;
 use super::release::PrivateCovariance;
 use crate::error::Result;
 use core::borrow::BorrowMut;
 use core::ops::ControlFlow;
+use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Prediction, Progress};
-use dp_core::{Guarantee, NoiseRng, Release, SquaredNorm};
+use dp_core::{Guarantee, NoiseRng, PublicValue, Release, SquaredNorm};
 
 /// A calibrated mechanism that releases `A^T A`. Implemented by the mechanisms of this crate only.
 ///
@@ -24,7 +26,8 @@ pub trait CovarianceMechanism: Privatises {
 
     /// A stream of rows for one release.
     fn stream<'m>(&'m self, rng: &'m mut NoiseRng) -> CovarianceStream<'m, &'m mut NoiseRng> {
-        CovarianceStream { mechanism: self.as_dyn(), gram: ExactGram::new(self.row_clip()), rng }
+        let gram = ExactGram::new(self.row_clip());
+        CovarianceStream { mechanism: self.as_dyn(), gram, names: None, rng }
     }
 }
 
@@ -69,6 +72,7 @@ impl dyn CovarianceMechanism + '_ {
 pub struct CovarianceStream<'m, R = NoiseRng> {
     mechanism: &'m dyn Privatises,
     gram: ExactGram,
+    names: Option<PublicValue>,
     rng: R,
 }
 
@@ -76,7 +80,17 @@ impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
     /// A stream without rows, as [`CovarianceMechanism::stream`], of a generator that may be its own.
     pub fn new(mechanism: &'m dyn CovarianceMechanism, rng: R) -> Self {
         let gram = ExactGram::new(mechanism.row_clip());
-        Self { mechanism: mechanism.as_dyn(), gram, rng }
+        Self { mechanism: mechanism.as_dyn(), gram, names: None, rng }
+    }
+
+    /// Names the columns: the certificate states them, so they become public ([`super::column_names`]).
+    ///
+    /// # Errors
+    /// [`crate::Error::Core`] unless there are d different names of 1 to 256 bytes without control characters.
+    pub fn name_columns(&mut self, names: &[String]) -> Result<()> {
+        super::names::check(names, self.mechanism.row_clip().dim())?;
+        self.names = Some(super::names::stated(names));
+        Ok(())
     }
 
     /// Adds rows (row-major, any number).
@@ -93,8 +107,15 @@ impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
     /// # Errors
     /// [`crate::Error::Core`] when the sums are beyond the range of the noise's grid.
     pub fn finish(mut self) -> Result<Release<PrivateCovariance>> {
-        self.mechanism.privatise(&self.gram, self.rng.borrow_mut())
+        let mut public = stated(self.mechanism.row_clip().dim());
+        public.extend(self.names.map(|names| (NAMES.to_owned(), names)));
+        self.mechanism.privatise(&self.gram, public, self.rng.borrow_mut())
     }
+}
+
+/// What every certificate of a covariance states.
+pub(crate) fn stated(dim: usize) -> PublicParameters {
+    [longer_rows(), ("d".to_owned(), PublicValue::from(dim))].into()
 }
 
 /// A mechanism of this crate.
@@ -105,9 +126,13 @@ pub trait Privatises: Send + Sync {
     /// What one release promises.
     fn promise(&self) -> &Guarantee;
 
-    /// Releases an exact sum. Spends the guarantee.
-    fn privatise(&self, gram: &ExactGram, rng: &mut NoiseRng)
-    -> Result<Release<PrivateCovariance>>;
+    /// Releases an exact sum, with these public parameters beside its own. Spends the guarantee.
+    fn privatise(
+        &self,
+        gram: &ExactGram,
+        public: PublicParameters,
+        rng: &mut NoiseRng,
+    ) -> Result<Release<PrivateCovariance>>;
 
     /// Itself.
     fn as_dyn(&self) -> &dyn Privatises;

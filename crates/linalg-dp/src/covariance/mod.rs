@@ -1,7 +1,8 @@
 //! Private covariance: `A^T A` of rows with a public norm bound, released once.
 //!
 //! Three mechanisms behind one trait: [`GaussianCovariance`] (least error), [`WishartCovariance`] (noise that keeps the
-//! matrix positive definite) and [`JlCovariance`] (a sketch whose error is relative, for data of small rank).
+//! matrix positive definite) and [`JlCovariance`] (a sketch whose error is relative, for data of small rank). Where nobody
+//! knows how long rows are, [`QuantileCovariance`] finds out first.
 //!
 //! ```
 //! use dp_core::{Adjacency, Budget, NoiseRng, NormBound, PublicSeed};
@@ -36,18 +37,23 @@ mod gaussian;
 mod gram;
 mod jl;
 mod mechanism;
+mod names;
 mod noisy_power;
+mod quantile;
 mod release;
 mod wishart;
 
 pub use clip::RowClip;
-pub(crate) use clip::{longer_rows, row_change};
+pub(crate) use clip::{leaves_rows_public, longer_rows, row_change};
 pub(crate) use codec::{CovarianceFacts, put_covariance};
 pub use gaussian::GaussianCovariance;
-pub(crate) use gram::{ExactGram, MAX_SHIFT, noise_grid, rescale};
+pub(crate) use gram::{ExactGram, MAX_SHIFT, rescale};
 pub use jl::JlCovariance;
+pub(crate) use mechanism::stated;
 pub use mechanism::{CovarianceMechanism, CovarianceStream};
+pub use names::column_names;
 pub use noisy_power::{NoisyPower, PowerDirections};
-pub(crate) use release::{CONSTANT, Centre, ROWS, jl_error_share};
+pub use quantile::{NormStream, QuantileConfig, QuantileCovariance};
+pub(crate) use release::{CHOSEN, CONSTANT, Centre, ROWS, jl_error_share};
 pub use release::{CovarianceNoise, JlSketch, PrivateCovariance, Sums};
 pub use wishart::{WishartCovariance, WishartShape};

@@ -37,11 +37,22 @@ pub enum CovarianceNoise {
 impl CovarianceNoise {
     /// The law as certificates state it; none when it is not that of a covariance.
     pub(crate) fn of(law: &NoiseLaw) -> Option<Self> {
-        match *law {
+        match *Self::of_matrix(law) {
             NoiseLaw::SymmetricGaussian { sigma, .. } => Some(Self::SymmetricGaussian { sigma }),
             NoiseLaw::Wishart { dof, scale, .. } => Some(Self::Wishart { dof, scale }),
             NoiseLaw::JlSketch { rows, lift, .. } => Some(Self::JlSketch { rows, lift }),
             _ => None,
+        }
+    }
+
+    /// The law of the matrix alone, where the bound was chosen before.
+    pub(crate) fn of_matrix(law: &NoiseLaw) -> &NoiseLaw {
+        match law {
+            NoiseLaw::Several { laws } => match &laws[..] {
+                [own @ NoiseLaw::SymmetricGaussian { .. }, NoiseLaw::RoundedGaussian { .. }] => own,
+                _ => law,
+            },
+            _ => law,
         }
     }
 
@@ -152,8 +163,13 @@ pub(crate) fn jl_error_share(rows: u64) -> f64 {
 
 /// Name of the public parameter that states the constant of [`Sums`].
 pub(crate) const CONSTANT: &str = "constant";
+/// Name of the public parameter that states the bound that was chosen from noisy counts of norms.
+pub(crate) const CHOSEN: &str = "chosen bound";
 /// Name of the public parameter that states how many rows there are, where that is public.
 pub(crate) const ROWS: &str = "rows";
+
+/// Standard deviations that Gaussian noise never reaches: its tail beyond 12 is below `4e-33`.
+const FAR: f64 = 12.0;
 
 /// What a release of moments holds beside the second ones, with the same noise: `c sum x_i` of every column,
 /// each with standard deviation `sigma / sqrt 2`, and `c^2 n` with sigma; c is public.
@@ -179,6 +195,14 @@ impl Sums {
     #[must_use]
     pub fn values(&self) -> &[f64] {
         &self.values
+    }
+
+    /// Whether the released `c^2 n` may be that of so many rows: within [`FAR`] standard deviations.
+    pub(super) fn agree_with(&self, rows: u64, noise: CovarianceNoise) -> bool {
+        let CovarianceNoise::SymmetricGaussian { sigma } = noise else { return false };
+        let count = self.constant * self.constant * rows as f64;
+        let off = self.values.last().map_or(f64::INFINITY, |released| (released - count).abs());
+        off <= FAR * sigma.get() + 1e-9 * count
     }
 }
 

@@ -1,18 +1,18 @@
 //! The Wishart mechanism.
 
-use super::clip::{RowClip, longer_rows, row_change};
+use super::clip::{RowClip, row_change};
 use super::gram::{ExactGram, MAX_SHIFT};
 use super::mechanism::{CovarianceMechanism, Privatises, prediction, release_watched};
 use super::release::{CovarianceNoise, PrivateCovariance};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use core::ops::ControlFlow;
-use dp_core::certificate::Statement;
+use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Grid, NoiseLaw, WishartNoise};
 use dp_core::{
-    Adjacency, Budget, Guarantee, NoiseRng, NoiseScale, Profile, PublicValue, Release, SquaredNorm,
-    Theorem, calibrate,
+    Adjacency, Budget, Guarantee, NoiseRng, NoiseScale, Profile, Release, SquaredNorm, Theorem,
+    calibrate,
 };
 
 const NAME: &str = "Wishart covariance";
@@ -198,6 +198,7 @@ impl Privatises for WishartCovariance {
     fn privatise(
         &self,
         gram: &ExactGram,
+        public: PublicParameters,
         rng: &mut NoiseRng,
     ) -> Result<Release<PrivateCovariance>> {
         let dim = self.dim();
@@ -206,7 +207,7 @@ impl Privatises for WishartCovariance {
             mechanism: NAME.into(),
             noise: self.noise.law(),
             generator: rng.kind(),
-            public: [longer_rows(), ("d".to_owned(), PublicValue::from(dim))].into(),
+            public,
         };
         let noise = CovarianceNoise::Wishart { dof: self.dof, scale: self.scale };
         let payload = PrivateCovariance::new(dim, values, None, noise);

@@ -1,19 +1,20 @@
 //! The mechanism: shares of the budget, steps, and their release.
 
-use super::sums::{Rows, STEPS, nine_tenths};
+use super::sums::{Rows, STEPS};
 use crate::author::AUTHOR;
 use crate::covariance::{
     CovarianceNoise, ExactGram, GaussianCovariance, MAX_SHIFT, PrivateCovariance, RowClip,
-    longer_rows, noise_grid, rescale, row_change,
+    longer_rows, rescale, row_change,
 };
 use crate::dense;
 use crate::error::{Error, Result};
 use crate::products::check_grid;
+use crate::sizes::Sizes;
 use core::ops::ControlFlow;
 use dp_core::certificate::Statement;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, NoiseLaw, SymmetricGaussian};
-use dp_core::profile::{GaussianStep, RowChange, covariance_sensitivity};
+use dp_core::profile::{GaussianStep, RowChange};
 use dp_core::{
     Adjacency, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, NormBound, Profile,
     PublicValue, Release, Theorem, calibrate,
@@ -25,6 +26,9 @@ const TIMES: usize = 4;
 /// Shares of mu squared: the Gram matrix, all counts of residuals; the gradients have the rest.
 const GRAM: f64 = 0.3;
 const COUNTS: f64 = 0.05;
+/// The share of residuals that a clip lets through, and how many public sizes there are for it.
+const WITHIN: f64 = 0.9;
+const SIZES: usize = 24;
 
 /// What [`PrivateNewton`] needs to know beside the budget.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -39,7 +43,8 @@ pub struct NewtonConfig {
 }
 
 /// Coefficients of a linear regression, without intercept: four Newton steps on clipped residuals, preconditioned by
-/// a Gram matrix that is released once and denoised.
+/// a Gram matrix that is released once and denoised; and a last one with all gradients, each moved to the last
+/// coefficients by that matrix and weighted by its noise, which asks nothing more of the rows.
 ///
 /// # Privacy
 /// The Gram matrix (a share .3 of mu squared), four sums `sum clip(theta . x - y, c) x` (.65) and, before each but the
@@ -50,9 +55,8 @@ pub struct NewtonConfig {
 /// The rows must be at hand, and each release spends the whole budget for one target column.
 ///
 /// # References
-/// Proof: `docs/proofs/private-newton.md`. The rule is this project's; noisy gradients preconditioned by a private
-/// Gram matrix are in Ganesh, Haghifam, Steinke & Thakurta 2023 ("Faster differentially private convex optimization via
-/// second-order methods").
+/// Proof and rule, which is this project's: `docs/proofs/private-newton.md`. Private optimisation by second-order steps:
+/// Ganesh, Haghifam, Steinke & Thakurta 2023.
 ///
 /// ```
 /// use dp_core::mechanism::Mechanism;
@@ -76,6 +80,7 @@ pub struct NewtonConfig {
 pub struct PrivateNewton {
     clip: RowClip,
     label_bound: f64,
+    sizes: Sizes,
     gram: SymmetricGaussian,
     gram_grid: Grid,
     gram_sigma: NoiseScale,
@@ -87,6 +92,7 @@ pub struct PrivateNewton {
 /// What [`PrivateNewton`] publishes: all that its guarantee is about, but for the noisy counts.
 #[derive(Debug, Clone)]
 pub struct NewtonRegression {
+    coefficients: Vec<f64>,
     steps: Vec<NewtonStep>,
     gram: PrivateCovariance,
 }
@@ -103,10 +109,10 @@ pub struct NewtonStep {
 }
 
 impl NewtonRegression {
-    /// A coefficient for each feature.
+    /// A coefficient for each feature: those of the last step, moved once more by all gradients.
     #[must_use]
     pub fn coefficients(&self) -> &[f64] {
-        self.steps.last().map_or(&[], |step| &step.coefficients)
+        &self.coefficients
     }
 
     /// All steps, in their order.
@@ -149,17 +155,7 @@ impl PrivateNewton {
         let scale = |sensitivity: f64, share: f64| NoiseScale::new(sensitivity / mu(share));
         let b = clip.certified_bound();
 
-        let rough = scale(covariance_sensitivity(b, change), GRAM)?;
-        let gram_grid = noise_grid(&clip, rough)?;
-        let paid = GaussianCovariance::paid_bound(&clip, gram_grid)?;
-        let moved = covariance_sensitivity(paid, change);
-        let gram = GaussianStep {
-            sensitivity: L2Sensitivity::new(moved)?,
-            sigma: scale(moved, GRAM)?,
-            times: 1,
-        };
-        check_grid(gram.sigma, gram_grid)?;
-
+        let (gram, gram_grid) = GaussianCovariance::step(&clip, change, mu(GRAM))?;
         let each = (1.0 - GRAM - COUNTS) / TIMES as f64;
         let own = clip.exponent() - STEPS;
         let exact = L2Sensitivity::new(of_gradient * b.get())?;
@@ -197,6 +193,7 @@ impl PrivateNewton {
         Ok(Self {
             clip,
             label_bound: label_bound.get(),
+            sizes: Sizes::new(label_bound.get(), SIZES, 0.0),
             gram: symmetric,
             gram_grid,
             gram_sigma,
@@ -254,7 +251,8 @@ impl PrivateNewton {
             ]
             .into(),
         };
-        let payload = NewtonRegression { steps, gram };
+        let coefficients = system.refined(&steps, self.gradient.sigma());
+        let payload = NewtonRegression { coefficients, steps, gram };
         Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 
@@ -294,20 +292,24 @@ impl PrivateNewton {
     }
 
     fn released_clip(&self, rows: &Rows, theta: &[f64], rng: &mut NoiseRng) -> f64 {
-        let counts = rows.counts(theta, self.label_bound);
+        let counts = rows.counts(theta, &self.sizes);
         let mut noise = vec![0.0; counts.len()];
         self.counts.fill(rng, &mut noise);
         let noisy: Vec<f64> = counts.iter().zip(&noise).map(|(c, n)| *c as f64 + n).collect();
-        nine_tenths(&noisy, self.label_bound)
+        self.sizes.thresholds()[self.sizes.quantile(&noisy, WITHIN, 0.0)]
     }
 }
 
-/// The denoised Gram matrix: eigenvalues at least that of a flat rest.
+/// The released Gram matrix, in its eigenvectors.
 struct System {
     vectors: faer::Mat<f64>,
+    /// Denoised: at least that of a flat rest.
     values: Vec<f64>,
+    /// What gradients are moved by: as released where an eigenvalue stands out, half denoised elsewhere.
+    moves: Vec<f64>,
     /// Half of the noise's spectral radius.
     level: f64,
+    sigma: f64,
 }
 
 impl System {
@@ -316,7 +318,8 @@ impl System {
             return Err(Error::Unusable { what: "matrix", reason: "another noise" });
         };
         let d = gram.dim();
-        let level = sigma.get() * (0.5 * d as f64).sqrt();
+        let sigma = sigma.get();
+        let level = sigma * (0.5 * d as f64).sqrt();
         let eigen = dense::symmetric_eigen(gram.raw())?;
         // Above twice the level an eigenvalue stands out, and noise has lifted it from this one.
         let stands_out = |w: &f64| (w * w - 4.0 * level * level).max(0.0).sqrt();
@@ -329,14 +332,45 @@ impl System {
         let hidden = found.iter().filter(|f| **f == 0.0).count().max(1);
         let rest = (trace - kept).max(0.0) / hidden as f64;
         let values = found.iter().map(|f| f.max(rest)).collect();
-        Ok(Self { vectors: eigen.vectors, values, level })
+        let between = |(w, f): (&f64, &f64)| if *f > 0.0 { *w } else { 0.5 * (w + rest) };
+        let moves = eigen.values.iter().zip(&found).map(between).collect();
+        Ok(Self { vectors: eigen.vectors, values, moves, level, sigma })
+    }
+
+    /// A vector in the eigenvectors, each part changed, and back.
+    fn changed(&self, right: &[f64], change: impl Fn(usize, f64) -> f64) -> Vec<f64> {
+        let (v, d) = (&self.vectors, right.len());
+        let along = |j: usize| (0..d).map(|i| v[(i, j)] * right[i]).sum::<f64>();
+        let turned: Vec<f64> = (0..d).map(|j| change(j, along(j))).collect();
+        (0..d).map(|i| (0..d).map(|j| v[(i, j)] * turned[j]).sum()).collect()
     }
 
     fn solve(&self, right: &[f64], ridge: f64) -> Vec<f64> {
-        let (v, d) = (&self.vectors, right.len());
-        let along = |j: usize| (0..d).map(|i| v[(i, j)] * right[i]).sum::<f64>();
-        let turned: Vec<f64> = (0..d).map(|j| along(j) / (self.values[j] + ridge)).collect();
-        (0..d).map(|i| (0..d).map(|j| v[(i, j)] * turned[j]).sum()).collect()
+        self.changed(right, |j, x| x / (self.values[j] + ridge))
+    }
+
+    /// One more step, by the mean of all gradients as they would be at the last coefficients, weighted by the noise of
+    /// each: its own, and that of the matrix times the way.
+    fn refined(&self, steps: &[NewtonStep], noise: NoiseScale) -> Vec<f64> {
+        let Some(last) = steps.last().map(|step| &step.coefficients) else { return Vec::new() };
+        let origin = vec![0.0; last.len()];
+        let places = core::iter::once(&origin).chain(steps.iter().map(|s| &s.coefficients));
+        let (mut mean, mut weights) = (vec![0.0; last.len()], 0.0);
+        for (step, place) in steps.iter().zip(places) {
+            let way: Vec<f64> = last.iter().zip(place).map(|(a, b)| a - b).collect();
+            let moved = self.changed(&way, |j, x| self.moves[j] * x);
+            let length = way.iter().map(|w| w * w).sum::<f64>();
+            let variance = (step.clip * noise.get()).powi(2) + 0.5 * self.sigma.powi(2) * length;
+            for ((m, g), h) in mean.iter_mut().zip(&step.gradient).zip(moved) {
+                *m += (g + h) / variance;
+            }
+            weights += 1.0 / variance;
+        }
+        mean.iter_mut().for_each(|m| *m /= weights);
+        let back = self.solve(&mean, self.level + (1.0 / weights).sqrt());
+        let refined: Vec<f64> = last.iter().zip(back).map(|(t, b)| t - b).collect();
+        // Squares beyond the range of floating point say nothing.
+        if refined.iter().all(|t| t.is_finite()) { refined } else { last.clone() }
     }
 }
 

@@ -1,5 +1,4 @@
-//! Linear regression by noisy Newton steps: the rows are needed at analysis time, and the risk is a tenth of that of
-//! sums.
+//! Linear regression by noisy Newton steps: the rows are needed at analysis time.
 //!
 //! [`PrivateNewton`] is for one question, asked once. Whoever wants to publish a matrix that answers many releases a
 //! covariance and asks [`crate::analysis::Regression`].

@@ -3,12 +3,11 @@
 
 use crate::covariance::RowClip;
 use crate::error::{Error, Result};
+use crate::sizes::Sizes;
 use rayon::prelude::*;
 
 /// log2 of the steps of a clipped residual.
 pub(super) const STEPS: i32 = 20;
-/// Thresholds of residuals, over the largest: `2^(-i/4)`.
-const THRESHOLDS: usize = 24;
 /// Rows of a part.
 const PART: usize = 1024;
 
@@ -79,34 +78,10 @@ impl Rows {
         total
     }
 
-    /// How many residuals lie at most at each threshold and above the one before, and last how many above all.
-    pub(super) fn counts(&self, theta: &[f64], largest: f64) -> Vec<u64> {
-        let thresholds = thresholds(largest);
-        let mut counts = vec![0; THRESHOLDS + 1];
-        for i in 0..self.targets.len() {
-            let size = self.residual(i, theta).abs();
-            counts[thresholds.partition_point(|t| *t < size)] += 1;
-        }
-        counts
+    /// The sizes of the residuals, counted.
+    pub(super) fn counts(&self, theta: &[f64], sizes: &Sizes) -> Vec<u64> {
+        sizes.counts((0..self.targets.len()).map(|i| self.residual(i, theta).abs()))
     }
-}
-
-/// Public candidates for a clip, rising: the last is `largest`.
-pub(super) fn thresholds(largest: f64) -> Vec<f64> {
-    (0..THRESHOLDS).rev().map(|i| largest * (-0.25 * i as f64).exp2()).collect()
-}
-
-/// The least threshold that noisy counts say nine tenths of the residuals are within.
-pub(super) fn nine_tenths(counts: &[f64], largest: f64) -> f64 {
-    let total: f64 = counts.iter().sum();
-    let mut below = 0.0;
-    for (threshold, count) in thresholds(largest).into_iter().zip(counts) {
-        below += count;
-        if below >= 0.9 * total.max(1.0) {
-            return threshold;
-        }
-    }
-    largest
 }
 
 #[cfg(test)]
@@ -124,7 +99,8 @@ mod tests {
         let rows = rows(row, row.len() - 1);
         let unit = 2f64.powi(rows.clip.exponent() - STEPS);
         let gradient = rows.gradient(theta, clip).iter().map(|g| *g as f64 * unit).collect();
-        let counts = rows.counts(theta, 1.0).iter().map(|c| *c as f64).collect();
+        let counts =
+            rows.counts(theta, &Sizes::new(1.0, 24, 0.0)).iter().map(|c| *c as f64).collect();
         (gradient, counts)
     }
 
@@ -178,19 +154,5 @@ mod tests {
             let all = rows(&[filler, one.to_vec()].concat(), 2).gradient(&theta, 0.5);
             assert!(all.iter().zip(&rest).zip(&alone).all(|((a, r), o)| a - r == *o), "{before}");
         }
-    }
-
-    #[test]
-    fn nine_tenths_are_found() {
-        let mut counts = vec![0.0; THRESHOLDS + 1];
-        (counts[3], counts[9]) = (900.0, 100.0);
-        assert_eq!(nine_tenths(&counts, 1.0), thresholds(1.0)[3]);
-        counts[3] = 899.0;
-        assert_eq!(nine_tenths(&counts, 1.0), thresholds(1.0)[9]);
-        // Noise alone, or what is above all thresholds: the largest.
-        assert_eq!(nine_tenths(&[-5.0; THRESHOLDS + 1], 2.0), 2.0);
-        counts[THRESHOLDS] = 1e6;
-        assert_eq!(nine_tenths(&counts, 2.0), 2.0);
-        assert!((thresholds(1.0)[0] - 2f64.powf(-5.75)).abs() < 1e-12);
     }
 }

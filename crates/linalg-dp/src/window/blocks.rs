@@ -4,7 +4,7 @@ use super::config::{BlockNoise, Keep, StreamConfig};
 use super::histogram::{Checkpoint, SpectralHistogram};
 use crate::covariance::{
     CovarianceMechanism, CovarianceNoise, ExactGram, GaussianCovariance, JlCovariance,
-    WishartCovariance, WishartShape,
+    WishartCovariance, WishartShape, stated,
 };
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
@@ -101,7 +101,8 @@ impl Blocks {
     }
 
     pub(super) fn close(&mut self, index: u64, rng: &mut NoiseRng) -> Result<()> {
-        let release: Release<_> = self.mechanism.privatise(&self.open, rng)?;
+        let public = stated(self.mechanism.dim());
+        let release: Release<_> = self.mechanism.privatise(&self.open, public, rng)?;
         self.open.clear();
         let payload = release.payload();
         if self.described.is_none() {

@@ -381,12 +381,12 @@ impl Drop for Progress {
 }
 
 /// A check before the release reads the file once more than standard input can be read.
-pub(crate) fn check_rereadable(input: &Path) -> Result<()> {
+pub(crate) fn check_rereadable(input: &Path, what: &str) -> Result<()> {
     if !is_stream(input) {
         return Ok(());
     }
     let name = shown(input);
-    Err(Error::usage(format!("{name} can be read once only: a dry run needs a file")))
+    Err(Error::usage(format!("{name} can be read once only: {what} needs a file")))
 }
 
 /// Reads an input and hands every block within the limits to `take`.
@@ -410,7 +410,7 @@ pub(crate) fn each_block(
 
 /// Reads a whole input against its limits without keeping it.
 pub(crate) fn check_input(options: &InputOptions, limits: &Limits) -> Result<()> {
-    check_rereadable(&options.input)?;
+    check_rereadable(&options.input, "a dry run")?;
     each_block(options.open()?, limits.clone(), |_| Ok(()))
 }
 

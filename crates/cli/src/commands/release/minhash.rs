@@ -79,7 +79,7 @@ impl MinhashOptions {
             _ => None,
         };
         let check = || {
-            check_rereadable(&self.input.input)?;
+            check_rereadable(&self.input.input, "a dry run")?;
             self.each_batch(neighbours, |_| Ok(()))
         };
         let Some(mut rng) = self.output.charge(guarantee, &label, check)? else {

@@ -3,7 +3,8 @@
 //! Soundness: `docs/proofs/composition-pld.md`, sections 2 and 3.
 
 use super::cut::Cut;
-use super::law::{Cell, ERROR, Law};
+use super::law::{ERROR, Law};
+use super::panels::Cell;
 
 /// Unit roundoff.
 const U: f64 = 0.5 * f64::EPSILON;

@@ -1,46 +1,14 @@
 //! The law of the privacy loss of one mechanism against its worst adjacent input.
 
+use super::chi::{ChiKind, ChiLoss, chi_quantile};
 use super::cut::Cut;
 use super::mixing::{Nodes, digits};
-use crate::numeric::quadrature::{Chi, LogConcave, panel_6};
-use crate::numeric::root::{Middle, bisect};
-use crate::numeric::{
-    ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf, ln_chi_square_cdf, ln_chi_square_sf,
-    ln_normal_pdf,
-};
+use super::panels::{Cell, Shape, Smooth, share};
+use crate::numeric::quadrature::Chi;
+use crate::numeric::{ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf, ln_normal_pdf};
 
 /// Relative error of every mass below: quadrature, special functions, arguments.
 pub(super) const ERROR: f64 = 1e-12;
-
-/// Most by which the logarithms of P's and Q's densities may rise from a panel's centre to its end if they were straight,
-/// and most that their curvature may add to that (twice), wherever in the complex plane ([`Shape`]).
-const RISE: f64 = 0.5;
-const BEND: f64 = 0.04;
-
-/// What limits the panels around a point: the steeper of the two log-densities' slopes, and the larger of the sums
-/// `beta + sum max(alpha_j, 6) / abs(z - s_j)^2` of the densities `prod (z - s_j)^alpha_j e^(-beta z^2/2)`.
-#[derive(Clone, Copy)]
-struct Shape {
-    slope: f64,
-    bend: f64,
-}
-
-impl Shape {
-    /// Whether six points integrate both densities over `[c - half, c + half]` with a relative error of 4.1e-13.
-    fn fits(self, half: f64) -> bool {
-        half * self.slope <= RISE && half * half * self.bend <= BEND
-    }
-}
-
-/// The part of P whose loss L lies in `(x, x + h]`: its mass `p`, and
-/// `excess = E_P[(1 - e^(x - L)); cell]`, which is `p - e^x q`, both without a part of which only
-/// a bound on its mass is known.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Cell {
-    pub(super) p: f64,
-    pub(super) excess: f64,
-    pub(super) unknown: f64,
-}
 
 /// Atoms, and the mass of those on either side that are not listed.
 #[derive(Debug, Default)]
@@ -78,26 +46,6 @@ pub(in crate::profile) enum Law {
     Certain,
 }
 
-/// A loss driven by z = sqrt(chi2_k), monotone in z.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::profile) struct ChiLoss {
-    pub(in crate::profile) k: f64,
-    pub(in crate::profile) kind: ChiKind,
-}
-
-/// The mechanisms with such a loss, and the direction.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(in crate::profile) enum ChiKind {
-    /// JL, without the row against with it: `(k/2) ln(1 + lambda) - z^2 lambda/(2 (1 + lambda))`.
-    JlDown { lambda: f64 },
-    /// JL, with the row against without it: `z^2 lambda/2 - (k/2) ln(1 + lambda)`.
-    JlUp { lambda: f64 },
-    /// Wishart, without against with: `-a ln(1 - t/z^2) - t/2`; infinite for `z^2 <= t`.
-    WishartRemoved { a: f64, t: f64 },
-    /// Wishart, with against without: `t/2 - a ln(1 + t/z^2)`.
-    WishartAdded { a: f64, t: f64 },
-}
-
 impl Law {
     /// The largest loss under P, when it is finite, whatever it is under Q.
     pub(super) fn ceiling(&self) -> Option<f64> {
@@ -108,160 +56,6 @@ impl Law {
             Self::Chi(ChiLoss { kind: ChiKind::WishartAdded { t, .. }, .. }) => Some(0.5 * t),
             _ => self.largest(),
         }
-    }
-}
-
-impl ChiLoss {
-    fn falls(self) -> bool {
-        matches!(self.kind, ChiKind::JlDown { .. } | ChiKind::WishartRemoved { .. })
-    }
-
-    fn loss(self, z: f64) -> f64 {
-        let square = z * z;
-        match self.kind {
-            ChiKind::JlDown { lambda } => {
-                0.5 * (self.k * lambda.ln_1p() - square * lambda / (1.0 + lambda))
-            }
-            ChiKind::JlUp { lambda } => 0.5 * (square * lambda - self.k * lambda.ln_1p()),
-            ChiKind::WishartRemoved { a, t } => {
-                if square <= t {
-                    f64::INFINITY
-                } else {
-                    -a * (-t / square).ln_1p() - 0.5 * t
-                }
-            }
-            ChiKind::WishartAdded { a, t } => 0.5 * t - a * (t / square).ln_1p(),
-        }
-    }
-
-    /// The z with this loss, clamped to z's range.
-    fn z(self, loss: f64) -> f64 {
-        let square = match self.kind {
-            ChiKind::JlDown { lambda } => {
-                (self.k * lambda.ln_1p() - 2.0 * loss) * (1.0 + lambda) / lambda
-            }
-            ChiKind::JlUp { lambda } => (2.0 * loss + self.k * lambda.ln_1p()) / lambda,
-            ChiKind::WishartRemoved { a, t } => {
-                let level = (loss + 0.5 * t) / a;
-                if level <= 0.0 { f64::INFINITY } else { t / -(-level).exp_m1() }
-            }
-            ChiKind::WishartAdded { a, t } => {
-                let level = (0.5 * t - loss) / a;
-                if level <= 0.0 { f64::INFINITY } else { t / level.exp_m1() }
-            }
-        };
-        square.max(0.0).sqrt()
-    }
-
-    /// Mass of z below, and above, the z of this loss.
-    fn sides(self, loss: f64) -> (f64, f64) {
-        let z = self.z(loss);
-        let square = z * z;
-        if square.is_infinite() {
-            return (1.0, 0.0);
-        }
-        (ln_chi_square_cdf(self.k, square).exp(), ln_chi_square_sf(self.k, square).exp())
-    }
-
-    fn infinite(self) -> f64 {
-        match self.kind {
-            ChiKind::WishartRemoved { t, .. } => ln_chi_square_cdf(self.k, t).exp(),
-            _ => 0.0,
-        }
-    }
-
-    fn cell(self, density: Chi, x: f64, h: f64, halvings: u32) -> Cell {
-        let (a, b) = (self.z(x), self.z(x + h));
-        // Above the mode by sixty the density underflows.
-        let (from, to) = (a.min(b), a.max(b).min(self.k.sqrt() + 60.0));
-        if from >= to {
-            return Cell::default();
-        }
-        // Below this P has less than 1e-17 of the cell's mass, where its density rises from zero.
-        let least = if self.k > 1.0 { 1e-9 * to.min(density.mode()) } else { 0.0 };
-        let smooth = Smooth {
-            mode: density.mode(),
-            density: |z| density.ln_pdf(z).exp(),
-            shape: |z| self.shape(z),
-        };
-        smooth.integrate((from.max(least), to), |z| self.loss(z) - x, halvings)
-    }
-
-    fn shape(self, z: f64) -> Shape {
-        let (alpha, square) = (self.k - 1.0, z * z);
-        let weight = |alpha: f64| if alpha > 0.0 { alpha.max(6.0) } else { 0.0 };
-        let own = if alpha > 0.0 { alpha / z - z } else { -z };
-        let at_zero = weight(alpha) / square;
-        // Of Q: its slope and its bend.
-        let (other, bend) = match self.kind {
-            ChiKind::JlDown { lambda } => (own + z * lambda / (1.0 + lambda), at_zero + 1.0),
-            ChiKind::JlUp { lambda } => (own - z * lambda, at_zero + 1.0 + lambda),
-            ChiKind::WishartRemoved { a, t } => {
-                let gap = (square - t).max(f64::MIN_POSITIVE);
-                let ends = 2.0 * (square + t) / (gap * gap);
-                (own + 2.0 * a * t / (z * gap), weight(a) * ends + at_zero + 1.0)
-            }
-            ChiKind::WishartAdded { a, t } => {
-                let sum = square + t;
-                (own - 2.0 * a * t / (z * sum), 2.0 * weight(a) / sum + at_zero + 1.0)
-            }
-        };
-        Shape { slope: own.abs().max(other.abs()), bend }
-    }
-}
-
-/// A density that rises up to its mode and falls beyond.
-struct Smooth<D, S> {
-    mode: f64,
-    density: D,
-    shape: S,
-}
-
-/// Most halvings of the panels of a law's cells together (but [`LEAST`] in each): what is left counts as unknown.
-const HALVINGS: u32 = 1 << 18;
-const LEAST: u32 = 32;
-/// A panel of at most this mass is not halved.
-const NOTHING: f64 = 1e-306;
-
-/// Halvings in each of so many cells.
-fn share(cells: i64, nodes: usize) -> u32 {
-    let panels = (cells.max(1) as u64).saturating_mul(nodes.max(1) as u64);
-    (u64::from(HALVINGS) / panels).max(u64::from(LEAST)) as u32
-}
-
-impl<D: Fn(f64) -> f64, S: Fn(f64) -> Shape> Smooth<D, S> {
-    /// Mass and excess over `[from, to]`; `above(z)` is the loss less x.
-    fn integrate(
-        &self,
-        (from, to): (f64, f64),
-        above: impl Fn(f64) -> f64,
-        mut halvings: u32,
-    ) -> Cell {
-        let mut cell = Cell::default();
-        let mut panels = vec![(from, to)];
-        while let Some((a, b)) = panels.pop() {
-            let (centre, half) = (0.5 * (a + b), 0.5 * (b - a));
-            // Two neighbouring numbers are not halved.
-            if (self.shape)(centre).fits(half) || centre <= a || centre >= b {
-                cell.p += panel_6(centre, half, &self.density);
-                cell.excess += panel_6(centre, half, |z| {
-                    let d = (self.density)(z);
-                    // Rounding at the cell's ends must not make the excess negative.
-                    if d == 0.0 { 0.0 } else { d * -(-above(z).max(0.0)).exp_m1() }
-                });
-                continue;
-            }
-            let most = (self.density)(self.mode.clamp(a, b)) * (b - a);
-            if halvings == 0 || most < NOTHING {
-                cell.unknown += most.min(1.0);
-                continue;
-            }
-            halvings -= 1;
-            // The half nearer to the mode comes next: what is left unknown has the least mass.
-            let (left, right) = ((a, centre), (centre, b));
-            panels.extend(if self.mode > centre { [left, right] } else { [right, left] });
-        }
-        cell
     }
 }
 
@@ -485,21 +279,6 @@ impl Law {
     }
 }
 
-impl Cell {
-    fn times(self, factor: f64) -> Self {
-        let Self { p, excess, unknown } = self;
-        Self { p: factor * p, excess: factor * excess, unknown: factor * unknown }
-    }
-
-    fn and(self, other: Self) -> Self {
-        Self {
-            p: self.p + other.p,
-            excess: self.excess + other.excess,
-            unknown: self.unknown + other.unknown,
-        }
-    }
-}
-
 fn gaussian_sides(mu: f64, x: f64) -> (f64, f64) {
     let z = x / mu - 0.5 * mu;
     (normal_above(-z), normal_above(z))
@@ -512,18 +291,6 @@ fn laplace_cell(mu: f64, x: f64, h: f64) -> Cell {
     let (u, v) = (from - x, to - x);
     let excess = 2.0 * (0.5 * (x - mu)).exp() * (0.25 * (v + u)).sinh() * (0.25 * (v - u)).sinh();
     Cell { p, excess, unknown: 0.0 }
-}
-
-/// A z beyond which (below or above) chi_k has mass at most `mass`.
-fn chi_quantile(k: f64, mass: f64, below: bool) -> f64 {
-    let target = mass.max(1e-320).ln();
-    let holds = |z: f64| {
-        let ln = if below { ln_chi_square_cdf(k, z * z) } else { ln_chi_square_sf(k, z * z) };
-        ln <= target
-    };
-    let range = (0.0, k.sqrt() + (-2.0 * target).sqrt() + 1.0);
-    let (low, high) = bisect(range, Middle::Arithmetic, (50, 0.0), |z| holds(z) != below);
-    if below { low } else { high }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 //! adjacent pair of each profile and for the order "the same change in every run".
 //! Proof page: `docs/proofs/composition-pld.md`.
 
+mod chi;
 mod composition;
 mod convolve;
 mod cut;
@@ -13,12 +14,14 @@ mod envelope;
 mod law;
 mod mixing;
 mod moments;
+mod panels;
 mod parts;
 mod table;
 mod upper;
 
+pub(super) use chi::{ChiKind, ChiLoss};
 pub use composition::{Bracket, Pld, Width};
-pub(super) use law::{ChiKind, ChiLoss, Law as LossLaw};
+pub(super) use law::Law as LossLaw;
 pub(crate) use moments::Aside;
 pub(super) use parts::{FREEDOM, LEAST, Merged};
 pub(crate) use upper::Way;

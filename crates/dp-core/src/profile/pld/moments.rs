@@ -1,8 +1,9 @@
 //! Exact moments of the loss laws: what Renyi accounting needs.
 
+use super::chi::{ChiKind, ChiLoss};
 use super::composition::Pld;
 use super::cut::Cut;
-use super::law::{ChiKind, ChiLoss, Law};
+use super::law::Law;
 use super::parts::{Parts, Source};
 use crate::numeric::ln_sum_exp;
 

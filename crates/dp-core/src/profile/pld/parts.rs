@@ -1,7 +1,8 @@
 //! From events to independent loss laws, with everything merged that merges exactly.
 
+use super::chi::{ChiKind, ChiLoss};
 use super::envelope::Envelope;
-use super::law::{ChiKind, ChiLoss, Law};
+use super::law::Law;
 use crate::numeric::float::{added, square_of};
 use crate::profile::Profile;
 use crate::profile::event::{Event, MOST_RUNS};

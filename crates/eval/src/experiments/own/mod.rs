@@ -4,6 +4,9 @@ mod attacks;
 mod averaged_calibration;
 mod covariance;
 mod exact_vs_published;
+mod laws;
+mod peers;
+mod regression;
 mod sets;
 
 use crate::framework::Experiment;
@@ -15,6 +18,7 @@ pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(exact_vs_published::STUDY),
         Box::new(averaged_calibration::STUDY),
         Box::new(covariance::STUDY),
+        Box::new(regression::STUDY),
         Box::new(sets::STUDY),
         Box::new(attacks::STUDY),
     ]

@@ -1,4 +1,7 @@
-//! Covariance mechanisms: the Wishart frontier against the symmetric Gaussian, and the published choices.
+//! Covariance mechanisms: the Wishart frontier against the symmetric Gaussian, the published choices, and what is read
+//! from a release.
+
+mod read;
 
 use crate::Table;
 use crate::error::Result;
@@ -13,7 +16,7 @@ use linalg_dp::covariance::{
 
 pub(super) const STUDY: Study = Study {
     id: "own/covariance",
-    title: "Covariance mechanisms: Wishart frontier, symmetric Gaussian, JL",
+    title: "Covariance mechanisms: Wishart frontier, symmetric Gaussian, JL; what is read from a release",
     reference: "Sheffet 2019; Dwork, Talwar, Thakurta & Zhang 2014",
     run,
 };
@@ -21,7 +24,7 @@ pub(super) const STUDY: Study = Study {
 const DIM: usize = 100;
 
 fn run(context: &Context<'_>) -> Result<Report> {
-    context.progress.begin(3);
+    context.progress.begin(3 + read::STEPS);
     let mut report = Report::default();
     let (budget, bound) = (Budget::new(1.0, 1e-6)?, NormBound::new(1.0)?);
     let trace = SquaredNorm::new(1.0)?;
@@ -108,6 +111,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         .formula();
     report.tables.push(table);
     context.progress.step();
+    read::add(&mut report, context)?;
     let x = || Axis::log("degrees of freedom over d");
     report.figures.push(Figure {
         name: "frontier".into(),

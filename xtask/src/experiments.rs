@@ -187,8 +187,10 @@ fn sabotage(
             println!("  does not notice {}: {text}", sabotage.name());
         }
         for (sabotage, noticed) in &found.noticed {
-            let noticed = noticed.map_or("did not finish".into(), |n| format!("{n} claims notice"));
-            println!("  {}: {noticed}", sabotage.name());
+            match noticed {
+                Ok(n) => println!("  {}: {n} claims notice", sabotage.name()),
+                Err(error) => println!("  {}: did not finish: {error}", sabotage.name()),
+            }
         }
         trials.push(found);
         if let Some(all) = publish {
@@ -200,7 +202,7 @@ fn sabotage(
     let mut out = String::new();
     eval::markdown_table(&mut out, &heads, table.rows.into_iter());
     println!("{out}");
-    let silent = trials.iter().flat_map(|t| &t.noticed).filter(|(_, n)| *n == Some(0)).count();
+    let silent = trials.iter().flat_map(|t| &t.noticed).filter(|(_, n)| matches!(n, Ok(0))).count();
     let missed: usize = trials.iter().map(|t| t.missed.len()).sum();
     println!("{silent} sabotages unnoticed, {missed} promises not kept");
     Ok(if silent + missed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })

@@ -29,7 +29,12 @@ pub struct TruncatedNormal {
     grid: Grid,
     /// `Pr[|Z| > |threshold|]` within one part in `2^52`, NaN where that is not promised.
     tail: f64,
+    /// The same from below and from above, in units of `2^-KEPT`.
+    kept: (UBig, UBig),
 }
+
+/// Bits of the tail that are kept. Cancellation takes about 210 of them at 12.
+const KEPT: usize = 448;
 
 impl TruncatedNormal {
     /// The law above `threshold`.
@@ -43,14 +48,20 @@ impl TruncatedNormal {
         if !(-60..=0).contains(&grid.exponent()) {
             return Err(Error::invalid("grid exponent", grid.exponent(), "[-60, 0]"));
         }
-        let bits = 448;
-        let (low, high) = tail_ends(threshold, bits);
+        let (low, high) = tail_ends(threshold, KEPT);
         let width = &high - &low;
-        // Cancellation takes about 210 bits at 12.
         let close = (width << 60) <= low;
-        let middle = Ball::new((low.clone()).into(), UBig::ZERO, bits);
+        let middle = Ball::new((low.clone()).into(), UBig::ZERO, KEPT);
         let tail = if close { middle.to_f64() } else { f64::NAN };
-        Ok(Self { threshold, grid, tail })
+        Ok(Self { threshold, grid, tail, kept: (low, high) })
+    }
+
+    /// `Pr[|Z| > |threshold|]` in units of `2^-bits`.
+    fn tail_ends(&self, bits: usize) -> (UBig, UBig) {
+        match KEPT.checked_sub(bits) {
+            Some(less) => (&self.kept.0 >> less, (&self.kept.1 >> less) + 1u8),
+            None => tail_ends(self.threshold, bits),
+        }
     }
 
     /// The threshold.
@@ -80,7 +91,7 @@ impl TruncatedNormal {
         })
     }
 
-    /// The draw that a sample defines, in floating point, and a bound on its error; NaN where there is none.
+    /// The draw that a sample defines, in floating point, and a bound on its error.
     pub(super) fn approximate(
         &self,
         normals: &Normals,
@@ -93,20 +104,29 @@ impl TruncatedNormal {
         // Twice the upper tail of the draw, within five parts in 2^53; the sign of the draw is that of 1 - twice.
         let top = if self.threshold >= 0.0 { self.tail } else { 2.0 - self.tail };
         let twice = v * top;
-        if twice <= 1.0 {
+        let (z, error) = if twice <= 1.0 {
             (normals.quantile(twice), 2.0 * ETA)
         } else {
             // The complement has lost digits where it is small.
             let rest = 2.0 - twice;
             (-normals.quantile(rest), 2.0 * ETA + 16.0 * U / rest)
-        }
+        };
+        if z.is_nan() { self.far_out(source, sample) } else { (z, error) }
+    }
+
+    /// The same by big numbers, once, where the kernel promises nothing: a vector whose numbers all settle by
+    /// themselves would take as many again for each of them.
+    #[cold]
+    fn far_out(&self, source: &impl Bits, sample: u64) -> (f64, f64) {
+        let z = (1..=8).find_map(|words| self.enclose(source, sample, 64 * words));
+        z.map_or((f64::NAN, f64::NAN), |z| (z.to_f64(), ETA))
     }
 
     /// The draw; none when more precision is needed.
     pub(super) fn enclose(&self, source: &impl Bits, sample: u64, bits: usize) -> Option<Ball> {
         // T = V (twice the upper tail at the threshold), in (0, 2); the sign shows at once or never.
         let upper = |work: usize| {
-            let (low, high) = tail_ends(self.threshold.abs(), work);
+            let (low, high) = self.tail_ends(work);
             let two = UBig::from(2u8) << work;
             let (low, high) =
                 if self.threshold >= 0.0 { (low, high) } else { (&two - high, two - low) };

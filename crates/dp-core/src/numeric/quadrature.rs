@@ -16,14 +16,22 @@ const GAUSS: [(f64, f64); 8] = [
 
 /// Integral of `f` over `[a, b]` by one 16-point panel.
 fn panel(a: f64, b: f64, f: &impl Fn(f64) -> f64) -> f64 {
-    rule(&GAUSS, 0.5 * (a + b), 0.5 * (b - a), f)
+    rule(&GAUSS, 0.5 * (a + b), 0.5 * (b - a), |x| [f(x)])[0]
 }
 
-fn rule(nodes: &[(f64, f64)], centre: f64, half: f64, f: &impl Fn(f64) -> f64) -> f64 {
-    half * nodes
-        .iter()
-        .map(|&(x, w)| w * (f(centre + half * x) + f(centre - half * x)))
-        .sum::<f64>()
+/// Several integrals at once.
+fn rule<const M: usize>(
+    nodes: &[(f64, f64)],
+    centre: f64,
+    half: f64,
+    f: impl Fn(f64) -> [f64; M],
+) -> [f64; M] {
+    let mut sums = [0.0; M];
+    for &(x, w) in nodes {
+        let (right, left) = (f(centre + half * x), f(centre - half * x));
+        (0..M).for_each(|i| sums[i] += w * (right[i] + left[i]));
+    }
+    sums.map(|sum| half * sum)
 }
 
 /// Half of the 6-point rule.
@@ -33,9 +41,13 @@ const GAUSS_6: [(f64, f64); 3] = [
     (0.932_469_514_203_152, 0.171_324_492_379_170_36),
 ];
 
-/// Integral of `f` over `[centre - half, centre + half]` by 6 points, for a short and smooth piece.
-pub(crate) fn panel_6(centre: f64, half: f64, f: impl Fn(f64) -> f64) -> f64 {
-    rule(&GAUSS_6, centre, half, &f)
+/// Integrals of `f` over `[centre - half, centre + half]` by 6 points, for a short and smooth piece.
+pub(crate) fn panel_6<const M: usize>(
+    centre: f64,
+    half: f64,
+    f: impl Fn(f64) -> [f64; M],
+) -> [f64; M] {
+    rule(&GAUSS_6, centre, half, f)
 }
 
 /// A density on an interval whose logarithm is concave, with second derivative at most -1.

@@ -26,7 +26,7 @@ pub(crate) fn ln_delta(mu: f64, epsilon: f64) -> (f64, f64) {
     let (a, b) = (ratio - half, ratio + half);
     let error = 2e-13 + 1e-15 * a.abs() * b;
     let value = if mu < 0.5 {
-        ln_normal_pdf(a) + panel_6(ratio, half, mills_slope).ln()
+        ln_normal_pdf(a) + panel_6(ratio, half, |x| [mills_slope(x)])[0].ln()
     } else if a < 0.0 {
         let lost = ln_normal_cdf(a).exp() + ln_normal_pdf(a).exp() * mills_ratio(b);
         (-lost).ln_1p()

@@ -2,6 +2,7 @@
 
 use super::event::Event;
 use super::kind::{Kind, count};
+use super::kinds::{GaussianStep, covariance_sensitivity};
 use super::pld::Merged;
 use super::pld::{Pld, Way, Width};
 use super::rule::whole;
@@ -14,11 +15,47 @@ use crate::budget::Epsilon;
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 use crate::numeric::ln_sum_exp;
-use crate::quantity::{NoiseScale, NormBound};
+use crate::quantity::{L2Sensitivity, NoiseScale, NormBound};
+
+/// All runs as one profile, where their losses add up to one of a known kind: squares of Gaussian losses, rows of
+/// sketches, degrees of freedom of a mixture, responses.
+fn as_one(profile: &Profile, times: u64) -> Option<Profile> {
+    let many = |count: u64| count.checked_mul(times);
+    let gaussian = |sensitivity, sigma| Profile::GaussianComposition {
+        steps: vec![GaussianStep { sensitivity, sigma, times }],
+    };
+    let all = match *profile {
+        Profile::Gaussian { sensitivity, sigma } => gaussian(sensitivity, sigma),
+        Profile::SymmetricGaussian { bound, sigma, change } => {
+            gaussian(L2Sensitivity::new(covariance_sensitivity(bound, change)).ok()?, sigma)
+        }
+        Profile::ChiMixtureGaussian { k, entry_shift, sigma, later_mu } => {
+            // The safe side: a root and a product are an ulp off.
+            let later_mu = later_mu * (times as f64).sqrt() * (1.0 + 4.0 * f64::EPSILON);
+            Profile::ChiMixtureGaussian { k: many(k)?, entry_shift, sigma, later_mu }
+        }
+        Profile::JlMechanism { rows, bound, lift, change } => {
+            Profile::JlMechanism { rows: many(rows)?, bound, lift, change }
+        }
+        Profile::RandomizedResponse { bits, keep } => {
+            Profile::RandomizedResponse { bits: many(bits)?, keep }
+        }
+        Profile::KaryResponse { responses, alphabet, keep } => {
+            Profile::KaryResponse { responses: many(responses)?, alphabet, keep }
+        }
+        _ => return None,
+    };
+    all.check_limits().is_ok().then_some(all)
+}
 
 /// An upper bound on ln delta of `times` runs; zero (the safe answer) for none of them, which no
 /// mechanism can be, and beyond 2^40.
 fn ln_delta(profile: &Profile, times: u64, epsilon: f64) -> f64 {
+    if times > 1
+        && let Some(all) = as_one(profile, times)
+    {
+        return all.ln_delta(epsilon);
+    }
     match (times, profile) {
         (0, _) => 0.0,
         (1, _) => profile.ln_delta(epsilon),

@@ -112,6 +112,15 @@ pub(crate) fn spent(budget: Budget) -> Result<Budget> {
     with(high)
 }
 
+/// The same where a mechanism refuses an epsilon above `most`.
+///
+/// # Errors
+/// Those of a calibration.
+pub(crate) fn spent_within(budget: Budget, most: f64) -> Result<Budget> {
+    let spent = spent(budget)?;
+    Ok(Budget { epsilon: Epsilon::new(spent.epsilon.get().min(most))?, ..spent })
+}
+
 /// The budget that a published rule spends.
 ///
 /// # Errors

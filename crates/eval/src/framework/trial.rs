@@ -11,9 +11,8 @@ pub struct Trial {
     pub id: &'static str,
     /// Claims that pass when nothing is broken, and all claims.
     pub passing: (usize, usize),
-    /// Each sabotage that reached it, with the claims that passed before and fail now; `None` where it did not
-    /// run to its end.
-    pub noticed: Vec<(Sabotage, Option<usize>)>,
+    /// Each sabotage that reached it, with the claims that passed before and fail now, or why it did not run to its end.
+    pub noticed: Vec<(Sabotage, Result<usize>)>,
     /// Claims that promised to notice a sabotage and did not.
     pub missed: Vec<(Sabotage, String)>,
     /// Claims that fail when nothing is broken, with the reason where it is known.
@@ -48,12 +47,15 @@ pub fn trial(
     };
     for sabotage in reached.into_iter().filter(|s| chosen.contains(s)) {
         let (broken, _) = during(Some(sabotage), || experiment.run(context));
-        let Ok(broken) = broken else {
-            found.noticed.push((sabotage, None));
-            continue;
+        let broken = match broken {
+            Ok(broken) => broken,
+            Err(error) => {
+                found.noticed.push((sabotage, Err(error)));
+                continue;
+            }
         };
         let failed = passing.iter().filter(|&&i| !passed(&broken, i)).count();
-        found.noticed.push((sabotage, Some(failed)));
+        found.noticed.push((sabotage, Ok(failed)));
         for &i in &passing {
             let claim = &report.claims[i];
             if claim.catches.contains(&sabotage) && passed(&broken, i) {
@@ -81,8 +83,8 @@ pub fn table(trials: &[Trial], chosen: &[Sabotage]) -> Table {
             let cell = trial.noticed.iter().find(|(s, _)| s == sabotage);
             row.push(match cell {
                 None => "-".into(),
-                Some((_, None)) => "!".into(),
-                Some((_, Some(n))) => n.to_string(),
+                Some((_, Err(_))) => "!".into(),
+                Some((_, Ok(n))) => n.to_string(),
             });
         }
         table.row(row);

@@ -368,6 +368,21 @@ fn samples_far_in_the_tail_are_enclosed() {
     }
 }
 
+/// Without that, each number of a vector far out would be settled by itself, from all others.
+#[test]
+fn truncated_draws_are_known_in_floating_point_however_far_out() {
+    let normals = Normals::new();
+    for threshold in [-12.0, -7.0, 0.0, 6.0, 6.5, 9.0, 12.0] {
+        let law = TruncatedNormal::new(threshold, grid(-20)).unwrap();
+        for i in 0..60 {
+            let bits = source(79, i);
+            let (x, error) = law.approximate(&normals, &bits, 0);
+            let exact = [192, 384].iter().find_map(|b| law.enclose(&bits, 0, *b)).unwrap().to_f64();
+            assert!((x - exact).abs() <= error && error < 1e-9, "{threshold}: {x}, {exact}");
+        }
+    }
+}
+
 #[test]
 fn what_one_sample_needs_changes_no_other() {
     let stream = || streams(5, 3, 1).pop().unwrap();

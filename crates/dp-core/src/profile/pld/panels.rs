@@ -80,12 +80,12 @@ impl<D: Fn(f64) -> f64, S: Fn(f64) -> Shape> Smooth<D, S> {
             let (centre, half) = (0.5 * (a + b), 0.5 * (b - a));
             // Two neighbouring numbers are not halved.
             if (self.shape)(centre).fits(half) || centre <= a || centre >= b {
-                cell.p += panel_6(centre, half, &self.density);
-                cell.excess += panel_6(centre, half, |z| {
+                let [p, excess] = panel_6(centre, half, |z| {
                     let d = (self.density)(z);
                     // Rounding at the cell's ends must not make the excess negative.
-                    if d == 0.0 { 0.0 } else { d * -(-above(z).max(0.0)).exp_m1() }
+                    [d, if d == 0.0 { 0.0 } else { d * -(-above(z).max(0.0)).exp_m1() }]
                 });
+                (cell.p, cell.excess) = (cell.p + p, cell.excess + excess);
                 continue;
             }
             let most = (self.density)(self.mode.clamp(a, b)) * (b - a);

@@ -4,7 +4,9 @@ use super::classify::{
     ACCURACY, Judged, Method, Needs, PLAIN, Plan, Text, Trial, accuracy, measure,
 };
 use super::probe::{self, Law};
-use super::standing::{Cell, claim_above_chance, claim_ahead, claim_together, leads};
+use super::standing::{
+    Cell, claim_above_chance, claim_ahead, claim_ahead_by, claim_together, leads,
+};
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, Sabotage};
 use crate::framework::{Context, Report, Study};
@@ -133,7 +135,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             "{} (k = 256) is more accurate than Raw-data-G-OPT from epsilon 5 on",
             ours.label
         );
-        claim_ahead(&mut report, &text, &leads);
+        claim_ahead_by(&mut report, &text, &leads, 0.02);
     }
     let (first, last) = (plan.epsilons[0], plan.epsilons[plan.epsilons.len() - 1]);
     let k = plan.sizes[plan.sizes.len() - 1];

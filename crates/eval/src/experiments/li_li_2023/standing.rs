@@ -113,13 +113,24 @@ pub(super) fn least(leads: &[Lead]) -> String {
 /// Claims that one method is ahead of another on average, beyond three standard errors, and at no place
 /// behind by more than [`PLACE`].
 pub(super) fn claim_ahead<'r>(report: &'r mut Report, text: &str, leads: &[Lead]) -> &'r mut Claim {
+    claim_ahead_by(report, text, leads, 0.0)
+}
+
+/// The same by more than a margin.
+pub(super) fn claim_ahead_by<'r>(
+    report: &'r mut Report,
+    text: &str,
+    leads: &[Lead],
+    margin: f64,
+) -> &'r mut Claim {
     let (mean, error) = average(leads);
+    let more = if margin > 0.0 { format!("{margin} and ") } else { String::new() };
     report
         .claim(
             format!(
-                "{text}: on average by more than 3 standard errors, and at no place behind by {PLACE}"
+                "{text}: on average by more than {more}3 standard errors, and at no place behind by {PLACE}"
             ),
-            mean > 3.0 * error && !leads.iter().any(Lead::is_far_behind),
+            mean > margin + 3.0 * error && !leads.iter().any(Lead::is_far_behind),
             format!("mean lead {mean:.4} +- {error:.4}, smallest {}", least(leads)),
         )
         .catches(&ANSWERS)

@@ -35,10 +35,9 @@ const METHODS: [&str; 4] = [
     "AdaSSP, denoised Gram matrix",
 ];
 
-/// Excess risk over that of predicting zero of every method on one data set.
-fn risks(context: &Context<'_>, power: f64, epsilon: f64, repetition: u64) -> Result<[f64; 4]> {
-    let part = format!("regression i^-{power}");
-    let rows = with_target(N, D, power, context.data_seed(&part, repetition));
+/// Excess risk over that of predicting zero of every method on one data set, at every epsilon.
+fn risks(context: &Context<'_>, power: f64, repetition: u64) -> Result<Vec<[f64; 4]>> {
+    let rows = with_target(N, D, power, context.data_seed(&law(power), repetition));
     let exact = gram(&rows, D + 1);
     let seconds = exact.get(..D, ..D);
     let best = regression(exact.as_ref(), D, Ridge::Fixed { lambda: 0.0 })?;
@@ -48,31 +47,48 @@ fn risks(context: &Context<'_>, power: f64, epsilon: f64, repetition: u64) -> Re
     };
     let excess =
         |theta: &[f64]| risk(&Mat::from_fn(D, 1, |i, _| theta[i] - best[(i, 0)])) / risk(&best);
-    let zero = || vec![0.0; D];
     let seen = sabotage::data(rows);
+    let of_epsilon = |epsilon: f64| -> Result<[f64; 4]> {
+        let part = format!("{} {epsilon}", law(power));
+        let found = coefficients(context, &seen, epsilon, (&part, repetition))?;
+        Ok(found.map(|theta| excess(&theta)))
+    };
+    EPSILONS.into_iter().map(of_epsilon).collect()
+}
+
+fn law(power: f64) -> String {
+    format!("regression i^-{power}")
+}
+
+/// What every method finds in the rows.
+fn coefficients(
+    context: &Context<'_>,
+    rows: &[f64],
+    epsilon: f64,
+    (part, repetition): (&str, u64),
+) -> Result<[Vec<f64>; 4]> {
+    let zero = || vec![0.0; D];
     let budget = sabotage::spent(Budget::new(epsilon, DELTA)?)?;
-    let mut rng = context.noise(&format!("{part} {epsilon}"), repetition);
+    let mut rng = context.noise(part, repetition);
     let of = |bound: f64| -> Result<Adjacency> {
         Ok(Adjacency::AddRemoveRow { bound: NormBound::new(bound)? })
     };
-
     let label_bound = NormBound::new(1.0)?;
     let config = NewtonConfig { features: D, adjacency: of(1.0)?, label_bound };
     let newton = PrivateNewton::calibrate(config, budget)?;
     let newton = sabotage::solved(
-        || Ok(newton.release(&seen, &mut rng)?.payload().coefficients().to_vec()),
+        || Ok(newton.release(rows, &mut rng)?.payload().coefficients().to_vec()),
         zero,
     )?;
-
     // Rows with their target have norm root two at most.
     let sums = GaussianCovariance::calibrate(D + 1, of(2f64.sqrt())?, budget)?;
-    let release = sums.release(&seen, &mut rng)?;
+    let release = sums.release(rows, &mut rng)?;
     let line = sabotage::solved(
         || Ok(Regression::of(release.payload(), D)?.coefficients().to_vec()),
         zero,
     )?;
-    let ada = adassp(context, &seen, (budget, of(1.0)?), &format!("{part} {epsilon}"), repetition)?;
-    Ok([excess(&newton), excess(&line), excess(&ada[0]), excess(&ada[1])])
+    let [ada, denoised] = adassp(context, rows, (budget, of(1.0)?), (part, repetition))?;
+    Ok([newton, line, ada, denoised])
 }
 
 /// AdaSSP with its three parts composed exactly, a third of mu squared each (its paper splits epsilon and delta): the
@@ -81,8 +97,7 @@ fn adassp(
     context: &Context<'_>,
     rows: &[f64],
     (budget, adjacency): (Budget, Adjacency),
-    part: &str,
-    repetition: u64,
+    (part, repetition): (&str, u64),
 ) -> Result<[Vec<f64>; 2]> {
     let sigma = 3f64.sqrt() * calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get();
     let mut normals = Normals::new(context.sub_seed(&format!("AdaSSP {part}"), repetition));
@@ -131,16 +146,15 @@ fn point(x: f64, samples: &[f64]) -> Point {
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let repetitions = context.pick(16, 64);
-    context.progress.begin(2 * EPSILONS.len() as u64);
+    context.progress.begin(2 * repetitions);
     let mut report = Report::default();
     let mut panels = Vec::new();
     let mut ours = Vec::new();
     for power in [0.0, 1.0] {
         // methods x epsilons -> samples
         let mut samples = vec![vec![Vec::new(); EPSILONS.len()]; METHODS.len()];
-        for (i, epsilon) in EPSILONS.into_iter().enumerate() {
-            for repetition in 0..repetitions {
-                let found = risks(context, power, epsilon, repetition)?;
+        for repetition in 0..repetitions {
+            for (i, found) in risks(context, power, repetition)?.into_iter().enumerate() {
                 samples.iter_mut().zip(found).for_each(|(method, risk)| method[i].push(risk));
             }
             context.progress.step();
@@ -162,7 +176,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             },
         };
         panels.push(Panel {
-            title: if power == 0.0 { "equal eigenvalues" } else { "eigenvalues 1/i" }.into(),
+            title: name(power).into(),
             x: Axis::log("epsilon"),
             y: Axis::log("excess risk over that of zero"),
             curves: METHODS.iter().zip(&samples).map(curve).collect(),
@@ -188,10 +202,14 @@ fn run(context: &Context<'_>) -> Result<Report> {
     Ok(report)
 }
 
+fn name(power: f64) -> &'static str {
+    if power == 0.0 { "equal eigenvalues" } else { "eigenvalues 1/i" }
+}
+
 fn claims(report: &mut Report, power: f64, medians: &[Vec<f64>]) {
     let [newton, sums, ada, denoised] = medians else { unreachable!("four methods") };
     let shown = |m: &[f64]| m.iter().map(|x| format!("{x:.5}")).collect::<Vec<_>>().join(", ");
-    let law = if power == 0.0 { "equal eigenvalues" } else { "eigenvalues 1/i" };
+    let law = name(power);
     let measured = format!(
         "{} Newton; {} sums; {} AdaSSP; {} AdaSSP denoised",
         shown(newton),

@@ -7,7 +7,7 @@ use crate::framework::{Context, sabotage};
 use dp_core::explain::TradeOff;
 use dp_core::mechanism::Mechanism;
 use dp_core::{
-    Adjacency, Budget, EntryBound, Epsilon, Guarantee, NormBound, Probability, PublicSeed, Shift,
+    Adjacency, Budget, EntryBound, Guarantee, NormBound, Probability, PublicSeed, Shift,
 };
 use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
@@ -160,7 +160,8 @@ fn vectors(
     };
     let what = format!("{noise} noise, {adjacency}, {}", rows.name());
     let mut rng = context.noise(&what, budget.epsilon.get().to_bits());
-    let mechanism = made(sabotage::spent(budget)?)?;
+    let most = if noise == NoiseKind::Staircase { 20.0 } else { f64::MAX };
+    let mechanism = made(sabotage::spent_within(budget, most)?)?;
     let release = sabotage::with_rows(view(rows)?, |rows| Ok(mechanism.release(rows, &mut rng)?))?;
     let attacks = on_changes(&release, rows)?;
     setting(("vectors", what), budget, made(budget)?.guarantee(), &attacks)
@@ -173,10 +174,7 @@ fn units(context: &Context<'_>, rows: &Points, budget: Budget) -> Result<Setting
     };
     let what = format!("unit vectors, any input, {}", rows.name());
     let mut rng = context.noise(&what, budget.epsilon.get().to_bits());
-    let spent = sabotage::spent(budget)?;
-    // More epsilon than this is refused.
-    let most = Budget { epsilon: Epsilon::new(spent.epsilon.get().min(64.0))?, ..spent };
-    let mechanism = made(most)?;
+    let mechanism = made(sabotage::spent_within(budget, 20.0)?)?;
     let release = sabotage::with_rows(view(rows)?, |rows| Ok(mechanism.release(rows, &mut rng)?))?;
     let attacks = on_units(&release, rows, &rows.select(&[0, 1]))?;
     setting(("directions", what), budget, made(budget)?.guarantee(), &attacks)

@@ -54,7 +54,7 @@ fn composed_wishart_runs_agree_with_independent_convolutions() {
 }
 
 /// Runs whose losses add up to one of a known kind have its exact profile: within the bracket of the numerical
-/// composition of as many events, and below its upper end.
+/// composition of as many events.
 #[test]
 fn runs_whose_losses_add_up_have_the_exact_profile() {
     let l2 = L2Sensitivity::new(1.0).unwrap();
@@ -94,8 +94,7 @@ fn runs_whose_losses_add_up_have_the_exact_profile() {
     }
 }
 
-/// One law alone is taken at its word: no numerical composition, which took up to a fifth of a second and, for many
-/// responses, knew nothing but the sum of their losses.
+/// The numerical composition knew nothing of so many responses but the sum of their losses.
 #[test]
 fn many_responses_lose_less_than_the_sum_of_their_losses() {
     let keep = dp_core::Probability::new(0.501).unwrap();

@@ -112,7 +112,7 @@ pub(crate) fn spent(budget: Budget) -> Result<Budget> {
     with(high)
 }
 
-/// The same where a mechanism refuses an epsilon above `most`.
+/// The same where a mechanism refuses an epsilon above `most`, or draws slowly there.
 ///
 /// # Errors
 /// Those of a calibration.

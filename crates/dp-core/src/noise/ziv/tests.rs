@@ -380,6 +380,12 @@ fn truncated_draws_are_known_in_floating_point_however_far_out() {
             let exact = [192, 384].iter().find_map(|b| law.enclose(&bits, 0, *b)).unwrap().to_f64();
             assert!((x - exact).abs() <= error && error < 1e-9, "{threshold}: {x}, {exact}");
         }
+        // The vector is the same as by exact integers alone.
+        let law = HalfSpaceNormal::new(threshold, grid(-20)).unwrap();
+        for i in 0..4 {
+            let (bits, x) = (source(80, i), [3, 0, -(1 << 40)]);
+            assert_eq!(law.steps(Path::Fast, &bits, &x), law.steps(Path::Exact, &bits, &x));
+        }
     }
 }
 

@@ -22,7 +22,7 @@ pub(crate) fn watch(out: &Path, ledger: Option<&Path>) -> std::io::Result<()> {
 mod unix {
     use super::run::Run;
     use crate::output::{self, Format, Record};
-    use dp_core::atomic_file::abandon_all;
+    use dp_core::unfinished::abandon_all;
     use signal_hook::consts::{SIGINT, SIGTERM, SIGXFSZ};
     use signal_hook::iterator::Signals;
     use std::io::Write;

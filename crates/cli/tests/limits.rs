@@ -193,7 +193,10 @@ fn stranger(room: &Room) -> Option<(std::path::PathBuf, (u32, u32))> {
         return None;
     }
     let program = room.path("dps");
-    std::fs::copy(env!("CARGO_BIN_EXE_dps"), &program).expect("copied");
+    // By another process: one that a parallel test starts would hold the file open for writing for a moment, and it
+    // could not be run.
+    let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_dps")).arg(&program).status();
+    assert!(copied.expect("runs").success());
     mode(&program, 0o755);
     mode(room.folder(), 0o777);
     mode(&room.path("users.csv"), 0o644);

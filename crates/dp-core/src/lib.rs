@@ -42,7 +42,6 @@
 
 pub mod accounting;
 pub mod adjacency;
-pub mod atomic_file;
 pub mod calibrate;
 pub mod certificate;
 pub mod disk;
@@ -61,6 +60,7 @@ pub mod release_file;
 pub mod seed;
 pub mod text;
 pub mod theorem;
+pub mod unfinished;
 
 /// Epsilon, delta and their pair, where they are defined with the other numbers.
 pub mod budget {

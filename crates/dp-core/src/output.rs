@@ -10,12 +10,12 @@
 //! lines make the last two steps one (`docs/LEDGER.md`). What others can read as it is written, a stream or a file
 //! system without modes, is paid for before the first byte, and never taken back.
 
-use crate::atomic_file::{Listed, unfinished};
 use crate::certificate::{AnyCertificate, Certificate};
-use crate::disk::{Disk, Identity, Staged, folder_of, identity, random_id};
+use crate::disk::{Disk, Identity, Staged, folder_of, hold, identity, partial_of};
 use crate::error::{Error, Result};
 use crate::guarantee::Guarantee;
 use crate::ledger_file::{BudgetFile, Locked, bill};
+use crate::unfinished::{Listed, unfinished};
 use std::io::{ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -33,7 +33,35 @@ pub enum Existing {
     Replace,
 }
 
-/// A release that is being made.
+/// Who may read a file that is [written](write).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// On Unix, its owner only: for what is as secret as the data.
+    Owner,
+    /// Whoever the system's settings let: for what is published.
+    Shared,
+}
+
+/// Writes a whole file in the place of whatever has its name: whoever opens it sees the old content or the new one.
+/// What a killed writer leaves is removed by the next one of the same name.
+///
+/// # Errors
+/// [`Error::Io`]; the name then still leads to what it led to before, unless the failure is in making the renaming
+/// itself durable.
+pub fn write(path: &Path, bytes: &[u8], access: Access) -> Result<()> {
+    write_on(Disk::default(), path, bytes, access)
+}
+
+fn write_on(disk: Disk, path: &Path, bytes: &[u8], access: Access) -> Result<()> {
+    let mut output = Output::on(disk, path, Existing::Replace)?;
+    if let To::File { over, .. } = &mut output.to {
+        *over = Some(access);
+    }
+    output.write_all(bytes).map_err(|e| Error::io(path.display(), &e))?;
+    output.commit()
+}
+
+/// A release, or another file, that is being made.
 #[derive(Debug)]
 pub struct Output {
     disk: Disk,
@@ -46,8 +74,16 @@ pub struct Output {
 }
 
 enum To {
-    File { path: PathBuf, replaces: Option<Identity> },
-    Stream { name: String, stream: Box<dyn Write + Send> },
+    File {
+        path: PathBuf,
+        replaces: Option<Identity>,
+        /// It takes the place of a file that came later too, and this is who may read it.
+        over: Option<Access>,
+    },
+    Stream {
+        name: String,
+        stream: Box<dyn Write + Send>,
+    },
 }
 
 impl core::fmt::Debug for To {
@@ -149,7 +185,7 @@ impl Output {
             return Err(failed(ErrorKind::AlreadyExists.into()));
         }
         let staged = disk.stage(folder_of(&path), name).map_err(failed)?;
-        Ok(Self::of(disk, staged, To::File { path, replaces }))
+        Ok(Self::of(disk, staged, To::File { path, replaces, over: None }))
     }
 
     /// A release that goes to a stream, `name` to people: it is made in a temporary file and handed on as a whole.
@@ -165,11 +201,7 @@ impl Output {
     }
 
     fn of(disk: Disk, staged: Staged, to: To) -> Self {
-        let target = match &to {
-            To::File { path, .. } => path.clone(),
-            To::Stream { name, .. } => name.into(),
-        };
-        let listed = staged.name.clone().map(|name| Listed::new(name, target));
+        let listed = staged.name.clone().map(Listed::new);
         Self { disk, staged, to, payment: None, receipt: Receipt::default(), listed }
     }
 
@@ -200,14 +232,31 @@ impl Output {
         Ok(())
     }
 
+    /// A file that nothing is to be paid for is complete: flushes it, and gives it its name.
+    ///
+    /// # Errors
+    /// [`Error::Io`], also where another file got the name first; [`Error::InvalidParameter`] where a ledger is to pay,
+    /// which takes a certificate ([`Output::finish`]).
+    pub fn commit(mut self) -> Result<()> {
+        if self.payment.as_ref().is_some_and(|payment| !payment.paid) {
+            return Err(Error::invalid("certificate", "none", "one: a ledger pays for this"));
+        }
+        self.sync()?;
+        self.place()
+    }
+
+    fn sync(&self) -> Result<()> {
+        let failed = |e: std::io::Error| Error::io(format_args!("{:?}", self.to), &e);
+        self.disk.sync(&self.staged.file).map_err(failed)
+    }
+
     /// The release is complete: flushes it, pays for it, and gives the file its name.
     ///
     /// # Errors
     /// [`Error::Io`]; as [`BudgetFile::add`] where a ledger pays. Then nothing is published, and nothing is spent unless
     /// the error says so.
     pub fn finish(mut self, certificate: &AnyCertificate) -> Result<()> {
-        let failed = |e: std::io::Error| Error::io(format_args!("{:?}", self.to), &e);
-        self.disk.sync(&self.staged.file).map_err(failed)?;
+        self.sync()?;
         let Some(payment) = self.payment.clone().filter(|payment| !payment.paid) else {
             return self.place();
         };
@@ -240,7 +289,7 @@ impl Output {
     ) -> Result<(Paid, bool)> {
         let entry = locked.ledger().planned(certificate, label)?;
         let bill = bill(entry, certificate);
-        let To::File { path, replaces } = &self.to else {
+        let To::File { path, replaces, .. } = &self.to else {
             let id = locked.spend(bill)?;
             return Ok((Paid { id, head: locked.head().to_owned() }, false));
         };
@@ -271,17 +320,21 @@ impl Output {
                 let copied = copied.and_then(|()| std::io::copy(&mut staged.file, stream));
                 copied.and_then(|_| stream.flush()).map_err(|e| Error::io(name, &e))
             }
-            To::File { path, replaces } => {
+            To::File { path, replaces, over } => {
                 let _none_ends_it_here = unfinished();
                 let failed = |e: std::io::Error| match e.kind() {
                     ErrorKind::AlreadyExists => taken(path),
                     _ => Error::io(path.display(), &e),
                 };
-                disk.share(&staged.file).map_err(failed)?;
-                if replaces.is_some() && identity(path) == *replaces {
+                if *over != Some(Access::Owner) {
+                    disk.share(&staged.file).map_err(failed)?;
+                }
+                let same = replaces.is_some() && identity(path) == *replaces;
+                if same || over.is_some() {
                     if staged.name.is_none() {
-                        let id = random_id().map_err(failed)?;
-                        let hidden = folder_of(path).join(format!(".dps-{id}.partial"));
+                        // The next writer of this name removes it, should this one be killed.
+                        let hidden = partial_of(path).map_err(failed)?;
+                        hold(&staged.file);
                         disk.name(staged, &hidden).map_err(failed)?;
                     }
                     let name = staged.name.as_deref().unwrap_or(path);
@@ -305,8 +358,7 @@ fn taken(path: &Path) -> Error {
     Error::Io {
         what: path.display().to_string(),
         kind: ErrorKind::AlreadyExists,
-        reason: "another file took the name while the release was made; nothing was published"
-            .into(),
+        reason: "another file took the name meanwhile; nothing was published".into(),
     }
 }
 

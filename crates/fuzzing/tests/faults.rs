@@ -2,7 +2,7 @@
 //! writer killed on the way, truncation at every length, a flip at every byte, another version,
 //! another seed, another fingerprint. Never a wrong answer, never half a file.
 
-use dp_core::atomic_file::{self, Access};
+use dp_core::output::{self, Access};
 use dp_core::release_file::{FORMAT, Kind, Summary, Trailer, Writer, open};
 use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
 use fuzzing::releases;
@@ -161,7 +161,7 @@ fn write_release(path: &Path) -> dp_core::Result<()> {
 fn write_new(kind: &str, path: &Path) -> Result<(), Box<dyn std::error::Error>> {
     match kind {
         "release" => Ok(write_release(path)?),
-        "text" => Ok(atomic_file::write(path, "new ".repeat(10_000).as_bytes(), Access::Shared)?),
+        "text" => Ok(output::write(path, "new ".repeat(10_000).as_bytes(), Access::Shared)?),
         _ => {
             let rng = NoiseRng::deterministic_not_private(2);
             let mut stream = WindowMechanism::resume(path, rng)?;
@@ -207,7 +207,7 @@ fn begin(kind: &str, path: &Path) -> Vec<u8> {
         let mut stream = mechanism.stream_with_journal(path, rng).unwrap();
         stream.push(&[0.1; 12 * 20]).unwrap();
     } else {
-        atomic_file::write(path, b"the old content", Access::Shared).unwrap();
+        output::write(path, b"the old content", Access::Shared).unwrap();
     }
     std::fs::read(path).unwrap()
 }

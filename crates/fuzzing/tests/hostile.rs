@@ -4,8 +4,8 @@
 #[path = "../../cli/tests/support/counting.rs"]
 mod counting;
 
-use arrow_array::RecordBatch;
 use arrow_array::builder::{Float64Builder, ListBuilder};
+use arrow_array::{BooleanArray, RecordBatch};
 use dp_core::Guarantee;
 use flate2::{Compression, write::GzEncoder};
 use fuzzing::{Sample, releases};
@@ -258,6 +258,12 @@ fn data_files() {
     let bytes = std::fs::metadata(&path).unwrap().len();
     assert!(bytes < 1 << 16, "{bytes}");
     assert!(bounded("list.parquet", || rows_of(&path)).unwrap_err().contains("declares more"));
+    // As many equal values as a few bytes can say.
+    let path = folder.path().join("rows.parquet");
+    equal_rows(&path, 80);
+    let bytes = std::fs::metadata(&path).unwrap().len();
+    assert!(bytes < 1 << 12, "{bytes}");
+    assert!(bounded("rows.parquet", || rows_of(&path)).unwrap_err().contains("declares more"));
     // A line without end, many lines, and the longest line that is read, of items of one letter.
     let item = b"a ".repeat(1 << 20);
     for (name, lines, whole) in [("endless", 40, false), ("many", 40, true), ("longest", 2, false)]
@@ -291,6 +297,23 @@ fn data_files() {
             _ => assert_eq!(read.unwrap(), 1),
         }
     }
+}
+
+/// A Parquet file of `times` times 2^20 rows, all equal, in one group of one page.
+fn equal_rows(path: &Path, times: usize) {
+    let column = BooleanArray::from(vec![false; 1 << 20]);
+    let batch = RecordBatch::try_from_iter([("a", Arc::new(column) as _)]).unwrap();
+    let all = times << 20;
+    let properties = WriterProperties::builder()
+        .set_compression(ParquetCompression::SNAPPY)
+        .set_max_row_group_row_count(Some(all))
+        .set_data_page_row_count_limit(all)
+        .set_write_batch_size(1 << 20)
+        .build();
+    let file = std::fs::File::create(path).unwrap();
+    let mut out = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
+    (0..times).for_each(|_| out.write(&batch).unwrap());
+    out.close().unwrap();
 }
 
 /// A Parquet file of one row, which is a list of equal numbers.

@@ -80,6 +80,19 @@ pub(crate) fn open_parquet(options: &RowsFile) -> Result<Input> {
         let text = "a list declares more values than the file has bits";
         return Err(options.malformed(text));
     }
+    let of_group = |group: &RowGroupMetaData| {
+        let columns = group.columns().iter().enumerate().filter(|(i, _)| mask.leaf_included(*i));
+        columns
+            .map(|(_, c)| u64::try_from(c.num_values()).unwrap_or(0))
+            .fold(0, u64::saturating_add)
+    };
+    let values = builder.metadata().row_groups().iter().map(of_group).fold(0, u64::saturating_add);
+    if values > MANY && values / VALUES > size {
+        return Err(options.malformed(format!(
+            "it declares more values than {VALUES} for each of its bytes, which a few bytes can say and \
+             nothing but equal values can mean: write it as CSV or NPY, or without run lengths"
+        )));
+    }
     let longest = usize::try_from(longest).unwrap_or(usize::MAX);
     let rows = block_rows(features(&schema, &selection).unwrap_or(longest.max(256)));
     let reader = builder.with_projection(mask).with_batch_size(rows).build().map_err(bad)?;
@@ -90,6 +103,11 @@ pub(crate) fn open_parquet(options: &RowsFile) -> Result<Input> {
 
 /// Lists of so many values are short, however small the file is.
 const SHORT: u64 = 1 << 20;
+
+/// So many values are few, however small the file is.
+const MANY: u64 = 1 << 26;
+/// Beyond them, the most values for each byte of a file: writers of columns that are all equal reach about 200.
+const VALUES: u64 = 512;
 
 /// Most values of a row, on average over the rows of a group.
 fn longest_row(group: &RowGroupMetaData) -> u64 {
@@ -220,6 +238,10 @@ impl ColumnarRows {
             let batch = batch.map_err(|e| Error::from(DataError::of(&self.path, e.to_string())))?;
             if let Some(meter) = &self.rows_read {
                 meter.add(batch.num_rows() as u64);
+                if meter.total.is_some_and(|total| meter.done() > total) {
+                    let rule = "it holds more rows than it declares";
+                    return Err(DataError::of(&self.path, rule).into());
+                }
             }
             self.pending = Some((batch, 0));
         }

@@ -3,7 +3,7 @@
 use super::cells::{Cell, Table};
 use arrow_array::{FixedSizeListArray, PrimitiveArray, RecordBatch, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
-use dp_core::atomic_file::AtomicFile;
+use dp_core::output::Output;
 use std::io::{Error, Result};
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ fn batches<'a, T: Cell>(
 }
 
 #[cfg(feature = "arrow")]
-pub(super) fn write_arrow<T: Cell>(file: &mut AtomicFile, table: &Table<'_, T>) -> Result<()> {
+pub(super) fn write_arrow<T: Cell>(file: &mut Output, table: &Table<'_, T>) -> Result<()> {
     let (schema, item) = schema(table)?;
     let writer = arrow_ipc::writer::FileWriter::try_new(file, &schema);
     let mut writer = writer.map_err(Error::other)?;
@@ -51,7 +51,7 @@ pub(super) fn write_arrow<T: Cell>(file: &mut AtomicFile, table: &Table<'_, T>) 
 }
 
 #[cfg(feature = "parquet")]
-pub(super) fn write_parquet<T: Cell>(file: &mut AtomicFile, table: &Table<'_, T>) -> Result<()> {
+pub(super) fn write_parquet<T: Cell>(file: &mut Output, table: &Table<'_, T>) -> Result<()> {
     use parquet::file::{metadata::KeyValue, properties::WriterProperties};
     let (schema, item) = schema(table)?;
     let about = table.about.iter();

@@ -4,7 +4,7 @@ use super::cells::{Cell, Table};
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 use super::columns;
 use crate::error::{Error, Result};
-use dp_core::atomic_file::{Access, AtomicFile};
+use dp_core::output::{Existing, Output};
 use faer::Mat;
 use npyz::WriterBuilder;
 use std::io::Write;
@@ -68,16 +68,15 @@ pub(super) fn write<T: Cell>(path: &Path, table: &Table<'_, T>) -> Result<()> {
     })
 }
 
-fn create(path: &Path, write: impl FnOnce(&mut AtomicFile) -> std::io::Result<()>) -> Result<()> {
+fn create(path: &Path, write: impl FnOnce(&mut Output) -> std::io::Result<()>) -> Result<()> {
     check_free(path)?;
-    let mut file = AtomicFile::create(path, Access::Shared)?;
+    let mut file = Output::create(path, Existing::Keep)?;
     write(&mut file).map_err(|e| Error::io(path, e))?;
-    check_free(path)?;
     Ok(file.commit()?)
 }
 
 fn write_csv<T: Cell>(
-    file: &mut AtomicFile,
+    file: &mut Output,
     width: usize,
     cells: &[T],
     named: bool,
@@ -96,7 +95,7 @@ fn write_csv<T: Cell>(
     Ok(())
 }
 
-fn write_npy<T: Cell>(file: &mut AtomicFile, width: usize, cells: &[T]) -> std::io::Result<()> {
+fn write_npy<T: Cell>(file: &mut Output, width: usize, cells: &[T]) -> std::io::Result<()> {
     let rows = cells.len().checked_div(width).unwrap_or(0);
     let mut writer = npyz::WriteOptions::new()
         .default_dtype()

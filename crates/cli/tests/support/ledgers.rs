@@ -9,13 +9,15 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// Families of mechanisms of which a ledger is made, and the rules that count them.
-pub(crate) const FAMILIES: [(&str, &[FilterRule]); 6] = [
+pub(crate) const FAMILIES: [(&str, &[FilterRule]); 8] = [
     ("gaussian", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
     ("laplace", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
     ("response", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
     ("mixture", &[FilterRule::Basic, FilterRule::Renyi]),
     ("covariance", &[FilterRule::Basic, FilterRule::Renyi]),
     ("every", &[FilterRule::Basic, FilterRule::Renyi]),
+    ("repeated", &[FilterRule::Basic]),
+    ("group", &[FilterRule::Basic]),
 ];
 
 /// The `i`th mechanism of a family: every one is another, and a thousand runs of it lose little.
@@ -51,6 +53,11 @@ fn profile(family: &str, i: usize) -> Value {
             _ => json!({"kind": "symmetric-gaussian", "bound": 1.0, "sigma": 900.0 * x,
                 "change": "add-remove"}),
         },
+        "repeated" => json!({"kind": "repeated", "profile": one_of_several(i), "times": 12}),
+        "group" => match i % 5 {
+            4 => json!({"kind": "group", "profile": profile("repeated", i), "size": 3}),
+            _ => json!({"kind": "group", "profile": one_of_several(i), "size": 3}),
+        },
         "every" => match i % 7 {
             5 => json!({"kind": "zcdp", "rho": 1e-6 * x}),
             6 => json!({"kind": "approximate-dp", "epsilon": 0.001 * x, "delta": 1e-12}),
@@ -60,9 +67,31 @@ fn profile(family: &str, i: usize) -> Value {
     }
 }
 
+/// A mechanism several runs of which, or several changes, are a composition.
+fn one_of_several(i: usize) -> Value {
+    let x = 1.0 + i as f64 / 37.0;
+    match i % 4 {
+        0 => json!({"kind": "wishart", "dim": 8, "dof": 200 + i, "bound": 1.0, "scale": 90.0 * x,
+            "change": "add-remove"}),
+        1 => json!({"kind": "binomial-mixture", "trials": 64 + i, "probability": 0.02,
+            "coordinate": {"kind": "gaussian", "shift": 1.0, "sigma": 90.0 * x}}),
+        2 => json!({"kind": "laplace", "sensitivity": 1.0, "scale": 70.0 * x}),
+        _ => json!({"kind": "zcdp", "rho": 1e-6 * x}),
+    }
+}
+
 /// A guarantee of that mechanism.
 pub(crate) fn guarantee(family: &str, i: usize) -> Guarantee {
-    declared(profile(family, i))
+    match family {
+        // The least epsilon would take many compositions.
+        "repeated" | "group" => {
+            let budget = Budget::new(20.0, 1e-9).expect("valid");
+            let profile = serde_json::from_value(profile(family, i)).expect("a profile");
+            Guarantee::declared(adjacency(), budget, profile, "nobody", "a test")
+                .expect("consistent")
+        }
+        _ => declared(profile(family, i)),
+    }
 }
 
 /// A guarantee of any mechanism, declared by nobody.
@@ -83,9 +112,11 @@ pub(crate) fn adjacency() -> Adjacency {
 /// again under other numbers, each reserved, committed and closed.
 pub(crate) fn write(path: &Path, family: &str, rule: FilterRule, entries: usize) {
     let limit = Budget::new(1e6, 1e-2).expect("valid");
-    BudgetFile::create(path, "users", adjacency(), limit, rule).expect("created");
-    let different = entries.min(100);
-    for i in 0..different {
+    let mut lines = Vec::new();
+    for i in 0..entries.min(100) {
+        // Each for itself: a ledger of all that came before would be read a hundred times.
+        let _ = std::fs::remove_file(path);
+        BudgetFile::create(path, "users", adjacency(), limit, rule).expect("created");
         let label = format!("a release of the survey (number-{i}.dps)");
         let done = BudgetFile::declare(path, &guarantee(family, i), 1, &label);
         if rule == FilterRule::Renyi && done.is_err() {
@@ -93,15 +124,15 @@ pub(crate) fn write(path: &Path, family: &str, rule: FilterRule, entries: usize)
             continue;
         }
         done.expect("within the limit");
+        let text = std::fs::read_to_string(path).expect("a ledger");
+        // Two marks, then lines that begin with their hash.
+        lines.extend(text.lines().skip(3 + lines.len().min(1)).map(|line| line[65..].to_owned()));
     }
-    let text = std::fs::read_to_string(path).expect("a ledger");
-    // Two marks, then lines that begin with their hash.
-    let lines: Vec<&str> = text.lines().skip(3).map(|line| &line[65..]).collect();
-    let (first, payments) = (lines[0], &lines[1..]);
+    let (first, payments) = (&lines[0], &lines[1..]);
     let mut head = String::new();
-    let releases = (0..entries).flat_map(|i| released(payments[i % payments.len()], i));
+    let releases = (0..entries).flat_map(|i| released(&payments[i % payments.len()], i));
     let mut all = String::new();
-    for line in std::iter::once(first.to_owned()).chain(releases) {
+    for line in std::iter::once(first.clone()).chain(releases) {
         head = hex(&Sha256::new().chain_update(&head).chain_update(&line).finalize());
         all += &format!("{head} {line}\n");
     }

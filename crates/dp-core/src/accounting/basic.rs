@@ -3,8 +3,11 @@
 use crate::budget::{Delta, Epsilon};
 use crate::error::Result;
 use crate::profile::Event;
-use crate::profile::PrivacyProfile;
 use crate::profile::pld::Pld;
+use rayon::prelude::*;
+
+/// More events than these are asked quickly: what is exact and slow is wider then.
+const FEW: usize = 4;
 
 /// Runs of one event as (epsilon, delta) guarantees.
 pub(super) struct Split {
@@ -14,37 +17,52 @@ pub(super) struct Split {
     pub(super) runs: f64,
 }
 
-/// Cuts `delta` evenly among the runs that need one; the pure runs take none, and an event of
-/// many bits or letters is that many pure runs. Returns what is left of `delta` after a share
-/// `spent` of it.
+/// What of delta the runs that are not pure get together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Share {
+    All,
+    Half,
+}
+
+impl Share {
+    fn of(self, delta: Delta) -> f64 {
+        match self {
+            Self::All => delta.get(),
+            Self::Half => 0.5 * delta.get(),
+        }
+    }
+}
+
+/// Cuts a share of `delta` evenly among the runs that need one; the pure runs take none, and an
+/// event of many bits or letters is that many pure runs. Returns what is left of `delta`.
 ///
 /// With `whole`, such an event needs a share too, as one run with its own profile.
 pub(super) fn split(
     events: &[Event],
     delta: Delta,
-    spent: f64,
+    share: Share,
     whole: bool,
 ) -> Result<(Vec<Split>, f64)> {
     let pure: Vec<_> =
         events.iter().map(|e| pure_runs(e).filter(|runs| !whole || is_one(runs))).collect();
     let needy = events.iter().zip(&pure).filter(|(_, p)| p.is_none());
     let needy: f64 = needy.map(|(e, _)| e.count() as f64).sum();
-    let budget = if needy > 0.0 { spent * delta.get() } else { 0.0 };
-    let each = if needy > 0.0 { budget / needy * (1.0 - 1e-12) } else { 0.0 };
-    let mut out = Vec::with_capacity(events.len());
-    for (event, pure) in events.iter().zip(pure) {
+    let budget = if needy > 0.0 { share.of(delta) } else { 0.0 };
+    // Both shares at once: the other methods ask for the other one.
+    let each = |share: Share| Delta::new(share.of(delta) / needy.max(1.0) * (1.0 - 1e-12));
+    let both = [each(Share::All)?, each(Share::Half)?];
+    let parts = events.par_iter().zip(pure).map(|(event, pure)| {
         let count = event.count() as f64;
-        match pure {
-            Some(runs) => out.extend(
-                runs.into_iter().map(|(epsilon, runs)| Split { epsilon, runs: runs * count }),
-            ),
-            None => {
-                let epsilon = event.profile().epsilon(Delta::new(each)?)?.get();
-                out.push(Split { epsilon, runs: count });
-            }
-        }
-    }
-    Ok((out, delta.get() - budget))
+        let Some(runs) = pure else {
+            let [all, half] = event.epsilons(both, events.len() > FEW);
+            let epsilon = if share == Share::All { all? } else { half? }.get();
+            return Ok(vec![Split { epsilon, runs: count }]);
+        };
+        let several = |(epsilon, runs)| Split { epsilon, runs: runs * count };
+        Ok(runs.into_iter().map(several).collect())
+    });
+    let parts = parts.collect::<Result<Vec<_>>>()?;
+    Ok((parts.into_iter().flatten().collect(), delta.get() - budget))
 }
 
 /// One run of an event as independent runs of pure mechanisms, where it is that: the epsilon,
@@ -64,7 +82,7 @@ fn is_one(runs: &[(f64, f64)]) -> bool {
 /// of delta, whichever costs less.
 pub(super) fn basic(events: &[Event], delta: Delta) -> Result<Epsilon> {
     let sum = |whole| -> Result<Epsilon> {
-        let (parts, _) = split(events, delta, 1.0, whole)?;
+        let (parts, _) = split(events, delta, Share::All, whole)?;
         up(parts.iter().map(|p| p.runs * p.epsilon).sum())
     };
     let pure = sum(false);
@@ -83,7 +101,7 @@ pub(super) fn basic(events: &[Event], delta: Delta) -> Result<Epsilon> {
 ///
 /// Half of delta goes to the runs that are not pure, if there are any.
 pub(super) fn advanced(events: &[Event], delta: Delta) -> Result<Epsilon> {
-    let (parts, slack) = split(events, delta, 0.5, false)?;
+    let (parts, slack) = split(events, delta, Share::Half, false)?;
     if parts.is_empty() {
         return Ok(Epsilon::ZERO);
     }

@@ -148,7 +148,7 @@ impl Cost {
         if self.basis == Basis::AcceptedClaim { self.budget.delta } else { Delta::ZERO }
     }
 
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         let disagree = |left: String, right: String| Error::Mismatch {
             what: "a ledger entry's budget and its profile",
             left,

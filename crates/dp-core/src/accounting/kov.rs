@@ -1,6 +1,6 @@
 //! Optimal composition of pure mechanisms (Kairouz, Oh, Viswanath 2015; Murtagh, Vadhan 2016).
 
-use super::basic::split;
+use super::basic::{Share, split};
 use crate::budget::{Delta, Epsilon};
 use crate::error::Result;
 use crate::profile::Event;
@@ -12,7 +12,7 @@ use crate::profile::pld::{Pld, Width};
 /// becomes the randomised response of its epsilon, and those are composed numerically
 /// (runs of one epsilon merge into an exact binomial sum).
 pub(super) fn optimal(events: &[Event], delta: Delta) -> Result<Bracket<Epsilon>> {
-    let (parts, slack) = split(events, delta, 0.5, false)?;
+    let (parts, slack) = split(events, delta, Share::Half, false)?;
     let responses = parts
         .iter()
         .filter(|p| p.epsilon > 0.0)

@@ -4,6 +4,10 @@
 //! What only some systems can do is in `unix` (and its Linux parts); `portable` has what is left elsewhere,
 //! and says which promises it cannot keep.
 
+/// Compiled and tested where it is not used.
+#[cfg(all(test, unix))]
+#[allow(dead_code, unreachable_pub)]
+mod portable;
 #[cfg(not(unix))]
 #[path = "portable.rs"]
 mod system;
@@ -85,8 +89,7 @@ impl Disk {
             None => {
                 let path = folder.join(partial(name, &random_id()?));
                 let file = system::create_private(&path)?;
-                // Where the file system knows no locks, an abandoned file stays: it is harmless.
-                let _ = file.try_lock();
+                hold(&file);
                 (file, Some(path))
             }
         };
@@ -214,6 +217,17 @@ fn partial(name: &std::ffi::OsStr, id: &str) -> OsString {
     partial
 }
 
+/// Nobody sweeps a file that is held. Where the file system knows no locks, an abandoned file stays: it is harmless.
+pub(crate) fn hold(file: &File) {
+    let _ = file.try_lock();
+}
+
+/// A name for a file that will take the place of another one.
+pub(crate) fn partial_of(path: &Path) -> Result<PathBuf> {
+    let name = path.file_name().unwrap_or_default();
+    Ok(folder_of(path).join(partial(name, &random_id()?)))
+}
+
 /// The folder of a file.
 pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."))
@@ -233,4 +247,37 @@ pub(crate) fn open_file(path: &Path, write: bool) -> Result<File> {
         return Err(Error::new(ErrorKind::InvalidInput, "it is not a file"));
     }
     OpenOptions::new().read(true).write(write).open(path)
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::{ErrorKind, portable};
+
+    /// What is left where nothing is known of the system: nothing is private, so everything is paid for first, and no
+    /// name is taken from another file.
+    #[test]
+    fn what_every_system_has_replaces_nothing_and_claims_nothing() {
+        let folder = tempfile::tempdir().unwrap();
+        let (one, two) = (folder.path().join("one"), folder.path().join("two"));
+        let file = portable::create_private(&one).unwrap();
+        assert!(!portable::is_private(&file).unwrap());
+        let again = portable::create_private(&one).unwrap_err();
+        assert_eq!(again.kind(), ErrorKind::AlreadyExists);
+        assert!(portable::nameless(folder.path()).unwrap().is_none());
+        let none = portable::link_nameless(&file, &two).unwrap_err();
+        assert_eq!(none.kind(), ErrorKind::Unsupported);
+        std::fs::write(&two, "first").unwrap();
+        assert!(portable::rename_new(&one, &two).is_err() && one.exists());
+        assert_eq!(std::fs::read(&two).unwrap(), b"first");
+        std::fs::remove_file(&two).unwrap();
+        assert!(portable::identity(&two).is_none() && portable::identity(&one).is_some());
+        portable::rename_new(&one, &two).unwrap();
+        assert!(two.exists() && !one.exists());
+        assert_eq!(portable::identity(&two), portable::identity_of(&file).unwrap());
+        assert!(!portable::has_other_names(&file).unwrap());
+        portable::keep_owner_and_mode(&file, &file).unwrap();
+        portable::share(&file).unwrap();
+        portable::sync_folder(folder.path()).unwrap();
+        portable::forbid_core_dumps().unwrap();
+    }
 }

@@ -100,6 +100,8 @@ impl BudgetFile {
                 _ => failed(error),
             });
         }
+        // Where it had a name from the start it is locked.
+        drop(staged);
         Self::read(path)
     }
 

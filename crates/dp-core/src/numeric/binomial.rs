@@ -152,7 +152,7 @@ pub(crate) fn ln_expectation(
     reference + sum.ln()
 }
 
-/// How many terms of binomial sums were evaluated: what a limit on their parameters promises.
+/// How many terms of binomial sums were evaluated, and losses composed: what a limit on their parameters promises.
 #[cfg(test)]
 pub(crate) mod terms {
     use std::cell::Cell;

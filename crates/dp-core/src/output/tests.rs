@@ -302,3 +302,73 @@ fn a_release_is_entered_once() {
         BudgetFile::record(&room.ledger, &certificate, "a", Repeat::Enter).unwrap();
     assert_eq!((file.ledger().entries().len(), standing), (2, Standing::Kept));
 }
+
+/// A file that nothing pays for, in the place of another one: old or new whatever is stopped, its mode what was asked,
+/// and what a killed writer left goes with the next one.
+#[test]
+fn every_fault_of_a_file_that_is_written_over_is_made_good() {
+    for (fault, named) in [(Fault::Fails, false), (Fault::Stops, false), (Fault::Stops, true)] {
+        let operations = everywhere(fault, named, |at, disk| {
+            let room = Room::new();
+            let path = room.path("a");
+            write(&path, b"older", Access::Owner).unwrap();
+            let done = write_on(disk, &path, CONTENT, Access::Owner);
+            let found = std::fs::read(&path).unwrap();
+            assert!(found == CONTENT || found == b"older" && done.is_err(), "{fault:?} {at}");
+            #[cfg(unix)]
+            for name in room.names() {
+                use std::os::unix::fs::PermissionsExt;
+                let mode = std::fs::metadata(room.path(&name)).unwrap().permissions().mode();
+                assert_eq!(mode & 0o777, 0o600, "{name}");
+            }
+            write(&path, b"newer", Access::Shared).unwrap();
+            assert_eq!(room.names(), ["a"], "no orphan, {fault:?} {named} {at}");
+            assert_eq!(std::fs::read(&path).unwrap(), b"newer");
+        });
+        assert!(operations >= 5, "{operations} operations");
+    }
+}
+
+/// The same for a release that no ledger pays for.
+#[test]
+fn a_killed_replacement_without_a_ledger_leaves_nothing() {
+    everywhere(Fault::Stops, false, |at, disk| {
+        let room = Room::new();
+        let path = room.path("a");
+        std::fs::write(&path, "older").unwrap();
+        let output = Output::on(disk, &path, Existing::Replace);
+        let done = output.and_then(|mut output| {
+            output.write_all(CONTENT).map_err(|e| Error::io("a", &e))?;
+            output.commit()
+        });
+        drop(done);
+        drop(Output::create(&path, Existing::Replace).unwrap());
+        assert_eq!(room.names(), ["a"], "no orphan, {at}");
+    });
+}
+
+#[test]
+fn many_writers_at_once_never_disturb_each_other() {
+    let room = Room::new();
+    let path = room.path("a");
+    std::thread::scope(|scope| {
+        for i in 0..8u8 {
+            let path = &path;
+            scope.spawn(move || {
+                (0..50).for_each(|_| write(path, &[i; 100], Access::Shared).unwrap());
+            });
+        }
+    });
+    let content = std::fs::read(&path).unwrap();
+    assert!(content.len() == 100 && content.iter().all(|&b| b == content[0]));
+    assert_eq!(room.names(), ["a"]);
+    // A file that is to stay stays, also where it came while another was made.
+    let late = room.path("b");
+    let mut output = Output::create(&late, Existing::Keep).unwrap();
+    output.write_all(CONTENT).unwrap();
+    std::fs::write(&late, "first").unwrap();
+    assert!(output.commit().unwrap_err().to_string().contains("took the name"));
+    assert_eq!(std::fs::read(&late).unwrap(), b"first");
+    assert!(write(Path::new("/"), b"", Access::Owner).is_err());
+    assert!(write(&room.path("no/such"), b"", Access::Owner).is_err());
+}

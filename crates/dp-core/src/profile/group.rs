@@ -1,10 +1,11 @@
 //! Several changes of one unit. Proof: `docs/proofs/adjacency.md`, section 2.
 
+use super::curve::Curve;
 use super::kind::Kind;
-use super::kinds::{PrivacyProfile, Profile, covariance_sensitivity};
+use super::kinds::{Profile, covariance_sensitivity};
 use super::pld::Merged;
 use crate::adjacency::{Adjacency, Steps};
-use crate::budget::Epsilon;
+use crate::budget::{Delta, Epsilon, LogDelta};
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 use crate::quantity::{L1Sensitivity, L2Sensitivity};
@@ -20,15 +21,15 @@ pub(crate) struct Meeting {
 }
 
 /// `delta(epsilon/size) (e^epsilon - 1) / (e^(epsilon/size) - 1)`: group privacy, epsilon split
-/// evenly among the steps.
-fn ln_delta(profile: &Profile, size: u64, epsilon: f64) -> f64 {
+/// evenly among the steps, each of which has this ln delta.
+fn ln_delta(step: impl Fn(f64) -> f64, size: u64, epsilon: f64) -> f64 {
     let n = size as f64;
     // The safe side: a smaller epsilon.
     let each = epsilon / n * (1.0 - 4.0 * f64::EPSILON);
-    let Ok(at) = (if each > 0.0 { Epsilon::new(each) } else { Ok(Epsilon::ZERO) }) else {
+    if each.is_nan() {
         return 0.0;
-    };
-    let ln = profile.log_delta(at).get();
+    }
+    let ln = step(each);
     // The sum of e^(i epsilon/n), i below n: n terms, none below one.
     let ratio = if epsilon < 1e-8 {
         n.ln() + epsilon
@@ -124,7 +125,22 @@ const STEPS: u64 = 1 << 20;
 
 impl Kind for Group<'_> {
     fn ln_delta(&self, epsilon: f64) -> f64 {
-        ln_delta(self.profile, self.size, epsilon)
+        let step = |e: f64| LogDelta::saturating(self.profile.ln_delta(e)).get();
+        ln_delta(step, self.size, epsilon)
+    }
+
+    /// That of one step, at a delta that is smaller by the number of steps at least. It may rise again: far out the
+    /// factor outgrows what a step cannot go below.
+    fn curve(&self, near: Delta) -> Option<Curve> {
+        let (size, profile) = (self.size, self.profile.clone());
+        let composed = self.profile.quick(Delta::new(near.get() / size as f64).ok()?);
+        let step = composed.unwrap_or_else(|| Curve {
+            near: 1.0,
+            bound: Box::new(move |epsilon| profile.ln_delta(epsilon)),
+        });
+        let near = size as f64 * step.near;
+        let bound = move |epsilon| ln_delta(|e| step.ln_delta(e), size, epsilon);
+        Some(Curve { near, bound: Box::new(bound) })
     }
 
     fn check_limits(&self) -> Result<()> {

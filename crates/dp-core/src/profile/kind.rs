@@ -1,7 +1,9 @@
 //! What every kind of profile knows of itself.
 
+use super::curve::Curve;
 use super::pld::Merged;
 use crate::adjacency::Adjacency;
+use crate::budget::Delta;
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 
@@ -9,6 +11,11 @@ use crate::noise::NoiseLaw;
 pub(super) trait Kind {
     /// ln delta, unchecked: NaN and values above zero are left to the caller.
     fn ln_delta(&self, epsilon: f64) -> f64;
+
+    /// The same as a curve, closest near this delta, where one evaluation costs as much as a composition.
+    fn curve(&self, _near: Delta) -> Option<Curve> {
+        None
+    }
 
     /// Refuses a parameter outside its range.
     fn check_limits(&self) -> Result<()>;

@@ -5,6 +5,7 @@
 //! least positive `f64`. Proofs: `docs/proofs/`.
 
 pub(crate) mod chi_mixture;
+mod curve;
 pub(crate) mod declared;
 mod evaluate;
 pub(crate) mod event;

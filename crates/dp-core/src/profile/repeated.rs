@@ -1,17 +1,17 @@
 //! One mechanism run several times. Proof: `docs/proofs/composition-pld.md`, section 5.
 
+use super::curve::Curve;
 use super::event::Event;
 use super::kind::{Kind, count};
 use super::kinds::{GaussianStep, covariance_sensitivity};
 use super::pld::Merged;
-use super::pld::{Pld, Way, Width};
+use super::pld::{Pld, Upper, Way, Width};
 use super::rule::whole;
 use super::solve::{least_scale_from, positive};
 use super::wishart::wishart_scale;
 use super::{Profile, RowChange};
 use crate::adjacency::Adjacency;
-use crate::budget::Budget;
-use crate::budget::Epsilon;
+use crate::budget::{Budget, Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 use crate::numeric::ln_sum_exp;
@@ -88,22 +88,70 @@ const SPLITS: u32 = 64;
 /// Pairs of sums: for halves, then for the best split found. More change nothing visible.
 const ROUNDS: u32 = 2;
 
+/// The split of epsilon at which two steps lose the least, and ln delta there.
+fn best_split(one: &Upper, two: &Upper, epsilon: f64) -> (f64, f64) {
+    let bound = |e: f64| ln_sum_exp(one.ln_delta(e), e + two.ln_delta(epsilon - e)) + 1e-14;
+    let splits = (0..=SPLITS).map(|i| epsilon * f64::from(i) / f64::from(SPLITS));
+    let least = |m: (f64, f64), v: (f64, f64)| if v.1 < m.1 { v } else { m };
+    splits.map(|e| (e, bound(e))).fold((0.5 * epsilon, f64::INFINITY), least)
+}
+
+/// Sums that are made once, for a delta: the bound they give at any epsilon; where a row is replaced, of two steps.
+fn curve(profile: &Profile, times: u64, near: Delta) -> Option<Curve> {
+    let (once, steps) = match *profile {
+        Profile::Wishart { dim, dof, bound, scale, change: RowChange::Replace } => {
+            (Profile::Wishart { dim, dof, bound, scale, change: RowChange::AddRemove }, 2)
+        }
+        _ => (profile.clone(), 1),
+    };
+    let event = Event::new(once, times).ok()?;
+    let pld = composition(&event);
+    let ways = [Way::Forwards, Way::Backwards];
+    let mut at = ways.map(|way| pld.about(way, near.ln().get()));
+    let mut made = None;
+    for _ in 0..ROUNDS {
+        let [one, two] = [0, 1].map(|i| pld.upper_one_way(ways[i], at[i]));
+        let bound: Box<dyn Fn(f64) -> f64> = match steps {
+            1 => Box::new(move |e| one.ln_delta(e).max(two.ln_delta(e))),
+            _ => Box::new(move |e| best_split(&one, &two, e).1.min(best_split(&two, &one, e).1)),
+        };
+        let near_by = if steps == 1 { at[0].max(at[1]) } else { at[0] + at[1] };
+        let curve = Curve { near: near_by, bound };
+        let found = curve.epsilon(near).map_or(near_by, Epsilon::get);
+        made = Some(Curve { near: found, ..curve });
+        // Sums are closest near the epsilon they were made for.
+        let off = found / near_by;
+        if (0.9..1.1).contains(&off) {
+            break;
+        }
+        at = if steps == 1 { [found; 2] } else { at.map(|e| e * off) };
+    }
+    made
+}
+
+fn is_replaced(profile: &Profile) -> bool {
+    matches!(profile, Profile::Wishart { change: RowChange::Replace, .. })
+}
+
 /// A row is removed in all runs, and another is added in all runs, in either order: the
 /// least `delta_1(e) + e^e delta_2(epsilon - e)` over some splits. Every split is a bound; the
 /// sums are closest where they were made for, and each order has its own best split.
 fn two_steps(once: Profile, times: u64, epsilon: f64) -> f64 {
     let Ok(event) = Event::new(once, times) else { return 0.0 };
     let pld = composition(&event);
+    let halves = [Way::Forwards, Way::Backwards].map(|way| pld.upper_one_way(way, 0.5 * epsilon));
     let ordered = |first: Way, second: Way| {
         let (mut best, mut made_for) = (0.0_f64, 0.5 * epsilon);
-        for _ in 0..ROUNDS {
-            let one = pld.upper_one_way(first, made_for);
-            let two = pld.upper_one_way(second, epsilon - made_for);
-            let bound = |e: f64| ln_sum_exp(one.ln_delta(e), e + two.ln_delta(epsilon - e)) + 1e-14;
-            let splits = (0..=SPLITS).map(|i| epsilon * f64::from(i) / f64::from(SPLITS));
-            let (at, value) = splits
-                .map(|e| (e, bound(e)))
-                .fold((made_for, f64::INFINITY), |m, v| if v.1 < m.1 { v } else { m });
+        for round in 0..ROUNDS {
+            let made;
+            let [one, two] = if round == 0 {
+                [&halves[first as usize], &halves[second as usize]]
+            } else {
+                let rest = epsilon - made_for;
+                made = [pld.upper_one_way(first, made_for), pld.upper_one_way(second, rest)];
+                made.each_ref()
+            };
+            let (at, value) = best_split(one, two, epsilon);
             best = best.min(value);
             if at == made_for {
                 break;
@@ -129,6 +177,16 @@ impl Kind for Repeated<'_> {
         ln_delta(self.profile, self.times, epsilon)
     }
 
+    fn curve(&self, near: Delta) -> Option<Curve> {
+        if self.times == 1 && !is_replaced(self.profile) {
+            return self.profile.curve(near);
+        }
+        match as_one(self.profile, self.times) {
+            Some(all) => all.curve(near),
+            None => curve(self.profile, self.times, near),
+        }
+    }
+
     fn check_limits(&self) -> Result<()> {
         count("times", self.times, RUNS)?;
         if matches!(self.profile, Profile::Repeated { .. } | Profile::Group { .. }) {
@@ -139,6 +197,11 @@ impl Kind for Repeated<'_> {
     }
 
     fn compose(&self, runs: u64, all: &mut Merged) {
+        // One run takes milliseconds at every epsilon, all together no more.
+        if self.times > 1 && is_replaced(self.profile) {
+            let profile = Box::new(self.profile.clone());
+            return all.envelope(Profile::Repeated { profile, times: self.times }, runs);
+        }
         // No runs, or too many: the safe answer.
         match Event::new(self.profile.clone(), runs.saturating_mul(self.times)) {
             Ok(event) => self.profile.compose(event.count(), all),

@@ -1,7 +1,7 @@
 //! Data sets that may not be shipped: how to obtain and check them.
 
 use crate::error::{Error, Result};
-use dp_core::atomic_file::{self, Access};
+use dp_core::output::{self, Access};
 use sha2::{Digest, Sha256};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -82,7 +82,7 @@ impl Obtainable {
         let unpacked = work.path().join("unpacked").join(inside);
         let bytes = check(&unpacked, self.sha256())?;
         // Flushed before it takes its name: after a power cut the file is right or absent.
-        atomic_file::write(&target, &bytes, Access::Shared)?;
+        output::write(&target, &bytes, Access::Shared)?;
         Ok(target)
     }
 }

@@ -15,7 +15,7 @@ pub use pages::publish_trials;
 pub use pages::{publish, write};
 
 use crate::error::{Error, Result};
-use dp_core::atomic_file::{self, Access};
+use dp_core::output::{self, Access};
 use std::path::Path;
 
 /// Writes a file beside its place and renames it, making the folders on the way.
@@ -26,7 +26,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(|e| Error::io(path, e))?;
     }
-    Ok(atomic_file::write(path, bytes, Access::Shared)?)
+    Ok(output::write(path, bytes, Access::Shared)?)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use super::config::StreamConfig;
 use super::engine::State;
 use crate::error::{Error, Result};
 use dp_core::Guarantee;
-use dp_core::atomic_file::{self, Access};
 use dp_core::noise::GeneratorKind;
+use dp_core::output::{self, Access};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use std::fs::{File, OpenOptions, TryLockError};
@@ -86,7 +86,7 @@ impl OpenJournal {
 
     /// Replaces the file, whole or not at all.
     pub(super) fn write(&self, journal: &Journal) -> Result<()> {
-        atomic_file::write(&self.path, &journal.encode()?, Access::Owner)
+        output::write(&self.path, &journal.encode()?, Access::Owner)
             .map_err(|e| Error::Io { what: "journal", reason: e.to_string() })
     }
 }

@@ -187,6 +187,8 @@ impl TiltedSum {
     /// The `count`-fold sums of the parts together, tilted by `t >= 0`, in a window of
     /// at most `largest` steps.
     pub(super) fn new(parts: &[(&Measure, u64)], h: f64, t: f64, largest: usize) -> Self {
+        #[cfg(test)]
+        crate::numeric::binomial::terms::add();
         let at = total(parts, h, t);
         let window = window(parts, h, t, at, largest);
         let size = window.size.max(2);

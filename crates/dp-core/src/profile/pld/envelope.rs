@@ -4,36 +4,67 @@
 
 use super::cut::Cut;
 use super::discretise::Measure;
-use crate::budget::Epsilon;
+use crate::budget::{Delta, Epsilon};
 use crate::profile::{PrivacyProfile, Profile};
+use std::sync::OnceLock;
 
 /// A profile known from above only, the same in both directions.
 ///
-/// Evaluated once on a few points; between them the chord (in `e^eps`) is an upper
-/// bound again, because the true profile is convex.
-#[derive(Debug, Clone, PartialEq)]
+/// Evaluated once on a few points, where it is asked; between them the chord (in `e^eps`) is an
+/// upper bound again, because the true profile is convex.
+#[derive(Debug, Clone)]
 pub(super) struct Envelope {
     profile: Profile,
+    pieces: u32,
+    many: bool,
     /// (eps, delta), eps rising from zero.
-    points: Vec<(f64, f64)>,
+    points: OnceLock<Vec<(f64, f64)>>,
 }
 
-/// Number of evaluations, closer together near zero.
-const POINTS: u32 = 320;
+impl PartialEq for Envelope {
+    fn eq(&self, other: &Self) -> bool {
+        self.profile == other.profile
+    }
+}
+
+/// Fewest and most evaluations, closer together near zero, and about how many of all profiles together: where more
+/// than twenty are composed their chords are longer, and the answer is wider.
+const POINTS: (u32, u32) = (64, 320);
+const ALL: u32 = 6400;
+/// More profiles than these are evaluated quickly: what is exact and slow is wider then.
+const FEW: u32 = 4;
+/// A profile that is itself a composition is made for this delta.
+const NEAR: f64 = 1e-10;
 
 impl Envelope {
-    pub(super) fn new(profile: Profile) -> Self {
-        let delta =
-            |eps: f64| profile.log_delta(Epsilon::new(eps).unwrap_or(Epsilon::ZERO)).delta();
+    /// One of `of` envelopes that are composed.
+    pub(super) fn new(profile: Profile, of: usize) -> Self {
+        let of = u32::try_from(of).unwrap_or(u32::MAX).max(1);
+        let pieces = (ALL / of).clamp(POINTS.0, POINTS.1);
+        let many = of > FEW;
+        Self { profile, pieces, many, points: OnceLock::new() }
+    }
+
+    fn points(&self) -> &[(f64, f64)] {
+        self.points.get_or_init(|| self.evaluated())
+    }
+
+    fn evaluated(&self) -> Vec<(f64, f64)> {
+        let quick =
+            |near| if self.many { self.profile.quick(near) } else { self.profile.curve(near) };
+        let curve = Delta::new(NEAR).ok().and_then(quick);
+        let delta = |eps: f64| match &curve {
+            Some(curve) => curve.ln_delta(eps).exp(),
+            None => self.profile.log_delta(Epsilon::new(eps).unwrap_or(Epsilon::ZERO)).delta(),
+        };
         // Points lie where the profile still falls.
         let floor = delta(200.0) * (1.0 + 1e-9) + 1e-20;
         let mut end = 0.5;
         while end < 200.0 && delta(end) > floor {
             end *= 1.3;
         }
-        let at = |i: u32| end * (f64::from(i) / f64::from(POINTS)).powf(1.5);
-        let points = (0..=POINTS).map(|i| (at(i), delta(at(i)))).collect();
-        Self { profile, points }
+        let at = |i: u32| end * (f64::from(i) / f64::from(self.pieces)).powf(1.5);
+        (0..=self.pieces).map(|i| (at(i), delta(at(i)))).collect()
     }
 
     /// A bound on `ln E_P e^(s L)`, where one is stated.
@@ -45,8 +76,9 @@ impl Envelope {
     }
 
     fn delta(&self, eps: f64) -> f64 {
-        let after = self.points.partition_point(|p| p.0 <= eps);
-        match (self.points.get(after.wrapping_sub(1)), self.points.get(after)) {
+        let points = self.points();
+        let after = points.partition_point(|p| p.0 <= eps);
+        match (points.get(after.wrapping_sub(1)), points.get(after)) {
             (Some(&(a, left)), Some(&(b, right))) => {
                 let share = (eps - a).exp_m1() / (b - a).exp_m1();
                 left + (right - left) * share
@@ -64,7 +96,7 @@ impl Envelope {
 
     /// A loss beyond which the profile is at most `mass`, or the last point.
     pub(super) fn reach(&self, mass: f64) -> f64 {
-        let found = self.points.iter().find(|p| p.1 <= mass).or(self.points.last());
+        let found = self.points().iter().find(|p| p.1 <= mass).or(self.points().last());
         found.map_or(1.0, |p| p.0.max(0.5))
     }
 

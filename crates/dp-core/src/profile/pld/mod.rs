@@ -24,4 +24,4 @@ pub use composition::{Bracket, Pld, Width};
 pub(super) use law::Law as LossLaw;
 pub(crate) use moments::Aside;
 pub(super) use parts::{FREEDOM, LEAST, Merged};
-pub(crate) use upper::Way;
+pub(crate) use upper::{Upper, Way};

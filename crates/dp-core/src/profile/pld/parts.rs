@@ -50,6 +50,8 @@ pub(in crate::profile) struct Merged {
     /// Bits: (low, loss) and their number.
     bits: Vec<((f64, f64), u128)>,
     parts: Parts,
+    /// Profiles that are known from above, with their runs.
+    envelopes: Vec<(Profile, u64)>,
     /// Some event is known from above only.
     above_only: bool,
 }
@@ -96,7 +98,7 @@ impl Merged {
     /// A profile of which only an upper bound is known.
     pub(in crate::profile) fn envelope(&mut self, profile: Profile, runs: u64) {
         self.above_only = true;
-        self.push(Source::Envelope(Envelope::new(profile)), runs.into());
+        self.envelopes.push((profile, runs));
     }
 
     /// What follows is known from above only.
@@ -155,6 +157,11 @@ impl Merged {
                     self.law(Law::Bits { bits: bits as u64, low, loss }, runs, loss);
                 }
             }
+        }
+        let envelopes = core::mem::take(&mut self.envelopes);
+        let of = envelopes.len();
+        for (profile, runs) in envelopes {
+            self.push(Source::Envelope(Envelope::new(profile, of)), runs.into());
         }
         (self.parts, self.above_only)
     }

@@ -64,6 +64,26 @@ impl Pld {
         };
         upper_way(parts, epsilon, self.width)
     }
+
+    /// About the epsilon at which ln delta is this, in a direction: from coarse copies, for a first guess.
+    pub(crate) fn about(&self, way: Way, ln_delta: f64) -> f64 {
+        let directions = self.directions();
+        let parts = match way {
+            Way::Forwards => &directions[0],
+            Way::Backwards => &directions[directions.len() - 1],
+        };
+        let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
+        let high = (ln_delta - 12.0).exp().max(1e-300) / runs;
+        let coarse = Coarse::new(parts, Cut { low: 1e-12, high, most: f64::INFINITY });
+        // The saddle point: delta is about e^(K - t K') / ((1 + t) (1 + t sqrt(2 pi K''))).
+        let beyond = |t: f64| {
+            let c = coarse.cumulant(t);
+            let spread = 1.0 + t * (core::f64::consts::TAU * c.variance).sqrt();
+            c.value - t * c.mean - (t.ln_1p() + spread.ln()) < ln_delta
+        };
+        let (_, t) = bisect((1e-3, STEEPEST), Middle::Geometric, (24, 0.0), beyond);
+        coarse.cumulant(t).mean.max(1e-12)
+    }
 }
 
 /// A direction of a change.

@@ -329,6 +329,34 @@ fn floating_point_decides_as_exact_integers_do() {
     assert!(undecided > 300 && wrong > 10, "{undecided} undecided, {wrong} wrong without bounds");
 }
 
+/// More columns than the reference is asked for: lanes of every width and their remainders. The data is up to 2^22 times
+/// the lift, so that the bounds on the error of a row are up to half a step of its grid.
+#[test]
+fn long_rows_are_decided_as_by_exact_integers() {
+    for (dim, lift) in [(37, 3e-4), (29, 1e-8), (21, 3e-9)] {
+        let totals = gram(dim, dim - 3, 0);
+        let target = Target { dim, totals: &totals, exponent: -40, lift };
+        let law = GramRows::new(2, scale(lift)).unwrap();
+        let all = |path| law.steps(path, streams(81, 0, 1), target).unwrap();
+        assert_eq!(all(Path::Fast), all(Path::Exact), "{dim}, {lift}");
+    }
+    for (dim, dof, grid_exponent) in [(19, 19, -36), (13, 1 << 40, -16), (11, 60, -40)] {
+        let law = WishartNoise::new(dim, dof, scale(1.0)).unwrap().on(grid(grid_exponent));
+        let zero = vec![0; dim * dim];
+        let all = |path| law.steps(path, streams(82, 0, dim as u64), &zero, grid_exponent);
+        assert_eq!(all(Path::Fast), all(Path::Exact), "{dim}, {dof}");
+    }
+    // What was drawn at once is what is drawn one by one.
+    let normals = Normals::new();
+    let (whole, lazy) = (source(83, 0), Source::new(streams(83, 0, 1).pop().unwrap(), 0));
+    for first in [0u64, 3] {
+        let mut filled = [[0.0; 37]; 2];
+        normals.fill(&whole, first, &mut filled[0]);
+        normals.fill(&lazy, first, &mut filled[1]);
+        assert_eq!(filled[0].map(f64::to_bits), filled[1].map(f64::to_bits));
+    }
+}
+
 #[test]
 fn rejections_are_decided_alike_where_they_are_close() {
     // Few degrees of freedom beyond the threshold: the most rejections there are, one in some 1800 attempts.

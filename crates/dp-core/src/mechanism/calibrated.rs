@@ -248,4 +248,8 @@ impl<N: AdditiveNoise> AdditiveNoise for Calibrated<N> {
     fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) -> Result<()> {
         self.noise.add_block(stream, values)
     }
+
+    fn add_checked(&self, stream: &mut NoiseStream, values: &mut [f64]) -> Result<()> {
+        self.noise.add_checked(stream, values)
+    }
 }

@@ -3,7 +3,7 @@
 use super::grid::{Grid, floor_log2};
 use super::law::{NoiseLaw, VALUES_PER_STREAM};
 use super::rng::{NoiseRng, NoiseStream};
-use super::simd::widest;
+use super::simd::{Work, widest};
 use super::ziv::{Factor, Normals, Path, Source, Target, to_f64};
 use crate::error::{Error, Result};
 use crate::quantity::NoiseScale;
@@ -104,17 +104,36 @@ impl GramRows {
             .map(|(i, stream)| {
                 let count = block.min(self.rows - i * block);
                 let source = Source::new(stream, 2 * d * count);
-                let mut steps = Vec::with_capacity(d * count);
-                widest(|| {
-                    for k in 0..count {
-                        let grid = self.grid.exponent();
-                        factor.row(path, &normals, &source, 2 * d * k, grid, &mut steps);
-                    }
-                });
-                steps
+                let (factor, normals, grid) = (&factor, &normals, self.grid.exponent());
+                widest(Block { factor, normals, path, source: &source, d, count, grid })
             })
             .collect();
         Ok(rows.concat())
+    }
+}
+
+/// The rows of one stream.
+struct Block<'a> {
+    factor: &'a Factor,
+    normals: &'a Normals,
+    path: Path,
+    source: &'a Source,
+    d: usize,
+    count: usize,
+    grid: i32,
+}
+
+impl Work for Block<'_> {
+    type Output = Vec<i128>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<i128> {
+        let mut steps = Vec::with_capacity(self.d * self.count);
+        for k in 0..self.count {
+            let first = 2 * self.d * k;
+            self.factor.row(self.path, self.normals, self.source, first, self.grid, &mut steps);
+        }
+        steps
     }
 }
 

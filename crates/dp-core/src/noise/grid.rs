@@ -1,5 +1,6 @@
 //! The public dyadic grid that releases live on.
 
+use super::simd::{Work, widest};
 use crate::error::{Error, Result};
 pub(crate) use crate::numeric::float::floor_log2;
 use crate::quantity::{EntryBound, L1Sensitivity, L2Sensitivity, Scale};
@@ -14,6 +15,22 @@ use serde::{Deserialize, Serialize};
 #[serde(try_from = "i32", into = "i32")]
 pub struct Grid {
     exponent: i32,
+}
+
+/// Whether all values are finite and at most so large.
+struct Within<'a, T> {
+    values: &'a [T],
+    most: f64,
+}
+
+impl<T: Copy + Into<f64>> Work for Within<'_, T> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn run(self) -> bool {
+        // NaN compares false. Without a branch, so that it is done many at a time.
+        self.values.iter().fold(true, |fine, &v| fine & (v.into().abs() <= self.most))
+    }
 }
 
 impl Grid {
@@ -66,15 +83,9 @@ impl Grid {
     ///
     /// # Errors
     /// [`Error::InvalidParameter`], which does not say which value.
-    pub(crate) fn check_values(self, values: &[f64]) -> Result<()> {
-        self.check_each(values.iter().copied())
-    }
-
-    /// As [`Grid::check_values`].
-    pub(crate) fn check_each(self, values: impl Iterator<Item = f64>) -> Result<()> {
+    pub(crate) fn check_values<T: Copy + Into<f64>>(self, values: &[T]) -> Result<()> {
         let most = 2f64.powi(51) * self.spacing();
-        // NaN compares false. Without a branch, so that it is done many at a time.
-        if values.fold(true, |fine, v| fine & (v.abs() <= most)) {
+        if widest(Within { values, most }) {
             Ok(())
         } else {
             let allowed = format!("finite numbers up to {most:e}, 2^51 steps of the noise's grid");

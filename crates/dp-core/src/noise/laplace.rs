@@ -46,6 +46,10 @@ impl AdditiveNoise for LaplaceNoise {
 
     fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) -> Result<()> {
         self.grid.check_values(values)?;
+        self.add_checked(stream, values)
+    }
+
+    fn add_checked(&self, stream: &mut NoiseStream, values: &mut [f64]) -> Result<()> {
         add_block(Tail::Laplace, self.scale.get(), self.grid, stream, values);
         Ok(())
     }

@@ -153,7 +153,13 @@ pub trait AdditiveNoise: Sync {
         values
             .par_chunks_mut(VALUES_PER_STREAM)
             .zip(streams)
-            .try_for_each(|(block, mut stream)| self.add_block(&mut stream, block))
+            .try_for_each(|(block, mut stream)| self.add_checked(&mut stream, block))
+    }
+
+    /// As [`AdditiveNoise::add_block`], of values that were checked already.
+    #[doc(hidden)]
+    fn add_checked(&self, stream: &mut NoiseStream, values: &mut [f64]) -> Result<()> {
+        self.add_block(stream, values)
     }
 
     /// As [`AdditiveNoise::add_block`] on `f32`: each value becomes the exact sum of its
@@ -163,12 +169,12 @@ pub trait AdditiveNoise: Sync {
     /// # Errors
     /// As [`AdditiveNoise::add_block`].
     fn add_block_f32(&self, stream: &mut NoiseStream, values: &mut [f32]) -> Result<()> {
-        check_f32(self.grid(), values)?;
+        self.grid().check_values(values)?;
         let mut buffer = [0f64; CHUNK];
         for chunk in values.chunks_mut(CHUNK) {
             let wide = &mut buffer[..chunk.len()];
             wide.iter_mut().zip(&*chunk).for_each(|(w, &v)| *w = f64::from(v));
-            self.add_block(stream, wide)?;
+            self.add_checked(stream, wide)?;
             chunk.iter_mut().zip(wide).for_each(|(v, w)| *v = *w as f32);
         }
         buffer[..values.len().min(CHUNK)].zeroize();
@@ -180,7 +186,7 @@ pub trait AdditiveNoise: Sync {
     /// # Errors
     /// As [`AdditiveNoise::add_block`].
     fn add_to_f32(&self, rng: &mut NoiseRng, values: &mut [f32]) -> Result<()> {
-        check_f32(self.grid(), values)?;
+        self.grid().check_values(values)?;
         let streams = rng.reserve(values.len().div_ceil(VALUES_PER_STREAM) as u64);
         values
             .par_chunks_mut(VALUES_PER_STREAM)
@@ -199,9 +205,4 @@ pub trait AdditiveNoise: Sync {
         out.fill(0.0);
         self.add_block(stream, out).expect("zero is a point of every grid");
     }
-}
-
-/// [`Grid::check_values`] of single precision.
-fn check_f32(grid: Grid, values: &[f32]) -> Result<()> {
-    grid.check_each(values.iter().map(|&v| f64::from(v)))
 }

@@ -242,11 +242,16 @@ impl NoiseStream {
     pub(crate) fn fill_words(&mut self, out: &mut [u64]) {
         // In words of 32 bits.
         let at = self.rng.get_word_pos();
+        let mut out = out;
         if out.len() >= LONG_RUN && at.is_multiple_of(2) {
             let fast = Keystream::new(self.rng.get_seed(), self.rng.get_stream());
             if let Some(fast) = fast {
-                fast.fill(at / 2, out);
-                return self.rng.set_word_pos(at + 2 * out.len() as u128);
+                // To the end of a block: the cipher goes on there, and has the next words ready.
+                let past = (at / 2 + out.len() as u128) % 8;
+                let (whole, rest) = out.split_at_mut(out.len() - past as usize);
+                fast.fill(at / 2, whole);
+                self.rng.set_word_pos(at + 2 * whole.len() as u128);
+                out = rest;
             }
         }
         let mut bytes = [0u8; 512];

@@ -191,11 +191,11 @@ struct Row {
 impl Row {
     fn draw(path: Path, normals: &Normals, stream: NoiseStream, i: usize, dof: u64) -> Self {
         let source = Source::new(stream, i + Chi::USUAL);
-        let mut rounded = Zeroizing::new(Vec::with_capacity(i + 1));
-        rounded.extend((0..i as u64).map(|k| normals.approximate(&source, k)));
+        let mut rounded = Zeroizing::new(vec![0.0; i + 1]);
+        normals.fill(&source, 0, &mut rounded[..i]);
         let chi = Chi::draw(path, normals, &source, dof, i as u64);
         let (last, last_error) = chi.approximate(normals, &source);
-        rounded.push(last);
+        rounded[i] = last;
         let sum = rounded.iter().map(|x| x.abs()).sum();
         let norm = rounded.iter().map(|x| x * x).sum::<f64>().sqrt();
         Self { source, chi, rounded, last_error, sum, norm }

@@ -102,6 +102,17 @@ impl Kernel {
         sum * self.steps
     }
 
+    /// The signed sample of a word, in steps and not rounded; NaN below V = 2^-9.
+    #[inline(always)]
+    pub(in crate::noise) fn sample(&self, word: u64) -> f64 {
+        let v = (word >> 1) as f64;
+        if v >= FAST_MIN {
+            f64::from_bits(self.magnitude(v.min(V_MAX)).to_bits() ^ (word << 63))
+        } else {
+            f64::NAN
+        }
+    }
+
     /// Adds noise to one value, or leaves it alone and returns true.
     #[inline(always)]
     pub(in crate::noise) fn lane(&self, word: u64, value: &mut f64) -> bool {

@@ -7,7 +7,6 @@ use crate::noise::grid::Grid;
 use crate::noise::kernel::{Kernel, Table};
 use crate::noise::law::CHUNK;
 use crate::noise::rng::{NoiseRng, NoiseStream};
-use crate::noise::ziv::Path;
 use rand_core::{Rng, TryRng};
 use std::sync::OnceLock;
 
@@ -103,9 +102,9 @@ impl TryRng for Script {
 }
 
 /// The steps that `count` zeros get from a known key's first stream, and how many words each drew after its first. Those
-/// that floating point settles are settled exactly as well if that is forced, with any further words.
+/// that floating point settles are settled exactly as well in one of `forced` (0: in none), with any further words.
 pub(in crate::noise) fn recorded(
-    path: Path,
+    forced: usize,
     tail: Tail,
     scale: f64,
     grid: i32,
@@ -122,15 +121,14 @@ pub(in crate::noise) fn recorded(
         let words = own.refill(&mut source.inner, chunk.len());
         for ((word, magnitude), value) in words.iter().zip(fast(&kernel, words)).zip(chunk) {
             source.words.clear();
-            let steps = match (magnitude, path) {
-                (None, _) => resolve(&kernel, &b, *word, &mut source),
-                (Some(_), Path::Exact) => resolve(&kernel, &b, *word, &mut other),
-                (Some(n), Path::Fast) => {
-                    if word & 1 == 1 {
-                        -(n as i64)
-                    } else {
-                        n as i64
+            let steps = match magnitude {
+                None => resolve(&kernel, &b, *word, &mut source),
+                Some(n) => {
+                    let steps = if word & 1 == 1 { -(n as i64) } else { n as i64 };
+                    if forced > 0 && all.len().is_multiple_of(forced) {
+                        assert_eq!(resolve(&kernel, &b, *word, &mut other), steps);
                     }
+                    steps
                 }
             };
             *value = kernel.on.sum(0.0, steps);

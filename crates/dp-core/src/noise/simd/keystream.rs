@@ -32,15 +32,24 @@ impl Keystream {
     pub(in crate::noise) fn fill(&self, first: u128, out: &mut [u64]) {
         let mut block = (first / 8) as u64;
         let mut skip = (first % 8) as usize;
-        let mut words = [0u64; WORDS];
         let mut rest = out;
+        while let Some(words) = rest.first_chunk_mut::<WORDS>() {
+            self.blocks(block, words);
+            if skip > 0 {
+                // The run begins within a block; what is left behind is written over.
+                words.copy_within(skip.., 0);
+            }
+            (rest, block, skip) = (&mut rest[WORDS - skip..], block.wrapping_add(16), 0);
+        }
+        if rest.is_empty() {
+            return;
+        }
+        let mut words = [0u64; WORDS];
         while !rest.is_empty() {
             self.blocks(block, &mut words);
             let (now, later) = rest.split_at_mut((WORDS - skip).min(rest.len()));
             now.copy_from_slice(&words[skip..skip + now.len()]);
-            rest = later;
-            block = block.wrapping_add(16);
-            skip = 0;
+            (rest, block, skip) = (later, block.wrapping_add(16), 0);
         }
         words.zeroize();
     }

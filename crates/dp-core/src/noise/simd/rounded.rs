@@ -31,6 +31,29 @@ pub(in crate::noise) fn run(
     kernel.run(words, values, pending);
 }
 
+/// The signed sample of every word, in steps and not rounded; NaN for those that the fast path cannot give.
+pub(in crate::noise) fn samples(kernel: &Kernel, words: &[u64], out: &mut [f64]) {
+    #[cfg(target_arch = "x86_64")]
+    let (words, out) = {
+        let (eights, last) = words.as_chunks();
+        let whole = words.len() - last.len();
+        if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("avx512dq") {
+            // SAFETY: both features were just detected.
+            unsafe { x86::samples_avx512(kernel, eights, out.as_chunks_mut().0) };
+            (last, &mut out[whole..])
+        } else if is_x86_feature_detected!("avx2") {
+            // SAFETY: the feature was just detected.
+            unsafe { x86::samples_avx2(kernel, eights, out.as_chunks_mut().0) };
+            (last, &mut out[whole..])
+        } else {
+            (words, out)
+        }
+    };
+    for (word, out) in words.iter().zip(out) {
+        *out = kernel.sample(*word);
+    }
+}
+
 #[cfg(target_arch = "x86_64")]
 pub(in crate::noise) mod x86 {
     use crate::noise::kernel::{
@@ -68,15 +91,24 @@ pub(in crate::noise) mod x86 {
         by_eights(kernel, words, values, pending, |w, v| eight(kernel, w, v));
     }
 
+    /// Safe to call from code that has detected AVX-512 F and DQ.
+    #[target_feature(enable = "avx512f,avx512dq")]
+    pub(crate) fn samples_avx512(kernel: &Kernel, words: &[[u64; 8]], out: &mut [[f64; 8]]) {
+        for (words, out) in words.iter().zip(out) {
+            let (known, signed) = signed_eight(kernel, words);
+            let nan = _mm512_set1_pd(f64::NAN);
+            // SAFETY: the reference covers 64 bytes; the store is unaligned.
+            unsafe { _mm512_storeu_pd(out.as_mut_ptr(), _mm512_mask_mov_pd(nan, known, signed)) };
+        }
+    }
+
+    /// The signed samples of eight words in steps, and which the fast path can give.
     #[inline]
     #[target_feature(enable = "avx512f,avx512dq")]
-    fn eight(kernel: &Kernel, words: &[u64; 8], values: &mut [f64; 8]) -> u8 {
+    fn signed_eight(kernel: &Kernel, words: &[u64; 8]) -> (u8, __m512d) {
         let set = |x: f64| _mm512_set1_pd(x);
-        let magic = set(MAGIC);
-        // SAFETY: both references cover 64 bytes; the loads are unaligned.
-        let (word, value) = unsafe {
-            (_mm512_loadu_si512(words.as_ptr().cast()), _mm512_loadu_pd(values.as_ptr()))
-        };
+        // SAFETY: the reference covers 64 bytes; the load is unaligned.
+        let word = unsafe { _mm512_loadu_si512(words.as_ptr().cast()) };
         let v = _mm512_cvtepu64_pd(_mm512_srli_epi64::<1>(word));
         let inside = _mm512_min_pd(_mm512_max_pd(v, set(FAST_MIN)), set(V_MAX));
         let bits = _mm512_castpd_si512(inside);
@@ -96,15 +128,25 @@ pub(in crate::noise) mod x86 {
         let magnitude = _mm512_castpd_si512(_mm512_mul_pd(sum, set(kernel.steps)));
         let signed =
             _mm512_castsi512_pd(_mm512_xor_si512(magnitude, _mm512_slli_epi64::<63>(word)));
+        (_mm512_cmp_pd_mask::<_CMP_GE_OQ>(v, set(FAST_MIN)), signed)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx512f,avx512dq")]
+    fn eight(kernel: &Kernel, words: &[u64; 8], values: &mut [f64; 8]) -> u8 {
+        let set = |x: f64| _mm512_set1_pd(x);
+        let magic = set(MAGIC);
+        let (known, signed) = signed_eight(kernel, words);
+        // SAFETY: the reference covers 64 bytes; the load is unaligned.
+        let value = unsafe { _mm512_loadu_pd(values.as_ptr()) };
         let nearest = _mm512_sub_pd(_mm512_add_pd(signed, magic), magic);
         let gap = _mm512_abs_pd(_mm512_sub_pd(signed, nearest));
-        let safe = _mm512_cmp_pd_mask::<_CMP_LE_OQ>(gap, set(kernel.limit))
-            & _mm512_cmp_pd_mask::<_CMP_GE_OQ>(v, set(FAST_MIN));
+        let safe = _mm512_cmp_pd_mask::<_CMP_LE_OQ>(gap, set(kernel.limit)) & known;
         // maxpd and minpd return their second operand for NaN, like the scalar code.
         let size =
             _mm512_and_si512(_mm512_castpd_si512(value), _mm512_set1_epi64(MAGNITUDE as i64));
         let counts = _mm512_cmpge_epi64_mask(size, _mm512_set1_epi64(kernel.on.least as i64));
-        let x = _mm512_mul_pd(_mm512_maskz_mov_pd(counts, value), set(kernel.on.per_spacing));
+        let x = _mm512_maskz_mul_pd(counts, value, set(kernel.on.per_spacing));
         let x = _mm512_min_pd(_mm512_max_pd(x, set(-INPUT_LIMIT)), set(INPUT_LIMIT));
         let input = _mm512_sub_pd(_mm512_add_pd(x, magic), magic);
         let out = _mm512_mul_pd(_mm512_add_pd(input, nearest), set(kernel.on.spacing));
@@ -169,15 +211,25 @@ pub(in crate::noise) mod x86 {
         });
     }
 
+    /// Safe to call from code that has detected AVX2.
+    #[target_feature(enable = "avx2")]
+    pub(crate) fn samples_avx2(kernel: &Kernel, words: &[[u64; 8]], out: &mut [[f64; 8]]) {
+        let (words, out) = (words.as_flattened().as_chunks().0, out.as_flattened_mut());
+        for (words, out) in words.iter().zip(out.as_chunks_mut::<4>().0) {
+            let (known, signed) = signed_four(kernel, words);
+            let signed = _mm256_blendv_pd(_mm256_set1_pd(f64::NAN), signed, known);
+            // SAFETY: the reference covers 32 bytes; the store is unaligned.
+            unsafe { _mm256_storeu_pd(out.as_mut_ptr(), signed) };
+        }
+    }
+
+    /// The signed samples of four words in steps, and which the fast path can give.
     #[inline]
     #[target_feature(enable = "avx2")]
-    fn four(kernel: &Kernel, words: &[u64; 4], values: &mut [f64; 4]) -> u8 {
+    fn signed_four(kernel: &Kernel, words: &[u64; 4]) -> (__m256d, __m256d) {
         let set = |x: f64| _mm256_set1_pd(x);
-        let magic = set(MAGIC);
-        // SAFETY: both references cover 32 bytes; the loads are unaligned.
-        let (word, value) = unsafe {
-            (_mm256_loadu_si256(words.as_ptr().cast()), _mm256_loadu_pd(values.as_ptr()))
-        };
+        // SAFETY: the reference covers 32 bytes; the load is unaligned.
+        let word = unsafe { _mm256_loadu_si256(words.as_ptr().cast()) };
         let v = to_f64(_mm256_srli_epi64::<1>(word));
         let inside = _mm256_min_pd(_mm256_max_pd(v, set(FAST_MIN)), set(V_MAX));
         let bits = _mm256_castpd_si256(inside);
@@ -201,12 +253,20 @@ pub(in crate::noise) mod x86 {
         let magnitude = _mm256_castpd_si256(_mm256_mul_pd(sum, set(kernel.steps)));
         let signed =
             _mm256_castsi256_pd(_mm256_xor_si256(magnitude, _mm256_slli_epi64::<63>(word)));
+        (_mm256_cmp_pd::<_CMP_GE_OQ>(v, set(FAST_MIN)), signed)
+    }
+
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn four(kernel: &Kernel, words: &[u64; 4], values: &mut [f64; 4]) -> u8 {
+        let set = |x: f64| _mm256_set1_pd(x);
+        let magic = set(MAGIC);
+        let (known, signed) = signed_four(kernel, words);
+        // SAFETY: the reference covers 32 bytes; the load is unaligned.
+        let value = unsafe { _mm256_loadu_pd(values.as_ptr()) };
         let nearest = _mm256_sub_pd(_mm256_add_pd(signed, magic), magic);
         let gap = _mm256_andnot_pd(set(-0.0), _mm256_sub_pd(signed, nearest));
-        let safe = _mm256_and_pd(
-            _mm256_cmp_pd::<_CMP_LE_OQ>(gap, set(kernel.limit)),
-            _mm256_cmp_pd::<_CMP_GE_OQ>(v, set(FAST_MIN)),
-        );
+        let safe = _mm256_and_pd(_mm256_cmp_pd::<_CMP_LE_OQ>(gap, set(kernel.limit)), known);
         // maxpd and minpd return their second operand for NaN, like the scalar code.
         let size =
             _mm256_and_si256(_mm256_castpd_si256(value), _mm256_set1_epi64x(MAGNITUDE as i64));
@@ -238,7 +298,7 @@ pub(in crate::noise) mod x86 {
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
-    use super::{run, x86};
+    use super::{run, samples, x86};
     use crate::noise::NoiseRng;
     use crate::noise::grid::Grid;
     use crate::noise::kernel::{Kernel, Tail};
@@ -305,6 +365,28 @@ mod tests {
                     x86::run_avx2(&kernel, &words, values, pending);
                 });
             }
+        }
+    }
+
+    #[test]
+    fn samples_are_the_same_bits_however_wide() {
+        let kernel = Kernel::new(Tail::Gaussian, 1.0, Grid::new(0).unwrap());
+        let mut words = vec![0; 4099];
+        NoiseRng::deterministic_not_private(104).stream().fill_words(&mut words);
+        let edges = [0, 1, u64::MAX, u64::MAX - 1, 1 << 55, (1 << 55) - 1, (1 << 55) + 1, 3 << 60];
+        words[..8].copy_from_slice(&edges);
+        let bits = |x: &[f64]| x.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+        let expected: Vec<f64> = words.iter().map(|w| kernel.sample(*w)).collect();
+        assert_eq!(expected.iter().filter(|x| x.is_nan()).count(), 3 + 7);
+        let mut widest = vec![0.0; words.len()];
+        samples(&kernel, &words, &mut widest);
+        assert!(bits(&widest) == bits(&expected));
+        let (eights, count) = (words.as_chunks().0, words.len() / 8 * 8);
+        if is_x86_feature_detected!("avx2") {
+            let mut out = vec![0.0; count];
+            // SAFETY: the feature was just detected.
+            unsafe { x86::samples_avx2(&kernel, eights, out.as_chunks_mut().0) };
+            assert!(bits(&out) == bits(&expected[..count]));
         }
     }
 

@@ -150,12 +150,21 @@ impl Ball {
 
 /// `n 2^power` as an `f64`, within one part in `2^53` where that is a normal number.
 pub(super) fn scaled(n: &IBig, power: i64) -> f64 {
-    let bits = dashu_base::BitTest::bit_len(&n.unsigned_abs()) as i64;
-    // So that the integer neither overflows nor loses bits twice.
-    let cut = (bits - 128).max(0) as usize;
-    let top = (n >> cut).to_f64().value();
-    let power = power + cut as i64;
-    let half = (power / 2).clamp(-1000, 1000) as i32;
-    let rest = (power - i64::from(half)).clamp(-1000, 1000) as i32;
-    top * 2f64.powi(half) * 2f64.powi(rest)
+    let (top, power) = if let Ok(n) = i64::try_from(n) {
+        (n as f64, power)
+    } else if let Ok(n) = i128::try_from(n) {
+        (n as f64, power)
+    } else {
+        // So that the integer neither overflows nor loses bits twice.
+        let cut = dashu_base::BitTest::bit_len(&n.unsigned_abs()) - 127;
+        ((n >> cut).to_f64().value(), power + cut as i64)
+    };
+    let [half, rest] = halves(power);
+    top * half * rest
+}
+
+/// `2^power` in two factors, neither of which overflows.
+pub(super) fn halves(power: i64) -> [f64; 2] {
+    let half = (power / 2).clamp(-1000, 1000);
+    [half, (power - half).clamp(-1000, 1000)].map(|e| f64::from_bits(((e + 1023) as u64) << 52))
 }

@@ -30,6 +30,11 @@ impl Source {
         stream.words_at(0, &mut head);
         Self { stream, head }
     }
+
+    /// The first words of `count` samples from `first` on, where they were drawn at once.
+    pub(super) fn first_words(&self, first: u64, count: usize) -> Option<&[u64]> {
+        self.head.get(first as usize..)?.get(..count)
+    }
 }
 
 impl Bits for Source {

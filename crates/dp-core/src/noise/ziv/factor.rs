@@ -1,6 +1,6 @@
 //! A square root of an exact symmetric matrix: what turns independent normals into rows of a given covariance.
 
-use super::{Ball, Bits, ETA, Normals, Path, U, dot, dot_error, enclose, nearest, settle};
+use super::{Ball, Bits, ETA, Normals, Path, Source, U, dot, dot_error, enclose, nearest, settle};
 use crate::noise::exact::decompose;
 use crate::noise::grid::floor_log2;
 use dashu_base::{SquareRoot, UnsignedAbs};
@@ -28,7 +28,7 @@ struct Lower {
     unit: i64,
 }
 
-/// F: exactly, `numerators 2^exponent / denominator` (lower triangle), and in floating point.
+/// F: exactly, `numerators 2^exponent / denominator` (the lower triangle, row by row), and in floating point.
 struct Rest {
     numerators: Vec<IBig>,
     exponent: i64,
@@ -65,19 +65,30 @@ impl Target<'_> {
         // F = (4 (T 2^e - L L^T) + 3 w^2 I) / w^2.
         let corner = IBig::from(3 * denominator) << (2 * lift_exponent - base) as usize;
         let exponent = base - 2 * lift_exponent;
-        let mut numerators = vec![IBig::ZERO; d * d];
+        let (of_total, of_product) = ((own - base + 2) as usize, (2 * unit - base + 2) as usize);
+        // The same in 128 bits, where nothing overflows.
+        let narrow = |total: i128, product: &IBig, corner: &IBig| {
+            let shifted = |n: i128, by: usize| {
+                let room = n.unsigned_abs().leading_zeros() as usize;
+                (room > by + 2).then(|| n << by)
+            };
+            let product = shifted(i128::try_from(product).ok()?, of_product)?;
+            let corner = shifted(i128::try_from(corner).ok()?, 0)?;
+            Some(IBig::from(shifted(total, of_total)? - product + corner))
+        };
+        let mut numerators = Vec::with_capacity(d * (d + 1) / 2);
         let mut rounded = Zeroizing::new(vec![0.0; d * d]);
         for i in 0..d {
             for j in 0..=i {
-                let total = IBig::from(self.totals[i * d + j]) << (own - base + 2) as usize;
-                let mut n = total - (products(i, j) << (2 * unit - base + 2) as usize);
-                if i == j {
-                    n += &corner;
-                }
+                let (total, product) = (self.totals[i * d + j], products(i, j));
+                let corner = if i == j { &corner } else { &IBig::ZERO };
+                let n = narrow(total, &product, corner).unwrap_or_else(|| {
+                    (IBig::from(total) << of_total) - (product << of_product) + corner
+                });
                 let value = super::ball::scaled(&n, exponent) / denominator as f64;
                 rounded[i * d + j] = value;
                 rounded[j * d + i] = value;
-                numerators[i * d + j] = n;
+                numerators.push(n);
             }
         }
         let sum = |row: &[f64]| row.iter().map(|x| x.abs()).sum::<f64>();
@@ -102,8 +113,12 @@ impl Factor {
         }
         let (lower, rest) = found?;
         let d = target.dim;
-        let approximate = |n: &IBig| super::ball::scaled(n, lower.unit);
-        let rounded = Zeroizing::new(lower.entries.iter().map(approximate).collect::<Vec<_>>());
+        let mut rounded = Zeroizing::new(vec![0.0; d * d]);
+        for (i, (row, entries)) in rounded.chunks_mut(d).zip(lower.entries.chunks(d)).enumerate() {
+            for (x, n) in row[..=i].iter_mut().zip(entries) {
+                *x = super::ball::scaled(n, lower.unit);
+            }
+        }
         let size = |row: &[f64]| {
             let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
             (row.iter().map(|x| x.abs()).sum(), norm)
@@ -132,16 +147,14 @@ impl Factor {
         &self,
         path: Path,
         normals: &Normals,
-        source: &impl Bits,
+        source: &Source,
         first: usize,
         grid: i32,
         out: &mut Vec<i128>,
     ) {
         let d = self.dim;
         let mut both = Zeroizing::new(vec![0.0; 2 * d]);
-        for (k, x) in both.iter_mut().enumerate() {
-            *x = normals.approximate(source, (first + k) as u64);
-        }
+        normals.fill(source, first as u64, &mut both);
         let (g, h) = both.split_at(d);
         let norm = g.iter().map(|x| x * x).sum::<f64>().sqrt();
         let products = self.lower_times(g);
@@ -222,7 +235,7 @@ impl Rest {
         let denominator = UBig::from(self.denominator);
         let entry = |n: &IBig| Ball::dyadic(n.clone(), self.exponent, bits).over(&denominator);
         let f: Vec<Ball> = self.numerators.iter().map(entry).collect();
-        let at = |i: usize, k: usize| &f[i.max(k) * d + i.min(k)];
+        let at = |i: usize, k: usize| &f[i.max(k) * (i.max(k) + 1) / 2 + i.min(k)];
         let unit = |k| Ball::integer(i32::from(k == j), bits);
         let mut term: Vec<Ball> = (0..d).map(unit).collect();
         let mut sum = term.clone();
@@ -268,7 +281,8 @@ fn fast(target: Target<'_>) -> Option<(Lower, Rest)> {
     let largest = l.iter().fold(0.0f64, |a, x| a.max(x.abs()));
     let unit = i64::from(floor_log2(largest) - 51);
     let per_unit = 2f64.powi(-unit as i32);
-    let n = Zeroizing::new(l.iter().map(|x| (x * per_unit).round() as i64).collect::<Vec<_>>());
+    let integer = |x: &f64| if *x == 0.0 { 0 } else { (x * per_unit).round() as i64 };
+    let n = Zeroizing::new(l.iter().map(integer).collect::<Vec<_>>());
     // Below 2^53 each, and at most 2^20 terms.
     let products = |i: usize, j: usize| {
         let (a, b) = (&n[i * d..=i * d + j], &n[j * d..=j * d + j]);

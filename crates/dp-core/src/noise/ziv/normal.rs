@@ -1,9 +1,10 @@
 //! A real standard normal: in floating point within [`ETA`], and to any precision.
 
-use super::{Ball, Bits, uniform};
+use super::{Ball, Bits, Source, uniform};
 use crate::noise::grid::Grid;
-use crate::noise::kernel::{FAST_MIN, Kernel, V_MAX};
+use crate::noise::kernel::{Kernel, V_MAX};
 use crate::noise::rounded::{Enclosure, Tail, quantile_guess, survival};
+use crate::noise::simd::rounded as simd;
 use dashu_base::UnsignedAbs;
 use dashu_int::{IBig, UBig};
 
@@ -28,24 +29,34 @@ impl Normals {
     #[inline]
     pub(in crate::noise) fn approximate(&self, bits: &impl Bits, sample: u64) -> f64 {
         let word = bits.word(sample, 0);
-        let v = (word >> 1) as f64;
-        let magnitude = if v >= FAST_MIN {
-            self.kernel.magnitude(v.min(V_MAX))
-        } else {
-            self.in_the_tail(bits, sample, word)
-        };
-        f64::from_bits(magnitude.to_bits() ^ (word << 63))
+        let x = self.kernel.sample(word);
+        if x.is_nan() { self.in_the_tail(bits, sample, word) } else { x }
+    }
+
+    /// [`Normals::approximate`] of the samples from `first` on.
+    pub(in crate::noise) fn fill(&self, source: &Source, first: u64, out: &mut [f64]) {
+        match source.first_words(first, out.len()) {
+            Some(words) => simd::samples(&self.kernel, words, out),
+            None => out.fill(f64::NAN),
+        }
+        for (x, sample) in out.iter_mut().zip(first..) {
+            if x.is_nan() {
+                *x = self.approximate(source, sample);
+            }
+        }
     }
 
     #[cold]
     fn in_the_tail(&self, bits: &impl Bits, sample: u64, word: u64) -> f64 {
         let known = u128::from(word >> 1) << 64 | u128::from(bits.word(sample, 1));
         let v = (known as f64 * 2f64.powi(-64)).min(V_MAX);
-        if v >= 2f64.powi(31) {
-            return self.kernel.magnitude(v);
-        }
-        let z = magnitude(bits, sample, 64).to_f64();
-        if z < 16.0 { z } else { f64::NAN }
+        let magnitude = if v >= 2f64.powi(31) {
+            self.kernel.magnitude(v)
+        } else {
+            let z = magnitude(bits, sample, 64).to_f64();
+            if z < 16.0 { z } else { f64::NAN }
+        };
+        f64::from_bits(magnitude.to_bits() ^ (word << 63))
     }
 
     /// [`Normals::approximate`] of the magnitude whose tail probability is within eight parts in `2^53` of

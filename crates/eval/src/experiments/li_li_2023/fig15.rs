@@ -49,24 +49,27 @@ fn run(context: &Context<'_>) -> Result<Report> {
         "iDP-SignRP stays within 0.05 of exact signs, in precision and recall, at every epsilon",
         worst < 0.05,
         format!("largest loss {worst:.4}"),
-    );
-    report.claim(
-        "its curves are almost flat: precision at epsilon 0.1 and 20 differs by less than 0.05",
-        flat < 0.05,
-        format!("largest difference {flat:.4}"),
-    );
+    )
+    .of("figure 15");
+    report
+        .claim(
+            "its curves are almost flat: precision at epsilon 0.1 and 20 differs by less than 0.05",
+            flat < 0.05,
+            format!("largest difference {flat:.4}"),
+        )
+        .of("figure 15, section 6.3: almost flat");
     report
         .claim(
             "iDP-SignOPORP is worse than iDP-SignRP at epsilon 1",
             oporp > 0.0,
             format!("smallest lead in precision {oporp:.4}"),
         )
-        .of("section 6.2: iDP-SignOPORP is considerably worse")
+        .of("figure 15, section 6.2: iDP-SignOPORP is considerably worse")
         .catches(&[Sabotage::OtherFamily]);
     let cells: Vec<_> = series.iter().flat_map(|s| s.cells(plan.epsilons)).collect();
     for method in [&INDIVIDUAL_G, &INDIVIDUAL_RR] {
         claim_above_chance(&mut report, &cells, method.label, PRECISION, 1.0, 0.5)
-            .of("section 6.3: very high utility even at small epsilon");
+            .of("figure 15, section 6.3: very high utility even at small epsilon");
     }
     let laws = [(&INDIVIDUAL_RR, Law::Individual), (&OPTIMAL, Law::Optimal(1))];
     probe::searches(context, &mut report, &laws)?;

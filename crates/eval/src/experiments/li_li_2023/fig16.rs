@@ -91,27 +91,31 @@ fn run(context: &Context<'_>) -> Result<Report> {
             flat = flat.max(ends.1 - ends.0);
         }
     }
-    report.claim(
-        "iDP-SignRP loses less than 0.05 of the accuracy of exact signs at every epsilon",
-        worst < 0.05,
-        format!("largest loss {worst:.4}"),
-    );
-    report.claim(
-        "its curves are almost flat: accuracy moves by less than 0.05 from epsilon 0.1 to 20",
-        flat < 0.05,
-        format!("largest range of {ACCURACY} {flat:.4}"),
-    );
+    report
+        .claim(
+            "iDP-SignRP loses less than 0.05 of the accuracy of exact signs at every epsilon",
+            worst < 0.05,
+            format!("largest loss {worst:.4}"),
+        )
+        .of("figure 16");
+    report
+        .claim(
+            "its curves are almost flat: accuracy moves by less than 0.05 from epsilon 0.1 to 20",
+            flat < 0.05,
+            format!("largest range of {ACCURACY} {flat:.4}"),
+        )
+        .of("figure 16, section 6.3: almost flat");
     for (theirs, text) in [
         (&BINS, "iDP-SignRP-RR is more accurate than iDP-SignOPORP-RR at epsilon 1"),
         (&OPTIMAL, "iDP-SignRP-RR is more accurate than DP-SignOPORP at epsilon 1"),
     ] {
         let mut at_one = leads(&cells, RESPONSE.label, theirs.label);
         at_one.retain(|l| l.epsilon == 1.0);
-        claim_ahead(&mut report, text, &at_one);
+        claim_ahead(&mut report, text, &at_one).of("figure 16");
     }
     for method in [&GAUSSIAN, &RESPONSE] {
         claim_above_chance(&mut report, &cells, method.label, ACCURACY, 1.0, 0.8)
-            .of("section 6.3: very high utility even at small epsilon");
+            .of("figure 16, section 6.3: very high utility even at small epsilon");
     }
     let laws = [(&RESPONSE, Law::Individual), (&OPTIMAL, Law::Optimal(1))];
     probe::classifiers(context, &mut report, &laws)?;

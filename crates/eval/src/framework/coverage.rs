@@ -99,7 +99,8 @@ impl Row {
         match (some.len(), some.iter().filter(|c| c.failed).count()) {
             (0, _) if claims.is_empty() => "not in this run".into(),
             (0, _) => UNNAMED.into(),
-            (n, 0) => format!("holds ({n} claim{})", if n == 1 { "" } else { "s" }),
+            (1, 0) => "its claim passes".into(),
+            (n, 0) => format!("{n} claims pass"),
             (n, f) => format!("{f} of {n} claims fail"),
         }
     }
@@ -193,10 +194,10 @@ mod tests {
         let notices = "theorem 3, figure 1; notices no noise";
         assert_eq!(found[..3], [(notices, false), ("figure 10", true), ("", false)]);
         let verdict = |item| row(item, "p/e", "").verdict(&claims);
-        assert_eq!(verdict("Figure 1"), "holds (1 claim)");
+        assert_eq!(verdict("Figure 1"), "its claim passes");
         assert_eq!(verdict("Figure 10"), "1 of 1 claims fail");
-        assert_eq!(verdict("Figures 7.3 and 8"), "holds (1 claim)");
-        assert_eq!(verdict("Figure 1, every method"), "holds (1 claim)");
+        assert_eq!(verdict("Figures 7.3 and 8"), "its claim passes");
+        assert_eq!(verdict("Figure 1, every method"), "its claim passes");
         assert_eq!(verdict("Figures 1 and 10"), "1 of 2 claims fail");
         // None of the claims speaks of it: it has no verdict of others.
         assert_eq!(verdict("Lemma 2"), UNNAMED);

@@ -59,14 +59,26 @@ pub(crate) fn page(summary: &Summary) -> Result<String> {
 /// What of a paper is shown where, and what is wrong in it.
 fn front(out: &mut String, paper: &Paper, summary: &Summary) {
     put(out, format_args!("<h2>{}</h2>\n", escape(paper.name)));
-    let one = coverage::table(paper, |id| coverage::in_run(summary, id));
-    let escaped = |cells: &Vec<String>| cells.iter().map(|c| escape(c)).collect::<Vec<_>>();
-    table(out, &escaped(&one.columns), one.rows.iter().map(escaped));
     out.push_str("<p>What we found wrong in it:</p>\n<ul>\n");
     for line in paper.wrong {
         put(out, format_args!("<li>{}</li>\n", escape(line)));
     }
     out.push_str("</ul>\n");
+    let one = coverage::table(paper, |id| coverage::in_run(summary, id));
+    put(
+        out,
+        format_args!(
+            "<p>{} A claim that passes may refute the paper: see what it says.</p>\n",
+            escape(&one.caption)
+        ),
+    );
+    let ran = |cell: &String| summary.outcomes.iter().any(|o| o.id == cell);
+    let linked = |cell: &String| {
+        let text = escape(cell);
+        if ran(cell) { format!("<a href=\"#{text}\">{text}</a>") } else { text }
+    };
+    let escaped = |cells: &Vec<String>| cells.iter().map(linked).collect::<Vec<_>>();
+    table(out, &escaped(&one.columns), one.rows.iter().map(escaped));
 }
 
 fn section(out: &mut String, outcome: &Outcome) -> Result<()> {
@@ -93,6 +105,10 @@ fn section(out: &mut String, outcome: &Outcome) -> Result<()> {
 }
 
 fn body(out: &mut String, report: &Report) -> Result<()> {
+    // First what is lost, deviates or is missing.
+    for note in &report.notes {
+        put(out, format_args!("<p class=\"small\">{}</p>\n", escape(note)));
+    }
     let claims = report.claims.iter().map(|claim| {
         let verdict = claim.verdict;
         let verdict = format!("<span class=\"{verdict}\">{verdict}</span>");
@@ -114,9 +130,6 @@ fn body(out: &mut String, report: &Report) -> Result<()> {
         put(out, format_args!("<p>{}</p>\n", escape(&one.caption)));
         let escaped = |cells: &Vec<String>| cells.iter().map(|c| escape(c)).collect::<Vec<_>>();
         table(out, &escaped(&one.columns), one.rows.iter().map(escaped));
-    }
-    for note in &report.notes {
-        put(out, format_args!("<p class=\"small\">{}</p>\n", escape(note)));
     }
     Ok(())
 }

@@ -7,6 +7,7 @@ use super::standing::{
 };
 use crate::Effort;
 use crate::error::Result;
+use crate::framework::sabotage::ANSWERS;
 use crate::framework::{Context, Report, Sabotage, Study};
 use sketch::projection::Family;
 
@@ -84,6 +85,8 @@ fn claims(context: &Context<'_>, cells: &[Cell], report: &mut Report) {
                 mine.iter().filter(|l| l.epsilon <= 10.0).all(Lead::is_ahead) && !mine.is_empty(),
                 format!("smallest lead up to epsilon 20: {}", least(&mine)),
             )
-            .of("figure 10");
+            .of("figure 10")
+            .catches(&ANSWERS)
+            .catches(&[Sabotage::NoNoise]);
     }
 }

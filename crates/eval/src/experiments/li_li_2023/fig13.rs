@@ -7,6 +7,7 @@ use super::standing::{
     Cell, Lead, claim_above_chance, claim_ahead, claim_not_behind, leads, least, table,
 };
 use crate::error::Result;
+use crate::framework::sabotage::ANSWERS;
 use crate::framework::{Context, Report, Sabotage, Study};
 use sketch::projection::Family;
 
@@ -77,7 +78,9 @@ fn claims(cells: &[Cell], report: &mut Report) {
                 mine.len() == 12 && mine.iter().all(Lead::is_ahead),
                 format!("smallest lead {}", least(&mine)),
             )
-            .of("ours, beside figure 13");
+            .of("ours, beside figure 13")
+            .catches(&ANSWERS)
+            .catches(&[Sabotage::NoNoise]);
     }
     let mut large = leads(cells, OPORP.label, OPTIMAL_4.label);
     large.retain(|l| l.epsilon == 20.0);

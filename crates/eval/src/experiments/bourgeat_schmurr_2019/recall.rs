@@ -390,7 +390,8 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
             "{loss:+.3} at its worst; neighbours are alike by {near:.2}, others by {far:.3}, the mean set has {:.0} items",
             task.data.mean_size()
         ),
-    );
+    )
+    .of("ours, beside figure 7.7");
     if name.starts_with("Ratings") {
         claim.fails_because(
             "the round numbers (40 items, neighbours alike by 0.5, others by 0.02) are far from these sets, and the plan \

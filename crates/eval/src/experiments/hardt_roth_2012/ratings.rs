@@ -86,6 +86,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
                 format!("PFP {}; input {}", show(&best), show(&input)),
             )
             .of("section 1: beating randomised response")
+            .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant])
             .fails_because(
                 "it held only because PFP alone was shrunk; with the same shrinkage input perturbation is ahead on \
                  these coherent matrices, or neither is below zero (behind by up to 10 per cent)",
@@ -113,6 +114,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
                 (plain / said - 1.0).abs() < 0.1,
                 format!("{plain:.0} against {said:.0}"),
             )
+            .of("section 1: randomised response")
             .catches(&NOISE)
             .catches(&ANSWERS[..2])
             .catches(&[Sabotage::SolverConstant]);
@@ -147,7 +149,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
          the columns, C at most half of sqrt m",
         (0.008..0.013).contains(&density) && share < 0.5 && coherence < 0.5,
         format!("density {density:.4}, largest row {share:.4}, C {coherence:.3} sqrt m"),
-    );
+    )
+    .of("appendix C: the Netflix matrix");
     report.notes.insert(
         0,
         format!(

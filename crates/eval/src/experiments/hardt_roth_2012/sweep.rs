@@ -383,6 +383,7 @@ impl Sweep {
              sigma by the exact profile of the budget (within 10 per cent, where the signal stands out)"
         );
         self.claim_gap(report, text, (Mechanism::InputPerturbation, tail), &counts)
+            .of("section 1: randomised response")
             .catches(&sabotage::NOISE)
             .catches(&[sabotage::Sabotage::DataIgnored]);
         self.claim_published(report, name, tail, counts)

@@ -115,7 +115,8 @@ fn by_size(context: &Context<'_>) -> Result<Report> {
             gain[far - 1] > 1.05 * gain[0],
             format!("input / ours at m = {:?}: {}", &rows[..far], show(&gain[..far])),
         )
-        .of("theorem 6.3");
+        .of("theorem 6.3")
+        .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
     let gain = by_n.ratios(INPUT, OURS);
     report
         .claim(
@@ -123,7 +124,8 @@ fn by_size(context: &Context<'_>) -> Result<Report> {
             gain[gain.len() - 1] > 1.5,
             format!("input / ours at n = {columns:?}: {}", show(&gain)),
         )
-        .of("theorems 1.1 and 1.2, informal forms of 6.2 and 6.3: o(sqrt(k n)) error for m = o(n)");
+        .of("theorems 1.1 and 1.2, informal forms of 6.2 and 6.3: o(sqrt(k n)) error for m = o(n)")
+        .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
     let zeros = by_n.zeros();
     let published = by_n.means(PUBLISHED);
     report
@@ -221,6 +223,7 @@ fn by_k(context: &Context<'_>) -> Result<Report> {
             from(4) < 1.25,
             format!("largest over least {:.3}; errors {}", from(4), show(&best)),
         )
+        .of("ours, beside theorem 6.3")
         .fails_because(
             "on a spectrum with a tail more columns still find signal at p = 4 to 8 (within 60 per cent)",
             from(4) < 1.6,
@@ -229,7 +232,8 @@ fn by_k(context: &Context<'_>) -> Result<Report> {
         "the same from p = 8 on (restated after the first form had failed; fresh matrices each seed)",
         from(8) < 1.25,
         format!("largest over least {:.3}", from(8)),
-    );
+    )
+    .of("ours, beside theorem 6.3");
     let published = found.means(PUBLISHED);
     report
         .claim(
@@ -237,7 +241,8 @@ fn by_k(context: &Context<'_>) -> Result<Report> {
             published.windows(2).all(|w| w[1] > w[0]),
             show(&published),
         )
-        .of("theorem 4.7: alpha k log(k/delta) sqrt n / epsilon");
+        .of("theorem 4.7: alpha k log(k/delta) sqrt n / epsilon")
+        .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
     let tail = 0.5 * ((m - RANK) as f64 * (n - RANK) as f64).sqrt();
     found.claim_levels(&mut report, "by sketch size", tail, |_| true);
     report.note(FAIR);
@@ -290,7 +295,8 @@ fn by_coherence(context: &Context<'_>) -> Result<Report> {
             gain[0] > 1.4 && gain[gain.len() - 1] < 1.1,
             format!("input / ours: {}", show(&gain)),
         )
-        .of("theorem 6.3: coherence mu0");
+        .of("theorem 6.3: coherence mu0")
+        .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
     let input = found.means(INPUT_PLAIN);
     let spread = input.iter().copied().fold(0.0, f64::max)
         / input.iter().copied().fold(f64::INFINITY, f64::min);
@@ -300,7 +306,8 @@ fn by_coherence(context: &Context<'_>) -> Result<Report> {
             spread < 1.1,
             format!("largest / least {spread:.3}"),
         )
-        .of("section 1: randomised response");
+        .of("section 1: randomised response")
+        .catches(&[Sabotage::ConstantAnswers, Sabotage::RandomAnswers]);
     found.claim_levels(&mut report, "by coherence", 0.0, |_| true);
     report.note(FAIR);
     let mut all = found.curves();
@@ -341,6 +348,7 @@ fn by_epsilon(context: &Context<'_>) -> Result<Report> {
             exact.iter().all(|r| *r > 1.1),
             format!("exact / shaped: {}", show(&exact)),
         )
+        .of("ours, beside figure 4")
         .fails_because(
             "this form allows no standard error to a ratio of means: where it is near 1.2, as at the smallest epsilons, \
              a few repetitions are below 1.1 on some seeds (never below 1)",
@@ -353,7 +361,9 @@ fn by_epsilon(context: &Context<'_>) -> Result<Report> {
          errors (restated after the first form had failed on a seed; fresh matrices each seed)",
         product > 1.1 && behind < 3.0,
         format!("geometric mean {product:.3}; {behind:.1} standard errors behind where it is worst"),
-    );
+    )
+    .of("ours, beside figure 4")
+    .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
     let (zero, best) = (found.zeros()[0], found.means(OURS));
     let last = best.len() - 1;
     report
@@ -363,6 +373,7 @@ fn by_epsilon(context: &Context<'_>) -> Result<Report> {
             best.iter().all(|e| *e <= 1.01 * zero) && best[last] < 0.1 * zero,
             format!("zero {zero:.0}; {}", show(&best)),
         )
+        .of("ours, beside figure 4")
         .catches(&ANSWERS)
         .catches(&[Sabotage::SolverConstant]);
     let published = found.ratios(PUBLISHED_SHRUNK, EXACT_SHRUNK);
@@ -373,7 +384,8 @@ fn by_epsilon(context: &Context<'_>) -> Result<Report> {
             !stated.is_empty() && stated.iter().all(|r| *r > 1.5),
             format!("published / exact, both shrunk: {}", show(&stated)),
         )
-        .of("figures 2 to 4");
+        .of("figures 2 to 4")
+        .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
     // The weakest budget hides some of the signal.
     found.claim_levels(&mut report, "by epsilon", 0.0, |i| epsilons[i] >= 1.0);
     report.note(FAIR);

@@ -13,7 +13,7 @@ use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec, project};
 use sketch::signs::SignSketch;
 
-const N: usize = 1000;
+const N: usize = 400;
 const D: usize = 256;
 const K: usize = 64;
 /// The budget of real-valued releases and of responses, and of individual signs (of which few are in reach).

@@ -237,7 +237,7 @@ fn repeated(
 
 /// The digit of an image, from its sketch.
 fn labels(context: &Context<'_>) -> Result<Vec<Guessed>> {
-    let (all, rows) = (digits(), context.pick(1000, 4000));
+    let (all, rows) = (digits(), context.pick(400, 4000));
     let mut found = Vec::new();
     for noise in LAWS {
         found.extend(repeated(("digit", noise), series(context), |epsilon, repetition| {

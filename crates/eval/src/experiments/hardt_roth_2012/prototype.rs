@@ -57,6 +57,14 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let sigma = exact_sigma(budget)?;
     let published = PublishedPfp::new(setting, sabotage::published(budget)?, Pruning::None)?;
     let alphas = core::cell::Cell::new(0.0);
+    let last = steps.len() - 1;
+    let pfps = steps.iter().enumerate().map(|(i, (_, options))| {
+        let oversampling = if i == last { 15 } else { p };
+        let setting =
+            Setting::new((m, n), r, oversampling, Shift::new(1.0)?, NormBound::new(1e5)?)?;
+        Ok(Pfp::calibrate(setting, sabotage::spent(budget)?, *options)?)
+    });
+    let pfps = pfps.collect::<Result<Vec<_>>>()?;
     // Two releases: 16 million independent errors hardly vary.
     let mut methods: Vec<(&str, u64, Method<'_>)> = vec![(
         "input",
@@ -78,14 +86,6 @@ fn run(context: &Context<'_>) -> Result<Report> {
             both(release.payload())
         }),
     ));
-    let last = steps.len() - 1;
-    let pfps = steps.iter().enumerate().map(|(i, (_, options))| {
-        let oversampling = if i == last { 15 } else { p };
-        let setting =
-            Setting::new((m, n), r, oversampling, Shift::new(1.0)?, NormBound::new(1e5)?)?;
-        Ok(Pfp::calibrate(setting, sabotage::spent(budget)?, *options)?)
-    });
-    let pfps = pfps.collect::<Result<Vec<_>>>()?;
     methods.extend(pfps.iter().map(|pfp| {
         let one: Method<'_> = Box::new(move |view, seed, rng| {
             let release = sabotage::with_rows(view, |a| Ok(pfp.release(&a, seed, rng)?))?;

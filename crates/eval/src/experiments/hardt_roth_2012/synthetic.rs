@@ -307,7 +307,7 @@ fn by_coherence(context: &Context<'_>) -> Result<Report> {
             format!("largest / least {spread:.3}"),
         )
         .of("section 1: randomised response")
-        .catches(&[Sabotage::ConstantAnswers, Sabotage::RandomAnswers]);
+        .catches(&[Sabotage::RandomAnswers]);
     found.claim_levels(&mut report, "by coherence", 0.0, |_| true);
     report.note(FAIR);
     let mut all = found.curves();

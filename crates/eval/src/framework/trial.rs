@@ -82,7 +82,7 @@ pub fn table(trials: &[Trial], chosen: &[Sabotage]) -> Table {
     heads.extend(chosen.iter().map(|s| s.name()));
     let mut table = Table::new(
         "sabotage",
-        "Claims that notice each sabotage; - where it does not reach the experiment, ! where the experiment did not finish.",
+        "Claims that notice each sabotage; - where it does not reach the experiment, ! where the experiment did not finish, ? where it was not tried.",
         &heads,
     );
     for trial in trials {

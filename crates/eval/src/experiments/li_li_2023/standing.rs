@@ -5,6 +5,9 @@ use crate::framework::sabotage::ANSWERS;
 use crate::framework::{Claim, Report};
 use crate::metrics::mean_and_error;
 
+/// What is measured.
+pub(super) const ACCURACY: &str = "test accuracy";
+
 /// One method's quality at one place, a sample a repetition; repetitions of all methods share
 /// their rows.
 pub(super) struct Cell {
@@ -40,7 +43,7 @@ const PLACE: f64 = 0.06;
 /// What two methods that are held together must exceed somewhere, lest both of them guess: guesses find a tenth at most of
 /// what a search asks for, and tell at most 0.6 of the texts.
 fn above_guesses(measure: &str) -> f64 {
-    if measure == super::classify::ACCURACY { 0.7 } else { 0.15 }
+    if measure == ACCURACY { 0.7 } else { 0.15 }
 }
 
 /// Whether the method that others are held against is above guesses at one of the places, at least; and that level.

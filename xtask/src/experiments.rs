@@ -50,7 +50,7 @@ pub(crate) struct Arguments {
         default_missing_value = DOCS
     )]
     compare: Option<PathBuf>,
-    /// Break the experiments in ten ways instead, and tell which claims notice (needs the feature: `cargo run
+    /// Break the experiments in eleven ways instead, and tell which claims notice (needs the feature: `cargo run
     /// --release -p xtask --features sabotage -- experiments --sabotage`); =NAME for one of them.
     #[arg(long, value_name = "NAME", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     sabotage: Option<String>,
@@ -185,6 +185,9 @@ fn sabotage(
         }
         for (sabotage, text) in &found.missed {
             println!("  does not notice {}: {text}", sabotage.name());
+        }
+        for text in &found.deaf {
+            println!("  passes whatever is broken: {text}");
         }
         for (sabotage, noticed) in &found.noticed {
             match noticed {

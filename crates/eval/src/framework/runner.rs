@@ -202,7 +202,12 @@ mod tests {
     }
     fn known(_: &Context<'_>) -> Result<Report> {
         let mut report = Report::default();
-        report.claim("b < a", false, "2 < 1").fails_because("it never did");
+        report.claim("b < a", false, "2 < 1").fails_because("it never did", true);
+        Ok(report)
+    }
+    fn worse(_: &Context<'_>) -> Result<Report> {
+        let mut report = Report::default();
+        report.claim("b < a", false, "9 < 1").fails_because("it never did", false);
         Ok(report)
     }
     fn broken(_: &Context<'_>) -> Result<Report> {
@@ -222,6 +227,11 @@ mod tests {
         assert_eq!((summary.totals(), summary.known_failures()), ((0, 1), 1));
         assert_eq!(summary.exit_status(), 0);
         assert_eq!(summary.outcomes[0].lines(), ["FAIL  b < a (2 < 1. Known: it never did)"]);
+        let study = Study { id: "p/worse", title: "t", reference: "r", run: worse };
+        let all: Vec<Box<dyn Experiment>> = vec![Box::new(study)];
+        let summary = run(&select(&all, &[]).unwrap(), &Context::quick(), |_| ());
+        assert_eq!((summary.known_failures(), summary.exit_status()), (0, 1));
+        assert_eq!(summary.outcomes[0].lines(), ["FAIL  b < a (9 < 1)"]);
     }
 
     fn status(filters: &[&str]) -> (u8, (usize, usize)) {

@@ -10,6 +10,7 @@ use dp_core::{Budget, Epsilon, L2Sensitivity, calibrate};
 use sketch::RowsView;
 use sketch::projection::Family;
 use sketch::rows::CsrView;
+use sketch::signs::FlipRule;
 use sketch::vectors::System;
 
 mod which;
@@ -193,6 +194,23 @@ pub(crate) fn data(values: Vec<f64>) -> Vec<f64> {
 #[must_use]
 pub(crate) fn ignores_data() -> bool {
     is(Sabotage::DataIgnored)
+}
+
+/// The rule by which signs are turned.
+#[must_use]
+pub(crate) fn rule(named: FlipRule) -> FlipRule {
+    // Asked where there are optimal flips only.
+    if named == FlipRule::OptimalSmooth && is(Sabotage::OptimalAsPublished) {
+        FlipRule::PublishedSmooth
+    } else {
+        named
+    }
+}
+
+/// Whether noise is put on a coarse grid.
+#[must_use]
+pub(crate) fn coarsens() -> bool {
+    is(Sabotage::CoarseNoise)
 }
 
 /// Ranked answers of a search among `n` rows.

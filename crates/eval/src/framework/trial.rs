@@ -1,5 +1,6 @@
 //! The experiments on trial: which claims notice which sabotage.
 
+use super::report::Kind;
 use super::sabotage::{Sabotage, during};
 use super::{Context, Experiment, Report, Verdict};
 use crate::Table;
@@ -15,6 +16,8 @@ pub struct Trial {
     pub noticed: Vec<(Sabotage, Result<usize>)>,
     /// Claims that promised to notice a sabotage and did not.
     pub missed: Vec<(Sabotage, String)>,
+    /// Claims on releases or samples that pass whatever is broken.
+    pub deaf: Vec<String>,
     /// Claims that fail when nothing is broken, with the reason where it is known.
     pub failing: Vec<(String, Option<&'static str>)>,
 }
@@ -38,6 +41,7 @@ pub fn trial(
         passing: (passing.len(), count),
         noticed: Vec::new(),
         missed: Vec::new(),
+        deaf: Vec::new(),
         failing: report
             .claims
             .iter()
@@ -45,6 +49,7 @@ pub fn trial(
             .map(|c| (c.text.clone(), c.reason))
             .collect(),
     };
+    let mut heard = vec![false; count];
     for sabotage in reached.into_iter().filter(|s| chosen.contains(s)) {
         let (broken, _) = during(Some(sabotage), || experiment.run(context));
         let broken = match broken {
@@ -58,12 +63,15 @@ pub fn trial(
         found.noticed.push((sabotage, Ok(failed)));
         for &i in &passing {
             let claim = &report.claims[i];
+            heard[i] |= !passed(&broken, i);
             if claim.catches.contains(&sabotage) && passed(&broken, i) {
                 let measured = &broken.claims[i].measured;
                 found.missed.push((sabotage, format!("{} ({measured})", claim.text)));
             }
         }
     }
+    let deaf = |i: &&usize| !heard[**i] && report.claims[**i].kind == Kind::Measured;
+    found.deaf = passing.iter().filter(deaf).map(|&i| report.claims[i].text.clone()).collect();
     Ok(found)
 }
 
@@ -74,7 +82,7 @@ pub fn table(trials: &[Trial], chosen: &[Sabotage]) -> Table {
     heads.extend(chosen.iter().map(|s| s.name()));
     let mut table = Table::new(
         "sabotage",
-        "Claims that notice each sabotage; - where it does not reach the experiment, ! where the experiment did not finish.",
+        "Claims that notice each sabotage; - where it does not reach the experiment, ! where the experiment did not finish, ? where it was not tried.",
         &heads,
     );
     for trial in trials {

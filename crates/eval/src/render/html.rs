@@ -12,7 +12,7 @@ const STYLE: &str = "body{font:15px/1.5 sans-serif;color:#222;max-width:1000px;m
 table{border-collapse:collapse;font-size:13px;margin:.5em 0}td,th{border:1px solid #ddd;padding:.2em .5em;text-align:left;vertical-align:top}
 .pass{color:#00704f;font-weight:bold}.FAIL{color:#b3370a;font-weight:bold}figure{margin:1em 0}.wide{overflow-x:auto}svg{max-width:100%;height:auto}
 .small{color:#555;font-size:13px}code{background:#f4f4f4;overflow-wrap:anywhere}
-@media(max-width:700px){figure{overflow-x:auto}svg{max-width:none}figcaption{position:sticky;left:0}}";
+@media(max-width:700px){table{font-size:11.5px}td,th{padding:.15em .3em}figure{overflow-x:auto}svg{max-width:none}figcaption{position:sticky;left:0}}";
 
 /// The page of a run: a table of contents, then every experiment with its claims, figures,
 /// tables, and how every curve was made.
@@ -59,14 +59,26 @@ pub(crate) fn page(summary: &Summary) -> Result<String> {
 /// What of a paper is shown where, and what is wrong in it.
 fn front(out: &mut String, paper: &Paper, summary: &Summary) {
     put(out, format_args!("<h2>{}</h2>\n", escape(paper.name)));
-    let one = coverage::table(paper, |id| coverage::in_run(summary, id));
-    let escaped = |cells: &Vec<String>| cells.iter().map(|c| escape(c)).collect::<Vec<_>>();
-    table(out, &escaped(&one.columns), one.rows.iter().map(escaped));
     out.push_str("<p>What we found wrong in it:</p>\n<ul>\n");
     for line in paper.wrong {
         put(out, format_args!("<li>{}</li>\n", escape(line)));
     }
     out.push_str("</ul>\n");
+    let one = coverage::table(paper, |id| coverage::in_run(summary, id));
+    put(
+        out,
+        format_args!(
+            "<p>{} A claim that passes may refute the paper: see what it says.</p>\n",
+            escape(&one.caption)
+        ),
+    );
+    let ran = |cell: &String| summary.outcomes.iter().any(|o| o.id == cell);
+    let linked = |cell: &String| {
+        let text = escape(cell);
+        if ran(cell) { format!("<a href=\"#{text}\">{text}</a>") } else { text }
+    };
+    let escaped = |cells: &Vec<String>| cells.iter().map(linked).collect::<Vec<_>>();
+    table(out, &escaped(&one.columns), one.rows.iter().map(escaped));
 }
 
 fn section(out: &mut String, outcome: &Outcome) -> Result<()> {
@@ -93,6 +105,10 @@ fn section(out: &mut String, outcome: &Outcome) -> Result<()> {
 }
 
 fn body(out: &mut String, report: &Report) -> Result<()> {
+    // First what is lost, deviates or is missing.
+    for note in &report.notes {
+        put(out, format_args!("<p class=\"small\">{}</p>\n", escape(note)));
+    }
     let claims = report.claims.iter().map(|claim| {
         let verdict = claim.verdict;
         let verdict = format!("<span class=\"{verdict}\">{verdict}</span>");
@@ -114,9 +130,6 @@ fn body(out: &mut String, report: &Report) -> Result<()> {
         put(out, format_args!("<p>{}</p>\n", escape(&one.caption)));
         let escaped = |cells: &Vec<String>| cells.iter().map(|c| escape(c)).collect::<Vec<_>>();
         table(out, &escaped(&one.columns), one.rows.iter().map(escaped));
-    }
-    for note in &report.notes {
-        put(out, format_args!("<p class=\"small\">{}</p>\n", escape(note)));
     }
     Ok(())
 }

@@ -83,6 +83,13 @@ pub(crate) fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> Str
         command(summary),
         outcome.id
     );
+    // First what is lost, deviates or is missing.
+    for note in &report.notes {
+        out += &format!("- {note}\n");
+    }
+    if !report.notes.is_empty() {
+        out.push('\n');
+    }
     let claims = report
         .claims
         .iter()
@@ -104,24 +111,28 @@ pub(crate) fn page(summary: &Summary, outcome: &Outcome, report: &Report) -> Str
         let heads: Vec<&str> = one.columns.iter().map(String::as_str).collect();
         markdown_table(&mut out, &heads, one.rows.iter().cloned());
     }
-    for note in &report.notes {
-        out += &format!("- {note}\n");
-    }
     out.trim_end().to_owned() + "\n"
 }
 
 /// The front page of a paper: what of it is shown where, by the pages of its experiments, and what is wrong in it.
 #[must_use]
 pub(crate) fn paper(paper: &Paper, page: impl Fn(&str) -> Option<String>) -> String {
-    let mut out = format!("# {}\n\nVerdicts are those of the published reports.\n\n", paper.name);
-    let claims = |id: &str| page(id).map_or_else(Vec::new, |text| coverage::on_page(&text));
-    let one = coverage::table(paper, claims);
-    out += &format!("{}\n\n", one.caption);
-    let heads: Vec<&str> = one.columns.iter().map(String::as_str).collect();
-    markdown_table(&mut out, &heads, one.rows.into_iter());
-    out += "What we found wrong in it:\n\n";
+    let mut out = format!("# {}\n\nWhat we found wrong in it:\n\n", paper.name);
     for line in paper.wrong {
         out += &format!("- {line}\n");
     }
-    out
+    let claims = |id: &str| page(id).map_or_else(Vec::new, |text| coverage::on_page(&text));
+    let one = coverage::table(paper, claims);
+    out += &format!(
+        "\n{} Verdicts are those of the published reports; a claim that passes may refute the paper: see what it says.\n\n",
+        one.caption
+    );
+    let heads: Vec<&str> = one.columns.iter().map(String::as_str).collect();
+    let linked = |cell: String| match page(&cell) {
+        Some(_) => format!("[{cell}](../{cell}.md)"),
+        None => cell,
+    };
+    let rows = one.rows.into_iter().map(|row| row.into_iter().map(linked).collect());
+    markdown_table(&mut out, &heads, rows);
+    out.trim_end().to_owned() + "\n"
 }

@@ -111,6 +111,16 @@ pub fn publish_trials(
     );
     let heads: Vec<&str> = table.columns.iter().map(String::as_str).collect();
     markdown_table(&mut out, &heads, catalogue.iter().filter_map(|one| row(one.id())));
+    out += "\nClaims on releases or samples that pass whatever is broken:\n\n";
+    for one in catalogue {
+        let begins = format!("- {}: ", one.id());
+        match trials.iter().find(|t| t.id == one.id()) {
+            Some(t) => out.extend(t.deaf.iter().map(|claim| format!("{begins}{claim}\n"))),
+            None => out.extend(
+                before.lines().filter(|l| l.starts_with(&begins)).map(|l| format!("{l}\n")),
+            ),
+        }
+    }
     write_atomic(&path, (out.trim_end().to_owned() + "\n").as_bytes())?;
     Ok(path)
 }

@@ -175,7 +175,7 @@ fn claims(report: &mut Report, name: &str, min_size: u64, all: &[Series]) {
             deltas.iter().all(|e| (e - deltas[0]).abs() < 0.3),
             format!("{deltas:.3?}"),
         )
-        .of("section 7.2.1: delta makes minuscule differences when epsilon rises");
+        .of("figures 7.2 and 7.3, section 7.2.1: delta makes minuscule differences when epsilon rises");
     let falling = EPSILONS.windows(2).all(|w| all[4].at(w[1]).1 < all[4].at(w[0]).1);
     report
         .claim(
@@ -201,7 +201,7 @@ fn claims(report: &mut Report, name: &str, min_size: u64, all: &[Series]) {
             (found / said - 1.0).abs() < 0.25,
             format!("{found:.3} against {said:.3}"),
         )
-        .of("equation 6.12 and section 7.2.1: variance 2 (sensitivity / epsilon)^2")
+        .of("equation 6.12, theorems 6.2 and A.1, section 7.2.1: variance 2 (sensitivity / epsilon)^2")
         .catches(&NOISE)
         .catches(&[Sabotage::PublishedDoubled, Sabotage::ConstantAnswers, Sabotage::RandomAnswers]);
     let (printed, corrected) = all[0].at(200.0);
@@ -222,6 +222,7 @@ fn claims(report: &mut Report, name: &str, min_size: u64, all: &[Series]) {
             bins < noisy,
             format!("{bins:.4} against {noisy:.4}"),
         )
+        .of("ours, beside figure 7.4")
         .catches(&[Sabotage::ConstantAnswers]);
 }
 

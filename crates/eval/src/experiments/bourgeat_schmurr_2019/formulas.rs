@@ -87,12 +87,13 @@ fn budget(context: &Context<'_>) -> Result<Report> {
             worst <= 0.0,
             format!("largest difference {worst:.2e}"),
         )
+        .of("theorem 4.1, figure 4.1")
         .formula();
     report.claim(
         "smaller sets are protected less: at K = 100 delta is above 0.6 for tau = 100 and near 1 for tau = 10",
         truth(100.0, 100.0) > 0.6 && truth(100.0, 10.0) > 0.999,
         format!("{:.3} and {:.5}", truth(100.0, 100.0), truth(100.0, 10.0)),
-    ).formula();
+    ).of("theorem 4.1, figure 4.1").formula();
     context.progress.step();
     Ok(report)
 }
@@ -161,6 +162,7 @@ fn output(context: &Context<'_>) -> Result<Report> {
             worst < 0.011,
             format!("largest difference {worst:.4}"),
         )
+        .of("table 5.1")
         .formula();
     let least = PrivMin::published(100, 100.0, Epsilon::new(1.2)?)?.probabilities(100).len();
     report
@@ -169,19 +171,21 @@ fn output(context: &Context<'_>) -> Result<Report> {
             least == 1,
             format!("{least} candidate of 100"),
         )
+        .of("table 5.1, section 5.1")
         .formula();
     let flat = exponential(50, 100, 1.0)?;
     report.claim(
         "with K = 100 and epsilon 1 the minimum is hardly likelier than the last of 50 values (under 1.3 times)",
         flat[0] / flat[49] < 1.3,
         format!("{:.3} times", flat[0] / flat[49]),
-    ).formula();
+    ).of("figure 5.1").formula();
     report
         .claim(
             "the true bucket's probability falls with the number of buckets",
             keep(2.0, 1.0) > keep(3.0, 1.0) && keep(10.0, 1.0) < 0.25,
             format!("{:.2} of 2, {:.2} of 10 at epsilon/K = 1", keep(2.0, 1.0), keep(10.0, 1.0)),
         )
+        .of("figure 5.2")
         .formula();
     context.progress.step();
     Ok(report)
@@ -249,6 +253,7 @@ fn sensitivity(context: &Context<'_>) -> Result<Report> {
             (beta - 7.43).abs() < 0.01,
             format!("beta = {beta:.2}"),
         )
+        .of("figure 6.1, equation 6.12")
         .formula();
     let tail = truth[0].1;
     report
@@ -257,19 +262,20 @@ fn sensitivity(context: &Context<'_>) -> Result<Report> {
             tail > 1e-4 && tail < 2e-4,
             format!("{tail:.3e} at the true similarity tau/(tau+1)"),
         )
+        .of("figure 6.1, equation 6.12")
         .formula();
     report.claim(
         "the claim of the whole rule fails at large epsilon only: true delta below 1e-4 at 1, above at 200",
         truth[0].2 < 1e-4 && truth[4].2 > 1e-4,
         format!("{:.2e} and {:.2e}", truth[0].2, truth[4].2),
-    ).formula();
+    ).of("equation 6.12").formula();
     let grows = published_sensitivity(500, 1, neighbours, Delta::new(1e-4)?)?
         / published_sensitivity(100, 1, neighbours, Delta::new(1e-4)?)?;
     report.claim(
         "the published sensitivity grows slower than the length (5 times the length: under 3 times)",
         grows < 3.0,
         format!("{grows:.2} times"),
-    ).formula();
+    ).of("figure 6.1").formula();
     context.progress.step();
     Ok(report)
 }

@@ -307,7 +307,7 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
             half <= 100.0 && same > 2.0 * chance,
             format!("recall {same:.3}: epsilon {half:.1} against 200; the two protect different things"),
         )
-        .of("section 7.2.2: half the privacy budget, the same recall")
+        .of("figure 7.7, section 7.2.2: half the privacy budget, the same recall")
         .catches(&[Sabotage::DataIgnored]);
     let (two, e2) = all.bucket[0].with_error(200.0);
     let (three, e3) = all.bucket[1].with_error(200.0);
@@ -319,8 +319,9 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
         )
         .of("figure 7.5 and section 7.2.2: the output probability trumps the reduction in random noise")
         .fails_because(
-            "on the package sets, and mostly on drawn ones, three buckets find more at epsilon 200; at 64, where the ordering \
-             was judged before, both are near chance",
+            "on the package sets, and mostly on drawn ones, three buckets find more at epsilon 200 (by up to 0.1); at 64, where \
+             the ordering was judged before, both are near chance",
+            three < two + 0.1,
         );
     let spread = all.noisy[3].at(32.0) - all.noisy[0].at(32.0);
     report
@@ -347,6 +348,7 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
             flips.is_finite() && flips <= 0.7 * same && level > 1.5 * chance,
             format!("recall {level:.3}: {flips:.2} against {same:.2}"),
         )
+        .of("ours, beside figure 7.6")
         .catches(&[Sabotage::DataIgnored]);
     let planned = reach(&all.ours_item[2]);
     report
@@ -359,6 +361,7 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
             planned.is_finite() && planned <= 0.25 * best.min(largest),
             format!("{planned:.2} against {best:.2} ({})", all.noisy_best.label),
         )
+        .of("ours, beside figure 7.6")
         .catches(&ANSWERS[2..]);
     let (bucket, bins) = (reach(&all.bucket_best), reach(&all.ours_set));
     report
@@ -369,7 +372,8 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
                 "{bins:.1} ({}) against {bucket:.1} ({})",
                 all.ours_set.label, all.bucket_best.label
             ),
-        );
+        )
+        .of("ours, beside figure 7.5");
     report.notes.push(format!(
         "{name}: where any two sets are protected, ours at its best needs epsilon {bins:.1} and the published Bucket PrivMin at \
          its best {bucket:.1}; where one item is, ours needs {planned:.2} and Noisy Secure MinHash {best:.1} at its best, \
@@ -386,11 +390,13 @@ fn claims(report: &mut Report, task: &Task<'_>, all: &Curves) {
             "{loss:+.3} at its worst; neighbours are alike by {near:.2}, others by {far:.3}, the mean set has {:.0} items",
             task.data.mean_size()
         ),
-    );
+    )
+    .of("ours, beside figure 7.7");
     if name.starts_with("Ratings") {
         claim.fails_because(
             "the round numbers (40 items, neighbours alike by 0.5, others by 0.02) are far from these sets, and the plan \
-             with them",
+             with them (it costs up to 0.35)",
+            loss > -0.35,
         );
     }
     let top = all.ours_item[2].at(32.0);

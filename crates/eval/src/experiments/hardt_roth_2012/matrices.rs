@@ -7,9 +7,29 @@ use dp_core::PublicSeed;
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::CsrView;
+use std::borrow::Cow;
 use std::collections::HashMap;
 
+/// Where the matrices of the repetitions come from.
+pub(super) enum Source<'a> {
+    /// Data, the same for all.
+    Given(&'a Matrix),
+    /// Synthetic ones, a fresh one for each.
+    Drawn(&'a dyn Fn(u64) -> Result<Matrix>),
+}
+
+impl Source<'_> {
+    /// That of a repetition.
+    pub(super) fn matrix(&self, repetition: u64) -> Result<Cow<'_, Matrix>> {
+        Ok(match self {
+            Self::Given(matrix) => Cow::Borrowed(matrix),
+            Self::Drawn(draw) => Cow::Owned(draw(repetition)?),
+        })
+    }
+}
+
 /// An m x n matrix, dense or sparse.
+#[derive(Clone)]
 pub(super) struct Matrix {
     pub(super) m: usize,
     pub(super) n: usize,
@@ -17,6 +37,7 @@ pub(super) struct Matrix {
     storage: Stored,
 }
 
+#[derive(Clone)]
 enum Stored {
     Dense(Vec<f64>),
     Sparse { offsets: Vec<usize>, columns: Vec<u32>, values: Vec<f64> },

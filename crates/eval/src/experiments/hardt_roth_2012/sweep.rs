@@ -1,6 +1,6 @@
 //! Errors of all methods over a series of matrices or budgets, each with and without the same post-processing.
 
-use super::matrices::Matrix;
+use super::matrices::{Matrix, Source};
 use crate::error::Result;
 use crate::framework::{
     Claim, Context, Curve, Origin, Point, Report, Seeds, Setting as Parameter, sabotage,
@@ -12,11 +12,12 @@ use linalg_dp::low_rank::{
     InputPerturbation, Kept, LowRank, Pfp, PfpOptions, PrivateLowRank, PublishedPfp, Setting,
     Split, Spread, shrink_value, truncated_svd,
 };
+use sketch::RowsView;
 
 /// One place on the horizontal axis.
 pub(super) struct Case<'a> {
     pub(super) x: f64,
-    pub(super) matrix: &'a Matrix,
+    pub(super) source: Source<'a>,
     pub(super) setting: Setting,
     pub(super) budget: Budget,
 }
@@ -106,6 +107,8 @@ pub(super) struct Errors {
     pub(super) shrunk: Vec<f64>,
     /// What the formula says the plain error is, where there is one.
     pub(super) predicted: Vec<f64>,
+    /// Errors of releasing zero.
+    zero: Vec<f64>,
 }
 
 /// `rho` of the paper's figure 3 at half of the budget, typed in from the paper.
@@ -138,22 +141,27 @@ impl Run<'_> {
         case: &Case<'_>,
         row_bound: dp_core::NormBound,
     ) -> Result<Errors> {
-        let view = case.matrix.view()?;
         let (setting, budget) = (case.setting, case.budget);
         let (m, n, r) = (setting.m() as f64, setting.n() as f64, setting.rank() as f64);
         match mechanism {
             Mechanism::NonPrivate => {
-                let best = sabotage::solved(
-                    || Ok(truncated_svd(&view, setting.rank())?),
-                    || LowRank::zero(setting.m(), setting.n()),
-                )?;
-                Ok(Errors { plain: vec![best.distance(&view)?], ..Errors::default() })
+                let mut errors = Errors::default();
+                for i in 0..self.repetitions {
+                    let matrix = case.source.matrix(i)?;
+                    let view = matrix.view()?;
+                    let best = sabotage::solved(
+                        || Ok(truncated_svd(&view, setting.rank())?),
+                        || LowRank::zero(setting.m(), setting.n()),
+                    )?;
+                    errors.plain.push(best.distance(&view)?);
+                }
+                Ok(errors)
             }
             Mechanism::InputPerturbation => {
                 let wide = wide(&setting, row_bound)?;
                 let mechanism = InputPerturbation::calibrate(wide, sabotage::spent(budget)?)?;
                 let nominal = exact_sigma(budget)?;
-                self.repeat(case, |_, rng| {
+                self.repeat(case, |view, _, rng| {
                     let release = sabotage::with_rows(view, |a| Ok(mechanism.release(&a, rng)?))?;
                     let factors = release.payload();
                     let plain = leading(factors, setting.rank())?;
@@ -166,7 +174,7 @@ impl Run<'_> {
                 let spent = sabotage::published(budget)?;
                 let mechanism = PublishedPfp::new(setting, spent, Default::default())?;
                 let rho = figure_3_rho(setting.k() as f64, budget);
-                self.repeat(case, |seed, rng| {
+                self.repeat(case, |view, seed, rng| {
                     let release =
                         sabotage::with_rows(view, |a| Ok(mechanism.release(&a, seed, rng)?))?;
                     let basis = found_range(release.payload())?;
@@ -189,7 +197,7 @@ impl Run<'_> {
                 let options = if exact { isotropic } else { PfpOptions::default() };
                 let nominal = Pfp::calibrate(setting, budget, options)?.predicted_error();
                 let mechanism = Pfp::calibrate(setting, sabotage::spent(budget)?, options)?;
-                self.repeat(case, |seed, rng| {
+                self.repeat(case, |view, seed, rng| {
                     let release =
                         sabotage::with_rows(view, |a| Ok(mechanism.release(&a, seed, rng)?))?;
                     let (plain, shrunk) = both(release.payload())?;
@@ -202,14 +210,15 @@ impl Run<'_> {
     fn repeat(
         &self,
         case: &Case<'_>,
-        one: impl Fn(FreshSeed, &mut NoiseRng) -> Result<(LowRank, LowRank, f64)>,
+        one: impl Fn(RowsView<'_>, FreshSeed, &mut NoiseRng) -> Result<(LowRank, LowRank, f64)>,
     ) -> Result<Errors> {
-        let view = case.matrix.view()?;
-        let zero = frobenius(case.matrix)?;
         let mut errors = Errors::default();
         for i in 0..self.repetitions {
+            let matrix = case.source.matrix(i)?;
+            let (view, zero) = (matrix.view()?, frobenius(&matrix)?);
             let seed = self.context.fresh_seed(&self.part, i);
-            let (plain, shrunk, predicted) = one(seed, &mut self.context.noise(&self.part, i))?;
+            let mut rng = self.context.noise(&self.part, i);
+            let (plain, shrunk, predicted) = one(view, seed, &mut rng)?;
             let error = |a: LowRank| -> Result<f64> {
                 let (m, n) = a.shape();
                 let a = sabotage::solved(|| Ok(a), || LowRank::zero(m, n))?;
@@ -219,6 +228,7 @@ impl Run<'_> {
             errors.plain.push(error(plain)?);
             errors.shrunk.push(error(shrunk)?);
             errors.predicted.push(predicted);
+            errors.zero.push(zero);
         }
         Ok(errors)
     }
@@ -243,7 +253,8 @@ pub(super) struct Sweep {
     /// By mechanism, then by case.
     errors: Vec<(Mechanism, Vec<Errors>)>,
     xs: Vec<f64>,
-    zeros: Vec<f64>,
+    /// Whether every repetition has a matrix of its own.
+    redrawn: bool,
     origin: Origin,
 }
 
@@ -257,8 +268,11 @@ pub(super) fn sweep(
     row_bound: dp_core::NormBound,
 ) -> Result<Sweep> {
     let mut errors = Vec::new();
+    let redrawn = cases.iter().all(|c| matches!(c.source, Source::Drawn(_)));
     for mechanism in MECHANISMS {
-        let repetitions = if mechanism == Mechanism::NonPrivate { 1 } else { repetitions as u64 };
+        // Without noise one matrix has one error.
+        let once = mechanism == Mechanism::NonPrivate && !redrawn;
+        let repetitions = if once { 1 } else { repetitions as u64 };
         let mut found = Vec::new();
         for (i, case) in cases.iter().enumerate() {
             let part = format!("{part} {mechanism:?} {i}");
@@ -277,8 +291,7 @@ pub(super) fn sweep(
         data: data.into(),
         repetitions,
     };
-    let zeros = cases.iter().map(|c| frobenius(c.matrix)).collect::<Result<_>>()?;
-    Ok(Sweep { errors, xs: cases.iter().map(|c| c.x).collect(), zeros, origin })
+    Ok(Sweep { errors, xs: cases.iter().map(|c| c.x).collect(), redrawn, origin })
 }
 
 /// Steps [`sweep`] will report.
@@ -305,9 +318,10 @@ impl Sweep {
         self.samples(method).iter().map(|s| mean_and_error(s).0).collect()
     }
 
-    /// Error of releasing zero.
-    pub(super) fn zeros(&self) -> &[f64] {
-        &self.zeros
+    /// Mean errors of releasing zero.
+    pub(super) fn zeros(&self) -> Vec<f64> {
+        let all = self.of(Mechanism::InputPerturbation);
+        all.iter().map(|e| mean_and_error(&e.zero).0).collect()
     }
 
     /// Mean error of `above` over that of `below` at every case.
@@ -369,6 +383,7 @@ impl Sweep {
              sigma by the exact profile of the budget (within 10 per cent, where the signal stands out)"
         );
         self.claim_gap(report, text, (Mechanism::InputPerturbation, tail), &counts)
+            .of("section 1: randomised response")
             .catches(&sabotage::NOISE)
             .catches(&[sabotage::Sabotage::DataIgnored]);
         self.claim_published(report, name, tail, counts)
@@ -406,13 +421,20 @@ impl Sweep {
                 let points = self.xs.iter().zip(self.samples(method)).map(of).collect();
                 let repetitions = errors.first().map_or(1, |e| e.plain.len().max(1));
                 let mechanism = label(method);
-                let origin = Origin { mechanism, repetitions, ..self.origin.clone() };
+                let seeds = if repetitions > 1 { self.origin.seeds.clone() } else { Seeds::None };
+                let origin = Origin { mechanism, repetitions, seeds, ..self.origin.clone() };
                 out.push(Curve { label: label(method), points, origin });
             }
         }
-        let points = self.xs.iter().zip(&self.zeros).map(|(&x, &y)| Point::exact(x, y)).collect();
-        let mechanism = "none".into();
-        let origin = Origin { mechanism, repetitions: 1, ..self.origin.clone() };
+        let zeros = self.of(Mechanism::InputPerturbation);
+        let of = |(&x, e): (&f64, &Errors)| {
+            if self.redrawn { Point::mean(x, &e.zero) } else { Point::exact(x, e.zero[0]) }
+        };
+        let points = self.xs.iter().zip(zeros).map(of).collect();
+        let mut origin = Origin { mechanism: "none".into(), ..self.origin.clone() };
+        if !self.redrawn {
+            (origin.seeds, origin.repetitions) = (Seeds::None, 1);
+        }
         out.push(Curve { label: "zero matrix".into(), points, origin });
         out
     }

@@ -1,7 +1,7 @@
 //! Errors against size, sketch size, coherence and epsilon on synthetic matrices.
 
 use super::bounds::{DELTA, RANK, bound_curves, theorem_3_1, theorem_bounds};
-use super::matrices::{Matrix, synthetic};
+use super::matrices::{Matrix, Source, synthetic};
 use super::sweep::{
     Case, EXACT_SHRUNK, INPUT, INPUT_PLAIN, OURS, PUBLISHED, PUBLISHED_SHRUNK, Sweep, frobenius,
     show, steps, sweep,
@@ -45,18 +45,24 @@ fn row_bound() -> Result<NormBound> {
     Ok(NormBound::new(2e4)?)
 }
 
-fn setting(matrix: &Matrix, oversampling: usize) -> Result<Setting> {
-    Ok(Setting::new((matrix.m, matrix.n), RANK, oversampling, Shift::new(1.0)?, row_bound()?)?)
+fn setting(shape: (usize, usize), oversampling: usize) -> Result<Setting> {
+    Ok(Setting::new(shape, RANK, oversampling, Shift::new(1.0)?, row_bound()?)?)
 }
 
 /// What is said first where published and ours are compared.
 const FAIR: &str = "Every private method is shown plain and with its singular values shrunk to the known noise by one rule; \
     claims compare shrunk with shrunk. Input perturbation keeps as many components as PFP (k) before it is shrunk.";
 
-/// Evenly spread rank-5 signal of strength 10.
-fn incoherent(context: &Context<'_>, m: usize, n: usize, white: f64) -> Result<Matrix> {
+/// Evenly spread rank-5 signal of strength 10: the matrix of a repetition.
+fn incoherent(
+    context: &Context<'_>,
+    (m, n): (usize, usize),
+    white: f64,
+    repetition: u64,
+) -> Result<Matrix> {
     let even = RANK as f64 / m as f64;
-    synthetic(context.data_seed("matrix", (m * n) as u64), (m, n, RANK), (10.0, white, even))
+    let seed = context.data_seed(&format!("matrix {repetition}"), (m * n) as u64);
+    synthetic(seed, (m, n, RANK), (10.0, white, even))
 }
 
 fn panel(title: &str, x: Axis, curves: Vec<Curve>) -> Panel {
@@ -74,16 +80,16 @@ fn by_size(context: &Context<'_>) -> Result<Report> {
     context.progress.begin(steps(rows.len() + columns.len()));
     let budget = Budget::new(1.0, DELTA)?;
     let series = |shapes: Vec<(usize, usize, f64)>, part: &str| -> Result<Sweep> {
-        let matrices = shapes
-            .iter()
-            .map(|&(m, n, _)| incoherent(context, m, n, 0.0))
-            .collect::<Result<Vec<_>>>()?;
-        let cases = matrices
+        let draws: Vec<_> =
+            shapes.iter().map(|&(m, n, _)| move |i| incoherent(context, (m, n), 0.0, i)).collect();
+        let cases = draws
             .iter()
             .zip(&shapes)
-            .map(|(matrix, s)| Ok(Case { x: s.2, matrix, setting: setting(matrix, 12)?, budget }))
+            .map(|(draw, &(m, n, x))| {
+                Ok(Case { x, source: Source::Drawn(draw), setting: setting((m, n), 12)?, budget })
+            })
             .collect::<Result<Vec<_>>>()?;
-        let data = "synthetic, rank 5, entries 10, incoherent; one matrix a size";
+        let data = "synthetic, rank 5, entries 10, incoherent; a matrix a repetition";
         sweep(context, part, data, &cases, repetitions, row_bound()?)
     };
     let by_m = series(rows.iter().map(|&m| (m, COLUMNS, m as f64)).collect(), "rows")?;
@@ -100,7 +106,8 @@ fn by_size(context: &Context<'_>) -> Result<Report> {
         .of("theorem 6.3")
         .fails_because(
             "with n fixed the term sqrt(k m) of the theorem, which the range finder pays, outweighs from some m on \
-             what a flatter basis saves; the quick sizes stop before that",
+             what a flatter basis saves (three quarters of the first gain stay); the quick sizes stop before that",
+            gain[gain.len() - 1] > 0.75 * gain[0],
         );
     report
         .claim(
@@ -108,7 +115,8 @@ fn by_size(context: &Context<'_>) -> Result<Report> {
             gain[far - 1] > 1.05 * gain[0],
             format!("input / ours at m = {:?}: {}", &rows[..far], show(&gain[..far])),
         )
-        .of("theorem 6.3");
+        .of("theorem 6.3")
+        .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
     let gain = by_n.ratios(INPUT, OURS);
     report
         .claim(
@@ -116,17 +124,21 @@ fn by_size(context: &Context<'_>) -> Result<Report> {
             gain[gain.len() - 1] > 1.5,
             format!("input / ours at n = {columns:?}: {}", show(&gain)),
         )
-        .of("theorems 6.2 and 6.3: o(sqrt(k n)) error for m = o(n)");
+        .of("theorems 1.1 and 1.2, informal forms of 6.2 and 6.3: o(sqrt(k n)) error for m = o(n)")
+        .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
     let zeros = by_n.zeros();
     let published = by_n.means(PUBLISHED);
     report
         .claim(
             "the published PFP as it stands is better than releasing zero",
-            published.iter().zip(zeros).all(|(p, z)| p < z),
-            format!("published {}; zero {}", show(&published), show(zeros)),
+            published.iter().zip(&zeros).all(|(p, z)| p < z),
+            format!("published {}; zero {}", show(&published), show(&zeros)),
         )
         .of("theorems 6.2 and 6.3")
-        .fails_because("its constants are tail bounds of tail bounds: noise above the signal at all these sizes");
+        .fails_because(
+            "its constants are tail bounds of tail bounds: noise above the signal at all these sizes, up to 15 times",
+            published.iter().zip(&zeros).all(|(p, z)| *p < 15.0 * z),
+        );
     by_n.claim_levels(&mut report, "by columns", 0.0, |_| true);
     report.note(FAIR);
     report.figures.push(Figure {
@@ -144,21 +156,20 @@ fn by_size(context: &Context<'_>) -> Result<Report> {
 
 /// `||A - W W^T A||_F` of the private range finder, averaged.
 fn range_errors(context: &Context<'_>, case: &Case<'_>, repetitions: usize) -> Result<f64> {
-    let view = case.matrix.view()?;
-    let total = frobenius(case.matrix)?.powi(2);
     let finder = RangeFinder::calibrate(case.setting, sabotage::spent(case.budget)?)?;
     let mut sum = 0.0;
     for i in 0..repetitions as u64 {
+        let matrix = case.source.matrix(i)?;
+        let (view, total) = (matrix.view()?, frobenius(&matrix)?.powi(2));
         let mut rng = context.noise("range finder", i);
         let seed = context.fresh_seed("range finder", i);
         let release = sabotage::with_rows(view, |a| Ok(finder.release(&a, seed, &mut rng)?))?;
-        let basis =
-            || Mat::from_fn(case.matrix.m, case.setting.k(), |i, l| f64::from(u8::from(i == l)));
+        let basis = || Mat::from_fn(matrix.m, case.setting.k(), |i, l| f64::from(u8::from(i == l)));
         let w = sabotage::solved(|| Ok(release.payload().basis()?), basis)?;
         let mut captured = 0.0;
         for l in 0..w.ncols() {
-            let mut image = vec![0.0; case.matrix.n];
-            for row in 0..case.matrix.m {
+            let mut image = vec![0.0; matrix.n];
+            for row in 0..matrix.m {
                 view.for_each_entry(row, |j, x| image[j] += w[(row, l)] * x);
             }
             captured += image.iter().map(|x| x * x).sum::<f64>();
@@ -173,16 +184,18 @@ fn by_k(context: &Context<'_>) -> Result<Report> {
     let repetitions = context.pick(10, 20);
     let oversampling = context.pick(vec![2, 4, 8, 16], vec![2, 3, 4, 6, 8, 12, 16, 24, 32]);
     context.progress.begin(steps(oversampling.len()));
-    let matrix = incoherent(context, 100, context.pick(4000, 10_000), 0.5)?;
+    let (m, n) = (100, context.pick(4000, 10_000));
+    let draw = |i| incoherent(context, (m, n), 0.5, i);
     let budget = Budget::new(1.0, DELTA)?;
     let cases = oversampling
         .iter()
         .map(|&p| {
-            let setting = setting(&matrix, p)?;
-            Ok(Case { x: setting.k() as f64, matrix: &matrix, setting, budget })
+            let setting = setting((m, n), p)?;
+            Ok(Case { x: setting.k() as f64, source: Source::Drawn(&draw), setting, budget })
         })
         .collect::<Result<Vec<_>>>()?;
-    let found = sweep(context, "sketch size", &matrix.name, &cases, repetitions, row_bound()?)?;
+    let data = format!("{}; a matrix a repetition", draw(0)?.name);
+    let found = sweep(context, "sketch size", &data, &cases, repetitions, row_bound()?)?;
     let bounds = bound_curves(&cases)?;
     let ranges =
         cases.iter().map(|c| range_errors(context, c, repetitions)).collect::<Result<Vec<_>>>()?;
@@ -210,12 +223,17 @@ fn by_k(context: &Context<'_>) -> Result<Report> {
             from(4) < 1.25,
             format!("largest over least {:.3}; errors {}", from(4), show(&best)),
         )
-        .fails_because("on a spectrum with a tail more columns still find signal at p = 4 to 8");
+        .of("ours, beside theorem 6.3")
+        .fails_because(
+            "on a spectrum with a tail more columns still find signal at p = 4 to 8 (within 60 per cent)",
+            from(4) < 1.6,
+        );
     report.claim(
         "the same from p = 8 on (restated after the first form had failed; fresh matrices each seed)",
         from(8) < 1.25,
         format!("largest over least {:.3}", from(8)),
-    );
+    )
+    .of("ours, beside theorem 6.3");
     let published = found.means(PUBLISHED);
     report
         .claim(
@@ -223,8 +241,9 @@ fn by_k(context: &Context<'_>) -> Result<Report> {
             published.windows(2).all(|w| w[1] > w[0]),
             show(&published),
         )
-        .of("theorem 4.7: alpha k log(k/delta) sqrt n / epsilon");
-    let tail = 0.5 * ((matrix.m - RANK) as f64 * (matrix.n - RANK) as f64).sqrt();
+        .of("theorem 4.7: alpha k log(k/delta) sqrt n / epsilon")
+        .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
+    let tail = 0.5 * ((m - RANK) as f64 * (n - RANK) as f64).sqrt();
     found.claim_levels(&mut report, "by sketch size", tail, |_| true);
     report.note(FAIR);
     let mut all = found.curves();
@@ -249,18 +268,24 @@ fn by_coherence(context: &Context<'_>) -> Result<Report> {
         context.pick(vec![0.05, 0.3, 0.7, 1.0], vec![0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0]);
     context.progress.begin(steps(shares.len()));
     let budget = Budget::new(1.0, DELTA)?;
-    let matrices = shares
+    let draws: Vec<_> = shares
         .iter()
-        .map(|&share| synthetic(context.data_seed("matrix", 7), (m, n, RANK), (10.0, 0.0, share)))
-        .collect::<Result<Vec<_>>>()?;
-    let cases = matrices
+        .map(|&share| {
+            move |i: u64| {
+                let seed = context.data_seed("coherent matrix", i);
+                synthetic(seed, (m, n, RANK), (10.0, 0.0, share))
+            }
+        })
+        .collect();
+    let cases = draws
         .iter()
-        .map(|matrix| {
-            let x = mu0_exact(&matrix.view()?, RANK)?;
-            Ok(Case { x, matrix, setting: setting(matrix, 6)?, budget })
+        .map(|draw| {
+            // That of the first matrix.
+            let x = mu0_exact(&draw(0)?.view()?, RANK)?;
+            Ok(Case { x, source: Source::Drawn(draw), setting: setting((m, n), 6)?, budget })
         })
         .collect::<Result<Vec<_>>>()?;
-    let data = "synthetic, rank 5, entries 10; one matrix a coherence";
+    let data = "synthetic, rank 5, entries 10; a matrix a repetition";
     let found = sweep(context, "coherence", data, &cases, repetitions, row_bound()?)?;
     let gain = found.ratios(INPUT, OURS);
     report
@@ -270,15 +295,19 @@ fn by_coherence(context: &Context<'_>) -> Result<Report> {
             gain[0] > 1.4 && gain[gain.len() - 1] < 1.1,
             format!("input / ours: {}", show(&gain)),
         )
-        .of("theorem 6.3: coherence mu0");
+        .of("theorem 6.3: coherence mu0")
+        .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
     let input = found.means(INPUT_PLAIN);
     let spread = input.iter().copied().fold(0.0, f64::max)
         / input.iter().copied().fold(f64::INFINITY, f64::min);
-    report.claim(
-        "input perturbation does not notice coherence (within 10 per cent)",
-        spread < 1.1,
-        format!("largest / least {spread:.3}"),
-    );
+    report
+        .claim(
+            "input perturbation does not notice coherence (within 10 per cent)",
+            spread < 1.1,
+            format!("largest / least {spread:.3}"),
+        )
+        .of("section 1: randomised response")
+        .catches(&[Sabotage::RandomAnswers]);
     found.claim_levels(&mut report, "by coherence", 0.0, |_| true);
     report.note(FAIR);
     let mut all = found.curves();
@@ -300,15 +329,18 @@ fn by_epsilon(context: &Context<'_>) -> Result<Report> {
     let repetitions = context.pick(10, 20);
     let epsilons = context.pick(vec![0.1, 0.3, 1.0, 3.0], vec![0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]);
     context.progress.begin(steps(epsilons.len()));
-    let matrix = incoherent(context, 150, context.pick(5000, 20_000), 0.0)?;
+    let shape = (150, context.pick(5000, 20_000));
+    let draw = |i| incoherent(context, shape, 0.0, i);
     let cases = epsilons
         .iter()
         .map(|&epsilon| {
             let budget = Budget::new(epsilon, DELTA)?;
-            Ok(Case { x: epsilon, matrix: &matrix, setting: setting(&matrix, 6)?, budget })
+            let source = Source::Drawn(&draw);
+            Ok(Case { x: epsilon, source, setting: setting(shape, 6)?, budget })
         })
         .collect::<Result<Vec<_>>>()?;
-    let found = sweep(context, "epsilon", &matrix.name, &cases, repetitions, row_bound()?)?;
+    let data = format!("{}; a matrix a repetition", draw(0)?.name);
+    let found = sweep(context, "epsilon", &data, &cases, repetitions, row_bound()?)?;
     let exact = found.ratios(EXACT_SHRUNK, OURS);
     report
         .claim(
@@ -316,9 +348,11 @@ fn by_epsilon(context: &Context<'_>) -> Result<Report> {
             exact.iter().all(|r| *r > 1.1),
             format!("exact / shaped: {}", show(&exact)),
         )
+        .of("ours, beside figure 4")
         .fails_because(
             "this form allows no standard error to a ratio of means: where it is near 1.2, as at the smallest epsilons, \
-             a few repetitions are below 1.1 on some seeds",
+             a few repetitions are below 1.1 on some seeds (never below 1)",
+            exact.iter().all(|r| *r > 1.0),
         );
     let product = exact.iter().product::<f64>().powf(1.0 / exact.len() as f64);
     let behind = found.behind(OURS, EXACT_SHRUNK);
@@ -327,7 +361,9 @@ fn by_epsilon(context: &Context<'_>) -> Result<Report> {
          errors (restated after the first form had failed on a seed; fresh matrices each seed)",
         product > 1.1 && behind < 3.0,
         format!("geometric mean {product:.3}; {behind:.1} standard errors behind where it is worst"),
-    );
+    )
+    .of("ours, beside figure 4")
+    .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
     let (zero, best) = (found.zeros()[0], found.means(OURS));
     let last = best.len() - 1;
     report
@@ -337,6 +373,7 @@ fn by_epsilon(context: &Context<'_>) -> Result<Report> {
             best.iter().all(|e| *e <= 1.01 * zero) && best[last] < 0.1 * zero,
             format!("zero {zero:.0}; {}", show(&best)),
         )
+        .of("ours, beside figure 4")
         .catches(&ANSWERS)
         .catches(&[Sabotage::SolverConstant]);
     let published = found.ratios(PUBLISHED_SHRUNK, EXACT_SHRUNK);
@@ -347,7 +384,8 @@ fn by_epsilon(context: &Context<'_>) -> Result<Report> {
             !stated.is_empty() && stated.iter().all(|r| *r > 1.5),
             format!("published / exact, both shrunk: {}", show(&stated)),
         )
-        .of("figures 2 to 4");
+        .of("figures 2 to 4")
+        .catches(&[Sabotage::ConstantAnswers, Sabotage::SolverConstant]);
     // The weakest budget hides some of the signal.
     found.claim_levels(&mut report, "by epsilon", 0.0, |i| epsilons[i] >= 1.0);
     report.note(FAIR);

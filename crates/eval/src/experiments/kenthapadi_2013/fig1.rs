@@ -53,6 +53,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             falling && ordered,
             "121 values of epsilon in [0.05, 6], three curves",
         )
+        .of("figure 1")
         .formula();
     let sigma = calibrate::gaussian(Budget::new(1.0, 0.1)?, L2Sensitivity::new(1.0)?)?.get();
     report
@@ -61,6 +62,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             (sigma - 1.0).abs() < 0.15,
             format!("exact sigma {sigma:.4}"),
         )
+        .of("figure 1")
         .formula();
     let panel = |title: &str, y: Axis| Panel {
         title: title.into(),

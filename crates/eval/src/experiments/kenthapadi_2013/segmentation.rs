@@ -145,6 +145,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             of(last, 0) > of(0, 0) + 0.1,
             format!("adjusted Rand index {:.3} at epsilon 1, {:.3} at 100", of(0, 0), of(last, 0)),
         )
+        .of("section 1: user segmentation")
         .catches(&ANSWERS)
         .catches(&[Sabotage::NoNoise]);
     let worst = residuals.map(|m| (m - 1.0).abs()).fold(0.0, f64::max);

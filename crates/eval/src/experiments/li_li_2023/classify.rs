@@ -1,5 +1,6 @@
 //! A linear support vector machine on private releases of sparse text, method against method.
 
+pub(super) use super::standing::ACCURACY;
 use super::standing::Cell;
 use crate::data::{Package, SparseRows, grams, packages, read_libsvm_file, shuffle};
 use crate::error::Result;
@@ -19,8 +20,6 @@ const GROUPS: [&[&str]; 2] = [&["libdevel"], &["doc"]];
 const WEBSPAM: &str = "webspam_wc_normalized_trigram.svm";
 /// Above this many numbers noisy raw data are not made.
 const MOST_NUMBERS: usize = 1 << 28;
-/// What is measured.
-pub(super) const ACCURACY: &str = "test accuracy";
 
 /// One release of training and test rows, and the machine that is trained on it.
 pub(super) struct Trial<'a> {

@@ -100,6 +100,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         (small + 1.0).abs() < 0.1 && (large + 0.5).abs() < 0.1,
         format!("exponents {small:.3} and {large:.3} at delta 1e-6"),
     )
+    .of("figure 1, remark 3.1")
     .formula();
     let needed = bisect(|e| Ok(optimal(e, 1e-6)? > 0.1), 1.0, 1e3)?;
     report

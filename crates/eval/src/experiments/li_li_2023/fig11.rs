@@ -130,14 +130,14 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let against = |ours: &Method, theirs: &Method| leads(&cells, ours.label, theirs.label);
     for (ours, theirs) in [(&OPT, &PUBLISHED), (&RADEMACHER, &OPT), (&OPORP, &LAPLACE)] {
         let text = format!("{} is ahead of {}", ours.label, theirs.label);
-        claim_ahead(&mut report, &text, &against(ours, theirs));
+        claim_ahead(&mut report, &text, &against(ours, theirs)).of("figure 11");
     }
     for (ours, theirs) in [(&OPT, &ANALYTIC), (&AVERAGED, &OPT)] {
         let text = format!("{} is nowhere behind {}", ours.label, theirs.label);
-        claim_not_behind(&mut report, &text, &against(ours, theirs));
+        claim_not_behind(&mut report, &text, &against(ours, theirs)).of("figure 11");
     }
     for method in [&RADEMACHER, &OPORP, &AVERAGED] {
-        claim_above_chance(&mut report, &cells, method.label, PRECISION, 20.0, 0.5);
+        claim_above_chance(&mut report, &cells, method.label, PRECISION, 20.0, 0.5).of("figure 11");
     }
     probe::searches(context, &mut report, &LAWS)?;
     report.note(

@@ -3,7 +3,10 @@
 use super::fig11::{LAPLACE, LAWS, OPT, PUBLISHED};
 use super::probe;
 use super::retrieval::{Method, OPORP, PRECISION, Plan, RADEMACHER, RAW, RECALL, measure};
-use super::standing::{claim_above_chance, claim_ahead, claim_not_behind, claim_together, leads};
+use super::standing::{
+    at_largest, claim_above_chance, claim_ahead, claim_not_behind, claim_together, leads,
+};
+use crate::Effort;
 use crate::data::photograph_patches;
 use crate::error::Result;
 use crate::framework::{Context, Report, Study};
@@ -19,7 +22,7 @@ const METHODS: [Method; 6] = [RAW, LAPLACE, PUBLISHED, OPT, RADEMACHER, OPORP];
 
 /// Why the levels of the quick run are not reached among more rows.
 const AMONG_MORE: &str = "the level was fixed for a thousand rows; among some ten times as many, more strangers come between a \
-                          query and its 50 nearest, and chance is a tenth too";
+                          query and its 50 nearest, and chance is a tenth too (above half of the level)";
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let points = photograph_patches();
@@ -45,16 +48,18 @@ fn run(context: &Context<'_>) -> Result<Report> {
     claim_not_behind(&mut report, &text, &against(&RADEMACHER, &OPT)).of("section 5.1, figure 11");
     let text = format!("{} and {} almost overlap", OPORP.label, RADEMACHER.label);
     claim_together(&mut report, &text, &against(&OPORP, &RADEMACHER))
-        .of("section 5.1: almost overlapping curves");
+        .of("figure 11, section 5.1: almost overlapping curves");
     for ours in [&RADEMACHER, &OPORP] {
         let text = format!("{} is ahead of {}", ours.label, RAW.label);
         claim_ahead(&mut report, &text, &against(ours, &RAW)).of("section 5.1, figure 11");
     }
     // In the quick run random answers have precision 0.05 and recall 0.1: five and three times that.
     for (measure, level) in [(PRECISION, 0.25), (RECALL, 0.3)] {
-        let claim = claim_above_chance(&mut report, &cells, OPORP.label, measure, 20.0, level);
-        if let Some(reason) = context.pick(None, Some(AMONG_MORE)) {
-            claim.fails_because(reason);
+        let found = at_largest(&cells, OPORP.label, measure, 20.0);
+        let claim = claim_above_chance(&mut report, &cells, OPORP.label, measure, 20.0, level)
+            .of("figure 11");
+        if context.effort == Effort::Full {
+            claim.fails_because(AMONG_MORE, found > 0.5 * level);
         }
     }
     probe::searches(context, &mut report, &LAWS)?;

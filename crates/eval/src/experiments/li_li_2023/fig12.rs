@@ -121,10 +121,10 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let against = |ours: &Method, theirs: &Method| leads(&cells, ours.label, theirs.label);
     for (ours, theirs) in [(&OPT, &PUBLISHED), (&OPT_B, &OPT)] {
         let text = format!("{} is more accurate than {}", ours.label, theirs.label);
-        claim_ahead(&mut report, &text, &against(ours, theirs));
+        claim_ahead(&mut report, &text, &against(ours, theirs)).of("figure 12");
     }
     let text = format!("{} and {} lie together", OPT_B.label, OPORP.label);
-    claim_together(&mut report, &text, &against(&OPT_B, &OPORP)).of("section 5.2");
+    claim_together(&mut report, &text, &against(&OPT_B, &OPORP)).of("figure 12, section 5.2");
     for ours in [&OPT_B, &OPORP] {
         let leads = leads(&raw, ours.label, RAW.label);
         // A user's own data may be too large for it.
@@ -135,20 +135,21 @@ fn run(context: &Context<'_>) -> Result<Report> {
             "{} (k = 256) is more accurate than Raw-data-G-OPT from epsilon 5 on",
             ours.label
         );
-        claim_ahead_by(&mut report, &text, &leads, 0.02);
+        claim_ahead_by(&mut report, &text, &leads, 0.02).of("figure 12");
     }
     let (first, last) = (plan.epsilons[0], plan.epsilons[plan.epsilons.len() - 1]);
     let k = plan.sizes[plan.sizes.len() - 1];
     let at = |method: &Method, epsilon| accuracy(&cells, method, k, epsilon);
     let (low, high) = (at(&OPORP, first), at(&OPORP, last));
     let (bare, plain) = (at(&SKETCH, last), at(&PLAIN, last));
-    claim_above_chance(&mut report, &cells, OPORP.label, ACCURACY, last, 0.75);
+    claim_above_chance(&mut report, &cells, OPORP.label, ACCURACY, last, 0.75).of("figure 12");
     report.claim(
         "privacy has its price: accuracy rises from small to large epsilon, to less than without \
          noise, which is less than with all features",
         low + 0.1 < high && high < bare && bare < plain,
         format!("DP-OPORP, k = {k}: {low:.3} at epsilon {first}, {high:.3} at {last}; {bare:.3}; {plain:.3}"),
     )
+    .of("figure 12")
     .catches(&ANSWERS)
     .catches(&[Sabotage::NoNoise]);
     let laws = [

@@ -78,31 +78,33 @@ fn run(context: &Context<'_>) -> Result<Report> {
     report.tables.push(table("signs-against-oporp", &cells, &names, OPORP.label));
     for (ours, theirs) in [(SMOOTH, RESPONSE), (OPTIMAL, SMOOTH), (OPTIMAL_4, SMOOTH_4)] {
         let text = format!("{} is not behind {}", ours.label, theirs.label);
-        claim_not_behind(&mut report, &text, &leads(&cells, ours.label, theirs.label));
+        claim_not_behind(&mut report, &text, &leads(&cells, ours.label, theirs.label))
+            .of("figure 14");
     }
     let text = "smooth flips are ahead of randomised response (t = 4)";
     claim_ahead(&mut report, text, &leads(&cells, SMOOTH_4.label, RESPONSE_4.label))
-        .of("section 5.3: the advantage of the smooth flipping probability");
+        .of("figure 14, section 5.3: the advantage of the smooth flipping probability");
     let text = "signs with optimal flips (t = 1) are more accurate than DP-OPORP at epsilon 1 to 5";
     let by = |from: f64, to: f64| {
         let mut some = leads(&cells, OPTIMAL.label, OPORP.label);
         some.retain(|l| (from..=to).contains(&l.epsilon));
         some
     };
-    claim_ahead(&mut report, text, &by(1.0, 5.0));
+    claim_ahead(&mut report, text, &by(1.0, 5.0)).of("figure 14");
     let text = "signs with optimal flips (t = 1) are not behind DP-OPORP at epsilon 10 and 20";
-    claim_not_behind(&mut report, text, &by(10.0, 20.0))
-        .of("figure 14: the advantage of DP-SignOPORP over DP-OPORP")
-        .fails_because(
-            "on this text a sign keeps less than the number does once the noise is small",
-        );
     let late = by(10.0, 20.0);
     let mean = late.iter().map(|l| l.mean).sum::<f64>() / late.len() as f64;
+    claim_not_behind(&mut report, text, &late)
+        .of("figure 14: the advantage of DP-SignOPORP over DP-OPORP")
+        .fails_because(
+            "on this text a sign keeps less than the number does once the noise is small (behind by up to 0.08 on average)",
+            mean > -0.08,
+        );
     report.notes.insert(
         0,
         format!("On this text signs lose to DP-OPORP at epsilon 10 and 20: mean lead {mean:.4}."),
     );
-    claim_above_chance(&mut report, &cells, OPTIMAL.label, ACCURACY, 20.0, 0.75);
+    claim_above_chance(&mut report, &cells, OPTIMAL.label, ACCURACY, 20.0, 0.75).of("figure 14");
     let at_five = |label: &str| {
         let mine = |c: &&super::standing::Cell| c.label == label && c.epsilon == 5.0 && c.k == 256;
         cells.iter().find(mine).map_or(f64::NAN, |c| crate::metrics::mean_and_error(&c.samples).0)
@@ -114,10 +116,11 @@ fn run(context: &Context<'_>) -> Result<Report> {
             accuracy >= 0.95,
             format!("accuracy {accuracy:.3}; Raw-data-G-OPT is in figure 12"),
         )
-        .of("section 5.3: 95 % against around 60 %")
+        .of("figure 14, section 5.3: 95 % against around 60 %")
         .fails_because(
             "package synopses stand in for WEBSPAM: a few thousand features instead of 250,000, and without any privacy the \
-             signs reach 0.95 only just",
+             signs reach 0.95 only just (with it, 0.75 or more)",
+            accuracy >= 0.75,
         );
     let laws = [
         (&RESPONSE, Law::Response(1)),

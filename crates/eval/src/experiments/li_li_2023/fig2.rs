@@ -115,11 +115,12 @@ fn claims(sizes: &[usize], curves: &[[Vec<Vec<f64>>; 2]], report: &mut Report) {
     let least = (0..4).flat_map(l2).fold(f64::INFINITY, f64::min);
     report
         .claim(
-            "the l2 sensitivity of Gaussian, sparse and uniform matrices is larger in every draw",
-            least > 1.0,
+            "the l2 sensitivity of Gaussian, sparse and uniform matrices is larger in every draw, by 1 per cent or more",
+            least > 1.01,
             format!("smallest {least:.4}"),
         )
-        .of("figure 2");
+        .of("figure 2")
+        .catches(&[Sabotage::OtherFamily]);
     // Squared row norms have mean 1 and the variance k Var w^2: 2/k for Gaussian entries, 0.8/k for uniform ones.
     // Of 1,024 rows the largest lies z = 3.24 deviations above, and by m (z^2 - 1) / (6 v k) more for a summand of
     // variance v and third central moment m: 8 and 2, 0.457 and 0.8. The ratio is 0.56 at k = 64, 0.61 at 1,024.
@@ -152,5 +153,7 @@ fn claims(sizes: &[usize], curves: &[[Vec<Vec<f64>>; 2]], report: &mut Report) {
         "the tail bound (failure 1e-3) holds for the Gaussian in all draws but a few (at most 2)",
         beyond <= 2,
         format!("{beyond} of {draws} draws above it"),
-    );
+    )
+    .of("lemmas 3.2 and 3.3")
+    .catches(&[Sabotage::OtherFamily]);
 }

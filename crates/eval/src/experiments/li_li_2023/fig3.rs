@@ -59,7 +59,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             worst.iter().all(|w| *w < 1e-4),
             format!("deviations {worst:?}"),
         )
-        .of("equation (23)")
+        .of("figure 3, equation (23)")
         .formula();
     let limit = ratio(10_000.0, 100.0, 10.0);
     report
@@ -68,7 +68,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             (limit / 100.0 - 1.0).abs() < 0.05,
             format!("{limit:.2} at p = 10000, k = 100, sigma = 10"),
         )
-        .of("section 3.6")
+        .of("figure 3, section 3.6")
         .formula();
     let small = ratio(1_000.0, 256.0, 0.02);
     let large = ratio(1_000.0, 256.0, 0.1);
@@ -78,7 +78,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             small < 1.0 && large > 1.0,
             format!("{small:.3} at sigma = 0.02 and {large:.3} at 0.1 (p = 1000, k = 256)"),
         )
-        .of("section 3.6")
+        .of("figure 3, section 3.6")
         .formula();
     report.figures.push(Figure {
         name: "ratio".into(),

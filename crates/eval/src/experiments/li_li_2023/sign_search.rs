@@ -41,12 +41,13 @@ pub(super) fn oporp_signs(
 ) -> Result<PrivateSigns> {
     let family = sabotage::family(Family::Oporp);
     let sketch = SignSketch::repeated(family, shape.0, shape.1, t, seed)?;
+    let named = sabotage::rule(rule);
     let (adjacency, bound) = one()?;
     let mut budget = sabotage::spent(Budget::pure(budget.epsilon))?;
     if rule == FlipRule::PublishedSmooth {
         budget = sabotage::published(budget)?;
     }
-    Ok(PrivateSigns::new(sketch, rule, adjacency, bound, budget)?)
+    Ok(PrivateSigns::new(sketch, named, adjacency, bound, budget)?)
 }
 
 /// iDP-SignRP and iDP-SignOPORP; pure for randomised response.

@@ -6,6 +6,7 @@ use super::fig14::{BARE, OPTIMAL, OPTIMAL_4, RESPONSE_4, SMOOTH, SMOOTH_4};
 use super::fig16::{EXACT, RESPONSE as INDIVIDUAL};
 use super::probe::{self, Law};
 use super::standing::{claim_above_chance, claim_ahead, claim_not_behind, claim_together, leads};
+use crate::Effort;
 use crate::error::Result;
 use crate::framework::sabotage::ANSWERS;
 use crate::framework::{Context, Report, Sabotage, Study};
@@ -26,7 +27,8 @@ const METHODS: [Method; 12] = [
 const EPSILONS: [f64; 3] = [1.0, 5.0, 20.0];
 
 /// Why noisy raw data are above the level of the quick run among more rows.
-const MORE_ROWS: &str = "with 300 rows in the place of 120 enough of the noise of epsilon 20 averages out to learn from";
+const MORE_ROWS: &str = "with 300 rows in the place of 120 enough of the noise of epsilon 20 averages out to learn from (below 0.85; at \
+                         epsilon 5 as claimed)";
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
@@ -49,7 +51,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     );
     let against = |ours: &Method, theirs: &Method| leads(&cells, ours.label, theirs.label);
     let text = format!("{} and {} lie together", OPT_B.label, OPORP.label);
-    claim_together(&mut report, &text, &against(&OPT_B, &OPORP)).of("section 5.2");
+    claim_together(&mut report, &text, &against(&OPT_B, &OPORP)).of("figure 12, section 5.2");
     let text = "DP-OPORP is more accurate than Raw-data-G-OPT on the same rows";
     claim_ahead(&mut report, text, &leads(&raw, OPORP.label, RAW.label))
         .of("section 5.2, figure 12");
@@ -60,16 +62,16 @@ fn run(context: &Context<'_>) -> Result<Report> {
             most.iter().all(|a| *a < 0.65),
             format!("{:.3} and {:.3}", most[0], most[1]),
         )
-        .of("section 5.3: around 60 %")
+        .of("figure 12, section 5.3: around 60 %")
         .catches(&[Sabotage::NoNoise]);
-    if let Some(reason) = context.pick(None, Some(MORE_ROWS)) {
-        near_chance.fails_because(reason);
+    if context.effort == Effort::Full {
+        near_chance.fails_because(MORE_ROWS, most[0] < 0.65 && most[1] < 0.85);
     }
     let text = "smooth flips are ahead of randomised response (t = 4)";
     claim_ahead(&mut report, text, &against(&SMOOTH_4, &RESPONSE_4))
-        .of("section 5.3: the advantage of the smooth flipping probability");
+        .of("figure 14, section 5.3: the advantage of the smooth flipping probability");
     let text = "optimal flips are not behind the published smooth ones (t = 4)";
-    claim_not_behind(&mut report, text, &against(&OPTIMAL_4, &SMOOTH_4));
+    claim_not_behind(&mut report, text, &against(&OPTIMAL_4, &SMOOTH_4)).of("figure 14");
     let mut small = against(&SMOOTH, &OPORP);
     small.retain(|l| l.epsilon < 20.0);
     let text =
@@ -89,10 +91,11 @@ fn run(context: &Context<'_>) -> Result<Report> {
                 at(&PLAIN, 5.0)
             ),
         )
-        .of("section 5.3: 95 % against around 60 %")
+        .of("figure 14, section 5.3: 95 % against around 60 %")
         .fails_because(
             "a synopsis has some 45 n-grams, a page of WEBSPAM thousands: most bins of 256 are empty or hold one entry, \
-             and the signs alone reach less than 0.95 here, without any privacy",
+             and the signs alone reach less than 0.95 here, without any privacy (with it, 0.75 or more)",
+            published >= 0.75,
         );
     let lost = EPSILONS.map(|e| at(&EXACT, e) - at(&INDIVIDUAL, e));
     let worst = lost.iter().copied().fold(f64::NEG_INFINITY, f64::max);
@@ -102,7 +105,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
             worst < 0.05,
             format!("losses {lost:.4?} at epsilon {EPSILONS:?}"),
         )
-        .of("section 6.3, figure 16");
+        .of("section 6.3, figure 16")
+        .catches(&[Sabotage::DataIgnored]);
     report
         .claim(
             "privacy has its price: DP-OPORP rises by 0.1 or more from epsilon 1 to 20, to less than the projection \
@@ -118,10 +122,11 @@ fn run(context: &Context<'_>) -> Result<Report> {
                 at(&PLAIN, 20.0)
             ),
         )
+        .of("figure 12")
         .catches(&ANSWERS)
         .catches(&[Sabotage::NoNoise]);
-    claim_above_chance(&mut report, &cells, OPORP.label, ACCURACY, 20.0, 0.75);
-    claim_above_chance(&mut report, &cells, INDIVIDUAL.label, ACCURACY, 1.0, 0.75);
+    claim_above_chance(&mut report, &cells, OPORP.label, ACCURACY, 20.0, 0.75).of("figure 12");
+    claim_above_chance(&mut report, &cells, INDIVIDUAL.label, ACCURACY, 1.0, 0.75).of("figure 16");
     let laws = [
         (&RAW, Law::Raw),
         (&OPT_B, Law::Gaussian(Family::Rademacher)),

@@ -102,7 +102,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
         "lemma 2 > theorem 1 > exact for the drawn matrix > averaged, at every epsilon and draw",
         ordered,
         format!("{} values of epsilon, {draws} matrices each", epsilons.len()),
-    );
+    )
+    .of("theorem 1 and lemma 2");
     // The largest of 784 chi-squares with 256 degrees of freedom, over 256: 1 + 3.16 sqrt(2/256) + 9 (2/3)/256 = 1.30.
     let (least, most) =
         norms.iter().fold((f64::INFINITY, 0.0f64), |(a, b), &x| (a.min(x), b.max(x)));

@@ -170,8 +170,8 @@ fn shown(numbers: &[f64]) -> String {
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     context.progress.begin((METHODS.len() * EPSILONS.len()) as u64);
-    let repetitions = context.pick(3, 20);
-    let task = Task::new(package_sets().at_least(20), context.pick(150, 300));
+    let repetitions = context.pick(10, 20);
+    let task = Task::new(package_sets().at_least(20), context.pick(50, 300));
     let all: Vec<Series> = METHODS
         .into_iter()
         .map(|method| series(context, &task, method, repetitions))

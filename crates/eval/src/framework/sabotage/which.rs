@@ -26,11 +26,15 @@ pub enum Sabotage {
     CheckpointsDropped,
     /// Solvers (PCA, regression, low rank) return a constant.
     SolverConstant,
+    /// Noise is a multiple of 2^-10: lower bits are those of the data.
+    CoarseNoise,
+    /// Optimal flips are the published smooth ones.
+    OptimalAsPublished,
 }
 
 impl Sabotage {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::NoNoise,
         Self::HalfNoise,
         Self::DoubleNoise,
@@ -41,6 +45,8 @@ impl Sabotage {
         Self::PublishedDoubled,
         Self::CheckpointsDropped,
         Self::SolverConstant,
+        Self::CoarseNoise,
+        Self::OptimalAsPublished,
     ];
 
     /// Name in tables.
@@ -57,6 +63,8 @@ impl Sabotage {
             Self::PublishedDoubled => "published doubled",
             Self::CheckpointsDropped => "checkpoints dropped",
             Self::SolverConstant => "solver constant",
+            Self::CoarseNoise => "coarse noise",
+            Self::OptimalAsPublished => "optimal as published",
         }
     }
 }

@@ -7,18 +7,18 @@ use crate::framework::{Context, sabotage};
 use dp_core::explain::TradeOff;
 use dp_core::mechanism::Mechanism;
 use dp_core::{
-    Adjacency, Budget, EntryBound, Guarantee, NormBound, Probability, PublicSeed, Shift,
+    Adjacency, Budget, EntryBound, Guarantee, NormBound, Probability, PublicSeed, Release, Shift,
 };
 use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
 };
 use rayon::prelude::*;
-use sketch::projection::{Family, ProjectionSpec, SharedProjection};
+use sketch::projection::{Family, ProjectionSpec, SharedProjection, project};
 use sketch::rows::RowsView;
 use sketch::sets::{BinResponse, ItemSet, MixtureResponse, SetNeighbours, SymbolShape};
 use sketch::signs::{FlipRule, PrivateSigns, SignSketch};
 use sketch::units::{PrivateUnits, UnitsConfig};
-use sketch::vectors::{NoiseKind, PrivateProjection, ProjectionConfig};
+use sketch::vectors::{NoiseKind, PrivateProjection, PrivateSketch, ProjectionConfig};
 
 /// Families of releases, as [`crate::attacks`] knows them.
 pub(super) const FAMILIES: [&str; 5] =
@@ -163,8 +163,20 @@ fn vectors(
     let most = if noise == NoiseKind::Staircase { 20.0 } else { f64::MAX };
     let mechanism = made(sabotage::spent_within(budget, most)?)?;
     let release = sabotage::with_rows(view(rows)?, |rows| Ok(mechanism.release(rows, &mut rng)?))?;
+    let release = if sabotage::coarsens() { coarse(release, rows)? } else { release };
     let attacks = on_changes(&release, rows)?;
     setting(("vectors", what), budget, made(budget)?.guarantee(), &attacks)
+}
+
+/// The release as noise on a coarse grid would have made it: below that the bits are the image's own.
+fn coarse(release: Release<PrivateSketch>, rows: &Points) -> Result<Release<PrivateSketch>> {
+    const STEP: f64 = 1.0 / 1024.0;
+    let (sketch, certificate) = release.into_parts();
+    let images = project(&*sketch.projection().build(), view(rows)?)?;
+    let near = |(z, image): (&f64, &f64)| image + ((z - image) / STEP).round() * STEP;
+    let values = sketch.values().iter().zip(&images).map(near).collect();
+    let sketch = PrivateSketch::new(sketch.projection(), sketch.noise().clone(), values)?;
+    Ok(Release::certified(sketch, certificate))
 }
 
 fn units(context: &Context<'_>, rows: &Points, budget: Budget) -> Result<Setting> {

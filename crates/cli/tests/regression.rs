@@ -77,15 +77,6 @@ fn mistakes_are_refused() {
     room.write("far.csv", "a,y,b\n0.1,1e300,0.2\n1e-310,-1e300,0\n");
     room.json(&format!("{} --out far.dps", RUN.replace("rows.csv", "far.csv")));
     room.json("regress far.dps");
-    room.write("plain.csv", "0.1,0.2,0.3\n0.3,0.2,0.1\n");
-    room.refuses(
-        &format!(
-            "{} --no-header --keep-names --out refused.dps",
-            RUN.replace("rows.csv --target y", "plain.csv --target 1")
-        ),
-        2,
-        &["--keep-names"],
-    );
     // What a regression does not answer, and what is asked of it wrongly.
     room.json(&format!("{RUN} --out a.dps"));
     room.refuses("regress a.dps --target 1", 2, &["--target", "has its target"]);

@@ -84,7 +84,7 @@ class Release:
         np.ndarray,
     ]: ...
     def regression(
-        self, target: int, failure: float
+        self, target: int | None, failure: float
     ) -> tuple[
         list[float], list[tuple[float, float]], tuple[float, tuple[float, float]] | None
     ]: ...

@@ -126,10 +126,10 @@ class Directions(Mechanism):
 
 
 class Newton(Mechanism):
-    """Coefficients of a linear regression without intercept, by four noisy Newton steps on the rows.
+    """Coefficients of a linear regression, by four noisy Newton steps on the rows.
 
-    The last column is predicted from the others: for one target, asked once. `Covariance` and
-    `Release.regression` answer for every target.
+    The last column is predicted from the others: for one target, asked once. `Covariance` answers
+    for every target. `Release.regression` gives intervals.
 
     Parameters
     ----------
@@ -141,6 +141,8 @@ class Newton(Mechanism):
         Budget of one release; delta is positive.
     label_bound : float
         About the largest size of a target: residuals of the first step are clipped to it.
+    intercept : bool
+        With an intercept, at a little more noise.
 
     Notes
     -----
@@ -155,9 +157,16 @@ class Newton(Mechanism):
         epsilon: float,
         delta: float,
         label_bound: float,
+        intercept: bool = False,
     ) -> None:
         super().__init__(
-            adjacency, epsilon, delta, mechanism="newton", d=d, label_bound=float(label_bound)
+            adjacency,
+            epsilon,
+            delta,
+            mechanism="newton",
+            d=d,
+            label_bound=float(label_bound),
+            intercept=intercept,
         )
 
 

@@ -351,11 +351,12 @@ class Release:
             failure,
         )
 
-    def regression(self, target: int, *, failure: float = 0.05) -> Line:
+    def regression(self, target: int | None = None, *, failure: float = 0.05) -> Line:
         """Column `target` from all others, with a ridge that adapts to the noise, and intervals.
 
         With an intercept where the sums were released. Intervals are for the ridge solution on the
-        rows that entered: a ridge is biased towards zero.
+        rows that entered: a ridge is biased towards zero. A release of `Newton` has its target;
+        its intervals are for what its steps would have found without noise in their gradients.
         """
         coefficients, ranges, intercept = self._core.regression(target, failure)
         value, around = intercept or (None, None)

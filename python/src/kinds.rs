@@ -4,8 +4,8 @@ use crate::error::{Fault, Result};
 use dp_core::mechanism::{Basis, Mechanism as _, PrivateVector, Statistic};
 use dp_core::noise::{GaussianNoise, LaplaceNoise};
 use dp_core::{
-    Adjacency, Budget, EntryBound, L1Sensitivity, L2Sensitivity, NormBound, Probability, PublicSeed,
-    Shift,
+    Adjacency, Budget, EntryBound, L1Sensitivity, L2Sensitivity, NormBound, Probability,
+    PublicSeed, Shift,
 };
 use faer::Mat;
 use linalg_dp::covariance::{
@@ -122,6 +122,7 @@ pub(crate) enum Config {
     Newton {
         d: usize,
         label_bound: f64,
+        intercept: bool,
     },
     Directions {
         d: usize,
@@ -381,9 +382,10 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
         Config::JlCovariance { d, sketch_rows } => {
             Kind::Jl(JlCovariance::calibrate(d, sketch_rows, adjacency, budget)?)
         }
-        Config::Newton { d, label_bound } => {
+        Config::Newton { d, label_bound, intercept } => {
             let label_bound = NormBound::new(label_bound)?;
-            let config = NewtonConfig { features: d.saturating_sub(1), adjacency, label_bound };
+            let config =
+                NewtonConfig { features: d.saturating_sub(1), adjacency, label_bound, intercept };
             Kind::Newton(PrivateNewton::calibrate(config, budget)?, d)
         }
         Config::Directions { d, k, iterations, seed: number } => {

@@ -89,7 +89,7 @@ impl Mechanism {
                 check_width(&view, *d)?;
                 let mut values = Vec::new();
                 append(&view, &mut values);
-                Held::Regression(watched!(m, values.as_slice()))
+                AnyRelease::Regression(watched!(m, values.as_slice())).into()
             }
             Kind::Directions(m, d, start) => {
                 check_width(&view, *d)?;

@@ -9,7 +9,6 @@ use linalg_dp::analysis::{self, Moments, Regression};
 use linalg_dp::any::{AnyRelease, Values};
 use linalg_dp::covariance::{PowerDirections, PrivateCovariance};
 use linalg_dp::low_rank::LowRank;
-use linalg_dp::newton::NewtonRegression;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use sketch::distances::{DistanceTable, FlippedBits};
@@ -24,7 +23,6 @@ pub(crate) enum Held {
     Any(Box<AnyRelease>),
     Numbers(Certified<Vec<f64>>),
     Directions(Certified<PowerDirections>),
-    Regression(Certified<NewtonRegression>),
     Factors(Certified<LowRank>),
     Distances(Certified<DistanceTable>),
     Bits(Certified<FlippedBits>),
@@ -94,6 +92,7 @@ macro_rules! each_kind {
             AnyRelease::LowRank($r) => $body,
             AnyRelease::Range($r) => $body,
             AnyRelease::Window($r) => $body,
+            AnyRelease::Regression($r) => $body,
             _ => return Err(Fault::Data("a release of a kind that is not known here".into())),
         }
     };
@@ -156,11 +155,11 @@ impl Release {
                 AnyRelease::LowRank(_) => "low-rank approximation",
                 AnyRelease::Range(_) => "range sketch",
                 AnyRelease::Window(_) => "window covariance",
+                AnyRelease::Regression(_) => "regression",
                 _ => "other",
             },
             Held::Numbers(_) => "numbers",
             Held::Directions(_) => "directions",
-            Held::Regression(_) => "regression",
             Held::Factors(_) => "low-rank factors",
             Held::Distances(_) => "distances",
             Held::Bits(_) => "bits",
@@ -174,7 +173,6 @@ impl Release {
             Held::Any(release) => release.certificate().to_json(),
             Held::Numbers(r) => r.certificate().to_json(),
             Held::Directions(r) => r.certificate().to_json(),
-            Held::Regression(r) => r.certificate().to_json(),
             Held::Factors(r) => r.certificate().to_json(),
             Held::Distances(r) => r.certificate().to_json(),
             Held::Bits(r) => r.certificate().to_json(),
@@ -189,7 +187,6 @@ impl Release {
             Held::Any(release) => return Ok(report(py.detach(|| release.verify(&trust))?)),
             Held::Numbers(r) => r.certificate(),
             Held::Directions(r) => r.certificate(),
-            Held::Regression(r) => r.certificate(),
             Held::Factors(r) => r.certificate(),
             Held::Distances(r) => r.certificate(),
             Held::Bits(r) => r.certificate(),
@@ -208,9 +205,6 @@ impl Release {
             Held::Any(release) => release,
             Held::Numbers(r) => return Ok(PyArray1::from_slice(py, r.payload()).into_any()),
             Held::Directions(r) => return matrix(py, r.payload().directions()),
-            Held::Regression(r) => {
-                return Ok(PyArray1::from_slice(py, r.payload().coefficients()).into_any());
-            }
             Held::Factors(r) => return matrix(py, r.payload().expand().as_ref()),
             Held::Distances(r) => {
                 return Ok(PyArray1::from_slice(py, r.payload().values()).into_any());
@@ -237,6 +231,9 @@ impl Release {
                 return two(n, PyArray1::from_vec(py, out));
             }
         };
+        if let AnyRelease::Regression(r) = &**any {
+            return Ok(PyArray1::from_slice(py, r.payload().coefficients()).into_any());
+        }
         match any.values() {
             Some(Values::Reals(width, values)) => {
                 let rows = values.len().checked_div(width).unwrap_or(0);
@@ -409,8 +406,17 @@ impl Release {
     }
 
     /// Coefficients of one column on all others with their intervals, and the intercept with its own where sums were
-    /// released.
-    fn regression(&self, py: Python<'_>, target: usize, failure: f64) -> Result<Line> {
+    /// released; of a released regression its own.
+    #[pyo3(signature = (target, failure))]
+    fn regression(&self, py: Python<'_>, target: Option<usize>, failure: f64) -> Result<Line> {
+        if let (Held::Any(held), None) = (&self.held, target)
+            && let AnyRelease::Regression(release) = &**held
+        {
+            let (found, failure) = (release.payload(), confidence_of(failure)?);
+            let intercept = found.intercept().zip(found.intercept_range(failure)?);
+            return Ok((found.coefficients().to_vec(), found.ranges(failure)?, intercept));
+        }
+        let target = target.ok_or_else(|| Fault::Data("a regression needs its target".into()))?;
         let release = self.covariance("a regression")?;
         let failure = confidence_of(failure)?;
         let found = py.detach(|| match release.payload().sums() {

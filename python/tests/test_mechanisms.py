@@ -102,7 +102,6 @@ def test_a_public_basis(rows):
 
 IN_MEMORY = {
     "directions": lambda: dps.Directions(d=12, k=2, adjacency=PERSON, **BUDGET),
-    "newton": lambda: dps.Newton(d=12, adjacency=PERSON, label_bound=5, **BUDGET),
     "input perturbation": lambda: low_rank("input-perturbation"),
     "distances": lambda: dps.Distances(n=200, d=12, low=-1, high=1, adjacency=ONE, **BUDGET),
 }
@@ -125,6 +124,18 @@ def test_newton_finds_the_coefficients():
     mechanism = dps.Newton(d=4, adjacency=person, label_bound=1, epsilon=1, delta=1e-6)
     release = mechanism.release(np.column_stack([features, target]))
     assert release.to_numpy() == pytest.approx([0.8, -0.4, 0.0], abs=0.03)
+    again = dps.Release.from_bytes(release.to_bytes())
+    again.verify()
+    line = again.regression()
+    assert (line.coefficients == release.to_numpy()).all() and line.intercept is None
+    assert (line.ranges[:, 0] < line.coefficients).all()
+    with pytest.raises(dps.errors.DataError):
+        again.regression(0)
+    mechanism = dps.Newton(
+        d=4, adjacency=person, label_bound=1, epsilon=1, delta=1e-6, intercept=True
+    )
+    found = mechanism.release(np.column_stack([features, target + 0.2])).regression()
+    assert found.intercept == pytest.approx(0.2, abs=0.03)
     with pytest.raises(dps.errors.DataError):
         mechanism.release(np.zeros((4, 6)))
 

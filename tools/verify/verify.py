@@ -21,7 +21,7 @@ KINDS = [("sketch", "private", 8), ("sketch, single precision", "private", 4), (
          ("signs", "individual", None), ("signs", "none", None), ("set signatures", "private", None),
          ("noisy MinHash bits", "private", 8), ("set signatures", "none", 0), ("covariance", "private", 8),
          ("low-rank approximation", "private", 8), ("range sketch", "private", 8), ("window", "private", 8),
-         ("unit vectors", "private", 4)]
+         ("unit vectors", "private", 4), ("regression", "private", 8)]
 UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "grouped", "identity")
 
 
@@ -88,6 +88,35 @@ def check_covariance(values, facts):
 def on_grid(values, noise):
     if "grid" in noise:
         need(all(math.ldexp(v, -noise["grid"]).is_integer() for v in values), "payload: a value is not on the grid of the noise")
+
+
+def check_regression(values, f, c, columns, open_ends):
+    """Coefficients, steps and matrix of a regression; what the steps count."""
+    fields(f, "parameters", {"features": "n", "constant": "." if f.get("constant") is None else "+"})
+    d, constant, public = f["features"], f["constant"], c["public"]
+    need(columns == d + (constant is not None) and len(values) == columns * (columns + 1) + 4 * (2 * columns + 1), "shape: length of the payload")
+    need(public.get("d") == d and public.get("constant") == constant, "public parameters differ from the file")
+    steps = [values[columns + i * (2 * columns + 1) :][: 2 * columns + 1] for i in range(4)]
+    sizes = [public["label_bound"] * 2 ** (-i / 4) for i in range(24)]
+    need(all(any(abs(s[0] / y - 1) <= 1e-9 for y in (sizes if i else sizes[:1])) for i, s in enumerate(steps)), "payload: residuals clipped to no public size")
+    matrix = values[-columns * columns :]
+    need(all(matrix[i * columns + j] == matrix[j * columns + i] for i in range(columns) for j in range(i)), "payload: not symmetric")
+    need(("columns" in public) == ("target" in public), "names of columns and target")
+    if "columns" in public:
+        names = [*json.loads(public["columns"]), public["target"]]
+        need(len(names) == d + 1 == len(set(names)) and all(type(x) is str and 0 < len(x.encode()) <= 256 for x in names), "columns")
+    laws = c["noise"]["laws"]
+    need([law["kind"] for law in laws] == ["symmetric-gaussian", "rounded-gaussian", "rounded-gaussian"], "noise of a regression")
+    on_grid(matrix, laws[0])
+    for step in steps:
+        on_grid(step[1 : columns + 1], laws[1])
+    a, counted = c["guarantee"]["adjacency"], c["guarantee"]["profile"]["steps"]
+    square, k = mpf(a["bound"]) ** 2, mpf(constant or 0) ** 2
+    gradient = {"add-remove-row": sqrt(square + k), "zero-row": sqrt(square + 4 * k), "replace-row": 2 * sqrt(square + k)}[a["kind"]]
+    for step, least, times in zip(counted, (row_moves(sqrt(square + k), ROWS[a["kind"]]), gradient, 0), (1, 4, 3)):
+        need(step["times"] >= times, "times of a step")
+        at_least(step["sensitivity"], least, "sensitivity", 1e-12)
+    open_ends.append("coefficients: they follow from the matrix, the clips and the gradients")
 
 
 def check_release(code, payload, t, open_ends):
@@ -203,6 +232,9 @@ def check_release(code, payload, t, open_ends):
             states(lengths_up_to=bound)
         need(columns == printed["k"] + (bound is not None) and len(values) == rows * columns, "shape: length of the payload")
         need(noise["kind"] == "unit-cap" and (bound is None or noise["threshold"] > 0), "noise of unit vectors")
+    elif code == 13:
+        need(rows == 1, "shape: more than one row of coefficients")
+        check_regression(values, f, c, columns, open_ends)
     else:
         fields(f, "parameters", {"m": "n", "k": "n", "sigma": "+", "seed": ".", "origin": "t"})
         need((rows, columns) == (f["m"], f["k"]) and len(values) == rows * columns, "shape: length of the payload")

@@ -90,7 +90,7 @@ fn what_epsilon_means() {
 
 #[test]
 fn five_minutes_of_the_readme() {
-    assert_eq!(run("README.md", &samples()), 1);
+    assert_eq!(run("README.md", &samples()), 2);
 }
 
 #[test]

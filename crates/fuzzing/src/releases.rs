@@ -11,6 +11,7 @@ use dp_core::{Certificate, IndividualCertificate, NoGuarantee, Probability, Rele
 use linalg_dp::analysis::{Regression, denoised, pca};
 use linalg_dp::covariance::PrivateCovariance;
 use linalg_dp::low_rank::{PrivateLowRank, Range as RangeSketch};
+use linalg_dp::newton::NewtonRegression;
 use linalg_dp::window::WindowCovariance;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -51,6 +52,7 @@ pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, Failure> {
         Kind::Covariance => encode_as(&decode::<PrivateCovariance, Certificate>(bytes)?, kind)?,
         Kind::LowRank => encode_as(&decode::<PrivateLowRank, Certificate>(bytes)?, kind)?,
         Kind::Range => encode_as(&decode::<RangeSketch, Certificate>(bytes)?, kind)?,
+        Kind::Regression => encode_as(&decode::<NewtonRegression, Certificate>(bytes)?, kind)?,
         Kind::Window => encode_as(&decode::<WindowCovariance, Certificate>(bytes)?, kind)?,
         other => return Err(format!("no reader for {}", other.name()).into()),
     })
@@ -97,7 +99,7 @@ pub(crate) fn release_sets(data: &[u8]) {
     kind::<SignatureMatrix, NoGuarantee>(data, |_| {});
 }
 
-/// Covariances, low-rank approximations, range sketches, windows.
+/// Covariances, low-rank approximations, range sketches, windows, regressions.
 pub(crate) fn release_matrices(data: &[u8]) {
     kind::<PrivateCovariance, Certificate>(data, |release| {
         evaluated(release.certificate());
@@ -118,6 +120,12 @@ pub(crate) fn release_matrices(data: &[u8]) {
     kind::<PrivateLowRank, Certificate>(data, |release| evaluated(release.certificate()));
     kind::<RangeSketch, Certificate>(data, |release| evaluated(release.certificate()));
     kind::<WindowCovariance, Certificate>(data, |release| evaluated(release.certificate()));
+    kind::<NewtonRegression, Certificate>(data, |release| {
+        evaluated(release.certificate());
+        let failure = Probability::new(0.05).expect("a probability");
+        let found = release.payload();
+        let _ = (found.ranges(failure), found.intercept_range(failure));
+    });
 }
 
 /// What is accepted answers, and is written back to bytes that decode to the same.

@@ -16,6 +16,7 @@ use linalg_dp::covariance::{
     WishartCovariance, WishartShape,
 };
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
+use linalg_dp::newton::{NewtonConfig, PrivateNewton};
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
 use sketch::projection::{Family, Groups, ProjectionSpec};
 use sketch::rows::RowsView;
@@ -213,6 +214,17 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     stream.name_columns(&["height".to_owned(), "weight".to_owned()])?;
     stream.push(&x)?;
     all.push(Sample::new(target, "chosen.dps", encode(&stream.finish()?)?));
+    for (name, adjacency, intercept) in
+        [("regression.dps", row, false), ("regression-intercept.dps", replaced, true)]
+    {
+        let config = NewtonConfig { features: d, adjacency, label_bound: one()?, intercept };
+        let mut mechanism = PrivateNewton::calibrate(config, budget()?)?;
+        if intercept {
+            mechanism.name_columns(&["height", "weight", "age"].map(str::to_owned))?;
+        }
+        let release = mechanism.release(&data(10, d + 1), &mut rng())?;
+        all.push(Sample::new(target, name, encode(&release)?));
+    }
     let (m, n) = (5, 6);
     let a = data(m, n);
     let a = RowsView::f64(m, n, &a)?;

@@ -3,6 +3,7 @@
 use crate::covariance::PrivateCovariance;
 use crate::error::{Error, Result};
 use crate::low_rank::{PrivateLowRank, Range};
+use crate::newton::NewtonRegression;
 use crate::verify::{self, Report, Trust};
 use crate::window::WindowCovariance;
 use dp_core::release_file::{
@@ -61,6 +62,8 @@ pub enum AnyRelease {
     Range(Release<Range>),
     /// The covariance of a window.
     Window(Release<WindowCovariance>),
+    /// Coefficients of a regression.
+    Regression(Release<NewtonRegression>),
 }
 
 /// The numbers of a release, row after row.
@@ -105,6 +108,7 @@ impl AnyRelease {
             Kind::LowRank => Self::LowRank(read(&opened)?),
             Kind::Range => Self::Range(read(&opened)?),
             Kind::Window => Self::Window(read(&opened)?),
+            Kind::Regression => Self::Regression(read(&opened)?),
             other => return Err(dp_core::Error::file("kind", other.name()).into()),
         };
         Ok((opened.summary, release))
@@ -120,7 +124,7 @@ impl AnyRelease {
 
     /// What a release holds as a table: a row for each row that went in, of matrices a row for each of theirs
     /// (the unbiased covariance; the factors of a low-rank approximation multiplied out). Unit vectors come
-    /// over their [mean](UnitVectors::mean): unbiased. None of kinds that are no table.
+    /// over their [mean](UnitVectors::mean): unbiased. Of a regression one row: coefficients, and last an intercept. None of kinds that are no table.
     #[must_use]
     pub fn values(&self) -> Option<Values<'_>> {
         let matrix = |m: MatRef<'_, f64>| {
@@ -144,6 +148,10 @@ impl AnyRelease {
             Self::Window(r) => matrix(r.payload().unbiased().as_ref()),
             Self::LowRank(r) => matrix(r.payload().factors().expand().as_ref()),
             Self::Range(r) => matrix(r.payload().sketch()),
+            Self::Regression(r) => {
+                let row = r.payload().with_intercept();
+                Values::Reals(row.len(), row.into())
+            }
             Self::NoisyBits(_) | Self::PlainSignatures(_) => return None,
         })
     }
@@ -164,6 +172,7 @@ impl AnyRelease {
             Self::LowRank(release) => release.certificate().clone().into(),
             Self::Range(release) => release.certificate().clone().into(),
             Self::Window(release) => release.certificate().clone().into(),
+            Self::Regression(release) => release.certificate().clone().into(),
         }
     }
 
@@ -186,6 +195,7 @@ impl AnyRelease {
             Self::LowRank(release) => verify::verify_use(release, trust)?,
             Self::Range(release) => verify::verify_use(release, trust)?,
             Self::Window(release) => verify::verify_use(release, trust)?,
+            Self::Regression(release) => verify::verify_use(release, trust)?,
         })
     }
 

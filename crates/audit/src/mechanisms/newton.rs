@@ -12,7 +12,7 @@ const FAMILY: &str = "regression";
 const FAR: f64 = -1e6;
 
 fn config(adjacency: Adjacency) -> Result<NewtonConfig> {
-    Ok(NewtonConfig { features: 1, adjacency, label_bound: bound(1.0)? })
+    Ok(NewtonConfig { features: 1, adjacency, label_bound: bound(1.0)?, intercept: false })
 }
 
 /// One feature: a row of the bound's length on top of nothing, or in place of its opposite.
@@ -40,7 +40,7 @@ fn steps(adjacency: Adjacency, budget: Budget) -> Result<Subject> {
         let mut all = ratio(seen, grams, of_gram.get());
         out.push(seen);
         for step in release.payload().steps() {
-            let seen = step.gradient[0] / step.clip;
+            let seen = step.gradient[0];
             all += ratio(seen, gradients, sigma);
             out.push(seen);
         }

@@ -357,9 +357,7 @@ pub(crate) const TABLE: [Row; 26] = [
         theorems: &[Theorem::PrivateNewton],
         page: "private-newton.md",
         audits: &["private Newton", "private Newton, replaced row"],
-        command: None(
-            "it needs the rows for one target, and publishes no matrix to be asked again",
-        ),
+        command: In("release/regression.rs"),
         python: "Newton",
         coverage: ("linalg-dp/tests/newton.rs", "gradients_carry_the_noise_that_is_stated"),
         prediction: Trait,

@@ -52,6 +52,7 @@ impl Asked for AnyRelease {
             Self::LowRank(_) => "a low-rank approximation",
             Self::Range(_) => "a range sketch",
             Self::Window(_) => "a sliding-window covariance",
+            Self::Regression(_) => "a regression",
             _ => "a release",
         }
     }

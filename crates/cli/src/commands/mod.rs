@@ -56,7 +56,7 @@ pub(crate) enum Command {
     Moments(moments::MomentsOptions),
     /// Principal components of a released covariance, window or low-rank approximation.
     Pca(pca::PcaOptions),
-    /// Linear regression from a released covariance, with intervals.
+    /// Linear regression from a released covariance, or a released regression, with intervals.
     Regress(regress::RegressOptions),
     /// The numbers of a release as a table that other programs read: CSV, NPY, Arrow, Parquet.
     Export(export::Export),

@@ -33,11 +33,13 @@ pub enum Kind {
     Window,
     /// Unit vectors, `f32`.
     UnitVectors,
+    /// Coefficients of a regression with its steps, `f64`.
+    Regression,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Sketch64,
         Self::Sketch32,
         Self::Signs,
@@ -51,6 +53,7 @@ impl Kind {
         Self::Range,
         Self::Window,
         Self::UnitVectors,
+        Self::Regression,
     ];
 
     /// The number in the file: the place in [`Kind::ALL`], for ever.
@@ -85,6 +88,7 @@ impl Kind {
             Self::Range => "range sketch",
             Self::Window => "sliding-window covariance",
             Self::UnitVectors => "unit vectors",
+            Self::Regression => "regression",
         }
     }
 

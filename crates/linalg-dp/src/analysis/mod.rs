@@ -19,6 +19,7 @@ pub use cuts::{Cut, edge_row};
 pub use denoise::{DenoisedCovariance, Denoising, denoised};
 pub use moments::{Moments, pca_centred};
 pub use nonnegative_pca::nonnegative_pca;
+pub(crate) use normal::{checked, upper_quantile};
 pub use pca::{PrivatePca, pca, subspace_distance};
 pub use quadratic::{best_projection, directional_variance, projection_cost, spectral_distance};
 pub use regression::{Regression, Ridge, regression};

@@ -52,6 +52,7 @@ pub use jl::JlCovariance;
 pub(crate) use mechanism::stated;
 pub use mechanism::{CovarianceMechanism, CovarianceStream};
 pub use names::column_names;
+pub(crate) use names::{check_features, name_features};
 pub use noisy_power::{NoisyPower, PowerDirections};
 pub use quantile::{NormStream, QuantileConfig, QuantileCovariance};
 pub(crate) use release::{CHOSEN, CONSTANT, Centre, ROWS, jl_error_share};

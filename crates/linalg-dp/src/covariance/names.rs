@@ -1,7 +1,7 @@
 //! Names of columns, in the certificate.
 
 use crate::error::{Error, Result};
-use dp_core::certificate::Statement;
+use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::{Certificate, PublicValue};
 
 /// Name of the public parameter that lists them, as a JSON array.
@@ -27,6 +27,31 @@ pub(super) fn of(statement: &Statement) -> Result<Option<Vec<String>>> {
         serde_json::from_str(text).map_err(|_| Error::rejected(NAMES, "not a list of names"))?;
     check(&names, dim).map_err(|_| Error::rejected(NAMES, "not d different names"))?;
     Ok(Some(names))
+}
+
+/// Name of the public parameter that names the target of a regression.
+const TARGET: &str = "target";
+
+/// What names of d features and a target are stated as.
+pub(crate) fn name_features(names: &[String], dim: usize) -> Result<PublicParameters> {
+    check(names, dim + 1)?;
+    let (features, target) = names.split_at(dim);
+    let target = target.concat().into();
+    Ok([(NAMES.to_owned(), stated(features)), (TARGET.to_owned(), target)].into())
+}
+
+/// Checks the names of features and of a target, where a certificate states any.
+pub(crate) fn check_features(statement: &Statement) -> Result<()> {
+    let names = of(statement)?;
+    match (names, statement.public.get(TARGET)) {
+        (None, None) => Ok(()),
+        (Some(mut names), Some(PublicValue::Text(target))) => {
+            names.push(target.clone());
+            check(&names, names.len())
+                .map_err(|_| Error::rejected(TARGET, "no name beside those of the features"))
+        }
+        _ => Err(Error::rejected(TARGET, "named without the features, or they without it")),
+    }
 }
 
 pub(super) fn stated(names: &[String]) -> PublicValue {

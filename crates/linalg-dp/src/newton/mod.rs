@@ -3,7 +3,14 @@
 //! [`PrivateNewton`] is for one question, asked once. Whoever wants to publish a matrix that answers many releases a
 //! covariance and asks [`crate::analysis::Regression`].
 
+mod codec;
 mod mechanism;
+mod release;
+mod step;
 mod sums;
+mod system;
 
-pub use mechanism::{NewtonConfig, NewtonRegression, NewtonStep, PrivateNewton};
+pub use mechanism::{NewtonConfig, PrivateNewton};
+pub(crate) use mechanism::{TIMES, moves, paid_gradient};
+pub use release::NewtonRegression;
+pub use step::NewtonStep;

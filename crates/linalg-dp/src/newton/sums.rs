@@ -21,14 +21,14 @@ pub(super) struct Rows {
 impl Rows {
     /// From rows `[x | y]`, row-major.
     pub(super) fn new(clip: RowClip, rows: &[f64]) -> Result<Self> {
-        let d = clip.dim();
+        let (d, columns) = (clip.dim(), clip.columns());
         if !rows.len().is_multiple_of(d + 1) {
             let expected = format!("a multiple of d + 1 = {}", d + 1);
             return Err(Error::shape("rows", format!("{} values", rows.len()), expected));
         }
-        let mut features = vec![0.0; rows.len() / (d + 1) * d];
+        let mut features = vec![0.0; rows.len() / (d + 1) * columns];
         let mut targets = Vec::with_capacity(rows.len() / (d + 1));
-        for (row, out) in rows.chunks(d + 1).zip(features.chunks_mut(d)) {
+        for (row, out) in rows.chunks(d + 1).zip(features.chunks_mut(columns)) {
             clip.quantise(&row[..d], out)?;
             if !row[d].is_finite() {
                 return Err(Error::NotFinite { what: "a target" });
@@ -38,15 +38,16 @@ impl Rows {
         Ok(Self { clip, features, targets })
     }
 
-    /// The features as numbers, row after row: multiples of the unit.
+    /// The features as numbers, row after row, without the constant: multiples of the unit.
     pub(super) fn features(&self) -> Vec<f64> {
         let unit = 2f64.powi(self.clip.exponent());
-        self.features.iter().map(|q| q * unit).collect()
+        let rows = self.features.chunks(self.clip.columns());
+        rows.flat_map(|row| &row[..self.clip.dim()]).map(|q| q * unit).collect()
     }
 
     /// `theta . x - y` of a row, one sum after the other: what it is does not depend on other rows.
     fn residual(&self, i: usize, theta: &[f64]) -> f64 {
-        let d = self.clip.dim();
+        let d = self.clip.columns();
         let dot: f64 = self.features[i * d..][..d].iter().zip(theta).map(|(q, t)| q * t).sum();
         dot * 2f64.powi(self.clip.exponent()) - self.targets[i]
     }
@@ -54,7 +55,7 @@ impl Rows {
     /// `sum clip(residual, -clip, clip) x`, in units of `clip 2^-20` times the unit of the rows. A clipped residual is
     /// rounded towards zero, so that no row's part is longer than clip times the row.
     pub(super) fn gradient(&self, theta: &[f64], clip: f64) -> Vec<i128> {
-        let d = self.clip.dim();
+        let d = self.clip.columns();
         let scale = 2f64.powi(STEPS);
         let parts: Vec<Vec<i64>> = (0..self.targets.len().div_ceil(PART))
             .into_par_iter()
@@ -87,11 +88,54 @@ impl Rows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dp_core::NormBound;
+    use dp_core::{Adjacency, NormBound};
 
     fn rows(values: &[f64], d: usize) -> Rows {
+        Rows::new(clip(d, false), values).unwrap()
+    }
+
+    fn clip(d: usize, intercept: bool) -> RowClip {
         let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
-        Rows::new(clip, values).unwrap()
+        if intercept { clip.followed_by(clip.constant_for_means()).unwrap() } else { clip }
+    }
+
+    /// With a constant behind every row: what each adjacency is said to move a gradient by, against pairs.
+    #[test]
+    fn intercepts_are_paid_for() {
+        let clip = clip(2, true);
+        let unit = 2f64.powi(clip.exponent() - STEPS);
+        let bound = NormBound::new(1.0).unwrap();
+        let part = |row: &[f64; 3], theta: &[f64; 3]| -> Vec<f64> {
+            let rows = Rows::new(clip, row).unwrap();
+            rows.gradient(theta, 0.3).iter().map(|g| *g as f64 * unit).collect()
+        };
+        let list =
+            [[1.0, 0.0, 9.0], [1.0, 0.0, -9.0], [0.0, -7.0, 1e300], [0.1, 0.2, 0.0], [0.0; 3]];
+        let mut worst = [0.0f64; 3];
+        // The last lets a row of zeros have a residual as large as the clip, of either sign.
+        for theta in
+            [[0.0; 3], [0.3, -0.7, 0.1], [1e300, 0.0, -1e300], [0.0, 0.0, 50.0], [0.0, 0.0, -50.0]]
+        {
+            for a in &list {
+                let ga = part(a, &theta);
+                worst[0] = worst[0].max(norm(ga.iter().copied()));
+                let zero = part(&[0.0; 3], &theta);
+                worst[1] = worst[1].max(norm(ga.iter().zip(&zero).map(|(a, b)| a - b)));
+                for b in &list {
+                    let gb = part(b, &theta);
+                    worst[2] = worst[2].max(norm(ga.iter().zip(&gb).map(|(a, b)| a - b)));
+                }
+            }
+        }
+        let all = [
+            Adjacency::AddRemoveRow { bound },
+            Adjacency::ZeroRow { bound },
+            Adjacency::ReplaceRow { bound },
+        ];
+        for (worst, adjacency) in worst.into_iter().zip(all) {
+            let counted = super::super::moves(&clip, adjacency).0;
+            assert!(worst <= counted && worst > 0.999 * counted, "{adjacency}: {worst} {counted}");
+        }
     }
 
     /// All parts of one row: gradient in units of clip times the bound, counts.

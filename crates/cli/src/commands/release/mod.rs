@@ -5,6 +5,7 @@ mod covariance;
 mod low_rank;
 mod minhash;
 mod privacy;
+mod regression;
 mod said;
 mod signs;
 mod sketch;
@@ -38,6 +39,8 @@ enum Kind {
     Covariance(covariance::CovarianceOptions),
     /// A low-rank approximation of the whole matrix.
     LowRank(low_rank::LowRankOptions),
+    /// Coefficients of a linear regression on one target, with intervals: less error than from a covariance, for one question.
+    Regression(regression::RegressionOptions),
 }
 
 impl Release {
@@ -49,6 +52,7 @@ impl Release {
             Kind::Minhash(options) => options.run(),
             Kind::Covariance(options) => options.run(),
             Kind::LowRank(options) => options.run(),
+            Kind::Regression(options) => options.run(),
         }
     }
 }

@@ -74,7 +74,7 @@ fn coefficients(
         Ok(Adjacency::AddRemoveRow { bound: NormBound::new(bound)? })
     };
     let label_bound = NormBound::new(1.0)?;
-    let config = NewtonConfig { features: D, adjacency: of(1.0)?, label_bound };
+    let config = NewtonConfig { features: D, adjacency: of(1.0)?, label_bound, intercept: false };
     let newton = PrivateNewton::calibrate(config, budget)?;
     let newton = sabotage::solved(
         || Ok(newton.release(rows, &mut rng)?.payload().coefficients().to_vec()),

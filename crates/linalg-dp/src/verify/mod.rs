@@ -15,13 +15,18 @@
 //! # Ok::<(), linalg_dp::Error>(())
 //! ```
 
+mod checks;
+mod regression;
+
 use crate::covariance::{
     CHOSEN, CONSTANT, CovarianceNoise, GaussianCovariance, PrivateCovariance, ROWS, RowClip,
     leaves_rows_public, row_change,
 };
 use crate::error::{Error, Result};
 use crate::low_rank::{PrivateLowRank, Range, Setting};
+use crate::newton::NewtonRegression;
 use crate::window::{BlockNoise, Factorisation, Schedule, StreamConfig, WindowCovariance};
+use checks::{Checks, GRID_ONLY, NOISE, ROOM, at_least, rejected, size, whole};
 use dp_core::certificate::PublicParameters;
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::covariance_sensitivity;
@@ -29,11 +34,8 @@ use dp_core::release_file::{AnyCertificate, Kind, Payload, Summary};
 use dp_core::{
     Adjacency, Certificate, NormBound, Profile, Provenance, PublicValue, Release, Theorem,
 };
-use sealed::{GRID_ONLY, NOISE};
 pub use sketch::verify::{Exception, Finding, Report, Trust};
 
-/// Relative room for other versions of elementary functions.
-const ROOM: f64 = 1e-9;
 /// Relative room for a basis and its noise root read back from numbers.
 const BASIS_ROOM: f64 = 1e-6;
 /// Most coefficient products spent on the norm of a factorised stream, and its longest horizon, unless
@@ -49,37 +51,13 @@ const LONG: Finding = Finding::NotChecked(
 );
 
 /// A payload of this crate.
-pub trait Verifiable: Payload<Error = Error> + sealed::Checks {}
-
-mod sealed {
-    use crate::error::Result;
-    use dp_core::Certificate;
-    use sketch::verify::{Finding, Trust};
-
-    /// No check of this kind of noise is known.
-    pub(super) const NOISE: Finding =
-        Finding::NotChecked("whether its values carry the stated noise");
-
-    /// Numbers that lie where they must; how far they vary is not compared.
-    pub(super) const GRID_ONLY: Finding =
-        Finding::NotChecked("how much its values vary; they lie on the grid of the stated noise");
-
-    /// What follows from the public facts of a payload.
-    pub trait Checks {
-        /// Compares the sensitivity that a certificate counts with that of the public parameters.
-        fn sensitivity(&self, certificate: &Certificate, trust: &Trust) -> Result<Finding>;
-
-        /// Compares the numbers with the noise that they are said to carry.
-        fn noise(&self, _: &Certificate) -> Result<Finding> {
-            Ok(NOISE)
-        }
-    }
-}
+pub trait Verifiable: Payload<Error = Error> + Checks {}
 
 impl Verifiable for PrivateCovariance {}
 impl Verifiable for PrivateLowRank {}
 impl Verifiable for Range {}
 impl Verifiable for WindowCovariance {}
+impl Verifiable for NewtonRegression {}
 
 /// What whoever trusts a release asks: [`verify_trusting`] without any trust.
 ///
@@ -142,7 +120,7 @@ fn examined<T: Verifiable>(release: &Release<T>, trust: &Trust) -> Result<Report
 pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Finding>> {
     let AnyCertificate::Private(certificate) = &summary.certificate else { return Ok(None) };
     let found = match summary.kind {
-        Kind::Covariance | Kind::Window | Kind::Range | Kind::LowRank
+        Kind::Covariance | Kind::Window | Kind::Range | Kind::LowRank | Kind::Regression
             if is_published(certificate) =>
         {
             PUBLISHED
@@ -150,6 +128,7 @@ pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Fin
         Kind::Covariance => covariance(certificate)?,
         Kind::Window => window(certificate, trust)?,
         Kind::Range => range(certificate)?,
+        Kind::Regression => regression::sensitivities(certificate)?,
         Kind::LowRank => {
             Finding::NotChecked("its second step's follows from the basis in the payload")
         }
@@ -173,11 +152,12 @@ pub fn verify_certificate(certificate: &Certificate, trust: &Trust) -> Result<Op
         ) => Some(covariance(certificate)?),
         Some(Theorem::SlidingWindow) => Some(window(certificate, trust)?),
         Some(Theorem::RangeFinder) => Some(range(certificate)?),
+        Some(Theorem::PrivateNewton) => Some(regression::sensitivities(certificate)?),
         _ => None,
     })
 }
 
-impl sealed::Checks for PrivateCovariance {
+impl Checks for PrivateCovariance {
     fn sensitivity(&self, certificate: &Certificate, _: &Trust) -> Result<Finding> {
         covariance(certificate)
     }
@@ -202,7 +182,7 @@ impl sealed::Checks for PrivateCovariance {
     }
 }
 
-impl sealed::Checks for WindowCovariance {
+impl Checks for WindowCovariance {
     fn sensitivity(&self, certificate: &Certificate, trust: &Trust) -> Result<Finding> {
         window(certificate, trust)
     }
@@ -235,7 +215,7 @@ impl sealed::Checks for WindowCovariance {
     }
 }
 
-impl sealed::Checks for Range {
+impl Checks for Range {
     fn sensitivity(&self, certificate: &Certificate, _: &Trust) -> Result<Finding> {
         range(certificate)
     }
@@ -246,7 +226,7 @@ impl sealed::Checks for Range {
     }
 }
 
-impl sealed::Checks for PrivateLowRank {
+impl Checks for PrivateLowRank {
     fn sensitivity(&self, certificate: &Certificate, _: &Trust) -> Result<Finding> {
         let setting = setting(certificate)?;
         let laws = match &certificate.statement().noise {
@@ -278,28 +258,6 @@ impl sealed::Checks for PrivateLowRank {
 
 fn is_published(certificate: &Certificate) -> bool {
     matches!(certificate.guarantee().provenance(), Provenance::Published { .. })
-}
-
-fn rejected<T>(reason: impl Into<String>) -> Result<T> {
-    Err(dp_core::Error::CertificateRejected { field: "sensitivity", reason: reason.into() }.into())
-}
-
-fn at_least(what: &str, stated: f64, needed: f64, room: f64) -> Result<Finding> {
-    if stated >= needed * (1.0 - room) {
-        return Ok(Finding::Agrees);
-    }
-    rejected(format!("the profile states {what} {stated}, but the public parameters give {needed}"))
-}
-
-fn whole(public: &PublicParameters, name: &str) -> Result<u64> {
-    match public.get(name) {
-        Some(PublicValue::Integer(value)) => Ok(*value),
-        _ => rejected(format!("its parameter {name} is missing or of another type")),
-    }
-}
-
-fn size(public: &PublicParameters, name: &str) -> Result<usize> {
-    usize::try_from(whole(public, name)?).or_else(|_| rejected(format!("{name} is too large")))
 }
 
 /// What no row of the certificate's dimension is longer than, once clipped and rounded.

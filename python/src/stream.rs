@@ -36,7 +36,7 @@ impl Stream {
         };
         let rng = Run::new(ledger.as_deref(), None, test_noise)?.rng;
         let stream = match journal {
-            Some(path) => window.stream_with_journal(&path, rng)?,
+            Some(path) => window.stream_with_journal(&path, "", rng)?,
             None => window.stream(rng),
         };
         if let Some(ledger) = ledger {

@@ -152,7 +152,9 @@ impl Error {
             Self::Core(dp_core::Error::InvalidParameter { .. })
             | Self::Sketch(sketch::Error::Index { .. })
             | Self::Usage(_) => 2,
-            Self::Core(dp_core::Error::Io { .. }) | Self::Io { .. } => 3,
+            Self::Core(dp_core::Error::Io { .. })
+            | Self::Linalg(linalg_dp::Error::Io { .. })
+            | Self::Io { .. } => 3,
             Self::Data(_) => 4,
             _ => 1,
         }

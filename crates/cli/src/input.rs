@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use clap::{Args, ValueEnum};
-use readers::{FileFormat, Input, Missing, RowsFile, SetReader, SetsFile};
+use readers::{FileFormat, Input, Missing, RowsFile, SetReader, SetsFile, is_stream};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
@@ -94,6 +94,15 @@ fn header(yes: bool, no: bool) -> Option<bool> {
 impl InputOptions {
     /// Opens the file and reads as much of it as says how long a row is.
     pub(crate) fn open(&self) -> Result<Input> {
+        self.open_with(false)
+    }
+
+    /// As [`InputOptions::open`]; rows of a pipe are handed on as they come.
+    pub(crate) fn open_live(&self) -> Result<Input> {
+        self.open_with(is_stream(&self.input))
+    }
+
+    fn open_with(&self, live: bool) -> Result<Input> {
         let file = RowsFile {
             format: self.format.map(Into::into),
             delimiter: self.delimiter.clone(),
@@ -107,6 +116,7 @@ impl InputOptions {
                 MissingValue::Refuse => Missing::Refuse,
                 MissingValue::Zero => Missing::Zero,
             },
+            live,
             ..RowsFile::new(&self.input)
         };
         let mut input = file.open()?;

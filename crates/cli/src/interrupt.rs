@@ -18,6 +18,11 @@ pub(crate) fn watch(out: &Path, ledger: Option<&Path>) -> std::io::Result<()> {
     unix::install(Run::new(out, ledger))
 }
 
+/// As [`watch`] for a stream that may go on from its journal.
+pub(crate) fn watch_stream(journal: &Path, ledger: Option<&Path>) -> std::io::Result<()> {
+    unix::install(Run::stream(journal, ledger))
+}
+
 #[cfg(unix)]
 mod unix {
     use super::run::Run;

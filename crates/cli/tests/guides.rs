@@ -43,6 +43,16 @@ fn choosing_a_mechanism() {
 }
 
 #[test]
+fn rows_that_keep_coming() {
+    let room = samples();
+    assert_eq!(run("docs/guides/window.md", &room), 4);
+    let count = |folder: &str| std::fs::read_dir(room.path(folder)).expect("a folder").count();
+    assert_eq!((count("moments"), count("days")), (25, 2));
+    assert_eq!(room.json("ledger show stream.ledger")["releases"], 1);
+    assert!(room.read("components.csv").len() > 100);
+}
+
+#[test]
 fn what_epsilon_means() {
     let room = samples();
     assert_eq!(run("docs/what-epsilon-means.md", &room), 2);

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 pub(crate) fn journal(data: &[u8]) {
     accept(data);
     let Some(text) = data.get(40..) else { return };
-    let mut sealed = b"DPWINDW4".to_vec();
+    let mut sealed = b"DPWINDW5".to_vec();
     sealed.extend(Sha256::digest(text));
     sealed.extend(text);
     accept(&sealed);

@@ -277,7 +277,7 @@ fn journals() -> Result<Vec<Sample>, Failure> {
     for (name, schedule) in schedules {
         let path = folder.join(name);
         let mechanism = WindowMechanism::calibrate(config(schedule)?)?;
-        let mut stream = mechanism.stream_with_journal(&path, rng())?;
+        let mut stream = mechanism.stream_with_journal(&path, "", rng())?;
         stream.push(&data(5, 2))?;
         all.push(Sample::new("journal", format!("{name}.journal"), std::fs::read(&path)?));
     }

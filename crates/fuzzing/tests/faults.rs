@@ -204,7 +204,7 @@ fn begin(kind: &str, path: &Path) -> Vec<u8> {
     if kind == "journal" {
         let rng = NoiseRng::deterministic_not_private(1);
         let mechanism = WindowMechanism::calibrate(config()).unwrap();
-        let mut stream = mechanism.stream_with_journal(path, rng).unwrap();
+        let mut stream = mechanism.stream_with_journal(path, "", rng).unwrap();
         stream.push(&[0.1; 12 * 20]).unwrap();
     } else {
         output::write(path, b"the old content", Access::Shared).unwrap();

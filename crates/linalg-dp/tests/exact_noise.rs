@@ -232,7 +232,7 @@ fn streams_of_wishart_blocks_and_nodes_release_and_resume() {
         let path = folder.path().join(n.to_string());
         let secret = || NoiseRng::from_os().unwrap();
         let mechanism = WindowMechanism::calibrate(config).unwrap();
-        let mut stream = mechanism.stream_with_journal(&path, secret()).unwrap();
+        let mut stream = mechanism.stream_with_journal(&path, "", secret()).unwrap();
         assert!(matches!(stream.guarantee().provenance(), Provenance::Proven { .. }));
         stream.push(&[0.3; 9 * 2]).unwrap();
         let before = stream.release().unwrap();

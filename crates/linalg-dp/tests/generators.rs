@@ -90,7 +90,7 @@ fn a_journal_remembers_a_known_generator() {
     for (n, schedule) in schedules().into_iter().enumerate() {
         let path = folder.path().join(n.to_string());
         let mechanism = WindowMechanism::calibrate(config(schedule)).unwrap();
-        let mut stream = mechanism.stream_with_journal(&path, known()).unwrap();
+        let mut stream = mechanism.stream_with_journal(&path, "", known()).unwrap();
         stream.push(&[0.5; 2]).unwrap();
         drop(stream);
         let mut stream = WindowMechanism::resume(&path, secret()).unwrap();
@@ -106,7 +106,7 @@ fn a_stream_taken_up_by_a_known_generator_says_so() {
     let path = folder.path().join("journal");
     let [schedule, ..] = schedules();
     let mechanism = WindowMechanism::calibrate(config(schedule)).unwrap();
-    let mut stream = mechanism.stream_with_journal(&path, secret()).unwrap();
+    let mut stream = mechanism.stream_with_journal(&path, "", secret()).unwrap();
     stream.push(&[0.5; 2]).unwrap();
     drop(stream);
     let mut stream = WindowMechanism::resume(&path, known()).unwrap();

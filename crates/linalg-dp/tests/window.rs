@@ -205,7 +205,7 @@ fn a_killed_stream_resumes_without_spending_twice() {
         let path = folder.path().join(format!("{n}.journal"));
         let mut rng = NoiseRng::deterministic_not_private(3);
         let mechanism = WindowMechanism::calibrate(config).expect("calibrates");
-        let mut stream = mechanism.stream_with_journal(&path, &mut rng).expect("new file");
+        let mut stream = mechanism.stream_with_journal(&path, "", &mut rng).expect("new file");
         for t in 0..100 {
             stream.push(&row(t)).expect("accepted");
         }
@@ -222,7 +222,7 @@ fn a_killed_stream_resumes_without_spending_twice() {
         let after = resumed.release().expect("closed");
         assert_eq!(after.certificate().guarantee(), before.certificate().guarantee());
         assert!(
-            mechanism.stream_with_journal(&path, rng).is_err(),
+            mechanism.stream_with_journal(&path, "", rng).is_err(),
             "an old journal is never overwritten"
         );
     }
@@ -239,9 +239,9 @@ fn a_journal_is_one_streams() {
         Err(Error::Unusable { what, reason }) => (what, reason.contains("another stream")),
         other => panic!("{other:?}"),
     };
-    let mut first = mechanism.stream_with_journal(&path, rng()).expect("new file");
+    let mut first = mechanism.stream_with_journal(&path, "", rng()).expect("new file");
     assert_eq!(held(resume()), ("journal", true));
-    assert_eq!(held(mechanism.stream_with_journal(&path, rng())), ("journal", true));
+    assert_eq!(held(mechanism.stream_with_journal(&path, "", rng())), ("journal", true));
     (0..12).for_each(|t| assert!(first.push(&row(t)).is_ok(), "row {t}"));
     let before = first.release().expect("closed");
     drop(first);
@@ -271,7 +271,7 @@ fn a_damaged_journal_is_refused() {
     let tree = Schedule::Tree { noise: BlockNoise::JohnsonLindenstrauss { rows: 6 } };
     let mut rng = NoiseRng::deterministic_not_private(3);
     let mechanism = WindowMechanism::calibrate(config(tree)).expect("calibrates");
-    let mut stream = mechanism.stream_with_journal(&path, &mut rng).expect("new file");
+    let mut stream = mechanism.stream_with_journal(&path, "", &mut rng).expect("new file");
     for t in 0..60 {
         stream.push(&row(t)).expect("accepted");
     }
@@ -303,7 +303,7 @@ fn a_journal_that_cannot_be_written_stops_the_stream() {
     let mut rng = NoiseRng::deterministic_not_private(3);
     let mechanism = WindowMechanism::calibrate(config(GAUSSIAN)).expect("calibrates");
     let mut stream =
-        mechanism.stream_with_journal(&inner.join("journal"), &mut rng).expect("new file");
+        mechanism.stream_with_journal(&inner.join("journal"), "", &mut rng).expect("new file");
     std::fs::remove_dir_all(&inner).expect("removed");
     let refused = (0..12).find_map(|t| stream.push(&row(t)).err());
     assert!(matches!(refused, Some(Error::Io { .. })), "{refused:?}");

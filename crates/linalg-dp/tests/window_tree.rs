@@ -179,7 +179,7 @@ fn a_resumed_sketch_still_holds_the_rows_before_the_kill() {
     let path = folder.path().join("journal");
     let mut rng = NoiseRng::deterministic_not_private(5);
     let mechanism = WindowMechanism::calibrate(config).expect("calibrates");
-    let mut stream = mechanism.stream_with_journal(&path, &mut rng).expect("new file");
+    let mut stream = mechanism.stream_with_journal(&path, "", &mut rng).expect("new file");
     let data: Vec<f64> = (0..3200).flat_map(row).collect();
     stream.push(&data[..3 * 1600]).expect("accepted");
     drop(stream);

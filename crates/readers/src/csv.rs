@@ -11,7 +11,7 @@ use crate::source::{self, Bytes, LONGEST_LINE, Meter, line_too_long};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use memchr::{memchr, memrchr};
 use rayon::prelude::*;
-use std::io::{Cursor, Read};
+use std::io::{BufRead, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -47,7 +47,7 @@ struct Wrong {
 
 pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result<Input> {
     let delimiter = delimiter(options.delimiter.as_deref().unwrap_or(","))?;
-    let mut chunks = Chunks { bytes: Some(bytes), carry: Vec::new() };
+    let mut chunks = Chunks { bytes: Some(bytes), carry: Vec::new(), live: options.live };
     let first = chunks.next().map_err(|e| Error::io(&options.path, e))?.unwrap_or_default();
     if let Some(what) = source::foreign(&first) {
         return Err(options.malformed(format!("this is {what}")));
@@ -134,17 +134,35 @@ fn check_delimiter(fields: usize, text: &[u8], delimiter: u8) -> Result<()> {
 struct Chunks {
     bytes: Option<Bytes>,
     carry: Vec<u8>,
+    /// Pieces are what has come, and not filled up.
+    live: bool,
 }
 
 impl Chunks {
     fn next(&mut self) -> std::io::Result<Option<Vec<u8>>> {
         let mut chunk = std::mem::take(&mut self.carry);
+        if self.live
+            && let Some(end) = memrchr(b'\n', &chunk)
+        {
+            self.carry = chunk.split_off(end + 1);
+            return Ok(Some(chunk));
+        }
         let Some(bytes) = &mut self.bytes else {
             return Ok(if chunk.is_empty() { None } else { Some(chunk) });
         };
         loop {
             let before = chunk.len();
-            bytes.by_ref().take(CHUNK as u64).read_to_end(&mut chunk)?;
+            if self.live {
+                let come = match bytes.fill_buf() {
+                    Err(e) if e.kind() == std::io::ErrorKind::Interrupted => continue,
+                    come => come?,
+                };
+                chunk.extend_from_slice(come);
+                let taken = come.len();
+                bytes.consume(taken);
+            } else {
+                bytes.by_ref().take(CHUNK as u64).read_to_end(&mut chunk)?;
+            }
             if chunk.len() == before {
                 self.bytes = None;
                 return Ok(if chunk.is_empty() { None } else { Some(chunk) });
@@ -276,7 +294,8 @@ impl CsvRows {
     /// Chunks without quotes, up to [`CHUNKS`].
     fn chunks(&mut self) -> Result<Vec<Vec<u8>>> {
         let mut chunks = Vec::new();
-        while chunks.len() < CHUNKS {
+        let most = if self.chunks.live { 1 } else { CHUNKS };
+        while chunks.len() < most {
             let Some(chunk) = self.chunks.next().map_err(|e| Error::io(&self.path, e))? else {
                 break;
             };
@@ -294,7 +313,8 @@ impl CsvRows {
 
     fn next_of_rest(&mut self) -> Result<Option<Block>> {
         let Some((reader, allowance)) = &mut self.rest else { return Ok(None) };
-        let wanted = block_rows(self.layout.selection.names.len());
+        let all = block_rows(self.layout.selection.names.len());
+        let wanted = if self.chunks.live { 1 } else { all };
         let mut record = ByteRecord::new();
         let mut values = Vec::new();
         for n in 0..wanted {

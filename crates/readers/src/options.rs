@@ -103,6 +103,8 @@ pub struct RowsFile {
     pub divide: f64,
     /// What a missing value counts as.
     pub missing: Missing,
+    /// CSV: hand rows on as they come, without waiting for a block of them: for a pipe that somebody fills slowly.
+    pub live: bool,
 }
 
 impl RowsFile {
@@ -119,6 +121,7 @@ impl RowsFile {
             features: None,
             divide: 1.0,
             missing: Missing::Refuse,
+            live: false,
         }
     }
 

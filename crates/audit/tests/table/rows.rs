@@ -40,7 +40,6 @@ pub(crate) struct Row {
 
 const PAIRS: &str = "it answers for all pairs at once, which a release of rows does for less";
 const NUMBERS: &str = "its input are numbers that a program computes";
-const STREAMS: &str = "a stream is a program that runs on; files are finished";
 
 const INDIVIDUAL: &str = "the trait's guarantee is differential privacy, which it does not give: its certificate is of another type";
 const BY_RANGE: &str =
@@ -373,7 +372,7 @@ pub(crate) const TABLE: [Row; 26] = [
             "factorised",
             "decayed",
         ],
-        command: None(STREAMS),
+        command: In("window/mod.rs"),
         python: "Window",
         coverage: (
             "linalg-dp/tests/window.rs",

@@ -25,6 +25,7 @@ mod shell;
 mod tables;
 mod trust;
 mod verify;
+mod window;
 mod worth;
 
 use crate::error::Result;
@@ -37,6 +38,8 @@ pub(crate) enum Command {
     Plan(plan::Plan),
     /// Read a file, add noise, write a release with its certificate.
     Release(Box<release::Release>),
+    /// Second moments of the last rows of a stream: one release a tick, all of them for one budget.
+    Window(Box<window::Window>),
     /// Show what a release or a certificate states.
     Inspect(inspect::Inspect),
     /// Say what an attacker learns at most from a release, alone and with all that a ledger holds.
@@ -76,6 +79,7 @@ impl Command {
         match self {
             Self::Plan(command) => command.run(),
             Self::Release(command) => command.run(),
+            Self::Window(command) => command.run(),
             Self::Inspect(command) => command.run(),
             Self::Explain(command) => command.run(),
             Self::Attack(command) => command.run(),

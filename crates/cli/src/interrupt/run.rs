@@ -9,6 +9,8 @@ pub(super) struct Run {
     /// What stood at `out` when the run began.
     before: Option<(u64, u64)>,
     ledger: Option<PathBuf>,
+    /// Whether `out` is the journal of a stream.
+    stream: bool,
 }
 
 /// Which file a path leads to.
@@ -25,13 +27,23 @@ fn identity(_path: &Path) -> Option<(u64, u64)> {
 
 impl Run {
     pub(super) fn new(out: &Path, ledger: Option<&Path>) -> Self {
-        Self { out: out.to_owned(), before: identity(out), ledger: ledger.map(Path::to_owned) }
+        let (out, before) = (out.to_owned(), identity(out));
+        Self { out, before, ledger: ledger.map(Path::to_owned), stream: false }
+    }
+
+    pub(super) fn stream(journal: &Path, ledger: Option<&Path>) -> Self {
+        Self { stream: true, ..Self::new(journal, ledger) }
     }
 
     /// What the operator is told.
     pub(super) fn report(&self, charged: bool) -> String {
         let now = identity(&self.out);
-        let released = if now.is_some() && now != self.before {
+        let released = if self.stream {
+            let journal = self.out.display();
+            format!(
+                "every tick that has its file is complete, {journal} holds all that closed, and the same command goes on from there"
+            )
+        } else if now.is_some() && now != self.before {
             format!("the release {} is complete", self.out.display())
         } else if charged {
             "the release was being handed on".into()

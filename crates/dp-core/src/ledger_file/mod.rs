@@ -40,6 +40,7 @@ use std::path::Path;
 /// What a budget file holds.
 #[derive(Debug)]
 pub struct BudgetFile {
+    id: String,
     data: String,
     ledger: Ledger,
     charges: Vec<Charge>,
@@ -118,7 +119,8 @@ impl BudgetFile {
         if file.read(&mut first).map_err(&failed)? == 1 && first == *b"{" {
             let (header, ledger) = old::read(path, &file)?;
             let (charges, head, recovered) = (Vec::new(), String::new(), Vec::new());
-            return Ok(Self { data: header.data, ledger, charges, head, lines: 0, recovered });
+            let (id, data) = (header.id, header.data);
+            return Ok(Self { id, data, ledger, charges, head, lines: 0, recovered });
         }
         file.rewind().map_err(&failed)?;
         Self::as_read(replay::read(BufReader::new(&file), &path.display().to_string())?)
@@ -163,7 +165,7 @@ impl BudgetFile {
     fn of(contents: Contents, ledger: Ledger, recovered: Vec<String>) -> Self {
         let Contents { header, head, lines, mut charges, .. } = contents;
         charges.retain(Charge::counts);
-        Self { data: header.data, ledger, charges, head, lines, recovered }
+        Self { id: header.id, data: header.data, ledger, charges, head, lines, recovered }
     }
 
     /// Enters `count` runs of a guarantee, on the disk, before anything is released: for what can be seen from then
@@ -228,6 +230,12 @@ impl BudgetFile {
         let (entry, standing) = locked.ledger().happened(certificate, label)?;
         locked.record(bill(entry, certificate))?;
         Ok((Self::after(locked), standing))
+    }
+
+    /// The number of the ledger, drawn at random when it was begun: its copies share it, and no other has it.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.id
     }
 
     /// The public name of the data set.

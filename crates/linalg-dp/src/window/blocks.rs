@@ -51,6 +51,13 @@ pub(super) struct BlocksState {
     plain: Vec<(u64, Vec<f64>)>,
 }
 
+impl BlocksState {
+    /// Numbers of a matrix, where it holds one.
+    pub(super) fn numbers(&self) -> Option<usize> {
+        self.matrices.first().map(|(_, values)| values.len())
+    }
+}
+
 impl Blocks {
     pub(super) fn new(config: &StreamConfig, noise: BlockNoise, keep: Keep) -> Result<Self> {
         let StreamConfig { dim, adjacency, budget, .. } = *config;

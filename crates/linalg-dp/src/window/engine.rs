@@ -43,7 +43,8 @@ impl State {
     /// Checks that the sums of a stream are there before memory for them is taken.
     pub(super) fn check_size(&self, config: &StreamConfig) -> Result<()> {
         let sums = match self {
-            Self::Blocks(_) => return Ok(()),
+            Self::Blocks(state) if state.numbers().is_none() => return Ok(()),
+            Self::Blocks(state) => state.numbers(),
             Self::Tree(state) => state.numbers(),
             Self::Factorised(state) => Some(state.numbers()),
         };

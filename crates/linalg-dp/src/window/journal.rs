@@ -2,6 +2,7 @@
 
 use super::config::StreamConfig;
 use super::engine::State;
+use super::inputs::InputsState;
 use crate::error::{Error, Result};
 use dp_core::Guarantee;
 use dp_core::noise::GeneratorKind;
@@ -12,7 +13,7 @@ use std::fs::{File, OpenOptions, TryLockError};
 use std::path::{Path, PathBuf};
 
 /// Magic of a journal file, with its format version.
-const MAGIC: &[u8; 8] = b"DPWINDW4";
+const MAGIC: &[u8; 8] = b"DPWINDW5";
 
 /// What a journal holds. JSON inside, so that the config and guarantee stay readable.
 #[derive(Serialize, Deserialize)]
@@ -22,6 +23,9 @@ pub(super) struct Journal {
     pub(super) guarantee: Guarantee,
     pub(super) blocks_closed: u64,
     pub(super) generator: Option<GeneratorKind>,
+    /// The caller's words.
+    pub(super) note: String,
+    pub(super) inputs: InputsState,
     pub(super) state: State,
 }
 

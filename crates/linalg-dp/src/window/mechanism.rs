@@ -99,9 +99,10 @@ impl WindowMechanism {
     /// (a temporary file, flushed, then renamed, then its folder flushed) **before** the block can
     /// be released. `PATH.lock` is locked as long as the stream lives.
     ///
-    /// Under `Tree`, `Factorised` and `Decayed` the file holds exact sums of the data: it is as
-    /// secret as the data, and on Unix readable by its owner only. Under `Block` it holds
-    /// released matrices only.
+    /// The file is as secret as the data, and on Unix readable by its owner only: under `Tree`, `Factorised` and
+    /// `Decayed` it holds exact sums, and always a key with a digest of every block's rows, so that rows that are given
+    /// again are known ([`PrivateStream::rewind`]). It grows by 32 bytes a block, and is written whole at each. `note`
+    /// is kept as it is ([`PrivateStream::note`]).
     ///
     /// # Errors
     /// [`Error::Io`] when the file exists already or cannot be written;
@@ -109,9 +110,10 @@ impl WindowMechanism {
     pub fn stream_with_journal<R: BorrowMut<NoiseRng>>(
         &self,
         path: &Path,
+        note: &str,
         rng: R,
     ) -> Result<PrivateStream<R>> {
-        self.stream(rng).journalled(path)
+        self.stream(rng).journalled(path, note)
     }
 
     /// Takes a stream up where its journal ends. Feed the rows from

@@ -18,6 +18,7 @@ mod config;
 mod engine;
 mod factorisation;
 mod histogram;
+mod inputs;
 mod journal;
 mod loewner;
 mod mechanism;

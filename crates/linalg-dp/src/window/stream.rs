@@ -3,6 +3,7 @@
 use super::codec::window_parameters;
 use super::config::{Pace, StreamConfig};
 use super::engine::{Engine, WindowSum};
+use super::inputs::Inputs;
 use super::journal::{Journal, OpenJournal};
 use super::release::{WindowCovariance, WindowSpan};
 use crate::author::AUTHOR;
@@ -26,13 +27,23 @@ pub struct PrivateStream<R = NoiseRng> {
     clip: RowClip,
     guarantee: Guarantee,
     engine: Engine,
+    /// Rows of block `at` that were given.
     rows_in_block: u64,
+    /// The block that is given now: the one after those that closed, or one of them that is given again.
+    at: u64,
     blocks_closed: u64,
     /// The weakest generator that any call was given: rows meet noise as they come under JL.
     generator: Option<GeneratorKind>,
+    memory: Option<Memory>,
     journal: Option<OpenJournal>,
     state: Health,
     rng: R,
+}
+
+/// What a stream with a journal knows besides.
+struct Memory {
+    inputs: Inputs,
+    note: String,
 }
 
 /// Whether the stream may go on.
@@ -67,8 +78,10 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
             guarantee,
             engine,
             rows_in_block: 0,
+            at: 0,
             blocks_closed: 0,
             generator: None,
+            memory: None,
             journal: None,
             state: Health::Sound,
             rng,
@@ -76,7 +89,7 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
     }
 
     /// With a journal in a new file.
-    pub(super) fn journalled(self, path: &Path) -> Result<Self> {
+    pub(super) fn journalled(mut self, path: &Path, note: &str) -> Result<Self> {
         let journal = OpenJournal::lock(path)?;
         if path.exists() {
             return Err(Error::Io {
@@ -84,6 +97,8 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
                 reason: "the file exists: resume from it".into(),
             });
         }
+        let inputs = Inputs::new(self.rng.borrow_mut());
+        self.memory = Some(Memory { inputs, note: note.to_owned() });
         let stream = self.held_by(journal);
         stream.write_journal()?;
         Ok(stream)
@@ -97,18 +112,23 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
     /// With the blocks that a journal of the same configuration remembers.
     pub(super) fn taken_up(mut self, journal: Journal) -> Result<Self> {
         self.blocks_closed = journal.blocks_closed;
+        self.at = journal.blocks_closed;
         self.generator = journal.generator;
+        let inputs = Inputs::restored(&journal.inputs, journal.blocks_closed)?;
+        self.memory = Some(Memory { inputs, note: journal.note });
         self.engine.restore(journal.state, journal.blocks_closed)?;
         Ok(self)
     }
 
     fn write_journal(&self) -> Result<()> {
-        let Some(open) = &self.journal else { return Ok(()) };
+        let (Some(open), Some(memory)) = (&self.journal, &self.memory) else { return Ok(()) };
         open.write(&Journal {
             config: self.config,
             guarantee: self.guarantee.clone(),
             blocks_closed: self.blocks_closed,
             generator: self.generator,
+            note: memory.note.clone(),
+            inputs: memory.inputs.snapshot(),
             state: self.engine.snapshot(),
         })
     }
@@ -134,7 +154,39 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
     /// Index of the next row: after [`super::WindowMechanism::resume`], the first to feed again.
     #[must_use]
     pub fn next_row(&self) -> u64 {
-        self.blocks_closed * self.config.block + self.rows_in_block
+        self.at * self.config.block + self.rows_in_block
+    }
+
+    /// The caller's words in the journal; empty without one.
+    #[must_use]
+    pub fn note(&self) -> &str {
+        self.memory.as_ref().map_or("", |memory| &memory.note)
+    }
+
+    /// The rows from block `block` on are given again, next. Those of closed blocks are only held against what the
+    /// blocks were made of, by a keyed digest in the journal: the blocks keep their noise, nothing is drawn or
+    /// counted twice, and other rows are refused at the end of their block.
+    ///
+    /// # Errors
+    /// [`Error::Unusable`] without a journal, or while rows of an open block are held; [`Error::Core`] for a block
+    /// after the next.
+    pub fn rewind(&mut self, block: u64) -> Result<()> {
+        self.check_health()?;
+        let held = self.at == self.blocks_closed && self.rows_in_block > 0;
+        let Some(memory) = self.memory.as_mut().filter(|_| !held) else {
+            let reason = if held {
+                "rows of a block that has not closed are in it already, and would count twice"
+            } else {
+                "without a journal it does not know which rows its blocks were made of"
+            };
+            return Err(Error::Unusable { what: "stream", reason });
+        };
+        if block > self.blocks_closed {
+            return Err(Error::invalid("block", block, format!("[0, {}]", self.blocks_closed)));
+        }
+        (self.at, self.rows_in_block) = (block, 0);
+        memory.inputs.begin(block);
+        Ok(())
     }
 
     /// Matrices (of `d^2` numbers) held.
@@ -147,6 +199,7 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
     /// Returns how many closed.
     ///
     /// # Errors
+    /// [`Error::Unusable`] for other rows than a closed block was made of, after [`PrivateStream::rewind`];
     /// [`Error::Shape`] unless whole rows are given; [`Error::NotFinite`] for NaN or infinity, in
     /// which case **no** row of the call was added; [`Error::Core`] for rows beyond the horizon, likewise,
     /// and the last window stays there to be released; [`Error::Io`] when the journal cannot
@@ -175,12 +228,16 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
                 usize::try_from(self.config.block - self.rows_in_block).unwrap_or(usize::MAX);
             let take = left.min(room);
             let (now, later) = rest.split_at(take * d);
-            self.engine.push(now)?;
+            if self.at == self.blocks_closed {
+                self.engine.push(now)?;
+            }
+            if let Some(memory) = &mut self.memory {
+                memory.inputs.push(now);
+            }
             self.rows_in_block += take as u64;
             (rest, left) = (later, left - take);
             if self.rows_in_block == self.config.block && self.config.pace == Pace::Rows {
-                self.close()?;
-                closed += 1;
+                closed += self.end_block()?;
             }
         }
         Ok(closed)
@@ -205,19 +262,41 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
     ///
     /// # Errors
     /// [`Error::Unusable`] under [`Pace::Rows`]; [`Error::Core`] after the last block of the horizon;
-    /// [`Error::Io`] as [`PrivateStream::push`].
+    /// [`Error::Unusable`] and [`Error::Io`] as [`PrivateStream::push`].
     pub fn tick(&mut self) -> Result<()> {
         self.check_health()?;
         match self.config.pace {
             Pace::Clock => {
                 self.check_room(0)?;
-                self.close()
+                self.end_block().map(drop)
             }
             Pace::Rows => Err(Error::Unusable {
                 what: "clock",
                 reason: "this stream's blocks end after a number of rows",
             }),
         }
+    }
+
+    /// Closes the block, or holds it against what it was when it closed; how many closed.
+    fn end_block(&mut self) -> Result<u64> {
+        if self.at == self.blocks_closed {
+            self.close()?;
+            return Ok(1);
+        }
+        let index = self.at;
+        self.rows_in_block = 0;
+        let memory = self.memory.as_mut();
+        if memory.is_some_and(|memory| memory.inputs.is_same(index)) {
+            self.at += 1;
+            return Ok(0);
+        }
+        // What comes next has no place that is known, so it is taken for this block again.
+        self.memory.iter_mut().for_each(|memory| memory.inputs.begin(index));
+        Err(Error::Unusable {
+            what: "rows",
+            reason: "a closed block was made of others: a block is made once, and with other rows its noise would \
+                     protect neither; give the rows that it had, or go on with the next block",
+        })
     }
 
     fn close(&mut self) -> Result<()> {
@@ -231,7 +310,8 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
         self.generator = Some(self.generator.map_or(kind, |seen| seen.weaker(kind)));
         self.engine.close(index, window_blocks, rng)?;
         self.blocks_closed += 1;
-        self.rows_in_block = 0;
+        (self.at, self.rows_in_block) = (self.blocks_closed, 0);
+        self.memory.iter_mut().for_each(|memory| memory.inputs.close());
         self.write_journal()?;
         self.state = Health::Sound;
         Ok(())
@@ -241,12 +321,12 @@ impl<R: BorrowMut<NoiseRng>> PrivateStream<R> {
     fn check_room(&self, rows: u64) -> Result<()> {
         let most = self.config.most_blocks();
         let more = self.rows_in_block.saturating_add(rows).div_ceil(self.config.block).max(1);
-        if more <= most - self.blocks_closed.min(most) {
+        if more <= most - self.at.min(most) {
             return Ok(());
         }
         let allowed =
             format!("[0, {most}], the horizon; release the last window, and start a new stream");
-        Err(Error::invalid("blocks", self.blocks_closed.saturating_add(more), allowed))
+        Err(Error::invalid("blocks", self.at.saturating_add(more), allowed))
     }
 
     fn check_health(&self) -> Result<()> {

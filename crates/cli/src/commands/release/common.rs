@@ -162,7 +162,7 @@ impl OutputOptions {
                 self.opened.replace(Some(output));
             }
         }
-        if self.dry_run { Ok(None) } else { self.noise().map(Some) }
+        if self.dry_run { Ok(None) } else { noise(self.insecure_test_noise).map(Some) }
     }
 
     /// As [`OutputOptions::charge`] for what is not differential privacy: no ledger takes it.
@@ -174,7 +174,7 @@ impl OutputOptions {
             ));
         }
         self.begin()?;
-        if self.dry_run { Ok(None) } else { self.noise().map(Some) }
+        if self.dry_run { Ok(None) } else { noise(self.insecure_test_noise).map(Some) }
     }
 
     /// Whether the ledger, if there is one, adds up stated epsilons and deltas, and not what a law of noise
@@ -258,16 +258,6 @@ impl OutputOptions {
         )))
     }
 
-    fn noise(&self) -> Result<NoiseRng> {
-        Ok(match self.insecure_test_noise {
-            None => NoiseRng::from_os()?,
-            Some(seed) => {
-                output::complain("warning: --insecure-test-noise: this release is NOT private");
-                NoiseRng::deterministic_not_private(seed)
-            }
-        })
-    }
-
     /// What a dry run found.
     pub(crate) fn planned(&self, label: &str, guarantee: &Guarantee) -> Record {
         let record = Record::new().text("dry run", "nothing was released or spent");
@@ -301,6 +291,17 @@ impl OutputOptions {
     }
 }
 
+/// The generator of noise: the system's, or for tests one that anybody can repeat.
+pub(crate) fn noise(insecure_test_seed: Option<u64>) -> Result<NoiseRng> {
+    Ok(match insecure_test_seed {
+        None => NoiseRng::from_os()?,
+        Some(seed) => {
+            output::complain("warning: --insecure-test-noise: this release is NOT private");
+            NoiseRng::deterministic_not_private(seed)
+        }
+    })
+}
+
 /// What the guarantee rests on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Calibration {
@@ -311,7 +312,7 @@ pub(crate) enum Calibration {
 }
 
 /// What was found interrupted in a ledger, and what became of it.
-fn noted(said: &str) {
+pub(crate) fn noted(said: &str) {
     output::complain(said);
 }
 

@@ -15,8 +15,9 @@ use crate::error::Result;
 use crate::output::Record;
 use clap::{Args, Subcommand};
 
-pub(crate) use common::read_all;
-pub(crate) use privacy::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
+pub(crate) use common::{noise, noted, read_all};
+pub(crate) use privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
+pub(crate) use said::promise;
 
 /// Options of `dps release`.
 #[derive(Args)]

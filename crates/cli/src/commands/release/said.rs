@@ -18,7 +18,7 @@ pub(super) fn individual(record: Record, adjacency: Adjacency, budget: Budget) -
 }
 
 /// The guarantee, and what its epsilon is about.
-pub(super) fn promise(record: Record, guarantee: &Guarantee) -> Record {
+pub(crate) fn promise(record: Record, guarantee: &Guarantee) -> Record {
     let budget = guarantee.budget();
     let mut record = record
         .text("guarantee", basis(guarantee.provenance()))

@@ -1,5 +1,7 @@
 """Rows are never misread: every form of the same numbers gives the same release."""
 
+import tempfile
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -22,6 +24,13 @@ def misaligned(rows):
     return view
 
 
+def mapped(rows):
+    with tempfile.TemporaryFile() as file:
+        view = np.memmap(file, dtype=np.float64, shape=rows.shape)
+    view[:] = rows
+    return view
+
+
 FORMS = {
     "fortran": np.asfortranarray,
     "transposed twice": lambda x: np.ascontiguousarray(x.T).T,
@@ -32,6 +41,8 @@ FORMS = {
     "misaligned": misaligned,
     "read only": lambda x: np.frombuffer(x.tobytes()).reshape(x.shape),
     "a list": lambda x: x.tolist(),
+    "a subclass": lambda x: x.view(type("Renamed", (np.ndarray,), {"__getitem__": lambda *_: 9.0})),
+    "a memory map": mapped,
     "csr": scipy.sparse.csr_matrix,
     "csc": scipy.sparse.csc_array,
     "coo": scipy.sparse.coo_matrix,
@@ -84,6 +95,11 @@ def test_sparse_rows_that_are_not_canonical(rows):
         np.zeros((2, 12), dtype=complex),
         np.array([["a"] * 12]),
         np.array([[None] * 12]),
+        np.array([[0.5] * 12], dtype=object),
+        np.zeros((1, 12), dtype=np.longdouble),
+        np.zeros((1,), dtype=[("x", float, 12)]),
+        np.zeros((2, 0)),
+        scipy.sparse.csr_matrix(np.full((1, 12), 2**60)),
         np.full((1, 12), np.datetime64("2020-01-01")),
         np.ma.masked_greater(np.ones((2, 12)), 0.5),
         np.full((1, 12), 2**60),

@@ -166,6 +166,12 @@ def test_frames_of_other_libraries(rows):
     assert np.array_equal(bits(polars.DataFrame(rows, schema=names)), bits(rows))
 
 
+def test_queries_of_duckdb(rows):
+    duckdb = pytest.importorskip("duckdb")
+    given = pa.table({f"x{j}": rows[:, j] for j in range(12)})  # noqa: F841
+    assert np.array_equal(bits(duckdb.sql("select * from given order by x0")), bits(rows[rows[:, 0].argsort()]))
+
+
 def test_arrow_in_every_mechanism_of_rows(rows):
     table = pa.Table.from_batches(
         pa.table({f"x{j}": rows[:, j] for j in range(12)}).to_batches(max_chunksize=17)

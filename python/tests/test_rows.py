@@ -218,3 +218,14 @@ def test_a_stream_that_breaks_releases_nothing(tmp_path, rows):
     with pytest.raises(dps.errors.DataError):
         vectors().write(tmp_path / "out.dps", reader)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("said", [2**62, -1, "many", None])
+def test_a_producer_that_says_a_wrong_number_of_rows_is_read_as_it_is(rows, said):
+    class Producer:
+        num_rows = said
+
+        def __arrow_c_stream__(self, schema=None):
+            return pa.table({f"x{j}": rows[:, j] for j in range(12)}).__arrow_c_stream__(schema)
+
+    assert np.array_equal(bits(Producer()), bits(rows))

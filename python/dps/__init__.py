@@ -6,10 +6,11 @@ epsilon, recomputed by anyone who holds it.
 
 ===============  ==============================================================
 rows             `Vectors`, `MultiScale`, `Signs`, `IndividualSigns`, `Units`, `Bits`,
-                 `Distances`
+                 `Distances`; `Groups` of attributes
 sets             `Sets`
 matrices         `Covariance`, `Newton`, `Directions`, `LowRank`, `Basis`, `Window`
 your own sums    `Numbers`
+which of them    `plan`
 budgets          `Adjacency`, `Profile`, `Guarantee`, `calibrate`, `compose`, `Ledger`
 your own code    `audit`
 scikit-learn     `dps.sklearn`
@@ -18,10 +19,11 @@ scikit-learn     `dps.sklearn`
 
 from __future__ import annotations
 
-from . import errors
+from . import errors, plan
 from ._dps import __version__
 from ._base import Mechanism
 from .auditing import Audit, audit
+from .groups import Groups
 from .ledger import Ledger
 from .matrices import Basis, Covariance, Directions, LowRank, Newton, Stream, Window
 from .privacy import Adjacency, Guarantee, Profile, calibrate, compose
@@ -39,6 +41,7 @@ __all__ = [
     "Directions",
     "Distances",
     "Estimate",
+    "Groups",
     "Guarantee",
     "IndividualSigns",
     "Ledger",
@@ -62,4 +65,5 @@ __all__ = [
     "calibrate",
     "compose",
     "errors",
+    "plan",
 ]

@@ -114,7 +114,7 @@ def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         words = ", ".join(allowed)
         message = f"{name} = {value!r} is not allowed: must be in {{{words}}}"

@@ -17,6 +17,8 @@ def _dense(array: np.ndarray) -> np.ndarray:
         raise DataError(
             f"rows have {array.ndim} dimensions: an array of two is needed, one row a person or item"
         )
+    if array.shape[1] == 0:
+        raise DataError("rows have no column: there is nothing to release")
     kind, size = array.dtype.kind, array.dtype.itemsize
     if kind == "f" and size == 4:
         wanted: Any = np.float32
@@ -31,9 +33,13 @@ def _dense(array: np.ndarray) -> np.ndarray:
     if kind == "b" or (kind == "u" and size == 1):
         wanted = np.uint8
     if kind in "iu" and size == 8 and array.size:
-        if int(array.max()) > _EXACT or int(array.min()) < -_EXACT:
-            raise DataError("whole numbers beyond 2^53 are not exact as float64: scale them first")
+        _check_exact(array)
     return np.require(array, dtype=wanted, requirements=["C", "A"])
+
+
+def _check_exact(array: np.ndarray) -> None:
+    if int(array.max()) > _EXACT or int(array.min()) < -_EXACT:
+        raise DataError("whole numbers beyond 2^53 are not exact as float64: scale them first")
 
 
 def _sparse(matrix: Any) -> tuple[int, int, np.ndarray, np.ndarray, np.ndarray]:
@@ -43,6 +49,8 @@ def _sparse(matrix: Any) -> tuple[int, int, np.ndarray, np.ndarray, np.ndarray]:
         csr.sum_duplicates()
     if np.iscomplexobj(csr.data):
         raise DataError(f"a sparse matrix of type {csr.dtype} holds no rows")
+    if csr.dtype.kind in "iu" and csr.nnz:
+        _check_exact(csr.data)
     n, d = csr.shape
     return (
         int(n),

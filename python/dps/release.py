@@ -223,16 +223,22 @@ class Release:
         return {"sensitivity": sensitivity, "payload": payload}
 
     def to_numpy(self) -> np.ndarray:
-        """The published numbers, unbiased where the noise has a known mean; a copy.
+        """The published numbers, unbiased where the noise has a known mean; a copy of them.
+
+        ``np.asarray(release)`` copies no vectors: it is read only.
 
         Vectors n x k (float64), signs n x bits (-1, 1), set signatures n x k (uint16), covariances
         d x d, low rank n x d (the factors multiplied out), directions d x k, pair distances flat.
         """
         return self._core.to_numpy()
 
-    def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
-        array = self.to_numpy()
-        return array if dtype is None else array.astype(dtype)
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        """What ``np.asarray`` reads: of vectors the numbers where they are, read only, without a copy."""
+        lies_here = copy is not True and hasattr(self._core, "__array_interface__")
+        array = np.asarray(self._core) if lies_here else self.to_numpy()
+        if copy is False and not (lies_here and (dtype is None or array.dtype == dtype)):
+            raise ValueError("these numbers are computed from the release: they cannot be had without a copy")
+        return array if dtype is None else array.astype(dtype, copy=False)
 
     def packed(self) -> np.ndarray:
         """Signs as bytes (uint8), eight a byte, the first in the lowest bit: what faiss reads."""
@@ -246,7 +252,7 @@ class Release:
         """A `pyarrow.Table`: one column of lists of fixed length; the certificate is in the schema."""
         import pyarrow as pa
 
-        values = np.ascontiguousarray(np.atleast_2d(self.to_numpy()))
+        values = np.ascontiguousarray(np.atleast_2d(np.asarray(self)))
         lists = pa.FixedSizeListArray.from_arrays(pa.array(values.ravel()), values.shape[1])
         field = pa.field("release", lists.type)
         metadata = {"certificate": self._core.certificate()}
@@ -384,7 +390,7 @@ class Release:
         import faiss
 
         if self.kind == "vectors":
-            values = np.ascontiguousarray(self.to_numpy(), dtype=np.float32)
+            values = np.ascontiguousarray(self, dtype=np.float32)
             flat = faiss.IndexFlatL2(values.shape[1])
             flat.add(values)
             return flat

@@ -10,6 +10,7 @@ import numpy as np
 
 from ._base import CALIBRATIONS, FRESH, Mechanism, Progress, bound_of, family_of, one_of, refused
 from ._rows import prepared
+from .groups import Groups
 from .ledger import Ledger
 from .privacy import Adjacency
 
@@ -22,21 +23,23 @@ class Vectors(Mechanism):
     Parameters
     ----------
     d, k : int
-        Features of a row, and numbers of a released row.
+        Features of a row, and numbers of a released row (of `Groups`, as many as there are).
     adjacency : Adjacency
         ``attribute``, ``row_shift`` or ``replace_row``.
     epsilon, delta : float
-        Budget of one release; ``delta=0`` needs Laplace noise.
+        Budget of one release; ``delta=0`` needs Laplace or staircase noise.
     bound : float, optional
         Largest absolute value of an entry of any possible row; rows outside are refused. May be
         left out where the adjacency bounds norms.
-    family : str
+    family : str or Groups
         Law of P: ``oporp`` (fast, least noise for single values), ``gaussian``, ``rademacher``,
         ``achlioptas``, ``very-sparse``, ``sparse-jl``, ``hashed-copies``, ``srht``, ``count-sketch``,
-        ``identity``.
+        ``identity``; or sums of chosen `Groups`, which have no seed.
     nonzeros : int, optional
         Of ``sparse-jl`` and ``hashed-copies``; 4 by default.
-    noise : {"gaussian", "laplace"}
+    noise : {"gaussian", "laplace", "staircase"}
+        ``staircase``, under ``attribute`` where one value moves one number, is as pure as Laplace noise and
+        smaller.
     calibration : {"realised", "averaged"}
         ``realised`` holds for the very P of a public seed. ``averaged`` (a Gaussian P that is drawn at
         release and used once) needs less noise for whole rows, and takes no seed.
@@ -62,33 +65,38 @@ class Vectors(Mechanism):
         self,
         *,
         d: int,
-        k: int,
+        k: int | None = None,
         adjacency: Adjacency,
         epsilon: float,
         delta: float,
         bound: float | None = None,
-        family: str | None = None,
+        family: str | Groups | None = None,
         nonzeros: int | None = None,
         noise: str = "gaussian",
         calibration: str = "realised",
         seed: int | None = None,
     ) -> None:
-        one_of("noise", noise, ("gaussian", "laplace"))
+        one_of("noise", noise, ("gaussian", "laplace", "staircase"))
         one_of("calibration", calibration, CALIBRATIONS)
         largest = bound_of(bound, adjacency)
+        if isinstance(family, Groups):
+            k = family.k if k is None else k
+        if k is None:
+            raise TypeError("k is missing: the numbers of a released row; only Groups say it themselves")
         if calibration == "averaged":
             refused("seed", seed, FRESH)
             refused("nonzeros", nonzeros, "a Gaussian projection has no zeros")
             one_of("family", family or "gaussian", ("gaussian",))
             one_of("noise", noise, ("gaussian",))
             parameters: dict[str, Any] = {"mechanism": "averaged-projection"}
+        elif isinstance(family, Groups):
+            refused("seed", seed, "groups are not drawn")
+            refused("nonzeros", nonzeros, "groups have one a column")
+            law = {"kind": "grouped", "groups": list(family.signed)}
+            parameters = {"mechanism": "projection", "family": law, "noise": noise, "seed": 0}
         else:
-            parameters = {
-                "mechanism": "projection",
-                "family": family_of(family or "oporp", nonzeros),
-                "laplace": noise == "laplace",
-                "seed": seed,
-            }
+            law = family_of(family or "oporp", nonzeros)
+            parameters = {"mechanism": "projection", "family": law, "noise": noise, "seed": seed}
         super().__init__(adjacency, epsilon, delta, d=d, k=k, bound=largest, **parameters)
 
     def predict(self, squared_distance: float) -> float:

@@ -1,6 +1,7 @@
 //! What an attacker learns at most.
 
 use crate::error::Result;
+use crate::run::work;
 use dp_core::certificate::Certificate;
 use dp_core::explain::{Explanation, Questions};
 use dp_core::ledger_file::BudgetFile;
@@ -20,7 +21,7 @@ fn explain(
 ) -> Result<String> {
     let certificate = Certificate::from_json(certificate)?;
     let asked = Questions::new(&priors, failing)?;
-    py.detach(|| {
+    work(py, || {
         let guarantee = certificate.guarantee();
         let mut found = Explanation::of(guarantee, &asked)?;
         let mut entered = None;

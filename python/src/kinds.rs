@@ -29,7 +29,9 @@ use sketch::signs::{
     SignSketch,
 };
 use sketch::units::{PrivateUnits, UnitsConfig};
-use sketch::vectors::{AveragedProjection, MultiScale, PrivateProjection};
+use sketch::vectors::{
+    AveragedProjection, MultiScale, NoiseKind, PrivateProjection, ProjectionConfig,
+};
 
 /// Public parameters, by the mechanism's name.
 #[derive(Deserialize)]
@@ -40,7 +42,7 @@ pub(crate) enum Config {
         k: usize,
         family: Family,
         bound: f64,
-        laplace: bool,
+        noise: Noise,
         seed: Option<u64>,
     },
     AveragedProjection {
@@ -186,6 +188,24 @@ pub(crate) struct Scale {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
+pub(crate) enum Noise {
+    Gaussian,
+    Laplace,
+    Staircase,
+}
+
+impl Noise {
+    fn kind(&self) -> NoiseKind {
+        match self {
+            Self::Gaussian => NoiseKind::Gaussian,
+            Self::Laplace => NoiseKind::Laplace,
+            Self::Staircase => NoiseKind::Staircase,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub(crate) enum Flips {
     Optimal,
     Smooth,
@@ -268,14 +288,11 @@ fn neighbours(adjacency: Adjacency) -> Result<SetNeighbours> {
 /// Calibrates.
 pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Result<Kind> {
     Ok(match config {
-        Config::Projection { d, k, family, bound, laplace, seed: number } => {
+        Config::Projection { d, k, family, bound, noise, seed: number } => {
             let projection = ProjectionSpec::new(family, d, k, seed(number)?)?.build();
-            let bound = EntryBound::new(bound)?;
-            Kind::Projection(if laplace {
-                PrivateProjection::laplace(projection, adjacency, bound, budget)?
-            } else {
-                PrivateProjection::gaussian(projection, adjacency, bound, budget)?
-            })
+            let (bound, noise) = (EntryBound::new(bound)?, noise.kind());
+            let config = ProjectionConfig { projection, adjacency, bound, noise };
+            Kind::Projection(PrivateProjection::calibrate(config, budget)?)
         }
         Config::AveragedProjection { d, k, bound } => Kind::Averaged(AveragedProjection::gaussian(
             d,

@@ -1,6 +1,7 @@
 //! The budget file of a data set.
 
 use crate::error::Result;
+use crate::run::work;
 use crate::values;
 use dp_core::accounting::{Filter, FilterRule, Foreign, Method, Standing};
 use dp_core::certificate::Certificate;
@@ -23,7 +24,7 @@ fn ledger_create(
 ) -> Result<()> {
     let (adjacency, limit) = (values::adjacency(adjacency)?, Budget::new(epsilon, delta)?);
     let rule: FilterRule = values::parsed("rule", &json!(rule).to_string())?;
-    py.detach(|| BudgetFile::create(&path, data, adjacency, limit, rule))?;
+    work(py, || BudgetFile::create(&path, data, adjacency, limit, rule))?;
     Ok(())
 }
 
@@ -31,7 +32,7 @@ fn ledger_create(
 #[pyfunction]
 #[pyo3(signature = (path, delta=None))]
 fn ledger_show(py: Python<'_>, path: PathBuf, delta: Option<f64>) -> Result<String> {
-    let file = py.detach(|| BudgetFile::open(&path))?;
+    let file = work(py, || BudgetFile::open(&path))?;
     let ledger = file.ledger();
     let limit = ledger.filter().map(|Filter { limit, rule }| {
         let (epsilon, delta) = (limit.epsilon.get(), limit.delta.get());
@@ -61,7 +62,7 @@ fn ledger_show(py: Python<'_>, path: PathBuf, delta: Option<f64>) -> Result<Stri
     };
     let spent: serde_json::Map<_, _> = match entries.is_empty() {
         true => serde_json::Map::new(),
-        false => py.detach(|| Method::ALL.iter().filter_map(spent).collect()),
+        false => work(py, || Method::ALL.iter().filter_map(spent).collect()),
     };
     Ok(json!({
         "data": file.data(),
@@ -80,7 +81,7 @@ fn ledger_show(py: Python<'_>, path: PathBuf, delta: Option<f64>) -> Result<Stri
 #[pyfunction]
 fn ledger_check(py: Python<'_>, path: PathBuf, guarantee: &str) -> Result<()> {
     let guarantee = values::guarantee(guarantee)?;
-    py.detach(|| BudgetFile::check(&path, &guarantee, 1))?;
+    work(py, || BudgetFile::check(&path, &guarantee, 1))?;
     Ok(())
 }
 
@@ -94,7 +95,7 @@ fn ledger_declare(
     label: &str,
 ) -> Result<()> {
     let guarantee = values::guarantee(guarantee)?;
-    py.detach(|| BudgetFile::declare(&path, &guarantee, runs, label))?;
+    work(py, || BudgetFile::declare(&path, &guarantee, runs, label))?;
     Ok(())
 }
 
@@ -102,7 +103,7 @@ fn ledger_declare(
 #[pyfunction]
 fn ledger_add(py: Python<'_>, path: PathBuf, certificate: &str, label: &str) -> Result<()> {
     let certificate = Certificate::from_json(certificate)?;
-    py.detach(|| BudgetFile::add(&path, &certificate, label))?;
+    work(py, || BudgetFile::add(&path, &certificate, label))?;
     Ok(())
 }
 
@@ -116,7 +117,7 @@ fn ledger_record(
 ) -> Result<Option<String>> {
     let certificate = Certificate::from_json(certificate)?;
     let (_, standing) =
-        py.detach(|| BudgetFile::record(&path, &certificate, label, Repeat::Refuse))?;
+        work(py, || BudgetFile::record(&path, &certificate, label, Repeat::Refuse))?;
     Ok(match standing {
         Standing::Kept => None,
         Standing::Passed(by) => Some(by.to_string()),
@@ -126,7 +127,7 @@ fn ledger_record(
 /// The composition of all entries, in the form that other accountants read.
 #[pyfunction]
 fn ledger_export(py: Python<'_>, path: PathBuf) -> Result<String> {
-    Ok(py.detach(|| Foreign::of_ledger(BudgetFile::read(&path)?.ledger()))?.to_json())
+    Ok(work(py, || Foreign::of_ledger(BudgetFile::read(&path)?.ledger()))?.to_json())
 }
 
 pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {

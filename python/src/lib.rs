@@ -6,9 +6,11 @@
 mod answers;
 mod error;
 mod explain;
+mod groups;
 mod kinds;
 mod ledger;
 mod mechanism;
+mod plan;
 mod promise;
 mod release;
 mod rows;
@@ -21,11 +23,14 @@ use pyo3::prelude::*;
 /// The compiled part of `dps`.
 #[pymodule]
 fn _dps(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    run::at_home();
     module.add_class::<mechanism::Mechanism>()?;
     module.add_class::<release::Release>()?;
     module.add_class::<stream::Stream>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     values::register(module)?;
     explain::register(module)?;
+    groups::register(module)?;
+    plan::register(module)?;
     ledger::register(module)
 }

@@ -4,7 +4,7 @@ use crate::error::{Fault, Result};
 use crate::kinds::{Kind, build};
 use crate::release::{Held, Release};
 use crate::rows::{Rows, Source, append, nothing, sets};
-use crate::run::Run;
+use crate::run::{Run, Watch, work};
 use crate::values;
 use dp_core::mechanism::{Mechanism as _, Prediction};
 use dp_core::output::{Existing, Output};
@@ -14,7 +14,7 @@ use linalg_dp::covariance::CovarianceMechanism;
 use linalg_dp::window::{Pace, WindowMechanism};
 use pyo3::prelude::*;
 use sketch::sets::{ItemSet, SetNeighbours};
-use sketch::vectors::{Element, ReleaseWriter};
+use sketch::vectors::{Element, OpenSketch, ReleaseWriter};
 use std::path::{Path, PathBuf};
 
 /// A calibrated mechanism.
@@ -116,17 +116,23 @@ impl Mechanism {
     fn of_batches(&self, source: Source<'_>, run: &mut Run) -> Result<Held> {
         let (watch, rng) = (&mut run.watch, &mut run.rng);
         match &self.kind {
-            Kind::Projection(_) | Kind::Averaged(_) => self.through_a_file(source, run),
+            Kind::Projection(m) => {
+                let few = m.projection().is_cheap_for_few_rows();
+                sketch(OpenSketch::new(m, rng), few, source, watch)
+            }
+            Kind::Averaged(m) => {
+                sketch(m.clone().open(FreshSeed::draw()?, rng)?, false, source, watch)
+            }
             Kind::Signs(m) => {
                 let mut open = m.open(rng);
-                source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
+                source.each(true, &mut |done, all| watch.tick(done, all), &mut |rows| {
                     Ok(open.push(rows)?)
                 })?;
                 Ok(AnyRelease::Signs(open.close()?).into())
             }
             Kind::FreshSigns(m) => {
                 let mut open = m.open(FreshSeed::draw()?, rng)?;
-                source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
+                source.each(true, &mut |done, all| watch.tick(done, all), &mut |rows| {
                     Ok(open.push(rows)?)
                 })?;
                 Ok(AnyRelease::Signs(open.close()?).into())
@@ -138,7 +144,7 @@ impl Mechanism {
                 let mut stream = m.stream(rng);
                 let d = m.config().dim;
                 let mut values = Vec::new();
-                source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
+                source.each(true, &mut |done, all| watch.tick(done, all), &mut |rows| {
                     check_width(&rows, d)?;
                     values.clear();
                     append(&rows, &mut values);
@@ -152,14 +158,6 @@ impl Mechanism {
             }
             _ => Err(Fault::Data("this mechanism reads no rows".into())),
         }
-    }
-
-    /// Rows that come in batches, in bounded memory but for the release itself.
-    fn through_a_file(&self, batches: Source<'_>, run: &mut Run) -> Result<Held> {
-        let sink = crate::run::Sink::default();
-        let output = Output::stream("memory", sink.clone())?;
-        self.stream_to(output, Element::F64, batches, run)?;
-        Ok(AnyRelease::decode(&sink.take())?.1.into())
     }
 
     /// Projected rows to an output as they come.
@@ -176,7 +174,9 @@ impl Mechanism {
             Kind::Averaged(m) => m.clone().writer(output, element, FreshSeed::draw()?, rng)?,
             _ => return Err(Fault::Data("this mechanism is no projection".into())),
         };
-        source.each(&mut |done, all| watch.tick(done, all), &mut |rows| Ok(writer.push(rows)?))?;
+        source.each(false, &mut |done, all| watch.tick(done, all), &mut |rows| {
+            Ok(writer.push(rows)?)
+        })?;
         writer.finish()?;
         Ok(())
     }
@@ -215,6 +215,17 @@ impl Mechanism {
     }
 }
 
+fn sketch(
+    mut open: OpenSketch<'_, '_>,
+    few: bool,
+    source: Source<'_>,
+    watch: &mut Watch,
+) -> Result<Held> {
+    open.reserve(source.expected());
+    source.each(few, &mut |done, all| watch.tick(done, all), &mut |rows| Ok(open.push(rows)?))?;
+    Ok(AnyRelease::Sketch(open.close()?).into())
+}
+
 fn check_width(rows: &sketch::RowsView<'_>, d: usize) -> Result<()> {
     if rows.d() == d {
         return Ok(());
@@ -226,7 +237,7 @@ fn check_width(rows: &sketch::RowsView<'_>, d: usize) -> Result<()> {
 fn covariance(m: &dyn CovarianceMechanism, source: Source<'_>, run: &mut Run) -> Result<Held> {
     let (watch, rng) = (&mut run.watch, &mut run.rng);
     let (mut stream, mut values, d) = (m.stream(rng), Vec::new(), m.dim());
-    source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
+    source.each(true, &mut |done, all| watch.tick(done, all), &mut |rows| {
         check_width(&rows, d)?;
         if let sketch::rows::Storage::F64(values) = rows.storage() {
             return Ok(stream.push(values)?);
@@ -256,7 +267,7 @@ impl Mechanism {
             Adjacency::SetItems { alpha, min_size } => Some(SetNeighbours::new(alpha, min_size)?),
             _ => None,
         };
-        let kind = py.detach(|| build(config, adjacency, budget))?;
+        let kind = work(py, || build(config, adjacency, budget))?;
         Ok(Self { kind, neighbours })
     }
 
@@ -294,16 +305,16 @@ impl Mechanism {
                 if sets.is_empty() {
                     return Err(nothing());
                 }
-                py.detach(|| self.of_sets(&sets, &mut run))?
+                work(py, || self.of_sets(&sets, &mut run))?
             }
             "numbers" => {
                 let values: Vec<f64> = data.extract()?;
-                py.detach(|| self.of_numbers(&values, &mut run))?
+                work(py, || self.of_numbers(&values, &mut run))?
             }
             _ => {
                 let mut kept = None;
                 let source = Rows::of(data)?.source(&mut kept)?;
-                py.detach(|| self.of_rows(source, &mut run))?
+                work(py, || self.of_rows(source, &mut run))?
             }
         };
         run.pay(py, ledger.as_deref(), promise, label.unwrap_or("a release from Python"))?;
@@ -331,10 +342,10 @@ impl Mechanism {
         let mut output = Output::create(Path::new(&path), existing)?;
         if let (Some(ledger), Some(promise)) = (&ledger, self.promise()) {
             let label = label.unwrap_or("a release from Python");
-            py.detach(|| output.pay_from(ledger, promise, label))?;
+            work(py, || output.pay_from(ledger, promise, label))?;
         }
         let mut kept = None;
         let source = Rows::of(data)?.source(&mut kept)?;
-        py.detach(|| self.stream_to(output, element, source, &mut run))
+        work(py, || self.stream_to(output, element, source, &mut run))
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::answers::{self, Row, confidence_of, found, matrix, report, signs_of, told, trust, two};
 use crate::error::{Fault, Result};
+use crate::run::work;
 use dp_core::output::{Existing, Output};
 use dp_core::release_file::{self, AnyCertificate};
 use dp_core::{SquaredNorm, release::Release as Certified};
@@ -10,7 +11,9 @@ use linalg_dp::any::{AnyRelease, Values};
 use linalg_dp::covariance::{PowerDirections, PrivateCovariance};
 use linalg_dp::low_rank::LowRank;
 use numpy::PyArray1;
+use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use sketch::distances::{DistanceTable, FlippedBits};
 use sketch::search::{HammingIndex, Queries, Ranking, Score, SketchIndex, nearest};
 use sketch::vectors::{
@@ -104,7 +107,7 @@ impl Release {
     #[staticmethod]
     fn open(py: Python<'_>, path: PathBuf, accept: Vec<String>, long: bool) -> Result<Self> {
         let trust = trust(&accept, long)?;
-        py.detach(|| {
+        work(py, || {
             let (_, release) = AnyRelease::load(&path)?;
             release.verify_use(&trust)?;
             Ok(Self::new(release.into()))
@@ -115,7 +118,7 @@ impl Release {
     #[staticmethod]
     fn decode(py: Python<'_>, bytes: &[u8], accept: Vec<String>, long: bool) -> Result<Self> {
         let trust = trust(&accept, long)?;
-        py.detach(|| {
+        work(py, || {
             let (_, release) = AnyRelease::decode(bytes)?;
             release.verify_use(&trust)?;
             Ok(Self::new(release.into()))
@@ -125,14 +128,14 @@ impl Release {
     /// The bytes of a file.
     fn encode(&self, py: Python<'_>) -> Result<Vec<u8>> {
         let release = self.any("a file")?;
-        py.detach(|| Ok(each_kind!(release, r => release_file::encode(r)?)))
+        work(py, || Ok(each_kind!(release, r => release_file::encode(r)?)))
     }
 
     /// Writes a file, all or nothing.
     fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> Result<()> {
         let release = self.any("a file")?;
         let existing = if replace { Existing::Replace } else { Existing::Keep };
-        py.detach(|| {
+        work(py, || {
             let output = Output::create(&path, existing)?;
             each_kind!(release, r => release_file::write(output, r)?);
             Ok(())
@@ -184,7 +187,7 @@ impl Release {
     fn verify(&self, py: Python<'_>, accept: Vec<String>, long: bool) -> Result<(String, String)> {
         let trust = trust(&accept, long)?;
         let certificate = match &self.held {
-            Held::Any(release) => return Ok(report(py.detach(|| release.verify(&trust))?)),
+            Held::Any(release) => return Ok(report(work(py, || release.verify(&trust))?)),
             Held::Numbers(r) => r.certificate(),
             Held::Directions(r) => r.certificate(),
             Held::Factors(r) => r.certificate(),
@@ -192,7 +195,7 @@ impl Release {
             Held::Bits(r) => r.certificate(),
             Held::Scales(r) => r.certificate(),
         };
-        py.detach(|| {
+        work(py, || {
             certificate.verify_consistency()?;
             trust.check(&AnyCertificate::from(certificate.clone()))?;
             Ok(("not checked: the certificate alone is at hand".into(), "not checked".into()))
@@ -205,7 +208,9 @@ impl Release {
             Held::Any(release) => release,
             Held::Numbers(r) => return Ok(PyArray1::from_slice(py, r.payload()).into_any()),
             Held::Directions(r) => return matrix(py, r.payload().directions()),
-            Held::Factors(r) => return matrix(py, r.payload().expand().as_ref()),
+            Held::Factors(r) => {
+                return matrix(py, work(py, || r.payload().expand()).as_ref());
+            }
             Held::Distances(r) => {
                 return Ok(PyArray1::from_slice(py, r.payload().values()).into_any());
             }
@@ -252,6 +257,26 @@ impl Release {
         }
     }
 
+    /// How NumPy reads the numbers where they are, for as long as it holds this object; of projected rows alone.
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let Held::Any(release) = &self.held else {
+            return Err(PyAttributeError::new_err("no rows of numbers lie here"));
+        };
+        let AnyRelease::Sketch(release) = &**release else {
+            return Err(PyAttributeError::new_err("no rows of numbers lie here"));
+        };
+        let sketch = release.payload();
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("shape", (sketch.n(), sketch.k()))?;
+        let order = if cfg!(target_endian = "little") { "<f8" } else { ">f8" };
+        interface.set_item("typestr", order)?;
+        // Read only: what is released does not change.
+        interface.set_item("data", (sketch.values().as_ptr().expose_provenance(), true))?;
+        Ok(interface)
+    }
+
     /// Signs as packed bytes, eight a byte, the first in the lowest bit.
     fn packed<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
         let codes =
@@ -274,7 +299,7 @@ impl Release {
         let factors = match &self.held {
             Held::Factors(r) if !shrunk => r.payload().clone(),
             Held::Any(release) => match &**release {
-                AnyRelease::LowRank(r) if shrunk => r.payload().shrunk()?,
+                AnyRelease::LowRank(r) if shrunk => work(py, || r.payload().shrunk())?,
                 AnyRelease::LowRank(r) => r.payload().factors().clone(),
                 _ => return Err(self.cannot("factors")),
             },
@@ -333,7 +358,7 @@ impl Release {
         match (items, asked) {
             (AnyRelease::Sketch(items), AnyRelease::Sketch(asked)) => {
                 let score = if inner { Score::InnerProduct } else { Score::Cosine };
-                let answers = py.detach(|| -> Result<_> {
+                let answers = work(py, || -> Result<_> {
                     let queries = match &rows {
                         Some(rows) => Queries::rows(asked.payload(), rows)?,
                         None => Queries::all(asked.payload()),
@@ -345,7 +370,7 @@ impl Release {
             (AnyRelease::Symbols(items), AnyRelease::Symbols(_)) if queries.is_none() => {
                 let all = (0..items.payload().rows()).collect();
                 let rows: Vec<usize> = rows.unwrap_or(all);
-                let hits = py.detach(|| nearest(items, &rows, top, Ranking::Similarity))?;
+                let hits = work(py, || nearest(items, &rows, top, Ranking::Similarity))?;
                 let flat = || hits.iter().flatten();
                 let numbers = flat().map(|hit| hit.row as i64).collect();
                 let scores = flat().map(|hit| hit.score).collect();
@@ -359,7 +384,7 @@ impl Release {
                 let (Some(items), Some(asked)) = (signs_of(items), signs_of(asked)) else {
                     return Err(self.cannot("a search"));
                 };
-                let answers = py.detach(|| -> Result<_> {
+                let answers = work(py, || -> Result<_> {
                     let queries = match &rows {
                         Some(rows) => Queries::rows(asked, rows)?,
                         None => Queries::all(asked),
@@ -382,13 +407,17 @@ impl Release {
         let release = self.covariance("principal components")?;
         let failure = confidence_of(failure)?;
         let of = if center { analysis::pca_centred } else { analysis::pca };
-        let found = py.detach(|| of(&release, k))?;
+        let (found, bounds) = work(py, || -> Result<_> {
+            let found = of(&release, k)?;
+            // Each range holds the eigenvalue that its explained value stands for.
+            let ranges = found.payload().explained_ranges(failure)?;
+            let off = |((low, high), value): (&(f64, f64), &f64)| (high - value).max(value - low);
+            let values = found.payload().explained();
+            let error = ranges.iter().zip(values).map(off).fold(0.0, f64::max);
+            let bounds = (error, found.payload().subspace_error(failure)?);
+            Ok((found, bounds))
+        })?;
         let found = found.payload();
-        // Each range holds the eigenvalue that its explained value stands for.
-        let ranges = found.explained_ranges(failure)?;
-        let off = |((low, high), value): (&(f64, f64), &f64)| (high - value).max(value - low);
-        let error = ranges.iter().zip(found.explained()).map(off).fold(0.0, f64::max);
-        let bounds = (error, found.subspace_error(failure)?);
         let directions = matrix(py, found.directions())?;
         Ok((directions, found.explained().to_vec(), found.total(), bounds.0, bounds.1))
     }
@@ -397,12 +426,14 @@ impl Release {
     fn moments<'py>(&self, py: Python<'py>, failure: f64) -> Result<Read<'py>> {
         let release = self.covariance("moments")?;
         let failure = confidence_of(failure)?;
-        let moments = Moments::of(&release)?;
-        let correlations = matrix(py, moments.correlations().as_ref())?;
-        let rows = (moments.rows(), moments.rows_range(failure)?);
-        let means = (moments.means(), moments.mean_ranges(failure)?);
-        let deviations = (moments.deviations(), moments.deviation_ranges(failure)?);
-        Ok((rows, means, deviations, correlations))
+        let (rows, means, deviations, correlations) = work(py, || -> Result<_> {
+            let moments = Moments::of(&release)?;
+            let rows = (moments.rows(), moments.rows_range(failure)?);
+            let means = (moments.means(), moments.mean_ranges(failure)?);
+            let deviations = (moments.deviations(), moments.deviation_ranges(failure)?);
+            Ok((rows, means, deviations, moments.correlations()))
+        })?;
+        Ok((rows, means, deviations, matrix(py, correlations.as_ref())?))
     }
 
     /// Coefficients of one column on all others with their intervals, and the intercept with its own where sums were
@@ -419,24 +450,27 @@ impl Release {
         let target = target.ok_or_else(|| Fault::Data("a regression needs its target".into()))?;
         let release = self.covariance("a regression")?;
         let failure = confidence_of(failure)?;
-        let found = py.detach(|| match release.payload().sums() {
-            Some(_) => Regression::centred(&Moments::of(&release)?, target),
-            None => Regression::of(release.payload(), target),
-        })?;
-        let intercept = found.intercept().zip(found.intercept_range(failure)?);
-        Ok((found.coefficients().to_vec(), found.ranges(failure)?, intercept))
+        work(py, || {
+            let found = match release.payload().sums() {
+                Some(_) => Regression::centred(&Moments::of(&release)?, target),
+                None => Regression::of(release.payload(), target),
+            }?;
+            let intercept = found.intercept().zip(found.intercept_range(failure)?);
+            Ok((found.coefficients().to_vec(), found.ranges(failure)?, intercept))
+        })
     }
 
     /// z such that a covariance is within z of the exact one in spectral norm, except with probability `failure`.
-    fn spectral_error(&self, failure: f64) -> Result<f64> {
+    fn spectral_error(&self, py: Python<'_>, failure: f64) -> Result<f64> {
         let release = self.covariance("a spectral error")?;
-        Ok(release.payload().spectral_error(confidence_of(failure)?)?)
+        let failure = confidence_of(failure)?;
+        Ok(work(py, || release.payload().spectral_error(failure))?)
     }
 
     /// A covariance with its negative eigenvalues set to zero.
     fn positive<'py>(&self, py: Python<'py>) -> Result<Bound<'py, PyAny>> {
         let release = self.covariance("a positive matrix")?;
-        matrix(py, py.detach(|| release.payload().positive())?.as_ref())
+        matrix(py, work(py, || release.payload().positive())?.as_ref())
     }
 
     /// Numbers of a row, and the variance of the noise in each of them.

@@ -11,6 +11,7 @@ use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString, PyTuple};
 use pyo3_arrow::input::AnyRecordBatch;
+use rayon::prelude::*;
 use sketch::RowsView;
 use sketch::rows::CsrView;
 use sketch::sets::ItemSet;
@@ -21,7 +22,8 @@ pub(crate) enum Rows<'py> {
     F32(PyReadonlyArray2<'py, f32>),
     U8(PyReadonlyArray2<'py, u8>),
     Csr(Csr<'py>),
-    Batches(AnyRecordBatch),
+    /// And how many rows are expected, where that is known without work.
+    Batches(AnyRecordBatch, usize),
 }
 
 pub(crate) struct Csr<'py> {
@@ -34,7 +36,7 @@ pub(crate) struct Csr<'py> {
 /// Rows without Python, for work that other threads of Python do not wait for.
 pub(crate) enum Source<'a> {
     View(RowsView<'a>),
-    Batches(Box<dyn RecordBatchReader + Send>),
+    Batches(Box<dyn RecordBatchReader + Send>, usize),
 }
 
 fn slice_error(_: impl core::fmt::Debug) -> Fault {
@@ -57,13 +59,13 @@ impl<'py> Rows<'py> {
             let (n, d, offsets, columns, values) = object.extract()?;
             return Ok(Self::Csr(Csr { shape: (n, d), offsets, columns, values }));
         }
-        Ok(Self::Batches(object.extract()?))
+        Ok(Self::Batches(object.extract()?, expected(object).unwrap_or(0)))
     }
 
     /// A view, where rows lie in one piece.
     pub(crate) fn source<'a>(self, held: &'a mut Option<Self>) -> Result<Source<'a>> {
-        if let Self::Batches(batches) = self {
-            return Ok(Source::Batches(batches.into_reader()?));
+        if let Self::Batches(batches, expected) = self {
+            return Ok(Source::Batches(batches.into_reader()?, expected));
         }
         let view = held.insert(self).view()?;
         if view.n() == 0 { Err(nothing()) } else { Ok(Source::View(view)) }
@@ -92,7 +94,7 @@ impl<'py> Rows<'py> {
                 };
                 RowsView::csr(n, d, view)?
             }
-            Self::Batches(_) => return Err(Fault::Data("batches are no array".into())),
+            Self::Batches(..) => return Err(Fault::Data("batches are no array".into())),
         })
     }
 }
@@ -105,6 +107,14 @@ fn broken(words: &str) -> Fault {
     Fault::Data(format!("an Arrow stream: {words}"))
 }
 
+/// The rows of a table that lies in memory; other producers may have to run to count theirs.
+fn expected(object: &Bound<'_, PyAny>) -> Option<usize> {
+    if let Ok(rows) = object.getattr("num_rows") {
+        return rows.extract().ok();
+    }
+    object.hasattr("__dataframe__").ok().filter(|&frame| frame).and_then(|_| object.len().ok())
+}
+
 /// No budget is spent where there is no data.
 pub(crate) fn nothing() -> Fault {
     Fault::Data("there is no row: nothing was released".into())
@@ -113,10 +123,28 @@ pub(crate) fn nothing() -> Fault {
 /// Rows of a view that are handed on at a time where nothing else decides.
 const PART: usize = 8192;
 
+/// Numbers of columns that are laid row after row at a time, where work on few rows is as good as on many: 1 MiB, which
+/// stays in the cache; and elsewhere 16 MiB.
+const FEW: usize = 1 << 17;
+const MANY: usize = 1 << 21;
+
+/// Rows that are written together, so that their lines stay in the cache.
+const STRIP: usize = 64;
+
 impl Source<'_> {
-    /// Hands every part to `take`; `asked` is asked before each, with the rows done and all, where known.
+    /// Rows, as far as they are known before.
+    pub(crate) fn expected(&self) -> usize {
+        match self {
+            Self::View(view) => view.n(),
+            Self::Batches(_, expected) => *expected,
+        }
+    }
+
+    /// Hands every part to `take`; `asked` is asked before each, with the rows done and all, where known. Work on `few` rows
+    /// at a time is as good as on many.
     pub(crate) fn each(
         self,
+        few: bool,
         asked: &mut dyn FnMut(usize, usize) -> Result<()>,
         take: &mut dyn FnMut(RowsView<'_>) -> Result<()>,
     ) -> Result<usize> {
@@ -128,13 +156,13 @@ impl Source<'_> {
                 }
                 Ok(view.n())
             }
-            Self::Batches(batches) => {
+            Self::Batches(batches, _) => {
                 let (mut done, mut room) = (0, Vec::new());
                 for batch in batches {
                     let batch = batch.map_err(|e| broken(&e.to_string()))?;
                     asked(done, 0)?;
                     done += batch.num_rows();
-                    each_of_batch(&batch, &mut room, take)?;
+                    each_of_batch(&batch, &mut room, few, take)?;
                 }
                 if done == 0 { Err(nothing()) } else { Ok(done) }
             }
@@ -152,7 +180,7 @@ impl Source<'_> {
             source => source,
         };
         let (mut values, mut d) = (Vec::new(), 0);
-        let n = source.each(asked, &mut |rows| {
+        let n = source.each(true, asked, &mut |rows| {
             d = rows.d();
             append(&rows, &mut values);
             Ok(())
@@ -182,6 +210,7 @@ fn refuse_nulls(column: &dyn Array) -> Result<()> {
 fn each_of_batch(
     batch: &RecordBatch,
     room: &mut Vec<f64>,
+    few: bool,
     take: &mut dyn FnMut(RowsView<'_>) -> Result<()>,
 ) -> Result<()> {
     let n = batch.num_rows();
@@ -212,18 +241,23 @@ fn each_of_batch(
     let columns: Vec<&[f64]> =
         columns.iter().map(|c| c.as_primitive::<Float64Type>().values().as_ref()).collect();
     let d = columns.len();
-    for first in (0..n).step_by(PART) {
-        let count = PART.min(n - first);
-        room.clear();
+    if d == 0 {
+        return Err(Fault::Data("a table without a column holds no rows".into()));
+    }
+    let part = (if few { FEW } else { MANY } / d).clamp(STRIP, PART);
+    for first in (0..n).step_by(part) {
+        let count = part.min(n - first);
         room.resize(count * d, 0.0);
-        // A few rows at a time, so that what is written stays in the cache.
-        for (strip, out) in room.chunks_mut(64 * d).enumerate() {
-            let from = first + strip * 64;
-            for (j, column) in columns.iter().enumerate() {
-                let values = &column[from..from + out.len() / d];
-                out[j..].iter_mut().step_by(d).zip(values).for_each(|(o, &x)| *o = x);
+        room.par_chunks_mut(STRIP * d).enumerate().for_each(|(strip, out)| {
+            let from = first + strip * STRIP;
+            // Eight columns fill a line of the cache.
+            for (j, eight) in columns.chunks(8).enumerate() {
+                for (i, row) in out.chunks_exact_mut(d).enumerate() {
+                    let line = &mut row[8 * j..8 * j + eight.len()];
+                    line.iter_mut().zip(eight).for_each(|(o, column)| *o = column[from + i]);
+                }
             }
-        }
+        });
         take(RowsView::f64(count, d, room)?)?;
     }
     Ok(())

@@ -6,9 +6,9 @@ use dp_core::ledger_file::BudgetFile;
 use dp_core::mechanism::Progress;
 use dp_core::{Guarantee, NoiseRng};
 use pyo3::prelude::*;
-use std::io::Write;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
 /// One run.
@@ -48,7 +48,7 @@ impl Run {
         match (ledger, promise) {
             (None, _) => Ok(()),
             (Some(ledger), Some(promise)) => {
-                py.detach(|| BudgetFile::check(ledger, promise, 1))?;
+                work(py, || BudgetFile::check(ledger, promise, 1))?;
                 Ok(())
             }
             (Some(_), None) => Err(Fault::invalid(
@@ -70,7 +70,7 @@ impl Run {
         // What was interrupted while it was computed costs nothing.
         py.check_signals()?;
         if let (Some(ledger), Some(promise)) = (ledger, promise) {
-            py.detach(|| BudgetFile::spend(ledger, promise, 1, label))?;
+            work(py, || BudgetFile::spend(ledger, promise, 1, label))?;
         }
         Ok(())
     }
@@ -138,22 +138,42 @@ impl Watch {
     }
 }
 
-/// Bytes that are written here and read later.
-#[derive(Clone, Default)]
-pub(crate) struct Sink(Arc<Mutex<Vec<u8>>>);
+/// The process that loaded this library.
+static HOME: OnceLock<u32> = OnceLock::new();
 
-impl Sink {
-    pub(crate) fn take(&self) -> Vec<u8> {
-        core::mem::take(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
-    }
+/// The threads of a process that was forked, and which it is.
+static FORKED: Mutex<Option<(u32, &'static ThreadPool)>> = Mutex::new(None);
+
+/// Notes where the library was loaded.
+pub(crate) fn at_home() {
+    HOME.get_or_init(std::process::id);
 }
 
-impl Write for Sink {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).write(bytes)
-    }
+/// Works while other threads of Python run.
+///
+/// The threads that share the work are not copied into a process that was forked, where waiting for them would never end:
+/// such a process gets its own. There a Ctrl-C is seen when the work is done, before anything is paid.
+pub(crate) fn work<T: Send>(py: Python<'_>, task: impl FnOnce() -> T + Send) -> T {
+    py.detach(|| match threads() {
+        None => task(),
+        Some(pool) => pool.install(task),
+    })
+}
 
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
+/// Nothing in the process that loaded the library; nor where no thread can be made, where there is but one.
+fn threads() -> Option<&'static ThreadPool> {
+    let here = std::process::id();
+    if HOME.get().is_none_or(|&home| home == here) {
+        return None;
     }
+    let mut forked = FORKED.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((process, pool)) = *forked
+        && process == here
+    {
+        return Some(pool);
+    }
+    // Never dropped: after another fork, that would wait for threads which are not there.
+    let pool: &'static ThreadPool = Box::leak(Box::new(ThreadPoolBuilder::new().build().ok()?));
+    *forked = Some((here, pool));
+    Some(pool)
 }

@@ -4,7 +4,7 @@ use crate::error::{Fault, Result};
 use crate::mechanism::Mechanism;
 use crate::release::Release;
 use crate::rows::{Rows, append};
-use crate::run::Run;
+use crate::run::{Run, work};
 use dp_core::NoiseRng;
 use dp_core::ledger_file::BudgetFile;
 use linalg_dp::any::AnyRelease;
@@ -16,6 +16,23 @@ use std::path::PathBuf;
 #[pyclass(module = "dps._dps")]
 pub(crate) struct Stream {
     stream: PrivateStream<NoiseRng>,
+    /// The process that opened it.
+    home: u32,
+}
+
+impl Stream {
+    fn of(stream: PrivateStream<NoiseRng>) -> Self {
+        Self { stream, home: std::process::id() }
+    }
+
+    /// Refuses a copy in a process that was forked: it would draw the noise that the original draws.
+    fn check(&self) -> Result<()> {
+        if self.home == std::process::id() {
+            return Ok(());
+        }
+        let what = "a stream in a process that was forked would draw the noise of the one it was copied from";
+        Err(Fault::Data(format!("{what}: open or resume it in the process that goes on with it")))
+    }
 }
 
 #[pymethods]
@@ -41,27 +58,28 @@ impl Stream {
         };
         if let Some(ledger) = ledger {
             let label = label.unwrap_or("a stream from Python");
-            py.detach(|| BudgetFile::spend(&ledger, window.guarantee(), 1, label))?;
+            work(py, || BudgetFile::spend(&ledger, window.guarantee(), 1, label))?;
         }
-        Ok(Self { stream })
+        Ok(Self::of(stream))
     }
 
     /// Takes a stream up where its journal ends.
     #[staticmethod]
     fn resume(py: Python<'_>, journal: PathBuf) -> Result<Self> {
         let rng = NoiseRng::from_os()?;
-        let stream = py.detach(|| WindowMechanism::resume(&journal, rng))?;
-        Ok(Self { stream })
+        let stream = work(py, || WindowMechanism::resume(&journal, rng))?;
+        Ok(Self::of(stream))
     }
 
     /// Adds rows; how many blocks ended.
     fn push(&mut self, py: Python<'_>, data: &Bound<'_, PyAny>) -> Result<u64> {
+        self.check()?;
         let (d, stream) = (self.stream.config().dim, &mut self.stream);
         let mut kept = None;
         let source = Rows::of(data)?.source(&mut kept)?;
-        py.detach(|| {
+        work(py, || {
             let (mut values, mut ended) = (Vec::new(), 0);
-            source.each(&mut |_, _| Ok(()), &mut |rows| {
+            source.each(true, &mut |_, _| Ok(()), &mut |rows| {
                 if rows.d() != d {
                     let what = "the number of features";
                     return Err(sketch::Error::Shape { what, expected: d, found: rows.d() }.into());
@@ -77,12 +95,14 @@ impl Stream {
 
     /// Ends a block, where a clock does.
     fn tick(&mut self) -> Result<()> {
+        self.check()?;
         Ok(self.stream.tick()?)
     }
 
     /// The window that ends with the last full block.
     fn release(&self, py: Python<'_>) -> Result<Release> {
-        let release = py.detach(|| self.stream.release())?;
+        self.check()?;
+        let release = work(py, || self.stream.release())?;
         Ok(Release::new(AnyRelease::Window(release).into()))
     }
 

@@ -1,6 +1,7 @@
 //! Adjacencies, profiles and guarantees as their JSON text; least noise; composition.
 
 use crate::error::{Fault, Result};
+use crate::run::work;
 use dp_core::accounting::{Foreign, Ledger, Method};
 use dp_core::profile::RowChange;
 use dp_core::{
@@ -48,7 +49,7 @@ fn profile(text: &str) -> Result<Profile> {
 #[pyfunction]
 fn profile_delta(py: Python<'_>, text: &str, epsilon: f64) -> Result<(f64, f64)> {
     let (profile, epsilon) = (profile(text)?, Epsilon::new(epsilon)?);
-    let found = py.detach(|| profile.log_delta(epsilon));
+    let found = work(py, || profile.log_delta(epsilon));
     Ok((found.delta(), found.get()))
 }
 
@@ -56,7 +57,7 @@ fn profile_delta(py: Python<'_>, text: &str, epsilon: f64) -> Result<(f64, f64)>
 #[pyfunction]
 fn profile_epsilon(py: Python<'_>, text: &str, delta: f64) -> Result<f64> {
     let (profile, delta) = (profile(text)?, Delta::new(delta)?);
-    Ok(py.detach(|| profile.epsilon(delta))?.get())
+    Ok(work(py, || profile.epsilon(delta))?.get())
 }
 
 fn change(replace: bool) -> RowChange {
@@ -126,7 +127,7 @@ fn least_noise(
             other => return Err(Fault::invalid("family", other, "the families of dps.calibrate")),
         })
     };
-    to_text(&py.detach(calibrated)?)
+    to_text(&work(py, calibrated)?)
 }
 
 /// A guarantee at somebody's word, as JSON.
@@ -142,7 +143,7 @@ fn declare(
 ) -> Result<String> {
     let (adjacency, profile) = (adjacency(by_adjacency)?, profile(of_profile)?);
     let budget = Budget::new(epsilon, delta)?;
-    let made = py.detach(|| Guarantee::declared(adjacency, budget, profile, by, reason))?;
+    let made = work(py, || Guarantee::declared(adjacency, budget, profile, by, reason))?;
     to_text(&made)
 }
 
@@ -167,7 +168,7 @@ fn compose(
     by_method: &str,
 ) -> Result<(Option<f64>, f64)> {
     let (delta, method) = (Delta::new(delta)?, method(by_method)?);
-    py.detach(|| {
+    work(py, || {
         let ledger = ledger_of(&runs)?;
         let found = ledger.epsilon(delta, method)?;
         Ok((found.lower.map(Epsilon::get), found.upper.get()))
@@ -189,7 +190,7 @@ fn ledger_of(runs: &[(String, u64)]) -> Result<Ledger> {
 #[pyfunction]
 fn to_exchange(py: Python<'_>, text: &str) -> Result<String> {
     let guarantee = guarantee(text)?;
-    Ok(py.detach(|| Foreign::of(&guarantee))?.to_json())
+    Ok(work(py, || Foreign::of(&guarantee))?.to_json())
 }
 
 /// A guarantee, as JSON, from the form of other accountants.
@@ -198,7 +199,7 @@ fn to_exchange(py: Python<'_>, text: &str) -> Result<String> {
 fn from_exchange(py: Python<'_>, text: &str, delta: Option<f64>) -> Result<String> {
     let foreign = Foreign::from_json(text)?;
     let delta = delta.map(Delta::new).transpose()?;
-    to_text(&py.detach(|| foreign.guarantee(delta))?)
+    to_text(&work(py, || foreign.guarantee(delta))?)
 }
 
 /// Limits of a rate, each wrong with probability at most `alarm` (Clopper and Pearson).

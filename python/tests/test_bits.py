@@ -31,11 +31,23 @@ def test_vectors(tmp_path, rows, table, command):
     written = tmp_path / "written.dps"
     vectors().write(written, rows, insecure_test_noise=KEY)
     assert written.read_bytes() == out.read_bytes()
+    command(*common, "--epsilon", 8, "--delta", 0, "--noise", "staircase", *test)
+    mechanism = vectors(noise="staircase", delta=0)
+    assert mechanism.release(rows, insecure_test_noise=KEY).to_bytes() == out.read_bytes()
     command(*common, "--epsilon", 8, "--delta", 0, "--noise", "laplace", "--f32", *test)
     vectors(noise="laplace", delta=0).write(
         written, rows, single=True, replace=True, insecure_test_noise=KEY
     )
     assert written.read_bytes() == out.read_bytes()
+
+
+def test_groups(tmp_path, rows, table, command):
+    out = tmp_path / "out.dps"
+    common = ["release", "sketch", table, "--out", out, "--grid", "3x4/2", *attribute()]
+    budget = ["--epsilon", 8, "--delta", 1e-6, "--noise", "gaussian"]
+    command(*common, *budget, "--insecure-test-noise", KEY)
+    mechanism = vectors(family=dps.Groups.grid(3, 4, cell=2), k=None, seed=None)
+    assert mechanism.release(rows, insecure_test_noise=KEY).to_bytes() == out.read_bytes()
 
 
 def test_signs(tmp_path, rows, table, command):

@@ -13,6 +13,7 @@ ITEMS = dps.Adjacency.set_items(alpha=1, min_size=3)
 SHIFT = dps.Adjacency.row_shift(l2=1)
 ZERO = dps.Adjacency.zero_row(bound=1)
 BUDGET = dict(epsilon=2, delta=1e-6)
+GROUPS = dps.Groups([1, 1, -2, 2, 3, 3, -3, 1, 2, 2, 1, 3])
 
 
 def low_rank(method):
@@ -24,6 +25,8 @@ def low_rank(method):
 OF_ROWS = {
     "vectors": lambda: vectors(),
     "vectors, laplace": lambda: vectors(noise="laplace", delta=0),
+    "vectors, staircase": lambda: vectors(noise="staircase", delta=0),
+    "vectors, groups": lambda: vectors(family=GROUPS, k=None, seed=None),
     "vectors, averaged": lambda: vectors(calibration="averaged", adjacency=PERSON, seed=None),
     "vectors, sparse-jl": lambda: vectors(family="sparse-jl", nonzeros=2),
     "vectors, srht": lambda: vectors(family="srht"),
@@ -64,6 +67,29 @@ def test_releases_of_rows_verify_and_come_back_from_bytes(rows, build):
     again = dps.Release.from_bytes(release.to_bytes())
     assert np.array_equal(again.to_numpy(), release.to_numpy())
     assert not np.array_equal(mechanism.release(rows).to_numpy(), release.to_numpy()), "fresh noise"
+
+
+def test_groups_are_signed_sums(rows):
+    sums = np.zeros((12, 3))
+    sums[np.arange(12), np.abs(GROUPS.signed) - 1] = np.sign(GROUPS.signed)
+    released = vectors(family=GROUPS, k=None, seed=None, epsilon=60).release(rows)
+    sigma = released.correction()["noise_variance"] ** 0.5
+    # 600 numbers, seven standard deviations: a false alarm in a thousand million runs.
+    assert np.abs(released.to_numpy() - rows @ sums).max() < 7 * sigma < 1
+    grid = dps.Groups.grid(3, 4, cell=2)
+    assert grid.signed == (1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4) and grid != GROUPS
+    assert grid == dps.Groups(np.array(grid.signed, dtype=np.int8)) and "4 of 12" in repr(grid)
+    for wrong in [[], [0, 1], [1, 3], [1.0, 2.0], [[1, 2]], [2**40], ["a"], np.arange(2**17)]:
+        with pytest.raises(dps.errors.ParameterError):
+            dps.Groups(wrong)
+    for height, width, cell in [(0, 4, 1), (4, 4, 0), (2**40, 2**40, 1)]:
+        with pytest.raises(dps.errors.ParameterError):
+            dps.Groups.grid(height, width, cell=cell)
+    for changed in [dict(seed=3), dict(k=4), dict(d=11), dict(nonzeros=2)]:
+        with pytest.raises(dps.errors.ParameterError):
+            vectors(**{"family": GROUPS, "k": None, "seed": None, **changed})
+    with pytest.raises(TypeError):
+        vectors(k=None)
 
 
 def test_scales_share_one_budget(rows):
@@ -275,6 +301,12 @@ def test_predictions_read_no_data():
     "changed",
     [
         dict(k=0),
+        dict(k=13),
+        dict(k=2**62),
+        dict(d=2**62),
+        dict(k=2**70),
+        dict(k=2.5),
+        dict(noise="staircase", delta=0, family="gaussian"),
         dict(d=0),
         dict(bound=-1),
         dict(epsilon=0),

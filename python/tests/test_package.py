@@ -70,7 +70,7 @@ def test_doctests(tmp_path, monkeypatch):
     import doctest
 
     monkeypatch.chdir(tmp_path)
-    for module in [dps.rows, dps.privacy]:
+    for module in [dps.rows, dps.privacy, dps.groups]:
         found = doctest.testmod(module)
         assert found.failed == 0 and found.attempted > 0
 

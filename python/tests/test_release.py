@@ -203,6 +203,21 @@ def test_arrow_keeps_numbers_and_certificate(rows):
     assert b"private projection" in table.schema.metadata[b"certificate"]
 
 
+def test_arrays_of_vectors_are_views_that_nobody_can_change(rows):
+    release = vectors().release(rows)
+    view, copy = np.asarray(release), release.to_numpy()
+    del release
+    assert np.array_equal(view, copy) and copy.flags.writeable
+    with pytest.raises(ValueError):
+        view[0, 0] = 1
+    with pytest.raises(ValueError):
+        view.flags.writeable = True
+    moments = dps.Covariance(d=12, adjacency=PERSON, epsilon=1, delta=1e-6).release(rows)
+    assert np.array_equal(np.asarray(moments), moments.to_numpy())
+    with pytest.raises(ValueError):
+        moments.__array__(copy=False)
+
+
 def test_an_engine_finds_what_we_find(rows):
     faiss = pytest.importorskip("faiss")
     release = vectors(epsilon=30).release(rows)

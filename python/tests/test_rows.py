@@ -1,5 +1,7 @@
 """Rows are never misread: every form of the same numbers gives the same release."""
 
+import tempfile
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -22,6 +24,13 @@ def misaligned(rows):
     return view
 
 
+def mapped(rows):
+    with tempfile.TemporaryFile() as file:
+        view = np.memmap(file, dtype=np.float64, shape=rows.shape)
+    view[:] = rows
+    return view
+
+
 FORMS = {
     "fortran": np.asfortranarray,
     "transposed twice": lambda x: np.ascontiguousarray(x.T).T,
@@ -32,6 +41,8 @@ FORMS = {
     "misaligned": misaligned,
     "read only": lambda x: np.frombuffer(x.tobytes()).reshape(x.shape),
     "a list": lambda x: x.tolist(),
+    "a subclass": lambda x: x.view(type("Renamed", (np.ndarray,), {"__getitem__": lambda *_: 9.0})),
+    "a memory map": mapped,
     "csr": scipy.sparse.csr_matrix,
     "csc": scipy.sparse.csc_array,
     "coo": scipy.sparse.coo_matrix,
@@ -84,6 +95,11 @@ def test_sparse_rows_that_are_not_canonical(rows):
         np.zeros((2, 12), dtype=complex),
         np.array([["a"] * 12]),
         np.array([[None] * 12]),
+        np.array([[0.5] * 12], dtype=object),
+        np.zeros((1, 12), dtype=np.longdouble),
+        np.zeros((1,), dtype=[("x", float, 12)]),
+        np.zeros((2, 0)),
+        scipy.sparse.csr_matrix(np.full((1, 12), 2**60)),
         np.full((1, 12), np.datetime64("2020-01-01")),
         np.ma.masked_greater(np.ones((2, 12)), 0.5),
         np.full((1, 12), 2**60),
@@ -150,6 +166,12 @@ def test_frames_of_other_libraries(rows):
     assert np.array_equal(bits(polars.DataFrame(rows, schema=names)), bits(rows))
 
 
+def test_queries_of_duckdb(rows):
+    duckdb = pytest.importorskip("duckdb")
+    given = pa.table({f"x{j}": rows[:, j] for j in range(12)})  # noqa: F841
+    assert np.array_equal(bits(duckdb.sql("select * from given order by x0")), bits(rows[rows[:, 0].argsort()]))
+
+
 def test_arrow_in_every_mechanism_of_rows(rows):
     table = pa.Table.from_batches(
         pa.table({f"x{j}": rows[:, j] for j in range(12)}).to_batches(max_chunksize=17)
@@ -196,3 +218,14 @@ def test_a_stream_that_breaks_releases_nothing(tmp_path, rows):
     with pytest.raises(dps.errors.DataError):
         vectors().write(tmp_path / "out.dps", reader)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("said", [2**62, -1, "many", None])
+def test_a_producer_that_says_a_wrong_number_of_rows_is_read_as_it_is(rows, said):
+    class Producer:
+        num_rows = said
+
+        def __arrow_c_stream__(self, schema=None):
+            return pa.table({f"x{j}": rows[:, j] for j in range(12)}).__arrow_c_stream__(schema)
+
+    assert np.array_equal(bits(Producer()), bits(rows))

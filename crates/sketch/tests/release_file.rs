@@ -9,7 +9,7 @@ use sketch::Result;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 use sketch::vectors::{
-    AveragedProjection, Element, PrivateProjection, PrivateSketch, ReleaseWriter,
+    AveragedProjection, Element, OpenSketch, PrivateProjection, PrivateSketch, ReleaseWriter,
 };
 use std::path::Path;
 
@@ -84,6 +84,23 @@ fn streaming_gives_the_bits_of_one_release() {
     assert_eq!((summary.kind, summary.rows, summary.columns), (Kind::Sketch64, 9001, 4));
     assert_eq!(summary.certificate.private().unwrap(), written.certificate);
     assert_eq!(read_release(&path).unwrap().map(|p| p), whole);
+    // In memory, in the same portions and in others.
+    for portion in [700, 4096, n] {
+        let mut rng = NoiseRng::deterministic_not_private(8);
+        let mut open = OpenSketch::new(&m, &mut rng);
+        open.reserve(if portion == n { usize::MAX } else { portion });
+        for part in x.chunks(portion * d) {
+            open.push(RowsView::f64(part.len() / d, d, part).unwrap()).unwrap();
+        }
+        assert_eq!(open.close().unwrap(), whole, "{portion}");
+    }
+    // After a portion that is refused nothing comes out.
+    let mut open = OpenSketch::new(&m, &mut rng);
+    open.push(RowsView::f64(2, d, &x[..2 * d]).unwrap()).unwrap();
+    let wide = [9.0; 6];
+    assert!(open.push(RowsView::f64(1, d, &wide).unwrap()).is_err());
+    assert!(open.push(RowsView::f64(2, d, &x[..2 * d]).unwrap()).is_err());
+    assert!(open.close().is_err());
     // A writer that is dropped leaves nothing.
     let other = folder.path().join("c.release");
     drop(ReleaseWriter::create(&other, &m, Element::F64, &mut rng).unwrap());
@@ -103,6 +120,10 @@ fn streaming_a_fresh_projection_gives_the_bits_of_one_release() {
     let rows = RowsView::f64(n, d, &x).unwrap();
     let mut rng = NoiseRng::deterministic_not_private(8);
     let whole = m.clone().release(seed(), rows, &mut rng).unwrap();
+    let mut rng = NoiseRng::deterministic_not_private(8);
+    let mut open = m.clone().open(seed(), &mut rng).unwrap();
+    open.push(rows).unwrap();
+    assert_eq!(open.close().unwrap(), whole);
     let mut rng = NoiseRng::deterministic_not_private(8);
     let mut writer = m.writer(&path, Element::F64, seed(), &mut rng).unwrap();
     for first in (0..n).step_by(700) {

@@ -79,10 +79,19 @@ impl<'m, 'r> OpenSigns<'m, 'r> {
     pub fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
         let d = self.source.d();
         check_features(rows, d)?;
-        for row in 0..rows.n() {
+        let mut done = 0;
+        while done < rows.n() {
+            // Whole blocks as they are, without a copy.
+            let whole = (rows.n() - done) / BLOCK * BLOCK;
+            if self.waiting.is_empty() && whole > 0 {
+                self.take(rows.slice(done..done + whole))?;
+                done += whole;
+                continue;
+            }
             let from = self.waiting.len();
             self.waiting.resize(from + d, 0.0);
-            rows.copy_row(row, &mut self.waiting[from..]);
+            rows.copy_row(done, &mut self.waiting[from..]);
+            done += 1;
             if self.waiting.len() == BLOCK * d {
                 self.flush()?;
             }
@@ -90,12 +99,18 @@ impl<'m, 'r> OpenSigns<'m, 'r> {
         Ok(())
     }
 
+    fn take(&mut self, rows: RowsView<'_>) -> Result<()> {
+        let bits = self.source.flip(rows, self.rng)?;
+        self.words.extend_from_slice(bits.words());
+        self.n += rows.n();
+        Ok(())
+    }
+
     fn flush(&mut self) -> Result<()> {
         let d = self.source.d();
-        let rows = self.waiting.len() / d;
-        let bits = self.source.flip(RowsView::f64(rows, d, &self.waiting)?, self.rng)?;
-        self.words.extend_from_slice(bits.words());
-        self.n += rows;
+        let waiting = core::mem::take(&mut self.waiting);
+        self.take(RowsView::f64(waiting.len() / d, d, &waiting)?)?;
+        self.waiting = waiting;
         self.waiting.clear();
         Ok(())
     }

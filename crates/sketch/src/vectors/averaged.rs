@@ -3,6 +3,7 @@
 use super::element::Element;
 use super::mechanism::PrivateProjection;
 use super::noise::SketchNoise;
+use super::open::OpenSketch;
 use super::pairs::predict_distance;
 use super::projector::{Hook, Projector, norm_of_change};
 use super::sketch::PrivateSketch;
@@ -139,6 +140,18 @@ impl AveragedProjection {
         rng: &mut NoiseRng,
     ) -> Result<Release<PrivateSketch>> {
         self.draw(fresh)?.release(rows, rng)
+    }
+
+    /// As [`AveragedProjection::release`], for rows that come in portions.
+    ///
+    /// # Errors
+    /// A projection that cannot be drawn.
+    pub fn open<'r>(
+        self,
+        fresh: FreshSeed,
+        rng: &'r mut NoiseRng,
+    ) -> Result<OpenSketch<'static, 'r>> {
+        Ok(OpenSketch::of(Cow::Owned(self.draw(fresh)?), rng))
     }
 
     /// As [`AveragedProjection::release`] to a file, for rows that come in batches: see

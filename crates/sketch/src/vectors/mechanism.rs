@@ -12,7 +12,9 @@ use crate::rows::RowsView;
 use core::ops::ControlFlow;
 use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, author};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, GeneratorKind, LaplaceNoise, StaircaseNoise};
+use dp_core::noise::{
+    AdditiveNoise, GaussianNoise, GeneratorKind, LaplaceNoise, NoiseLaw, StaircaseNoise,
+};
 use dp_core::{
     Adjacency, Budget, Certificate, EntryBound, Guarantee, NoiseRng, Release, SeedOrigin, Theorem,
 };
@@ -226,6 +228,11 @@ impl PrivateProjection {
         Mechanism::release(self, rows, rng)
     }
 
+    /// The law of the noise.
+    pub(super) fn law(&self) -> NoiseLaw {
+        self.calibrated.law()
+    }
+
     /// Checks, projects and adds noise: whole blocks of rows.
     pub(crate) fn release_into(
         &self,
@@ -298,7 +305,7 @@ impl Mechanism for PrivateProjection {
         let mut values = self.rows.output(rows.n())?;
         self.rows.release_into(rows, &mut values, &self.calibrated, rng, hook)?;
         let spec = self.projection().spec();
-        let sketch = PrivateSketch::new(spec, self.calibrated.law(), values)?;
+        let sketch = PrivateSketch::new(spec, self.law(), values)?;
         Ok(Release::certified(sketch, self.certificate(rows.n(), generator)))
     }
 }

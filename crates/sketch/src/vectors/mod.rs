@@ -7,6 +7,7 @@ mod interval;
 mod mechanism;
 mod multi_scale;
 mod noise;
+mod open;
 mod pairs;
 mod posterior;
 mod projector;
@@ -23,6 +24,7 @@ pub use multi_scale::{
     multi_scale_squared_distance_interval,
 };
 pub use noise::{NoiseKind, SketchNoise};
+pub use open::OpenSketch;
 pub use pairs::Pairs;
 pub use posterior::Posterior;
 pub use sketch::PrivateSketch;

@@ -5,6 +5,7 @@ mod covariance;
 mod low_rank;
 mod minhash;
 mod privacy;
+mod projection;
 mod said;
 mod signs;
 mod sketch;

@@ -26,9 +26,15 @@ UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "groupe
 
 
 def check_unit_rows(family, k, c):
-    """The least sensitivity of projections whose rows all have norm one."""
+    """The least sensitivity of projections whose rows all have norm one, or are in the file."""
     g = c["guarantee"]
     p, a = g["profile"], g["adjacency"]
+    if family["kind"] == "given" and p and a["kind"] in PROJECTED:
+        l1, l2 = longest_row(family["matrix"])
+        if p["kind"] == "gaussian":
+            at_least(p["sensitivity"], move(a) * l2, "sensitivity")
+        elif p["kind"] == "laplace":
+            at_least(p["sensitivity"], move(a) * l1, "sensitivity")
     if family["kind"] in UNIT_ROWS and p and a["kind"] in PROJECTED:
         if p["kind"] == "gaussian":
             at_least(p["sensitivity"], move(a), "sensitivity")
@@ -47,11 +53,31 @@ def packed(payload, rows, width, bits, below):
         need(below == 1 << bits or all(row >> (bits * j) & ((1 << bits) - 1) < below for j in range(width)), "payload: a symbol outside the alphabet")
 
 
-def check_groups(spec):
-    signed = spec["family"].get("groups")
-    need(type(signed) is list and 1 <= len(signed) <= 2**16 and all(type(g) is int for g in signed), "groups")
-    need(len(signed) == spec["d"] and {abs(g) for g in signed} == set(range(1, spec["k"] + 1)), "groups against d and k")
-    need(spec["seed"] == 0, "seed of groups")
+def check_chosen(spec, states):
+    """Groups and given matrices: they are in the file, and by their digest in the certificate."""
+    kind = spec["family"].get("kind")
+    if kind not in ("grouped", "given"):
+        return
+    need(spec["seed"] == 0, "seed of groups or of a given matrix")
+    if kind == "grouped":
+        signed = spec["family"].get("groups")
+        need(type(signed) is list and 1 <= len(signed) <= 2**16 and all(type(g) is int for g in signed), "groups")
+        need(len(signed) == spec["d"] and {abs(g) for g in signed} == set(range(1, spec["k"] + 1)), "groups against d and k")
+        states(groups=sha(canonical(signed).encode()).hexdigest()[:16])
+    else:
+        matrix = spec["family"].get("matrix")
+        fields(matrix, "matrix", {"k": "n", "entries": "."})
+        entries = matrix["entries"]
+        need(type(entries) is list and 1 <= len(entries) <= 2**17 and all(type(e) is int and abs(e) <= 2**14 for e in entries), "entries of the matrix")
+        need(any(entries) and matrix["k"] == spec["k"] and len(entries) == spec["d"] * spec["k"], "matrix against d and k")
+        states(matrix=sha(canonical(matrix).encode()).hexdigest()[:16])
+
+
+def longest_row(matrix):
+    """The largest l1 and l2 norm of a row."""
+    k, entries = matrix["k"], matrix["entries"]
+    rows = [[mpf(e) / 2**14 for e in entries[i : i + k]] for i in range(0, len(entries), k)]
+    return max(sum(map(abs, row)) for row in rows), max(sqrt(sum(e * e for e in row)) for row in rows)
 
 
 def norm(values):
@@ -136,11 +162,9 @@ def check_release(code, payload, t, open_ends):
         need(type(specs) is list and specs, "parameters")
         for spec in specs:
             fields(spec, "parameters", {"family": ".", "d": "n", "k": "n", "seed": "."})
-            if spec["family"].get("kind") == "grouped":
-                check_groups(spec)
         first = specs[0]
-        if first["family"].get("kind") == "grouped":
-            states(groups=sha(canonical(first["family"]["groups"]).encode()).hexdigest()[:16])
+        for spec in specs:
+            check_chosen(spec, states if spec is first else lambda **_: None)
         need(sum(s["k"] for s in specs) == columns and all(s["d"] == first["d"] for s in specs), "shape: columns of the projection")
         states(projection=first["family"].get("kind"), d=first["d"], k=first["k"], projection_seed=first["seed"], n=rows)
         if code >= 2:
@@ -227,6 +251,7 @@ def check_release(code, payload, t, open_ends):
         printed, bound = f["projection"], f["lengths"]
         fields(printed, "parameters", {"family": ".", "d": "n", "k": "n", "seed": "."})
         states(projection=printed["family"].get("kind"), d=printed["d"], k=printed["k"], projection_seed=printed["seed"], n=rows)
+        check_chosen(printed, states)
         if bound is not None:
             fields(f, "parameters", {"projection": ".", "lengths": "+"})
             states(lengths_up_to=bound)

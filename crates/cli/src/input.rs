@@ -2,8 +2,8 @@
 
 use crate::error::Result;
 use clap::{Args, ValueEnum};
-use readers::{FileFormat, Input, Missing, RowsFile, SetReader, SetsFile, is_stream};
-use std::path::PathBuf;
+use readers::{Block, FileFormat, Input, Missing, RowsFile, SetReader, SetsFile, is_stream};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 /// Formats by the names of `--format`.
@@ -92,18 +92,9 @@ fn header(yes: bool, no: bool) -> Option<bool> {
 }
 
 impl InputOptions {
-    /// Opens the file and reads as much of it as says how long a row is.
-    pub(crate) fn open(&self) -> Result<Input> {
-        self.open_with(false)
-    }
-
-    /// As [`InputOptions::open`]; rows of a pipe are handed on as they come.
-    pub(crate) fn open_live(&self) -> Result<Input> {
-        self.open_with(is_stream(&self.input))
-    }
-
-    fn open_with(&self, live: bool) -> Result<Input> {
-        let file = RowsFile {
+    /// A file that is read as this one is.
+    pub(crate) fn like(&self, path: &Path) -> RowsFile {
+        RowsFile {
             format: self.format.map(Into::into),
             delimiter: self.delimiter.clone(),
             header: header(self.header, self.no_header),
@@ -116,9 +107,22 @@ impl InputOptions {
                 MissingValue::Refuse => Missing::Refuse,
                 MissingValue::Zero => Missing::Zero,
             },
-            live,
-            ..RowsFile::new(&self.input)
-        };
+            ..RowsFile::new(path)
+        }
+    }
+
+    /// Opens the file and reads as much of it as says how long a row is.
+    pub(crate) fn open(&self) -> Result<Input> {
+        self.entering(self.like(&self.input))
+    }
+
+    /// As [`InputOptions::open`]; rows of a pipe are handed on as they come.
+    pub(crate) fn open_live(&self) -> Result<Input> {
+        let live = is_stream(&self.input);
+        self.entering(RowsFile { live, ..self.like(&self.input) })
+    }
+
+    fn entering(&self, file: RowsFile) -> Result<Input> {
         let mut input = file.open()?;
         if let Some(columns) = input.columns.take() {
             // A file is opened twice where a ledger is charged.
@@ -131,6 +135,16 @@ impl InputOptions {
     pub(crate) fn entered(&self) -> Option<&[String]> {
         self.entered.get().map(Vec::as_slice)
     }
+}
+
+/// All numbers of a file, and how many stand in a row.
+pub(crate) fn numbers(file: &RowsFile) -> Result<(usize, Vec<f64>)> {
+    let mut input = file.open()?;
+    let (d, mut all) = (input.rows.d(), Vec::new());
+    while let Some(block) = input.rows.next(Block::default())? {
+        all.extend_from_slice(&block.dense(d));
+    }
+    Ok((d, all))
 }
 
 /// Which file of sets is read, and how.

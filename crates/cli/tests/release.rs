@@ -147,7 +147,50 @@ fn every_family_and_noise_is_released() {
         room.json("verify x.dps");
         room.json("search x.dps --row 0 --top 3");
         // Sums of groups tell no distance of rows.
-        room.refuses("distance x.dps 0 1", 1, &["group"]);
+        room.refuses("distance x.dps 0 1", 1, &["chosen groups"]);
+    }
+    // Directions of rows that are public, and a matrix of one's own.
+    room.write("public.csv", csv(&numbers(100, 12)[240..], 12));
+    let matrix: Vec<f64> = (0..24).map(|i| f64::from(i) / 24.0 - 0.5).collect();
+    room.write("matrix.csv", csv(&matrix, 2));
+    for given in ["--public public.csv -k 2", "--matrix matrix.csv"] {
+        let found =
+            room.json(&format!("release sketch users.csv --out x.dps --force {given} {PRIVACY}"));
+        assert_eq!((&found["projection"], &found["k"]), (&"given".into(), &2.into()));
+        room.json("verify x.dps");
+        room.json("search x.dps --row 0 --top 3");
+        room.json("search x.dps --query public.csv --row 0 --top 3");
+        room.refuses("distance x.dps 0 1", 1, &["given matrix"]);
+        let units = "--adjacency any-input --epsilon 12 --delta 0";
+        let found =
+            room.json(&format!("release units users.csv --out y.dps --force {given} {units}"));
+        assert_eq!((&found["projection"], &found["k"]), (&"given".into(), &2.into()));
+        room.json("verify y.dps");
+        room.json("search y.dps --query public.csv --row 0 --top 3");
+        room.json(&format!("release signs users.csv --out z.dps --force {given} {PRIVACY}"));
+        room.json("verify z.dps");
+    }
+    room.write("narrow.csv", csv(&numbers(20, 5), 5));
+    room.write("wide.csv", csv(&[2.0; 24], 2));
+    for (given, what) in [
+        ("--public users.csv -k 2", "set rows aside"),
+        ("--public ./users.csv -k 2", "set rows aside"),
+        ("--public narrow.csv -k 2", "as the matrix says"),
+        ("--public nowhere.csv -k 2", "nowhere.csv"),
+        ("--public public.csv", "-k"),
+        ("--public public.csv -k 12", "beside the mean"),
+        ("--public public.csv -k 2 --seed 3", "--seed"),
+        ("--public public.csv -k 2 --family oporp", "--family"),
+        ("--public public.csv -k 2 --nonzeros 2", "--nonzeros"),
+        ("--public public.csv -k 2 --calibration averaged", "gaussian only"),
+        ("--matrix narrow.csv", "matrix"),
+        ("--matrix wide.csv", "divide the matrix"),
+        ("--matrix matrix.csv -k 2", "-k"),
+    ] {
+        let run = format!("release sketch users.csv --out refused.dps {given} {PRIVACY}");
+        let status = if given.contains("nowhere") { 3 } else { 2 };
+        room.refuses(&run, status, &[what]);
+        assert!(!room.path("refused.dps").exists());
     }
     for (groups, what) in [
         ("--grid 4x4/2", "groups say"),

@@ -18,7 +18,7 @@ use linalg_dp::covariance::{
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
 use linalg_dp::newton::{NewtonConfig, PrivateNewton};
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
-use sketch::projection::{Family, Groups, ProjectionSpec};
+use sketch::projection::{Family, Groups, ProjectionSpec, PublicMatrix};
 use sketch::rows::RowsView;
 use sketch::sets::{
     BinResponse, BucketPrivMin, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin,
@@ -113,15 +113,19 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
     let drawn = FreshConfig { d, bits: 6, floor, bound: one()?, adjacency: attribute };
     let drawn = FreshSigns::exact(drawn, budget()?)?;
     let seed = || FreshSeed::reproducible_not_private(6);
-    let units = |family, k, adjacency, lengths| -> Result<Vec<u8>, Failure> {
-        let projection = ProjectionSpec::new(family, d, k, PublicSeed::new(9))?.build();
+    let units = |spec: ProjectionSpec, lengths| -> Result<Vec<u8>, Failure> {
+        let (projection, adjacency) = (spec.build(), Adjacency::AnyInput);
         let config = UnitsConfig { projection, adjacency, lengths };
         let mechanism = PrivateUnits::new(config, Budget::new(8.0, 0.0)?)?;
         Ok(encode(&mechanism.release(rows, &mut rng())?)?)
     };
     let two = NormBound::new(2.0)?;
-    let directions = units(Family::Oporp, 4, Adjacency::AnyInput, None)?;
-    let lengths = units(Family::Identity, d, Adjacency::AnyInput, Some(two))?;
+    let seed_9 = PublicSeed::new(9);
+    let directions = units(ProjectionSpec::new(Family::Oporp, d, 4, seed_9)?, None)?;
+    let lengths = units(ProjectionSpec::new(Family::Identity, d, d, seed_9)?, Some(two))?;
+    let entries: Vec<f64> = (0..d * 2).map(|i| i as f64 / 32.0 - 0.3).collect();
+    let matrix = PublicMatrix::new(d, 2, &entries)?.spec();
+    let given = PrivateProjection::gaussian(matrix.build(), shift, one()?, budget()?)?;
     let target = "release_signs";
     Ok(vec![
         Sample::new("release_sketch", "sketch-f64.dps", encode(&release)?),
@@ -151,6 +155,12 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
             "sketch-fresh.dps",
             encode(&fresh.release(seed(), rows, &mut rng())?)?,
         ),
+        Sample::new(
+            "release_sketch",
+            "sketch-given.dps",
+            encode(&given.release(rows, &mut rng())?)?,
+        ),
+        Sample::new("release_units", "units-given.dps", units(matrix, None)?),
         Sample::new("release_units", "units.dps", directions),
         Sample::new("release_units", "units-lengths.dps", lengths),
     ])

@@ -117,7 +117,7 @@ fn other_versions_kinds_seeds_and_fingerprints_are_refused_by_name() {
                 }
             }
             let error = refused(sealed(shape, &s.fingerprint, &other));
-            // Groups draw nothing: their seed is zero.
+            // Groups and given matrices draw nothing: their seed is zero.
             let named = error.contains("fingerprint") || error.contains("seed of groups");
             assert!(named, "{}: {error}", sample.name);
         }

@@ -184,7 +184,7 @@ fn estimates_of_rows_are_refused() {
     assert!(pairs.cosine_interval(0, 1, level).is_err());
     use dp_core::mechanism::Mechanism;
     let prediction = made(random(12, 4, 2), NoiseKind::Laplace, 0.0).predict(0.0).unwrap();
-    assert!(prediction.of.contains("group sums"), "{prediction:?}");
+    assert!(prediction.of.contains("projected rows"), "{prediction:?}");
 }
 
 /// Rows of a known law (two factors): the posterior mean of their noisy sums is nearer to them, by the share that

@@ -3,12 +3,13 @@
 use super::loaded::{self, AnyRelease, Asked as _};
 use super::trust::TrustOptions;
 use crate::error::{Error, Result};
+use crate::input::numbers;
 use crate::output::Record;
 use clap::Args;
 use dp_core::output::{Existing, Output};
 use eval::attacks::{self, Measured};
 use eval::data::Points;
-use readers::{Block, DataError, RowsFile, SetsFile};
+use readers::{DataError, RowsFile, SetsFile};
 use sketch::sets::ItemSet;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -175,16 +176,6 @@ impl Attack {
             all.extend(sets);
         }
     }
-}
-
-/// All numbers of a file, and how many stand in a row.
-fn numbers(file: &RowsFile) -> Result<(usize, Vec<f64>)> {
-    let mut input = file.open()?;
-    let (d, mut all) = (input.rows.d(), Vec::new());
-    while let Some(block) = input.rows.next(Block::default())? {
-        all.extend_from_slice(&block.dense(d));
-    }
-    Ok((d, all))
 }
 
 fn refused(error: eval::Error) -> Error {

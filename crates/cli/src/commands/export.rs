@@ -82,10 +82,10 @@ impl Export {
 }
 
 /// What to subtract from squared norms and distances of the rows of a sketch so that they are unbiased: the sum of
-/// the variances of the noise. Sums of chosen groups tell neither of rows, with or without it.
+/// the variances of the noise. Chosen groups and given matrices tell neither of rows, with or without it.
 fn correction(release: &AnyRelease) -> Vec<(&'static str, f64)> {
     let AnyRelease::Sketch(release) = release else { return Vec::new() };
-    if release.payload().projection().groups().is_some() {
+    if !release.payload().projection().keeps_products() {
         return Vec::new();
     }
     let noise = release.payload().k() as f64 * release.payload().noise_variance();

@@ -29,6 +29,9 @@ pub(crate) struct Search {
     /// (a file of sets). Nothing of them is published.
     #[arg(long, value_name = "FILE", conflicts_with = "queries")]
     query: Option<PathBuf>,
+    /// Leave this column of --query out (an identifier, a label); may be given more than once.
+    #[arg(long = "id", value_name = "COLUMN", requires = "query")]
+    left_out: Vec<String>,
     /// Only these rows of the queries, from zero.
     #[arg(long = "row", value_delimiter = ',')]
     rows: Vec<usize>,
@@ -159,7 +162,7 @@ impl Search {
             AnyRelease::Sketch(_) | AnyRelease::Units(_) => self.score().1,
             other => return Err(other.cannot("a search by exact queries")),
         };
-        let input = RowsFile::new(path).open()?;
+        let input = RowsFile { leave_out: self.left_out.clone(), ..RowsFile::new(path) }.open()?;
         let d = input.rows.d();
         let limits = Limits {
             entry: None,

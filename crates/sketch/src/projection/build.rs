@@ -1,7 +1,7 @@
 //! From the name of a projection to the projection.
 
 use super::apply::SharedProjection;
-use super::generator::{Achlioptas, Gaussian, Rademacher};
+use super::generator::{Achlioptas, Gaussian, Given, Rademacher};
 use super::identity::Identity;
 use super::sparse_signs::SparseSigns;
 use super::spec::{Family, ProjectionSpec};
@@ -17,6 +17,7 @@ impl ProjectionSpec {
             Family::Rademacher => Arc::new(Rademacher::from_spec(self)),
             Family::Identity => Arc::new(Identity::from_spec(self)),
             Family::Achlioptas => Arc::new(Achlioptas::from_spec(self)),
+            Family::Given { .. } => Arc::new(Given::from_spec(self)),
             Family::Srht { sampling } => Arc::new(Srht::from_spec(self, sampling)),
             Family::VerySparse
             | Family::SparseJl { .. }

@@ -32,6 +32,7 @@ impl ProjectionSpec {
             Family::Gaussian | Family::Achlioptas => {
                 Cost { steps: d * (STREAM + k), bytes: 64.0 * k }
             }
+            Family::Given { .. } => Cost { steps: d * k, bytes: 8.0 * k },
             Family::Srht { sampling } => {
                 let order = match sampling {
                     Sampling::WithoutReplacement => d.log2().ceil().exp2(),

@@ -1,7 +1,8 @@
-//! Projections with independent dense entries, generated from the seed row by row.
+//! Projections with dense entries, independent ones of the seed or given ones, row by row.
 
 use super::apply::{OutputRange, Projection, check_apply};
 use super::dense::{self, Cache, RowSource};
+use super::matrix::PublicMatrix;
 use super::norms::{self, RowNorms};
 use super::spec::{Family, ProjectionSpec};
 use crate::error::Result;
@@ -10,14 +11,18 @@ use dp_core::{EntryBound, PublicSeed};
 use rand_core::Rng;
 use std::sync::OnceLock;
 
-/// A law of independent entries of variance one.
+/// Entries before they are scaled: independent ones of variance one, or given ones.
 pub(crate) trait EntryLaw: Send + Sync + core::fmt::Debug + 'static {
     /// Largest absolute value an entry can have.
     const LARGEST: f64;
     /// Whether all entries have absolute value one.
     const SIGNS: bool;
-    /// Writes row `coordinate` of the matrix of `seed`.
-    fn fill(seed: PublicSeed, coordinate: usize, out: &mut [f64]);
+    /// What all entries are multiplied with.
+    fn scale(spec: &ProjectionSpec) -> f64 {
+        1.0 / (spec.k() as f64).sqrt()
+    }
+    /// Writes row `coordinate` of the matrix.
+    fn fill(spec: &ProjectionSpec, coordinate: usize, out: &mut [f64]);
 }
 
 /// Entries N(0, 1).
@@ -32,8 +37,8 @@ impl EntryLaw for NormalEntries {
     const LARGEST: f64 = 12.01;
     const SIGNS: bool = false;
 
-    fn fill(seed: PublicSeed, coordinate: usize, out: &mut [f64]) {
-        let mut bits = seed.generator(coordinate as u64);
+    fn fill(spec: &ProjectionSpec, coordinate: usize, out: &mut [f64]) {
+        let mut bits = spec.seed().generator(coordinate as u64);
         let mut symmetric = || (bits.next_u64() >> 11) as f64 * 2f64.powi(-52) - 1.0;
         for pair in out.chunks_mut(2) {
             let (u, v, s) = loop {
@@ -60,8 +65,8 @@ impl EntryLaw for SignEntries {
     const LARGEST: f64 = 1.0;
     const SIGNS: bool = true;
 
-    fn fill(seed: PublicSeed, coordinate: usize, out: &mut [f64]) {
-        let mut bits = seed.generator(coordinate as u64);
+    fn fill(spec: &ProjectionSpec, coordinate: usize, out: &mut [f64]) {
+        let mut bits = spec.seed().generator(coordinate as u64);
         for chunk in out.chunks_mut(64) {
             let word = bits.next_u64();
             for (j, o) in chunk.iter_mut().enumerate() {
@@ -79,8 +84,8 @@ impl EntryLaw for ThirdEntries {
     const LARGEST: f64 = 1.733;
     const SIGNS: bool = false;
 
-    fn fill(seed: PublicSeed, coordinate: usize, out: &mut [f64]) {
-        let mut bits = seed.generator(coordinate as u64);
+    fn fill(spec: &ProjectionSpec, coordinate: usize, out: &mut [f64]) {
+        let mut bits = spec.seed().generator(coordinate as u64);
         let root = 3f64.sqrt();
         // One in three is kept (to 1 part in 2^63), its sign is the last bit.
         const KEEP: u64 = (1 << 63) / 3;
@@ -92,7 +97,27 @@ impl EntryLaw for ThirdEntries {
     }
 }
 
-/// A projection with independent entries of one law, over sqrt k.
+/// Entries of a given matrix, whole numbers of its steps.
+#[derive(Debug)]
+pub(super) enum GivenEntries {}
+
+impl EntryLaw for GivenEntries {
+    const LARGEST: f64 = 1.0 / PublicMatrix::STEP;
+    const SIGNS: bool = false;
+
+    fn scale(_: &ProjectionSpec) -> f64 {
+        PublicMatrix::STEP
+    }
+
+    fn fill(spec: &ProjectionSpec, coordinate: usize, out: &mut [f64]) {
+        let Family::Given { matrix } = spec.family() else {
+            unreachable!("{} is no given matrix", spec.name())
+        };
+        out.iter_mut().zip(matrix.row(coordinate)).for_each(|(o, &e)| *o = f64::from(e));
+    }
+}
+
+/// A projection with independent entries of one law, over sqrt k, or with given ones.
 #[derive(Debug)]
 pub(crate) struct Independent<L> {
     spec: ProjectionSpec,
@@ -108,6 +133,8 @@ pub(crate) type Gaussian = Independent<NormalEntries>;
 pub(super) type Rademacher = Independent<SignEntries>;
 /// Independent entries sqrt(3/k) {+1: 1/6, 0: 2/3, -1: 1/6}.
 pub(super) type Achlioptas = Independent<ThirdEntries>;
+/// A given matrix.
+pub(super) type Given = Independent<GivenEntries>;
 
 impl Gaussian {
     /// Draws the projection from its seed.
@@ -123,7 +150,7 @@ impl<L: EntryLaw> Independent<L> {
     pub(crate) fn from_spec(spec: ProjectionSpec) -> Self {
         Self {
             spec,
-            scale: 1.0 / (spec.k() as f64).sqrt(),
+            scale: L::scale(&spec),
             cache: Cache::new(),
             norms: OnceLock::new(),
             law: core::marker::PhantomData,
@@ -149,7 +176,7 @@ impl<L: EntryLaw> RowSource for Independent<L> {
         self.spec.k()
     }
     fn fill(&self, coordinate: usize, out: &mut [f64]) {
-        L::fill(self.spec.seed(), coordinate, out);
+        L::fill(&self.spec, coordinate, out);
     }
 }
 
@@ -166,7 +193,7 @@ impl<L: EntryLaw> Projection for Independent<L> {
 
     fn row(&self, coordinate: usize, out: &mut [f64]) {
         assert!(coordinate < self.spec.d() && out.len() == self.spec.k(), "a row of P");
-        L::fill(self.spec.seed(), coordinate, out);
+        L::fill(&self.spec, coordinate, out);
         out.iter_mut().for_each(|v| *v *= self.scale);
     }
 

@@ -113,7 +113,7 @@ impl Groups {
 }
 
 /// The one copy of this list.
-fn kept(signed: &[i32]) -> &'static [i32] {
+pub(super) fn kept(signed: &[i32]) -> &'static [i32] {
     static ALL: Mutex<Option<HashSet<&'static [i32]>>> = Mutex::new(None);
     let mut all = ALL.lock().unwrap_or_else(PoisonError::into_inner);
     let all = all.get_or_insert_default();

@@ -1,6 +1,7 @@
-//! Groups from a public sample: what moves together is summed.
+//! From a public sample: groups of what moves together, and the directions in which rows vary most.
 
 use super::groups::Groups;
+use super::matrix::PublicMatrix;
 use crate::error::{Error, Result};
 use crate::rows::RowsView;
 use faer::linalg::matmul::matmul;
@@ -153,6 +154,37 @@ fn check_size(d: usize) -> Result<()> {
         Ok(())
     } else {
         Err(Error::invalid("attributes of public moments", d, "[1, 2^13]"))
+    }
+}
+
+impl PublicMatrix {
+    /// The k orthogonal directions of length one in which rows of these moments vary most, among those that are orthogonal to
+    /// their mean: `x P = (x - mean) P`, so that what all rows have in common takes no part in their directions.
+    ///
+    /// # Errors
+    /// A k outside `[1, d - 1]`, or `[1, d]` where the mean is zero; as [`PublicMatrix::new`] for over 2^17 entries;
+    /// [`Error::Undefined`] for moments that have no eigenvalues.
+    pub fn principal(moments: &PublicMoments, k: usize) -> Result<Self> {
+        let d = moments.d();
+        let square: f64 = moments.mean.iter().map(|m| m * m).sum();
+        let most = if square > 0.0 { d - 1 } else { d };
+        if !(1..=most).contains(&k) {
+            return Err(Error::invalid("k", k, format!("[1, {most}], directions beside the mean")));
+        }
+        let mean =
+            Mat::from_fn(d, 1, |i, _| moments.mean[i] / square.sqrt().max(f64::MIN_POSITIVE));
+        // Q S Q for Q = I - m m^T: S - m s^T - s m^T + (m^T s) m m^T with s = S m.
+        let s = &moments.covariance * &mean;
+        let along = (0..d).map(|i| mean[(i, 0)] * s[(i, 0)]).sum::<f64>();
+        let beside = Mat::from_fn(d, d, |i, j| {
+            let (mi, mj) = (mean[(i, 0)], mean[(j, 0)]);
+            moments.covariance[(i, j)] - mi * s[(j, 0)] - s[(i, 0)] * mj + along * mi * mj
+        });
+        let eigen = beside.self_adjoint_eigen(Side::Lower).map_err(|_| not_positive())?;
+        let vectors = eigen.U();
+        let entries: Vec<f64> =
+            (0..d * k).map(|at| vectors[(at / k, d - 1 - at % k)].clamp(-1.0, 1.0)).collect();
+        Self::new(d, k, &entries)
     }
 }
 

@@ -1,6 +1,6 @@
 //! Public random projections x -> x P, with P of shape d x k.
 //!
-//! Every projection here but [`Groups`] has E[P P^T] = I, so inner products and squared distances
+//! Every projection here but [`Groups`] and [`PublicMatrix`] has E[P P^T] = I, so inner products and squared distances
 //! are unbiased; [`Moments`] states their variance. P is public: its seed is published.
 
 mod apply;
@@ -13,6 +13,7 @@ mod groups;
 mod identity;
 mod lanes;
 mod learn;
+mod matrix;
 mod norms;
 mod sparse_signs;
 mod spec;
@@ -27,4 +28,5 @@ pub(crate) use generator::Gaussian;
 pub use groups::Groups;
 pub use learn::PublicMoments;
 pub(crate) use learn::not_positive;
+pub use matrix::PublicMatrix;
 pub use spec::{Family, Moments, ProjectionSpec, Sampling};

@@ -1,6 +1,7 @@
 //! Which projection: family, shape, seed; and the moments each family has.
 
 use super::groups::Groups;
+use super::matrix::PublicMatrix;
 use crate::error::{Error, Result};
 use dp_core::certificate::PublicParameters;
 use dp_core::{PublicSeed, PublicValue};
@@ -43,6 +44,11 @@ pub enum Family {
     Grouped {
         /// The group of every attribute.
         groups: Groups,
+    },
+    /// A given matrix: nothing is drawn. The seed is zero.
+    Given {
+        /// All of P.
+        matrix: PublicMatrix,
     },
     /// No projection: k = d.
     Identity,
@@ -150,6 +156,7 @@ impl ProjectionSpec {
                 | Family::Rademacher
                 | Family::Achlioptas
                 | Family::Srht { .. }
+                | Family::Given { .. }
                 | Family::Identity
         );
         if !dense && d > 1 << 31 {
@@ -171,8 +178,15 @@ impl ProjectionSpec {
             Family::Grouped { groups } if k != groups.k() => {
                 Err(Error::invalid("k", k, format!("{{{}}}, as the groups say", groups.k())))
             }
-            Family::Grouped { .. } if seed != PublicSeed::new(0) => {
-                Err(Error::invalid("seed of groups", "another one", "{0}: nothing is drawn"))
+            Family::Given { matrix } if d != matrix.d() => {
+                Err(Error::invalid("d", d, format!("{{{}}}, as the matrix says", matrix.d())))
+            }
+            Family::Given { matrix } if k != matrix.k() => {
+                Err(Error::invalid("k", k, format!("{{{}}}, as the matrix says", matrix.k())))
+            }
+            Family::Grouped { .. } | Family::Given { .. } if seed != PublicSeed::new(0) => {
+                let what = "seed of groups or of a given matrix";
+                Err(Error::invalid(what, "another one", "{0}: nothing is drawn"))
             }
             _ => Ok(Self { family, d, k, seed }),
         }
@@ -208,7 +222,7 @@ impl ProjectionSpec {
         let k = self.k as f64;
         let drawn = |population: f64| (population - k) / (population - 1.0).max(1.0);
         let (pair, quartic) = match self.family {
-            Family::Identity | Family::Grouped { .. } => (0.0, 0.0),
+            Family::Identity | Family::Grouped { .. } | Family::Given { .. } => (0.0, 0.0),
             Family::Gaussian | Family::Achlioptas => (1.0, 0.0),
             Family::Rademacher | Family::SparseJl { .. } | Family::CountSketch => (1.0, -2.0),
             Family::VerySparse => (1.0, (self.d as f64).sqrt() - 3.0),
@@ -240,6 +254,7 @@ impl ProjectionSpec {
             Family::Oporp => "oporp",
             Family::CountSketch => "count-sketch",
             Family::Grouped { .. } => "grouped",
+            Family::Given { .. } => "given",
             Family::Identity => "identity",
         }
     }
@@ -251,6 +266,13 @@ impl ProjectionSpec {
             Family::Grouped { groups } => Some(groups),
             _ => None,
         }
+    }
+
+    /// Whether E[P P^T] = I, so that norms, products and distances of rows have unbiased estimates: not of chosen groups, and not
+    /// of a given matrix.
+    #[must_use]
+    pub fn keeps_products(&self) -> bool {
+        !matches!(self.family, Family::Grouped { .. } | Family::Given { .. })
     }
 
     /// The spec as public parameters of a certificate.
@@ -268,6 +290,9 @@ impl ProjectionSpec {
             Family::Grouped { groups } => {
                 public.insert("groups".into(), groups.digest().into());
             }
+            Family::Given { matrix } => {
+                public.insert("matrix".into(), matrix.digest().into());
+            }
             _ => {}
         }
         public.insert("d".into(), self.d.into());
@@ -277,8 +302,8 @@ impl ProjectionSpec {
     }
 
     /// The projection that the public parameters of a certificate name: the inverse of
-    /// [`ProjectionSpec::public_parameters`]. All of it must be there; other parameters may be. Groups are known by a
-    /// digest only, and refused.
+    /// [`ProjectionSpec::public_parameters`]. All of it must be there; other parameters may be. Groups and given
+    /// matrices are known by a digest only, and refused.
     ///
     /// # Errors
     /// [`dp_core::Error::CertificateRejected`] for a parameter that is missing or of another type; as
@@ -308,9 +333,11 @@ impl ProjectionSpec {
             "oporp" => Family::Oporp,
             "count-sketch" => Family::CountSketch,
             "identity" => Family::Identity,
-            "grouped" => {
-                let reason = "a certificate holds a digest of its groups; they are in the release";
-                let (field, reason) = ("groups", reason.to_owned());
+            name @ ("grouped" | "given") => {
+                let field = if name == "given" { "matrix" } else { "groups" };
+                let reason = format!(
+                    "a certificate holds a digest of its {field}; the rest is in the release"
+                );
                 return Err(Error::Core(dp_core::Error::CertificateRejected { field, reason }));
             }
             _ => return Err(missing("projection")),

@@ -45,7 +45,7 @@ impl Tails {
     pub(crate) fn of(spec: ProjectionSpec) -> Self {
         let k = spec.k() as f64;
         match spec.family() {
-            Family::Gaussian | Family::Identity | Family::Grouped { .. } => {
+            Family::Gaussian | Family::Identity | Family::Grouped { .. } | Family::Given { .. } => {
                 Self { hidden: 0.0, heavy: false }
             }
             Family::Rademacher | Family::Srht { .. } => {

@@ -110,11 +110,11 @@ impl<'a> Pairs<'a> {
     }
 
     fn sums(&self, i: usize, j: usize) -> Result<Sums> {
-        if self.left.projection().groups().is_some() {
+        if !self.left.projection().keeps_products() {
             return Err(Error::Undefined {
                 what: "a quantity of rows",
-                reason: "sums of groups do not tell it without bias; search ranks by them, and by the \
-                         posterior mean where moments of rows are public",
+                reason: "sums of chosen groups and images under a given matrix do not tell it without bias; search \
+                         ranks by them",
             });
         }
         let (x, y) = (self.left.row(i)?, self.right.row(j)?);
@@ -410,8 +410,8 @@ pub(super) fn predict_distance(
         let law = law_of_sum(known, (spec.d() as f64, spec.k() as f64), noise.plus(noise));
         precision += law.variance(squared_distance).recip();
     }
-    let grouped = sketches.iter().any(|(spec, _)| spec.groups().is_some());
-    let what = if grouped { "a squared distance of group sums" } else { "a squared distance" };
+    let chosen = sketches.iter().any(|(spec, _)| !spec.keeps_products());
+    let what = if chosen { "a squared distance of projected rows" } else { "a squared distance" };
     Ok(Prediction::new(what, precision.sqrt().recip()))
 }
 

@@ -26,9 +26,10 @@ pub(super) const PUBLISHED: Finding =
 const LONG: Finding =
     Finding::NotChecked("drawing its projection again takes long, which must be allowed");
 
-/// Why groups were not looked at.
-const GROUPS: Finding =
-    Finding::NotChecked("a certificate holds a digest of its groups; they are in the release");
+/// Why groups and given matrices were not looked at.
+const CHOSEN: Finding = Finding::NotChecked(
+    "a certificate holds a digest of its groups or its matrix; they are in the release",
+);
 
 /// How much may be spent on drawing a projection again.
 #[derive(Debug, Clone, Copy)]
@@ -96,7 +97,7 @@ pub(super) fn alone(certificate: &Certificate, work: Work) -> Result<Option<Find
 }
 
 /// Draws the projection a certificate names and compares the sensitivity its guarantee rests on.
-/// Groups, of which it names a digest alone, are `held` in the release.
+/// Groups and given matrices, of which it names a digest alone, are `held` in the release.
 pub(super) fn projected(
     certificate: &Certificate,
     held: Option<ProjectionSpec>,
@@ -106,16 +107,18 @@ pub(super) fn projected(
     if claim_alone(guarantee) {
         return Ok(PUBLISHED);
     }
-    let grouped = statement.public.get("projection") == Some(&PublicValue::from("grouped"));
+    let chosen = ["grouped", "given"]
+        .iter()
+        .any(|name| statement.public.get("projection") == Some(&PublicValue::from(*name)));
     let spec = match held {
-        Some(spec) if grouped => {
+        Some(spec) if chosen => {
             let stated = |(name, value)| statement.public.get(name) == Some(value);
             if !spec.public_parameters().iter().all(stated) {
-                return rejected("groups", "the release holds other groups");
+                return rejected("projection", "the release holds other groups or another matrix");
             }
             spec
         }
-        None if grouped => return Ok(GROUPS),
+        None if chosen => return Ok(CHOSEN),
         _ => ProjectionSpec::from_public_parameters(&statement.public)?,
     };
     let Some(PublicValue::Real(bound)) = statement.public.get("largest entry") else {

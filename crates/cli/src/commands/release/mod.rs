@@ -5,6 +5,7 @@ mod covariance;
 mod low_rank;
 mod minhash;
 mod privacy;
+mod projection;
 mod regression;
 mod said;
 mod signs;

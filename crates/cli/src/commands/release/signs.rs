@@ -4,14 +4,13 @@ use super::common::{
     Calibration, FRESH, Promise, RowsOptions, SeedOptions, check_input, each_block, read_all,
 };
 use super::privacy::AdjacencyKind;
-use super::sketch::ProjectionOptions;
+use super::projection::ProjectionOptions;
 use crate::error::{Error, Result, no_effect, positive};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::{EntryBound, release_file};
 use readers::{Input, Limits};
 use sketch::RowsView;
-use sketch::projection::Family;
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, OpenSigns,
     PrivateSigns, SignSketch,
@@ -113,11 +112,12 @@ impl SignOptions {
     }
 
     fn sketch(&self, d: usize) -> Result<SignSketch> {
-        let (family, k) = (self.projection.family()?, self.projection.k()?);
-        if let Family::Grouped { .. } = family {
-            no_effect("--repetitions", self.repetitions.as_ref(), "groups are not drawn")?;
-            return Ok(SignSketch::new(vec![self.projection.spec(d, &self.seed)?.build()])?);
+        if !self.projection.is_drawn() {
+            no_effect("--repetitions", self.repetitions.as_ref(), "this projection is not drawn")?;
+            let spec = self.projection.spec(&self.rows.input, d, &self.seed)?;
+            return Ok(SignSketch::new(vec![spec.build()])?);
         }
+        let (family, k) = (self.projection.family()?, self.projection.k()?);
         let repetitions = self.repetitions.unwrap_or(1);
         Ok(SignSketch::repeated(family, d, k, repetitions, self.seed.get()?)?)
     }
@@ -130,9 +130,9 @@ impl SignOptions {
             Flips::Response => FlipRule::RandomizedResponse,
         };
         let sketch = self.sketch(input.rows.d())?;
+        let label = format!("signs, {} bits", sketch.bits());
         let mechanism = PrivateSigns::new(sketch, rule, adjacency, bound, budget)?;
         let guarantee = mechanism.guarantee();
-        let label = format!("signs, {} bits", self.projection.k()?);
         let check = || check_input(&self.rows.input, &limits);
         let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
             return Ok(self.rows.planned(&label, guarantee));
@@ -154,7 +154,7 @@ impl SignOptions {
                 ));
             }
         };
-        let (d, bits) = (input.rows.d(), self.projection.k()?);
+        let (d, bits) = (input.rows.d(), self.projection.fresh()?);
         let config = FreshConfig { d, bits, floor, bound, adjacency };
         let mechanism = FreshSigns::exact(config, budget)?;
         let guarantee = mechanism.guarantee();
@@ -192,11 +192,12 @@ impl SignOptions {
             Individual::Gaussian => IndividualNoise::Gaussian,
             Individual::Response => IndividualNoise::RandomizedResponse,
         };
-        let mechanism = IndividualSigns::new(self.sketch(d)?, noise, adjacency, bound, budget)?;
+        let sketch = self.sketch(d)?;
+        let label = format!("individual signs, {} bits", sketch.bits());
+        let mechanism = IndividualSigns::new(sketch, noise, adjacency, bound, budget)?;
         let output = &self.rows.output;
         let Some(mut rng) = output.without_ledger()? else {
             check_input(&self.rows.input, &limits)?;
-            let label = format!("individual signs, {} bits", self.projection.k()?);
             return Ok(self.rows.planned_individual(&label, adjacency, budget));
         };
         crate::output::complain("warning: this release is NOT differentially private");

@@ -2,7 +2,7 @@
 
 use super::common::{Promise, RowsOptions, SeedOptions, check_input, each_block};
 use super::privacy::AdjacencyKind;
-use super::sketch::ProjectionOptions;
+use super::projection::ProjectionOptions;
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::Args;
@@ -44,7 +44,7 @@ impl UnitOptions {
             }
         };
         let input = self.rows.input.open()?;
-        let spec = self.projection.spec(input.rows.d(), &self.seed)?;
+        let spec = self.projection.spec(&self.rows.input, input.rows.d(), &self.seed)?;
         let (d, k) = (spec.d(), spec.k());
         let config = UnitsConfig { projection: spec.build(), adjacency, lengths };
         let mechanism = PrivateUnits::new(config, budget)?;
@@ -67,7 +67,7 @@ impl UnitOptions {
         if error <= 1.0 {
             return Ok(record);
         }
-        let k = self.projection.k()?;
+        let k = mechanism.projection().spec().k();
         let needed = match PrivateUnits::epsilon_for(k, 1.0)? {
             Some(epsilon) => format!(
                 "epsilon {epsilon:.1} would be needed for a standard error of one at this k"

@@ -30,9 +30,9 @@ def check_unit_rows(family, k, c):
     g = c["guarantee"]
     p, a = g["profile"], g["adjacency"]
     if family["kind"] == "given" and p and a["kind"] in PROJECTED:
-        l1, l2 = longest_row(family["matrix"])
+        l1, l2, stretch = stretches(family["matrix"])
         if p["kind"] == "gaussian":
-            at_least(p["sensitivity"], move(a) * l2, "sensitivity")
+            at_least(p["sensitivity"], move(a) * (l2 if a["kind"] == "attribute" else stretch), "sensitivity")
         elif p["kind"] == "laplace":
             at_least(p["sensitivity"], move(a) * l1, "sensitivity")
     if family["kind"] in UNIT_ROWS and p and a["kind"] in PROJECTED:
@@ -73,11 +73,17 @@ def check_chosen(spec, states):
         states(matrix=sha(canonical(matrix).encode()).hexdigest()[:16])
 
 
-def longest_row(matrix):
-    """The largest l1 and l2 norm of a row."""
+def stretches(matrix):
+    """The largest l1 and l2 norm of a row, and how far one row is stretched: at most the spectral norm, and soon nearly that."""
     k, entries = matrix["k"], matrix["entries"]
-    rows = [[mpf(e) / 2**14 for e in entries[i : i + k]] for i in range(0, len(entries), k)]
-    return max(sum(map(abs, row)) for row in rows), max(sqrt(sum(e * e for e in row)) for row in rows)
+    rows = [[e / 2**14 for e in entries[i : i + k]] for i in range(0, len(entries), k)]
+    y, stretch = max(rows, key=norm), 0
+    for _ in range(30):
+        x = [math.fsum(a * b for a, b in zip(row, y)) for row in rows]
+        size = norm(x)
+        y = [math.fsum(a * row[j] for a, row in zip(x, rows)) / size for j in range(k)]
+        stretch = norm(y)
+    return max(math.fsum(map(abs, row)) for row in rows), max(map(norm, rows)), stretch
 
 
 def norm(values):

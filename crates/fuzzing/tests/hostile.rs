@@ -5,7 +5,7 @@
 mod counting;
 
 use arrow_array::builder::{Float64Builder, ListBuilder};
-use arrow_array::{BooleanArray, RecordBatch};
+use arrow_array::{Int32Array, RecordBatch};
 use dp_core::Guarantee;
 use flate2::{Compression, write::GzEncoder};
 use fuzzing::{Sample, releases};
@@ -301,7 +301,7 @@ fn data_files() {
 
 /// A Parquet file of `times` times 2^20 rows, all equal, in one group of one page.
 fn equal_rows(path: &Path, times: usize) {
-    let column = BooleanArray::from(vec![false; 1 << 20]);
+    let column = Int32Array::from(vec![0; 1 << 20]);
     let batch = RecordBatch::try_from_iter([("a", Arc::new(column) as _)]).unwrap();
     let all = times << 20;
     let properties = WriterProperties::builder()

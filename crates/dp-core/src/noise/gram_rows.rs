@@ -3,7 +3,7 @@
 use super::grid::{Grid, floor_log2};
 use super::law::{NoiseLaw, VALUES_PER_STREAM};
 use super::rng::{NoiseRng, NoiseStream};
-use super::simd::{Work, widest};
+use super::wide::{Work, widest};
 use super::ziv::{Factor, Normals, Path, Source, Target, to_f64};
 use crate::error::{Error, Result};
 use crate::quantity::NoiseScale;

@@ -1,6 +1,6 @@
 //! The public dyadic grid that releases live on.
 
-use super::simd::{Work, widest};
+use super::wide::{Work, widest};
 use crate::error::{Error, Result};
 pub(crate) use crate::numeric::float::floor_log2;
 use crate::quantity::{EntryBound, L1Sensitivity, L2Sensitivity, Scale};

@@ -28,6 +28,7 @@ mod staircase;
 mod symmetric;
 mod truncated;
 mod unit_cap;
+mod wide;
 mod wishart;
 mod ziv;
 

@@ -1,9 +1,7 @@
 //! A given matrix in the place of a drawn one.
 
 use super::groups::kept;
-use super::spec::{Family, ProjectionSpec};
 use crate::error::{Error, Result};
-use dp_core::PublicSeed;
 use serde::{Deserialize, Serialize};
 
 /// A public d x k matrix: rows x become `x P`, whatever P is. Its entries are whole multiples of 2^-14 in `[-1, 1]`.
@@ -106,14 +104,6 @@ impl PublicMatrix {
     #[must_use]
     pub fn k(self) -> usize {
         self.k
-    }
-
-    /// The projection by this matrix.
-    #[must_use]
-    pub fn spec(self) -> ProjectionSpec {
-        let family = Family::Given { matrix: self };
-        let spec = ProjectionSpec::new(family, self.d(), self.k, PublicSeed::new(0));
-        spec.expect("its own shape, and the seed of nothing drawn")
     }
 
     /// Row `coordinate`, in steps.

@@ -95,6 +95,15 @@ impl Groups {
     }
 }
 
+impl PublicMatrix {
+    /// The projection by this matrix.
+    #[must_use]
+    pub fn spec(self) -> ProjectionSpec {
+        let (d, k, seed) = (self.d(), self.k(), PublicSeed::new(0));
+        ProjectionSpec { family: Family::Given { matrix: self }, d, k, seed }
+    }
+}
+
 /// The second moments of a family's estimates, without noise:
 /// `k Var <uP, vP> = pair (|u|^2 |v|^2 + <u, v>^2) + quartic sum_i u_i^2 v_i^2`.
 ///

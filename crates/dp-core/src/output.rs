@@ -33,7 +33,7 @@ pub enum Existing {
     Replace,
 }
 
-/// Who may read a file that is [written](write).
+/// Who may read a file that is [written](write()).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Access {
     /// On Unix, its owner only: for what is as secret as the data.

@@ -329,8 +329,8 @@ fn floating_point_decides_as_exact_integers_do() {
     assert!(undecided > 300 && wrong > 10, "{undecided} undecided, {wrong} wrong without bounds");
 }
 
-/// More columns than the reference is asked for: lanes of every width and their remainders. The data is up to 2^22 times
-/// the lift, so that the bounds on the error of a row are up to half a step of its grid.
+/// More columns than the reference is asked for: lanes of every width and their remainders. The data is far
+/// larger than the lift, so that many entries are left to exact integers.
 #[test]
 fn long_rows_are_decided_as_by_exact_integers() {
     for (dim, lift) in [(37, 3e-4), (29, 1e-8), (21, 3e-9)] {

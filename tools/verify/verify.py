@@ -33,7 +33,7 @@ def check_unit_rows(family, k, c):
         l1, l2, stretch = stretches(family["matrix"])
         if p["kind"] == "gaussian":
             at_least(p["sensitivity"], move(a) * (l2 if a["kind"] == "attribute" else stretch), "sensitivity")
-        elif p["kind"] == "laplace":
+        elif p["kind"] in ("laplace", "staircase"):
             at_least(p["sensitivity"], move(a) * l1, "sensitivity")
     if family["kind"] in UNIT_ROWS and p and a["kind"] in PROJECTED:
         if p["kind"] == "gaussian":

@@ -88,7 +88,7 @@ def rows(f, derivative):
 def main(folder):
     for name, f, derivative, tiers in [
         ("gaussian", gaussian, gaussian_derivative, (-49, -48)),
-        ("laplace", laplace, laplace_derivative, (-48, -46)),
+        ("laplace", laplace, laplace_derivative, (-48, log(3, 2) - 48)),
     ]:
         data, gaps, firsts, seconds = b"", [], [], []
         for e, c, gap, first, second in rows(f, derivative):

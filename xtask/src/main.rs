@@ -3,6 +3,7 @@
 mod audit;
 mod bench;
 mod data;
+mod environment;
 mod experiments;
 mod python;
 mod structure;

@@ -1,5 +1,6 @@
 //! `cargo xtask python`: the wheel, built, installed and tested in a fresh environment.
 
+use crate::environment::{Skipped, fresh, target};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -13,15 +14,13 @@ pub(crate) struct Arguments {
     pytest: Vec<String>,
 }
 
-/// Why nothing was tested.
-struct Skipped(String);
-
 type Result<T> = core::result::Result<T, Box<dyn std::error::Error>>;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    let environment = match fresh_environment(&root, &target) {
+    let target = target(&root);
+    let packages = root.join("python/requirements.txt");
+    let environment = match fresh(&target.join("python"), &packages) {
         Ok(environment) => environment,
         Err(Skipped(why)) => {
             println!("SKIPPED: the Python package was NOT built and NOT tested: {why}");
@@ -46,29 +45,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .status()?;
     Ok(if tests.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-/// Its interpreter; the tools and the packages that tests need are in it, this one is not.
-fn fresh_environment(root: &Path, target: &Path) -> core::result::Result<PathBuf, Skipped> {
-    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
-    let folder = target.join("python");
-    let made = Command::new(&python).args(["-m", "venv", "--clear"]).arg(&folder).status();
-    match made {
-        Ok(status) if status.success() => {}
-        Ok(_) => return Err(Skipped(format!("{} makes no environment", python.display()))),
-        Err(error) => return Err(Skipped(format!("{}: {error}", python.display()))),
-    }
-    let interpreter = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
-    let interpreter = folder.join(interpreter);
-    let packages = root.join("python/requirements.txt");
-    let fetched = Command::new(&interpreter)
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
-        .arg(packages)
-        .status();
-    match fetched {
-        Ok(status) if status.success() => Ok(interpreter),
-        _ => Err(Skipped("the packages of python/requirements.txt cannot be fetched".into())),
-    }
 }
 
 /// The wheel, in release mode, beside what was compiled before.

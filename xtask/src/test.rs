@@ -1,6 +1,9 @@
 //! `cargo xtask test`: everything CI checks.
 
+use crate::environment::{Skipped, fresh, target};
+use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
@@ -81,12 +84,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error:
         let names = STEPS.map(|s| s.name).join(", ");
         return Err(format!("no step matches {:?}; there are {names}", arguments.step).into());
     }
+    let path = if steps.iter().any(|s| s.counts_tests) { with_references() } else { None };
     let mut totals = Totals::default();
     let mut verdicts = Vec::new();
     for step in &steps {
         println!("== {}: cargo {}", step.name, step.line);
         let start = Instant::now();
-        let succeeded = execute(step, &mut totals)?;
+        let succeeded = execute(step, path.as_ref(), &mut totals)?;
         let word = if succeeded { "pass" } else { "FAIL" };
         println!("== {}: {word} ({:.0} s)", step.name, start.elapsed().as_secs_f64());
         verdicts.push((step.name, succeeded));
@@ -103,12 +107,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error:
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// The search path with an environment in front in which tests find the programs they compare with.
+fn with_references() -> Option<OsString> {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let packages = root.join("tools/reference/requirements.txt");
+    let interpreter = match fresh(&target(&root).join("reference"), &packages) {
+        Ok(interpreter) => interpreter,
+        Err(Skipped(why)) => {
+            println!(
+                "SKIPPED: tests against programs in Python run only where python3 has what they need: {why}"
+            );
+            return None;
+        }
+    };
+    let folder = interpreter.parent()?.canonicalize().ok()?;
+    let rest = std::env::var_os("PATH").unwrap_or_default();
+    std::env::join_paths(std::iter::once(folder).chain(std::env::split_paths(&rest))).ok()
+}
+
 /// Runs a step with its output passed on; whether it succeeded.
-fn execute(step: &Step, totals: &mut Totals) -> std::io::Result<bool> {
+fn execute(step: &Step, path: Option<&OsString>, totals: &mut Totals) -> std::io::Result<bool> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let mut child = Command::new(cargo)
         .args(step.line.split(' '))
         .env("RUSTDOCFLAGS", "-D warnings")
+        .envs(path.filter(|_| step.counts_tests).map(|path| ("PATH", path)))
         .stdout(Stdio::piped())
         .spawn()?;
     let stdout = child.stdout.take().expect("stdout is piped");

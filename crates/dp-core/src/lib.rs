@@ -55,6 +55,8 @@ pub mod output;
 pub mod profile;
 pub mod public;
 pub mod quantity;
+#[cfg(test)]
+mod reference;
 pub mod release;
 pub mod release_file;
 pub mod seed;

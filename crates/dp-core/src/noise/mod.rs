@@ -7,6 +7,8 @@
 
 mod bernoulli;
 mod bernoulli_table;
+#[cfg(test)]
+mod bounds;
 mod categorical;
 mod chi_square;
 mod discrete;

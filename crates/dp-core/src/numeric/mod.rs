@@ -4,6 +4,8 @@
 //! of 40 digits and more, the worst of a random search among them.
 
 pub(crate) mod binomial;
+#[cfg(test)]
+mod bounds;
 pub(crate) mod float;
 pub(crate) mod gamma;
 mod log;

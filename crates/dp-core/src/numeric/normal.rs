@@ -9,7 +9,7 @@ const SQRT_HALF_PI: f64 = 1.253_314_137_315_500_3;
 
 /// Scaled complementary error function `e^(x^2) erfc(x)`.
 ///
-/// Relative error at most 2e-15 for `x >= -5`; infinite below about -26.6.
+/// Relative error at most 1e-15 for `x >= -5`; infinite below about -26.6.
 #[must_use]
 pub fn erfcx(x: f64) -> f64 {
     if x > 25.0 {
@@ -29,7 +29,7 @@ pub fn erfcx(x: f64) -> f64 {
 
 /// Mills ratio `Phi(-t) / phi(t)`.
 ///
-/// Relative error at most 4e-15 for `t >= -5`; infinite below about -37.6.
+/// Relative error at most 6e-15 for `t >= -5`; infinite below about -37.6.
 #[must_use]
 pub fn mills_ratio(t: f64) -> f64 {
     SQRT_HALF_PI * erfcx(t * FRAC_1_SQRT_2)
@@ -37,6 +37,8 @@ pub fn mills_ratio(t: f64) -> f64 {
 
 /// `1 - t M(t)`, minus the slope of the [`mills_ratio`] M: positive, and about `1/t^2`
 /// for large t, where the plain difference would cancel.
+///
+/// Relative error at most 2.5e-14 for `t >= -5`.
 #[must_use]
 pub fn mills_slope(t: f64) -> f64 {
     if t < 4.0 {
@@ -55,7 +57,7 @@ pub fn mills_slope(t: f64) -> f64 {
 
 /// `ln Phi(x)`, the normal log cdf.
 ///
-/// Error at most 1e-13 absolute plus 4e-16 relative, everywhere.
+/// Error at most 1e-15 absolute plus 4e-16 relative, for `x` above -1e120.
 #[must_use]
 pub fn ln_normal_cdf(x: f64) -> f64 {
     if x > 0.0 {

@@ -1,9 +1,12 @@
 //! Exact privacy profiles.
 //!
 //! Each is evaluated as an upper bound on its true value, above it by no more than the
-//! error its kernel states (1e-10 relative or less), down to deltas far below the
-//! least positive `f64`. Proofs: `docs/proofs/`.
+//! error its kernel states: 1e-10 of delta, or of ln delta where that is larger, at this epsilon or at one
+//! smaller by `2^-47` of itself (losses are rounded up, and delta falls to zero at the largest one). This holds down to
+//! deltas far below the least positive `f64`. Proofs: `docs/proofs/`.
 
+#[cfg(test)]
+mod bounds;
 pub(crate) mod chi_mixture;
 mod curve;
 pub(crate) mod declared;

@@ -34,7 +34,7 @@ static GAUSSIAN: Table = Table {
 static LAPLACE: Table = Table {
     rows: parse(include_bytes!("laplace.bin")),
     first_error: power(-48),
-    second_error: power(-46),
+    second_error: 3.0 * power(-48),
 };
 
 const fn power(exponent: i64) -> f64 {

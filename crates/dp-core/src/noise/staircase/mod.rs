@@ -3,6 +3,9 @@
 mod shape;
 mod table;
 
+#[cfg(test)]
+pub(in crate::noise) use table::described;
+
 pub(crate) use shape::{Shape, check_epsilon};
 
 use super::grid::Grid;

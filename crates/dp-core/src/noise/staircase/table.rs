@@ -162,6 +162,22 @@ impl Quantiles {
     }
 }
 
+/// The tables of shapes of every sort, for `tools/reference/bounds.py`.
+#[cfg(test)]
+pub(in crate::noise) fn described(hex: fn(f64) -> String) -> serde_json::Value {
+    use serde_json::json;
+    let shapes = tests::shapes().into_iter().map(|shape| {
+        let law = Quantiles::new(shape);
+        let cells = law.cells.iter().enumerate().map(|(i, cell)| {
+            let level = law.level(f64::from_bits((i as u64 + FIRST) << 47) * 2f64.powi(-63));
+            json!({"at": cell.at.map(hex), "slope": cell.slope.map(hex), "levels": [level.saturating_sub(1), level]})
+        });
+        json!({"epsilon": hex(shape.epsilon.get()), "width": shape.width, "inner": shape.inner,
+            "cells": cells.collect::<Vec<_>>()})
+    });
+    json!({"wrong": hex(WRONG), "shapes": shapes.collect::<Vec<_>>()})
+}
+
 #[cfg(test)]
 mod tests {
     use super::super::StaircaseNoise;
@@ -181,7 +197,7 @@ mod tests {
     }
 
     /// Shapes of every sort: small and large steps, the ends of epsilon, an inner width at both ends.
-    fn shapes() -> Vec<Shape> {
+    pub(super) fn shapes() -> Vec<Shape> {
         let mut all = Vec::new();
         for epsilon in [1.0 / 32.0, 0.3, 1.0, 2.5, 9.0, 20.0] {
             for width in [1, 2, 9, 1000, 1 << 20, (1 << 30) + 7, 1 << 40, 1 << 45] {

@@ -8,11 +8,10 @@ use crate::noise::{
     ChiSquare, GramRows, Grid, HalfSpaceNormal, TruncatedNormal, UnitCap, WishartNoise,
 };
 use crate::quantity::{NoiseScale, Probability};
+use crate::reference::ask;
 use dashu_int::IBig;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use std::io::Write;
-use std::process::{Command, Stdio};
 
 fn streams(seed: u64, from: u64, count: u64) -> Vec<NoiseStream> {
     let mut rng = NoiseRng::deterministic_not_private(seed);
@@ -269,26 +268,8 @@ fn fresh_samples_are_those_of_the_reference() {
     if let Ok(path) = std::env::var("EXACT_ROUNDING_REQUESTS") {
         std::fs::write(path, &asked).unwrap();
     }
-    let found = Command::new("python3").args(["-c", "import flint, numpy"]).output();
-    if !found.is_ok_and(|out| out.status.success()) {
-        // Straight to the terminal: the test's own output is shown only when it fails.
-        let _ = writeln!(
-            std::io::stderr(),
-            "NOT RUN: exact rounding against FLINT (no python3 with python-flint and numpy here)"
-        );
-        return;
-    }
-    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tools/reference/exact_rounding.py");
-    let mut child = Command::new("python3")
-        .arg(script)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
-    child.stdin.take().unwrap().write_all(asked.as_bytes()).unwrap();
-    let out = child.wait_with_output().unwrap();
-    assert!(out.status.success());
-    let cases: Vec<Value> = serde_json::from_slice(&out.stdout).unwrap();
+    let Some(cases) = ask("exact_rounding.py", "flint, numpy", &asked) else { return };
+    let cases: Vec<Value> = serde_json::from_value(cases).unwrap();
     // Exact integers take a hundred times as long.
     let forced = if draws > 100 { 16 } else { 1 };
     let samples = check(&cases, forced);

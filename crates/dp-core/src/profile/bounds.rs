@@ -1,0 +1,183 @@
+//! Every profile with a formula of its own against ball arithmetic (`tools/reference/profile_bounds.py`).
+
+use super::kinds::{CoordinateProfile, GaussianStep, PrivacyProfile, Profile, RowChange};
+use crate::budget::{Delta, Epsilon};
+use crate::noise::{Grid, NoiseRng, NoiseStream};
+use crate::quantity::{
+    L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, NormBound, Probability,
+};
+use crate::reference::{ask, hex};
+use rand_core::Rng;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+/// Random parameters.
+struct Pick(NoiseStream);
+
+impl Pick {
+    fn unit(&mut self) -> f64 {
+        ((self.0.next_u64() >> 11) as f64 + 0.5) * 2f64.powi(-53)
+    }
+
+    /// Uniform in the logarithm.
+    fn between(&mut self, low: f64, high: f64) -> f64 {
+        (low.ln() + self.unit() * (high / low).ln()).exp()
+    }
+
+    fn count(&mut self, high: u64) -> u64 {
+        (self.between(1.0, high as f64 + 1.0) as u64).clamp(1, high)
+    }
+
+    fn any<Q: TryFrom<f64, Error = crate::Error>>(&mut self, low: f64, high: f64) -> Q {
+        Q::try_from(self.between(low, high)).unwrap()
+    }
+
+    /// Of keeping one of so many letters: a little above chance up to nearly certain.
+    fn keep(&mut self, letters: u64) -> Probability {
+        let loss = self.between(1e-6, 20.0);
+        Probability::new(1.0 / (1.0 + (letters - 1) as f64 * (-loss).exp())).unwrap()
+    }
+}
+
+const KINDS: usize = 16;
+
+/// A profile of this kind; `small` ones only where the reference adds up a number of terms that grows with its square.
+fn profile(kind: usize, pick: &mut Pick) -> Profile {
+    let (unit, change) = (L2Sensitivity::new(1.0).unwrap(), RowChange::AddRemove);
+    let mixture = |trials, coordinate, pick: &mut Pick| {
+        let probability = Probability::new(pick.between(1e-6, 1.0)).unwrap();
+        Profile::BinomialMixture { trials, probability, coordinate }
+    };
+    match kind {
+        0 => Profile::Gaussian { sensitivity: pick.any(1e-3, 1e3), sigma: pick.any(1e-3, 1e9) },
+        1 => {
+            let mut step = || GaussianStep {
+                sensitivity: pick.any(0.1, 1.0),
+                sigma: pick.any(0.1, 1e4),
+                times: pick.count(1 << 20),
+            };
+            Profile::GaussianComposition { steps: vec![step(), step(), step()] }
+        }
+        2 => Profile::SymmetricGaussian {
+            bound: pick.any(0.1, 10.0),
+            sigma: pick.any(1e-2, 1e6),
+            change: if pick.unit() < 0.5 { change } else { RowChange::Replace },
+        },
+        3 => Profile::Laplace {
+            sensitivity: L1Sensitivity::new(1.0).unwrap(),
+            scale: LaplaceScale::new(pick.between(1e-2, 1e6)).unwrap(),
+        },
+        4 => {
+            let (width, grid) = (pick.count(1 << 40), Grid::new(-30).unwrap());
+            let sensitivity = L1Sensitivity::new(width as f64 * grid.spacing()).unwrap();
+            let inner = pick.count(width);
+            Profile::Staircase { sensitivity, epsilon: pick.any(1.0 / 32.0, 20.0), inner, grid }
+        }
+        5 => Profile::PureDp { epsilon: pick.any(1e-9, 100.0) },
+        6 => {
+            let bits = pick.count(2000);
+            Profile::RandomizedResponse { bits, keep: pick.keep(2) }
+        }
+        7 => {
+            let (responses, alphabet) = (pick.count(30), 1 + pick.count(1 << 20));
+            Profile::KaryResponse { responses, alphabet, keep: pick.keep(alphabet) }
+        }
+        8 => {
+            let (trials, keep) = (pick.count(40), pick.keep(2));
+            mixture(trials, CoordinateProfile::RandomizedResponse { keep }, pick)
+        }
+        9 => {
+            let (trials, alphabet) = (pick.count(20), 1 + pick.count(100));
+            let keep = pick.keep(alphabet);
+            mixture(trials, CoordinateProfile::KaryResponse { alphabet, keep }, pick)
+        }
+        10 => {
+            let (trials, sigma) = (pick.count(300), pick.any(0.1, 1e3));
+            mixture(trials, CoordinateProfile::Gaussian { shift: unit, sigma }, pick)
+        }
+        11 => {
+            let (trials, scale) = (pick.count(300), pick.any(0.1, 1e3));
+            let shift = L1Sensitivity::new(1.0).unwrap();
+            mixture(trials, CoordinateProfile::Laplace { shift, scale }, pick)
+        }
+        12 => Profile::ChiMixtureGaussian {
+            k: pick.count(3000),
+            entry_shift: unit,
+            sigma: pick.any(0.3, 1e4),
+            later_mu: if pick.unit() < 0.5 { 0.0 } else { pick.between(1e-3, 3.0) },
+        },
+        13 => Profile::JlMechanism {
+            rows: pick.count(2000),
+            bound: NormBound::new(1.0).unwrap(),
+            lift: NoiseScale::new(pick.between(0.3, 1e3)).unwrap(),
+            change,
+        },
+        14 => {
+            let dim = pick.count(1000);
+            let dof = dim + 1 + pick.count(1000);
+            let (bound, scale) = (NormBound::new(1.0).unwrap(), pick.any(0.03, 1e4));
+            Profile::Wishart { dim, dof, bound, scale, change }
+        }
+        _ => {
+            let profile =
+                Box::new(Profile::Gaussian { sensitivity: unit, sigma: pick.any(1.0, 1e4) });
+            Profile::Group { profile, size: 1 + pick.count(100) }
+        }
+    }
+}
+
+/// An epsilon at which this profile has a delta of any size.
+fn epsilon(profile: &Profile, pick: &mut Pick) -> Epsilon {
+    if pick.unit() < 0.7 {
+        let delta = Delta::new((-pick.between(1e-2, 600.0)).exp()).unwrap();
+        if let Ok(epsilon) = profile.epsilon(delta) {
+            return epsilon;
+        }
+    }
+    Epsilon::new(pick.between(1e-9, 30.0)).unwrap()
+}
+
+/// Never below the truth, and above it by what `profile/mod.rs` states. `PROFILE_ANSWERS` sets how many answers of each kind
+/// are asked for (6 unless told), `PROFILE_SEED` which.
+#[test]
+fn profiles_are_upper_bounds_and_close() {
+    let number = |name, default| {
+        std::env::var(name).ok().map_or(default, |n| n.parse::<u64>().expect("a number"))
+    };
+    let (count, seed) = (number("PROFILE_ANSWERS", 6), number("PROFILE_SEED", 1));
+    let mut answers = Vec::new();
+    for kind in 0..KINDS {
+        let stream = NoiseRng::deterministic_not_private(1000 * seed + kind as u64).stream();
+        let (mut pick, mut left) = (Pick(stream), count);
+        while left > 0 {
+            let profile = profile(kind, &mut pick);
+            profile.check_limits().unwrap();
+            let epsilon = epsilon(&profile, &mut pick);
+            let said = profile.ln_delta(epsilon.get());
+            // Where delta is zero or an `f64` of ln delta says nothing, there is nothing to compare; the reference
+            // integrates a chi mixture over sixty deviations, and takes minutes for gamma functions of tiny value.
+            let least = match profile {
+                Profile::ChiMixtureGaussian { .. } => -600.0,
+                Profile::JlMechanism { .. } | Profile::Wishart { .. } => -2000.0,
+                _ => -1e7,
+            };
+            if said < least || said >= 0.0 {
+                continue;
+            }
+            left -= 1;
+            answers.push(json!({
+                "profile": profile, "epsilon": hex(epsilon.get()), "ln_delta": hex(said),
+            }));
+        }
+    }
+    let question = json!({"answers": answers}).to_string();
+    let Some(found) = ask("profile_bounds.py", "flint", &question) else { return };
+    let found: BTreeMap<String, (u64, f64, f64)> = serde_json::from_value(found).unwrap();
+    assert_eq!(found.len(), KINDS);
+    for (kind, (asked, least, most)) in found {
+        println!("{kind}: {asked} answers, {least:.1e} to {most:.1e} above the truth");
+        assert_eq!(asked, count, "{kind}");
+        assert!(least >= 0.0, "{kind}: {least:e} below the truth");
+        assert!(most <= 1e-10, "{kind}: {most:e} above the truth");
+    }
+}

@@ -1,0 +1,33 @@
+//! Python environments of the project's own.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Why there is none.
+pub(crate) struct Skipped(pub(crate) String);
+
+/// The folder that cargo builds into.
+pub(crate) fn target(root: &Path) -> PathBuf {
+    std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from)
+}
+
+/// The interpreter of a new environment in `folder`, with the packages that this file names.
+pub(crate) fn fresh(folder: &Path, packages: &Path) -> Result<PathBuf, Skipped> {
+    let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+    let made = Command::new(&python).args(["-m", "venv", "--clear"]).arg(folder).status();
+    match made {
+        Ok(status) if status.success() => {}
+        Ok(_) => return Err(Skipped(format!("{} makes no environment", python.display()))),
+        Err(error) => return Err(Skipped(format!("{}: {error}", python.display()))),
+    }
+    let interpreter = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
+    let interpreter = folder.join(interpreter);
+    let fetched = Command::new(&interpreter)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+        .arg(packages)
+        .status();
+    match fetched {
+        Ok(status) if status.success() => Ok(interpreter),
+        _ => Err(Skipped(format!("the packages of {} cannot be fetched", packages.display()))),
+    }
+}

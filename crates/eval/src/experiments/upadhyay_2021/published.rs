@@ -214,6 +214,10 @@ fn revealed(context: &Context<'_>) -> Result<f64> {
     let after = stream.exposed_sketches();
     let line: Vec<f64> = (0..3).map(|j| after[0].1[(0, j)] - before[0].1[(0, j)]).collect();
     let length = line.iter().map(|x| x * x).sum::<f64>().sqrt();
+    if length == 0.0 {
+        // No direction is read off.
+        return Ok(f64::INFINITY);
+    }
     let sign = (line[0] * secret[0]).signum();
     Ok(line.iter().zip(secret).map(|(x, s)| (sign * x / length - s).abs()).fold(0.0, f64::max))
 }

@@ -81,12 +81,33 @@ impl SymmetricGaussian {
     }
 }
 
-/// Copies the lower triangle of a row-major matrix over the upper one.
+/// Copies the lower triangle of a row-major matrix over the upper one: in tiles, so that neither side leaves the
+/// cache.
 pub(super) fn mirror_lower(matrix: &mut [f64], d: usize) {
-    for i in 1..d {
-        let (above, row) = matrix.split_at_mut(i * d);
-        for j in 0..i {
-            above[j * d + i] = row[j];
+    const TILE: usize = 16;
+    for top in (0..d).step_by(TILE) {
+        let bottom = d.min(top + TILE);
+        for left in (0..bottom).step_by(TILE) {
+            for i in top..bottom {
+                for j in left..i.min(left + TILE) {
+                    matrix[j * d + i] = matrix[i * d + j];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_is_below_the_diagonal_comes_above_it() {
+        for d in [0, 1, 15, 16, 17, 40] {
+            let below = |i: usize, j: usize| (i.max(j) * 1000 + i.min(j)) as f64;
+            let mut matrix: Vec<f64> = (0..d * d)
+                .map(|e| if e % d > e / d { -1.0 } else { below(e / d, e % d) })
+                .collect();
+            super::mirror_lower(&mut matrix, d);
+            assert!((0..d * d).all(|e| matrix[e] == below(e / d, e % d)), "{d}");
         }
     }
 }

@@ -63,6 +63,7 @@ pub(super) fn settle(enclose: impl Fn(usize) -> Option<Ball>) -> i128 {
 
 /// Inner product in four fixed lanes: its error is at most [`dot_error`] times the product of
 /// the norms.
+#[inline(always)]
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; 4];
     let (quads_a, rest_a) = a.as_chunks::<4>();

@@ -2,8 +2,9 @@
 
 use super::gaussian::GaussianNoise;
 use super::grid::Grid;
-use super::law::{AdditiveNoise, NoiseLaw};
-use super::rng::NoiseRng;
+use super::law::{AdditiveNoise, FEW, NoiseLaw};
+use super::rng::{NoiseRng, NoiseStream};
+use super::rounded::{Tail, Words, add_block_by};
 use crate::error::{Error, Result};
 use crate::quantity::NoiseScale;
 use rayon::prelude::*;
@@ -62,11 +63,21 @@ impl SymmetricGaussian {
         let grid = self.diagonal.grid();
         matrix.chunks(d).enumerate().try_for_each(|(i, row)| grid.check_values(&row[..=i]))?;
         let streams = rng.reserve(d as u64);
-        let rows = matrix.par_chunks_mut(d).zip(streams).enumerate();
-        rows.try_for_each(|(i, (row, mut stream))| {
-            self.diagonal.add_block(&mut stream, &mut row[i..=i])?;
-            self.off_diagonal.add_block(&mut stream, &mut row[..i])
-        })?;
+        let add = |words: &mut Words, i: usize, row: &mut [f64], mut stream: NoiseStream| {
+            let (on, off) = (self.diagonal.sigma().get(), self.off_diagonal.sigma().get());
+            for (scale, values) in [(on, i..i + 1), (off, 0..i)] {
+                let values = &mut row[values];
+                add_block_by(words, Tail::Gaussian, scale, grid, &mut stream, values);
+            }
+        };
+        if d * d < FEW {
+            let mut words = Words::new();
+            let rows = matrix.chunks_mut(d).zip(streams).enumerate();
+            rows.for_each(|(i, (row, stream))| add(&mut words, i, row, stream));
+        } else {
+            let rows = matrix.par_chunks_mut(d).zip(streams).enumerate();
+            rows.for_each_init(Words::new, |words, (i, (row, stream))| add(words, i, row, stream));
+        }
         mirror_lower(matrix, d);
         Ok(())
     }

@@ -35,7 +35,7 @@ impl ExactGram {
     }
 
     /// The rows of the lower triangle, and those of another matrix of this shape.
-    fn rows_with<'a, T>(
+    fn lower_with<'a, T>(
         &'a mut self,
         other: &'a [T],
     ) -> impl Iterator<Item = (&'a mut i128, &'a T)> {
@@ -46,12 +46,12 @@ impl ExactGram {
 
     /// Adds another sum under the same clip.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.rows_with(&other.total).for_each(|(t, o)| *t += o);
+        self.lower_with(&other.total).for_each(|(t, o)| *t += o);
     }
 
     /// Takes another sum under the same clip away.
     pub(crate) fn subtract(&mut self, other: &Self) {
-        self.rows_with(&other.total).for_each(|(t, o)| *t -= o);
+        self.lower_with(&other.total).for_each(|(t, o)| *t -= o);
     }
 
     /// Starts again from zero.

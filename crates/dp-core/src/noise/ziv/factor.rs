@@ -1,6 +1,7 @@
 //! A square root of an exact symmetric matrix: what turns independent normals into rows of a given covariance.
 
 use super::ball::{halves, scaled};
+use super::lanes::{absolute_sum, nearest_integer, split_products, transposed};
 use super::{Ball, Bits, ETA, Normals, Path, Source, U, dot, dot_error, enclose, nearest, settle};
 use crate::noise::exact::decompose;
 use crate::noise::grid::floor_log2;
@@ -170,19 +171,6 @@ impl Scale {
         let spread = 1.001 * rounded.chunks(d).map(absolute_sum).fold(0.0, larger);
         Rest { numerators, exponent, denominator, rounded, spread }
     }
-}
-
-/// The sum of absolute values, in four lanes.
-#[inline(always)]
-fn absolute_sum(row: &[f64]) -> f64 {
-    let (fours, rest) = row.as_chunks::<4>();
-    let mut lanes = [0.0; 4];
-    for four in fours {
-        for (lane, x) in lanes.iter_mut().zip(four) {
-            *lane += x.abs();
-        }
-    }
-    lanes.iter().sum::<f64>() + rest.iter().map(|x| x.abs()).sum::<f64>()
 }
 
 /// The largest spread of F at which the quadratic term of its root is below what is worth computing.
@@ -355,22 +343,6 @@ impl Work for Target<'_> {
     }
 }
 
-/// A d x d matrix by columns instead of rows: in tiles, so that neither side leaves the cache.
-fn transposed(matrix: &[f64], d: usize) -> Zeroizing<Vec<f64>> {
-    const TILE: usize = 16;
-    let mut out = Zeroizing::new(vec![0.0; d * d]);
-    for top in (0..d).step_by(TILE) {
-        for left in (0..d).step_by(TILE) {
-            for i in top..d.min(top + TILE) {
-                for j in left..d.min(left + TILE) {
-                    out[j * d + i] = matrix[i * d + j];
-                }
-            }
-        }
-    }
-    out
-}
-
 /// Cholesky's method in floating point, its factor rounded to 52 bits below its largest entry.
 #[inline(always)]
 fn fast(target: Target<'_>) -> Option<(Lower, Rest)> {
@@ -413,45 +385,6 @@ fn fast(target: Target<'_>) -> Option<(Lower, Rest)> {
     });
     let entries = Zeroizing::new(n.iter().map(|n| i128::from(*n)).collect());
     Some((Lower { entries: Integers::Narrow(entries), unit }, rest))
-}
-
-/// The nearest integer of a number below `2^53`, halves away from zero.
-#[inline(always)]
-fn nearest_integer(x: f64) -> i64 {
-    let n = x as i64;
-    let rest = x - n as f64;
-    n + i64::from(rest >= 0.5) - i64::from(rest <= -0.5)
-}
-
-/// Most columns for [`split_products`]: twice as many products of numbers up to `2^26` add up to at most `2^62`.
-const MOST_SPLIT: usize = 1 << 9;
-
-/// The lower triangle of `L L^T`, row by row, for a lower triangular L of integers up to `2^52`, exactly: each as
-/// `high 2^26 + low` in numbers of 32 bits, whose products are those that processors take many of at a time.
-#[inline(always)]
-fn split_products(n: &[i64], d: usize) -> Option<Zeroizing<Vec<i128>>> {
-    if d > MOST_SPLIT {
-        return None;
-    }
-    let high = Zeroizing::new(n.iter().map(|n| (n >> 26) as i32).collect::<Vec<_>>());
-    let low = Zeroizing::new(n.iter().map(|n| (n & ((1 << 26) - 1)) as i32).collect::<Vec<_>>());
-    let mut out = Zeroizing::new(Vec::with_capacity(d * (d + 1) / 2));
-    for i in 0..d {
-        for j in 0..=i {
-            let (of_i, of_j) = (i * d..=i * d + j, j * d..=j * d + j);
-            let (a, b) = (&high[of_i.clone()], &high[of_j.clone()]);
-            let (c, e) = (&low[of_i], &low[of_j]);
-            let [mut top, mut middle, mut bottom] = [0i64; 3];
-            for k in 0..=j {
-                let [a, b, c, e] = [a[k], b[k], c[k], e[k]].map(i64::from);
-                top += a * b;
-                middle += a * e + b * c;
-                bottom += c * e;
-            }
-            out.push((i128::from(top) << 52) + (i128::from(middle) << 26) + i128::from(bottom));
-        }
-    }
-    Some(out)
 }
 
 /// Cholesky's method in exact integers, in units far enough below the lift.

@@ -12,6 +12,7 @@ mod ball;
 mod bits;
 mod chi;
 mod factor;
+mod lanes;
 mod normal;
 #[cfg(test)]
 mod tests;

@@ -151,7 +151,7 @@ fn exact_trace(c: MatRef<'_, f64>) -> f64 {
 /// How far the stated variances of the leading directions are from those that they have.
 fn variances(found: &DenoisedCovariance, exact: MatRef<'_, f64>) -> Errors {
     let truth = |l: usize| {
-        let v = found.vectors().get(.., l..=l);
+        let v = found.vectors().get(.., l..l + 1);
         (v.transpose() * exact * v)[(0, 0)]
     };
     let of = |stated: &dyn Fn(usize) -> f64| {

@@ -17,8 +17,7 @@ pub enum Spread {
     /// As `LeastTrace` for W with its rows scaled to norm one, decoded by `W (M W)^-1`: less noise, and what W
     /// misses of A leaks into the decoded part.
     EqualRows,
-    /// The one with the least predicted error: the default. Beside these two, W with its longest rows cut to the length
-    /// of others, decoded alike. What W misses is estimated from the range
+    /// The one of both with the least predicted error: the default. What W misses is estimated from the range
     /// sketch; without one (a projection on its own) it is `LeastTrace`.
     #[default]
     LeastError,
@@ -48,18 +47,14 @@ impl Code {
                 Ok(Self::shaped(w, shape.root(), shape.inverse_root()))
             }
             (Spread::LeastTrace, _) | (Spread::LeastError, None) => Self::least_trace(w),
-            (Spread::EqualRows, _) => Self::weighted(w, &with_equal_rows(w)),
+            (Spread::EqualRows, _) => Self::equal_rows(w),
             (Spread::LeastError, Some(missed)) => {
                 let plain = Self::least_trace(w)?;
-                let cut = CUTS.map(|share| with_rows_cut(w, share));
-                let others = [with_equal_rows(w)].into_iter().chain(cut);
                 // Rows of W of one direction only, say, leave nothing to decode by.
-                let others = others.filter_map(|rows| Self::weighted(w, &rows).ok());
-                let rated = |code: Self| (code.predicted_square(w, noise, missed), code);
-                let best = others
-                    .map(rated)
-                    .fold(rated(plain), |best, other| if other.0 < best.0 { other } else { best });
-                Ok(best.1)
+                let Ok(equal) = Self::equal_rows(w) else { return Ok(plain) };
+                let less = equal.predicted_square(w, noise, missed)
+                    < plain.predicted_square(w, noise, missed);
+                Ok(if less { equal } else { plain })
             }
         }
     }
@@ -73,13 +68,14 @@ impl Code {
         Ok(Self::shaped(w, shape.root(), shape.inverse_root()))
     }
 
-    /// With `V = D W`, W with its rows scaled, `M = T^-1 V^T` and `L = W (M W)^-1 = W (V^T W)^-1 T`.
-    fn weighted(w: MatRef<'_, f64>, scaled: &Mat<f64>) -> Result<Self> {
-        let shape = optimal_shape(scaled.as_ref(), ShapeTarget::default())?;
-        let both = dense::product(scaled.transpose(), w);
+    /// With `V = D W` of rows of norm one, `M = T^-1 V^T` and `L = W (M W)^-1 = W (V^T W)^-1 T`.
+    fn equal_rows(w: MatRef<'_, f64>) -> Result<Self> {
+        let equal = with_equal_rows(w);
+        let shape = optimal_shape(equal.as_ref(), ShapeTarget::default())?;
+        let both = dense::product(equal.transpose(), w);
         let decoder = dense::solve_definite(both.as_ref(), shape.root())?;
         Ok(Self {
-            encoder: dense::product(scaled.as_ref(), shape.inverse_root()),
+            encoder: dense::product(equal.as_ref(), shape.inverse_root()),
             decoder: dense::product(w, decoder.as_ref()),
         })
     }
@@ -104,21 +100,6 @@ pub(super) fn with_equal_rows(w: MatRef<'_, f64>) -> Mat<f64> {
     Mat::from_fn(w.nrows(), w.ncols(), scaled)
 }
 
-/// Shares of the rows that keep their length.
-const CUTS: [f64; 4] = [0.5, 0.8, 0.9, 0.95];
-
-/// W with the rows that are longer than this share of all cut to the length of the next.
-fn with_rows_cut(w: MatRef<'_, f64>, share: f64) -> Mat<f64> {
-    let norms: Vec<f64> = w.row_iter().map(|row| row.norm_l2()).collect();
-    let mut sorted = norms.clone();
-    sorted.sort_unstable_by(f64::total_cmp);
-    let most = sorted[(share * (sorted.len() - 1) as f64) as usize];
-    let scaled = |i: usize, l: usize| {
-        if norms[i] > most { w[(i, l)] * (most / norms[i]) } else { w[(i, l)] }
-    };
-    Mat::from_fn(w.nrows(), w.ncols(), scaled)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -138,10 +119,7 @@ mod tests {
     fn both_codes_decode_the_range_and_equal_rows_are_quieter() {
         for heavy in [1.0, 20.0, 300.0] {
             let w = basis(200, 5, heavy);
-            let codes = [
-                Code::least_trace(w.as_ref()),
-                Code::weighted(w.as_ref(), &with_equal_rows(w.as_ref())),
-            ];
+            let codes = [Code::least_trace(w.as_ref()), Code::equal_rows(w.as_ref())];
             let codes = codes.map(|code| code.unwrap());
             for code in &codes {
                 let mut image = dense::product(
@@ -164,8 +142,7 @@ mod tests {
             let missed = vec![missed; 200];
             Code::choose(w.as_ref(), Spread::LeastError, (1000.0, 1.0), Some(&missed)).unwrap()
         };
-        let equal = Code::weighted(w.as_ref(), &with_equal_rows(w.as_ref()));
-        let plain = Code::least_trace(w.as_ref());
+        let [plain, equal] = [Code::least_trace(w.as_ref()), Code::equal_rows(w.as_ref())];
         assert_eq!(noise_of(&choose(0.0)), noise_of(&equal.unwrap()));
         assert_eq!(noise_of(&choose(1e9)), noise_of(&plain.unwrap()));
     }

@@ -208,7 +208,12 @@ fn claims(report: &mut Report, samples: &[Samples], turned: f64) {
                 text(task),
             )
             .of("ours, beside theorem 4")
-            .catches(if task == 0 { &[Sabotage::NoNoise, Sabotage::SolverConstant] } else { &[Sabotage::NoNoise] });
+            .catches(if task == 0 { &[Sabotage::NoNoise, Sabotage::SolverConstant] } else { &[Sabotage::NoNoise] })
+            .fails_because(
+                "where the leading eigenvalues stand far above the noise, or there are few columns, little is left to \
+                 take out (nowhere above 1.02)",
+                ratios(task).all(|r| r < 1.02),
+            );
     }
     report
         .claim(
@@ -217,7 +222,12 @@ fn claims(report: &mut Report, samples: &[Samples], turned: f64) {
             format!("largest difference {turned:.1e}"),
         )
         .of("ours, beside theorem 6: eigenvalues are denoised, eigenvectors stay")
-        .catches(&[Sabotage::SolverConstant]);
+        .catches(&[Sabotage::SolverConstant])
+        .fails_because(
+            "under much noise several denoised eigenvalues are equal, and whoever decomposes the matrix again turns \
+             within their directions; those of the release stay as they are (by at most 0.2 of the trace)",
+            turned < 0.2,
+        );
     report
         .claim(
             format!("{}: nowhere more than 1.02 of the clipped window's", TASKS[3]),
@@ -233,7 +243,11 @@ fn claims(report: &mut Report, samples: &[Samples], turned: f64) {
             text(4),
         )
         .of("ours, beside theorem 8")
-        .catches(&[Sabotage::NoNoise, Sabotage::SolverConstant]);
+        .catches(&[Sabotage::NoNoise, Sabotage::SolverConstant])
+        .fails_because(
+            "with 99 columns it is 0.64 at epsilon 1, and below 0.3 from 3 on (nowhere above 1)",
+            ratios(4).all(|r| r < 1.0),
+        );
     report
         .claim(
             format!("{}: denoised, less than the release at epsilon 0.1", TASKS[5]),

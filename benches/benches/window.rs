@@ -1,11 +1,14 @@
-//! Rows a second into a private sliding window, against the cost of the rank-one updates alone.
+//! Rows a second into a private sliding window, against the cost of the sums of products alone.
 //!
-//! Limit: a row of length d costs `d^2` multiplications to enter a Gram matrix; the `gram` case
-//! is that product alone (blocks of 256 rows, one thread), the others add clipping, exact
-//! integer sums, the noise of a block every 256 rows and the schedule's own sums.
+//! Limits, blocks of 256 rows in one thread: `triangle` is the lower triangle of the Gram matrix by the fastest product of
+//! matrices at hand, `d^2 / 2` multiplications a row; `square` the whole matrix, twice as many. `noise` is that of one
+//! block beside it: each block needs `d^2 / 2` exact samples. The others clip, sum in exact integers, add the noise
+//! of a block every 256 rows and keep the schedule's own sums. One thread everywhere: `RAYON_NUM_THREADS=1`.
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::{Adjacency, Budget, NoiseRng, NormBound};
+use faer::linalg::matmul::triangular::{self, BlockStructure};
+use linalg_dp::covariance::GaussianCovariance;
 use linalg_dp::window::{
     BlockNoise, Keep, Pace, PruneRule, Schedule, StreamConfig, WindowMechanism,
 };
@@ -42,20 +45,40 @@ fn window(c: &mut Criterion) {
     group.sample_size(10).throughput(Throughput::Elements(ROWS as u64));
     for d in [10usize, 100, 500] {
         let data = rows(d);
-        group.bench_function(BenchmarkId::new("gram", d), |b| {
+        let mut gram = faer::Mat::<f64>::zeros(d, d);
+        for (name, lower) in [("triangle", true), ("square", false)] {
+            group.bench_function(BenchmarkId::new(name, d), |b| {
+                b.iter(|| {
+                    for block in data.chunks(BLOCK as usize * d) {
+                        let a = faer::MatRef::from_row_major_slice(block, block.len() / d, d);
+                        let whole = BlockStructure::Rectangular;
+                        let shape = if lower { BlockStructure::TriangularLower } else { whole };
+                        let (out, seq) = (gram.as_mut(), faer::Par::Seq);
+                        let replace = faer::Accum::Replace;
+                        triangular::matmul(
+                            out,
+                            shape,
+                            replace,
+                            a.transpose(),
+                            whole,
+                            a,
+                            whole,
+                            1.0,
+                            seq,
+                        );
+                    }
+                    black_box(&gram);
+                });
+            });
+        }
+        let adjacency = config(d, schedules[0].1).adjacency;
+        let budget = config(d, schedules[0].1).budget;
+        let alone = GaussianCovariance::calibrate(d, adjacency, budget).expect("calibrates");
+        let mut rng = NoiseRng::deterministic_not_private(2);
+        group.bench_function(BenchmarkId::new("noise", d), |b| {
             b.iter(|| {
-                for block in data.chunks(BLOCK as usize * d) {
-                    let a = faer::MatRef::from_row_major_slice(block, block.len() / d, d);
-                    let mut gram = faer::Mat::<f64>::zeros(d, d);
-                    faer::linalg::matmul::matmul(
-                        gram.as_mut(),
-                        faer::Accum::Replace,
-                        a.transpose(),
-                        a,
-                        1.0,
-                        faer::Par::Seq,
-                    );
-                    black_box(gram);
+                for _ in 0..ROWS as u64 / BLOCK {
+                    black_box(alone.release(&[], &mut rng).expect("no rows are rows"));
                 }
             });
         });

@@ -6,6 +6,7 @@
 use crate::error::{Error, Result};
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
+use faer::linalg::matmul::triangular::{self, BlockStructure};
 use faer::linalg::{cholesky::llt, evd, householder, matmul, qr, svd};
 use faer::{Accum, Conj, Mat, MatMut, MatRef, Par, Spec};
 
@@ -23,6 +24,36 @@ pub(crate) fn product_into(
     right: MatRef<'_, f64>,
 ) {
     matmul::matmul(out, accum, left, right, 1.0, Par::Seq);
+}
+
+/// The upper triangle of `out + rows^T rows` (or of `rows^T rows` with [`Accum::Replace`]), one thread; what is below
+/// stays.
+pub(crate) fn gram_into(out: MatMut<'_, f64>, accum: Accum, rows: MatRef<'_, f64>) {
+    let (upper, whole) = (BlockStructure::TriangularUpper, BlockStructure::Rectangular);
+    let columns = rows.transpose();
+    triangular::matmul(out, upper, accum, columns, whole, rows, whole, 1.0, Par::Seq);
+}
+
+/// Copies what is below the diagonal of a d x d matrix, row-major, to above it: in tiles, so that neither side
+/// leaves the cache.
+pub(crate) fn mirror_lower(matrix: &mut [f64], d: usize) {
+    const TILE: usize = 16;
+    for top in (0..d).step_by(TILE) {
+        let bottom = d.min(top + TILE);
+        for left in (0..bottom).step_by(TILE) {
+            for i in top..bottom {
+                for j in left..i.min(left + TILE) {
+                    matrix[j * d + i] = matrix[i * d + j];
+                }
+            }
+        }
+    }
+}
+
+/// Whether all numbers are finite: without a branch in between, so that it is done many at a time.
+pub(crate) fn finite(values: &[f64]) -> bool {
+    let fine = |values: &[f64]| values.iter().fold(true, |fine, x| fine & x.is_finite());
+    values.chunks(4096).all(fine)
 }
 
 /// `left right`, in one thread: the same bits everywhere.

@@ -1,7 +1,7 @@
 //! Rows of a Gaussian law whose covariance is an exact Gram matrix over a lift.
 
 use super::grid::{Grid, floor_log2};
-use super::law::{NoiseLaw, VALUES_PER_STREAM};
+use super::law::{FEW, NoiseLaw, VALUES_PER_STREAM};
 use super::rng::{NoiseRng, NoiseStream};
 use super::wide::{Work, widest};
 use super::ziv::{Factor, Normals, Path, Source, Target, to_f64};
@@ -98,16 +98,17 @@ impl GramRows {
         })?;
         let normals = Normals::new();
         let block = rows_per_stream(d);
-        let rows: Vec<Vec<i128>> = streams
-            .into_par_iter()
-            .enumerate()
-            .map(|(i, stream)| {
-                let count = block.min(self.rows - i * block);
-                let source = Source::new(stream, 2 * d * count);
-                let (factor, normals, grid) = (&factor, &normals, self.grid.exponent());
-                widest(Block { factor, normals, path, source: &source, d, count, grid })
-            })
-            .collect();
+        let draw = |(i, stream): (usize, NoiseStream)| {
+            let count = block.min(self.rows - i * block);
+            let source = Source::new(stream, 2 * d * count);
+            let (factor, normals, grid) = (&factor, &normals, self.grid.exponent());
+            widest(Block { factor, normals, path, source: &source, d, count, grid })
+        };
+        let rows: Vec<Vec<i128>> = if 2 * d * self.rows < FEW {
+            streams.into_iter().enumerate().map(draw).collect()
+        } else {
+            streams.into_par_iter().enumerate().map(draw).collect()
+        };
         Ok(rows.concat())
     }
 }

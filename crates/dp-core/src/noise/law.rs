@@ -119,6 +119,9 @@ pub enum NoiseLaw {
 /// consecutive pieces of multiples of this many values give the same as one call on the whole.
 pub const VALUES_PER_STREAM: usize = 4096;
 
+/// Below so many samples of one operation no other threads are woken: that takes as long as the samples.
+pub(super) const FEW: usize = 1 << 15;
+
 /// Number of samples whose words are drawn together.
 pub(crate) const CHUNK: usize = 512;
 

@@ -2,8 +2,9 @@
 
 use super::gaussian::GaussianNoise;
 use super::grid::Grid;
-use super::law::{AdditiveNoise, NoiseLaw};
-use super::rng::NoiseRng;
+use super::law::{AdditiveNoise, FEW, NoiseLaw};
+use super::rng::{NoiseRng, NoiseStream};
+use super::rounded::{Tail, Words, add_block_by};
 use crate::error::{Error, Result};
 use crate::quantity::NoiseScale;
 use rayon::prelude::*;
@@ -62,11 +63,21 @@ impl SymmetricGaussian {
         let grid = self.diagonal.grid();
         matrix.chunks(d).enumerate().try_for_each(|(i, row)| grid.check_values(&row[..=i]))?;
         let streams = rng.reserve(d as u64);
-        let rows = matrix.par_chunks_mut(d).zip(streams).enumerate();
-        rows.try_for_each(|(i, (row, mut stream))| {
-            self.diagonal.add_block(&mut stream, &mut row[i..=i])?;
-            self.off_diagonal.add_block(&mut stream, &mut row[..i])
-        })?;
+        let add = |words: &mut Words, i: usize, row: &mut [f64], mut stream: NoiseStream| {
+            let (on, off) = (self.diagonal.sigma().get(), self.off_diagonal.sigma().get());
+            for (scale, values) in [(on, i..i + 1), (off, 0..i)] {
+                let values = &mut row[values];
+                add_block_by(words, Tail::Gaussian, scale, grid, &mut stream, values);
+            }
+        };
+        if d * d < FEW {
+            let mut words = Words::new();
+            let rows = matrix.chunks_mut(d).zip(streams).enumerate();
+            rows.for_each(|(i, (row, stream))| add(&mut words, i, row, stream));
+        } else {
+            let rows = matrix.par_chunks_mut(d).zip(streams).enumerate();
+            rows.for_each_init(Words::new, |words, (i, (row, stream))| add(words, i, row, stream));
+        }
         mirror_lower(matrix, d);
         Ok(())
     }
@@ -81,12 +92,33 @@ impl SymmetricGaussian {
     }
 }
 
-/// Copies the lower triangle of a row-major matrix over the upper one.
+/// Copies the lower triangle of a row-major matrix over the upper one: in tiles, so that neither side leaves the
+/// cache.
 pub(super) fn mirror_lower(matrix: &mut [f64], d: usize) {
-    for i in 1..d {
-        let (above, row) = matrix.split_at_mut(i * d);
-        for j in 0..i {
-            above[j * d + i] = row[j];
+    const TILE: usize = 16;
+    for top in (0..d).step_by(TILE) {
+        let bottom = d.min(top + TILE);
+        for left in (0..bottom).step_by(TILE) {
+            for i in top..bottom {
+                for j in left..i.min(left + TILE) {
+                    matrix[j * d + i] = matrix[i * d + j];
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn what_is_below_the_diagonal_comes_above_it() {
+        for d in [0, 1, 15, 16, 17, 40] {
+            let below = |i: usize, j: usize| (i.max(j) * 1000 + i.min(j)) as f64;
+            let mut matrix: Vec<f64> = (0..d * d)
+                .map(|e| if e % d > e / d { -1.0 } else { below(e / d, e % d) })
+                .collect();
+            super::mirror_lower(&mut matrix, d);
+            assert!((0..d * d).all(|e| matrix[e] == below(e / d, e % d)), "{d}");
         }
     }
 }

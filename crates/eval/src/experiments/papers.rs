@@ -448,6 +448,7 @@ mod tests {
             "hardt-roth-2012/epsilon",
             "upadhyay-2021/noise-of-trees",
             "upadhyay-2021/drift-digits",
+            "upadhyay-2021/denoised-window",
         ];
         assert_eq!(extra, ours);
     }

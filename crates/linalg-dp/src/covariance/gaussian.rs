@@ -248,14 +248,18 @@ impl Privatises for GaussianCovariance {
             Noise::AfterChoice { noise, .. } => noise,
         };
         law.fill(rng, &mut noise);
-        let unit = 1.0 / self.grid.spacing();
-        let all = gram.release(self.grid.exponent(), |i, j| unit * noise[i * columns + j]);
-        let values = (0..dim).flat_map(|i| &all[i * columns..][..dim]).copied().collect();
-        let sums = (columns > dim).then(|| {
+        let all = gram.release(self.grid.exponent(), &noise);
+        let (values, sums) = if columns > dim {
             let units = f64::from(self.clip.constant_units());
             let constant = units * 2f64.powi(self.clip.exponent());
-            Sums::new(constant, all[dim * columns..].to_vec())
-        });
+            let sums = Sums::new(constant, all[dim * columns..].to_vec());
+            (
+                all.chunks(columns).take(dim).flat_map(|row| &row[..dim]).copied().collect(),
+                Some(sums),
+            )
+        } else {
+            (all, None)
+        };
         if let Some(sums) = &sums {
             public.insert(CONSTANT.to_owned(), PublicValue::from(sums.constant()));
             let known = leaves_rows_public(self.guarantee().adjacency());

@@ -15,6 +15,8 @@ use rayon::prelude::*;
 /// Rows whose products are summed in f64 before they join the 128-bit totals:
 /// `1024 * 2^42 <= 2^53`.
 pub(crate) const BLOCK: usize = 1024;
+/// Rows that are multiplied at once: whoever gives one row at a time pays for a product of matrices all the same.
+const WAIT: usize = 128;
 /// Most bits by which totals are rescaled to a coarser grid: beyond, a shift of 128-bit sums would
 /// overflow. Only budgets that hide everything ask for so much.
 pub(crate) const MAX_SHIFT: i32 = 100;
@@ -23,6 +25,7 @@ pub(crate) const MAX_SHIFT: i32 = 100;
 #[derive(Debug)]
 pub struct ExactGram {
     clip: RowClip,
+    /// Row-major; above the diagonal nothing is kept.
     total: Vec<i128>,
 }
 
@@ -31,67 +34,24 @@ impl ExactGram {
         Self { clip, total: vec![0; clip.columns() * clip.columns()] }
     }
 
-    /// Adds rows (row-major, any number of them).
-    pub(crate) fn push(&mut self, rows: &[f64]) -> Result<()> {
-        let (dim, d) = (self.clip.dim(), self.clip.columns());
-        let count = self.clip.rows_in(rows)?;
-        if count == 1 {
-            return self.push_one(rows);
-        }
-        let blocks: Vec<&[f64]> = rows.chunks(BLOCK * dim).collect();
-        let lanes = rayon::current_num_threads().max(1);
-        let sums = blocks
-            .par_chunks(blocks.len().div_ceil(lanes).max(1))
-            .map(|blocks| {
-                let mut sum = vec![0i128; d * d];
-                let mut q = vec![0.0; BLOCK.min(count) * d];
-                let mut gram = Mat::zeros(d, d);
-                for block in blocks {
-                    let count = block.len() / dim;
-                    let q = &mut q[..count * d];
-                    for (row, out) in block.chunks(dim).zip(q.chunks_mut(d)) {
-                        self.clip.quantise(row, out)?;
-                    }
-                    let q = MatRef::from_row_major_slice(q, count, d);
-                    dense::product_into(gram.as_mut(), Accum::Replace, q.transpose(), q);
-                    for (j, sums) in sum.chunks_mut(d).enumerate() {
-                        for (s, g) in sums.iter_mut().zip(gram.col(j).iter()) {
-                            *s += i128::from(*g as i64);
-                        }
-                    }
-                }
-                Ok(sum)
-            })
-            .collect::<Result<Vec<_>>>()?;
-        for sum in sums {
-            for (t, s) in self.total.iter_mut().zip(sum) {
-                *t += s;
-            }
-        }
-        Ok(())
-    }
-
-    fn push_one(&mut self, row: &[f64]) -> Result<()> {
+    /// The rows of the lower triangle, and those of another matrix of this shape.
+    fn lower_with<'a, T>(
+        &'a mut self,
+        other: &'a [T],
+    ) -> impl Iterator<Item = (&'a mut i128, &'a T)> {
         let d = self.clip.columns();
-        let mut q = vec![0.0; d];
-        self.clip.quantise(row, &mut q)?;
-        let q: Vec<i64> = q.iter().map(|x| *x as i64).collect();
-        for (i, total) in self.total.chunks_mut(d).enumerate() {
-            for (t, x) in total.iter_mut().zip(&q) {
-                *t += i128::from(q[i] * x);
-            }
-        }
-        Ok(())
+        let rows = self.total.chunks_mut(d).zip(other.chunks(d)).enumerate();
+        rows.flat_map(|(i, (row, other))| row[..=i].iter_mut().zip(other))
     }
 
     /// Adds another sum under the same clip.
     pub(crate) fn add(&mut self, other: &Self) {
-        self.total.iter_mut().zip(&other.total).for_each(|(t, o)| *t += o);
+        self.lower_with(&other.total).for_each(|(t, o)| *t += o);
     }
 
     /// Takes another sum under the same clip away.
     pub(crate) fn subtract(&mut self, other: &Self) {
-        self.total.iter_mut().zip(&other.total).for_each(|(t, o)| *t -= o);
+        self.lower_with(&other.total).for_each(|(t, o)| *t -= o);
     }
 
     /// Starts again from zero.
@@ -99,13 +59,17 @@ impl ExactGram {
         self.total.fill(0);
     }
 
-    /// The sums as numbers, row-major; each rounds once.
-    pub(crate) fn to_values(&self) -> Vec<f64> {
-        let step = 2f64.powi(self.exponent());
-        self.total.iter().map(|t| *t as f64 * step).collect()
+    /// The sums as numbers, row-major, zero above the diagonal; each rounds once.
+    pub(crate) fn lower_values(&self) -> Vec<f64> {
+        let (d, step) = (self.clip.columns(), 2f64.powi(self.exponent()));
+        let mut values = vec![0.0; d * d];
+        for (i, (row, out)) in self.total.chunks(d).zip(values.chunks_mut(d)).enumerate() {
+            row[..=i].iter().zip(out).for_each(|(t, x)| *x = to_f64(*t) * step);
+        }
+        values
     }
 
-    /// The sums in squared units: for noise, and for a journal.
+    /// The sums in squared units, those above the diagonal left out: for noise, and for a journal.
     pub(crate) fn totals(&self) -> &[i128] {
         &self.total
     }
@@ -132,23 +96,167 @@ impl ExactGram {
 
     /// Adds noise that lies on the grid `2^exponent` and converts to `f64`.
     ///
-    /// `noise(i, j)` for `i >= j`, in units of the grid. The totals are first rounded to
-    /// the grid (exact when it is not coarser than their own unit).
-    pub(crate) fn release(&self, exponent: i32, noise: impl Fn(usize, usize) -> f64) -> Vec<f64> {
+    /// The lower triangle of `noise` is read, in units of the grid, at most `2^52` of them. The totals are first
+    /// rounded to the grid (exact when it is not coarser than their own unit).
+    pub(crate) fn release(&self, exponent: i32, noise: &[f64]) -> Vec<f64> {
         let d = self.clip.columns();
         let shift = exponent - self.exponent();
-        let step = 2f64.powi(exponent);
+        let (step, unit) = (2f64.powi(exponent), 2f64.powi(-exponent));
         let mut out = vec![0.0; d * d];
-        for i in 0..d {
-            for j in 0..=i {
-                let exact = rescale(self.total[i * d + j], shift);
-                let value = (exact + noise(i, j) as i128) as f64 * step;
-                out[i * d + j] = value;
-                out[j * d + i] = value;
+        let rows = self.total.chunks(d).zip(noise.chunks(d)).zip(out.chunks_mut(d));
+        for (i, ((totals, noise), out)) in rows.enumerate() {
+            for ((total, noise), out) in totals[..=i].iter().zip(noise).zip(out) {
+                let exact = rescale(*total, shift);
+                *out = to_f64(exact + i128::from((noise * unit) as i64)) * step;
             }
         }
+        dense::mirror_lower(&mut out, d);
         out
     }
+}
+
+/// Rows on their way into an [`ExactGram`]: their products are taken many rows at a time, in buffers that stay.
+/// Private.
+#[derive(Debug)]
+pub(crate) struct OpenGram {
+    /// What each thread sums; there is one at least.
+    lanes: Vec<Lane>,
+}
+
+/// The sum of some rows.
+#[derive(Debug)]
+struct Lane {
+    sum: ExactGram,
+    /// Clipped rows that are not multiplied yet, in units, and how many.
+    waiting: Vec<f64>,
+    count: usize,
+    /// The upper triangle of the products of `multiplied` rows that are not in the sum yet: at most [`BLOCK`] rows, so
+    /// that every number is exact.
+    product: Mat<f64>,
+    multiplied: usize,
+}
+
+impl OpenGram {
+    pub(crate) fn new(clip: RowClip) -> Self {
+        Self { lanes: vec![Lane::new(clip)] }
+    }
+
+    /// Adds rows (row-major, any number of them), or none.
+    pub(crate) fn push(&mut self, rows: &[f64]) -> Result<()> {
+        let clip = self.lanes[0].sum.clip;
+        let count = clip.rows_in(rows)?;
+        if !dense::finite(rows) {
+            return Err(Error::NotFinite { what: "a row" });
+        }
+        let blocks = count.div_ceil(BLOCK);
+        let lanes = rayon::current_num_threads().min(blocks).max(1);
+        if lanes == 1 {
+            return self.lanes[0].push(rows);
+        }
+        while self.lanes.len() < lanes {
+            self.lanes.push(Lane::new(clip));
+        }
+        let shares = rows.par_chunks(blocks.div_ceil(lanes) * BLOCK * clip.dim());
+        self.lanes.par_iter_mut().zip(shares).try_for_each(|(lane, rows)| lane.push(rows))
+    }
+
+    /// The sum of all rows.
+    pub(crate) fn sum(&mut self) -> &ExactGram {
+        self.lanes.iter_mut().for_each(Lane::settle);
+        if let [first, others @ ..] = &mut self.lanes[..] {
+            for lane in others {
+                first.sum.add(&lane.sum);
+                lane.sum.clear();
+            }
+        }
+        &self.lanes[0].sum
+    }
+
+    /// The sum of all rows, which leaves none behind; the room of `spare` is used for the next.
+    pub(crate) fn take(&mut self, spare: Option<ExactGram>) -> ExactGram {
+        self.sum();
+        let own = &mut self.lanes[0].sum;
+        let mut empty = spare.unwrap_or_else(|| ExactGram::new(own.clip));
+        empty.clear();
+        core::mem::replace(own, empty)
+    }
+
+    /// Starts again without rows.
+    pub(crate) fn clear(&mut self) {
+        for lane in &mut self.lanes {
+            lane.sum.clear();
+            (lane.count, lane.multiplied) = (0, 0);
+        }
+    }
+}
+
+impl Lane {
+    fn new(clip: RowClip) -> Self {
+        let (waiting, product) = (Vec::new(), Mat::new());
+        Self { sum: ExactGram::new(clip), waiting, count: 0, product, multiplied: 0 }
+    }
+
+    /// Adds rows, all of them finite.
+    fn push(&mut self, rows: &[f64]) -> Result<()> {
+        let (dim, d) = (self.sum.clip.dim(), self.sum.clip.columns());
+        let mut rest = rows;
+        while !rest.is_empty() {
+            let take = (WAIT - self.count).min(rest.len() / dim);
+            let (now, later) = rest.split_at(take * dim);
+            let end = (self.count + take) * d;
+            if self.waiting.len() < end {
+                self.waiting.resize(end, 0.0);
+            }
+            self.sum.clip.quantise_rows(now, &mut self.waiting[self.count * d..end])?;
+            self.count += take;
+            rest = later;
+            if self.count == WAIT {
+                self.multiply();
+            }
+        }
+        Ok(())
+    }
+
+    /// Multiplies what waits.
+    fn multiply(&mut self) {
+        let d = self.sum.clip.columns();
+        if self.multiplied + self.count > BLOCK {
+            self.carry();
+        }
+        if self.product.ncols() == 0 {
+            self.product = Mat::zeros(d, d);
+        }
+        let accum = if self.multiplied == 0 { Accum::Replace } else { Accum::Add };
+        let q = MatRef::from_row_major_slice(&self.waiting[..self.count * d], self.count, d);
+        dense::gram_into(self.product.as_mut(), accum, q);
+        (self.multiplied, self.count) = (self.multiplied + self.count, 0);
+    }
+
+    /// Moves the products to the sum.
+    fn carry(&mut self) {
+        let d = self.sum.clip.columns();
+        for (j, totals) in self.sum.total.chunks_mut(d).enumerate() {
+            for (t, p) in totals[..=j].iter_mut().zip(self.product.col(j).iter()) {
+                *t += i128::from(*p as i64);
+            }
+        }
+        self.multiplied = 0;
+    }
+
+    /// Leaves nothing outside the sum.
+    fn settle(&mut self) {
+        if self.count > 0 {
+            self.multiply();
+        }
+        if self.multiplied > 0 {
+            self.carry();
+        }
+    }
+}
+
+/// `n as f64`, without the detour of wide integers where it is short.
+fn to_f64(n: i128) -> f64 {
+    i64::try_from(n).map_or(n as f64, |n| n as f64)
 }
 
 /// `value / 2^shift`, rounded to nearest (half upwards), for `shift` from 0 to [`MAX_SHIFT`].
@@ -190,9 +298,11 @@ mod tests {
         // Eighths lie on the grid: what enters is the row itself.
         for (d, value) in [(64, 0.125), (4, 0.5), (1, 1.0), (16, -0.25)] {
             let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
-            let mut gram = ExactGram::new(clip);
+            let mut gram = OpenGram::new(clip);
             gram.push(&vec![value; 3 * d]).unwrap();
-            assert!(gram.to_values().iter().all(|x| *x == 3.0 * value * value), "{d}");
+            let values = gram.sum().lower_values();
+            let below = |(e, x): (usize, &f64)| e % d > e / d || *x == 3.0 * value * value;
+            assert!(values.iter().enumerate().all(below), "{d}");
         }
     }
 
@@ -211,31 +321,87 @@ mod tests {
         assert_eq!(rescale(largest, MAX_SHIFT), (largest >> MAX_SHIFT) + 1);
     }
 
-    #[test]
-    fn gram_is_exact_and_independent_of_blocks() {
-        let (n, d) = (3000, 5);
-        let data = rows(n, d, 1.0);
-        let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
-        let mut whole = ExactGram::new(clip);
-        whole.push(&data).unwrap();
-        let mut single = ExactGram::new(clip);
-        for row in data.chunks(d) {
-            single.push(row).unwrap();
+    /// Row by row in 128-bit integers.
+    fn plain(clip: RowClip, data: &[f64]) -> Vec<i128> {
+        let d = clip.columns();
+        let (mut sum, mut q) = (vec![0; d * d], vec![0.0; d]);
+        for row in data.chunks(clip.dim()) {
+            clip.quantise(row, &mut q).unwrap();
+            for e in (0..d * d).filter(|e| e % d <= e / d) {
+                sum[e] += q[e / d] as i128 * q[e % d] as i128;
+            }
         }
-        assert_eq!(whole.total, single.total);
-        let exact = whole.release(whole.exponent(), |_, _| 0.0);
-        let coarse = whole.release(whole.exponent() + 20, |_, _| 0.0);
-        let step = 2f64.powi(whole.exponent() + 20);
+        sum
+    }
+
+    /// However the rows are cut, on one thread or several, with a constant behind each or without: and rows at the
+    /// bound, whose sums use all 53 bits.
+    #[test]
+    fn gram_is_exact_and_independent_of_how_rows_come() {
+        for (n, d, scale) in [(5000, 5, 1.0), (2300, 70, 1.0), (4200, 3, 1e200), (1, 9, 0.1)] {
+            let data = rows(n, d, scale);
+            let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
+            for clip in [clip, clip.followed_by(clip.constant_for_means()).unwrap()] {
+                let expected = plain(clip, &data);
+                for (step, threads) in [(n, 1), (n, 2), (n, 3), (1, 2), (127, 1), (1500, 2)] {
+                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+                    pool.unwrap().install(|| {
+                        let mut gram = OpenGram::new(clip);
+                        // What was there before leaves nothing behind.
+                        gram.push(&data).unwrap();
+                        gram.clear();
+                        for part in data.chunks(step * d) {
+                            gram.push(part).unwrap();
+                        }
+                        assert!(gram.sum().total == expected, "{n} x {d} by {step}, {threads}");
+                        // A sum that was looked at goes on.
+                        gram.push(&data[..d]).unwrap();
+                        let one = plain(clip, &data[..d]);
+                        let more: Vec<i128> =
+                            expected.iter().zip(one).map(|(a, b)| a + b).collect();
+                        assert!(gram.sum().total == more);
+                        let taken = gram.take(None);
+                        assert!(taken.total == more && gram.sum().total.iter().all(|t| *t == 0));
+                        gram.take(Some(taken));
+                        assert!(gram.sum().total.iter().all(|t| *t == 0));
+                    });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn totals_are_rounded_to_the_grid_and_mirrored() {
+        let d = 37;
+        let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
+        let mut gram = OpenGram::new(clip);
+        gram.push(&rows(300, d, 1.0)).unwrap();
+        let gram = gram.sum();
+        let nothing = vec![0.0; d * d];
+        let exact = gram.release(gram.exponent(), &nothing);
+        let step = 2f64.powi(gram.exponent() + 20);
+        let coarse = gram.release(gram.exponent() + 20, &nothing);
         assert!(exact.iter().zip(&coarse).all(|(a, b)| (a - b).abs() <= 0.5 * step));
+        assert!((0..d * d).all(|e| exact[e] == exact[e % d * d + e / d]));
+        // Of the noise the lower triangle is read.
+        let noise: Vec<f64> =
+            (0..d * d).map(|e| if e % d > e / d { f64::NAN } else { e as f64 * step }).collect();
+        let noisy = gram.release(gram.exponent() + 20, &noise);
+        let below = (0..d * d).filter(|e| e % d <= e / d);
+        assert!(below.into_iter().all(|e| noisy[e] == coarse[e] + noise[e]));
     }
 
     #[test]
     fn refuses_bad_rows() {
         let clip = RowClip::new(2, NormBound::new(1.0).unwrap()).unwrap();
-        let mut gram = ExactGram::new(clip);
+        let mut gram = OpenGram::new(clip);
         assert!(matches!(gram.push(&[1.0, f64::NAN]), Err(Error::NotFinite { .. })));
         assert!(matches!(gram.push(&[f64::INFINITY, 0.0]), Err(Error::NotFinite { .. })));
         assert!(matches!(gram.push(&[1.0, 0.0, 0.5]), Err(Error::Shape { .. })));
+        // None of the rows of a call that is refused is in the sum, however many came before the bad one.
+        let mut many = rows(5000, 2, 1.0);
+        many[9999] = f64::NAN;
+        assert!(gram.push(&many).is_err() && gram.sum().total.iter().all(|t| *t == 0));
         assert!(RowClip::new(0, NormBound::new(1.0).unwrap()).is_err());
     }
 }

@@ -1,7 +1,7 @@
 //! What every covariance mechanism can do, and the stream of rows that one release is made from.
 
 use super::clip::{RowClip, longer_rows};
-use super::gram::ExactGram;
+use super::gram::{ExactGram, OpenGram};
 use super::names::NAMES;
 use super::release::PrivateCovariance;
 use crate::error::Result;
@@ -26,7 +26,7 @@ pub trait CovarianceMechanism: Privatises {
 
     /// A stream of rows for one release.
     fn stream<'m>(&'m self, rng: &'m mut NoiseRng) -> CovarianceStream<'m, &'m mut NoiseRng> {
-        let gram = ExactGram::new(self.row_clip());
+        let gram = OpenGram::new(self.row_clip());
         CovarianceStream { mechanism: self.as_dyn(), gram, names: None, rng }
     }
 }
@@ -71,7 +71,7 @@ impl dyn CovarianceMechanism + '_ {
 /// ```
 pub struct CovarianceStream<'m, R = NoiseRng> {
     mechanism: &'m dyn Privatises,
-    gram: ExactGram,
+    gram: OpenGram,
     names: Option<PublicValue>,
     rng: R,
 }
@@ -79,7 +79,7 @@ pub struct CovarianceStream<'m, R = NoiseRng> {
 impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
     /// A stream without rows, as [`CovarianceMechanism::stream`], of a generator that may be its own.
     pub fn new(mechanism: &'m dyn CovarianceMechanism, rng: R) -> Self {
-        let gram = ExactGram::new(mechanism.row_clip());
+        let gram = OpenGram::new(mechanism.row_clip());
         Self { mechanism: mechanism.as_dyn(), gram, names: None, rng }
     }
 
@@ -109,7 +109,7 @@ impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
     pub fn finish(mut self) -> Result<Release<PrivateCovariance>> {
         let mut public = stated(self.mechanism.row_clip().dim());
         public.extend(self.names.map(|names| (NAMES.to_owned(), names)));
-        self.mechanism.privatise(&self.gram, public, self.rng.borrow_mut())
+        self.mechanism.privatise(self.gram.sum(), public, self.rng.borrow_mut())
     }
 }
 

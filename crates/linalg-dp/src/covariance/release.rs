@@ -273,6 +273,11 @@ impl PrivateCovariance {
         &self.values
     }
 
+    /// As [`PrivateCovariance::values`], without a copy.
+    pub(crate) fn into_values(self) -> Vec<f64> {
+        self.values
+    }
+
     /// d.
     #[must_use]
     pub fn dim(&self) -> usize {

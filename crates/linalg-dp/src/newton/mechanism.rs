@@ -6,8 +6,8 @@ use super::sums::{Rows, STEPS};
 use super::system::System;
 use crate::author::AUTHOR;
 use crate::covariance::{
-    CONSTANT, CovarianceNoise, ExactGram, GaussianCovariance, MAX_SHIFT, PrivateCovariance,
-    RowClip, longer_rows, name_features, rescale, row_change,
+    CONSTANT, CovarianceNoise, GaussianCovariance, MAX_SHIFT, OpenGram, PrivateCovariance, RowClip,
+    longer_rows, name_features, rescale, row_change,
 };
 use crate::error::{Error, Result};
 use crate::products::check_grid;
@@ -252,12 +252,11 @@ impl PrivateNewton {
 
     fn release_gram(&self, rows: &Rows, rng: &mut NoiseRng) -> Result<PrivateCovariance> {
         let d = self.clip.columns();
-        let mut gram = ExactGram::new(self.clip);
+        let mut gram = OpenGram::new(self.clip);
         gram.push(&rows.features())?;
         let mut noise = vec![0.0; d * d];
         self.gram.fill(rng, &mut noise);
-        let unit = 1.0 / self.gram_grid.spacing();
-        let values = gram.release(self.gram_grid.exponent(), |i, j| unit * noise[i * d + j]);
+        let values = gram.sum().release(self.gram_grid.exponent(), &noise);
         let law = CovarianceNoise::SymmetricGaussian { sigma: self.gram_sigma };
         Ok(PrivateCovariance::new(d, values, None, law))
     }

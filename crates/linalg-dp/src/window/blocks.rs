@@ -3,13 +3,13 @@
 use super::config::{BlockNoise, Keep, StreamConfig};
 use super::histogram::{Checkpoint, SpectralHistogram};
 use crate::covariance::{
-    CovarianceMechanism, CovarianceNoise, ExactGram, GaussianCovariance, JlCovariance,
+    CovarianceMechanism, CovarianceNoise, GaussianCovariance, JlCovariance, OpenGram,
     WishartCovariance, WishartShape, stated,
 };
 use crate::error::{Error, Result};
 use dp_core::certificate::Statement;
 use dp_core::{Guarantee, NoiseRng, Release, SquaredNorm};
-use faer::Mat;
+use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use std::sync::Arc;
 pub(super) struct Blocks {
     mechanism: Arc<dyn CovarianceMechanism>,
     /// The open block. Private.
-    open: ExactGram,
+    open: OpenGram,
     window_blocks: u64,
     kept: Kept,
     /// What the mechanism wrote about its first block: noise law and parameters.
@@ -28,8 +28,8 @@ pub(super) struct Blocks {
 /// Private matrices, bias removed.
 #[derive(Debug)]
 enum Kept {
-    /// The window's blocks, oldest first, as `(index, unbiased matrix)`.
-    Blocks(VecDeque<(u64, Mat<f64>)>),
+    /// The window's blocks, oldest first, as `(index, unbiased matrix)`, row-major.
+    Blocks(VecDeque<(u64, Vec<f64>)>),
     /// Suffix sums of positive semidefinite blocks.
     Histogram {
         /// Of the blocks as released (JL, Wishart), or with their negative eigenvalues set to zero
@@ -89,7 +89,7 @@ impl Blocks {
                 Kept::Histogram { histogram, plain: Vec::new() }
             }
         };
-        let open = ExactGram::new(mechanism.row_clip());
+        let open = OpenGram::new(mechanism.row_clip());
         Ok(Self { mechanism, open, window_blocks, kept, described: None })
     }
 
@@ -109,18 +109,21 @@ impl Blocks {
 
     pub(super) fn close(&mut self, index: u64, rng: &mut NoiseRng) -> Result<()> {
         let public = stated(self.mechanism.dim());
-        let release: Release<_> = self.mechanism.privatise(&self.open, public, rng)?;
+        let release: Release<_> = self.mechanism.privatise(self.open.sum(), public, rng)?;
         self.open.clear();
-        let payload = release.payload();
+        let (payload, certificate) = release.into_parts();
         if self.described.is_none() {
-            let statement = release.certificate().statement().clone();
+            let statement = certificate.statement().clone();
             self.described = Some((statement, payload.noise(), payload.offset()));
         }
         let oldest = (index + 1).saturating_sub(self.window_blocks);
         match &mut self.kept {
             Kept::Blocks(blocks) => {
-                blocks.push_back((index, payload.unbiased()));
+                let (d, offset) = (payload.dim(), payload.offset());
+                let mut values = payload.into_values();
+                (0..d).for_each(|i| values[i * d + i] -= offset);
                 blocks.retain(|(i, _)| *i >= oldest);
+                blocks.push_back((index, values));
             }
             Kept::Histogram { histogram, plain } => match payload.noise() {
                 CovarianceNoise::SymmetricGaussian { .. } => {
@@ -147,10 +150,11 @@ impl Blocks {
         let dim = self.mechanism.dim();
         match &self.kept {
             Kept::Blocks(blocks) => {
-                let mut total = Mat::<f64>::zeros(dim, dim);
+                let mut total = vec![0.0; dim * dim];
                 for (_, block) in blocks {
-                    total += block;
+                    total.iter_mut().zip(block).for_each(|(t, x)| *t += x);
                 }
+                let total = MatRef::from_row_major_slice(&total, dim, dim).to_owned();
                 (total, blocks.front().map_or(closed, |(i, _)| *i))
             }
             Kept::Histogram { histogram, plain } => {
@@ -171,7 +175,7 @@ impl Blocks {
         let d = self.mechanism.dim();
         let numbers = |m: &Mat<f64>| (0..d * d).map(|e| m[(e / d, e % d)]).collect();
         let (matrices, plain) = match &self.kept {
-            Kept::Blocks(kept) => (kept.iter().map(|(i, m)| (*i, numbers(m))).collect(), vec![]),
+            Kept::Blocks(kept) => (kept.iter().cloned().collect(), vec![]),
             Kept::Histogram { histogram, plain } => (
                 histogram.checkpoints().iter().map(|c| (c.start, numbers(&c.matrix))).collect(),
                 plain.iter().map(|(i, m)| (*i, numbers(m))).collect(),
@@ -184,27 +188,28 @@ impl Blocks {
     pub(super) fn restore(&mut self, state: BlocksState, closed: u64) -> Result<()> {
         let BlocksState { described, matrices, plain: sums } = state;
         let d = self.mechanism.dim();
-        let load = |matrices: Vec<(u64, Vec<f64>)>| -> Result<Vec<(u64, Mat<f64>)>> {
-            matrices.into_iter().map(|(i, values)| Ok((i, matrix(&values, d)?))).collect()
-        };
-        let (loaded, sums) = (load(matrices)?, load(sums)?);
-        if loaded.iter().any(|(i, _)| *i >= closed) {
+        if matrices.iter().chain(&sums).any(|(_, values)| values.len() != d * d) {
+            return Err(Error::corrupt("a matrix has another size"));
+        }
+        if matrices.iter().any(|(i, _)| *i >= closed) {
             return Err(Error::corrupt("a block lies in the future"));
         }
-        let starts = |of: &[(u64, Mat<f64>)]| of.iter().map(|(i, _)| *i).collect::<Vec<_>>();
-        let expected = if self.keeps_plain_sums() { starts(&loaded) } else { Vec::new() };
+        let starts = |of: &[(u64, Vec<f64>)]| of.iter().map(|(i, _)| *i).collect::<Vec<_>>();
+        let expected = if self.keeps_plain_sums() { starts(&matrices) } else { Vec::new() };
         if starts(&sums) != expected {
             return Err(Error::corrupt("its sums are not those of its checkpoints"));
         }
         self.described = described;
+        let load = |(start, values): (u64, Vec<f64>)| {
+            (start, MatRef::from_row_major_slice(&values, d, d).to_owned())
+        };
         match &mut self.kept {
-            Kept::Blocks(kept) => *kept = loaded.into(),
+            Kept::Blocks(kept) => *kept = matrices.into(),
             Kept::Histogram { histogram, plain } => {
-                *plain = sums;
-                let checkpoints = loaded
-                    .into_iter()
-                    .map(|(start, matrix)| Checkpoint { start, matrix })
-                    .collect();
+                *plain = sums.into_iter().map(load).collect();
+                let loaded = matrices.into_iter().map(load);
+                let checkpoints =
+                    loaded.map(|(start, matrix)| Checkpoint { start, matrix }).collect();
                 histogram.restore(checkpoints, closed.checked_sub(1));
             }
         }
@@ -234,12 +239,4 @@ impl Blocks {
 pub(super) fn of_sum(of: impl Fn(SquaredNorm) -> f64, trace: SquaredNorm, count: f64) -> f64 {
     let empty = SquaredNorm::new(f64::MIN_POSITIVE).expect("positive");
     (of(trace).powi(2) + (count - 1.0).max(0.0) * of(empty).powi(2)).sqrt()
-}
-
-fn matrix(values: &[f64], d: usize) -> Result<Mat<f64>> {
-    if values.len() == d * d {
-        Ok(Mat::from_fn(d, d, |i, j| values[i * d + j]))
-    } else {
-        Err(Error::corrupt("a matrix has another size"))
-    }
 }

@@ -4,7 +4,7 @@ use super::blocks::{Blocks, BlocksState};
 use super::config::{Row, Schedule, StreamConfig};
 use super::sums::{Factorised, SumNoise, SumsState};
 use super::tree::{Tree, TreeState};
-use crate::covariance::{CovarianceNoise, ExactGram, RowClip};
+use crate::covariance::{CovarianceNoise, OpenGram, RowClip};
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
 use dp_core::{Guarantee, NoiseRng, NoiseScale, SquaredNorm};
@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 pub(super) enum Engine {
     Blocks(Blocks),
     Tree(Box<Tree>),
-    Factorised { sums: Factorised, open: ExactGram, clip: RowClip },
+    Factorised { sums: Factorised, open: OpenGram, clip: RowClip },
 }
 
 /// What a window's release consists of, without the stream's parameters.
@@ -73,7 +73,7 @@ impl Engine {
             Schedule::Factorised { .. } | Schedule::Decayed { .. } => {
                 let sums = Factorised::new(config, clip, row)?;
                 let guarantee = sums.noise.guarantee().clone();
-                (Self::Factorised { sums, open: ExactGram::new(clip), clip }, guarantee)
+                (Self::Factorised { sums, open: OpenGram::new(clip), clip }, guarantee)
             }
         })
     }
@@ -87,7 +87,7 @@ impl Engine {
             (Self::Tree(tree), _) => Self::Tree(Box::new(tree.restarted(clip))),
             (Self::Factorised { sums, .. }, _) => Self::Factorised {
                 sums: sums.restarted(config, clip),
-                open: ExactGram::new(clip),
+                open: OpenGram::new(clip),
                 clip,
             },
             (Self::Blocks(_), _) => unreachable!("blocks come from a schedule of blocks"),
@@ -131,10 +131,7 @@ impl Engine {
         match self {
             Self::Blocks(blocks) => blocks.close(index, rng),
             Self::Tree(tree) => tree.close(index, rng),
-            Self::Factorised { sums, open, clip } => {
-                let block = core::mem::replace(open, ExactGram::new(*clip));
-                sums.close(block, window_blocks, rng)
-            }
+            Self::Factorised { sums, open, .. } => sums.close(open, window_blocks, rng),
         }
     }
 

@@ -3,7 +3,7 @@
 use super::config::{Row, Schedule, StreamConfig};
 use super::factorisation::Factorisation;
 use crate::author::AUTHOR;
-use crate::covariance::{ExactGram, RowClip};
+use crate::covariance::{ExactGram, OpenGram, RowClip};
 use crate::error::{Error, Result};
 use crate::products::check_grid;
 use dp_core::mechanism::{Calibrated, Statistic};
@@ -12,7 +12,7 @@ use dp_core::profile::covariance_sensitivity;
 use dp_core::{
     EntryBound, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, Profile, Theorem, calibrate,
 };
-use faer::Mat;
+use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 
@@ -65,16 +65,9 @@ impl SumNoise {
         self.calibrated.noise().law()
     }
 
-    /// Rounds to the grid and adds noise.
-    pub(super) fn privatise(
-        &self,
-        exact: Vec<f64>,
-        dim: usize,
-        rng: &mut NoiseRng,
-    ) -> Result<Mat<f64>> {
-        let mut values = exact;
-        self.calibrated.noise().add_to(rng, &mut values)?;
-        Ok(Mat::from_fn(dim, dim, |i, j| values[i * dim + j]))
+    /// Rounds the lower triangle (row-major) to the grid, adds noise and mirrors it.
+    pub(super) fn privatise(&self, values: &mut [f64], rng: &mut NoiseRng) -> Result<()> {
+        Ok(self.calibrated.noise().add_to(rng, values)?)
     }
 }
 
@@ -94,10 +87,12 @@ pub(super) struct Factorised {
     factorisation: Factorisation,
     /// Exact running sum `(A X)_j`. Private.
     running: Running,
-    /// `(C X)_j` of the last blocks, newest first. Private.
+    /// `(C X)_j` of the last blocks, newest first, row-major: the lower triangle. Private.
     exact: VecDeque<Vec<f64>>,
     /// `(C X)_j + Z_j`, newest first. Released.
     noisy: VecDeque<Vec<f64>>,
+    /// Room for a block's sum: that of the last one that left the window. Private.
+    spare: Option<ExactGram>,
 }
 
 /// What a journal keeps of factorised sums.
@@ -158,7 +153,7 @@ impl Factorised {
             _ => Running::Sliding { total: ExactGram::new(clip), blocks: VecDeque::new() },
         };
         let (exact, noisy) = (VecDeque::new(), VecDeque::new());
-        Self { dim: config.dim, noise, factorisation, running, exact, noisy }
+        Self { dim: config.dim, noise, factorisation, running, exact, noisy, spare: None }
     }
 
     /// The same noise, and no block yet.
@@ -219,19 +214,28 @@ impl Factorised {
 
     pub(super) fn close(
         &mut self,
-        block: ExactGram,
+        open: &mut OpenGram,
         window_blocks: u64,
         rng: &mut NoiseRng,
     ) -> Result<()> {
-        let mut value = self.running.advance(block, window_blocks);
+        let d = self.dim;
+        let (mut value, left) = self.running.advance(open.take(self.spare.take()), window_blocks);
+        self.spare = left;
         let taps = self.factorisation.noise_taps();
-        for (tap, past) in taps[1..].iter().zip(&self.exact) {
-            value.iter_mut().zip(past).for_each(|(v, p)| *v -= tap * p);
+        // Row after row, so that a row stays in the cache until all past ones are taken from it.
+        for (i, row) in value.chunks_mut(d).enumerate() {
+            for (tap, past) in taps[1..].iter().zip(&self.exact) {
+                row[..=i].iter_mut().zip(&past[i * d..]).for_each(|(v, p)| *v -= tap * p);
+            }
         }
+        // What no tap reaches any more gives its room to the newest.
+        let last = if self.noisy.len() < taps.len() { None } else { self.noisy.pop_back() };
+        let mut noisy = last.unwrap_or_default();
+        noisy.clear();
+        noisy.extend_from_slice(&value);
         // The leading tap is one.
-        let noisy = self.noise.privatise(value.clone(), self.dim, rng)?;
-        let released = (0..value.len()).map(|e| noisy[(e / self.dim, e % self.dim)]).collect();
-        for (queue, entry) in [(&mut self.exact, value), (&mut self.noisy, released)] {
+        self.noise.privatise(&mut noisy, rng)?;
+        for (queue, entry) in [(&mut self.exact, value), (&mut self.noisy, noisy)] {
             queue.push_front(entry);
             queue.truncate(taps.len());
         }
@@ -246,38 +250,34 @@ impl Factorised {
 
     /// `(B Y)_j` for the newest block, and the standard deviation of its noise over sigma.
     pub(super) fn sum(&self) -> (Mat<f64>, f64) {
-        let mut total = Mat::<f64>::zeros(self.dim, self.dim);
+        let d = self.dim;
+        let mut total = vec![0.0; d * d];
         let mut variance = 0.0;
         for (tap, y) in self.factorisation.noise_taps().iter().zip(&self.noisy) {
             variance += tap * tap;
-            for j in 0..self.dim {
-                for i in 0..self.dim {
-                    total[(i, j)] += tap * y[i * self.dim + j];
-                }
-            }
+            total.iter_mut().zip(y).for_each(|(t, y)| *t += tap * y);
         }
-        (total, variance.sqrt())
+        (MatRef::from_row_major_slice(&total, d, d).to_owned(), variance.sqrt())
     }
 }
 
 impl Running {
-    fn advance(&mut self, block: ExactGram, window_blocks: u64) -> Vec<f64> {
+    /// The lower triangle of the newest sum, and the block that has left it.
+    fn advance(&mut self, block: ExactGram, window_blocks: u64) -> (Vec<f64>, Option<ExactGram>) {
         match self {
             Self::Sliding { total, blocks } => {
                 total.add(&block);
                 blocks.push_back(block);
-                if blocks.len() as u64 > window_blocks
-                    && let Some(oldest) = blocks.pop_front()
-                {
-                    total.subtract(&oldest);
-                }
-                total.to_values()
+                let over = blocks.len() as u64 > window_blocks;
+                let left = if over { blocks.pop_front() } else { None };
+                left.iter().for_each(|oldest| total.subtract(oldest));
+                (total.lower_values(), left)
             }
             Self::Decayed { decay, total } => {
-                for (t, x) in total.iter_mut().zip(block.to_values()) {
+                for (t, x) in total.iter_mut().zip(block.lower_values()) {
                     *t = *decay * *t + x;
                 }
-                total.clone()
+                (total.clone(), Some(block))
             }
         }
     }

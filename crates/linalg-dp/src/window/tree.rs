@@ -5,8 +5,8 @@ use super::config::{BlockNoise, Row, StreamConfig};
 use super::sums::{Plan, SumNoise};
 use crate::author::AUTHOR;
 use crate::covariance::{
-    CovarianceMechanism, CovarianceNoise, ExactGram, JlCovariance, RowClip, WishartCovariance,
-    WishartShape,
+    CovarianceMechanism, CovarianceNoise, ExactGram, JlCovariance, OpenGram, RowClip,
+    WishartCovariance, WishartShape,
 };
 use crate::error::{Error, Result};
 use dp_core::noise::NoiseLaw;
@@ -14,7 +14,7 @@ use dp_core::profile::RowChange;
 use dp_core::{
     Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Profile, SquaredNorm, Theorem, calibrate,
 };
-use faer::Mat;
+use faer::{Mat, MatRef};
 use serde::{Deserialize, Serialize};
 
 /// A private node: the sum of `2^level` blocks, the first being `index 2^level`.
@@ -61,11 +61,12 @@ enum NodeNoise {
 
 impl NodeNoise {
     /// The sum with its noise, the mean of the noise included.
-    fn privatise(&self, sum: &ExactGram, dim: usize, rng: &mut NoiseRng) -> Result<Vec<f64>> {
+    fn privatise(&self, sum: &ExactGram, rng: &mut NoiseRng) -> Result<Vec<f64>> {
         Ok(match self {
             Self::Gaussian(noise) => {
-                let noisy = noise.privatise(sum.to_values(), dim, rng)?;
-                (0..dim * dim).map(|e| noisy[(e / dim, e % dim)]).collect()
+                let mut values = sum.lower_values();
+                noise.privatise(&mut values, rng)?;
+                values
             }
             Self::Wishart(mechanism) => mechanism.draw(sum, rng)?,
             Self::Sketch(mechanism) => mechanism.draw(sum, rng)?.1,
@@ -76,14 +77,14 @@ impl NodeNoise {
 /// The exact sums of the nodes being filled, by level, and that of the open block. Private.
 struct Filling {
     levels: Vec<ExactGram>,
-    block: ExactGram,
+    block: OpenGram,
 }
 
 impl Filling {
     /// Nodes with nothing in them.
     fn empty(levels: u32, clip: RowClip) -> Self {
         let levels = (0..levels).map(|_| ExactGram::new(clip)).collect();
-        Self { levels, block: ExactGram::new(clip) }
+        Self { levels, block: OpenGram::new(clip) }
     }
 }
 
@@ -194,10 +195,11 @@ impl Tree {
     pub(super) fn close(&mut self, index: u64, rng: &mut NoiseRng) -> Result<()> {
         let (d, offset) = (self.dim, self.node_noise().mean());
         let Filling { levels, block } = &mut self.filling;
+        let closed = block.sum();
         for (level, sum) in (0u32..).zip(levels) {
-            sum.add(block);
+            sum.add(closed);
             if (index + 1).is_multiple_of(1 << level) {
-                let mut values = self.noise.privatise(sum, d, rng)?;
+                let mut values = self.noise.privatise(sum, rng)?;
                 (0..d).for_each(|i| values[i * d + i] -= offset);
                 sum.clear();
                 self.nodes.push(Node { level, index: index >> level, values });
@@ -211,16 +213,13 @@ impl Tree {
 
     /// The unbiased sum over blocks `first..end` and how many nodes it took.
     pub(super) fn sum(&self, first: u64, end: u64) -> (Mat<f64>, u64) {
-        let mut total = Mat::<f64>::zeros(self.dim, self.dim);
+        let d = self.dim;
+        let mut total = vec![0.0; d * d];
         let nodes = self.cover(first, end).expect("every closed block has its leaf");
         for node in &nodes {
-            for j in 0..self.dim {
-                for i in 0..self.dim {
-                    total[(i, j)] += node.values[i * self.dim + j];
-                }
-            }
+            total.iter_mut().zip(&node.values).for_each(|(t, x)| *t += x);
         }
-        (total, nodes.len() as u64)
+        (MatRef::from_row_major_slice(&total, d, d).to_owned(), nodes.len() as u64)
     }
 
     /// The fewest nodes that hold these blocks; none when a block is in no node.

@@ -37,9 +37,20 @@ pub(crate) fn add_block(
     stream: &mut NoiseStream,
     values: &mut [f64],
 ) {
+    add_block_by(&mut Words::new(), tail, scale, grid, stream, values);
+}
+
+/// [`add_block`] with a buffer that serves several.
+pub(super) fn add_block_by(
+    words: &mut Words,
+    tail: Tail,
+    scale: f64,
+    grid: Grid,
+    stream: &mut NoiseStream,
+    values: &mut [f64],
+) {
     let kernel = Kernel::new(tail, scale, grid);
     let boundaries = Boundaries::new(tail, scale, grid);
-    let mut words = Words::new();
     let mut pending = [0u8; CHUNK / 8];
     for chunk in values.chunks_mut(CHUNK) {
         let words = words.refill(stream, chunk.len());

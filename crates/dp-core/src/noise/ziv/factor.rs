@@ -1,8 +1,12 @@
 //! A square root of an exact symmetric matrix: what turns independent normals into rows of a given covariance.
 
+use super::ball::{halves, scaled};
+use super::lanes::{absolute_sum, nearest_integer, split_products, transposed};
 use super::{Ball, Bits, ETA, Normals, Path, Source, U, dot, dot_error, enclose, nearest, settle};
 use crate::noise::exact::decompose;
 use crate::noise::grid::floor_log2;
+use crate::noise::symmetric::mirror_lower;
+use crate::noise::wide::{Work, widest};
 use dashu_base::{SquareRoot, UnsignedAbs};
 use dashu_int::{IBig, UBig};
 use zeroize::Zeroizing;
@@ -22,15 +26,43 @@ pub(in crate::noise) struct Factor {
     rest: Rest,
 }
 
+/// Exact integers: as wide as it takes.
+enum Integers {
+    /// All of them below `2^126`.
+    Narrow(Zeroizing<Vec<i128>>),
+    Wide(Vec<IBig>),
+}
+
+impl Integers {
+    fn at(&self, i: usize) -> IBig {
+        match self {
+            Self::Narrow(all) => all[i].into(),
+            Self::Wide(all) => all[i].clone(),
+        }
+    }
+
+    /// Number i times `2^power`, as [`scaled`].
+    #[inline(always)]
+    fn rounded(&self, i: usize, power: i64) -> f64 {
+        match self {
+            Self::Narrow(all) => {
+                let [half, rest] = halves(power);
+                super::to_f64(all[i]) * half * rest
+            }
+            Self::Wide(all) => scaled(&all[i], power),
+        }
+    }
+}
+
 /// L in units of `2^unit`, row-major.
 struct Lower {
-    entries: Vec<IBig>,
+    entries: Integers,
     unit: i64,
 }
 
 /// F: exactly, `numerators 2^exponent / denominator` (the lower triangle, row by row), and in floating point.
 struct Rest {
-    numerators: Vec<IBig>,
+    numerators: Integers,
     exponent: i64,
     denominator: u128,
     /// Row-major, within four parts in `2^53`.
@@ -57,44 +89,86 @@ impl Target<'_> {
 
     /// F for an L given by the integers `products(i, j)` of `L L^T` in units of `2^(2 unit)`.
     fn rest(&self, unit: i64, products: impl Fn(usize, usize) -> IBig) -> Rest {
-        let d = self.dim;
-        let (mantissa, lift_exponent) = self.lift_parts();
-        let denominator = u128::from(mantissa) * u128::from(mantissa);
-        let own = i64::from(self.exponent);
-        let base = own.min(2 * unit).min(2 * lift_exponent);
-        // F = (4 (T 2^e - L L^T) + 3 w^2 I) / w^2.
-        let corner = IBig::from(3 * denominator) << (2 * lift_exponent - base) as usize;
-        let exponent = base - 2 * lift_exponent;
-        let (of_total, of_product) = ((own - base + 2) as usize, (2 * unit - base + 2) as usize);
-        // The same in 128 bits, where nothing overflows.
-        let narrow = |total: i128, product: &IBig, corner: &IBig| {
-            let shifted = |n: i128, by: usize| {
-                let room = n.unsigned_abs().leading_zeros() as usize;
-                (room > by + 2).then(|| n << by)
-            };
-            let product = shifted(i128::try_from(product).ok()?, of_product)?;
-            let corner = shifted(i128::try_from(corner).ok()?, 0)?;
-            Some(IBig::from(shifted(total, of_total)? - product + corner))
-        };
-        let mut numerators = Vec::with_capacity(d * (d + 1) / 2);
-        let mut rounded = Zeroizing::new(vec![0.0; d * d]);
-        for i in 0..d {
+        let scale = Scale::of(self, unit);
+        let corner = IBig::from(scale.corner) << scale.by[2];
+        let mut numerators = Vec::with_capacity(self.dim * (self.dim + 1) / 2);
+        for i in 0..self.dim {
             for j in 0..=i {
-                let (total, product) = (self.totals[i * d + j], products(i, j));
+                let (total, product) = (self.totals[i * self.dim + j], products(i, j));
                 let corner = if i == j { &corner } else { &IBig::ZERO };
-                let n = narrow(total, &product, corner).unwrap_or_else(|| {
-                    (IBig::from(total) << of_total) - (product << of_product) + corner
-                });
-                let value = super::ball::scaled(&n, exponent) / denominator as f64;
-                rounded[i * d + j] = value;
-                rounded[j * d + i] = value;
+                let n = (IBig::from(total) << scale.by[0]) - (product << scale.by[1]) + corner;
                 numerators.push(n);
             }
         }
-        let sum = |row: &[f64]| row.iter().map(|x| x.abs()).sum::<f64>();
+        scale.rest(self.dim, Integers::Wide(numerators))
+    }
+
+    /// As [`Target::rest`] for products (the lower triangle, row by row) below `2^126`, where no number needs more
+    /// than 128 bits.
+    #[inline(always)]
+    fn narrow_rest(&self, unit: i64, products: &[i128]) -> Option<Rest> {
+        let scale = Scale::of(self, unit);
+        // Three such numbers add up to less than 2^126.
+        let shifted = |n: i128, by: usize| {
+            let room = n.unsigned_abs().leading_zeros() as usize;
+            (room > by.saturating_add(3)).then(|| n << by)
+        };
+        let corner = shifted(i128::try_from(scale.corner).ok()?, scale.by[2])?;
+        let mut numerators = Zeroizing::new(Vec::with_capacity(products.len()));
+        let mut fits = true;
+        let rows = self.totals.chunks(self.dim).enumerate();
+        let totals =
+            rows.flat_map(|(i, row)| row[..=i].iter().enumerate().map(move |(j, t)| (i == j, t)));
+        for ((diagonal, total), product) in totals.zip(products) {
+            let (total, product) = (shifted(*total, scale.by[0]), shifted(*product, scale.by[1]));
+            fits &= total.is_some() && product.is_some();
+            let rest = total.unwrap_or(0) - product.unwrap_or(0);
+            numerators.push(rest + if diagonal { corner } else { 0 });
+        }
+        fits.then(|| scale.rest(self.dim, Integers::Narrow(numerators)))
+    }
+}
+
+/// `F = (4 (T 2^e - L L^T) + 3 w^2 I) / w^2` in integers.
+struct Scale {
+    /// `3 m^2` for `w = m 2^l`.
+    corner: u128,
+    /// By how many bits a total, a product and the corner are shifted.
+    by: [usize; 3],
+    /// What the shifted numbers have as their unit, over `2^(2 l)`.
+    exponent: i64,
+    denominator: u128,
+}
+
+impl Scale {
+    fn of(target: &Target<'_>, unit: i64) -> Self {
+        let (mantissa, lift_exponent) = target.lift_parts();
+        let denominator = u128::from(mantissa) * u128::from(mantissa);
+        let own = i64::from(target.exponent);
+        let base = own.min(2 * unit).min(2 * lift_exponent);
+        let by = [own - base + 2, 2 * unit - base + 2, 2 * lift_exponent - base];
+        Self {
+            corner: 3 * denominator,
+            by: by.map(|by| by as usize),
+            exponent: base - 2 * lift_exponent,
+            denominator,
+        }
+    }
+
+    #[inline(always)]
+    fn rest(self, d: usize, numerators: Integers) -> Rest {
+        let Self { exponent, denominator, .. } = self;
+        let mut rounded = Zeroizing::new(vec![0.0; d * d]);
+        let over = denominator as f64;
+        for (i, row) in rounded.chunks_mut(d).enumerate() {
+            for (j, x) in row[..=i].iter_mut().enumerate() {
+                *x = numerators.rounded(i * (i + 1) / 2 + j, exponent) / over;
+            }
+        }
+        mirror_lower(&mut rounded, d);
         // NaN must not be lost.
         let larger = |a: f64, b: f64| if a.is_nan() || b <= a { a } else { b };
-        let spread = 1.001 * rounded.chunks(d).map(sum).fold(0.0, larger);
+        let spread = 1.001 * rounded.chunks(d).map(absolute_sum).fold(0.0, larger);
         Rest { numerators, exponent, denominator, rounded, spread }
     }
 }
@@ -105,6 +179,11 @@ const SMALL: f64 = 1.0 / (1u64 << 24) as f64;
 impl Factor {
     /// None when the totals are not positive semi-definite.
     pub(in crate::noise) fn new(target: Target<'_>) -> Option<Self> {
+        widest(target)
+    }
+
+    #[inline(always)]
+    fn of(target: Target<'_>) -> Option<Self> {
         let mut found = fast(target).filter(|(_, rest)| rest.spread <= SMALL);
         // The first of these is enough for every sum of squares: its errors are far below the lift.
         for guard in [40, 80, 160] {
@@ -114,25 +193,22 @@ impl Factor {
         let (lower, rest) = found?;
         let d = target.dim;
         let mut rounded = Zeroizing::new(vec![0.0; d * d]);
-        for (i, (row, entries)) in rounded.chunks_mut(d).zip(lower.entries.chunks(d)).enumerate() {
-            for (x, n) in row[..=i].iter_mut().zip(entries) {
-                *x = super::ball::scaled(n, lower.unit);
+        for (i, row) in rounded.chunks_mut(d).enumerate() {
+            for (j, x) in row[..=i].iter_mut().enumerate() {
+                *x = lower.entries.rounded(i * d + j, lower.unit);
             }
         }
-        let size = |row: &[f64]| {
-            let norm = row.iter().map(|x| x * x).sum::<f64>().sqrt();
-            (row.iter().map(|x| x.abs()).sum(), norm)
-        };
+        let size = |row: &[f64]| (absolute_sum(row), dot(row, row).sqrt());
         let sizes = rounded.chunks(d).map(size).collect();
-        let entry = |i| rounded[i % d * d + i / d];
-        let columns = Zeroizing::new((0..d * d).map(entry).collect::<Vec<_>>());
+        let columns = transposed(&rounded, d);
         Some(Self { dim: d, half_lift: 0.5 * target.lift, lower, columns, sizes, rest })
     }
 
     /// L in integers, and their unit.
     #[cfg(test)]
-    pub(super) fn parts(&self) -> (&[IBig], i64) {
-        (&self.lower.entries, self.lower.unit)
+    pub(super) fn parts(&self) -> (Vec<IBig>, i64) {
+        let entries = (0..self.dim * self.dim).map(|i| self.lower.entries.at(i));
+        (entries.collect(), self.lower.unit)
     }
 
     #[cfg(test)]
@@ -215,9 +291,9 @@ impl Factor {
         let grid = i64::from(grid);
         let mut sum = Ball::integer(0, bits);
         for k in 0..=j {
-            let l = &self.lower.entries[j * d + k];
+            let l = self.lower.entries.at(j * d + k);
             let term =
-                enclose(source, (first + k) as u64, bits).times(l).shift(self.lower.unit - grid);
+                enclose(source, (first + k) as u64, bits).times(&l).shift(self.lower.unit - grid);
             sum = sum.add(&term);
         }
         let mut rest = Ball::integer(0, bits);
@@ -233,8 +309,8 @@ impl Rest {
     /// Row j of `(I + F)^(1/2) = sum binom(1/2, t) F^t`.
     fn root_row(&self, d: usize, j: usize, bits: usize) -> Vec<Ball> {
         let denominator = UBig::from(self.denominator);
-        let entry = |n: &IBig| Ball::dyadic(n.clone(), self.exponent, bits).over(&denominator);
-        let f: Vec<Ball> = self.numerators.iter().map(entry).collect();
+        let entry = |i| Ball::dyadic(self.numerators.at(i), self.exponent, bits).over(&denominator);
+        let f: Vec<Ball> = (0..d * (d + 1) / 2).map(entry).collect();
         let at = |i: usize, k: usize| &f[i.max(k) * (i.max(k) + 1) / 2 + i.min(k)];
         let unit = |k| Ball::integer(i32::from(k == j), bits);
         let mut term: Vec<Ball> = (0..d).map(unit).collect();
@@ -258,38 +334,57 @@ impl Rest {
     }
 }
 
+impl Work for Target<'_> {
+    type Output = Option<Factor>;
+
+    #[inline(always)]
+    fn run(self) -> Option<Factor> {
+        Factor::of(self)
+    }
+}
+
 /// Cholesky's method in floating point, its factor rounded to 52 bits below its largest entry.
+#[inline(always)]
 fn fast(target: Target<'_>) -> Option<(Lower, Rest)> {
     let d = target.dim;
     let (unit, shift) = (2f64.powi(target.exponent), 0.75 * target.lift * target.lift);
     let mut l = Zeroizing::new(vec![0.0; d * d]);
-    for i in 0..d {
-        for j in 0..=i {
-            let (above, row) = l.split_at_mut(i * d);
-            let total = target.totals[i * d + j] as f64 * unit;
-            if i == j {
-                let left = total + shift - dot(&row[..i], &row[..i]);
-                if left.is_nan() || left <= 0.0 {
-                    return None;
-                }
-                row[i] = left.sqrt();
-            } else {
-                row[j] = (total - dot(&row[..j], &above[j * d..j * d + j])) / above[j * d + j];
-            }
+    let total = |i: usize, j: usize| super::to_f64(target.totals[i * d + j]) * unit;
+    // Column after column, so that no entry waits for the one beside it.
+    for j in 0..d {
+        let (above, below) = l.split_at_mut((j + 1) * d);
+        let row = &mut above[j * d..];
+        let left = total(j, j) + shift - dot(&row[..j], &row[..j]);
+        if left.is_nan() || left <= 0.0 {
+            return None;
+        }
+        row[j] = left.sqrt();
+        for (i, other) in (j + 1..).zip(below.chunks_mut(d)) {
+            other[j] = (total(i, j) - dot(&other[..j], &row[..j])) / row[j];
         }
     }
     let largest = l.iter().fold(0.0f64, |a, x| a.max(x.abs()));
     let unit = i64::from(floor_log2(largest) - 51);
     let per_unit = 2f64.powi(-unit as i32);
-    let integer = |x: &f64| if *x == 0.0 { 0 } else { (x * per_unit).round() as i64 };
-    let n = Zeroizing::new(l.iter().map(integer).collect::<Vec<_>>());
-    // Below 2^53 each, and at most 2^20 terms.
-    let products = |i: usize, j: usize| {
-        let (a, b) = (&n[i * d..=i * d + j], &n[j * d..=j * d + j]);
-        IBig::from(a.iter().zip(b).map(|(a, b)| i128::from(*a) * i128::from(*b)).sum::<i128>())
+    // Neither may have overflowed.
+    if !(largest * per_unit <= 2f64.powi(52)) {
+        return None;
+    }
+    let n = Zeroizing::new(l.iter().map(|x| nearest_integer(x * per_unit)).collect::<Vec<_>>());
+    let rest = match split_products(&n, d) {
+        Some(products) => target.narrow_rest(unit, &products),
+        None => None,
     };
-    let rest = target.rest(unit, products);
-    Some((Lower { entries: n.iter().map(|n| IBig::from(*n)).collect(), unit }, rest))
+    let rest = rest.unwrap_or_else(|| {
+        // Below 2^53 each, and at most 2^20 terms.
+        target.rest(unit, |i, j| {
+            let (a, b) = (&n[i * d..=i * d + j], &n[j * d..=j * d + j]);
+            let terms = a.iter().zip(b).map(|(a, b)| i128::from(*a) * i128::from(*b));
+            IBig::from(terms.sum::<i128>())
+        })
+    });
+    let entries = Zeroizing::new(n.iter().map(|n| i128::from(*n)).collect());
+    Some((Lower { entries: Integers::Narrow(entries), unit }, rest))
 }
 
 /// Cholesky's method in exact integers, in units far enough below the lift.
@@ -330,5 +425,5 @@ fn exact(target: Target<'_>, guard: i64) -> Option<(Lower, Rest)> {
         }
     }
     let rest = target.rest(unit, |i, j| product(&l[i * d..=i * d + j], &l[j * d..=j * d + j]));
-    Some((Lower { entries: l, unit }, rest))
+    Some((Lower { entries: Integers::Wide(l), unit }, rest))
 }

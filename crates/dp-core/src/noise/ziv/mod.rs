@@ -12,6 +12,7 @@ mod ball;
 mod bits;
 mod chi;
 mod factor;
+mod lanes;
 mod normal;
 #[cfg(test)]
 mod tests;
@@ -63,6 +64,7 @@ pub(super) fn settle(enclose: impl Fn(usize) -> Option<Ball>) -> i128 {
 
 /// Inner product in four fixed lanes: its error is at most [`dot_error`] times the product of
 /// the norms.
+#[inline(always)]
 pub(super) fn dot(a: &[f64], b: &[f64]) -> f64 {
     let mut lanes = [0.0; 4];
     let (quads_a, rest_a) = a.as_chunks::<4>();

@@ -102,7 +102,7 @@ fn requests(seed: u64, draws: u64) -> Vec<Value> {
         let totals: Vec<String> = totals.iter().map(i128::to_string).collect();
         out.push(
             json!({"law": "gram-rows", "dim": dim, "rows": rows, "lift": lift, "exponent": exponent,
-            "totals": totals, "lower": text(lower), "unit": unit, "grid": law.grid().exponent(),
+            "totals": totals, "lower": text(&lower), "unit": unit, "grid": law.grid().exponent(),
             "seed": seed + 60 + i as u64, "draws": few}),
         );
     }

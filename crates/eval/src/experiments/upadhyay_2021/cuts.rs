@@ -10,7 +10,7 @@ use linalg_dp::analysis::{Cut, edge_row};
 use linalg_dp::window::WindowMechanism;
 use rand_core::Rng;
 
-const VERTICES: usize = 24;
+pub(super) const VERTICES: usize = 24;
 /// Weight of an edge: its row has norm `sqrt(2 weight) = 1`.
 const WEIGHT: f64 = 0.5;
 
@@ -37,14 +37,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
             Ok((edges, exact))
         })
         .collect::<Result<_>>()?;
-    let cuts: Vec<Cut> = (0..40u64)
-        .map(|c| {
-            let members: Vec<usize> = (0..VERTICES)
-                .filter(|v| Context::number("cut", c * 64 + *v as u64).is_multiple_of(2))
-                .collect();
-            Ok(Cut::new(VERTICES, &members)?)
-        })
-        .collect::<Result<_>>()?;
+    let cuts = queries()?;
     let named = schedules(length / block + 1);
     context.progress.begin((named.len() * epsilons.len()) as u64);
     let mut report = Report::default();
@@ -153,8 +146,27 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     Ok(report)
 }
 
+/// The cuts that are asked for.
+pub(super) fn queries() -> Result<Vec<Cut>> {
+    let of = |c: u64| {
+        let inside = |v: &usize| Context::number("cut", c * 64 + *v as u64).is_multiple_of(2);
+        let members: Vec<usize> = (0..VERTICES).filter(inside).collect();
+        Ok(Cut::new(VERTICES, &members)?)
+    };
+    (0..40).map(of).collect()
+}
+
+/// The edges as rows.
+pub(super) fn rows(edges: &[(usize, usize)]) -> Result<Vec<f64>> {
+    let mut rows = vec![0.0; edges.len() * VERTICES];
+    for ((u, v), row) in edges.iter().zip(rows.chunks_mut(VERTICES)) {
+        edge_row(VERTICES, *u, *v, WEIGHT)?.iter().for_each(|(i, x)| row[*i] = *x);
+    }
+    Ok(rows)
+}
+
 /// Edges inside two communities whose border moves, with some between them.
-fn edges(length: u64, seed: u64) -> Vec<(usize, usize)> {
+pub(super) fn edges(length: u64, seed: u64) -> Edges {
     let mut generator = dp_core::PublicSeed::new(seed).generator(1);
     let mut below = move |n: u64| (generator.next_u64() % n) as usize;
     (0..length)

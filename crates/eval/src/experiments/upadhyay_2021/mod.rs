@@ -1,6 +1,7 @@
 //! Upadhyay and Upadhyay (2021): private matrix analysis in the sliding window model.
 
 mod cuts;
+mod denoised;
 mod drift;
 mod lower_bound;
 mod noise;
@@ -54,6 +55,12 @@ pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
             "Cut queries on a stream of edges",
             "paper 5, directional variance (theorem 15), for graph Laplacians",
             cuts::run,
+        ),
+        study(
+            "upadhyay-2021/denoised-window",
+            "PCA, regression, low rank and cuts on the denoised window beside the window as released",
+            "ours, beside paper 5, theorems 4, 5, 6, 8 and corollary 2",
+            denoised::run,
         ),
         study(
             "upadhyay-2021/published-algorithms",

@@ -202,7 +202,7 @@ fn leading(c: MatRef<'_, f64>) -> Result<Mat<f64>> {
 }
 
 /// `|A X - B|_F^2` from the second moments of `[A | B]`.
-fn risk(c: MatRef<'_, f64>, x: MatRef<'_, f64>) -> f64 {
+pub(super) fn risk(c: MatRef<'_, f64>, x: MatRef<'_, f64>) -> f64 {
     let (d, p) = (c.nrows(), x.nrows());
     // Columns of [X; -I].
     (0..d - p)
@@ -337,7 +337,7 @@ fn histogram_claim(report: &mut Report, samples: &[Vec<Samples>], norm: f64) {
 }
 
 /// Replaces the last columns by targets that follow from the others: signal of a known direction, and noise.
-fn with_targets(mut data: Vec<f64>, d: usize) -> Vec<f64> {
+pub(super) fn with_targets(mut data: Vec<f64>, d: usize) -> Vec<f64> {
     let features = d - TARGETS;
     for row in data.chunks_exact_mut(d) {
         for t in 0..TARGETS {

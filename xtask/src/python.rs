@@ -14,23 +14,21 @@ pub(crate) struct Arguments {
 }
 
 /// Why nothing was tested.
-struct Skipped(String);
+pub(crate) struct Skipped(pub(crate) String);
 
-type Result<T> = core::result::Result<T, Box<dyn std::error::Error>>;
+pub(crate) type Result<T> = core::result::Result<T, Box<dyn std::error::Error>>;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
-    let environment = match fresh_environment(&root, &target) {
+    let (root, target) = folders();
+    let packages = root.join("python/requirements.txt");
+    let environment = match fresh_environment(&target.join("python"), &packages) {
         Ok(environment) => environment,
         Err(Skipped(why)) => {
             println!("SKIPPED: the Python package was NOT built and NOT tested: {why}");
             return Ok(if arguments.optional { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
     };
-    let wheel = build(&root, &target, &environment)?;
-    let pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
-    done(Command::new(&environment).args(pip).arg(&wheel))?;
+    let wheel = install(&root, &target, &environment)?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     done(Command::new(cargo).args(["build", "--release", "--package", "dps"]).current_dir(&root))?;
     let tests = Command::new(&environment)
@@ -48,11 +46,20 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     Ok(if tests.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// The workspace, and where things are built.
+pub(crate) fn folders() -> (PathBuf, PathBuf) {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    (root, target)
+}
+
 /// Its interpreter; the tools and the packages that tests need are in it, this one is not.
-fn fresh_environment(root: &Path, target: &Path) -> core::result::Result<PathBuf, Skipped> {
+pub(crate) fn fresh_environment(
+    folder: &Path,
+    packages: &Path,
+) -> core::result::Result<PathBuf, Skipped> {
     let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
-    let folder = target.join("python");
-    let made = Command::new(&python).args(["-m", "venv", "--clear"]).arg(&folder).status();
+    let made = Command::new(&python).args(["-m", "venv", "--clear"]).arg(folder).status();
     match made {
         Ok(status) if status.success() => {}
         Ok(_) => return Err(Skipped(format!("{} makes no environment", python.display()))),
@@ -60,15 +67,22 @@ fn fresh_environment(root: &Path, target: &Path) -> core::result::Result<PathBuf
     }
     let interpreter = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
     let interpreter = folder.join(interpreter);
-    let packages = root.join("python/requirements.txt");
     let fetched = Command::new(&interpreter)
         .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
         .arg(packages)
         .status();
     match fetched {
         Ok(status) if status.success() => Ok(interpreter),
-        _ => Err(Skipped("the packages of python/requirements.txt cannot be fetched".into())),
+        _ => Err(Skipped(format!("the packages of {} cannot be fetched", packages.display()))),
     }
+}
+
+/// Builds the wheel and puts it into an environment.
+pub(crate) fn install(root: &Path, target: &Path, interpreter: &Path) -> Result<PathBuf> {
+    let wheel = build(root, target, interpreter)?;
+    let pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
+    done(Command::new(interpreter).args(pip).arg(&wheel))?;
+    Ok(wheel)
 }
 
 /// The wheel, in release mode, beside what was compiled before.

@@ -37,7 +37,9 @@ class Mechanism:
                 "adjacency must be an Adjacency, as Adjacency.attribute(beta=1): it says what is protected"
             )
         config = json.dumps(_plain(parameters))
-        self._core = _dps.Mechanism(config, adjacency._text, float(epsilon), float(delta))
+        #: Public parameters: what another process builds the same mechanism from.
+        self._recipe = (config, adjacency._text, float(epsilon), float(delta))
+        self._core = _dps.Mechanism(*self._recipe)
         self._adjacency = adjacency
 
     @property

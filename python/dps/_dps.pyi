@@ -41,6 +41,43 @@ class Mechanism:
     ) -> None: ...
 
 @final
+class Parts:
+    def __new__(
+        cls,
+        manifest: str | PathLike[str],
+        key: str | PathLike[str] | None = None,
+        variable: str | None = None,
+    ) -> Parts: ...
+    def id(self) -> str: ...
+    def rows(self) -> int: ...
+    def part(self, i: int, of: int) -> tuple[int, int]: ...
+    def make(
+        self,
+        mechanism: Mechanism,
+        columns: int | None,
+        blocks: tuple[int, int],
+        out: str | PathLike[str],
+        read: Callable[[str, int, int, int], Any],
+    ) -> None: ...
+
+def parts_plan(
+    mechanism: Mechanism,
+    columns: int | None,
+    files: list[str],
+    blocks: list[tuple[int, int, int, int]],
+    key: str | PathLike[str],
+    manifest: str | PathLike[str],
+    ledger: str | PathLike[str] | None = None,
+    label: str | None = None,
+) -> str: ...
+def parts_merge(
+    manifest: str | PathLike[str],
+    key: str | PathLike[str],
+    parts: list[str],
+    out: str | PathLike[str],
+) -> None: ...
+
+@final
 class Release:
     @staticmethod
     def open(path: str | PathLike[str], accept: list[str], long: bool) -> Release: ...

@@ -10,6 +10,7 @@ mod groups;
 mod kinds;
 mod ledger;
 mod mechanism;
+mod parts;
 mod plan;
 mod promise;
 mod release;
@@ -32,5 +33,6 @@ fn _dps(module: &Bound<'_, PyModule>) -> PyResult<()> {
     explain::register(module)?;
     groups::register(module)?;
     plan::register(module)?;
+    parts::register(module)?;
     ledger::register(module)
 }

@@ -8,14 +8,21 @@ use crate::run::{Run, Watch, work};
 use crate::values;
 use dp_core::mechanism::{Mechanism as _, Prediction};
 use dp_core::output::{Existing, Output};
-use dp_core::{Adjacency, Budget, FreshSeed, Guarantee};
+use dp_core::{Adjacency, Budget, Guarantee};
 use linalg_dp::any::AnyRelease;
-use linalg_dp::covariance::CovarianceMechanism;
+use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
 use linalg_dp::window::{Pace, WindowMechanism};
 use pyo3::prelude::*;
+use sketch::RowsView;
 use sketch::sets::{ItemSet, SetNeighbours};
 use sketch::vectors::{Element, OpenSketch, ReleaseWriter};
 use std::path::{Path, PathBuf};
+
+/// Rows or sets in memory.
+pub(crate) enum Portion<'a> {
+    Rows(RowsView<'a>),
+    Sets(Vec<ItemSet>),
+}
 
 /// A calibrated mechanism.
 #[pyclass(frozen, module = "dps._dps")]
@@ -62,6 +69,7 @@ impl Mechanism {
                     .whole(&mut |_, _| Ok(()), |view| self.of_rows(Source::View(view), run));
             }
         };
+        let fresh = run.fresh()?;
         let (watch, rng) = (&mut run.watch, &mut run.rng);
         macro_rules! watched {
             ($mechanism:expr, $input:expr) => {{
@@ -71,12 +79,10 @@ impl Mechanism {
         }
         Ok(match &self.kind {
             Kind::Projection(m) => AnyRelease::Sketch(watched!(m, view)).into(),
-            Kind::Averaged(m) => AnyRelease::Sketch(watched!(m, (FreshSeed::draw()?, view))).into(),
+            Kind::Averaged(m) => AnyRelease::Sketch(watched!(m, (fresh, view))).into(),
             Kind::MultiScale(m) => Held::Scales(watched!(m, view)),
             Kind::Signs(m) => AnyRelease::Signs(watched!(m, view)).into(),
-            Kind::FreshSigns(m) => {
-                AnyRelease::Signs(watched!(m, (view, FreshSeed::draw()?))).into()
-            }
+            Kind::FreshSigns(m) => AnyRelease::Signs(watched!(m, (view, fresh))).into(),
             Kind::IndividualSigns(m) => AnyRelease::IndividualSigns(m.release(view, rng)?).into(),
             Kind::Units(m) => AnyRelease::Units(watched!(m, view)).into(),
             Kind::Quantile(m, d) => {
@@ -97,14 +103,10 @@ impl Mechanism {
                 append(&view, &mut values);
                 Held::Directions(watched!(m, (values.as_slice(), *start)))
             }
-            Kind::FindAndProject(m) => {
-                AnyRelease::LowRank(watched!(m, (view, FreshSeed::draw()?))).into()
-            }
-            Kind::Range(m) => AnyRelease::Range(watched!(m, (view, FreshSeed::draw()?))).into(),
+            Kind::FindAndProject(m) => AnyRelease::LowRank(watched!(m, (view, fresh))).into(),
+            Kind::Range(m) => AnyRelease::Range(watched!(m, (view, fresh))).into(),
             Kind::InputPerturbation(m) => Held::Factors(watched!(m, view)),
-            Kind::PublishedPfp(m) => {
-                AnyRelease::LowRank(m.release(&view, FreshSeed::draw()?, rng)?).into()
-            }
+            Kind::PublishedPfp(m) => AnyRelease::LowRank(m.release(&view, fresh, rng)?).into(),
             Kind::Basis(m, basis) => AnyRelease::LowRank(watched!(m, (view, basis))).into(),
             Kind::Distances(m) => Held::Distances(watched!(m, view)),
             Kind::Bits(m) => Held::Bits(watched!(m, view)),
@@ -114,15 +116,14 @@ impl Mechanism {
 
     /// Rows part by part.
     fn of_batches(&self, source: Source<'_>, run: &mut Run) -> Result<Held> {
+        let fresh = run.fresh()?;
         let (watch, rng) = (&mut run.watch, &mut run.rng);
         match &self.kind {
             Kind::Projection(m) => {
                 let few = m.projection().is_cheap_for_few_rows();
                 sketch(OpenSketch::new(m, rng), few, source, watch)
             }
-            Kind::Averaged(m) => {
-                sketch(m.clone().open(FreshSeed::draw()?, rng)?, false, source, watch)
-            }
+            Kind::Averaged(m) => sketch(m.clone().open(fresh, rng)?, false, source, watch),
             Kind::Signs(m) => {
                 let mut open = m.open(rng);
                 source.each(true, &mut |done, all| watch.tick(done, all), &mut |rows| {
@@ -131,7 +132,7 @@ impl Mechanism {
                 Ok(AnyRelease::Signs(open.close()?).into())
             }
             Kind::FreshSigns(m) => {
-                let mut open = m.open(FreshSeed::draw()?, rng)?;
+                let mut open = m.open(fresh, rng)?;
                 source.each(true, &mut |done, all| watch.tick(done, all), &mut |rows| {
                     Ok(open.push(rows)?)
                 })?;
@@ -168,10 +169,11 @@ impl Mechanism {
         source: Source<'_>,
         run: &mut Run,
     ) -> Result<()> {
+        let fresh = run.fresh()?;
         let (watch, rng) = (&mut run.watch, &mut run.rng);
         let mut writer = match &self.kind {
             Kind::Projection(m) => ReleaseWriter::create(output, m, element, rng)?,
-            Kind::Averaged(m) => m.clone().writer(output, element, FreshSeed::draw()?, rng)?,
+            Kind::Averaged(m) => m.clone().writer(output, element, fresh, rng)?,
             _ => return Err(Fault::Data("this mechanism is no projection".into())),
         };
         source.each(false, &mut |done, all| watch.tick(done, all), &mut |rows| {
@@ -185,6 +187,7 @@ impl Mechanism {
         if let Some(neighbours) = &self.neighbours {
             neighbours.check(sets)?;
         }
+        let fresh = run.fresh()?;
         let (watch, rng) = (&mut run.watch, &mut run.rng);
         macro_rules! watched {
             ($mechanism:expr, $input:expr) => {{
@@ -194,13 +197,28 @@ impl Mechanism {
         }
         Ok(match &self.kind {
             Kind::Bins(m, seed) => AnyRelease::Symbols(watched!(m, (sets, *seed))).into(),
-            Kind::Mixture(m) => AnyRelease::Symbols(watched!(m, (sets, FreshSeed::draw()?))).into(),
+            Kind::Mixture(m) => AnyRelease::Symbols(watched!(m, (sets, fresh))).into(),
             Kind::Buckets(m, seed) => AnyRelease::Symbols(watched!(m, (sets, *seed))).into(),
-            Kind::NoisyMinHash(m) => {
-                AnyRelease::NoisyBits(watched!(m, (sets, FreshSeed::draw()?))).into()
-            }
+            Kind::NoisyMinHash(m) => AnyRelease::NoisyBits(watched!(m, (sets, fresh))).into(),
             _ => return Err(Fault::Data("this mechanism reads no sets".into())),
         })
+    }
+
+    /// The release file of a block, which is in memory.
+    pub(crate) fn file(&self, block: &Portion<'_>, run: &mut Run) -> Result<Vec<u8>> {
+        let held = match block {
+            Portion::Rows(view) => self.of_rows(Source::View(*view), run)?,
+            Portion::Sets(sets) => self.of_sets(sets, run)?,
+        };
+        held.encode()
+    }
+
+    /// The mechanism of sums that can be made in parts.
+    pub(crate) fn sums(&self) -> Option<&GaussianCovariance> {
+        match &self.kind {
+            Kind::Gaussian(mechanism) => Some(mechanism),
+            _ => None,
+        }
     }
 
     fn of_numbers(&self, values: &[f64], run: &mut Run) -> Result<Held> {

@@ -101,6 +101,15 @@ macro_rules! each_kind {
     };
 }
 
+impl Held {
+    pub(crate) fn encode(&self) -> Result<Vec<u8>> {
+        match self {
+            Self::Any(release) => Ok(each_kind!(&**release, r => release_file::encode(r)?)),
+            _ => Err(Fault::Data("no file holds such a release".into())),
+        }
+    }
+}
+
 #[pymethods]
 impl Release {
     /// Reads a file; every part is checked, and what the guarantee rests on is computed again.
@@ -127,8 +136,7 @@ impl Release {
 
     /// The bytes of a file.
     fn encode(&self, py: Python<'_>) -> Result<Vec<u8>> {
-        let release = self.any("a file")?;
-        work(py, || Ok(each_kind!(release, r => release_file::encode(r)?)))
+        work(py, || self.held.encode())
     }
 
     /// Writes a file, all or nothing.

@@ -4,7 +4,7 @@ use crate::error::{Fault, Result};
 use core::ops::ControlFlow;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::mechanism::Progress;
-use dp_core::{Guarantee, NoiseRng};
+use dp_core::{FreshSeed, Guarantee, NoiseRng};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use std::path::Path;
@@ -15,6 +15,8 @@ use std::time::{Duration, Instant};
 pub(crate) struct Run {
     pub(crate) rng: NoiseRng,
     pub(crate) watch: Watch,
+    /// Of a release in parts: that of its one averaged mechanism.
+    seed: Option<FreshSeed>,
 }
 
 impl Run {
@@ -35,7 +37,17 @@ impl Run {
             }
             Some(seed) => NoiseRng::deterministic_not_private(seed),
         };
-        Ok(Self { rng, watch: Watch::new(callback) })
+        Ok(Self { rng, watch: Watch::new(callback), seed: None })
+    }
+
+    /// A run that makes a block of a release in parts.
+    pub(crate) fn of_block(rng: NoiseRng, seed: FreshSeed) -> Self {
+        Self { rng, watch: Watch::new(None), seed: Some(seed) }
+    }
+
+    /// The seed of an averaged mechanism; for one release.
+    pub(crate) fn fresh(&mut self) -> Result<FreshSeed> {
+        Ok(self.seed.take().map_or_else(FreshSeed::draw, Ok)?)
     }
 
     /// Whether the ledger would agree, before anything is computed.

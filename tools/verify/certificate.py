@@ -411,7 +411,7 @@ def check_certificate(c, open_ends):
     fields(c, "certificate", {**COMMON, **CLASSES[c["class"]]})
     bare = {name: value for name, value in c.items() if name != "digest"}
     need(c["digest"] == sha(canonical(bare).encode()).hexdigest(), "digest: a field was altered")
-    need(c["generator"] in ("os-chacha12", "deterministic-not-private"), "generator")
+    need(c["generator"] in ("os-chacha12", "release-key-chacha12", "deterministic-not-private"), "generator")
     need(type(c["public"]) is dict and all(type(v) in (int, float, str) for v in c["public"].values()), "public")
     check_noise(c["noise"])
     need(c.get("warning") == WARNINGS.get(c["class"]), "warning")
@@ -420,7 +420,7 @@ def check_certificate(c, open_ends):
     elif c["class"] == "individual":
         check_adjacency(c["adjacency"])
         check_budget(c["budget"])
-    if c["generator"] != "os-chacha12":
+    if c["generator"] == "deterministic-not-private":
         open_ends.append("NOT PRIVATE: the noise came from a number that somebody knows")
     elif c["class"] == "private":
         open_ends.append("generator, mechanism, data within their bounds: at the writer's word")

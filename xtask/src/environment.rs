@@ -6,9 +6,11 @@ use std::process::Command;
 /// Why there is none.
 pub(crate) struct Skipped(pub(crate) String);
 
-/// The folder that cargo builds into.
-pub(crate) fn target(root: &Path) -> PathBuf {
-    std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from)
+/// The workspace, and where things are built.
+pub(crate) fn folders() -> (PathBuf, PathBuf) {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let target = std::env::var_os("CARGO_TARGET_DIR").map_or(root.join("target"), PathBuf::from);
+    (root, target)
 }
 
 /// The interpreter of a new environment in `folder`, with the packages that this file names.

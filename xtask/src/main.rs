@@ -6,6 +6,7 @@ mod data;
 mod environment;
 mod experiments;
 mod python;
+mod spark;
 mod structure;
 mod test;
 
@@ -35,6 +36,8 @@ enum Command {
     Data(data::Arguments),
     /// Builds the Python wheel, installs it in a fresh environment and runs its tests.
     Python(python::Arguments),
+    /// Runs releases on a Spark cluster of two worker processes on this machine.
+    Spark(spark::Arguments),
     /// Criterion benches; with --peers, beside other libraries.
     Bench(bench::Arguments),
 }
@@ -47,6 +50,7 @@ fn main() -> ExitCode {
         Command::Structure(arguments) => structure::run(&arguments),
         Command::Data(arguments) => data::run(arguments),
         Command::Python(arguments) => python::run(&arguments),
+        Command::Spark(arguments) => spark::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };
     result.unwrap_or_else(|error| {

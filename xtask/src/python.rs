@@ -1,6 +1,6 @@
 //! `cargo xtask python`: the wheel, built, installed and tested in a fresh environment.
 
-use crate::environment::{Skipped, fresh, target};
+use crate::environment::{Skipped, folders, fresh};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -14,11 +14,10 @@ pub(crate) struct Arguments {
     pytest: Vec<String>,
 }
 
-type Result<T> = core::result::Result<T, Box<dyn std::error::Error>>;
+pub(crate) type Result<T> = core::result::Result<T, Box<dyn std::error::Error>>;
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
-    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    let target = target(&root);
+    let (root, target) = folders();
     let packages = root.join("python/requirements.txt");
     let environment = match fresh(&target.join("python"), &packages) {
         Ok(environment) => environment,
@@ -27,9 +26,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             return Ok(if arguments.optional { ExitCode::SUCCESS } else { ExitCode::FAILURE });
         }
     };
-    let wheel = build(&root, &target, &environment)?;
-    let pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
-    done(Command::new(&environment).args(pip).arg(&wheel))?;
+    let wheel = install(&root, &target, &environment)?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     done(Command::new(cargo).args(["build", "--release", "--package", "dps"]).current_dir(&root))?;
     let tests = Command::new(&environment)
@@ -45,6 +42,14 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .status()?;
     Ok(if tests.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Builds the wheel and puts it into an environment.
+pub(crate) fn install(root: &Path, target: &Path, interpreter: &Path) -> Result<PathBuf> {
+    let wheel = build(root, target, interpreter)?;
+    let pip = ["-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall"];
+    done(Command::new(interpreter).args(pip).arg(&wheel))?;
+    Ok(wheel)
 }
 
 /// The wheel, in release mode, beside what was compiled before.

@@ -1,9 +1,8 @@
 //! `cargo xtask test`: everything CI checks.
 
-use crate::environment::{Skipped, fresh, target};
+use crate::environment::{Skipped, folders, fresh};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
 
@@ -109,9 +108,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error:
 
 /// The search path with an environment in front in which tests find the programs they compare with.
 fn with_references() -> Option<OsString> {
-    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let (root, target) = folders();
     let packages = root.join("tools/reference/requirements.txt");
-    let interpreter = match fresh(&target(&root).join("reference"), &packages) {
+    let interpreter = match fresh(&target.join("reference"), &packages) {
         Ok(interpreter) => interpreter,
         Err(Skipped(why)) => {
             println!(

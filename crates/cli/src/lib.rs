@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `plan` | predicts the error of every mechanism before anything is spent |
 //! | `release` | reads a file in blocks, adds noise, writes a release file with its certificate |
+//! | `merge` | puts the parts of one release together |
 //! | `window` | second moments of the last rows of a stream, a release file a tick, all for one budget |
 //! | `inspect`, `verify` | show and recompute what a release or a certificate states |
 //! | `explain` | what an attacker learns at most, in words and numbers |

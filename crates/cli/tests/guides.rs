@@ -53,6 +53,14 @@ fn rows_that_keep_coming() {
 }
 
 #[test]
+fn a_release_of_several_processes() {
+    let room = samples();
+    assert_eq!(run("docs/guides/spark.md", &room), 1);
+    assert_eq!(room.json("verify digits.dps")["rows"], 200);
+    assert_eq!(room.json("ledger show parts.ledger")["releases"], 1);
+}
+
+#[test]
 fn what_epsilon_means() {
     let room = samples();
     assert_eq!(run("docs/what-epsilon-means.md", &room), 2);

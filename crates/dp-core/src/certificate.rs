@@ -181,6 +181,12 @@ impl Certificate {
         Ok(self.sealed())
     }
 
+    /// The same certificate for a release of another number of rows, which its public parameter `name` counts.
+    pub(crate) fn with_count(mut self, name: &str, rows: u64) -> Self {
+        self.statement.public.insert(name.to_owned(), rows.into());
+        Self { payload: None, ..self }.sealed()
+    }
+
     /// The same certificate for something computed from the release (a rounded payload, part of it):
     /// post-processing keeps the guarantee. It is of no payload until it stands in a file.
     #[must_use]
@@ -303,7 +309,7 @@ impl Certificate {
     pub fn require_secret_randomness(&self) -> Result<()> {
         let Statement { generator, public, .. } = &self.statement;
         match generator {
-            GeneratorKind::OsChacha12 => {}
+            GeneratorKind::OsChacha12 | GeneratorKind::ReleaseKeyChacha12 => {}
             GeneratorKind::DeterministicNotPrivate => {
                 return Err(rejected(
                     "generator",

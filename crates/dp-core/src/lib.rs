@@ -14,6 +14,7 @@
 //! | say what an attacker learns at most | [`explain`] |
 //! | state a guarantee, and check another's | [`Guarantee`], [`Certificate`] |
 //! | publish a value with its certificate, store it | [`Release`], [`release_file`] |
+//! | make one release on several machines | [`parts`] |
 //!
 //! ```
 //! use dp_core::mechanism::{Basis, Calibrated, Statistic};
@@ -52,6 +53,7 @@ pub mod mechanism;
 pub mod noise;
 pub mod numeric;
 pub mod output;
+pub mod parts;
 pub mod profile;
 pub mod public;
 pub mod quantity;

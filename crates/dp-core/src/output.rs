@@ -170,6 +170,15 @@ impl Output {
         Self::on(Disk::default(), path, existing)
     }
 
+    /// As [`Output::create`] for a file that stays its owner's.
+    pub(crate) fn private(path: &Path, existing: Existing) -> Result<Self> {
+        let mut output = Self::create(path, existing)?;
+        if let To::File { over, .. } = &mut output.to {
+            *over = Some(Access::Owner);
+        }
+        Ok(output)
+    }
+
     fn on(disk: Disk, path: &Path, existing: Existing) -> Result<Self> {
         let failed = |e: std::io::Error| Error::io(path.display(), &e);
         let Some(name) = path.file_name() else {

@@ -233,6 +233,11 @@ impl FreshSeed {
         Self { key, origin: SeedOrigin::ReproducibleNotPrivate }
     }
 
+    /// A seed that was derived from a release key, 256 bits of the operating system that were drawn for one release.
+    pub(crate) fn of_release_key(key: [u8; 32]) -> Self {
+        Self { key, origin: SeedOrigin::OperatingSystem }
+    }
+
     /// Where it came from.
     #[must_use]
     pub const fn origin(&self) -> SeedOrigin {

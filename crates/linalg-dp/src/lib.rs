@@ -34,6 +34,7 @@ pub mod dense;
 pub mod error;
 pub mod low_rank;
 pub mod newton;
+pub mod parts;
 mod products;
 mod sizes;
 pub mod verify;

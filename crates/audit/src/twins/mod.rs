@@ -9,6 +9,7 @@ mod compose;
 mod hashing;
 mod letters;
 mod noise;
+mod parts;
 mod release;
 mod stream;
 mod wishart;
@@ -27,6 +28,7 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
         letters::twins()?,
         hashing::twins()?,
         stream::twins()?,
+        parts::twins()?,
         compose::twins()?,
         wishart::twins()?,
     ];
@@ -38,7 +40,9 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
 /// # Errors
 /// A calibration that fails.
 pub(crate) fn controls() -> Result<Vec<Subject>> {
-    Ok(vec![letters::rounded_down()?, release::stated_error()?])
+    let mut all = vec![letters::rounded_down()?, release::stated_error()?];
+    all.extend(parts::healthy()?);
+    Ok(all)
 }
 
 /// The twin of each mechanism that adds less noise: 0.7 of it, or the first lesser share that truly

@@ -12,6 +12,7 @@ mod export;
 mod inspect;
 mod ledger;
 mod loaded;
+mod merge;
 mod moments;
 mod named;
 mod pca;
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     Plan(plan::Plan),
     /// Read a file, add noise, write a release with its certificate.
     Release(Box<release::Release>),
+    /// Put the parts of one release together, publish it, destroy its key.
+    Merge(merge::Merge),
     /// Second moments of the last rows of a stream: one release a tick, all of them for one budget.
     Window(Box<window::Window>),
     /// Show what a release or a certificate states.
@@ -79,6 +82,7 @@ impl Command {
         match self {
             Self::Plan(command) => command.run(),
             Self::Release(command) => command.run(),
+            Self::Merge(command) => command.run(),
             Self::Window(command) => command.run(),
             Self::Inspect(command) => command.run(),
             Self::Explain(command) => command.run(),

@@ -149,7 +149,7 @@ impl AnyCertificate {
             Self::None(_) => return vec![Exception::NoGuarantee],
             Self::Individual(certificate) => {
                 found.push(Exception::Individual);
-                certificate.statement.generator != GeneratorKind::OsChacha12
+                certificate.statement.generator == GeneratorKind::DeterministicNotPrivate
             }
             Self::Private(certificate) => {
                 found.extend(word_of(certificate.guarantee().provenance()));

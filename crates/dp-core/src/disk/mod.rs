@@ -16,7 +16,9 @@ mod system;
 mod system;
 
 pub use system::forbid_core_dumps;
-pub(crate) use system::{Identity, has_other_names, identity, identity_of, keep_owner_and_mode};
+pub(crate) use system::{
+    Identity, has_other_names, identity, identity_of, is_private, keep_owner_and_mode,
+};
 
 use std::ffi::OsString;
 use std::fs::{File, OpenOptions};

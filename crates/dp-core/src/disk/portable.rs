@@ -38,7 +38,7 @@ pub(super) fn create_private(path: &Path) -> Result<File> {
 }
 
 /// Who can read a file is not known here.
-pub(super) fn is_private(_file: &File) -> Result<bool> {
+pub(crate) fn is_private(_file: &File) -> Result<bool> {
     Ok(false)
 }
 

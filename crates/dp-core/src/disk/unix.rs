@@ -72,7 +72,7 @@ pub(super) fn create_private(path: &Path) -> Result<File> {
 }
 
 /// Whether only its owner can read the file: some file systems know no modes.
-pub(super) fn is_private(file: &File) -> Result<bool> {
+pub(crate) fn is_private(file: &File) -> Result<bool> {
     Ok(file.metadata()?.permissions().mode() & 0o077 == 0)
 }
 

@@ -15,6 +15,8 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 pub enum GeneratorKind {
     /// ChaCha with 12 rounds, keyed by the operating system.
     OsChacha12,
+    /// ChaCha with 12 rounds, keyed by the keyed hash of a [release key](crate::parts::ReleaseKey).
+    ReleaseKeyChacha12,
     /// ChaCha with 12 rounds, keyed by a number somebody knows: **not private**.
     DeterministicNotPrivate,
 }
@@ -24,8 +26,11 @@ impl GeneratorKind {
     #[must_use]
     pub fn weaker(self, other: Self) -> Self {
         match (self, other) {
+            (Self::DeterministicNotPrivate, _) | (_, Self::DeterministicNotPrivate) => {
+                Self::DeterministicNotPrivate
+            }
             (Self::OsChacha12, Self::OsChacha12) => Self::OsChacha12,
-            _ => Self::DeterministicNotPrivate,
+            _ => Self::ReleaseKeyChacha12,
         }
     }
 }
@@ -71,6 +76,13 @@ impl NoiseRng {
         key[..8].copy_from_slice(&seed.to_le_bytes());
         let process = std::process::id();
         Self { key, next: 0, process, kind: GeneratorKind::DeterministicNotPrivate }
+    }
+
+    /// A generator under a key that was derived from a release key, for one block of one release: whoever derives it
+    /// again gets the same streams.
+    pub(crate) fn of_release_key(key: [u8; 32]) -> Self {
+        let process = std::process::id();
+        Self { key, next: 0, process, kind: GeneratorKind::ReleaseKeyChacha12 }
     }
 
     /// Takes a key from the operating system for this process.

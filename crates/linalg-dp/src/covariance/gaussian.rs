@@ -13,8 +13,8 @@ use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Grid, NoiseLaw, SymmetricGaussian};
 use dp_core::profile::{GaussianStep, RowChange, covariance_sensitivity};
 use dp_core::{
-    Adjacency, Budget, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, NormBound, Profile,
-    PublicValue, Release, SquaredNorm, Theorem, calibrate,
+    Adjacency, Budget, Certificate, Guarantee, L2Sensitivity, NoiseRng, NoiseScale, NormBound,
+    Profile, PublicValue, Release, SquaredNorm, Theorem, calibrate,
 };
 
 const NAME: &str = "symmetric Gaussian covariance";
@@ -183,6 +183,29 @@ impl GaussianCovariance {
         let square = L2Sensitivity::new((bound.get() * bound.get()).next_up())?;
         let paid = grid.inflate_l2(square, clip.columns() * clip.columns(), 0.0)?;
         Ok(NormBound::new(paid.get().sqrt() * (1.0 + 2.0 * f64::EPSILON))?)
+    }
+
+    /// The mechanism that makes releases with such a certificate, so that parts can be put together where nobody says again
+    /// what was asked for.
+    ///
+    /// # Errors
+    /// [`Error::Core`] for the certificate of anything else than symmetric Gaussian noise on rows of a given bound.
+    pub fn of_certificate(certificate: &Certificate) -> Result<Self> {
+        let (statement, guarantee) = (certificate.statement(), certificate.guarantee());
+        let dim = match statement.public.get("d") {
+            Some(PublicValue::Integer(d)) if statement.mechanism == NAME => usize::try_from(*d),
+            _ => return Err(Error::rejected("mechanism", "not a symmetric Gaussian covariance")),
+        };
+        let dim = dim.map_err(|_| Error::rejected("d", "does not fit in memory"))?;
+        let (adjacency, budget) = (guarantee.adjacency(), guarantee.budget());
+        let made = match statement.public.contains_key(CONSTANT) {
+            true => Self::calibrate_moments(dim, adjacency, budget)?,
+            false => Self::calibrate(dim, adjacency, budget)?,
+        };
+        if made.guarantee() == guarantee {
+            return Ok(made);
+        }
+        Err(Error::rejected("guarantee", "not that of a bound which is given"))
     }
 
     /// Standard deviation of a diagonal entry of the noise.

@@ -83,6 +83,38 @@ impl ExactGram {
         Ok(())
     }
 
+    /// The sums below and on the diagonal, each in 16 bytes, little-endian.
+    pub(crate) fn to_bytes(&self) -> Vec<u8> {
+        let d = self.clip.columns();
+        let mut bytes = Vec::with_capacity(8 * d * (d + 1));
+        for i in 0..d {
+            let row = &self.total[i * d..=i * d + i];
+            row.iter().for_each(|total| bytes.extend_from_slice(&total.to_le_bytes()));
+        }
+        bytes
+    }
+
+    /// Adds what [`ExactGram::to_bytes`] gave under the same clip.
+    pub(crate) fn add_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let d = self.clip.columns();
+        let (sums, rest) = bytes.as_chunks::<16>();
+        if sums.len() != d * (d + 1) / 2 || !rest.is_empty() {
+            return Err(Error::corrupt("its sums have another shape"));
+        }
+        let mut sums = sums.iter().map(|sum| i128::from_le_bytes(*sum));
+        let mut total = self.total.clone();
+        for i in 0..d {
+            for j in 0..=i {
+                let sum = sums.next().and_then(|sum| total[i * d + j].checked_add(sum));
+                let sum = sum.ok_or_else(|| Error::corrupt("its sums overflow"))?;
+                total[i * d + j] = sum;
+                total[j * d + i] = sum;
+            }
+        }
+        self.total = total;
+        Ok(())
+    }
+
     /// How many rows there are; known where every row has a constant. Private, unless the adjacency says otherwise.
     pub(crate) fn rows(&self) -> Option<u64> {
         let square = i128::from(self.clip.constant_units()).pow(2);

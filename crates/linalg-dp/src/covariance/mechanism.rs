@@ -102,6 +102,21 @@ impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
         self.gram.push(rows)
     }
 
+    /// The exact sums so far, for another stream of the same mechanism: they are as private as the rows.
+    #[must_use]
+    pub fn sums(&self) -> Vec<u8> {
+        self.gram.to_bytes()
+    }
+
+    /// Adds what [`CovarianceStream::sums`] of another stream of this mechanism gave: the release is that of all rows, bit for
+    /// bit. Whoever adds the same sums twice counts their rows twice: parts are numbered ([`dp_core::parts`]).
+    ///
+    /// # Errors
+    /// Bytes that are not such sums.
+    pub fn add_sums(&mut self, bytes: &[u8]) -> Result<()> {
+        self.gram.add_bytes(bytes)
+    }
+
     /// Adds the noise and publishes.
     ///
     /// # Errors

@@ -1,5 +1,6 @@
 //! What every kind of release shares: where it goes, which ledger is charged, what is said of it.
 
+use super::part_options::PartOptions;
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
 use super::said::{individual, promise};
 use crate::commands::content::Content;
@@ -13,12 +14,11 @@ use dp_core::certificate::Statement;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::output::{Existing, Output, Receipt};
 use dp_core::{
-    Adjacency, Budget, Certificate, FreshSeed, Guarantee, IndividualCertificate, NoiseRng,
-    PublicSeed,
+    Adjacency, Budget, Certificate, Guarantee, IndividualCertificate, NoiseRng, PublicSeed,
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use readers::{Block, DataError, Input, Limits, Meter, Prefetch, is_stream};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -129,6 +129,8 @@ pub(crate) struct OutputOptions {
     /// Noise that anyone can subtract, for tests. The certificate says so.
     #[arg(long, hide = true, value_name = "SEED")]
     insecure_test_noise: Option<u64>,
+    #[command(flatten)]
+    pub(super) parts: PartOptions,
 }
 
 impl OutputOptions {
@@ -145,6 +147,7 @@ impl OutputOptions {
                 "--insecure-test-noise is not private: no ledger pays for it; leave --ledger out",
             ));
         }
+        self.whole()?;
         self.begin()?;
         if self.dry_run {
             check()?;
@@ -173,8 +176,33 @@ impl OutputOptions {
                  paid for; leave --ledger out",
             ));
         }
+        self.whole()?;
         self.begin()?;
         if self.dry_run { Ok(None) } else { noise(self.insecure_test_noise).map(Some) }
+    }
+
+    /// Refuses options of parts for what is not made in parts.
+    pub(super) fn whole(&self) -> Result<()> {
+        if !self.parts.any() {
+            return no_effect("--key", self.parts.key.as_ref(), "only a release in parts has one");
+        }
+        Err(Error::usage(
+            "this release is not made in parts: sketch, units, signs, minhash and covariance with --noise gaussian and \
+             without --within are",
+        ))
+    }
+
+    pub(super) fn out(&self) -> &Path {
+        &self.out
+    }
+
+    pub(super) fn ledger(&self) -> Option<&Path> {
+        self.ledger.as_deref()
+    }
+
+    /// Whether nothing private is to be written to a file.
+    pub(super) fn for_tests_or_stdout(&self) -> bool {
+        self.insecure_test_noise.is_some() || self.dry_run || self.to_stdout()
     }
 
     /// Whether the ledger, if there is one, adds up stated epsilons and deltas, and not what a law of noise
@@ -328,13 +356,19 @@ pub(crate) struct SeedOptions {
     /// drawn, and recorded in the release.
     #[arg(long)]
     seed: Option<u64>,
+    /// Whether a seed was drawn that nobody said.
+    #[arg(skip)]
+    drawn: Cell<bool>,
 }
 
 impl SeedOptions {
-    /// For mechanisms whose guarantee needs a seed that nobody knew.
-    pub(crate) fn fresh(&self, why: &str) -> Result<FreshSeed> {
-        no_effect("--seed", self.seed.as_ref(), why)?;
-        Ok(FreshSeed::draw()?)
+    pub(super) fn drawn(&self) -> bool {
+        self.drawn.get()
+    }
+
+    /// For mechanisms whose guarantee needs a seed that nobody knew: it is drawn when the rows are fixed.
+    pub(crate) fn later(&self, why: &str) -> Result<()> {
+        no_effect("--seed", self.seed.as_ref(), why)
     }
 
     /// Of what is not drawn.
@@ -346,7 +380,10 @@ impl SeedOptions {
     pub(crate) fn get(&self) -> Result<PublicSeed> {
         match self.seed {
             Some(seed) => Ok(PublicSeed::new(seed)),
-            None => Ok(PublicSeed::draw()?),
+            None => {
+                self.drawn.set(true);
+                Ok(PublicSeed::draw()?)
+            }
         }
     }
 }

@@ -1,14 +1,20 @@
 //! `dps release covariance`.
 
-use super::common::{Promise, RowsOptions, check_input, check_rereadable, each_block};
+use super::common::{Promise, RowsOptions, check_rereadable, each_block};
+use super::feed::{Feed, Source};
+use super::parts::{Asked, Made, Maker, Making};
 use super::privacy::AdjacencyKind;
 use crate::error::{Error, Result, no_effect, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::{Adjacency, Budget, Guarantee, Probability, release_file};
+use dp_core::{Adjacency, Budget, Certificate, Guarantee, NoiseRng, Probability, release_file};
 use linalg_dp::covariance::{
-    CovarianceMechanism, GaussianCovariance, JlCovariance, QuantileConfig, QuantileCovariance,
+    CovarianceMechanism, CovarianceNoise, CovarianceStream, GaussianCovariance, JlCovariance,
+    QuantileConfig, QuantileCovariance,
 };
+use readers::{Input, Limits};
+use sketch::rows::{RowsView, Storage};
+use std::borrow::Cow;
 
 /// Options of `dps release covariance`.
 #[derive(Args)]
@@ -53,33 +59,21 @@ impl CovarianceOptions {
         let what = if self.means { "moments" } else { "covariance" };
         let label = format!("{what}, {:?} noise", self.noise).to_lowercase();
         let names = self.names()?;
-        let check = || check_input(&self.rows.input, &limits);
-        let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
-            return Ok(self.rows.planned(&label, guarantee));
-        };
-        let mut stream = match &made {
-            Made::One(mechanism) => mechanism.stream(&mut rng),
-            Made::Chosen(mechanism) => {
-                let mut norms = mechanism.norms(&mut rng);
-                let first = self.rows.input.open()?;
-                each_block(first, limits.clone(), |block| Ok(norms.push(&block.dense(d))?))?;
-                norms.choose()
-            }
-        };
-        if let Some(names) = names {
-            stream.name_columns(&names)?;
+        if matches!(self.noise, Noise::Jl) || self.within.is_some() {
+            self.rows.output.whole()?;
         }
-        each_block(input, limits, |block| Ok(stream.push(&block.dense(d))?))?;
-        let release = stream.finish()?;
-        release_file::write(self.rows.output.take()?, &release)?;
-        let record = self.rows.written(release.certificate())?;
-        Ok(match self.noise {
-            Noise::Gaussian => {
-                let failure = Probability::new(0.05)?;
-                let error = release.payload().spectral_error(failure)?;
-                record.number("spectral error, with probability 0.95 at most", error)
-            }
-            Noise::Jl => record,
+        let source = Source::rows(&self.rows.input, input, limits.clone());
+        let asked = Asked::new(guarantee, &label, source);
+        let norms = || self.rows.input.open().map(|input| (input, limits.clone()));
+        let mut sums = Sums { calibrated: &made, names, norms: &norms, stream: None, error: None };
+        let record = match self.rows.output.make(&asked, &mut sums)? {
+            Made::Released(certificate) => self.rows.written(&certificate)?,
+            Made::Planned => return Ok(self.rows.planned(&label, guarantee)),
+            Made::Parts(record) => return Ok(record),
+        };
+        Ok(match sums.error {
+            Some(error) => record.number("spectral error, with probability 0.95 at most", error),
+            None => record,
         })
     }
 
@@ -92,7 +86,7 @@ impl CovarianceOptions {
         self.rows.input.entered().map(<[String]>::to_vec).map(Some).ok_or_else(without)
     }
 
-    fn made(&self, d: usize, adjacency: Adjacency, budget: Budget) -> Result<Made> {
+    fn made(&self, d: usize, adjacency: Adjacency, budget: Budget) -> Result<Calibrated> {
         if !matches!(self.noise, Noise::Jl) {
             no_effect(
                 "--sketch-rows",
@@ -112,9 +106,9 @@ impl CovarianceOptions {
             check_rereadable(&self.rows.input.input, "--within")?;
             let within = probability("--within", share)?;
             let config = QuantileConfig { dim: d, adjacency, within, means: self.means };
-            return Ok(Made::Chosen(QuantileCovariance::calibrate(config, budget)?));
+            return Ok(Calibrated::Chosen(QuantileCovariance::calibrate(config, budget)?));
         }
-        Ok(Made::One(match self.noise {
+        Ok(Calibrated::One(match self.noise {
             Noise::Gaussian if self.means => {
                 Box::new(GaussianCovariance::calibrate_moments(d, adjacency, budget)?)
             }
@@ -130,16 +124,79 @@ impl CovarianceOptions {
 }
 
 /// A mechanism whose bound is given, or chosen.
-enum Made {
+enum Calibrated {
     One(Box<dyn CovarianceMechanism>),
     Chosen(QuantileCovariance),
 }
 
-impl Made {
+impl Calibrated {
     fn guarantee(&self) -> &Guarantee {
         match self {
             Self::One(mechanism) => mechanism.guarantee(),
             Self::Chosen(mechanism) => mechanism.guarantee(),
         }
+    }
+}
+
+/// Exact sums, and one noise for all of them.
+struct Sums<'m> {
+    calibrated: &'m Calibrated,
+    names: Option<Vec<String>>,
+    /// The rows once more, for their norms.
+    norms: &'m dyn Fn() -> Result<(Input, Limits)>,
+    /// Of a part.
+    stream: Option<CovarianceStream<'m>>,
+    error: Option<f64>,
+}
+
+fn dense<'r>(rows: &RowsView<'r>) -> Cow<'r, [f64]> {
+    if let Storage::F64(values) = rows.storage() {
+        return Cow::Borrowed(values);
+    }
+    let mut values = vec![0.0; rows.n() * rows.d()];
+    for (i, row) in values.chunks_exact_mut(rows.d()).enumerate() {
+        rows.copy_row(i, row);
+    }
+    Cow::Owned(values)
+}
+
+impl Maker for Sums<'_> {
+    fn release(&mut self, making: Making<'_>) -> Result<Certificate> {
+        let Making { to, rng, feed, .. } = making;
+        let mut stream = match self.calibrated {
+            Calibrated::One(mechanism) => mechanism.stream(rng),
+            Calibrated::Chosen(mechanism) => {
+                let mut norms = mechanism.norms(rng);
+                let (input, limits) = (self.norms)()?;
+                let d = input.rows.d();
+                each_block(input, limits, |block| Ok(norms.push(&block.dense(d))?))?;
+                norms.choose()
+            }
+        };
+        if let Some(names) = &self.names {
+            stream.name_columns(names)?;
+        }
+        feed.rows(|rows| Ok(stream.push(&dense(&rows))?))?;
+        let release = stream.finish()?;
+        release_file::write(to, &release)?;
+        if matches!(release.payload().noise(), CovarianceNoise::SymmetricGaussian { .. }) {
+            self.error = Some(release.payload().spectral_error(Probability::new(0.05)?)?);
+        }
+        Ok(release.into_parts().1)
+    }
+
+    fn add(&mut self, rows: &Feed<'_>) -> Result<bool> {
+        let Calibrated::One(mechanism) = self.calibrated else { return Ok(false) };
+        let stream = match &mut self.stream {
+            Some(stream) => stream,
+            // Its generator draws nothing: the noise comes when parts are put together.
+            None => self.stream.insert(CovarianceStream::new(&**mechanism, NoiseRng::from_os()?)),
+        };
+        rows.rows(|rows| Ok(stream.push(&dense(&rows))?))?;
+        Ok(true)
+    }
+
+    fn sums(&mut self) -> Vec<u8> {
+        self.stream.as_ref().map(CovarianceStream::sums).unwrap_or_default()
     }
 }

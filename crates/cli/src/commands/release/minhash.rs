@@ -1,15 +1,15 @@
 //! `dps release minhash`.
 
-use super::common::{OutputOptions, SeedOptions, check_rereadable, progress};
+use super::common::{OutputOptions, SeedOptions};
+use super::feed::Source;
+use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result, no_effect};
 use crate::input::ItemOptions;
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::{Adjacency, Budget, FreshSeed, PublicSeed};
-use sketch::sets::{
-    BinResponse, BucketPrivMin, ItemSet, MixtureResponse, SetNeighbours, SymbolShape,
-};
+use dp_core::{Adjacency, Budget, PublicSeed};
+use sketch::sets::{BinResponse, BucketPrivMin, MixtureResponse, SetNeighbours, SymbolShape};
 
 /// Options of `dps release minhash`.
 #[derive(Args)]
@@ -55,7 +55,8 @@ enum Mechanism {
 /// A mechanism, and where its hash functions come from.
 enum Calibrated {
     Bins(BinResponse, PublicSeed),
-    Mixture(MixtureResponse, FreshSeed),
+    /// Drawn at release.
+    Mixture(MixtureResponse),
     Buckets(BucketPrivMin, PublicSeed),
 }
 
@@ -71,50 +72,30 @@ impl MinhashOptions {
         let label = format!("set signatures, {:?}", self.mechanism).to_lowercase();
         let guarantee = match &mechanism {
             Calibrated::Bins(m, _) => m.guarantee(),
-            Calibrated::Mixture(m, _) => m.guarantee(),
+            Calibrated::Mixture(m) => m.guarantee(),
             Calibrated::Buckets(m, _) => m.guarantee(),
         };
         let neighbours = match adjacency {
             Adjacency::SetItems { alpha, min_size } => Some(SetNeighbours::new(alpha, min_size)?),
             _ => None,
         };
-        let check = || {
-            check_rereadable(&self.input.input, "a dry run")?;
-            self.each_batch(neighbours, |_| Ok(()))
-        };
-        let Some(mut rng) = self.output.charge(guarantee, &label, check)? else {
-            return Ok(self.output.planned(&label, guarantee));
-        };
-        let to = self.output.take()?;
-        let mut writer = match mechanism {
-            Calibrated::Bins(ref m, seed) => m.writer(to, seed, &mut rng)?,
-            Calibrated::Mixture(ref m, seed) => m.writer(to, seed, &mut rng)?,
-            Calibrated::Buckets(ref m, seed) => m.writer(to, seed, &mut rng)?,
-        };
-        self.each_batch(neighbours, |sets| Ok(writer.push(sets)?))?;
-        self.output.written(&writer.finish()?.certificate)
-    }
-
-    /// Reads the file in batches; sets below the declared size are refused.
-    fn each_batch(
-        &self,
-        neighbours: Option<SetNeighbours>,
-        mut take: impl FnMut(&[ItemSet]) -> Result<()>,
-    ) -> Result<()> {
-        let mut reader = self.input.open()?;
-        let progress = progress(&reader.meter);
-        loop {
-            let before = reader.done();
-            let sets = reader.next()?;
-            if sets.is_empty() {
-                return Ok(());
-            }
-            if let Some(neighbours) = neighbours {
-                let named = |e| Error::from(e).after(before).in_file(&self.input.input);
-                neighbours.check(&sets).map_err(named)?;
-            }
-            take(&sets)?;
-            progress.show();
+        let source = Source::Sets { options: &self.input, neighbours };
+        let asked = Asked::new(guarantee, &label, source).drawn(&self.seed);
+        let made = self.output.make(&asked, &mut |making: Making<'_>| {
+            let fresh = making.fresh()?;
+            let Making { to, rng, feed, .. } = making;
+            let mut writer = match &mechanism {
+                Calibrated::Bins(m, seed) => m.writer(to, *seed, rng)?,
+                Calibrated::Mixture(m) => m.writer(to, fresh, rng)?,
+                Calibrated::Buckets(m, seed) => m.writer(to, *seed, rng)?,
+            };
+            feed.sets(|sets| Ok(writer.push(sets)?))?;
+            Ok(writer.finish()?.certificate)
+        })?;
+        match made {
+            Made::Released(certificate) => self.output.written(&certificate),
+            Made::Planned => Ok(self.output.planned(&label, guarantee)),
+            Made::Parts(record) => Ok(record),
         }
     }
 
@@ -125,10 +106,10 @@ impl MinhashOptions {
             (Mechanism::Mixture, Adjacency::SetItems { alpha, min_size }) => {
                 let why = "the guarantee of --mechanism mixture averages over hash functions that \
                            nobody knew before, so they are drawn at release";
-                let seed = self.seed.fresh(why)?;
+                self.seed.later(why)?;
                 let neighbours = SetNeighbours::new(alpha, min_size)?;
                 let mechanism = MixtureResponse::calibrate(shape()?, neighbours, budget)?;
-                Calibrated::Mixture(mechanism, seed)
+                Calibrated::Mixture(mechanism)
             }
             (Mechanism::Bins | Mechanism::Occupancy, Adjacency::SetItems { alpha, .. }) => {
                 let why = "--mechanism bins and occupancy keep at most one minimum a bin";

@@ -2,8 +2,11 @@
 
 mod common;
 mod covariance;
+mod feed;
 mod low_rank;
 mod minhash;
+mod part_options;
+mod parts;
 mod privacy;
 mod projection;
 mod regression;
@@ -17,6 +20,7 @@ use crate::output::Record;
 use clap::{Args, Subcommand};
 
 pub(crate) use common::{noise, noted, read_all};
+pub(crate) use parts::read_manifest;
 pub(crate) use privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
 pub(crate) use said::promise;
 

@@ -1,14 +1,15 @@
 //! `dps release signs`.
 
-use super::common::{
-    Calibration, FRESH, Promise, RowsOptions, SeedOptions, check_input, each_block, read_all,
-};
+use super::common::{Calibration, FRESH, Promise, RowsOptions, SeedOptions, check_input, read_all};
+use super::feed::{Feed, Source};
+use super::parts::{Asked, Made, Making};
 use super::privacy::AdjacencyKind;
 use super::projection::ProjectionOptions;
 use crate::error::{Error, Result, no_effect, positive};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::{EntryBound, release_file};
+use dp_core::output::Output;
+use dp_core::{Certificate, EntryBound, release_file};
 use readers::{Input, Limits};
 use sketch::RowsView;
 use sketch::signs::{
@@ -67,6 +68,13 @@ enum Individual {
     Gaussian,
     /// Randomised response.
     Response,
+}
+
+fn write(to: Output, mut open: OpenSigns<'_, '_>, feed: &Feed<'_>) -> Result<Certificate> {
+    feed.rows(|rows| Ok(open.push(rows)?))?;
+    let release = open.close()?;
+    release_file::write(to, &release)?;
+    Ok(release.into_parts().1)
 }
 
 impl SignOptions {
@@ -133,16 +141,18 @@ impl SignOptions {
         let label = format!("signs, {} bits", sketch.bits());
         let mechanism = PrivateSigns::new(sketch, rule, adjacency, bound, budget)?;
         let guarantee = mechanism.guarantee();
-        let check = || check_input(&self.rows.input, &limits);
-        let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
-            return Ok(self.rows.planned(&label, guarantee));
-        };
-        self.write(mechanism.open(&mut rng), input, limits)
+        let source = Source::rows(&self.rows.input, input, limits);
+        let asked = Asked::new(guarantee, &label, source).drawn(&self.seed);
+        let made = self.rows.output.make(&asked, &mut |making: Making<'_>| {
+            let Making { to, rng, feed, .. } = making;
+            write(to, mechanism.open(rng), &feed)
+        })?;
+        self.said(made, &asked)
     }
 
     fn averaged(&self, promise: Promise, bound: EntryBound, input: Input) -> Result<Record> {
         let Promise { adjacency, budget, limits } = promise;
-        let seed = self.seed.fresh(FRESH)?;
+        self.seed.later(FRESH)?;
         let floor = match (self.least_norm, self.lift) {
             (Some(m), _) => NormFloor::Promised(positive("--least-norm", m)?),
             (None, Some(m)) => NormFloor::Lifted(positive("--lift", m)?),
@@ -164,19 +174,22 @@ impl SignOptions {
             NormFloor::Lifted(_) => None,
         };
         let limits = Limits { least, ..limits };
-        let check = || check_input(&self.rows.input, &limits);
-        let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
-            return Ok(self.rows.planned(&label, guarantee));
-        };
-        self.write(mechanism.open(seed, &mut rng)?, input, limits)
+        let source = Source::rows(&self.rows.input, input, limits);
+        let asked = Asked::new(guarantee, &label, source);
+        let made = self.rows.output.make(&asked, &mut |making: Making<'_>| {
+            let seed = making.fresh()?;
+            let Making { to, rng, feed, .. } = making;
+            write(to, mechanism.open(seed, rng)?, &feed)
+        })?;
+        self.said(made, &asked)
     }
 
-    fn write(&self, mut open: OpenSigns<'_, '_>, input: Input, limits: Limits) -> Result<Record> {
-        let d = input.rows.d();
-        each_block(input, limits, |block| Ok(open.push(block.view(d)?)?))?;
-        let release = open.close()?;
-        release_file::write(self.rows.output.take()?, &release)?;
-        self.rows.written(release.certificate())
+    fn said(&self, made: Made, asked: &Asked<'_>) -> Result<Record> {
+        match made {
+            Made::Released(certificate) => self.rows.written(&certificate),
+            Made::Planned => Ok(self.rows.planned(asked.label, asked.guarantee)),
+            Made::Parts(record) => Ok(record),
+        }
     }
 
     fn individual(

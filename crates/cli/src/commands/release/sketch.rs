@@ -1,16 +1,15 @@
 //! `dps release sketch`.
 
-use super::common::{
-    Calibration, FRESH, Promise, RowsOptions, SeedOptions, check_input, each_block,
-};
+use super::common::{Calibration, FRESH, Promise, RowsOptions, SeedOptions};
+use super::feed::{Feed, Source};
+use super::parts::{Asked, Made, Making};
 use super::privacy::AdjacencyKind;
 use super::projection::ProjectionOptions;
 use crate::error::{Error, Result};
 use crate::output::{Record, complain};
 use clap::{Args, ValueEnum};
-use dp_core::Budget;
 use dp_core::mechanism::Mechanism;
-use readers::{Input, Limits};
+use dp_core::{Budget, Certificate};
 use sketch::vectors::{AveragedProjection, NoiseKind, PrivateProjection, ProjectionConfig};
 use sketch::vectors::{Element, ReleaseWriter};
 
@@ -71,6 +70,11 @@ fn warn_of_cost(asked: &PrivateProjection, best: &PrivateProjection) -> Result<(
     Ok(())
 }
 
+fn write(mut out: ReleaseWriter<'_, '_>, feed: &Feed<'_>) -> Result<Certificate> {
+    feed.rows(|rows| Ok(out.push(rows)?))?;
+    Ok(out.finish()?.certificate)
+}
+
 impl SketchOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let known = [AdjacencyKind::Attribute, AdjacencyKind::RowShift, AdjacencyKind::ReplaceRow];
@@ -81,22 +85,20 @@ impl SketchOptions {
         let d = input.rows.d();
         let element = if self.f32 { Element::F32 } else { Element::F64 };
         let output = &self.rows.output;
-        let check = || check_input(&self.rows.input, &limits);
+        let source = Source::rows(&self.rows.input, input, limits);
         if self.calibration == Calibration::Averaged {
             let k = self.projection.fresh()?;
-            let seed = self.seed.fresh(FRESH)?;
+            self.seed.later(FRESH)?;
             let mechanism = AveragedProjection::gaussian(d, k, adjacency, bound, budget)?;
             mechanism.check_element(element)?;
             let label = format!("sketch, fresh gaussian to k = {k}");
-            let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
-                return Ok(self.rows.planned(&label, mechanism.guarantee()));
-            };
-            return self.write(
-                mechanism.writer(output.take()?, element, seed, &mut rng)?,
-                k,
-                input,
-                limits,
-            );
+            let asked = Asked::new(mechanism.guarantee(), &label, source);
+            let made = output.make(&asked, &mut |making: Making<'_>| {
+                let seed = making.fresh()?;
+                let Making { to, rng, feed, .. } = making;
+                write(mechanism.clone().writer(to, element, seed, rng)?, &feed)
+            })?;
+            return self.said(made, &asked, k);
         }
         let spec = self.projection.spec(&self.rows.input, d, &self.seed)?;
         let k = spec.k();
@@ -120,23 +122,20 @@ impl SketchOptions {
         mechanism.check_element(element)?;
         let noise = mechanism.noise().kind();
         let label = format!("sketch, {} to k = {k}, {noise} noise", spec.name());
-        let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
-            return Ok(self.rows.planned(&label, mechanism.guarantee()));
-        };
-        let writer = ReleaseWriter::create(output.take()?, &mechanism, element, &mut rng)?;
-        self.write(writer, k, input, limits)
+        let asked = Asked::new(mechanism.guarantee(), &label, source).drawn(&self.seed);
+        let made = output.make(&asked, &mut |making: Making<'_>| {
+            let Making { to, rng, feed, .. } = making;
+            write(ReleaseWriter::create(to, &mechanism, element, rng)?, &feed)
+        })?;
+        self.said(made, &asked, k)
     }
 
-    fn write(
-        &self,
-        mut out: ReleaseWriter<'_, '_>,
-        k: usize,
-        input: Input,
-        limits: Limits,
-    ) -> Result<Record> {
-        let d = input.rows.d();
-        each_block(input, limits, |block| Ok(out.push(block.view(d)?)?))?;
-        let certificate = out.finish()?.certificate;
+    fn said(&self, made: Made, asked: &Asked<'_>, k: usize) -> Result<Record> {
+        let certificate = match made {
+            Made::Released(certificate) => certificate,
+            Made::Planned => return Ok(self.rows.planned(asked.label, asked.guarantee)),
+            Made::Parts(record) => return Ok(record),
+        };
         let record = self.rows.written(&certificate)?;
         // Both rows carry noise: the variance of a squared distance of zero is k (2 v^2 + c) for differences
         // of variance v and fourth cumulant c.

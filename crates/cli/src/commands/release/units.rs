@@ -1,6 +1,8 @@
 //! `dps release units`.
 
-use super::common::{Promise, RowsOptions, SeedOptions, check_input, each_block};
+use super::common::{Promise, RowsOptions, SeedOptions};
+use super::feed::Source;
+use super::parts::{Asked, Made, Making};
 use super::privacy::AdjacencyKind;
 use super::projection::ProjectionOptions;
 use crate::error::{Error, Result};
@@ -45,19 +47,24 @@ impl UnitOptions {
         };
         let input = self.rows.input.open()?;
         let spec = self.projection.spec(&self.rows.input, input.rows.d(), &self.seed)?;
-        let (d, k) = (spec.d(), spec.k());
+        let k = spec.k();
         let config = UnitsConfig { projection: spec.build(), adjacency, lengths };
         let mechanism = PrivateUnits::new(config, budget)?;
         let label = format!("unit vectors, {} to k = {k}", spec.name());
         let output = &self.rows.output;
-        let check = || check_input(&self.rows.input, &limits);
-        let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
-            return self.error(&mechanism, self.rows.planned(&label, mechanism.guarantee()));
+        let source = Source::rows(&self.rows.input, input, limits);
+        let asked = Asked::new(mechanism.guarantee(), &label, source).drawn(&self.seed);
+        let made = output.make(&asked, &mut |making: Making<'_>| {
+            let mut out = UnitWriter::create(making.to, &mechanism, making.rng)?;
+            making.feed.rows(|rows| Ok(out.push(rows)?))?;
+            Ok(out.finish()?.certificate)
+        })?;
+        let record = match made {
+            Made::Released(certificate) => self.rows.written(&certificate)?,
+            Made::Planned => self.rows.planned(&label, mechanism.guarantee()),
+            Made::Parts(record) => record,
         };
-        let mut out = UnitWriter::create(output.take()?, &mechanism, &mut rng)?;
-        each_block(input, limits, |block| Ok(out.push(block.view(d)?)?))?;
-        let certificate = out.finish()?.certificate;
-        self.error(&mechanism, self.rows.written(&certificate)?)
+        self.error(&mechanism, record)
     }
 
     /// What the release is good for.

@@ -1,0 +1,48 @@
+//! `dps merge`.
+
+use crate::commands::release::{promise, read_manifest};
+use crate::error::{Error, Result};
+use crate::interrupt;
+use crate::output::Record;
+use clap::Args;
+use dp_core::parts::KeyFile;
+use linalg_dp::parts::{output, publish};
+use std::path::PathBuf;
+
+/// Options of `dps merge`.
+#[derive(Args)]
+pub(crate) struct Merge {
+    /// All parts, in whatever order: `dps release KIND --part` made them.
+    #[arg(required = true)]
+    parts: Vec<PathBuf>,
+    /// The manifest that the parts are of.
+    #[arg(long)]
+    manifest: PathBuf,
+    /// The release key. It is bound to this one output before the output can be read, and destroyed afterwards.
+    #[arg(long)]
+    key: PathBuf,
+    /// The release file to write. Nothing is written over, except by itself: a merge that was killed can be run again.
+    #[arg(long)]
+    out: PathBuf,
+}
+
+impl Merge {
+    pub(crate) fn run(&self) -> Result<Record> {
+        let file = KeyFile::open(&self.key)?;
+        let manifest = read_manifest(&self.manifest, file.key())?;
+        let to = output(&self.out, &file)?;
+        interrupt::watch(&self.out, None).map_err(|e| Error::io("signals", e))?;
+        let certificate = publish(&manifest, file, &self.parts, to)?;
+        certificate.verify_consistency()?;
+        let record = Record::new()
+            .text("release", self.out.display().to_string())
+            .text("mechanism", &certificate.statement().mechanism)
+            .integer("parts", self.parts.len() as u64)
+            .text("release id", manifest.id());
+        let record = promise(record, certificate.guarantee());
+        Ok(match manifest.reserved() {
+            Some(reserved) => record.text("paid when it was planned, as", &reserved.charge),
+            None => record,
+        })
+    }
+}

@@ -1,0 +1,114 @@
+"""Releases in parts without an engine: what workers of Spark run, in this process."""
+
+import numpy as np
+import pytest
+
+import dps
+import dps.spark
+from conftest import ONE, vectors
+
+pa = pytest.importorskip("pyarrow")
+parquet = pytest.importorskip("pyarrow.parquet")
+COLUMNS = [f"x{j}" for j in range(12)]
+
+
+@pytest.fixture
+def data(rows, tmp_path):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    table = pa.table({"id": np.arange(len(rows))} | dict(zip(COLUMNS, rows.T)))
+    for number in range(2):
+        parquet.write_table(table, folder / f"{number}.parquet", row_group_size=70)
+    return folder
+
+
+def planned(data, place, mechanism=None, parts=3, **more):
+    place.mkdir()
+    more = {"block_rows": 32, "columns": COLUMNS, **more}
+    return dps.spark.Job.plan(
+        data,
+        mechanism or vectors(),
+        staging=place / "staging",
+        key=place / "key",
+        parts=parts,
+        **more,
+    )
+
+
+def make(job, order):
+    for i in order:
+        dps.spark.make_part(
+            str(job._staging), str(job._key), None, job._recipe, job._columns, job._d, job._of, i
+        )
+
+
+def test_parts_in_any_order_and_twice_are_one_release(data, tmp_path):
+    job = planned(data, tmp_path / "job")
+    make(job, [3, 1, 2, 1])
+    out = job.commit(tmp_path / "out.dps")
+    release = dps.Release.open(out)
+    release.verify()
+    assert release.to_numpy().shape == (400, 5)
+    # Equal rows of the two files have noises of their own.
+    halves = release.to_numpy().reshape(2, 200, 5)
+    assert not (halves[0] == halves[1]).any()
+    assert not job._staging.exists() and "0" * 64 in job._key.read_text()
+    with pytest.raises((dps.errors.Error, OSError)):
+        dps.spark.Job(tmp_path / "job" / "staging", key=job._key)
+
+
+def test_a_part_that_is_missing_publishes_nothing(data, tmp_path):
+    job = planned(data, tmp_path / "job")
+    make(job, [1, 3])
+    with pytest.raises(dps.errors.DataError, match="missing"):
+        job.commit(tmp_path / "out.dps")
+    assert not (tmp_path / "out.dps").exists()
+
+
+def test_a_file_that_changed_is_refused(data, tmp_path):
+    job = planned(data, tmp_path / "job")
+    make(job, [1])
+    path = data / "1.parquet"
+    path.write_bytes(path.read_bytes())
+    with pytest.raises(dps.errors.Error, match="changed since"):
+        make(job, [3])
+
+
+def test_covariances_add_up(data, rows, tmp_path):
+    adjacency = dps.Adjacency.replace_row(bound=1)
+    mechanism = dps.Covariance(d=12, adjacency=adjacency, epsilon=1e6, delta=1e-6, means=True)
+    job = planned(data, tmp_path / "job", mechanism)
+    make(job, [2, 3, 1])
+    release = dps.Release.open(job.commit(tmp_path / "out.dps"))
+    # Next to no noise: every row was counted once.
+    assert np.abs(release.to_numpy() - 2 * rows.T @ rows).max() < 0.01
+
+
+def test_the_ledger_pays_when_the_manifest_is_made(data, tmp_path):
+    ledger = dps.Ledger.create(
+        tmp_path / "ledger", data="rows", adjacency=ONE, epsilon=10, delta=1e-5
+    )
+    job = planned(data, tmp_path / "job", ledger=ledger)
+    entries = ledger.show()["entries"]
+    assert len(entries) == 1 and job.id in entries[0]["release"]
+    with pytest.raises(dps.errors.BudgetExceededError):
+        planned(data, tmp_path / "again", ledger=ledger)
+    assert not (tmp_path / "again" / "key").exists()
+    make(job, [1, 2, 3])
+    job.commit(tmp_path / "out.dps")
+    assert len(ledger.show()["entries"]) == 1
+
+
+def test_what_cannot_be_made_in_parts_costs_nothing(data, tmp_path):
+    person = dps.Adjacency.replace_row(bound=1)
+    for number, mechanism in enumerate(
+        [
+            vectors(seed=None),
+            dps.Covariance(d=12, adjacency=person, epsilon=1, delta=1e-6, within=0.9),
+            dps.Covariance(d=12, adjacency=person, epsilon=1, delta=1e-6, noise="wishart"),
+            dps.IndividualSigns(d=12, bits=4, adjacency=ONE, bound=1, epsilon=1, delta=0, noise="response", seed=1),
+        ]
+    ):
+        with pytest.raises(dps.errors.Error):
+            planned(data, tmp_path / str(number), mechanism)
+        assert not (tmp_path / str(number) / "key").exists()

@@ -11,8 +11,8 @@ use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{GeneratorKind, UnitCap};
 use dp_core::{
-    Adjacency, Budget, Certificate, Delta, Guarantee, NoiseRng, NormBound, Profile, Release,
-    Theorem,
+    Adjacency, Budget, Certificate, Delta, Epsilon, Guarantee, NoiseRng, NormBound, Profile,
+    Release, Theorem,
 };
 use rayon::prelude::*;
 
@@ -123,27 +123,10 @@ impl PrivateUnits {
         self.calibrated.noise()
     }
 
-    /// The least epsilon, to three digits, at which a cosine of two rows of `width` numbers has at most this
-    /// standard error; none up to 64.
-    ///
-    /// # Errors
-    /// Never for the epsilons tried.
-    pub fn epsilon_for(width: usize, standard_error: f64) -> Result<Option<f64>> {
-        let error = |epsilon: f64| -> Result<f64> {
-            let law = AUTHOR.unit_cap(dp_core::Epsilon::new(epsilon)?)?.law();
-            let m = CapMoments::of(&law)?;
-            let variance = m.product(&m, width as f64, (1.0, 1.0), 0.0);
-            Ok(variance.sqrt() / (m.mean * m.mean))
-        };
-        let (mut low, mut high) = (0.01, 64.0);
-        if error(high)? > standard_error {
-            return Ok(None);
-        }
-        while high > low * 1.001 {
-            let middle = (low * high).sqrt();
-            if error(middle)? <= standard_error { high = middle } else { low = middle }
-        }
-        Ok(Some(high))
+    /// Variance a number of a released row over [`UnitVectors::mean`], when rows have length one.
+    #[must_use]
+    pub fn variance(&self) -> f64 {
+        self.moments.variance()
     }
 
     /// Releases n rows.
@@ -211,6 +194,11 @@ impl PrivateUnits {
         let public = UnitVectors::public(projection.spec(), *lengths, n);
         self.calibrated.certificate("unit vectors (PrivUnitG)", public, generator)
     }
+}
+
+/// [`PrivateUnits::variance`] at an epsilon.
+pub(crate) fn variance_at(epsilon: Epsilon) -> Result<f64> {
+    Ok(CapMoments::of(&AUTHOR.unit_cap(epsilon)?.law())?.variance())
 }
 
 impl author::Sealed for PrivateUnits {

@@ -390,12 +390,12 @@ pub(crate) fn check_rereadable(input: &Path, what: &str) -> Result<()> {
     Err(Error::usage(format!("{name} can be read once only: {what} needs a file")))
 }
 
-/// Reads an input and hands every block within the limits to `take`.
+/// Reads an input and hands every block within the limits to `take`; how many rows there were.
 pub(crate) fn each_block(
     input: Input,
     limits: Limits,
     mut take: impl FnMut(&Block) -> Result<()>,
-) -> Result<()> {
+) -> Result<usize> {
     let progress = progress(&input.meter);
     let file = limits.file.clone();
     let mut rows = 0;
@@ -406,11 +406,11 @@ pub(crate) fn each_block(
         Ok(())
     })?;
     // No budget is spent on a file without data, and nothing is published of it.
-    if rows == 0 { Err(DataError::of(&file, "the file holds no row").into()) } else { Ok(()) }
+    if rows == 0 { Err(DataError::of(&file, "the file holds no row").into()) } else { Ok(rows) }
 }
 
-/// Reads a whole input against its limits without keeping it.
-pub(crate) fn check_input(options: &InputOptions, limits: &Limits) -> Result<()> {
+/// Reads a whole input against its limits without keeping it; how many rows there were.
+pub(crate) fn check_input(options: &InputOptions, limits: &Limits) -> Result<usize> {
     check_rereadable(&options.input, "a dry run")?;
     each_block(options.open()?, limits.clone(), |_| Ok(()))
 }

@@ -53,7 +53,7 @@ impl CovarianceOptions {
         let what = if self.means { "moments" } else { "covariance" };
         let label = format!("{what}, {:?} noise", self.noise).to_lowercase();
         let names = self.names()?;
-        let check = || check_input(&self.rows.input, &limits);
+        let check = || check_input(&self.rows.input, &limits).map(drop);
         let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
             return Ok(self.rows.planned(&label, guarantee));
         };

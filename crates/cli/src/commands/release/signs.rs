@@ -133,7 +133,7 @@ impl SignOptions {
         let label = format!("signs, {} bits", sketch.bits());
         let mechanism = PrivateSigns::new(sketch, rule, adjacency, bound, budget)?;
         let guarantee = mechanism.guarantee();
-        let check = || check_input(&self.rows.input, &limits);
+        let check = || check_input(&self.rows.input, &limits).map(drop);
         let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
             return Ok(self.rows.planned(&label, guarantee));
         };
@@ -164,7 +164,7 @@ impl SignOptions {
             NormFloor::Lifted(_) => None,
         };
         let limits = Limits { least, ..limits };
-        let check = || check_input(&self.rows.input, &limits);
+        let check = || check_input(&self.rows.input, &limits).map(drop);
         let Some(mut rng) = self.rows.output.charge(guarantee, &label, check)? else {
             return Ok(self.rows.planned(&label, guarantee));
         };

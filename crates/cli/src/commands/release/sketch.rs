@@ -5,14 +5,16 @@ use super::common::{
 };
 use super::privacy::AdjacencyKind;
 use super::projection::ProjectionOptions;
+use super::said::{found, warn_of_nothing};
 use crate::error::{Error, Result};
 use crate::output::{Record, complain};
 use clap::{Args, ValueEnum};
-use dp_core::Budget;
 use dp_core::mechanism::Mechanism;
+use dp_core::{Adjacency, Budget};
 use readers::{Input, Limits};
 use sketch::vectors::{AveragedProjection, NoiseKind, PrivateProjection, ProjectionConfig};
 use sketch::vectors::{Element, ReleaseWriter};
+use std::cell::Cell;
 
 /// Options of `dps release sketch`.
 #[derive(Args)]
@@ -71,6 +73,32 @@ fn warn_of_cost(asked: &PrivateProjection, best: &PrivateProjection) -> Result<(
     Ok(())
 }
 
+/// What decides what can be found where whole rows are protected.
+struct Whole {
+    shape: (usize, usize),
+    /// Variance of the noise of rows whose length is the bound, over its square; none where less is protected.
+    variance: Option<f64>,
+}
+
+impl Whole {
+    /// Warns where nothing can be.
+    fn of(adjacency: Adjacency, shape: (usize, usize), variance: f64) -> Result<Self> {
+        let Adjacency::ReplaceRow { bound } = adjacency else {
+            return Ok(Self { shape, variance: None });
+        };
+        let variance = variance / bound.get() / bound.get();
+        warn_of_nothing(shape, variance)?;
+        Ok(Self { shape, variance: Some(variance) })
+    }
+
+    fn found(&self, record: Record, rows: usize) -> Result<Record> {
+        match self.variance {
+            Some(variance) => found(record, rows, self.shape, variance),
+            None => Ok(record),
+        }
+    }
+}
+
 impl SketchOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let known = [AdjacencyKind::Attribute, AdjacencyKind::RowShift, AdjacencyKind::ReplaceRow];
@@ -81,22 +109,21 @@ impl SketchOptions {
         let d = input.rows.d();
         let element = if self.f32 { Element::F32 } else { Element::F64 };
         let output = &self.rows.output;
-        let check = || check_input(&self.rows.input, &limits);
+        let rows = Cell::new(0);
+        let check = || check_input(&self.rows.input, &limits).map(|n| rows.set(n));
         if self.calibration == Calibration::Averaged {
             let k = self.projection.fresh()?;
             let seed = self.seed.fresh(FRESH)?;
             let mechanism = AveragedProjection::gaussian(d, k, adjacency, bound, budget)?;
             mechanism.check_element(element)?;
             let label = format!("sketch, fresh gaussian to k = {k}");
+            let whole = Whole::of(adjacency, (d, k), mechanism.noise().variance())?;
             let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
-                return Ok(self.rows.planned(&label, mechanism.guarantee()));
+                let record = self.rows.planned(&label, mechanism.guarantee());
+                return whole.found(record, rows.get());
             };
-            return self.write(
-                mechanism.writer(output.take()?, element, seed, &mut rng)?,
-                k,
-                input,
-                limits,
-            );
+            let writer = mechanism.writer(output.take()?, element, seed, &mut rng)?;
+            return self.write(writer, whole, input, limits);
         }
         let spec = self.projection.spec(&self.rows.input, d, &self.seed)?;
         let k = spec.k();
@@ -120,24 +147,25 @@ impl SketchOptions {
         mechanism.check_element(element)?;
         let noise = mechanism.noise().kind();
         let label = format!("sketch, {} to k = {k}, {noise} noise", spec.name());
+        let whole = Whole::of(adjacency, (d, k), mechanism.noise().variance())?;
         let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
-            return Ok(self.rows.planned(&label, mechanism.guarantee()));
+            return whole.found(self.rows.planned(&label, mechanism.guarantee()), rows.get());
         };
         let writer = ReleaseWriter::create(output.take()?, &mechanism, element, &mut rng)?;
-        self.write(writer, k, input, limits)
+        self.write(writer, whole, input, limits)
     }
 
     fn write(
         &self,
         mut out: ReleaseWriter<'_, '_>,
-        k: usize,
+        whole: Whole,
         input: Input,
         limits: Limits,
     ) -> Result<Record> {
-        let d = input.rows.d();
-        each_block(input, limits, |block| Ok(out.push(block.view(d)?)?))?;
+        let (d, k) = whole.shape;
+        let n = each_block(input, limits, |block| Ok(out.push(block.view(d)?)?))?;
         let certificate = out.finish()?.certificate;
-        let record = self.rows.written(&certificate)?;
+        let record = whole.found(self.rows.written(&certificate)?, n)?;
         // Both rows carry noise: the variance of a squared distance of zero is k (2 v^2 + c) for differences
         // of variance v and fourth cumulant c.
         let Some([variance, cumulant]) = certificate.statement().noise.moments() else {

@@ -3,12 +3,14 @@
 use super::common::{Promise, RowsOptions, SeedOptions, check_input, each_block};
 use super::privacy::AdjacencyKind;
 use super::projection::ProjectionOptions;
+use super::said::{found, warn_of_nothing};
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::Args;
 use dp_core::Adjacency;
 use dp_core::mechanism::Mechanism;
 use sketch::units::{PrivateUnits, UnitWriter, UnitsConfig};
+use std::cell::Cell;
 
 /// Options of `dps release units`.
 #[derive(Args)]
@@ -50,35 +52,23 @@ impl UnitOptions {
         let mechanism = PrivateUnits::new(config, budget)?;
         let label = format!("unit vectors, {} to k = {k}", spec.name());
         let output = &self.rows.output;
-        let check = || check_input(&self.rows.input, &limits);
+        warn_of_nothing((k, k), mechanism.variance())?;
+        let rows = Cell::new(0);
+        let check = || check_input(&self.rows.input, &limits).map(|n| rows.set(n));
         let Some(mut rng) = output.charge(mechanism.guarantee(), &label, check)? else {
-            return self.error(&mechanism, self.rows.planned(&label, mechanism.guarantee()));
+            let record = self.rows.planned(&label, mechanism.guarantee());
+            return error(&mechanism, rows.get(), record);
         };
         let mut out = UnitWriter::create(output.take()?, &mechanism, &mut rng)?;
-        each_block(input, limits, |block| Ok(out.push(block.view(d)?)?))?;
+        let n = each_block(input, limits, |block| Ok(out.push(block.view(d)?)?))?;
         let certificate = out.finish()?.certificate;
-        self.error(&mechanism, self.rows.written(&certificate)?)
+        error(&mechanism, n, self.rows.written(&certificate)?)
     }
+}
 
-    /// What the release is good for.
-    fn error(&self, mechanism: &PrivateUnits, record: Record) -> Result<Record> {
-        let error = mechanism.predict(0.0)?.root_mean_square;
-        let record = record.number("standard error of a cosine", error);
-        if error <= 1.0 {
-            return Ok(record);
-        }
-        let k = mechanism.projection().spec().k();
-        let needed = match PrivateUnits::epsilon_for(k, 1.0)? {
-            Some(epsilon) => format!(
-                "epsilon {epsilon:.1} would be needed for a standard error of one at this k"
-            ),
-            None => {
-                "no epsilon that protects anything would do at this k: take a smaller one".into()
-            }
-        };
-        Ok(record.text(
-            "note",
-            format!("cosines of two rows cannot be told apart: {needed}; searches with exact queries err by less"),
-        ))
-    }
+/// What the release is good for.
+fn error(mechanism: &PrivateUnits, rows: usize, record: Record) -> Result<Record> {
+    let error = mechanism.predict(0.0)?.root_mean_square;
+    let k = mechanism.projection().spec().k();
+    found(record.number("standard error of a cosine", error), rows, (k, k), mechanism.variance())
 }

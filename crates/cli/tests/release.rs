@@ -425,50 +425,6 @@ fn matrices_are_released_and_analysed() {
     assert!(number(&parts["components"][0], "explained") > 0.0);
 }
 
-/// Whole rows at a small epsilon: the plan and both kinds of releases say that nothing can be found, and at which epsilon
-/// something would be; at that epsilon none of them says so of exact queries.
-#[test]
-fn releases_in_which_nothing_can_be_found_say_so() {
-    let room = room();
-    let note = |value: &Value| value["note"].as_str().map(str::to_owned);
-    let whole = "--adjacency replace-row --norm-bound 1000";
-    let makes = |name: &str, epsilon: &str, more: &str| {
-        room.json(&format!(
-            "release {name} users.csv --out x.dps --force -k 4 {whole} --epsilon {epsilon} {more}"
-        ))
-    };
-    for dry in ["", "--dry-run"] {
-        for (name, more) in [("units", "--delta 0"), ("sketch", "--bound 100 --delta 1e-6")] {
-            let said = note(&makes(name, "3", &format!("{more} {dry}"))).expect("a note");
-            assert!(said.contains("nothing can be found in a search of 80 rows"), "{said}");
-        }
-    }
-    let needed = |said: &str| -> f64 {
-        let (_, rest) = said.split_once("; epsilon ").expect("an epsilon");
-        rest.split(' ').next().expect("a word").parse().expect("a number")
-    };
-    let said = note(&makes("units", "3", "--delta 0")).expect("a note");
-    let epsilon = needed(&said) + 0.1;
-    let better = note(&makes("units", &epsilon.to_string(), "--delta 0"));
-    assert!(!better.unwrap_or_default().contains("nothing can be found"), "{said}");
-    // Before anything is spent, for files that cannot be read twice too.
-    let run = room.run(&format!(
-        "release units users.csv --out x.dps --force -k 4 {whole} --epsilon 3 --delta 0"
-    ));
-    assert!(String::from_utf8_lossy(&run.stderr).contains("warning: nothing can be found"));
-    let plan = |epsilon: f64| {
-        room.json(&format!("plan search --rows 8000 --features 384 --epsilon {epsilon}"))
-    };
-    let poor = plan(4.0);
-    let said = note(&poor).expect("a note");
-    let epsilon = needed(&said) + 0.1;
-    assert!(epsilon > 4.0 && note(&plan(epsilon)).is_none_or(|n| !n.contains("exact")), "{said}");
-    let rich = plan(30.0);
-    assert!(note(&rich).is_none(), "{rich}");
-    room.refuses("plan search --rows 5 --features 9 --epsilon 4", 1, &["returned"]);
-    room.refuses("plan search --rows 50 --features 9 --epsilon 65", 1, &["epsilon"]);
-}
-
 /// The commands that plans print run as they are, with names for the files.
 #[test]
 fn planned_commands_run() {

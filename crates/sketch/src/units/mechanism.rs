@@ -62,7 +62,8 @@ pub struct PrivateUnits {
 pub struct UnitsConfig {
     /// The projection before the direction is taken; the identity for the rows themselves.
     pub projection: SharedProjection,
-    /// What may change: `Attribute`, `RowShift`, `ReplaceRow` or `AnyInput`, all at the same price.
+    /// What may change: `Attribute`, `RowShift`, `ReplaceRow` or `AnyInput`, all at the same price; or m rows of a user, each of
+    /// them so, at m times that price.
     pub adjacency: Adjacency,
     /// Keeps the lengths of rows of norm at most this, in one more number; with the identity only.
     pub lengths: Option<NormBound>,
@@ -93,7 +94,7 @@ impl PrivateUnits {
             ));
         }
         if !matches!(
-            adjacency,
+            adjacency.each(),
             Adjacency::Attribute { .. }
                 | Adjacency::RowShift { .. }
                 | Adjacency::ReplaceRow { .. }
@@ -102,7 +103,12 @@ impl PrivateUnits {
             let allowed = "attribute, row shift, replaced row or any input";
             return Err(Error::invalid("adjacency", adjacency, allowed));
         }
-        let noise = AUTHOR.unit_cap(budget.epsilon)?;
+        // Each row of a user loses as much; down, lest the product be above the budget.
+        let each = match adjacency.rows() {
+            1 => budget.epsilon,
+            rows => Epsilon::new((budget.epsilon.get() / rows as f64).next_down())?,
+        };
+        let noise = AUTHOR.unit_cap(each)?;
         let moments = CapMoments::of(&noise.law())?;
         let pure = Budget { delta: Delta::ZERO, ..budget };
         let basis = AUTHOR.theorem(Theorem::UnitVectors);
@@ -160,7 +166,7 @@ impl PrivateUnits {
             return Err(Error::Shape { what: "d of the rows", expected: d, found: rows.d() });
         }
         // All rows before the first stream: nothing is drawn for what is refused.
-        if let Adjacency::ReplaceRow { bound } = self.guarantee().adjacency() {
+        if let Adjacency::ReplaceRow { bound } = self.guarantee().adjacency().each() {
             rows.check_norms(bound)?;
         }
         if let Some(bound) = self.directions.lengths {

@@ -1,6 +1,6 @@
 //! What every kind of release shares: where it goes, which ledger is charged, what is said of it.
 
-use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
+use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, UserOptions};
 use super::said::{individual, promise};
 use crate::commands::content::Content;
 use crate::error::{Error, Result, no_effect, shown};
@@ -64,6 +64,17 @@ impl RowsOptions {
         Ok(Promise { adjacency, budget, limits })
     }
 
+    /// As [`RowsOptions::promise`] where the unit may be a user.
+    pub(crate) fn promise_of(
+        &self,
+        users: &UserOptions,
+        what: &str,
+        known: &[AdjacencyKind],
+    ) -> Result<Promise> {
+        let Promise { adjacency, budget, limits } = self.promise(what, known)?;
+        Ok(Promise { adjacency: users.of(adjacency, &self.input)?, budget, limits })
+    }
+
     /// As [`OutputOptions::planned`], with the columns that would enter.
     pub(crate) fn planned(&self, label: &str, guarantee: &Guarantee) -> Record {
         self.with_columns(self.output.planned(label, guarantee))
@@ -95,6 +106,11 @@ impl RowsOptions {
 
     /// Names of the columns that entered, where the file has columns.
     fn with_columns(&self, record: Record) -> Record {
+        if let Some(left_out) = self.input.left_out() {
+            output::complain(&format!(
+                "{left_out} rows of users who have more were left out. This number is for you: publish it nowhere"
+            ));
+        }
         match self.input.entered() {
             Some(names) => record.names("columns that entered", names),
             None => record,

@@ -69,6 +69,11 @@ fn scales(record: Record, profile: &Profile) -> Record {
 
 /// What one epsilon covers, in words.
 fn about(guarantee: &Guarantee) -> String {
+    if guarantee.adjacency().rows() > 1 {
+        return "all rows of one user together, up to the number that is named, for this whole file; whose the rows are is \
+                not protected; every further release of the file adds up"
+            .into();
+    }
     let (one, several, unit) = match guarantee.adjacency() {
         Adjacency::Attribute { .. } => (
             "one attribute of one row, for this whole file",

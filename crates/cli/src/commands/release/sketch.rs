@@ -3,7 +3,7 @@
 use super::common::{
     Calibration, FRESH, Promise, RowsOptions, SeedOptions, check_input, each_block,
 };
-use super::privacy::AdjacencyKind;
+use super::privacy::{AdjacencyKind, UserOptions};
 use super::projection::ProjectionOptions;
 use super::said::{found, warn_of_nothing};
 use crate::error::{Error, Result};
@@ -21,6 +21,8 @@ use std::cell::Cell;
 pub(crate) struct SketchOptions {
     #[command(flatten)]
     rows: RowsOptions,
+    #[command(flatten)]
+    users: UserOptions,
     #[command(flatten)]
     projection: ProjectionOptions,
     #[command(flatten)]
@@ -83,7 +85,7 @@ struct Whole {
 impl Whole {
     /// Warns where nothing can be.
     fn of(adjacency: Adjacency, shape: (usize, usize), variance: f64) -> Result<Self> {
-        let Adjacency::ReplaceRow { bound } = adjacency else {
+        let Adjacency::ReplaceRow { bound } = adjacency.each() else {
             return Ok(Self { shape, variance: None });
         };
         let variance = variance / bound.get() / bound.get();
@@ -102,7 +104,8 @@ impl Whole {
 impl SketchOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let known = [AdjacencyKind::Attribute, AdjacencyKind::RowShift, AdjacencyKind::ReplaceRow];
-        let Promise { adjacency, budget, limits } = self.rows.promise("a sketch", &known)?;
+        let Promise { adjacency, budget, limits } =
+            self.rows.promise_of(&self.users, "a sketch", &known)?;
         self.check_noise(budget)?;
         let bound = self.rows.bounds.largest(adjacency)?;
         let input = self.rows.input.open()?;

@@ -1,7 +1,7 @@
 //! `dps release units`.
 
 use super::common::{Promise, RowsOptions, SeedOptions, check_input, each_block};
-use super::privacy::AdjacencyKind;
+use super::privacy::{AdjacencyKind, UserOptions};
 use super::projection::ProjectionOptions;
 use super::said::{found, warn_of_nothing};
 use crate::error::{Error, Result};
@@ -17,6 +17,8 @@ use std::cell::Cell;
 pub(crate) struct UnitOptions {
     #[command(flatten)]
     rows: RowsOptions,
+    #[command(flatten)]
+    users: UserOptions,
     #[command(flatten)]
     projection: ProjectionOptions,
     #[command(flatten)]
@@ -35,8 +37,9 @@ impl UnitOptions {
             AdjacencyKind::RowShift,
             AdjacencyKind::Attribute,
         ];
-        let Promise { adjacency, budget, limits } = self.rows.promise("unit vectors", &known)?;
-        let lengths = match (self.lengths, adjacency) {
+        let Promise { adjacency, budget, limits } =
+            self.rows.promise_of(&self.users, "unit vectors", &known)?;
+        let lengths = match (self.lengths, adjacency.each()) {
             (false, _) => None,
             (true, Adjacency::ReplaceRow { bound }) => Some(bound),
             (true, _) => {

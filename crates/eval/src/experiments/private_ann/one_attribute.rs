@@ -53,7 +53,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let mut digits = Space::digits(context, context.pick(quick, full(1000, 3800)), false)?;
     let mut embeddings = Space::embeddings(context, context.pick(quick, full(2000, 4000)))?;
     for space in [&mut digits, &mut embeddings] {
-        space.sizes = context.pick(vec![256], vec![64, 256]);
+        space.sizes = context.pick(vec![128], vec![64, 256]);
     }
     context.progress.begin((WAYS.len() * 4) as u64);
     let setting = |beta| -> Result<Setting<'_>> {

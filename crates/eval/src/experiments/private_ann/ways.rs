@@ -7,7 +7,6 @@ use crate::framework::{Context, sabotage};
 use dp_core::noise::NoiseLaw;
 use dp_core::{Adjacency, Budget, EntryBound, NormBound, PublicSeed, Release, Shift};
 use sketch::RowsView;
-use sketch::plan::Asked;
 use sketch::projection::{Family, Groups, ProjectionSpec};
 use sketch::search::{HammingIndex, Neighbours, Queries, Score, SketchIndex, UnitIndex};
 use sketch::signs::{
@@ -334,62 +333,59 @@ impl Published {
         }
     }
 
-    /// The best rows of the database for every query; none where there is no such search.
-    pub(super) fn answers(
-        &self,
-        trial: &Trial<'_>,
-        asked: Asked,
-        denoise: bool,
-    ) -> Result<Option<Vec<Vec<usize>>>> {
+    /// The best rows of the database for every query, released and exact; none where there is no such search.
+    pub(super) fn answers(&self, trial: &Trial<'_>, denoise: bool) -> Result<[Option<Answers>; 2]> {
         let own = view(&trial.task.queries)?;
-        let found = match self {
+        let n = trial.task.database.n();
+        let found = |released, exact| {
+            let sabotaged = |found| sabotage::answers(found, n);
+            [Some(sabotaged(released)), Some(sabotaged(exact))]
+        };
+        Ok(match self {
+            // An eigenvalue problem of this size.
+            _ if denoise && self.width() > trial.context.pick(128, 256) => [None, None],
             Self::Sketch(queries, database) => {
                 let index = if denoise {
                     SketchIndex::denoised(database, Score::Cosine)?
                 } else {
                     SketchIndex::new(database, Score::Cosine)?
                 };
-                listed(&match asked {
-                    Asked::Private => index.top_k(&Queries::all(queries), RETURNED)?,
-                    Asked::Exact => {
-                        let projection = database.projection().build();
-                        let exact = PrivateSketch::exact(projection.as_ref(), own)?;
-                        index.top_k(&Queries::all(&exact), RETURNED)?
-                    }
-                })
+                let exact = PrivateSketch::exact(database.projection().build().as_ref(), own)?;
+                let of = |queries: &PrivateSketch| -> Result<Answers> {
+                    Ok(listed(&index.top_k(&Queries::all(queries), RETURNED)?))
+                };
+                found(of(queries)?, of(&exact)?)
             }
             // Posterior means are denoised already.
-            Self::Grouped(..) if !denoise => return Ok(None),
+            Self::Grouped(..) if !denoise => [None, None],
             Self::Grouped(queries, database, groups) => {
                 let posterior = Posterior::new(*groups, &trial.space.moments)?;
                 let index = SketchIndex::posterior(database, &posterior, Score::Cosine)?;
-                listed(&match asked {
-                    Asked::Private => index.top_k(&Queries::all(queries), RETURNED)?,
-                    Asked::Exact => {
-                        let projection = groups.spec().build();
-                        let exact = PrivateSketch::exact(projection.as_ref(), own)?;
-                        index.top_k(&Queries::all(&exact), RETURNED)?
-                    }
-                })
+                let exact = PrivateSketch::exact(groups.spec().build().as_ref(), own)?;
+                let of = |queries: &PrivateSketch| -> Result<Answers> {
+                    Ok(listed(&index.top_k(&Queries::all(queries), RETURNED)?))
+                };
+                found(of(queries)?, of(&exact)?)
             }
             Self::Units(queries, database) => {
-                let database = database.payload();
+                let (queries, database) = (queries.payload(), database.payload());
                 let index = if denoise {
                     UnitIndex::denoised(database, Score::Cosine)?
                 } else {
                     UnitIndex::new(database, Score::Cosine)?
                 };
-                let all: Vec<usize> = (0..queries.payload().n()).collect();
-                let sought = match asked {
-                    Asked::Private => UnitQueries::released(queries.payload(), &all)?,
-                    Asked::Exact => UnitQueries::exact(database, own)?,
+                let all: Vec<usize> = (0..queries.n()).collect();
+                let of = |sought: UnitQueries<'_>| -> Result<Answers> {
+                    Ok(listed(&index.top_k(&sought, RETURNED)?))
                 };
-                listed(&index.top_k(&sought, RETURNED)?)
+                let released = of(UnitQueries::released(queries, &all)?)?;
+                found(released, of(UnitQueries::exact(database, own)?)?)
             }
-            _ if denoise || asked == Asked::Exact => return Ok(None),
+            _ if denoise => [None, None],
             Self::Signs(queries, database) => {
                 let index = HammingIndex::new(database)?;
-                listed(&index.top_k(&Queries::all(queries), RETURNED)?)
+                let list = listed(&index.top_k(&Queries::all(queries), RETURNED)?);
+                [Some(sabotage::answers(list, n)), None]
             }
             Self::SignsTogether(all, queries) => {
                 let rows: Vec<usize> = (0..*queries).collect();
@@ -399,12 +395,24 @@ impl Published {
                     let others = list.into_iter().filter(|row| row >= queries);
                     others.map(|row| row - queries).take(RETURNED).collect()
                 };
-                listed(&found).into_iter().map(others).collect()
+                let list = listed(&found).into_iter().map(others).collect();
+                [Some(sabotage::answers(list, n)), None]
             }
-        };
-        Ok(Some(sabotage::answers(found, trial.task.database.n())))
+        })
+    }
+
+    /// Numbers of a released row.
+    fn width(&self) -> usize {
+        match self {
+            Self::Sketch(_, database) => database.k(),
+            Self::Units(_, database) => database.payload().width(),
+            Self::Grouped(..) | Self::Signs(..) | Self::SignsTogether(..) => 0,
+        }
     }
 }
+
+/// One list a query.
+pub(super) type Answers = Vec<Vec<usize>>;
 
 fn listed<S>(found: &Neighbours<S>) -> Vec<Vec<usize>> {
     let row = |q| found.indices(q).iter().map(|&i| i as usize).collect();

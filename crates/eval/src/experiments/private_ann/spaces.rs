@@ -23,7 +23,7 @@ pub(super) struct Space {
     /// Sizes of projections that are tried.
     pub(super) sizes: Vec<usize>,
     pub(super) extent: Extent,
-    directions: Memo<PublicMatrix>,
+    directions: Memo<Vec<f64>>,
     /// Of a noise variance.
     pub(super) groups: Memo<Groups>,
     /// Calibrated for a size and an epsilon.
@@ -133,7 +133,19 @@ impl Space {
 
     /// The directions in which public rows vary most, beside their mean.
     pub(super) fn directions(&self, k: usize) -> Result<PublicMatrix> {
-        self.directions.get((k, 0.0), || Ok(PublicMatrix::principal(&self.moments, k)?))
+        let d = self.public.d();
+        // One eigenvalue problem: fewer directions are the first of more.
+        let most = self.sizes.iter().copied().filter(|&k| k < d && d * k <= 1 << 17).max();
+        let most = most.unwrap_or(k);
+        let all = self.directions.get((most, 0.0), || {
+            let all = PublicMatrix::principal(&self.moments, most)?;
+            let all = serde_json::to_value(all).unwrap_or_default();
+            let steps = all["entries"].as_array().into_iter().flatten();
+            Ok(steps.map(|x| x.as_f64().unwrap_or(f64::NAN) / f64::from(1 << 14)).collect())
+        })?;
+        let first = |row: &[f64]| row[..k].to_vec();
+        let entries: Vec<f64> = all.chunks_exact(most).flat_map(first).collect();
+        Ok(PublicMatrix::new(d, k, &entries)?)
     }
 
     pub(super) fn task(&self, context: &Context<'_>, repetition: u64) -> Result<Task> {

@@ -31,8 +31,8 @@ const EXACT: Search = SEARCHES[2];
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let quick = Extent { public: 800, queries: 60, database: 1200 };
-    let full = Extent { public: 2000, queries: 200, database: 7500 };
+    let quick = Extent { public: 600, queries: 50, database: 1000 };
+    let full = Extent { public: 2000, queries: 100, database: 7500 };
     let spaces = [Space::embeddings(context, context.pick(quick, full))?];
     let setting = Setting {
         adjacency: Adjacency::ReplaceRow { bound: NormBound::new(1.0)? },

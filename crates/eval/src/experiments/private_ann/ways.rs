@@ -267,12 +267,12 @@ impl Trial<'_> {
                 let made = |projection| {
                     PrivateProjection::staircase(projection, self.adjacency, bound, budget)
                 };
-                // An attribute moves one number, as it does in raw rows: the same noise.
-                let variance = made(self.spec(Onto::Raw)?.build())?.noise().variance();
-                let groups = self
-                    .space
-                    .groups
-                    .get((0, variance), || Ok(Groups::of(&self.space.moments, variance)?))?;
+                // The same groups for every epsilon: those of the noise of epsilon one, which is that of raw rows.
+                let groups = self.space.groups.get((0, 1.0), || {
+                    let (raw, one) = (self.spec(Onto::Raw)?.build(), Budget::new(1.0, 0.0)?);
+                    let raw = PrivateProjection::staircase(raw, self.adjacency, bound, one)?;
+                    Ok(Groups::of(&self.space.moments, raw.noise().variance())?)
+                })?;
                 let (left, right) = match self.sketches(&made(groups.spec().build())?, &mut rng)? {
                     Published::Sketch(left, right) => (left, right),
                     _ => unreachable!("sketches"),

@@ -23,10 +23,10 @@ pub(super) const STUDY: Study = Study {
 };
 
 const WAYS: [Way; 10] = [
+    Way::Noise(Onto::Raw, NoiseKind::Laplace),
+    Way::Noise(Onto::Raw, NoiseKind::Gaussian),
     Way::Open(Onto::Oporp),
     Way::Open(Onto::Public),
-    Way::Noise(Onto::Raw, NoiseKind::Gaussian),
-    Way::Noise(Onto::Raw, NoiseKind::Laplace),
     Way::Noise(Onto::Oporp, NoiseKind::Gaussian),
     Way::Noise(Onto::Public, NoiseKind::Gaussian),
     Way::Fresh,
@@ -44,13 +44,17 @@ const TODAY: Way = Way::Noise(Onto::Public, NoiseKind::Gaussian);
 
 /// As many rows as the earlier measurements had, in a full run.
 fn spaces(context: &Context<'_>) -> Result<Vec<Space>> {
-    let quick = Extent { public: 800, queries: 60, database: 1200 };
-    let full = |public, database| Extent { public, queries: 200, database };
-    Ok(vec![
-        Space::digits(context, context.pick(quick, full(1000, 3000)), true)?,
+    let quick = Extent { public: 600, queries: 50, database: 1000 };
+    let full = |public, database| Extent { public, queries: 100, database };
+    let mut spaces = vec![
         Space::embeddings(context, context.pick(quick, full(2000, 7500)))?,
         Space::text(context, context.pick(quick, full(2000, 9500)))?,
-    ])
+    ];
+    // 784 features take as long as all others together.
+    if context.effort == Effort::Full {
+        spaces.push(Space::digits(context, full(1000, 3000), true)?);
+    }
+    Ok(spaces)
 }
 
 fn run(context: &Context<'_>) -> Result<Report> {
@@ -60,7 +64,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let setting = Setting {
         adjacency: Adjacency::ReplaceRow { bound: NormBound::new(1.0)? },
         rows: 1,
-        ways: &WAYS,
+        ways: context.pick(&WAYS[1..], &WAYS[..]),
         epsilons,
         repetitions: 10,
     };
@@ -70,7 +74,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         cells.extend(measure(context, space, &setting)?);
     }
     show(context, &mut report, (&spaces, &setting, &cells));
-    variances(context, &spaces[1], &mut report)?;
+    variances(context, &spaces[0], &mut report)?;
     claims(&spaces, &cells, epsilons, &mut report);
     if context.effort == Effort::Full {
         earlier(&cells, &mut report);
@@ -210,6 +214,10 @@ fn claims(spaces: &[Space], cells: &[Cell], epsilons: &[f64], report: &mut Repor
         "denoising the database loses at most 0.03 anywhere, and nothing on average (exact queries, unit vectors)",
         most <= 0.03 && mean <= 0.0,
         format!("largest loss {most:.3}, mean gain {:.4}", -mean),
+    )
+    .fails_because(
+        "it gives every direction the weight of least mean square error; a ranking by cosine needs the weak directions too",
+        most <= 0.15 && mean <= 0.06,
     );
 }
 

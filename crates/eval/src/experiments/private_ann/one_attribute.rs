@@ -50,9 +50,11 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let quick = Extent { public: 600, queries: 50, database: 800 };
     let full = |public, database| Extent { public, queries: 100, database };
     // A pixel becomes any other; a number of an embedding changes by four of its deviations.
-    let mut digits = Space::digits(context, context.pick(quick, full(1000, 3800)), false)?;
-    let mut embeddings = Space::embeddings(context, context.pick(quick, full(2000, 4000)))?;
-    for space in [&mut digits, &mut embeddings] {
+    let mut spaces = vec![Space::digits(context, context.pick(quick, full(1000, 3800)), false)?];
+    if context.effort == Effort::Full {
+        spaces.push(Space::embeddings(context, full(2000, 4000))?);
+    }
+    for space in &mut spaces {
         space.sizes = context.pick(vec![128], vec![64, 256]);
     }
     context.progress.begin((WAYS.len() * 4) as u64);
@@ -67,9 +69,11 @@ fn run(context: &Context<'_>) -> Result<Report> {
             repetitions: 10,
         })
     };
-    let mut cells = measure(context, &digits, &setting(1.0)?)?;
-    cells.extend(measure(context, &embeddings, &setting(0.2)?)?);
-    show(context, &mut report, (&[digits, embeddings], &setting(1.0)?, &cells));
+    let mut cells = Vec::new();
+    for (space, beta) in spaces.iter().zip([1.0, 0.2]) {
+        cells.extend(measure(context, space, &setting(beta)?)?);
+    }
+    show(context, &mut report, (&spaces, &setting(1.0)?, &cells));
     claims(&cells, &mut report);
     if context.effort == Effort::Full {
         earlier(&cells, &mut report);

@@ -7,9 +7,10 @@
 
 use criterion::{BenchmarkId, Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::noise::AdditiveNoise;
-use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
+use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, NormBound, PublicSeed, Shift};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::rows::{CsrView, RowsView};
+use sketch::units::{PrivateUnits, UnitsConfig};
 use sketch::vectors::PrivateProjection;
 use std::hint::black_box;
 
@@ -126,5 +127,30 @@ fn sparse(c: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, limits, dense, sparse);
+/// Whole rows: unit vectors beside rounded Gaussian noise on the same numbers.
+fn whole_rows(c: &mut Criterion) {
+    let (n, d) = (100_000, 384);
+    let x: Vec<f64> = (0..n * d).map(|i| (uniform(i) - 0.5) / 12.0).collect();
+    let rows = RowsView::f64(n, d, &x).unwrap();
+    let bound = NormBound::new(1.0).unwrap();
+    let adjacency = Adjacency::ReplaceRow { bound };
+    let spec = ProjectionSpec::new(Family::Identity, d, d, PublicSeed::new(1)).unwrap();
+    let (one, budget) = (EntryBound::new(1.0).unwrap(), Budget::new(8.0, 1e-6).unwrap());
+    let gauss = PrivateProjection::gaussian(spec.build(), adjacency, one, budget).unwrap();
+    let config = UnitsConfig { projection: spec.build(), adjacency, lengths: None };
+    let units = PrivateUnits::new(config, budget).unwrap();
+    let mut group = c.benchmark_group("whole-rows");
+    group.sample_size(10).throughput(Throughput::Elements((n * d) as u64));
+    group.bench_function(BenchmarkId::new("gaussian", format!("{n}/{d}")), |b| {
+        let mut rng = NoiseRng::deterministic_not_private(1);
+        b.iter(|| black_box(gauss.release(rows, &mut rng).unwrap()));
+    });
+    group.bench_function(BenchmarkId::new("units", format!("{n}/{d}")), |b| {
+        let mut rng = NoiseRng::deterministic_not_private(1);
+        b.iter(|| black_box(units.release(rows, &mut rng).unwrap()));
+    });
+    group.finish();
+}
+
+criterion_group!(benches, limits, dense, sparse, whole_rows);
 criterion_main!(benches);

@@ -188,7 +188,7 @@ impl Parts {
                 }
             }
         }
-        if let Some(sums) = sums {
+        if let Some(mut sums) = sums {
             writer.sums(&sums.sums())?;
         }
         Ok(writer.finish()?)

@@ -191,6 +191,12 @@ def move(a):
     return 2 * mpf(a["bound"]) if a["kind"] == "replace-row" else mpf(a.get("beta", a.get("l2", 0)))
 
 
+def parts(a):
+    """The change of each row, and how many rows of one user change."""
+    return (a["each"], a["rows"]) if a["kind"] == "user" else (a, 1)
+
+
+OF_USERS = ("projection-gaussian", "projection-laplace", "unit-vectors")
 ROWS = {"add-remove-row": "add-remove", "zero-row": "add-remove", "replace-row": "replace"}
 PROJECTED = ("attribute", "row-shift", "replace-row")
 THEOREMS = {  # adjacencies, profiles
@@ -198,7 +204,7 @@ THEOREMS = {  # adjacencies, profiles
     "projection-staircase": (("attribute",), ("staircase",)),
     "projection-laplace": (PROJECTED, ("laplace",)), "projection-fresh": (PROJECTED, ("chi-mixture-gaussian",)),
     "projection-multi-scale": (PROJECTED, ("gaussian",)), "signs-touched": (("attribute",), ("randomized-response",)),
-    "signs-fresh": (("attribute",), ("binomial-mixture",)),
+    "signs-fresh": (PROJECTED, ("binomial-mixture",)),
     "noisy-distances": (("attribute", "replace-row"), ("gaussian",)),
     "bit-response": (("attribute",), ("randomized-response",)),
     "min-hash-mixture": (("set-items",), ("binomial-mixture", "kary-response")),
@@ -218,6 +224,7 @@ def check_theorem(name, a, p):
     need(name in THEOREMS, f"no theorem {name!r}")
     adjacencies, profiles = THEOREMS[name]
     kind = p["kind"]
+    a = parts(a)[0] if name in OF_USERS else a
     need(a["kind"] in adjacencies and kind in profiles, f"{name} does not speak of {kind} under {a['kind']}")
     if name in ("projection-multi-scale", "public-basis"):
         need(p["sensitivity"] == 1.0, f"{name}: the sensitivity is not one")
@@ -307,7 +314,8 @@ def check_pair(a, p, n, open_ends):
     elif kind == "pure-dp" and law == "unit-cap":
         inside, tail = mpf(n["inside"]), erfc(mpf(n["threshold"]) / sqrt(mpf(2))) / 2
         need(0 <= n["threshold"] <= 12 and tail <= inside < 1, "a cap outside of its range")
-        at_least(p["epsilon"], ln(inside / (1 - inside)) + ln((1 - tail) / tail), "epsilon", 1e-12)
+        one = ln(inside / (1 - inside)) + ln((1 - tail) / tail)
+        at_least(p["epsilon"], parts(a)[1] * one, "epsilon", 1e-12)
     elif p.get("coordinate", p)["kind"] in ("randomized-response", "kary-response"):
         inner = p.get("coordinate", p)
         if law == "smooth-bit-flip" and "alphabet" not in inner:

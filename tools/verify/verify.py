@@ -13,7 +13,7 @@ import sys
 
 from mpmath import mpf, sqrt
 
-from certificate import PROJECTED, ROWS, Refused, at_least, canonical, check_certificate, fields, move, need, parse, sha
+from certificate import PROJECTED, ROWS, Refused, at_least, canonical, check_certificate, fields, move, need, parse, parts, sha
 from profiles import row_moves
 
 # Codes: name, class, bytes of a number or None.
@@ -28,19 +28,19 @@ UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "groupe
 def check_unit_rows(family, k, c):
     """The least sensitivity of projections whose rows all have norm one, or are in the file."""
     g = c["guarantee"]
-    p, a = g["profile"], g["adjacency"]
+    p, (a, rows) = g["profile"], parts(g["adjacency"])
     if family["kind"] == "given" and p and a["kind"] in PROJECTED:
         l1, l2, stretch = stretches(family["matrix"])
         if p["kind"] == "gaussian":
-            at_least(p["sensitivity"], move(a) * (l2 if a["kind"] == "attribute" else stretch), "sensitivity")
+            at_least(p["sensitivity"], sqrt(mpf(rows)) * move(a) * (l2 if a["kind"] == "attribute" else stretch), "sensitivity")
         elif p["kind"] in ("laplace", "staircase"):
-            at_least(p["sensitivity"], move(a) * l1, "sensitivity")
+            at_least(p["sensitivity"], rows * move(a) * l1, "sensitivity")
     if family["kind"] in UNIT_ROWS and p and a["kind"] in PROJECTED:
         if p["kind"] == "gaussian":
-            at_least(p["sensitivity"], move(a), "sensitivity")
+            at_least(p["sensitivity"], sqrt(mpf(rows)) * move(a), "sensitivity")
         elif p["kind"] in ("laplace", "staircase") and a["kind"] == "attribute":
             width = {"rademacher": k, "srht": k, "sparse-jl": family.get("nonzeros")}.get(family["kind"], 1)
-            at_least(p["sensitivity"], move(a) * sqrt(mpf(width)), "sensitivity")
+            at_least(p["sensitivity"], rows * move(a) * sqrt(mpf(width)), "sensitivity")
 
 
 def packed(payload, rows, width, bits, below):

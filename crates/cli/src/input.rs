@@ -2,9 +2,10 @@
 
 use crate::error::Result;
 use clap::{Args, ValueEnum};
-use readers::{Block, FileFormat, Input, Missing, RowsFile, SetReader, SetsFile, is_stream};
+use readers::{Block, FileFormat, Input, Missing, RowsFile, SetReader, SetsFile, Users, is_stream};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
+use std::sync::atomic::Ordering;
 
 /// Formats by the names of `--format`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -75,6 +76,9 @@ pub(crate) struct InputOptions {
     /// Names of the columns used, once the file is open.
     #[arg(skip)]
     entered: OnceLock<Vec<String>>,
+    /// How many rows of a user are used, where that is asked for.
+    #[arg(skip)]
+    users: OnceLock<Users>,
     /// svmlight: number of features. It is public, so it cannot be read off the data.
     #[arg(long)]
     features: Option<usize>,
@@ -99,7 +103,12 @@ impl InputOptions {
             delimiter: self.delimiter.clone(),
             header: header(self.header, self.no_header),
             columns: self.columns.clone(),
-            leave_out: self.left_out.clone(),
+            leave_out: self
+                .left_out
+                .iter()
+                .chain(self.users.get().map(|u| &u.column))
+                .cloned()
+                .collect(),
             keep: self.kept.clone(),
             features: self.features,
             divide: self.divide,
@@ -113,7 +122,18 @@ impl InputOptions {
 
     /// Opens the file and reads as much of it as says how long a row is.
     pub(crate) fn open(&self) -> Result<Input> {
-        self.entering(self.like(&self.input))
+        let users = self.users.get().cloned();
+        self.entering(RowsFile { users, ..self.like(&self.input) })
+    }
+
+    /// From here on only so many rows of a user are used, those that come first.
+    pub(crate) fn bound_users(&self, users: Users) {
+        let _ = self.users.set(users);
+    }
+
+    /// Rows that were left out for that, once the file was read.
+    pub(crate) fn left_out(&self) -> Option<u64> {
+        Some(self.users.get()?.left_out.load(Ordering::Relaxed))
     }
 
     /// As [`InputOptions::open`]; rows of a pipe are handed on as they come.

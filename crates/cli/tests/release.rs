@@ -84,7 +84,7 @@ fn unit_vectors_are_released_and_asked_with_exact_queries() {
     let made =
         room.json(&format!("release units users.csv --out w.dps -k 12 --family identity {weak}"));
     let note = made["note"].as_str().expect("a note");
-    assert!(note.contains("would be needed"), "{note}");
+    assert!(note.contains("would be needed") && note.contains("nothing"), "{note}");
     // Lengths need a bound on them, and no projection.
     let lengths = "release units users.csv --out l.dps -k 12 --family identity --lengths";
     room.refuses(&format!("{lengths} {privacy}"), 2, &["--norm-bound"]);
@@ -441,6 +441,10 @@ fn planned_commands_run() {
         "plan vectors --rows 80 --features 12 --epsilon 4 --delta 1e-6 --adjacency attribute --beta 1 --low -1 --squared-distance 6",
     );
     run(&plan["the best release is made by"], "users.csv");
+    for epsilon in [2, 30] {
+        let plan = room.json(&format!("plan search --rows 80 --features 12 --epsilon {epsilon}"));
+        run(&plan["the best release is made by"], "users.csv");
+    }
     for budget in ["--epsilon 4 --delta 1e-6", "--epsilon 8 --delta 0"] {
         for alpha in [1, 3] {
             let plan = room.json(&format!(

@@ -176,8 +176,9 @@ impl Theorem {
             A::ReplaceRow { bound } => Some(2.0 * bound.get()),
             _ => None,
         };
-        let projected =
-            matches!(adjacency, A::Attribute { .. } | A::RowShift { .. } | A::ReplaceRow { .. });
+        let rows = |a| matches!(a, A::Attribute { .. } | A::RowShift { .. } | A::ReplaceRow { .. });
+        // Of one row, and of each of a user's rows: these have one output row each, with noise of its own.
+        let (projected, of_user) = (rows(adjacency), rows(adjacency.each()));
         // What the profile states, and the least that this adjacency makes possible.
         let at_least = |field, stated: f64, least: f64| match stated >= least * (1.0 - SLACK) {
             true => Ok(true),
@@ -190,7 +191,7 @@ impl Theorem {
                 _ => false,
             },
             (Self::ProjectionGaussian, P::Gaussian { .. })
-            | (Self::ProjectionLaplace, P::Laplace { .. }) => projected,
+            | (Self::ProjectionLaplace, P::Laplace { .. }) => of_user,
             (Self::ProjectionStaircase, P::Staircase { .. }) => {
                 matches!(adjacency, A::Attribute { .. })
             }
@@ -206,14 +207,13 @@ impl Theorem {
                     None => false,
                 }
             }
-            (Self::SignsTouched, P::RandomizedResponse { .. })
-            | (
-                Self::SignsFresh,
-                P::BinomialMixture { coordinate: C::RandomizedResponse { .. }, .. },
-            )
-            | (Self::BitResponse, P::RandomizedResponse { .. }) => {
+            (Self::SignsTouched | Self::BitResponse, P::RandomizedResponse { .. }) => {
                 matches!(adjacency, A::Attribute { .. })
             }
+            (
+                Self::SignsFresh,
+                P::BinomialMixture { coordinate: C::RandomizedResponse { .. }, .. },
+            ) => projected,
             (Self::NoisyDistances, P::Gaussian { .. }) => {
                 matches!(adjacency, A::Attribute { .. } | A::ReplaceRow { .. })
             }
@@ -237,7 +237,7 @@ impl Theorem {
                 matches!(adjacency, A::SetItems { .. })
             }
             (Self::BucketResponse, P::KaryResponse { .. }) => adjacency == A::AnyInput,
-            (Self::UnitVectors, P::PureDp { .. }) => projected || adjacency == A::AnyInput,
+            (Self::UnitVectors, P::PureDp { .. }) => of_user || adjacency.each() == A::AnyInput,
             (
                 Self::RangeFinder | Self::FindAndProject,
                 P::ChiMixtureGaussian { k, entry_shift, .. },

@@ -96,7 +96,7 @@ fn every_theorem_speaks_of_what_its_page_says_and_of_nothing_else() {
             (
                 T::SignsFresh,
                 P::BinomialMixture { coordinate: C::RandomizedResponse { .. }, .. },
-            ) => "A",
+            ) => "ASR",
             (T::NoisyDistances, P::Gaussian { .. }) => "AR",
             (
                 T::MinHashMixture,
@@ -143,6 +143,13 @@ fn every_theorem_speaks_of_what_its_page_says_and_of_nothing_else() {
                 let guarantee = made(adjacency, &profile, theorem);
                 let place = format!("{theorem}, {adjacency}, {profile:?}: {guarantee:?}");
                 assert_eq!(guarantee.is_ok(), speaks, "{place}");
+                // Of several rows of a user where each has an output of its own.
+                let rows = matches!(
+                    theorem,
+                    T::ProjectionGaussian | T::ProjectionLaplace | T::UnitVectors
+                );
+                let user = made(adjacency.of_user(3).unwrap(), &profile, theorem);
+                assert_eq!(user.is_ok(), speaks && rows, "{place}, of a user");
                 let Ok(guarantee) = guarantee else { continue };
                 accepted += 1;
                 // A page that exists.

@@ -3,9 +3,16 @@
 //!
 //! Needs Python 3 with mpmath (`tools/verify/requirements.txt`), in `tools/verify/.venv` or on the path.
 
-use dp_core::release_file::{Kind, open};
+use dp_core::certificate::{Exception, Trust};
+use dp_core::release_file::{Kind, encode, open};
+use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
 use fuzzing::{Sample, releases};
+use linalg_dp::any::AnyRelease;
 use serde_json::{Value, json};
+use sketch::RowsView;
+use sketch::projection::{Family, ProjectionSpec};
+use sketch::units::{PrivateUnits, UnitsConfig};
+use sketch::vectors::PrivateProjection;
 use std::collections::HashSet;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -198,4 +205,56 @@ fn every_edited_release_is_refused() {
     // A crash on the way is no verdict: reasons are given in the page's words nearly always.
     let malformed = said.iter().filter(|v| v.contains("malformed")).count();
     assert!(malformed * 10 < said.len(), "{malformed} of {}", said.len());
+}
+
+/// Releases whose unit is a user: both verifiers accept the honest ones, and refuse more rows than the noise hides.
+#[test]
+fn releases_of_users_are_held_to_their_number_of_rows() {
+    let rows: Vec<f64> = (0..36).map(|i| f64::from(i % 7) / 8.0 - 0.4).collect();
+    let view = RowsView::f64(4, 9, &rows).unwrap();
+    let bound = EntryBound::new(1.0).unwrap();
+    let user = |each: Adjacency| each.of_user(3).unwrap();
+    let attribute = user(Adjacency::Attribute { beta: Shift::new(1.0).unwrap() });
+    let projection =
+        || ProjectionSpec::new(Family::Oporp, 9, 4, PublicSeed::new(5)).unwrap().build();
+    let rng = || NoiseRng::deterministic_not_private(2);
+    let (delta, pure) = (Budget::new(2.0, 1e-6).unwrap(), Budget::new(9.0, 0.0).unwrap());
+    let gauss = PrivateProjection::gaussian(projection(), attribute, bound, delta).unwrap();
+    let gauss = encode(&gauss.release(view, &mut rng()).unwrap()).unwrap();
+    let laplace = PrivateProjection::laplace(projection(), attribute, bound, pure).unwrap();
+    let laplace = encode(&laplace.release(view, &mut rng()).unwrap()).unwrap();
+    let config = UnitsConfig {
+        projection: projection(),
+        adjacency: user(Adjacency::AnyInput),
+        lengths: None,
+    };
+    let units = PrivateUnits::new(config, pure).unwrap();
+    let units = encode(&units.release(view, &mut rng()).unwrap()).unwrap();
+    let (mut honest, mut edited) = (Vec::new(), Vec::new());
+    for (name, bytes) in [("gauss", gauss), ("laplace", laplace), ("units", units)] {
+        assert!(library_accepts(&bytes), "{name}");
+        for (what, more) in [("one row more", 1), ("many rows more", 1000)] {
+            let forged = fuzzing::forged(&bytes, |_, fields| {
+                let place = fields.pointer_mut("/certificate/guarantee/adjacency/rows").unwrap();
+                *place = json!(place.as_u64().unwrap() + more);
+            });
+            let forged = forged.unwrap();
+            assert!(!library_accepts(&forged), "{name}: {what}");
+            edited.push((format!("{name}: {what}"), forged));
+        }
+        honest.push((name.to_owned(), bytes));
+    }
+    let Some(python) = python() else { return };
+    for ((name, _), verdict) in honest.iter().zip(verdicts(&python, &honest)) {
+        assert!(verdict.contains(": accepted: "), "{name}: {verdict}");
+    }
+    for ((name, _), verdict) in edited.iter().zip(verdicts(&python, &edited)) {
+        assert!(verdict.contains(": REFUSED: "), "{name}: {verdict}");
+    }
+}
+
+/// Whether the library reads a release and finds that it holds together.
+fn library_accepts(bytes: &[u8]) -> bool {
+    let trust = Trust::none().and(Exception::TestNoise);
+    AnyRelease::decode(bytes).is_ok_and(|(_, release)| release.verify(&trust).is_ok())
 }

@@ -93,6 +93,9 @@ impl Selection {
                 .into_iter()
                 .for_each(|column| used[column] = false);
         }
+        if let Some(users) = &options.users {
+            used[Self::one(&users.column, count, names, vetted)?] = false;
+        }
         let unanswered = |&i: &usize| used[i] && !answered[i];
         if let Some(names) = names
             && let Some(i) = (0..count).filter(unanswered).find(|&i| is_suspicious(&names[i]))
@@ -113,6 +116,21 @@ impl Selection {
         };
         let names = (0..count).filter(|&i| used[i]).map(name).collect();
         Ok(Self { used, names, entered })
+    }
+
+    /// The position of the one column that a text names.
+    pub(crate) fn one(
+        text: &str,
+        count: usize,
+        names: Option<&[String]>,
+        vetted: bool,
+    ) -> Result<usize> {
+        match resolve(text, count, names, vetted)?[..] {
+            [one] => Ok(one),
+            _ => Err(Error::options(format!(
+                "{text:?} names several columns; one says whose a row is"
+            ))),
+        }
     }
 
     /// Positions of the columns used.

@@ -6,11 +6,12 @@
 use crate::block::{Block, Input, RowReader, Values, block_rows};
 use crate::columns::Selection;
 use crate::error::{DataError, Error, Result};
-use crate::options::{Numbers, RowsFile};
+use crate::options::{Numbers, RowsFile, Users};
 use crate::source::{self, Bytes, LONGEST_LINE, Meter, line_too_long};
 use csv::{ByteRecord, Reader, ReaderBuilder};
 use memchr::{memchr, memrchr};
 use rayon::prelude::*;
+use std::collections::HashMap;
 use std::io::{BufRead, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -29,6 +30,46 @@ struct CsvRows {
     layout: Layout,
     path: PathBuf,
     records: u64,
+    users: Option<Contributions>,
+}
+
+/// How many rows every user has had.
+struct Contributions {
+    users: Users,
+    seen: HashMap<Vec<u8>, u64>,
+}
+
+impl Contributions {
+    /// Whether one more row of this user is used.
+    fn takes(&mut self, user: Vec<u8>) -> bool {
+        let rows = self.seen.entry(user).or_default();
+        *rows += 1;
+        let within = *rows <= self.users.most;
+        self.users.left_out.fetch_add(u64::from(!within), Ordering::Relaxed);
+        within
+    }
+
+    /// The rows of d numbers that are used, in their place; how many they are.
+    fn keep(&mut self, d: usize, values: &mut Vec<f64>, users: Vec<Vec<u8>>) -> u64 {
+        let mut kept = 0;
+        for (row, user) in users.into_iter().enumerate() {
+            if self.takes(user) {
+                values.copy_within(row * d..(row + 1) * d, kept * d);
+                kept += 1;
+            }
+        }
+        values.truncate(kept * d);
+        kept as u64
+    }
+}
+
+/// The rows of a chunk.
+#[derive(Default)]
+struct Parsed {
+    records: u64,
+    values: Vec<f64>,
+    /// Whose they are, where that is asked.
+    users: Vec<Vec<u8>>,
 }
 
 /// What every record must look like.
@@ -36,6 +77,8 @@ struct Layout {
     delimiter: u8,
     selection: Selection,
     numbers: Numbers,
+    /// The column that says whose a row is.
+    user: Option<usize>,
 }
 
 /// What is wrong with a record, counted from the start of its chunk.
@@ -79,7 +122,10 @@ pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result
         return Err(data());
     }
     let vetted = options.header == Some(true);
-    let selection = Selection::of(options, fields, named.then_some(names.as_slice()), vetted)?;
+    let known = named.then_some(names.as_slice());
+    let selection = Selection::of(options, fields, known, vetted)?;
+    let place = |users: &Users| Selection::one(&users.column, fields, known, vetted);
+    let user = options.users.as_ref().map(place).transpose()?;
     let numbers = selection.positions().into_iter().filter(|&i| numeric(i)).count();
     if named && options.header.is_none() && numbers > 0 {
         return Err(data());
@@ -92,9 +138,14 @@ pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result
     }
     chunks.unread(&first[if named { consumed } else { 0 }..]);
     let columns = Some(selection.entered.clone());
-    let layout = Layout { delimiter, selection, numbers: Numbers::of(options) };
+    let layout = Layout { delimiter, selection, numbers: Numbers::of(options), user };
     let path = options.path.clone();
-    let rows = CsvRows { chunks, rest: None, layout, path, records: 0 };
+    // A file that is opened twice is counted once.
+    let users = options.users.clone().map(|users| {
+        users.left_out.store(0, Ordering::Relaxed);
+        Contributions { users, seen: HashMap::new() }
+    });
+    let rows = CsvRows { chunks, rest: None, layout, path, records: 0, users };
     Ok(Input { rows: Box::new(rows), meter, columns })
 }
 
@@ -224,24 +275,34 @@ impl Read for Rationed {
 
 impl Layout {
     /// Adds the numbers of a record.
-    fn push(&self, record: &ByteRecord, at: u64, out: &mut Vec<f64>) -> Result<(), Wrong> {
+    fn push(&self, record: &ByteRecord, out: &mut Parsed) -> Result<(), Wrong> {
+        let at = out.records;
         let used = &self.selection.used;
         if record.len() != used.len() {
             let [found, expected] = [record.len(), used.len()];
             let rule = format!("a row has {found} fields where the first line has {expected}");
             return Err(Wrong { record: at, column: None, rule });
         }
+        if let Some(column) = self.user {
+            let user = record[column].trim_ascii();
+            if user.is_empty() {
+                let rule = "a row does not say whose it is".to_owned();
+                return Err(Wrong { record: at, column: None, rule });
+            }
+            out.users.push(user.to_owned());
+        }
         for (i, cell) in record.iter().enumerate().filter(|&(i, _)| used[i]) {
             let value = match fast_float2::parse::<f64, _>(cell) {
                 Ok(value) => self.numbers.finite(value),
                 Err(_) => self.unusual(cell),
             };
-            out.push(value.map_err(|rule| {
+            out.values.push(value.map_err(|rule| {
                 let used_before = used[..i].iter().filter(|u| **u).count();
                 let column = Some(self.selection.names[used_before].clone());
                 Wrong { record: at, column, rule: rule.into() }
             })?);
         }
+        out.records += 1;
         Ok(())
     }
 
@@ -261,27 +322,26 @@ impl Layout {
         }
     }
 
-    /// All rows of a chunk, and how many they are.
-    fn parse(&self, chunk: &[u8]) -> Result<(u64, Vec<f64>), Wrong> {
+    /// All rows of a chunk.
+    fn parse(&self, chunk: &[u8]) -> Result<Parsed, Wrong> {
         let mut reader = parser(self.delimiter, chunk);
         let mut record = ByteRecord::new();
-        let mut values = Vec::with_capacity(chunk.len() / 4);
-        let mut records = 0;
+        let values = Vec::with_capacity(chunk.len() / 4);
+        let mut out = Parsed { values, ..Parsed::default() };
         loop {
             let wrong =
-                |e: csv::Error| Wrong { record: records, column: None, rule: e.to_string() };
+                |e: csv::Error| Wrong { record: out.records, column: None, rule: e.to_string() };
             if !reader.read_byte_record(&mut record).map_err(wrong)? {
-                return Ok((records, values));
+                return Ok(out);
             }
-            self.push(&record, records, &mut values)?;
-            records += 1;
+            self.push(&record, &mut out)?;
         }
     }
 }
 
 impl CsvRows {
-    fn refused(&self, before: u64, wrong: Wrong) -> Error {
-        let record = self.records + before + wrong.record + 1;
+    fn refused(&self, wrong: Wrong) -> Error {
+        let record = self.records + wrong.record + 1;
         DataError {
             file: self.path.clone(),
             column: wrong.column,
@@ -312,29 +372,40 @@ impl CsvRows {
     }
 
     fn next_of_rest(&mut self) -> Result<Option<Block>> {
-        let Some((reader, allowance)) = &mut self.rest else { return Ok(None) };
         let all = block_rows(self.layout.selection.names.len());
         let wanted = if self.chunks.live { 1 } else { all };
         let mut record = ByteRecord::new();
-        let mut values = Vec::new();
-        for n in 0..wanted {
-            allowance.renew();
-            let parsed = match reader.read_byte_record(&mut record) {
-                Ok(false) if n == 0 => return Ok(None),
-                Ok(false) => return Ok(Some(self.block(n as u64, values))),
-                Ok(true) => self.layout.push(&record, n as u64, &mut values),
-                Err(e) => Err(Wrong { record: n as u64, column: None, rule: e.to_string() }),
-            };
-            if let Err(wrong) = parsed {
-                return Err(self.refused(0, wrong));
+        // Blocks of which nothing is left are passed over.
+        loop {
+            let mut out = Parsed::default();
+            while out.records < wanted as u64 {
+                let Some((reader, allowance)) = &mut self.rest else { return Ok(None) };
+                allowance.renew();
+                let parsed = match reader.read_byte_record(&mut record) {
+                    Ok(false) if out.records == 0 => return Ok(None),
+                    Ok(false) => break,
+                    Ok(true) => self.layout.push(&record, &mut out),
+                    Err(e) => Err(Wrong { record: out.records, column: None, rule: e.to_string() }),
+                };
+                if let Err(wrong) = parsed {
+                    return Err(self.refused(wrong));
+                }
+            }
+            self.records += out.records;
+            let n = self.keep(&mut out) as usize;
+            if n > 0 {
+                return Ok(Some(Block { n, values: Values::Dense(out.values) }));
             }
         }
-        Ok(Some(self.block(wanted as u64, values)))
     }
 
-    fn block(&mut self, records: u64, values: Vec<f64>) -> Block {
-        self.records += records;
-        Block { n: records as usize, values: Values::Dense(values) }
+    /// Leaves out rows of users who have had theirs; how many are left.
+    fn keep(&mut self, parsed: &mut Parsed) -> u64 {
+        let d = self.layout.selection.names.len();
+        match &mut self.users {
+            None => parsed.records,
+            Some(users) => users.keep(d, &mut parsed.values, std::mem::take(&mut parsed.users)),
+        }
     }
 }
 
@@ -360,14 +431,15 @@ impl RowReader for CsvRows {
             }
             let parsed: Vec<_> = chunks.par_iter().map(|chunk| self.layout.parse(chunk)).collect();
             drop(chunks);
-            let mut records = 0;
+            let mut n = 0;
             for part in parsed {
-                let (n, values) = part.map_err(|wrong| self.refused(records, wrong))?;
-                records += n;
-                all.extend_from_slice(&values);
+                let mut part = part.map_err(|wrong| self.refused(wrong))?;
+                self.records += part.records;
+                n += self.keep(&mut part);
+                all.extend_from_slice(&part.values);
             }
-            if records > 0 {
-                return Ok(Some(self.block(records, all)));
+            if n > 0 {
+                return Ok(Some(Block { n: n as usize, values: Values::Dense(all) }));
             }
         }
     }

@@ -55,7 +55,7 @@ pub use block::{Block, Input, RowReader, Values};
 pub use bounds::{Limits, OutsideBounds};
 pub use error::{DataError, Error, Result, shown};
 pub use items::{SetReader, SetsFile};
-pub use options::{FileFormat, Missing, RowsFile};
+pub use options::{FileFormat, Missing, RowsFile, Users};
 pub use prefetch::Prefetch;
 pub use source::{Meter, is_stream};
 pub use svmlight::svmlight_row;

@@ -94,6 +94,8 @@ impl RowsFile {
         check("`columns`", !self.columns.is_empty(), &tables, "have no columns to choose from")?;
         check("`keep`", !self.keep.is_empty(), &tables, "have no names of columns")?;
         check("`leave_out`", !self.leave_out.is_empty(), &tables, "have no columns to leave out")?;
+        let why = "have no column that says whose a row is: save them as CSV";
+        check("`users`", self.users.is_some(), &[F::Csv], why)?;
         let missing = self.missing == Missing::Zero;
         check("`missing` zero", missing, &tables, "cannot mark a value as missing")?;
         let width = "say themselves how long a row is";

@@ -3,6 +3,8 @@
 use crate::block::first_outside;
 use crate::error::{DataError, Error, Result};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 /// Formats of files of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,6 +107,28 @@ pub struct RowsFile {
     pub missing: Missing,
     /// CSV: hand rows on as they come, without waiting for a block of them: for a pipe that somebody fills slowly.
     pub live: bool,
+    /// CSV: how many rows of a user are used.
+    pub users: Option<Users>,
+}
+
+/// A column that says whose a row is. It does not enter: of every user the first rows in the order of the file do, up to a public
+/// number, and which these are depends on that column alone (`docs/proofs/adjacency.md`).
+#[derive(Debug, Clone)]
+pub struct Users {
+    /// The column: a name, or a position from one.
+    pub column: String,
+    /// Most rows of a user.
+    pub most: u64,
+    /// Rows that were left out, once the file was read: for its owner alone.
+    pub left_out: Arc<AtomicU64>,
+}
+
+impl Users {
+    /// At most so many rows of each value of a column.
+    #[must_use]
+    pub fn new(column: impl Into<String>, most: u64) -> Self {
+        Self { column: column.into(), most, left_out: Arc::default() }
+    }
 }
 
 impl RowsFile {
@@ -122,6 +146,7 @@ impl RowsFile {
             divide: 1.0,
             missing: Missing::Refuse,
             live: false,
+            users: None,
         }
     }
 

@@ -1,7 +1,7 @@
 //! Arbitrary bytes give an error or rows of the stated length, never a panic.
 
 use crate::FileFormat::{self, Arrow, Csv, Idx, Npy, Parquet, Svmlight};
-use crate::{Block, RowsFile};
+use crate::{Block, RowsFile, Users};
 use proptest::prelude::*;
 use std::io::Write;
 
@@ -163,5 +163,72 @@ fn lines_without_end_are_refused() {
     {
         let error = try_read(&bomb(start, byte), of(format)).expect_err("a line without end");
         assert!(error.contains("longer than 64 MiB"), "{format}: {error}");
+    }
+}
+
+fn of_users(text: &str, most: u64) -> (Vec<f64>, u64) {
+    let users = Users::new("who", most);
+    let options = RowsFile { users: Some(users.clone()), ..of(Csv) };
+    let mut input = options.open_from(std::io::Cursor::new(text.to_owned().into_bytes())).unwrap();
+    assert_eq!(input.columns.as_deref(), Some(&["a".to_owned(), "b".to_owned()][..]));
+    let mut all = Vec::new();
+    while let Some(block) = input.rows.next(Block::default()).unwrap() {
+        assert!(block.n > 0);
+        all.extend_from_slice(&block.dense(input.rows.d()));
+    }
+    (all, users.left_out.load(std::sync::atomic::Ordering::Relaxed))
+}
+
+#[test]
+fn the_first_rows_of_every_user_are_used() {
+    let text = "a,who,b\n1,x,2\n3,y,4\n5, x ,6\n7,x,8\n9,y,10\n";
+    assert_eq!(of_users(text, 2), (vec![1., 2., 3., 4., 5., 6., 9., 10.], 1));
+    assert_eq!(of_users(text, 1), (vec![1., 2., 3., 4.], 3));
+    assert_eq!(of_users(text, 9).1, 0);
+    // With quotes one parser reads: the same rows.
+    assert_eq!(of_users(&text.replace(",y,", ",\"y\","), 2), of_users(text, 2));
+    // Long files, in both readers: every user has 3,000 rows.
+    let many: String = (0..60_000).map(|i| format!("{i},u{},1\n", i % 20)).collect();
+    for many in [format!("a,who,b\n{many}"), format!("a,who,b\n1,\"q\",1\n{many}")] {
+        let (rows, left_out) = of_users(&many, 2);
+        let quoted = usize::from(many.contains('"'));
+        assert_eq!((rows.len(), left_out), (2 * (40 + quoted), 60_000 - 40));
+    }
+    let refused = |text: &str, options: RowsFile| try_read(text.as_bytes(), options).unwrap_err();
+    let users = |column: &str| RowsFile { users: Some(Users::new(column, 2)), ..of(Csv) };
+    assert!(refused("a,who,b\n1,,2\n", users("who")).contains("whose"), "no user");
+    assert!(refused("a,who,b\n1,x,2\n", users("1-2")).contains("several"), "a range");
+    assert!(refused("a,who,b\n1,x,2\n", users("nobody")).contains("no column"), "no column");
+    assert!(
+        refused("", RowsFile { users: Some(Users::new("1", 2)), ..of(Npy) }).contains("`users`")
+    );
+}
+
+/// One user's values change, and nobody's name: at most that many rows that are used change, at the same places, whatever the file.
+#[test]
+fn what_one_user_says_moves_no_row_of_others() {
+    let mut state = 9u64;
+    let mut next = |n: u64| {
+        state =
+            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % n
+    };
+    for _ in 0..300 {
+        let (n, most, changed) = (1 + next(12), 1 + next(4), next(4));
+        let names: Vec<u64> = (0..n).map(|_| next(4)).collect();
+        let mut file = |own: u64| -> String {
+            let line = |(i, name): (usize, &u64)| {
+                let value = if *name == changed { own + next(1000) } else { i as u64 };
+                format!("{value},u{name},{value}\n")
+            };
+            format!("a,who,b\n{}", names.iter().enumerate().map(line).collect::<String>())
+        };
+        let (left, right) = (file(1000), file(5000));
+        let ((left, a), (right, b)) = (of_users(&left, most), of_users(&right, most));
+        assert_eq!((left.len(), a), (right.len(), b), "as many rows, whatever a user says");
+        let rows = left.chunks(2).zip(right.chunks(2));
+        let differ = rows.filter(|(x, y)| x != y).count() as u64;
+        let own = names.iter().filter(|name| **name == changed).count() as u64;
+        assert_eq!(differ, own.min(most));
     }
 }

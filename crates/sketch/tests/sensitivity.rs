@@ -5,7 +5,7 @@ use dp_core::{Adjacency, Budget, NoiseRng, Profile, PublicSeed};
 use sketch::distances::{NoiseAddition, ValueRange};
 use sketch::projection::{Family, ProjectionSpec, Sampling, SharedProjection, project};
 use sketch::rows::RowsView;
-use sketch::vectors::{MultiScale, PrivateProjection};
+use sketch::vectors::{AveragedProjection, MultiScale, PrivateProjection};
 
 const FAMILIES: [Family; 11] = [
     Family::Gaussian,
@@ -307,4 +307,71 @@ fn distances_of_all_pairs() {
             .unwrap()
             .release(RowsView::f64(2, 1, &x).unwrap(), &mut rng);
     assert!(error.unwrap_err().to_string().contains("row 1, column 0"));
+}
+
+/// Rows of one user move output rows of their own: brute force over users of one to four rows whose changes are the worst of one
+/// row, never above what is declared, and it is reached.
+#[test]
+fn several_rows_of_a_user() {
+    let (d, k) = (24, 6);
+    let l1_of = |m: &PrivateProjection| declared(m);
+    for family in [Family::Oporp, Family::Gaussian, Family::Identity] {
+        let p = build(family, d, k);
+        for each in [
+            Adjacency::Attribute { beta: bound(0.6) },
+            Adjacency::RowShift { l2: bound(0.5) },
+            Adjacency::ReplaceRow { bound: bound(0.7) },
+        ] {
+            let one = |adjacency| {
+                let gauss = PrivateProjection::gaussian(p.clone(), adjacency, bound(1.0), budget());
+                let pure = Budget::pure(budget().epsilon);
+                let laplace = PrivateProjection::laplace(p.clone(), adjacency, bound(1.0), pure);
+                [declared(&gauss.unwrap()), l1_of(&laplace.unwrap())]
+            };
+            let [l2, l1] = one(each);
+            for m in [2u64, 3, 4] {
+                let [of_user, l1_of_user] = one(each.of_user(m).unwrap());
+                // The worst change of one row that a scan finds, made in m rows at once.
+                let mut worst = [0.0f64; 2];
+                for i in 0..d {
+                    let (x, y): (Vec<f64>, Vec<f64>) = match each {
+                        Adjacency::Attribute { beta } => unit_pair(d, i, beta.get()),
+                        Adjacency::RowShift { l2 } => unit_pair(d, i, l2.get()),
+                        _ => unit_pair(d, i, 1.4),
+                    };
+                    let one = distance(&p, &x, &y);
+                    let rows = vec![one; m as usize];
+                    let all = [
+                        rows.iter().map(|r| r[0]).sum::<f64>(),
+                        rows.iter().map(|r| r[1] * r[1]).sum::<f64>().sqrt(),
+                    ];
+                    worst = [worst[0].max(all[0]), worst[1].max(all[1])];
+                }
+                assert!(worst[1] <= of_user && worst[0] <= l1_of_user, "{family:?} {each} {m}");
+                let root = (m as f64).sqrt();
+                assert!((of_user / l2 / root - 1.0).abs() < 1e-6, "{family:?} {each} {m}");
+                assert!((l1_of_user / l1 / m as f64 - 1.0).abs() < 1e-6, "{family:?} {each} {m}");
+                if matches!(each, Adjacency::Attribute { .. }) {
+                    assert!(worst[1] > of_user * (1.0 - 1e-6), "{family:?} {m}: not reached");
+                }
+            }
+        }
+    }
+    // Averaged noise shares its matrix among rows, staircase noise has no such theorem: refused.
+    let user = Adjacency::Attribute { beta: bound(0.6) }.of_user(3).unwrap();
+    assert!(AveragedProjection::gaussian(d, k, user, bound(1.0), budget()).is_err());
+    let pure = Budget::pure(budget().epsilon);
+    assert!(
+        PrivateProjection::staircase(build(Family::Oporp, d, k), user, bound(1.0), pure).is_err()
+    );
+    assert!(
+        MultiScale::gaussian(vec![build(Family::Oporp, d, k)], &[1.0], user, bound(1.0), budget())
+            .is_err()
+    );
+}
+
+/// Two rows that differ in one coordinate, by this much around zero.
+fn unit_pair(d: usize, i: usize, change: f64) -> (Vec<f64>, Vec<f64>) {
+    let row = |x: f64| (0..d).map(|j| if j == i { x } else { 0.0 }).collect();
+    (row(0.5 * change), row(-0.5 * change))
 }

@@ -75,6 +75,9 @@ struct Init {
     rule: Rule,
     #[command(flatten)]
     adjacency: AdjacencyOptions,
+    /// The unit is a user with up to this many rows (or sets), each of which may change so: 1 is one row.
+    #[arg(long, value_name = "M", default_value_t = 1)]
+    rows_a_user: u64,
 }
 
 #[derive(Args)]
@@ -153,7 +156,7 @@ impl Init {
             AdjacencyKind::SetItems,
             AdjacencyKind::AnyInput,
         ];
-        let adjacency = self.adjacency.get("a ledger", &every)?;
+        let adjacency = self.adjacency.get("a ledger", &every)?.of_user(self.rows_a_user)?;
         let limit = Budget::new(self.epsilon, self.delta)?;
         let rule = match self.rule {
             Rule::Basic => FilterRule::Basic,

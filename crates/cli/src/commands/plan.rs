@@ -4,11 +4,11 @@ use super::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::{Args, Subcommand};
-use dp_core::{Adjacency, Budget};
+use dp_core::{Adjacency, Budget, Epsilon};
 use sketch::distances::ValueRange;
 use sketch::plan::{
-    Aim, DistanceMethod, DistancePlan, DistanceTask, SearchGoal, SetMethod, epsilon_for_error,
-    plan_distances, plan_sets,
+    Aim, Asked, DistanceMethod, DistancePlan, DistanceTask, RowSearch, SearchGoal, SetMethod,
+    epsilon_for_error, plan_distances, plan_sets,
 };
 use sketch::sets::SetNeighbours;
 use sketch::vectors::NoiseKind;
@@ -26,6 +26,8 @@ enum TaskName {
     Vectors(Vectors),
     /// Similarity of item sets.
     Sets(Sets),
+    /// Search among whole rows (`dps release units`), where any row may become any other.
+    Search(Search),
 }
 
 #[derive(Args)]
@@ -88,11 +90,34 @@ struct Sets {
     positions: usize,
 }
 
+#[derive(Args)]
+struct Search {
+    /// Rows of the file.
+    #[arg(long)]
+    rows: usize,
+    /// Features of a row.
+    #[arg(long)]
+    features: usize,
+    /// Epsilon of the whole release; delta is 0.
+    #[arg(long)]
+    epsilon: f64,
+    /// How far the cosine of a row worth finding is above the mean cosine of other rows.
+    #[arg(long, default_value_t = 0.5)]
+    contrast: f64,
+    /// Standard deviation of the cosine of other rows.
+    #[arg(long, default_value_t = 0.1)]
+    spread: f64,
+    /// Rows that a search returns.
+    #[arg(long, default_value_t = 10)]
+    returned: usize,
+}
+
 impl Plan {
     pub(crate) fn run(&self) -> Result<Record> {
         match &self.task {
             TaskName::Vectors(task) => task.run(),
             TaskName::Sets(task) => task.run(),
+            TaskName::Search(task) => task.run(),
         }
     }
 }
@@ -197,6 +222,47 @@ fn made_by(method: &DistanceMethod, d: usize) -> Option<String> {
             Some(format!("--family identity -k {d} --noise {}", named(noise)))
         }
         _ => None,
+    }
+}
+
+impl Search {
+    fn run(&self) -> Result<Record> {
+        let search = RowSearch {
+            rows: self.rows,
+            returned: self.returned,
+            contrast: self.contrast,
+            contrast_deviation: 0.0,
+            spread: self.spread,
+        };
+        let (d, epsilon) = (self.features, Epsilon::new(self.epsilon)?);
+        let mut record = Record::new().text("adjacency", Adjacency::AnyInput.to_string());
+        let (mut methods, mut note, mut best) = (Vec::new(), None, (d, 0.0));
+        for (name, asked) in [("released", Asked::Private), ("exact", Asked::Exact)] {
+            let (k, recall) = search.best_units(d, epsilon, asked)?;
+            let needed = match search.epsilon_needed(d, None, asked)? {
+                Some(needed) => format!("{:.1}", needed.get()),
+                None => "above 64".into(),
+            };
+            if recall < RowSearch::FOUND {
+                note = Some(format!(
+                    "nothing can be found with {name} queries: not one in ten of the rows worth finding is among the first \
+                     {}; epsilon {needed} would be needed",
+                    self.returned
+                ));
+            }
+            let row = Record::new().text("queries", name).integer("k", k as u64);
+            methods.push(row.number("recall", recall).text("epsilon needed", needed));
+            best = (k, recall);
+        }
+        if let Some(note) = note {
+            record = record.text("note", note);
+        }
+        let family = if best.0 == d { " --family identity" } else { "" };
+        let command = format!(
+            "dps release units FILE --out FILE -k {}{family} --adjacency any-input --epsilon {} --delta 0",
+            best.0, self.epsilon
+        );
+        Ok(record.text("the best release is made by", command).table("methods", methods))
     }
 }
 

@@ -38,7 +38,7 @@ impl Kind for Pure {
         all.bits(1.0 / (1.0 + epsilon.exp()), epsilon, runs.into());
     }
 
-    fn given_by(&self, noise: &NoiseLaw, _: Adjacency) -> Result<bool> {
+    fn given_by(&self, noise: &NoiseLaw, adjacency: Adjacency) -> Result<bool> {
         let least = match noise {
             NoiseLaw::SmoothBitFlip { epsilon: bit, .. } => bit.get(),
             NoiseLaw::BitFlip { keep } => (keep.get() / (1.0 - keep.get())).ln().abs(),
@@ -50,7 +50,9 @@ impl Kind for Pure {
             // integer noise is one randomised response, the worst that is pure.
             NoiseLaw::DiscreteLaplace { scale } => 1.0 / scale.get(),
             NoiseLaw::UnitCap { threshold, inside, .. } => {
-                cap_epsilon(*threshold, *inside).map_err(|e| rejected("noise", e.to_string()))?
+                let one = cap_epsilon(*threshold, *inside);
+                // Every row of a user has a vector of its own.
+                one.map_err(|e| rejected("noise", e.to_string()))? * adjacency.rows() as f64
             }
             _ => return Ok(false),
         };

@@ -6,6 +6,7 @@ mod kenthapadi_2013;
 mod li_li_2023;
 mod own;
 mod papers;
+mod private_ann;
 mod upadhyay_2021;
 
 pub(crate) use papers::PAPERS;
@@ -22,6 +23,7 @@ pub fn all() -> Vec<Box<dyn Experiment>> {
         hardt_roth_2012::all(),
         upadhyay_2021::all(),
         own::all(),
+        private_ann::all(),
     ]
     .into_iter()
     .flatten()
@@ -41,6 +43,7 @@ mod tests {
             "hardt-roth-2012",
             "upadhyay-2021",
             "own",
+            "private-ann",
         ];
         let mut seen = std::collections::HashSet::new();
         for experiment in all() {

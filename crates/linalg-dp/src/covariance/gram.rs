@@ -108,7 +108,6 @@ impl ExactGram {
                 let sum = sums.next().and_then(|sum| total[i * d + j].checked_add(sum));
                 let sum = sum.ok_or_else(|| Error::corrupt("its sums overflow"))?;
                 total[i * d + j] = sum;
-                total[j * d + i] = sum;
             }
         }
         self.total = total;
@@ -211,6 +210,16 @@ impl OpenGram {
         let mut empty = spare.unwrap_or_else(|| ExactGram::new(own.clip));
         empty.clear();
         core::mem::replace(own, empty)
+    }
+
+    /// As [`ExactGram::to_bytes`], of all rows so far.
+    pub(crate) fn to_bytes(&mut self) -> Vec<u8> {
+        self.sum().to_bytes()
+    }
+
+    /// As [`ExactGram::add_bytes`].
+    pub(crate) fn add_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        self.lanes[0].sum.add_bytes(bytes)
     }
 
     /// Starts again without rows.

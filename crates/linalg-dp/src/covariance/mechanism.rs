@@ -104,7 +104,7 @@ impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
 
     /// The exact sums so far, for another stream of the same mechanism: they are as private as the rows.
     #[must_use]
-    pub fn sums(&self) -> Vec<u8> {
+    pub fn sums(&mut self) -> Vec<u8> {
         self.gram.to_bytes()
     }
 

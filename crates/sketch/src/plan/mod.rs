@@ -4,6 +4,7 @@
 
 mod bounds;
 mod distances;
+mod row_search;
 mod sets;
 
 pub use bounds::{
@@ -12,4 +13,5 @@ pub use bounds::{
 pub use distances::{
     DistanceMethod, DistancePlan, DistanceTask, epsilon_for_error, plan_distances,
 };
+pub use row_search::{Asked, RowSearch};
 pub use sets::{Aim, SearchGoal, SetMethod, SetPlan, plan_sets};

@@ -13,14 +13,14 @@ use super::stream::{OpenSigns, SignSource, release_all};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::projection::Family;
-use crate::rows::RowsView;
+use crate::rows::{NORM_SLACK, RowsView};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{GeneratorKind, NoiseLaw};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
     Adjacency, Budget, EntryBound, Epsilon, FreshSeed, Guarantee, NoiseRng, NormBound, Probability,
-    Profile, Release, SeedOrigin, Theorem, calibrate,
+    Profile, Release, SeedOrigin, Shift, Theorem, calibrate,
 };
 
 /// How rows come to have a norm of at least m.
@@ -54,7 +54,7 @@ pub struct FreshConfig {
     pub floor: NormFloor,
     /// Largest absolute value of an attribute.
     pub bound: EntryBound,
-    /// The adjacency: `Attribute`.
+    /// The adjacency: `Attribute`, `RowShift` or `ReplaceRow`; under the last a promised norm hides nothing of the angle, a lift does.
     pub adjacency: Adjacency,
 }
 
@@ -102,7 +102,7 @@ impl FreshSigns {
     /// The most informative response whose exact mixture profile meets the budget.
     ///
     /// # Errors
-    /// An adjacency other than `Attribute`; a calibration that fails.
+    /// Another adjacency; a calibration that fails.
     pub fn exact(config: FreshConfig, budget: Budget) -> Result<Self> {
         let probability = config.one_pair()?;
         let keep = calibrate::binomial_mixture_rr(budget, config.bits as u64, probability)?;
@@ -280,11 +280,11 @@ impl SignSource for Drawn<'_> {
         let (sketch, flips) = (&self.sketch, &self.flips);
         match config.floor {
             NormFloor::Promised(m) => flips.release(sketch, rows, rng, |rows| {
-                rows.check_bound(config.bound)?;
+                config.check(rows)?;
                 check_floor(rows, m)
             }),
             NormFloor::Lifted(m) => {
-                rows.check_bound(config.bound)?;
+                config.check(rows)?;
                 lifted(rows, m, |rows| flips.release(sketch, rows, rng, |_| Ok(())))
             }
         }
@@ -322,8 +322,27 @@ impl FreshConfig {
         }
     }
 
+    /// Refuses rows beyond what was declared.
+    fn check(&self, rows: RowsView<'_>) -> Result<()> {
+        rows.check_bound(self.bound)?;
+        match self.adjacency {
+            Adjacency::ReplaceRow { bound } => rows.check_norms(bound),
+            _ => Ok(()),
+        }
+    }
+
     pub(crate) fn one_pair(&self) -> Result<Probability> {
-        let beta = attribute(self.adjacency)?;
+        let beta = match self.adjacency {
+            Adjacency::Attribute { beta } => beta,
+            Adjacency::RowShift { l2 } => l2,
+            Adjacency::ReplaceRow { bound } => {
+                Shift::new(2.0 * bound.get() * (1.0 + 2.0 * NORM_SLACK))?
+            }
+            other => {
+                let allowed = "attribute, row shift or replaced row, for fresh signs";
+                return Err(Error::invalid("adjacency", other, allowed));
+            }
+        };
         let angle = match self.floor {
             // The check of the floor adds up d squares in floating point.
             NormFloor::Promised(m) => {

@@ -11,8 +11,8 @@ use core::ops::ControlFlow;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{GeneratorKind, UnitCap};
 use dp_core::{
-    Adjacency, Budget, Certificate, Delta, Guarantee, NoiseRng, NormBound, Profile, Release,
-    Theorem,
+    Adjacency, Budget, Certificate, Delta, Epsilon, Guarantee, NoiseRng, NormBound, Profile,
+    Release, Theorem,
 };
 use rayon::prelude::*;
 
@@ -62,7 +62,8 @@ pub struct PrivateUnits {
 pub struct UnitsConfig {
     /// The projection before the direction is taken; the identity for the rows themselves.
     pub projection: SharedProjection,
-    /// What may change: `Attribute`, `RowShift`, `ReplaceRow` or `AnyInput`, all at the same price.
+    /// What may change: `Attribute`, `RowShift`, `ReplaceRow` or `AnyInput`, all at the same price; or m rows of a user, each of
+    /// them so, at m times that price.
     pub adjacency: Adjacency,
     /// Keeps the lengths of rows of norm at most this, in one more number; with the identity only.
     pub lengths: Option<NormBound>,
@@ -93,7 +94,7 @@ impl PrivateUnits {
             ));
         }
         if !matches!(
-            adjacency,
+            adjacency.each(),
             Adjacency::Attribute { .. }
                 | Adjacency::RowShift { .. }
                 | Adjacency::ReplaceRow { .. }
@@ -102,7 +103,12 @@ impl PrivateUnits {
             let allowed = "attribute, row shift, replaced row or any input";
             return Err(Error::invalid("adjacency", adjacency, allowed));
         }
-        let noise = AUTHOR.unit_cap(budget.epsilon)?;
+        // Each row of a user loses as much; down, lest the product be above the budget.
+        let each = match adjacency.rows() {
+            1 => budget.epsilon,
+            rows => Epsilon::new((budget.epsilon.get() / rows as f64).next_down())?,
+        };
+        let noise = AUTHOR.unit_cap(each)?;
         let moments = CapMoments::of(&noise.law())?;
         let pure = Budget { delta: Delta::ZERO, ..budget };
         let basis = AUTHOR.theorem(Theorem::UnitVectors);
@@ -123,27 +129,10 @@ impl PrivateUnits {
         self.calibrated.noise()
     }
 
-    /// The least epsilon, to three digits, at which a cosine of two rows of `width` numbers has at most this
-    /// standard error; none up to 64.
-    ///
-    /// # Errors
-    /// Never for the epsilons tried.
-    pub fn epsilon_for(width: usize, standard_error: f64) -> Result<Option<f64>> {
-        let error = |epsilon: f64| -> Result<f64> {
-            let law = AUTHOR.unit_cap(dp_core::Epsilon::new(epsilon)?)?.law();
-            let m = CapMoments::of(&law)?;
-            let variance = m.product(&m, width as f64, (1.0, 1.0), 0.0);
-            Ok(variance.sqrt() / (m.mean * m.mean))
-        };
-        let (mut low, mut high) = (0.01, 64.0);
-        if error(high)? > standard_error {
-            return Ok(None);
-        }
-        while high > low * 1.001 {
-            let middle = (low * high).sqrt();
-            if error(middle)? <= standard_error { high = middle } else { low = middle }
-        }
-        Ok(Some(high))
+    /// Variance a number of a released row over [`UnitVectors::mean`], when rows have length one.
+    #[must_use]
+    pub fn variance(&self) -> f64 {
+        self.moments.variance()
     }
 
     /// Releases n rows.
@@ -177,7 +166,7 @@ impl PrivateUnits {
             return Err(Error::Shape { what: "d of the rows", expected: d, found: rows.d() });
         }
         // All rows before the first stream: nothing is drawn for what is refused.
-        if let Adjacency::ReplaceRow { bound } = self.guarantee().adjacency() {
+        if let Adjacency::ReplaceRow { bound } = self.guarantee().adjacency().each() {
             rows.check_norms(bound)?;
         }
         if let Some(bound) = self.directions.lengths {
@@ -211,6 +200,11 @@ impl PrivateUnits {
         let public = UnitVectors::public(projection.spec(), *lengths, n);
         self.calibrated.certificate("unit vectors (PrivUnitG)", public, generator)
     }
+}
+
+/// [`PrivateUnits::variance`] at an epsilon.
+pub(crate) fn variance_at(epsilon: Epsilon) -> Result<f64> {
+    Ok(CapMoments::of(&AUTHOR.unit_cap(epsilon)?.law())?.variance())
 }
 
 impl author::Sealed for PrivateUnits {

@@ -10,6 +10,7 @@ mod release;
 mod writer;
 
 pub use estimate::UnitPairs;
+pub(crate) use mechanism::variance_at;
 pub use mechanism::{PrivateUnits, UnitsConfig};
 pub use queries::UnitQueries;
 pub use release::UnitVectors;

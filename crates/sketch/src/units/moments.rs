@@ -39,6 +39,11 @@ impl CapMoments {
         })
     }
 
+    /// Variance a number of a vector over its mean, at the best parameters and in any number of dimensions.
+    pub(super) fn variance(&self) -> f64 {
+        1.0 / (self.mean * self.mean)
+    }
+
     /// Variance of the inner product with another such vector over `width` numbers, where the directions have the squared norms `left` and
     /// `right` and the inner product c.
     pub(super) fn product(

@@ -69,7 +69,8 @@ pub struct PrivateProjection {
 pub struct ProjectionConfig {
     /// The projection.
     pub projection: SharedProjection,
-    /// What may change: an attribute, a shift of a row, or a whole row.
+    /// What may change: an attribute, a shift of a row, or a whole row; or so many rows of a user, each of them so
+    /// (Gaussian noise grows with the root of their number, Laplace noise with it).
     pub adjacency: Adjacency,
     /// Largest absolute value of an entry of the rows.
     pub bound: EntryBound,

@@ -13,8 +13,7 @@ use rayon::prelude::*;
 pub(super) type Hook<'h> = dyn FnMut(Progress) -> ControlFlow<()> + 'h;
 
 /// The adjacencies these mechanisms know.
-pub(super) const ADJACENCIES: &str =
-    "attribute, row shift or replaced row for a release with one output row per input row";
+pub(super) const ADJACENCIES: &str = "attribute, row shift or replaced row for a release with one output row per input row, or several of a user";
 
 /// A projection of rows of which one may change as the adjacency says, with entries up to a bound.
 #[derive(Debug, Clone)]
@@ -49,24 +48,29 @@ impl Projector {
     /// The largest change of an output row in l2: exact for an attribute of this very P, by the certified
     /// bound on its spectral norm for whole rows. And how many numbers it touches.
     pub(super) fn l2(&self) -> Result<Statistic<L2Sensitivity>> {
-        let (l2, touched) = match self.adjacency {
+        let (l2, touched) = match self.adjacency.each() {
             Adjacency::Attribute { beta } => {
                 (beta.get() * UP * self.projection.max_row_l2(), self.touched())
             }
             _ => (self.whole_row()?, self.k()),
         };
-        self.statistic(L2Sensitivity::new(l2)?, touched)
+        // The rows of a user move output rows of their own: at right angles.
+        let rows = match self.adjacency.rows() {
+            1 => 1.0,
+            rows => (rows as f64).sqrt() * UP,
+        };
+        self.statistic(L2Sensitivity::new(l2 * rows)?, touched)
     }
 
     /// As [`Projector::l2`] in l1.
     pub(super) fn l1(&self) -> Result<Statistic<L1Sensitivity>> {
-        let (l1, touched) = match self.adjacency {
+        let (l1, touched) = match self.adjacency.each() {
             Adjacency::Attribute { beta } => {
                 (beta.get() * UP * self.projection.max_row_l1(), self.touched())
             }
             _ => (self.whole_row()? * (self.k() as f64).sqrt() * UP, self.k()),
         };
-        self.statistic(L1Sensitivity::new(l1)?, touched)
+        self.statistic(L1Sensitivity::new(l1 * self.adjacency.rows() as f64)?, touched)
     }
 
     fn k(&self) -> usize {
@@ -78,7 +82,7 @@ impl Projector {
     }
 
     fn whole_row(&self) -> Result<f64> {
-        Ok(norm_of_change(self.adjacency)? * self.projection.spectral_norm_bound()? * UP)
+        Ok(norm_of_change(self.adjacency.each())? * self.projection.spectral_norm_bound()? * UP)
     }
 
     /// A change of an output row, as a statistic.
@@ -89,7 +93,9 @@ impl Projector {
     ) -> Result<Statistic<S>> {
         let range = self.projection.output_range(self.bound);
         let magnitude = EntryBound::new(range.magnitude)?;
-        let statistic = Statistic::new(self.adjacency, sensitivity, self.k(), magnitude);
+        let rows = usize::try_from(self.adjacency.rows()).unwrap_or(usize::MAX);
+        let [length, touched] = [self.k(), touched].map(|n| n.saturating_mul(rows));
+        let statistic = Statistic::new(self.adjacency, sensitivity, length, magnitude);
         Ok(statistic.touching(touched).computed_within(range.error)?)
     }
 
@@ -156,7 +162,7 @@ impl Projector {
     pub(super) fn project_block(&self, rows: RowsView<'_>, out: &mut [f64]) -> Result<()> {
         let check = |rows: RowsView<'_>| {
             rows.check_bound(self.bound)?;
-            match self.adjacency {
+            match self.adjacency.each() {
                 Adjacency::ReplaceRow { bound } => rows.check_norms(bound),
                 _ => Ok(()),
             }

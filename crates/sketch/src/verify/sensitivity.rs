@@ -129,7 +129,7 @@ pub(super) fn projected(
     if shift(guarantee).is_some() {
         return averaged(certificate, spec, bound);
     }
-    let cost = match adjacency {
+    let cost = match adjacency.each() {
         Adjacency::Attribute { .. } => spec.cost_of_rows(),
         _ => spec.cost_of_spectrum(),
     };

@@ -1,7 +1,7 @@
 //! What every kind of release shares: where it goes, which ledger is charged, what is said of it.
 
 use super::part_options::PartOptions;
-use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
+use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, UserOptions};
 use super::said::{individual, promise};
 use crate::commands::content::Content;
 use crate::error::{Error, Result, no_effect, shown};
@@ -64,6 +64,17 @@ impl RowsOptions {
         Ok(Promise { adjacency, budget, limits })
     }
 
+    /// As [`RowsOptions::promise`] where the unit may be a user.
+    pub(crate) fn promise_of(
+        &self,
+        users: &UserOptions,
+        what: &str,
+        known: &[AdjacencyKind],
+    ) -> Result<Promise> {
+        let Promise { adjacency, budget, limits } = self.promise(what, known)?;
+        Ok(Promise { adjacency: users.of(adjacency, &self.input)?, budget, limits })
+    }
+
     /// As [`OutputOptions::planned`], with the columns that would enter.
     pub(crate) fn planned(&self, label: &str, guarantee: &Guarantee) -> Record {
         self.with_columns(self.output.planned(label, guarantee))
@@ -95,6 +106,11 @@ impl RowsOptions {
 
     /// Names of the columns that entered, where the file has columns.
     fn with_columns(&self, record: Record) -> Record {
+        if let Some(left_out) = self.input.left_out() {
+            output::complain(&format!(
+                "{left_out} rows of users who have more were left out. This number is for you: publish it nowhere"
+            ));
+        }
         match self.input.entered() {
             Some(names) => record.names("columns that entered", names),
             None => record,
@@ -427,12 +443,12 @@ pub(crate) fn check_rereadable(input: &Path, what: &str) -> Result<()> {
     Err(Error::usage(format!("{name} can be read once only: {what} needs a file")))
 }
 
-/// Reads an input and hands every block within the limits to `take`.
+/// Reads an input and hands every block within the limits to `take`; how many rows there were.
 pub(crate) fn each_block(
     input: Input,
     limits: Limits,
     mut take: impl FnMut(&Block) -> Result<()>,
-) -> Result<()> {
+) -> Result<usize> {
     let progress = progress(&input.meter);
     let file = limits.file.clone();
     let mut rows = 0;
@@ -443,11 +459,11 @@ pub(crate) fn each_block(
         Ok(())
     })?;
     // No budget is spent on a file without data, and nothing is published of it.
-    if rows == 0 { Err(DataError::of(&file, "the file holds no row").into()) } else { Ok(()) }
+    if rows == 0 { Err(DataError::of(&file, "the file holds no row").into()) } else { Ok(rows) }
 }
 
-/// Reads a whole input against its limits without keeping it.
-pub(crate) fn check_input(options: &InputOptions, limits: &Limits) -> Result<()> {
+/// Reads a whole input against its limits without keeping it; how many rows there were.
+pub(crate) fn check_input(options: &InputOptions, limits: &Limits) -> Result<usize> {
     check_rereadable(&options.input, "a dry run")?;
     each_block(options.open()?, limits.clone(), |_| Ok(()))
 }

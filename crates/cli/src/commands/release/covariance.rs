@@ -197,6 +197,6 @@ impl Maker for Sums<'_> {
     }
 
     fn sums(&mut self) -> Vec<u8> {
-        self.stream.as_ref().map(CovarianceStream::sums).unwrap_or_default()
+        self.stream.as_mut().map(CovarianceStream::sums).unwrap_or_default()
     }
 }

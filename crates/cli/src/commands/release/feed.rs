@@ -4,16 +4,21 @@ use super::common::{check_input, check_rereadable, each_block, progress};
 use crate::error::{Error, Result, shown};
 use crate::input::{InputOptions, ItemOptions};
 use dp_core::parts::{Content, ContentHash, ReleaseKey};
-use readers::{Input, Limits};
+use readers::{Block, Input, Limits};
 use sketch::RowsView;
 use sketch::sets::{ItemSet, SetNeighbours};
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::path::Path;
 
 /// Where rows or sets come from.
 pub(crate) enum Source<'a> {
     /// Rows of numbers; the file is open already.
-    Rows { options: &'a InputOptions, open: RefCell<Option<Input>>, limits: Limits },
+    Rows {
+        options: &'a InputOptions,
+        open: RefCell<Option<Input>>,
+        limits: Limits,
+        read: Cell<usize>,
+    },
     /// Sets of items.
     Sets { options: &'a ItemOptions, neighbours: Option<SetNeighbours> },
 }
@@ -28,7 +33,7 @@ type Take<'t> = &'t mut dyn FnMut(Batch<'_>) -> Result<()>;
 
 impl<'a> Source<'a> {
     pub(crate) fn rows(options: &'a InputOptions, open: Input, limits: Limits) -> Self {
-        Self::Rows { options, open: RefCell::new(Some(open)), limits }
+        Self::Rows { options, open: RefCell::new(Some(open)), limits, read: Cell::new(0) }
     }
 
     pub(super) fn path(&self) -> &Path {
@@ -41,7 +46,10 @@ impl<'a> Source<'a> {
     /// Reads everything against its limits without keeping it.
     pub(super) fn check(&self) -> Result<()> {
         match self {
-            Self::Rows { options, limits, .. } => check_input(options, limits),
+            Self::Rows { options, limits, read, .. } => {
+                read.set(check_input(options, limits)?);
+                Ok(())
+            }
             Self::Sets { .. } => {
                 check_rereadable(self.path(), "a dry run")?;
                 self.each(&mut |_| Ok(()))
@@ -49,16 +57,26 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// How many rows the last reading of a whole file of rows found.
+    pub(super) fn rows_read(&self) -> usize {
+        match self {
+            Self::Rows { read, .. } => read.get(),
+            Self::Sets { .. } => 0,
+        }
+    }
+
     /// Hands everything on, in batches.
     fn each(&self, take: Take<'_>) -> Result<()> {
         match self {
-            Self::Rows { options, open, limits } => {
+            Self::Rows { options, open, limits, read } => {
                 let input = match open.borrow_mut().take() {
                     Some(input) => input,
                     None => options.open()?,
                 };
                 let d = input.rows.d();
-                each_block(input, limits.clone(), |block| take(Batch::Rows(block.view(d)?)))
+                let take = |block: &Block| take(Batch::Rows(block.view(d)?));
+                read.set(each_block(input, limits.clone(), take)?);
+                Ok(())
             }
             Self::Sets { options, neighbours } => {
                 let mut reader = options.open()?;

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, no_effect, positive};
 use clap::{Args, ValueEnum};
 use dp_core::{Adjacency, Budget, EntryBound};
-use readers::{Limits, OutsideBounds};
+use readers::{Limits, OutsideBounds, Users};
 use std::path::Path;
 
 /// Which two inputs must be hard to tell apart.
@@ -155,6 +155,34 @@ fn explain(known: &[AdjacencyKind]) -> String {
     known.iter().map(line).collect()
 }
 
+/// The unit: a user with several rows.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Privacy")]
+pub(crate) struct UserOptions {
+    /// CSV: the column that says whose a row is. It does not enter; the unit that is protected is a user with up to
+    /// --rows-a-user rows, each of which may change as the adjacency says. Whose the rows are is not protected.
+    #[arg(long, value_name = "COLUMN", requires = "rows_a_user")]
+    user: Option<String>,
+    /// Most rows of a user: of those who have more the first in the file are released. How many were left out is said to you
+    /// alone.
+    #[arg(long, value_name = "M", requires = "user")]
+    rows_a_user: Option<u64>,
+}
+
+impl UserOptions {
+    /// The unit, and how its rows are bounded.
+    pub(crate) fn of(
+        &self,
+        each: Adjacency,
+        input: &crate::input::InputOptions,
+    ) -> Result<Adjacency> {
+        let (Some(column), Some(most)) = (&self.user, self.rows_a_user) else { return Ok(each) };
+        let unit = each.of_user(most)?;
+        input.bound_users(Users::new(column, most));
+        Ok(unit)
+    }
+}
+
 /// What may be spent.
 #[derive(Args, Debug, Clone)]
 #[command(next_help_heading = "Privacy")]
@@ -206,7 +234,7 @@ pub(crate) struct BoundOptions {
 impl BoundOptions {
     /// The limits of a file under an adjacency.
     pub(crate) fn limits(&self, adjacency: Adjacency, file: &Path) -> Result<Limits> {
-        let norm = match adjacency {
+        let norm = match adjacency.each() {
             Adjacency::ReplaceRow { bound }
             | Adjacency::AddRemoveRow { bound }
             | Adjacency::ZeroRow { bound } => Some(bound),
@@ -226,7 +254,7 @@ impl BoundOptions {
 
     /// The largest absolute value: declared, or what the norm bound implies.
     pub(crate) fn largest(&self, adjacency: Adjacency) -> Result<EntryBound> {
-        match (self.bound, adjacency) {
+        match (self.bound, adjacency.each()) {
             (Some(bound), _) => positive("--bound", bound),
             (
                 None,

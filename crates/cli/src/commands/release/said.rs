@@ -1,12 +1,14 @@
 //! What is said of a release: its guarantee, what its epsilon is about, its noise.
 
 use crate::commands::worth::basis;
-use crate::output::Record;
+use crate::error::{Error, Result};
+use crate::output::{Record, complain};
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
     Adjacency, Budget, Epsilon, Guarantee, IndividualCertificate, L1Sensitivity, L2Sensitivity,
     NormBound, PrivacyProfile, Profile,
 };
+use sketch::plan::{Asked, RowSearch};
 
 /// A guarantee that is not differential privacy, in words that cannot be taken for it.
 pub(super) fn individual(record: Record, adjacency: Adjacency, budget: Budget) -> Record {
@@ -67,6 +69,11 @@ fn scales(record: Record, profile: &Profile) -> Record {
 
 /// What one epsilon covers, in words.
 fn about(guarantee: &Guarantee) -> String {
+    if guarantee.adjacency().rows() > 1 {
+        return "all rows of one user together, up to the number that is named, for this whole file; whose the rows are is \
+                not protected; every further release of the file adds up"
+            .into();
+    }
     let (one, several, unit) = match guarantee.adjacency() {
         Adjacency::Attribute { .. } => (
             "one attribute of one row, for this whole file",
@@ -160,6 +167,64 @@ pub(super) fn group(guarantee: &Guarantee, m: u32) -> Option<f64> {
         epsilon *= 1.02;
     }
     None
+}
+
+/// What a search by cosine finds among whole rows that were released as k numbers, with noise of this variance a number when
+/// rows have length one; d features, k where no other size is to be named.
+pub(super) fn found(
+    record: Record,
+    rows: usize,
+    (d, k): (usize, usize),
+    variance: f64,
+) -> Result<Record> {
+    let search = RowSearch::generous(rows)?;
+    let [exact, private] = [Asked::Exact, Asked::Private].map(|a| search.recall(k, variance, a));
+    let record = record
+        .number("rows found that are half a cosine nearer than all others, exact queries", exact?)
+        .number("the same, released queries", private?);
+    Ok(match nothing(search, (d, k), variance)? {
+        Some(said) => record.text("note", said),
+        None => record,
+    })
+}
+
+/// Says so before anything is spent where not even a thousand rows can be searched.
+pub(super) fn warn_of_nothing(shape: (usize, usize), variance: f64) -> Result<()> {
+    if let Some(said) = nothing(RowSearch::generous(1000)?, shape, variance)? {
+        complain(&format!("warning: {said}"));
+    }
+    Ok(())
+}
+
+/// That nothing can be found, and the epsilon that would be needed.
+fn nothing(search: RowSearch, (d, k): (usize, usize), variance: f64) -> Result<Option<String>> {
+    let poor = |asked| Ok::<_, Error>(search.recall(k, variance, asked)? < RowSearch::FOUND);
+    if !poor(Asked::Private)? {
+        return Ok(None);
+    }
+    let needed = |asked| {
+        let size = (d == k).then_some(k);
+        Ok::<_, Error>(match search.epsilon_needed(d, size, asked)? {
+            Some(epsilon) => format!("epsilon {:.1}", epsilon.get()),
+            None => "more than epsilon 64".into(),
+        })
+    };
+    let at = if d == k { "at this k" } else { "for `dps release units` at its best k" };
+    let private = needed(Asked::Private)?;
+    let (of, rows) = (search.returned, search.rows);
+    Ok(Some(if poor(Asked::Exact)? {
+        format!(
+            "nothing can be found in a search of {rows} rows: of those that are half a cosine nearer than all others \
+             not one in ten is among the first {of}; {} would be needed with exact queries, {private} with released ones \
+             ({at}; `dps plan search` compares sizes)",
+            needed(Asked::Exact)?
+        )
+    } else {
+        format!(
+            "in a search of {rows} rows released queries find nothing, exact ones (`dps search --query`) find something; \
+             {private} would be needed with released ones ({at}; `dps plan search` compares sizes)"
+        )
+    }))
 }
 
 #[cfg(test)]

@@ -79,7 +79,12 @@ fn write(to: Output, mut open: OpenSigns<'_, '_>, feed: &Feed<'_>) -> Result<Cer
 
 impl SignOptions {
     pub(crate) fn run(&self) -> Result<Record> {
-        let promise = self.rows.promise("a sign sketch", &[AdjacencyKind::Attribute])?;
+        use AdjacencyKind as A;
+        let fresh = self.calibration == Calibration::Averaged
+            && self.individual_not_differential_privacy.is_none();
+        let known: &[A] =
+            if fresh { &[A::Attribute, A::RowShift, A::ReplaceRow] } else { &[A::Attribute] };
+        let promise = self.rows.promise("a sign sketch", known)?;
         let bound = self.rows.bounds.largest(promise.adjacency)?;
         self.check_options()?;
         let input = self.rows.input.open()?;

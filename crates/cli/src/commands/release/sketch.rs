@@ -3,13 +3,14 @@
 use super::common::{Calibration, FRESH, Promise, RowsOptions, SeedOptions};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Making};
-use super::privacy::AdjacencyKind;
+use super::privacy::{AdjacencyKind, UserOptions};
 use super::projection::ProjectionOptions;
+use super::said::{found, warn_of_nothing};
 use crate::error::{Error, Result};
 use crate::output::{Record, complain};
 use clap::{Args, ValueEnum};
 use dp_core::mechanism::Mechanism;
-use dp_core::{Budget, Certificate};
+use dp_core::{Adjacency, Budget, Certificate};
 use sketch::vectors::{AveragedProjection, NoiseKind, PrivateProjection, ProjectionConfig};
 use sketch::vectors::{Element, ReleaseWriter};
 
@@ -18,6 +19,8 @@ use sketch::vectors::{Element, ReleaseWriter};
 pub(crate) struct SketchOptions {
     #[command(flatten)]
     rows: RowsOptions,
+    #[command(flatten)]
+    users: UserOptions,
     #[command(flatten)]
     projection: ProjectionOptions,
     #[command(flatten)]
@@ -75,10 +78,37 @@ fn write(mut out: ReleaseWriter<'_, '_>, feed: &Feed<'_>) -> Result<Certificate>
     Ok(out.finish()?.certificate)
 }
 
+/// What decides what can be found where whole rows are protected.
+struct Whole {
+    shape: (usize, usize),
+    /// Variance of the noise of rows whose length is the bound, over its square; none where less is protected.
+    variance: Option<f64>,
+}
+
+impl Whole {
+    /// Warns where nothing can be.
+    fn of(adjacency: Adjacency, shape: (usize, usize), variance: f64) -> Result<Self> {
+        let Adjacency::ReplaceRow { bound } = adjacency.each() else {
+            return Ok(Self { shape, variance: None });
+        };
+        let variance = variance / bound.get() / bound.get();
+        warn_of_nothing(shape, variance)?;
+        Ok(Self { shape, variance: Some(variance) })
+    }
+
+    fn found(&self, record: Record, rows: usize) -> Result<Record> {
+        match self.variance {
+            Some(variance) => found(record, rows, self.shape, variance),
+            None => Ok(record),
+        }
+    }
+}
+
 impl SketchOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let known = [AdjacencyKind::Attribute, AdjacencyKind::RowShift, AdjacencyKind::ReplaceRow];
-        let Promise { adjacency, budget, limits } = self.rows.promise("a sketch", &known)?;
+        let Promise { adjacency, budget, limits } =
+            self.rows.promise_of(&self.users, "a sketch", &known)?;
         self.check_noise(budget)?;
         let bound = self.rows.bounds.largest(adjacency)?;
         let input = self.rows.input.open()?;
@@ -92,13 +122,14 @@ impl SketchOptions {
             let mechanism = AveragedProjection::gaussian(d, k, adjacency, bound, budget)?;
             mechanism.check_element(element)?;
             let label = format!("sketch, fresh gaussian to k = {k}");
+            let whole = Whole::of(adjacency, (d, k), mechanism.noise().variance())?;
             let asked = Asked::new(mechanism.guarantee(), &label, source);
             let made = output.make(&asked, &mut |making: Making<'_>| {
                 let seed = making.fresh()?;
                 let Making { to, rng, feed, .. } = making;
                 write(mechanism.clone().writer(to, element, seed, rng)?, &feed)
             })?;
-            return self.said(made, &asked, k);
+            return self.said(made, &asked, &whole);
         }
         let spec = self.projection.spec(&self.rows.input, d, &self.seed)?;
         let k = spec.k();
@@ -122,21 +153,25 @@ impl SketchOptions {
         mechanism.check_element(element)?;
         let noise = mechanism.noise().kind();
         let label = format!("sketch, {} to k = {k}, {noise} noise", spec.name());
+        let whole = Whole::of(adjacency, (d, k), mechanism.noise().variance())?;
         let asked = Asked::new(mechanism.guarantee(), &label, source).drawn(&self.seed);
         let made = output.make(&asked, &mut |making: Making<'_>| {
             let Making { to, rng, feed, .. } = making;
             write(ReleaseWriter::create(to, &mechanism, element, rng)?, &feed)
         })?;
-        self.said(made, &asked, k)
+        self.said(made, &asked, &whole)
     }
 
-    fn said(&self, made: Made, asked: &Asked<'_>, k: usize) -> Result<Record> {
+    fn said(&self, made: Made, asked: &Asked<'_>, whole: &Whole) -> Result<Record> {
+        let (k, rows) = (whole.shape.1, asked.source.rows_read());
         let certificate = match made {
             Made::Released(certificate) => certificate,
-            Made::Planned => return Ok(self.rows.planned(asked.label, asked.guarantee)),
+            Made::Planned => {
+                return whole.found(self.rows.planned(asked.label, asked.guarantee), rows);
+            }
             Made::Parts(record) => return Ok(record),
         };
-        let record = self.rows.written(&certificate)?;
+        let record = whole.found(self.rows.written(&certificate)?, rows)?;
         // Both rows carry noise: the variance of a squared distance of zero is k (2 v^2 + c) for differences
         // of variance v and fourth cumulant c.
         let Some([variance, cumulant]) = certificate.statement().noise.moments() else {

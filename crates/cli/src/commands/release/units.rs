@@ -3,8 +3,9 @@
 use super::common::{Promise, RowsOptions, SeedOptions};
 use super::feed::Source;
 use super::parts::{Asked, Made, Making};
-use super::privacy::AdjacencyKind;
+use super::privacy::{AdjacencyKind, UserOptions};
 use super::projection::ProjectionOptions;
+use super::said::{found, warn_of_nothing};
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::Args;
@@ -17,6 +18,8 @@ use sketch::units::{PrivateUnits, UnitWriter, UnitsConfig};
 pub(crate) struct UnitOptions {
     #[command(flatten)]
     rows: RowsOptions,
+    #[command(flatten)]
+    users: UserOptions,
     #[command(flatten)]
     projection: ProjectionOptions,
     #[command(flatten)]
@@ -35,8 +38,9 @@ impl UnitOptions {
             AdjacencyKind::RowShift,
             AdjacencyKind::Attribute,
         ];
-        let Promise { adjacency, budget, limits } = self.rows.promise("unit vectors", &known)?;
-        let lengths = match (self.lengths, adjacency) {
+        let Promise { adjacency, budget, limits } =
+            self.rows.promise_of(&self.users, "unit vectors", &known)?;
+        let lengths = match (self.lengths, adjacency.each()) {
             (false, _) => None,
             (true, Adjacency::ReplaceRow { bound }) => Some(bound),
             (true, _) => {
@@ -52,6 +56,7 @@ impl UnitOptions {
         let mechanism = PrivateUnits::new(config, budget)?;
         let label = format!("unit vectors, {} to k = {k}", spec.name());
         let output = &self.rows.output;
+        warn_of_nothing((k, k), mechanism.variance())?;
         let source = Source::rows(&self.rows.input, input, limits);
         let asked = Asked::new(mechanism.guarantee(), &label, source).drawn(&self.seed);
         let made = output.make(&asked, &mut |making: Making<'_>| {
@@ -62,30 +67,15 @@ impl UnitOptions {
         let record = match made {
             Made::Released(certificate) => self.rows.written(&certificate)?,
             Made::Planned => self.rows.planned(&label, mechanism.guarantee()),
-            Made::Parts(record) => record,
+            Made::Parts(record) => return Ok(record),
         };
-        self.error(&mechanism, record)
+        error(&mechanism, asked.source.rows_read(), record)
     }
+}
 
-    /// What the release is good for.
-    fn error(&self, mechanism: &PrivateUnits, record: Record) -> Result<Record> {
-        let error = mechanism.predict(0.0)?.root_mean_square;
-        let record = record.number("standard error of a cosine", error);
-        if error <= 1.0 {
-            return Ok(record);
-        }
-        let k = mechanism.projection().spec().k();
-        let needed = match PrivateUnits::epsilon_for(k, 1.0)? {
-            Some(epsilon) => format!(
-                "epsilon {epsilon:.1} would be needed for a standard error of one at this k"
-            ),
-            None => {
-                "no epsilon that protects anything would do at this k: take a smaller one".into()
-            }
-        };
-        Ok(record.text(
-            "note",
-            format!("cosines of two rows cannot be told apart: {needed}; searches with exact queries err by less"),
-        ))
-    }
+/// What the release is good for.
+fn error(mechanism: &PrivateUnits, rows: usize, record: Record) -> Result<Record> {
+    let error = mechanism.predict(0.0)?.root_mean_square;
+    let k = mechanism.projection().spec().k();
+    found(record.number("standard error of a cosine", error), rows, (k, k), mechanism.variance())
 }

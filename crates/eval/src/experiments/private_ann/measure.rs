@@ -1,0 +1,186 @@
+//! Every way, every size, every epsilon: what is found, and what was predicted.
+
+use super::spaces::{RETURNED, Space, Task};
+use super::ways::{Onto, Trial, Way};
+use crate::error::Result;
+use crate::framework::Context;
+use crate::metrics::{mean_and_error, mean_precision_recall};
+use dp_core::Adjacency;
+use rayon::prelude::*;
+use sketch::RowsView;
+use sketch::plan::{Asked, RowSearch};
+
+/// What is protected, and at which epsilons.
+pub(super) struct Setting<'a> {
+    pub(super) adjacency: Adjacency,
+    /// Most rows of one user.
+    pub(super) rows: u64,
+    pub(super) ways: &'a [Way],
+    pub(super) epsilons: &'a [f64],
+    /// Independent draws of queries, database, projection and noise.
+    pub(super) repetitions: u64,
+}
+
+/// How a release is searched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Search {
+    pub(super) asked: Asked,
+    pub(super) denoise: bool,
+}
+
+pub(super) const SEARCHES: [Search; 4] = [
+    Search { asked: Asked::Private, denoise: false },
+    Search { asked: Asked::Private, denoise: true },
+    Search { asked: Asked::Exact, denoise: false },
+    Search { asked: Asked::Exact, denoise: true },
+];
+
+/// One way at one size and epsilon, searched in one way: a sample a repetition.
+#[derive(Debug, Clone)]
+pub(super) struct Cell {
+    pub(super) space: &'static str,
+    pub(super) way: Way,
+    pub(super) search: Search,
+    pub(super) epsilon: f64,
+    /// None where no size is chosen.
+    pub(super) k: Option<usize>,
+    /// Share of the rows returned that are among the true neighbours.
+    pub(super) precision: Vec<f64>,
+    /// Share of the nearest that are among as many returned.
+    pub(super) recall: Vec<f64>,
+    /// [`Cell::recall`] as public facts predict it; none of signs.
+    pub(super) predicted: Option<f64>,
+    /// Of the noise.
+    pub(super) scale: f64,
+}
+
+impl Cell {
+    pub(super) fn p10(&self) -> f64 {
+        mean_and_error(&self.precision).0
+    }
+
+    pub(super) fn r10(&self) -> f64 {
+        mean_and_error(&self.recall).0
+    }
+}
+
+/// Measures all ways in one space.
+pub(super) fn measure(
+    context: &Context<'_>,
+    space: &Space,
+    setting: &Setting<'_>,
+) -> Result<Vec<Cell>> {
+    let tasks = (0..setting.repetitions).map(|r| space.task(context, r));
+    let tasks: Vec<Task> = tasks.collect::<Result<_>>()?;
+    let (mut cells, mut known) = (Vec::new(), Vec::new());
+    for &way in setting.ways {
+        let sizes: &[usize] = if way.sized() { &space.sizes } else { &[0] };
+        for &k in sizes.iter().filter(|k| way.takes(space.public.d(), **k)) {
+            let trial = |r: usize, epsilon| Trial {
+                context,
+                space,
+                task: &tasks[r],
+                k,
+                epsilon,
+                adjacency: setting.adjacency,
+                rows: setting.rows,
+                repetition: r as u64,
+            };
+            let facts = facts(&trial(0, 1.0), way, &mut known)?;
+            for &epsilon in setting.epsilons {
+                let one = |r| searched(&trial(r, epsilon), way, facts);
+                let all: Vec<Vec<Cell>> =
+                    (0..tasks.len()).into_par_iter().map(one).collect::<Result<_>>()?;
+                let mut all = all.into_iter();
+                let mut first = all.next().unwrap_or_default();
+                for (into, more) in all.flat_map(|more| more.into_iter().enumerate()) {
+                    first[into].precision.extend(more.precision);
+                    first[into].recall.extend(more.recall);
+                }
+                cells.extend(first);
+            }
+            context.progress.step();
+        }
+    }
+    Ok(cells)
+}
+
+/// One release, searched in every way that it can be.
+fn searched(trial: &Trial<'_>, way: Way, facts: Option<Facts>) -> Result<Vec<Cell>> {
+    let published = trial.publish(way)?;
+    let nearest: Vec<Vec<usize>> =
+        trial.task.truth.iter().map(|t| t[..RETURNED.min(t.len())].to_vec()).collect();
+    let mut cells = Vec::new();
+    let [released, exact] = published.answers(trial, false)?;
+    let [released_denoised, exact_denoised] = published.answers(trial, true)?;
+    let answers = [released, released_denoised, exact, exact_denoised];
+    for (search, found) in SEARCHES.into_iter().zip(answers) {
+        let Some(found) = found else { continue };
+        let (precision, _) = mean_precision_recall(&found, &trial.task.truth, RETURNED);
+        let (_, recall) = mean_precision_recall(&found, &nearest, RETURNED);
+        let predicted = match (facts, published.variance(trial.space)) {
+            (Some((facts, k)), Some(variance)) => Some(facts.recall(k, variance, search.asked)?),
+            _ => None,
+        };
+        cells.push(Cell {
+            space: trial.space.name,
+            way,
+            search,
+            epsilon: trial.epsilon,
+            k: way.sized().then_some(trial.k),
+            precision: vec![precision],
+            recall: vec![recall],
+            predicted,
+            scale: published.scale(),
+        });
+    }
+    Ok(cells)
+}
+
+/// What public rows say of a search, and the numbers of a released row.
+type Facts = (RowSearch, usize);
+
+/// Those after the projection of a way; none of signs and posterior means, whose scores are no cosines of noisy numbers.
+fn facts(
+    trial: &Trial<'_>,
+    way: Way,
+    known: &mut Vec<(Onto, usize, Facts)>,
+) -> Result<Option<Facts>> {
+    let onto = match way {
+        Way::Open(onto) | Way::Noise(onto, _) | Way::Units(onto) => onto,
+        Way::Fresh | Way::Published(_) => Onto::Oporp,
+        Way::Signs(_) | Way::FreshSigns | Way::Groups => return Ok(None),
+    };
+    if let Some((.., facts)) = known.iter().find(|(o, k, _)| (*o, *k) == (onto, trial.k)) {
+        return Ok(Some(*facts));
+    }
+    let (spec, public) = (trial.spec(onto)?, &trial.space.public);
+    let rows = RowsView::f64(public.n(), public.d(), public.values())?;
+    let extent = (trial.task.database.n(), RETURNED);
+    let found = RowSearch::of_sample(rows, spec.build().as_ref(), RETURNED, extent)?;
+    known.push((onto, trial.k, (found, spec.k())));
+    Ok(Some((found, spec.k())))
+}
+
+/// The cells of one way and search at an epsilon.
+pub(super) fn sizes<'c>(
+    cells: &'c [Cell],
+    (space, way, search, epsilon): (&str, Way, Search, f64),
+) -> Vec<&'c Cell> {
+    let here = |c: &&Cell| (c.space, c.way, c.search, c.epsilon) == (space, way, search, epsilon);
+    cells.iter().filter(here).collect()
+}
+
+/// The size that public facts choose: of the largest predicted recall; of ways without a prediction the largest.
+pub(super) fn by_rule<'c>(sizes: &[&'c Cell]) -> Option<&'c Cell> {
+    let key = |c: &Cell| (c.predicted.unwrap_or(0.0), c.k.unwrap_or(0));
+    sizes.iter().copied().max_by(|a, b| {
+        let ((p, k), (q, l)) = (key(a), key(b));
+        p.total_cmp(&q).then(k.cmp(&l))
+    })
+}
+
+/// The size that finds most, which nobody knows who has not looked.
+pub(super) fn in_hindsight<'c>(sizes: &[&'c Cell]) -> Option<&'c Cell> {
+    sizes.iter().copied().max_by(|a, b| a.p10().total_cmp(&b.p10()))
+}

@@ -1,0 +1,420 @@
+//! Ways to release rows so that they can be searched.
+
+use super::spaces::{RETURNED, Space, Task};
+use crate::data::Points;
+use crate::error::Result;
+use crate::framework::{Context, sabotage};
+use dp_core::noise::NoiseLaw;
+use dp_core::{Adjacency, Budget, EntryBound, NormBound, PublicSeed, Release, Shift};
+use sketch::RowsView;
+use sketch::projection::{Family, Groups, ProjectionSpec};
+use sketch::search::{HammingIndex, Neighbours, Queries, Score, SketchIndex, UnitIndex};
+use sketch::signs::{
+    FlipRule, FreshConfig, FreshSigns, NormFloor, PrivateSigns, SignCodes, SignSketch,
+};
+use sketch::units::{PrivateUnits, UnitQueries, UnitVectors, UnitsConfig};
+use sketch::vectors::{
+    AveragedProjection, NoiseKind, Posterior, PrivateProjection, PrivateSketch, ProjectionConfig,
+    System,
+};
+
+/// What comes before the noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Onto {
+    /// Nothing: the rows themselves.
+    Raw,
+    /// Random bins.
+    Oporp,
+    /// The directions of public rows.
+    Public,
+}
+
+/// A way to release rows.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Way {
+    /// Projected rows as they are: no privacy.
+    Open(Onto),
+    /// Noise on numbers, calibrated for the very projection.
+    Noise(Onto, NoiseKind),
+    /// Gaussian noise averaged over a Gaussian projection that is used once.
+    Fresh,
+    /// Unit vectors.
+    Units(Onto),
+    /// Signs of random bins.
+    Signs(FlipRule),
+    /// Signs of a Gaussian projection that is used once.
+    FreshSigns,
+    /// Staircase noise on signed groups that public rows suggest, ranked by posterior means.
+    Groups,
+    /// A system of Li and Li.
+    Published(System),
+}
+
+impl Way {
+    pub(super) fn label(self) -> String {
+        let onto = |onto| match onto {
+            Onto::Raw => "raw rows",
+            Onto::Oporp => "random bins",
+            Onto::Public => "public directions",
+        };
+        match self {
+            Self::Open(at) => format!("no privacy, {}", onto(at)),
+            Self::Noise(at, noise) => format!("{noise}, {}", onto(at)),
+            Self::Fresh => "Gaussian, fresh projection".into(),
+            Self::Units(at) => format!("unit vectors, {}", onto(at)),
+            Self::Signs(rule) => format!("signs, {}", rule.name()),
+            Self::FreshSigns => "signs, fresh projection".into(),
+            Self::Groups => "staircase, public groups, posterior".into(),
+            Self::Published(system) => format!("{} (published)", system.name()),
+        }
+    }
+
+    /// Whether a size is to be chosen.
+    pub(super) fn sized(self) -> bool {
+        !matches!(
+            self,
+            Self::Open(Onto::Raw)
+                | Self::Noise(Onto::Raw, _)
+                | Self::Units(Onto::Raw)
+                | Self::Groups
+        )
+    }
+
+    /// Whether there is a projection of d features to this size: a given matrix has at most 2^17 entries.
+    pub(super) fn takes(self, d: usize, k: usize) -> bool {
+        let public = matches!(
+            self,
+            Self::Open(Onto::Public) | Self::Noise(Onto::Public, _) | Self::Units(Onto::Public)
+        );
+        k <= d && !(public && (d * k > 1 << 17 || k == d))
+    }
+
+    /// Whether delta is zero.
+    pub(super) fn is_pure(self) -> bool {
+        match self {
+            Self::Noise(_, noise) => noise != NoiseKind::Gaussian,
+            Self::Units(_) | Self::Signs(_) | Self::Groups | Self::Open(_) => true,
+            Self::Fresh | Self::FreshSigns => false,
+            Self::Published(system) => system.is_pure(),
+        }
+    }
+}
+
+/// One release to be made and searched.
+pub(super) struct Trial<'a> {
+    pub(super) context: &'a Context<'a>,
+    pub(super) space: &'a Space,
+    pub(super) task: &'a Task,
+    pub(super) k: usize,
+    pub(super) epsilon: f64,
+    pub(super) adjacency: Adjacency,
+    /// Most rows of one user.
+    pub(super) rows: u64,
+    pub(super) repetition: u64,
+}
+
+/// What is published: the database, and the queries of those who must not show theirs.
+pub(super) enum Published {
+    Sketch(PrivateSketch, PrivateSketch),
+    Grouped(PrivateSketch, PrivateSketch, Groups),
+    Units(Release<UnitVectors>, Release<UnitVectors>),
+    Signs(SignCodes, SignCodes),
+    /// One release, that many queries first.
+    SignsTogether(SignCodes, usize),
+}
+
+const DELTA: f64 = 1e-6;
+/// Largest entry of any row here.
+const ENTRY: f64 = 1.0;
+
+fn view(points: &Points) -> Result<RowsView<'_>> {
+    Ok(RowsView::f64(points.n(), points.d(), points.values())?)
+}
+
+impl Trial<'_> {
+    /// The same for all ways of one size: they differ in the way alone.
+    fn seed(&self) -> PublicSeed {
+        let part = format!("projection of {} to {}", self.space.name, self.k);
+        self.context.public_seed(&part, self.repetition)
+    }
+
+    fn budget(&self, pure: bool, epsilon: f64) -> Result<Budget> {
+        Ok(Budget::new(epsilon, if pure { 0.0 } else { DELTA })?)
+    }
+
+    /// The projection before the noise.
+    pub(super) fn spec(&self, onto: Onto) -> Result<ProjectionSpec> {
+        let d = self.space.public.d();
+        Ok(match onto {
+            Onto::Raw => ProjectionSpec::new(Family::Identity, d, d, PublicSeed::new(0))?,
+            Onto::Oporp => {
+                let family = sabotage::family(Family::Oporp);
+                ProjectionSpec::new(family, d, self.k, self.seed())?
+            }
+            Onto::Public => self.space.directions(self.k)?.spec(),
+        })
+    }
+
+    /// Releases queries and database with the same projection.
+    pub(super) fn publish(&self, way: Way) -> Result<Published> {
+        let part = format!("{} {} {} {}", self.space.name, way.label(), self.k, self.epsilon);
+        let mut rng = self.context.noise(&part, self.repetition);
+        let Task { queries, database, .. } = self.task;
+        let d = database.d();
+        let bound = EntryBound::new(ENTRY)?;
+        let budget = |epsilon| self.budget(way.is_pure(), epsilon);
+        Ok(match way {
+            Way::Open(onto) => {
+                let projection = self.spec(onto)?.build();
+                let exact = |points| {
+                    sabotage::with_rows(view(points)?, |rows| {
+                        Ok(PrivateSketch::exact(projection.as_ref(), rows)?)
+                    })
+                };
+                Published::Sketch(exact(queries)?, exact(database)?)
+            }
+            Way::Noise(onto, noise) => {
+                let projection = self.spec(onto)?.build();
+                let (adjacency, share) = self.of_user(noise)?;
+                let most = if noise == NoiseKind::Staircase { 20.0 } else { 500.0 };
+                let budget = sabotage::spent_within(budget(self.epsilon / share)?, most)?;
+                let config = ProjectionConfig { projection, adjacency, bound, noise };
+                let mechanism = dp_core::mechanism::Mechanism::calibrate(config, budget);
+                self.sketches(&mechanism?, &mut rng)?
+            }
+            Way::Published(system) => {
+                let Adjacency::Attribute { beta } = self.adjacency else {
+                    return Err(crate::Error::invalid("adjacency", self.adjacency, "attribute"));
+                };
+                let system = sabotage::system(system);
+                let budget = sabotage::published(sabotage::spent(budget(self.epsilon)?)?)?;
+                let mechanism = system.mechanism(d, self.k, self.seed(), beta, bound, budget)?;
+                self.sketches(&mechanism, &mut rng)?
+            }
+            Way::Fresh => {
+                let mechanism = self.space.fresh.get((self.k, self.epsilon), || {
+                    let budget = sabotage::spent(budget(self.epsilon)?)?;
+                    Ok(AveragedProjection::gaussian(d, self.k, self.adjacency, bound, budget)?)
+                })?;
+                let fresh = self.context.fresh_seed(&part, self.repetition);
+                // One projection, one release: queries and database together.
+                let both = [queries.values(), database.values()].concat();
+                let rows = RowsView::f64(queries.n() + database.n(), d, &both)?;
+                let release =
+                    sabotage::with_rows(
+                        rows,
+                        |rows| Ok(mechanism.release(fresh, rows, &mut rng)?),
+                    )?;
+                let all = release.payload();
+                let (left, right) = all.values().split_at(queries.n() * self.k);
+                let cut = |values: &[f64]| {
+                    PrivateSketch::new(all.projection(), all.noise().clone(), values.to_vec())
+                };
+                Published::Sketch(cut(left)?, cut(right)?)
+            }
+            Way::Units(onto) => {
+                // Group privacy: nothing better is proven of them.
+                let epsilon = self.epsilon / self.rows as f64;
+                let budget = sabotage::spent_within(self.budget(true, epsilon)?, 64.0)?;
+                let projection = self.spec(onto)?.build();
+                let config = UnitsConfig { projection, adjacency: self.adjacency, lengths: None };
+                let mechanism = PrivateUnits::new(config, budget)?;
+                let mut release = |points| {
+                    sabotage::with_rows(
+                        view(points)?,
+                        |rows| Ok(mechanism.release(rows, &mut rng)?),
+                    )
+                };
+                Published::Units(release(queries)?, release(database)?)
+            }
+            Way::Signs(rule) => {
+                let family = sabotage::family(Family::Oporp);
+                let sketch = SignSketch::single(family, d, self.k, self.seed())?;
+                let rule = sabotage::rule(rule);
+                let mut budget = sabotage::spent(budget(self.epsilon)?)?;
+                if rule == FlipRule::PublishedSmooth {
+                    budget = sabotage::published(budget)?;
+                }
+                let mechanism = PrivateSigns::new(sketch, rule, self.adjacency, bound, budget)?;
+                let mut release = |points| {
+                    sabotage::with_rows(
+                        view(points)?,
+                        |rows| Ok(mechanism.release(rows, &mut rng)?),
+                    )
+                };
+                let (queries, database) = (release(queries)?, release(database)?);
+                Published::Signs(queries.payload().clone(), database.payload().clone())
+            }
+            Way::FreshSigns => {
+                let mechanism = self.space.fresh_signs.get((self.k, self.epsilon), || {
+                    let least = NormBound::new(0.5 * self.space.square().sqrt())?;
+                    let (adjacency, floor) = (self.adjacency, NormFloor::Lifted(least));
+                    let config = FreshConfig { d, bits: self.k, floor, bound, adjacency };
+                    Ok(FreshSigns::exact(config, sabotage::spent(budget(self.epsilon)?)?)?)
+                })?;
+                let fresh = self.context.fresh_seed(&part, self.repetition);
+                let both = [queries.values(), database.values()].concat();
+                let rows = RowsView::f64(queries.n() + database.n(), d, &both)?;
+                let release =
+                    sabotage::with_rows(
+                        rows,
+                        |rows| Ok(mechanism.release(rows, fresh, &mut rng)?),
+                    )?;
+                Published::SignsTogether(release.payload().clone(), queries.n())
+            }
+            Way::Groups => {
+                let budget = sabotage::spent_within(budget(self.epsilon)?, 20.0)?;
+                let made = |projection| {
+                    PrivateProjection::staircase(projection, self.adjacency, bound, budget)
+                };
+                // The same groups for every epsilon: those of the noise of epsilon one, which is that of raw rows.
+                let groups = self.space.groups.get((0, 1.0), || {
+                    let (raw, one) = (self.spec(Onto::Raw)?.build(), Budget::new(1.0, 0.0)?);
+                    let raw = PrivateProjection::staircase(raw, self.adjacency, bound, one)?;
+                    Ok(Groups::of(&self.space.moments, raw.noise().variance())?)
+                })?;
+                let (left, right) = match self.sketches(&made(groups.spec().build())?, &mut rng)? {
+                    Published::Sketch(left, right) => (left, right),
+                    _ => unreachable!("sketches"),
+                };
+                Published::Grouped(left, right, groups)
+            }
+        })
+    }
+
+    fn sketches(
+        &self,
+        mechanism: &PrivateProjection,
+        rng: &mut dp_core::NoiseRng,
+    ) -> Result<Published> {
+        let mut release =
+            |points| sabotage::with_rows(view(points)?, |rows| Ok(mechanism.release(rows, rng)?));
+        let (queries, database) = (release(&self.task.queries)?, release(&self.task.database)?);
+        Ok(Published::Sketch(queries.payload().clone(), database.payload().clone()))
+    }
+
+    /// What m rows of a user cost: with Gaussian noise and a realised projection `sqrt(m)` of one row's shift, exactly; otherwise
+    /// a share of epsilon for each.
+    fn of_user(&self, noise: NoiseKind) -> Result<(Adjacency, f64)> {
+        let m = self.rows as f64;
+        Ok(match (self.rows, noise, self.adjacency) {
+            (1, ..) => (self.adjacency, 1.0),
+            (_, NoiseKind::Gaussian, Adjacency::ReplaceRow { bound }) => {
+                let l2 = Shift::new((2.0 * bound.get() * m.sqrt()).next_up())?;
+                (Adjacency::RowShift { l2 }, 1.0)
+            }
+            _ => (self.adjacency, m),
+        })
+    }
+}
+
+impl Published {
+    /// Variance of the noise of a number when rows have length one on average; none of signs.
+    pub(super) fn variance(&self, space: &Space) -> Option<f64> {
+        match self {
+            Self::Sketch(_, database) | Self::Grouped(_, database, _) => {
+                Some(database.noise_variance() / space.square())
+            }
+            Self::Units(_, database) => Some(database.payload().mean().powi(-2)),
+            Self::Signs(..) | Self::SignsTogether(..) => None,
+        }
+    }
+
+    /// How often a number was published as it was, or how large its noise is.
+    pub(super) fn scale(&self) -> f64 {
+        let law = |law: &NoiseLaw| law.moments().map_or(f64::NAN, |m| m[0].sqrt());
+        match self {
+            Self::Sketch(_, database) | Self::Grouped(_, database, _) => law(database.noise()),
+            Self::Units(_, database) => 1.0 / database.payload().mean(),
+            Self::Signs(_, signs) | Self::SignsTogether(signs, _) => match *signs.noise() {
+                NoiseLaw::BitFlip { keep } => keep.get(),
+                _ => f64::NAN,
+            },
+        }
+    }
+
+    /// The best rows of the database for every query, released and exact; none where there is no such search.
+    pub(super) fn answers(&self, trial: &Trial<'_>, denoise: bool) -> Result<[Option<Answers>; 2]> {
+        let own = view(&trial.task.queries)?;
+        let n = trial.task.database.n();
+        let found = |released, exact| {
+            let sabotaged = |found| sabotage::answers(found, n);
+            [Some(sabotaged(released)), Some(sabotaged(exact))]
+        };
+        Ok(match self {
+            // An eigenvalue problem of this size.
+            _ if denoise && self.width() > trial.context.pick(128, 256) => [None, None],
+            Self::Sketch(queries, database) => {
+                let index = if denoise {
+                    SketchIndex::denoised(database, Score::Cosine)?
+                } else {
+                    SketchIndex::new(database, Score::Cosine)?
+                };
+                let exact = PrivateSketch::exact(database.projection().build().as_ref(), own)?;
+                let of = |queries: &PrivateSketch| -> Result<Answers> {
+                    Ok(listed(&index.top_k(&Queries::all(queries), RETURNED)?))
+                };
+                found(of(queries)?, of(&exact)?)
+            }
+            // Posterior means are denoised already.
+            Self::Grouped(..) if !denoise => [None, None],
+            Self::Grouped(queries, database, groups) => {
+                let posterior = Posterior::new(*groups, &trial.space.moments)?;
+                let index = SketchIndex::posterior(database, &posterior, Score::Cosine)?;
+                let exact = PrivateSketch::exact(groups.spec().build().as_ref(), own)?;
+                let of = |queries: &PrivateSketch| -> Result<Answers> {
+                    Ok(listed(&index.top_k(&Queries::all(queries), RETURNED)?))
+                };
+                found(of(queries)?, of(&exact)?)
+            }
+            Self::Units(queries, database) => {
+                let (queries, database) = (queries.payload(), database.payload());
+                let index = if denoise {
+                    UnitIndex::denoised(database, Score::Cosine)?
+                } else {
+                    UnitIndex::new(database, Score::Cosine)?
+                };
+                let all: Vec<usize> = (0..queries.n()).collect();
+                let of = |sought: UnitQueries<'_>| -> Result<Answers> {
+                    Ok(listed(&index.top_k(&sought, RETURNED)?))
+                };
+                let released = of(UnitQueries::released(queries, &all)?)?;
+                found(released, of(UnitQueries::exact(database, own)?)?)
+            }
+            _ if denoise => [None, None],
+            Self::Signs(queries, database) => {
+                let index = HammingIndex::new(database)?;
+                let list = listed(&index.top_k(&Queries::all(queries), RETURNED)?);
+                [Some(sabotage::answers(list, n)), None]
+            }
+            Self::SignsTogether(all, queries) => {
+                let rows: Vec<usize> = (0..*queries).collect();
+                let count = RETURNED + queries;
+                let found = HammingIndex::new(all)?.top_k(&Queries::rows(all, &rows)?, count)?;
+                let others = |list: Vec<usize>| {
+                    let others = list.into_iter().filter(|row| row >= queries);
+                    others.map(|row| row - queries).take(RETURNED).collect()
+                };
+                let list = listed(&found).into_iter().map(others).collect();
+                [Some(sabotage::answers(list, n)), None]
+            }
+        })
+    }
+
+    /// Numbers of a released row.
+    fn width(&self) -> usize {
+        match self {
+            Self::Sketch(_, database) => database.k(),
+            Self::Units(_, database) => database.payload().width(),
+            Self::Grouped(..) | Self::Signs(..) | Self::SignsTogether(..) => 0,
+        }
+    }
+}
+
+/// One list a query.
+pub(super) type Answers = Vec<Vec<usize>>;
+
+fn listed<S>(found: &Neighbours<S>) -> Vec<Vec<usize>> {
+    let row = |q| found.indices(q).iter().map(|&i| i as usize).collect();
+    (0..found.n()).map(row).collect()
+}

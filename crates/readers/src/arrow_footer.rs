@@ -26,11 +26,11 @@ pub(crate) fn refused(file: &mut File) -> Result<Option<&'static str>> {
     let mut footer = Vec::new();
     file.by_ref().take(end - start).read_to_end(&mut footer)?;
     let Ok(footer) = root_as_footer(&footer) else { return Ok(Some(DAMAGED)) };
-    let mut blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
+    let blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
     let mut file = BufReader::new(file);
     // Blocks that lie apart, as every writer's do: a batch is not read twice.
     let mut all = 0u64;
-    while let Some(block) = blocks.next() {
+    for block in blocks {
         let Some((metadata, body)) = parts(block, length) else { return Ok(Some(DAMAGED)) };
         all = all.saturating_add(metadata + body);
         if all > length {

@@ -55,7 +55,7 @@ impl State {
         let sums = match self {
             Self::Blocks(state) if state.numbers().is_none() => return Ok(()),
             Self::Blocks(state) => state.numbers(),
-            Self::Tree(state) => state.numbers(),
+            Self::Tree(state) => state.numbers(config.window_blocks()?),
             Self::Factorised(state) => Some(state.numbers()),
         };
         if config.dim.checked_mul(config.dim) == sums {

@@ -95,6 +95,15 @@ fn concentrated_guarantees_compose_as_such() {
         // Between its points an envelope is a chord.
         assert!((found / expected - 1.0).abs() < 0.02, "{method:?}: {found} for {expected}");
     }
+    // Different ones add up too.
+    let mut mixed = Ledger::new(row());
+    for (rho, runs) in [(0.02, 25), (0.05, 6), (0.1, 2)] {
+        let text = format!(r#"{{"kind": "zcdp", "rho": {rho}}}"#);
+        let guarantee = foreign(&text).unwrap().guarantee(Some(delta(1e-6))).unwrap();
+        mixed.spend_accepting_claim(&guarantee, runs, "theirs").unwrap();
+    }
+    let found = mixed.epsilon(delta(1e-6), Method::Pld).unwrap().upper.get();
+    assert!((found / one.budget().epsilon.get() - 1.0).abs() < 0.02, "{found}");
     let limit = Budget::new(4.0, 1e-6).unwrap();
     let mut limited = Ledger::with_limit(row(), limit, FilterRule::Zcdp);
     assert!(matches!(limited.filter(), Some(Filter { .. })));

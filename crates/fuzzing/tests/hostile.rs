@@ -1,48 +1,15 @@
-//! Small files that ask for much: each ends in an error, or in an answer, in a bounded time and in bounded
+//! Releases and guarantees that ask for much: each ends in an error, or in an answer, in a bounded time and in bounded
 //! memory. One test in one process, because the allocator and the clock are the process's.
 
-#[path = "../../cli/tests/support/counting.rs"]
-mod counting;
+#[path = "support/bounded.rs"]
+mod bounded;
 
-use arrow_array::builder::{Float64Builder, ListBuilder};
-use arrow_array::{Int32Array, RecordBatch};
+use bounded::{bounded, processor_time};
 use dp_core::Guarantee;
-use flate2::{Compression, write::GzEncoder};
 use fuzzing::{Sample, releases};
 use linalg_dp::any::AnyRelease;
 use linalg_dp::verify::Trust;
-use parquet::arrow::ArrowWriter;
-use parquet::basic::Compression as ParquetCompression;
-use parquet::file::properties::WriterProperties;
-use readers::RowsFile;
 use serde_json::{Value, json};
-use std::io::Write;
-use std::path::Path;
-use std::sync::Arc;
-
-/// Processor time of this process in seconds, where the system tells.
-fn processor_time() -> Option<f64> {
-    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
-    let fields: Vec<&str> = stat.rsplit_once(") ")?.1.split(' ').collect();
-    let ticks = |i: usize| fields.get(i)?.parse::<f64>().ok();
-    Some((ticks(11)? + ticks(12)?) / 100.0)
-}
-
-/// Bytes beyond those held before.
-const MEMORY: usize = 64 << 20;
-/// Seconds of this build, which is slower than a released one by far: hours are what is looked for.
-const SECONDS: f64 = 5.0;
-
-/// Runs within the bounds.
-fn bounded<R>(what: &str, run: impl FnOnce() -> R) -> R {
-    let start = processor_time();
-    let (result, used) = counting::counted(run);
-    assert!(used.most <= MEMORY, "{what}: {} MiB", used.most >> 20);
-    if let (Some(start), Some(end)) = (start, processor_time()) {
-        assert!(end - start <= SECONDS, "{what}: {} s", end - start);
-    }
-    result
-}
 
 /// Values at which something may go wrong, whole and real.
 const WHOLE: [u64; 13] = [
@@ -222,121 +189,11 @@ fn edited_guarantees() {
     }
 }
 
-/// Reads all rows of a file.
-fn rows_of(path: &Path) -> Result<u64, String> {
-    let mut input = RowsFile::new(path).open().map_err(|e| e.to_string())?;
-    let (mut used, mut rows) = (readers::Block::default(), 0);
-    while let Some(block) = input.rows.next(used).map_err(|e| e.to_string())? {
-        rows += block.n as u64;
-        used = block;
-    }
-    Ok(rows)
-}
-
-/// Files of data that declare far more than they hold, or say much in few bytes.
-fn data_files() {
-    let folder = tempfile::tempdir().unwrap();
-    let file = |name: &str, bytes: &[u8]| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, bytes).unwrap();
-        path
-    };
-    let idx = [&[0, 0, 8, 2][..], &[255; 8]].concat();
-    let header = "{'descr': '<f8', 'fortran_order': False, 'shape': (1, 1073741824), }";
-    let mut npy = b"\x93NUMPY\x02\x00".to_vec();
-    npy.extend((header.len() as u32).to_le_bytes());
-    npy.extend(header.as_bytes());
-    let long = [&b"\x93NUMPY\x02\x00"[..], &[255, 255, 255, 255], header.as_bytes()].concat();
-    for (name, bytes) in [("a.idx", idx), ("a.npy", npy), ("long.npy", long)] {
-        let path = file(name, &bytes);
-        // Whoever asks how long a row is makes what he needs for it: the first answer is an error.
-        assert!(bounded(name, || RowsFile::new(&path).open().is_err()), "{name}");
-    }
-    // One list of 2^23 equal numbers, in a few hundred bytes.
-    let path = folder.path().join("list.parquet");
-    one_list(&path, 1 << 23);
-    let bytes = std::fs::metadata(&path).unwrap().len();
-    assert!(bytes < 1 << 16, "{bytes}");
-    assert!(bounded("list.parquet", || rows_of(&path)).unwrap_err().contains("declares more"));
-    // As many equal values as a few bytes can say.
-    let path = folder.path().join("rows.parquet");
-    equal_rows(&path, 80);
-    let bytes = std::fs::metadata(&path).unwrap().len();
-    assert!(bytes < 1 << 12, "{bytes}");
-    assert!(bounded("rows.parquet", || rows_of(&path)).unwrap_err().contains("declares more"));
-    // A line without end, many lines, and the longest line that is read, of items of one letter.
-    let item = b"a ".repeat(1 << 20);
-    for (name, lines, whole) in [("endless", 40, false), ("many", 40, true), ("longest", 2, false)]
-    {
-        let path = folder.path().join(format!("{name}.txt.gz"));
-        let mut out = GzEncoder::new(std::fs::File::create(&path).unwrap(), Compression::fast());
-        for i in 0..lines {
-            // Just below the limit.
-            let part =
-                if name == "longest" && i == 1 { &item[..item.len() - 2] } else { &item[..] };
-            out.write_all(part).unwrap();
-            if whole {
-                out.write_all(b"\n").unwrap();
-            }
-        }
-        out.finish().unwrap();
-        let read = bounded(name, || {
-            let mut sets = readers::SetsFile::new(&path).open().map_err(|e| e.to_string())?;
-            let mut count = 0;
-            loop {
-                let batch = sets.next().map_err(|e| e.to_string())?;
-                if batch.is_empty() {
-                    return Ok::<_, String>(count);
-                }
-                count += batch.len();
-            }
-        });
-        match name {
-            "endless" => assert!(read.unwrap_err().contains("longer than 4 MiB")),
-            "many" => assert_eq!(read.unwrap(), 40),
-            _ => assert_eq!(read.unwrap(), 1),
-        }
-    }
-}
-
-/// A Parquet file of `times` times 2^20 rows, all equal, in one group of one page.
-fn equal_rows(path: &Path, times: usize) {
-    let column = Int32Array::from(vec![0; 1 << 20]);
-    let batch = RecordBatch::try_from_iter([("a", Arc::new(column) as _)]).unwrap();
-    let all = times << 20;
-    let properties = WriterProperties::builder()
-        .set_compression(ParquetCompression::SNAPPY)
-        .set_max_row_group_row_count(Some(all))
-        .set_data_page_row_count_limit(all)
-        .set_write_batch_size(1 << 20)
-        .build();
-    let file = std::fs::File::create(path).unwrap();
-    let mut out = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
-    (0..times).for_each(|_| out.write(&batch).unwrap());
-    out.close().unwrap();
-}
-
-/// A Parquet file of one row, which is a list of equal numbers.
-fn one_list(path: &Path, values: usize) {
-    let mut lists = ListBuilder::new(Float64Builder::new());
-    lists.values().append_slice(&vec![1.0; values]);
-    lists.append(true);
-    let column: Arc<dyn arrow_array::Array> = Arc::new(lists.finish());
-    let batch = RecordBatch::try_from_iter([("x", column)]).unwrap();
-    let properties =
-        WriterProperties::builder().set_compression(ParquetCompression::SNAPPY).build();
-    let file = std::fs::File::create(path).unwrap();
-    let mut out = ArrowWriter::try_new(file, batch.schema(), Some(properties)).unwrap();
-    out.write(&batch).unwrap();
-    out.close().unwrap();
-}
-
 #[test]
 fn small_files_ask_for_little() {
     if processor_time().is_none() {
         eprintln!("SKIPPED: the time that hostile files take: this system does not tell it");
     }
-    data_files();
     let samples = releases().unwrap();
     edited_guarantees();
     samples.iter().for_each(edited_releases);

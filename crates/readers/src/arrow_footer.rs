@@ -1,33 +1,68 @@
-//! What the footer of an Arrow file declares, held against the file's length before its decoder
+//! What the footer and the messages of an Arrow file declare, held against the file's length before its decoder
 //! takes memory for it.
 
-use arrow_ipc::{Block, root_as_footer};
+use crate::arrow_frames::{TOO_LONG, allowed, compressed, unpacked};
+use arrow_ipc::{Block, root_as_footer, root_as_message};
 use std::fs::File;
-use std::io::{Read, Result, Seek, SeekFrom};
+use std::io::{BufReader, Read, Result, Seek, SeekFrom};
 
 /// The footer's length and the closing magic.
 const TAIL: u64 = 10;
+const DAMAGED: &str = "not an Arrow file that can be read: its footer is damaged, or declares more than the file holds";
 
-/// Whether footer and blocks lie within the file. Moves the place in the file.
-pub(crate) fn fits(file: &mut File) -> Result<bool> {
+/// Why a file is refused, if it is. Moves the place in the file.
+pub(crate) fn refused(file: &mut File) -> Result<Option<&'static str>> {
     let length = file.seek(SeekFrom::End(0))?;
-    let Some(end) = length.checked_sub(TAIL) else { return Ok(false) };
+    let Some(end) = length.checked_sub(TAIL) else { return Ok(Some(DAMAGED)) };
     file.seek(SeekFrom::Start(end))?;
     let mut declared = [0; 4];
     file.read_exact(&mut declared)?;
     let size = u64::try_from(i32::from_le_bytes(declared)).ok();
-    let Some(start) = size.and_then(|size| end.checked_sub(size)) else { return Ok(false) };
+    let start = size.and_then(|size| end.checked_sub(size));
+    let Some(start) = start.filter(|start| allowed(end - start, length)) else {
+        return Ok(Some(DAMAGED));
+    };
     file.seek(SeekFrom::Start(start))?;
     let mut footer = Vec::new();
-    file.take(end - start).read_to_end(&mut footer)?;
-    let Ok(footer) = root_as_footer(&footer) else { return Ok(false) };
-    let mut blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
-    Ok(blocks.all(|block| end_of(block).is_some_and(|end| end <= length)))
+    file.by_ref().take(end - start).read_to_end(&mut footer)?;
+    let Ok(footer) = root_as_footer(&footer) else { return Ok(Some(DAMAGED)) };
+    let blocks = footer.dictionaries().into_iter().chain(footer.recordBatches()).flatten();
+    let mut file = BufReader::new(file);
+    // Blocks that lie apart, as every writer's do: a batch is not read twice.
+    let mut all = 0u64;
+    for block in blocks {
+        let Some((metadata, body)) = parts(block, length) else { return Ok(Some(DAMAGED)) };
+        all = all.saturating_add(metadata + body);
+        if all > length {
+            return Ok(Some(DAMAGED));
+        }
+        let start = block.offset() as u64;
+        file.seek(SeekFrom::Start(start))?;
+        let mut message = Vec::new();
+        file.by_ref().take(metadata).read_to_end(&mut message)?;
+        let prefix = if message.starts_with(&[255; 4]) { 8 } else { 4 };
+        let message = message.get(prefix..).unwrap_or_default();
+        // What is none is for the decoder to refuse.
+        let Ok(message) = root_as_message(message) else { continue };
+        let mut bytes = 0u64;
+        for at in compressed(&message).into_iter().filter(|at| at.saturating_add(8) <= body) {
+            file.seek(SeekFrom::Start(start + metadata + at))?;
+            let mut declared = [0; 8];
+            file.read_exact(&mut declared)?;
+            bytes = bytes.saturating_add(unpacked(declared));
+        }
+        if !allowed(bytes, length) {
+            return Ok(Some(TOO_LONG));
+        }
+    }
+    Ok(None)
 }
 
-/// Where a block ends; absent for negative or overflowing numbers.
-fn end_of(block: &Block) -> Option<u64> {
+/// Bytes of a block's message and body, where they lie within the file.
+fn parts(block: &Block, length: u64) -> Option<(u64, u64)> {
     let start = u64::try_from(block.offset()).ok()?;
     let metadata = u64::try_from(block.metaDataLength()).ok()?;
-    start.checked_add(metadata)?.checked_add(u64::try_from(block.bodyLength()).ok()?)
+    let body = u64::try_from(block.bodyLength()).ok()?;
+    let end = start.checked_add(metadata)?.checked_add(body)?;
+    (end <= length).then_some((metadata, body))
 }

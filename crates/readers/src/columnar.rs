@@ -2,11 +2,17 @@
 
 #[cfg(feature = "arrow")]
 use crate::arrow_footer;
+#[cfg(feature = "arrow")]
+use crate::arrow_frames::Frames;
 use crate::block::{Block, Input, RowReader, Values, block_rows, first_outside};
 use crate::columns::Selection;
 use crate::error::{DataError, Error, Result};
 use crate::guarded::guarded;
 use crate::options::{MISSING, Missing, NO_COLUMN, NOT_FINITE, Numbers, RowsFile};
+#[cfg(feature = "parquet")]
+use crate::parquet_footer;
+#[cfg(feature = "parquet")]
+use crate::parquet_pages::Pages;
 use crate::source::{self, Bytes, Meter, is_stream};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -17,8 +23,10 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Schema};
 use parquet::arrow::ProjectionMask;
-use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
-use parquet::file::metadata::RowGroupMetaData;
+use parquet::arrow::arrow_reader::{
+    ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
+};
+use parquet::file::metadata::{ParquetStatisticsPolicy, RowGroupMetaData};
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -64,50 +72,81 @@ pub(crate) fn open_parquet(options: &RowsFile) -> Result<Input> {
              or send an Arrow stream (`format` arrow) or CSV instead",
         ));
     }
-    let file = File::open(path).map_err(|e| Error::io(path, e))?;
-    let size = file.metadata().map_err(|e| Error::io(path, e))?.len();
+    let failed = |e| Error::io(path, e);
+    let mut file = File::open(path).map_err(failed)?;
+    let size = file.metadata().map_err(failed)?.len();
     let bad = |e: parquet::errors::ParquetError| {
         options.malformed(format!("not a Parquet file that can be read: {e}"))
     };
-    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(bad)?;
+    if let Some(why) = parquet_footer::refused(&mut file).map_err(failed)? {
+        return Err(options.malformed(why));
+    }
+    let skip = ParquetStatisticsPolicy::SkipAll;
+    let lean = ArrowReaderOptions::new()
+        .with_encoding_stats_policy(skip.clone())
+        .with_column_stats_policy(skip.clone())
+        .with_size_stats_policy(skip);
+    let metadata = ArrowReaderMetadata::load(&file, lean).map_err(bad)?;
+    let values = MANY.max(VALUES.saturating_mul(size));
+    let pages = Pages::new(file, metadata.metadata(), values.saturating_mul(PAGE_BYTES));
+    let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(pages, metadata);
     let schema = builder.schema().clone();
     let selection = select(options, &schema)?;
     let total = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
     let mask = ProjectionMask::roots(builder.parquet_schema(), selection.positions());
-    // Of a list the schema does not say how long it is; the row groups do.
-    let longest = builder.metadata().row_groups().iter().map(longest_row).max().unwrap_or(0);
-    if longest > SHORT && longest > size.saturating_mul(8) {
-        let text = "a list declares more values than the file has bits";
-        return Err(options.malformed(text));
+    let leaves = (0..builder.parquet_schema().num_columns()).filter(|&i| mask.leaf_included(i));
+    let leaves = leaves.count() as u64;
+    if leaves.saturating_mul(COLUMN) > OPEN.max(size.saturating_mul(HELD)) {
+        return Err(options.malformed(format!(
+            "{leaves} columns are read side by side, and each takes about {} KiB, which is far more than a file of \
+             {size} bytes: store the rows as one column of lists, as NPY, or as CSV, or choose columns with `columns`",
+            COLUMN >> 10
+        )));
     }
+    // Of a list the schema does not say how long it is; the row groups do, on average.
+    let longest = builder.metadata().row_groups().iter().map(longest_row).max().unwrap_or(0);
     let of_group = |group: &RowGroupMetaData| {
         let columns = group.columns().iter().enumerate().filter(|(i, _)| mask.leaf_included(*i));
         columns
             .map(|(_, c)| u64::try_from(c.num_values()).unwrap_or(0))
             .fold(0, u64::saturating_add)
     };
-    let values = builder.metadata().row_groups().iter().map(of_group).fold(0, u64::saturating_add);
-    if values > MANY && values / VALUES > size {
+    let groups = || builder.metadata().row_groups().iter().map(of_group);
+    let features = features(&schema, &selection);
+    if features.is_none() && groups().max() > Some(SHORT.max(size.saturating_mul(8))) {
+        let text = "its column of lists declares more values than the file has bits, and one list may hold them all";
+        return Err(options.malformed(text));
+    }
+    if groups().fold(0, u64::saturating_add) > values {
         return Err(options.malformed(format!(
             "it declares more values than {VALUES} for each of its bytes, which a few bytes can say and \
              nothing but equal values can mean: write it as CSV or NPY, or without run lengths"
         )));
     }
     let longest = usize::try_from(longest).unwrap_or(usize::MAX);
-    let rows = block_rows(features(&schema, &selection).unwrap_or(longest.max(256)));
+    let rows = block_rows(features.unwrap_or(longest.max(256)));
     let reader = builder.with_projection(mask).with_batch_size(rows).build().map_err(bad)?;
     let meter = Meter::of_rows(total);
     let input = (selection, meter.clone(), Some(meter));
     finish(options, Box::new(reader), &schema, input)
 }
 
-/// Lists of so many values are short, however small the file is.
+/// So many values of lists in a row group are few, however small the file is.
 const SHORT: u64 = 1 << 20;
 
 /// So many values are few, however small the file is.
-const MANY: u64 = 1 << 26;
+const MANY: u64 = 1 << 25;
 /// Beyond them, the most values for each byte of a file: writers of columns that are all equal reach about 200.
 const VALUES: u64 = 512;
+/// Most bytes of pages for each value that a file may hold.
+const PAGE_BYTES: u64 = 16;
+
+/// About what a column that is read takes beside its pages.
+const COLUMN: u64 = 8 << 10;
+/// So much for all columns is little, however small the file is.
+const OPEN: u64 = 32 << 20;
+/// Beyond it, the most for each byte of a file.
+const HELD: u64 = 16;
 
 /// Most values of a row, on average over the rows of a group.
 fn longest_row(group: &RowGroupMetaData) -> u64 {
@@ -124,10 +163,8 @@ pub(crate) fn open_arrow(options: &RowsFile) -> Result<Input> {
         let mut file = File::open(path).map_err(failed)?;
         let mut magic = [0; 6];
         let file_format = file.read_exact(&mut magic).is_ok() && magic == *b"ARROW1";
-        if file_format && !arrow_footer::fits(&mut file).map_err(failed)? {
-            let text = "not an Arrow file that can be read: its footer is damaged, or declares more \
-                        than the file holds";
-            return Err(options.malformed(text));
+        if file_format && let Some(why) = arrow_footer::refused(&mut file).map_err(failed)? {
+            return Err(options.malformed(why));
         }
         file.seek(SeekFrom::Start(0)).map_err(failed)?;
         if file_format {
@@ -155,7 +192,7 @@ pub(crate) fn open_arrow_stream(
              or send an Arrow stream",
         ));
     }
-    let reader = StreamReader::try_new(bytes, None).map_err(bad)?;
+    let reader = StreamReader::try_new(Frames::new(bytes, meter.clone()), None).map_err(bad)?;
     let schema = reader.schema();
     let selection = select(options, &schema)?;
     let positions = selection.positions();

@@ -15,6 +15,20 @@ pub(crate) struct Selection {
     pub(crate) entered: Vec<String>,
 }
 
+/// Most columns of a table, whose names are held several times.
+const MOST_COLUMNS: usize = 1 << 17;
+
+/// Refuses a table of more columns than are read, before their names are made.
+pub(crate) fn few(count: usize) -> Result<()> {
+    if count <= MOST_COLUMNS {
+        return Ok(());
+    }
+    Err(Error::options(format!(
+        "the table has {count} columns, and at most {MOST_COLUMNS} are read: store its rows as NPY, as one column of lists \
+         (Parquet, Arrow) or as svmlight, which have no names"
+    )))
+}
+
 /// Names, or parts of names, of columns that number rows or people.
 const IDENTIFIERS: [&str; 10] = [
     "id",
@@ -70,6 +84,7 @@ impl Selection {
         names: Option<&[String]>,
         vetted: bool,
     ) -> Result<Self> {
+        few(count)?;
         let mut used = vec![options.columns.is_empty(); count];
         if let Some(names) = names {
             distinct(names)?;

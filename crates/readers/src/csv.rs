@@ -4,7 +4,7 @@
 //! hide a line end, so from the first quote on one parser reads the rest.
 
 use crate::block::{Block, Input, RowReader, Values, block_rows};
-use crate::columns::Selection;
+use crate::columns::{Selection, few};
 use crate::error::{DataError, Error, Result};
 use crate::options::{Numbers, RowsFile, Users};
 use crate::source::{self, Bytes, LONGEST_LINE, Meter, line_too_long};
@@ -104,6 +104,7 @@ pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result
     let consumed = reader.position().byte() as usize;
     drop(reader);
     let fields = record.len();
+    few(fields)?;
     let text = |i: usize| {
         String::from_utf8_lossy(&record[i]).trim_start_matches('\u{feff}').trim().to_owned()
     };
@@ -326,7 +327,7 @@ impl Layout {
     fn parse(&self, chunk: &[u8]) -> Result<Parsed, Wrong> {
         let mut reader = parser(self.delimiter, chunk);
         let mut record = ByteRecord::new();
-        let values = Vec::with_capacity(chunk.len() / 4);
+        let values = Vec::with_capacity(chunk.len().min(CHUNK) / 4);
         let mut out = Parsed { values, ..Parsed::default() };
         loop {
             let wrong =

@@ -31,6 +31,8 @@
 
 #[cfg(feature = "arrow")]
 mod arrow_footer;
+#[cfg(feature = "arrow")]
+mod arrow_frames;
 mod block;
 mod bounds;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
@@ -45,11 +47,17 @@ mod items;
 mod npy;
 mod open;
 mod options;
+#[cfg(feature = "parquet")]
+mod parquet_footer;
+#[cfg(feature = "parquet")]
+mod parquet_pages;
 mod prefetch;
 mod source;
 mod svmlight;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "parquet")]
+mod thrift;
 
 pub use block::{Block, Input, RowReader, Values};
 pub use bounds::{Limits, OutsideBounds};

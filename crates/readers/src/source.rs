@@ -51,7 +51,7 @@ pub(crate) type Bytes = Box<dyn BufRead + Send>;
 
 const BUFFER: usize = 1 << 18;
 /// Longest line: a few bytes of gzip may stand for a line without end.
-pub(crate) const LONGEST_LINE: usize = 1 << 26;
+pub(crate) const LONGEST_LINE: usize = 1 << 23;
 
 /// What is said of a longer one.
 pub(crate) fn line_too_long(most: usize) -> std::io::Error {

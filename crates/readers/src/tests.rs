@@ -162,7 +162,7 @@ fn lines_without_end_are_refused() {
         [(&b"a,b\n1,2\n"[..], b'1', Csv), (b"a,b\n\"1", b'1', Csv), (b"1 1:", b'1', Svmlight)]
     {
         let error = try_read(&bomb(start, byte), of(format)).expect_err("a line without end");
-        assert!(error.contains("longer than 64 MiB"), "{format}: {error}");
+        assert!(error.contains("longer than 8 MiB"), "{format}: {error}");
     }
 }
 

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// Families of mechanisms of which a ledger is made, and the rules that count them.
-pub(crate) const FAMILIES: [(&str, &[FilterRule]); 8] = [
+pub(crate) const FAMILIES: [(&str, &[FilterRule]); 13] = [
     ("gaussian", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
     ("laplace", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
     ("response", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
@@ -18,6 +18,11 @@ pub(crate) const FAMILIES: [(&str, &[FilterRule]); 8] = [
     ("every", &[FilterRule::Basic, FilterRule::Renyi]),
     ("repeated", &[FilterRule::Basic]),
     ("group", &[FilterRule::Basic]),
+    ("replaced-wishart", &[FilterRule::Basic]),
+    ("repeated-replaced-wishart", &[FilterRule::Basic]),
+    ("repeated-gaussians", &[FilterRule::Basic]),
+    ("repeated-laplaces", &[FilterRule::Basic]),
+    ("repeated-zcdp", &[FilterRule::Basic]),
 ];
 
 /// The `i`th mechanism of a family: every one is another, and a thousand runs of it lose little.
@@ -53,6 +58,17 @@ fn profile(family: &str, i: usize) -> Value {
             _ => json!({"kind": "symmetric-gaussian", "bound": 1.0, "sigma": 900.0 * x,
                 "change": "add-remove"}),
         },
+        "replaced-wishart" => json!({"kind": "wishart", "dim": 8, "dof": 200 + i, "bound": 1.0,
+            "scale": 900.0 * x, "change": "replace"}),
+        "gaussians" | "laplaces" => {
+            let coordinate = match family {
+                "gaussians" => json!({"kind": "gaussian", "shift": 1.0, "sigma": 90.0 * x}),
+                _ => json!({"kind": "laplace", "shift": 1.0, "scale": 70.0 * x}),
+            };
+            json!({"kind": "binomial-mixture", "trials": 64 + i, "probability": 0.02,
+                "coordinate": coordinate})
+        }
+        "zcdp" => json!({"kind": "zcdp", "rho": 1e-6 * x}),
         "repeated" => json!({"kind": "repeated", "profile": one_of_several(i), "times": 12}),
         "group" => match i % 5 {
             4 => json!({"kind": "group", "profile": profile("repeated", i), "size": 3}),
@@ -63,7 +79,10 @@ fn profile(family: &str, i: usize) -> Value {
             6 => json!({"kind": "approximate-dp", "epsilon": 0.001 * x, "delta": 1e-12}),
             family => profile(FAMILIES[family].0, i),
         },
-        _ => unreachable!("{family}"),
+        _ => match family.strip_prefix("repeated-") {
+            Some(one) => json!({"kind": "repeated", "profile": profile(one, i), "times": 12}),
+            None => unreachable!("{family}"),
+        },
     }
 }
 
@@ -84,28 +103,42 @@ fn one_of_several(i: usize) -> Value {
 pub(crate) fn guarantee(family: &str, i: usize) -> Guarantee {
     match family {
         // The least epsilon would take many compositions.
-        "repeated" | "group" => {
+        _ if family == "group" || family.starts_with("repeated") => {
             let budget = Budget::new(20.0, 1e-9).expect("valid");
             let profile = serde_json::from_value(profile(family, i)).expect("a profile");
-            Guarantee::declared(adjacency(), budget, profile, "nobody", "a test")
+            Guarantee::declared(of(family), budget, profile, "nobody", "a test")
                 .expect("consistent")
         }
-        _ => declared(profile(family, i)),
+        _ => declared_of(profile(family, i), of(family)),
     }
 }
 
 /// A guarantee of any mechanism, declared by nobody.
 pub(crate) fn declared(profile: Value) -> Guarantee {
+    declared_of(profile, adjacency())
+}
+
+fn declared_of(profile: Value, adjacency: Adjacency) -> Guarantee {
     let profile: Profile = serde_json::from_value(profile).expect("a profile");
     let delta = Delta::new(1e-9).expect("valid");
     let epsilon = profile.epsilon(delta).expect("finite");
     let epsilon = Epsilon::new(epsilon.get().max(1e-6) * 1.01).expect("positive");
     let budget = Budget { epsilon, delta };
-    Guarantee::declared(adjacency(), budget, profile, "nobody", "a test").expect("consistent")
+    Guarantee::declared(adjacency, budget, profile, "nobody", "a test").expect("consistent")
 }
 
 pub(crate) fn adjacency() -> Adjacency {
     serde_json::from_value(json!({"kind": "add-remove-row", "bound": 1.0})).expect("valid")
+}
+
+/// The inputs that a family protects.
+fn of(family: &str) -> Adjacency {
+    match family.contains("replaced") {
+        true => {
+            serde_json::from_value(json!({"kind": "replace-row", "bound": 1.0})).expect("valid")
+        }
+        false => adjacency(),
+    }
 }
 
 /// Writes a ledger of `entries` releases, of a hundred guarantees in turn: what the library writes of them, again and
@@ -116,7 +149,7 @@ pub(crate) fn write(path: &Path, family: &str, rule: FilterRule, entries: usize)
     for i in 0..entries.min(100) {
         // Each for itself: a ledger of all that came before would be read a hundred times.
         let _ = std::fs::remove_file(path);
-        BudgetFile::create(path, "users", adjacency(), limit, rule).expect("created");
+        BudgetFile::create(path, "users", of(family), limit, rule).expect("created");
         let label = format!("a release of the survey (number-{i}.dps)");
         let done = BudgetFile::declare(path, &guarantee(family, i), 1, &label);
         if rule == FilterRule::Renyi && done.is_err() {

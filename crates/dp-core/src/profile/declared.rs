@@ -71,8 +71,7 @@ impl Kind for Concentrated {
     }
 
     fn compose(&self, runs: u64, all: &mut Merged) {
-        // Runs of concentrated mechanisms are one: rhos add up.
-        all.envelope(Profile::Zcdp { rho: self.rho * runs as f64 * (1.0 + 1e-15) }, 1);
+        all.concentrated(self.rho, runs as f64);
     }
 
     fn given_by(&self, _: &NoiseLaw, _: Adjacency) -> Result<bool> {

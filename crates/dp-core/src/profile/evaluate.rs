@@ -1,7 +1,7 @@
 //! From a profile as data to what its kind knows: the one match over all kinds.
 
 use super::chi_mixture::ChiMixture;
-use super::curve::Curve;
+use super::curve::{Curve, Near};
 use super::declared::{Approximate, Concentrated, Losses};
 use super::gaussian::{Gaussian, Steps};
 use super::group::Group;
@@ -18,7 +18,7 @@ use super::staircase::Staircase;
 use super::symmetric::Symmetric;
 use super::wishart::Wishart;
 use crate::adjacency::Adjacency;
-use crate::budget::{Delta, Epsilon, LogDelta};
+use crate::budget::{Epsilon, LogDelta};
 use crate::error::Result;
 use crate::noise::NoiseLaw;
 
@@ -65,8 +65,8 @@ impl Profile {
         self.ask(|kind| kind.ln_delta(epsilon))
     }
 
-    /// An upper bound at every epsilon, closest near this delta, where the profile takes a composition.
-    pub(super) fn curve(&self, near: Delta) -> Option<Curve> {
+    /// An upper bound at every epsilon, where the profile takes a composition.
+    pub(super) fn curve(&self, near: Near) -> Option<Curve> {
         self.ask(|kind| kind.curve(near))
     }
 

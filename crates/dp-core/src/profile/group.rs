@@ -1,6 +1,6 @@
 //! Several changes of one unit. Proof: `docs/proofs/adjacency.md`, section 2.
 
-use super::curve::Curve;
+use super::curve::{Curve, Near};
 use super::kind::Kind;
 use super::kinds::{Profile, covariance_sensitivity};
 use super::pld::Merged;
@@ -131,9 +131,11 @@ impl Kind for Group<'_> {
 
     /// That of one step, at a delta that is smaller by the number of steps at least. It may rise again: far out the
     /// factor outgrows what a step cannot go below.
-    fn curve(&self, near: Delta) -> Option<Curve> {
+    fn curve(&self, near: Near) -> Option<Curve> {
         let (size, profile) = (self.size, self.profile.clone());
-        let composed = self.profile.quick(Delta::new(near.get() / size as f64).ok()?);
+        let composed = self
+            .profile
+            .quick(Near { delta: Delta::new(near.delta.get() / size as f64).ok()?, ..near });
         let step = composed.unwrap_or_else(|| Curve {
             near: 1.0,
             bound: Box::new(move |epsilon| profile.ln_delta(epsilon)),

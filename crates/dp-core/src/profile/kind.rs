@@ -1,9 +1,8 @@
 //! What every kind of profile knows of itself.
 
-use super::curve::Curve;
+use super::curve::{Curve, Near};
 use super::pld::Merged;
 use crate::adjacency::Adjacency;
-use crate::budget::Delta;
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 
@@ -12,8 +11,8 @@ pub(super) trait Kind {
     /// ln delta, unchecked: NaN and values above zero are left to the caller.
     fn ln_delta(&self, epsilon: f64) -> f64;
 
-    /// The same as a curve, closest near this delta, where one evaluation costs as much as a composition.
-    fn curve(&self, _near: Delta) -> Option<Curve> {
+    /// The same as a curve, where one evaluation costs as much as a composition.
+    fn curve(&self, _near: Near) -> Option<Curve> {
         None
     }
 

@@ -17,8 +17,8 @@ use std::sync::Arc;
 /// Private blocks and what is kept of them.
 pub(super) struct Blocks {
     mechanism: Arc<dyn CovarianceMechanism>,
-    /// The open block. Private.
-    open: OpenGram,
+    /// The open block, once a row or its end came: a journal alone says how large it is. Private.
+    open: Option<OpenGram>,
     window_blocks: u64,
     kept: Kept,
     /// What the mechanism wrote about its first block: noise law and parameters.
@@ -89,8 +89,7 @@ impl Blocks {
                 Kept::Histogram { histogram, plain: Vec::new() }
             }
         };
-        let open = OpenGram::new(mechanism.row_clip());
-        Ok(Self { mechanism, open, window_blocks, kept, described: None })
+        Ok(Self { mechanism, open: None, window_blocks, kept, described: None })
     }
 
     /// The same mechanism, and no block yet.
@@ -103,14 +102,20 @@ impl Blocks {
         self.mechanism.guarantee()
     }
 
+    fn open(&mut self) -> &mut OpenGram {
+        self.open.get_or_insert_with(|| OpenGram::new(self.mechanism.row_clip()))
+    }
+
     pub(super) fn push(&mut self, rows: &[f64]) -> Result<()> {
-        self.open.push(rows)
+        self.open().push(rows)
     }
 
     pub(super) fn close(&mut self, index: u64, rng: &mut NoiseRng) -> Result<()> {
         let public = stated(self.mechanism.dim());
-        let release: Release<_> = self.mechanism.privatise(self.open.sum(), public, rng)?;
-        self.open.clear();
+        let mechanism = self.mechanism.clone();
+        let open = self.open();
+        let release: Release<_> = mechanism.privatise(open.sum(), public, rng)?;
+        open.clear();
         let (payload, certificate) = release.into_parts();
         if self.described.is_none() {
             let statement = certificate.statement().clone();

@@ -42,10 +42,20 @@ pub(super) enum State {
 impl State {
     /// Checks that the sums of a stream are there before memory for them is taken.
     pub(super) fn check_size(&self, config: &StreamConfig) -> Result<()> {
+        let fits = match self {
+            Self::Blocks(_) => matches!(config.schedule, Schedule::Block { .. }),
+            Self::Tree(_) => matches!(config.schedule, Schedule::Tree { .. }),
+            Self::Factorised(_) => {
+                matches!(config.schedule, Schedule::Factorised { .. } | Schedule::Decayed { .. })
+            }
+        };
+        if !fits {
+            return Err(Error::corrupt("its state belongs to another schedule"));
+        }
         let sums = match self {
             Self::Blocks(state) if state.numbers().is_none() => return Ok(()),
             Self::Blocks(state) => state.numbers(),
-            Self::Tree(state) => state.numbers(),
+            Self::Tree(state) => state.numbers(config.window_blocks()?),
             Self::Factorised(state) => Some(state.numbers()),
         };
         if config.dim.checked_mul(config.dim) == sums {

@@ -35,9 +35,12 @@ pub(super) struct TreeState {
 }
 
 impl TreeState {
-    /// Numbers in a level's exact sum.
-    pub(super) fn numbers(&self) -> Option<usize> {
-        self.open.first().map(Vec::len)
+    /// Numbers in a level's exact sum, where all levels of such a window have one.
+    pub(super) fn numbers(&self, window_blocks: u64) -> Option<usize> {
+        let numbers = self.open.first()?.len();
+        let levels = tree_levels(window_blocks) as usize;
+        (self.open.len() == levels && self.open.iter().all(|sum| sum.len() == numbers))
+            .then_some(numbers)
     }
 }
 

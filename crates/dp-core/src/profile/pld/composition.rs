@@ -174,7 +174,12 @@ impl Pld {
 
     /// Whether the profiles are those of pairs of inputs, each as easy to see in one direction as in the other.
     pub(crate) fn is_reached_both_ways(&self) -> bool {
-        !self.above_only && self.directions().len() == 1
+        !self.above_only && self.is_one_way()
+    }
+
+    /// Whether both directions of the change have one bound.
+    pub(crate) fn is_one_way(&self) -> bool {
+        self.directions().len() == 1
     }
 
     /// Sum of the largest losses, when all are bounded.
@@ -353,6 +358,14 @@ fn epsilon(value: f64) -> Epsilon {
     Epsilon::new(value).unwrap_or(Epsilon::ZERO)
 }
 
+fn extent(low: f64, high: f64) -> f64 {
+    (high - low).max(1e-9)
+}
+
+fn farther(low: f64, high: f64) -> f64 {
+    low.abs().max(high.abs()).max(high - low)
+}
+
 impl Source {
     pub(super) fn above(&self, h: f64, cut: Cut) -> Measure {
         match self {
@@ -375,18 +388,19 @@ impl Source {
     /// Distance between them.
     pub(super) fn extent(&self, cut: Cut) -> f64 {
         let (low, high) = self.ends(cut);
-        (high - low).max(1e-9)
+        extent(low, high)
     }
 
     /// A step of about `pieces` cells.
     pub(super) fn coarse_step(&self, cut: Cut, pieces: f64) -> f64 {
-        (self.extent(cut) / pieces).max(self.reach(cut) * 2f64.powi(-50))
+        let (low, high) = self.ends(cut);
+        (extent(low, high) / pieces).max(farther(low, high) * 2f64.powi(-50))
     }
 
     /// The one farther from zero; at least the distance.
     pub(super) fn reach(&self, cut: Cut) -> f64 {
         let (low, high) = self.ends(cut);
-        low.abs().max(high.abs()).max(high - low)
+        farther(low, high)
     }
 
     /// Nodes of each cell.

@@ -5,8 +5,9 @@
 use super::cut::Cut;
 use super::discretise::Measure;
 use crate::budget::{Delta, Epsilon};
+use crate::profile::curve::Near;
 use crate::profile::{PrivacyProfile, Profile};
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 /// A profile known from above only, the same in both directions.
 ///
@@ -17,8 +18,8 @@ pub(super) struct Envelope {
     profile: Profile,
     pieces: u32,
     many: bool,
-    /// (eps, delta), eps rising from zero.
-    points: OnceLock<Vec<(f64, f64)>>,
+    /// (eps, delta), eps rising from zero; copies share them.
+    points: Arc<OnceLock<Vec<(f64, f64)>>>,
 }
 
 impl PartialEq for Envelope {
@@ -42,7 +43,7 @@ impl Envelope {
         let of = u32::try_from(of).unwrap_or(u32::MAX).max(1);
         let pieces = (ALL / of).clamp(POINTS.0, POINTS.1);
         let many = of > FEW;
-        Self { profile, pieces, many, points: OnceLock::new() }
+        Self { profile, pieces, many, points: Arc::default() }
     }
 
     fn points(&self) -> &[(f64, f64)] {
@@ -50,9 +51,14 @@ impl Envelope {
     }
 
     fn evaluated(&self) -> Vec<(f64, f64)> {
-        let quick =
-            |near| if self.many { self.profile.quick(near) } else { self.profile.curve(near) };
-        let curve = Delta::new(NEAR).ok().and_then(quick);
+        let many = self.many;
+        let near = Delta::new(NEAR).ok().map(|delta| Near { delta, many });
+        let curve =
+            near.and_then(
+                |near| {
+                    if many { self.profile.quick(near) } else { self.profile.curve(near) }
+                },
+            );
         let delta = |eps: f64| match &curve {
             Some(curve) => curve.ln_delta(eps).exp(),
             None => self.profile.log_delta(Epsilon::new(eps).unwrap_or(Epsilon::ZERO)).delta(),

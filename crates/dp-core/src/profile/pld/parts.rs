@@ -50,6 +50,9 @@ pub(in crate::profile) struct Merged {
     /// Bits: (low, loss) and their number.
     bits: Vec<((f64, f64), u128)>,
     parts: Parts,
+    /// Sum of the rhos of all that is concentrated, and the number of terms.
+    rho: f64,
+    rhos: usize,
     /// Profiles that are known from above, with their runs.
     envelopes: Vec<(Profile, u64)>,
     /// Some event is known from above only.
@@ -99,6 +102,13 @@ impl Merged {
     pub(in crate::profile) fn envelope(&mut self, profile: Profile, runs: u64) {
         self.above_only = true;
         self.envelopes.push((profile, runs));
+    }
+
+    /// Runs of a concentrated mechanism: all of them together are one.
+    pub(in crate::profile) fn concentrated(&mut self, rho: f64, runs: f64) {
+        self.above_only = true;
+        self.rho += runs * rho;
+        self.rhos += 1;
     }
 
     /// What follows is known from above only.
@@ -157,6 +167,10 @@ impl Merged {
                     self.law(Law::Bits { bits: bits as u64, low, loss }, runs, loss);
                 }
             }
+        }
+        if self.rho > 0.0 {
+            let rho = added(self.rho, self.rhos);
+            self.envelopes.push((Profile::Zcdp { rho }, 1));
         }
         let envelopes = core::mem::take(&mut self.envelopes);
         let of = envelopes.len();

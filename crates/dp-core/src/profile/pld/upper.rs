@@ -74,7 +74,8 @@ impl Pld {
         };
         let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
         let high = (ln_delta - 12.0).exp().max(1e-300) / runs;
-        let coarse = Coarse::new(parts, Cut { low: 1e-12, high, most: f64::INFINITY });
+        let cut = Cut { low: 1e-12, high, most: f64::INFINITY };
+        let coarse = Coarse::new(parts, cut, self.width);
         // The saddle point: delta is about e^(K - t K') / ((1 + t) (1 + t sqrt(2 pi K''))).
         let beyond = |t: f64| {
             let c = coarse.cumulant(t);
@@ -104,17 +105,17 @@ fn upper(parts: &Parts, e: f64, width: Width) -> Upper {
     let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
     // Moments of the bulk: where the sum lies without its far tail.
     let near = Cut { low: 1e-9, high: 1e-9, most: f64::INFINITY };
-    let bulk = Coarse::new(parts, near).cumulant(0.0);
+    let bulk = Coarse::new(parts, near, width).cumulant(0.0);
     // What the other runs may take back from one large loss.
     let back = 8.0 * bulk.variance.sqrt() + (-bulk.mean).max(0.0);
     let whole = Cut { low: 1e-14 / runs, high: 1e-300, most: e + FAR + back };
-    let coarse = Coarse::new(parts, whole);
+    let coarse = Coarse::new(parts, whole, width);
     let t = coarse.tilt(e);
     // Losses as rare as this change nothing in delta, which is about what Chernoff says, and count
     // as infinite too: a heavy tail would want a window of its own.
     let rare = (coarse.cumulant(t).value - t * e - RARE).min(0.0).exp() / runs;
     let cut = Cut { high: rare.max(whole.high), ..whole };
-    let t = Coarse::new(parts, cut).tilt(e);
+    let t = Coarse::new(parts, cut, width).tilt(e);
     // The slope of ln delta: the tilt, or what a Gaussian of these moments would have.
     let slope = ((e - bulk.mean) / bulk.variance.max(1e-300)).clamp(t, STEEPEST);
     let extent = parts.iter().map(|(s, _)| s.extent(cut)).fold(0.0, f64::max);
@@ -131,9 +132,10 @@ fn upper(parts: &Parts, e: f64, width: Width) -> Upper {
 struct Coarse(Vec<(Measure, f64, f64)>);
 
 impl Coarse {
-    fn new(parts: &Parts, cut: Cut) -> Self {
+    fn new(parts: &Parts, cut: Cut, width: Width) -> Self {
+        let pieces = if width.get() > 1e-3 { 128.0 } else { 512.0 };
         let copy = |(source, n): &(Source, u64)| {
-            let h = source.coarse_step(cut, 512.0);
+            let h = source.coarse_step(cut, pieces);
             (source.above(h, cut), h, *n as f64)
         };
         Self(parts.iter().map(copy).collect())

@@ -1,0 +1,190 @@
+//! The pages of a Parquet file, whose headers are read before the decoder takes memory for what they declare.
+
+use crate::thrift::{STRUCT, Thrift};
+use bytes::Bytes;
+use flate2::bufread::MultiGzDecoder;
+use parquet::basic::Compression;
+use parquet::errors::{ParquetError, Result};
+use parquet::file::metadata::ParquetMetaData;
+use parquet::file::reader::{ChunkReader, Length};
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::sync::Mutex;
+
+/// Bytes that are read for a header, at first and at most.
+const HEADER: u64 = 1 << 9;
+const LONGEST_HEADER: u64 = 1 << 20;
+/// So many bytes of unpacked pages are held at once, however small the file is.
+const FEW: u64 = 24 << 20;
+/// Beyond them, the most for each byte of a file.
+const HELD: u64 = 16;
+
+/// A file whose pages are held against what its footer and its size allow.
+pub(crate) struct Pages {
+    file: File,
+    size: u64,
+    /// Most bytes of all pages together.
+    all: u64,
+    chunks: Mutex<Chunks>,
+}
+
+/// Where the columns of the row groups lie.
+struct Chunks {
+    /// In the order of their beginnings.
+    places: Vec<Chunk>,
+    /// The row group that is read, and bytes of its unpacked pages.
+    group: usize,
+    held: u64,
+    read: u64,
+}
+
+struct Chunk {
+    start: u64,
+    group: usize,
+    gzip: bool,
+    /// Values that its pages may still declare.
+    values: u64,
+    /// Bytes of its dictionary and of its last page.
+    held: [u64; 2],
+}
+
+/// What a page's header says.
+#[derive(Default)]
+struct Header {
+    unpacked: u64,
+    packed: u64,
+    dictionary: bool,
+    values: u64,
+    /// Bytes of the header itself.
+    length: u64,
+}
+
+impl Header {
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let mut header = Self::default();
+        let mut thrift = Thrift::new(bytes);
+        let natural = |thrift: &mut Thrift<'_>| u64::try_from(thrift.whole()?).ok();
+        thrift.fields(|thrift, id, kind| {
+            match (id, kind) {
+                (2, 5) => header.unpacked = natural(thrift)?,
+                (3, 5) => header.packed = natural(thrift)?,
+                (5 | 7 | 8, STRUCT) => {
+                    header.dictionary = id == 7;
+                    thrift.fields(|thrift, id, kind| match (id, kind) {
+                        (1, 5) => natural(thrift).map(|n| header.values += n),
+                        (1, _) => None,
+                        _ => thrift.skip(kind),
+                    })?;
+                }
+                (2 | 3 | 5 | 7 | 8, _) => return None,
+                _ => thrift.skip(kind)?,
+            }
+            Some(())
+        })?;
+        header.length = (bytes.len() - thrift.left()) as u64;
+        Some(header)
+    }
+}
+
+impl Pages {
+    /// `all`: most bytes of all pages together.
+    pub(crate) fn new(file: File, metadata: &ParquetMetaData, all: u64) -> Self {
+        let mut places = Vec::new();
+        for (group, of) in metadata.row_groups().iter().enumerate() {
+            for column in of.columns() {
+                places.push(Chunk {
+                    start: column.byte_range().0,
+                    group,
+                    gzip: matches!(column.compression(), Compression::GZIP(_)),
+                    values: u64::try_from(column.num_values()).unwrap_or(0),
+                    held: [0; 2],
+                });
+            }
+        }
+        places.sort_by_key(|chunk| chunk.start);
+        let size = file.len();
+        Self { file, size, all, chunks: Mutex::new(Chunks { places, group: 0, held: 0, read: 0 }) }
+    }
+
+    /// The header that begins here.
+    fn header(&self, start: u64) -> Result<Header> {
+        let left = self.size.saturating_sub(start);
+        let mut length = HEADER;
+        loop {
+            let bytes = self.file.get_bytes(start, length.min(left) as usize)?;
+            match Header::of(&bytes) {
+                Some(header) => return Ok(header),
+                None if length >= left.min(LONGEST_HEADER) => {
+                    return Err(refused("the header of a page is damaged"));
+                }
+                None => length *= 8,
+            }
+        }
+    }
+
+    /// Whether a page of gzip, whose decoder asks nobody how long it may become, is as long as its header says.
+    fn unpacks(&self, start: u64, header: &Header) -> Result<bool> {
+        let packed = self.file.get_read(start + header.length)?.take(header.packed);
+        let unpacked = MultiGzDecoder::new(BufReader::new(packed)).take(header.unpacked + 1);
+        let length = std::io::copy(&mut { unpacked }, &mut std::io::sink());
+        Ok(length.is_ok_and(|length| length <= header.unpacked))
+    }
+
+    /// Holds the page that begins here against what is allowed.
+    fn check(&self, start: u64) -> Result<()> {
+        let header = self.header(start)?;
+        let mut chunks = self.chunks.lock().expect("no panic while it is held");
+        let Chunks { places, group, held, read } = &mut *chunks;
+        let after = places.partition_point(|chunk| chunk.start <= start);
+        let chunk = after.checked_sub(1).and_then(|at| places.get_mut(at));
+        let chunk = chunk.ok_or_else(|| refused("a page lies where no column is"))?;
+        if chunk.group != *group {
+            (*group, *held) = (chunk.group, 0);
+        }
+        *read = read.saturating_add(header.unpacked);
+        *held -= std::mem::take(&mut chunk.held[usize::from(!header.dictionary)]).min(*held);
+        *held += header.unpacked;
+        chunk.held[usize::from(!header.dictionary)] = header.unpacked;
+        if *held > FEW.max(self.size.saturating_mul(HELD)) || *read > self.all {
+            return Err(refused(
+                "its pages become far longer than the file is, as no numbers do: write it in smaller pages, or as NPY",
+            ));
+        }
+        if header.dictionary && header.values > header.unpacked {
+            return Err(refused("a dictionary declares more values than it has bytes"));
+        }
+        if !header.dictionary {
+            let left = chunk.values.checked_sub(header.values);
+            chunk.values =
+                left.ok_or_else(|| refused("a column holds more values than it declares"))?;
+        }
+        if chunk.gzip && !self.unpacks(start, &header)? {
+            return Err(refused("a page is longer than it declares"));
+        }
+        Ok(())
+    }
+}
+
+fn refused(why: &str) -> ParquetError {
+    ParquetError::General(why.to_owned())
+}
+
+impl Length for Pages {
+    fn len(&self) -> u64 {
+        self.size
+    }
+}
+
+impl ChunkReader for Pages {
+    type T = BufReader<File>;
+
+    /// Asked for where a page's header begins, once for each.
+    fn get_read(&self, start: u64) -> Result<Self::T> {
+        self.check(start)?;
+        self.file.get_read(start)
+    }
+
+    fn get_bytes(&self, start: u64, length: usize) -> Result<Bytes> {
+        self.file.get_bytes(start, length)
+    }
+}

@@ -90,13 +90,15 @@ fn a_long_ledger_is_read_once_and_held_once() {
     }
 }
 
-/// Writes them where `DPS_LEDGERS` says, for measurements of a released build.
+/// Writes them where `DPS_LEDGERS` says, those of families whose name holds `DPS_FAMILY`, for measurements of a
+/// released build.
 #[test]
 #[ignore = "writes files for measurements"]
 fn write_all() {
     let folder = std::env::var("DPS_LEDGERS").expect("DPS_LEDGERS names a folder");
-    for (family, rules) in ledgers::FAMILIES {
-        for rule in rules {
+    let only = std::env::var("DPS_FAMILY").unwrap_or_default();
+    for (family, rules) in ledgers::FAMILIES.iter().filter(|(family, _)| family.contains(&only)) {
+        for rule in *rules {
             let name = format!("{family}-{rule:?}").to_lowercase();
             ledgers::write(&Path::new(&folder).join(name), family, *rule, 100_000);
         }

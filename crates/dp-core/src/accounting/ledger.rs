@@ -39,6 +39,12 @@ pub enum Standing {
 /// each entry, and a running digest over adjacency, limit and entries: one that was taken out,
 /// altered or put elsewhere is noticed, unless whoever did it computed the digest again.
 /// A whole older state put back is not noticed.
+///
+/// ```compile_fail,E0599
+/// fn twice(ledger: dp_core::accounting::Ledger) -> [dp_core::accounting::Ledger; 2] {
+///     [ledger.clone(), ledger]
+/// }
+/// ```
 #[derive(Debug, PartialEq, Deserialize)]
 #[serde(try_from = "RawLedger")]
 pub struct Ledger {

@@ -86,6 +86,10 @@ impl Method {
     ];
 }
 
+/// More events than these are composed at [`WIDE`]: each law has cells of its own.
+const MANY: usize = 20;
+const WIDE: f64 = 1e-4;
+
 /// The epsilon of `events` together at `delta`. The lower end is present only where
 /// the method is exact up to arithmetic.
 ///
@@ -100,6 +104,9 @@ pub fn epsilon(events: &[Event], delta: Delta, method: Method) -> Result<Bracket
         Method::Zcdp => renyi::zcdp(events, delta).map(above),
         Method::Rdp => renyi::rdp(events, delta).map(above),
         Method::Gdp => gdp::gdp(events, delta),
+        Method::Pld if events.len() > MANY => {
+            Pld::new(events).with_width(Width::new(WIDE)?).epsilon(delta)
+        }
         Method::Pld => Pld::new(events).epsilon(delta),
     }
 }

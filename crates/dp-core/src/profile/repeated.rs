@@ -80,8 +80,8 @@ fn ln_delta(profile: &Profile, times: u64, epsilon: f64) -> f64 {
 
 /// A release recomputes its certificate, so some milliseconds: 5e-4 of epsilon.
 const ONE: f64 = 5e-4;
-/// A ledger asks for many: a hundredth.
-const MANY: f64 = 1e-2;
+/// A ledger asks for many: a fiftieth.
+const MANY: f64 = 2e-2;
 
 fn composition(event: &Event, width: f64) -> Pld {
     let pld = Pld::new([event]);
@@ -137,7 +137,7 @@ fn curve(profile: &Profile, times: u64, near: Near) -> Option<Curve> {
     };
     let event = Event::new(once, times).ok()?;
     // Of many, a guess may be farther off before sums are made again.
-    let (width, good) = if near.many { (MANY, 0.7..1.4) } else { (ONE, 0.9..1.1) };
+    let (width, good) = if near.many { (MANY, 0.5..2.0) } else { (ONE, 0.9..1.1) };
     let pld = composition(&event, width);
     let both = [Way::Forwards, Way::Backwards];
     let ways = if pld.is_one_way() { &both[..1] } else { &both[..] };

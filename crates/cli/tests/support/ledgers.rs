@@ -103,7 +103,7 @@ fn one_of_several(i: usize) -> Value {
 pub(crate) fn guarantee(family: &str, i: usize) -> Guarantee {
     match family {
         // The least epsilon would take many compositions.
-        _ if family == "group" || family.starts_with("repeated") => {
+        _ if ["group", "replaced-wishart"].contains(&family) || family.starts_with("repeated") => {
             let budget = Budget::new(20.0, 1e-9).expect("valid");
             let profile = serde_json::from_value(profile(family, i)).expect("a profile");
             Guarantee::declared(of(family), budget, profile, "nobody", "a test")

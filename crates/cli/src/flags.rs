@@ -3,7 +3,7 @@
 /// A text of the readers in the words of this command line: options between backticks become flags.
 pub(crate) fn with_flags(text: &str) -> String {
     /// What is not simply the name of the field.
-    const FLAGS: [(&str, &str); 15] = [
+    const FLAGS: [(&str, &str); 16] = [
         ("`header` true", "--header"),
         ("`header` false", "--no-header"),
         ("`leave_out`", "--id"),
@@ -19,6 +19,7 @@ pub(crate) fn with_flags(text: &str) -> String {
         ("`keep`", "--keep"),
         ("`missing`", "--missing"),
         ("`separator`", "--separator"),
+        ("`users`", "--user"),
     ];
     FLAGS.iter().fold(text.to_owned(), |text, (option, flag)| text.replace(option, flag))
 }

@@ -213,7 +213,7 @@ impl OpenGram {
     }
 
     /// As [`ExactGram::to_bytes`], of all rows so far.
-    pub(crate) fn to_bytes(&mut self) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self) -> Vec<u8> {
         self.sum().to_bytes()
     }
 

@@ -105,7 +105,7 @@ impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
     /// The exact sums so far, for another stream of the same mechanism: they are as private as the rows.
     #[must_use]
     pub fn sums(&mut self) -> Vec<u8> {
-        self.gram.to_bytes()
+        self.gram.bytes()
     }
 
     /// Adds what [`CovarianceStream::sums`] of another stream of this mechanism gave: the release is that of all rows, bit for

@@ -13,9 +13,9 @@ use serde::{Deserialize, Serialize};
 
 /// The schedule at work.
 pub(super) enum Engine {
-    Blocks(Blocks),
+    Blocks(Box<Blocks>),
     Tree(Box<Tree>),
-    Factorised { sums: Factorised, open: OpenGram, clip: RowClip },
+    Factorised { sums: Box<Factorised>, open: OpenGram, clip: RowClip },
 }
 
 /// What a window's release consists of, without the stream's parameters.
@@ -73,7 +73,7 @@ impl Engine {
             Schedule::Block { noise, keep } => {
                 let blocks = Blocks::new(config, noise, keep)?;
                 let guarantee = blocks.guarantee().clone();
-                (Self::Blocks(blocks), guarantee)
+                (Self::Blocks(Box::new(blocks)), guarantee)
             }
             Schedule::Tree { noise } => {
                 let tree = Tree::new(config, noise, clip, row)?;
@@ -83,7 +83,10 @@ impl Engine {
             Schedule::Factorised { .. } | Schedule::Decayed { .. } => {
                 let sums = Factorised::new(config, clip, row)?;
                 let guarantee = sums.noise.guarantee().clone();
-                (Self::Factorised { sums, open: OpenGram::new(clip), clip }, guarantee)
+                (
+                    Self::Factorised { sums: Box::new(sums), open: OpenGram::new(clip), clip },
+                    guarantee,
+                )
             }
         })
     }
@@ -92,11 +95,11 @@ impl Engine {
     pub(super) fn restarted(&self, config: &StreamConfig, clip: RowClip) -> Self {
         match (self, config.schedule) {
             (Self::Blocks(blocks), Schedule::Block { keep, .. }) => {
-                Self::Blocks(blocks.restarted(config, keep))
+                Self::Blocks(Box::new(blocks.restarted(config, keep)))
             }
             (Self::Tree(tree), _) => Self::Tree(Box::new(tree.restarted(clip))),
             (Self::Factorised { sums, .. }, _) => Self::Factorised {
-                sums: sums.restarted(config, clip),
+                sums: Box::new(sums.restarted(config, clip)),
                 open: OpenGram::new(clip),
                 clip,
             },

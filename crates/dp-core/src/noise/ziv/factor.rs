@@ -367,7 +367,8 @@ fn fast(target: Target<'_>) -> Option<(Lower, Rest)> {
     let unit = i64::from(floor_log2(largest) - 51);
     let per_unit = 2f64.powi(-unit as i32);
     // Neither may have overflowed.
-    if !(largest * per_unit <= 2f64.powi(52)) {
+    let most = largest * per_unit;
+    if most.is_nan() || most > 2f64.powi(52) {
         return None;
     }
     let n = Zeroizing::new(l.iter().map(|x| nearest_integer(x * per_unit)).collect::<Vec<_>>());

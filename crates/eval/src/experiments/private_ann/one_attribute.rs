@@ -147,9 +147,12 @@ fn claims(cells: &[Cell], report: &mut Report) {
         .catches(&[Sabotage::NoNoise]);
 }
 
+/// Name, way, queries, budgets, and what was found there.
+type Earlier<'a> = (&'a str, Way, Search, &'a [f64], &'a [f64]);
+
 /// Numbers that an earlier, separate implementation found, two draws each.
 fn earlier(cells: &[Cell], report: &mut Report) {
-    let settings: [(&str, Way, Search, &[f64], &[f64]); 5] = [
+    let settings: [Earlier<'_>; 5] = [
         ("Gaussian", GAUSSIAN, RELEASED, &[1.0, 2.0, 3.0], &[0.033, 0.085, 0.168]),
         ("Laplace", LAPLACE, RELEASED, &[1.0, 2.0, 3.0], &[0.252, 0.630, 0.841]),
         ("staircase", STAIRCASE, RELEASED, &[1.0, 2.0, 3.0], &[0.270, 0.689, 0.902]),

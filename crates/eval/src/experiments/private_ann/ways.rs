@@ -117,7 +117,7 @@ pub(super) struct Trial<'a> {
 pub(super) enum Published {
     Sketch(PrivateSketch, PrivateSketch),
     Grouped(PrivateSketch, PrivateSketch, Groups),
-    Units(Release<UnitVectors>, Release<UnitVectors>),
+    Units(Box<[Release<UnitVectors>; 2]>),
     Signs(SignCodes, SignCodes),
     /// One release, that many queries first.
     SignsTogether(SignCodes, usize),
@@ -225,7 +225,7 @@ impl Trial<'_> {
                         |rows| Ok(mechanism.release(rows, &mut rng)?),
                     )
                 };
-                Published::Units(release(queries)?, release(database)?)
+                Published::Units(Box::new([release(queries)?, release(database)?]))
             }
             Way::Signs(rule) => {
                 let family = sabotage::family(Family::Oporp);
@@ -315,7 +315,7 @@ impl Published {
             Self::Sketch(_, database) | Self::Grouped(_, database, _) => {
                 Some(database.noise_variance() / space.square())
             }
-            Self::Units(_, database) => Some(database.payload().mean().powi(-2)),
+            Self::Units(both) => Some(both[1].payload().mean().powi(-2)),
             Self::Signs(..) | Self::SignsTogether(..) => None,
         }
     }
@@ -325,7 +325,7 @@ impl Published {
         let law = |law: &NoiseLaw| law.moments().map_or(f64::NAN, |m| m[0].sqrt());
         match self {
             Self::Sketch(_, database) | Self::Grouped(_, database, _) => law(database.noise()),
-            Self::Units(_, database) => 1.0 / database.payload().mean(),
+            Self::Units(both) => 1.0 / both[1].payload().mean(),
             Self::Signs(_, signs) | Self::SignsTogether(signs, _) => match *signs.noise() {
                 NoiseLaw::BitFlip { keep } => keep.get(),
                 _ => f64::NAN,
@@ -367,7 +367,8 @@ impl Published {
                 };
                 found(of(queries)?, of(&exact)?)
             }
-            Self::Units(queries, database) => {
+            Self::Units(both) => {
+                let [queries, database] = &**both;
                 let (queries, database) = (queries.payload(), database.payload());
                 let index = if denoise {
                     UnitIndex::denoised(database, Score::Cosine)?
@@ -405,7 +406,7 @@ impl Published {
     fn width(&self) -> usize {
         match self {
             Self::Sketch(_, database) => database.k(),
-            Self::Units(_, database) => database.payload().width(),
+            Self::Units(both) => both[1].payload().width(),
             Self::Grouped(..) | Self::Signs(..) | Self::SignsTogether(..) => 0,
         }
     }

@@ -181,6 +181,12 @@ impl Certificate {
         Ok(self.sealed())
     }
 
+    /// The same certificate for the one output of a release key, that of whose parts this is.
+    pub(crate) fn of_output(mut self) -> Self {
+        self.statement.generator = GeneratorKind::ReleaseKeyChacha12;
+        Self { payload: None, ..self }.sealed()
+    }
+
     /// The same certificate for a release of another number of rows, which its public parameter `name` counts.
     pub(crate) fn with_count(mut self, name: &str, rows: u64) -> Self {
         self.statement.public.insert(name.to_owned(), rows.into());
@@ -314,6 +320,13 @@ impl Certificate {
                 return Err(rejected(
                     "generator",
                     "the noise came from a known number: not private",
+                ));
+            }
+            GeneratorKind::ReleaseKeyPart => {
+                return Err(rejected(
+                    "generator",
+                    "the noise can be drawn again from a release key: this is a part, and only the output that the parts are merged \
+                     into is a release",
                 ));
             }
         }

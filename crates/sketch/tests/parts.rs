@@ -223,6 +223,18 @@ fn what_was_not_made_for_a_block_is_no_part_of_it() {
     assert!(terms.payload(&system, ROWS as u64).is_err());
     let mut rng = manifest.noise(&room.key, 0, &content).unwrap();
     assert!(terms.payload(&release(&mechanism(2.0), &mut rng), ROWS as u64).is_err());
+    // The same noise on the same rows under two scales gives the rows away: by itself neither is a release.
+    for (mechanism, epsilon) in [(&room.mechanism, 1.0), (&mechanism(2.0), 2.0)] {
+        let mut rng = manifest.noise(&room.key, 0, &content).unwrap();
+        let alone = mechanism.release(view, &mut rng).unwrap();
+        let refused = alone.certificate().verify().unwrap_err().to_string();
+        assert!(
+            refused.contains("only the output that the parts are merged into"),
+            "{epsilon}: {refused}"
+        );
+        let any = dp_core::certificate::AnyCertificate::Private(alone.certificate().clone());
+        assert!(!any.exceptions().is_empty());
+    }
     // A part that lacks a block, or has one too many.
     let path: &Path = &room.path("short");
     let part = PartWriter::create(path, &manifest, &room.key, 0..1).unwrap();

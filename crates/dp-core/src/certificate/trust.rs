@@ -149,7 +149,10 @@ impl AnyCertificate {
             Self::None(_) => return vec![Exception::NoGuarantee],
             Self::Individual(certificate) => {
                 found.push(Exception::Individual);
-                certificate.statement.generator == GeneratorKind::DeterministicNotPrivate
+                !matches!(
+                    certificate.statement.generator,
+                    GeneratorKind::OsChacha12 | GeneratorKind::ReleaseKeyChacha12
+                )
             }
             Self::Private(certificate) => {
                 found.extend(word_of(certificate.guarantee().provenance()));

@@ -15,8 +15,11 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 pub enum GeneratorKind {
     /// ChaCha with 12 rounds, keyed by the operating system.
     OsChacha12,
-    /// ChaCha with 12 rounds, keyed by the keyed hash of a [release key](crate::parts::ReleaseKey).
+    /// ChaCha with 12 rounds, keyed by the keyed hash of a [release key](crate::parts::ReleaseKey), in the one output of that key.
     ReleaseKeyChacha12,
+    /// The same before that output is put together: whoever holds the key can draw it again, for anything. **Not private** by
+    /// itself.
+    ReleaseKeyPart,
     /// ChaCha with 12 rounds, keyed by a number somebody knows: **not private**.
     DeterministicNotPrivate,
 }
@@ -29,6 +32,7 @@ impl GeneratorKind {
             (Self::DeterministicNotPrivate, _) | (_, Self::DeterministicNotPrivate) => {
                 Self::DeterministicNotPrivate
             }
+            (Self::ReleaseKeyPart, _) | (_, Self::ReleaseKeyPart) => Self::ReleaseKeyPart,
             (Self::OsChacha12, Self::OsChacha12) => Self::OsChacha12,
             _ => Self::ReleaseKeyChacha12,
         }
@@ -82,7 +86,7 @@ impl NoiseRng {
     /// again gets the same streams.
     pub(crate) fn of_release_key(key: [u8; 32]) -> Self {
         let process = std::process::id();
-        Self { key, next: 0, process, kind: GeneratorKind::ReleaseKeyChacha12 }
+        Self { key, next: 0, process, kind: GeneratorKind::ReleaseKeyPart }
     }
 
     /// Takes a key from the operating system for this process.

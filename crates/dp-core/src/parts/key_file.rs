@@ -104,7 +104,7 @@ impl KeyFile {
         let opened = open(release)?;
         let shape = opened.shape()?;
         let summary = opened.summary;
-        let certificate = summary.certificate.private()?.of_post_processing();
+        let certificate = summary.certificate.private()?.of_output();
         let trailer = Trailer::new(shape, summary.fingerprint, &summary.parameters, certificate)?;
         let mut out = Writer::begin(to, summary.kind)?;
         out.payload(opened.payload)?;

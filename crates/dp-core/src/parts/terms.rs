@@ -87,7 +87,7 @@ impl Terms {
             return Err(Error::file("release", format!("{} is not made in parts", kind.name())));
         }
         let mut certificate = certificate.of_post_processing();
-        if certificate.statement().generator != GeneratorKind::ReleaseKeyChacha12 {
+        if certificate.statement().generator != GeneratorKind::ReleaseKeyPart {
             return Err(Error::file("release", "its noise is not that of a release key"));
         }
         let stated = |name: &&&str| certificate.statement().public.contains_key(**name);
@@ -132,7 +132,8 @@ impl Terms {
         let certificate = match &self.count {
             Some(name) => self.certificate.clone().with_count(name, rows),
             None => self.certificate.clone(),
-        };
+        }
+        .of_output();
         let shape = (size(rows)?, size(self.columns)?);
         Trailer::new(shape, self.fingerprint.clone(), &self.parameters, certificate)
     }

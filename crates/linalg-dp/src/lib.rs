@@ -7,6 +7,7 @@
 //! | approximate a matrix whose rows may shift | [`low_rank`] |
 //! | release the top directions alone | [`covariance::NoisyPower`] |
 //! | follow a stream in sliding windows | [`window`] |
+//! | choose among them from public facts | [`plan`] |
 //! | check a release that somebody gave you | [`verify()`]; of a file of any kind, [`any::AnyRelease`] |
 //! | measure coherence | [`low_rank::c_coherence`], [`low_rank::mu0_exact`] |
 //!
@@ -35,6 +36,7 @@ pub mod error;
 pub mod low_rank;
 pub mod newton;
 pub mod parts;
+pub mod plan;
 mod products;
 mod sizes;
 pub mod verify;

@@ -46,7 +46,7 @@ const LISTED: usize = 100;
 
 /// How the limit is kept.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Rule {
+pub(crate) enum Rule {
     /// Epsilons and deltas add up: any mechanism.
     Basic,
     /// Zero-concentrated: Gaussian, Laplace and randomised response.
@@ -55,6 +55,17 @@ enum Rule {
     Gdp,
     /// Renyi at fixed orders: every mechanism whose loss law is known, mixed.
     Renyi,
+}
+
+impl Rule {
+    pub(crate) fn filter(self) -> FilterRule {
+        match self {
+            Self::Basic => FilterRule::Basic,
+            Self::Zcdp => FilterRule::Zcdp,
+            Self::Gdp => FilterRule::Gdp,
+            Self::Renyi => FilterRule::Renyi,
+        }
+    }
 }
 
 #[derive(Args)]
@@ -158,12 +169,7 @@ impl Init {
         ];
         let adjacency = self.adjacency.get("a ledger", &every)?.of_user(self.rows_a_user)?;
         let limit = Budget::new(self.epsilon, self.delta)?;
-        let rule = match self.rule {
-            Rule::Basic => FilterRule::Basic,
-            Rule::Zcdp => FilterRule::Zcdp,
-            Rule::Gdp => FilterRule::Gdp,
-            Rule::Renyi => FilterRule::Renyi,
-        };
+        let rule = self.rule.filter();
         if is_stream(&self.file) {
             return Err(Error::usage("a ledger is a file: it is changed in its place"));
         }

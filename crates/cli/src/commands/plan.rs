@@ -1,5 +1,8 @@
 //! `dps plan`: what every mechanism would achieve.
 
+mod matrices;
+mod repeated;
+
 use super::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result};
 use crate::output::Record;
@@ -28,6 +31,14 @@ enum TaskName {
     Sets(Sets),
     /// Search among whole rows (`dps release units`), where any row may become any other.
     Search(Search),
+    /// Second moments, and their first principal component.
+    Covariance(matrices::Covariance),
+    /// A low-rank approximation.
+    LowRank(matrices::LowRank),
+    /// Second moments of the last rows of a stream: its schedule.
+    Window(matrices::Window),
+    /// Many releases under one limit: what each may spend.
+    Repeated(repeated::Repeated),
 }
 
 #[derive(Args)]
@@ -118,6 +129,10 @@ impl Plan {
             TaskName::Vectors(task) => task.run(),
             TaskName::Sets(task) => task.run(),
             TaskName::Search(task) => task.run(),
+            TaskName::Covariance(task) => task.run(),
+            TaskName::LowRank(task) => task.run(),
+            TaskName::Window(task) => task.run(),
+            TaskName::Repeated(task) => task.run(),
         }
     }
 }

@@ -27,6 +27,8 @@ mod stream;
 mod sums;
 mod tree;
 
+pub(crate) use tree::nodes_of_windows;
+
 pub use config::{BlockNoise, Keep, Pace, Schedule, StreamConfig};
 pub use factorisation::{Factorisation, Workload};
 pub use histogram::{Checkpoint, PruneRule, SpectralHistogram};

@@ -119,6 +119,18 @@ fn nodes(levels: u32, first: u64, end: u64) -> u64 {
     count
 }
 
+/// Fewest nodes that a window of so many blocks is made of, their mean over its places, and most.
+pub(crate) fn nodes_of_windows(window_blocks: u64) -> (f64, f64, f64) {
+    let levels = tree_levels(window_blocks);
+    let period = 1u64 << (levels - 1);
+    let ends = (0..period).step_by((period >> 12 | 1) as usize);
+    let counts = ends.map(|first| nodes(levels, first, first + window_blocks) as f64);
+    let (least, sum, most, count) = counts.fold((f64::MAX, 0.0, 0.0f64, 0.0), |at, n| {
+        (at.0.min(n), at.1 + n, at.2.max(n), at.3 + 1.0)
+    });
+    (least, sum / count, most)
+}
+
 impl Tree {
     pub(super) fn new(
         config: &StreamConfig,
@@ -162,12 +174,7 @@ impl Tree {
 
     /// The expected error of a full window whose rows have this total squared norm, over where it ends.
     pub(super) fn expected_error(&self, trace: SquaredNorm) -> f64 {
-        let period = 1u64 << (self.levels - 1);
-        let ends = (0..period).step_by((period >> 12 | 1) as usize);
-        let (sum, count) = ends.fold((0, 0u64), |(sum, count), first| {
-            (sum + nodes(self.levels, first, first + self.window_blocks), count + 1)
-        });
-        let mean = sum as f64 / count as f64;
+        let mean = nodes_of_windows(self.window_blocks).1;
         match &self.noise {
             NodeNoise::Gaussian(noise) => mean.sqrt() * noise.expected_error(self.dim),
             NodeNoise::Wishart(m) => of_sum(|t| m.expected_frobenius_error(t), trace, mean),

@@ -1,0 +1,288 @@
+//! Plans of covariances, components, low-rank approximations and windows.
+
+use crate::commands::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
+use crate::error::{Error, Result, positive};
+use crate::output::Record;
+use clap::Args;
+use dp_core::{Adjacency, Budget, SquaredNorm};
+use linalg_dp::plan::{
+    CovarianceMethod, CovarianceTask, LowRankMethod, LowRankTask, Planned, plan_covariance,
+    plan_direction, plan_low_rank, plan_window,
+};
+use linalg_dp::window::{Schedule, StreamConfig};
+
+#[derive(Args)]
+pub(super) struct Covariance {
+    /// Rows of the file.
+    #[arg(long)]
+    rows: u64,
+    /// Features of a row.
+    #[arg(long)]
+    features: usize,
+    /// Typical l2 norm of a row, from public knowledge [default: half of --norm-bound].
+    #[arg(long)]
+    typical_norm: Option<f64>,
+    /// How much more of the rows' squared norm the strongest direction has than any other, as a share, from public knowledge: plans
+    /// the first principal component too.
+    #[arg(long, value_name = "SHARE")]
+    gap: Option<f64>,
+    #[command(flatten)]
+    adjacency: AdjacencyOptions,
+    #[command(flatten)]
+    budget: BudgetOptions,
+}
+
+impl Covariance {
+    pub(super) fn run(&self) -> Result<Record> {
+        let known =
+            [AdjacencyKind::AddRemoveRow, AdjacencyKind::ReplaceRow, AdjacencyKind::ZeroRow];
+        let adjacency = self.adjacency.get("a covariance", &known)?;
+        let bound = row_bound(adjacency)?;
+        let norm = self.typical_norm.unwrap_or(0.5 * bound);
+        if !(norm > 0.0 && norm <= bound) {
+            return Err(Error::usage(format!(
+                "--typical-norm {norm} is not allowed: it takes a norm in (0, {bound}], as --norm-bound says"
+            )));
+        }
+        let trace = SquaredNorm::new(self.rows as f64 * norm * norm)?.get();
+        let budget = self.budget.get()?;
+        let task = CovarianceTask { dim: self.features, adjacency, budget };
+        let plans = plan_covariance(&task)?;
+        let mut record = Record::new()
+            .text("adjacency", adjacency.to_string())
+            .number("frobenius norm of the second moments, at most", trace);
+        if let Some(best) = plans.first().filter(|best| best.error > trace) {
+            record = record.text(
+                "note",
+                format!(
+                    "the least error is {:.1} times the largest norm that the second moments can have: nothing of them is seen at \
+                     this budget; {:.1} times as many rows would be needed",
+                    best.error / trace,
+                    best.error / trace
+                ),
+            );
+        }
+        if let Some(share) = self.gap {
+            record = record.and(component(&task, share, trace)?);
+        }
+        let command = format!(
+            "dps release covariance FILE --out FILE {} {}",
+            protects(adjacency),
+            spends(budget)
+        );
+        let rows = plans.iter().map(|plan| {
+            let row = Record::new().text("method", covariance_name(plan.method));
+            errors(row, plan).number("relative_error", plan.error / trace)
+        });
+        let record = record.text("the best release is made by", command);
+        Ok(record.table("methods", rows.collect()))
+    }
+}
+
+/// The first component, where the gap is known.
+fn component(task: &CovarianceTask, share: f64, trace: f64) -> Result<Record> {
+    if !(share > 0.0 && share <= 1.0) {
+        return Err(Error::usage(format!(
+            "--gap {share} is not allowed: it takes a share of the squared norm in (0, 1]"
+        )));
+    }
+    let plan = plan_direction(task, share * trace)?;
+    let record = Record::new()
+        .number("squared sine to the first component", plan.error)
+        .number("squared sine, low", plan.low)
+        .number("squared sine, high", plan.high);
+    Ok(if plan.error < 0.5 {
+        record
+    } else {
+        // It falls as the square of the gap, which a plan for a million times as many rows shows without its cap.
+        let many = plan_direction(task, 1e6 * share * trace)?;
+        let factor = 1e6 * (many.error / 0.1).sqrt();
+        record.text(
+                "component",
+                format!(
+                    "nothing of the first component is seen at this budget: {factor:.1} times as many rows would bring its squared \
+                     sine to .1"
+                ),
+            )
+    })
+}
+
+#[derive(Args)]
+pub(super) struct LowRank {
+    /// Rows of the matrix.
+    #[arg(long)]
+    rows: usize,
+    /// Columns of the matrix.
+    #[arg(long)]
+    features: usize,
+    /// Rank of the approximation.
+    #[arg(long)]
+    rank: usize,
+    /// Longest l2 norm of a row.
+    #[arg(long)]
+    row_bound: f64,
+    /// Frobenius norm of the matrix, about, from public knowledge: what publishing nothing errs by
+    /// [default: half of --row-bound times the root of the rows].
+    #[arg(long)]
+    norm: Option<f64>,
+    #[command(flatten)]
+    adjacency: AdjacencyOptions,
+    #[command(flatten)]
+    budget: BudgetOptions,
+}
+
+impl LowRank {
+    pub(super) fn run(&self) -> Result<Record> {
+        let what = "a low-rank approximation";
+        let adjacency = self.adjacency.get(what, &[AdjacencyKind::RowShift])?;
+        let Adjacency::RowShift { l2: shift } = adjacency else {
+            return Err(Error::usage("a low-rank approximation protects --adjacency row-shift"));
+        };
+        let norm = self.norm.unwrap_or(0.5 * self.row_bound * (self.rows as f64).sqrt());
+        let (shape, rank) = ((self.rows, self.features), self.rank);
+        let (row_bound, budget) = (positive("--row-bound", self.row_bound)?, self.budget.get()?);
+        let task = LowRankTask { shape, rank, shift, row_bound, norm, budget };
+        let plans = plan_low_rank(&task)?;
+        let mut record = Record::new()
+            .text("adjacency", adjacency.to_string())
+            .text("predicted for", "a matrix of that rank with rows of equal weight");
+        let best = plans.first().map(|best| best.method);
+        if best == Some(LowRankMethod::Nothing) {
+            record = record.text(
+                "note",
+                "nothing of the matrix is seen at this budget: a release would err by as much as the zero matrix",
+            );
+        } else {
+            let command = format!(
+                "dps release low-rank FILE --out FILE --rank {rank} --row-bound {} {} {}",
+                self.row_bound,
+                protects(adjacency),
+                spends(budget)
+            );
+            record = record.text("find and project is made by", command);
+        }
+        let rows = plans.iter().map(|plan| {
+            let name = match plan.method {
+                LowRankMethod::FindAndProject { columns } => {
+                    format!("find and project, {columns} columns")
+                }
+                LowRankMethod::InputPerturbation => "noise on every entry, cut to the rank".into(),
+                _ => "zero matrix: spend nothing".into(),
+            };
+            let row = Record::new().text("method", name);
+            errors(row, plan).number("relative_error", plan.error / norm)
+        });
+        Ok(record.table("methods", rows.collect()))
+    }
+}
+
+#[derive(Args)]
+pub(super) struct Window {
+    /// Features of a row.
+    #[arg(long)]
+    features: usize,
+    /// Rows in the window.
+    #[arg(long)]
+    window: u64,
+    /// Rows in a block, which divides the window [default: as of dps window].
+    #[arg(long)]
+    block: Option<u64>,
+    /// Most ticks of the stream: correlated noise needs it.
+    #[arg(long)]
+    horizon: Option<u64>,
+    /// Typical l2 norm of a row, from public knowledge [default: half of --norm-bound].
+    #[arg(long)]
+    typical_norm: Option<f64>,
+    #[command(flatten)]
+    adjacency: AdjacencyOptions,
+    #[command(flatten)]
+    budget: BudgetOptions,
+}
+
+impl Window {
+    pub(super) fn run(&self) -> Result<Record> {
+        let known = [AdjacencyKind::ZeroRow, AdjacencyKind::ReplaceRow];
+        let adjacency = self.adjacency.get("a sliding window", &known)?;
+        let (budget, bound) = (self.budget.get()?, row_bound(adjacency)?);
+        let config = StreamConfig::new(self.features, self.window, adjacency, budget);
+        let config = StreamConfig { block: self.block.unwrap_or(config.block), ..config };
+        let norm = self.typical_norm.unwrap_or(0.5 * bound);
+        let trace = SquaredNorm::new(self.window as f64 * norm * norm)?.get();
+        let plans = plan_window(&config, self.horizon)?;
+        let mut record = Record::new()
+            .text("adjacency", adjacency.to_string())
+            .integer("rows in a block", config.block)
+            .number("frobenius norm of a window, at most", trace);
+        let Some(best) = plans.first() else { return Ok(record) };
+        if best.error > trace {
+            record = record.text(
+                "note",
+                format!(
+                    "the least error is {:.1} times the largest norm that a window can have: nothing of it is seen at this budget",
+                    best.error / trace
+                ),
+            );
+        }
+        let horizon = self.horizon.filter(|_| matches!(best.method, Schedule::Factorised { .. }));
+        let horizon = horizon.map_or(String::new(), |ticks| format!(" --horizon {ticks}"));
+        let command = format!(
+            "dps window FILE --out FOLDER --journal FILE --window {} --block {} --schedule {}{horizon} {} {}",
+            self.window,
+            config.block,
+            schedule_name(best.method),
+            protects(adjacency),
+            spends(budget)
+        );
+        let rows = plans.iter().map(|plan| {
+            let row = Record::new().text("method", schedule_name(plan.method));
+            errors(row, plan).number("relative_error", plan.error / trace)
+        });
+        let record = record.text("the best stream is made by", command);
+        Ok(record.table("methods", rows.collect()))
+    }
+}
+
+fn errors<M>(row: Record, plan: &Planned<M>) -> Record {
+    row.number("error", plan.error).number("low", plan.low).number("high", plan.high)
+}
+
+fn covariance_name(method: CovarianceMethod) -> &'static str {
+    match method {
+        CovarianceMethod::Gaussian => "gaussian",
+        CovarianceMethod::Moments => "gaussian, with means (--means)",
+        _ => "another method",
+    }
+}
+
+fn schedule_name(schedule: Schedule) -> &'static str {
+    match schedule {
+        Schedule::Tree { .. } => "tree",
+        Schedule::Block { .. } => "block",
+        _ => "factorised",
+    }
+}
+
+fn row_bound(adjacency: Adjacency) -> Result<f64> {
+    match adjacency {
+        Adjacency::AddRemoveRow { bound }
+        | Adjacency::ReplaceRow { bound }
+        | Adjacency::ZeroRow { bound } => Ok(bound.get()),
+        other => Err(Error::usage(format!("no release of second moments protects {other}"))),
+    }
+}
+
+/// The options of an adjacency.
+fn protects(adjacency: Adjacency) -> String {
+    let (name, size) = match adjacency {
+        Adjacency::AddRemoveRow { bound } => ("add-remove-row --norm-bound", bound.get()),
+        Adjacency::ReplaceRow { bound } => ("replace-row --norm-bound", bound.get()),
+        Adjacency::ZeroRow { bound } => ("zero-row --norm-bound", bound.get()),
+        Adjacency::RowShift { l2 } => ("row-shift --shift", l2.get()),
+        other => return format!("--adjacency {other}"),
+    };
+    format!("--adjacency {name} {size}")
+}
+
+fn spends(budget: Budget) -> String {
+    format!("--epsilon {} --delta {:e}", budget.epsilon.get(), budget.delta.get())
+}

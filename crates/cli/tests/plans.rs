@@ -1,0 +1,124 @@
+//! Plans of matrices and of repeated releases: what they print can be run, and is what then holds.
+
+mod support;
+
+use support::Room;
+
+const SPENDS: &str = "--epsilon 2 --delta 1e-6";
+
+fn rows(n: usize, d: usize) -> String {
+    let value = |i: usize, j: usize| {
+        ((i * 7 + j * 13) % 19) as f64 / 19.0 * if j == 0 { 0.3 } else { 0.02 }
+    };
+    let row = |i| (0..d).map(|j| value(i, j).to_string()).collect::<Vec<_>>().join(",");
+    let names: String = (0..d).map(|j| format!("{}c{j}", if j > 0 { "," } else { "" })).collect();
+    core::iter::once(names).chain((0..n).map(row)).map(|line| line + "\n").collect()
+}
+
+/// The command that a plan prints, with these in the places of its files.
+fn command(plan: &serde_json::Value, key: &str, out: &str) -> String {
+    let text = plan[key].as_str().unwrap_or_else(|| panic!("{key}: {plan}"));
+    let text = text.strip_prefix("dps ").unwrap().replacen("FILE", "rows.csv", 1);
+    text.replace("FOLDER", out).replace("FILE", out)
+}
+
+#[test]
+fn what_plans_print_runs() {
+    let room = Room::new();
+    room.write("rows.csv", rows(240, 3));
+    let of_rows = format!("--adjacency replace-row --norm-bound 1 {SPENDS}");
+    let plan = room.json(&format!("plan covariance --rows 240 --features 3 {of_rows} --gap 0.5"));
+    let best = &plan["methods"][0];
+    let number = |name: &str| best[name].as_f64().unwrap();
+    assert!(number("low") < number("error") && number("error") < number("high"), "{plan}");
+    let released = command(&plan, "the best release is made by", "c.dps");
+    let released = room.json(&released);
+    let bound = released["spectral error, with probability 0.95 at most"].as_f64().unwrap();
+    // A spectral norm is at most the Frobenius norm that was planned, and at least its share of 3 directions.
+    assert!(bound < 2.0 * number("high") && bound > 0.3 * number("low"), "{bound} {plan}");
+
+    let plan = room.json(&format!(
+        "plan low-rank --rows 240 --features 3 --rank 1 --row-bound 1 --adjacency row-shift --shift 0.001 {SPENDS}"
+    ));
+    assert_eq!(plan["methods"].as_array().unwrap().len(), 3);
+    room.json(&command(&plan, "find and project is made by", "l.dps"));
+
+    let stream = format!("--adjacency zero-row --norm-bound 1 {SPENDS}");
+    let plan = room.json(&format!("plan window --features 3 --window 64 --horizon 60 {stream}"));
+    let names: Vec<_> = plan["methods"].as_array().unwrap().iter().map(|m| &m["method"]).collect();
+    assert_eq!(names, ["factorised", "block", "tree"]);
+    let run = command(&plan, "the best stream is made by", "out");
+    room.json(&run.replace("--journal out", "--journal journal"));
+    let without = room.json(&format!("plan window --features 3 --window 64 {stream}"));
+    assert_eq!(without["methods"].as_array().unwrap().len(), 2);
+}
+
+/// Where nothing is seen, plans say so, and what would be needed.
+#[test]
+fn where_nothing_works_plans_say_so() {
+    let room = Room::new();
+    let poor = "--epsilon 0.1 --delta 1e-6";
+    let plan = room.json(&format!(
+        "plan covariance --rows 100 --features 200 --adjacency replace-row --norm-bound 1 {poor} --gap 0.3"
+    ));
+    assert!(plan["note"].as_str().unwrap().contains("times as many rows"));
+    let needed = plan["component"].as_str().unwrap();
+    let factor: f64 =
+        needed.split(": ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
+    // With so many more rows it is what was said.
+    let rows = (100.0 * factor).ceil();
+    let enough = room.json(&format!(
+        "plan covariance --rows {rows} --features 200 --adjacency replace-row --norm-bound 1 {poor} --gap 0.3"
+    ));
+    let sine = enough["squared sine to the first component"].as_f64().unwrap();
+    assert!((sine - 0.1).abs() < 0.001, "{sine}");
+    let plan = room.json(&format!(
+        "plan low-rank --rows 50 --features 400 --rank 2 --row-bound 1 --adjacency row-shift --shift 1 {poor}"
+    ));
+    assert!(plan["note"].as_str().unwrap().contains("zero matrix"));
+    assert!(plan.get("find and project is made by").is_none());
+    for (bad, words) in [
+        ("plan covariance --rows 9 --features 0", "dim"),
+        ("plan covariance --rows 9 --features 3 --typical-norm 2", "--typical-norm"),
+        ("plan covariance --rows 9 --features 3 --gap 0", "--gap"),
+        ("plan window --features 3 --window 64 --block 7", "block"),
+    ] {
+        room.refuses(&format!("{bad} --adjacency replace-row --norm-bound 1 {poor}"), 2, &[words]);
+    }
+}
+
+/// So many releases fit under the limit, and not one more.
+#[test]
+fn what_is_planned_for_each_release_lasts_as_long_as_was_asked() {
+    let room = Room::new();
+    room.write("rows.csv", "a,b\n0.5,0.25\n0.125,1\n");
+    let adjacency = "--adjacency attribute --beta 1";
+    for (rule, noise, at) in [
+        ("renyi", "gaussian", 0),
+        ("gdp", "gaussian", 0),
+        ("zcdp", "laplace", 1),
+        ("renyi", "staircase", 2),
+    ] {
+        let limit = format!("--rule {rule} --epsilon 3 --delta 1e-6");
+        let plan = room.json(&format!("plan repeated --times 4 {limit}"));
+        let each = &plan["each"][at];
+        assert_eq!(each["noise"].as_str().unwrap().to_lowercase(), noise);
+        let (epsilon, delta) = (&each["epsilon"], each["delta"].as_f64().unwrap());
+        let ledger = format!("{rule}-{noise}.ledger");
+        room.json(&format!("ledger init {ledger} --data rows {adjacency} {limit}"));
+        let release = |i| {
+            format!(
+                "release sketch rows.csv --out {rule}-{noise}-{i}.dps --family identity -k 2 --noise {noise} --bound 1 \
+                 {adjacency} --epsilon {epsilon} --delta {delta:e} --ledger {ledger}"
+            )
+        };
+        (0..4).for_each(|i| drop(room.json(&release(i))));
+        room.refuses(&release(4), 1, &["limit"]);
+    }
+    room.refuses("plan repeated --times 0 --epsilon 1 --delta 0", 2, &["--times"]);
+    room.refuses("plan repeated --times 5 --epsilon -1 --delta 0", 2, &["epsilon"]);
+    // No rule here adds up an infinite Renyi divergence or a delta that is not there.
+    let pure = room.json("plan repeated --times 5 --epsilon 1 --delta 0 --rule basic");
+    assert_eq!(pure["each"].as_array().unwrap().len(), 2);
+    assert!((pure["each"][0]["epsilon"].as_f64().unwrap() - 0.2).abs() < 2e-6, "{pure}");
+}

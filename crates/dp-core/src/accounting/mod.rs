@@ -89,8 +89,6 @@ impl Method {
 /// More events than these are composed at [`WIDE`]: each law has cells of its own.
 const MANY: usize = 20;
 const WIDE: f64 = 1e-4;
-/// The same where some are known from above only, and hardly so closely.
-const WIDEST: f64 = 1e-3;
 
 /// The epsilon of `events` together at `delta`. The lower end is present only where
 /// the method is exact up to arithmetic.
@@ -107,9 +105,7 @@ pub fn epsilon(events: &[Event], delta: Delta, method: Method) -> Result<Bracket
         Method::Rdp => renyi::rdp(events, delta).map(above),
         Method::Gdp => gdp::gdp(events, delta),
         Method::Pld if events.len() > MANY => {
-            let pld = Pld::new(events);
-            let width = if pld.is_above_only() { WIDEST } else { WIDE };
-            pld.with_width(Width::new(width)?).epsilon(delta)
+            Pld::new(events).with_width(Width::new(WIDE)?).epsilon(delta)
         }
         Method::Pld => Pld::new(events).epsilon(delta),
     }

@@ -147,27 +147,6 @@ mod tests {
         }
     }
 
-    /// Of a hundred profiles that are compositions each is composed for the sum of epsilons, and not again for the
-    /// composition of all.
-    #[test]
-    fn what_many_profiles_lose_is_composed_once() {
-        let once = |i: usize| json!({"kind": "wishart", "dim": 8, "dof": 200 + i, "bound": 1.0, "scale": 90.0, "change": "replace"});
-        let profile =
-            |i: usize| profile(json!({"kind": "repeated", "profile": once(i), "times": 12}));
-        let events: Vec<Event> = (0..100).map(|i| Event::once(profile(i))).collect();
-        let deltas = [1e-4, 5e-5].map(|d| Delta::new(d).unwrap());
-        let (each, _) = terms::of(|| events.iter().for_each(|e| drop(e.epsilons(deltas, true))));
-        assert!((200..=400).contains(&each), "{each}");
-        let pld = Pld::new(&events);
-        let (all, found) = terms::of(|| pld.epsilon(deltas[0]));
-        assert!(all <= 2, "{all}");
-        // Below the sum, and above the same of Gaussian losses.
-        let sum: f64 =
-            events.iter().map(|e| e.epsilons(deltas, true)[0].clone().unwrap().get()).sum();
-        let found = found.unwrap().upper.get();
-        assert!(0.05 * sum < found && found < sum, "{found} {sum}");
-    }
-
     /// A row replaced under Wishart noise, among many: not below the exact profile, and within what two steps cost.
     #[test]
     fn a_quick_curve_is_above_the_exact_one() {

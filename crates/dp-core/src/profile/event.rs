@@ -1,11 +1,10 @@
 //! What happened to a data set, as data.
 
 use super::kinds::Profile;
-use super::points::Points;
 use crate::budget::{Delta, Epsilon};
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A mechanism's exact profile, and how many times it ran on the same data.
 ///
@@ -22,13 +21,7 @@ pub struct Event {
 
 /// The epsilons that one run was asked for, at a pair of deltas: several methods ask the same.
 #[derive(Debug, Clone, Default)]
-struct Known(Arc<Memory>);
-
-#[derive(Debug, Default)]
-struct Memory {
-    answers: Mutex<Vec<Answer>>,
-    points: OnceLock<Option<Arc<Points>>>,
-}
+struct Known(Arc<Mutex<Vec<Answer>>>);
 
 type Answer = (([Delta; 2], bool), [Result<Epsilon>; 2]);
 
@@ -88,30 +81,16 @@ impl Event {
     /// The epsilon of one run at each of two deltas, from above; a composition is made for the second. Of
     /// `many` events each is asked quickly.
     pub(crate) fn epsilons(&self, deltas: [Delta; 2], many: bool) -> [Result<Epsilon>; 2] {
-        let known = || self.known.0.answers.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = || self.known.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, answer)) = known().iter().find(|(at, _)| *at == (deltas, many)) {
             return answer.clone();
         }
         // Not under the lock: whoever asks at the same time finds the same.
-        let points = if many { self.points() } else { None };
-        let epsilon = |delta: Delta| Epsilon::new(points.as_ref()?.epsilon(delta.get())?).ok();
-        let answer = match deltas.map(epsilon) {
-            [Some(first), Some(second)] => [Ok(first), Ok(second)],
-            _ => self.profile.epsilons(deltas, many),
-        };
+        let answer = self.profile.epsilons(deltas, many);
         let mut known = known();
         known.truncate(ANSWERS - 1);
         known.insert(0, ((deltas, many), answer.clone()));
         answer
-    }
-
-    /// Pieces of the bound that one of many events has.
-    pub(super) const POINTS: u32 = 96;
-
-    /// A bound on the profile of one of many, where one evaluation takes long: made once.
-    pub(super) fn points(&self) -> Option<Arc<Points>> {
-        let made = || Points::of_curve(&self.profile, Self::POINTS).map(Arc::new);
-        self.known.0.points.get_or_init(made).clone()
     }
 
     /// The profile of one run.

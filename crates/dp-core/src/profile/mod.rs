@@ -20,7 +20,6 @@ mod kinds;
 pub(crate) mod laplace;
 pub(crate) mod mixture;
 pub mod pld;
-mod points;
 mod pure;
 pub(crate) mod repeated;
 pub(crate) mod response;

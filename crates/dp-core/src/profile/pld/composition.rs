@@ -186,11 +186,6 @@ impl Pld {
         Bracket { lower: lower.map(LogDelta::saturating), upper: LogDelta::saturating(upper) }
     }
 
-    /// Whether some profile is known from above only.
-    pub(crate) fn is_above_only(&self) -> bool {
-        self.above_only
-    }
-
     /// Whether the profiles are those of pairs of inputs, each as easy to see in one direction as in the other.
     pub(crate) fn is_reached_both_ways(&self) -> bool {
         !self.above_only && self.is_one_way()

@@ -4,75 +4,103 @@
 
 use super::cut::Cut;
 use super::discretise::Measure;
-use crate::profile::Profile;
-use crate::profile::event::Event;
-use crate::profile::points::Points;
+use crate::budget::{Delta, Epsilon};
+use crate::profile::curve::Near;
+use crate::profile::{PrivacyProfile, Profile};
 use std::sync::{Arc, OnceLock};
 
 /// A profile known from above only, the same in both directions.
 ///
-/// Evaluated once on a few points, where it is asked.
+/// Evaluated once on a few points, where it is asked; between them the chord (in `e^eps`) is an
+/// upper bound again, because the true profile is convex.
 #[derive(Debug, Clone)]
 pub(super) struct Envelope {
-    event: Event,
+    profile: Profile,
     pieces: u32,
     many: bool,
-    /// Copies share them.
-    points: Arc<OnceLock<Arc<Points>>>,
+    /// (eps, delta), eps rising from zero; copies share them.
+    points: Arc<OnceLock<Vec<(f64, f64)>>>,
 }
 
 impl PartialEq for Envelope {
     fn eq(&self, other: &Self) -> bool {
-        self.event.profile() == other.event.profile()
+        self.profile == other.profile
     }
 }
 
 /// Fewest and most evaluations, closer together near zero, and about how many of all profiles together: where more
 /// than twenty are composed their chords are longer, and the answer is wider.
-const POINTS: (u32, u32) = (Event::POINTS, 320);
+const POINTS: (u32, u32) = (64, 320);
 const ALL: u32 = 6400;
-/// Few whose every evaluation takes milliseconds.
-const SLOW: u32 = 40;
 /// More profiles than these are evaluated quickly: what is exact and slow is wider then.
 const FEW: u32 = 4;
+/// A profile that is itself a composition is made for this delta.
+const NEAR: f64 = 1e-10;
 
 impl Envelope {
     /// One of `of` envelopes that are composed.
-    pub(super) fn new(event: Event, of: usize) -> Self {
+    pub(super) fn new(profile: Profile, of: usize) -> Self {
         let of = u32::try_from(of).unwrap_or(u32::MAX).max(1);
-        let slow = matches!(event.profile(), Profile::Wishart { .. });
-        let pieces = if slow && of <= FEW { SLOW } else { (ALL / of).clamp(POINTS.0, POINTS.1) };
+        // Each point takes milliseconds.
+        let slow = matches!(profile, Profile::Wishart { .. });
+        let pieces = if slow { POINTS.0 } else { (ALL / of).clamp(POINTS.0, POINTS.1) };
         let many = of > FEW;
-        Self { event, pieces, many, points: Arc::default() }
+        Self { profile, pieces, many, points: Arc::default() }
     }
 
-    fn points(&self) -> &Points {
-        self.points.get_or_init(|| {
-            // The fewest points are those that a sum of epsilons asks.
-            let fewest = self.many && self.pieces == POINTS.0;
-            let known = if fewest { self.event.points() } else { None };
-            let new = || Arc::new(Points::new(self.event.profile(), self.pieces, self.many));
-            known.unwrap_or_else(new)
-        })
+    fn points(&self) -> &[(f64, f64)] {
+        self.points.get_or_init(|| self.evaluated())
+    }
+
+    fn evaluated(&self) -> Vec<(f64, f64)> {
+        let many = self.many;
+        let near = Delta::new(NEAR).ok().map(|delta| Near { delta, many });
+        let curve = near.and_then(|near| self.profile.curve(near));
+        let delta = |eps: f64| match &curve {
+            Some(curve) => curve.ln_delta(eps).exp(),
+            None => self.profile.log_delta(Epsilon::new(eps).unwrap_or(Epsilon::ZERO)).delta(),
+        };
+        // Points lie where the profile still falls.
+        let floor = delta(200.0) * (1.0 + 1e-9) + 1e-20;
+        let mut end = 0.5;
+        while end < 200.0 && delta(end) > floor {
+            end *= 1.3;
+        }
+        let at = |i: u32| end * (f64::from(i) / f64::from(self.pieces)).powf(1.5);
+        (0..=self.pieces).map(|i| (at(i), delta(at(i)))).collect()
     }
 
     /// A bound on `ln E_P e^(s L)`, where one is stated.
     pub(super) fn ln_moment(&self, s: f64) -> f64 {
-        match *self.event.profile() {
+        match self.profile {
             Profile::Zcdp { rho } => s * (1.0 + s) * rho,
             _ => f64::INFINITY,
         }
     }
 
+    fn delta(&self, eps: f64) -> f64 {
+        let points = self.points();
+        let after = points.partition_point(|p| p.0 <= eps);
+        match (points.get(after.wrapping_sub(1)), points.get(after)) {
+            (Some(&(a, left)), Some(&(b, right))) => {
+                let share = (eps - a).exp_m1() / (b - a).exp_m1();
+                left + (right - left) * share
+            }
+            (Some(&(_, last)), None) => last,
+            _ => 1.0,
+        }
+    }
+
     /// delta(eps) less `(1 - e^eps)_+`, for any sign of eps.
     fn excess(&self, eps: f64) -> f64 {
-        let delta = self.points().delta(eps.abs());
+        let delta = self.delta(eps.abs());
         if eps < 0.0 { eps.exp() * delta } else { delta }
     }
 
     /// A loss beyond which the profile is at most `mass`, or the last point.
     pub(super) fn reach(&self, mass: f64) -> f64 {
-        self.points().reach(mass)
+        let found = self.points().iter().find(|p| p.1 <= mass).or(self.points().last());
+        found.map_or(1.0, |p| p.0.max(0.5))
     }
 
     /// From above: the greatest convex function below the values on the grid. The true

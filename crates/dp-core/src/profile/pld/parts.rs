@@ -54,13 +54,11 @@ pub(in crate::profile) struct Merged {
     rho: f64,
     rhos: usize,
     /// Profiles that are known from above, with their runs.
-    envelopes: Vec<(Event, u64)>,
+    envelopes: Vec<(Profile, u64)>,
     /// Some event is known from above only.
     above_only: bool,
     /// So many profiles are asked at least, of which some are composed elsewhere.
     of: usize,
-    /// The event whose losses are added.
-    event: Option<Event>,
 }
 
 impl Merged {
@@ -105,9 +103,7 @@ impl Merged {
     /// A profile of which only an upper bound is known.
     pub(in crate::profile) fn envelope(&mut self, profile: Profile, runs: u64) {
         self.above_only = true;
-        // Points that the event knows already are not made again.
-        let event = self.event.clone().filter(|event| *event.profile() == profile);
-        self.envelopes.push((event.unwrap_or_else(|| Event::once(profile)), runs));
+        self.envelopes.push((profile, runs));
     }
 
     /// Runs of a concentrated mechanism: all of them together are one.
@@ -176,12 +172,12 @@ impl Merged {
         }
         if self.rho > 0.0 {
             let rho = added(self.rho, self.rhos);
-            self.envelopes.push((Event::once(Profile::Zcdp { rho }), 1));
+            self.envelopes.push((Profile::Zcdp { rho }, 1));
         }
         let envelopes = core::mem::take(&mut self.envelopes);
         let of = envelopes.len().max(self.of);
-        for (event, runs) in envelopes {
-            self.push(Source::Envelope(Envelope::new(event, of)), runs.into());
+        for (profile, runs) in envelopes {
+            self.push(Source::Envelope(Envelope::new(profile, of)), runs.into());
         }
         (self.parts, self.above_only)
     }
@@ -191,10 +187,7 @@ impl Merged {
 /// in all: those that are known from above only take fewer points the more they are.
 pub(super) fn merge<'a>(events: impl IntoIterator<Item = &'a Event>, of: usize) -> (Parts, bool) {
     let mut merged = Merged { of, ..Merged::default() };
-    for event in events {
-        merged.event = Some(event.clone());
-        event.profile().compose(event.count(), &mut merged);
-    }
+    events.into_iter().for_each(|event| event.profile().compose(event.count(), &mut merged));
     merged.finish()
 }
 

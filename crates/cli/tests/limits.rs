@@ -29,6 +29,44 @@ fn spent(room: &Room) -> u64 {
     room.json("ledger show l.json")["releases"].as_u64().expect("a number")
 }
 
+/// A folder that takes no file: the error names it and the way out before anything is read, and nothing is paid.
+#[test]
+fn a_folder_that_takes_no_file_costs_nothing() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let room = room();
+    let release =
+        |out: &str| format!("release sketch users.csv --out {out} -k 4 {OPTIONS} --ledger l.json");
+    let refused = |ended: Output, out: &str, way: &str| {
+        let all = text(&ended);
+        assert_eq!(ended.status.code(), Some(3), "{out}: {all}");
+        let folder = out.rsplit_once('/').expect("a folder").0;
+        for words in [folder, "the folder is", way, "or name another"] {
+            assert!(all.contains(words), "{out}: {words}: {all}");
+        }
+        assert_eq!(spent(&room), 0, "{out}");
+    };
+    for (out, way) in [("missing/x.dps", "create it"), ("users.csv/x.dps", "takes no file")] {
+        refused(limited(&room, "", &release(out)), out, way);
+    }
+    std::fs::create_dir(room.path("locked")).expect("made");
+    let mode = PermissionsExt::from_mode(0o555);
+    std::fs::set_permissions(room.path("locked"), mode).expect("its owner may");
+    let way = "make it writable";
+    let root = std::fs::metadata(room.folder()).expect("exists").uid() == 0;
+    if !root {
+        return refused(limited(&room, "", &release("locked/x.dps")), "locked/x.dps", way);
+    }
+    // Root writes everywhere: somebody else.
+    #[cfg(target_os = "linux")]
+    if let Some((dps, user)) = stranger(&room) {
+        let mut command = Command::new(dps);
+        command.args(release("locked/x.dps").split_whitespace()).current_dir(room.folder());
+        let ended = as_user(command.stdin(Stdio::null()), user).output().expect("runs");
+        refused(ended, "locked/x.dps", way);
+    }
+    assert_eq!(std::fs::read_dir(room.path("locked")).expect("a folder").count(), 0);
+}
+
 /// Files may not grow past some size: the release first, then the ledger.
 #[test]
 fn a_full_disk_costs_nothing() {

@@ -161,6 +161,19 @@ impl<P: AsRef<Path> + ?Sized> Destination for &P {
     }
 }
 
+/// A folder that takes no file: which one, and the way out.
+fn no_folder(path: &Path, error: &std::io::Error) -> Error {
+    let way = match error.kind() {
+        ErrorKind::NotFound => "create it",
+        ErrorKind::PermissionDenied => "make it writable for this user",
+        ErrorKind::NotADirectory | ErrorKind::ReadOnlyFilesystem => "it takes no file",
+        _ => return Error::io(path.display(), error),
+    };
+    let reason =
+        format!("{error}: the folder is {}; {way}, or name another", folder_of(path).display());
+    Error::Io { what: path.display().to_string(), kind: error.kind(), reason }
+}
+
 impl Output {
     /// Opens a file that gets its name when the release is complete.
     ///
@@ -184,7 +197,8 @@ impl Output {
         let Some(name) = path.file_name() else {
             return Err(Error::invalid("path", path.display(), "the name of a file"));
         };
-        let path = folder_of(path).canonicalize().map_err(failed)?.join(name);
+        let folder = folder_of(path);
+        let path = folder.canonicalize().map_err(|e| no_folder(path, &e))?.join(name);
         // A name that is too long, or in a folder that cannot be looked into, fails here too.
         let replaces = match path.symlink_metadata() {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
@@ -193,7 +207,7 @@ impl Output {
         if replaces.is_some() && existing == Existing::Keep {
             return Err(failed(ErrorKind::AlreadyExists.into()));
         }
-        let staged = disk.stage(folder_of(&path), name).map_err(failed)?;
+        let staged = disk.stage(folder_of(&path), name).map_err(|e| no_folder(&path, &e))?;
         Ok(Self::of(disk, staged, To::File { path, replaces, over: None }))
     }
 

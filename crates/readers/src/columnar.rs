@@ -113,8 +113,12 @@ pub(crate) fn open_parquet(options: &RowsFile) -> Result<Input> {
     };
     let groups = || builder.metadata().row_groups().iter().map(of_group);
     let features = features(&schema, &selection);
-    if features.is_none() && groups().max() > Some(SHORT.max(size.saturating_mul(8))) {
-        let text = "its column of lists declares more values than the file has bits, and one list may hold them all";
+    let positions = selection.positions();
+    // Also of fixed size: how many values a row has is not known before it is decoded.
+    let listed = positions.iter().any(|&i| schema.field(i).data_type().is_nested());
+    if listed && groups().max() > Some(SHORT.max(size.saturating_mul(LISTED))) {
+        let text = "its column of lists declares more values than twice the file's bytes in one row group, and one list may hold them \
+                    all: write smaller row groups";
         return Err(options.malformed(text));
     }
     if groups().fold(0, u64::saturating_add) > values {
@@ -133,6 +137,8 @@ pub(crate) fn open_parquet(options: &RowsFile) -> Result<Input> {
 
 /// So many values of lists in a row group are few, however small the file is.
 const SHORT: u64 = 1 << 20;
+/// Beyond them, the most for each byte of a file: a truth value is a bit there, and eight bytes as a number.
+const LISTED: u64 = 2;
 
 /// So many values are few, however small the file is.
 const MANY: u64 = 1 << 25;
@@ -231,6 +237,19 @@ fn finish(
         return Err(options.malformed(NO_COLUMN));
     }
     let lists = positions.len() == 1 && list(schema.field(positions[0]).data_type());
+    // Before anything is decoded: a few bytes may say a long text many times.
+    let elements = |ty: &DataType| match ty {
+        DataType::FixedSizeList(of, _) | DataType::List(of) | DataType::LargeList(of) if lists => {
+            of.data_type().clone()
+        }
+        ty => ty.clone(),
+    };
+    let other = |&at: &usize| !is_number(&elements(schema.field(at).data_type()));
+    if let Some(column) = positions.iter().position(other) {
+        let column = selection.names.get(column).cloned();
+        let (file, rule) = (options.path.clone(), NOT_A_NUMBER.into());
+        return Err(DataError { file, column, rule, record: None }.into());
+    }
     let mut rows = ColumnarRows {
         batches,
         pending: None,
@@ -252,6 +271,11 @@ fn finish(
         rows.names.clear();
     }
     Ok(Input { rows: Box::new(rows), meter, columns: Some(selection.entered) })
+}
+
+/// Whether a column of this type is read.
+fn is_number(ty: &DataType) -> bool {
+    ty.is_integer() || matches!(ty, DataType::Float32 | DataType::Float64 | DataType::Boolean)
 }
 
 /// Length of the first list of a column.

@@ -3,6 +3,7 @@
 use crate::thrift::{STRUCT, Thrift};
 use bytes::Bytes;
 use flate2::bufread::MultiGzDecoder;
+use lz4_flex::frame::FrameDecoder;
 use parquet::basic::Compression;
 use parquet::errors::{ParquetError, Result};
 use parquet::file::metadata::ParquetMetaData;
@@ -41,7 +42,7 @@ struct Chunks {
 struct Chunk {
     start: u64,
     group: usize,
-    gzip: bool,
+    codec: Compression,
     /// Values that its pages may still declare.
     values: u64,
     /// Bytes of its dictionary and of its last page.
@@ -95,7 +96,7 @@ impl Pages {
                 places.push(Chunk {
                     start: column.byte_range().0,
                     group,
-                    gzip: matches!(column.compression(), Compression::GZIP(_)),
+                    codec: column.compression(),
                     values: u64::try_from(column.num_values()).unwrap_or(0),
                     held: [0; 2],
                 });
@@ -122,12 +123,24 @@ impl Pages {
         }
     }
 
-    /// Whether a page of gzip, whose decoder asks nobody how long it may become, is as long as its header says.
-    fn unpacks(&self, start: u64, header: &Header) -> Result<bool> {
-        let packed = self.file.get_read(start + header.length)?.take(header.packed);
-        let unpacked = MultiGzDecoder::new(BufReader::new(packed)).take(header.unpacked + 1);
-        let length = std::io::copy(&mut { unpacked }, &mut std::io::sink());
-        Ok(length.is_ok_and(|length| length <= header.unpacked))
+    /// Whether a page whose decoder asks nobody how long it may become is as long as its header says: of gzip, and of
+    /// old LZ4, which is a stream of frames where it is nothing else.
+    fn unpacks(&self, start: u64, header: &Header, codec: Compression) -> Result<bool> {
+        let packed = || -> Result<_> {
+            let bytes = self.file.get_read(start + header.length)?;
+            Ok(BufReader::new(bytes.take(header.packed)))
+        };
+        let length = |unpacked: &mut dyn Read| {
+            std::io::copy(&mut unpacked.take(header.unpacked + 1), &mut std::io::sink())
+        };
+        match codec {
+            Compression::GZIP(_) => Ok(length(&mut MultiGzDecoder::new(packed()?))
+                .is_ok_and(|length| length <= header.unpacked)),
+            // What is no frame is decoded into the bytes that the header declares.
+            Compression::LZ4 => Ok(length(&mut FrameDecoder::new(packed()?))
+                .map_or(true, |length| length <= header.unpacked)),
+            _ => Ok(true),
+        }
     }
 
     /// Holds the page that begins here against what is allowed.
@@ -158,7 +171,8 @@ impl Pages {
             chunk.values =
                 left.ok_or_else(|| refused("a column holds more values than it declares"))?;
         }
-        if chunk.gzip && !self.unpacks(start, &header)? {
+        let codec = chunk.codec;
+        if !self.unpacks(start, &header, codec)? {
             return Err(refused("a page is longer than it declares"));
         }
         Ok(())

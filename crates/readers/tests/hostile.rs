@@ -6,13 +6,17 @@ mod bounded;
 #[path = "support/thrift.rs"]
 mod thrift;
 
-use arrow_array::builder::{Float64Builder, ListBuilder};
-use arrow_array::{ArrayRef, Float32Array, Float64Array, Int32Array, RecordBatch};
+use arrow_array::builder::{BooleanBuilder, FixedSizeListBuilder, Float64Builder, ListBuilder};
+use arrow_array::{
+    ArrayRef, DictionaryArray, Float32Array, Float64Array, Int32Array, RecordBatch, StringArray,
+};
 use arrow_ipc::CompressionType;
 use arrow_ipc::writer::{FileWriter, IpcWriteOptions, StreamWriter};
 use bounded::{bounded, processor_time};
 use flate2::{Compression, write::GzEncoder};
+use lz4_flex::frame::FrameEncoder;
 use parquet::arrow::ArrowWriter;
+use parquet::arrow::arrow_writer::ArrowWriterOptions;
 use parquet::basic::Compression as ParquetCompression;
 use parquet::file::properties::WriterProperties;
 use readers::RowsFile;
@@ -129,6 +133,59 @@ fn one_list(path: &Path, values: usize) {
     out.close().unwrap();
 }
 
+/// Lists of truth values, lists of fixed size, and a long text that is said many times.
+fn nested_columns(folder: &Path) {
+    let write = |name: &str, column: ArrayRef, properties: WriterProperties| {
+        let path = folder.join(name);
+        let batch = RecordBatch::try_from_iter([("x", column)]).unwrap();
+        let options = ArrowWriterOptions::new()
+            .with_properties(properties)
+            .with_skip_arrow_metadata(name.starts_with("text"));
+        let file = std::fs::File::create(&path).unwrap();
+        let mut out = ArrowWriter::try_new_with_options(file, batch.schema(), options).unwrap();
+        out.write(&batch).unwrap();
+        out.close().unwrap();
+        path
+    };
+    let refused = |path: &Path, why: &str| {
+        let error = bounded(&path.display().to_string(), || rows_of(path)).unwrap_err();
+        assert!(error.contains(why), "{}: {error}", path.display());
+    };
+    // A bit each, in one list: a file of a MiB.
+    const BITS: usize = 1 << 23;
+    let bits = |i: usize| (i * 2_654_435_761) >> 13 & 1 == 1;
+    let mut lists = ListBuilder::new(BooleanBuilder::new());
+    (0..BITS).for_each(|i| lists.values().append_value(bits(i)));
+    lists.append(true);
+    let plain = || WriterProperties::builder().set_dictionary_enabled(false).build();
+    let path = write("bits.parquet", Arc::new(lists.finish()), plain());
+    assert!(std::fs::metadata(&path).unwrap().len() < 1 << 21);
+    refused(&path, "smaller row groups");
+    let mut lists = FixedSizeListBuilder::new(Float64Builder::new(), BITS as i32);
+    lists.values().append_slice(&vec![1.0; BITS]);
+    lists.append(true);
+    refused(
+        &write("fixed.parquet", Arc::new(lists.finish()), WriterProperties::default()),
+        "smaller row groups",
+    );
+    // As many honest truth values in lists of 64, in row groups that are not too large.
+    let mut lists = ListBuilder::new(BooleanBuilder::new());
+    for i in 0..1 << 14 {
+        (0..64).for_each(|j| lists.values().append_value(bits(64 * i + j)));
+        lists.append(true);
+    }
+    let path = write("honest.parquet", Arc::new(lists.finish()), plain());
+    assert_eq!(bounded("honest lists", || rows_of(&path)).unwrap(), 1 << 14);
+    // Four GiB of text.
+    let text = StringArray::from(vec!["x".repeat(1 << 20)]);
+    let keys = Int32Array::from(vec![0; 1 << 12]);
+    let column = DictionaryArray::new(keys, Arc::new(text));
+    let properties = WriterProperties::builder().set_dictionary_page_size_limit(1 << 24).build();
+    let path = write("text.parquet", Arc::new(column), properties);
+    assert!(std::fs::metadata(&path).unwrap().len() < 4 << 20);
+    refused(&path, "does not hold numbers");
+}
+
 /// A Parquet file of columns that are all equal.
 fn wide(path: &Path, columns: usize, rows: usize, compression: ParquetCompression) {
     let column: ArrayRef = Arc::new(Float32Array::from_iter_values((0..rows).map(|i| i as f32)));
@@ -194,6 +251,20 @@ fn forged_parquet(folder: &Path) {
     let bomb = out.finish().unwrap();
     let pages = vec![Page { unpacked: 16, ..Page::data(&bomb) }];
     refused("a bomb of gzip", &File { codec: 2, pages, ..File::new() }, "longer than it declares");
+    // Old LZ4: frames, which its decoder follows to their end whatever the page says.
+    let frame = |values: &[u8]| {
+        let mut out = FrameEncoder::new(Vec::new());
+        out.write_all(values).unwrap();
+        out.finish().unwrap()
+    };
+    let lz4 = |unpacked: &[u8]| File {
+        codec: 5,
+        pages: vec![Page { unpacked: 16, ..Page::data(&frame(unpacked)) }],
+        ..File::new()
+    };
+    refused("a bomb of LZ4", &lz4(&vec![0; 100 << 20]), "longer than it declares");
+    std::fs::write(&path, lz4(&[0; 16]).bytes()).unwrap();
+    assert_eq!(rows_of(&path).unwrap(), 4);
     // Columns that are few bytes of the footer alone.
     for (columns, why) in [(20_000, "one column of lists"), (40_000, "the most for a file of")] {
         let file = File { columns, pages: vec![Page::data(&[0; 16])], ..File::new() };
@@ -249,6 +320,7 @@ fn small_files_of_data_ask_for_little() {
     let folder = tempfile::tempdir().unwrap();
     data_files(folder.path());
     wide_tables(folder.path());
+    nested_columns(folder.path());
     forged_parquet(folder.path());
     arrow_bombs(folder.path());
 }

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// Families of mechanisms of which a ledger is made, and the rules that count them.
-pub(crate) const FAMILIES: [(&str, &[FilterRule]); 13] = [
+pub(crate) const FAMILIES: [(&str, &[FilterRule]); 17] = [
     ("gaussian", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
     ("laplace", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
     ("response", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
@@ -23,6 +23,10 @@ pub(crate) const FAMILIES: [(&str, &[FilterRule]); 13] = [
     ("repeated-gaussians", &[FilterRule::Basic]),
     ("repeated-laplaces", &[FilterRule::Basic]),
     ("repeated-zcdp", &[FilterRule::Basic]),
+    ("staircase", &[FilterRule::Basic]),
+    ("jl-replaced", &[FilterRule::Basic]),
+    ("chi", &[FilterRule::Basic]),
+    ("big-laplaces", &[FilterRule::Basic]),
 ];
 
 /// The `i`th mechanism of a family: every one is another, and a thousand runs of it lose little.
@@ -68,6 +72,19 @@ fn profile(family: &str, i: usize) -> Value {
             json!({"kind": "binomial-mixture", "trials": 64 + i, "probability": 0.02,
                 "coordinate": coordinate})
         }
+        "staircase" => {
+            json!({"kind": "staircase", "sensitivity": 1.0, "epsilon": 0.04 * x, "inner": 300 + i, "grid": -10})
+        }
+        "jl-replaced" => {
+            json!({"kind": "jl-mechanism", "rows": 50 + i, "bound": 1.0, "lift": 300.0 * x,
+                "change": "replace"})
+        }
+        "chi" => json!({"kind": "chi-mixture-gaussian", "k": 16 + i, "entry_shift": 0.1,
+                "sigma": 90.0 * x, "later_mu": 0.01}),
+        "big-laplaces" => {
+            json!({"kind": "binomial-mixture", "trials": 65536 - i, "probability": 0.02,
+                "coordinate": {"kind": "laplace", "shift": 1.0, "scale": 7000.0 * x}})
+        }
         "zcdp" => json!({"kind": "zcdp", "rho": 1e-6 * x}),
         "repeated" => json!({"kind": "repeated", "profile": one_of_several(i), "times": 12}),
         "group" => match i % 5 {
@@ -103,7 +120,10 @@ fn one_of_several(i: usize) -> Value {
 pub(crate) fn guarantee(family: &str, i: usize) -> Guarantee {
     match family {
         // The least epsilon would take many compositions.
-        _ if ["group", "replaced-wishart"].contains(&family) || family.starts_with("repeated") => {
+        _ if ["group", "replaced-wishart"].contains(&family)
+            || family.starts_with("big")
+            || family.starts_with("repeated") =>
+        {
             let budget = Budget::new(20.0, 1e-9).expect("valid");
             let profile = serde_json::from_value(profile(family, i)).expect("a profile");
             Guarantee::declared(of(family), budget, profile, "nobody", "a test")

@@ -156,14 +156,12 @@ impl Cost {
         };
         match self.basis {
             Basis::Profile | Basis::AcceptedProfile => {
-                let found = self.event.profile().log_delta(self.budget.epsilon);
-                let stated = self.budget.delta.ln();
-                let slack = crate::error::log_slack(stated.get());
-                if found.get() <= stated.get() + slack {
-                    Ok(())
-                } else {
-                    Err(disagree(self.budget.to_string(), format!("delta {found}")))
+                let (profile, stated) = (self.event.profile(), self.budget.delta.ln().get());
+                if profile.holds(self.budget.epsilon, stated + crate::error::log_slack(stated)) {
+                    return Ok(());
                 }
+                let found = profile.log_delta(self.budget.epsilon);
+                Err(disagree(self.budget.to_string(), format!("delta {found}")))
             }
             Basis::AcceptedClaim => match self.event.profile() {
                 Profile::PureDp { epsilon } if *epsilon == self.budget.epsilon => Ok(()),

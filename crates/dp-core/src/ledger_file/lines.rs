@@ -92,7 +92,7 @@ impl TryFrom<&str> for Id {
     type Error = &'static str;
     fn try_from(text: &str) -> Result<Self, Self::Error> {
         let digits: Option<[u8; 32]> = text.as_bytes().try_into().ok();
-        let digits = digits.filter(|d| d.iter().all(|c| b"0123456789abcdef".contains(c)));
+        let digits = digits.filter(|d| d.iter().all(|c| matches!(c, b'0'..=b'9' | b'a'..=b'f')));
         digits.map(Self).ok_or("a number that is not one of 32 hexadecimal digits")
     }
 }

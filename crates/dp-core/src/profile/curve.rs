@@ -1,6 +1,6 @@
 //! A profile that is asked at many epsilons. Proof: `docs/proofs/composition-pld.md`, section 5.
 
-use super::{PrivacyProfile, Profile, RowChange};
+use super::{PrivacyProfile, Profile};
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
 use crate::error::Result;
 use crate::numeric::root;
@@ -43,23 +43,11 @@ impl Curve {
 }
 
 impl Profile {
-    /// As [`Profile::curve`]; a row replaced under Wishart noise, whose exact profile takes milliseconds at every
-    /// epsilon, in two steps too, which is wider.
-    pub(super) fn quick(&self, near: Near) -> Option<Curve> {
-        match self {
-            Self::Wishart { change: RowChange::Replace, .. } => {
-                Self::Repeated { profile: Box::new(self.clone()), times: 1 }.curve(near)
-            }
-            _ => self.curve(near),
-        }
-    }
-
     /// The epsilon at each of two deltas, from above, at the price of one: a profile that is a composition is
     /// composed for the second. Of `many` profiles each is asked quickly.
     pub(super) fn epsilons(&self, deltas: [Delta; 2], many: bool) -> [Result<Epsilon>; 2] {
         let near = Near { delta: deltas[1], many };
         let curve = match near.delta.get() > 0.0 {
-            true if many => self.quick(near),
             true => self.curve(near),
             false => None,
         };
@@ -72,8 +60,8 @@ impl Profile {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Event;
     use super::super::pld::Pld;
+    use super::super::{Event, RowChange};
     use super::*;
     use crate::numeric::binomial::terms;
     use serde_json::{Value, json};
@@ -169,7 +157,7 @@ mod tests {
             scale: crate::NoiseScale::new(4.0).unwrap(),
             change: RowChange::Replace,
         };
-        let curve = replaced.quick(Near { delta: Delta::new(1e-6).unwrap(), many: true }).unwrap();
+        let curve = replaced.curve(Near { delta: Delta::new(1e-6).unwrap(), many: true }).unwrap();
         for epsilon in [1e-3, 0.05, 0.2, 0.5, 1.0, 2.0] {
             let exact = replaced.ln_delta(epsilon);
             let quick = curve.ln_delta(epsilon);

@@ -65,6 +65,11 @@ impl Profile {
         self.ask(|kind| kind.ln_delta(epsilon))
     }
 
+    /// Whether ln delta at `epsilon` is at most `most`.
+    pub(crate) fn holds(&self, epsilon: Epsilon, most: f64) -> bool {
+        self.ask(|kind| kind.holds(epsilon.get(), most))
+    }
+
     /// An upper bound at every epsilon, where the profile takes a composition.
     pub(super) fn curve(&self, near: Near) -> Option<Curve> {
         self.ask(|kind| kind.curve(near))

@@ -133,9 +133,10 @@ impl Kind for Group<'_> {
     /// factor outgrows what a step cannot go below.
     fn curve(&self, near: Near) -> Option<Curve> {
         let (size, profile) = (self.size, self.profile.clone());
-        let composed = self
-            .profile
-            .quick(Near { delta: Delta::new(near.delta.get() / size as f64).ok()?, ..near });
+        let delta = Delta::new(near.delta.get() / size as f64).ok()?;
+        // A row replaced under Wishart noise takes milliseconds at every epsilon, also where there is one group.
+        let many = near.many || matches!(self.profile, Profile::Wishart { .. });
+        let composed = self.profile.curve(Near { delta, many });
         let step = composed.unwrap_or_else(|| Curve {
             near: 1.0,
             bound: Box::new(move |epsilon| profile.ln_delta(epsilon)),

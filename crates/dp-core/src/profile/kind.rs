@@ -3,6 +3,7 @@
 use super::curve::{Curve, Near};
 use super::pld::Merged;
 use crate::adjacency::Adjacency;
+use crate::budget::LogDelta;
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 
@@ -10,6 +11,11 @@ use crate::noise::NoiseLaw;
 pub(super) trait Kind {
     /// ln delta, unchecked: NaN and values above zero are left to the caller.
     fn ln_delta(&self, epsilon: f64) -> f64;
+
+    /// Whether ln delta is at most `most`: where there are several bounds, as many are computed as that takes.
+    fn holds(&self, epsilon: f64, most: f64) -> bool {
+        LogDelta::saturating(self.ln_delta(epsilon)).get() <= most
+    }
 
     /// The same as a curve, where one evaluation costs as much as a composition.
     fn curve(&self, _near: Near) -> Option<Curve> {

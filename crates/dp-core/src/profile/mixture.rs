@@ -1,5 +1,6 @@
 //! A binomial number of differing coordinates. Proof: `docs/proofs/mixtures.md`.
 
+use super::curve::{Curve, Near};
 use super::gaussian::ln_gaussian;
 use super::kind::{Kind, SHIFT, TRIALS, count, letters, ratio};
 use super::kinds::{CoordinateProfile, Profile};
@@ -10,7 +11,7 @@ use super::response::{
 };
 use super::rule::{on_grid, scale};
 use super::solve::{largest_keep, positive};
-use super::sum::ln_mixture;
+use super::sum::{Likely, ln_mixture};
 use crate::adjacency::Adjacency;
 use crate::budget::Budget;
 use crate::error::{Error, Result};
@@ -24,6 +25,9 @@ pub(super) struct Mixture {
     pub(super) probability: Probability,
     pub(super) coordinate: CoordinateProfile,
 }
+
+/// Of a delta, what is so much less in its logarithm may be left out.
+const UNLIKELY: f64 = 30.0;
 
 impl Kind for Mixture {
     fn ln_delta(&self, epsilon: f64) -> f64 {
@@ -45,6 +49,30 @@ impl Kind for Mixture {
                 ln_mixture(trials, p, |m| ln_laplace(mu * m as f64, epsilon))
             }
         }
+    }
+
+    /// Each epsilon takes a sum over all likely numbers, whose probabilities are the same.
+    fn curve(&self, near: Near) -> Option<Curve> {
+        let p = self.probability.get();
+        if !near.many || self.trials == 0 || p == 0.0 {
+            return None;
+        }
+        let ln_delta: Box<dyn Fn(u64, f64) -> f64> = match self.coordinate {
+            CoordinateProfile::Gaussian { shift, sigma } => {
+                let mu = shift.get() / sigma.get();
+                Box::new(move |m, epsilon| ln_gaussian(mu * (m as f64).sqrt(), epsilon))
+            }
+            CoordinateProfile::Laplace { shift, scale } => {
+                let mu = shift.get() / scale.get();
+                Box::new(move |m, epsilon| ln_laplace(mu * m as f64, epsilon))
+            }
+            _ => return None,
+        };
+        // What is left out counts as lost.
+        let least = near.delta.ln().get() - UNLIKELY;
+        let likely = Likely::new(self.trials, p, least);
+        let bound = move |epsilon| likely.ln_mixture(|m| ln_delta(m, epsilon));
+        Some(Curve { near: 1.0, bound: Box::new(bound) })
     }
 
     fn check_limits(&self) -> Result<()> {

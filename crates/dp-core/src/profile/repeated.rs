@@ -11,7 +11,7 @@ use super::solve::{least_scale_from, positive};
 use super::wishart::wishart_scale;
 use super::{Profile, RowChange};
 use crate::adjacency::Adjacency;
-use crate::budget::{Budget, Epsilon};
+use crate::budget::{Budget, Epsilon, LogDelta};
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 use crate::numeric::ln_sum_exp;
@@ -53,8 +53,8 @@ fn as_one(profile: &Profile, times: u64) -> Option<Profile> {
 }
 
 /// An upper bound on ln delta of `times` runs; zero (the safe answer) for none of them, which no
-/// mechanism can be, and beyond 2^40.
-fn ln_delta(profile: &Profile, times: u64, epsilon: f64) -> f64 {
+/// mechanism can be, and beyond 2^40. A bound that is `enough` is not bettered.
+fn ln_delta(profile: &Profile, times: u64, epsilon: f64, enough: f64) -> f64 {
     if times > 1
         && let Some(all) = as_one(profile, times)
     {
@@ -65,14 +65,14 @@ fn ln_delta(profile: &Profile, times: u64, epsilon: f64) -> f64 {
         (1, _) => profile.ln_delta(epsilon),
         (_, &Profile::Wishart { dim, dof, bound, scale, change: RowChange::Replace }) => {
             let once = Profile::Wishart { dim, dof, bound, scale, change: RowChange::AddRemove };
-            two_steps(once, times, epsilon)
+            two_steps(once, times, epsilon, enough)
         }
         _ => {
             let (Ok(event), Ok(at)) = (Event::new(profile.clone(), times), Epsilon::new(epsilon))
             else {
                 return 0.0;
             };
-            let ways = composition(&event, ONE).upper_each_way(at);
+            let ways = composition(&event, false).upper_each_way(at);
             ways.iter().map(|way| way.ln_delta(epsilon)).fold(f64::NEG_INFINITY, f64::max)
         }
     }
@@ -83,11 +83,11 @@ const ONE: f64 = 5e-4;
 /// A ledger asks for many: a fiftieth.
 const MANY: f64 = 2e-2;
 
-fn composition(event: &Event, width: f64) -> Pld {
-    let pld = Pld::new([event]);
-    match Width::new(width) {
-        Ok(width) => pld.with_width(width),
-        Err(_) => pld,
+fn composition(event: &Event, many: bool) -> Pld {
+    let width = |width| Width::new(width).unwrap_or_default();
+    match many {
+        true => Pld::one_of_many(event, width(MANY)),
+        false => Pld::new([event]).with_width(width(ONE)),
     }
 }
 
@@ -137,8 +137,8 @@ fn curve(profile: &Profile, times: u64, near: Near) -> Option<Curve> {
     };
     let event = Event::new(once, times).ok()?;
     // Of many, a guess may be farther off before sums are made again.
-    let (width, good) = if near.many { (MANY, 0.5..2.0) } else { (ONE, 0.9..1.1) };
-    let pld = composition(&event, width);
+    let good = if near.many { 0.5..2.0 } else { 0.9..1.1 };
+    let pld = composition(&event, near.many);
     let both = [Way::Forwards, Way::Backwards];
     let ways = if pld.is_one_way() { &both[..1] } else { &both[..] };
     let mut at: Vec<f64> = ways.iter().map(|&way| pld.about(way, near.delta.ln().get())).collect();
@@ -179,32 +179,29 @@ fn is_replaced(profile: &Profile) -> bool {
 
 /// A row is removed in all runs, and another is added in all runs, in either order: the
 /// least `delta_1(e) + e^e delta_2(epsilon - e)` over some splits. Every split is a bound; the
-/// sums are closest where they were made for, and each order has its own best split.
-fn two_steps(once: Profile, times: u64, epsilon: f64) -> f64 {
+/// sums are closest where they were made for, and each order has its own best split. A bound that is `enough` is not
+/// bettered.
+fn two_steps(once: Profile, times: u64, epsilon: f64, enough: f64) -> f64 {
     let Ok(event) = Event::new(once, times) else { return 0.0 };
-    let pld = composition(&event, ONE);
-    let halves = [Way::Forwards, Way::Backwards].map(|way| pld.upper_one_way(way, 0.5 * epsilon));
-    let ordered = |first: Way, second: Way| {
-        let (mut best, mut made_for) = (0.0_f64, 0.5 * epsilon);
-        for round in 0..ROUNDS {
-            let made;
-            let [one, two] = if round == 0 {
-                [&halves[first as usize], &halves[second as usize]]
-            } else {
-                let rest = epsilon - made_for;
-                made = [pld.upper_one_way(first, made_for), pld.upper_one_way(second, rest)];
-                made.each_ref()
-            };
-            let (at, value) = best_split(one, two, epsilon);
-            best = best.min(value);
-            if at == made_for {
-                break;
-            }
-            made_for = at;
+    let pld = composition(&event, false);
+    let both = [Way::Forwards, Way::Backwards];
+    let halves = both.map(|way| pld.upper_one_way(way, 0.5 * epsilon));
+    let mut orders = [(0, 1), (1, 0)]
+        .map(|(one, two)| ((one, two), best_split(&halves[one], &halves[two], epsilon)));
+    // What looks better now is better in the end, as a rule.
+    orders.sort_by(|a, b| a.1.1.total_cmp(&b.1.1));
+    let mut best = orders[0].1.1.min(0.0);
+    for ((one, two), (at, _)) in orders {
+        if best <= enough {
+            break;
         }
-        best
-    };
-    ordered(Way::Forwards, Way::Backwards).min(ordered(Way::Backwards, Way::Forwards))
+        if at != 0.5 * epsilon {
+            let first = pld.upper_one_way(both[one], at);
+            let second = pld.upper_one_way(both[two], epsilon - at);
+            best = best.min(best_split(&first, &second, epsilon).1);
+        }
+    }
+    best
 }
 
 /// [`Profile::Repeated`].
@@ -218,7 +215,11 @@ const RUNS: u64 = 1 << 10;
 
 impl Kind for Repeated<'_> {
     fn ln_delta(&self, epsilon: f64) -> f64 {
-        ln_delta(self.profile, self.times, epsilon)
+        ln_delta(self.profile, self.times, epsilon, f64::NEG_INFINITY)
+    }
+
+    fn holds(&self, epsilon: f64, most: f64) -> bool {
+        LogDelta::saturating(ln_delta(self.profile, self.times, epsilon, most)).get() <= most
     }
 
     fn curve(&self, near: Near) -> Option<Curve> {

@@ -1,15 +1,17 @@
 //! The Wishart mechanism. Proof: `docs/proofs/wishart.md`.
 
+use super::curve::{Curve, Near};
 use super::kind::{Kind, MANY, ROW, count, ratio};
 use super::kinds::{PrivacyProfile, Profile, RowChange};
 use super::pld::{ChiKind, ChiLoss, FREEDOM, LEAST, LossLaw, Merged};
 use super::rule::{scale, whole};
 use super::solve::{least_scale_from, positive, refuse_pure};
 use crate::adjacency::Adjacency;
-use crate::budget::Budget;
+use crate::budget::{Budget, Epsilon};
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
 use crate::numeric::gamma::{ln_poisson_kernel, stirling_error};
+use crate::numeric::ln_sum_exp;
 use crate::numeric::quadrature::{Cosine, Side, even_panels, ln_chi_expectation, ln_expectation};
 use crate::numeric::root::{self, Middle, bisect};
 use crate::quantity::{NoiseScale, NormBound};
@@ -75,6 +77,31 @@ impl OneRow {
         one.max(two) + 1e-11
     }
 
+    /// One row replaced in two steps, a share of epsilon for the one that removes a row: the better order of the two.
+    /// An upper bound on ln delta, wider than [`Self::ln_delta_replace`] and a hundred times as quick.
+    fn ln_delta_in_two_steps(self, epsilon: f64, share: f64) -> f64 {
+        let removing = share * epsilon;
+        // The safe side: both together not above epsilon.
+        let adding = (epsilon - removing) * (1.0 - 4.0 * f64::EPSILON);
+        let (removed, added) = (self.ln_delta_removed(removing), self.ln_delta_added(adding));
+        let first = ln_sum_exp(removed, removing + added);
+        first.min(ln_sum_exp(added, adding + removed)) + 2e-11
+    }
+
+    /// The same at many epsilons, with the share that is best near one delta.
+    fn in_two_steps(self, near: Near) -> Curve {
+        let with = |share: f64, near: f64| {
+            let bound = move |epsilon| self.ln_delta_in_two_steps(epsilon, share);
+            Curve { near, bound: Box::new(bound) }
+        };
+        let halves = with(0.5, self.t.max(1e-3));
+        let at = halves.epsilon(near.delta).map_or(halves.near, Epsilon::get);
+        let shares = (1..16).map(|i| f64::from(i) / 16.0);
+        let found = shares.map(|share| (self.ln_delta_in_two_steps(at, share), share));
+        let best = found.min_by(|a, b| a.0.total_cmp(&b.0)).map_or(0.5, |(_, share)| share);
+        with(best, at)
+    }
+
     /// A row against an orthogonal one of the same norm: `E[(1 - e^(eps - L))_+]`,
     /// `L = -a ln(1 - t (2y + t)/(w^2 - y^2))`, infinite where the logarithm's argument is not positive;
     /// w has a density in proportion to `w^(2a + 2) K_0(w)`, and `y = w sin phi`, phi's in proportion to `cos^(2a + 1)`.
@@ -125,7 +152,8 @@ impl OneRow {
         let f = |w: f64| (ln(w) - top).exp();
         let kink = (0.5 * t).clamp(first, last);
         let parts = [first, kink.min(peak), peak.max(kink), last];
-        let sum: f64 = parts.windows(2).map(|p| even_panels(p[0], p[1], 10, f)).sum();
+        let some = parts.windows(2).filter(|p| p[0] < p[1]);
+        let sum: f64 = some.map(|p| even_panels(p[0], p[1], 10, f)).sum();
         top + sum.ln()
     }
 }
@@ -186,6 +214,14 @@ impl Kind for Wishart {
             RowChange::AddRemove => w.ln_delta_add_remove(epsilon),
             RowChange::Replace => w.ln_delta_replace(epsilon, self.dim),
         })
+    }
+
+    /// A row replaced takes milliseconds at every epsilon.
+    fn curve(&self, near: Near) -> Option<Curve> {
+        if !near.many || self.change != RowChange::Replace {
+            return None;
+        }
+        Some(OneRow::new(self.dim, self.dof, self.t())?.in_two_steps(near))
     }
 
     fn check_limits(&self) -> Result<()> {

@@ -4,6 +4,7 @@ use super::coherence::largest_row_norm;
 use crate::dense;
 use crate::error::{Error, Result};
 use faer::{Mat, MatRef};
+use std::collections::HashSet;
 
 /// A noise shape: releasing `W^T A + T Z` with Z of N(0, 1) entries hides a shift of one row
 /// of A by an l2 norm D as well as Gaussian noise hides a shift of norm at most D.
@@ -67,36 +68,141 @@ pub fn optimal_shape(w: MatRef<'_, f64>, target: ShapeTarget) -> Result<NoiseSha
     if !(target.gap > 0.0 && target.gap < 1.0) {
         return Err(Error::invalid("duality gap", target.gap, "(0, 1)"));
     }
+    Ok(search(w, target)?.0)
+}
+
+/// [`optimal_shape`], and how often it went through all rows.
+fn search(w: MatRef<'_, f64>, target: ShapeTarget) -> Result<(NoiseShape, usize)> {
     let (m, k) = w.shape();
-    let rows: Vec<f64> = (0..m * k).map(|i| w[(i / k, i % k)]).collect();
-    let mut weights = vec![1.0 / m as f64; m];
+    let margin = margin(w).powi(2);
+    let whole = m <= FEW;
+    let mut design = if whole { Design::of(w, (0..m).collect()) } else { Design::first(w)? };
     let mut best = isotropic_shape(w)?;
-    let mut lower_bound = 0.0f64;
+    let (mut lower_bound, mut passes) = (0.0f64, usize::from(!whole));
     let mut iterations = 0;
     while iterations < target.iterations {
         iterations += 1;
-        let root = root_of_design(&rows, &weights, k)?;
+        let root = root_of_design(&design.rows, &design.weights, k)?;
         let trace_root: f64 = root.values.iter().sum();
-        let need = leverages(&rows, &root.inverse);
-        let largest = need.iter().fold(0.0f64, |a, &b| a.max(b));
-        // Primal: S = G^(1/2) max_i w_i G^(-1/2) w_i^T. Dual: (tr G^(1/2))^2, without the floor.
+        let need = leverages(&design.rows, &root.inverse);
+        // Dual: (tr G^(1/2))^2, without the floor, whatever rows have no weight.
         lower_bound = lower_bound.max(root.dual);
-        let candidate = trace_root * largest * margin(w).powi(2);
-        if candidate < best.trace {
-            best = root.shape(largest * margin(w).powi(2), candidate);
+        let most = largest(&need);
+        let settled = trace_root * most <= root.dual * (1.0 + SHARE * target.gap);
+        if whole || settled || iterations % STEPS == 0 || iterations == target.iterations {
+            passes += 1;
+            let all = if whole { None } else { Some(leverages_of_all(w, &root.inverse)) };
+            // Primal: S = G^(1/2) max_i w_i G^(-1/2) w_i^T.
+            let largest = largest(all.as_ref().unwrap_or(&need));
+            let candidate = trace_root * largest * margin;
+            if candidate < best.trace {
+                best = root.shape(largest * margin, candidate);
+            }
+            if best.trace <= lower_bound * (1.0 + target.gap) {
+                break;
+            }
+            if all.is_some_and(|all| design.take_in(w, &all, most)) {
+                continue;
+            }
         }
-        if best.trace <= lower_bound * (1.0 + target.gap) {
-            break;
-        }
-        let mean: f64 = weights.iter().zip(&need).map(|(p, d)| p * d).sum();
-        weights.iter_mut().zip(&need).for_each(|(p, d)| *p *= d / mean);
-        let total: f64 = weights.iter().sum();
-        weights.iter_mut().for_each(|p| *p /= total);
+        design.step(&need);
     }
     best.lower_bound = lower_bound;
     best.iterations = iterations;
     best.check(w)?;
-    Ok(best)
+    Ok((best, passes))
+}
+
+/// Of more rows than these the weights are sought among some only: the optimum rests on at most k (k + 1) / 2 of them.
+const FEW: usize = 1 << 12;
+/// So many at most come in at a time, and one of each of as many stretches of W.
+const MORE: usize = 1 << 9;
+/// The part of the gap that is left to those some, and the steps after which all rows are asked at the latest.
+const SHARE: f64 = 0.25;
+const STEPS: usize = 100;
+/// A weight below this, of all weights together, goes out.
+const LIGHT: f64 = 1e-7;
+
+/// Rows, side by side, and their weights.
+struct Design {
+    rows: Vec<f64>,
+    weights: Vec<f64>,
+    /// Which rows of W they are.
+    places: Vec<usize>,
+}
+
+impl Design {
+    /// Rows of one weight.
+    fn of(w: MatRef<'_, f64>, places: Vec<usize>) -> Self {
+        let k = w.ncols();
+        let rows = places.iter().flat_map(|&i| (0..k).map(move |j| w[(i, j)])).collect();
+        let weights = vec![1.0 / places.len() as f64; places.len()];
+        Self { rows, weights, places }
+    }
+
+    /// The rows that are hardest to hide where all have one weight, and some from everywhere.
+    fn first(w: MatRef<'_, f64>) -> Result<Self> {
+        let (m, k) = w.shape();
+        let gram = dense::product(w.transpose(), w);
+        let uniform = root_of(Mat::from_fn(k, k, |i, j| gram[(i, j)] / m as f64).as_ref())?;
+        let mut places = hardest(&leverages_of_all(w, &uniform.inverse), 0.0);
+        places.extend((0..MORE).map(|i| i * (m / MORE)));
+        places.sort_unstable();
+        places.dedup();
+        Ok(Self::of(w, places))
+    }
+
+    /// A step of the multiplicative algorithm.
+    fn step(&mut self, need: &[f64]) {
+        let weights = &mut self.weights;
+        let mean: f64 = weights.iter().zip(need).map(|(p, d)| p * d).sum();
+        weights.iter_mut().zip(need).for_each(|(p, d)| *p *= d / mean);
+        let total: f64 = weights.iter().sum();
+        weights.iter_mut().for_each(|p| *p /= total);
+    }
+
+    /// Takes in rows that are harder to hide than all that are here, with half of the weight, and lets those go that
+    /// hardly count; whether there are such rows.
+    fn take_in(&mut self, w: MatRef<'_, f64>, need: &[f64], most: f64) -> bool {
+        let known: HashSet<usize> = self.places.iter().copied().collect();
+        let new = hardest(need, most).into_iter().filter(|i| !known.contains(i));
+        let new: Vec<usize> = new.collect();
+        if new.is_empty() {
+            return false;
+        }
+        let each = 1.0 / new.len() as f64;
+        let old = self.places.iter().copied().zip(self.weights.iter().copied());
+        let old = old.filter(|(_, p)| *p > LIGHT);
+        let (places, weights): (_, Vec<f64>) = old.chain(new.iter().map(|&i| (i, each))).unzip();
+        let total: f64 = weights.iter().sum();
+        *self =
+            Self { weights: weights.iter().map(|p| p / total).collect(), ..Self::of(w, places) };
+        true
+    }
+}
+
+fn largest(need: &[f64]) -> f64 {
+    need.iter().fold(0.0f64, |a, &b| a.max(b))
+}
+
+/// Rows that need more than `least`: those that need the most, and of each stretch of W the one that does; in their
+/// order.
+fn hardest(need: &[f64], least: f64) -> Vec<usize> {
+    let stretch = need.len().div_ceil(MORE).max(1);
+    let mut sorted: Vec<f64> = need.to_vec();
+    let rank = MORE.min(need.len()) - 1;
+    let (_, among_most, _) = sorted.select_nth_unstable_by(rank, |a, b| b.total_cmp(a));
+    let bound = among_most.max(least);
+    let of_all = (0..need.len()).filter(|&i| need[i] > bound);
+    let of_each = need.chunks(stretch).enumerate().filter_map(|(part, needs)| {
+        let top = largest(needs);
+        let place = needs.iter().position(|&x| x == top)?;
+        (top > least).then_some(part * stretch + place)
+    });
+    let mut places: Vec<usize> = of_all.chain(of_each).collect();
+    places.sort_unstable();
+    places.dedup();
+    places
 }
 
 impl NoiseShape {
@@ -193,8 +299,13 @@ fn root_of_design(rows: &[f64], weights: &[f64], k: usize) -> Result<DesignRoot>
         .flat_map(|(w, p)| w.iter().map(move |x| x * p.sqrt()))
         .collect();
     let scaled = MatRef::from_row_major_slice(&scaled, weights.len(), k);
-    let gram = dense::product(scaled.transpose(), scaled);
-    let eigen = dense::symmetric_eigen(gram.as_ref())?;
+    root_of(dense::product(scaled.transpose(), scaled).as_ref())
+}
+
+/// The same of G itself.
+fn root_of(gram: MatRef<'_, f64>) -> Result<DesignRoot> {
+    let k = gram.nrows();
+    let eigen = dense::symmetric_eigen(gram)?;
     let roots: Vec<f64> = eigen.values.iter().map(|x| x.max(0.0).sqrt()).collect();
     // A lower bound must not gain from rounding: one part in 1e9 off.
     let dual = (roots.iter().sum::<f64>() * (1.0 - 1e-9)).powi(2);
@@ -215,6 +326,19 @@ fn leverages(rows: &[f64], matrix: &Mat<f64>) -> Vec<f64> {
         .enumerate()
         .map(|(i, w)| w.iter().enumerate().map(|(j, x)| x * image[(i, j)]).sum())
         .collect()
+}
+
+/// The same for all rows of W, some of them at a time.
+fn leverages_of_all(w: MatRef<'_, f64>, matrix: &Mat<f64>) -> Vec<f64> {
+    let (m, k) = w.shape();
+    let mut all = Vec::with_capacity(m);
+    for from in (0..m).step_by(FEW) {
+        let part = w.subrows(from, FEW.min(m - from));
+        let image = dense::product(part, matrix.as_ref());
+        let one = |i: usize| (0..k).map(|j| part[(i, j)] * image[(i, j)]).sum::<f64>();
+        all.extend((0..part.nrows()).map(one));
+    }
+    all
 }
 
 fn check_basis(w: MatRef<'_, f64>) -> Result<()> {
@@ -263,6 +387,49 @@ mod tests {
         w[(0, 0)] = 1.0;
         let best = optimal_shape(w.as_ref(), ShapeTarget::default()).unwrap();
         assert!(best.trace() < 0.35 * isotropic_shape(w.as_ref()).unwrap().trace());
+    }
+
+    /// Of many rows few are weighted, and all are gone through a few times: the same least trace as that of weights
+    /// on all rows, within the gap that is stated, and every row hidden.
+    #[test]
+    fn many_rows_take_few_passes() {
+        let directions = |i: usize, k: usize, w: &Mat<f64>| {
+            let norm = w.row(i).norm_l2().max(1e-300);
+            Mat::from_fn(1, k, |_, j| w[(i, j)] / norm)
+        };
+        for (m, k, spread) in [(20_000, 1, 1.0), (30_000, 5, 1.0), (30_000, 16, 0.8)] {
+            let plain = rows(m, k, spread);
+            let equal = Mat::from_fn(m, k, |i, j| directions(i, k, &plain)[(0, j)]);
+            let same = Mat::from_fn(m, k, |i, j| plain[(i % 50, j)]);
+            for w in [plain, equal, same] {
+                let (shape, passes) = search(w.as_ref(), ShapeTarget::default()).unwrap();
+                assert!(shape.gap() <= 1e-3, "gap {} at {m} x {k}", shape.gap());
+                assert!(passes <= 20, "{passes} passes at {m} x {k}");
+                let white = shape.largest_whitened_row(w.as_ref());
+                assert!(white <= 1.0 && white > 0.999, "{white}");
+                // Weights on all rows: their dual is a bound that knows nothing of the choice.
+                let mut design = Design::of(w.as_ref(), (0..m).collect());
+                for _ in 0..20 {
+                    let root = root_of_design(&design.rows, &design.weights, k).unwrap();
+                    assert!(root.dual <= shape.trace(), "{} above {}", root.dual, shape.trace());
+                    let need = leverages(&design.rows, &root.inverse);
+                    design.step(&need);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_hardest_rows_are_found() {
+        assert_eq!(hardest(&[1.0, 5.0, 3.0, 5.0, 4.0], 3.5), [1, 3, 4]);
+        assert!(hardest(&[2.0; 5], 2.0).is_empty());
+        // One of each stretch of ten, and those that need the most, wherever they are.
+        let mut need = vec![1.0; 10 * MORE];
+        need[20..24].fill(7.0);
+        let found = hardest(&need, 0.0);
+        assert_eq!(found.len(), MORE + 3);
+        assert!((20..24).all(|i| found.contains(&i)));
+        assert_eq!(hardest(&need, 2.0), [20, 21, 22, 23]);
     }
 
     #[test]

@@ -10,6 +10,7 @@ use crate::numeric::root::{Middle, bisect};
 use crate::profile::event::Event;
 use crate::quantity::quantity;
 use serde::{Deserialize, Serialize};
+use std::sync::{Arc, OnceLock};
 
 #[cfg(test)]
 #[path = "tests.rs"]
@@ -66,7 +67,14 @@ pub struct Pld {
     /// Some profile is an upper bound on its mechanism, or was not computed.
     above_only: bool,
     pub(super) width: Width,
+    /// Where the bulk of each direction's sum lies, once it was asked.
+    pub(super) bulks: Arc<[OnceLock<Cumulant>; 2]>,
 }
+
+/// So many events are many.
+const MANY: usize = 100;
+/// Of more laws than these the coarse copies are coarser.
+const SEVERAL: usize = 20;
 
 /// What to solve for.
 #[derive(Clone, Copy)]
@@ -87,14 +95,20 @@ impl Pld {
     /// The composition of `events`.
     #[must_use]
     pub fn new<'a>(events: impl IntoIterator<Item = &'a Event>) -> Self {
-        let (parts, above_only) = parts::merge(events);
-        Self { parts, above_only, width: Width::default() }
+        let (parts, above_only) = parts::merge(events, 1);
+        Self { parts, above_only, width: Width::default(), bulks: Arc::default() }
+    }
+
+    /// The composition of one event of many, each of which is composed on its own: quicker, and wider.
+    pub(crate) fn one_of_many(event: &Event, width: Width) -> Self {
+        let (parts, above_only) = parts::merge([event], MANY);
+        Self { parts, above_only, width, bulks: Arc::default() }
     }
 
     /// Sets the width aimed at.
     #[must_use]
     pub fn with_width(mut self, width: Width) -> Self {
-        self.width = width;
+        (self.width, self.bulks) = (width, Arc::default());
         self
     }
 
@@ -220,10 +234,11 @@ impl Pld {
         };
         let high = (ln_delta - 12.0).exp().max(1e-290) / runs;
         let rough = Cut { low: 1e-12, high, most: f64::INFINITY };
+        let pieces = if parts.len() > SEVERAL { 64.0 } else { 256.0 };
         let coarse: Vec<(Measure, f64, u64)> = parts
             .iter()
             .map(|(source, n)| {
-                let h = source.coarse_step(rough, 256.0);
+                let h = source.coarse_step(rough, pieces);
                 (source.above(h, rough), h, *n)
             })
             .collect();

@@ -41,7 +41,9 @@ impl Envelope {
     /// One of `of` envelopes that are composed.
     pub(super) fn new(profile: Profile, of: usize) -> Self {
         let of = u32::try_from(of).unwrap_or(u32::MAX).max(1);
-        let pieces = (ALL / of).clamp(POINTS.0, POINTS.1);
+        // Each point takes milliseconds.
+        let slow = matches!(profile, Profile::Wishart { .. });
+        let pieces = if slow { POINTS.0 } else { (ALL / of).clamp(POINTS.0, POINTS.1) };
         let many = of > FEW;
         Self { profile, pieces, many, points: Arc::default() }
     }
@@ -53,12 +55,7 @@ impl Envelope {
     fn evaluated(&self) -> Vec<(f64, f64)> {
         let many = self.many;
         let near = Delta::new(NEAR).ok().map(|delta| Near { delta, many });
-        let curve =
-            near.and_then(
-                |near| {
-                    if many { self.profile.quick(near) } else { self.profile.curve(near) }
-                },
-            );
+        let curve = near.and_then(|near| self.profile.curve(near));
         let delta = |eps: f64| match &curve {
             Some(curve) => curve.ln_delta(eps).exp(),
             None => self.profile.log_delta(Epsilon::new(eps).unwrap_or(Epsilon::ZERO)).delta(),

@@ -57,6 +57,8 @@ pub(in crate::profile) struct Merged {
     envelopes: Vec<(Profile, u64)>,
     /// Some event is known from above only.
     above_only: bool,
+    /// So many profiles are asked at least, of which some are composed elsewhere.
+    of: usize,
 }
 
 impl Merged {
@@ -173,7 +175,7 @@ impl Merged {
             self.envelopes.push((Profile::Zcdp { rho }, 1));
         }
         let envelopes = core::mem::take(&mut self.envelopes);
-        let of = envelopes.len();
+        let of = envelopes.len().max(self.of);
         for (profile, runs) in envelopes {
             self.push(Source::Envelope(Envelope::new(profile, of)), runs.into());
         }
@@ -181,9 +183,10 @@ impl Merged {
     }
 }
 
-/// The independent losses of some events, and whether some are known from above only.
-pub(super) fn merge<'a>(events: impl IntoIterator<Item = &'a Event>) -> (Parts, bool) {
-    let mut merged = Merged::default();
+/// The independent losses of some events, and whether some are known from above only. At least `of` events are asked
+/// in all: those that are known from above only take fewer points the more they are.
+pub(super) fn merge<'a>(events: impl IntoIterator<Item = &'a Event>, of: usize) -> (Parts, bool) {
+    let mut merged = Merged { of, ..Merged::default() };
     events.into_iter().for_each(|event| event.profile().compose(event.count(), &mut merged));
     merged.finish()
 }
@@ -200,7 +203,7 @@ pub(super) fn ceiling(parts: &Parts) -> Option<f64> {
 #[cfg(test)]
 pub(super) fn unmerged(events: &[Event]) -> Parts {
     let single = |e: &Event| {
-        let (parts, _) = merge([&Event::once(e.profile().clone())]);
+        let (parts, _) = merge([&Event::once(e.profile().clone())], 1);
         parts.into_iter().map(|(s, n)| (s, n * e.count())).collect::<Parts>()
     };
     events.iter().flat_map(single).collect()

@@ -30,7 +30,7 @@ fn events(list: &[(Profile, u64)]) -> Vec<Event> {
 /// The composition without any exact merging.
 fn unmerged(list: &[(Profile, u64)]) -> Pld {
     let parts = parts::unmerged(&events(list));
-    Pld { parts, above_only: false, width: Width::default() }
+    Pld { parts, above_only: false, width: Width::default(), bulks: Arc::default() }
 }
 
 /// The lower end of laws, also where the profile is only an upper bound on its mechanism.

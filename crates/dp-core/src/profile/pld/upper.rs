@@ -9,6 +9,7 @@ use super::discretise::Measure;
 use super::parts::{Parts, Source, ceiling};
 use crate::budget::Epsilon;
 use crate::numeric::root::{Middle, bisect};
+use std::sync::OnceLock;
 
 /// Largest tilt: near the largest loss the saddle point runs away while delta vanishes.
 const STEEPEST: f64 = 1e3;
@@ -19,6 +20,8 @@ const FAR: f64 = 16.0;
 const RARE: f64 = 35.0;
 /// Most cells, each node of a mixture counting as one.
 const CELLS: f64 = 262_144.0;
+/// Beyond this width coarse copies are coarser.
+const COARSE: f64 = 1e-3;
 /// Most steps of a window: a certificate of a composition is read in half of 64 MiB.
 const WINDOW: usize = 1 << 19;
 
@@ -51,27 +54,23 @@ impl Pld {
     /// Upper bounds on the profile near `epsilon`, one for each direction (one in all when both
     /// are the same).
     pub(crate) fn upper_each_way(&self, epsilon: Epsilon) -> Vec<Upper> {
-        let way = |parts: &Parts| upper_way(parts, epsilon.get(), self.width);
-        self.directions().iter().map(way).collect()
+        let way = |(parts, bulk): (&Parts, &OnceLock<Cumulant>)| {
+            upper_way(parts, epsilon.get(), self.width, bulk)
+        };
+        self.directions().iter().zip(&*self.bulks).map(way).collect()
     }
 
     /// The same for one direction: the change as named by the profile, or undone.
     pub(crate) fn upper_one_way(&self, way: Way, epsilon: f64) -> Upper {
         let directions = self.directions();
-        let parts = match way {
-            Way::Forwards => &directions[0],
-            Way::Backwards => &directions[directions.len() - 1],
-        };
-        upper_way(parts, epsilon, self.width)
+        let at = way.of(directions.len());
+        upper_way(&directions[at], epsilon, self.width, &self.bulks[at])
     }
 
     /// About the epsilon at which ln delta is this, in a direction: from coarse copies, for a first guess.
     pub(crate) fn about(&self, way: Way, ln_delta: f64) -> f64 {
         let directions = self.directions();
-        let parts = match way {
-            Way::Forwards => &directions[0],
-            Way::Backwards => &directions[directions.len() - 1],
-        };
+        let parts = &directions[way.of(directions.len())];
         let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
         let high = (ln_delta - 12.0).exp().max(1e-300) / runs;
         let cut = Cut { low: 1e-12, high, most: f64::INFINITY };
@@ -94,18 +93,28 @@ pub(crate) enum Way {
     Backwards,
 }
 
-fn upper_way(parts: &Parts, e: f64, width: Width) -> Upper {
-    match ceiling(parts) {
-        Some(most) if e >= most => Upper::Bounded(most),
-        _ => upper(parts, e, width),
+impl Way {
+    /// Its place among as many directions.
+    fn of(self, directions: usize) -> usize {
+        match self {
+            Self::Forwards => 0,
+            Self::Backwards => directions - 1,
+        }
     }
 }
 
-fn upper(parts: &Parts, e: f64, width: Width) -> Upper {
+fn upper_way(parts: &Parts, e: f64, width: Width, bulk: &OnceLock<Cumulant>) -> Upper {
+    match ceiling(parts) {
+        Some(most) if e >= most => Upper::Bounded(most),
+        _ => upper(parts, e, width, bulk),
+    }
+}
+
+fn upper(parts: &Parts, e: f64, width: Width, bulk: &OnceLock<Cumulant>) -> Upper {
     let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
     // Moments of the bulk: where the sum lies without its far tail.
     let near = Cut { low: 1e-9, high: 1e-9, most: f64::INFINITY };
-    let bulk = Coarse::new(parts, near, width).cumulant(0.0);
+    let bulk = *bulk.get_or_init(|| Coarse::new(parts, near, width).cumulant(0.0));
     // What the other runs may take back from one large loss.
     let back = 8.0 * bulk.variance.sqrt() + (-bulk.mean).max(0.0);
     let whole = Cut { low: 1e-14 / runs, high: 1e-300, most: e + FAR + back };
@@ -115,7 +124,11 @@ fn upper(parts: &Parts, e: f64, width: Width) -> Upper {
     // as infinite too: a heavy tail would want a window of its own.
     let rare = (coarse.cumulant(t).value - t * e - RARE).min(0.0).exp() / runs;
     let cut = Cut { high: rare.max(whole.high), ..whole };
-    let t = Coarse::new(parts, cut, width).tilt(e);
+    let t = match width.get() > COARSE {
+        // Where the copies are coarse anyway, the same ones without what is rare.
+        true => coarse.without(rare).tilt(e),
+        false => Coarse::new(parts, cut, width).tilt(e),
+    };
     // The slope of ln delta: the tilt, or what a Gaussian of these moments would have.
     let slope = ((e - bulk.mean) / bulk.variance.max(1e-300)).clamp(t, STEEPEST);
     let extent = parts.iter().map(|(s, _)| s.extent(cut)).fold(0.0, f64::max);
@@ -133,12 +146,24 @@ struct Coarse(Vec<(Measure, f64, f64)>);
 
 impl Coarse {
     fn new(parts: &Parts, cut: Cut, width: Width) -> Self {
-        let pieces = if width.get() > 1e-3 { 128.0 } else { 512.0 };
+        let pieces = if width.get() > COARSE { 64.0 } else { 512.0 };
         let copy = |(source, n): &(Source, u64)| {
             let h = source.coarse_step(cut, pieces);
             (source.above(h, cut), h, *n as f64)
         };
         Self(parts.iter().map(copy).collect())
+    }
+
+    /// Without the losses that are rarer than this.
+    fn without(mut self, rare: f64) -> Self {
+        for (measure, _, _) in &mut self.0 {
+            let mut above = 0.0;
+            while let Some(&p) = measure.p.last().filter(|p| above + **p <= rare) {
+                above += p;
+                measure.p.pop();
+            }
+        }
+        self
     }
 
     /// The tilt that brings the mean to `e`.

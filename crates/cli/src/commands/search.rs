@@ -4,14 +4,17 @@ use super::loaded::{AnyRelease, Asked, read};
 use super::release::read_all;
 use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect};
+use crate::input::all_sets;
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Release;
 use readers::{Limits, OutsideBounds, RowsFile, SetsFile};
 use sketch::RowsView;
-use sketch::search::{HammingIndex, Neighbours, Queries, Score, SetIndex, SketchIndex, UnitIndex};
+use sketch::search::{
+    CountIndex, HammingIndex, Neighbours, Queries, Score, SetIndex, SketchIndex, UnitIndex,
+};
 use sketch::search::{Ranking, nearest};
-use sketch::sets::{ItemSet, PrivateSymbols};
+use sketch::sets::{ItemSet, NoisyCounts, PrivateSymbols};
 use sketch::signs::SignCodes;
 use sketch::units::{UnitQueries, UnitVectors};
 use sketch::vectors::PrivateSketch;
@@ -25,8 +28,8 @@ pub(crate) struct Search {
     /// A release of queries, made with the same seed; by default the database itself.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
-    /// A file of rows that were never released: queries without noise, for sketches, unit vectors and occupancy bits
-    /// (a file of sets). Nothing of them is published.
+    /// A file of rows that were never released: queries without noise, for sketches, unit vectors, and occupancy bits
+    /// and counts of groups (a file of sets). Nothing of them is published.
     #[arg(long, value_name = "FILE", conflicts_with = "queries")]
     query: Option<PathBuf>,
     /// Leave this column of --query out (an identifier, a label); may be given more than once.
@@ -41,10 +44,14 @@ pub(crate) struct Search {
     /// Real-valued sketches: how rows are scored [default: cosine].
     #[arg(long, value_enum)]
     score: Option<ScoreName>,
-    /// Rank by rows denoised from the release alone: sketches, unit vectors and occupancy bits. The queries
-    /// stay as they are.
+    /// Rank by rows denoised from the release alone: sketches, unit vectors, occupancy bits and counts of groups. The
+    /// queries stay as they are, but for counts, where they pass through the same.
     #[arg(long)]
     denoise: bool,
+    /// Counts of groups: rank by the best guess of rows, from this file of public sets; with --denoise in its place from the
+    /// release alone.
+    #[arg(long, value_name = "FILE", conflicts_with = "denoise")]
+    public: Option<PathBuf>,
     #[command(flatten)]
     trust: TrustOptions,
 }
@@ -59,6 +66,7 @@ enum ScoreName {
 const COSINE: &str = "noisy cosine";
 /// What is searched in one way.
 const OCCUPANCY: &str = "occupancy bits";
+const COUNTS: &str = "counts of groups";
 
 /// What was found for a query: rows with scores, best first.
 type Found = Vec<(usize, f64)>;
@@ -92,12 +100,15 @@ impl Search {
         let database = read(&self.database, &trust)?;
         let other = self.queries.as_deref().map(|path| read(path, &trust)).transpose()?;
         let ranked = match &database {
-            AnyRelease::Sketch(_) | AnyRelease::Units(_) => true,
+            AnyRelease::Sketch(_) | AnyRelease::Units(_) | AnyRelease::Counts(_) => true,
             AnyRelease::Symbols(release) => release.payload().is_occupancy(),
             _ => false,
         };
         if self.denoise && !ranked {
             return Err(database.cannot("a denoised ranking"));
+        }
+        if self.public.is_some() && !matches!(database, AnyRelease::Counts(_)) {
+            return Err(database.cannot("a ranking by public sets"));
         }
         let queries = other.as_ref().unwrap_or(&database);
         if let Some(path) = &self.query {
@@ -121,6 +132,9 @@ impl Search {
                 if items.payload().is_occupancy() =>
             {
                 self.occupancy(items.payload(), queries.payload(), count)?
+            }
+            (AnyRelease::Counts(items), AnyRelease::Counts(queries)) => {
+                self.counts(items.payload(), queries.payload(), count)?
             }
             (AnyRelease::Symbols(release), AnyRelease::Symbols(_)) if within => {
                 let rows = self.chosen(release.payload().rows())?;
@@ -158,6 +172,14 @@ impl Search {
         let name = match database {
             AnyRelease::Symbols(items) if items.payload().is_occupancy() => {
                 return self.exact_sets(items.payload(), path);
+            }
+            AnyRelease::Counts(items) => {
+                let (asked, sets) = self.sets(path)?;
+                let queries = NoisyCounts::exact(items.payload(), &sets);
+                let index = self.count_index(items.payload())?;
+                let found = index.top_k(&Queries::all(&queries), self.top)?;
+                self.one_score(COUNTS)?;
+                return Ok((COSINE, asked, listed(&found)));
             }
             AnyRelease::Sketch(_) | AnyRelease::Units(_) => self.score().1,
             other => return Err(other.cannot("a search by exact queries")),
@@ -199,19 +221,40 @@ impl Search {
         path: &Path,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
         self.one_score(OCCUPANCY)?;
-        let (mut reader, mut sets) = (SetsFile::new(path).open()?, Vec::new());
-        loop {
-            let more = reader.next()?;
-            if more.is_empty() {
-                break;
-            }
-            sets.extend(more);
-        }
-        let asked = self.chosen(sets.len())?;
-        let sets: Vec<ItemSet> = asked.iter().map(|&row| sets[row].clone()).collect();
+        let (asked, sets) = self.sets(path)?;
         let queries = PrivateSymbols::exact(items, &sets)?;
         let found = self.set_index(items)?.top_k(&Queries::all(&queries), self.top)?;
         Ok((COSINE, asked, listed(&found)))
+    }
+
+    /// Which sets of a file are asked for, and these.
+    fn sets(&self, path: &Path) -> Result<(Vec<usize>, Vec<ItemSet>)> {
+        let sets = all_sets(&SetsFile::new(path))?;
+        let asked = self.chosen(sets.len())?;
+        let chosen = asked.iter().map(|&row| sets[row].clone()).collect();
+        Ok((asked, chosen))
+    }
+
+    /// Counts of groups: by those of a file of sets, or of rows of a release.
+    fn counts(
+        &self,
+        items: &NoisyCounts,
+        queries: &NoisyCounts,
+        count: usize,
+    ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
+        self.one_score(COUNTS)?;
+        let rows = self.chosen(queries.rows())?;
+        let found = self.count_index(items)?.top_k(&Queries::rows(queries, &rows)?, count)?;
+        Ok((COSINE, rows, listed(&found)))
+    }
+
+    fn count_index<'a>(&self, items: &'a NoisyCounts) -> Result<CountIndex<'a>> {
+        let public = self.public.as_ref().map(|path| all_sets(&SetsFile::new(path))).transpose()?;
+        Ok(match public {
+            Some(sets) => CountIndex::posterior(items, &NoisyCounts::exact(items, &sets)),
+            None if self.denoise => CountIndex::posterior(items, items),
+            None => CountIndex::new(items),
+        }?)
     }
 
     fn occupancy(

@@ -57,6 +57,11 @@ impl PublicMoments {
     /// # Errors
     /// Fewer than two rows; otherwise as [`PublicMoments::new`].
     pub fn of_sample(rows: RowsView<'_>) -> Result<Self> {
+        Self::of_noisy(rows, 0.0)
+    }
+
+    /// As [`PublicMoments::of_sample`], of rows whose numbers carry independent noise of this variance each, which is taken off.
+    pub(crate) fn of_noisy(rows: RowsView<'_>, variance: f64) -> Result<Self> {
         let (n, d) = (rows.n(), rows.d());
         check_size(d)?;
         if n < 2 {
@@ -83,6 +88,9 @@ impl PublicMoments {
             scale,
             Par::rayon(0),
         );
+        if variance > 0.0 {
+            covariance = less_noise(&covariance, variance)?;
+        }
         // Exactly symmetric, however the product was summed.
         let even: Vec<f64> = (0..d * d)
             .map(|at| 0.5 * (covariance[(at / d, at % d)] + covariance[(at % d, at / d)]))
@@ -142,6 +150,18 @@ impl PublicMoments {
         let root = (self.covariance[(i, i)] * self.covariance[(j, j)]).sqrt();
         (self.covariance[(i, j)] / root).abs().min(1.0)
     }
+}
+
+/// A covariance without noise of this variance a number: eigenvalues less it, none below zero.
+fn less_noise(covariance: &Mat<f64>, variance: f64) -> Result<Mat<f64>> {
+    let eigen = covariance.self_adjoint_eigen(Side::Lower).map_err(|_| not_positive())?;
+    let (d, u, lambda) = (covariance.nrows(), eigen.U(), eigen.S().column_vector());
+    let scaled = Mat::from_fn(d, d, |i, j| u[(i, j)] * (lambda[j] - variance).max(0.0));
+    if (0..d).all(|j| lambda[j] <= variance) {
+        let reason = "nothing but noise is left of its rows; release with less of it";
+        return Err(Error::Undefined { what: "the covariance of a release", reason });
+    }
+    Ok(scaled.as_ref() * u.transpose())
 }
 
 pub(crate) fn not_positive() -> Error {
@@ -218,7 +238,7 @@ impl Groups {
 }
 
 /// Numbers of groups that are tried: about three an octave.
-fn sizes(d: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn sizes(d: usize) -> impl Iterator<Item = usize> {
     let mut all: Vec<usize> = (0..)
         .map(|i| 2f64.powf(f64::from(i) / 3.0).round() as usize)
         .take_while(|k| *k < d)
@@ -229,7 +249,7 @@ fn sizes(d: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The clusters after all merges but the last `k - 1`, numbered from zero in the order of their first attribute.
-fn cut(merges: &[[usize; 2]], d: usize, k: usize) -> Vec<usize> {
+pub(crate) fn cut(merges: &[[usize; 2]], d: usize, k: usize) -> Vec<usize> {
     // Cluster d + i is what merge i made.
     let mut parent: Vec<usize> = (0..2 * d).collect();
     for (i, pair) in merges.iter().take(d - k).enumerate() {

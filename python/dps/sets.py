@@ -118,7 +118,7 @@ class Counts(Mechanism):
 
     Notes
     -----
-    Groups are published with the release: they must not follow from the sets. `Release.values` holds the counts, and
+    Groups are published with the release: they must not follow from the sets. `Release.to_numpy` holds the counts, and
     `Release.search` ranks by the best linear guess of rows, from the release alone. Source: ``docs/proofs/group-counts.md``.
     """
 

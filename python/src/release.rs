@@ -1,6 +1,6 @@
 //! Releases, and what can be asked of them.
 
-use crate::answers::{self, Row, confidence_of, matrix, report, told, trust};
+use crate::answers::{self, Row, confidence_of, matrix, report, signs_of, told, trust, two};
 use crate::error::{Fault, Result};
 use crate::run::work;
 use crate::search::{Found, search};

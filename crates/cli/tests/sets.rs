@@ -134,5 +134,5 @@ fn what_does_not_go_with_counts_is_refused() {
     room.write("few.txt", "a b\nc a\n");
     refused(&format!("--public few.txt {SETS}"), 1, &["sets of a public sample"]);
     room.json(&format!("release minhash sets.txt --out bins.dps -k 16 {SETS} --epsilon 2"));
-    room.refuses("search bins.dps --public public.txt", 2, &["ranking by public sets"]);
+    room.refuses("search bins.dps --public public.txt", 2, &["ranking by public rows"]);
 }

@@ -60,6 +60,7 @@ pub mod rows;
 pub mod search;
 pub mod sets;
 pub mod signs;
+mod trial;
 pub mod units;
 pub mod vectors;
 pub mod verify;

@@ -1,5 +1,7 @@
 //! `dps plan`: what every mechanism would achieve.
 
+mod groups;
+
 use super::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result};
 use crate::output::Record;
@@ -26,6 +28,9 @@ enum TaskName {
     Vectors(Vectors),
     /// Similarity of item sets.
     Sets(Sets),
+    /// Groups of columns for a search among rows of which one value is protected, or whether random bins find more; tried
+    /// among public rows.
+    Groups(Box<groups::GroupTask>),
     /// Search among whole rows (`dps release units`), where any row may become any other.
     Search(Search),
 }
@@ -117,6 +122,7 @@ impl Plan {
         match &self.task {
             TaskName::Vectors(task) => task.run(),
             TaskName::Sets(task) => task.run(),
+            TaskName::Groups(task) => task.run(),
             TaskName::Search(task) => task.run(),
         }
     }

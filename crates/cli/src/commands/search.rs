@@ -4,12 +4,13 @@ use super::loaded::{AnyRelease, Asked, read};
 use super::release::read_all;
 use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect};
-use crate::input::all_sets;
+use crate::input::{all_sets, numbers};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Release;
 use readers::{Limits, OutsideBounds, RowsFile, SetsFile};
 use sketch::RowsView;
+use sketch::projection::{Family, PublicMoments};
 use sketch::search::{
     CountIndex, HammingIndex, Neighbours, Queries, Score, SetIndex, SketchIndex, UnitIndex,
 };
@@ -17,7 +18,7 @@ use sketch::search::{Ranking, nearest};
 use sketch::sets::{ItemSet, NoisyCounts, PrivateSymbols};
 use sketch::signs::SignCodes;
 use sketch::units::{UnitQueries, UnitVectors};
-use sketch::vectors::PrivateSketch;
+use sketch::vectors::{Posterior, PrivateSketch};
 use std::path::{Path, PathBuf};
 
 /// Options of `dps search`.
@@ -32,8 +33,8 @@ pub(crate) struct Search {
     /// and counts of groups (a file of sets). Nothing of them is published.
     #[arg(long, value_name = "FILE", conflicts_with = "queries")]
     query: Option<PathBuf>,
-    /// Leave this column of --query out (an identifier, a label); may be given more than once.
-    #[arg(long = "id", value_name = "COLUMN", requires = "query")]
+    /// Leave this column of --query and --public out (an identifier, a label); may be given more than once.
+    #[arg(long = "id", value_name = "COLUMN")]
     left_out: Vec<String>,
     /// Only these rows of the queries, from zero.
     #[arg(long = "row", value_delimiter = ',')]
@@ -48,8 +49,8 @@ pub(crate) struct Search {
     /// queries stay as they are, but for counts, where they pass through the same.
     #[arg(long)]
     denoise: bool,
-    /// Counts of groups: rank by the best guess of rows, from this file of public sets; with --denoise in its place from the
-    /// release alone.
+    /// Counts of groups, and sums of groups of columns: rank by the best guess of rows, from this file of public sets or rows.
+    /// For counts --denoise does so from the release alone.
     #[arg(long, value_name = "FILE", conflicts_with = "denoise")]
     public: Option<PathBuf>,
     #[command(flatten)]
@@ -107,8 +108,19 @@ impl Search {
         if self.denoise && !ranked {
             return Err(database.cannot("a denoised ranking"));
         }
-        if self.public.is_some() && !matches!(database, AnyRelease::Counts(_)) {
-            return Err(database.cannot("a ranking by public sets"));
+        let guessed = match &database {
+            AnyRelease::Sketch(items) => {
+                matches!(items.payload().projection().family(), Family::Grouped { .. })
+            }
+            AnyRelease::Counts(_) => true,
+            _ => false,
+        };
+        if self.public.is_some() && !guessed {
+            return Err(database.cannot("a ranking by public rows or sets"));
+        }
+        if self.query.is_none() && self.public.is_none() {
+            let why = "it leaves columns of --query and --public out";
+            no_effect("--id", self.left_out.first(), why)?;
         }
         let queries = other.as_ref().unwrap_or(&database);
         if let Some(path) = &self.query {
@@ -206,8 +218,7 @@ impl Search {
             AnyRelease::Sketch(items) => {
                 let projection = items.payload().projection().build();
                 let queries = PrivateSketch::exact(projection.as_ref(), rows)?;
-                let index = self.sketch_index(items.payload())?;
-                index.top_k(&Queries::all(&queries), self.top)?
+                self.in_sketch(items.payload(), &Queries::all(&queries), self.top)?
             }
             other => return Err(other.cannot("a search by exact queries")),
         };
@@ -281,13 +292,29 @@ impl Search {
         }?)
     }
 
-    fn sketch_index<'a>(&self, items: &'a PrivateSketch) -> Result<SketchIndex<'a>> {
+    fn in_sketch(
+        &self,
+        items: &PrivateSketch,
+        queries: &Queries<'_, PrivateSketch>,
+        count: usize,
+    ) -> Result<Neighbours<f64>> {
         let score = self.score().0;
-        Ok(if self.denoise {
+        if let (Some(path), Family::Grouped { groups }) =
+            (&self.public, items.projection().family())
+        {
+            let leave_out = self.left_out.clone();
+            let (d, rows) = numbers(&RowsFile { leave_out, ..RowsFile::new(path) })?;
+            let rows = RowsView::f64(rows.len() / d.max(1), d, &rows)?;
+            let moments = PublicMoments::of_sample(rows)?;
+            let posterior = Posterior::new(groups, &moments)?;
+            return Ok(SketchIndex::posterior(items, &posterior, score)?.top_k(queries, count)?);
+        }
+        let index = if self.denoise {
             SketchIndex::denoised(items, score)
         } else {
             SketchIndex::new(items, score)
-        }?)
+        };
+        Ok(index?.top_k(queries, count)?)
     }
 
     /// Refuses a choice of scores where there is none.
@@ -317,8 +344,8 @@ impl Search {
         count: usize,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
         let rows = self.chosen(queries.payload().n())?;
-        let index = self.sketch_index(items.payload())?;
-        let found = index.top_k(&Queries::rows(queries.payload(), &rows)?, count)?;
+        let asked = Queries::rows(queries.payload(), &rows)?;
+        let found = self.in_sketch(items.payload(), &asked, count)?;
         Ok((self.score().1, rows, listed(&found)))
     }
 

@@ -219,21 +219,25 @@ impl Groups {
         if !(noise_variance.is_finite() && noise_variance > 0.0) {
             return Err(Error::invalid("noise variance", noise_variance, "(0, inf)"));
         }
-        let d = moments.d();
-        let pairs = (0..d).flat_map(|i| (i + 1..d).map(move |j| (i, j)));
-        let mut apart: Vec<f64> = pairs.map(|(i, j)| 1.0 - moments.correlation(i, j)).collect();
-        let merges = linkage(&mut apart, d, Method::Average);
-        let merges: Vec<[usize; 2]> =
-            merges.steps().iter().map(|s| [s.cluster1, s.cluster2]).collect();
         let mut best: Option<(f64, Self)> = None;
-        for k in sizes(d) {
-            let groups = Self::new(&signed(moments, &cut(&merges, d, k))?)?;
+        for groups in Self::candidates(moments)? {
             let told = moments.told(groups, noise_variance)?;
             if best.is_none_or(|(most, _)| told > most) {
                 best = Some((told, groups));
             }
         }
         best.map(|(_, groups)| groups).ok_or_else(not_positive)
+    }
+
+    /// Groups of attributes that move together, of every size that is tried.
+    pub(crate) fn candidates(moments: &PublicMoments) -> Result<Vec<Self>> {
+        let d = moments.d();
+        let pairs = (0..d).flat_map(|i| (i + 1..d).map(move |j| (i, j)));
+        let mut apart: Vec<f64> = pairs.map(|(i, j)| 1.0 - moments.correlation(i, j)).collect();
+        let merges = linkage(&mut apart, d, Method::Average);
+        let merges: Vec<[usize; 2]> =
+            merges.steps().iter().map(|s| [s.cluster1, s.cluster2]).collect();
+        sizes(d).map(|k| Self::new(&signed(moments, &cut(&merges, d, k))?)).collect()
     }
 }
 

@@ -6,13 +6,12 @@ use super::items::ItemSet;
 use crate::error::{Error, Result};
 use crate::projection::{Groups, PublicMoments, cut, sizes};
 use crate::rows::RowsView;
+use crate::trial::{Trial, exponential, unit};
 use crate::vectors::Posterior;
 use dp_core::noise::NoiseLaw;
 use dp_core::{Budget, LaplaceScale, PublicGenerator, PublicSeed};
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par, Side};
+use faer::{Mat, Side};
 use kodama::{Method, linkage};
-use rand_core::Rng;
 use rayon::prelude::*;
 use std::collections::HashMap;
 
@@ -45,7 +44,7 @@ impl ItemGroups {
             return Err(Error::invalid("items in two public sets", items.len(), allowed));
         }
         let merges = merged(&items, sets.len())?;
-        let likest = Likest::of(sets);
+        let trial = Trial::new(sets.len(), |i, j| sets[i].jaccard(&sets[j]));
         let (mut best, mut most) = (None, -1.0);
         for k in sizes(items.len()).filter(|k| (2..=GROUPS).contains(k)) {
             let mut groups = vec![Vec::new(); k];
@@ -54,7 +53,7 @@ impl ItemGroups {
             let groups: Vec<ItemSet> =
                 groups.into_iter().map(ItemSet::new).collect::<Result<_>>()?;
             let groups = Self::new(&groups)?;
-            let found = likest.found(&groups, sets, scale)?;
+            let found = found(&trial, &groups, sets, scale)?;
             if found > most {
                 (best, most) = (Some(groups), found);
             }
@@ -92,7 +91,9 @@ fn merged(items: &[(u64, Vec<usize>)], n: usize) -> Result<Vec<[usize; 2]>> {
     let (vectors, r) = (eigen.U(), DIRECTIONS.min(n));
     let place = |(_, sets): &(u64, Vec<usize>)| {
         let along = |c: usize| sets.iter().map(|&i| vectors[(i, n - 1 - c)]).sum::<f64>();
-        unit((0..r).map(along).collect())
+        let mut place: Vec<f64> = (0..r).map(along).collect();
+        unit(&mut place);
+        place
     };
     let places: Vec<Vec<f64>> = items.iter().map(place).collect();
     let apart = |(a, b): (&Vec<f64>, &Vec<f64>)| {
@@ -107,54 +108,21 @@ fn merged(items: &[(u64, Vec<usize>)], n: usize) -> Result<Vec<[usize; 2]>> {
     Ok(steps.steps().iter().map(|s| [s.cluster1, s.cluster2]).collect())
 }
 
-fn unit(mut place: Vec<f64>) -> Vec<f64> {
-    let norm = place.iter().map(|x| x * x).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
-    place.iter_mut().for_each(|x| *x /= norm);
-    place
-}
-
-/// The likest other sets of each.
-struct Likest {
-    of: Vec<Vec<usize>>,
-    returned: usize,
-}
-
-impl Likest {
-    fn of(sets: &[ItemSet]) -> Self {
-        let near = (sets.len() / 100).max(1);
-        let of = (0..sets.len()).into_par_iter().map(|i| {
-            let score = |j: usize| if i == j { -1.0 } else { sets[i].jaccard(&sets[j]) };
-            largest((0..sets.len()).map(score).collect(), near)
-        });
-        Self { of: of.collect(), returned: (5 * near).min(sets.len() - 1) }
+/// What a search of noisy counts finds; the noise is a simulation's.
+fn found(trial: &Trial, groups: &ItemGroups, sets: &[ItemSet], scale: LaplaceScale) -> Result<f64> {
+    let (n, k) = (sets.len(), groups.k());
+    let exact: Vec<f64> = groups.counts(sets).into_iter().map(f64::from).collect();
+    if exact.chunks_exact(k).all(|row| *row == exact[..k]) {
+        // All sets look alike.
+        return Ok(0.0);
     }
-
-    /// The share of them that a search of noisy counts finds among five times as many; the noise is a simulation's.
-    fn found(&self, groups: &ItemGroups, sets: &[ItemSet], scale: LaplaceScale) -> Result<f64> {
-        let (n, k) = (sets.len(), groups.k());
-        let exact: Vec<f64> = groups.counts(sets).into_iter().map(f64::from).collect();
-        if exact.chunks_exact(k).all(|row| *row == exact[..k]) {
-            // All sets look alike.
-            return Ok(0.0);
-        }
-        let moments = PublicMoments::of_sample(RowsView::f64(n, k, &exact)?)?;
-        let mut draw = PublicSeed::new(k as u64).generator(STREAM);
-        let noisy: Vec<f64> = exact.into_iter().map(|c| c + simulated(&mut draw, scale)).collect();
-        let each: Vec<i32> = (1..=k as i32).collect();
-        let variance = NoiseLaw::DiscreteLaplace { scale }.moments().map_or(0.0, |[v, _]| v);
-        let seen = Posterior::new(Groups::new(&each)?, &moments)?.centred(&noisy, variance)?;
-        let rows: Vec<f64> = seen.chunks_exact(k).flat_map(|row| unit(row.to_vec())).collect();
-        let rows = MatRef::from_row_major_slice(&rows, n, k);
-        let mut scores = Mat::<f64>::zeros(n, n);
-        let par = Par::rayon(0);
-        matmul(scores.as_mut(), Accum::Replace, rows, rows.transpose(), 1.0, par);
-        let hits = (0..n).into_par_iter().map(|i| {
-            let score = |j: usize| if i == j { f64::NEG_INFINITY } else { scores[(i, j)] };
-            let found = largest((0..n).map(score).collect(), self.returned);
-            self.of[i].iter().filter(|near| found.contains(near)).count()
-        });
-        Ok(hits.sum::<usize>() as f64 / (n * self.of[0].len()) as f64)
-    }
+    let moments = PublicMoments::of_sample(RowsView::f64(n, k, &exact)?)?;
+    let mut draw = PublicSeed::new(k as u64).generator(STREAM);
+    let noisy: Vec<f64> = exact.into_iter().map(|c| c + simulated(&mut draw, scale)).collect();
+    let each: Vec<i32> = (1..=k as i32).collect();
+    let variance = NoiseLaw::DiscreteLaplace { scale }.moments().map_or(0.0, |[v, _]| v);
+    let seen = Posterior::new(Groups::new(&each)?, &moments)?.centred(&noisy, variance)?;
+    Ok(trial.found(seen, k))
 }
 
 /// Stream of the public generator that simulated noise comes from.
@@ -162,22 +130,8 @@ const STREAM: u64 = 0x6763;
 
 /// Integer Laplace noise that hides nothing: two geometric numbers, one less the other.
 fn simulated(draw: &mut PublicGenerator, scale: LaplaceScale) -> f64 {
-    let mut geometric = || {
-        let uniform = ((draw.next_u64() >> 11) as f64 + 0.5) * 2f64.powi(-53);
-        (-uniform.ln() * scale.get()).floor()
-    };
+    let mut geometric = || (exponential(draw) * scale.get()).floor();
     geometric() - geometric()
-}
-
-/// The places of the largest scores.
-fn largest(scores: Vec<f64>, count: usize) -> Vec<usize> {
-    let mut all: Vec<usize> = (0..scores.len()).collect();
-    let order = |a: &usize, b: &usize| scores[*b].total_cmp(&scores[*a]).then(a.cmp(b));
-    if count < all.len() {
-        all.select_nth_unstable_by(count, order);
-        all.truncate(count);
-    }
-    all
 }
 
 #[cfg(test)]

@@ -55,14 +55,19 @@ impl<'a> Posterior<'a> {
                 right: sketch.projection().fingerprint(),
             });
         }
-        let mut out = self.centred(sketch.values(), sketch.noise_variance())?;
+        self.of_sums(sketch.values(), sketch.noise_variance())
+    }
+
+    /// As [`Posterior::rows`], from group sums (n x k) with noise of this variance.
+    pub(crate) fn of_sums(&self, sums: &[f64], variance: f64) -> Result<Vec<f64>> {
+        let mut out = self.centred(sums, variance)?;
         for row in out.chunks_exact_mut(self.groups.d()) {
             row.iter_mut().zip(self.moments.mean()).for_each(|(x, m)| *x += m);
         }
         Ok(out)
     }
 
-    /// Rows less the mean (n x d), from group sums (n x k) with noise of this variance.
+    /// As [`Posterior::of_sums`], less the mean.
     pub(crate) fn centred(&self, sums: &[f64], variance: f64) -> Result<Vec<f64>> {
         let (d, k) = (self.groups.d(), self.groups.k());
         let n = sums.len() / k;

@@ -50,5 +50,6 @@ fn groups_are_planned_among_public_rows() {
     room.refuses(other, 2, &["groups of columns"]);
     room.refuses("search x.dps --row 0 --id id", 2, &["--id"]);
     room.refuses("search x.dps --row 0 --public public.csv --denoise --id id", 2, &["--public"]);
-    room.refuses("search x.dps --row 0 --public public.csv", 1, &["attributes of the moments"]);
+    room.write("narrow.csv", "a,b\n0.1,0.2\n0.3,0.1\n0.2,0.2\n");
+    room.refuses("search x.dps --row 0 --public narrow.csv", 1, &["attributes of the moments"]);
 }

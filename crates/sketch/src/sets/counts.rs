@@ -3,7 +3,7 @@
 use super::item_groups::ItemGroups;
 use super::items::ItemSet;
 use super::neighbours::SetNeighbours;
-use super::noisy_counts::NoisyCounts;
+use super::noisy_counts::{COUNTS, NoisyCounts, WHOLE};
 use super::writer::{SetSource, SetWriter};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
@@ -51,9 +51,6 @@ pub struct GroupCounts {
     scale: LaplaceScale,
     calibrated: Calibrated<DiscreteLaplace>,
 }
-
-/// Name in certificates.
-pub(super) const COUNTS: &str = "group-counts";
 
 /// The least scale for this many items: `alpha / scale <= epsilon` for the very `f64`.
 pub(super) fn noise_scale(alpha: u64, budget: Budget) -> Result<LaplaceScale> {
@@ -130,8 +127,6 @@ impl GroupCounts {
     }
 }
 
-/// Whole numbers up to here, and none beyond, are in releases.
-pub(super) const WHOLE: i64 = 1 << 53;
 /// Values between two questions to the hook: whole noise streams.
 const PART: usize = 64 * VALUES_PER_STREAM;
 

@@ -1,6 +1,5 @@
 //! Noisy counts of groups: what is published, what it says, and its file.
 
-use super::counts::{COUNTS, WHOLE};
 use super::item_groups::ItemGroups;
 use super::items::ItemSet;
 use crate::error::{Error, Result};
@@ -12,6 +11,11 @@ use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, to_
 use dp_core::{LaplaceScale, Probability};
 use serde::{Deserialize, Serialize};
 use std::io::Write;
+
+/// Name of the mechanism in certificates.
+pub(super) const COUNTS: &str = "group-counts";
+/// Whole numbers up to here, and none beyond, are in releases.
+pub(super) const WHOLE: i64 = 1 << 53;
 
 /// Noisy counts of many sets, row by row, a count of each group. Or, of exact queries, the counts without noise.
 #[derive(Debug, Clone, PartialEq)]

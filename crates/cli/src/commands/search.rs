@@ -186,11 +186,11 @@ impl Search {
                 return self.exact_sets(items.payload(), path);
             }
             AnyRelease::Counts(items) => {
+                self.one_score(COUNTS)?;
                 let (asked, sets) = self.sets(path)?;
                 let queries = NoisyCounts::exact(items.payload(), &sets);
                 let index = self.count_index(items.payload())?;
                 let found = index.top_k(&Queries::all(&queries), self.top)?;
-                self.one_score(COUNTS)?;
                 return Ok((COSINE, asked, listed(&found)));
             }
             AnyRelease::Sketch(_) | AnyRelease::Units(_) => self.score().1,

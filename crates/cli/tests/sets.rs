@@ -65,7 +65,7 @@ fn what_does_not_go_with_occupancy_bits_is_refused() {
 fn public(room: &Room) {
     let line = |i: usize| {
         let words: Vec<String> = (0..14)
-            .filter(|w| (w + i) % 5 != 0)
+            .filter(|w| !(w + i).is_multiple_of(5))
             .map(|w| format!("w{}", (i % 20) * 14 + w))
             .collect();
         format!("{}\n", words.join(" "))

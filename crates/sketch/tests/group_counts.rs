@@ -226,7 +226,7 @@ fn extreme_budgets_are_kept_or_refused() {
 fn searches_find_what_is_alike() {
     let theme = |i: u64| {
         let first = i % 6 * 40;
-        set((first..first + 40).filter(move |j| (j * 7 + i) % 5 != 0).chain([10_000 + i]))
+        set((first..first + 40).filter(move |j| !(j * 7 + i).is_multiple_of(5)).chain([10_000 + i]))
     };
     let sets: Vec<ItemSet> = (0..120).map(theme).collect();
     let public: Vec<ItemSet> = (120..300).map(theme).collect();

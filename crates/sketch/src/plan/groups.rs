@@ -125,7 +125,7 @@ mod tests {
         let mut draw = PublicSeed::new(8).generator(1);
         let rotation = |a: usize, b: usize| {
             // Hadamard, of 64 rows.
-            if (a & b).count_ones() % 2 == 0 { 0.125 } else { -0.125 }
+            if (a & b).count_ones().is_multiple_of(2) { 0.125 } else { -0.125 }
         };
         let mut out = Vec::new();
         for _ in 0..n {

@@ -142,7 +142,8 @@ mod tests {
     fn themes(n: u64) -> Vec<ItemSet> {
         let set = |i: u64| {
             let theme = i % 10;
-            let of = (0..8).filter(move |j| (i / 10 + j) % 4 != 0).map(move |j| theme * 8 + j);
+            let of =
+                (0..8).filter(move |j| !(i / 10 + j).is_multiple_of(4)).map(move |j| theme * 8 + j);
             ItemSet::new(of.chain([1000 + i]).collect()).expect("a set")
         };
         (0..n).map(set).collect()

@@ -29,7 +29,7 @@ from .matrices import Basis, Covariance, Directions, LowRank, Newton, Stream, Wi
 from .privacy import Adjacency, Guarantee, Profile, calibrate, compose
 from .release import Components, Estimate, Line, Moments, Release
 from .rows import Bits, Distances, IndividualSigns, MultiScale, Numbers, Signs, Units, Vectors
-from .sets import Sets
+from .sets import Counts, Sets
 
 __all__ = [
     "Adjacency",
@@ -37,6 +37,7 @@ __all__ = [
     "Basis",
     "Bits",
     "Components",
+    "Counts",
     "Covariance",
     "Directions",
     "Distances",

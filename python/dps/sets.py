@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
+from . import _dps
 from ._base import Mechanism, one_of, refused
 from .privacy import Adjacency
+
+
+def _listed(data: Any) -> Any:
+    """Sets as iterables: rows of a sparse matrix, or of a column of lists."""
+    if hasattr(data, "tocsr"):
+        csr = data.tocsr()
+        return [
+            csr.indices[start:stop].tolist()
+            for start, stop in zip(csr.indptr[:-1], csr.indptr[1:])
+        ]
+    if hasattr(data, "to_pylist"):
+        return data.to_pylist()
+    return data
 
 
 class Sets(Mechanism):
@@ -77,16 +92,59 @@ class Sets(Mechanism):
         super().__init__(adjacency, epsilon, delta, **parameters)
 
     def _prepared(self, data: Any) -> Any:
-        if hasattr(data, "tocsr"):
-            csr = data.tocsr()
-            return [
-                csr.indices[start:stop].tolist()
-                for start, stop in zip(csr.indptr[:-1], csr.indptr[1:])
-            ]
-        if hasattr(data, "to_pylist"):
-            return data.to_pylist()
-        return data
+        return _listed(data)
 
     def predict(self, *, size: float, similarity: float) -> float:
         """Root mean square error of the similarity of two sets of this size; reads no data."""
         return self._predict(size, similarity)[1]
+
+
+class Counts(Mechanism):
+    """Counts of public groups of items with integer Laplace noise: search among sets at small epsilon.
+
+    An item is in one group, so the noise does not grow with the number of groups. Sets are given as to `Sets`.
+
+    Parameters
+    ----------
+    adjacency : Adjacency
+        ``set_items``; the guarantee holds for sets of any size.
+    epsilon, delta : float
+        Budget of one release; delta is not spent.
+    groups : iterable of sets, optional
+        The items of each group, each item in one; a public hash puts all others into one of these too.
+    public : iterable of sets, optional
+        Sets that are public, in the place of `groups`: items that are often in one set become a group, and as many
+        groups are made as find most among these sets at this epsilon. Never sets that are released.
+
+    Notes
+    -----
+    Groups are published with the release: they must not follow from the sets. `Release.to_numpy` holds the counts, and
+    `Release.search` ranks by the best linear guess of rows, from the release alone. Source: ``docs/proofs/group-counts.md``.
+    """
+
+    _reads = "sets"
+
+    def __init__(
+        self,
+        *,
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+        groups: Any = None,
+        public: Any = None,
+    ) -> None:
+        if (groups is None) == (public is None):
+            raise TypeError("one of groups and public says which items are counted together")
+        if groups is not None:
+            lists = _dps.groups_of_items(_listed(groups), None)
+        else:
+            alpha = int(json.loads(adjacency._text).get("alpha", 1))
+            lists = _dps.groups_of_items(_listed(public), (alpha, float(epsilon)))
+        super().__init__(adjacency, epsilon, delta, mechanism="counts", groups=lists)
+
+    def _prepared(self, data: Any) -> Any:
+        return _listed(data)
+
+    def predict(self) -> float:
+        """Root mean square error of a count; reads no data."""
+        return self._predict()[1]

@@ -22,7 +22,8 @@ use serde::Deserialize;
 use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::sets::{
-    BinResponse, BucketPrivMin, MixtureResponse, NoisySecureMinHash, SetNeighbours, SymbolShape,
+    BinResponse, BucketPrivMin, GroupCounts, ItemGroups, MixtureResponse, NoisySecureMinHash,
+    SetNeighbours, SymbolShape,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
@@ -107,6 +108,9 @@ pub(crate) enum Config {
         positions: usize,
         concatenation: usize,
         accept_true_delta: bool,
+    },
+    Counts {
+        groups: ItemGroups,
     },
     GaussianCovariance {
         d: usize,
@@ -234,6 +238,7 @@ pub(crate) enum Kind {
     Mixture(MixtureResponse),
     Buckets(BucketPrivMin, PublicSeed),
     NoisyMinHash(NoisySecureMinHash),
+    Counts(GroupCounts),
     Gaussian(GaussianCovariance),
     Quantile(Box<QuantileCovariance>, usize),
     Wishart(WishartCovariance),
@@ -380,6 +385,10 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
                 budget,
                 accept,
             )?)
+        }
+        Config::Counts { groups } => {
+            let alpha = neighbours(adjacency)?.alpha();
+            Kind::Counts(GroupCounts::calibrate(groups, alpha, budget)?)
         }
         Config::GaussianCovariance { d, means, within: Some(share) } => {
             let within = Probability::new(share)?;

@@ -16,6 +16,7 @@ mod promise;
 mod release;
 mod rows;
 mod run;
+mod search;
 mod stream;
 mod values;
 

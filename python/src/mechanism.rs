@@ -199,6 +199,7 @@ impl Mechanism {
             Kind::Bins(m, seed) => AnyRelease::Symbols(watched!(m, (sets, *seed))).into(),
             Kind::Mixture(m) => AnyRelease::Symbols(watched!(m, (sets, fresh))).into(),
             Kind::Buckets(m, seed) => AnyRelease::Symbols(watched!(m, (sets, *seed))).into(),
+            Kind::Counts(m) => AnyRelease::Counts(watched!(m, sets)).into(),
             Kind::NoisyMinHash(m) => AnyRelease::NoisyBits(watched!(m, (sets, fresh))).into(),
             _ => return Err(Fault::Data("this mechanism reads no sets".into())),
         })

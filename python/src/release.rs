@@ -1,8 +1,9 @@
 //! Releases, and what can be asked of them.
 
-use crate::answers::{self, Row, confidence_of, found, matrix, report, signs_of, told, trust, two};
+use crate::answers::{self, Row, confidence_of, matrix, report, signs_of, told, trust, two};
 use crate::error::{Fault, Result};
 use crate::run::work;
+use crate::search::{Found, search};
 use dp_core::output::{Existing, Output};
 use dp_core::release_file::{self, AnyCertificate};
 use dp_core::{SquaredNorm, release::Release as Certified};
@@ -15,7 +16,6 @@ use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sketch::distances::{DistanceTable, FlippedBits};
-use sketch::search::{HammingIndex, Queries, Ranking, Score, SketchIndex, nearest};
 use sketch::vectors::{
     PrivateSketch, multi_scale_squared_distance, multi_scale_squared_distance_interval,
 };
@@ -90,6 +90,7 @@ macro_rules! each_kind {
             AnyRelease::PlainSigns($r) => $body,
             AnyRelease::Symbols($r) => $body,
             AnyRelease::NoisyBits($r) => $body,
+            AnyRelease::Counts($r) => $body,
             AnyRelease::PlainSignatures($r) => $body,
             AnyRelease::Covariance($r) => $body,
             AnyRelease::LowRank($r) => $body,
@@ -161,6 +162,7 @@ impl Release {
                 AnyRelease::PlainSigns(_) => "signs without a guarantee",
                 AnyRelease::Symbols(_) => "set signatures",
                 AnyRelease::NoisyBits(_) => "noisy MinHash bits",
+                AnyRelease::Counts(_) => "counts of groups",
                 AnyRelease::PlainSignatures(_) => "set signatures without a guarantee",
                 AnyRelease::Covariance(_) => "covariance",
                 AnyRelease::LowRank(_) => "low-rank approximation",
@@ -360,48 +362,10 @@ impl Release {
         queries: Option<&Self>,
         rows: Option<Vec<usize>>,
         inner: bool,
-    ) -> Result<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+    ) -> Result<Found<'py>> {
         let items = self.any("a search")?;
-        let asked = queries.unwrap_or(self).any("a search")?;
-        match (items, asked) {
-            (AnyRelease::Sketch(items), AnyRelease::Sketch(asked)) => {
-                let score = if inner { Score::InnerProduct } else { Score::Cosine };
-                let answers = work(py, || -> Result<_> {
-                    let queries = match &rows {
-                        Some(rows) => Queries::rows(asked.payload(), rows)?,
-                        None => Queries::all(asked.payload()),
-                    };
-                    Ok(SketchIndex::new(items.payload(), score)?.top_k(&queries, top)?)
-                })?;
-                found(py, &answers)
-            }
-            (AnyRelease::Symbols(items), AnyRelease::Symbols(_)) if queries.is_none() => {
-                let all = (0..items.payload().rows()).collect();
-                let rows: Vec<usize> = rows.unwrap_or(all);
-                let hits = work(py, || nearest(items, &rows, top, Ranking::Similarity))?;
-                let flat = || hits.iter().flatten();
-                let numbers = flat().map(|hit| hit.row as i64).collect();
-                let scores = flat().map(|hit| hit.score).collect();
-                let (numbers, scores): (Vec<i64>, Vec<f64>) = (numbers, scores);
-                Ok((
-                    two(rows.len(), PyArray1::from_vec(py, numbers))?,
-                    two(rows.len(), PyArray1::from_vec(py, scores))?,
-                ))
-            }
-            (items, asked) => {
-                let (Some(items), Some(asked)) = (signs_of(items), signs_of(asked)) else {
-                    return Err(self.cannot("a search"));
-                };
-                let answers = work(py, || -> Result<_> {
-                    let queries = match &rows {
-                        Some(rows) => Queries::rows(asked, rows)?,
-                        None => Queries::all(asked),
-                    };
-                    Ok(HammingIndex::new(items)?.top_k(&queries, top)?)
-                })?;
-                found(py, &answers)
-            }
-        }
+        let asked = queries.map(|queries| queries.any("a search")).transpose()?;
+        search(py, (items, asked), (top, rows), inner)?.ok_or_else(|| self.cannot("a search"))
     }
 
     /// Directions (d x k), explained values, their total, and, of a covariance, two bounds of error.

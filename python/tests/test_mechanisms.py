@@ -195,6 +195,33 @@ def test_sets(parameters):
     assert dps.Release.from_bytes(release.to_bytes()).kind == "set signatures"
 
 
+def test_counts_of_groups():
+    parameters = dict(adjacency=dps.Adjacency.set_items(1, 1), epsilon=60, delta=1e-6)
+    groups = [["ant", "bee", "wasp"], {"oak", "elm"}]
+    mechanism = dps.Counts(groups=groups, **parameters)
+    assert mechanism.guarantee.delta == 0 and mechanism.predict() < 1e-12
+    sets = [["ant", "bee"], ["oak", "ant", "elm"], ["wasp"]]
+    release = mechanism.release(sets)
+    release.verify()
+    # At epsilon 60 a count is wrong once in 10^26.
+    assert release.to_numpy().tolist() == [[2, 0], [1, 2], [1, 0]]
+    hits, scores = release.search(rows=[0, 2], top=2)
+    assert hits.shape == scores.shape == (2, 2) and 2 in hits[0] and 0 in hits[1]
+    again = dps.Release.from_bytes(release.to_bytes())
+    assert again.kind == "counts of groups" and np.array_equal(again.to_numpy(), release.to_numpy())
+    themes = [[10 * (i % 8) + j for j in range(10) if (i + j) % 4] for i in range(64)]
+    learned = dps.Counts(public=themes, **parameters)
+    learned.release(themes[:5]).verify()
+    for wrong in [dict(), dict(groups=groups, public=themes)]:
+        with pytest.raises(TypeError):
+            dps.Counts(**wrong, **parameters)
+    for wrong in [dict(groups=[[1, 2], [2]]), dict(groups=[]), dict(public=themes[:3])]:
+        with pytest.raises(dps.errors.ParameterError):
+            dps.Counts(**wrong, **parameters)
+    with pytest.raises(dps.errors.ParameterError):
+        dps.Counts(groups=groups, adjacency=PERSON, epsilon=1, delta=0)
+
+
 def test_the_published_minhash_is_taken_by_name_alone():
     parameters = dict(mechanism="noisy-minhash", adjacency=ITEMS, k=50, epsilon=2, delta=1e-2)
     mechanism = dps.Sets(accept_true_delta=True, **parameters)

@@ -216,6 +216,7 @@ THEOREMS = {  # adjacencies, profiles
     "covariance-gaussian": (tuple(ROWS), ("symmetric-gaussian",)), "covariance-wishart": (tuple(ROWS), ("wishart",)),
     "covariance-jl": (tuple(ROWS), ("jl-mechanism",)), "covariance-of-chosen-bound": (tuple(ROWS), ("gaussian-composition",)),
     "sliding-window": (tuple(ROWS), ("gaussian", "jl-mechanism", "repeated")),
+    "group-counts": (("set-items",), ("pure-dp",)),
     "unit-vectors": ((*PROJECTED, "any-input"), ("pure-dp",)),
 }
 
@@ -378,6 +379,9 @@ def check_guarantee(c, open_ends):
     if "theorem" in g["provenance"]:
         check_theorem(g["provenance"]["theorem"], a, p)
         need(g["provenance"]["theorem"] != "unit-vectors" or c["noise"]["kind"] == "unit-cap", "unit-vectors: the noise is not unit-cap")
+        if g["provenance"]["theorem"] == "group-counts":
+            need(c["noise"]["kind"] == "discrete-laplace", "group-counts: the noise is not discrete-laplace")
+            at_least(p["epsilon"], a["alpha"] / mpf(c["noise"]["scale"]), "epsilon", 1e-12)
     check_pair(a, p, c["noise"], open_ends)
     need(stated == "-inf" or type(stated) is float and stated <= 0, "ln_true_delta")
     value = -inf if stated == "-inf" else mpf(stated)

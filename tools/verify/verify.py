@@ -21,7 +21,7 @@ KINDS = [("sketch", "private", 8), ("sketch, single precision", "private", 4), (
          ("signs", "individual", None), ("signs", "none", None), ("set signatures", "private", None),
          ("noisy MinHash bits", "private", 8), ("set signatures", "none", 0), ("covariance", "private", 8),
          ("low-rank approximation", "private", 8), ("range sketch", "private", 8), ("window", "private", 8),
-         ("unit vectors", "private", 4), ("regression", "private", 8)]
+         ("unit vectors", "private", 4), ("regression", "private", 8), ("counts of groups", "private", 8)]
 UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "grouped", "identity")
 
 
@@ -71,6 +71,14 @@ def check_chosen(spec, states):
         need(type(entries) is list and 1 <= len(entries) <= 2**17 and all(type(e) is int and abs(e) <= 2**14 for e in entries), "entries of the matrix")
         need(any(entries) and matrix["k"] == spec["k"] and len(entries) == spec["d"] * spec["k"], "matrix against d and k")
         states(matrix=sha(canonical(matrix).encode()).hexdigest()[:16])
+
+
+def check_items(groups):
+    """The items of all groups, in each increasing."""
+    need(type(groups) is list and all(type(g) is list and g for g in groups), "groups")
+    need(all(type(x) is int and 0 <= x < 2**64 for g in groups for x in g), "items of a group")
+    need(all(x < y for g in groups for x, y in zip(g, g[1:])), "items of a group: not increasing")
+    return [x for g in groups for x in g]
 
 
 def stretches(matrix):
@@ -263,6 +271,17 @@ def check_release(code, payload, t, open_ends):
             states(lengths_up_to=bound)
         need(columns == printed["k"] + (bound is not None) and len(values) == rows * columns, "shape: length of the payload")
         need(noise["kind"] == "unit-cap" and (bound is None or noise["threshold"] > 0), "noise of unit vectors")
+    elif code == 14:
+        fields(f, "parameters", {"groups": ".", "scale": "+"})
+        printed = f["groups"]
+        items = check_items(printed)
+        need(columns == len(printed) and 1 <= len(items) <= 2**15 and len(items) == len(set(items)), "groups")
+        need(len(values) == rows * columns and all(v.is_integer() and abs(v) <= 2**53 for v in values), "shape, or a count that is not whole")
+        need(noise == {"kind": "discrete-laplace", "scale": f["scale"]}, "noise of the counts")
+        states(sets=rows, k=columns, groups=sha(canonical(printed).encode()).hexdigest()[:16])
+        a = c["guarantee"]["adjacency"]
+        need(a["kind"] == "set-items" and profile["kind"] == "pure-dp" and c["mechanism"] == "group-counts", "guarantee of counts")
+        at_least(profile["epsilon"], a["alpha"] / mpf(f["scale"]), "epsilon", 1e-12)
     elif code == 13:
         need(rows == 1, "shape: more than one row of coefficients")
         check_regression(values, f, c, columns, open_ends)

@@ -3,6 +3,7 @@
 use crate::error::Result;
 use clap::{Args, ValueEnum};
 use readers::{Block, FileFormat, Input, Missing, RowsFile, SetReader, SetsFile, Users, is_stream};
+use sketch::sets::ItemSet;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
@@ -191,12 +192,28 @@ pub(crate) struct ItemOptions {
 impl ItemOptions {
     /// Opens the file.
     pub(crate) fn open(&self) -> Result<SetReader> {
-        let file = SetsFile {
+        Ok(self.like(&self.input).open()?)
+    }
+
+    /// A file that is read as this one is.
+    pub(crate) fn like(&self, path: &Path) -> SetsFile {
+        SetsFile {
             separator: self.separator.clone(),
             id_first: self.id_first,
             header: header(self.header, self.no_header),
-            ..SetsFile::new(&self.input)
-        };
-        Ok(file.open()?)
+            ..SetsFile::new(path)
+        }
+    }
+}
+
+/// All sets of a file, in memory.
+pub(crate) fn all_sets(file: &SetsFile) -> Result<Vec<ItemSet>> {
+    let (mut reader, mut all) = (file.open()?, Vec::new());
+    loop {
+        let sets = reader.next()?;
+        if sets.is_empty() {
+            return Ok(all);
+        }
+        all.extend(sets);
     }
 }

@@ -146,6 +146,7 @@ fn every_family_and_noise_is_released() {
         assert_eq!((&found["projection"], &found["k"]), (&"grouped".into(), &k.into()));
         room.json("verify x.dps");
         room.json("search x.dps --row 0 --top 3");
+        room.json("search x.dps --row 0 --top 3 --public users.csv");
         // Sums of groups tell no distance of rows.
         room.refuses("distance x.dps 0 1", 1, &["chosen groups"]);
     }

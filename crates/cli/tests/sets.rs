@@ -1,4 +1,4 @@
-//! Occupancy bits from the release to the search.
+//! Occupancy bits and counts of groups from the release to the search.
 
 mod support;
 
@@ -59,4 +59,80 @@ fn what_does_not_go_with_occupancy_bits_is_refused() {
     room.json(&format!("release minhash sets.txt --out bins.dps -k 16 {SETS} --epsilon 2"));
     room.refuses("search bins.dps --denoise", 2, &["denoised ranking", "set signatures"]);
     room.refuses("search bins.dps --query sets.txt", 2, &["exact queries", "set signatures"]);
+}
+
+/// Public sets of the same kinds as those of [`room`].
+fn public(room: &Room) {
+    let line = |i: usize| {
+        let words: Vec<String> = (0..14)
+            .filter(|w| !(w + i).is_multiple_of(5))
+            .map(|w| format!("w{}", (i % 20) * 14 + w))
+            .collect();
+        format!("{}\n", words.join(" "))
+    };
+    room.write("public.txt", (0..80).map(line).collect::<String>());
+    let group =
+        |k: usize| (0..14).map(|w| format!("w{}", k * 14 + w)).collect::<Vec<_>>().join(" ");
+    room.write("groups.txt", (0..20).map(|k| group(k) + "\n").collect::<String>());
+}
+
+#[test]
+fn counts_of_groups_are_released_searched_and_verified() {
+    let room = room();
+    public(&room);
+    let release = format!("release counts sets.txt {SETS} --epsilon 3");
+    let made = room.json(&format!("{release} --groups groups.txt --out a.dps"));
+    assert_eq!(made["mechanism"], "group-counts");
+    assert_eq!(made["k"], 20);
+    for run in ["verify a.dps", "inspect a.dps", "explain a.dps", "export a.dps --out a.csv"] {
+        room.json(run);
+    }
+    room.json(&format!("{release} --groups groups.txt --out b.dps"));
+    room.json(&format!("{release} --public public.txt --out c.dps"));
+    for database in ["a.dps", "c.dps"] {
+        for ask in ["--row 0,7", "--row 0,7 --query sets.txt"] {
+            for guess in ["", "--denoise", "--public public.txt"] {
+                let hits = room.json(&format!("search {database} {ask} --top 5 {guess}"));
+                let hits = hits["hits"].as_array().expect("rows").clone();
+                assert_eq!(hits.len(), 10, "{ask}");
+                for (query, twin) in [(0, 1), (7, 6)] {
+                    let of = hits.iter().filter(|hit| hit["query"] == query);
+                    let found = of.clone().any(|hit| hit["row"] == twin);
+                    // Chosen groups may be few: there the twin is looked for where they are its own.
+                    assert!(found || database == "c.dps", "{database} {ask} {guess}: {hits:?}");
+                }
+            }
+        }
+    }
+    room.json("search a.dps --queries b.dps --row 3");
+    room.refuses("search a.dps --queries c.dps", 1, &["groups of items"]);
+    room.refuses("search a.dps --score inner", 2, &["--score", "one way only"]);
+    room.refuses("search a.dps --query sets.txt --score inner", 2, &["--score"]);
+    room.refuses("search a.dps --denoise --public public.txt", 2, &["--public"]);
+    room.refuses("distance a.dps 0 1", 2, &["counts of groups"]);
+}
+
+#[test]
+fn what_does_not_go_with_counts_is_refused() {
+    let room = room();
+    public(&room);
+    let refused = |options: &str, code: i32, words: &[&str]| {
+        let run = format!("release counts sets.txt --out refused.dps {options} --epsilon 2");
+        room.refuses(&run, code, words);
+    };
+    refused(SETS, 2, &["--public", "--groups"]);
+    refused(&format!("--groups sets.txt {SETS}"), 2, &["is released"]);
+    refused(&format!("--public ./sets.txt {SETS}"), 2, &["is released"]);
+    refused(
+        &format!("--public public.txt --groups groups.txt {SETS}"),
+        2,
+        &["cannot be used with"],
+    );
+    refused("--groups groups.txt --adjacency any-input --delta 0", 2, &["counts of groups"]);
+    room.write("twice.txt", "a b\nc a\n");
+    refused(&format!("--groups twice.txt {SETS}"), 1, &["each item in one"]);
+    room.write("few.txt", "a b\nc a\n");
+    refused(&format!("--public few.txt {SETS}"), 1, &["sets of a public sample"]);
+    room.json(&format!("release minhash sets.txt --out bins.dps -k 16 {SETS} --epsilon 2"));
+    room.refuses("search bins.dps --public public.txt", 2, &["ranking by public rows"]);
 }

@@ -298,7 +298,7 @@ impl Certificate {
         }
         consistency::check_law(noise)?;
         consistency::check_pace(self.guarantee.adjacency(), public)?;
-        consistency::check_caps(self.guarantee.provenance(), noise)?;
+        consistency::check_pure(&self.guarantee, noise)?;
         match self.guarantee.profile() {
             Some(profile) => consistency::check(self.guarantee.adjacency(), profile, noise),
             None => Ok(()),

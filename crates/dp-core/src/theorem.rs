@@ -43,6 +43,8 @@ pub enum Theorem {
     BucketResponse,
     /// Responses on the bins of one permutation: `one-permutation.md`.
     OnePermutation,
+    /// Integer Laplace noise on counts of public groups: `group-counts.md`.
+    GroupCounts,
     /// Gaussian noise on a fresh random sketch of a matrix: `range-finder.md`, theorem 1.
     RangeFinder,
     /// Gaussian noise on a matrix's coefficients in a public basis: `pfp.md`, theorem 1.
@@ -72,7 +74,7 @@ const SLACK: f64 = 1e-9;
 
 impl Theorem {
     /// Every theorem.
-    pub const ALL: [Self; 24] = [
+    pub const ALL: [Self; 25] = [
         Self::GaussianOnRows,
         Self::ProjectionGaussian,
         Self::ProjectionLaplace,
@@ -86,6 +88,7 @@ impl Theorem {
         Self::MinHashMixture,
         Self::BucketResponse,
         Self::OnePermutation,
+        Self::GroupCounts,
         Self::RangeFinder,
         Self::PublicBasis,
         Self::FindAndProject,
@@ -114,6 +117,7 @@ impl Theorem {
             Self::MinHashMixture => "minhash-mixture.md",
             Self::BucketResponse => "bucket-response.md",
             Self::OnePermutation => "one-permutation.md",
+            Self::GroupCounts => "group-counts.md",
             Self::RangeFinder => "range-finder.md",
             Self::PublicBasis | Self::FindAndProject => "pfp.md",
             Self::NoisyPowerMethod => "noisy-power-method.md",
@@ -237,6 +241,7 @@ impl Theorem {
                 matches!(adjacency, A::SetItems { .. })
             }
             (Self::BucketResponse, P::KaryResponse { .. }) => adjacency == A::AnyInput,
+            (Self::GroupCounts, P::PureDp { .. }) => matches!(adjacency, A::SetItems { .. }),
             (Self::UnitVectors, P::PureDp { .. }) => of_user || adjacency.each() == A::AnyInput,
             (
                 Self::RangeFinder | Self::FindAndProject,

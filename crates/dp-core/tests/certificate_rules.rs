@@ -75,6 +75,31 @@ fn the_theorem_of_caps_speaks_of_no_other_noise() {
     }
 }
 
+/// Two items move counts by two.
+#[test]
+fn the_theorem_of_counts_pays_for_every_item() {
+    let certificate = |alpha, epsilon: f64, noise| {
+        let profile = Profile::PureDp { epsilon: Epsilon::new(epsilon).unwrap() };
+        let (items, budget) =
+            (Adjacency::SetItems { alpha, min_size: 1 }, Budget::new(epsilon, 0.0).unwrap());
+        let guarantee = authority!().proven(items, budget, profile, Theorem::GroupCounts).unwrap();
+        authority!().certificate(statement(noise), guarantee)
+    };
+    let integer = NoiseLaw::DiscreteLaplace { scale: b_of(2.0) };
+    certificate(1, 0.5, integer.clone()).verify().unwrap();
+    certificate(2, 1.0, integer.clone()).verify().unwrap();
+    for (alpha, epsilon, noise, what) in [
+        (1, 0.49, integer.clone(), "epsilon"),
+        (2, 0.5, integer.clone(), "epsilon"),
+        (1 << 40, 1.0, integer, "epsilon"),
+        (1, 2.0, NoiseLaw::BitFlip { keep: probability(0.8) }, "group-counts"),
+        (1, 2.0, NoiseLaw::KaryResponse { alphabet: 3, keep: probability(0.6) }, "group-counts"),
+    ] {
+        let error = certificate(alpha, epsilon, noise).verify_consistency().unwrap_err();
+        assert!(error.to_string().contains(what), "{error}");
+    }
+}
+
 /// Outputs that differ at all differ by a step of the grid.
 #[test]
 fn a_coarse_grid_is_rejected() {

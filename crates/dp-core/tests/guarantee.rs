@@ -108,6 +108,7 @@ fn every_theorem_speaks_of_what_its_page_says_and_of_nothing_else() {
             ) => "I",
             (T::OnePermutation, P::KaryResponse { .. }) => "I",
             (T::BucketResponse, P::KaryResponse { .. }) => "*",
+            (T::GroupCounts, P::PureDp { .. }) => "I",
             (T::UnitVectors, P::PureDp { .. }) => "ASR*",
             (T::RangeFinder | T::FindAndProject, P::ChiMixtureGaussian { .. }) => "S",
             (T::PublicBasis, P::Gaussian { sensitivity, .. }) => match sensitivity.get() {

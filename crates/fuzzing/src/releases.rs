@@ -15,7 +15,8 @@ use linalg_dp::newton::NewtonRegression;
 use linalg_dp::window::WindowCovariance;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use sketch::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
+use sketch::search::{CountIndex, Queries};
+use sketch::sets::{NoisyBits, NoisyCounts, PrivateSymbols, SignatureMatrix};
 use sketch::signs::{SignCodes, SignPairs};
 use sketch::units::{UnitPairs, UnitVectors};
 use sketch::vectors::{Pairs, PrivateSketch};
@@ -48,6 +49,7 @@ pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, Failure> {
         Kind::PlainSigns => encode_as(&decode::<SignCodes, NoGuarantee>(bytes)?, kind)?,
         Kind::Symbols => encode_as(&decode::<PrivateSymbols, Certificate>(bytes)?, kind)?,
         Kind::NoisyMinHash => encode_as(&decode::<NoisyBits, Certificate>(bytes)?, kind)?,
+        Kind::GroupCounts => encode_as(&decode::<NoisyCounts, Certificate>(bytes)?, kind)?,
         Kind::PlainSignatures => encode_as(&decode::<SignatureMatrix, NoGuarantee>(bytes)?, kind)?,
         Kind::Covariance => encode_as(&decode::<PrivateCovariance, Certificate>(bytes)?, kind)?,
         Kind::LowRank => encode_as(&decode::<PrivateLowRank, Certificate>(bytes)?, kind)?,
@@ -96,6 +98,12 @@ pub(crate) fn release_signs(data: &[u8]) {
 pub(crate) fn release_sets(data: &[u8]) {
     kind::<PrivateSymbols, Certificate>(data, |release| evaluated(release.certificate()));
     kind::<NoisyBits, Certificate>(data, |release| evaluated(release.certificate()));
+    kind::<NoisyCounts, Certificate>(data, |release| {
+        evaluated(release.certificate());
+        let counts = release.payload();
+        let _ = counts.count_interval(0, 0, Probability::new(0.9).expect("a probability"));
+        let _ = CountIndex::new(counts).map(|index| index.top_k(&Queries::all(counts), 1));
+    });
     kind::<SignatureMatrix, NoGuarantee>(data, |_| {});
 }
 

@@ -21,8 +21,8 @@ use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMe
 use sketch::projection::{Family, Groups, ProjectionSpec, PublicMatrix};
 use sketch::rows::RowsView;
 use sketch::sets::{
-    BinResponse, BucketPrivMin, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin,
-    SetNeighbours, SymbolShape,
+    BinResponse, BucketPrivMin, GroupCounts, ItemGroups, ItemSet, MixtureResponse,
+    NoisySecureMinHash, PrivMin, SetNeighbours, SymbolShape,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
@@ -178,11 +178,15 @@ fn set_signatures() -> Result<Vec<Sample>, Failure> {
     let noisy = NoisySecureMinHash::published(8, 1, neighbours, budget()?, accept)?;
     let privmin = PrivMin::published(3, 12.0, Epsilon::new(1.0)?)?;
     let buckets = BucketPrivMin::new(SymbolShape::new(5, 1, 4)?, Epsilon::new(20.0)?)?;
+    let groups =
+        ItemGroups::new(&[ItemSet::new(vec![1, 4, 12])?, ItemSet::new(vec![0, u64::MAX])?])?;
+    let counts = GroupCounts::calibrate(groups, 1, Budget::new(2.0, 0.0)?)?;
     let public = PublicSeed::new(8);
     let target = "release_sets";
     Ok(vec![
         Sample::new(target, "symbols.dps", encode(&hashed.release(&sets, seed(), &mut rng())?)?),
         Sample::new(target, "bins.dps", encode(&bins.release(&sets, public, &mut rng())?)?),
+        Sample::new(target, "counts.dps", encode(&counts.release(&sets, &mut rng())?)?),
         Sample::new(target, "noisy.dps", encode(&noisy.release(&sets, seed(), &mut rng())?)?),
         Sample::new(target, "privmin.dps", encode(&privmin.release(&sets, public, &mut rng())?)?),
         Sample::new(target, "buckets.dps", encode(&buckets.release(&sets, public, &mut rng())?)?),

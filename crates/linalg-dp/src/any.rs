@@ -11,7 +11,7 @@ use dp_core::release_file::{
 };
 use dp_core::{IndividualCertificate, NoGuarantee, Release};
 use faer::MatRef;
-use sketch::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
+use sketch::sets::{NoisyBits, NoisyCounts, PrivateSymbols, SignatureMatrix};
 use sketch::signs::{PackedBits, SignCodes};
 use sketch::units::UnitVectors;
 use sketch::vectors::PrivateSketch;
@@ -52,6 +52,8 @@ pub enum AnyRelease {
     Symbols(Release<PrivateSymbols>),
     /// Noisy MinHash bits.
     NoisyBits(Release<NoisyBits>),
+    /// Noisy counts of groups of items.
+    Counts(Release<NoisyCounts>),
     /// Set signatures without any guarantee.
     PlainSignatures(Release<SignatureMatrix, NoGuarantee>),
     /// A covariance.
@@ -103,6 +105,7 @@ impl AnyRelease {
             Kind::PlainSigns => Self::PlainSigns(read(&opened)?),
             Kind::Symbols => Self::Symbols(read(&opened)?),
             Kind::NoisyMinHash => Self::NoisyBits(read(&opened)?),
+            Kind::GroupCounts => Self::Counts(read(&opened)?),
             Kind::PlainSignatures => Self::PlainSignatures(read(&opened)?),
             Kind::Covariance => Self::Covariance(read(&opened)?),
             Kind::LowRank => Self::LowRank(read(&opened)?),
@@ -144,6 +147,7 @@ impl AnyRelease {
                 let symbols = r.payload().symbols();
                 Values::Symbols(symbols.len().checked_div(r.payload().rows())?, symbols)
             }
+            Self::Counts(r) => Values::Reals(r.payload().k(), r.payload().values().into()),
             Self::Covariance(r) => matrix(r.payload().unbiased().as_ref()),
             Self::Window(r) => matrix(r.payload().unbiased().as_ref()),
             Self::LowRank(r) => matrix(r.payload().factors().expand().as_ref()),
@@ -167,6 +171,7 @@ impl AnyRelease {
             Self::PlainSigns(release) => release.certificate().clone().into(),
             Self::Symbols(release) => release.certificate().clone().into(),
             Self::NoisyBits(release) => release.certificate().clone().into(),
+            Self::Counts(release) => release.certificate().clone().into(),
             Self::PlainSignatures(release) => release.certificate().clone().into(),
             Self::Covariance(release) => release.certificate().clone().into(),
             Self::LowRank(release) => release.certificate().clone().into(),
@@ -190,6 +195,7 @@ impl AnyRelease {
             Self::PlainSigns(release) => verify_use(release, trust)?,
             Self::Symbols(release) => verify_use(release, trust)?,
             Self::NoisyBits(release) => verify_use(release, trust)?,
+            Self::Counts(release) => verify_use(release, trust)?,
             Self::PlainSignatures(release) => verify_use(release, trust)?,
             Self::Covariance(release) => verify::verify_use(release, trust)?,
             Self::LowRank(release) => verify::verify_use(release, trust)?,

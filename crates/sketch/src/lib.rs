@@ -25,6 +25,7 @@
 //! | [`signs::SignCodes`] | `IndividualSigns` | the same | the same |
 //! | signs without noise | `PlainSigns` | the same | the same |
 //! | [`sets::PrivateSymbols`] | `Symbols` | rows of packed symbols | scheme, coding, response |
+//! | [`sets::NoisyCounts`] | `GroupCounts` | rows of k numbers | groups, scale |
 //! | noisy Secure MinHash | `NoisyMinHash` | rows of numbers | scheme, concatenation, scale |
 //! | PrivMin | `PlainSignatures` | rows of `u32` | scheme |
 //! | [`units::UnitVectors`] | `UnitVectors` | rows of k or k + 1 `f32` | projection, lengths |
@@ -60,6 +61,7 @@ pub mod rows;
 pub mod search;
 pub mod sets;
 pub mod signs;
+mod trial;
 pub mod units;
 pub mod vectors;
 pub mod verify;

@@ -8,8 +8,8 @@ use dp_core::calibrate::Acceptance;
 use dp_core::{Budget, PublicSeed};
 use eval::Result;
 use sketch::sets::{
-    BinResponse, BucketPrivMin, ItemSet, MinHash, MixtureResponse, NoisySecureMinHash, PrivMin,
-    SecureMinHash, SetNeighbours, SetSketch, SymbolShape,
+    BinResponse, BucketPrivMin, GroupCounts, ItemGroups, ItemSet, MinHash, MixtureResponse,
+    NoisySecureMinHash, PrivMin, SecureMinHash, SetNeighbours, SetSketch, SymbolShape,
 };
 
 /// Family name in the table.
@@ -183,6 +183,33 @@ fn bins_of(name: &str, values: u32, claim: Budget) -> Result<Subject> {
         .likelihood(move |x| toward(x, &a, &b)))
 }
 
+/// Counts of two groups: `items` items more in one group.
+fn counts(items: u64, claim: Budget) -> Result<Subject> {
+    let groups = ItemGroups::new(&[set(0b1111)?, set(0b11_0000)?])?;
+    let made = GroupCounts::calibrate(groups, items, claim)?;
+    let guarantee = made.guarantee().clone();
+    let scale = items as f64 / claim.epsilon.get();
+    // All items that are there are in a list.
+    let sides = [0, (1 << items) - 1].map(|more| set(0b11_0000 | more));
+    let [left, right] = sides;
+    let tiled = [vec![left?; BATCH], vec![right?; BATCH]];
+    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+        let release = made.release(side.of(&tiled[0], &tiled[1]), &mut draw.noise())?;
+        out.extend_from_slice(release.payload().values());
+        Ok(())
+    };
+    let (name, pair) = match items {
+        1 => ("counts of groups", "one item added"),
+        _ => ("counts of groups, two items", "two items added to one group"),
+    };
+    let (a, b) = ([0.0, 2.0], [items as f64, 2.0]);
+    Ok(Subject::new(name, FAMILY, claim, pair, 2, sample)
+        .under(&guarantee)?
+        .batched(BATCH)
+        .with_runs(40_000)
+        .likelihood(move |x| laplace_ratio(x, &a, &b, scale)))
+}
+
 /// The published noise of noisy secure MinHash, whatever it really gives.
 fn published_noise(claim: Budget) -> Result<NoisySecureMinHash> {
     let allowed = SetNeighbours::new(2, 4)?;
@@ -308,6 +335,8 @@ pub(crate) fn subjects() -> Result<Vec<Subject>> {
         Subject::built(pure, pure_noise, |budget| Bucket::new()?.subject(budget))?,
         Subject::built(pure, pure_noise, bins)?,
         Subject::built(pure, pure_noise, occupancy)?,
+        Subject::built(pure, pure_noise, |budget| counts(1, budget))?,
+        Subject::built(pure, pure_noise, |budget| counts(2, budget))?,
         Subject::built(gaussian, published, noisy)?.twin_only_in_full(),
         privmin()?,
     ])

@@ -45,7 +45,7 @@ const INDIVIDUAL: &str = "the trait's guarantee is differential privacy, which i
 const BY_RANGE: &str =
     "its noise follows the entries of the range that was drawn, so no public fact gives the error";
 
-pub(crate) const TABLE: [Row; 26] = [
+pub(crate) const TABLE: [Row; 27] = [
     Row {
         name: "PrivateVector",
         file: "dp-core/src/mechanism/vector.rs",
@@ -207,6 +207,17 @@ pub(crate) const TABLE: [Row; 26] = [
         command: In("release/minhash.rs"),
         python: "Sets",
         coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_bins_cover"),
+        prediction: Trait,
+    },
+    Row {
+        name: "GroupCounts",
+        file: "sketch/src/sets/counts.rs",
+        theorems: &[Theorem::GroupCounts],
+        page: "group-counts.md",
+        audits: &["counts of groups", "counts of groups, two items"],
+        command: In("release/counts.rs"),
+        python: "Counts",
+        coverage: ("sketch/tests/group_counts.rs", "counts_err_as_stated_and_intervals_cover"),
         prediction: Trait,
     },
     Row {

@@ -3,7 +3,7 @@
 use super::loaded::{self, AnyRelease, Asked as _};
 use super::trust::TrustOptions;
 use crate::error::{Error, Result};
-use crate::input::numbers;
+use crate::input::{all_sets, numbers};
 use crate::output::Record;
 use clap::Args;
 use dp_core::output::{Existing, Output};
@@ -166,15 +166,7 @@ impl Attack {
 
     fn sets(&self, path: &Path) -> Result<Vec<ItemSet>> {
         let (separator, id_first) = (self.separator.clone(), self.id_first);
-        let mut reader = SetsFile { separator, id_first, ..SetsFile::new(path) }.open()?;
-        let mut all = Vec::new();
-        loop {
-            let sets = reader.next()?;
-            if sets.is_empty() {
-                return Ok(all);
-            }
-            all.extend(sets);
-        }
+        all_sets(&SetsFile { separator, id_first, ..SetsFile::new(path) })
     }
 }
 

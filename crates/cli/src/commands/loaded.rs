@@ -47,6 +47,7 @@ impl Asked for AnyRelease {
             Self::PlainSigns(_) => "signs (no guarantee)",
             Self::Symbols(_) => "set signatures",
             Self::NoisyBits(_) => "noisy MinHash bits",
+            Self::Counts(_) => "counts of groups",
             Self::PlainSignatures(_) => "set signatures (no guarantee)",
             Self::Covariance(_) => "a covariance",
             Self::LowRank(_) => "a low-rank approximation",

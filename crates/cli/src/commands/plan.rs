@@ -1,5 +1,6 @@
 //! `dps plan`: what every mechanism would achieve.
 
+mod groups;
 mod matrices;
 mod repeated;
 
@@ -29,6 +30,9 @@ enum TaskName {
     Vectors(Vectors),
     /// Similarity of item sets.
     Sets(Sets),
+    /// Groups of columns for a search among rows of which one value is protected, or whether random bins find more; tried
+    /// among public rows.
+    Groups(Box<groups::GroupTask>),
     /// Search among whole rows (`dps release units`), where any row may become any other.
     Search(Search),
     /// Second moments, and their first principal component.
@@ -128,6 +132,7 @@ impl Plan {
         match &self.task {
             TaskName::Vectors(task) => task.run(),
             TaskName::Sets(task) => task.run(),
+            TaskName::Groups(task) => task.run(),
             TaskName::Search(task) => task.run(),
             TaskName::Covariance(task) => task.run(),
             TaskName::LowRank(task) => task.run(),

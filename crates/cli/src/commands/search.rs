@@ -4,17 +4,21 @@ use super::loaded::{AnyRelease, Asked, read};
 use super::release::read_all;
 use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect};
+use crate::input::{all_sets, numbers};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Release;
 use readers::{Limits, OutsideBounds, RowsFile, SetsFile};
 use sketch::RowsView;
-use sketch::search::{HammingIndex, Neighbours, Queries, Score, SetIndex, SketchIndex, UnitIndex};
+use sketch::projection::{Family, PublicMoments};
+use sketch::search::{
+    CountIndex, HammingIndex, Neighbours, Queries, Score, SetIndex, SketchIndex, UnitIndex,
+};
 use sketch::search::{Ranking, nearest};
-use sketch::sets::{ItemSet, PrivateSymbols};
+use sketch::sets::{ItemSet, NoisyCounts, PrivateSymbols};
 use sketch::signs::SignCodes;
 use sketch::units::{UnitQueries, UnitVectors};
-use sketch::vectors::PrivateSketch;
+use sketch::vectors::{Posterior, PrivateSketch};
 use std::path::{Path, PathBuf};
 
 /// Options of `dps search`.
@@ -25,12 +29,12 @@ pub(crate) struct Search {
     /// A release of queries, made with the same seed; by default the database itself.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
-    /// A file of rows that were never released: queries without noise, for sketches, unit vectors and occupancy bits
-    /// (a file of sets). Nothing of them is published.
+    /// A file of rows that were never released: queries without noise, for sketches, unit vectors, and occupancy bits
+    /// and counts of groups (a file of sets). Nothing of them is published.
     #[arg(long, value_name = "FILE", conflicts_with = "queries")]
     query: Option<PathBuf>,
-    /// Leave this column of --query out (an identifier, a label); may be given more than once.
-    #[arg(long = "id", value_name = "COLUMN", requires = "query")]
+    /// Leave this column of --query and --public out (an identifier, a label); may be given more than once.
+    #[arg(long = "id", value_name = "COLUMN")]
     left_out: Vec<String>,
     /// Only these rows of the queries, from zero.
     #[arg(long = "row", value_delimiter = ',')]
@@ -41,10 +45,14 @@ pub(crate) struct Search {
     /// Real-valued sketches: how rows are scored [default: cosine].
     #[arg(long, value_enum)]
     score: Option<ScoreName>,
-    /// Rank by rows denoised from the release alone: sketches, unit vectors and occupancy bits. The queries
-    /// stay as they are.
+    /// Rank by rows denoised from the release alone: sketches, unit vectors, occupancy bits and counts of groups. The
+    /// queries stay as they are, but for counts, where they pass through the same.
     #[arg(long)]
     denoise: bool,
+    /// Counts of groups, and sums of groups of columns: rank by the best guess of rows, from this file of public sets or rows.
+    /// For counts --denoise does so from the release alone.
+    #[arg(long, value_name = "FILE", conflicts_with = "denoise")]
+    public: Option<PathBuf>,
     #[command(flatten)]
     trust: TrustOptions,
 }
@@ -59,6 +67,7 @@ enum ScoreName {
 const COSINE: &str = "noisy cosine";
 /// What is searched in one way.
 const OCCUPANCY: &str = "occupancy bits";
+const COUNTS: &str = "counts of groups";
 
 /// What was found for a query: rows with scores, best first.
 type Found = Vec<(usize, f64)>;
@@ -92,12 +101,26 @@ impl Search {
         let database = read(&self.database, &trust)?;
         let other = self.queries.as_deref().map(|path| read(path, &trust)).transpose()?;
         let ranked = match &database {
-            AnyRelease::Sketch(_) | AnyRelease::Units(_) => true,
+            AnyRelease::Sketch(_) | AnyRelease::Units(_) | AnyRelease::Counts(_) => true,
             AnyRelease::Symbols(release) => release.payload().is_occupancy(),
             _ => false,
         };
         if self.denoise && !ranked {
             return Err(database.cannot("a denoised ranking"));
+        }
+        let guessed = match &database {
+            AnyRelease::Sketch(items) => {
+                matches!(items.payload().projection().family(), Family::Grouped { .. })
+            }
+            AnyRelease::Counts(_) => true,
+            _ => false,
+        };
+        if self.public.is_some() && !guessed {
+            return Err(database.cannot("a ranking by public rows or sets"));
+        }
+        if self.query.is_none() && self.public.is_none() {
+            let why = "it leaves columns of --query and --public out";
+            no_effect("--id", self.left_out.first(), why)?;
         }
         let queries = other.as_ref().unwrap_or(&database);
         if let Some(path) = &self.query {
@@ -121,6 +144,9 @@ impl Search {
                 if items.payload().is_occupancy() =>
             {
                 self.occupancy(items.payload(), queries.payload(), count)?
+            }
+            (AnyRelease::Counts(items), AnyRelease::Counts(queries)) => {
+                self.counts(items.payload(), queries.payload(), count)?
             }
             (AnyRelease::Symbols(release), AnyRelease::Symbols(_)) if within => {
                 let rows = self.chosen(release.payload().rows())?;
@@ -159,6 +185,14 @@ impl Search {
             AnyRelease::Symbols(items) if items.payload().is_occupancy() => {
                 return self.exact_sets(items.payload(), path);
             }
+            AnyRelease::Counts(items) => {
+                self.one_score(COUNTS)?;
+                let (asked, sets) = self.sets(path)?;
+                let queries = NoisyCounts::exact(items.payload(), &sets);
+                let index = self.count_index(items.payload())?;
+                let found = index.top_k(&Queries::all(&queries), self.top)?;
+                return Ok((COSINE, asked, listed(&found)));
+            }
             AnyRelease::Sketch(_) | AnyRelease::Units(_) => self.score().1,
             other => return Err(other.cannot("a search by exact queries")),
         };
@@ -184,8 +218,7 @@ impl Search {
             AnyRelease::Sketch(items) => {
                 let projection = items.payload().projection().build();
                 let queries = PrivateSketch::exact(projection.as_ref(), rows)?;
-                let index = self.sketch_index(items.payload())?;
-                index.top_k(&Queries::all(&queries), self.top)?
+                self.in_sketch(items.payload(), &Queries::all(&queries), self.top)?
             }
             other => return Err(other.cannot("a search by exact queries")),
         };
@@ -199,19 +232,40 @@ impl Search {
         path: &Path,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
         self.one_score(OCCUPANCY)?;
-        let (mut reader, mut sets) = (SetsFile::new(path).open()?, Vec::new());
-        loop {
-            let more = reader.next()?;
-            if more.is_empty() {
-                break;
-            }
-            sets.extend(more);
-        }
-        let asked = self.chosen(sets.len())?;
-        let sets: Vec<ItemSet> = asked.iter().map(|&row| sets[row].clone()).collect();
+        let (asked, sets) = self.sets(path)?;
         let queries = PrivateSymbols::exact(items, &sets)?;
         let found = self.set_index(items)?.top_k(&Queries::all(&queries), self.top)?;
         Ok((COSINE, asked, listed(&found)))
+    }
+
+    /// Which sets of a file are asked for, and these.
+    fn sets(&self, path: &Path) -> Result<(Vec<usize>, Vec<ItemSet>)> {
+        let sets = all_sets(&SetsFile::new(path))?;
+        let asked = self.chosen(sets.len())?;
+        let chosen = asked.iter().map(|&row| sets[row].clone()).collect();
+        Ok((asked, chosen))
+    }
+
+    /// Counts of groups: by those of a file of sets, or of rows of a release.
+    fn counts(
+        &self,
+        items: &NoisyCounts,
+        queries: &NoisyCounts,
+        count: usize,
+    ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
+        self.one_score(COUNTS)?;
+        let rows = self.chosen(queries.rows())?;
+        let found = self.count_index(items)?.top_k(&Queries::rows(queries, &rows)?, count)?;
+        Ok((COSINE, rows, listed(&found)))
+    }
+
+    fn count_index<'a>(&self, items: &'a NoisyCounts) -> Result<CountIndex<'a>> {
+        let public = self.public.as_ref().map(|path| all_sets(&SetsFile::new(path))).transpose()?;
+        Ok(match public {
+            Some(sets) => CountIndex::posterior(items, &NoisyCounts::exact(items, &sets)),
+            None if self.denoise => CountIndex::posterior(items, items),
+            None => CountIndex::new(items),
+        }?)
     }
 
     fn occupancy(
@@ -238,13 +292,29 @@ impl Search {
         }?)
     }
 
-    fn sketch_index<'a>(&self, items: &'a PrivateSketch) -> Result<SketchIndex<'a>> {
+    fn in_sketch(
+        &self,
+        items: &PrivateSketch,
+        queries: &Queries<'_, PrivateSketch>,
+        count: usize,
+    ) -> Result<Neighbours<f64>> {
         let score = self.score().0;
-        Ok(if self.denoise {
+        if let (Some(path), Family::Grouped { groups }) =
+            (&self.public, items.projection().family())
+        {
+            let leave_out = self.left_out.clone();
+            let (d, rows) = numbers(&RowsFile { leave_out, ..RowsFile::new(path) })?;
+            let rows = RowsView::f64(rows.len() / d.max(1), d, &rows)?;
+            let moments = PublicMoments::of_sample(rows)?;
+            let posterior = Posterior::new(groups, &moments)?;
+            return Ok(SketchIndex::posterior(items, &posterior, score)?.top_k(queries, count)?);
+        }
+        let index = if self.denoise {
             SketchIndex::denoised(items, score)
         } else {
             SketchIndex::new(items, score)
-        }?)
+        };
+        Ok(index?.top_k(queries, count)?)
     }
 
     /// Refuses a choice of scores where there is none.
@@ -274,8 +344,8 @@ impl Search {
         count: usize,
     ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
         let rows = self.chosen(queries.payload().n())?;
-        let index = self.sketch_index(items.payload())?;
-        let found = index.top_k(&Queries::rows(queries.payload(), &rows)?, count)?;
+        let asked = Queries::rows(queries.payload(), &rows)?;
+        let found = self.in_sketch(items.payload(), &asked, count)?;
         Ok((self.score().1, rows, listed(&found)))
     }
 

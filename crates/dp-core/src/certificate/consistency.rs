@@ -3,7 +3,7 @@
 use crate::adjacency::Adjacency;
 use crate::error::rejected;
 use crate::error::{Error, Result};
-use crate::guarantee::Provenance;
+use crate::guarantee::Guarantee;
 use crate::noise::{NoiseLaw, Shape, StaircaseNoise, cap_epsilon};
 use crate::profile::Profile;
 use crate::public::{PublicParameters, PublicValue};
@@ -55,13 +55,32 @@ pub(super) fn check_pace(adjacency: Adjacency, public: &PublicParameters) -> Res
     Ok(())
 }
 
-/// A pure profile says nothing of how often a response was taken: the theorem that speaks of one is about caps, one a row.
-pub(super) fn check_caps(provenance: &Provenance, noise: &NoiseLaw) -> Result<()> {
-    let caps = *provenance == Provenance::Proven { theorem: Theorem::UnitVectors };
-    if caps && !matches!(noise, NoiseLaw::UnitCap { .. }) {
-        return Err(rejected("noise", "unit-vectors speaks of unit-cap noise alone"));
+/// A pure profile says nothing of how often a response was taken: theorems that speak of one are about one noise. Caps are
+/// one a row; counts of groups move by as many items as may change.
+pub(super) fn check_pure(guarantee: &Guarantee, noise: &NoiseLaw) -> Result<()> {
+    match (guarantee.provenance().theorem(), noise) {
+        (Some(Theorem::UnitVectors), NoiseLaw::UnitCap { .. }) => Ok(()),
+        (Some(Theorem::UnitVectors), _) => {
+            Err(rejected("noise", "unit-vectors speaks of unit-cap noise alone"))
+        }
+        (Some(Theorem::GroupCounts), NoiseLaw::DiscreteLaplace { scale }) => {
+            let (Adjacency::SetItems { alpha, .. }, Some(Profile::PureDp { epsilon })) =
+                (guarantee.adjacency(), guarantee.profile())
+            else {
+                return Err(rejected("guarantee", "group-counts speaks of a pure one of items"));
+            };
+            let least = alpha as f64 / scale.get();
+            if epsilon.get() >= least * (1.0 - 1e-12) {
+                return Ok(());
+            }
+            let text = format!("states {epsilon}, must be at least {least} for {alpha} items");
+            Err(rejected("guarantee.profile.epsilon", text))
+        }
+        (Some(Theorem::GroupCounts), _) => {
+            Err(rejected("noise", "group-counts speaks of discrete-laplace noise alone"))
+        }
+        _ => Ok(()),
     }
-    Ok(())
 }
 
 /// The rule book: the profile's parameters against the noise law and the adjacency.

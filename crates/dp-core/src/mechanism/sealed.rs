@@ -2,8 +2,8 @@
 
 use super::authority::Seal;
 use crate::noise::{
-    AdditiveNoise, GaussianNoise, LaplaceNoise, NoiseLaw, StaircaseNoise, SymmetricGaussian,
-    UnitCap, WishartNoise,
+    AdditiveNoise, DiscreteLaplace, GaussianNoise, LaplaceNoise, NoiseLaw, StaircaseNoise,
+    SymmetricGaussian, UnitCap, WishartNoise,
 };
 use crate::quantity::{L1Sensitivity, L2Sensitivity};
 
@@ -49,6 +49,12 @@ impl Law for SymmetricGaussian {
 }
 
 impl Law for WishartNoise {
+    fn noise_law(&self) -> NoiseLaw {
+        self.law()
+    }
+}
+
+impl Law for DiscreteLaplace {
     fn noise_law(&self) -> NoiseLaw {
         self.law()
     }

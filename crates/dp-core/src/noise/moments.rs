@@ -2,6 +2,7 @@
 
 use super::law::NoiseLaw;
 use super::staircase::{Shape, StaircaseNoise};
+use crate::quantity::LaplaceScale;
 use core::f64::consts::FRAC_2_PI;
 
 impl NoiseLaw {
@@ -15,6 +16,12 @@ impl NoiseLaw {
             Self::RoundedLaplace { scale, .. } => {
                 let b = scale.get();
                 Some([2.0 * b * b, 12.0 * b.powi(4)])
+            }
+            Self::DiscreteLaplace { scale } => {
+                // Of two geometric variables, one less the other.
+                let (a, rest) = Self::ratio(scale);
+                let fourth = 2.0 * a * (1.0 + 4.0 * a + a * a) / rest.powi(4);
+                Some([2.0 * a / (rest * rest), fourth])
             }
             Self::Staircase { epsilon, width, inner, grid } => {
                 let noise =
@@ -32,11 +39,21 @@ impl NoiseLaw {
             Self::None => Some(0.0),
             Self::RoundedGaussian { sigma, .. } => Some(sigma.get() * FRAC_2_PI.sqrt()),
             Self::RoundedLaplace { scale, .. } => Some(scale.get()),
+            Self::DiscreteLaplace { scale } => {
+                let (a, rest) = Self::ratio(scale);
+                Some(2.0 * a / (rest * (1.0 + a)))
+            }
             Self::Staircase { epsilon, width, inner, grid } => {
                 let shape = Shape::new(epsilon, width, inner).ok()?;
                 Some(shape.mean_absolute() * grid.spacing())
             }
             _ => None,
         }
+    }
+
+    /// How much less likely each whole number is than the one before, and what that lacks of one.
+    fn ratio(scale: LaplaceScale) -> (f64, f64) {
+        let step = -1.0 / scale.get();
+        (step.exp(), -step.exp_m1())
     }
 }

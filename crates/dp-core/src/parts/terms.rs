@@ -10,13 +10,14 @@ use serde::{Deserialize, Serialize};
 const COUNTS: [&str; 3] = ["n", "sets", "rows"];
 
 /// Rows that stand one after the other, and sums.
-const MADE_IN_PARTS: [Kind; 7] = [
+const MADE_IN_PARTS: [Kind; 8] = [
     Kind::Sketch64,
     Kind::Sketch32,
     Kind::Signs,
     Kind::UnitVectors,
     Kind::Symbols,
     Kind::NoisyMinHash,
+    Kind::GroupCounts,
     Kind::Covariance,
 ];
 

@@ -35,11 +35,13 @@ pub enum Kind {
     UnitVectors,
     /// Coefficients of a regression with its steps, `f64`.
     Regression,
+    /// Counts of groups of items, `f64`.
+    GroupCounts,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Sketch64,
         Self::Sketch32,
         Self::Signs,
@@ -54,6 +56,7 @@ impl Kind {
         Self::Window,
         Self::UnitVectors,
         Self::Regression,
+        Self::GroupCounts,
     ];
 
     /// The number in the file: the place in [`Kind::ALL`], for ever.
@@ -89,6 +92,7 @@ impl Kind {
             Self::Window => "sliding-window covariance",
             Self::UnitVectors => "unit vectors",
             Self::Regression => "regression",
+            Self::GroupCounts => "counts of groups",
         }
     }
 

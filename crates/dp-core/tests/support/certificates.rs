@@ -29,9 +29,14 @@ pub(crate) fn proven(
     let ln = profile.log_delta(Epsilon::new(epsilon).unwrap());
     let delta = (ln.delta() * (1.0 + 1e-12)).min(0.999);
     let budget = Budget::new(epsilon, delta).unwrap();
-    // That of caps speaks of their noise alone.
+    // Those of caps and of counts speak of their noise alone.
     let caps = matches!(noise, NoiseLaw::UnitCap { .. });
-    let theorems = Theorem::ALL.into_iter().filter(|t| caps || *t != Theorem::UnitVectors);
+    let counts = matches!(noise, NoiseLaw::DiscreteLaplace { .. });
+    let theorems = Theorem::ALL.into_iter().filter(|t| match t {
+        Theorem::UnitVectors => caps,
+        Theorem::GroupCounts => counts,
+        _ => true,
+    });
     let proven = |theorem| authority!().proven(adjacency, budget, profile.clone(), theorem).ok();
     let guarantee = theorems.filter_map(proven).next().unwrap_or_else(|| {
         Guarantee::declared(adjacency, budget, profile.clone(), "a test", "its reason").unwrap()

@@ -1,9 +1,10 @@
 //! Choosing a mechanism and its size from public facts: predicted errors, the papers' tail bounds.
 //!
-//! Nothing here looks at data: a plan costs no privacy.
+//! Nothing here looks at private data: a plan costs no privacy.
 
 mod bounds;
 mod distances;
+mod groups;
 mod row_search;
 mod sets;
 
@@ -13,5 +14,6 @@ pub use bounds::{
 pub use distances::{
     DistanceMethod, DistancePlan, DistanceTask, epsilon_for_error, plan_distances,
 };
+pub use groups::GroupPlan;
 pub use row_search::{Asked, RowSearch};
 pub use sets::{Aim, SearchGoal, SetMethod, SetPlan, plan_sets};

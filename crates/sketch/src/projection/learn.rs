@@ -57,6 +57,11 @@ impl PublicMoments {
     /// # Errors
     /// Fewer than two rows; otherwise as [`PublicMoments::new`].
     pub fn of_sample(rows: RowsView<'_>) -> Result<Self> {
+        Self::of_noisy(rows, 0.0)
+    }
+
+    /// As [`PublicMoments::of_sample`], of rows whose numbers carry independent noise of this variance each, which is taken off.
+    pub(crate) fn of_noisy(rows: RowsView<'_>, variance: f64) -> Result<Self> {
         let (n, d) = (rows.n(), rows.d());
         check_size(d)?;
         if n < 2 {
@@ -83,6 +88,9 @@ impl PublicMoments {
             scale,
             Par::rayon(0),
         );
+        if variance > 0.0 {
+            covariance = less_noise(&covariance, variance)?;
+        }
         // Exactly symmetric, however the product was summed.
         let even: Vec<f64> = (0..d * d)
             .map(|at| 0.5 * (covariance[(at / d, at % d)] + covariance[(at % d, at / d)]))
@@ -144,6 +152,18 @@ impl PublicMoments {
     }
 }
 
+/// A covariance without noise of this variance a number: eigenvalues less it, none below zero.
+fn less_noise(covariance: &Mat<f64>, variance: f64) -> Result<Mat<f64>> {
+    let eigen = covariance.self_adjoint_eigen(Side::Lower).map_err(|_| not_positive())?;
+    let (d, u, lambda) = (covariance.nrows(), eigen.U(), eigen.S().column_vector());
+    let scaled = Mat::from_fn(d, d, |i, j| u[(i, j)] * (lambda[j] - variance).max(0.0));
+    if (0..d).all(|j| lambda[j] <= variance) {
+        let reason = "nothing but noise is left of its rows; release with less of it";
+        return Err(Error::Undefined { what: "the covariance of a release", reason });
+    }
+    Ok(scaled.as_ref() * u.transpose())
+}
+
 pub(crate) fn not_positive() -> Error {
     let reason = "the covariance is not positive; it may be no covariance at all";
     Error::Undefined { what: "public moments", reason }
@@ -199,15 +219,8 @@ impl Groups {
         if !(noise_variance.is_finite() && noise_variance > 0.0) {
             return Err(Error::invalid("noise variance", noise_variance, "(0, inf)"));
         }
-        let d = moments.d();
-        let pairs = (0..d).flat_map(|i| (i + 1..d).map(move |j| (i, j)));
-        let mut apart: Vec<f64> = pairs.map(|(i, j)| 1.0 - moments.correlation(i, j)).collect();
-        let merges = linkage(&mut apart, d, Method::Average);
-        let merges: Vec<[usize; 2]> =
-            merges.steps().iter().map(|s| [s.cluster1, s.cluster2]).collect();
         let mut best: Option<(f64, Self)> = None;
-        for k in sizes(d) {
-            let groups = Self::new(&signed(moments, &cut(&merges, d, k))?)?;
+        for groups in Self::candidates(moments)? {
             let told = moments.told(groups, noise_variance)?;
             if best.is_none_or(|(most, _)| told > most) {
                 best = Some((told, groups));
@@ -215,10 +228,21 @@ impl Groups {
         }
         best.map(|(_, groups)| groups).ok_or_else(not_positive)
     }
+
+    /// Groups of attributes that move together, of every size that is tried.
+    pub(crate) fn candidates(moments: &PublicMoments) -> Result<Vec<Self>> {
+        let d = moments.d();
+        let pairs = (0..d).flat_map(|i| (i + 1..d).map(move |j| (i, j)));
+        let mut apart: Vec<f64> = pairs.map(|(i, j)| 1.0 - moments.correlation(i, j)).collect();
+        let merges = linkage(&mut apart, d, Method::Average);
+        let merges: Vec<[usize; 2]> =
+            merges.steps().iter().map(|s| [s.cluster1, s.cluster2]).collect();
+        sizes(d).map(|k| Self::new(&signed(moments, &cut(&merges, d, k))?)).collect()
+    }
 }
 
 /// Numbers of groups that are tried: about three an octave.
-fn sizes(d: usize) -> impl Iterator<Item = usize> {
+pub(crate) fn sizes(d: usize) -> impl Iterator<Item = usize> {
     let mut all: Vec<usize> = (0..)
         .map(|i| 2f64.powf(f64::from(i) / 3.0).round() as usize)
         .take_while(|k| *k < d)
@@ -229,7 +253,7 @@ fn sizes(d: usize) -> impl Iterator<Item = usize> {
 }
 
 /// The clusters after all merges but the last `k - 1`, numbered from zero in the order of their first attribute.
-fn cut(merges: &[[usize; 2]], d: usize, k: usize) -> Vec<usize> {
+pub(crate) fn cut(merges: &[[usize; 2]], d: usize, k: usize) -> Vec<usize> {
     // Cluster d + i is what merge i made.
     let mut parent: Vec<usize> = (0..2 * d).collect();
     for (i, pair) in merges.iter().take(d - k).enumerate() {

@@ -27,6 +27,6 @@ pub use dimension::min_dimension;
 pub(crate) use generator::Gaussian;
 pub use groups::Groups;
 pub use learn::PublicMoments;
-pub(crate) use learn::not_positive;
+pub(crate) use learn::{cut, not_positive, sizes};
 pub use matrix::PublicMatrix;
 pub use spec::{Family, Moments, ProjectionSpec, Sampling};

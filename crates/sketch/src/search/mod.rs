@@ -1,6 +1,7 @@
 //! Exact nearest-neighbour search over releases: post-processing, it reads no data
 //! and draws no randomness.
 
+mod counts;
 mod denoise;
 mod dense;
 mod hamming;
@@ -12,6 +13,7 @@ mod simd;
 mod sketches;
 mod units;
 
+pub use counts::CountIndex;
 pub use dense::SearchScalar;
 pub use hamming::HammingIndex;
 pub use hits::{Hit, Neighbours, Score};

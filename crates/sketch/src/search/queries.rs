@@ -1,7 +1,7 @@
 //! What a search looks for.
 
 use crate::error::{Error, Result};
-use crate::sets::PrivateSymbols;
+use crate::sets::{NoisyCounts, PrivateSymbols};
 use crate::signs::SignCodes;
 use crate::vectors::PrivateSketch;
 use std::borrow::Cow;
@@ -30,6 +30,7 @@ pub trait Searchable: sealed::Rows {}
 impl Searchable for PrivateSketch {}
 impl Searchable for SignCodes {}
 impl Searchable for PrivateSymbols {}
+impl Searchable for NoisyCounts {}
 
 mod sealed {
     /// Something with numbered rows.
@@ -52,6 +53,12 @@ impl sealed::Rows for SignCodes {
 }
 
 impl sealed::Rows for PrivateSymbols {
+    fn rows(&self) -> usize {
+        self.rows()
+    }
+}
+
+impl sealed::Rows for NoisyCounts {
     fn rows(&self) -> usize {
         self.rows()
     }
@@ -89,13 +96,7 @@ impl<'a> Queries<'a, PrivateSketch> {
 
     /// The numbers, row after row.
     pub(super) fn values(&self) -> Cow<'a, [f64]> {
-        let (all, k) = (self.of.values(), self.of.k());
-        match self.rows {
-            None => Cow::Borrowed(all),
-            Some(rows) => {
-                rows.iter().flat_map(|row| &all[row * k..(row + 1) * k]).copied().collect()
-            }
-        }
+        numbers((self.of.values(), self.of.k()), self.rows)
     }
 }
 
@@ -119,5 +120,20 @@ impl<'a> Queries<'a, PrivateSymbols> {
             }
         };
         (self.of, symbols)
+    }
+}
+
+impl<'a> Queries<'a, NoisyCounts> {
+    /// What they were made by, and the counts of these rows, row after row.
+    pub(super) fn counts(&self) -> (&'a NoisyCounts, Cow<'a, [f64]>) {
+        (self.of, numbers((self.of.values(), self.of.k()), self.rows))
+    }
+}
+
+/// These rows of k numbers.
+fn numbers<'a>((all, k): (&'a [f64], usize), rows: Option<&[usize]>) -> Cow<'a, [f64]> {
+    match rows {
+        None => Cow::Borrowed(all),
+        Some(rows) => rows.iter().flat_map(|row| &all[row * k..(row + 1) * k]).copied().collect(),
     }
 }

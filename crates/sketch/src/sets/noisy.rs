@@ -254,6 +254,11 @@ struct NoisySource<'a> {
 }
 
 impl NoisySource<'_> {
+    fn signatures(&self, sets: &[ItemSet]) -> Result<SignatureMatrix> {
+        self.mechanism.neighbours.check(sets)?;
+        Ok(self.sketch.sketch(sets))
+    }
+
     fn bits(&self, data: Vec<f64>) -> NoisyBits {
         let concatenation = self.mechanism.shape.concatenation();
         NoisyBits::new(self.sketch.scheme(), concatenation, self.mechanism.noise.scale(), data)
@@ -272,9 +277,8 @@ impl NoisySource<'_> {
 }
 
 impl SetSource for NoisySource<'_> {
-    fn signatures(&self, sets: &[ItemSet]) -> Result<SignatureMatrix> {
-        self.mechanism.neighbours.check(sets)?;
-        Ok(self.sketch.sketch(sets))
+    fn slots(&self, sets: &[ItemSet]) -> Result<Vec<u32>> {
+        Ok(self.signatures(sets)?.into_slots())
     }
 
     fn whole(&self, held: usize) -> usize {

@@ -144,7 +144,7 @@ impl SymbolSource<'_> {
         let mut symbols = Vec::with_capacity(sets.len() * self.scheme.slots);
         for (part, sets) in sets.chunks(PART).enumerate() {
             Progress::new(part as u64, total).ask(hook)?;
-            let signatures = self.signatures(sets).map_err(|e| e.offset_row(part * PART))?;
+            let signatures = (self.sign)(sets).map_err(|e| e.offset_row(part * PART))?;
             symbols.extend(self.respond(&signatures, rng)?);
         }
         let symbols = PrivateSymbols::new(self.facts(), symbols);
@@ -180,8 +180,8 @@ impl SymbolSource<'_> {
 const PART: usize = 64 * ROWS_PER_STREAM;
 
 impl SetSource for SymbolSource<'_> {
-    fn signatures(&self, sets: &[ItemSet]) -> Result<SignatureMatrix> {
-        (self.sign)(sets)
+    fn slots(&self, sets: &[ItemSet]) -> Result<Vec<u32>> {
+        Ok((self.sign)(sets)?.into_slots())
     }
 
     fn whole(&self, held: usize) -> usize {

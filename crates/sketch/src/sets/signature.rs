@@ -174,6 +174,11 @@ impl SignatureMatrix {
         &self.data
     }
 
+    /// As [`SignatureMatrix::slots`], of a matrix that nobody needs.
+    pub(super) fn into_slots(self) -> Vec<u32> {
+        self.data
+    }
+
     /// Share of slots in which two rows agree: an unbiased estimate of their Jaccard similarity.
     #[must_use]
     pub fn agreement(&self, i: usize, j: usize) -> f64 {

@@ -1,7 +1,6 @@
 //! Releasing set signatures to a file as sets come.
 
 use super::items::ItemSet;
-use super::signature::SignatureMatrix;
 use crate::error::Result;
 use crate::written::{Health, Written};
 use dp_core::NoiseRng;
@@ -11,8 +10,8 @@ use dp_core::release_file::{Kind, Trailer, Writer};
 
 /// A mechanism of set signatures, with its hash functions drawn.
 pub(crate) trait SetSource {
-    /// Checks sets and makes their signatures, without noise.
-    fn signatures(&self, sets: &[ItemSet]) -> Result<SignatureMatrix>;
+    /// Checks sets and makes the slots of their rows, without noise.
+    fn slots(&self, sets: &[ItemSet]) -> Result<Vec<u32>>;
 
     /// How many of this many slots fill whole noise streams.
     fn whole(&self, held: usize) -> usize;
@@ -63,8 +62,7 @@ impl<'a> SetWriter<'a> {
     pub fn push(&mut self, sets: &[ItemSet]) -> Result<()> {
         self.health.begin()?;
         for (i, part) in sets.chunks(SETS).enumerate() {
-            let signatures = self.source.signatures(part).map_err(|e| e.offset_row(i * SETS))?;
-            self.held.extend_from_slice(signatures.slots());
+            self.held.extend(self.source.slots(part).map_err(|e| e.offset_row(i * SETS))?);
             let whole = self.source.whole(self.held.len());
             if whole >= BLOCK {
                 let rest = self.held.split_off(whole);

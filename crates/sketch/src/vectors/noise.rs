@@ -100,7 +100,8 @@ pub(crate) struct NoiseMoments {
 
 impl NoiseMoments {
     pub(crate) fn of(law: &NoiseLaw) -> Result<Self> {
-        match law.moments() {
+        // Whole numbers are no sketch.
+        match law.moments().filter(|_| !matches!(law, NoiseLaw::DiscreteLaplace { .. })) {
             Some([variance, fourth_cumulant]) => Ok(Self { variance, fourth_cumulant }),
             None => {
                 let allowed = "none, Gaussian, Laplace or staircase";

@@ -55,11 +55,26 @@ impl<'a> Posterior<'a> {
                 right: sketch.projection().fingerprint(),
             });
         }
-        let (n, d, k) = (sketch.n(), self.groups.d(), self.groups.k());
-        let seen = PublicMoments::seen(self.groups, &self.product, sketch.noise_variance());
+        self.of_sums(sketch.values(), sketch.noise_variance())
+    }
+
+    /// As [`Posterior::rows`], from group sums (n x k) with noise of this variance.
+    pub(crate) fn of_sums(&self, sums: &[f64], variance: f64) -> Result<Vec<f64>> {
+        let mut out = self.centred(sums, variance)?;
+        for row in out.chunks_exact_mut(self.groups.d()) {
+            row.iter_mut().zip(self.moments.mean()).for_each(|(x, m)| *x += m);
+        }
+        Ok(out)
+    }
+
+    /// As [`Posterior::of_sums`], less the mean.
+    pub(crate) fn centred(&self, sums: &[f64], variance: f64) -> Result<Vec<f64>> {
+        let (d, k) = (self.groups.d(), self.groups.k());
+        let n = sums.len() / k;
+        let seen = PublicMoments::seen(self.groups, &self.product, variance);
         let seen = seen.llt(Side::Lower).map_err(|_| not_positive())?;
         let gain = seen.solve(self.product.transpose());
-        let mut centred = sketch.values().to_vec();
+        let mut centred = sums.to_vec();
         for row in centred.chunks_exact_mut(k) {
             row.iter_mut().zip(&self.centre).for_each(|(y, c)| *y -= c);
         }
@@ -67,9 +82,6 @@ impl<'a> Posterior<'a> {
         let left = MatRef::from_row_major_slice(&centred, n, k);
         let target = MatMut::from_row_major_slice_mut(&mut out, n, d);
         matmul(target, Accum::Replace, left, gain.as_ref(), 1.0, Par::rayon(0));
-        for row in out.chunks_exact_mut(d) {
-            row.iter_mut().zip(self.moments.mean()).for_each(|(x, m)| *x += m);
-        }
         if out.iter().all(|x| x.is_finite()) {
             return Ok(out);
         }

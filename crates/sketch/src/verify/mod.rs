@@ -34,7 +34,7 @@ pub use noise::{FALSE_ALARM, NoisyValues, on_grid};
 
 use crate::error::{Error, Result};
 use crate::projection::ProjectionSpec;
-use crate::sets::{NoisyBits, PrivateSymbols, SignatureMatrix};
+use crate::sets::{NoisyBits, NoisyCounts, PrivateSymbols, SignatureMatrix};
 use crate::signs::SignCodes;
 use crate::units::UnitVectors;
 use crate::vectors::PrivateSketch;
@@ -71,6 +71,7 @@ impl Verifiable for SignCodes {}
 impl Verifiable for UnitVectors {}
 impl Verifiable for PrivateSymbols {}
 impl Verifiable for NoisyBits {}
+impl Verifiable for NoisyCounts {}
 impl Verifiable for SignatureMatrix {}
 
 const ANY_ROWS: Finding =
@@ -158,7 +159,7 @@ fn examined<T: Verifiable>(
 /// # Errors
 /// As [`verify`].
 pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Finding>> {
-    use sensitivity::{noisy_bits, parameters, projected, signs, symbols};
+    use sensitivity::{counts, noisy_bits, parameters, projected, signs, symbols};
     let work = Work::allowed(trust);
     let certificate = match (&summary.certificate, summary.kind) {
         (AnyCertificate::Private(certificate), _) => certificate,
@@ -177,6 +178,7 @@ pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Fin
             signs(certificate, &parameters::<Vec<_>>(&summary.parameters)?, work).map(Some)
         }
         Kind::Symbols => symbols(certificate, &parameters(&summary.parameters)?).map(Some),
+        Kind::GroupCounts => counts(certificate, &parameters(&summary.parameters)?).map(Some),
         Kind::NoisyMinHash => noisy_bits(certificate, &parameters(&summary.parameters)?).map(Some),
         _ => Ok(None),
     }
@@ -232,6 +234,16 @@ impl sealed::Checks for NoisyBits {
 
     fn noise(&self, law: &NoiseLaw) -> Result<Finding> {
         NoisyValues::rows(self.values(), self.scheme().slots, law).check()
+    }
+}
+
+impl sealed::Checks for NoisyCounts {
+    fn sensitivity(&self, certificate: &Certificate, _: Work) -> Result<Finding> {
+        self.facts().map_or(Ok(NO_PRIVACY), |facts| sensitivity::counts(certificate, &facts))
+    }
+
+    fn noise(&self, law: &NoiseLaw) -> Result<Finding> {
+        NoisyValues::rows(self.values(), self.k(), law).check()
     }
 }
 

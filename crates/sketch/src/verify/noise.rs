@@ -62,8 +62,13 @@ impl<'a> NoisyValues<'a> {
                 let found = sum + count.sqrt() * self.slack(scale.get(), grid);
                 quiet(found, least(count) * count)
             }
-            NoiseLaw::Staircase { grid, .. } => {
-                on_grid(self.values, grid)?;
+            NoiseLaw::Staircase { .. } | NoiseLaw::DiscreteLaplace { .. } => {
+                // Whole numbers are rounded to nothing.
+                let rounded = match *self.law {
+                    NoiseLaw::Staircase { grid, .. } => Some(grid),
+                    _ => None,
+                };
+                on_grid(self.values, rounded.map_or_else(|| Grid::new(0), Ok)?)?;
                 let (Some([variance, _]), Some(mean)) =
                     (self.law.moments(), self.law.mean_absolute())
                 else {
@@ -75,7 +80,8 @@ impl<'a> NoisyValues<'a> {
                 let (n, m) = (self.values.len() as f64, variance / (mean * mean));
                 let least = n - (-2.0 * n * m * FALSE_ALARM.ln()).sqrt();
                 let sum: f64 = self.values.iter().map(|v| (v / mean).abs()).sum();
-                quiet(sum + n.sqrt() * self.slack(mean, grid), least)
+                let slack = rounded.map_or(0.0, |grid| n.sqrt() * self.slack(mean, grid));
+                quiet(sum + slack, least)
             }
             NoiseLaw::UnitCap { grid, .. } => {
                 on_grid(self.values, grid)?;

@@ -5,7 +5,7 @@
 use super::finding::Finding;
 use crate::error::Result;
 use crate::projection::{Cost, Family, ProjectionSpec};
-use crate::sets::{Coding, NoisyFacts, SetNeighbours, SymbolFacts, SymbolShape};
+use crate::sets::{Coding, CountFacts, NoisyFacts, SetNeighbours, SymbolFacts, SymbolShape};
 use crate::signs::{FreshConfig, NormFloor, SignSketch};
 use crate::vectors::{AveragedProjection, PrivateProjection};
 use dp_core::certificate::{PublicParameters, Trust};
@@ -322,6 +322,27 @@ pub(super) fn noisy_bits(certificate: &Certificate, facts: &NoisyFacts) -> Resul
     match changed(guarantee) {
         Some(stated) => compare("bits", stated, (facts.scheme.slots as u64, differ.get())),
         None => rejected("profile", "is not one of noisy bits"),
+    }
+}
+
+/// As [`symbols`] for counts of groups: an item is in one, whatever the groups are.
+pub(super) fn counts(certificate: &Certificate, facts: &CountFacts) -> Result<Finding> {
+    let guarantee = certificate.guarantee();
+    let Adjacency::SetItems { alpha, .. } = guarantee.adjacency() else {
+        return rejected("adjacency", "counts of groups protect items of sets, and it is another");
+    };
+    let least = alpha as f64 / facts.scale.get();
+    match guarantee.profile() {
+        Some(Profile::PureDp { epsilon }) if epsilon.get() >= least * (1.0 - ROOM) => {
+            Ok(Finding::Agrees)
+        }
+        Some(Profile::PureDp { epsilon }) => {
+            let reason =
+                format!("states {epsilon}, but {alpha} items move counts by {least} scales");
+            rejected("profile", reason)
+        }
+        None if claim_alone(guarantee) => Ok(PUBLISHED),
+        _ => rejected("profile", "is not one of counts"),
     }
 }
 

@@ -1,6 +1,7 @@
 //! `dps release`: one file a kind of release.
 
 mod common;
+mod counts;
 mod covariance;
 mod feed;
 mod low_rank;
@@ -41,6 +42,8 @@ enum Kind {
     Signs(signs::SignOptions),
     /// Signatures of item sets: Jaccard similarity, search. Streams.
     Minhash(minhash::MinhashOptions),
+    /// Counts of public groups of items: search among sets at small epsilon; pure. Streams.
+    Counts(counts::CountOptions),
     /// The matrix of second moments `A^T A`: principal components, regression. Streams.
     Covariance(covariance::CovarianceOptions),
     /// A low-rank approximation of the whole matrix.
@@ -56,6 +59,7 @@ impl Release {
             Kind::Units(options) => options.run(),
             Kind::Signs(options) => options.run(),
             Kind::Minhash(options) => options.run(),
+            Kind::Counts(options) => options.run(),
             Kind::Covariance(options) => options.run(),
             Kind::LowRank(options) => options.run(),
             Kind::Regression(options) => options.run(),

@@ -4,6 +4,7 @@ mod attacks;
 mod averaged_calibration;
 mod covariance;
 mod exact_vs_published;
+mod group_counts;
 mod laws;
 mod peers;
 mod regression;
@@ -20,6 +21,7 @@ pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(covariance::STUDY),
         Box::new(regression::STUDY),
         Box::new(sets::STUDY),
+        Box::new(group_counts::STUDY),
         Box::new(attacks::STUDY),
     ]
 }

@@ -10,7 +10,7 @@ use crate::framework::{
 use crate::metrics::{mean_and_error, mean_precision_recall};
 use dp_core::Budget;
 use rayon::prelude::*;
-use sketch::search::{Queries, Ranking, SetIndex, best_rows, nearest};
+use sketch::search::{Neighbours, Queries, Ranking, SetIndex, best_rows, nearest};
 use sketch::sets::{BinResponse, ItemSet, PrivateSymbols};
 
 pub(super) const STUDY: Study = Study {
@@ -22,14 +22,14 @@ pub(super) const STUDY: Study = Study {
 
 /// True neighbours, and rows returned.
 const TRUE: usize = 20;
-const RETURNED: usize = 100;
+pub(super) const RETURNED: usize = 100;
 /// Occupancy bits of a set.
 const BITS: usize = 256;
 const EPSILONS: [f64; 5] = [0.5, 1.0, 1.5, 2.0, 3.0];
 
 /// How sets are released and searched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Method {
+pub(super) enum Method {
     /// 100 bins of two values, by likelihood: the best there was at these epsilons.
     Bins,
     /// Occupancy bits.
@@ -45,7 +45,7 @@ const METHODS: [Method; 5] = [
 ];
 
 impl Method {
-    fn label(self) -> &'static str {
+    pub(super) fn label(self) -> &'static str {
         match self {
             Self::Bins => "bins, 2 values, likelihood",
             Self::Bits { denoised: false, exact: false } => "occupancy bits",
@@ -55,20 +55,20 @@ impl Method {
         }
     }
 
-    fn slots(self) -> usize {
+    pub(super) fn slots(self) -> usize {
         if self == Self::Bins { 100 } else { BITS }
     }
 }
 
 /// Sets with queries among them, and the exact answers.
-struct Task {
+pub(super) struct Task {
     data: ItemSets,
     queries: Vec<usize>,
     truth: Vec<Vec<usize>>,
 }
 
 impl Task {
-    fn new(data: ItemSets, queries: usize) -> Self {
+    pub(super) fn new(data: ItemSets, queries: usize) -> Self {
         let sets = &data.sets;
         let queries: Vec<usize> = (0..queries).map(|i| i * sets.len() / queries).collect();
         let best = |&q: &usize| {
@@ -79,14 +79,26 @@ impl Task {
         Self { data, queries, truth }
     }
 
-    fn recall(&self, found: Vec<Vec<usize>>) -> f64 {
+    pub(super) fn sets(&self) -> &[ItemSet] {
+        &self.data.sets
+    }
+
+    pub(super) fn queries(&self) -> &[usize] {
+        &self.queries
+    }
+
+    pub(super) fn describe(&self) -> String {
+        self.data.describe()
+    }
+
+    pub(super) fn recall(&self, found: Vec<Vec<usize>>) -> f64 {
         let found = sabotage::answers(found, self.data.sets.len());
         mean_precision_recall(&found, &self.truth, RETURNED).1
     }
 }
 
 /// The recall of one release, and the probability with which it keeps a symbol.
-fn recall(
+pub(super) fn recall(
     context: &Context<'_>,
     task: &Task,
     (method, epsilon): (Method, f64),
@@ -121,14 +133,19 @@ fn recall(
             } else {
                 index.top_k(&Queries::rows(bits, &task.queries)?, RETURNED + 1)?
             };
-            let others = |(i, &query): (usize, &usize)| {
-                let rows = found.indices(i).iter().map(|&row| row as usize);
-                rows.filter(|&row| row != query).take(RETURNED).collect()
-            };
-            task.queries.iter().enumerate().map(others).collect()
+            found_rows(&found, &task.queries)
         }
     };
     Ok((task.recall(found), keep))
+}
+
+/// Rows that are not the query itself.
+pub(super) fn found_rows(found: &Neighbours<f64>, queries: &[usize]) -> Vec<Vec<usize>> {
+    let others = |(i, &query): (usize, &usize)| {
+        let rows = found.indices(i).iter().map(|&row| row as usize);
+        rows.filter(|&row| row != query).take(RETURNED).collect()
+    };
+    queries.iter().enumerate().map(others).collect()
 }
 
 /// One method over the epsilons: recalls, and the keep probabilities in use.
@@ -163,7 +180,7 @@ fn series(context: &Context<'_>, task: &Task, method: Method, repetitions: u64) 
 }
 
 /// `.264, .454, .711`
-fn shown(numbers: &[f64]) -> String {
+pub(super) fn shown(numbers: &[f64]) -> String {
     numbers.iter().map(|x| format!("{x:.3}")).collect::<Vec<_>>().join(", ")
 }
 

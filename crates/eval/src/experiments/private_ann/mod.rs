@@ -1,5 +1,6 @@
 //! Private nearest neighbours: what every mechanism finds, whatever it protects.
 
+mod choice;
 mod measure;
 mod one_attribute;
 mod row_shift;
@@ -20,5 +21,6 @@ pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(users::STUDY),
         Box::new(row_shift::STUDY),
         Box::new(one_attribute::STUDY),
+        Box::new(choice::STUDY),
     ]
 }

@@ -165,7 +165,7 @@ fn earlier(cells: &[Cell], report: &mut Report) {
             .filter_map(|&e| Some(in_hindsight(&sizes(cells, ("digits", way, search, e)))?.p10()))
             .collect();
         let off = found.iter().zip(numbers).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        report
+        let claim = report
             .claim(
                 format!(
                     "digits, {name}: precision within 0.04 of the earlier {}",
@@ -175,5 +175,12 @@ fn earlier(cells: &[Cell], report: &mut Report) {
                 listed(found),
             )
             .catches(&[Sabotage::NoNoise]);
+        if way == LAPLACE || way == STAIRCASE {
+            claim.fails_because(
+                "the earlier numbers are of 1,000 queries among 3,000 rows and of the best of six sizes; among 3,800 rows in 64 \
+                 bins the same scripts find 0.19 for Laplace noise at epsilon 1, among 3,000 in 49 bins 0.25",
+                off <= 0.08,
+            );
+        }
     }
 }

@@ -1,0 +1,70 @@
+//! `dps plan groups`.
+
+use super::super::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
+use crate::error::{Error, Result};
+use crate::input::{InputOptions, numbers};
+use crate::output::Record;
+use clap::Args;
+use dp_core::output::{Existing, Output};
+use dp_core::{EntryBound, PublicSeed};
+use sketch::RowsView;
+use sketch::plan::GroupPlan;
+use sketch::projection::{Family, ProjectionSpec};
+use sketch::vectors::PrivateProjection;
+use std::io::Write as _;
+use std::path::PathBuf;
+
+/// Options of `dps plan groups`. The input is a file of rows that are public: never rows that are released, nor rows chosen by them.
+#[derive(Args)]
+pub(crate) struct GroupTask {
+    #[command(flatten)]
+    input: InputOptions,
+    #[command(flatten)]
+    adjacency: AdjacencyOptions,
+    #[command(flatten)]
+    budget: BudgetOptions,
+    /// Write the groups here, for `dps release sketch --groups-from`, if they find more than random bins.
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+}
+
+impl GroupTask {
+    pub(crate) fn run(&self) -> Result<Record> {
+        let adjacency =
+            self.adjacency.get("a plan for groups of columns", &[AdjacencyKind::Attribute])?;
+        let budget = self.budget.get()?;
+        // Refused before anything is computed.
+        let out = match &self.out {
+            Some(path) => Some((path, Output::create(path, Existing::Keep)?)),
+            None => None,
+        };
+        let (d, rows) = numbers(&self.input.like(&self.input.input))?;
+        let largest = rows.iter().fold(f64::MIN_POSITIVE, |most, x| x.abs().max(most));
+        let view = RowsView::f64(rows.len() / d.max(1), d, &rows)?;
+        // Every number has the noise of a row of one nonzero entry.
+        let raw = ProjectionSpec::new(Family::Identity, d, d, PublicSeed::new(0))?.build();
+        let bound = EntryBound::new(largest)?;
+        let noise = PrivateProjection::staircase(raw, adjacency, bound, budget)?.noise().variance();
+        let plan = GroupPlan::of_sample(view, noise)?;
+        let better = plan.grouped >= plan.random;
+        let record = Record::new()
+            .text("adjacency", adjacency.to_string())
+            .text("noise", "staircase")
+            .number("standard deviation of a number", noise.sqrt())
+            .integer("groups", plan.groups.k() as u64)
+            .number("found with groups", plan.grouped)
+            .integer("random bins", plan.bins as u64)
+            .number("found with random bins", plan.random)
+            .text("best", if better { "groups" } else { "random bins" });
+        if !better {
+            let bins = format!("-k {} --family oporp --noise staircase", plan.bins);
+            return Ok(record.text("the release is made with", bins));
+        }
+        let Some((path, mut output)) = out else { return Ok(record) };
+        let lines: String = plan.groups.signed().iter().map(|g| format!("{g}\n")).collect();
+        output.write_all(lines.as_bytes()).map_err(|e| Error::io(path, e))?;
+        output.commit()?;
+        let options = format!("--groups-from {} --noise staircase", path.display());
+        Ok(record.text("the release is made with", options))
+    }
+}

@@ -1,0 +1,70 @@
+//! The best rows of a release.
+
+use crate::answers::{found, signs_of, two};
+use crate::error::Result;
+use crate::run::work;
+use linalg_dp::any::AnyRelease;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use sketch::search::{
+    CountIndex, HammingIndex, Queries, Ranking, Score, Searchable, SketchIndex, nearest,
+};
+
+/// Rows and scores, queries x top.
+pub(crate) type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
+
+/// All rows, or these.
+fn chosen<'a, T: Searchable>(of: &'a T, rows: Option<&'a [usize]>) -> Result<Queries<'a, T>> {
+    Ok(match rows {
+        Some(rows) => Queries::rows(of, rows)?,
+        None => Queries::all(of),
+    })
+}
+
+/// The best rows of a release for each query; nothing where these two are not searched.
+pub(crate) fn search<'py>(
+    py: Python<'py>,
+    (items, other): (&AnyRelease, Option<&AnyRelease>),
+    (top, rows): (usize, Option<Vec<usize>>),
+    inner: bool,
+) -> Result<Option<Found<'py>>> {
+    let some = rows.as_deref();
+    Ok(Some(match (items, other.unwrap_or(items)) {
+        (AnyRelease::Sketch(items), AnyRelease::Sketch(asked)) => {
+            let score = if inner { Score::InnerProduct } else { Score::Cosine };
+            let answers = work(py, || -> Result<_> {
+                let index = SketchIndex::new(items.payload(), score)?;
+                Ok(index.top_k(&chosen(asked.payload(), some)?, top)?)
+            })?;
+            found(py, &answers)?
+        }
+        (AnyRelease::Counts(items), AnyRelease::Counts(asked)) => {
+            let answers = work(py, || -> Result<_> {
+                let index = CountIndex::posterior(items.payload(), items.payload())?;
+                Ok(index.top_k(&chosen(asked.payload(), some)?, top)?)
+            })?;
+            found(py, &answers)?
+        }
+        (AnyRelease::Symbols(items), AnyRelease::Symbols(_)) if other.is_none() => {
+            let all = (0..items.payload().rows()).collect();
+            let rows: Vec<usize> = rows.unwrap_or(all);
+            let hits = work(py, || nearest(items, &rows, top, Ranking::Similarity))?;
+            let flat = || hits.iter().flatten();
+            let numbers: Vec<i64> = flat().map(|hit| hit.row as i64).collect();
+            let scores: Vec<f64> = flat().map(|hit| hit.score).collect();
+            (
+                two(rows.len(), PyArray1::from_vec(py, numbers))?,
+                two(rows.len(), PyArray1::from_vec(py, scores))?,
+            )
+        }
+        (items, asked) => {
+            let (Some(items), Some(asked)) = (signs_of(items), signs_of(asked)) else {
+                return Ok(None);
+            };
+            let answers = work(py, || -> Result<_> {
+                Ok(HammingIndex::new(items)?.top_k(&chosen(asked, some)?, top)?)
+            })?;
+            found(py, &answers)?
+        }
+    }))
+}

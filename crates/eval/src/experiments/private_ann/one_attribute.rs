@@ -50,12 +50,12 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let quick = Extent { public: 600, queries: 50, database: 800 };
     let full = |public, database| Extent { public, queries: 100, database };
     // A pixel becomes any other; a number of an embedding changes by four of its deviations.
-    let mut spaces = vec![Space::digits(context, context.pick(quick, full(1000, 3800)), false)?];
+    let mut spaces = vec![Space::digits(context, context.pick(quick, full(1000, 3000)), false)?];
     if context.effort == Effort::Full {
         spaces.push(Space::embeddings(context, full(2000, 4000))?);
     }
-    for space in &mut spaces {
-        space.sizes = context.pick(vec![128], vec![64, 256]);
+    for (space, sizes) in spaces.iter_mut().zip([&[32, 64, 128, 256][..], &[64, 256]]) {
+        space.sizes = context.pick(vec![128], sizes.to_vec());
     }
     context.progress.begin((WAYS.len() * 4) as u64);
     // Those on raw rows take as long as all others together.
@@ -165,6 +165,7 @@ fn earlier(cells: &[Cell], report: &mut Report) {
             .filter_map(|&e| Some(in_hindsight(&sizes(cells, ("digits", way, search, e)))?.p10()))
             .collect();
         let off = found.iter().zip(numbers).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+        let more = found.iter().zip(numbers).all(|(a, b)| (-0.04..0.12).contains(&(a - b)));
         report
             .claim(
                 format!(
@@ -174,6 +175,11 @@ fn earlier(cells: &[Cell], report: &mut Report) {
                 off <= 0.04 && found.len() == numbers.len(),
                 listed(found),
             )
-            .catches(&[Sabotage::NoNoise]);
+            .catches(&[Sabotage::NoNoise])
+            .fails_because(
+                "the earlier search was among 4,000 rows in 256 bins, the others' and this one are among 3,000 and take the best \
+                 of four sizes, which finds more",
+                search == EXACT && more,
+            );
     }
 }

@@ -4,10 +4,11 @@ use super::spaces::{RETURNED, Space, Task};
 use crate::data::Points;
 use crate::error::Result;
 use crate::framework::{Context, sabotage};
+use crate::published::PrivUnit;
 use dp_core::noise::NoiseLaw;
 use dp_core::{Adjacency, Budget, EntryBound, NormBound, PublicSeed, Release, Shift};
 use sketch::RowsView;
-use sketch::projection::{Family, Groups, ProjectionSpec};
+use sketch::projection::{Family, Groups, ProjectionSpec, project};
 use sketch::search::{HammingIndex, Neighbours, Queries, Score, SketchIndex, UnitIndex};
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, NormFloor, PrivateSigns, SignCodes, SignSketch,
@@ -40,6 +41,8 @@ pub(super) enum Way {
     Fresh,
     /// Unit vectors.
     Units(Onto),
+    /// PrivUnit on the sphere, for comparison: nothing of it is proven.
+    Sphere(Onto),
     /// Signs of random bins.
     Signs(FlipRule),
     /// Signs of a Gaussian projection that is used once.
@@ -62,6 +65,7 @@ impl Way {
             Self::Noise(at, noise) => format!("{noise}, {}", onto(at)),
             Self::Fresh => "Gaussian, fresh projection".into(),
             Self::Units(at) => format!("unit vectors, {}", onto(at)),
+            Self::Sphere(at) => format!("PrivUnit on the sphere (not proven), {}", onto(at)),
             Self::Signs(rule) => format!("signs, {}", rule.name()),
             Self::FreshSigns => "signs, fresh projection".into(),
             Self::Groups => "staircase, public groups, posterior".into(),
@@ -76,6 +80,7 @@ impl Way {
             Self::Open(Onto::Raw)
                 | Self::Noise(Onto::Raw, _)
                 | Self::Units(Onto::Raw)
+                | Self::Sphere(Onto::Raw)
                 | Self::Groups
         )
     }
@@ -84,7 +89,10 @@ impl Way {
     pub(super) fn takes(self, d: usize, k: usize) -> bool {
         let public = matches!(
             self,
-            Self::Open(Onto::Public) | Self::Noise(Onto::Public, _) | Self::Units(Onto::Public)
+            Self::Open(Onto::Public)
+                | Self::Noise(Onto::Public, _)
+                | Self::Units(Onto::Public)
+                | Self::Sphere(Onto::Public)
         );
         k <= d && !(public && (d * k > 1 << 17 || k == d))
     }
@@ -93,7 +101,8 @@ impl Way {
     pub(super) fn is_pure(self) -> bool {
         match self {
             Self::Noise(_, noise) => noise != NoiseKind::Gaussian,
-            Self::Units(_) | Self::Signs(_) | Self::Groups | Self::Open(_) => true,
+            Self::Units(_) | Self::Sphere(_) | Self::Signs(_) => true,
+            Self::Groups | Self::Open(_) => true,
             Self::Fresh | Self::FreshSigns => false,
             Self::Published(system) => system.is_pure(),
         }
@@ -118,6 +127,8 @@ pub(super) enum Published {
     Sketch(PrivateSketch, PrivateSketch),
     Grouped(PrivateSketch, PrivateSketch, Groups),
     Units(Box<[Release<UnitVectors>; 2]>),
+    /// With the variance of a number of rows of length one.
+    Sphere(PrivateSketch, PrivateSketch, f64),
     Signs(SignCodes, SignCodes),
     /// One release, that many queries first.
     SignsTogether(SignCodes, usize),
@@ -227,6 +238,19 @@ impl Trial<'_> {
                 };
                 Published::Units(Box::new([release(queries)?, release(database)?]))
             }
+            Way::Sphere(onto) => {
+                let budget = sabotage::spent_within(budget(self.epsilon)?, 64.0)?;
+                let spec = self.spec(onto)?;
+                let (law, projection) = (PrivUnit::new(spec.k(), budget.epsilon), spec.build());
+                let mut draw = |points| {
+                    sabotage::with_rows(view(points)?, |rows| {
+                        let mut rows = project(projection.as_ref(), rows)?;
+                        law.draw(&mut rows, &mut rng)?;
+                        Ok(PrivateSketch::new(spec, NoiseLaw::None, rows)?)
+                    })
+                };
+                Published::Sphere(draw(queries)?, draw(database)?, law.variance())
+            }
             Way::Signs(rule) => {
                 let family = sabotage::family(Family::Oporp);
                 let sketch = SignSketch::single(family, d, self.k, self.seed())?;
@@ -243,7 +267,7 @@ impl Trial<'_> {
                     )
                 };
                 let (queries, database) = (release(queries)?, release(database)?);
-                Published::Signs(queries.payload().clone(), database.payload().clone())
+                Published::Signs(queries.into_parts().0, database.into_parts().0)
             }
             Way::FreshSigns => {
                 let mechanism = self.space.fresh_signs.get((self.k, self.epsilon), || {
@@ -267,10 +291,11 @@ impl Trial<'_> {
                 let made = |projection| {
                     PrivateProjection::staircase(projection, self.adjacency, bound, budget)
                 };
-                // The same groups for every epsilon: those of the noise of epsilon one, which is that of raw rows.
-                let groups = self.space.groups.get((0, 1.0), || {
-                    let (raw, one) = (self.spec(Onto::Raw)?.build(), Budget::new(1.0, 0.0)?);
-                    let raw = PrivateProjection::staircase(raw, self.adjacency, bound, one)?;
+                // Those of the noise that epsilon asks for, which is that of raw rows.
+                let groups = self.space.groups.get((0, self.epsilon), || {
+                    let raw = self.spec(Onto::Raw)?.build();
+                    let asked = self.budget(true, self.epsilon)?;
+                    let raw = PrivateProjection::staircase(raw, self.adjacency, bound, asked)?;
                     Ok(Groups::of(&self.space.moments, raw.noise().variance())?)
                 })?;
                 let (left, right) = match self.sketches(&made(groups.spec().build())?, &mut rng)? {
@@ -290,7 +315,7 @@ impl Trial<'_> {
         let mut release =
             |points| sabotage::with_rows(view(points)?, |rows| Ok(mechanism.release(rows, rng)?));
         let (queries, database) = (release(&self.task.queries)?, release(&self.task.database)?);
-        Ok(Published::Sketch(queries.payload().clone(), database.payload().clone()))
+        Ok(Published::Sketch(queries.into_parts().0, database.into_parts().0))
     }
 
     /// What m rows of a user cost: with Gaussian noise and a realised projection `sqrt(m)` of one row's shift, exactly; otherwise
@@ -316,6 +341,7 @@ impl Published {
                 Some(database.noise_variance() / space.square())
             }
             Self::Units(both) => Some(both[1].payload().mean().powi(-2)),
+            Self::Sphere(.., variance) => Some(*variance),
             Self::Signs(..) | Self::SignsTogether(..) => None,
         }
     }
@@ -326,6 +352,7 @@ impl Published {
         match self {
             Self::Sketch(_, database) | Self::Grouped(_, database, _) => law(database.noise()),
             Self::Units(both) => 1.0 / both[1].payload().mean(),
+            Self::Sphere(.., variance) => variance.sqrt(),
             Self::Signs(_, signs) | Self::SignsTogether(signs, _) => match *signs.noise() {
                 NoiseLaw::BitFlip { keep } => keep.get(),
                 _ => f64::NAN,
@@ -344,7 +371,8 @@ impl Published {
         Ok(match self {
             // An eigenvalue problem of this size.
             _ if denoise && self.width() > trial.context.pick(128, 256) => [None, None],
-            Self::Sketch(queries, database) => {
+            Self::Sphere(..) if denoise => [None, None],
+            Self::Sketch(queries, database) | Self::Sphere(queries, database, _) => {
                 let index = if denoise {
                     SketchIndex::denoised(database, Score::Cosine)?
                 } else {
@@ -405,7 +433,7 @@ impl Published {
     /// Numbers of a released row.
     fn width(&self) -> usize {
         match self {
-            Self::Sketch(_, database) => database.k(),
+            Self::Sketch(_, database) | Self::Sphere(_, database, _) => database.k(),
             Self::Units(both) => both[1].payload().width(),
             Self::Grouped(..) | Self::Signs(..) | Self::SignsTogether(..) => 0,
         }

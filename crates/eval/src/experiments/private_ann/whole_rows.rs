@@ -22,7 +22,7 @@ pub(super) const STUDY: Study = Study {
     run,
 };
 
-const WAYS: [Way; 10] = [
+const WAYS: [Way; 12] = [
     Way::Noise(Onto::Raw, NoiseKind::Laplace),
     Way::Noise(Onto::Raw, NoiseKind::Gaussian),
     Way::Open(Onto::Oporp),
@@ -33,6 +33,8 @@ const WAYS: [Way; 10] = [
     Way::Units(Onto::Raw),
     Way::Units(Onto::Oporp),
     Way::Units(Onto::Public),
+    Way::Sphere(Onto::Oporp),
+    Way::Sphere(Onto::Public),
 ];
 const EPSILONS: [f64; 4] = [4.0, 8.0, 12.0, 16.0];
 
@@ -82,7 +84,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
     report.note(
         "Texts are words, tags and dependencies of Debian packages in the directions of a latent semantic analysis of other \
          packages, which are public. Rows of all data have norm one. PrivUnitG and ProjUnit are published mechanisms; the \
-         other published ones here protect single values, and are in the comparison of one attribute.",
+         other published ones here protect single values, and are in the comparison of one attribute. PrivUnit on the sphere \
+         is drawn in floating point, for comparison: no proof covers it, and nothing in the library releases it.",
     );
     Ok(report)
 }
@@ -164,7 +167,7 @@ fn claims(spaces: &[Space], cells: &[Cell], epsilons: &[f64], report: &mut Repor
         .catches(&[Sabotage::NoNoise]);
     let honest: Vec<f64> = cells
         .iter()
-        .filter(|c| !c.search.denoise)
+        .filter(|c| !c.search.denoise && !matches!(c.way, Way::Sphere(_)))
         .filter_map(|c| Some((c.predicted? - c.r10()).abs()))
         .collect();
     let (mean, _) = mean_and_error(&honest);
@@ -254,20 +257,38 @@ fn earlier(cells: &[Cell], report: &mut Report) {
     ];
     for (space, name, way, search, numbers) in settings {
         // The last epsilons of the list.
-        let found: Vec<f64> = EPSILONS[EPSILONS.len() - numbers.len()..]
-            .iter()
-            .filter_map(|&e| Some(in_hindsight(&sizes(cells, (space, way, search, e)))?.p10()))
-            .collect();
-        let off = found.iter().zip(numbers).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        report
-            .claim(
-                format!(
-                    "{space}, {name}: precision within 0.03 of the earlier {}",
-                    listed(numbers.iter().copied())
-                ),
-                off <= 0.03 && found.len() == numbers.len(),
-                listed(found),
-            )
-            .catches(&[Sabotage::NoNoise]);
+        let found = |way| -> Vec<f64> {
+            EPSILONS[EPSILONS.len() - numbers.len()..]
+                .iter()
+                .filter_map(|&e| Some(in_hindsight(&sizes(cells, (space, way, search, e)))?.p10()))
+                .collect()
+        };
+        let mut claim = |name: &str, found: &[f64], known| {
+            let off = found.iter().zip(numbers).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            report
+                .claim(
+                    format!(
+                        "{space}, {name}: precision within 0.03 of the earlier {}",
+                        listed(numbers.iter().copied())
+                    ),
+                    off <= 0.03 && found.len() == numbers.len(),
+                    listed(found.iter().copied()),
+                )
+                .catches(&[Sabotage::NoNoise])
+                .fails_because(
+                    "the earlier numbers are those of PrivUnit on the sphere, whose variance is less in few dimensions (at \
+                     epsilon 16 .0225 a number of 16 and .0467 of 384, where PrivUnitG has .0481 always)",
+                    known,
+                );
+        };
+        let ours = found(way);
+        let Way::Units(onto) = way else {
+            claim(name, &ours, false);
+            continue;
+        };
+        let mut pairs = ours.iter().zip(numbers);
+        claim(name, &ours, pairs.all(|(a, b)| *a <= b + 0.03 && *a >= 0.4 * b - 0.03));
+        let name = name.replace("unit vectors", "PrivUnit on the sphere");
+        claim(&name, &found(Way::Sphere(onto)), false);
     }
 }

@@ -48,7 +48,7 @@ const STAIRCASE: Way = Way::Noise(Onto::Oporp, NoiseKind::Staircase);
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let quick = Extent { public: 600, queries: 50, database: 800 };
-    let full = |public, database| Extent { public, queries: 100, database };
+    let full = |public, database| Extent { public, queries: 60, database };
     // A pixel becomes any other; a number of an embedding changes by four of its deviations.
     let mut spaces = vec![Space::digits(context, context.pick(quick, full(1000, 3000)), false)?];
     if context.effort == Effort::Full {

@@ -36,7 +36,7 @@ const EXACT: Search = SEARCHES[2];
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let quick = Extent { public: 600, queries: 50, database: 1000 };
-    let full = |public, database| Extent { public, queries: 100, database };
+    let full = |public, database| Extent { public, queries: 60, database };
     let mut spaces = vec![Space::embeddings(context, context.pick(quick, full(2000, 7500)))?];
     if context.effort == Effort::Full {
         spaces.push(Space::digits(context, full(1000, 3000), true)?);

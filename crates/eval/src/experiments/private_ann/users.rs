@@ -32,7 +32,7 @@ const EXACT: Search = SEARCHES[2];
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let quick = Extent { public: 600, queries: 50, database: 1000 };
-    let full = Extent { public: 2000, queries: 100, database: 7500 };
+    let full = Extent { public: 2000, queries: 60, database: 7500 };
     let mut spaces = [Space::embeddings(context, context.pick(quick, full))?];
     spaces[0].sizes = context.pick(vec![32], vec![16, 32, 64]);
     let setting = Setting {

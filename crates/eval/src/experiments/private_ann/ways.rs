@@ -1,6 +1,6 @@
 //! Ways to release rows so that they can be searched.
 
-use super::spaces::{RETURNED, Space, Task};
+use super::spaces::{Images, RETURNED, Space, Task};
 use crate::data::Points;
 use crate::error::Result;
 use crate::framework::{Context, sabotage};
@@ -126,15 +126,17 @@ pub(super) struct Trial<'a> {
 pub(super) enum Published {
     Sketch(PrivateSketch, PrivateSketch),
     Grouped(PrivateSketch, PrivateSketch, Groups),
-    Units(Box<[Release<UnitVectors>; 2]>),
+    Units(Box<[Release<UnitVectors>; 2]>, Images),
     /// With the variance of a number of rows of length one.
-    Sphere(PrivateSketch, PrivateSketch, f64),
+    Sphere(PrivateSketch, PrivateSketch, f64, Images),
     Signs(SignCodes, SignCodes),
     /// One release, that many queries first.
     SignsTogether(SignCodes, usize),
 }
 
 const DELTA: f64 = 1e-6;
+/// Where unit vectors are drawn fast: beyond, those in the cap take milliseconds.
+pub(super) const MOST: f64 = 24.0;
 /// Largest entry of any row here.
 const ENTRY: f64 = 1.0;
 
@@ -164,6 +166,25 @@ impl Trial<'_> {
             }
             Onto::Public => self.space.directions(self.k)?.spec(),
         })
+    }
+
+    /// Queries and database, and what is still to be done to them before the noise: nothing where their images in the public
+    /// directions are known, whose own directions are those of the projected rows.
+    fn before(&self, onto: Onto) -> Result<(Images, ProjectionSpec)> {
+        let Task { queries, database, projected, .. } = self.task;
+        let spec = self.spec(onto)?;
+        if onto != Onto::Public {
+            return Ok((None, spec));
+        }
+        let both = projected.get((self.k, 0.0), || {
+            let projection = spec.build();
+            let image = |points: &Points| {
+                let values = project(projection.as_ref(), view(points)?)?;
+                Points::new(points.name(), spec.k(), values, None)
+            };
+            Ok([image(queries)?, image(database)?].into())
+        })?;
+        Ok((Some(both), ProjectionSpec::new(Family::Identity, self.k, self.k, PublicSeed::new(0))?))
     }
 
     /// Releases queries and database with the same projection.
@@ -226,9 +247,13 @@ impl Trial<'_> {
             Way::Units(onto) => {
                 // Group privacy: nothing better is proven of them.
                 let epsilon = self.epsilon / self.rows as f64;
-                let budget = sabotage::spent_within(self.budget(true, epsilon)?, 64.0)?;
-                let projection = self.spec(onto)?.build();
-                let config = UnitsConfig { projection, adjacency: self.adjacency, lengths: None };
+                let budget = sabotage::spent_within(self.budget(true, epsilon)?, MOST)?;
+                let (images, spec) = self.before(onto)?;
+                let [queries, database] = self.task.rows(&images);
+                let projection = spec.build();
+                // Any two rows cost the same.
+                let adjacency = Adjacency::AnyInput;
+                let config = UnitsConfig { projection, adjacency, lengths: None };
                 let mechanism = PrivateUnits::new(config, budget)?;
                 let mut release = |points| {
                     sabotage::with_rows(
@@ -236,11 +261,12 @@ impl Trial<'_> {
                         |rows| Ok(mechanism.release(rows, &mut rng)?),
                     )
                 };
-                Published::Units(Box::new([release(queries)?, release(database)?]))
+                Published::Units(Box::new([release(queries)?, release(database)?]), images)
             }
             Way::Sphere(onto) => {
                 let budget = sabotage::spent_within(budget(self.epsilon)?, 64.0)?;
-                let spec = self.spec(onto)?;
+                let (images, spec) = self.before(onto)?;
+                let [queries, database] = self.task.rows(&images);
                 let (law, projection) = (PrivUnit::new(spec.k(), budget.epsilon), spec.build());
                 let mut draw = |points| {
                     sabotage::with_rows(view(points)?, |rows| {
@@ -249,7 +275,7 @@ impl Trial<'_> {
                         Ok(PrivateSketch::new(spec, NoiseLaw::None, rows)?)
                     })
                 };
-                Published::Sphere(draw(queries)?, draw(database)?, law.variance())
+                Published::Sphere(draw(queries)?, draw(database)?, law.variance(), images)
             }
             Way::Signs(rule) => {
                 let family = sabotage::family(Family::Oporp);
@@ -271,7 +297,7 @@ impl Trial<'_> {
             }
             Way::FreshSigns => {
                 let mechanism = self.space.fresh_signs.get((self.k, self.epsilon), || {
-                    let least = NormBound::new(0.5 * self.space.square().sqrt())?;
+                    let least = NormBound::new(0.5 * self.space.square.sqrt())?;
                     let (adjacency, floor) = (self.adjacency, NormFloor::Lifted(least));
                     let config = FreshConfig { d, bits: self.k, floor, bound, adjacency };
                     Ok(FreshSigns::exact(config, sabotage::spent(budget(self.epsilon)?)?)?)
@@ -338,10 +364,10 @@ impl Published {
     pub(super) fn variance(&self, space: &Space) -> Option<f64> {
         match self {
             Self::Sketch(_, database) | Self::Grouped(_, database, _) => {
-                Some(database.noise_variance() / space.square())
+                Some(database.noise_variance() / space.square)
             }
-            Self::Units(both) => Some(both[1].payload().mean().powi(-2)),
-            Self::Sphere(.., variance) => Some(*variance),
+            Self::Units(both, _) => Some(both[1].payload().mean().powi(-2)),
+            Self::Sphere(_, _, variance, _) => Some(*variance),
             Self::Signs(..) | Self::SignsTogether(..) => None,
         }
     }
@@ -351,8 +377,8 @@ impl Published {
         let law = |law: &NoiseLaw| law.moments().map_or(f64::NAN, |m| m[0].sqrt());
         match self {
             Self::Sketch(_, database) | Self::Grouped(_, database, _) => law(database.noise()),
-            Self::Units(both) => 1.0 / both[1].payload().mean(),
-            Self::Sphere(.., variance) => variance.sqrt(),
+            Self::Units(both, _) => 1.0 / both[1].payload().mean(),
+            Self::Sphere(_, _, variance, _) => variance.sqrt(),
             Self::Signs(_, signs) | Self::SignsTogether(signs, _) => match *signs.noise() {
                 NoiseLaw::BitFlip { keep } => keep.get(),
                 _ => f64::NAN,
@@ -362,7 +388,10 @@ impl Published {
 
     /// The best rows of the database for every query, released and exact; none where there is no such search.
     pub(super) fn answers(&self, trial: &Trial<'_>, denoise: bool) -> Result<[Option<Answers>; 2]> {
-        let own = view(&trial.task.queries)?;
+        let own = match self {
+            Self::Units(_, images) | Self::Sphere(.., images) => view(trial.task.rows(images)[0])?,
+            _ => view(&trial.task.queries)?,
+        };
         let n = trial.task.database.n();
         let found = |released, exact| {
             let sabotaged = |found| sabotage::answers(found, n);
@@ -372,7 +401,7 @@ impl Published {
             // An eigenvalue problem of this size.
             _ if denoise && self.width() > trial.context.pick(128, 256) => [None, None],
             Self::Sphere(..) if denoise => [None, None],
-            Self::Sketch(queries, database) | Self::Sphere(queries, database, _) => {
+            Self::Sketch(queries, database) | Self::Sphere(queries, database, ..) => {
                 let index = if denoise {
                     SketchIndex::denoised(database, Score::Cosine)?
                 } else {
@@ -395,7 +424,7 @@ impl Published {
                 };
                 found(of(queries)?, of(&exact)?)
             }
-            Self::Units(both) => {
+            Self::Units(both, _) => {
                 let [queries, database] = &**both;
                 let (queries, database) = (queries.payload(), database.payload());
                 let index = if denoise {
@@ -433,8 +462,8 @@ impl Published {
     /// Numbers of a released row.
     fn width(&self) -> usize {
         match self {
-            Self::Sketch(_, database) | Self::Sphere(_, database, _) => database.k(),
-            Self::Units(both) => both[1].payload().width(),
+            Self::Sketch(_, database) | Self::Sphere(_, database, ..) => database.k(),
+            Self::Units(both, _) => both[1].payload().width(),
             Self::Grouped(..) | Self::Signs(..) | Self::SignsTogether(..) => 0,
         }
     }

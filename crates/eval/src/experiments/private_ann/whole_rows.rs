@@ -3,7 +3,7 @@
 use super::measure::{Cell, SEARCHES, Search, Setting, by_rule, in_hindsight, measure, sizes};
 use super::show::{chosen, listed, precision, show};
 use super::spaces::{Extent, Space};
-use super::ways::{Onto, Way};
+use super::ways::{MOST, Onto, Way};
 use crate::Effort;
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};
@@ -47,7 +47,7 @@ const TODAY: Way = Way::Noise(Onto::Public, NoiseKind::Gaussian);
 /// As many rows as the earlier measurements had, in a full run.
 fn spaces(context: &Context<'_>) -> Result<Vec<Space>> {
     let quick = Extent { public: 600, queries: 50, database: 1000 };
-    let full = |public, database| Extent { public, queries: 100, database };
+    let full = |public, database| Extent { public, queries: 60, database };
     let mut spaces = vec![
         Space::embeddings(context, context.pick(quick, full(2000, 7500)))?,
         Space::text(context, context.pick(quick, full(2000, 9500)))?,
@@ -103,7 +103,7 @@ fn variances(context: &Context<'_>, space: &Space, report: &mut Report) -> Resul
             adjacency: Adjacency::AnyInput,
             lengths: None,
         };
-        let budget = sabotage::spent_within(Budget::new(epsilon, 0.0)?, 64.0)?;
+        let budget = sabotage::spent_within(Budget::new(epsilon, 0.0)?, MOST)?;
         let mechanism = PrivateUnits::new(config, budget)?;
         let mut rng = context.noise("variance of unit vectors", epsilon as u64);
         let release = sabotage::with_rows(RowsView::f64(n, d, values)?, |rows| {

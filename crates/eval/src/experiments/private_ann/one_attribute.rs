@@ -177,9 +177,17 @@ fn earlier(cells: &[Cell], report: &mut Report) {
             )
             .catches(&[Sabotage::NoNoise])
             .fails_because(
-                "the earlier search was among 4,000 rows in 256 bins, the others' and this one are among 3,000 and take the best \
-                 of four sizes, which finds more",
-                search == EXACT && more,
+                match way {
+                    Way::Groups => {
+                        "the earlier choice was among ten numbers of groups, 400 at epsilon 1; 323, which is among those \
+                         tried here, finds .06 more in either program"
+                    }
+                    _ => {
+                        "the earlier search was among 4,000 rows in 256 bins, the others' and this one are among 3,000 and take \
+                         the best of four sizes, which finds more"
+                    }
+                },
+                (search == EXACT || way == Way::Groups) && more,
             );
     }
 }

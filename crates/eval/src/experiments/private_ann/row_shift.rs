@@ -41,8 +41,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
     if context.effort == Effort::Full {
         spaces.push(Space::digits(context, full(1000, 3000), true)?);
     }
-    if context.effort == Effort::Quick {
-        spaces[0].sizes = vec![32];
+    for space in &mut spaces {
+        space.sizes = context.pick(vec![32], vec![16, 64]);
     }
     let setting = Setting {
         adjacency: Adjacency::RowShift { l2: Shift::new(SHIFT)? },

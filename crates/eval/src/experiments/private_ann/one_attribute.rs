@@ -1,6 +1,8 @@
 //! One attribute of one row changes.
 
-use super::measure::{Cell, SEARCHES, Search, Setting, in_hindsight, measure, sizes};
+use super::measure::{
+    Cell, SEARCHES, Search, Setting, claim_bins, claim_noise, in_hindsight, measure, sizes,
+};
 use super::show::{listed, precision, show};
 use super::spaces::{Extent, Space};
 use super::ways::{Onto, Way};
@@ -75,6 +77,12 @@ fn run(context: &Context<'_>) -> Result<Report> {
     }
     show(context, &mut report, (&spaces, &setting(1.0)?, &cells));
     claims(&cells, &mut report);
+    claim_bins(&cells, &mut report);
+    claim_noise(
+        &cells,
+        (Onto::Oporp, |space| if space == "digits" { 1.0 } else { 0.2 }),
+        &mut report,
+    )?;
     if context.effort == Effort::Full {
         earlier(&cells, &mut report);
     }

@@ -1,6 +1,6 @@
 //! One row shifts by a quarter of its length.
 
-use super::measure::{SEARCHES, Search, Setting, measure};
+use super::measure::{SEARCHES, Search, Setting, claim_bins, claim_noise, measure};
 use super::show::{chosen, lead, listed, precision, show};
 use super::spaces::{Extent, Space};
 use super::ways::{Onto, Way};
@@ -57,6 +57,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
         cells.extend(measure(context, space, &setting)?);
     }
     show(context, &mut report, (&spaces, &setting, &cells));
+    claim_bins(&cells, &mut report);
+    claim_noise(&cells, (Onto::Raw, |_| SHIFT), &mut report)?;
     let gauss = Way::Noise(Onto::Public, NoiseKind::Gaussian);
     let of = |way| precision(&cells, "embeddings", (way, EXACT), &[2.0, 4.0]);
     let (ours, units) = (of(gauss), of(Way::Units(Onto::Public)));

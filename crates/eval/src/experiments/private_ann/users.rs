@@ -1,6 +1,6 @@
 //! A user with several rows, each of which may become any other.
 
-use super::measure::{SEARCHES, Search, Setting, measure};
+use super::measure::{SEARCHES, Search, Setting, claim_bins, measure};
 use super::show::{listed, precision, show};
 use super::spaces::{Extent, Space};
 use super::ways::{Onto, Way};
@@ -45,6 +45,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     context.progress.begin((WAYS.len() * 2) as u64);
     let cells = measure(context, &spaces[0], &setting)?;
     show(context, &mut report, (&spaces, &setting, &cells));
+    claim_bins(&cells, &mut report);
     let of = |way, epsilons: &[f64]| precision(&cells, "embeddings", (way, EXACT), epsilons);
     let strong = [32.0, 64.0];
     let (ours, theirs) = (

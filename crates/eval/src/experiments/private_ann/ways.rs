@@ -97,6 +97,16 @@ impl Way {
         k <= d && !(public && (d * k > 1 << 17 || k == d))
     }
 
+    /// What is projected before the noise, where it is nothing drawn for one release.
+    pub(super) fn onto(self) -> Option<Onto> {
+        match self {
+            Self::Open(onto) | Self::Noise(onto, _) => Some(onto),
+            Self::Units(onto) | Self::Sphere(onto) => Some(onto),
+            Self::Signs(_) => Some(Onto::Oporp),
+            Self::Fresh | Self::FreshSigns | Self::Published(_) | Self::Groups => None,
+        }
+    }
+
     /// Whether delta is zero.
     pub(super) fn is_pure(self) -> bool {
         match self {
@@ -134,7 +144,7 @@ pub(super) enum Published {
     SignsTogether(SignCodes, usize),
 }
 
-const DELTA: f64 = 1e-6;
+pub(super) const DELTA: f64 = 1e-6;
 /// Where unit vectors are drawn fast: beyond, those in the cap take milliseconds.
 pub(super) const MOST: f64 = 24.0;
 /// Largest entry of any row here.
@@ -166,6 +176,17 @@ impl Trial<'_> {
             }
             Onto::Public => self.space.directions(self.k)?.spec(),
         })
+    }
+
+    /// The most numbers that a feature enters, of some features, after random bins.
+    pub(super) fn reach(&self) -> Result<usize> {
+        let projection = self.spec(Onto::Oporp)?.build();
+        let mut row = vec![0.0; self.k];
+        let entered = |i| {
+            projection.row(i, &mut row);
+            row.iter().filter(|x| **x != 0.0).count()
+        };
+        Ok((0..self.space.public.d().min(32)).map(entered).max().unwrap_or(0))
     }
 
     /// Queries and database, and what is still to be done to them before the noise: nothing where their images in the public

@@ -70,7 +70,6 @@ fn run(context: &Context<'_>) -> Result<Report> {
             format!("{} against {} at epsilon 2 and 4", listed(ours.clone()), listed(units.clone())),
         )
         .catches(&ANSWERS)
-        .catches(&[Sabotage::NoNoise])
         .fails_because(
             "projected rows are shorter than one and keep the noise of the shift, while unit vectors are of the projected row's \
              direction: the lead is there and smaller",

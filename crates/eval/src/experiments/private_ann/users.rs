@@ -59,8 +59,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
             ours.iter().zip(&theirs).zip([0.02, 0.05]).all(|((a, b), more)| a - b >= more),
             format!("{} against {}", listed(ours.iter().copied()), listed(theirs.iter().copied())),
         )
-        .catches(&ANSWERS)
-        .catches(&[Sabotage::NoNoise]);
+        .catches(&ANSWERS);
     let least = of(Way::Units(Onto::Public), &[8.0]);
     let chance = spaces[0].chance();
     report

@@ -3,8 +3,10 @@
 use super::grid::Grid;
 use super::rng::NoiseStream;
 use super::truncated::TruncatedNormal;
+use super::wide::{Work, widest};
 use super::ziv::{
-    Ball, Bits, ETA, Normals, Path, Source, U, dot, dot_error, enclose, nearest, settle,
+    Ball, Bits, ETA, Normals, Path, Source, U, absolute_sum, decided, dot, dot_error, enclose,
+    settle,
 };
 use crate::error::{Error, Result};
 use dashu_int::{IBig, UBig};
@@ -55,14 +57,13 @@ impl HalfSpaceNormal {
     /// When the stream was drawn from before: the draw would repeat those words.
     pub fn draw(&self, stream: NoiseStream, direction: &[i64]) -> Result<Vec<f64>> {
         check_direction(direction)?;
-        let count = direction.len() + 1;
-        let steps = self.steps(Path::Fast, &Source::new(stream, count), direction);
-        Ok(steps.iter().map(|&n| n as f64 * self.grid.spacing()).collect())
+        Ok(self.lean(&Source::new(stream, direction.len() + 1), direction).draw())
     }
 
-    /// The vector in steps of the grid: samples `0..d` are G, sample d is alpha.
-    pub(super) fn steps(&self, path: Path, source: &impl Bits, direction: &[i64]) -> Vec<i128> {
-        lean(path, source, direction, Along { law: &self.along, mirrored: false }, self.grid)
+    /// The vector that a source defines.
+    pub(super) fn lean<'a>(&'a self, source: &'a Source, direction: &'a [i64]) -> Lean<'a> {
+        let along = Along { law: &self.along, mirrored: false };
+        Lean { source, direction, along, grid: self.grid }
     }
 }
 
@@ -98,59 +99,89 @@ impl Along<'_> {
     }
 }
 
-/// `G + (alpha - <G, u>) u` in steps of a grid: samples `0..d` are G, sample d is alpha, u is the real unit vector of
+/// `G + (alpha - <G, u>) u` on a grid: samples `0..d` of the source are G, sample d is alpha, u is the real unit vector of
 /// the direction.
-pub(super) fn lean(
-    path: Path,
-    source: &impl Bits,
-    direction: &[i64],
-    along: Along<'_>,
-    grid: Grid,
-) -> Vec<i128> {
-    let (d, normals) = (direction.len(), Normals::new());
-    let x = Zeroizing::new(direction.iter().map(|x| *x as f64).collect::<Vec<_>>());
-    // Each sum and root rounds; d roundings are far below one part in a hundred.
-    let (square, sum) = (dot(&x, &x), x.iter().map(|x| x.abs()).sum::<f64>());
-    let norm = square.sqrt();
-    let draw = |k| normals.approximate(source, k as u64);
-    let g = Zeroizing::new((0..d).map(draw).collect::<Vec<_>>());
-    let (alpha, alpha_error) = along.approximate(&normals, source, d as u64);
-    let product = dot(&g, &x);
-    let beta = alpha / norm - product / square;
-    let size = alpha.abs() / norm + product.abs() / square;
-    let length = dot(&g, &g).sqrt();
-    let beta_error = alpha_error / norm
-        + (ETA * sum + dot_error(d) * length * norm) / square
-        + (2.0 * dot_error(d) + 6.0 * U) * size;
-    let per_step = 1.0 / grid.spacing();
-    (0..d)
-        .map(|j| {
-            let v = g[j] + beta * x[j];
-            let error = ETA + x[j].abs() * (beta_error + U * beta.abs()) + 2.0 * U * v.abs();
-            nearest(path, v * per_step, error * per_step).unwrap_or_else(|| {
-                settle(|bits| {
-                    let ball = lean_at(source, direction, along, j, bits)?;
-                    Some(ball.shift(-i64::from(grid.exponent())))
-                })
-            })
-        })
-        .collect()
+pub(super) struct Lean<'a> {
+    pub(super) source: &'a Source,
+    pub(super) direction: &'a [i64],
+    pub(super) along: Along<'a>,
+    pub(super) grid: Grid,
 }
 
-/// Number j; none when more precision is needed.
-fn lean_at(
-    source: &impl Bits,
-    direction: &[i64],
-    along: Along<'_>,
-    j: usize,
-    bits: usize,
-) -> Option<Ball> {
-    let square = direction.iter().map(|x| i128::from(*x) * i128::from(*x));
-    let square = UBig::from(square.sum::<i128>().unsigned_abs());
-    let norm = Ball::integer(square.clone(), bits).sqrt()?;
-    let term = |(k, x): (usize, &i64)| enclose(source, k as u64, bits).times(&IBig::from(*x));
-    let product = direction.iter().enumerate().map(term).reduce(|a, b| a.add(&b))?;
-    let alpha = along.enclose(source, direction.len() as u64, bits)?;
-    let beta = alpha.mul(&norm.reciprocal()?).sub(&product.over(&square));
-    Some(enclose(source, j as u64, bits).add(&beta.times(&IBig::from(direction[j]))))
+impl Lean<'_> {
+    /// The vector: multiples of the grid's spacing.
+    pub(super) fn draw(&self) -> Vec<f64> {
+        let mut all = widest(Floats { of: self, path: Path::Fast });
+        for (j, v) in all.iter_mut().enumerate() {
+            let n = if v.is_nan() { self.settled(j) as f64 } else { *v };
+            *v = n * self.grid.spacing();
+        }
+        all
+    }
+
+    /// The same in steps.
+    #[cfg(test)]
+    pub(super) fn steps(&self, path: Path) -> Vec<i128> {
+        let all = widest(Floats { of: self, path });
+        let step = |(j, n): (usize, &f64)| if n.is_nan() { self.settled(j) } else { *n as i128 };
+        all.iter().enumerate().map(step).collect()
+    }
+
+    /// Number j in steps, by exact integers.
+    #[cold]
+    fn settled(&self, j: usize) -> i128 {
+        settle(|bits| Some(self.enclose(j, bits)?.shift(-i64::from(self.grid.exponent()))))
+    }
+
+    /// Number j; none when more precision is needed.
+    fn enclose(&self, j: usize, bits: usize) -> Option<Ball> {
+        let Self { source, direction, along, .. } = *self;
+        let square = direction.iter().map(|x| i128::from(*x) * i128::from(*x));
+        let square = UBig::from(square.sum::<i128>().unsigned_abs());
+        let norm = Ball::integer(square.clone(), bits).sqrt()?;
+        let term = |(k, x): (usize, &i64)| enclose(source, k as u64, bits).times(&IBig::from(*x));
+        let product = direction.iter().enumerate().map(term).reduce(|a, b| a.add(&b))?;
+        let alpha = along.enclose(source, direction.len() as u64, bits)?;
+        let beta = alpha.mul(&norm.reciprocal()?).sub(&product.over(&square));
+        Some(enclose(source, j as u64, bits).add(&beta.times(&IBig::from(direction[j]))))
+    }
+}
+
+/// The steps that floating point decides; NaN for the others.
+struct Floats<'a> {
+    of: &'a Lean<'a>,
+    path: Path,
+}
+
+impl Work for Floats<'_> {
+    type Output = Vec<f64>;
+
+    #[inline(always)]
+    fn run(self) -> Vec<f64> {
+        let Lean { source, direction, along, grid } = *self.of;
+        let (d, normals) = (direction.len(), Normals::new());
+        // Loops, since what collects is a function by itself and keeps the narrow instructions.
+        let [mut x, mut g] = [(); 2].map(|()| Zeroizing::new(vec![0.0; d]));
+        x.iter_mut().zip(direction).for_each(|(x, n)| *x = *n as f64);
+        // Each sum and root rounds; d roundings are far below one part in a hundred.
+        let (square, sum) = (dot(&x, &x), absolute_sum(&x));
+        let norm = square.sqrt();
+        normals.fill(source, 0, &mut g);
+        let (alpha, alpha_error) = along.approximate(&normals, source, d as u64);
+        let product = dot(&g, &x);
+        let beta = alpha / norm - product / square;
+        let size = alpha.abs() / norm + product.abs() / square;
+        let length = dot(&g, &g).sqrt();
+        let beta_error = alpha_error / norm
+            + (ETA * sum + dot_error(d) * length * norm) / square
+            + (2.0 * dot_error(d) + 6.0 * U) * size;
+        let (per_step, slope) = (1.0 / grid.spacing(), beta_error + U * beta.abs());
+        let mut all = vec![0.0; d];
+        for ((out, g), x) in all.iter_mut().zip(g.iter()).zip(x.iter()) {
+            let v = g + beta * x;
+            let error = ETA + x.abs() * slope + 2.0 * U * v.abs();
+            *out = decided(self.path, v * per_step, error * per_step);
+        }
+        all
+    }
 }

@@ -2,11 +2,11 @@
 
 use super::exact::bernoulli;
 use super::grid::Grid;
-use super::half_space::{Along, check_direction, lean};
+use super::half_space::{Along, Lean, check_direction};
 use super::law::NoiseLaw;
 use super::rng::NoiseStream;
 use super::truncated::TruncatedNormal;
-use super::ziv::{Bits, Path, Source};
+use super::ziv::{Bits, Source};
 use crate::budget::Epsilon;
 use crate::error::{Error, Result};
 use crate::numeric::root::{Middle, bisect};
@@ -88,18 +88,17 @@ impl UnitCap {
     /// When the stream was drawn from before: the draw would repeat those words.
     pub fn draw(&self, stream: NoiseStream, direction: &[i64]) -> Result<Vec<f64>> {
         check_direction(direction)?;
-        let steps = self.steps(Path::Fast, &Source::new(stream, direction.len() + 2), direction);
-        Ok(steps.iter().map(|&n| n as f64 * self.grid.spacing()).collect())
+        Ok(self.lean(&Source::new(stream, direction.len() + 2), direction).draw())
     }
 
-    /// The vector in steps of the grid: samples `0..d` are G, sample d is alpha, and the bits of sample d + 1 decide the side.
-    pub(super) fn steps(&self, path: Path, source: &impl Bits, direction: &[i64]) -> Vec<i128> {
+    /// The vector that a source defines: the bits of sample d + 1 decide the side.
+    pub(super) fn lean<'a>(&'a self, source: &'a Source, direction: &'a [i64]) -> Lean<'a> {
         let mut words = Words { source, sample: direction.len() as u64 + 1, next: 0 };
         let along = match bernoulli(&mut words, self.inside.get()) {
             true => Along { law: &self.above, mirrored: false },
             false => Along { law: &self.below, mirrored: true },
         };
-        lean(path, source, direction, along, self.grid)
+        Lean { source, direction, along, grid: self.grid }
     }
 }
 

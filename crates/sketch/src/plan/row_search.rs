@@ -7,6 +7,9 @@ use crate::rows::RowsView;
 use crate::search::best_rows;
 use crate::units::variance_at;
 use dp_core::{Epsilon, PublicSeed};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
 
 /// A search by cosine among the rows of a release, as far as it is public.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -67,24 +70,38 @@ impl RowSearch {
         }
         let mut dense = vec![0.0; n * d];
         dense.chunks_exact_mut(d).enumerate().for_each(|(i, x)| sample.copy_row(i, x));
-        let projected = directions(project(projection, sample)?, projection.spec().k());
+        let k = projection.spec().k();
+        let projected = directions(project(projection, sample)?, k);
         let dense = directions(dense, d);
         let near = (relevant * n / rows.max(1)).clamp(1, n - 1);
-        let (mut contrasts, mut others) = (Running::default(), Running::default());
         let queries = n.min(QUERIES);
-        for q in (0..queries).map(|i| i * n / queries) {
-            let cosine = |of: &[Vec<f64>], i: usize| -> f64 {
-                of[q].iter().zip(&of[i]).map(|(a, b)| a * b).sum()
+        let of_query = |i: usize| {
+            let q = i * n / queries;
+            let cosines = |of: &[f64], d: usize| {
+                let mut all = vec![0.0; n];
+                let (rows, query) =
+                    (MatRef::from_row_major_slice(of, n, d), &of[q * d..(q + 1) * d]);
+                let query = MatRef::from_column_major_slice(query, d, 1);
+                let out = MatMut::from_column_major_slice_mut(&mut all, n, 1);
+                matmul(out, Accum::Replace, rows, query, 1.0, Par::Seq);
+                all
             };
-            let nearest = best_rows(n, q, near, |i| cosine(&dense, i));
-            let mut all: Vec<f64> = (0..n).map(|i| cosine(&projected, i)).collect();
+            let before = cosines(&dense, d);
+            let nearest = best_rows(n, q, near, |i| before[i]);
+            let mut all = cosines(&projected, k);
             let found: Vec<f64> = nearest.iter().map(|hit| all[hit.row]).collect();
             nearest.iter().for_each(|hit| all[hit.row] = f64::NAN);
             all[q] = f64::NAN;
-            let rest = || all.iter().filter(|c| !c.is_nan());
-            let mean = rest().sum::<f64>() / rest().count().max(1) as f64;
-            rest().for_each(|c| others.add(c - mean));
-            found.iter().for_each(|c| contrasts.add(c - mean));
+            all.retain(|c| !c.is_nan());
+            let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
+            let less =
+                |cosines: Vec<f64>| cosines.into_iter().map(|c| c - mean).collect::<Vec<_>>();
+            (less(found), less(all))
+        };
+        let (mut contrasts, mut others) = (Running::default(), Running::default());
+        for (found, rest) in (0..queries).into_par_iter().map(of_query).collect::<Vec<_>>() {
+            found.into_iter().for_each(|c| contrasts.add(c));
+            rest.into_iter().for_each(|c| others.add(c));
         }
         let search = Self {
             rows,
@@ -209,12 +226,12 @@ impl RowSearch {
 }
 
 /// Rows of length one; a row of zeros stays.
-fn directions(rows: Vec<f64>, d: usize) -> Vec<Vec<f64>> {
-    let one = |x: &[f64]| {
+fn directions(mut rows: Vec<f64>, d: usize) -> Vec<f64> {
+    for x in rows.chunks_exact_mut(d) {
         let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt().max(f64::MIN_POSITIVE);
-        x.iter().map(|x| x / norm).collect()
-    };
-    rows.chunks_exact(d).map(one).collect()
+        x.iter_mut().for_each(|x| *x /= norm);
+    }
+    rows
 }
 
 /// Sums of numbers and of their squares.

@@ -51,7 +51,14 @@ mod private {
                     (*self + 0.0).total_cmp(&(*other + 0.0))
                 }
                 fn inverse_norm(row: &[Self]) -> Self {
-                    let norm = row.iter().map(|x| x * x).sum::<$t>().sqrt();
+                    // Sums side by side: one alone waits for itself.
+                    let (eights, rest) = row.as_chunks::<8>();
+                    let mut lanes = [0.0; 8];
+                    for eight in eights {
+                        lanes.iter_mut().zip(eight).for_each(|(sum, x)| *sum += x * x);
+                    }
+                    let sums = lanes.iter().sum::<$t>() + rest.iter().map(|x| x * x).sum::<$t>();
+                    let norm = sums.sqrt();
                     if norm > 0.0 { 1.0 / norm } else { 0.0 }
                 }
                 fn times(self, other: Self) -> Self {

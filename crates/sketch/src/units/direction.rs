@@ -6,9 +6,13 @@ use crate::error::Result;
 use crate::projection::SharedProjection;
 use crate::rows::RowsView;
 use dp_core::NormBound;
+use rayon::prelude::*;
 
 /// Bits of the largest number of a direction.
 const BITS: i32 = 40;
+
+/// `2^BITS`.
+const ONE: f64 = (1u64 << BITS) as f64;
 
 /// The rule: a projection, and the length that is kept, if one is.
 #[derive(Debug, Clone)]
@@ -27,28 +31,29 @@ impl Directions {
     pub(super) fn of(&self, rows: RowsView<'_>) -> Result<Vec<i64>> {
         let (n, d, k) = (rows.n(), rows.d(), self.projection.spec().k());
         let mut dense = vec![0.0; n * d];
-        for (i, x) in dense.chunks_exact_mut(d).enumerate() {
+        dense.par_chunks_exact_mut(d).enumerate().for_each(|(i, x)| {
             rows.copy_row(i, x);
             match self.lengths {
                 Some(bound) => x.iter_mut().for_each(|x| *x /= bound.get()),
                 // The direction is that of any multiple; this one neither over- nor underflows.
                 None => drop(scale(x, 0)),
             }
-        }
+        });
         let mut image = vec![0.0; n * k];
         self.projection.apply(RowsView::f64(n, d, &dense)?, &mut image)?;
-        let mut all = Vec::with_capacity(n * self.width());
-        for y in image.chunks_exact_mut(k) {
-            match self.lengths {
-                Some(_) => {
-                    let rest = (1.0 - y.iter().map(|y| y * y).sum::<f64>()).max(0.0).sqrt();
-                    all.extend(y.iter().chain([&rest]).map(|y| whole(y * 2f64.powi(BITS))));
-                }
-                None if scale(y, BITS) => all.extend(y.iter().map(|y| whole(*y))),
+        let mut all = vec![0; n * self.width()];
+        let rows = all.par_chunks_exact_mut(self.width()).zip(image.par_chunks_exact_mut(k));
+        rows.for_each(|(out, y)| {
+            if self.lengths.is_some() {
+                let rest = (1.0 - y.iter().map(|y| y * y).sum::<f64>()).max(0.0).sqrt();
+                y.iter_mut().for_each(|y| *y *= ONE);
+                out[k] = whole(rest * ONE);
+            } else if !scale(y, BITS) {
                 // No direction: a public one.
-                None => all.extend((0..k).map(|j| i64::from(j == 0) << BITS)),
+                y[0] = ONE;
             }
-        }
+            out.iter_mut().zip(y).for_each(|(out, y)| *out = whole(*y));
+        });
         Ok(all)
     }
 }
@@ -61,13 +66,15 @@ fn scale(x: &mut [f64], bits: i32) -> bool {
     }
     // In two steps, so that neither factor is beyond the range of exponents.
     let power = bits - libm::ilogb(largest);
-    let (half, rest) = (power / 2, power - power / 2);
-    x.iter_mut().for_each(|x| *x = *x * 2f64.powi(half) * 2f64.powi(rest));
+    let [half, rest] = [power / 2, power - power / 2].map(|power| 2f64.powi(power));
+    x.iter_mut().for_each(|x| *x = *x * half * rest);
     true
 }
 
+/// The nearest integer (ties to even) of a number up to `2^51`: floats from `2^52` to `2^53` are the integers there.
 fn whole(x: f64) -> i64 {
-    x.round_ties_even() as i64
+    const MIDDLE: f64 = (3u64 << 51) as f64;
+    (x + MIDDLE).to_bits() as i64 - MIDDLE.to_bits() as i64
 }
 
 #[cfg(test)]

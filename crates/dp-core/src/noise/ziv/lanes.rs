@@ -4,7 +4,7 @@ use zeroize::Zeroizing;
 
 /// The sum of absolute values, in four lanes.
 #[inline(always)]
-pub(super) fn absolute_sum(row: &[f64]) -> f64 {
+pub(in crate::noise) fn absolute_sum(row: &[f64]) -> f64 {
     let (fours, rest) = row.as_chunks::<4>();
     let mut lanes = [0.0; 4];
     for four in fours {

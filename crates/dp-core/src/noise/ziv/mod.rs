@@ -21,6 +21,7 @@ pub(super) use ball::Ball;
 pub(super) use bits::{Bits, Source, uniform};
 pub(super) use chi::Chi;
 pub(super) use factor::{Factor, Target};
+pub(super) use lanes::absolute_sum;
 pub(super) use normal::{ETA, Normals, enclose, quantile};
 
 /// Half the distance of 1 from the next `f64`.
@@ -44,6 +45,15 @@ pub(super) fn nearest(path: Path, x: f64, error: f64) -> Option<i128> {
     let limit = (0.5 - 1.01 * error).next_down();
     let integer = || if n.abs() < 2f64.powi(62) { i128::from(n as i64) } else { n as i128 };
     (path == Path::Fast && (x - n).abs() <= limit).then(integer)
+}
+
+/// [`nearest`] for many numbers at a time: the integer as a float, NaN where there is none.
+#[inline(always)]
+pub(super) fn decided(path: Path, x: f64, error: f64) -> f64 {
+    let n = x.round_ties_even();
+    // The two roundings of the limit are below the last number.
+    let limit = 0.5 - 1.01 * error - f64::EPSILON;
+    if path == Path::Fast && (x - n).abs() <= limit { n } else { f64::NAN }
 }
 
 /// `n as f64`, without the detour of wide integers where it is short.

@@ -4,6 +4,8 @@ use crate::data;
 use crate::error::{Error, Result};
 use crate::framework::Context;
 use dp_core::PublicSeed;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::CsrView;
@@ -107,21 +109,21 @@ pub(super) fn synthetic(
     (m, n, r): (usize, usize, usize),
     (strength, white, concentration): (f64, f64, f64),
 ) -> Result<Matrix> {
-    let u = normals(seed, m * r)?;
+    let mut u = normals(seed, m * r)?;
     let v = normals(seed ^ 1, n * r)?;
     let mut a = if white > 0.0 { normals(seed ^ 2, m * n)? } else { vec![0.0; m * n] };
     a.iter_mut().for_each(|x| *x *= white);
     let spread = strength / (r as f64).sqrt();
     let heavy = (concentration * m as f64 / r as f64).sqrt();
     let light = ((1.0 - concentration) * m as f64 / (m - r) as f64).sqrt();
-    for (i, row) in a.chunks_mut(n).enumerate() {
+    for (i, row) in u.chunks_mut(r).enumerate() {
         let scale = spread * if i < r { heavy } else { light };
-        for (j, x) in row.iter_mut().enumerate() {
-            let signal: f64 =
-                u[i * r..(i + 1) * r].iter().zip(&v[j * r..(j + 1) * r]).map(|(a, b)| a * b).sum();
-            *x += scale * signal;
-        }
+        row.iter_mut().for_each(|x| *x *= scale);
     }
+    let left = MatRef::from_row_major_slice(&u, m, r);
+    let right = MatRef::from_row_major_slice(&v, n, r);
+    let sum = MatMut::from_row_major_slice_mut(&mut a, m, n);
+    matmul(sum, Accum::Add, left, right.transpose(), 1.0, Par::Seq);
     let name = format!("synthetic {m} x {n}, rank {r} of entries {strength}, noise {white}");
     Ok(Matrix { m, n, name, storage: Stored::Dense(a) })
 }

@@ -185,7 +185,10 @@ fn by_k(context: &Context<'_>) -> Result<Report> {
     let oversampling = context.pick(vec![2, 4, 8, 16], vec![2, 3, 4, 6, 8, 12, 16, 24, 32]);
     context.progress.begin(steps(oversampling.len()));
     let (m, n) = (100, context.pick(4000, 10_000));
-    let draw = |i| incoherent(context, (m, n), 0.5, i);
+    // Every case and method looks at the same ones.
+    let drawn = (0..repetitions as u64).map(|i| incoherent(context, (m, n), 0.5, i));
+    let drawn = drawn.collect::<Result<Vec<_>>>()?;
+    let draw = |i: u64| Ok(drawn[i as usize].clone());
     let budget = Budget::new(1.0, DELTA)?;
     let cases = oversampling
         .iter()

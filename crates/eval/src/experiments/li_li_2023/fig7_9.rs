@@ -9,6 +9,7 @@ use crate::framework::{
 use crate::metrics::mean_and_error;
 use dp_core::{Epsilon, NormBound, PublicSeed, Shift};
 use rand_core::Rng;
+use rayon::prelude::*;
 use sketch::projection::Family;
 use sketch::signs::changes::{any_neighbour_gaussian, any_neighbour_rademacher};
 use sketch::signs::{FlipRule, FlipTable};
@@ -52,55 +53,58 @@ fn shares(all: &[Vec<f64>], test: impl Fn(f64) -> bool) -> Vec<f64> {
     all.iter().map(of).collect()
 }
 
-/// |x_j| / (beta max_i |w_ij|) for at least `count` projections in all, each repetition with a row and a matrix.
+/// |x_j| / max_i |w_ij| for at least `count` projections in all, each repetition with a row and a matrix.
 fn distances(
     context: &Context<'_>,
     family: Entries,
-    (d, row): (usize, &dyn Fn(u64) -> Vec<f64>),
-    beta: f64,
+    (d, row): (usize, &(dyn Fn(u64) -> Vec<f64> + Sync)),
     count: usize,
 ) -> Result<Vec<Vec<f64>>> {
     let k = d.min(256);
-    let mut all = Vec::new();
-    let mut entries = vec![0.0; k];
-    for repetition in 0..count.div_ceil(k) as u64 {
-        let part = match family {
-            Entries::Of(family) => format!("{family:?}, d = {d}"),
-            Entries::Uniform => format!("uniform, d = {d}"),
-        };
+    let part = match family {
+        Entries::Of(family) => format!("{family:?}, d = {d}"),
+        Entries::Uniform => format!("uniform, d = {d}"),
+    };
+    let one = |repetition: u64| {
         let seed = context.public_seed(&part, repetition);
         let projection = family.draw(d, k, seed)?;
         let values = projection.project(&row(repetition))?;
-        let mut largest = vec![0.0f64; k];
+        let (mut entries, mut largest) = (vec![0.0; k], vec![0.0f64; k]);
         for i in 0..d {
             projection.row(i, &mut entries);
             largest.iter_mut().zip(&entries).for_each(|(l, w)| *l = l.max(w.abs()));
         }
         let pairs = values.iter().zip(&largest);
         // A column without entries can never leave zero.
-        let distance = |(x, l): (&f64, &f64)| if *l > 0.0 { x.abs() / (beta * l) } else { 0.0 };
-        all.push(pairs.map(distance).collect());
-    }
-    Ok(all)
+        let distance = |(x, l): (&f64, &f64)| if *l > 0.0 { x.abs() / l } else { 0.0 };
+        Ok(pairs.map(distance).collect())
+    };
+    (0..count.div_ceil(k) as u64).into_par_iter().map(one).collect()
 }
 
 fn fig7(context: &Context<'_>) -> Result<Report> {
     let dimensions = [10usize, 30, 100, 300, 1000];
     let betas = [0.1, 0.5, 1.0];
     let count = context.pick(4096, 100_000);
-    context.progress.begin((betas.len() * FAMILIES.len()) as u64);
+    context.progress.begin(FAMILIES.len() as u64);
     let mut panels = Vec::new();
     let (mut off, mut off_uniform, mut least) = (0.0f64, 0.0f64, true);
+    // The same draws for every beta.
+    let of = |(_, family)| {
+        let at = |d| distances(context, family, (d, &|i| uniform_row(context, d, i)), count);
+        let all = dimensions.into_iter().map(at).collect::<Result<Vec<_>>>();
+        context.progress.step();
+        all
+    };
+    let drawn = FAMILIES.into_iter().map(of).collect::<Result<Vec<_>>>()?;
     for beta in betas {
         let mut curves = Vec::new();
         let mut means: Vec<Vec<f64>> = Vec::new();
-        for (label, family) in FAMILIES {
-            let mut points = Vec::new();
-            for d in dimensions {
-                let row = |i| uniform_row(context, d, i);
-                let all = distances(context, family, (d, &row), beta, count)?;
-                points.push(Point::mean(d as f64, &shares(&all, |x| x <= 1.0)));
-            }
+        for ((label, _), drawn) in FAMILIES.into_iter().zip(&drawn) {
+            let at = |(d, all): (usize, &Vec<Vec<f64>>)| {
+                Point::mean(d as f64, &shares(all, |x| x <= beta))
+            };
+            let points: Vec<Point> = dimensions.into_iter().zip(drawn).map(at).collect();
             means.push(points.iter().map(|p| p.y).collect());
             curves.push(Curve {
                 label: label.into(),
@@ -113,7 +117,6 @@ fn fig7(context: &Context<'_>) -> Result<Report> {
                     ..Origin::formula("")
                 },
             });
-            context.progress.step();
         }
         for (i, &d) in dimensions.iter().enumerate() {
             // The root mean square of a row's norm.
@@ -195,8 +198,8 @@ fn sparse_row(context: &Context<'_>, count: usize, report: &mut Report) -> Resul
     row[..5].fill(1.0 / 5f64.sqrt());
     let share = |family| -> Result<f64> {
         let given = |_| row.clone();
-        let all = distances(context, Entries::Of(family), (row.len(), &given), 0.5, count)?;
-        Ok(mean_and_error(&shares(&all, |x| x <= 1.0)).0)
+        let all = distances(context, Entries::Of(family), (row.len(), &given), count)?;
+        Ok(mean_and_error(&shares(&all, |x| x <= 0.5)).0)
     };
     let (rademacher, gaussian) = (share(Family::Rademacher)?, share(Family::Gaussian)?);
     let half = Shift::new(0.5)?;
@@ -218,7 +221,7 @@ fn sparse_row(context: &Context<'_>, count: usize, report: &mut Report) -> Resul
 fn fig9(context: &Context<'_>) -> Result<Report> {
     let (d, count) = (1000, context.pick(4096, 100_000));
     let betas = [0.5, 1.0];
-    context.progress.begin((betas.len() * FAMILIES.len()) as u64);
+    context.progress.begin(FAMILIES.len() as u64);
     let per_bit = Epsilon::new(0.1)?;
     let rules = [FlipRule::PublishedSmooth, FlipRule::OptimalSmooth];
     let mut report = Report::default();
@@ -228,12 +231,18 @@ fn fig9(context: &Context<'_>) -> Result<Report> {
         &["beta", "projection", "published smooth", "optimal"],
     );
     let (mut panels, mut fewest, mut best) = (Vec::new(), true, true);
+    // The same draws for every beta.
+    let of = |(_, family)| {
+        let all = distances(context, family, (d, &|i| uniform_row(context, d, i)), count);
+        context.progress.step();
+        all
+    };
+    let drawn = FAMILIES.into_iter().map(of).collect::<Result<Vec<_>>>()?;
     for beta in betas {
         let (mut curves, mut near) = (Vec::new(), Vec::new());
-        for (label, family) in FAMILIES {
-            let row = |i| uniform_row(context, d, i);
-            let all = distances(context, family, (d, &row), beta, count)?;
-            let levels: Vec<u32> = all.iter().flatten().map(|x| x.ceil() as u32).collect();
+        for ((label, _), all) in FAMILIES.into_iter().zip(&drawn) {
+            let level = |x: f64| (x / beta).ceil();
+            let levels: Vec<u32> = all.iter().flatten().map(|x| level(*x) as u32).collect();
             let n = levels.len() as f64;
             near.push(levels.iter().filter(|&&l| l <= 2).count() as f64 / n);
             let mut means = [0.0; 2];
@@ -245,7 +254,7 @@ fn fig9(context: &Context<'_>) -> Result<Report> {
             let cell = |x: f64| format!("{x:.4}");
             table.row([beta.to_string(), label.into(), cell(means[0]), cell(means[1])]);
             let point =
-                |l: u32| Point::mean(f64::from(l), &shares(&all, |x| x.ceil() == f64::from(l)));
+                |l: u32| Point::mean(f64::from(l), &shares(all, |x| level(x) == f64::from(l)));
             curves.push(Curve {
                 label: label.into(),
                 points: (1..=40).map(point).collect(),
@@ -258,7 +267,6 @@ fn fig9(context: &Context<'_>) -> Result<Report> {
                     ..Origin::formula("")
                 },
             });
-            context.progress.step();
         }
         fewest &= near[..RADEMACHER].iter().all(|&x| near[RADEMACHER] < x);
         panels.push(Panel {

@@ -1,6 +1,8 @@
 //! One attribute of one row changes.
 
-use super::measure::{Cell, SEARCHES, Search, Setting, in_hindsight, measure, sizes};
+use super::measure::{
+    Cell, SEARCHES, Search, Setting, claim_bins, claim_noise, in_hindsight, measure, sizes,
+};
 use super::show::{listed, precision, show};
 use super::spaces::{Extent, Space};
 use super::ways::{Onto, Way};
@@ -48,14 +50,14 @@ const STAIRCASE: Way = Way::Noise(Onto::Oporp, NoiseKind::Staircase);
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let quick = Extent { public: 600, queries: 50, database: 800 };
-    let full = |public, database| Extent { public, queries: 100, database };
+    let full = |public, database| Extent { public, queries: 60, database };
     // A pixel becomes any other; a number of an embedding changes by four of its deviations.
-    let mut spaces = vec![Space::digits(context, context.pick(quick, full(1000, 3800)), false)?];
+    let mut spaces = vec![Space::digits(context, context.pick(quick, full(1000, 3000)), false)?];
     if context.effort == Effort::Full {
         spaces.push(Space::embeddings(context, full(2000, 4000))?);
     }
-    for space in &mut spaces {
-        space.sizes = context.pick(vec![128], vec![64, 256]);
+    for (space, sizes) in spaces.iter_mut().zip([&[32, 64, 128, 256][..], &[64, 256]]) {
+        space.sizes = context.pick(vec![128], sizes.to_vec());
     }
     context.progress.begin((WAYS.len() * 4) as u64);
     // Those on raw rows take as long as all others together.
@@ -75,6 +77,12 @@ fn run(context: &Context<'_>) -> Result<Report> {
     }
     show(context, &mut report, (&spaces, &setting(1.0)?, &cells));
     claims(&cells, &mut report);
+    claim_bins(&cells, &mut report);
+    claim_noise(
+        &cells,
+        (Onto::Oporp, |space| if space == "digits" { 1.0 } else { 0.2 }),
+        &mut report,
+    )?;
     if context.effort == Effort::Full {
         earlier(&cells, &mut report);
     }
@@ -165,7 +173,8 @@ fn earlier(cells: &[Cell], report: &mut Report) {
             .filter_map(|&e| Some(in_hindsight(&sizes(cells, ("digits", way, search, e)))?.p10()))
             .collect();
         let off = found.iter().zip(numbers).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        let claim = report
+        let more = found.iter().zip(numbers).all(|(a, b)| (-0.04..0.12).contains(&(a - b)));
+        report
             .claim(
                 format!(
                     "digits, {name}: precision within 0.04 of the earlier {}",
@@ -174,13 +183,19 @@ fn earlier(cells: &[Cell], report: &mut Report) {
                 off <= 0.04 && found.len() == numbers.len(),
                 listed(found),
             )
-            .catches(&[Sabotage::NoNoise]);
-        if way == LAPLACE || way == STAIRCASE {
-            claim.fails_because(
-                "the earlier numbers are of 1,000 queries among 3,000 rows and of the best of six sizes; among 3,800 rows in 64 \
-                 bins the same scripts find 0.19 for Laplace noise at epsilon 1, among 3,000 in 49 bins 0.25",
-                off <= 0.08,
+            .catches(&[Sabotage::NoNoise])
+            .fails_because(
+                match way {
+                    Way::Groups => {
+                        "the earlier choice was among ten numbers of groups, 400 at epsilon 1; 323, which is among those \
+                         tried here, finds .06 more in either program"
+                    }
+                    _ => {
+                        "the earlier search was among 4,000 rows in 256 bins, the others' and this one are among 3,000 and take \
+                         the best of four sizes, which finds more"
+                    }
+                },
+                (search == EXACT || way == Way::Groups) && more,
             );
-        }
     }
 }

@@ -9,7 +9,7 @@ use sketch::RowsView;
 use sketch::projection::{Groups, PublicMatrix, PublicMoments};
 use sketch::signs::FreshSigns;
 use sketch::vectors::AveragedProjection;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 /// Rows with the public ones set aside.
 pub(super) struct Space {
@@ -23,6 +23,8 @@ pub(super) struct Space {
     /// Sizes of projections that are tried.
     pub(super) sizes: Vec<usize>,
     pub(super) extent: Extent,
+    /// Mean square of the length of a public row.
+    pub(super) square: f64,
     directions: Memo<Vec<f64>>,
     /// Of a noise variance.
     pub(super) groups: Memo<Groups>,
@@ -71,6 +73,18 @@ pub(super) struct Task {
     pub(super) queries: Points,
     pub(super) database: Points,
     pub(super) truth: Vec<Vec<usize>>,
+    /// Queries and database in the public directions, by size.
+    pub(super) projected: Memo<Arc<[Points; 2]>>,
+}
+
+/// Queries and database in the public directions, where they are what is released.
+pub(super) type Images = Option<Arc<[Points; 2]>>;
+
+impl Task {
+    /// Queries and database, or their images.
+    pub(super) fn rows<'a>(&'a self, images: &'a Images) -> [&'a Points; 2] {
+        images.as_deref().map_or([&self.queries, &self.database], |[q, d]| [q, d])
+    }
 }
 
 impl Space {
@@ -88,6 +102,7 @@ impl Space {
         // Texts without a known word are left out.
         let database = extent.database.min(private.n() - extent.queries);
         let extent = Extent { database, ..extent };
+        let square = public.values().iter().map(|x| x * x).sum::<f64>() / public.n() as f64;
         let (directions, groups) = (Memo::default(), Memo::default());
         let (fresh, fresh_signs) = (Memo::default(), Memo::default());
         Ok(Self {
@@ -97,6 +112,7 @@ impl Space {
             moments,
             sizes,
             extent,
+            square,
             directions,
             groups,
             fresh,
@@ -125,12 +141,6 @@ impl Space {
         Self::new(context, "text", &all, extent)
     }
 
-    /// Mean square of the length of a public row.
-    pub(super) fn square(&self) -> f64 {
-        let sum: f64 = self.public.values().iter().map(|x| x * x).sum();
-        sum / self.public.n() as f64
-    }
-
     /// The directions in which public rows vary most, beside their mean.
     pub(super) fn directions(&self, k: usize) -> Result<PublicMatrix> {
         let d = self.public.d();
@@ -154,7 +164,7 @@ impl Space {
         let parts = self.private.split(queries, Some(database), seed)?;
         let (queries, database) = (parts.queries, parts.database);
         let truth = nearest_by_cosine(queries.values(), database.values(), queries.d(), RELEVANT)?;
-        Ok(Task { queries, database, truth })
+        Ok(Task { queries, database, truth, projected: Memo::default() })
     }
 
     /// What a random answer has for a precision.

@@ -1,13 +1,14 @@
 //! Ways to release rows so that they can be searched.
 
-use super::spaces::{RETURNED, Space, Task};
+use super::spaces::{Images, RETURNED, Space, Task};
 use crate::data::Points;
 use crate::error::Result;
 use crate::framework::{Context, sabotage};
+use crate::published::PrivUnit;
 use dp_core::noise::NoiseLaw;
 use dp_core::{Adjacency, Budget, EntryBound, NormBound, PublicSeed, Release, Shift};
 use sketch::RowsView;
-use sketch::projection::{Family, Groups, ProjectionSpec};
+use sketch::projection::{Family, Groups, ProjectionSpec, project};
 use sketch::search::{HammingIndex, Neighbours, Queries, Score, SketchIndex, UnitIndex};
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, NormFloor, PrivateSigns, SignCodes, SignSketch,
@@ -40,6 +41,8 @@ pub(super) enum Way {
     Fresh,
     /// Unit vectors.
     Units(Onto),
+    /// PrivUnit on the sphere, for comparison: nothing of it is proven.
+    Sphere(Onto),
     /// Signs of random bins.
     Signs(FlipRule),
     /// Signs of a Gaussian projection that is used once.
@@ -62,6 +65,7 @@ impl Way {
             Self::Noise(at, noise) => format!("{noise}, {}", onto(at)),
             Self::Fresh => "Gaussian, fresh projection".into(),
             Self::Units(at) => format!("unit vectors, {}", onto(at)),
+            Self::Sphere(at) => format!("PrivUnit on the sphere (not proven), {}", onto(at)),
             Self::Signs(rule) => format!("signs, {}", rule.name()),
             Self::FreshSigns => "signs, fresh projection".into(),
             Self::Groups => "staircase, public groups, posterior".into(),
@@ -76,6 +80,7 @@ impl Way {
             Self::Open(Onto::Raw)
                 | Self::Noise(Onto::Raw, _)
                 | Self::Units(Onto::Raw)
+                | Self::Sphere(Onto::Raw)
                 | Self::Groups
         )
     }
@@ -84,16 +89,30 @@ impl Way {
     pub(super) fn takes(self, d: usize, k: usize) -> bool {
         let public = matches!(
             self,
-            Self::Open(Onto::Public) | Self::Noise(Onto::Public, _) | Self::Units(Onto::Public)
+            Self::Open(Onto::Public)
+                | Self::Noise(Onto::Public, _)
+                | Self::Units(Onto::Public)
+                | Self::Sphere(Onto::Public)
         );
         k <= d && !(public && (d * k > 1 << 17 || k == d))
+    }
+
+    /// What is projected before the noise, where it is nothing drawn for one release.
+    pub(super) fn onto(self) -> Option<Onto> {
+        match self {
+            Self::Open(onto) | Self::Noise(onto, _) => Some(onto),
+            Self::Units(onto) | Self::Sphere(onto) => Some(onto),
+            Self::Signs(_) => Some(Onto::Oporp),
+            Self::Fresh | Self::FreshSigns | Self::Published(_) | Self::Groups => None,
+        }
     }
 
     /// Whether delta is zero.
     pub(super) fn is_pure(self) -> bool {
         match self {
             Self::Noise(_, noise) => noise != NoiseKind::Gaussian,
-            Self::Units(_) | Self::Signs(_) | Self::Groups | Self::Open(_) => true,
+            Self::Units(_) | Self::Sphere(_) | Self::Signs(_) => true,
+            Self::Groups | Self::Open(_) => true,
             Self::Fresh | Self::FreshSigns => false,
             Self::Published(system) => system.is_pure(),
         }
@@ -117,13 +136,17 @@ pub(super) struct Trial<'a> {
 pub(super) enum Published {
     Sketch(PrivateSketch, PrivateSketch),
     Grouped(PrivateSketch, PrivateSketch, Groups),
-    Units(Box<[Release<UnitVectors>; 2]>),
+    Units(Box<[Release<UnitVectors>; 2]>, Images),
+    /// With the variance of a number of rows of length one.
+    Sphere(PrivateSketch, PrivateSketch, f64, Images),
     Signs(SignCodes, SignCodes),
     /// One release, that many queries first.
     SignsTogether(SignCodes, usize),
 }
 
-const DELTA: f64 = 1e-6;
+pub(super) const DELTA: f64 = 1e-6;
+/// Where unit vectors are drawn fast: beyond, those in the cap take milliseconds.
+pub(super) const MOST: f64 = 24.0;
 /// Largest entry of any row here.
 const ENTRY: f64 = 1.0;
 
@@ -153,6 +176,36 @@ impl Trial<'_> {
             }
             Onto::Public => self.space.directions(self.k)?.spec(),
         })
+    }
+
+    /// The most numbers that a feature enters, of some features, after random bins.
+    pub(super) fn reach(&self) -> Result<usize> {
+        let projection = self.spec(Onto::Oporp)?.build();
+        let mut row = vec![0.0; self.k];
+        let entered = |i| {
+            projection.row(i, &mut row);
+            row.iter().filter(|x| **x != 0.0).count()
+        };
+        Ok((0..self.space.public.d().min(32)).map(entered).max().unwrap_or(0))
+    }
+
+    /// Queries and database, and what is still to be done to them before the noise: nothing where their images in the public
+    /// directions are known, whose own directions are those of the projected rows.
+    fn before(&self, onto: Onto) -> Result<(Images, ProjectionSpec)> {
+        let Task { queries, database, projected, .. } = self.task;
+        let spec = self.spec(onto)?;
+        if onto != Onto::Public {
+            return Ok((None, spec));
+        }
+        let both = projected.get((self.k, 0.0), || {
+            let projection = spec.build();
+            let image = |points: &Points| {
+                let values = project(projection.as_ref(), view(points)?)?;
+                Points::new(points.name(), spec.k(), values, None)
+            };
+            Ok([image(queries)?, image(database)?].into())
+        })?;
+        Ok((Some(both), ProjectionSpec::new(Family::Identity, self.k, self.k, PublicSeed::new(0))?))
     }
 
     /// Releases queries and database with the same projection.
@@ -215,9 +268,13 @@ impl Trial<'_> {
             Way::Units(onto) => {
                 // Group privacy: nothing better is proven of them.
                 let epsilon = self.epsilon / self.rows as f64;
-                let budget = sabotage::spent_within(self.budget(true, epsilon)?, 64.0)?;
-                let projection = self.spec(onto)?.build();
-                let config = UnitsConfig { projection, adjacency: self.adjacency, lengths: None };
+                let budget = sabotage::spent_within(self.budget(true, epsilon)?, MOST)?;
+                let (images, spec) = self.before(onto)?;
+                let [queries, database] = self.task.rows(&images);
+                let projection = spec.build();
+                // Any two rows cost the same.
+                let adjacency = Adjacency::AnyInput;
+                let config = UnitsConfig { projection, adjacency, lengths: None };
                 let mechanism = PrivateUnits::new(config, budget)?;
                 let mut release = |points| {
                     sabotage::with_rows(
@@ -225,7 +282,21 @@ impl Trial<'_> {
                         |rows| Ok(mechanism.release(rows, &mut rng)?),
                     )
                 };
-                Published::Units(Box::new([release(queries)?, release(database)?]))
+                Published::Units(Box::new([release(queries)?, release(database)?]), images)
+            }
+            Way::Sphere(onto) => {
+                let budget = sabotage::spent_within(budget(self.epsilon)?, 64.0)?;
+                let (images, spec) = self.before(onto)?;
+                let [queries, database] = self.task.rows(&images);
+                let (law, projection) = (PrivUnit::new(spec.k(), budget.epsilon), spec.build());
+                let mut draw = |points| {
+                    sabotage::with_rows(view(points)?, |rows| {
+                        let mut rows = project(projection.as_ref(), rows)?;
+                        law.draw(&mut rows, &mut rng)?;
+                        Ok(PrivateSketch::new(spec, NoiseLaw::None, rows)?)
+                    })
+                };
+                Published::Sphere(draw(queries)?, draw(database)?, law.variance(), images)
             }
             Way::Signs(rule) => {
                 let family = sabotage::family(Family::Oporp);
@@ -243,11 +314,11 @@ impl Trial<'_> {
                     )
                 };
                 let (queries, database) = (release(queries)?, release(database)?);
-                Published::Signs(queries.payload().clone(), database.payload().clone())
+                Published::Signs(queries.into_parts().0, database.into_parts().0)
             }
             Way::FreshSigns => {
                 let mechanism = self.space.fresh_signs.get((self.k, self.epsilon), || {
-                    let least = NormBound::new(0.5 * self.space.square().sqrt())?;
+                    let least = NormBound::new(0.5 * self.space.square.sqrt())?;
                     let (adjacency, floor) = (self.adjacency, NormFloor::Lifted(least));
                     let config = FreshConfig { d, bits: self.k, floor, bound, adjacency };
                     Ok(FreshSigns::exact(config, sabotage::spent(budget(self.epsilon)?)?)?)
@@ -267,10 +338,11 @@ impl Trial<'_> {
                 let made = |projection| {
                     PrivateProjection::staircase(projection, self.adjacency, bound, budget)
                 };
-                // The same groups for every epsilon: those of the noise of epsilon one, which is that of raw rows.
-                let groups = self.space.groups.get((0, 1.0), || {
-                    let (raw, one) = (self.spec(Onto::Raw)?.build(), Budget::new(1.0, 0.0)?);
-                    let raw = PrivateProjection::staircase(raw, self.adjacency, bound, one)?;
+                // Those of the noise that epsilon asks for, which is that of raw rows.
+                let groups = self.space.groups.get((0, self.epsilon), || {
+                    let raw = self.spec(Onto::Raw)?.build();
+                    let asked = self.budget(true, self.epsilon)?;
+                    let raw = PrivateProjection::staircase(raw, self.adjacency, bound, asked)?;
                     Ok(Groups::of(&self.space.moments, raw.noise().variance())?)
                 })?;
                 let (left, right) = match self.sketches(&made(groups.spec().build())?, &mut rng)? {
@@ -290,7 +362,7 @@ impl Trial<'_> {
         let mut release =
             |points| sabotage::with_rows(view(points)?, |rows| Ok(mechanism.release(rows, rng)?));
         let (queries, database) = (release(&self.task.queries)?, release(&self.task.database)?);
-        Ok(Published::Sketch(queries.payload().clone(), database.payload().clone()))
+        Ok(Published::Sketch(queries.into_parts().0, database.into_parts().0))
     }
 
     /// What m rows of a user cost: with Gaussian noise and a realised projection `sqrt(m)` of one row's shift, exactly; otherwise
@@ -313,9 +385,10 @@ impl Published {
     pub(super) fn variance(&self, space: &Space) -> Option<f64> {
         match self {
             Self::Sketch(_, database) | Self::Grouped(_, database, _) => {
-                Some(database.noise_variance() / space.square())
+                Some(database.noise_variance() / space.square)
             }
-            Self::Units(both) => Some(both[1].payload().mean().powi(-2)),
+            Self::Units(both, _) => Some(both[1].payload().mean().powi(-2)),
+            Self::Sphere(_, _, variance, _) => Some(*variance),
             Self::Signs(..) | Self::SignsTogether(..) => None,
         }
     }
@@ -325,7 +398,8 @@ impl Published {
         let law = |law: &NoiseLaw| law.moments().map_or(f64::NAN, |m| m[0].sqrt());
         match self {
             Self::Sketch(_, database) | Self::Grouped(_, database, _) => law(database.noise()),
-            Self::Units(both) => 1.0 / both[1].payload().mean(),
+            Self::Units(both, _) => 1.0 / both[1].payload().mean(),
+            Self::Sphere(_, _, variance, _) => variance.sqrt(),
             Self::Signs(_, signs) | Self::SignsTogether(signs, _) => match *signs.noise() {
                 NoiseLaw::BitFlip { keep } => keep.get(),
                 _ => f64::NAN,
@@ -335,7 +409,10 @@ impl Published {
 
     /// The best rows of the database for every query, released and exact; none where there is no such search.
     pub(super) fn answers(&self, trial: &Trial<'_>, denoise: bool) -> Result<[Option<Answers>; 2]> {
-        let own = view(&trial.task.queries)?;
+        let own = match self {
+            Self::Units(_, images) | Self::Sphere(.., images) => view(trial.task.rows(images)[0])?,
+            _ => view(&trial.task.queries)?,
+        };
         let n = trial.task.database.n();
         let found = |released, exact| {
             let sabotaged = |found| sabotage::answers(found, n);
@@ -344,7 +421,8 @@ impl Published {
         Ok(match self {
             // An eigenvalue problem of this size.
             _ if denoise && self.width() > trial.context.pick(128, 256) => [None, None],
-            Self::Sketch(queries, database) => {
+            Self::Sphere(..) if denoise => [None, None],
+            Self::Sketch(queries, database) | Self::Sphere(queries, database, ..) => {
                 let index = if denoise {
                     SketchIndex::denoised(database, Score::Cosine)?
                 } else {
@@ -367,7 +445,7 @@ impl Published {
                 };
                 found(of(queries)?, of(&exact)?)
             }
-            Self::Units(both) => {
+            Self::Units(both, _) => {
                 let [queries, database] = &**both;
                 let (queries, database) = (queries.payload(), database.payload());
                 let index = if denoise {
@@ -405,8 +483,8 @@ impl Published {
     /// Numbers of a released row.
     fn width(&self) -> usize {
         match self {
-            Self::Sketch(_, database) => database.k(),
-            Self::Units(both) => both[1].payload().width(),
+            Self::Sketch(_, database) | Self::Sphere(_, database, ..) => database.k(),
+            Self::Units(both, _) => both[1].payload().width(),
             Self::Grouped(..) | Self::Signs(..) | Self::SignsTogether(..) => 0,
         }
     }

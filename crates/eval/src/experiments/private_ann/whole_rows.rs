@@ -1,9 +1,11 @@
 //! One whole row becomes any other.
 
-use super::measure::{Cell, SEARCHES, Search, Setting, by_rule, in_hindsight, measure, sizes};
+use super::measure::{
+    Cell, SEARCHES, Search, Setting, by_rule, claim_bins, in_hindsight, measure, sizes,
+};
 use super::show::{chosen, listed, precision, show};
 use super::spaces::{Extent, Space};
-use super::ways::{Onto, Way};
+use super::ways::{MOST, Onto, Way};
 use crate::Effort;
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};
@@ -22,7 +24,7 @@ pub(super) const STUDY: Study = Study {
     run,
 };
 
-const WAYS: [Way; 10] = [
+const WAYS: [Way; 12] = [
     Way::Noise(Onto::Raw, NoiseKind::Laplace),
     Way::Noise(Onto::Raw, NoiseKind::Gaussian),
     Way::Open(Onto::Oporp),
@@ -33,6 +35,8 @@ const WAYS: [Way; 10] = [
     Way::Units(Onto::Raw),
     Way::Units(Onto::Oporp),
     Way::Units(Onto::Public),
+    Way::Sphere(Onto::Oporp),
+    Way::Sphere(Onto::Public),
 ];
 const EPSILONS: [f64; 4] = [4.0, 8.0, 12.0, 16.0];
 
@@ -45,14 +49,17 @@ const TODAY: Way = Way::Noise(Onto::Public, NoiseKind::Gaussian);
 /// As many rows as the earlier measurements had, in a full run.
 fn spaces(context: &Context<'_>) -> Result<Vec<Space>> {
     let quick = Extent { public: 600, queries: 50, database: 1000 };
-    let full = |public, database| Extent { public, queries: 100, database };
+    let full = |public, database| Extent { public, queries: 60, database };
     let mut spaces = vec![
         Space::embeddings(context, context.pick(quick, full(2000, 7500)))?,
         Space::text(context, context.pick(quick, full(2000, 9500)))?,
     ];
     // 784 features take as long as all others together.
     if context.effort == Effort::Full {
-        spaces.push(Space::digits(context, full(1000, 3000), true)?);
+        let mut digits = Space::digits(context, full(1000, 3000), true)?;
+        // A size of the earlier measurement.
+        digits.sizes.insert(0, 8);
+        spaces.push(digits);
     }
     Ok(spaces)
 }
@@ -76,13 +83,15 @@ fn run(context: &Context<'_>) -> Result<Report> {
     show(context, &mut report, (&spaces, &setting, &cells));
     variances(context, &spaces[0], &mut report)?;
     claims(&spaces, &cells, epsilons, &mut report);
+    claim_bins(&cells, &mut report);
     if context.effort == Effort::Full {
         earlier(&cells, &mut report);
     }
     report.note(
         "Texts are words, tags and dependencies of Debian packages in the directions of a latent semantic analysis of other \
          packages, which are public. Rows of all data have norm one. PrivUnitG and ProjUnit are published mechanisms; the \
-         other published ones here protect single values, and are in the comparison of one attribute.",
+         other published ones here protect single values, and are in the comparison of one attribute. PrivUnit on the sphere \
+         is drawn in floating point, for comparison: no proof covers it, and nothing in the library releases it.",
     );
     Ok(report)
 }
@@ -100,7 +109,7 @@ fn variances(context: &Context<'_>, space: &Space, report: &mut Report) -> Resul
             adjacency: Adjacency::AnyInput,
             lengths: None,
         };
-        let budget = sabotage::spent_within(Budget::new(epsilon, 0.0)?, 64.0)?;
+        let budget = sabotage::spent_within(Budget::new(epsilon, 0.0)?, MOST)?;
         let mechanism = PrivateUnits::new(config, budget)?;
         let mut rng = context.noise("variance of unit vectors", epsilon as u64);
         let release = sabotage::with_rows(RowsView::f64(n, d, values)?, |rows| {
@@ -146,8 +155,8 @@ fn claims(spaces: &[Space], cells: &[Cell], epsilons: &[f64], report: &mut Repor
     let gain = |space: &Space| of(space, OURS, EXACT)[0] / of(space, OURS, RELEASED)[0];
     report
         .claim(
-            "queries that are not released find at least 1.3 times as much at epsilon 8",
-            spaces.iter().all(|s| gain(s) >= 1.3),
+            "queries that are not released find at least 1.6 times as much at epsilon 8",
+            spaces.iter().all(|s| gain(s) >= 1.6),
             listed(spaces.iter().map(gain)),
         )
         .catches(&[Sabotage::ConstantAnswers, Sabotage::DataIgnored, Sabotage::NoNoise]);
@@ -164,7 +173,7 @@ fn claims(spaces: &[Space], cells: &[Cell], epsilons: &[f64], report: &mut Repor
         .catches(&[Sabotage::NoNoise]);
     let honest: Vec<f64> = cells
         .iter()
-        .filter(|c| !c.search.denoise)
+        .filter(|c| !c.search.denoise && !matches!(c.way, Way::Sphere(_)))
         .filter_map(|c| Some((c.predicted? - c.r10()).abs()))
         .collect();
     let (mean, _) = mean_and_error(&honest);
@@ -254,20 +263,48 @@ fn earlier(cells: &[Cell], report: &mut Report) {
     ];
     for (space, name, way, search, numbers) in settings {
         // The last epsilons of the list.
-        let found: Vec<f64> = EPSILONS[EPSILONS.len() - numbers.len()..]
-            .iter()
-            .filter_map(|&e| Some(in_hindsight(&sizes(cells, (space, way, search, e)))?.p10()))
-            .collect();
-        let off = found.iter().zip(numbers).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-        report
-            .claim(
-                format!(
-                    "{space}, {name}: precision within 0.03 of the earlier {}",
-                    listed(numbers.iter().copied())
-                ),
-                off <= 0.03 && found.len() == numbers.len(),
-                listed(found),
-            )
-            .catches(&[Sabotage::NoNoise]);
+        let found = |way| -> Vec<f64> {
+            EPSILONS[EPSILONS.len() - numbers.len()..]
+                .iter()
+                .filter_map(|&e| Some(in_hindsight(&sizes(cells, (space, way, search, e)))?.p10()))
+                .collect()
+        };
+        let mut claim = |name: &str, found: &[f64], reason: Option<&'static str>| {
+            let off = found.iter().zip(numbers).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            report
+                .claim(
+                    format!(
+                        "{space}, {name}: precision within 0.03 of the earlier {}",
+                        listed(numbers.iter().copied())
+                    ),
+                    off <= 0.03 && found.len() == numbers.len(),
+                    listed(found.iter().copied()),
+                )
+                .catches(&[Sabotage::NoNoise])
+                .fails_because(reason.unwrap_or_default(), reason.is_some());
+        };
+        let ours = found(way);
+        let Way::Units(onto) = way else {
+            claim(name, &ours, None);
+            continue;
+        };
+        let near = |found: &[f64], share: f64| {
+            let mut pairs = found.iter().zip(numbers);
+            pairs.all(|(a, b)| *a <= b + 0.03 && *a >= share * b - 0.03)
+        };
+        let law = "the earlier numbers are those of PrivUnit on the sphere, whose variance is less in few dimensions (at \
+                   epsilon 16 .0225 a number of 16 and .0467 of 384, where PrivUnitG has .0481 always)";
+        claim(name, &ours, near(&ours, 0.4).then_some(law));
+        let name = name.replace("unit vectors", "PrivUnit on the sphere");
+        let sphere = found(Way::Sphere(onto));
+        let other = match (space, search == EXACT) {
+            ("digits", _) => {
+                "one projection to 8 numbers stands behind the earlier ones, and projections differ by .05"
+            }
+            _ => {
+                "the earlier texts were in directions learned from themselves, these are in directions of other texts"
+            }
+        };
+        claim(&name, &sphere, near(&sphere, 0.8).then_some(other));
     }
 }

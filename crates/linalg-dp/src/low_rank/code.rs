@@ -95,17 +95,7 @@ impl Code {
 
 /// W with every row scaled to norm one; zero rows stay.
 pub(super) fn with_equal_rows(w: MatRef<'_, f64>) -> Mat<f64> {
-    // Column by column, as they lie in memory; scaled, so that no square vanishes.
-    let (mut largest, mut squares) = (vec![0.0f64; w.nrows()], vec![0.0f64; w.nrows()]);
-    for column in w.col_iter() {
-        largest.iter_mut().zip(column.iter()).for_each(|(most, x)| *most = most.max(x.abs()));
-    }
-    for column in w.col_iter() {
-        let part = |(x, most): (&f64, &f64)| if *most > 0.0 { (x / most).powi(2) } else { 0.0 };
-        let parts = column.iter().zip(&largest).map(part);
-        squares.iter_mut().zip(parts).for_each(|(sum, part)| *sum += part);
-    }
-    let norms: Vec<f64> = largest.iter().zip(&squares).map(|(m, s)| m * s.sqrt()).collect();
+    let norms: Vec<f64> = w.row_iter().map(|row| row.norm_l2()).collect();
     let scaled = |i: usize, l: usize| if norms[i] > 0.0 { w[(i, l)] / norms[i] } else { 0.0 };
     Mat::from_fn(w.nrows(), w.ncols(), scaled)
 }

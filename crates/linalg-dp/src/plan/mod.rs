@@ -50,8 +50,8 @@ fn ordered<M>(mut plans: Vec<Planned<M>>) -> Vec<Planned<M>> {
     plans
 }
 
-/// The 5 and 95 per cent points of `sqrt(chi^2_k / k)`, by Wilson and Hilferty's cube: within 1.5 per cent of the upper
-/// point from k = 1 on; of the lower from 3 on, and below one tenth before.
+/// The 5 and 95 per cent points of `sqrt(chi^2_k / k)`, by Wilson and Hilferty's cube: the upper one within 1.5 per cent
+/// from k = 1 on, the lower one within 4 per cent from 3 on.
 fn chi_range(k: f64) -> (f64, f64) {
     let step = (2.0 / (9.0 * k)).sqrt();
     let at = |z: f64| (1.0 - step * step + z * step).max(0.0).powf(1.5);
@@ -74,7 +74,7 @@ mod tests {
             let (a, b) = chi_range(k);
             let root = |x: f64| f64::sqrt(x / k);
             assert!((b / root(high) - 1.0).abs() < 0.015, "{k}: {b}");
-            assert!(k < 3.0 || (a / root(low) - 1.0).abs() < 0.02, "{k}: {a}");
+            assert!(k < 3.0 || (a / root(low) - 1.0).abs() < 0.04, "{k}: {a}");
         }
         assert!(chi_range(1.0).0 < 0.1);
     }

@@ -50,7 +50,8 @@ pub(super) fn nearest(path: Path, x: f64, error: f64) -> Option<i128> {
 /// [`nearest`] for many numbers at a time: the integer as a float, NaN where there is none.
 #[inline(always)]
 pub(super) fn decided(path: Path, x: f64, error: f64) -> f64 {
-    let n = x.round_ties_even();
+    // Zero has no sign, as that of an integer: it would tell more of x than the step.
+    let n = x.round_ties_even() + 0.0;
     // The two roundings of the limit are below the last number.
     let limit = 0.5 - 1.01 * error - f64::EPSILON;
     if path == Path::Fast && (x - n).abs() <= limit { n } else { f64::NAN }

@@ -397,6 +397,27 @@ fn truncated_draws_are_known_in_floating_point_however_far_out() {
     }
 }
 
+/// What leaves is the step and nothing else: no sign of zero, which tells on which side of it the real number was.
+#[test]
+fn bits_that_leave_are_those_of_the_steps() {
+    let mut zeros = 0;
+    for exponent in [0, -2, -20] {
+        let grid = grid(exponent);
+        let half = HalfSpaceNormal::new(0.3, grid).unwrap();
+        let cap = UnitCap::new(1.1, Probability::new(0.7).unwrap(), grid).unwrap();
+        for i in 0..80 {
+            let (bits, x) = (source(84, i), [3, -4, 0, 12, 0, 0, 1 << 20, -5, 7]);
+            for lean in [half.lean(&bits, &x), cap.lean(&bits, &x)] {
+                let exact = lean.steps(Path::Exact);
+                let expected = exact.iter().map(|&n| (n as f64 * grid.spacing()).to_bits());
+                assert!(lean.draw().iter().map(|v| v.to_bits()).eq(expected), "{exponent}, {i}");
+                zeros += exact.iter().filter(|n| **n == 0).count();
+            }
+        }
+    }
+    assert!(zeros > 250, "{zeros}");
+}
+
 #[test]
 fn what_one_sample_needs_changes_no_other() {
     let stream = || streams(5, 3, 1).pop().unwrap();

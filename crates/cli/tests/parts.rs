@@ -16,6 +16,7 @@ fn room() -> Room {
     room.write("rows.csv", csv(&numbers(130, 6), 6));
     let sets =
         (0..130).map(|i| (0..9).map(|j| format!("w{} ", (i + 7 * j) % 57)).collect::<String>());
+    room.write("groups.txt", "w0 w1 w2\nw3 w4 w5 w6\nw50\n");
     room.write("sets.txt", sets.map(|set| set.trim_end().to_owned() + "\n").collect::<String>());
     room
 }
@@ -35,6 +36,7 @@ fn kinds() -> Vec<String> {
         format!("signs rows.csv -k 5 --calibration averaged --lift 2 {ATTRIBUTE} --delta 1e-6"),
         format!("minhash {sets} --delta 0 -k 7 --symbols 2 --seed 1"),
         format!("minhash {sets} --delta 1e-6 -k 7 --symbols 2 --mechanism mixture"),
+        format!("counts {sets} --delta 0 --groups groups.txt"),
         format!("covariance rows.csv {ROW} --clip"),
         format!("covariance rows.csv {ROW} --clip --means --keep-names"),
     ]

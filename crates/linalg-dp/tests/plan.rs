@@ -38,13 +38,27 @@ fn second_moments(rows: &[f64], d: usize) -> Vec<f64> {
     sums
 }
 
+/// The first eigenvector, by powers.
+fn strongest(matrix: &[f64], d: usize) -> Vec<f64> {
+    let mut v = vec![1.0; d];
+    for _ in 0..200 {
+        let image: Vec<f64> = matrix
+            .chunks_exact(d)
+            .map(|row| row.iter().zip(&v).map(|(a, b)| a * b).sum())
+            .collect();
+        let norm = image.iter().map(|x| x * x).sum::<f64>().sqrt();
+        v = image.into_iter().map(|x| x / norm).collect();
+    }
+    v
+}
+
 const DRAWS: usize = 120;
 
 /// Of 120 draws 108 are expected within a range of nine in ten. All noise is known: these are the same draws always.
 fn covered(name: &str, errors: &[f64], low: f64, high: f64) {
     let inside = errors.iter().filter(|e| (low..=high).contains(*e)).count();
     println!("{name}: {inside} of {} in [{low:.4}, {high:.4}]", errors.len());
-    assert!(inside * 100 >= errors.len() * 80, "{name}: {inside}");
+    assert!(inside * 100 >= errors.len() * 85, "{name}: {inside}");
 }
 
 #[test]
@@ -87,6 +101,7 @@ fn the_strongest_direction_turns_as_planned() {
         let scales: Vec<f64> = (0..d).map(|j| if j == 0 { 0.4 } else { 0.05 }).collect();
         let data = rows(n, &scales, 7);
         let exact = second_moments(&data, d);
+        let truth = strongest(&exact, d);
         let (dim, budget) = (d, Budget::new(epsilon, 1e-6).unwrap());
         let adjacency = Adjacency::ReplaceRow { bound: NormBound::new(1.0).unwrap() };
         let task = CovarianceTask { dim, adjacency, budget };
@@ -96,7 +111,8 @@ fn the_strongest_direction_turns_as_planned() {
         let error = |_| {
             let release = mechanism.release(&data, &mut rng).unwrap();
             let found = pca(&release, 1).unwrap();
-            1.0 - found.payload().directions()[(0, 0)].powi(2)
+            let found = found.payload().directions();
+            1.0 - (0..d).map(|j| found[(j, 0)] * truth[j]).sum::<f64>().powi(2)
         };
         let errors: Vec<f64> = (0..DRAWS).map(error).collect();
         covered(&format!("d {d}, n {n}"), &errors, plan.low, plan.high);

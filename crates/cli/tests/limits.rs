@@ -46,6 +46,9 @@ fn a_folder_that_takes_no_file_costs_nothing() {
         assert_eq!(spent(&room), 0, "{out}");
     };
     refused(limited(&room, "", &release("missing/x.dps")), "missing/x.dps", "create it");
+    refused(limited(&room, "", &release("users.csv/x.dps")), "users.csv/x.dps", "takes no file");
+    let folder = text(&limited(&room, "", &release(".")));
+    assert!(folder.contains("is a folder: --out names a file in it"), "{folder}");
     std::fs::create_dir(room.path("locked")).expect("made");
     let mode = PermissionsExt::from_mode(0o555);
     std::fs::set_permissions(room.path("locked"), mode).expect("its owner may");

@@ -201,7 +201,7 @@ impl Output {
         let path = folder.canonicalize().map_err(|e| no_folder(path, &e))?.join(name);
         // A name that is too long, or in a folder that cannot be looked into, fails here too.
         let replaces = match path.symlink_metadata() {
-            Err(e) if e.kind() != ErrorKind::NotFound => return Err(failed(e)),
+            Err(e) if e.kind() != ErrorKind::NotFound => return Err(no_folder(&path, &e)),
             _ => identity(&path),
         };
         if replaces.is_some() && existing == Existing::Keep {

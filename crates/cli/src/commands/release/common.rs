@@ -285,6 +285,9 @@ impl OutputOptions {
                  standard output, or name a file"
             )));
         }
+        if self.out.is_dir() {
+            return Err(Error::usage(format!("{out} is a folder: --out names a file in it")));
+        }
         if !self.out.exists() || self.dry_run {
             return Ok(());
         }

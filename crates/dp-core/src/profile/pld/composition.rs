@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::numeric::root::{Middle, bisect};
 use crate::profile::event::Event;
 use crate::quantity::quantity;
+use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::sync::{Arc, OnceLock};
 
@@ -236,7 +237,7 @@ impl Pld {
         let rough = Cut { low: 1e-12, high, most: f64::INFINITY };
         let pieces = if parts.len() > SEVERAL { 64.0 } else { 256.0 };
         let coarse: Vec<(Measure, f64, u64)> = parts
-            .iter()
+            .par_iter()
             .map(|(source, n)| {
                 let h = source.coarse_step(rough, pieces);
                 (source.above(h, rough), h, *n)
@@ -344,22 +345,21 @@ fn cut(ln_delta: f64, at: Cumulant, t: f64, runs: f64) -> Cut {
 /// Both sums, the lower one where it is known.
 fn sums(parts: &Parts, plan: Plan, above_only: bool) -> (Option<TiltedSum>, TiltedSum) {
     let Plan { h, t, cut } = plan;
-    let (mut above, mut below) = (Vec::new(), (!above_only).then(Vec::new));
-    for (source, n) in parts {
-        match (source, &mut below) {
-            (Source::Law(law), Some(below)) => {
-                let s = discretise::sandwich(law, h, cut);
-                above.push((s.above, *n));
-                below.push((s.below, *n));
-            }
-            _ => above.push((source.above(h, cut), *n)),
+    let both = parts.par_iter().map(|(source, n)| match source {
+        Source::Law(law) if !above_only => {
+            let s = discretise::sandwich(law, h, cut);
+            (Some((s.below, *n)), (s.above, *n))
         }
-    }
+        _ => (None, (source.above(h, cut), *n)),
+    });
+    let (below, above): (Vec<_>, Vec<_>) = both.collect();
     let sum = |list: &[(Measure, u64)]| {
         let parts: Vec<(&Measure, u64)> = list.iter().map(|(m, n)| (m, *n)).collect();
         TiltedSum::new(&parts, h, t, largest(parts.len()))
     };
-    (below.map(|b| sum(&b)), sum(&above))
+    // Of no part at all both sums are that of nothing.
+    let below: Option<Vec<_>> = below.into_iter().collect();
+    (below.filter(|_| !above_only).map(|b| sum(&b)), sum(&above))
 }
 
 /// Losses and grid points are rounded, and atoms to them ([`discretise`]): a few ulps of the

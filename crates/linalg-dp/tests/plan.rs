@@ -105,7 +105,7 @@ fn the_strongest_direction_turns_as_planned() {
         let (dim, budget) = (d, Budget::new(epsilon, 1e-6).unwrap());
         let adjacency = Adjacency::ReplaceRow { bound: NormBound::new(1.0).unwrap() };
         let task = CovarianceTask { dim, adjacency, budget };
-        let plan = plan_direction(&task, exact[0] - exact[d + 1]).unwrap();
+        let plan = plan_direction(&task, &vec![exact[0] - exact[d + 1]; d - 1]).unwrap();
         let mechanism = GaussianCovariance::calibrate(dim, adjacency, budget).unwrap();
         let mut rng = NoiseRng::deterministic_not_private(d as u64);
         let error = |_| {
@@ -125,10 +125,13 @@ fn the_strongest_direction_turns_as_planned() {
         adjacency: Adjacency::ReplaceRow { bound },
         budget: Budget::new(1.0, 1e-6).unwrap(),
     };
-    assert_eq!(plan_direction(&task, 1.0).unwrap().error, 1.0);
-    assert!(plan_direction(&task, 0.0).is_err() && plan_direction(&task, f64::NAN).is_err());
+    assert_eq!(plan_direction(&task, &[1.0; 99]).unwrap().error, 1.0);
+    for bad in [[0.0; 99], [f64::NAN; 99]] {
+        assert!(plan_direction(&task, &bad).is_err());
+    }
+    assert!(plan_direction(&task, &[1.0; 98]).is_err());
     let one = CovarianceTask { dim: 1, ..task };
-    assert_eq!(plan_direction(&one, 1.0).unwrap().high, 0.0);
+    assert_eq!(plan_direction(&one, &[]).unwrap().high, 0.0);
 }
 
 #[test]

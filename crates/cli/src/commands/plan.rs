@@ -306,7 +306,9 @@ impl Sets {
         let budget = Budget::new(self.epsilon, self.delta)?;
         let (mut record, mut rows) = (Record::new(), Vec::new());
         for (name, aim) in [("recall", Aim::Recall), ("error", Aim::Error)] {
-            let best = plan_sets(goal(aim), neighbours, budget)?;
+            let Some(best) = plan_sets(goal(aim), neighbours, budget)?.into_iter().next() else {
+                continue;
+            };
             let (mechanism, k, symbols, more) = match best.choice {
                 SetMethod::Bins { bins, values, .. } => ("bins", bins, values, String::new()),
                 SetMethod::Mixture { shape, .. } => {

@@ -1,5 +1,6 @@
 //! The mechanism: shares of the budget, steps, and their release.
 
+use super::predict::Line;
 use super::release::NewtonRegression;
 use super::step::NewtonStep;
 use super::sums::{Rows, STEPS};
@@ -243,6 +244,12 @@ impl PrivateNewton {
         let statement = Statement { mechanism, noise, generator, public };
         let payload = NewtonRegression::of((self.clip.dim(), constant), steps, gram, sigma)?;
         Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
+    }
+
+    /// What it is about to err by: see [`Line::excess`].
+    pub(crate) fn expected_excess(&self, line: &Line<'_>) -> Vec<f64> {
+        let noises = (self.gram_sigma, self.gradient.sigma());
+        line.excess(noises, (self.label_bound, self.sizes.thresholds()), WITHIN)
     }
 
     fn law(&self) -> NoiseLaw {

@@ -5,12 +5,14 @@
 
 mod codec;
 mod mechanism;
+mod predict;
 mod release;
 mod step;
 mod sums;
 mod system;
 
 pub use mechanism::{NewtonConfig, PrivateNewton};
+pub(crate) use predict::Line;
 pub(crate) use mechanism::{TIMES, moves, paid_gradient};
 pub use release::NewtonRegression;
 pub use step::NewtonStep;

@@ -89,51 +89,60 @@ pub struct SetPlan {
     pub choice: SetMethod,
     /// Predicted share of near sets among those returned.
     pub recall: f64,
+    /// Nine in ten measured shares are predicted to be in this range.
+    pub recall_range: (f64, f64),
     /// Predicted standard error of the estimate at similarity `near`.
     pub standard_error: f64,
+    /// Nine in ten measured standard errors are predicted to be in this range.
+    pub error_range: (f64, f64),
 }
 
 impl SetPlan {
-    fn better_than(&self, other: &Self, aim: Aim) -> bool {
-        match aim {
-            Aim::Recall => self.recall > other.recall,
-            Aim::Error => self.standard_error < other.standard_error,
+    fn new(choice: SetMethod, recall: f64, standard_error: f64) -> Self {
+        let around = |x: f64, off: f64| (x * (1.0 - off), x * (1.0 + off));
+        Self {
+            choice,
+            recall,
+            recall_range: around(recall, 0.2),
+            standard_error,
+            error_range: around(standard_error, 0.05),
         }
     }
 }
 
-/// The best of many shapes of [`BinResponse`] and [`MixtureResponse`] at a budget, by predicted recall or error.
+/// Many shapes of [`BinResponse`] and [`MixtureResponse`] at a budget, by predicted recall or error, best first.
 ///
 /// Everything the choice depends on is public: it costs no privacy.
 ///
 /// # Errors
 /// [`dp_core::Error::InvalidParameter`] for a goal that makes no sense; [`Error::Core`] when no shape meets the budget.
-pub fn plan_sets(goal: SearchGoal, neighbours: SetNeighbours, budget: Budget) -> Result<SetPlan> {
+pub fn plan_sets(
+    goal: SearchGoal,
+    neighbours: SetNeighbours,
+    budget: Budget,
+) -> Result<Vec<SetPlan>> {
     goal.check()?;
-    let mut best: Option<SetPlan> = None;
-    let mut last = None;
-    let mut offer = |found: Result<SetPlan>| match found {
-        Ok(plan) if best.as_ref().is_none_or(|b| plan.better_than(b, goal.aim)) => {
-            best = Some(plan)
-        }
-        Ok(_) => {}
-        Err(error) => last = Some(error),
-    };
+    let mut tried = Vec::new();
     let alphabets = [2u32, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256];
     for divisor in [1, 2, 4, 8] {
         let positions = (goal.positions / divisor).max(1);
         for alphabet in alphabets {
-            offer(bins(&goal, neighbours, budget, positions, alphabet));
+            tried.push(bins(&goal, neighbours, budget, positions, alphabet));
             for concatenation in [1, 2] {
-                offer(mixture(&goal, neighbours, budget, (positions, concatenation, alphabet)));
+                tried.push(mixture(&goal, neighbours, budget, (positions, concatenation, alphabet)));
             }
         }
     }
-    match (best, last) {
-        (Some(plan), _) => Ok(plan),
-        (None, Some(error)) => Err(error),
-        (None, None) => Err(Error::invalid("positions", goal.positions, "[1, inf)")),
+    let (met, failed): (Vec<_>, Vec<_>) = tried.into_iter().partition(Result::is_ok);
+    let mut plans = met.into_iter().collect::<Result<Vec<_>>>()?;
+    if let (true, Some(Err(error))) = (plans.is_empty(), failed.into_iter().next_back()) {
+        return Err(error);
     }
+    plans.sort_by(|a, b| match goal.aim {
+        Aim::Recall => b.recall.total_cmp(&a.recall),
+        Aim::Error => a.standard_error.total_cmp(&b.standard_error),
+    });
+    Ok(plans)
 }
 
 fn bins(
@@ -152,7 +161,7 @@ fn bins(
     };
     let recall = goal.recall(moments(goal.near), moments(goal.far));
     let standard_error = law.standard_error_at(goal.size, goal.near);
-    Ok(SetPlan { choice: SetMethod::Bins { mechanism, bins, values }, recall, standard_error })
+    Ok(SetPlan::new(SetMethod::Bins { mechanism, bins, values }, recall, standard_error))
 }
 
 fn mixture(
@@ -168,7 +177,7 @@ fn mixture(
     let moments = |j| Moments::of_sum(positions, [(law.agree(j), 1.0), (1.0 - law.agree(j), 0.0)]);
     let recall = goal.recall(moments(goal.near), moments(goal.far));
     let standard_error = law.standard_error_at(goal.near);
-    Ok(SetPlan { choice: SetMethod::Mixture { mechanism, shape }, recall, standard_error })
+    Ok(SetPlan::new(SetMethod::Mixture { mechanism, shape }, recall, standard_error))
 }
 
 /// Mean and standard deviation of a score.
@@ -203,7 +212,8 @@ mod tests {
 
     fn planned(epsilon: f64, delta: f64, alpha: u64, min_size: u64) -> SetPlan {
         let n = SetNeighbours::new(alpha, min_size).expect("neighbours");
-        plan_sets(GOAL, n, Budget::new(epsilon, delta).expect("budget")).expect("plan")
+        let budget = Budget::new(epsilon, delta).expect("budget");
+        plan_sets(GOAL, n, budget).expect("plan").remove(0)
     }
 
     #[test]
@@ -228,8 +238,9 @@ mod tests {
         let n = SetNeighbours::new(1, 20).expect("neighbours");
         for epsilon in [2.0, 6.0] {
             let budget = Budget::new(epsilon, 0.0).expect("budget");
-            let found = plan_sets(GOAL, n, budget).expect("plan");
-            let exact = plan_sets(SearchGoal { aim: Aim::Error, ..GOAL }, n, budget).expect("plan");
+            let found = plan_sets(GOAL, n, budget).expect("plan").remove(0);
+            let goal = SearchGoal { aim: Aim::Error, ..GOAL };
+            let exact = plan_sets(goal, n, budget).expect("plan").remove(0);
             assert!(exact.standard_error <= found.standard_error && exact.recall <= found.recall);
             assert!(exact.standard_error > 0.0 && exact.standard_error < 0.5);
         }

@@ -86,7 +86,8 @@ fn component(task: &CovarianceTask, share: f64, trace: f64) -> Result<Record> {
             "--gap {share} is not allowed: it takes a share of the squared norm in (0, 1]"
         )));
     }
-    let plan = plan_direction(task, share * trace)?;
+    let others = task.dim.saturating_sub(1);
+    let plan = plan_direction(task, &vec![share * trace; others])?;
     let record = Record::new()
         .number("squared sine to the first component", plan.error)
         .number("squared sine, low", plan.low)
@@ -95,7 +96,7 @@ fn component(task: &CovarianceTask, share: f64, trace: f64) -> Result<Record> {
         record
     } else {
         // It falls as the square of the gap, which a plan for a million times as many rows shows without its cap.
-        let many = plan_direction(task, 1e6 * share * trace)?;
+        let many = plan_direction(task, &vec![1e6 * share * trace; others])?;
         let factor = 1e6 * (many.error / 0.1).sqrt();
         record.text(
                 "component",

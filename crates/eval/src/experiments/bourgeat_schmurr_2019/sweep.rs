@@ -352,8 +352,8 @@ pub(super) fn planned(task: &Task<'_>, epsilon: f64, delta: f64, facts: Facts) -
         positions: LENGTH,
         aim: Aim::Recall,
     };
-    let plan = plan_sets(goal, task.neighbours()?, Budget::new(epsilon, delta)?)?;
-    Ok(match plan.choice {
+    let plans = plan_sets(goal, task.neighbours()?, Budget::new(epsilon, delta)?)?;
+    Ok(match plans[0].choice {
         SetMethod::Bins { bins, values, .. } => Method::Bins { bins, values, alpha: ALPHA, facts },
         SetMethod::Mixture { shape, .. } => Method::Mixture {
             positions: shape.positions(),

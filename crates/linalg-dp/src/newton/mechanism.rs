@@ -1,6 +1,5 @@
 //! The mechanism: shares of the budget, steps, and their release.
 
-use super::predict::Line;
 use super::release::NewtonRegression;
 use super::step::NewtonStep;
 use super::sums::{Rows, STEPS};
@@ -30,7 +29,7 @@ pub(crate) const TIMES: usize = 4;
 const GRAM: f64 = 0.3;
 const COUNTS: f64 = 0.05;
 /// The share of residuals that a clip lets through, and how many public sizes there are for it.
-const WITHIN: f64 = 0.9;
+pub(super) const WITHIN: f64 = 0.9;
 pub(super) const SIZES: usize = 24;
 
 /// What [`PrivateNewton`] needs to know beside the budget.
@@ -246,10 +245,14 @@ impl PrivateNewton {
         Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
     }
 
-    /// What it is about to err by: see [`Line::excess`].
-    pub(crate) fn expected_excess(&self, line: &Line<'_>) -> Vec<f64> {
-        let noises = (self.gram_sigma, self.gradient.sigma());
-        line.excess(noises, (self.label_bound, self.sizes.thresholds()), WITHIN)
+    /// Standard deviation of an entry of the matrix on the diagonal.
+    pub(super) fn gram_sigma(&self) -> NoiseScale {
+        self.gram_sigma
+    }
+
+    /// The public sizes that residuals are clipped to; the last is the bound of targets.
+    pub(super) fn thresholds(&self) -> &[f64] {
+        self.sizes.thresholds()
     }
 
     fn law(&self) -> NoiseLaw {

@@ -1,125 +1,108 @@
-//! What the steps are about to err by, from public facts: to first order, one direction at a time.
+//! What a release is about to be, from public facts: the steps themselves, on sums that are simulated.
 
-use super::mechanism::TIMES;
+use super::mechanism::{PrivateNewton, TIMES, WITHIN};
+use super::release::NewtonRegression;
+use super::step::NewtonStep;
 use super::system::System;
 use crate::analysis::upper_quantile;
-use dp_core::NoiseScale;
+use crate::covariance::{CovarianceNoise, PrivateCovariance};
+use crate::error::Result;
 use dp_core::numeric::ln_normal_cdf;
 
 /// What is known of a regression.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Line<'a> {
-    /// Second moments of the features in their principal directions, largest first.
-    pub(crate) seconds: &'a [f64],
-    /// Mean square of a coefficient in such a direction.
-    pub(crate) size: f64,
+#[derive(Debug, Clone)]
+pub(crate) struct Line {
+    /// Second moments of the features, which are orthogonal.
+    pub(crate) seconds: Vec<f64>,
+    /// A coefficient for each.
+    pub(crate) coefficients: Vec<f64>,
     /// Standard deviation of what the features leave of the target.
     pub(crate) residual: f64,
     pub(crate) rows: f64,
 }
 
-/// Coefficients after a step, less the true ones, in one direction: a multiple of the true one, and of the noise of each gradient.
-#[derive(Debug, Clone, Copy)]
-struct Off {
-    left: f64,
-    noise: [f64; TIMES],
-}
-
-impl Off {
-    fn combined(self, a: f64, other: Self, b: f64) -> Self {
-        let noise = core::array::from_fn(|s| a * self.noise[s] + b * other.noise[s]);
-        Self { left: a * self.left + b * other.left, noise }
+impl Line {
+    /// How much more coefficients leave of the target than these, feature by feature.
+    pub(crate) fn excess(&self, found: &[f64]) -> Vec<f64> {
+        let off = |(v, (f, t)): (&f64, (&f64, &f64))| v * (f - t) * (f - t);
+        self.seconds.iter().zip(found.iter().zip(&self.coefficients)).map(off).collect()
     }
 
-    fn square(self, size: f64) -> f64 {
-        self.left * self.left * size + self.noise.iter().map(|x| x * x).sum::<f64>()
+    /// Second moments of the features, and of what else stands in `more`, with symmetric noise.
+    pub(crate) fn moments(
+        &self,
+        target: bool,
+        (sigma, noise): (f64, CovarianceNoise),
+        draw: &mut dyn FnMut() -> f64,
+    ) -> PrivateCovariance {
+        let d = self.seconds.len();
+        let columns = d + usize::from(target);
+        let cross = |j: usize| self.seconds[j] * self.coefficients[j];
+        let told = (0..d).map(|j| cross(j) * self.coefficients[j]).sum::<f64>();
+        let square = told + self.rows * self.residual * self.residual;
+        let mut values = vec![0.0; columns * columns];
+        for i in 0..columns {
+            for j in 0..=i {
+                let exact = match (i == d, j == d) {
+                    (true, true) => square,
+                    (true, false) => cross(j),
+                    _ if i == j => self.seconds[i],
+                    _ => 0.0,
+                };
+                let share = if i == j { 1.0 } else { core::f64::consts::FRAC_1_SQRT_2 };
+                let noisy = exact + share * sigma * draw();
+                (values[i * columns + j], values[j * columns + i]) = (noisy, noisy);
+            }
+        }
+        PrivateCovariance::new(columns, values, None, noise)
     }
 }
 
-/// A gradient whose residuals are clipped at `u` of their deviation: the share of a step that it sees, and the variance of Huber's
-/// estimator over that of least squares.
+/// Of residuals that are clipped at `u` of their deviation, as if they were normal: the share of a step that a gradient sees, and the
+/// variance, over that of a residual, of what clipping adds to it at the least squares.
 fn clipped(u: f64) -> (f64, f64) {
     let tail = ln_normal_cdf(-u).exp();
     let kept = 1.0 - 2.0 * tail;
     let density = (-0.5 * u * u).exp() / core::f64::consts::TAU.sqrt();
     let square = kept - 2.0 * u * density + 2.0 * u * u * tail;
-    (kept, square / (kept * kept))
+    (kept, (square - kept * kept).max(0.0))
 }
 
-impl Line<'_> {
-    /// The expected excess over the sum of squares of least squares, in each direction. Of the noise of the Gram matrix that
-    /// part alone counts that moves the last step; residuals are taken as normal.
-    pub(super) fn excess(
+impl PrivateNewton {
+    /// The coefficients of one simulated release, whose normal numbers are drawn here.
+    pub(crate) fn simulated(
         &self,
-        (gram, gradient): (NoiseScale, NoiseScale),
-        (label_bound, thresholds): (f64, &[f64]),
-        within: f64,
-    ) -> Vec<f64> {
-        let Self { seconds, size, residual, rows } = *self;
-        let system = System::expected(seconds, gram);
-        let all = |of: &[Off]| -> f64 {
-            seconds.iter().zip(of).map(|(v, off)| v * off.square(size)).sum::<f64>()
-        };
-        let u = upper_quantile(0.5 * (1.0 - within));
-        let mut places = vec![vec![Off { left: -1.0, noise: [0.0; TIMES] }; seconds.len()]];
-        let mut steps = Vec::new();
+        line: &Line,
+        draw: &mut dyn FnMut() -> f64,
+    ) -> Result<Vec<f64>> {
+        let d = line.seconds.len();
+        let (gram_sigma, sigma) = (self.gram_sigma(), self.gradient_sigma());
+        let noise = CovarianceNoise::SymmetricGaussian { sigma: gram_sigma };
+        let gram = line.moments(false, (gram_sigma.get(), noise), draw);
+        let system = System::of(&gram)?;
+        let rows: Vec<f64> = line.seconds.iter().map(|v| v.sqrt() * draw()).collect();
+        let u = upper_quantile(0.5 * (1.0 - WITHIN));
+        let (mut theta, mut steps) = (vec![0.0; d], Vec::with_capacity(TIMES));
         for step in 0..TIMES {
-            let before = &places[step];
-            let deviation = (residual * residual + all(before) / rows).sqrt();
+            let excess: f64 = line.excess(&theta).iter().sum();
+            let deviation = (line.residual * line.residual + excess / line.rows).sqrt();
+            let known = self.thresholds();
+            let largest = known.last().copied().unwrap_or(deviation);
             let clip = match step {
-                0 => label_bound,
-                _ => thresholds.iter().copied().find(|t| *t >= u * deviation).unwrap_or(label_bound),
+                0 => largest,
+                _ => known.iter().copied().find(|t| *t >= u * deviation).unwrap_or(largest),
             };
-            let (kept, over) = clipped(clip / deviation);
-            let noise = clip * gradient.get();
-            let after = seconds.iter().zip(before).enumerate().map(|(j, (v, off))| {
-                let inverse = 1.0 / (system.value(j) + system.ridge(step, noise));
-                let mut next = off.combined(1.0 - inverse * v * kept, *off, 0.0);
-                next.noise[step] -= inverse * noise;
-                next
-            });
-            let after: Vec<Off> = after.collect();
-            steps.push((kept, over, noise));
-            places.push(after);
+            let (kept, added) = clipped(clip / deviation);
+            let entry = |j: usize| {
+                let slope = kept * line.seconds[j] * (theta[j] - line.coefficients[j]);
+                slope + added.sqrt() * line.residual * rows[j]
+            };
+            let exact: Vec<f64> = (0..d).map(entry).collect();
+            let gradient: Vec<f64> =
+                exact.into_iter().map(|g| g / clip + sigma.get() * draw()).collect();
+            theta = system.stepped(step, &theta, (clip, &gradient), sigma);
+            steps.push(NewtonStep { clip, gradient, coefficients: theta.clone() });
         }
-        let last = &places[TIMES];
-        let way = |place: &[Off]| {
-            let off = |(a, b): (&Off, &Off)| a.combined(1.0, *b, -1.0).square(size);
-            last.iter().zip(place).map(off).sum::<f64>()
-        };
-        let moved = 0.5 * gram.get().powi(2);
-        let weights: Vec<f64> = steps
-            .iter()
-            .zip(&places)
-            .map(|((.., noise), place)| 1.0 / (noise * noise + moved * way(place)))
-            .collect();
-        let total: f64 = weights.iter().sum();
-        let ridge = system.last_ridge(total);
-        // The matrix is one: its noise goes the mean way.
-        let mut mean_way = vec![Off { left: 0.0, noise: [0.0; TIMES] }; seconds.len()];
-        for (place, w) in places.iter().zip(&weights) {
-            for ((mean, a), b) in mean_way.iter_mut().zip(last).zip(place) {
-                *mean = mean.combined(1.0, a.combined(1.0, *b, -1.0), w / total);
-            }
-        }
-        let by_matrix = moved * mean_way.iter().map(|way| way.square(size)).sum::<f64>();
-        let huber = residual * residual * (steps[TIMES - 1].1 - 1.0).max(0.0);
-        seconds
-            .iter()
-            .enumerate()
-            .map(|(j, v)| {
-                let mut mean = Off { left: 0.0, noise: [0.0; TIMES] };
-                for (t, (kept, _, noise)) in steps.iter().enumerate() {
-                    let (here, share) = (places[t][j], weights[t] / total);
-                    let mut seen = here.combined(kept * v, here, 0.0);
-                    seen.noise[t] += noise;
-                    let way = last[j].combined(1.0, here, -1.0);
-                    mean = mean.combined(1.0, seen.combined(1.0, way, system.moves(j)), share);
-                }
-                let inverse = 1.0 / (system.value(j) + ridge);
-                let off = last[j].combined(1.0, mean, -inverse);
-                v * (off.square(size) + inverse * inverse * (by_matrix + v * huber))
-            })
-            .collect()
+        Ok(NewtonRegression::of((d, None), steps, gram, sigma)?.coefficients().to_vec())
     }
 }

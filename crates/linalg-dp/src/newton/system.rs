@@ -27,23 +27,10 @@ impl System {
         let CovarianceNoise::SymmetricGaussian { sigma } = gram.noise() else {
             return Err(Error::Unusable { what: "matrix", reason: "another noise" });
         };
-        let eigen = dense::symmetric_eigen(gram.raw())?;
-        Ok(Self::of_eigen(eigen, sigma.get()))
-    }
-
-    /// What a release is about to be, where the rows have these second moments in their principal directions: noise lifts those
-    /// that stand out.
-    pub(super) fn expected(seconds: &[f64], sigma: NoiseScale) -> Self {
-        let (d, sigma) = (seconds.len(), sigma.get());
+        let d = gram.dim();
+        let sigma = sigma.get();
         let level = sigma * (0.5 * d as f64).sqrt();
-        let lifted = |v: &f64| if *v > level { v + level * level / v } else { *v };
-        let vectors = faer::Mat::identity(d, d);
-        let values = seconds.iter().map(lifted).collect();
-        Self::of_eigen(dense::SymmetricEigen { values, vectors }, sigma)
-    }
-
-    fn of_eigen(eigen: dense::SymmetricEigen, sigma: f64) -> Self {
-        let level = sigma * (0.5 * eigen.values.len() as f64).sqrt();
+        let eigen = dense::symmetric_eigen(gram.raw())?;
         // Above twice the level an eigenvalue stands out, and noise has lifted it from this one.
         let stands_out = |w: &f64| (w * w - 4.0 * level * level).max(0.0).sqrt();
         let found: Vec<f64> = eigen
@@ -57,26 +44,11 @@ impl System {
         let values = found.iter().map(|f| f.max(rest)).collect();
         let between = |(w, f): (&f64, &f64)| if *f > 0.0 { *w } else { 0.5 * (w + rest) };
         let moves = eigen.values.iter().zip(&found).map(between).collect();
-        Self { vectors: eigen.vectors, values, moves, level, sigma }
-    }
-
-    /// The second moment in direction j, denoised.
-    pub(super) fn value(&self, j: usize) -> f64 {
-        self.values[j]
-    }
-
-    /// What a gradient is moved by in direction j.
-    pub(super) fn moves(&self, j: usize) -> f64 {
-        self.moves[j]
-    }
-
-    /// The ridge of the step by all gradients, whose weights have this sum.
-    pub(super) fn last_ridge(&self, total: f64) -> f64 {
-        self.level + (1.0 / total).sqrt()
+        Ok(Self { vectors: eigen.vectors, values, moves, level, sigma })
     }
 
     /// The ridge of a step of noise `noise` in an entry of its gradient.
-    pub(super) fn ridge(&self, step: usize, noise: f64) -> f64 {
+    fn ridge(&self, step: usize, noise: f64) -> f64 {
         match step {
             0 => self.level + 0.5 * noise * (self.values.len() as f64).sqrt(),
             _ => 0.5 * (self.level + noise),
@@ -173,7 +145,7 @@ impl<'a> Path<'a> {
                 *m += (step.clip * g + h) * weight / total;
             }
         }
-        let back = system.solve(&mean, system.last_ridge(total));
+        let back = system.solve(&mean, system.level + (1.0 / total).sqrt());
         let refined: Vec<f64> = last.iter().zip(back).map(|(t, b)| t - b).collect();
         // Squares beyond the range of floating point say nothing.
         if refined.iter().all(|t| t.is_finite()) { refined } else { last.clone() }
@@ -185,7 +157,7 @@ impl<'a> Path<'a> {
         let (system, count) = (self.system, self.steps.len());
         let weights = self.weights(&self.places());
         let total = weights.iter().sum::<f64>();
-        let last_ridge = system.last_ridge(total);
+        let last_ridge = system.level + (1.0 / total).sqrt();
         let noise: Vec<f64> = self.steps.iter().map(|s| s.clip * self.sigma.get()).collect();
         // What a unit of the noise of gradient `of` makes of the coefficients, in a direction of second moment `v`.
         let moved = |of: usize, j: usize| {

@@ -1,10 +1,12 @@
 //! Which regression errs least.
 
 use super::{Planned, ordered};
-use crate::covariance::GaussianCovariance;
+use crate::analysis::Regression;
+use crate::covariance::{CovarianceNoise, GaussianCovariance};
 use crate::error::{Error, Result};
 use crate::newton::{Line, NewtonConfig, PrivateNewton};
-use dp_core::{Adjacency, Budget, NormBound};
+use dp_core::{Adjacency, Budget, NormBound, PublicGenerator, PublicSeed};
+use rand_core::Rng;
 
 /// What is to be regressed, and what is known of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -37,20 +39,26 @@ pub enum RegressionMethod {
     Nothing,
 }
 
-/// What the formulas themselves may be off by: a share of the error.
+/// What the model may be off by: a share of the error.
 const OFF: f64 = 0.1;
+/// Most features: every simulated release solves eigenvalue problems of this size.
+const MOST: usize = 256;
 
 /// How far predictions of the target are from those of least squares on the same rows: root mean square over the rows, best first.
 ///
-/// The model: coefficients are as large in every principal direction, and what is left of the target is normal. To first
-/// order in the noise; the bias of the ridges is in it. Ranges are those of as many normal numbers as directions bear the
-/// error, and a tenth for the formulas.
+/// The releases themselves are simulated, on second moments of this spectrum, with coefficients that are drawn as normal in every
+/// principal direction and residuals that are normal. Ranges are those of as many normal numbers as directions bear
+/// the error, a tenth for the model, and what so few simulations leave to chance.
 ///
 /// # Errors
-/// No direction, facts that are not positive, as [`PrivateNewton::calibrate`] and [`GaussianCovariance::calibrate`].
+/// No direction or more than 256, facts that are not positive, as [`PrivateNewton::calibrate`] and [`GaussianCovariance::calibrate`].
 pub fn plan_regression(task: &RegressionTask<'_>) -> Result<Vec<Planned<RegressionMethod>>> {
-    let RegressionTask { rows, adjacency, label_bound, spectrum, explained, residual, budget } = *task;
+    let RegressionTask { rows, adjacency, label_bound, spectrum, explained, residual, budget } =
+        *task;
     let d = spectrum.len();
+    if d > MOST {
+        return Err(Error::invalid("features", d, format!("[1, {MOST}] for a plan")));
+    }
     let facts = [("explained", explained), ("residual", residual), ("rows", rows as f64)];
     let of_features = spectrum.iter().map(|v| ("mean square of features", *v));
     for (name, value) in facts.into_iter().chain(of_features) {
@@ -60,25 +68,68 @@ pub fn plan_regression(task: &RegressionTask<'_>) -> Result<Vec<Planned<Regressi
     }
     let config = NewtonConfig { features: d, adjacency, label_bound, intercept: false };
     let newton = PrivateNewton::calibrate(config, budget)?;
-    let n = rows as f64;
-    let mut seconds: Vec<f64> = spectrum.iter().map(|v| n * v).collect();
-    seconds.sort_by(|a, b| b.total_cmp(a));
-    let size = explained * explained * n / seconds.iter().sum::<f64>();
-    let line = Line { seconds: &seconds, size, residual, rows: n };
     let sums = GaussianCovariance::calibrate(d + 1, longer(adjacency, label_bound)?, budget)?;
-    let nothing = explained;
-    let plan = |method, excess: Vec<f64>| {
-        let total: f64 = excess.iter().sum();
-        let numbers = total * total / excess.iter().map(|x| x * x).sum::<f64>();
-        let plan = Planned::of_normals(method, (total / n).sqrt(), numbers);
-        Planned { low: plan.low * (1.0 - OFF), high: plan.high * (1.0 + OFF), ..plan }
-    };
-    let zero = Planned { method: RegressionMethod::Nothing, error: nothing, low: nothing, high: nothing };
+    let noise = CovarianceNoise::SymmetricGaussian { sigma: sums.sigma() };
+    let n = rows as f64;
+    let seconds: Vec<f64> = spectrum.iter().map(|v| n * v).collect();
+    let mut generator = PublicSeed::new(d as u64).generator(STREAM);
+    let mut draw = || normal(&mut generator);
+    let times = (4_000_000 / d.pow(3)).clamp(3, 24);
+    let (mut of_newton, mut of_sums) = (Simulated::new(d), Simulated::new(d));
+    for _ in 0..times {
+        let mut coefficients: Vec<f64> = (0..d).map(|_| draw()).collect();
+        let told: f64 = coefficients.iter().zip(&seconds).map(|(c, v)| v * c * c).sum();
+        let scale = explained * (n / told).sqrt();
+        coefficients.iter_mut().for_each(|c| *c *= scale);
+        let line = Line { seconds: seconds.clone(), coefficients, residual, rows: n };
+        of_newton.add(&line.excess(&newton.simulated(&line, &mut draw)?));
+        let moments = line.moments(true, (sums.sigma().get(), noise), &mut draw);
+        of_sums.add(&line.excess(Regression::of(&moments, d)?.coefficients()));
+    }
+    // What is known of the target is known about.
+    let (low, high) = (explained * (1.0 - OFF), explained * (1.0 + OFF));
     Ok(ordered(vec![
-        zero,
-        plan(RegressionMethod::Newton, newton.expected_excess(&line)),
-        plan(RegressionMethod::Covariance, of_sums(&line, sums.sigma().get())),
+        Planned { method: RegressionMethod::Nothing, error: explained, low, high },
+        of_newton.plan(RegressionMethod::Newton, n),
+        of_sums.plan(RegressionMethod::Covariance, n),
     ]))
+}
+
+/// Stream of the public generator that simulated releases come from.
+const STREAM: u64 = 0x7267;
+
+/// A normal number that hides nothing.
+fn normal(generator: &mut PublicGenerator) -> f64 {
+    let mut uniform = || (generator.next_u64() >> 11) as f64 * 2f64.powi(-53);
+    (-2.0 * (1.0 - uniform()).ln()).sqrt() * (core::f64::consts::TAU * uniform()).cos()
+}
+
+/// Excess of simulated releases, direction by direction.
+struct Simulated {
+    sums: Vec<f64>,
+    totals: Vec<f64>,
+}
+
+impl Simulated {
+    fn new(d: usize) -> Self {
+        Self { sums: vec![0.0; d], totals: Vec::new() }
+    }
+
+    fn add(&mut self, excess: &[f64]) {
+        self.sums.iter_mut().zip(excess).for_each(|(s, x)| *s += x);
+        self.totals.push(excess.iter().sum());
+    }
+
+    fn plan(&self, method: RegressionMethod, rows: f64) -> Planned<RegressionMethod> {
+        let times = self.totals.len() as f64;
+        let total: f64 = self.totals.iter().sum();
+        let numbers = total * total / self.sums.iter().map(|s| s * s).sum::<f64>();
+        let error = (total / times / rows).sqrt();
+        let plan = Planned::of_normals(method, error, numbers);
+        // A mean of so many squares of as many normal numbers, and its root.
+        let off = OFF + 1.645 / (2.0 * numbers * times).sqrt();
+        Planned { low: plan.low * (1.0 - off), high: plan.high * (1.0 + off), ..plan }
+    }
 }
 
 /// The adjacency of rows with their target: one vector.
@@ -90,20 +141,4 @@ fn longer(adjacency: Adjacency, label: NormBound) -> Result<Adjacency> {
         Adjacency::ZeroRow { bound } => Adjacency::ZeroRow { bound: with(bound)? },
         other => other,
     })
-}
-
-/// The expected excess of [`crate::analysis::Regression`] in each direction. A direction below the level of the noise is not seen;
-/// elsewhere the ridge is the best for coefficients of this size, and noise in the matrix acts on them as noise in the products.
-fn of_sums(line: &Line<'_>, sigma: f64) -> Vec<f64> {
-    let Line { seconds, size, .. } = *line;
-    let d = seconds.len() as f64;
-    let level = sigma * (0.5 * d).sqrt();
-    let noise = 0.5 * sigma * sigma * (1.0 + d * size);
-    let of = |v: &f64| {
-        // What denoising leaves of it.
-        let seen = if *v > level { v - level * level / v } else { 0.0 };
-        let inverse = seen / (seen * seen + noise / size);
-        v * ((1.0 - inverse * v).powi(2) * size + inverse * inverse * noise)
-    };
-    seconds.iter().map(of).collect()
 }

@@ -22,8 +22,12 @@ pub struct SearchGoal {
     pub size: f64,
     /// Similarity of a neighbour worth finding.
     pub near: f64,
+    /// Standard deviation of the similarity of those neighbours.
+    pub near_deviation: f64,
     /// Similarity of an arbitrary other set.
     pub far: f64,
+    /// Standard deviation of the similarity of those others.
+    pub far_deviation: f64,
     /// Share of all sets that a search returns.
     pub returned: f64,
     /// Most positions (or bins) of a signature.
@@ -38,6 +42,18 @@ impl SearchGoal {
             ("typical set size", self.size, self.size >= 1.0 && self.size.is_finite(), "[1, inf)"),
             ("similarity far", self.far, (0.0..1.0).contains(&self.far), "[0, 1)"),
             ("similarity near", self.near, self.near > self.far && self.near < 1.0, "(far, 1)"),
+            (
+                "deviation of similarity near",
+                self.near_deviation,
+                (0.0..=1.0).contains(&self.near_deviation),
+                "[0, 1]",
+            ),
+            (
+                "deviation of similarity far",
+                self.far_deviation,
+                (0.0..=1.0).contains(&self.far_deviation),
+                "[0, 1]",
+            ),
             ("returned share", self.returned, self.returned > 0.0 && self.returned < 1.0, "(0, 1)"),
         ];
         for (name, value, ok, allowed) in named {
@@ -51,11 +67,30 @@ impl SearchGoal {
         Ok(())
     }
 
-    /// Probability that a near set is among those returned, scores taken as normal:
+    /// Probability that a near set is among those returned, scores taken as normal and as linear in the similarity:
     /// the threshold is the far scores' upper quantile.
     fn recall(&self, near: Moments, far: Moments) -> f64 {
-        let threshold = far.mean + far.deviation * upper_quantile(self.returned);
-        upper_tail((threshold - near.mean) / near.deviation.max(1e-12))
+        let slope = (near.mean - far.mean) / (self.near - self.far);
+        let spread = far.deviation.hypot(slope * self.far_deviation);
+        let threshold = far.mean + spread * upper_quantile(self.returned);
+        let spread = near.deviation.hypot(slope * self.near_deviation);
+        upper_tail((threshold - near.mean) / spread.max(1e-12))
+    }
+
+    /// What estimates of similarity `near` err by that have this standard error, once they are moved into [0, 1].
+    fn clamped(&self, standard_error: f64) -> f64 {
+        // The mean of (x - c)^2 over x beyond c, for a normal x about zero, and what is cut off.
+        let beyond = |c: f64| {
+            let (u, s) = (c / standard_error, standard_error);
+            let density = (-0.5 * u * u).exp() / core::f64::consts::TAU.sqrt();
+            // x^2 becomes c^2 from c on.
+            s * s * (u * density + (1.0 - u * u) * upper_tail(u))
+        };
+        if standard_error.is_nan() || standard_error <= 0.0 {
+            return standard_error;
+        }
+        let cut = beyond(self.near) + beyond(1.0 - self.near);
+        (standard_error.powi(2) - cut).max(0.0).sqrt()
     }
 }
 
@@ -89,23 +124,23 @@ pub struct SetPlan {
     pub choice: SetMethod,
     /// Predicted share of near sets among those returned.
     pub recall: f64,
-    /// Nine in ten measured shares are predicted to be in this range.
+    /// Nine in ten measured shares are predicted to be in this range: a fifth to either side.
     pub recall_range: (f64, f64),
     /// Predicted standard error of the estimate at similarity `near`.
     pub standard_error: f64,
-    /// Nine in ten measured standard errors are predicted to be in this range.
+    /// Nine in ten measured standard errors are predicted to be in this range: sets of other sizes err by a tenth less or a seventh more.
     pub error_range: (f64, f64),
 }
 
 impl SetPlan {
-    fn new(choice: SetMethod, recall: f64, standard_error: f64) -> Self {
-        let around = |x: f64, off: f64| (x * (1.0 - off), x * (1.0 + off));
+    fn new(goal: &SearchGoal, choice: SetMethod, recall: f64, standard_error: f64) -> Self {
+        let standard_error = goal.clamped(standard_error);
         Self {
             choice,
             recall,
-            recall_range: around(recall, 0.2),
+            recall_range: (0.8 * recall, (1.2 * recall).min(1.0)),
             standard_error,
-            error_range: around(standard_error, 0.05),
+            error_range: (0.9 * standard_error, 1.15 * standard_error),
         }
     }
 }
@@ -161,7 +196,7 @@ fn bins(
     };
     let recall = goal.recall(moments(goal.near), moments(goal.far));
     let standard_error = law.standard_error_at(goal.size, goal.near);
-    Ok(SetPlan::new(SetMethod::Bins { mechanism, bins, values }, recall, standard_error))
+    Ok(SetPlan::new(goal, SetMethod::Bins { mechanism, bins, values }, recall, standard_error))
 }
 
 fn mixture(
@@ -177,7 +212,7 @@ fn mixture(
     let moments = |j| Moments::of_sum(positions, [(law.agree(j), 1.0), (1.0 - law.agree(j), 0.0)]);
     let recall = goal.recall(moments(goal.near), moments(goal.far));
     let standard_error = law.standard_error_at(goal.near);
-    Ok(SetPlan::new(SetMethod::Mixture { mechanism, shape }, recall, standard_error))
+    Ok(SetPlan::new(goal, SetMethod::Mixture { mechanism, shape }, recall, standard_error))
 }
 
 /// Mean and standard deviation of a score.
@@ -204,7 +239,9 @@ mod tests {
     const GOAL: SearchGoal = SearchGoal {
         size: 31.0,
         near: 0.28,
+        near_deviation: 0.0,
         far: 0.04,
+        far_deviation: 0.0,
         returned: 0.034,
         positions: 100,
         aim: Aim::Recall,

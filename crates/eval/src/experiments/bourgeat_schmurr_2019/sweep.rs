@@ -347,7 +347,9 @@ pub(super) fn planned(task: &Task<'_>, epsilon: f64, delta: f64, facts: Facts) -
     let goal = SearchGoal {
         size,
         near,
+        near_deviation: 0.0,
         far,
+        far_deviation: 0.0,
         returned: RETURNED as f64 / task.data.sets.len() as f64,
         positions: LENGTH,
         aim: Aim::Recall,

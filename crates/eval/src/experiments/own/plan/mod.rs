@@ -53,7 +53,7 @@ fn whole(bound: f64) -> Result<Adjacency> {
 
 /// Releases behind a number.
 fn releases(context: &Context<'_>) -> u64 {
-    context.pick(12, 40)
+    context.pick(12, 30)
 }
 
 fn of_distances(context: &Context<'_>) -> Result<Vec<Question>> {
@@ -91,7 +91,7 @@ fn of_searches(context: &Context<'_>) -> Result<Vec<Question>> {
     let many = context.pick(10, 20);
     let sizes: &[usize] = context.pick(&[16, 64], &[16, 32, 64, 128]);
     let texts =
-        Rows::new(context, "embeddings", &package_embeddings(), context.pick((500, 800), (2000, 4000)))?;
+        Rows::new(context, "embeddings", &package_embeddings(), context.pick((500, 800), (1000, 3000)))?;
     let mut asked = vec![(&texts, 12.0, Queries::Exact), (&texts, 16.0, Queries::Private)];
     let images = Rows::new(context, "digits", &digits(), context.pick((500, 800), (1000, 3000)))?;
     asked.extend(context.pick(
@@ -155,7 +155,7 @@ fn of_matrices(context: &Context<'_>) -> Result<Vec<Question>> {
     for (i, &epsilon) in epsilons.iter().enumerate() {
         let about = asked(of_rows(1 + i)?, with_delta(epsilon)?, many);
         all.push(about.window("1/i", 6)?);
-        let about = asked(of_rows(i)?, with_delta(epsilon)?, context.pick(10, 40));
+        let about = asked(of_rows(i)?, with_delta(epsilon)?, context.pick(10, 20));
         for power in [0.0, 1.0] {
             let (d, n) = context.pick((15, 6000), (40, 20_000));
             all.push(about.regression(power, d, n)?);

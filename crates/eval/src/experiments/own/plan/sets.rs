@@ -178,11 +178,17 @@ fn facts(public: &[ItemSet], rows: usize) -> SearchGoal {
         rest.extend(all[near..].iter().map(|x| x.1));
     }
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    let deviation = |values: &[f64]| {
+        let middle = mean(values);
+        mean(&values.iter().map(|x| (x - middle).powi(2)).collect::<Vec<_>>()).sqrt()
+    };
     let sizes: Vec<f64> = public.iter().map(|set| set.len() as f64).collect();
     SearchGoal {
         size: mean(&sizes),
         near: mean(&close),
+        near_deviation: deviation(&close),
         far: mean(&rest),
+        far_deviation: deviation(&rest),
         returned: RETURNED as f64 / rows as f64,
         positions: 100,
         aim: Aim::Recall,

@@ -77,7 +77,7 @@ impl SearchGoal {
         upper_tail((threshold - near.mean) / spread.max(1e-12))
     }
 
-    /// What estimates of similarity `near` err by that have this standard error, once they are moved into [0, 1].
+    /// What estimates from bins, of similarity `near`, err by that have this standard error, once they are moved into [0, 1].
     fn clamped(&self, standard_error: f64) -> f64 {
         // The mean of (x - c)^2 over x beyond c, for a normal x about zero, and what is cut off.
         let beyond = |c: f64| {
@@ -133,14 +133,13 @@ pub struct SetPlan {
 }
 
 impl SetPlan {
-    fn new(goal: &SearchGoal, choice: SetMethod, recall: f64, standard_error: f64) -> Self {
-        let standard_error = goal.clamped(standard_error);
+    fn new(choice: SetMethod, recall: f64, (standard_error, high): (f64, f64)) -> Self {
         Self {
             choice,
             recall,
             recall_range: (0.8 * recall, (1.2 * recall).min(1.0)),
             standard_error,
-            error_range: (0.9 * standard_error, 1.15 * standard_error),
+            error_range: (0.9 * standard_error, high.max(1.15 * standard_error)),
         }
     }
 }
@@ -196,7 +195,9 @@ fn bins(
     };
     let recall = goal.recall(moments(goal.near), moments(goal.far));
     let standard_error = law.standard_error_at(goal.size, goal.near);
-    Ok(SetPlan::new(goal, SetMethod::Bins { mechanism, bins, values }, recall, standard_error))
+    // What bins tell is a ratio of noisy numbers, moved into [0, 1]: its tails are longer than a normal law's.
+    let error = (goal.clamped(standard_error), 1.1 * standard_error.min(0.65));
+    Ok(SetPlan::new(SetMethod::Bins { mechanism, bins, values }, recall, error))
 }
 
 fn mixture(
@@ -212,7 +213,7 @@ fn mixture(
     let moments = |j| Moments::of_sum(positions, [(law.agree(j), 1.0), (1.0 - law.agree(j), 0.0)]);
     let recall = goal.recall(moments(goal.near), moments(goal.far));
     let standard_error = law.standard_error_at(goal.near);
-    Ok(SetPlan::new(goal, SetMethod::Mixture { mechanism, shape }, recall, standard_error))
+    Ok(SetPlan::new(SetMethod::Mixture { mechanism, shape }, recall, (standard_error, 0.0)))
 }
 
 /// Mean and standard deviation of a score.

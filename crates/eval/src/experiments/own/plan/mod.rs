@@ -164,7 +164,7 @@ fn of_matrices(context: &Context<'_>) -> Result<Vec<Question>> {
     }
     let (m, n) = context.pick((60, 800), (100, 2000));
     for (strength, epsilon) in
-        context.pick(vec![(10.0, 1.0)], vec![(10.0, 1.0), (3.0, 1.0), (10.0, 8.0), (0.05, 0.5)])
+        context.pick(vec![(10.0, 1.0), (0.05, 0.5)], vec![(10.0, 1.0), (3.0, 1.0), (10.0, 8.0), (0.05, 0.5)])
     {
         let about = asked(shift(1.0)?, with_delta(epsilon)?, context.pick(10, 20));
         all.push(about.low_rank((m, n), 3, strength)?);
@@ -225,9 +225,9 @@ fn run(context: &Context<'_>) -> Result<Report> {
     seen.extend(of_sets(context)?);
     seen.extend(of_matrices(context)?);
     let seen: Vec<Question> = seen.into_iter().map(told).collect();
-    let unseen: Vec<Question> = if std::env::var("H25_OPEN").is_err() { Vec::new() } else { of_unseen(context)?.into_iter().map(told).collect() };
+    let unseen: Vec<Question> = of_unseen(context)?.into_iter().map(told).collect();
     claims(&mut report, &seen, "");
-    if !unseen.is_empty() { claims(&mut report, &unseen, "photographs, which no plan was made for before: "); }
+    claims(&mut report, &unseen, "photographs, which no plan was made for before: ");
     report.tables.push(table(&seen, &unseen));
     report.tables.push(choices(&seen, &unseen));
     report.figures.push(figure(context, &seen, &unseen));

@@ -53,6 +53,46 @@ fn what_plans_print_runs() {
     assert_eq!(without["methods"].as_array().unwrap().len(), 2);
 }
 
+/// Regressions: the best is what a file then shows, and what is hopeless is named.
+#[test]
+fn regressions_are_planned() {
+    let room = Room::new();
+    room.write("rows.csv", rows(240, 3));
+    let facts = "--features 2 --label-bound 0.1 --explained 0.02 --residual 0.01 --adjacency add-remove-row --norm-bound 1";
+    let plan = room.json(&format!("plan regress --rows 1000000 {facts} {SPENDS}"));
+    let names: Vec<_> = plan["methods"].as_array().unwrap().iter().map(|m| &m["method"]).collect();
+    assert_eq!(names.len(), 3);
+    let best = &plan["methods"][0];
+    let number = |name: &str| best[name].as_f64().unwrap();
+    assert!(number("low") < number("error") && number("error") < number("high"), "{plan}");
+    assert!(number("relative_error") < 0.1, "{plan}");
+    let run = command(&plan, "the best release is made by", "r.dps").replace("COLUMN", "c2");
+    room.json(&run);
+    let poor = room.json(&format!("plan regress --rows 20 {facts} --epsilon 0.1 --delta 1e-6"));
+    assert!(poor["note"].as_str().unwrap().contains("nothing of the coefficients"), "{poor}");
+    for (bad, words) in [
+        ("--rows 20 --features 0", "features"),
+        ("--rows 20 --features 300", "features"),
+        ("--rows 0 --features 2", "rows"),
+        ("--rows 20 --features 2 --decay -1", "--decay"),
+        ("--rows 20 --features 2 --typical-norm 2", "--typical-norm"),
+    ] {
+        room.refuses(
+            &format!(
+                "plan regress {bad} --label-bound 1 --explained 1 --residual 1 --adjacency replace-row --norm-bound 1 {SPENDS}"
+            ),
+            2,
+            &[words],
+        );
+    }
+    let distance = room.json(
+        "plan distance --rows 100 --features 64 --squared-distance 4 --adjacency attribute --beta 1 --epsilon 4 --delta 1e-6",
+    );
+    let best = &distance["methods"][0];
+    let [low, high] = ["low", "high"].map(|name| best[name].as_f64().unwrap());
+    assert!(low < best["standard_error"].as_f64().unwrap() && high < 1.5 * low, "{distance}");
+}
+
 /// Where nothing is seen, plans say so, and what would be needed.
 #[test]
 fn where_nothing_works_plans_say_so() {

@@ -12,7 +12,7 @@ mod sums;
 mod system;
 
 pub use mechanism::{NewtonConfig, PrivateNewton};
-pub(crate) use predict::Line;
 pub(crate) use mechanism::{TIMES, moves, paid_gradient};
+pub(crate) use predict::Line;
 pub use release::NewtonRegression;
 pub use step::NewtonStep;

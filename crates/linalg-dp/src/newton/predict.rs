@@ -70,11 +70,7 @@ fn clipped(u: f64) -> (f64, f64) {
 
 impl PrivateNewton {
     /// The coefficients of one simulated release, whose normal numbers are drawn here.
-    pub(crate) fn simulated(
-        &self,
-        line: &Line,
-        draw: &mut dyn FnMut() -> f64,
-    ) -> Result<Vec<f64>> {
+    pub(crate) fn simulated(&self, line: &Line, draw: &mut dyn FnMut() -> f64) -> Result<Vec<f64>> {
         let d = line.seconds.len();
         let (gram_sigma, sigma) = (self.gram_sigma(), self.gradient_sigma());
         let noise = CovarianceNoise::SymmetricGaussian { sigma: gram_sigma };

@@ -56,7 +56,7 @@ pub fn plan_regression(task: &RegressionTask<'_>) -> Result<Vec<Planned<Regressi
     let RegressionTask { rows, adjacency, label_bound, spectrum, explained, residual, budget } =
         *task;
     let d = spectrum.len();
-    if d > MOST {
+    if !(1..=MOST).contains(&d) {
         return Err(Error::invalid("features", d, format!("[1, {MOST}] for a plan")));
     }
     let facts = [("explained", explained), ("residual", residual), ("rows", rows as f64)];

@@ -163,7 +163,12 @@ pub fn plan_sets(
         for alphabet in alphabets {
             tried.push(bins(&goal, neighbours, budget, positions, alphabet));
             for concatenation in [1, 2] {
-                tried.push(mixture(&goal, neighbours, budget, (positions, concatenation, alphabet)));
+                tried.push(mixture(
+                    &goal,
+                    neighbours,
+                    budget,
+                    (positions, concatenation, alphabet),
+                ));
             }
         }
     }

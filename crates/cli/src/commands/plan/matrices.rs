@@ -74,7 +74,10 @@ impl Covariance {
             let row = Record::new().text("method", covariance_name(plan.method));
             errors(row, plan).number("relative_error", plan.error / trace)
         });
-        let record = record.text("the best release is made by", command);
+        let record = record.text("the best release is made by", command).text(
+            "left out",
+            "Wishart noise and Johnson-Lindenstrauss sketches: in this norm they err by more at every size. They are for matrices that              must stay positive, and for relative errors",
+        );
         Ok(record.table("methods", rows.collect()))
     }
 }
@@ -243,7 +246,7 @@ impl Window {
     }
 }
 
-fn errors<M>(row: Record, plan: &Planned<M>) -> Record {
+pub(super) fn errors<M>(row: Record, plan: &Planned<M>) -> Record {
     row.number("error", plan.error).number("low", plan.low).number("high", plan.high)
 }
 
@@ -263,7 +266,7 @@ fn schedule_name(schedule: Schedule) -> &'static str {
     }
 }
 
-fn row_bound(adjacency: Adjacency) -> Result<f64> {
+pub(super) fn row_bound(adjacency: Adjacency) -> Result<f64> {
     match adjacency {
         Adjacency::AddRemoveRow { bound }
         | Adjacency::ReplaceRow { bound }
@@ -273,7 +276,7 @@ fn row_bound(adjacency: Adjacency) -> Result<f64> {
 }
 
 /// The options of an adjacency.
-fn protects(adjacency: Adjacency) -> String {
+pub(super) fn protects(adjacency: Adjacency) -> String {
     let (name, size) = match adjacency {
         Adjacency::AddRemoveRow { bound } => ("add-remove-row --norm-bound", bound.get()),
         Adjacency::ReplaceRow { bound } => ("replace-row --norm-bound", bound.get()),
@@ -284,6 +287,6 @@ fn protects(adjacency: Adjacency) -> String {
     format!("--adjacency {name} {size}")
 }
 
-fn spends(budget: Budget) -> String {
+pub(super) fn spends(budget: Budget) -> String {
     format!("--epsilon {} --delta {:e}", budget.epsilon.get(), budget.delta.get())
 }

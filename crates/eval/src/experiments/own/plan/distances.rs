@@ -90,8 +90,8 @@ impl Crowd {
                 ways.push((DistanceMethod::Projection { k, noise }, None));
             }
         }
-        // Staircase noise has no larger epsilon.
-        let budget = sabotage::spent_within(budget, 20.0)?;
+        // Staircase noise has no epsilon above 20.
+        let budget = sabotage::spent_within(budget, 19.0)?;
         let spending = DistanceTask { budget, ..task };
         let tried = ways.into_iter().map(|(method, range)| {
             let name = format!("{method:?}");
@@ -159,9 +159,7 @@ impl Crowd {
                 let release =
                     sabotage::with_rows(rows, |rows| Ok(scales.release(rows, &mut rng)?))?;
                 let expected = SquaredNorm::new(self.distance)?;
-                self.error(|i, j| {
-                    Ok(multi_scale_squared_distance(&release, i, j, expected)?.value)
-                })
+                self.error(|i, j| Ok(multi_scale_squared_distance(&release, i, j, expected)?.value))
             }
             DistanceMethod::NoiseAddition => {
                 let table =

@@ -139,8 +139,7 @@ impl Asked<'_> {
     pub(super) fn window(&self, name: &str, d: usize) -> Result<Question> {
         const BLOCK: usize = 8;
         let (blocks, ticks) = (16, 40);
-        let config =
-            StreamConfig::new(d, (blocks * BLOCK) as u64, self.adjacency, self.budget);
+        let config = StreamConfig::new(d, (blocks * BLOCK) as u64, self.adjacency, self.budget);
         let config = StreamConfig { block: BLOCK as u64, ..config };
         let plans = plan_window(&config, Some(ticks as u64))?;
         let law = spectrum(name, d);
@@ -317,4 +316,3 @@ pub(super) fn of_rows(which: usize) -> Result<Adjacency> {
 pub(super) fn shift(l2: f64) -> Result<Adjacency> {
     Ok(Adjacency::RowShift { l2: Shift::new(l2)? })
 }
-

@@ -90,8 +90,12 @@ fn of_distances(context: &Context<'_>) -> Result<Vec<Question>> {
 fn of_searches(context: &Context<'_>) -> Result<Vec<Question>> {
     let many = context.pick(10, 20);
     let sizes: &[usize] = context.pick(&[16, 64], &[16, 32, 64, 128]);
-    let texts =
-        Rows::new(context, "embeddings", &package_embeddings(), context.pick((500, 800), (1000, 3000)))?;
+    let texts = Rows::new(
+        context,
+        "embeddings",
+        &package_embeddings(),
+        context.pick((500, 800), (1000, 3000)),
+    )?;
     let mut asked = vec![(&texts, 12.0, Queries::Exact), (&texts, 16.0, Queries::Private)];
     let images = Rows::new(context, "digits", &digits(), context.pick((500, 800), (1000, 3000)))?;
     asked.extend(context.pick(
@@ -163,9 +167,10 @@ fn of_matrices(context: &Context<'_>) -> Result<Vec<Question>> {
         context.progress.step();
     }
     let (m, n) = context.pick((60, 800), (100, 2000));
-    for (strength, epsilon) in
-        context.pick(vec![(10.0, 1.0), (0.05, 0.5)], vec![(10.0, 1.0), (3.0, 1.0), (10.0, 8.0), (0.05, 0.5)])
-    {
+    for (strength, epsilon) in context.pick(
+        vec![(10.0, 1.0), (0.05, 0.5)],
+        vec![(10.0, 1.0), (3.0, 1.0), (10.0, 8.0), (0.05, 0.5)],
+    ) {
         let about = asked(shift(1.0)?, with_delta(epsilon)?, context.pick(10, 20));
         all.push(about.low_rank((m, n), 3, strength)?);
         context.progress.step();
@@ -197,7 +202,12 @@ fn of_unseen(context: &Context<'_>) -> Result<Vec<Question>> {
     for (epsilon, queries) in
         context.pick(vec![], vec![(8.0, Queries::Exact), (16.0, Queries::Private)])
     {
-        all.push(rows.ask(context, (epsilon, queries), &[16, 32, 64, 128], context.pick(10, 20))?);
+        all.push(rows.ask(
+            context,
+            (epsilon, queries),
+            &[16, 32, 64, 128],
+            context.pick(10, 20),
+        )?);
         context.progress.step();
     }
     Ok(all)
@@ -310,8 +320,17 @@ fn table(seen: &[Question], unseen: &[Question]) -> Table {
         "measured",
         "Every combination: what was predicted, its range, what was measured with its standard error.",
         &[
-            "goal", "data", "protects", "epsilon", "way", "predicted", "low", "high", "measured",
-            "standard error", "inside",
+            "goal",
+            "data",
+            "protects",
+            "epsilon",
+            "way",
+            "predicted",
+            "low",
+            "high",
+            "measured",
+            "standard error",
+            "inside",
         ],
     );
     for question in seen.iter().chain(unseen) {
@@ -348,7 +367,15 @@ fn choices(seen: &[Question], unseen: &[Question]) -> Table {
     let mut table = Table::new(
         "choices",
         "Every question with several ways: the plan's choice, and by which factor it is worse than the best in hindsight.",
-        &["goal", "data", "epsilon", "ways", "choice", "factor", "within 5 % or two standard errors"],
+        &[
+            "goal",
+            "data",
+            "epsilon",
+            "ways",
+            "choice",
+            "factor",
+            "within 5 % or two standard errors",
+        ],
     );
     for question in seen.iter().chain(unseen).filter(|q| q.tried.len() > 1) {
         let (factor, good) = question.regret();
@@ -400,13 +427,18 @@ fn figure(context: &Context<'_>, seen: &[Question], unseen: &[Question]) -> Figu
             y: Axis::log("measured"),
             curves: vec![
                 Curve { label: "measured".into(), points, origin: origin("every way of the plan") },
-                Curve { label: "as predicted".into(), points: even, origin: Origin::formula("a line") },
+                Curve {
+                    label: "as predicted".into(),
+                    points: even,
+                    origin: Origin::formula("a line"),
+                },
             ],
         }
     };
     Figure {
         name: "calibration".into(),
-        caption: "Predicted and measured errors and recalls, every way that a plan compares.".into(),
+        caption: "Predicted and measured errors and recalls, every way that a plan compares."
+            .into(),
         panels: goals.iter().map(panel).collect(),
         columns: 3,
     }

@@ -99,7 +99,11 @@ impl Rows {
         });
         Ok(Question {
             goal: "search",
-            data: format!("{}, {} queries", self.name, if asked == Asked::Exact { "exact" } else { "released" }),
+            data: format!(
+                "{}, {} queries",
+                self.name,
+                if asked == Asked::Exact { "exact" } else { "released" }
+            ),
             protects: Adjacency::AnyInput.to_string(),
             epsilon,
             measure: Measure::Share,

@@ -53,6 +53,47 @@ fn what_plans_print_runs() {
     assert_eq!(without["methods"].as_array().unwrap().len(), 2);
 }
 
+/// Curves are pictures of their own, are never written over, and nothing is left of one that was refused.
+#[test]
+fn curves_are_drawn() {
+    let room = Room::new();
+    let rows = format!("--adjacency replace-row --norm-bound 1 {SPENDS}");
+    for (name, plan) in [
+        (
+            "distance",
+            format!(
+                "distance --rows 9 --features 64 --squared-distance 4 --adjacency attribute --beta 1 {SPENDS}"
+            ),
+        ),
+        ("covariance", format!("covariance --rows 1000 --features 5 {rows}")),
+        (
+            "low-rank",
+            format!(
+                "low-rank --rows 60 --features 90 --rank 2 --row-bound 9 --adjacency row-shift --shift 1 {SPENDS}"
+            ),
+        ),
+        ("window", format!("window --features 3 --window 64 {rows}")),
+        (
+            "regress",
+            format!(
+                "regress --rows 1000 --features 3 --label-bound 1 --explained 1 --residual 1 {rows}"
+            ),
+        ),
+    ] {
+        room.json(&format!("plan {plan} --plot {name}.svg"));
+        let drawn = std::fs::read_to_string(room.path(&format!("{name}.svg"))).unwrap();
+        assert!(drawn.starts_with("<svg xmlns=") && drawn.ends_with("</svg>\n"), "{drawn}");
+        let lines: Vec<&str> = drawn.lines().filter(|l| l.starts_with("<polyline")).collect();
+        assert!((2..=3).contains(&lines.len()), "{name}: {drawn}");
+        // The best falls from left to right: its heights rise, counted from the top.
+        let points = lines[0].split("points=\"").nth(1).unwrap().trim_end_matches("\"/>");
+        let heights: Vec<f64> =
+            points.split(' ').map(|p| p.split(',').nth(1).unwrap().parse().unwrap()).collect();
+        assert!(heights.len() >= 8 && heights.windows(2).all(|w| w[0] <= w[1] + 0.5), "{name}");
+        room.refuses(&format!("plan {plan} --plot {name}.svg"), 3, &["svg"]);
+    }
+}
+
 /// Regressions: the best is what a file then shows, and what is hopeless is named.
 #[test]
 fn regressions_are_planned() {
@@ -74,7 +115,7 @@ fn regressions_are_planned() {
         ("--rows 20 --features 0", "features"),
         ("--rows 20 --features 300", "features"),
         ("--rows 0 --features 2", "rows"),
-        ("--rows 20 --features 2 --decay -1", "--decay"),
+        ("--rows 20 --features 2 --decay 9", "--decay"),
         ("--rows 20 --features 2 --typical-norm 2", "--typical-norm"),
     ] {
         room.refuses(

@@ -1,5 +1,6 @@
 //! `dps plan`: what every mechanism would achieve.
 
+mod curve;
 mod groups;
 mod matrices;
 mod regress;
@@ -78,6 +79,8 @@ struct Vectors {
     /// Say also which epsilon would give this standard error.
     #[arg(long, value_name = "STANDARD_ERROR")]
     error: Option<f64>,
+    #[command(flatten)]
+    curve: curve::CurveOptions,
 }
 
 #[derive(Args)]
@@ -166,9 +169,17 @@ impl Vectors {
             squared_distance: self.squared_distance,
             budget: self.budget.get()?,
         };
-        let mut plans = plan_distances(&task)?;
-        // The planner knows bits by their range only.
-        plans.retain(|p| self.bits || p.method != DistanceMethod::RandomizedResponse);
+        let at = |budget: Budget| -> Result<Vec<DistancePlan>> {
+            let mut plans = plan_distances(&DistanceTask { budget, ..task })?;
+            // The planner knows bits by their range only.
+            plans.retain(|p| self.bits || p.method != DistanceMethod::RandomizedResponse);
+            Ok(plans)
+        };
+        let plans = at(task.budget)?;
+        self.curve.draw(task.budget, |budget| {
+            let named = |p: DistancePlan| (describe(&p.method).0, p.standard_error);
+            Ok(at(budget)?.into_iter().map(named).collect())
+        })?;
         let rows = plans.iter().map(
             |DistancePlan { method, standard_error, low, high, noise, .. }| {
                 let (name, sizes) = describe(method);

@@ -1,5 +1,6 @@
 //! Plans of covariances, components, low-rank approximations and windows.
 
+use super::curve::CurveOptions;
 use crate::commands::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result, positive};
 use crate::output::Record;
@@ -27,6 +28,8 @@ pub(super) struct Covariance {
     #[arg(long, value_name = "SHARE")]
     gap: Option<f64>,
     #[command(flatten)]
+    curve: CurveOptions,
+    #[command(flatten)]
     adjacency: AdjacencyOptions,
     #[command(flatten)]
     budget: BudgetOptions,
@@ -48,6 +51,10 @@ impl Covariance {
         let budget = self.budget.get()?;
         let task = CovarianceTask { dim: self.features, adjacency, budget };
         let plans = plan_covariance(&task)?;
+        self.curve.draw(budget, |budget| {
+            let plans = plan_covariance(&CovarianceTask { budget, ..task })?;
+            Ok(plans.iter().map(|p| (covariance_name(p.method).to_owned(), p.error)).collect())
+        })?;
         let mut record = Record::new()
             .text("adjacency", adjacency.to_string())
             .number("frobenius norm of the second moments, at most", trace);
@@ -130,6 +137,8 @@ pub(super) struct LowRank {
     #[arg(long)]
     norm: Option<f64>,
     #[command(flatten)]
+    curve: CurveOptions,
+    #[command(flatten)]
     adjacency: AdjacencyOptions,
     #[command(flatten)]
     budget: BudgetOptions,
@@ -147,6 +156,10 @@ impl LowRank {
         let (row_bound, budget) = (positive("--row-bound", self.row_bound)?, self.budget.get()?);
         let task = LowRankTask { shape, rank, shift, row_bound, norm, budget };
         let plans = plan_low_rank(&task)?;
+        self.curve.draw(budget, |budget| {
+            let plans = plan_low_rank(&LowRankTask { budget, ..task })?;
+            Ok(plans.iter().map(|p| (low_rank_name(p.method).to_owned(), p.error)).collect())
+        })?;
         let mut record = Record::new()
             .text("adjacency", adjacency.to_string())
             .text("predicted for", "a matrix of that rank with rows of equal weight");
@@ -170,8 +183,7 @@ impl LowRank {
                 LowRankMethod::FindAndProject { columns } => {
                     format!("find and project, {columns} columns")
                 }
-                LowRankMethod::InputPerturbation => "noise on every entry, cut to the rank".into(),
-                _ => "zero matrix: spend nothing".into(),
+                other => low_rank_name(other).into(),
             };
             let row = Record::new().text("method", name);
             errors(row, plan).number("relative_error", plan.error / norm)
@@ -198,6 +210,8 @@ pub(super) struct Window {
     #[arg(long)]
     typical_norm: Option<f64>,
     #[command(flatten)]
+    curve: CurveOptions,
+    #[command(flatten)]
     adjacency: AdjacencyOptions,
     #[command(flatten)]
     budget: BudgetOptions,
@@ -213,6 +227,10 @@ impl Window {
         let norm = self.typical_norm.unwrap_or(0.5 * bound);
         let trace = SquaredNorm::new(self.window as f64 * norm * norm)?.get();
         let plans = plan_window(&config, self.horizon)?;
+        self.curve.draw(budget, |budget| {
+            let plans = plan_window(&StreamConfig { budget, ..config }, self.horizon)?;
+            Ok(plans.iter().map(|p| (schedule_name(p.method).to_owned(), p.error)).collect())
+        })?;
         let mut record = Record::new()
             .text("adjacency", adjacency.to_string())
             .integer("rows in a block", config.block)
@@ -255,6 +273,14 @@ fn covariance_name(method: CovarianceMethod) -> &'static str {
         CovarianceMethod::Gaussian => "gaussian",
         CovarianceMethod::Moments => "gaussian, with means (--means)",
         _ => "another method",
+    }
+}
+
+fn low_rank_name(method: LowRankMethod) -> &'static str {
+    match method {
+        LowRankMethod::FindAndProject { .. } => "find and project",
+        LowRankMethod::InputPerturbation => "noise on every entry, cut to the rank",
+        _ => "zero matrix: spend nothing",
     }
 }
 

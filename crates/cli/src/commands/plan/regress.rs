@@ -1,5 +1,6 @@
 //! `dps plan regress`.
 
+use super::curve::CurveOptions;
 use super::matrices::{errors, protects, row_bound, spends};
 use crate::commands::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result, positive};
@@ -31,6 +32,8 @@ pub(super) struct Regress {
     /// The i-th principal direction of the features has a mean square that falls as i to the minus this: 0 where all are as strong.
     #[arg(long, default_value_t = 0.0)]
     decay: f64,
+    #[command(flatten)]
+    curve: CurveOptions,
     #[command(flatten)]
     adjacency: AdjacencyOptions,
     #[command(flatten)]
@@ -69,6 +72,10 @@ impl Regress {
             budget,
         };
         let plans = plan_regression(&task)?;
+        self.curve.draw(budget, |budget| {
+            let plans = plan_regression(&RegressionTask { budget, ..task })?;
+            Ok(plans.iter().map(|p| (name(p.method).to_owned(), p.error)).collect())
+        })?;
         let mut record = Record::new().text("adjacency", adjacency.to_string()).text(
             "error",
             "root mean square of the distance between its predictions of the target and those of least squares without privacy",
@@ -98,15 +105,18 @@ impl Regress {
             ),
         };
         let rows = plans.iter().map(|plan| {
-            let name = match plan.method {
-                RegressionMethod::Newton => "private Newton steps, one target",
-                RegressionMethod::Covariance => "from a covariance with the target, any column",
-                _ => "zero coefficients: spend nothing",
-            };
-            errors(Record::new().text("method", name), plan)
+            errors(Record::new().text("method", name(plan.method)), plan)
                 .number("relative_error", plan.error / self.explained)
         });
         Ok(record.table("methods", rows.collect()))
+    }
+}
+
+fn name(method: RegressionMethod) -> &'static str {
+    match method {
+        RegressionMethod::Newton => "private Newton steps, one target",
+        RegressionMethod::Covariance => "from a covariance with the target, any column",
+        _ => "zero coefficients: spend nothing",
     }
 }
 

@@ -114,13 +114,18 @@ fn set_plan(py: Python<'_>, facts: &str, adjacency: &str) -> Result<String> {
     let goal = SearchGoal {
         size: facts.size,
         near: facts.near,
+        near_deviation: 0.0,
         far: facts.far,
+        far_deviation: 0.0,
         returned: facts.returned,
         positions: facts.positions,
         aim: if facts.error { Aim::Error } else { Aim::Recall },
     };
     let budget = Budget::new(facts.epsilon, facts.delta)?;
-    let best = work(py, || plan_sets(goal, neighbours, budget))?;
+    let plans = work(py, || plan_sets(goal, neighbours, budget))?;
+    let Some(best) = plans.first() else {
+        return Err(Fault::invalid("plan", "no shape", "one that meets the budget"));
+    };
     let (kind, k, symbols, concatenation) = match best.choice {
         SetMethod::Bins { bins, values, .. } => ("bins", bins, values, None),
         SetMethod::Mixture { shape, .. } => {

@@ -2,7 +2,7 @@
 //! at most, whence the noise came, how large the error is, what nobody checked. It needs nothing from elsewhere,
 //! runs no script, and nothing of the file acts in it.
 
-mod chart;
+pub(crate) mod chart;
 mod curves;
 mod html;
 

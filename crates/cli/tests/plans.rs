@@ -53,6 +53,87 @@ fn what_plans_print_runs() {
     assert_eq!(without["methods"].as_array().unwrap().len(), 2);
 }
 
+/// Curves are pictures of their own, are never written over, and nothing is left of one that was refused.
+#[test]
+fn curves_are_drawn() {
+    let room = Room::new();
+    let rows = format!("--adjacency replace-row --norm-bound 1 {SPENDS}");
+    for (name, plan) in [
+        (
+            "distance",
+            format!(
+                "distance --rows 9 --features 64 --squared-distance 4 --adjacency attribute --beta 1 {SPENDS}"
+            ),
+        ),
+        ("covariance", format!("covariance --rows 1000 --features 5 {rows}")),
+        (
+            "low-rank",
+            format!(
+                "low-rank --rows 60 --features 90 --rank 2 --row-bound 9 --adjacency row-shift --shift 1 {SPENDS}"
+            ),
+        ),
+        ("window", format!("window --features 3 --window 64 {rows}")),
+        (
+            "regress",
+            format!(
+                "regress --rows 1000 --features 3 --label-bound 1 --explained 1 --residual 1 {rows}"
+            ),
+        ),
+    ] {
+        room.json(&format!("plan {plan} --plot {name}.svg"));
+        let drawn = std::fs::read_to_string(room.path(&format!("{name}.svg"))).unwrap();
+        assert!(drawn.starts_with("<svg xmlns=") && drawn.ends_with("</svg>\n"), "{drawn}");
+        let lines: Vec<&str> = drawn.lines().filter(|l| l.starts_with("<polyline")).collect();
+        assert!((2..=3).contains(&lines.len()), "{name}: {drawn}");
+        // The best falls from left to right: its heights rise, counted from the top.
+        let points = lines[0].split("points=\"").nth(1).unwrap().trim_end_matches("\"/>");
+        let heights: Vec<f64> =
+            points.split(' ').map(|p| p.split(',').nth(1).unwrap().parse().unwrap()).collect();
+        assert!(heights.len() >= 8 && heights.windows(2).all(|w| w[0] <= w[1] + 0.5), "{name}");
+        room.refuses(&format!("plan {plan} --plot {name}.svg"), 3, &["svg"]);
+    }
+}
+
+/// Regressions: the best is what a file then shows, and what is hopeless is named.
+#[test]
+fn regressions_are_planned() {
+    let room = Room::new();
+    room.write("rows.csv", rows(240, 3));
+    let facts = "--features 2 --label-bound 0.1 --explained 0.02 --residual 0.01 --adjacency add-remove-row --norm-bound 1";
+    let plan = room.json(&format!("plan regress --rows 1000000 {facts} {SPENDS}"));
+    let names: Vec<_> = plan["methods"].as_array().unwrap().iter().map(|m| &m["method"]).collect();
+    assert_eq!(names.len(), 3);
+    let best = &plan["methods"][0];
+    let number = |name: &str| best[name].as_f64().unwrap();
+    assert!(number("low") < number("error") && number("error") < number("high"), "{plan}");
+    assert!(number("relative_error") < 0.1, "{plan}");
+    let run = command(&plan, "the best release is made by", "r.dps").replace("COLUMN", "c2");
+    room.json(&run);
+    let poor = room.json(&format!("plan regress --rows 20 {facts} --epsilon 0.1 --delta 1e-6"));
+    assert!(poor["note"].as_str().unwrap().contains("nothing of the coefficients"), "{poor}");
+    for (bad, words) in [
+        ("--rows 20 --features 0", "features"),
+        ("--rows 20 --features 300", "features"),
+        ("--rows 0 --features 2", "rows"),
+        ("--rows 20 --features 2 --decay 9", "--decay"),
+        ("--rows 20 --features 2 --typical-norm 2", "--typical-norm"),
+    ] {
+        room.refuses(
+            &format!(
+                "plan regress {bad} --label-bound 1 --explained 1 --residual 1 --adjacency replace-row --norm-bound 1 {SPENDS}"
+            ),
+            2,
+            &[words],
+        );
+    }
+    let distance = room.json(
+        "plan distance --rows 100 --features 64 --squared-distance 4 --adjacency attribute --beta 1 --epsilon 4 --delta 1e-6",
+    );
+    let best = &distance["methods"][0];
+    let [low, high] = ["low", "high"].map(|name| best[name].as_f64().unwrap());
+    assert!(low < best["standard_error"].as_f64().unwrap() && high < 1.5 * low, "{distance}");
+}
+
 /// Where nothing is seen, plans say so, and what would be needed.
 #[test]
 fn where_nothing_works_plans_say_so() {

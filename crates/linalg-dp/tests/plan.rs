@@ -1,12 +1,13 @@
 //! What plans predict is what releases err by.
 
 use dp_core::{Adjacency, Budget, FreshSeed, NoiseRng, NormBound, Shift};
-use linalg_dp::analysis::pca;
+use linalg_dp::analysis::{Regression, Ridge, pca, regression};
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
 use linalg_dp::low_rank::{InputPerturbation, Pfp, PfpOptions, Setting};
+use linalg_dp::newton::{NewtonConfig, PrivateNewton};
 use linalg_dp::plan::{
-    CovarianceMethod, CovarianceTask, LowRankMethod, LowRankTask, plan_covariance, plan_direction,
-    plan_low_rank, plan_window,
+    CovarianceMethod, CovarianceTask, LowRankMethod, LowRankTask, RegressionMethod, RegressionTask,
+    plan_covariance, plan_direction, plan_low_rank, plan_regression, plan_window,
 };
 use linalg_dp::window::{StreamConfig, WindowMechanism};
 use rand_core::Rng;
@@ -105,7 +106,7 @@ fn the_strongest_direction_turns_as_planned() {
         let (dim, budget) = (d, Budget::new(epsilon, 1e-6).unwrap());
         let adjacency = Adjacency::ReplaceRow { bound: NormBound::new(1.0).unwrap() };
         let task = CovarianceTask { dim, adjacency, budget };
-        let plan = plan_direction(&task, exact[0] - exact[d + 1]).unwrap();
+        let plan = plan_direction(&task, &vec![exact[0] - exact[d + 1]; d - 1]).unwrap();
         let mechanism = GaussianCovariance::calibrate(dim, adjacency, budget).unwrap();
         let mut rng = NoiseRng::deterministic_not_private(d as u64);
         let error = |_| {
@@ -125,10 +126,13 @@ fn the_strongest_direction_turns_as_planned() {
         adjacency: Adjacency::ReplaceRow { bound },
         budget: Budget::new(1.0, 1e-6).unwrap(),
     };
-    assert_eq!(plan_direction(&task, 1.0).unwrap().error, 1.0);
-    assert!(plan_direction(&task, 0.0).is_err() && plan_direction(&task, f64::NAN).is_err());
+    assert_eq!(plan_direction(&task, &[1.0; 99]).unwrap().error, 1.0);
+    for bad in [[0.0; 99], [f64::NAN; 99]] {
+        assert!(plan_direction(&task, &bad).is_err());
+    }
+    assert!(plan_direction(&task, &[1.0; 98]).is_err());
     let one = CovarianceTask { dim: 1, ..task };
-    assert_eq!(plan_direction(&one, 1.0).unwrap().high, 0.0);
+    assert_eq!(plan_direction(&one, &[]).unwrap().high, 0.0);
 }
 
 #[test]
@@ -163,7 +167,7 @@ fn low_rank_approximations_err_as_planned() {
                     let release = pfp.release(&a, seed, &mut rng).unwrap();
                     release.payload().shrunk().unwrap().distance(&a).unwrap()
                 }
-                LowRankMethod::InputPerturbation if first != "nothing" => {
+                LowRankMethod::InputPerturbation => {
                     let input = InputPerturbation::calibrate(setting, budget).unwrap();
                     input.release(&a, &mut rng).unwrap().payload().distance(&a).unwrap()
                 }
@@ -179,6 +183,86 @@ fn low_rank_approximations_err_as_planned() {
             _ => "nothing",
         };
         assert_eq!(best, first);
+    }
+}
+
+/// Orthogonal features of equal strength, y = sum .1 x_j and a rest.
+#[test]
+fn regressions_err_as_planned() {
+    let (d, n) = (20, 4000);
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(11);
+    let (feature, rest) = (0.15, 0.05);
+    let one = |_| {
+        let x: Vec<f64> = (0..d).map(|_| feature * normal(&mut rng)).collect();
+        let norm = x.iter().map(|x| x * x).sum::<f64>().sqrt().max(1.0);
+        let x: Vec<f64> = x.iter().map(|x| x / norm).collect();
+        let y = 0.1 * x.iter().sum::<f64>() + rest * normal(&mut rng);
+        x.into_iter().chain([y])
+    };
+    let data: Vec<f64> = (0..n).flat_map(one).collect();
+    let exact = second_moments(&data, d + 1);
+    let exact = faer::Mat::from_fn(d + 1, d + 1, |i, j| exact[i * (d + 1) + j]);
+    let best = regression(exact.as_ref(), d, Ridge::Fixed { lambda: 0.0 }).unwrap();
+    let one = NormBound::new(1.0).unwrap();
+    let adjacency = Adjacency::AddRemoveRow { bound: one };
+    let budget = Budget::new(2.0, 1e-6).unwrap();
+    let label_bound = NormBound::new(0.5).unwrap();
+    let spectrum = vec![feature * feature; d];
+    let explained = 0.1 * feature * (d as f64).sqrt();
+    let task = RegressionTask {
+        rows: n as u64,
+        adjacency,
+        label_bound,
+        spectrum: &spectrum,
+        explained,
+        residual: rest,
+        budget,
+    };
+    let plans = plan_regression(&task).unwrap();
+    assert_eq!(plans[0].method, RegressionMethod::Newton);
+    let config = NewtonConfig { features: d, adjacency, label_bound, intercept: false };
+    let newton = PrivateNewton::calibrate(config, budget).unwrap();
+    let both = NormBound::new(1f64.hypot(0.5)).unwrap();
+    let longer = Adjacency::AddRemoveRow { bound: both };
+    let sums = GaussianCovariance::calibrate(d + 1, longer, budget).unwrap();
+    let mut rng = NoiseRng::deterministic_not_private(12);
+    for plan in &plans[..2] {
+        let error = |_| {
+            let found = match plan.method {
+                RegressionMethod::Newton => {
+                    newton.release(&data, &mut rng).unwrap().payload().coefficients().to_vec()
+                }
+                _ => {
+                    let release = sums.release(&data, &mut rng).unwrap();
+                    Regression::of(release.payload(), d).unwrap().coefficients().to_vec()
+                }
+            };
+            let off: Vec<f64> = (0..d).map(|i| found[i] - best[(i, 0)]).collect();
+            let along = |i: usize| (0..d).map(|j| exact[(i, j)] * off[j]).sum::<f64>();
+            ((0..d).map(|i| off[i] * along(i)).sum::<f64>() / n as f64).sqrt()
+        };
+        let errors: Vec<f64> = (0..60).map(error).collect();
+        covered(&format!("{:?}", plan.method), &errors, plan.low, plan.high);
+        // Half or twice of it is noticed.
+        let inside = |by: f64| {
+            errors.iter().filter(|e| (by * plan.low..=by * plan.high).contains(*e)).count()
+        };
+        assert!(inside(0.5) < 30 && inside(2.0) < 30, "{} {}", inside(0.5), inside(2.0));
+    }
+    for bad in [
+        RegressionTask { rows: 0, ..task },
+        RegressionTask { spectrum: &[], ..task },
+        RegressionTask { spectrum: &[1.0; 257], ..task },
+        RegressionTask { spectrum: &[0.1, 0.0], ..task },
+        RegressionTask { explained: f64::NAN, ..task },
+        RegressionTask { residual: 0.0, ..task },
+    ] {
+        assert!(plan_regression(&bad).is_err(), "{bad:?}");
+    }
+    // The smallest and the largest that are taken.
+    for spectrum in [vec![0.1], vec![1e-300; 2], vec![1e-3; 256]] {
+        let plans = plan_regression(&RegressionTask { spectrum: &spectrum, ..task }).unwrap();
+        assert!(plans.iter().all(|p| p.low <= p.error && p.error <= p.high), "{plans:?}");
     }
 }
 

@@ -7,7 +7,7 @@ use dp_core::{
     Adjacency, Budget, Certificate, Epsilon, L2Sensitivity, NoiseRng, NormBound, Probability,
     PublicSeed, Release, calibrate,
 };
-use sketch::plan::{Asked, RowSearch};
+use sketch::plan::{Asked, PublicSearch, RowSearch};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::search::{Score, UnitIndex};
 use sketch::units::{PrivateUnits, UnitPairs, UnitQueries, UnitVectors, UnitWriter, UnitsConfig};
@@ -306,6 +306,15 @@ fn public_facts_and_needed_epsilons_hold_together() {
     let none = search.epsilon_needed(1 << 19, Some(1 << 19), Asked::Private).unwrap();
     assert!(none.is_none_or(|e| e.get() > 20.0));
     assert!(RowSearch::of_sample(view.slice(0..1), projection.as_ref(), 1, (60, 10)).is_err());
+    // Pair by pair: without noise all near rows are found, under too much of it ten of sixty.
+    let pairs = PublicSearch::of_sample(view, projection.as_ref(), 10, (60, 20)).unwrap();
+    let [sharp, blind] = [1e-12, 1e9].map(|noise| pairs.recall(noise, Asked::Exact));
+    assert!(sharp.share > 0.6 && (blind.share - 1.0 / 3.0).abs() < 0.01, "{sharp:?} {blind:?}");
+    assert!(sharp.low <= sharp.share && sharp.share <= sharp.high && sharp.high <= 1.0);
+    assert!(pairs.recall(0.1, Asked::Private).share < pairs.recall(0.1, Asked::Exact).share);
+    for (sample, returned) in [(view.slice(0..2), 10), (view, 0), (view, 61)] {
+        assert!(PublicSearch::of_sample(sample, projection.as_ref(), 1, (60, returned)).is_err());
+    }
 }
 
 #[test]

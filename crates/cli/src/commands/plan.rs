@@ -1,7 +1,9 @@
 //! `dps plan`: what every mechanism would achieve.
 
+mod curve;
 mod groups;
 mod matrices;
+mod regress;
 mod repeated;
 
 use super::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
@@ -27,8 +29,10 @@ pub(crate) struct Plan {
 #[derive(Subcommand)]
 enum TaskName {
     /// Squared distances of rows of numbers.
+    #[command(visible_alias = "distance")]
     Vectors(Vectors),
     /// Similarity of item sets.
+    #[command(visible_alias = "similar-sets")]
     Sets(Sets),
     /// Groups of columns for a search among rows of which one value is protected, or whether random bins find more; tried
     /// among public rows.
@@ -39,6 +43,9 @@ enum TaskName {
     Covariance(matrices::Covariance),
     /// A low-rank approximation.
     LowRank(matrices::LowRank),
+    /// Coefficients of a linear regression on one target.
+    #[command(visible_alias = "regression")]
+    Regress(regress::Regress),
     /// Second moments of the last rows of a stream: its schedule.
     Window(matrices::Window),
     /// Many releases under one limit: what each may spend.
@@ -72,6 +79,8 @@ struct Vectors {
     /// Say also which epsilon would give this standard error.
     #[arg(long, value_name = "STANDARD_ERROR")]
     error: Option<f64>,
+    #[command(flatten)]
+    curve: curve::CurveOptions,
 }
 
 #[derive(Args)]
@@ -94,9 +103,15 @@ struct Sets {
     /// Similarity of a neighbour worth finding.
     #[arg(long)]
     near: f64,
+    /// Standard deviation of the similarity of such neighbours.
+    #[arg(long, default_value_t = 0.0)]
+    near_deviation: f64,
     /// Similarity of an arbitrary other set.
     #[arg(long)]
     far: f64,
+    /// Standard deviation of the similarity of others.
+    #[arg(long, default_value_t = 0.0)]
+    far_deviation: f64,
     /// Share of all sets that a search returns.
     #[arg(long, default_value_t = 0.01)]
     returned: f64,
@@ -136,6 +151,7 @@ impl Plan {
             TaskName::Search(task) => task.run(),
             TaskName::Covariance(task) => task.run(),
             TaskName::LowRank(task) => task.run(),
+            TaskName::Regress(task) => task.run(),
             TaskName::Window(task) => task.run(),
             TaskName::Repeated(task) => task.run(),
         }
@@ -153,18 +169,30 @@ impl Vectors {
             squared_distance: self.squared_distance,
             budget: self.budget.get()?,
         };
-        let mut plans = plan_distances(&task)?;
-        // The planner knows bits by their range only.
-        plans.retain(|p| self.bits || p.method != DistanceMethod::RandomizedResponse);
-        let rows = plans.iter().map(|DistancePlan { method, standard_error, noise, .. }| {
-            let (name, sizes) = describe(method);
-            Record::new()
-                .text("method", name)
-                .text("k", sizes)
-                .number("standard_error", *standard_error)
-                .number("relative_error", standard_error / self.squared_distance)
-                .number("noise", *noise)
-        });
+        let at = |budget: Budget| -> Result<Vec<DistancePlan>> {
+            let mut plans = plan_distances(&DistanceTask { budget, ..task })?;
+            // The planner knows bits by their range only.
+            plans.retain(|p| self.bits || p.method != DistanceMethod::RandomizedResponse);
+            Ok(plans)
+        };
+        let plans = at(task.budget)?;
+        self.curve.draw(task.budget, |budget| {
+            let named = |p: DistancePlan| (describe(&p.method).0, p.standard_error);
+            Ok(at(budget)?.into_iter().map(named).collect())
+        })?;
+        let rows = plans.iter().map(
+            |DistancePlan { method, standard_error, low, high, noise, .. }| {
+                let (name, sizes) = describe(method);
+                Record::new()
+                    .text("method", name)
+                    .text("k", sizes)
+                    .number("standard_error", *standard_error)
+                    .number("low", *low)
+                    .number("high", *high)
+                    .number("relative_error", standard_error / self.squared_distance)
+                    .number("noise", *noise)
+            },
+        );
         let mut record = Record::new().text("adjacency", task.adjacency.to_string());
         if let Some(best) = plans.first() {
             record = record.text("best", describe(&best.method).0);
@@ -291,7 +319,9 @@ impl Sets {
         let goal = |aim| SearchGoal {
             size: self.size,
             near: self.near,
+            near_deviation: self.near_deviation,
             far: self.far,
+            far_deviation: self.far_deviation,
             returned: self.returned,
             positions: self.positions,
             aim,
@@ -306,7 +336,9 @@ impl Sets {
         let budget = Budget::new(self.epsilon, self.delta)?;
         let (mut record, mut rows) = (Record::new(), Vec::new());
         for (name, aim) in [("recall", Aim::Recall), ("error", Aim::Error)] {
-            let best = plan_sets(goal(aim), neighbours, budget)?;
+            let Some(best) = plan_sets(goal(aim), neighbours, budget)?.into_iter().next() else {
+                continue;
+            };
             let (mechanism, k, symbols, more) = match best.choice {
                 SetMethod::Bins { bins, values, .. } => ("bins", bins, values, String::new()),
                 SetMethod::Mixture { shape, .. } => {
@@ -328,7 +360,11 @@ impl Sets {
                     .integer("k", k as u64)
                     .integer("symbols", u64::from(symbols))
                     .number("recall", best.recall)
-                    .number("standard_error", best.standard_error),
+                    .number("recall_low", best.recall_range.0)
+                    .number("recall_high", best.recall_range.1)
+                    .number("standard_error", best.standard_error)
+                    .number("error_low", best.error_range.0)
+                    .number("error_high", best.error_range.1),
             );
         }
         Ok(record.table("plans", rows))

@@ -9,28 +9,28 @@ const HEIGHT: f64 = 300.0;
 const AREA: [f64; 4] = [62.0, 408.0, 14.0, 250.0];
 
 /// A chart: axes with their marks, lines, marked points.
-pub(super) struct Chart<'a> {
-    pub(super) title: &'a str,
+pub(crate) struct Chart<'a> {
+    pub(crate) title: &'a str,
     /// What it shows, for whoever does not see it.
-    pub(super) says: &'a str,
-    pub(super) x: Axis<'a>,
-    pub(super) y: Axis<'a>,
-    pub(super) lines: Vec<Line<'a>>,
-    pub(super) points: Vec<(f64, f64)>,
+    pub(crate) says: &'a str,
+    pub(crate) x: Axis<'a>,
+    pub(crate) y: Axis<'a>,
+    pub(crate) lines: Vec<Line<'a>>,
+    pub(crate) points: Vec<(f64, f64)>,
 }
 
 /// From one end to the other, with marks and their words.
-pub(super) struct Axis<'a> {
-    pub(super) label: &'a str,
-    pub(super) ends: (f64, f64),
-    pub(super) marks: Vec<(f64, String)>,
+pub(crate) struct Axis<'a> {
+    pub(crate) label: &'a str,
+    pub(crate) ends: (f64, f64),
+    pub(crate) marks: Vec<(f64, String)>,
 }
 
 /// A line; told from others by its dashes.
-pub(super) struct Line<'a> {
-    pub(super) name: &'a str,
-    pub(super) dashed: bool,
-    pub(super) through: Vec<(f64, f64)>,
+pub(crate) struct Line<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) dashed: bool,
+    pub(crate) through: Vec<(f64, f64)>,
 }
 
 impl Axis<'_> {
@@ -42,7 +42,30 @@ impl Axis<'_> {
 }
 
 impl Chart<'_> {
-    pub(super) fn svg(&self) -> String {
+    /// The chart as a file of its own, every line with its name.
+    pub(crate) fn alone(&self) -> String {
+        const STYLE: &str = "<style>text{font:11px sans-serif}.axis,.line{fill:none;stroke:black}.line{stroke-width:2}\
+             .dashed{stroke-dasharray:6 5}.grid{stroke:#ddd}.point{fill:black}</style>\
+             <rect width=\"100%\" height=\"100%\" fill=\"white\"/><title>";
+        let chart = self.svg();
+        let chart = chart.split("</svg>").next().unwrap_or_default();
+        let named = "<svg xmlns=\"http://www.w3.org/2000/svg\" ";
+        let mut out = chart.replacen("<figure><svg ", named, 1).replacen("<title>", STYLE, 1);
+        let [left, right, top, bottom] = AREA;
+        for line in &self.lines {
+            let Some(&(a, b)) = line.through.first() else { continue };
+            let _ = writeln!(
+                out,
+                "<text x=\"{:.1}\" y=\"{:.1}\">{}</text>",
+                self.x.place(a, [left, right]) + 4.0,
+                self.y.place(b, [bottom, top]) - 5.0,
+                escape(line.name)
+            );
+        }
+        out + "</svg>\n"
+    }
+
+    pub(crate) fn svg(&self) -> String {
         let [left, right, top, bottom] = AREA;
         let x = |value: f64| self.x.place(value, [left, right]);
         let y = |value: f64| self.y.place(value, [bottom, top]);

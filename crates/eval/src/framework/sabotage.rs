@@ -255,6 +255,21 @@ pub(crate) fn solved<T>(
     if is(Sabotage::SolverConstant) { Ok(constant()) } else { solve() }
 }
 
+/// A number that a plan predicts.
+#[must_use]
+pub(crate) fn predicted(value: f64) -> f64 {
+    if is(Sabotage::PredictionsHalved) { 0.5 * value } else { value }
+}
+
+/// What a plan compares, its choice first.
+#[must_use]
+pub(crate) fn chosen<T>(mut best_first: Vec<T>) -> Vec<T> {
+    if is(Sabotage::ChoiceReversed) {
+        best_first.reverse();
+    }
+    best_first
+}
+
 /// The distortion that a histogram prunes by.
 #[must_use]
 pub(crate) fn distortion(rho: f64) -> f64 {

@@ -29,7 +29,7 @@ pub(crate) const TIMES: usize = 4;
 const GRAM: f64 = 0.3;
 const COUNTS: f64 = 0.05;
 /// The share of residuals that a clip lets through, and how many public sizes there are for it.
-const WITHIN: f64 = 0.9;
+pub(super) const WITHIN: f64 = 0.9;
 pub(super) const SIZES: usize = 24;
 
 /// What [`PrivateNewton`] needs to know beside the budget.
@@ -243,6 +243,16 @@ impl PrivateNewton {
         let statement = Statement { mechanism, noise, generator, public };
         let payload = NewtonRegression::of((self.clip.dim(), constant), steps, gram, sigma)?;
         Ok(Release::certified(payload, AUTHOR.certificate(statement, self.guarantee.clone())))
+    }
+
+    /// Standard deviation of an entry of the matrix on the diagonal.
+    pub(super) fn gram_sigma(&self) -> NoiseScale {
+        self.gram_sigma
+    }
+
+    /// The public sizes that residuals are clipped to; the last is the bound of targets.
+    pub(super) fn thresholds(&self) -> &[f64] {
+        self.sizes.thresholds()
     }
 
     fn law(&self) -> NoiseLaw {

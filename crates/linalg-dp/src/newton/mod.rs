@@ -5,6 +5,7 @@
 
 mod codec;
 mod mechanism;
+mod predict;
 mod release;
 mod step;
 mod sums;
@@ -12,5 +13,6 @@ mod system;
 
 pub use mechanism::{NewtonConfig, PrivateNewton};
 pub(crate) use mechanism::{TIMES, moves, paid_gradient};
+pub(crate) use predict::Line;
 pub use release::NewtonRegression;
 pub use step::NewtonStep;

@@ -48,29 +48,34 @@ pub fn plan_covariance(task: &CovarianceTask) -> Result<Vec<Planned<CovarianceMe
 }
 
 /// `1 - cos^2` between the strongest direction of `A^T A` and that of a release with Gaussian noise, where the direction's second
-/// moment is larger than that of every other one by `gap`: `d sigma^2/(2 gap^2)` below a gap of `sigma sqrt(d/2)`
-/// times one, and 1 there: nothing of it is seen.
+/// moments are larger by these gaps than those of the d - 1 others: `sum sigma^2/(2 gap^2)` while that is below one, and 1 from
+/// there on: nothing of it is seen.
 ///
 /// # References
-/// Benaych-Georges & Nadakuditi 2011 (a symmetric Gaussian matrix of variance `sigma^2/2` beside a single direction), for d growing;
-/// the range is that of d - 1 normal numbers, and the formula's own error, a share `d sigma^2/(2 gap^2)` of it.
+/// Benaych-Georges & Nadakuditi 2011 (a symmetric Gaussian matrix of variance `sigma^2/2` beside a single direction), for d growing
+/// and equal gaps; first-order perturbation for others. The range is that of as many normal numbers as directions bear the error,
+/// and the formula's own error, a share `sum sigma^2/(2 gap^2)` of it.
 ///
 /// # Errors
-/// A gap that is not positive; as [`plan_covariance`].
-pub fn plan_direction(task: &CovarianceTask, gap: f64) -> Result<Planned<CovarianceMethod>> {
-    if !(gap.is_finite() && gap > 0.0) {
+/// Gaps that are not d - 1, or not positive; as [`plan_covariance`].
+pub fn plan_direction(task: &CovarianceTask, gaps: &[f64]) -> Result<Planned<CovarianceMethod>> {
+    if gaps.len() + 1 != task.dim {
+        return Err(Error::shape("gaps", gaps.len(), task.dim.saturating_sub(1)));
+    }
+    if let Some(gap) = gaps.iter().find(|gap| !(gap.is_finite() && **gap > 0.0)) {
         return Err(Error::invalid("gap", gap, "(0, inf)"));
     }
     let sigma = GaussianCovariance::calibrate(task.dim, task.adjacency, task.budget)?.sigma().get();
-    // The direction itself takes no part in the noise that turns it.
-    let others = (task.dim - 1) as f64;
-    let ratio = 0.5 * others * (sigma / gap).powi(2);
     let method = CovarianceMethod::Gaussian;
     let sure = |x: f64| x.clamp(0.0, 1.0);
-    if others == 0.0 {
+    if gaps.is_empty() {
         return Ok(Planned { method, error: 0.0, low: 0.0, high: 0.0 });
     }
-    let plan = Planned::of_normals(method, ratio.sqrt(), others);
+    // The direction itself takes no part in the noise that turns it.
+    let each = |gap: &f64| 0.5 * (sigma / gap).powi(2);
+    let ratio: f64 = gaps.iter().map(each).sum();
+    let numbers = ratio * ratio / gaps.iter().map(|gap| each(gap).powi(2)).sum::<f64>();
+    let plan = Planned::of_normals(method, ratio.sqrt(), numbers);
     let (low, high) = (plan.low.powi(2), plan.high.powi(2));
     Ok(Planned {
         method,

@@ -42,10 +42,14 @@ const OFF: f64 = 0.03;
 
 /// The error in Frobenius norm on a matrix of exact rank r with rows of equal weight, best first.
 ///
-/// Find and project by its own prediction; input perturbation errs by `sigma sqrt(r (m + n - r))` where all r directions stand
-/// out of the noise. Ranges are those of `r (m + n - r)` normal numbers, and of `r (k - r)`, as many as what the sketch
-/// misses is made of, and 3 per cent for the formulas. Shrinkage brings either to the norm of the matrix at most. A few heavy rows make find and project err by up
+/// Find and project, shrunk, by its own prediction, at most the norm of the matrix; input perturbation by the law of a cut matrix in
+/// white noise: `sigma sqrt(r (m + n - r))` where all r directions stand far out of the noise, and more than the norm of the
+/// matrix where none does, since nothing shrinks it. Ranges are those of `r (m + n - r)` normal numbers, and of `r (k - r)`, as many as what
+/// the sketch misses is made of, and 3 per cent for the formulas. A few heavy rows make find and project err by up
 /// to 2.3 times as much (`docs/proofs/pfp.md`), which the range does not cover: input perturbation does not care.
+///
+/// # References
+/// Gavish & Donoho 2014 and 2017, of the singular values and vectors of a matrix in white noise.
 ///
 /// # Errors
 /// As [`Setting::new`] and [`Pfp::calibrate`]; a norm that is not positive.
@@ -59,15 +63,39 @@ pub fn plan_low_rank(task: &LowRankTask) -> Result<Vec<Planned<LowRankMethod>>> 
     let sigma = InputPerturbation::calibrate(setting, budget)?.sigma().get();
     let plan = |method, error: f64, numbers: usize| {
         let plan = Planned::of_normals(method, error, numbers as f64);
-        let (low, high) = (plan.low * (1.0 - OFF), plan.high * (1.0 + OFF));
-        Planned { method, error: error.min(norm), low: low.min(norm), high: high.min(norm) }
+        Planned { low: plan.low * (1.0 - OFF), high: plan.high * (1.0 + OFF), ..plan }
+    };
+    let shrunk = |plan: Planned<_>| Planned {
+        error: plan.error.min(norm),
+        low: plan.low.min(norm),
+        high: plan.high.min(norm),
+        ..plan
     };
     let (columns, free) = (setting.k(), rank * (m + n - rank));
     let nothing = Planned { method: LowRankMethod::Nothing, error: norm, low: norm, high: norm };
     // At equal errors, what costs nothing comes first.
     Ok(ordered(vec![
         nothing,
-        plan(LowRankMethod::FindAndProject { columns }, found, rank * setting.oversampling()),
-        plan(LowRankMethod::InputPerturbation, sigma * (free as f64).sqrt(), free),
+        shrunk(plan(
+            LowRankMethod::FindAndProject { columns },
+            found,
+            rank * setting.oversampling(),
+        )),
+        plan(LowRankMethod::InputPerturbation, sigma * cut((m, n), rank, norm / sigma), free),
     ]))
+}
+
+/// The error of the first r singular values and vectors of a matrix of rank r and this norm, with equal singular values, in white noise
+/// of deviation one.
+fn cut((m, n): (usize, usize), rank: usize, norm: f64) -> f64 {
+    let (r, m, n) = (rank as f64, m as f64, n as f64);
+    let s = norm * norm / r;
+    if s * s <= m * n {
+        return (r * (s + (m.sqrt() + n.sqrt()).powi(2))).sqrt();
+    }
+    let seen = (s + m) * (s + n) / s;
+    let cosines = (s * s - m * n) / ((s + m) * (s + n)).sqrt() / s;
+    // The r directions themselves are counted once.
+    let once = (m + n - r) / (m + n);
+    (r * once * (s + seen - 2.0 * (s * seen).sqrt() * cosines).max(0.0)).sqrt()
 }

@@ -16,10 +16,12 @@
 
 mod covariance;
 mod low_rank;
+mod regress;
 mod window;
 
 pub use covariance::{CovarianceMethod, CovarianceTask, plan_covariance, plan_direction};
 pub use low_rank::{LowRankMethod, LowRankTask, plan_low_rank};
+pub use regress::{RegressionMethod, RegressionTask, plan_regression};
 pub use window::plan_window;
 
 /// A way of making a release, and what it is predicted to err by.

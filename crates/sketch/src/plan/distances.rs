@@ -66,11 +66,26 @@ pub enum DistanceMethod {
 pub struct DistancePlan {
     /// The method.
     pub method: DistanceMethod,
-    /// Predicted standard error of the squared distance.
+    /// Predicted standard error of the squared distance, for rows whose difference is spread over all features.
     pub standard_error: f64,
+    /// The standard error of other rows is above this: a projection errs by less where few features differ.
+    pub low: f64,
+    /// And below this. Either end has 5 per cent to spare, for what a hundred rows and a few projections leave to chance.
+    pub high: f64,
     /// Standard deviation of the noise, or the flip probability of randomised response.
     pub noise: f64,
 }
+
+impl DistancePlan {
+    /// A standard error of which as much as `projected` of its square may be missing.
+    fn ranged(method: DistanceMethod, standard_error: f64, noise: f64, projected: f64) -> Self {
+        let low = (standard_error.powi(2) - projected).max(0.0).sqrt() * (1.0 - SPARE);
+        Self { method, standard_error, low, high: standard_error * (1.0 + SPARE), noise }
+    }
+}
+
+/// What a range has to spare.
+const SPARE: f64 = 0.05;
 
 /// Largest sketch considered where the noise depends on its size.
 const LARGEST: usize = 1 << 12;
@@ -115,7 +130,15 @@ impl DistanceTask {
     /// What a mechanism predicts for itself.
     fn plan(&self, method: DistanceMethod, mechanism: &PrivateProjection) -> Result<DistancePlan> {
         let standard_error = mechanism.predict(self.squared_distance)?.root_mean_square;
-        Ok(DistancePlan { method, standard_error, noise: mechanism.noise().variance().sqrt() })
+        let noise = mechanism.noise().variance().sqrt();
+        let projected = self.projected(mechanism.projection().spec());
+        Ok(DistancePlan::ranged(method, standard_error, noise, projected))
+    }
+
+    /// By how much the variance of a projection is less where one feature differs than where all do.
+    fn projected(&self, spec: ProjectionSpec) -> f64 {
+        let other = 1.0 - 1.0 / self.d as f64;
+        spec.moments().quartic.abs() * other * self.squared_distance.powi(2) / spec.k() as f64
     }
 
     /// The best size for this noise.
@@ -141,7 +164,9 @@ impl DistanceTask {
                 AveragedProjection::gaussian(self.d, k, self.adjacency, bound, self.budget)?;
             let standard_error = fresh.predict(self.squared_distance)?.root_mean_square;
             let method = DistanceMethod::FreshProjection { k };
-            Ok(DistancePlan { method, standard_error, noise: fresh.noise().variance().sqrt() })
+            let noise = fresh.noise().variance().sqrt();
+            // A Gaussian projection errs by as much whatever the rows are.
+            Ok(DistancePlan::ranged(method, standard_error, noise, 0.0))
         })
     }
 
@@ -157,27 +182,27 @@ impl DistanceTask {
         let share = NoiseScale::new(sigma.get() * (sizes.len() as f64).sqrt())?;
         let variance = |&k: &usize| projection_variance(self.squared_distance, k, share);
         let precision: f64 = sizes.iter().map(|k| variance(k).recip()).sum();
-        Ok(DistancePlan {
-            method: DistanceMethod::MultiScale { sizes },
-            standard_error: precision.recip().sqrt(),
-            noise: share.get(),
-        })
+        // Each scale has a share of its inverse variance: what it may lack counts by the square of that share.
+        let mut projected = 0.0;
+        for &k in &sizes {
+            let spec = ProjectionSpec::new(Family::Oporp, self.d, k, PublicSeed::new(0))?;
+            projected += self.projected(spec) * (variance(&k) * precision).powi(-2);
+        }
+        let (error, method) = (precision.recip().sqrt(), DistanceMethod::MultiScale { sizes });
+        Ok(DistancePlan::ranged(method, error, share.get(), projected))
     }
 
     fn noise_addition(&self) -> Result<DistancePlan> {
         let table = NoiseAddition::new(self.n, self.d, self.range, self.adjacency, self.budget)?;
         let noise = table.noise().sigma().get();
-        Ok(DistancePlan { method: DistanceMethod::NoiseAddition, standard_error: noise, noise })
+        Ok(DistancePlan::ranged(DistanceMethod::NoiseAddition, noise, noise, 0.0))
     }
 
     fn response(&self) -> Result<DistancePlan> {
         let p = RandomizedResponse::new(self.d, self.budget.epsilon)?.flip().get();
         let t = 2.0 * p * (1.0 - p);
-        Ok(DistancePlan {
-            method: DistanceMethod::RandomizedResponse,
-            standard_error: (self.d as f64 * t * (1.0 - t)).sqrt() / (1.0 - 2.0 * p).powi(2),
-            noise: p,
-        })
+        let error = (self.d as f64 * t * (1.0 - t)).sqrt() / (1.0 - 2.0 * p).powi(2);
+        Ok(DistancePlan::ranged(DistanceMethod::RandomizedResponse, error, p, 0.0))
     }
 }
 

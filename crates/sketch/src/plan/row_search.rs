@@ -35,8 +35,58 @@ pub enum Asked {
     Exact,
 }
 
+impl Asked {
+    /// The variance that noise of this variance a number gives the cosine of a row of k numbers of length one.
+    pub(super) fn variance(self, k: usize, noise: f64) -> f64 {
+        match self {
+            Self::Exact => noise,
+            Self::Private => 2.0 * noise + k as f64 * noise * noise,
+        }
+    }
+}
+
 /// Rows of a public sample that stand for queries.
 const QUERIES: usize = 200;
+
+/// Cosines after a projection, for each of some public rows: with the rows that are nearest before it, as many as `relevant` among
+/// `rows` are, and with all others.
+pub(super) fn cosines_of_sample(
+    sample: RowsView<'_>,
+    projection: &dyn Projection,
+    (relevant, rows): (usize, usize),
+) -> Result<Vec<(Vec<f64>, Vec<f64>)>> {
+    let (n, d) = (sample.n(), sample.d());
+    if n < 2 {
+        return Err(Error::invalid("rows of a public sample", n, "at least 2"));
+    }
+    let mut dense = vec![0.0; n * d];
+    dense.chunks_exact_mut(d).enumerate().for_each(|(i, x)| sample.copy_row(i, x));
+    let k = projection.spec().k();
+    let projected = directions(project(projection, sample)?, k);
+    let dense = directions(dense, d);
+    let near = (relevant * n / rows.max(1)).clamp(1, n - 1);
+    let queries = n.min(QUERIES);
+    let of_query = |i: usize| {
+        let q = i * n / queries;
+        let cosines = |of: &[f64], d: usize| {
+            let mut all = vec![0.0; n];
+            let (rows, query) = (MatRef::from_row_major_slice(of, n, d), &of[q * d..(q + 1) * d]);
+            let query = MatRef::from_column_major_slice(query, d, 1);
+            let out = MatMut::from_column_major_slice_mut(&mut all, n, 1);
+            matmul(out, Accum::Replace, rows, query, 1.0, Par::Seq);
+            all
+        };
+        let before = cosines(&dense, d);
+        let nearest = best_rows(n, q, near, |i| before[i]);
+        let mut all = cosines(&projected, k);
+        let found: Vec<f64> = nearest.iter().map(|hit| all[hit.row]).collect();
+        nearest.iter().for_each(|hit| all[hit.row] = f64::NAN);
+        all[q] = f64::NAN;
+        all.retain(|c| !c.is_nan());
+        (found, all)
+    };
+    Ok((0..queries).into_par_iter().map(of_query).collect())
+}
 
 impl RowSearch {
     /// A search that finds less than this share of what it looks for finds nothing.
@@ -64,44 +114,12 @@ impl RowSearch {
         relevant: usize,
         (rows, returned): (usize, usize),
     ) -> Result<Self> {
-        let (n, d) = (sample.n(), sample.d());
-        if n < 2 {
-            return Err(Error::invalid("rows of a public sample", n, "at least 2"));
-        }
-        let mut dense = vec![0.0; n * d];
-        dense.chunks_exact_mut(d).enumerate().for_each(|(i, x)| sample.copy_row(i, x));
-        let k = projection.spec().k();
-        let projected = directions(project(projection, sample)?, k);
-        let dense = directions(dense, d);
-        let near = (relevant * n / rows.max(1)).clamp(1, n - 1);
-        let queries = n.min(QUERIES);
-        let of_query = |i: usize| {
-            let q = i * n / queries;
-            let cosines = |of: &[f64], d: usize| {
-                let mut all = vec![0.0; n];
-                let (rows, query) =
-                    (MatRef::from_row_major_slice(of, n, d), &of[q * d..(q + 1) * d]);
-                let query = MatRef::from_column_major_slice(query, d, 1);
-                let out = MatMut::from_column_major_slice_mut(&mut all, n, 1);
-                matmul(out, Accum::Replace, rows, query, 1.0, Par::Seq);
-                all
-            };
-            let before = cosines(&dense, d);
-            let nearest = best_rows(n, q, near, |i| before[i]);
-            let mut all = cosines(&projected, k);
-            let found: Vec<f64> = nearest.iter().map(|hit| all[hit.row]).collect();
-            nearest.iter().for_each(|hit| all[hit.row] = f64::NAN);
-            all[q] = f64::NAN;
-            all.retain(|c| !c.is_nan());
-            let mean = all.iter().sum::<f64>() / all.len().max(1) as f64;
-            let less =
-                |cosines: Vec<f64>| cosines.into_iter().map(|c| c - mean).collect::<Vec<_>>();
-            (less(found), less(all))
-        };
+        let pairs = cosines_of_sample(sample, projection, (relevant, rows))?;
         let (mut contrasts, mut others) = (Running::default(), Running::default());
-        for (found, rest) in (0..queries).into_par_iter().map(of_query).collect::<Vec<_>>() {
-            found.into_iter().for_each(|c| contrasts.add(c));
-            rest.into_iter().for_each(|c| others.add(c));
+        for (found, rest) in pairs {
+            let mean = rest.iter().sum::<f64>() / rest.len().max(1) as f64;
+            found.into_iter().for_each(|c| contrasts.add(c - mean));
+            rest.into_iter().for_each(|c| others.add(c - mean));
         }
         let search = Self {
             rows,
@@ -148,10 +166,7 @@ impl RowSearch {
         if self.returned == self.rows {
             return Ok(1.0);
         }
-        let noise = match asked {
-            Asked::Exact => variance,
-            Asked::Private => 2.0 * variance + k as f64 * variance * variance,
-        };
+        let noise = asked.variance(k, variance);
         let share = self.returned as f64 / self.rows as f64;
         let threshold = (self.spread.powi(2) + noise).sqrt() * upper_quantile(share);
         let deviation = (self.contrast_deviation.powi(2) + noise).sqrt().max(1e-12);

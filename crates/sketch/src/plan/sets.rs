@@ -22,8 +22,12 @@ pub struct SearchGoal {
     pub size: f64,
     /// Similarity of a neighbour worth finding.
     pub near: f64,
+    /// Standard deviation of the similarity of those neighbours.
+    pub near_deviation: f64,
     /// Similarity of an arbitrary other set.
     pub far: f64,
+    /// Standard deviation of the similarity of those others.
+    pub far_deviation: f64,
     /// Share of all sets that a search returns.
     pub returned: f64,
     /// Most positions (or bins) of a signature.
@@ -38,6 +42,18 @@ impl SearchGoal {
             ("typical set size", self.size, self.size >= 1.0 && self.size.is_finite(), "[1, inf)"),
             ("similarity far", self.far, (0.0..1.0).contains(&self.far), "[0, 1)"),
             ("similarity near", self.near, self.near > self.far && self.near < 1.0, "(far, 1)"),
+            (
+                "deviation of similarity near",
+                self.near_deviation,
+                (0.0..=1.0).contains(&self.near_deviation),
+                "[0, 1]",
+            ),
+            (
+                "deviation of similarity far",
+                self.far_deviation,
+                (0.0..=1.0).contains(&self.far_deviation),
+                "[0, 1]",
+            ),
             ("returned share", self.returned, self.returned > 0.0 && self.returned < 1.0, "(0, 1)"),
         ];
         for (name, value, ok, allowed) in named {
@@ -51,11 +67,30 @@ impl SearchGoal {
         Ok(())
     }
 
-    /// Probability that a near set is among those returned, scores taken as normal:
+    /// Probability that a near set is among those returned, scores taken as normal and as linear in the similarity:
     /// the threshold is the far scores' upper quantile.
     fn recall(&self, near: Moments, far: Moments) -> f64 {
-        let threshold = far.mean + far.deviation * upper_quantile(self.returned);
-        upper_tail((threshold - near.mean) / near.deviation.max(1e-12))
+        let slope = (near.mean - far.mean) / (self.near - self.far);
+        let spread = far.deviation.hypot(slope * self.far_deviation);
+        let threshold = far.mean + spread * upper_quantile(self.returned);
+        let spread = near.deviation.hypot(slope * self.near_deviation);
+        upper_tail((threshold - near.mean) / spread.max(1e-12))
+    }
+
+    /// What estimates from bins, of similarity `near`, err by that have this standard error, once they are moved into [0, 1].
+    fn clamped(&self, standard_error: f64) -> f64 {
+        // The mean of (x - c)^2 over x beyond c, for a normal x about zero, and what is cut off.
+        let beyond = |c: f64| {
+            let (u, s) = (c / standard_error, standard_error);
+            let density = (-0.5 * u * u).exp() / core::f64::consts::TAU.sqrt();
+            // x^2 becomes c^2 from c on.
+            s * s * (u * density + (1.0 - u * u) * upper_tail(u))
+        };
+        if standard_error.is_nan() || standard_error <= 0.0 {
+            return standard_error;
+        }
+        let cut = beyond(self.near) + beyond(1.0 - self.near);
+        (standard_error.powi(2) - cut).max(0.0).sqrt()
     }
 }
 
@@ -89,51 +124,64 @@ pub struct SetPlan {
     pub choice: SetMethod,
     /// Predicted share of near sets among those returned.
     pub recall: f64,
+    /// Nine in ten measured shares are predicted to be in this range: a fifth to either side.
+    pub recall_range: (f64, f64),
     /// Predicted standard error of the estimate at similarity `near`.
     pub standard_error: f64,
+    /// Nine in ten measured standard errors are predicted to be in this range: sets of other sizes err by a tenth less or a seventh more.
+    pub error_range: (f64, f64),
 }
 
 impl SetPlan {
-    fn better_than(&self, other: &Self, aim: Aim) -> bool {
-        match aim {
-            Aim::Recall => self.recall > other.recall,
-            Aim::Error => self.standard_error < other.standard_error,
+    fn new(choice: SetMethod, recall: f64, (standard_error, high): (f64, f64)) -> Self {
+        Self {
+            choice,
+            recall,
+            recall_range: (0.8 * recall, (1.2 * recall).min(1.0)),
+            standard_error,
+            error_range: (0.9 * standard_error, high.max(1.15 * standard_error)),
         }
     }
 }
 
-/// The best of many shapes of [`BinResponse`] and [`MixtureResponse`] at a budget, by predicted recall or error.
+/// Many shapes of [`BinResponse`] and [`MixtureResponse`] at a budget, by predicted recall or error, best first.
 ///
 /// Everything the choice depends on is public: it costs no privacy.
 ///
 /// # Errors
 /// [`dp_core::Error::InvalidParameter`] for a goal that makes no sense; [`Error::Core`] when no shape meets the budget.
-pub fn plan_sets(goal: SearchGoal, neighbours: SetNeighbours, budget: Budget) -> Result<SetPlan> {
+pub fn plan_sets(
+    goal: SearchGoal,
+    neighbours: SetNeighbours,
+    budget: Budget,
+) -> Result<Vec<SetPlan>> {
     goal.check()?;
-    let mut best: Option<SetPlan> = None;
-    let mut last = None;
-    let mut offer = |found: Result<SetPlan>| match found {
-        Ok(plan) if best.as_ref().is_none_or(|b| plan.better_than(b, goal.aim)) => {
-            best = Some(plan)
-        }
-        Ok(_) => {}
-        Err(error) => last = Some(error),
-    };
+    let mut tried = Vec::new();
     let alphabets = [2u32, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256];
     for divisor in [1, 2, 4, 8] {
         let positions = (goal.positions / divisor).max(1);
         for alphabet in alphabets {
-            offer(bins(&goal, neighbours, budget, positions, alphabet));
+            tried.push(bins(&goal, neighbours, budget, positions, alphabet));
             for concatenation in [1, 2] {
-                offer(mixture(&goal, neighbours, budget, (positions, concatenation, alphabet)));
+                tried.push(mixture(
+                    &goal,
+                    neighbours,
+                    budget,
+                    (positions, concatenation, alphabet),
+                ));
             }
         }
     }
-    match (best, last) {
-        (Some(plan), _) => Ok(plan),
-        (None, Some(error)) => Err(error),
-        (None, None) => Err(Error::invalid("positions", goal.positions, "[1, inf)")),
+    let (met, failed): (Vec<_>, Vec<_>) = tried.into_iter().partition(Result::is_ok);
+    let mut plans = met.into_iter().collect::<Result<Vec<_>>>()?;
+    if let (true, Some(Err(error))) = (plans.is_empty(), failed.into_iter().next_back()) {
+        return Err(error);
     }
+    plans.sort_by(|a, b| match goal.aim {
+        Aim::Recall => b.recall.total_cmp(&a.recall),
+        Aim::Error => a.standard_error.total_cmp(&b.standard_error),
+    });
+    Ok(plans)
 }
 
 fn bins(
@@ -152,7 +200,9 @@ fn bins(
     };
     let recall = goal.recall(moments(goal.near), moments(goal.far));
     let standard_error = law.standard_error_at(goal.size, goal.near);
-    Ok(SetPlan { choice: SetMethod::Bins { mechanism, bins, values }, recall, standard_error })
+    // What bins tell is a ratio of noisy numbers, moved into [0, 1]: its tails are longer than a normal law's.
+    let error = (goal.clamped(standard_error), 1.1 * standard_error.min(0.65));
+    Ok(SetPlan::new(SetMethod::Bins { mechanism, bins, values }, recall, error))
 }
 
 fn mixture(
@@ -168,7 +218,7 @@ fn mixture(
     let moments = |j| Moments::of_sum(positions, [(law.agree(j), 1.0), (1.0 - law.agree(j), 0.0)]);
     let recall = goal.recall(moments(goal.near), moments(goal.far));
     let standard_error = law.standard_error_at(goal.near);
-    Ok(SetPlan { choice: SetMethod::Mixture { mechanism, shape }, recall, standard_error })
+    Ok(SetPlan::new(SetMethod::Mixture { mechanism, shape }, recall, (standard_error, 0.0)))
 }
 
 /// Mean and standard deviation of a score.
@@ -195,7 +245,9 @@ mod tests {
     const GOAL: SearchGoal = SearchGoal {
         size: 31.0,
         near: 0.28,
+        near_deviation: 0.0,
         far: 0.04,
+        far_deviation: 0.0,
         returned: 0.034,
         positions: 100,
         aim: Aim::Recall,
@@ -203,7 +255,8 @@ mod tests {
 
     fn planned(epsilon: f64, delta: f64, alpha: u64, min_size: u64) -> SetPlan {
         let n = SetNeighbours::new(alpha, min_size).expect("neighbours");
-        plan_sets(GOAL, n, Budget::new(epsilon, delta).expect("budget")).expect("plan")
+        let budget = Budget::new(epsilon, delta).expect("budget");
+        plan_sets(GOAL, n, budget).expect("plan").remove(0)
     }
 
     #[test]
@@ -228,8 +281,9 @@ mod tests {
         let n = SetNeighbours::new(1, 20).expect("neighbours");
         for epsilon in [2.0, 6.0] {
             let budget = Budget::new(epsilon, 0.0).expect("budget");
-            let found = plan_sets(GOAL, n, budget).expect("plan");
-            let exact = plan_sets(SearchGoal { aim: Aim::Error, ..GOAL }, n, budget).expect("plan");
+            let found = plan_sets(GOAL, n, budget).expect("plan").remove(0);
+            let goal = SearchGoal { aim: Aim::Error, ..GOAL };
+            let exact = plan_sets(goal, n, budget).expect("plan").remove(0);
             assert!(exact.standard_error <= found.standard_error && exact.recall <= found.recall);
             assert!(exact.standard_error > 0.0 && exact.standard_error < 0.5);
         }

@@ -1,5 +1,6 @@
 //! Plans of covariances, components, low-rank approximations and windows.
 
+use super::curve::CurveOptions;
 use crate::commands::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result, positive};
 use crate::output::Record;
@@ -27,6 +28,8 @@ pub(super) struct Covariance {
     #[arg(long, value_name = "SHARE")]
     gap: Option<f64>,
     #[command(flatten)]
+    curve: CurveOptions,
+    #[command(flatten)]
     adjacency: AdjacencyOptions,
     #[command(flatten)]
     budget: BudgetOptions,
@@ -48,6 +51,10 @@ impl Covariance {
         let budget = self.budget.get()?;
         let task = CovarianceTask { dim: self.features, adjacency, budget };
         let plans = plan_covariance(&task)?;
+        self.curve.draw(budget, |budget| {
+            let plans = plan_covariance(&CovarianceTask { budget, ..task })?;
+            Ok(plans.iter().map(|p| (covariance_name(p.method).to_owned(), p.error)).collect())
+        })?;
         let mut record = Record::new()
             .text("adjacency", adjacency.to_string())
             .number("frobenius norm of the second moments, at most", trace);
@@ -74,7 +81,10 @@ impl Covariance {
             let row = Record::new().text("method", covariance_name(plan.method));
             errors(row, plan).number("relative_error", plan.error / trace)
         });
-        let record = record.text("the best release is made by", command);
+        let record = record.text("the best release is made by", command).text(
+            "left out",
+            "Wishart noise and Johnson-Lindenstrauss sketches: in this norm they err by more at every size. They are for matrices that              must stay positive, and for relative errors",
+        );
         Ok(record.table("methods", rows.collect()))
     }
 }
@@ -86,7 +96,8 @@ fn component(task: &CovarianceTask, share: f64, trace: f64) -> Result<Record> {
             "--gap {share} is not allowed: it takes a share of the squared norm in (0, 1]"
         )));
     }
-    let plan = plan_direction(task, share * trace)?;
+    let others = task.dim.saturating_sub(1);
+    let plan = plan_direction(task, &vec![share * trace; others])?;
     let record = Record::new()
         .number("squared sine to the first component", plan.error)
         .number("squared sine, low", plan.low)
@@ -95,7 +106,7 @@ fn component(task: &CovarianceTask, share: f64, trace: f64) -> Result<Record> {
         record
     } else {
         // It falls as the square of the gap, which a plan for a million times as many rows shows without its cap.
-        let many = plan_direction(task, 1e6 * share * trace)?;
+        let many = plan_direction(task, &vec![1e6 * share * trace; others])?;
         let factor = 1e6 * (many.error / 0.1).sqrt();
         record.text(
                 "component",
@@ -126,6 +137,8 @@ pub(super) struct LowRank {
     #[arg(long)]
     norm: Option<f64>,
     #[command(flatten)]
+    curve: CurveOptions,
+    #[command(flatten)]
     adjacency: AdjacencyOptions,
     #[command(flatten)]
     budget: BudgetOptions,
@@ -143,6 +156,10 @@ impl LowRank {
         let (row_bound, budget) = (positive("--row-bound", self.row_bound)?, self.budget.get()?);
         let task = LowRankTask { shape, rank, shift, row_bound, norm, budget };
         let plans = plan_low_rank(&task)?;
+        self.curve.draw(budget, |budget| {
+            let plans = plan_low_rank(&LowRankTask { budget, ..task })?;
+            Ok(plans.iter().map(|p| (low_rank_name(p.method).to_owned(), p.error)).collect())
+        })?;
         let mut record = Record::new()
             .text("adjacency", adjacency.to_string())
             .text("predicted for", "a matrix of that rank with rows of equal weight");
@@ -166,8 +183,7 @@ impl LowRank {
                 LowRankMethod::FindAndProject { columns } => {
                     format!("find and project, {columns} columns")
                 }
-                LowRankMethod::InputPerturbation => "noise on every entry, cut to the rank".into(),
-                _ => "zero matrix: spend nothing".into(),
+                other => low_rank_name(other).into(),
             };
             let row = Record::new().text("method", name);
             errors(row, plan).number("relative_error", plan.error / norm)
@@ -194,6 +210,8 @@ pub(super) struct Window {
     #[arg(long)]
     typical_norm: Option<f64>,
     #[command(flatten)]
+    curve: CurveOptions,
+    #[command(flatten)]
     adjacency: AdjacencyOptions,
     #[command(flatten)]
     budget: BudgetOptions,
@@ -209,6 +227,10 @@ impl Window {
         let norm = self.typical_norm.unwrap_or(0.5 * bound);
         let trace = SquaredNorm::new(self.window as f64 * norm * norm)?.get();
         let plans = plan_window(&config, self.horizon)?;
+        self.curve.draw(budget, |budget| {
+            let plans = plan_window(&StreamConfig { budget, ..config }, self.horizon)?;
+            Ok(plans.iter().map(|p| (schedule_name(p.method).to_owned(), p.error)).collect())
+        })?;
         let mut record = Record::new()
             .text("adjacency", adjacency.to_string())
             .integer("rows in a block", config.block)
@@ -242,7 +264,7 @@ impl Window {
     }
 }
 
-fn errors<M>(row: Record, plan: &Planned<M>) -> Record {
+pub(super) fn errors<M>(row: Record, plan: &Planned<M>) -> Record {
     row.number("error", plan.error).number("low", plan.low).number("high", plan.high)
 }
 
@@ -254,6 +276,14 @@ fn covariance_name(method: CovarianceMethod) -> &'static str {
     }
 }
 
+fn low_rank_name(method: LowRankMethod) -> &'static str {
+    match method {
+        LowRankMethod::FindAndProject { .. } => "find and project",
+        LowRankMethod::InputPerturbation => "noise on every entry, cut to the rank",
+        _ => "zero matrix: spend nothing",
+    }
+}
+
 fn schedule_name(schedule: Schedule) -> &'static str {
     match schedule {
         Schedule::Tree { .. } => "tree",
@@ -262,7 +292,7 @@ fn schedule_name(schedule: Schedule) -> &'static str {
     }
 }
 
-fn row_bound(adjacency: Adjacency) -> Result<f64> {
+pub(super) fn row_bound(adjacency: Adjacency) -> Result<f64> {
     match adjacency {
         Adjacency::AddRemoveRow { bound }
         | Adjacency::ReplaceRow { bound }
@@ -272,7 +302,7 @@ fn row_bound(adjacency: Adjacency) -> Result<f64> {
 }
 
 /// The options of an adjacency.
-fn protects(adjacency: Adjacency) -> String {
+pub(super) fn protects(adjacency: Adjacency) -> String {
     let (name, size) = match adjacency {
         Adjacency::AddRemoveRow { bound } => ("add-remove-row --norm-bound", bound.get()),
         Adjacency::ReplaceRow { bound } => ("replace-row --norm-bound", bound.get()),
@@ -283,6 +313,6 @@ fn protects(adjacency: Adjacency) -> String {
     format!("--adjacency {name} {size}")
 }
 
-fn spends(budget: Budget) -> String {
+pub(super) fn spends(budget: Budget) -> String {
     format!("--epsilon {} --delta {:e}", budget.epsilon.get(), budget.delta.get())
 }

@@ -347,13 +347,15 @@ pub(super) fn planned(task: &Task<'_>, epsilon: f64, delta: f64, facts: Facts) -
     let goal = SearchGoal {
         size,
         near,
+        near_deviation: 0.0,
         far,
+        far_deviation: 0.0,
         returned: RETURNED as f64 / task.data.sets.len() as f64,
         positions: LENGTH,
         aim: Aim::Recall,
     };
-    let plan = plan_sets(goal, task.neighbours()?, Budget::new(epsilon, delta)?)?;
-    Ok(match plan.choice {
+    let plans = plan_sets(goal, task.neighbours()?, Budget::new(epsilon, delta)?)?;
+    Ok(match plans[0].choice {
         SetMethod::Bins { bins, values, .. } => Method::Bins { bins, values, alpha: ALPHA, facts },
         SetMethod::Mixture { shape, .. } => Method::Mixture {
             positions: shape.positions(),

@@ -7,6 +7,7 @@ mod exact_vs_published;
 mod group_counts;
 mod laws;
 mod peers;
+mod plan;
 mod regression;
 mod sets;
 
@@ -23,5 +24,6 @@ pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(sets::STUDY),
         Box::new(group_counts::STUDY),
         Box::new(attacks::STUDY),
+        Box::new(plan::STUDY),
     ]
 }

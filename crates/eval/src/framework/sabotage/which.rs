@@ -30,11 +30,15 @@ pub enum Sabotage {
     CoarseNoise,
     /// Optimal flips are the published smooth ones.
     OptimalAsPublished,
+    /// Plans predict half of what they should.
+    PredictionsHalved,
+    /// Plans choose what they think worst.
+    ChoiceReversed,
 }
 
 impl Sabotage {
     /// All of them, in the order of the table.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 14] = [
         Self::NoNoise,
         Self::HalfNoise,
         Self::DoubleNoise,
@@ -47,6 +51,8 @@ impl Sabotage {
         Self::SolverConstant,
         Self::CoarseNoise,
         Self::OptimalAsPublished,
+        Self::PredictionsHalved,
+        Self::ChoiceReversed,
     ];
 
     /// Name in tables.
@@ -65,6 +71,8 @@ impl Sabotage {
             Self::SolverConstant => "solver constant",
             Self::CoarseNoise => "coarse noise",
             Self::OptimalAsPublished => "optimal as published",
+            Self::PredictionsHalved => "predictions halved",
+            Self::ChoiceReversed => "choice reversed",
         }
     }
 }

@@ -1,5 +1,6 @@
 //! `dps ledger`: the budget file of a data set.
 
+use super::attest::SignerOptions;
 use super::content::Content;
 use super::release::{AdjacencyKind, AdjacencyOptions};
 use super::trust::TrustOptions;
@@ -141,6 +142,8 @@ struct Show {
     /// List every entry, and not the latest hundred alone.
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    signer: SignerOptions,
 }
 
 impl Ledger {
@@ -281,6 +284,7 @@ impl Show {
             });
         let answers: Vec<Record> = answers.collect();
         let record = summary(&self.file, &file).number("at delta", delta.get());
+        let record = self.signer.check_ledger(record, &self.file, &file)?;
         if ledger.entries().is_empty() {
             return Ok(record.table("entries", Vec::new()));
         }
@@ -294,7 +298,7 @@ impl Show {
 }
 
 /// Seconds since 1970 as a date and time of day in UTC (Hinnant's civil calendar).
-fn date(seconds: u64) -> String {
+pub(super) fn date(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400 + 719_468, seconds % 86_400);
     let (era, day_of_era) = (days / 146_097, days % 146_097);
     let year_of_era =

@@ -4,9 +4,10 @@ use crate::error::{Error, Result};
 use dp_core::output::{Existing, Output};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use sha2::{Digest, Sha256};
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::{Read, Write as _};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use zeroize::Zeroizing;
 
 const SECRET: &str = "dps signing key 1\nsecret ";
@@ -89,7 +90,7 @@ impl SecretKey {
             file.write_all(part.as_bytes()).map_err(failed)?;
         }
         file.as_file().sync_all().map_err(failed)?;
-        let beside = super::beside(path, ".pub");
+        let beside = beside(path, ".pub");
         let mut out = Output::create(&beside, Existing::Keep)?;
         let text = format!("{PUBLIC}{}\n", public.text());
         out.write_all(text.as_bytes()).map_err(|e| Error::io(&beside, e))?;
@@ -172,4 +173,11 @@ pub(super) fn from_hex<const N: usize>(digits: &str) -> Option<[u8; N]> {
         *byte = u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok()?;
     }
     Some(bytes)
+}
+
+/// `path` with more at the end of its name.
+pub(super) fn beside(path: &Path, more: &str) -> PathBuf {
+    let mut name = OsString::from(path);
+    name.push(more);
+    name.into()
 }

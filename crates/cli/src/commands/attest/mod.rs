@@ -7,15 +7,14 @@ pub(super) use key::PublicKey;
 
 use super::content::Content;
 use crate::error::{Error, Result, no_effect, shown};
-use crate::output::Record;
+use crate::output::{Record, date};
 use clap::Args;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::output::{Access, Existing, Output, write};
 use dp_core::release_file;
-use key::{SecretKey, hex};
+use key::{SecretKey, beside, hex};
 use sha2::{Digest, Sha256};
 use statement::{COMMENT, Object, Statement};
-use std::ffi::OsString;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
@@ -210,18 +209,10 @@ fn said(record: Record, statement: &Statement, signer: &PublicKey) -> Record {
             record.text("signed head", head).integer("signed lines", *lines)
         }
     };
-    let record =
-        record.text("signed at, by the signer's clock", super::ledger::date(statement.time));
+    let record = record.text("signed at, by the signer's clock", date(statement.time));
     if statement.comment.is_empty() {
         record
     } else {
         record.text("signed comment", &statement.comment)
     }
-}
-
-/// `path` with more at the end of its name.
-fn beside(path: &Path, more: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(more);
-    name.into()
 }

@@ -7,6 +7,7 @@
 //! | `merge` | puts the parts of one release together |
 //! | `window` | second moments of the last rows of a stream, a release file a tick, all for one budget |
 //! | `inspect`, `verify` | show and recompute what a release or a certificate states |
+//! | `attest` | signs a release or the head of a ledger, for `verify --signer` and `ledger show --signer` |
 //! | `explain` | what an attacker learns at most, in words and numbers |
 //! | `attack` | what real attacks would have learnt, for whoever has the truth |
 //! | `distance`, `search`, `moments`, `pca`, `regress` | answer questions from releases alone |

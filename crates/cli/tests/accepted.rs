@@ -42,7 +42,9 @@ fn what_was_not_checked_is_said() {
     room.json(&format!("release sketch users.csv --out a.dps {SKETCH} --delta 1e-6"));
     let gaps = |run: &str| room.json(run)["not checked"].to_string();
     let found = gaps("verify a.dps");
-    for words in ["nothing is signed", "who drew it", "nothing else fixes", "declared bounds"] {
+    for words in
+        ["no signature was checked", "who drew it", "nothing else fixes", "declared bounds"]
+    {
         assert!(found.contains(words), "{found}");
     }
     assert!(!found.contains("sensitivity:"), "{found}");

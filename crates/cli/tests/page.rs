@@ -163,7 +163,7 @@ fn a_page_answers_the_five_questions() {
         "os-chacha12",
         "rounded-gaussian",
         "the squared distance of its first two rows is",
-        "authorship: nothing is signed",
+        "authorship: no signature was checked",
         "epsilon = 1",
     ] {
         assert!(html.contains(words), "{words}");

@@ -46,6 +46,17 @@ impl Content {
         Ok(Self::Held(path.to_owned(), bytes))
     }
 
+    /// Its bytes, read once, so that all that is asked of it is about the same ones.
+    pub(crate) fn held(self) -> Result<Self> {
+        Ok(match self {
+            Self::File(path) => {
+                let bytes = std::fs::read(&path).map_err(|e| Error::io(&path, e))?;
+                Self::Held(path, bytes)
+            }
+            held => held,
+        })
+    }
+
     /// Its name, for people.
     pub(crate) fn name(&self) -> String {
         let (Self::File(path) | Self::Held(path, _)) = self;

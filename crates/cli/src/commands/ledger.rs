@@ -1,11 +1,12 @@
 //! `dps ledger`: the budget file of a data set.
 
+use super::attest::SignerOptions;
 use super::content::Content;
 use super::release::{AdjacencyKind, AdjacencyOptions};
 use super::trust::TrustOptions;
 use super::{loaded, recheck};
 use crate::error::{Error, Result};
-use crate::output::{Record, complain, print};
+use crate::output::{Record, complain, date, print};
 use clap::{Args, Subcommand, ValueEnum};
 use dp_core::accounting::{Filter, FilterRule, Foreign, Method, Standing};
 use dp_core::ledger_file::{BudgetFile, Repeat};
@@ -141,6 +142,8 @@ struct Show {
     /// List every entry, and not the latest hundred alone.
     #[arg(long)]
     all: bool,
+    #[command(flatten)]
+    signer: SignerOptions,
 }
 
 impl Ledger {
@@ -281,6 +284,7 @@ impl Show {
             });
         let answers: Vec<Record> = answers.collect();
         let record = summary(&self.file, &file).number("at delta", delta.get());
+        let record = self.signer.check_ledger(record, &self.file, &file)?;
         if ledger.entries().is_empty() {
             return Ok(record.table("entries", Vec::new()));
         }
@@ -291,23 +295,6 @@ impl Show {
         };
         Ok(record.table("entries", entries.collect()).table("answers", answers))
     }
-}
-
-/// Seconds since 1970 as a date and time of day in UTC (Hinnant's civil calendar).
-fn date(seconds: u64) -> String {
-    let (days, rest) = (seconds / 86_400 + 719_468, seconds % 86_400);
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let (day, month) = (
-        day_of_year - (153 * shifted + 2) / 5 + 1,
-        if shifted < 10 { shifted + 3 } else { shifted - 9 },
-    );
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute, second) = (rest / 3600, rest / 60 % 60, rest % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
 /// What the methods' epsilons rest on: they compose releases that were planned before any answer

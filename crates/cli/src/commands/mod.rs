@@ -1,6 +1,7 @@
 //! One file a command.
 
 mod attack;
+mod attest;
 mod calibrate;
 mod cells;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
@@ -54,6 +55,9 @@ pub(crate) enum Command {
     /// not hold together, is no proven differential privacy that could be computed again and was not
     /// accepted by name, or promises less than --require.
     Verify(verify::Verify),
+    /// Sign a release, or the head of a ledger, with a key of yours: `verify --signer` and `ledger show --signer`
+    /// check it.
+    Attest(attest::Attest),
     /// Estimate the distance, product or similarity of two rows from releases.
     Distance(distance::Distance),
     /// Find the best rows of a release for the rows of a query release.
@@ -88,6 +92,7 @@ impl Command {
             Self::Explain(command) => command.run(),
             Self::Attack(command) => command.run(),
             Self::Verify(command) => command.run(),
+            Self::Attest(command) => command.run(),
             Self::Distance(command) => command.run(),
             Self::Search(command) => command.run(),
             Self::Moments(command) => command.run(),

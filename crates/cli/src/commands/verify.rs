@@ -1,5 +1,6 @@
 //! `dps verify`: what can be computed again, and what cannot.
 
+use super::attest::SignerOptions;
 use super::content::Content;
 use super::trust::TrustOptions;
 use super::worth::{class_name, facts};
@@ -14,6 +15,11 @@ use linalg_dp::verify::{Finding, Report};
 use sketch::verify::FALSE_ALARM;
 use std::path::PathBuf;
 
+/// What a signature fills.
+const AUTHORSHIP: &str = "authorship";
+/// What it leaves open.
+const SIGNED: &str = "signer: whose key it is, that nobody else had it, and when it signed";
+
 /// Options of `dps verify`.
 #[derive(Args)]
 pub(crate) struct Verify {
@@ -21,6 +27,8 @@ pub(crate) struct Verify {
     file: PathBuf,
     #[command(flatten)]
     trust: TrustOptions,
+    #[command(flatten)]
+    signer: SignerOptions,
     /// What must be promised at least, as in `epsilon<=1,delta<=1e-6,adjacency=attribute`; also `beta>=`,
     /// `l2>=`, `bound>=`, `alpha>=`, `rows>=`, `min_size<=`, `provenance=proven`, `generator=os`.
     #[arg(long, value_name = "CLAUSES")]
@@ -29,8 +37,12 @@ pub(crate) struct Verify {
 
 impl Verify {
     pub(crate) fn run(&self) -> Result<Record> {
-        let (content, trust) = (Content::open(&self.file)?, self.trust.get());
-        let mut record = Record::new().text("verdict", "holds together");
+        let (mut content, trust) = (Content::open(&self.file)?, self.trust.get());
+        if self.signer.asked() {
+            content = content.held()?;
+        }
+        let record = Record::new().text("verdict", "holds together");
+        let mut record = self.signer.check_release(record, &self.file, &content)?;
         let (certificate, report) = if content.is_release()? {
             let (_, summary, report) = loaded::checked(&content, &trust)?;
             record = facts(record, &summary);
@@ -65,7 +77,11 @@ impl Verify {
             let text = "computed again from the public parameters: agrees";
             record = record.text("sensitivity", text);
         }
-        let gaps = gaps(&report, certificate.statement());
+        let mut gaps = gaps(&report, certificate.statement());
+        if self.signer.asked() {
+            gaps.retain(|gap| !gap.starts_with(AUTHORSHIP));
+            gaps.push(SIGNED.to_owned());
+        }
         let gaps = gaps.iter().map(|gap| Record::new().text("not checked", gap)).collect();
         Ok(record.table("not checked", gaps))
     }
@@ -90,7 +106,9 @@ fn gap(what: &str, found: Finding) -> Option<String> {
 fn always(statement: &Statement) -> Vec<String> {
     let names: Vec<&str> = statement.public.keys().map(String::as_str).collect();
     let mut gaps = vec![
-        "authorship: nothing is signed, so whoever can write the file can write another".to_owned(),
+        format!(
+            "{AUTHORSHIP}: no signature was checked, so whoever can write the file can write another"
+        ),
         "noise: who drew it, that nobody kept it, and that it was drawn once".into(),
         "data: that they are within the declared bounds, and what is one row in them".into(),
     ];

@@ -134,6 +134,29 @@ impl BudgetFile {
         Self::as_read(replay::read(bytes, "ledger")?)
     }
 
+    /// The hashes of the lines of these numbers, from the bytes of a file, all of which is checked: whether it goes on
+    /// from a head that somebody kept. `None` for a line that is not there.
+    ///
+    /// # Errors
+    /// [`Error::Ledger`].
+    pub fn heads_after<const N: usize>(
+        bytes: &[u8],
+        numbers: [u64; N],
+    ) -> Result<[Option<String>; N]> {
+        let read = replay::read(bytes, "ledger")?;
+        let mut rest = &bytes[lines::BEGINNING..];
+        let mut heads = [const { None }; N];
+        for line in 1..=read.lines {
+            let end = rest.iter().position(|&byte| byte == b'\n').unwrap_or(rest.len());
+            let hash = || Some(String::from_utf8_lossy(&rest[..64]).into_owned());
+            for (head, _) in heads.iter_mut().zip(numbers).filter(|(_, n)| *n == line) {
+                *head = hash();
+            }
+            rest = &rest[end + 1..];
+        }
+        Ok(heads)
+    }
+
     /// Reads a budget file after all that was interrupted is finished or taken back, as every command that uses a
     /// ledger does; where it may not be written, as it stands.
     ///

@@ -108,7 +108,7 @@ class Vectors(Mechanism):
         path: str | os.PathLike[str],
         data: Any,
         *,
-        single: bool = False,
+        store: str = "f64",
         replace: bool = False,
         ledger: Ledger | str | os.PathLike[str] | None = None,
         label: str | None = None,
@@ -123,8 +123,9 @@ class Vectors(Mechanism):
             The release file; it appears when it is complete and paid.
         data : array, sparse matrix or Arrow producer
             As of `release`; batches of Arrow are read one at a time.
-        single : bool
-            Stores 32 bits a number: half the size, the same privacy.
+        store : str
+            ``f64``; ``f32``, half the size; or ``compact``, 6 to 8 bits a number: rounded to at most an eighth of the noise's
+            scale, which estimates count. The privacy is the same.
         replace : bool
             Whether a file that is there may be replaced.
         ledger, label, progress, insecure_test_noise
@@ -133,7 +134,7 @@ class Vectors(Mechanism):
         self._core.write(
             prepared(data),
             os.fspath(path),
-            single=single,
+            store=store,
             replace=replace,
             ledger=None if ledger is None else os.fspath(ledger),
             label=label,

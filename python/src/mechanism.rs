@@ -341,14 +341,14 @@ impl Mechanism {
     }
 
     /// Releases projected rows to a file in bounded memory; the ledger pays when the file is complete.
-    #[pyo3(signature = (data, path, *, single=false, replace=false, ledger=None, label=None, progress=None, test_noise=None))]
+    #[pyo3(signature = (data, path, *, store="f64", replace=false, ledger=None, label=None, progress=None, test_noise=None))]
     #[allow(clippy::too_many_arguments)] // named where they are given
     fn write(
         &self,
         py: Python<'_>,
         data: &Bound<'_, PyAny>,
         path: PathBuf,
-        single: bool,
+        store: &str,
         replace: bool,
         ledger: Option<PathBuf>,
         label: Option<&str>,
@@ -356,7 +356,12 @@ impl Mechanism {
         test_noise: Option<u64>,
     ) -> Result<()> {
         let mut run = Run::new(ledger.as_deref(), progress, test_noise)?;
-        let element = if single { Element::F32 } else { Element::F64 };
+        let element = match store {
+            "f64" => Element::F64,
+            "f32" => Element::F32,
+            "compact" => Element::Compact,
+            _ => return Err(Fault::invalid("store", store, "f64, f32 or compact")),
+        };
         let existing = if replace { Existing::Replace } else { Existing::Keep };
         let mut output = Output::create(Path::new(&path), existing)?;
         if let (Some(ledger), Some(promise)) = (&ledger, self.promise()) {

@@ -34,11 +34,22 @@ def test_vectors(tmp_path, rows, table, command):
     command(*common, "--epsilon", 8, "--delta", 0, "--noise", "staircase", *test)
     mechanism = vectors(noise="staircase", delta=0)
     assert mechanism.release(rows, insecure_test_noise=KEY).to_bytes() == out.read_bytes()
-    command(*common, "--epsilon", 8, "--delta", 0, "--noise", "laplace", "--f32", *test)
+    command(*common, "--epsilon", 8, "--delta", 0, "--noise", "laplace", "--store", "f32", *test)
     vectors(noise="laplace", delta=0).write(
-        written, rows, single=True, replace=True, insecure_test_noise=KEY
+        written, rows, store="f32", replace=True, insecure_test_noise=KEY
     )
     assert written.read_bytes() == out.read_bytes()
+    budget = ["--epsilon", 8, "--delta", 1e-6, "--noise", "gaussian"]
+    command(*common, *budget, "--store", "compact", *test)
+    vectors().write(written, rows, store="compact", replace=True, insecure_test_noise=KEY)
+    assert written.read_bytes() == out.read_bytes()
+    # Read, a compact release stays one, and differs by half a step of its grid at most.
+    compact, whole = dps.load(written), vectors().release(rows, insecure_test_noise=KEY)
+    assert compact.to_bytes() == out.read_bytes()
+    sigma = whole.certificate["noise"]["sigma"]
+    assert 0 < np.abs(compact.to_numpy() - whole.to_numpy()).max() <= sigma / 16
+    with pytest.raises(dps.ParameterError, match="store"):
+        vectors().write(written, rows, store="f16", replace=True)
 
 
 def test_groups(tmp_path, rows, table, command):

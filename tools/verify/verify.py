@@ -21,7 +21,7 @@ KINDS = [("sketch", "private", 8), ("sketch, single precision", "private", 4), (
          ("signs", "individual", None), ("signs", "none", None), ("set signatures", "private", None),
          ("noisy MinHash bits", "private", 8), ("set signatures", "none", 0), ("covariance", "private", 8),
          ("low-rank approximation", "private", 8), ("range sketch", "private", 8), ("window", "private", 8),
-         ("unit vectors", "private", 4), ("regression", "private", 8), ("counts of groups", "private", 8)]
+         ("unit vectors", "private", 4), ("regression", "private", 8), ("counts of groups", "private", 8), ("sketch, compact", "private", None)]
 UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "grouped", "identity")
 
 
@@ -51,6 +51,32 @@ def packed(payload, rows, width, bits, below):
         row = int.from_bytes(payload[i * size : (i + 1) * size], "little")
         need(row >> (width * bits) == 0, "payload: bits beyond the last")
         need(below == 1 << bits or all(row >> (bits * j) & ((1 << bits) - 1) < below for j in range(width)), "payload: a symbol outside the alphabet")
+
+
+def unpacked(payload, rows, k, grid):
+    """The numbers of blocks of packed multiples of 2^grid."""
+    values, at, most = [], 0, min(max(2**16 // k, 16), 4096)
+    while at < len(payload):
+        need(len(payload) >= at + 12, "payload: a block is cut")
+        n, width, escapes = struct.unpack_from("<III", payload, at)
+        need(1 <= n <= most and 6 <= width <= 32, "payload: rows or width of a block")
+        start, half = at + 12, 1 << (width - 1)
+        end = start + (n * k * width + 7) // 8
+        at = end + 8 * escapes
+        need(at <= len(payload), "payload: a block is cut")
+        groups = [int.from_bytes(payload[i : min(i + width, end)], "little") for i in range(start, end, width)]
+        symbols = [group >> (width * j) & (2 * half - 1) for group in groups for j in range(8)]
+        need(not any(symbols[n * k :]), "payload: bits beyond the last")
+        symbols = symbols[: n * k]
+        whole = struct.unpack_from(f"<{escapes}d", payload, end)
+        need(symbols.count(0) == escapes, "payload: escapes of a block")
+        for v in whole:
+            need(math.isfinite(v) and abs(v) >= math.ldexp(half, grid), "payload: an escape that is none")
+            need(abs(v) >= math.ldexp(1, grid + 52) or math.ldexp(v, -grid).is_integer(), "payload: an escape is not on the grid")
+        rest = iter(whole)
+        values += [math.ldexp(s - half, grid) if s else next(rest) for s in symbols]
+    need(len(values) == rows * k, "shape: rows of the blocks")
+    return values
 
 
 def check_chosen(spec, states):
@@ -171,8 +197,15 @@ def check_release(code, payload, t, open_ends):
         need(len(payload) % size == 0, "shape: length of the payload")
         values = struct.unpack(f"<{len(payload) // size}{'d' if size == 8 else 'f'}", payload)
         need(all(map(math.isfinite, values)), "payload: not finite")
-    if code <= 4:
-        specs = [f] if code < 2 else f
+    if code == 15:
+        fields(f, "parameters", {"projection": ".", "grid": "g"})
+        need(noise["kind"] in ("rounded-gaussian", "rounded-laplace"), "noise of a compact sketch")
+        need(f["grid"] == math.frexp(noise.get("sigma", noise.get("scale")))[1] - 4, "parameters.grid does not follow from the noise")
+        printed = f["projection"]
+        need(type(printed) is dict and printed.get("k") == columns, "shape: columns of the projection")
+        values = unpacked(payload, rows, columns, f["grid"])
+    if code <= 4 or code == 15:
+        specs = f if code in (2, 3, 4) else [printed]
         need(type(specs) is list and specs, "parameters")
         for spec in specs:
             fields(spec, "parameters", {"family": ".", "d": "n", "k": "n", "seed": "."})
@@ -181,7 +214,7 @@ def check_release(code, payload, t, open_ends):
             check_chosen(spec, states if spec is first else lambda **_: None)
         need(sum(s["k"] for s in specs) == columns and all(s["d"] == first["d"] for s in specs), "shape: columns of the projection")
         states(projection=first["family"].get("kind"), d=first["d"], k=first["k"], projection_seed=first["seed"], n=rows)
-        if code >= 2:
+        if code in (2, 3, 4):
             states(bits=columns, repetitions=len(specs))
             packed(payload, rows, columns, 1, 2)
             counts("trials", columns)
@@ -292,7 +325,7 @@ def check_release(code, payload, t, open_ends):
         states(m=rows, seed=f["seed"])
     if code in (9, 10) and profile:
         counts("k", (f["range"] or f)["k"] if code == 9 else columns)
-    if code in (0, 6, 10, 12):
+    if code in (0, 6, 10, 12, 15):
         on_grid(values, noise)
     need(t["fingerprint"] == sha(canonical(printed).encode()).hexdigest()[:16], "fingerprint")
     if profile:

@@ -69,9 +69,11 @@ fn honest_releases_pass() {
         "--delta 1e-6 --noise gaussian",
         "--delta 0 --noise laplace",
         "--delta 0 --noise staircase",
-        "--delta 1e-6 --noise gaussian --f32",
-        "--delta 0 --noise staircase --f32",
-        "--delta 0 --noise laplace --f32",
+        "--delta 1e-6 --noise gaussian --store f32",
+        "--delta 0 --noise staircase --store f32",
+        "--delta 0 --noise laplace --store f32",
+        "--delta 1e-6 --noise gaussian --store compact",
+        "--delta 0 --noise laplace --store compact",
     ] {
         for file in ["zero.csv", "one.csv"] {
             room.json(&format!("release sketch {file} --out a.dps --force {SKETCH} {noise}"));
@@ -86,6 +88,36 @@ fn honest_releases_pass() {
         room.json(&format!("release sketch zero.csv --out a.dps --force {tiny}"));
         room.json("verify a.dps");
     }
+}
+
+/// Compact files are read by every command, and say what they are; noise that they cannot hold is refused first.
+#[test]
+fn compact_releases_are_releases() {
+    let room = room();
+    let sketch = |out: &str, store: &str| {
+        let noise = "--delta 1e-6 --noise gaussian --insecure-test-noise 5";
+        room.json(&format!(
+            "release sketch users.csv --out {out} {SKETCH} {noise} --store {store}"
+        ));
+    };
+    sketch("a.dps", "f64");
+    sketch("c.dps", "compact");
+    assert_eq!(room.json("inspect c.dps")["kind"], "sketch (compact)");
+    room.json("verify c.dps --accept test-noise");
+    let subtracted = |file: &str| {
+        let found = room.json(&format!("export {file} --out {file}.csv --accept test-noise"));
+        found["subtract from squared norms"].as_f64().expect("a number")
+    };
+    let ratio = subtracted("c.dps") / subtracted("a.dps");
+    // 1 + g^2/12 for a g between a sixteenth and an eighth of sigma.
+    assert!((1.0 + 1.0 / 3072.0..=1.0 + 1.0 / 768.0).contains(&(ratio * (1.0 + 1e-12))), "{ratio}");
+    for question in ["distance c.dps 0 1", "search c.dps --row 0 --top 3"] {
+        room.json(&format!("{question} --accept test-noise"));
+    }
+    let stairs =
+        format!("release sketch users.csv --out s.dps {SKETCH} --delta 0 --noise staircase");
+    room.refuses(&format!("{stairs} --store compact"), 2, &["compact", "f64 or f32"]);
+    assert!(!room.path("s.dps").exists());
 }
 
 #[test]

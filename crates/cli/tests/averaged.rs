@@ -25,8 +25,9 @@ fn a_fresh_projection_needs_less_noise_for_whole_rows() {
         let sketch = "release sketch users.csv --force -k 10";
         room.json(&format!("{sketch} --out known.dps {privacy}"));
         room.json(&format!("{sketch} --out gaussian.dps --family gaussian {privacy}"));
-        let made =
-            room.json(&format!("{sketch} --out fresh.dps --calibration averaged --f32 {privacy}"));
+        let made = room.json(&format!(
+            "{sketch} --out fresh.dps --calibration averaged --store f32 {privacy}"
+        ));
         assert_eq!(made["projection"], "gaussian");
         assert_eq!(made["seed origin"], "operating system", "{made}");
         assert!(number(&made, "true_delta") <= 1e-6);

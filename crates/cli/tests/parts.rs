@@ -26,7 +26,10 @@ fn kinds() -> Vec<String> {
     let sets = "sets.txt --epsilon 2 --adjacency set-items --alpha 1 --min-size 9";
     vec![
         format!("sketch rows.csv -k 3 --seed 1 {ATTRIBUTE} --delta 1e-6 --noise gaussian"),
-        format!("sketch rows.csv -k 3 --seed 1 {ATTRIBUTE} --delta 0 --noise laplace --f32"),
+        format!("sketch rows.csv -k 3 --seed 1 {ATTRIBUTE} --delta 0 --noise laplace --store f32"),
+        format!(
+            "sketch rows.csv -k 3 --seed 1 {ATTRIBUTE} --delta 0 --noise laplace --store compact"
+        ),
         format!("sketch rows.csv -k 3 --seed 1 {ATTRIBUTE} --delta 0 --noise staircase"),
         format!("sketch rows.csv -k 3 --calibration averaged {ROW} --clip"),
         format!(
@@ -184,7 +187,7 @@ fn another_mechanism_or_other_rows_are_refused() {
         kind.replace("--seed 1", "--seed 2"),
         kind.replace("--epsilon 1", "--epsilon 2"),
         kind.replace("--noise gaussian", "--noise laplace"),
-        kind.clone() + " --f32",
+        kind.clone() + " --store f32",
         kinds()[5].clone(),
     ] {
         let said = part(&other);

@@ -116,7 +116,7 @@ fn every_family_and_noise_is_released() {
             let privacy = PRIVACY.replace("--delta 1e-6", "");
             let delta = if noise.contains("delta") { "" } else { "--delta 1e-6" };
             let found = room.json(&format!(
-                "release sketch users.csv --out x.dps --force -k 8 --family {family} --f32 {noise} \
+                "release sketch users.csv --out x.dps --force -k 8 --family {family} --store f32 {noise} \
                  {privacy} {delta}"
             ));
             assert_eq!(found["projection"], family);

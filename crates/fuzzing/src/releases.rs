@@ -38,7 +38,7 @@ pub(crate) fn release_container(data: &[u8]) {
 pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, Failure> {
     let kind = open(bytes)?.summary.kind;
     Ok(match kind {
-        Kind::Sketch64 | Kind::Sketch32 => {
+        Kind::Sketch64 | Kind::Sketch32 | Kind::SketchCompact => {
             encode_as(&decode::<PrivateSketch, Certificate>(bytes)?, kind)?
         }
         Kind::UnitVectors => encode_as(&decode::<UnitVectors, Certificate>(bytes)?, kind)?,

@@ -130,6 +130,11 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
     Ok(vec![
         Sample::new("release_sketch", "sketch-f64.dps", encode(&release)?),
         Sample::new("release_sketch", "sketch-f32.dps", encode_as(&release, Kind::Sketch32)?),
+        Sample::new(
+            "release_sketch",
+            "sketch-compact.dps",
+            encode_as(&release, Kind::SketchCompact)?,
+        ),
         Sample::new(target, "signs.dps", encode(&private.release(rows, &mut rng())?)?),
         Sample::new(target, "individual.dps", encode(&individual.release(rows, &mut rng())?)?),
         Sample::new(target, "plain.dps", encode(&signs.simhash(rows)?)?),

@@ -132,7 +132,8 @@ fn inconsistent(trailer: &Value) -> Vec<(&'static str, Value)> {
     }
     edit(&format!("{guarantee}/adjacency/l2"), "shift of the adjacency", &times(1.01));
     // Signs hide any change of an attribute; a sketch hides one of a size.
-    if trailer.pointer("/parameters/family").is_some() {
+    let projected = ["/parameters/family", "/parameters/grid"];
+    if projected.iter().any(|path| trailer.pointer(path).is_some()) {
         edit(&format!("{guarantee}/adjacency/beta"), "change of the adjacency", &times(1.01));
     }
     if trailer.pointer("/certificate/guarantee/provenance/theorem").is_some() {
@@ -146,6 +147,11 @@ fn inconsistent(trailer: &Value) -> Vec<(&'static str, Value)> {
     edit("/rows", "rows", &plus(1));
     edit("/columns", "columns", &plus(1));
     edit("/parameters/k", "columns of the parameters", &plus(1));
+    edit("/parameters/projection/k", "columns of the projection", &plus(1));
+    for by in [-1, 1] {
+        let moved = |v: &Value| v.as_i64().map(|g| json!(g + by));
+        edit("/parameters/grid", "coarse grid", &moved);
+    }
     edits
 }
 

@@ -98,7 +98,7 @@ impl AnyRelease {
     pub fn decode(bytes: &[u8]) -> Result<(Summary, Self)> {
         let opened = release_file::open(bytes)?;
         let release = match opened.summary.kind {
-            Kind::Sketch64 | Kind::Sketch32 => Self::Sketch(read(&opened)?),
+            Kind::Sketch64 | Kind::Sketch32 | Kind::SketchCompact => Self::Sketch(read(&opened)?),
             Kind::UnitVectors => Self::Units(read(&opened)?),
             Kind::Signs => Self::Signs(read(&opened)?),
             Kind::IndividualSigns => Self::IndividualSigns(read(&opened)?),

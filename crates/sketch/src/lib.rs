@@ -21,6 +21,7 @@
 //! | release | kind | payload | parameters |
 //! | --- | --- | --- | --- |
 //! | [`vectors::PrivateSketch`] | `Sketch64`, `Sketch32` | rows of k numbers | projection |
+//! | the same | `SketchCompact` | blocks of packed numbers | projection, coarse grid |
 //! | [`signs::SignCodes`] | `Signs` | rows of `ceil(bits/8)` bytes | projections |
 //! | [`signs::SignCodes`] | `IndividualSigns` | the same | the same |
 //! | signs without noise | `PlainSigns` | the same | the same |

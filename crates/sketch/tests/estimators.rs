@@ -257,8 +257,9 @@ fn a_release_beside_its_copy_is_one_release() {
     let load =
         |kind| -> Release<PrivateSketch> { decode(&encode_as(release, kind).unwrap()).unwrap() };
     let (loaded, narrow) = (load(Kind::Sketch64), load(Kind::Sketch32));
-    for copy in [release, &release.clone(), &loaded, &narrow] {
-        for (x, y) in [(release, copy), (copy, release)] {
+    let compact = load(Kind::SketchCompact);
+    for copy in [release, &release.clone(), &loaded, &narrow, &compact, &compact.clone()] {
+        for (x, y) in [(release, copy), (copy, release), (&compact, copy), (copy, &compact)] {
             let pairs = Pairs::between(x, y).unwrap();
             assert_eq!(pairs.squared_distance(1, 1).unwrap().value, 0.0);
             assert_eq!(pairs.squared_distance(1, 1).unwrap().standard_error, 0.0);
@@ -269,8 +270,10 @@ fn a_release_beside_its_copy_is_one_release() {
     }
     // Another release of the same rows is another, though its certificate is the same.
     assert_eq!(release.certificate(), other.certificate());
-    let pairs = Pairs::between(release, other).unwrap();
-    assert!(pairs.squared_distance(1, 1).unwrap().standard_error > 0.0);
+    for (x, y) in [(release, other), (&compact, other), (other, &compact)] {
+        let pairs = Pairs::between(x, y).unwrap();
+        assert!(pairs.squared_distance(1, 1).unwrap().standard_error > 0.0);
+    }
 }
 
 fn half() -> Probability {

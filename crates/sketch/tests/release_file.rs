@@ -1,6 +1,7 @@
 //! Release files: round trip, streaming, golden bytes, damage.
 
 use dp_core::Certificate;
+use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{self as file, Kind, read_summary};
 use dp_core::{Adjacency, Budget, EntryBound, FreshSeed, NoiseRng, PublicSeed, Release, Shift};
 use proptest::prelude::*;
@@ -50,6 +51,15 @@ fn files_come_back_whole() {
         let release = release(n);
         file::write(&path, &release).unwrap();
         assert_eq!(read_release(&path).unwrap().map(|p| p), release);
+        let bytes = encode(&release, Element::Compact).unwrap();
+        let compact = decode(&bytes).unwrap();
+        assert_eq!(file::encode(&compact).unwrap(), bytes, "what was compact stays so");
+        let error = encode(&compact, Element::F64).unwrap_err().to_string();
+        assert!(error.contains("coarse grid"), "{error}");
+        let NoiseLaw::RoundedGaussian { sigma, .. } = *compact.payload().noise() else { panic!() };
+        for (a, b) in compact.payload().values().iter().zip(release.payload().values()) {
+            assert!((a - b).abs() <= sigma.get() / 16.0);
+        }
         let narrow = decode(&encode(&release, Element::F32).unwrap()).unwrap();
         assert_eq!(&narrow.certificate().clone().of_post_processing(), release.certificate());
         for (a, b) in narrow.payload().values().iter().zip(release.payload().values()) {
@@ -84,6 +94,16 @@ fn streaming_gives_the_bits_of_one_release() {
     assert_eq!((summary.kind, summary.rows, summary.columns), (Kind::Sketch64, 9001, 4));
     assert_eq!(summary.certificate.private().unwrap(), written.certificate);
     assert_eq!(read_release(&path).unwrap().map(|p| p), whole);
+    // On a coarse grid too, where blocks are cut in the same places.
+    let mut rng = NoiseRng::deterministic_not_private(8);
+    let mut writer = ReleaseWriter::create(&path, &m, Element::Compact, &mut rng).unwrap();
+    for part in x.chunks(701 * d) {
+        writer.push(RowsView::f64(part.len() / d, d, part).unwrap()).unwrap();
+    }
+    writer.finish().unwrap();
+    let bytes = std::fs::read(&path).unwrap();
+    let numbers = n * k;
+    assert!(bytes == encode(&whole, Element::Compact).unwrap() && bytes.len() < numbers + 4096);
     // In memory, in the same portions and in others.
     for portion in [700, 4096, n] {
         let mut rng = NoiseRng::deterministic_not_private(8);
@@ -189,8 +209,10 @@ proptest! {
     #[test]
     fn altered_files_never_panic(
         at in any::<prop::sample::Index>(), value in any::<u8>(), cut in any::<prop::sample::Index>(),
+        compact in any::<bool>(),
     ) {
-        let mut bytes = encode(&release(2), Element::F32).unwrap();
+        let element = if compact { Element::Compact } else { Element::F32 };
+        let mut bytes = encode(&release(2), element).unwrap();
         let i = at.index(bytes.len());
         bytes[i] = value;
         reseal(&mut bytes);

@@ -10,9 +10,10 @@ use serde::{Deserialize, Serialize};
 const COUNTS: [&str; 3] = ["n", "sets", "rows"];
 
 /// Rows that stand one after the other, and sums.
-const MADE_IN_PARTS: [Kind; 8] = [
+const MADE_IN_PARTS: [Kind; 9] = [
     Kind::Sketch64,
     Kind::Sketch32,
+    Kind::SketchCompact,
     Kind::Signs,
     Kind::UnitVectors,
     Kind::Symbols,

@@ -37,11 +37,13 @@ pub enum Kind {
     Regression,
     /// Counts of groups of items, `f64`.
     GroupCounts,
+    /// Real-valued sketch rounded to a coarse grid, packed.
+    SketchCompact,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Sketch64,
         Self::Sketch32,
         Self::Signs,
@@ -57,6 +59,7 @@ impl Kind {
         Self::UnitVectors,
         Self::Regression,
         Self::GroupCounts,
+        Self::SketchCompact,
     ];
 
     /// The number in the file: the place in [`Kind::ALL`], for ever.
@@ -93,6 +96,7 @@ impl Kind {
             Self::UnitVectors => "unit vectors",
             Self::Regression => "regression",
             Self::GroupCounts => "counts of groups",
+            Self::SketchCompact => "sketch (compact)",
         }
     }
 

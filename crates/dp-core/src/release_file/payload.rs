@@ -29,6 +29,20 @@ pub trait Payload: Sized {
     /// When they cannot be written.
     fn parameters(&self) -> Result<String, Self::Error>;
 
+    /// The kind of file that holds it when no other is asked for: the first of [`Payload::kinds`], where it is not
+    /// of one kind alone.
+    fn kind(&self, class: CertificateClass) -> Option<Kind> {
+        Self::kinds(class).first().copied()
+    }
+
+    /// As [`Payload::parameters`] for a file of this kind.
+    ///
+    /// # Errors
+    /// As [`Payload::parameters`], and for a kind that cannot hold it.
+    fn parameters_in(&self, _kind: Kind) -> Result<String, Self::Error> {
+        self.parameters()
+    }
+
     /// Checks that a certificate's statement is about this value, before anything is written: whatever
     /// the value says of itself (noise law, shape, seeds) must be what the certificate states,
     /// because a reader believes the certificate.
@@ -54,20 +68,25 @@ pub trait Payload: Sized {
 }
 
 /// The default kind of a release.
-fn kind_of<T: Payload, C: ClassOfCertificate>() -> Result<Kind> {
-    let kinds = T::kinds(C::CLASS);
-    kinds.first().copied().ok_or_else(|| {
+fn kind_of<T: Payload, C: ClassOfCertificate>(release: &Release<T, C>) -> Result<Kind> {
+    release.payload().kind(C::CLASS).ok_or_else(|| {
         Error::file("kind", format!("no file holds this release with a certificate: {}", C::CLASS))
     })
 }
 
 fn trailer<T: Payload, C: ClassOfCertificate>(
     release: &Release<T, C>,
+    kind: Kind,
 ) -> Result<Trailer, T::Error> {
     let payload = release.payload();
     let certificate: AnyCertificate = release.certificate().clone().into();
     payload.check_statement(certificate.statement())?;
-    Ok(Trailer::new(payload.shape(), payload.fingerprint(), &payload.parameters()?, certificate)?)
+    Ok(Trailer::new(
+        payload.shape(),
+        payload.fingerprint(),
+        &payload.parameters_in(kind)?,
+        certificate,
+    )?)
 }
 
 /// The bytes of a release file, in the default kind of the release.
@@ -78,7 +97,7 @@ fn trailer<T: Payload, C: ClassOfCertificate>(
 pub fn encode<T: Payload, C: ClassOfCertificate>(
     release: &Release<T, C>,
 ) -> Result<Vec<u8>, T::Error> {
-    encode_as(release, kind_of::<T, C>()?)
+    encode_as(release, kind_of(release)?)
 }
 
 /// As [`encode`], in another kind that holds the release.
@@ -90,7 +109,7 @@ pub fn encode_as<T: Payload, C: ClassOfCertificate>(
     kind: Kind,
 ) -> Result<Vec<u8>, T::Error> {
     check_kind::<T, C>(kind)?;
-    let trailer = trailer(release)?;
+    let trailer = trailer(release, kind)?;
     let mut out = Writer::begin(Vec::new(), kind)?;
     release.payload().write(&mut out)?;
     Ok(out.end(trailer)?.0)
@@ -104,7 +123,7 @@ pub fn write<T: Payload, C: ClassOfCertificate>(
     to: impl Destination,
     release: &Release<T, C>,
 ) -> Result<(), T::Error> {
-    write_as(to, release, kind_of::<T, C>()?)
+    write_as(to, release, kind_of(release)?)
 }
 
 /// As [`write()`], in another kind that holds the release.
@@ -117,7 +136,7 @@ pub(crate) fn write_as<T: Payload, C: ClassOfCertificate>(
     kind: Kind,
 ) -> Result<(), T::Error> {
     check_kind::<T, C>(kind)?;
-    let trailer = trailer(release)?;
+    let trailer = trailer(release, kind)?;
     let mut out = Writer::create(to, kind)?;
     release.payload().write(&mut out)?;
     out.commit(trailer)?;

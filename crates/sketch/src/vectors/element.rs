@@ -1,8 +1,10 @@
 //! How the numbers of a file are stored.
 
+use super::compact::coarse;
 use super::noise::SketchNoise;
 use super::sketch::PrivateSketch;
 use crate::error::{Error, Result};
+use dp_core::noise::AdditiveNoise;
 use dp_core::release_file::Kind;
 
 /// How numbers are stored.
@@ -15,6 +17,10 @@ pub enum Element {
     /// where that rounding would not be negligible beside the noise
     /// ([`super::PrivateProjection::check_element`]).
     F32,
+    /// Rounded after the noise was added (post-processing) to a grid of at most an eighth of the noise's scale, and
+    /// packed: 6 to 8 bits a number where noise prevails. Estimates and intervals count the rounding. Gaussian and
+    /// Laplace noise only; the grid follows from the stated law (`docs/proofs/grid.md`).
+    Compact,
 }
 
 impl Element {
@@ -24,6 +30,7 @@ impl Element {
         match self {
             Self::F64 => Kind::Sketch64,
             Self::F32 => Kind::Sketch32,
+            Self::Compact => Kind::SketchCompact,
         }
     }
 
@@ -38,7 +45,7 @@ impl Element {
         let fits =
             largest <= f64::from(f32::MAX) && largest * ROUNDING <= noise_variance.sqrt() / 256.0;
         // Below the normal range of f32 the rounding is absolute.
-        if self == Self::F64 || fits && noise_variance.sqrt() >= f64::from(f32::MIN_POSITIVE) {
+        if self != Self::F32 || fits && noise_variance.sqrt() >= f64::from(f32::MIN_POSITIVE) {
             return Ok(());
         }
         let allowed =
@@ -49,6 +56,9 @@ impl Element {
     /// For a mechanism whose projected rows are at most `magnitude` in absolute value; noise beyond 64
     /// standard deviations is not reckoned with.
     pub(crate) fn check_mechanism(self, magnitude: f64, noise: SketchNoise) -> Result<()> {
+        if self == Self::Compact {
+            coarse(&noise.law())?;
+        }
         let variance = noise.variance();
         self.check_range(magnitude + 64.0 * variance.sqrt(), variance)
     }

@@ -2,6 +2,7 @@
 
 mod averaged;
 mod codec;
+mod compact;
 mod element;
 mod interval;
 mod mechanism;

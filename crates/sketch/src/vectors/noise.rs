@@ -110,6 +110,13 @@ impl NoiseMoments {
         }
     }
 
+    /// Of this noise beside a rounding to the grid, whose error is uniform and independent to the precision that
+    /// `docs/proofs/grid.md` states.
+    pub(super) fn rounded_to(self, grid: Grid) -> Self {
+        let square = grid.spacing().powi(2);
+        self.plus(Self { variance: square / 12.0, fourth_cumulant: -square * square / 120.0 })
+    }
+
     /// Moments of the difference of two independent noises.
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {

@@ -4,7 +4,10 @@ use super::noise::NoiseMoments;
 use crate::error::{Error, Result};
 use crate::projection::{Projection, ProjectionSpec, project};
 use crate::rows::RowsView;
-use dp_core::noise::NoiseLaw;
+use dp_core::noise::{Grid, NoiseLaw};
+
+/// The relative rounding of `f32`.
+const F32: f64 = 1.0 / (1 << 24) as f64;
 
 /// n noisy projected rows of k numbers, with the public facts estimators need.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,6 +15,8 @@ pub struct PrivateSketch {
     projection: ProjectionSpec,
     noise: NoiseLaw,
     moments: NoiseMoments,
+    /// The grid its values were rounded to when they had their noise.
+    rounding: Option<Grid>,
     values: Vec<f64>,
 }
 
@@ -41,7 +46,19 @@ impl PrivateSketch {
             return Err(Error::NotFinite { row: at / k, column: at % k });
         }
         let moments = NoiseMoments::of(&noise)?;
-        Ok(Self { projection, noise, moments, values })
+        Ok(Self { projection, noise, moments, rounding: None, values })
+    }
+
+    /// Values that lie on this grid since they were rounded to it: their error has its variance too.
+    pub(super) fn rounded_to(mut self, grid: Grid) -> Self {
+        self.moments = self.moments.rounded_to(grid);
+        self.rounding = Some(grid);
+        self
+    }
+
+    /// The coarse grid of its values, when they were read from a compact file.
+    pub(crate) fn rounding(&self) -> Option<Grid> {
+        self.rounding
     }
 
     /// Number of rows.
@@ -68,7 +85,7 @@ impl PrivateSketch {
         &self.noise
     }
 
-    /// Variance of one noise value.
+    /// Variance of one noise value, with that of a rounding to a coarse grid ([`Element::Compact`](super::Element)).
     #[must_use]
     pub fn noise_variance(&self) -> f64 {
         self.moments.variance
@@ -96,18 +113,25 @@ impl PrivateSketch {
         &self.values
     }
 
-    /// Whether two sketches are one release: the same numbers, or one is the other rounded to `f32`.
+    /// Whether two sketches are one release: the same numbers, or one is the other rounded to `f32` or to a coarse
+    /// grid. Two releases of the same rows are so on a coarse grid with probability at most `0.036^(n k)`
+    /// (`docs/proofs/grid.md`).
     pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
-        let rounded = |wide: &[f64], narrow: &[f64]| {
-            wide.iter().zip(narrow).all(|(&w, &n)| f64::from(w as f32) == n)
+        let rounded = |wide: &Self, narrow: &Self| {
+            let mut pairs = wide.values.iter().zip(&narrow.values);
+            match narrow.rounding {
+                // The wide one may be rounded to `f32`.
+                Some(grid) => {
+                    pairs.all(|(&w, &n)| (w - n).abs() <= 0.5 * grid.spacing() + w.abs() * F32)
+                }
+                None => pairs.all(|(&w, &n)| f64::from(w as f32) == n),
+            }
         };
         core::ptr::eq(self, other)
             || (self.projection == other.projection
                 && self.noise == other.noise
                 && self.values.len() == other.values.len()
-                && (self.values == other.values
-                    || rounded(&self.values, &other.values)
-                    || rounded(&other.values, &self.values)))
+                && (self.values == other.values || rounded(self, other) || rounded(other, self)))
     }
 
     /// Whether two sketches came from the same projection and may be compared.

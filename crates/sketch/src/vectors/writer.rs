@@ -1,6 +1,6 @@
 //! Releasing rows to a file as they come.
 
-use super::codec::put;
+use super::codec::{parameters_in, put};
 use super::element::Element;
 use super::mechanism::PrivateProjection;
 use crate::error::Result;
@@ -8,7 +8,7 @@ use crate::rows::{RowsView, pass_rows};
 use crate::written::{Health, Written};
 use dp_core::NoiseRng;
 use dp_core::output::Destination;
-use dp_core::release_file::{Trailer, Writer, to_json};
+use dp_core::release_file::{Trailer, Writer};
 use std::borrow::Cow;
 
 /// Releases rows to a file as they come: memory is bounded by one block of output
@@ -100,7 +100,8 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     }
 
     fn write_block(&mut self, held: usize) -> Result<()> {
-        put(&mut self.out, &self.block[..held])?;
+        let k = self.mechanism.projection().spec().k();
+        put(&mut self.out, &self.block[..held], (k, &self.mechanism.law()))?;
         self.filled = 0;
         Ok(())
     }
@@ -117,7 +118,8 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
         let certificate = self.mechanism.certificate(self.rows, self.rng.kind());
         let spec = self.mechanism.projection().spec();
         let shape = (self.rows, spec.k());
-        let trailer = Trailer::new(shape, spec.fingerprint(), &to_json(&spec)?, certificate)?;
+        let parameters = parameters_in(self.out.kind(), spec, &self.mechanism.law())?;
+        let trailer = Trailer::new(shape, spec.fingerprint(), &parameters, certificate)?;
         let certificate = self.out.commit(trailer)?.private()?;
         Ok(Written { rows: self.rows, certificate })
     }

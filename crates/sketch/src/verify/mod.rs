@@ -33,7 +33,6 @@ pub use finding::{Finding, Report};
 pub use noise::{FALSE_ALARM, NoisyValues, on_grid};
 
 use crate::error::{Error, Result};
-use crate::projection::ProjectionSpec;
 use crate::sets::{NoisyBits, NoisyCounts, PrivateSymbols, SignatureMatrix};
 use crate::signs::SignCodes;
 use crate::units::UnitVectors;
@@ -169,8 +168,8 @@ pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Fin
         _ => return Ok(None),
     };
     match summary.kind {
-        Kind::Sketch64 | Kind::Sketch32 => {
-            let spec = parameters::<ProjectionSpec>(&summary.parameters)?;
+        Kind::Sketch64 | Kind::Sketch32 | Kind::SketchCompact => {
+            let spec = PrivateSketch::stated_projection(summary.kind, &summary.parameters)?;
             projected(certificate, Some(spec), work).map(Some)
         }
         Kind::UnitVectors => Ok(Some(ANY_ROWS)),
@@ -199,7 +198,7 @@ impl sealed::Checks for PrivateSketch {
     }
 
     fn noise(&self, law: &NoiseLaw) -> Result<Finding> {
-        NoisyValues::rows(self.values(), self.k(), law).check()
+        NoisyValues::rows(self.values(), self.k(), law).rounded_to(self.rounding()).check()
     }
 }
 

@@ -16,6 +16,8 @@ pub struct NoisyValues<'a> {
     /// Independent deviations.
     degrees: f64,
     law: &'a NoiseLaw,
+    /// A coarser grid that they were rounded to with their noise.
+    rounding: Option<Grid>,
 }
 
 impl<'a> NoisyValues<'a> {
@@ -24,20 +26,25 @@ impl<'a> NoisyValues<'a> {
     pub fn rows(values: &'a [f64], columns: usize, law: &'a NoiseLaw) -> Self {
         let n = (values.len() / columns.max(1)) as f64;
         let (mean, free) = if n > 1.0 { (Some(columns), n - 1.0) } else { (None, n) };
-        Self { values, columns: mean, degrees: free * columns as f64, law }
+        Self { values, columns: mean, degrees: free * columns as f64, law, rounding: None }
     }
 
     /// Numbers whose sum of squares is at least that of `degrees` of the noise's values, whatever the data.
     #[must_use]
     pub(super) fn about_zero(values: &'a [f64], degrees: f64, law: &'a NoiseLaw) -> Self {
-        Self { values, columns: None, degrees, law }
+        Self { values, columns: None, degrees, law, rounding: None }
     }
 
     /// All d^2 entries of a symmetric d x d matrix.
     #[must_use]
     pub fn symmetric(values: &'a [f64], d: usize, law: &'a NoiseLaw) -> Self {
         // Off the diagonal a deviation of half the variance stands twice.
-        Self { values, columns: None, degrees: d as f64 * (d as f64 + 1.0) / 2.0, law }
+        Self::about_zero(values, d as f64 * (d as f64 + 1.0) / 2.0, law)
+    }
+
+    /// The same, rounded to a coarser grid with their noise.
+    pub(super) fn rounded_to(self, rounding: Option<Grid>) -> Self {
+        Self { rounding, ..self }
     }
 
     /// Checks that the numbers lie on the grid of the noise, and are not far quieter than the noise alone
@@ -46,6 +53,9 @@ impl<'a> NoisyValues<'a> {
     /// # Errors
     /// [`dp_core::Error::File`] when they cannot be what is stated.
     pub fn check(&self) -> Result<Finding> {
+        if let Some(grid) = self.rounding {
+            on_grid(self.values, grid)?;
+        }
         match *self.law {
             NoiseLaw::RoundedGaussian { sigma, grid }
             | NoiseLaw::SymmetricGaussian { sigma, grid } => {
@@ -111,7 +121,8 @@ impl<'a> NoisyValues<'a> {
     /// More than rounding to the grid, to 32 bits and in these sums moves the root of a sum of squares.
     fn slack(&self, unit: f64, grid: Grid) -> f64 {
         let all = self.values.iter().map(|v| (v / unit).powi(2)).sum::<f64>().sqrt();
-        (self.values.len() as f64).sqrt() * (grid.spacing() / unit) + 1e-7 * all
+        let coarse = self.rounding.map_or(0.0, |grid| 0.5 * grid.spacing());
+        (self.values.len() as f64).sqrt() * ((grid.spacing() + coarse) / unit) + 1e-7 * all
     }
 }
 

@@ -35,9 +35,27 @@ pub(crate) struct SketchOptions {
     /// a ledger counts at far less.
     #[arg(long, value_enum, help_heading = "Mechanism")]
     noise: Option<Noise>,
-    /// Store 32 bits a number: half the size, the same privacy.
-    #[arg(long, help_heading = "Output")]
-    f32: bool,
+    /// How numbers are stored; the privacy is the same. `f64`: all bits. `f32`: half the size. `compact`: 6 to 8 bits a
+    /// number, rounded to at most an eighth of the noise's scale, which estimates count; Gaussian and Laplace noise.
+    #[arg(long, value_enum, default_value_t = Store::F64, help_heading = "Output")]
+    store: Store,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Store {
+    F64,
+    F32,
+    Compact,
+}
+
+impl From<Store> for Element {
+    fn from(store: Store) -> Self {
+        match store {
+            Store::F64 => Self::F64,
+            Store::F32 => Self::F32,
+            Store::Compact => Self::Compact,
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -113,7 +131,7 @@ impl SketchOptions {
         let bound = self.rows.bounds.largest(adjacency)?;
         let input = self.rows.input.open()?;
         let d = input.rows.d();
-        let element = if self.f32 { Element::F32 } else { Element::F64 };
+        let element = Element::from(self.store);
         let output = &self.rows.output;
         let source = Source::rows(&self.rows.input, input, limits);
         if self.calibration == Calibration::Averaged {

@@ -10,6 +10,7 @@ import json
 import math
 import struct
 import sys
+import unicodedata
 
 from mpmath import mpf, sqrt
 
@@ -333,6 +334,16 @@ def check_release(code, payload, t, open_ends):
         open_ends.append("public parameters that nothing else fixes")
 
 
+def check_ids(block, code, rows, c):
+    """Names of rows, each with a line end behind it."""
+    need(code in (0, 1, 2, 3, 4, 5, 6, 7, 12, 14), "ids of a kind without rows")
+    a = c.get("guarantee", c).get("adjacency", {})
+    need(a.get("each", a).get("kind") != "add-remove-row", "ids of rows whose presence is protected")
+    *ids, rest = block.decode().split("\n")
+    need(rest == "" and len(ids) == rows == len(set(ids)), "ids: not one for each row, each once")
+    need(all(0 < len(x.encode()) <= 256 and not any(unicodedata.category(y) == "Cc" for y in x) for x in ids), "ids: not text of 1 to 256 bytes")
+
+
 def check_file(data):
     open_ends = []
     if data[:8] != b"DPSKETCH":
@@ -349,10 +360,16 @@ def check_file(data):
     hashed = sha(payload)
     need(data[-32:] == sha(data[:16], hashed.digest(), trailer, data[-40:-32]).digest(), "checksum: damaged or altered")
     t = parse(trailer.decode(), strict=True)
-    fields(t, "trailer", {"rows": "w", "columns": "w", "fingerprint": "t", "parameters": ".", "certificate": "."})
+    named = {"ids": "w"} if "ids" in t else {}
+    fields(t, "trailer", {"rows": "w", "columns": "w", "fingerprint": "t", "parameters": ".", "certificate": "."} | named)
     c = t["certificate"]
     check_certificate(c, open_ends)
     name, wanted, _ = KINDS[code]
+    if named:
+        need(t["ids"] <= len(payload), "ids: longer than the file")
+        payload, ids = payload[: len(payload) - t["ids"]], payload[len(payload) - t["ids"] :]
+        check_ids(ids, code, t["rows"], c)
+        open_ends.append("ids: which row is called what; they are public, and nothing protects them")
     need(c["class"] == wanted, f"class {c['class']} for {name}")
     need(c["payload"] == hashed.hexdigest(), "payload: not the one that the certificate was written for")
     check_release(code, payload, t, open_ends)

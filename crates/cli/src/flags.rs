@@ -3,7 +3,7 @@
 /// A text of the readers in the words of this command line: options between backticks become flags.
 pub(crate) fn with_flags(text: &str) -> String {
     /// What is not simply the name of the field.
-    const FLAGS: [(&str, &str); 16] = [
+    const FLAGS: [(&str, &str); 19] = [
         ("`header` true", "--header"),
         ("`header` false", "--no-header"),
         ("`leave_out`", "--id"),
@@ -16,9 +16,12 @@ pub(crate) fn with_flags(text: &str) -> String {
         ("`divide`", "--divide"),
         ("`features`", "--features"),
         ("`format`", "--format"),
+        ("`items`", "--items"),
         ("`keep`", "--keep"),
+        ("`keep_id`", "--keep-id"),
         ("`missing`", "--missing"),
         ("`separator`", "--separator"),
+        ("`set_id`", "--set-id"),
         ("`users`", "--user"),
     ];
     FLAGS.iter().fold(text.to_owned(), |text, (option, flag)| text.replace(option, flag))
@@ -37,7 +40,15 @@ mod tests {
             include_str!("../../readers/src/csv.rs"),
             include_str!("../../readers/src/items.rs"),
             include_str!("../../readers/src/open.rs"),
+            include_str!("../../readers/src/column_ids.rs"),
+            include_str!("../../readers/src/column_numbers.rs"),
             include_str!("../../readers/src/options.rs"),
+            include_str!("../../readers/src/set_columns.rs"),
+            include_str!("../../readers/src/set_json.rs"),
+            include_str!("../../readers/src/set_lines.rs"),
+            include_str!("../../readers/src/set_options.rs"),
+            include_str!("../../readers/src/set_table.rs"),
+            include_str!("../../readers/src/several.rs"),
             include_str!("../../readers/src/svmlight.rs"),
         ];
         let known = ["`tab`", "`space`"];

@@ -1,12 +1,16 @@
 //! The options that say which file is read.
 
-use crate::error::Result;
+use crate::error::{Error, Result, no_effect};
 use clap::{Args, ValueEnum};
-use readers::{Block, FileFormat, Input, Missing, RowsFile, SetReader, SetsFile, Users, is_stream};
+use dp_core::release_file::RowIds;
+use readers::{
+    Block, DataError, FileFormat, IdColumn, Input, Meter, Missing, RowsFile, SetFormat, SetReader,
+    SetsFile, Users, is_stream, open_all,
+};
 use sketch::sets::ItemSet;
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Formats by the names of `--format`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -38,6 +42,33 @@ impl From<Format> for FileFormat {
     }
 }
 
+/// Formats of sets by the names of `--format`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum SetKind {
+    /// Text, one set a line, words between separators.
+    Lines,
+    /// JSON lines: a list of items a line, or an object with one.
+    Jsonl,
+    /// CSV: items in columns.
+    Csv,
+    /// Apache Parquet.
+    Parquet,
+    /// Apache Arrow IPC (Feather version 2), file or stream.
+    Arrow,
+}
+
+impl From<SetKind> for SetFormat {
+    fn from(kind: SetKind) -> Self {
+        match kind {
+            SetKind::Lines => Self::Lines,
+            SetKind::Jsonl => Self::Jsonl,
+            SetKind::Csv => Self::Csv,
+            SetKind::Parquet => Self::Parquet,
+            SetKind::Arrow => Self::Arrow,
+        }
+    }
+}
+
 /// What a missing value counts as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum MissingValue {
@@ -53,7 +84,9 @@ enum MissingValue {
 pub(crate) struct InputOptions {
     /// The file of rows; `-` reads standard input. Gzip is recognised.
     pub(crate) input: PathBuf,
-    /// Its format; by default what its name says.
+    /// More files of rows, read after it in this order: with the same columns.
+    pub(crate) more: Vec<PathBuf>,
+    /// Their format; by default what the name of each says.
     #[arg(long, value_enum)]
     format: Option<Format>,
     /// CSV: what stands between the numbers; `tab` for a tab [default: a comma].
@@ -80,6 +113,9 @@ pub(crate) struct InputOptions {
     /// How many rows of a user are used, where that is asked for.
     #[arg(skip)]
     users: OnceLock<Users>,
+    /// What rows are called, where that is asked for.
+    #[arg(skip)]
+    ids: OnceLock<IdColumn>,
     /// svmlight: number of features. It is public, so it cannot be read off the data.
     #[arg(long)]
     features: Option<usize>,
@@ -123,8 +159,32 @@ impl InputOptions {
 
     /// Opens the file and reads as much of it as says how long a row is.
     pub(crate) fn open(&self) -> Result<Input> {
-        let users = self.users.get().cloned();
-        self.entering(RowsFile { users, ..self.like(&self.input) })
+        let file = |path| {
+            let (users, ids) = (self.users.get().cloned(), self.ids.get().cloned());
+            RowsFile { users, ids, ..self.like(path) }
+        };
+        let files = [&self.input].into_iter().chain(&self.more);
+        Ok(self.entered_by(open_all(files.map(|path| file(path)).collect())?))
+    }
+
+    /// Refuses several files where one is read.
+    pub(crate) fn one(&self, what: &str) -> Result<()> {
+        no_effect("a second file of rows", self.more.first(), &format!("{what} reads one"))
+    }
+
+    /// From here on rows are called what stands in this column.
+    pub(crate) fn name_rows(&self, column: IdColumn) {
+        let _ = self.ids.set(column);
+    }
+
+    /// What the rows that were read are called.
+    pub(crate) fn ids(&self) -> Option<Arc<Mutex<RowIds>>> {
+        Some(self.ids.get()?.ids.clone())
+    }
+
+    /// Refuses two rows of one name, once all were read.
+    pub(crate) fn check_ids(&self) -> Result<()> {
+        self.ids().map_or(Ok(()), |ids| distinct(&ids, &self.input))
     }
 
     /// From here on only so many rows of a user are used, those that come first.
@@ -140,21 +200,35 @@ impl InputOptions {
     /// As [`InputOptions::open`]; rows of a pipe are handed on as they come.
     pub(crate) fn open_live(&self) -> Result<Input> {
         let live = is_stream(&self.input);
-        self.entering(RowsFile { live, ..self.like(&self.input) })
+        Ok(self.entered_by(RowsFile { live, ..self.like(&self.input) }.open()?))
     }
 
-    fn entering(&self, file: RowsFile) -> Result<Input> {
-        let mut input = file.open()?;
+    fn entered_by(&self, mut input: Input) -> Input {
         if let Some(columns) = input.columns.take() {
             // A file is opened twice where a ledger is charged.
             let _ = self.entered.set(columns);
         }
-        Ok(input)
+        input
     }
 
     /// Names of the columns used, where the file has columns and is open.
     pub(crate) fn entered(&self) -> Option<&[String]> {
         self.entered.get().map(Vec::as_slice)
+    }
+}
+
+/// Refuses two rows of one name.
+fn distinct(ids: &Mutex<RowIds>, file: &Path) -> Result<()> {
+    match ids.lock().unwrap_or_else(PoisonError::into_inner).repeated() {
+        None => Ok(()),
+        Some(row) => Err(Error::Data(DataError {
+            file: file.to_owned(),
+            column: None,
+            rule: "two rows have one id, so that nobody could tell which is meant: choose another column, or leave \
+                   --keep-id out"
+                .into(),
+            record: Some(row as u64 + 1),
+        })),
     }
 }
 
@@ -172,8 +246,27 @@ pub(crate) fn numbers(file: &RowsFile) -> Result<(usize, Vec<f64>)> {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct ItemOptions {
-    /// The file of sets, one a line; `-` reads standard input. Gzip is recognised.
+    /// The file of sets; `-` reads standard input. Gzip is recognised.
     pub(crate) input: PathBuf,
+    /// More files of sets, read after it in this order.
+    pub(crate) more: Vec<PathBuf>,
+    /// Their format; by default what the name of each says, and lines where it says nothing.
+    #[arg(long, value_enum)]
+    format: Option<SetKind>,
+    /// Tables and JSON lines: the column or field of items, or several columns with an item each [default for Parquet, Arrow and
+    /// JSON lines: the only list].
+    #[arg(long, value_name = "COLUMN", value_delimiter = ',')]
+    items: Vec<String>,
+    /// Tables with an item a row: the column that says whose it is; the rows of a set stand together.
+    #[arg(long, value_name = "COLUMN")]
+    set_id: Option<String>,
+    /// Publish the names of the sets from this column or field, in lines of text the first word (`1`), as they stand: they are not
+    /// protected, and must not follow from anything that is. `search` and `distance` answer with these names and take them.
+    #[arg(long, value_name = "COLUMN", help_heading = "Output")]
+    keep_id: Option<String>,
+    /// The names, where they are asked for.
+    #[arg(skip)]
+    ids: OnceLock<IdColumn>,
     /// What stands between the items of a set: `tab`, a text such as a comma, or `space` for any white
     /// space, which is the default for lines without tabs, commas, semicolons and bars.
     #[arg(long)]
@@ -190,14 +283,51 @@ pub(crate) struct ItemOptions {
 }
 
 impl ItemOptions {
-    /// Opens the file.
-    pub(crate) fn open(&self) -> Result<SetReader> {
-        Ok(self.like(&self.input).open()?)
+    fn open(&self, path: &Path, first: bool) -> Result<SetReader> {
+        let file = SetsFile { ids: self.id_column().cloned(), ..self.like(path) };
+        Ok(if first { file.open()? } else { file.open_next()? })
+    }
+
+    /// Hands every batch of sets on: its file, how many sets of it came before, and the sets.
+    pub(crate) fn each(
+        &self,
+        mut take: impl FnMut(&Path, u64, &[ItemSet], &Meter) -> Result<()>,
+    ) -> Result<()> {
+        for (at, path) in [&self.input].into_iter().chain(&self.more).enumerate() {
+            let mut reader = self.open(path, at == 0)?;
+            loop {
+                let before = reader.done();
+                let sets = reader.next()?;
+                if sets.is_empty() {
+                    break;
+                }
+                take(path, before, &sets, &reader.meter)?;
+            }
+        }
+        self.ids().map_or(Ok(()), |ids| distinct(&ids, &self.input))
+    }
+
+    /// What the sets that were read are called.
+    pub(crate) fn ids(&self) -> Option<Arc<Mutex<RowIds>>> {
+        Some(self.id_column()?.ids.clone())
+    }
+
+    fn id_column(&self) -> Option<&IdColumn> {
+        let column = self.keep_id.as_ref()?;
+        Some(self.ids.get_or_init(|| IdColumn::new(column)))
+    }
+
+    /// Whether names are asked for.
+    pub(crate) fn keeps_ids(&self) -> bool {
+        self.keep_id.is_some()
     }
 
     /// A file that is read as this one is.
     pub(crate) fn like(&self, path: &Path) -> SetsFile {
         SetsFile {
+            format: self.format.map(Into::into),
+            items: self.items.clone(),
+            set_id: self.set_id.clone(),
             separator: self.separator.clone(),
             id_first: self.id_first,
             header: header(self.header, self.no_header),

@@ -15,6 +15,7 @@ use crate::disk::{Disk, Identity, Staged, folder_of, hold, identity, partial_of}
 use crate::error::{Error, Result};
 use crate::guarantee::Guarantee;
 use crate::ledger_file::{BudgetFile, Locked, bill};
+use crate::release_file::RowIds;
 use crate::unfinished::{Listed, unfinished};
 use std::io::{ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};
@@ -69,6 +70,7 @@ pub struct Output {
     to: To,
     payment: Option<Payment>,
     receipt: Receipt,
+    ids: Option<Arc<Mutex<RowIds>>>,
     /// Its name for the time being, for a signal that ends the process.
     listed: Option<Listed>,
 }
@@ -225,7 +227,19 @@ impl Output {
 
     fn of(disk: Disk, staged: Staged, to: To) -> Self {
         let listed = staged.name.clone().map(Listed::new);
-        Self { disk, staged, to, payment: None, receipt: Receipt::default(), listed }
+        Self { disk, staged, to, payment: None, receipt: Receipt::default(), ids: None, listed }
+    }
+
+    /// The rows of the release are to be called what stands here when it is complete: these names are published, and not
+    /// protected.
+    pub fn name_rows(&mut self, ids: Arc<Mutex<RowIds>>) {
+        self.ids = Some(ids);
+    }
+
+    /// What its rows are called.
+    pub(crate) fn ids(&self) -> Option<RowIds> {
+        let ids = self.ids.as_ref()?;
+        Some(core::mem::take(&mut *ids.lock().unwrap_or_else(PoisonError::into_inner)))
     }
 
     /// What the ledger will have answered when the release is complete.

@@ -1,7 +1,9 @@
 //! A published value with its certificate.
 
 use crate::certificate::{Certificate, ClassOfCertificate};
+use crate::release_file::RowIds;
 use serde::Serialize;
+use std::sync::Arc;
 
 /// What a mechanism publishes: a payload and the certificate of how it was made.
 ///
@@ -12,12 +14,25 @@ use serde::Serialize;
 pub struct Release<T, C = Certificate> {
     payload: T,
     certificate: C,
+    #[serde(skip)]
+    ids: Option<Arc<RowIds>>,
 }
 
 impl<T, C> Release<T, C> {
     /// Binds a payload to its certificate.
     pub fn certified(payload: T, certificate: C) -> Self {
-        Self { payload, certificate }
+        Self { payload, certificate, ids: None }
+    }
+
+    /// The same with what its rows are called, as its file says.
+    #[must_use]
+    pub fn named(self, ids: Option<Arc<RowIds>>) -> Self {
+        Self { ids, ..self }
+    }
+
+    /// What its rows are called, where that is kept: public, and not protected.
+    pub fn ids(&self) -> Option<&RowIds> {
+        self.ids.as_deref()
     }
 
     /// The published value.
@@ -37,10 +52,10 @@ impl<T, C> Release<T, C> {
 }
 
 impl<T, C: ClassOfCertificate> Release<T, C> {
-    /// Post-processing: maps the payload, keeps the guarantee. The certificate is of no release file's
-    /// payload any more.
+    /// Post-processing: maps the payload, keeps the guarantee, forgets what its rows are called. The certificate is of no
+    /// release file's payload any more.
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Release<U, C> {
         let certificate = self.certificate.of_post_processing();
-        Release { payload: f(self.payload), certificate }
+        Release::certified(f(self.payload), certificate)
     }
 }

@@ -7,7 +7,7 @@ use crate::newton::NewtonRegression;
 use crate::verify::{self, Report, Trust};
 use crate::window::WindowCovariance;
 use dp_core::release_file::{
-    self, AnyCertificate, ClassOfCertificate, Kind, Opened, Payload, Summary,
+    self, AnyCertificate, ClassOfCertificate, Kind, Opened, Payload, RowIds, Summary,
 };
 use dp_core::{IndividualCertificate, NoGuarantee, Release};
 use faer::MatRef;
@@ -86,7 +86,7 @@ where
     Error: From<T::Error>,
 {
     let certificate = C::from_any(opened.summary.certificate.clone())?;
-    Ok(Release::certified(T::read(opened)?, certificate))
+    Ok(Release::certified(T::read(opened)?, certificate).named(opened.ids.clone()))
 }
 
 impl AnyRelease {
@@ -158,6 +158,23 @@ impl AnyRelease {
             }
             Self::NoisyBits(_) | Self::PlainSignatures(_) => return None,
         })
+    }
+
+    /// What the rows that went in are called, where the file says so: public, and not protected.
+    #[must_use]
+    pub fn ids(&self) -> Option<&RowIds> {
+        match self {
+            Self::Sketch(release) => release.ids(),
+            Self::Units(release) => release.ids(),
+            Self::Signs(release) => release.ids(),
+            Self::IndividualSigns(release) => release.ids(),
+            Self::PlainSigns(release) => release.ids(),
+            Self::Symbols(release) => release.ids(),
+            Self::NoisyBits(release) => release.ids(),
+            Self::Counts(release) => release.ids(),
+            Self::PlainSignatures(release) => release.ids(),
+            _ => None,
+        }
     }
 
     /// The certificate, of whatever class.

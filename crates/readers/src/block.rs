@@ -5,6 +5,7 @@ use crate::source::Meter;
 use sketch::RowsView;
 use sketch::rows::CsrView;
 use std::borrow::Cow;
+use std::path::Path;
 
 /// About this many numbers are held by a block.
 pub(crate) const BLOCK_VALUES: usize = 1 << 18;
@@ -92,6 +93,11 @@ pub trait RowReader: Send {
     /// Name of a column, for messages.
     fn column(&self, index: usize) -> String {
         format!("column {}", index + 1)
+    }
+
+    /// The file that the last rows came from, where there are several.
+    fn file(&self) -> Option<&Path> {
+        None
     }
 
     /// The next rows, finite, perhaps in the memory of a block that nobody needs any more; `None`

@@ -4,21 +4,19 @@
 use crate::arrow_footer;
 #[cfg(feature = "arrow")]
 use crate::arrow_frames::Frames;
-use crate::block::{Block, Input, RowReader, Values, block_rows, first_outside};
+use crate::block::{Block, Input, RowReader, Values, block_rows};
+use crate::column_ids::{self, NO_IDS, is_text_or_whole};
+use crate::column_numbers::NOT_A_NUMBER;
 use crate::columns::Selection;
 use crate::error::{DataError, Error, Result};
 use crate::guarded::guarded;
-use crate::options::{MISSING, Missing, NO_COLUMN, NOT_FINITE, Numbers, RowsFile};
+use crate::options::{IdColumn, NO_COLUMN, Numbers, RowsFile};
 #[cfg(feature = "parquet")]
 use crate::parquet_footer;
 #[cfg(feature = "parquet")]
 use crate::parquet_pages::Pages;
 use crate::source::{self, Bytes, Meter, is_stream};
 use arrow_array::cast::AsArray;
-use arrow_array::types::{
-    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
-};
 use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_schema::{ArrowError, DataType, Schema};
@@ -31,8 +29,9 @@ use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
 use std::path::PathBuf;
+use std::sync::Arc;
 
-type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
+pub(crate) type Batches = Box<dyn Iterator<Item = Result<RecordBatch, ArrowError>> + Send>;
 
 struct ColumnarRows {
     batches: Batches,
@@ -46,6 +45,9 @@ struct ColumnarRows {
     records: u64,
     /// Counts rows; absent where bytes are counted already.
     rows_read: Option<Meter>,
+    /// What rows are called: where it stands in a batch, and in the pending one.
+    ids: Option<(usize, IdColumn)>,
+    named: Option<ArrayRef>,
 }
 
 /// How a row lies in the columns.
@@ -60,11 +62,24 @@ enum Shape {
 /// What is wrong, at which row and feature of the batch.
 type Wrong = (usize, usize, &'static str);
 
-const NOT_A_NUMBER: &str =
-    "the column does not hold numbers; leave it out with `leave_out`, or choose with `columns`";
 const OTHER_LENGTH: &str = "a list has another length than the first one";
 
+/// Batches of the columns that are read.
+pub(crate) struct Columns {
+    pub(crate) batches: Batches,
+    pub(crate) schema: Arc<Schema>,
+    pub(crate) selection: Selection,
+    pub(crate) meter: Meter,
+    /// Whether the meter counts rows, and the reader has to.
+    pub(crate) by_rows: bool,
+}
+
 pub(crate) fn open_parquet(options: &RowsFile) -> Result<Input> {
+    finish(options, parquet(options)?)
+}
+
+/// The columns of a Parquet file, whatever they hold; texts are not copied.
+pub(crate) fn parquet(options: &RowsFile) -> Result<Columns> {
     let path = &options.path;
     if is_stream(path) {
         return Err(Error::options(
@@ -86,14 +101,20 @@ pub(crate) fn open_parquet(options: &RowsFile) -> Result<Input> {
         .with_encoding_stats_policy(skip.clone())
         .with_column_stats_policy(skip.clone())
         .with_size_stats_policy(skip);
-    let metadata = ArrowReaderMetadata::load(&file, lean).map_err(bad)?;
+    let mut metadata = ArrowReaderMetadata::load(&file, lean.clone()).map_err(bad)?;
+    let read = select(options, metadata.schema())?.read();
+    if let Some(schema) = column_ids::uncopied(metadata.schema(), &read) {
+        let parsed = metadata.metadata().clone();
+        let lean = lean.with_schema(Arc::new(schema));
+        metadata = ArrowReaderMetadata::try_new(parsed, lean).map_err(bad)?;
+    }
     let values = MANY.max(VALUES.saturating_mul(size));
     let pages = Pages::new(file, metadata.metadata(), values.saturating_mul(PAGE_BYTES));
     let builder = ParquetRecordBatchReaderBuilder::new_with_metadata(pages, metadata);
     let schema = builder.schema().clone();
     let selection = select(options, &schema)?;
     let total = u64::try_from(builder.metadata().file_metadata().num_rows()).ok();
-    let mask = ProjectionMask::roots(builder.parquet_schema(), selection.positions());
+    let mask = ProjectionMask::roots(builder.parquet_schema(), selection.read());
     let leaves = (0..builder.parquet_schema().num_columns()).filter(|&i| mask.leaf_included(i));
     let leaves = leaves.count() as u64;
     if leaves.saturating_mul(COLUMN) > OPEN.max(size.saturating_mul(HELD)) {
@@ -131,8 +152,7 @@ pub(crate) fn open_parquet(options: &RowsFile) -> Result<Input> {
     let rows = block_rows(features.unwrap_or(longest.max(256)));
     let reader = builder.with_projection(mask).with_batch_size(rows).build().map_err(bad)?;
     let meter = Meter::of_rows(total);
-    let input = (selection, meter.clone(), Some(meter));
-    finish(options, Box::new(reader), &schema, input)
+    Ok(Columns { batches: Box::new(reader), schema, selection, meter, by_rows: true })
 }
 
 /// So many values of lists in a row group are few, however small the file is.
@@ -162,6 +182,11 @@ fn longest_row(group: &RowGroupMetaData) -> u64 {
 }
 
 pub(crate) fn open_arrow(options: &RowsFile) -> Result<Input> {
+    finish(options, arrow(options)?)
+}
+
+/// The columns of an Arrow file or stream, whatever they hold.
+pub(crate) fn arrow(options: &RowsFile) -> Result<Columns> {
     let path = &options.path;
     let bad = |e: ArrowError| options.malformed(format!("not an Arrow file that can be read: {e}"));
     if !is_stream(path) {
@@ -177,19 +202,20 @@ pub(crate) fn open_arrow(options: &RowsFile) -> Result<Input> {
             let schema = FileReader::try_new(&file, None).map_err(bad)?.schema();
             let selection = select(options, &schema)?;
             let file = BufReader::new(file);
-            let reader = FileReader::try_new(file, Some(selection.positions())).map_err(bad)?;
-            let input = (selection, Meter::of_rows(None), None);
-            return finish(options, Box::new(reader), &schema, input);
+            let reader = FileReader::try_new(file, Some(selection.read())).map_err(bad)?;
+            let (batches, meter) = (Box::new(reader), Meter::of_rows(None));
+            return Ok(Columns { batches, schema, selection, meter, by_rows: false });
         }
     }
-    open_arrow_stream(options, source::open(path)?)
+    arrow_stream(options, source::open(path)?)
 }
 
 /// As [`open_arrow`] for bytes that are read once.
-pub(crate) fn open_arrow_stream(
-    options: &RowsFile,
-    (mut bytes, meter): (Bytes, Meter),
-) -> Result<Input> {
+pub(crate) fn open_arrow_stream(options: &RowsFile, source: (Bytes, Meter)) -> Result<Input> {
+    finish(options, arrow_stream(options, source)?)
+}
+
+fn arrow_stream(options: &RowsFile, (mut bytes, meter): (Bytes, Meter)) -> Result<Columns> {
     let path = &options.path;
     let bad = |e: ArrowError| options.malformed(format!("not an Arrow file that can be read: {e}"));
     if bytes.fill_buf().map_err(|e| Error::io(path, e))?.starts_with(b"ARROW1") {
@@ -201,9 +227,9 @@ pub(crate) fn open_arrow_stream(
     let reader = StreamReader::try_new(Frames::new(bytes, meter.clone()), None).map_err(bad)?;
     let schema = reader.schema();
     let selection = select(options, &schema)?;
-    let positions = selection.positions();
+    let positions = selection.read();
     let batches = reader.map(move |batch| batch?.project(&positions));
-    finish(options, Box::new(batches), &schema, (selection, meter, None))
+    Ok(Columns { batches: Box::new(batches), schema, selection, meter, by_rows: false })
 }
 
 fn select(options: &RowsFile, schema: &Schema) -> Result<Selection> {
@@ -223,12 +249,9 @@ fn features(schema: &Schema, selection: &Selection) -> Option<usize> {
     }
 }
 
-fn finish(
-    options: &RowsFile,
-    batches: Batches,
-    schema: &Schema,
-    (selection, meter, rows_read): (Selection, Meter, Option<Meter>),
-) -> Result<Input> {
+fn finish(options: &RowsFile, read: Columns) -> Result<Input> {
+    let Columns { batches, schema, selection, meter, by_rows } = read;
+    let rows_read = by_rows.then(|| meter.clone());
     let list = |ty: &DataType| {
         matches!(ty, DataType::FixedSizeList(..) | DataType::List(_) | DataType::LargeList(_))
     };
@@ -250,11 +273,22 @@ fn finish(
         let (file, rule) = (options.path.clone(), NOT_A_NUMBER.into());
         return Err(DataError { file, column, rule, record: None }.into());
     }
+    let ids = selection.id.zip(options.ids.clone());
+    if let Some((at, _)) =
+        ids.as_ref().filter(|(at, _)| !is_text_or_whole(schema.field(*at).data_type()))
+    {
+        let column = Some(format!("column {:?}", schema.field(*at).name()));
+        let (file, rule) = (options.path.clone(), NO_IDS.into());
+        return Err(DataError { file, column, rule, record: None }.into());
+    }
+    let among = |at| selection.read().iter().filter(|&&i| i < at).count();
     let mut rows = ColumnarRows {
         batches,
+        ids: ids.map(|(at, column)| (among(at), column)),
+        named: None,
         pending: None,
         shape: if lists { Shape::Lists } else { Shape::Columns },
-        d: features(schema, &selection).unwrap_or(0),
+        d: features(&schema, &selection).unwrap_or(0),
         names: selection.names.clone(),
         numbers: Numbers::of(options),
         path: options.path.clone(),
@@ -296,7 +330,11 @@ impl ColumnarRows {
         while self.pending.as_ref().is_none_or(|(batch, from)| *from >= batch.num_rows()) {
             self.pending = None;
             let Some(batch) = self.batches.next() else { return Ok(()) };
-            let batch = batch.map_err(|e| Error::from(DataError::of(&self.path, e.to_string())))?;
+            let mut batch =
+                batch.map_err(|e| Error::from(DataError::of(&self.path, e.to_string())))?;
+            if let Some((at, _)) = self.ids {
+                self.named = Some(batch.remove_column(at));
+            }
             if let Some(meter) = &self.rows_read {
                 meter.add(batch.num_rows() as u64);
                 if meter.total.is_some_and(|total| meter.done() > total) {
@@ -314,8 +352,15 @@ impl ColumnarRows {
         self.fetch()?;
         let Some((batch, from)) = &mut self.pending else { return Ok(None) };
         let n = block_rows(self.d).min(batch.num_rows() - *from);
-        let part = batch.slice(*from, n);
+        let (part, rows) = (batch.slice(*from, n), *from..*from + n);
         *from += n;
+        if let (Some((_, ids)), Some(named)) = (&self.ids, &self.named) {
+            column_ids::name(ids, named, rows).map_err(|(row, rule)| {
+                let record = Some(self.records + row as u64 + 1);
+                let (file, rule) = (self.path.clone(), rule.into());
+                DataError { file, column: None, rule, record }
+            })?;
+        }
         let mut values = used.into_memory();
         self.convert(&part, &mut values).map_err(|(row, column, rule)| {
             let record = (rule != NOT_A_NUMBER).then_some(self.records + row as u64 + 1);
@@ -380,54 +425,6 @@ fn elements(column: &ArrayRef, d: usize) -> Result<ArrayRef, Wrong> {
             let list = column.as_list::<i64>();
             cut(list.values(), &mut list.value_offsets().iter().map(|&o| o as usize))
         }
-    }
-}
-
-impl Numbers {
-    /// The numbers of a column, or the place of one that is refused.
-    fn column(self, column: &ArrayRef) -> Result<Cow<'_, [f64]>, (usize, &'static str)> {
-        macro_rules! primitive {
-            ($type:ty) => {
-                column.as_primitive::<$type>().values().iter().map(|&v| v as f64).collect()
-            };
-        }
-        if let DataType::Float64 = column.data_type()
-            && column.null_count() == 0
-            && self.divide == 1.0
-        {
-            let values = &column.as_primitive::<Float64Type>().values()[..];
-            return match first_outside(values, f64::MAX) {
-                None => Ok(Cow::Borrowed(values)),
-                Some(at) => Err((at, NOT_FINITE)),
-            };
-        }
-        let mut values: Vec<f64> = match column.data_type() {
-            DataType::Float64 => primitive!(Float64Type),
-            DataType::Float32 => primitive!(Float32Type),
-            DataType::Int8 => primitive!(Int8Type),
-            DataType::Int16 => primitive!(Int16Type),
-            DataType::Int32 => primitive!(Int32Type),
-            DataType::Int64 => primitive!(Int64Type),
-            DataType::UInt8 => primitive!(UInt8Type),
-            DataType::UInt16 => primitive!(UInt16Type),
-            DataType::UInt32 => primitive!(UInt32Type),
-            DataType::UInt64 => primitive!(UInt64Type),
-            DataType::Boolean => {
-                let bits = column.as_boolean();
-                (0..bits.len()).map(|i| f64::from(u8::from(bits.value(i)))).collect()
-            }
-            _ => return Err((0, NOT_A_NUMBER)),
-        };
-        if let Some(nulls) = column.nulls().filter(|nulls| nulls.null_count() > 0) {
-            for (i, value) in values.iter_mut().enumerate().filter(|&(i, _)| nulls.is_null(i)) {
-                match self.missing {
-                    Missing::Zero => *value = 0.0,
-                    Missing::Refuse => return Err((i, MISSING)),
-                }
-            }
-        }
-        self.all_finite(&mut values).map_err(|at| (at, NOT_FINITE))?;
-        Ok(Cow::Owned(values))
     }
 }
 

@@ -13,6 +13,8 @@ pub(crate) struct Selection {
     pub(crate) names: Vec<String>,
     /// The same as they stand in the file; positions where it has no names.
     pub(crate) entered: Vec<String>,
+    /// The column that says what a row is called, which is not used.
+    pub(crate) id: Option<usize>,
 }
 
 /// Most columns of a table, whose names are held several times.
@@ -111,6 +113,11 @@ impl Selection {
         if let Some(users) = &options.users {
             used[Self::one(&users.column, count, names, vetted)?] = false;
         }
+        let id = options.ids.as_ref();
+        let id = id.map(|id| Self::one(&id.column, count, names, vetted)).transpose()?;
+        if let Some(id) = id {
+            used[id] = false;
+        }
         let unanswered = |&i: &usize| used[i] && !answered[i];
         if let Some(names) = names
             && let Some(i) = (0..count).filter(unanswered).find(|&i| is_suspicious(&names[i]))
@@ -130,7 +137,7 @@ impl Selection {
             _ => format!("column {}", i + 1),
         };
         let names = (0..count).filter(|&i| used[i]).map(name).collect();
-        Ok(Self { used, names, entered })
+        Ok(Self { used, names, entered, id })
     }
 
     /// The position of the one column that a text names.
@@ -142,10 +149,16 @@ impl Selection {
     ) -> Result<usize> {
         match resolve(text, count, names, vetted)?[..] {
             [one] => Ok(one),
-            _ => Err(Error::options(format!(
-                "{text:?} names several columns; one says whose a row is"
-            ))),
+            _ => {
+                Err(Error::options(format!("{text:?} names several columns, and one is asked for")))
+            }
         }
+    }
+
+    /// Positions of the columns that are read: those used, and the one of ids.
+    #[cfg(any(feature = "arrow", feature = "parquet"))]
+    pub(crate) fn read(&self) -> Vec<usize> {
+        (0..self.used.len()).filter(|&i| self.used[i] || self.id == Some(i)).collect()
     }
 
     /// Positions of the columns used.

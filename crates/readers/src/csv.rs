@@ -6,12 +6,12 @@
 use crate::block::{Block, Input, RowReader, Values, block_rows};
 use crate::columns::{Selection, few};
 use crate::error::{DataError, Error, Result};
-use crate::options::{Numbers, RowsFile, Users};
+use crate::options::{IdColumn, NOT_AN_ID, Numbers, RowsFile, Users};
 use crate::source::{self, Bytes, LONGEST_LINE, Meter, line_too_long};
 use csv::{ByteRecord, Reader, ReaderBuilder};
+use dp_core::release_file::RowIds;
 use memchr::{memchr, memrchr};
 use rayon::prelude::*;
-use std::collections::HashMap;
 use std::io::{BufRead, Cursor, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -30,37 +30,8 @@ struct CsvRows {
     layout: Layout,
     path: PathBuf,
     records: u64,
-    users: Option<Contributions>,
-}
-
-/// How many rows every user has had.
-struct Contributions {
-    users: Users,
-    seen: HashMap<Vec<u8>, u64>,
-}
-
-impl Contributions {
-    /// Whether one more row of this user is used.
-    fn takes(&mut self, user: Vec<u8>) -> bool {
-        let rows = self.seen.entry(user).or_default();
-        *rows += 1;
-        let within = *rows <= self.users.most;
-        self.users.left_out.fetch_add(u64::from(!within), Ordering::Relaxed);
-        within
-    }
-
-    /// The rows of d numbers that are used, in their place; how many they are.
-    fn keep(&mut self, d: usize, values: &mut Vec<f64>, users: Vec<Vec<u8>>) -> u64 {
-        let mut kept = 0;
-        for (row, user) in users.into_iter().enumerate() {
-            if self.takes(user) {
-                values.copy_within(row * d..(row + 1) * d, kept * d);
-                kept += 1;
-            }
-        }
-        values.truncate(kept * d);
-        kept as u64
-    }
+    users: Option<Users>,
+    ids: Option<IdColumn>,
 }
 
 /// The rows of a chunk.
@@ -70,6 +41,8 @@ struct Parsed {
     values: Vec<f64>,
     /// Whose they are, where that is asked.
     users: Vec<Vec<u8>>,
+    /// What they are called, where that is asked.
+    ids: RowIds,
 }
 
 /// What every record must look like.
@@ -141,16 +114,12 @@ pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result
     let columns = Some(selection.entered.clone());
     let layout = Layout { delimiter, selection, numbers: Numbers::of(options), user };
     let path = options.path.clone();
-    // A file that is opened twice is counted once.
-    let users = options.users.clone().map(|users| {
-        users.left_out.store(0, Ordering::Relaxed);
-        Contributions { users, seen: HashMap::new() }
-    });
-    let rows = CsvRows { chunks, rest: None, layout, path, records: 0, users };
+    let (users, ids) = (options.users.clone(), options.ids.clone());
+    let rows = CsvRows { chunks, rest: None, layout, path, records: 0, users, ids };
     Ok(Input { rows: Box::new(rows), meter, columns })
 }
 
-fn delimiter(text: &str) -> Result<u8> {
+pub(crate) fn delimiter(text: &str) -> Result<u8> {
     match text {
         "tab" | "\\t" | "\t" => Ok(b'\t'),
         "space" => Ok(b' '),
@@ -159,7 +128,7 @@ fn delimiter(text: &str) -> Result<u8> {
     }
 }
 
-fn parser<R: Read>(delimiter: u8, source: R) -> Reader<R> {
+pub(crate) fn parser<R: Read>(delimiter: u8, source: R) -> Reader<R> {
     ReaderBuilder::new()
         .has_headers(false)
         .flexible(true)
@@ -248,17 +217,17 @@ impl Chunks {
 /// Bytes that may still be read before a record ends: a quote that is never closed must not take
 /// all memory.
 #[derive(Clone, Default)]
-struct Allowance(Arc<AtomicUsize>);
+pub(crate) struct Allowance(Arc<AtomicUsize>);
 
 impl Allowance {
-    fn renew(&self) {
+    pub(crate) fn renew(&self) {
         self.0.store(LONGEST_LINE, Ordering::Relaxed);
     }
 }
 
-struct Rationed {
-    source: Box<dyn Read + Send>,
-    allowance: Allowance,
+pub(crate) struct Rationed {
+    pub(crate) source: Box<dyn Read + Send>,
+    pub(crate) allowance: Allowance,
 }
 
 impl Read for Rationed {
@@ -291,6 +260,11 @@ impl Layout {
                 return Err(Wrong { record: at, column: None, rule });
             }
             out.users.push(user.to_owned());
+        }
+        if let Some(column) = self.selection.id {
+            let id = core::str::from_utf8(record[column].trim_ascii()).unwrap_or_default();
+            let wrong = |_| Wrong { record: at, column: None, rule: NOT_AN_ID.into() };
+            out.ids.push(id).map_err(wrong)?;
         }
         for (i, cell) in record.iter().enumerate().filter(|&(i, _)| used[i]) {
             let value = match fast_float2::parse::<f64, _>(cell) {
@@ -393,20 +367,37 @@ impl CsvRows {
                 }
             }
             self.records += out.records;
-            let n = self.keep(&mut out) as usize;
+            let n = self.keep(&mut out)? as usize;
             if n > 0 {
                 return Ok(Some(Block { n, values: Values::Dense(out.values) }));
             }
         }
     }
 
-    /// Leaves out rows of users who have had theirs; how many are left.
-    fn keep(&mut self, parsed: &mut Parsed) -> u64 {
-        let d = self.layout.selection.names.len();
-        match &mut self.users {
-            None => parsed.records,
-            Some(users) => users.keep(d, &mut parsed.values, std::mem::take(&mut parsed.users)),
+    /// Leaves out rows of users who have had theirs, and names the others; how many are left.
+    fn keep(&mut self, parsed: &mut Parsed) -> Result<u64> {
+        let (d, mut kept) = (self.layout.selection.names.len(), 0);
+        let used: Option<Vec<bool>> = self.users.as_ref().map(|users| {
+            let all = std::mem::take(&mut parsed.users);
+            all.into_iter().map(|user| users.takes(user)).collect()
+        });
+        let takes = |row: usize| used.as_ref().is_none_or(|used| used[row]);
+        if let Some(column) = &self.ids {
+            let mut ids = column.ids();
+            for row in (0..parsed.ids.rows()).filter(|&row| takes(row)) {
+                let named = ids.push(parsed.ids.get(row).unwrap_or_default());
+                named.map_err(|e| DataError::of(&self.path, e.to_string()))?;
+            }
         }
+        if used.is_none() {
+            return Ok(parsed.records);
+        }
+        for row in (0..parsed.records as usize).filter(|&row| takes(row)) {
+            parsed.values.copy_within(row * d..(row + 1) * d, kept * d);
+            kept += 1;
+        }
+        parsed.values.truncate(kept * d);
+        Ok(kept as u64)
     }
 }
 
@@ -436,7 +427,7 @@ impl RowReader for CsvRows {
             for part in parsed {
                 let mut part = part.map_err(|wrong| self.refused(wrong))?;
                 self.records += part.records;
-                n += self.keep(&mut part);
+                n += self.keep(&mut part)?;
                 all.extend_from_slice(&part.values);
             }
             if n > 0 {

@@ -36,6 +36,10 @@ mod arrow_frames;
 mod block;
 mod bounds;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
+mod column_ids;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+mod column_numbers;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
 mod columnar;
 mod columns;
 mod csv;
@@ -52,6 +56,13 @@ mod parquet_footer;
 #[cfg(feature = "parquet")]
 mod parquet_pages;
 mod prefetch;
+#[cfg(any(feature = "arrow", feature = "parquet"))]
+mod set_columns;
+mod set_json;
+mod set_lines;
+mod set_options;
+mod set_table;
+mod several;
 mod source;
 mod svmlight;
 #[cfg(test)]
@@ -62,8 +73,10 @@ mod thrift;
 pub use block::{Block, Input, RowReader, Values};
 pub use bounds::{Limits, OutsideBounds};
 pub use error::{DataError, Error, Result, shown};
-pub use items::{SetReader, SetsFile};
-pub use options::{FileFormat, Missing, RowsFile, Users};
+pub use items::SetReader;
+pub use options::{FileFormat, IdColumn, Missing, RowsFile, Users};
 pub use prefetch::Prefetch;
+pub use set_options::{SetFormat, SetsFile};
+pub use several::open_all;
 pub use source::{Meter, is_stream};
 pub use svmlight::svmlight_row;

@@ -16,6 +16,7 @@ impl RowsFile {
     /// A file that cannot be read or is not of its format, options that do not belong to the format, no
     /// column to use, an identifier among the columns, a format that was not built in.
     pub fn open(&self) -> Result<Input> {
+        self.begin();
         self.open_with(None)
     }
 
@@ -25,10 +26,17 @@ impl RowsFile {
     /// # Errors
     /// As [`RowsFile::open`].
     pub fn open_from(&self, source: impl Read + Send + 'static) -> Result<Input> {
+        self.begin();
         self.open_with(Some(Box::new(source)))
     }
 
-    fn open_with(&self, given: Option<Box<dyn Read + Send>>) -> Result<Input> {
+    /// Nothing was read yet.
+    pub(crate) fn begin(&self) {
+        self.users.iter().for_each(crate::Users::begin);
+        self.ids.iter().for_each(|of| *of.ids() = Default::default());
+    }
+
+    pub(crate) fn open_with(&self, given: Option<Box<dyn Read + Send>>) -> Result<Input> {
         if !(self.divide.is_finite() && self.divide > 0.0) {
             return Err(Error::options("`divide` takes a positive number"));
         }
@@ -96,6 +104,8 @@ impl RowsFile {
         check("`leave_out`", !self.leave_out.is_empty(), &tables, "have no columns to leave out")?;
         let why = "have no column that says whose a row is: save them as CSV";
         check("`users`", self.users.is_some(), &[F::Csv], why)?;
+        let why = "have no column of names: save them as CSV, Parquet or Arrow";
+        check("`keep_id`", self.ids.is_some(), &tables, why)?;
         let missing = self.missing == Missing::Zero;
         check("`missing` zero", missing, &tables, "cannot mark a value as missing")?;
         let width = "say themselves how long a row is";

@@ -2,9 +2,11 @@
 
 use crate::block::first_outside;
 use crate::error::{DataError, Error, Result};
+use dp_core::release_file::RowIds;
+use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::AtomicU64;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// Formats of files of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -109,6 +111,8 @@ pub struct RowsFile {
     pub live: bool,
     /// CSV: how many rows of a user are used.
     pub users: Option<Users>,
+    /// CSV, Parquet, Arrow: what the rows are called.
+    pub ids: Option<IdColumn>,
 }
 
 /// A column that says whose a row is. It does not enter: of every user the first rows in the order of the file do, up to a public
@@ -121,15 +125,57 @@ pub struct Users {
     pub most: u64,
     /// Rows that were left out, once the file was read: for its owner alone.
     pub left_out: Arc<AtomicU64>,
+    /// How many rows every user has had.
+    seen: Arc<Mutex<HashMap<Vec<u8>, u64>>>,
 }
 
 impl Users {
     /// At most so many rows of each value of a column.
     #[must_use]
     pub fn new(column: impl Into<String>, most: u64) -> Self {
-        Self { column: column.into(), most, left_out: Arc::default() }
+        Self { column: column.into(), most, left_out: Arc::default(), seen: Arc::default() }
+    }
+
+    /// Nothing was read yet: what is opened twice is counted once.
+    pub(crate) fn begin(&self) {
+        self.left_out.store(0, Ordering::Relaxed);
+        self.seen.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Whether one more row of this user is used.
+    pub(crate) fn takes(&self, user: Vec<u8>) -> bool {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        let rows = seen.entry(user).or_default();
+        *rows += 1;
+        let within = *rows <= self.most;
+        self.left_out.fetch_add(u64::from(!within), Ordering::Relaxed);
+        within
     }
 }
+
+/// A column that says what the rows are called. It does not enter; its values are to be published as they stand, and nothing
+/// protects them.
+#[derive(Debug, Clone)]
+pub struct IdColumn {
+    /// The column: a name, or a position from one.
+    pub column: String,
+    /// The ids of the rows that were read, in their order.
+    pub ids: Arc<Mutex<RowIds>>,
+}
+
+impl IdColumn {
+    /// Rows are called what stands in this column.
+    #[must_use]
+    pub fn new(column: impl Into<String>) -> Self {
+        Self { column: column.into(), ids: Arc::default() }
+    }
+
+    pub(crate) fn ids(&self) -> MutexGuard<'_, RowIds> {
+        self.ids.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+pub(crate) const NOT_AN_ID: &str = "an id, which is published as it stands, takes 1 to 256 bytes of text without control characters";
 
 impl RowsFile {
     /// All columns of a file, in the format that its name says.
@@ -147,6 +193,7 @@ impl RowsFile {
             missing: Missing::Refuse,
             live: false,
             users: None,
+            ids: None,
         }
     }
 

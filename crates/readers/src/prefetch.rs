@@ -21,7 +21,7 @@ impl Prefetch {
     ///
     /// # Errors
     /// A thread that the system refuses.
-    pub fn start(mut reader: Box<dyn RowReader>, limits: Limits) -> Result<Self> {
+    pub fn start(mut reader: Box<dyn RowReader>, mut limits: Limits) -> Result<Self> {
         let (sender, blocks) = sync_channel(AHEAD);
         let (used, empty) = channel();
         let read = move || {
@@ -30,6 +30,9 @@ impl Prefetch {
                 let next = reader.next(empty.try_recv().unwrap_or_default());
                 let next = next.and_then(|block| {
                     let Some(mut block) = block else { return Ok(None) };
+                    if let Some(file) = reader.file().filter(|file| **file != limits.file) {
+                        limits.file = file.to_owned();
+                    }
                     limits.apply(&mut block, d, first, |c| reader.column(c))?;
                     first += block.n as u64;
                     Ok(Some(block))

@@ -1,5 +1,7 @@
 //! What tables hold.
 
+use dp_core::release_file::RowIds;
+
 /// What stands in the cells of a table.
 pub(super) trait Cell: npyz::AutoSerialize + Copy {
     /// Its type in columns.
@@ -33,4 +35,8 @@ pub(super) struct Table<'a, T> {
     pub(super) width: usize,
     pub(super) cells: &'a [T],
     pub(super) about: Vec<(String, String)>,
+    /// What the rows are called.
+    pub(super) ids: Option<&'a RowIds>,
+    /// What the columns are called.
+    pub(super) names: Option<Vec<String>>,
 }

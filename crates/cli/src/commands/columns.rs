@@ -1,7 +1,7 @@
 //! Tables as Arrow and Parquet.
 
 use super::cells::{Cell, Table};
-use arrow_array::{FixedSizeListArray, PrimitiveArray, RecordBatch, UInt64Array};
+use arrow_array::{FixedSizeListArray, PrimitiveArray, RecordBatch, StringArray, UInt64Array};
 use arrow_schema::{DataType, Field, Schema};
 use dp_core::output::Output;
 use std::io::{Error, Result};
@@ -10,14 +10,15 @@ use std::sync::Arc;
 /// Rows that are converted at once.
 const ROWS: usize = 1 << 12;
 
-/// Columns `row`, from 0, and `values`, a list of fixed size.
+/// Columns `row`, from 0, `id` where rows have names, and `values`, a list of fixed size.
 fn schema<T: Cell>(table: &Table<'_, T>) -> Result<(Arc<Schema>, Arc<Field>)> {
     use arrow_array::types::ArrowPrimitiveType;
     let width = i32::try_from(table.width).map_err(Error::other)?;
     let item = Arc::new(Field::new("item", T::Column::DATA_TYPE, false));
     let list = DataType::FixedSizeList(item.clone(), width);
-    let fields =
-        vec![Field::new("row", DataType::UInt64, false), Field::new("values", list, false)];
+    let mut fields = vec![Field::new("row", DataType::UInt64, false)];
+    fields.extend(table.ids.map(|_| Field::new("id", DataType::Utf8, false)));
+    fields.push(Field::new("values", list, false));
     let about: std::collections::HashMap<_, _> = table.about.iter().cloned().collect();
     Ok((Arc::new(Schema::new_with_metadata(fields, about)), item))
 }
@@ -29,13 +30,18 @@ fn batches<'a, T: Cell>(
 ) -> impl Iterator<Item = Result<RecordBatch>> + 'a {
     let width = table.width.max(1);
     table.cells.chunks(width * ROWS).enumerate().map(move |(block, cells)| {
+        let named = block * ROWS..block * ROWS + cells.len() / width;
         let first = (block * ROWS) as u64;
         let rows = UInt64Array::from_iter_values(first..first + (cells.len() / width) as u64);
         let cells = PrimitiveArray::<T::Column>::from_iter_values(cells.iter().copied());
         let lists = FixedSizeListArray::try_new(item.clone(), width as i32, Arc::new(cells), None);
-        let columns: [Arc<dyn arrow_array::Array>; 2] =
-            [Arc::new(rows), Arc::new(lists.map_err(Error::other)?)];
-        RecordBatch::try_new(schema.clone(), columns.into()).map_err(Error::other)
+        let mut columns: Vec<Arc<dyn arrow_array::Array>> = vec![Arc::new(rows)];
+        if let Some(ids) = table.ids {
+            let names = named.map(|row| ids.get(row).unwrap_or_default());
+            columns.push(Arc::new(StringArray::from_iter_values(names)));
+        }
+        columns.push(Arc::new(lists.map_err(Error::other)?));
+        RecordBatch::try_new(schema.clone(), columns).map_err(Error::other)
     })
 }
 

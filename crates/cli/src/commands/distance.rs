@@ -1,25 +1,33 @@
 //! `dps distance`: two rows of released sketches.
 
 use super::loaded::{AnyRelease, Asked, read};
+use super::named::{row_of, with_id};
 use super::trust::TrustOptions;
-use crate::error::{Result, probability};
+use crate::error::{Error, Result, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
+use dp_core::release_file::RowIds;
+use readers::DataError;
 use sketch::sets::SetPairs;
 use sketch::signs::SignPairs;
 use sketch::vectors::Pairs;
 use sketch::{Estimate, Interval};
-use std::path::PathBuf;
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 
 /// Options of `dps distance`.
 #[derive(Args)]
 pub(crate) struct Distance {
     /// A release file of rows; `-` reads standard input.
     file: PathBuf,
-    /// The first row, from zero.
-    i: usize,
-    /// The second row, from zero.
-    j: usize,
+    /// The first row: its id where the release keeps ids, else a number from zero.
+    #[arg(requires = "j", conflicts_with = "pairs")]
+    i: Option<String>,
+    /// The second row.
+    j: Option<String>,
+    /// Many pairs: a file of two rows a line, named in the same way, a comma, a tab or a space between.
+    #[arg(long, value_name = "FILE")]
+    pairs: Option<PathBuf>,
     /// Take the second row from this release, made with the same seed.
     #[arg(long, value_name = "FILE")]
     other: Option<PathBuf>,
@@ -54,6 +62,15 @@ impl Measure {
     }
 }
 
+/// Two rows, and what they are called where that is kept.
+struct Pair {
+    i: usize,
+    j: usize,
+}
+
+/// An estimate with its interval, where the release can tell.
+type Told = Option<(Estimate, [f64; 2])>;
+
 impl Distance {
     pub(crate) fn run(&self) -> Result<Record> {
         let trust = self.trust.get();
@@ -61,11 +78,12 @@ impl Distance {
         let other = self.other.as_deref().map(|path| read(path, &trust)).transpose()?;
         let right = other.as_ref().unwrap_or(&left);
         let confidence = probability("--confidence", self.confidence)?;
-        let (i, j) = (self.i, self.j);
+        let asked = self.asked(&left, right)?;
+        let ids = [left.ids(), right.ids()];
         if let (AnyRelease::Sketch(a), AnyRelease::Sketch(b)) = (&left, right) {
             let pairs = if other.is_some() { Pairs::between(a, b)? } else { Pairs::within(a) };
             let known = [Measure::SquaredDistance, Measure::InnerProduct, Measure::Cosine];
-            return self.rows(&left, &known, |measure| {
+            return self.rows(&left, (&asked, ids), &known, |measure, &Pair { i, j }| {
                 let (estimate, Interval { low, high }) = match measure {
                     Measure::SquaredDistance => (
                         pairs.squared_distance(i, j)?,
@@ -90,10 +108,12 @@ impl Distance {
             let a = dp_core::Release::certified(a.clone(), ());
             let b = dp_core::Release::certified(b.clone(), ());
             let pairs = SignPairs::between(&a, &b)?;
+            let known = [Measure::Cosine, Measure::Hamming];
             return self.rows(
                 &left,
-                &[Measure::Cosine, Measure::Hamming],
-                |measure| match measure {
+                (&asked, ids),
+                &known,
+                |measure, &Pair { i, j }| match measure {
                     Measure::Cosine => match pairs.cosine_interval(i, j, confidence) {
                         // Left out where the release cannot tell, unless asked for.
                         Err(sketch::Error::Undefined { .. }) if self.measure.is_none() => Ok(None),
@@ -115,7 +135,7 @@ impl Distance {
                     None => SetPairs::within(a),
                     Some(_) => SetPairs::between(a, b)?,
                 };
-                self.rows(&left, &[Measure::Jaccard], |_| {
+                self.rows(&left, (&asked, ids), &[Measure::Jaccard], |_, &Pair { i, j }| {
                     let interval = pairs.jaccard_interval(i, j, confidence)?;
                     Ok(Some((pairs.jaccard(i, j)?, [interval.low, interval.high])))
                 })
@@ -124,35 +144,101 @@ impl Distance {
         }
     }
 
+    /// The pairs asked for: the two rows that are named, or those of a file.
+    fn asked(&self, left: &AnyRelease, right: &AnyRelease) -> Result<Vec<Pair>> {
+        let pair = |i: &str, j: &str| {
+            let i = row_of("I", i, None, left.ids())?;
+            Ok::<_, Error>(Pair { i, j: row_of("J", j, None, right.ids())? })
+        };
+        if let (Some(i), Some(j)) = (&self.i, &self.j) {
+            return Ok(vec![pair(i, j)?]);
+        }
+        let Some(path) = &self.pairs else {
+            let words = "two rows are needed, as in `dps distance FILE 0 1`, or a file of them: --pairs FILE";
+            return Err(Error::usage(words));
+        };
+        let left_rows = left.ids().map(RowIds::places);
+        let right_rows = right.ids().map(RowIds::places);
+        let place = |what: &str, text: &str, ids: &Option<HashMap<&str, usize>>| match ids {
+            Some(places) => places.get(text).copied().ok_or_else(|| {
+                Error::usage(format!("{}: {what} {text:?}: no row is called so", path.display()))
+            }),
+            None => row_of(what, text, None, None),
+        };
+        let pairs = two_columns(path)?;
+        let found = pairs.iter().map(|[i, j]| {
+            Ok(Pair { i: place("row", i, &left_rows)?, j: place("row", j, &right_rows)? })
+        });
+        found.collect()
+    }
+
     fn rows(
         &self,
         release: &AnyRelease,
+        (asked, [left, right]): (&[Pair], [Option<&RowIds>; 2]),
         known: &[Measure],
-        estimate: impl Fn(Measure) -> Result<Option<(Estimate, [f64; 2])>>,
+        estimate: impl Fn(Measure, &Pair) -> Result<Told>,
     ) -> Result<Record> {
         let wanted: Vec<Measure> = match self.measure {
             Some(measure) if known.contains(&measure) => vec![measure],
             Some(measure) => return Err(release.cannot(measure.name())),
             None => known.to_vec(),
         };
+        let of = |pair: &Pair| {
+            let record = with_id(Record::new().integer("i", pair.i as u64), "id_i", pair.i, left);
+            with_id(record.integer("j", pair.j as u64), "id_j", pair.j, right)
+        };
         let mut rows = Vec::new();
-        for measure in wanted {
-            let Some((Estimate { value, standard_error }, [low, high])) = estimate(measure)? else {
-                continue;
-            };
-            rows.push(
-                Record::new()
-                    .text("measure", measure.name())
-                    .number("estimate", value)
-                    .number("standard_error", standard_error)
-                    .number("low", low)
-                    .number("high", high),
-            );
+        for pair in asked {
+            for &measure in &wanted {
+                let Some((Estimate { value, standard_error }, [low, high])) =
+                    estimate(measure, pair)?
+                else {
+                    continue;
+                };
+                let record = if self.pairs.is_some() { of(pair) } else { Record::new() };
+                rows.push(
+                    record
+                        .text("measure", measure.name())
+                        .number("estimate", value)
+                        .number("standard_error", standard_error)
+                        .number("low", low)
+                        .number("high", high),
+                );
+            }
         }
-        Ok(Record::new()
-            .integer("i", self.i as u64)
-            .integer("j", self.j as u64)
-            .number("confidence", self.confidence)
-            .table("estimates", rows))
+        let record = match asked {
+            [pair] if self.pairs.is_none() => of(pair),
+            _ => Record::new().integer("pairs", asked.len() as u64),
+        };
+        Ok(record.number("confidence", self.confidence).table("estimates", rows))
     }
+}
+
+/// The two columns of a text file: a pair a line, with a comma or white space between.
+fn two_columns(path: &Path) -> Result<Vec<[String; 2]>> {
+    let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let pairs = lines.map(|(at, line)| {
+        let words: Vec<&str> = match line.contains([',', '\t']) {
+            true => line.split([',', '\t']).map(str::trim).collect(),
+            false => line.split_whitespace().collect(),
+        };
+        match words[..] {
+            [i, j] if !i.is_empty() && !j.is_empty() => Ok([i.to_owned(), j.to_owned()]),
+            _ => Err(Error::Data(DataError {
+                file: path.to_owned(),
+                column: None,
+                rule:
+                    "a line holds two rows, with a comma, a tab or a space between, and no header"
+                        .into(),
+                record: Some(at as u64 + 1),
+            })),
+        }
+    });
+    let pairs: Vec<_> = pairs.collect::<Result<_>>()?;
+    if pairs.is_empty() {
+        return Err(Error::Data(DataError::of(path, "the file holds no pair")));
+    }
+    Ok(pairs)
 }

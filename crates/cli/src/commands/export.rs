@@ -6,9 +6,11 @@ use super::loaded::{AnyRelease, Asked, checked};
 use super::tables;
 use super::trust::TrustOptions;
 use crate::error::Result;
-use crate::output::Record;
+use crate::output::{Record, complain};
 use clap::Args;
+use dp_core::release_file::RowIds;
 use linalg_dp::any::Values;
+use linalg_dp::covariance::column_names;
 use sha2::{Digest, Sha256};
 use std::path::PathBuf;
 
@@ -17,9 +19,9 @@ use std::path::PathBuf;
 pub(crate) struct Export {
     /// A release file; `-` reads standard input.
     file: PathBuf,
-    /// Write the table here: `.csv` (a column `row`, then one for each number), `.npy` (a matrix; signs packed,
+    /// Write the table here: `.csv` (a column `row`, one `id` where the release keeps ids, then one for each number), `.npy` (a matrix; signs packed,
     /// eight a byte, the first in the lowest bit, as binary indexes take them), `.arrow` or `.parquet` (columns
-    /// `row` and `values`, a list of fixed size; the certificate, the release's hash and constants of
+    /// `row`, `id` where ids are kept, and `values`, a list of fixed size; the certificate, the release's hash and constants of
     /// correction in the file's metadata). A file that exists is never written over.
     #[arg(long)]
     out: PathBuf,
@@ -42,22 +44,32 @@ impl Export {
             ("dps.certificate".to_owned(), summary.certificate.canonical()),
         ];
         about.extend(correction.iter().map(|(name, x)| (format!("dps.{name}"), format!("{x:e}"))));
+        let names = columns(&release)?;
+        if let Some(names) = &names {
+            about.push(("dps.columns".to_owned(), names_text(names)));
+        }
+        if release.ids().is_some() && tables::extension(&self.out) == Some("npy") {
+            complain(
+                "an NPY file has no place for ids: export to .csv, .arrow or .parquet to keep them",
+            );
+        }
+        let said = Said { about, ids: release.ids(), names };
         let values = release.values().ok_or_else(|| release.cannot("a table"))?;
         let (rows, columns) = match values {
-            Values::Reals(width, values) => self.write(width, &values, about)?,
-            Values::Symbols(width, symbols) => self.write(width, symbols, about)?,
+            Values::Reals(width, values) => self.write(width, &values, said)?,
+            Values::Symbols(width, symbols) => self.write(width, symbols, said)?,
             Values::Signs(bits) if tables::extension(&self.out) == Some("npy") => {
                 let width = bits.bits().div_ceil(8);
                 let bytes = |row| bits.row(row).iter().flat_map(|w| w.to_le_bytes()).take(width);
                 let packed: Vec<u8> = (0..bits.n()).flat_map(bytes).collect();
-                self.write(width, &packed, about)?
+                self.write(width, &packed, said)?
             }
             Values::Signs(bits) => {
                 let signs = |row| {
                     (0..bits.bits()).map(move |bit| if bits.get(row, bit) { 1i8 } else { -1 })
                 };
                 let signs: Vec<i8> = (0..bits.n()).flat_map(signs).collect();
-                self.write(bits.bits(), &signs, about)?
+                self.write(bits.bits(), &signs, said)?
             }
             _ => return Err(release.cannot("a table")),
         };
@@ -74,11 +86,36 @@ impl Export {
         &self,
         width: usize,
         cells: &[T],
-        about: Vec<(String, String)>,
+        Said { about, ids, names }: Said<'_>,
     ) -> Result<(usize, usize)> {
-        tables::write(&self.out, &Table { width, cells, about })?;
+        tables::write(&self.out, &Table { width, cells, about, ids, names })?;
         Ok((cells.len().checked_div(width).unwrap_or(0), width))
     }
+}
+
+/// What is said beside the numbers.
+struct Said<'a> {
+    about: Vec<(String, String)>,
+    ids: Option<&'a RowIds>,
+    names: Option<Vec<String>>,
+}
+
+/// Names of the columns of a matrix, where the release keeps them.
+fn columns(release: &AnyRelease) -> Result<Option<Vec<String>>> {
+    Ok(match release {
+        AnyRelease::Covariance(release) => column_names(release.certificate())?,
+        AnyRelease::Regression(release) => {
+            let names = column_names(release.certificate())?;
+            let intercept = release.payload().intercept().map(|_| "intercept".to_owned());
+            names.map(|names| names.into_iter().chain(intercept).collect())
+        }
+        _ => None,
+    })
+}
+
+/// A JSON array.
+fn names_text(names: &[String]) -> String {
+    serde_json::Value::from(names).to_string()
 }
 
 /// What to subtract from squared norms and distances of the rows of a sketch so that they are unbiased: the sum of

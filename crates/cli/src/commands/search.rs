@@ -1,6 +1,7 @@
 //! `dps search`: the best rows of a release.
 
 use super::loaded::{AnyRelease, Asked, read};
+use super::named::{row_of, with_id};
 use super::release::read_all;
 use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect};
@@ -8,6 +9,7 @@ use crate::input::{all_sets, numbers};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Release;
+use dp_core::release_file::RowIds;
 use readers::{Limits, OutsideBounds, RowsFile, SetsFile};
 use sketch::RowsView;
 use sketch::projection::{Family, PublicMoments};
@@ -19,6 +21,7 @@ use sketch::sets::{ItemSet, NoisyCounts, PrivateSymbols};
 use sketch::signs::SignCodes;
 use sketch::units::{UnitQueries, UnitVectors};
 use sketch::vectors::{Posterior, PrivateSketch};
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 
 /// Options of `dps search`.
@@ -36,9 +39,12 @@ pub(crate) struct Search {
     /// Leave this column of --query and --public out (an identifier, a label); may be given more than once.
     #[arg(long = "id", value_name = "COLUMN")]
     left_out: Vec<String>,
-    /// Only these rows of the queries, from zero.
+    /// Only these rows of the queries: ids where the release of queries keeps them, else numbers from zero.
     #[arg(long = "row", value_delimiter = ',')]
-    rows: Vec<usize>,
+    rows: Vec<String>,
+    /// The same by position, where they are ids.
+    #[arg(skip)]
+    named: OnceCell<Vec<usize>>,
     /// How many rows to find.
     #[arg(long, default_value_t = 10)]
     top: usize,
@@ -72,15 +78,19 @@ const COUNTS: &str = "counts of groups";
 /// What was found for a query: rows with scores, best first.
 type Found = Vec<(usize, f64)>;
 
-fn tabled(name: &'static str, rows: &[usize], found: Vec<Found>) -> Record {
+fn tabled(
+    name: &'static str,
+    rows: &[usize],
+    found: Vec<Found>,
+    [queries, items]: [Option<&RowIds>; 2],
+) -> Record {
     let mut table = Vec::new();
     for (row, hits) in rows.iter().zip(found) {
         table.extend(hits.iter().enumerate().map(|(rank, &(hit, score))| {
-            Record::new()
-                .integer("query", *row as u64)
-                .integer("rank", rank as u64 + 1)
-                .integer("row", hit as u64)
-                .number(name, score)
+            let record = Record::new().integer("query", *row as u64);
+            let record = with_id(record, "query_id", *row, queries);
+            let record = record.integer("rank", rank as u64 + 1).integer("row", hit as u64);
+            with_id(record, "id", hit, items).number(name, score)
         }));
     }
     Record::new().table("hits", table)
@@ -123,9 +133,13 @@ impl Search {
             no_effect("--id", self.left_out.first(), why)?;
         }
         let queries = other.as_ref().unwrap_or(&database);
+        if let Some(ids) = queries.ids().filter(|_| self.query.is_none()) {
+            let row = |row: &String| row_of("--row", row, None, Some(ids));
+            let _ = self.named.set(self.rows.iter().map(row).collect::<Result<_>>()?);
+        }
         if let Some(path) = &self.query {
             let (name, rows, found) = self.exact(&database, path)?;
-            return Ok(tabled(name, &rows, found));
+            return Ok(tabled(name, &rows, found, [None, database.ids()]));
         }
         // A row of the database finds itself: ask for one more and leave it out.
         let within = other.is_none();
@@ -172,7 +186,7 @@ impl Search {
                 hits.truncate(self.top);
             }
         }
-        Ok(tabled(name, &rows, found))
+        Ok(tabled(name, &rows, found, [queries.ids(), database.ids()]))
     }
 
     /// Rows of a file that was never released, as queries.
@@ -331,9 +345,9 @@ impl Search {
         if self.rows.is_empty() {
             return Ok((0..n).collect());
         }
-        match self.rows.iter().find(|&&row| row >= n) {
-            Some(row) => Err(Error::usage(format!("--row {row}: there are {n} query rows"))),
-            None => Ok(self.rows.clone()),
+        match self.named.get() {
+            Some(rows) => Ok(rows.clone()),
+            None => self.rows.iter().map(|row| row_of("--row", row, Some(n), None)).collect(),
         }
     }
 

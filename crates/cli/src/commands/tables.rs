@@ -51,7 +51,7 @@ pub(super) fn write_columns(path: &Path, matrix: &Mat<f64>) -> Result<()> {
     let cells: Vec<f64> =
         (0..matrix.ncols()).flat_map(|c| (0..d).map(move |i| matrix[(i, c)])).collect();
     create(path, |file| match extension(path) {
-        Some("csv") => write_csv(file, d, &cells, false),
+        Some("csv") => write_csv(file, &bare(d, &cells), false),
         _ => write_npy(file, d, &cells),
     })
 }
@@ -59,7 +59,7 @@ pub(super) fn write_columns(path: &Path, matrix: &Mat<f64>) -> Result<()> {
 /// Writes a table.
 pub(super) fn write<T: Cell>(path: &Path, table: &Table<'_, T>) -> Result<()> {
     create(path, |file| match extension(path) {
-        Some("csv") => write_csv(file, table.width, table.cells, true),
+        Some("csv") => write_csv(file, table, true),
         #[cfg(feature = "arrow")]
         Some("arrow") => columns::write_arrow(file, table),
         #[cfg(feature = "parquet")]
@@ -75,24 +75,42 @@ fn create(path: &Path, write: impl FnOnce(&mut Output) -> std::io::Result<()>) -
     Ok(file.commit()?)
 }
 
-fn write_csv<T: Cell>(
-    file: &mut Output,
-    width: usize,
-    cells: &[T],
-    named: bool,
-) -> std::io::Result<()> {
+fn write_csv<T: Cell>(file: &mut Output, table: &Table<'_, T>, named: bool) -> std::io::Result<()> {
+    let Table { width, cells, ids, .. } = table;
     if named {
-        let names: Vec<String> = (0..width).map(|c| format!("v{c}")).collect();
-        writeln!(file, "row,{}", names.join(","))?;
+        let numbered = (0..*width).map(|c| format!("v{c}"));
+        let names = table.names.as_ref().filter(|names| names.len() == *width);
+        let names: Vec<String> = match names {
+            Some(names) => names.iter().map(|name| quoted(name)).collect(),
+            None => numbered.collect(),
+        };
+        let id = if ids.is_some() { "id," } else { "" };
+        writeln!(file, "row,{id}{}", names.join(","))?;
     }
-    for (row, cells) in cells.chunks(width.max(1)).enumerate() {
+    for (row, cells) in cells.chunks((*width).max(1)).enumerate() {
         if named {
             write!(file, "{row},")?;
+        }
+        if let Some(id) = ids.and_then(|ids| ids.get(row)) {
+            write!(file, "{},", quoted(id))?;
         }
         let cells: Vec<String> = cells.iter().map(|cell| cell.text()).collect();
         writeln!(file, "{}", cells.join(","))?;
     }
     Ok(())
+}
+
+/// A field of a CSV file.
+fn quoted(text: &str) -> String {
+    if text.contains(['"', ',']) || text.trim() != text {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text.to_owned()
+}
+
+/// Numbers without names.
+fn bare<T>(width: usize, cells: &[T]) -> Table<'_, T> {
+    Table { width, cells, about: Vec::new(), ids: None, names: None }
 }
 
 fn write_npy<T: Cell>(file: &mut Output, width: usize, cells: &[T]) -> std::io::Result<()> {

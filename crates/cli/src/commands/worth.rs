@@ -37,8 +37,15 @@ pub(super) fn doubts(certificate: &AnyCertificate) -> Vec<String> {
     certificate.exceptions().into_iter().map(doubt).collect()
 }
 
+/// What is said of names of rows.
+pub(super) const IDS: &str = "public, and not protected";
+
 /// What a release file says besides its certificate.
 pub(super) fn facts(record: Record, summary: &Summary) -> Record {
+    let record = match summary.ids {
+        Some(_) => record.text("ids of rows", IDS),
+        None => record,
+    };
     record
         .text("kind", summary.kind.name())
         .integer("rows", summary.rows)

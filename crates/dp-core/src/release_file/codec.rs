@@ -1,5 +1,6 @@
 //! The only place that knows how the trailer is written.
 
+use super::{Kind, RowIds};
 use crate::certificate::{AnyCertificate, PayloadHash, canonical};
 use crate::error::{Error, Result};
 use crate::text::json_fault;
@@ -24,6 +25,9 @@ pub(super) struct Written {
     pub(super) fingerprint: String,
     pub(super) parameters: Value,
     pub(super) certificate: Value,
+    /// Bytes of the ids between payload and trailer, where there are any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) ids: Option<u64>,
 }
 
 /// Longest trailer that is written or read.
@@ -46,13 +50,22 @@ impl Trailer {
         Ok(Self { shape, fingerprint, parameters, certificate: certificate.into() })
     }
 
-    /// The bytes behind a payload of this hash, and the certificate in them.
-    pub(super) fn bind(self, payload: PayloadHash) -> Result<(Vec<u8>, AnyCertificate)> {
+    /// Checks that these are ids of its rows.
+    pub(super) fn check_ids(&self, kind: Kind, ids: &RowIds) -> Result<()> {
+        ids.check(kind, self.shape.0, &self.certificate)
+    }
+
+    /// The bytes behind a payload with so many bytes of ids, of this hash, and the certificate in them.
+    pub(super) fn bind(
+        self,
+        payload: PayloadHash,
+        ids: Option<u64>,
+    ) -> Result<(Vec<u8>, AnyCertificate)> {
         let Self { shape: (rows, columns), fingerprint, parameters, certificate } = self;
         let certificate = certificate.bound_to(payload)?;
         let value = serde_json::to_value(&certificate).expect("string keys only");
-        let text =
-            canonical(&Written { rows, columns, fingerprint, parameters, certificate: value });
+        let written = Written { rows, columns, fingerprint, parameters, certificate: value, ids };
+        let text = canonical(&written);
         if text.len() > LIMIT {
             return Err(Error::file("trailer", format!("longer than {LIMIT} bytes")));
         }

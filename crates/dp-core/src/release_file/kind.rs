@@ -100,6 +100,15 @@ impl Kind {
         }
     }
 
+    /// Whether it holds a row for each row or set that went in.
+    #[must_use]
+    pub fn has_rows(self) -> bool {
+        !matches!(
+            self,
+            Self::Covariance | Self::LowRank | Self::Range | Self::Window | Self::Regression
+        )
+    }
+
     /// The class of its certificate.
     #[must_use]
     pub fn certificate_class(self) -> CertificateClass {

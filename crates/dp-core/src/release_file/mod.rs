@@ -1,8 +1,9 @@
 //! Release files: one container for every kind of release.
 //!
-//! Layout, little-endian: magic `DPSKETCH`; format version (u32); kind (u32, [`Kind`]); the payload;
-//! the trailer (shape, fingerprint, public parameters, certificate: canonical JSON); its length (u64);
-//! a checksum (32 bytes): SHA-256 of the file with the payload's SHA-256 in the payload's place. The
+//! Layout, little-endian: magic `DPSKETCH`; format version (u32); kind (u32, [`Kind`]); the payload; the ids
+//! of its rows, where they are kept ([`RowIds`]); the trailer (shape, fingerprint, public parameters, certificate: canonical JSON);
+//! its length (u64);
+//! a checksum (32 bytes): SHA-256 of the file with the SHA-256 of payload and ids in their place. The
 //! trailer comes last so that a stream of unknown length can be written in one pass, and each byte is
 //! hashed once. `docs/FORMAT.md` describes every field for readers in other languages.
 //!
@@ -14,6 +15,7 @@
 //! [`read_summary`] reads what every kind says about itself, in bounded memory.
 
 mod codec;
+mod ids;
 mod kind;
 mod payload;
 mod reader;
@@ -21,6 +23,7 @@ mod writer;
 
 pub use crate::certificate::{AnyCertificate, CertificateClass, ClassOfCertificate};
 pub use codec::{Trailer, to_json};
+pub use ids::RowIds;
 pub use kind::Kind;
 pub use payload::{Payload, decode, encode, encode_as, load, write};
 pub use reader::{Opened, Summary, open, read, read_summary};

@@ -112,7 +112,7 @@ pub fn encode_as<T: Payload, C: ClassOfCertificate>(
     let trailer = trailer(release, kind)?;
     let mut out = Writer::begin(Vec::new(), kind)?;
     release.payload().write(&mut out)?;
-    Ok(out.end(trailer)?.0)
+    Ok(out.end_with(trailer, release.ids())?.0)
 }
 
 /// Writes a release to a path or an [`Output`](crate::output::Output), all or nothing.
@@ -139,7 +139,7 @@ pub(crate) fn write_as<T: Payload, C: ClassOfCertificate>(
     let trailer = trailer(release, kind)?;
     let mut out = Writer::create(to, kind)?;
     release.payload().write(&mut out)?;
-    out.commit(trailer)?;
+    out.commit_with(trailer, release.ids())?;
     Ok(())
 }
 
@@ -159,8 +159,8 @@ pub fn decode<T: Payload, C: ClassOfCertificate>(bytes: &[u8]) -> Result<Release
     let opened = open(bytes)?;
     opened.expect(T::kinds(C::CLASS))?;
     let payload = T::read(&opened)?;
-    let Summary { certificate, .. } = opened.summary;
-    Ok(Release::certified(payload, C::from_any(certificate)?))
+    let (Summary { certificate, .. }, ids) = (opened.summary, opened.ids);
+    Ok(Release::certified(payload, C::from_any(certificate)?).named(ids))
 }
 
 /// As [`decode`] for a file.

@@ -1,7 +1,7 @@
 //! Reading: nothing is believed before it is checked.
 
 use super::codec::{LIMIT, Written};
-use super::{AnyCertificate, FORMAT, Kind, MAGIC, PREFIX, SUFFIX, checksum};
+use super::{AnyCertificate, FORMAT, Kind, MAGIC, PREFIX, RowIds, SUFFIX, checksum};
 use crate::certificate::{PayloadHash, PublicParameters, canonical, other_version};
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
@@ -10,6 +10,7 @@ use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
+use std::sync::Arc;
 
 /// What a release file says about itself.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Summary {
     pub parameters: String,
     /// The certificate: it holds together, and is of this payload.
     pub certificate: AnyCertificate,
+    /// Bytes that the ids of its rows take, where they are kept: public, and not protected.
+    pub ids: Option<u64>,
 }
 
 /// A release file whose container holds together; its payload is still to be understood.
@@ -35,6 +38,8 @@ pub struct Opened<'a> {
     pub summary: Summary,
     /// The payload.
     pub payload: &'a [u8],
+    /// What its rows are called, where that is kept.
+    pub ids: Option<Arc<RowIds>>,
 }
 
 impl Opened<'_> {
@@ -171,7 +176,13 @@ pub fn open(bytes: &[u8]) -> Result<Opened<'_>> {
     let length = trailer_length(suffix, body.len() as u64)?;
     let (payload, trailer) = body.split_at(body.len() - length);
     let summary = summarise((prefix, kind), PayloadHash::of(payload), trailer, suffix)?;
-    Ok(Opened { summary, payload })
+    let Some(ids) = summary.ids else { return Ok(Opened { summary, payload, ids: None }) };
+    let outside = || Error::file("ids", "longer than the file");
+    let start = payload.len().checked_sub(size(ids)?).ok_or_else(outside)?;
+    let (payload, ids) = payload.split_at(start);
+    let ids = RowIds::from_bytes(ids)?;
+    ids.check(kind, summary.rows, &summary.certificate)?;
+    Ok(Opened { summary, payload, ids: Some(Arc::new(ids)) })
 }
 
 /// Reads a whole file for [`open`].
@@ -182,8 +193,8 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|e| Error::io(path.display(), &e))
 }
 
-/// Reads kind, shape and certificate of any release file and checks all that [`open`] checks, in
-/// memory bounded by the trailer.
+/// Reads kind, shape and certificate of any release file and checks all that [`open`] checks, but for the ids of rows, which
+/// are hashed only, in memory bounded by the trailer.
 ///
 /// # Errors
 /// [`Error::Io`], and as [`open`].
@@ -252,7 +263,7 @@ fn summarise(
     if suffix[8..] != checksum(prefix, payload, trailer) {
         return Err(Error::file("checksum", "the file was damaged or altered"));
     }
-    let Written { rows, columns, fingerprint, parameters, certificate } =
+    let Written { rows, columns, fingerprint, parameters, certificate, ids } =
         Written::from_bytes(trailer)?;
     let certificate = AnyCertificate::from_json(&canonical(&certificate))?;
     let (class, promised) = (certificate.class(), kind.certificate_class());
@@ -265,5 +276,5 @@ fn summarise(
         return Err(Error::file("payload", reason));
     }
     let parameters = canonical(&parameters);
-    Ok(Summary { kind, rows, columns, fingerprint, parameters, certificate })
+    Ok(Summary { kind, rows, columns, fingerprint, parameters, certificate, ids })
 }

@@ -1,6 +1,6 @@
 //! Writing, at once or block by block.
 
-use super::{FORMAT, Kind, MAGIC, PREFIX, Trailer, checksum};
+use super::{FORMAT, Kind, MAGIC, PREFIX, RowIds, Trailer, checksum};
 use crate::certificate::{AnyCertificate, PayloadHash};
 use crate::error::{Error, Result};
 use crate::output::{Destination, Output};
@@ -96,10 +96,25 @@ impl<W: Write> Writer<W> {
     ///
     /// # Errors
     /// [`Error::Io`]; [`Error::File`] for a trailer over its limit, or a certificate of another payload.
-    pub fn end(mut self, trailer: Trailer) -> Result<(W, AnyCertificate)> {
+    pub fn end(self, trailer: Trailer) -> Result<(W, AnyCertificate)> {
+        self.end_with(trailer, None)
+    }
+
+    /// As [`Writer::end`], with the ids of the rows, if there are any, behind the payload.
+    pub(super) fn end_with(
+        mut self,
+        trailer: Trailer,
+        ids: Option<&RowIds>,
+    ) -> Result<(W, AnyCertificate)> {
+        let ids = ids.filter(|ids| ids.rows() > 0);
+        if let Some(ids) = ids {
+            trailer.check_ids(self.kind, ids)?;
+            self.payload(ids.bytes())?;
+        }
         self.put()?;
         let payload = PayloadHash::finish(self.hash);
-        let (bytes, certificate) = trailer.bind(payload)?;
+        let length = ids.map(|ids| ids.bytes().len() as u64);
+        let (bytes, certificate) = trailer.bind(payload, length)?;
         let sum = checksum(&prefix(self.kind), payload, &bytes);
         for part in [bytes.as_slice(), &(bytes.len() as u64).to_le_bytes(), &sum] {
             self.out.write_all(part).map_err(failed)?;
@@ -127,9 +142,19 @@ impl Writer<Output> {
     /// stands there.
     ///
     /// # Errors
-    /// As [`Writer::end`] and [`Output::finish`].
+    /// As [`Writer::end`] and [`Output::finish`]; [`Error::File`] where the output [names](Output::name_rows) other rows.
     pub fn commit(self, trailer: Trailer) -> Result<AnyCertificate> {
-        let (output, certificate) = self.end(trailer)?;
+        self.commit_with(trailer, None)
+    }
+
+    /// As [`Writer::commit`], with these ids where the output names no rows.
+    pub(super) fn commit_with(
+        self,
+        trailer: Trailer,
+        ids: Option<&RowIds>,
+    ) -> Result<AnyCertificate> {
+        let named = self.out.ids();
+        let (output, certificate) = self.end_with(trailer, named.as_ref().or(ids))?;
         output.finish(&certificate)?;
         Ok(certificate)
     }

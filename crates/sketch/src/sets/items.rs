@@ -30,7 +30,13 @@ impl ItemSet {
     /// # Errors
     /// As [`ItemSet::new`].
     pub fn from_words<'a>(words: impl IntoIterator<Item = &'a str>) -> Result<Self> {
-        Self::new(words.into_iter().map(item_of).collect())
+        Self::new(words.into_iter().map(Self::item).collect())
+    }
+
+    /// The item that a word becomes, as in [`ItemSet::from_words`].
+    #[must_use]
+    pub fn item(word: &str) -> u64 {
+        xxh3_64_with_seed(word.as_bytes(), 0)
     }
 
     /// The items, in increasing order.
@@ -74,11 +80,6 @@ impl core::fmt::Debug for ItemSet {
     }
 }
 
-/// The item of a word: it does not depend on the machine or on the version of the standard library.
-fn item_of(word: &str) -> u64 {
-    xxh3_64_with_seed(word.as_bytes(), 0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,6 +105,6 @@ mod tests {
     #[test]
     fn word_hash_is_the_published_one() {
         // XXH3 64 of the empty string, seed 0, from the xxHash specification's test values.
-        assert_eq!(item_of(""), 0x2D06_8005_38D3_94C2);
+        assert_eq!(ItemSet::item(""), 0x2D06_8005_38D3_94C2);
     }
 }

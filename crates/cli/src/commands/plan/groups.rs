@@ -38,6 +38,7 @@ impl GroupTask {
             Some(path) => Some((path, Output::create(path, Existing::Keep)?)),
             None => None,
         };
+        self.input.one("a plan")?;
         let (d, rows) = numbers(&self.input.like(&self.input.input))?;
         let largest = rows.iter().fold(f64::MIN_POSITIVE, |most, x| x.abs().max(most));
         let view = RowsView::f64(rows.len() / d.max(1), d, &rows)?;

@@ -4,6 +4,7 @@ use super::part_options::PartOptions;
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, UserOptions};
 use super::said::{individual, promise};
 use crate::commands::content::Content;
+use crate::commands::worth::IDS;
 use crate::error::{Error, Result, no_effect, shown};
 use crate::input::InputOptions;
 use crate::interrupt;
@@ -111,6 +112,10 @@ impl RowsOptions {
                 "{left_out} rows of users who have more were left out. This number is for you: publish it nowhere"
             ));
         }
+        let record = match self.input.ids() {
+            Some(_) => record.text("ids of rows", IDS),
+            None => record,
+        };
         match self.input.entered() {
             Some(names) => record.names("columns that entered", names),
             None => record,
@@ -468,7 +473,9 @@ pub(crate) fn each_block(
 /// Reads a whole input against its limits without keeping it; how many rows there were.
 pub(crate) fn check_input(options: &InputOptions, limits: &Limits) -> Result<usize> {
     check_rereadable(&options.input, "a dry run")?;
-    each_block(options.open()?, limits.clone(), |_| Ok(()))
+    let rows = each_block(options.open()?, limits.clone(), |_| Ok(()))?;
+    options.check_ids()?;
+    Ok(rows)
 }
 
 /// Reads a whole input into memory: rows and their number.

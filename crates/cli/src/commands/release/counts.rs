@@ -72,9 +72,10 @@ impl CountOptions {
     fn groups(&self, alpha: u64, budget: Budget) -> Result<ItemGroups> {
         let place = |path: &Path| path.canonicalize().ok();
         let both = [&self.groups.public, &self.groups.groups];
+        let mut inputs = [&self.input.input].into_iter().chain(&self.input.more);
         if let Some(path) = both.into_iter().flatten().next()
             && place(path).is_some()
-            && place(path) == place(&self.input.input)
+            && inputs.any(|input| place(path) == place(input))
         {
             return Err(Error::usage(
                 "--public or --groups names the file that is released: groups that follow from its sets are not public, \

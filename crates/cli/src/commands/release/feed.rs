@@ -1,14 +1,16 @@
 //! Rows and sets on their way to a release: of a whole file, or of a block.
 
-use super::common::{check_input, check_rereadable, each_block, progress};
+use super::common::{Progress, check_input, check_rereadable, each_block, progress};
 use crate::error::{Error, Result, shown};
 use crate::input::{InputOptions, ItemOptions};
 use dp_core::parts::{Content, ContentHash, ReleaseKey};
+use dp_core::release_file::RowIds;
 use readers::{Block, Input, Limits};
 use sketch::RowsView;
 use sketch::sets::{ItemSet, SetNeighbours};
 use std::cell::{Cell, RefCell};
 use std::path::Path;
+use std::sync::{Arc, Mutex};
 
 /// Where rows or sets come from.
 pub(crate) enum Source<'a> {
@@ -43,6 +45,28 @@ impl<'a> Source<'a> {
         }
     }
 
+    /// What its rows are called, once they are read.
+    pub(super) fn ids(&self) -> Option<Arc<Mutex<RowIds>>> {
+        match self {
+            Self::Rows { options, .. } => options.ids(),
+            Self::Sets { options, .. } => options.ids(),
+        }
+    }
+
+    /// Refuses what does not go with parts.
+    pub(super) fn check_parts(&self) -> Result<()> {
+        let more = match self {
+            Self::Rows { options, .. } => !options.more.is_empty(),
+            Self::Sets { options, .. } => !options.more.is_empty() || options.keeps_ids(),
+        };
+        if more || self.ids().is_some() {
+            return Err(Error::usage(
+                "a release in parts reads one file and keeps no ids: leave --keep-id out, and put the files together first",
+            ));
+        }
+        check_rereadable(self.path(), "a release in parts")
+    }
+
     /// Reads everything against its limits without keeping it.
     pub(super) fn check(&self) -> Result<()> {
         match self {
@@ -50,8 +74,10 @@ impl<'a> Source<'a> {
                 read.set(check_input(options, limits)?);
                 Ok(())
             }
-            Self::Sets { .. } => {
-                check_rereadable(self.path(), "a dry run")?;
+            Self::Sets { options, .. } => {
+                for path in [&options.input].into_iter().chain(&options.more) {
+                    check_rereadable(path, "a dry run")?;
+                }
                 self.each(&mut |_| Ok(()))
             }
         }
@@ -76,24 +102,22 @@ impl<'a> Source<'a> {
                 let d = input.rows.d();
                 let take = |block: &Block| take(Batch::Rows(block.view(d)?));
                 read.set(each_block(input, limits.clone(), take)?);
-                Ok(())
+                options.check_ids()
             }
             Self::Sets { options, neighbours } => {
-                let mut reader = options.open()?;
-                let progress = progress(&reader.meter);
-                loop {
-                    let before = reader.done();
-                    let sets = reader.next()?;
-                    if sets.is_empty() {
-                        return Ok(());
-                    }
+                let mut bar = None;
+                options.each(|path, before, sets, meter| {
                     if let Some(neighbours) = neighbours {
-                        let named = |e| Error::from(e).after(before).in_file(&options.input);
-                        neighbours.check(&sets).map_err(named)?;
+                        let named = |e| Error::from(e).after(before).in_file(path);
+                        neighbours.check(sets).map_err(named)?;
                     }
-                    take(Batch::Sets(&sets))?;
-                    progress.show();
-                }
+                    take(Batch::Sets(sets))?;
+                    if before == 0 {
+                        bar = Some(progress(meter));
+                    }
+                    bar.iter().for_each(Progress::show);
+                    Ok(())
+                })
             }
         }
     }

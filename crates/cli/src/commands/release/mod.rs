@@ -35,12 +35,14 @@ pub(crate) struct Release {
 #[derive(Subcommand)]
 enum Kind {
     /// Real-valued sketches: distances, products, cosines, search. Streams.
+    #[command(visible_alias = "vectors")]
     Sketch(sketch::SketchOptions),
     /// Whole rows as unit vectors (PrivUnitG, ProjUnit): cosines, search, exact queries; pure. Streams.
     Units(units::UnitOptions),
     /// Signs of a projection: one bit a coordinate, Hamming search. Streams.
     Signs(signs::SignOptions),
     /// Signatures of item sets: Jaccard similarity, search. Streams.
+    #[command(visible_alias = "sets")]
     Minhash(minhash::MinhashOptions),
     /// Counts of public groups of items: search among sets at small epsilon; pure. Streams.
     Counts(counts::CountOptions),

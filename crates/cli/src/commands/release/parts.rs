@@ -1,6 +1,6 @@
 //! Releases in parts: one path for a whole release and for a block of one.
 
-use super::common::{OutputOptions, SeedOptions, check_rereadable};
+use super::common::{OutputOptions, SeedOptions};
 use super::feed::{Feed, Source};
 use super::part_options::PartOf;
 use crate::error::{Error, Result};
@@ -94,7 +94,8 @@ impl OutputOptions {
             else {
                 return Ok(Made::Planned);
             };
-            let (to, feed) = (self.take()?, Feed::Whole(&asked.source));
+            let (mut to, feed) = (self.take()?, Feed::Whole(&asked.source));
+            asked.source.ids().into_iter().for_each(|ids| to.name_rows(ids));
             let making = Making { to, rng: &mut rng, feed, pinned: None };
             return Ok(Made::Released(Box::new(maker.release(making)?)));
         }
@@ -107,7 +108,7 @@ impl OutputOptions {
     }
 
     fn check_parts(&self, asked: &Asked<'_>) -> Result<()> {
-        check_rereadable(asked.source.path(), "a release in parts")?;
+        asked.source.check_parts()?;
         if self.for_tests_or_stdout() {
             return Err(Error::usage(
                 "a release in parts takes its noise from the release key and is written to files: leave \

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, no_effect, positive};
 use clap::{Args, ValueEnum};
 use dp_core::{Adjacency, Budget, EntryBound};
-use readers::{Limits, OutsideBounds, Users};
+use readers::{IdColumn, Limits, OutsideBounds, Users};
 use std::path::Path;
 
 /// Which two inputs must be hard to tell apart.
@@ -180,6 +180,24 @@ impl UserOptions {
         let unit = each.of_user(most)?;
         input.bound_users(Users::new(column, most));
         Ok(unit)
+    }
+}
+
+/// Names of rows.
+#[derive(Args, Debug, Clone)]
+#[command(next_help_heading = "Output")]
+pub(crate) struct IdOptions {
+    /// CSV, Parquet, Arrow: publish this column as the names of the rows, as it stands: it is not protected, and must not follow
+    /// from anything that is. `search` and `distance` answer with these names and take them. Never for rows whose presence
+    /// in the file is a secret.
+    #[arg(long, value_name = "COLUMN")]
+    keep_id: Option<String>,
+}
+
+impl IdOptions {
+    /// Rows are called what the column says.
+    pub(crate) fn of(&self, input: &crate::input::InputOptions) {
+        self.keep_id.iter().for_each(|column| input.name_rows(IdColumn::new(column)));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::common::{Calibration, FRESH, Promise, RowsOptions, SeedOptions, check_input, read_all};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Making};
-use super::privacy::AdjacencyKind;
+use super::privacy::{AdjacencyKind, IdOptions};
 use super::projection::ProjectionOptions;
 use crate::error::{Error, Result, no_effect, positive};
 use crate::output::Record;
@@ -22,6 +22,8 @@ use sketch::signs::{
 pub(crate) struct SignOptions {
     #[command(flatten)]
     rows: RowsOptions,
+    #[command(flatten)]
+    ids: IdOptions,
     #[command(flatten)]
     projection: ProjectionOptions,
     #[command(flatten)]
@@ -80,6 +82,7 @@ fn write(to: Output, mut open: OpenSigns<'_, '_>, feed: &Feed<'_>) -> Result<Cer
 impl SignOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         use AdjacencyKind as A;
+        self.ids.of(&self.rows.input);
         let fresh = self.calibration == Calibration::Averaged
             && self.individual_not_differential_privacy.is_none();
         let known: &[A] =
@@ -220,9 +223,12 @@ impl SignOptions {
         };
         crate::output::complain("warning: this release is NOT differentially private");
         let (n, values) = read_all(input, limits)?;
+        self.rows.input.check_ids()?;
         let released = mechanism.release(RowsView::f64(n, d, &values)?, &mut rng);
         let release = released.map_err(|e| Error::from(e).in_file(&self.rows.input.input))?;
-        release_file::write(output.take()?, &release)?;
+        let mut to = output.take()?;
+        self.rows.input.ids().into_iter().for_each(|ids| to.name_rows(ids));
+        release_file::write(to, &release)?;
         self.rows.written_individual(release.certificate())
     }
 }

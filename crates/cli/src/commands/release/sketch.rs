@@ -3,7 +3,7 @@
 use super::common::{Calibration, FRESH, Promise, RowsOptions, SeedOptions};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Making};
-use super::privacy::{AdjacencyKind, UserOptions};
+use super::privacy::{AdjacencyKind, IdOptions, UserOptions};
 use super::projection::ProjectionOptions;
 use super::said::{found, warn_of_nothing};
 use crate::error::{Error, Result};
@@ -21,6 +21,8 @@ pub(crate) struct SketchOptions {
     rows: RowsOptions,
     #[command(flatten)]
     users: UserOptions,
+    #[command(flatten)]
+    ids: IdOptions,
     #[command(flatten)]
     projection: ProjectionOptions,
     #[command(flatten)]
@@ -124,6 +126,7 @@ impl Whole {
 
 impl SketchOptions {
     pub(crate) fn run(&self) -> Result<Record> {
+        self.ids.of(&self.rows.input);
         let known = [AdjacencyKind::Attribute, AdjacencyKind::RowShift, AdjacencyKind::ReplaceRow];
         let Promise { adjacency, budget, limits } =
             self.rows.promise_of(&self.users, "a sketch", &known)?;

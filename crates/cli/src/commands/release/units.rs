@@ -3,7 +3,7 @@
 use super::common::{Promise, RowsOptions, SeedOptions};
 use super::feed::Source;
 use super::parts::{Asked, Made, Making};
-use super::privacy::{AdjacencyKind, UserOptions};
+use super::privacy::{AdjacencyKind, IdOptions, UserOptions};
 use super::projection::ProjectionOptions;
 use super::said::{found, warn_of_nothing};
 use crate::error::{Error, Result};
@@ -21,6 +21,8 @@ pub(crate) struct UnitOptions {
     #[command(flatten)]
     users: UserOptions,
     #[command(flatten)]
+    ids: IdOptions,
+    #[command(flatten)]
     projection: ProjectionOptions,
     #[command(flatten)]
     seed: SeedOptions,
@@ -32,6 +34,7 @@ pub(crate) struct UnitOptions {
 
 impl UnitOptions {
     pub(crate) fn run(&self) -> Result<Record> {
+        self.ids.of(&self.rows.input);
         let known = [
             AdjacencyKind::ReplaceRow,
             AdjacencyKind::AnyInput,

@@ -120,6 +120,7 @@ impl Window {
                 "--insecure-test-noise is not private: no ledger pays for it; leave --ledger out",
             ));
         }
+        self.input.one("a window")?;
         let input = self.input.open_live()?;
         let mechanism =
             WindowMechanism::calibrate(self.config(input.rows.d(), adjacency, budget)?)?;

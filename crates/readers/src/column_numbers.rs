@@ -1,0 +1,64 @@
+//! Numbers of a column of Parquet or Arrow.
+
+use crate::block::first_outside;
+use crate::options::{MISSING, Missing, NOT_FINITE, Numbers};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{
+    Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef};
+use arrow_schema::DataType;
+use std::borrow::Cow;
+
+/// What is said of a column of anything else.
+pub(crate) const NOT_A_NUMBER: &str =
+    "the column does not hold numbers; leave it out with `leave_out`, or choose with `columns`";
+
+impl Numbers {
+    /// The numbers of a column, or the place of one that is refused.
+    pub(crate) fn column(self, column: &ArrayRef) -> Result<Cow<'_, [f64]>, (usize, &'static str)> {
+        macro_rules! primitive {
+            ($type:ty) => {
+                column.as_primitive::<$type>().values().iter().map(|&v| v as f64).collect()
+            };
+        }
+        if let DataType::Float64 = column.data_type()
+            && column.null_count() == 0
+            && self.divide == 1.0
+        {
+            let values = &column.as_primitive::<Float64Type>().values()[..];
+            return match first_outside(values, f64::MAX) {
+                None => Ok(Cow::Borrowed(values)),
+                Some(at) => Err((at, NOT_FINITE)),
+            };
+        }
+        let mut values: Vec<f64> = match column.data_type() {
+            DataType::Float64 => primitive!(Float64Type),
+            DataType::Float32 => primitive!(Float32Type),
+            DataType::Int8 => primitive!(Int8Type),
+            DataType::Int16 => primitive!(Int16Type),
+            DataType::Int32 => primitive!(Int32Type),
+            DataType::Int64 => primitive!(Int64Type),
+            DataType::UInt8 => primitive!(UInt8Type),
+            DataType::UInt16 => primitive!(UInt16Type),
+            DataType::UInt32 => primitive!(UInt32Type),
+            DataType::UInt64 => primitive!(UInt64Type),
+            DataType::Boolean => {
+                let bits = column.as_boolean();
+                (0..bits.len()).map(|i| f64::from(u8::from(bits.value(i)))).collect()
+            }
+            _ => return Err((0, NOT_A_NUMBER)),
+        };
+        if let Some(nulls) = column.nulls().filter(|nulls| nulls.null_count() > 0) {
+            for (i, value) in values.iter_mut().enumerate().filter(|&(i, _)| nulls.is_null(i)) {
+                match self.missing {
+                    Missing::Zero => *value = 0.0,
+                    Missing::Refuse => return Err((i, MISSING)),
+                }
+            }
+        }
+        self.all_finite(&mut values).map_err(|at| (at, NOT_FINITE))?;
+        Ok(Cow::Owned(values))
+    }
+}

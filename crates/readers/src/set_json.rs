@@ -1,0 +1,159 @@
+//! Item sets: JSON lines.
+
+use crate::error::{DataError, Error, Result};
+use crate::set_options::{EMPTY, LONGEST_SET, Named, Sets, SetsFile};
+use crate::source::{self, Bytes};
+use serde::de::{MapAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use sketch::sets::ItemSet;
+
+pub(crate) struct SetJson {
+    bytes: Bytes,
+    file: SetsFile,
+    sets: u64,
+    line: String,
+}
+
+/// An item, or the name of a set.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Word {
+    Text(String),
+    Natural(u64),
+    Whole(i64),
+}
+
+impl Word {
+    fn text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Natural(number) => number.to_string(),
+            Self::Whole(number) => number.to_string(),
+        }
+    }
+}
+
+/// A word that became an item at once: a line may hold millions.
+struct Item(u64);
+
+impl<'de> Deserialize<'de> for Item {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Ok(Self(ItemSet::item(&Word::deserialize(deserializer)?.text())))
+    }
+}
+
+/// The fields of an object, in their order.
+struct Fields<'a>(Vec<(String, &'a RawValue)>);
+
+impl<'de> Deserialize<'de> for Fields<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct All;
+        impl<'de> Visitor<'de> for All {
+            type Value = Fields<'de>;
+
+            fn expecting(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let mut fields = Vec::new();
+                while let Some(field) = map.next_entry()? {
+                    fields.push(field);
+                }
+                Ok(Fields(fields))
+            }
+        }
+        deserializer.deserialize_map(All)
+    }
+}
+
+const NO_SET: &str =
+    "a line is neither a JSON list of texts and whole numbers nor an object with one";
+
+impl SetJson {
+    pub(crate) fn open(file: &SetsFile, bytes: Bytes) -> Result<Self> {
+        for (given, option) in [
+            (file.separator.is_some(), "`separator`"),
+            (file.id_first, "`id_first`"),
+            (file.header.is_some(), "a choice of headers"),
+            (file.set_id.is_some(), "`set_id`"),
+        ] {
+            if given {
+                let text = format!("{option} has no effect: JSON lines hold lists; leave it out");
+                return Err(Error::options(text));
+            }
+        }
+        if file.items.len() > 1 {
+            return Err(Error::options("`items` names one field of JSON lines"));
+        }
+        Ok(Self { bytes, file: file.clone(), sets: 0, line: String::new() })
+    }
+
+    /// Items, and what the set is called.
+    fn parse(&self, text: &str) -> Result<(Vec<Item>, Option<String>), &'static str> {
+        if text.starts_with('[') {
+            if self.file.ids.is_some() || !self.file.items.is_empty() {
+                return Err("a line is a list, and `keep_id` and `items` name fields of objects");
+            }
+            return Ok((serde_json::from_str(text).map_err(|_| NO_SET)?, None));
+        }
+        let Fields(fields) = serde_json::from_str(text).map_err(|_| NO_SET)?;
+        let one = |name: &str| {
+            let mut found = fields.iter().filter(|(field, _)| field == name);
+            match (found.next(), found.next()) {
+                (Some((_, value)), None) => Ok(*value),
+                _ => Err("a line does not have the named field once"),
+            }
+        };
+        let items = match self.file.items.first() {
+            Some(name) => one(name)?,
+            None => {
+                let mut lists = fields.iter().filter(|(_, value)| value.get().starts_with('['));
+                match (lists.next(), lists.next()) {
+                    (Some((_, value)), None) => *value,
+                    _ => {
+                        return Err(
+                            "a line does not have one list: say `items` FIELD for the one that holds items",
+                        );
+                    }
+                }
+            }
+        };
+        let items = serde_json::from_str(items.get()).map_err(|_| NO_SET)?;
+        let id = self.file.ids.as_ref().map(|ids| one(&ids.column)).transpose()?;
+        let word = |raw: &RawValue| serde_json::from_str::<Word>(raw.get()).map(Word::text);
+        let id =
+            id.map(word).transpose().map_err(|_| "an id is neither a text nor a whole number")?;
+        Ok((items, id))
+    }
+}
+
+impl Sets for SetJson {
+    fn next(&mut self) -> Result<Option<Named>> {
+        loop {
+            self.line.clear();
+            let read = source::read_line(&mut self.bytes, &mut self.line, LONGEST_SET);
+            let bytes = read.map_err(|e| match e.kind() {
+                std::io::ErrorKind::InvalidData => {
+                    DataError::of(&self.file.path, "it is not text (UTF-8)").into()
+                }
+                _ => Error::io(&self.file.path, e),
+            })?;
+            if bytes == 0 {
+                return Ok(None);
+            }
+            let text = self.line.trim_start_matches('\u{feff}').trim();
+            if text.is_empty() {
+                continue;
+            }
+            let record = self.sets + 1;
+            let refused = |rule: &str| self.file.refused(rule, record);
+            let (items, id) = self.parse(text).map_err(refused)?;
+            let set = ItemSet::new(items.into_iter().map(|item| item.0).collect());
+            let set = set.map_err(|_| refused(EMPTY))?;
+            self.sets += 1;
+            return Ok(Some(Named { set, id, bytes }));
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! Item sets in tables: in the cells of one column or of several, or an item a row.
+
+use crate::columns::{Selection, few};
+use crate::csv::{Allowance, Rationed, delimiter, parser};
+use crate::error::{DataError, Error, Result};
+use crate::set_options::{EMPTY, LONGEST_SET, Named, Sets, SetsFile};
+use crate::source::Bytes;
+use csv::{ByteRecord, Reader};
+use sketch::sets::ItemSet;
+use std::collections::HashSet;
+use std::io::Read;
+
+/// Rows of cells, of which some are read: those of items, then the one that names the set.
+pub(crate) trait Cells: Send {
+    /// The next row; empty cells where there is nothing.
+    fn next(&mut self) -> Result<Option<Vec<String>>>;
+}
+
+/// Positions of the columns that are read, in the order of [`Cells`].
+pub(crate) fn columns(
+    file: &SetsFile,
+    count: usize,
+    names: Option<&[String]>,
+) -> Result<Vec<usize>> {
+    few(count)?;
+    let named = file.set_id.as_ref().or(file.ids.as_ref().map(|ids| &ids.column));
+    let wanted = file.items.iter().chain(named);
+    wanted.map(|text| Selection::one(text, count, names, true)).collect()
+}
+
+/// Refuses what could mean several things.
+fn check(file: &SetsFile) -> Result<()> {
+    let refuse = |text: &str| Err(Error::options(text));
+    if file.id_first {
+        return refuse(
+            "`id_first` has no effect: a table has columns; name the one of ids with `keep_id`",
+        );
+    }
+    match (file.items.len(), &file.set_id, &file.separator) {
+        (0, ..) => refuse("say `items` COLUMN for the column that holds items"),
+        (1, None, None) => refuse(
+            "one column holds items: say `separator` for what stands between them in a cell, or, with one item a row, \
+             `set_id` COLUMN for whose it is",
+        ),
+        (2.., Some(_), _) => {
+            refuse("with `set_id` a row holds one item: name one column with `items`")
+        }
+        (_, Some(_), Some(_)) => {
+            refuse("with `set_id` a cell holds one item: leave `separator` out")
+        }
+        (2.., None, Some(_)) => refuse(
+            "with several columns of items a cell holds one: leave `separator` out, or name one column",
+        ),
+        _ => match (&file.set_id, &file.ids) {
+            (Some(set), Some(id)) if *set != id.column => refuse(
+                "sets that are made of rows are called by `set_id`: name the same column with `keep_id`",
+            ),
+            _ => Ok(()),
+        },
+    }
+}
+
+/// Sets in the cells of a row.
+struct Wide<C> {
+    cells: C,
+    file: SetsFile,
+    sets: u64,
+}
+
+/// Sets of which every row holds an item.
+struct Long<C> {
+    cells: C,
+    file: SetsFile,
+    rows: u64,
+    /// A row that was read already.
+    ahead: Option<[String; 2]>,
+    /// Sets that are complete.
+    seen: HashSet<String>,
+}
+
+/// Sets in a table.
+pub(crate) fn sets(file: &SetsFile, cells: impl Cells + 'static) -> Result<Box<dyn Sets>> {
+    check(file)?;
+    let file = file.clone();
+    Ok(match file.set_id {
+        None => Box::new(Wide { cells, file, sets: 0 }),
+        Some(_) => Box::new(Long { cells, file, rows: 0, ahead: None, seen: HashSet::new() }),
+    })
+}
+
+impl<C: Cells> Sets for Wide<C> {
+    fn next(&mut self) -> Result<Option<Named>> {
+        let Some(mut row) = self.cells.next()? else { return Ok(None) };
+        let bytes = row.iter().map(String::len).sum();
+        let id = self.file.ids.is_some().then(|| row.pop().unwrap_or_default());
+        let words: Box<dyn Iterator<Item = &str>> = match self.file.separator.as_deref() {
+            None => Box::new(row.iter().map(String::as_str)),
+            Some("space") => Box::new(row.iter().flat_map(|cell| cell.split_whitespace())),
+            Some("tab") => Box::new(row.iter().flat_map(|cell| cell.split('\t'))),
+            Some(text) => Box::new(row.iter().flat_map(move |cell| cell.split(text))),
+        };
+        let words = words.map(str::trim).filter(|word| !word.is_empty());
+        self.sets += 1;
+        let set = ItemSet::from_words(words).map_err(|_| self.file.refused(EMPTY, self.sets))?;
+        Ok(Some(Named { set, id, bytes }))
+    }
+}
+
+impl<C: Cells> Long<C> {
+    /// Item and set of the next row.
+    fn row(&mut self) -> Result<Option<[String; 2]>> {
+        if let Some(row) = self.ahead.take() {
+            return Ok(Some(row));
+        }
+        let Some(row) = self.cells.next()? else { return Ok(None) };
+        self.rows += 1;
+        match <[String; 2]>::try_from(row) {
+            Ok([item, set]) if !item.is_empty() && !set.is_empty() => Ok(Some([item, set])),
+            _ => Err(self
+                .file
+                .refused("a row lacks its item, or does not say whose it is", self.rows)),
+        }
+    }
+}
+
+impl<C: Cells> Sets for Long<C> {
+    fn next(&mut self) -> Result<Option<Named>> {
+        let Some([item, set]) = self.row()? else { return Ok(None) };
+        let (mut bytes, mut items) = (item.len() + set.len(), vec![ItemSet::item(&item)]);
+        while let Some([item, of]) = self.row()? {
+            if of != set {
+                self.ahead = Some([item, of]);
+                break;
+            }
+            bytes += item.len() + 1;
+            if bytes > LONGEST_SET {
+                return Err(self.file.refused("a set takes more than 4 MiB", self.rows));
+            }
+            items.push(ItemSet::item(&item));
+        }
+        if !self.seen.insert(set.clone()) {
+            let rule =
+                "the rows of a set do not stand together: sort the file by the column of `set_id`";
+            return Err(self.file.refused(rule, self.rows));
+        }
+        let found = ItemSet::new(items).map_err(|_| self.file.refused(EMPTY, self.rows))?;
+        let id = self.file.ids.is_some().then_some(set);
+        Ok(Some(Named { set: found, id, bytes }))
+    }
+}
+
+/// Cells of a CSV file.
+struct CsvCells {
+    reader: Reader<Box<dyn Read + Send>>,
+    allowance: Allowance,
+    file: SetsFile,
+    columns: Vec<usize>,
+    fields: usize,
+    record: ByteRecord,
+    rows: u64,
+    /// The first record is a row, and was read already.
+    first: bool,
+}
+
+pub(crate) fn open_csv(file: &SetsFile, bytes: Bytes) -> Result<Box<dyn Sets>> {
+    check(file)?;
+    let tabs = file.path.to_string_lossy().to_ascii_lowercase();
+    let tabs = tabs.trim_end_matches(".gz").ends_with(".tsv");
+    let allowance = Allowance::default();
+    allowance.renew();
+    let source = Rationed { source: Box::new(bytes), allowance: allowance.clone() };
+    let source: Box<dyn Read + Send> = Box::new(source);
+    let mut reader = parser(delimiter(if tabs { "tab" } else { "," })?, source);
+    let mut record = ByteRecord::new();
+    let read = reader.read_byte_record(&mut record);
+    if !read.map_err(|e| DataError::of(&file.path, e.to_string()))? {
+        return Err(DataError::of(&file.path, "the file holds no set").into());
+    }
+    let text = |cell: &[u8]| {
+        String::from_utf8_lossy(cell).trim_start_matches('\u{feff}').trim().to_owned()
+    };
+    let names: Vec<String> = record.iter().map(text).collect();
+    let headed = file.header != Some(false);
+    let columns = columns(file, names.len(), headed.then_some(&names))?;
+    let fields = names.len();
+    let file = file.clone();
+    let first = !headed;
+    sets(
+        &file.clone(),
+        CsvCells { reader, allowance, file, columns, fields, record, rows: 0, first },
+    )
+}
+
+impl Cells for CsvCells {
+    fn next(&mut self) -> Result<Option<Vec<String>>> {
+        if !std::mem::take(&mut self.first) {
+            self.allowance.renew();
+            let read = self.reader.read_byte_record(&mut self.record);
+            if !read.map_err(|e| self.file.refused(e.to_string(), self.rows + 1))? {
+                return Ok(None);
+            }
+        }
+        self.rows += 1;
+        if self.record.len() != self.fields {
+            let [found, expected] = [self.record.len(), self.fields];
+            let rule = format!("a row has {found} fields where the first line has {expected}");
+            return Err(self.file.refused(rule, self.rows));
+        }
+        let cell =
+            |&at: &usize| core::str::from_utf8(&self.record[at]).map(|s| s.trim().to_owned());
+        let cells = self.columns.iter().map(cell).collect::<Result<_, _>>();
+        cells.map(Some).map_err(|_| self.file.refused("it is not text (UTF-8)", self.rows))
+    }
+}

@@ -157,7 +157,7 @@ where
 /// # Errors
 /// When the payload is not the one that the certificate was written for.
 pub fn packed(summary: &Summary, payload: &[u8]) -> dp_core::Result<Vec<u8>> {
-    let Summary { kind, rows, columns, fingerprint, parameters, certificate } = summary.clone();
+    let Summary { kind, rows, columns, fingerprint, parameters, certificate, .. } = summary.clone();
     let shape = (rows as usize, columns as usize);
     let trailer = Trailer::new(shape, fingerprint, &parameters, certificate)?;
     let mut out = Writer::begin(Vec::new(), kind)?;

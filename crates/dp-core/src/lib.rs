@@ -61,6 +61,7 @@ pub mod quantity;
 mod reference;
 pub mod release;
 pub mod release_file;
+mod row_ids;
 pub mod seed;
 pub mod text;
 pub mod theorem;

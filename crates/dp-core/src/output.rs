@@ -15,7 +15,7 @@ use crate::disk::{Disk, Identity, Staged, folder_of, hold, identity, partial_of}
 use crate::error::{Error, Result};
 use crate::guarantee::Guarantee;
 use crate::ledger_file::{BudgetFile, Locked, bill};
-use crate::release_file::RowIds;
+use crate::row_ids::RowIds;
 use crate::unfinished::{Listed, unfinished};
 use std::io::{ErrorKind, Seek, Write};
 use std::path::{Path, PathBuf};

@@ -1,7 +1,7 @@
 //! A published value with its certificate.
 
 use crate::certificate::{Certificate, ClassOfCertificate};
-use crate::release_file::RowIds;
+use crate::row_ids::RowIds;
 use serde::Serialize;
 use std::sync::Arc;
 

@@ -1,6 +1,7 @@
 //! The only place that knows how the trailer is written.
 
 use super::{Kind, RowIds};
+use crate::adjacency::Adjacency;
 use crate::certificate::{AnyCertificate, PayloadHash, canonical};
 use crate::error::{Error, Result};
 use crate::text::json_fault;
@@ -52,7 +53,7 @@ impl Trailer {
 
     /// Checks that these are ids of its rows.
     pub(super) fn check_ids(&self, kind: Kind, ids: &RowIds) -> Result<()> {
-        ids.check(kind, self.shape.0, &self.certificate)
+        check_ids(ids, kind, self.shape.0, &self.certificate)
     }
 
     /// The bytes behind a payload with so many bytes of ids, of this hash, and the certificate in them.
@@ -94,4 +95,34 @@ pub fn to_json(value: &impl Serialize) -> Result<String> {
     let value =
         serde_json::to_value(value).map_err(|e| Error::file("parameters", e.to_string()))?;
     Ok(canonical(&value))
+}
+
+/// Checks that they name the rows of a release of this kind, under this certificate.
+pub(super) fn check_ids(
+    ids: &RowIds,
+    kind: Kind,
+    rows: u64,
+    certificate: &AnyCertificate,
+) -> Result<()> {
+    if !kind.has_rows() {
+        let reason = format!("{} has no rows that could be named", kind.name());
+        return Err(Error::file("ids", reason));
+    }
+    let adjacency = match certificate {
+        AnyCertificate::Private(c) => Some(c.guarantee().adjacency().each()),
+        AnyCertificate::Individual(c) => Some(c.adjacency.each()),
+        AnyCertificate::None(_) => None,
+    };
+    if matches!(adjacency, Some(Adjacency::AddRemoveRow { .. })) {
+        let reason = "would tell who is in the release, which is what it protects";
+        return Err(Error::file("ids", reason));
+    }
+    if ids.rows() as u64 != rows {
+        let reason = format!("there are {} of them for {rows} rows", ids.rows());
+        return Err(Error::file("ids", reason));
+    }
+    match ids.repeated() {
+        Some(_) => Err(Error::file("ids", "two rows have one id")),
+        None => Ok(()),
+    }
 }

@@ -15,15 +15,14 @@
 //! [`read_summary`] reads what every kind says about itself, in bounded memory.
 
 mod codec;
-mod ids;
 mod kind;
 mod payload;
 mod reader;
 mod writer;
 
 pub use crate::certificate::{AnyCertificate, CertificateClass, ClassOfCertificate};
+pub use crate::row_ids::RowIds;
 pub use codec::{Trailer, to_json};
-pub use ids::RowIds;
 pub use kind::Kind;
 pub use payload::{Payload, decode, encode, encode_as, load, write};
 pub use reader::{Opened, Summary, open, read, read_summary};

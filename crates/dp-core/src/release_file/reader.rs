@@ -1,6 +1,6 @@
 //! Reading: nothing is believed before it is checked.
 
-use super::codec::{LIMIT, Written};
+use super::codec::{LIMIT, Written, check_ids};
 use super::{AnyCertificate, FORMAT, Kind, MAGIC, PREFIX, RowIds, SUFFIX, checksum};
 use crate::certificate::{PayloadHash, PublicParameters, canonical, other_version};
 use crate::error::{Error, Result};
@@ -181,7 +181,7 @@ pub fn open(bytes: &[u8]) -> Result<Opened<'_>> {
     let start = payload.len().checked_sub(size(ids)?).ok_or_else(outside)?;
     let (payload, ids) = payload.split_at(start);
     let ids = RowIds::from_bytes(ids)?;
-    ids.check(kind, summary.rows, &summary.certificate)?;
+    check_ids(&ids, kind, summary.rows, &summary.certificate)?;
     Ok(Opened { summary, payload, ids: Some(Arc::new(ids)) })
 }
 

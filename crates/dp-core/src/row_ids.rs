@@ -1,8 +1,5 @@
 //! Names of rows: public, and not protected.
 
-use super::Kind;
-use crate::adjacency::Adjacency;
-use crate::certificate::AnyCertificate;
 use crate::error::{Error, Result};
 use std::collections::{HashMap, HashSet};
 
@@ -85,12 +82,12 @@ impl RowIds {
     }
 
     /// As they stand in a file.
-    pub(super) fn bytes(&self) -> &[u8] {
+    pub(crate) fn bytes(&self) -> &[u8] {
         self.text.as_bytes()
     }
 
     /// Reads what stands in a file.
-    pub(super) fn from_bytes(bytes: &[u8]) -> Result<Self> {
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let text = core::str::from_utf8(bytes).map_err(|_| Error::file("ids", "not UTF-8"))?;
         let Some(text) = text.strip_suffix('\n') else {
             return Err(Error::file("ids", "the last one does not end"));
@@ -98,31 +95,6 @@ impl RowIds {
         let mut ids = Self::default();
         text.split('\n').try_for_each(|id| ids.push(id))?;
         Ok(ids)
-    }
-
-    /// Checks that they name the rows of a release of this kind, under this certificate.
-    pub(super) fn check(&self, kind: Kind, rows: u64, certificate: &AnyCertificate) -> Result<()> {
-        if !kind.has_rows() {
-            let reason = format!("{} has no rows that could be named", kind.name());
-            return Err(Error::file("ids", reason));
-        }
-        let adjacency = match certificate {
-            AnyCertificate::Private(c) => Some(c.guarantee().adjacency().each()),
-            AnyCertificate::Individual(c) => Some(c.adjacency.each()),
-            AnyCertificate::None(_) => None,
-        };
-        if matches!(adjacency, Some(Adjacency::AddRemoveRow { .. })) {
-            let reason = "would tell who is in the release, which is what it protects";
-            return Err(Error::file("ids", reason));
-        }
-        if self.rows() as u64 != rows {
-            let reason = format!("there are {} of them for {rows} rows", self.rows());
-            return Err(Error::file("ids", reason));
-        }
-        match self.repeated() {
-            Some(_) => Err(Error::file("ids", "two rows have one id")),
-            None => Ok(()),
-        }
     }
 }
 

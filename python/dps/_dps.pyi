@@ -32,7 +32,7 @@ class Mechanism:
         data: Any,
         path: str | PathLike[str],
         *,
-        single: bool = False,
+        store: str = "f64",
         replace: bool = False,
         ledger: str | PathLike[str] | None = None,
         label: str | None = None,

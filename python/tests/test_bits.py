@@ -44,7 +44,7 @@ def test_vectors(tmp_path, rows, table, command):
     vectors().write(written, rows, store="compact", replace=True, insecure_test_noise=KEY)
     assert written.read_bytes() == out.read_bytes()
     # Read, a compact release stays one, and differs by half a step of its grid at most.
-    compact, whole = dps.load(written), vectors().release(rows, insecure_test_noise=KEY)
+    compact, whole = dps.Release.open(written), vectors().release(rows, insecure_test_noise=KEY)
     assert compact.to_bytes() == out.read_bytes()
     sigma = whole.certificate["noise"]["sigma"]
     assert 0 < np.abs(compact.to_numpy() - whole.to_numpy()).max() <= sigma / 16

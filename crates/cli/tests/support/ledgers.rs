@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// Families of mechanisms of which a ledger is made, and the rules that count them.
-pub(crate) const FAMILIES: [(&str, &[FilterRule]); 17] = [
+pub(crate) const FAMILIES: [(&str, &[FilterRule]); 19] = [
     ("gaussian", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
     ("laplace", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
     ("response", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
@@ -27,6 +27,8 @@ pub(crate) const FAMILIES: [(&str, &[FilterRule]); 17] = [
     ("jl-replaced", &[FilterRule::Basic]),
     ("chi", &[FilterRule::Basic]),
     ("big-laplaces", &[FilterRule::Basic]),
+    ("big-letters", &[FilterRule::Basic]),
+    ("big-bits", &[FilterRule::Basic]),
 ];
 
 /// The `i`th mechanism of a family: every one is another, and a thousand runs of it lose little.
@@ -84,6 +86,13 @@ fn profile(family: &str, i: usize) -> Value {
         "big-laplaces" => {
             json!({"kind": "binomial-mixture", "trials": 65536 - i, "probability": 0.02,
                 "coordinate": {"kind": "laplace", "shift": 1.0, "scale": 7000.0 * x}})
+        }
+        "big-letters" => {
+            json!({"kind": "binomial-mixture", "trials": 65536 - i, "probability": 0.002,
+                "coordinate": {"kind": "kary-response", "alphabet": 4 + i, "keep": 1.01 / (4 + i) as f64}})
+        }
+        "big-bits" => {
+            json!({"kind": "randomized-response", "bits": (1 << 24) - i, "keep": 0.5 + 1e-6 * x})
         }
         "zcdp" => json!({"kind": "zcdp", "rho": 1e-6 * x}),
         "repeated" => json!({"kind": "repeated", "profile": one_of_several(i), "times": 12}),

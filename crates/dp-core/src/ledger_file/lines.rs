@@ -47,7 +47,7 @@ impl Mark {
 }
 
 /// The hash of a line: of the one before it and of its own text.
-pub(super) fn chained(before: &str, text: &[u8]) -> String {
+pub(super) fn chained(before: impl AsRef<[u8]>, text: &[u8]) -> String {
     hex(&Sha256::new().chain_update(before).chain_update(text).finalize())
 }
 

@@ -8,7 +8,7 @@ use crate::disk::{Disk, Identity, folder_of, identity, identity_of, open_file};
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::fs::File;
-use std::io::{BufReader, Read, Seek};
+use std::io::{Read, Seek};
 use std::path::{Path, PathBuf};
 
 /// A release that is to be paid for.
@@ -44,7 +44,7 @@ impl Locked {
         // A link must lead every process to one file.
         let path = path.canonicalize().map_err(in_file(path))?;
         let file = Self::lock(disk, &path)?;
-        let contents = read(BufReader::new(&file), &path.display().to_string())?;
+        let contents = read(&file, &path.display().to_string())?;
         let ledger = Ledger::new(contents.header.adjacency);
         let (disk, recovered) = (disk.clone(), Vec::new());
         let mut this = Self { disk, path, file, contents, ledger, recovered, broken: false };

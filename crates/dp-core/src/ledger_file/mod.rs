@@ -34,7 +34,7 @@ use crate::error::{Error, Result};
 use crate::guarantee::Guarantee;
 use lines::{Header, in_file, now, write_new};
 use replay::Contents;
-use std::io::{BufReader, ErrorKind, Read, Seek};
+use std::io::{ErrorKind, Read, Seek};
 use std::path::Path;
 
 /// What a budget file holds.
@@ -123,7 +123,7 @@ impl BudgetFile {
             return Ok(Self { id, data, ledger, charges, head, lines: 0, recovered });
         }
         file.rewind().map_err(&failed)?;
-        Self::as_read(replay::read(BufReader::new(&file), &path.display().to_string())?)
+        Self::as_read(replay::read(&file, &path.display().to_string())?)
     }
 
     /// As [`BudgetFile::read`] from the bytes of a file.

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use std::collections::HashMap;
-use std::io::{BufRead, Read};
+use std::io::{BufRead, BufReader, Read};
 use std::sync::Arc;
 
 /// How far a payment has come.
@@ -108,17 +108,34 @@ fn parsed<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
     serde_json::from_str(text).map_err(|e| crate::text::json_fault(&e))
 }
 
-impl Replay {
-    fn apply(&mut self, text: &[u8]) -> Result<(), String> {
+/// What a line says.
+enum Line<'a> {
+    Beginning(Header),
+    Payment(Payment<&'a RawValue>, Stage),
+    Step(&'a str, Step),
+}
+
+impl<'a> Line<'a> {
+    fn parse(text: &'a [u8]) -> Result<Self, String> {
         let text = std::str::from_utf8(text).map_err(|e| e.to_string())?;
         let (word, body) = text.split_once(' ').ok_or("no word")?;
-        match (word, &self.header) {
-            ("ledger", None) => self.header = Some(parsed(body)?),
-            (_, None) | ("ledger", Some(_)) => return Err("a beginning in the wrong place".into()),
-            ("spend" | "record", _) => self.pay(parsed(body)?, Stage::Closed)?,
-            ("reserve", _) => self.pay(parsed(body)?, Stage::Reserved)?,
-            ("commit" | "void" | "close", _) => self.step(word, parsed(body)?)?,
+        Ok(match word {
+            "ledger" => Self::Beginning(parsed(body)?),
+            "spend" | "record" => Self::Payment(parsed(body)?, Stage::Closed),
+            "reserve" => Self::Payment(parsed(body)?, Stage::Reserved),
+            "commit" | "void" | "close" => Self::Step(word, parsed(body)?),
             _ => return Err(format!("{word:?} is not known")),
+        })
+    }
+}
+
+impl Replay {
+    fn apply(&mut self, line: Line) -> Result<(), String> {
+        match (line, &self.header) {
+            (Line::Beginning(header), None) => self.header = Some(header),
+            (Line::Payment(payment, stage), Some(_)) => self.pay(payment, stage)?,
+            (Line::Step(word, step), Some(_)) => self.step(word, step)?,
+            _ => return Err("a beginning in the wrong place".into()),
         }
         Ok(())
     }
@@ -160,7 +177,8 @@ impl Replay {
 }
 
 /// Reads a ledger; `name` is what errors call it.
-pub(super) fn read(mut from: impl BufRead, name: &str) -> Result<Contents> {
+pub(super) fn read(from: impl Read, name: &str) -> Result<Contents> {
+    let mut from = BufReader::with_capacity(BLOCK, from);
     let bad = |reason: String| Error::Ledger {
         path: name.to_owned(),
         reason: format!("not a valid ledger: {reason}"),
@@ -176,32 +194,46 @@ pub(super) fn read(mut from: impl BufRead, name: &str) -> Result<Contents> {
         return Err(bad("both marks at its beginning are damaged".into()));
     };
     let mut replay = Replay::default();
-    let (mut lines, mut head, mut end, mut torn) = (0, String::new(), BEGINNING as u64, 0);
-    let mut line = Vec::new();
+    let (mut lines, mut head, mut end, mut torn) = (0, Vec::new(), BEGINNING as u64, 0);
+    let mut block = Vec::new();
     loop {
-        line.clear();
-        let length = from.by_ref().take(LONGEST).read_until(b'\n', &mut line).map_err(failed)?;
-        if length == 0 {
+        let ends = next(&mut from, &mut block).map_err(failed)?;
+        if ends.is_empty() {
             break;
         }
-        match checked(&line, &head) {
-            Some((text, hash)) => {
-                replay.apply(text).map_err(|e| bad(format!("line {}: {e}", lines + 1)))?;
-                head = hash;
+        let starts = std::iter::once(0).chain(ends.iter().copied());
+        let these: Vec<&[u8]> = starts.zip(&ends).map(|(from, &to)| &block[from..to]).collect();
+        // Each follows the one before it as that one states its own hash, which is checked as well.
+        let read = (0..these.len()).into_par_iter().with_min_len(64).map(|i| {
+            let before = if i == 0 { Some(&*head) } else { these[i - 1].get(..HASH) };
+            Some(Line::parse(checked(these[i], before?)?))
+        });
+        for (i, line) in read.collect::<Vec<_>>().into_iter().enumerate() {
+            match line {
+                Some(line) => line
+                    .and_then(|line| replay.apply(line))
+                    .map_err(|e| bad(format!("line {}: {e}", lines + 1)))?,
+                // What was begun and never finished stands at the end, after all that was on the disk.
+                None if lines >= most
+                    && i + 1 == these.len()
+                    && from.fill_buf().map_err(failed)?.is_empty() =>
+                {
+                    torn = these[i].len() as u64;
+                    break;
+                }
+                None => {
+                    let reason =
+                        "does not have the hash it should: it, or one before it, was altered";
+                    return Err(bad(format!("line {} {reason}", lines + 1)));
+                }
             }
-            // What was begun and never finished stands at the end, after all that was on the disk.
-            None if lines >= most && from.fill_buf().map_err(failed)?.is_empty() => {
-                torn = length as u64;
-                break;
+            (lines, end) = (lines + 1, end + these[i].len() as u64);
+            let hash = &these[i][..HASH];
+            if marks.iter().flatten().any(|m| m.lines == lines && m.head.as_bytes() != hash) {
+                return Err(bad(format!("line {lines} is not the one that was marked")));
             }
-            None => {
-                let reason = "does not have the hash it should: it, or one before it, was altered";
-                return Err(bad(format!("line {} {reason}", lines + 1)));
-            }
-        }
-        (lines, end) = (lines + 1, end + length as u64);
-        if marks.iter().flatten().any(|mark| mark.lines == lines && mark.head != head) {
-            return Err(bad(format!("line {lines} is not the one that was marked")));
+            head.clear();
+            head.extend_from_slice(hash);
         }
     }
     if lines < most {
@@ -212,16 +244,30 @@ pub(super) fn read(mut from: impl BufRead, name: &str) -> Result<Contents> {
     if header.format != FORMAT {
         return Err(bad(format!("format {} is not {}", header.format, FORMAT)));
     }
+    let head = String::from_utf8_lossy(&head).into_owned();
     Ok(Contents { header, marks, lines, head, end, torn, charges, what, costs })
 }
 
-/// The text of a line and its hash, if it is whole and follows the one before.
-fn checked<'a>(line: &'a [u8], before: &str) -> Option<(&'a [u8], String)> {
-    let line = line.strip_suffix(b"\n")?;
-    let (hash, text) = line.split_at_checked(64)?;
+/// Reads so many bytes of whole lines at a time.
+const BLOCK: usize = 1 << 22;
+/// Length of the hash that a line begins with.
+const HASH: usize = 64;
+
+/// The next lines, and where each ends; none at the end of the file.
+fn next(from: &mut impl BufRead, block: &mut Vec<u8>) -> std::io::Result<Vec<usize>> {
+    block.clear();
+    let mut ends = Vec::new();
+    while block.len() < BLOCK && from.take(LONGEST).read_until(b'\n', block)? > 0 {
+        ends.push(block.len());
+    }
+    Ok(ends)
+}
+
+/// The text of a line, if it is whole and follows the one of this hash.
+fn checked<'a>(line: &'a [u8], before: &[u8]) -> Option<&'a [u8]> {
+    let (hash, text) = line.strip_suffix(b"\n")?.split_at_checked(HASH)?;
     let text = text.strip_prefix(b" ")?;
-    let head = chained(before, text);
-    (head.as_bytes() == hash).then_some((text, head))
+    (chained(before, text).as_bytes() == hash).then_some(text)
 }
 
 impl Contents {

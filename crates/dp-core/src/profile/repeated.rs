@@ -141,13 +141,20 @@ fn curve(profile: &Profile, times: u64, near: Near) -> Option<Curve> {
     let pld = composition(&event, near.many);
     let both = [Way::Forwards, Way::Backwards];
     let ways = if pld.is_one_way() { &both[..1] } else { &both[..] };
-    let mut at: Vec<f64> = ways.iter().map(|&way| pld.about(way, near.delta.ln().get())).collect();
+    let ln_delta = near.delta.ln().get();
+    // Of many, the first sums come from what the guess was made from.
+    let (mut at, mut sums): (Vec<f64>, Vec<Upper>) = match near.many {
+        true => ways.iter().map(|&way| pld.upper_about(way, ln_delta)).unzip(),
+        false => (ways.iter().map(|&way| pld.about(way, ln_delta)).collect(), Vec::new()),
+    };
     let mut made = None;
     for _ in 0..ROUNDS {
-        let sums = ways.iter().zip(&at).map(|(&way, &e)| pld.upper_one_way(way, e));
-        let sums: Vec<Upper> = sums.collect();
+        if sums.is_empty() {
+            sums = ways.iter().zip(&at).map(|(&way, &e)| pld.upper_one_way(way, e)).collect();
+        }
         let (first, last) = (at[0], at[at.len() - 1]);
         let near_by = if steps == 1 { first.max(last) } else { first + last };
+        let sums = core::mem::take(&mut sums);
         let bound: Box<dyn Fn(f64) -> f64> = match steps {
             1 => Box::new(move |e| {
                 sums.iter().map(|sum| sum.ln_delta(e)).fold(f64::NEG_INFINITY, f64::max)

@@ -18,6 +18,8 @@ const FAR: f64 = 16.0;
 /// Losses whose mass is `e^-35` of Chernoff's bound on delta count as infinite: that bound is seldom
 /// above `e^14` times delta.
 const RARE: f64 = 35.0;
+/// Mass left out on either side of the bulk.
+const NEAR: f64 = 1e-9;
 /// Most cells, each node of a mixture counting as one.
 const CELLS: f64 = 262_144.0;
 /// Beyond this width coarse copies are coarser.
@@ -71,19 +73,58 @@ impl Pld {
     pub(crate) fn about(&self, way: Way, ln_delta: f64) -> f64 {
         let directions = self.directions();
         let parts = &directions[way.of(directions.len())];
-        let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
-        let high = (ln_delta - 12.0).exp().max(1e-300) / runs;
-        let cut = Cut { low: 1e-12, high, most: f64::INFINITY };
-        let coarse = Coarse::new(parts, cut, self.width);
-        // The saddle point: delta is about e^(K - t K') / ((1 + t) (1 + t sqrt(2 pi K''))).
-        let beyond = |t: f64| {
-            let c = coarse.cumulant(t);
-            let spread = 1.0 + t * (core::f64::consts::TAU * c.variance).sqrt();
-            c.value - t * c.mean - (t.ln_1p() + spread.ln()) < ln_delta
-        };
-        let (_, t) = bisect((1e-3, STEEPEST), Middle::Geometric, (24, 0.0), beyond);
-        coarse.cumulant(t).mean.max(1e-12)
+        let (coarse, t) = guess(parts, self.width, ln_delta, |_| STEEPEST);
+        coarse.mean(t)
     }
+
+    /// The same, and upper bounds near it that are chosen from the same copies: quicker than
+    /// [`Self::upper_one_way`] and wider.
+    pub(crate) fn upper_about(&self, way: Way, ln_delta: f64) -> (f64, Upper) {
+        let directions = self.directions();
+        let at = way.of(directions.len());
+        let parts = &directions[at];
+        // Of small losses the saddle point is farther out.
+        let far = |deviation: f64| STEEPEST / deviation.clamp(1e-9, 1.0);
+        let (coarse, t) = guess(parts, self.width, ln_delta, far);
+        let e = coarse.mean(t);
+        let near = || coarse.without(NEAR).cumulant(0.0);
+        let bulk = *self.bulks[at].get_or_init(near);
+        let upper = match ceiling(parts) {
+            Some(most) if e >= most => Upper::Bounded(most),
+            _ => {
+                let runs = runs(parts);
+                let high = ((ln_delta - RARE).exp() / runs).max(1e-300);
+                let cut = Cut { low: 1e-14 / runs, high, most: e + FAR + back(bulk) };
+                summed(parts, e, self.width, bulk, (t.min(STEEPEST), cut))
+            }
+        };
+        (e, upper)
+    }
+}
+
+fn runs(parts: &Parts) -> f64 {
+    parts.iter().map(|(_, n)| *n as f64).sum()
+}
+
+/// Coarse copies, and the tilt that brings ln delta about there: at most what `steepest` says of the sum's standard
+/// deviation.
+fn guess(
+    parts: &Parts,
+    width: Width,
+    ln_delta: f64,
+    steepest: impl Fn(f64) -> f64,
+) -> (Coarse, f64) {
+    let high = (ln_delta - 12.0).exp().max(1e-300) / runs(parts);
+    let coarse = Coarse::new(parts, Cut { low: 1e-12, high, most: f64::INFINITY }, width);
+    // The saddle point: delta is about e^(K - t K') / ((1 + t) (1 + t sqrt(2 pi K''))).
+    let beyond = |t: f64| {
+        let c = coarse.cumulant(t);
+        let spread = 1.0 + t * (core::f64::consts::TAU * c.variance).sqrt();
+        c.value - t * c.mean - (t.ln_1p() + spread.ln()) < ln_delta
+    };
+    let most = steepest(coarse.cumulant(0.0).variance.sqrt());
+    let (_, t) = bisect((1e-3, most), Middle::Geometric, (24, 0.0), beyond);
+    (coarse, t)
 }
 
 /// A direction of a change.
@@ -111,13 +152,11 @@ fn upper_way(parts: &Parts, e: f64, width: Width, bulk: &OnceLock<Cumulant>) -> 
 }
 
 fn upper(parts: &Parts, e: f64, width: Width, bulk: &OnceLock<Cumulant>) -> Upper {
-    let runs: f64 = parts.iter().map(|(_, n)| *n as f64).sum();
+    let runs = runs(parts);
     // Moments of the bulk: where the sum lies without its far tail.
-    let near = Cut { low: 1e-9, high: 1e-9, most: f64::INFINITY };
+    let near = Cut { low: NEAR, high: NEAR, most: f64::INFINITY };
     let bulk = *bulk.get_or_init(|| Coarse::new(parts, near, width).cumulant(0.0));
-    // What the other runs may take back from one large loss.
-    let back = 8.0 * bulk.variance.sqrt() + (-bulk.mean).max(0.0);
-    let whole = Cut { low: 1e-14 / runs, high: 1e-300, most: e + FAR + back };
+    let whole = Cut { low: 1e-14 / runs, high: 1e-300, most: e + FAR + back(bulk) };
     let coarse = Coarse::new(parts, whole, width);
     let t = coarse.tilt(e);
     // Losses as rare as this change nothing in delta, which is about what Chernoff says, and count
@@ -129,10 +168,19 @@ fn upper(parts: &Parts, e: f64, width: Width, bulk: &OnceLock<Cumulant>) -> Uppe
         true => coarse.without(rare).tilt(e),
         false => Coarse::new(parts, cut, width).tilt(e),
     };
+    summed(parts, e, width, bulk, (t, cut))
+}
+
+/// What the other runs may take back from one large loss.
+fn back(bulk: Cumulant) -> f64 {
+    8.0 * bulk.variance.sqrt() + (-bulk.mean).max(0.0)
+}
+
+fn summed(parts: &Parts, e: f64, width: Width, bulk: Cumulant, (t, cut): (f64, Cut)) -> Upper {
     // The slope of ln delta: the tilt, or what a Gaussian of these moments would have.
     let slope = ((e - bulk.mean) / bulk.variance.max(1e-300)).clamp(t, STEEPEST);
     let extent = parts.iter().map(|(s, _)| s.extent(cut)).fold(0.0, f64::max);
-    let h = (1.6 * (width.get() * e.max(0.01) / (slope * runs)).sqrt())
+    let h = (1.6 * (width.get() * e.max(0.01) / (slope * runs(parts))).sqrt())
         .min(extent / 64.0)
         .max(least_step(parts, cut, CELLS));
     let list: Vec<(Measure, u64)> = parts.iter().map(|(s, n)| (s.above(h, cut), *n)).collect();
@@ -155,15 +203,21 @@ impl Coarse {
     }
 
     /// Without the losses that are rarer than this.
-    fn without(mut self, rare: f64) -> Self {
-        for (measure, _, _) in &mut self.0 {
+    fn without(&self, rare: f64) -> Self {
+        let mut list = self.0.clone();
+        for (measure, _, _) in &mut list {
             let mut above = 0.0;
             while let Some(&p) = measure.p.last().filter(|p| above + **p <= rare) {
                 above += p;
                 measure.p.pop();
             }
         }
-        self
+        Self(list)
+    }
+
+    /// The mean at tilt `t`.
+    fn mean(&self, t: f64) -> f64 {
+        self.cumulant(t).mean.max(1e-12)
     }
 
     /// The tilt that brings the mean to `e`.

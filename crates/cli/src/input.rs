@@ -144,6 +144,7 @@ impl InputOptions {
                 .left_out
                 .iter()
                 .chain(self.users.get().map(|u| &u.column))
+                .chain(self.ids.get().map(|ids| &ids.column))
                 .cloned()
                 .collect(),
             keep: self.kept.clone(),

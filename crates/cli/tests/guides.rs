@@ -55,8 +55,8 @@ fn rows_that_keep_coming() {
 #[test]
 fn a_file_a_day() {
     let room = samples();
-    assert_eq!(run("docs/guides/daily-job.md", &room), 4);
-    assert_eq!(room.json("ledger show days.ledger")["releases"], 2);
+    assert_eq!(run("docs/guides/daily-job.md", &room), 7);
+    assert_eq!(room.json("ledger show days.ledger")["releases"], 3);
 }
 
 #[test]

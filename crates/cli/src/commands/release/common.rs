@@ -1,5 +1,6 @@
 //! What every kind of release shares: where it goes, which ledger is charged, what is said of it.
 
+use super::append::Like;
 use super::part_options::PartOptions;
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, UserOptions};
 use super::said::{individual, promise};
@@ -19,7 +20,7 @@ use dp_core::{
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use readers::{Block, DataError, Input, Limits, Meter, Prefetch, is_stream};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -136,6 +137,9 @@ pub(crate) struct OutputOptions {
     opened: RefCell<Option<Output>>,
     #[arg(skip)]
     receipt: RefCell<Receipt>,
+    /// The release that it is to be like.
+    #[arg(skip)]
+    like: OnceCell<Like>,
     /// Write over an existing release. Other files are never written over.
     #[arg(long)]
     force: bool,
@@ -155,6 +159,15 @@ pub(crate) struct OutputOptions {
 }
 
 impl OutputOptions {
+    pub(super) fn like(&self, other: Like) {
+        let _ = self.like.set(other);
+    }
+
+    /// Refuses what is not like the release that it is appended to.
+    pub(super) fn check_like(&self, guarantee: &Guarantee) -> Result<()> {
+        self.like.get().map_or(Ok(()), |like| like.check(guarantee, self.ledger()))
+    }
+
     /// Everything that must hold before noise is drawn: the file can be written, the ledger would agree; for a dry run,
     /// the data is what was declared. `None` for a dry run.
     pub(crate) fn charge(
@@ -195,6 +208,11 @@ impl OutputOptions {
             return Err(Error::usage(
                 "--ledger counts differential privacy, and this release gives none: it cannot be \
                  paid for; leave --ledger out",
+            ));
+        }
+        if self.like.get().is_some() {
+            return Err(Error::usage(
+                "what has no differential privacy is not appended to what has",
             ));
         }
         self.whole()?;

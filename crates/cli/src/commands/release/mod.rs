@@ -1,5 +1,6 @@
 //! `dps release`: one file a kind of release.
 
+mod append;
 mod common;
 mod counts;
 mod covariance;
@@ -20,6 +21,7 @@ use crate::error::Result;
 use crate::output::Record;
 use clap::{Args, Subcommand};
 
+pub(crate) use append::Append;
 pub(crate) use common::{noise, noted, read_all};
 pub(crate) use parts::read_manifest;
 pub(crate) use privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};

@@ -63,6 +63,11 @@ fn merged(
     kept
 }
 
+/// The same scores, up to the order in which their sums were added.
+fn equal(one: &[f64], two: &[f64]) -> bool {
+    one.len() == two.len() && one.iter().zip(two).all(|(a, b)| (a - b).abs() < 1e-12)
+}
+
 #[test]
 fn every_kind_of_rows_is_appended_to_and_asked_as_one() {
     let kinds = [
@@ -163,7 +168,7 @@ fn every_kind_of_rows_is_appended_to_and_asked_as_one() {
                     merged(within, beside, 5, kind == "signs")
                 })
                 .collect();
-            assert_eq!(found, apart, "{said}");
+            assert!(equal(&found, &apart), "{said}: {found:?} {apart:?}");
             assert_eq!(found.len(), 20);
             for hit in asked["hits"].as_array().expect("hits") {
                 let of = if hit["row"].as_u64() < Some(40) { "a.dps" } else { "b.dps" };
@@ -175,9 +180,10 @@ fn every_kind_of_rows_is_appended_to_and_asked_as_one() {
                 hits(&room.json(&format!("search {files} --query asked.csv --top 4")), first)
             };
             let found: Vec<f64> = top("a.dps b.dps", 0).iter().map(|hit| hit.2).collect();
-            assert_eq!(found, merged(top("a.dps", 0), top("b.dps", 40), 4, false), "{said}");
+            let apart = merged(top("a.dps", 0), top("b.dps", 40), 4, false);
+            assert!(equal(&found, &apart), "{said}: {found:?} {apart:?}");
         }
-        if kind != "units" && !options.contains("occupancy") {
+        if kind != "units" && !options.contains("occupancy") && !options.contains("--grid") {
             for (i, j, apart) in [
                 (2, 55, "distance a.dps --other b.dps 2 15"),
                 (3, 9, "distance a.dps 3 9"),
@@ -282,6 +288,10 @@ fn what_differs_is_not_asked_together() {
         room.refuses(&format!("search a.dps {other}.dps --row 0"), 1, &[words, &named]);
         room.refuses(&format!("distance a.dps --also {other}.dps 0 1"), 1, &[words, &named]);
     }
+    let mut damaged = room.read("a.dps");
+    damaged[40] ^= 1;
+    room.write("damaged.dps", damaged);
+    room.refuses("search a.dps damaged.dps --row 0", 1, &["damaged.dps: ", "altered"]);
     room.refuses(
         "distance a.dps --also seed.dps --other budget.dps 0 1",
         2,
@@ -305,7 +315,7 @@ fn nothing_is_spent_on_what_is_not_appended() {
         ("-k 5", "cannot be used multiple times"),
         ("--seed 3", "--seed has no effect"),
         ("--family gaussian", "--family has no effect"),
-        ("--calibration averaged", "the release that rows are appended to is known"),
+        ("--calibration averaged", "--calibration averaged"),
         ("--grid 2x4/2", "cannot be used with"),
         ("--columns a0,a1", "the new rows have 2 columns"),
         ("--user a0", "--rows-a-user"),
@@ -318,7 +328,11 @@ fn nothing_is_spent_on_what_is_not_appended() {
     let mut edited = whole.clone();
     edited[40] ^= 1;
     room.write("edited.dps", edited);
-    room.refuses("append edited.dps new.csv --out refused.dps --ledger l.json", 1, &["edited.dps"]);
+    room.refuses(
+        "append edited.dps new.csv --out refused.dps --ledger l.json",
+        1,
+        &["damaged or altered"],
+    );
     room.write("sealed.dps", forged(&whole, |payload| payload[3] ^= 1));
     let sealed = "append sealed.dps new.csv --out refused.dps --ledger l.json";
     room.refuses(

@@ -158,7 +158,9 @@ fn a_daily_job_pays_once_a_day_wherever_it_is_killed() {
     let room = Room::new();
     room.write("daily.sh", body.join("\n") + "\n");
     room.json("ledger init days.ledger --data days --epsilon 40 --delta 1e-2 --adjacency attribute --beta 1");
-    ["in", "out"].map(|folder| std::fs::create_dir(room.path(folder)).expect("made"));
+    for folder in ["in", "out"] {
+        std::fs::create_dir(room.path(folder)).expect("made");
+    }
     let days: Vec<String> = (1..=30).map(|day| format!("2026-03-{day:02}")).collect();
     for (i, day) in days.iter().enumerate() {
         let rows = csv(&numbers(400 + 10 * i, 16), 16);

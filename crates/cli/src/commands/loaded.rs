@@ -27,7 +27,11 @@ pub(crate) fn checked(content: &Content, trust: &Trust) -> Result<(AnyRelease, S
 pub(crate) fn read_all_of(paths: &[PathBuf], trust: &Trust) -> Result<(AnyRelease, Files)> {
     let (mut releases, mut files, mut rows) = (Vec::new(), Vec::new(), 0);
     for path in paths {
-        let (release, summary, _) = checked(&Content::open(path)?, trust)?;
+        let read = checked(&Content::open(path)?, trust);
+        let (release, summary, _) = read.map_err(|error| match error.status() {
+            1 if paths.len() > 1 => Error::Refused(format!("{}: {error}", shown(path))),
+            _ => error,
+        })?;
         files.push((rows, shown(path)));
         rows += usize::try_from(summary.rows).unwrap_or(usize::MAX);
         releases.push(release);

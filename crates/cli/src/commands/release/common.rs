@@ -210,11 +210,6 @@ impl OutputOptions {
                  paid for; leave --ledger out",
             ));
         }
-        if self.like.get().is_some() {
-            return Err(Error::usage(
-                "what has no differential privacy is not appended to what has",
-            ));
-        }
         self.whole()?;
         self.begin()?;
         if self.dry_run { Ok(None) } else { noise(self.insecure_test_noise).map(Some) }

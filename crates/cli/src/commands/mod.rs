@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod append;
 mod attack;
 mod attest;
 mod calibrate;
@@ -41,7 +42,7 @@ pub(crate) enum Command {
     /// Read a file, add noise, write a release with its certificate.
     Release(Box<release::Release>),
     /// Release new rows as another release was made: paid for, and searched together with it.
-    Append(release::Append),
+    Append(append::Append),
     /// Put the parts of one release together, publish it, destroy its key.
     Merge(merge::Merge),
     /// Second moments of the last rows of a stream: one release a tick, all of them for one budget.

@@ -1,6 +1,6 @@
 //! What every kind of release shares: where it goes, which ledger is charged, what is said of it.
 
-use super::append::Like;
+use super::like::Like;
 use super::part_options::PartOptions;
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, UserOptions};
 use super::said::{individual, promise};
@@ -139,7 +139,7 @@ pub(crate) struct OutputOptions {
     receipt: RefCell<Receipt>,
     /// The release that it is to be like.
     #[arg(skip)]
-    like: OnceCell<Like>,
+    pub(super) like: OnceCell<Like>,
     /// Write over an existing release. Other files are never written over.
     #[arg(long)]
     force: bool,
@@ -159,15 +159,6 @@ pub(crate) struct OutputOptions {
 }
 
 impl OutputOptions {
-    pub(super) fn like(&self, other: Like) {
-        let _ = self.like.set(other);
-    }
-
-    /// Refuses what is not like the release that it is appended to.
-    pub(super) fn check_like(&self, guarantee: &Guarantee) -> Result<()> {
-        self.like.get().map_or(Ok(()), |like| like.check(guarantee, self.ledger()))
-    }
-
     /// Everything that must hold before noise is drawn: the file can be written, the ledger would agree; for a dry run,
     /// the data is what was declared. `None` for a dry run.
     pub(crate) fn charge(

@@ -1,19 +1,18 @@
 //! `dps append`: new rows beside a release, released as it was.
 
-use super::{Kind, Release};
-use crate::commands::content::Content;
-use crate::commands::loaded::{AnyRelease, Asked, checked};
+use super::content::Content;
+use super::loaded::{AnyRelease, Asked, checked};
+use super::release::{Like, Release};
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::{Args, Parser};
 use dp_core::certificate::Trust;
-use dp_core::ledger_file::BudgetFile;
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{self, AnyCertificate};
-use dp_core::{Adjacency, Certificate, FreshSeed, Guarantee};
+use dp_core::{Adjacency, Certificate, FreshSeed};
 use sketch::projection::ProjectionSpec;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Options of `dps append`.
 #[derive(Args)]
@@ -38,36 +37,6 @@ pub(crate) struct Append {
 struct Again {
     #[command(flatten)]
     release: Release,
-}
-
-/// A release that another one is to be like.
-#[derive(Debug)]
-pub(super) struct Like {
-    path: PathBuf,
-    certificate: Certificate,
-}
-
-impl Like {
-    /// Refuses a release that promises anything else, and one that the ledger knows nothing of: all that is asked for
-    /// comes from its file.
-    pub(super) fn check(&self, guarantee: &Guarantee, ledger: Option<&Path>) -> Result<()> {
-        let name = self.path.display();
-        if guarantee != self.certificate.guarantee() {
-            return Err(Error::Refused(format!(
-                "{name}: what it states of itself does not give its noise in this version; both could not be searched together: \
-                 release all rows anew"
-            )));
-        }
-        let Some(ledger) = ledger else { return Ok(()) };
-        if BudgetFile::read(ledger)?.holds(&self.certificate) {
-            return Ok(());
-        }
-        Err(Error::Refused(format!(
-            "{name} is not among the releases that {} has paid for: it was changed, or paid for elsewhere. What would be spent \
-             stands in that file alone: enter it (dps ledger record), or say all of it yourself (dps release with its seed)",
-            ledger.display()
-        )))
-    }
 }
 
 impl Append {
@@ -97,7 +66,7 @@ impl Append {
             let path = self.release.display();
             Error::usage(format!("{} (what {path} says is not said again)", words.join(" ")))
         })?;
-        let like = Like { path: self.release.clone(), certificate };
+        let like = Like::new(self.release.clone(), certificate);
         again.release.like(like, projections(&release));
         let record = again.release.run()?;
         Ok(record.text("beside", self.release.display().to_string()).text("adds up", ADDS_UP))
@@ -226,20 +195,5 @@ fn projections(release: &AnyRelease) -> Vec<ProjectionSpec> {
         AnyRelease::Units(units) => vec![units.payload().projection()],
         AnyRelease::Signs(signs) => signs.payload().projections().to_vec(),
         _ => Vec::new(),
-    }
-}
-
-impl Release {
-    /// From here on it is made as another one was.
-    fn like(&self, like: Like, projections: Vec<ProjectionSpec>) {
-        let (output, projection) = match &self.kind {
-            Kind::Sketch(options) => (&options.rows.output, Some(&options.projection)),
-            Kind::Units(options) => (&options.rows.output, Some(&options.projection)),
-            Kind::Signs(options) => (&options.rows.output, Some(&options.projection)),
-            Kind::Minhash(options) => (&options.output, None),
-            _ => return,
-        };
-        output.like(like);
-        projection.into_iter().for_each(|options| options.is_given(projections.clone()));
     }
 }

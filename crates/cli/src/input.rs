@@ -144,7 +144,6 @@ impl InputOptions {
                 .left_out
                 .iter()
                 .chain(self.users.get().map(|u| &u.column))
-                .chain(self.ids.get().map(|ids| &ids.column))
                 .cloned()
                 .collect(),
             keep: self.kept.clone(),
@@ -156,6 +155,13 @@ impl InputOptions {
             },
             ..RowsFile::new(path)
         }
+    }
+
+    /// As [`InputOptions::like`] for other rows, whose names stay out.
+    pub(crate) fn beside(&self, path: &Path) -> RowsFile {
+        let mut file = self.like(path);
+        file.leave_out.extend(self.ids.get().map(|ids| ids.column.clone()));
+        file
     }
 
     /// Opens the file and reads as much of it as says how long a row is.

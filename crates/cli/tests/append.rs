@@ -357,7 +357,7 @@ fn nothing_is_spent_on_what_is_not_appended() {
     room.refuses("append free.dps new.csv --out refused.dps --ledger l.json", 1, &["not among"]);
     room.json("ledger init row.json --data days --epsilon 60 --delta 1e-3 --adjacency replace-row --norm-bound 3");
     room.refuses("append a.dps new.csv --out refused.dps --ledger row.json", 1, &["row.json"]);
-    room.json(&format!("release units old.csv --out u.dps -k 8 --family identity --epsilon 2 --delta 0 --adjacency replace-row --norm-bound 3"));
+    room.json("release units old.csv --out u.dps -k 8 --family identity --epsilon 2 --delta 0 --adjacency replace-row --norm-bound 3");
     room.refuses("append u.dps new.csv --out refused.dps --ledger l.json", 1, &["not among"]);
     assert_eq!(room.json("ledger show row.json")["releases"], 0);
 

@@ -157,6 +157,13 @@ impl InputOptions {
         }
     }
 
+    /// As [`InputOptions::like`] for other rows, whose names stay out.
+    pub(crate) fn beside(&self, path: &Path) -> RowsFile {
+        let mut file = self.like(path);
+        file.leave_out.extend(self.ids.get().map(|ids| ids.column.clone()));
+        file
+    }
+
     /// Opens the file and reads as much of it as says how long a row is.
     pub(crate) fn open(&self) -> Result<Input> {
         let file = |path| {

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `plan` | predicts the error of every mechanism before anything is spent |
 //! | `release` | reads a file in blocks, adds noise, writes a release file with its certificate |
+//! | `append` | releases new rows as another release was made, to be searched together with it |
 //! | `merge` | puts the parts of one release together |
 //! | `window` | second moments of the last rows of a stream, a release file a tick, all for one budget |
 //! | `inspect`, `verify` | show and recompute what a release or a certificate states |
@@ -68,7 +69,8 @@ pub fn main() -> ExitCode {
         }
         Err(error) => error.exit(),
     };
-    let format = if arguments.json { Format::Json } else { Format::Text };
+    let format =
+        if arguments.json || arguments.command.json() { Format::Json } else { Format::Text };
     match start_threads().and_then(|()| arguments.command.run(Arguments::command())) {
         Ok(record) => output::print(&record.render(format)),
         Err(error) => {

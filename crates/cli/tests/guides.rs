@@ -53,6 +53,13 @@ fn rows_that_keep_coming() {
 }
 
 #[test]
+fn a_file_a_day() {
+    let room = samples();
+    assert_eq!(run("docs/guides/daily-job.md", &room), 7);
+    assert_eq!(room.json("ledger show days.ledger")["releases"], 3);
+}
+
+#[test]
 fn a_release_of_several_processes() {
     let room = samples();
     assert_eq!(run("docs/guides/spark.md", &room), 1);

@@ -17,6 +17,7 @@ use sketch::units::UnitVectors;
 use sketch::vectors::PrivateSketch;
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 /// A release of any kind that files hold.
 ///
@@ -78,6 +79,27 @@ pub enum Values<'a> {
     Signs(&'a PackedBits),
     /// Symbols of sets, so many a row.
     Symbols(usize, &'a [u16]),
+}
+
+fn of_one_kind() -> Error {
+    let allowed = "all sketches, all unit vectors, all signs, all set signatures or all counts of groups, with differential privacy";
+    dp_core::Error::invalid("releases that are asked together", "others", allowed).into()
+}
+
+/// Names of all rows, one release after the other, where every one has names.
+fn joined_ids(parts: &[AnyRelease]) -> Result<Option<Arc<RowIds>>> {
+    let mut all = RowIds::default();
+    for part in parts {
+        let Some(ids) = part.ids() else { return Ok(None) };
+        (0..ids.rows()).filter_map(|row| ids.get(row)).try_for_each(|id| all.push(id))?;
+    }
+    if all.repeated().is_some() {
+        let allowed = "of different rows: ask each release for itself, or name rows so that no two releases share a name";
+        return Err(
+            dp_core::Error::invalid("names of rows", "the same in two releases", allowed).into()
+        );
+    }
+    Ok(Some(Arc::new(all)))
 }
 
 /// The payload of an opened file beside its certificate.
@@ -158,6 +180,43 @@ impl AnyRelease {
             }
             Self::NoisyBits(_) | Self::PlainSignatures(_) => return None,
         })
+    }
+
+    /// Several releases of rows that were made alike as one, their rows one after the other: for questions. Its certificate is
+    /// that of the first, and of no file. Rows keep their names where all have some.
+    ///
+    /// # Errors
+    /// As [`PrivateSketch::joined`]; [`dp_core::Error::InvalidParameter`] for other kinds than those with a guarantee and rows,
+    /// and where two rows have one name.
+    pub fn joined(mut parts: Vec<Self>) -> Result<Self> {
+        if parts.len() == 1
+            && let Some(only) = parts.pop()
+        {
+            return Ok(only);
+        }
+        let ids = joined_ids(&parts)?;
+        macro_rules! join {
+            ($($kind:ident: $payload:ty),*) => {
+                match parts.first() {
+                    $(Some(Self::$kind(first)) => {
+                        let same = parts.iter().map(|part| match part {
+                            Self::$kind(release) => Ok(release.payload()),
+                            _ => Err(of_one_kind()),
+                        });
+                        let payload = <$payload>::joined(&same.collect::<Result<Vec<_>>>()?)?;
+                        Self::$kind(Release::certified(payload, first.certificate().clone()).named(ids))
+                    })*
+                    _ => return Err(of_one_kind()),
+                }
+            };
+        }
+        Ok(join!(
+            Sketch: PrivateSketch,
+            Units: UnitVectors,
+            Signs: SignCodes,
+            Symbols: PrivateSymbols,
+            Counts: NoisyCounts
+        ))
     }
 
     /// What the rows that went in are called, where the file says so: public, and not protected.

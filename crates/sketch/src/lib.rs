@@ -56,6 +56,7 @@ mod conversions;
 pub mod distances;
 pub mod error;
 mod estimate;
+mod joined;
 pub mod plan;
 pub mod projection;
 pub mod rows;

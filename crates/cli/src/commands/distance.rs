@@ -1,6 +1,6 @@
 //! `dps distance`: two rows of released sketches.
 
-use super::loaded::{AnyRelease, Asked, read};
+use super::loaded::{AnyRelease, Asked, read, read_all_of};
 use super::named::{row_of, with_id};
 use super::trust::TrustOptions;
 use crate::error::{Error, Result, probability};
@@ -28,6 +28,10 @@ pub(crate) struct Distance {
     /// Many pairs: a file of two rows a line, named in the same way, a comma, a tab or a space between.
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
+    /// Releases that were made as the first was (`dps append`), more than one --also where there are several: all are asked as
+    /// one, their rows counted on from one to the next.
+    #[arg(long, value_name = "FILE", conflicts_with = "other")]
+    also: Vec<PathBuf>,
     /// Take the second row from this release, made with the same seed.
     #[arg(long, value_name = "FILE")]
     other: Option<PathBuf>,
@@ -74,7 +78,8 @@ type Told = Option<(Estimate, [f64; 2])>;
 impl Distance {
     pub(crate) fn run(&self) -> Result<Record> {
         let trust = self.trust.get();
-        let left = read(&self.file, &trust)?;
+        let files: Vec<PathBuf> = [&self.file].into_iter().chain(&self.also).cloned().collect();
+        let (left, _) = read_all_of(&files, &trust)?;
         let other = self.other.as_deref().map(|path| read(path, &trust)).transpose()?;
         let right = other.as_ref().unwrap_or(&left);
         let confidence = probability("--confidence", self.confidence)?;

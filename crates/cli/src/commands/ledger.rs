@@ -8,7 +8,7 @@ use super::{loaded, recheck};
 use crate::error::{Error, Result};
 use crate::output::{Record, complain, date, print};
 use clap::{Args, Subcommand, ValueEnum};
-use dp_core::accounting::{Filter, FilterRule, Foreign, Method, Standing};
+use dp_core::accounting::{Filter, FilterRule, Foreign, Ledger as Book, Method, Standing};
 use dp_core::ledger_file::{BudgetFile, Repeat};
 use dp_core::release_file::AnyCertificate;
 use dp_core::text::printable_json;
@@ -16,7 +16,7 @@ use dp_core::{Budget, Certificate, Delta};
 use linalg_dp::verify::Report;
 use rayon::prelude::*;
 use readers::is_stream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Options of `dps ledger`.
 #[derive(Args)]
@@ -142,6 +142,10 @@ struct Show {
     /// List every entry, and not the latest hundred alone.
     #[arg(long)]
     all: bool,
+    /// How many more releases fit under the limit, each like the last entry, or like this release or certificate; by the
+    /// ledger's rule, and what other rules would allow.
+    #[arg(long, value_name = "RELEASE", num_args = 0..=1)]
+    more: Option<Option<PathBuf>>,
     #[command(flatten)]
     signer: SignerOptions,
 }
@@ -285,6 +289,10 @@ impl Show {
         let answers: Vec<Record> = answers.collect();
         let record = summary(&self.file, &file).number("at delta", delta.get());
         let record = self.signer.check_ledger(record, &self.file, &file)?;
+        let record = match &self.more {
+            Some(like) => more(record, ledger, like.as_deref())?,
+            None => record,
+        };
         if ledger.entries().is_empty() {
             return Ok(record.table("entries", Vec::new()));
         }
@@ -310,8 +318,51 @@ fn condition(filter: Option<&Filter>) -> String {
     }
 }
 
+/// How many more releases the limit has room for.
+fn more(record: Record, ledger: &Book, like: Option<&Path>) -> Result<Record> {
+    let of = |path: &Path| match Content::open(path)?.certificate()? {
+        AnyCertificate::Private(certificate) => Ok(certificate),
+        _ => Err(Error::Refused(format!(
+            "--more {}: no ledger counts what is not differential privacy",
+            path.display()
+        ))),
+    };
+    let certificate = like.map(of).transpose()?;
+    let like = match (like, ledger.entries().last()) {
+        (Some(path), _) => path.display().to_string(),
+        (None, Some(last)) => last.label().to_owned(),
+        (None, None) => {
+            return Err(Error::usage(
+                "--more: the ledger has no entry yet: --more RELEASE names one, `dps plan repeated` plans without",
+            ));
+        }
+    };
+    let guarantee = certificate.as_ref().map(Certificate::guarantee);
+    let mut record = record.text("more like", like);
+    let mut rules = Vec::new();
+    for rule in Rule::value_variants() {
+        let (own, name) = (rule.filter(), format!("{rule:?}").to_lowercase());
+        let row = Record::new().text("rule", &name);
+        let kept = ledger.filter().is_some_and(|filter| filter.rule == own);
+        match (ledger.more(guarantee, own), kept) {
+            (Ok(count), kept) => {
+                if kept {
+                    record = record.integer("more that fit", count);
+                }
+                rules.push(row.integer("more", count));
+            }
+            (Err(error), true) => return Err(error.into()),
+            // Another rule may not count what is in this ledger.
+            (Err(_), false) => {
+                rules.push(row.text("more", "none: it does not count all of these mechanisms"))
+            }
+        }
+    }
+    Ok(record.table("more by rule, in a ledger begun with it", rules))
+}
+
 /// What a ledger is, and how much of its limit the stated budgets add up to.
-pub(crate) fn summary(path: &std::path::Path, file: &BudgetFile) -> Record {
+pub(crate) fn summary(path: &Path, file: &BudgetFile) -> Record {
     file.recovered().iter().for_each(|said| complain(said));
     let ledger = file.ledger();
     let mut record = Record::new()
@@ -333,7 +384,7 @@ pub(crate) fn summary(path: &std::path::Path, file: &BudgetFile) -> Record {
 }
 
 /// What the rule `basic` counts, and what it leaves.
-fn sums(record: Record, ledger: &dp_core::accounting::Ledger, limit: Budget) -> Record {
+fn sums(record: Record, ledger: &Book, limit: Budget) -> Record {
     let [epsilon, delta] = ledger.entries().iter().fold([0.0, 0.0], |[epsilon, delta], entry| {
         let (runs, budget) = (entry.event().count() as f64, entry.budget());
         [epsilon + runs * budget.epsilon.get(), delta + runs * budget.delta.get()]

@@ -1,13 +1,14 @@
 //! Releases that questions are asked of.
 
 use super::content::Content;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, shown};
+use crate::output::Record;
 use dp_core::certificate::Trust;
 use dp_core::release_file::Summary;
 pub(crate) use linalg_dp::any::AnyRelease;
 use linalg_dp::verify::Report;
 use sketch::signs::SignCodes;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// Reads a release file for whoever computes with it; every part of it is checked, and its sensitivity
 /// computed again.
@@ -20,6 +21,39 @@ pub(crate) fn checked(content: &Content, trust: &Trust) -> Result<(AnyRelease, S
     let (summary, release) = AnyRelease::decode(&content.release()?)?;
     let report = release.verify_use(trust)?;
     Ok((release, summary, report))
+}
+
+/// Several releases that are asked as one, and where the rows of each begin.
+pub(crate) fn read_all_of(paths: &[PathBuf], trust: &Trust) -> Result<(AnyRelease, Files)> {
+    let (mut releases, mut files, mut rows) = (Vec::new(), Vec::new(), 0);
+    for path in paths {
+        let read = checked(&Content::open(path)?, trust);
+        let (release, summary, _) = read.map_err(|error| match error.status() {
+            1 if paths.len() > 1 => Error::Refused(format!("{}: {error}", shown(path))),
+            _ => error,
+        })?;
+        files.push((rows, shown(path)));
+        rows += usize::try_from(summary.rows).unwrap_or(usize::MAX);
+        releases.push(release);
+    }
+    let joined = AnyRelease::joined(releases).map_err(|error| {
+        let named: Vec<&str> = files.iter().map(|(_, name)| name.as_str()).collect();
+        Error::Refused(format!("{}: {error}", named.join(", ")))
+    })?;
+    Ok((joined, Files(files)))
+}
+
+/// Which rows are of which file: where it begins, and its name.
+pub(crate) struct Files(Vec<(usize, String)>);
+
+impl Files {
+    /// A record with the file that a row is of, where there are several.
+    pub(crate) fn of(&self, record: Record, row: usize) -> Record {
+        match self.0.iter().rev().find(|(first, _)| *first <= row) {
+            Some((_, name)) if self.0.len() > 1 => record.text("release", name),
+            _ => record,
+        }
+    }
 }
 
 /// What questions need to know of a release.

@@ -1,5 +1,6 @@
 //! One file a command.
 
+mod append;
 mod attack;
 mod attest;
 mod calibrate;
@@ -40,6 +41,8 @@ pub(crate) enum Command {
     Plan(plan::Plan),
     /// Read a file, add noise, write a release with its certificate.
     Release(Box<release::Release>),
+    /// Release new rows as another release was made: paid for, and searched together with it.
+    Append(append::Append),
     /// Put the parts of one release together, publish it, destroy its key.
     Merge(merge::Merge),
     /// Second moments of the last rows of a stream: one release a tick, all of them for one budget.
@@ -81,11 +84,17 @@ pub(crate) enum Command {
 }
 
 impl Command {
+    /// Whether JSON is asked for among words that a command hands on.
+    pub(crate) fn json(&self) -> bool {
+        matches!(self, Self::Append(command) if command.json())
+    }
+
     /// Runs it; `parser` is what completions and man pages are made of.
     pub(crate) fn run(self, parser: clap::Command) -> Result<Record> {
         match self {
             Self::Plan(command) => command.run(),
             Self::Release(command) => command.run(),
+            Self::Append(command) => command.run(),
             Self::Merge(command) => command.run(),
             Self::Window(command) => command.run(),
             Self::Inspect(command) => command.run(),

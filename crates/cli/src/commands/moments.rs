@@ -19,7 +19,7 @@ pub(crate) struct MomentsOptions {
     /// Probability that an interval does not cover [default: 0.05].
     #[arg(long)]
     failure: Option<f64>,
-    /// Write the correlations here, one row a line: `.csv` or `.npy`. A file that exists is never written over.
+    /// Write the correlations here, one row a line: `.csv`, below the names of columns where the release keeps them, or `.npy`. A file that exists is never written over.
     #[arg(long)]
     correlations: Option<PathBuf>,
     #[command(flatten)]
@@ -45,11 +45,11 @@ impl MomentsOptions {
             .number("rows at most", high)
             .text("intervals are for", "the rows that entered, one at a time")
             .number("failure probability of an interval", failure.get());
+        let names = column_names(release.certificate())?;
         if let Some(path) = &self.correlations {
-            tables::write_columns(path, &moments.correlations())?;
+            tables::write_columns(path, &moments.correlations(), names.as_deref())?;
             record = record.text("correlations in", path.display().to_string());
         }
-        let names = column_names(release.certificate())?;
         let (means, deviations) = (moments.means(), moments.deviations());
         let means = means.into_iter().zip(moments.mean_ranges(failure)?);
         let deviations = deviations.into_iter().zip(moments.deviation_ranges(failure)?);

@@ -27,7 +27,7 @@ pub(crate) struct PcaOptions {
     /// Covariance: around the mean; it must have been released with its sums (`--means`).
     #[arg(long)]
     center: bool,
-    /// Write the components here, one a row: `.csv` or `.npy`. A file that exists is never written over.
+    /// Write the components here, one a row: `.csv`, below the names of columns where the release keeps them, or `.npy`. A file that exists is never written over.
     #[arg(long)]
     out: Option<PathBuf>,
     /// Covariance: write the denoised matrix here, one row a line: `.csv` or `.npy`, as --out.
@@ -70,7 +70,11 @@ impl PcaOptions {
             other => return Err(other.cannot("principal components")),
         };
         if let Some(path) = &self.out {
-            tables::write_columns(path, &directions)?;
+            let names = match &release {
+                AnyRelease::Covariance(release) => column_names(release.certificate())?,
+                _ => None,
+            };
+            tables::write_columns(path, &directions, names.as_deref())?;
         }
         let record = match &self.out {
             Some(path) => record.text("components in", path.display().to_string()),
@@ -106,7 +110,7 @@ impl PcaOptions {
             )
             .number("failure probability of what is guaranteed", failure.get());
         if let Some(path) = &self.matrix {
-            tables::write_columns(path, &denoised.matrix())?;
+            tables::write_columns(path, &denoised.matrix(), names.as_deref())?;
             record = record.text("matrix in", path.display().to_string());
         }
         let (typical, ranges) =

@@ -1,6 +1,6 @@
 //! `dps search`: the best rows of a release.
 
-use super::loaded::{AnyRelease, Asked, read};
+use super::loaded::{AnyRelease, Asked, Files, read, read_all_of};
 use super::named::{row_of, with_id};
 use super::release::read_all;
 use super::trust::TrustOptions;
@@ -27,8 +27,10 @@ use std::path::{Path, PathBuf};
 /// Options of `dps search`.
 #[derive(Args)]
 pub(crate) struct Search {
-    /// The release that is searched; `-` reads standard input.
-    database: PathBuf,
+    /// The release that is searched; `-` reads standard input. Several that were made alike (`dps append`) are searched as one:
+    /// their rows are counted on from one to the next.
+    #[arg(required = true, value_name = "RELEASE")]
+    databases: Vec<PathBuf>,
     /// A release of queries, made with the same seed; by default the database itself.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
@@ -83,6 +85,7 @@ fn tabled(
     rows: &[usize],
     found: Vec<Found>,
     [queries, items]: [Option<&RowIds>; 2],
+    files: &Files,
 ) -> Record {
     let mut table = Vec::new();
     for (row, hits) in rows.iter().zip(found) {
@@ -90,7 +93,7 @@ fn tabled(
             let record = Record::new().integer("query", *row as u64);
             let record = with_id(record, "query_id", *row, queries);
             let record = record.integer("rank", rank as u64 + 1).integer("row", hit as u64);
-            with_id(record, "id", hit, items).number(name, score)
+            files.of(with_id(record, "id", hit, items), hit).number(name, score)
         }));
     }
     Record::new().table("hits", table)
@@ -108,7 +111,7 @@ fn listed(found: &Neighbours<f64>) -> Vec<Found> {
 impl Search {
     pub(crate) fn run(&self) -> Result<Record> {
         let trust = self.trust.get();
-        let database = read(&self.database, &trust)?;
+        let (database, files) = read_all_of(&self.databases, &trust)?;
         let other = self.queries.as_deref().map(|path| read(path, &trust)).transpose()?;
         let ranked = match &database {
             AnyRelease::Sketch(_) | AnyRelease::Units(_) | AnyRelease::Counts(_) => true,
@@ -139,7 +142,7 @@ impl Search {
         }
         if let Some(path) = &self.query {
             let (name, rows, found) = self.exact(&database, path)?;
-            return Ok(tabled(name, &rows, found, [None, database.ids()]));
+            return Ok(tabled(name, &rows, found, [None, database.ids()], &files));
         }
         // A row of the database finds itself: ask for one more and leave it out.
         let within = other.is_none();
@@ -186,7 +189,7 @@ impl Search {
                 hits.truncate(self.top);
             }
         }
-        Ok(tabled(name, &rows, found, [queries.ids(), database.ids()]))
+        Ok(tabled(name, &rows, found, [queries.ids(), database.ids()], &files))
     }
 
     /// Rows of a file that was never released, as queries.

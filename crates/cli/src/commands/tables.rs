@@ -45,13 +45,23 @@ pub(super) fn check_free(path: &Path) -> Result<()> {
     Err(Error::usage(format!("{out} exists, and is never written over: choose another name")))
 }
 
-/// Writes the columns of a matrix as rows of a file.
-pub(super) fn write_columns(path: &Path, matrix: &Mat<f64>) -> Result<()> {
+/// Writes the columns of a matrix as rows of a file; in CSV below the names of what they are made of, where these are known.
+pub(super) fn write_columns(
+    path: &Path,
+    matrix: &Mat<f64>,
+    names: Option<&[String]>,
+) -> Result<()> {
     let d = matrix.nrows();
     let cells: Vec<f64> =
         (0..matrix.ncols()).flat_map(|c| (0..d).map(move |i| matrix[(i, c)])).collect();
     create(path, |file| match extension(path) {
-        Some("csv") => write_csv(file, &bare(d, &cells), false),
+        Some("csv") => {
+            if let Some(names) = names.filter(|names| names.len() == d) {
+                let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+                writeln!(file, "{}", names.join(","))?;
+            }
+            write_csv(file, &bare(d, &cells), false)
+        }
         _ => write_npy(file, d, &cells),
     })
 }

@@ -1,5 +1,7 @@
 //! Runs the commands of a guide as they are written.
 
+#![allow(dead_code)] // every test file uses its part
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 

@@ -239,6 +239,59 @@ impl Ledger {
         Ok(())
     }
 
+    /// How many more entries would keep the limit by a rule, this ledger's or another, if each were as this guarantee, or as the
+    /// last entry where none is named; at most 2^40.
+    ///
+    /// ```
+    /// use dp_core::accounting::{FilterRule, Ledger};
+    /// use dp_core::{Adjacency, Budget, Probability, Profile, Shift, Theorem};
+    ///
+    /// let change = Adjacency::Attribute { beta: Shift::new(1.0)? };
+    /// let profile = Profile::RandomizedResponse { bits: 1, keep: Probability::new(0.73)? };
+    /// # let author = dp_core::authority!();
+    /// let day = author.proven(change, Budget::new(1.0, 0.0)?, profile, Theorem::BitResponse)?;
+    /// let mut ledger = Ledger::with_limit(change, Budget::new(5.5, 1e-6)?, FilterRule::Basic);
+    /// ledger.spend(&day, 1, "the first day")?;
+    /// assert_eq!(ledger.more(None, FilterRule::Basic)?, 4);
+    /// assert!(ledger.spend(&day, 5, "more").is_err() && ledger.spend(&day, 4, "more").is_ok());
+    /// # Ok::<(), dp_core::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As [`Ledger::spend`] but for the limit; [`Error::InvalidParameter`] without a limit, and where there is no last entry.
+    pub fn more(&self, like: Option<&Guarantee>, rule: FilterRule) -> Result<u64> {
+        let limited = self.filter.ok_or_else(|| Error::invalid("limit", "none", "a limit"))?;
+        let filter = Filter { rule, ..limited };
+        let entry = match like {
+            Some(guarantee) => {
+                let entry = Entry::of(guarantee, 1, "more of them", self.adjacency)?;
+                Self::require_profile(guarantee, &entry)?;
+                Some(entry)
+            }
+            None => self.entries.last().map(|last| Entry::new(String::new(), last.cost().clone())),
+        };
+        let entry = entry.ok_or_else(|| Error::invalid("entries", 0, "[1, inf)"))?;
+        let fits = |times: u64| {
+            let past = self.groups.list().iter().map(Group::expense);
+            match filter.check(past.chain([entry.cost().expense(times)])) {
+                Err(Error::BudgetExceeded { .. }) => Ok(false),
+                checked => checked.map(|()| true),
+            }
+        };
+        let most = (MOST_RUNS - self.groups.runs()) / entry.event().count();
+        // Doubled first: no rule is asked about far more than fit.
+        let (mut low, mut high) = (0, 1);
+        while high <= most && fits(high)? {
+            (low, high) = (high, 2 * high);
+        }
+        high = high.min(most + 1);
+        while high - low > 1 {
+            let middle = u64::midpoint(low, high);
+            *(if fits(middle)? { &mut low } else { &mut high }) = middle;
+        }
+        Ok(low)
+    }
+
     /// Enters releases of disjoint parts of the data, one guarantee a part: what one unit pays is what
     /// the parts cost that its change can touch, and not the sum over all.
     ///

@@ -4,6 +4,7 @@ use super::item_groups::ItemGroups;
 use super::items::ItemSet;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval};
+use crate::joined::{differ, joinable};
 use crate::written::check_stated;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
@@ -46,6 +47,26 @@ impl NoisyCounts {
         let groups = release.groups.clone();
         let values = groups.counts(sets).into_iter().map(f64::from).collect();
         Self::new(groups, None, values)
+    }
+
+    /// The rows of several releases that were made alike, one after the other: what is asked of them all is asked of these.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for other groups or another scale of the noise, and for one release given twice; [`dp_core::Error::InvalidParameter`] for none.
+    pub fn joined(parts: &[&Self]) -> Result<Self> {
+        let first = joinable(parts, Self::eq)?;
+        for part in parts {
+            if first.groups != part.groups {
+                let [left, right] = [first, part].map(|s| s.groups.digest());
+                return Err(differ("groups (fingerprint)", left, right));
+            }
+            if first.scale != part.scale {
+                let show = |s: &Self| format!("{:?}", s.scale);
+                return Err(differ("scales of the noise", show(first), show(part)));
+            }
+        }
+        let values = parts.iter().flat_map(|part| &part.values).copied().collect();
+        Ok(Self::new(first.groups.clone(), first.scale, values))
     }
 
     /// Numbers of a row, one a group.

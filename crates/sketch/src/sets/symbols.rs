@@ -4,6 +4,7 @@ use super::estimate::check_keep;
 use super::secure::SymbolShape;
 use super::signature::{Scheme, SignatureMatrix};
 use crate::error::{Error, Result};
+use crate::joined::{differ, joinable};
 use dp_core::Probability;
 use dp_core::noise::{KaryResponse, NoiseRng};
 use rayon::prelude::*;
@@ -109,6 +110,25 @@ impl PrivateSymbols {
     /// Rows of symbols of the alphabet, with what is public about them.
     pub(crate) fn new(facts: SymbolFacts, data: Vec<u16>) -> Self {
         Self { facts, data }
+    }
+
+    /// The rows of several releases that were made alike, one after the other: what is asked of them all is asked of these.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for other hash functions or another response, and for one release given twice; [`dp_core::Error::InvalidParameter`] for none.
+    pub fn joined(parts: &[&Self]) -> Result<Self> {
+        let first = joinable(parts, Self::eq)?;
+        for part in parts {
+            first.scheme().check(part.scheme())?;
+            if first.facts != part.facts {
+                let show = |s: &Self| {
+                    format!("{} symbols kept with probability {}", s.alphabet(), s.keep())
+                };
+                return Err(differ("responses", show(first), show(part)));
+            }
+        }
+        let data = parts.iter().flat_map(|part| &part.data).copied().collect();
+        Ok(Self::new(first.facts.clone(), data))
     }
 
     /// What is public about them.

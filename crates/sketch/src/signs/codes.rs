@@ -2,6 +2,7 @@
 
 use super::bits::PackedBits;
 use crate::error::{Error, Result};
+use crate::joined::{differ, joinable};
 use crate::projection::{Family, ProjectionSpec, SharedProjection};
 use crate::rows::RowsView;
 use dp_core::certificate::{PublicParameters, Statement};
@@ -20,6 +21,25 @@ pub struct SignCodes {
 impl SignCodes {
     pub(crate) fn new(projections: Vec<ProjectionSpec>, noise: NoiseLaw, bits: PackedBits) -> Self {
         Self { projections, noise, bits }
+    }
+
+    /// The rows of several releases that were made alike, one after the other: what is asked of them all is asked of these.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for other projections or flips, and for one release given twice; [`dp_core::Error::InvalidParameter`] for none.
+    pub fn joined(parts: &[&Self]) -> Result<Self> {
+        let first = joinable(parts, Self::eq)?;
+        for part in parts {
+            first.check_comparable(part)?;
+            if first.noise != part.noise {
+                let show = |s: &Self| format!("{:?}", s.noise);
+                return Err(differ("flips", show(first), show(part)));
+            }
+        }
+        let rows = parts.iter().map(|part| part.bits.n()).sum();
+        let words = parts.iter().flat_map(|part| part.bits.words()).copied().collect();
+        let bits = PackedBits::new(rows, first.bits.bits(), words)?;
+        Ok(Self::new(first.projections.clone(), first.noise.clone(), bits))
     }
 
     /// The projections, in the order of their bits.

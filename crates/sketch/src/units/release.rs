@@ -2,6 +2,7 @@
 
 use super::moments::CapMoments;
 use crate::error::{Error, Result};
+use crate::joined::{differ, joinable};
 use crate::projection::ProjectionSpec;
 use dp_core::NormBound;
 use dp_core::certificate::PublicParameters;
@@ -52,6 +53,23 @@ impl UnitVectors {
     #[must_use]
     pub fn lengths(&self) -> Option<NormBound> {
         self.lengths
+    }
+
+    /// The rows of several releases that were made alike, one after the other: what is asked of them all is asked of these.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for another projection or noise, and for one release given twice; [`dp_core::Error::InvalidParameter`] for none.
+    pub fn joined(parts: &[&Self]) -> Result<Self> {
+        let first = joinable(parts, Self::eq)?;
+        for part in parts {
+            first.check_comparable(part)?;
+            if first.noise != part.noise {
+                let show = |s: &Self| format!("{:?}", s.noise);
+                return Err(differ("noise", show(first), show(part)));
+            }
+        }
+        let values = parts.iter().flat_map(|part| &part.values).copied().collect();
+        Self::new(first.projection, first.lengths, first.noise.clone(), values)
     }
 
     /// Number of rows.

@@ -2,6 +2,7 @@
 
 use super::noise::NoiseMoments;
 use crate::error::{Error, Result};
+use crate::joined::{differ, joinable};
 use crate::projection::{Projection, ProjectionSpec, project};
 use crate::rows::RowsView;
 use dp_core::noise::{Grid, NoiseLaw};
@@ -59,6 +60,23 @@ impl PrivateSketch {
     /// The coarse grid of its values, when they were read from a compact file.
     pub(crate) fn rounding(&self) -> Option<Grid> {
         self.rounding
+    }
+
+    /// The rows of several releases that were made alike, one after the other: what is asked of them all is asked of these.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for another projection, noise or grid, and for one release given twice; [`dp_core::Error::InvalidParameter`] for none.
+    pub fn joined(parts: &[&Self]) -> Result<Self> {
+        let first = joinable(parts, Self::is_copy_of)?;
+        for part in parts {
+            first.check_comparable(part)?;
+            if (&first.noise, first.rounding) != (&part.noise, part.rounding) {
+                let show = |s: &Self| format!("{:?}, stored in steps of {:?}", s.noise, s.rounding);
+                return Err(differ("noise", show(first), show(part)));
+            }
+        }
+        let values = parts.iter().flat_map(|part| &part.values).copied().collect();
+        Ok(Self { values, noise: first.noise.clone(), ..*first })
     }
 
     /// Number of rows.

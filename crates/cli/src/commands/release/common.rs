@@ -1,5 +1,6 @@
 //! What every kind of release shares: where it goes, which ledger is charged, what is said of it.
 
+use super::like::Like;
 use super::part_options::PartOptions;
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, UserOptions};
 use super::said::{individual, promise};
@@ -19,7 +20,7 @@ use dp_core::{
 };
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use readers::{Block, DataError, Input, Limits, Meter, Prefetch, is_stream};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
 
@@ -136,6 +137,9 @@ pub(crate) struct OutputOptions {
     opened: RefCell<Option<Output>>,
     #[arg(skip)]
     receipt: RefCell<Receipt>,
+    /// The release that it is to be like.
+    #[arg(skip)]
+    pub(super) like: OnceCell<Like>,
     /// Write over an existing release. Other files are never written over.
     #[arg(long)]
     force: bool,

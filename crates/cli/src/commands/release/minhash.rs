@@ -17,7 +17,7 @@ pub(crate) struct MinhashOptions {
     #[command(flatten)]
     input: ItemOptions,
     #[command(flatten)]
-    output: OutputOptions,
+    pub(super) output: OutputOptions,
     #[command(flatten)]
     adjacency: AdjacencyOptions,
     #[command(flatten)]

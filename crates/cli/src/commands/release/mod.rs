@@ -4,6 +4,7 @@ mod common;
 mod counts;
 mod covariance;
 mod feed;
+mod like;
 mod low_rank;
 mod minhash;
 mod part_options;
@@ -18,9 +19,11 @@ mod units;
 
 use crate::error::Result;
 use crate::output::Record;
+use ::sketch::projection::ProjectionSpec;
 use clap::{Args, Subcommand};
 
 pub(crate) use common::{noise, noted, read_all};
+pub(crate) use like::Like;
 pub(crate) use parts::read_manifest;
 pub(crate) use privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
 pub(crate) use said::promise;
@@ -55,6 +58,19 @@ enum Kind {
 }
 
 impl Release {
+    /// From here on it is made as another one was.
+    pub(crate) fn like(&self, like: Like, projections: Vec<ProjectionSpec>) {
+        let (output, projection) = match &self.kind {
+            Kind::Sketch(options) => (&options.rows.output, Some(&options.projection)),
+            Kind::Units(options) => (&options.rows.output, Some(&options.projection)),
+            Kind::Signs(options) => (&options.rows.output, Some(&options.projection)),
+            Kind::Minhash(options) => (&options.output, None),
+            _ => return,
+        };
+        let _ = output.like.set(like);
+        projection.into_iter().for_each(|options| options.is_given(projections.clone()));
+    }
+
     pub(crate) fn run(&self) -> Result<Record> {
         match &self.kind {
             Kind::Sketch(options) => options.run(),

@@ -88,6 +88,9 @@ impl<'a> Asked<'a> {
 impl OutputOptions {
     /// Makes a release, or what the options of parts ask for in its place.
     pub(crate) fn make(&self, asked: &Asked<'_>, maker: &mut dyn Maker) -> Result<Made> {
+        if let Some(like) = self.like.get() {
+            like.check(asked.guarantee, self.ledger())?;
+        }
         if !self.parts.any() {
             let Some(mut rng) =
                 self.charge(asked.guarantee, asked.label, || asked.source.check())?

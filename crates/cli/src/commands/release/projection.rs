@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use readers::RowsFile;
 use sketch::RowsView;
 use sketch::projection::{Family, Groups, ProjectionSpec, PublicMatrix, PublicMoments, Sampling};
+use std::cell::OnceCell;
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -91,6 +92,9 @@ pub(crate) struct ProjectionOptions {
     /// sparse-jl, hashed-copies: nonzero entries a row of the projection [default: 4].
     #[arg(long)]
     nonzeros: Option<u32>,
+    /// Those of a release that rows are appended to.
+    #[arg(skip)]
+    given: OnceCell<Vec<ProjectionSpec>>,
 }
 
 impl ProjectionOptions {
@@ -101,6 +105,9 @@ impl ProjectionOptions {
         d: usize,
         seed: &SeedOptions,
     ) -> Result<ProjectionSpec> {
+        if let Some(given) = self.given(d, seed)? {
+            return given.first().copied().ok_or_else(|| Error::usage("-k is missing"));
+        }
         let given = match (self.groups(), &self.public, &self.matrix) {
             (Some(groups), ..) => Some((Family::Grouped { groups }, groups.k())),
             (_, Some(public), _) => Some((self.principal(input, public)?, self.k()?)),
@@ -121,6 +128,28 @@ impl ProjectionOptions {
         })
     }
 
+    /// From here on it is that of another release.
+    pub(super) fn is_given(&self, projections: Vec<ProjectionSpec>) {
+        let _ = self.given.set(projections);
+    }
+
+    /// The projections of the release that rows of d columns are appended to.
+    pub(super) fn given(&self, d: usize, seed: &SeedOptions) -> Result<Option<&[ProjectionSpec]>> {
+        let Some(given) = self.given.get() else { return Ok(None) };
+        let why = "the projection is that of the release that rows are appended to";
+        no_effect("--family", self.family.as_ref(), why)?;
+        no_effect("--nonzeros", self.nonzeros.as_ref(), why)?;
+        seed.none(why)?;
+        match given.iter().find(|spec| spec.d() != d) {
+            None => Ok(Some(given)),
+            Some(spec) => Err(Error::usage(format!(
+                "the new rows have {d} columns, those of the release that they are appended to have {}: --columns and --id \
+                 choose the same ones",
+                spec.d()
+            ))),
+        }
+    }
+
     /// The directions of public rows.
     fn principal(&self, input: &InputOptions, public: &Path) -> Result<Family> {
         let place = |path: &Path| path.canonicalize().ok();
@@ -130,7 +159,7 @@ impl ProjectionOptions {
                  guarantee covers them; set rows aside that may be known",
             ));
         }
-        let (d, rows) = numbers(&input.like(public))?;
+        let (d, rows) = numbers(&input.beside(public))?;
         let moments = PublicMoments::of_sample(RowsView::f64(rows.len() / d.max(1), d, &rows)?)?;
         Ok(Family::Given { matrix: PublicMatrix::principal(&moments, self.k()?)? })
     }
@@ -142,7 +171,11 @@ impl ProjectionOptions {
 
     /// Whether a seed draws it.
     pub(crate) fn is_drawn(&self) -> bool {
-        self.groups().is_none() && self.public.is_none() && self.matrix.is_none()
+        let given = |spec: &ProjectionSpec| {
+            matches!(spec.family(), Family::Grouped { .. } | Family::Given { .. })
+        };
+        let of_release = self.given.get().is_some_and(|specs| specs.iter().any(given));
+        !of_release && self.groups().is_none() && self.public.is_none() && self.matrix.is_none()
     }
 
     fn groups(&self) -> Option<Groups> {
@@ -155,6 +188,12 @@ impl ProjectionOptions {
 
     /// The size of the only family of averaged calibration.
     pub(crate) fn fresh(&self) -> Result<usize> {
+        if self.given.get().is_some() {
+            return Err(Error::usage(
+                "--calibration averaged holds for a projection that nobody knew before; that of the release that rows are \
+                 appended to is known: leave it out",
+            ));
+        }
         match self.family {
             None | Some(FamilyName::Gaussian) if self.is_drawn() => {}
             _ => {

@@ -21,11 +21,11 @@ use sketch::signs::{
 #[derive(Args)]
 pub(crate) struct SignOptions {
     #[command(flatten)]
-    rows: RowsOptions,
+    pub(super) rows: RowsOptions,
     #[command(flatten)]
     ids: IdOptions,
     #[command(flatten)]
-    projection: ProjectionOptions,
+    pub(super) projection: ProjectionOptions,
     #[command(flatten)]
     seed: SeedOptions,
     /// What the guarantee rests on. `averaged` (a Gaussian projection, drawn now, used once) counts how
@@ -128,6 +128,11 @@ impl SignOptions {
     }
 
     fn sketch(&self, d: usize) -> Result<SignSketch> {
+        if let Some(given) = self.projection.given(d, &self.seed)? {
+            let why = "the projections are those of the release that rows are appended to";
+            no_effect("--repetitions", self.repetitions.as_ref(), why)?;
+            return Ok(SignSketch::new(given.iter().map(|spec| spec.build()).collect())?);
+        }
         if !self.projection.is_drawn() {
             no_effect("--repetitions", self.repetitions.as_ref(), "this projection is not drawn")?;
             let spec = self.projection.spec(&self.rows.input, d, &self.seed)?;

@@ -18,13 +18,13 @@ use sketch::vectors::{Element, ReleaseWriter};
 #[derive(Args)]
 pub(crate) struct SketchOptions {
     #[command(flatten)]
-    rows: RowsOptions,
+    pub(super) rows: RowsOptions,
     #[command(flatten)]
     users: UserOptions,
     #[command(flatten)]
     ids: IdOptions,
     #[command(flatten)]
-    projection: ProjectionOptions,
+    pub(super) projection: ProjectionOptions,
     #[command(flatten)]
     seed: SeedOptions,
     /// What the guarantee rests on. `averaged` (a Gaussian projection, drawn now, used once) needs less

@@ -17,13 +17,13 @@ use sketch::units::{PrivateUnits, UnitWriter, UnitsConfig};
 #[derive(Args)]
 pub(crate) struct UnitOptions {
     #[command(flatten)]
-    rows: RowsOptions,
+    pub(super) rows: RowsOptions,
     #[command(flatten)]
     users: UserOptions,
     #[command(flatten)]
     ids: IdOptions,
     #[command(flatten)]
-    projection: ProjectionOptions,
+    pub(super) projection: ProjectionOptions,
     #[command(flatten)]
     seed: SeedOptions,
     /// Keep the lengths of rows, up to --norm-bound, in one more number; with --family identity and

@@ -218,7 +218,7 @@ fn a_release_of_rows_takes_what_the_plan_prints() {
     }
     // Named and far worse: said before anything is spent, and made all the same. Named and as good: nothing is said.
     let privacy =
-        "--adjacency attribute --beta 1 --epsilon 4 --delta 0 --bound 1 --squared-distance 4";
+        "--adjacency attribute --beta 1 --epsilon 0.5 --delta 0 --bound 1 --squared-distance 4";
     let said = |options: &str| {
         let output =
             room.run(&format!("release sketch rows.csv {options} {privacy} --dry-run --out x.dps"));
@@ -239,7 +239,8 @@ fn a_release_of_rows_takes_what_the_plan_prints() {
 #[test]
 fn a_release_of_sets_takes_what_the_plan_prints() {
     let room = Room::new();
-    let line = |i: usize| (0..12).map(|w| format!("w{} ", (i / 2) * 5 + w)).collect::<String>();
+    let line =
+        |i: usize| (0..12).map(|w| format!("w{}", (i / 2) * 5 + w)).collect::<Vec<_>>().join(" ");
     room.write("sets.txt", (0..40).map(|i| line(i) + "\n").collect::<String>());
     let facts = "--size 12 --near 0.5 --far 0.05";
     for budget in ["--epsilon 4 --delta 0", "--epsilon 16 --delta 1e-2", "--epsilon 1 --delta 1e-6"]

@@ -170,8 +170,9 @@ pub(crate) fn say_chosen(measure: Measure, ways: &[Way]) {
 pub(crate) fn warn_of_worse(measure: Measure, (asked, predicted): (&str, f64), best: &Way) {
     let worse = measure.worse(predicted, best.1);
     if worse > WORSE {
+        let times = if worse < 1e3 { format!("{worse:.1}") } else { "over 1000".into() };
         complain(&format!(
-            "warning: {asked} is predicted to be {worse:.1} times worse than the plan's best: {} {predicted:.4} against {:.4} \
+            "warning: {asked} is predicted to be {times} times worse than the plan's best: {} {predicted:.4} against {:.4} \
              of {}",
             measure.name(),
             best.1,

@@ -13,6 +13,7 @@ use clap::Args;
 use dp_core::mechanism::Mechanism;
 use dp_core::{Adjacency, Budget};
 use sketch::plan::Asked::Exact;
+use sketch::plan::RowSearch;
 use sketch::units::{PrivateUnits, UnitWriter, UnitsConfig};
 
 /// Options of `dps release units`.
@@ -63,9 +64,12 @@ impl UnitOptions {
         let spec = projection.spec(&self.rows.input, d, &self.seed)?;
         let k = spec.k();
         if !self.projection.is_open() && projection.is_drawn() && adjacency.rows() == 1 {
-            let asked = recall(d, k, budget)?;
-            let name = format!("k = {k}");
-            warn_of_worse(RECALL, (&name, asked), &best(d, budget)?.1);
+            let (asked, name) = (recall(d, k, budget)?, format!("k = {k}"));
+            let (_, best) = best(d, budget)?;
+            // Where nothing is found, that is said.
+            if best.1 >= RowSearch::FOUND {
+                warn_of_worse(RECALL, (&name, asked), &best);
+            }
         }
         let config = UnitsConfig { projection: spec.build(), adjacency, lengths };
         let mechanism = PrivateUnits::new(config, budget)?;

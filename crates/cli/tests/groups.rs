@@ -45,6 +45,13 @@ fn groups_are_planned_among_public_rows() {
         &["groups.txt"],
     );
     room.json(&format!("plan groups public.csv --id id {VALUE}"));
+    let asked = room.json(&format!(
+        "plan groups public.csv --id id {VALUE} --plot g.svg --target {}",
+        plan["found with groups"]
+    ));
+    // The trial's luck is the same at every epsilon, but not how it falls out.
+    assert!(asked["epsilon needed"].as_f64().expect("a number") < 6.0, "{asked}");
+    assert!(String::from_utf8(room.read("g.svg")).expect("text").contains("<polyline"));
     let other =
         "plan groups public.csv --id id --adjacency row-shift --shift 1 --epsilon 1 --delta 0";
     room.refuses(other, 2, &["groups of columns"]);

@@ -238,7 +238,7 @@ fn mistakes_about_releases_are_named() {
         "plan sets --epsilon 4 --delta 0 --alpha 1 --min-size 10 --size 5 --near 0.5 --far 0.1";
     room.refuses(sets, 2, &["--size 5", "--min-size 10"]);
     let vectors = "plan vectors --rows 9 --features 9 --epsilon 1 --adjacency attribute --beta 1 --squared-distance 1";
-    room.refuses(&format!("{vectors} --delta 1e-6 --error 0"), 2, &["standard error"]);
+    room.refuses(&format!("{vectors} --delta 1e-6 --target 0"), 2, &["--target", "standard error"]);
     let pure = &room.json(&format!("{vectors} --delta 0"));
     assert!(!pure["methods"].to_string().contains("Gaussian"), "{pure}");
     let note = &room.json(&format!("{vectors} --delta 1e-6"))["note"];

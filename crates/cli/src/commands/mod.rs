@@ -5,6 +5,7 @@ mod attack;
 mod attest;
 mod calibrate;
 mod cells;
+mod choice;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 mod columns;
 mod content;

@@ -6,15 +6,17 @@ mod matrices;
 mod regress;
 mod repeated;
 
+use super::choice::{RECALL, STANDARD_ERROR, SetFacts, Way, distance_name, signature};
 use super::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result};
 use crate::output::Record;
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
+use curve::needed_in_words;
 use dp_core::{Adjacency, Budget, Epsilon};
 use sketch::distances::ValueRange;
 use sketch::plan::{
-    Aim, Asked, DistanceMethod, DistancePlan, DistanceTask, RowSearch, SearchGoal, SetMethod,
-    epsilon_for_error, plan_distances, plan_sets,
+    Aim, Asked, DistanceMethod, DistancePlan, DistanceTask, RowSearch, SearchGoal, SetPlan,
+    plan_distances, plan_sets,
 };
 use sketch::sets::SetNeighbours;
 use sketch::vectors::NoiseKind;
@@ -76,9 +78,6 @@ struct Vectors {
     /// The squared distance whose estimate should be good.
     #[arg(long)]
     squared_distance: f64,
-    /// Say also which epsilon would give this standard error.
-    #[arg(long, value_name = "STANDARD_ERROR")]
-    error: Option<f64>,
     #[command(flatten)]
     curve: curve::CurveOptions,
 }
@@ -97,27 +96,24 @@ struct Sets {
     /// Least number of items of a set.
     #[arg(long)]
     min_size: u64,
-    /// Typical number of items of a set.
-    #[arg(long)]
-    size: f64,
-    /// Similarity of a neighbour worth finding.
-    #[arg(long)]
-    near: f64,
-    /// Standard deviation of the similarity of such neighbours.
-    #[arg(long, default_value_t = 0.0)]
-    near_deviation: f64,
-    /// Similarity of an arbitrary other set.
-    #[arg(long)]
-    far: f64,
-    /// Standard deviation of the similarity of others.
-    #[arg(long, default_value_t = 0.0)]
-    far_deviation: f64,
-    /// Share of all sets that a search returns.
-    #[arg(long, default_value_t = 0.01)]
-    returned: f64,
     /// Most positions of a signature.
     #[arg(long, default_value_t = 100)]
     positions: usize,
+    /// What --plot and --target are about.
+    #[arg(long, value_enum, default_value_t = AimName::Recall)]
+    aim: AimName,
+    #[command(flatten)]
+    curve: curve::CurveOptions,
+    #[command(flatten)]
+    facts: SetFacts,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum AimName {
+    /// The share of near sets among those returned.
+    Recall,
+    /// The standard error of a similarity.
+    Error,
 }
 
 #[derive(Args)]
@@ -140,6 +136,8 @@ struct Search {
     /// Rows that a search returns.
     #[arg(long, default_value_t = 10)]
     returned: usize,
+    #[command(flatten)]
+    curve: curve::CurveOptions,
 }
 
 impl Plan {
@@ -176,13 +174,14 @@ impl Vectors {
             Ok(plans)
         };
         let plans = at(task.budget)?;
-        self.curve.draw(task.budget, |budget| {
-            let named = |p: DistancePlan| (describe(&p.method).0, p.standard_error);
+        let named = |budget: Budget| -> Result<Vec<Way>> {
+            let named = |p: DistancePlan| (distance_name(&p.method).0, p.standard_error);
             Ok(at(budget)?.into_iter().map(named).collect())
-        })?;
+        };
+        let curve = self.curve.answer(task.budget, STANDARD_ERROR, named)?;
         let rows = plans.iter().map(
             |DistancePlan { method, standard_error, low, high, noise, .. }| {
-                let (name, sizes) = describe(method);
+                let (name, sizes) = distance_name(method);
                 Record::new()
                     .text("method", name)
                     .text("k", sizes)
@@ -193,16 +192,12 @@ impl Vectors {
                     .number("noise", *noise)
             },
         );
-        let mut record = Record::new().text("adjacency", task.adjacency.to_string());
+        let mut record = Record::new().text("adjacency", task.adjacency.to_string()).and(curve);
         if let Some(best) = plans.first() {
-            record = record.text("best", describe(&best.method).0);
+            record = record.text("best", distance_name(&best.method).0);
             if best.standard_error > self.squared_distance {
-                let needed = match epsilon_for_error(&task, self.squared_distance)? {
-                    Some(epsilon) => {
-                        format!("an epsilon of about {:.2} would be needed", epsilon.get())
-                    }
-                    None => "no epsilon up to 64 is enough".into(),
-                };
+                let r2 = self.squared_distance;
+                let needed = needed_in_words(task.budget, STANDARD_ERROR, r2, named)?;
                 record = record.text(
                     "note",
                     format!(
@@ -211,13 +206,6 @@ impl Vectors {
                     ),
                 );
             }
-        }
-        if let Some(error) = self.error {
-            let needed = match epsilon_for_error(&task, error)? {
-                Some(epsilon) => format!("{:.2}", epsilon.get()),
-                None => "above 64".into(),
-            };
-            record = record.text("epsilon needed", needed);
         }
         if let Some(options) = plans.iter().find_map(|plan| made_by(&plan.method, self.features)) {
             let size = match task.adjacency {
@@ -239,24 +227,6 @@ impl Vectors {
             record = record.text("the best release is made by", command);
         }
         Ok(record.table("methods", rows.collect()))
-    }
-}
-
-fn describe(method: &DistanceMethod) -> (String, String) {
-    let of = |what: &str, noise: &NoiseKind| format!("{what}, {noise}");
-    match method {
-        DistanceMethod::Projection { k, noise } => (of("private projection", noise), k.to_string()),
-        DistanceMethod::FreshProjection { k } => {
-            ("fresh projection, Gaussian".into(), k.to_string())
-        }
-        DistanceMethod::MultiScale { sizes } => {
-            let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
-            ("projections at several scales, Gaussian".into(), sizes.join("+"))
-        }
-        DistanceMethod::NoiseAddition => ("noise on all pairwise distances".into(), "-".into()),
-        DistanceMethod::RandomizedResponse => ("randomised response on bits".into(), "-".into()),
-        DistanceMethod::RawData { noise } => (of("noise on the data itself", noise), "-".into()),
-        _ => ("another method".into(), "-".into()),
     }
 }
 
@@ -283,7 +253,16 @@ impl Search {
             spread: self.spread,
         };
         let (d, epsilon) = (self.features, Epsilon::new(self.epsilon)?);
-        let mut record = Record::new().text("adjacency", Adjacency::AnyInput.to_string());
+        let pure = Budget::new(self.epsilon, 0.0)?;
+        let curve = self.curve.answer(pure, RECALL, |budget| {
+            let asked = [("exact queries", Asked::Exact), ("released queries", Asked::Private)];
+            let way = |(name, asked): (&str, Asked)| {
+                Ok((name.to_owned(), search.best_units(d, budget.epsilon, asked)?.1))
+            };
+            asked.into_iter().map(way).collect()
+        })?;
+        let mut record =
+            Record::new().text("adjacency", Adjacency::AnyInput.to_string()).and(curve);
         let (mut methods, mut note, mut best) = (Vec::new(), None, (d, 0.0));
         for (name, asked) in [("released", Asked::Private), ("exact", Asked::Exact)] {
             let (k, recall) = search.best_units(d, epsilon, asked)?;
@@ -316,36 +295,33 @@ impl Search {
 
 impl Sets {
     fn run(&self) -> Result<Record> {
-        let goal = |aim| SearchGoal {
-            size: self.size,
-            near: self.near,
-            near_deviation: self.near_deviation,
-            far: self.far,
-            far_deviation: self.far_deviation,
-            returned: self.returned,
-            positions: self.positions,
-            aim,
+        let missing = || {
+            Error::usage("--size, --near and --far are required: similar sets are what they say")
         };
-        if self.size < self.min_size as f64 {
-            return Err(Error::usage(format!(
-                "--size {}: a typical set cannot have fewer items than the least, --min-size {}",
-                self.size, self.min_size
-            )));
-        }
+        let goal = self.facts.goal(self.positions, self.min_size)?.ok_or_else(missing)?;
         let neighbours = SetNeighbours::new(self.alpha, self.min_size)?;
         let budget = Budget::new(self.epsilon, self.delta)?;
-        let (mut record, mut rows) = (Record::new(), Vec::new());
-        for (name, aim) in [("recall", Aim::Recall), ("error", Aim::Error)] {
-            let Some(best) = plan_sets(goal(aim), neighbours, budget)?.into_iter().next() else {
-                continue;
+        let plans = plan_sets(goal, neighbours, budget)?;
+        let exact = least_error(&plans);
+        let (aim, measure) = match self.aim {
+            AimName::Recall => (Aim::Recall, RECALL),
+            AimName::Error => (Aim::Error, STANDARD_ERROR),
+        };
+        let curve = self.curve.answer(budget, measure, |budget| {
+            let plans = plan_sets(SearchGoal { aim, ..goal }, neighbours, budget)?;
+            let value = |plan: &SetPlan| match self.aim {
+                AimName::Recall => plan.recall,
+                AimName::Error => plan.standard_error,
             };
-            let (mechanism, k, symbols, more) = match best.choice {
-                SetMethod::Bins { bins, values, .. } => ("bins", bins, values, String::new()),
-                SetMethod::Mixture { shape, .. } => {
-                    let more = format!(" --concatenation {}", shape.concatenation());
-                    ("mixture", shape.positions(), shape.alphabet(), more)
-                }
-                _ => return Err(Error::usage("the planner chose a mechanism this does not know")),
+            plans.iter().map(|plan| Ok((signature(plan)?.0.to_owned(), value(plan)))).collect()
+        })?;
+        let (mut record, mut rows) = (curve, Vec::new());
+        for (name, best) in [("recall", plans.first()), ("error", exact)] {
+            let Some(best) = best else { continue };
+            let (mechanism, k, symbols, minima) = signature(best)?;
+            let more = match mechanism {
+                "bins" => String::new(),
+                _ => format!(" --concatenation {minima}"),
             };
             let command = format!(
                 "dps release minhash FILE --out FILE --mechanism {mechanism} -k {k} --symbols {symbols}{more} \
@@ -369,4 +345,9 @@ impl Sets {
         }
         Ok(record.table("plans", rows))
     }
+}
+
+/// The plan whose estimates err least.
+fn least_error(plans: &[SetPlan]) -> Option<&SetPlan> {
+    plans.iter().min_by(|a, b| a.standard_error.total_cmp(&b.standard_error))
 }

@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 /// Longest stream: three numbers a block are held while factorising.
 const MOST_BLOCKS: u64 = 1 << 24;
+/// Sums side by side.
+const LANES: usize = 16;
 /// Most coefficient products spent on the strategy's norm.
 const MOST_WORK: u64 = 2_000_000_000;
 
@@ -97,8 +99,11 @@ impl Factorisation {
             return Err(Error::invalid("horizon", horizon, allowed));
         }
         let noise_taps = square_root(workload, taps as usize);
-        let strategy = divide(|lag| workload.weight(lag), &noise_taps, horizon as usize);
-        let inverse = divide(|lag| f64::from(u8::from(lag == 0)), &noise_taps, horizon as usize);
+        let terms = horizon as usize;
+        let (strategy, inverse) = rayon::join(
+            || divide(|lag| workload.weight(lag), &noise_taps, terms),
+            || divide(|lag| f64::from(u8::from(lag == 0)), &noise_taps, terms),
+        );
         let l1 = |c: &[f64]| c.iter().map(|x| x.abs()).sum::<f64>() * (1.0 + 1e-9);
         // What rounding can have moved in both quotients, relative to their norms.
         let error = (taps as f64 + 4.0) * f64::EPSILON * l1(&noise_taps) * l1(&inverse);
@@ -191,7 +196,17 @@ fn divide(a: impl Fn(u64) -> f64, b: &[f64], terms: usize) -> Vec<f64> {
     let mut quotient: Vec<f64> = Vec::with_capacity(terms);
     for k in 0..terms {
         let reach = b.len().min(k + 1);
-        let known: f64 = (1..reach).map(|j| b[j] * quotient[k - j]).sum();
+        // Several sums side by side: an addition need not wait for the one before.
+        let (near, far) =
+            (b[1..reach].chunks_exact(LANES), quotient[k + 1 - reach..].rchunks_exact(LANES));
+        let rest = near.remainder().iter().zip(far.remainder().iter().rev());
+        let mut sums = [0.0; LANES];
+        for (near, far) in near.zip(far) {
+            for i in 0..LANES {
+                sums[i] += near[i] * far[LANES - 1 - i];
+            }
+        }
+        let known = sums.iter().sum::<f64>() + rest.map(|(b, q)| b * q).sum::<f64>();
         quotient.push((a(k as u64) - known) / b[0]);
     }
     quotient

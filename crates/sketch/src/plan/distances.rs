@@ -266,21 +266,9 @@ pub fn epsilon_for_error(task: &DistanceTask, standard_error: f64) -> Result<Opt
         return Err(Error::invalid("standard error", standard_error, "(0, inf)"));
     }
     task.check()?;
-    let good = |epsilon: f64| {
-        let budget = Budget { epsilon: Epsilon::new(epsilon)?, ..task.budget };
+    super::least_epsilon(|epsilon| {
+        let budget = Budget { epsilon, ..task.budget };
         let plans = plan_distances(&DistanceTask { budget, ..*task })?;
-        Ok::<_, Error>(plans.first().is_some_and(|best| best.standard_error <= standard_error))
-    };
-    let (mut low, mut high) = (1.0 / 64.0, 64.0);
-    if !good(high)? {
-        return Ok(None);
-    }
-    if good(low)? {
-        return Ok(Some(Epsilon::new(low)?));
-    }
-    while high > 1.01 * low {
-        let middle = f64::sqrt(low * high);
-        if good(middle)? { high = middle } else { low = middle }
-    }
-    Ok(Some(Epsilon::new(high)?))
+        Ok(plans.first().is_some_and(|best| best.standard_error <= standard_error))
+    })
 }

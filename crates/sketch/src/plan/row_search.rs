@@ -217,26 +217,13 @@ impl RowSearch {
         k: Option<usize>,
         asked: Asked,
     ) -> Result<Option<Epsilon>> {
-        let found = |epsilon: f64| -> Result<bool> {
-            let epsilon = Epsilon::new(epsilon)?;
+        super::least_epsilon(|epsilon| {
             let recall = match k {
                 Some(k) => self.units(d, k, epsilon, asked)?,
                 None => self.best_units(d, epsilon, asked)?.1,
             };
             Ok(recall >= Self::FOUND)
-        };
-        let (mut low, mut high) = (1.0 / 64.0, 64.0);
-        if !found(high)? {
-            return Ok(None);
-        }
-        if found(low)? {
-            return Ok(Some(Epsilon::new(low)?));
-        }
-        while high > 1.01 * low {
-            let middle = f64::sqrt(low * high);
-            *(if found(middle)? { &mut high } else { &mut low }) = middle;
-        }
-        Ok(Some(Epsilon::new(high)?))
+        })
     }
 }
 

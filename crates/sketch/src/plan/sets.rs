@@ -4,6 +4,7 @@ use crate::error::{Error, Result};
 use crate::estimate::{upper_quantile, upper_tail};
 use crate::sets::{BinLaw, BinResponse, CollisionLaw, MixtureResponse, SetNeighbours, SymbolShape};
 use dp_core::Budget;
+use rayon::prelude::*;
 
 /// What a plan makes best.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,6 +143,53 @@ impl SetPlan {
             error_range: (0.9 * standard_error, high.max(1.15 * standard_error)),
         }
     }
+
+    /// What one-permutation bins of so many values are expected to find.
+    ///
+    /// # Errors
+    /// As [`plan_sets`].
+    pub fn bins(
+        goal: &SearchGoal,
+        neighbours: SetNeighbours,
+        budget: Budget,
+        (bins, values): (usize, u32),
+    ) -> Result<Self> {
+        goal.check()?;
+        let mechanism = BinResponse::calibrate(bins, values, neighbours.alpha(), budget)?;
+        let law = BinLaw::new(bins, u64::from(values), mechanism.response().keep())?;
+        let weights = law.likelihood_weights(goal.size, goal.near, goal.far);
+        let moments = |j| {
+            let p = law.outcome_probabilities(goal.size, j);
+            Moments::of_sum(bins, p.iter().copied().zip(weights))
+        };
+        let recall = goal.recall(moments(goal.near), moments(goal.far));
+        let standard_error = law.standard_error_at(goal.size, goal.near);
+        // What bins tell is a ratio of noisy numbers, moved into [0, 1]: its tails are longer than a normal law's.
+        let error = (goal.clamped(standard_error), 1.1 * standard_error.min(0.65));
+        Ok(Self::new(SetMethod::Bins { mechanism, bins, values }, recall, error))
+    }
+
+    /// What hashed minima of this shape are expected to find.
+    ///
+    /// # Errors
+    /// As [`plan_sets`].
+    pub fn mixture(
+        goal: &SearchGoal,
+        neighbours: SetNeighbours,
+        budget: Budget,
+        shape: SymbolShape,
+    ) -> Result<Self> {
+        goal.check()?;
+        let mechanism = MixtureResponse::calibrate(shape, neighbours, budget)?;
+        let (positions, keep) = (shape.positions(), mechanism.response().keep());
+        let alphabet = u64::from(shape.alphabet());
+        let law = CollisionLaw::new(positions, shape.concatenation(), alphabet, keep)?;
+        let moments =
+            |j| Moments::of_sum(positions, [(law.agree(j), 1.0), (1.0 - law.agree(j), 0.0)]);
+        let recall = goal.recall(moments(goal.near), moments(goal.far));
+        let standard_error = law.standard_error_at(goal.near);
+        Ok(Self::new(SetMethod::Mixture { mechanism, shape }, recall, (standard_error, 0.0)))
+    }
 }
 
 /// Many shapes of [`BinResponse`] and [`MixtureResponse`] at a budget, by predicted recall or error, best first.
@@ -156,22 +204,22 @@ pub fn plan_sets(
     budget: Budget,
 ) -> Result<Vec<SetPlan>> {
     goal.check()?;
-    let mut tried = Vec::new();
     let alphabets = [2u32, 3, 4, 6, 8, 12, 16, 32, 64, 128, 256];
+    let mut shapes = Vec::new();
     for divisor in [1, 2, 4, 8] {
         let positions = (goal.positions / divisor).max(1);
-        for alphabet in alphabets {
-            tried.push(bins(&goal, neighbours, budget, positions, alphabet));
-            for concatenation in [1, 2] {
-                tried.push(mixture(
-                    &goal,
-                    neighbours,
-                    budget,
-                    (positions, concatenation, alphabet),
-                ));
-            }
-        }
+        // No minima together: bins.
+        let of = |alphabet| [0, 1, 2].map(|minima| (positions, minima, alphabet));
+        shapes.extend(alphabets.into_iter().flat_map(of));
     }
+    let plan = |shape: (usize, usize, u32)| match shape {
+        (bins, 0, values) => SetPlan::bins(&goal, neighbours, budget, (bins, values)),
+        (positions, minima, alphabet) => {
+            let shape = SymbolShape::new(positions, minima, alphabet)?;
+            SetPlan::mixture(&goal, neighbours, budget, shape)
+        }
+    };
+    let tried: Vec<_> = shapes.into_par_iter().map(plan).collect();
     let (met, failed): (Vec<_>, Vec<_>) = tried.into_iter().partition(Result::is_ok);
     let mut plans = met.into_iter().collect::<Result<Vec<_>>>()?;
     if let (true, Some(Err(error))) = (plans.is_empty(), failed.into_iter().next_back()) {
@@ -182,43 +230,6 @@ pub fn plan_sets(
         Aim::Error => a.standard_error.total_cmp(&b.standard_error),
     });
     Ok(plans)
-}
-
-fn bins(
-    goal: &SearchGoal,
-    neighbours: SetNeighbours,
-    budget: Budget,
-    bins: usize,
-    values: u32,
-) -> Result<SetPlan> {
-    let mechanism = BinResponse::calibrate(bins, values, neighbours.alpha(), budget)?;
-    let law = BinLaw::new(bins, u64::from(values), mechanism.response().keep())?;
-    let weights = law.likelihood_weights(goal.size, goal.near, goal.far);
-    let moments = |j| {
-        let p = law.outcome_probabilities(goal.size, j);
-        Moments::of_sum(bins, p.iter().copied().zip(weights))
-    };
-    let recall = goal.recall(moments(goal.near), moments(goal.far));
-    let standard_error = law.standard_error_at(goal.size, goal.near);
-    // What bins tell is a ratio of noisy numbers, moved into [0, 1]: its tails are longer than a normal law's.
-    let error = (goal.clamped(standard_error), 1.1 * standard_error.min(0.65));
-    Ok(SetPlan::new(SetMethod::Bins { mechanism, bins, values }, recall, error))
-}
-
-fn mixture(
-    goal: &SearchGoal,
-    neighbours: SetNeighbours,
-    budget: Budget,
-    (positions, concatenation, alphabet): (usize, usize, u32),
-) -> Result<SetPlan> {
-    let shape = SymbolShape::new(positions, concatenation, alphabet)?;
-    let mechanism = MixtureResponse::calibrate(shape, neighbours, budget)?;
-    let keep = mechanism.response().keep();
-    let law = CollisionLaw::new(positions, concatenation, u64::from(alphabet), keep)?;
-    let moments = |j| Moments::of_sum(positions, [(law.agree(j), 1.0), (1.0 - law.agree(j), 0.0)]);
-    let recall = goal.recall(moments(goal.near), moments(goal.far));
-    let standard_error = law.standard_error_at(goal.near);
-    Ok(SetPlan::new(SetMethod::Mixture { mechanism, shape }, recall, (standard_error, 0.0)))
 }
 
 /// Mean and standard deviation of a score.

@@ -4,14 +4,14 @@ use super::neighbours::SetNeighbours;
 use super::secure::SymbolShape;
 use crate::error::{Error, Result};
 use dp_core::profile::CoordinateProfile;
-use dp_core::{Budget, PrivacyProfile, Probability, Profile};
+use dp_core::{Budget, NoiseScale, PrivacyProfile, Probability, Profile, calibrate};
 
 /// `coordinates` symbols, each differing between neighbours with probability `differ`
 /// (independently), each answered by a k-ary response.
 ///
 /// The privacy loss is `e (N+ - N-)`, `e = ln(keep/other)`, where a coordinate counts in `N+` with
 /// probability `differ keep`, in `N-` with `differ other`, `other = (1-keep)/(B-1)`:
-/// `delta(epsilon) = sum Pr[N+, N-] (1 - exp(epsilon - e (N+ - N-)))_+`.
+/// `delta(epsilon) = sum Pr[N+, N-] (1 - exp(epsilon - e (N+ - N-)))_+`: [`ResponseFamily::profile`] sums it up, safely rounded.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ResponseFamily {
     pub(super) coordinates: u64,
@@ -41,101 +41,55 @@ impl ResponseFamily {
     }
 }
 
+/// No symbol loses more.
+const MOST_LOSS: f64 = 60.0;
+const FAMILY: &str = "k-ary response on differing coordinates";
+
 /// No response keeps with a higher probability: `1 - keep` stays well inside an `f64`.
 const MOST_KEEP: f64 = 1.0 - 1.0 / (1u64 << 40) as f64;
 
 impl ResponseFamily {
     /// The probability of keeping at a per-symbol loss, rounded down.
-    fn keep(&self, loss: f64) -> f64 {
+    fn keep(&self, loss: f64) -> Probability {
         let others = (self.alphabet - 1) as f64;
-        let keep = 1.0 / (1.0 + others * (-loss).exp());
-        (keep * (1.0 - 4.0 * f64::EPSILON)).clamp(1.0 / self.alphabet as f64, MOST_KEEP)
+        let keep = 1.0 / (1.0 + others * (-loss).exp()) * (1.0 - 4.0 * f64::EPSILON);
+        Probability::new(keep.clamp(1.0 / self.alphabet as f64, MOST_KEEP)).expect("clamped")
     }
 
-    /// ln delta by direct summation: fast, rounded to nearest. Proposals only; what a
-    /// certificate states comes from its profile.
-    pub(super) fn log_delta(&self, keep: f64, epsilon: f64) -> f64 {
-        let p = self.differ.get();
-        let other = (1.0 - keep) / (self.alphabet - 1) as f64;
-        let loss = (keep / other).ln();
-        if loss.is_nan() || loss <= 0.0 {
-            return f64::NEG_INFINITY;
-        }
-        let still = 1.0 - p * (keep + other);
-        let (ln_up, ln_down) = ((p * keep).ln(), (p * other).ln());
-        let ln_still = if still > 0.0 { still.ln() } else { f64::NEG_INFINITY };
-        let n = self.coordinates;
-        let ln_factorial = |k: u64| libm::lgamma(k as f64 + 1.0);
-        let mut sum = 0.0f64;
-        let first = (epsilon / loss).floor().max(0.0) as u64 + 1;
-        for up in first..=n {
-            let before = sum;
-            for down in 0..=(n - up) {
-                let net = loss * (up as f64 - down as f64) - epsilon;
-                let rest = n - up - down;
-                if net <= 0.0 {
-                    break;
-                }
-                let ln_rest = if rest == 0 { 0.0 } else { rest as f64 * ln_still };
-                let ln_term =
-                    ln_factorial(n) - ln_factorial(up) - ln_factorial(down) - ln_factorial(rest)
-                        + up as f64 * ln_up
-                        + down as f64 * ln_down
-                        + ln_rest;
-                let term = ln_term.exp() * -(-net).exp_m1();
-                sum += term;
-                if down as f64 > n as f64 * p * other && term < 1e-18 * sum {
-                    break;
-                }
-            }
-            if up as f64 > n as f64 * p * keep && sum - before < 1e-18 * sum {
-                break;
-            }
-        }
-        sum.ln()
+    fn meets(&self, budget: Budget, keep: Probability) -> bool {
+        self.profile(keep).log_delta(budget.epsilon) <= budget.delta.ln()
     }
 
     /// The largest probability of keeping that meets the budget.
     pub(super) fn calibrate(&self, budget: Budget) -> Result<Probability> {
-        let (epsilon, target) = (budget.epsilon.get(), budget.delta.ln().get());
-        // All coordinates differ at worst: epsilon / coordinates always holds.
-        let mut low = epsilon / self.coordinates as f64;
-        if budget.delta.get() > 0.0 {
-            let mut high = low.max(1e-6);
-            while self.log_delta(self.keep(high), epsilon) <= target && high < 60.0 {
-                low = high;
-                high *= 1.5;
-            }
-            while high - low > 1e-12 * high {
-                let mid = 0.5 * (low + high);
-                if mid <= low || mid >= high {
-                    break;
-                }
-                if self.log_delta(self.keep(mid), epsilon) <= target {
-                    low = mid
-                } else {
-                    high = mid
-                }
-            }
-        }
+        let mut loss = self.loss(budget)?;
         // The profile of the certificate has the last word.
-        let mut loss = low;
         for step in 0..40 {
             let keep = self.keep(loss);
-            let useful = keep > 1.0 / self.alphabet as f64;
-            if useful
-                && self.profile(Probability::new(keep)?).log_delta(budget.epsilon)
-                    <= budget.delta.ln()
-            {
-                return Ok(Probability::new(keep)?);
+            if keep.get() > 1.0 / self.alphabet as f64 && self.meets(budget, keep) {
+                return Ok(keep);
             }
             loss *= 1.0 - 1e-13 * 2f64.powi(step);
         }
         Err(Error::Core(dp_core::Error::Calibration {
-            family: "k-ary response on differing coordinates",
+            family: FAMILY,
             budget,
             reason: "no response that tells anything meets it".into(),
         }))
+    }
+
+    /// About the largest loss of a symbol that meets the budget.
+    fn loss(&self, budget: Budget) -> Result<f64> {
+        if budget.delta.get() <= 0.0 {
+            // All coordinates differ at worst.
+            return Ok(budget.epsilon.get() / self.coordinates as f64);
+        }
+        if self.meets(budget, self.keep(MOST_LOSS)) {
+            return Ok(MOST_LOSS);
+        }
+        // Noise is one over a loss.
+        let family = |noise: NoiseScale| self.profile(self.keep(1.0 / noise.get()));
+        Ok(1.0 / calibrate::least_scale(FAMILY, budget, family)?.get())
     }
 
     /// The exact profile as data.

@@ -1,12 +1,14 @@
 //! `dps plan groups`.
 
 use super::super::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
+use super::curve::CurveOptions;
+use crate::commands::choice::{Measure, Way};
 use crate::error::{Error, Result};
 use crate::input::{InputOptions, numbers};
-use crate::output::Record;
+use crate::output::{Record, complain};
 use clap::Args;
 use dp_core::output::{Existing, Output};
-use dp_core::{EntryBound, PublicSeed};
+use dp_core::{Budget, EntryBound, PublicSeed};
 use sketch::RowsView;
 use sketch::plan::GroupPlan;
 use sketch::projection::{Family, ProjectionSpec};
@@ -26,6 +28,8 @@ pub(crate) struct GroupTask {
     /// Write the groups here, for `dps release sketch --groups-from`, if they find more than random bins.
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    curve: CurveOptions,
 }
 
 impl GroupTask {
@@ -45,10 +49,25 @@ impl GroupTask {
         // Every number has the noise of a row of one nonzero entry.
         let raw = ProjectionSpec::new(Family::Identity, d, d, PublicSeed::new(0))?.build();
         let bound = EntryBound::new(largest)?;
-        let noise = PrivateProjection::staircase(raw, adjacency, bound, budget)?.noise().variance();
-        let plan = GroupPlan::of_sample(view, noise)?;
+        let tried = |budget: Budget| -> Result<(f64, GroupPlan)> {
+            complain(&format!(
+                "trying groups and random bins at epsilon {:.3}",
+                budget.epsilon.get()
+            ));
+            let noisy = PrivateProjection::staircase(raw.clone(), adjacency, bound, budget)?;
+            let noise = noisy.noise().variance();
+            Ok((noise, GroupPlan::of_sample(view, noise)?))
+        };
+        let (noise, plan) = tried(budget)?;
+        let curve = self.curve.answer(budget, Measure::Share("share found"), |budget| {
+            let (_, plan) = tried(budget)?;
+            let mut ways =
+                vec![("groups".into(), plan.grouped), ("random bins".into(), plan.random)];
+            ways.sort_by(|a: &Way, b| b.1.total_cmp(&a.1));
+            Ok(ways)
+        })?;
         let better = plan.grouped >= plan.random;
-        let record = Record::new()
+        let record = curve
             .text("adjacency", adjacency.to_string())
             .text("noise", "staircase")
             .number("standard deviation of a number", noise.sqrt())

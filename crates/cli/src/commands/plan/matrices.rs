@@ -1,6 +1,7 @@
 //! Plans of covariances, components, low-rank approximations and windows.
 
-use super::curve::CurveOptions;
+use super::curve::{CurveOptions, needed_in_words};
+use crate::commands::choice::{ERROR, Measure, Way, covariance_name, row_bound};
 use crate::commands::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result, positive};
 use crate::output::Record;
@@ -51,21 +52,28 @@ impl Covariance {
         let budget = self.budget.get()?;
         let task = CovarianceTask { dim: self.features, adjacency, budget };
         let plans = plan_covariance(&task)?;
-        self.curve.draw(budget, |budget| {
-            let plans = plan_covariance(&CovarianceTask { budget, ..task })?;
-            Ok(plans.iter().map(|p| (covariance_name(p.method).to_owned(), p.error)).collect())
-        })?;
+        let at =
+            |budget| ways(&plan_covariance(&CovarianceTask { budget, ..task })?, covariance_name);
+        let curve = match self.gap {
+            None => self.curve.answer(budget, ERROR, at)?,
+            Some(share) => self.curve.answer(budget, SINE, |budget| {
+                let plan = direction(&CovarianceTask { budget, ..task }, share, trace)?;
+                Ok(vec![("first component".into(), plan.error)])
+            })?,
+        };
         let mut record = Record::new()
             .text("adjacency", adjacency.to_string())
+            .and(curve)
             .number("frobenius norm of the second moments, at most", trace);
         if let Some(best) = plans.first().filter(|best| best.error > trace) {
             record = record.text(
                 "note",
                 format!(
                     "the least error is {:.1} times the largest norm that the second moments can have: nothing of them is seen at \
-                     this budget; {:.1} times as many rows would be needed",
+                     this budget; {:.1} times as many rows would be needed, or with these {}",
                     best.error / trace,
-                    best.error / trace
+                    best.error / trace,
+                    needed_in_words(budget, ERROR, trace, at)?
                 ),
             );
         }
@@ -83,21 +91,25 @@ impl Covariance {
         });
         let record = record.text("the best release is made by", command).text(
             "left out",
-            "Wishart noise and Johnson-Lindenstrauss sketches: in this norm they err by more at every size. They are for matrices that              must stay positive, and for relative errors",
+            "Wishart noise and Johnson-Lindenstrauss sketches: in this norm they err by more at every size. They are for matrices that must stay positive, and for relative errors",
         );
         Ok(record.table("methods", rows.collect()))
     }
 }
 
-/// The first component, where the gap is known.
-fn component(task: &CovarianceTask, share: f64, trace: f64) -> Result<Record> {
+/// What is predicted of the first component.
+fn direction(task: &CovarianceTask, share: f64, trace: f64) -> Result<Planned<CovarianceMethod>> {
     if !(share > 0.0 && share <= 1.0) {
         return Err(Error::usage(format!(
             "--gap {share} is not allowed: it takes a share of the squared norm in (0, 1]"
         )));
     }
-    let others = task.dim.saturating_sub(1);
-    let plan = plan_direction(task, &vec![share * trace; others])?;
+    Ok(plan_direction(task, &vec![share * trace; task.dim.saturating_sub(1)])?)
+}
+
+/// The first component, where the gap is known.
+fn component(task: &CovarianceTask, share: f64, trace: f64) -> Result<Record> {
+    let plan = direction(task, share, trace)?;
     let record = Record::new()
         .number("squared sine to the first component", plan.error)
         .number("squared sine, low", plan.low)
@@ -106,13 +118,17 @@ fn component(task: &CovarianceTask, share: f64, trace: f64) -> Result<Record> {
         record
     } else {
         // It falls as the square of the gap, which a plan for a million times as many rows shows without its cap.
-        let many = plan_direction(task, &vec![1e6 * share * trace; others])?;
+        let many = direction(task, share, 1e6 * trace)?;
         let factor = 1e6 * (many.error / 0.1).sqrt();
+        let epsilon = needed_in_words(task.budget, SINE, 0.1, |budget| {
+            let plan = direction(&CovarianceTask { budget, ..*task }, share, trace)?;
+            Ok(vec![(String::new(), plan.error)])
+        })?;
         record.text(
                 "component",
                 format!(
                     "nothing of the first component is seen at this budget: {factor:.1} times as many rows would bring its squared \
-                     sine to .1"
+                     sine to .1; with these {epsilon}"
                 ),
             )
     })
@@ -156,18 +172,20 @@ impl LowRank {
         let (row_bound, budget) = (positive("--row-bound", self.row_bound)?, self.budget.get()?);
         let task = LowRankTask { shape, rank, shift, row_bound, norm, budget };
         let plans = plan_low_rank(&task)?;
-        self.curve.draw(budget, |budget| {
-            let plans = plan_low_rank(&LowRankTask { budget, ..task })?;
-            Ok(plans.iter().map(|p| (low_rank_name(p.method).to_owned(), p.error)).collect())
-        })?;
+        let at = |budget| ways(&plan_low_rank(&LowRankTask { budget, ..task })?, low_rank_name);
         let mut record = Record::new()
             .text("adjacency", adjacency.to_string())
+            .and(self.curve.answer(budget, ERROR, at)?)
             .text("predicted for", "a matrix of that rank with rows of equal weight");
         let best = plans.first().map(|best| best.method);
         if best == Some(LowRankMethod::Nothing) {
+            let epsilon = needed_in_words(budget, ERROR, 0.5 * norm, at)?;
             record = record.text(
                 "note",
-                "nothing of the matrix is seen at this budget: a release would err by as much as the zero matrix",
+                format!(
+                    "nothing of the matrix is seen at this budget: a release would err by as much as the zero matrix; for half \
+                     of that {epsilon}"
+                ),
             );
         } else {
             let command = format!(
@@ -227,12 +245,12 @@ impl Window {
         let norm = self.typical_norm.unwrap_or(0.5 * bound);
         let trace = SquaredNorm::new(self.window as f64 * norm * norm)?.get();
         let plans = plan_window(&config, self.horizon)?;
-        self.curve.draw(budget, |budget| {
-            let plans = plan_window(&StreamConfig { budget, ..config }, self.horizon)?;
-            Ok(plans.iter().map(|p| (schedule_name(p.method).to_owned(), p.error)).collect())
-        })?;
+        let at = |budget| {
+            ways(&plan_window(&StreamConfig { budget, ..config }, self.horizon)?, schedule_name)
+        };
         let mut record = Record::new()
             .text("adjacency", adjacency.to_string())
+            .and(self.curve.answer(budget, ERROR, at)?)
             .integer("rows in a block", config.block)
             .number("frobenius norm of a window, at most", trace);
         let Some(best) = plans.first() else { return Ok(record) };
@@ -240,8 +258,9 @@ impl Window {
             record = record.text(
                 "note",
                 format!(
-                    "the least error is {:.1} times the largest norm that a window can have: nothing of it is seen at this budget",
-                    best.error / trace
+                    "the least error is {:.1} times the largest norm that a window can have: nothing of it is seen at this budget; {}",
+                    best.error / trace,
+                    needed_in_words(budget, ERROR, trace, at)?
                 ),
             );
         }
@@ -264,16 +283,18 @@ impl Window {
     }
 }
 
-pub(super) fn errors<M>(row: Record, plan: &Planned<M>) -> Record {
-    row.number("error", plan.error).number("low", plan.low).number("high", plan.high)
+const SINE: Measure = Measure::Error("squared sine to the first component");
+
+/// Every way by its name.
+pub(super) fn ways<M: Copy>(
+    plans: &[Planned<M>],
+    name: impl Fn(M) -> &'static str,
+) -> Result<Vec<Way>> {
+    Ok(plans.iter().map(|plan| (name(plan.method).to_owned(), plan.error)).collect())
 }
 
-fn covariance_name(method: CovarianceMethod) -> &'static str {
-    match method {
-        CovarianceMethod::Gaussian => "gaussian",
-        CovarianceMethod::Moments => "gaussian, with means (--means)",
-        _ => "another method",
-    }
+pub(super) fn errors<M>(row: Record, plan: &Planned<M>) -> Record {
+    row.number("error", plan.error).number("low", plan.low).number("high", plan.high)
 }
 
 fn low_rank_name(method: LowRankMethod) -> &'static str {
@@ -289,15 +310,6 @@ fn schedule_name(schedule: Schedule) -> &'static str {
         Schedule::Tree { .. } => "tree",
         Schedule::Block { .. } => "block",
         _ => "factorised",
-    }
-}
-
-pub(super) fn row_bound(adjacency: Adjacency) -> Result<f64> {
-    match adjacency {
-        Adjacency::AddRemoveRow { bound }
-        | Adjacency::ReplaceRow { bound }
-        | Adjacency::ZeroRow { bound } => Ok(bound.get()),
-        other => Err(Error::usage(format!("no release of second moments protects {other}"))),
     }
 }
 

@@ -1,7 +1,8 @@
 //! `dps plan regress`.
 
-use super::curve::CurveOptions;
-use super::matrices::{errors, protects, row_bound, spends};
+use super::curve::{CurveOptions, needed_in_words};
+use super::matrices::{errors, protects, spends, ways};
+use crate::commands::choice::{ERROR, row_bound};
 use crate::commands::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result, positive};
 use crate::output::Record;
@@ -72,20 +73,24 @@ impl Regress {
             budget,
         };
         let plans = plan_regression(&task)?;
-        self.curve.draw(budget, |budget| {
-            let plans = plan_regression(&RegressionTask { budget, ..task })?;
-            Ok(plans.iter().map(|p| (name(p.method).to_owned(), p.error)).collect())
-        })?;
-        let mut record = Record::new().text("adjacency", adjacency.to_string()).text(
+        let at = |budget| ways(&plan_regression(&RegressionTask { budget, ..task })?, name);
+        let curve = self.curve.answer(budget, ERROR, at)?;
+        let mut record = Record::new().text("adjacency", adjacency.to_string()).and(curve).text(
             "error",
             "root mean square of the distance between its predictions of the target and those of least squares without privacy",
         );
         let method = |plan: &linalg_dp::plan::Planned<RegressionMethod>| plan.method;
         record = match plans.first().map(method) {
-            Some(RegressionMethod::Nothing) => record.text(
-                "note",
-                "nothing of the coefficients is seen at this budget: zero errs by less than any release",
-            ),
+            Some(RegressionMethod::Nothing) => {
+                let epsilon = needed_in_words(budget, ERROR, 0.5 * self.explained, at)?;
+                record.text(
+                    "note",
+                    format!(
+                        "nothing of the coefficients is seen at this budget: zero errs by less than any release; for half of \
+                         its error {epsilon}"
+                    ),
+                )
+            }
             Some(RegressionMethod::Newton) => record.text(
                 "the best release is made by",
                 format!(

@@ -1,5 +1,7 @@
 //! `dps plan repeated`: what each of many releases may spend under one limit.
 
+use super::curve::CurveOptions;
+use crate::commands::choice::{Measure, Way};
 use crate::commands::ledger::Rule;
 use crate::error::{Error, Result};
 use crate::output::Record;
@@ -28,7 +30,11 @@ pub(super) struct Repeated {
     /// How the ledger counts (`dps ledger init --rule`).
     #[arg(long, value_enum, default_value_t = Rule::Renyi)]
     rule: Rule,
+    #[command(flatten)]
+    curve: CurveOptions,
 }
+
+const EACH: Measure = Measure::Amount("epsilon of a release");
 
 impl Repeated {
     pub(super) fn run(&self) -> Result<Record> {
@@ -39,13 +45,17 @@ impl Repeated {
                 self.times
             )));
         }
-        let each_delta = self.each_delta.unwrap_or(self.delta / self.times as f64);
-        let mut rows = Vec::new();
-        for noise in NoiseKind::ALL {
-            let delta = if noise == NoiseKind::Gaussian { each_delta } else { 0.0 };
-            if noise == NoiseKind::Gaussian && delta == 0.0 {
-                continue;
+        let curve = self.curve.answer(limit, EACH, |limit| {
+            let mut ways: Vec<Way> = Vec::new();
+            for (noise, delta) in self.noises() {
+                let each = self.most(limit, noise, delta)?;
+                ways.extend(each.map(|epsilon| (noise.to_string(), epsilon)));
             }
+            ways.sort_by(|a, b| b.1.total_cmp(&a.1));
+            Ok(ways)
+        })?;
+        let mut rows = Vec::new();
+        for (noise, delta) in self.noises() {
             let row = Record::new().text("noise", noise.to_string());
             rows.push(match self.most(limit, noise, delta)? {
                 Some(epsilon) => row.number("epsilon", epsilon).number("delta", delta),
@@ -56,7 +66,16 @@ impl Repeated {
             .text("limit", limit.to_string())
             .text("rule", format!("{:?}", self.rule).to_lowercase())
             .integer("releases", self.times)
+            .and(curve)
             .table("each", rows))
+    }
+
+    /// What a release may have, and its delta.
+    fn noises(&self) -> impl Iterator<Item = (NoiseKind, f64)> {
+        let each = self.each_delta.unwrap_or(self.delta / self.times as f64);
+        let delta = move |noise| if noise == NoiseKind::Gaussian { each } else { 0.0 };
+        let all = NoiseKind::ALL.into_iter().map(move |noise| (noise, delta(noise)));
+        all.filter(|(noise, delta)| *noise != NoiseKind::Gaussian || *delta > 0.0)
     }
 
     /// The largest epsilon, in steps of a millionth of the limit's and rounded down, that each may have.
@@ -67,7 +86,7 @@ impl Repeated {
             let mut ledger = Ledger::with_limit(adjacency, limit, self.rule.filter());
             Ok(ledger.spend(&guarantee, self.times, "planned").is_ok())
         };
-        let at = |part: u32| f64::from(part) * 1e-6 * self.epsilon;
+        let at = |part: u32| f64::from(part) * 1e-6 * limit.epsilon.get();
         let (mut low, mut high) = (0, 1_000_001);
         while high - low > 1 {
             let middle = u32::midpoint(low, high);

@@ -394,6 +394,11 @@ impl SeedOptions {
         self.drawn.get()
     }
 
+    /// Whether somebody said one.
+    pub(super) fn is_given(&self) -> bool {
+        self.seed.is_some()
+    }
+
     /// For mechanisms whose guarantee needs a seed that nobody knew: it is drawn when the rows are fixed.
     pub(crate) fn later(&self, why: &str) -> Result<()> {
         no_effect("--seed", self.seed.as_ref(), why)

@@ -4,14 +4,18 @@ use super::common::{Promise, RowsOptions, check_rereadable, each_block};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Maker, Making};
 use super::privacy::AdjacencyKind;
+use crate::commands::choice::{ERROR, Way, covariance_name, row_bound, say_chosen, warn_of_worse};
 use crate::error::{Error, Result, no_effect, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::{Adjacency, Budget, Certificate, Guarantee, NoiseRng, Probability, release_file};
+use dp_core::{
+    Adjacency, Budget, Certificate, Guarantee, NoiseRng, Probability, SquaredNorm, release_file,
+};
 use linalg_dp::covariance::{
     CovarianceMechanism, CovarianceNoise, CovarianceStream, GaussianCovariance, JlCovariance,
     QuantileConfig, QuantileCovariance,
 };
+use linalg_dp::plan::{CovarianceTask, plan_covariance};
 use readers::{Input, Limits};
 use sketch::rows::{RowsView, Storage};
 use std::borrow::Cow;
@@ -21,9 +25,9 @@ use std::borrow::Cow;
 pub(crate) struct CovarianceOptions {
     #[command(flatten)]
     rows: RowsOptions,
-    /// The noise: gaussian has the least error, jl releases a sketch of relative error.
-    #[arg(long, value_enum, default_value_t = Noise::Gaussian, help_heading = "Mechanism")]
-    noise: Noise,
+    /// The noise: gaussian has the least error, jl releases a sketch of relative error [default: the plan's choice, gaussian].
+    #[arg(long, value_enum, help_heading = "Mechanism")]
+    noise: Option<Noise>,
     /// gaussian: release the sums of the columns and the number of rows too, at 1.19 times the noise: `dps moments`,
     /// `dps pca --center`, and an intercept in `dps regress`.
     #[arg(long, help_heading = "Mechanism")]
@@ -54,12 +58,14 @@ impl CovarianceOptions {
         let Promise { adjacency, budget, limits } = self.rows.promise("a covariance", &known)?;
         let input = self.rows.input.open()?;
         let d = input.rows.d();
-        let made = self.made(d, adjacency, budget)?;
+        let noise = self.noise.unwrap_or(Noise::Gaussian);
+        let made = self.made(noise, d, adjacency, budget)?;
+        self.compare(&made, d, adjacency, budget)?;
         let guarantee = made.guarantee();
         let what = if self.means { "moments" } else { "covariance" };
-        let label = format!("{what}, {:?} noise", self.noise).to_lowercase();
+        let label = format!("{what}, {noise:?} noise").to_lowercase();
         let names = self.names()?;
-        if matches!(self.noise, Noise::Jl) || self.within.is_some() {
+        if matches!(noise, Noise::Jl) || self.within.is_some() {
             self.rows.output.whole()?;
         }
         let source = Source::rows(&self.rows.input, input, limits.clone());
@@ -86,19 +92,51 @@ impl CovarianceOptions {
         self.rows.input.entered().map(<[String]>::to_vec).map(Some).ok_or_else(without)
     }
 
-    fn made(&self, d: usize, adjacency: Adjacency, budget: Budget) -> Result<Calibrated> {
-        if !matches!(self.noise, Noise::Jl) {
+    /// With the plan: what it takes, or what is worse than it.
+    fn compare(
+        &self,
+        made: &Calibrated,
+        d: usize,
+        adjacency: Adjacency,
+        budget: Budget,
+    ) -> Result<()> {
+        let (false, None, Calibrated::One(made)) = (self.means, self.within, made) else {
+            return Ok(());
+        };
+        let plans = plan_covariance(&CovarianceTask { dim: d, adjacency, budget })?;
+        let ways: Vec<Way> =
+            plans.iter().map(|p| (covariance_name(p.method).to_owned(), p.error)).collect();
+        match self.noise {
+            None => say_chosen(ERROR, &ways),
+            // Of one row, as the least: a sketch errs by more the more rows there are.
+            Some(_) => {
+                let one = SquaredNorm::new(row_bound(adjacency)?.powi(2))?;
+                let error = made.expected_frobenius_error(one);
+                warn_of_worse(ERROR, ("this noise, even for a single row,", error), &ways[0]);
+            }
+        }
+        Ok(())
+    }
+
+    fn made(
+        &self,
+        noise: Noise,
+        d: usize,
+        adjacency: Adjacency,
+        budget: Budget,
+    ) -> Result<Calibrated> {
+        if !matches!(noise, Noise::Jl) {
             no_effect(
                 "--sketch-rows",
                 self.sketch_rows.as_ref(),
                 "only --noise jl makes a sketch",
             )?;
         }
-        if self.means && !matches!(self.noise, Noise::Gaussian) {
+        if self.means && !matches!(noise, Noise::Gaussian) {
             return Err(Error::usage("--means needs --noise gaussian: only it releases sums"));
         }
         if let Some(share) = self.within {
-            if !matches!(self.noise, Noise::Gaussian) {
+            if !matches!(noise, Noise::Gaussian) {
                 return Err(Error::usage(
                     "--within needs --noise gaussian: only it chooses the bound",
                 ));
@@ -108,7 +146,7 @@ impl CovarianceOptions {
             let config = QuantileConfig { dim: d, adjacency, within, means: self.means };
             return Ok(Calibrated::Chosen(QuantileCovariance::calibrate(config, budget)?));
         }
-        Ok(Calibrated::One(match self.noise {
+        Ok(Calibrated::One(match noise {
             Noise::Gaussian if self.means => {
                 Box::new(GaussianCovariance::calibrate_moments(d, adjacency, budget)?)
             }

@@ -4,12 +4,18 @@ use super::common::{OutputOptions, SeedOptions};
 use super::feed::Source;
 use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
+use crate::commands::choice::{RECALL, SetFacts, Way, say_chosen, signature, warn_of_worse};
 use crate::error::{Error, Result, no_effect};
 use crate::input::ItemOptions;
 use crate::output::Record;
 use clap::{Args, ValueEnum};
+use dp_core::ledger_file::BudgetFile;
 use dp_core::{Adjacency, Budget, PublicSeed};
+use sketch::plan::{SetMethod, SetPlan, plan_sets};
 use sketch::sets::{BinResponse, BucketPrivMin, MixtureResponse, SetNeighbours, SymbolShape};
+
+/// Symbols where none are named.
+const SYMBOLS: u32 = 4;
 
 /// Options of `dps release minhash`.
 #[derive(Args)]
@@ -24,9 +30,11 @@ pub(crate) struct MinhashOptions {
     budget: BudgetOptions,
     #[command(flatten)]
     seed: SeedOptions,
-    /// The mechanism.
-    #[arg(long, value_enum, default_value_t = Mechanism::Bins, help_heading = "Mechanism")]
-    mechanism: Mechanism,
+    /// The mechanism. Where neither this nor symbols or minima are named, and --size, --near and --far are, the plan (`dps plan
+    /// similar-sets`) chooses all of them, of at most k positions; where they are named, they are compared with it [default:
+    /// bins].
+    #[arg(long, value_enum, help_heading = "Mechanism")]
+    mechanism: Option<Mechanism>,
     /// Positions (or bins) of a signature.
     #[arg(short, long, default_value_t = 100, help_heading = "Mechanism")]
     k: usize,
@@ -35,6 +43,17 @@ pub(crate) struct MinhashOptions {
     symbols: Option<u32>,
     /// mixture, buckets: minima hashed together [default: 1].
     #[arg(long, help_heading = "Mechanism")]
+    concatenation: Option<usize>,
+    #[command(flatten)]
+    facts: SetFacts,
+}
+
+/// What is made of the sets.
+#[derive(Clone, Copy)]
+struct Shape {
+    mechanism: Mechanism,
+    k: usize,
+    symbols: Option<u32>,
     concatenation: Option<usize>,
 }
 
@@ -63,13 +82,14 @@ enum Calibrated {
 impl MinhashOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let known = match self.mechanism {
-            Mechanism::Buckets => [AdjacencyKind::AnyInput],
+            Some(Mechanism::Buckets) => [AdjacencyKind::AnyInput],
             _ => [AdjacencyKind::SetItems],
         };
         let adjacency = self.adjacency.get("this set signature", &known)?;
         let budget = self.budget.get()?;
-        let mechanism = self.calibrate(adjacency, budget)?;
-        let label = format!("set signatures, {:?}", self.mechanism).to_lowercase();
+        let shape = self.shape(adjacency, budget)?;
+        let mechanism = self.calibrate(shape, adjacency, budget)?;
+        let label = format!("set signatures, {:?}", shape.mechanism).to_lowercase();
         let guarantee = match &mechanism {
             Calibrated::Bins(m, _) => m.guarantee(),
             Calibrated::Mixture(m) => m.guarantee(),
@@ -99,10 +119,80 @@ impl MinhashOptions {
         }
     }
 
-    fn calibrate(&self, adjacency: Adjacency, budget: Budget) -> Result<Calibrated> {
-        let symbols = self.symbols.unwrap_or(4);
-        let shape = || SymbolShape::new(self.k, self.concatenation.unwrap_or(1), symbols);
-        Ok(match (self.mechanism, adjacency) {
+    /// What is named, or the plan's choice.
+    fn shape(&self, adjacency: Adjacency, budget: Budget) -> Result<Shape> {
+        let Self { k, symbols, concatenation, .. } = *self;
+        let mechanism = self.mechanism.unwrap_or(Mechanism::Bins);
+        let named = Shape { mechanism, k, symbols, concatenation };
+        let Adjacency::SetItems { alpha, min_size } = adjacency else { return Ok(named) };
+        let Some(goal) = self.facts.goal(k, min_size)? else { return Ok(named) };
+        let neighbours = SetNeighbours::new(alpha, min_size)?;
+        let mut plans = plan_sets(goal, neighbours, budget)?;
+        self.retain_possible(&mut plans)?;
+        let way = |plan: &SetPlan| {
+            let (name, k, symbols, minima) = signature(plan)?;
+            let minima = if minima > 1 { format!(", {minima} minima") } else { String::new() };
+            Ok((format!("{name}, k = {k}, {symbols} symbols{minima}"), plan.recall))
+        };
+        let Some(best) = plans.first() else { return Ok(named) };
+        if self.mechanism.is_none() && symbols.is_none() && concatenation.is_none() {
+            // One of the other kind is what else there was.
+            let kind = signature(best)?.0;
+            let other = plans.iter().find(|plan| signature(plan).is_ok_and(|s| s.0 != kind));
+            let ways: Vec<Way> = [Some(best), other, plans.get(1)]
+                .into_iter()
+                .flatten()
+                .map(way)
+                .collect::<Result<_>>()?;
+            say_chosen(RECALL, &ways);
+            let (kind, k, symbols, minima) = signature(best)?;
+            let hashed = kind == "mixture";
+            return Ok(Shape {
+                mechanism: if hashed { Mechanism::Mixture } else { Mechanism::Bins },
+                k,
+                symbols: Some(symbols),
+                concatenation: hashed.then_some(minima),
+            });
+        }
+        let symbols = symbols.unwrap_or(SYMBOLS);
+        let asked = match mechanism {
+            Mechanism::Bins => SetPlan::bins(&goal, neighbours, budget, (k, symbols))?,
+            Mechanism::Mixture => {
+                let shape = SymbolShape::new(k, concatenation.unwrap_or(1), symbols)?;
+                SetPlan::mixture(&goal, neighbours, budget, shape)?
+            }
+            // Found by another ranking, and for another unit.
+            Mechanism::Occupancy | Mechanism::Buckets => return Ok(named),
+        };
+        let (name, recall) = way(&asked)?;
+        warn_of_worse(RECALL, (&name, recall), &way(best)?);
+        Ok(named)
+    }
+
+    /// Bins alone can take a seed; and a ledger pays for what protects its unit.
+    fn retain_possible(&self, plans: &mut Vec<SetPlan>) -> Result<()> {
+        if self.seed.is_given() {
+            plans.retain(|plan| matches!(plan.choice, SetMethod::Bins { .. }));
+        }
+        if let Some(ledger) = self.output.ledger() {
+            let unit = BudgetFile::read(ledger)?.ledger().adjacency();
+            plans.retain(|plan| match &plan.choice {
+                SetMethod::Bins { mechanism, .. } => {
+                    mechanism.guarantee().adjacency().implies(&unit)
+                }
+                SetMethod::Mixture { mechanism, .. } => {
+                    mechanism.guarantee().adjacency().implies(&unit)
+                }
+                _ => false,
+            });
+        }
+        Ok(())
+    }
+
+    fn calibrate(&self, asked: Shape, adjacency: Adjacency, budget: Budget) -> Result<Calibrated> {
+        let symbols = asked.symbols.unwrap_or(SYMBOLS);
+        let shape = || SymbolShape::new(asked.k, asked.concatenation.unwrap_or(1), symbols);
+        Ok(match (asked.mechanism, adjacency) {
             (Mechanism::Mixture, Adjacency::SetItems { alpha, min_size }) => {
                 let why = "the guarantee of --mechanism mixture averages over hash functions that \
                            nobody knew before, so they are drawn at release";
@@ -113,15 +203,15 @@ impl MinhashOptions {
             }
             (Mechanism::Bins | Mechanism::Occupancy, Adjacency::SetItems { alpha, .. }) => {
                 let why = "--mechanism bins and occupancy keep at most one minimum a bin";
-                no_effect("--concatenation", self.concatenation.as_ref(), why)?;
-                let symbols = if matches!(self.mechanism, Mechanism::Occupancy) {
+                no_effect("--concatenation", asked.concatenation.as_ref(), why)?;
+                let symbols = if matches!(asked.mechanism, Mechanism::Occupancy) {
                     let why = "--mechanism occupancy shows one symbol or none";
-                    no_effect("--symbols", self.symbols.as_ref(), why)?;
+                    no_effect("--symbols", asked.symbols.as_ref(), why)?;
                     1
                 } else {
                     symbols
                 };
-                let mechanism = BinResponse::calibrate(self.k, symbols, alpha, budget)?;
+                let mechanism = BinResponse::calibrate(asked.k, symbols, alpha, budget)?;
                 Calibrated::Bins(mechanism, self.seed.get()?)
             }
             _ => {

@@ -71,8 +71,9 @@ pub(crate) struct ProjectionOptions {
     /// single values.
     #[arg(long, value_enum)]
     family: Option<FamilyName>,
-    /// Size k of a row of the release; `dps plan` names the best one.
-    #[arg(short, long, required_unless_present_any = ["grid", "groups_from", "matrix"])]
+    /// Size k of a row of the release; `dps plan` names the best one. `sketch` with --squared-distance and `units` take the
+    /// plan's where neither this nor a projection is named.
+    #[arg(short, long)]
     k: Option<usize>,
     /// Pictures of HEIGHTxWIDTH pixels, summed in squares of CELL x CELL of them, in the place of random bins: 28x28/4.
     #[arg(long, value_name = "HEIGHTxWIDTH/CELL", conflicts_with_all = ["family", "k", "groups_from", "public", "matrix"])]
@@ -166,7 +167,26 @@ impl ProjectionOptions {
 
     /// Its size, where it is drawn or learned.
     pub(crate) fn k(&self) -> Result<usize> {
-        self.k.ok_or_else(|| Error::usage("-k is missing"))
+        let missing =
+            "-k is missing: the size of a row of the release; `dps plan` names the best one";
+        self.k.ok_or_else(|| Error::usage(missing))
+    }
+
+    /// Whether nothing of it is named.
+    pub(crate) fn is_open(&self) -> bool {
+        self.is_drawn() && self.k.is_none() && self.family.is_none() && self.nonzeros.is_none()
+    }
+
+    /// A random projection to k numbers, of the default family.
+    pub(crate) fn drawn(k: usize) -> Self {
+        let (family, grid, groups_from) = (None, None, None);
+        let (public, matrix, nonzeros) = (None, None, None);
+        Self { family, k: Some(k), grid, groups_from, public, matrix, nonzeros }
+    }
+
+    /// No projection of d numbers.
+    pub(crate) fn none(d: usize) -> Self {
+        Self { family: Some(FamilyName::Identity), ..Self::drawn(d) }
     }
 
     /// Whether a seed draws it.

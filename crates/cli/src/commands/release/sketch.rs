@@ -6,11 +6,14 @@ use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, IdOptions, UserOptions};
 use super::projection::ProjectionOptions;
 use super::said::{found, warn_of_nothing};
+use crate::commands::choice::{STANDARD_ERROR, Way, distance_name, say_chosen, warn_of_worse};
 use crate::error::{Error, Result};
 use crate::output::{Record, complain};
 use clap::{Args, ValueEnum};
-use dp_core::mechanism::Mechanism;
-use dp_core::{Adjacency, Budget, Certificate};
+use dp_core::mechanism::{Mechanism, Prediction};
+use dp_core::{Adjacency, Budget, Certificate, EntryBound};
+use sketch::distances::ValueRange;
+use sketch::plan::{DistanceMethod, DistancePlan, DistanceTask, plan_distances};
 use sketch::vectors::{AveragedProjection, NoiseKind, PrivateProjection, ProjectionConfig};
 use sketch::vectors::{Element, ReleaseWriter};
 
@@ -28,15 +31,19 @@ pub(crate) struct SketchOptions {
     #[command(flatten)]
     seed: SeedOptions,
     /// What the guarantee rests on. `averaged` (a Gaussian projection, drawn now, used once) needs less
-    /// noise for whole rows: --adjacency row-shift and replace-row.
-    #[arg(long, value_enum, default_value_t = Calibration::Realised, help_heading = "Mechanism")]
-    calibration: Calibration,
+    /// noise for whole rows: --adjacency row-shift and replace-row [default: realised, or the plan's].
+    #[arg(long, value_enum, help_heading = "Mechanism")]
+    calibration: Option<Calibration>,
     /// The noise: Gaussian; Laplace for pure differential privacy; or staircase, pure as well and less than
     /// Laplace, where one value moves one number: --family oporp, count-sketch or identity. By default the
     /// one that predicts the least error; with a delta and a ledger whose rule is not `basic`, Gaussian, which such
     /// a ledger counts at far less.
     #[arg(long, value_enum, help_heading = "Mechanism")]
     noise: Option<Noise>,
+    /// The squared distance whose estimate should be good, from public knowledge. Where neither -k nor a projection, a noise or a
+    /// calibration is named, the plan (`dps plan distance`) chooses them; where they are, they are compared with it.
+    #[arg(long, value_name = "R2", help_heading = "Mechanism")]
+    squared_distance: Option<f64>,
     /// How numbers are stored; the privacy is the same. `f64`: all bits. `f32`: half the size. `compact`: 6 to 8 bits a
     /// number, rounded to at most an eighth of the noise's scale, which estimates count; Gaussian and Laplace noise.
     #[arg(long, value_enum, default_value_t = Store::F64, help_heading = "Output")]
@@ -74,6 +81,61 @@ impl From<Noise> for NoiseKind {
             Noise::Laplace => Self::Laplace,
             Noise::Staircase => Self::Staircase,
         }
+    }
+}
+
+/// What is to be estimated, and every way of the plan that a release can take, best first.
+struct Goal {
+    ways: Vec<Way>,
+    best: DistanceMethod,
+}
+
+impl Goal {
+    fn new(
+        squared_distance: f64,
+        d: usize,
+        (adjacency, bound): (Adjacency, EntryBound),
+        budget: Budget,
+        possible: impl Fn(&DistanceMethod) -> bool,
+    ) -> Result<Self> {
+        let range = ValueRange::new(-bound.get(), bound.get())?;
+        // How many rows there are is not known yet; it matters for noise on all pairwise distances alone.
+        let task = DistanceTask { n: 2, d, adjacency, range, squared_distance, budget };
+        let mut plans = plan_distances(&task)?;
+        plans.retain(|plan| possible(&plan.method));
+        let way = |plan: &DistancePlan| {
+            let (name, k) = distance_name(&plan.method);
+            let name = if k == "-" { name } else { format!("{name}, k = {k}") };
+            (name, plan.standard_error)
+        };
+        let ways = plans.iter().map(way).collect();
+        let none = || Error::usage("no release of rows that is known meets this budget: name -k");
+        Ok(Self { ways, best: plans.into_iter().next().ok_or_else(none)?.method })
+    }
+}
+
+/// What is made of the rows.
+struct Chosen {
+    projection: ProjectionOptions,
+    noise: Option<NoiseKind>,
+    calibration: Calibration,
+}
+
+impl Chosen {
+    fn of(method: &DistanceMethod, d: usize) -> Self {
+        let (k, noise, calibration) = match *method {
+            DistanceMethod::Projection { k, noise } => (k, noise, Calibration::Realised),
+            DistanceMethod::RawData { noise } => (d, noise, Calibration::Realised),
+            DistanceMethod::FreshProjection { k } => {
+                (k, NoiseKind::Gaussian, Calibration::Averaged)
+            }
+            _ => (d, NoiseKind::Gaussian, Calibration::Realised),
+        };
+        let projection = match method {
+            DistanceMethod::RawData { .. } => ProjectionOptions::none(d),
+            _ => ProjectionOptions::drawn(k),
+        };
+        Self { projection, noise: Some(noise), calibration }
     }
 }
 
@@ -137,12 +199,55 @@ impl SketchOptions {
         let element = Element::from(self.store);
         let output = &self.rows.output;
         let source = Source::rows(&self.rows.input, input, limits);
-        if self.calibration == Calibration::Averaged {
-            let k = self.projection.fresh()?;
+        // A ledger that counts what Gaussian noise loses over many releases has no use for another.
+        let gaussian = budget.delta.get() > 0.0 && !output.adds_budgets()?;
+        let goal = match self.squared_distance {
+            Some(r2) => {
+                let possible = |method: &DistanceMethod| match method {
+                    DistanceMethod::Projection { noise, .. }
+                    | DistanceMethod::RawData { noise } => {
+                        let compact = matches!(self.store, Store::Compact);
+                        *noise == NoiseKind::Gaussian
+                            || !(gaussian || compact && *noise == NoiseKind::Staircase)
+                    }
+                    // Drawn at release.
+                    DistanceMethod::FreshProjection { .. } => !self.seed.is_given(),
+                    _ => false,
+                };
+                Some(Goal::new(r2, d, (adjacency, bound), budget, possible)?)
+            }
+            None => None,
+        };
+        let open = self.projection.is_open() && self.noise.is_none() && self.calibration.is_none();
+        let chosen = match &goal {
+            Some(goal) if open => {
+                say_chosen(STANDARD_ERROR, &goal.ways);
+                Chosen::of(&goal.best, d)
+            }
+            _ => Chosen {
+                projection: self.projection.clone(),
+                noise: self.noise.map(NoiseKind::from),
+                calibration: self.calibration.unwrap_or(Calibration::Realised),
+            },
+        };
+        // What the plan chose is not compared with itself.
+        let goal = goal.filter(|_| !open);
+        let compared = |asked: &str, error: sketch::Result<Prediction>| match &goal {
+            Some(goal) => {
+                let asked = (asked, error?.root_mean_square);
+                warn_of_worse(STANDARD_ERROR, asked, &goal.ways[0]);
+                Ok::<_, Error>(())
+            }
+            None => Ok(()),
+        };
+        let r2 = self.squared_distance.unwrap_or(0.0);
+        if chosen.calibration == Calibration::Averaged {
+            let k = chosen.projection.fresh()?;
             self.seed.later(FRESH)?;
             let mechanism = AveragedProjection::gaussian(d, k, adjacency, bound, budget)?;
             mechanism.check_element(element)?;
             let label = format!("sketch, fresh gaussian to k = {k}");
+            compared(&label, mechanism.predict(r2))?;
             let whole = Whole::of(adjacency, (d, k), mechanism.noise().variance())?;
             let asked = Asked::new(mechanism.guarantee(), &label, source);
             let made = output.make(&asked, &mut |making: Making<'_>| {
@@ -152,20 +257,17 @@ impl SketchOptions {
             })?;
             return self.said(made, &asked, &whole);
         }
-        let spec = self.projection.spec(&self.rows.input, d, &self.seed)?;
+        let spec = chosen.projection.spec(&self.rows.input, d, &self.seed)?;
         let k = spec.k();
         let projection = spec.build();
         let best = PrivateProjection::of_least_error(projection.clone(), adjacency, bound, budget);
-        let mechanism = match self.noise {
-            None if budget.delta.get() > 0.0 && !output.adds_budgets()? => {
-                PrivateProjection::gaussian(projection, adjacency, bound, budget)?
-            }
+        let mechanism = match chosen.noise {
+            None if gaussian => PrivateProjection::gaussian(projection, adjacency, bound, budget)?,
             None => best?,
             Some(noise) => {
-                let noise = noise.into();
                 let config = ProjectionConfig { projection, adjacency, bound, noise };
                 let mechanism = PrivateProjection::calibrate(config, budget)?;
-                if let Ok(best) = best {
+                if let (Ok(best), None) = (best, self.squared_distance) {
                     warn_of_cost(&mechanism, &best)?;
                 }
                 mechanism
@@ -174,6 +276,10 @@ impl SketchOptions {
         mechanism.check_element(element)?;
         let noise = mechanism.noise().kind();
         let label = format!("sketch, {} to k = {k}, {noise} noise", spec.name());
+        // Distances of rows cannot be told from groups or given directions.
+        if chosen.projection.is_drawn() {
+            compared(&label, mechanism.predict(r2))?;
+        }
         let whole = Whole::of(adjacency, (d, k), mechanism.noise().variance())?;
         let asked = Asked::new(mechanism.guarantee(), &label, source).drawn(&self.seed);
         let made = output.make(&asked, &mut |making: Making<'_>| {
@@ -209,13 +315,14 @@ impl SketchOptions {
 
     fn check_noise(&self, budget: Budget) -> Result<()> {
         let gaussian = matches!(self.noise, None | Some(Noise::Gaussian));
-        if self.calibration == Calibration::Averaged && !gaussian {
+        let averaged = self.calibration == Some(Calibration::Averaged);
+        if averaged && !gaussian {
             return Err(Error::usage(
                 "--calibration averaged has Gaussian noise only: no profile of a fresh projection with \
                  another noise is known",
             ));
         }
-        let asked = self.calibration == Calibration::Averaged || self.noise.is_some();
+        let asked = averaged || self.noise.is_some();
         if budget.delta.get() > 0.0 || !(gaussian && asked) {
             return Ok(());
         }

@@ -6,11 +6,14 @@ use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, IdOptions, UserOptions};
 use super::projection::ProjectionOptions;
 use super::said::{found, warn_of_nothing};
+use crate::commands::choice::{RECALL, UNKNOWN_ROWS, Way, say_chosen, usual_search, warn_of_worse};
 use crate::error::{Error, Result};
 use crate::output::Record;
 use clap::Args;
-use dp_core::Adjacency;
 use dp_core::mechanism::Mechanism;
+use dp_core::{Adjacency, Budget};
+use sketch::plan::Asked::Exact;
+use sketch::plan::RowSearch;
 use sketch::units::{PrivateUnits, UnitWriter, UnitsConfig};
 
 /// Options of `dps release units`.
@@ -53,8 +56,21 @@ impl UnitOptions {
             }
         };
         let input = self.rows.input.open()?;
-        let spec = self.projection.spec(&self.rows.input, input.rows.d(), &self.seed)?;
+        let d = input.rows.d();
+        let projection = match self.projection.is_open() {
+            true => self.chosen(d, budget)?,
+            false => self.projection.clone(),
+        };
+        let spec = projection.spec(&self.rows.input, d, &self.seed)?;
         let k = spec.k();
+        if !self.projection.is_open() && projection.is_drawn() && adjacency.rows() == 1 {
+            let (asked, name) = (recall(d, k, budget)?, format!("k = {k}"));
+            let (_, best) = best(d, budget)?;
+            // Where nothing is found, that is said.
+            if best.1 >= RowSearch::FOUND {
+                warn_of_worse(RECALL, (&name, asked), &best);
+            }
+        }
         let config = UnitsConfig { projection: spec.build(), adjacency, lengths };
         let mechanism = PrivateUnits::new(config, budget)?;
         let label = format!("unit vectors, {} to k = {k}", spec.name());
@@ -74,6 +90,35 @@ impl UnitOptions {
         };
         error(&mechanism, asked.source.rows_read(), record)
     }
+}
+
+impl UnitOptions {
+    /// The plan's size, for a search whose facts nobody gave.
+    fn chosen(&self, d: usize, budget: Budget) -> Result<ProjectionOptions> {
+        if self.lengths {
+            return Ok(ProjectionOptions::none(d));
+        }
+        let (k, way) = best(d, budget)?;
+        let mut ways = vec![way];
+        if k != d {
+            ways.push(("no projection".into(), recall(d, d, budget)?));
+        }
+        say_chosen(RECALL, &ways);
+        Ok(if k == d { ProjectionOptions::none(d) } else { ProjectionOptions::drawn(k) })
+    }
+}
+
+/// The plan's size and the recall of exact queries.
+fn best(d: usize, budget: Budget) -> Result<(usize, Way)> {
+    let (k, recall) = usual_search(UNKNOWN_ROWS).best_units(d, budget.epsilon, Exact)?;
+    let name =
+        if k == d { "no projection".into() } else { format!("a random projection to k = {k}") };
+    Ok((k, (name, recall)))
+}
+
+/// The recall of exact queries at this size.
+fn recall(d: usize, k: usize, budget: Budget) -> Result<f64> {
+    Ok(usual_search(UNKNOWN_ROWS).units(d, k, budget.epsilon, Exact)?)
 }
 
 /// What the release is good for.

@@ -67,6 +67,8 @@ pub(crate) struct Search {
 enum ScoreName {
     Cosine,
     Inner,
+    /// Unbiased, as `dps distance` estimates it; the least first.
+    SquaredDistance,
 }
 
 /// What a score is called.
@@ -379,6 +381,7 @@ impl Search {
         match self.score.unwrap_or(ScoreName::Cosine) {
             ScoreName::Cosine => (Score::Cosine, COSINE),
             ScoreName::Inner => (Score::InnerProduct, "noisy inner product"),
+            ScoreName::SquaredDistance => (Score::SquaredDistance, "squared distance"),
         }
     }
 

@@ -8,6 +8,7 @@ use readers::{
     SetsFile, Users, is_stream, open_all,
 };
 use sketch::sets::ItemSet;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -163,6 +164,7 @@ impl InputOptions {
             let (users, ids) = (self.users.get().cloned(), self.ids.get().cloned());
             RowsFile { users, ids, ..self.like(path) }
         };
+        once(&self.input, &self.more)?;
         let files = [&self.input].into_iter().chain(&self.more);
         Ok(self.entered_by(open_all(files.map(|path| file(path)).collect())?))
     }
@@ -215,6 +217,23 @@ impl InputOptions {
     pub(crate) fn entered(&self) -> Option<&[String]> {
         self.entered.get().map(Vec::as_slice)
     }
+}
+
+/// Refuses a file that is named twice: each of its rows would be two, and less would be hidden of it than is promised.
+fn once(first: &Path, more: &[PathBuf]) -> Result<()> {
+    let mut seen = HashSet::new();
+    for path in [first].into_iter().chain(more.iter().map(PathBuf::as_path)) {
+        // What is not there is said where it is opened.
+        if let Ok(place) = path.canonicalize()
+            && !seen.insert(place)
+        {
+            let name = path.display();
+            return Err(Error::usage(format!(
+                "{name} is named twice: each of its rows would enter twice; name it once"
+            )));
+        }
+    }
+    Ok(())
 }
 
 /// Refuses two rows of one name.
@@ -296,6 +315,7 @@ impl ItemOptions {
         &self,
         mut take: impl FnMut(&Path, u64, &[ItemSet], &Meter) -> Result<()>,
     ) -> Result<()> {
+        once(&self.input, &self.more)?;
         let mut last = None;
         for path in [&self.input].into_iter().chain(&self.more) {
             let mut reader = self.open(path, last.take())?;

@@ -171,6 +171,13 @@ fn resolve(text: &str, count: usize, names: Option<&[String]>, vetted: bool) -> 
     let text = text.trim();
     let position = |t: &str| t.parse::<usize>().ok().filter(|p| (1..=count).contains(p));
     let called = |t: &str| names.and_then(|names| names.iter().position(|name| name == t));
+    if let Some(names) = names
+        && names.iter().filter(|name| *name == text).count() > 1
+    {
+        return Err(Error::options(format!(
+            "{text:?} is the name of several columns: say the position of the one that is meant, as in 3-3"
+        )));
+    }
     if let Some(at) = called(text) {
         if let Some(other) = position(text).filter(|p| *p != at + 1) {
             return Err(Error::options(format!(

@@ -77,7 +77,7 @@ def named(tmp_path, command):
     (tmp_path / "t.csv").write_text(NAMED, encoding="utf-8")
     one = ["--epsilon", 1, "--delta", "1e-6", "--adjacency"]
     sketch = ["attribute", "--beta", 1, "--bound", 1, "-k", 2, "--keep-id", "who"]
-    person = ["add-remove-row", "--norm-bound", 2, "--id", "who"]
+    person = ["add-remove-row", "--norm-bound", 2, "--id", "who", "--keep-names"]
     releases = [("sketch", "r", sketch), ("covariance", "c", person)]
     for kind, name, options in releases:
         release = tmp_path / f"{name}.dps"

@@ -174,7 +174,7 @@ fn mistakes_are_refused_before_anything_is_written() {
 }
 
 /// Names that need quotes in CSV, from a file that may hold any.
-const NAMES: [&str; 4] = ["größe, cm", "say \"x\"", "two\nlines", " padded "];
+const NAMES: [&str; 4] = ["größe, cm", "say \"x\"", "y;\u{2028}'z", " padded "];
 
 /// A covariance whose columns have these names.
 fn named() -> Room {
@@ -191,7 +191,7 @@ fn named() -> Room {
     writer.close().expect("closed");
     room.write("named.parquet", bytes);
     room.json(
-        "release covariance named.parquet --out c.dps --adjacency add-remove-row --norm-bound 4 --epsilon 1 --delta 1e-6",
+        "release covariance named.parquet --keep-names --out c.dps --adjacency add-remove-row --norm-bound 4 --epsilon 1 --delta 1e-6",
     );
     room
 }

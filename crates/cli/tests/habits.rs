@@ -7,7 +7,7 @@ use parquet::arrow::ArrowWriter;
 use std::sync::Arc;
 use support::{Room, csv, numbers, text};
 
-const SKETCH: &str = "--seed 3 --insecure-test-noise 7 --force -k 2 --adjacency attribute --beta 1 --bound 1 --epsilon 1 \
+const SKETCH: &str = "--seed 3 --insecure-test-noise 7 --force -k 1 --adjacency attribute --beta 1 --bound 1 --epsilon 1 \
     --delta 1e-6";
 
 fn entered(room: &Room, input: &str) -> Vec<String> {

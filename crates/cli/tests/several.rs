@@ -11,9 +11,10 @@ const N: usize = 5_000;
 const D: usize = 4;
 /// Where the rows are cut: the files are longer and shorter than a block.
 const CUTS: [usize; 3] = [1, 3_001, 3_007];
-const FIXED: &str = "--seed 3 --insecure-test-noise 7";
+const FIXED: &str = "--insecure-test-noise 7";
 const PRIVACY: &str = "--adjacency attribute --beta 1 --bound 1 --epsilon 1 --delta 1e-6";
-const SKETCH: &str = "-k 4 --adjacency attribute --beta 1 --bound 1 --epsilon 1 --delta 1e-6";
+const SKETCH: &str =
+    "--seed 3 -k 4 --adjacency attribute --beta 1 --bound 1 --epsilon 1 --delta 1e-6";
 
 /// The rows in one file and in four.
 fn room() -> Room {
@@ -40,7 +41,7 @@ const PARTS: &str = "part0.csv part1.csv part2.csv part3.csv";
 #[test]
 fn several_files_give_the_release_of_one_with_their_rows() {
     let room = room();
-    let signs = "-k 4 --adjacency attribute --beta 1 --bound 1 --epsilon 1 --delta 0";
+    let signs = "--seed 3 -k 4 --adjacency attribute --beta 1 --bound 1 --epsilon 1 --delta 0";
     let covariance = "--adjacency add-remove-row --norm-bound 4 --epsilon 1 --delta 1e-6";
     for (kind, options) in [("sketch", SKETCH), ("signs", signs), ("covariance", covariance)] {
         let expected = made(&room, kind, "one.csv", options);
@@ -85,7 +86,8 @@ fn several_files_of_sets_are_one() {
         };
         lines[4_500..].iter().map(list).collect::<String>()
     });
-    let options = "-k 8 --adjacency set-items --alpha 1 --min-size 1 --epsilon 2 --delta 0";
+    let options =
+        "--seed 3 -k 8 --adjacency set-items --alpha 1 --min-size 1 --epsilon 2 --delta 0";
     let expected = made(&room, "minhash", "one.txt", options);
     assert_eq!(made(&room, "minhash", "a.txt b.jsonl", options), expected);
     let refused = |input: &str, code: i32, words: &[&str]| {
@@ -144,7 +146,7 @@ fn a_bad_file_among_several_refuses_all_and_nothing_is_paid() {
     }
     // Commands that read one file say so.
     room.refuses(
-        &format!("release sketch {PARTS} --plan-parts --key k --out refused.dps --seed 3 {SKETCH}"),
+        &format!("release sketch {PARTS} --plan-parts --key k --out refused.dps {SKETCH}"),
         2,
         &["one file"],
     );

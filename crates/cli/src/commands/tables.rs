@@ -102,7 +102,7 @@ fn write_csv<T: Cell>(file: &mut Output, table: &Table<'_, T>, named: bool) -> s
 
 /// A field of a CSV file.
 fn quoted(text: &str) -> String {
-    if text.contains(['"', ',', '\n', '\r']) || text.trim() != text {
+    if text.contains(['"', ',']) || text.trim() != text {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }
     text.to_owned()

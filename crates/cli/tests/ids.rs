@@ -335,8 +335,9 @@ fn pairs_of_a_file_are_answered_as_single_ones() {
         if !["sketch", "signs", "minhash"].contains(&name) {
             continue;
         }
-        room.json(&format!("release {options} --out {name}.dps"));
-        room.json(&format!("release {} --out bare.dps --force", unnamed(options)));
+        let flips = if name == "signs" { "--flips response" } else { "" };
+        room.json(&format!("release {options} {flips} --out {name}.dps"));
+        room.json(&format!("release {} {flips} --out bare.dps --force", unnamed(options)));
         let asked = [(0, 1), (7, 39), (39, 7), (5, 5)];
         let numbers: String = asked.iter().map(|(i, j)| format!("{i} {j}\n")).collect();
         room.write("numbers.txt", format!("\u{feff}{numbers}\n"));

@@ -5,7 +5,7 @@
 
 use dp_core::certificate::{Exception, Trust};
 use dp_core::release_file::{Kind, encode, open};
-use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
+use dp_core::{Adjacency, Budget, EntryBound, Guarantee, NoiseRng, PublicSeed, Shift};
 use fuzzing::{Sample, releases};
 use linalg_dp::any::AnyRelease;
 use serde_json::{Value, json};
@@ -218,6 +218,18 @@ fn every_edited_release_is_refused() {
 fn ids_of_rows_are_read_and_edited_ones_are_refused() {
     let (mut honest, mut edited) = (Vec::new(), Vec::new());
     let mut kinds = HashSet::new();
+    let presence = |sigma: f64| {
+        let profile = json!({"kind": "gaussian", "sensitivity": 1.0, "sigma": sigma});
+        let guarantee = Guarantee::declared(
+            serde_json::from_value(json!({"kind": "add-remove-row", "bound": 1.0})).unwrap(),
+            Budget::new(20.0, 1e-5).unwrap(),
+            serde_json::from_value(profile).unwrap(),
+            "nobody",
+            "a test",
+        );
+        guarantee.unwrap()
+    };
+    let mut absent = 0;
     for Sample { name, bytes, .. } in releases().unwrap() {
         let summary = open(&bytes).unwrap().summary;
         let ids: String = (0..summary.rows).map(|i| format!("Zoë {i}\n")).collect();
@@ -234,16 +246,23 @@ fn ids_of_rows_are_read_and_edited_ones_are_refused() {
             continue;
         }
         kinds.insert(summary.kind);
-        // Who is there is what these would tell.
-        let present = fuzzing::forged(&named, |_, fields| {
-            if let Some(place) = fields.pointer_mut("/certificate/guarantee/adjacency") {
-                *place = json!({"kind": "add-remove-row", "bound": 1.0});
-            }
-        });
-        let present = present.unwrap();
-        if present != named {
-            assert!(open(&present).unwrap_err().to_string().contains("tell who is in"), "{name}");
-            edited.push((format!("{name}: rows whose presence is protected"), present));
+        // Who is there is what these would tell: where a declared guarantee hides that, ids are refused and the rest is not.
+        let noise = fuzzing::trailer(&named).unwrap()["certificate"]["noise"].clone();
+        if noise["kind"] == "rounded-gaussian" {
+            absent += 1;
+            let presence = presence(noise["sigma"].as_f64().unwrap());
+            let [with_ids, without] = [&named, &bytes].map(|file| {
+                let forged = fuzzing::forged(file, |_, fields| {
+                    let certificate = &mut fields["certificate"];
+                    certificate["ln_true_delta"] = json!(presence.true_delta().unwrap().get());
+                    certificate["guarantee"] = serde_json::to_value(&presence).unwrap();
+                });
+                forged.unwrap()
+            });
+            open(&without).unwrap();
+            let refused = open(&with_ids).unwrap_err().to_string();
+            assert!(refused.contains("tell who is in"), "{name}: {refused}");
+            edited.push((format!("{name}: rows whose presence is protected"), with_ids));
         }
         assert_eq!(open(&named).unwrap().ids.unwrap().get(0), Some("Zoë 0"), "{name}");
         let mut bad = |what: &str, bytes: Vec<u8>| edited.push((format!("{name}: {what}"), bytes));
@@ -277,6 +296,7 @@ fn ids_of_rows_are_read_and_edited_ones_are_refused() {
     }
     let rows = Kind::ALL.into_iter().filter(|kind| kind.has_rows()).collect();
     assert_eq!(kinds, rows, "kinds with rows");
+    assert!(absent > 0);
     for (name, bytes) in &edited {
         assert!(AnyRelease::decode(bytes).is_err(), "{name}");
     }

@@ -154,6 +154,13 @@ class Release:
         """What it holds: ``vectors``, ``signs``, ``set signatures``, ``covariance``, ..."""
         return self._core.kind()
 
+    def ids(self) -> list[str] | None:
+        """What the rows are called, in their order, where that was published with them (``dps release ... --keep-id``).
+
+        Public, and not protected; the certificate's hash covers them. None where the release keeps no ids.
+        """
+        return self._core.ids()
+
     @property
     def certificate(self) -> dict[str, Any]:
         """Which inputs cannot be told apart, the exact delta, the noise: all of it public."""
@@ -315,20 +322,21 @@ class Release:
             Only these rows of the queries.
         top : int
             Hits a query.
-        score : {"cosine", "inner"}
-            For vectors; signs count differing bits, set signatures estimate similarity.
+        score : {"cosine", "inner", "squared-distance"}
+            For vectors; squared distances are unbiased, as those of `distance`, the least first. Signs count differing bits, set signatures estimate similarity.
 
         Returns
         -------
         (ndarray, ndarray)
             Rows (int64) and scores (float64), queries x top, best first. Scores are those of
-            the noisy rows: `distance` takes the noise out.
+            the noisy rows, but for squared distances: `distance` takes the noise out.
         """
-        if score not in ("cosine", "inner"):
-            raise ValueError(f"score = {score!r} is not allowed: must be 'cosine' or 'inner'")
+        if score not in ("cosine", "inner", "squared-distance"):
+            allowed = "'cosine', 'inner' or 'squared-distance'"
+            raise ValueError(f"score = {score!r} is not allowed: must be {allowed}")
         core = None if queries is None else queries._core
         chosen = None if rows is None else [int(row) for row in rows]
-        return self._core.search(top, core, chosen, score == "inner")
+        return self._core.search(top, core, chosen, score)
 
     def pca(self, k: int, *, center: bool = False, failure: float = 0.05) -> Components:
         """The `k` strongest directions of a released covariance, with bounds of their errors.

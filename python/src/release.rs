@@ -180,6 +180,13 @@ impl Release {
         }
     }
 
+    /// What its rows are called, where that was published with it.
+    fn ids(&self) -> Option<Vec<&str>> {
+        let Held::Any(release) = &self.held else { return None };
+        let ids = release.ids()?;
+        Some((0..ids.rows()).filter_map(|row| ids.get(row)).collect())
+    }
+
     /// The certificate as JSON.
     fn certificate(&self) -> String {
         match &self.held {
@@ -354,18 +361,18 @@ impl Release {
     }
 
     /// The best rows for each query: their numbers and their scores.
-    #[pyo3(signature = (top, queries=None, rows=None, inner=false))]
+    #[pyo3(signature = (top, queries=None, rows=None, score="cosine"))]
     fn search<'py>(
         &self,
         py: Python<'py>,
         top: usize,
         queries: Option<&Self>,
         rows: Option<Vec<usize>>,
-        inner: bool,
+        score: &str,
     ) -> Result<Found<'py>> {
         let items = self.any("a search")?;
         let asked = queries.map(|queries| queries.any("a search")).transpose()?;
-        search(py, (items, asked), (top, rows), inner)?.ok_or_else(|| self.cannot("a search"))
+        search(py, (items, asked), (top, rows), score)?.ok_or_else(|| self.cannot("a search"))
     }
 
     /// Directions (d x k), explained values, their total, and, of a covariance, two bounds of error.

@@ -26,12 +26,16 @@ pub(crate) fn search<'py>(
     py: Python<'py>,
     (items, other): (&AnyRelease, Option<&AnyRelease>),
     (top, rows): (usize, Option<Vec<usize>>),
-    inner: bool,
+    score: &str,
 ) -> Result<Option<Found<'py>>> {
     let some = rows.as_deref();
     Ok(Some(match (items, other.unwrap_or(items)) {
         (AnyRelease::Sketch(items), AnyRelease::Sketch(asked)) => {
-            let score = if inner { Score::InnerProduct } else { Score::Cosine };
+            let score = match score {
+                "inner" => Score::InnerProduct,
+                "squared-distance" => Score::SquaredDistance,
+                _ => Score::Cosine,
+            };
             let answers = work(py, || -> Result<_> {
                 let index = SketchIndex::new(items.payload(), score)?;
                 Ok(index.top_k(&chosen(asked.payload(), some)?, top)?)

@@ -63,6 +63,18 @@ def test_search_is_the_best_of_the_released_rows(rows):
         release.search(top=0)
 
 
+def test_search_by_squared_distance_is_the_least_of_all_distances(rows):
+    release = vectors(epsilon=30).release(rows)
+    hits, scores = release.search(rows=[5, 9], top=4, score="squared-distance")
+    for query, found, told in zip([5, 9], hits, scores, strict=True):
+        pairs = [release.distance(i, query, measure="squared distance") for i in range(200)]
+        all_distances = np.array([estimate.value for estimate in pairs])
+        assert set(found) <= set(np.argsort(all_distances, kind="stable")[:5]) | {query}
+        assert told.tolist() == sorted(all_distances[found])
+    with pytest.raises(ValueError):
+        release.search(score="euclidean")
+
+
 def test_signs_are_searched_by_differing_bits(rows):
     mechanism = dps.Signs(
         d=12, bits=12, adjacency=ONE, bound=1, epsilon=9, delta=0, family="gaussian"

@@ -8,6 +8,7 @@ use readers::{
     SetsFile, Users, is_stream, open_all,
 };
 use sketch::sets::ItemSet;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
@@ -82,14 +83,14 @@ enum MissingValue {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct InputOptions {
-    /// The file of rows; `-` reads standard input. Gzip is recognised.
+    /// The file of rows; `-` reads standard input. Gzip and zstd are recognised.
     pub(crate) input: PathBuf,
     /// More files of rows, read after it in this order: with the same columns.
     pub(crate) more: Vec<PathBuf>,
     /// Their format; by default what the name of each says.
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// CSV: what stands between the numbers; `tab` for a tab [default: a comma].
+    /// CSV: what stands between the numbers; `tab` for a tab [default: a tab where the name ends in .tsv, else a comma].
     #[arg(long)]
     delimiter: Option<String>,
     /// CSV: the first line holds names (the default; say it when the names are numbers).
@@ -98,7 +99,7 @@ pub(crate) struct InputOptions {
     /// CSV: the first line is data.
     #[arg(long)]
     no_header: bool,
-    /// Use only these columns: names, positions from one, or ranges of positions, as in `age,3,10-20`.
+    /// Use only these columns: names, positions from one, or ranges of either, as in `age,3,10-20,60-,x0-x18`.
     #[arg(long, value_delimiter = ',')]
     columns: Vec<String>,
     /// Leave this column out (an identifier, a label); may be given more than once.
@@ -122,7 +123,7 @@ pub(crate) struct InputOptions {
     /// Divide every value by this public number first (255 for the bytes of images).
     #[arg(long, default_value_t = 1.0)]
     divide: f64,
-    /// What a missing value counts as.
+    /// What a missing value (an empty cell, null, NaN) counts as.
     #[arg(long, value_enum, default_value_t = MissingValue::Refuse)]
     missing: MissingValue,
 }
@@ -170,6 +171,7 @@ impl InputOptions {
             let (users, ids) = (self.users.get().cloned(), self.ids.get().cloned());
             RowsFile { users, ids, ..self.like(path) }
         };
+        once(&self.input, &self.more)?;
         let files = [&self.input].into_iter().chain(&self.more);
         Ok(self.entered_by(open_all(files.map(|path| file(path)).collect())?))
     }
@@ -224,6 +226,23 @@ impl InputOptions {
     }
 }
 
+/// Refuses a file that is named twice: each of its rows would be two, and less would be hidden of it than is promised.
+fn once(first: &Path, more: &[PathBuf]) -> Result<()> {
+    let mut seen = HashSet::new();
+    for path in [first].into_iter().chain(more.iter().map(PathBuf::as_path)) {
+        // What is not there is said where it is opened.
+        if let Ok(place) = path.canonicalize()
+            && !seen.insert(place)
+        {
+            let name = path.display();
+            return Err(Error::usage(format!(
+                "{name} is named twice: each of its rows would enter twice; name it once"
+            )));
+        }
+    }
+    Ok(())
+}
+
 /// Refuses two rows of one name.
 fn distinct(ids: &Mutex<RowIds>, file: &Path) -> Result<()> {
     match ids.lock().unwrap_or_else(PoisonError::into_inner).repeated() {
@@ -253,7 +272,7 @@ pub(crate) fn numbers(file: &RowsFile) -> Result<(usize, Vec<f64>)> {
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Input")]
 pub(crate) struct ItemOptions {
-    /// The file of sets; `-` reads standard input. Gzip is recognised.
+    /// The file of sets; `-` reads standard input. Gzip and zstd are recognised.
     pub(crate) input: PathBuf,
     /// More files of sets, read after it in this order.
     pub(crate) more: Vec<PathBuf>,
@@ -290,9 +309,12 @@ pub(crate) struct ItemOptions {
 }
 
 impl ItemOptions {
-    fn open(&self, path: &Path, first: bool) -> Result<SetReader> {
+    fn open(&self, path: &Path, before: Option<SetReader>) -> Result<SetReader> {
         let file = SetsFile { ids: self.id_column().cloned(), ..self.like(path) };
-        Ok(if first { file.open()? } else { file.open_next()? })
+        Ok(match before {
+            None => file.open()?,
+            Some(before) => file.open_after(before)?,
+        })
     }
 
     /// Hands every batch of sets on: its file, how many sets of it came before, and the sets.
@@ -300,8 +322,10 @@ impl ItemOptions {
         &self,
         mut take: impl FnMut(&Path, u64, &[ItemSet], &Meter) -> Result<()>,
     ) -> Result<()> {
-        for (at, path) in [&self.input].into_iter().chain(&self.more).enumerate() {
-            let mut reader = self.open(path, at == 0)?;
+        once(&self.input, &self.more)?;
+        let mut last = None;
+        for path in [&self.input].into_iter().chain(&self.more) {
+            let mut reader = self.open(path, last.take())?;
             loop {
                 let before = reader.done();
                 let sets = reader.next()?;
@@ -310,6 +334,7 @@ impl ItemOptions {
                 }
                 take(path, before, &sets, &reader.meter)?;
             }
+            last = Some(reader);
         }
         self.ids().map_or(Ok(()), |ids| distinct(&ids, &self.input))
     }

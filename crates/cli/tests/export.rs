@@ -2,13 +2,16 @@
 
 mod support;
 
+use ::csv as csv_reader;
+use ::parquet::arrow::ArrowWriter;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{Float64Type, Int8Type, UInt64Type};
-use arrow_array::{Array, RecordBatch};
+use arrow_array::{Array, ArrayRef, Float64Array, RecordBatch};
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
+use std::sync::Arc;
 use support::{Room, csv, number, numbers};
 
 const N: usize = 5_000;
@@ -32,7 +35,7 @@ fn arrow(path: &Path) -> (Vec<RecordBatch>, HashMap<String, String>) {
 }
 
 fn parquet(path: &Path) -> (Vec<RecordBatch>, HashMap<String, String>) {
-    use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+    use ::parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
     let file = File::open(path).expect("a file");
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).expect("a Parquet file");
     let about = builder.metadata().file_metadata().key_value_metadata().expect("something").iter();
@@ -168,4 +171,47 @@ fn mistakes_are_refused_before_anything_is_written() {
     room.write("damaged.dps", damaged);
     room.refuses("export damaged.dps --out new.csv", 1, &["checksum"]);
     assert!(!room.path("new.csv").exists());
+}
+
+/// Names that need quotes in CSV, from a file that may hold any.
+const NAMES: [&str; 4] = ["größe, cm", "say \"x\"", "y;\u{2028}'z", " padded "];
+
+/// A covariance whose columns have these names.
+fn named() -> Room {
+    let room = Room::new();
+    let values = numbers(50, 4);
+    let columns = NAMES.into_iter().enumerate().map(|(j, name)| {
+        let column = values.iter().skip(j).step_by(4).copied();
+        (name, Arc::new(column.collect::<Float64Array>()) as ArrayRef)
+    });
+    let batch = RecordBatch::try_from_iter(columns).expect("a batch");
+    let mut bytes = Vec::new();
+    let mut writer = ArrowWriter::try_new(&mut bytes, batch.schema(), None).expect("a writer");
+    writer.write(&batch).expect("written");
+    writer.close().expect("closed");
+    room.write("named.parquet", bytes);
+    room.json(
+        "release covariance named.parquet --keep-names --out c.dps --adjacency add-remove-row --norm-bound 4 --epsilon 1 --delta 1e-6",
+    );
+    room
+}
+
+#[test]
+fn names_of_columns_stand_in_headers_and_metadata() {
+    let room = named();
+    for end in ["csv", "arrow", "parquet"] {
+        room.json(&format!("export c.dps --out c.{end}"));
+    }
+    let text = room.read("c.csv");
+    let mut reader = csv_reader::Reader::from_reader(&text[..]);
+    let header: Vec<String> =
+        reader.headers().expect("a header").iter().map(str::to_owned).collect();
+    assert_eq!(header[0], "row");
+    assert_eq!(header[1..], NAMES);
+    let records: Vec<_> = reader.records().map(|record| record.expect("a record")).collect();
+    assert!(records.len() == 4 && records.iter().all(|record| record.len() == 5));
+    for about in [arrow(&room.path("c.arrow")).1, parquet(&room.path("c.parquet")).1] {
+        let names: Vec<String> = serde_json::from_str(&about["dps.columns"]).expect("a list");
+        assert_eq!(names, NAMES);
+    }
 }

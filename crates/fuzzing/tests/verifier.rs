@@ -5,7 +5,7 @@
 
 use dp_core::certificate::{Exception, Trust};
 use dp_core::release_file::{Kind, encode, open};
-use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Shift};
+use dp_core::{Adjacency, Budget, EntryBound, Guarantee, NoiseRng, PublicSeed, Shift};
 use fuzzing::{Sample, releases};
 use linalg_dp::any::AnyRelease;
 use serde_json::{Value, json};
@@ -211,6 +211,102 @@ fn every_edited_release_is_refused() {
     // A crash on the way is no verdict: reasons are given in the page's words nearly always.
     let malformed = said.iter().filter(|v| v.contains("malformed")).count();
     assert!(malformed * 10 < said.len(), "{malformed} of {}", said.len());
+}
+
+/// Both verifiers read ids of rows, of every kind that has rows and of no other, and refuse those that are none.
+#[test]
+fn ids_of_rows_are_read_and_edited_ones_are_refused() {
+    let (mut honest, mut edited) = (Vec::new(), Vec::new());
+    let mut kinds = HashSet::new();
+    let presence = |sigma: f64| {
+        let profile = json!({"kind": "gaussian", "sensitivity": 1.0, "sigma": sigma});
+        let guarantee = Guarantee::declared(
+            serde_json::from_value(json!({"kind": "add-remove-row", "bound": 1.0})).unwrap(),
+            Budget::new(20.0, 1e-5).unwrap(),
+            serde_json::from_value(profile).unwrap(),
+            "nobody",
+            "a test",
+        );
+        guarantee.unwrap()
+    };
+    let mut absent = 0;
+    for Sample { name, bytes, .. } in releases().unwrap() {
+        let summary = open(&bytes).unwrap().summary;
+        let ids: String = (0..summary.rows).map(|i| format!("Zoë {i}\n")).collect();
+        let with = |ids: &[u8], length: u64| {
+            let named = fuzzing::forged(&bytes, |payload, fields| {
+                payload.extend(ids);
+                fields["ids"] = json!(length);
+            });
+            named.unwrap()
+        };
+        let named = with(ids.as_bytes(), ids.len() as u64);
+        if !summary.kind.has_rows() {
+            edited.push((format!("{name}: ids where there are no rows"), named));
+            continue;
+        }
+        kinds.insert(summary.kind);
+        // Who is there is what these would tell: where a declared guarantee hides that, ids are refused and the rest is not.
+        let noise = fuzzing::trailer(&named).unwrap()["certificate"]["noise"].clone();
+        if noise["kind"] == "rounded-gaussian" {
+            absent += 1;
+            let presence = presence(noise["sigma"].as_f64().unwrap());
+            let [with_ids, without] = [&named, &bytes].map(|file| {
+                let forged = fuzzing::forged(file, |_, fields| {
+                    let certificate = &mut fields["certificate"];
+                    certificate["ln_true_delta"] = json!(presence.true_delta().unwrap().get());
+                    certificate["guarantee"] = serde_json::to_value(&presence).unwrap();
+                });
+                forged.unwrap()
+            });
+            open(&without).unwrap();
+            let refused = open(&with_ids).unwrap_err().to_string();
+            assert!(refused.contains("tell who is in"), "{name}: {refused}");
+            edited.push((format!("{name}: rows whose presence is protected"), with_ids));
+        }
+        assert_eq!(open(&named).unwrap().ids.unwrap().get(0), Some("Zoë 0"), "{name}");
+        let mut bad = |what: &str, bytes: Vec<u8>| edited.push((format!("{name}: {what}"), bytes));
+        // The checksum set right, and nothing else: the certificate was written for other ids.
+        let mut renamed = named.clone();
+        let at = renamed.windows(6).position(|part| part == "Zoë 0".as_bytes()).unwrap();
+        renamed[at] = b'X';
+        bad("another id", renamed.clone());
+        bad("another id with a new checksum", fuzzing::sealed(&renamed));
+        let mut trailer = fuzzing::trailer(&named).unwrap();
+        trailer.as_object_mut().unwrap().remove("ids");
+        bad("ids taken for numbers", fuzzing::repacked(&named, &trailer).unwrap());
+        // Every hash set right: what stands there must still be ids of these rows.
+        let mut of = |what: &str, text: Vec<u8>| bad(what, with(&text, text.len() as u64));
+        let text = |of: &str| of.as_bytes().to_vec();
+        of("one more", text(&format!("{ids}more\n")));
+        of("one less", text(ids.split_inclusive('\n').skip(1).collect::<String>().as_str()));
+        of("an end that is missing", text(ids.trim_end()));
+        of("a control character", text(&ids.replacen('Z', "\t", 1)));
+        of("a next line", text(&ids.replacen('Z', "\u{85}", 1)));
+        of("no name", text(&ids.replacen("Zoë 0", "", 1)));
+        of("a long name", text(&ids.replacen('Z', &"Z".repeat(260), 1)));
+        of("no text", ids.bytes().map(|byte| if byte == b'Z' { 0xff } else { byte }).collect());
+        if summary.rows > 1 {
+            of("two of one name", text(&ids.replacen("Zoë 1\n", "Zoë 0\n", 1)));
+        }
+        for length in [0, ids.len() as u64 - 1, ids.len() as u64 + 8, 1 << 60] {
+            bad("another length of the ids", with(ids.as_bytes(), length));
+        }
+        honest.push((name, named));
+    }
+    let rows = Kind::ALL.into_iter().filter(|kind| kind.has_rows()).collect();
+    assert_eq!(kinds, rows, "kinds with rows");
+    assert!(absent > 0);
+    for (name, bytes) in &edited {
+        assert!(AnyRelease::decode(bytes).is_err(), "{name}");
+    }
+    let Some(python) = python() else { return };
+    for ((name, _), verdict) in honest.iter().zip(verdicts(&python, &honest)) {
+        assert!(verdict.contains(": accepted: "), "{name}: {verdict}");
+    }
+    for ((name, _), verdict) in edited.iter().zip(verdicts(&python, &edited)) {
+        assert!(verdict.contains(": REFUSED: "), "{name}: {verdict}");
+    }
 }
 
 /// Releases whose unit is a user: both verifiers accept the honest ones, and refuse more rows than the noise hides.

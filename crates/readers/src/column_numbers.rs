@@ -1,7 +1,7 @@
 //! Numbers of a column of Parquet or Arrow.
 
 use crate::block::first_outside;
-use crate::options::{MISSING, Missing, NOT_FINITE, Numbers};
+use crate::options::{MISSING, Missing, Numbers};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
@@ -28,10 +28,9 @@ impl Numbers {
             && self.divide == 1.0
         {
             let values = &column.as_primitive::<Float64Type>().values()[..];
-            return match first_outside(values, f64::MAX) {
-                None => Ok(Cow::Borrowed(values)),
-                Some(at) => Err((at, NOT_FINITE)),
-            };
+            if first_outside(values, f64::MAX).is_none() {
+                return Ok(Cow::Borrowed(values));
+            }
         }
         let mut values: Vec<f64> = match column.data_type() {
             DataType::Float64 => primitive!(Float64Type),
@@ -58,7 +57,7 @@ impl Numbers {
                 }
             }
         }
-        self.all_finite(&mut values).map_err(|at| (at, NOT_FINITE))?;
+        self.all_finite(&mut values)?;
         Ok(Cow::Owned(values))
     }
 }

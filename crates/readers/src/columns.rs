@@ -170,7 +170,15 @@ impl Selection {
 fn resolve(text: &str, count: usize, names: Option<&[String]>, vetted: bool) -> Result<Vec<usize>> {
     let text = text.trim();
     let position = |t: &str| t.parse::<usize>().ok().filter(|p| (1..=count).contains(p));
-    if let Some(at) = names.and_then(|names| names.iter().position(|n| n == text)) {
+    let called = |t: &str| names.and_then(|names| names.iter().position(|name| name == t));
+    if let Some(names) = names
+        && names.iter().filter(|name| *name == text).count() > 1
+    {
+        return Err(Error::options(format!(
+            "{text:?} is the name of several columns: say the position of the one that is meant, as in 3-3"
+        )));
+    }
+    if let Some(at) = called(text) {
         if let Some(other) = position(text).filter(|p| *p != at + 1) {
             return Err(Error::options(format!(
                 "{text} is the name of column {} and the position of another: say (after `leave_out`, `columns` or `keep`) {other}-{other} or \
@@ -182,14 +190,29 @@ fn resolve(text: &str, count: usize, names: Option<&[String]>, vetted: bool) -> 
         }
         return Ok(vec![at]);
     }
-    let range = match text.split_once('-') {
-        Some((first, last)) => position(first).zip(position(last)),
-        None => position(text).map(|p| (p, p)),
-    };
-    if let Some((first, last)) = range
-        && first <= last
-    {
-        return Ok((first - 1..last).collect());
+    if let Some(at) = position(text) {
+        return Ok(vec![at - 1]);
+    }
+    // Names may hold the mark: every place where it may cut is tried.
+    let mut ranges = text.match_indices('-').filter_map(|(cut, _)| {
+        let (first, last) = (text[..cut].trim(), text[cut + 1..].trim());
+        let positions = match (first, last) {
+            ("", "") => None,
+            ("", last) => Some(1).zip(position(last)),
+            (first, "") => position(first).zip(Some(count)),
+            (first, last) => position(first).zip(position(last)),
+        };
+        let named = || Some((called(first)? + 1, called(last)? + 1));
+        positions.or_else(named).filter(|(first, last)| first <= last)
+    });
+    match (ranges.next(), ranges.next()) {
+        (Some((first, last)), None) => return Ok((first - 1..last).collect()),
+        (Some(_), Some(_)) => {
+            return Err(Error::options(format!(
+                "{text:?} is a range of columns in two ways, because names hold a -: say it by positions"
+            )));
+        }
+        _ => {}
     }
     let known = names.filter(|_| vetted).map_or(String::new(), |names| {
         let some: Vec<&str> = names.iter().take(8).map(String::as_str).collect();

@@ -13,7 +13,7 @@ use dp_core::release_file::RowIds;
 use memchr::{memchr, memrchr};
 use rayon::prelude::*;
 use std::io::{BufRead, Cursor, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -62,7 +62,8 @@ struct Wrong {
 }
 
 pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result<Input> {
-    let delimiter = delimiter(options.delimiter.as_deref().unwrap_or(","))?;
+    let delimiter =
+        delimiter(options.delimiter.as_deref().unwrap_or(usual_delimiter(&options.path)))?;
     let mut chunks = Chunks { bytes: Some(bytes), carry: Vec::new(), live: options.live };
     let first = chunks.next().map_err(|e| Error::io(&options.path, e))?.unwrap_or_default();
     if let Some(what) = source::foreign(&first) {
@@ -117,6 +118,11 @@ pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result
     let (users, ids) = (options.users.clone(), options.ids.clone());
     let rows = CsvRows { chunks, rest: None, layout, path, records: 0, users, ids };
     Ok(Input { rows: Box::new(rows), meter, columns })
+}
+
+/// What stands between cells, as the name of a file says it.
+pub(crate) fn usual_delimiter(path: &Path) -> &'static str {
+    if source::name_of(path).ends_with(".tsv") { "tab" } else { "," }
 }
 
 pub(crate) fn delimiter(text: &str) -> Result<u8> {

@@ -10,17 +10,23 @@ use crate::set_options::{SetFormat, Sets, SetsFile};
 use crate::set_table;
 use crate::source::{self, Meter};
 use sketch::sets::ItemSet;
+use std::collections::HashSet;
 use std::io::BufRead;
 
 /// Sets of a batch, and about how many bytes of text.
 const BATCH: usize = 4096;
 const BATCH_BYTES: usize = 1 << 22;
 
+/// What is said of a set whose rows do not follow each other.
+const SCATTERED: &str = "the rows of a set do not stand together: sort by the column of `set_id`, and keep all rows of a set in one file";
+
 /// The sets of a file, in batches.
 pub struct SetReader {
     inner: Box<dyn Sets>,
     file: SetsFile,
     sets: u64,
+    /// Sets that are complete, where every row is an item of one.
+    seen: HashSet<String>,
     /// How far reading has come.
     pub meter: Meter,
 }
@@ -32,14 +38,24 @@ impl SetsFile {
     /// A file that cannot be read, that is not of its format, or whose sets could be several things.
     pub fn open(&self) -> Result<SetReader> {
         self.ids.iter().for_each(|of| *of.ids() = Default::default());
-        self.open_next()
+        self.open_with(HashSet::new())
     }
 
-    /// As [`SetsFile::open`] for a file that comes after others: ids go on.
+    /// As [`SetsFile::open`] for a file that comes after another: ids go on, and no set has rows in both.
     ///
     /// # Errors
     /// As [`SetsFile::open`].
-    pub fn open_next(&self) -> Result<SetReader> {
+    pub fn open_after(&self, before: SetReader) -> Result<SetReader> {
+        let mut file = self.clone();
+        let lists = [SetFormat::Jsonl, SetFormat::Parquet, SetFormat::Arrow];
+        if file.items.is_empty() && lists.contains(&file.format()) {
+            // The only list of another name would be another list.
+            file.items.extend(before.inner.list().map(str::to_owned));
+        }
+        file.open_with(before.seen)
+    }
+
+    fn open_with(&self, seen: HashSet<String>) -> Result<SetReader> {
         let (inner, meter) = match self.format() {
             #[cfg(any(feature = "arrow", feature = "parquet"))]
             format @ (SetFormat::Parquet | SetFormat::Arrow) => set_columns::open(self, format)?,
@@ -62,7 +78,7 @@ impl SetsFile {
                 (sets, meter)
             }
         };
-        Ok(SetReader { inner, file: self.clone(), sets: 0, meter })
+        Ok(SetReader { inner, file: self.clone(), sets: 0, seen, meter })
     }
 
     /// What is said, or what the name says. A CSV file whose columns of items are not named may be lines of words.
@@ -70,11 +86,8 @@ impl SetsFile {
         if let Some(format) = self.format {
             return format;
         }
-        let name = self.path.to_string_lossy().to_ascii_lowercase();
-        let ends = |ends: &[&str]| {
-            let name = name.strip_suffix(".gz").unwrap_or(&name);
-            ends.iter().any(|end| name.ends_with(end))
-        };
+        let name = source::name_of(&self.path);
+        let ends = |ends: &[&str]| ends.iter().any(|end| name.ends_with(end));
         let table = !self.items.is_empty() || self.set_id.is_some();
         match () {
             () if ends(&[".jsonl", ".ndjson"]) => SetFormat::Jsonl,
@@ -102,10 +115,14 @@ impl SetReader {
         let (mut batch, mut text_read) = (Vec::new(), 0);
         while batch.len() < BATCH && text_read < BATCH_BYTES {
             let Some(named) = self.inner.next()? else { break };
+            let record = self.sets + batch.len() as u64 + 1;
             if let Some(column) = &self.file.ids {
                 let id = column.ids().push(named.id.as_deref().unwrap_or_default());
-                let record = self.sets + batch.len() as u64 + 1;
                 id.map_err(|_| self.file.refused(NOT_AN_ID, record))?;
+            }
+            // One set in two places would be two sets, and less would be hidden of it than is promised.
+            if self.file.set_id.is_some() && !self.seen.insert(named.id.unwrap_or_default()) {
+                return Err(self.file.refused(SCATTERED, record));
             }
             text_read += named.bytes;
             batch.push(named.set);

@@ -139,7 +139,7 @@ impl NpyRows {
             for part in raw.chunks(DECODED * self.element.bytes) {
                 let from = values.len();
                 self.element.decode(part, values);
-                self.numbers.all_finite(&mut values[from..]).map_err(|at| {
+                self.numbers.all_finite(&mut values[from..]).map_err(|(at, _)| {
                     let at = from + at;
                     DataError {
                         file: self.path.clone(),

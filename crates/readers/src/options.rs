@@ -2,6 +2,7 @@
 
 use crate::block::first_outside;
 use crate::error::{DataError, Error, Result};
+use crate::source::name_of;
 use dp_core::release_file::RowIds;
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -44,13 +45,12 @@ impl FileFormat {
         ("ubyte", Self::Idx),
     ];
 
-    /// What the name of a file says, with or without `.gz`.
+    /// What the name of a file says, with or without `.gz` or `.zst`.
     ///
     /// # Errors
     /// A name that says nothing.
     pub fn of(path: &Path) -> Result<Self> {
-        let name = path.to_string_lossy().to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
+        let name = name_of(path);
         let found = Self::ENDINGS.iter().find(|(ending, _)| name.ends_with(ending));
         found.map(|&(_, format)| format).ok_or_else(|| {
             Error::options(format!(
@@ -87,15 +87,17 @@ pub enum Missing {
 /// Which file of rows is read, and how. [`RowsFile::new`] takes what the file says of itself.
 #[derive(Debug, Clone)]
 pub struct RowsFile {
-    /// The file; `-` reads standard input. Gzip is recognised.
+    /// The file; `-` reads standard input. Gzip and zstd are recognised.
     pub path: PathBuf,
     /// Its format; by default what its name says.
     pub format: Option<FileFormat>,
-    /// CSV: what stands between the numbers, one ASCII character, `tab` or `space`; a comma by default.
+    /// CSV: what stands between the numbers, one ASCII character, `tab` or `space`; by default a tab where the name ends in
+    /// `.tsv`, else a comma.
     pub delimiter: Option<String>,
     /// CSV: whether the first line holds names. By default it does, and must not be numbers.
     pub header: Option<bool>,
-    /// Use only these columns: names, positions from one, or ranges of positions, as in `10-20`.
+    /// Use only these columns: names, positions from one, or ranges of either, open at one end or not, as in `10-20`, `6-`,
+    /// `-3` and `x0-x18`.
     pub columns: Vec<String>,
     /// Leave these columns out (an identifier, a label).
     pub leave_out: Vec<String>,
@@ -211,7 +213,8 @@ pub(crate) struct Numbers {
 
 pub(crate) const NO_COLUMN: &str = "no column is left to use";
 pub(crate) const NOT_FINITE: &str = "a value is not finite (NaN or infinity)";
-pub(crate) const MISSING: &str = "a value is missing; `missing` zero makes missing values zero";
+pub(crate) const MISSING: &str =
+    "a value is missing (an empty cell, null or NaN); `missing` zero makes missing values zero";
 
 impl Numbers {
     pub(crate) fn of(options: &RowsFile) -> Self {
@@ -220,15 +223,25 @@ impl Numbers {
 
     pub(crate) fn finite(self, value: f64) -> Result<f64, &'static str> {
         let value = value / self.divide;
-        if value.is_finite() { Ok(value) } else { Err(NOT_FINITE) }
+        match value {
+            value if value.is_finite() => Ok(value),
+            value if value.is_nan() => self.missing(),
+            _ => Err(NOT_FINITE),
+        }
     }
 
-    /// As [`Numbers::finite`] for many numbers, in place; the place of the first that is refused.
-    pub(crate) fn all_finite(self, values: &mut [f64]) -> Result<(), usize> {
+    /// As [`Numbers::finite`] for many numbers, in place; the place of the first that is refused, and why.
+    pub(crate) fn all_finite(self, values: &mut [f64]) -> Result<(), (usize, &'static str)> {
         if self.divide != 1.0 {
             values.iter_mut().for_each(|v| *v /= self.divide);
         }
-        first_outside(values, f64::MAX).map_or(Ok(()), Err)
+        let Some(at) = first_outside(values, f64::MAX) else { return Ok(()) };
+        for (at, value) in values.iter_mut().enumerate().skip(at) {
+            if !value.is_finite() {
+                *value = self.finite(*value).map_err(|rule| (at, rule))?;
+            }
+        }
+        Ok(())
     }
 
     pub(crate) fn missing(self) -> Result<f64, &'static str> {

@@ -31,7 +31,8 @@ impl Prefetch {
                 let next = next.and_then(|block| {
                     let Some(mut block) = block else { return Ok(None) };
                     if let Some(file) = reader.file().filter(|file| **file != limits.file) {
-                        limits.file = file.to_owned();
+                        // Records are counted in the file that is named.
+                        (limits.file, first) = (file.to_owned(), 0);
                     }
                     limits.apply(&mut block, d, first, |c| reader.column(c))?;
                     first += block.n as u64;

@@ -5,7 +5,7 @@ use crate::columnar::{Batches, Columns};
 use crate::error::{DataError, Error, Result};
 use crate::guarded::guarded;
 use crate::options::{FileFormat, RowsFile};
-use crate::set_options::{EMPTY, LONGEST_SET, Named, SetFormat, Sets, SetsFile};
+use crate::set_options::{EMPTY, EMPTY_ITEM, LONGEST_SET, Named, SetFormat, Sets, SetsFile};
 use crate::set_table::{Cells, columns, sets};
 use crate::source::Meter;
 use arrow_array::cast::AsArray;
@@ -179,6 +179,9 @@ impl Lists {
         let (mut bytes, mut items) = (0, Vec::new());
         for at in 0..list.len() {
             let word = text(&list, at).ok_or_else(|| rows.file.refused(UNREAD, rows.rows))?;
+            if word.is_empty() {
+                return Err(rows.file.refused(EMPTY_ITEM, rows.rows));
+            }
             bytes += word.len() + 1;
             if bytes > LONGEST_SET {
                 return Err(rows.file.refused("a set takes more than 4 MiB", rows.rows));
@@ -196,6 +199,10 @@ impl Lists {
 }
 
 impl Sets for Lists {
+    fn list(&self) -> Option<&str> {
+        self.0.file.items.first().map(String::as_str)
+    }
+
     fn next(&mut self) -> Result<Option<Named>> {
         let path = self.0.file.path.clone();
         guarded(&path, || self.set())

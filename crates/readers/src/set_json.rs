@@ -1,9 +1,9 @@
 //! Item sets: JSON lines.
 
 use crate::error::{DataError, Error, Result};
-use crate::set_options::{EMPTY, LONGEST_SET, Named, Sets, SetsFile};
+use crate::set_options::{EMPTY, EMPTY_ITEM, LONGEST_SET, Named, Sets, SetsFile};
 use crate::source::{self, Bytes};
-use serde::de::{MapAccess, Visitor};
+use serde::de::{Error as _, MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 use sketch::sets::ItemSet;
@@ -13,6 +13,8 @@ pub(crate) struct SetJson {
     file: SetsFile,
     sets: u64,
     line: String,
+    /// Where the lists are, once a line was read: a field of objects, or the lines themselves.
+    lists: Option<Option<String>>,
 }
 
 /// An item, or the name of a set.
@@ -39,7 +41,11 @@ struct Item(u64);
 
 impl<'de> Deserialize<'de> for Item {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Ok(Self(ItemSet::item(&Word::deserialize(deserializer)?.text())))
+        let text = Word::deserialize(deserializer)?.text();
+        match text.trim() {
+            "" => Err(D::Error::custom(EMPTY_ITEM)),
+            word => Ok(Self(ItemSet::item(word))),
+        }
     }
 }
 
@@ -71,6 +77,8 @@ impl<'de> Deserialize<'de> for Fields<'de> {
 const NO_SET: &str =
     "a line is neither a JSON list of texts and whole numbers nor an object with one";
 
+const ELSEWHERE: &str = "its list stands elsewhere than on the lines before: say `items` FIELD for the one that holds items";
+
 impl SetJson {
     pub(crate) fn open(file: &SetsFile, bytes: Bytes) -> Result<Self> {
         for (given, option) in [
@@ -87,16 +95,26 @@ impl SetJson {
         if file.items.len() > 1 {
             return Err(Error::options("`items` names one field of JSON lines"));
         }
-        Ok(Self { bytes, file: file.clone(), sets: 0, line: String::new() })
+        Ok(Self { bytes, file: file.clone(), sets: 0, line: String::new(), lists: None })
     }
 
     /// Items, and what the set is called.
-    fn parse(&self, text: &str) -> Result<(Vec<Item>, Option<String>), &'static str> {
+    fn parse(
+        file: &SetsFile,
+        lists: &mut Option<Option<String>>,
+        text: &str,
+    ) -> Result<(Vec<Item>, Option<String>), &'static str> {
+        // Lists in another place than before may be of something else.
+        let mut place = |field: Option<&str>| {
+            let known = lists.get_or_insert_with(|| field.map(str::to_owned));
+            if known.as_deref() == field { Ok(()) } else { Err(ELSEWHERE) }
+        };
         if text.starts_with('[') {
-            if self.file.ids.is_some() || !self.file.items.is_empty() {
+            place(None)?;
+            if file.ids.is_some() || !file.items.is_empty() {
                 return Err("a line is a list, and `keep_id` and `items` name fields of objects");
             }
-            return Ok((serde_json::from_str(text).map_err(|_| NO_SET)?, None));
+            return Ok((items(text)?, None));
         }
         let Fields(fields) = serde_json::from_str(text).map_err(|_| NO_SET)?;
         let one = |name: &str| {
@@ -106,12 +124,15 @@ impl SetJson {
                 _ => Err("a line does not have the named field once"),
             }
         };
-        let items = match self.file.items.first() {
+        let list = match file.items.first() {
             Some(name) => one(name)?,
             None => {
                 let mut lists = fields.iter().filter(|(_, value)| value.get().starts_with('['));
                 match (lists.next(), lists.next()) {
-                    (Some((_, value)), None) => *value,
+                    (Some((field, value)), None) => {
+                        place(Some(field))?;
+                        *value
+                    }
                     _ => {
                         return Err(
                             "a line does not have one list: say `items` FIELD for the one that holds items",
@@ -120,8 +141,8 @@ impl SetJson {
                 }
             }
         };
-        let items = serde_json::from_str(items.get()).map_err(|_| NO_SET)?;
-        let id = self.file.ids.as_ref().map(|ids| one(&ids.column)).transpose()?;
+        let items = items(list.get())?;
+        let id = file.ids.as_ref().map(|ids| one(&ids.column)).transpose()?;
         let word = |raw: &RawValue| serde_json::from_str::<Word>(raw.get()).map(Word::text);
         let id =
             id.map(word).transpose().map_err(|_| "an id is neither a text nor a whole number")?;
@@ -129,7 +150,17 @@ impl SetJson {
     }
 }
 
+/// The items of a list.
+fn items(list: &str) -> Result<Vec<Item>, &'static str> {
+    let found: Result<Vec<Item>, _> = serde_json::from_str(list);
+    found.map_err(|e| if e.to_string().starts_with(EMPTY_ITEM) { EMPTY_ITEM } else { NO_SET })
+}
+
 impl Sets for SetJson {
+    fn list(&self) -> Option<&str> {
+        self.lists.as_ref()?.as_deref()
+    }
+
     fn next(&mut self) -> Result<Option<Named>> {
         loop {
             self.line.clear();
@@ -148,8 +179,9 @@ impl Sets for SetJson {
                 continue;
             }
             let record = self.sets + 1;
+            let parsed = Self::parse(&self.file, &mut self.lists, text);
             let refused = |rule: &str| self.file.refused(rule, record);
-            let (items, id) = self.parse(text).map_err(refused)?;
+            let (items, id) = parsed.map_err(refused)?;
             let set = ItemSet::new(items.into_iter().map(|item| item.0).collect());
             let set = set.map_err(|_| refused(EMPTY))?;
             self.sets += 1;

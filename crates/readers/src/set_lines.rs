@@ -48,10 +48,8 @@ impl SetLines {
                 "lines of words have no columns: the name of a set is its first word, `keep_id` 1",
             ));
         }
-        let name = file.path.to_string_lossy().to_ascii_lowercase();
-        let name = name.strip_suffix(".gz").unwrap_or(&name);
         let header = match file.header {
-            None if name.ends_with(".csv") => {
+            None if source::name_of(&file.path).ends_with(".csv") => {
                 return Err(Error::options(
                     "a CSV file is a table, and sets are read one a line: say `items` COLUMN for the column that holds \
                      items; when every line is a set, `header` true when the first line holds names, `header` false when it \

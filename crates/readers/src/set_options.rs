@@ -32,9 +32,12 @@ pub enum SetFormat {
 /// | CSV | the cell in the column `items`, cut at `separator` |
 /// | CSV, Parquet, Arrow | the cells in several columns `items` |
 /// | the same, with `set_id` | the cells in the column `items` of the rows that have one `set_id`, which stand together |
+///
+/// White space at both ends of an item does not count, an item that comes twice counts once, and a whole number is the text of
+/// its digits. Empty cells are no items; an empty text in a list, a missing item and a set without items are refused.
 #[derive(Debug, Clone)]
 pub struct SetsFile {
-    /// The file of sets; `-` reads standard input. Gzip is recognised.
+    /// The file of sets; `-` reads standard input. Gzip and zstd are recognised.
     pub path: PathBuf,
     /// Its format; by default what its name says, and lines where it says nothing.
     pub format: Option<SetFormat>,
@@ -83,10 +86,18 @@ pub(crate) fn refused(file: &Path, rule: impl Into<String>, record: u64) -> Erro
 /// What is said of a set without items.
 pub(crate) const EMPTY: &str = "a line holds no item: a set must not be empty";
 
+/// What is said of a text without letters in a list.
+pub(crate) const EMPTY_ITEM: &str = "an item of a list is an empty text: leave it out of the list";
+
 /// Sets, one after the other.
 pub(crate) trait Sets: Send {
     /// The next one; none after the last.
     fn next(&mut self) -> Result<Option<Named>>;
+
+    /// The column or field whose lists were found to be the sets.
+    fn list(&self) -> Option<&str> {
+        None
+    }
 }
 
 /// A set, what it is called where that is asked, and about how many bytes it took.

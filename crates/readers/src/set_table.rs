@@ -1,13 +1,12 @@
 //! Item sets in tables: in the cells of one column or of several, or an item a row.
 
 use crate::columns::{Selection, few};
-use crate::csv::{Allowance, Rationed, delimiter, parser};
+use crate::csv::{Allowance, Rationed, delimiter, parser, usual_delimiter};
 use crate::error::{DataError, Error, Result};
 use crate::set_options::{EMPTY, LONGEST_SET, Named, Sets, SetsFile};
 use crate::source::Bytes;
 use csv::{ByteRecord, Reader};
 use sketch::sets::ItemSet;
-use std::collections::HashSet;
 use std::io::Read;
 
 /// Rows of cells, of which some are read: those of items, then the one that names the set.
@@ -74,8 +73,6 @@ struct Long<C> {
     rows: u64,
     /// A row that was read already.
     ahead: Option<[String; 2]>,
-    /// Sets that are complete.
-    seen: HashSet<String>,
 }
 
 /// Sets in a table.
@@ -84,7 +81,7 @@ pub(crate) fn sets(file: &SetsFile, cells: impl Cells + 'static) -> Result<Box<d
     let file = file.clone();
     Ok(match file.set_id {
         None => Box::new(Wide { cells, file, sets: 0 }),
-        Some(_) => Box::new(Long { cells, file, rows: 0, ahead: None, seen: HashSet::new() }),
+        Some(_) => Box::new(Long { cells, file, rows: 0, ahead: None }),
     })
 }
 
@@ -138,14 +135,8 @@ impl<C: Cells> Sets for Long<C> {
             }
             items.push(ItemSet::item(&item));
         }
-        if !self.seen.insert(set.clone()) {
-            let rule =
-                "the rows of a set do not stand together: sort the file by the column of `set_id`";
-            return Err(self.file.refused(rule, self.rows));
-        }
         let found = ItemSet::new(items).map_err(|_| self.file.refused(EMPTY, self.rows))?;
-        let id = self.file.ids.is_some().then_some(set);
-        Ok(Some(Named { set: found, id, bytes }))
+        Ok(Some(Named { set: found, id: Some(set), bytes }))
     }
 }
 
@@ -164,13 +155,11 @@ struct CsvCells {
 
 pub(crate) fn open_csv(file: &SetsFile, bytes: Bytes) -> Result<Box<dyn Sets>> {
     check(file)?;
-    let tabs = file.path.to_string_lossy().to_ascii_lowercase();
-    let tabs = tabs.trim_end_matches(".gz").ends_with(".tsv");
     let allowance = Allowance::default();
     allowance.renew();
     let source = Rationed { source: Box::new(bytes), allowance: allowance.clone() };
     let source: Box<dyn Read + Send> = Box::new(source);
-    let mut reader = parser(delimiter(if tabs { "tab" } else { "," })?, source);
+    let mut reader = parser(delimiter(usual_delimiter(&file.path))?, source);
     let mut record = ByteRecord::new();
     let read = reader.read_byte_record(&mut record);
     if !read.map_err(|e| DataError::of(&file.path, e.to_string()))? {

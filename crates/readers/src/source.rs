@@ -46,6 +46,42 @@ impl<R: Read> Read for Counted<R> {
     }
 }
 
+/// How a frame of zstd begins.
+const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
+/// Longest window of zstd, as a power of two: so much is held of what was unpacked, whatever a frame declares.
+const WINDOW: u32 = 26;
+
+/// Frames of zstd, unpacked as they are read.
+struct Zstd<B: BufRead>(zstd::Decoder<'static, B>);
+
+impl<B: BufRead> Zstd<B> {
+    fn new(bytes: B) -> std::io::Result<Self> {
+        let mut frames = zstd::Decoder::with_buffer(bytes)?;
+        frames.window_log_max(WINDOW)?;
+        Ok(Self(frames))
+    }
+}
+
+impl<B: BufRead> Read for Zstd<B> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(out).map_err(|e| {
+            let most = 1 << (WINDOW - 20);
+            let words = format!(
+                "it begins as zstd does, and: {e}; frames of a window of at most {most} MiB are read, which zstd makes without \
+                 --long and below --ultra -22"
+            );
+            std::io::Error::new(e.kind(), words)
+        })
+    }
+}
+
+/// The name of a file in small letters, without what says that it is compressed.
+pub(crate) fn name_of(path: &Path) -> String {
+    let name = path.to_string_lossy().to_ascii_lowercase();
+    let bare = [".gz", ".zst", ".zstd"].iter().find_map(|end| name.strip_suffix(end));
+    bare.unwrap_or(&name).to_owned()
+}
+
 /// Bytes that readers of text and of flat binary files take.
 pub(crate) type Bytes = Box<dyn BufRead + Send>;
 
@@ -105,7 +141,7 @@ pub(crate) fn with_first_row(mut bytes: Bytes, length: u128) -> std::io::Result<
 /// What is said where it is not there.
 pub(crate) const NO_ROW: &str = "its header declares rows that are longer than all it holds";
 
-/// Opens a file (`-`: standard input); gzip is recognised by its first bytes.
+/// Opens a file (`-`: standard input); gzip and zstd are recognised by their first bytes.
 pub(crate) fn open(path: &Path) -> Result<(Bytes, Meter)> {
     let failed = |e| Error::io(path, e);
     let (source, total): (Box<dyn Read + Send>, _) = if path.as_os_str() == "-" {
@@ -118,7 +154,7 @@ pub(crate) fn open(path: &Path) -> Result<(Bytes, Meter)> {
     counted(source, total).map_err(failed)
 }
 
-/// Bytes with their meter; gzip is recognised by its first bytes.
+/// Bytes with their meter; gzip and zstd are recognised by their first bytes.
 pub(crate) fn counted(
     source: Box<dyn Read + Send>,
     total: Option<u64>,
@@ -126,9 +162,11 @@ pub(crate) fn counted(
     let meter = Meter { done: Arc::default(), total };
     let counted = Counted { source, meter: meter.clone() };
     let mut bytes = BufReader::with_capacity(BUFFER, counted);
-    let gzip = bytes.fill_buf()?.starts_with(&[0x1f, 0x8b]);
-    let bytes: Bytes = if gzip {
+    let start = bytes.fill_buf()?;
+    let bytes: Bytes = if start.starts_with(&[0x1f, 0x8b]) {
         Box::new(BufReader::with_capacity(BUFFER, MultiGzDecoder::new(bytes)))
+    } else if start.starts_with(&ZSTD) {
+        Box::new(BufReader::with_capacity(BUFFER, Zstd::new(bytes)?))
     } else {
         Box::new(bytes)
     };

@@ -2,7 +2,7 @@
 
 use crate::block::{BLOCK_VALUES, Block, Input, RowReader, Values};
 use crate::error::{DataError, Error, Result};
-use crate::options::{Numbers, RowsFile};
+use crate::options::{NOT_FINITE, Numbers, RowsFile};
 use crate::source::{self, Bytes, Meter};
 use std::path::PathBuf;
 
@@ -94,7 +94,7 @@ impl SvmlightRows {
             return Err("an index is above `features`");
         }
         for value in &mut values[first..] {
-            *value = self.numbers.finite(*value)?;
+            *value = self.numbers.finite(*value).map_err(|_| NOT_FINITE)?;
         }
         Ok(row.map(drop))
     }

@@ -101,6 +101,34 @@ fn data_files(folder: &Path) {
     }
 }
 
+/// Frames of zstd that say much in few bytes: what is unpacked is streamed, and windows are bounded, whatever a frame declares.
+fn zstd_bombs(folder: &Path) {
+    let packed = |name: &str, log: u32, text: &mut dyn Iterator<Item = &[u8]>| {
+        let path = folder.join(name);
+        let mut out = zstd::Encoder::new(std::fs::File::create(&path).unwrap(), 1).unwrap();
+        out.window_log(log).unwrap();
+        text.for_each(|part| out.write_all(part).unwrap());
+        out.finish().unwrap();
+        path
+    };
+    let rows = b"0\n".repeat(1 << 19);
+    let head = std::iter::once(&b"a\n"[..]);
+    let path =
+        packed("many.csv.zst", 20, &mut head.clone().chain(std::iter::repeat_n(&rows[..], 8)));
+    assert!(std::fs::metadata(&path).unwrap().len() < 1 << 12);
+    assert_eq!(bounded("many.csv.zst", || rows_of(&path)), Ok(8 << 19));
+    let line = [b'1'; 1 << 20];
+    let path =
+        packed("line.csv.zst", 20, &mut head.clone().chain(std::iter::repeat_n(&line[..], 256)));
+    assert!(std::fs::metadata(&path).unwrap().len() < 1 << 16);
+    let error = bounded("line.csv.zst", || rows_of(&path)).unwrap_err();
+    assert!(error.contains("line is longer than"), "{error}");
+    // The unpacker's own memory is not the allocator's: its window is refused by its size.
+    let path = packed("window.csv.zst", 27, &mut head.chain(std::iter::repeat_n(&rows[..], 130)));
+    let error = bounded("window.csv.zst", || rows_of(&path)).unwrap_err();
+    assert!(error.contains("at most 64 MiB"), "{error}");
+}
+
 /// A Parquet file of `times` times 2^20 rows, all equal, in one group of one page.
 fn equal_rows(path: &Path, times: usize) {
     let column = Int32Array::from(vec![0; 1 << 20]);
@@ -319,6 +347,7 @@ fn small_files_of_data_ask_for_little() {
     }
     let folder = tempfile::tempdir().unwrap();
     data_files(folder.path());
+    zstd_bombs(folder.path());
     wide_tables(folder.path());
     nested_columns(folder.path());
     forged_parquet(folder.path());

@@ -25,7 +25,8 @@ pub(crate) struct Distance {
     i: Option<String>,
     /// The second row.
     j: Option<String>,
-    /// Many pairs: a file of two rows a line, named in the same way, a comma, a tab or a space between.
+    /// Many pairs: a file of two rows a line, named in the same way, a tab, a comma or white space between (the first of these
+    /// that the line holds).
     #[arg(long, value_name = "FILE")]
     pairs: Option<PathBuf>,
     /// Releases that were made as the first was (`dps append`), more than one --also where there are several: all are asked as
@@ -164,15 +165,20 @@ impl Distance {
         };
         let left_rows = left.ids().map(RowIds::places);
         let right_rows = right.ids().map(RowIds::places);
-        let place = |what: &str, text: &str, ids: &Option<HashMap<&str, usize>>| match ids {
-            Some(places) => places.get(text).copied().ok_or_else(|| {
-                Error::usage(format!("{}: {what} {text:?}: no row is called so", path.display()))
-            }),
-            None => row_of(what, text, None, None),
+        let place = |line: u64, text: &str, ids: &Option<HashMap<&str, usize>>, rows| {
+            let what = format!("{}, line {line}: row", path.display());
+            match ids {
+                Some(places) => places
+                    .get(text)
+                    .copied()
+                    .ok_or_else(|| Error::usage(format!("{what} {text:?}: no row is called so"))),
+                None => row_of(&what, text, rows, None),
+            }
         };
         let pairs = two_columns(path)?;
-        let found = pairs.iter().map(|[i, j]| {
-            Ok(Pair { i: place("row", i, &left_rows)?, j: place("row", j, &right_rows)? })
+        let found = pairs.iter().map(|(line, [i, j])| {
+            let i = place(*line, i, &left_rows, left.rows())?;
+            Ok(Pair { i, j: place(*line, j, &right_rows, right.rows())? })
         });
         found.collect()
     }
@@ -220,22 +226,25 @@ impl Distance {
     }
 }
 
-/// The two columns of a text file: a pair a line, with a comma or white space between.
-fn two_columns(path: &Path) -> Result<Vec<[String; 2]>> {
+/// The two columns of a text file: a pair a line, and which line it is.
+fn two_columns(path: &Path) -> Result<Vec<(u64, [String; 2])>> {
     let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+    let text = text.trim_start_matches('\u{feff}');
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let pairs = lines.map(|(at, line)| {
-        let words: Vec<&str> = match line.contains([',', '\t']) {
-            true => line.split([',', '\t']).map(str::trim).collect(),
-            false => line.split_whitespace().collect(),
+        let words: Vec<&str> = match ['\t', ','].into_iter().find(|&c| line.contains(c)) {
+            Some(between) => line.split(between).map(str::trim).collect(),
+            None => line.split_whitespace().collect(),
         };
         match words[..] {
-            [i, j] if !i.is_empty() && !j.is_empty() => Ok([i.to_owned(), j.to_owned()]),
+            [i, j] if !i.is_empty() && !j.is_empty() => {
+                Ok((at as u64 + 1, [i.to_owned(), j.to_owned()]))
+            }
             _ => Err(Error::Data(DataError {
                 file: path.to_owned(),
                 column: None,
                 rule:
-                    "a line holds two rows, with a comma, a tab or a space between, and no header"
+                    "a line holds two rows, with a tab, a comma or white space between, and there is no header"
                         .into(),
                 record: Some(at as u64 + 1),
             })),

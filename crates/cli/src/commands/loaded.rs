@@ -64,6 +64,9 @@ pub(crate) trait Asked {
     /// The signs, under either guarantee.
     fn signs(&self) -> Option<&SignCodes>;
 
+    /// How many rows it holds, where rows are compared.
+    fn rows(&self) -> Option<usize>;
+
     /// As [`Asked::cannot`] for a question about two releases, which may be of two kinds.
     fn cannot_beside(&self, other: &Self, what: &str) -> Error;
 
@@ -72,6 +75,14 @@ pub(crate) trait Asked {
 }
 
 impl Asked for AnyRelease {
+    fn rows(&self) -> Option<usize> {
+        match self {
+            Self::Sketch(release) => Some(release.payload().n()),
+            Self::Symbols(release) => Some(release.payload().rows()),
+            _ => Some(self.signs()?.bits().n()),
+        }
+    }
+
     fn name(&self) -> &'static str {
         match self {
             Self::Sketch(_) => "a real-valued sketch",

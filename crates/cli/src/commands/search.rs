@@ -69,6 +69,8 @@ pub(crate) struct Search {
 enum ScoreName {
     Cosine,
     Inner,
+    /// Unbiased, as `dps distance` estimates it; the least first.
+    SquaredDistance,
 }
 
 /// What a score is called.
@@ -382,6 +384,7 @@ impl Search {
         match self.score.unwrap_or(ScoreName::Cosine) {
             ScoreName::Cosine => (Score::Cosine, COSINE),
             ScoreName::Inner => (Score::InnerProduct, "noisy inner product"),
+            ScoreName::SquaredDistance => (Score::SquaredDistance, "squared distance"),
         }
     }
 

@@ -36,6 +36,11 @@ mod private {
         where
             Self: Sized;
         fn times(self, other: Self) -> Self;
+        /// Half the squared norm.
+        fn half_square(row: &[Self]) -> Self
+        where
+            Self: Sized;
+        fn minus(self, other: Self) -> Self;
     }
     macro_rules! number {
         ($($t:ty),*) => {$(
@@ -64,6 +69,12 @@ mod private {
                 fn times(self, other: Self) -> Self {
                     self * other
                 }
+                fn half_square(row: &[Self]) -> Self {
+                    row.iter().map(|x| x * x).sum::<$t>() / 2.0
+                }
+                fn minus(self, other: Self) -> Self {
+                    self - other
+                }
             }
         )*};
     }
@@ -71,7 +82,8 @@ mod private {
 }
 
 /// n items of `dim` numbers, searched exhaustively by blocked matrix
-/// products and a threshold on the k-th best score.
+/// products and a threshold on the k-th best score. Under [`Score::SquaredDistance`] scores are `<x, q> - |x|^2 / 2`, which fall as the
+/// distance rises.
 ///
 /// Plain numbers: it cannot know whether queries came from the projection of the items.
 /// [`super::SketchIndex`] does.
@@ -97,8 +109,13 @@ impl<'a, T: SearchScalar> DenseIndex<'a, T> {
         let scales = match score {
             Score::InnerProduct => Vec::new(),
             Score::Cosine => items.par_chunks_exact(dim).map(T::inverse_norm).collect(),
+            Score::SquaredDistance => items.par_chunks_exact(dim).map(T::half_square).collect(),
         };
         Ok(Self { n, dim, items, score, scales })
+    }
+
+    pub(super) fn score(&self) -> Score {
+        self.score
     }
 
     /// The `k` items of largest score for every query, in the order (score falling,
@@ -138,15 +155,18 @@ impl<'a, T: SearchScalar> DenseIndex<'a, T> {
             matmul(out, Accum::Replace, left, right, T::ONE, Par::Seq);
             let first = b * ITEMS;
             for (column, best) in scores.chunks_exact_mut(rows).zip(&mut best) {
-                if self.score == Score::Cosine {
-                    let scales = &self.scales[first..first + rows];
-                    column.iter_mut().zip(scales).for_each(|(s, &c)| *s = s.times(c));
+                let scales = self.scales.get(first..first + rows).unwrap_or_default();
+                let scaled = column.iter_mut().zip(scales);
+                match self.score {
+                    Score::InnerProduct => {}
+                    Score::Cosine => scaled.for_each(|(s, &c)| *s = s.times(c)),
+                    Score::SquaredDistance => scaled.for_each(|(s, &c)| *s = s.minus(c)),
                 }
                 best.offer_all(first as u32, column);
             }
         }
         let scale = |query: &[T]| match self.score {
-            Score::InnerProduct => T::ONE,
+            Score::InnerProduct | Score::SquaredDistance => T::ONE,
             Score::Cosine => T::inverse_norm(query),
         };
         queries

@@ -1,5 +1,7 @@
 //! What a search asks, and what it finds.
 
+use crate::error::{Error, Result};
+
 /// How two rows are scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -8,6 +10,22 @@ pub enum Score {
     InnerProduct,
     /// Cosine of the rows as they are, noise included; a row of norm zero scores zero.
     Cosine,
+    /// Unbiased squared distance ([`Pairs::squared_distance`](crate::vectors::Pairs::squared_distance)), the least first: of sketches
+    /// as they are.
+    SquaredDistance,
+}
+
+impl Score {
+    /// Refuses distances where rows are not as they were released.
+    pub(super) fn of_changed_rows(self) -> Result<Self> {
+        match self {
+            Self::SquaredDistance => Err(Error::Undefined {
+                what: "a squared distance",
+                reason: "it is one of sketches in double precision, neither denoised nor guessed; score by cosine or inner product",
+            }),
+            score => Ok(score),
+        }
+    }
 }
 
 /// The best `k` items of every query, best first; ties go to the smaller index.
@@ -48,7 +66,7 @@ impl<S> Neighbours<S> {
         &self.indices[query * self.k..(query + 1) * self.k]
     }
 
-    /// Scores of one query in the same order: distances or inner products.
+    /// Scores of one query in the same order: distances (rising), inner products or cosines (falling).
     ///
     /// # Panics
     /// When the query does not exist.

@@ -5,10 +5,11 @@ use super::dense::{DenseIndex, SearchScalar};
 use super::hits::{Neighbours, Score};
 use super::queries::Queries;
 use crate::error::Result;
-use crate::vectors::{Posterior, PrivateSketch};
+use crate::vectors::{Pairs, Posterior, PrivateSketch};
+use rayon::prelude::*;
 use std::borrow::Cow;
 
-/// A release laid out for searching by inner product or cosine of its **noisy** rows. It
+/// A release laid out for searching by inner product or cosine of its **noisy** rows, or by squared distance. It
 /// remembers the projection, and refuses queries that came from another.
 ///
 /// The cosine of noisy rows is pulled towards zero by the noise; it ranks, and is not the debiased
@@ -61,7 +62,7 @@ impl<'a> SketchIndex<'a> {
         score: Score,
     ) -> Result<Self> {
         let values = Cow::Owned(posterior.rows(items)?);
-        let index = DenseIndex::new(items.projection().d(), values, score)?;
+        let index = DenseIndex::new(items.projection().d(), values, score.of_changed_rows()?)?;
         Ok(Self { items, index, posterior: Some(posterior) })
     }
 }
@@ -73,6 +74,7 @@ impl<'a> SketchIndex<'a> {
     /// # Errors
     /// As [`SketchIndex::new`]; [`crate::Error::Undefined`] for squares beyond double precision.
     pub fn denoised(items: &'a PrivateSketch, score: Score) -> Result<Self> {
+        let score = score.of_changed_rows()?;
         let values = Cow::Owned(denoised(items.values(), items.k(), items.noise_variance())?);
         Ok(Self { items, index: DenseIndex::new(items.k(), values, score)?, posterior: None })
     }
@@ -85,6 +87,7 @@ impl<'a> SketchIndex<'a, f32> {
     /// # Errors
     /// As [`SketchIndex::new`], or [`crate::Error::NotFinite`] for numbers beyond the range of `f32`.
     pub fn rounded(items: &'a PrivateSketch, score: Score) -> Result<Self> {
+        let score = score.of_changed_rows()?;
         let values = Cow::Owned(rounded(items.values()));
         Ok(Self { items, index: DenseIndex::new(items.k(), values, score)?, posterior: None })
     }
@@ -105,11 +108,12 @@ impl<'a> SketchIndex<'a, f32> {
 
 impl SketchIndex<'_> {
     /// The `count` best rows for each query, in the order (score falling, row rising). The answer does
-    /// not depend on the number of threads; scores carry the rounding of a matrix product.
+    /// not depend on the number of threads; scores carry the rounding of a matrix product. Squared distances rise, and are those of
+    /// [`Pairs`]; which rows are nearest is decided before the noise is taken out, so that a row of the same release finds itself.
     ///
     /// # Errors
     /// [`crate::Error::Incompatible`] when the queries came from another projection, an invalid
-    /// `count` (zero), or [`crate::Error::Undefined`] when products overflow.
+    /// `count` (zero), or [`crate::Error::Undefined`] when products overflow; for squared distances as [`Pairs::squared_distance`].
     pub fn top_k(
         &self,
         queries: &Queries<'_, PrivateSketch>,
@@ -117,7 +121,11 @@ impl SketchIndex<'_> {
     ) -> Result<Neighbours<f64>> {
         self.items.check_comparable(queries.sketch())?;
         let Some(posterior) = self.posterior else {
-            return self.index.top_k(&queries.values(), count);
+            let found = self.index.top_k(&queries.values(), count)?;
+            return match self.index.score() {
+                Score::SquaredDistance => self.distances(queries, &found),
+                _ => Ok(found),
+            };
         };
         // The same gain for a row wherever it stands: all of them, then those that are asked for.
         let (all, d) = (posterior.rows(queries.sketch())?, self.items.projection().d());
@@ -129,6 +137,25 @@ impl SketchIndex<'_> {
                 self.index.top_k(&rows, count)
             }
         }
+    }
+}
+
+impl SketchIndex<'_> {
+    /// Rows that were found, with their squared distances from the queries.
+    fn distances(
+        &self,
+        queries: &Queries<'_, PrivateSketch>,
+        found: &Neighbours<f64>,
+    ) -> Result<Neighbours<f64>> {
+        let pairs = Pairs::of_sketches(self.items, queries.sketch());
+        let answers = (0..found.n()).into_par_iter().map(|query| {
+            let asked = queries.chosen().map_or(query, |rows| rows[query]);
+            let hit = |&row: &u32| Ok((row, pairs.squared_distance(row as usize, asked)?.value));
+            let mut hits: Vec<_> = found.indices(query).iter().map(hit).collect::<Result<_>>()?;
+            hits.sort_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
+            Ok(hits)
+        });
+        Ok(Neighbours::collect(found.k(), answers.collect::<Result<_>>()?))
     }
 }
 

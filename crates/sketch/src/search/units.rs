@@ -39,8 +39,9 @@ impl<'a> UnitIndex<'a> {
     /// Takes the rows of a release.
     ///
     /// # Errors
-    /// More than 2^32 - 1 rows.
+    /// More than 2^32 - 1 rows; [`crate::Error::Undefined`] for squared distances, which are of sketches alone.
     pub fn new(items: &'a UnitVectors, score: Score) -> Result<Self> {
+        let score = score.of_changed_rows()?;
         let values = Cow::Borrowed(items.values());
         Ok(Self { items, index: DenseIndex::new(items.width(), values, score)? })
     }
@@ -51,6 +52,7 @@ impl<'a> UnitIndex<'a> {
     /// # Errors
     /// As [`UnitIndex::new`].
     pub fn denoised(items: &'a UnitVectors, score: Score) -> Result<Self> {
+        let score = score.of_changed_rows()?;
         let values = Cow::Owned(denoised(items.values(), items.width(), 1.0)?);
         Ok(Self { items, index: DenseIndex::new(items.width(), values, score)? })
     }

@@ -91,6 +91,11 @@ impl<'a> Pairs<'a> {
         Ok(Self { right: queries, same: false, largest, ..within })
     }
 
+    /// Of two comparable sketches whose certificates are not at hand.
+    pub(crate) fn of_sketches(left: &'a PrivateSketch, right: &'a PrivateSketch) -> Self {
+        Self { right, same: left.is_copy_of(right), ..Self::of_sketch(left, f64::INFINITY) }
+    }
+
     pub(crate) fn of_sketch(sketch: &'a PrivateSketch, largest: f64) -> Self {
         let spec = sketch.projection();
         Self {

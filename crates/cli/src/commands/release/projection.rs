@@ -174,14 +174,19 @@ impl ProjectionOptions {
 
     /// Whether nothing of it is named.
     pub(crate) fn is_open(&self) -> bool {
-        self.is_drawn() && self.k.is_none() && self.family.is_none() && self.nonzeros.is_none()
+        self.given.get().is_none()
+            && self.is_drawn()
+            && self.k.is_none()
+            && self.family.is_none()
+            && self.nonzeros.is_none()
     }
 
     /// A random projection to k numbers, of the default family.
     pub(crate) fn drawn(k: usize) -> Self {
         let (family, grid, groups_from) = (None, None, None);
         let (public, matrix, nonzeros) = (None, None, None);
-        Self { family, k: Some(k), grid, groups_from, public, matrix, nonzeros }
+        let given = OnceCell::new();
+        Self { family, k: Some(k), grid, groups_from, public, matrix, nonzeros, given }
     }
 
     /// No projection of d numbers.

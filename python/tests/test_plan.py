@@ -60,7 +60,7 @@ def test_plans_are_those_of_the_command_line(command):
     facts += ["--near", 0.28, "--far", 0.04, "--returned", 0.034]
     said = json.loads(command("plan", "sets", *facts, "--json"))["plans"]
     for row in said:
-        plan = dps.plan.sets(**SETS, aim=row["best for"])
+        plan = dps.plan.sets(**SETS, aim=row["best_for"])
         assert (plan.kind, plan.k, plan.symbols) == (row["mechanism"], row["k"], row["symbols"])
         assert plan.recall == pytest.approx(row["recall"])
         assert plan.mechanism().guarantee.epsilon == 4

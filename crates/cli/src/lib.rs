@@ -17,7 +17,8 @@
 //! | `calibrate` | the least noise for a budget, exact or by a published rule |
 //! | `completions`, `man` | generated from the parser |
 //!
-//! Every command prints text, or one JSON object with `--json`. Exit status: 0 done, 1 refused
+//! Every command prints text, or one JSON object with `--json`: names in snake case, whole numbers of 2^53 and above (seeds)
+//! as texts, what standard error warns of as `warnings`. Exit status: 0 done, 1 refused
 //! (does not verify, would pass a limit, cannot be calibrated), 2 options, 3 files that cannot
 //! be read or written, 4 data that is not what was declared.
 //!

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Whether standard output holds a release, and words go to standard error.
 static ASIDE: AtomicBool = AtomicBool::new(false);
@@ -36,7 +37,17 @@ pub(crate) fn print(text: &str) -> ExitCode {
 /// A line on standard error, whose words may be those of a file or of a path; whoever closed it, or has no
 /// room for it, does not want to know.
 pub(crate) fn complain(text: &str) {
+    if let Some(warning) = text.strip_prefix("warning: ") {
+        warned().push(warning.to_owned());
+    }
     let _ = writeln!(std::io::stderr().lock(), "dps: {}", printable(text));
+}
+
+/// Warnings of this run: JSON repeats them inside, for programs that do not read standard error.
+static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+fn warned() -> MutexGuard<'static, Vec<String>> {
+    WARNINGS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Seconds since 1970 as a date and time of day in UTC (Hinnant's civil calendar).
@@ -65,7 +76,8 @@ pub(crate) enum Format {
     Json,
 }
 
-/// Named values in order. Numbers carry 17 significant digits: they read back as the same `f64`.
+/// Named values in order. Numbers carry 17 significant digits: they read back as the same `f64`. In JSON names are in
+/// snake case, and whole numbers that not every reader holds exactly (2^53 and above: seeds) are texts.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
     fields: Vec<(String, Box<RawValue>)>,
@@ -96,7 +108,7 @@ impl Record {
 
     /// Adds a whole number.
     pub(crate) fn integer(self, name: &str, value: u64) -> Self {
-        self.raw(name, value.to_string())
+        self.json(name, &value.into())
     }
 
     /// Adds a text.
@@ -113,7 +125,7 @@ impl Record {
 
     /// Adds a JSON value as it stands.
     pub(crate) fn json(self, name: &str, value: &serde_json::Value) -> Self {
-        self.raw(name, value.to_string())
+        self.raw(name, exact(value).to_string())
     }
 
     /// The fields of another record after its own.
@@ -132,7 +144,16 @@ impl Record {
     pub(crate) fn render(&self, format: Format) -> String {
         match format {
             _ if self.silent => String::new(),
-            Format::Json => printable_json(&self.object()).into_owned() + "\n",
+            Format::Json => {
+                let said = Self::new().names("warnings", &warned());
+                let mut object = self.object();
+                if !warned().is_empty() {
+                    let between = if object == "{}" { "" } else { ", " };
+                    object.pop();
+                    object += &format!("{between}{}", &said.object()[1..]);
+                }
+                printable_json(&object).into_owned() + "\n"
+            }
             Format::Text => {
                 let mut lines = Vec::new();
                 for (name, value) in &self.fields {
@@ -152,13 +173,31 @@ impl Record {
     }
 
     fn object(&self) -> String {
-        let quoted = |name: &str| serde_json::to_string(name).expect("strings serialise");
+        let quoted = |name: &str| serde_json::to_string(&snake(name)).expect("strings serialise");
         let fields = self.fields.iter().map(|(name, v)| format!("{}: {}", quoted(name), v.get()));
         let tables = self.tables.iter().map(|(name, rows)| {
             let rows: Vec<String> = rows.iter().map(Self::object).collect();
             format!("{}: [{}]", quoted(name), rows.join(", "))
         });
         format!("{{{}}}", fields.chain(tables).collect::<Vec<_>>().join(", "))
+    }
+}
+
+/// A name as programs like them: `not checked` is `not_checked`.
+fn snake(name: &str) -> String {
+    let parts = name.split(|c: char| !c.is_alphanumeric()).filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("_")
+}
+
+/// A value whose whole numbers of 2^53 and above are texts of their digits.
+fn exact(value: &Value) -> Value {
+    match value {
+        Value::Number(n) if n.as_u64().is_some_and(|n| n >= 1 << 53) => n.to_string().into(),
+        Value::Array(list) => list.iter().map(exact).collect(),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| (name.clone(), exact(value))).collect()
+        }
+        other => other.clone(),
     }
 }
 
@@ -278,6 +317,23 @@ mod tests {
         assert_eq!(json["rule"], "a \"b\"");
         assert_eq!(record.render(Format::Text).lines().count(), 3);
         assert!(record.render(Format::Text).contains("rule   a \"b\"\n"));
+    }
+
+    #[test]
+    fn programs_read_snake_case_and_whole_seeds() {
+        let seed = (1_u64 << 53) + 1;
+        let record = Record::new().integer("projection seed", seed).integer("k", (1 << 53) - 1);
+        let record = record.json("public", &serde_json::json!({"seed": [seed, 0.1]}));
+        let record = record.table("not checked", vec![Record::new().text("noise, or who", "x")]);
+        let json: Value = serde_json::from_str(&record.render(Format::Json)).expect("JSON");
+        let expected = serde_json::json!({
+            "projection_seed": "9007199254740993",
+            "k": 9_007_199_254_740_991_u64,
+            "public": {"seed": ["9007199254740993", 0.1]},
+            "not_checked": [{"noise_or_who": "x"}],
+        });
+        assert_eq!(json, expected);
+        assert!(record.render(Format::Text).contains("projection seed  9007199254740993\n"));
     }
 
     #[test]

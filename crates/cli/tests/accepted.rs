@@ -40,7 +40,7 @@ fn rewritten(
 fn what_was_not_checked_is_said() {
     let room = room();
     room.json(&format!("release sketch users.csv --out a.dps {SKETCH} --delta 1e-6"));
-    let gaps = |run: &str| room.json(run)["not checked"].to_string();
+    let gaps = |run: &str| room.json(run)["not_checked"].to_string();
     let found = gaps("verify a.dps");
     for words in
         ["no signature was checked", "who drew it", "nothing else fixes", "declared bounds"]
@@ -106,7 +106,7 @@ fn compact_releases_are_releases() {
     room.json("verify c.dps --accept test-noise");
     let subtracted = |file: &str| {
         let found = room.json(&format!("export {file} --out {file}.csv --accept test-noise"));
-        found["subtract from squared norms"].as_f64().expect("a number")
+        found["subtract_from_squared_norms"].as_f64().expect("a number")
     };
     let ratio = subtracted("c.dps") / subtracted("a.dps");
     // 1 + g^2/12 for a g between a sixteenth and an eighth of sigma.
@@ -234,7 +234,7 @@ fn known_noise_must_be_accepted_by_name() {
     room.refuses("verify t.dps", 1, &["anyone can run again", "--accept test-noise"]);
     room.refuses("verify t.dps --accept published", 1, &["--accept test-noise"]);
     let accepted = room.json("verify t.dps --accept test-noise");
-    assert!(accepted["accepted by name"].as_str().expect("text").contains("anyone"));
+    assert!(accepted["accepted_by_name"].as_str().expect("text").contains("anyone"));
 }
 
 /// Bits, and symbols, that a change touches are counted again from the parameters.

@@ -25,14 +25,14 @@ fn room() -> Room {
 }
 
 fn spent(room: &Room) -> f64 {
-    number(&room.json("ledger show l.json"), "spent epsilon")
+    number(&room.json("ledger show l.json"), "spent_epsilon")
 }
 
 /// What a search found for a query: rows and scores, those of this file after so many others.
 fn hits(found: &Value, first: u64) -> Vec<(u64, u64, f64)> {
     let table = found["hits"].as_array().expect("hits").iter();
     let score = |hit: &Value| {
-        let names = ["noisy cosine", "differing bits", "score"];
+        let names = ["noisy_cosine", "differing_bits", "score"];
         names.iter().find_map(|name| hit[*name].as_f64()).expect("a score")
     };
     let whole = |hit: &Value, name: &str| hit[name].as_u64().expect("a number");
@@ -134,17 +134,17 @@ fn every_kind_of_rows_is_appended_to_and_asked_as_one() {
         let new = file.replace("old", "new");
         let run = format!("append a.dps {new} --out b.dps --ledger l.json {again}");
         assert_eq!(
-            room.json(&format!("{run} --dry-run"))["dry run"],
+            room.json(&format!("{run} --dry-run"))["dry_run"],
             "nothing was released or spent"
         );
         assert_eq!(spent(&room), 8.0, "{said}");
         let made = room.json(&run);
         for same in
-            ["mechanism", "projection seed", "seed", "k", "sigma", "scale", "epsilon", "adjacency"]
+            ["mechanism", "projection_seed", "seed", "k", "sigma", "scale", "epsilon", "adjacency"]
         {
             assert_eq!(old[same], made[same], "{said}: {same}");
         }
-        assert!(made["adds up"].as_str().is_some_and(|said| said.contains("every other release")));
+        assert!(made["adds_up"].as_str().is_some_and(|said| said.contains("every other release")));
         assert_eq!(spent(&room), 16.0, "{said}");
         let [a, b] = ["a", "b"].map(|name| room.json(&format!("inspect {name}.dps")));
         for same in ["kind", "fingerprint", "guarantee", "noise", "columns"] {

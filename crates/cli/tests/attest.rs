@@ -11,7 +11,7 @@ fn room() -> (Room, String) {
     room.write("users.csv", csv(&numbers(40, 8), 8));
     room.json(&format!("{RELEASE} --out a.dps"));
     let made = room.json("attest --new-key mine");
-    let key = made["public key"].as_str().expect("digits").to_owned();
+    let key = made["public_key"].as_str().expect("digits").to_owned();
     (room, key)
 }
 
@@ -27,15 +27,15 @@ fn a_release_is_who_signed_it() {
     let (room, key) = room();
     room.refuses(&format!("verify a.dps --signer {key}"), 1, &["no attestation"]);
     let signed = room.json("attest a.dps --key mine --comment first");
-    assert_eq!(signed["signed comment"], "first");
+    assert_eq!(signed["signed_comment"], "first");
     for signer in [&key, &key.to_uppercase(), "mine.pub"] {
         let told = room.json(&format!("verify a.dps --signer {signer}"));
-        assert_eq!(told["signed comment"], "first");
-        assert_eq!(told["signed by"], signed["signed by"]);
-        let gaps = told["not checked"].to_string();
+        assert_eq!(told["signed_comment"], "first");
+        assert_eq!(told["signed_by"], signed["signed_by"]);
+        let gaps = told["not_checked"].to_string();
         assert!(gaps.contains("whose key it is") && !gaps.contains("no signature"), "{gaps}");
     }
-    assert!(room.json("verify a.dps")["not checked"].to_string().contains("no signature"));
+    assert!(room.json("verify a.dps")["not_checked"].to_string().contains("no signature"));
     room.refuses("verify a.dps --signer mine", 2, &["mine.pub"]);
     room.refuses("verify a.dps --signer a.dps", 2, &["no public key"]);
     room.refuses(&format!("verify a.dps --signer {}", "0".repeat(64)), 2, &["no public key"]);
@@ -57,7 +57,7 @@ fn a_release_is_who_signed_it() {
     room.refuses(&format!("verify a.dps --signer {key}"), 1, &["does not fit"]);
     room.write("a.dps.attestation", &honest);
     let theirs =
-        room.json("attest --new-key theirs")["public key"].as_str().expect("digits").to_owned();
+        room.json("attest --new-key theirs")["public_key"].as_str().expect("digits").to_owned();
     room.refuses(&format!("verify a.dps --signer {theirs}"), 1, &["somebody else"]);
     edited(&room, "a.dps.attestation", &key, &theirs);
     room.refuses(&format!("verify a.dps --signer {theirs}"), 1, &["does not fit"]);
@@ -135,13 +135,13 @@ fn a_ledger_goes_on_from_its_signed_head() {
     pay("r1", "l");
     room.json("attest l --key mine");
     let show = format!("ledger show l --signer {key}");
-    assert_eq!(room.json(&show)["lines since the signed head"], 0);
+    assert_eq!(room.json(&show)["lines_since_the_signed_head"], 0);
     let old = room.read("l");
     pay("r2", "l");
     let told = room.json(&show);
     // Reserved, committed, closed.
-    assert_eq!(told["lines since the signed head"], 3);
-    assert!(told["not checked"].as_str().expect("text").contains("newest"), "{told}");
+    assert_eq!(told["lines_since_the_signed_head"], 3);
+    assert!(told["not_checked"].as_str().expect("text").contains("newest"), "{told}");
     // The newer head is not in the older copy; what was written anew has other hashes.
     room.json("attest l --key mine --force");
     let whole = room.read("l");

@@ -29,7 +29,7 @@ fn a_fresh_projection_needs_less_noise_for_whole_rows() {
             "{sketch} --out fresh.dps --calibration averaged --store f32 {privacy}"
         ));
         assert_eq!(made["projection"], "gaussian");
-        assert_eq!(made["seed origin"], "operating system", "{made}");
+        assert_eq!(made["seed_origin"], "operating system", "{made}");
         assert!(number(&made, "true_delta") <= 1e-6);
         let fresh = sigma(&room, "fresh.dps");
         assert!(fresh < 0.7 * sigma(&room, "known.dps"), "{kind}");
@@ -43,7 +43,7 @@ fn a_fresh_projection_needs_less_noise_for_whole_rows() {
         // Another release has another projection.
         let again =
             room.json(&format!("{sketch} --out again.dps --calibration averaged {privacy}"));
-        assert_ne!(again["projection seed"], made["projection seed"]);
+        assert_ne!(again["projection_seed"], made["projection_seed"]);
         room.refuses("distance fresh.dps 0 1 --other again.dps", 1, &["fingerprint"]);
     }
     let averaged = "release sketch users.csv --out refused.dps -k 10 --calibration averaged \

@@ -77,7 +77,7 @@ fn a_release_is_counted_once_with_its_ledger() {
     assert!(alone.get("ledger_alarms").is_none() && alone.get("warning").is_none(), "{alone}");
     assert!((number(&entered, "ledger_advantage_at_most") - one).abs() < 1e-9, "{entered}");
     assert!(number(&beside, "ledger_advantage_at_most") > 1.3 * one, "{beside}");
-    assert_eq!(entered["in the ledger"], "is among its entries");
+    assert_eq!(entered["in_the_ledger"], "is among its entries");
     room.refuses("explain entered.dps --prior 0", 2, &["--prior", "(0, 1)"]);
     room.refuses("explain entered.dps --failing 1", 2, &["--failing", "(0, 1)"]);
     room.refuses("explain rows.csv", 1, &["certificate"]);

@@ -81,10 +81,10 @@ fn every_format_holds_the_same_numbers_and_the_certificate() {
         let said = room.json("verify certificate.json --accept sensitivity");
         assert_eq!(said["epsilon"], 1.0);
     }
-    assert_eq!(made[0]["release sha256"].as_str(), Some(&*hash));
+    assert_eq!(made[0]["release_sha256"].as_str(), Some(&*hash));
 
     // The constant turns a plain squared distance into the unbiased one.
-    let subtract = number(&made[0], "subtract from squared distances");
+    let subtract = number(&made[0], "subtract_from_squared_distances");
     assert_eq!(about["dps.subtract from squared distances"].parse(), Ok(subtract));
     for (i, j) in [(0, 1), (7, 4_999)] {
         let row = |i: usize| &exported[4 * i..4 * i + 4];
@@ -147,7 +147,7 @@ fn signs_and_matrices_are_exported() {
          --bound 1 --epsilon 1 --delta 0",
     );
     let made = room.json("export groups.dps --out groups.csv");
-    assert!(made.get("subtract from squared distances").is_none(), "{made}");
+    assert!(made.get("subtract_from_squared_distances").is_none(), "{made}");
 
     room.json(
         "release covariance users.csv --out c.dps --adjacency add-remove-row --norm-bound 4 --epsilon 1 \

@@ -23,7 +23,7 @@ const RELEASE: &str = "--seed 3 --insecure-test-noise 7 -k 4 --adjacency attribu
 fn release(room: &Room, input: &str) -> Vec<u8> {
     let found = room.json(&format!("release sketch {input} --out x.dps --force {RELEASE}"));
     assert_eq!(found["n"], N, "{input}");
-    assert_eq!(found["noise generator"], "deterministic-not-private");
+    assert_eq!(found["noise_generator"], "deterministic-not-private");
     room.read("x.dps")
 }
 

@@ -27,7 +27,7 @@ fn groups_are_planned_among_public_rows() {
     let room = room();
     let plan = room.json(&format!("plan groups public.csv --id id {VALUE} --out groups.txt"));
     assert_eq!((&plan["best"], &plan["groups"]), (&"groups".into(), &2.into()), "{plan}");
-    assert!(plan["found with groups"].as_f64() > plan["found with random bins"].as_f64());
+    assert!(plan["found_with_groups"].as_f64() > plan["found_with_random_bins"].as_f64());
     let release =
         "release sketch users.csv --id id --bound 1 --noise staircase --groups-from groups.txt";
     room.json(&format!("{release} {VALUE} --out x.dps"));
@@ -47,10 +47,10 @@ fn groups_are_planned_among_public_rows() {
     room.json(&format!("plan groups public.csv --id id {VALUE}"));
     let asked = room.json(&format!(
         "plan groups public.csv --id id {VALUE} --plot g.svg --target {}",
-        plan["found with groups"]
+        plan["found_with_groups"]
     ));
     // The trial's luck is the same at every epsilon, but not how it falls out.
-    assert!(asked["epsilon needed"].as_f64().expect("a number") < 6.0, "{asked}");
+    assert!(asked["epsilon_needed"].as_f64().expect("a number") < 6.0, "{asked}");
     assert!(String::from_utf8(room.read("g.svg")).expect("text").contains("<polyline"));
     let other =
         "plan groups public.csv --id id --adjacency row-shift --shift 1 --epsilon 1 --delta 0";

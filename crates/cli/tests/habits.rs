@@ -12,7 +12,7 @@ const SKETCH: &str = "--seed 3 --insecure-test-noise 7 --force -k 1 --adjacency 
 
 fn entered(room: &Room, input: &str) -> Vec<String> {
     let made = room.json(&format!("release sketch {input} --out x.dps {SKETCH}"));
-    let names = made["columns that entered"].as_array().expect("names");
+    let names = made["columns_that_entered"].as_array().expect("names");
     names.iter().map(|name| name.as_str().expect("a text").to_owned()).collect()
 }
 
@@ -168,5 +168,48 @@ fn what_pandas_writes_is_understood_or_said() {
         );
         entered(&room, "h.parquet --missing zero");
         assert_eq!(room.read("x.dps"), expected, "{hole:?}");
+    }
+}
+
+#[test]
+fn programs_read_names_seeds_and_warnings() {
+    fn check(value: &serde_json::Value, depth: usize) {
+        match value {
+            serde_json::Value::Number(n) => assert!(n.as_u64().is_none_or(|n| n < 1 << 53), "{n}"),
+            serde_json::Value::Array(list) => list.iter().for_each(|value| check(value, depth)),
+            serde_json::Value::Object(fields) => {
+                for (name, value) in fields {
+                    // Names inside a certificate are its own.
+                    let own = depth > 0 || name.chars().all(|c| c == '_' || c.is_alphanumeric());
+                    assert!(own, "{name}");
+                    check(value, depth + usize::from(value.is_object()));
+                }
+            }
+            _ => {}
+        }
+    }
+    let room = Room::new();
+    room.write("t.csv", csv(&numbers(50, 4), 4));
+    let seed = u64::MAX - 4;
+    let options = SKETCH.replace("--seed 3", &format!("--seed {seed}")).replace("beta 1", "beta 3");
+    let made = room.json(&format!("release sketch t.csv --out a.dps {options}"));
+    assert_eq!(made["projection_seed"], seed.to_string());
+    let warned: Vec<&str> =
+        made["warnings"].as_array().expect("some").iter().filter_map(|w| w.as_str()).collect();
+    assert!(warned.iter().any(|said| said.contains("only adds noise")), "{warned:?}");
+    assert!(warned.iter().any(|said| said.contains("NOT private")), "{warned:?}");
+    let told = room.json("inspect a.dps");
+    assert_eq!(told["public"]["projection seed"], seed.to_string());
+    assert!(told.get("warnings").is_none(), "{told}");
+    let accept = "--accept test-noise";
+    for said in [
+        &made,
+        &told,
+        &room.json(&format!("verify a.dps {accept}")),
+        &room.json(&format!("distance a.dps 0 1 {accept}")),
+        &room.json(&format!("search a.dps --row 0 {accept}")),
+        &room.json("plan distance --rows 9 --features 64 --squared-distance 4 --epsilon 1 --delta 1e-6 --adjacency attribute --beta 1"),
+    ] {
+        check(said, 0);
     }
 }

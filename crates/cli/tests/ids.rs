@@ -79,7 +79,7 @@ fn every_kind_of_rows_keeps_ids_and_answers_with_them() {
         room.json(&format!("release {options} --out {name}.dps"));
         let accept = if name == "individual" { "--accept individual" } else { "" };
         let said = room.json(&format!("inspect {name}.dps"));
-        assert!(said["ids of rows"].as_str().expect("said").contains("public"), "{said}");
+        assert!(said["ids_of_rows"].as_str().expect("said").contains("public"), "{said}");
         assert_eq!(room.json(&format!("verify {name}.dps {accept}"))["rows"], N);
         let asked = ids()[7].clone();
         let found = room.json(&format!("search {name}.dps --row {asked} --top 3 {accept}"));
@@ -287,7 +287,7 @@ fn ids_come_from_parquet_and_arrow_and_go_into_exports() {
         for file in ["t.parquet", "t.arrow"] {
             let made = room
                 .json(&format!("release sketch {file} --keep-id who --out t.dps --force {SKETCH}"));
-            assert_eq!(made["columns that entered"].as_array().expect("names").len(), D);
+            assert_eq!(made["columns_that_entered"].as_array().expect("names").len(), D);
             let asked = room.json(&format!("distance t.dps {} {}", called(0), called(39)));
             assert_eq!((&asked["i"], &asked["j"]), (&0.into(), &39.into()), "{kind} {file}");
         }
@@ -450,7 +450,7 @@ fn search_by_squared_distance_is_the_least_of_all_distances() {
             for (hit, (distance, row)) in hits[at * 6..].iter().zip(expected).take(6) {
                 assert_eq!(hit["query"], query, "{found}");
                 assert_eq!(
-                    (hit["row"].as_u64(), hit["squared distance"].as_f64()),
+                    (hit["row"].as_u64(), hit["squared_distance"].as_f64()),
                     (Some(row), Some(distance))
                 );
             }
@@ -458,7 +458,7 @@ fn search_by_squared_distance_is_the_least_of_all_distances() {
     }
     // Exact queries carry no noise: half of the correction.
     let made = room.json("export a.dps --out a.csv");
-    let noise = made["subtract from squared norms"].as_f64().expect("a number");
+    let noise = made["subtract_from_squared_norms"].as_f64().expect("a number");
     let table = String::from_utf8(room.read("a.csv")).expect("text");
     let released: Vec<Vec<f64>> = table
         .lines()
@@ -479,7 +479,7 @@ fn search_by_squared_distance_is_the_least_of_all_distances() {
     expected.sort_by(|a, b| a.0.total_cmp(&b.0));
     for (hit, (distance, row)) in found["hits"].as_array().expect("hits").iter().zip(expected) {
         assert_eq!(hit["row"], row);
-        let said = hit["squared distance"].as_f64().expect("a number");
+        let said = hit["squared_distance"].as_f64().expect("a number");
         assert!((said - distance).abs() < 1e-9, "{said} {distance}");
     }
     // Where rows are not as they were released there is no distance.

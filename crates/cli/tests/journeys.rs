@@ -16,6 +16,10 @@
 //! | `pca --out` has no header; column names are stored nowhere | here: `a_data_scientist_analyses_a_covariance` |
 //! | `release` prints neither sigma nor expected error | `columns.rs`: `every_release_says_how_noisy_it_is` |
 //! | `plan` knows `attribute` only | `plans.rs`: `what_plans_print_runs`; here: `a_company_publishes_embeddings` |
+//! | `--missing zero` refuses NaN | `habits.rs`: `what_pandas_writes_is_understood_or_said` |
+//! | `.tsv` is not tab | `habits.rs`: `tables_named_tsv_hold_tabs` |
+//! | `6-` and `x0-x18` are refused | `habits.rs`: `ranges_of_columns_are_open_or_named` |
+//! | JSON keys are sentences, seeds of 64 bits break in other tools, warnings are on standard error only | `habits.rs`: `programs_read_names_seeds_and_warnings` |
 //! | the digest's form, the container and the seeds are undocumented | `tools/verify`, written from `docs/FORMAT.md` alone |
 //! | nothing is signed, there is no `--require` | here: `an_auditor_checks`; `require.rs`, `attest.rs` |
 
@@ -92,12 +96,12 @@ fn a_company_publishes_embeddings() {
         "append directions.dps next.csv --keep-id id --id label --out next.dps --ledger e.ledger",
     );
     assert_eq!(more["beside"], "directions.dps");
-    let adds = more["adds up"].as_str().expect("text");
+    let adds = more["adds_up"].as_str().expect("text");
     assert!(
         adds.contains("no person of these rows is in another release")
             && adds.contains("does not assume")
     );
-    assert_eq!(number(&room.json("ledger show e.ledger"), "spent epsilon"), 24.0);
+    assert_eq!(number(&room.json("ledger show e.ledger"), "spent_epsilon"), 24.0);
     let both = room.json(
         "search directions.dps next.dps --query known.csv --id id --id label --top 100 --row 0",
     );
@@ -150,7 +154,7 @@ fn an_engineer_runs_a_daily_job() {
     assert_eq!(guide::run("docs/guides/daily-job.md", room.folder(), dps, "", |_| true), 7);
     let shown = room.json("ledger show days.ledger --more");
     assert_eq!(shown["releases"], 3);
-    let left = shown["more that fit"].as_u64().expect("a number");
+    let left = shown["more_that_fit"].as_u64().expect("a number");
     assert!(left >= 27, "thirty days were planned: {shown}");
     room.json("search out/2026-03-01.dps out/2026-03-02.dps --row 0,150 --top 3");
 }
@@ -188,7 +192,7 @@ fn an_auditor_checks() {
         room.json(&command.split_whitespace().collect::<Vec<_>>().join(" "));
     }
     let key =
-        room.json("attest --new-key owner")["public key"].as_str().expect("digits").to_owned();
+        room.json("attest --new-key owner")["public_key"].as_str().expect("digits").to_owned();
     room.json("attest digits.dps --key owner --comment March");
     room.json("attest users.ledger --key owner");
 
@@ -213,19 +217,19 @@ fn an_auditor_checks() {
     }
     let told = room.json(&format!("verify digits.dps --signer {key}"));
     assert_eq!(
-        (&told["verdict"], &told["signed comment"]),
+        (&told["verdict"], &told["signed_comment"]),
         (&"holds together".into(), &"March".into())
     );
-    let gaps = told["not checked"].to_string();
+    let gaps = told["not_checked"].to_string();
     assert!(gaps.contains("whose key it is") && gaps.contains("noise"), "{gaps}");
     let shown = room.json(&format!("ledger show users.ledger --signer {key}"));
-    assert_eq!(shown["lines since the signed head"], 0);
+    assert_eq!(shown["lines_since_the_signed_head"], 0);
     // The release that is in the file is the one that the ledger paid for.
     assert_eq!(shown["entries"][0]["certificate"], room.json("inspect digits.dps")["digest"]);
 
     // Another's key, a changed file, a changed ledger: each is seen.
     let other =
-        room.json("attest --new-key other")["public key"].as_str().expect("digits").to_owned();
+        room.json("attest --new-key other")["public_key"].as_str().expect("digits").to_owned();
     room.refuses(&format!("verify digits.dps --signer {other}"), 1, &["somebody else"]);
     let whole = room.read("digits.dps");
     room.write("digits.dps", support::forged(&whole, |payload| payload[11] ^= 1));
@@ -260,15 +264,15 @@ fn how_many_more_fit_is_told() {
         for what in ["entered", "certificate", "state", "id"] {
             assert!(entry[what].as_str().is_some_and(|said| said.len() >= 4), "{entry}");
         }
-        let more = shown["more that fit"].as_u64().expect("a number");
-        let rules = shown["more by rule, in a ledger begun with it"].as_array().expect("a table");
+        let more = shown["more_that_fit"].as_u64().expect("a number");
+        let rules = shown["more_by_rule_in_a_ledger_begun_with_it"].as_array().expect("a table");
         assert_eq!(rules.len(), 4);
         let own = rules.iter().find(|row| row["rule"] == rule).expect("its own rule");
         assert_eq!(own["more"], more);
         // The same from a file, of which the ledger knows nothing yet, and of its certificate.
         assert!(release(&room, "like", small).status.success());
         let like = room.json("ledger show l --more like.dps");
-        assert_eq!(like["more that fit"], more, "{rule}");
+        assert_eq!(like["more_that_fit"], more, "{rule}");
         assert!((1..60).contains(&more), "{rule}: {more}");
         // The same release is not entered a second time.
         room.refuses("ledger spend l first.dps", 1, &["entered already"]);
@@ -277,13 +281,13 @@ fn how_many_more_fit_is_told() {
             let output = release(&room, &format!("r{i}"), &format!("{small} --ledger l"));
             assert!(output.status.success(), "{rule}: {i} of {more}: {}", text(&output));
         }
-        assert_eq!(room.json("ledger show l --more")["more that fit"], 0);
+        assert_eq!(room.json("ledger show l --more")["more_that_fit"], 0);
         let output = release(&room, "refused", &format!("{small} --ledger l"));
         assert_eq!(output.status.code(), Some(1), "{rule}: {}", text(&output));
         // Less still fits, or nothing does: it is asked, not guessed.
         let tiny = "--noise gaussian --epsilon 0.05 --delta 1e-7";
         assert!(release(&room, "tiny", tiny).status.success());
-        let fits = room.json("ledger show l --more tiny.dps")["more that fit"].as_u64() > Some(0);
+        let fits = room.json("ledger show l --more tiny.dps")["more_that_fit"].as_u64() > Some(0);
         let output = release(&room, "paid", &format!("{tiny} --ledger l"));
         assert_eq!(output.status.success(), fits, "{rule}: {}", text(&output));
     }

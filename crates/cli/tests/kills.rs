@@ -65,7 +65,7 @@ fn check_after(room: &Room) -> usize {
     assert!(names.iter().all(|name| name.ends_with(".dps") && !name.starts_with('.')), "{names:?}");
     assert_eq!(shown["releases"], names.len());
     assert_eq!(paid(room), names.len());
-    let limit = shown["limit epsilon"].as_f64().expect("a number");
+    let limit = shown["limit_epsilon"].as_f64().expect("a number");
     assert!(0.4 * names.len() as f64 <= limit * (1.0 + 1e-9));
     names.len()
 }
@@ -233,5 +233,5 @@ fn a_daily_job_pays_once_a_day_wherever_it_is_killed() {
         assert_eq!(paid, ["paid"], "{day}");
     }
     let spent = |what: &str, sum: f64| (number(&shown, what) / sum - 1.0).abs() < 1e-12;
-    assert!(spent("spent epsilon", epsilon) && spent("spent delta", delta), "{shown}");
+    assert!(spent("spent_epsilon", epsilon) && spent("spent_delta", delta), "{shown}");
 }

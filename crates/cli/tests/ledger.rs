@@ -122,8 +122,8 @@ fn what_is_refused_costs_nothing() {
     let heads: Vec<String> = (0..3)
         .map(|i| {
             let done = room.json(&release(&format!("r{i}"), ""));
-            let head = done["ledger head"].as_str().expect("a hash").to_owned();
-            assert_eq!(room.json("ledger show l.json")["ledger head"], head[..]);
+            let head = done["ledger_head"].as_str().expect("a hash").to_owned();
+            assert_eq!(room.json("ledger show l.json")["ledger_head"], head[..]);
             head
         })
         .collect();
@@ -141,7 +141,7 @@ fn what_is_refused_costs_nothing() {
         }
     }
     let shown = room.json("ledger show l.json");
-    assert_eq!((&shown["releases"], &shown["ledger head"]), (&3.into(), &heads[2][..].into()));
+    assert_eq!((&shown["releases"], &shown["ledger_head"]), (&3.into(), &heads[2][..].into()));
     let entries = shown["entries"].as_array().expect("rows");
     assert_eq!(entries.len(), 3);
     for entry in entries {
@@ -290,7 +290,7 @@ fn answers_come_with_their_condition() {
     let path = ledger(&room, 3.0, FilterRule::Gdp);
     BudgetFile::spend(&path, &guarantee(0.5), 2, "a run").expect("within the limit");
     let shown = room.json("ledger show budget.json");
-    let condition = shown["answers hold"].as_str().expect("a text");
+    let condition = shown["answers_hold"].as_str().expect("a text");
     for words in ["only where", "fixed before", "the guarantee is the limit", "3"] {
         assert!(condition.contains(words), "{condition}");
     }

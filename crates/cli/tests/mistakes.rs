@@ -129,7 +129,7 @@ fn units_and_files_are_watched() {
     room.refuses(&format!("{common} --out no/refused.dps --epsilon 1 --delta 1e-6"), 3, &["no/"]);
     let before = room.read("a.dps");
     let dry = room.json(&format!("{common} --out a.dps --dry-run --epsilon 1 --delta 1e-6"));
-    assert!(dry["dry run"].as_str().expect("text").contains("nothing"));
+    assert!(dry["dry_run"].as_str().expect("text").contains("nothing"));
     assert_eq!(room.read("a.dps"), before);
     room.write("notes.txt", "hello");
     room.refuses("verify notes.txt", 1, &[]);
@@ -218,7 +218,7 @@ fn a_dry_run_asks_the_ledger_and_spends_nothing() {
     assert_eq!(room.json("ledger show spent.json")["releases"], 0);
     room.json(&format!("{run} --out a.dps"));
     let shown = room.json("ledger show spent.json");
-    assert_eq!((number(&shown, "spent epsilon"), number(&shown, "left epsilon")), (1.0, 0.5));
+    assert_eq!((number(&shown, "spent_epsilon"), number(&shown, "left_epsilon")), (1.0, 0.5));
     room.refuses(&format!("{run} --out refused.dps --dry-run"), 1, &["limit"]);
     assert_eq!(room.json("ledger show spent.json")["releases"], 1);
 }

@@ -310,7 +310,7 @@ fn the_ledger_is_charged_once_and_what_is_lost_stays_spent() {
     let shown = room.json("ledger show l.json").to_string();
     let id = room
         .json("merge --manifest m.json --key m.key --out m2.dps m-1-3.part m-2-3.part m-3-3.part");
-    assert!(shown.contains(id["release id"].as_str().expect("text")), "{shown}");
+    assert!(shown.contains(id["release_id"].as_str().expect("text")), "{shown}");
     assert_eq!(shown.matches("reserved for release").count(), 2, "{shown}");
     // What the ledger refuses leaves neither key nor manifest.
     room.refuses(&with("o"), 1, &["limit"]);

@@ -33,7 +33,7 @@ fn what_plans_print_runs() {
     assert!(number("low") < number("error") && number("error") < number("high"), "{plan}");
     let released = command(&plan, "the best release is made by", "c.dps");
     let released = room.json(&released);
-    let bound = released["spectral error, with probability 0.95 at most"].as_f64().unwrap();
+    let bound = released["spectral_error_with_probability_0_95_at_most"].as_f64().unwrap();
     // A spectral norm is at most the Frobenius norm that was planned, and at least its share of 3 directions.
     assert!(bound < 2.0 * number("high") && bound > 0.3 * number("low"), "{bound} {plan}");
 
@@ -130,7 +130,7 @@ fn targets_are_met_at_the_epsilon_that_is_named() {
         (
             format!("covariance --rows 1000 --features 5 --gap 0.5 {rows}"),
             0.05,
-            "/squared sine to the first component",
+            "/squared_sine_to_the_first_component",
             true,
         ),
         (
@@ -155,14 +155,14 @@ fn targets_are_met_at_the_epsilon_that_is_named() {
             room.json(&format!("plan {plan} --epsilon {epsilon} {more}"))
         };
         let asked = at(2.0, &format!("--target {target}"));
-        let needed = asked["epsilon needed"].as_f64().unwrap_or_else(|| panic!("{plan}: {asked}"));
+        let needed = asked["epsilon_needed"].as_f64().unwrap_or_else(|| panic!("{plan}: {asked}"));
         let predicted = |epsilon: f64| at(epsilon, "").pointer(read).unwrap().as_f64().unwrap();
         let (there, before) = (predicted(needed), predicted(0.95 * needed));
         let met = |x: f64| if less { x <= target * 1.000_001 } else { x >= target * 0.999_999 };
         assert!(met(there) && !met(before), "{plan}: {needed}: {there}, before {before}");
     }
     let distance = "plan distance --rows 9 --features 64 --squared-distance 4 --adjacency attribute --beta 1 --epsilon 1 --delta 1e-6";
-    assert_eq!(room.json(&format!("{distance} --target 1e-9"))["epsilon needed"], "above 64");
+    assert_eq!(room.json(&format!("{distance} --target 1e-9"))["epsilon_needed"], "above 64");
     for bad in ["0", "-1", "nan"] {
         room.refuses(&format!("{distance} --target {bad}"), 2, &["--target"]);
     }
@@ -192,7 +192,7 @@ fn a_release_of_rows_takes_what_the_plan_prints() {
         let plan = room.json(&format!(
             "plan distance --rows 120 --features 40 {privacy} --squared-distance {r2}"
         ));
-        let printed = plan["the best release is made by"].as_str().unwrap().to_owned();
+        let printed = plan["the_best_release_is_made_by"].as_str().unwrap().to_owned();
         let release = format!(
             "release sketch rows.csv --bound 1 {privacy} --squared-distance {r2} --dry-run --out x.dps"
         );
@@ -246,7 +246,7 @@ fn a_release_of_sets_takes_what_the_plan_prints() {
     for budget in ["--epsilon 4 --delta 0", "--epsilon 16 --delta 1e-2", "--epsilon 1 --delta 1e-6"]
     {
         let plan = room.json(&format!("plan sets {budget} --alpha 1 --min-size 8 {facts}"));
-        let printed = plan["best recall is made by"].as_str().unwrap();
+        let printed = plan["best_recall_is_made_by"].as_str().unwrap();
         let privacy = format!("--adjacency set-items --alpha 1 --min-size 8 {budget}");
         let made = room
             .json(&format!("release sets sets.txt {privacy} {facts} --force --out planned.dps"));
@@ -296,7 +296,7 @@ fn a_release_of_directions_takes_what_the_plan_prints() {
     room.write("rows.csv", rows(60, 40));
     for epsilon in [4, 16] {
         let plan = room.json(&format!("plan search --rows 1000 --features 40 --epsilon {epsilon}"));
-        let printed = plan["the best release is made by"].as_str().unwrap();
+        let printed = plan["the_best_release_is_made_by"].as_str().unwrap();
         let privacy = format!("--adjacency any-input --epsilon {epsilon} --delta 0");
         let said = |options: &str| {
             let run = format!("release units rows.csv {options} {privacy} --dry-run --out x.dps");
@@ -372,13 +372,13 @@ fn where_nothing_works_plans_say_so() {
     let enough = room.json(&format!(
         "plan covariance --rows {rows} --features 200 --adjacency replace-row --norm-bound 1 {poor} --gap 0.3"
     ));
-    let sine = enough["squared sine to the first component"].as_f64().unwrap();
+    let sine = enough["squared_sine_to_the_first_component"].as_f64().unwrap();
     assert!((sine - 0.1).abs() < 0.001, "{sine}");
     let plan = room.json(&format!(
         "plan low-rank --rows 50 --features 400 --rank 2 --row-bound 1 --adjacency row-shift --shift 1 {poor}"
     ));
     assert!(plan["note"].as_str().unwrap().contains("zero matrix"));
-    assert!(plan.get("find and project is made by").is_none());
+    assert!(plan.get("find_and_project_is_made_by").is_none());
     for (bad, words) in [
         ("plan covariance --rows 9 --features 0", "dim"),
         ("plan covariance --rows 9 --features 3 --typical-norm 2", "--typical-norm"),

@@ -29,7 +29,7 @@ fn coefficients_are_released_paid_and_read() {
     let dry = room.json(&format!("{RUN} --out a.dps --dry-run --ledger l.json"));
     assert!(dry.to_string().contains("nothing was released") && !room.path("a.dps").exists());
     let made = room.json(&format!("{RUN} --out a.dps --intercept --keep-names --ledger l.json"));
-    assert!(made["paid from"].is_string(), "{made}");
+    assert!(made["paid_from"].is_string(), "{made}");
     let read = room.json("regress a.dps");
     assert_eq!((&read["target"], &read["coefficients"][1]["name"]), (&"y".into(), &"b".into()));
     for (i, truth) in [0.6, -0.3].into_iter().enumerate() {
@@ -38,7 +38,7 @@ fn coefficients_are_released_paid_and_read() {
         assert!(number(row, "low") < number(row, "high"));
     }
     assert!((number(&read, "intercept") - 0.2).abs() < 0.05, "{read}");
-    assert!(read["intervals are for"].as_str().expect("text").contains("without noise"));
+    assert!(read["intervals_are_for"].as_str().expect("text").contains("without noise"));
     let verified = room.json("verify a.dps");
     assert!(verified["sensitivity"].to_string().contains("agrees"), "{verified}");
     assert!(verified["payload"].to_string().contains("grid"), "{verified}");

@@ -21,9 +21,9 @@ fn a_sketch_is_released_verified_and_asked() {
         (made["n"].as_u64(), made["d"].as_u64(), made["k"].as_u64()),
         (Some(80), Some(12), Some(6))
     );
-    assert_eq!(made["noise generator"], "os-chacha12");
+    assert_eq!(made["noise_generator"], "os-chacha12");
     assert!(number(&made, "true_delta") <= 1e-6);
-    assert!(made["epsilon is about"].as_str().expect("text").contains("whole file"));
+    assert!(made["epsilon_is_about"].as_str().expect("text").contains("whole file"));
     let verified = room.json("verify a.dps");
     assert_eq!(verified["verdict"], "holds together");
     assert_eq!(verified["rows"], 80);
@@ -59,7 +59,7 @@ fn a_sketch_is_released_verified_and_asked() {
     assert!(rows.len() == 79 && rows.iter().all(|hit| hit["row"] != 3));
     // Without --seed two releases differ in seed, and record it.
     let fresh = room.json(&format!("release sketch users.csv --out d.dps -k 6 {PRIVACY}"));
-    assert_ne!(fresh["projection seed"], made["projection seed"]);
+    assert_ne!(fresh["projection_seed"], made["projection_seed"]);
     let table = room.run("distance a.dps 0 1");
     assert!(text(&table).contains("measure"), "{}", text(&table));
 }
@@ -71,7 +71,7 @@ fn unit_vectors_are_released_and_asked_with_exact_queries() {
     let made = room.json(&format!("release units users.csv --out u.dps -k 4 --seed 5 {privacy}"));
     assert_eq!((made["n"].as_u64(), made["k"].as_u64()), (Some(80), Some(4)));
     assert_eq!(number(&made, "true_delta"), 0.0);
-    assert!(number(&made, "standard error of a cosine") < 1.0 && made["note"].is_null());
+    assert!(number(&made, "standard_error_of_a_cosine") < 1.0 && made["note"].is_null());
     assert_eq!(room.json("verify u.dps")["verdict"], "holds together");
     for score in ["cosine", "inner"] {
         let hits = room.json(&format!("search u.dps --row 2 --top 3 --score {score}"));
@@ -89,7 +89,7 @@ fn unit_vectors_are_released_and_asked_with_exact_queries() {
     let lengths = "release units users.csv --out l.dps -k 12 --family identity --lengths";
     room.refuses(&format!("{lengths} {privacy}"), 2, &["--norm-bound"]);
     let row = "--adjacency replace-row --norm-bound 1000 --epsilon 9 --delta 0";
-    assert_eq!(room.json(&format!("{lengths} {row}"))["lengths up to"], 1000.0);
+    assert_eq!(room.json(&format!("{lengths} {row}"))["lengths_up_to"], 1000.0);
     room.refuses("search l.dps --queries u.dps", 1, &["fingerprint"]);
     // Sketches take exact queries too.
     room.json(&format!("release sketch users.csv --out a.dps -k 6 --seed 9 {PRIVACY}"));
@@ -129,7 +129,7 @@ fn every_family_and_noise_is_released() {
             "release sketch users.csv --out x.dps --force -k 8 --family {family} --noise staircase {pure}"
         ));
         assert_eq!(found["delta"], 0.0);
-        assert!(found["staircase epsilon"].as_f64().is_some(), "{found}");
+        assert!(found["staircase_epsilon"].as_f64().is_some(), "{found}");
         room.json("verify x.dps");
         room.json("distance x.dps 0 1");
     }
@@ -315,10 +315,10 @@ fn matrices_are_released_and_analysed() {
         assert_eq!(found["components"].as_array().expect("rows").len(), 3);
         for part in found["components"].as_array().expect("rows") {
             let explained = number(part, "explained");
-            assert!(explained >= 0.0 && number(part, "typical error") > 0.0, "{part}");
+            assert!(explained >= 0.0 && number(part, "typical_error") > 0.0, "{part}");
         }
         let sines = ["typical", "guaranteed"].map(|kind| {
-            number(&found, &format!("{kind} sine of the largest angle to the true space"))
+            number(&found, &format!("{kind}_sine_of_the_largest_angle_to_the_true_space"))
         });
         assert!(sines[0] <= sines[1], "{found}");
         let parts = String::from_utf8(room.read(&format!("parts{i}.csv"))).expect("text");
@@ -341,7 +341,7 @@ fn matrices_are_released_and_analysed() {
     let coefficients = found["coefficients"].as_array().expect("rows");
     assert!(
         coefficients.len() == 11
-            && found["intervals are for"].as_str().is_some_and(|t| t.contains("ridge"))
+            && found["intervals_are_for"].as_str().is_some_and(|t| t.contains("ridge"))
     );
     for row in coefficients {
         assert!(row["column"] != 3 && number(row, "low") <= number(row, "high"), "{row}");
@@ -359,12 +359,12 @@ fn matrices_are_released_and_analysed() {
     room.json(&format!("release covariance users.csv --out m.dps --means {row}"));
     room.json("verify m.dps");
     let found = room.json("moments m.dps --correlations rho.csv");
-    assert!(number(&found, "rows at least") <= number(&found, "rows"), "{found}");
+    assert!(number(&found, "rows_at_least") <= number(&found, "rows"), "{found}");
     assert_eq!(found["columns"].as_array().expect("rows").len(), 12);
     for column in found["columns"].as_array().expect("rows") {
         for what in ["mean", "deviation"] {
             let at = |end: &str| number(column, &format!("{what}{end}"));
-            assert!(at(" at least") <= at("") && at("") <= at(" at most"), "{column}");
+            assert!(at("_at_least") <= at("") && at("") <= at("_at_most"), "{column}");
         }
     }
     assert_eq!(String::from_utf8(room.read("rho.csv")).expect("text").lines().count(), 12);
@@ -372,7 +372,7 @@ fn matrices_are_released_and_analysed() {
     assert_eq!(room.json("pca m.dps --components 2 --center")["around"], "the mean");
     assert_eq!(room.json("pca m.dps --components 2")["around"], "zero");
     let found = room.json("regress m.dps --target 3");
-    assert!(number(&found, "intercept at least") <= number(&found, "intercept"), "{found}");
+    assert!(number(&found, "intercept_at_least") <= number(&found, "intercept"), "{found}");
     for target in ["0", "13", "x3"] {
         room.refuses(&format!("regress g.dps --target {target}"), 2, &["columns 1 to 12"]);
     }
@@ -441,18 +441,18 @@ fn planned_commands_run() {
     let plan = room.json(
         "plan vectors --rows 80 --features 12 --epsilon 4 --delta 1e-6 --adjacency attribute --beta 1 --low -1 --squared-distance 6",
     );
-    run(&plan["the best release is made by"], "users.csv");
+    run(&plan["the_best_release_is_made_by"], "users.csv");
     for epsilon in [2, 30] {
         let plan = room.json(&format!("plan search --rows 80 --features 12 --epsilon {epsilon}"));
-        run(&plan["the best release is made by"], "users.csv");
+        run(&plan["the_best_release_is_made_by"], "users.csv");
     }
     for budget in ["--epsilon 4 --delta 1e-6", "--epsilon 8 --delta 0"] {
         for alpha in [1, 3] {
             let plan = room.json(&format!(
                 "plan sets {budget} --alpha {alpha} --min-size 4 --size 12 --near 0.5 --far 0.1"
             ));
-            run(&plan["best recall is made by"], "sets.txt");
-            run(&plan["best error is made by"], "sets.txt");
+            run(&plan["best_recall_is_made_by"], "sets.txt");
+            run(&plan["best_error_is_made_by"], "sets.txt");
         }
     }
 }

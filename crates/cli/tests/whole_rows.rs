@@ -95,7 +95,7 @@ fn users_with_several_rows_are_the_unit() {
     );
     assert_eq!(units["n"].as_u64(), Some(75));
     let ten = released("units", "--out t.dps --id who --epsilon 10 --delta 0");
-    let error = |made: &Value| number(made, "standard error of a cosine");
+    let error = |made: &Value| number(made, "standard_error_of_a_cosine");
     assert!((error(&units) / error(&ten) - 1.0).abs() < 1e-6, "three times the price");
     for file in ["s.dps", "u.dps"] {
         let verified = room.json(&format!("verify {file}"));

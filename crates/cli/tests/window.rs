@@ -61,17 +61,17 @@ fn every_schedule_gives_a_release_a_tick_for_one_payment() {
         let sizes = if schedule.starts_with("decayed") { "--block 4" } else { SIZES };
         let run = format!("{OUT} {sizes} {PRIVACY} --schedule {schedule} --ledger l");
         begin(&room, 22);
-        assert_eq!(room.json(&format!("{run} --dry-run"))["next tick"], 0, "{schedule}");
+        assert_eq!(room.json(&format!("{run} --dry-run"))["next_tick"], 0, "{schedule}");
         assert!(!room.path("out").exists() && !room.path("j").exists());
         let first = room.json(&run);
-        assert_eq!(first["published now"], 5, "{schedule}");
-        assert_eq!(first["rows that wait for a full block"], 2);
-        assert_eq!(room.json(&format!("{run} --dry-run"))["next tick"], 5, "{schedule}");
+        assert_eq!(first["published_now"], 5, "{schedule}");
+        assert_eq!(first["rows_that_wait_for_a_full_block"], 2);
+        assert_eq!(room.json(&format!("{run} --dry-run"))["next_tick"], 5, "{schedule}");
         let before = files(&room, "out");
         begin(&room, ROWS);
         let second = room.json(&run);
-        assert_eq!(second["published now"], 5);
-        assert_eq!(second["next tick"], 10);
+        assert_eq!(second["published_now"], 5);
+        assert_eq!(second["next_tick"], 10);
         let after = files(&room, "out");
         assert_eq!(after[..5], before, "{schedule}: what was published stays");
         assert_eq!((after.len(), payments(&room, "l")), (10, 1), "{schedule}");
@@ -79,7 +79,7 @@ fn every_schedule_gives_a_release_a_tick_for_one_payment() {
             assert_eq!(room.json(&format!("verify out/{name}"))["rows"], 3, "{schedule}");
         }
         // Nothing new: nothing is done, and nothing paid.
-        assert_eq!(room.json(&run)["published now"], 0);
+        assert_eq!(room.json(&run)["published_now"], 0);
         assert_eq!((files(&room, "out"), payments(&room, "l")), (after, 1), "{schedule}");
     }
 }
@@ -97,7 +97,7 @@ fn other_rows_for_a_published_tick_are_refused() {
     // The rows before them, left out.
     room.write("rows.csv", csv(&numbers(ROWS, D)[4 * D..], D));
     room.refuses(&run, 1, &["not the rows of tick 0"]);
-    assert_eq!(room.json(&format!("{run} --first-tick 1"))["published now"], 0);
+    assert_eq!(room.json(&format!("{run} --first-tick 1"))["published_now"], 0);
     room.refuses(&format!("{run} --first-tick 11"), 2, &["leaves ticks out", "next one is 10"]);
     assert_eq!((files(&room, "out"), room.read("j")), before);
 }
@@ -160,7 +160,7 @@ fn the_newest_release_is_made_again_where_it_is_gone() {
         room.json(&run);
         let newest = files(&room, "out").pop().expect("a release");
         std::fs::remove_dir_all(room.path("out")).expect("removed");
-        assert_eq!(room.json(&run)["published now"], 1);
+        assert_eq!(room.json(&run)["published_now"], 1);
         assert_eq!((files(&room, "out"), payments(&room, "l")), (vec![newest], 1));
     }
 }
@@ -186,7 +186,7 @@ fn a_refused_payment_publishes_nothing_and_can_be_made_later() {
     room.refuses(&paid, 1, &["limit"]);
     assert!(files(&room, "out").is_empty());
     room.write("l", full);
-    assert_eq!(room.json(&paid)["published now"], 10);
+    assert_eq!(room.json(&paid)["published_now"], 10);
     assert_eq!(payments(&room, "l"), 1);
 }
 
@@ -201,8 +201,8 @@ fn a_clock_ends_ticks_that_hold_anything() {
     };
     for (tick, rows) in [7, 0, 10].into_iter().enumerate() {
         room.write("t.csv", csv(&numbers(rows, D), D));
-        assert_eq!(room.json(&run("t.csv", tick as u32))["published now"], 1, "{rows} rows");
-        assert_eq!(room.json(&run("t.csv", tick as u32))["published now"], 0);
+        assert_eq!(room.json(&run("t.csv", tick as u32))["published_now"], 1, "{rows} rows");
+        assert_eq!(room.json(&run("t.csv", tick as u32))["published_now"], 0);
     }
     let before = files(&room, "out");
     // A row more, a row less, for a tick that is published.
@@ -315,7 +315,7 @@ fn a_journal_is_one_process_s_and_no_forger_s() {
     }
     room.write("j", good);
     begin(&room, 16);
-    assert_eq!(room.json(&run)["next tick"], 4);
+    assert_eq!(room.json(&run)["next_tick"], 4);
 }
 
 #[test]
@@ -341,6 +341,6 @@ fn a_stream_whose_horizon_is_reached_still_answers() {
     begin(&room, 24);
     let newest = files(&room, "out").pop().expect("a release");
     std::fs::remove_dir_all(room.path("out")).expect("removed");
-    assert_eq!(room.json(&run)["published now"], 1);
+    assert_eq!(room.json(&run)["published_now"], 1);
     assert_eq!(files(&room, "out"), [newest]);
 }

@@ -96,7 +96,7 @@ pub(crate) const TABLE: [Row; 27] = [
         theorems: &[Theorem::ProjectionMultiScale],
         page: "private-projection.md",
         audits: &["multi-scale OPORP, 2 and 4 columns"],
-        command: In("plan.rs"),
+        command: In("choice.rs"),
         python: "MultiScale",
         coverage: ("sketch/tests/coverage.rs", "multi_scale_intervals_cover"),
         prediction: Trait,

@@ -249,7 +249,7 @@ pub(super) fn read(from: impl Read, name: &str) -> Result<Contents> {
 }
 
 /// Reads so many bytes of whole lines at a time.
-const BLOCK: usize = 1 << 22;
+const BLOCK: usize = 1 << 20;
 /// Length of the hash that a line begins with.
 const HASH: usize = 64;
 

@@ -8,13 +8,16 @@ use crate::input::{InputOptions, numbers};
 use crate::output::{Record, complain};
 use clap::Args;
 use dp_core::output::{Existing, Output};
-use dp_core::{Budget, EntryBound, PublicSeed};
+use dp_core::{Budget, EntryBound, Epsilon, PublicSeed};
 use sketch::RowsView;
 use sketch::plan::GroupPlan;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::vectors::PrivateProjection;
 use std::io::Write as _;
 use std::path::PathBuf;
+
+/// Largest epsilon of staircase noise.
+const STAIRCASE: f64 = 20.0;
 
 /// Options of `dps plan groups`. The input is a file of rows that are public: never rows that are released, nor rows chosen by them.
 #[derive(Args)]
@@ -60,7 +63,9 @@ impl GroupTask {
         };
         let (noise, plan) = tried(budget)?;
         let curve = self.curve.answer(budget, Measure::Share("share found"), |budget| {
-            let (_, plan) = tried(budget)?;
+            // Whoever may spend more than staircase noise takes may spend that.
+            let epsilon = Epsilon::new(budget.epsilon.get().min(STAIRCASE))?;
+            let (_, plan) = tried(Budget { epsilon, ..budget })?;
             let mut ways =
                 vec![("groups".into(), plan.grouped), ("random bins".into(), plan.random)];
             ways.sort_by(|a: &Way, b| b.1.total_cmp(&a.1));

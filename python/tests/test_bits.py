@@ -48,7 +48,7 @@ def test_vectors(tmp_path, rows, table, command):
     assert compact.to_bytes() == out.read_bytes()
     sigma = whole.certificate["noise"]["sigma"]
     assert 0 < np.abs(compact.to_numpy() - whole.to_numpy()).max() <= sigma / 16
-    with pytest.raises(dps.ParameterError, match="store"):
+    with pytest.raises(dps.errors.ParameterError, match="store"):
         vectors().write(written, rows, store="f16", replace=True)
 
 

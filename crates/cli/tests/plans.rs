@@ -31,7 +31,7 @@ fn what_plans_print_runs() {
     let best = &plan["methods"][0];
     let number = |name: &str| best[name].as_f64().unwrap();
     assert!(number("low") < number("error") && number("error") < number("high"), "{plan}");
-    let released = command(&plan, "the best release is made by", "c.dps");
+    let released = command(&plan, "the_best_release_is_made_by", "c.dps");
     let released = room.json(&released);
     let bound = released["spectral_error_with_probability_0_95_at_most"].as_f64().unwrap();
     // A spectral norm is at most the Frobenius norm that was planned, and at least its share of 3 directions.
@@ -41,13 +41,13 @@ fn what_plans_print_runs() {
         "plan low-rank --rows 240 --features 3 --rank 1 --row-bound 1 --adjacency row-shift --shift 0.001 {SPENDS}"
     ));
     assert_eq!(plan["methods"].as_array().unwrap().len(), 3);
-    room.json(&command(&plan, "find and project is made by", "l.dps"));
+    room.json(&command(&plan, "find_and_project_is_made_by", "l.dps"));
 
     let stream = format!("--adjacency zero-row --norm-bound 1 {SPENDS}");
     let plan = room.json(&format!("plan window --features 3 --window 64 --horizon 60 {stream}"));
     let names: Vec<_> = plan["methods"].as_array().unwrap().iter().map(|m| &m["method"]).collect();
     assert_eq!(names, ["factorised", "block", "tree"]);
-    let run = command(&plan, "the best stream is made by", "out");
+    let run = command(&plan, "the_best_stream_is_made_by", "out");
     room.json(&run.replace("--journal out", "--journal journal"));
     let without = room.json(&format!("plan window --features 3 --window 64 {stream}"));
     assert_eq!(without["methods"].as_array().unwrap().len(), 2);
@@ -253,7 +253,7 @@ fn a_release_of_sets_takes_what_the_plan_prints() {
         let asked = printed.strip_prefix("dps ").unwrap().replacen("FILE", "sets.txt", 1);
         let same = room.json(&asked.replace("--out FILE", "--force --out asked.dps"));
         for field in
-            ["mechanism", "sketch", "slots", "alphabet", "concatenation", "least keep probability"]
+            ["mechanism", "sketch", "slots", "alphabet", "concatenation", "least_keep_probability"]
         {
             assert_eq!(made.get(field), same.get(field), "{field}: {printed}");
         }
@@ -328,7 +328,7 @@ fn regressions_are_planned() {
     let number = |name: &str| best[name].as_f64().unwrap();
     assert!(number("low") < number("error") && number("error") < number("high"), "{plan}");
     assert!(number("relative_error") < 0.1, "{plan}");
-    let run = command(&plan, "the best release is made by", "r.dps").replace("COLUMN", "c2");
+    let run = command(&plan, "the_best_release_is_made_by", "r.dps").replace("COLUMN", "c2");
     room.json(&run);
     let poor = room.json(&format!("plan regress --rows 20 {facts} --epsilon 0.1 --delta 1e-6"));
     assert!(poor["note"].as_str().unwrap().contains("nothing of the coefficients"), "{poor}");

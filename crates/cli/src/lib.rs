@@ -73,11 +73,11 @@ pub fn main() -> ExitCode {
     let format =
         if arguments.json || arguments.command.json() { Format::Json } else { Format::Text };
     match start_threads().and_then(|()| arguments.command.run(Arguments::command())) {
-        Ok(record) => output::print(&record.render(format)),
+        Ok(record) => output::print(&record.with_warnings(format).render(format)),
         Err(error) => {
             match format {
                 Format::Json => {
-                    output::print(&error.record().render(format));
+                    output::print(&error.record().with_warnings(format).render(format));
                 }
                 Format::Text => {
                     // Its words may be those of a file or of a path.

@@ -128,6 +128,15 @@ impl Record {
         self.raw(name, exact(value).to_string())
     }
 
+    /// For programs, what this run warned of.
+    pub(crate) fn with_warnings(self, format: Format) -> Self {
+        let warnings = warned();
+        if format == Format::Text || warnings.is_empty() {
+            return self;
+        }
+        self.names("warnings", &warnings)
+    }
+
     /// The fields of another record after its own.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.fields.extend(other.fields);
@@ -144,16 +153,7 @@ impl Record {
     pub(crate) fn render(&self, format: Format) -> String {
         match format {
             _ if self.silent => String::new(),
-            Format::Json => {
-                let said = Self::new().names("warnings", &warned());
-                let mut object = self.object();
-                if !warned().is_empty() {
-                    let between = if object == "{}" { "" } else { ", " };
-                    object.pop();
-                    object += &format!("{between}{}", &said.object()[1..]);
-                }
-                printable_json(&object).into_owned() + "\n"
-            }
+            Format::Json => printable_json(&self.object()).into_owned() + "\n",
             Format::Text => {
                 let mut lines = Vec::new();
                 for (name, value) in &self.fields {

@@ -285,13 +285,17 @@ fn what_differs_is_not_asked_together() {
     release("budget", "--seed 1 --noise gaussian --epsilon 4 --delta 1e-6");
     release("grid", "--seed 1 --noise gaussian --epsilon 8 --delta 1e-6 --store compact");
     room.json(&format!(
+        "release sketch old.csv --out bound.dps -k 4 --bound 3 {ATTRIBUTE} --seed 1 --noise gaussian --epsilon 8 --delta 1e-6"
+    ));
+    room.json(&format!(
         "release signs old.csv --out signs.dps -k 4 --bound 1 {ATTRIBUTE} --epsilon 8 --delta 0"
     ));
     std::fs::copy(room.path("a.dps"), room.path("copy.dps")).expect("copied");
     for (other, words) in [
         ("seed", "fingerprint"),
         ("budget", "noise"),
-        ("grid", "noise"),
+        ("grid", "steps"),
+        ("bound", "certificates describe"),
         ("signs", "asked together"),
         ("copy", "they are one"),
         ("a", "they are one"),
@@ -300,6 +304,12 @@ fn what_differs_is_not_asked_together() {
         room.refuses(&format!("search a.dps {other}.dps --row 0"), 1, &[words, &named]);
         room.refuses(&format!("distance a.dps --also {other}.dps 0 1"), 1, &[words, &named]);
     }
+    // One noise on both sides would be subtracted as if it were two.
+    room.json(&format!(
+        "release sketch new.csv --out new.dps -k 4 --bound 1 {ATTRIBUTE} --seed 1 --noise gaussian --epsilon 8 --delta 1e-6"
+    ));
+    room.json("search a.dps new.dps --row 0 --score squared-distance");
+    room.refuses("search new.dps a.dps --queries copy.dps", 1, &["a.dps is on both sides"]);
     let mut damaged = room.read("a.dps");
     damaged[40] ^= 1;
     room.write("damaged.dps", damaged);

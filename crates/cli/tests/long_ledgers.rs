@@ -44,6 +44,13 @@ fn a_long_ledger_is_read_once_and_held_once() {
     assert!(most < 18_000 * BYTES, "{} bytes a release", most / 18_000);
     assert!(times < 18_000 * CALLS, "{} calls a release", times / 18_000);
 
+    // Lines that say nothing are refused in little memory, however many there are.
+    let ledger = std::fs::read(folder.path().join("short")).expect("a ledger");
+    let empty = folder.path().join("empty");
+    std::fs::write(&empty, [&ledger[..221], &vec![b'\n'; 4 << 20][..]].concat()).expect("written");
+    let (refused, used) = counted(|| BudgetFile::open(&empty).is_err());
+    assert!(refused && used.most < 8 << 20, "{used:?}");
+
     // A payment costs one line more, whatever stands before it.
     let path = folder.path().join("long");
     let before = std::fs::metadata(&path).expect("exists").len();

@@ -315,6 +315,24 @@ fn a_release_of_directions_takes_what_the_plan_prints() {
     }
 }
 
+/// A covariance takes the noise that the plan lists first, and says so only where none is named.
+#[test]
+fn covariances_take_the_plans_noise() {
+    let room = Room::new();
+    room.write("rows.csv", rows(60, 3));
+    let row = format!("--adjacency add-remove-row --norm-bound 2 {SPENDS}");
+    let plan = room.json(&format!("plan covariance --rows 60 --features 3 {row}"));
+    let best = plan["methods"][0]["error"].as_f64().unwrap();
+    for (options, takes) in [("", true), ("--noise gaussian", false), ("--means", false)] {
+        let output =
+            room.run(&format!("release covariance rows.csv --out x.dps {options} {row} --dry-run"));
+        assert!(output.status.success(), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        let words = format!("the plan takes gaussian: predicted error {best:.4}");
+        assert_eq!(said.contains(&words), takes, "{options}: {said}");
+    }
+}
+
 /// Regressions: the best is what a file then shows, and what is hopeless is named.
 #[test]
 fn regressions_are_planned() {

@@ -9,7 +9,7 @@ use crate::window::WindowCovariance;
 use dp_core::release_file::{
     self, AnyCertificate, ClassOfCertificate, Kind, Opened, Payload, RowIds, Summary,
 };
-use dp_core::{IndividualCertificate, NoGuarantee, Release};
+use dp_core::{Adjacency, Certificate, IndividualCertificate, NoGuarantee, PublicValue, Release};
 use faer::MatRef;
 use sketch::sets::{NoisyBits, NoisyCounts, PrivateSymbols, SignatureMatrix};
 use sketch::signs::{PackedBits, SignCodes};
@@ -84,6 +84,12 @@ pub enum Values<'a> {
 fn of_one_kind() -> Error {
     let allowed = "all sketches, all unit vectors, all signs, all set signatures or all counts of groups, with differential privacy";
     dp_core::Error::invalid("releases that are asked together", "others", allowed).into()
+}
+
+/// What a certificate says of rows, and intervals rest on.
+fn of_rows(certificate: &Certificate) -> (Adjacency, Option<&PublicValue>) {
+    let largest = certificate.statement().public.get("largest entry");
+    (certificate.guarantee().adjacency(), largest)
 }
 
 /// Names of all rows, one release after the other, where every one has names.
@@ -186,8 +192,9 @@ impl AnyRelease {
     /// that of the first, and of no file. Rows keep their names where all have some.
     ///
     /// # Errors
-    /// As [`PrivateSketch::joined`]; [`dp_core::Error::InvalidParameter`] for other kinds than those with a guarantee and rows,
-    /// and where two rows have one name.
+    /// As [`PrivateSketch::joined`], also where certificates state other inputs or another largest entry, on which intervals
+    /// rest; [`dp_core::Error::InvalidParameter`] for other kinds than those with a guarantee and rows, and where two rows have
+    /// one name.
     pub fn joined(mut parts: Vec<Self>) -> Result<Self> {
         if parts.len() == 1
             && let Some(only) = parts.pop()
@@ -199,8 +206,17 @@ impl AnyRelease {
             ($($kind:ident: $payload:ty),*) => {
                 match parts.first() {
                     $(Some(Self::$kind(first)) => {
+                        let rows = of_rows(first.certificate());
                         let same = parts.iter().map(|part| match part {
-                            Self::$kind(release) => Ok(release.payload()),
+                            Self::$kind(release) if of_rows(release.certificate()) == rows => {
+                                Ok(release.payload())
+                            }
+                            Self::$kind(release) => Err(sketch::Error::Incompatible {
+                                what: "rows, as their certificates describe them",
+                                left: format!("{rows:?}"),
+                                right: format!("{:?}", of_rows(release.certificate())),
+                            }
+                            .into()),
                             _ => Err(of_one_kind()),
                         });
                         let payload = <$payload>::joined(&same.collect::<Result<Vec<_>>>()?)?;
@@ -217,6 +233,19 @@ impl AnyRelease {
             Symbols: PrivateSymbols,
             Counts: NoisyCounts
         ))
+    }
+
+    /// Whether both hold the same noisy rows: one noise then stands on both sides of a comparison.
+    #[must_use]
+    pub fn is_copy_of(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Sketch(a), Self::Sketch(b)) => a.payload().is_copy_of(b.payload()),
+            (Self::Units(a), Self::Units(b)) => a.payload() == b.payload(),
+            (Self::Signs(a), Self::Signs(b)) => a.payload() == b.payload(),
+            (Self::Symbols(a), Self::Symbols(b)) => a.payload() == b.payload(),
+            (Self::Counts(a), Self::Counts(b)) => a.payload() == b.payload(),
+            _ => false,
+        }
     }
 
     /// What the rows that went in are called, where the file says so: public, and not protected.

@@ -23,8 +23,12 @@ pub(crate) fn checked(content: &Content, trust: &Trust) -> Result<(AnyRelease, S
     Ok((release, summary, report))
 }
 
-/// Several releases that are asked as one, and where the rows of each begin.
-pub(crate) fn read_all_of(paths: &[PathBuf], trust: &Trust) -> Result<(AnyRelease, Files)> {
+/// Several releases that are asked as one, and where the rows of each begin; none of them is the other side.
+pub(crate) fn read_all_of(
+    paths: &[PathBuf],
+    other: Option<&AnyRelease>,
+    trust: &Trust,
+) -> Result<(AnyRelease, Files)> {
     let (mut releases, mut files, mut rows) = (Vec::new(), Vec::new(), 0);
     for path in paths {
         let read = checked(&Content::open(path)?, trust);
@@ -32,6 +36,12 @@ pub(crate) fn read_all_of(paths: &[PathBuf], trust: &Trust) -> Result<(AnyReleas
             1 if paths.len() > 1 => Error::Refused(format!("{}: {error}", shown(path))),
             _ => error,
         })?;
+        if paths.len() > 1 && other.is_some_and(|other| release.is_copy_of(other)) {
+            return Err(Error::Refused(format!(
+                "{} is on both sides, and its noise with it: name its rows by their numbers or ids among those of all",
+                shown(path)
+            )));
+        }
         files.push((rows, shown(path)));
         rows += usize::try_from(summary.rows).unwrap_or(usize::MAX);
         releases.push(release);

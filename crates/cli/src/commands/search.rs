@@ -113,8 +113,8 @@ fn listed(found: &Neighbours<f64>) -> Vec<Found> {
 impl Search {
     pub(crate) fn run(&self) -> Result<Record> {
         let trust = self.trust.get();
-        let (database, files) = read_all_of(&self.databases, &trust)?;
         let other = self.queries.as_deref().map(|path| read(path, &trust)).transpose()?;
+        let (database, files) = read_all_of(&self.databases, other.as_ref(), &trust)?;
         let ranked = match &database {
             AnyRelease::Sketch(_) | AnyRelease::Units(_) | AnyRelease::Counts(_) => true,
             AnyRelease::Symbols(release) => release.payload().is_occupancy(),

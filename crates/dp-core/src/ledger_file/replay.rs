@@ -248,8 +248,9 @@ pub(super) fn read(from: impl Read, name: &str) -> Result<Contents> {
     Ok(Contents { header, marks, lines, head, end, torn, charges, what, costs })
 }
 
-/// Reads so many bytes of whole lines at a time.
+/// Reads so many bytes of whole lines at a time, and at most so many lines: what a line says takes more than an empty one.
 const BLOCK: usize = 1 << 20;
+const LINES: usize = 1 << 12;
 /// Length of the hash that a line begins with.
 const HASH: usize = 64;
 
@@ -257,7 +258,10 @@ const HASH: usize = 64;
 fn next(from: &mut impl BufRead, block: &mut Vec<u8>) -> std::io::Result<Vec<usize>> {
     block.clear();
     let mut ends = Vec::new();
-    while block.len() < BLOCK && from.take(LONGEST).read_until(b'\n', block)? > 0 {
+    while ends.len() < LINES
+        && block.len() < BLOCK
+        && from.take(LONGEST).read_until(b'\n', block)? > 0
+    {
         ends.push(block.len());
     }
     Ok(ends)

@@ -4,7 +4,7 @@ use super::item_groups::ItemGroups;
 use super::items::ItemSet;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval};
-use crate::joined::{differ, joinable};
+use crate::joined::{alike, joinable};
 use crate::written::check_stated;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::NoiseLaw;
@@ -56,14 +56,8 @@ impl NoisyCounts {
     pub fn joined(parts: &[&Self]) -> Result<Self> {
         let first = joinable(parts, Self::eq)?;
         for part in parts {
-            if first.groups != part.groups {
-                let [left, right] = [first, part].map(|s| s.groups.digest());
-                return Err(differ("groups (fingerprint)", left, right));
-            }
-            if first.scale != part.scale {
-                let show = |s: &Self| format!("{:?}", s.scale);
-                return Err(differ("scales of the noise", show(first), show(part)));
-            }
+            alike("groups (fingerprint)", &first.groups.digest(), &part.groups.digest())?;
+            alike("scales of the noise", &first.scale, &part.scale)?;
         }
         let values = parts.iter().flat_map(|part| &part.values).copied().collect();
         Ok(Self::new(first.groups.clone(), first.scale, values))

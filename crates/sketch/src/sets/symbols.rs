@@ -4,7 +4,7 @@ use super::estimate::check_keep;
 use super::secure::SymbolShape;
 use super::signature::{Scheme, SignatureMatrix};
 use crate::error::{Error, Result};
-use crate::joined::{differ, joinable};
+use crate::joined::{alike, joinable};
 use dp_core::Probability;
 use dp_core::noise::{KaryResponse, NoiseRng};
 use rayon::prelude::*;
@@ -120,12 +120,7 @@ impl PrivateSymbols {
         let first = joinable(parts, Self::eq)?;
         for part in parts {
             first.scheme().check(part.scheme())?;
-            if first.facts != part.facts {
-                let show = |s: &Self| {
-                    format!("{} symbols kept with probability {}", s.alphabet(), s.keep())
-                };
-                return Err(differ("responses", show(first), show(part)));
-            }
+            alike("responses", &first.facts, &part.facts)?;
         }
         let data = parts.iter().flat_map(|part| &part.data).copied().collect();
         Ok(Self::new(first.facts.clone(), data))

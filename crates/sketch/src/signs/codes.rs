@@ -2,7 +2,7 @@
 
 use super::bits::PackedBits;
 use crate::error::{Error, Result};
-use crate::joined::{differ, joinable};
+use crate::joined::{alike, joinable};
 use crate::projection::{Family, ProjectionSpec, SharedProjection};
 use crate::rows::RowsView;
 use dp_core::certificate::{PublicParameters, Statement};
@@ -31,10 +31,7 @@ impl SignCodes {
         let first = joinable(parts, Self::eq)?;
         for part in parts {
             first.check_comparable(part)?;
-            if first.noise != part.noise {
-                let show = |s: &Self| format!("{:?}", s.noise);
-                return Err(differ("flips", show(first), show(part)));
-            }
+            alike("flips", &first.noise, &part.noise)?;
         }
         let rows = parts.iter().map(|part| part.bits.n()).sum();
         let words = parts.iter().flat_map(|part| part.bits.words()).copied().collect();

@@ -2,7 +2,7 @@
 
 use super::moments::CapMoments;
 use crate::error::{Error, Result};
-use crate::joined::{differ, joinable};
+use crate::joined::{alike, joinable};
 use crate::projection::ProjectionSpec;
 use dp_core::NormBound;
 use dp_core::certificate::PublicParameters;
@@ -63,10 +63,7 @@ impl UnitVectors {
         let first = joinable(parts, Self::eq)?;
         for part in parts {
             first.check_comparable(part)?;
-            if first.noise != part.noise {
-                let show = |s: &Self| format!("{:?}", s.noise);
-                return Err(differ("noise", show(first), show(part)));
-            }
+            alike("noise", &first.noise, &part.noise)?;
         }
         let values = parts.iter().flat_map(|part| &part.values).copied().collect();
         Self::new(first.projection, first.lengths, first.noise.clone(), values)

@@ -2,7 +2,7 @@
 
 use super::noise::NoiseMoments;
 use crate::error::{Error, Result};
-use crate::joined::{differ, joinable};
+use crate::joined::{alike, joinable};
 use crate::projection::{Projection, ProjectionSpec, project};
 use crate::rows::RowsView;
 use dp_core::noise::{Grid, NoiseLaw};
@@ -70,10 +70,8 @@ impl PrivateSketch {
         let first = joinable(parts, Self::is_copy_of)?;
         for part in parts {
             first.check_comparable(part)?;
-            if (&first.noise, first.rounding) != (&part.noise, part.rounding) {
-                let show = |s: &Self| format!("{:?}, stored in steps of {:?}", s.noise, s.rounding);
-                return Err(differ("noise", show(first), show(part)));
-            }
+            alike("noise", &first.noise, &part.noise)?;
+            alike("steps in which they are stored", &first.rounding, &part.rounding)?;
         }
         let values = parts.iter().flat_map(|part| &part.values).copied().collect();
         Ok(Self { values, noise: first.noise.clone(), ..*first })
@@ -134,7 +132,8 @@ impl PrivateSketch {
     /// Whether two sketches are one release: the same numbers, or one is the other rounded to `f32` or to a coarse
     /// grid. Two releases of the same rows are so on a coarse grid with probability at most `0.036^(n k)`
     /// (`docs/proofs/grid.md`).
-    pub(crate) fn is_copy_of(&self, other: &Self) -> bool {
+    #[must_use]
+    pub fn is_copy_of(&self, other: &Self) -> bool {
         let rounded = |wide: &Self, narrow: &Self| {
             let mut pairs = wide.values.iter().zip(&narrow.values);
             match narrow.rounding {

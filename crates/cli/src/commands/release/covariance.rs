@@ -4,13 +4,11 @@ use super::common::{Promise, RowsOptions, check_rereadable, each_block};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Maker, Making};
 use super::privacy::AdjacencyKind;
-use crate::commands::choice::{ERROR, Way, covariance_name, row_bound, say_chosen, warn_of_worse};
+use crate::commands::choice::{ERROR, Way, covariance_name, say_chosen};
 use crate::error::{Error, Result, no_effect, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::{
-    Adjacency, Budget, Certificate, Guarantee, NoiseRng, Probability, SquaredNorm, release_file,
-};
+use dp_core::{Adjacency, Budget, Certificate, Guarantee, NoiseRng, Probability, release_file};
 use linalg_dp::covariance::{
     CovarianceMechanism, CovarianceNoise, CovarianceStream, GaussianCovariance, JlCovariance,
     QuantileConfig, QuantileCovariance,
@@ -60,7 +58,7 @@ impl CovarianceOptions {
         let d = input.rows.d();
         let noise = self.noise.unwrap_or(Noise::Gaussian);
         let made = self.made(noise, d, adjacency, budget)?;
-        self.compare(&made, d, adjacency, budget)?;
+        self.say_choice(d, adjacency, budget)?;
         let guarantee = made.guarantee();
         let what = if self.means { "moments" } else { "covariance" };
         let label = format!("{what}, {noise:?} noise").to_lowercase();
@@ -92,29 +90,15 @@ impl CovarianceOptions {
         self.rows.input.entered().map(<[String]>::to_vec).map(Some).ok_or_else(without)
     }
 
-    /// With the plan: what it takes, or what is worse than it.
-    fn compare(
-        &self,
-        made: &Calibrated,
-        d: usize,
-        adjacency: Adjacency,
-        budget: Budget,
-    ) -> Result<()> {
-        let (false, None, Calibrated::One(made)) = (self.means, self.within, made) else {
+    /// What the plan takes, where no noise is named. Sketches are not compared with it: their error depends on the rows.
+    fn say_choice(&self, d: usize, adjacency: Adjacency, budget: Budget) -> Result<()> {
+        if self.noise.is_some() || self.means || self.within.is_some() {
             return Ok(());
-        };
+        }
         let plans = plan_covariance(&CovarianceTask { dim: d, adjacency, budget })?;
         let ways: Vec<Way> =
             plans.iter().map(|p| (covariance_name(p.method).to_owned(), p.error)).collect();
-        match self.noise {
-            None => say_chosen(ERROR, &ways),
-            // Of one row, as the least: a sketch errs by more the more rows there are.
-            Some(_) => {
-                let one = SquaredNorm::new(row_bound(adjacency)?.powi(2))?;
-                let error = made.expected_frobenius_error(one);
-                warn_of_worse(ERROR, ("this noise, even for a single row,", error), &ways[0]);
-            }
-        }
+        say_chosen(ERROR, &ways);
         Ok(())
     }
 

@@ -49,7 +49,7 @@ impl<R: Read> Read for Counted<R> {
 /// How a frame of zstd begins.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 /// Longest window of zstd, as a power of two: so much is held of what was unpacked, whatever a frame declares.
-const WINDOW: u32 = 26;
+const WINDOW: u32 = 25;
 
 /// Frames of zstd, unpacked as they are read.
 struct Zstd<B: BufRead>(zstd::Decoder<'static, B>);
@@ -68,7 +68,7 @@ impl<B: BufRead> Read for Zstd<B> {
             let most = 1 << (WINDOW - 20);
             let words = format!(
                 "it begins as zstd does, and: {e}; frames of a window of at most {most} MiB are read, which zstd makes without \
-                 --long and below --ultra -22"
+                 --long and below --ultra -21"
             );
             std::io::Error::new(e.kind(), words)
         })

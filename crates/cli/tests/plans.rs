@@ -404,7 +404,7 @@ fn poor_sizes_of_low_rank_sketches_are_said() {
     let poor = said("--oversampling 2");
     assert!(poor.contains("warning: a sketch of 4 columns is predicted to be"), "{poor}");
     assert!(poor.contains("columns, as recommended"), "{poor}");
-    for good in ["", "--oversampling 30"] {
+    for good in ["", "--oversampling 20"] {
         assert!(!said(good).contains("worse"), "{good}");
     }
 }

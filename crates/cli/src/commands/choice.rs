@@ -120,12 +120,11 @@ impl Measure {
         name
     }
 
-    /// By how much a prediction misses what is asked: above zero where it does, in logarithms but for shares.
-    pub(crate) fn missing(self, predicted: f64, asked: f64) -> f64 {
+    /// Whether a prediction is as good as asked.
+    pub(crate) fn is_met(self, predicted: f64, asked: f64) -> bool {
         match self {
-            Self::Error(_) => predicted.ln() - asked.ln(),
-            Self::Share(_) => asked - predicted,
-            Self::Amount(_) => asked.ln() - predicted.ln(),
+            Self::Error(_) => predicted <= asked,
+            Self::Share(_) | Self::Amount(_) => predicted >= asked,
         }
     }
 

@@ -17,7 +17,7 @@ pub use distances::{
     DistanceMethod, DistancePlan, DistanceTask, epsilon_for_error, plan_distances,
 };
 pub use groups::GroupPlan;
-pub use needed::{least_epsilon, least_epsilon_by};
+pub use needed::least_epsilon;
 pub use public_search::{PublicSearch, Recall};
 pub use row_search::{Asked, RowSearch};
 pub use sets::{Aim, SearchGoal, SetMethod, SetPlan, plan_sets};

@@ -8,7 +8,7 @@ use clap::Args;
 use dp_core::output::{Existing, Output};
 use dp_core::{Budget, Epsilon};
 use rayon::prelude::*;
-use sketch::plan::least_epsilon_by;
+use sketch::plan::least_epsilon;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
@@ -62,9 +62,9 @@ pub(super) fn needed(
     target: f64,
     at: impl Fn(Budget) -> Result<Vec<Way>>,
 ) -> Result<Option<Epsilon>> {
-    least_epsilon_by(|epsilon| {
+    least_epsilon(|epsilon| {
         let ways = at(Budget { epsilon, ..budget }).unwrap_or_default();
-        Ok(ways.first().map_or(f64::INFINITY, |way| measure.missing(way.1, target)))
+        Ok(ways.first().is_some_and(|(_, predicted)| measure.is_met(*predicted, target)))
     })
 }
 

@@ -333,6 +333,82 @@ fn covariances_take_the_plans_noise() {
     }
 }
 
+/// A new stream takes the schedule that the plan puts first, a stream goes on as it began, and a schedule that is named and far
+/// worse is said before anything is spent.
+#[test]
+fn streams_take_the_plans_schedule_and_keep_it() {
+    let room = Room::new();
+    room.write("rows.csv", rows(100, 3));
+    let privacy = format!("--adjacency zero-row --norm-bound 1 {SPENDS}");
+    let said = |options: &str| {
+        let output = room.run(&format!("window rows.csv {options} {privacy}"));
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for (options, name) in [("", "block"), ("--horizon 60", "factorised")] {
+        let plan = room.json(&format!("plan window --features 3 --window 64 {options} {privacy}"));
+        let best = &plan["methods"][0];
+        assert_eq!(best["method"], name);
+        let words = format!(
+            "the plan takes {name}: predicted error {:.4}",
+            best["error"].as_f64().unwrap()
+        );
+        let run = format!("--window 64 {options} --out {name} --journal {name}.j");
+        let first = said(&run);
+        assert!(first.contains(&words) && first.contains("tree ("), "{first}");
+        assert!(!said(&run).contains("the plan takes"), "a stream goes on as it began");
+        let other = format!("window rows.csv {run} --schedule tree {privacy}");
+        let other = other.replace("--horizon 60", "");
+        room.refuses(&other, 1, &["another stream", "schedule"]);
+    }
+    // With this horizon the stream that began without one is no other.
+    assert!(!said("--window 64 --horizon 60 --out block --journal block.j").contains("takes"));
+    let other = format!("window rows.csv --window 64 --horizon 61 --out factorised {privacy}");
+    room.refuses(&format!("{other} --journal factorised.j"), 1, &["another stream", "schedule"]);
+
+    let long = "--window 1024 --block 1 --out long --journal long.j --dry-run";
+    let plan = room.json(&format!("plan window --features 3 --window 1024 --block 1 {privacy}"));
+    let error = |i: usize| plan["methods"][i]["error"].as_f64().unwrap();
+    assert_eq!((&plan["methods"][0]["method"], error(1) > 2.0 * error(0)), (&"tree".into(), true));
+    let poor = said(&format!("{long} --schedule block"));
+    let words = format!("warning: block is predicted to be {:.1} times worse", error(1) / error(0));
+    assert!(poor.contains(&words) && poor.contains("of tree"), "{poor}");
+    let fewer = "--window 64 --out few --journal few.j --dry-run";
+    for options in [
+        format!("{long} --schedule tree"),
+        format!("{fewer} --schedule tree"),
+        // Not like with like: what a sketch errs by rests on the rows, a decayed sum is another question.
+        format!("{long} --noise jl --sketch-rows 9"),
+        format!("{long} --schedule block --histogram 0.3"),
+        "--block 4 --schedule decayed --decay 0.8 --horizon 20 --out d --journal d.j --dry-run"
+            .into(),
+    ] {
+        let quiet = said(&options);
+        assert!(!quiet.contains("worse") && !quiet.contains("takes"), "{options}: {quiet}");
+    }
+}
+
+/// A sketch of a size that is named and far worse than the recommended one is said, and made all the same.
+#[test]
+fn poor_sizes_of_low_rank_sketches_are_said() {
+    let room = Room::new();
+    room.write("rows.csv", rows(200, 30));
+    let said = |options: &str| {
+        let privacy = format!("--adjacency row-shift --shift 0.01 {SPENDS}");
+        let output = room.run(&format!(
+            "release low-rank rows.csv --rank 2 --row-bound 1 {options} {privacy} --dry-run --out x.dps"
+        ));
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let poor = said("--oversampling 2");
+    assert!(poor.contains("warning: a sketch of 4 columns is predicted to be"), "{poor}");
+    assert!(poor.contains("columns, as recommended"), "{poor}");
+    for good in ["", "--oversampling 20"] {
+        assert!(!said(good).contains("worse"), "{good}");
+    }
+}
+
 /// Regressions: the best is what a file then shows, and what is hopeless is named.
 #[test]
 fn regressions_are_planned() {

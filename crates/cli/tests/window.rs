@@ -110,7 +110,7 @@ fn what_stream_it_is_cannot_change() {
     room.json(&run);
     let held = format!("{OUT} {PRIVACY} --ledger l");
     room.refuses(&format!("{held} --window 16 --block 8"), 1, &["another stream", "block"]);
-    room.refuses(&format!("{held} {SIZES} --schedule block"), 1, &["another stream", "schedule"]);
+    room.refuses(&format!("{held} {SIZES} --schedule tree"), 1, &["another stream", "schedule"]);
     room.refuses(&run.replace("--epsilon 2", "--epsilon 1"), 1, &["another stream", "budget"]);
     room.refuses(&run.replace("norm-bound 2", "norm-bound 3"), 1, &["adjacency"]);
     let renamed = csv(&numbers(8, D), D).replace('a', "b");

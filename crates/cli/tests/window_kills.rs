@@ -22,7 +22,7 @@ const BLOCK: usize = 2;
 const WINDOW: usize = 8;
 
 /// Tiny noise, so that the sums show which rows are in them: the budget is no budget.
-const RUN: &str = "window rows.csv --out out --journal j --ledger l --window 16 --block 2 \
+const RUN: &str = "window rows.csv --out out --journal j --ledger l --window 16 --block 2 --schedule tree \
     --adjacency zero-row --norm-bound 1 --epsilon 100000 --delta 1e-3";
 
 /// A number different every time, between 0 and 1.

@@ -5,6 +5,7 @@ use crate::output::complain;
 use clap::Args;
 use dp_core::Adjacency;
 use linalg_dp::plan::CovarianceMethod;
+use linalg_dp::window::Schedule;
 use sketch::plan::{Aim, DistanceMethod, RowSearch, SearchGoal, SetMethod, SetPlan};
 use sketch::vectors::NoiseKind;
 
@@ -196,5 +197,13 @@ pub(crate) fn covariance_name(method: CovarianceMethod) -> &'static str {
         CovarianceMethod::Gaussian => "gaussian",
         CovarianceMethod::Moments => "gaussian, with means (--means)",
         _ => "another method",
+    }
+}
+
+pub(crate) fn schedule_name(schedule: Schedule) -> &'static str {
+    match schedule {
+        Schedule::Tree { .. } => "tree",
+        Schedule::Block { .. } => "block",
+        _ => "factorised",
     }
 }

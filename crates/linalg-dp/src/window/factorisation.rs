@@ -7,6 +7,7 @@
 
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
+use std::sync::{Mutex, PoisonError};
 
 /// Longest stream: three numbers a block are held while factorising.
 const MOST_BLOCKS: u64 = 1 << 24;
@@ -114,6 +115,21 @@ impl Factorisation {
         let column_norm = strategy.iter().map(|c| c * c).sum::<f64>().sqrt() * room;
         let (strategy_l1, inverse_l1) = (l1(&strategy) * room, l1(&inverse) * room);
         Ok(Self { workload, horizon, noise_taps, column_norm, strategy_l1, inverse_l1 })
+    }
+
+    /// As [`Factorisation::new`]; the last one is kept, since it does not depend on the budget: a curve asks for one and
+    /// the same many times.
+    pub(super) fn kept(workload: Workload, horizon: u64) -> Result<Self> {
+        static LAST: Mutex<Option<Factorisation>> = Mutex::new(None);
+        let last = || LAST.lock().unwrap_or_else(PoisonError::into_inner);
+        let same = |f: &&Self| f.workload == workload && f.horizon == horizon;
+        let kept = last().as_ref().filter(same).cloned();
+        if let Some(kept) = kept {
+            return Ok(kept);
+        }
+        let made = Self::new(workload, horizon)?;
+        *last() = Some(made.clone());
+        Ok(made)
     }
 
     /// Most blocks of the stream.
@@ -250,6 +266,19 @@ mod tests {
                 assert!((square - workload.weight(lag as u64)).abs() < 1e-12, "{workload:?} {lag}");
             }
         }
+    }
+
+    /// What is kept is what is asked for, whatever was asked before.
+    #[test]
+    fn what_is_kept_is_what_is_asked_for() {
+        let sliding = |blocks| Workload::Sliding { blocks };
+        let asked = [(sliding(4), 50), (sliding(4), 51), (sliding(5), 51), (sliding(5), 51)];
+        for (workload, horizon) in asked.into_iter().chain([(Workload::Decayed { decay: 0.9 }, 51)])
+        {
+            let kept = Factorisation::kept(workload, horizon).expect("valid");
+            assert_eq!(kept, Factorisation::new(workload, horizon).expect("valid"));
+        }
+        assert!(Factorisation::kept(sliding(0), 51).is_err());
     }
 
     /// Numbers by SciPy's filters; the second is the least that any factorisation reaches on a stream without end

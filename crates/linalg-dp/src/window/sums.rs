@@ -128,7 +128,7 @@ impl Factorised {
         let (workload, horizon) = config
             .workload()?
             .ok_or_else(|| Error::invalid("schedule", "not factorised", "factorised or decayed"))?;
-        let factorisation = Factorisation::new(workload, horizon)?;
+        let factorisation = Factorisation::kept(workload, horizon)?;
         let block = config.block as f64 * bound.get() * bound.get() * 1.01;
         let plan = Plan {
             factor: factorisation.column_norm(),

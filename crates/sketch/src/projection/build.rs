@@ -3,6 +3,7 @@
 use super::apply::SharedProjection;
 use super::generator::{Achlioptas, Gaussian, Given, Rademacher};
 use super::identity::Identity;
+use super::oporp::Oporp;
 use super::sparse_signs::SparseSigns;
 use super::spec::{Family, ProjectionSpec};
 use super::srht::Srht;
@@ -19,10 +20,10 @@ impl ProjectionSpec {
             Family::Achlioptas => Arc::new(Achlioptas::from_spec(self)),
             Family::Given { .. } => Arc::new(Given::from_spec(self)),
             Family::Srht { sampling } => Arc::new(Srht::from_spec(self, sampling)),
+            Family::Oporp => Arc::new(Oporp::from_spec(self)),
             Family::VerySparse
             | Family::SparseJl { .. }
             | Family::HashedCopies { .. }
-            | Family::Oporp
             | Family::Grouped { .. }
             | Family::CountSketch => Arc::new(SparseSigns::from_spec(self)),
         }

@@ -15,6 +15,7 @@ mod lanes;
 mod learn;
 mod matrix;
 mod norms;
+mod oporp;
 mod sparse_signs;
 mod spec;
 mod srht;

@@ -1,7 +1,7 @@
 //! Plans of covariances, components, low-rank approximations and windows.
 
 use super::curve::{CurveOptions, needed_in_words};
-use crate::commands::choice::{ERROR, Measure, Way, covariance_name, row_bound};
+use crate::commands::choice::{ERROR, Measure, Way, covariance_name, row_bound, schedule_name};
 use crate::commands::release::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
 use crate::error::{Error, Result, positive};
 use crate::output::Record;
@@ -302,14 +302,6 @@ fn low_rank_name(method: LowRankMethod) -> &'static str {
         LowRankMethod::FindAndProject { .. } => "find and project",
         LowRankMethod::InputPerturbation => "noise on every entry, cut to the rank",
         _ => "zero matrix: spend nothing",
-    }
-}
-
-fn schedule_name(schedule: Schedule) -> &'static str {
-    match schedule {
-        Schedule::Tree { .. } => "tree",
-        Schedule::Block { .. } => "block",
-        _ => "factorised",
     }
 }
 

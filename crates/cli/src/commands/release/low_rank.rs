@@ -2,6 +2,7 @@
 
 use super::common::{Promise, RowsOptions, read_all};
 use super::privacy::AdjacencyKind;
+use crate::commands::choice::{ERROR, warn_of_worse};
 use crate::error::{Error, Result, positive};
 use crate::output::Record;
 use clap::Args;
@@ -38,11 +39,21 @@ impl LowRankOptions {
         let d = input.rows.d();
         let (n, values) = read_all(input, limits)?;
         let row_bound = positive("--row-bound", self.row_bound)?;
+        let recommended = Setting::recommended((n, d), self.rank, shift, row_bound);
         let setting = match self.oversampling {
             Some(p) => Setting::new((n, d), self.rank, p, shift, row_bound)?,
-            None => Setting::recommended((n, d), self.rank, shift, row_bound)?,
+            None => recommended.clone()?,
         };
-        let mechanism = Pfp::calibrate(setting, budget, PfpOptions::default())?;
+        let calibrate = |setting| Pfp::calibrate(setting, budget, PfpOptions::default());
+        let mechanism = calibrate(setting)?;
+        if let (Some(_), Ok(best)) = (self.oversampling, recommended) {
+            if let Ok(found) = calibrate(best) {
+                let named = format!("a sketch of {} columns", setting.k());
+                let best = format!("{} columns, as recommended", best.k());
+                let predicted = mechanism.predicted_error();
+                warn_of_worse(ERROR, (&named, predicted), &(best, found.predicted_error()));
+            }
+        }
         let guarantee = mechanism.guarantee();
         let label = format!("low-rank approximation, rank {}", self.rank);
         let Some(mut rng) = self.rows.output.charge(guarantee, &label, || Ok(()))? else {

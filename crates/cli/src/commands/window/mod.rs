@@ -3,6 +3,7 @@
 mod rows;
 mod ticks;
 
+use super::choice::{ERROR, Way, say_chosen, schedule_name, warn_of_worse};
 use super::release::{
     AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, noise, promise,
 };
@@ -12,6 +13,7 @@ use crate::interrupt;
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::{Adjacency, Budget};
+use linalg_dp::plan::plan_window;
 use linalg_dp::window::{
     BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowMechanism,
 };
@@ -60,9 +62,11 @@ pub(crate) struct Window {
     #[arg(long, value_name = "TICK", help_heading = "Window")]
     first_tick: Option<u64>,
     /// How blocks become windows: tree for windows of many blocks, block for few of them (and for any set of blocks),
-    /// factorised for the least noise in the sliding sum, decayed for a sum of all blocks that forgets.
-    #[arg(long, value_enum, default_value_t = Kind::Tree, help_heading = "Mechanism")]
-    schedule: Kind,
+    /// factorised for the least noise in the sliding sum, decayed for a sum of all blocks that forgets
+    /// [default: that of the journal; for a new stream the least predicted error among block, tree and, with --horizon, factorised;
+    /// tree with --noise jl].
+    #[arg(long, value_enum, help_heading = "Mechanism")]
+    schedule: Option<Kind>,
     /// block, tree: gaussian has the least error, jl keeps a sketch of relative error.
     #[arg(long, value_enum, default_value_t = Noise::Gaussian, help_heading = "Mechanism")]
     noise: Noise,
@@ -166,7 +170,7 @@ impl Window {
 
     fn config(&self, dim: usize, adjacency: Adjacency, budget: Budget) -> Result<StreamConfig> {
         let window = match (self.schedule, self.window, self.block) {
-            (Kind::Decayed, given, block) => {
+            (Some(Kind::Decayed), given, block) => {
                 let why =
                     "a decayed sum has all blocks in it; --block alone says how long a tick is";
                 no_effect("--window", given.as_ref(), why)?;
@@ -178,11 +182,58 @@ impl Window {
         let config = StreamConfig::new(dim, window, adjacency, budget);
         let pace = if self.clock || self.every.is_some() { Pace::Clock } else { Pace::Rows };
         let block = self.block.unwrap_or(config.block);
-        Ok(StreamConfig { block, pace, schedule: self.schedule()?, ..config })
+        let config = StreamConfig { block, pace, ..config };
+        let schedule = match self.schedule.or((self.noise == Noise::Jl).then_some(Kind::Tree)) {
+            Some(kind) => self.named(kind, &config)?,
+            None => self.open(&config)?,
+        };
+        Ok(StreamConfig { schedule, ..config })
     }
 
-    fn schedule(&self) -> Result<Schedule> {
-        let kind = self.schedule;
+    /// The schedule where none is named: the one that the stream has, or the plan's choice, which is said.
+    fn open(&self, config: &StreamConfig) -> Result<Schedule> {
+        no_effect("--decay", self.decay.as_ref(), "only --schedule decayed forgets")?;
+        no_effect("--histogram", self.histogram.as_ref(), "only --schedule block keeps blocks")?;
+        no_effect("--sketch-rows", self.sketch_rows.as_ref(), "only --noise jl makes a sketch")?;
+        if self.journal.exists() {
+            return Ok(match self.kept()?.config().schedule {
+                Schedule::Factorised { horizon } => {
+                    Schedule::Factorised { horizon: self.horizon.unwrap_or(horizon) }
+                }
+                other => other,
+            });
+        }
+        let plans = plan_window(config, self.horizon)?;
+        let ways: Vec<Way> =
+            plans.iter().map(|p| (schedule_name(p.method).to_owned(), p.error)).collect();
+        say_chosen(ERROR, &ways);
+        Ok(plans.first().map_or(config.schedule, |best| best.method))
+    }
+
+    /// The stream of the journal, to look at only: it draws nothing.
+    fn kept(&self) -> Result<PrivateStream> {
+        let bytes = std::fs::read(&self.journal).map_err(|e| Error::io(&self.journal, e))?;
+        let rng = dp_core::NoiseRng::deterministic_not_private(0);
+        Ok(WindowMechanism::from_journal(&bytes, rng)?)
+    }
+
+    /// A schedule that was named; a new stream whose schedule is far worse than another is warned of.
+    fn named(&self, kind: Kind, config: &StreamConfig) -> Result<Schedule> {
+        let schedule = self.schedule(kind)?;
+        if self.journal.exists() {
+            return Ok(schedule);
+        }
+        // Sketches, histograms and decayed sums answer something else: no plan has them.
+        let plans = plan_window(config, self.horizon).unwrap_or_default();
+        let asked = plans.iter().find(|plan| plan.method == schedule);
+        if let (Some(best), Some(asked)) = (plans.first(), asked) {
+            let best = (schedule_name(best.method).to_owned(), best.error);
+            warn_of_worse(ERROR, (schedule_name(asked.method), asked.error), &best);
+        }
+        Ok(schedule)
+    }
+
+    fn schedule(&self, kind: Kind) -> Result<Schedule> {
         let with = |of: &[Kind]| !of.contains(&kind);
         let only = |option, given, of: &[Kind], why| {
             no_effect(option, Some(&()).filter(|()| given && with(of)), why)
@@ -273,10 +324,7 @@ impl Window {
     fn planned(&self, mechanism: &WindowMechanism, ticks: &mut Ticks) -> Result<Record> {
         let mut record = Record::new().text("dry run", "nothing was released or spent");
         if self.journal.exists() {
-            let bytes = std::fs::read(&self.journal).map_err(|e| Error::io(&self.journal, e))?;
-            // To look at only: it draws nothing.
-            let rng = dp_core::NoiseRng::deterministic_not_private(0);
-            let stream: PrivateStream = WindowMechanism::from_journal(&bytes, rng)?;
+            let stream = self.kept()?;
             self.check(mechanism, &stream)?;
             ticks.go_on(&stream)?;
             record = record.integer("next tick", stream.blocks_closed());

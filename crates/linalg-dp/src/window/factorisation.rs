@@ -9,6 +9,9 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::sync::{Mutex, PoisonError};
 
+/// Longest stream whose factorisation is kept: 24 MiB.
+const MOST_KEPT: u64 = 1 << 20;
+
 /// Longest stream: three numbers a block are held while factorising.
 const MOST_BLOCKS: u64 = 1 << 24;
 /// Sums side by side.
@@ -128,7 +131,9 @@ impl Factorisation {
             return Ok(kept);
         }
         let made = Self::new(workload, horizon)?;
-        *last() = Some(made.clone());
+        if horizon <= MOST_KEPT {
+            *last() = Some(made.clone());
+        }
         Ok(made)
     }
 

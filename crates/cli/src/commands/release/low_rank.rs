@@ -46,13 +46,13 @@ impl LowRankOptions {
         };
         let calibrate = |setting| Pfp::calibrate(setting, budget, PfpOptions::default());
         let mechanism = calibrate(setting)?;
-        if let (Some(_), Ok(best)) = (self.oversampling, recommended) {
-            if let Ok(found) = calibrate(best) {
-                let named = format!("a sketch of {} columns", setting.k());
-                let best = format!("{} columns, as recommended", best.k());
-                let predicted = mechanism.predicted_error();
-                warn_of_worse(ERROR, (&named, predicted), &(best, found.predicted_error()));
-            }
+        if let (Some(_), Ok(best)) = (self.oversampling, recommended)
+            && let Ok(found) = calibrate(best)
+        {
+            let named = format!("a sketch of {} columns", setting.k());
+            let best = format!("{} columns, as recommended", best.k());
+            let predicted = mechanism.predicted_error();
+            warn_of_worse(ERROR, (&named, predicted), &(best, found.predicted_error()));
         }
         let guarantee = mechanism.guarantee();
         let label = format!("low-rank approximation, rank {}", self.rank);

@@ -97,7 +97,7 @@ def test_scales_share_one_budget(rows):
     release = dps.MultiScale(epsilon=20, delta=1e-6, **parameters).release(rows)
     release.verify()
     assert release.to_numpy().shape == (200, 8)
-    # 19 in 20 ranges hold the distance: fewer than 75 of 100 pairs less than once in a thousand million.
+    # 19 in 20 ranges hold the distance: of independent pairs fewer than 75 of 100 less than once in a thousand million.
     true = ((rows[::2] - rows[1::2]) ** 2).sum(axis=1)
     stated = [release.distance(2 * i, 2 * i + 1, expected=1.0) for i in range(100)]
     assert sum(e.low <= t <= e.high for e, t in zip(stated, true)) >= 75

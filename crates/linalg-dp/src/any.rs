@@ -189,7 +189,9 @@ impl AnyRelease {
     }
 
     /// Several releases of rows that were made alike as one, their rows one after the other: for questions. Its certificate is
-    /// that of the first, and of no file. Rows keep their names where all have some.
+    /// that of the first, and of no file. Rows keep their names where all have some. It is not to be compared with one of its
+    /// parts, which is not noticed here: the noise that both have would be subtracted as if it were two
+    /// ([`AnyRelease::is_copy_of`] tells; `dps search` and `dps distance` refuse it).
     ///
     /// # Errors
     /// As [`PrivateSketch::joined`], also where certificates state other inputs or another largest entry, on which intervals

@@ -1,0 +1,244 @@
+//! What a release or a stream takes where no mechanism is named, and what it says of a poor one.
+
+#[path = "support/planned.rs"]
+mod planned;
+mod support;
+
+use planned::{SPENDS, rows};
+use support::Room;
+
+/// What a release without a mechanism is made with: the option of the command that the plan prints.
+fn option<'a>(command: &'a str, name: &str) -> Option<&'a str> {
+    command.split_whitespace().skip_while(|word| *word != name).nth(1)
+}
+
+#[test]
+fn a_release_of_rows_takes_what_the_plan_prints() {
+    let room = Room::new();
+    room.write("rows.csv", rows(120, 40));
+    for (adjacency, budget, r2) in [
+        ("attribute --beta 1", "--epsilon 4 --delta 1e-6", 9.0),
+        ("attribute --beta 1", "--epsilon 4 --delta 0", 900.0),
+        ("row-shift --shift 1", "--epsilon 4 --delta 1e-6", 30.0),
+        ("replace-row --norm-bound 4", "--epsilon 8 --delta 1e-6", 20.0),
+    ] {
+        let privacy = format!("--adjacency {adjacency} {budget}");
+        let plan = room.json(&format!(
+            "plan distance --rows 120 --features 40 {privacy} --squared-distance {r2}"
+        ));
+        let printed = plan["the_best_release_is_made_by"].as_str().unwrap().to_owned();
+        let release = format!(
+            "release sketch rows.csv --bound 1 {privacy} --squared-distance {r2} --dry-run --out x.dps"
+        );
+        let output = room.run(&format!("{release} --json"));
+        let (made, said): (serde_json::Value, _) = (
+            serde_json::from_slice(&output.stdout).unwrap(),
+            String::from_utf8(output.stderr).unwrap(),
+        );
+        let mechanism = made["mechanism"].as_str().unwrap();
+        let k = option(&printed, "-k").unwrap();
+        assert!(mechanism.contains(&format!("to k = {k}")), "{mechanism}: {printed}");
+        let averaged = printed.contains("--calibration averaged");
+        assert_eq!(mechanism.contains("fresh"), averaged, "{mechanism}: {printed}");
+        if let Some(noise) = option(&printed, "--noise") {
+            assert!(
+                mechanism.to_lowercase().contains(&format!("{noise} noise")),
+                "{mechanism}: {printed}"
+            );
+        }
+        assert_eq!(mechanism.contains("identity"), printed.contains("--family identity"));
+        assert!(said.contains("the plan takes") && said.contains("considered too"), "{said}");
+        assert!(!said.contains("warning: sketch"), "{said}");
+    }
+    // Named and far worse: said before anything is spent, and made all the same. Named and as good: nothing is said.
+    let privacy =
+        "--adjacency attribute --beta 1 --epsilon 0.5 --delta 0 --bound 1 --squared-distance 4";
+    let said = |options: &str| {
+        let output =
+            room.run(&format!("release sketch rows.csv {options} {privacy} --dry-run --out x.dps"));
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let poor = said("-k 40 --noise laplace");
+    assert!(poor.contains("times worse than the plan's best"), "{poor}");
+    let good = said("-k 1");
+    assert!(!good.contains("worse") && !good.contains("the plan takes"), "{good}");
+    room.refuses(
+        "release sketch rows.csv --bound 1 --adjacency attribute --beta 1 --epsilon 4 --delta 0 --out refused.dps",
+        2,
+        &["-k is missing", "plan"],
+    );
+}
+
+#[test]
+fn a_release_of_sets_takes_what_the_plan_prints() {
+    let room = Room::new();
+    let line =
+        |i: usize| (0..12).map(|w| format!("w{}", (i / 2) * 5 + w)).collect::<Vec<_>>().join(" ");
+    room.write("sets.txt", (0..40).map(|i| line(i) + "\n").collect::<String>());
+    let facts = "--size 12 --near 0.5 --far 0.05";
+    for budget in ["--epsilon 4 --delta 0", "--epsilon 16 --delta 1e-2", "--epsilon 1 --delta 1e-6"]
+    {
+        let plan = room.json(&format!("plan sets {budget} --alpha 1 --min-size 8 {facts}"));
+        let printed = plan["best_recall_is_made_by"].as_str().unwrap();
+        let privacy = format!("--adjacency set-items --alpha 1 --min-size 8 {budget}");
+        let made = room
+            .json(&format!("release sets sets.txt {privacy} {facts} --force --out planned.dps"));
+        let asked = printed.strip_prefix("dps ").unwrap().replacen("FILE", "sets.txt", 1);
+        let same = room.json(&asked.replace("--out FILE", "--force --out asked.dps"));
+        for field in
+            ["mechanism", "sketch", "slots", "alphabet", "concatenation", "least_keep_probability"]
+        {
+            assert_eq!(made.get(field), same.get(field), "{field}: {printed}");
+        }
+    }
+    let privacy = "--adjacency set-items --alpha 1 --min-size 8 --epsilon 4 --delta 0";
+    let said = |options: &str| {
+        let output =
+            room.run(&format!("release sets sets.txt {options} {privacy} --dry-run --out x.dps"));
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    // Every item of a position is answered: nothing is left of them.
+    let poor = said(&format!("--mechanism mixture --symbols 2 {facts}"));
+    assert!(poor.contains("times worse than the plan's best"), "{poor}");
+    assert!(said(facts).contains("the plan takes bins"));
+    for silent in ["", &format!("--mechanism bins {facts}")] {
+        let said = said(silent);
+        assert!(!said.contains("worse") && !said.contains("the plan takes"), "{said}");
+    }
+    room.refuses(
+        &format!("release sets sets.txt --size 12 {privacy} --out refused.dps"),
+        2,
+        &["--size", "--near", "--far"],
+    );
+    // Seeds can be shared by bins alone, and a ledger pays for bins by sets of any size alone.
+    let pay = "--adjacency set-items --alpha 1 --min-size 1";
+    room.json(&format!("ledger init l.json --data sets --epsilon 90 --delta 1e-1 {pay}"));
+    let rich =
+        format!("--adjacency set-items --alpha 1 --min-size 8 --epsilon 16 --delta 1e-2 {facts}");
+    for options in ["--seed 7", "--ledger l.json"] {
+        let made =
+            room.json(&format!("release sets sets.txt {rich} {options} --force --out paid.dps"));
+        assert_eq!(made["mechanism"], "one-permutation-response", "{options}");
+    }
+}
+
+#[test]
+fn a_release_of_directions_takes_what_the_plan_prints() {
+    let room = Room::new();
+    room.write("rows.csv", rows(60, 40));
+    for epsilon in [4, 16] {
+        let plan = room.json(&format!("plan search --rows 1000 --features 40 --epsilon {epsilon}"));
+        let printed = plan["the_best_release_is_made_by"].as_str().unwrap();
+        let privacy = format!("--adjacency any-input --epsilon {epsilon} --delta 0");
+        let said = |options: &str| {
+            let run = format!("release units rows.csv {options} {privacy} --dry-run --out x.dps");
+            let output = room.run(&run);
+            assert!(output.status.success(), "{output:?}");
+            (String::from_utf8(output.stdout).unwrap(), String::from_utf8(output.stderr).unwrap())
+        };
+        let (made, words) = said("");
+        let k = option(printed, "-k").unwrap();
+        assert!(made.contains(&format!("to k = {k}\n")), "{made}: {printed}");
+        assert!(words.contains("the plan takes"), "{words}");
+        assert!(!said(&format!("-k {k}")).1.contains("worse"));
+        if epsilon == 16 {
+            assert!(said("-k 1").1.contains("times worse than the plan's best"));
+        }
+    }
+}
+
+/// A covariance takes the noise that the plan lists first, and says so only where none is named.
+#[test]
+fn covariances_take_the_plans_noise() {
+    let room = Room::new();
+    room.write("rows.csv", rows(60, 3));
+    let row = format!("--adjacency add-remove-row --norm-bound 2 {SPENDS}");
+    let plan = room.json(&format!("plan covariance --rows 60 --features 3 {row}"));
+    let best = plan["methods"][0]["error"].as_f64().unwrap();
+    for (options, takes) in [("", true), ("--noise gaussian", false), ("--means", false)] {
+        let output =
+            room.run(&format!("release covariance rows.csv --out x.dps {options} {row} --dry-run"));
+        assert!(output.status.success(), "{output:?}");
+        let said = String::from_utf8(output.stderr).unwrap();
+        let words = format!("the plan takes gaussian: predicted error {best:.4}");
+        assert_eq!(said.contains(&words), takes, "{options}: {said}");
+    }
+}
+
+/// A new stream takes the schedule that the plan puts first, a stream goes on as it began, and a schedule that is named and far
+/// worse is said before anything is spent.
+#[test]
+fn streams_take_the_plans_schedule_and_keep_it() {
+    let room = Room::new();
+    room.write("rows.csv", rows(100, 3));
+    let privacy = format!("--adjacency zero-row --norm-bound 1 {SPENDS}");
+    let said = |options: &str| {
+        let output = room.run(&format!("window rows.csv {options} {privacy}"));
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    for (options, name) in [("", "block"), ("--horizon 60", "factorised")] {
+        let plan = room.json(&format!("plan window --features 3 --window 64 {options} {privacy}"));
+        let best = &plan["methods"][0];
+        assert_eq!(best["method"], name);
+        let words = format!(
+            "the plan takes {name}: predicted error {:.4}",
+            best["error"].as_f64().unwrap()
+        );
+        let run = format!("--window 64 {options} --out {name} --journal {name}.j");
+        let first = said(&run);
+        assert!(first.contains(&words) && first.contains("tree ("), "{first}");
+        assert!(!said(&run).contains("the plan takes"), "a stream goes on as it began");
+        let other = format!("window rows.csv {run} --schedule tree {privacy}");
+        let other = other.replace("--horizon 60", "");
+        room.refuses(&other, 1, &["another stream", "schedule"]);
+    }
+    // With this horizon the stream that began without one is no other.
+    assert!(!said("--window 64 --horizon 60 --out block --journal block.j").contains("takes"));
+    let other = format!("window rows.csv --window 64 --horizon 61 --out factorised {privacy}");
+    room.refuses(&format!("{other} --journal factorised.j"), 1, &["another stream", "schedule"]);
+
+    let long = "--window 1024 --block 1 --out long --journal long.j --dry-run";
+    let plan = room.json(&format!("plan window --features 3 --window 1024 --block 1 {privacy}"));
+    let error = |i: usize| plan["methods"][i]["error"].as_f64().unwrap();
+    assert_eq!((&plan["methods"][0]["method"], error(1) > 2.0 * error(0)), (&"tree".into(), true));
+    let poor = said(&format!("{long} --schedule block"));
+    let words = format!("warning: block is predicted to be {:.1} times worse", error(1) / error(0));
+    assert!(poor.contains(&words) && poor.contains("of tree"), "{poor}");
+    let fewer = "--window 64 --out few --journal few.j --dry-run";
+    for options in [
+        format!("{long} --schedule tree"),
+        format!("{fewer} --schedule tree"),
+        // Not like with like: what a sketch errs by rests on the rows, a decayed sum is another question.
+        format!("{long} --noise jl --sketch-rows 9"),
+        format!("{long} --schedule block --histogram 0.3"),
+        "--block 4 --schedule decayed --decay 0.8 --horizon 20 --out d --journal d.j --dry-run"
+            .into(),
+    ] {
+        let quiet = said(&options);
+        assert!(!quiet.contains("worse") && !quiet.contains("takes"), "{options}: {quiet}");
+    }
+}
+
+/// A sketch of a size that is named and far worse than the recommended one is said, and made all the same.
+#[test]
+fn poor_sizes_of_low_rank_sketches_are_said() {
+    let room = Room::new();
+    room.write("rows.csv", rows(200, 30));
+    let said = |options: &str| {
+        let privacy = format!("--adjacency row-shift --shift 0.01 {SPENDS}");
+        let output = room.run(&format!(
+            "release low-rank rows.csv --rank 2 --row-bound 1 {options} {privacy} --dry-run --out x.dps"
+        ));
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let poor = said("--oversampling 2");
+    assert!(poor.contains("warning: a sketch of 4 columns is predicted to be"), "{poor}");
+    assert!(poor.contains("columns, as recommended"), "{poor}");
+    for good in ["", "--oversampling 20"] {
+        assert!(!said(good).contains("worse"), "{good}");
+    }
+}

@@ -1,11 +1,7 @@
 //! What a release or a stream takes where no mechanism is named, and what it says of a poor one.
 
-#[path = "support/planned.rs"]
-mod planned;
-mod support;
-
-use planned::{SPENDS, rows};
-use support::Room;
+use crate::planned::{SPENDS, rows};
+use crate::support::Room;
 
 /// What a release without a mechanism is made with: the option of the command that the plan prints.
 fn option<'a>(command: &'a str, name: &str) -> Option<&'a str> {

@@ -5,6 +5,7 @@ mod bench;
 mod data;
 mod environment;
 mod experiments;
+mod mutants;
 mod python;
 mod spark;
 mod structure;
@@ -38,6 +39,8 @@ enum Command {
     Python(python::Arguments),
     /// Runs releases on a Spark cluster of two worker processes on this machine.
     Spark(spark::Arguments),
+    /// Breaks the code, one expression at a time, and asks whether a test notices: hours; goes on where it stopped.
+    Mutants(mutants::Arguments),
     /// Criterion benches; with --peers, beside other libraries.
     Bench(bench::Arguments),
 }
@@ -51,6 +54,7 @@ fn main() -> ExitCode {
         Command::Data(arguments) => data::run(arguments),
         Command::Python(arguments) => python::run(&arguments),
         Command::Spark(arguments) => spark::run(&arguments),
+        Command::Mutants(arguments) => mutants::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };
     result.unwrap_or_else(|error| {

@@ -79,8 +79,8 @@ pub fn publish(
 }
 
 /// Writes `<docs>/sabotage.md`, the table sabotage x experiment, of the `chosen` sabotages; rows of experiments of
-/// `catalogue` that were not on trial, and columns of other sabotages, stay as they were published. Where other claims pass
-/// unbroken than did then, those columns say that nothing was tried.
+/// `catalogue` that were not on trial, and columns of other sabotages that reach one, stay as they were published. Where other
+/// claims pass unbroken than did then, those columns say that nothing was tried.
 ///
 /// # Errors
 /// [`Error::Io`] naming the file.
@@ -103,10 +103,11 @@ pub fn publish_trials(
         let line = before.lines().find(|l| l.starts_with(&format!("| {id} |")));
         let old: Option<Vec<String>> = line
             .map(|l| l.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect());
-        let Some(new) = table.rows.iter().find(|row| row[0] == id) else { return old };
+        let tried = trials.iter().zip(&table.rows).find(|(trial, _)| trial.id == id);
+        let Some((trial, new)) = tried else { return old };
         let old = old.filter(|old| old[..2] == new[..2]);
         let cell = |(i, cell): (usize, &String)| match Sabotage::ALL.get(i.wrapping_sub(2)) {
-            Some(sabotage) if !chosen.contains(sabotage) => {
+            Some(s) if trial.reached.contains(s) && !chosen.contains(s) => {
                 old.as_ref().and_then(|old| old.get(i)).cloned().unwrap_or_else(|| "?".into())
             }
             _ => cell.clone(),

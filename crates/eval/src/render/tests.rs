@@ -229,6 +229,7 @@ fn what_was_not_tried_stays_as_it_was_while_the_same_claims_pass() {
     let trial = |passing, noticed: &[(Sabotage, usize)], deaf: &[&str]| Trial {
         id: "own/t",
         passing,
+        reached: vec![Sabotage::NoNoise, Sabotage::HalfNoise],
         noticed: noticed.iter().map(|(s, n)| (*s, Ok(*n))).collect(),
         missed: Vec::new(),
         deaf: deaf.iter().map(|d| (*d).to_owned()).collect(),
@@ -247,5 +248,5 @@ fn what_was_not_tried_stays_as_it_was_while_the_same_claims_pass() {
     assert!(next.contains("| own/t | 4/4 | 3 | 2 | - | -"), "{next}");
     assert!(next.ends_with("- own/t: a\n"), "{next}");
     let other = page(trial((5, 5), &[(Sabotage::HalfNoise, 2)], &[]), &[Sabotage::HalfNoise]);
-    assert!(other.contains("| own/t | 5/5 | ? | 2 | ? | ?"), "{other}");
+    assert!(other.contains("| own/t | 5/5 | ? | 2 | - | -"), "{other}");
 }

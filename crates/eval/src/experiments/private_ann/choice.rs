@@ -12,6 +12,7 @@ use crate::framework::{
 };
 use crate::metrics::{mean_and_error, mean_precision_recall};
 use dp_core::{Adjacency, Budget, EntryBound, PublicSeed, Shift};
+use rayon::prelude::*;
 use sketch::RowsView;
 use sketch::plan::GroupPlan;
 use sketch::projection::{Family, ProjectionSpec};
@@ -75,27 +76,17 @@ impl Case {
         let variance = self.mechanism(raw, budget)?.noise().variance();
         let rows = RowsView::f64(public.n(), d, public.values())?;
         let plan = GroupPlan::of_sample(rows, variance)?;
-        let mut found = Found {
-            epsilon,
-            plan,
-            sigma: variance.sqrt(),
-            grouped: Vec::new(),
-            random: Vec::new(),
-            added: Vec::new(),
-        };
-        for repetition in 0..10 {
+        let one = |repetition| -> Result<[(f64, f64); 2]> {
             let task = self.space.task(context, repetition)?;
             let seed = context.public_seed(&format!("bins {epsilon}"), repetition);
             let bins = ProjectionSpec::new(Family::Oporp, d, plan.bins, seed)?;
-            for (spec, all) in [(plan.groups.spec(), &mut found.grouped), (bins, &mut found.random)]
-            {
-                let (precision, added) =
-                    self.precision(context, &task, (spec, epsilon), repetition)?;
-                all.push(precision);
-                found.added.push(added);
-            }
-        }
-        Ok(found)
+            let of = |spec| self.precision(context, &task, (spec, epsilon), repetition);
+            Ok([of(plan.groups.spec())?, of(bins)?])
+        };
+        let all = (0..10).into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
+        let [grouped, random] = [0, 1].map(|i| all.iter().map(|both| both[i].0).collect());
+        let added = all.iter().flatten().map(|(_, added)| *added).collect();
+        Ok(Found { epsilon, plan, sigma: variance.sqrt(), grouped, random, added })
     }
 
     fn precision(

@@ -279,7 +279,6 @@ pub(super) fn claim_noise<'r>(
             format!("off by at most {off:.4} in {} settings", all.len()),
         )
         .catches(&NOISE)
-        .catches(&[Sabotage::DataIgnored])
 }
 
 /// Claims that signs are turned over as the rule of a way asks for. A quick run sees a million signs, whose share has a

@@ -215,28 +215,22 @@ fn square_root(workload: Workload, taps: usize) -> Vec<f64> {
 /// The first `terms` coefficients of `A(z) / B(z)`, `A` given by its coefficients.
 fn divide(a: impl Fn(u64) -> f64, b: &[f64], terms: usize) -> Vec<f64> {
     let mut quotient: Vec<f64> = Vec::with_capacity(terms);
-    let backwards: Vec<f64> = b.iter().rev().copied().collect();
     for k in 0..terms {
         let reach = b.len().min(k + 1);
-        let (near, far) = (&backwards[b.len() - reach..b.len() - 1], &quotient[k + 1 - reach..]);
-        quotient.push((a(k as u64) - pulp::Arch::new().dispatch(|| product(near, far))) / b[0]);
+        // Several sums side by side: an addition need not wait for the one before.
+        let (near, far) =
+            (b[1..reach].chunks_exact(LANES), quotient[k + 1 - reach..].rchunks_exact(LANES));
+        let rest = near.remainder().iter().zip(far.remainder().iter().rev());
+        let mut sums = [0.0; LANES];
+        for (near, far) in near.zip(far) {
+            for i in 0..LANES {
+                sums[i] += near[i] * far[LANES - 1 - i];
+            }
+        }
+        let known = sums.iter().sum::<f64>() + rest.map(|(b, q)| b * q).sum::<f64>();
+        quotient.push((a(k as u64) - known) / b[0]);
     }
     quotient
-}
-
-/// The sum of the products of as many numbers, by their last ones first: several sums side by side, so that an addition need not
-/// wait for the one before. The same bits whatever the width of instructions.
-#[inline(always)]
-fn product(near: &[f64], far: &[f64]) -> f64 {
-    let (near, far) = (near.rchunks_exact(LANES), far.rchunks_exact(LANES));
-    let rest = near.remainder().iter().rev().zip(far.remainder().iter().rev());
-    let mut sums = [0.0; LANES];
-    for (near, far) in near.zip(far) {
-        for i in 0..LANES {
-            sums[i] += near[i] * far[i];
-        }
-    }
-    sums.iter().rev().sum::<f64>() + rest.map(|(b, q)| b * q).sum::<f64>()
 }
 
 #[cfg(test)]

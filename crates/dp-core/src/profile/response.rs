@@ -110,7 +110,7 @@ impl Bit {
                 part += mass * delta;
                 let next = (m + 1) as f64;
                 mass *= (n - m as f64) / next * (p / q);
-                if (m - level) % 2 == 0 {
+                if (m - level).is_multiple_of(2) {
                     delta += crosses * up;
                     ups += 1;
                     crosses *= next / ups as f64 * self.high;

@@ -4,8 +4,8 @@ use crate::error::{Error, Result, no_effect};
 use clap::{Args, ValueEnum};
 use dp_core::release_file::RowIds;
 use readers::{
-    Block, DataError, FileFormat, IdColumn, Input, Meter, Missing, RowsFile, SetFormat, SetReader,
-    SetsFile, Users, is_stream, open_all,
+    Block, ColumnRules, DataError, FileFormat, IdColumn, Input, Meter, Missing, RowsFile,
+    SetFormat, SetReader, SetsFile, Users, is_stream, open_all,
 };
 use sketch::sets::ItemSet;
 use std::collections::HashSet;
@@ -117,6 +117,9 @@ pub(crate) struct InputOptions {
     /// What rows are called, where that is asked for.
     #[arg(skip)]
     ids: OnceLock<IdColumn>,
+    /// What becomes of values, where that is asked for.
+    #[arg(skip)]
+    rules: OnceLock<Arc<ColumnRules>>,
     /// svmlight: number of features. It is public, so it cannot be read off the data.
     #[arg(long)]
     features: Option<usize>,
@@ -154,8 +157,14 @@ impl InputOptions {
                 MissingValue::Refuse => Missing::Refuse,
                 MissingValue::Zero => Missing::Zero,
             },
+            preprocess: self.rules.get().cloned(),
             ..RowsFile::new(path)
         }
+    }
+
+    /// From here on values are mapped so.
+    pub(crate) fn map_by(&self, rules: ColumnRules) {
+        let _ = self.rules.set(Arc::new(rules));
     }
 
     /// As [`InputOptions::like`] for other rows, whose names stay out.

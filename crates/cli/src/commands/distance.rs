@@ -80,8 +80,8 @@ impl Distance {
     pub(crate) fn run(&self) -> Result<Record> {
         let trust = self.trust.get();
         let files: Vec<PathBuf> = [&self.file].into_iter().chain(&self.also).cloned().collect();
-        let (left, _) = read_all_of(&files, None, &trust)?;
         let other = self.other.as_deref().map(|path| read(path, &trust)).transpose()?;
+        let (left, _) = read_all_of(&files, other.as_ref(), &trust)?;
         let right = other.as_ref().unwrap_or(&left);
         let confidence = probability("--confidence", self.confidence)?;
         let asked = self.asked(&left, right)?;

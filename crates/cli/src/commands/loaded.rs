@@ -4,6 +4,7 @@ use super::content::Content;
 use crate::error::{Error, Result, shown};
 use crate::output::Record;
 use dp_core::certificate::Trust;
+use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::release_file::Summary;
 pub(crate) use linalg_dp::any::AnyRelease;
 use linalg_dp::verify::Report;
@@ -42,6 +43,17 @@ pub(crate) fn read_all_of(
                 shown(path)
             )));
         }
+        let stated = mapped(&release)?;
+        let like = other.into_iter().chain(releases.first());
+        for other in like {
+            if mapped(other)? != stated {
+                return Err(Error::Refused(format!(
+                    "{}: its values were mapped in another way than those of the release beside it (dps inspect shows the preprocessing of \
+                     both): such rows cannot be compared",
+                    shown(path)
+                )));
+            }
+        }
         files.push((rows, shown(path)));
         rows += usize::try_from(summary.rows).unwrap_or(usize::MAX);
         releases.push(release);
@@ -51,6 +63,11 @@ pub(crate) fn read_all_of(
         Error::Refused(format!("{}: {error}", named.join(", ")))
     })?;
     Ok((joined, Files(files)))
+}
+
+/// What became of the values of its rows before anything else.
+pub(super) fn mapped(release: &AnyRelease) -> Result<Option<Preprocessing>> {
+    Ok(Preprocessing::stated(&release.certificate().statement().public)?)
 }
 
 /// Which rows are of which file: where it begins, and its name.

@@ -1,8 +1,10 @@
 //! What a certificate is worth, and what a release file says besides it.
 
+use super::mapped::in_words;
 use crate::output::Record;
 use dp_core::Provenance;
 use dp_core::certificate::Exception;
+use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::release_file::{AnyCertificate, Summary};
 
 pub(super) fn class_name(certificate: &AnyCertificate) -> &'static str {
@@ -45,6 +47,11 @@ pub(super) fn facts(record: Record, summary: &Summary) -> Record {
     let record = match summary.ids {
         Some(_) => record.text("ids of rows", IDS),
         None => record,
+    };
+    let stated = Preprocessing::stated(&summary.certificate.statement().public);
+    let record = match stated {
+        Ok(Some(stated)) => record.names("values are mapped first", &in_words(&stated)),
+        _ => record,
     };
     record
         .text("kind", summary.kind.name())

@@ -2,9 +2,11 @@
 
 use super::like::Like;
 use super::part_options::PartOptions;
+use super::preprocess;
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, UserOptions};
 use super::said::{individual, promise};
 use crate::commands::content::Content;
+use crate::commands::mapped::in_words;
 use crate::commands::worth::IDS;
 use crate::error::{Error, Result, no_effect, shown};
 use crate::input::InputOptions;
@@ -13,6 +15,7 @@ use crate::output::{self, Record};
 use clap::{Args, ValueEnum};
 use dp_core::accounting::FilterRule;
 use dp_core::certificate::Statement;
+use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::output::{Existing, Output, Receipt};
 use dp_core::{
@@ -23,6 +26,7 @@ use readers::{Block, DataError, Input, Limits, Meter, Prefetch, is_stream};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What every release of rows of numbers asks for.
 #[derive(Args, Debug)]
@@ -37,7 +41,15 @@ pub(crate) struct RowsOptions {
     budget: BudgetOptions,
     #[command(flatten)]
     pub(crate) bounds: BoundOptions,
+    /// A TOML file of public facts, chosen without the rows: of every column (`[columns.NAME]`, `[default]` for the others) what
+    /// a `missing` value counts as, the range from `low` to `high` that values are moved to, and `shift` and `scale`, in
+    /// this order: scale times (x - shift). Bounds, beta and shifts are about the mapped values. The release states all of it.
+    #[arg(long, value_name = "FILE", help_heading = "Input", conflicts_with_all = ["missing", "divide"])]
+    preprocess: Option<PathBuf>,
 }
+
+/// What bounds are about.
+const UNITS: &str = "bounds, beta, shifts and errors are about values after the preprocessing";
 
 /// What is protected, for how much, and within which bounds.
 pub(crate) struct Promise {
@@ -49,6 +61,9 @@ pub(crate) struct Promise {
 impl RowsOptions {
     /// What `what` is asked to promise, among the adjacencies it knows.
     pub(crate) fn promise(&self, what: &str, known: &[AdjacencyKind]) -> Result<Promise> {
+        if let Some(path) = &self.preprocess {
+            self.input.map_by(preprocess::read(path)?);
+        }
         let adjacency = self.adjacency.get(what, known)?;
         let budget = self.budget.get()?;
         let limits = self.bounds.limits(adjacency, &self.input.input)?;
@@ -75,6 +90,20 @@ impl RowsOptions {
     ) -> Result<Promise> {
         let Promise { adjacency, budget, limits } = self.promise(what, known)?;
         Ok(Promise { adjacency: users.of(adjacency, &self.input)?, budget, limits })
+    }
+
+    /// The file that says what becomes of values.
+    pub(super) fn preprocess(&self) -> Option<&PathBuf> {
+        self.preprocess.as_ref()
+    }
+
+    /// As [`InputOptions::open`]; the release is to state what becomes of values.
+    pub(crate) fn open(&self) -> Result<Input> {
+        let input = self.input.open()?;
+        if let Some(preprocessing) = &input.preprocessing {
+            let _ = self.output.mapped.set(preprocessing.clone());
+        }
+        Ok(input)
     }
 
     /// As [`OutputOptions::planned`], with the columns that would enter.
@@ -117,6 +146,10 @@ impl RowsOptions {
             Some(_) => record.text("ids of rows", IDS),
             None => record,
         };
+        let record = match self.output.mapped.get() {
+            Some(mapped) => record.names("preprocessing", &in_words(mapped)).text("units", UNITS),
+            None => record,
+        };
         match self.input.entered() {
             Some(names) => record.names("columns that entered", names),
             None => record,
@@ -140,6 +173,9 @@ pub(crate) struct OutputOptions {
     /// The release that it is to be like.
     #[arg(skip)]
     pub(super) like: OnceCell<Like>,
+    /// What becomes of the values of its rows before anything else.
+    #[arg(skip)]
+    pub(super) mapped: OnceCell<Arc<Preprocessing>>,
     /// Write over an existing release. Other files are never written over.
     #[arg(long)]
     force: bool,
@@ -269,7 +305,9 @@ impl OutputOptions {
     /// Where the release is written: to be asked for once.
     pub(crate) fn take(&self) -> Result<Output> {
         let output = self.opened.borrow_mut().take();
-        output.ok_or_else(|| Error::usage("the output is open once only"))
+        let mut output = output.ok_or_else(|| Error::usage("the output is open once only"))?;
+        self.mapped.get().into_iter().for_each(|mapped| output.mapped(mapped.clone()));
+        Ok(output)
     }
 
     fn say_recovered(&self) {

@@ -54,7 +54,7 @@ impl CovarianceOptions {
         let known =
             [AdjacencyKind::AddRemoveRow, AdjacencyKind::ReplaceRow, AdjacencyKind::ZeroRow];
         let Promise { adjacency, budget, limits } = self.rows.promise("a covariance", &known)?;
-        let input = self.rows.input.open()?;
+        let input = self.rows.open()?;
         let d = input.rows.d();
         let noise = self.noise.unwrap_or(Noise::Gaussian);
         let made = self.made(noise, d, adjacency, budget)?;

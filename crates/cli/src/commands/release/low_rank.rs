@@ -35,7 +35,7 @@ impl LowRankOptions {
             return Err(Error::usage("a low-rank approximation protects --adjacency row-shift"));
         };
         self.rows.output.begin()?;
-        let input = self.rows.input.open()?;
+        let input = self.rows.open()?;
         let d = input.rows.d();
         let (n, values) = read_all(input, limits)?;
         let row_bound = positive("--row-bound", self.row_bound)?;

@@ -9,6 +9,7 @@ mod low_rank;
 mod minhash;
 mod part_options;
 mod parts;
+mod preprocess;
 mod privacy;
 mod projection;
 mod regression;

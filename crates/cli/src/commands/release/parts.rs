@@ -3,7 +3,7 @@
 use super::common::{OutputOptions, SeedOptions};
 use super::feed::{Feed, Source};
 use super::part_options::PartOf;
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_effect};
 use crate::output::Record;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::output::{Access, Output, write};
@@ -89,7 +89,7 @@ impl OutputOptions {
     /// Makes a release, or what the options of parts ask for in its place.
     pub(crate) fn make(&self, asked: &Asked<'_>, maker: &mut dyn Maker) -> Result<Made> {
         if let Some(like) = self.like.get() {
-            like.check(asked.guarantee, self.ledger())?;
+            like.check(asked.guarantee, self.mapped.get().map(AsRef::as_ref), self.ledger())?;
         }
         if !self.parts.any() {
             let Some(mut rng) =
@@ -112,6 +112,8 @@ impl OutputOptions {
 
     fn check_parts(&self, asked: &Asked<'_>) -> Result<()> {
         asked.source.check_parts()?;
+        let why = "a release in parts states none: map the file before";
+        no_effect("--preprocess", self.mapped.get(), why)?;
         if self.for_tests_or_stdout() {
             return Err(Error::usage(
                 "a release in parts takes its noise from the release key and is written to files: leave \

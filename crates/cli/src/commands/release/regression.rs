@@ -36,7 +36,7 @@ impl RegressionOptions {
         let known =
             [AdjacencyKind::AddRemoveRow, AdjacencyKind::ReplaceRow, AdjacencyKind::ZeroRow];
         let Promise { adjacency, budget, limits } = self.rows.promise("a regression", &known)?;
-        let input = self.rows.input.open()?;
+        let input = self.rows.open()?;
         let d = input.rows.d();
         if d < 2 {
             return Err(Error::usage("a regression needs a column beside its target"));

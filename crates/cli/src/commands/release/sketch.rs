@@ -194,7 +194,7 @@ impl SketchOptions {
             self.rows.promise_of(&self.users, "a sketch", &known)?;
         self.check_noise(budget)?;
         let bound = self.rows.bounds.largest(adjacency)?;
-        let input = self.rows.input.open()?;
+        let input = self.rows.open()?;
         let d = input.rows.d();
         let element = Element::from(self.store);
         let output = &self.rows.output;

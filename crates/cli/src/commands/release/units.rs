@@ -55,7 +55,7 @@ impl UnitOptions {
                 ));
             }
         };
-        let input = self.rows.input.open()?;
+        let input = self.rows.open()?;
         let d = input.rows.d();
         let projection = match self.projection.is_open() {
             true => self.chosen(d, budget)?,

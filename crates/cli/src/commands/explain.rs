@@ -1,7 +1,7 @@
 //! `dps explain`: what an attacker learns at most, from the certificate alone.
 
 use super::content::Content;
-use super::mapped::in_words;
+use super::mapped::with_map;
 use super::recheck;
 use super::worth::{class_name, doubts};
 use crate::error::{Error, Result, probability};
@@ -83,9 +83,8 @@ impl Explain {
             .text("basis", &explanation.basis)
             .text("protected", &explanation.protected)
             .names("not_protected", &points(&explanation.not_protected));
-        if let Some(stated) = Preprocessing::stated(&certificate.statement().public)? {
-            record = record.names("values_are_mapped_first", &in_words(&stated));
-        }
+        let stated = Preprocessing::stated(&certificate.statement().public)?;
+        record = with_map(record, stated.as_ref());
         if let Finding::NotChecked(why) = checked {
             record = record.text("sensitivity", format!("NOT computed again: {why}"));
         }

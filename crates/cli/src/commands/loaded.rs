@@ -1,6 +1,7 @@
 //! Releases that questions are asked of.
 
 use super::content::Content;
+use super::mapped::with_map;
 use crate::error::{Error, Result, shown};
 use crate::output::Record;
 use dp_core::certificate::Trust;
@@ -43,17 +44,11 @@ pub(crate) fn read_all_of(
                 shown(path)
             )));
         }
-        let stated = mapped(&release)?;
-        let like = other.into_iter().chain(releases.first());
-        for other in like {
-            if mapped(other)? != stated {
-                return Err(Error::Refused(format!(
-                    "{}: its values were mapped in another way than those of the release beside it (dps inspect shows the preprocessing of \
-                     both): such rows cannot be compared",
-                    shown(path)
-                )));
-            }
-        }
+        let beside = other.into_iter().chain(releases.first());
+        beside
+            .map(|other| release.mapped_alike(other))
+            .collect::<linalg_dp::Result<()>>()
+            .map_err(|error| Error::Refused(format!("{}: {error}", shown(path))))?;
         files.push((rows, shown(path)));
         rows += usize::try_from(summary.rows).unwrap_or(usize::MAX);
         releases.push(release);
@@ -68,6 +63,11 @@ pub(crate) fn read_all_of(
 /// What became of the values of its rows before anything else.
 pub(super) fn mapped(release: &AnyRelease) -> Result<Option<Preprocessing>> {
     Ok(Preprocessing::stated(&release.certificate().statement().public)?)
+}
+
+/// An answer in the units of the release.
+pub(super) fn in_units(release: &AnyRelease, record: Record) -> Result<Record> {
+    Ok(with_map(record, mapped(release)?.as_ref()))
 }
 
 /// Which rows are of which file: where it begins, and its name.

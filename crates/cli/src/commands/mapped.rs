@@ -1,9 +1,21 @@
 //! What becomes of values before anything else, in words.
 
+use crate::output::Record;
 use dp_core::certificate::preprocessing::{ColumnMap, Preprocessing};
 
+/// What numbers are about.
+const UNITS: &str = "of values after the preprocessing: bounds, beta, shifts, estimates and errors";
+
+/// Says what became of values, and that everything else is about what came of them.
+pub(crate) fn with_map(record: Record, stated: Option<&Preprocessing>) -> Record {
+    match stated {
+        Some(stated) => record.names("preprocessing", &in_words(stated)).text("units", UNITS),
+        None => record,
+    }
+}
+
 /// What becomes of the columns, in words, one after the other.
-pub(crate) fn in_words(preprocessing: &Preprocessing) -> Vec<String> {
+fn in_words(preprocessing: &Preprocessing) -> Vec<String> {
     let own = preprocessing
         .columns
         .iter()

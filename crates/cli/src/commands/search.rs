@@ -1,6 +1,6 @@
 //! `dps search`: the best rows of a release.
 
-use super::loaded::{AnyRelease, Asked, Files, mapped, read, read_all_of};
+use super::loaded::{AnyRelease, Asked, Files, in_units, mapped, read, read_all_of};
 use super::named::{row_of, with_id};
 use super::release::read_all;
 use super::trust::TrustOptions;
@@ -119,6 +119,7 @@ impl Search {
         let trust = self.trust.get();
         let other = self.queries.as_deref().map(|path| read(path, &trust)).transpose()?;
         let (database, files) = read_all_of(&self.databases, other.as_ref(), &trust)?;
+        let units = in_units(&database, Record::new())?;
         if let Some(stated) = mapped(&database)? {
             let _ = self.rules.set(Arc::new(ColumnRules::of_release(stated)));
         }
@@ -151,7 +152,8 @@ impl Search {
         }
         if let Some(path) = &self.query {
             let (name, rows, found) = self.exact(&database, path)?;
-            return Ok(tabled(name, &rows, found, [None, database.ids()], &files));
+            let found = tabled(name, &rows, found, [None, database.ids()], &files);
+            return Ok(units.and(found));
         }
         // A row of the database finds itself: ask for one more and leave it out.
         let within = other.is_none();
@@ -198,7 +200,7 @@ impl Search {
                 hits.truncate(self.top);
             }
         }
-        Ok(tabled(name, &rows, found, [queries.ids(), database.ids()], &files))
+        Ok(units.and(tabled(name, &rows, found, [queries.ids(), database.ids()], &files)))
     }
 
     /// Rows of a file that was never released, as queries.

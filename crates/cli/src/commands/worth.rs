@@ -1,6 +1,6 @@
 //! What a certificate is worth, and what a release file says besides it.
 
-use super::mapped::in_words;
+use super::mapped::with_map;
 use crate::output::Record;
 use dp_core::Provenance;
 use dp_core::certificate::Exception;
@@ -49,10 +49,8 @@ pub(super) fn facts(record: Record, summary: &Summary) -> Record {
         None => record,
     };
     let stated = Preprocessing::stated(&summary.certificate.statement().public);
-    let record = match stated {
-        Ok(Some(stated)) => record.names("values are mapped first", &in_words(&stated)),
-        _ => record,
-    };
+    // A certificate that was read states one that holds together.
+    let record = with_map(record, stated.ok().flatten().as_ref());
     record
         .text("kind", summary.kind.name())
         .integer("rows", summary.rows)

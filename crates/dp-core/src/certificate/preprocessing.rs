@@ -163,6 +163,23 @@ impl Preprocessing {
         canonical(self)
     }
 
+    /// Refuses rows that were mapped in different ways: distances between them, or a search of one by the other, say nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`].
+    pub fn alike(left: &PublicParameters, right: &PublicParameters) -> Result<()> {
+        let [left, right] = [left, right].map(|public| public.get(Self::KEY));
+        if left == right {
+            return Ok(());
+        }
+        let shown = |stated: Option<&PublicValue>| match stated {
+            Some(_) => "mapped in another way (dps inspect shows its preprocessing)".to_owned(),
+            None => "as they stand".to_owned(),
+        };
+        let what = "values of two releases before everything else";
+        Err(Error::Mismatch { what, left: shown(left), right: shown(right) })
+    }
+
     /// What public parameters state of it.
     ///
     /// # Errors

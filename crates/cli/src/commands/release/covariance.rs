@@ -1,9 +1,10 @@
 //! `dps release covariance`.
 
-use super::common::{Promise, RowsOptions, check_rereadable, each_block};
+use super::common::{check_rereadable, each_block};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Maker, Making};
 use super::privacy::AdjacencyKind;
+use super::rows::{Promise, RowsOptions};
 use crate::commands::choice::{ERROR, Way, covariance_name, say_chosen};
 use crate::error::{Error, Result, no_effect, probability};
 use crate::output::Record;

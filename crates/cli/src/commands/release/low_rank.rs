@@ -1,7 +1,8 @@
 //! `dps release low-rank`.
 
-use super::common::{Promise, RowsOptions, read_all};
+use super::common::read_all;
 use super::privacy::AdjacencyKind;
+use super::rows::{Promise, RowsOptions};
 use crate::commands::choice::{ERROR, warn_of_worse};
 use crate::error::{Error, Result, positive};
 use crate::output::Record;

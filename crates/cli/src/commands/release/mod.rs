@@ -9,10 +9,10 @@ mod low_rank;
 mod minhash;
 mod part_options;
 mod parts;
-mod preprocess;
 mod privacy;
 mod projection;
 mod regression;
+mod rows;
 mod said;
 mod signs;
 mod sketch;
@@ -22,6 +22,8 @@ use crate::error::Result;
 use crate::output::Record;
 use ::sketch::projection::ProjectionSpec;
 use clap::{Args, Subcommand};
+use dp_core::certificate::preprocessing::Preprocessing;
+use readers::ColumnRules;
 
 pub(crate) use common::{noise, noted, read_all};
 pub(crate) use like::Like;
@@ -60,16 +62,25 @@ enum Kind {
 
 impl Release {
     /// From here on it is made as another one was.
-    pub(crate) fn like(&self, like: Like, projections: Vec<ProjectionSpec>) {
-        let (output, projection) = match &self.kind {
-            Kind::Sketch(options) => (&options.rows.output, Some(&options.projection)),
-            Kind::Units(options) => (&options.rows.output, Some(&options.projection)),
-            Kind::Signs(options) => (&options.rows.output, Some(&options.projection)),
-            Kind::Minhash(options) => (&options.output, None),
+    pub(crate) fn like(
+        &self,
+        like: Like,
+        projections: Vec<ProjectionSpec>,
+        mapped: Option<Preprocessing>,
+    ) {
+        let (rows, projection) = match &self.kind {
+            Kind::Sketch(options) => (&options.rows, &options.projection),
+            Kind::Units(options) => (&options.rows, &options.projection),
+            Kind::Signs(options) => (&options.rows, &options.projection),
+            Kind::Minhash(options) => {
+                let _ = options.output.like.set(like);
+                return;
+            }
             _ => return,
         };
-        let _ = output.like.set(like);
-        projection.into_iter().for_each(|options| options.is_given(projections.clone()));
+        mapped.into_iter().for_each(|stated| rows.input.map_by(ColumnRules::of_release(stated)));
+        let _ = rows.output.like.set(like);
+        projection.is_given(projections);
     }
 
     pub(crate) fn run(&self) -> Result<Record> {

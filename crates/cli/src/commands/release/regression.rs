@@ -1,7 +1,8 @@
 //! `dps release regression`.
 
-use super::common::{Promise, RowsOptions, check_rereadable, each_block};
+use super::common::{check_rereadable, each_block};
 use super::privacy::AdjacencyKind;
+use super::rows::{Promise, RowsOptions};
 use crate::commands::named::column_of;
 use crate::error::{Error, Result, positive};
 use crate::output::Record;

@@ -1,10 +1,11 @@
 //! `dps release signs`.
 
-use super::common::{Calibration, FRESH, Promise, RowsOptions, SeedOptions, check_input, read_all};
+use super::common::{Calibration, FRESH, SeedOptions, check_input, read_all};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, IdOptions};
 use super::projection::ProjectionOptions;
+use super::rows::{Promise, RowsOptions};
 use crate::error::{Error, Result, no_effect, positive};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
@@ -110,7 +111,7 @@ impl SignOptions {
         }
         if individual {
             let why = "only releases with differential privacy state one: map the file before";
-            no_effect("--preprocess", self.rows.preprocess(), why)?;
+            no_effect("--preprocess", self.rows.input.preprocess(), why)?;
             let averaged = (self.calibration == Calibration::Averaged).then_some(());
             let why = "individual differential privacy is about the very projection";
             no_effect("--calibration averaged", averaged.as_ref(), why)?;
@@ -120,7 +121,7 @@ impl SignOptions {
             self.projection.fresh()?;
             if self.lift.is_some() {
                 let why = "--lift appends a column that no preprocessing states: use --least-norm, or map the file before";
-                no_effect("--preprocess", self.rows.preprocess(), why)?;
+                no_effect("--preprocess", self.rows.input.preprocess(), why)?;
             }
             let why = "--calibration averaged draws one projection";
             no_effect("--repetitions", self.repetitions.as_ref(), why)?;

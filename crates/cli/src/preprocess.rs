@@ -14,7 +14,7 @@ const MOST: u64 = 1 << 20;
 const EXACT: u64 = 1 << 53;
 
 /// Reads the file; no message repeats what stands in it but its keys and numbers.
-pub(super) fn read(path: &Path) -> Result<ColumnRules> {
+pub(crate) fn read(path: &Path) -> Result<ColumnRules> {
     let name = path.display();
     let wrong = |words: String| Error::usage(format!("{name}: {words}"));
     let mut text = String::new();

@@ -135,11 +135,6 @@ fn files_that_say_something_else_are_refused() {
     room.refuses(&made("--preprocess far.toml"), 4, &["outside the declared bound"]);
     room.refuses(&made("--preprocess map.toml --missing zero"), 2, &["--missing"]);
     room.refuses(&made("--preprocess map.toml --divide 2"), 2, &["--divide"]);
-    room.refuses(
-        &made("--preprocess map.toml --plan-parts --key key --seed 1"),
-        2,
-        &["--preprocess"],
-    );
     let lifted =
         "release signs raw.csv --id id -k 3 --calibration averaged --lift 1 --out refused.dps";
     room.refuses(
@@ -188,18 +183,231 @@ fn queries_are_mapped_as_the_rows_were() {
     room.refuses("search a.dps --queries b.dps --accept test-noise", 1, &words);
     let attack = "attack a.dps --truth raw.csv --public mapped.csv --accept test-noise";
     assert!(!room.run(attack).status.success());
-    // New rows are mapped in the same way, or not released.
+}
+
+#[test]
+fn what_is_appended_is_mapped_as_the_release_was() {
+    let room = room();
+    room.write("other.toml", MAP.replace("missing = 44", "missing = 45"));
+    let noise = "--insecure-test-noise 7";
+    for from in ["raw.csv --preprocess map.toml --out a.dps", "mapped.csv --out b.dps"] {
+        let made = room.run(&format!(
+            "release sketch {from} --id id -k 2 --seed 3 {ATTRIBUTE} --noise gaussian {noise}"
+        ));
+        assert!(made.status.success(), "{}", text(&made));
+    }
+    let words = ["mapped in another way"];
+    for (release, map) in [("a.dps", "other.toml"), ("b.dps", "map.toml")] {
+        let made = format!(
+            "append {release} raw.csv --id id --preprocess {map} --out refused.dps {noise}"
+        );
+        room.refuses(&made, 1, &words);
+    }
+    // Its own map, from its certificate, or from the same file.
+    for (out, map) in [("c.dps", ""), ("d.dps", "--preprocess map.toml")] {
+        let made = format!("append a.dps raw.csv --id id {map} --out {out} {noise}");
+        let appended = room.run(&made);
+        assert!(appended.status.success(), "{made}: {}", text(&appended));
+        assert_eq!(public(&room, out)["preprocessing"], public(&room, "a.dps")["preprocessing"]);
+        assert_eq!(
+            room.json(&format!("inspect {out}"))["payload"],
+            room.json("inspect a.dps")["payload"]
+        );
+    }
+    // Columns that are not those of the map.
+    room.write("swapped.csv", "id,income,age,score\nu1,1000,30,0.5\n");
     room.refuses(
-        "append a.dps raw.csv --id id --out refused.dps --insecure-test-noise 8",
-        1,
-        &words,
+        &format!("append a.dps swapped.csv --id id --out refused.dps {noise}"),
+        2,
+        &["not those that the preprocessing"],
     );
-    room.refuses("append b.dps raw.csv --id id --preprocess map.toml --out refused.dps --insecure-test-noise 8", 1, &words);
-    let appended = room.run(
-        "append a.dps raw.csv --id id --preprocess map.toml --out c.dps --insecure-test-noise 8",
+}
+
+#[test]
+fn a_release_in_parts_is_mapped_once_and_in_one_way() {
+    let room = room();
+    room.write("other.toml", MAP.replace("missing = 44", "missing = 45"));
+    for kind in [
+        format!("sketch -k 2 --seed 3 --noise gaussian {ATTRIBUTE}"),
+        format!("signs -k 2 --seed 3 {ATTRIBUTE}"),
+        format!("covariance --means --keep-names {ROWS}"),
+    ] {
+        let room_of = |from: &str, name: &str| {
+            room.json(&format!("release {kind} {from} --id id --plan-parts --block-rows 2 --key {name}.key --out {name}.json"));
+        };
+        let name = kind.split(' ').next().expect("a kind").to_owned();
+        room_of("raw.csv --preprocess map.toml", &name);
+        let part = |map: &str, i: usize| {
+            room.run(&format!("release {kind} raw.csv --id id {map} --manifest {name}.json --key {name}.key --part {i}/2 --out {name}-{i}.part"))
+        };
+        for map in ["", "--preprocess other.toml"] {
+            let refused = part(map, 1);
+            assert!(
+                !refused.status.success() && !room.path(&format!("{name}-1.part")).exists(),
+                "{map}: {}",
+                text(&refused)
+            );
+        }
+        for i in [1, 2] {
+            let made = part("--preprocess map.toml", i);
+            assert!(made.status.success(), "{kind}: {}", text(&made));
+        }
+        room.json(&format!("merge --manifest {name}.json --key {name}.key --out {name}.dps {name}-1.part {name}-2.part"));
+        assert!(public(&room, &format!("{name}.dps"))["preprocessing"].is_string(), "{kind}");
+        assert!(room.run(&format!("verify {name}.dps")).status.success());
+    }
+}
+
+#[test]
+fn every_tick_of_a_stream_states_the_map_that_it_began_with() {
+    let room = room();
+    room.write("other.toml", MAP.replace("missing = 44", "missing = 45"));
+    let window = |from: &str, rest: &str| {
+        room.run(&format!("window {from} --id id --window 2 --block 1 --adjacency zero-row --norm-bound 3 --epsilon 2 --delta 1e-6 \
+            --schedule tree --insecure-test-noise 5 {rest}"))
+    };
+    let planned = window("raw.csv --preprocess map.toml", "--out x --journal y --dry-run");
+    assert!(text(&planned).contains("moved to [0.0, 124.0]"), "{}", text(&planned));
+    for (from, rest) in [
+        ("raw.csv --preprocess map.toml", "--out a --journal ja"),
+        ("mapped.csv", "--out b --journal jb"),
+    ] {
+        let made = window(from, rest);
+        assert!(made.status.success(), "{}", text(&made));
+    }
+    for tick in 0..4 {
+        let of = |folder: &str| room.json(&format!("inspect {folder}/tick-{tick:08}.dps"));
+        assert_eq!(of("a")["payload"], of("b")["payload"]);
+        assert!(
+            of("a")["public"]["preprocessing"].is_string()
+                && of("b")["public"].get("preprocessing").is_none()
+        );
+        assert!(
+            room.run(&format!("verify a/tick-{tick:08}.dps --accept test-noise")).status.success()
+        );
+    }
+    // The stream goes on with its own map alone; a tick that was lost comes again, bit for bit.
+    let newest = room.read("a/tick-00000003.dps");
+    std::fs::remove_file(room.path("a/tick-00000003.dps")).expect("removed");
+    for from in ["raw.csv --preprocess other.toml", "mapped.csv"] {
+        let refused = window(from, "--out a --journal ja");
+        assert!(
+            !refused.status.success() && text(&refused).contains("mapped in another way"),
+            "{}",
+            text(&refused)
+        );
+    }
+    assert!(!room.path("a/tick-00000003.dps").exists());
+    assert!(window("raw.csv --preprocess map.toml", "--out a --journal ja").status.success());
+    assert_eq!(room.read("a/tick-00000003.dps"), newest);
+}
+
+#[test]
+fn answers_name_their_units() {
+    let room = room();
+    let noise = "--insecure-test-noise 7";
+    for (kind, out) in [
+        (format!("covariance --means {ROWS}"), "c.dps"),
+        (format!("regression --target score --label-bound 1 {ROWS}"), "r.dps"),
+        (format!("sketch -k 2 --seed 3 --noise gaussian {ATTRIBUTE}"), "s.dps"),
+        (format!("signs -k 2 --seed 3 --flips response {ATTRIBUTE}"), "b.dps"),
+    ] {
+        let made = room.run(&format!(
+            "release {kind} raw.csv --id id --preprocess map.toml --out {out} {noise}"
+        ));
+        assert!(made.status.success(), "{}", text(&made));
+    }
+    for asked in [
+        "pca c.dps --components 1",
+        "moments c.dps",
+        "regress c.dps --target 1",
+        "regress r.dps",
+        "search s.dps --row 0",
+        "search b.dps --row 0",
+        "search s.dps --query raw.csv --id id",
+        "distance s.dps 0 1",
+        "distance b.dps 0 1",
+        "export s.dps --out s.csv",
+        "inspect s.dps",
+        "explain s.dps",
+        "verify s.dps",
+    ] {
+        let asked = match asked.starts_with("inspect") || asked.starts_with("explain") {
+            true => asked.to_owned(),
+            false => format!("{asked} --accept test-noise"),
+        };
+        let said = room.json(&asked);
+        assert!(
+            said["units"].as_str().is_some_and(|units| units.contains("after the preprocessing")),
+            "{asked}: {said}"
+        );
+        assert_eq!(said["preprocessing"].as_array().map(Vec::len), Some(3), "{asked}: {said}");
+    }
+}
+
+#[test]
+fn what_cannot_be_mapped_is_refused_by_name() {
+    let room = room();
+    room.write("twice.csv", "id,age,age,score\nu1,1,2,3\n");
+    room.write("age.toml", "[columns.age]\nlow = 0\nhigh = 1\n");
+    let made = |from: &str| format!("release sketch {from} -k 2 --out refused.dps {ATTRIBUTE}");
+    room.refuses(&made("twice.csv --id id --preprocess age.toml"), 2, &["have the same name"]);
+    // The column of ids or of users is none that enters.
+    room.write("id.toml", "[columns.id]\nlow = 0\n");
+    room.refuses(
+        &made("raw.csv --id id --preprocess id.toml"),
+        2,
+        &["columns.\"id\"", "no column that enters"],
     );
-    assert!(appended.status.success(), "{}", text(&appended));
-    assert!(room.run("search a.dps c.dps --row 0 --accept test-noise").status.success());
+    room.refuses(
+        &made("raw.csv --user id --rows-a-user 1 --preprocess id.toml"),
+        2,
+        &["no column that enters"],
+    );
+    // A column that stands twice in the file of rules, names that are no text, a file of any length.
+    room.write("again.toml", "[columns.age]\nlow = 0\n[columns.age]\nhigh = 1\n");
+    room.refuses(&made("raw.csv --id id --preprocess again.toml"), 2, &["not TOML"]);
+    room.write("bytes.toml", b"[columns.age]\nlow = \xff\n");
+    room.refuses(&made("raw.csv --id id --preprocess bytes.toml"), 3, &["bytes.toml", "UTF-8"]);
+    room.write("long.toml", "# a comment\n".repeat(100_000));
+    room.refuses(&made("raw.csv --id id --preprocess long.toml"), 2, &["longer than 1 MiB"]);
+    room.write(
+        "deep.toml",
+        format!("[columns.age]\nlow = {}{}", "[".repeat(50_000), "]".repeat(50_000)),
+    );
+    room.refuses(&made("raw.csv --id id --preprocess deep.toml"), 2, &["deep.toml"]);
+    // No value of a row stands in a message, mapped or not.
+    for (map, row) in [
+        ("[columns.age]\nscale = 1e300\n", "7.0123e200"),
+        ("[columns.age]\nscale = 1000\n", "7.0123"),
+        ("[columns.age]\nlow = 0\nhigh = 1\n", "7.0123x"),
+        ("[columns.age]\nlow = 0\nhigh = 1\n", "inf"),
+    ] {
+        room.write("rows.csv", format!("age,score\n0.5,1\n{row},1\n"));
+        room.write("scale.toml", map);
+        let made = made("rows.csv --preprocess scale.toml");
+        room.refuses(&made, 4, &["rows.csv", "column 1"]);
+        assert!(
+            !text(&room.run(&made)).contains("7.0123") && !text(&room.run(&made)).contains("7012")
+        );
+    }
+    // A row that the rounding of a map pushes over the bound is over it: bounds are checked after the map.
+    room.write("rows.csv", "a,b\n0.3,0.4\n0.1,0.1\n");
+    room.write("up.toml", "[default]\nscale = 2.0000000001\n");
+    let bound = "--adjacency replace-row --norm-bound 1 --epsilon 1 --delta 1e-6 --preprocess up.toml --out refused.dps";
+    room.refuses(
+        &format!("release covariance rows.csv {bound}"),
+        4,
+        &["longer than the declared norm bound"],
+    );
+    // Sets hold no numbers.
+    room.write("sets.txt", "a b\nc d\n");
+    for kind in ["minhash -k 4", "counts --groups sets.txt"] {
+        let made = format!(
+            "release {kind} sets.txt --preprocess age.toml --adjacency any-input --epsilon 1 --delta 0 --out refused.dps"
+        );
+        room.refuses(&made, 2, &["--preprocess", "sets hold words"]);
+    }
 }
 
 #[test]

@@ -19,13 +19,6 @@ fn resolved(rules: &ColumnRules, d: usize, names: Option<&[String]>) -> Result<P
     };
     let mut columns = Vec::new();
     for (name, &map) in &rules.columns {
-        let called = |names: &[String]| names.iter().filter(|found| found.trim() == name).count();
-        if names.is_some_and(|names| called(names) > 1) {
-            return Err(Error::options(format!(
-                "`preprocess`: columns.{name:?}: several columns that enter are called so, and nobody could tell which is meant: \
-                 give them other names in the file, or leave out all but one with `columns`"
-            )));
-        }
         let at = place(name).ok_or_else(|| {
                 let called = match names {
                     Some(_) => "no column that enters is called so",

@@ -44,10 +44,9 @@ pub(crate) fn read_all_of(
                 shown(path)
             )));
         }
-        let beside = other.into_iter().chain(releases.first());
+        let mut beside = other.into_iter().chain(releases.first());
         beside
-            .map(|other| release.mapped_alike(other))
-            .collect::<linalg_dp::Result<()>>()
+            .try_for_each(|other| release.mapped_alike(other))
             .map_err(|error| Error::Refused(format!("{}: {error}", shown(path))))?;
         files.push((rows, shown(path)));
         rows += usize::try_from(summary.rows).unwrap_or(usize::MAX);

@@ -4,6 +4,7 @@ import functools
 import hashlib
 import json
 import math
+import unicodedata
 
 from mpmath import erfc, exp, inf, ln, mp, mpf, sqrt
 
@@ -417,6 +418,36 @@ WARNINGS = {
 }
 
 
+def check_map(m):
+    keys = ("high", "low", "missing", "scale", "shift")
+    need(type(m) is dict and all(k in keys and type(v) is float and math.isfinite(v) for k, v in m.items()), "preprocessing: constants")
+    low, high = m.get("low", -math.inf), m.get("high", math.inf)
+    scale, shift = m.get("scale", 1.0), m.get("shift", 0.0)
+    need(abs(scale) >= 2.0**-1022 and low < high and low <= m.get("missing", max(low, min(high, 0.0))) <= high, "preprocessing: constants")
+    need(all(math.isfinite((m[k] - shift) * scale) for k in ("low", "high", "missing") if k in m), "preprocessing: overflow")
+
+
+def check_preprocessing(public, open_ends):
+    if "preprocessing" not in public:
+        return
+    text = public["preprocessing"]
+    need(type(text) is str, "preprocessing")
+    p = json.loads(text)
+    need(type(p) is dict and canonical(p) == text, "preprocessing: not canonical")
+    need(len(text.encode()) <= 2**19 and sorted(p) == ["columns", "d", "default"] and type(p["d"]) is int and type(p["columns"]) is list, "preprocessing")
+    check_map(p["default"])
+    last = 0
+    for column in p["columns"]:
+        need(type(column) is dict and sorted(column) == ["at", "map", "name"] and type(column["at"]) is int, "preprocessing: column")
+        need(last < column["at"] <= p["d"], "preprocessing: places")
+        name, last = column["name"], column["at"]
+        need(type(name) is str and 1 <= len(name.encode()) <= 256 and not any(unicodedata.category(x) == "Cc" for x in name), "preprocessing: name")
+        check_map(column["map"])
+    d = public.get("n" if "m" in public else "d")
+    need(d is None or type(d) is int and d + ("label_bound" in public) == p["d"], "preprocessing: other columns than the release")
+    open_ends.append("public.preprocessing: that the rows were mapped so, by constants that do not follow from them")
+
+
 def check_certificate(c, open_ends):
     need(type(c) is dict and c.get("format") == 4, "format: only certificates of version 4 are read; release again")
     need(c.get("class") in CLASSES, "class")
@@ -425,6 +456,7 @@ def check_certificate(c, open_ends):
     need(c["digest"] == sha(canonical(bare).encode()).hexdigest(), "digest: a field was altered")
     need(c["generator"] in ("os-chacha12", "release-key-chacha12", "deterministic-not-private"), "generator")
     need(type(c["public"]) is dict and all(type(v) in (int, float, str) for v in c["public"].values()), "public")
+    check_preprocessing(c["public"], open_ends)
     check_noise(c["noise"])
     need(c.get("warning") == WARNINGS.get(c["class"]), "warning")
     if c["class"] == "private":

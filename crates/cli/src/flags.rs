@@ -3,7 +3,7 @@
 /// A text of the readers in the words of this command line: options between backticks become flags.
 pub(crate) fn with_flags(text: &str) -> String {
     /// What is not simply the name of the field.
-    const FLAGS: [(&str, &str); 19] = [
+    const FLAGS: [(&str, &str); 20] = [
         ("`header` true", "--header"),
         ("`header` false", "--no-header"),
         ("`leave_out`", "--id"),
@@ -20,6 +20,7 @@ pub(crate) fn with_flags(text: &str) -> String {
         ("`keep`", "--keep"),
         ("`keep_id`", "--keep-id"),
         ("`missing`", "--missing"),
+        ("`preprocess`", "--preprocess"),
         ("`separator`", "--separator"),
         ("`set_id`", "--set-id"),
         ("`users`", "--user"),

@@ -1,11 +1,12 @@
 //! The options that say which file is read.
 
 use crate::error::{Error, Result, no_effect};
+use crate::preprocess;
 use clap::{Args, ValueEnum};
 use dp_core::release_file::RowIds;
 use readers::{
-    Block, DataError, FileFormat, IdColumn, Input, Meter, Missing, RowsFile, SetFormat, SetReader,
-    SetsFile, Users, is_stream, open_all,
+    Block, ColumnRules, DataError, FileFormat, IdColumn, Input, Meter, Missing, RowsFile,
+    SetFormat, SetReader, SetsFile, Users, is_stream, open_all,
 };
 use sketch::sets::ItemSet;
 use std::collections::HashSet;
@@ -117,6 +118,14 @@ pub(crate) struct InputOptions {
     /// What rows are called, where that is asked for.
     #[arg(skip)]
     ids: OnceLock<IdColumn>,
+    /// A TOML file of public facts, chosen without the rows: of every column (`[columns.NAME]`, `[default]` for the others) what
+    /// a `missing` value counts as, the range from `low` to `high` that values are moved to, and `shift` and `scale`, in
+    /// this order: scale times (x - shift). Bounds, beta and shifts are about the mapped values. A release states all of it.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["missing", "divide"])]
+    preprocess: Option<PathBuf>,
+    /// What becomes of values, where that is asked for.
+    #[arg(skip)]
+    rules: OnceLock<Arc<ColumnRules>>,
     /// svmlight: number of features. It is public, so it cannot be read off the data.
     #[arg(long)]
     features: Option<usize>,
@@ -135,8 +144,8 @@ fn header(yes: bool, no: bool) -> Option<bool> {
 
 impl InputOptions {
     /// A file that is read as this one is.
-    pub(crate) fn like(&self, path: &Path) -> RowsFile {
-        RowsFile {
+    pub(crate) fn like(&self, path: &Path) -> Result<RowsFile> {
+        Ok(RowsFile {
             format: self.format.map(Into::into),
             delimiter: self.delimiter.clone(),
             header: header(self.header, self.no_header),
@@ -154,26 +163,47 @@ impl InputOptions {
                 MissingValue::Refuse => Missing::Refuse,
                 MissingValue::Zero => Missing::Zero,
             },
+            preprocess: self.rules()?,
             ..RowsFile::new(path)
+        })
+    }
+
+    /// What becomes of values; the file that says it is read once.
+    fn rules(&self) -> Result<Option<Arc<ColumnRules>>> {
+        if let (None, Some(path)) = (self.rules.get(), &self.preprocess) {
+            let _ = self.rules.set(Arc::new(preprocess::read(path)?));
+        }
+        Ok(self.rules.get().cloned())
+    }
+
+    /// The file that says what becomes of values.
+    pub(crate) fn preprocess(&self) -> Option<&PathBuf> {
+        self.preprocess.as_ref()
+    }
+
+    /// Where no file says it, values are mapped so.
+    pub(crate) fn map_by(&self, rules: ColumnRules) {
+        if self.preprocess.is_none() {
+            let _ = self.rules.set(Arc::new(rules));
         }
     }
 
     /// As [`InputOptions::like`] for other rows, whose names stay out.
-    pub(crate) fn beside(&self, path: &Path) -> RowsFile {
-        let mut file = self.like(path);
+    pub(crate) fn beside(&self, path: &Path) -> Result<RowsFile> {
+        let mut file = self.like(path)?;
         file.leave_out.extend(self.ids.get().map(|ids| ids.column.clone()));
-        file
+        Ok(file)
     }
 
     /// Opens the file and reads as much of it as says how long a row is.
     pub(crate) fn open(&self) -> Result<Input> {
         let file = |path| {
             let (users, ids) = (self.users.get().cloned(), self.ids.get().cloned());
-            RowsFile { users, ids, ..self.like(path) }
+            Ok(RowsFile { users, ids, ..self.like(path)? })
         };
         once(&self.input, &self.more)?;
         let files = [&self.input].into_iter().chain(&self.more);
-        Ok(self.entered_by(open_all(files.map(|path| file(path)).collect())?))
+        Ok(self.entered_by(open_all(files.map(|path| file(path)).collect::<Result<_>>()?)?))
     }
 
     /// Refuses several files where one is read.
@@ -209,7 +239,7 @@ impl InputOptions {
     /// As [`InputOptions::open`]; rows of a pipe are handed on as they come.
     pub(crate) fn open_live(&self) -> Result<Input> {
         let live = is_stream(&self.input);
-        Ok(self.entered_by(RowsFile { live, ..self.like(&self.input) }.open()?))
+        Ok(self.entered_by(RowsFile { live, ..self.like(&self.input)? }.open()?))
     }
 
     fn entered_by(&self, mut input: Input) -> Input {
@@ -297,6 +327,9 @@ pub(crate) struct ItemOptions {
     /// space, which is the default for lines without tabs, commas, semicolons and bars.
     #[arg(long)]
     separator: Option<String>,
+    /// Sets hold no numbers.
+    #[arg(long = "preprocess", hide = true, value_parser = no_numbers)]
+    _preprocess: Option<String>,
     /// The first word of a line names the set: leave it out.
     #[arg(long)]
     id_first: bool,
@@ -306,6 +339,14 @@ pub(crate) struct ItemOptions {
     /// The first line is a set, whatever it looks like.
     #[arg(long)]
     no_header: bool,
+}
+
+/// What is said of a map of numbers beside sets.
+fn no_numbers(_: &str) -> Result<String, &'static str> {
+    Err(
+        "it maps the numbers of rows, and sets hold words: change the words in the file itself, by rules that do not follow from \
+         the sets",
+    )
 }
 
 impl ItemOptions {

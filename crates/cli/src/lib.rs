@@ -31,6 +31,7 @@ mod input;
 mod interrupt;
 mod output;
 mod page;
+mod preprocess;
 
 use clap::{CommandFactory, Parser};
 use commands::Command;

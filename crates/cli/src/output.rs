@@ -137,9 +137,10 @@ impl Record {
         self.names("warnings", &warnings)
     }
 
-    /// The fields of another record after its own.
+    /// The fields and tables of another record after its own.
     pub(crate) fn and(mut self, other: Self) -> Self {
         self.fields.extend(other.fields);
+        self.tables.extend(other.tables);
         self
     }
 

@@ -37,6 +37,7 @@ mod pairs;
 mod parts;
 mod payloads;
 mod plans;
+mod preprocessing;
 mod regression;
 mod release;
 mod require;

@@ -13,6 +13,7 @@ mod any;
 mod canonical;
 mod consistency;
 mod header;
+pub mod preprocessing;
 mod require;
 mod trust;
 mod unchecked;
@@ -38,6 +39,7 @@ use crate::noise::{GeneratorKind, NoiseLaw};
 use crate::profile::Profile;
 use crate::seed::{FreshSeed, SeedOrigin};
 use crate::text::printable;
+use preprocessing::Preprocessing;
 use serde::{Deserialize, Serialize};
 
 /// The certificate of a differentially private release.
@@ -191,6 +193,14 @@ impl Certificate {
     pub(crate) fn with_count(mut self, name: &str, rows: u64) -> Self {
         self.statement.public.insert(name.to_owned(), rows.into());
         Self { payload: None, ..self }.sealed()
+    }
+
+    /// The same certificate for rows that were mapped first.
+    pub(crate) fn of_mapped(mut self, preprocessing: &Preprocessing) -> Result<Self> {
+        let text = preprocessing.text();
+        self.statement.public.insert(Preprocessing::KEY.to_owned(), text.into());
+        header::check_public(&self.statement.public)?;
+        Ok(self.sealed())
     }
 
     /// The same certificate for something computed from the release (a rounded payload, part of it):

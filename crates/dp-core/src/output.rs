@@ -10,6 +10,7 @@
 //! lines make the last two steps one (`docs/LEDGER.md`). What others can read as it is written, a stream or a file
 //! system without modes, is paid for before the first byte, and never taken back.
 
+use crate::certificate::preprocessing::Preprocessing;
 use crate::certificate::{AnyCertificate, Certificate};
 use crate::disk::{Disk, Identity, Staged, folder_of, hold, identity, partial_of};
 use crate::error::{Error, Result};
@@ -71,6 +72,7 @@ pub struct Output {
     payment: Option<Payment>,
     receipt: Receipt,
     ids: Option<Arc<Mutex<RowIds>>>,
+    preprocessing: Option<Arc<Preprocessing>>,
     /// Its name for the time being, for a signal that ends the process.
     listed: Option<Listed>,
 }
@@ -227,13 +229,23 @@ impl Output {
 
     fn of(disk: Disk, staged: Staged, to: To) -> Self {
         let listed = staged.name.clone().map(Listed::new);
-        Self { disk, staged, to, payment: None, receipt: Receipt::default(), ids: None, listed }
+        let (receipt, preprocessing) = (Receipt::default(), None);
+        Self { disk, staged, to, payment: None, receipt, ids: None, preprocessing, listed }
     }
 
     /// The rows of the release are to be called what stands here when it is complete: these names are published, and not
     /// protected.
     pub fn name_rows(&mut self, ids: Arc<Mutex<RowIds>>) {
         self.ids = Some(ids);
+    }
+
+    /// The rows of the release were mapped first: its certificate states how.
+    pub fn mapped(&mut self, preprocessing: Arc<Preprocessing>) {
+        self.preprocessing = Some(preprocessing);
+    }
+
+    pub(crate) fn preprocessing(&self) -> Option<&Preprocessing> {
+        self.preprocessing.as_deref()
     }
 
     /// What its rows are called.

@@ -1,6 +1,8 @@
 //! A published value with its certificate.
 
-use crate::certificate::{Certificate, ClassOfCertificate};
+use crate::certificate::preprocessing::Preprocessing;
+use crate::certificate::{Certificate, ClassOfCertificate, Statement};
+use crate::error::Result;
 use crate::row_ids::RowIds;
 use serde::Serialize;
 use std::sync::Arc;
@@ -57,5 +59,26 @@ impl<T, C: ClassOfCertificate> Release<T, C> {
     pub fn map<U>(self, f: impl FnOnce(T) -> U) -> Release<U, C> {
         let certificate = self.certificate.of_post_processing();
         Release::certified(f(self.payload), certificate)
+    }
+}
+
+impl<T, C: AsRef<Statement>> Release<T, C> {
+    /// Refuses another release whose values were mapped in another way before everything else: their rows do not compare.
+    ///
+    /// # Errors
+    /// [`crate::Error::Mismatch`].
+    pub fn mapped_alike<U, D: AsRef<Statement>>(&self, other: &Release<U, D>) -> Result<()> {
+        let [left, right] = [self.certificate.as_ref(), other.certificate.as_ref()];
+        Preprocessing::alike(&left.public, &right.public)
+    }
+}
+
+impl<T> Release<T> {
+    /// The release of values that were mapped first: its certificate states how.
+    ///
+    /// # Errors
+    /// [`crate::Error::CertificateRejected`] for a map of other columns than those of the release.
+    pub fn of_mapped(self, preprocessing: &Preprocessing) -> Result<Self> {
+        Ok(Self { certificate: self.certificate.of_mapped(preprocessing)?, ..self })
     }
 }

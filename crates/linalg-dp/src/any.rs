@@ -6,6 +6,7 @@ use crate::low_rank::{PrivateLowRank, Range};
 use crate::newton::NewtonRegression;
 use crate::verify::{self, Report, Trust};
 use crate::window::WindowCovariance;
+use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::release_file::{
     self, AnyCertificate, ClassOfCertificate, Kind, Opened, Payload, RowIds, Summary,
 };
@@ -195,7 +196,7 @@ impl AnyRelease {
     ///
     /// # Errors
     /// As [`PrivateSketch::joined`], also where certificates state other inputs or another largest entry, on which intervals
-    /// rest; [`dp_core::Error::InvalidParameter`] for other kinds than those with a guarantee and rows, and where two rows have
+    /// rest, or another preprocessing; [`dp_core::Error::InvalidParameter`] for other kinds than those with a guarantee and rows, and where two rows have
     /// one name.
     pub fn joined(mut parts: Vec<Self>) -> Result<Self> {
         if parts.len() == 1
@@ -204,6 +205,9 @@ impl AnyRelease {
             return Ok(only);
         }
         let ids = joined_ids(&parts)?;
+        if let Some((first, rest)) = parts.split_first() {
+            rest.iter().try_for_each(|part| first.mapped_alike(part))?;
+        }
         macro_rules! join {
             ($($kind:ident: $payload:ty),*) => {
                 match parts.first() {
@@ -235,6 +239,15 @@ impl AnyRelease {
             Symbols: PrivateSymbols,
             Counts: NoisyCounts
         ))
+    }
+
+    /// Refuses another release whose values were mapped in another way before everything else: their rows do not compare.
+    ///
+    /// # Errors
+    /// [`dp_core::Error::Mismatch`].
+    pub fn mapped_alike(&self, other: &Self) -> Result<()> {
+        let stated = |release: &Self| release.certificate().statement().public.clone();
+        Ok(Preprocessing::alike(&stated(self), &stated(other))?)
     }
 
     /// Whether both hold the same noisy rows: one noise then stands on both sides of a comparison.

@@ -49,6 +49,7 @@
 use crate::covariance::{CovarianceMechanism, GaussianCovariance, column_names};
 use crate::error::Result;
 use dp_core::Certificate;
+use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::output::{Existing, Output};
 use dp_core::parts::{KeyFile, Manifest, Parts, Terms};
 use dp_core::release_file::{Kind, encode, read_summary};
@@ -103,5 +104,9 @@ pub fn publish<P: AsRef<Path>>(
         stream.name_columns(&names)?;
     }
     parts.sums(key.key(), |bytes| stream.add_sums(bytes))?;
-    Ok(key.publish(manifest, to, &encode(&stream.finish()?)?)?)
+    let mut release = stream.finish()?;
+    if let Some(preprocessing) = Preprocessing::stated(&stated.statement().public)? {
+        release = release.of_mapped(&preprocessing)?;
+    }
+    Ok(key.publish(manifest, to, &encode(&release)?)?)
 }

@@ -2,10 +2,12 @@
 
 use crate::error::Result;
 use crate::source::Meter;
+use dp_core::certificate::preprocessing::Preprocessing;
 use sketch::RowsView;
 use sketch::rows::CsrView;
 use std::borrow::Cow;
 use std::path::Path;
+use std::sync::Arc;
 
 /// About this many numbers are held by a block.
 pub(crate) const BLOCK_VALUES: usize = 1 << 18;
@@ -116,6 +118,8 @@ pub struct Input {
     pub meter: Meter,
     /// Names of the columns used, where the file has columns (their numbers where it has no names).
     pub columns: Option<Vec<String>>,
+    /// What became of their values, where that was asked for.
+    pub preprocessing: Option<Arc<Preprocessing>>,
 }
 
 /// The first number that is not within `[-bound, bound]`; NaN never is. Pieces are tested whole, so

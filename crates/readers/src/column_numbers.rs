@@ -1,7 +1,7 @@
 //! Numbers of a column of Parquet or Arrow.
 
 use crate::block::first_outside;
-use crate::options::{MISSING, Missing, Numbers};
+use crate::options::Numbers;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
@@ -51,10 +51,7 @@ impl Numbers {
         };
         if let Some(nulls) = column.nulls().filter(|nulls| nulls.null_count() > 0) {
             for (i, value) in values.iter_mut().enumerate().filter(|&(i, _)| nulls.is_null(i)) {
-                match self.missing {
-                    Missing::Zero => *value = 0.0,
-                    Missing::Refuse => return Err((i, MISSING)),
-                }
+                *value = self.missing().map_err(|rule| (i, rule))?;
             }
         }
         self.all_finite(&mut values)?;

@@ -304,7 +304,7 @@ fn finish(options: &RowsFile, read: Columns) -> Result<Input> {
         // A few bytes may declare lists of any length: their features are named when asked for.
         rows.names.clear();
     }
-    Ok(Input { rows: Box::new(rows), meter, columns: Some(selection.entered) })
+    Ok(Input { rows: Box::new(rows), meter, columns: Some(selection.entered), preprocessing: None })
 }
 
 /// Whether a column of this type is read.

@@ -117,7 +117,7 @@ pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result
     let path = options.path.clone();
     let (users, ids) = (options.users.clone(), options.ids.clone());
     let rows = CsvRows { chunks, rest: None, layout, path, records: 0, users, ids };
-    Ok(Input { rows: Box::new(rows), meter, columns })
+    Ok(Input { rows: Box::new(rows), meter, columns, preprocessing: None })
 }
 
 /// What stands between cells, as the name of a file says it.

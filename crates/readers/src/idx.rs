@@ -43,7 +43,7 @@ pub(crate) fn open(options: &RowsFile, (mut bytes, meter): (Bytes, Meter)) -> Re
     let numbers = Numbers::of(options);
     let (left, path) = (sizes[0] as u64, options.path.clone());
     let rows = IdxRows { bytes, left, d, numbers, path, raw: Vec::new() };
-    Ok(Input { rows: Box::new(rows), meter, columns: None })
+    Ok(Input { rows: Box::new(rows), meter, columns: None, preprocessing: None })
 }
 
 impl RowReader for IdxRows {

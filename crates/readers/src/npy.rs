@@ -80,7 +80,7 @@ pub(crate) fn open(options: &RowsFile, (mut bytes, meter): (Bytes, Meter)) -> Re
         raw: vec![0; READ * element.bytes],
         records: 0,
     };
-    Ok(Input { rows: Box::new(rows), meter, columns: None })
+    Ok(Input { rows: Box::new(rows), meter, columns: None, preprocessing: None })
 }
 
 impl Element {

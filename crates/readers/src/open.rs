@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 use crate::guarded::guarded;
 use crate::options::{FileFormat, Missing, NO_COLUMN, RowsFile};
-use crate::{block::Input, csv, idx, npy, source, svmlight};
+use crate::{block::Input, csv, idx, mapped, npy, source, svmlight};
 use std::io::Read;
 
 impl RowsFile {
@@ -81,7 +81,10 @@ impl RowsFile {
         if input.rows.d() == 0 {
             return Err(self.malformed(NO_COLUMN));
         }
-        Ok(input)
+        match &self.preprocess {
+            Some(rules) => mapped::mapped(input, rules, self, format),
+            None => Ok(input),
+        }
     }
 
     /// Refuses options that mean nothing in a format.

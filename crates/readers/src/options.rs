@@ -3,8 +3,9 @@
 use crate::block::first_outside;
 use crate::error::{DataError, Error, Result};
 use crate::source::name_of;
+use dp_core::certificate::preprocessing::{ColumnMap, Preprocessing};
 use dp_core::release_file::RowIds;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -82,6 +83,28 @@ pub enum Missing {
     Refuse,
     /// A missing value is zero.
     Zero,
+    /// A missing value is what [`RowsFile::preprocess`] says of its column.
+    ByColumn,
+}
+
+/// What becomes of the values of columns, before it is known where these stand in a file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct ColumnRules {
+    /// Of columns without a map of their own.
+    pub default: ColumnMap,
+    /// By names as the header has them; by places from one where a file has no names.
+    pub columns: BTreeMap<String, ColumnMap>,
+    /// What must come of it: that of a release, whose columns the file's are to be.
+    pub of_release: Option<Preprocessing>,
+}
+
+impl ColumnRules {
+    /// The rules of a release: the columns of a file must be its columns, in its order.
+    #[must_use]
+    pub fn of_release(preprocessing: Preprocessing) -> Self {
+        let columns = preprocessing.columns.iter().map(|c| (c.name.clone(), c.map)).collect();
+        Self { default: preprocessing.default, columns, of_release: Some(preprocessing) }
+    }
 }
 
 /// Which file of rows is read, and how. [`RowsFile::new`] takes what the file says of itself.
@@ -109,6 +132,8 @@ pub struct RowsFile {
     pub divide: f64,
     /// What a missing value counts as.
     pub missing: Missing,
+    /// What becomes of values before anything else: not beside `divide` and `missing`.
+    pub preprocess: Option<Arc<ColumnRules>>,
     /// CSV: hand rows on as they come, without waiting for a block of them: for a pipe that somebody fills slowly.
     pub live: bool,
     /// CSV: how many rows of a user are used.
@@ -193,6 +218,7 @@ impl RowsFile {
             features: None,
             divide: 1.0,
             missing: Missing::Refuse,
+            preprocess: None,
             live: false,
             users: None,
             ids: None,
@@ -218,7 +244,9 @@ pub(crate) const MISSING: &str =
 
 impl Numbers {
     pub(crate) fn of(options: &RowsFile) -> Self {
-        Self { divide: options.divide, missing: options.missing }
+        let missing =
+            if options.preprocess.is_some() { Missing::ByColumn } else { options.missing };
+        Self { divide: options.divide, missing }
     }
 
     pub(crate) fn finite(self, value: f64) -> Result<f64, &'static str> {
@@ -248,6 +276,7 @@ impl Numbers {
         match self.missing {
             Missing::Refuse => Err(MISSING),
             Missing::Zero => Ok(0.0),
+            Missing::ByColumn => Ok(f64::NAN),
         }
     }
 }

@@ -75,7 +75,7 @@ pub fn open_all(files: Vec<RowsFile>) -> Result<Input> {
     meter.total = Some(waiting.len() as u64 + 1);
     let rows =
         SeveralRows { rows: first.rows, path: file.path, waiting, likeness, meter: meter.clone() };
-    Ok(Input { rows: Box::new(rows), meter, columns })
+    Ok(Input { rows: Box::new(rows), meter, columns, preprocessing: first.preprocessing })
 }
 
 impl RowReader for SeveralRows {

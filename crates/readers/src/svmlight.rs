@@ -33,7 +33,7 @@ pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result
         line: String::new(),
         lines: 0,
     };
-    Ok(Input { rows: Box::new(rows), meter, columns: None })
+    Ok(Input { rows: Box::new(rows), meter, columns: None, preprocessing: None })
 }
 
 /// Reads a line of sparse rows: adds its columns (from zero, increasing) and its numbers, and returns its

@@ -1,7 +1,7 @@
 //! `dps append`: new rows beside a release, released as it was.
 
 use super::content::Content;
-use super::loaded::{AnyRelease, Asked, checked};
+use super::loaded::{AnyRelease, Asked, checked, mapped};
 use super::release::{Like, Release};
 use crate::error::{Error, Result};
 use crate::output::Record;
@@ -67,7 +67,7 @@ impl Append {
             Error::usage(format!("{} (what {path} says is not said again)", words.join(" ")))
         })?;
         let like = Like::new(self.release.clone(), certificate);
-        again.release.like(like, projections(&release));
+        again.release.like(like, projections(&release), mapped(&release)?);
         let record = again.release.run()?;
         Ok(record.text("beside", self.release.display().to_string()).text("adds up", ADDS_UP))
     }

@@ -68,6 +68,12 @@ impl Attack {
         let release = loaded::read(&self.file, &self.trust.get())?;
         let other =
             self.other.as_ref().map(|path| loaded::read(path, &self.trust.get())).transpose()?;
+        if loaded::mapped(&release)?.is_some() {
+            return Err(Error::usage(
+                "the values of the release were mapped first (dps inspect shows its preprocessing), and those of the truth are not: no \
+                 attack could be compared with it; release a file of mapped values to measure attacks",
+            ));
+        }
         let rows = || -> Result<(Points, Points)> {
             let truth = self.points(&self.truth, self.truth_labels.as_deref())?;
             Ok((truth, self.points(&self.known, self.public_labels.as_deref())?))

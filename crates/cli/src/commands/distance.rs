@@ -1,6 +1,6 @@
 //! `dps distance`: two rows of released sketches.
 
-use super::loaded::{AnyRelease, Asked, read, read_all_of};
+use super::loaded::{AnyRelease, Asked, in_units, read, read_all_of};
 use super::named::{row_of, with_id};
 use super::trust::TrustOptions;
 use crate::error::{Error, Result, probability};
@@ -80,8 +80,8 @@ impl Distance {
     pub(crate) fn run(&self) -> Result<Record> {
         let trust = self.trust.get();
         let files: Vec<PathBuf> = [&self.file].into_iter().chain(&self.also).cloned().collect();
-        let (left, _) = read_all_of(&files, None, &trust)?;
         let other = self.other.as_deref().map(|path| read(path, &trust)).transpose()?;
+        let (left, _) = read_all_of(&files, other.as_ref(), &trust)?;
         let right = other.as_ref().unwrap_or(&left);
         let confidence = probability("--confidence", self.confidence)?;
         let asked = self.asked(&left, right)?;
@@ -111,8 +111,8 @@ impl Distance {
             });
         }
         if let (Some(a), Some(b)) = (left.signs(), right.signs()) {
-            let a = dp_core::Release::certified(a.clone(), ());
-            let b = dp_core::Release::certified(b.clone(), ());
+            let a = dp_core::Release::certified(a.clone(), left.certificate());
+            let b = dp_core::Release::certified(b.clone(), right.certificate());
             let pairs = SignPairs::between(&a, &b)?;
             let known = [Measure::Cosine, Measure::Hamming];
             return self.rows(
@@ -222,7 +222,8 @@ impl Distance {
             [pair] if self.pairs.is_none() => of(pair),
             _ => Record::new().integer("pairs", asked.len() as u64),
         };
-        Ok(record.number("confidence", self.confidence).table("estimates", rows))
+        let record = in_units(release, record.number("confidence", self.confidence))?;
+        Ok(record.table("estimates", rows))
     }
 }
 

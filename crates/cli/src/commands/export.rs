@@ -2,7 +2,7 @@
 
 use super::cells::{Cell, Table};
 use super::content::Content;
-use super::loaded::{AnyRelease, Asked, checked};
+use super::loaded::{AnyRelease, Asked, checked, in_units};
 use super::tables;
 use super::trust::TrustOptions;
 use crate::error::Result;
@@ -79,7 +79,9 @@ impl Export {
             .integer("rows", rows as u64)
             .integer("columns", columns as u64)
             .text("release sha256", hash);
-        Ok(correction.into_iter().fold(record, |record, (name, x)| record.number(name, x)))
+        let record =
+            correction.into_iter().fold(record, |record, (name, x)| record.number(name, x));
+        in_units(&release, record)
     }
 
     fn write<T: Cell>(

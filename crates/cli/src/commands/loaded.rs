@@ -1,9 +1,11 @@
 //! Releases that questions are asked of.
 
 use super::content::Content;
+use super::mapped::with_map;
 use crate::error::{Error, Result, shown};
 use crate::output::Record;
 use dp_core::certificate::Trust;
+use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::release_file::Summary;
 pub(crate) use linalg_dp::any::AnyRelease;
 use linalg_dp::verify::Report;
@@ -42,6 +44,10 @@ pub(crate) fn read_all_of(
                 shown(path)
             )));
         }
+        let mut beside = other.into_iter().chain(releases.first());
+        beside
+            .try_for_each(|other| release.mapped_alike(other))
+            .map_err(|error| Error::Refused(format!("{}: {error}", shown(path))))?;
         files.push((rows, shown(path)));
         rows += usize::try_from(summary.rows).unwrap_or(usize::MAX);
         releases.push(release);
@@ -51,6 +57,16 @@ pub(crate) fn read_all_of(
         Error::Refused(format!("{}: {error}", named.join(", ")))
     })?;
     Ok((joined, Files(files)))
+}
+
+/// What became of the values of its rows before anything else.
+pub(super) fn mapped(release: &AnyRelease) -> Result<Option<Preprocessing>> {
+    Ok(Preprocessing::stated(&release.certificate().statement().public)?)
+}
+
+/// An answer in the units of the release.
+pub(super) fn in_units(release: &AnyRelease, record: Record) -> Result<Record> {
+    Ok(with_map(record, mapped(release)?.as_ref()))
 }
 
 /// Which rows are of which file: where it begins, and its name.

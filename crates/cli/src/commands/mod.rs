@@ -15,6 +15,7 @@ mod export;
 mod inspect;
 mod ledger;
 mod loaded;
+mod mapped;
 mod merge;
 mod moments;
 mod named;

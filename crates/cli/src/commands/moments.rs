@@ -1,6 +1,6 @@
 //! `dps moments`: means, deviations and correlations from a release of moments.
 
-use super::loaded::{AnyRelease, Asked, read};
+use super::loaded::{AnyRelease, Asked, in_units, read};
 use super::named::column_record;
 use super::tables;
 use super::trust::TrustOptions;
@@ -33,9 +33,9 @@ impl MomentsOptions {
             tables::check_free(path)?;
         }
         let failure = probability("--failure", self.failure.unwrap_or(0.05))?;
-        let release = read(&self.file, &self.trust.get())?;
-        let AnyRelease::Covariance(release) = &release else {
-            return Err(release.cannot("means"));
+        let read = read(&self.file, &self.trust.get())?;
+        let AnyRelease::Covariance(release) = &read else {
+            return Err(read.cannot("means"));
         };
         let moments = Moments::of(release)?;
         let (low, high) = moments.rows_range(failure)?;
@@ -64,6 +64,6 @@ impl MomentsOptions {
                 .number("deviation at most", deviations.1)
         };
         let rows = (1u64..).zip(means.zip(deviations)).map(row).collect();
-        Ok(record.table("columns", rows))
+        Ok(in_units(&read, record)?.table("columns", rows))
     }
 }

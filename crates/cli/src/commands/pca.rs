@@ -2,7 +2,7 @@
 //!
 //! The covariance is denoised first; what is typical stands beside what is guaranteed, each by that name.
 
-use super::loaded::{AnyRelease, Asked, read};
+use super::loaded::{AnyRelease, Asked, in_units, read};
 use super::tables;
 use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect, probability};
@@ -80,7 +80,7 @@ impl PcaOptions {
             Some(path) => record.text("components in", path.display().to_string()),
             None => record,
         };
-        Ok(record.table("components", numbered(rows)))
+        Ok(in_units(&release, record)?.table("components", numbered(rows)))
     }
 
     fn of_covariance(

@@ -1,6 +1,6 @@
 //! `dps regress`: linear regression from a release.
 
-use super::loaded::{AnyRelease, Asked, read};
+use super::loaded::{AnyRelease, Asked, in_units, read};
 use super::named::{column_of, column_record};
 use super::trust::TrustOptions;
 use crate::error::{Error, Result, no_effect, probability};
@@ -48,7 +48,9 @@ impl RegressOptions {
         let failure = probability("--failure", self.failure.unwrap_or(0.05))?;
         let release = read(&self.file, &self.trust.get())?;
         let (covariance, names) = match &release {
-            AnyRelease::Regression(release) => return self.of_steps(release, failure),
+            AnyRelease::Regression(of) => {
+                return in_units(&release, self.of_steps(of, failure)?);
+            }
             AnyRelease::Covariance(release) => {
                 (release.payload(), column_names(release.certificate())?)
             }
@@ -79,7 +81,7 @@ impl RegressOptions {
                 .text("intervals are for", ESTIMAND)
         };
         let record = Record::new().integer("target", target as u64 + 1);
-        Ok(read.told(record, about, failure, columns, names))
+        in_units(&release, read.told(record, about, failure, columns, names))
     }
 
     fn of_steps(

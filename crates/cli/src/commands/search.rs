@@ -1,6 +1,6 @@
 //! `dps search`: the best rows of a release.
 
-use super::loaded::{AnyRelease, Asked, Files, read, read_all_of};
+use super::loaded::{AnyRelease, Asked, Files, in_units, mapped, read, read_all_of};
 use super::named::{row_of, with_id};
 use super::release::read_all;
 use super::trust::TrustOptions;
@@ -10,7 +10,7 @@ use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Release;
 use dp_core::release_file::RowIds;
-use readers::{Limits, OutsideBounds, RowsFile, SetsFile};
+use readers::{ColumnRules, Limits, OutsideBounds, RowsFile, SetsFile};
 use sketch::RowsView;
 use sketch::projection::{Family, PublicMoments};
 use sketch::search::{
@@ -23,6 +23,7 @@ use sketch::units::{UnitQueries, UnitVectors};
 use sketch::vectors::{Posterior, PrivateSketch};
 use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// Options of `dps search`.
 #[derive(Args)]
@@ -47,6 +48,9 @@ pub(crate) struct Search {
     /// The same by position, where they are ids.
     #[arg(skip)]
     named: OnceCell<Vec<usize>>,
+    /// What became of the values of the release, and becomes of those of --query and --public.
+    #[arg(skip)]
+    rules: OnceCell<Arc<ColumnRules>>,
     /// How many rows to find.
     #[arg(long, default_value_t = 10)]
     top: usize,
@@ -115,6 +119,10 @@ impl Search {
         let trust = self.trust.get();
         let other = self.queries.as_deref().map(|path| read(path, &trust)).transpose()?;
         let (database, files) = read_all_of(&self.databases, other.as_ref(), &trust)?;
+        let units = in_units(&database, Record::new())?;
+        if let Some(stated) = mapped(&database)? {
+            let _ = self.rules.set(Arc::new(ColumnRules::of_release(stated)));
+        }
         let ranked = match &database {
             AnyRelease::Sketch(_) | AnyRelease::Units(_) | AnyRelease::Counts(_) => true,
             AnyRelease::Symbols(release) => release.payload().is_occupancy(),
@@ -144,7 +152,8 @@ impl Search {
         }
         if let Some(path) = &self.query {
             let (name, rows, found) = self.exact(&database, path)?;
-            return Ok(tabled(name, &rows, found, [None, database.ids()], &files));
+            let found = tabled(name, &rows, found, [None, database.ids()], &files);
+            return Ok(units.and(found));
         }
         // A row of the database finds itself: ask for one more and leave it out.
         let within = other.is_none();
@@ -191,7 +200,7 @@ impl Search {
                 hits.truncate(self.top);
             }
         }
-        Ok(tabled(name, &rows, found, [queries.ids(), database.ids()], &files))
+        Ok(units.and(tabled(name, &rows, found, [queries.ids(), database.ids()], &files)))
     }
 
     /// Rows of a file that was never released, as queries.
@@ -215,7 +224,7 @@ impl Search {
             AnyRelease::Sketch(_) | AnyRelease::Units(_) => self.score().1,
             other => return Err(other.cannot("a search by exact queries")),
         };
-        let input = RowsFile { leave_out: self.left_out.clone(), ..RowsFile::new(path) }.open()?;
+        let input = self.beside(path).open()?;
         let d = input.rows.d();
         let limits = Limits {
             entry: None,
@@ -242,6 +251,12 @@ impl Search {
             other => return Err(other.cannot("a search by exact queries")),
         };
         Ok((name, asked, listed(&found)))
+    }
+
+    /// A file of rows that are mapped as those of the release were.
+    fn beside(&self, path: &Path) -> RowsFile {
+        let preprocess = self.rules.get().cloned();
+        RowsFile { leave_out: self.left_out.clone(), preprocess, ..RowsFile::new(path) }
     }
 
     /// Sets of a file that was never released, as queries.
@@ -321,8 +336,7 @@ impl Search {
         if let (Some(path), Family::Grouped { groups }) =
             (&self.public, items.projection().family())
         {
-            let leave_out = self.left_out.clone();
-            let (d, rows) = numbers(&RowsFile { leave_out, ..RowsFile::new(path) })?;
+            let (d, rows) = numbers(&self.beside(path))?;
             let rows = RowsView::f64(rows.len() / d.max(1), d, &rows)?;
             let moments = PublicMoments::of_sample(rows)?;
             let posterior = Posterior::new(groups, &moments)?;

@@ -126,7 +126,7 @@ fn expected(release: &AnyRelease) -> Vec<String> {
         }
         release => {
             let signs = loaded::Asked::signs(release).cloned();
-            let signs = signs.map(|signs| Release::certified(signs, ()));
+            let signs = signs.map(|signs| Release::certified(signs, release.certificate()));
             let pairs = signs.as_ref().and_then(|signs| SignPairs::between(signs, signs).ok());
             vec![pairs.and_then(|pairs| pair("cosine", pairs.cosine(0, 1)))]
         }

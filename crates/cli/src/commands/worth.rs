@@ -1,8 +1,10 @@
 //! What a certificate is worth, and what a release file says besides it.
 
+use super::mapped::with_map;
 use crate::output::Record;
 use dp_core::Provenance;
 use dp_core::certificate::Exception;
+use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::release_file::{AnyCertificate, Summary};
 
 pub(super) fn class_name(certificate: &AnyCertificate) -> &'static str {
@@ -46,6 +48,9 @@ pub(super) fn facts(record: Record, summary: &Summary) -> Record {
         Some(_) => record.text("ids of rows", IDS),
         None => record,
     };
+    let stated = Preprocessing::stated(&summary.certificate.statement().public);
+    // A certificate that was read states one that holds together.
+    let record = with_map(record, stated.ok().flatten().as_ref());
     record
         .text("kind", summary.kind.name())
         .integer("rows", summary.rows)

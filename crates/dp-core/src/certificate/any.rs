@@ -51,6 +51,27 @@ impl core::fmt::Display for AnyCertificate {
     }
 }
 
+impl AsRef<Statement> for AnyCertificate {
+    fn as_ref(&self) -> &Statement {
+        self.statement()
+    }
+}
+impl AsRef<Statement> for Certificate {
+    fn as_ref(&self) -> &Statement {
+        self.statement()
+    }
+}
+impl AsRef<Statement> for IndividualCertificate {
+    fn as_ref(&self) -> &Statement {
+        &self.statement
+    }
+}
+impl AsRef<Statement> for NoGuarantee {
+    fn as_ref(&self) -> &Statement {
+        &self.statement
+    }
+}
+
 impl AnyCertificate {
     /// Its class.
     #[must_use]

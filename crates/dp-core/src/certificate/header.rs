@@ -1,6 +1,7 @@
 //! What certificates of every class have in common.
 
 use super::canonical::PayloadHash;
+use super::preprocessing::Preprocessing;
 use crate::error::{Error, Result, rejected};
 use crate::noise::{GeneratorKind, NoiseLaw};
 use crate::public::{PublicParameters, PublicValue};
@@ -141,10 +142,11 @@ pub(super) fn stated<'d, D: serde::Deserializer<'d>, T: Deserialize<'d>>(
 /// JSON cannot carry a number that is not finite, so it could not be read back.
 pub(super) fn check_public(public: &PublicParameters) -> Result<()> {
     let bad = public.iter().find(|(_, v)| matches!(v, PublicValue::Real(x) if !x.is_finite()));
-    match bad {
-        None => Ok(()),
-        Some((name, _)) => Err(rejected("public", format!("{name} is not finite"))),
+    if let Some((name, _)) = bad {
+        return Err(rejected("public", format!("{name} is not finite")));
     }
+    Preprocessing::stated(public)
+        .map_or_else(|e| Err(rejected("public", e.to_string())), |_| Ok(()))
 }
 
 pub(super) fn check_digest(stated: &str, computed: &str) -> Result<()> {

@@ -1,6 +1,7 @@
 //! What verification takes at the writer's word.
 
 use super::Certificate;
+use super::preprocessing::Preprocessing;
 use crate::guarantee::{Guarantee, Provenance};
 use crate::noise::NoiseLaw;
 use crate::profile::Profile;
@@ -36,6 +37,12 @@ impl Certificate {
             add(
                 "public",
                 "shapes, bounds and seeds; whoever has the data's format can compare them",
+            );
+        }
+        if public.contains_key(Preprocessing::KEY) {
+            add(
+                "public.preprocessing",
+                "that the rows were mapped so, by constants that do not follow from them",
             );
         }
         if public.contains_key(SeedOrigin::KEY) {

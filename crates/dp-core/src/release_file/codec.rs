@@ -2,6 +2,7 @@
 
 use super::{Kind, RowIds};
 use crate::adjacency::Adjacency;
+use crate::certificate::preprocessing::Preprocessing;
 use crate::certificate::{AnyCertificate, PayloadHash, canonical};
 use crate::error::{Error, Result};
 use crate::text::json_fault;
@@ -54,6 +55,15 @@ impl Trailer {
     /// Checks that these are ids of its rows.
     pub(super) fn check_ids(&self, kind: Kind, ids: &RowIds) -> Result<()> {
         check_ids(ids, kind, self.shape.0, &self.certificate)
+    }
+
+    /// The same of rows that were mapped first.
+    pub(super) fn of_mapped(self, preprocessing: Option<&Preprocessing>) -> Result<Self> {
+        let Some(preprocessing) = preprocessing else { return Ok(self) };
+        let AnyCertificate::Private(certificate) = self.certificate else {
+            return Err(Error::file("preprocessing", "only private releases state one"));
+        };
+        Ok(Self { certificate: certificate.of_mapped(preprocessing)?.into(), ..self })
     }
 
     /// The bytes behind a payload with so many bytes of ids, of this hash, and the certificate in them.

@@ -154,6 +154,7 @@ impl Writer<Output> {
         ids: Option<&RowIds>,
     ) -> Result<AnyCertificate> {
         let named = self.out.ids();
+        let trailer = trailer.of_mapped(self.out.preprocessing())?;
         let (output, certificate) = self.end_with(trailer, named.as_ref().or(ids))?;
         output.finish(&certificate)?;
         Ok(certificate)

@@ -6,6 +6,7 @@ use crate::estimate::{Estimate, FlippedCount, Interval, ln_tail};
 use crate::projection::{Family, ProjectionSpec};
 use crate::rows::RowsView;
 use core::f64::consts::PI;
+use dp_core::certificate::Statement;
 use dp_core::mechanism::Prediction;
 use dp_core::noise::NoiseLaw;
 use dp_core::numeric::{ln_binomial_cdf, ln_binomial_sf, ln_normal_cdf};
@@ -43,11 +44,13 @@ impl<'a> SignPairs<'a> {
     /// can be inverted.
     ///
     /// # Errors
-    /// [`Error::Incompatible`], or [`Error::Undefined`] for smooth flips or pure coins.
-    pub fn between<C, D>(
+    /// [`Error::Incompatible`], or [`Error::Undefined`] for smooth flips or pure coins; [`dp_core::Error::Mismatch`] when their
+    /// values were mapped in different ways before.
+    pub fn between<C: AsRef<Statement>, D: AsRef<Statement>>(
         left: &'a Release<SignCodes, C>,
         right: &'a Release<SignCodes, D>,
     ) -> Result<Self> {
+        left.mapped_alike(right)?;
         let (left, right) = (left.payload(), right.payload());
         left.check_comparable(right)?;
         let signal = signal(left.noise())? * signal(right.noise())?;

@@ -45,11 +45,13 @@ impl<'a> UnitPairs<'a> {
     /// Pairs of a row of `left` and a row of `right`.
     ///
     /// # Errors
-    /// [`Error::Incompatible`] for other projections or lengths.
+    /// [`Error::Incompatible`] for other projections or lengths; [`dp_core::Error::Mismatch`] when their values were mapped in
+    /// different ways before.
     pub fn between(
         left: &'a Release<UnitVectors>,
         right: &'a Release<UnitVectors>,
     ) -> Result<Self> {
+        left.mapped_alike(right)?;
         let (left, right) = (left.payload(), right.payload());
         left.check_comparable(right)?;
         Ok(Self { left, right: Right::Released(right), same: left == right })

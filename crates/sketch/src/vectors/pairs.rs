@@ -69,13 +69,15 @@ impl<'a> Pairs<'a> {
     /// Pairs of a row of `left` and a row of `right`.
     ///
     /// # Errors
-    /// [`Error::Incompatible`] when they were made by different projections.
+    /// [`Error::Incompatible`] when they were made by different projections; [`dp_core::Error::Mismatch`] when their values were
+    /// mapped in different ways before.
     pub fn between(
         left: &'a Release<PrivateSketch>,
         right: &'a Release<PrivateSketch>,
     ) -> Result<Self> {
         let (x, y) = (left.payload(), right.payload());
         x.check_comparable(y)?;
+        left.mapped_alike(right)?;
         let largest = [left, right].map(|r| largest_norm(r.certificate(), x.projection().d()));
         Ok(Self { right: y, same: x.is_copy_of(y), largest, ..Self::within(left) })
     }

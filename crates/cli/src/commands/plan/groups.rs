@@ -46,7 +46,7 @@ impl GroupTask {
             None => None,
         };
         self.input.one("a plan")?;
-        let (d, rows) = numbers(&self.input.like(&self.input.input))?;
+        let (d, rows) = numbers(&self.input.like(&self.input.input)?)?;
         let largest = rows.iter().fold(f64::MIN_POSITIVE, |most, x| x.abs().max(most));
         let view = RowsView::f64(rows.len() / d.max(1), d, &rows)?;
         // Every number has the noise of a row of one nonzero entry.

@@ -2,10 +2,8 @@
 
 use super::like::Like;
 use super::part_options::PartOptions;
-use super::privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, UserOptions};
-use super::said::{individual, promise};
+use super::said::promise;
 use crate::commands::content::Content;
-use crate::commands::worth::IDS;
 use crate::error::{Error, Result, no_effect, shown};
 use crate::input::InputOptions;
 use crate::interrupt;
@@ -13,116 +11,16 @@ use crate::output::{self, Record};
 use clap::{Args, ValueEnum};
 use dp_core::accounting::FilterRule;
 use dp_core::certificate::Statement;
+use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::output::{Existing, Output, Receipt};
-use dp_core::{
-    Adjacency, Budget, Certificate, Guarantee, IndividualCertificate, NoiseRng, PublicSeed,
-};
+use dp_core::{Certificate, Guarantee, NoiseRng, PublicSeed};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use readers::{Block, DataError, Input, Limits, Meter, Prefetch, is_stream};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::io::IsTerminal;
 use std::path::{Path, PathBuf};
-
-/// What every release of rows of numbers asks for.
-#[derive(Args, Debug)]
-pub(crate) struct RowsOptions {
-    #[command(flatten)]
-    pub(crate) input: InputOptions,
-    #[command(flatten)]
-    pub(crate) output: OutputOptions,
-    #[command(flatten)]
-    adjacency: AdjacencyOptions,
-    #[command(flatten)]
-    budget: BudgetOptions,
-    #[command(flatten)]
-    pub(crate) bounds: BoundOptions,
-}
-
-/// What is protected, for how much, and within which bounds.
-pub(crate) struct Promise {
-    pub(crate) adjacency: Adjacency,
-    pub(crate) budget: Budget,
-    pub(crate) limits: Limits,
-}
-
-impl RowsOptions {
-    /// What `what` is asked to promise, among the adjacencies it knows.
-    pub(crate) fn promise(&self, what: &str, known: &[AdjacencyKind]) -> Result<Promise> {
-        let adjacency = self.adjacency.get(what, known)?;
-        let budget = self.budget.get()?;
-        let limits = self.bounds.limits(adjacency, &self.input.input)?;
-        if let (Adjacency::Attribute { beta }, Some(bound)) = (adjacency, limits.entry)
-            && beta.get() > 2.0 * bound.get()
-        {
-            output::complain(&format!(
-                "warning: no value within --bound {:?} can change by more than {:?}, so --beta {:?} only \
-                 adds noise",
-                bound.get(),
-                2.0 * bound.get(),
-                beta.get()
-            ));
-        }
-        Ok(Promise { adjacency, budget, limits })
-    }
-
-    /// As [`RowsOptions::promise`] where the unit may be a user.
-    pub(crate) fn promise_of(
-        &self,
-        users: &UserOptions,
-        what: &str,
-        known: &[AdjacencyKind],
-    ) -> Result<Promise> {
-        let Promise { adjacency, budget, limits } = self.promise(what, known)?;
-        Ok(Promise { adjacency: users.of(adjacency, &self.input)?, budget, limits })
-    }
-
-    /// As [`OutputOptions::planned`], with the columns that would enter.
-    pub(crate) fn planned(&self, label: &str, guarantee: &Guarantee) -> Record {
-        self.with_columns(self.output.planned(label, guarantee))
-    }
-
-    /// As [`OutputOptions::written`], with the columns that entered.
-    pub(crate) fn written(&self, certificate: &Certificate) -> Result<Record> {
-        Ok(self.with_columns(self.output.written(certificate)?))
-    }
-
-    /// As [`RowsOptions::planned`] under individual differential privacy.
-    pub(crate) fn planned_individual(
-        &self,
-        label: &str,
-        adjacency: Adjacency,
-        budget: Budget,
-    ) -> Record {
-        let record = Record::new().text("dry run", "nothing was released or spent");
-        self.with_columns(individual(record.text("mechanism", label), adjacency, budget))
-    }
-
-    /// As [`RowsOptions::written`] under individual differential privacy.
-    pub(crate) fn written_individual(&self, certificate: &IndividualCertificate) -> Result<Record> {
-        certificate.verify()?;
-        let record = self.output.described(&certificate.statement)?;
-        let record = individual(record, certificate.adjacency, certificate.budget);
-        Ok(self.with_columns(record.text("verification", "holds together")))
-    }
-
-    /// Names of the columns that entered, where the file has columns.
-    fn with_columns(&self, record: Record) -> Record {
-        if let Some(left_out) = self.input.left_out() {
-            output::complain(&format!(
-                "{left_out} rows of users who have more were left out. This number is for you: publish it nowhere"
-            ));
-        }
-        let record = match self.input.ids() {
-            Some(_) => record.text("ids of rows", IDS),
-            None => record,
-        };
-        match self.input.entered() {
-            Some(names) => record.names("columns that entered", names),
-            None => record,
-        }
-    }
-}
+use std::sync::Arc;
 
 /// Where the release goes and which ledger is charged.
 #[derive(Args, Debug)]
@@ -140,6 +38,9 @@ pub(crate) struct OutputOptions {
     /// The release that it is to be like.
     #[arg(skip)]
     pub(super) like: OnceCell<Like>,
+    /// What becomes of the values of its rows before anything else.
+    #[arg(skip)]
+    pub(super) mapped: OnceCell<Arc<Preprocessing>>,
     /// Write over an existing release. Other files are never written over.
     #[arg(long)]
     force: bool,
@@ -269,7 +170,9 @@ impl OutputOptions {
     /// Where the release is written: to be asked for once.
     pub(crate) fn take(&self) -> Result<Output> {
         let output = self.opened.borrow_mut().take();
-        output.ok_or_else(|| Error::usage("the output is open once only"))
+        let mut output = output.ok_or_else(|| Error::usage("the output is open once only"))?;
+        self.mapped.get().into_iter().for_each(|mapped| output.mapped(mapped.clone()));
+        Ok(output)
     }
 
     fn say_recovered(&self) {
@@ -333,7 +236,7 @@ impl OutputOptions {
         Ok(record.text("verification", "holds together"))
     }
 
-    fn described(&self, statement: &Statement) -> Result<Record> {
+    pub(super) fn described(&self, statement: &Statement) -> Result<Record> {
         self.say_recovered();
         let mut record = Record::new()
             .text("release", self.out.display().to_string())

@@ -1,9 +1,10 @@
 //! `dps release covariance`.
 
-use super::common::{Promise, RowsOptions, check_rereadable, each_block};
+use super::common::{check_rereadable, each_block};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Maker, Making};
 use super::privacy::AdjacencyKind;
+use super::rows::{Promise, RowsOptions};
 use super::said::predicted;
 use crate::commands::choice::{ERROR, Way, covariance_name, say_chosen, warn_of_worse};
 use crate::error::{Error, Result, no_effect, probability};
@@ -58,7 +59,7 @@ impl CovarianceOptions {
         let known =
             [AdjacencyKind::AddRemoveRow, AdjacencyKind::ReplaceRow, AdjacencyKind::ZeroRow];
         let Promise { adjacency, budget, limits } = self.rows.promise("a covariance", &known)?;
-        let input = self.rows.input.open()?;
+        let input = self.rows.open()?;
         let d = input.rows.d();
         let noise = self.noise.unwrap_or(Noise::Gaussian);
         let made = self.made(noise, d, adjacency, budget)?;

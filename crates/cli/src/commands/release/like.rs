@@ -1,6 +1,7 @@
 //! What a release must agree with, where rows are appended to another one.
 
 use crate::error::{Error, Result};
+use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::{Certificate, Guarantee};
 use std::path::{Path, PathBuf};
@@ -19,8 +20,19 @@ impl Like {
 
     /// Refuses a release that promises anything else, and one that the ledger knows nothing of: all that is asked for
     /// comes from its file.
-    pub(super) fn check(&self, guarantee: &Guarantee, ledger: Option<&Path>) -> Result<()> {
+    pub(super) fn check(
+        &self,
+        guarantee: &Guarantee,
+        mapped: Option<&Preprocessing>,
+        ledger: Option<&Path>,
+    ) -> Result<()> {
         let name = self.path.display();
+        if Preprocessing::stated(&self.certificate.statement().public)?.as_ref() != mapped {
+            return Err(Error::Refused(format!(
+                "{name}: its values were mapped in another way (dps inspect shows its preprocessing): give --preprocess with the file \
+                 that it was made with, for the same columns, or leave it out where it states none"
+            )));
+        }
         if guarantee != self.certificate.guarantee() {
             return Err(Error::Refused(format!(
                 "{name}: what it states of itself does not give its noise in this version; both could not be searched together: \

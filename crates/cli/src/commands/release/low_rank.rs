@@ -1,7 +1,8 @@
 //! `dps release low-rank`.
 
-use super::common::{Promise, RowsOptions, read_all};
+use super::common::read_all;
 use super::privacy::AdjacencyKind;
+use super::rows::{Promise, RowsOptions};
 use super::said::predicted;
 use crate::commands::choice::{ERROR, warn_of_worse};
 use crate::error::{Error, Result, positive};
@@ -37,7 +38,7 @@ impl LowRankOptions {
             return Err(Error::usage("a low-rank approximation protects --adjacency row-shift"));
         };
         self.rows.output.begin()?;
-        let input = self.rows.input.open()?;
+        let input = self.rows.open()?;
         let d = input.rows.d();
         let (n, values) = read_all(input, limits)?;
         let row_bound = positive("--row-bound", self.row_bound)?;

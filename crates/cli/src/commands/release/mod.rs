@@ -12,6 +12,7 @@ mod parts;
 mod privacy;
 mod projection;
 mod regression;
+mod rows;
 mod said;
 mod signs;
 mod sketch;
@@ -21,6 +22,8 @@ use crate::error::Result;
 use crate::output::Record;
 use ::sketch::projection::ProjectionSpec;
 use clap::{Args, Subcommand};
+use dp_core::certificate::preprocessing::Preprocessing;
+use readers::ColumnRules;
 
 pub(crate) use common::{noise, noted, read_all};
 pub(crate) use like::Like;
@@ -59,16 +62,25 @@ enum Kind {
 
 impl Release {
     /// From here on it is made as another one was.
-    pub(crate) fn like(&self, like: Like, projections: Vec<ProjectionSpec>) {
-        let (output, projection) = match &self.kind {
-            Kind::Sketch(options) => (&options.rows.output, Some(&options.projection)),
-            Kind::Units(options) => (&options.rows.output, Some(&options.projection)),
-            Kind::Signs(options) => (&options.rows.output, Some(&options.projection)),
-            Kind::Minhash(options) => (&options.output, None),
+    pub(crate) fn like(
+        &self,
+        like: Like,
+        projections: Vec<ProjectionSpec>,
+        mapped: Option<Preprocessing>,
+    ) {
+        let (rows, projection) = match &self.kind {
+            Kind::Sketch(options) => (&options.rows, &options.projection),
+            Kind::Units(options) => (&options.rows, &options.projection),
+            Kind::Signs(options) => (&options.rows, &options.projection),
+            Kind::Minhash(options) => {
+                let _ = options.output.like.set(like);
+                return;
+            }
             _ => return,
         };
-        let _ = output.like.set(like);
-        projection.into_iter().for_each(|options| options.is_given(projections.clone()));
+        mapped.into_iter().for_each(|stated| rows.input.map_by(ColumnRules::of_release(stated)));
+        let _ = rows.output.like.set(like);
+        projection.is_given(projections);
     }
 
     pub(crate) fn run(&self) -> Result<Record> {

@@ -89,7 +89,7 @@ impl OutputOptions {
     /// Makes a release, or what the options of parts ask for in its place.
     pub(crate) fn make(&self, asked: &Asked<'_>, maker: &mut dyn Maker) -> Result<Made> {
         if let Some(like) = self.like.get() {
-            like.check(asked.guarantee, self.ledger())?;
+            like.check(asked.guarantee, self.mapped.get().map(AsRef::as_ref), self.ledger())?;
         }
         if !self.parts.any() {
             let Some(mut rng) =
@@ -147,7 +147,7 @@ impl OutputOptions {
         )?;
         file.check()?;
         let inputs = Inputs { files: vec![file], blocks };
-        let terms = terms(maker, &key, &inputs)?;
+        let terms = self.terms(maker, &key, &inputs)?;
         linalg_dp::parts::check(&terms)?;
         KeyFile::create(path, &key)?;
         let reserved = self.reserve(asked, &key).and_then(|reserved| {
@@ -206,7 +206,7 @@ impl OutputOptions {
             return Err(Error::Refused(words));
         }
         file.check()?;
-        manifest.check_terms(&terms(maker, &key, inputs)?)?;
+        manifest.check_terms(&self.terms(maker, &key, inputs)?)?;
         let PartOf(i, of) = self.parts.part.expect("required");
         let range = manifest.part(i, of)?;
         let mut writer = PartWriter::create(self.out(), &manifest, &key, range.clone())?;
@@ -226,7 +226,7 @@ impl OutputOptions {
                 if maker.add(&feed)? {
                     return Ok(writer.push(&content, &[])?);
                 }
-                let (to, sink) = memory()?;
+                let (to, sink) = self.memory()?;
                 let pinned = Some((&key, inputs));
                 maker.release(Making { to, rng: &mut rng, feed, pinned })?;
                 let bytes = sink.take();
@@ -245,15 +245,23 @@ impl OutputOptions {
             .text("of", format!("{i}/{of}"))
             .integer("blocks", range.len() as u64))
     }
-}
 
-/// What a release on these inputs states besides its rows.
-fn terms(maker: &mut dyn Maker, key: &ReleaseKey, inputs: &Inputs) -> Result<Terms> {
-    let (to, sink) = memory()?;
-    let mut rng = key.noise_of_terms();
-    let pinned = Some((key, inputs));
-    maker.release(Making { to, rng: &mut rng, feed: Feed::Nothing, pinned })?;
-    Ok(Terms::of(&sink.take())?)
+    /// What a release on these inputs states besides its rows.
+    fn terms(&self, maker: &mut dyn Maker, key: &ReleaseKey, inputs: &Inputs) -> Result<Terms> {
+        let (to, sink) = self.memory()?;
+        let mut rng = key.noise_of_terms();
+        let pinned = Some((key, inputs));
+        maker.release(Making { to, rng: &mut rng, feed: Feed::Nothing, pinned })?;
+        Ok(Terms::of(&sink.take())?)
+    }
+
+    /// A release of a block, which states what the whole does.
+    fn memory(&self) -> Result<(Output, Sink)> {
+        let sink = Sink::default();
+        let mut output = Output::stream("block", sink.clone())?;
+        self.mapped.get().into_iter().for_each(|mapped| output.mapped(mapped.clone()));
+        Ok((output, sink))
+    }
 }
 
 /// Reads a manifest that was sealed under this key.
@@ -282,9 +290,4 @@ impl Write for Sink {
     fn flush(&mut self) -> std::io::Result<()> {
         Ok(())
     }
-}
-
-fn memory() -> Result<(Output, Sink)> {
-    let sink = Sink::default();
-    Ok((Output::stream("block", sink.clone())?, sink))
 }

@@ -160,7 +160,7 @@ impl ProjectionOptions {
                  guarantee covers them; set rows aside that may be known",
             ));
         }
-        let (d, rows) = numbers(&input.beside(public))?;
+        let (d, rows) = numbers(&input.beside(public)?)?;
         let moments = PublicMoments::of_sample(RowsView::f64(rows.len() / d.max(1), d, &rows)?)?;
         Ok(Family::Given { matrix: PublicMatrix::principal(&moments, self.k()?)? })
     }

@@ -1,7 +1,8 @@
 //! `dps release regression`.
 
-use super::common::{Promise, RowsOptions, check_rereadable, each_block};
+use super::common::{check_rereadable, each_block};
 use super::privacy::AdjacencyKind;
+use super::rows::{Promise, RowsOptions};
 use super::said::predicted;
 use crate::commands::named::column_of;
 use crate::error::{Error, Result, positive};
@@ -38,7 +39,7 @@ impl RegressionOptions {
         let known =
             [AdjacencyKind::AddRemoveRow, AdjacencyKind::ReplaceRow, AdjacencyKind::ZeroRow];
         let Promise { adjacency, budget, limits } = self.rows.promise("a regression", &known)?;
-        let input = self.rows.input.open()?;
+        let input = self.rows.open()?;
         let d = input.rows.d();
         if d < 2 {
             return Err(Error::usage("a regression needs a column beside its target"));

@@ -1,10 +1,11 @@
 //! `dps release signs`.
 
-use super::common::{Calibration, FRESH, Promise, RowsOptions, SeedOptions, check_input, read_all};
+use super::common::{Calibration, FRESH, SeedOptions, check_input, read_all};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, IdOptions};
 use super::projection::ProjectionOptions;
+use super::rows::{Promise, RowsOptions};
 use super::said::predicted;
 use crate::error::{Error, Result, no_effect, positive};
 use crate::output::Record;
@@ -92,7 +93,7 @@ impl SignOptions {
         let promise = self.rows.promise("a sign sketch", known)?;
         let bound = self.rows.bounds.largest(promise.adjacency)?;
         self.check_options()?;
-        let input = self.rows.input.open()?;
+        let input = self.rows.open()?;
         if let Some(noise) = self.individual_not_differential_privacy {
             return self.individual(noise, promise, bound, input);
         }
@@ -111,6 +112,8 @@ impl SignOptions {
             no_effect("--lift", self.lift.as_ref(), why)?;
         }
         if individual {
+            let why = "only releases with differential privacy state one: map the file before";
+            no_effect("--preprocess", self.rows.input.preprocess(), why)?;
             let averaged = (self.calibration == Calibration::Averaged).then_some(());
             let why = "individual differential privacy is about the very projection";
             no_effect("--calibration averaged", averaged.as_ref(), why)?;
@@ -118,6 +121,10 @@ impl SignOptions {
             no_effect("--flips", self.flips.as_ref(), why)?;
         } else if self.calibration == Calibration::Averaged {
             self.projection.fresh()?;
+            if self.lift.is_some() {
+                let why = "--lift appends a column that no preprocessing states: use --least-norm, or map the file before";
+                no_effect("--preprocess", self.rows.input.preprocess(), why)?;
+            }
             let why = "--calibration averaged draws one projection";
             no_effect("--repetitions", self.repetitions.as_ref(), why)?;
             if self.flips.is_some_and(|flips| flips != Flips::Response) {

@@ -1,10 +1,11 @@
 //! `dps release sketch`.
 
-use super::common::{Calibration, FRESH, Promise, RowsOptions, SeedOptions};
+use super::common::{Calibration, FRESH, SeedOptions};
 use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, IdOptions, UserOptions};
 use super::projection::ProjectionOptions;
+use super::rows::{Promise, RowsOptions};
 use super::said::{found, warn_of_nothing};
 use crate::commands::choice::{STANDARD_ERROR, Way, distance_name, say_chosen, warn_of_worse};
 use crate::error::{Error, Result};
@@ -197,7 +198,7 @@ impl SketchOptions {
             self.rows.promise_of(&self.users, "a sketch", &known)?;
         self.check_noise(budget)?;
         let bound = self.rows.bounds.largest(adjacency)?;
-        let input = self.rows.input.open()?;
+        let input = self.rows.open()?;
         let d = input.rows.d();
         let element = Element::from(self.store);
         let output = &self.rows.output;

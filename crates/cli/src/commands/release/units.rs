@@ -1,10 +1,11 @@
 //! `dps release units`.
 
-use super::common::{Promise, RowsOptions, SeedOptions};
+use super::common::SeedOptions;
 use super::feed::Source;
 use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, IdOptions, UserOptions};
 use super::projection::ProjectionOptions;
+use super::rows::{Promise, RowsOptions};
 use super::said::{found, warn_of_nothing};
 use crate::commands::choice::{RECALL, UNKNOWN_ROWS, Way, say_chosen, usual_search, warn_of_worse};
 use crate::error::{Error, Result};
@@ -55,7 +56,7 @@ impl UnitOptions {
                 ));
             }
         };
-        let input = self.rows.input.open()?;
+        let input = self.rows.open()?;
         let d = input.rows.d();
         let projection = match self.projection.is_open() {
             true => self.chosen(d, budget)?,

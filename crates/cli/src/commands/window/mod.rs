@@ -4,6 +4,7 @@ mod rows;
 mod ticks;
 
 use super::choice::{ERROR, Way, say_chosen, schedule_name, warn_of_worse};
+use super::mapped::with_map;
 use super::release::{
     AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, noise, predicted, promise,
 };
@@ -130,6 +131,7 @@ impl Window {
         let mechanism =
             WindowMechanism::calibrate(self.config(input.rows.d(), adjacency, budget)?)?;
         let mut ticks = Ticks::new(&self.out, &self.journal, self.ledger.as_deref());
+        ticks.mapped = input.preprocessing.clone();
         if self.dry_run {
             return self.planned(&mechanism, &mut ticks);
         }
@@ -139,6 +141,7 @@ impl Window {
         let mut stream = self.stream(&mechanism, &mut ticks)?;
         strikes.feed(input, limits, &mut stream, &mut ticks)?;
         let record = ticks.written(&stream, self.input.entered());
+        let record = with_map(record, ticks.mapped.as_deref());
         predicted_of(promise(record, mechanism.guarantee()), &mechanism)
     }
 
@@ -283,7 +286,7 @@ impl Window {
             return Ok(mechanism.stream_with_journal(&self.journal, &note.text(), rng)?);
         }
         let mut stream = WindowMechanism::resume(&self.journal, rng)?;
-        self.check(mechanism, &stream)?;
+        self.check(mechanism, &stream, ticks)?;
         ticks.go_on(&stream)?;
         if stream.blocks_closed() > 0 {
             ticks.publish(&stream)?;
@@ -297,7 +300,12 @@ impl Window {
     }
 
     /// Refuses a journal of a stream that the options do not describe.
-    fn check(&self, mechanism: &WindowMechanism, stream: &PrivateStream) -> Result<()> {
+    fn check(
+        &self,
+        mechanism: &WindowMechanism,
+        stream: &PrivateStream,
+        ticks: &Ticks,
+    ) -> Result<()> {
         let fields = |config: &StreamConfig| {
             serde_json::to_value(config).ok().and_then(|v| v.as_object().cloned())
         };
@@ -312,10 +320,16 @@ impl Window {
                  fixed when it begins: give its own options, or begin a new journal in a new folder"
             )));
         }
-        let Note { columns, .. } = Note::of(stream, &self.journal)?;
+        let Note { columns, preprocessing, .. } = Note::of(stream, &self.journal)?;
         if columns.as_deref() != self.input.entered() {
             return Err(Error::Refused(format!(
                 "{name} is of a stream of other columns: --dry-run lists those of this input"
+            )));
+        }
+        if preprocessing.as_ref() != ticks.mapped.as_deref() {
+            return Err(Error::Refused(format!(
+                "{name} is of a stream whose values were mapped in another way: give --preprocess with the file that it began \
+                 with, or leave it out where it began with none (dps inspect shows the preprocessing of its ticks)"
             )));
         }
         Ok(())
@@ -326,7 +340,7 @@ impl Window {
         let mut record = Record::new().text("dry run", "nothing was released or spent");
         if self.journal.exists() {
             let stream = self.kept()?;
-            self.check(mechanism, &stream)?;
+            self.check(mechanism, &stream, ticks)?;
             ticks.go_on(&stream)?;
             record = record.integer("next tick", stream.blocks_closed());
         } else {
@@ -338,6 +352,7 @@ impl Window {
         if let Some(names) = self.input.entered() {
             record = record.names("columns that entered", names);
         }
+        let record = with_map(record, ticks.mapped.as_deref());
         predicted_of(promise(record, mechanism.guarantee()), mechanism)
     }
 }

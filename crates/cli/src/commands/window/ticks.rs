@@ -7,12 +7,14 @@
 use crate::commands::release::noted;
 use crate::error::{Error, Result, shown};
 use crate::output::Record;
+use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::output::{Existing, Output, Paid};
 use dp_core::{PublicSeed, release_file};
 use linalg_dp::window::{PrivateStream, WindowMechanism};
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What a journal of `dps window` says besides.
 #[derive(Debug, Serialize, Deserialize)]
@@ -24,6 +26,9 @@ pub(super) struct Note {
     ledger: Option<String>,
     /// The columns that enter, where the input has columns.
     pub(super) columns: Option<Vec<String>>,
+    /// What becomes of their values before anything else, where that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) preprocessing: Option<Preprocessing>,
 }
 
 impl Note {
@@ -44,6 +49,8 @@ pub(super) struct Ticks {
     folder: PathBuf,
     journal: PathBuf,
     ledger: Option<PathBuf>,
+    /// What becomes of values before anything else.
+    pub(super) mapped: Option<Arc<Preprocessing>>,
     /// What the ledger calls the stream.
     label: String,
     /// Whether nothing is left to be paid.
@@ -60,6 +67,7 @@ impl Ticks {
             folder,
             journal,
             ledger: ledger.map(Path::to_owned),
+            mapped: None,
             label,
             paid,
             receipt,
@@ -106,7 +114,9 @@ impl Ticks {
                 Some(file.id().to_owned())
             }
         };
-        let note = Note { stream, ledger, columns: columns.map(<[String]>::to_vec) };
+        let columns = columns.map(<[String]>::to_vec);
+        let preprocessing = self.mapped.as_deref().cloned();
+        let note = Note { stream, ledger, columns, preprocessing };
         self.label = label(&note);
         Ok(note)
     }
@@ -194,6 +204,10 @@ impl Ticks {
     /// Gives the newest tick its file, where it has none; a file that is there must be that very release.
     pub(super) fn publish(&mut self, stream: &PrivateStream) -> Result<()> {
         let release = stream.release()?;
+        let release = match &self.mapped {
+            Some(mapped) => release.of_mapped(mapped)?,
+            None => release,
+        };
         let path = self.file(stream.blocks_closed() - 1);
         if path.symlink_metadata().is_ok() {
             let same =

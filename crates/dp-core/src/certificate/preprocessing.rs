@@ -1,0 +1,207 @@
+//! A public map of every value before anything else is done with it.
+//!
+//! `f(x) = scale (min(max(x', low), high) - shift)`, where x' is `missing` for a missing value and x for any other. It is
+//! chosen without the rows, and acts on one value at a time, so that it changes neither which rows are neighbours nor which
+//! values differ; bounds, shifts and budgets are about mapped values (`docs/proofs/adjacency.md`, section 4).
+
+use super::canonical::canonical;
+use crate::error::{Error, Result};
+use crate::public::{PublicParameters, PublicValue};
+use serde::{Deserialize, Serialize};
+
+/// What becomes of the values of a column.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ColumnMap {
+    /// Smaller values become this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub low: Option<f64>,
+    /// Larger values become this.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub high: Option<f64>,
+    /// What is taken from a value; 0 where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shift: Option<f64>,
+    /// What a value is multiplied by, last; 1 where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scale: Option<f64>,
+    /// What a missing value counts as, before everything else; where it is absent, none may be missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub missing: Option<f64>,
+}
+
+impl ColumnMap {
+    /// The mapped value; none for a missing value without a constant, and for what is not finite.
+    #[must_use]
+    pub fn apply(&self, x: f64) -> Option<f64> {
+        let x = if x.is_nan() { self.missing? } else { x };
+        if x.is_infinite() {
+            return None;
+        }
+        let x = self.low.map_or(x, |low| x.max(low));
+        let x = self.high.map_or(x, |high| x.min(high));
+        let y = (x - self.shift.unwrap_or(0.0)) * self.scale.unwrap_or(1.0);
+        // Minus zero becomes zero.
+        y.is_finite().then_some(y + 0.0)
+    }
+
+    /// Refuses constants that do not go together.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] naming the key.
+    pub fn check(&self) -> Result<()> {
+        let keys = [("low", self.low), ("high", self.high), ("shift", self.shift)];
+        let keys = keys.into_iter().chain([("missing", self.missing)]);
+        for (key, value) in keys.filter_map(|(key, value)| Some((key, value?))) {
+            if !value.is_finite() {
+                return Err(Error::invalid(key, value, "a finite number"));
+            }
+        }
+        if let Some(scale) = self.scale.filter(|scale| !scale.is_normal()) {
+            return Err(Error::invalid(
+                "scale",
+                scale,
+                "a number that is neither zero nor tiny nor infinite",
+            ));
+        }
+        if let (Some(low), Some(high)) = (self.low, self.high)
+            && low >= high
+        {
+            return Err(Error::invalid(
+                "low",
+                low,
+                format!("a number below `high`, which is {high:?}"),
+            ));
+        }
+        if let Some(missing) = self.missing
+            && (self.low.is_some_and(|low| missing < low)
+                || self.high.is_some_and(|high| missing > high))
+        {
+            return Err(Error::invalid("missing", missing, "a number from `low` to `high`"));
+        }
+        let image = [("low", self.low), ("high", self.high), ("missing", self.missing)];
+        match image.into_iter().find(|(_, x)| x.is_some_and(|x| self.apply(x).is_none())) {
+            Some((key, x)) => {
+                let allowed =
+                    "a number that stays finite when `shift` is taken and `scale` multiplied";
+                Err(Error::invalid(key, x.unwrap_or_default(), allowed))
+            }
+            None => Ok(()),
+        }
+    }
+}
+
+/// What becomes of one column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct MappedColumn {
+    /// Its place among the columns that enter, from one.
+    pub at: u64,
+    /// What becomes of its values.
+    pub map: ColumnMap,
+    /// What it is called; where the file has no names, its place there.
+    pub name: String,
+}
+
+/// What becomes of the values of rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Preprocessing {
+    /// Columns with a map of their own, in order.
+    pub columns: Vec<MappedColumn>,
+    /// Number of columns that enter.
+    pub d: u64,
+    /// Of all other columns.
+    pub default: ColumnMap,
+}
+
+impl Preprocessing {
+    /// The public parameter of certificates that states it, as [`text`](Preprocessing::text).
+    pub const KEY: &'static str = "preprocessing";
+    /// Longest text.
+    const LONGEST: usize = 1 << 19;
+
+    /// Refuses places out of order, and constants that do not go together.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`].
+    pub fn check(&self) -> Result<()> {
+        self.default.check()?;
+        let mut last = 0;
+        for MappedColumn { at, map, name } in &self.columns {
+            if *at <= last || *at > self.d {
+                return Err(Error::invalid("at", at, "places of columns, each once, in order"));
+            }
+            if name.is_empty() || name.len() > 256 || name.chars().any(char::is_control) {
+                return Err(Error::invalid(
+                    "name",
+                    at,
+                    "1 to 256 bytes without control characters",
+                ));
+            }
+            last = *at;
+            map.check()?;
+        }
+        let bytes = self.text().len();
+        if bytes > Self::LONGEST {
+            let allowed = "at most half a MiB of text: give most columns one map, `[default]`";
+            return Err(Error::invalid("preprocessing", bytes, allowed));
+        }
+        Ok(())
+    }
+
+    /// The map of a column, by its place from zero.
+    #[must_use]
+    pub fn map(&self, place: usize) -> &ColumnMap {
+        let found = self.columns.binary_search_by_key(&(place as u64 + 1), |column| column.at);
+        found.map_or(&self.default, |at| &self.columns[at].map)
+    }
+
+    /// Its canonical text.
+    #[must_use]
+    pub fn text(&self) -> String {
+        canonical(self)
+    }
+
+    /// Refuses rows that were mapped in different ways: distances between them, or a search of one by the other, say nothing.
+    ///
+    /// # Errors
+    /// [`Error::Mismatch`].
+    pub fn alike(left: &PublicParameters, right: &PublicParameters) -> Result<()> {
+        let [left, right] = [left, right].map(|public| public.get(Self::KEY));
+        if left == right {
+            return Ok(());
+        }
+        let shown = |stated: Option<&PublicValue>| match stated {
+            Some(_) => "mapped in another way (dps inspect shows its preprocessing)".to_owned(),
+            None => "as they stand".to_owned(),
+        };
+        let what = "values of two releases before everything else";
+        Err(Error::Mismatch { what, left: shown(left), right: shown(right) })
+    }
+
+    /// What public parameters state of it.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a text that states none, or none of as many columns as the rest.
+    pub fn stated(public: &PublicParameters) -> Result<Option<Self>> {
+        let Some(value) = public.get(Self::KEY) else { return Ok(None) };
+        let wrong = || {
+            Error::invalid(
+                "preprocessing",
+                "its text",
+                "the canonical text of one (docs/FORMAT.md)",
+            )
+        };
+        let PublicValue::Text(text) = value else { return Err(wrong()) };
+        let this: Self = serde_json::from_str(text).map_err(|_| wrong())?;
+        this.check()?;
+        let counted = if public.contains_key("m") { "n" } else { "d" };
+        let target = u64::from(public.contains_key("label_bound"));
+        let agrees = match public.get(counted) {
+            Some(PublicValue::Integer(d)) => d.checked_add(target) == Some(this.d),
+            _ => true,
+        };
+        if this.text() == *text && agrees { Ok(Some(this)) } else { Err(wrong()) }
+    }
+}

@@ -4,19 +4,18 @@
 //! fixes; each result is stored as soon as it is known, with the fingerprint of the file that was changed, so that
 //! a run goes on where the last one stopped and repeats only what has been edited since.
 
+mod groups;
 mod results;
 
 use crate::environment::folders;
-use results::{Results, Stored};
+use groups::{GROUPS, Group};
+use results::{Outcome, Results, Stored};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
-use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
-
-type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// The tool and its version.
 const TOOL: (&str, &str) = ("cargo-mutants", "27.1.0");
@@ -43,62 +42,6 @@ pub(crate) struct Arguments {
     #[arg(long)]
     page: bool,
 }
-
-/// Modules whose results are counted together.
-struct Group {
-    name: &'static str,
-    package: &'static str,
-    files: &'static [&'static str],
-    /// Tests in the order in which they are asked; the next ones see what the last did not notice.
-    tests: &'static [&'static [&'static str]],
-}
-
-const CORE: &[&[&str]] = &[&["--lib"], &["--test", "suite"]];
-
-const GROUPS: [Group; 7] = [
-    Group {
-        name: "calibrate",
-        package: "dp-core",
-        files: &["crates/dp-core/src/calibrate/*.rs"],
-        tests: CORE,
-    },
-    Group {
-        name: "profile",
-        package: "dp-core",
-        files: &["crates/dp-core/src/profile/**/*.rs"],
-        tests: CORE,
-    },
-    Group {
-        name: "noise",
-        package: "dp-core",
-        files: &["crates/dp-core/src/noise/**/*.rs"],
-        tests: CORE,
-    },
-    Group {
-        name: "mechanism",
-        package: "dp-core",
-        files: &["crates/dp-core/src/mechanism/*.rs"],
-        tests: CORE,
-    },
-    Group {
-        name: "accounting",
-        package: "dp-core",
-        files: &["crates/dp-core/src/accounting/*.rs"],
-        tests: CORE,
-    },
-    Group {
-        name: "flips",
-        package: "sketch",
-        files: &["crates/sketch/src/signs/*.rs"],
-        tests: CORE,
-    },
-    Group {
-        name: "sensitivities",
-        package: "sketch",
-        files: &["crates/sketch/src/projection/**/*.rs"],
-        tests: CORE,
-    },
-];
 
 fn fingerprint(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()

@@ -1,10 +1,13 @@
 //! What is stored of mutants, and the page that tells it.
 
-use super::{GROUPS, Outcome};
+use super::groups::GROUPS;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
+use std::error::Error;
 use std::fmt::Write;
 use std::path::Path;
+
+pub(super) type Outcome<T> = Result<T, Box<dyn Error>>;
 
 /// Where results are kept.
 const STORE: &str = "docs/mutants";

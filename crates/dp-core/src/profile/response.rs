@@ -69,8 +69,9 @@ impl Bit {
         if p >= 1.0 || !(self.loss > 0.0 && self.loss.is_finite()) {
             return ln_mixture(trials, p, |m| self.ln_delta(m, epsilon));
         }
-        // As in `ln_delta`; the loss is that of a bit here, so that an error of its own counts as one of epsilon.
-        let (loss, safe) = (self.loss, epsilon * (1.0 - 16.0 * f64::EPSILON));
+        // The same safe side as in `ln_delta`: the walk of the true loss at an epsilon that is smaller by both margins.
+        let loss = self.loss * (1.0 + 8.0 * f64::EPSILON);
+        let safe = epsilon * (1.0 - 8.0 * f64::EPSILON);
         let steps = (safe / loss).floor();
         if p <= 0.0 || steps >= trials as f64 {
             return f64::NEG_INFINITY;
@@ -78,7 +79,7 @@ impl Bit {
         // Of the sums of m steps up or down one is within a step of epsilon: so many steps up as `level` says.
         let level = steps as u64;
         let beyond = (-steps).mul_add(loss, safe).clamp(0.0, loss);
-        let up = self.high * -(beyond - loss * (1.0 + 8.0 * f64::EPSILON)).exp_m1();
+        let up = self.high * -(beyond - loss).exp_m1();
         let down = self.low * beyond.exp_m1();
         let (q, n) = (1.0 - p, trials as f64);
         let ln_mass = |m: u64| ln_pmf(trials, p, q, m);

@@ -73,7 +73,7 @@ pub fn plan_regression(task: &RegressionTask<'_>) -> Result<Vec<Planned<Regressi
     let noise = CovarianceNoise::SymmetricGaussian { sigma: sums.sigma() };
     let n = rows as f64;
     let seconds: Vec<f64> = spectrum.iter().map(|v| n * v).collect();
-    let times = (4_000_000 / d.pow(3)).clamp(3, 24) as u64;
+    let times = (4_000_000 / d.pow(3)).clamp(2, 24) as u64;
     let simulated = |time: u64| -> Result<[Vec<f64>; 2]> {
         let mut generator = PublicSeed::new(d as u64).generator(STREAM + time);
         let mut draw = || normal(&mut generator);

@@ -166,4 +166,26 @@ mod tests {
         }
         assert_eq!(totals, Totals { passed: 17, failed: 2 });
     }
+
+    /// Packages with the features that they are compiled with.
+    fn built(of: &[&str]) -> std::collections::BTreeSet<String> {
+        let tree = ["tree", "--locked", "--offline", "--prefix", "none", "--format", "{p} {f}"];
+        let mut command = Command::new(env!("CARGO"));
+        let output = command.args(tree).args(of).output().expect("cargo runs");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let text = String::from_utf8(output.stdout).expect("text");
+        text.lines().map(|line| line.trim_end_matches(" (*)").trim().to_owned()).collect()
+    }
+
+    /// What this command is built from, the tests are built from: with other features a crate, and all that stands on it, would be
+    /// compiled twice.
+    #[test]
+    fn nothing_is_compiled_twice() {
+        let tests = built(&["--workspace", "--edges", "all"]);
+        let here = built(&["--package", "xtask", "--edges", "normal,build"]);
+        assert!(here.len() > 100);
+        let twice: Vec<_> = here.difference(&tests).collect();
+        assert!(twice.is_empty(), "built with other features by the tests: {twice:?}");
+        assert!(!built(&["--package", "dps", "--edges", "normal"]).is_subset(&tests));
+    }
 }

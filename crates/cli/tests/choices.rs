@@ -310,7 +310,9 @@ fn only_signs_that_are_flipped_alike_tell_cosines() {
 fn counts_have_one_way() {
     let room = Room::new();
     for option in ["--noise laplace", "--mechanism mixture", "--calibration averaged"] {
-        let run = format!("release counts sets.txt {option} --adjacency set-items --alpha 1 --min-size 1 --epsilon 1 --delta 0");
+        let run = format!(
+            "release counts sets.txt {option} --adjacency set-items --alpha 1 --min-size 1 --epsilon 1 --delta 0"
+        );
         room.refuses(&format!("{run} --out c.dps"), 2, &["unexpected argument"]);
     }
 }

@@ -177,7 +177,8 @@ impl Run<'_> {
 fn escaped(text: &str) -> String {
     let mut pattern = String::new();
     for c in text.chars() {
-        if c.is_ascii() && !c.is_ascii_alphanumeric() && c != ' ' && c != '_' {
+        // And no others: an escaped `<` or `>` is the edge of a word.
+        if r"\.+*?()|[]{}^$#&-~".contains(c) {
             pattern.push('\\');
         }
         pattern.push(c);
@@ -253,4 +254,14 @@ fn sample(
         results.write(root, group.name)?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn names_are_patterns_of_themselves() {
+        let name = "src/a-b.rs:1:9: replace A<N>::of -> &N with Box::new([0; 2])";
+        let pattern = r"src/a\-b\.rs:1:9: replace A<N>::of \-> \&N with Box::new\(\[0; 2\]\)";
+        assert_eq!(super::escaped(name), pattern);
+    }
 }

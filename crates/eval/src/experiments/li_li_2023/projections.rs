@@ -174,8 +174,14 @@ mod tests {
                 System::DpOporpLaplace,
             ] {
                 let budget = Budget::new(epsilon, 1e-6).unwrap();
-                let named = system.mechanism(d, k, seed, one, bound, budget).unwrap();
-                let made = shared.mechanism(system, (d, k), seed, budget).unwrap();
+                let named = system.mechanism(d, k, seed, one, bound, budget);
+                let made = shared.mechanism(system, (d, k), seed, budget);
+                let (named, made) = match (named, made) {
+                    (Ok(named), Ok(made)) => (named, made),
+                    // A published rule may miss its budget with this matrix.
+                    (Err(_), Err(_)) if system == System::AnalyticDpRpG => continue,
+                    (a, b) => panic!("{}: {} and {}", system.name(), a.is_ok(), b.is_ok()),
+                };
                 // Rows that are remembered, their second half, and rows that are not.
                 for rows in [view(&ours), view(&ours).slice(30..n), view(&theirs), view(&ours)] {
                     let released = |mechanism: &PrivateProjection| {

@@ -163,16 +163,7 @@ mod tests {
         let (seed, one) = (PublicSeed::new(3), Shift::new(1.0).unwrap());
         let bound = EntryBound::new(1.0).unwrap();
         for epsilon in [1.0, 4.0] {
-            for system in [
-                System::RawDataGOpt,
-                System::DpRpG,
-                System::AnalyticDpRpG,
-                System::DpRpGOpt,
-                System::DpRpL,
-                System::DpRpGOptB,
-                System::DpOporp,
-                System::DpOporpLaplace,
-            ] {
+            for system in System::ALL {
                 let budget = Budget::new(epsilon, 1e-6).unwrap();
                 let named = system.mechanism(d, k, seed, one, bound, budget);
                 let made = shared.mechanism(system, (d, k), seed, budget);

@@ -1,7 +1,8 @@
 //! 400 x 40,000 of rank 5: every improvement of PFP, one after the other.
 
+use super::distance::{distance, frobenius};
 use super::matrices::synthetic;
-use super::sweep::{distance, exact_sigma, figure_3_rho, found_range, frobenius, shrink_input};
+use super::sweep::{exact_sigma, figure_3_rho, found_range, shrink_input};
 use crate::Table;
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};

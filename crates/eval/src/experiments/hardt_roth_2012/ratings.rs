@@ -1,9 +1,10 @@
 //! Ratings and tags: a Netflix-like matrix, package tags, and MovieLens when present.
 
+use super::distance::{distance, frobenius};
 use super::matrices::{Matrix, Source, movie_lens, netflix_like, package_tags};
 use super::sweep::{
-    Case, EXACT_SHRUNK, INPUT, INPUT_PLAIN, OURS, PUBLISHED, PUBLISHED_SHRUNK, distance,
-    exact_sigma, frobenius, show, steps, sweep,
+    Case, EXACT_SHRUNK, INPUT, INPUT_PLAIN, OURS, PUBLISHED, PUBLISHED_SHRUNK, exact_sigma, show,
+    steps, sweep,
 };
 use crate::Table;
 use crate::error::Result;

@@ -1,20 +1,19 @@
 //! Errors of all methods over a series of matrices or budgets, each with and without the same post-processing.
 
-use super::matrices::{Matrix, Source};
+use super::distance::{distance, frobenius};
+use super::matrices::Source;
 use crate::error::Result;
 use crate::framework::{
     Claim, Context, Curve, Origin, Point, Report, Seeds, Setting as Parameter, sabotage,
 };
 use crate::metrics::mean_and_error;
 use dp_core::{Budget, FreshSeed, L2Sensitivity, NoiseRng, calibrate};
-use faer::{Mat, MatRef};
-use linalg_dp::dense::product;
+use faer::Mat;
 use linalg_dp::low_rank::{
     InputPerturbation, Kept, LowRank, Pfp, PfpOptions, PrivateLowRank, PublishedPfp, Setting,
     Split, Spread, shrink_value, truncated_svd,
 };
 use sketch::RowsView;
-use sketch::rows::Storage;
 
 /// One place on the horizontal axis.
 pub(super) struct Case<'a> {
@@ -190,37 +189,6 @@ fn ready(
             }))
         }
     })
-}
-
-/// `||A - B||_F` of a release, from `||A||_F` and small products: cheaper than B, and as exact as B is far from A.
-pub(super) fn distance(release: &LowRank, view: RowsView<'_>, norm: f64) -> f64 {
-    let (left, right) = (release.left(), release.coefficients());
-    let (m, k) = left.shape();
-    if k == 0 {
-        return norm;
-    }
-    let image = match view.storage() {
-        Storage::F64(values) => {
-            let a = MatRef::from_row_major_slice(values, m, view.d());
-            product(a, right.transpose())
-        }
-        _ => {
-            let mut image = Mat::zeros(m, k);
-            for i in 0..m {
-                view.for_each_entry(i, |j, x| {
-                    (0..k).for_each(|l| image[(i, l)] += x * right[(l, j)])
-                });
-            }
-            image
-        }
-    };
-    let inner = |a: MatRef<'_, f64>, b: MatRef<'_, f64>| -> f64 {
-        let column = |l| a.col(l).iter().zip(b.col(l).iter()).map(|(x, y)| x * y).sum::<f64>();
-        (0..a.ncols()).map(column).sum()
-    };
-    let own =
-        inner(product(left.transpose(), left).as_ref(), product(right, right.transpose()).as_ref());
-    (norm * norm - 2.0 * inner(image.as_ref(), left) + own).max(0.0).sqrt()
 }
 
 /// All mechanisms at one place, in their order. All of them see the matrix of a repetition, which is drawn once.
@@ -465,20 +433,6 @@ impl Sweep {
         out.push(Curve { label: "zero matrix".into(), points, origin });
         out
     }
-}
-
-/// `||A||_F`.
-pub(super) fn frobenius(matrix: &Matrix) -> Result<f64> {
-    let view = matrix.view()?;
-    if let Storage::F64(values) = view.storage() {
-        let rows = values.chunks(matrix.n).map(|row| row.iter().map(|x| x * x).sum::<f64>());
-        return Ok(rows.sum::<f64>().sqrt());
-    }
-    let mut sum = 0.0;
-    for i in 0..matrix.m {
-        view.for_each_entry(i, |_, x| sum += x * x);
-    }
-    Ok(sum.sqrt())
 }
 
 /// Numbers with three digits, separated by commas.

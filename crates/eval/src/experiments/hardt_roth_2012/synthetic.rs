@@ -1,10 +1,11 @@
 //! Errors against size, sketch size, coherence and epsilon on synthetic matrices.
 
 use super::bounds::{DELTA, RANK, bound_curves, theorem_3_1, theorem_bounds};
+use super::distance::frobenius;
 use super::matrices::{Matrix, Source, synthetic};
 use super::sweep::{
-    Case, EXACT_SHRUNK, INPUT, INPUT_PLAIN, OURS, PUBLISHED, PUBLISHED_SHRUNK, Sweep, frobenius,
-    show, steps, sweep,
+    Case, EXACT_SHRUNK, INPUT, INPUT_PLAIN, OURS, PUBLISHED, PUBLISHED_SHRUNK, Sweep, show, steps,
+    sweep,
 };
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, Sabotage};

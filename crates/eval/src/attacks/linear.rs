@@ -6,6 +6,7 @@ use dp_core::PublicSeed;
 use faer::{Mat, MatRef};
 use linalg_dp::dense::{product, symmetric_eigen};
 use rand_core::Rng;
+use std::sync::OnceLock;
 
 /// Most columns of rows: a matrix of so many squared is held.
 pub(super) const COLUMNS: usize = 4096;
@@ -13,16 +14,19 @@ pub(super) const COLUMNS: usize = 4096;
 const RIDGE: f64 = 1.0 / 64.0;
 /// Copies of every public row, each with noise of its own, from which an inversion is learnt.
 const COPIES: usize = 16;
+/// Directions in which public rows are compared.
+const DIRECTIONS: usize = 40;
 
 /// Centred public rows, as a matrix.
-pub(super) struct Prior {
+pub(crate) struct Prior {
     pub(super) mean: Vec<f64>,
     centred: Mat<f64>,
     ridge: f64,
+    directions: OnceLock<Mat<f64>>,
 }
 
 impl Prior {
-    pub(super) fn new(public: &Points) -> Result<Self> {
+    pub(crate) fn new(public: &Points) -> Result<Self> {
         let (m, d) = (public.n(), public.d());
         if m < 2 {
             return Err(Error::invalid("public rows", m, "at least 2"));
@@ -34,7 +38,8 @@ impl Prior {
         mean.iter_mut().for_each(|x| *x /= m as f64);
         let centred = Mat::from_fn(m, d, |i, j| public.row(i)[j] - mean[j]);
         let variance = centred.squared_norm_l2() / ((m - 1) * d) as f64;
-        Ok(Self { mean, centred, ridge: (RIDGE * variance).max(1e-12) })
+        let (ridge, directions) = ((RIDGE * variance).max(1e-12), OnceLock::new());
+        Ok(Self { mean, centred, ridge, directions })
     }
 
     /// Linear map from centred sketches to centred rows (k x d): the posterior mean of Gaussian rows of these moments
@@ -82,8 +87,16 @@ impl Prior {
         solve(within.as_ref(), cross.as_ref())
     }
 
-    /// The directions in which public rows vary most: d x at most `most`.
-    pub(super) fn directions(&self, most: usize) -> Result<Mat<f64>> {
+    /// The directions in which public rows vary most: d x at most [`DIRECTIONS`].
+    pub(super) fn directions(&self) -> Result<MatRef<'_, f64>> {
+        // Not inside the lock: two tasks may both do the work; they agree.
+        if self.directions.get().is_none() {
+            let _ = self.directions.set(self.leading(DIRECTIONS)?);
+        }
+        Ok(self.directions.get().expect("set above, by this task or another").as_ref())
+    }
+
+    fn leading(&self, most: usize) -> Result<Mat<f64>> {
         let gram = product(self.centred.transpose(), self.centred.as_ref());
         let eigen = symmetric_eigen(gram.as_ref())?;
         Ok(eigen.vectors.subcols(0, most.min(self.mean.len())).to_owned())

@@ -26,6 +26,8 @@ pub use codes::{on_signs, on_units};
 pub use covariance::on_covariance;
 #[cfg(feature = "experiments")]
 pub(crate) use covariance::on_presence;
+#[cfg(feature = "experiments")]
+pub(crate) use linear::Prior;
 pub use measured::{Attack, Measured};
 #[cfg(feature = "experiments")]
 pub(crate) use rows::{on_changes, on_labels};

@@ -13,11 +13,10 @@ use linalg_dp::dense::product;
 use sketch::projection::{ProjectionSpec, SharedProjection, project};
 use sketch::rows::RowsView;
 use sketch::vectors::PrivateSketch;
+use std::sync::Arc;
 
 /// Public rows that vote on a label.
 pub(super) const VOTERS: usize = 5;
-/// Directions in which they are compared.
-const DIRECTIONS: usize = 40;
 
 /// Reconstruction of rows, guesses of their labels where both parts have labels, the best test of the change that
 /// the adjacency names, and the same change by the low bits of the release and by the time that its computation takes. Row
@@ -50,7 +49,7 @@ pub(crate) fn on_changes(release: &Release<PrivateSketch>, truth: &Points) -> Re
     Ok(seen.inside(release.certificate().guarantee(), truth))
 }
 
-/// Of [`on_vectors`], the label alone, by the posterior mean.
+/// Of [`on_vectors`], the label alone, by the posterior mean. What public rows tell may serve many releases.
 ///
 /// # Errors
 /// As [`on_vectors`]; also where either part has no labels.
@@ -58,9 +57,10 @@ pub(crate) fn on_changes(release: &Release<PrivateSketch>, truth: &Points) -> Re
 pub(crate) fn on_labels(
     release: &Release<PrivateSketch>,
     rows: &Points,
-    public: &Points,
+    (public, prior): (&Points, &Arc<Prior>),
 ) -> Result<Attack> {
-    let seen = Seen::new(release.payload(), rows, public)?;
+    check(release.payload().projection().d(), release.payload().n(), rows, public)?;
+    let seen = Seen::over(Arc::clone(prior), release.payload(), rows)?;
     let (Some(truth), Some(known)) = (rows.labels(), public.labels()) else {
         return Err(Error::invalid("labels", "none", "those of the rows and of the public rows"));
     };
@@ -149,7 +149,7 @@ type Guesses = [(&'static str, Mat<f64>); 3];
 
 /// The release beside what is known.
 struct Seen<'a> {
-    prior: Prior,
+    prior: Arc<Prior>,
     /// Rows less the public mean.
     truth: Mat<f64>,
     built: SharedProjection,
@@ -163,9 +163,12 @@ struct Seen<'a> {
 
 impl<'a> Seen<'a> {
     fn new(sketch: &'a PrivateSketch, truth: &Points, public: &Points) -> Result<Self> {
+        check(sketch.projection().d(), sketch.n(), truth, public)?;
+        Self::over(Arc::new(Prior::new(public)?), sketch, truth)
+    }
+
+    fn over(prior: Arc<Prior>, sketch: &'a PrivateSketch, truth: &Points) -> Result<Self> {
         let (d, k) = (sketch.projection().d(), sketch.k());
-        check(d, sketch.n(), truth, public)?;
-        let prior = Prior::new(public)?;
         let (built, projection) = matrix(sketch.projection())?;
         let mean = Mat::from_fn(1, d, |_, j| prior.mean[j]);
         let mean = product(mean.as_ref(), projection.as_ref());
@@ -236,10 +239,10 @@ impl<'a> Seen<'a> {
         labels: &Labels<'_>,
         guesses: &[(&'static str, Mat<f64>)],
     ) -> Result<Vec<Attack>> {
-        let directions = self.prior.directions(DIRECTIONS)?;
-        let among = product(self.prior.rows(), directions.as_ref());
+        let directions = self.prior.directions()?;
+        let among = product(self.prior.rows(), directions);
         let vote = |guess: MatRef<'_, f64>| -> Vec<u8> {
-            let guess = product(guess, directions.as_ref());
+            let guess = product(guess, directions);
             labels.vote(&nearest(guess.as_ref(), among.as_ref(), VOTERS))
         };
         let clean = vote(self.truth.as_ref());

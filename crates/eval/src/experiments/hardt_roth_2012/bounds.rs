@@ -1,7 +1,8 @@
 //! What the theorems say, and claims that compare measured errors with it.
 
+use super::distance::frobenius;
 use super::matrices::Matrix;
-use super::sweep::{Case, PUBLISHED, Sweep, frobenius, show};
+use super::sweep::{Case, PUBLISHED, Sweep, show};
 use crate::error::Result;
 use crate::framework::sabotage::{self, Sabotage};
 use crate::framework::{Context, Curve, Origin, Point, Report, Setting as Parameter};

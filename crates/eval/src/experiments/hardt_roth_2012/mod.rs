@@ -1,6 +1,7 @@
 //! Hardt and Roth (2012): beating randomized response on incoherent matrices.
 
 mod bounds;
+mod distance;
 mod matrices;
 mod prototype;
 mod ratings;

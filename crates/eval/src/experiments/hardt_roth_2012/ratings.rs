@@ -1,9 +1,10 @@
 //! Ratings and tags: a Netflix-like matrix, package tags, and MovieLens when present.
 
+use super::distance::{distance, frobenius};
 use super::matrices::{Matrix, Source, movie_lens, netflix_like, package_tags};
 use super::sweep::{
-    Case, EXACT_SHRUNK, INPUT, INPUT_PLAIN, OURS, PUBLISHED, PUBLISHED_SHRUNK, exact_sigma,
-    frobenius, show, steps, sweep,
+    Case, EXACT_SHRUNK, INPUT, INPUT_PLAIN, OURS, PUBLISHED, PUBLISHED_SHRUNK, exact_sigma, show,
+    steps, sweep,
 };
 use crate::Table;
 use crate::error::Result;
@@ -243,6 +244,7 @@ fn recommended(
     cases: &[Case<'_>],
 ) -> Result<Vec<f64>> {
     let setting = Setting::recommended((matrix.m, matrix.n), RANK, Shift::new(1.0)?, rows)?;
+    let zero = frobenius(matrix)?;
     let of = |case: &Case<'_>| -> Result<f64> {
         let budget = sabotage::spent(case.budget)?;
         let mechanism = Pfp::calibrate(setting, budget, PfpOptions::default())?;
@@ -252,7 +254,7 @@ fn recommended(
             let (seed, mut rng) = (context.fresh_seed(&part, i), context.noise(&part, i));
             let release =
                 sabotage::with_rows(view, |a| Ok(mechanism.release(&a, seed, &mut rng)?))?;
-            Ok(release.payload().shrunk()?.distance(&view)?)
+            Ok(distance(&release.payload().shrunk()?, view, zero))
         };
         let errors = (0..context.pick(3u64, 10)).map(error).collect::<Result<Vec<_>>>()?;
         Ok(mean_and_error(&errors).0)

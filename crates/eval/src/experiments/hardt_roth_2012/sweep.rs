@@ -1,6 +1,7 @@
 //! Errors of all methods over a series of matrices or budgets, each with and without the same post-processing.
 
-use super::matrices::{Matrix, Source};
+use super::distance::{distance, frobenius};
+use super::matrices::Source;
 use crate::error::Result;
 use crate::framework::{
     Claim, Context, Curve, Origin, Point, Report, Seeds, Setting as Parameter, sabotage,
@@ -127,111 +128,108 @@ pub(super) fn found_range(release: &PrivateLowRank) -> Result<Mat<f64>> {
     Ok(release.range().expect("found before it was projected on").basis()?)
 }
 
-/// The repetitions of one mechanism at one place.
-struct Run<'a> {
-    context: &'a Context<'a>,
-    part: String,
-    repetitions: u64,
+/// A release of some rows, plain and shrunk, and what the formula says of the plain error.
+type Made = (LowRank, LowRank, f64);
+
+/// A mechanism that is calibrated for a place.
+type Ready = Box<dyn Fn(RowsView<'_>, FreshSeed, &mut NoiseRng) -> Result<Made>>;
+
+/// None where a mechanism states nothing, and for what is not private.
+fn ready(
+    mechanism: Mechanism,
+    case: &Case<'_>,
+    row_bound: dp_core::NormBound,
+) -> Result<Option<Ready>> {
+    let (setting, budget) = (case.setting, case.budget);
+    let (m, n, r) = (setting.m() as f64, setting.n() as f64, setting.rank() as f64);
+    Ok(match mechanism {
+        Mechanism::NonPrivate => None,
+        Mechanism::InputPerturbation => {
+            let wide = wide(&setting, row_bound)?;
+            let mechanism = InputPerturbation::calibrate(wide, sabotage::spent(budget)?)?;
+            let nominal = exact_sigma(budget)?;
+            Some(Box::new(move |view, _, rng| {
+                let release = sabotage::with_rows(view, |a| Ok(mechanism.release(&a, rng)?))?;
+                let factors = release.payload();
+                let plain = leading(factors, setting.rank())?;
+                let shrunk = shrink_input(factors, nominal)?;
+                Ok((plain, shrunk, nominal * (r * (m + n - r)).sqrt()))
+            }))
+        }
+        Mechanism::PublishedPfp if budget.epsilon.get() > 1.0 => None,
+        Mechanism::PublishedPfp => {
+            let spent = sabotage::published(budget)?;
+            let mechanism = PublishedPfp::new(setting, spent, Default::default())?;
+            let rho = figure_3_rho(setting.k() as f64, budget);
+            Some(Box::new(move |view, seed, rng| {
+                let release = sabotage::with_rows(view, |a| Ok(mechanism.release(&a, seed, rng)?))?;
+                let basis = found_range(release.payload())?;
+                let largest =
+                    |l: usize| (0..basis.nrows()).map(|i| basis[(i, l)].abs()).fold(0.0, f64::max);
+                let squares = (0..basis.ncols()).map(|l| largest(l).powi(2)).sum::<f64>();
+                let (plain, shrunk) = both(release.payload())?;
+                Ok((plain, shrunk, rho * (n * squares).sqrt()))
+            }))
+        }
+        Mechanism::ExactPfp | Mechanism::ShapedPfp => {
+            let isotropic = PfpOptions {
+                kept: Kept::All,
+                spread: Spread::Isotropic,
+                split: Split::LeastError,
+                ..PfpOptions::default()
+            };
+            let exact = mechanism == Mechanism::ExactPfp;
+            let options = if exact { isotropic } else { PfpOptions::default() };
+            let nominal = Pfp::calibrate(setting, budget, options)?.predicted_error();
+            let mechanism = Pfp::calibrate(setting, sabotage::spent(budget)?, options)?;
+            Some(Box::new(move |view, seed, rng| {
+                let release = sabotage::with_rows(view, |a| Ok(mechanism.release(&a, seed, rng)?))?;
+                let (plain, shrunk) = both(release.payload())?;
+                Ok((plain, shrunk, nominal))
+            }))
+        }
+    })
 }
 
-impl Run<'_> {
-    fn errors(
-        &self,
-        mechanism: Mechanism,
-        case: &Case<'_>,
-        row_bound: dp_core::NormBound,
-    ) -> Result<Errors> {
-        let (setting, budget) = (case.setting, case.budget);
-        let (m, n, r) = (setting.m() as f64, setting.n() as f64, setting.rank() as f64);
-        match mechanism {
-            Mechanism::NonPrivate => {
-                let mut errors = Errors::default();
-                for i in 0..self.repetitions {
-                    let matrix = case.source.matrix(i)?;
-                    let view = matrix.view()?;
-                    let best = sabotage::solved(
-                        || Ok(truncated_svd(&view, setting.rank())?),
-                        || LowRank::zero(setting.m(), setting.n()),
-                    )?;
-                    errors.plain.push(best.distance(&view)?);
-                }
-                Ok(errors)
+/// All mechanisms at one place, in their order. All of them see the matrix of a repetition, which is drawn once.
+fn errors(
+    context: &Context<'_>,
+    part: impl Fn(Mechanism) -> String,
+    case: &Case<'_>,
+    (repetitions, row_bound): (u64, dp_core::NormBound),
+) -> Result<Vec<Errors>> {
+    let all = MECHANISMS.into_iter().map(|m| Ok((m, part(m), ready(m, case, row_bound)?)));
+    let all = all.collect::<Result<Vec<_>>>()?;
+    let mut found = vec![Errors::default(); all.len()];
+    for i in 0..repetitions {
+        let matrix = case.source.matrix(i)?;
+        let (view, zero) = (matrix.view()?, frobenius(&matrix)?);
+        for ((mechanism, part, ready), found) in all.iter().zip(&mut found) {
+            // Without noise one matrix has one error.
+            let again = i == 0 || matches!(case.source, Source::Drawn(_));
+            if *mechanism == Mechanism::NonPrivate && again {
+                let best = sabotage::solved(
+                    || Ok(truncated_svd(&view, case.setting.rank())?),
+                    || LowRank::zero(matrix.m, matrix.n),
+                )?;
+                found.plain.push(best.distance(&view)?);
             }
-            Mechanism::InputPerturbation => {
-                let wide = wide(&setting, row_bound)?;
-                let mechanism = InputPerturbation::calibrate(wide, sabotage::spent(budget)?)?;
-                let nominal = exact_sigma(budget)?;
-                self.repeat(case, |view, _, rng| {
-                    let release = sabotage::with_rows(view, |a| Ok(mechanism.release(&a, rng)?))?;
-                    let factors = release.payload();
-                    let plain = leading(factors, setting.rank())?;
-                    let shrunk = shrink_input(factors, nominal)?;
-                    Ok((plain, shrunk, nominal * (r * (m + n - r)).sqrt()))
-                })
-            }
-            Mechanism::PublishedPfp if budget.epsilon.get() > 1.0 => Ok(Errors::default()),
-            Mechanism::PublishedPfp => {
-                let spent = sabotage::published(budget)?;
-                let mechanism = PublishedPfp::new(setting, spent, Default::default())?;
-                let rho = figure_3_rho(setting.k() as f64, budget);
-                self.repeat(case, |view, seed, rng| {
-                    let release =
-                        sabotage::with_rows(view, |a| Ok(mechanism.release(&a, seed, rng)?))?;
-                    let basis = found_range(release.payload())?;
-                    let largest = |l: usize| {
-                        (0..basis.nrows()).map(|i| basis[(i, l)].abs()).fold(0.0, f64::max)
-                    };
-                    let squares = (0..basis.ncols()).map(|l| largest(l).powi(2)).sum::<f64>();
-                    let (plain, shrunk) = both(release.payload())?;
-                    Ok((plain, shrunk, rho * (n * squares).sqrt()))
-                })
-            }
-            Mechanism::ExactPfp | Mechanism::ShapedPfp => {
-                let isotropic = PfpOptions {
-                    kept: Kept::All,
-                    spread: Spread::Isotropic,
-                    split: Split::LeastError,
-                    ..PfpOptions::default()
-                };
-                let exact = mechanism == Mechanism::ExactPfp;
-                let options = if exact { isotropic } else { PfpOptions::default() };
-                let nominal = Pfp::calibrate(setting, budget, options)?.predicted_error();
-                let mechanism = Pfp::calibrate(setting, sabotage::spent(budget)?, options)?;
-                self.repeat(case, |view, seed, rng| {
-                    let release =
-                        sabotage::with_rows(view, |a| Ok(mechanism.release(&a, seed, rng)?))?;
-                    let (plain, shrunk) = both(release.payload())?;
-                    Ok((plain, shrunk, nominal))
-                })
-            }
-        }
-    }
-
-    fn repeat(
-        &self,
-        case: &Case<'_>,
-        one: impl Fn(RowsView<'_>, FreshSeed, &mut NoiseRng) -> Result<(LowRank, LowRank, f64)>,
-    ) -> Result<Errors> {
-        let mut errors = Errors::default();
-        for i in 0..self.repetitions {
-            let matrix = case.source.matrix(i)?;
-            let (view, zero) = (matrix.view()?, frobenius(&matrix)?);
-            let seed = self.context.fresh_seed(&self.part, i);
-            let mut rng = self.context.noise(&self.part, i);
-            let (plain, shrunk, predicted) = one(view, seed, &mut rng)?;
+            let Some(ready) = ready else { continue };
+            let (seed, mut rng) = (context.fresh_seed(part, i), context.noise(part, i));
+            let (plain, shrunk, predicted) = ready(view, seed, &mut rng)?;
             let error = |a: LowRank| -> Result<f64> {
                 let (m, n) = a.shape();
                 let a = sabotage::solved(|| Ok(a), || LowRank::zero(m, n))?;
                 // A constant answer is zero; a random one errs by up to twice the matrix.
-                Ok(sabotage::answer(a.distance(&view)?, zero, &self.part, i))
+                Ok(sabotage::answer(distance(&a, view, zero), zero, part, i))
             };
-            errors.plain.push(error(plain)?);
-            errors.shrunk.push(error(shrunk)?);
-            errors.predicted.push(predicted);
-            errors.zero.push(zero);
+            found.plain.push(error(plain)?);
+            found.shrunk.push(error(shrunk)?);
+            found.predicted.push(predicted);
+            found.zero.push(zero);
         }
-        Ok(errors)
     }
+    Ok(found)
 }
 
 /// The leading components of a truncated SVD.
@@ -267,20 +265,17 @@ pub(super) fn sweep(
     repetitions: usize,
     row_bound: dp_core::NormBound,
 ) -> Result<Sweep> {
-    let mut errors = Vec::new();
     let redrawn = cases.iter().all(|c| matches!(c.source, Source::Drawn(_)));
-    for mechanism in MECHANISMS {
-        // Without noise one matrix has one error.
-        let once = mechanism == Mechanism::NonPrivate && !redrawn;
-        let repetitions = if once { 1 } else { repetitions as u64 };
-        let mut found = Vec::new();
-        for (i, case) in cases.iter().enumerate() {
-            let part = format!("{part} {mechanism:?} {i}");
-            found.push(Run { context, part, repetitions }.errors(mechanism, case, row_bound)?);
+    let mut found = MECHANISMS.map(|mechanism| (mechanism, Vec::new()));
+    for (i, case) in cases.iter().enumerate() {
+        let part = |mechanism: Mechanism| format!("{part} {mechanism:?} {i}");
+        let here = errors(context, part, case, (repetitions as u64, row_bound))?;
+        for ((_, all), one) in found.iter_mut().zip(here) {
+            all.push(one);
             context.progress.step();
         }
-        errors.push((mechanism, found));
     }
+    let errors = found.into();
     let origin = Origin {
         mechanism: String::new(),
         k: Parameter::PerPoint(cases.iter().map(|c| c.setting.k() as f64).collect()),
@@ -438,16 +433,6 @@ impl Sweep {
         out.push(Curve { label: "zero matrix".into(), points, origin });
         out
     }
-}
-
-/// `||A||_F`.
-pub(super) fn frobenius(matrix: &Matrix) -> Result<f64> {
-    let view = matrix.view()?;
-    let mut sum = 0.0;
-    for i in 0..matrix.m {
-        view.for_each_entry(i, |_, x| sum += x * x);
-    }
-    Ok(sum.sqrt())
 }
 
 /// Numbers with three digits, separated by commas.

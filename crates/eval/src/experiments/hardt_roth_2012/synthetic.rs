@@ -1,10 +1,11 @@
 //! Errors against size, sketch size, coherence and epsilon on synthetic matrices.
 
 use super::bounds::{DELTA, RANK, bound_curves, theorem_3_1, theorem_bounds};
+use super::distance::frobenius;
 use super::matrices::{Matrix, Source, synthetic};
 use super::sweep::{
-    Case, EXACT_SHRUNK, INPUT, INPUT_PLAIN, OURS, PUBLISHED, PUBLISHED_SHRUNK, Sweep, frobenius,
-    show, steps, sweep,
+    Case, EXACT_SHRUNK, INPUT, INPUT_PLAIN, OURS, PUBLISHED, PUBLISHED_SHRUNK, Sweep, show, steps,
+    sweep,
 };
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, Sabotage};
@@ -181,7 +182,7 @@ fn range_errors(context: &Context<'_>, case: &Case<'_>, repetitions: usize) -> R
 
 fn by_k(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let repetitions = context.pick(10, 20);
+    let repetitions = 10;
     let oversampling = context.pick(vec![2, 4, 8, 16], vec![2, 3, 4, 6, 8, 12, 16, 24, 32]);
     context.progress.begin(steps(oversampling.len()));
     let (m, n) = (100, context.pick(4000, 10_000));
@@ -265,7 +266,7 @@ fn by_k(context: &Context<'_>) -> Result<Report> {
 
 fn by_coherence(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let repetitions = context.pick(10, 20);
+    let repetitions = 10;
     let (m, n) = (100, context.pick(4000, 20_000));
     let shares =
         context.pick(vec![0.05, 0.3, 0.7, 1.0], vec![0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 0.9, 1.0]);
@@ -329,7 +330,7 @@ fn by_coherence(context: &Context<'_>) -> Result<Report> {
 
 fn by_epsilon(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let repetitions = context.pick(10, 20);
+    let repetitions = 10;
     let epsilons = context.pick(vec![0.1, 0.3, 1.0, 3.0], vec![0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0]);
     context.progress.begin(steps(epsilons.len()));
     let shape = (150, context.pick(5000, 20_000));

@@ -51,7 +51,7 @@ fn crossover(d: usize, k: usize, epsilon: f64, delta: f64) -> Result<f64> {
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let repetitions: u64 = context.pick(40, 400);
+    let repetitions: u64 = context.pick(40, 200);
     context.progress.begin(repetitions);
     let budget = Budget::new(EPSILON, DELTA)?;
     let one = EntryBound::new(1.0)?;
@@ -239,7 +239,7 @@ fn far_larger(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let (mut found, response) = (Vec::new(), response_error(d, EPSILON)?);
     for r2 in [512usize, 65_536] {
         let mut squares = Vec::new();
-        for repetition in 0..context.pick(12u64, 60) {
+        for repetition in 0..context.pick(12u64, 30) {
             let seed = context.public_seed("far larger", repetition);
             let p = ProjectionSpec::new(sabotage::family(Family::Rademacher), d, k, seed)?.build();
             let mechanism = PrivateProjection::gaussian(p, adjacency, one, budget)?;

@@ -1,5 +1,6 @@
 //! A linear support vector machine on private releases of sparse text, method against method.
 
+use super::projections::Projections;
 pub(super) use super::standing::ACCURACY;
 use super::standing::Cell;
 use crate::data::{Package, SparseRows, grams, packages, read_libsvm_file, shuffle};
@@ -24,6 +25,7 @@ const MOST_NUMBERS: usize = 1 << 28;
 /// One release of training and test rows, and the machine that is trained on it.
 pub(super) struct Trial<'a> {
     pub(super) context: &'a Context<'a>,
+    pub(super) projections: &'a Projections,
     /// Training rows first, then as many test rows.
     pub(super) rows: RowsView<'a>,
     pub(super) labels: &'a [i32],
@@ -195,6 +197,7 @@ pub(super) fn measure(
     for repetition in 0..plan.repetitions {
         let sample = rows(context, plan.text, plan.rows, repetition)?;
         let view = sample.view()?;
+        let projections = Projections::of(&[view]);
         let share = sample.labels.iter().filter(|&&y| y > 0).count() as f64 / sample.n() as f64;
         data = format!(
             "{}: {} rows, half of them for training, {} features, {:.0} entries a row, {:.0} % \
@@ -209,6 +212,7 @@ pub(super) fn measure(
             let (k, epsilon, method) = (plan.sizes[s], plan.epsilons[e], &plan.methods[m]);
             let trial = Trial {
                 context,
+                projections: &projections,
                 rows: view,
                 labels: &sample.labels,
                 k,

@@ -2,7 +2,7 @@
 
 use super::probe::{self, Law};
 use super::retrieval::{
-    Found, Method, OPORP, PRECISION, Plan, RADEMACHER, RAW, Trial, found, measure,
+    Found, Method, OPORP, PRECISION, Plan, RADEMACHER, RAW, Trial, found, measure, view,
 };
 use super::standing::{claim_above_chance, claim_ahead, claim_not_behind, leads};
 use crate::data::Points;
@@ -20,21 +20,16 @@ pub(super) const STUDY: Study = Study {
     run,
 };
 
-fn rows(points: &Points) -> Result<RowsView<'_>> {
-    Ok(RowsView::f64(points.n(), points.d(), points.values())?)
-}
-
 /// A named system of the library, queries and database released with one public matrix.
 fn system(trial: &Trial<'_>, system: System) -> Result<Found> {
     let seed = trial.context.public_seed("projection", trial.repetition);
-    let one = EntryBound::new(1.0)?;
     let d = trial.split.database.d();
     let budget = probe::spent(system, trial.budget)?;
-    let mechanism =
-        sabotage::system(system).mechanism(d, trial.k, seed, Shift::new(1.0)?, one, budget)?;
+    let system = sabotage::system(system);
+    let mechanism = trial.projections.mechanism(system, (d, trial.k), seed, budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let mut release = |points: &Points| {
-        sabotage::with_rows(rows(points)?, |rows| Ok(mechanism.release(rows, &mut rng)?))
+        sabotage::with_rows(view(points)?, |rows| Ok(mechanism.release(rows, &mut rng)?))
     };
     let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
     found(&queries, &database)

@@ -10,9 +10,8 @@ use super::standing::{
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, Sabotage};
 use crate::framework::{Context, Report, Study};
-use dp_core::{EntryBound, Shift};
 use sketch::RowsView;
-use sketch::projection::{Family, ProjectionSpec, project};
+use sketch::projection::{Family, project};
 use sketch::vectors::System;
 
 pub(super) const STUDY: Study = Study {
@@ -25,11 +24,10 @@ pub(super) const STUDY: Study = Study {
 /// Releases all rows by a named system with one public matrix.
 pub(super) fn system(trial: &Trial<'_>, system: System) -> Result<Judged> {
     let seed = trial.context.public_seed("projection", trial.repetition);
-    let one = EntryBound::new(1.0)?;
     let budget = probe::spent(system, trial.budget)?;
     let system = sabotage::system(system);
-    let mechanism =
-        system.mechanism(trial.rows.d(), trial.k, seed, Shift::new(1.0)?, one, budget)?;
+    let shape = (trial.rows.d(), trial.k);
+    let mechanism = trial.projections.mechanism(system, shape, seed, budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let release = sabotage::with_rows(trial.rows, |rows| Ok(mechanism.release(rows, &mut rng)?))?;
     let sketch = release.payload();
@@ -76,7 +74,7 @@ pub(super) const SKETCH: Method = Method {
         let seed = trial.context.public_seed("projection", trial.repetition);
         let (n, d, k) = (trial.rows.n(), trial.rows.d(), trial.k);
         let family = sabotage::family(Family::Rademacher);
-        let projection = ProjectionSpec::new(family, d, k, seed)?.build();
+        let projection = trial.projections.get(family, (d, k), seed)?;
         let values = project(projection.as_ref(), trial.rows)?;
         trial.judge(RowsView::f64(n, k, &values)?, 0.0)
     },

@@ -3,12 +3,12 @@
 use super::classify::{ACCURACY, Judged, Method, Needs, Plan, Text, Trial, measure};
 use super::fig12::OPORP;
 use super::probe::{self, Law};
-use super::sign_search::oporp_signs;
+use super::sign_search::{oporp_signs, single};
 use super::standing::{claim_above_chance, claim_ahead, claim_not_behind, leads, table};
 use crate::error::Result;
 use crate::framework::{Context, Report, Study, sabotage};
 use sketch::projection::Family;
-use sketch::signs::{FlipRule, SignSketch};
+use sketch::signs::FlipRule;
 
 pub(super) const STUDY: Study = Study {
     id: "li-li-2023/fig14-sign-svm",
@@ -29,8 +29,7 @@ fn signs(trial: &Trial<'_>, rule: FlipRule, t: usize) -> Result<Judged> {
 /// Signs without privacy; those of empty bins are all equal.
 pub(super) fn bare(trial: &Trial<'_>, family: Family) -> Result<Judged> {
     let seed = trial.context.public_seed("projection", trial.repetition);
-    let family = sabotage::family(family);
-    let sketch = SignSketch::single(family, trial.rows.d(), trial.k, seed)?;
+    let sketch = single(trial.projections, family, (trial.rows.d(), trial.k), seed)?;
     trial.judge_signs(sketch.simhash(trial.rows)?.payload().bits(), 0.0)
 }
 

@@ -22,7 +22,7 @@ pub(super) const STUDY: Study = Study {
 fn individual(trial: &Trial<'_>, family: Family, noise: IndividualNoise) -> Result<Judged> {
     let seed = trial.context.public_seed("projection", trial.repetition);
     let shape = (trial.rows.d(), trial.k);
-    let signs = individual_signs(shape, seed, family, noise, trial.budget)?;
+    let signs = individual_signs(trial.projections, shape, seed, family, noise, trial.budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let release = sabotage::with_rows(trial.rows, |rows| Ok(signs.release(rows, &mut rng)?))?;
     // The noise scale depends on the data and stays secret, also here.

@@ -36,7 +36,7 @@ fn tail_bound(k: f64) -> f64 {
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let sizes: Vec<usize> = (4..=10).map(|i| 1 << i).collect();
-    let repetitions = context.pick(10, 50);
+    let repetitions = context.pick(10, 20);
     context.progress.begin((sizes.len() * FAMILIES.len()) as u64);
     let mut curves: Vec<[Vec<Vec<f64>>; 2]> = Vec::new();
     for (name, family) in FAMILIES {

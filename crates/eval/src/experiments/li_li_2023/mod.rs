@@ -17,6 +17,7 @@ mod fig6;
 mod fig7_9;
 mod probe;
 mod products;
+mod projections;
 mod retrieval;
 mod sign_search;
 mod standing;

@@ -2,6 +2,7 @@
 //! projection or the exact signs of the family that the method names.
 
 use super::classify;
+use super::projections::Projections;
 use super::retrieval;
 use crate::data::{Points, Split};
 use crate::error::Result;
@@ -75,6 +76,7 @@ pub(super) fn searches(
     for &(method, law) in methods {
         let trial = retrieval::Trial {
             context,
+            projections: &Projections::of(&[]),
             split: &split,
             k: K,
             budget: Budget::new(law.epsilon(), DELTA)?,
@@ -98,6 +100,7 @@ pub(super) fn classifiers(
     for &(method, law) in methods {
         let trial = classify::Trial {
             context,
+            projections: &Projections::of(&[]),
             rows: RowsView::f64(N, D, &values)?,
             labels: &labels,
             k: K,

@@ -75,7 +75,7 @@ fn judge<'r>(
 }
 
 fn run(context: &Context<'_>) -> Result<Report> {
-    let repetitions = context.pick(3000u64, 20_000);
+    let repetitions = context.pick(3000u64, 10_000);
     context.progress.begin(2 * SIZES.len() as u64 + 1);
     let mut report = Report::default();
     let [u, v] = pair(context);
@@ -195,7 +195,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
 }
 
 fn angles(context: &Context<'_>) -> Result<Report> {
-    let (k, repetitions) = (P, context.pick(2000u64, 10_000));
+    let (k, repetitions) = (P, context.pick(2000u64, 6000));
     let budgets = [0.5f64, 1.0, 2.0];
     context.progress.begin(budgets.len() as u64);
     let mut report = Report::default();

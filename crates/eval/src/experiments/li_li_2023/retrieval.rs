@@ -1,5 +1,6 @@
 //! Search by cosine over private releases, method against method (section 5.1).
 
+use super::projections::Projections;
 use super::standing::Cell;
 use crate::baselines::NoisyRawData;
 use crate::data::{Points, Split};
@@ -11,7 +12,7 @@ use crate::metrics::{mean_precision_recall, nearest_by_cosine};
 use dp_core::{Adjacency, Budget, EntryBound, Release, Shift};
 use rayon::prelude::*;
 use sketch::RowsView;
-use sketch::projection::{Family, ProjectionSpec};
+use sketch::projection::Family;
 use sketch::vectors::{PrivateProjection, PrivateSketch};
 
 /// True neighbours of a query.
@@ -26,6 +27,7 @@ pub(super) const RECALL: &str = "recall at 100";
 /// One release of queries and database, and what is found in it.
 pub(super) struct Trial<'a> {
     pub(super) context: &'a Context<'a>,
+    pub(super) projections: &'a Projections,
     pub(super) split: &'a Split,
     pub(super) k: usize,
     pub(super) budget: Budget,
@@ -93,21 +95,24 @@ pub(super) const OPORP: Method = Method {
     search: |trial| projected(trial, Family::Oporp),
 };
 
+pub(super) fn view(points: &Points) -> Result<RowsView<'_>> {
+    Ok(RowsView::f64(points.n(), points.d(), points.values())?)
+}
+
 /// Projects with a public matrix shared by queries and database, adds exact Gaussian noise
 /// for the matrix that was drawn, and searches by the cosine of the noisy sketches.
 pub(super) fn projected(trial: &Trial<'_>, family: Family) -> Result<Found> {
     let seed = trial.context.public_seed("projection", trial.repetition);
     let d = trial.split.database.d();
     let family = sabotage::family(family);
-    let projection = ProjectionSpec::new(family, d, trial.k, seed)?.build();
+    let projection = trial.projections.get(family, (d, trial.k), seed)?;
     let one = EntryBound::new(1.0)?;
     let adjacency = Adjacency::Attribute { beta: Shift::new(1.0)? };
     let mechanism =
         PrivateProjection::gaussian(projection, adjacency, one, sabotage::spent(trial.budget)?)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let mut release = |points: &Points| {
-        let rows = RowsView::f64(points.n(), points.d(), points.values())?;
-        sabotage::with_rows(rows, |rows| Ok(mechanism.release(rows, &mut rng)?))
+        sabotage::with_rows(view(points)?, |rows| Ok(mechanism.release(rows, &mut rng)?))
     };
     let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
     found(&queries, &database)
@@ -214,6 +219,7 @@ pub(super) fn measure(
         let seed = context.public_seed("split", repetition);
         let split = points.split(plan.queries, plan.database, seed)?;
         shape = (split.queries.n(), split.database.n());
+        let projections = Projections::of(&[view(&split.queries)?, view(&split.database)?]);
         let d = points.d();
         let truth =
             nearest_by_cosine(split.queries.values(), split.database.values(), d, RELEVANT)?;
@@ -225,7 +231,15 @@ pub(super) fn measure(
             let epsilon = plan.epsilons[e];
             let budget = Budget::new(epsilon, plan.delta)?;
             let noise = format!("{}, k = {k}, epsilon = {epsilon}", method.label);
-            let trial = Trial { context, split: &split, k, budget, repetition, noise };
+            let trial = Trial {
+                context,
+                projections: &projections,
+                split: &split,
+                k,
+                budget,
+                repetition,
+                noise,
+            };
             let found = (method.search)(&trial)?;
             let answers = sabotage::answers(found.answers, split.database.n());
             let of = |r| mean_precision_recall(&answers, &truth, r);

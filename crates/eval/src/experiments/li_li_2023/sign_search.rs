@@ -1,12 +1,12 @@
 //! Private signs, and methods of private search that publish them.
 
 use super::probe;
-use super::retrieval::{Found, Method, Trial};
+use super::projections::Projections;
+use super::retrieval::{Found, Method, Trial, view};
 use crate::data::Points;
 use crate::error::Result;
 use crate::framework::sabotage;
 use dp_core::{Adjacency, Budget, EntryBound, PublicSeed, Shift};
-use sketch::RowsView;
 use sketch::projection::Family;
 use sketch::search::{HammingIndex, Queries};
 use sketch::signs::{
@@ -19,10 +19,6 @@ const RETURNED: usize = 100;
 fn one() -> Result<(Adjacency, EntryBound)> {
     let one = EntryBound::new(1.0)?;
     Ok((Adjacency::Attribute { beta: Shift::new(1.0)? }, one))
-}
-
-pub(super) fn view(points: &Points) -> Result<RowsView<'_>> {
-    Ok(RowsView::f64(points.n(), points.d(), points.values())?)
 }
 
 fn search(database: &SignCodes, queries: &SignCodes) -> Result<Vec<Vec<usize>>> {
@@ -50,15 +46,26 @@ pub(super) fn oporp_signs(
     Ok(PrivateSigns::new(sketch, named, adjacency, bound, budget)?)
 }
 
+/// One projection to signs.
+pub(super) fn single(
+    projections: &Projections,
+    family: Family,
+    shape: (usize, usize),
+    seed: PublicSeed,
+) -> Result<SignSketch> {
+    Ok(SignSketch::new(vec![projections.get(sabotage::family(family), shape, seed)?])?)
+}
+
 /// iDP-SignRP and iDP-SignOPORP; pure for randomised response.
 pub(super) fn individual_signs(
+    projections: &Projections,
     shape: (usize, usize),
     seed: PublicSeed,
     family: Family,
     noise: IndividualNoise,
     budget: Budget,
 ) -> Result<IndividualSigns> {
-    let sketch = SignSketch::single(sabotage::family(family), shape.0, shape.1, seed)?;
+    let sketch = single(projections, family, shape, seed)?;
     let (adjacency, bound) = one()?;
     let budget = match noise {
         IndividualNoise::Gaussian => budget,
@@ -84,7 +91,7 @@ fn oporp(trial: &Trial<'_>, rule: FlipRule, repetitions: usize) -> Result<Found>
 fn individual(trial: &Trial<'_>, family: Family, noise: IndividualNoise) -> Result<Found> {
     let seed = trial.context.public_seed("projection", trial.repetition);
     let shape = (trial.split.database.d(), trial.k);
-    let signs = individual_signs(shape, seed, family, noise, trial.budget)?;
+    let signs = individual_signs(trial.projections, shape, seed, family, noise, trial.budget)?;
     let mut rng = trial.context.noise(&trial.noise, trial.repetition);
     let mut release = |points: &Points| {
         sabotage::with_rows(view(points)?, |rows| Ok(signs.release(rows, &mut rng)?))
@@ -99,8 +106,8 @@ fn individual(trial: &Trial<'_>, family: Family, noise: IndividualNoise) -> Resu
 /// Exact signs, for reference.
 fn exact(trial: &Trial<'_>) -> Result<Found> {
     let seed = trial.context.public_seed("projection", trial.repetition);
-    let family = sabotage::family(Family::Rademacher);
-    let sketch = SignSketch::single(family, trial.split.database.d(), trial.k, seed)?;
+    let shape = (trial.split.database.d(), trial.k);
+    let sketch = single(trial.projections, Family::Rademacher, shape, seed)?;
     let queries = sketch.simhash(view(&trial.split.queries)?)?;
     let database = sketch.simhash(view(&trial.split.database)?)?;
     let answers = search(database.payload(), queries.payload())?;

@@ -124,7 +124,7 @@ impl Series {
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     context.progress.begin(4 * EPSILONS.len() as u64);
-    let repetitions = context.pick(10, 20);
+    let repetitions = 10;
     let data = package_sets().at_least(20);
     let split = Split::new(data, context.public_seed("split", 0), context.pick(50, 300));
     let groups = |&epsilon: &f64| -> Result<ItemGroups> {

@@ -48,9 +48,10 @@ fn risks(context: &Context<'_>, power: f64, repetition: u64) -> Result<Vec<[f64;
     let excess =
         |theta: &[f64]| risk(&Mat::from_fn(D, 1, |i, _| theta[i] - best[(i, 0)])) / risk(&best);
     let seen = sabotage::data(rows);
+    let sums = gram(&seen, D + 1);
     let of_epsilon = |epsilon: f64| -> Result<[f64; 4]> {
         let part = format!("{} {epsilon}", law(power));
-        let found = coefficients(context, &seen, epsilon, (&part, repetition))?;
+        let found = coefficients(context, (&seen, &sums), epsilon, (&part, repetition))?;
         Ok(found.map(|theta| excess(&theta)))
     };
     EPSILONS.into_iter().map(of_epsilon).collect()
@@ -60,10 +61,10 @@ fn law(power: f64) -> String {
     format!("regression i^-{power}")
 }
 
-/// What every method finds in the rows.
+/// What every method finds in rows and their Gram matrix.
 fn coefficients(
     context: &Context<'_>,
-    rows: &[f64],
+    (rows, exact): (&[f64], &Mat<f64>),
     epsilon: f64,
     (part, repetition): (&str, u64),
 ) -> Result<[Vec<f64>; 4]> {
@@ -87,7 +88,7 @@ fn coefficients(
         || Ok(Regression::of(release.payload(), D)?.coefficients().to_vec()),
         zero,
     )?;
-    let [ada, denoised] = adassp(context, rows, (budget, of(1.0)?), (part, repetition))?;
+    let [ada, denoised] = adassp(context, (rows, exact), (budget, of(1.0)?), (part, repetition))?;
     Ok([newton, line, ada, denoised])
 }
 
@@ -95,13 +96,12 @@ fn coefficients(
 /// least eigenvalue, the Gram matrix, its product with the target. Then the same with the Gram matrix denoised.
 fn adassp(
     context: &Context<'_>,
-    rows: &[f64],
+    (rows, exact): (&[f64], &Mat<f64>),
     (budget, adjacency): (Budget, Adjacency),
     (part, repetition): (&str, u64),
 ) -> Result<[Vec<f64>; 2]> {
     let sigma = 3f64.sqrt() * calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get();
     let mut normals = Normals::new(context.sub_seed(&format!("AdaSSP {part}"), repetition));
-    let exact = gram(rows, D + 1);
     let features: Vec<f64> = rows.chunks(D + 1).flat_map(|row| &row[..D]).copied().collect();
     let mechanism =
         GaussianCovariance::with_sigma(D, adjacency, budget, NoiseScale::new(sigma * 1.0001)?)?;
@@ -145,7 +145,7 @@ fn point(x: f64, samples: &[f64]) -> Point {
 }
 
 fn run(context: &Context<'_>) -> Result<Report> {
-    let repetitions = context.pick(16, 64);
+    let repetitions = context.pick(16, 32);
     context.progress.begin(2 * repetitions);
     let mut report = Report::default();
     let mut panels = Vec::new();

@@ -202,7 +202,7 @@ pub(super) fn shown(numbers: &[f64]) -> String {
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     context.progress.begin(2 * EPSILONS.len() as u64);
-    let repetitions = context.pick(10, 20);
+    let repetitions = 10;
     let task = Task::new(package_sets().at_least(20), context.pick(50, 300));
     let (bins, bits) = METHODS.split_at(1);
     let mut all = series(context, &task, bins, repetitions)?;

@@ -1,7 +1,8 @@
 //! Every way, every size, every epsilon: what is found, and what was predicted.
 
+use super::kinds::{Onto, Way};
 use super::spaces::{RETURNED, Space, Task};
-use super::ways::{DELTA, Onto, Published, Trial, Way, view};
+use super::ways::{DELTA, Published, Trial, view};
 use crate::error::Result;
 use crate::framework::sabotage::{NOISE, Sabotage};
 use crate::framework::{Claim, Context, Report};

@@ -1,6 +1,7 @@
 //! Private nearest neighbours: what every mechanism finds, whatever it protects.
 
 mod choice;
+mod kinds;
 mod measure;
 mod one_attribute;
 mod row_shift;

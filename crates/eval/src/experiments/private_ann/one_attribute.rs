@@ -1,12 +1,12 @@
 //! One attribute of one row changes.
 
+use super::kinds::{Onto, Way};
 use super::measure::{
     Cell, SEARCHES, Search, Setting, claim_bins, claim_noise, claim_turned, in_hindsight, measure,
     sizes,
 };
 use super::show::{listed, precision, show};
 use super::spaces::{Extent, Space};
-use super::ways::{Onto, Way};
 use crate::Effort;
 use crate::error::Result;
 use crate::framework::sabotage::{ANSWERS, Sabotage};

@@ -1,9 +1,9 @@
 //! One row shifts by a quarter of its length.
 
+use super::kinds::{Onto, Way};
 use super::measure::{SEARCHES, Search, Setting, claim_bins, claim_noise, measure};
 use super::show::{chosen, lead, listed, precision, show};
 use super::spaces::{Extent, Space};
-use super::ways::{Onto, Way};
 use crate::Effort;
 use crate::error::Result;
 use crate::framework::sabotage::{ANSWERS, Sabotage};

@@ -1,8 +1,8 @@
 //! What was measured, as figures and tables.
 
+use super::kinds::Way;
 use super::measure::{Cell, SEARCHES, Search, Setting, by_rule, in_hindsight, sizes};
 use super::spaces::{RELEVANT, RETURNED, Space};
-use super::ways::Way;
 use crate::Table;
 use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting as Value,

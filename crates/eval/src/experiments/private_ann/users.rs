@@ -1,9 +1,9 @@
 //! A user with several rows, each of which may become any other.
 
+use super::kinds::{Onto, Way};
 use super::measure::{SEARCHES, Search, Setting, claim_bins, measure};
 use super::show::{listed, precision, show};
 use super::spaces::{Extent, Space};
-use super::ways::{Onto, Way};
 use crate::error::Result;
 use crate::framework::sabotage::{ANSWERS, Sabotage};
 use crate::framework::{Context, Report, Study};

@@ -1,11 +1,12 @@
 //! One whole row becomes any other.
 
+use super::kinds::{Onto, Way};
 use super::measure::{
     Cell, SEARCHES, Search, Setting, by_rule, claim_bins, in_hindsight, measure, sizes,
 };
 use super::show::{chosen, listed, precision, show};
 use super::spaces::{Extent, Space};
-use super::ways::{MOST, Onto, Way};
+use super::ways::MOST;
 use crate::Effort;
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};

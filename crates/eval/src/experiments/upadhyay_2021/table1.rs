@@ -43,16 +43,17 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let repetitions = 10usize;
     let epsilons = [0.1, 0.3, 1.0, 3.0, 10.0];
     // A fresh stream a repetition; its last two columns are targets, linear in the others but for a little noise.
-    let streams: Vec<(Vec<f64>, Mat<f64>)> = (0..repetitions as u64)
+    let streams: Vec<(Vec<f64>, Mat<f64>, Best)> = (0..repetitions as u64)
         .map(|repetition| {
             let data = with_targets(
                 turning(rows, d, RANK, context.data_seed("table1 stream", repetition)),
                 d,
             );
             let exact = gram(&data, d, rows - window as usize, rows);
-            (data, exact)
+            let best = Best::of(exact.as_ref())?;
+            Ok((data, exact, best))
         })
-        .collect();
+        .collect::<Result<_>>()?;
     let mut named = schedules(rows as u64 / block);
     let wishart = Schedule::Block { noise: BlockNoise::Wishart, keep: Keep::Blocks };
     named.push(Named { label: "Block, Wishart", schedule: wishart });
@@ -64,7 +65,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     for (s, label) in labels.iter().enumerate() {
         for epsilon in epsilons {
             let mut runs = vec![Vec::new(); TASKS.len()];
-            for (repetition, (data, exact)) in streams.iter().enumerate() {
+            for (repetition, (data, exact, best)) in streams.iter().enumerate() {
                 let part = format!("table1 {label} {epsilon}");
                 let release = match named.get(s) {
                     Some(Named { schedule, .. }) => {
@@ -91,7 +92,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
                     }
                     None => Estimate::zero(d),
                 };
-                for (run, error) in runs.iter_mut().zip(errors(&release, exact.as_ref())?) {
+                for (run, error) in runs.iter_mut().zip(errors(&release, exact.as_ref(), best)?) {
                     run.push(error);
                 }
             }
@@ -130,7 +131,7 @@ pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     claim_noise(&mut report, "Block Gaussian", &noise);
     let norm = streams
         .iter()
-        .map(|(_, exact)| Ok(symmetric_eigen(exact.as_ref())?.values[0]))
+        .map(|(_, exact, _)| Ok(symmetric_eigen(exact.as_ref())?.values[0]))
         .sum::<Result<f64>>()?
         / repetitions as f64;
     histogram_claim(&mut report, &samples, norm);
@@ -161,31 +162,50 @@ impl Estimate {
     }
 }
 
+/// What the exact window gives, for every release of it.
+struct Best {
+    leading: f64,
+    sparse: f64,
+    nonnegative: f64,
+    risk: f64,
+}
+
+impl Best {
+    fn of(exact: MatRef<'_, f64>) -> Result<Self> {
+        let cost = |basis: Mat<f64>| projection_cost(exact, basis.as_ref());
+        let fitted = regression(exact, exact.nrows() - TARGETS, Ridge::Fixed { lambda: 0.0 })?;
+        Ok(Self {
+            leading: cost(leading(exact)?)?,
+            sparse: cost(sparse_pca(exact, 2, SPARSITY)?)?,
+            nonnegative: cost(nonnegative_pca(exact, 1)?)?,
+            risk: risk(exact, fitted.as_ref()),
+        })
+    }
+}
+
 /// The six errors of one release.
-fn errors(release: &Estimate, exact: MatRef<'_, f64>) -> Result<[f64; 6]> {
+fn errors(release: &Estimate, exact: MatRef<'_, f64>, best: &Best) -> Result<[f64; 6]> {
     let d = exact.nrows();
     let Estimate { noisy, positive, sd } = release;
     let spectral = spectral_distance(exact, noisy.as_ref(), 0.0)?;
-    let excess = |basis: Mat<f64>, best: Mat<f64>| -> Result<f64> {
-        Ok(projection_cost(exact, basis.as_ref())? - projection_cost(exact, best.as_ref())?)
+    let excess = |basis: Mat<f64>, best: f64| -> Result<f64> {
+        Ok(projection_cost(exact, basis.as_ref())? - best)
     };
     // The solvers of the private side; a broken one returns the last axes, or zero.
     let axes = |k: usize| Mat::from_fn(d, k, |i, j| f64::from(u8::from(i + j + 1 == d)));
     let found = sabotage::solved(|| leading(positive.as_ref()), || axes(RANK))?;
-    let pca = excess(found, leading(exact)?)?;
-    let sparse = |c: MatRef<'_, f64>| Ok(sparse_pca(c, 2, SPARSITY)?);
-    let found = sabotage::solved(|| sparse(positive.as_ref()), || axes(2))?;
-    let sparse = excess(found, sparse(exact)?)?;
+    let pca = excess(found, best.leading)?;
+    let found = sabotage::solved(|| Ok(sparse_pca(positive.as_ref(), 2, SPARSITY)?), || axes(2))?;
+    let sparse = excess(found, best.sparse)?;
     let found = sabotage::solved(|| Ok(nonnegative_pca(positive.as_ref(), 1)?), || axes(1))?;
-    let nonnegative = excess(found, nonnegative_pca(exact, 1)?)?;
+    let nonnegative = excess(found, best.nonnegative)?;
     let features = d - TARGETS;
     let ridge = Ridge::NoiseLevel { sd: *sd };
     let fitted = sabotage::solved(
         || Ok(regression(positive.as_ref(), features, ridge)?),
         || Mat::zeros(features, TARGETS),
     )?;
-    let best = regression(exact, features, Ridge::Fixed { lambda: 0.0 })?;
-    let risk = risk(exact, fitted.as_ref()) - risk(exact, best.as_ref());
+    let risk = risk(exact, fitted.as_ref()) - best.risk;
     let mut squares = 0.0;
     for i in 0..d {
         let x: Vec<f64> = (0..d).map(|j| ((i * 31 + j * 17) % 13) as f64 - 6.0).collect();

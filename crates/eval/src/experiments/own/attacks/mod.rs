@@ -3,7 +3,7 @@
 mod settings;
 
 use crate::Table;
-use crate::attacks::{Attack, on_labels, on_links};
+use crate::attacks::{Attack, Prior, on_labels, on_links};
 use crate::data::{Points, digits, package_embeddings};
 use crate::error::Result;
 use crate::framework::sabotage::{self, NOISE, Sabotage};
@@ -18,6 +18,7 @@ use settings::{DELTA, FAMILIES, Setting, Size};
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::rows::RowsView;
 use sketch::vectors::{NoiseKind, PrivateProjection, PrivateSketch, ProjectionConfig};
+use std::sync::Arc;
 
 pub(super) const STUDY: Study = Study {
     id: "own/attacks",
@@ -38,7 +39,7 @@ const K: usize = 256;
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     context.progress.begin(3);
-    let size = Size { rows: context.pick(800, 2500), releases: context.pick(250, 2000) };
+    let size = Size { rows: context.pick(800, 2500), releases: context.pick(250, 1000) };
     let all = settings::all(context, &size)?;
     context.progress.step();
     inside(&mut report, &all);
@@ -239,14 +240,26 @@ fn repeated(
 fn labels(context: &Context<'_>) -> Result<Vec<Guessed>> {
     let (all, rows) = (digits(), context.pick(400, 4000));
     let mut found = Vec::new();
+    let (epsilons, repetitions) = series(context);
+    // What the public rows of a repetition tell serves all of its releases.
+    let parts = (0..repetitions).map(|repetition| {
+        let seed = context.data_seed("public rows", repetition);
+        let parts = all.split(PUBLIC, Some(rows), PublicSeed::new(seed))?;
+        let prior = Arc::new(Prior::new(&parts.queries)?);
+        Ok((parts, prior))
+    });
+    let parts = parts.collect::<Result<Vec<_>>>()?;
     for noise in LAWS {
-        found.extend(repeated(("digit", noise), series(context), |epsilon, repetition| {
-            let seed = context.data_seed("public rows", repetition);
-            let parts = all.split(PUBLIC, Some(rows), PublicSeed::new(seed))?;
-            let of = (&parts.database, K, 1.0);
-            let release = released(context, of, (noise, epsilon), ("labels", repetition))?;
-            on_labels(&release, &parts.database, &parts.queries)
-        })?);
+        found.extend(repeated(
+            ("digit", noise),
+            (epsilons, repetitions),
+            |epsilon, repetition| {
+                let (parts, prior) = &parts[repetition as usize];
+                let of = (&parts.database, K, 1.0);
+                let release = released(context, of, (noise, epsilon), ("labels", repetition))?;
+                on_labels(&release, &parts.database, (&parts.queries, prior))
+            },
+        )?);
     }
     Ok(found)
 }

@@ -159,7 +159,7 @@ fn shown(numbers: &[f64]) -> String {
 }
 
 pub(super) fn add(report: &mut Report, context: &Context<'_>) -> Result<()> {
-    let law = of_power_law(context, context.pick(10, 32))?;
+    let law = of_power_law(context, context.pick(10, 16))?;
     (0..6).for_each(|_| context.progress.step());
     let (images, name) = of_images(context, 10)?;
     claims(report, &law, &images);

@@ -96,8 +96,19 @@ impl Crowd {
         let tried = ways.into_iter().map(|(method, range)| {
             let name = format!("{method:?}");
             let part = format!("{} {adjacency} {} {name}", self.name, task.budget);
+            // Its noise is that of every projection.
+            let fresh = match method {
+                DistanceMethod::FreshProjection { k } => Some(AveragedProjection::gaussian(
+                    task.d,
+                    k,
+                    adjacency,
+                    self.bound,
+                    spending.budget,
+                )?),
+                _ => None,
+            };
             Tried::of(name, range, releases, |r| {
-                Ok(self.released(context, &spending, &method, (&part, r))?.sqrt())
+                Ok(self.released(context, &spending, (&method, fresh.as_ref()), (&part, r))?.sqrt())
             })
         });
         Ok(Question {
@@ -115,7 +126,7 @@ impl Crowd {
         &self,
         context: &Context<'_>,
         task: &DistanceTask,
-        method: &DistanceMethod,
+        (method, fresh): (&DistanceMethod, Option<&AveragedProjection>),
         (part, r): (&str, u64),
     ) -> Result<f64> {
         let mut rng = context.noise(part, r);
@@ -133,20 +144,19 @@ impl Crowd {
             let release = sabotage::with_rows(rows, |rows| Ok(mechanism.release(rows, rng)?))?;
             self.error(|i, j| Ok(Pairs::within(&release).squared_distance(i, j)?.value))
         };
+        if let Some(fresh) = fresh {
+            let seed = context.fresh_seed(part, r);
+            let release = sabotage::with_rows(rows, |rows| {
+                Ok(fresh.clone().release(seed, rows, &mut rng)?)
+            })?;
+            return self.error(|i, j| Ok(Pairs::within(&release).squared_distance(i, j)?.value));
+        }
         match method {
             DistanceMethod::Projection { k, noise } => {
                 of_projection(Family::Oporp, *k, *noise, &mut rng)
             }
             DistanceMethod::RawData { noise } => {
                 of_projection(Family::Identity, task.d, *noise, &mut rng)
-            }
-            DistanceMethod::FreshProjection { k } => {
-                let fresh =
-                    AveragedProjection::gaussian(task.d, *k, task.adjacency, bound, task.budget)?;
-                let seed = context.fresh_seed(part, r);
-                let release =
-                    sabotage::with_rows(rows, |rows| Ok(fresh.release(seed, rows, &mut rng)?))?;
-                self.error(|i, j| Ok(Pairs::within(&release).squared_distance(i, j)?.value))
             }
             DistanceMethod::MultiScale { sizes } => {
                 let built = sizes.iter().enumerate().map(|(i, &k)| {

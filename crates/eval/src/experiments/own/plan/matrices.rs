@@ -195,16 +195,16 @@ impl Asked<'_> {
         let setting = Setting::recommended((m, n), rank, shift, row_bound)?;
         let spent = sabotage::spent(budget)?;
         let plans = plan_low_rank(&task)?;
+        let pfp = Pfp::calibrate(setting, spent, PfpOptions::default())?;
+        let input = InputPerturbation::calibrate(setting, spent)?;
         let tried = self.try_all(("low rank", &name), &plans, |method, part, r| {
             let mut rng = self.context.noise(part, r);
             sabotage::with_rows(view, |seen| match method {
                 LowRankMethod::FindAndProject { .. } => {
-                    let pfp = Pfp::calibrate(setting, spent, PfpOptions::default())?;
                     let release = pfp.release(&seen, self.context.fresh_seed(part, r), &mut rng)?;
                     Ok(release.payload().shrunk()?.distance(&view)?)
                 }
                 LowRankMethod::InputPerturbation => {
-                    let input = InputPerturbation::calibrate(setting, spent)?;
                     Ok(input.release(&seen, &mut rng)?.payload().distance(&view)?)
                 }
                 _ => Ok(norm),
@@ -238,6 +238,8 @@ impl Asked<'_> {
             Adjacency::ZeroRow { .. } => Adjacency::ZeroRow { bound: both },
             _ => Adjacency::AddRemoveRow { bound: both },
         };
+        let newton = PrivateNewton::calibrate(config, spent)?;
+        let sums = GaussianCovariance::calibrate(d + 1, longer, spent)?;
         let tried = self.try_all(("regression", &name), &plans, |method, part, r| {
             let data = with_target(n, d, power, self.context.data_seed(&name, r));
             let exact = gram(&data, d + 1);
@@ -245,15 +247,11 @@ impl Asked<'_> {
             let seen = sabotage::data(data);
             let mut rng = self.context.noise(part, r);
             let found = match method {
-                RegressionMethod::Newton => {
-                    let newton = PrivateNewton::calibrate(config, spent)?;
-                    sabotage::solved(
-                        || Ok(newton.release(&seen, &mut rng)?.payload().coefficients().to_vec()),
-                        || vec![0.0; d],
-                    )?
-                }
+                RegressionMethod::Newton => sabotage::solved(
+                    || Ok(newton.release(&seen, &mut rng)?.payload().coefficients().to_vec()),
+                    || vec![0.0; d],
+                )?,
                 RegressionMethod::Covariance => {
-                    let sums = GaussianCovariance::calibrate(d + 1, longer, spent)?;
                     let release = sums.release(&seen, &mut rng)?;
                     sabotage::solved(
                         || Ok(Regression::of(release.payload(), d)?.coefficients().to_vec()),

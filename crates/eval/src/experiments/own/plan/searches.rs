@@ -65,13 +65,21 @@ impl Rows {
         }
         ways.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
         let spent = sabotage::spent_within(budget, 64.0)?;
+        let split = |r| {
+            let seed = context.public_seed(&format!("split {}", self.name), r);
+            self.private.split(QUERIES, Some(self.database), seed)
+        };
+        // The same for all sizes.
+        let truths = (0..releases).map(|r| {
+            let parts = split(r)?;
+            nearest_by_cosine(parts.queries.values(), parts.database.values(), d, RETURNED)
+        });
+        let truths = truths.collect::<Result<Vec<_>>>()?;
         let tried = ways.into_iter().map(|(k, range)| {
             let part = format!("search {} {epsilon} {asked:?} {k}", self.name);
             Tried::of(format!("{k} numbers"), Some(range), releases, |r| {
-                let seed = context.public_seed(&format!("split {}", self.name), r);
-                let split = self.private.split(QUERIES, Some(self.database), seed)?;
-                let (queries, database) = (split.queries, split.database);
-                let truth = nearest_by_cosine(queries.values(), database.values(), d, RETURNED)?;
+                let parts = split(r)?;
+                let (queries, database) = (parts.queries, parts.database);
                 let mechanism = mechanism(spec(k, r)?, spent)?;
                 let mut rng = context.noise(&part, r);
                 let mut release = |points: &Points| {
@@ -94,7 +102,7 @@ impl Rows {
                 };
                 let list = |q| found.indices(q).iter().map(|&row| row as usize).collect();
                 let found = sabotage::answers((0..QUERIES).map(list).collect(), self.database);
-                Ok(mean_precision_recall(&found, &truth, RETURNED).1)
+                Ok(mean_precision_recall(&found, &truths[r as usize], RETURNED).1)
             })
         });
         Ok(Question {

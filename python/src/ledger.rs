@@ -81,7 +81,7 @@ fn ledger_show(py: Python<'_>, path: PathBuf, delta: Option<f64>) -> Result<Stri
 #[pyfunction]
 fn ledger_check(py: Python<'_>, path: PathBuf, guarantee: &str) -> Result<()> {
     let guarantee = values::guarantee(guarantee)?;
-    work(py, || BudgetFile::check(&path, &guarantee, 1))?;
+    work(py, || BudgetFile::check(&path, &guarantee, 1, "a release that is planned"))?;
     Ok(())
 }
 

@@ -60,7 +60,7 @@ impl Run {
         match (ledger, promise) {
             (None, _) => Ok(()),
             (Some(ledger), Some(promise)) => {
-                work(py, || BudgetFile::check(ledger, promise, 1))?;
+                work(py, || BudgetFile::check(ledger, promise, 1, "a release that is planned"))?;
                 Ok(())
             }
             (Some(_), None) => Err(Fault::invalid(

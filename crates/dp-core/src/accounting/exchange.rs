@@ -237,7 +237,7 @@ impl Foreign {
         // A claim without a profile stands as its pure part, and its delta beside it.
         let (mut events, mut beyond) = ledger.composed();
         if let Some(guarantee) = besides {
-            let entry = Entry::of(guarantee, 1, "", ledger.adjacency())?;
+            let entry = Entry::of(guarantee, 1, "".into(), ledger.adjacency())?;
             beyond += entry.cost().beyond().get();
             events.push(entry.event().clone());
         }

@@ -1,7 +1,8 @@
 //! The ledger of one data set.
 
 use super::entry::{Basis, Entry, Group, Groups};
-use super::filter::{Filter, FilterRule};
+use super::filter::{Expense, Filter, FilterRule};
+use super::part::Named;
 use super::{Method, epsilon};
 use crate::adjacency::{Adjacency, Partition};
 use crate::budget::{Budget, Delta, Epsilon};
@@ -157,16 +158,16 @@ impl Ledger {
     /// [`Error::CertificateRejected`] when it is not consistent, or when somebody could know its
     /// randomness ([`Certificate::require_secret_randomness`]); otherwise as [`Ledger::spend`].
     pub fn add_labelled(&mut self, certificate: &Certificate, label: &str) -> Result<()> {
-        let entry = self.planned(certificate, label)?;
+        let entry = self.planned(certificate, label.into())?;
         self.push(entry);
         Ok(())
     }
 
     /// The entry of [`Ledger::add_labelled`].
-    pub(crate) fn planned(&self, certificate: &Certificate, label: &str) -> Result<Entry> {
+    pub(crate) fn planned(&self, certificate: &Certificate, named: Named<'_>) -> Result<Entry> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
-        self.planned_runs(certificate.guarantee(), 1, label)
+        self.planned_runs(certificate.guarantee(), 1, named)
     }
 
     /// Enters a release that has happened, even past the limit: it cannot be taken back, and a
@@ -178,7 +179,7 @@ impl Ledger {
     /// its randomness (no ledger speaks of such a release); [`Error::Mismatch`] for another
     /// adjacency.
     pub fn record(&mut self, certificate: &Certificate, label: &str) -> Result<Standing> {
-        let (entry, standing) = self.happened(certificate, label)?;
+        let (entry, standing) = self.happened(certificate, label.into())?;
         self.push(entry);
         Ok(standing)
     }
@@ -187,11 +188,11 @@ impl Ledger {
     pub(crate) fn happened(
         &self,
         certificate: &Certificate,
-        label: &str,
+        named: Named<'_>,
     ) -> Result<(Entry, Standing)> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
-        let entry = Entry::of(certificate.guarantee(), 1, label, self.adjacency)?;
+        let entry = Entry::of(certificate.guarantee(), 1, named, self.adjacency)?;
         self.check(&entry)?;
         let kept = self.check_limit(&entry);
         Ok((entry, kept.map_or_else(Standing::Passed, |()| Standing::Kept)))
@@ -202,13 +203,41 @@ impl Ledger {
     /// the noise, and a seed that is averaged over, from the operating system: a
     /// guarantee does not say where they come from, a certificate does ([`Ledger::add`]).
     ///
+    /// A release of a [`Part`](super::Part) of the rows is [named by it](super::Part::labelled): of every partition counts, for each
+    /// cost, the part with the most entries of that cost. So parts that are released alike cost what one of them costs; what one part has and
+    /// another has not is added.
+    ///
+    /// ```
+    /// use dp_core::accounting::{Ledger, Method, Part};
+    /// use dp_core::adjacency::Partition;
+    /// use dp_core::{Adjacency, Budget, Delta, Probability, Profile, Shift, Theorem};
+    ///
+    /// let change = Adjacency::Attribute { beta: Shift::new(1.0)? };
+    /// let profile = Profile::RandomizedResponse { bits: 1, keep: Probability::new(0.73)? };
+    /// # let author = dp_core::authority!();
+    /// let release = author.proven(change, Budget::new(1.0, 0.0)?, profile, Theorem::BitResponse)?;
+    /// let mut ledger = Ledger::new(change);
+    /// for region in ["north", "south"] {
+    ///     // Which region a row is in does not depend on what it says.
+    ///     let part = Part::new("regions", region, Partition::ByRow)?;
+    ///     ledger.spend(&release, 1, part.labelled("a file"))?;
+    /// }
+    /// assert!(ledger.epsilon(Delta::ZERO, Method::Basic)?.upper.get() <= 1.0);
+    /// # Ok::<(), dp_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Mismatch`] for an adjacency whose changes never make up the ledger's;
     /// [`Error::InvalidParameter`] for a guarantee that is declared, or a published claim without a profile
     /// (see [`Ledger::spend_accepting_claim`]), and for a count outside `[1, 2^40]`;
     /// [`Error::BudgetExceeded`] when the limit would be passed.
-    pub fn spend(&mut self, guarantee: &Guarantee, count: u64, label: &str) -> Result<()> {
-        let entry = self.planned_runs(guarantee, count, label)?;
+    pub fn spend<'a>(
+        &mut self,
+        guarantee: &Guarantee,
+        count: u64,
+        label: impl Into<Named<'a>>,
+    ) -> Result<()> {
+        let entry = self.planned_runs(guarantee, count, label.into())?;
         self.push(entry);
         Ok(())
     }
@@ -218,9 +247,9 @@ impl Ledger {
         &self,
         guarantee: &Guarantee,
         count: u64,
-        label: &str,
+        named: Named<'_>,
     ) -> Result<Entry> {
-        let entry = self.planned_at_its_word(guarantee, count, label)?;
+        let entry = self.planned_at_its_word(guarantee, count, named)?;
         Self::require_profile(guarantee, &entry)?;
         Ok(entry)
     }
@@ -239,8 +268,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// How many more entries would keep the limit by a rule, this ledger's or another, if each were as this guarantee, or as the
-    /// last entry where none is named; at most 2^40.
+    /// How many more entries would keep the limit by a rule, this ledger's or another, if each were as this guarantee (of all rows),
+    /// or as the last entry where none is named (of its part, if it is of one); at most 2^40.
     ///
     /// ```
     /// use dp_core::accounting::{FilterRule, Ledger};
@@ -264,19 +293,16 @@ impl Ledger {
         let filter = Filter { rule, ..limited };
         let entry = match like {
             Some(guarantee) => {
-                let entry = Entry::of(guarantee, 1, "more of them", self.adjacency)?;
+                let entry = Entry::of(guarantee, 1, "more of them".into(), self.adjacency)?;
                 Self::require_profile(guarantee, &entry)?;
                 Some(entry)
             }
-            None => self.entries.last().map(|last| Entry::new(String::new(), last.cost().clone())),
+            None => self.entries.last().cloned(),
         };
         let entry = entry.ok_or_else(|| Error::invalid("entries", 0, "[1, inf)"))?;
-        let fits = |times: u64| {
-            let past = self.groups.list().iter().map(Group::expense);
-            match filter.check(past.chain([entry.cost().expense(times)])) {
-                Err(Error::BudgetExceeded { .. }) => Ok(false),
-                checked => checked.map(|()| true),
-            }
+        let fits = |times: u64| match filter.check(self.expenses(&entry, times)) {
+            Err(Error::BudgetExceeded { .. }) => Ok(false),
+            checked => checked.map(|()| true),
         };
         let most = (MOST_RUNS - self.groups.runs()) / entry.event().count();
         // Doubled first: no rule is asked about far more than fit.
@@ -328,10 +354,10 @@ impl Ledger {
             return Err(Error::invalid("parts", 0, "[1, inf)"));
         };
         let touched = partition.parts_touched(self.adjacency).min(parts.len() as u64);
-        let entry = Entry::of(first, touched, label, self.adjacency)?;
+        let entry = Entry::of(first, touched, label.into(), self.adjacency)?;
         Self::require_profile(first, &entry)?;
         for part in rest {
-            if Entry::of(part, touched, label, self.adjacency)? != entry {
+            if Entry::of(part, touched, label.into(), self.adjacency)? != entry {
                 let allowed = "one calibration for every part, or an entry for each";
                 return Err(Error::invalid("guarantees of the parts", "different", allowed));
             }
@@ -345,13 +371,13 @@ impl Ledger {
     ///
     /// # Errors
     /// As [`Ledger::spend`].
-    pub fn spend_accepting_claim(
+    pub fn spend_accepting_claim<'a>(
         &mut self,
         guarantee: &Guarantee,
         count: u64,
-        label: &str,
+        label: impl Into<Named<'a>>,
     ) -> Result<()> {
-        let entry = self.planned_at_its_word(guarantee, count, label)?;
+        let entry = self.planned_at_its_word(guarantee, count, label.into())?;
         self.push(entry);
         Ok(())
     }
@@ -361,9 +387,9 @@ impl Ledger {
         &self,
         guarantee: &Guarantee,
         count: u64,
-        label: &str,
+        named: Named<'_>,
     ) -> Result<Entry> {
-        let entry = Entry::of(guarantee, count, label, self.adjacency)?;
+        let entry = Entry::of(guarantee, count, named, self.adjacency)?;
         self.check(&entry)?;
         self.check_limit(&entry)?;
         Ok(entry)
@@ -379,6 +405,7 @@ impl Ledger {
     /// All checks but that of the limit.
     pub(crate) fn check(&self, entry: &Entry) -> Result<()> {
         entry.cost().check()?;
+        entry.part().map_or(Ok(()), |part| part.check(self.adjacency))?;
         Self::check_count(self.groups.runs().saturating_add(entry.event().count()))
     }
 
@@ -396,12 +423,30 @@ impl Ledger {
 
     fn check_limit(&self, entry: &Entry) -> Result<()> {
         match &self.filter {
-            Some(filter) => {
-                let past = self.groups.list().iter().map(Group::expense);
-                filter.check(past.chain([entry.cost().expense(1)]))
-            }
+            Some(filter) => filter.check(self.expenses(entry, 1)),
             None => Ok(()),
         }
+    }
+
+    /// All that counts once so many more entries like this one are there.
+    fn expenses<'a>(
+        &'a self,
+        entry: &'a Entry,
+        more: u64,
+    ) -> impl Iterator<Item = Expense<'a>> + Clone {
+        let next = Some(self.groups.raised_by(entry, more)).filter(|times| *times > 0);
+        let past = self.groups.list().iter().map(Group::expense);
+        past.chain(next.map(|times| entry.cost().expense(times)))
+    }
+
+    /// The sums of the stated epsilons and deltas, as a limit by [`FilterRule::Basic`] counts them.
+    #[must_use]
+    pub fn stated(&self) -> (f64, f64) {
+        self.groups.list().iter().map(Group::expense).fold((0.0, 0.0), |sums, expense| {
+            let runs = expense.runs();
+            let Budget { epsilon, delta } = expense.budget;
+            (sums.0 + runs * epsilon.get(), sums.1 + runs * delta.get())
+        })
     }
 
     pub(crate) fn push(&mut self, entry: Entry) {
@@ -460,8 +505,14 @@ impl Ledger {
             let allowed = "0 or [2^-64, 1): an entry averages over a seed";
             return Err(Error::invalid("delta", format!("{:e}", delta.get()), allowed));
         }
+        // Parts that were not released alike cost less than what is counted: no lower end is known.
+        let parts = self.groups.list().iter().any(|group| group.tally.has_parts());
+        let known = |found: Bracket<Epsilon>| match parts {
+            true => Bracket { lower: None, ..found },
+            false => found,
+        };
         if claimed == 0.0 {
-            return epsilon(&events, delta, method);
+            return epsilon(&events, delta, method).map(known);
         }
         let left = delta.get() - claimed * (1.0 + 1e-12);
         if left <= 0.0 {

@@ -2,8 +2,8 @@
 
 use crate::error::{Fault, Result};
 use crate::release::Held;
+use dp_core::Probability;
 use dp_core::certificate::{Exception, Trust};
-use dp_core::{Probability, release::Release as Certified};
 use faer::MatRef;
 use linalg_dp::any::AnyRelease;
 use linalg_dp::verify::{Finding, Report};
@@ -170,10 +170,14 @@ pub(crate) fn between(
                     tell("jaccard similarity", pairs.jaccard(i, j), interval)?;
                 }
                 (a, b) => {
-                    let (Some(a), Some(b)) = (signs_of(a), signs_of(b)) else { return Ok(None) };
-                    let a = Certified::certified(a.clone(), ());
-                    let b = Certified::certified(b.clone(), ());
-                    let pairs = SignPairs::between(&a, &b)?;
+                    use AnyRelease::{IndividualSigns, Signs};
+                    let pairs = match (a, b) {
+                        (Signs(a), Signs(b)) => SignPairs::between(a, b)?,
+                        (Signs(a), IndividualSigns(b)) => SignPairs::between(a, b)?,
+                        (IndividualSigns(a), Signs(b)) => SignPairs::between(a, b)?,
+                        (IndividualSigns(a), IndividualSigns(b)) => SignPairs::between(a, b)?,
+                        _ => return Ok(None),
+                    };
                     tell("cosine", pairs.cosine(i, j), pairs.cosine_interval(i, j, level))?;
                     let bits = pairs.hamming_interval(i, j, level);
                     tell("hamming distance", pairs.hamming(i, j), bits)?;

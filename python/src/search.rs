@@ -28,6 +28,9 @@ pub(crate) fn search<'py>(
     (top, rows): (usize, Option<Vec<usize>>),
     score: &str,
 ) -> Result<Option<Found<'py>>> {
+    if let Some(other) = other {
+        items.mapped_alike(other)?;
+    }
     let some = rows.as_deref();
     Ok(Some(match (items, other.unwrap_or(items)) {
         (AnyRelease::Sketch(items), AnyRelease::Sketch(asked)) => {

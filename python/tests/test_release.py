@@ -296,3 +296,26 @@ def test_explain_bounds_what_an_attacker_learns(tmp_path, rows, command):
     ).release(rows)
     with pytest.raises(dps.errors.CertificateError):
         individual.explain()
+
+
+def test_rows_that_were_mapped_in_different_ways_do_not_compare(tmp_path, rows, command):
+    table, mapped = tmp_path / "rows.npy", tmp_path / "map.toml"
+    np.save(table, rows)
+    mapped.write_text("[default]\nscale = 0.5\n")
+    spends = ["--adjacency", "attribute", "--beta", 1, "--bound", 1, "--epsilon", 8, "--delta", 0]
+    releases = []
+    for name, more in [("raw", []), ("half", ["--preprocess", mapped])]:
+        out = tmp_path / f"{name}.dps"
+        test = ["--insecure-test-noise", 5, "--force"]
+        command(
+            *["release", "sketch", table, "--out", out, "-k", 4, "--seed", 3, *spends],
+            *["--noise", "laplace", *more, *test],
+        )
+        releases.append(dps.Release.open(out))
+    raw, half = releases
+    assert "scale" in half.certificate["public"]["preprocessing"]
+    assert half.search(top=1, rows=[0])
+    with pytest.raises(dps.errors.MismatchError, match="mapped"):
+        raw.search(top=1, queries=half)
+    with pytest.raises(dps.errors.MismatchError, match="mapped"):
+        raw.distance(0, 0, other=half)

@@ -5,6 +5,8 @@ mod bench;
 mod data;
 mod environment;
 mod experiments;
+mod mutants;
+mod pages;
 mod python;
 mod spark;
 mod structure;
@@ -38,6 +40,10 @@ enum Command {
     Python(python::Arguments),
     /// Runs releases on a Spark cluster of two worker processes on this machine.
     Spark(spark::Arguments),
+    /// Looks at the pages that people see in a browser without a window, at 390 and 1280 pixels.
+    Pages(pages::Arguments),
+    /// Breaks the code, one expression at a time, and asks whether a test notices: hours; goes on where it stopped.
+    Mutants(mutants::Arguments),
     /// Criterion benches; with --peers, beside other libraries.
     Bench(bench::Arguments),
 }
@@ -51,6 +57,8 @@ fn main() -> ExitCode {
         Command::Data(arguments) => data::run(arguments),
         Command::Python(arguments) => python::run(&arguments),
         Command::Spark(arguments) => spark::run(&arguments),
+        Command::Pages(arguments) => pages::run(&arguments),
+        Command::Mutants(arguments) => mutants::run(&arguments),
         Command::Bench(arguments) => bench::run(&arguments),
     };
     result.unwrap_or_else(|error| {

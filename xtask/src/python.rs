@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let wheel = install(&root, &target, &environment)?;
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     // The command as its own tests have built it: after these, nothing is compiled again for other features.
-    let built = ["test", "--release", "--workspace", "--no-run", "--test", "habits"];
+    let built = ["test", "--release", "--workspace", "--no-run", "--test", "ledger"];
     done(Command::new(cargo).args(built).current_dir(&root))?;
     let tests = Command::new(&environment)
         .args(["-m", "pytest", "-p", "no:cacheprovider"])

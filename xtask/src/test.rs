@@ -9,7 +9,7 @@ use std::time::Instant;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Run only the steps whose name contains this text: format, structure, clippy, tests, doc
-    /// tests, docs, python, audit.
+    /// tests, docs, python, pages, audit.
     step: Option<String>,
 }
 
@@ -20,7 +20,7 @@ struct Step {
     counts_tests: bool,
 }
 
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step { name: "format", line: "fmt --all --check", counts_tests: false },
     Step {
         name: "structure",
@@ -46,6 +46,11 @@ const STEPS: [Step; 8] = [
     Step {
         name: "python",
         line: "run --release --package xtask -- python --optional",
+        counts_tests: false,
+    },
+    Step {
+        name: "pages",
+        line: "run --release --package xtask -- pages --optional",
         counts_tests: false,
     },
     Step {

@@ -1,11 +1,9 @@
 //! `dps verify` says what it did not check, and lets nothing pass that is not what it seems.
 
-mod support;
-
+use crate::support::{Room, csv, numbers, signed_again, text};
 use dp_core::{Certificate, Release, release_file};
 use serde_json::Value;
 use sketch::vectors::PrivateSketch;
-use support::{Room, csv, numbers, signed_again, text};
 
 const SKETCH: &str = "-k 4 --seed 3 --adjacency attribute --beta 2 --bound 1 --epsilon 1";
 

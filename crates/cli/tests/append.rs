@@ -1,11 +1,9 @@
 //! New rows beside a release: made as it was, paid for, and asked together with it.
 
-mod support;
-
+use crate::support::{Room, csv, forged, number, numbers};
 use serde_json::Value;
 use sketch::search::{Queries, Score, SketchIndex};
 use sketch::vectors::PrivateSketch;
-use support::{Room, csv, forged, number, numbers};
 
 const ATTRIBUTE: &str = "--adjacency attribute --beta 1";
 const LEDGER: &str = "ledger init l.json --data days --epsilon 60 --delta 1e-3";

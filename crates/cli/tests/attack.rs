@@ -2,9 +2,7 @@
 //!
 //! Intervals of 95 % miss once in twenty releases, so what is asserted of them is asserted of known noise.
 
-mod support;
-
-use support::{Room, csv, number, numbers, text};
+use crate::support::{Room, csv, number, numbers, text};
 
 fn attack<'a>(said: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
     let attacks = said["attacks"].as_array().expect("a table");

@@ -1,8 +1,7 @@
 //! Signatures: what is signed is what is checked, by the key that was named, and nothing else.
 
-mod support;
-
-use support::{Room, csv, numbers, text};
+use crate::support;
+use crate::support::{Room, csv, numbers, text};
 
 const RELEASE: &str = "release sketch users.csv -k 4 --bound 1 --epsilon 0.5 --delta 1e-6 --adjacency attribute --beta 1";
 

@@ -1,8 +1,6 @@
 //! Releases of projections that are drawn for them, and signs under individual differential privacy.
 
-mod support;
-
-use support::{Room, csv, number, numbers, text};
+use crate::support::{Room, csv, number, numbers, text};
 
 fn room() -> Room {
     let room = Room::new();

@@ -1,11 +1,7 @@
 //! What a release or a stream takes where no mechanism is named, and what it says of a poor one.
 
-#[path = "support/planned.rs"]
-mod planned;
-mod support;
-
-use planned::{SPENDS, rows};
-use support::Room;
+use crate::planned::{SPENDS, rows};
+use crate::support::Room;
 
 /// What a release without a mechanism is made with: the option of the command that the plan prints.
 fn option<'a>(command: &'a str, name: &str) -> Option<&'a str> {
@@ -241,4 +237,118 @@ fn poor_sizes_of_low_rank_sketches_are_said() {
     for good in ["", "--oversampling 20"] {
         assert!(!said(good).contains("worse"), "{good}");
     }
+}
+
+/// A sketch of second moments errs by more than so much whatever the rows: said where that is more than twice the best, and only there.
+#[test]
+fn sketches_of_second_moments_that_cannot_be_good_are_said() {
+    let room = Room::new();
+    room.write("rows.csv", rows(60, 3));
+    let row = format!("--adjacency add-remove-row --norm-bound 2 {SPENDS}");
+    let plan = room.json(&format!("plan covariance --rows 60 --features 3 {row}"));
+    let best = plan["methods"][0]["error"].as_f64().unwrap();
+    for rows in [1, 4, 64, 4096] {
+        let run = format!(
+            "release covariance rows.csv --out x.dps --noise jl --sketch-rows {rows} {row} --dry-run --json"
+        );
+        let output = room.run(&run);
+        let made: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+        let least = made["predicted_error"].as_f64().unwrap();
+        assert!(made["predicted_error_is_of"].as_str().unwrap().contains("at least"));
+        let said = String::from_utf8(output.stderr).unwrap();
+        let words = format!(
+            "times worse than the plan's best: error {least:.4} against {best:.4} of gaussian"
+        );
+        assert_eq!(said.contains(&words), least > 2.0 * best, "{rows}: {said}");
+        assert!(!said.contains("the plan takes"), "{said}");
+    }
+}
+
+/// Why a regression gets no warning: with the same rows and budget either way can be more than twice as good as the other.
+#[test]
+fn what_is_known_of_the_target_decides_between_regressions() {
+    let room = Room::new();
+    let error = |facts: &str, method: &str| {
+        let privacy = "--adjacency add-remove-row --norm-bound 1 --epsilon 1 --delta 1e-6";
+        let plan = room.json(&format!(
+            "plan regress --rows 2000000 --features 2 --label-bound 1 {facts} {privacy}"
+        ));
+        let methods = plan["methods"].as_array().unwrap();
+        let way = methods.iter().find(|m| m["method"].as_str().unwrap().contains(method));
+        way.unwrap()["error"].as_f64().unwrap()
+    };
+    let (clean, noisy) = ("--explained 0.1 --residual 0.05", "--explained 1 --residual 1");
+    assert!(2.0 * error(clean, "Newton") < error(clean, "covariance"));
+    assert!(2.0 * error(noisy, "covariance") < error(noisy, "Newton"));
+}
+
+/// Why rules of signs are not compared: one tells cosines and says how well, the other does neither.
+#[test]
+fn only_signs_that_are_flipped_alike_tell_cosines() {
+    let room = Room::new();
+    room.write("rows.csv", rows(60, 3));
+    let privacy = format!("--adjacency attribute --beta 1 --bound 1 {SPENDS} --family gaussian");
+    for flips in ["response", "optimal", "smooth"] {
+        let alike = flips == "response";
+        let run =
+            format!("release signs rows.csv -k 3 --flips {flips} {privacy} --out {flips}.dps");
+        let dry = room.json(&format!("{run} --dry-run"));
+        let made = room.json(&run);
+        assert_eq!(dry.get("predicted_error").is_some(), alike, "{flips}: {dry}");
+        assert_eq!(dry.get("predicted_error"), made.get("predicted_error"));
+        let output = room.run(&format!("distance {flips}.dps 0 1"));
+        assert_eq!(
+            output.status.success() && !output.stdout.is_empty(),
+            alike,
+            "{flips}: {output:?}"
+        );
+    }
+}
+
+/// A dry run and the release that follows predict the same, of every kind.
+#[test]
+fn dry_runs_predict_what_releases_predict() {
+    let room = Room::new();
+    room.write("rows.csv", rows(80, 4));
+    room.write("sets.txt", "a b c d\nb c d e\nx y z w\na x b y\n".repeat(5));
+    room.write("groups.txt", "a b c\nd e x\ny z w\n");
+    let row = format!("--adjacency add-remove-row --norm-bound 2 {SPENDS}");
+    let items = "--adjacency set-items --alpha 1 --min-size 2";
+    let facts = "--size 4 --near 0.5 --far 0.05";
+    let (error, zero) = ("predicted_error", "standard_error_of_a_squared_distance_of_zero");
+    for (run, field) in [
+        (format!("sketch rows.csv -k 4 --adjacency attribute --beta 1 --bound 1 {SPENDS}"), zero),
+        (
+            "units rows.csv -k 2 --adjacency any-input --epsilon 9 --delta 0".into(),
+            "standard_error_of_a_cosine",
+        ),
+        (
+            format!("minhash sets.txt -k 8 --mechanism bins --symbols 4 {items} {facts} {SPENDS}"),
+            error,
+        ),
+        (format!("counts sets.txt --groups groups.txt {items} --epsilon 1 --delta 0"), error),
+        (format!("covariance rows.csv {row}"), error),
+        (format!("covariance rows.csv --means {row}"), error),
+        (format!("covariance rows.csv --noise jl --sketch-rows 64 {row}"), error),
+        (
+            format!(
+                "low-rank rows.csv --rank 1 --row-bound 2 --adjacency row-shift --shift 1 {SPENDS}"
+            ),
+            error,
+        ),
+        (format!("regression rows.csv --target 1 --label-bound 1 --clip {row}"), error),
+    ] {
+        let dry = room.json(&format!("release {run} --dry-run --out x.dps"));
+        let made = room.json(&format!("release {run} --force --out x.dps"));
+        let value = dry[field].as_f64().unwrap_or_else(|| panic!("{run}: {dry}"));
+        assert!(value > 0.0 && made[field].as_f64() == Some(value), "{run}: {dry} {made}");
+    }
+    let run = format!(
+        "window rows.csv --window 40 --block 8 --out w --journal w.j --adjacency zero-row --norm-bound 2 {SPENDS}"
+    );
+    let (dry, made) = (room.json(&format!("{run} --dry-run")), room.json(&run));
+    assert!(
+        dry[error].as_f64().is_some_and(|e| e > 0.0) && dry[error] == made[error],
+        "{dry} {made}"
+    );
 }

@@ -1,8 +1,6 @@
 //! What enters a release: columns, rows and sets that people did not mean are refused.
 
-mod support;
-
-use support::{Room, csv, number, numbers, text};
+use crate::support::{Room, csv, number, numbers, text};
 
 const SKETCH: &str = "-k 2 --adjacency attribute --beta 2 --bound 1 --epsilon 1 --delta 1e-6";
 

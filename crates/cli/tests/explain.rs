@@ -1,12 +1,10 @@
 //! `dps explain`: what an attacker learns at most, of every kind of release, alone and with a ledger.
 
-mod support;
-
+use crate::support::{Room, number, text};
 use dp_core::explain::TradeOff;
 use dp_core::release_file::{AnyCertificate, read_summary};
 use dp_core::{PrivacyProfile, Probability};
 use std::path::{Path, PathBuf};
-use support::{Room, number, text};
 
 /// The golden file of every kind.
 fn golden() -> Vec<PathBuf> {

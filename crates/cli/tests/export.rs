@@ -1,7 +1,6 @@
 //! Releases as tables of other programs.
 
-mod support;
-
+use crate::support::{Room, csv, number, numbers};
 use ::csv as csv_reader;
 use ::parquet::arrow::ArrowWriter;
 use arrow_array::cast::AsArray;
@@ -12,7 +11,6 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
-use support::{Room, csv, number, numbers};
 
 const N: usize = 5_000;
 

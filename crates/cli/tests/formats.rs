@@ -1,7 +1,6 @@
 //! One matrix in every format gives one release, bit for bit.
 
-mod support;
-
+use crate::support::{Room, csv, numbers};
 use arrow_array::types::Float64Type;
 use arrow_array::{
     ArrayRef, FixedSizeListArray, Float64Array, ListArray, RecordBatch, StringArray,
@@ -12,7 +11,6 @@ use parquet::basic::{Compression, ZstdLevel};
 use parquet::file::properties::WriterProperties;
 use std::io::Write;
 use std::sync::Arc;
-use support::{Room, csv, numbers};
 
 const N: usize = 300;
 const D: usize = 6;

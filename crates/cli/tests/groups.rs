@@ -1,8 +1,6 @@
 //! Groups of columns from public rows: planned, released, searched by posterior means.
 
-mod support;
-
-use support::Room;
+use crate::support::Room;
 
 const VALUE: &str = "--adjacency attribute --beta 1 --epsilon 4 --delta 0";
 

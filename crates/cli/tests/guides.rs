@@ -1,14 +1,11 @@
 //! Every command of the guides is run as it is written.
 
-#[path = "support/guide.rs"]
-mod guide;
-mod support;
-
+use crate::guide;
+use crate::guide::{blocks, root};
+use crate::support::Room;
 use dp_core::explain::TradeOff;
 use dp_core::{Epsilon, Probability, Profile};
-use guide::{blocks, root};
 use std::path::Path;
-use support::Room;
 
 fn run(guide: &str, room: &Room) -> usize {
     let dps = Path::new(env!("CARGO_BIN_EXE_dps"));

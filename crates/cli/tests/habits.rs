@@ -1,11 +1,9 @@
 //! What people type and what their tools write: ranges of columns, tables with tabs, zstd, what pandas leaves behind.
 
-mod support;
-
+use crate::support::{Room, csv, numbers, text};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use parquet::arrow::ArrowWriter;
 use std::sync::Arc;
-use support::{Room, csv, numbers, text};
 
 const SKETCH: &str = "--seed 3 --insecure-test-noise 7 --force -k 1 --adjacency attribute --beta 1 --bound 1 --epsilon 1 \
     --delta 1e-6";

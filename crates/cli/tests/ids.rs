@@ -1,18 +1,14 @@
 //! Names of rows: published with a release on purpose, asked for and answered by, covered by its certificate.
 
-#[path = "support/named.rs"]
-mod named;
-mod support;
-
+use crate::named::{D, KINDS, N, SKETCH, ids, room, table};
+use crate::support::{Room, forged, numbers, text};
 use arrow_array::cast::AsArray;
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};
 use dp_core::certificate::canonical;
-use named::{D, KINDS, N, SKETCH, ids, room, table};
 use parquet::arrow::ArrowWriter;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::sync::Arc;
-use support::{Room, forged, numbers, text};
 
 #[test]
 fn every_kind_of_rows_keeps_ids_and_answers_with_them() {

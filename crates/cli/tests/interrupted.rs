@@ -1,12 +1,10 @@
 //! A signal leaves no partial file, and says whether the budget was spent.
 #![cfg(unix)]
 
-mod support;
-
+use crate::support::{Room, csv, numbers, text};
 use std::io::Write;
 use std::process::{Child, Command, Output, Stdio};
 use std::time::Duration;
-use support::{Room, csv, numbers, text};
 
 const SKETCH: &str = "--seed 3 --adjacency attribute --beta 2 --bound 1 --epsilon 1 --delta 1e-6";
 

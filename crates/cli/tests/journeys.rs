@@ -23,13 +23,11 @@
 //! | the digest's form, the container and the seeds are undocumented | `tools/verify`, written from `docs/FORMAT.md` alone |
 //! | nothing is signed, there is no `--require` | here: `an_auditor_checks`; `require.rs`, `attest.rs` |
 
-#[path = "support/guide.rs"]
-mod guide;
-mod support;
-
-use guide::{blocks, root};
+use crate::guide;
+use crate::guide::{blocks, root};
+use crate::support;
+use crate::support::{Room, number, text};
 use std::path::Path;
-use support::{Room, number, text};
 
 /// A folder with the rows of the samples.
 fn room() -> Room {

@@ -4,17 +4,14 @@
 //! `DPS_DAY_KILLS` (20) how often a daily job is killed.
 #![cfg(unix)]
 
-#[path = "support/guide.rs"]
-mod guide;
-mod support;
-
+use crate::guide;
+use crate::support::{Room, csv, number, numbers, text};
 use dp_core::ledger_file::BudgetFile;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
-use support::{Room, csv, number, numbers, text};
 
 fn count(variable: &str, default: usize) -> usize {
     std::env::var(variable).ok().and_then(|text| text.parse().ok()).unwrap_or(default)

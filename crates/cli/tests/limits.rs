@@ -1,10 +1,8 @@
 //! Limits of the system end in an error that says what happened, and cost nothing.
 #![cfg(unix)]
 
-mod support;
-
+use crate::support::{Room, csv, numbers, text};
 use std::process::{Command, Output, Stdio};
-use support::{Room, csv, numbers, text};
 
 const OPTIONS: &str = "--adjacency attribute --beta 1 --bound 1 --epsilon 0.5 --delta 1e-6";
 

@@ -1,8 +1,7 @@
 //! `dps inspect --html`: one page that says everything, needs nothing from elsewhere, and in which nothing of a
 //! file acts.
 
-mod support;
-
+use crate::support::{Room, text};
 use dp_core::certificate::{PublicValue, Statement};
 use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
 use dp_core::{
@@ -10,7 +9,6 @@ use dp_core::{
     Shift,
 };
 use std::path::{Path, PathBuf};
-use support::{Room, text};
 
 /// Markup that acts in a page, were it not escaped.
 const HOSTILE: &str = "<script>alert(1)</script><img src=x onerror=\"alert('2')\">&amp;\u{1b}[2K\u{202e}</title></pre>";

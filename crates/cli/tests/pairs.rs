@@ -1,12 +1,8 @@
 //! Many questions at once: pairs of a file, and searches by distance.
 
-#[path = "support/named.rs"]
-mod named;
-mod support;
-
-use named::{D, KINDS, N, SKETCH, ids, room};
+use crate::named::{D, KINDS, N, SKETCH, ids, room};
+use crate::support::{numbers, text};
 use serde_json::Value;
-use support::{numbers, text};
 
 /// Pairs of a file by position and by name, against the same questions one by one.
 #[test]

@@ -1,11 +1,9 @@
 //! One release that several processes make: `--plan-parts`, `--part`, `dps merge`.
 #![cfg(unix)]
 
-mod support;
-
+use crate::support::{Room, csv, numbers, text};
 use dp_core::ledger_file::BudgetFile;
 use std::os::unix::fs::PermissionsExt;
-use support::{Room, csv, numbers, text};
 
 const ATTRIBUTE: &str = "--adjacency attribute --beta 1 --bound 1 --epsilon 1";
 const ROW: &str = "--adjacency replace-row --norm-bound 3 --epsilon 1 --delta 1e-6";

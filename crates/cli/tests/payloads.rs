@@ -1,8 +1,8 @@
 //! `dps verify` reads the payload of kinds that no other command answers from: windows, range sketches, noisy
 //! MinHash bits. Edited numbers are refused although every hash, digest and checksum is right.
 
-mod support;
-
+use crate::support;
+use crate::support::{Room, forged};
 use dp_core::calibrate::Acceptance;
 use dp_core::release_file::{encode, open};
 use dp_core::{Adjacency, Budget, FreshSeed, NoiseRng, Shift};
@@ -10,7 +10,6 @@ use linalg_dp::low_rank::{RangeFinder, Setting};
 use linalg_dp::window::{BlockNoise, Pace, Schedule, StreamConfig, WindowMechanism};
 use sketch::rows::RowsView;
 use sketch::sets::{ItemSet, NoisySecureMinHash, SetNeighbours};
-use support::{Room, forged};
 
 fn one<B: TryFrom<f64, Error = dp_core::Error>>() -> B {
     B::try_from(1.0).expect("a bound")

@@ -1,11 +1,7 @@
 //! Plans of matrices and of repeated releases: what they print can be run, and is what then holds.
 
-#[path = "support/planned.rs"]
-mod planned;
-mod support;
-
-use planned::{SPENDS, rows};
-use support::Room;
+use crate::planned::{SPENDS, rows};
+use crate::support::Room;
 
 /// The command that a plan prints, with these in the places of its files.
 fn command(plan: &serde_json::Value, key: &str, out: &str) -> String {

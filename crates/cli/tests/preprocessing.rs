@@ -1,9 +1,7 @@
 //! `--preprocess`: what becomes of values before anything else, and who has to know.
 
-mod support;
-
+use crate::support::{Room, signed_again, text};
 use serde_json::Value;
-use support::{Room, signed_again, text};
 
 const RAW: &str =
     "id,age,income,score\nu1,30,1000,0.5\nu2,,2500,NaN\nu3,150,-0.0,-0.25\nu4,60,500,1\n";

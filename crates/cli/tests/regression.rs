@@ -1,8 +1,6 @@
 //! `dps release regression` and what reads its files.
 
-mod support;
-
-use support::{Room, csv, forged, number, text};
+use crate::support::{Room, csv, forged, number, text};
 
 const RUN: &str = "release regression rows.csv --target y --label-bound 1 --adjacency add-remove-row --norm-bound 1.5 \
                    --epsilon 4 --delta 1e-6";

@@ -1,9 +1,7 @@
 //! Every kind of release end to end.
 
-mod support;
-
+use crate::support::{Room, csv, number, numbers, text};
 use serde_json::Value;
-use support::{Room, csv, number, numbers, text};
 
 const PRIVACY: &str = "--adjacency attribute --beta 1 --bound 1 --epsilon 1 --delta 1e-6";
 

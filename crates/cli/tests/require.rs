@@ -1,8 +1,6 @@
 //! `dps verify --require`, and what counts as differential privacy when nothing is said.
 
-mod support;
-
-use support::{Room, csv, numbers, text};
+use crate::support::{Room, csv, numbers, text};
 
 const SKETCH: &str = "sketch users.csv -k 4 --noise gaussian --seed 3 --adjacency attribute --beta 2 --bound 1 --epsilon 1 --delta 1e-6";
 

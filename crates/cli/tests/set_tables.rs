@@ -1,14 +1,12 @@
 //! Sets in JSON lines and in tables: the release of the same sets in lines of words, or a refusal.
 
-mod support;
-
+use crate::support::{Room, text};
 use arrow_array::builder::{
     FixedSizeListBuilder, LargeListBuilder, ListBuilder, StringBuilder, UInt32Builder,
 };
 use arrow_array::{ArrayRef, Int64Array, RecordBatch, StringArray};
 use parquet::arrow::ArrowWriter;
 use std::sync::Arc;
-use support::{Room, text};
 
 const FIXED: &str = "--seed 3 --insecure-test-noise 7 --force";
 const SETS: &str = "-k 16 --adjacency set-items --alpha 1 --min-size 1 --epsilon 2 --delta 0";

@@ -1,8 +1,6 @@
 //! Occupancy bits and counts of groups from the release to the search.
 
-mod support;
-
-use support::Room;
+use crate::support::Room;
 
 /// Forty sets; two of each kind share all but two of fourteen items.
 fn room() -> Room {

@@ -1,11 +1,9 @@
 //! Several files in one release: what one file with all their rows would give, and nothing where one of them is bad.
 
-mod support;
-
+use crate::support::{Room, csv, numbers, text};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use parquet::arrow::ArrowWriter;
 use std::sync::Arc;
-use support::{Room, csv, numbers, text};
 
 const N: usize = 5_000;
 const D: usize = 4;

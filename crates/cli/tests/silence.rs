@@ -1,11 +1,9 @@
 //! No words of a file act on the terminal, and no values of a file are repeated.
 
-mod support;
-
+use crate::support::{Room, csv, numbers, signed_again, text};
 use dp_core::{Certificate, release_file};
 use sketch::vectors::PrivateSketch;
 use std::process::Output;
-use support::{Room, csv, numbers, signed_again, text};
 
 /// Escape sequences, line ends, C1 controls, changes of direction, invisible characters.
 const HOSTILE: &str = "\u{1b}[2J\u{1b}]0;x\u{7}a\r\nverdict  holds together\u{9b}31m\u{202e}b\u{2066}\u{200f}\u{2028}\u{feff}";

@@ -1,11 +1,9 @@
 //! Standard input, standard output and pipes: they work, or end in a clear error.
 
-mod support;
-
+use crate::support::{Room, csv, numbers, text};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
-use support::{Room, csv, numbers, text};
 
 const SKETCH: &str =
     "-k 4 --seed 3 --adjacency attribute --beta 2 --bound 1 --epsilon 1 --delta 1e-6";

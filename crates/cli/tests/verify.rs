@@ -1,9 +1,8 @@
 //! `dps verify` refuses certificates that were made to look better.
 
-mod support;
-
+use crate::support;
+use crate::support::{Room, csv, numbers, signed_again, text};
 use serde_json::Value;
-use support::{Room, csv, numbers, signed_again, text};
 
 /// Releases of every kind, and the certificates in them.
 fn certificates(room: &Room) -> Vec<(String, String)> {

@@ -1,9 +1,7 @@
 //! Whole rows: what can be found is said, and users with several rows.
 
-mod support;
-
+use crate::support::{Room, csv, number, numbers};
 use serde_json::Value;
-use support::{Room, csv, number, numbers};
 
 fn room() -> Room {
     let room = Room::new();

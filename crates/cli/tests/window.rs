@@ -1,14 +1,12 @@
 //! `dps window`: a release a tick, one payment, and what is refused when a stream goes on.
 
-mod support;
-
+use crate::support::{Room, csv, numbers, text};
 use dp_core::ledger_file::BudgetFile;
 use dp_core::release_file;
 use linalg_dp::window::WindowCovariance;
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::process::Stdio;
-use support::{Room, csv, numbers, text};
 
 const ROWS: usize = 40;
 const D: usize = 3;

@@ -4,8 +4,7 @@
 //! `DPS_WINDOW_KILLS` (10) says how often.
 #![cfg(unix)]
 
-mod support;
-
+use crate::support::{Room, text};
 use dp_core::Certificate;
 use dp_core::ledger_file::BudgetFile;
 use dp_core::release_file;
@@ -15,7 +14,6 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::Instant;
-use support::{Room, text};
 
 const TICKS: usize = 60;
 const BLOCK: usize = 2;

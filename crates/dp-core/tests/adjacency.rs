@@ -1,5 +1,4 @@
 //! Which adjacency implies which, by enumeration of small worlds; and what ledgers make of it.
-#![allow(missing_docs)]
 
 use dp_core::accounting::{Ledger, Method};
 use dp_core::adjacency::Partition;

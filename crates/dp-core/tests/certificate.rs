@@ -1,15 +1,12 @@
 //! Certificates survive the trip through JSON, and no altered one is accepted.
 
-use certificates::{all, gaussian, laplace, row, statement};
+use crate::certificates::{all, gaussian, laplace, row, statement};
 use dp_core::authority;
 use dp_core::certificate::canonical;
 use dp_core::noise::NoiseLaw;
 use dp_core::*;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-
-#[path = "support/certificates.rs"]
-mod certificates;
 
 /// Every leaf of a JSON value, as a path of keys.
 fn leaves(value: &Value, path: &str, out: &mut Vec<String>) {

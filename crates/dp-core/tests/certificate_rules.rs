@@ -1,14 +1,11 @@
 //! What verification knows of profiles, noise laws and adjacencies, and refuses to believe.
 
-use certificates::{
+use crate::certificates::{
     b_of, gaussian, known_pairs, laplace, probability, proven, row, scale, statement,
 };
 use dp_core::authority;
 use dp_core::noise::{Grid, NoiseLaw};
 use dp_core::*;
-
-#[path = "support/certificates.rs"]
-mod certificates;
 
 #[test]
 fn pairs_that_no_rule_knows_are_rejected() {

@@ -1,13 +1,10 @@
 //! Which guarantees can be made at all: theorem, adjacency, profile, limits.
 
-use certificates::{gaussian, probability, scale, statement};
+use crate::certificates::{gaussian, probability, scale, statement};
 use dp_core::accounting::{Event, Ledger};
 use dp_core::authority;
 use dp_core::profile::{CoordinateProfile as C, GaussianStep, RowChange};
 use dp_core::*;
-
-#[path = "support/certificates.rs"]
-mod certificates;
 
 fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
     B::try_from(x).unwrap()

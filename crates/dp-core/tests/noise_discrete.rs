@@ -1,16 +1,13 @@
 //! The discrete laws against their probabilities. Every test rejects a sampler that is
 //! right with probability at most 1e-7 and must reject the scales x0.7 and x1.3.
-#![allow(missing_docs)]
 
-mod support;
-
+use crate::support::{chi_square_excess, ks_excess, normal_cdf, stream};
 use dp_core::authority;
 use dp_core::noise::{
     Bernoulli, BernoulliTable, Categorical, DiscreteGaussian, DiscreteLaplace, Geometric, Grid,
     KaryResponse, NoiseRng,
 };
 use dp_core::{LaplaceScale, NoiseScale, Probability};
-use support::{chi_square_excess, ks_excess, normal_cdf, stream};
 
 fn probability(p: f64) -> Probability {
     Probability::new(p).unwrap()

@@ -1,11 +1,9 @@
 //! Laws of the exactly rounded samplers; that they round exactly is tested beside them, against another program.
 
-mod support;
-
+use crate::support::{chi_square_excess, ks_excess, normal_cdf};
 use dp_core::authority;
 use dp_core::noise::{AdditiveNoise, ChiSquare, Grid, HalfSpaceNormal, TruncatedNormal};
 use dp_core::{NoiseRng, NoiseScale};
-use support::{chi_square_excess, ks_excess, normal_cdf};
 
 fn rng(seed: u64) -> NoiseRng {
     NoiseRng::deterministic_not_private(seed)

@@ -1,5 +1,4 @@
 //! Golden values of the generators, against independent implementations.
-#![allow(missing_docs)]
 
 use dp_core::authority;
 use dp_core::noise::{AdditiveNoise, Grid, NoiseStream, NoiseStreams};

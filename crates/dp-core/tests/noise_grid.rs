@@ -1,5 +1,4 @@
 //! The grid: exact rounding, safe sensitivities, no overflow.
-#![allow(missing_docs)]
 
 use dp_core::authority;
 use dp_core::mechanism::{Basis, Calibrated, Statistic};

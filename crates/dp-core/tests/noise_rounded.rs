@@ -1,16 +1,13 @@
 //! Rounded Gaussian and Laplace noise: laws, tails, independence, threads, and the attack
 //! on textbook samplers. Statistical tests reject a right sampler with probability at most
 //! 1e-7 and must reject the scales x0.7 and x1.3.
-#![allow(missing_docs)]
 
-mod support;
-
+use crate::support::{chi_square_excess, ks_excess, normal_cdf, stream};
 use dp_core::authority;
 use dp_core::noise::{AdditiveNoise, GaussianNoise, Grid, LaplaceNoise, NoiseStream};
 use dp_core::{LaplaceScale, NoiseRng, NoiseScale};
 use rand_core::Rng;
 use std::collections::BTreeSet;
-use support::{chi_square_excess, ks_excess, normal_cdf, stream};
 
 /// A law and its cdf.
 type Law<'a> = (&'a dyn AdditiveNoise, &'a dyn Fn(f64) -> f64);

@@ -3,6 +3,7 @@
 //!
 //! Eigenvectors are left as they are and the noise has no preferred basis, so the truths are diagonal.
 
+use crate::support::Draws;
 use dp_core::{Adjacency, Budget, NoiseRng, NormBound, Probability, Release};
 use faer::{Mat, MatRef};
 use linalg_dp::analysis::{Denoising, denoised, pca, subspace_distance};
@@ -11,9 +12,6 @@ use linalg_dp::covariance::{
     WishartShape,
 };
 use linalg_dp::dense::thin_svd;
-use support::Draws;
-
-mod support;
 
 fn add_remove() -> Adjacency {
     Adjacency::AddRemoveRow { bound: NormBound::new(1.0).unwrap() }

@@ -1,6 +1,8 @@
 //! Sums and second moments released together: the sensitivity by brute force, the noise of every number, coverage of
 //! every interval (2,500 releases a setting), what is refused.
 
+use crate::rows::adjacencies;
+use crate::support::Draws;
 use dp_core::certificate::Statement;
 use dp_core::noise::NoiseLaw;
 use dp_core::profile::covariance_sensitivity;
@@ -15,12 +17,6 @@ use linalg_dp::analysis::{Moments, Regression, pca, pca_centred, subspace_distan
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance, PrivateCovariance};
 use linalg_dp::dense::{symmetric_eigen, thin_svd};
 use linalg_dp::verify::{Trust, verify, verify_certificate, verify_consistency};
-use rows::adjacencies;
-use support::Draws;
-
-#[path = "support/rows.rs"]
-mod rows;
-mod support;
 
 const DRAWS: u64 = 2500;
 

@@ -1,5 +1,8 @@
 //! Private Newton: excess risk by rule, intervals, intercepts, files, the noise of what is published, certificates, thread counts, refusals.
 
+use crate::data;
+use crate::rows::adjacencies;
+use crate::support::Draws;
 use dp_core::certificate::Statement;
 use dp_core::mechanism::Mechanism;
 use dp_core::release_file::{decode, encode};
@@ -14,14 +17,6 @@ use linalg_dp::covariance::{CovarianceNoise, GaussianCovariance, column_names};
 use linalg_dp::dense::{product, symmetric_eigen};
 use linalg_dp::newton::{NewtonConfig, NewtonRegression, PrivateNewton};
 use linalg_dp::verify::{Finding, verify, verify_consistency};
-use rows::adjacencies;
-use support::Draws;
-
-#[path = "support/data.rs"]
-mod data;
-#[path = "support/rows.rs"]
-mod rows;
-mod support;
 
 fn made(features: usize, adjacency: Adjacency, epsilon: f64) -> PrivateNewton {
     made_with(features, adjacency, epsilon, false)

@@ -1,5 +1,7 @@
 //! Covariances whose bound is chosen: the choice, what is composed, the noise, files and forgeries.
 
+use crate::rows::adjacencies;
+use crate::support::Draws;
 use dp_core::certificate::Statement;
 use dp_core::mechanism::Mechanism;
 use dp_core::noise::NoiseLaw;
@@ -14,12 +16,6 @@ use linalg_dp::covariance::{
     CovarianceNoise, GaussianCovariance, PrivateCovariance, QuantileConfig, QuantileCovariance,
 };
 use linalg_dp::verify::{verify, verify_consistency};
-use rows::adjacencies;
-use support::Draws;
-
-#[path = "support/rows.rs"]
-mod rows;
-mod support;
 
 fn config(dim: usize, adjacency: Adjacency, within: f64) -> QuantileConfig {
     let within = Probability::new(within).unwrap();

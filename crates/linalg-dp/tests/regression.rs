@@ -1,5 +1,7 @@
 //! Regression from a release: excess risk against the ridge before, and coverage of every interval.
 
+use crate::data;
+use crate::support::Draws;
 use dp_core::{Adjacency, Budget, NoiseRng, NormBound, Probability};
 use faer::{Mat, MatRef};
 use linalg_dp::analysis::{Regression, Ridge, regression};
@@ -7,11 +9,6 @@ use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, WishartCovariance, WishartShape,
 };
 use linalg_dp::dense::{product, symmetric_eigen};
-use support::Draws;
-
-#[path = "support/data.rs"]
-mod data;
-mod support;
 
 /// Rows `[x | y]` and the bound on their norm.
 struct Data {

@@ -1,5 +1,4 @@
 //! Windows as mechanisms: what they predict, and that a release in one call is that of a stream.
-#![allow(missing_docs)]
 
 use dp_core::mechanism::Mechanism;
 use dp_core::{Adjacency, Budget, NoiseRng, NormBound, SquaredNorm};

@@ -34,6 +34,14 @@ pub(crate) struct SetFacts {
 }
 
 impl SetFacts {
+    /// What two sets of typical size have in common that are worth finding; none where no fact is given.
+    pub(crate) fn near(&self) -> Result<Option<sketch::sets::SetFacts>> {
+        let goal = self.goal(1, 1)?;
+        let facts =
+            |goal: SearchGoal| sketch::sets::SetFacts { size: goal.size, similarity: goal.near };
+        Ok(goal.map(facts))
+    }
+
     /// What is asked of signatures of at most so many positions, by sets of at least so many items; none where no fact is
     /// given.
     pub(crate) fn goal(&self, positions: usize, min_size: u64) -> Result<Option<SearchGoal>> {

@@ -34,8 +34,7 @@ impl Kind for Mixture {
         let (trials, p) = (self.trials, self.probability.get());
         match self.coordinate {
             CoordinateProfile::RandomizedResponse { keep } => {
-                let bit = Bit::keeping(keep);
-                ln_mixture(trials, p, |m| bit.ln_delta(m, epsilon))
+                Bit::keeping(keep).ln_mixture(trials, p, epsilon)
             }
             CoordinateProfile::KaryResponse { alphabet, keep } => {
                 Letter::keeping(alphabet, keep).map_or(0.0, |l| l.ln_mixture(trials, p, epsilon))

@@ -5,7 +5,7 @@ use super::kinds::Profile;
 use super::pld::{LossLaw, Merged};
 use super::rule::{close, probability, whole};
 use super::solve::{largest_keep, positive};
-use super::sum::ln_mixture;
+use super::sum::{LnSum, ln_mixture};
 use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Epsilon};
 use crate::error::{Error, Result};
@@ -62,7 +62,100 @@ impl Bit {
         };
         raised(sum, n)
     }
+
+    /// ln delta(epsilon) when the number of differing bits is `Bin(trials, p)`, an upper bound: the delta of one bit more is that
+    /// of m bits and what the walk of the loss brings across epsilon in one step. Proof: `docs/proofs/mixtures.md`.
+    pub(crate) fn ln_mixture(self, trials: u64, p: f64, epsilon: f64) -> f64 {
+        if p >= 1.0 || !(self.loss > 0.0 && self.loss.is_finite()) {
+            return ln_mixture(trials, p, |m| self.ln_delta(m, epsilon));
+        }
+        // The same safe side as in `ln_delta`: the walk of the true loss at an epsilon that is smaller by both margins.
+        let loss = self.loss * (1.0 + 8.0 * f64::EPSILON);
+        let safe = epsilon * (1.0 - 8.0 * f64::EPSILON);
+        let steps = (safe / loss).floor();
+        if p <= 0.0 || steps >= trials as f64 {
+            return f64::NEG_INFINITY;
+        }
+        // Of the sums of m steps up or down one is within a step of epsilon: so many steps up as `level` says.
+        let level = steps as u64;
+        let beyond = (-steps).mul_add(loss, safe).clamp(0.0, loss);
+        let up = self.high * -(beyond - loss).exp_m1();
+        let down = self.low * beyond.exp_m1();
+        let (q, n) = (1.0 - p, trials as f64);
+        let ln_mass = |m: u64| ln_pmf(trials, p, q, m);
+        let start = self.least(trials, p, (level, epsilon));
+        // Scaled by e^scale.
+        let (mut m, mut delta, mut scale) = (level, 0.0, f64::NEG_INFINITY);
+        if start > level {
+            (m, delta, scale) = (start, 1.0, self.ln_delta(start, epsilon));
+        }
+        let mut sum = LnSum::default();
+        // In blocks, so that products do not drift: a block starts from logarithms.
+        while m <= trials {
+            let first = ln_mass(m);
+            let ratio = (n - m as f64) / (m as f64 + 1.0) * (p / q);
+            // Upwards: delta is at most one, and the masses fall geometrically beyond their mode.
+            if ratio < 1.0 && first - (-ratio).ln_1p() < sum.ln() + NOTHING {
+                break;
+            }
+            let mut ups = (m + level).div_ceil(2);
+            let crossing = raised(ln_pmf(m, self.high, self.low, ups), n);
+            if crossing - scale > WIDE.1.ln() {
+                (delta, scale) = (delta * (scale - crossing).exp(), crossing);
+            }
+            let mut crosses = (crossing - scale).exp();
+            let (mut mass, mut part) = (1.0, 0.0);
+            for _ in 0..BLOCK {
+                #[cfg(test)]
+                crate::numeric::binomial::terms::add();
+                part += mass * delta;
+                let next = (m + 1) as f64;
+                mass *= (n - m as f64) / next * (p / q);
+                if (m - level).is_multiple_of(2) {
+                    delta += crosses * up;
+                    ups += 1;
+                    crosses *= next / ups as f64 * self.high;
+                } else {
+                    delta += crosses * down;
+                    crosses *= next / (m + 1 - ups) as f64 * self.low;
+                }
+                m += 1;
+                if m > trials || !(WIDE.0..WIDE.1).contains(&mass) || crosses > WIDE.1 {
+                    break;
+                }
+            }
+            sum.add(first + scale + part.ln());
+        }
+        raised(sum.ln(), n)
+    }
+
+    /// The least number of differing bits that counts in a mixture.
+    fn least(self, trials: u64, p: f64, (level, epsilon): (u64, f64)) -> u64 {
+        let (n, q) = (trials as f64, 1.0 - p);
+        let term = |m: u64| ln_pmf(trials, p, q, m) + self.ln_delta(m, epsilon);
+        let mode = ((n + 1.0) * p) as u64;
+        let mut width = 10 + (10.0 * (n * p * q).sqrt()) as u64;
+        if mode <= level + width {
+            return level;
+        }
+        // Below the mode every term is less than the next.
+        let most = term(mode);
+        while mode > level + width {
+            let start = mode - width;
+            if term(start) + (start as f64).ln() < most + NOTHING {
+                return start;
+            }
+            width *= 2;
+        }
+        level
+    }
 }
+
+/// ln of what may be left out of a sum.
+const NOTHING: f64 = -39.2;
+/// Terms from one pair of logarithms to the next, and how far products may go meanwhile.
+const BLOCK: u32 = 64;
+const WIDE: (f64, f64) = (1e-100, 1e100);
 
 /// One response over an alphabet: the value kept, and any one other value.
 #[derive(Debug, Clone, Copy)]
@@ -101,7 +194,7 @@ impl Letter {
     /// ln delta(epsilon) when the number of differing responses is `Bin(trials, p)`.
     pub(crate) fn ln_mixture(self, trials: u64, p: f64, epsilon: f64) -> f64 {
         let (mass, bit) = self.informative();
-        ln_mixture(trials, p * mass, |m| bit.ln_delta(m, epsilon))
+        bit.ln_mixture(trials, p * mass, epsilon)
     }
 
     /// ln delta(epsilon) of `responses` that all differ.
@@ -246,5 +339,67 @@ pub fn response_epsilon(alphabet: u64, keep: Probability) -> Result<Epsilon> {
     match Letter::keeping(alphabet, keep).filter(kept) {
         Some(letter) => Epsilon::new(letter.loss * (1.0 + 8.0 * f64::EPSILON)),
         None => Err(Error::invalid("keep probability", keep, "(1/alphabet, 1)")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::numeric::binomial::terms;
+
+    /// The walk against the sum of the profiles of all numbers of bits: the same but for rounding, at every end of the parameters, and
+    /// far fewer terms.
+    #[test]
+    fn the_walk_is_the_mixture() {
+        let (mut by_walk, mut by_sums) = (0, 0);
+        for trials in [1, 2, 7, 64, 2000] {
+            for p in [1e-12, 1e-4, 0.03, 0.5, 0.999_999, 1.0 - 1e-16] {
+                for loss in [1e-9, 3e-3, 0.3, 4.0, 60.0] {
+                    let bit = Bit {
+                        high: 1.0 / (1.0 + f64::exp(-loss)),
+                        low: 1.0 / (1.0 + f64::exp(loss)),
+                        loss,
+                    };
+                    let most = trials as f64 * loss;
+                    // At a sum itself only what rounding adds is left of some terms.
+                    let epsilons = [
+                        1.3e-9,
+                        1.1e-3,
+                        0.7,
+                        50.0,
+                        0.51 * loss,
+                        1.001 * loss,
+                        0.01303 * most,
+                        0.400_07 * most,
+                        0.98 * most + 0.3 * loss,
+                    ];
+                    for epsilon in epsilons.into_iter().filter(|e| *e < 0.99 * most) {
+                        let sums = || ln_mixture(trials, p, |m| bit.ln_delta(m, epsilon));
+                        let (many, exact) = terms::of(sums);
+                        let (few, walk) = terms::of(|| bit.ln_mixture(trials, p, epsilon));
+                        let room = 1e-11 + 1e-14 * exact.abs() + 1e-14 * epsilon / loss;
+                        assert!(
+                            (walk - exact).abs() <= room,
+                            "{trials} {p} {loss} {epsilon}: {walk}, {exact}"
+                        );
+                        (by_walk, by_sums) = (by_walk + few, by_sums + many);
+                    }
+                }
+            }
+        }
+        assert!(20 * by_walk < by_sums, "{by_walk} {by_sums}");
+    }
+
+    /// Where every bit differs for certain, and where none can cross epsilon.
+    #[test]
+    fn the_walk_ends_where_it_must() {
+        let bit = Bit::keeping(Probability::new(0.75).unwrap());
+        assert_eq!(bit.ln_mixture(9, 1.0, 2.0), bit.ln_delta(9, 2.0));
+        assert_eq!(bit.ln_mixture(9, 0.5, 9.001 * bit.loss), f64::NEG_INFINITY);
+        assert_eq!(bit.ln_mixture(9, 0.5, f64::MAX), f64::NEG_INFINITY);
+        let fair = Bit::keeping(Probability::new(0.5).unwrap());
+        assert_eq!(fair.ln_mixture(9, 0.5, 1e-3), f64::NEG_INFINITY);
+        let certain = Bit::keeping(Probability::new(1.0).unwrap());
+        assert!((certain.ln_mixture(2, 0.5, 3.0) - 0.75f64.ln()).abs() < 1e-11);
     }
 }

@@ -3,6 +3,32 @@
 use crate::numeric::binomial::{ln_pmf, raised};
 use crate::numeric::ln_sum_exp;
 
+/// The logarithm of a sum of numbers that are given by theirs.
+#[derive(Debug, Default)]
+pub(crate) struct LnSum {
+    /// The sum is `parts e^scale`.
+    parts: f64,
+    scale: f64,
+}
+
+impl LnSum {
+    pub(crate) fn add(&mut self, ln: f64) {
+        if ln == f64::NEG_INFINITY {
+            return;
+        }
+        if self.parts == 0.0 {
+            self.scale = ln;
+        } else if ln - self.scale > 200.0 {
+            (self.parts, self.scale) = (self.parts * (self.scale - ln).exp(), ln);
+        }
+        self.parts += (ln - self.scale).exp();
+    }
+
+    pub(crate) fn ln(&self) -> f64 {
+        self.scale + self.parts.ln()
+    }
+}
+
 /// The likely values of a binomial number, for sums over it that are asked often.
 pub(crate) struct Likely {
     trials: u64,

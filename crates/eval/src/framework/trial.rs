@@ -12,7 +12,9 @@ pub struct Trial {
     pub id: &'static str,
     /// Claims that pass when nothing is broken, and all claims.
     pub passing: (usize, usize),
-    /// Each sabotage that reached it, with the claims that passed before and fail now, or why it did not run to its end.
+    /// The sabotages that can reach it: those that it asked for when nothing was broken.
+    pub reached: Vec<Sabotage>,
+    /// Each of them that was tried, with the claims that passed before and fail now, or why it did not run to its end.
     pub noticed: Vec<(Sabotage, Result<usize>)>,
     /// Claims that promised to notice a sabotage and did not.
     pub missed: Vec<(Sabotage, String)>,
@@ -39,6 +41,7 @@ pub fn trial(
     let mut found = Trial {
         id: experiment.id(),
         passing: (passing.len(), count),
+        reached,
         noticed: Vec::new(),
         missed: Vec::new(),
         deaf: Vec::new(),
@@ -50,7 +53,7 @@ pub fn trial(
             .collect(),
     };
     let mut heard = vec![false; count];
-    for sabotage in reached.into_iter().filter(|s| chosen.contains(s)) {
+    for sabotage in found.reached.clone().into_iter().filter(|s| chosen.contains(s)) {
         let (broken, _) = during(Some(sabotage), || experiment.run(context));
         let broken = match broken {
             Ok(broken) => broken,

@@ -10,9 +10,9 @@ use std::fmt::Write;
 
 const STYLE: &str = "body{font:15px/1.5 sans-serif;color:#222;max-width:1000px;margin:2em auto;padding:0 1em}
 table{border-collapse:collapse;font-size:13px;margin:.5em 0}td,th{border:1px solid #ddd;padding:.2em .5em;text-align:left;vertical-align:top}
-.pass{color:#00704f;font-weight:bold}.FAIL{color:#b3370a;font-weight:bold}figure{margin:1em 0}.wide{overflow-x:auto}svg{max-width:100%;height:auto}
+.pass{color:#00704f;font-weight:bold}.FAIL{color:#b3370a;font-weight:bold}figure{margin:1em 0;overflow-x:auto}.wide{overflow-x:auto}figcaption{position:sticky;left:0}
 .small{color:#555;font-size:13px}code{background:#f4f4f4;overflow-wrap:anywhere}
-@media(max-width:700px){table{font-size:11.5px}td,th{padding:.15em .3em}figure{overflow-x:auto}svg{max-width:none}figcaption{position:sticky;left:0}}";
+@media(max-width:700px){table{font-size:11.5px}td,th{padding:.15em .3em}}";
 
 /// The page of a run: a table of contents, then every experiment with its claims, figures,
 /// tables, and how every curve was made.

@@ -78,14 +78,16 @@ pub fn publish(
     Ok(pages)
 }
 
-/// Writes `<docs>/sabotage.md`, the table sabotage x experiment; rows of experiments of `catalogue` that were not on
-/// trial stay as they were published.
+/// Writes `<docs>/sabotage.md`, the table sabotage x experiment, of the `chosen` sabotages; rows of experiments of
+/// `catalogue` that were not on trial, and columns of other sabotages that reach one, stay as they were published. Where other
+/// claims pass unbroken than did then, those columns say that nothing was tried.
 ///
 /// # Errors
 /// [`Error::Io`] naming the file.
 #[cfg(feature = "sabotage")]
 pub fn publish_trials(
     trials: &[Trial],
+    chosen: &[Sabotage],
     seed: u64,
     docs: &Path,
     catalogue: &[Box<dyn Experiment>],
@@ -98,11 +100,19 @@ pub fn publish_trials(
     };
     let table = trial::table(trials, &Sabotage::ALL);
     let row = |id: &str| {
-        if let Some(row) = table.rows.iter().find(|row| row[0] == id) {
-            return Some(row.clone());
-        }
-        let line = before.lines().find(|l| l.starts_with(&format!("| {id} |")))?;
-        Some(line.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect())
+        let line = before.lines().find(|l| l.starts_with(&format!("| {id} |")));
+        let old: Option<Vec<String>> = line
+            .map(|l| l.trim_matches('|').split('|').map(|cell| cell.trim().to_owned()).collect());
+        let tried = trials.iter().zip(&table.rows).find(|(trial, _)| trial.id == id);
+        let Some((trial, new)) = tried else { return old };
+        let old = old.filter(|old| old[..2] == new[..2]);
+        let cell = |(i, cell): (usize, &String)| match Sabotage::ALL.get(i.wrapping_sub(2)) {
+            Some(s) if trial.reached.contains(s) && !chosen.contains(s) => {
+                old.as_ref().and_then(|old| old.get(i)).cloned().unwrap_or_else(|| "?".into())
+            }
+            _ => cell.clone(),
+        };
+        Some(new.iter().enumerate().map(cell).collect())
     };
     let mut out = format!(
         "# The experiments on trial\n\n`cargo run --release -p xtask --features sabotage -- experiments --sabotage --publish`: quick \
@@ -114,11 +124,14 @@ pub fn publish_trials(
     out += "\nClaims on releases or samples that pass whatever is broken:\n\n";
     for one in catalogue {
         let begins = format!("- {}: ", one.id());
+        let was = || before.lines().filter(|l| l.starts_with(&begins)).map(|l| format!("{l}\n"));
         match trials.iter().find(|t| t.id == one.id()) {
-            Some(t) => out.extend(t.deaf.iter().map(|claim| format!("{begins}{claim}\n"))),
-            None => out.extend(
-                before.lines().filter(|l| l.starts_with(&begins)).map(|l| format!("{l}\n")),
-            ),
+            Some(t) => {
+                let deaf = t.deaf.iter().map(|claim| format!("{begins}{claim}\n"));
+                let all = chosen.len() == Sabotage::ALL.len();
+                out.extend(deaf.filter(|line| all || was().any(|old| old == *line)));
+            }
+            None => out.extend(was()),
         }
     }
     write_atomic(&path, (out.trim_end().to_owned() + "\n").as_bytes())?;

@@ -220,3 +220,33 @@ fn unpublished_figures_are_told_and_unreadable_ones_named() {
     let error = compare(&run, folder.path()).unwrap_err().to_string();
     assert!(error.contains("own/t-fig.csv"), "{error}");
 }
+
+#[cfg(feature = "sabotage")]
+#[test]
+fn what_was_not_tried_stays_as_it_was_while_the_same_claims_pass() {
+    use crate::framework::trial::Trial;
+    let folder = tempfile::tempdir().unwrap();
+    let trial = |passing, noticed: &[(Sabotage, usize)], deaf: &[&str]| Trial {
+        id: "own/t",
+        passing,
+        reached: vec![Sabotage::NoNoise, Sabotage::HalfNoise],
+        noticed: noticed.iter().map(|(s, n)| (*s, Ok(*n))).collect(),
+        missed: Vec::new(),
+        deaf: deaf.iter().map(|d| (*d).to_owned()).collect(),
+        failing: Vec::new(),
+    };
+    let page = |trial, chosen: &[Sabotage]| {
+        let path = publish_trials(&[trial], chosen, 1, folder.path(), &catalogue()).unwrap();
+        std::fs::read_to_string(path).unwrap()
+    };
+    let all = [(Sabotage::NoNoise, 3), (Sabotage::HalfNoise, 1)];
+    let first = page(trial((4, 4), &all, &["a", "b"]), &Sabotage::ALL);
+    assert!(first.contains("| own/t | 4/4 | 3 | 1 | - | -"), "{first}");
+    // Others passed "b" too, which one of those tried now notices.
+    let next =
+        page(trial((4, 4), &[(Sabotage::HalfNoise, 2)], &["a", "c"]), &[Sabotage::HalfNoise]);
+    assert!(next.contains("| own/t | 4/4 | 3 | 2 | - | -"), "{next}");
+    assert!(next.ends_with("- own/t: a\n"), "{next}");
+    let other = page(trial((5, 5), &[(Sabotage::HalfNoise, 2)], &[]), &[Sabotage::HalfNoise]);
+    assert!(other.contains("| own/t | 5/5 | ? | 2 | - | -"), "{other}");
+}

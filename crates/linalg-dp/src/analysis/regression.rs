@@ -1,6 +1,6 @@
 //! Linear regression from the second moments of `[A | B]`: with a ridge of one's own, and from a release by rule.
 
-use super::denoise::{Denoising, denoised};
+use super::denoise::{DenoisedCovariance, Denoising, denoised};
 use super::moments::Moments;
 use super::normal::{checked, upper_quantile};
 use super::square::check_square;
@@ -118,30 +118,20 @@ struct Intercept {
     variance: f64,
 }
 
-impl Regression {
-    /// Regresses column `target` on all others.
-    ///
-    /// # Errors
-    /// [`Error::Core`] unless there are two columns and `target` is one of them; [`Error::Unusable`] when the noise is not
-    /// symmetric Gaussian (use [`regression`] with a ridge of your own there).
-    pub fn of(covariance: &PrivateCovariance, target: usize) -> Result<Self> {
-        Self::solve(covariance, target, None)
-    }
+/// The system in the eigenvectors of the denoised Gram matrix, in units of the noise, and its solution.
+struct Ridged {
+    features: Vec<usize>,
+    found: DenoisedCovariance,
+    sigma: f64,
+    f: Vec<f64>,
+    rho: f64,
+    inverse: Vec<f64>,
+    turned: Vec<f64>,
+    coefficients: Vec<f64>,
+}
 
-    /// Regresses column `target` on all others and an intercept, around the means of a release of moments. The
-    /// intercept is not drawn towards zero; the ridge is that of the centred columns.
-    ///
-    /// # Errors
-    /// As [`Regression::of`].
-    pub fn centred(moments: &Moments, target: usize) -> Result<Self> {
-        Self::solve(&moments.centred(), target, Some(moments))
-    }
-
-    fn solve(
-        covariance: &PrivateCovariance,
-        target: usize,
-        moments: Option<&Moments>,
-    ) -> Result<Self> {
+impl Ridged {
+    fn of(covariance: &PrivateCovariance, target: usize) -> Result<Self> {
         let d = covariance.dim();
         if d < 2 {
             return Err(Error::invalid("columns", d, "[2, inf): a target and what it depends on"));
@@ -171,8 +161,47 @@ impl Regression {
         let rho = 0.5 * (1.0 / size + p as f64);
         let inverse: Vec<f64> = f.iter().map(|f| f / (f * f + rho)).collect();
         let turned: Vec<f64> = inverse.iter().zip(&b).map(|(k, b)| k * b).collect();
+        let coefficients = (0..p).map(|i| (0..p).map(|j| v[(i, j)] * turned[j]).sum()).collect();
+        Ok(Self { features, found, sigma, f, rho, inverse, turned, coefficients })
+    }
+}
+
+impl Regression {
+    /// Regresses column `target` on all others.
+    ///
+    /// # Errors
+    /// [`Error::Core`] unless there are two columns and `target` is one of them; [`Error::Unusable`] when the noise is not
+    /// symmetric Gaussian (use [`regression`] with a ridge of your own there).
+    pub fn of(covariance: &PrivateCovariance, target: usize) -> Result<Self> {
+        Self::solve(covariance, target, None)
+    }
+
+    /// Regresses column `target` on all others and an intercept, around the means of a release of moments. The
+    /// intercept is not drawn towards zero; the ridge is that of the centred columns.
+    ///
+    /// # Errors
+    /// As [`Regression::of`].
+    pub fn centred(moments: &Moments, target: usize) -> Result<Self> {
+        Self::solve(&moments.centred(), target, Some(moments))
+    }
+
+    /// The coefficients of [`Regression::of`] alone: without what its intervals take.
+    pub(crate) fn coefficients_of(
+        covariance: &PrivateCovariance,
+        target: usize,
+    ) -> Result<Vec<f64>> {
+        Ok(Ridged::of(covariance, target)?.coefficients)
+    }
+
+    fn solve(
+        covariance: &PrivateCovariance,
+        target: usize,
+        moments: Option<&Moments>,
+    ) -> Result<Self> {
+        let Ridged { features, found, sigma, f, rho, inverse, turned, coefficients } =
+            Ridged::of(covariance, target)?;
+        let (p, v) = (features.len(), found.vectors());
         let back = |x: &dyn Fn(usize) -> f64, i: usize| (0..p).map(|j| v[(i, j)] * x(j)).sum();
-        let coefficients: Vec<f64> = (0..p).map(|i| back(&|j| turned[j], i)).collect();
         let along: Vec<f64> = (0..p).map(|i| back(&|j| inverse[j] * turned[j], i)).collect();
         let square: f64 = turned.iter().map(|x| x * x).sum();
         let spread = |weights: &dyn Fn(usize) -> f64| {

@@ -1,9 +1,8 @@
 //! What a release is about to be, from public facts: the steps themselves, on sums that are simulated.
 
 use super::mechanism::{PrivateNewton, TIMES, WITHIN};
-use super::release::NewtonRegression;
 use super::step::NewtonStep;
-use super::system::System;
+use super::system::{Path, System};
 use crate::analysis::upper_quantile;
 use crate::covariance::{CovarianceNoise, PrivateCovariance};
 use crate::error::Result;
@@ -99,6 +98,6 @@ impl PrivateNewton {
             theta = system.stepped(step, &theta, (clip, &gradient), sigma);
             steps.push(NewtonStep { clip, gradient, coefficients: theta.clone() });
         }
-        Ok(NewtonRegression::of((d, None), steps, gram, sigma)?.coefficients().to_vec())
+        Ok(Path::new(&system, &steps, sigma).refined())
     }
 }

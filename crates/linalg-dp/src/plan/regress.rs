@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 use crate::newton::{Line, NewtonConfig, PrivateNewton};
 use dp_core::{Adjacency, Budget, NormBound, PublicGenerator, PublicSeed};
 use rand_core::Rng;
+use rayon::prelude::*;
 
 /// What is to be regressed, and what is known of it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -72,19 +73,25 @@ pub fn plan_regression(task: &RegressionTask<'_>) -> Result<Vec<Planned<Regressi
     let noise = CovarianceNoise::SymmetricGaussian { sigma: sums.sigma() };
     let n = rows as f64;
     let seconds: Vec<f64> = spectrum.iter().map(|v| n * v).collect();
-    let mut generator = PublicSeed::new(d as u64).generator(STREAM);
-    let mut draw = || normal(&mut generator);
-    let times = (4_000_000 / d.pow(3)).clamp(3, 24);
-    let (mut of_newton, mut of_sums) = (Simulated::new(d), Simulated::new(d));
-    for _ in 0..times {
+    let times = (4_000_000 / d.pow(3)).clamp(3, 24) as u64;
+    let simulated = |time: u64| -> Result<[Vec<f64>; 2]> {
+        let mut generator = PublicSeed::new(d as u64).generator(STREAM + time);
+        let mut draw = || normal(&mut generator);
         let mut coefficients: Vec<f64> = (0..d).map(|_| draw()).collect();
         let told: f64 = coefficients.iter().zip(&seconds).map(|(c, v)| v * c * c).sum();
         let scale = explained * (n / told).sqrt();
         coefficients.iter_mut().for_each(|c| *c *= scale);
         let line = Line { seconds: seconds.clone(), coefficients, residual, rows: n };
-        of_newton.add(&line.excess(&newton.simulated(&line, &mut draw)?));
+        let stepped = line.excess(&newton.simulated(&line, &mut draw)?);
         let moments = line.moments(true, (sums.sigma().get(), noise), &mut draw);
-        of_sums.add(&line.excess(Regression::of(&moments, d)?.coefficients()));
+        Ok([stepped, line.excess(&Regression::coefficients_of(&moments, d)?)])
+    };
+    let all: Vec<[Vec<f64>; 2]> =
+        (0..times).into_par_iter().map(simulated).collect::<Result<_>>()?;
+    let (mut of_newton, mut of_sums) = (Simulated::new(d), Simulated::new(d));
+    for [stepped, summed] in &all {
+        of_newton.add(stepped);
+        of_sums.add(summed);
     }
     // What is known of the target is known about.
     let (low, high) = (explained * (1.0 - OFF), explained * (1.0 + OFF));
@@ -95,7 +102,7 @@ pub fn plan_regression(task: &RegressionTask<'_>) -> Result<Vec<Planned<Regressi
     ]))
 }
 
-/// Stream of the public generator that simulated releases come from.
+/// First stream of the public generator that simulated releases come from, one each.
 const STREAM: u64 = 0x7267;
 
 /// A normal number that hides nothing.

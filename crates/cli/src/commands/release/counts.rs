@@ -4,10 +4,12 @@ use super::common::OutputOptions;
 use super::feed::Source;
 use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
+use super::said::predicted;
 use crate::error::{Error, Result};
 use crate::input::{ItemOptions, all_sets};
 use crate::output::Record;
 use clap::Args;
+use dp_core::mechanism::Mechanism as _;
 use dp_core::{Adjacency, Budget};
 use sketch::sets::{GroupCounts, ItemGroups, SetNeighbours};
 use std::path::{Path, PathBuf};
@@ -62,11 +64,12 @@ impl CountOptions {
             feed.sets(|sets| Ok(writer.push(sets)?))?;
             Ok(writer.finish()?.certificate)
         })?;
-        match made {
+        let record = match made {
             Made::Released(certificate) => self.output.written(&certificate),
             Made::Planned => Ok(self.output.planned(&label, mechanism.guarantee())),
-            Made::Parts(record) => Ok(record),
-        }
+            Made::Parts(record) => return Ok(record),
+        };
+        Ok(predicted(record?, mechanism.predict(())?))
     }
 
     fn groups(&self, alpha: u64, budget: Budget) -> Result<ItemGroups> {

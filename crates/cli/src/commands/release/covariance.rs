@@ -5,11 +5,15 @@ use super::feed::{Feed, Source};
 use super::parts::{Asked, Made, Maker, Making};
 use super::privacy::AdjacencyKind;
 use super::rows::{Promise, RowsOptions};
-use crate::commands::choice::{ERROR, Way, covariance_name, say_chosen};
+use super::said::predicted;
+use crate::commands::choice::{ERROR, Way, covariance_name, say_chosen, warn_of_worse};
 use crate::error::{Error, Result, no_effect, probability};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::{Adjacency, Budget, Certificate, Guarantee, NoiseRng, Probability, release_file};
+use dp_core::mechanism::Prediction;
+use dp_core::{
+    Adjacency, Budget, Certificate, Guarantee, NoiseRng, Probability, SquaredNorm, release_file,
+};
 use linalg_dp::covariance::{
     CovarianceMechanism, CovarianceNoise, CovarianceStream, GaussianCovariance, JlCovariance,
     QuantileConfig, QuantileCovariance,
@@ -59,7 +63,7 @@ impl CovarianceOptions {
         let d = input.rows.d();
         let noise = self.noise.unwrap_or(Noise::Gaussian);
         let made = self.made(noise, d, adjacency, budget)?;
-        self.say_choice(d, adjacency, budget)?;
+        self.say_choice(&made, (d, adjacency), budget)?;
         let guarantee = made.guarantee();
         let what = if self.means { "moments" } else { "covariance" };
         let label = format!("{what}, {noise:?} noise").to_lowercase();
@@ -73,8 +77,21 @@ impl CovarianceOptions {
         let mut sums = Sums { calibrated: &made, names, norms: &norms, stream: None, error: None };
         let record = match self.rows.output.make(&asked, &mut sums)? {
             Made::Released(certificate) => self.rows.written(&certificate)?,
-            Made::Planned => return Ok(self.rows.planned(&label, guarantee)),
+            Made::Planned => self.rows.planned(&label, guarantee),
             Made::Parts(record) => return Ok(record),
+        };
+        let record = match &made {
+            Calibrated::One(mechanism) => {
+                let of = match noise {
+                    Noise::Gaussian => "the covariance in Frobenius norm",
+                    Noise::Jl => {
+                        "the covariance in Frobenius norm, at least: of rows of hardly any length"
+                    }
+                };
+                predicted(record, Prediction::new(of, least_error(&**mechanism)?))
+            }
+            // What bound is chosen is private until it is.
+            Calibrated::Chosen(_) => record,
         };
         Ok(match sums.error {
             Some(error) => record.number("spectral error, with probability 0.95 at most", error),
@@ -91,15 +108,29 @@ impl CovarianceOptions {
         self.rows.input.entered().map(<[String]>::to_vec).map(Some).ok_or_else(without)
     }
 
-    /// What the plan takes, where no noise is named. Sketches are not compared with it: their error depends on the rows.
-    fn say_choice(&self, d: usize, adjacency: Adjacency, budget: Budget) -> Result<()> {
-        if self.noise.is_some() || self.means || self.within.is_some() {
+    /// What the plan takes, where no noise is named. The error of a sketch grows with the rows: what it is without any is compared.
+    fn say_choice(
+        &self,
+        made: &Calibrated,
+        (d, adjacency): (usize, Adjacency),
+        budget: Budget,
+    ) -> Result<()> {
+        let named = match (self.noise, made) {
+            (Some(Noise::Jl), Calibrated::One(sketch)) => Some(least_error(&**sketch)?),
+            _ => None,
+        };
+        if named.is_none() && (self.noise.is_some() || self.means || self.within.is_some()) {
             return Ok(());
         }
         let plans = plan_covariance(&CovarianceTask { dim: d, adjacency, budget })?;
         let ways: Vec<Way> =
             plans.iter().map(|p| (covariance_name(p.method).to_owned(), p.error)).collect();
-        say_chosen(ERROR, &ways);
+        match (named, ways.first()) {
+            (Some(least), Some(best)) => {
+                warn_of_worse(ERROR, ("a sketch, whatever the rows,", least), best);
+            }
+            _ => say_chosen(ERROR, &ways),
+        }
         Ok(())
     }
 
@@ -144,6 +175,11 @@ impl CovarianceOptions {
             }
         }))
     }
+}
+
+/// The error of rows of hardly any length; Gaussian noise does not ask for them.
+fn least_error(mechanism: &dyn CovarianceMechanism) -> Result<f64> {
+    Ok(mechanism.expected_frobenius_error(SquaredNorm::new(f64::MIN_POSITIVE)?))
 }
 
 /// A mechanism whose bound is given, or chosen.

@@ -3,10 +3,12 @@
 use super::common::read_all;
 use super::privacy::AdjacencyKind;
 use super::rows::{Promise, RowsOptions};
+use super::said::predicted;
 use crate::commands::choice::{ERROR, warn_of_worse};
 use crate::error::{Error, Result, positive};
 use crate::output::Record;
 use clap::Args;
+use dp_core::mechanism::Mechanism as _;
 use dp_core::{Adjacency, FreshSeed, release_file};
 use linalg_dp::low_rank::{Pfp, PfpOptions, Setting};
 use sketch::RowsView;
@@ -58,13 +60,13 @@ impl LowRankOptions {
         let guarantee = mechanism.guarantee();
         let label = format!("low-rank approximation, rank {}", self.rank);
         let Some(mut rng) = self.rows.output.charge(guarantee, &label, || Ok(()))? else {
-            return Ok(self.rows.planned(&label, guarantee));
+            return Ok(predicted(self.rows.planned(&label, guarantee), mechanism.predict(())?));
         };
         let rows = RowsView::f64(n, d, &values)?;
         let released = mechanism.release(&rows, FreshSeed::draw()?, &mut rng);
         let release = released.map_err(|e| Error::from(e).in_file(&self.rows.input.input))?;
         release_file::write(self.rows.output.take()?, &release)?;
         let record = self.rows.written(release.certificate())?;
-        Ok(record.number("predicted error", mechanism.predicted_error()))
+        Ok(predicted(record, mechanism.predict(())?))
     }
 }

@@ -4,12 +4,14 @@ use super::common::{OutputOptions, SeedOptions};
 use super::feed::Source;
 use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, AdjacencyOptions, BudgetOptions};
+use super::said::predicted;
 use crate::commands::choice::{RECALL, SetFacts, Way, say_chosen, signature, warn_of_worse};
 use crate::error::{Error, Result, no_effect};
 use crate::input::ItemOptions;
 use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::ledger_file::BudgetFile;
+use dp_core::mechanism::{Mechanism as _, Prediction};
 use dp_core::{Adjacency, Budget, PublicSeed};
 use sketch::plan::{SetMethod, SetPlan, plan_sets};
 use sketch::sets::{BinResponse, BucketPrivMin, MixtureResponse, SetNeighbours, SymbolShape};
@@ -79,6 +81,16 @@ enum Calibrated {
     Buckets(BucketPrivMin, PublicSeed),
 }
 
+impl Calibrated {
+    fn predict(&self, facts: sketch::sets::SetFacts) -> sketch::Result<Prediction> {
+        match self {
+            Self::Bins(m, _) => m.predict(facts),
+            Self::Mixture(m) => m.predict(facts),
+            Self::Buckets(m, _) => m.predict(facts),
+        }
+    }
+}
+
 impl MinhashOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         let known = match self.mechanism {
@@ -112,11 +124,15 @@ impl MinhashOptions {
             feed.sets(|sets| Ok(writer.push(sets)?))?;
             Ok(writer.finish()?.certificate)
         })?;
-        match made {
-            Made::Released(certificate) => self.output.written(&certificate),
-            Made::Planned => Ok(self.output.planned(&label, guarantee)),
-            Made::Parts(record) => Ok(record),
-        }
+        let record = match made {
+            Made::Released(certificate) => self.output.written(&certificate)?,
+            Made::Planned => self.output.planned(&label, guarantee),
+            Made::Parts(record) => return Ok(record),
+        };
+        Ok(match self.facts.near()? {
+            Some(facts) => predicted(record, mechanism.predict(facts)?),
+            None => record,
+        })
     }
 
     /// What is named, or the plan's choice.

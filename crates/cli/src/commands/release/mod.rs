@@ -29,7 +29,7 @@ pub(crate) use common::{noise, noted, read_all};
 pub(crate) use like::Like;
 pub(crate) use parts::read_manifest;
 pub(crate) use privacy::{AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions};
-pub(crate) use said::promise;
+pub(crate) use said::{predicted, promise};
 
 /// Options of `dps release`.
 #[derive(Args)]

@@ -3,10 +3,12 @@
 use super::common::{check_rereadable, each_block};
 use super::privacy::AdjacencyKind;
 use super::rows::{Promise, RowsOptions};
+use super::said::predicted;
 use crate::commands::named::column_of;
 use crate::error::{Error, Result, positive};
 use crate::output::Record;
 use clap::Args;
+use dp_core::mechanism::Mechanism as _;
 use dp_core::release_file;
 use linalg_dp::newton::{NewtonConfig, PrivateNewton};
 use readers::{Block, Input, Limits, Values};
@@ -62,12 +64,12 @@ impl RegressionOptions {
             self.read(self.rows.input.open()?, target, limits.clone()).map(drop)
         };
         let Some(mut rng) = self.rows.output.charge(guarantee, label, check)? else {
-            return Ok(self.rows.planned(label, guarantee));
+            return Ok(predicted(self.rows.planned(label, guarantee), mechanism.predict(())?));
         };
         let rows = self.read(input, target, limits)?;
         let release = mechanism.release(&rows, &mut rng)?;
         release_file::write(self.rows.output.take()?, &release)?;
-        self.rows.written(release.certificate())
+        Ok(predicted(self.rows.written(release.certificate())?, mechanism.predict(())?))
     }
 
     /// Rows with the target last; the others within the limits.

@@ -3,6 +3,7 @@
 use crate::commands::worth::basis;
 use crate::error::{Error, Result};
 use crate::output::{Record, complain};
+use dp_core::mechanism::Prediction;
 use dp_core::profile::CoordinateProfile;
 use dp_core::{
     Adjacency, Budget, Epsilon, Guarantee, IndividualCertificate, L1Sensitivity, L2Sensitivity,
@@ -167,6 +168,14 @@ pub(super) fn group(guarantee: &Guarantee, m: u32) -> Option<f64> {
         epsilon *= 1.02;
     }
     None
+}
+
+/// What is predicted of a release, the same before and after it is made.
+pub(crate) fn predicted(
+    record: Record,
+    Prediction { of, root_mean_square, .. }: Prediction,
+) -> Record {
+    record.number("predicted error", root_mean_square).text("predicted error is of", of)
 }
 
 /// What a search by cosine finds among whole rows that were released as k numbers, with noise of this variance a number when

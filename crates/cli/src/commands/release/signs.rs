@@ -6,9 +6,11 @@ use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, IdOptions};
 use super::projection::ProjectionOptions;
 use super::rows::{Promise, RowsOptions};
+use super::said::predicted;
 use crate::error::{Error, Result, no_effect, positive};
 use crate::output::Record;
 use clap::{Args, ValueEnum};
+use dp_core::mechanism::{Mechanism as _, Prediction};
 use dp_core::output::Output;
 use dp_core::{Certificate, EntryBound, release_file};
 use readers::{Input, Limits};
@@ -167,7 +169,7 @@ impl SignOptions {
             let Making { to, rng, feed, .. } = making;
             write(to, mechanism.open(rng), &feed)
         })?;
-        self.said(made, &asked)
+        self.said(made, &asked, mechanism.predict(()))
     }
 
     fn averaged(&self, promise: Promise, bound: EntryBound, input: Input) -> Result<Record> {
@@ -201,15 +203,25 @@ impl SignOptions {
             let Making { to, rng, feed, .. } = making;
             write(to, mechanism.open(seed, rng)?, &feed)
         })?;
-        self.said(made, &asked)
+        self.said(made, &asked, mechanism.predict(()))
     }
 
-    fn said(&self, made: Made, asked: &Asked<'_>) -> Result<Record> {
-        match made {
-            Made::Released(certificate) => self.rows.written(&certificate),
-            Made::Planned => Ok(self.rows.planned(asked.label, asked.guarantee)),
-            Made::Parts(record) => Ok(record),
-        }
+    /// What smooth rules err by depends on the sizes of values, which no prediction knows.
+    fn said(
+        &self,
+        made: Made,
+        asked: &Asked<'_>,
+        prediction: sketch::Result<Prediction>,
+    ) -> Result<Record> {
+        let record = match made {
+            Made::Released(certificate) => self.rows.written(&certificate)?,
+            Made::Planned => self.rows.planned(asked.label, asked.guarantee),
+            Made::Parts(record) => return Ok(record),
+        };
+        Ok(match prediction {
+            Ok(prediction) => predicted(record, prediction),
+            Err(_) => record,
+        })
     }
 
     fn individual(

@@ -12,11 +12,12 @@ use crate::error::{Error, Result};
 use crate::output::{Record, complain};
 use clap::{Args, ValueEnum};
 use dp_core::mechanism::{Mechanism, Prediction};
+use dp_core::noise::{AdditiveNoise, NoiseLaw};
 use dp_core::{Adjacency, Budget, Certificate, EntryBound};
 use sketch::distances::ValueRange;
 use sketch::plan::{DistanceMethod, DistancePlan, DistanceTask, plan_distances};
 use sketch::vectors::{AveragedProjection, NoiseKind, PrivateProjection, ProjectionConfig};
-use sketch::vectors::{Element, ReleaseWriter};
+use sketch::vectors::{Element, ReleaseWriter, SketchNoise};
 
 /// Options of `dps release sketch`.
 #[derive(Args)]
@@ -161,22 +162,24 @@ fn write(mut out: ReleaseWriter<'_, '_>, feed: &Feed<'_>) -> Result<Certificate>
     Ok(out.finish()?.certificate)
 }
 
-/// What decides what can be found where whole rows are protected.
+/// What decides what can be found where whole rows are protected, and how far distances are told.
 struct Whole {
     shape: (usize, usize),
+    noise: NoiseLaw,
     /// Variance of the noise of rows whose length is the bound, over its square; none where less is protected.
     variance: Option<f64>,
 }
 
 impl Whole {
     /// Warns where nothing can be.
-    fn of(adjacency: Adjacency, shape: (usize, usize), variance: f64) -> Result<Self> {
+    fn of(adjacency: Adjacency, shape: (usize, usize), noise: SketchNoise) -> Result<Self> {
+        let law = noise.law();
         let Adjacency::ReplaceRow { bound } = adjacency.each() else {
-            return Ok(Self { shape, variance: None });
+            return Ok(Self { shape, noise: law, variance: None });
         };
-        let variance = variance / bound.get() / bound.get();
+        let variance = noise.variance() / bound.get() / bound.get();
         warn_of_nothing(shape, variance)?;
-        Ok(Self { shape, variance: Some(variance) })
+        Ok(Self { shape, noise: law, variance: Some(variance) })
     }
 
     fn found(&self, record: Record, rows: usize) -> Result<Record> {
@@ -249,7 +252,7 @@ impl SketchOptions {
             mechanism.check_element(element)?;
             let label = format!("sketch, fresh gaussian to k = {k}");
             compared(&label, mechanism.predict(r2))?;
-            let whole = Whole::of(adjacency, (d, k), mechanism.noise().variance())?;
+            let whole = Whole::of(adjacency, (d, k), mechanism.noise())?;
             let asked = Asked::new(mechanism.guarantee(), &label, source);
             let made = output.make(&asked, &mut |making: Making<'_>| {
                 let seed = making.fresh()?;
@@ -281,7 +284,7 @@ impl SketchOptions {
         if chosen.projection.is_drawn() {
             compared(&label, mechanism.predict(r2))?;
         }
-        let whole = Whole::of(adjacency, (d, k), mechanism.noise().variance())?;
+        let whole = Whole::of(adjacency, (d, k), mechanism.noise())?;
         let asked = Asked::new(mechanism.guarantee(), &label, source).drawn(&self.seed);
         let made = output.make(&asked, &mut |making: Making<'_>| {
             let Making { to, rng, feed, .. } = making;
@@ -292,17 +295,15 @@ impl SketchOptions {
 
     fn said(&self, made: Made, asked: &Asked<'_>, whole: &Whole) -> Result<Record> {
         let (k, rows) = (whole.shape.1, asked.source.rows_read());
-        let certificate = match made {
-            Made::Released(certificate) => certificate,
-            Made::Planned => {
-                return whole.found(self.rows.planned(asked.label, asked.guarantee), rows);
-            }
+        let record = match made {
+            Made::Released(certificate) => self.rows.written(&certificate)?,
+            Made::Planned => self.rows.planned(asked.label, asked.guarantee),
             Made::Parts(record) => return Ok(record),
         };
-        let record = whole.found(self.rows.written(&certificate)?, rows)?;
+        let record = whole.found(record, rows)?;
         // Both rows carry noise: the variance of a squared distance of zero is k (2 v^2 + c) for differences
         // of variance v and fourth cumulant c.
-        let Some([variance, cumulant]) = certificate.statement().noise.moments() else {
+        let Some([variance, cumulant]) = whole.noise.moments() else {
             return Ok(record);
         };
         let (v, c) = (2.0 * variance, 2.0 * cumulant);

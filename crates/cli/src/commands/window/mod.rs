@@ -6,14 +6,15 @@ mod ticks;
 use super::choice::{ERROR, Way, say_chosen, schedule_name, warn_of_worse};
 use super::mapped::with_map;
 use super::release::{
-    AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, noise, promise,
+    AdjacencyKind, AdjacencyOptions, BoundOptions, BudgetOptions, noise, predicted, promise,
 };
 use crate::error::{Error, Result, no_effect, shown};
 use crate::input::InputOptions;
 use crate::interrupt;
 use crate::output::Record;
 use clap::{Args, ValueEnum};
-use dp_core::{Adjacency, Budget};
+use dp_core::mechanism::Mechanism as _;
+use dp_core::{Adjacency, Budget, SquaredNorm};
 use linalg_dp::plan::plan_window;
 use linalg_dp::window::{
     BlockNoise, Keep, Pace, PrivateStream, PruneRule, Schedule, StreamConfig, WindowMechanism,
@@ -141,7 +142,7 @@ impl Window {
         strikes.feed(input, limits, &mut stream, &mut ticks)?;
         let record = ticks.written(&stream, self.input.entered());
         let record = with_map(record, ticks.mapped.as_deref());
-        Ok(promise(record, mechanism.guarantee()))
+        predicted_of(promise(record, mechanism.guarantee()), &mechanism)
     }
 
     /// When ticks end.
@@ -352,6 +353,19 @@ impl Window {
             record = record.names("columns that entered", names);
         }
         let record = with_map(record, ticks.mapped.as_deref());
-        Ok(promise(record, mechanism.guarantee()))
+        predicted_of(promise(record, mechanism.guarantee()), mechanism)
     }
+}
+
+/// With what is predicted of a window; the errors of sketches and histograms depend on the rows.
+fn predicted_of(record: Record, mechanism: &WindowMechanism) -> Result<Record> {
+    let gaussian = |noise| noise == BlockNoise::SymmetricGaussian;
+    let known = match mechanism.config().schedule {
+        Schedule::Tree { noise } => gaussian(noise),
+        Schedule::Block { noise, keep } => gaussian(noise) && keep == Keep::Blocks,
+        _ => true,
+    };
+    // No Gaussian noise asks for the rows.
+    let prediction = mechanism.predict(SquaredNorm::new(1.0)?)?;
+    Ok(if known { predicted(record, prediction) } else { record })
 }

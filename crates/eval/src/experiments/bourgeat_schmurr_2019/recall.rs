@@ -30,6 +30,32 @@ struct Series {
 }
 
 impl Series {
+    fn new(label: String, delta: f64) -> Self {
+        Self { label, delta, epsilons: vec![], recalls: vec![], noise: vec![] }
+    }
+
+    /// Measures at one more epsilon.
+    fn add(
+        &mut self,
+        context: &Context<'_>,
+        task: &Task<'_>,
+        (epsilon, method): (f64, Method),
+        repetitions: usize,
+    ) -> Result<()> {
+        let one = |r| {
+            let released = release(context, task, method, epsilon, r)?;
+            Ok((released.recall(task)?, released.noise()))
+        };
+        let samples: Result<Vec<(f64, f64)>> =
+            (0..repetitions as u64).into_par_iter().map(one).collect();
+        let samples = samples?;
+        self.epsilons.push(epsilon);
+        self.noise.push(samples[0].1);
+        self.recalls.push(samples.into_iter().map(|s| s.0).collect());
+        context.progress.step();
+        Ok(())
+    }
+
     fn mean(&self, i: usize) -> f64 {
         mean_and_error(&self.recalls[i]).0
     }
@@ -81,20 +107,9 @@ fn series(
     methods: &[(f64, Method)],
     repetitions: usize,
 ) -> Result<Series> {
-    let mut found = Series { label, delta, epsilons: vec![], recalls: vec![], noise: vec![] };
-    for &(epsilon, method) in methods {
-        let samples: Result<Vec<(f64, f64)>> = (0..repetitions as u64)
-            .into_par_iter()
-            .map(|r| {
-                let released = release(context, task, method, epsilon, r)?;
-                Ok((released.recall(task)?, released.noise()))
-            })
-            .collect();
-        let samples = samples?;
-        found.epsilons.push(epsilon);
-        found.noise.push(samples[0].1);
-        found.recalls.push(samples.into_iter().map(|s| s.0).collect());
-        context.progress.step();
+    let mut found = Series::new(label, delta);
+    for &at in methods {
+        found.add(context, task, at, repetitions)?;
     }
     Ok(found)
 }
@@ -222,7 +237,16 @@ fn curves(context: &Context<'_>, task: &Task<'_>, repetitions: usize) -> Result<
     let best = |grid: Vec<Method>, epsilons: &[f64], what: &str| -> Result<Series> {
         let mut found: Option<(f64, Method)> = None;
         for method in grid {
-            let at = reach(&one(method, epsilons, 1)?);
+            let least = found.map_or(f64::INFINITY, |(least, _)| least);
+            let mut tried = Series::new(method.label(), method.delta());
+            for &epsilon in epsilons {
+                tried.add(context, task, (epsilon, method), 1)?;
+                // Reached here, or beyond here, which is no less than the least so far.
+                if reach(&tried) < f64::INFINITY || epsilon >= least {
+                    break;
+                }
+            }
+            let at = reach(&tried);
             if found.is_none_or(|(least, _)| at < least) {
                 found = Some((at, method));
             }

@@ -72,36 +72,42 @@ pub(super) const PUBLISHED: Method = Method {
     label: "DP-RP-G",
     mechanism: "Gaussian projection, noise by theorem 3.1, beta = 1",
     sketches: true,
+    private: true,
     search: |trial| system(trial, System::DpRpG),
 };
 const ANALYTIC: Method = Method {
     label: "Analytic DP-RP-G",
     mechanism: "Gaussian projection, noise by theorem 3.4, beta = 1",
     sketches: true,
+    private: true,
     search: |trial| system(trial, System::AnalyticDpRpG),
 };
 pub(super) const OPT: Method = Method {
     label: "DP-RP-G-OPT",
     mechanism: "Gaussian projection, exact Gaussian noise for the drawn matrix, beta = 1",
     sketches: true,
+    private: true,
     search: |trial| system(trial, System::DpRpGOpt),
 };
 const AVERAGED: Method = Method {
     label: "DP-RP-G-OPT, averaged",
     mechanism: "fresh Gaussian projection, exact noise averaged over it, beta = 1",
     sketches: true,
+    private: true,
     search: averaged,
 };
 pub(super) const LAPLACE: Method = Method {
     label: "DP-RP-L",
     mechanism: "Gaussian projection, Laplace noise for the drawn matrix (delta = 0), beta = 1",
     sketches: true,
+    private: true,
     search: |trial| system(trial, System::DpRpL),
 };
 const OPORP_LAPLACE: Method = Method {
     label: "DP-OPORP, Laplace",
     mechanism: "OPORP, Laplace noise (delta = 0), beta = 1",
     sketches: true,
+    private: true,
     search: |trial| system(trial, System::DpOporpLaplace),
 };
 

@@ -49,6 +49,8 @@ pub(super) struct Method {
     pub(super) mechanism: &'static str,
     /// Whether the answer depends on k.
     pub(super) sketches: bool,
+    /// Whether it depends on the budget.
+    pub(super) private: bool,
     pub(super) search: fn(&Trial<'_>) -> Result<Found>,
 }
 
@@ -57,6 +59,7 @@ pub(super) const RAW: Method = Method {
     label: "Raw-data-G-OPT",
     mechanism: "exact Gaussian noise on the raw coordinates, beta = 1",
     sketches: false,
+    private: true,
     search: |trial| {
         let one = EntryBound::new(1.0)?;
         let mechanism = NoisyRawData::new(Shift::new(1.0)?, one, sabotage::spent(trial.budget)?)?;
@@ -77,6 +80,7 @@ pub(super) const RADEMACHER: Method = Method {
     label: "DP-RP-G-OPT-B",
     mechanism: "Rademacher projection, exact Gaussian noise, beta = 1",
     sketches: true,
+    private: true,
     search: |trial| projected(trial, Family::Rademacher),
 };
 
@@ -85,6 +89,7 @@ pub(super) const OPORP: Method = Method {
     label: "DP-OPORP",
     mechanism: "OPORP, exact Gaussian noise, beta = 1",
     sketches: true,
+    private: true,
     search: |trial| projected(trial, Family::Oporp),
 };
 
@@ -168,11 +173,15 @@ impl<'a> Plan<'a> {
 }
 
 impl Plan<'_> {
-    /// Method and k of the series in this place, and whether it is measured there: what does not depend on k is
-    /// measured once.
-    fn at(&self, place: usize) -> (&Method, usize, bool) {
-        let (s, m) = (place / self.methods.len(), place % self.methods.len());
-        (&self.methods[m], self.sizes[s], s == 0 || self.methods[m].sketches)
+    /// Method and k of the series in this place.
+    fn at(&self, place: usize) -> (&Method, usize) {
+        (&self.methods[place % self.methods.len()], self.sizes[place / self.methods.len()])
+    }
+
+    /// Whether this epsilon is measured there: what does not depend on k, or on the budget, is measured once.
+    fn is_measured(&self, e: usize, place: usize) -> bool {
+        let method = self.at(place).0;
+        (method.sketches || place < self.methods.len()) && (method.private || e == 0)
     }
 }
 
@@ -197,10 +206,9 @@ pub(super) fn measure(
             });
         }
     }
-    let searches = plan.methods.iter().map(|m| if m.sketches { plan.sizes.len() } else { 1 });
-    context
-        .progress
-        .begin(plan.repetitions * plan.epsilons.len() as u64 * searches.sum::<usize>() as u64);
+    let searches = (0..plan.epsilons.len() * series.len())
+        .filter(|at| plan.is_measured(at / series.len(), at % series.len()));
+    context.progress.begin(plan.repetitions * searches.count() as u64);
     let mut shape = (0, 0);
     for repetition in 0..plan.repetitions {
         let seed = context.public_seed("split", repetition);
@@ -211,9 +219,9 @@ pub(super) fn measure(
             nearest_by_cosine(split.queries.values(), split.database.values(), d, RELEVANT)?;
         let cells = (0..plan.epsilons.len())
             .flat_map(|e| (0..series.len()).map(move |place| (e, place)))
-            .filter(|(_, place)| plan.at(*place).2);
+            .filter(|(e, place)| plan.is_measured(*e, *place));
         let run = |(e, place): (usize, usize)| -> Result<_> {
-            let (method, k, _) = plan.at(place);
+            let (method, k) = plan.at(place);
             let epsilon = plan.epsilons[e];
             let budget = Budget::new(epsilon, plan.delta)?;
             let noise = format!("{}, k = {k}, epsilon = {epsilon}", method.label);
@@ -222,20 +230,20 @@ pub(super) fn measure(
             let answers = sabotage::answers(found.answers, split.database.n());
             let of = |r| mean_precision_recall(&answers, &truth, r);
             context.progress.step();
-            Ok((e, place, of(RETURNED.0).0, of(RETURNED.1).1, found.sigma))
+            Ok((e, place, [of(RETURNED.0).0, of(RETURNED.1).1, found.sigma]))
         };
         let found: Vec<_> =
             cells.collect::<Vec<_>>().into_par_iter().map(run).collect::<Result<_>>()?;
-        for (e, place, precision, recall, sigma) in found {
-            series[place].precision[e].push(precision);
-            series[place].recall[e].push(recall);
-            series[place].sigma[e] = sigma;
+        for (e, place, sample) in found {
+            series[place].add(e, sample);
         }
-        for place in (0..series.len()).filter(|place| !plan.at(*place).2) {
-            let (first, later) = series.split_at_mut(plan.methods.len());
-            let m = place % plan.methods.len();
-            (0..plan.epsilons.len())
-                .for_each(|e| later[place - plan.methods.len()].copy_last(&first[m], e));
+        for (place, m) in (0..series.len()).map(|place| (place, place % plan.methods.len())) {
+            for e in (0..plan.epsilons.len()).filter(|e| !plan.is_measured(*e, place)) {
+                let from = if plan.methods[m].sketches { place } else { m };
+                let at = if plan.methods[m].private { e } else { 0 };
+                let known = series[from].last(at);
+                series[place].add(e, known);
+            }
         }
     }
     let data = format!("{}: {} queries, {} in the database", points.name(), shape.0, shape.1);
@@ -251,10 +259,17 @@ pub(super) fn measure(
 }
 
 impl Series {
-    fn copy_last(&mut self, from: &Self, e: usize) {
-        self.precision[e].extend(from.precision[e].last());
-        self.recall[e].extend(from.recall[e].last());
-        self.sigma[e] = from.sigma[e];
+    /// Adds precision, recall and noise scale of a repetition.
+    fn add(&mut self, e: usize, [precision, recall, sigma]: [f64; 3]) {
+        self.precision[e].push(precision);
+        self.recall[e].push(recall);
+        self.sigma[e] = sigma;
+    }
+
+    /// Those that were added last.
+    fn last(&self, e: usize) -> [f64; 3] {
+        let last = |samples: &Samples| samples[e].last().copied().unwrap_or(f64::NAN);
+        [last(&self.precision), last(&self.recall), self.sigma[e]]
     }
 
     /// One cell an epsilon and measure, precision first.

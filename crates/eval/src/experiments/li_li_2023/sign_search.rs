@@ -113,7 +113,7 @@ const fn method(
     mechanism: &'static str,
     search: fn(&Trial<'_>) -> Result<Found>,
 ) -> Method {
-    Method { label, mechanism, sketches: true, search }
+    Method { label, mechanism, sketches: true, private: true, search }
 }
 
 pub(super) const RESPONSE: Method = method(
@@ -161,5 +161,7 @@ pub(super) const INDIVIDUAL_OPORP: Method = method(
     "signs of OPORP, responses for those in reach, individual DP, beta = 1",
     |trial| individual(trial, Family::Oporp, IndividualNoise::RandomizedResponse),
 );
-pub(super) const EXACT: Method =
-    method("SignRP, not private", "signs of a Rademacher projection, no privacy", exact);
+pub(super) const EXACT: Method = Method {
+    private: false,
+    ..method("SignRP, not private", "signs of a Rademacher projection, no privacy", exact)
+};

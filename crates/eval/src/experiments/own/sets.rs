@@ -97,46 +97,53 @@ impl Task {
     }
 }
 
-/// The recall of one release, and the probability with which it keeps a symbol.
-pub(super) fn recall(
+/// The recall of each of some methods, which search the same release, and the probability with which it keeps a symbol.
+pub(super) fn recalls(
     context: &Context<'_>,
     task: &Task,
-    (method, epsilon): (Method, f64),
+    (methods, epsilon): (&[Method], f64),
     repetition: u64,
-) -> Result<(f64, f64)> {
-    // Rankings of one release are compared: the seeds do not depend on them.
-    let part = format!("{} {epsilon}", method.slots());
+) -> Result<(Vec<f64>, f64)> {
+    let one = methods[0];
+    let part = format!("{} {epsilon}", one.slots());
     let (seed, mut noise) =
         (context.public_seed(&part, repetition), context.noise(&part, repetition));
     let sets = &task.data.sets;
     let other = sabotage::ignores_data().then(|| vec![sets[0].clone(); sets.len()]);
     let seen = other.as_ref().unwrap_or(sets);
     let budget = sabotage::spent(Budget::new(epsilon, 0.0)?)?;
-    let values = if method == Method::Bins { 2 } else { 1 };
-    let mechanism = BinResponse::calibrate(method.slots(), values, 1, budget)?;
+    let values = if one == Method::Bins { 2 } else { 1 };
+    let mechanism = BinResponse::calibrate(one.slots(), values, 1, budget)?;
     let release = mechanism.release(seen, seed, &mut noise)?;
-    let keep = release.payload().keep().get();
-    let found = match method {
-        Method::Bins => {
-            // Round numbers near the data's own: helps the bins, not the bits.
-            let ranking = Ranking::Likelihood { size: 31.0, near: 0.28, far: 0.04 };
-            let hits = nearest(&release, &task.queries, RETURNED, ranking)?;
-            hits.into_iter().map(|hits| hits.into_iter().map(|hit| hit.row).collect()).collect()
-        }
-        Method::Bits { denoised, exact } => {
-            let bits = release.payload();
-            let index = if denoised { SetIndex::denoised(bits) } else { SetIndex::new(bits) }?;
-            let asked: Vec<ItemSet> = task.queries.iter().map(|&q| seen[q].clone()).collect();
-            let found = if exact {
-                let queries = PrivateSymbols::exact(bits, &asked)?;
-                index.top_k(&Queries::all(&queries), RETURNED + 1)?
-            } else {
-                index.top_k(&Queries::rows(bits, &task.queries)?, RETURNED + 1)?
-            };
-            found_rows(&found, &task.queries)
-        }
+    let bits = release.payload();
+    let mut indices = [None, None];
+    let of = |&method: &Method| -> Result<f64> {
+        let found = match method {
+            Method::Bins => {
+                // Round numbers near the data's own: helps the bins, not the bits.
+                let ranking = Ranking::Likelihood { size: 31.0, near: 0.28, far: 0.04 };
+                let hits = nearest(&release, &task.queries, RETURNED, ranking)?;
+                hits.into_iter().map(|hits| hits.into_iter().map(|hit| hit.row).collect()).collect()
+            }
+            Method::Bits { denoised, exact } => {
+                let index = match &mut indices[usize::from(denoised)] {
+                    Some(index) => index,
+                    none if denoised => none.insert(SetIndex::denoised(bits)?),
+                    none => none.insert(SetIndex::new(bits)?),
+                };
+                let asked: Vec<ItemSet> = task.queries.iter().map(|&q| seen[q].clone()).collect();
+                let found = if exact {
+                    let queries = PrivateSymbols::exact(bits, &asked)?;
+                    index.top_k(&Queries::all(&queries), RETURNED + 1)?
+                } else {
+                    index.top_k(&Queries::rows(bits, &task.queries)?, RETURNED + 1)?
+                };
+                found_rows(&found, &task.queries)
+            }
+        };
+        Ok(task.recall(found))
     };
-    Ok((task.recall(found), keep))
+    Ok((methods.iter().map(of).collect::<Result<_>>()?, bits.keep().get()))
 }
 
 /// Rows that are not the query itself.
@@ -166,14 +173,22 @@ impl Series {
     }
 }
 
-fn series(context: &Context<'_>, task: &Task, method: Method, repetitions: u64) -> Result<Series> {
-    let mut found = Series { method, recalls: Vec::new(), keep: Vec::new() };
+/// Methods that search the same releases.
+fn series(
+    context: &Context<'_>,
+    task: &Task,
+    methods: &[Method],
+    repetitions: u64,
+) -> Result<Vec<Series>> {
+    let empty = |&method| Series { method, recalls: Vec::new(), keep: Vec::new() };
+    let mut found: Vec<Series> = methods.iter().map(empty).collect();
     for epsilon in EPSILONS {
-        let all: Result<Vec<(f64, f64)>> =
-            (0..repetitions).map(|r| recall(context, task, (method, epsilon), r)).collect();
-        let all = all?;
-        found.keep.push(all[0].1);
-        found.recalls.push(all.into_iter().map(|r| r.0).collect());
+        let one = |r| recalls(context, task, (methods, epsilon), r);
+        let all = (0..repetitions).into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
+        for (i, series) in found.iter_mut().enumerate() {
+            series.keep.push(all[0].1);
+            series.recalls.push(all.iter().map(|(recalls, _)| recalls[i]).collect());
+        }
         context.progress.step();
     }
     Ok(found)
@@ -186,13 +201,12 @@ pub(super) fn shown(numbers: &[f64]) -> String {
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    context.progress.begin((METHODS.len() * EPSILONS.len()) as u64);
+    context.progress.begin(2 * EPSILONS.len() as u64);
     let repetitions = context.pick(10, 20);
     let task = Task::new(package_sets().at_least(20), context.pick(50, 300));
-    let all: Vec<Series> = METHODS
-        .into_iter()
-        .map(|method| series(context, &task, method, repetitions))
-        .collect::<Result<_>>()?;
+    let (bins, bits) = METHODS.split_at(1);
+    let mut all = series(context, &task, bins, repetitions)?;
+    all.extend(series(context, &task, bits, repetitions)?);
     let mut table = Table::new(
         "recall",
         "Share of the 20 most similar package sets among 100 returned; one item of one set protected, delta 0.",

@@ -1,7 +1,8 @@
 //! One attribute of one row changes.
 
 use super::measure::{
-    Cell, SEARCHES, Search, Setting, claim_bins, claim_noise, in_hindsight, measure, sizes,
+    Cell, SEARCHES, Search, Setting, claim_bins, claim_noise, claim_turned, in_hindsight, measure,
+    sizes,
 };
 use super::show::{listed, precision, show};
 use super::spaces::{Extent, Space};
@@ -78,11 +79,24 @@ fn run(context: &Context<'_>) -> Result<Report> {
     show(context, &mut report, (&spaces, &setting(1.0)?, &cells));
     claims(&cells, &mut report);
     claim_bins(&cells, &mut report);
-    claim_noise(
-        &cells,
-        (Onto::Oporp, |space| if space == "digits" { 1.0 } else { 0.2 }),
-        &mut report,
-    )?;
+    claim_noise(&cells, (GAUSSIAN, "the exact calibration"), &mut report)
+        .catches(&[Sabotage::DataIgnored]);
+    let gauss = (Way::Published(System::DpRpG), "the tail bound at the longest row");
+    claim_noise(&cells, gauss, &mut report)
+        .of("Li and Li 2023, DP-RP")
+        .catches(&[Sabotage::PublishedDoubled, Sabotage::DataIgnored]);
+    // So much noise that data do not show beside it.
+    let laplace = (Way::Published(System::DpRpL), "the longest row");
+    claim_noise(&cells, laplace, &mut report)
+        .of("Li and Li 2023, DP-RP")
+        .catches(&[Sabotage::PublishedDoubled]);
+    let optimal =
+        (Way::Signs(FlipRule::OptimalSmooth), "e^-((L - 1) epsilon)/(1 + e^epsilon) at level L");
+    claim_turned(&cells, optimal, &mut report).catches(&[Sabotage::OptimalAsPublished]);
+    let published = (Way::Signs(FlipRule::PublishedSmooth), "1/(1 + e^(L epsilon)) at level L");
+    claim_turned(&cells, published, &mut report)
+        .of("Li and Li 2023, DP-SignOPORP")
+        .catches(&[Sabotage::PublishedDoubled]);
     if context.effort == Effort::Full {
         earlier(&cells, &mut report);
     }

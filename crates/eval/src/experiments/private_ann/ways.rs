@@ -150,7 +150,7 @@ pub(super) const MOST: f64 = 24.0;
 /// Largest entry of any row here.
 const ENTRY: f64 = 1.0;
 
-fn view(points: &Points) -> Result<RowsView<'_>> {
+pub(super) fn view(points: &Points) -> Result<RowsView<'_>> {
     Ok(RowsView::f64(points.n(), points.d(), points.values())?)
 }
 
@@ -170,12 +170,13 @@ impl Trial<'_> {
         let d = self.space.public.d();
         Ok(match onto {
             Onto::Raw => ProjectionSpec::new(Family::Identity, d, d, PublicSeed::new(0))?,
-            Onto::Oporp => {
-                let family = sabotage::family(Family::Oporp);
-                ProjectionSpec::new(family, d, self.k, self.seed())?
-            }
+            Onto::Oporp => self.bins(sabotage::family(Family::Oporp))?,
             Onto::Public => self.space.directions(self.k)?.spec(),
         })
+    }
+
+    fn bins(&self, family: Family) -> Result<ProjectionSpec> {
+        Ok(ProjectionSpec::new(family, self.space.public.d(), self.k, self.seed())?)
     }
 
     /// The most numbers that a feature enters, of some features, after random bins.
@@ -227,7 +228,11 @@ impl Trial<'_> {
                 Published::Sketch(exact(queries)?, exact(database)?)
             }
             Way::Noise(onto, noise) => {
-                let projection = self.spec(onto)?.build();
+                let projection = match (onto, noise) {
+                    // It refuses families where a feature enters several numbers.
+                    (Onto::Oporp, NoiseKind::Staircase) => self.bins(Family::Oporp)?.build(),
+                    _ => self.spec(onto)?.build(),
+                };
                 let (adjacency, share) = self.of_user(noise)?;
                 let most = if noise == NoiseKind::Staircase { 20.0 } else { 500.0 };
                 let budget = sabotage::spent_within(budget(self.epsilon / share)?, most)?;

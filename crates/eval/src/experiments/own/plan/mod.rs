@@ -265,7 +265,11 @@ fn claims(report: &mut Report, questions: &[Question], whose: &str) {
             format!("{within} of {}", inside.len()),
         )
         .catches(&NOISE)
-        .catches(&[Sabotage::DataIgnored, Sabotage::PredictionsHalved]);
+        .catches(&[Sabotage::DataIgnored, Sabotage::PredictionsHalved])
+        .fails_because(
+            "of eight values 90 % are all of them: where each is inside in 90 % of runs, one or two are outside in 53 %",
+            !whose.is_empty() && within + 2 >= inside.len(),
+        );
     let mut widths: Vec<f64> = questions
         .iter()
         .flat_map(|q| q.tried.iter().filter_map(|tried| tried.predicted))

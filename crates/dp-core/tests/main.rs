@@ -1,0 +1,35 @@
+//! The tests of this crate as one program: each that is linked by itself takes seconds to build.
+//! `tests/NAME.rs` is the module `NAME`; `fork` forks its process, so it is a program of its own.
+
+#![allow(missing_docs)]
+
+#[path = "support/certificates.rs"]
+mod certificates;
+mod support;
+
+mod accounting;
+mod accounting_safe;
+mod adjacency;
+mod certificate;
+mod certificate_rules;
+mod exchange;
+mod explain;
+mod format_page;
+mod guarantee;
+mod mechanism;
+mod noise_discrete;
+mod noise_exact;
+mod noise_generators;
+mod noise_grid;
+mod noise_rounded;
+mod noise_staircase;
+mod profile_direct;
+mod profile_monte_carlo;
+mod profile_properties;
+mod published;
+mod reference;
+mod renyi_filter;
+mod repeated;
+mod seeds;
+mod textbook;
+mod vectors;

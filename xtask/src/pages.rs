@@ -40,7 +40,9 @@ const FOUND: [&str; 7] = [
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let Some(browser) = browser() else {
-        println!("SKIPPED: no page was looked at: there is no `chromium` (or the one named by BROWSER)");
+        println!(
+            "SKIPPED: no page was looked at: there is no `chromium` (or the one named by BROWSER)"
+        );
         return Ok(if arguments.optional { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     };
     let (root, target) = folders();
@@ -131,7 +133,8 @@ fn look(browser: &Path, folder: &Path, pages: &[String]) -> Result<(u64, Vec<Str
         .stderr(Stdio::null())
         .output()?;
     let text = String::from_utf8(output.stdout)?;
-    let answer = text.split_once("<pre id=\"answer\">").and_then(|(_, rest)| rest.split_once("</pre>"));
+    let answer =
+        text.split_once("<pre id=\"answer\">").and_then(|(_, rest)| rest.split_once("</pre>"));
     let (answer, _) = answer.ok_or("the browser gave no answer")?;
     let answer = answer.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     let answer: serde_json::Value = serde_json::from_str(&answer)?;

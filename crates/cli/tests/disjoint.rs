@@ -1,8 +1,6 @@
 //! `--disjoint-part`: releases of disjoint parts of the rows cost what the worst part costs.
 
-mod support;
-
-use support::{Room, csv, number, numbers, text};
+use crate::support::{Room, csv, number, numbers, text};
 
 const LEDGER: &str =
     "ledger init l --data rows --epsilon 2 --delta 1e-6 --adjacency attribute --beta 1";
@@ -63,7 +61,7 @@ fn releases_made_elsewhere_enter_with_their_part() {
         let made = room.run(&format!("release sketch {region}.csv {PRIVACY} --out {region}.dps"));
         assert!(made.status.success(), "{}", text(&made));
     }
-    room.json(&format!("ledger add l north.dps {}", of("north")));
+    room.json(&format!("ledger spend l north.dps {}", of("north")));
     room.json(&format!("ledger record l south.dps {}", of("south")));
     assert_eq!(number(&room.json("ledger show l"), "spent_epsilon"), 1.0);
     // What is appended to it is of the same part, and says so.
@@ -77,29 +75,41 @@ fn releases_made_elsewhere_enter_with_their_part() {
 }
 
 #[test]
-fn parts_that_a_unit_may_straddle_are_refused_and_cost_nothing() {
-    let content = "--disjoint-part regions/north --disjoint-by content";
+fn parts_that_a_unit_may_straddle_count_as_often() {
+    let of =
+        |region: &str, by: &str| format!("--disjoint-part regions/{region} --disjoint-by {by}");
+    // What a row says may move it: two parts count, and the third not.
     let first = room(LEDGER);
-    first.refuses(&release("north", "refused.dps", content), 2, &["partition", "by-row"]);
-    first.refuses(
-        &release("north", "refused.dps", "--disjoint-part north --disjoint-by row"),
-        2,
-        &["--disjoint-part", "regions/north"],
-    );
-    first.refuses(
-        &release("north", "refused.dps", "--disjoint-part regions/north"),
-        2,
-        &["--disjoint-by"],
-    );
-    let without = format!("release sketch north.csv {PRIVACY} --out refused.dps {}", of("north"));
-    first.refuses(&without, 2, &["--disjoint-part", "ledger"]);
-    assert_eq!(number(&first.json("ledger show l"), "spent_epsilon"), 0.0);
-    // A user's rows may be in several regions; by the user they are in one.
-    let users = room(&format!("{LEDGER} --rows-a-user 2").replace("--epsilon 2", "--epsilon 9"));
-    users.refuses(&release("north", "refused.dps", &of("north")), 2, &["by-unit"]);
-    for region in ["north", "south"] {
-        let part = format!("--disjoint-part regions/{region} --disjoint-by unit");
-        users.json(&release(region, &format!("{region}.dps"), &part));
+    for region in ["north", "south", "west"] {
+        first.json(&release(region, &format!("{region}.dps"), &of(region, "content")));
     }
-    assert_eq!(number(&users.json("ledger show l"), "spent_epsilon"), 2.0);
+    assert_eq!(number(&first.json("ledger show l"), "spent_epsilon"), 2.0);
+    first.refuses(&release("north", "refused.dps", &of("north", "content")), 1, &["limit"]);
+    // A user's two rows may be in two regions; by the user they are in one.
+    for (by, spent) in [("row", 4.0), ("unit", 2.0)] {
+        let users =
+            room(&format!("{LEDGER} --rows-a-user 2").replace("--epsilon 2", "--epsilon 9"));
+        for region in ["north", "south", "west"] {
+            users.json(&release(region, &format!("{region}.dps"), &of(region, by)));
+        }
+        let found = number(&users.json("ledger show l"), "spent_epsilon");
+        assert!((found - spent).abs() < 1e-9, "{by}: {found}");
+    }
+}
+
+#[test]
+fn what_is_no_part_is_refused_and_costs_nothing() {
+    let room = room(LEDGER);
+    for (rest, words) in [
+        ("--disjoint-part north --disjoint-by row", ["--disjoint-part", "regions/north"]),
+        ("--disjoint-part regions/North --disjoint-by row", ["\"North\"", "a-z"]),
+        ("--disjoint-part regions/north/1 --disjoint-by row", ["north/1", "a-z"]),
+        ("--disjoint-part regions/north", ["--disjoint-by", "required"]),
+        ("--disjoint-by row", ["--disjoint-part", "required"]),
+    ] {
+        room.refuses(&release("north", "refused.dps", rest), 2, &words);
+    }
+    let without = format!("release sketch north.csv {PRIVACY} --out refused.dps {}", of("north"));
+    room.refuses(&without, 2, &["--disjoint-part", "ledger"]);
+    assert_eq!(number(&room.json("ledger show l"), "spent_epsilon"), 0.0);
 }

@@ -9,12 +9,13 @@ use dp_core::adjacency::Partition;
 #[derive(Args, Debug)]
 #[command(next_help_heading = "Parts of the data set in the ledger")]
 pub(crate) struct DisjointOptions {
-    /// The rows are one part of a public partition of the data set, as in `regions/north`: the ledger counts the worst part of a
-    /// partition and not the sum over its parts; releases of one part add up. That the parts are disjoint is your word.
+    /// The rows are one part of a public partition of the data set, as in `regions/north`: of a partition the ledger counts the
+    /// worst parts that one unit can touch (one, or by `row` as many as it has rows), and not the sum over all; releases of one
+    /// part add up. That the parts are disjoint, and the same ones in every release, is your word: whoever moves is counted where they were.
     #[arg(long, value_name = "PARTITION/PART", requires = "disjoint_by")]
     disjoint_part: Option<String>,
     /// What decides which part a row goes to: `unit` where all rows of the ledger's unit are in one part, whatever they say; `row`
-    /// for a key of the row that no change alters; `content` for what the row says, where rows come and go.
+    /// for a key of the row that no change alters; `content` for what the row says: a row that changes may leave one part for another.
     #[arg(long, value_enum, requires = "disjoint_part")]
     disjoint_by: Option<By>,
 }
@@ -50,6 +51,3 @@ impl DisjointOptions {
 pub(crate) fn named<'a>(part: Option<&'a Part>, label: &'a str) -> Named<'a> {
     part.map_or(label.into(), |part| part.labelled(label))
 }
-
-/// What is said of a ledger with parts.
-pub(crate) const DECLARED: &str = "of every partition the worst part counts; that parts are disjoint is declared, and nobody checked it";

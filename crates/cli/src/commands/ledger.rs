@@ -2,7 +2,7 @@
 
 use super::attest::SignerOptions;
 use super::content::Content;
-use super::disjoint::{DECLARED, DisjointOptions, named};
+use super::disjoint::{DisjointOptions, named};
 use super::release::{AdjacencyKind, AdjacencyOptions};
 use super::trust::TrustOptions;
 use super::{loaded, recheck};
@@ -118,6 +118,8 @@ struct Declare {
     /// How often the mechanism ran.
     #[arg(long, default_value_t = 1)]
     runs: u64,
+    #[command(flatten)]
+    disjoint: DisjointOptions,
 }
 
 #[derive(Args)]
@@ -243,7 +245,9 @@ impl Declare {
         let foreign = Foreign::from_json(&Content::open(&self.guarantee)?.text()?)?;
         let guarantee = foreign.guarantee(self.delta.map(Delta::new).transpose()?)?;
         let label = format!("declared by {}: {}", foreign.by, foreign.reason);
-        let file = BudgetFile::declare(&self.file, &guarantee, self.runs, &label)?;
+        let part = self.disjoint.get()?;
+        let named = named(part.as_ref(), &label);
+        let file = BudgetFile::declare(&self.file, &guarantee, self.runs, named)?;
         let budget = guarantee.budget();
         let record = summary(&self.file, &file).text("declared by", &foreign.by);
         Ok(record
@@ -271,7 +275,7 @@ impl Show {
             (None, None) => return Err(Error::usage("--delta is required: there is no limit")),
         };
         let before = if self.all { 0 } else { ledger.entries().len().saturating_sub(LISTED) };
-        let parts = ledger.entries().iter().any(|entry| entry.part().is_some());
+        let parts = ledger.declared_parts().is_some();
         let charges = file.charges().iter().map(Some).chain(std::iter::repeat(None));
         let entries = ledger.entries().iter().zip(charges).skip(before).map(|(entry, charge)| {
             let record = Record::new()
@@ -382,8 +386,8 @@ pub(crate) fn summary(path: &Path, file: &BudgetFile) -> Record {
         .text("adjacency", ledger.adjacency().to_string())
         .integer("releases", ledger.entries().iter().map(|e| e.event().count()).sum())
         .text("ledger head", file.head());
-    if ledger.entries().iter().any(|entry| entry.part().is_some()) {
-        record = record.text("parts", DECLARED);
+    if let Some(said) = ledger.declared_parts() {
+        record = record.text("parts", said);
     }
     if let Some(Filter { limit, rule }) = ledger.filter() {
         record = record

@@ -232,8 +232,8 @@ impl Groups {
         self.runs
     }
 
-    /// Adds an entry; `known` is the group it belongs to, where that is known. Returns the group.
-    pub(super) fn add(&mut self, entry: &Entry, known: Option<usize>) -> usize {
+    /// Adds an entry of a ledger of this unit; `known` is the group it belongs to, where that is known. Returns the group.
+    pub(super) fn add(&mut self, entry: &Entry, known: Option<usize>, unit: Adjacency) -> usize {
         self.runs = self.runs.saturating_add(entry.event().count());
         let group = known.unwrap_or_else(|| {
             let key = canonical(entry.cost().as_ref());
@@ -242,7 +242,7 @@ impl Groups {
                 self.list.len() - 1
             })
         });
-        self.list[group].tally.add(entry.part());
+        self.list[group].tally.add(entry.part(), unit);
         group
     }
 }

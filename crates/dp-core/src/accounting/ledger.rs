@@ -4,7 +4,7 @@ use super::entry::{Basis, Entry, Group, Groups};
 use super::filter::{Expense, Filter, FilterRule};
 use super::part::Named;
 use super::{Method, epsilon};
-use crate::adjacency::{Adjacency, Partition};
+use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::certificate::{Certificate, canonical, hex, other_version};
 use crate::error::rejected;
@@ -203,9 +203,9 @@ impl Ledger {
     /// the noise, and a seed that is averaged over, from the operating system: a
     /// guarantee does not say where they come from, a certificate does ([`Ledger::add`]).
     ///
-    /// A release of a [`Part`](super::Part) of the rows is [named by it](super::Part::labelled): of every partition counts, for each
-    /// cost, the part with the most entries of that cost. So parts that are released alike cost what one of them costs; what one part has and
-    /// another has not is added.
+    /// A release of a [`Part`](super::Part) of the rows is [named by it](super::Part::labelled): of every partition count, for
+    /// each cost, the parts with the most entries of that cost, as many as the change of one unit [can touch](crate::adjacency::Partition::parts_touched).
+    /// So parts that are released alike cost what one of them costs, where a unit is in one; what one part has and another has not is added.
     ///
     /// ```
     /// use dp_core::accounting::{Ledger, Method, Part};
@@ -318,53 +318,6 @@ impl Ledger {
         Ok(low)
     }
 
-    /// Enters releases of disjoint parts of the data, one guarantee a part: what one unit pays is what
-    /// the parts cost that its change can touch, and not the sum over all.
-    ///
-    /// The partition says how a part is chosen; whoever calls sees to it that the parts are disjoint in
-    /// that way. A user with rows in several parts pays for each of them.
-    ///
-    /// ```
-    /// use dp_core::accounting::{Ledger, Method};
-    /// use dp_core::adjacency::Partition;
-    /// use dp_core::{Adjacency, Budget, Delta, Probability, Profile, Shift, Theorem};
-    ///
-    /// let change = Adjacency::Attribute { beta: Shift::new(1.0)? };
-    /// let profile = Profile::RandomizedResponse { bits: 1, keep: Probability::new(0.73)? };
-    /// # let author = dp_core::authority!();
-    /// // As the mechanism that publishes one bit of a row has it.
-    /// let guarantee = author.proven(change, Budget::new(1.0, 0.0)?, profile, Theorem::BitResponse)?;
-    /// let mut ledger = Ledger::new(change);
-    /// // Three districts; which one a row is in does not depend on the attribute.
-    /// ledger.spend_parallel(&[&guarantee; 3], Partition::ByRow, "districts")?;
-    /// assert!(ledger.epsilon(Delta::ZERO, Method::Basic)?.upper.get() <= 1.0);
-    /// # Ok::<(), dp_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Ledger::spend`]; [`Error::InvalidParameter`] for no part, or for guarantees that differ
-    /// under the ledger's adjacency: calibrate every part alike, or enter each for itself.
-    pub fn spend_parallel(
-        &mut self,
-        parts: &[&Guarantee],
-        partition: Partition,
-        label: &str,
-    ) -> Result<()> {
-        let Some((first, rest)) = parts.split_first() else {
-            return Err(Error::invalid("parts", 0, "[1, inf)"));
-        };
-        let touched = partition.parts_touched(self.adjacency).min(parts.len() as u64);
-        let entry = Entry::of(first, touched, label.into(), self.adjacency)?;
-        Self::require_profile(first, &entry)?;
-        for part in rest {
-            if Entry::of(part, touched, label.into(), self.adjacency)? != entry {
-                let allowed = "one calibration for every part, or an entry for each";
-                return Err(Error::invalid("guarantees of the parts", "different", allowed));
-            }
-        }
-        self.enter(entry)
-    }
-
     /// As [`Ledger::spend`], and takes at its word what is not proven: a published claim without
     /// a known profile, a declared guarantee.
     /// The ledger's answers are then no better than that word.
@@ -395,17 +348,9 @@ impl Ledger {
         Ok(entry)
     }
 
-    fn enter(&mut self, entry: Entry) -> Result<()> {
-        self.check(&entry)?;
-        self.check_limit(&entry)?;
-        self.push(entry);
-        Ok(())
-    }
-
     /// All checks but that of the limit.
     pub(crate) fn check(&self, entry: &Entry) -> Result<()> {
         entry.cost().check()?;
-        entry.part().map_or(Ok(()), |part| part.check(self.adjacency))?;
         Self::check_count(self.groups.runs().saturating_add(entry.event().count()))
     }
 
@@ -455,7 +400,7 @@ impl Ledger {
 
     /// Adds an entry that was checked; `group` is what this returned for an entry of equal cost.
     pub(crate) fn push_to(&mut self, entry: Entry, group: Option<usize>) -> usize {
-        let group = self.groups.add(&entry, group);
+        let group = self.groups.add(&entry, group, self.adjacency);
         self.entries.push(entry);
         group
     }
@@ -478,7 +423,17 @@ impl Ledger {
         &self.entries
     }
 
-    /// All runs, those of equal cost as one event, and the delta of claims accepted by name beside them.
+    /// What is taken on somebody's word where an entry is of a [`Part`](super::Part).
+    #[must_use]
+    pub fn declared_parts(&self) -> Option<&'static str> {
+        let parts = self.groups.list().iter().any(|group| group.tally.has_parts());
+        parts.then_some(
+            "of every partition the worst parts count that one unit can touch; that its parts are disjoint, and always the \
+             same, is declared, and nobody checked it",
+        )
+    }
+
+    /// All runs that count, those of equal cost as one event, and the delta of claims accepted by name beside them.
     pub(super) fn composed(&self) -> (Vec<Event>, f64) {
         let groups = self.groups.list().iter();
         groups.fold((Vec::new(), 0.0), |(mut events, claimed), group| {
@@ -506,10 +461,9 @@ impl Ledger {
             return Err(Error::invalid("delta", format!("{:e}", delta.get()), allowed));
         }
         // Parts that were not released alike cost less than what is counted: no lower end is known.
-        let parts = self.groups.list().iter().any(|group| group.tally.has_parts());
-        let known = |found: Bracket<Epsilon>| match parts {
-            true => Bracket { lower: None, ..found },
-            false => found,
+        let known = |found: Bracket<Epsilon>| match self.declared_parts() {
+            Some(_) => Bracket { lower: None, ..found },
+            None => found,
         };
         if claimed == 0.0 {
             return epsilon(&events, delta, method).map(known);
@@ -534,7 +488,9 @@ impl core::fmt::Display for Ledger {
             writeln!(f, "limit: {limit} by {rule:?}")?;
         }
         for entry in &self.entries {
-            writeln!(f, "{} x {} {}", entry.event().count(), entry.label(), entry.budget())?;
+            write!(f, "{} x {} {}", entry.event().count(), entry.label(), entry.budget())?;
+            entry.part().map_or(Ok(()), |part| write!(f, ", of {part}"))?;
+            writeln!(f)?;
         }
         Ok(())
     }

@@ -5,8 +5,9 @@ use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
 
-/// A part of a public partition of the rows, by its name: releases of different parts cost what the dearest of them cost, and
-/// those of one part add up (`docs/proofs/adjacency.md`, section 3). That the parts are disjoint is declared; nobody can check it.
+/// A part of a public partition of the rows, by its name: releases of different parts cost what those cost that the change of one
+/// unit can touch, and those of one part add up (`docs/proofs/adjacency.md`, section 3). That the parts are disjoint, and the same
+/// in every release that names the partition, is declared; nobody can check it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "Raw")]
 pub struct Part {
@@ -31,15 +32,21 @@ impl TryFrom<Raw> for Part {
 }
 
 impl Part {
-    /// The part of this name, and how it is decided which part a row goes to.
+    /// The part of this name, and how it is decided which part a row goes to. Of one part every release writes the same name.
     ///
     /// # Errors
-    /// [`Error::InvalidParameter`] for names that are not 1 to 256 bytes without control characters.
+    /// [`Error::InvalidParameter`] for names that are not 1 to 256 of `a` to `z`, `0` to `9`, `-`, `_` and `.`: two spellings of
+    /// one part would pass for two.
     pub fn new(partition: &str, name: &str, by: Partition) -> Result<Self> {
-        let bad = |s: &&str| s.is_empty() || s.len() > 256 || s.chars().any(char::is_control);
-        if let Some(bad) = [partition, name].iter().find(|s| bad(s)) {
-            let allowed = "1 to 256 bytes without control characters";
-            return Err(Error::invalid("name of a partition or part", bad.len(), allowed));
+        let plain = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || b"-_.".contains(&c);
+        let fine = |s: &&str| (1..=LONGEST_NAME).contains(&s.len()) && s.bytes().all(plain);
+        if let Some(name) = [partition, name].iter().find(|s| !fine(s)) {
+            let value = match name.len() {
+                0..=LONGEST_NAME => format!("{name:?}"),
+                long => format!("of {long} bytes"),
+            };
+            let allowed = "1 to 256 of a-z, 0-9, -, _ and . (one spelling a part: two would pass for two parts)";
+            return Err(Error::invalid("name of a partition or part", value, allowed));
         }
         Ok(Self { by, name: name.to_owned(), partition: partition.to_owned() })
     }
@@ -49,24 +56,10 @@ impl Part {
     pub fn labelled<'a>(&'a self, label: &'a str) -> Named<'a> {
         Named { label, part: Some(self) }
     }
-
-    /// Refuses a partition of which a change of one unit may touch two parts.
-    pub(crate) fn check(&self, adjacency: Adjacency) -> Result<()> {
-        if self.by.parts_touched(adjacency) == 1 {
-            return Ok(());
-        }
-        let allowed = match self.by {
-            Partition::ByContent => {
-                "a partition whose parts no change of one unit mixes: one by something of the row that no change alters \
-                 (by-row), or by the unit (by-unit); a row that changes may leave one part and enter another"
-            }
-            _ => {
-                "a partition by the unit (by-unit): the ledger's unit has several rows, which may be in several parts"
-            }
-        };
-        Err(Error::invalid("partition of a ledger's part", self, allowed))
-    }
 }
+
+/// Bytes of a name.
+const LONGEST_NAME: usize = 256;
 
 impl core::fmt::Display for Part {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
@@ -103,33 +96,56 @@ impl<'a> From<&'a String> for Named<'a> {
 pub(super) struct Tally {
     /// Of all rows.
     whole: u64,
-    /// By partition (its name, and how it is made), then by part.
-    parts: HashMap<(String, Partition), HashMap<String, u64>>,
+    /// By partition: its name, and how it is made.
+    parts: HashMap<(String, Partition), Parts>,
+}
+
+/// Entries of the parts of one partition.
+#[derive(Debug, Default, PartialEq)]
+struct Parts {
+    counts: HashMap<String, u64>,
+    /// How many parts the change of one unit can touch.
+    touched: u64,
+}
+
+impl Parts {
+    /// The entries of the parts that have most of them, as many as one unit can touch; `with` is one of them, and its new number.
+    fn worst(&self, with: Option<(&str, u64)>) -> u64 {
+        let others =
+            self.counts.iter().filter(|(name, _)| with.is_none_or(|(own, _)| own != *name));
+        let mut counts: Vec<u64> = others.map(|(_, count)| *count).collect();
+        counts.extend(with.map(|(_, count)| count));
+        let touched = usize::try_from(self.touched).unwrap_or(usize::MAX);
+        if touched < counts.len() {
+            counts.select_nth_unstable_by(touched, |a, b| b.cmp(a));
+            counts.truncate(touched);
+        }
+        counts.into_iter().fold(0, u64::saturating_add)
+    }
 }
 
 impl Tally {
-    /// The worst part of every partition, and what is of all rows.
+    /// What is of all rows, and the worst parts of every partition.
     pub(super) fn times(&self) -> u64 {
-        let worst = self.parts.values().map(|parts| parts.values().copied().max().unwrap_or(0));
-        self.whole.saturating_add(worst.fold(0, u64::saturating_add))
+        self.parts.values().map(|parts| parts.worst(None)).fold(self.whole, u64::saturating_add)
     }
 
-    pub(super) fn add(&mut self, part: Option<&Part>) {
-        match part {
-            None => self.whole += 1,
-            Some(Part { by, name, partition }) => {
-                let parts = self.parts.entry((partition.clone(), *by)).or_default();
-                *parts.entry(name.clone()).or_default() += 1;
-            }
-        }
+    pub(super) fn add(&mut self, part: Option<&Part>, unit: Adjacency) {
+        let Some(Part { by, name, partition }) = part else {
+            self.whole += 1;
+            return;
+        };
+        let parts = self.parts.entry((partition.clone(), *by)).or_default();
+        parts.touched = by.parts_touched(unit);
+        *parts.counts.entry(name.clone()).or_default() += 1;
     }
 
     /// By how much so many more entries of a part raise what counts.
     pub(super) fn raised_by(&self, part: Option<&Part>, more: u64) -> u64 {
         let Some(Part { by, name, partition }) = part else { return more };
         let Some(parts) = self.parts.get(&(partition.clone(), *by)) else { return more };
-        let own = parts.get(name).copied().unwrap_or(0).saturating_add(more);
-        own.saturating_sub(parts.values().copied().max().unwrap_or(0))
+        let own = parts.counts.get(name).copied().unwrap_or(0);
+        parts.worst(Some((name, own.saturating_add(more)))).saturating_sub(parts.worst(None))
     }
 
     pub(super) fn has_parts(&self) -> bool {

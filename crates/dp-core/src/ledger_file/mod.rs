@@ -243,7 +243,12 @@ impl BudgetFile {
     ///
     /// # Errors
     /// As [`Ledger::spend_accepting_claim`], and the file is then unchanged; [`Error::Ledger`], [`Error::Io`].
-    pub fn declare(path: &Path, guarantee: &Guarantee, count: u64, label: &str) -> Result<Self> {
+    pub fn declare<'a>(
+        path: &Path,
+        guarantee: &Guarantee,
+        count: u64,
+        label: impl Into<Named<'a>>,
+    ) -> Result<Self> {
         let mut locked = Locked::open(&Disk::default(), path)?;
         let entry = locked.ledger().planned_at_its_word(guarantee, count, label.into())?;
         locked.spend(Bill { entry, certificate: None, payload: None })?;

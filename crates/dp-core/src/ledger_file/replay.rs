@@ -283,7 +283,6 @@ impl Contents {
         for (charge, (label, cost, part)) in self.charges.iter().zip(std::mem::take(&mut self.what))
         {
             if charge.counts() {
-                part.as_ref().map_or(Ok(()), |part| part.check(self.header.adjacency))?;
                 let entry = Entry::new(label, self.costs[cost].clone(), part);
                 groups[cost] = Some(ledger.push_to(entry, groups[cost]));
             }

@@ -138,7 +138,7 @@ fn hashes_made_anew_show_in_the_head() {
     assert!(accepted > 0, "nothing is signed: a label can be forged");
 }
 
-/// Parts of the rows stand in their lines: read back, kept by damage tests as any line, and none that the unit may straddle.
+/// Parts of the rows stand in their lines: read back, and read as what they say.
 #[test]
 fn parts_of_the_rows_stand_in_their_lines() {
     let (folder, path) = start(2.0);
@@ -170,16 +170,17 @@ fn parts_of_the_rows_stand_in_their_lines() {
     let told = BudgetFile::parse(&bytes).unwrap();
     let texts = lines_of(&bytes);
     assert_eq!(BudgetFile::parse(&forged(&texts)).unwrap().head(), told.head());
-    // A forger's partition is read as what it says, or refused where the unit may be in two of its parts.
+    // A forger's partition is read as what it says, or refused: of what a row says it can touch two parts.
     let edited = |from: &str, to: &str| {
         let texts: Vec<String> = texts.iter().map(|text| text.replace(from, to)).collect();
         BudgetFile::parse(&forged(&texts))
     };
-    assert!(edited("by-row", "by-unit").is_ok());
+    assert_eq!(edited("by-row", "by-unit").unwrap().ledger().stated(), told.ledger().stated());
+    assert_eq!(edited("by-row", "by-content").unwrap().ledger().stated().0, 4.0);
     for (from, to) in [
-        ("by-row", "by-content"),
         ("by-row", "by-name"),
         ("\"north\"", "\"\""),
+        ("\"north\"", "\"North\""),
         ("\"name\"", "\"title\""),
         (",\"partition\":\"regions\"", ""),
     ] {

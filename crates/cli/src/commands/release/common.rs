@@ -49,8 +49,6 @@ pub(crate) struct OutputOptions {
     /// when it refuses.
     #[arg(long)]
     ledger: Option<PathBuf>,
-    #[command(flatten)]
-    disjoint: DisjointOptions,
     /// Read and check the file, calibrate, ask the ledger, say what would be released; release and
     /// spend nothing.
     #[arg(long)]
@@ -60,6 +58,8 @@ pub(crate) struct OutputOptions {
     insecure_test_noise: Option<u64>,
     #[command(flatten)]
     pub(super) parts: PartOptions,
+    #[command(flatten)]
+    disjoint: DisjointOptions,
 }
 
 impl OutputOptions {

@@ -1,5 +1,6 @@
 """A ledger pays last, and for nothing that failed."""
 
+import json
 import os
 import signal
 import subprocess

@@ -21,7 +21,8 @@ pub struct Entry {
     label: String,
     /// Equal ones are held once in a ledger that was read.
     cost: Arc<Cost>,
-    part: Option<Part>,
+    /// Most have none.
+    part: Option<Box<Part>>,
 }
 
 /// An entry as it is written.
@@ -39,7 +40,7 @@ struct Written<'a> {
 impl From<Written<'_>> for Entry {
     fn from(Written { label, event, budget, basis, part }: Written<'_>) -> Self {
         let cost = Cost { basis, budget, event: event.into_owned() };
-        let part = part.map(Cow::into_owned);
+        let part = part.map(|part| Box::new(part.into_owned()));
         Self { label: label.into_owned(), cost: Arc::new(cost), part }
     }
 }
@@ -48,7 +49,7 @@ impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Cost { basis, budget, ref event } = *self.cost;
         let (label, event) = (Cow::Borrowed(&*self.label), Cow::Borrowed(event));
-        let part = self.part.as_ref().map(Cow::Borrowed);
+        let part = self.part().map(Cow::Borrowed);
         Written { label, event, budget, basis, part }.serialize(to)
     }
 }
@@ -76,7 +77,7 @@ impl Entry {
         adjacency: Adjacency,
     ) -> Result<Self> {
         let Named { label, part } = named;
-        let part = part.cloned();
+        let part = part.cloned().map(Box::new);
         guarantee.verify()?;
         let budget = guarantee.budget();
         let by_name = || format!("{label} (claim accepted by name)");
@@ -108,14 +109,14 @@ impl Entry {
         Ok(Self { label, cost: Arc::new(cost), part })
     }
 
-    pub(crate) fn new(label: String, cost: Arc<Cost>, part: Option<Part>) -> Self {
+    pub(crate) fn new(label: String, cost: Arc<Cost>, part: Option<Box<Part>>) -> Self {
         Self { label, cost, part }
     }
 
     /// The part of the rows that it is of, where one is declared.
     #[must_use]
     pub fn part(&self) -> Option<&Part> {
-        self.part.as_ref()
+        self.part.as_deref()
     }
 
     /// What was done.

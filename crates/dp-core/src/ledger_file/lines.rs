@@ -113,7 +113,7 @@ pub(super) struct Payment<C> {
     pub(super) label: String,
     /// Not there where the release is of all rows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub(super) part: Option<Part>,
+    pub(super) part: Option<Box<Part>>,
     /// Where a reserved release will be.
     pub(super) path: Option<String>,
     pub(super) payload: Option<String>,

@@ -90,7 +90,7 @@ pub(super) struct Contents {
     pub(super) torn: u64,
     pub(super) charges: Vec<Charge>,
     /// Label, cost and part of each charge.
-    what: Vec<(String, usize, Option<Part>)>,
+    what: Vec<(String, usize, Option<Box<Part>>)>,
     costs: Vec<Arc<Cost>>,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct Contents {
 struct Replay {
     header: Option<Header>,
     charges: Vec<Charge>,
-    what: Vec<(String, usize, Option<Part>)>,
+    what: Vec<(String, usize, Option<Box<Part>>)>,
     places: HashMap<Id, usize>,
     costs: Vec<Arc<Cost>>,
     known: HashMap<String, usize>,

@@ -12,7 +12,7 @@ import numpy as np
 from . import _dps
 from ._rows import prepared
 from .errors import ParameterError
-from .ledger import Ledger
+from .ledger import Ledger, payer
 from .privacy import Adjacency, Guarantee
 from .release import Release
 
@@ -94,7 +94,7 @@ class Mechanism:
             self._core.release(
                 self._reads,
                 self._prepared(data),
-                ledger=None if ledger is None else os.fspath(ledger),
+                ledger=payer(ledger),
                 label=label,
                 progress=progress,
                 test_noise=insecure_test_noise,

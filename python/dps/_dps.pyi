@@ -22,7 +22,7 @@ class Mechanism:
         kind: str,
         data: Any,
         *,
-        ledger: str | PathLike[str] | None = None,
+        ledger: Payer | None = None,
         label: str | None = None,
         progress: Callable[[int, int], object] | None = None,
         test_noise: int | None = None,
@@ -34,11 +34,17 @@ class Mechanism:
         *,
         store: str = "f64",
         replace: bool = False,
-        ledger: str | PathLike[str] | None = None,
+        ledger: Payer | None = None,
         label: str | None = None,
         progress: Callable[[int, int], object] | None = None,
         test_noise: int | None = None,
     ) -> None: ...
+
+@final
+class Payer:
+    def __new__(
+        cls, ledger: str | PathLike[str], part: tuple[str, str, str] | None = None
+    ) -> Payer: ...
 
 @final
 class Parts:
@@ -67,7 +73,7 @@ def parts_plan(
     blocks: list[tuple[int, int, int, int]],
     key: str | PathLike[str],
     manifest: str | PathLike[str],
-    ledger: str | PathLike[str] | None = None,
+    ledger: Payer | None = None,
     label: str | None = None,
 ) -> str: ...
 def parts_merge(
@@ -140,7 +146,7 @@ class Stream:
         mechanism: Mechanism,
         *,
         journal: str | PathLike[str] | None = None,
-        ledger: str | PathLike[str] | None = None,
+        ledger: Payer | None = None,
         label: str | None = None,
         test_noise: int | None = None,
     ) -> Stream: ...
@@ -189,12 +195,12 @@ def ledger_create(
     path: str | PathLike[str], data: str, adjacency: str, epsilon: float, delta: float, rule: str
 ) -> None: ...
 def ledger_show(path: str | PathLike[str], delta: float | None = None) -> str: ...
-def ledger_check(path: str | PathLike[str], guarantee: str) -> None: ...
+def ledger_check(payer: Payer, guarantee: str) -> None: ...
 def ledger_declare(
-    path: str | PathLike[str], guarantee: str, runs: int, label: str
+    payer: Payer, guarantee: str, runs: int, label: str
 ) -> None: ...
-def ledger_add(path: str | PathLike[str], certificate: str, label: str) -> None: ...
+def ledger_add(payer: Payer, certificate: str, label: str) -> None: ...
 def ledger_record(
-    path: str | PathLike[str], certificate: str, label: str
+    payer: Payer, certificate: str, label: str
 ) -> str | None: ...
 def ledger_export(path: str | PathLike[str]) -> str: ...

@@ -26,6 +26,7 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
+        self._part: tuple[str, str, str] | None = None
         _dps.ledger_show(self._path)
 
     @classmethod
@@ -62,28 +63,50 @@ class Ledger:
         """The file."""
         return self._path
 
+    def part(self, partition: str, name: str, *, by: str) -> Ledger:
+        """The same ledger, where what it pays for is of one part of the rows alone.
+
+        Of a partition the worst parts count that one unit can touch, and not the sum over all; releases of one part
+        add up. That the parts are disjoint, and the same ones in every release, is your word: `show` says so.
+
+        Parameters
+        ----------
+        partition, name : str
+            Public names of the partition and of this part, as in ``part("regions", "north", by="row")``.
+        by : {"unit", "row", "content"}
+            What decides which part a row goes to: the unit, where all its rows are in one part; a key of the
+            row that no change alters; what the row says.
+        """
+        part = Ledger(self._path)
+        part._part = (partition, name, by)
+        part._payer()
+        return part
+
+    def _payer(self) -> _dps.Payer:
+        return _dps.Payer(self._path, self._part)
+
     def show(self, *, delta: float | None = None) -> dict[str, Any]:
         """Limit, entries, and what was spent by every method, at `delta` or the limit's."""
         return json.loads(_dps.ledger_show(self._path, delta))
 
     def check(self, guarantee: Guarantee) -> None:
         """Raises `BudgetExceededError` where it would not pay for one more release."""
-        _dps.ledger_check(self._path, guarantee._text)
+        _dps.ledger_check(self._payer(), guarantee._text)
 
     def declare(self, guarantee: Guarantee, *, label: str, runs: int = 1) -> None:
         """Enters runs of another program's mechanism, at the word of whoever declared it."""
-        _dps.ledger_declare(self._path, guarantee._text, runs, label)
+        _dps.ledger_declare(self._payer(), guarantee._text, runs, label)
 
     def add(self, release: Any, *, label: str) -> None:
         """Pays for a release that was made without a ledger and that nobody has seen yet."""
-        _dps.ledger_add(self._path, release._core.certificate(), label)
+        _dps.ledger_add(self._payer(), release._core.certificate(), label)
 
     def record(self, release: Any, *, label: str) -> None:
         """Enters a release that has happened, even past the limit: a ledger that forgot it would allow more.
 
         Warns where the limit is passed.
         """
-        passed = _dps.ledger_record(self._path, release._core.certificate(), label)
+        passed = _dps.ledger_record(self._payer(), release._core.certificate(), label)
         if passed is not None:
             warnings.warn(f"the limit is PASSED: {passed}", stacklevel=2)
 
@@ -102,3 +125,18 @@ class Ledger:
         limit = shown["limit"]
         words = "" if limit is None else f", limit ({limit['epsilon']}, {limit['delta']})"
         return f"<Ledger of {shown['data']!r}: {len(shown['entries'])} entries{words}>"
+
+
+def pays(
+    ledger: Ledger | str | os.PathLike[str] | None,
+) -> tuple[str, tuple[str, str, str] | None] | None:
+    """What can be compared: the file, and the part of the rows."""
+    if ledger is None:
+        return None
+    return os.fspath(ledger), ledger._part if isinstance(ledger, Ledger) else None
+
+
+def payer(ledger: Ledger | str | os.PathLike[str] | None) -> _dps.Payer | None:
+    """The same for the compiled part."""
+    told = pays(ledger)
+    return None if told is None else _dps.Payer(*told)

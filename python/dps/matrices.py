@@ -10,7 +10,7 @@ import numpy as np
 from . import _dps
 from ._base import Mechanism, one_of, refused
 from ._rows import prepared
-from .ledger import Ledger
+from .ledger import Ledger, payer
 from .privacy import Adjacency
 from .release import Release
 
@@ -349,7 +349,7 @@ class Window(Mechanism):
             _dps.Stream(
                 self._core,
                 journal=None if journal is None else os.fspath(journal),
-                ledger=None if ledger is None else os.fspath(ledger),
+                ledger=payer(ledger),
                 label=label,
                 test_noise=insecure_test_noise,
             )

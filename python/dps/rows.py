@@ -11,7 +11,7 @@ import numpy as np
 from ._base import CALIBRATIONS, FRESH, Mechanism, Progress, bound_of, family_of, one_of, refused
 from ._rows import prepared
 from .groups import Groups
-from .ledger import Ledger
+from .ledger import Ledger, payer
 from .privacy import Adjacency
 
 
@@ -136,7 +136,7 @@ class Vectors(Mechanism):
             os.fspath(path),
             store=store,
             replace=replace,
-            ledger=None if ledger is None else os.fspath(ledger),
+            ledger=payer(ledger),
             label=label,
             progress=progress,
             test_noise=insecure_test_noise,

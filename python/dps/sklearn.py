@@ -9,7 +9,6 @@ which a ledger pays. Pickles and clones drop keys and what was remembered.
 from __future__ import annotations
 
 import hashlib
-import os
 import secrets
 from typing import Any
 
@@ -25,6 +24,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._base import Mechanism
 from .errors import ParameterError
+from .ledger import pays
 from .matrices import Covariance
 from .privacy import Adjacency
 from .release import Release
@@ -92,9 +92,6 @@ class _Private(BaseEstimator):
             state.randint(0, 2**32, dtype=np.uint64)
         )
 
-    def _ledger(self) -> str | None:
-        return None if self.ledger is None else os.fspath(self.ledger)
-
     def __getstate__(self) -> dict[str, Any]:
         state = dict(super().__getstate__())
         # A key that is known tells which batches were released, and a mechanism is built again.
@@ -143,7 +140,7 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
         )
         if not hasattr(self, "_remembered"):
             self._begin()
-        return self._remembered.of(self._mechanism, X, self._ledger(), type(self).__name__)
+        return self._remembered.of(self._mechanism, X, self.ledger, type(self).__name__)
 
     def transform(self, X: Any) -> np.ndarray:
         """Releases a batch and returns its numbers; the same batch again returns the same, unpaid."""
@@ -308,11 +305,11 @@ class _Moments(_Private):
             means=means,
         )
         # Another budget or adjacency is another release.
-        settings = (repr(mechanism.guarantee), self._ledger(), rows.shape[1], means)
+        settings = (repr(mechanism.guarantee), pays(self.ledger), rows.shape[1], means)
         if getattr(self, "_settings", None) != settings:
             self._remembered, self._settings = _Remembered(), settings
         self.guarantee_ = mechanism.guarantee
-        return self._remembered.of(mechanism, rows, self._ledger(), type(self).__name__)
+        return self._remembered.of(mechanism, rows, self.ledger, type(self).__name__)
 
     def __getstate__(self) -> dict[str, Any]:
         state = super().__getstate__()

@@ -23,7 +23,7 @@ from typing import Any
 from . import _dps
 from ._base import Mechanism
 from .errors import DataError, ParameterError
-from .ledger import Ledger
+from .ledger import Ledger, payer
 from .matrices import Covariance
 from .rows import Signs, Units, Vectors
 from .sets import Sets
@@ -152,7 +152,7 @@ class Job:
                 blocks,
                 key,
                 staging / _MANIFEST,
-                ledger=None if ledger is None else os.fspath(ledger),
+                ledger=payer(ledger),
                 label=label,
             )
         except BaseException:

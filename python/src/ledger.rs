@@ -1,6 +1,7 @@
 //! The budget file of a data set.
 
 use crate::error::Result;
+use crate::payer::Payer;
 use crate::run::work;
 use crate::values;
 use dp_core::accounting::{Filter, FilterRule, Foreign, Method, Standing};
@@ -49,6 +50,7 @@ fn ledger_show(py: Python<'_>, path: PathBuf, delta: Option<f64>) -> Result<Stri
             "runs": entry.event().count(),
             "epsilon": entry.budget().epsilon.get(),
             "delta": entry.budget().delta.get(),
+            "part": entry.part(),
             "id": charge.map(|c| c.id()),
             "time": charge.and_then(|c| c.time()),
             "certificate": charge.and_then(|c| c.certificate()),
@@ -71,6 +73,7 @@ fn ledger_show(py: Python<'_>, path: PathBuf, delta: Option<f64>) -> Result<Stri
         "delta": delta.map(Delta::get),
         "entries": entries,
         "spent": spent,
+        "parts": ledger.declared_parts(),
         "head": file.head(),
         "recovered": file.recovered(),
     })
@@ -79,31 +82,35 @@ fn ledger_show(py: Python<'_>, path: PathBuf, delta: Option<f64>) -> Result<Stri
 
 /// Whether the ledger would pay for a guarantee now.
 #[pyfunction]
-fn ledger_check(py: Python<'_>, path: PathBuf, guarantee: &str) -> Result<()> {
-    let guarantee = values::guarantee(guarantee)?;
-    work(py, || BudgetFile::check(&path, &guarantee, 1))?;
-    Ok(())
+fn ledger_check(py: Python<'_>, payer: &Bound<'_, Payer>, guarantee: &str) -> Result<()> {
+    let (payer, guarantee) = (payer.get(), values::guarantee(guarantee)?);
+    work(py, || payer.check(&guarantee))
 }
 
 /// Enters runs of a mechanism at somebody's word.
 #[pyfunction]
 fn ledger_declare(
     py: Python<'_>,
-    path: PathBuf,
+    payer: &Bound<'_, Payer>,
     guarantee: &str,
     runs: u64,
     label: &str,
 ) -> Result<()> {
-    let guarantee = values::guarantee(guarantee)?;
-    work(py, || BudgetFile::declare(&path, &guarantee, runs, label))?;
+    let (payer, guarantee) = (payer.get(), values::guarantee(guarantee)?);
+    work(py, || BudgetFile::declare(payer.ledger(), &guarantee, runs, payer.named(label)))?;
     Ok(())
 }
 
 /// Pays for a release that was made without a ledger and that nobody has seen yet, by its certificate.
 #[pyfunction]
-fn ledger_add(py: Python<'_>, path: PathBuf, certificate: &str, label: &str) -> Result<()> {
-    let certificate = Certificate::from_json(certificate)?;
-    work(py, || BudgetFile::add(&path, &certificate, label))?;
+fn ledger_add(
+    py: Python<'_>,
+    payer: &Bound<'_, Payer>,
+    certificate: &str,
+    label: &str,
+) -> Result<()> {
+    let (payer, certificate) = (payer.get(), Certificate::from_json(certificate)?);
+    work(py, || BudgetFile::add(payer.ledger(), &certificate, payer.named(label)))?;
     Ok(())
 }
 
@@ -111,13 +118,14 @@ fn ledger_add(py: Python<'_>, path: PathBuf, certificate: &str, label: &str) -> 
 #[pyfunction]
 fn ledger_record(
     py: Python<'_>,
-    path: PathBuf,
+    payer: &Bound<'_, Payer>,
     certificate: &str,
     label: &str,
 ) -> Result<Option<String>> {
-    let certificate = Certificate::from_json(certificate)?;
+    let (payer, certificate) = (payer.get(), Certificate::from_json(certificate)?);
+    let named = payer.named(label);
     let (_, standing) =
-        work(py, || BudgetFile::record(&path, &certificate, label, Repeat::Refuse))?;
+        work(py, || BudgetFile::record(payer.ledger(), &certificate, named, Repeat::Refuse))?;
     Ok(match standing {
         Standing::Kept => None,
         Standing::Passed(by) => Some(by.to_string()),

@@ -11,6 +11,7 @@ mod kinds;
 mod ledger;
 mod mechanism;
 mod parts;
+mod payer;
 mod plan;
 mod promise;
 mod release;
@@ -29,6 +30,7 @@ fn _dps(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<mechanism::Mechanism>()?;
     module.add_class::<release::Release>()?;
     module.add_class::<stream::Stream>()?;
+    module.add_class::<payer::Payer>()?;
     module.add("__version__", env!("CARGO_PKG_VERSION"))?;
     values::register(module)?;
     explain::register(module)?;

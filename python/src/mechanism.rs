@@ -2,6 +2,7 @@
 
 use crate::error::{Fault, Result};
 use crate::kinds::{Kind, build};
+use crate::payer::Payer;
 use crate::release::{Held, Release};
 use crate::rows::{Rows, Source, append, nothing, sets};
 use crate::run::{Run, Watch, work};
@@ -310,14 +311,15 @@ impl Mechanism {
         py: Python<'_>,
         kind: &str,
         data: &Bound<'_, PyAny>,
-        ledger: Option<PathBuf>,
+        ledger: Option<&Bound<'_, Payer>>,
         label: Option<&str>,
         progress: Option<Py<PyAny>>,
         test_noise: Option<u64>,
     ) -> Result<Release> {
-        let mut run = Run::new(ledger.as_deref(), progress, test_noise)?;
+        let ledger = ledger.map(Bound::get);
+        let mut run = Run::new(ledger, progress, test_noise)?;
         let promise = self.promise();
-        run.ask_ledger(py, ledger.as_deref(), promise)?;
+        run.ask_ledger(py, ledger, promise)?;
         let held = match kind {
             "sets" => {
                 let sets = sets(data)?;
@@ -336,7 +338,7 @@ impl Mechanism {
                 work(py, || self.of_rows(source, &mut run))?
             }
         };
-        run.pay(py, ledger.as_deref(), promise, label.unwrap_or("a release from Python"))?;
+        run.pay(py, ledger, promise, label.unwrap_or("a release from Python"))?;
         Ok(Release::new(held))
     }
 
@@ -350,12 +352,13 @@ impl Mechanism {
         path: PathBuf,
         store: &str,
         replace: bool,
-        ledger: Option<PathBuf>,
+        ledger: Option<&Bound<'_, Payer>>,
         label: Option<&str>,
         progress: Option<Py<PyAny>>,
         test_noise: Option<u64>,
     ) -> Result<()> {
-        let mut run = Run::new(ledger.as_deref(), progress, test_noise)?;
+        let ledger = ledger.map(Bound::get);
+        let mut run = Run::new(ledger, progress, test_noise)?;
         let element = match store {
             "f64" => Element::F64,
             "f32" => Element::F32,
@@ -364,9 +367,9 @@ impl Mechanism {
         };
         let existing = if replace { Existing::Replace } else { Existing::Keep };
         let mut output = Output::create(Path::new(&path), existing)?;
-        if let (Some(ledger), Some(promise)) = (&ledger, self.promise()) {
+        if let (Some(ledger), Some(promise)) = (ledger, self.promise()) {
             let label = label.unwrap_or("a release from Python");
-            work(py, || output.pay_from(ledger, promise, label))?;
+            work(py, || output.pay_from(ledger.ledger(), promise, ledger.named(label)))?;
         }
         let mut kept = None;
         let source = Rows::of(data)?.source(&mut kept)?;

@@ -2,9 +2,9 @@
 
 use crate::error::{Fault, Result};
 use crate::mechanism::{Mechanism, Portion};
+use crate::payer::Payer;
 use crate::rows::{Rows, append, sets};
 use crate::run::{Run, work};
-use dp_core::ledger_file::BudgetFile;
 use dp_core::output::{Access, write};
 use dp_core::parts::{
     Block, Content, ContentHash, Inputs, KeyFile, Manifest, PartWriter, PinnedFile, ReleaseKey,
@@ -16,7 +16,7 @@ use pyo3::prelude::*;
 use sketch::RowsView;
 use sketch::rows::Storage;
 use sketch::sets::ItemSet;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Fixes a release in parts: a new key, a new manifest, and the payment. Blocks are file, row group, first row and rows; `columns` is
 /// the number of features, none for sets. The number of the release.
@@ -31,12 +31,13 @@ fn parts_plan(
     blocks: Vec<(usize, u64, u64, u64)>,
     key: PathBuf,
     manifest: PathBuf,
-    ledger: Option<PathBuf>,
+    ledger: Option<&Bound<'_, Payer>>,
     label: Option<&str>,
 ) -> Result<String> {
     if mechanism.promise().is_none() {
         return Err(Fault::Data("this release gives no differential privacy".into()));
     }
+    let ledger = ledger.map(Bound::get);
     if manifest.exists() {
         let words = "a manifest is there: go on with it, or name another folder";
         return Err(Fault::Data(words.into()));
@@ -50,7 +51,7 @@ fn parts_plan(
         let terms = terms(mechanism, columns, &secret, &inputs)?;
         check(&terms)?;
         KeyFile::create(&key, &secret)?;
-        let written = reserve(&secret, ledger.as_deref(), mechanism, label).and_then(|reserved| {
+        let written = reserve(&secret, ledger, mechanism, label).and_then(|reserved| {
             let made = Manifest::new(&secret, inputs, terms, reserved)?;
             write(&manifest, made.text().as_bytes(), Access::Owner)?;
             Ok(made.id().to_owned())
@@ -65,14 +66,14 @@ fn parts_plan(
 
 fn reserve(
     key: &ReleaseKey,
-    ledger: Option<&Path>,
+    ledger: Option<&Payer>,
     mechanism: &Mechanism,
     label: Option<&str>,
 ) -> Result<Option<Reserved>> {
     let (Some(ledger), Some(promise)) = (ledger, mechanism.promise()) else { return Ok(None) };
     let label = label.unwrap_or("a release from Python");
     let label = format!("{label}, reserved for release {} in parts", key.id());
-    let file = BudgetFile::spend(ledger, promise, 1, &label)?;
+    let file = ledger.spend(promise, &label)?;
     let charge = file.charges().last().map(|c| c.id().to_owned()).unwrap_or_default();
     Ok(Some(Reserved { ledger: file.id().to_owned(), charge }))
 }

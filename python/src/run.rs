@@ -1,13 +1,12 @@
 //! One run of a mechanism: its generator, who pays, and whether Python wants it to go on.
 
 use crate::error::{Fault, Result};
+use crate::payer::Payer;
 use core::ops::ControlFlow;
-use dp_core::ledger_file::BudgetFile;
 use dp_core::mechanism::Progress;
 use dp_core::{FreshSeed, Guarantee, NoiseRng};
 use pyo3::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -22,7 +21,7 @@ pub(crate) struct Run {
 impl Run {
     /// A run with secret noise, or with noise that anyone can subtract, for tests.
     pub(crate) fn new(
-        ledger: Option<&Path>,
+        ledger: Option<&Payer>,
         callback: Option<Py<PyAny>>,
         test_noise: Option<u64>,
     ) -> Result<Self> {
@@ -54,14 +53,13 @@ impl Run {
     pub(crate) fn ask_ledger(
         &self,
         py: Python<'_>,
-        ledger: Option<&Path>,
+        ledger: Option<&Payer>,
         promise: Option<&Guarantee>,
     ) -> Result<()> {
         match (ledger, promise) {
             (None, _) => Ok(()),
             (Some(ledger), Some(promise)) => {
-                work(py, || BudgetFile::check(ledger, promise, 1))?;
-                Ok(())
+                work(py, || ledger.check(promise))
             }
             (Some(_), None) => Err(Fault::invalid(
                 "ledger",
@@ -75,14 +73,14 @@ impl Run {
     pub(crate) fn pay(
         &self,
         py: Python<'_>,
-        ledger: Option<&Path>,
+        ledger: Option<&Payer>,
         promise: Option<&Guarantee>,
         label: &str,
     ) -> Result<()> {
         // What was interrupted while it was computed costs nothing.
         py.check_signals()?;
         if let (Some(ledger), Some(promise)) = (ledger, promise) {
-            work(py, || BudgetFile::spend(ledger, promise, 1, label))?;
+            work(py, || ledger.spend(promise, label))?;
         }
         Ok(())
     }

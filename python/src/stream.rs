@@ -2,11 +2,11 @@
 
 use crate::error::{Fault, Result};
 use crate::mechanism::Mechanism;
+use crate::payer::Payer;
 use crate::release::Release;
 use crate::rows::{Rows, append};
 use crate::run::{Run, work};
 use dp_core::NoiseRng;
-use dp_core::ledger_file::BudgetFile;
 use linalg_dp::any::AnyRelease;
 use linalg_dp::window::{PrivateStream, WindowMechanism};
 use pyo3::prelude::*;
@@ -44,21 +44,22 @@ impl Stream {
         py: Python<'_>,
         mechanism: &Mechanism,
         journal: Option<PathBuf>,
-        ledger: Option<PathBuf>,
+        ledger: Option<&Bound<'_, Payer>>,
         label: Option<&str>,
         test_noise: Option<u64>,
     ) -> Result<Self> {
         let Some(window) = mechanism.window() else {
             return Err(Fault::Data("this mechanism opens no stream".into()));
         };
-        let rng = Run::new(ledger.as_deref(), None, test_noise)?.rng;
+        let ledger = ledger.map(Bound::get);
+        let rng = Run::new(ledger, None, test_noise)?.rng;
         let stream = match journal {
             Some(path) => window.stream_with_journal(&path, "", rng)?,
             None => window.stream(rng),
         };
         if let Some(ledger) = ledger {
             let label = label.unwrap_or("a stream from Python");
-            work(py, || BudgetFile::spend(&ledger, window.guarantee(), 1, label))?;
+            work(py, || ledger.spend(window.guarantee(), label))?;
         }
         Ok(Self::of(stream))
     }

@@ -1,5 +1,6 @@
 """A ledger pays last, and for nothing that failed."""
 
+import json
 import os
 import signal
 import subprocess
@@ -35,6 +36,39 @@ def test_releases_are_paid_once_each_until_the_limit(tmp_path, rows, ledger):
     with pytest.raises(dps.errors.BudgetExceededError):
         ledger.check(vectors().guarantee)
     assert len(ledger) == 2 and not (tmp_path / "third.dps").exists()
+
+
+def test_parts_of_the_rows_cost_what_the_worst_costs(tmp_path, rows, ledger):
+    def of(name, by="row"):
+        return ledger.part("regions", name, by=by)
+
+    vectors().release(rows[:10], ledger=of("north"), label="one region")
+    vectors().write(tmp_path / "south.dps", rows[10:30], ledger=of("south"))
+    ledger.part("regions", "west", by="row").add(vectors().release(rows[30:]), label="elsewhere")
+    shown = ledger.show()
+    assert shown["entries"][0]["part"] == {"partition": "regions", "name": "north", "by": "by-row"}
+    assert 8 <= shown["spent"]["basic"] < 8.1 and "nobody checked" in shown["parts"]
+    assert "nobody checked" in json.loads(ledger.to_exchange())["reason"]
+    # What is of one part, and what is of all rows, adds up.
+    of("south").record(vectors().release(rows), label="happened")
+    assert 16 <= ledger.show()["spent"]["basic"] < 16.1
+    of("north").check(vectors().guarantee)
+    for full in (of("south"), ledger, of("north", by="unit")):
+        with pytest.raises(dps.errors.BudgetExceededError):
+            full.check(vectors().guarantee)
+        with pytest.raises(dps.errors.BudgetExceededError):
+            vectors().release(rows, ledger=full)
+    assert len(ledger) == 4
+    for partition, name, by in [("regions", "North", "row"), ("", "north", "row"), ("regions", "north", "rows")]:
+        with pytest.raises(dps.errors.ParameterError):
+            ledger.part(partition, name, by=by)
+
+
+def test_the_command_line_reads_parts_as_python_writes_them(command, tmp_path, rows, ledger):
+    for name in ("north", "south"):
+        vectors().release(rows, ledger=ledger.part("regions", name, by="content"))
+    shown = json.loads(command("ledger", "show", ledger, "--json"))
+    assert shown["spent_epsilon"] == 16 and "by what the row says" in shown["entries"][0]["part"]
 
 
 def test_what_is_refused_costs_nothing(tmp_path, rows, ledger):

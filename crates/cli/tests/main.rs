@@ -20,6 +20,7 @@ mod averaged;
 mod calibrate;
 mod choices;
 mod columns;
+mod disjoint;
 mod explain;
 mod export;
 mod formats;

@@ -162,7 +162,8 @@ impl Steps {
 }
 
 /// How it is decided which part of a partition a row goes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Partition {
     /// By the unit: all rows of a unit are in one part, whatever its data is (its own identifier

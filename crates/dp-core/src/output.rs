@@ -10,6 +10,7 @@
 //! lines make the last two steps one (`docs/LEDGER.md`). What others can read as it is written, a stream or a file
 //! system without modes, is paid for before the first byte, and never taken back.
 
+use crate::accounting::{Named, Part};
 use crate::certificate::preprocessing::Preprocessing;
 use crate::certificate::{AnyCertificate, Certificate};
 use crate::disk::{Disk, Identity, Staged, folder_of, hold, identity, partial_of};
@@ -103,8 +104,15 @@ impl core::fmt::Debug for To {
 struct Payment {
     ledger: PathBuf,
     label: String,
+    part: Option<Part>,
     /// Others can read the file as it is written.
     paid: bool,
+}
+
+impl Payment {
+    fn named(&self) -> Named<'_> {
+        Named { label: &self.label, part: self.part.as_ref() }
+    }
 }
 
 /// What a ledger answered; filled when the release is paid for.
@@ -265,19 +273,26 @@ impl Output {
     ///
     /// # Errors
     /// As [`BudgetFile::spend`].
-    pub fn pay_from(&mut self, ledger: &Path, guarantee: &Guarantee, label: &str) -> Result<()> {
+    pub fn pay_from<'a>(
+        &mut self,
+        ledger: &Path,
+        guarantee: &Guarantee,
+        label: impl Into<Named<'a>>,
+    ) -> Result<()> {
+        let named = label.into();
         let paid = !self.staged.private;
         let file = if paid {
             let _none_ends_it_here = unfinished();
-            let file = BudgetFile::spend(ledger, guarantee, 1, label)?;
+            let file = BudgetFile::spend(ledger, guarantee, 1, named)?;
             let id = file.charges().last().map(|c| c.id().to_owned()).unwrap_or_default();
             self.receipt.slip().paid = Some(Paid { id, head: file.head().to_owned() });
             file
         } else {
-            BudgetFile::check(ledger, guarantee, 1)?
+            BudgetFile::check(ledger, guarantee, 1, named)?
         };
         self.receipt.slip().recovered.extend_from_slice(file.recovered());
-        self.payment = Some(Payment { ledger: ledger.to_owned(), label: label.to_owned(), paid });
+        let (label, part) = (named.label.to_owned(), named.part.cloned());
+        self.payment = Some(Payment { ledger: ledger.to_owned(), label, part, paid });
         Ok(())
     }
 
@@ -321,7 +336,7 @@ impl Output {
         self.receipt.slip().recovered.extend_from_slice(locked.recovered());
         // From here on a signal waits: the process ends before all of it or after.
         let mut process = unfinished();
-        let (paid, handed_on) = self.pay(&mut locked, certificate, &payment.label)?;
+        let (paid, handed_on) = self.pay(&mut locked, certificate, payment.named())?;
         process.charged = true;
         drop(process);
         self.receipt.slip().paid = Some(paid);
@@ -334,9 +349,9 @@ impl Output {
         &mut self,
         locked: &mut Locked,
         certificate: &Certificate,
-        label: &str,
+        named: Named<'_>,
     ) -> Result<(Paid, bool)> {
-        let entry = locked.ledger().planned(certificate, label)?;
+        let entry = locked.ledger().planned(certificate, named)?;
         let bill = bill(entry, certificate);
         let To::File { path, replaces, .. } = &self.to else {
             let id = locked.spend(bill)?;

@@ -20,8 +20,8 @@ pub(crate) struct Append {
     /// The release that the new rows are to be searched together with; it stays as it is.
     release: PathBuf,
     /// Files of new rows or sets, and what `dps release` is told of input and output: NEW.csv --out NEW.dps --ledger FILE.
-    /// What is protected, for how much and how follows from the release, and is not said again. (`dps append RELEASE --help`
-    /// lists the options.)
+    /// What is protected, for how much and how follows from the release, and is not said again; without --ledger its certificate is
+    /// taken at its word, and nobody checks that it was paid for. (`dps append RELEASE --help` lists the options.)
     #[arg(
         required = true,
         trailing_var_arg = true,

@@ -2,6 +2,7 @@
 
 use super::attest::SignerOptions;
 use super::content::Content;
+use super::disjoint::{DisjointOptions, named};
 use super::release::{AdjacencyKind, AdjacencyOptions};
 use super::trust::TrustOptions;
 use super::{loaded, recheck};
@@ -99,6 +100,8 @@ struct Spend {
     /// A release file, or a certificate (JSON).
     release: PathBuf,
     #[command(flatten)]
+    disjoint: DisjointOptions,
+    #[command(flatten)]
     trust: TrustOptions,
 }
 
@@ -115,6 +118,8 @@ struct Declare {
     /// How often the mechanism ran.
     #[arg(long, default_value_t = 1)]
     runs: u64,
+    #[command(flatten)]
+    disjoint: DisjointOptions,
 }
 
 #[derive(Args)]
@@ -187,8 +192,8 @@ impl Init {
 
 impl Spend {
     fn run(&self) -> Result<Record> {
-        let (certificate, label) = self.certificate()?;
-        let file = BudgetFile::add(&self.file, &certificate, &label)?;
+        let ((certificate, label), part) = (self.certificate()?, self.disjoint.get()?);
+        let file = BudgetFile::add(&self.file, &certificate, named(part.as_ref(), &label))?;
         Ok(summary(&self.file, &file))
     }
 
@@ -219,9 +224,11 @@ impl Spend {
 impl Happened {
     fn run(&self) -> Result<Record> {
         let (certificate, label) = self.release.certificate()?;
+        let part = self.release.disjoint.get()?;
         let repeat = if self.again { Repeat::Enter } else { Repeat::Refuse };
         let path = &self.release.file;
-        let (file, standing) = BudgetFile::record(path, &certificate, &label, repeat)?;
+        let (file, standing) =
+            BudgetFile::record(path, &certificate, named(part.as_ref(), &label), repeat)?;
         let record = summary(path, &file);
         Ok(match standing {
             Standing::Kept => record.text("limit", "kept"),
@@ -238,7 +245,9 @@ impl Declare {
         let foreign = Foreign::from_json(&Content::open(&self.guarantee)?.text()?)?;
         let guarantee = foreign.guarantee(self.delta.map(Delta::new).transpose()?)?;
         let label = format!("declared by {}: {}", foreign.by, foreign.reason);
-        let file = BudgetFile::declare(&self.file, &guarantee, self.runs, &label)?;
+        let part = self.disjoint.get()?;
+        let named = named(part.as_ref(), &label);
+        let file = BudgetFile::declare(&self.file, &guarantee, self.runs, named)?;
         let budget = guarantee.budget();
         let record = summary(&self.file, &file).text("declared by", &foreign.by);
         Ok(record
@@ -266,6 +275,7 @@ impl Show {
             (None, None) => return Err(Error::usage("--delta is required: there is no limit")),
         };
         let before = if self.all { 0 } else { ledger.entries().len().saturating_sub(LISTED) };
+        let parts = ledger.declared_parts().is_some();
         let charges = file.charges().iter().map(Some).chain(std::iter::repeat(None));
         let entries = ledger.entries().iter().zip(charges).skip(before).map(|(entry, charge)| {
             let record = Record::new()
@@ -273,6 +283,11 @@ impl Show {
                 .integer("runs", entry.event().count())
                 .number("epsilon", entry.budget().epsilon.get())
                 .number("delta", entry.budget().delta.get());
+            let record = match entry.part() {
+                Some(part) => record.text("part", part.to_string()),
+                None if parts => record.text("part", "all rows"),
+                None => record,
+            };
             let Some(charge) = charge else { return record };
             let time = charge.time().map_or("not known".into(), date);
             let state = if charge.is_open() { "interrupted" } else { "paid" };
@@ -371,6 +386,9 @@ pub(crate) fn summary(path: &Path, file: &BudgetFile) -> Record {
         .text("adjacency", ledger.adjacency().to_string())
         .integer("releases", ledger.entries().iter().map(|e| e.event().count()).sum())
         .text("ledger head", file.head());
+    if let Some(said) = ledger.declared_parts() {
+        record = record.text("parts", said);
+    }
     if let Some(Filter { limit, rule }) = ledger.filter() {
         record = record
             .number("limit epsilon", limit.epsilon.get())
@@ -385,10 +403,7 @@ pub(crate) fn summary(path: &Path, file: &BudgetFile) -> Record {
 
 /// What the rule `basic` counts, and what it leaves.
 fn sums(record: Record, ledger: &Book, limit: Budget) -> Record {
-    let [epsilon, delta] = ledger.entries().iter().fold([0.0, 0.0], |[epsilon, delta], entry| {
-        let (runs, budget) = (entry.event().count() as f64, entry.budget());
-        [epsilon + runs * budget.epsilon.get(), delta + runs * budget.delta.get()]
-    });
+    let (epsilon, delta) = ledger.stated();
     record
         .number("spent epsilon", epsilon)
         .number("spent delta", delta)

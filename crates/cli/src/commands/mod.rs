@@ -9,6 +9,7 @@ mod choice;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 mod columns;
 mod content;
+mod disjoint;
 mod distance;
 mod explain;
 mod export;

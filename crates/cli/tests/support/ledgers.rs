@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use std::path::Path;
 
 /// Families of mechanisms of which a ledger is made, and the rules that count them.
-pub(crate) const FAMILIES: [(&str, &[FilterRule]); 19] = [
+pub(crate) const FAMILIES: [(&str, &[FilterRule]); 20] = [
     ("gaussian", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
     ("laplace", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
     ("response", &[FilterRule::Basic, FilterRule::Zcdp, FilterRule::Gdp, FilterRule::Renyi]),
@@ -29,6 +29,7 @@ pub(crate) const FAMILIES: [(&str, &[FilterRule]); 19] = [
     ("big-laplaces", &[FilterRule::Basic]),
     ("big-letters", &[FilterRule::Basic]),
     ("big-bits", &[FilterRule::Basic]),
+    ("gaussian-parts", &[FilterRule::Basic, FilterRule::Gdp, FilterRule::Renyi]),
 ];
 
 /// The `i`th mechanism of a family: every one is another, and a thousand runs of it lose little.
@@ -171,8 +172,10 @@ fn of(family: &str) -> Adjacency {
 }
 
 /// Writes a ledger of `entries` releases, of a hundred guarantees in turn: what the library writes of them, again and
-/// again under other numbers, each reserved, committed and closed.
+/// again under other numbers, each reserved, committed and closed; `FAMILY-parts` are of a thousand parts in turn.
 pub(crate) fn write(path: &Path, family: &str, rule: FilterRule, entries: usize) {
+    let parts = family.ends_with("-parts");
+    let family = family.trim_end_matches("-parts");
     let limit = Budget::new(1e6, 1e-2).expect("valid");
     let mut lines = Vec::new();
     for i in 0..entries.min(100) {
@@ -192,7 +195,7 @@ pub(crate) fn write(path: &Path, family: &str, rule: FilterRule, entries: usize)
     }
     let (first, payments) = (&lines[0], &lines[1..]);
     let mut head = String::new();
-    let releases = (0..entries).flat_map(|i| released(&payments[i % payments.len()], i));
+    let releases = (0..entries).flat_map(|i| released(&payments[i % payments.len()], i, parts));
     let mut all = String::new();
     for line in std::iter::once(first.clone()).chain(releases) {
         head = hex(&Sha256::new().chain_update(&head).chain_update(&line).finalize());
@@ -204,7 +207,7 @@ pub(crate) fn write(path: &Path, family: &str, rule: FilterRule, entries: usize)
 }
 
 /// The lines of a release, from those of a payment of another kind.
-fn released(spend: &str, i: usize) -> [String; 3] {
+fn released(spend: &str, i: usize, parts: bool) -> [String; 3] {
     let body = spend.strip_prefix("spend ").expect("a payment");
     let mut payment: Value = serde_json::from_str(body).expect("JSON");
     let hash = |what: &str| hex(&Sha256::digest(format!("{what} {i}")));
@@ -213,6 +216,10 @@ fn released(spend: &str, i: usize) -> [String; 3] {
     payment["certificate"] = hash("certificate").into();
     payment["payload"] = hash("payload").into();
     payment["path"] = format!("/home/somebody/releases/of/the/survey/number-{i}.dps").into();
+    if parts {
+        let name = format!("part-{}", i % 1009);
+        payment["part"] = json!({"by": "by-row", "name": name, "partition": "regions"});
+    }
     [
         format!("reserve {}", canonical(&payment)),
         format!("commit {}", json!({"file": [64_768, 1_000_000 + i], "id": id})),

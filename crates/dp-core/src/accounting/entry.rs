@@ -1,6 +1,7 @@
 //! One line of a ledger, and equal lines together.
 
 use super::filter::Expense;
+use super::part::{Named, Part, Tally};
 use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta};
 use crate::certificate::canonical;
@@ -20,6 +21,8 @@ pub struct Entry {
     label: String,
     /// Equal ones are held once in a ledger that was read.
     cost: Arc<Cost>,
+    /// Most have none.
+    part: Option<Box<Part>>,
 }
 
 /// An entry as it is written.
@@ -30,12 +33,15 @@ struct Written<'a> {
     event: Cow<'a, Event>,
     budget: Budget,
     basis: Basis,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    part: Option<Cow<'a, Part>>,
 }
 
 impl From<Written<'_>> for Entry {
-    fn from(Written { label, event, budget, basis }: Written<'_>) -> Self {
+    fn from(Written { label, event, budget, basis, part }: Written<'_>) -> Self {
         let cost = Cost { basis, budget, event: event.into_owned() };
-        Self { label: label.into_owned(), cost: Arc::new(cost) }
+        let part = part.map(|part| Box::new(part.into_owned()));
+        Self { label: label.into_owned(), cost: Arc::new(cost), part }
     }
 }
 
@@ -43,7 +49,8 @@ impl Serialize for Entry {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let Cost { basis, budget, ref event } = *self.cost;
         let (label, event) = (Cow::Borrowed(&*self.label), Cow::Borrowed(event));
-        Written { label, event, budget, basis }.serialize(to)
+        let part = self.part().map(Cow::Borrowed);
+        Written { label, event, budget, basis, part }.serialize(to)
     }
 }
 
@@ -66,9 +73,11 @@ impl Entry {
     pub(super) fn of(
         guarantee: &Guarantee,
         count: u64,
-        label: &str,
+        named: Named<'_>,
         adjacency: Adjacency,
     ) -> Result<Self> {
+        let Named { label, part } = named;
+        let part = part.cloned().map(Box::new);
         guarantee.verify()?;
         let budget = guarantee.budget();
         let by_name = || format!("{label} (claim accepted by name)");
@@ -77,7 +86,7 @@ impl Entry {
             let budget = guarantee.steps_to(adjacency)?.0.of_claim(budget)?;
             let event = Event::new(Profile::PureDp { epsilon: budget.epsilon }, count)?;
             let cost = Cost { basis: Basis::AcceptedClaim, budget, event };
-            return Ok(Self { label: by_name(), cost: Arc::new(cost) });
+            return Ok(Self { label: by_name(), cost: Arc::new(cost), part });
         };
         // A missed claim counts with the delta it really gives.
         let delta = match guarantee.claim() {
@@ -97,11 +106,17 @@ impl Entry {
         };
         let event = Event::new(profile, count)?;
         let cost = Cost { basis, budget: Budget { epsilon, delta }, event };
-        Ok(Self { label, cost: Arc::new(cost) })
+        Ok(Self { label, cost: Arc::new(cost), part })
     }
 
-    pub(crate) fn new(label: String, cost: Arc<Cost>) -> Self {
-        Self { label, cost }
+    pub(crate) fn new(label: String, cost: Arc<Cost>, part: Option<Box<Part>>) -> Self {
+        Self { label, cost, part }
+    }
+
+    /// The part of the rows that it is of, where one is declared.
+    #[must_use]
+    pub fn part(&self) -> Option<&Part> {
+        self.part.as_deref()
     }
 
     /// What was done.
@@ -175,18 +190,18 @@ impl Cost {
 #[derive(Debug, PartialEq)]
 pub(super) struct Group {
     pub(super) cost: Arc<Cost>,
-    times: u64,
+    pub(super) tally: Tally,
 }
 
 impl Group {
     pub(super) fn expense(&self) -> Expense<'_> {
-        self.cost.expense(self.times)
+        self.cost.expense(self.tally.times())
     }
 
     /// All runs as one event.
     pub(super) fn event(&self) -> Event {
         let mut event = self.cost.event.clone();
-        event.add_runs(event.count().saturating_mul(self.times - 1));
+        event.add_runs(event.count().saturating_mul(self.tally.times() - 1));
         event
     }
 }
@@ -205,22 +220,30 @@ impl Groups {
         &self.list
     }
 
+    /// By how much so many more entries like this one raise what counts.
+    pub(super) fn raised_by(&self, entry: &Entry, more: u64) -> u64 {
+        match self.places.get(&canonical(entry.cost().as_ref())) {
+            Some(&place) => self.list[place].tally.raised_by(entry.part(), more),
+            None => more,
+        }
+    }
+
     /// Runs of all.
     pub(super) fn runs(&self) -> u64 {
         self.runs
     }
 
-    /// Adds an entry; `known` is the group it belongs to, where that is known. Returns the group.
-    pub(super) fn add(&mut self, entry: &Entry, known: Option<usize>) -> usize {
+    /// Adds an entry of a ledger of this unit; `known` is the group it belongs to, where that is known. Returns the group.
+    pub(super) fn add(&mut self, entry: &Entry, known: Option<usize>, unit: Adjacency) -> usize {
         self.runs = self.runs.saturating_add(entry.event().count());
         let group = known.unwrap_or_else(|| {
             let key = canonical(entry.cost().as_ref());
             *self.places.entry(key).or_insert_with(|| {
-                self.list.push(Group { cost: entry.cost().clone(), times: 0 });
+                self.list.push(Group { cost: entry.cost().clone(), tally: Tally::default() });
                 self.list.len() - 1
             })
         });
-        self.list[group].times += 1;
+        self.list[group].tally.add(entry.part(), unit);
         group
     }
 }

@@ -237,7 +237,7 @@ impl Foreign {
         // A claim without a profile stands as its pure part, and its delta beside it.
         let (mut events, mut beyond) = ledger.composed();
         if let Some(guarantee) = besides {
-            let entry = Entry::of(guarantee, 1, "", ledger.adjacency())?;
+            let entry = Entry::of(guarantee, 1, "".into(), ledger.adjacency())?;
             beyond += entry.cost().beyond().get();
             events.push(entry.event().clone());
         }
@@ -246,7 +246,9 @@ impl Foreign {
         }
         let stated = Stated::of_events(&events, beyond)?;
         let runs: u64 = events.iter().map(Event::count).sum();
-        let reason = format!("composition of {runs} runs whose parameters were fixed in advance");
+        let parts = ledger.declared_parts().map_or(String::new(), |said| format!("; {said}"));
+        let reason =
+            format!("composition of {runs} runs whose parameters were fixed in advance{parts}");
         Ok(Self::new(ledger.adjacency(), stated, LIBRARY, reason))
     }
 }

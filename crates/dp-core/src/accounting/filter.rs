@@ -53,7 +53,7 @@ pub(super) struct Expense<'a> {
 
 impl Expense<'_> {
     /// Runs of all entries.
-    fn runs(&self) -> f64 {
+    pub(super) fn runs(&self) -> f64 {
         self.event.count() as f64 * self.times as f64
     }
 }

@@ -1,9 +1,10 @@
 //! The ledger of one data set.
 
 use super::entry::{Basis, Entry, Group, Groups};
-use super::filter::{Filter, FilterRule};
+use super::filter::{Expense, Filter, FilterRule};
+use super::part::Named;
 use super::{Method, epsilon};
-use crate::adjacency::{Adjacency, Partition};
+use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta, Epsilon};
 use crate::certificate::{Certificate, canonical, hex, other_version};
 use crate::error::rejected;
@@ -157,16 +158,16 @@ impl Ledger {
     /// [`Error::CertificateRejected`] when it is not consistent, or when somebody could know its
     /// randomness ([`Certificate::require_secret_randomness`]); otherwise as [`Ledger::spend`].
     pub fn add_labelled(&mut self, certificate: &Certificate, label: &str) -> Result<()> {
-        let entry = self.planned(certificate, label)?;
+        let entry = self.planned(certificate, label.into())?;
         self.push(entry);
         Ok(())
     }
 
     /// The entry of [`Ledger::add_labelled`].
-    pub(crate) fn planned(&self, certificate: &Certificate, label: &str) -> Result<Entry> {
+    pub(crate) fn planned(&self, certificate: &Certificate, named: Named<'_>) -> Result<Entry> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
-        self.planned_runs(certificate.guarantee(), 1, label)
+        self.planned_runs(certificate.guarantee(), 1, named)
     }
 
     /// Enters a release that has happened, even past the limit: it cannot be taken back, and a
@@ -178,7 +179,7 @@ impl Ledger {
     /// its randomness (no ledger speaks of such a release); [`Error::Mismatch`] for another
     /// adjacency.
     pub fn record(&mut self, certificate: &Certificate, label: &str) -> Result<Standing> {
-        let (entry, standing) = self.happened(certificate, label)?;
+        let (entry, standing) = self.happened(certificate, label.into())?;
         self.push(entry);
         Ok(standing)
     }
@@ -187,11 +188,11 @@ impl Ledger {
     pub(crate) fn happened(
         &self,
         certificate: &Certificate,
-        label: &str,
+        named: Named<'_>,
     ) -> Result<(Entry, Standing)> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
-        let entry = Entry::of(certificate.guarantee(), 1, label, self.adjacency)?;
+        let entry = Entry::of(certificate.guarantee(), 1, named, self.adjacency)?;
         self.check(&entry)?;
         let kept = self.check_limit(&entry);
         Ok((entry, kept.map_or_else(Standing::Passed, |()| Standing::Kept)))
@@ -202,13 +203,41 @@ impl Ledger {
     /// the noise, and a seed that is averaged over, from the operating system: a
     /// guarantee does not say where they come from, a certificate does ([`Ledger::add`]).
     ///
+    /// A release of a [`Part`](super::Part) of the rows is [named by it](super::Part::labelled): of every partition count, for
+    /// each cost, the parts with the most entries of that cost, as many as the change of one unit [can touch](crate::adjacency::Partition::parts_touched).
+    /// So parts that are released alike cost what one of them costs, where a unit is in one; what one part has and another has not is added.
+    ///
+    /// ```
+    /// use dp_core::accounting::{Ledger, Method, Part};
+    /// use dp_core::adjacency::Partition;
+    /// use dp_core::{Adjacency, Budget, Delta, Probability, Profile, Shift, Theorem};
+    ///
+    /// let change = Adjacency::Attribute { beta: Shift::new(1.0)? };
+    /// let profile = Profile::RandomizedResponse { bits: 1, keep: Probability::new(0.73)? };
+    /// # let author = dp_core::authority!();
+    /// let release = author.proven(change, Budget::new(1.0, 0.0)?, profile, Theorem::BitResponse)?;
+    /// let mut ledger = Ledger::new(change);
+    /// for region in ["north", "south"] {
+    ///     // Which region a row is in does not depend on what it says.
+    ///     let part = Part::new("regions", region, Partition::ByRow)?;
+    ///     ledger.spend(&release, 1, part.labelled("a file"))?;
+    /// }
+    /// assert!(ledger.epsilon(Delta::ZERO, Method::Basic)?.upper.get() <= 1.0);
+    /// # Ok::<(), dp_core::Error>(())
+    /// ```
+    ///
     /// # Errors
     /// [`Error::Mismatch`] for an adjacency whose changes never make up the ledger's;
     /// [`Error::InvalidParameter`] for a guarantee that is declared, or a published claim without a profile
     /// (see [`Ledger::spend_accepting_claim`]), and for a count outside `[1, 2^40]`;
     /// [`Error::BudgetExceeded`] when the limit would be passed.
-    pub fn spend(&mut self, guarantee: &Guarantee, count: u64, label: &str) -> Result<()> {
-        let entry = self.planned_runs(guarantee, count, label)?;
+    pub fn spend<'a>(
+        &mut self,
+        guarantee: &Guarantee,
+        count: u64,
+        label: impl Into<Named<'a>>,
+    ) -> Result<()> {
+        let entry = self.planned_runs(guarantee, count, label.into())?;
         self.push(entry);
         Ok(())
     }
@@ -218,9 +247,9 @@ impl Ledger {
         &self,
         guarantee: &Guarantee,
         count: u64,
-        label: &str,
+        named: Named<'_>,
     ) -> Result<Entry> {
-        let entry = self.planned_at_its_word(guarantee, count, label)?;
+        let entry = self.planned_at_its_word(guarantee, count, named)?;
         Self::require_profile(guarantee, &entry)?;
         Ok(entry)
     }
@@ -239,8 +268,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// How many more entries would keep the limit by a rule, this ledger's or another, if each were as this guarantee, or as the
-    /// last entry where none is named; at most 2^40.
+    /// How many more entries would keep the limit by a rule, this ledger's or another, if each were as this guarantee (of all rows),
+    /// or as the last entry where none is named (of its part, if it is of one); at most 2^40.
     ///
     /// ```
     /// use dp_core::accounting::{FilterRule, Ledger};
@@ -264,19 +293,16 @@ impl Ledger {
         let filter = Filter { rule, ..limited };
         let entry = match like {
             Some(guarantee) => {
-                let entry = Entry::of(guarantee, 1, "more of them", self.adjacency)?;
+                let entry = Entry::of(guarantee, 1, "more of them".into(), self.adjacency)?;
                 Self::require_profile(guarantee, &entry)?;
                 Some(entry)
             }
-            None => self.entries.last().map(|last| Entry::new(String::new(), last.cost().clone())),
+            None => self.entries.last().cloned(),
         };
         let entry = entry.ok_or_else(|| Error::invalid("entries", 0, "[1, inf)"))?;
-        let fits = |times: u64| {
-            let past = self.groups.list().iter().map(Group::expense);
-            match filter.check(past.chain([entry.cost().expense(times)])) {
-                Err(Error::BudgetExceeded { .. }) => Ok(false),
-                checked => checked.map(|()| true),
-            }
+        let fits = |times: u64| match filter.check(self.expenses(&entry, times)) {
+            Err(Error::BudgetExceeded { .. }) => Ok(false),
+            checked => checked.map(|()| true),
         };
         let most = (MOST_RUNS - self.groups.runs()) / entry.event().count();
         // Doubled first: no rule is asked about far more than fit.
@@ -292,66 +318,19 @@ impl Ledger {
         Ok(low)
     }
 
-    /// Enters releases of disjoint parts of the data, one guarantee a part: what one unit pays is what
-    /// the parts cost that its change can touch, and not the sum over all.
-    ///
-    /// The partition says how a part is chosen; whoever calls sees to it that the parts are disjoint in
-    /// that way. A user with rows in several parts pays for each of them.
-    ///
-    /// ```
-    /// use dp_core::accounting::{Ledger, Method};
-    /// use dp_core::adjacency::Partition;
-    /// use dp_core::{Adjacency, Budget, Delta, Probability, Profile, Shift, Theorem};
-    ///
-    /// let change = Adjacency::Attribute { beta: Shift::new(1.0)? };
-    /// let profile = Profile::RandomizedResponse { bits: 1, keep: Probability::new(0.73)? };
-    /// # let author = dp_core::authority!();
-    /// // As the mechanism that publishes one bit of a row has it.
-    /// let guarantee = author.proven(change, Budget::new(1.0, 0.0)?, profile, Theorem::BitResponse)?;
-    /// let mut ledger = Ledger::new(change);
-    /// // Three districts; which one a row is in does not depend on the attribute.
-    /// ledger.spend_parallel(&[&guarantee; 3], Partition::ByRow, "districts")?;
-    /// assert!(ledger.epsilon(Delta::ZERO, Method::Basic)?.upper.get() <= 1.0);
-    /// # Ok::<(), dp_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Ledger::spend`]; [`Error::InvalidParameter`] for no part, or for guarantees that differ
-    /// under the ledger's adjacency: calibrate every part alike, or enter each for itself.
-    pub fn spend_parallel(
-        &mut self,
-        parts: &[&Guarantee],
-        partition: Partition,
-        label: &str,
-    ) -> Result<()> {
-        let Some((first, rest)) = parts.split_first() else {
-            return Err(Error::invalid("parts", 0, "[1, inf)"));
-        };
-        let touched = partition.parts_touched(self.adjacency).min(parts.len() as u64);
-        let entry = Entry::of(first, touched, label, self.adjacency)?;
-        Self::require_profile(first, &entry)?;
-        for part in rest {
-            if Entry::of(part, touched, label, self.adjacency)? != entry {
-                let allowed = "one calibration for every part, or an entry for each";
-                return Err(Error::invalid("guarantees of the parts", "different", allowed));
-            }
-        }
-        self.enter(entry)
-    }
-
     /// As [`Ledger::spend`], and takes at its word what is not proven: a published claim without
     /// a known profile, a declared guarantee.
     /// The ledger's answers are then no better than that word.
     ///
     /// # Errors
     /// As [`Ledger::spend`].
-    pub fn spend_accepting_claim(
+    pub fn spend_accepting_claim<'a>(
         &mut self,
         guarantee: &Guarantee,
         count: u64,
-        label: &str,
+        label: impl Into<Named<'a>>,
     ) -> Result<()> {
-        let entry = self.planned_at_its_word(guarantee, count, label)?;
+        let entry = self.planned_at_its_word(guarantee, count, label.into())?;
         self.push(entry);
         Ok(())
     }
@@ -361,19 +340,12 @@ impl Ledger {
         &self,
         guarantee: &Guarantee,
         count: u64,
-        label: &str,
+        named: Named<'_>,
     ) -> Result<Entry> {
-        let entry = Entry::of(guarantee, count, label, self.adjacency)?;
+        let entry = Entry::of(guarantee, count, named, self.adjacency)?;
         self.check(&entry)?;
         self.check_limit(&entry)?;
         Ok(entry)
-    }
-
-    fn enter(&mut self, entry: Entry) -> Result<()> {
-        self.check(&entry)?;
-        self.check_limit(&entry)?;
-        self.push(entry);
-        Ok(())
     }
 
     /// All checks but that of the limit.
@@ -396,12 +368,30 @@ impl Ledger {
 
     fn check_limit(&self, entry: &Entry) -> Result<()> {
         match &self.filter {
-            Some(filter) => {
-                let past = self.groups.list().iter().map(Group::expense);
-                filter.check(past.chain([entry.cost().expense(1)]))
-            }
+            Some(filter) => filter.check(self.expenses(entry, 1)),
             None => Ok(()),
         }
+    }
+
+    /// All that counts once so many more entries like this one are there.
+    fn expenses<'a>(
+        &'a self,
+        entry: &'a Entry,
+        more: u64,
+    ) -> impl Iterator<Item = Expense<'a>> + Clone {
+        let next = Some(self.groups.raised_by(entry, more)).filter(|times| *times > 0);
+        let past = self.groups.list().iter().map(Group::expense);
+        past.chain(next.map(|times| entry.cost().expense(times)))
+    }
+
+    /// The sums of the stated epsilons and deltas, as a limit by [`FilterRule::Basic`] counts them.
+    #[must_use]
+    pub fn stated(&self) -> (f64, f64) {
+        self.groups.list().iter().map(Group::expense).fold((0.0, 0.0), |sums, expense| {
+            let runs = expense.runs();
+            let Budget { epsilon, delta } = expense.budget;
+            (sums.0 + runs * epsilon.get(), sums.1 + runs * delta.get())
+        })
     }
 
     pub(crate) fn push(&mut self, entry: Entry) {
@@ -410,7 +400,7 @@ impl Ledger {
 
     /// Adds an entry that was checked; `group` is what this returned for an entry of equal cost.
     pub(crate) fn push_to(&mut self, entry: Entry, group: Option<usize>) -> usize {
-        let group = self.groups.add(&entry, group);
+        let group = self.groups.add(&entry, group, self.adjacency);
         self.entries.push(entry);
         group
     }
@@ -433,7 +423,17 @@ impl Ledger {
         &self.entries
     }
 
-    /// All runs, those of equal cost as one event, and the delta of claims accepted by name beside them.
+    /// What is taken on somebody's word where an entry is of a [`Part`](super::Part).
+    #[must_use]
+    pub fn declared_parts(&self) -> Option<&'static str> {
+        let parts = self.groups.list().iter().any(|group| group.tally.has_parts());
+        parts.then_some(
+            "of every partition the worst parts count that one unit can touch; that its parts are disjoint, and always the \
+             same, is declared, and nobody checked it",
+        )
+    }
+
+    /// All runs that count, those of equal cost as one event, and the delta of claims accepted by name beside them.
     pub(super) fn composed(&self) -> (Vec<Event>, f64) {
         let groups = self.groups.list().iter();
         groups.fold((Vec::new(), 0.0), |(mut events, claimed), group| {
@@ -460,8 +460,13 @@ impl Ledger {
             let allowed = "0 or [2^-64, 1): an entry averages over a seed";
             return Err(Error::invalid("delta", format!("{:e}", delta.get()), allowed));
         }
+        // Parts that were not released alike cost less than what is counted: no lower end is known.
+        let known = |found: Bracket<Epsilon>| match self.declared_parts() {
+            Some(_) => Bracket { lower: None, ..found },
+            None => found,
+        };
         if claimed == 0.0 {
-            return epsilon(&events, delta, method);
+            return epsilon(&events, delta, method).map(known);
         }
         let left = delta.get() - claimed * (1.0 + 1e-12);
         if left <= 0.0 {
@@ -483,7 +488,9 @@ impl core::fmt::Display for Ledger {
             writeln!(f, "limit: {limit} by {rule:?}")?;
         }
         for entry in &self.entries {
-            writeln!(f, "{} x {} {}", entry.event().count(), entry.label(), entry.budget())?;
+            write!(f, "{} x {} {}", entry.event().count(), entry.label(), entry.budget())?;
+            entry.part().map_or(Ok(()), |part| write!(f, ", of {part}"))?;
+            writeln!(f)?;
         }
         Ok(())
     }

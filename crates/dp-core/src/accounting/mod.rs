@@ -37,6 +37,7 @@ mod filter;
 mod gdp;
 mod kov;
 mod ledger;
+mod part;
 mod renyi;
 
 pub use crate::profile::Event;
@@ -46,6 +47,7 @@ pub use entry::Entry;
 pub use exchange::{Foreign, Stated};
 pub use filter::{Filter, FilterRule};
 pub use ledger::{Ledger, Standing};
+pub use part::{Named, Part};
 
 use crate::budget::{Delta, Epsilon};
 use crate::error::Result;

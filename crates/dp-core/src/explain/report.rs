@@ -136,7 +136,14 @@ impl Explanation {
         asked: &Questions,
     ) -> Result<Self> {
         let all = TradeOff::new(&Foreign::of_ledger_and(ledger, besides)?.profile()?)?;
-        self.with_ledger = Some(Learned::new(&all, asked));
+        self.with_ledger = Some(match ledger.declared_parts() {
+            None => Learned::new(&all, asked),
+            Some(said) => {
+                let mut learned = Learned::new(&all.unreached(), asked);
+                learned.words.push(said.to_owned());
+                learned
+            }
+        });
         Ok(self)
     }
 }

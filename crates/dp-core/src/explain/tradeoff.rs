@@ -75,6 +75,11 @@ impl TradeOff {
         self.reached
     }
 
+    /// The same, where what it is of is bounded and not known.
+    pub(super) fn unreached(self) -> Self {
+        Self { reached: false, ..self }
+    }
+
     /// The least share of missed alarms of any test with this share of false alarms: a lower bound.
     #[must_use]
     pub fn missed_alarms(&self, false_alarms: Probability) -> f64 {

@@ -1,6 +1,6 @@
 //! The text of a ledger's file: marks and lines.
 
-use crate::accounting::{Cost, Filter};
+use crate::accounting::{Cost, Filter, Part};
 use crate::adjacency::Adjacency;
 use crate::certificate::{canonical, hex};
 use crate::disk::{Disk, Identity, random_id};
@@ -111,6 +111,9 @@ pub(super) struct Payment<C> {
     pub(super) cost: C,
     pub(super) id: Id,
     pub(super) label: String,
+    /// Not there where the release is of all rows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(super) part: Option<Box<Part>>,
     /// Where a reserved release will be.
     pub(super) path: Option<String>,
     pub(super) payload: Option<String>,

@@ -170,6 +170,7 @@ impl Locked {
             cost: entry.cost().as_ref(),
             id,
             label: entry.label().to_owned(),
+            part: entry.part().cloned().map(Box::new),
             path,
             payload: payload.clone(),
             replaces,

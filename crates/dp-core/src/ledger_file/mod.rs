@@ -25,7 +25,7 @@ pub use lines::FORMAT;
 pub(crate) use locked::{Bill, Locked};
 pub use replay::Charge;
 
-use crate::accounting::{Filter, FilterRule, Ledger, Standing};
+use crate::accounting::{Filter, FilterRule, Ledger, Named, Standing};
 use crate::adjacency::Adjacency;
 use crate::budget::Budget;
 use crate::certificate::Certificate;
@@ -196,9 +196,14 @@ impl BudgetFile {
     ///
     /// # Errors
     /// As [`Ledger::spend`], and the file is then unchanged; [`Error::Ledger`], [`Error::Io`].
-    pub fn spend(path: &Path, guarantee: &Guarantee, count: u64, label: &str) -> Result<Self> {
+    pub fn spend<'a>(
+        path: &Path,
+        guarantee: &Guarantee,
+        count: u64,
+        label: impl Into<Named<'a>>,
+    ) -> Result<Self> {
         let mut locked = Locked::open(&Disk::default(), path)?;
-        let entry = locked.ledger().planned_runs(guarantee, count, label)?;
+        let entry = locked.ledger().planned_runs(guarantee, count, label.into())?;
         locked.spend(Bill { entry, certificate: None, payload: None })?;
         Ok(Self::after(locked))
     }
@@ -207,9 +212,14 @@ impl BudgetFile {
     ///
     /// # Errors
     /// As [`BudgetFile::spend`].
-    pub fn check(path: &Path, guarantee: &Guarantee, count: u64) -> Result<Self> {
+    pub fn check<'a>(
+        path: &Path,
+        guarantee: &Guarantee,
+        count: u64,
+        label: impl Into<Named<'a>>,
+    ) -> Result<Self> {
         let this = Self::open(path)?;
-        this.ledger.planned_runs(guarantee, count, "a release that is planned")?;
+        this.ledger.planned_runs(guarantee, count, label.into())?;
         Ok(this)
     }
 
@@ -217,10 +227,14 @@ impl BudgetFile {
     ///
     /// # Errors
     /// As [`Ledger::add_labelled`], and for a release that is in the ledger already.
-    pub fn add(path: &Path, certificate: &Certificate, label: &str) -> Result<Self> {
+    pub fn add<'a>(
+        path: &Path,
+        certificate: &Certificate,
+        label: impl Into<Named<'a>>,
+    ) -> Result<Self> {
         let mut locked = Locked::open(&Disk::default(), path)?;
         refuse_repeated(&locked, certificate)?;
-        let entry = locked.ledger().planned(certificate, label)?;
+        let entry = locked.ledger().planned(certificate, label.into())?;
         locked.spend(bill(entry, certificate))?;
         Ok(Self::after(locked))
     }
@@ -229,9 +243,14 @@ impl BudgetFile {
     ///
     /// # Errors
     /// As [`Ledger::spend_accepting_claim`], and the file is then unchanged; [`Error::Ledger`], [`Error::Io`].
-    pub fn declare(path: &Path, guarantee: &Guarantee, count: u64, label: &str) -> Result<Self> {
+    pub fn declare<'a>(
+        path: &Path,
+        guarantee: &Guarantee,
+        count: u64,
+        label: impl Into<Named<'a>>,
+    ) -> Result<Self> {
         let mut locked = Locked::open(&Disk::default(), path)?;
-        let entry = locked.ledger().planned_at_its_word(guarantee, count, label)?;
+        let entry = locked.ledger().planned_at_its_word(guarantee, count, label.into())?;
         locked.spend(Bill { entry, certificate: None, payload: None })?;
         Ok(Self::after(locked))
     }
@@ -240,17 +259,17 @@ impl BudgetFile {
     ///
     /// # Errors
     /// As [`Ledger::record`], and for a release that is in the ledger already, unless `repeat` says that it is another.
-    pub fn record(
+    pub fn record<'a>(
         path: &Path,
         certificate: &Certificate,
-        label: &str,
+        label: impl Into<Named<'a>>,
         repeat: Repeat,
     ) -> Result<(Self, Standing)> {
         let mut locked = Locked::open(&Disk::default(), path)?;
         if repeat == Repeat::Refuse {
             refuse_repeated(&locked, certificate)?;
         }
-        let (entry, standing) = locked.ledger().happened(certificate, label)?;
+        let (entry, standing) = locked.ledger().happened(certificate, label.into())?;
         locked.record(bill(entry, certificate))?;
         Ok((Self::after(locked), standing))
     }

@@ -95,6 +95,7 @@ pub(super) fn convert(disk: &Disk, path: &Path, file: &File) -> Result<()> {
         cost: entry.cost().as_ref(),
         id,
         label: entry.label().to_owned(),
+        part: entry.part().cloned().map(Box::new),
         path: None,
         payload: None,
         replaces: None,

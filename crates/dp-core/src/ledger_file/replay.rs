@@ -3,7 +3,7 @@
 use super::lines::{
     BEGINNING, FORMAT, Header, Id, LONGEST, MAGIC, MARK, Mark, Payment, Step, chained,
 };
-use crate::accounting::{Cost, Entry, Ledger};
+use crate::accounting::{Cost, Entry, Ledger, Part};
 use crate::disk::Identity;
 use crate::error::{Error, Result};
 use rayon::prelude::*;
@@ -89,8 +89,8 @@ pub(super) struct Contents {
     /// Bytes after it: a line that was never finished.
     pub(super) torn: u64,
     pub(super) charges: Vec<Charge>,
-    /// Label and cost of each charge.
-    what: Vec<(String, usize)>,
+    /// Label, cost and part of each charge.
+    what: Vec<(String, usize, Option<Box<Part>>)>,
     costs: Vec<Arc<Cost>>,
 }
 
@@ -98,7 +98,7 @@ pub(super) struct Contents {
 struct Replay {
     header: Option<Header>,
     charges: Vec<Charge>,
-    what: Vec<(String, usize)>,
+    what: Vec<(String, usize, Option<Box<Part>>)>,
     places: HashMap<Id, usize>,
     costs: Vec<Arc<Cost>>,
     known: HashMap<String, usize>,
@@ -141,7 +141,7 @@ impl Replay {
     }
 
     fn pay(&mut self, payment: Payment<&RawValue>, stage: Stage) -> Result<(), String> {
-        let Payment { certificate, cost, id, label, path, payload, replaces, time } = payment;
+        let Payment { certificate, cost, id, label, part, path, payload, replaces, time } = payment;
         if (stage == Stage::Reserved) != path.is_some() {
             return Err("a path belongs to a reservation".into());
         }
@@ -157,7 +157,7 @@ impl Replay {
         if self.places.insert(id, self.charges.len()).is_some() {
             return Err("a release that is there already".into());
         }
-        self.what.push((label, cost));
+        self.what.push((label, cost, part));
         self.charges.push(Charge { id, time, certificate, payload, path, replaces, stage });
         Ok(())
     }
@@ -280,9 +280,10 @@ impl Contents {
     pub(super) fn ledger(&mut self) -> Result<Ledger> {
         let mut ledger = Ledger::empty(self.header.adjacency, self.header.filter);
         let mut groups = vec![None; self.costs.len()];
-        for (charge, (label, cost)) in self.charges.iter().zip(std::mem::take(&mut self.what)) {
+        for (charge, (label, cost, part)) in self.charges.iter().zip(std::mem::take(&mut self.what))
+        {
             if charge.counts() {
-                let entry = Entry::new(label, self.costs[cost].clone());
+                let entry = Entry::new(label, self.costs[cost].clone(), part);
                 groups[cost] = Some(ledger.push_to(entry, groups[cost]));
             }
         }

@@ -1,6 +1,7 @@
 use super::samples::{adjacency, certificate};
 use super::*;
-use crate::accounting::Method;
+use crate::accounting::{Method, Part};
+use crate::adjacency::Partition;
 use crate::budget::Delta;
 use crate::output::{Existing, Output};
 use proptest::prelude::*;
@@ -135,6 +136,57 @@ fn hashes_made_anew_show_in_the_head() {
         }
     }
     assert!(accepted > 0, "nothing is signed: a label can be forged");
+}
+
+/// Parts of the rows stand in their lines: read back, and read as what they say.
+#[test]
+fn parts_of_the_rows_stand_in_their_lines() {
+    let (folder, path) = start(2.0);
+    let guarantee = certificate(b"").guarantee().clone();
+    let part = |name: &str| Part::new("regions", name, Partition::ByRow).unwrap();
+    for name in ["north", "south", "west"] {
+        BudgetFile::spend(&path, &guarantee, 1, part(name).labelled("a file")).unwrap();
+    }
+    let mut output = Output::create(&folder.path().join("a"), Existing::Keep).unwrap();
+    output.pay_from(&path, &guarantee, part("south").labelled("a release")).unwrap();
+    output.write_all(b"text").unwrap();
+    output.finish(&crate::certificate::AnyCertificate::Private(certificate(b"text"))).unwrap();
+    // South has paid twice: nothing of all rows, and nothing of south, has room left; the others have.
+    let file = BudgetFile::read(&path).unwrap();
+    assert_eq!((file.ledger().stated().0, runs(&file)), (2.0, 4));
+    assert_eq!(file.ledger().entries()[3].part(), Some(&part("south")));
+    for named in ["all rows".into(), part("south").labelled("more")] {
+        assert!(BudgetFile::spend(&path, &guarantee, 1, named).is_err());
+        assert!(BudgetFile::check(&path, &guarantee, 1, named).is_err());
+    }
+    assert!(BudgetFile::check(&path, &guarantee, 1, part("north").labelled("more")).is_ok());
+    let twice = certificate(b"other");
+    let (file, standing) =
+        BudgetFile::record(&path, &twice, part("south").labelled("third"), Repeat::Refuse).unwrap();
+    assert!(matches!(standing, Standing::Passed(_)) && file.ledger().stated().0 == 3.0);
+    BudgetFile::add(&path, &certificate(b"north"), part("north").labelled("b")).unwrap_err();
+
+    let bytes = std::fs::read(&path).unwrap();
+    let told = BudgetFile::parse(&bytes).unwrap();
+    let texts = lines_of(&bytes);
+    assert_eq!(BudgetFile::parse(&forged(&texts)).unwrap().head(), told.head());
+    // A forger's partition is read as what it says, or refused: of what a row says it can touch two parts.
+    let edited = |from: &str, to: &str| {
+        let texts: Vec<String> = texts.iter().map(|text| text.replace(from, to)).collect();
+        BudgetFile::parse(&forged(&texts))
+    };
+    assert_eq!(edited("by-row", "by-unit").unwrap().ledger().stated(), told.ledger().stated());
+    assert_eq!(edited("by-row", "by-content").unwrap().ledger().stated().0, 4.0);
+    for (from, to) in [
+        ("by-row", "by-name"),
+        ("\"north\"", "\"\""),
+        ("\"north\"", "\"North\""),
+        ("\"name\"", "\"title\""),
+        (",\"partition\":\"regions\"", ""),
+    ] {
+        assert!(texts.iter().any(|text| text.contains(from)), "{from}");
+        assert!(edited(from, to).is_err(), "{from} {to}");
+    }
 }
 
 #[test]

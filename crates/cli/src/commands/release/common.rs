@@ -4,12 +4,13 @@ use super::like::Like;
 use super::part_options::PartOptions;
 use super::said::promise;
 use crate::commands::content::Content;
+use crate::commands::disjoint::{DisjointOptions, named};
 use crate::error::{Error, Result, no_effect, shown};
 use crate::input::InputOptions;
 use crate::interrupt;
 use crate::output::{self, Record};
 use clap::{Args, ValueEnum};
-use dp_core::accounting::FilterRule;
+use dp_core::accounting::{FilterRule, Part};
 use dp_core::certificate::Statement;
 use dp_core::certificate::preprocessing::Preprocessing;
 use dp_core::ledger_file::BudgetFile;
@@ -57,6 +58,8 @@ pub(crate) struct OutputOptions {
     insecure_test_noise: Option<u64>,
     #[command(flatten)]
     pub(super) parts: PartOptions,
+    #[command(flatten)]
+    disjoint: DisjointOptions,
 }
 
 impl OutputOptions {
@@ -78,14 +81,17 @@ impl OutputOptions {
         if self.dry_run {
             check()?;
         }
+        let part = self.part_of_data()?;
         if let Some(ledger) = &self.ledger {
             if self.dry_run {
-                BudgetFile::check(ledger, guarantee, 1)?.recovered().iter().for_each(|s| noted(s));
+                let named = named(part.as_ref(), "a release that is planned");
+                let file = BudgetFile::check(ledger, guarantee, 1, named)?;
+                file.recovered().iter().for_each(|s| noted(s));
             } else {
                 let name = self.out.file_name().unwrap_or_default().to_string_lossy();
                 let label = format!("{label} ({name})");
                 let mut output = self.take()?;
-                let agreed = output.pay_from(ledger, guarantee, &label);
+                let agreed = output.pay_from(ledger, guarantee, named(part.as_ref(), &label));
                 self.say_recovered();
                 agreed?;
                 self.opened.replace(Some(output));
@@ -116,6 +122,15 @@ impl OutputOptions {
             "this release is not made in parts: sketch, units, signs, minhash and covariance with --noise gaussian and \
              without --within are",
         ))
+    }
+
+    /// The part of the data set that the ledger counts, where one is declared.
+    pub(super) fn part_of_data(&self) -> Result<Option<Part>> {
+        let part = self.disjoint.get()?;
+        if self.ledger.is_none() {
+            no_effect("--disjoint-part", part.as_ref(), "only a ledger counts parts")?;
+        }
+        Ok(part)
     }
 
     pub(super) fn out(&self) -> &Path {

@@ -3,6 +3,7 @@
 use super::common::{OutputOptions, SeedOptions};
 use super::feed::{Feed, Source};
 use super::part_options::PartOf;
+use crate::commands::disjoint::named;
 use crate::error::{Error, Result};
 use crate::output::Record;
 use dp_core::ledger_file::BudgetFile;
@@ -179,7 +180,9 @@ impl OutputOptions {
     fn reserve(&self, asked: &Asked<'_>, key: &ReleaseKey) -> Result<Option<Reserved>> {
         let Some(ledger) = self.ledger() else { return Ok(None) };
         let label = format!("{}, reserved for release {} in parts", asked.label, key.id());
-        let file = BudgetFile::spend(ledger, asked.guarantee, 1, &label)?;
+        let part = self.part_of_data()?;
+        let named = named(part.as_ref(), &label);
+        let file = BudgetFile::spend(ledger, asked.guarantee, 1, named)?;
         file.recovered().iter().for_each(|said| super::noted(said));
         let charge = file.charges().last().map(|c| c.id().to_owned()).unwrap_or_default();
         Ok(Some(Reserved { ledger: file.id().to_owned(), charge }))

@@ -109,7 +109,7 @@ impl Ticks {
         let ledger = match &self.ledger {
             None => None,
             Some(path) => {
-                let file = BudgetFile::check(path, mechanism.guarantee(), 1)?;
+                let file = BudgetFile::check(path, mechanism.guarantee(), 1, "a stream")?;
                 file.recovered().iter().for_each(|said| noted(said));
                 Some(file.id().to_owned())
             }

@@ -31,6 +31,7 @@ mod published;
 mod reference;
 mod renyi_filter;
 mod repeated;
+mod second_opinion;
 mod seeds;
 mod textbook;
 mod vectors;

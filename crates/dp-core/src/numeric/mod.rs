@@ -15,6 +15,6 @@ pub(crate) mod root;
 
 pub use binomial::{ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf};
 pub use gamma::{ln_chi_square_cdf, ln_chi_square_pdf, ln_chi_square_sf};
-pub(crate) use log::{ln_one_minus_exp, ln_sum_exp};
+pub(crate) use log::{above, ln_one_minus_exp, ln_sum_exp};
 pub(crate) use normal::ln_normal_pdf;
 pub use normal::{erfcx, ln_normal_cdf, mills_ratio, mills_slope};

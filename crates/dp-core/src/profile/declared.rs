@@ -8,7 +8,7 @@ use crate::adjacency::Adjacency;
 use crate::budget::{Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
-use crate::numeric::{ln_one_minus_exp, ln_sum_exp};
+use crate::numeric::{above, ln_one_minus_exp, ln_sum_exp};
 
 /// [`Profile::ApproximateDp`].
 pub(super) struct Approximate {
@@ -25,7 +25,7 @@ impl Kind for Approximate {
             return delta.ln();
         }
         let response = ln_one_minus_exp(epsilon - pure) - (-pure).exp().ln_1p();
-        ln_sum_exp(delta.ln(), (-delta).ln_1p() + response) + 1e-14
+        above(ln_sum_exp(delta.ln(), (-delta).ln_1p() + response))
     }
 
     fn check_limits(&self) -> Result<()> {

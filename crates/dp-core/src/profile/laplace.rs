@@ -9,16 +9,13 @@ use crate::adjacency::Adjacency;
 use crate::budget::Budget;
 use crate::error::Result;
 use crate::noise::NoiseLaw;
+use crate::numeric::{above, ln_one_minus_exp};
 use crate::quantity::{L1Sensitivity, LaplaceScale};
 
 /// ln(1 - e^((eps - mu)/2)), mu an ulp or two larger than given.
 pub(super) fn ln_laplace(mu: f64, epsilon: f64) -> f64 {
     let mu = mu * (1.0 + 4.0 * f64::EPSILON);
-    if epsilon >= mu {
-        f64::NEG_INFINITY
-    } else {
-        crate::numeric::ln_one_minus_exp(0.5 * (epsilon - mu)) + 1e-14
-    }
+    if epsilon >= mu { f64::NEG_INFINITY } else { above(ln_one_minus_exp(0.5 * (epsilon - mu))) }
 }
 
 /// [`Profile::Laplace`].

@@ -7,14 +7,14 @@ use crate::adjacency::Adjacency;
 use crate::budget::Epsilon;
 use crate::error::{Result, rejected};
 use crate::noise::{NoiseLaw, cap_epsilon};
-use crate::numeric::ln_one_minus_exp;
+use crate::numeric::{above, ln_one_minus_exp};
 
 /// ln of the pure mechanism's `(e^pure - e^eps) / (1 + e^pure)`.
 fn ln_pure(pure: f64, epsilon: f64) -> f64 {
     if epsilon >= pure {
         f64::NEG_INFINITY
     } else {
-        ln_one_minus_exp(epsilon - pure) - (-pure).exp().ln_1p() + 1e-14
+        above(ln_one_minus_exp(epsilon - pure) - (-pure).exp().ln_1p())
     }
 }
 

@@ -8,7 +8,7 @@ use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Epsilon};
 use crate::error::{Error, Result};
 use crate::noise::{Grid, NoiseLaw, Shape, check_epsilon, steps};
-use crate::numeric::ln_one_minus_exp;
+use crate::numeric::{above, ln_one_minus_exp};
 use crate::quantity::L1Sensitivity;
 
 /// [`super::Profile::Staircase`].
@@ -32,7 +32,7 @@ impl Kind for Staircase {
         if epsilon >= most {
             return f64::NEG_INFINITY;
         }
-        shape.telling().ln() + ln_one_minus_exp(epsilon - most) + 1e-14
+        above(shape.telling().ln() + ln_one_minus_exp(epsilon - most))
     }
 
     fn check_limits(&self) -> Result<()> {

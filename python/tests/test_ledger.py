@@ -43,15 +43,16 @@ def test_parts_of_the_rows_cost_what_the_worst_costs(tmp_path, rows, ledger):
         return ledger.part("regions", name, by=by)
 
     vectors().release(rows[:10], ledger=of("north"), label="one region")
+    alone = ledger.show()["spent"]["basic"]
     vectors().write(tmp_path / "south.dps", rows[10:30], ledger=of("south"))
     ledger.part("regions", "west", by="row").add(vectors().release(rows[30:]), label="elsewhere")
     shown = ledger.show()
     assert shown["entries"][0]["part"] == {"partition": "regions", "name": "north", "by": "by-row"}
-    assert 8 <= shown["spent"]["basic"] < 8.1 and "nobody checked" in shown["parts"]
+    assert shown["spent"]["basic"] == alone and "nobody checked" in shown["parts"]
     assert "nobody checked" in json.loads(ledger.to_exchange())["reason"]
     # What is of one part, and what is of all rows, adds up.
     of("south").record(vectors().release(rows), label="happened")
-    assert 16 <= ledger.show()["spent"]["basic"] < 16.1
+    assert ledger.show()["spent"]["basic"] > 1.9 * alone
     of("north").check(vectors().guarantee)
     for full in (of("south"), ledger, of("north", by="unit")):
         with pytest.raises(dps.errors.BudgetExceededError):
@@ -67,7 +68,7 @@ def test_parts_of_the_rows_cost_what_the_worst_costs(tmp_path, rows, ledger):
 def test_the_command_line_reads_parts_as_python_writes_them(command, tmp_path, rows, ledger):
     for name in ("north", "south"):
         vectors().release(rows, ledger=ledger.part("regions", name, by="content"))
-    shown = json.loads(command("ledger", "show", ledger, "--json"))
+    shown = json.loads(command("ledger", "show", ledger.path, "--json"))
     assert shown["spent_epsilon"] == 16 and "by what the row says" in shown["entries"][0]["part"]
 
 

@@ -1,7 +1,7 @@
 //! `cargo xtask pages`: what people see, in a browser without a window, on a phone and on a desk.
 
 use crate::environment::folders;
-use crate::python::Result;
+use crate::python::{Result, command};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
             }
         }
     }
-    let mut pages = certificates(&root, &target, &folder)?;
+    let mut pages = certificates(&root, &command(&root, &target)?, &folder)?;
     let report = match &arguments.report {
         Some(report) => report.canonicalize()?,
         None => short(&folder.join("report"))?,
@@ -85,8 +85,7 @@ fn browser() -> Option<PathBuf> {
 }
 
 /// `dps inspect --html` of every release whose bytes are kept.
-fn certificates(root: &Path, target: &Path, folder: &Path) -> Result<Vec<String>> {
-    let command = target.join("release").join(format!("dps{}", std::env::consts::EXE_SUFFIX));
+fn certificates(root: &Path, command: &Path, folder: &Path) -> Result<Vec<String>> {
     let kinds = ["sketch", "signs", "sets", "units", "matrices"];
     let mut pages = Vec::new();
     for kind in kinds {
@@ -94,7 +93,7 @@ fn certificates(root: &Path, target: &Path, folder: &Path) -> Result<Vec<String>
             let file = file?.path();
             let page = file.file_stem().ok_or("a release without a name")?.to_string_lossy();
             let page = format!("{kind}-{page}.html");
-            let mut inspect = Command::new(&command);
+            let mut inspect = Command::new(command);
             inspect.arg("inspect").arg(&file).arg("--html").arg(folder.join(&page));
             if !inspect.stdout(Stdio::null()).status()?.success() {
                 return Err(format!("failed: {inspect:?}").into());

@@ -27,23 +27,25 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     };
     let wheel = install(&root, &target, &environment)?;
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // The command as its own tests have built it: after these, nothing is compiled again for other features.
-    let built = ["test", "--release", "--workspace", "--no-run", "--test", "ledger"];
-    done(Command::new(cargo).args(built).current_dir(&root))?;
+    let command = command(&root, &target)?;
     let tests = Command::new(&environment)
         .args(["-m", "pytest", "-p", "no:cacheprovider"])
         .args(&arguments.pytest)
         // Where no folder hides the package that was installed.
         .current_dir(root.join("python/tests"))
-        .env(
-            "DPS_BINARY",
-            target.join("release").join(format!("dps{}", std::env::consts::EXE_SUFFIX)),
-        )
+        .env("DPS_BINARY", command)
         .env("DPS_WHEEL", &wheel)
         .env("PYTHONDONTWRITEBYTECODE", "1")
         .status()?;
     Ok(if tests.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// The command as its own tests build it: after these, nothing is compiled again for other features.
+pub(crate) fn command(root: &Path, target: &Path) -> Result<PathBuf> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let built = ["test", "--release", "--workspace", "--no-run", "--test", "ledger"];
+    done(Command::new(cargo).args(built).current_dir(root))?;
+    Ok(target.join("release").join(format!("dps{}", std::env::consts::EXE_SUFFIX)))
 }
 
 /// Builds the wheel and puts it into an environment.

@@ -9,6 +9,7 @@ use pyo3::prelude::*;
 use sketch::search::{
     CountIndex, HammingIndex, Queries, Ranking, Score, Searchable, SketchIndex, nearest,
 };
+use sketch::sets::SetPairs;
 
 /// Rows and scores, queries x top.
 pub(crate) type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -52,10 +53,14 @@ pub(crate) fn search<'py>(
             })?;
             found(py, &answers)?
         }
-        (AnyRelease::Symbols(items), AnyRelease::Symbols(_)) if other.is_none() => {
-            let all = (0..items.payload().rows()).collect();
-            let rows: Vec<usize> = rows.unwrap_or(all);
-            let hits = work(py, || nearest(items, &rows, top, Ranking::Similarity))?;
+        (AnyRelease::Symbols(items), AnyRelease::Symbols(asked)) => {
+            let pairs = match other {
+                None => SetPairs::within(items),
+                Some(_) => SetPairs::between(asked, items)?,
+            };
+            let rows: Vec<usize> =
+                rows.unwrap_or_else(|| (0..asked.payload().rows()).collect());
+            let hits = work(py, || nearest(pairs, &rows, top, Ranking::Similarity))?;
             let flat = || hits.iter().flatten();
             let numbers: Vec<i64> = flat().map(|hit| hit.row as i64).collect();
             let scores: Vec<f64> = flat().map(|hit| hit.score).collect();

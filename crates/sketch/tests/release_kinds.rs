@@ -125,7 +125,7 @@ fn symbols_come_back(
     assert_eq!(opened.payload.len(), p.rows() * row);
     let back = decode::<PrivateSymbols, Certificate>(&bytes).unwrap();
     assert_eq!(&back.clone().map(|p| p), release);
-    let best = |r| nearest(r, &[0, 4], 3, Ranking::Similarity).unwrap();
+    let best = |r| nearest(SetPairs::within(r), &[0, 4], 3, Ranking::Similarity).unwrap();
     assert_eq!(best(&back), best(release));
     back
 }

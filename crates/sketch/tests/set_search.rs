@@ -4,7 +4,7 @@ use dp_core::release_file::{decode, encode};
 use dp_core::{Budget, Certificate, NoiseRng, PublicSeed, Release};
 use sketch::Error;
 use sketch::search::{Queries, Ranking, SetIndex, nearest};
-use sketch::sets::{BinResponse, ItemSet, PrivateSymbols};
+use sketch::sets::{BinResponse, BucketPrivMin, ItemSet, PrivateSymbols, SetPairs, SymbolShape};
 
 /// Eight groups of fifty sets that share three of four items.
 fn sets() -> Vec<ItemSet> {
@@ -59,11 +59,11 @@ fn scores_are_cosines_of_centred_unbiased_bits() {
             assert!((score - expected).abs() < 1e-12, "{i}: {score} {expected}");
         }
     }
-    let within = nearest(&release, &[7, 7], 5, Ranking::Similarity).unwrap();
+    let within = nearest(SetPairs::within(&release), &[7, 7], 5, Ranking::Similarity).unwrap();
     let rows: Vec<u32> = within[1].iter().map(|hit| hit.row as u32).collect();
     assert_eq!(rows, noisy.indices(0)[1..6]);
     let likelihood = Ranking::Likelihood { size: 24.0, near: 0.5, far: 0.1 };
-    let error = nearest(&release, &[7], 5, likelihood).unwrap_err().to_string();
+    let error = nearest(SetPairs::within(&release), &[7], 5, likelihood).unwrap_err().to_string();
     assert!(error.contains("by likelihood"), "{error}");
 }
 
@@ -111,6 +111,35 @@ fn other_releases_are_no_queries() {
     // Another budget under one seed: unbiased bits of either compare.
     let finer = release(5.0, 64, 1);
     assert_eq!(index.top_k(&Queries::all(finer.payload()), 3).unwrap().n(), 400);
+}
+
+/// Two releases of the same sets under one public seed: each set finds its own other release, by bins, buckets and occupancy
+/// bits. Under another seed they do not compare.
+#[test]
+fn sets_of_two_releases_find_each_other() {
+    let mut rng = NoiseRng::deterministic_not_private(29);
+    let mut pair = |one: &dyn Fn(PublicSeed, &mut NoiseRng) -> Release<PrivateSymbols>| {
+        let [a, b] = [1, 1].map(|seed| one(PublicSeed::new(seed), &mut rng));
+        let (other, queries) = (one(PublicSeed::new(2), &mut rng), [3, 77, 399]);
+        let found =
+            nearest(SetPairs::between(&a, &b).unwrap(), &queries, 1, Ranking::Similarity).unwrap();
+        let rows: Vec<usize> = found.iter().map(|hits| hits[0].row).collect();
+        assert_eq!(rows, queries);
+        // A release beside itself: its rows share their noise with themselves.
+        let own = SetPairs::between(&a, &a).unwrap();
+        let found = nearest(own, &queries, 399, Ranking::Similarity).unwrap();
+        assert!(found.iter().zip(queries).all(|(hits, q)| hits.iter().all(|hit| hit.row != q)));
+        assert!(matches!(SetPairs::between(&a, &other), Err(Error::Incompatible { .. })));
+        assert!(nearest(own, &[400], 1, Ranking::Similarity).is_err());
+    };
+    let budget = Budget::new(8.0, 0.0).unwrap();
+    for values in [1, 8] {
+        let bins = BinResponse::calibrate(256, values, 1, budget).unwrap();
+        pair(&|seed, rng| bins.release(&sets(), seed, rng).unwrap());
+    }
+    let shape = SymbolShape::new(64, 1, 4).unwrap();
+    let buckets = BucketPrivMin::new(shape, dp_core::Epsilon::new(200.0).unwrap()).unwrap();
+    pair(&|seed, rng| buckets.release(&sets(), seed, rng).unwrap());
 }
 
 #[test]

@@ -17,7 +17,7 @@ use sketch::search::{
     CountIndex, HammingIndex, Neighbours, Queries, Score, SetIndex, SketchIndex, UnitIndex,
 };
 use sketch::search::{Ranking, nearest};
-use sketch::sets::{ItemSet, NoisyCounts, PrivateSymbols};
+use sketch::sets::{ItemSet, NoisyCounts, PrivateSymbols, SetPairs};
 use sketch::signs::SignCodes;
 use sketch::units::{UnitQueries, UnitVectors};
 use sketch::vectors::{Posterior, PrivateSketch};
@@ -176,18 +176,17 @@ impl Search {
             (AnyRelease::Counts(items), AnyRelease::Counts(queries)) => {
                 self.counts(items.payload(), queries.payload(), count)?
             }
-            (AnyRelease::Symbols(release), AnyRelease::Symbols(_)) if within => {
-                let rows = self.chosen(release.payload().rows())?;
-                let hits = nearest(release, &rows, self.top, Ranking::Similarity)?;
+            (AnyRelease::Symbols(items), AnyRelease::Symbols(queries)) => {
+                let rows = self.chosen(queries.payload().rows())?;
+                let pairs = match within {
+                    true => SetPairs::within(items),
+                    false => SetPairs::between(queries, items)?,
+                };
+                let hits = nearest(pairs, &rows, self.top, Ranking::Similarity)?;
                 let list = |hits: Vec<sketch::search::Hit>| {
                     hits.iter().map(|hit| (hit.row, hit.score)).collect()
                 };
                 ("score", rows, hits.into_iter().map(list).collect())
-            }
-            (AnyRelease::Symbols(_), AnyRelease::Symbols(_)) => {
-                return Err(Error::usage(
-                    "set signatures are searched within one release: leave out --queries",
-                ));
             }
             (items, queries) => match (items.signs(), queries.signs()) {
                 (Some(items), Some(queries)) => self.hamming(items, queries, count)?,

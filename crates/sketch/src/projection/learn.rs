@@ -283,8 +283,7 @@ fn signed(moments: &PublicMoments, groups: &[usize]) -> Result<Vec<i32>> {
     for (g, members) in members.iter().enumerate() {
         let n = members.len();
         let part = Mat::from_fn(n, n, |i, j| moments.covariance[(members[i], members[j])]);
-        let eigen = part.self_adjoint_eigen(Side::Lower).map_err(|_| not_positive())?;
-        let leading: Vec<f64> = (0..n).map(|i| eigen.U()[(i, n - 1)]).collect();
+        let leading = leading(&part)?;
         let largest = leading.iter().fold(0f64, |m, x| m.max(x.abs()));
         // The first of the large entries is positive: equal ones, which rounding orders, have no say.
         let pivot = leading.iter().copied().find(|x| x.abs() >= 0.5 * largest).unwrap_or(1.0);
@@ -296,9 +295,89 @@ fn signed(moments: &PublicMoments, groups: &[usize]) -> Result<Vec<i32>> {
     Ok(out)
 }
 
+/// Steps of Lanczos' method, and the residual, as a share of the eigenvalue, up to which it is believed.
+const STEPS: usize = 48;
+const RESIDUAL: f64 = 1e-9;
+
+/// The leading eigenvector, by Lanczos' method with every direction made orthogonal to all before; from the whole
+/// decomposition where the matrix is small or its first eigenvalues are too close for that.
+fn leading(matrix: &Mat<f64>) -> Result<Vec<f64>> {
+    let n = matrix.nrows();
+    if n > 2 * STEPS
+        && let Some(vector) = lanczos(matrix)
+    {
+        return Ok(vector);
+    }
+    let eigen = matrix.self_adjoint_eigen(Side::Lower).map_err(|_| not_positive())?;
+    Ok((0..n).map(|i| eigen.U()[(i, n - 1)]).collect())
+}
+
+fn lanczos(matrix: &Mat<f64>) -> Option<Vec<f64>> {
+    let n = matrix.nrows();
+    let mut basis = Mat::<f64>::zeros(n, STEPS);
+    let (mut diagonal, mut beside) = (Vec::new(), Vec::new());
+    // The attribute of the largest variance moves with the leading direction.
+    let first = (0..n).max_by(|&i, &j| matrix[(i, i)].total_cmp(&matrix[(j, j)]))?;
+    let mut next = matrix.col(first).to_owned();
+    for step in 0..STEPS {
+        let norm = next.norm_l2();
+        if norm == 0.0 {
+            break;
+        }
+        (0..n).for_each(|i| basis[(i, step)] = next[i] / norm);
+        if step > 0 {
+            beside.push(norm);
+        }
+        let image = matrix * basis.col(step);
+        diagonal.push(basis.col(step).transpose() * &image);
+        next = image;
+        for _ in 0..2 {
+            let known = basis.get(.., ..step + 1);
+            next -= known * (known.transpose() * &next);
+        }
+    }
+    let m = diagonal.len();
+    let last = m.checked_sub(1)?;
+    let small = Mat::from_fn(m, m, |i, j| match i.abs_diff(j) {
+        0 => diagonal[i],
+        1 => beside[i.min(j)],
+        _ => 0.0,
+    });
+    let eigen = small.self_adjoint_eigen(Side::Lower).ok()?;
+    let value = eigen.S().column_vector()[last];
+    let vector = basis.get(.., ..m) * eigen.U().col(last);
+    let off = (matrix * &vector - &vector * faer::Scale(value)).norm_l2();
+    (off <= RESIDUAL * value).then(|| (0..n).map(|i| vector[i]).collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Against the whole decomposition, to a sign; equal leading eigenvalues are left to it.
+    #[test]
+    fn leading_directions_are_those_of_the_decomposition() {
+        let n = 150;
+        let wave = |k: usize, i: usize| ((i * (2 * k + 3) + k) as f64 * 0.37).sin();
+        let of = |weights: [f64; 4]| {
+            Mat::from_fn(n, n, |i, j| {
+                let parts = (0..4).map(|k| weights[k] * wave(k, i) * wave(k, j));
+                parts.sum::<f64>() + if i == j { 0.1 } else { 0.0 }
+            })
+        };
+        let matrix = of([4.0, 2.0, 1.0, 0.5]);
+        let found = lanczos(&matrix).expect("eigenvalues apart");
+        let eigen = matrix.self_adjoint_eigen(Side::Lower).unwrap();
+        let along: f64 = (0..n).map(|i| found[i] * eigen.U()[(i, n - 1)]).sum();
+        assert!((along.abs() - 1.0).abs() < 1e-12, "{along}");
+        let square: f64 = found.iter().map(|x| x * x).sum();
+        assert!((square - 1.0).abs() < 1e-12);
+        // A spread of eigenvalues that 48 steps do not resolve.
+        let spread = Mat::from_fn(n, n, |i, j| if i == j { 1.0 + i as f64 * 1e-7 } else { 0.0 });
+        let found = leading(&spread).unwrap();
+        assert!((found[n - 1].abs() - 1.0).abs() < 1e-9, "{}", found[n - 1]);
+        assert!(leading(&Mat::zeros(n, n)).is_ok());
+    }
 
     fn moments(d: usize, covariance: impl Fn(usize, usize) -> f64) -> PublicMoments {
         let all: Vec<f64> = (0..d * d).map(|at| covariance(at / d, at % d)).collect();

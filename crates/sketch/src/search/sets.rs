@@ -1,10 +1,10 @@
-//! Nearest sets by private signatures. All of it is post-processing of one release.
+//! Nearest sets by private signatures. All of it is post-processing of releases.
 
 use super::hits::Hit;
 use super::queries::Queries;
 use super::set_index::SetIndex;
 use crate::error::{Error, Result};
-use crate::sets::{BinLaw, Coding, NoisyBits, PrivateSymbols, matches, outcomes};
+use crate::sets::{BinLaw, Coding, NoisyBits, PrivateSymbols, SetPairs, matches, outcomes};
 use dp_core::{Certificate, Release};
 use rayon::prelude::*;
 
@@ -30,23 +30,24 @@ pub enum Ranking {
 /// Score of a pair of rows.
 type RowScore = dyn Fn(&[u16], &[u16]) -> f64 + Sync;
 
-/// For every query row, the `count` best other rows of the same release, best first; ties go to
-/// the smaller row.
+/// For every query row, a row of the pairs' left side, the `count` best rows of their right side, best first; ties go to
+/// the smaller row. Within one release a row does not find itself.
 ///
 /// # Errors
 /// When a query does not exist, or the ranking does not fit the release.
 pub fn nearest(
-    release: &Release<PrivateSymbols>,
+    pairs: SetPairs<'_>,
     queries: &[usize],
     count: usize,
     ranking: Ranking,
 ) -> Result<Vec<Vec<Hit>>> {
-    let symbols = release.payload();
+    let [asked, symbols] = pairs.sides();
     for &query in queries {
-        symbols.row(query)?;
+        asked.row(query)?;
     }
+    let own = |query| pairs.is_one_release().then_some(query);
     if symbols.is_occupancy() {
-        return occupancy(symbols, queries, count, ranking);
+        return occupancy([asked, symbols], queries, count, ranking, own);
     }
     let rows = symbols.rows();
     let score: Box<RowScore> = match (symbols.coding(), ranking) {
@@ -66,18 +67,21 @@ pub fn nearest(
     Ok(queries
         .par_iter()
         .map(|&query| {
-            let row = symbols.row_unchecked(query);
-            best_rows(rows, query, count, |i| score(row, symbols.row_unchecked(i)))
+            let row = asked.row_unchecked(query);
+            // A row that does not exist is left out where none is.
+            let out = own(query).unwrap_or(rows);
+            best_rows(rows, out, count, |i| score(row, symbols.row_unchecked(i)))
         })
         .collect())
 }
 
 /// As [`nearest`] for occupancy bits, by [`SetIndex`].
 fn occupancy(
-    symbols: &PrivateSymbols,
+    [asked, symbols]: [&PrivateSymbols; 2],
     queries: &[usize],
     count: usize,
     ranking: Ranking,
+    own: impl Fn(usize) -> Option<usize>,
 ) -> Result<Vec<Vec<Hit>>> {
     if ranking != Ranking::Similarity {
         let allowed = "similarity: occupancy bits are ranked by their cosine";
@@ -85,11 +89,11 @@ fn occupancy(
     }
     // A row may be the best of its own search.
     let most = count.saturating_add(1);
-    let found = SetIndex::new(symbols)?.top_k(&Queries::rows(symbols, queries)?, most)?;
+    let found = SetIndex::new(symbols)?.top_k(&Queries::rows(asked, queries)?, most)?;
     let others = |(i, &query): (usize, &usize)| {
         let pairs = found.indices(i).iter().zip(found.scores(i));
         let hits = pairs.map(|(&row, &score)| Hit { row: row as usize, score });
-        hits.filter(|hit| hit.row != query).take(count).collect()
+        hits.filter(|hit| Some(hit.row) != own(query)).take(count).collect()
     };
     Ok(queries.iter().enumerate().map(others).collect())
 }
@@ -174,16 +178,16 @@ mod tests {
         for ranking in
             [Ranking::Similarity, Ranking::Likelihood { size: 40.0, near: 0.5, far: 0.01 }]
         {
-            let hits = nearest(&release, &[0], 5, ranking).expect("search");
+            let hits = nearest(SetPairs::within(&release), &[0], 5, ranking).expect("search");
             assert_eq!((hits[0][0].row, hits[0].len()), (50, 5));
         }
         let backwards = Ranking::Likelihood { size: 40.0, near: 0.1, far: 0.5 };
         assert!(
-            nearest(&release, &[0], 5, backwards)
+            nearest(SetPairs::within(&release), &[0], 5, backwards)
                 .is_err_and(|e| e.to_string().contains("far < near"))
         );
         assert!(
-            nearest(&release, &[51], 5, Ranking::Similarity)
+            nearest(SetPairs::within(&release), &[51], 5, Ranking::Similarity)
                 .is_err_and(|e| e.to_string().contains("51"))
         );
     }

@@ -37,14 +37,14 @@ use dp_core::{Budget, Guarantee, PublicSeed, Release, Theorem};
 /// ```
 /// use dp_core::{Budget, NoiseRng, PublicSeed};
 /// use sketch::search::{Ranking, nearest};
-/// use sketch::sets::{BinResponse, ItemSet};
+/// use sketch::sets::{BinResponse, ItemSet, SetPairs};
 ///
 /// let set = |first: u64| ItemSet::new((first..first + 50).collect());
 /// let sets = [set(0)?, set(1000)?, set(2000)?];
 /// // One item of one set may be added or removed.
 /// let mechanism = BinResponse::calibrate(64, 8, 1, Budget::new(3.0, 0.0)?)?;
 /// let release = mechanism.release(&sets, PublicSeed::new(3), &mut NoiseRng::from_os()?)?;
-/// let found = nearest(&release, &[0], 2, Ranking::Similarity)?;
+/// let found = nearest(SetPairs::within(&release), &[0], 2, Ranking::Similarity)?;
 /// assert_eq!(found[0].len(), 2, "the other two, best first");
 /// # Ok::<(), sketch::Error>(())
 /// ```

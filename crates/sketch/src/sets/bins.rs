@@ -1,6 +1,7 @@
 //! Estimating similarity from noisy bins.
 
-use super::estimate::{Z95, check_keep, from_arms, not_rejected};
+use super::estimate::{Z95, check_keep, from_arms};
+use super::likelihood::{Law, fit};
 use super::symbols::{Coding, PrivateSymbols};
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval, upper_quantile};
@@ -107,41 +108,79 @@ impl BinLaw {
         shared / union.max(1.0)
     }
 
-    /// Estimate of the similarity: unbiased estimate of the bins with a shared minimum, over that of the
-    /// bins that are not empty in the union (Li, Owen & Zhang 2012 with the noise taken out), cut to `[0, 1]`.
-    ///
-    /// A ratio: its bias falls as `1/bins`. The standard error is the longer arm of
+    /// The likeliest similarity: that of the shares of the four truths, each at least zero, that make the observed counts most
+    /// likely. Where the unbiased counts are all positive it is their ratio (Li, Owen & Zhang 2012 with the noise taken out).
+    /// Zero where the likeliest bins are all empty.
+    #[must_use]
+    pub fn likeliest(&self, observed: [u32; 4]) -> f64 {
+        self.most(observed).1
+    }
+
+    /// Largest log-likelihood, and its similarity.
+    fn most(&self, observed: [u32; 4]) -> (f64, f64) {
+        let (most, shares) = fit(observed.map(f64::from), &self.truths().map(|t| self.seen(t)));
+        (most, (shares[SAME_VALUE] / (1.0 - shares[BOTH_EMPTY]).max(1e-12)).clamp(0.0, 1.0))
+    }
+
+    /// What the four kinds of bins truly show: empty in both sets, a shared least item, different ones, empty in one.
+    fn truths(&self) -> [Law; 4] {
+        let same = 1.0 / self.values;
+        [
+            [1.0, 0.0, 0.0, 0.0],
+            [0.0, 1.0, 0.0, 0.0],
+            [0.0, same, 1.0 - same, 0.0],
+            [0.0, 0.0, 0.0, 1.0],
+        ]
+    }
+
+    fn seen(&self, truth: Law) -> Law {
+        core::array::from_fn(|o| (0..4).map(|t| truth[t] * self.forward[t][o]).sum())
+    }
+
+    /// Estimate of the similarity: [`BinLaw::likeliest`]. The standard error is the longer arm of
     /// [`BinLaw::interval`] at 95 %, over 1.96: where the law is close to normal the usual one; never
     /// zero, and never more than the whole range.
+    ///
+    /// Biased towards the middle where noise hides much, as every estimate in `[0, 1]`.
     #[must_use]
     pub fn jaccard(&self, observed: [u32; 4]) -> Estimate {
         let Interval { low, high } = self.accepted(observed, Z95);
-        from_arms(self.score(observed).clamp(0.0, 1.0), low, high)
+        from_arms(self.likeliest(observed), low, high)
     }
 
-    /// Confidence interval in `[0, 1]`: the similarities that a test does not reject.
+    /// Confidence interval in `[0, 1]`, by profile likelihood (Wilks): the similarities J at which the likeliest shares of empty
+    /// bins leave the log-likelihood less than `z^2 / 2` below its largest value, z the normal law's quantile.
     ///
-    /// At the true J, `T = shared - J union` has mean zero, whatever the sets; its variance is that of
-    /// the outcomes at J (the empty bins estimated) less what sampling without repetition saves. J is kept while
-    /// `|T|`, less half a step of one bin, is within the normal law's quantile. Where the noise hides
-    /// everything this is the whole range.
+    /// Shared least items vary less than in independent bins, which makes it wider than it need be. Where the noise hides everything this
+    /// is the whole range.
     #[must_use]
     pub fn interval(&self, observed: [u32; 4], level: Probability) -> Interval {
         self.accepted(observed, upper_quantile(0.5 * (1.0 - level.get())))
     }
 
     fn accepted(&self, observed: [u32; 4], z: f64) -> Interval {
-        let (shared, union) = self.shared_and_union(observed);
-        let truth = self.invert_counts(observed).map(|count| count / self.bins as f64);
-        let weights = self.weights();
-        let most = weights.iter().fold(f64::NEG_INFINITY, |m, w| m.max(w.0));
-        let least = weights.iter().fold(f64::INFINITY, |m, w| m.min(w.0));
-        let variance = self.variances(truth);
+        let (most, best) = self.most(observed);
+        let [empty, shared, distinct, one] = self.truths();
+        let counts = observed.map(f64::from);
+        // At a similarity the truths are mixtures of three: all empty, and the others without or with as many bins as can be empty in one.
         let keeps = |j: f64| {
-            let distance = ((shared - j * union).abs() - 0.5 * (most - least)).max(0.0);
-            distance * distance <= z * z * variance(j)
+            let beside = |rest: Law| core::array::from_fn(|o| j * shared[o] + (1.0 - j) * rest[o]);
+            let parts = [empty, beside(distinct), beside(one)].map(|t| self.seen(t));
+            2.0 * (most - fit(counts, &parts).0) <= z * z
         };
-        not_rejected(self.score(observed).clamp(0.0, 1.0), keeps)
+        let edge = |end: f64| {
+            let (mut inside, mut outside) = (best, end);
+            if keeps(end) {
+                return end;
+            }
+            // The likelihood falls on either side of its largest value.
+            for _ in 0..20 {
+                let mid = 0.5 * (inside + outside);
+                if keeps(mid) { inside = mid } else { outside = mid }
+            }
+            outside
+        };
+        Interval { low: edge(0.0), high: edge(1.0) }
     }
 
     /// Variance of `shared - j union` at similarity j, for the shares of bins empty in both rows and in one.
@@ -185,8 +224,7 @@ impl BinLaw {
         let shared = j * (1.0 - both);
         let distinct = (1.0 - both - one - shared).max(0.0);
         let same = shared + distinct / self.values;
-        let truth = [both, same, distinct - distinct / self.values, one];
-        core::array::from_fn(|o| (0..4).map(|t| truth[t] * self.forward[t][o]).sum())
+        self.seen([both, same, distinct - distinct / self.values, one])
     }
 
     /// Probabilities of the four observed outcomes for two sets of `size` items and similarity `j`.

@@ -42,9 +42,18 @@ impl MinHash {
         // All items under one function, then under the next: the least stays in a register, where a product of 64 bits is
         // cheaper than in lanes that have none.
         let items: Vec<u64> = set.items().iter().map(|&item| self.family.premix(item)).collect();
+        // Four minima at a time: a product need not wait for the comparison before.
+        let (fours, rest) = items.as_chunks::<4>();
         for (j, least) in out.iter_mut().enumerate() {
             let (a, b) = self.family.keys(j);
-            *least = items.iter().fold(u64::MAX, |least, &x| least.min(fold(x, a, b)));
+            let mut all = [u64::MAX; 4];
+            for four in fours {
+                all.iter_mut()
+                    .zip(four)
+                    .for_each(|(least, &x)| *least = (*least).min(fold(x, a, b)));
+            }
+            let all = all.into_iter().chain(rest.iter().map(|&x| fold(x, a, b)));
+            *least = all.fold(u64::MAX, u64::min);
         }
     }
 }

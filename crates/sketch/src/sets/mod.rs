@@ -12,6 +12,7 @@ mod hash;
 mod item_groups;
 mod item_sample;
 mod items;
+mod likelihood;
 mod mixture;
 mod neighbours;
 mod noisy;

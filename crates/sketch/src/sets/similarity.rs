@@ -70,6 +70,16 @@ impl<'a> SetPairs<'a> {
         Ok(Self { left, right, same: core::ptr::eq(left, right) || left == right })
     }
 
+    /// Left and right.
+    pub(crate) fn sides(&self) -> [&'a PrivateSymbols; 2] {
+        [self.left, self.right]
+    }
+
+    /// Whether both sides are one release.
+    pub(crate) fn is_one_release(&self) -> bool {
+        self.same
+    }
+
     /// A set of each side; none for one set twice.
     fn rows(&self, i: usize, j: usize) -> Result<Option<(&'a [u16], &'a [u16])>> {
         let rows = (self.left.row(i)?, self.right.row(j)?);

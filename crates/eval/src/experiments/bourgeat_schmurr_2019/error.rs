@@ -1,7 +1,8 @@
 //! Figures 7.1 to 7.4: mean squared error of similarity estimates.
 
-use super::sweep::{ALPHA, Errors, Facts, LENGTH, Method, Task, data_sets, origin, release};
-use crate::data::ItemSets;
+use super::sweep::{
+    ALPHA, Errors, Facts, LENGTH, Method, Task, at_most, data_sets, origin, release,
+};
 use crate::error::Result;
 use crate::framework::sabotage::{ANSWERS, NOISE, Sabotage};
 use crate::framework::{Axis, Context, Curve, Figure, Panel, Point, Report, Study};
@@ -60,19 +61,9 @@ impl Series {
     }
 }
 
-/// At most `count` of the sets, evenly through their order.
-fn at_most(mut data: ItemSets, count: usize) -> ItemSets {
-    let n = data.sets.len();
-    if n > count {
-        data.sets = (0..count).map(|i| data.sets[i * n / count].clone()).collect();
-        data.rule = format!("{}; {count} of {n} sets", data.rule);
-    }
-    data
-}
-
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let (most, epsilons) = context.pick((500, &FEW[..]), (3000, &ALL[..]));
+    let (most, epsilons) = context.pick((300, &FEW[..]), (3000, &ALL[..]));
     let data = data_sets(context, &mut report)?.into_iter().map(|sets| at_most(sets, most));
     let data: Vec<_> = data.collect();
     let positions = LENGTH;

@@ -1,7 +1,8 @@
 //! Figures 7.5 to 7.7: approximate recall, 20 true neighbours among 100 returned.
 
 use super::sweep::{
-    ALPHA, Facts, LENGTH, Method, RETURNED, TRUE, Task, data_sets, origin, planned, release,
+    ALPHA, Facts, LENGTH, Method, RETURNED, TRUE, Task, at_most, data_sets, origin, planned,
+    release,
 };
 use crate::Table;
 use crate::error::Result;
@@ -131,7 +132,9 @@ impl Protects {
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let data = data_sets(context, &mut report)?;
+    let count = context.pick(2000, usize::MAX);
+    let data = data_sets(context, &mut report)?.into_iter().map(|sets| at_most(sets, count));
+    let data: Vec<_> = data.collect();
     let repetitions = 10;
     context.progress.begin(data.len() as u64 * 150);
     let mut table = Table::new(

@@ -55,6 +55,16 @@ pub(super) fn data_sets(context: &Context<'_>, report: &mut Report) -> Result<Ve
     Ok(all)
 }
 
+/// At most `count` of the sets, evenly through their order.
+pub(super) fn at_most(mut data: ItemSets, count: usize) -> ItemSets {
+    let n = data.sets.len();
+    if n > count {
+        data.sets = (0..count).map(|i| data.sets[i * n / count].clone()).collect();
+        data.rule = format!("{}; {count} of {n} sets", data.rule);
+    }
+    data
+}
+
 /// Sets, queries among them, and the exact answers.
 pub(super) struct Task<'a> {
     pub(super) data: &'a ItemSets,
@@ -227,9 +237,11 @@ impl Released {
     pub(super) fn recall(&self, task: &Task<'_>) -> Result<f64> {
         let hits = match self {
             Self::Hashed { release, .. } => {
-                nearest(release, &task.queries, RETURNED, Ranking::Similarity)?
+                nearest(SetPairs::within(release), &task.queries, RETURNED, Ranking::Similarity)?
             }
-            Self::Bins { release, ranking } => nearest(release, &task.queries, RETURNED, *ranking)?,
+            Self::Bins { release, ranking } => {
+                nearest(SetPairs::within(release), &task.queries, RETURNED, *ranking)?
+            }
             Self::Noisy { release, .. } => nearest_noisy(release, &task.queries, RETURNED)?,
         };
         let answers = hits.into_iter().map(rows).collect();
@@ -262,11 +274,11 @@ impl Released {
             Self::Bins { release, .. } => {
                 let law = BinLaw::of(release.payload())?;
                 let pairs = SetPairs::within(release);
-                // Many pairs have the same outcomes, and an estimate comes with its interval.
+                // Many pairs have the same outcomes.
                 let known = Mutex::new(HashMap::new());
                 let of = |seen| {
                     let mut known = known.lock().expect("no thread panicked");
-                    *known.entry(seen).or_insert_with(|| law.jaccard(seen).value)
+                    *known.entry(seen).or_insert_with(|| law.likeliest(seen))
                 };
                 let estimate = |i, j| pairs.outcomes(i, j).map_or(f64::NAN, of);
                 Errors { published: None, corrected: task.mean_squared_error(estimate) }

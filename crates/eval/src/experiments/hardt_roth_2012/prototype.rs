@@ -34,7 +34,7 @@ type Method<'a> = Box<dyn Fn(RowsView<'_>, FreshSeed, &mut NoiseRng) -> Result<A
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let repetitions = 10;
-    let (m, n, r, p) = (400, 40_000, 5, 6);
+    let (m, n, r, p) = (400, context.pick(20_000, 40_000), 5, 6);
     let draw = |i: u64| synthetic(context.data_seed("matrix", i), (m, n, r), (10.0, 0.0, 0.0125));
     let budget = Budget::new(1.0, 1e-6)?;
     let setting = Setting::new((m, n), r, p, Shift::new(1.0)?, NormBound::new(1e5)?)?;

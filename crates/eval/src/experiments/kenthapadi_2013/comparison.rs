@@ -239,7 +239,7 @@ fn far_larger(context: &Context<'_>, report: &mut Report) -> Result<()> {
     let (mut found, response) = (Vec::new(), response_error(d, EPSILON)?);
     for r2 in [512usize, 65_536] {
         let mut squares = Vec::new();
-        for repetition in 0..context.pick(12u64, 30) {
+        for repetition in 0..context.pick(10u64, 30) {
             let seed = context.public_seed("far larger", repetition);
             let p = ProjectionSpec::new(sabotage::family(Family::Rademacher), d, k, seed)?.build();
             let mechanism = PrivateProjection::gaussian(p, adjacency, one, budget)?;

@@ -114,7 +114,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         rows: context.pick(2000, 3000),
     };
     let cells = measure(context, &plan, &mut report)?;
-    let few = (&[RAW, OPT_B, OPORP][..], &[5.0, 10.0, 20.0][..], context.pick(1000, 1500));
+    let few = (&[RAW, OPT_B, OPORP][..], &[5.0, 10.0, 20.0][..], context.pick(600, 1500));
     let raw = raw_rows(context, &plan, few, &mut report)?;
     let against = |ours: &Method, theirs: &Method| leads(&cells, ours.label, theirs.label);
     for (ours, theirs) in [(&OPT, &PUBLISHED), (&OPT_B, &OPT)] {

@@ -40,7 +40,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         epsilons: &EPSILONS,
         delta: 1e-6,
         repetitions: 10,
-        rows: context.pick(2000, 3000),
+        rows: context.pick(1600, 3000),
     };
     let cells = measure(context, &plan, &mut report)?;
     let few = (&[RAW, OPORP][..], &EPSILONS[1..], context.pick(120, 300));

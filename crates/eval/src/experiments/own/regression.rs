@@ -145,7 +145,7 @@ fn point(x: f64, samples: &[f64]) -> Point {
 }
 
 fn run(context: &Context<'_>) -> Result<Report> {
-    let repetitions = context.pick(16, 32);
+    let repetitions = context.pick(12, 32);
     context.progress.begin(2 * repetitions);
     let mut report = Report::default();
     let mut panels = Vec::new();

@@ -11,7 +11,7 @@ use crate::metrics::{mean_and_error, mean_precision_recall};
 use dp_core::Budget;
 use rayon::prelude::*;
 use sketch::search::{Neighbours, Queries, Ranking, SetIndex, best_rows, nearest};
-use sketch::sets::{BinResponse, ItemSet, PrivateSymbols};
+use sketch::sets::{BinResponse, ItemSet, PrivateSymbols, SetPairs};
 
 pub(super) const STUDY: Study = Study {
     id: "own/item-sets",

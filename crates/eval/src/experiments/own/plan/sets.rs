@@ -161,7 +161,7 @@ impl Sets {
         let asked: Vec<usize> = queries(self.sets.len()).collect();
         let SearchGoal { size, near, far, .. } = self.goal;
         let ranking = Ranking::Likelihood { size, near, far };
-        let hits = nearest(release, &asked, RETURNED, ranking)?;
+        let hits = nearest(SetPairs::within(release), &asked, RETURNED, ranking)?;
         let found = hits.into_iter().map(|hits| hits.into_iter().map(|hit| hit.row).collect());
         let found = sabotage::answers(found.collect(), self.sets.len());
         Ok(mean_precision_recall(&found, &self.truth, RETURNED).1)

@@ -30,8 +30,8 @@ const ENDS: (f64, f64) = (1e-100, 1e100);
 /// `Attribute { beta }` with `beta` at least the width of the range: one value of one row becomes any other of the range. With delta zero it is pure.
 ///
 /// # Error
-/// Variance of a value over the squared width, the largest of any value: 4.17 / 1.17 / .250 / .0947 / .0183 at epsilon 0.5 / 1 / 2 / 3 / 5, where staircase
-/// noise on the value itself has 7.9 / 1.92 / .42 / .153 / .030 and Laplace noise 8 / 2 / .5 / .222 / .080.
+/// Variance of a value over the squared width, the largest of any value: 1.17 / .0947 / .0183 at epsilon 1 / 3 / 5, where staircase noise on the value
+/// itself has 1.92 / .153 / .030 and Laplace noise 2 / .222 / .080.
 ///
 /// # References
 /// Duchi, Jordan and Wainwright 2018; Wang et al. 2019, *Collecting and analyzing multidimensional data with local differential privacy*.

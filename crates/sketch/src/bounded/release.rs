@@ -128,7 +128,7 @@ impl BoundedValues {
     ///
     /// # Errors
     /// [`Error::Incompatible`].
-    pub(crate) fn check_comparable(&self, other: &Self) -> Result<()> {
+    pub fn check_comparable(&self, other: &Self) -> Result<()> {
         alike("numbers of a row", &self.d, &other.d)?;
         alike("ranges", &self.range, &other.range)?;
         alike("offsets", &self.law.offsets(), &other.law.offsets())?;

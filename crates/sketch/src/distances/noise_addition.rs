@@ -39,7 +39,8 @@ impl ValueRange {
     }
 
     /// Both ends.
-    pub(crate) fn ends(self) -> (f64, f64) {
+    #[must_use]
+    pub fn ends(self) -> (f64, f64) {
         (self.low, self.high)
     }
 

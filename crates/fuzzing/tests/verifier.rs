@@ -4,7 +4,7 @@
 //! Needs Python 3 with mpmath (`tools/verify/requirements.txt`), in `tools/verify/.venv` or on the path.
 
 use dp_core::certificate::{Exception, Trust};
-use dp_core::release_file::{Kind, encode, open};
+use dp_core::release_file::{Kind, encode, fingerprint, open};
 use dp_core::{Adjacency, Budget, EntryBound, Guarantee, NoiseRng, PublicSeed, Shift};
 use fuzzing::{Sample, releases};
 use linalg_dp::any::AnyRelease;

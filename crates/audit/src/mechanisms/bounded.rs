@@ -15,7 +15,7 @@ pub(crate) const FAMILY: &str = "bounded values";
 /// Values of a row; the first of them changes.
 const D: usize = 2;
 
-pub(crate) fn bounded(name: &'static str, one_bit: bool, claim: Budget) -> Result<Subject> {
+fn bounded(name: &'static str, one_bit: bool, claim: Budget) -> Result<Subject> {
     let config = BoundedConfig {
         d: D,
         range: ValueRange::new(-1.0, 3.0)?,
@@ -41,6 +41,11 @@ pub(crate) fn bounded(name: &'static str, one_bit: bool, claim: Budget) -> Resul
         .likelihood(|z| z[0]))
 }
 
+/// The law that epsilon 3 asks for: three letters at three offsets.
+pub(crate) fn nine_cells(claim: Budget) -> Result<Subject> {
+    bounded("bounded values, nine cells", false, claim)
+}
+
 /// The family's audits.
 ///
 /// # Errors
@@ -51,8 +56,6 @@ pub(crate) fn subjects() -> Result<Vec<Subject>> {
         Subject::built(pure_budget()?, pure_noise, |claim| {
             bounded("bounded values, one bit", true, claim)
         })?,
-        Subject::built(three, pure_noise, |claim| {
-            bounded("bounded values, nine cells", false, claim)
-        })?,
+        Subject::built(three, pure_noise, nine_cells)?,
     ])
 }

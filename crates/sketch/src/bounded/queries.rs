@@ -38,19 +38,13 @@ impl BoundedQueries {
         Ok(Self { d: release.d(), values })
     }
 
-    /// Number of queries.
-    #[must_use]
-    pub fn n(&self) -> usize {
-        self.values.len() / self.d
-    }
-
     pub(crate) fn values(&self) -> &[f64] {
         &self.values
     }
 
     pub(super) fn row(&self, index: usize) -> Result<&[f64]> {
         let row = self.values.chunks_exact(self.d).nth(index);
-        row.ok_or(Error::Index { what: "query", index, len: self.n() })
+        row.ok_or(Error::Index { what: "query", index, len: self.values.len() / self.d })
     }
 
     /// Whether they go with a release.

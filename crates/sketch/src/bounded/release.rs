@@ -66,8 +66,7 @@ impl BoundedValues {
     }
 
     /// The law of the noise.
-    #[must_use]
-    pub fn noise(&self) -> NoiseLaw {
+    pub(super) fn noise(&self) -> NoiseLaw {
         self.law.noise()
     }
 

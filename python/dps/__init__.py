@@ -5,7 +5,7 @@ as a matrix. Every release carries a certificate: which inputs cannot be told ap
 epsilon, recomputed by anyone who holds it.
 
 ===============  ==============================================================
-rows             `Vectors`, `MultiScale`, `Signs`, `IndividualSigns`, `Units`, `Bits`,
+rows             `Vectors`, `MultiScale`, `Signs`, `IndividualSigns`, `Units`, `Bounded`, `Bits`,
                  `Distances`; `Groups` of attributes
 sets             `Sets`
 matrices         `Covariance`, `Newton`, `Directions`, `LowRank`, `Basis`, `Window`
@@ -28,7 +28,7 @@ from .ledger import Ledger
 from .matrices import Basis, Covariance, Directions, LowRank, Newton, Stream, Window
 from .privacy import Adjacency, Guarantee, Profile, calibrate, compose
 from .release import Components, Estimate, Line, Moments, Release
-from .rows import Bits, Distances, IndividualSigns, MultiScale, Numbers, Signs, Units, Vectors
+from .rows import Bits, Bounded, Distances, IndividualSigns, MultiScale, Numbers, Signs, Units, Vectors
 from .sets import Counts, Sets
 
 __all__ = [
@@ -36,6 +36,7 @@ __all__ = [
     "Audit",
     "Basis",
     "Bits",
+    "Bounded",
     "Components",
     "Counts",
     "Covariance",

@@ -329,6 +329,47 @@ class Units(Mechanism):
         return self._predict(cosine)[1]
 
 
+class Bounded(Mechanism):
+    """Values of a declared range, one by one: piecewise and one-bit laws, under pure differential privacy for one attribute.
+
+    Parameters
+    ----------
+    d : int
+        Values of a row.
+    low, high : float
+        The range of every value, whatever the data; values outside are refused.
+    adjacency : Adjacency
+        ``attribute``, of a change of at least ``high - low``.
+    epsilon : float
+        In [2**-10, 32].
+    one_bit : bool
+        One bit a value: less error where values are mostly at an end of the range.
+
+    Notes
+    -----
+    `Release.search` ranks by rows denoised from the release alone. Source: ``docs/proofs/bounded-values.md``; Duchi, Jordan and
+    Wainwright 2018; Wang et al. 2019.
+    """
+
+    def __init__(
+        self,
+        *,
+        d: int,
+        low: float,
+        high: float,
+        adjacency: Adjacency,
+        epsilon: float,
+        one_bit: bool = False,
+    ) -> None:
+        super().__init__(
+            adjacency, epsilon, 0.0, mechanism="bounded", d=d, low=low, high=high, one_bit=one_bit
+        )
+
+    def predict(self, norm: float) -> float:
+        """Root mean square error, at most, of the inner product with a query of this norm that is not released."""
+        return self._predict(norm)[1]
+
+
 class IndividualSigns(Mechanism):
     """Signs under **individual** differential privacy, which is not differential privacy.
 

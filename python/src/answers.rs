@@ -15,6 +15,7 @@ use sketch::distances::{
 use sketch::search::Neighbours;
 use sketch::sets::SetPairs;
 use sketch::signs::{SignCodes, SignPairs};
+use sketch::bounded::BoundedPairs;
 use sketch::units::UnitPairs;
 use sketch::vectors::Pairs;
 use sketch::{Estimate, Interval};
@@ -160,6 +161,16 @@ pub(crate) fn between(
                         Some(_) => UnitPairs::between(a, b)?,
                     };
                     tell("cosine", pairs.cosine(i, j), pairs.cosine_interval(i, j, level))?;
+                }
+                (AnyRelease::Bounded(a), AnyRelease::Bounded(b)) => {
+                    let pairs = match other {
+                        None => BoundedPairs::within(a),
+                        Some(_) => BoundedPairs::between(a, b)?,
+                    };
+                    let near = pairs.squared_distance_interval(i, j, level);
+                    tell("squared distance", pairs.squared_distance(i, j), near)?;
+                    let inner = pairs.inner_product_interval(i, j, level);
+                    tell("inner product", pairs.inner_product(i, j), inner)?;
                 }
                 (AnyRelease::Symbols(a), AnyRelease::Symbols(b)) => {
                     let pairs = match other {

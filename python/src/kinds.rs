@@ -29,6 +29,7 @@ use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
     SignSketch,
 };
+use sketch::bounded::{BoundedConfig, PrivateBounded};
 use sketch::units::{PrivateUnits, UnitsConfig};
 use sketch::vectors::{
     AveragedProjection, MultiScale, NoiseKind, PrivateProjection, ProjectionConfig,
@@ -87,6 +88,12 @@ pub(crate) enum Config {
         family: Family,
         lengths: Option<f64>,
         seed: Option<u64>,
+    },
+    Bounded {
+        d: usize,
+        low: f64,
+        high: f64,
+        one_bit: bool,
     },
     Bins {
         bins: usize,
@@ -234,6 +241,7 @@ pub(crate) enum Kind {
     FreshSigns(FreshSigns),
     IndividualSigns(IndividualSigns),
     Units(PrivateUnits),
+    Bounded(PrivateBounded),
     Bins(BinResponse, PublicSeed),
     Mixture(MixtureResponse),
     Buckets(BucketPrivMin, PublicSeed),
@@ -350,6 +358,14 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
             let projection = ProjectionSpec::new(family, d, k, seed(number)?)?.build();
             let lengths = lengths.map(NormBound::new).transpose()?;
             Kind::Units(PrivateUnits::new(UnitsConfig { projection, adjacency, lengths }, budget)?)
+        }
+        Config::Bounded { d, low, high, one_bit } => {
+            let Adjacency::Attribute { beta } = adjacency else {
+                return Err(Fault::invalid("adjacency", adjacency, "one attribute of one row"));
+            };
+            let range = ValueRange::new(low, high)?;
+            let config = BoundedConfig { d, range, beta, one_bit, clip: false };
+            Kind::Bounded(PrivateBounded::new(config, budget)?)
         }
         Config::Bins { bins, symbols, seed: number } => {
             let alpha = neighbours(adjacency)?.alpha();

@@ -85,6 +85,7 @@ macro_rules! each_kind {
         match $release {
             AnyRelease::Sketch($r) => $body,
             AnyRelease::Units($r) => $body,
+            AnyRelease::Bounded($r) => $body,
             AnyRelease::Signs($r) => $body,
             AnyRelease::IndividualSigns($r) => $body,
             AnyRelease::PlainSigns($r) => $body,
@@ -157,6 +158,7 @@ impl Release {
             Held::Any(release) => match **release {
                 AnyRelease::Sketch(_) => "vectors",
                 AnyRelease::Units(_) => "unit vectors",
+                AnyRelease::Bounded(_) => "bounded values",
                 AnyRelease::Signs(_) => "signs",
                 AnyRelease::IndividualSigns(_) => "signs under individual differential privacy",
                 AnyRelease::PlainSigns(_) => "signs without a guarantee",

@@ -6,8 +6,9 @@ use crate::run::work;
 use linalg_dp::any::AnyRelease;
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use sketch::bounded::BoundedQueries;
 use sketch::search::{
-    CountIndex, HammingIndex, Queries, Ranking, Score, Searchable, SketchIndex, nearest,
+    BoundedIndex, CountIndex, HammingIndex, Queries, Ranking, Score, Searchable, SketchIndex, nearest,
 };
 use sketch::sets::SetPairs;
 
@@ -43,6 +44,16 @@ pub(crate) fn search<'py>(
             let answers = work(py, || -> Result<_> {
                 let index = SketchIndex::new(items.payload(), score)?;
                 Ok(index.top_k(&chosen(asked.payload(), some)?, top)?)
+            })?;
+            found(py, &answers)?
+        }
+        (AnyRelease::Bounded(items), AnyRelease::Bounded(asked)) => {
+            let answers = work(py, || -> Result<_> {
+                let (items, asked) = (items.payload(), asked.payload());
+                items.check_comparable(asked)?;
+                let rows = some.map_or_else(|| (0..asked.n()).collect(), <[usize]>::to_vec);
+                let queries = BoundedQueries::released(asked, &rows)?;
+                Ok(BoundedIndex::denoised(items, Score::Cosine)?.top_k(&queries, top)?)
             })?;
             found(py, &answers)?
         }

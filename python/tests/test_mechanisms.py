@@ -34,6 +34,7 @@ OF_ROWS = {
     "signs, averaged": lambda: dps.Signs(
         d=12, bits=12, adjacency=ONE, bound=1, calibration="averaged", lift=4.0, **BUDGET
     ),
+    "bounded": lambda: dps.Bounded(d=12, low=-1, high=1, adjacency=dps.Adjacency.attribute(2), epsilon=3),
     "units": lambda: dps.Units(d=12, adjacency=PERSON, epsilon=8),
     "units, projected": lambda: dps.Units(
         d=12, k=4, family="oporp", adjacency=dps.Adjacency.any_input(), epsilon=8, seed=3

@@ -217,7 +217,7 @@ THEOREMS = {  # adjacencies, profiles
     "covariance-gaussian": (tuple(ROWS), ("symmetric-gaussian",)), "covariance-wishart": (tuple(ROWS), ("wishart",)),
     "covariance-jl": (tuple(ROWS), ("jl-mechanism",)), "covariance-of-chosen-bound": (tuple(ROWS), ("gaussian-composition",)),
     "sliding-window": (tuple(ROWS), ("gaussian", "jl-mechanism", "repeated")),
-    "group-counts": (("set-items",), ("pure-dp",)),
+    "group-counts": (("set-items",), ("pure-dp",)), "bounded-values": (("attribute",), ("kary-response",)),
     "unit-vectors": ((*PROJECTED, "any-input"), ("pure-dp",)),
 }
 

@@ -22,7 +22,8 @@ KINDS = [("sketch", "private", 8), ("sketch, single precision", "private", 4), (
          ("signs", "individual", None), ("signs", "none", None), ("set signatures", "private", None),
          ("noisy MinHash bits", "private", 8), ("set signatures", "none", 0), ("covariance", "private", 8),
          ("low-rank approximation", "private", 8), ("range sketch", "private", 8), ("window", "private", 8),
-         ("unit vectors", "private", 4), ("regression", "private", 8), ("counts of groups", "private", 8), ("sketch, compact", "private", None)]
+         ("unit vectors", "private", 4), ("regression", "private", 8), ("counts of groups", "private", 8), ("sketch, compact", "private", None),
+         ("bounded values", "private", None)]
 UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "grouped", "identity")
 
 
@@ -316,6 +317,16 @@ def check_release(code, payload, t, open_ends):
         a = c["guarantee"]["adjacency"]
         need(a["kind"] == "set-items" and profile["kind"] == "pure-dp" and c["mechanism"] == "group-counts", "guarantee of counts")
         at_least(profile["epsilon"], a["alpha"] / mpf(f["scale"]), "epsilon", 1e-12)
+    elif code == 16:
+        fields(f, "parameters", {"low": "r", "high": "r", "offsets": "n"})
+        need(noise["kind"] == "kary-response" and c["mechanism"] == "bounded-values", "noise of bounded values")
+        cells = noise["alphabet"] * f["offsets"]
+        need(2 <= cells <= 256 and 1 / noise["alphabet"] < noise["keep"] < 1, "cells, or a response that tells nothing")
+        need(len(payload) == rows * columns and all(cell < cells for cell in payload), "shape, or a cell that is none")
+        states(n=rows, d=columns, lowest_entry=f["low"], highest_entry=f["high"], offsets=f["offsets"])
+        a = c["guarantee"]["adjacency"]
+        need(a["kind"] == "attribute" and profile["kind"] == "kary-response", "guarantee of bounded values")
+        need(0 < f["high"] - f["low"] <= a["beta"], "a range wider than beta, or none")
     elif code == 13:
         need(rows == 1, "shape: more than one row of coefficients")
         check_regression(values, f, c, columns, open_ends)
@@ -336,7 +347,7 @@ def check_release(code, payload, t, open_ends):
 
 def check_ids(block, code, rows, c):
     """Names of rows, each with a line end behind it."""
-    need(code in (0, 1, 2, 3, 4, 5, 6, 7, 12, 14, 15), "ids of a kind without rows")
+    need(code in (0, 1, 2, 3, 4, 5, 6, 7, 12, 14, 15, 16), "ids of a kind without rows")
     a = c.get("guarantee", c).get("adjacency", {})
     need(a.get("each", a).get("kind") != "add-remove-row", "ids of rows whose presence is protected")
     *ids, rest = block.decode().split("\n")

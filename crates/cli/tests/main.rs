@@ -17,6 +17,7 @@ mod append;
 mod attack;
 mod attest;
 mod averaged;
+mod bounded;
 mod calibrate;
 mod choices;
 mod columns;

@@ -67,6 +67,8 @@ pub enum Theorem {
     SlidingWindow,
     /// Caps around the directions of rows: `unit-vectors.md`.
     UnitVectors,
+    /// A response on every value of a declared range: `bounded-values.md`.
+    BoundedValues,
 }
 
 /// Relative room for two ways of computing one number.
@@ -74,7 +76,7 @@ const SLACK: f64 = 1e-9;
 
 impl Theorem {
     /// Every theorem.
-    pub const ALL: [Self; 25] = [
+    pub const ALL: [Self; 26] = [
         Self::GaussianOnRows,
         Self::ProjectionGaussian,
         Self::ProjectionLaplace,
@@ -100,6 +102,7 @@ impl Theorem {
         Self::CovarianceJl,
         Self::SlidingWindow,
         Self::UnitVectors,
+        Self::BoundedValues,
     ];
 
     /// The proof page, a file in `docs/proofs/`.
@@ -128,6 +131,7 @@ impl Theorem {
             | Self::CovarianceJl => "covariance.md",
             Self::SlidingWindow => "sliding-window.md",
             Self::UnitVectors => "unit-vectors.md",
+            Self::BoundedValues => "bounded-values.md",
         }
     }
 
@@ -241,6 +245,9 @@ impl Theorem {
                 matches!(adjacency, A::SetItems { .. })
             }
             (Self::BucketResponse, P::KaryResponse { .. }) => adjacency == A::AnyInput,
+            (Self::BoundedValues, P::KaryResponse { .. }) => {
+                matches!(adjacency, A::Attribute { .. })
+            }
             (Self::GroupCounts, P::PureDp { .. }) => matches!(adjacency, A::SetItems { .. }),
             (Self::UnitVectors, P::PureDp { .. }) => of_user || adjacency.each() == A::AnyInput,
             (

@@ -105,6 +105,7 @@ fn every_theorem_speaks_of_what_its_page_says_and_of_nothing_else() {
             ) => "I",
             (T::OnePermutation, P::KaryResponse { .. }) => "I",
             (T::BucketResponse, P::KaryResponse { .. }) => "*",
+            (T::BoundedValues, P::KaryResponse { .. }) => "A",
             (T::GroupCounts, P::PureDp { .. }) => "I",
             (T::UnitVectors, P::PureDp { .. }) => "ASR*",
             (T::RangeFinder | T::FindAndProject, P::ChiMixtureGaussian { .. }) => "S",

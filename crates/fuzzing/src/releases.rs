@@ -15,7 +15,8 @@ use linalg_dp::newton::NewtonRegression;
 use linalg_dp::window::WindowCovariance;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use sketch::search::{CountIndex, Queries};
+use sketch::bounded::{BoundedPairs, BoundedValues};
+use sketch::search::{BoundedIndex, CountIndex, Queries, Score};
 use sketch::sets::{NoisyBits, NoisyCounts, PrivateSymbols, SignatureMatrix};
 use sketch::signs::{SignCodes, SignPairs};
 use sketch::units::{UnitPairs, UnitVectors};
@@ -42,6 +43,7 @@ pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, Failure> {
             encode_as(&decode::<PrivateSketch, Certificate>(bytes)?, kind)?
         }
         Kind::UnitVectors => encode_as(&decode::<UnitVectors, Certificate>(bytes)?, kind)?,
+        Kind::BoundedValues => encode_as(&decode::<BoundedValues, Certificate>(bytes)?, kind)?,
         Kind::Signs => encode_as(&decode::<SignCodes, Certificate>(bytes)?, kind)?,
         Kind::IndividualSigns => {
             encode_as(&decode::<SignCodes, IndividualCertificate>(bytes)?, kind)?
@@ -72,13 +74,21 @@ pub(crate) fn release_sketch(data: &[u8]) {
     });
 }
 
-/// Unit vectors.
+/// Unit vectors, and values of a range.
 pub(crate) fn release_units(data: &[u8]) {
     kind::<UnitVectors, Certificate>(data, |release| {
         evaluated(release.certificate());
         let pairs = UnitPairs::within(release);
         let confidence = Probability::new(0.9).expect("a probability");
         let _ = (pairs.cosine_interval(0, 1, confidence), pairs.squared_distance(0, 1));
+    });
+    kind::<BoundedValues, Certificate>(data, |release| {
+        evaluated(release.certificate());
+        let pairs = BoundedPairs::within(release);
+        let confidence = Probability::new(0.9).expect("a probability");
+        let _ = pairs.inner_product_interval(0, 1, confidence);
+        let _ = pairs.squared_distance_interval(0, 1, confidence);
+        let _ = BoundedIndex::denoised(release.payload(), Score::Cosine);
     });
 }
 

@@ -18,6 +18,8 @@ use linalg_dp::covariance::{
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
 use linalg_dp::newton::{NewtonConfig, PrivateNewton};
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
+use sketch::bounded::{BoundedConfig, PrivateBounded};
+use sketch::distances::ValueRange;
 use sketch::projection::{Family, Groups, ProjectionSpec, PublicMatrix};
 use sketch::rows::RowsView;
 use sketch::sets::{
@@ -119,6 +121,12 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
         let mechanism = PrivateUnits::new(config, Budget::new(8.0, 0.0)?)?;
         Ok(encode(&mechanism.release(rows, &mut rng())?)?)
     };
+    let range = ValueRange::new(-1.0, 1.0)?;
+    let bounded = |one_bit| -> Result<Vec<u8>, Failure> {
+        let config = BoundedConfig { d, range, beta: Shift::new(2.0)?, one_bit, clip: true };
+        let mechanism = PrivateBounded::new(config, Budget::new(3.0, 0.0)?)?;
+        Ok(encode(&mechanism.release(rows, &mut rng())?)?)
+    };
     let two = NormBound::new(2.0)?;
     let seed_9 = PublicSeed::new(9);
     let directions = units(ProjectionSpec::new(Family::Oporp, d, 4, seed_9)?, None)?;
@@ -166,6 +174,8 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
             encode(&given.release(rows, &mut rng())?)?,
         ),
         Sample::new("release_units", "units-given.dps", units(matrix, None)?),
+        Sample::new("release_units", "bounded.dps", bounded(false)?),
+        Sample::new("release_units", "bounded-one-bit.dps", bounded(true)?),
         Sample::new("release_units", "units.dps", directions),
         Sample::new("release_units", "units-lengths.dps", lengths),
     ])

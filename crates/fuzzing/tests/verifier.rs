@@ -4,12 +4,14 @@
 //! Needs Python 3 with mpmath (`tools/verify/requirements.txt`), in `tools/verify/.venv` or on the path.
 
 use dp_core::certificate::{Exception, Trust};
-use dp_core::release_file::{Kind, encode, open};
+use dp_core::release_file::{Kind, encode, fingerprint, open};
 use dp_core::{Adjacency, Budget, EntryBound, Guarantee, NoiseRng, PublicSeed, Shift};
 use fuzzing::{Sample, releases};
 use linalg_dp::any::AnyRelease;
 use serde_json::{Value, json};
 use sketch::RowsView;
+use sketch::bounded::{BoundedConfig, PrivateBounded};
+use sketch::distances::ValueRange;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::units::{PrivateUnits, UnitsConfig};
 use sketch::vectors::PrivateProjection;
@@ -339,6 +341,94 @@ fn releases_of_users_are_held_to_their_number_of_rows() {
             let forged = fuzzing::forged(&bytes, |_, fields| {
                 let place = fields.pointer_mut("/certificate/guarantee/adjacency/rows").unwrap();
                 *place = json!(place.as_u64().unwrap() + more);
+            });
+            let forged = forged.unwrap();
+            assert!(!library_accepts(&forged), "{name}: {what}");
+            edited.push((format!("{name}: {what}"), forged));
+        }
+        honest.push((name.to_owned(), bytes));
+    }
+    let Some(python) = python() else { return };
+    for ((name, _), verdict) in honest.iter().zip(verdicts(&python, &honest)) {
+        assert!(verdict.contains(": accepted: "), "{name}: {verdict}");
+    }
+    for ((name, _), verdict) in edited.iter().zip(verdicts(&python, &edited)) {
+        assert!(verdict.contains(": REFUSED: "), "{name}: {verdict}");
+    }
+}
+
+/// A range that is wider than what may change, a response that keeps more, another adjacency: each under a right checksum.
+#[test]
+fn bounded_values_are_held_to_their_range_and_response() {
+    let rows: Vec<f64> = (0..36).map(|i| f64::from(i % 7) / 6.0).collect();
+    let view = RowsView::f64(4, 9, &rows).unwrap();
+    let range = ValueRange::new(0.0, 1.0).unwrap();
+    let (mut honest, mut edited) = (Vec::new(), Vec::new());
+    for (name, beta, one_bit) in [("one bit", 1.0, true), ("wider beta", 3.0, false)] {
+        let beta = Shift::new(beta).unwrap();
+        let config = BoundedConfig { d: 9, range, beta, one_bit, clip: false };
+        let mechanism = PrivateBounded::new(config, Budget::new(3.0, 0.0).unwrap()).unwrap();
+        let rng = &mut NoiseRng::deterministic_not_private(2);
+        let bytes = encode(&mechanism.release(view, rng).unwrap()).unwrap();
+        assert!(library_accepts(&bytes), "{name}");
+        let (guarantee, noise) = ("/certificate/guarantee", "/certificate/noise");
+        let (public, stated) = ("/certificate/public", "/parameters");
+        let all: [(&str, Vec<(String, serde_json::Value)>); 8] = [
+            ("narrow beta", vec![(format!("{guarantee}/adjacency/beta"), json!(0.5))]),
+            (
+                "another adjacency",
+                vec![(format!("{guarantee}/adjacency"), json!({"kind": "any-input"}))],
+            ),
+            (
+                "a range of 4",
+                vec![
+                    (format!("{stated}/high"), json!(4.0)),
+                    (format!("{public}/highest entry"), json!(4.0)),
+                ],
+            ),
+            (
+                "no range",
+                vec![
+                    (format!("{stated}/high"), json!(0.0)),
+                    (format!("{public}/highest entry"), json!(0.0)),
+                ],
+            ),
+            (
+                "no offsets",
+                vec![
+                    (format!("{stated}/offsets"), json!(0)),
+                    (format!("{public}/offsets"), json!(0)),
+                ],
+            ),
+            (
+                "many offsets",
+                vec![
+                    (format!("{stated}/offsets"), json!(200)),
+                    (format!("{public}/offsets"), json!(200)),
+                ],
+            ),
+            (
+                "a response that keeps more",
+                vec![
+                    (format!("{noise}/keep"), json!(0.99)),
+                    (format!("{guarantee}/profile/keep"), json!(0.99)),
+                ],
+            ),
+            (
+                "another response",
+                vec![
+                    (format!("{noise}/alphabet"), json!(60)),
+                    (format!("{guarantee}/profile/alphabet"), json!(60)),
+                ],
+            ),
+        ];
+        for (what, places) in all {
+            let forged = fuzzing::forged(&bytes, |_, fields| {
+                for (place, value) in &places {
+                    *fields.pointer_mut(place).unwrap_or_else(|| panic!("{place}")) = value.clone();
+                }
+                let digest = fingerprint(&fields["parameters"]);
+                fields["fingerprint"] = json!(digest);
             });
             let forged = forged.unwrap();
             assert!(!library_accepts(&forged), "{name}: {what}");

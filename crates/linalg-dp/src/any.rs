@@ -12,6 +12,7 @@ use dp_core::release_file::{
 };
 use dp_core::{Adjacency, Certificate, IndividualCertificate, NoGuarantee, PublicValue, Release};
 use faer::MatRef;
+use sketch::bounded::BoundedValues;
 use sketch::sets::{NoisyBits, NoisyCounts, PrivateSymbols, SignatureMatrix};
 use sketch::signs::{PackedBits, SignCodes};
 use sketch::units::UnitVectors;
@@ -44,6 +45,8 @@ pub enum AnyRelease {
     Sketch(Release<PrivateSketch>),
     /// Unit vectors.
     Units(Release<UnitVectors>),
+    /// Values of a declared range.
+    Bounded(Release<BoundedValues>),
     /// Private signs.
     Signs(Release<SignCodes>),
     /// Signs under individual differential privacy.
@@ -83,7 +86,7 @@ pub enum Values<'a> {
 }
 
 fn of_one_kind() -> Error {
-    let allowed = "all sketches, all unit vectors, all signs, all set signatures or all counts of groups, with differential privacy";
+    let allowed = "all sketches, all unit vectors, all bounded values, all signs, all set signatures or all counts of groups, with differential privacy";
     dp_core::Error::invalid("releases that are asked together", "others", allowed).into()
 }
 
@@ -129,6 +132,7 @@ impl AnyRelease {
         let release = match opened.summary.kind {
             Kind::Sketch64 | Kind::Sketch32 | Kind::SketchCompact => Self::Sketch(read(&opened)?),
             Kind::UnitVectors => Self::Units(read(&opened)?),
+            Kind::BoundedValues => Self::Bounded(read(&opened)?),
             Kind::Signs => Self::Signs(read(&opened)?),
             Kind::IndividualSigns => Self::IndividualSigns(read(&opened)?),
             Kind::PlainSigns => Self::PlainSigns(read(&opened)?),
@@ -169,6 +173,7 @@ impl AnyRelease {
                 let (units, mean) = (r.payload(), r.payload().mean());
                 Values::Reals(units.width(), units.values().iter().map(|v| v / mean).collect())
             }
+            Self::Bounded(r) => Values::Reals(r.payload().d(), r.payload().values().into()),
             Self::Signs(r) => Values::Signs(r.payload().bits()),
             Self::IndividualSigns(r) => Values::Signs(r.payload().bits()),
             Self::PlainSigns(r) => Values::Signs(r.payload().bits()),
@@ -235,6 +240,7 @@ impl AnyRelease {
         Ok(join!(
             Sketch: PrivateSketch,
             Units: UnitVectors,
+            Bounded: BoundedValues,
             Signs: SignCodes,
             Symbols: PrivateSymbols,
             Counts: NoisyCounts
@@ -256,6 +262,7 @@ impl AnyRelease {
         match (self, other) {
             (Self::Sketch(a), Self::Sketch(b)) => a.payload().is_copy_of(b.payload()),
             (Self::Units(a), Self::Units(b)) => a.payload() == b.payload(),
+            (Self::Bounded(a), Self::Bounded(b)) => a.payload() == b.payload(),
             (Self::Signs(a), Self::Signs(b)) => a.payload() == b.payload(),
             (Self::Symbols(a), Self::Symbols(b)) => a.payload() == b.payload(),
             (Self::Counts(a), Self::Counts(b)) => a.payload() == b.payload(),
@@ -269,6 +276,7 @@ impl AnyRelease {
         match self {
             Self::Sketch(release) => release.ids(),
             Self::Units(release) => release.ids(),
+            Self::Bounded(release) => release.ids(),
             Self::Signs(release) => release.ids(),
             Self::IndividualSigns(release) => release.ids(),
             Self::PlainSigns(release) => release.ids(),
@@ -286,6 +294,7 @@ impl AnyRelease {
         match self {
             Self::Sketch(release) => release.certificate().clone().into(),
             Self::Units(release) => release.certificate().clone().into(),
+            Self::Bounded(release) => release.certificate().clone().into(),
             Self::Signs(release) => release.certificate().clone().into(),
             Self::IndividualSigns(release) => release.certificate().clone().into(),
             Self::PlainSigns(release) => release.certificate().clone().into(),
@@ -310,6 +319,7 @@ impl AnyRelease {
         Ok(match self {
             Self::Sketch(release) => verify_use(release, trust)?,
             Self::Units(release) => verify_use(release, trust)?,
+            Self::Bounded(release) => verify_use(release, trust)?,
             Self::Signs(release) => verify_use(release, trust)?,
             Self::IndividualSigns(release) => verify_use(release, trust)?,
             Self::PlainSigns(release) => verify_use(release, trust)?,

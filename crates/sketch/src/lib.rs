@@ -6,6 +6,7 @@
 //! | project without privacy | [`projection`] |
 //! | release real-valued sketches, estimate distances | [`vectors`] |
 //! | release signs, estimate angles | [`signs`] |
+//! | release values of a declared range one by one, ask with exact queries | [`bounded`] |
 //! | release whole rows as unit vectors, ask with exact queries | [`units`] |
 //! | release signatures of item sets, estimate Jaccard similarity | [`sets`] |
 //! | release all pairwise distances, or bits | [`distances`] |
@@ -30,6 +31,7 @@
 //! | noisy Secure MinHash | `NoisyMinHash` | rows of numbers | scheme, concatenation, scale |
 //! | PrivMin | `PlainSignatures` | rows of `u32` | scheme |
 //! | [`units::UnitVectors`] | `UnitVectors` | rows of k or k + 1 `f32` | projection, lengths |
+//! | [`bounded::BoundedValues`] | `BoundedValues` | rows of d bytes | range, offsets |
 //!
 //! # Example
 //! ```
@@ -52,6 +54,7 @@
 //! ```
 
 mod author;
+pub mod bounded;
 mod conversions;
 pub mod distances;
 pub mod error;

@@ -3,6 +3,7 @@
 
 #![allow(missing_docs)]
 
+mod bounded;
 mod coverage;
 mod distances;
 mod estimators;

@@ -1,6 +1,7 @@
 //! The mechanisms under audit, one file a family.
 
 pub(crate) mod averaged;
+pub(crate) mod bounded;
 pub(crate) mod common;
 pub(crate) mod covariance;
 pub(crate) mod individual;
@@ -43,6 +44,7 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
         individual::subjects()?,
         structure::subjects()?,
         units::subjects()?,
+        bounded::subjects()?,
         vector::subjects()?,
         published::subjects()?,
     ];

@@ -1,11 +1,12 @@
 //! Defects of responses on letters and bits.
 
+use crate::mechanisms::bounded::nine_cells;
 use crate::mechanisms::common::{pure_budget, pure_noise};
 use crate::mechanisms::minhash::{BATCH as SETS, Bucket};
 use crate::mechanisms::signs::{BATCH, Signs, decimals, ones_at, thresholds};
 use crate::subject::{Draw, Role, Side, Subject};
 use dp_core::noise::{Bernoulli, KaryResponse};
-use dp_core::{Probability, calibrate};
+use dp_core::{Budget, Probability, calibrate};
 use eval::Result;
 use rand_core::Rng;
 
@@ -35,6 +36,29 @@ fn off_by_one_bucket() -> Result<Subject> {
         Ok(())
     };
     Ok(original.twin("off-by-one bucket", sample))
+}
+
+/// The word that chooses the offset of a value decides its answer too: at two offsets of three the answer is always true.
+fn one_word_twice() -> Result<Subject> {
+    let original = nine_cells(Budget::new(3.0, 0.0)?)?;
+    let (letters, batch) = (3, original.batch);
+    let keep = calibrate::kary_response(original.claim, 1, letters)?;
+    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+        let mut rng = draw.noise();
+        let mut stream = rng.stream();
+        let steps = [*side.of(&0, &6), 2];
+        for step in steps.repeat(batch) {
+            let word = stream.next_u64();
+            let offset = ((u128::from(word) * u128::from(letters)) >> 64) as u64;
+            let letter = (step + letters - 1 - offset) / letters;
+            let kept = (word as f64) < keep.get() * 2f64.powi(64);
+            let other = stream.next_u64() & 1;
+            let answer = if kept { letter } else { other + u64::from(other >= letter) };
+            out.push((offset + letters * answer) as f64);
+        }
+        Ok(())
+    };
+    Ok(original.twin("bounded values, one word for offset and answer", sample))
 }
 
 /// Signs whose levels come from `level(|x| / step)` instead of the exact count.
@@ -90,5 +114,5 @@ pub(super) fn rounded_down() -> Result<Subject> {
 
 /// Twins on letters and bits.
 pub(super) fn twins() -> Result<Vec<Subject>> {
-    Ok(vec![off_by_one_bucket()?, one_level_too_many()?, plain_quotient()?])
+    Ok(vec![off_by_one_bucket()?, one_word_twice()?, one_level_too_many()?, plain_quotient()?])
 }

@@ -45,7 +45,7 @@ const INDIVIDUAL: &str = "the trait's guarantee is differential privacy, which i
 const BY_RANGE: &str =
     "its noise follows the entries of the range that was drawn, so no public fact gives the error";
 
-pub(crate) const TABLE: [Row; 27] = [
+pub(crate) const TABLE: [Row; 28] = [
     Row {
         name: "PrivateVector",
         file: "dp-core/src/mechanism/vector.rs",
@@ -152,6 +152,17 @@ pub(crate) const TABLE: [Row; 27] = [
         command: In("release/units.rs"),
         python: "Units",
         coverage: ("sketch/tests/units.rs", "estimates_err_as_stated_and_intervals_cover"),
+        prediction: Trait,
+    },
+    Row {
+        name: "PrivateBounded",
+        file: "sketch/src/bounded/mechanism.rs",
+        theorems: &[Theorem::BoundedValues],
+        page: "bounded-values.md",
+        audits: &["bounded values, one bit", "bounded values, nine cells"],
+        command: In("release/bounded.rs"),
+        python: "Bounded",
+        coverage: ("sketch/tests/bounded.rs", "estimates_err_as_stated_and_intervals_cover"),
         prediction: Trait,
     },
     Row {

@@ -121,6 +121,15 @@ impl Append {
                 }
                 "units"
             }
+            AnyRelease::Bounded(bounded) => {
+                let (low, high) = bounded.payload().range().ends();
+                say("--low", format!("{low:?}"));
+                say("--high", format!("{high:?}"));
+                if bounded.payload().is_one_bit() {
+                    words.push("--one-bit".into());
+                }
+                "bounded"
+            }
             AnyRelease::Signs(signs) => {
                 say("-k", signs.payload().bits().bits().to_string());
                 let flips = match signs.payload().noise() {

@@ -8,6 +8,7 @@ use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::release_file::RowIds;
 use readers::DataError;
+use sketch::bounded::BoundedPairs;
 use sketch::sets::SetPairs;
 use sketch::signs::SignPairs;
 use sketch::vectors::Pairs;
@@ -106,6 +107,27 @@ impl Distance {
                         }
                         cosine => (cosine?, pairs.cosine_interval(i, j, confidence)?),
                     },
+                };
+                Ok(Some((estimate, [low, high])))
+            });
+        }
+        if let (AnyRelease::Bounded(a), AnyRelease::Bounded(b)) = (&left, right) {
+            let pairs = if other.is_some() {
+                BoundedPairs::between(a, b)?
+            } else {
+                BoundedPairs::within(a)
+            };
+            let known = [Measure::SquaredDistance, Measure::InnerProduct];
+            return self.rows(&left, (&asked, ids), &known, |measure, &Pair { i, j }| {
+                let (estimate, Interval { low, high }) = match measure {
+                    Measure::SquaredDistance => (
+                        pairs.squared_distance(i, j)?,
+                        pairs.squared_distance_interval(i, j, confidence)?,
+                    ),
+                    _ => (
+                        pairs.inner_product(i, j)?,
+                        pairs.inner_product_interval(i, j, confidence)?,
+                    ),
                 };
                 Ok(Some((estimate, [low, high])))
             });

@@ -113,6 +113,7 @@ impl Asked for AnyRelease {
         match self {
             Self::Sketch(_) => "a real-valued sketch",
             Self::Units(_) => "unit vectors",
+            Self::Bounded(_) => "bounded values",
             Self::Signs(_) => "signs",
             Self::IndividualSigns(_) => "signs (individual differential privacy)",
             Self::PlainSigns(_) => "signs (no guarantee)",

@@ -12,9 +12,11 @@ use dp_core::Release;
 use dp_core::release_file::RowIds;
 use readers::{ColumnRules, Limits, OutsideBounds, RowsFile, SetsFile};
 use sketch::RowsView;
+use sketch::bounded::{BoundedQueries, BoundedValues};
 use sketch::projection::{Family, PublicMoments};
 use sketch::search::{
-    CountIndex, HammingIndex, Neighbours, Queries, Score, SetIndex, SketchIndex, UnitIndex,
+    BoundedIndex, CountIndex, HammingIndex, Neighbours, Queries, Score, SetIndex, SketchIndex,
+    UnitIndex,
 };
 use sketch::search::{Ranking, nearest};
 use sketch::sets::{ItemSet, NoisyCounts, PrivateSymbols, SetPairs};
@@ -35,7 +37,7 @@ pub(crate) struct Search {
     /// A release of queries, made with the same seed; by default the database itself.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
-    /// A file of rows that were never released: queries without noise, for sketches, unit vectors, and occupancy bits
+    /// A file of rows that were never released: queries without noise, for sketches, unit vectors, bounded values, and occupancy bits
     /// and counts of groups (a file of sets). Nothing of them is published.
     #[arg(long, value_name = "FILE", conflicts_with = "queries")]
     query: Option<PathBuf>,
@@ -57,7 +59,7 @@ pub(crate) struct Search {
     /// Real-valued sketches: how rows are scored [default: cosine].
     #[arg(long, value_enum)]
     score: Option<ScoreName>,
-    /// Rank by rows denoised from the release alone: sketches, unit vectors, occupancy bits and counts of groups. The
+    /// Rank by rows denoised from the release alone: sketches, unit vectors, bounded values, occupancy bits and counts of groups. The
     /// queries stay as they are, but for counts, where they pass through the same.
     #[arg(long)]
     denoise: bool,
@@ -124,7 +126,10 @@ impl Search {
             let _ = self.rules.set(Arc::new(ColumnRules::of_release(stated)));
         }
         let ranked = match &database {
-            AnyRelease::Sketch(_) | AnyRelease::Units(_) | AnyRelease::Counts(_) => true,
+            AnyRelease::Sketch(_)
+            | AnyRelease::Units(_)
+            | AnyRelease::Bounded(_)
+            | AnyRelease::Counts(_) => true,
             AnyRelease::Symbols(release) => release.payload().is_occupancy(),
             _ => false,
         };
@@ -157,7 +162,11 @@ impl Search {
         }
         // A row of the database finds itself: ask for one more and leave it out.
         let within = other.is_none();
-        if !matches!(database, AnyRelease::Sketch(_) | AnyRelease::Units(_)) {
+        let scored = matches!(
+            database,
+            AnyRelease::Sketch(_) | AnyRelease::Units(_) | AnyRelease::Bounded(_)
+        );
+        if !scored {
             self.one_score(database.name())?;
         }
         let count = self.top.saturating_add(usize::from(within));
@@ -167,6 +176,9 @@ impl Search {
             }
             (AnyRelease::Units(items), AnyRelease::Units(queries)) => {
                 self.units(items.payload(), queries.payload(), count)?
+            }
+            (AnyRelease::Bounded(items), AnyRelease::Bounded(queries)) => {
+                self.bounded(items.payload(), queries.payload(), count)?
             }
             (AnyRelease::Symbols(items), AnyRelease::Symbols(queries))
                 if items.payload().is_occupancy() =>
@@ -220,7 +232,7 @@ impl Search {
                 let found = index.top_k(&Queries::all(&queries), self.top)?;
                 return Ok((COSINE, asked, listed(&found)));
             }
-            AnyRelease::Sketch(_) | AnyRelease::Units(_) => self.score().1,
+            AnyRelease::Sketch(_) | AnyRelease::Units(_) | AnyRelease::Bounded(_) => self.score().1,
             other => return Err(other.cannot("a search by exact queries")),
         };
         let input = self.beside(path).open()?;
@@ -241,6 +253,10 @@ impl Search {
             AnyRelease::Units(items) => {
                 let queries = UnitQueries::exact(items.payload(), rows)?;
                 self.unit_index(items.payload())?.top_k(&queries, self.top)?
+            }
+            AnyRelease::Bounded(items) => {
+                let queries = BoundedQueries::exact(items.payload(), rows)?;
+                self.bounded_index(items.payload())?.top_k(&queries, self.top)?
             }
             AnyRelease::Sketch(items) => {
                 let projection = items.payload().projection().build();
@@ -325,6 +341,15 @@ impl Search {
         }?)
     }
 
+    fn bounded_index<'a>(&self, items: &'a BoundedValues) -> Result<BoundedIndex<'a>> {
+        let score = self.score().0;
+        Ok(if self.denoise {
+            BoundedIndex::denoised(items, score)
+        } else {
+            BoundedIndex::new(items, score)
+        }?)
+    }
+
     fn in_sketch(
         &self,
         items: &PrivateSketch,
@@ -390,6 +415,19 @@ impl Search {
         let rows = self.chosen(queries.n())?;
         let found =
             self.unit_index(items)?.top_k(&UnitQueries::released(queries, &rows)?, count)?;
+        Ok((self.score().1, rows, listed(&found)))
+    }
+
+    fn bounded(
+        &self,
+        items: &BoundedValues,
+        queries: &BoundedValues,
+        count: usize,
+    ) -> Result<(&'static str, Vec<usize>, Vec<Found>)> {
+        items.check_comparable(queries)?;
+        let rows = self.chosen(queries.n())?;
+        let asked = BoundedQueries::released(queries, &rows)?;
+        let found = self.bounded_index(items)?.top_k(&asked, count)?;
         Ok((self.score().1, rows, listed(&found)))
     }
 

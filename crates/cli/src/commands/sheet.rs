@@ -16,6 +16,7 @@ use dp_core::release_file::{AnyCertificate, Summary};
 use dp_core::{Probability, Release};
 use linalg_dp::verify::{Finding, Report};
 use sketch::Estimate;
+use sketch::bounded::BoundedPairs;
 use sketch::sets::SetPairs;
 use sketch::signs::SignPairs;
 use sketch::units::UnitPairs;
@@ -115,6 +116,13 @@ fn expected(release: &AnyRelease) -> Vec<String> {
             ]
         }
         AnyRelease::Units(release) => vec![pair("cosine", UnitPairs::within(release).cosine(0, 1))],
+        AnyRelease::Bounded(release) => {
+            let pairs = BoundedPairs::within(release);
+            vec![
+                pair("squared distance", pairs.squared_distance(0, 1)),
+                pair("inner product", pairs.inner_product(0, 1)),
+            ]
+        }
         AnyRelease::Symbols(release) => {
             vec![pair("Jaccard similarity", SetPairs::within(release).jaccard(0, 1))]
         }

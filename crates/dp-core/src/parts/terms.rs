@@ -10,12 +10,13 @@ use serde::{Deserialize, Serialize};
 const COUNTS: [&str; 3] = ["n", "sets", "rows"];
 
 /// Rows that stand one after the other, and sums.
-const MADE_IN_PARTS: [Kind; 9] = [
+const MADE_IN_PARTS: [Kind; 10] = [
     Kind::Sketch64,
     Kind::Sketch32,
     Kind::SketchCompact,
     Kind::Signs,
     Kind::UnitVectors,
+    Kind::BoundedValues,
     Kind::Symbols,
     Kind::NoisyMinHash,
     Kind::GroupCounts,

@@ -38,6 +38,12 @@ impl ValueRange {
         }
     }
 
+    /// Both ends.
+    #[must_use]
+    pub fn ends(self) -> (f64, f64) {
+        (self.low, self.high)
+    }
+
     /// Largest absolute value.
     pub(crate) fn largest(self) -> f64 {
         self.low.abs().max(self.high.abs())
@@ -51,7 +57,7 @@ impl ValueRange {
 
     /// Looks at the dense rows that the distances are made of: entries that sparse rows and bits do
     /// not store are zeros, and count.
-    fn check(self, rows: RowsView<'_>) -> Result<()> {
+    pub(crate) fn check(self, rows: RowsView<'_>) -> Result<()> {
         let Self { low, high } = self;
         let mut x = vec![0.0; rows.d()];
         for row in 0..rows.n() {

@@ -1,6 +1,7 @@
 //! Exact nearest-neighbour search over releases: post-processing, it reads no data
 //! and draws no randomness.
 
+mod bounded;
 mod counts;
 mod denoise;
 mod dense;
@@ -13,6 +14,7 @@ mod simd;
 mod sketches;
 mod units;
 
+pub use bounded::BoundedIndex;
 pub use counts::CountIndex;
 pub use dense::SearchScalar;
 pub use hamming::HammingIndex;

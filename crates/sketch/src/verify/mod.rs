@@ -32,6 +32,7 @@ mod sensitivity;
 pub use finding::{Finding, Report};
 pub use noise::{FALSE_ALARM, NoisyValues, on_grid};
 
+use crate::bounded::BoundedValues;
 use crate::error::{Error, Result};
 use crate::sets::{NoisyBits, NoisyCounts, PrivateSymbols, SignatureMatrix};
 use crate::signs::SignCodes;
@@ -68,6 +69,7 @@ mod sealed {
 impl Verifiable for PrivateSketch {}
 impl Verifiable for SignCodes {}
 impl Verifiable for UnitVectors {}
+impl Verifiable for BoundedValues {}
 impl Verifiable for PrivateSymbols {}
 impl Verifiable for NoisyBits {}
 impl Verifiable for NoisyCounts {}
@@ -158,7 +160,7 @@ fn examined<T: Verifiable>(
 /// # Errors
 /// As [`verify`].
 pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Finding>> {
-    use sensitivity::{counts, noisy_bits, parameters, projected, signs, symbols};
+    use sensitivity::{bounded, counts, noisy_bits, parameters, projected, signs, symbols};
     let work = Work::allowed(trust);
     let certificate = match (&summary.certificate, summary.kind) {
         (AnyCertificate::Private(certificate), _) => certificate,
@@ -173,6 +175,7 @@ pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Fin
             projected(certificate, Some(spec), work).map(Some)
         }
         Kind::UnitVectors => Ok(Some(ANY_ROWS)),
+        Kind::BoundedValues => bounded(certificate, &parameters(&summary.parameters)?).map(Some),
         Kind::Signs => {
             signs(certificate, &parameters::<Vec<_>>(&summary.parameters)?, work).map(Some)
         }
@@ -211,6 +214,12 @@ impl sealed::Checks for UnitVectors {
         // Across its direction a row is a normal vector of one dimension less.
         let degrees = self.n() as f64 * (self.width() - 1) as f64;
         NoisyValues::about_zero(self.values(), degrees, law).check()
+    }
+}
+
+impl sealed::Checks for BoundedValues {
+    fn sensitivity(&self, certificate: &Certificate, _: Work) -> Result<Finding> {
+        sensitivity::bounded(certificate, &self.facts())
     }
 }
 

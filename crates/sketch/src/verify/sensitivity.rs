@@ -3,6 +3,7 @@
 //! Whatever is needed and missing, or not of its type, is a refusal.
 
 use super::finding::Finding;
+use crate::bounded::BoundedFacts;
 use crate::error::Result;
 use crate::projection::{Cost, Family, ProjectionSpec};
 use crate::sets::{Coding, CountFacts, NoisyFacts, SetNeighbours, SymbolFacts, SymbolShape};
@@ -322,6 +323,24 @@ pub(super) fn noisy_bits(certificate: &Certificate, facts: &NoisyFacts) -> Resul
     match changed(guarantee) {
         Some(stated) => compare("bits", stated, (facts.scheme.slots as u64, differ.get())),
         None => rejected("profile", "is not one of noisy bits"),
+    }
+}
+
+/// As [`symbols`] for values of a range: none can change by more than its width.
+pub(super) fn bounded(certificate: &Certificate, facts: &BoundedFacts) -> Result<Finding> {
+    let (width, guarantee) = (facts.range()?.width(), certificate.guarantee());
+    match guarantee.adjacency() {
+        Adjacency::Attribute { beta } if width <= beta.get() => {}
+        Adjacency::Attribute { beta } => {
+            let reason = format!("speaks of changes up to {beta}, but the range is {width} wide");
+            return rejected("adjacency", reason);
+        }
+        _ => return rejected("adjacency", "bounded values protect one attribute of one row"),
+    }
+    match guarantee.profile() {
+        Some(Profile::KaryResponse { .. }) => Ok(Finding::Agrees),
+        None if claim_alone(guarantee) => Ok(PUBLISHED),
+        _ => rejected("profile", "is not one of bounded values"),
     }
 }
 

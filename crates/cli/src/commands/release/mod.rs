@@ -1,5 +1,6 @@
 //! `dps release`: one file a kind of release.
 
+mod bounded;
 mod common;
 mod counts;
 mod covariance;
@@ -45,6 +46,8 @@ enum Kind {
     Sketch(sketch::SketchOptions),
     /// Whole rows as unit vectors (PrivUnitG, ProjUnit): cosines, search, exact queries; pure. Streams.
     Units(units::UnitOptions),
+    /// Values of a declared range one by one (piecewise and one-bit laws): products, distances, search, exact queries; pure. Streams.
+    Bounded(bounded::BoundedOptions),
     /// Signs of a projection: one bit a coordinate, Hamming search. Streams.
     Signs(signs::SignOptions),
     /// Signatures of item sets: Jaccard similarity, search. Streams.
@@ -72,6 +75,13 @@ impl Release {
             Kind::Sketch(options) => (&options.rows, &options.projection),
             Kind::Units(options) => (&options.rows, &options.projection),
             Kind::Signs(options) => (&options.rows, &options.projection),
+            Kind::Bounded(options) => {
+                mapped.into_iter().for_each(|stated| {
+                    options.rows.input.map_by(ColumnRules::of_release(stated));
+                });
+                let _ = options.rows.output.like.set(like);
+                return;
+            }
             Kind::Minhash(options) => {
                 let _ = options.output.like.set(like);
                 return;
@@ -87,6 +97,7 @@ impl Release {
         match &self.kind {
             Kind::Sketch(options) => options.run(),
             Kind::Units(options) => options.run(),
+            Kind::Bounded(options) => options.run(),
             Kind::Signs(options) => options.run(),
             Kind::Minhash(options) => options.run(),
             Kind::Counts(options) => options.run(),

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod averaged_calibration;
+mod bounded;
 mod covariance;
 mod exact_vs_published;
 mod group_counts;
@@ -19,6 +20,7 @@ pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
     vec![
         Box::new(exact_vs_published::STUDY),
         Box::new(averaged_calibration::STUDY),
+        Box::new(bounded::STUDY),
         Box::new(covariance::STUDY),
         Box::new(regression::STUDY),
         Box::new(sets::STUDY),

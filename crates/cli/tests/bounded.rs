@@ -1,0 +1,81 @@
+//! Bounded values from the release to the search.
+
+use crate::support::Room;
+
+const ATTRIBUTE: &str = "--adjacency attribute --beta 1 --delta 0";
+
+/// Forty rows of sixteen values; two of each kind are alike.
+fn room() -> Room {
+    let room = Room::new();
+    let value = |i: usize, j: usize| if (i / 2 + j).is_multiple_of(5) { "0.9" } else { "0.1" };
+    let line = |i: usize| (0..16).map(|j| value(i, j)).collect::<Vec<_>>().join(",") + "\n";
+    let header = (0..16).map(|j| format!("c{j}")).collect::<Vec<_>>().join(",");
+    room.write("rows.csv", header + "\n" + &(0..40).map(line).collect::<String>());
+    room
+}
+
+#[test]
+fn bounded_values_are_released_asked_and_verified() {
+    let room = room();
+    let release = format!("release bounded rows.csv --low 0 --high 1 {ATTRIBUTE}");
+    let dry = room.json(&format!("{release} --epsilon 12 --dry-run"));
+    let made = room.json(&format!("{release} --epsilon 12 --out a.dps"));
+    assert_eq!(made["mechanism"], "bounded-values");
+    assert_eq!(made["predicted error"], dry["predicted error"]);
+    for run in ["verify a.dps", "inspect a.dps", "explain a.dps", "export a.dps --out a.csv"] {
+        room.json(run);
+    }
+    let told = room.json("distance a.dps 0 1");
+    let estimates = told["estimates"].as_array().expect("estimates");
+    assert_eq!(estimates.len(), 2);
+    // Rows 0 and 1 are equal.
+    assert_eq!(estimates[0]["measure"], "squared distance");
+    assert!(estimates[0]["low"].as_f64().is_some_and(|low| low <= 0.0), "{told}");
+    room.json(&format!("{release} --epsilon 12 --out b.dps"));
+    for ask in ["--row 0,7", "--row 0,7 --queries b.dps", "--row 0,7 --query rows.csv"] {
+        for how in ["", "--denoise", "--score inner"] {
+            let hits = room.json(&format!("search a.dps {ask} --top 9 {how}"));
+            let hits = hits["hits"].as_array().expect("rows").clone();
+            for (query, twin) in [(0, 1), (7, 6)] {
+                let of = hits.iter().filter(|hit| hit["query"] == query);
+                // Every tenth kind is the same.
+                assert!(of.clone().any(|hit| hit["row"] == twin), "{ask} {how}: {hits:?}");
+            }
+        }
+    }
+    let added = room.json("append a.dps rows.csv --out more.dps");
+    assert_eq!(added["mechanism"], "bounded-values");
+    room.json("search a.dps more.dps --row 3 --top 2");
+    room.json(&format!("{release} --epsilon 12 --one-bit --out bits.dps"));
+    room.json("append bits.dps rows.csv --out bits2.dps");
+    room.json("search bits.dps bits2.dps --row 3 --top 2");
+    room.refuses("search a.dps --queries bits.dps", 1, &["offsets"]);
+    room.refuses("search a.dps --score squared-distance", 1, &["squared distance"]);
+    room.refuses("distance a.dps 0 1 --measure cosine", 2, &["cosine"]);
+}
+
+#[test]
+fn what_no_range_covers_is_refused_and_leaves_no_file() {
+    let room = room();
+    let refused = |options: &str, code: i32, words: &[&str]| {
+        let run = format!("release bounded rows.csv --out refused.dps {options}");
+        room.refuses(&run, code, words);
+        assert!(!room.path("refused.dps").exists());
+    };
+    let range = "--low 0 --high 1";
+    refused(&format!("{range} {ATTRIBUTE} --epsilon 100"), 2, &["2^-10"]);
+    refused(&format!("--low 0 --high 2 {ATTRIBUTE} --epsilon 1"), 2, &["beta"]);
+    refused(&format!("--low 1 --high 0 {ATTRIBUTE} --epsilon 1"), 2, &["range"]);
+    refused(&format!("--low 0 --high nan {ATTRIBUTE} --epsilon 1"), 2, &["range"]);
+    refused(&format!("{ATTRIBUTE} --epsilon 1"), 2, &["--low"]);
+    refused(
+        &format!("{range} --adjacency any-input --delta 0 --epsilon 1"),
+        2,
+        &["bounded values"],
+    );
+    // Values of .9 lie outside, and 0.1 below: nothing of them is said.
+    refused(&format!("--low 0 --high 0.5 {ATTRIBUTE} --epsilon 1"), 1, &["outside"]);
+    room.json(&format!(
+        "release bounded rows.csv --low 0.2 --high 0.5 --clip-range {ATTRIBUTE} --epsilon 1 --out clipped.dps"
+    ));
+}

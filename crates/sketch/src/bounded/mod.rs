@@ -1,0 +1,16 @@
+//! Values of a declared range, one by one: each is cut into letters at a random offset and answered by a randomised response.
+
+mod codec;
+mod estimate;
+mod law;
+mod mechanism;
+mod queries;
+mod release;
+mod writer;
+
+pub(crate) use codec::BoundedFacts;
+pub use estimate::BoundedPairs;
+pub use mechanism::{BoundedConfig, PrivateBounded};
+pub use queries::BoundedQueries;
+pub use release::BoundedValues;
+pub use writer::BoundedWriter;

@@ -1,0 +1,136 @@
+//! The published cells.
+
+use super::law::CellLaw;
+use crate::distances::ValueRange;
+use crate::error::{Error, Result};
+use crate::joined::{alike, joinable};
+use dp_core::certificate::PublicParameters;
+use dp_core::noise::NoiseLaw;
+
+/// n rows of d cells, with the public facts that estimators need.
+#[derive(Debug, Clone, PartialEq)]
+pub struct BoundedValues {
+    d: usize,
+    range: ValueRange,
+    law: CellLaw,
+    cells: Vec<u8>,
+}
+
+impl BoundedValues {
+    pub(super) fn new(d: usize, range: ValueRange, law: CellLaw, cells: Vec<u8>) -> Result<Self> {
+        if d == 0 || !cells.len().is_multiple_of(d) {
+            return Err(Error::Shape { what: "cells", expected: d, found: cells.len() });
+        }
+        match cells.iter().position(|&cell| usize::from(cell) >= law.values().len()) {
+            Some(at) => {
+                let allowed = format!("below {}", law.values().len());
+                Err(Error::invalid("cell", format!("row {}, column {}", at / d, at % d), allowed))
+            }
+            None => Ok(Self { d, range, law, cells }),
+        }
+    }
+
+    /// The rows of several releases that were made alike, one after the other: what is asked of them all is asked of these.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`] for another d, range or law, and for one release given twice; [`dp_core::Error::InvalidParameter`] for none.
+    pub fn joined(parts: &[&Self]) -> Result<Self> {
+        let first = joinable(parts, Self::eq)?;
+        parts.iter().try_for_each(|part| first.check_comparable(part))?;
+        let cells = parts.iter().flat_map(|part| &part.cells).copied().collect();
+        Self::new(first.d, first.range, first.law.clone(), cells)
+    }
+
+    /// Number of rows.
+    #[must_use]
+    pub fn n(&self) -> usize {
+        self.cells.len() / self.d
+    }
+
+    /// Values of a row.
+    #[must_use]
+    pub fn d(&self) -> usize {
+        self.d
+    }
+
+    /// The declared range of every value.
+    #[must_use]
+    pub fn range(&self) -> ValueRange {
+        self.range
+    }
+
+    /// All rows, one after the other: unbiased for the values that went in, and mostly outside of their range.
+    #[must_use]
+    pub fn values(&self) -> Vec<f64> {
+        self.cells.iter().map(|&cell| self.value(cell)).collect()
+    }
+
+    /// The law of the noise.
+    pub(super) fn noise(&self) -> NoiseLaw {
+        self.law.noise()
+    }
+
+    /// What a response of two letters at one offset is: one bit a value.
+    #[must_use]
+    pub fn is_one_bit(&self) -> bool {
+        self.law.values().len() == 2
+    }
+
+    /// The mean variance of the values, estimated from the release: for a denoised ranking.
+    pub(crate) fn mean_variance(&self) -> f64 {
+        let (v, q) = (self.law.values(), self.law.squares());
+        let one = |&cell: &u8| v[usize::from(cell)].powi(2) - q[usize::from(cell)];
+        let sum: f64 = self.cells.iter().map(one).sum();
+        let width = self.range.width();
+        (sum / self.cells.len().max(1) as f64).max(0.0) * width * width
+    }
+
+    pub(super) fn law(&self) -> &CellLaw {
+        &self.law
+    }
+
+    pub(super) fn cells(&self) -> &[u8] {
+        &self.cells
+    }
+
+    /// The value that a cell stands for.
+    pub(super) fn value(&self, cell: u8) -> f64 {
+        let (low, _) = self.range.ends();
+        self.range.width().mul_add(self.law.values()[usize::from(cell)], low)
+    }
+
+    /// The cells of a row.
+    ///
+    /// # Errors
+    /// [`Error::Index`].
+    pub(super) fn row(&self, index: usize) -> Result<&[u8]> {
+        let row = self.cells.chunks_exact(self.d).nth(index);
+        row.ok_or(Error::Index { what: "row", index, len: self.n() })
+    }
+
+    pub(super) fn public(
+        range: ValueRange,
+        law: &CellLaw,
+        (n, d): (usize, usize),
+    ) -> PublicParameters {
+        let (low, high) = range.ends();
+        PublicParameters::from([
+            ("n".to_owned(), n.into()),
+            ("d".to_owned(), d.into()),
+            ("lowest entry".to_owned(), low.into()),
+            ("highest entry".to_owned(), high.into()),
+            ("offsets".to_owned(), law.offsets().into()),
+        ])
+    }
+
+    /// Whether two releases have the same columns, range and law.
+    ///
+    /// # Errors
+    /// [`Error::Incompatible`].
+    pub fn check_comparable(&self, other: &Self) -> Result<()> {
+        alike("numbers of a row", &self.d, &other.d)?;
+        alike("ranges", &self.range, &other.range)?;
+        alike("offsets", &self.law.offsets(), &other.law.offsets())?;
+        alike("responses", &self.law.noise(), &other.law.noise())
+    }
+}

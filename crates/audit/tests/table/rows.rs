@@ -45,7 +45,7 @@ const INDIVIDUAL: &str = "the trait's guarantee is differential privacy, which i
 const BY_RANGE: &str =
     "its noise follows the entries of the range that was drawn, so no public fact gives the error";
 
-pub(crate) const TABLE: [Row; 27] = [
+pub(crate) const TABLE: [Row; 28] = [
     Row {
         name: "PrivateVector",
         file: "dp-core/src/mechanism/vector.rs",
@@ -359,6 +359,17 @@ pub(crate) const TABLE: [Row; 27] = [
         command: In("release/covariance.rs"),
         python: "Covariance",
         coverage: ("linalg-dp/tests/quantile.rs", "the_matrix_carries_the_noise_that_is_stated"),
+        prediction: Trait,
+    },
+    Row {
+        name: "PrivateGroups",
+        file: "linalg-dp/src/groups/mechanism.rs",
+        theorems: &[Theorem::PrivateGroups],
+        page: "signed-groups.md",
+        audits: &["private groups"],
+        command: In("release/groups.rs"),
+        python: "PrivateGroups",
+        coverage: ("linalg-dp/tests/groups.rs", "noise_is_that_which_is_stated"),
         prediction: Trait,
     },
     Row {

@@ -39,11 +39,13 @@ pub enum Kind {
     GroupCounts,
     /// Real-valued sketch rounded to a coarse grid, packed.
     SketchCompact,
+    /// Sums of groups that follow from noisy second moments, and these, `f64`.
+    PrivateGroups,
 }
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 16] = [
+    pub const ALL: [Self; 17] = [
         Self::Sketch64,
         Self::Sketch32,
         Self::Signs,
@@ -60,6 +62,7 @@ impl Kind {
         Self::Regression,
         Self::GroupCounts,
         Self::SketchCompact,
+        Self::PrivateGroups,
     ];
 
     /// The number in the file: the place in [`Kind::ALL`], for ever.
@@ -97,6 +100,7 @@ impl Kind {
             Self::Regression => "regression",
             Self::GroupCounts => "counts of groups",
             Self::SketchCompact => "sketch (compact)",
+            Self::PrivateGroups => "sums of private groups",
         }
     }
 

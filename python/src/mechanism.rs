@@ -86,6 +86,7 @@ impl Mechanism {
             Kind::FreshSigns(m) => AnyRelease::Signs(watched!(m, (view, fresh))).into(),
             Kind::IndividualSigns(m) => AnyRelease::IndividualSigns(m.release(view, rng)?).into(),
             Kind::Units(m) => AnyRelease::Units(watched!(m, view)).into(),
+            Kind::PrivateGroups(m) => AnyRelease::Groups(watched!(m, view)).into(),
             Kind::Quantile(m, d) => {
                 check_width(&view, *d)?;
                 let mut values = Vec::new();

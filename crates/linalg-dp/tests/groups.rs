@@ -3,7 +3,7 @@
 use dp_core::certificate::{Statement, Trust};
 use dp_core::mechanism::Mechanism as _;
 use dp_core::noise::NoiseLaw;
-use dp_core::release_file::{Summary, Trailer, Writer, decode, encode, open};
+use dp_core::release_file::{AnyCertificate, Summary, Trailer, Writer, decode, encode, open};
 use dp_core::{
     Adjacency, Budget, Certificate, EntryBound, Epsilon, Guarantee, L2Sensitivity, NoiseRng,
     NoiseScale, NormBound, PrivacyProfile, Probability, Profile, PublicGenerator, PublicSeed,
@@ -253,10 +253,10 @@ fn forged(
     payload(&mut changed);
     let mut stated = release.certificate().statement().clone();
     statement(&mut stated);
-    let certificate = authority!().certificate(stated, guarantee);
+    let certificate: AnyCertificate = authority!().certificate(stated, guarantee).into();
     let Summary { kind, rows, columns, fingerprint, parameters, .. } = opened.summary;
     let shape = (rows as usize, columns as usize);
-    let trailer = Trailer::new(shape, fingerprint, &parameters, certificate.into()).unwrap();
+    let trailer = Trailer::new(shape, fingerprint, &parameters, certificate).unwrap();
     let mut out = Writer::begin(Vec::new(), kind).unwrap();
     out.payload(&changed).unwrap();
     let (bytes, _) = out.end(trailer).map_err(|e| e.to_string())?;

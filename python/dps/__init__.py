@@ -5,8 +5,8 @@ as a matrix. Every release carries a certificate: which inputs cannot be told ap
 epsilon, recomputed by anyone who holds it.
 
 ===============  ==============================================================
-rows             `Vectors`, `MultiScale`, `Signs`, `IndividualSigns`, `Units`, `Bounded`, `Bits`,
-                 `Distances`; `Groups` of attributes
+rows             `Vectors`, `MultiScale`, `Signs`, `IndividualSigns`, `Units`, `Bounded`,
+                 `PrivateGroups`, `Bits`, `Distances`; `Groups` of attributes
 sets             `Sets`
 matrices         `Covariance`, `Newton`, `Directions`, `LowRank`, `Basis`, `Window`
 your own sums    `Numbers`
@@ -28,7 +28,18 @@ from .ledger import Ledger
 from .matrices import Basis, Covariance, Directions, LowRank, Newton, Stream, Window
 from .privacy import Adjacency, Guarantee, Profile, calibrate, compose
 from .release import Components, Estimate, Line, Moments, Release
-from .rows import Bits, Bounded, Distances, IndividualSigns, MultiScale, Numbers, Signs, Units, Vectors
+from .rows import (
+    Bits,
+    Bounded,
+    Distances,
+    IndividualSigns,
+    MultiScale,
+    Numbers,
+    PrivateGroups,
+    Signs,
+    Units,
+    Vectors,
+)
 from .sets import Counts, Sets
 
 __all__ = [
@@ -54,6 +65,7 @@ __all__ = [
     "MultiScale",
     "Newton",
     "Numbers",
+    "PrivateGroups",
     "Profile",
     "Release",
     "Sets",

@@ -370,6 +370,60 @@ class Bounded(Mechanism):
         return self._predict(norm)[1]
 
 
+class PrivateGroups(Mechanism):
+    """Sums of groups of columns that noisy second moments of the very rows make, paid from the same budget.
+
+    For a search among rows of which one value is protected, where nobody has public rows: `Release.search` ranks by the
+    best guess of rows. Distances cannot be told from sums of groups.
+
+    Parameters
+    ----------
+    d : int
+        Columns, at most 8192.
+    bound : float
+        Largest absolute value of an entry.
+    adjacency : Adjacency
+        ``attribute``.
+    epsilon, delta : float
+        The moments spend all of delta, which must be positive: the release is not pure.
+    row_norm : float, optional
+        About the norm of most rows. Longer ones are scaled to it in the moments, whose noise grows with it; by default the
+        largest that `bound` allows.
+    moments_share : float
+        The share of epsilon that the moments have.
+
+    Notes
+    -----
+    Source: ``docs/proofs/signed-groups.md``, theorems 2 and 3.
+    """
+
+    def __init__(
+        self,
+        *,
+        d: int,
+        bound: float,
+        adjacency: Adjacency,
+        epsilon: float,
+        delta: float,
+        row_norm: float | None = None,
+        moments_share: float = 0.25,
+    ) -> None:
+        super().__init__(
+            adjacency,
+            epsilon,
+            delta,
+            mechanism="private-groups",
+            d=d,
+            bound=bound,
+            row_norm=row_norm,
+            moments_share=moments_share,
+        )
+
+    def predict(self) -> float:
+        """Standard deviation of the noise of a sum; what groups find follows from no public fact."""
+        return self._predict()[1]
+
+
 class IndividualSigns(Mechanism):
     """Signs under **individual** differential privacy, which is not differential privacy.
 

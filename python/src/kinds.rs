@@ -12,6 +12,7 @@ use linalg_dp::covariance::{
     GaussianCovariance, JlCovariance, NoisyPower, QuantileConfig, QuantileCovariance,
     WishartCovariance, WishartShape,
 };
+use linalg_dp::groups::{GroupsConfig, PrivateGroups};
 use linalg_dp::low_rank::{
     BasisProjection, InputPerturbation, Pfp, PfpOptions, Pruning, PublicBasis, PublishedPfp,
     RangeFinder, Setting, Spread,
@@ -81,6 +82,12 @@ pub(crate) enum Config {
         repetitions: usize,
         gaussian: bool,
         seed: Option<u64>,
+    },
+    PrivateGroups {
+        d: usize,
+        bound: f64,
+        row_norm: Option<f64>,
+        moments_share: f64,
     },
     Units {
         d: usize,
@@ -242,6 +249,7 @@ pub(crate) enum Kind {
     IndividualSigns(IndividualSigns),
     Units(PrivateUnits),
     Bounded(PrivateBounded),
+    PrivateGroups(PrivateGroups),
     Bins(BinResponse, PublicSeed),
     Mixture(MixtureResponse),
     Buckets(BucketPrivMin, PublicSeed),
@@ -353,6 +361,13 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
             let sketch = SignSketch::repeated(family, d, bits, repetitions, seed(number)?)?;
             let bound = EntryBound::new(bound)?;
             Kind::IndividualSigns(IndividualSigns::new(sketch, noise, adjacency, bound, budget)?)
+        }
+        Config::PrivateGroups { d, bound, row_norm, moments_share } => {
+            // No row is longer than this.
+            let norm = NormBound::new(row_norm.unwrap_or(bound * (d as f64).sqrt()))?;
+            let (bound, share) = (EntryBound::new(bound)?, Probability::new(moments_share)?);
+            let config = GroupsConfig { d, adjacency, bound, norm, share };
+            Kind::PrivateGroups(PrivateGroups::calibrate(config, budget)?)
         }
         Config::Units { d, k, family, lengths, seed: number } => {
             let projection = ProjectionSpec::new(family, d, k, seed(number)?)?.build();

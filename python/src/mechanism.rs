@@ -87,6 +87,7 @@ impl Mechanism {
             Kind::IndividualSigns(m) => AnyRelease::IndividualSigns(m.release(view, rng)?).into(),
             Kind::Units(m) => AnyRelease::Units(watched!(m, view)).into(),
             Kind::Bounded(m) => AnyRelease::Bounded(watched!(m, view)).into(),
+            Kind::PrivateGroups(m) => AnyRelease::Groups(watched!(m, view)).into(),
             Kind::Quantile(m, d) => {
                 check_width(&view, *d)?;
                 let mut values = Vec::new();

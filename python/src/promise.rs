@@ -18,6 +18,7 @@ impl Kind {
             Kind::IndividualSigns(_) => return None,
             Kind::Units(m) => m.guarantee(),
             Kind::Bounded(m) => m.guarantee(),
+            Kind::PrivateGroups(m) => m.guarantee(),
             Kind::Bins(m, _) => m.guarantee(),
             Kind::Mixture(m) => m.guarantee(),
             Kind::Buckets(m, _) => m.guarantee(),
@@ -67,6 +68,7 @@ impl Kind {
             }
             Kind::Units(m) => m.predict(fact(0)?)?,
             Kind::Bounded(m) => m.predict(fact(0)?)?,
+            Kind::PrivateGroups(m) => m.predict(())?,
             Kind::Bins(m, _) => m.predict(set()?)?,
             Kind::Mixture(m) => m.predict(set()?)?,
             Kind::Buckets(m, _) => m.predict(set()?)?,

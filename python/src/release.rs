@@ -98,6 +98,7 @@ macro_rules! each_kind {
             AnyRelease::Range($r) => $body,
             AnyRelease::Window($r) => $body,
             AnyRelease::Regression($r) => $body,
+            AnyRelease::Groups($r) => $body,
             _ => return Err(Fault::Data("a release of a kind that is not known here".into())),
         }
     };
@@ -171,6 +172,7 @@ impl Release {
                 AnyRelease::Range(_) => "range sketch",
                 AnyRelease::Window(_) => "window covariance",
                 AnyRelease::Regression(_) => "regression",
+                AnyRelease::Groups(_) => "sums of private groups",
                 _ => "other",
             },
             Held::Numbers(_) => "numbers",

@@ -7,10 +7,12 @@ use linalg_dp::any::AnyRelease;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use sketch::bounded::BoundedQueries;
+use sketch::projection::Family;
 use sketch::search::{
     BoundedIndex, CountIndex, HammingIndex, Queries, Ranking, Score, Searchable, SketchIndex, nearest,
 };
 use sketch::sets::SetPairs;
+use sketch::vectors::Posterior;
 
 /// Rows and scores, queries x top.
 pub(crate) type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -21,6 +23,14 @@ fn chosen<'a, T: Searchable>(of: &'a T, rows: Option<&'a [usize]>) -> Result<Que
         Some(rows) => Queries::rows(of, rows)?,
         None => Queries::all(of),
     })
+}
+
+fn scored(name: &str) -> Score {
+    match name {
+        "inner" => Score::InnerProduct,
+        "squared-distance" => Score::SquaredDistance,
+        _ => Score::Cosine,
+    }
 }
 
 /// The best rows of a release for each query; nothing where these two are not searched.
@@ -35,12 +45,19 @@ pub(crate) fn search<'py>(
     }
     let some = rows.as_deref();
     Ok(Some(match (items, other.unwrap_or(items)) {
+        (AnyRelease::Groups(items), AnyRelease::Groups(_)) if other.is_none() => {
+            let (sums, score) = (items.payload().sums(), scored(score));
+            let Family::Grouped { groups } = sums.projection().family() else { return Ok(None) };
+            let answers = work(py, || -> Result<_> {
+                let moments = items.payload().moments()?;
+                let posterior = Posterior::new(groups, &moments)?;
+                let index = SketchIndex::posterior(sums, &posterior, score)?;
+                Ok(index.top_k(&chosen(sums, some)?, top)?)
+            })?;
+            found(py, &answers)?
+        }
         (AnyRelease::Sketch(items), AnyRelease::Sketch(asked)) => {
-            let score = match score {
-                "inner" => Score::InnerProduct,
-                "squared-distance" => Score::SquaredDistance,
-                _ => Score::Cosine,
-            };
+            let score = scored(score);
             let answers = work(py, || -> Result<_> {
                 let index = SketchIndex::new(items.payload(), score)?;
                 Ok(index.top_k(&chosen(asked.payload(), some)?, top)?)

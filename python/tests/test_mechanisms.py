@@ -39,6 +39,7 @@ OF_ROWS = {
     "units, projected": lambda: dps.Units(
         d=12, k=4, family="oporp", adjacency=dps.Adjacency.any_input(), epsilon=8, seed=3
     ),
+    "private groups": lambda: dps.PrivateGroups(d=12, bound=1, adjacency=ONE, row_norm=2.0, **BUDGET),
     "covariance": lambda: dps.Covariance(d=12, adjacency=PERSON, **BUDGET),
     "covariance, wishart": lambda: dps.Covariance(d=12, adjacency=PERSON, noise="wishart", **BUDGET),
     "covariance, jl": lambda: dps.Covariance(

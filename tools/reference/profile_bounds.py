@@ -369,6 +369,10 @@ def delta(p, eps):
         return telling * -(eps - e).expm1() if eps < e else arb(0)
     if kind == "pure-dp":
         return pure(exact(p["epsilon"]), eps)
+    if kind == "gaussian-and-pure":
+        mu, e = exact(p["sensitivity"]) / exact(p["sigma"]), exact(p["epsilon"])
+        # The textbook formula of the Gaussian holds at an epsilon of either sign.
+        return (gaussian(mu, eps - e) + gaussian(mu, eps + e) * (-e).exp()) / (1 + (-e).exp())
     if kind == "randomized-response":
         return bits(p["bits"], exact(p["keep"]), eps)
     if kind == "kary-response":

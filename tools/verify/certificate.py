@@ -92,7 +92,7 @@ PROFILE = {
     "gaussian": {"sensitivity": "+", "sigma": "+"}, "gaussian-composition": {"steps": "."},
     "symmetric-gaussian": {"bound": "+", "sigma": "+", "change": "c"}, "laplace": {"sensitivity": "+", "scale": "+"},
     "staircase": {"sensitivity": "+", "epsilon": "+", "inner": "n", "grid": "g"},
-    "pure-dp": {"epsilon": "+"}, "randomized-response": {"bits": "n", "keep": "p"},
+    "pure-dp": {"epsilon": "+"}, "gaussian-and-pure": {"sensitivity": "+", "sigma": "+", "epsilon": "+"}, "randomized-response": {"bits": "n", "keep": "p"},
     "kary-response": {"responses": "n", "alphabet": "n", "keep": "p"},
     "chi-mixture-gaussian": {"k": "n", "entry_shift": "+", "sigma": "+", "later_mu": "r"},
     "jl-mechanism": {"rows": "n", "bound": "+", "lift": "+", "change": "c"},
@@ -163,6 +163,8 @@ def check_profile(p, outer=()):
         check_stairs(p["epsilon"], stairs_width(p), p["inner"])
     elif kind == "pure-dp":
         ratios.append(p["epsilon"])
+    elif kind == "gaussian-and-pure":
+        ratios += [p["sensitivity"] / p["sigma"], p["epsilon"]]
     elif kind == "jl-mechanism":
         ratios.append(p["bound"] / p["lift"])
     elif kind == "wishart":
@@ -217,7 +219,8 @@ THEOREMS = {  # adjacencies, profiles
     "covariance-gaussian": (tuple(ROWS), ("symmetric-gaussian",)), "covariance-wishart": (tuple(ROWS), ("wishart",)),
     "covariance-jl": (tuple(ROWS), ("jl-mechanism",)), "covariance-of-chosen-bound": (tuple(ROWS), ("gaussian-composition",)),
     "sliding-window": (tuple(ROWS), ("gaussian", "jl-mechanism", "repeated")),
-    "group-counts": (("set-items",), ("pure-dp",)), "bounded-values": (("attribute",), ("kary-response",)),
+    "group-counts": (("set-items",), ("pure-dp",)), "private-groups": (("attribute",), ("gaussian-and-pure",)),
+     "bounded-values": (("attribute",), ("kary-response",)),
     "unit-vectors": ((*PROJECTED, "any-input"), ("pure-dp",)),
 }
 
@@ -280,6 +283,10 @@ def check_pair(a, p, n, open_ends):
             at_least(p["sensitivity"], row_moves(a["bound"], ROWS[a["kind"]]), "sensitivity", 1e-12)
     elif kind == "gaussian" and law == "several" and p["sensitivity"] == 1.0 and kinds == {"rounded-gaussian"}:
         open_ends.append("scales of the steps: they follow from public matrices")
+    elif kind == "gaussian-and-pure" and [x["kind"] for x in laws] == ["symmetric-gaussian", "staircase"]:
+        equal(laws[0]["sigma"], p["sigma"], "sigma")
+        step(p["sensitivity"], laws[0])
+        at_least(p["epsilon"], laws[1]["epsilon"], "epsilon", 1e-12)
     elif kind == "gaussian-composition" and kinds <= {"rounded-gaussian", "symmetric-gaussian"}:
         need(law == "rounded-gaussian" or law == "several" and len(laws) == len(p["steps"]), "a law for each step")
         for s, x in zip(p["steps"], laws if law == "several" else laws * len(p["steps"])):
@@ -380,6 +387,10 @@ def check_guarantee(c, open_ends):
     if "theorem" in g["provenance"]:
         check_theorem(g["provenance"]["theorem"], a, p)
         need(g["provenance"]["theorem"] != "unit-vectors" or c["noise"]["kind"] == "unit-cap", "unit-vectors: the noise is not unit-cap")
+        if g["provenance"]["theorem"] == "private-groups":
+            stairs = c["noise"]["laws"][-1]
+            need(stairs["kind"] == "staircase", "private-groups: the noise of the sums is not staircase")
+            need(stairs["width"] >= int(mpf(a["beta"]) * (1 - mpf(10) ** -12) / mpf(2) ** stairs["grid"]), "width of the staircase below beta")
         if g["provenance"]["theorem"] == "group-counts":
             need(c["noise"]["kind"] == "discrete-laplace", "group-counts: the noise is not discrete-laplace")
             at_least(p["epsilon"], a["alpha"] / mpf(c["noise"]["scale"]), "epsilon", 1e-12)

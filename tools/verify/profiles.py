@@ -138,6 +138,10 @@ def delta(p, eps):
     if kind == "pure-dp":
         e = mpf(p["epsilon"])
         return plus((exp(e) - exp(eps)) / (1 + exp(e)))
+    if kind == "gaussian-and-pure":
+        # A response tells with probability 1/(1 + e^-e): then its loss is e, else -e. `ndelta` holds at either sign.
+        mu, e = mpf(p["sensitivity"]) / mpf(p["sigma"]), mpf(p["epsilon"])
+        return (ndelta(mu, eps - e) + exp(-e) * ndelta(mu, eps + e)) / (1 + exp(-e))
     if kind == "randomized-response":
         return bit(p["bits"], p["keep"], eps)
     if kind == "kary-response":

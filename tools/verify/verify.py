@@ -23,7 +23,7 @@ KINDS = [("sketch", "private", 8), ("sketch, single precision", "private", 4), (
          ("noisy MinHash bits", "private", 8), ("set signatures", "none", 0), ("covariance", "private", 8),
          ("low-rank approximation", "private", 8), ("range sketch", "private", 8), ("window", "private", 8),
          ("unit vectors", "private", 4), ("regression", "private", 8), ("counts of groups", "private", 8), ("sketch, compact", "private", None),
-         ("bounded values", "private", None)]
+         ("bounded values", "private", None), ("sums of private groups", "private", 8)]
 UNIT_ROWS = ("rademacher", "srht", "sparse-jl", "oporp", "count-sketch", "grouped", "identity")
 
 
@@ -99,6 +99,32 @@ def check_chosen(spec, states):
         need(type(entries) is list and 1 <= len(entries) <= 2**17 and all(type(e) is int and abs(e) <= 2**14 for e in entries), "entries of the matrix")
         need(any(entries) and matrix["k"] == spec["k"] and len(entries) == spec["d"] * spec["k"], "matrix against d and k")
         states(matrix=sha(canonical(matrix).encode()).hexdigest()[:16])
+
+
+def moved(beta, entry, bound, constant):
+    """The most that one value moves second moments of rows scaled to a norm, by."""
+    square = bound**2 + constant**2
+    most = min(beta, 2 * min(entry, bound))
+    a = entry if entry <= bound and most * entry <= square else bound
+    steps, under = [most], 5 * a**2 - 4 * square
+    steps += [min(most, sqrt(2 * square))] + ([min(most, (3 * a - sqrt(under)) / 2)] if under > 0 else [])
+    return max(t * sqrt(max(2 * square - t**2 / 2, 2 * square + 2 * a**2 - 4 * a * t + t**2)) for t in steps)
+
+
+def check_groups(values, f, c, rows, columns, open_ends):
+    """Sums of groups, moments behind them, and what both noises pay."""
+    spec, public = f["projection"], c["public"]
+    d, laws = spec["d"], c["noise"]["laws"]
+    need(spec["family"].get("kind") == "grouped" and columns == spec["k"] and rows > 0, "shape: not a sum for each group")
+    need(len(values) == rows * columns + (d + 1) * (d + 2) // 2, "shape: length of the payload")
+    need([law["kind"] for law in laws] == ["symmetric-gaussian", "staircase"], "noise of moments and sums")
+    on_grid(values[: rows * columns], laws[1])
+    on_grid(values[rows * columns :], laws[0])
+    need(type(public.get("row_bound")) is float and type(public.get("largest entry")) is float, "bounds of rows and entries")
+    facts = [mpf(public[name]) for name in ("largest entry", "row_bound", "constant")]
+    need(all(x > 0 for x in facts) and public["constant"] == f["constant"], "bounds of rows and entries, or constant")
+    at_least(c["guarantee"]["profile"]["sensitivity"], moved(mpf(c["guarantee"]["adjacency"]["beta"]), *facts), "sensitivity", 1e-12)
+    open_ends.append("groups: they follow from the moments")
 
 
 def check_items(groups):
@@ -327,6 +353,13 @@ def check_release(code, payload, t, open_ends):
         a = c["guarantee"]["adjacency"]
         need(a["kind"] == "attribute" and profile["kind"] == "kary-response", "guarantee of bounded values")
         need(0 < f["high"] - f["low"] <= a["beta"], "a range wider than beta, or none")
+    elif code == 17:
+        fields(f, "parameters", {"projection": ".", "constant": "+"})
+        printed = f["projection"]
+        fields(printed, "parameters", {"family": ".", "d": "n", "k": "n", "seed": "."})
+        states(projection=printed["family"].get("kind"), d=printed["d"], k=printed["k"], projection_seed=printed["seed"], n=rows)
+        check_chosen(printed, states)
+        check_groups(values, f, c, rows, columns, open_ends)
     elif code == 13:
         need(rows == 1, "shape: more than one row of coefficients")
         check_regression(values, f, c, columns, open_ends)

@@ -40,6 +40,7 @@ mod parts;
 mod payloads;
 mod plans;
 mod preprocessing;
+mod private_groups;
 mod regression;
 mod release;
 mod require;

@@ -25,6 +25,8 @@ pub enum Theorem {
     ProjectionLaplace,
     /// Staircase noise on a projection of which one value moves one number: `staircase.md`, theorem 2.
     ProjectionStaircase,
+    /// Groups from noisy second moments, and staircase noise on their sums: `signed-groups.md`, theorem 3.
+    PrivateGroups,
     /// Gaussian noise on a fresh Gaussian projection: `private-projection.md`, theorem 3.
     ProjectionFresh,
     /// Gaussian noise on several scales of one projection: `private-projection.md`, theorem 4.
@@ -81,6 +83,7 @@ impl Theorem {
         Self::ProjectionGaussian,
         Self::ProjectionLaplace,
         Self::ProjectionStaircase,
+        Self::PrivateGroups,
         Self::ProjectionFresh,
         Self::ProjectionMultiScale,
         Self::SignsTouched,
@@ -115,6 +118,7 @@ impl Theorem {
             | Self::ProjectionFresh
             | Self::ProjectionMultiScale => "private-projection.md",
             Self::ProjectionStaircase => "staircase.md",
+            Self::PrivateGroups => "signed-groups.md",
             Self::SignsTouched | Self::SignsFresh => "sign-flips.md",
             Self::NoisyDistances | Self::BitResponse => "noise-addition.md",
             Self::MinHashMixture => "minhash-mixture.md",
@@ -200,7 +204,8 @@ impl Theorem {
             },
             (Self::ProjectionGaussian, P::Gaussian { .. })
             | (Self::ProjectionLaplace, P::Laplace { .. }) => of_user,
-            (Self::ProjectionStaircase, P::Staircase { .. }) => {
+            (Self::ProjectionStaircase, P::Staircase { .. })
+            | (Self::PrivateGroups, P::GaussianAndPure { .. }) => {
                 matches!(adjacency, A::Attribute { .. })
             }
             (Self::ProjectionMultiScale, P::Gaussian { sensitivity, .. }) => {

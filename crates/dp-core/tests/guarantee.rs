@@ -46,6 +46,11 @@ fn profiles() -> Vec<Profile> {
         },
         Profile::Laplace { sensitivity: l1, scale: LaplaceScale::new(sigma.get()).unwrap() },
         Profile::PureDp { epsilon: Epsilon::new(0.1).unwrap() },
+        Profile::GaussianAndPure {
+            sensitivity: l2(1.5),
+            sigma,
+            epsilon: Epsilon::new(0.1).unwrap(),
+        },
         Profile::RandomizedResponse { bits: 3, keep },
         Profile::KaryResponse { responses: 3, alphabet: 4, keep },
         Profile::ChiMixtureGaussian { k: 4, entry_shift: l2(1.5), sigma, later_mu: 0.0 },
@@ -107,6 +112,7 @@ fn every_theorem_speaks_of_what_its_page_says_and_of_nothing_else() {
             (T::BucketResponse, P::KaryResponse { .. }) => "*",
             (T::BoundedValues, P::KaryResponse { .. }) => "A",
             (T::GroupCounts, P::PureDp { .. }) => "I",
+            (T::PrivateGroups, P::GaussianAndPure { .. }) => "A",
             (T::UnitVectors, P::PureDp { .. }) => "ASR*",
             (T::RangeFinder | T::FindAndProject, P::ChiMixtureGaussian { .. }) => "S",
             (T::PublicBasis, P::Gaussian { sensitivity, .. }) => match sensitivity.get() {

@@ -10,6 +10,7 @@ use dp_core::release_file::{
 use dp_core::{Certificate, IndividualCertificate, NoGuarantee, Probability, Release};
 use linalg_dp::analysis::{Regression, denoised, pca};
 use linalg_dp::covariance::PrivateCovariance;
+use linalg_dp::groups::GroupSums;
 use linalg_dp::low_rank::{PrivateLowRank, Range as RangeSketch};
 use linalg_dp::newton::NewtonRegression;
 use linalg_dp::window::WindowCovariance;
@@ -20,7 +21,7 @@ use sketch::search::{BoundedIndex, CountIndex, Queries, Score};
 use sketch::sets::{NoisyBits, NoisyCounts, PrivateSymbols, SignatureMatrix};
 use sketch::signs::{SignCodes, SignPairs};
 use sketch::units::{UnitPairs, UnitVectors};
-use sketch::vectors::{Pairs, PrivateSketch};
+use sketch::vectors::{Pairs, Posterior, PrivateSketch};
 use std::ops::Range;
 
 /// The container: bytes as they are, and sealed. What opens is written back to the same bytes.
@@ -57,6 +58,7 @@ pub fn rewritten(bytes: &[u8]) -> Result<Vec<u8>, Failure> {
         Kind::LowRank => encode_as(&decode::<PrivateLowRank, Certificate>(bytes)?, kind)?,
         Kind::Range => encode_as(&decode::<RangeSketch, Certificate>(bytes)?, kind)?,
         Kind::Regression => encode_as(&decode::<NewtonRegression, Certificate>(bytes)?, kind)?,
+        Kind::PrivateGroups => encode_as(&decode::<GroupSums, Certificate>(bytes)?, kind)?,
         Kind::Window => encode_as(&decode::<WindowCovariance, Certificate>(bytes)?, kind)?,
         other => return Err(format!("no reader for {}", other.name()).into()),
     })
@@ -117,7 +119,7 @@ pub(crate) fn release_sets(data: &[u8]) {
     kind::<SignatureMatrix, NoGuarantee>(data, |_| {});
 }
 
-/// Covariances, low-rank approximations, range sketches, windows, regressions.
+/// Covariances, low-rank approximations, range sketches, windows, regressions, sums of private groups.
 pub(crate) fn release_matrices(data: &[u8]) {
     kind::<PrivateCovariance, Certificate>(data, |release| {
         evaluated(release.certificate());
@@ -143,6 +145,15 @@ pub(crate) fn release_matrices(data: &[u8]) {
         let failure = Probability::new(0.05).expect("a probability");
         let found = release.payload();
         let _ = (found.ranges(failure), found.intercept_range(failure));
+    });
+    kind::<GroupSums, Certificate>(data, |release| {
+        evaluated(release.certificate());
+        let sums = release.payload().sums();
+        let groups = sums.projection().groups().expect("sums of groups");
+        if let Ok(moments) = release.payload().moments() {
+            let posterior = Posterior::new(groups, &moments).expect("of these columns");
+            let _ = posterior.rows(sums);
+        }
     });
 }
 

@@ -15,6 +15,7 @@ use linalg_dp::covariance::{
     CovarianceMechanism, GaussianCovariance, JlCovariance, QuantileConfig, QuantileCovariance,
     WishartCovariance, WishartShape,
 };
+use linalg_dp::groups::{GroupsConfig, PrivateGroups};
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
 use linalg_dp::newton::{NewtonConfig, PrivateNewton};
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
@@ -254,6 +255,13 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
         let release = mechanism.release(&data(10, d + 1), &mut rng())?;
         all.push(Sample::new(target, name, encode(&release)?));
     }
+    let (bound, norm, share) = (one()?, NormBound::new(0.5)?, Probability::new(0.25)?);
+    let adjacency = Adjacency::Attribute { beta: one()? };
+    let config = GroupsConfig { d: 6, adjacency, bound, norm, share };
+    let rows = data(10, 6);
+    let release = PrivateGroups::calibrate(config, budget()?)?
+        .release(RowsView::f64(10, 6, &rows)?, &mut rng())?;
+    all.push(Sample::new(target, "private-groups.dps", encode(&release)?));
     let (m, n) = (5, 6);
     let a = data(m, n);
     let a = RowsView::f64(m, n, &a)?;

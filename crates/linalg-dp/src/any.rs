@@ -2,6 +2,7 @@
 
 use crate::covariance::PrivateCovariance;
 use crate::error::{Error, Result};
+use crate::groups::GroupSums;
 use crate::low_rank::{PrivateLowRank, Range};
 use crate::newton::NewtonRegression;
 use crate::verify::{self, Report, Trust};
@@ -71,6 +72,8 @@ pub enum AnyRelease {
     Window(Release<WindowCovariance>),
     /// Coefficients of a regression.
     Regression(Release<NewtonRegression>),
+    /// Sums of private groups, and the moments that these follow from.
+    Groups(Release<GroupSums>),
 }
 
 /// The numbers of a release, row after row.
@@ -145,6 +148,7 @@ impl AnyRelease {
             Kind::Range => Self::Range(read(&opened)?),
             Kind::Window => Self::Window(read(&opened)?),
             Kind::Regression => Self::Regression(read(&opened)?),
+            Kind::PrivateGroups => Self::Groups(read(&opened)?),
             other => return Err(dp_core::Error::file("kind", other.name()).into()),
         };
         Ok((opened.summary, release))
@@ -169,6 +173,10 @@ impl AnyRelease {
         };
         Some(match self {
             Self::Sketch(r) => Values::Reals(r.payload().k(), r.payload().values().into()),
+            Self::Groups(r) => {
+                let sums = r.payload().sums();
+                Values::Reals(sums.k(), sums.values().into())
+            }
             Self::Units(r) => {
                 let (units, mean) = (r.payload(), r.payload().mean());
                 Values::Reals(units.width(), units.values().iter().map(|v| v / mean).collect())
@@ -266,6 +274,7 @@ impl AnyRelease {
             (Self::Signs(a), Self::Signs(b)) => a.payload() == b.payload(),
             (Self::Symbols(a), Self::Symbols(b)) => a.payload() == b.payload(),
             (Self::Counts(a), Self::Counts(b)) => a.payload() == b.payload(),
+            (Self::Groups(a), Self::Groups(b)) => a.payload() == b.payload(),
             _ => false,
         }
     }
@@ -284,6 +293,7 @@ impl AnyRelease {
             Self::NoisyBits(release) => release.ids(),
             Self::Counts(release) => release.ids(),
             Self::PlainSignatures(release) => release.ids(),
+            Self::Groups(release) => release.ids(),
             _ => None,
         }
     }
@@ -307,6 +317,7 @@ impl AnyRelease {
             Self::Range(release) => release.certificate().clone().into(),
             Self::Window(release) => release.certificate().clone().into(),
             Self::Regression(release) => release.certificate().clone().into(),
+            Self::Groups(release) => release.certificate().clone().into(),
         }
     }
 
@@ -332,6 +343,7 @@ impl AnyRelease {
             Self::Range(release) => verify::verify_use(release, trust)?,
             Self::Window(release) => verify::verify_use(release, trust)?,
             Self::Regression(release) => verify::verify_use(release, trust)?,
+            Self::Groups(release) => verify::verify_use(release, trust)?,
         })
     }
 

@@ -6,6 +6,7 @@
 //! | ask it: principal components, regression, cuts | [`analysis`] |
 //! | approximate a matrix whose rows may shift | [`low_rank`] |
 //! | release the top directions alone | [`covariance::NoisyPower`] |
+//! | search rows of which one value is protected, by groups of columns that are paid for | [`groups`] |
 //! | follow a stream in sliding windows | [`window`] |
 //! | choose among them from public facts | [`plan`] |
 //! | check a release that somebody gave you | [`verify()`]; of a file of any kind, [`any::AnyRelease`] |
@@ -33,6 +34,7 @@ mod author;
 pub mod covariance;
 pub mod dense;
 pub mod error;
+pub mod groups;
 pub mod low_rank;
 pub mod newton;
 pub mod parts;

@@ -14,6 +14,7 @@ mod coverage;
 mod denoise;
 mod exact_noise;
 mod generators;
+mod groups;
 mod histogram;
 mod low_rank;
 mod low_rank_errors;

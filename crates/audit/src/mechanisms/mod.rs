@@ -4,6 +4,7 @@ pub(crate) mod averaged;
 pub(crate) mod bounded;
 pub(crate) mod common;
 pub(crate) mod covariance;
+pub(crate) mod groups;
 pub(crate) mod individual;
 pub(crate) mod low_rank;
 pub(crate) mod minhash;
@@ -40,6 +41,7 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
         quantile::subjects()?,
         power::subjects()?,
         newton::subjects()?,
+        groups::subjects()?,
         window::subjects()?,
         individual::subjects()?,
         structure::subjects()?,

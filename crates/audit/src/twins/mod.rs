@@ -6,6 +6,7 @@
 
 pub(crate) mod certificate;
 mod compose;
+mod groups;
 mod hashing;
 mod letters;
 mod noise;
@@ -30,6 +31,7 @@ pub(crate) fn all() -> Result<Vec<Subject>> {
         stream::twins()?,
         parts::twins()?,
         compose::twins()?,
+        groups::twins()?,
         wishart::twins()?,
     ];
     Ok(families.into_iter().flatten().collect())

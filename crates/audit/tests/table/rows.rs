@@ -373,6 +373,17 @@ pub(crate) const TABLE: [Row; 28] = [
         prediction: Trait,
     },
     Row {
+        name: "PrivateGroups",
+        file: "linalg-dp/src/groups/mechanism.rs",
+        theorems: &[Theorem::PrivateGroups],
+        page: "signed-groups.md",
+        audits: &["private groups"],
+        command: In("release/groups.rs"),
+        python: "PrivateGroups",
+        coverage: ("linalg-dp/tests/groups.rs", "noise_is_that_which_is_stated"),
+        prediction: Trait,
+    },
+    Row {
         name: "PrivateNewton",
         file: "linalg-dp/src/newton/mechanism.rs",
         theorems: &[Theorem::PrivateNewton],

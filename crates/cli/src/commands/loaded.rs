@@ -126,6 +126,7 @@ impl Asked for AnyRelease {
             Self::Range(_) => "a range sketch",
             Self::Window(_) => "a sliding-window covariance",
             Self::Regression(_) => "a regression",
+            Self::Groups(_) => "sums of private groups",
             _ => "a release",
         }
     }

@@ -10,6 +10,7 @@ use crate::output::Record;
 use clap::{Args, ValueEnum};
 use dp_core::Release;
 use dp_core::release_file::RowIds;
+use linalg_dp::groups::GroupSums;
 use readers::{ColumnRules, Limits, OutsideBounds, RowsFile, SetsFile};
 use sketch::RowsView;
 use sketch::bounded::{BoundedQueries, BoundedValues};
@@ -162,11 +163,16 @@ impl Search {
         }
         // A row of the database finds itself: ask for one more and leave it out.
         let within = other.is_none();
-        let scored = matches!(
-            database,
-            AnyRelease::Sketch(_) | AnyRelease::Units(_) | AnyRelease::Bounded(_)
-        );
-        if !scored {
+        let scored = |r: &AnyRelease| {
+            matches!(
+                r,
+                AnyRelease::Sketch(_)
+                    | AnyRelease::Units(_)
+                    | AnyRelease::Bounded(_)
+                    | AnyRelease::Groups(_)
+            )
+        };
+        if !scored(&database) {
             self.one_score(database.name())?;
         }
         let count = self.top.saturating_add(usize::from(within));
@@ -184,6 +190,17 @@ impl Search {
                 if items.payload().is_occupancy() =>
             {
                 self.occupancy(items.payload(), queries.payload(), count)?
+            }
+            (AnyRelease::Groups(items), AnyRelease::Groups(_)) if within => {
+                let sums = items.payload().sums();
+                let rows = self.chosen(sums.n())?;
+                let found = self.in_groups(items.payload(), &Queries::rows(sums, &rows)?, count)?;
+                (self.score().1, rows, listed(&found))
+            }
+            (AnyRelease::Groups(_), AnyRelease::Groups(_)) => {
+                return Err(Error::usage(
+                    "private groups are searched within one release, or by --query: two releases have groups of their own",
+                ));
             }
             (AnyRelease::Counts(items), AnyRelease::Counts(queries)) => {
                 self.counts(items.payload(), queries.payload(), count)?
@@ -232,7 +249,10 @@ impl Search {
                 let found = index.top_k(&Queries::all(&queries), self.top)?;
                 return Ok((COSINE, asked, listed(&found)));
             }
-            AnyRelease::Sketch(_) | AnyRelease::Units(_) | AnyRelease::Bounded(_) => self.score().1,
+            AnyRelease::Sketch(_)
+            | AnyRelease::Units(_)
+            | AnyRelease::Bounded(_)
+            | AnyRelease::Groups(_) => self.score().1,
             other => return Err(other.cannot("a search by exact queries")),
         };
         let input = self.beside(path).open()?;
@@ -262,6 +282,11 @@ impl Search {
                 let projection = items.payload().projection().build();
                 let queries = PrivateSketch::exact(projection.as_ref(), rows)?;
                 self.in_sketch(items.payload(), &Queries::all(&queries), self.top)?
+            }
+            AnyRelease::Groups(items) => {
+                let projection = items.payload().sums().projection().build();
+                let queries = PrivateSketch::exact(projection.as_ref(), rows)?;
+                self.in_groups(items.payload(), &Queries::all(&queries), self.top)?
             }
             other => return Err(other.cannot("a search by exact queries")),
         };
@@ -372,6 +397,22 @@ impl Search {
             SketchIndex::new(items, score)
         };
         Ok(index?.top_k(queries, count)?)
+    }
+
+    /// By the best guess of rows, from the moments beside the sums.
+    fn in_groups(
+        &self,
+        items: &GroupSums,
+        queries: &Queries<'_, PrivateSketch>,
+        count: usize,
+    ) -> Result<Neighbours<f64>> {
+        let sums = items.sums();
+        let Family::Grouped { groups } = sums.projection().family() else {
+            return Err(Error::usage("the release has no groups"));
+        };
+        let moments = items.moments()?;
+        let posterior = Posterior::new(groups, &moments)?;
+        Ok(SketchIndex::posterior(sums, &posterior, self.score().0)?.top_k(queries, count)?)
     }
 
     /// Refuses a choice of scores where there is none.

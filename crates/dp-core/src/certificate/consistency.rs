@@ -60,6 +60,23 @@ pub(super) fn check_pace(adjacency: Adjacency, public: &PublicParameters) -> Res
 pub(super) fn check_pure(guarantee: &Guarantee, noise: &NoiseLaw) -> Result<()> {
     match (guarantee.provenance().theorem(), noise) {
         (Some(Theorem::UnitVectors), NoiseLaw::UnitCap { .. }) => Ok(()),
+        // The step of the grid that a change begins is not moved by.
+        (Some(Theorem::PrivateGroups), NoiseLaw::Several { laws }) => {
+            let (Adjacency::Attribute { beta }, [_, NoiseLaw::Staircase { width, grid, .. }]) =
+                (guarantee.adjacency(), &laws[..])
+            else {
+                return Err(rejected("noise", "private-groups speaks of staircase noise on sums"));
+            };
+            let moved = (beta.get() * (1.0 - 1e-12) / grid.spacing()).floor();
+            if *width as f64 >= moved {
+                return Ok(());
+            }
+            let text = format!("states {width} steps, but {} moves sums by {moved}", beta);
+            Err(rejected("noise.laws.width", text))
+        }
+        (Some(Theorem::PrivateGroups), _) => {
+            Err(rejected("noise", "private-groups speaks of two laws"))
+        }
         (Some(Theorem::UnitVectors), _) => {
             Err(rejected("noise", "unit-vectors speaks of unit-cap noise alone"))
         }

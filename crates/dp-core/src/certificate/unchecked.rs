@@ -107,6 +107,13 @@ fn of_profile(
         Profile::PureDp { .. } => {
             add("guarantee.profile.epsilon", "beyond that of one bit, letter, step or cap");
         }
+        Profile::GaussianAndPure { .. } => {
+            add(
+                "guarantee.profile.sensitivity",
+                "follows from the public bounds of rows; whoever knows the formula can compare",
+            );
+            add("guarantee.profile.epsilon", "that one change moves one number alone");
+        }
         Profile::RandomizedResponse { .. } => {
             add("guarantee.profile.bits", "how many bits one change touches");
         }

@@ -39,7 +39,7 @@ impl Pick {
     }
 }
 
-const KINDS: usize = 16;
+const KINDS: usize = 17;
 
 /// A profile of this kind; `small` ones only where the reference adds up a number of terms that grows with its square.
 fn profile(kind: usize, pick: &mut Pick) -> Profile {
@@ -112,7 +112,12 @@ fn profile(kind: usize, pick: &mut Pick) -> Profile {
             lift: NoiseScale::new(pick.between(0.3, 1e3)).unwrap(),
             change,
         },
-        14 => {
+        14 => Profile::GaussianAndPure {
+            sensitivity: pick.any(1e-3, 1e3),
+            sigma: pick.any(1e-3, 1e9),
+            epsilon: pick.any(1e-9, 100.0),
+        },
+        15 => {
             let dim = pick.count(1000);
             let dof = dim + 1 + pick.count(1000);
             let (bound, scale) = (NormBound::new(1.0).unwrap(), pick.any(0.03, 1e4));

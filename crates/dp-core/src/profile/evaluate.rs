@@ -4,6 +4,7 @@ use super::chi_mixture::ChiMixture;
 use super::curve::{Curve, Near};
 use super::declared::{Approximate, Concentrated, Losses};
 use super::gaussian::{Gaussian, Steps};
+use super::gaussian_and_pure::GaussianAndPure;
 use super::group::Group;
 use super::jl::Jl;
 use super::kind::Kind;
@@ -33,6 +34,9 @@ impl Profile {
                 of(&Staircase { sensitivity, epsilon, inner, grid })
             }
             Self::PureDp { epsilon } => of(&Pure { epsilon }),
+            Self::GaussianAndPure { sensitivity, sigma, epsilon } => {
+                of(&GaussianAndPure { sensitivity, sigma, epsilon })
+            }
             Self::RandomizedResponse { bits, keep } => of(&Bits { bits, keep }),
             Self::KaryResponse { responses, alphabet, keep } => {
                 of(&Letters { responses, alphabet, keep })

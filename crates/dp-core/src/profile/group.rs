@@ -73,6 +73,11 @@ impl Profile {
                 Self::Laplace { sensitivity: L1Sensitivity::new(sensitivity.get() * l1)?, scale }
             }
             Self::PureDp { epsilon } => Self::PureDp { epsilon: Epsilon::new(epsilon.get() * l1)? },
+            Self::GaussianAndPure { sensitivity, sigma, epsilon } => Self::GaussianAndPure {
+                sensitivity: L2Sensitivity::new(sensitivity.get() * l1)?,
+                sigma,
+                epsilon: Epsilon::new(epsilon.get() * l1)?,
+            },
             // That so many responses differ, and no more, is the theorem's.
             Self::RandomizedResponse { bits, keep } if meeting.adds_up => {
                 Self::RandomizedResponse { bits: bits.saturating_mul(size), keep }

@@ -150,6 +150,16 @@ pub enum Profile {
         /// The pure epsilon.
         epsilon: Epsilon,
     },
+    /// A Gaussian step, then any step of pure differential privacy on the same data, chosen by its output: the exact
+    /// composition with the worst case, one randomised response.
+    GaussianAndPure {
+        /// l2 norm of the Gaussian step's shift.
+        sensitivity: L2Sensitivity,
+        /// Its standard deviation.
+        sigma: NoiseScale,
+        /// The pure epsilon of the other step.
+        epsilon: Epsilon,
+    },
     /// Bits that all differ, each kept with probability `keep`; exact. Fewer
     /// differing bits are dominated.
     RandomizedResponse {

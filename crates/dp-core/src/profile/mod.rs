@@ -14,6 +14,7 @@ pub(crate) mod declared;
 mod evaluate;
 pub(crate) mod event;
 pub(crate) mod gaussian;
+pub(crate) mod gaussian_and_pure;
 mod group;
 pub(crate) mod jl;
 mod kind;

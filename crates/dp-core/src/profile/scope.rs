@@ -30,6 +30,7 @@ impl Profile {
             Self::Laplace { .. } => "Laplace",
             Self::Staircase { .. } => "staircase",
             Self::PureDp { .. } => "pure",
+            Self::GaussianAndPure { .. } => "Gaussian and pure",
             Self::RandomizedResponse { .. } => "randomised response",
             Self::KaryResponse { .. } => "k-ary response",
             Self::ChiMixtureGaussian { .. } => "chi mixture",

@@ -41,6 +41,8 @@ pub enum Kind {
     SketchCompact,
     /// Values of a declared range, a byte each.
     BoundedValues,
+    /// Sums of groups that follow from noisy second moments, and these, `f64`.
+    PrivateGroups,
 }
 
 impl Kind {
@@ -63,6 +65,7 @@ impl Kind {
         Self::GroupCounts,
         Self::SketchCompact,
         Self::BoundedValues,
+        Self::PrivateGroups,
     ];
 
     /// The number in the file: the place in [`Kind::ALL`], for ever.
@@ -101,6 +104,7 @@ impl Kind {
             Self::GroupCounts => "counts of groups",
             Self::SketchCompact => "sketch (compact)",
             Self::BoundedValues => "bounded values",
+            Self::PrivateGroups => "sums of private groups",
         }
     }
 

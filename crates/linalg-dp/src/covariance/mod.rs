@@ -47,7 +47,7 @@ pub use clip::RowClip;
 pub(crate) use clip::{leaves_rows_public, longer_rows, row_change};
 pub(crate) use codec::{CovarianceFacts, put_covariance};
 pub use gaussian::GaussianCovariance;
-pub(crate) use gram::{ExactGram, MAX_SHIFT, OpenGram, rescale};
+pub(crate) use gram::{ExactGram, MAX_SHIFT, OpenGram, noise_grid, rescale};
 pub use jl::JlCovariance;
 pub(crate) use mechanism::stated;
 pub use mechanism::{CovarianceMechanism, CovarianceStream};

@@ -16,6 +16,7 @@
 //! ```
 
 mod checks;
+mod groups;
 mod regression;
 
 use crate::covariance::{
@@ -23,6 +24,7 @@ use crate::covariance::{
     leaves_rows_public, row_change,
 };
 use crate::error::{Error, Result};
+use crate::groups::GroupSums;
 use crate::low_rank::{PrivateLowRank, Range, Setting};
 use crate::newton::NewtonRegression;
 use crate::window::{BlockNoise, Factorisation, Schedule, StreamConfig, WindowCovariance};
@@ -58,6 +60,7 @@ impl Verifiable for PrivateLowRank {}
 impl Verifiable for Range {}
 impl Verifiable for WindowCovariance {}
 impl Verifiable for NewtonRegression {}
+impl Verifiable for GroupSums {}
 
 /// What whoever trusts a release asks: [`verify_trusting`] without any trust.
 ///
@@ -120,7 +123,12 @@ fn examined<T: Verifiable>(release: &Release<T>, trust: &Trust) -> Result<Report
 pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Finding>> {
     let AnyCertificate::Private(certificate) = &summary.certificate else { return Ok(None) };
     let found = match summary.kind {
-        Kind::Covariance | Kind::Window | Kind::Range | Kind::LowRank | Kind::Regression
+        Kind::Covariance
+        | Kind::Window
+        | Kind::Range
+        | Kind::LowRank
+        | Kind::Regression
+        | Kind::PrivateGroups
             if is_published(certificate) =>
         {
             PUBLISHED
@@ -129,6 +137,7 @@ pub fn verify_sensitivity(summary: &Summary, trust: &Trust) -> Result<Option<Fin
         Kind::Window => window(certificate, trust)?,
         Kind::Range => range(certificate)?,
         Kind::Regression => regression::sensitivities(certificate)?,
+        Kind::PrivateGroups => groups::of_file(certificate, &summary.parameters)?,
         Kind::LowRank => {
             Finding::NotChecked("its second step's follows from the basis in the payload")
         }
@@ -153,6 +162,7 @@ pub fn verify_certificate(certificate: &Certificate, trust: &Trust) -> Result<Op
         Some(Theorem::SlidingWindow) => Some(window(certificate, trust)?),
         Some(Theorem::RangeFinder) => Some(range(certificate)?),
         Some(Theorem::PrivateNewton) => Some(regression::sensitivities(certificate)?),
+        Some(Theorem::PrivateGroups) => Some(groups::alone(certificate)?),
         _ => None,
     })
 }

@@ -5,6 +5,7 @@ mod common;
 mod counts;
 mod covariance;
 mod feed;
+mod groups;
 mod like;
 mod low_rank;
 mod minhash;

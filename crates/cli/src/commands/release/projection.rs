@@ -165,6 +165,11 @@ impl ProjectionOptions {
         Ok(Family::Given { matrix: PublicMatrix::principal(&moments, self.k()?)? })
     }
 
+    /// Whether it is that of another release.
+    pub(super) fn is_appended(&self) -> bool {
+        self.given.get().is_some()
+    }
+
     /// Its size, where it is drawn or learned.
     pub(crate) fn k(&self) -> Result<usize> {
         let missing =

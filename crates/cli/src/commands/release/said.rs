@@ -64,6 +64,9 @@ fn scales(record: Record, profile: &Profile) -> Record {
             ..
         } => record.number("least keep probability", keep.get()),
         Profile::JlMechanism { lift, .. } => record.number("lift", lift.get()),
+        Profile::GaussianAndPure { sigma, epsilon, .. } => {
+            record.number("sigma 1", sigma.get()).number("staircase epsilon", epsilon.get())
+        }
         _ => record,
     }
 }

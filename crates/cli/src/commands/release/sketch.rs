@@ -2,13 +2,14 @@
 
 use super::common::{Calibration, FRESH, SeedOptions};
 use super::feed::{Feed, Source};
+use super::groups::GroupOptions;
 use super::parts::{Asked, Made, Making};
 use super::privacy::{AdjacencyKind, IdOptions, UserOptions};
 use super::projection::ProjectionOptions;
 use super::rows::{Promise, RowsOptions};
 use super::said::{found, warn_of_nothing};
 use crate::commands::choice::{STANDARD_ERROR, Way, distance_name, say_chosen, warn_of_worse};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, no_effect};
 use crate::output::{Record, complain};
 use clap::{Args, ValueEnum};
 use dp_core::mechanism::{Mechanism, Prediction};
@@ -30,6 +31,8 @@ pub(crate) struct SketchOptions {
     ids: IdOptions,
     #[command(flatten)]
     pub(super) projection: ProjectionOptions,
+    #[command(flatten)]
+    groups: GroupOptions,
     #[command(flatten)]
     seed: SeedOptions,
     /// What the guarantee rests on. `averaged` (a Gaussian projection, drawn now, used once) needs less
@@ -194,6 +197,9 @@ impl SketchOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         self.ids.of(&self.rows.input);
         let known = [AdjacencyKind::Attribute, AdjacencyKind::RowShift, AdjacencyKind::ReplaceRow];
+        if self.groups.private()? {
+            return self.private_groups();
+        }
         let Promise { adjacency, budget, limits } =
             self.rows.promise_of(&self.users, "a sketch", &known)?;
         self.check_noise(budget)?;
@@ -291,6 +297,28 @@ impl SketchOptions {
             write(ReleaseWriter::create(to, &mechanism, element, rng)?, &feed)
         })?;
         self.said(made, &asked, &whole)
+    }
+
+    /// Whose projection is not known before the rows are.
+    fn private_groups(&self) -> Result<Record> {
+        if self.projection.is_appended() {
+            return Err(Error::usage(
+                "--groups private makes groups of its own: rows that are appended take those of the release",
+            ));
+        }
+        if !matches!(self.noise, None | Some(Noise::Staircase)) {
+            return Err(Error::usage(
+                "--groups private has --noise staircase only: leave --noise out",
+            ));
+        }
+        let why = "--groups private is stored in one way and draws nothing";
+        let coarse = !matches!(self.store, Store::F64);
+        no_effect("--store", coarse.then_some(&()), why)?;
+        no_effect("--calibration", self.calibration.as_ref(), why)?;
+        self.seed.none(why)?;
+        let promise = self.rows.promise("private groups", &[AdjacencyKind::Attribute])?;
+        let bound = self.rows.bounds.largest(promise.adjacency)?;
+        self.groups.run(&self.rows, promise, bound)
     }
 
     fn said(&self, made: Made, asked: &Asked<'_>, whole: &Whole) -> Result<Record> {

@@ -380,7 +380,7 @@ def check_release(code, payload, t, open_ends):
 
 def check_ids(block, code, rows, c):
     """Names of rows, each with a line end behind it."""
-    need(code in (0, 1, 2, 3, 4, 5, 6, 7, 12, 14, 15, 16), "ids of a kind without rows")
+    need(code in (0, 1, 2, 3, 4, 5, 6, 7, 12, 14, 15, 16, 17), "ids of a kind without rows")
     a = c.get("guarantee", c).get("adjacency", {})
     need(a.get("each", a).get("kind") != "add-remove-row", "ids of rows whose presence is protected")
     *ids, rest = block.decode().split("\n")

@@ -78,7 +78,7 @@ const SLACK: f64 = 1e-9;
 
 impl Theorem {
     /// Every theorem.
-    pub const ALL: [Self; 26] = [
+    pub const ALL: [Self; 27] = [
         Self::GaussianOnRows,
         Self::ProjectionGaussian,
         Self::ProjectionLaplace,

@@ -47,7 +47,7 @@ pub enum Kind {
 
 impl Kind {
     /// All kinds.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Sketch64,
         Self::Sketch32,
         Self::Signs,

@@ -77,12 +77,6 @@ impl BinLaw {
         }
     }
 
-    /// Unbiased estimates of the true counts from the observed ones.
-    #[must_use]
-    pub(crate) fn invert_counts(&self, observed: [u32; 4]) -> [f64; 4] {
-        core::array::from_fn(|t| (0..4).map(|o| f64::from(observed[o]) * self.inverse[o][t]).sum())
-    }
-
     /// Weights w, u on the observed counts with `E[w] = shared minima`, `E[u] = non-empty bins of the union`.
     fn weights(&self) -> [(f64, f64); 4] {
         core::array::from_fn(|o| {
@@ -92,7 +86,7 @@ impl BinLaw {
     }
 
     /// Unbiased estimates of the bins with a shared minimum, and of the bins that are not empty in the union.
-    fn shared_and_union(&self, counts: [u32; 4]) -> (f64, f64) {
+    pub(super) fn shared_and_union(&self, counts: [u32; 4]) -> (f64, f64) {
         let mut sums = (0.0, 0.0);
         for (count, (w, u)) in counts.iter().zip(self.weights()) {
             sums.0 += f64::from(*count) * w;

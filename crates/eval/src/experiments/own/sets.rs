@@ -122,7 +122,7 @@ pub(super) fn recalls(
             Method::Bins => {
                 // Round numbers near the data's own: helps the bins, not the bits.
                 let ranking = Ranking::Likelihood { size: 31.0, near: 0.28, far: 0.04 };
-                let hits = nearest(&release, &task.queries, RETURNED, ranking)?;
+                let hits = nearest(SetPairs::within(&release), &task.queries, RETURNED, ranking)?;
                 hits.into_iter().map(|hits| hits.into_iter().map(|hit| hit.row).collect()).collect()
             }
             Method::Bits { denoised, exact } => {

@@ -2,8 +2,10 @@
 
 use crate::analysis::denoised;
 use crate::covariance::{CovarianceNoise, PrivateCovariance};
+use crate::dense;
 use crate::error::{Error, Result};
 use dp_core::NoiseScale;
+use faer::Mat;
 use sketch::projection::{Groups, PublicMoments};
 use sketch::vectors::PrivateSketch;
 
@@ -54,8 +56,18 @@ impl NoisyMoments {
             (0..d * d).map(|e| full[e / d * (d + 1) + e % d] - n * mean[e / d] * mean[e % d]);
         let noise = CovarianceNoise::SymmetricGaussian { sigma: self.sigma };
         let scatter = PrivateCovariance::new(d, centred.collect(), None, noise);
-        let clear = denoised(&scatter)?.matrix();
-        let mut covariance: Vec<f64> = (0..d * d).map(|e| clear[(e / d, e % d)] / n).collect();
+        let clear = denoised(&scatter)?;
+        // What stands out of the noise alone finds more where there is much noise, all that may be there where there is little:
+        // half of both.
+        let (edge, sigma) = ((2.0 * d as f64).sqrt() * self.sigma.get(), self.sigma.get());
+        let out = |l: f64| if l > edge { l - d as f64 * sigma * (sigma / l) } else { 0.0 };
+        let both = clear.released_values().iter().zip(clear.values());
+        let values: Vec<f64> = both.map(|(l, v)| 0.5 * (out(*l) + v) / n).collect();
+        let v = clear.vectors();
+        let scaled = Mat::from_fn(d, d, |i, j| v[(i, j)] * values[j]);
+        let product = dense::product(scaled.as_ref(), v.transpose());
+        let even = |i: usize, j: usize| 0.5 * (product[(i, j)] + product[(j, i)]);
+        let mut covariance: Vec<f64> = (0..d * d).map(|e| even(e / d, e % d)).collect();
         if (0..d).all(|i| covariance[i * d + i] <= 0.0) {
             // Nothing stands out of the noise: no column is known to move with another.
             (0..d).for_each(|i| covariance[i * d + i] = self.sigma.get() / n);

@@ -49,8 +49,8 @@ const WAYS: [Way; 6] = [
     Way::Stairs { denoised: true },
     Way::Bounded { one_bit: false, denoised: false, exact: false },
     Way::Bounded { one_bit: false, denoised: true, exact: false },
-    Way::Bounded { one_bit: true, denoised: true, exact: false },
     Way::Bounded { one_bit: false, denoised: true, exact: true },
+    Way::Bounded { one_bit: true, denoised: true, exact: false },
 ];
 
 impl Way {
@@ -91,7 +91,7 @@ fn found(
     (ways, epsilon): (&[Way], f64),
     repetition: u64,
 ) -> Result<(Vec<f64>, f64)> {
-    let (asked, searched) = context.pick((40, 400), (300, 3000));
+    let (asked, searched) = context.pick((40, 300), (300, 3000));
     let seed = context.public_seed("split", repetition);
     let split = all.split(asked, Some(searched), seed)?;
     let d = all.d();
@@ -170,7 +170,10 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let all = context.pick(halved(&all)?, all);
     let mut series = Vec::new();
     // Ways that search the same releases.
-    for ways in [&WAYS[..2], &[WAYS[2], WAYS[3], WAYS[5]][..], &WAYS[4..5]] {
+    let groups = [&WAYS[..2], &WAYS[2..5], &WAYS[5..]];
+    // One bit is for pictures that are mostly black and white, which halved ones are not.
+    for ways in context.pick(&groups[..2], &groups[..]) {
+        let ways = *ways;
         let empty = |&way: &Way| Series { way, precision: Vec::new(), deviation: Vec::new() };
         let mut these: Vec<Series> = ways.iter().map(empty).collect();
         for epsilon in EPSILONS {
@@ -184,7 +187,6 @@ fn run(context: &Context<'_>) -> Result<Report> {
         }
         series.extend(these);
     }
-    series.sort_by_key(|series| WAYS.iter().position(|way| *way == series.way));
     let mut table = Table::new(
         "precision",
         "Share of the 10 rows returned that are among the 50 nearest by cosine; one pixel may become any other, delta 0.",
@@ -194,7 +196,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         let numbers = series.means().map(|x| format!("{x:.3}"));
         table.row([series.way.label().to_owned()].into_iter().chain(numbers));
     }
-    claims(context, &mut report, &series);
+    claims(&mut report, &series);
     let curve = |series: &Series| Curve {
         label: series.way.label().into(),
         points: EPSILONS.iter().zip(&series.precision).map(|(&x, y)| Point::mean(x, y)).collect(),
@@ -228,36 +230,38 @@ fn run(context: &Context<'_>) -> Result<Report> {
     Ok(report)
 }
 
-fn claims(context: &Context<'_>, report: &mut Report, all: &[Series]) {
-    let [_, stairs, _, denoised, bit, asked] = all else { unreachable!("six ways") };
-    let [stairs, found, bit, exact] = [stairs, denoised, bit, asked].map(Series::means);
+fn claims(report: &mut Report, all: &[Series]) {
+    let [_, stairs, _, denoised, asked, bit @ ..] = all else { unreachable!("five ways") };
+    let [stairs, found, exact] = [stairs, denoised, asked].map(Series::means);
     let shown = |x: &[f64]| x.iter().map(|x| format!("{x:.3}")).collect::<Vec<_>>().join(", ");
     let against =
         |ours: &[f64], theirs: &[f64]| format!("{} against {}", shown(ours), shown(theirs));
-    if context.effort == crate::Effort::Full {
+    // Of the full run alone.
+    if let [bit] = bit {
+        let bit = bit.means();
         report
             .claim(
-                "bounded values, denoised, find at least .42, .85 and .97 at epsilon 1, 2 and 3",
-                found.iter().zip([0.42, 0.85, 0.97]).all(|(a, b)| *a >= b),
+                "bounded values, denoised, find at least .30, .86 and .97 at epsilon 1, 2 and 3",
+                found.iter().zip([0.30, 0.86, 0.97]).all(|(a, b)| *a >= b),
                 shown(&found),
             )
             .catches(&ANSWERS)
             .catches(&[Sabotage::DoubleNoise]);
+        report
+            .claim(
+                "one bit a value finds no less than .02 below that, for most pixels are black",
+                (0..3).all(|i| bit[i] >= found[i] - 0.02) && bit[2] > 0.5,
+                against(&bit, &found),
+            )
+            .catches(&ANSWERS);
     }
     report
         .claim(
-            "denoised, bounded values find at least .05 more than staircase noise on random bins at epsilon 1, 2 and 3",
-            found.iter().zip(&stairs).all(|(a, b)| *a >= b + 0.05),
+            "denoised, bounded values find at least .03 more than staircase noise on random bins, denoised too, at epsilon 1, 2 and 3",
+            found.iter().zip(&stairs).all(|(a, b)| *a >= b + 0.03),
             against(&found, &stairs),
         )
         .catches(&ANSWERS);
-    report
-        .claim(
-            "at epsilon 2 and 3 one bit a value finds no less than .02 below that, for most pixels are black",
-            (1..3).all(|i| bit[i] >= found[i] - 0.02),
-            against(&bit[1..], &found[1..]),
-        )
-        .catches(&[Sabotage::NoNoise]);
     report
         .claim(
             "queries held by the asker find at least .05 more at epsilon 1",

@@ -257,9 +257,9 @@ fn matrices() -> Result<Vec<Sample>, Failure> {
     }
     let (bound, norm, share) = (one()?, NormBound::new(0.5)?, Probability::new(0.25)?);
     let adjacency = Adjacency::Attribute { beta: one()? };
-    let config = GroupsConfig { d: 6, adjacency, bound, norm, share };
+    let asked = GroupsConfig { d: 6, adjacency, bound, norm, share };
     let rows = data(10, 6);
-    let release = PrivateGroups::calibrate(config, budget()?)?
+    let release = PrivateGroups::calibrate(asked, budget()?)?
         .release(RowsView::f64(10, 6, &rows)?, &mut rng())?;
     all.push(Sample::new(target, "private-groups.dps", encode(&release)?));
     let (m, n) = (5, 6);

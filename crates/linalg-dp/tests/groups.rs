@@ -268,7 +268,7 @@ fn forged(
 /// hash is right.
 #[test]
 fn forgeries_are_refused() {
-    let release = released(400, 9, None);
+    let release = released(6000, 9, None);
     let own = release.certificate().guarantee().clone();
     forged(&release, |_| (), |_| (), own.clone()).unwrap();
     let refused = |found: Result<(), String>, why: &str| {

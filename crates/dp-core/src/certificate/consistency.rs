@@ -60,7 +60,7 @@ pub(super) fn check_pace(adjacency: Adjacency, public: &PublicParameters) -> Res
 pub(super) fn check_pure(guarantee: &Guarantee, noise: &NoiseLaw) -> Result<()> {
     match (guarantee.provenance().theorem(), noise) {
         (Some(Theorem::UnitVectors), NoiseLaw::UnitCap { .. }) => Ok(()),
-        // The step of the grid that a change begins is not moved by.
+        // Sums lie on the grid: they move by the whole steps that beta holds.
         (Some(Theorem::PrivateGroups), NoiseLaw::Several { laws }) => {
             let (Adjacency::Attribute { beta }, [_, NoiseLaw::Staircase { width, grid, .. }]) =
                 (guarantee.adjacency(), &laws[..])
@@ -71,7 +71,7 @@ pub(super) fn check_pure(guarantee: &Guarantee, noise: &NoiseLaw) -> Result<()> 
             if *width as f64 >= moved {
                 return Ok(());
             }
-            let text = format!("states {width} steps, but {} moves sums by {moved}", beta);
+            let text = format!("states {width} steps, but {beta} moves sums by {moved}");
             Err(rejected("noise.laws.width", text))
         }
         (Some(Theorem::PrivateGroups), _) => {

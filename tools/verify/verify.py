@@ -326,7 +326,8 @@ def check_release(code, payload, t, open_ends):
         states(n=rows, d=columns, lowest_entry=f["low"], highest_entry=f["high"], offsets=f["offsets"])
         a = c["guarantee"]["adjacency"]
         need(a["kind"] == "attribute" and profile["kind"] == "kary-response", "guarantee of bounded values")
-        need(0 < f["high"] - f["low"] <= a["beta"], "a range wider than beta, or none")
+        need(1e-60 <= f["high"] - f["low"] <= a["beta"], "a range wider than beta, or none")
+        need(max(abs(f["low"]), abs(f["high"])) <= 1e60, "a range beyond 1e60")
     elif code == 13:
         need(rows == 1, "shape: more than one row of coefficients")
         check_regression(values, f, c, columns, open_ends)

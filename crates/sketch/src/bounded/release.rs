@@ -7,12 +7,12 @@ use crate::joined::{alike, joinable};
 use dp_core::certificate::PublicParameters;
 use dp_core::noise::NoiseLaw;
 
-/// The largest end of a range, and one over its least width: fourth powers stay far inside of double precision.
+/// The largest end of a range: fourth powers stay far inside of double precision.
 pub(super) const MOST: f64 = 1e60;
 
 /// Refuses ranges whose estimates would leave double precision.
 pub(super) fn in_range(range: ValueRange) -> Result<ValueRange> {
-    if range.width() >= 1.0 / MOST && range.largest() <= MOST {
+    if range.width() >= 1e-60 && range.largest() <= MOST {
         return Ok(range);
     }
     let (low, high) = range.ends();

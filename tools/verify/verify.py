@@ -352,7 +352,8 @@ def check_release(code, payload, t, open_ends):
         states(n=rows, d=columns, lowest_entry=f["low"], highest_entry=f["high"], offsets=f["offsets"])
         a = c["guarantee"]["adjacency"]
         need(a["kind"] == "attribute" and profile["kind"] == "kary-response", "guarantee of bounded values")
-        need(0 < f["high"] - f["low"] <= a["beta"], "a range wider than beta, or none")
+        need(1e-60 <= f["high"] - f["low"] <= a["beta"], "a range wider than beta, or none")
+        need(max(abs(f["low"]), abs(f["high"])) <= 1e60, "a range beyond 1e60")
     elif code == 17:
         fields(f, "parameters", {"projection": ".", "constant": "+"})
         printed = f["projection"]

@@ -2,7 +2,7 @@
 
 use super::law::CellLaw;
 use super::mechanism::BOUNDED;
-use super::release::BoundedValues;
+use super::release::{BoundedValues, in_range};
 use crate::distances::ValueRange;
 use crate::error::{Error, Result};
 use crate::written::check_stated;
@@ -31,7 +31,7 @@ impl BoundedFacts {
 
     /// The range of every value.
     pub(crate) fn range(&self) -> Result<ValueRange> {
-        ValueRange::new(self.low, self.high)
+        in_range(ValueRange::new(self.low, self.high)?)
     }
 
     /// Digest of what makes releases comparable, but for the response.

@@ -1,7 +1,7 @@
 //! A response on every value of a declared range.
 
 use super::law::CellLaw;
-use super::release::BoundedValues;
+use super::release::{BoundedValues, MOST, in_range};
 use crate::author::AUTHOR;
 use crate::distances::ValueRange;
 use crate::error::{Error, Result};
@@ -16,9 +16,6 @@ use rayon::prelude::*;
 
 /// Name of the mechanism in certificates.
 pub(super) const BOUNDED: &str = "bounded-values";
-
-/// Widths and ends whose squares stay far inside of double precision.
-const ENDS: (f64, f64) = (1e-100, 1e100);
 
 /// Every value of a declared range by itself: rounded at random to a grid, cut into a few letters at a random offset, and
 /// answered by a randomised response. A byte a value.
@@ -90,21 +87,17 @@ impl PrivateBounded {
     /// The law of least variance for the budget.
     ///
     /// # Errors
-    /// No values; an epsilon outside `[2^-10, 32]`; a range wider than beta, beyond 1e100 or narrower than 1e-100.
+    /// No values; an epsilon outside `[2^-10, 32]`; a range wider than beta, beyond 1e60 or narrower than 1e-60.
     pub fn new(config: BoundedConfig, budget: Budget) -> Result<Self> {
         let BoundedConfig { d, range, beta, one_bit, .. } = config;
         if !(1..1 << 32).contains(&(d as u64)) {
             return Err(Error::invalid("d", d, "[1, 2^32)"));
         }
-        let width = range.width();
-        if !(width >= ENDS.0 && range.largest() <= ENDS.1) {
-            let (low, high) = range.ends();
-            let allowed = "ends up to 1e100 and a width of at least 1e-100: scale the values";
-            return Err(Error::invalid("range", format!("[{low:e}, {high:e}]"), allowed));
-        }
+        let width = in_range(range)?.width();
         if width > beta.get() {
             let allowed = format!(
-                "at most beta = {beta}: the law hides every change within the range, so state a beta of {width}, or a narrower range"
+                "(0, {beta}], which is beta: the law hides every change within the range, so state a beta of {width}, or a \
+                 narrower range"
             );
             return Err(Error::invalid("width of the range", width, allowed));
         }
@@ -226,8 +219,8 @@ impl Mechanism for PrivateBounded {
 
     /// Of values where the law errs most.
     fn predict(&self, norm: f64) -> Result<Prediction> {
-        if !(norm > 0.0 && norm <= ENDS.1) {
-            return Err(Error::invalid("norm", norm, "(0, 1e100]"));
+        if !(norm > 0.0 && norm <= MOST) {
+            return Err(Error::invalid("norm", norm, "(0, 1e60]"));
         }
         let error = norm * self.variance().sqrt();
         Ok(Prediction::new("an inner product with an exact query", error))

@@ -7,6 +7,19 @@ use crate::joined::{alike, joinable};
 use dp_core::certificate::PublicParameters;
 use dp_core::noise::NoiseLaw;
 
+/// The largest end of a range: fourth powers stay far inside of double precision.
+pub(super) const MOST: f64 = 1e60;
+
+/// Refuses ranges whose estimates would leave double precision.
+pub(super) fn in_range(range: ValueRange) -> Result<ValueRange> {
+    if range.width() >= 1e-60 && range.largest() <= MOST {
+        return Ok(range);
+    }
+    let (low, high) = range.ends();
+    let allowed = "[-1e60, 1e60] and at least 1e-60 wide: scale the values";
+    Err(Error::invalid("range", format!("[{low:e}, {high:e}]"), allowed))
+}
+
 /// n rows of d cells, with the public facts that estimators need.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BoundedValues {

@@ -9,7 +9,7 @@ use std::path::Path;
 /// Which two inputs must be hard to tell apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum AdjacencyKind {
-    /// One value of one row changes by at most --beta (sketch, signs).
+    /// One value of one row changes by at most --beta (sketch, bounded, signs).
     Attribute,
     /// One row moves by at most --shift in l2 norm (sketch, low-rank).
     RowShift,

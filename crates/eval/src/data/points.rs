@@ -118,6 +118,30 @@ impl Points {
         }
     }
 
+    /// Images of half the side: means of four pixels.
+    ///
+    /// # Panics
+    /// Unless the images are square and of an even side.
+    pub(crate) fn halved(&self) -> Self {
+        let side = self.d.isqrt();
+        assert!(side * side == self.d && side.is_multiple_of(2), "{} pixels", self.d);
+        let half = side / 2;
+        let mean = |image: &[f64], at: usize| {
+            let corner = 2 * (at / half) * side + 2 * (at % half);
+            let four = [corner, corner + 1, corner + side, corner + side + 1];
+            0.25 * four.iter().map(|i| image[*i]).sum::<f64>()
+        };
+        let images = self.values.chunks(self.d);
+        let values = images.flat_map(|image| (0..half * half).map(move |at| mean(image, at)));
+        Self {
+            name: format!("{}, {half} x {half}", self.name),
+            n: self.n,
+            d: half * half,
+            values: values.collect(),
+            labels: self.labels.clone(),
+        }
+    }
+
     /// Shuffles the rows with a public seed and cuts off `queries` rows and then
     /// `database` rows (all the others for `None`); no row is in both.
     ///

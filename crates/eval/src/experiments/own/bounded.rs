@@ -66,19 +66,6 @@ impl Way {
     }
 }
 
-/// Pictures of half the side: the mean of four pixels is an attribute of `[0, 1]`.
-fn halved(all: &Points) -> Result<Points> {
-    let mut values = Vec::with_capacity(all.values().len() / 4);
-    for picture in all.values().chunks_exact(784) {
-        for (i, j) in (0..14).flat_map(|i| (0..14).map(move |j| (i, j))) {
-            let corner = 56 * i + 2 * j;
-            let four = [0, 1, 28, 29].map(|at| picture[corner + at]);
-            values.push(four.iter().sum::<f64>() / 4.0);
-        }
-    }
-    Points::new("MNIST sample (5,000 digits), halved", 196, values, None)
-}
-
 fn listed(found: &Neighbours<f64>) -> Vec<Vec<usize>> {
     let row = |q| found.indices(q).iter().map(|&i| i as usize).collect();
     (0..found.n()).map(row).collect()
@@ -167,7 +154,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     context.progress.begin(3 * EPSILONS.len() as u64);
     let all = digits();
-    let all = context.pick(halved(&all)?, all);
+    let all = context.pick(all.halved(), all);
     let mut series = Vec::new();
     // Ways that search the same releases.
     let groups = [&WAYS[..2], &WAYS[2..5], &WAYS[5..]];
@@ -241,7 +228,18 @@ fn claims(report: &mut Report, all: &[Series]) {
         let bit = bit.means();
         report
             .claim(
-                "bounded values, denoised, find at least .30, .86 and .97 at epsilon 1, 2 and 3",
+                "bounded values, denoised, find at least .424, .862 and .979 at epsilon 1, 2 and 3, as a prototype did",
+                found.iter().zip([0.424, 0.862, 0.979]).all(|(a, b)| *a >= b),
+                shown(&found),
+            )
+            .fails_because(
+                "the prototype shrank both sides by another rule, with the noise measured from the rows themselves; from the \
+                 release alone a third less is found at epsilon 1, and more at 2 and 3",
+                found[0] > 0.28 && found[1] >= 0.862 && found[2] >= 0.979,
+            );
+        report
+            .claim(
+                "at least .30, .86 and .97 (limits set after the first run; fresh draws each seed)",
                 found.iter().zip([0.30, 0.86, 0.97]).all(|(a, b)| *a >= b),
                 shown(&found),
             )

@@ -104,18 +104,6 @@ fn of_power_law(context: &Context<'_>, repetitions: u64) -> Result<PowerLaw> {
     Ok(found)
 }
 
-/// Images of half the side: means of four pixels.
-fn halved(values: &[f64]) -> Vec<f64> {
-    let half = SIDE / 2;
-    let mean = |image: &[f64], at: usize| {
-        let corner = 2 * (at / half) * SIDE + 2 * (at % half);
-        let four = [corner, corner + 1, corner + SIDE, corner + SIDE + 1];
-        0.25 * four.iter().map(|i| image[*i]).sum::<f64>()
-    };
-    let images = values.chunks(SIDE * SIDE);
-    images.flat_map(|image| (0..half * half).map(|at| mean(image, at))).collect()
-}
-
 /// Energy on images whose norms nobody declared: under the bound of pixels in [0, 1], and under a chosen one.
 fn of_images(context: &Context<'_>, repetitions: u64) -> Result<([Samples; 2], String)> {
     let images = context.images()?;
@@ -124,7 +112,9 @@ fn of_images(context: &Context<'_>, repetitions: u64) -> Result<([Samples; 2], S
         return Err(Error::Malformed { what: images.name().to_owned(), reason });
     }
     let side = context.pick(SIDE / 2, SIDE);
-    let values = context.pick(halved(images.values()), images.values().to_vec());
+    let name = format!("{}, {side} x {side}", images.name());
+    let images = context.pick(images.halved(), images);
+    let values = images.values().to_vec();
     let d = side * side;
     let exact = gram(&values, d);
     let best: f64 = symmetric_eigen(exact.as_ref())?.values[..K].iter().sum();
@@ -146,7 +136,7 @@ fn of_images(context: &Context<'_>, repetitions: u64) -> Result<([Samples; 2], S
         }
         context.progress.step();
     }
-    Ok((found, format!("{}, {side} x {side}", images.name())))
+    Ok((found, name))
 }
 
 fn means(samples: &Samples) -> Vec<f64> {

@@ -180,12 +180,13 @@ mod tests {
         Some(text.lines().map(line).collect())
     }
 
-    fn name(line: &String) -> String {
+    fn name(line: &str) -> String {
         line.split(' ').next().unwrap_or_default().to_owned()
     }
 
-    /// What this command is built from, and what the wheel has of the library, the tests are built from: with other features a crate,
-    /// and all that stands on it, would be compiled twice.
+    /// What this command is built from, and what the library in the wheel stands on, the tests are built from: with other features a
+    /// crate, and all that stands on it, would be compiled twice. (The library itself is, for the wheel: paths of another workspace
+    /// are other crates to cargo.)
     #[test]
     fn nothing_is_compiled_twice() {
         let edges = ["--edges", "normal,build"];
@@ -197,7 +198,7 @@ mod tests {
         assert!(twice.is_empty(), "built with other features by the tests: {twice:?}");
         assert!(!offline("dps").expect("built before").is_subset(&tests));
         let library: Vec<_> =
-            offline("linalg-dp").expect("built before").iter().map(name).collect();
+            offline("linalg-dp").expect("built before").iter().map(|line| name(line)).collect();
         let manifest = concat!(env!("CARGO_MANIFEST_DIR"), "/../python/Cargo.toml");
         let Some(wheel) = built(&["--manifest-path", manifest, edges[0], edges[1]]) else { return };
         let shared: Vec<_> = wheel.iter().filter(|line| library.contains(&name(line))).collect();

@@ -128,7 +128,9 @@ mod tests {
                     }
                 }
                 let found = at(&p, epsilon);
-                assert!((found / sum - 1.0).abs() < 1e-6, "{mu} {pure} {epsilon}: {found} {sum}");
+                // Beyond twelve deviations the grid has nothing.
+                let off = (found - sum).abs();
+                assert!(off < 1e-6 * sum + 1e-30, "{mu} {pure} {epsilon}: {found} {sum}");
             }
         }
     }

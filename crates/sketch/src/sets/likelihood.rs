@@ -124,7 +124,7 @@ fn on_face<const M: usize>(
     let mut x = [0.0; M];
     for (a, &i) in members.iter().enumerate() {
         x[i] = rows[a][n + 1] / rows[a][a];
-        if !(x[i] >= -1e-12) {
+        if x[i].is_nan() || x[i] < -1e-12 {
             return None;
         }
         x[i] = x[i].max(0.0);

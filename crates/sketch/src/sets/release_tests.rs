@@ -107,24 +107,29 @@ fn bin_estimates_are_nearly_unbiased_with_the_stated_error() {
     for (bins, values, epsilon) in [(128, 8, 4.0), (128, 2, 2.0), (64, 16, 8.0)] {
         let budget = Budget::new(epsilon, 0.0).expect("budget");
         let mechanism = BinResponse::calibrate(bins, values, 1, budget).expect("calibrated");
-        let (mut ratios, mut errors, mut empties) = (vec![], vec![], vec![]);
+        let (mut ratios, mut found, mut errors, mut empties) = (vec![], vec![], vec![], vec![]);
         for r in 0..2_000 {
             let release = mechanism.release(&sets, PublicSeed::new(r), &mut rng).expect("release");
             let law = BinLaw::of(release.payload()).expect("bins");
             let seen = SetPairs::within(&release).outcomes(0, 1).expect("rows");
             let estimate = law.jaccard(seen);
             ratios.push(law.score(seen));
+            found.push(estimate.value);
             errors.push(estimate.standard_error.powi(2));
             empties.push(bins as f64 - law.shared_and_union(seen).1);
         }
         let (mean, se) = moments(&ratios);
         assert!((mean - 0.6).abs() < 0.012 + 5.5 * se, "{bins} bins: {mean}");
         let spread = se * 2_000f64.sqrt();
+        let (likeliest, se) = moments(&found);
+        assert!((likeliest - 0.6).abs() < 0.05, "{bins} bins: likeliest {likeliest}");
+        let of_likeliest = se * 2_000f64.sqrt();
+        assert!(of_likeliest < 1.02 * spread, "{bins} bins: {of_likeliest} {spread}");
         let stated = moments(&errors).0.sqrt();
         assert!(
             // The longer arm of a skewed interval, cut to the range.
-            (0.9..1.45).contains(&(stated / spread)),
-            "{bins} bins: stated {stated}, seen {spread}"
+            (0.9..1.45).contains(&(stated / of_likeliest)),
+            "{bins} bins: stated {stated}, seen {of_likeliest}"
         );
         let predicted = law_error(bins, values, &mechanism);
         assert!(

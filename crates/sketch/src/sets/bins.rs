@@ -1,6 +1,6 @@
 //! Estimating similarity from noisy bins.
 
-use super::estimate::{Z95, check_keep, from_arms};
+use super::estimate::{Z95, check_keep, from_arms, not_rejected};
 use super::likelihood::{Law, fit};
 use super::symbols::{Coding, PrivateSymbols};
 use crate::error::{Error, Result};
@@ -77,6 +77,12 @@ impl BinLaw {
         }
     }
 
+    /// Unbiased estimates of the true counts from the observed ones.
+    #[must_use]
+    pub(crate) fn invert_counts(&self, observed: [u32; 4]) -> [f64; 4] {
+        core::array::from_fn(|t| (0..4).map(|o| f64::from(observed[o]) * self.inverse[o][t]).sum())
+    }
+
     /// Weights w, u on the observed counts with `E[w] = shared minima`, `E[u] = non-empty bins of the union`.
     fn weights(&self) -> [(f64, f64); 4] {
         core::array::from_fn(|o| {
@@ -86,7 +92,7 @@ impl BinLaw {
     }
 
     /// Unbiased estimates of the bins with a shared minimum, and of the bins that are not empty in the union.
-    pub(super) fn shared_and_union(&self, counts: [u32; 4]) -> (f64, f64) {
+    fn shared_and_union(&self, counts: [u32; 4]) -> (f64, f64) {
         let mut sums = (0.0, 0.0);
         for (count, (w, u)) in counts.iter().zip(self.weights()) {
             sums.0 += f64::from(*count) * w;
@@ -107,13 +113,8 @@ impl BinLaw {
     /// Zero where the likeliest bins are all empty.
     #[must_use]
     pub fn likeliest(&self, observed: [u32; 4]) -> f64 {
-        self.most(observed).1
-    }
-
-    /// Largest log-likelihood, and its similarity.
-    fn most(&self, observed: [u32; 4]) -> (f64, f64) {
-        let (most, shares) = fit(observed.map(f64::from), &self.truths().map(|t| self.seen(t)));
-        (most, (shares[SAME_VALUE] / (1.0 - shares[BOTH_EMPTY]).max(1e-12)).clamp(0.0, 1.0))
+        let shares = fit(observed.map(f64::from), &self.truths().map(|t| self.seen(t)));
+        (shares[SAME_VALUE] / (1.0 - shares[BOTH_EMPTY]).max(1e-12)).clamp(0.0, 1.0)
     }
 
     /// What the four kinds of bins truly show: empty in both sets, a shared least item, different ones, empty in one.
@@ -142,39 +143,29 @@ impl BinLaw {
         from_arms(self.likeliest(observed), low, high)
     }
 
-    /// Confidence interval in `[0, 1]`, by profile likelihood (Wilks): the similarities J at which the likeliest shares of empty
-    /// bins leave the log-likelihood less than `z^2 / 2` below its largest value, z the normal law's quantile.
+    /// Confidence interval in `[0, 1]`: the similarities that a test does not reject.
     ///
-    /// Shared least items vary less than in independent bins, which makes it wider than it need be. Where the noise hides everything this
-    /// is the whole range.
+    /// At the true J, `T = shared - J union` has mean zero, whatever the sets; its variance is that of
+    /// the outcomes at J (the empty bins estimated) less what sampling without repetition saves. J is kept while
+    /// `|T|`, less half a step of one bin, is within the normal law's quantile. Where the noise hides
+    /// everything this is the whole range.
     #[must_use]
     pub fn interval(&self, observed: [u32; 4], level: Probability) -> Interval {
         self.accepted(observed, upper_quantile(0.5 * (1.0 - level.get())))
     }
 
     fn accepted(&self, observed: [u32; 4], z: f64) -> Interval {
-        let (most, best) = self.most(observed);
-        let [empty, shared, distinct, one] = self.truths();
-        let counts = observed.map(f64::from);
-        // At a similarity the truths are mixtures of three: all empty, and the others without or with as many bins as can be empty in one.
+        let (shared, union) = self.shared_and_union(observed);
+        let truth = self.invert_counts(observed).map(|count| count / self.bins as f64);
+        let weights = self.weights();
+        let most = weights.iter().fold(f64::NEG_INFINITY, |m, w| m.max(w.0));
+        let least = weights.iter().fold(f64::INFINITY, |m, w| m.min(w.0));
+        let variance = self.variances(truth);
         let keeps = |j: f64| {
-            let beside = |rest: Law| core::array::from_fn(|o| j * shared[o] + (1.0 - j) * rest[o]);
-            let parts = [empty, beside(distinct), beside(one)].map(|t| self.seen(t));
-            2.0 * (most - fit(counts, &parts).0) <= z * z
+            let distance = ((shared - j * union).abs() - 0.5 * (most - least)).max(0.0);
+            distance * distance <= z * z * variance(j)
         };
-        let edge = |end: f64| {
-            let (mut inside, mut outside) = (best, end);
-            if keeps(end) {
-                return end;
-            }
-            // The likelihood falls on either side of its largest value.
-            for _ in 0..20 {
-                let mid = 0.5 * (inside + outside);
-                if keeps(mid) { inside = mid } else { outside = mid }
-            }
-            outside
-        };
-        Interval { low: edge(0.0), high: edge(1.0) }
+        not_rejected(self.score(observed).clamp(0.0, 1.0), keeps)
     }
 
     /// Variance of `shared - j union` at similarity j, for the shares of bins empty in both rows and in one.

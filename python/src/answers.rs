@@ -9,13 +9,13 @@ use linalg_dp::any::AnyRelease;
 use linalg_dp::verify::{Finding, Report};
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
+use sketch::bounded::BoundedPairs;
 use sketch::distances::{
     noisy_bit_distance, noisy_bit_distance_interval, noisy_distance, noisy_distance_interval,
 };
 use sketch::search::Neighbours;
 use sketch::sets::SetPairs;
 use sketch::signs::{SignCodes, SignPairs};
-use sketch::bounded::BoundedPairs;
 use sketch::units::UnitPairs;
 use sketch::vectors::Pairs;
 use sketch::{Estimate, Interval};

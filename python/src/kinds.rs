@@ -1,5 +1,6 @@
 //! Mechanisms by their public parameters: built, calibrated, and what they promise.
 
+use crate::config::{Config, Finding, Flips, Scale};
 use crate::error::{Fault, Result};
 use dp_core::mechanism::{Basis, Mechanism as _, PrivateVector, Statistic};
 use dp_core::noise::{GaussianNoise, LaplaceNoise};
@@ -19,225 +20,19 @@ use linalg_dp::low_rank::{
 };
 use linalg_dp::newton::{NewtonConfig, PrivateNewton};
 use linalg_dp::window::{BlockNoise, Pace, Schedule, StreamConfig, WindowMechanism};
-use serde::Deserialize;
+use sketch::bounded::{BoundedConfig, PrivateBounded};
 use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
-use sketch::projection::{Family, ProjectionSpec};
+use sketch::projection::ProjectionSpec;
 use sketch::sets::{
-    BinResponse, BucketPrivMin, GroupCounts, ItemGroups, MixtureResponse, NoisySecureMinHash,
-    SetNeighbours, SymbolShape,
+    BinResponse, BucketPrivMin, GroupCounts, MixtureResponse, NoisySecureMinHash, SetNeighbours,
+    SymbolShape,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
     SignSketch,
 };
-use sketch::bounded::{BoundedConfig, PrivateBounded};
 use sketch::units::{PrivateUnits, UnitsConfig};
-use sketch::vectors::{
-    AveragedProjection, MultiScale, NoiseKind, PrivateProjection, ProjectionConfig,
-};
-
-/// Public parameters, by the mechanism's name.
-#[derive(Deserialize)]
-#[serde(tag = "mechanism", rename_all = "kebab-case", deny_unknown_fields)]
-pub(crate) enum Config {
-    Projection {
-        d: usize,
-        k: usize,
-        family: Family,
-        bound: f64,
-        noise: Noise,
-        seed: Option<u64>,
-    },
-    AveragedProjection {
-        d: usize,
-        k: usize,
-        bound: f64,
-    },
-    MultiScale {
-        d: usize,
-        scales: Vec<Scale>,
-        bound: f64,
-    },
-    Signs {
-        d: usize,
-        bits: usize,
-        family: Family,
-        bound: f64,
-        repetitions: usize,
-        flips: Flips,
-        seed: Option<u64>,
-    },
-    FreshSigns {
-        d: usize,
-        bits: usize,
-        bound: f64,
-        least_norm: Option<f64>,
-        lift: Option<f64>,
-    },
-    IndividualSigns {
-        d: usize,
-        bits: usize,
-        family: Family,
-        bound: f64,
-        repetitions: usize,
-        gaussian: bool,
-        seed: Option<u64>,
-    },
-    PrivateGroups {
-        d: usize,
-        bound: f64,
-        row_norm: Option<f64>,
-        moments_share: f64,
-    },
-    Units {
-        d: usize,
-        k: usize,
-        family: Family,
-        lengths: Option<f64>,
-        seed: Option<u64>,
-    },
-    Bounded {
-        d: usize,
-        low: f64,
-        high: f64,
-        one_bit: bool,
-    },
-    Bins {
-        bins: usize,
-        symbols: u32,
-        seed: Option<u64>,
-    },
-    Mixture {
-        positions: usize,
-        concatenation: usize,
-        symbols: u32,
-    },
-    Buckets {
-        positions: usize,
-        concatenation: usize,
-        symbols: u32,
-        seed: Option<u64>,
-    },
-    NoisyMinHash {
-        positions: usize,
-        concatenation: usize,
-        accept_true_delta: bool,
-    },
-    Counts {
-        groups: ItemGroups,
-    },
-    GaussianCovariance {
-        d: usize,
-        means: bool,
-        within: Option<f64>,
-    },
-    WishartCovariance {
-        d: usize,
-        dof: Option<u64>,
-    },
-    JlCovariance {
-        d: usize,
-        sketch_rows: usize,
-    },
-    Newton {
-        d: usize,
-        label_bound: f64,
-        intercept: bool,
-    },
-    Directions {
-        d: usize,
-        k: usize,
-        iterations: usize,
-        seed: Option<u64>,
-    },
-    LowRank {
-        n: usize,
-        d: usize,
-        rank: usize,
-        oversampling: usize,
-        row_bound: f64,
-        method: Finding,
-    },
-    Basis {
-        n: usize,
-        d: usize,
-        k: usize,
-        basis: Vec<f64>,
-        reason: String,
-        row_bound: f64,
-        isotropic: bool,
-    },
-    Window {
-        d: usize,
-        window: u64,
-        block: Option<u64>,
-        clock: bool,
-        schedule: Option<Schedule>,
-    },
-    Numbers {
-        length: usize,
-        sensitivity: f64,
-        largest: f64,
-        touched: usize,
-        laplace: bool,
-        by: String,
-        reason: String,
-    },
-    Distances {
-        n: usize,
-        d: usize,
-        low: f64,
-        high: f64,
-    },
-    Bits {
-        d: usize,
-    },
-}
-
-/// One projection of a mechanism of several.
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Scale {
-    k: usize,
-    family: Family,
-    share: f64,
-    seed: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Noise {
-    Gaussian,
-    Laplace,
-    Staircase,
-}
-
-impl Noise {
-    fn kind(&self) -> NoiseKind {
-        match self {
-            Self::Gaussian => NoiseKind::Gaussian,
-            Self::Laplace => NoiseKind::Laplace,
-            Self::Staircase => NoiseKind::Staircase,
-        }
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Flips {
-    Optimal,
-    Smooth,
-    Response,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(crate) enum Finding {
-    FindAndProject,
-    RangeFinder,
-    InputPerturbation,
-    Published,
-}
+use sketch::vectors::{AveragedProjection, MultiScale, PrivateProjection, ProjectionConfig};
 
 /// A calibrated mechanism.
 pub(crate) enum Kind {

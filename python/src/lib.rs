@@ -4,6 +4,7 @@
 //! and errors as exceptions of `dps.errors`.
 
 mod answers;
+mod config;
 mod error;
 mod explain;
 mod groups;

@@ -1,10 +1,10 @@
 //! What pays for a release: a ledger, and the part of the rows that it counts.
 
 use crate::error::{Fault, Result};
+use dp_core::Guarantee;
 use dp_core::accounting::{Named, Part};
 use dp_core::adjacency::Partition;
 use dp_core::ledger_file::BudgetFile;
-use dp_core::Guarantee;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 

@@ -9,7 +9,8 @@ use pyo3::prelude::*;
 use sketch::bounded::BoundedQueries;
 use sketch::projection::Family;
 use sketch::search::{
-    BoundedIndex, CountIndex, HammingIndex, Queries, Ranking, Score, Searchable, SketchIndex, nearest,
+    BoundedIndex, CountIndex, HammingIndex, Queries, Ranking, Score, Searchable, SketchIndex,
+    nearest,
 };
 use sketch::sets::SetPairs;
 use sketch::vectors::Posterior;
@@ -65,12 +66,13 @@ pub(crate) fn search<'py>(
             found(py, &answers)?
         }
         (AnyRelease::Bounded(items), AnyRelease::Bounded(asked)) => {
+            let score = scored(score);
             let answers = work(py, || -> Result<_> {
                 let (items, asked) = (items.payload(), asked.payload());
                 items.check_comparable(asked)?;
                 let rows = some.map_or_else(|| (0..asked.n()).collect(), <[usize]>::to_vec);
                 let queries = BoundedQueries::released(asked, &rows)?;
-                Ok(BoundedIndex::denoised(items, Score::Cosine)?.top_k(&queries, top)?)
+                Ok(BoundedIndex::denoised(items, score)?.top_k(&queries, top)?)
             })?;
             found(py, &answers)?
         }
@@ -86,8 +88,7 @@ pub(crate) fn search<'py>(
                 None => SetPairs::within(items),
                 Some(_) => SetPairs::between(asked, items)?,
             };
-            let rows: Vec<usize> =
-                rows.unwrap_or_else(|| (0..asked.payload().rows()).collect());
+            let rows: Vec<usize> = rows.unwrap_or_else(|| (0..asked.payload().rows()).collect());
             let hits = work(py, || nearest(pairs, &rows, top, Ranking::Similarity))?;
             let flat = || hits.iter().flatten();
             let numbers: Vec<i64> = flat().map(|hit| hit.row as i64).collect();

@@ -90,6 +90,16 @@ def test_signs_are_searched_by_differing_bits(rows):
     assert expected[hits[0]].tolist() == counts[0].tolist()
 
 
+def test_sets_of_two_releases_find_each_other():
+    sets = [range(100 * i, 100 * i + 40) for i in range(20)]
+    alike = dict(mechanism="bins", adjacency=dps.Adjacency.set_items(1, 20), k=256, epsilon=8, delta=0)
+    ours, theirs = [dps.Sets(seed=4, **alike).release(sets) for _ in range(2)]
+    hits, _ = ours.search(theirs, rows=[3, 17], top=1)
+    assert hits.ravel().tolist() == [3, 17]
+    with pytest.raises(dps.errors.MismatchError):
+        ours.search(dps.Sets(seed=5, **alike).release(sets), top=1)
+
+
 def test_components_and_regression_are_those_of_the_released_matrix(rows):
     release = dps.Covariance(d=12, adjacency=PERSON, epsilon=50, delta=1e-6).release(rows)
     matrix = release.to_numpy()

@@ -60,7 +60,7 @@ pub(super) fn check_pace(adjacency: Adjacency, public: &PublicParameters) -> Res
 pub(super) fn check_pure(guarantee: &Guarantee, noise: &NoiseLaw) -> Result<()> {
     match (guarantee.provenance().theorem(), noise) {
         (Some(Theorem::UnitVectors), NoiseLaw::UnitCap { .. }) => Ok(()),
-        // Sums lie on the grid: they move by the whole steps that beta holds.
+        // The whole steps that beta holds, at least; what rounding adds follows from the groups, which a certificate does not have.
         (Some(Theorem::PrivateGroups), NoiseLaw::Several { laws }) => {
             let (Adjacency::Attribute { beta }, [_, NoiseLaw::Staircase { width, grid, .. }]) =
                 (guarantee.adjacency(), &laws[..])

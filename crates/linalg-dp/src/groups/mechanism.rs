@@ -64,9 +64,9 @@ pub struct GroupsConfig {
 /// use linalg_dp::groups::{GroupsConfig, PrivateGroups};
 /// use sketch::RowsView;
 ///
-/// // 4000 rows of six numbers, of which three at a time move together.
-/// let number = |i: usize| ((i / 3 * 2654435761) % 1009) as f64 / 1009.0;
-/// let rows: Vec<f64> = (0..4000 * 6).map(number).collect();
+/// // 4096 rows of six numbers, of which three at a time are one: all pairs of two factors, each once.
+/// let number = |i: usize| (if i % 6 < 3 { i / 6 % 64 } else { i / 384 }) as f64 / 63.0;
+/// let rows: Vec<f64> = (0..4096 * 6).map(number).collect();
 /// let config = GroupsConfig {
 ///     d: 6,
 ///     adjacency: Adjacency::Attribute { beta: Shift::new(1.0)? },
@@ -75,9 +75,8 @@ pub struct GroupsConfig {
 ///     share: Probability::new(0.25)?,
 /// };
 /// let mechanism = PrivateGroups::calibrate(config, Budget::new(2.0, 1e-6)?)?;
-/// let release = mechanism.release(RowsView::f64(4000, 6, &rows)?, &mut NoiseRng::from_os()?)?;
-/// // As a rule two groups of three.
-/// assert_eq!(release.payload().sums().projection().groups().unwrap().signed().len(), 6);
+/// let release = mechanism.release(RowsView::f64(4096, 6, &rows)?, &mut NoiseRng::from_os()?)?;
+/// assert_eq!(release.payload().sums().projection().groups().unwrap().signed(), [1, 1, 1, 2, 2, 2]);
 /// # Ok::<(), linalg_dp::Error>(())
 /// ```
 #[derive(Debug, Clone)]

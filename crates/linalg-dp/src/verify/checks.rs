@@ -21,7 +21,7 @@ pub trait Checks {
     fn sensitivity(&self, certificate: &Certificate, trust: &Trust) -> Result<Finding>;
 
     /// Compares the numbers with the noise that they are said to carry.
-    fn noise(&self, _: &Certificate) -> Result<Finding> {
+    fn noise(&self, _: &Certificate, _: &Trust) -> Result<Finding> {
         Ok(NOISE)
     }
 }

@@ -21,12 +21,17 @@ const LONG: Finding = Finding::NotChecked(
 const ALONE: Finding =
     Finding::NotChecked("a certificate holds a digest of its groups; they are in the release");
 
+/// Whether groups of so many columns are made again from the moments.
+fn made_again(d: usize, trust: &Trust) -> bool {
+    d <= SOON || trust.is_patient()
+}
+
 impl Checks for GroupSums {
     /// What the guarantee needs; and that the groups are those of the moments, where that is soon known.
     fn sensitivity(&self, certificate: &Certificate, trust: &Trust) -> Result<Finding> {
         let spec = self.sums().projection();
         let found = sums(certificate, spec)?;
-        if spec.d() <= SOON || trust.is_patient() {
+        if made_again(spec.d(), trust) {
             let (entry, rest) = of_sums(certificate)?;
             let adjacency = certificate.guarantee().adjacency();
             self.check_groups(planned_variance(spec.d(), adjacency, entry, rest)?)?;
@@ -34,7 +39,7 @@ impl Checks for GroupSums {
         Ok(found)
     }
 
-    fn noise(&self, certificate: &Certificate) -> Result<Finding> {
+    fn noise(&self, certificate: &Certificate, trust: &Trust) -> Result<Finding> {
         let NoiseLaw::Several { laws } = &certificate.statement().noise else {
             return rejected("its noise is not that of moments and sums");
         };
@@ -46,7 +51,7 @@ impl Checks for GroupSums {
         on_grid(&moments, *grid)?;
         NoisyValues::symmetric(&moments, columns, of_moments).check()?;
         let found = NoisyValues::rows(self.sums().values(), self.sums().k(), of_sums).check()?;
-        Ok(if columns > SOON + 1 { LONG } else { found })
+        Ok(if made_again(columns - 1, trust) { found } else { LONG })
     }
 }
 

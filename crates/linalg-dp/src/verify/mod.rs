@@ -112,7 +112,7 @@ fn examined<T: Verifiable>(release: &Release<T>, trust: &Trust) -> Result<Report
     } else {
         payload.sensitivity(certificate, trust)?
     };
-    Ok(Report::new(sensitivity, payload.noise(certificate)?))
+    Ok(Report::new(sensitivity, payload.noise(certificate, trust)?))
 }
 
 /// The sensitivity of a release file alone, from what the file says of itself: reads no payload. None for
@@ -172,7 +172,7 @@ impl Checks for PrivateCovariance {
         covariance(certificate)
     }
 
-    fn noise(&self, certificate: &Certificate) -> Result<Finding> {
+    fn noise(&self, certificate: &Certificate, _: &Trust) -> Result<Finding> {
         let law = CovarianceNoise::of_matrix(&certificate.statement().noise);
         match (law, self.sketch()) {
             (NoiseLaw::SymmetricGaussian { .. }, _) => {
@@ -199,7 +199,7 @@ impl Checks for WindowCovariance {
 
     /// Sums of matrices on one grid lie on it, whatever the window: under Wishart noise but for the diagonal,
     /// where the mean is taken out and put back in floating point.
-    fn noise(&self, certificate: &Certificate) -> Result<Finding> {
+    fn noise(&self, certificate: &Certificate, _: &Trust) -> Result<Finding> {
         let statement = certificate.statement();
         let (values, d) = (self.covariance().values(), self.covariance().dim());
         let law = match &statement.noise {
@@ -230,7 +230,7 @@ impl Checks for Range {
         range(certificate)
     }
 
-    fn noise(&self, certificate: &Certificate) -> Result<Finding> {
+    fn noise(&self, certificate: &Certificate, _: &Trust) -> Result<Finding> {
         let (values, k) = (self.values(), self.sketch().ncols());
         Ok(sketch::verify::NoisyValues::rows(values, k, &certificate.statement().noise).check()?)
     }

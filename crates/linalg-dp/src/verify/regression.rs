@@ -14,7 +14,7 @@ impl Checks for NewtonRegression {
         sensitivities(certificate)
     }
 
-    fn noise(&self, certificate: &Certificate) -> Result<Finding> {
+    fn noise(&self, certificate: &Certificate, _: &Trust) -> Result<Finding> {
         let NoiseLaw::Several { laws } = &certificate.statement().noise else {
             return rejected("its noise is not that of a matrix, gradients and counts");
         };

@@ -143,6 +143,32 @@ fn bin_estimates_are_nearly_unbiased_with_the_stated_error() {
     }
 }
 
+/// What `docs/proofs/one-permutation.md` says of the error where noise hides most bins: 40 items, 100 bins of two values,
+/// epsilon 1. The ratio is cut to `[0, 1]`.
+#[test]
+fn where_noise_hides_bins_the_likeliest_similarity_errs_less() {
+    let mut rng = NoiseRng::deterministic_not_private(41);
+    let budget = Budget::new(1.0, 0.0).expect("budget");
+    let mechanism = BinResponse::calibrate(100, 2, 1, budget).expect("calibrated");
+    for (common, [ratio, likeliest]) in [(2, [0.45, 0.28]), (27, [0.44, 0.41]), (38, [0.54, 0.58])]
+    {
+        let set = |first: u64| (0..common).chain(first..first + 40 - common);
+        let sets = [1000, 2000].map(|first| ItemSet::new(set(first).collect()).expect("set"));
+        let truth = sets[0].jaccard(&sets[1]);
+        let mut sums = [0.0; 2];
+        for seed in 0..4_000 {
+            let release = mechanism.release(&sets, PublicSeed::new(seed), &mut rng).expect("sets");
+            let law = BinLaw::of(release.payload()).expect("bins");
+            let seen = SetPairs::within(&release).outcomes(0, 1).expect("rows");
+            let found = [law.score(seen).clamp(0.0, 1.0), law.likeliest(seen)];
+            sums.iter_mut().zip(found).for_each(|(sum, x)| *sum += (x - truth).powi(2) / 4e3);
+        }
+        for (sum, said) in sums.into_iter().zip([ratio, likeliest]) {
+            assert!((sum.sqrt() - said).abs() < 0.03, "{common}: {} against {said}", sum.sqrt());
+        }
+    }
+}
+
 fn law_error(bins: usize, values: u32, mechanism: &BinResponse) -> f64 {
     let law = BinLaw::new(bins, u64::from(values), mechanism.response().keep()).expect("law");
     law.standard_error_at(40.0, 0.6)

@@ -116,8 +116,10 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let (input_errors, published_errors) = (&found[0], &found[1]);
     let mut table = Table::new(
         "steps",
-        "Frobenius error, 400 x 40,000 of exact rank 5, k = 11 (but for the last), epsilon 1, delta 1e-6; mean and \
-         standard error over repetitions, each with a matrix of its own. Shrunk: singular values shrunk to the known noise, by one rule for all.",
+        &format!(
+            "Frobenius error, {m} x {n} of exact rank 5, k = 11 (but for the last), epsilon 1, delta 1e-6; mean and \
+         standard error over repetitions, each with a matrix of its own. Shrunk: singular values shrunk to the known noise, by one rule for all."
+        ),
         &["method", "error", "error, shrunk", "repetitions", "delta really given"],
     );
     let true_delta =

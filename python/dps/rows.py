@@ -387,8 +387,8 @@ class PrivateGroups(Mechanism):
     epsilon, delta : float
         The moments spend all of delta, which must be positive: the release is not pure.
     row_norm : float, optional
-        About the norm of most rows. Longer ones are scaled to it in the moments, whose noise grows with it; by default the
-        largest that `bound` allows.
+        A guess of the norm of most rows that does not come from them. Longer ones are scaled to it in the moments, whose noise
+        grows with it; by default the largest that `bound` allows.
     moments_share : float
         The share of epsilon that the moments have.
 

@@ -34,8 +34,8 @@ pub struct GroupsConfig {
     pub adjacency: Adjacency,
     /// Largest absolute value of an entry; a row with a larger one is refused.
     pub bound: EntryBound,
-    /// The norm that longer rows are scaled to in the second moments, and there alone: about the length of most rows, since
-    /// the noise of the moments grows with it. Scaling costs accuracy, never privacy.
+    /// The norm that longer rows are scaled to in the second moments, and there alone: a guess of the length of most rows that
+    /// does not come from them, since it is published; the noise of the moments grows with it. Scaling costs accuracy, never privacy.
     pub norm: NormBound,
     /// The share of epsilon that the moments have; delta they have whole.
     pub share: Probability,

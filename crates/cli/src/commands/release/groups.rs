@@ -23,8 +23,8 @@ pub(crate) struct GroupOptions {
     /// Needs a file that can be read twice.
     #[arg(long, value_enum, conflicts_with_all = ["family", "k", "grid", "groups_from", "public", "matrix", "nonzeros", "squared_distance", "user"])]
     groups: Option<GroupsOf>,
-    /// --groups private: about the norm of most rows. Longer ones are scaled to it in the second moments, and there alone; the
-    /// noise of these grows with it [default: the largest that --bound allows].
+    /// --groups private: a guess of the norm of most rows that does not come from them. Longer ones are scaled to it in the second
+    /// moments, and there alone; the noise of these grows with it [default: the largest that --bound allows].
     #[arg(long, value_name = "C")]
     row_norm: Option<f64>,
     /// --groups private: the share of epsilon that the second moments have, with all of delta [default: 0.25].

@@ -4,7 +4,7 @@ use crate::error::{Fault, Result};
 use crate::kinds::{Kind, build};
 use crate::payer::Payer;
 use crate::release::{Held, Release};
-use crate::rows::{Rows, Source, append, nothing, sets};
+use crate::rows::{Rows, Source, append, each_slice, nothing, sets};
 use crate::run::{Run, Watch, work};
 use crate::values;
 use dp_core::mechanism::{Mechanism as _, Prediction};
@@ -122,21 +122,18 @@ impl Mechanism {
         let fresh = run.fresh()?;
         let (watch, rng) = (&mut run.watch, &mut run.rng);
         match &self.kind {
-            Kind::Projection(m) => {
-                let few = m.projection().is_cheap_for_few_rows();
-                sketch(OpenSketch::new(m, rng), few, source, watch)
-            }
-            Kind::Averaged(m) => sketch(m.clone().open(fresh, rng)?, false, source, watch),
+            Kind::Projection(m) => sketch(OpenSketch::new(m, rng), source, watch),
+            Kind::Averaged(m) => sketch(m.clone().open(fresh, rng)?, source, watch),
             Kind::Signs(m) => {
                 let mut open = m.open(rng);
-                source.each(true, &mut |done, all| watch.tick(done, all), &mut |rows| {
+                source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
                     Ok(open.push(rows)?)
                 })?;
                 Ok(AnyRelease::Signs(open.close()?).into())
             }
             Kind::FreshSigns(m) => {
                 let mut open = m.open(fresh, rng)?;
-                source.each(true, &mut |done, all| watch.tick(done, all), &mut |rows| {
+                source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
                     Ok(open.push(rows)?)
                 })?;
                 Ok(AnyRelease::Signs(open.close()?).into())
@@ -148,12 +145,12 @@ impl Mechanism {
                 let mut stream = m.stream(rng);
                 let d = m.config().dim;
                 let mut values = Vec::new();
-                source.each(true, &mut |done, all| watch.tick(done, all), &mut |rows| {
+                source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
                     check_width(&rows, d)?;
-                    values.clear();
-                    append(&rows, &mut values);
-                    stream.push(&values)?;
-                    Ok(())
+                    each_slice(&rows, &mut values, &mut |values| {
+                        stream.push(values)?;
+                        Ok(())
+                    })
                 })?;
                 if m.config().pace == Pace::Clock {
                     stream.tick()?;
@@ -179,9 +176,7 @@ impl Mechanism {
             Kind::Averaged(m) => m.clone().writer(output, element, fresh, rng)?,
             _ => return Err(Fault::Data("this mechanism is no projection".into())),
         };
-        source.each(false, &mut |done, all| watch.tick(done, all), &mut |rows| {
-            Ok(writer.push(rows)?)
-        })?;
+        source.each(&mut |done, all| watch.tick(done, all), &mut |rows| Ok(writer.push(rows)?))?;
         writer.finish()?;
         Ok(())
     }
@@ -237,14 +232,9 @@ impl Mechanism {
     }
 }
 
-fn sketch(
-    mut open: OpenSketch<'_, '_>,
-    few: bool,
-    source: Source<'_>,
-    watch: &mut Watch,
-) -> Result<Held> {
+fn sketch(mut open: OpenSketch<'_, '_>, source: Source<'_>, watch: &mut Watch) -> Result<Held> {
     open.reserve(source.expected());
-    source.each(few, &mut |done, all| watch.tick(done, all), &mut |rows| Ok(open.push(rows)?))?;
+    source.each(&mut |done, all| watch.tick(done, all), &mut |rows| Ok(open.push(rows)?))?;
     Ok(AnyRelease::Sketch(open.close()?).into())
 }
 
@@ -259,14 +249,9 @@ fn check_width(rows: &sketch::RowsView<'_>, d: usize) -> Result<()> {
 fn covariance(m: &dyn CovarianceMechanism, source: Source<'_>, run: &mut Run) -> Result<Held> {
     let (watch, rng) = (&mut run.watch, &mut run.rng);
     let (mut stream, mut values, d) = (m.stream(rng), Vec::new(), m.dim());
-    source.each(true, &mut |done, all| watch.tick(done, all), &mut |rows| {
+    source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
         check_width(&rows, d)?;
-        if let sketch::rows::Storage::F64(values) = rows.storage() {
-            return Ok(stream.push(values)?);
-        }
-        values.clear();
-        append(&rows, &mut values);
-        Ok(stream.push(&values)?)
+        each_slice(&rows, &mut values, &mut |values| Ok(stream.push(values)?))
     })?;
     Ok(AnyRelease::Covariance(stream.finish()?).into())
 }

@@ -13,7 +13,7 @@ use pyo3::types::{PyBool, PyInt, PyString, PyTuple};
 use pyo3_arrow::input::AnyRecordBatch;
 use rayon::prelude::*;
 use sketch::RowsView;
-use sketch::rows::CsrView;
+use sketch::rows::{CsrView, Storage};
 use sketch::sets::ItemSet;
 
 /// Rows as they came, borrowed from Python.
@@ -120,16 +120,27 @@ pub(crate) fn nothing() -> Fault {
     Fault::Data("there is no row: nothing was released".into())
 }
 
-/// Rows of a view that are handed on at a time where nothing else decides.
+/// Rows that are handed on at a time.
 const PART: usize = 8192;
 
-/// Numbers of columns that are laid row after row at a time, where work on few rows is as good as on many: 1 MiB, which
-/// stays in the cache; and elsewhere 16 MiB.
-const FEW: usize = 1 << 17;
-const MANY: usize = 1 << 21;
+/// Numbers that are laid row after row at a time: 16 MiB.
+const NUMBERS: usize = 1 << 21;
 
-/// Rows that are written together, so that their lines stay in the cache.
+/// Rows that are written together.
 const STRIP: usize = 64;
+
+/// A view part by part.
+fn each_part(
+    view: &RowsView<'_>,
+    asked: &mut dyn FnMut(usize) -> Result<()>,
+    take: &mut dyn FnMut(RowsView<'_>) -> Result<()>,
+) -> Result<()> {
+    for first in (0..view.n()).step_by(PART) {
+        asked(first)?;
+        take(view.slice(first..view.n().min(first + PART)))?;
+    }
+    Ok(())
+}
 
 impl Source<'_> {
     /// Rows, as far as they are known before.
@@ -140,29 +151,26 @@ impl Source<'_> {
         }
     }
 
-    /// Hands every part to `take`; `asked` is asked before each, with the rows done and all, where known. Work on `few` rows
-    /// at a time is as good as on many.
+    /// Hands every part to `take`; `asked` is asked before each, with the rows done and all, where known.
     pub(crate) fn each(
         self,
-        few: bool,
         asked: &mut dyn FnMut(usize, usize) -> Result<()>,
         take: &mut dyn FnMut(RowsView<'_>) -> Result<()>,
     ) -> Result<usize> {
         match self {
             Self::View(view) => {
-                for first in (0..view.n()).step_by(PART) {
-                    asked(first, view.n())?;
-                    take(view.slice(first..view.n().min(first + PART)))?;
-                }
+                each_part(&view, &mut |done| asked(done, view.n()), take)?;
                 Ok(view.n())
             }
             Self::Batches(batches, _) => {
-                let (mut done, mut room) = (0, Vec::new());
+                let mut done = 0;
                 for batch in batches {
                     let batch = batch.map_err(|e| broken(&e.to_string()))?;
                     asked(done, 0)?;
+                    with_batch(&batch, &mut |view| {
+                        each_part(&view, &mut |first| asked(done + first, 0), take)
+                    })?;
                     done += batch.num_rows();
-                    each_of_batch(&batch, &mut room, few, take)?;
                 }
                 if done == 0 { Err(nothing()) } else { Ok(done) }
             }
@@ -180,7 +188,7 @@ impl Source<'_> {
             source => source,
         };
         let (mut values, mut d) = (Vec::new(), 0);
-        let n = source.each(true, asked, &mut |rows| {
+        let n = source.each(asked, &mut |rows| {
             d = rows.d();
             append(&rows, &mut values);
             Ok(())
@@ -194,9 +202,27 @@ pub(crate) fn append(rows: &RowsView<'_>, values: &mut Vec<f64>) {
     let (n, d) = (rows.n(), rows.d());
     let first = values.len();
     values.resize(first + n * d, 0.0);
-    for (i, out) in values[first..].chunks_exact_mut(d).enumerate() {
-        rows.copy_row(i, out);
+    values[first..].par_chunks_mut(STRIP * d).enumerate().for_each(|(strip, out)| {
+        rows.copy_block(strip * STRIP, 0, d, out);
+    });
+}
+
+/// Rows as slices of `f64`, row after row: where they lie, or through `room`.
+pub(crate) fn each_slice(
+    rows: &RowsView<'_>,
+    room: &mut Vec<f64>,
+    take: &mut dyn FnMut(&[f64]) -> Result<()>,
+) -> Result<()> {
+    if let Storage::F64(values) = rows.storage() {
+        return take(values);
     }
+    let part = (NUMBERS / rows.d()).max(STRIP);
+    for first in (0..rows.n()).step_by(part) {
+        room.clear();
+        append(&rows.slice(first..rows.n().min(first + part)), room);
+        take(room)?;
+    }
+    Ok(())
 }
 
 fn refuse_nulls(column: &dyn Array) -> Result<()> {
@@ -206,13 +232,8 @@ fn refuse_nulls(column: &dyn Array) -> Result<()> {
     }
 }
 
-/// Rows of one batch: a column of lists of equal length, or one column of numbers a feature.
-fn each_of_batch(
-    batch: &RecordBatch,
-    room: &mut Vec<f64>,
-    few: bool,
-    take: &mut dyn FnMut(RowsView<'_>) -> Result<()>,
-) -> Result<()> {
+/// Rows of one batch, where they lie: a column of lists of equal length, or one column of numbers a feature.
+fn with_batch(batch: &RecordBatch, take: &mut dyn FnMut(RowsView<'_>) -> Result<()>) -> Result<()> {
     let n = batch.num_rows();
     if n == 0 {
         return Ok(());
@@ -240,27 +261,10 @@ fn each_of_batch(
     let columns = batch.columns().iter().map(numbers).collect::<Result<Vec<_>>>()?;
     let columns: Vec<&[f64]> =
         columns.iter().map(|c| c.as_primitive::<Float64Type>().values().as_ref()).collect();
-    let d = columns.len();
-    if d == 0 {
+    if columns.is_empty() {
         return Err(Fault::Data("a table without a column holds no rows".into()));
     }
-    let part = (if few { FEW } else { MANY } / d).clamp(STRIP, PART);
-    for first in (0..n).step_by(part) {
-        let count = part.min(n - first);
-        room.resize(count * d, 0.0);
-        room.par_chunks_mut(STRIP * d).enumerate().for_each(|(strip, out)| {
-            let from = first + strip * STRIP;
-            // Eight columns fill a line of the cache.
-            for (j, eight) in columns.chunks(8).enumerate() {
-                for (i, row) in out.chunks_exact_mut(d).enumerate() {
-                    let line = &mut row[8 * j..8 * j + eight.len()];
-                    line.iter_mut().zip(eight).for_each(|(o, column)| *o = column[from + i]);
-                }
-            }
-        });
-        take(RowsView::f64(count, d, room)?)?;
-    }
-    Ok(())
+    take(RowsView::columns(n, &columns)?)
 }
 
 /// A column as `f64`.

@@ -4,7 +4,7 @@ use crate::error::{Fault, Result};
 use crate::mechanism::Mechanism;
 use crate::payer::Payer;
 use crate::release::Release;
-use crate::rows::{Rows, append};
+use crate::rows::{Rows, each_slice};
 use crate::run::{Run, work};
 use dp_core::NoiseRng;
 use linalg_dp::any::AnyRelease;
@@ -80,15 +80,15 @@ impl Stream {
         let source = Rows::of(data)?.source(&mut kept)?;
         work(py, || {
             let (mut values, mut ended) = (Vec::new(), 0);
-            source.each(true, &mut |_, _| Ok(()), &mut |rows| {
+            source.each(&mut |_, _| Ok(()), &mut |rows| {
                 if rows.d() != d {
                     let what = "the number of features";
                     return Err(sketch::Error::Shape { what, expected: d, found: rows.d() }.into());
                 }
-                values.clear();
-                append(&rows, &mut values);
-                ended += stream.push(&values)?;
-                Ok(())
+                each_slice(&rows, &mut values, &mut |values| {
+                    ended += stream.push(values)?;
+                    Ok(())
+                })
             })?;
             Ok(ended)
         })

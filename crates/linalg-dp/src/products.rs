@@ -81,9 +81,7 @@ pub(crate) fn transposed_times(a: &RowsView<'_>, left: MatRef<'_, f64>) -> Vec<f
         let mut tile = vec![0.0; ROWS * width];
         for from in (0..m).step_by(ROWS) {
             let rows = ROWS.min(m - from);
-            for (i, t) in tile[..rows * width].chunks_mut(width).enumerate() {
-                a.copy_columns(from + i, first, t);
-            }
+            a.copy_block(from, first, width, &mut tile[..rows * width]);
             let tile = MatRef::from_row_major_slice(&tile[..rows * width], rows, width);
             let left = left.subrows(from, rows);
             dense::product_into(out.as_mut(), Accum::Add, left.transpose(), tile);
@@ -104,9 +102,7 @@ pub(crate) fn row_gram(a: &RowsView<'_>) -> Mat<f64> {
             let mut tile = vec![0.0; m * COLUMNS.min(n)];
             for &from in tiles {
                 let width = COLUMNS.min(n - from);
-                for (i, t) in tile[..m * width].chunks_mut(width).enumerate() {
-                    a.copy_columns(i, from, t);
-                }
+                a.copy_block(0, from, width, &mut tile[..m * width]);
                 let t = MatRef::from_row_major_slice(&tile[..m * width], m, width);
                 dense::product_into(sum.as_mut(), Accum::Add, t, t.transpose());
             }

@@ -4,7 +4,7 @@ use crate::error::{Error, Result};
 use core::ops::Range;
 use dp_core::{EntryBound, NormBound};
 
-/// n rows of d features, borrowed: dense `f64`, `f32`, `u8`, packed bits, or sparse (CSR).
+/// n rows of d features, borrowed: dense `f64`, `f32`, `u8`, packed bits, columns side by side, or sparse (CSR).
 ///
 /// Every constructor checks the shape and refuses NaN and infinity, naming row and
 /// column but not the value. `Debug` shows the shape only: rows are private.
@@ -41,6 +41,8 @@ pub enum Storage<'a> {
     Bits(&'a [u64]),
     /// Compressed sparse rows.
     Csr(CsrView<'a>),
+    /// Columns side by side.
+    Columns(Columns<'a>),
 }
 
 impl core::fmt::Debug for Storage<'_> {
@@ -51,6 +53,7 @@ impl core::fmt::Debug for Storage<'_> {
             Self::U8(v) => ("u8", v.len()),
             Self::Bits(v) => ("words of bits", v.len()),
             Self::Csr(csr) => return csr.fmt(f),
+            Self::Columns(columns) => return columns.fmt(f),
         };
         write!(f, "{len} {kind}")
     }
@@ -80,6 +83,48 @@ impl<'a> CsrView<'a> {
     pub fn row(&self, row: usize) -> (&'a [u32], &'a [f64]) {
         let range = self.offsets[row]..self.offsets[row + 1];
         (&self.columns[range.clone()], &self.values[range])
+    }
+}
+
+/// One slice a feature, and some of their rows. `Debug` shows the number of columns only.
+#[derive(Clone, Copy)]
+pub struct Columns<'a> {
+    columns: &'a [&'a [f64]],
+    first: usize,
+    n: usize,
+}
+
+impl core::fmt::Debug for Columns<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "{} columns", self.columns.len())
+    }
+}
+
+impl<'a> Columns<'a> {
+    /// The values of one feature.
+    #[must_use]
+    pub fn column(&self, column: usize) -> &'a [f64] {
+        &self.columns[column][self.first..self.first + self.n]
+    }
+
+    /// Row and column of the first value with a property, row after row.
+    fn position(&self, property: impl Fn(f64) -> bool) -> Option<(usize, usize)> {
+        let first = |c| position(self.column(c), &property).map(|row| (row, c));
+        (0..self.columns.len()).filter_map(first).min()
+    }
+
+    /// Writes `width` columns from one on, row after row, by squares that stay in the cache.
+    fn copy(&self, first: usize, (from, width): (usize, usize), out: &mut [f64]) {
+        const SIDE: usize = 8;
+        for (strip, out) in out.chunks_mut(SIDE * width).enumerate() {
+            let at = self.first + first + strip * SIDE;
+            for (c, columns) in self.columns[from..from + width].chunks(SIDE).enumerate() {
+                for (i, row) in out.chunks_exact_mut(width).enumerate() {
+                    let line = &mut row[SIDE * c..SIDE * c + columns.len()];
+                    line.iter_mut().zip(columns).for_each(|(o, column)| *o = column[at + i]);
+                }
+            }
+        }
     }
 }
 
@@ -201,6 +246,22 @@ impl<'a> RowsView<'a> {
         Ok(Self { n, d, storage: Storage::Csr(csr) })
     }
 
+    /// Rows whose features lie side by side, as tables hold them: one slice of n numbers a feature.
+    ///
+    /// # Errors
+    /// As [`RowsView::f64`].
+    pub fn columns(n: usize, columns: &'a [&'a [f64]]) -> Result<Self> {
+        check_features(columns.len())?;
+        for column in columns {
+            check_length("a column", column.len(), n, 1)?;
+        }
+        let (d, columns) = (columns.len(), Columns { columns, first: 0, n });
+        match columns.position(|v| !v.is_finite()) {
+            Some((row, column)) => Err(Error::NotFinite { row, column }),
+            None => Ok(Self { n, d, storage: Storage::Columns(columns) }),
+        }
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn n(&self) -> usize {
@@ -235,6 +296,9 @@ impl<'a> RowsView<'a> {
             Storage::Csr(csr) => {
                 Storage::Csr(CsrView { offsets: &csr.offsets[rows.start..=rows.end], ..csr })
             }
+            Storage::Columns(all) => {
+                Storage::Columns(Columns { first: all.first + rows.start, n: rows.len(), ..all })
+            }
         };
         Self { n: rows.len(), d: self.d, storage }
     }
@@ -264,6 +328,10 @@ impl<'a> RowsView<'a> {
             Storage::Csr(csr) => {
                 let (columns, values) = csr.row(row);
                 columns.iter().zip(values).for_each(|(&c, &x)| f(c as usize, x));
+            }
+            Storage::Columns(all) => {
+                let at = all.first + row;
+                all.columns.iter().enumerate().for_each(|(c, column)| f(c, column[at]));
             }
         }
     }
@@ -296,6 +364,25 @@ impl<'a> RowsView<'a> {
                     }
                 }
             }
+            Storage::Columns(all) => all.copy(row, (from, out.len()), out),
+        }
+    }
+
+    /// Writes columns `from..from + width` of rows from `first` on as dense `f64`, row after row, until `out` is full.
+    ///
+    /// # Panics
+    /// When rows or columns do not exist or `out` is no whole number of rows.
+    pub fn copy_block(&self, first: usize, from: usize, width: usize, out: &mut [f64]) {
+        assert!(out.len().is_multiple_of(width), "whole rows");
+        let n = out.len() / width;
+        assert!(first + n <= self.n && from + width <= self.d, "a block inside the view");
+        match self.storage {
+            Storage::Columns(all) => all.copy(first, (from, width), out),
+            _ => {
+                for (i, row) in out.chunks_exact_mut(width).enumerate() {
+                    self.copy_columns(first + i, from, row);
+                }
+            }
         }
     }
 
@@ -321,6 +408,7 @@ impl<'a> RowsView<'a> {
                 position(v, |x| f64::from(x) > b).map(|i| (i / d, i % d))
             }
             Storage::U8(_) => None,
+            Storage::Columns(all) => all.position(|x| x.abs() > b),
             Storage::Bits(_) if b >= 1.0 => None,
             Storage::Bits(_) | Storage::Csr(_) => (0..self.n).find_map(|row| {
                 let mut first = None;

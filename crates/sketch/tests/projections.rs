@@ -1,6 +1,6 @@
 //! Every projection against its own matrix, its declared norms and its moments.
 
-use dp_core::{EntryBound, PublicSeed};
+use dp_core::{EntryBound, NormBound, PublicSeed};
 use sketch::projection::{Family, Projection, ProjectionSpec, Sampling, project};
 use sketch::rows::{CsrView, RowsView};
 
@@ -45,6 +45,7 @@ fn every_input_kind_agrees_with_the_matrix() {
     for (n, d, k) in [(1, 1, 1), (3, 70, 5), (300, 130, 32), (2, 257, 257)] {
         let raw = bytes(n, d);
         let wide: Vec<f64> = raw.iter().map(|&b| f64::from(b)).collect();
+        let beside: Vec<f64> = (0..n * d).map(|at| wide[at % n * d + at / n]).collect();
         let narrow: Vec<f32> = raw.iter().map(|&b| f32::from(b)).collect();
         let bits: Vec<u64> = raw
             .chunks_exact(d)
@@ -91,6 +92,11 @@ fn every_input_kind_agrees_with_the_matrix() {
                     assert!((a - b).abs() <= 2.0 * range.error, "{family:?} {n} {d} {k}");
                 }
             };
+            let beside: Vec<&[f64]> = beside.chunks_exact(n).collect();
+            let view = RowsView::columns(n, &beside).unwrap();
+            assert_eq!(project(&*p, view).unwrap(), dense, "{family:?} {n} {d} {k}");
+            let last = view.slice(n / 2..n);
+            assert_eq!(project(&*p, last).unwrap(), dense[n / 2 * k..], "{family:?} {n} {d} {k}");
             close(project(&*p, RowsView::f32(n, d, &narrow).unwrap()).unwrap());
             close(project(&*p, RowsView::u8(n, d, &raw).unwrap()).unwrap());
             close(project(&*p, RowsView::csr(n, d, csr).unwrap()).unwrap());
@@ -125,6 +131,9 @@ fn rows_in_groups_and_rows_alone_agree_bit_for_bit() {
         let alone: Vec<f64> =
             wide.chunks(d).flat_map(|row| whole(RowsView::f64(1, d, row).unwrap())).collect();
         assert!(together == alone, "{family:?} {n} {d}");
+        let beside: Vec<f64> = (0..n * d).map(|at| wide[at % n * d + at / n]).collect();
+        let beside: Vec<&[f64]> = beside.chunks_exact(n).collect();
+        assert!(together == whole(RowsView::columns(n, &beside).unwrap()), "{family:?} {n} {d}");
         let m = matrix(&*p);
         let range = p.output_range(EntryBound::new(1.0).unwrap());
         for (a, b) in together.iter().zip(wide.chunks(d).flat_map(|row| naive(row, &m, k))) {
@@ -246,6 +255,23 @@ fn shapes_are_refused_by_name() {
         RowsView::f64(3, 3, &[0.0, 0.0, 0.0, 0.0, 0.0, f64::NAN, 0.0, 0.0, 0.0]).unwrap_err();
     assert_eq!(error.to_string(), "the value at row 1, column 2 is not finite");
     assert!(RowsView::f64(3, 3, &x[..8]).unwrap_err().to_string().contains("length 8"));
+    let columns: [&[f64]; 3] = [&[0.0, 0.0, f64::NAN], &[0.0, f64::INFINITY, 0.0], &[0.0; 3]];
+    let error = RowsView::columns(3, &columns).unwrap_err();
+    assert_eq!(error.to_string(), "the value at row 1, column 1 is not finite");
+    assert!(
+        RowsView::columns(3, &[&x[..3], &x[..2]]).unwrap_err().to_string().contains("length 2")
+    );
+    assert!(RowsView::columns(3, &[]).unwrap_err().to_string().starts_with("d = 0"));
+    let columns: [&[f64]; 2] = [&[9.0, 1.0, 1.0, 3.0], &[9.0, 1.0, -2.0, 3.0]];
+    let rows = RowsView::columns(4, &columns).unwrap().slice(1..3);
+    let error = rows.check_bound(EntryBound::new(1.5).unwrap()).unwrap_err().to_string();
+    assert!(error.contains("row 1, column 1"), "{error}");
+    assert!(rows.check_bound(EntryBound::new(2.0).unwrap()).is_ok());
+    assert!(rows.check_norms(NormBound::new(5f64.sqrt()).unwrap()).is_ok());
+    assert!(rows.check_norms(NormBound::new(2.2).unwrap()).is_err());
+    let mut block = [0.0; 3];
+    rows.copy_block(0, 1, 1, &mut block[..2]);
+    assert_eq!(block, [1.0, -2.0, 0.0]);
 }
 
 #[test]

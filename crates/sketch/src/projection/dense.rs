@@ -110,9 +110,7 @@ fn multiply(rows: RowsView<'_>, from: usize, panel: &[f64], k: usize, block: &mu
                 }
                 _ => {
                     copy.resize(m * depth, 0.0);
-                    for (i, row) in copy.chunks_exact_mut(depth).enumerate() {
-                        rows.copy_columns(first + i, from, row);
-                    }
+                    rows.copy_block(first, from, depth, copy);
                     MatRef::from_row_major_slice(&copy[..], m, depth)
                 }
             };

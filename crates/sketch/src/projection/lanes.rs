@@ -48,7 +48,7 @@ fn project_all<T: Entry, K: LaneKernel, const L: usize>(
     }
 }
 
-/// Projects all rows of a view L at a time; bits and sparse rows are made dense first.
+/// Projects all rows of a view L at a time; bits, columns and sparse rows are made dense first.
 pub(super) fn project_rows<const L: usize>(
     kernel: &impl LaneKernel,
     rows: RowsView<'_>,
@@ -60,13 +60,11 @@ pub(super) fn project_rows<const L: usize>(
         Storage::F64(x) => project_all::<_, _, L>(kernel, d, x, k, out),
         Storage::F32(x) => project_all::<_, _, L>(kernel, d, x, k, out),
         Storage::U8(x) => project_all::<_, _, L>(kernel, d, x, k, out),
-        Storage::Bits(_) | Storage::Csr(_) => {
+        Storage::Bits(_) | Storage::Csr(_) | Storage::Columns(_) => {
             let mut dense = vec![0.0f64; L.min(rows.n()) * d];
             for (g, out) in out.chunks_mut(L * k).enumerate() {
                 let x = &mut dense[..out.len() / k * d];
-                for (i, x) in x.chunks_exact_mut(d).enumerate() {
-                    rows.copy_row(g * L + i, x);
-                }
+                rows.copy_block(g * L, 0, d, x);
                 project_all::<_, _, L>(kernel, d, x, k, out);
             }
         }

@@ -8,7 +8,7 @@ use super::norms::{self, up};
 use super::spec::{Family, ProjectionSpec};
 use super::tables::{SIGN, Signed, for_each_nonzero};
 use crate::error::Result;
-use crate::rows::{CsrView, RowsView, Storage};
+use crate::rows::{Columns, CsrView, RowsView, Storage};
 use dp_core::EntryBound;
 use rayon::prelude::*;
 
@@ -181,6 +181,7 @@ impl SparseSigns {
                     lanes::project_rows::<LANES>(&Gather(self), rows, out);
                 }
             }
+            Storage::Columns(columns) => self.gather_columns(columns, out),
             Storage::Bits(_) => {
                 for (i, out) in outs.enumerate() {
                     self.scatter(|f| rows.for_each_entry(i, f), out);
@@ -190,6 +191,39 @@ impl SparseSigns {
                 outs.enumerate().for_each(|(i, out)| self.scatter_csr(csr, i, out));
             }
         }
+    }
+
+    /// Columns side by side are lanes as they lie; the terms of a sum in the order in which [`Gather`] adds them.
+    fn gather_columns(&self, columns: Columns<'_>, out: &mut [f64]) {
+        let k = self.spec.k();
+        let n = out.len() / k;
+        let mut lanes = out.chunks_exact_mut(LANES * k);
+        for (group, out) in (&mut lanes).enumerate() {
+            self.gather_lanes::<LANES>(columns, group * LANES, out);
+        }
+        let rest = lanes.into_remainder();
+        let done = n - rest.len() / k;
+        for (i, out) in rest.chunks_exact_mut(k).enumerate() {
+            self.gather_lanes::<1>(columns, done + i, out);
+        }
+    }
+
+    fn gather_lanes<const L: usize>(&self, columns: Columns<'_>, first: usize, out: &mut [f64]) {
+        let (k, mut start) = (self.spec.k(), 0);
+        pulp::Arch::new().dispatch(|| {
+            for (j, &end) in self.output_ends.iter().enumerate() {
+                let mut sums = [0.0; L];
+                for &s in &self.by_output[start..end] {
+                    let lanes = columns.column((s & !SIGN) as usize)[first..].first_chunk::<L>();
+                    let terms = lanes.expect("rows of the view").map(|x| with_sign(x, s));
+                    sums = lanes::add(sums, terms);
+                }
+                for (i, sum) in sums.into_iter().enumerate() {
+                    out[i * k + j] = sum * self.scale;
+                }
+                start = end;
+            }
+        });
     }
 
     fn scatter(&self, mut entries: impl FnMut(&mut dyn FnMut(usize, f64)), out: &mut [f64]) {

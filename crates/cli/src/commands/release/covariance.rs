@@ -213,9 +213,7 @@ fn dense<'r>(rows: &RowsView<'r>) -> Cow<'r, [f64]> {
         return Cow::Borrowed(values);
     }
     let mut values = vec![0.0; rows.n() * rows.d()];
-    for (i, row) in values.chunks_exact_mut(rows.d()).enumerate() {
-        rows.copy_row(i, row);
-    }
+    rows.copy_block(0, 0, rows.d(), &mut values);
     Cow::Owned(values)
 }
 

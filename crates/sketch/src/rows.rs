@@ -101,6 +101,10 @@ impl core::fmt::Debug for Columns<'_> {
 }
 
 impl<'a> Columns<'a> {
+    pub(crate) fn new(n: usize, columns: &'a [&'a [f64]]) -> Self {
+        Self { columns, first: 0, n }
+    }
+
     /// The values of one feature.
     #[must_use]
     pub fn column(&self, column: usize) -> &'a [f64] {
@@ -109,22 +113,47 @@ impl<'a> Columns<'a> {
 
     /// Row and column of the first value with a property, row after row.
     fn position(&self, property: impl Fn(f64) -> bool) -> Option<(usize, usize)> {
-        let first = |c| position(self.column(c), &property).map(|row| (row, c));
-        (0..self.columns.len()).filter_map(first).min()
+        let columns = 0..self.columns.len();
+        // Whole columns first, so that the test vectorises.
+        let any = |c| self.column(c).iter().fold(false, |any, &x| any | property(x));
+        if !pulp::Arch::new().dispatch(|| columns.clone().any(any)) {
+            return None;
+        }
+        let first = |c| self.column(c).iter().position(|&x| property(x)).map(|row| (row, c));
+        columns.filter_map(first).min()
     }
 
-    /// Writes `width` columns from one on, row after row, by squares that stay in the cache.
-    fn copy(&self, first: usize, (from, width): (usize, usize), out: &mut [f64]) {
-        const SIDE: usize = 8;
-        for (strip, out) in out.chunks_mut(SIDE * width).enumerate() {
-            let at = self.first + first + strip * SIDE;
-            for (c, columns) in self.columns[from..from + width].chunks(SIDE).enumerate() {
-                for (i, row) in out.chunks_exact_mut(width).enumerate() {
-                    let line = &mut row[SIDE * c..SIDE * c + columns.len()];
-                    line.iter_mut().zip(columns).for_each(|(o, column)| *o = column[at + i]);
+    /// Writes `width` columns from one on, row after row, by squares of eight lines of the cache.
+    pub(crate) fn copy(&self, first: usize, (from, width): (usize, usize), out: &mut [f64]) {
+        // Pages of some rows at a time, which the processor has at hand.
+        const STRIP: usize = 64;
+        let copy = |strip: usize, out: &mut [f64]| {
+            let (first, count) = (self.first + first + strip * STRIP, out.len() / width);
+            for (group, columns) in self.columns[from..from + width].chunks(8).enumerate() {
+                let cut = |column: &'a [f64]| &column[first..first + count];
+                let mut done = 0;
+                if let Ok(eight) = <[&[f64]; 8]>::try_from(columns) {
+                    let eight = eight.map(|column| cut(column).as_chunks::<8>().0);
+                    for (square, out) in out.chunks_exact_mut(8 * width).enumerate() {
+                        let mut lines = [[0.0; 8]; 8];
+                        for (c, column) in eight.iter().enumerate() {
+                            lines.iter_mut().zip(column[square]).for_each(|(line, x)| line[c] = x);
+                        }
+                        for (row, line) in out.chunks_exact_mut(width).zip(&lines) {
+                            row[8 * group..8 * group + 8].copy_from_slice(line);
+                        }
+                    }
+                    done = count / 8 * 8;
+                }
+                for (i, row) in out.chunks_exact_mut(width).enumerate().skip(done) {
+                    let line = &mut row[8 * group..];
+                    line.iter_mut().zip(columns).for_each(|(o, column)| *o = cut(column)[i]);
                 }
             }
-        }
+        };
+        pulp::Arch::new().dispatch(|| {
+            out.chunks_mut(STRIP * width).enumerate().for_each(|(strip, out)| copy(strip, out));
+        });
     }
 }
 
@@ -255,7 +284,7 @@ impl<'a> RowsView<'a> {
         for column in columns {
             check_length("a column", column.len(), n, 1)?;
         }
-        let (d, columns) = (columns.len(), Columns { columns, first: 0, n });
+        let (d, columns) = (columns.len(), Columns::new(n, columns));
         match columns.position(|v| !v.is_finite()) {
             Some((row, column)) => Err(Error::NotFinite { row, column }),
             None => Ok(Self { n, d, storage: Storage::Columns(columns) }),

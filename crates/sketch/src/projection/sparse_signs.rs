@@ -16,6 +16,8 @@ use rayon::prelude::*;
 const ROWS_PER_TASK: usize = 128;
 /// Dense rows projected together.
 const LANES: usize = 8;
+/// Sums of columns that are held at once: 128 KiB.
+const SUMS: usize = 1 << 14;
 /// Rows of more features than this are projected alone: a group would leave the cache.
 const MOST_IN_LANES: usize = 1 << 14;
 
@@ -181,7 +183,7 @@ impl SparseSigns {
                     lanes::project_rows::<LANES>(&Gather(self), rows, out);
                 }
             }
-            Storage::Columns(columns) => self.gather_columns(columns, out),
+            Storage::Columns(columns) => self.add_columns(columns, out),
             Storage::Bits(_) => {
                 for (i, out) in outs.enumerate() {
                     self.scatter(|f| rows.for_each_entry(i, f), out);
@@ -193,37 +195,30 @@ impl SparseSigns {
         }
     }
 
-    /// Columns side by side are lanes as they lie; the terms of a sum in the order in which [`Gather`] adds them.
-    fn gather_columns(&self, columns: Columns<'_>, out: &mut [f64]) {
+    /// Columns one after the other, each added to its outputs over some rows: in the order of columns, as everywhere.
+    fn add_columns(&self, columns: Columns<'_>, out: &mut [f64]) {
         let k = self.spec.k();
-        let n = out.len() / k;
-        let mut lanes = out.chunks_exact_mut(LANES * k);
-        for (group, out) in (&mut lanes).enumerate() {
-            self.gather_lanes::<LANES>(columns, group * LANES, out);
-        }
-        let rest = lanes.into_remainder();
-        let done = n - rest.len() / k;
-        for (i, out) in rest.chunks_exact_mut(k).enumerate() {
-            self.gather_lanes::<1>(columns, done + i, out);
-        }
-    }
-
-    fn gather_lanes<const L: usize>(&self, columns: Columns<'_>, first: usize, out: &mut [f64]) {
-        let (k, mut start) = (self.spec.k(), 0);
-        pulp::Arch::new().dispatch(|| {
-            for (j, &end) in self.output_ends.iter().enumerate() {
-                let mut sums = [0.0; L];
-                for &s in &self.by_output[start..end] {
-                    let lanes = columns.column((s & !SIGN) as usize)[first..].first_chunk::<L>();
-                    let terms = lanes.expect("rows of the view").map(|x| with_sign(x, s));
-                    sums = lanes::add(sums, terms);
+        let rows = (SUMS / k).clamp(8, ROWS_PER_TASK);
+        let mut sums = vec![0.0; k * rows];
+        for (strip, out) in out.chunks_mut(rows * k).enumerate() {
+            let count = out.len() / k;
+            let sums = &mut sums[..k * count];
+            sums.fill(0.0);
+            pulp::Arch::new().dispatch(|| {
+                for c in 0..self.spec.d() {
+                    let column = &columns.column(c)[strip * rows..strip * rows + count];
+                    for &s in self.nonzeros(c) {
+                        let sums = sums[(s & !SIGN) as usize * count..].iter_mut();
+                        sums.zip(column).for_each(|(sum, &x)| *sum += with_sign(x, s));
+                    }
                 }
-                for (i, sum) in sums.into_iter().enumerate() {
-                    out[i * k + j] = sum * self.scale;
-                }
-                start = end;
+            });
+            let sums: Vec<&[f64]> = sums.chunks_exact(count).collect();
+            Columns::new(count, &sums).copy(0, (0, k), out);
+            if self.scale != 1.0 {
+                out.iter_mut().for_each(|out| *out *= self.scale);
             }
-        });
+        }
     }
 
     fn scatter(&self, mut entries: impl FnMut(&mut dyn FnMut(usize, f64)), out: &mut [f64]) {

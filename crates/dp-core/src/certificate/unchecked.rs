@@ -104,6 +104,13 @@ fn of_profile(
             add("guarantee.profile.sensitivity", "that one change moves one number alone");
         }
         Profile::Laplace { .. } => add("guarantee.profile.sensitivity", MATRIX),
+        Profile::DiscreteLaplace { .. } => {
+            add("guarantee.profile.moves", "by how much one change moves the whole numbers");
+        }
+        Profile::DiscreteGaussian { .. } => {
+            add("guarantee.profile.moves", "by how much one change moves the number");
+            add("guarantee.profile.moves", "that one change moves one number alone");
+        }
         Profile::PureDp { .. } => {
             add("guarantee.profile.epsilon", "beyond that of one bit, letter, step or cap");
         }

@@ -62,18 +62,18 @@ impl CellLaw {
         })
     }
 
-    /// The law of the least variance that any value can have at most; or one bit: two letters at one offset.
-    pub(super) fn calibrate(budget: Budget, one_bit: bool) -> Result<Self> {
+    /// So many letters at so many offsets, or those of the least variance that any value can have at most.
+    pub(super) fn calibrate(budget: Budget, shape: Option<(u64, u64)>) -> Result<Self> {
         let epsilon = budget.epsilon.get();
         if !(EPSILONS.0..=EPSILONS.1).contains(&epsilon) {
             return Err(Error::invalid("epsilon of bounded values", epsilon, "[2^-10, 32]"));
         }
-        let (letters, offsets) = if one_bit { (2, 1) } else { Self::best(epsilon)? };
+        let (letters, offsets) = shape.map_or_else(|| Self::best(epsilon), Ok)?;
         let keep = calibrate::kary_response(budget, 1, letters)?;
         Self::new(KaryResponse::new(letters, keep)?, offsets)
     }
 
-    fn best(epsilon: f64) -> Result<(u64, u64)> {
+    pub(super) fn best(epsilon: f64) -> Result<(u64, u64)> {
         let mut best = (f64::INFINITY, (2, 1));
         for letters in 2..=CELLS {
             let keep = 1.0 / (1.0 + (letters - 1) as f64 * (-epsilon).exp());
@@ -91,6 +91,11 @@ impl CellLaw {
     /// The law of the response, for certificates.
     pub(super) fn noise(&self) -> NoiseLaw {
         self.response.law()
+    }
+
+    /// Probability of the true letter.
+    pub(super) fn keep(&self) -> f64 {
+        self.response.keep().get()
     }
 
     pub(super) fn offsets(&self) -> u64 {
@@ -152,7 +157,11 @@ impl CellLaw {
         let at = x * self.steps() as f64;
         let (below, rest) = (at.floor(), at - at.floor());
         let up = Probability::new(rest).is_ok_and(|p| Bernoulli::new(p).sample(stream));
-        let step = below as u64 + u64::from(up);
+        self.draw_step(stream, below as u64 + u64::from(up))
+    }
+
+    /// A cell for a value on a step: nothing is rounded.
+    pub(super) fn draw_step(&self, stream: &mut NoiseStream, step: u64) -> u8 {
         let offset = self.offset.sample(stream) as u64;
         let letter = (step + self.offsets - 1 - offset) / self.offsets;
         (offset + self.offsets * self.response.respond(stream, letter)) as u8

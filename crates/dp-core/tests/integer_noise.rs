@@ -331,7 +331,7 @@ fn sensitivities_are_those_of_whole_numbers() -> Outcome {
     // Of several numbers the promise is a bound: so much more noise than on the line.
     let two = of(2f64.sqrt(), 3, 2)?.calibrated().noise().sigma().get();
     let line = calibrate::gaussian(budget, L2Sensitivity::new(2f64.sqrt())?)?.get();
-    assert!((1.0..1.25).contains(&(two / line)), "{two} {line}");
+    assert!((1.06..1.08).contains(&(two / line)), "{two} {line}");
     let counts = PrivateVector::<DiscreteLaplace>::calibrate((l1(2.5, 3, 1e6), basis()), budget)?;
     let Some(Profile::DiscreteLaplace { moves: 2, .. }) = counts.guarantee().profile() else {
         panic!("{:?}", counts.guarantee())

@@ -1,5 +1,6 @@
 //! A value of `[0, 1]` as one of a few cells, and back. Proof: `docs/proofs/bounded-values.md`.
 
+use crate::distances::ValueRange;
 use crate::error::{Error, Result};
 use dp_core::Probability;
 use dp_core::noise::{Bernoulli, Categorical, KaryResponse, NoiseLaw, NoiseStream};
@@ -10,6 +11,37 @@ const CELLS: u64 = 256;
 
 /// Epsilons for which there are parameters.
 const EPSILONS: (f64, f64) = (1.0 / 1024.0, 32.0);
+
+/// How values become cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoundedLaw {
+    /// Letters and offsets of the least error that any value of the range has at most.
+    LeastError,
+    /// One bit a value, which errs less where values are mostly at the ends of the range, and more in its middle.
+    OneBit,
+    /// Values are categories, whole numbers from 0 below this (2 to 256) and nothing else, each answered by a response over all
+    /// of them: [`CategoryCounts`](super::CategoryCounts) tells their shares.
+    Categories(u64),
+}
+
+impl BoundedLaw {
+    /// Letters and offsets, where they do not follow from the budget.
+    pub(super) fn shape(self, range: ValueRange) -> Result<Option<(u64, u64)>> {
+        match self {
+            Self::LeastError => Ok(None),
+            Self::OneBit => Ok(Some((2, 1))),
+            Self::Categories(c) if !(2..=256).contains(&c) => {
+                Err(Error::invalid("categories", c, "[2, 256]"))
+            }
+            Self::Categories(c) if range.ends() != (0.0, (c - 1) as f64) => {
+                let ((low, high), last) = (range.ends(), c - 1);
+                let allowed = format!("[0, {last}], the numbers of {c} categories");
+                Err(Error::invalid("range", format!("[{low:e}, {high:e}]"), allowed))
+            }
+            Self::Categories(c) => Ok(Some((c, 1))),
+        }
+    }
+}
 
 /// Letters that are answered by a response, and offsets at which a value is cut into letters. Cell `offset + offsets letter`
 /// stands for both.

@@ -11,7 +11,8 @@ mod writer;
 
 pub(crate) use codec::BoundedFacts;
 pub use estimate::BoundedPairs;
-pub use mechanism::{BoundedConfig, BoundedLaw, PrivateBounded};
+pub use law::BoundedLaw;
+pub use mechanism::{BoundedConfig, PrivateBounded};
 pub use queries::BoundedQueries;
 pub use release::BoundedValues;
 pub use shares::CategoryCounts;

@@ -1,7 +1,6 @@
 //! The published cells.
 
-use super::law::CellLaw;
-use super::mechanism::BoundedLaw;
+use super::law::{BoundedLaw, CellLaw};
 use crate::distances::ValueRange;
 use crate::error::{Error, Result};
 use crate::joined::{alike, joinable};

@@ -144,6 +144,10 @@ fn of_profile(
         Profile::Repeated { profile, .. } | Profile::Group { profile, .. } => {
             of_profile(profile, noise, add);
         }
+        Profile::Zcdp { .. } if matches!(noise, NoiseLaw::DiscreteGaussian { .. }) => {
+            add("guarantee.profile.rho", "by how much one change moves the whole numbers");
+            add("noise.sigma", "beyond what whole numbers that move by one take");
+        }
         Profile::ApproximateDp { .. } | Profile::Zcdp { .. } | Profile::LossDistribution { .. } => {
             add("guarantee.profile", "as whoever declares it states it");
         }

@@ -334,15 +334,15 @@ mod tests {
             (5.0, (5, 5), 0.018_287),
         ] {
             assert_eq!(CellLaw::best(epsilon).unwrap(), shape, "{epsilon}");
-            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), false).unwrap();
+            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), None).unwrap();
             assert!((law.variance() - variance).abs() < 1e-6, "{epsilon}: {}", law.variance());
         }
         for epsilon in [1e-3, 1e-2, 10.0, 20.0, 32.0] {
-            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), false).unwrap();
+            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), None).unwrap();
             assert!(law.variance().is_finite() && law.variance() > 0.0, "{epsilon}");
         }
         for epsilon in [1e-4, 33.0] {
-            assert!(CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), true).is_err());
+            assert!(CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), Some((2, 1))).is_err());
         }
     }
 }

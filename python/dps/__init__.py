@@ -27,7 +27,7 @@ from .groups import Groups
 from .ledger import Ledger
 from .matrices import Basis, Covariance, Directions, LowRank, Newton, Stream, Window
 from .privacy import Adjacency, Guarantee, Profile, calibrate, compose
-from .release import Components, Estimate, Line, Moments, Release
+from .release import Components, Estimate, Line, Moments, Release, Share
 from .rows import (
     Bits,
     Bounded,
@@ -69,6 +69,7 @@ __all__ = [
     "Profile",
     "Release",
     "Sets",
+    "Share",
     "Signs",
     "Stream",
     "Units",

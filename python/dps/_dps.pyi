@@ -121,6 +121,9 @@ class Release:
     def pca(
         self, k: int, center: bool, failure: float
     ) -> tuple[np.ndarray, list[float], float, float, float]: ...
+    def shares(
+        self, column: int, failure: float
+    ) -> list[tuple[float, float, tuple[float, float]]]: ...
     def moments(
         self, failure: float
     ) -> tuple[

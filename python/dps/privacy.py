@@ -327,6 +327,16 @@ class calibrate:
         return _least("laplace", epsilon, delta, size=sensitivity)
 
     @staticmethod
+    def discrete_gaussian(epsilon: float, delta: float, *, moves: int = 1) -> Profile:
+        """Integer Gaussian noise on one whole number that moves by ``moves``; ``.sigma``."""
+        return _least("discrete-gaussian", epsilon, delta, count=moves)
+
+    @staticmethod
+    def discrete_laplace(epsilon: float, delta: float, *, moves: int = 1) -> Profile:
+        """Integer Laplace noise on whole numbers that move by ``moves`` in l1 norm; ``.scale``."""
+        return _least("discrete-laplace", epsilon, delta, count=moves)
+
+    @staticmethod
     def randomized_response(epsilon: float, delta: float, *, bits: int = 1) -> Profile:
         """Bits that may all differ, each kept with probability ``.keep``."""
         return _least("randomized-response", epsilon, delta, count=bits)

@@ -59,6 +59,23 @@ class Components:
 
 
 @dataclass(frozen=True)
+class Share:
+    """How large a part of the rows has a category.
+
+    Attributes
+    ----------
+    value, standard_error : float
+        An unbiased estimate, which may lie outside of [0, 1], and its error.
+    interval : tuple of float
+        Covers at least as often as asked, whatever the column.
+    """
+
+    value: float
+    standard_error: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True)
 class Moments:
     """What a release says of the columns, each with an interval that holds except with probability `failure`.
 
@@ -348,6 +365,11 @@ class Release:
         return Components(
             np.ascontiguousarray(directions.T), np.array(explained), total, values, space, failure
         )
+
+    def shares(self, column: int = 0, *, failure: float = 0.05) -> list[Share]:
+        """The share of every category of a column of `Bounded` with ``categories`` or one bit, each with an interval that covers
+        with probability at least ``1 - failure``."""
+        return [Share(*told) for told in self._core.shares(column, failure)]
 
     def moments(self, *, failure: float = 0.05) -> Moments:
         """Means, deviations and correlations of a covariance that was released with its sums."""

@@ -339,11 +339,14 @@ class Bounded(Mechanism):
     low, high : float
         The range of every value, whatever the data; values outside are refused.
     adjacency : Adjacency
-        ``attribute``, of a change of at least ``high - low``.
+        ``attribute``, of a change of at least ``high - low`` (``categories - 1``).
     epsilon : float
         In [2**-10, 32].
     one_bit : bool
         One bit a value: less error where values are mostly at an end of the range.
+    categories : int, optional
+        Values are so many categories (2 to 256; 2 for bits), whole numbers from 0 below it, each answered by a
+        randomised response: `Release.shares`. In place of ``low`` and ``high``.
 
     Notes
     -----
@@ -355,14 +358,29 @@ class Bounded(Mechanism):
         self,
         *,
         d: int,
-        low: float,
-        high: float,
+        low: float | None = None,
+        high: float | None = None,
         adjacency: Adjacency,
         epsilon: float,
         one_bit: bool = False,
+        categories: int | None = None,
     ) -> None:
+        if categories is not None:
+            if (low, high, one_bit) != (None, None, False):
+                raise TypeError("categories take the place of low, high and one_bit")
+            low, high = 0.0, float(max(categories - 1, 1))
+        elif low is None or high is None:
+            raise TypeError("low and high are missing, or categories in their place")
         super().__init__(
-            adjacency, epsilon, 0.0, mechanism="bounded", d=d, low=low, high=high, one_bit=one_bit
+            adjacency,
+            epsilon,
+            0.0,
+            mechanism="bounded",
+            d=d,
+            low=low,
+            high=high,
+            one_bit=one_bit,
+            categories=categories,
         )
 
     def predict(self, norm: float) -> float:
@@ -539,20 +557,22 @@ class Numbers(Mechanism):
     length : int
         How many numbers.
     sensitivity : float
-        Most by which a neighbour moves them all: in l2 norm for Gaussian noise, l1 for Laplace.
+        Most by which a neighbour moves them all: in l2 norm for Gaussian noise, l1 for Laplace, discrete or not.
     largest : float
         Largest absolute value of a number; others are refused.
     adjacency, epsilon, delta
         What is protected, and how well.
     touched : int, optional
         How many of the numbers a neighbour moves at most; all by default.
-    noise : {"gaussian", "laplace"}
+    noise : {"gaussian", "laplace", "discrete-gaussian", "discrete-laplace"}
+        The discrete ones are whole numbers, for whole numbers (counts, sums of whole numbers): nothing is rounded,
+        and others are refused. ``discrete-gaussian`` is exact where a neighbour moves one number (``touched=1``).
     by, reason : str
         Who declares the sensitivity, and why it holds.
 
     Notes
     -----
-    Source: ``docs/proofs/mechanism.md``.
+    Source: ``docs/proofs/mechanism.md``, ``docs/proofs/integer-noise.md``.
     """
 
     _reads = "numbers"
@@ -571,7 +591,7 @@ class Numbers(Mechanism):
         touched: int | None = None,
         noise: str = "gaussian",
     ) -> None:
-        one_of("noise", noise, ("gaussian", "laplace"))
+        one_of("noise", noise, ("gaussian", "laplace", "discrete-gaussian", "discrete-laplace"))
         super().__init__(
             adjacency,
             epsilon,
@@ -581,7 +601,7 @@ class Numbers(Mechanism):
             sensitivity=float(sensitivity),
             largest=float(largest),
             touched=length if touched is None else touched,
-            laplace=noise == "laplace",
+            noise=noise,
             by=by,
             reason=reason,
         )

@@ -71,6 +71,7 @@ pub(crate) enum Config {
         low: f64,
         high: f64,
         one_bit: bool,
+        categories: Option<u64>,
     },
     Bins {
         bins: usize,
@@ -149,7 +150,7 @@ pub(crate) enum Config {
         sensitivity: f64,
         largest: f64,
         touched: usize,
-        laplace: bool,
+        noise: NumberNoise,
         by: String,
         reason: String,
     },
@@ -172,6 +173,16 @@ pub(crate) struct Scale {
     pub(crate) family: Family,
     pub(crate) share: f64,
     pub(crate) seed: Option<u64>,
+}
+
+/// Noise on numbers that a program computed.
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum NumberNoise {
+    Gaussian,
+    Laplace,
+    DiscreteGaussian,
+    DiscreteLaplace,
 }
 
 #[derive(Deserialize)]

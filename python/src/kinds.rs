@@ -1,9 +1,9 @@
 //! Mechanisms by their public parameters: built, calibrated, and what they promise.
 
-use crate::config::{Config, Finding, Flips, Scale};
+use crate::config::{Config, Finding, Flips, NumberNoise, Scale};
 use crate::error::{Fault, Result};
 use dp_core::mechanism::{Basis, Mechanism as _, PrivateVector, Statistic};
-use dp_core::noise::{GaussianNoise, LaplaceNoise};
+use dp_core::noise::{DiscreteGaussian, DiscreteLaplace, GaussianNoise, LaplaceNoise};
 use dp_core::{
     Adjacency, Budget, EntryBound, L1Sensitivity, L2Sensitivity, NormBound, Probability,
     PublicSeed, Shift,
@@ -20,7 +20,7 @@ use linalg_dp::low_rank::{
 };
 use linalg_dp::newton::{NewtonConfig, PrivateNewton};
 use linalg_dp::window::{BlockNoise, Pace, Schedule, StreamConfig, WindowMechanism};
-use sketch::bounded::{BoundedConfig, PrivateBounded};
+use sketch::bounded::{BoundedConfig, BoundedLaw, PrivateBounded};
 use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
 use sketch::projection::ProjectionSpec;
 use sketch::sets::{
@@ -64,6 +64,8 @@ pub(crate) enum Kind {
     Window(WindowMechanism),
     GaussianNumbers(PrivateVector<GaussianNoise>),
     LaplaceNumbers(PrivateVector<LaplaceNoise>),
+    DiscreteGaussianNumbers(PrivateVector<DiscreteGaussian>),
+    DiscreteLaplaceNumbers(PrivateVector<DiscreteLaplace>),
     Distances(NoiseAddition),
     Bits(RandomizedResponse),
 }
@@ -169,12 +171,17 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
             let lengths = lengths.map(NormBound::new).transpose()?;
             Kind::Units(PrivateUnits::new(UnitsConfig { projection, adjacency, lengths }, budget)?)
         }
-        Config::Bounded { d, low, high, one_bit } => {
+        Config::Bounded { d, low, high, one_bit, categories } => {
             let Adjacency::Attribute { beta } = adjacency else {
                 return Err(Fault::invalid("adjacency", adjacency, "one attribute of one row"));
             };
             let range = ValueRange::new(low, high)?;
-            let config = BoundedConfig { d, range, beta, one_bit, clip: false };
+            let law = match (categories, one_bit) {
+                (Some(categories), _) => BoundedLaw::Categories(categories),
+                (None, true) => BoundedLaw::OneBit,
+                (None, false) => BoundedLaw::LeastError,
+            };
+            let config = BoundedConfig { d, range, beta, law, clip: false };
             Kind::Bounded(PrivateBounded::new(config, budget)?)
         }
         Config::Bins { bins, symbols, seed: number } => {
@@ -282,18 +289,31 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
             };
             Kind::Window(WindowMechanism::calibrate(config)?)
         }
-        Config::Numbers { length, sensitivity, largest, touched, laplace, by, reason } => {
+        Config::Numbers { length, sensitivity, largest, touched, noise, by, reason } => {
             let (basis, largest) = (Basis::declared(by, reason), EntryBound::new(largest)?);
-            if laplace {
+            let l1 = |basis| -> Result<_> {
                 let change = L1Sensitivity::new(sensitivity)?;
                 let statistic = Statistic::new(adjacency, change, length, largest);
-                let config = (statistic.touching(touched), basis);
-                Kind::LaplaceNumbers(PrivateVector::calibrate(config, budget)?)
-            } else {
+                Ok((statistic.touching(touched), basis))
+            };
+            let l2 = |basis| -> Result<_> {
                 let change = L2Sensitivity::new(sensitivity)?;
                 let statistic = Statistic::new(adjacency, change, length, largest);
-                let config = (statistic.touching(touched), basis);
-                Kind::GaussianNumbers(PrivateVector::calibrate(config, budget)?)
+                Ok((statistic.touching(touched), basis))
+            };
+            match noise {
+                NumberNoise::Gaussian => {
+                    Kind::GaussianNumbers(PrivateVector::calibrate(l2(basis)?, budget)?)
+                }
+                NumberNoise::Laplace => {
+                    Kind::LaplaceNumbers(PrivateVector::calibrate(l1(basis)?, budget)?)
+                }
+                NumberNoise::DiscreteGaussian => {
+                    Kind::DiscreteGaussianNumbers(PrivateVector::calibrate(l2(basis)?, budget)?)
+                }
+                NumberNoise::DiscreteLaplace => {
+                    Kind::DiscreteLaplaceNumbers(PrivateVector::calibrate(l1(basis)?, budget)?)
+                }
             }
         }
         Config::Distances { n, d, low, high } => Kind::Distances(NoiseAddition::new(

@@ -226,6 +226,8 @@ impl Mechanism {
         let released = match &self.kind {
             Kind::GaussianNumbers(m) => m.release_watched(values, rng, &mut hook),
             Kind::LaplaceNumbers(m) => m.release_watched(values, rng, &mut hook),
+            Kind::DiscreteGaussianNumbers(m) => m.release_watched(values, rng, &mut hook),
+            Kind::DiscreteLaplaceNumbers(m) => m.release_watched(values, rng, &mut hook),
             _ => return Err(Fault::Data("this mechanism reads no vector of numbers".into())),
         };
         Ok(Held::Numbers(watch.after(released)?))

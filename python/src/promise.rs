@@ -38,6 +38,8 @@ impl Kind {
             Kind::Window(m) => m.guarantee(),
             Kind::GaussianNumbers(m) => m.guarantee(),
             Kind::LaplaceNumbers(m) => m.guarantee(),
+            Kind::DiscreteGaussianNumbers(m) => m.guarantee(),
+            Kind::DiscreteLaplaceNumbers(m) => m.guarantee(),
             Kind::Distances(m) => m.guarantee(),
             Kind::Bits(m) => m.guarantee(),
         })
@@ -90,6 +92,8 @@ impl Kind {
             Kind::Window(m) => m.predict(trace()?)?,
             Kind::GaussianNumbers(m) => m.predict(())?,
             Kind::LaplaceNumbers(m) => m.predict(())?,
+            Kind::DiscreteGaussianNumbers(m) => m.predict(())?,
+            Kind::DiscreteLaplaceNumbers(m) => m.predict(())?,
             Kind::Distances(m) => m.predict(())?,
             Kind::Bits(m) => m.predict(())?,
         })

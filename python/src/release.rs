@@ -15,6 +15,7 @@ use numpy::PyArray1;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use sketch::bounded::CategoryCounts;
 use sketch::distances::{DistanceTable, FlippedBits};
 use sketch::vectors::{
     PrivateSketch, multi_scale_squared_distance, multi_scale_squared_distance_interval,
@@ -403,6 +404,28 @@ impl Release {
         let found = found.payload();
         let directions = matrix(py, found.directions())?;
         Ok((directions, found.explained().to_vec(), found.total(), bounds.0, bounds.1))
+    }
+
+    /// Of every category of a column: its share, the standard error and an interval.
+    fn shares(
+        &self,
+        py: Python<'_>,
+        column: usize,
+        failure: f64,
+    ) -> Result<Vec<(f64, f64, Range)>> {
+        let AnyRelease::Bounded(release) = self.any("shares")? else {
+            return Err(self.cannot("shares"));
+        };
+        let confidence = confidence_of(1.0 - failure)?;
+        work(py, || {
+            let counts = CategoryCounts::of(release.payload(), column)?;
+            let share = |category| -> Result<_> {
+                let told = counts.share(category)?;
+                let interval = counts.share_interval(category, confidence)?;
+                Ok((told.value, told.standard_error, (interval.low, interval.high)))
+            };
+            (0..counts.categories()).map(share).collect()
+        })
     }
 
     /// Rows, means and deviations, each with its interval, and the correlations.

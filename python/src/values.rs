@@ -91,6 +91,14 @@ fn least_noise(
                 let scale = calibrate::laplace(budget, sensitivity)?;
                 Profile::Laplace { sensitivity, scale }
             }
+            "discrete-gaussian" => {
+                let sigma = calibrate::discrete_gaussian(budget, count)?;
+                Profile::DiscreteGaussian { moves: count, sigma }
+            }
+            "discrete-laplace" => {
+                let scale = calibrate::discrete_laplace(budget, count)?;
+                Profile::DiscreteLaplace { moves: count, scale }
+            }
             "randomized-response" => {
                 let keep = calibrate::randomized_response(budget, count)?;
                 Profile::RandomizedResponse { bits: count, keep }

@@ -285,6 +285,52 @@ def test_numbers_are_declared():
     assert "1234567" not in str(caught.value)
 
 
+def test_shares_of_categories(tmp_path):
+    rng = np.random.default_rng(3)
+    rows = np.column_stack([rng.choice(4, 3000, p=[0.5, 0.3, 0.2, 0.0]), rng.integers(0, 2, 3000)])
+    mechanism = dps.Bounded(d=2, categories=4, adjacency=dps.Adjacency.attribute(3), epsilon=2)
+    release = mechanism.release(rows)
+    release.save(tmp_path / "a.dps")
+    for column in range(2):
+        shares = dps.Release.open(tmp_path / "a.dps").shares(column, failure=1e-6)
+        assert len(shares) == 4 and sum(s.value for s in shares) == pytest.approx(1)
+        for category, share in enumerate(shares):
+            low, high = share.interval
+            truth = (rows[:, column] == category).mean()
+            assert low <= truth <= high and high - low < 0.3 and share.standard_error < 0.03
+    with pytest.raises(dps.errors.Error) as caught:
+        mechanism.release(rows + 0.5)
+    assert "0.5" not in str(caught.value)
+    with pytest.raises(TypeError):
+        dps.Bounded(d=2, categories=4, low=0, adjacency=dps.Adjacency.attribute(3), epsilon=2)
+    with pytest.raises(dps.errors.Error):
+        dps.Bounded(d=2, categories=257, adjacency=dps.Adjacency.attribute(256), epsilon=2)
+
+
+@pytest.mark.parametrize("noise, delta", [("discrete-laplace", 0), ("discrete-gaussian", 1e-6)])
+def test_whole_numbers_stay_whole(noise, delta):
+    mechanism = dps.Numbers(
+        length=3,
+        sensitivity=1,
+        largest=1e6,
+        touched=1,
+        adjacency=dps.Adjacency.add_remove_row(bound=1),
+        epsilon=1,
+        delta=delta,
+        noise=noise,
+        by="a test",
+        reason="a person is in one category",
+    )
+    release = mechanism.release([120, 33, 7])
+    assert (release.to_numpy() % 1 == 0).all()
+    release.verify(accept=["declared"])
+    least = getattr(dps.calibrate, noise.replace("-", "_"))(1, delta)
+    assert mechanism.guarantee.profile == least
+    with pytest.raises(dps.errors.ParameterError) as caught:
+        mechanism.release([120, 33, 7.25])
+    assert "7.25" not in str(caught.value)
+
+
 def test_individual_signs_are_no_differential_privacy(tmp_path, rows):
     mechanism = dps.IndividualSigns(
         d=12, bits=12, adjacency=ONE, bound=1, epsilon=2, delta=0, noise="response"

@@ -92,6 +92,7 @@ PROFILE = {
     "gaussian": {"sensitivity": "+", "sigma": "+"}, "gaussian-composition": {"steps": "."},
     "symmetric-gaussian": {"bound": "+", "sigma": "+", "change": "c"}, "laplace": {"sensitivity": "+", "scale": "+"},
     "staircase": {"sensitivity": "+", "epsilon": "+", "inner": "n", "grid": "g"},
+    "discrete-laplace": {"moves": "n", "scale": "+"}, "discrete-gaussian": {"moves": "n", "sigma": "+"}, "zcdp": {"rho": "+"},
     "pure-dp": {"epsilon": "+"}, "gaussian-and-pure": {"sensitivity": "+", "sigma": "+", "epsilon": "+"}, "randomized-response": {"bits": "n", "keep": "p"},
     "kary-response": {"responses": "n", "alphabet": "n", "keep": "p"},
     "chi-mixture-gaussian": {"k": "n", "entry_shift": "+", "sigma": "+", "later_mu": "r"},
@@ -101,7 +102,7 @@ PROFILE = {
     "repeated": {"profile": ".", "times": "n"}, "group": {"profile": ".", "size": "n"},
 }
 MOST = {"bits": 2**24, "responses": 2**16, "trials": 2**16, "alphabet": 2**32, "k": 2**40, "rows": 2**40,
-        "dim": 2**40, "dof": 2**40, "times": 2**10, "size": 2**20}
+        "dim": 2**40, "dof": 2**40, "times": 2**10, "size": 2**20, "moves": 2**51}
 
 
 def check_adjacency(a):
@@ -161,6 +162,11 @@ def check_profile(p, outer=()):
         need(0 <= p.get("later_mu", 0.0) <= 1e6, "profile.later_mu")
     elif kind == "staircase":
         check_stairs(p["epsilon"], stairs_width(p), p["inner"])
+    elif kind in ("discrete-laplace", "discrete-gaussian"):
+        ratios.append(p["moves"] / p.get("scale", p.get("sigma")))
+        need(2**-10 <= p.get("sigma", 1.0) <= 2**14, "profile.sigma of integer noise")
+    elif kind == "zcdp":
+        ratios.append(p["rho"])
     elif kind == "pure-dp":
         ratios.append(p["epsilon"])
     elif kind == "gaussian-and-pure":
@@ -305,6 +311,12 @@ def check_pair(a, p, n, open_ends):
         inner = p.get("coordinate", p)
         equal(n["scale"], inner["scale"], "scale")
         step(inner.get("shift", inner.get("sensitivity")), n)
+    elif kind == law == "discrete-laplace":
+        equal(n["scale"], p["scale"], "scale")
+    elif kind == law == "discrete-gaussian":
+        equal(n["sigma"], p["sigma"], "sigma")
+    elif kind == "zcdp" and law == "discrete-gaussian":
+        at_least(p["rho"], 1 / (2 * mpf(n["sigma"]) ** 2), "rho", 1e-12)
     elif kind == law == "staircase":
         for name in ("epsilon", "inner", "grid"):
             equal(n[name], p[name], name, 0)

@@ -1,6 +1,6 @@
 """delta(epsilon) of every kind of profile, in 40 digits: docs/FORMAT.md, section 6."""
 
-from mpmath import binomial, exp, expm1, floor, gamma, gammainc, inf, linspace, ln, loggamma, mp, mpf, ncdf, quad, sqrt
+from mpmath import binomial, ceil, exp, expm1, floor, gamma, gammainc, inf, linspace, ln, loggamma, mp, mpf, ncdf, pi, quad, sqrt
 
 mp.dps = 40
 
@@ -119,6 +119,47 @@ def wishart(p, eps):
     return max(down, up)
 
 
+def integer_laplace(moves, b, eps):
+    """F(t) - e^eps F(t - D) at the last t whose loss is above eps."""
+    if eps >= moves / b:
+        return mpf(0)
+    a, t = exp(-1 / b), max(int(ceil((moves - eps * b) / 2)) - 1, 0)
+    return 1 - (a ** (t + 1) + exp(eps) * a ** (moves - t)) / (1 + a)
+
+
+def integer_gaussian(moves, sigma, eps):
+    """Sum over the integers whose loss is above eps."""
+    x = int(floor(eps * sigma**2 / moves - mpf(moves) / 2)) + 1
+    x = max(x, -int(20 * sigma) - 20)
+    weight = lambda y: exp(-mpf(y) ** 2 / (2 * sigma**2))
+    reach = int(20 * sigma) + 20
+    if sigma >= 2:
+        every = sigma * sqrt(2 * pi) * (1 + 2 * exp(-2 * (pi * sigma) ** 2) + 2 * exp(-8 * (pi * sigma) ** 2))
+    else:
+        every = 1 + 2 * sum(weight(y) for y in range(1, reach))
+    # Each weight from the one before: two products a term.
+    share, ratio, step = weight(x), exp(-(2 * mpf(x) + 1) / (2 * sigma**2)), exp(-1 / sigma**2)
+    gap, less = exp(eps - moves * (2 * mpf(x) + moves) / (2 * sigma**2)), exp(-moves / sigma**2)
+    total = mpf(0)
+    while True:
+        part = share * (1 - gap)
+        total += part
+        if x > 0 and share < total * mpf(10) ** -30:
+            return total / every
+        share, gap, ratio, x = share * ratio, gap * less, ratio * step, x + 1
+
+
+def concentrated(rho, eps):
+    """The least over the orders 1 + s; the slope in s rises."""
+    value = lambda s: s * ((1 + s) * rho - eps) + s * ln(s) - (1 + s) * ln(1 + s)
+    slope = lambda s: (1 + 2 * s) * rho - eps + ln(s / (1 + s))
+    low, high = mpf(10) ** -60, mpf(10) ** 120
+    for _ in range(400):
+        middle = sqrt(low * high)
+        low, high = (middle, high) if slope(middle) < 0 else (low, middle)
+    return min(exp(value(sqrt(low * high))), mpf(1))
+
+
 def delta(p, eps):
     """delta, or None where this program has no formula."""
     kind = p["kind"]
@@ -135,6 +176,12 @@ def delta(p, eps):
         e, m, width = mpf(p["epsilon"]), p["inner"], int(floor(mpf(p["sensitivity"]) / mpf(2) ** p["grid"]))
         weights = 2 * m - 1 + 2 * width * exp(-e) / -expm1(-e)
         return (1 + (2 * min(m - 1, width - m) + 1) / weights) / 2 * plus(-expm1(eps - e))
+    if kind == "discrete-laplace":
+        return integer_laplace(p["moves"], mpf(p["scale"]), eps)
+    if kind == "discrete-gaussian":
+        return integer_gaussian(p["moves"], mpf(p["sigma"]), eps)
+    if kind == "zcdp":
+        return concentrated(mpf(p["rho"]), eps)
     if kind == "pure-dp":
         e = mpf(p["epsilon"])
         return plus((exp(e) - exp(eps)) / (1 + exp(e)))

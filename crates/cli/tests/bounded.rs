@@ -80,3 +80,43 @@ fn what_no_range_covers_is_refused_and_leaves_no_file() {
         "release bounded rows.csv --low 0.2 --high 0.5 --clip-range {ATTRIBUTE} --epsilon 1 --out clipped.dps"
     ));
 }
+
+#[test]
+fn shares_of_categories_are_released_and_told() {
+    let room = Room::new();
+    let line = |i: usize| format!("{},{}\n", i % 4, usize::from(i.is_multiple_of(3)));
+    room.write("rows.csv", "a,b\n".to_owned() + &(0..1200).map(line).collect::<String>());
+    let release = "release bounded rows.csv --categories 4 --adjacency attribute --beta 3 --delta 0 --epsilon 4";
+    let made = room.json(&format!("{release} --out a.dps"));
+    assert_eq!(made["mechanism"], "bounded-values");
+    for run in ["verify a.dps", "inspect a.dps", "explain a.dps"] {
+        room.json(run);
+    }
+    let told = room.json("moments a.dps --failure 1e-6");
+    let shares = told["shares"].as_array().expect("shares");
+    assert_eq!((shares.len(), told["rows"].as_u64()), (8, Some(1200)));
+    for share in shares {
+        let (column, category) =
+            (&share["column"], share["category"].as_u64().expect("a category"));
+        let truth = match (column.as_u64(), category) {
+            (Some(1), _) => 0.25,
+            (_, 0) => 2.0 / 3.0,
+            (_, 1) => 1.0 / 3.0,
+            _ => 0.0,
+        };
+        let [low, high] =
+            ["share_at_least", "share_at_most"].map(|end| share[end].as_f64().expect("an end"));
+        assert!(low <= truth && truth <= high && high - low < 0.2, "{share}");
+    }
+    let added = room.json("append a.dps rows.csv --out more.dps");
+    assert_eq!(added["mechanism"], "bounded-values");
+    assert_eq!(room.json("moments more.dps")["shares"].as_array().map(Vec::len), Some(8));
+    // Nothing that is no category, and no shares of other cells.
+    room.refuses("release bounded rows.csv --categories 3 --adjacency attribute --beta 3 --delta 0 --epsilon 4 --out b.dps", 1, &["outside"]);
+    room.refuses(&format!("{release} --low 0 --out b.dps"), 2, &["--low"]);
+    room.refuses("release bounded rows.csv --categories 1 --adjacency attribute --beta 3 --delta 0 --epsilon 4 --out b.dps", 2, &["categories"]);
+    room.refuses("moments a.dps --correlations c.csv", 2, &["means"]);
+    room.json("release bounded rows.csv --low 0 --high 3 --adjacency attribute --beta 3 --delta 0 --epsilon 4 --out cells.dps");
+    room.refuses("moments cells.dps", 2, &["offsets"]);
+    assert!(!room.path("b.dps").exists());
+}

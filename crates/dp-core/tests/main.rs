@@ -16,6 +16,7 @@ mod exchange;
 mod explain;
 mod format_page;
 mod guarantee;
+mod integer_noise;
 mod ledger_parts;
 mod mechanism;
 mod noise_discrete;

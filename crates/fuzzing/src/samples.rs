@@ -19,7 +19,7 @@ use linalg_dp::groups::{GroupsConfig, PrivateGroups};
 use linalg_dp::low_rank::{Pfp, PfpOptions, RangeFinder, Setting};
 use linalg_dp::newton::{NewtonConfig, PrivateNewton};
 use linalg_dp::window::{BlockNoise, Keep, Pace, Schedule, StreamConfig, WindowMechanism};
-use sketch::bounded::{BoundedConfig, PrivateBounded};
+use sketch::bounded::{BoundedConfig, BoundedLaw, PrivateBounded};
 use sketch::distances::ValueRange;
 use sketch::projection::{Family, Groups, ProjectionSpec, PublicMatrix};
 use sketch::rows::RowsView;
@@ -124,7 +124,13 @@ fn sketches() -> Result<Vec<Sample>, Failure> {
     };
     let range = ValueRange::new(-1.0, 1.0)?;
     let bounded = |one_bit| -> Result<Vec<u8>, Failure> {
-        let config = BoundedConfig { d, range, beta: Shift::new(2.0)?, one_bit, clip: true };
+        let config = BoundedConfig {
+            d,
+            range,
+            beta: Shift::new(2.0)?,
+            law: if one_bit { BoundedLaw::OneBit } else { BoundedLaw::LeastError },
+            clip: true,
+        };
         let mechanism = PrivateBounded::new(config, Budget::new(3.0, 0.0)?)?;
         Ok(encode(&mechanism.release(rows, &mut rng())?)?)
     };

@@ -10,7 +10,7 @@ use fuzzing::{Sample, releases};
 use linalg_dp::any::AnyRelease;
 use serde_json::{Value, json};
 use sketch::RowsView;
-use sketch::bounded::{BoundedConfig, PrivateBounded};
+use sketch::bounded::{BoundedConfig, BoundedLaw, PrivateBounded};
 use sketch::distances::ValueRange;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::units::{PrivateUnits, UnitsConfig};
@@ -74,6 +74,37 @@ fn a_release_of_every_kind_is_accepted() {
         files.push((name, bytes));
     }
     assert_eq!(kinds, HashSet::from(Kind::ALL));
+    for ((name, _), verdict) in files.iter().zip(verdicts(&python, &files)) {
+        assert!(verdict.contains(": accepted: "), "{name}: {verdict}");
+    }
+}
+
+/// Certificates of integer noise: the deltas that they state are those of sums in another language.
+#[test]
+fn integer_noise_is_summed_up_again() {
+    use dp_core::mechanism::{Basis, Mechanism, PrivateVector, Statistic};
+    use dp_core::noise::{DiscreteGaussian, DiscreteLaplace};
+    use dp_core::{L1Sensitivity, L2Sensitivity, NormBound};
+    let Some(python) = python() else { return };
+    let person = Adjacency::AddRemoveRow { bound: NormBound::new(1.0).unwrap() };
+    let (most, budget) = (EntryBound::new(1e6).unwrap(), Budget::new(0.7, 1e-6).unwrap());
+    let basis = || Basis::declared("the tests", "a person is in one category");
+    let rng = &mut NoiseRng::deterministic_not_private(4);
+    let mut files = Vec::new();
+    for moves in [1.0, 3.0] {
+        let statistic = Statistic::new(person, L1Sensitivity::new(moves).unwrap(), 3, most);
+        let made = PrivateVector::<DiscreteLaplace>::calibrate((statistic, basis()), budget);
+        let release = made.unwrap().release(&[5.0, 0.0, 2.0], rng).unwrap();
+        files.push((format!("Laplace, {moves}"), release.certificate().to_json().into_bytes()));
+        for touched in [1, 3] {
+            let statistic = Statistic::new(person, L2Sensitivity::new(moves).unwrap(), 3, most);
+            let config = (statistic.touching(touched), basis());
+            let made = PrivateVector::<DiscreteGaussian>::calibrate(config, budget).unwrap();
+            let release = made.release(&[5.0, 0.0, 2.0], rng).unwrap();
+            let name = format!("Gaussian, {moves}, {touched} numbers");
+            files.push((name, release.certificate().to_json().into_bytes()));
+        }
+    }
     for ((name, _), verdict) in files.iter().zip(verdicts(&python, &files)) {
         assert!(verdict.contains(": accepted: "), "{name}: {verdict}");
     }
@@ -366,7 +397,13 @@ fn bounded_values_are_held_to_their_range_and_response() {
     let (mut honest, mut edited) = (Vec::new(), Vec::new());
     for (name, beta, one_bit) in [("one bit", 1.0, true), ("wider beta", 3.0, false)] {
         let beta = Shift::new(beta).unwrap();
-        let config = BoundedConfig { d: 9, range, beta, one_bit, clip: false };
+        let config = BoundedConfig {
+            d: 9,
+            range,
+            beta,
+            law: if one_bit { BoundedLaw::OneBit } else { BoundedLaw::LeastError },
+            clip: false,
+        };
         let mechanism = PrivateBounded::new(config, Budget::new(3.0, 0.0).unwrap()).unwrap();
         let rng = &mut NoiseRng::deterministic_not_private(2);
         let bytes = encode(&mechanism.release(view, rng).unwrap()).unwrap();

@@ -5,7 +5,9 @@ use dp_core::release_file::{decode, encode};
 use dp_core::{
     Adjacency, Budget, Certificate, NoiseRng, PrivacyProfile, Probability, Release, Shift,
 };
-use sketch::bounded::{BoundedConfig, BoundedPairs, BoundedQueries, BoundedValues, PrivateBounded};
+use sketch::bounded::{
+    BoundedConfig, BoundedLaw, BoundedPairs, BoundedQueries, BoundedValues, PrivateBounded,
+};
 use sketch::distances::ValueRange;
 use sketch::search::{BoundedIndex, Score};
 use sketch::verify::verify_consistency;
@@ -14,7 +16,11 @@ use sketch::{Error, RowsView};
 fn config(d: usize, low: f64, high: f64) -> BoundedConfig {
     let range = ValueRange::new(low, high).expect("a range");
     let beta = Shift::new(high - low).expect("a width");
-    BoundedConfig { d, range, beta, one_bit: false, clip: false }
+    BoundedConfig { d, range, beta, law: BoundedLaw::LeastError, clip: false }
+}
+
+fn law(one_bit: bool) -> BoundedLaw {
+    if one_bit { BoundedLaw::OneBit } else { BoundedLaw::LeastError }
 }
 
 fn pure(epsilon: f64) -> Budget {
@@ -40,7 +46,8 @@ fn released(mechanism: &PrivateBounded, rows: &[f64], seed: u64) -> Release<Boun
 fn the_budget_is_met_and_used() {
     for epsilon in [1.0 / 1024.0, 0.1, 1.0, 3.0, 10.0, 32.0] {
         for one_bit in [false, true] {
-            let made = mechanism(BoundedConfig { one_bit, ..config(3, 0.0, 1.0) }, epsilon);
+            let made =
+                mechanism(BoundedConfig { law: law(one_bit), ..config(3, 0.0, 1.0) }, epsilon);
             let guarantee = made.guarantee();
             let profile = guarantee.profile().expect("a profile");
             let at = |e: f64| profile.log_delta(dp_core::Epsilon::new(e).expect("epsilon")).get();
@@ -68,7 +75,7 @@ fn estimates_err_as_stated_and_intervals_cover() {
         (3.0, true, 0.0, 1.0),
         (5.0, false, 100.0, 100.5),
     ] {
-        let made = mechanism(BoundedConfig { one_bit, ..config(d, low, high) }, epsilon);
+        let made = mechanism(BoundedConfig { law: law(one_bit), ..config(d, low, high) }, epsilon);
         let stretch = |x: &[f64; 12]| x.map(|x| low + (high - low) * x);
         let (x, y) = (stretch(&unit), stretch(&other));
         let rows: Vec<f64> = [x, y].concat().repeat(n);

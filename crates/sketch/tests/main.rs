@@ -4,6 +4,7 @@
 #![allow(missing_docs)]
 
 mod bounded;
+mod categories;
 mod coverage;
 mod distances;
 mod estimators;

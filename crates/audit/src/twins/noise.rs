@@ -1,15 +1,16 @@
 //! Defects of additive noise.
 
 use crate::mechanisms::averaged::{self, Setup};
-use crate::mechanisms::common::{gaussian_budget, scale};
+use crate::mechanisms::common::{gaussian_budget, pure_budget, scale};
 use crate::mechanisms::projection::{
     BATCH, Rowwise, at_epsilon_four, epsilon_four, image, near_zero, system, two_rows,
 };
+use crate::mechanisms::vector::whole_counts;
 use crate::search::uniform;
 use crate::subject::{Draw, Side, Subject};
 use dp_core::authority;
 use dp_core::calibrate::{Acceptance, PublishedRule, PublishedSetting};
-use dp_core::noise::{AdditiveNoise, GaussianNoise, NoiseStream};
+use dp_core::noise::{AdditiveNoise, DiscreteLaplace, GaussianNoise, NoiseStream};
 use dp_core::{FreshSeed, L1Sensitivity, L2Sensitivity, NoiseScale, calibrate};
 use eval::Result;
 use rand_core::Rng;
@@ -208,6 +209,21 @@ fn sometimes_bare() -> Result<Subject> {
     Ok(original.twin("no noise in one run of eight", sample))
 }
 
+/// Numbers that are no whole ones, rounded before integer noise: neighbours 0.49 and 0.51 become a whole step apart, which nobody
+/// paid for.
+fn rounded_for_nothing() -> Result<Subject> {
+    let original = whole_counts(pure_budget()?)?;
+    let noise =
+        DiscreteLaplace::new(calibrate::laplace(original.claim, L1Sensitivity::new(0.02)?)?)?;
+    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+        let mut values = [3.0, *side.of(&0.49, &0.51), 7.0].map(f64::round);
+        noise.add_to(&mut draw.noise(), &mut values)?;
+        out.extend(values);
+        Ok(())
+    };
+    Ok(original.twin("integer noise, fractions rounded for nothing", sample))
+}
+
 /// Twins whose noise is added.
 pub(super) fn twins() -> Result<Vec<Subject>> {
     Ok(vec![
@@ -221,5 +237,6 @@ pub(super) fn twins() -> Result<Vec<Subject>> {
         averaged_seed_reused()?,
         noise_by_value()?,
         sometimes_bare()?,
+        rounded_for_nothing()?,
     ])
 }

@@ -10,6 +10,7 @@ use dp_core::certificate::Trust;
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{self, AnyCertificate};
 use dp_core::{Adjacency, Certificate, FreshSeed};
+use sketch::bounded::BoundedLaw;
 use sketch::projection::ProjectionSpec;
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -123,10 +124,16 @@ impl Append {
             }
             AnyRelease::Bounded(bounded) => {
                 let (low, high) = bounded.payload().range().ends();
-                say("--low", format!("{low:?}"));
-                say("--high", format!("{high:?}"));
-                if bounded.payload().is_one_bit() {
-                    words.push("--one-bit".into());
+                let budget = bounded.certificate().guarantee().budget();
+                match bounded.payload().made_by(budget)? {
+                    BoundedLaw::Categories(c) => say("--categories", c.to_string()),
+                    law => {
+                        say("--low", format!("{low:?}"));
+                        say("--high", format!("{high:?}"));
+                        if law == BoundedLaw::OneBit {
+                            words.push("--one-bit".into());
+                        }
+                    }
                 }
                 "bounded"
             }

@@ -62,6 +62,18 @@ enum Mechanism {
         #[arg(long, default_value_t = 1.0)]
         sensitivity: f64,
     },
+    /// Integer Gaussian noise on one whole number: sigma.
+    DiscreteGaussian {
+        /// By how much one change moves the number.
+        #[arg(long, default_value_t = 1)]
+        moves: u64,
+    },
+    /// Integer Laplace noise on whole numbers: scale b.
+    DiscreteLaplace {
+        /// By how much one change moves the numbers in all (l1).
+        #[arg(long, default_value_t = 1)]
+        moves: u64,
+    },
     /// Randomised response on bits that may all differ: keep probability.
     RandomizedResponse {
         /// Number of bits.
@@ -168,6 +180,14 @@ impl Calibrate {
                 let sensitivity = L1Sensitivity::new(sensitivity)?;
                 let scale = calibrate::laplace(budget, sensitivity)?;
                 (record.number("scale", scale.get()), Profile::Laplace { sensitivity, scale })
+            }
+            Mechanism::DiscreteGaussian { moves } => {
+                let sigma = calibrate::discrete_gaussian(budget, moves)?;
+                (record.number("sigma", sigma.get()), Profile::DiscreteGaussian { moves, sigma })
+            }
+            Mechanism::DiscreteLaplace { moves } => {
+                let scale = calibrate::discrete_laplace(budget, moves)?;
+                (record.number("scale", scale.get()), Profile::DiscreteLaplace { moves, scale })
             }
             Mechanism::RandomizedResponse { bits } => {
                 let keep = calibrate::randomized_response(budget, bits)?;

@@ -68,7 +68,7 @@ pub(crate) enum Command {
     Distance(distance::Distance),
     /// Find the best rows of a release for the rows of a query release.
     Search(search::Search),
-    /// Means, deviations and correlations from a covariance that was released with its sums.
+    /// Means, deviations and correlations from a covariance that was released with its sums; shares of released categories.
     Moments(moments::MomentsOptions),
     /// Principal components of a released covariance, window or low-rank approximation.
     Pca(pca::PcaOptions),

@@ -1,4 +1,4 @@
-//! `dps moments`: means, deviations and correlations from a release of moments.
+//! `dps moments`: means, deviations and correlations from a release of moments; shares of categories.
 
 use super::loaded::{AnyRelease, Asked, in_units, read};
 use super::named::column_record;
@@ -7,14 +7,16 @@ use super::trust::TrustOptions;
 use crate::error::{Result, probability};
 use crate::output::Record;
 use clap::Args;
+use dp_core::Probability;
 use linalg_dp::analysis::Moments;
 use linalg_dp::covariance::column_names;
+use sketch::bounded::{BoundedValues, CategoryCounts};
 use std::path::PathBuf;
 
 /// Options of `dps moments`.
 #[derive(Args)]
 pub(crate) struct MomentsOptions {
-    /// A release file of `dps release covariance --means`; `-` reads standard input.
+    /// A release file of `dps release covariance --means`, or of `dps release bounded --categories`; `-` reads standard input.
     file: PathBuf,
     /// Probability that an interval does not cover [default: 0.05].
     #[arg(long)]
@@ -26,6 +28,32 @@ pub(crate) struct MomentsOptions {
     trust: TrustOptions,
 }
 
+/// The share of every category of every column.
+fn shares(release: &BoundedValues, failure: Probability) -> Result<Record> {
+    let confidence = Probability::new(1.0 - failure.get())?;
+    let mut rows = Vec::new();
+    for column in 0..release.d() {
+        let counts = CategoryCounts::of(release, column)?;
+        for category in 0..counts.categories() {
+            let share = counts.share(category)?;
+            let interval = counts.share_interval(category, confidence)?;
+            rows.push(
+                column_record(column as u64 + 1, None)
+                    .integer("category", category as u64)
+                    .number("share", share.value)
+                    .number("standard error", share.standard_error)
+                    .number("share at least", interval.low)
+                    .number("share at most", interval.high),
+            );
+        }
+    }
+    let record = Record::new()
+        .integer("rows", release.n() as u64)
+        .text("intervals are for", "the rows that entered, one category at a time")
+        .number("failure probability of an interval", failure.get());
+    Ok(record.table("shares", rows))
+}
+
 impl MomentsOptions {
     pub(crate) fn run(&self) -> Result<Record> {
         if let Some(path) = &self.correlations {
@@ -34,8 +62,12 @@ impl MomentsOptions {
         }
         let failure = probability("--failure", self.failure.unwrap_or(0.05))?;
         let read = read(&self.file, &self.trust.get())?;
-        let AnyRelease::Covariance(release) = &read else {
-            return Err(read.cannot("means"));
+        let release = match &read {
+            AnyRelease::Covariance(release) => release,
+            AnyRelease::Bounded(release) if self.correlations.is_none() => {
+                return shares(release.payload(), failure);
+            }
+            _ => return Err(read.cannot("means")),
         };
         let moments = Moments::of(release)?;
         let (low, high) = moments.rows_range(failure)?;

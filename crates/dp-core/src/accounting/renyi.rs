@@ -34,17 +34,18 @@ pub(super) fn best(gamma: impl Fn(f64) -> f64, ln_delta: f64) -> f64 {
 /// (exact), `eps^2/2` for pure mechanisms (Bun, Steinke 2016, proposition 1.4), each bit or
 /// letter for itself.
 pub(super) fn rho(event: &Event) -> Option<f64> {
-    if let Profile::Zcdp { rho } = event.profile() {
-        return Some(*rho);
+    match *event.profile() {
+        Profile::Zcdp { rho } => return Some(rho),
+        // `integer-noise.md`, theorem 3.
+        Profile::DiscreteGaussian { moves, sigma } => {
+            return Some(0.5 * square_of(moves as f64 / sigma.get()));
+        }
+        _ => {}
     }
     let once = Event::once(event.profile().clone());
     let gaussian = Pld::new([&once]).gaussian_square().map(|square| 0.5 * square);
     let pure = |runs: Vec<(f64, f64)>| runs.iter().map(|(e, n)| n * 0.5 * square_of(*e)).sum();
-    match event.profile() {
-        // As it was declared.
-        Profile::Zcdp { rho } => Some(*rho),
-        _ => gaussian.or_else(|| pure_runs(event).map(pure)),
-    }
+    gaussian.or_else(|| pure_runs(event).map(pure))
 }
 
 /// By zCDP: rhos add up.

@@ -9,6 +9,7 @@ pub mod published;
 pub use crate::profile::chi_mixture::chi_mixture_gaussian;
 pub use crate::profile::gaussian::{gaussian, gaussian_steps};
 pub use crate::profile::gaussian_and_pure::gaussian_and_pure;
+pub use crate::profile::integer::{discrete_gaussian, discrete_laplace};
 pub use crate::profile::jl::jl_lift;
 pub use crate::profile::laplace::laplace;
 pub use crate::profile::mixture::binomial_mixture_rr;

@@ -110,11 +110,13 @@ pub(super) fn check(adjacency: Adjacency, profile: &Profile, noise: &NoiseLaw) -
     }
     let text = match noise {
         NoiseLaw::DiscreteGaussian { .. } => {
-            "no exact profile of integer Gaussian noise is known here: use the rounded Gaussian"
+            "integer Gaussian noise has the profile of its own of one number, and a concentrated one of several: for \
+             others use the rounded Gaussian"
                 .into()
         }
         NoiseLaw::DiscreteLaplace { .. } => {
-            "integer Laplace noise of scale b has the pure profile of sensitivity / b, and no other"
+            "integer Laplace noise of scale b has the profile of its own and the pure one of sensitivity / b, and no \
+             other"
                 .into()
         }
         _ => format!("{noise:?} is not known to give the profile {profile:?}"),

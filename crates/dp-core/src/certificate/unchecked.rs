@@ -104,6 +104,13 @@ fn of_profile(
             add("guarantee.profile.sensitivity", "that one change moves one number alone");
         }
         Profile::Laplace { .. } => add("guarantee.profile.sensitivity", MATRIX),
+        Profile::DiscreteLaplace { .. } => {
+            add("guarantee.profile.moves", "by how much one change moves the whole numbers");
+        }
+        Profile::DiscreteGaussian { .. } => {
+            add("guarantee.profile.moves", "by how much one change moves the number");
+            add("guarantee.profile.moves", "that one change moves one number alone");
+        }
         Profile::PureDp { .. } => {
             add("guarantee.profile.epsilon", "beyond that of one bit, letter, step or cap");
         }
@@ -136,6 +143,10 @@ fn of_profile(
         Profile::Wishart { .. } => add("guarantee.profile.dim", "columns of the data"),
         Profile::Repeated { profile, .. } | Profile::Group { profile, .. } => {
             of_profile(profile, noise, add);
+        }
+        Profile::Zcdp { .. } if matches!(noise, NoiseLaw::DiscreteGaussian { .. }) => {
+            add("guarantee.profile.rho", "by how much one change moves the whole numbers");
+            add("noise.sigma", "beyond what whole numbers that move by one take");
         }
         Profile::ApproximateDp { .. } | Profile::Zcdp { .. } | Profile::LossDistribution { .. } => {
             add("guarantee.profile", "as whoever declares it states it");

@@ -10,14 +10,15 @@ use crate::certificate::{Certificate, PublicParameters, Statement};
 use crate::error::{Error, Result};
 use crate::guarantee::Guarantee;
 use crate::noise::{
-    AdditiveNoise, GaussianNoise, GeneratorKind, Grid, LaplaceNoise, NoiseLaw, NoiseStream,
-    StaircaseNoise, StaircaseScale,
+    AdditiveNoise, DiscreteGaussian, DiscreteLaplace, GaussianNoise, GeneratorKind, Grid,
+    LaplaceNoise, NoiseLaw, NoiseStream, StaircaseNoise, StaircaseScale,
 };
 use crate::profile::Profile;
+use crate::profile::integer::{concentrated_rho, concentrated_sigma};
 use crate::quantity::{L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, Scale};
 
 /// A noise law on a grid that is calibrated to a sensitivity: [`GaussianNoise`], [`LaplaceNoise`] or, for a change of one
-/// number, [`StaircaseNoise`].
+/// number, [`StaircaseNoise`]; for whole numbers, [`DiscreteGaussian`] and [`DiscreteLaplace`].
 pub trait GridNoise: AdditiveNoise + Sealed + Sized {
     /// The norm it hides.
     type Sensitivity: Sensitivity;
@@ -27,15 +28,21 @@ pub trait GridNoise: AdditiveNoise + Sealed + Sized {
     const NAME: &'static str;
     /// How many numbers one change may move at most.
     const COORDINATES: usize = usize::MAX;
+    /// Whether it is for whole numbers alone, on which nothing is rounded.
+    const WHOLE: bool = false;
 
-    /// The least scale for a budget.
+    /// The least scale for a budget, when one change moves at most so many numbers.
     ///
     /// # Errors
     /// A budget that no scale meets.
-    fn least_scale(budget: Budget, sensitivity: Self::Sensitivity) -> Result<Self::Scale>;
+    fn least_scale(
+        budget: Budget,
+        sensitivity: Self::Sensitivity,
+        coordinates: usize,
+    ) -> Result<Self::Scale>;
 
-    /// The profile of this noise on numbers of this sensitivity.
-    fn profile(&self, sensitivity: Self::Sensitivity) -> Profile;
+    /// The profile of this noise on numbers of this sensitivity, of which one change moves at most so many.
+    fn profile(&self, sensitivity: Self::Sensitivity, coordinates: usize) -> Profile;
 
     /// The standard deviation of a sample.
     fn deviation(&self) -> f64;
@@ -49,11 +56,11 @@ impl GridNoise for GaussianNoise {
     type Scale = NoiseScale;
     const NAME: &'static str = "Gaussian noise on a vector";
 
-    fn least_scale(budget: Budget, sensitivity: L2Sensitivity) -> Result<NoiseScale> {
+    fn least_scale(budget: Budget, sensitivity: L2Sensitivity, _: usize) -> Result<NoiseScale> {
         calibrate::gaussian(budget, sensitivity)
     }
 
-    fn profile(&self, sensitivity: L2Sensitivity) -> Profile {
+    fn profile(&self, sensitivity: L2Sensitivity, _: usize) -> Profile {
         Profile::Gaussian { sensitivity, sigma: self.sigma() }
     }
 
@@ -71,11 +78,11 @@ impl GridNoise for LaplaceNoise {
     type Scale = LaplaceScale;
     const NAME: &'static str = "Laplace noise on a vector";
 
-    fn least_scale(budget: Budget, sensitivity: L1Sensitivity) -> Result<LaplaceScale> {
+    fn least_scale(budget: Budget, sensitivity: L1Sensitivity, _: usize) -> Result<LaplaceScale> {
         calibrate::laplace(budget, sensitivity)
     }
 
-    fn profile(&self, sensitivity: L1Sensitivity) -> Profile {
+    fn profile(&self, sensitivity: L1Sensitivity, _: usize) -> Profile {
         Profile::Laplace { sensitivity, scale: self.scale() }
     }
 
@@ -94,11 +101,11 @@ impl GridNoise for StaircaseNoise {
     const NAME: &'static str = "staircase noise on a vector";
     const COORDINATES: usize = 1;
 
-    fn least_scale(budget: Budget, sensitivity: L1Sensitivity) -> Result<StaircaseScale> {
+    fn least_scale(budget: Budget, sensitivity: L1Sensitivity, _: usize) -> Result<StaircaseScale> {
         StaircaseScale::new(calibrate::staircase(budget)?, sensitivity)
     }
 
-    fn profile(&self, sensitivity: L1Sensitivity) -> Profile {
+    fn profile(&self, sensitivity: L1Sensitivity, _: usize) -> Profile {
         let (epsilon, inner, grid) = (self.epsilon(), self.inner(), self.grid());
         Profile::Staircase { sensitivity, epsilon, inner, grid }
     }
@@ -109,6 +116,75 @@ impl GridNoise for StaircaseNoise {
 
     fn of_scale(_: Authority, scale: StaircaseScale, grid: Grid) -> Result<Self> {
         scale.on(grid)
+    }
+}
+
+impl GridNoise for DiscreteLaplace {
+    type Sensitivity = L1Sensitivity;
+    type Scale = LaplaceScale;
+    const NAME: &'static str = "discrete Laplace noise on a vector";
+    const WHOLE: bool = true;
+
+    fn least_scale(budget: Budget, sensitivity: L1Sensitivity, _: usize) -> Result<LaplaceScale> {
+        calibrate::discrete_laplace(budget, sensitivity.get() as u64)
+    }
+
+    fn profile(&self, sensitivity: L1Sensitivity, _: usize) -> Profile {
+        Profile::DiscreteLaplace { moves: sensitivity.get() as u64, scale: self.scale() }
+    }
+
+    fn deviation(&self) -> f64 {
+        self.law().moments().map_or(0.0, |[variance, _]| variance.sqrt())
+    }
+
+    fn of_scale(_: Authority, scale: LaplaceScale, _: Grid) -> Result<Self> {
+        Self::new(scale)
+    }
+}
+
+/// By how much one number moves, when all move by this in l2.
+fn one_number(sensitivity: L2Sensitivity) -> u64 {
+    // A root that was rounded down.
+    (sensitivity.get() * (1.0 + 1e-12)) as u64
+}
+
+/// The square of what whole numbers move by, a whole number.
+fn squared(sensitivity: L2Sensitivity) -> f64 {
+    (sensitivity.get() * sensitivity.get()).round()
+}
+
+/// Of one number exact; of several by the concentration of each (`docs/proofs/integer-noise.md`).
+impl GridNoise for DiscreteGaussian {
+    type Sensitivity = L2Sensitivity;
+    type Scale = NoiseScale;
+    const NAME: &'static str = "discrete Gaussian noise on a vector";
+    const WHOLE: bool = true;
+
+    fn least_scale(
+        budget: Budget,
+        sensitivity: L2Sensitivity,
+        coordinates: usize,
+    ) -> Result<NoiseScale> {
+        match coordinates {
+            0 | 1 => calibrate::discrete_gaussian(budget, one_number(sensitivity)),
+            _ => concentrated_sigma(budget, squared(sensitivity)),
+        }
+    }
+
+    fn profile(&self, sensitivity: L2Sensitivity, coordinates: usize) -> Profile {
+        let sigma = self.sigma();
+        match coordinates {
+            0 | 1 => Profile::DiscreteGaussian { moves: one_number(sensitivity), sigma },
+            _ => Profile::Zcdp { rho: concentrated_rho(squared(sensitivity), sigma) },
+        }
+    }
+
+    fn deviation(&self) -> f64 {
+        self.law().moments().map_or(0.0, |[variance, _]| variance.sqrt())
+    }
+
+    fn of_scale(_: Authority, scale: NoiseScale, _: Grid) -> Result<Self> {
+        Self::new(scale)
     }
 }
 
@@ -163,7 +239,9 @@ impl<N: GridNoise> Calibrated<N> {
         budget: Budget,
         basis: Basis,
     ) -> Result<Self> {
-        Self::by_rule(statistic, budget, basis, |s| N::least_scale(budget, s))
+        Self::by_rule(statistic, budget, basis, |s| {
+            N::least_scale(budget, s, statistic.coordinates())
+        })
     }
 
     pub(super) fn by_rule(
@@ -178,9 +256,12 @@ impl<N: GridNoise> Calibrated<N> {
             let moved = statistic.coordinates();
             return Err(Error::invalid("numbers that one change moves", moved, allowed));
         }
-        let (grid, sensitivity) = statistic.on_grid(rule(statistic.sensitivity())?)?;
+        let (grid, sensitivity) = match N::WHOLE {
+            true => (Grid::WHOLE, statistic.whole()?),
+            false => statistic.on_grid(rule(statistic.sensitivity())?)?,
+        };
         let noise = N::of_scale(crate::authority!(), rule(sensitivity)?, grid)?;
-        let profile = noise.profile(sensitivity);
+        let profile = noise.profile(sensitivity, statistic.coordinates());
         Self::of_profile(statistic.adjacency(), budget, basis, profile, noise)
     }
 }

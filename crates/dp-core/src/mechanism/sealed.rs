@@ -2,8 +2,8 @@
 
 use super::authority::Seal;
 use crate::noise::{
-    AdditiveNoise, DiscreteLaplace, GaussianNoise, LaplaceNoise, NoiseLaw, StaircaseNoise,
-    SymmetricGaussian, UnitCap, WishartNoise,
+    AdditiveNoise, DiscreteGaussian, DiscreteLaplace, GaussianNoise, LaplaceNoise, NoiseLaw,
+    StaircaseNoise, SymmetricGaussian, UnitCap, WishartNoise,
 };
 use crate::quantity::{L1Sensitivity, L2Sensitivity};
 
@@ -21,6 +21,12 @@ impl Sealed for LaplaceNoise {
     const SEAL: Seal<Self> = crate::authority!().seal();
 }
 impl Sealed for StaircaseNoise {
+    const SEAL: Seal<Self> = crate::authority!().seal();
+}
+impl Sealed for DiscreteLaplace {
+    const SEAL: Seal<Self> = crate::authority!().seal();
+}
+impl Sealed for DiscreteGaussian {
     const SEAL: Seal<Self> = crate::authority!().seal();
 }
 impl Sealed for L1Sensitivity {
@@ -49,12 +55,6 @@ impl Law for SymmetricGaussian {
 }
 
 impl Law for WishartNoise {
-    fn noise_law(&self) -> NoiseLaw {
-        self.law()
-    }
-}
-
-impl Law for DiscreteLaplace {
     fn noise_law(&self) -> NoiseLaw {
         self.law()
     }

@@ -13,17 +13,49 @@ pub trait Sensitivity: Copy + super::sealed::Sealed {
     /// # Errors
     /// [`Error::InvalidParameter`] when `error` is negative or not finite.
     fn on_grid(self, grid: Grid, coordinates: usize, error: f64) -> Result<Self>;
+
+    /// The largest sensitivity up to this one that whole numbers can have.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] when it is below one.
+    #[doc(hidden)]
+    fn whole(self) -> Result<Self>;
+}
+
+/// The largest whole number up to this one; a root that was rounded down still counts.
+fn floor(value: f64) -> f64 {
+    (value * (1.0 + 1e-12)).floor()
+}
+
+fn some_step(sensitivity: f64) -> Result<()> {
+    if sensitivity >= 1.0 {
+        return Ok(());
+    }
+    let allowed = "[1, inf): whole numbers move by one at least";
+    Err(Error::invalid("sensitivity of whole numbers", sensitivity, allowed))
 }
 
 impl Sensitivity for L1Sensitivity {
     fn on_grid(self, grid: Grid, coordinates: usize, error: f64) -> Result<Self> {
         grid.inflate_l1(self, coordinates, error)
     }
+
+    fn whole(self) -> Result<Self> {
+        some_step(floor(self.get()))?;
+        Self::new(floor(self.get()))
+    }
 }
 
 impl Sensitivity for L2Sensitivity {
     fn on_grid(self, grid: Grid, coordinates: usize, error: f64) -> Result<Self> {
         grid.inflate_l2(self, coordinates, error)
+    }
+
+    /// The root of a whole number.
+    fn whole(self) -> Result<Self> {
+        let square = floor(self.get() * self.get());
+        some_step(square)?;
+        Self::new(square.sqrt())
     }
 }
 
@@ -101,6 +133,23 @@ impl<S: Sensitivity> Statistic<S> {
     #[must_use]
     pub fn magnitude(&self) -> EntryBound {
         self.magnitude
+    }
+
+    /// The sensitivity of whole numbers, for integer noise: nothing is rounded.
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for numbers that are not exact or may be beyond 2^51, or a sensitivity below one.
+    pub(super) fn whole(&self) -> Result<S> {
+        if self.error > 0.0 {
+            let allowed = "0 under integer noise, which takes whole numbers";
+            return Err(Error::invalid("computation error", self.error, allowed));
+        }
+        let most = 2f64.powi(51);
+        if self.magnitude.get() > most {
+            let allowed = "at most 2^51 under integer noise";
+            return Err(Error::invalid("bound", self.magnitude, allowed));
+        }
+        self.sensitivity.whole()
     }
 
     /// The grid for noise of about this scale, and the sensitivity of numbers that are rounded to it.

@@ -75,6 +75,11 @@ impl<N: GridNoise> PrivateVector<N> {
         let most = self.statistic.magnitude().get() + self.statistic.error();
         // NaN compares false.
         if values.iter().all(|v| v.abs() <= most) {
+            if N::WHOLE && values.iter().any(|v| v.fract() != 0.0) {
+                let allowed =
+                    "whole numbers under this noise: Gaussian and Laplace noise take others";
+                return Err(Error::invalid("numbers to release", "one of them", allowed));
+            }
             Ok(())
         } else {
             let allowed = format!("[-{most}, {most}], as the statistic says");

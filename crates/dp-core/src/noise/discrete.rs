@@ -3,7 +3,8 @@
 use super::exact::{
     below, bernoulli_between, bernoulli_exp, bernoulli_inv_e, bernoulli_ratio, decompose,
 };
-use super::law::NoiseLaw;
+use super::grid::Grid;
+use super::law::{AdditiveNoise, NoiseLaw};
 use super::rng::NoiseStream;
 use crate::error::{Error, Result};
 use crate::quantity::{LaplaceScale, NoiseScale, Scale};
@@ -49,6 +50,12 @@ impl DiscreteLaplace {
             (mantissa, exponent.unsigned_abs())
         };
         Self { scale, t, shift }
+    }
+
+    /// Its scale.
+    #[must_use]
+    pub fn scale(&self) -> LaplaceScale {
+        self.scale
     }
 
     /// The law, for the certificate.
@@ -118,6 +125,12 @@ impl DiscreteGaussian {
         // One above the range of the law itself at most.
         let proposals = DiscreteLaplace::of(LaplaceScale::new(t as f64)?);
         Ok(Self { sigma, t, proposals, square, shift })
+    }
+
+    /// Its parameter.
+    #[must_use]
+    pub fn sigma(&self) -> NoiseScale {
+        self.sigma
     }
 
     /// The law, for the certificate.
@@ -192,6 +205,52 @@ impl DiscreteGaussian {
         let (near, far) = ((gap - error).max(0.0), gap + error);
         let slack = 2f64.powi(-49);
         (near * near / twice * (1.0 - slack), far * far / twice * (1.0 + slack))
+    }
+}
+
+/// Whole numbers up to here, and none beyond, are doubles without a gap.
+const WHOLE: i64 = 1 << 53;
+
+/// Adds integers to whole numbers, exactly; sums are cut off at `2^53`.
+fn add_whole(values: &mut [f64], mut sample: impl FnMut() -> i64) -> Result<()> {
+    Grid::WHOLE.check_values(values)?;
+    if values.iter().any(|v| v.fract() != 0.0) {
+        let allowed = "whole numbers: integer noise hides nothing else";
+        return Err(Error::invalid("values that noise is added to", "one of them", allowed));
+    }
+    for value in values {
+        *value = (*value as i64).saturating_add(sample()).clamp(-WHOLE, WHOLE) as f64;
+    }
+    Ok(())
+}
+
+/// On whole numbers: others are refused, not rounded.
+impl AdditiveNoise for DiscreteLaplace {
+    fn law(&self) -> NoiseLaw {
+        self.law()
+    }
+
+    fn grid(&self) -> Grid {
+        Grid::WHOLE
+    }
+
+    fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) -> Result<()> {
+        add_whole(values, || self.sample(stream))
+    }
+}
+
+/// On whole numbers: others are refused, not rounded.
+impl AdditiveNoise for DiscreteGaussian {
+    fn law(&self) -> NoiseLaw {
+        self.law()
+    }
+
+    fn grid(&self) -> Grid {
+        Grid::WHOLE
+    }
+
+    fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) -> Result<()> {
+        add_whole(values, || self.sample(stream))
     }
 }
 

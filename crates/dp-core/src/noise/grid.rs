@@ -36,6 +36,8 @@ impl<T: Copy + Into<f64>> Work for Within<'_, T> {
 impl Grid {
     /// With these, `2^52` steps neither overflow nor lose bits.
     const EXPONENTS: (i32, i32) = (-960, 960);
+    /// The whole numbers.
+    pub(crate) const WHOLE: Self = Self { exponent: 0 };
 
     /// The grid of spacing `2^exponent`.
     ///

@@ -23,6 +23,21 @@ impl NoiseLaw {
                 let fourth = 2.0 * a * (1.0 + 4.0 * a + a * a) / rest.powi(4);
                 Some([2.0 * a / (rest * rest), fourth])
             }
+            Self::DiscreteGaussian { sigma } => {
+                let s = sigma.get();
+                // Poisson's sums: what is left out is below e^-170 of them.
+                if s >= 3.0 {
+                    return Some([s * s, 0.0]);
+                }
+                let [all, second, fourth] =
+                    (1..=120).fold([1.0, 0.0, 0.0], |[all, second, fourth], x| {
+                        let square = f64::from(x * x);
+                        let both = 2.0 * (-0.5 * square / (s * s)).exp();
+                        [all + both, second + both * square, fourth + both * square * square]
+                    });
+                let variance = second / all;
+                Some([variance, fourth / all - 3.0 * variance * variance])
+            }
             Self::Staircase { epsilon, width, inner, grid } => {
                 let noise =
                     StaircaseNoise::new(Shape::new(epsilon, width, inner).ok()?, grid).ok()?;

@@ -16,5 +16,5 @@ pub(crate) mod root;
 pub use binomial::{ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf};
 pub use gamma::{ln_chi_square_cdf, ln_chi_square_pdf, ln_chi_square_sf};
 pub(crate) use log::{above, ln_one_minus_exp, ln_sum_exp};
-pub(crate) use normal::ln_normal_pdf;
+pub(crate) use normal::{LN_SQRT_2PI, ln_normal_pdf};
 pub use normal::{erfcx, ln_normal_cdf, mills_ratio, mills_slope};

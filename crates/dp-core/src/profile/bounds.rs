@@ -1,4 +1,5 @@
-//! Every profile with a formula of its own against ball arithmetic (`tools/reference/profile_bounds.py`).
+//! Every profile with a formula of its own against ball arithmetic (`tools/reference/profile_bounds.py`), but for integer
+//! noise: that is held against sums over its laws (`tests/integer_noise.rs`).
 
 use super::kinds::{CoordinateProfile, GaussianStep, PrivacyProfile, Profile, RowChange};
 use crate::budget::{Delta, Epsilon};

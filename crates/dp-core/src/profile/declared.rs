@@ -4,6 +4,7 @@
 use super::kind::{Kind, count, ratio};
 use super::kinds::{LossWay, Profile};
 use super::pld::Merged;
+use super::rule::at_least;
 use crate::adjacency::Adjacency;
 use crate::budget::{Delta, Epsilon};
 use crate::error::{Error, Result};
@@ -74,8 +75,11 @@ impl Kind for Concentrated {
         all.concentrated(self.rho, runs as f64);
     }
 
-    fn given_by(&self, _: &NoiseLaw, _: Adjacency) -> Result<bool> {
-        Ok(false)
+    /// Of integer Gaussian noise: `integer-noise.md`, theorem 3. A whole number moves by one at least.
+    fn given_by(&self, noise: &NoiseLaw, _: Adjacency) -> Result<bool> {
+        let NoiseLaw::DiscreteGaussian { sigma } = noise else { return Ok(false) };
+        at_least("guarantee.profile.rho", self.rho, 0.5 / sigma.get().powi(2))?;
+        Ok(true)
     }
 }
 

@@ -6,6 +6,7 @@ use super::declared::{Approximate, Concentrated, Losses};
 use super::gaussian::{Gaussian, Steps};
 use super::gaussian_and_pure::GaussianAndPure;
 use super::group::Group;
+use super::integer::{IntegerGaussian, IntegerLaplace};
 use super::jl::Jl;
 use super::kind::Kind;
 use super::kinds::{PrivacyProfile, Profile};
@@ -33,6 +34,8 @@ impl Profile {
             Self::Staircase { sensitivity, epsilon, inner, grid } => {
                 of(&Staircase { sensitivity, epsilon, inner, grid })
             }
+            Self::DiscreteLaplace { moves, scale } => of(&IntegerLaplace { moves, scale }),
+            Self::DiscreteGaussian { moves, sigma } => of(&IntegerGaussian { moves, sigma }),
             Self::PureDp { epsilon } => of(&Pure { epsilon }),
             Self::GaussianAndPure { sensitivity, sigma, epsilon } => {
                 of(&GaussianAndPure { sensitivity, sigma, epsilon })
@@ -85,7 +88,7 @@ impl Profile {
     /// Counts: at least 1; Gaussian steps at most 2^12; bits at most 2^24, responses and trials at
     /// most 2^16, cells of a loss distribution at most 2^14; letters in `[2, 2^32]`; runs of a step, columns of a projection, rows of a sketch and degrees
     /// of freedom at most 2^40; `times` of a repeated profile at most 2^10, and no repeated profile in
-    /// it. Epsilon of a staircase is in `[1/32, 20]`, its width in `[1, 2^45]` steps. A probability of a mixture is positive, `later_mu` is in `[0, 1e6]`. What moves is
+    /// it. Epsilon of a staircase is in `[1/32, 20]`, its width in `[1, 2^45]` steps. Whole numbers move by at most 2^51, and sigma of integer Gaussian noise is in `[2^-10, 2^14]`. A probability of a mixture is positive, `later_mu` is in `[0, 1e6]`. What moves is
     /// between 1e-100 and 1e6 noise scales.
     ///
     /// # Errors

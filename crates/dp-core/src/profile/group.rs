@@ -72,6 +72,13 @@ impl Profile {
             Self::Laplace { sensitivity, scale } => {
                 Self::Laplace { sensitivity: L1Sensitivity::new(sensitivity.get() * l1)?, scale }
             }
+            // By the sum in l1 at most, in one number or several.
+            Self::DiscreteLaplace { moves, scale } => {
+                Self::DiscreteLaplace { moves: moves.saturating_mul(size), scale }
+            }
+            Self::DiscreteGaussian { moves, sigma } => {
+                Self::DiscreteGaussian { moves: moves.saturating_mul(size), sigma }
+            }
             Self::PureDp { epsilon } => Self::PureDp { epsilon: Epsilon::new(epsilon.get() * l1)? },
             Self::GaussianAndPure { sensitivity, sigma, epsilon } => Self::GaussianAndPure {
                 sensitivity: L2Sensitivity::new(sensitivity.get() * l1)?,

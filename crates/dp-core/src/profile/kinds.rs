@@ -144,6 +144,21 @@ pub enum Profile {
         /// Grid (exponent of two).
         grid: Grid,
     },
+    /// Integer Laplace noise of scale `scale` against whole numbers that move by `moves` in l1 norm, in one number
+    /// (exact) or several (dominated by one).
+    DiscreteLaplace {
+        /// By how much they move in all, a whole number.
+        moves: u64,
+        /// Scale b.
+        scale: LaplaceScale,
+    },
+    /// Integer Gaussian noise of parameter `sigma` against one whole number that moves by `moves`; exact.
+    DiscreteGaussian {
+        /// By how much it moves, a whole number.
+        moves: u64,
+        /// Parameter sigma.
+        sigma: NoiseScale,
+    },
     /// Any mechanism of pure differential privacy: `(e^epsilon - e^eps) / (1 + e^epsilon)`,
     /// the worst case, reached by one randomised response.
     PureDp {
@@ -253,8 +268,8 @@ pub enum Profile {
         /// Delta.
         delta: Delta,
     },
-    /// Any mechanism of rho-zero-concentrated differential privacy (Bun, Steinke 2016); an upper bound. Of a
-    /// declared guarantee.
+    /// Any mechanism of rho-zero-concentrated differential privacy (Bun, Steinke 2016); an upper bound. Of integer
+    /// Gaussian noise on several numbers, and of declared guarantees.
     Zcdp {
         /// Rho.
         rho: f64,

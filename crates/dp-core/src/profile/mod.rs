@@ -16,6 +16,7 @@ pub(crate) mod event;
 pub(crate) mod gaussian;
 pub(crate) mod gaussian_and_pure;
 mod group;
+pub(crate) mod integer;
 pub(crate) mod jl;
 mod kind;
 mod kinds;

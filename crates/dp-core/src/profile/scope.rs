@@ -29,6 +29,8 @@ impl Profile {
             Self::GaussianComposition { .. } => "Gaussian composition",
             Self::Laplace { .. } => "Laplace",
             Self::Staircase { .. } => "staircase",
+            Self::DiscreteLaplace { .. } => "discrete Laplace",
+            Self::DiscreteGaussian { .. } => "discrete Gaussian",
             Self::PureDp { .. } => "pure",
             Self::GaussianAndPure { .. } => "Gaussian and pure",
             Self::RandomizedResponse { .. } => "randomised response",

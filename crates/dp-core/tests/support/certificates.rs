@@ -154,6 +154,24 @@ pub(crate) fn known_pairs() -> Vec<Certificate> {
             let noise = NoiseLaw::Staircase { epsilon, width: 1000, inner, grid };
             proven(Adjacency::Attribute { beta: Shift::new(1e-9).unwrap() }, 0.7, profile, noise)
         },
+        proven(
+            any,
+            0.4,
+            Profile::DiscreteLaplace { moves: 3, scale: b_of(4.0) },
+            NoiseLaw::DiscreteLaplace { scale: b_of(4.0) },
+        ),
+        proven(
+            any,
+            0.4,
+            Profile::DiscreteGaussian { moves: 3, sigma: scale(4.0) },
+            NoiseLaw::DiscreteGaussian { sigma: scale(4.0) },
+        ),
+        proven(
+            any,
+            0.4,
+            Profile::Zcdp { rho: 0.2 },
+            NoiseLaw::DiscreteGaussian { sigma: scale(4.0) },
+        ),
         proven(any, 1.0, Profile::RandomizedResponse { bits: 9, keep }, NoiseLaw::BitFlip { keep }),
         proven(
             any,

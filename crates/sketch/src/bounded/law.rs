@@ -1,5 +1,6 @@
 //! A value of `[0, 1]` as one of a few cells, and back. Proof: `docs/proofs/bounded-values.md`.
 
+use crate::distances::ValueRange;
 use crate::error::{Error, Result};
 use dp_core::Probability;
 use dp_core::noise::{Bernoulli, Categorical, KaryResponse, NoiseLaw, NoiseStream};
@@ -10,6 +11,37 @@ const CELLS: u64 = 256;
 
 /// Epsilons for which there are parameters.
 const EPSILONS: (f64, f64) = (1.0 / 1024.0, 32.0);
+
+/// How values become cells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BoundedLaw {
+    /// Letters and offsets of the least error that any value of the range has at most.
+    LeastError,
+    /// One bit a value, which errs less where values are mostly at the ends of the range, and more in its middle.
+    OneBit,
+    /// Values are categories, whole numbers from 0 below this (2 to 256) and nothing else, each answered by a response over all
+    /// of them: [`CategoryCounts`](super::CategoryCounts) tells their shares.
+    Categories(u64),
+}
+
+impl BoundedLaw {
+    /// Letters and offsets, where they do not follow from the budget.
+    pub(super) fn shape(self, range: ValueRange) -> Result<Option<(u64, u64)>> {
+        match self {
+            Self::LeastError => Ok(None),
+            Self::OneBit => Ok(Some((2, 1))),
+            Self::Categories(c) if !(2..=256).contains(&c) => {
+                Err(Error::invalid("categories", c, "[2, 256]"))
+            }
+            Self::Categories(c) if range.ends() != (0.0, (c - 1) as f64) => {
+                let ((low, high), last) = (range.ends(), c - 1);
+                let allowed = format!("[0, {last}], the numbers of {c} categories");
+                Err(Error::invalid("range", format!("[{low:e}, {high:e}]"), allowed))
+            }
+            Self::Categories(c) => Ok(Some((c, 1))),
+        }
+    }
+}
 
 /// Letters that are answered by a response, and offsets at which a value is cut into letters. Cell `offset + offsets letter`
 /// stands for both.
@@ -62,18 +94,18 @@ impl CellLaw {
         })
     }
 
-    /// The law of the least variance that any value can have at most; or one bit: two letters at one offset.
-    pub(super) fn calibrate(budget: Budget, one_bit: bool) -> Result<Self> {
+    /// So many letters at so many offsets, or those of the least variance that any value can have at most.
+    pub(super) fn calibrate(budget: Budget, shape: Option<(u64, u64)>) -> Result<Self> {
         let epsilon = budget.epsilon.get();
         if !(EPSILONS.0..=EPSILONS.1).contains(&epsilon) {
             return Err(Error::invalid("epsilon of bounded values", epsilon, "[2^-10, 32]"));
         }
-        let (letters, offsets) = if one_bit { (2, 1) } else { Self::best(epsilon)? };
+        let (letters, offsets) = shape.map_or_else(|| Self::best(epsilon), Ok)?;
         let keep = calibrate::kary_response(budget, 1, letters)?;
         Self::new(KaryResponse::new(letters, keep)?, offsets)
     }
 
-    fn best(epsilon: f64) -> Result<(u64, u64)> {
+    pub(super) fn best(epsilon: f64) -> Result<(u64, u64)> {
         let mut best = (f64::INFINITY, (2, 1));
         for letters in 2..=CELLS {
             let keep = 1.0 / (1.0 + (letters - 1) as f64 * (-epsilon).exp());
@@ -91,6 +123,11 @@ impl CellLaw {
     /// The law of the response, for certificates.
     pub(super) fn noise(&self) -> NoiseLaw {
         self.response.law()
+    }
+
+    /// Probability of the true letter.
+    pub(super) fn keep(&self) -> f64 {
+        self.response.keep().get()
     }
 
     pub(super) fn offsets(&self) -> u64 {
@@ -152,7 +189,11 @@ impl CellLaw {
         let at = x * self.steps() as f64;
         let (below, rest) = (at.floor(), at - at.floor());
         let up = Probability::new(rest).is_ok_and(|p| Bernoulli::new(p).sample(stream));
-        let step = below as u64 + u64::from(up);
+        self.draw_step(stream, below as u64 + u64::from(up))
+    }
+
+    /// A cell for a value on a step: nothing is rounded.
+    pub(super) fn draw_step(&self, stream: &mut NoiseStream, step: u64) -> u8 {
         let offset = self.offset.sample(stream) as u64;
         let letter = (step + self.offsets - 1 - offset) / self.offsets;
         (offset + self.offsets * self.response.respond(stream, letter)) as u8
@@ -293,15 +334,15 @@ mod tests {
             (5.0, (5, 5), 0.018_287),
         ] {
             assert_eq!(CellLaw::best(epsilon).unwrap(), shape, "{epsilon}");
-            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), false).unwrap();
+            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), None).unwrap();
             assert!((law.variance() - variance).abs() < 1e-6, "{epsilon}: {}", law.variance());
         }
         for epsilon in [1e-3, 1e-2, 10.0, 20.0, 32.0] {
-            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), false).unwrap();
+            let law = CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), None).unwrap();
             assert!(law.variance().is_finite() && law.variance() > 0.0, "{epsilon}");
         }
         for epsilon in [1e-4, 33.0] {
-            assert!(CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), true).is_err());
+            assert!(CellLaw::calibrate(Budget::new(epsilon, 0.0).unwrap(), Some((2, 1))).is_err());
         }
     }
 }

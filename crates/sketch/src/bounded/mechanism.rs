@@ -1,6 +1,6 @@
 //! A response on every value of a declared range.
 
-use super::law::CellLaw;
+use super::law::{BoundedLaw, CellLaw};
 use super::release::{BoundedValues, MOST, in_range};
 use crate::author::AUTHOR;
 use crate::distances::ValueRange;
@@ -37,11 +37,11 @@ pub(super) const BOUNDED: &str = "bounded-values";
 /// ```
 /// use dp_core::{Adjacency, Budget, NoiseRng, Probability, Shift};
 /// use sketch::RowsView;
-/// use sketch::bounded::{BoundedConfig, BoundedPairs, BoundedQueries, PrivateBounded};
+/// use sketch::bounded::{BoundedConfig, BoundedLaw, BoundedPairs, BoundedQueries, PrivateBounded};
 /// use sketch::distances::ValueRange;
 ///
 /// let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.2, 0.1, 0.0, 0.7])?;
-/// let config = BoundedConfig { d: 4, range: ValueRange::new(0.0, 1.0)?, beta: Shift::new(1.0)?, one_bit: false, clip: false };
+/// let config = BoundedConfig { d: 4, range: ValueRange::new(0.0, 1.0)?, beta: Shift::new(1.0)?, law: BoundedLaw::LeastError, clip: false };
 /// let mechanism = PrivateBounded::new(config, Budget::new(3.0, 0.0)?)?;
 /// let release = mechanism.release(rows, &mut NoiseRng::from_os()?)?;
 /// // A query of your own carries no noise.
@@ -77,8 +77,8 @@ pub struct BoundedConfig {
     pub range: ValueRange,
     /// How far one value may change: at least the width of the range.
     pub beta: Shift,
-    /// One bit a value, which errs less where values are mostly at the ends of the range, and more in its middle.
-    pub one_bit: bool,
+    /// How values are cut into cells.
+    pub law: BoundedLaw,
     /// Takes values outside of the range for its nearest end, instead of refusing them.
     pub clip: bool,
 }
@@ -87,9 +87,14 @@ impl PrivateBounded {
     /// The law of least variance for the budget.
     ///
     /// # Errors
-    /// No values; an epsilon outside `[2^-10, 32]`; a range wider than beta, beyond 1e60 or narrower than 1e-60.
+    /// No values; an epsilon outside `[2^-10, 32]`; a range wider than beta, beyond 1e60 or narrower than 1e-60; categories
+    /// that are not 2 to 256, have another range than `[0, categories - 1]`, or are clipped.
     pub fn new(config: BoundedConfig, budget: Budget) -> Result<Self> {
-        let BoundedConfig { d, range, beta, one_bit, .. } = config;
+        let BoundedConfig { d, range, beta, law, clip } = config;
+        let shape = law.shape(range)?;
+        if clip && matches!(law, BoundedLaw::Categories(_)) {
+            return Err(Error::invalid("clip", true, "false for categories: none is near another"));
+        }
         if !(1..1 << 32).contains(&(d as u64)) {
             return Err(Error::invalid("d", d, "[1, 2^32)"));
         }
@@ -101,7 +106,7 @@ impl PrivateBounded {
             );
             return Err(Error::invalid("width of the range", width, allowed));
         }
-        let law = CellLaw::calibrate(budget, one_bit)?;
+        let law = CellLaw::calibrate(budget, shape)?;
         let noise = law.noise();
         let NoiseLaw::KaryResponse { alphabet, keep } = noise else {
             return Err(Error::invalid("noise law", "another", "a response"));
@@ -131,11 +136,19 @@ impl PrivateBounded {
         self.law.variance() * width * width
     }
 
+    /// Standard error of the share of a category, times the root of the rows: the largest, whatever the column.
+    #[must_use]
+    pub fn share_error(&self) -> f64 {
+        let (keep, others) = (self.law.keep(), self.law.values().len() as f64 - 1.0);
+        let other = (1.0 - keep) / others;
+        (keep * (1.0 - keep)).max(other * (1.0 - other)).sqrt() / (keep - other)
+    }
+
     /// Releases n rows.
     ///
     /// # Errors
     /// [`Error::Shape`] for rows of another d, [`Error::OutOfInterval`] for a value outside of the range that is not clipped
-    /// (zeros that sparse rows and bits do not store included).
+    /// (zeros that sparse rows and bits do not store included); [`dp_core::Error::InvalidParameter`] for one that is no category.
     pub fn release(
         &self,
         rows: RowsView<'_>,
@@ -162,13 +175,17 @@ impl PrivateBounded {
         rng: &mut NoiseRng,
         hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
     ) -> Result<()> {
-        let BoundedConfig { d, range, clip, .. } = self.config;
+        let BoundedConfig { d, range, clip, law, .. } = self.config;
+        let whole = matches!(law, BoundedLaw::Categories(_));
         if rows.d() != d {
             return Err(Error::Shape { what: "d of the rows", expected: d, found: rows.d() });
         }
         // All rows before the first stream: nothing is drawn for what is refused.
         if !clip {
             range.check(rows)?;
+        }
+        if whole {
+            check_whole(rows)?;
         }
         let ((low, _), width) = (range.ends(), range.width());
         let step = pass_rows(d);
@@ -182,7 +199,10 @@ impl PrivateBounded {
                 let mut x = vec![0.0; d];
                 rows.copy_row(part * step + i, &mut x);
                 for (cell, x) in out.iter_mut().zip(&x) {
-                    *cell = self.law.draw(&mut stream, ((x - low) / width).clamp(0.0, 1.0));
+                    *cell = match whole {
+                        true => self.law.draw_step(&mut stream, *x as u64),
+                        false => self.law.draw(&mut stream, ((x - low) / width).clamp(0.0, 1.0)),
+                    };
                 }
             });
         }
@@ -195,6 +215,19 @@ impl PrivateBounded {
         let public = BoundedValues::public(range, &self.law, (n, d));
         self.calibrated.certificate(BOUNDED, public, generator)
     }
+}
+
+/// Refuses values that are no categories.
+fn check_whole(rows: RowsView<'_>) -> Result<()> {
+    let mut x = vec![0.0; rows.d()];
+    for i in 0..rows.n() {
+        rows.copy_row(i, &mut x);
+        if let Some(j) = x.iter().position(|x| x.fract() != 0.0) {
+            let allowed = "a whole number, as categories are";
+            return Err(Error::invalid("value", format!("row {i}, column {j}"), allowed));
+        }
+    }
+    Ok(())
 }
 
 impl author::Sealed for PrivateBounded {

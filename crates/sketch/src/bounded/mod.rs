@@ -6,11 +6,14 @@ mod law;
 mod mechanism;
 mod queries;
 mod release;
+mod shares;
 mod writer;
 
 pub(crate) use codec::BoundedFacts;
 pub use estimate::BoundedPairs;
+pub use law::BoundedLaw;
 pub use mechanism::{BoundedConfig, PrivateBounded};
 pub use queries::BoundedQueries;
 pub use release::BoundedValues;
+pub use shares::CategoryCounts;
 pub use writer::BoundedWriter;

@@ -1,9 +1,10 @@
 //! The published cells.
 
-use super::law::CellLaw;
+use super::law::{BoundedLaw, CellLaw};
 use crate::distances::ValueRange;
 use crate::error::{Error, Result};
 use crate::joined::{alike, joinable};
+use dp_core::Budget;
 use dp_core::certificate::PublicParameters;
 use dp_core::noise::NoiseLaw;
 
@@ -78,15 +79,38 @@ impl BoundedValues {
         self.cells.iter().map(|&cell| self.value(cell)).collect()
     }
 
+    /// The cell of a value: of categories and bits, the answer.
+    ///
+    /// # Errors
+    /// [`Error::Index`].
+    pub fn answer(&self, row: usize, column: usize) -> Result<u8> {
+        let len = self.d;
+        self.row(row)?.get(column).copied().ok_or(Error::Index {
+            what: "column",
+            index: column,
+            len,
+        })
+    }
+
     /// The law of the noise.
     pub(super) fn noise(&self) -> NoiseLaw {
         self.law.noise()
     }
 
-    /// What a response of two letters at one offset is: one bit a value.
-    #[must_use]
-    pub fn is_one_bit(&self) -> bool {
-        self.law.values().len() == 2
+    /// A law that makes releases like this one at a budget.
+    ///
+    /// # Errors
+    /// A budget that no law has.
+    pub fn made_by(&self, budget: Budget) -> Result<BoundedLaw> {
+        let (letters, offsets) =
+            (self.law.values().len() as u64 / self.law.offsets(), self.law.offsets());
+        Ok(match (letters, offsets) {
+            (2, 1) => BoundedLaw::OneBit,
+            (letters, 1) if (letters, 1) != CellLaw::best(budget.epsilon.get())? => {
+                BoundedLaw::Categories(letters)
+            }
+            _ => BoundedLaw::LeastError,
+        })
     }
 
     /// The mean variance of the values, estimated from the release: for a denoised ranking.

@@ -14,12 +14,12 @@ use std::borrow::Cow;
 /// ```
 /// use dp_core::{Budget, NoiseRng, Shift};
 /// use sketch::RowsView;
-/// use sketch::bounded::{BoundedConfig, BoundedQueries, PrivateBounded};
+/// use sketch::bounded::{BoundedConfig, BoundedLaw, BoundedQueries, PrivateBounded};
 /// use sketch::distances::ValueRange;
 /// use sketch::search::{BoundedIndex, Score};
 ///
 /// let rows = RowsView::f64(2, 4, &[0.9, 0.1, 0.0, 0.8, 0.0, 1.0, 0.9, 0.0])?;
-/// let config = BoundedConfig { d: 4, range: ValueRange::new(0.0, 1.0)?, beta: Shift::new(1.0)?, one_bit: false, clip: false };
+/// let config = BoundedConfig { d: 4, range: ValueRange::new(0.0, 1.0)?, beta: Shift::new(1.0)?, law: BoundedLaw::LeastError, clip: false };
 /// let release = PrivateBounded::new(config, Budget::new(30.0, 0.0)?)?.release(rows, &mut NoiseRng::from_os()?)?;
 /// let query = BoundedQueries::exact(release.payload(), RowsView::f64(1, 4, &[1.0, 0.0, 0.0, 1.0])?)?;
 /// let found = BoundedIndex::new(release.payload(), Score::Cosine)?.top_k(&query, 1)?;

@@ -101,7 +101,9 @@ pub(crate) struct NoiseMoments {
 impl NoiseMoments {
     pub(crate) fn of(law: &NoiseLaw) -> Result<Self> {
         // Whole numbers are no sketch.
-        match law.moments().filter(|_| !matches!(law, NoiseLaw::DiscreteLaplace { .. })) {
+        let whole =
+            matches!(law, NoiseLaw::DiscreteLaplace { .. } | NoiseLaw::DiscreteGaussian { .. });
+        match law.moments().filter(|_| !whole) {
             Some([variance, fourth_cumulant]) => Ok(Self { variance, fourth_cumulant }),
             None => {
                 let allowed = "none, Gaussian, Laplace or staircase";

@@ -10,7 +10,7 @@ use crate::output::Record;
 use clap::Args;
 use dp_core::Adjacency;
 use dp_core::mechanism::Mechanism;
-use sketch::bounded::{BoundedConfig, BoundedWriter, PrivateBounded};
+use sketch::bounded::{BoundedConfig, BoundedLaw, BoundedWriter, PrivateBounded};
 use sketch::distances::ValueRange;
 
 /// Options of `dps release bounded`.
@@ -21,11 +21,21 @@ pub(crate) struct BoundedOptions {
     #[command(flatten)]
     ids: IdOptions,
     /// Least value of an entry, for every possible file (after --divide); values outside of the range are refused.
-    #[arg(long, help_heading = "Mechanism", allow_hyphen_values = true)]
-    low: f64,
+    #[arg(
+        long,
+        help_heading = "Mechanism",
+        allow_hyphen_values = true,
+        required_unless_present = "categories"
+    )]
+    low: Option<f64>,
     /// Largest value of an entry; at most --beta above --low.
-    #[arg(long, help_heading = "Mechanism", allow_hyphen_values = true)]
-    high: f64,
+    #[arg(
+        long,
+        help_heading = "Mechanism",
+        allow_hyphen_values = true,
+        required_unless_present = "categories"
+    )]
+    high: Option<f64>,
     /// Move values outside of --low to --high to the nearest end, instead of refusing the file. How many is private: it is
     /// neither counted nor printed.
     #[arg(long, help_heading = "Mechanism")]
@@ -33,9 +43,23 @@ pub(crate) struct BoundedOptions {
     /// One bit a value: less error where values are mostly at an end of the range, more in its middle.
     #[arg(long, help_heading = "Mechanism")]
     one_bit: bool,
+    /// Values are so many categories (2 to 256; 2 for bits), whole numbers from 0 below it, each answered by a randomised
+    /// response: `dps moments` tells their shares. --beta is at least one less.
+    #[arg(long, help_heading = "Mechanism", conflicts_with_all = ["low", "high", "clip_range", "one_bit"])]
+    categories: Option<u64>,
 }
 
 impl BoundedOptions {
+    fn law(&self) -> Result<(ValueRange, BoundedLaw)> {
+        if let Some(c) = self.categories {
+            let law = BoundedLaw::Categories(c);
+            return Ok((ValueRange::new(0.0, c.saturating_sub(1).max(1) as f64)?, law));
+        }
+        let law = if self.one_bit { BoundedLaw::OneBit } else { BoundedLaw::LeastError };
+        // Required where there are no categories.
+        Ok((ValueRange::new(self.low.unwrap_or(0.0), self.high.unwrap_or(1.0))?, law))
+    }
+
     pub(crate) fn run(&self) -> Result<Record> {
         self.ids.of(&self.rows.input);
         let Promise { adjacency, budget, limits } =
@@ -45,17 +69,15 @@ impl BoundedOptions {
                 "bounded values protect one attribute: --adjacency attribute",
             ));
         };
-        let range = ValueRange::new(self.low, self.high)?;
+        let (range, law) = self.law()?;
         let input = self.rows.open()?;
-        let config = BoundedConfig {
-            d: input.rows.d(),
-            range,
-            beta,
-            one_bit: self.one_bit,
-            clip: self.clip_range,
-        };
+        let config = BoundedConfig { d: input.rows.d(), range, beta, law, clip: self.clip_range };
         let mechanism = PrivateBounded::new(config, budget)?;
-        let label = format!("bounded values of [{:?}, {:?}]", self.low, self.high);
+        let (low, high) = range.ends();
+        let label = match self.categories {
+            Some(c) => format!("{c} categories"),
+            None => format!("bounded values of [{low:?}, {high:?}]"),
+        };
         let source = Source::rows(&self.rows.input, input, limits);
         let asked = Asked::new(mechanism.guarantee(), &label, source);
         let made = self.rows.output.make(&asked, &mut |making: Making<'_>| {
@@ -68,6 +90,12 @@ impl BoundedOptions {
             Made::Planned => self.rows.planned(&label, mechanism.guarantee()),
             Made::Parts(record) => return Ok(record),
         };
+        if self.categories.is_some() {
+            let error = mechanism.share_error();
+            return Ok(
+                record.number("standard error of a share, times the root of the rows", error)
+            );
+        }
         let record = record.number("largest variance of a value", mechanism.variance());
         Ok(predicted(record, mechanism.predict(1.0)?))
     }

@@ -11,7 +11,7 @@ use crate::metrics::{mean_and_error, mean_precision_recall, nearest_by_cosine};
 use dp_core::{Adjacency, Budget, EntryBound, Shift};
 use rayon::prelude::*;
 use sketch::RowsView;
-use sketch::bounded::{BoundedConfig, BoundedQueries, PrivateBounded};
+use sketch::bounded::{BoundedConfig, BoundedLaw, BoundedQueries, PrivateBounded};
 use sketch::distances::ValueRange;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::search::{BoundedIndex, Neighbours, Queries, Score, SketchIndex};
@@ -96,7 +96,13 @@ fn found(
     };
     if let Way::Bounded { one_bit, .. } = ways[0] {
         let range = ValueRange::new(0.0, 1.0)?;
-        let config = BoundedConfig { d, range, beta, one_bit, clip: false };
+        let config = BoundedConfig {
+            d,
+            range,
+            beta,
+            law: if one_bit { BoundedLaw::OneBit } else { BoundedLaw::LeastError },
+            clip: false,
+        };
         let mechanism = PrivateBounded::new(config, sabotage::spent_within(pure, 32.0)?)?;
         let mut release =
             |rows| sabotage::with_rows(rows, |rows| Ok(mechanism.release(rows, &mut rng)?));

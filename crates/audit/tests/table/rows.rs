@@ -221,6 +221,17 @@ pub(crate) const TABLE: [Row; 29] = [
         prediction: Trait,
     },
     Row {
+        name: "FreshBinResponse",
+        file: "sketch/src/sets/fresh_bins.rs",
+        theorems: &[Theorem::OnePermutation],
+        page: "one-permutation.md",
+        audits: &["one-permutation bins, fresh hash functions"],
+        command: In("release/minhash.rs"),
+        python: "Sets",
+        coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_bins_cover"),
+        prediction: Trait,
+    },
+    Row {
         name: "GroupCounts",
         file: "sketch/src/sets/counts.rs",
         theorems: &[Theorem::GroupCounts],

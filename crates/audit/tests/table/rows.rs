@@ -45,7 +45,7 @@ const INDIVIDUAL: &str = "the trait's guarantee is differential privacy, which i
 const BY_RANGE: &str =
     "its noise follows the entries of the range that was drawn, so no public fact gives the error";
 
-pub(crate) const TABLE: [Row; 29] = [
+pub(crate) const TABLE: [Row; 30] = [
     Row {
         name: "PrivateVector",
         file: "dp-core/src/mechanism/vector.rs",

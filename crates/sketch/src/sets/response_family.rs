@@ -40,23 +40,10 @@ impl ResponseFamily {
         Ok(Self { coordinates: alpha.min(bins as u64), differ, alphabet: u64::from(values) + 1 })
     }
 
-    /// The same under fresh hash functions: the bins of which a differing item is the least, at most so many of them and
-    /// each at most so probable given the others (`docs/proofs/one-permutation.md`, theorem 2).
+    /// The same under fresh hash functions.
     pub(super) fn fresh_bins(bins: usize, values: u32, neighbours: SetNeighbours) -> Result<Self> {
-        let (alpha, bins) = (neighbours.alpha(), bins as u64);
-        let (common, union) = neighbours.extreme_pair();
-        if common < bins {
-            let least = bins + alpha / 2;
-            let allowed = format!(
-                "at least {least}, the bins and half of alpha: below, a fresh seed hides nothing; take fewer bins, or bins without it"
-            );
-            return Err(Error::invalid("minimum set size", neighbours.min_size(), allowed));
-        }
-        let (coordinates, many) = (alpha.min(bins), alpha.max(bins));
-        // Both are whole and below 2^34.
-        let differ = many as f64 / (union - coordinates + 1) as f64 * (1.0 + 4.0 * f64::EPSILON);
-        let alphabet = u64::from(values) + 1;
-        Ok(Self { coordinates, differ: Probability::new(differ)?, alphabet })
+        let (coordinates, differ) = neighbours.seen_in_bins(bins as u64)?;
+        Ok(Self { coordinates, differ, alphabet: u64::from(values) + 1 })
     }
 }
 

@@ -69,7 +69,7 @@ struct Task {
 
 impl Task {
     fn new(context: &Context<'_>, all: &Points, repetition: u64) -> Result<Self> {
-        let (asked, searched) = context.pick((40, 1500), (300, 3000));
+        let (asked, searched) = context.pick((40, 1500), (1000, 3000));
         let seed = context.public_seed("split", repetition);
         let split = all.split(PUBLIC, Some(asked + searched), seed)?;
         let (public, rows) = (split.queries, split.database);
@@ -321,6 +321,11 @@ fn claims(report: &mut Report, epsilons: &[f64], all: &[Series]) {
             "groups of a public sample find at least .474, .744 and .959, less as much",
             above(&public, &[0.474, 0.744, 0.959], -0.02),
             shown(&public),
+        )
+        .fails_because(
+            "at epsilon 0.5: these groups follow from a formula, as private ones must; a trial among the public rows finds more \
+             (private-ann/choice)",
+            above(&public, &[0.474, 0.744, 0.959], -0.05) && above(&public[1..], &[0.744, 0.959], -0.02),
         )
         .catches(&ANSWERS)
         .catches(&[Sabotage::DoubleNoise]);

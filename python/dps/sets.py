@@ -48,7 +48,10 @@ class Sets(Mechanism):
     accept_true_delta : bool
         Of ``noisy-minhash``: use the rule although the delta it truly gives is above the claimed one.
     seed : int, optional
-        Public seed of the hash functions; ``mixture`` and ``noisy-minhash`` draw theirs at release.
+        Public seed of the hash functions; ``mixture``, ``noisy-minhash`` and `fresh` bins draw theirs at release.
+    fresh : bool
+        Of ``bins``: hash functions drawn at release, and noise for the bins that changed items are then seen in. Less of it
+        where several items may change in sets of many more items (``min_size``) than bins; it spends delta.
 
     Notes
     -----
@@ -70,13 +73,16 @@ class Sets(Mechanism):
         concatenation: int | None = None,
         accept_true_delta: bool = False,
         seed: int | None = None,
+        fresh: bool = False,
     ) -> None:
         one_of("mechanism", mechanism, ("bins", "mixture", "buckets", "noisy-minhash"))
         parameters: dict[str, Any] = {"mechanism": mechanism.replace("minhash", "min-hash")}
         if mechanism == "bins":
             refused("concatenation", concatenation, "bins keep one minimum each")
             parameters["bins"] = k
+            parameters["fresh"] = fresh
         else:
+            refused("fresh", fresh or None, "bins alone may keep their hash functions")
             parameters["positions"] = k
             parameters["concatenation"] = 1 if concatenation is None else concatenation
         if mechanism == "noisy-minhash":
@@ -85,7 +91,7 @@ class Sets(Mechanism):
         else:
             refused("accept_true_delta", accept_true_delta or None, "this mechanism is proven")
             parameters["symbols"] = 4 if symbols is None else symbols
-        if mechanism in ("bins", "buckets"):
+        if mechanism == "buckets" or (mechanism == "bins" and not fresh):
             parameters["seed"] = seed
         else:
             refused("seed", seed, "the guarantee averages over hash functions that nobody knew")

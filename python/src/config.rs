@@ -77,6 +77,8 @@ pub(crate) enum Config {
         bins: usize,
         symbols: u32,
         seed: Option<u64>,
+        #[serde(default)]
+        fresh: bool,
     },
     Mixture {
         positions: usize,

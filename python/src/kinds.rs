@@ -24,7 +24,7 @@ use sketch::bounded::{BoundedConfig, BoundedLaw, PrivateBounded};
 use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
 use sketch::projection::ProjectionSpec;
 use sketch::sets::{
-    BinResponse, BucketPrivMin, GroupCounts, MixtureResponse, NoisySecureMinHash, SetNeighbours,
+    BinResponse, BucketPrivMin, FreshBinResponse, GroupCounts, MixtureResponse, NoisySecureMinHash, SetNeighbours,
     SymbolShape,
 };
 use sketch::signs::{
@@ -46,6 +46,7 @@ pub(crate) enum Kind {
     Bounded(PrivateBounded),
     PrivateGroups(PrivateGroups),
     Bins(BinResponse, PublicSeed),
+    FreshBins(FreshBinResponse),
     Mixture(MixtureResponse),
     Buckets(BucketPrivMin, PublicSeed),
     NoisyMinHash(NoisySecureMinHash),
@@ -184,7 +185,11 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
             let config = BoundedConfig { d, range, beta, law, clip: false };
             Kind::Bounded(PrivateBounded::new(config, budget)?)
         }
-        Config::Bins { bins, symbols, seed: number } => {
+        Config::Bins { bins, symbols, fresh: true, .. } => {
+            let neighbours = neighbours(adjacency)?;
+            Kind::FreshBins(FreshBinResponse::calibrate(bins, symbols, neighbours, budget)?)
+        }
+        Config::Bins { bins, symbols, seed: number, .. } => {
             let alpha = neighbours(adjacency)?.alpha();
             let mechanism = BinResponse::calibrate(bins, symbols, alpha, budget)?;
             Kind::Bins(mechanism, seed(number)?)

@@ -195,6 +195,7 @@ impl Mechanism {
         }
         Ok(match &self.kind {
             Kind::Bins(m, seed) => AnyRelease::Symbols(watched!(m, (sets, *seed))).into(),
+            Kind::FreshBins(m) => AnyRelease::Symbols(watched!(m, (sets, fresh))).into(),
             Kind::Mixture(m) => AnyRelease::Symbols(watched!(m, (sets, fresh))).into(),
             Kind::Buckets(m, seed) => AnyRelease::Symbols(watched!(m, (sets, *seed))).into(),
             Kind::Counts(m) => AnyRelease::Counts(watched!(m, sets)).into(),

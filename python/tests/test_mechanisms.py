@@ -10,6 +10,7 @@ from conftest import ONE, PERSON, vectors
 
 SETS = [{"a", "b", f"c{i % 3}", f"d{i}"} for i in range(20)]
 ITEMS = dps.Adjacency.set_items(alpha=1, min_size=3)
+FEW = dps.Adjacency.set_items(alpha=2, min_size=4)
 SHIFT = dps.Adjacency.row_shift(l2=1)
 ZERO = dps.Adjacency.zero_row(bound=1)
 BUDGET = dict(epsilon=2, delta=1e-6)
@@ -183,6 +184,7 @@ def test_bits_are_flipped_at_the_stated_rate(rows):
     "parameters",
     [
         dict(mechanism="bins", adjacency=ITEMS),
+        dict(mechanism="bins", adjacency=FEW, k=3, fresh=True),
         dict(mechanism="mixture", adjacency=ITEMS, concatenation=2),
         dict(mechanism="buckets", adjacency=dps.Adjacency.any_input(), delta=0),
     ],

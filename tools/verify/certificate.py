@@ -217,7 +217,7 @@ THEOREMS = {  # adjacencies, profiles
     "noisy-distances": (("attribute", "replace-row"), ("gaussian",)),
     "bit-response": (("attribute",), ("randomized-response",)),
     "min-hash-mixture": (("set-items",), ("binomial-mixture", "kary-response")),
-    "one-permutation": (("set-items",), ("kary-response",)), "bucket-response": (("any-input",), ("kary-response",)),
+    "one-permutation": (("set-items",), ("kary-response", "binomial-mixture")), "bucket-response": (("any-input",), ("kary-response",)),
     "range-finder": (("row-shift",), ("chi-mixture-gaussian",)),
     "find-and-project": (("row-shift",), ("chi-mixture-gaussian",)), "public-basis": (("row-shift",), ("gaussian",)),
     "noisy-power-method": (tuple(ROWS), ("gaussian-composition",)),
@@ -257,8 +257,12 @@ def check_theorem(name, a, p):
         at_least(p["steps"][1]["sensitivity"], 1 if a["kind"] == "add-remove-row" else sqrt(mpf(2)), "sensitivity")
     elif kind == "binomial-mixture":
         c = p["coordinate"]
-        known = ("randomized-response",) if name == "signs-fresh" else ("randomized-response", "kary-response")
+        known = {"signs-fresh": ("randomized-response",), "one-permutation": ("kary-response",)}
+        known = known.get(name, ("randomized-response", "kary-response"))
         need(c["kind"] in known, f"{name} does not speak of coordinates {c['kind']}")
+        if name == "one-permutation":
+            others = max(a["min_size"] - a["alpha"] // 2, 0) + max(a["alpha"] - p["trials"], 0)
+            at_least(p["probability"], mpf(a["alpha"]) / (others + 1), "probability")
         if name == "min-hash-mixture":
             common = max(a["min_size"] - a["alpha"] // 2, 0) + a["alpha"]
             least = (1 - mpf(1) / c.get("alphabet", 2)) * a["alpha"] / max(common, 1)

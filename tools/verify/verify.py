@@ -264,8 +264,13 @@ def check_release(code, payload, t, open_ends):
             packed(payload, rows, columns, (f["alphabet"] - 1).bit_length(), f["alphabet"])
             bins = f["coding"]["kind"] == "bins"
             adjacency = c["guarantee"]["adjacency"]
-            counts("responses", min(adjacency.get("alpha", columns), columns) if bins else columns)
-            counts("trials", columns)
+            few = min(adjacency.get("alpha", columns), columns) if bins else columns
+            counts("responses", few)
+            counts("trials", few)
+            if bins and profile and profile["kind"] == "binomial-mixture":
+                common = max(adjacency["min_size"] - adjacency["alpha"] // 2, 0)
+                many = max(adjacency["alpha"], columns)
+                at_least(profile["probability"], mpf(many) / (common + adjacency["alpha"] - few + 1), "probability")
         elif code == 6:
             fields(f, "parameters", {"scheme": ".", "concatenation": "n", "scale": "+"})
             printed = scheme

@@ -134,3 +134,33 @@ fn what_does_not_go_with_counts_is_refused() {
     room.json(&format!("release minhash sets.txt --out bins.dps -k 16 {SETS} --epsilon 2"));
     room.refuses("search bins.dps --public public.txt", 2, &["ranking by public rows"]);
 }
+
+/// Hash functions drawn at release, and what they do not go with: a seed, other mechanisms, more bins than items.
+#[test]
+fn bins_under_fresh_hash_functions_are_released_and_verified() {
+    let room = room();
+    let sets = "--adjacency set-items --alpha 4 --min-size 14 --delta 1e-6 --epsilon 9";
+    for mechanism in ["bins --symbols 3", "occupancy"] {
+        let release = format!("release minhash sets.txt --mechanism {mechanism} --fresh {sets}");
+        let made = room.json(&format!("{release} -k 8 --out fresh.dps --force"));
+        assert_eq!(made["mechanism"], "one-permutation-fresh-response");
+        room.json("verify fresh.dps");
+        room.json("distance fresh.dps 0 1");
+        room.refuses(&format!("{release} -k 8 --seed 3 --out x.dps"), 2, &["--seed", "--fresh"]);
+        // Twelve items are common at least.
+        room.refuses(&format!("{release} -k 13 --out x.dps"), 2, &["minimum set size = 14", "15"]);
+        room.refuses(
+            &format!("{release} -k 8 --min-size 15 --out x.dps").replace("--min-size 14 ", ""),
+            1,
+            &["15"],
+        );
+    }
+    let other = format!("release minhash sets.txt -k 8 --mechanism mixture --fresh {sets}");
+    room.refuses(&format!("{other} --out x.dps"), 2, &["--fresh has no effect"]);
+    let any = "--adjacency any-input --epsilon 9 --delta 0";
+    let other = format!("release minhash sets.txt -k 8 --mechanism buckets --fresh {any}");
+    room.refuses(&format!("{other} --out x.dps"), 2, &["--fresh has no effect"]);
+    // Another release under the same hash functions: rows of two sets that somebody aligned with them.
+    let words = ["averages over a seed"];
+    room.refuses("append fresh.dps sets.txt --out x.dps", 1, &words);
+}

@@ -26,6 +26,9 @@ fn certificates(room: &Room) -> Vec<(String, String)> {
         "minhash sets.txt -k 8 --mechanism mixture --adjacency set-items --alpha 2 --min-size 3 \
          --epsilon 1 --delta 1e-6"
             .into(),
+        "minhash sets.txt -k 5 --mechanism bins --fresh --adjacency set-items --alpha 2 --min-size 7 \
+         --epsilon 1 --delta 1e-6"
+            .into(),
         format!("covariance users.csv {row}"),
         format!("covariance users.csv --noise jl --sketch-rows 30 {row}"),
         "low-rank users.csv --rank 2 --oversampling 2 --row-bound 4 --adjacency row-shift --shift 1 \

@@ -249,6 +249,19 @@ impl Theorem {
             | (Self::OnePermutation, P::KaryResponse { .. }) => {
                 matches!(adjacency, A::SetItems { .. })
             }
+            // As many trials as bins, or as items may differ: the fewer.
+            (
+                Self::OnePermutation,
+                P::BinomialMixture { trials, probability, coordinate: C::KaryResponse { .. } },
+            ) => match adjacency {
+                A::SetItems { alpha, min_size } => {
+                    let others =
+                        common(alpha, min_size).saturating_add(alpha.saturating_sub(*trials));
+                    let least = alpha as f64 / others.saturating_add(1) as f64;
+                    at_least("guarantee.profile.probability", probability.get(), least)?
+                }
+                _ => false,
+            },
             (Self::BucketResponse, P::KaryResponse { .. }) => adjacency == A::AnyInput,
             (Self::BoundedValues, P::KaryResponse { .. }) => {
                 matches!(adjacency, A::Attribute { .. })
@@ -336,6 +349,10 @@ fn counted_moves(adjacency: Adjacency) -> (f64, f64) {
 /// similarity of two such sets.
 fn least_difference(adjacency: Adjacency) -> Option<f64> {
     let Adjacency::SetItems { alpha, min_size } = adjacency else { return None };
-    let common = min_size.saturating_sub(alpha / 2);
-    Some(alpha as f64 / common.saturating_add(alpha).max(1) as f64)
+    Some(alpha as f64 / common(alpha, min_size).saturating_add(alpha).max(1) as f64)
+}
+
+/// The least number of items that two such sets have in common.
+fn common(alpha: u64, min_size: u64) -> u64 {
+    min_size.saturating_sub(alpha / 2)
 }

@@ -108,7 +108,11 @@ fn every_theorem_speaks_of_what_its_page_says_and_of_nothing_else() {
                 }
                 | P::KaryResponse { .. },
             ) => "I",
-            (T::OnePermutation, P::KaryResponse { .. }) => "I",
+            (
+                T::OnePermutation,
+                P::KaryResponse { .. }
+                | P::BinomialMixture { coordinate: C::KaryResponse { .. }, .. },
+            ) => "I",
             (T::BucketResponse, P::KaryResponse { .. }) => "*",
             (T::BoundedValues, P::KaryResponse { .. }) => "A",
             (T::GroupCounts, P::PureDp { .. }) => "I",

@@ -3,11 +3,15 @@
 use dp_core::authority;
 use dp_core::calibrate::Acceptance;
 use dp_core::certificate::PublicValue;
+use dp_core::profile::CoordinateProfile;
 use dp_core::release_file::{decode, encode};
-use dp_core::{Budget, Certificate, Epsilon, FreshSeed, NoiseRng, PublicSeed, Release};
+use dp_core::{
+    Budget, Certificate, Epsilon, FreshSeed, NoiseRng, Probability, Profile, PublicSeed, Release,
+    Theorem,
+};
 use sketch::sets::{
-    BinResponse, BucketPrivMin, ItemSet, MixtureResponse, NoisyBits, NoisySecureMinHash,
-    PrivateSymbols, SetNeighbours, SymbolShape,
+    BinResponse, BucketPrivMin, FreshBinResponse, ItemSet, MixtureResponse, NoisyBits,
+    NoisySecureMinHash, PrivateSymbols, SetNeighbours, SymbolShape,
 };
 
 fn rng() -> NoiseRng {
@@ -116,4 +120,68 @@ fn an_averaged_certificate_names_the_hash_model() {
     decode::<NoisyBits, Certificate>(&encode(&release).unwrap()).unwrap();
     let swapped = Release::certified(noisy(1).into_parts().0, noisy(2).into_parts().1);
     assert!(encode(&swapped).unwrap_err().to_string().contains("another seed"));
+}
+
+/// Bins under fresh hash functions: what a certificate must say of them, and forgeries whose files are sealed again.
+#[test]
+fn fresh_bins_are_no_bins_of_any_seed() {
+    let made = |bins, alpha, min_size| {
+        let allowed = SetNeighbours::new(alpha, min_size).unwrap();
+        FreshBinResponse::calibrate(bins, 4, allowed, Budget::new(4.0, 1e-6).unwrap()).unwrap()
+    };
+    let released = |m: &FreshBinResponse| {
+        m.release(&sets(), FreshSeed::reproducible_not_private(2), &mut rng()).unwrap()
+    };
+    let honest = released(&made(8, 2, 30));
+    under(&honest, honest.certificate().clone()).unwrap();
+    let (statement, guarantee) =
+        (honest.certificate().statement(), honest.certificate().guarantee());
+    let of = |key: &str| statement.public.get(key).cloned();
+    let model = PublicValue::from("ideal: independent uniform random functions");
+    assert_eq!(of("hash model"), Some(model));
+    assert!(of("seed origin").is_some(), "{:?}", statement.public);
+
+    // Less noise: that of larger sets, that of fewer bins, the name of bins of any seed.
+    for other in [released(&made(8, 2, 40)), released(&made(7, 2, 30))] {
+        under(&honest, other.certificate().clone()).unwrap_err();
+    }
+    for name in ["one-permutation-response", "minhash-mixture-response"] {
+        let mut statement = statement.clone();
+        statement.mechanism = name.to_owned();
+        let error = under(&honest, authority!().certificate(statement, guarantee.clone()));
+        let error = error.unwrap_err();
+        assert!(error.contains("no such mechanism"), "{error}");
+    }
+    // A guarantee that holds for some number of bins, and not for these.
+    let Some(Profile::BinomialMixture { trials, probability, coordinate }) =
+        guarantee.profile().cloned()
+    else {
+        panic!("{guarantee:?}")
+    };
+    assert_eq!((trials, (probability.get() * 30.0 * 1e9).round()), (2, 8e9));
+    let claim = |trials, p: f64| {
+        let probability = Probability::new(p).unwrap();
+        let profile = Profile::BinomialMixture { trials, probability, coordinate };
+        let budget = Budget::new(4.0, 1e-3).unwrap();
+        let theorem = Theorem::OnePermutation;
+        authority!().proven(guarantee.adjacency(), budget, profile, theorem)
+    };
+    // As of two bins: it holds together, and is not that of eight.
+    let forged = authority!().certificate(statement.clone(), claim(2, 2.0 / 30.0).unwrap());
+    forged.verify_consistency().expect("consistent by itself");
+    assert!(under(&honest, forged).unwrap_err().contains("another profile"));
+    // Of no number of bins.
+    for (trials, p) in [(2, 1.99 / 30.0), (1, 1.99 / 31.0)] {
+        let error = claim(trials, p).unwrap_err().to_string();
+        assert!(error.contains("probability"), "{error}");
+    }
+    // A letter of two would be another mechanism.
+    let profile = Profile::BinomialMixture {
+        trials,
+        probability,
+        coordinate: CoordinateProfile::RandomizedResponse { keep: Probability::new(0.6).unwrap() },
+    };
+    let budget = Budget::new(4.0, 1e-3).unwrap();
+    let made = authority!().proven(guarantee.adjacency(), budget, profile, Theorem::OnePermutation);
+    assert!(made.is_err());
 }

@@ -8,8 +8,8 @@ use dp_core::release_file::{decode, encode};
 use dp_core::{Adjacency, Budget, Epsilon, FreshSeed, NoiseRng, PublicSeed, Release};
 use sketch::projection::{Family, ProjectionSpec, Sampling};
 use sketch::sets::{
-    BinResponse, BucketPrivMin, ItemSet, MixtureResponse, NoisySecureMinHash, PrivMin,
-    SetNeighbours, SymbolShape,
+    BinResponse, BucketPrivMin, FreshBinResponse, ItemSet, MixtureResponse, NoisySecureMinHash,
+    PrivMin, SetNeighbours, SymbolShape,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
@@ -120,6 +120,10 @@ fn honest_sets_pass_the_strict_check() {
     // Hash functions are ideal in the proof only: consistent, and not proven.
     let mixture = MixtureResponse::calibrate(shape, neighbours, budget(4.0, 1e-4)).unwrap();
     let release = mixture.release(&sets, FreshSeed::draw().unwrap(), &mut os()).unwrap();
+    agrees(verify_consistency(&release).unwrap(), false);
+    let fresh =
+        FreshBinResponse::calibrate(16, 4, SetNeighbours::new(6, 20).unwrap(), budget(4.0, 1e-4));
+    let release = fresh.unwrap().release(&sets, FreshSeed::draw().unwrap(), &mut os()).unwrap();
     agrees(verify_consistency(&release).unwrap(), false);
     let noisy = NoisySecureMinHash::published(
         50,

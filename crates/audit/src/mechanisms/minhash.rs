@@ -8,8 +8,9 @@ use dp_core::calibrate::Acceptance;
 use dp_core::{Budget, PublicSeed};
 use eval::Result;
 use sketch::sets::{
-    BinResponse, BucketPrivMin, GroupCounts, ItemGroups, ItemSet, MinHash, MixtureResponse,
-    NoisySecureMinHash, PrivMin, SecureMinHash, SetNeighbours, SetSketch, SymbolShape,
+    BinResponse, BucketPrivMin, FreshBinResponse, GroupCounts, ItemGroups, ItemSet, MinHash,
+    MixtureResponse, NoisySecureMinHash, PrivMin, SecureMinHash, SetNeighbours, SetSketch,
+    SymbolShape,
 };
 
 /// Family name in the table.
@@ -183,6 +184,63 @@ fn bins_of(name: &str, values: u32, claim: Budget) -> Result<Subject> {
         .likelihood(move |x| toward(x, &a, &b)))
 }
 
+/// Bins under fresh hash functions: sets of six items, of which one is replaced.
+pub(crate) struct FreshBins {
+    pub(crate) made: FreshBinResponse,
+    /// An exact reader of bins: a response that keeps nearly always.
+    reader: BinResponse,
+    sets: [ItemSet; 2],
+}
+
+impl FreshBins {
+    const BINS: usize = 2;
+    const VALUES: u32 = 30;
+
+    pub(crate) fn new(budget: Budget) -> Result<Self> {
+        let allowed = SetNeighbours::new(2, 6)?;
+        let made = FreshBinResponse::calibrate(Self::BINS, Self::VALUES, allowed, budget)?;
+        let reader = BinResponse::calibrate(Self::BINS, Self::VALUES, 1, Budget::new(20.0, 0.0)?)?;
+        Ok(Self { made, reader, sets: [set(0b0011_1111)?, set(0b0101_1111)?] })
+    }
+
+    /// The noisy letters of one side, then those of both sides without noise.
+    pub(crate) fn observe(
+        &self,
+        side: Side,
+        (fresh, draw): (dp_core::FreshSeed, &Draw),
+        out: &mut Vec<f64>,
+    ) -> Result<()> {
+        let one = std::slice::from_ref(side.of(&self.sets[0], &self.sets[1]));
+        let release = self.made.release(one, fresh, &mut draw.noise())?;
+        letters(release.payload(), out)?;
+        self.clean(release.payload().scheme().seed, out)
+    }
+
+    /// Letters of both sides without noise.
+    pub(crate) fn clean(&self, seed: PublicSeed, out: &mut Vec<f64>) -> Result<()> {
+        let mut rng = dp_core::NoiseRng::deterministic_not_private(1);
+        letters(self.reader.release(&self.sets, seed, &mut rng)?.payload(), out)
+    }
+}
+
+pub(crate) fn fresh_bins(claim: Budget) -> Result<Subject> {
+    let bins = FreshBins::new(claim)?;
+    let guarantee = bins.made.guarantee().clone();
+    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+        bins.observe(side, (draw.fresh(), draw), out)
+    };
+    let (name, pair) = (
+        "one-permutation bins, fresh hash functions",
+        "one of six items replaced; fresh hash functions, known to the tester",
+    );
+    Ok(Subject::new(name, FAMILY, claim, pair, 3 * FreshBins::BINS, sample)
+        .under(&guarantee)?
+        .seeing(FreshBins::BINS)
+        .of_letters()
+        .with_runs(16_000)
+        .likelihood(|x| toward(&x[..2], &x[2..4], &x[4..])))
+}
+
 /// Counts of two groups: `items` items more in one group.
 fn counts(items: u64, claim: Budget) -> Result<Subject> {
     let groups = ItemGroups::new(&[set(0b1111)?, set(0b11_0000)?])?;
@@ -335,6 +393,14 @@ pub(crate) fn subjects() -> Result<Vec<Subject>> {
         Subject::built(pure, pure_noise, |budget| Bucket::new()?.subject(budget))?,
         Subject::built(pure, pure_noise, bins)?,
         Subject::built(pure, pure_noise, occupancy)?,
+        Subject::built(
+            gaussian,
+            |budget| {
+                let keep = FreshBins::new(budget)?.made.response().keep();
+                Ok(response_noise(keep, FreshBins::VALUES + 1))
+            },
+            fresh_bins,
+        )?,
         Subject::built(pure, pure_noise, |budget| counts(1, budget))?,
         Subject::built(pure, pure_noise, |budget| counts(2, budget))?,
         Subject::built(gaussian, published, noisy)?.twin_only_in_full(),

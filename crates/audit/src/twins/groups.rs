@@ -1,7 +1,6 @@
 //! Private groups whose moments are not paid for.
 
-use crate::mechanisms::common::gaussian_budget;
-use crate::mechanisms::groups::{Pair, pair};
+use crate::mechanisms::groups::{Pair, claim, pair};
 use crate::subject::{Draw, Side, Subject};
 use eval::Result;
 use sketch::RowsView;
@@ -9,8 +8,8 @@ use sketch::projection::{Groups, PublicMoments};
 
 /// Noise of the moments for what a value moves by itself, as if no other stood beside it in its row.
 fn without_the_norm() -> Result<Subject> {
-    let claim = gaussian_budget()?;
-    let made = Pair::new(claim)?;
+    let budget = claim()?;
+    let made = Pair::new(budget)?;
     // A value within a half moves its own square by a quarter.
     let share = 0.25 / made.distance;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
@@ -20,13 +19,13 @@ fn without_the_norm() -> Result<Subject> {
         made.observe(at, &released, out);
         Ok(())
     };
-    Ok(pair(claim)?.twin("moments paid without the norm of rows", sample))
+    Ok(pair(budget)?.twin("moments paid without the norm of rows", sample))
 }
 
 /// Groups of the exact covariance, beside moments that carry their noise.
 fn exact_groups() -> Result<Subject> {
-    let claim = gaussian_budget()?;
-    let made = Pair::new(claim)?;
+    let budget = claim()?;
+    let made = Pair::new(budget)?;
     let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
         let released = made.release(side, draw)?;
         made.observe(made.between(&released.noisy_moments()), &released, out);
@@ -39,7 +38,7 @@ fn exact_groups() -> Result<Subject> {
         out[2] = f64::from(first.signum() * second.signum());
         Ok(())
     };
-    let twin = pair(claim)?.twin("groups made of the exact covariance", sample);
+    let twin = pair(budget)?.twin("groups made of the exact covariance", sample);
     Ok(twin.score("sign", |x| x[2]))
 }
 

@@ -1,8 +1,11 @@
 //! Hash functions that structured identifiers see through.
 
+use crate::mechanisms::common::gaussian_budget;
+use crate::mechanisms::minhash::{FreshBins, fresh_bins};
 use crate::mechanisms::structure::Identifiers;
 use crate::search::{below, uniform};
 use crate::subject::{Draw, Side, Subject};
+use dp_core::FreshSeed;
 use eval::Result;
 use rand_core::Rng;
 
@@ -49,7 +52,29 @@ fn structured_identifiers() -> Result<Subject> {
     Ok(original.twin("one multiply and one xor-shift on structured identifiers", sample))
 }
 
+/// Bins whose hash functions somebody knew before the rows: among many seeds, one under which the replaced items are the least
+/// of both bins.
+fn known_seed() -> Result<Subject> {
+    let claim = gaussian_budget()?;
+    let bins = FreshBins::new(claim)?;
+    let seed = |i: u64| FreshSeed::reproducible_not_private(i);
+    let seen = |i: u64| -> Result<usize> {
+        let mut all = Vec::new();
+        bins.clean(seed(i).publish(), &mut all)?;
+        let (left, right) = all.split_at(all.len() / 2);
+        Ok(left.iter().zip(right).filter(|(a, b)| a != b).count())
+    };
+    let mut known = 0;
+    while seen(known)? < 2 {
+        known += 1;
+    }
+    let sample = move |side: Side, draw: &Draw, out: &mut Vec<f64>| {
+        bins.observe(side, (seed(known), draw), out)
+    };
+    Ok(fresh_bins(claim)?.twin("a seed that was known before the rows", sample))
+}
+
 /// Twins of set signatures.
 pub(super) fn twins() -> Result<Vec<Subject>> {
-    Ok(vec![structured_identifiers()?])
+    Ok(vec![structured_identifiers()?, known_seed()?])
 }

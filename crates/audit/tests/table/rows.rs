@@ -45,7 +45,7 @@ const INDIVIDUAL: &str = "the trait's guarantee is differential privacy, which i
 const BY_RANGE: &str =
     "its noise follows the entries of the range that was drawn, so no public fact gives the error";
 
-pub(crate) const TABLE: [Row; 29] = [
+pub(crate) const TABLE: [Row; 30] = [
     Row {
         name: "PrivateVector",
         file: "dp-core/src/mechanism/vector.rs",
@@ -220,6 +220,17 @@ pub(crate) const TABLE: [Row; 29] = [
         theorems: &[Theorem::OnePermutation],
         page: "one-permutation.md",
         audits: &["one-permutation bins, k-ary response", "occupancy bits"],
+        command: In("release/minhash.rs"),
+        python: "Sets",
+        coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_bins_cover"),
+        prediction: Trait,
+    },
+    Row {
+        name: "FreshBinResponse",
+        file: "sketch/src/sets/fresh_bins.rs",
+        theorems: &[Theorem::OnePermutation],
+        page: "one-permutation.md",
+        audits: &["one-permutation bins, fresh hash functions"],
         command: In("release/minhash.rs"),
         python: "Sets",
         coverage: ("sketch/src/sets/coverage_tests.rs", "intervals_of_bins_cover"),

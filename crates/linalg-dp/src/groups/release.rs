@@ -46,8 +46,8 @@ impl NoisyMoments {
         (0..columns * columns).map(|e| at(e / columns, e % columns)).collect()
     }
 
-    /// Mean and covariance of n rows: centred, the noise taken out of the eigenvalues. Post-processing.
-    pub(super) fn of_rows(&self, n: usize) -> Result<PublicMoments> {
+    /// Mean and covariance of n rows: centred, the noise taken out of the eigenvalues by this rule. Post-processing.
+    fn of_rows(&self, n: usize, rule: Rule) -> Result<PublicMoments> {
         let d = self.columns() - 1;
         let (n, full) = (n as f64, self.full());
         let last = &full[d * (d + 1)..];
@@ -57,12 +57,14 @@ impl NoisyMoments {
         let noise = CovarianceNoise::SymmetricGaussian { sigma: self.sigma };
         let scatter = PrivateCovariance::new(d, centred.collect(), None, noise);
         let clear = denoised(&scatter)?;
-        // What stands out of the noise alone finds more where there is much noise, all that may be there where there is little:
-        // half of both.
         let (edge, sigma) = ((2.0 * d as f64).sqrt() * self.sigma.get(), self.sigma.get());
         let out = |l: f64| if l > edge { l - d as f64 * sigma * (sigma / l) } else { 0.0 };
         let both = clear.released_values().iter().zip(clear.values());
-        let values: Vec<f64> = both.map(|(l, v)| 0.5 * (out(*l) + v) / n).collect();
+        let value = |(l, v): (&f64, &f64)| match rule {
+            Rule::Groups => 0.5 * (out(*l) + v) / n,
+            Rule::Rows => v / n,
+        };
+        let values: Vec<f64> = both.map(value).collect();
         let v = clear.vectors();
         let scaled = Mat::from_fn(d, d, |i, j| v[(i, j)] * values[j]);
         let product = dense::product(scaled.as_ref(), v.transpose());
@@ -76,9 +78,19 @@ impl NoisyMoments {
     }
 }
 
+/// How the noise is taken out of the eigenvalues of noisy moments.
+#[derive(Debug, Clone, Copy)]
+enum Rule {
+    /// For groups: what stands out of the noise alone groups better where there is much noise, all that may be there where there
+    /// is little. Half of both.
+    Groups,
+    /// For a guess of rows by their sums: the rotation-invariant estimate, which is nearest to the covariance.
+    Rows,
+}
+
 /// The groups that follow from the moments, for sums with noise of this variance.
 pub(super) fn groups_of(moments: &NoisyMoments, n: usize, variance: f64) -> Result<Groups> {
-    Ok(Groups::of(&moments.of_rows(n)?, variance)?)
+    Ok(Groups::of(&moments.of_rows(n, Rule::Groups)?, variance)?)
 }
 
 impl GroupSums {
@@ -97,7 +109,7 @@ impl GroupSums {
     /// # Errors
     /// [`Error::Numerical`] when an eigendecomposition fails.
     pub fn moments(&self) -> Result<PublicMoments> {
-        self.moments.of_rows(self.sums.n())
+        self.moments.of_rows(self.sums.n(), Rule::Rows)
     }
 
     pub(super) fn noisy(&self) -> &NoisyMoments {

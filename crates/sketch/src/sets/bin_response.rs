@@ -19,7 +19,7 @@ use dp_core::mechanism::{Calibrated, Mechanism, Prediction, Progress, author};
 use dp_core::noise::{KaryResponse, NoiseRng};
 use dp_core::output::Destination;
 use dp_core::release_file::Kind;
-use dp_core::{Budget, Guarantee, PublicSeed, Release, Theorem};
+use dp_core::{Budget, Guarantee, Probability, PublicSeed, Release, SeedOrigin, Theorem};
 
 /// One-permutation hashing with a response on every bin; "empty" is a symbol like the others.
 ///
@@ -64,10 +64,7 @@ impl BinResponse {
     /// [`dp_core::Error::InvalidParameter`] unless `bins` is in `[1, 2^20]`, `values` in `[1, 65535]` and `alpha` in `[1, 2^32]`;
     /// [`Error::Core`] when no response meets the budget.
     pub fn calibrate(bins: usize, values: u32, alpha: u64, budget: Budget) -> Result<Self> {
-        if !(1..=65_535).contains(&values) {
-            return Err(Error::invalid("values of a bin", values, "[1, 65535]"));
-        }
-        OnePermutation::new(bins, PublicSeed::new(0))?;
+        check_shape(bins, values)?;
         let neighbours = SetNeighbours::new(alpha, 1)?;
         let family = ResponseFamily::bins(bins, values, alpha)?;
         let theorem = Theorem::OnePermutation;
@@ -114,22 +111,56 @@ impl BinResponse {
     }
 
     fn source(&self, seed: PublicSeed) -> Result<SymbolSource<'_>> {
-        let sketch = OnePermutation::new(self.bins, seed)?;
-        let values = self.values;
-        let name = format!("one-permutation/B={values}");
-        Ok(SymbolSource {
-            mechanism: BINS,
-            calibrated: &self.calibrated,
-            scheme: Scheme { sketch: name.clone(), ..sketch.scheme() },
-            coding: Coding::Bins,
-            origin: None,
-            sign: Box::new(move |sets| {
-                Ok(sketch.sketch(sets).map(name.clone(), |least| {
-                    if least == EMPTY_BIN { 0 } else { 1 + bin_symbol(least, values) }
-                }))
-            }),
-        })
+        source(BINS, &self.calibrated, (self.bins, self.values), (seed, None))
     }
+}
+
+/// A response on bins under one hash function; of a fresh one also whence it came, and which sets it is for.
+pub(super) fn source<'a>(
+    mechanism: &'static str,
+    calibrated: &'a Calibrated<Response>,
+    (bins, values): (usize, u32),
+    (seed, fresh): (PublicSeed, Option<(SeedOrigin, SetNeighbours)>),
+) -> Result<SymbolSource<'a>> {
+    let sketch = OnePermutation::new(bins, seed)?;
+    let name = format!("one-permutation/B={values}");
+    Ok(SymbolSource {
+        mechanism,
+        calibrated,
+        scheme: Scheme { sketch: name.clone(), ..sketch.scheme() },
+        coding: Coding::Bins,
+        origin: fresh.map(|(origin, _)| origin),
+        sign: Box::new(move |sets| {
+            if let Some((_, neighbours)) = fresh {
+                neighbours.check(sets)?;
+            }
+            Ok(sketch.sketch(sets).map(name.clone(), |least| {
+                if least == EMPTY_BIN { 0 } else { 1 + bin_symbol(least, values) }
+            }))
+        }),
+    })
+}
+
+/// The expected error of the similarity from bins.
+pub(super) fn predict(
+    (bins, values): (usize, u32),
+    keep: Probability,
+    facts: SetFacts,
+) -> Result<Prediction> {
+    let SetFacts { size, similarity } = facts.check()?;
+    let error = match values {
+        1 => OccupancyLaw::new(bins, keep)?.standard_error_at(size, similarity),
+        values => BinLaw::new(bins, values.into(), keep)?.standard_error_at(size, similarity),
+    };
+    Ok(Prediction::new(SIMILARITY, error))
+}
+
+/// Refuses numbers of bins and of values that no response on bins has.
+pub(super) fn check_shape(bins: usize, values: u32) -> Result<()> {
+    if !(1..=65_535).contains(&values) {
+        return Err(Error::invalid("values of a bin", values, "[1, 65535]"));
+    }
+    OnePermutation::new(bins, PublicSeed::new(0)).map(|_| ())
 }
 
 /// What a [`BinResponse`] is calibrated for.
@@ -164,15 +195,7 @@ impl Mechanism for BinResponse {
     }
 
     fn predict(&self, facts: SetFacts) -> Result<Prediction> {
-        let SetFacts { size, similarity } = facts.check()?;
-        let keep = self.response().keep();
-        let error = match self.values {
-            1 => OccupancyLaw::new(self.bins, keep)?.standard_error_at(size, similarity),
-            values => {
-                BinLaw::new(self.bins, values.into(), keep)?.standard_error_at(size, similarity)
-            }
-        };
-        Ok(Prediction::new(SIMILARITY, error))
+        predict((self.bins, self.values), self.response().keep(), facts)
     }
 
     fn release_watched(

@@ -106,6 +106,26 @@ impl SetNeighbours {
         let p = some_minimum_differs * (1.0 - 1.0 / alphabet as f64) * (1.0 + 16.0 * f64::EPSILON);
         Ok(Probability::new(p.min(1.0))?)
     }
+
+    /// How many bins differ over fresh hash functions: at most as many as this number of trials of this probability say
+    /// (`docs/proofs/one-permutation.md`, theorem 2).
+    ///
+    /// # Errors
+    /// [`dp_core::Error::InvalidParameter`] for a minimum size below `bins + floor(alpha/2)`.
+    pub(crate) fn seen_in_bins(&self, bins: u64) -> Result<(u64, Probability)> {
+        let (common, union) = self.extreme_pair();
+        if common < bins {
+            let least = bins + self.alpha / 2;
+            let allowed = format!(
+                "at least {least}, the bins and half of alpha: below, a fresh seed hides nothing; take fewer bins, or bins without it"
+            );
+            return Err(Error::invalid("minimum set size", self.min_size, allowed));
+        }
+        let (few, many) = (self.alpha.min(bins), self.alpha.max(bins));
+        // Both are whole and below 2^34.
+        let p = many as f64 / (union - few + 1) as f64 * (1.0 + 4.0 * f64::EPSILON);
+        Ok((few, Probability::new(p)?))
+    }
 }
 
 #[cfg(test)]

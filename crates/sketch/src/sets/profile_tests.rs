@@ -246,3 +246,135 @@ fn noisy_rule_misses_its_tail_and_the_certificate_says_what_is_true() {
     let error = make(200.0, Acceptance::RequireTarget).expect_err("misses its claim").to_string();
     assert!(error.contains("true delta"), "{error}");
 }
+
+/// Bins under fresh hash functions: the average over every assignment of items to bins and every order of them, for every pair
+/// of sets. None passes the stated profile; where there is one bin the worst attains it. Symbols tell all items apart.
+#[test]
+fn fresh_bin_profile_is_above_the_average_over_all_hash_functions() {
+    let (universe, orders) = (UNIVERSE, permutations(UNIVERSE));
+    for (bins, alpha, min) in
+        [(1usize, 1u32, 1u32), (1, 2, 2), (1, 3, 3), (2, 1, 2), (2, 2, 3), (2, 1, 4), (3, 1, 3)]
+    {
+        let allowed = SetNeighbours::new(u64::from(alpha), u64::from(min)).expect("neighbours");
+        let family = ResponseFamily::fresh_bins(bins, universe, allowed).expect("family");
+        let n = universe as usize + 1;
+        let keep = 0.6;
+        // By how many symbols of a pair differ: a response's divergence does not depend on which.
+        let apart = |m: usize, epsilon: f64| {
+            let outputs = n.pow(m as u32);
+            let sum = |output: usize| {
+                let (mut p, mut q, mut rest) = (1.0, 1.0, output);
+                for _ in 0..m {
+                    p *= response(0, rest % n, n, keep);
+                    q *= response(1, rest % n, n, keep);
+                    rest /= n;
+                }
+                (p - epsilon.exp() * q).max(0.0)
+            };
+            (0..outputs).map(sum).sum::<f64>()
+        };
+        let mut most = vec![vec![]; 0];
+        for (a, b) in neighbours(min, alpha) {
+            let mut seen = vec![0.0; bins + 1];
+            let hashes = bins.pow(universe);
+            for hash in 0..hashes {
+                let bin = |x: u32| hash / bins.pow(x) % bins;
+                for order in &orders {
+                    let least = |set: u32, i: usize| {
+                        order.iter().find(|&&x| set >> x & 1 == 1 && bin(x) == i)
+                    };
+                    let m = (0..bins).filter(|&i| least(a, i) != least(b, i)).count();
+                    seen[m] += 1.0 / (hashes * orders.len()) as f64;
+                }
+            }
+            most.push(seen);
+        }
+        let profile = family.profile(dp_core::Probability::new(keep).expect("keep"));
+        for epsilon in [0.05, 0.5, 1.0, 2.0] {
+            let delta: Vec<f64> = (0..=bins).map(|m| apart(m, epsilon)).collect();
+            let of = |seen: &Vec<f64>| seen.iter().zip(&delta).map(|(s, d)| s * d).sum::<f64>();
+            let worst = most.iter().map(of).fold(0.0, f64::max);
+            let stated = profile.log_delta(Epsilon::new(epsilon).expect("epsilon")).delta();
+            let place = format!("{bins} bins, {alpha} of {min}: {stated} {worst} at {epsilon}");
+            assert!(stated >= worst - 1e-14, "unsafe: {place}");
+            // One bin: exact where the pair of the proof fits into the universe, which it does here.
+            assert!(bins > 1 || stated <= worst * (1.0 + 1e-9) + 1e-14, "{place}");
+            assert!(stated <= 2.0 * worst + 1e-14, "{place}");
+        }
+    }
+}
+
+/// The numbers of the proof page, and what a fresh seed does not help.
+#[test]
+fn fresh_bins_need_less_noise_where_sets_are_large() {
+    let budget = Budget::new(2.0, 1e-6).expect("budget");
+    let loss = |response: dp_core::noise::KaryResponse| {
+        let keep = response.keep().get();
+        (keep / (1.0 - keep) * (response.alphabet() - 1) as f64).ln()
+    };
+    for (alpha, tau, with, without) in
+        [(64, 10_000, 0.534, 0.088), (16, 2_000, 0.518, 0.181), (4, 5_000, 1.002, 0.5)]
+    {
+        let allowed = SetNeighbours::new(alpha, tau).expect("neighbours");
+        let fresh = FreshBinResponse::calibrate(64, 4, allowed, budget).expect("calibrated");
+        let bins = BinResponse::calibrate(64, 4, alpha, budget).expect("calibrated");
+        let found = [loss(fresh.response()), loss(bins.response())];
+        let off = (found[0] - with).abs().max((found[1] - without).abs());
+        assert!(off < 1e-3, "{alpha} of {tau}: {found:?}");
+        // Delta zero: nothing is won.
+        let pure = Budget::new(2.0, 0.0).expect("budget");
+        let fresh = FreshBinResponse::calibrate(64, 4, allowed, pure).expect("calibrated");
+        let bins = BinResponse::calibrate(64, 4, alpha, pure).expect("calibrated");
+        let apart = loss(fresh.response()) / loss(bins.response()) - 1.0;
+        assert!(apart.abs() < 1e-9, "{apart}");
+    }
+    let one = SetNeighbours::new(1, 1_000).expect("neighbours");
+    let fresh = FreshBinResponse::calibrate(64, 4, one, budget).expect("calibrated");
+    let bins = BinResponse::calibrate(64, 4, 1, budget).expect("calibrated");
+    assert!(loss(fresh.response()) / loss(bins.response()) < 1.001);
+}
+
+/// Below as many common items as bins there is no theorem, and the largest inputs have a profile.
+#[test]
+fn fresh_bins_know_their_limits() {
+    let made = |bins, alpha, tau, epsilon, delta| {
+        let allowed = SetNeighbours::new(alpha, tau).expect("neighbours");
+        let budget = Budget::new(epsilon, delta).expect("budget");
+        FreshBinResponse::calibrate(bins, 4, allowed, budget)
+    };
+    for (bins, alpha, tau) in [(64, 1, 63), (64, 16, 71), (2, 1, 1), (4, 1 << 32, 1 << 31)] {
+        let error = made(bins, alpha, tau, 1.0, 1e-6).expect_err("no theorem").to_string();
+        let (least, tau) = (bins as u64 + alpha / 2, format!("minimum set size = {tau}"));
+        assert!(error.contains(&tau) && error.contains(&least.to_string()), "{error}");
+    }
+    for (bins, alpha, tau) in [
+        (64, 1, 64),
+        (64, 16, 72),
+        (1, 1, 1),
+        (4, 1 << 32, (1 << 31) + 4),
+        (1 << 20, 3, 1 << 32),
+        (1, 1 << 32, 1 << 32),
+    ] {
+        for (epsilon, delta) in [(1.0, 1e-6), (1e-6, 1e-12), (50.0, 0.5), (1.0, 0.0)] {
+            let mechanism = made(bins, alpha, tau, epsilon, delta).expect("calibrated");
+            let profile = mechanism.guarantee().profile().expect("known");
+            let delta = Budget::new(epsilon, delta).expect("budget").delta;
+            let stated = profile.log_delta(Epsilon::new(epsilon).expect("epsilon"));
+            assert!(stated <= delta.ln(), "{bins} {alpha} {tau} at {epsilon}: {stated:?}");
+        }
+    }
+    // Epsilons at the ends of numbers: calibrated or refused, never a panic.
+    for epsilon in [f64::MIN_POSITIVE / 2.0, 1e-300, 1e300] {
+        if let Ok(mechanism) = made(8, 4, 100, epsilon, 1e-6) {
+            let profile = mechanism.guarantee().profile().expect("known");
+            let stated = profile.log_delta(Epsilon::new(epsilon).expect("epsilon"));
+            assert!(stated.delta() <= 1e-6, "{epsilon}");
+        }
+    }
+    let small = ItemSet::new((0..71).collect()).expect("set");
+    let mechanism = made(64, 16, 72, 1.0, 1e-6).expect("calibrated");
+    let mut rng = dp_core::NoiseRng::deterministic_not_private(1);
+    let fresh = dp_core::FreshSeed::reproducible_not_private(1);
+    let error = mechanism.release(&[small], fresh, &mut rng).expect_err("too small").to_string();
+    assert!(error.contains("72") && !error.contains("71"), "{error}");
+}

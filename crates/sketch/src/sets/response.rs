@@ -23,6 +23,7 @@ use dp_core::{
 pub(super) const MIXTURE: &str = "minhash-mixture-response";
 pub(super) const BUCKETS: &str = "bucket-privmin";
 pub(super) const BINS: &str = "one-permutation-response";
+pub(super) const FRESH_BINS: &str = "one-permutation-fresh-response";
 
 /// A response on every symbol, as noise whose law certificates state.
 #[derive(Debug, Clone, Copy)]
@@ -114,6 +115,10 @@ pub(super) fn symbol_profile(
         (BINS, Coding::Bins, Adjacency::SetItems { alpha, min_size: 1 }) => {
             SetNeighbours::new(alpha, 1)?;
             ResponseFamily::bins(slots, alphabet - 1, alpha)?
+        }
+        (FRESH_BINS, Coding::Bins, Adjacency::SetItems { alpha, min_size }) => {
+            let neighbours = SetNeighbours::new(alpha, min_size)?;
+            ResponseFamily::fresh_bins(slots, alphabet - 1, neighbours)?
         }
         _ => return Ok(None),
     };

@@ -39,6 +39,12 @@ impl ResponseFamily {
         let differ = Probability::new(1.0)?;
         Ok(Self { coordinates: alpha.min(bins as u64), differ, alphabet: u64::from(values) + 1 })
     }
+
+    /// The same under fresh hash functions.
+    pub(super) fn fresh_bins(bins: usize, values: u32, neighbours: SetNeighbours) -> Result<Self> {
+        let (coordinates, differ) = neighbours.seen_in_bins(bins as u64)?;
+        Ok(Self { coordinates, differ, alphabet: u64::from(values) + 1 })
+    }
 }
 
 /// No symbol loses more.

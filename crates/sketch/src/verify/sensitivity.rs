@@ -289,20 +289,24 @@ pub(super) fn symbols(certificate: &Certificate, facts: &SymbolFacts) -> Result<
         Some(Profile::KaryResponse { responses, .. }) => ((*responses, 1.0), (touched, 1.0)),
         Some(Profile::RandomizedResponse { bits, .. }) => ((*bits, 1.0), (touched, 1.0)),
         Some(Profile::BinomialMixture { .. }) => {
-            let (Coding::Hashed { concatenation }, Adjacency::SetItems { alpha, min_size }) =
-                (facts.coding, guarantee.adjacency())
-            else {
+            let Adjacency::SetItems { alpha, min_size } = guarantee.adjacency() else {
                 return rejected("profile", "is not one of these signatures");
             };
             if !statement.public.contains_key(SeedOrigin::KEY) {
                 let reason = "the guarantee is averaged over hash functions that are not fresh";
                 return rejected(SeedOrigin::KEY, reason);
             }
-            let symbols = u32::try_from(facts.alphabet).unwrap_or(u32::MAX);
-            let shape = SymbolShape::new(facts.scheme.slots, concatenation, symbols)?;
-            let differ = SetNeighbours::new(alpha, min_size)?
-                .differ_probability(shape.concatenation(), u64::from(shape.alphabet()))?;
-            (changed(guarantee).unwrap_or((0, 0.0)), (slots, differ.get()))
+            let neighbours = SetNeighbours::new(alpha, min_size)?;
+            let (trials, differ) = match facts.coding {
+                Coding::Hashed { concatenation } => {
+                    let symbols = u32::try_from(facts.alphabet).unwrap_or(u32::MAX);
+                    let shape = SymbolShape::new(facts.scheme.slots, concatenation, symbols)?;
+                    let (minima, letters) = (shape.concatenation(), shape.alphabet());
+                    (slots, neighbours.differ_probability(minima, u64::from(letters))?)
+                }
+                Coding::Bins => neighbours.seen_in_bins(slots)?,
+            };
+            (changed(guarantee).unwrap_or((0, 0.0)), (trials, differ.get()))
         }
         _ => return rejected("profile", "is not one of set signatures"),
     };

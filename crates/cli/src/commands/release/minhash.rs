@@ -14,7 +14,9 @@ use dp_core::ledger_file::BudgetFile;
 use dp_core::mechanism::{Mechanism as _, Prediction};
 use dp_core::{Adjacency, Budget, PublicSeed};
 use sketch::plan::{SetMethod, SetPlan, plan_sets};
-use sketch::sets::{BinResponse, BucketPrivMin, MixtureResponse, SetNeighbours, SymbolShape};
+use sketch::sets::{
+    BinResponse, BucketPrivMin, FreshBinResponse, MixtureResponse, SetNeighbours, SymbolShape,
+};
 
 /// Symbols where none are named.
 const SYMBOLS: u32 = 4;
@@ -46,6 +48,10 @@ pub(crate) struct MinhashOptions {
     /// mixture, buckets: minima hashed together [default: 1].
     #[arg(long, help_heading = "Mechanism")]
     concatenation: Option<usize>,
+    /// bins, occupancy: hash functions drawn at release, and noise for the bins that changed items are then seen in. Less of it
+    /// where several items may change (--alpha) in sets of many more items (--min-size) than bins; it spends delta.
+    #[arg(long, requires = "mechanism", help_heading = "Mechanism")]
+    fresh: bool,
     #[command(flatten)]
     facts: SetFacts,
 }
@@ -77,6 +83,8 @@ enum Mechanism {
 enum Calibrated {
     Bins(BinResponse, PublicSeed),
     /// Drawn at release.
+    FreshBins(FreshBinResponse),
+    /// The same.
     Mixture(MixtureResponse),
     Buckets(BucketPrivMin, PublicSeed),
 }
@@ -85,6 +93,7 @@ impl Calibrated {
     fn predict(&self, facts: sketch::sets::SetFacts) -> sketch::Result<Prediction> {
         match self {
             Self::Bins(m, _) => m.predict(facts),
+            Self::FreshBins(m) => m.predict(facts),
             Self::Mixture(m) => m.predict(facts),
             Self::Buckets(m, _) => m.predict(facts),
         }
@@ -104,6 +113,7 @@ impl MinhashOptions {
         let label = format!("set signatures, {:?}", shape.mechanism).to_lowercase();
         let guarantee = match &mechanism {
             Calibrated::Bins(m, _) => m.guarantee(),
+            Calibrated::FreshBins(m) => m.guarantee(),
             Calibrated::Mixture(m) => m.guarantee(),
             Calibrated::Buckets(m, _) => m.guarantee(),
         };
@@ -118,6 +128,7 @@ impl MinhashOptions {
             let Making { to, rng, feed, .. } = making;
             let mut writer = match &mechanism {
                 Calibrated::Bins(m, seed) => m.writer(to, *seed, rng)?,
+                Calibrated::FreshBins(m) => m.writer(to, fresh, rng)?,
                 Calibrated::Mixture(m) => m.writer(to, fresh, rng)?,
                 Calibrated::Buckets(m, seed) => m.writer(to, *seed, rng)?,
             };
@@ -172,6 +183,8 @@ impl MinhashOptions {
         }
         let symbols = symbols.unwrap_or(SYMBOLS);
         let asked = match mechanism {
+            // The plan knows no bins under fresh hash functions.
+            Mechanism::Bins if self.fresh => return Ok(named),
             Mechanism::Bins => SetPlan::bins(&goal, neighbours, budget, (k, symbols))?,
             Mechanism::Mixture => {
                 let shape = SymbolShape::new(k, concatenation.unwrap_or(1), symbols)?;
@@ -206,6 +219,10 @@ impl MinhashOptions {
     }
 
     fn calibrate(&self, asked: Shape, adjacency: Adjacency, budget: Budget) -> Result<Calibrated> {
+        if !matches!(asked.mechanism, Mechanism::Bins | Mechanism::Occupancy) {
+            let why = "--mechanism bins and occupancy alone may keep their hash functions";
+            no_effect("--fresh", self.fresh.then_some(&self.fresh), why)?;
+        }
         let symbols = asked.symbols.unwrap_or(SYMBOLS);
         let shape = || SymbolShape::new(asked.k, asked.concatenation.unwrap_or(1), symbols);
         Ok(match (asked.mechanism, adjacency) {
@@ -217,7 +234,7 @@ impl MinhashOptions {
                 let mechanism = MixtureResponse::calibrate(shape()?, neighbours, budget)?;
                 Calibrated::Mixture(mechanism)
             }
-            (Mechanism::Bins | Mechanism::Occupancy, Adjacency::SetItems { alpha, .. }) => {
+            (Mechanism::Bins | Mechanism::Occupancy, Adjacency::SetItems { alpha, min_size }) => {
                 let why = "--mechanism bins and occupancy keep at most one minimum a bin";
                 no_effect("--concatenation", asked.concatenation.as_ref(), why)?;
                 let symbols = if matches!(asked.mechanism, Mechanism::Occupancy) {
@@ -227,6 +244,14 @@ impl MinhashOptions {
                 } else {
                     symbols
                 };
+                if self.fresh {
+                    let why = "the guarantee of --fresh averages over hash functions that nobody \
+                               knew before, so they are drawn at release";
+                    self.seed.later(why)?;
+                    let (k, neighbours) = (asked.k, SetNeighbours::new(alpha, min_size)?);
+                    let mechanism = FreshBinResponse::calibrate(k, symbols, neighbours, budget)?;
+                    return Ok(Calibrated::FreshBins(mechanism));
+                }
                 let mechanism = BinResponse::calibrate(asked.k, symbols, alpha, budget)?;
                 Calibrated::Bins(mechanism, self.seed.get()?)
             }

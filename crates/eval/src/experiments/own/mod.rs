@@ -9,6 +9,7 @@ mod group_counts;
 mod laws;
 mod peers;
 mod plan;
+mod private_groups;
 mod regression;
 mod sets;
 
@@ -21,6 +22,7 @@ pub(crate) fn all() -> Vec<Box<dyn Experiment>> {
         Box::new(exact_vs_published::STUDY),
         Box::new(averaged_calibration::STUDY),
         Box::new(bounded::STUDY),
+        Box::new(private_groups::STUDY),
         Box::new(covariance::STUDY),
         Box::new(regression::STUDY),
         Box::new(sets::STUDY),

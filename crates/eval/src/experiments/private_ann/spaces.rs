@@ -88,7 +88,7 @@ impl Task {
 }
 
 impl Space {
-    fn new(
+    pub(super) fn new(
         context: &Context<'_>,
         name: &'static str,
         all: &Points,

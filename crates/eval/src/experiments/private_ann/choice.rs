@@ -125,10 +125,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let extent = |public, queries, database| Extent { public, queries, database };
     let digits = context.pick(extent(256, 50, 800), extent(1000, 300, 3000));
-    let pixels = crate::data::digits();
-    let pixels = context.pick(pixels.halved(), pixels);
     let mut cases = vec![Case {
-        space: Space::new(context, "digits", &pixels, digits)?,
+        space: Space::digits(context, digits, false)?,
         beta: 1.0,
         epsilons: context.pick(vec![1.0], vec![0.5, 1.0, 2.0]),
     }];

@@ -88,7 +88,7 @@ impl Task {
 }
 
 impl Space {
-    pub(super) fn new(
+    fn new(
         context: &Context<'_>,
         name: &'static str,
         all: &Points,

@@ -273,7 +273,7 @@ fn fresh_bin_profile_is_above_the_average_over_all_hash_functions() {
             };
             (0..outputs).map(sum).sum::<f64>()
         };
-        let mut most = vec![vec![]; 0];
+        let mut most: Vec<Vec<f64>> = Vec::new();
         for (a, b) in neighbours(min, alpha) {
             let mut seen = vec![0.0; bins + 1];
             let hashes = bins.pow(universe);

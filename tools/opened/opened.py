@@ -129,9 +129,14 @@ def sets(path):
     return found_by
 
 
-if __name__ == "__main__":
-    found_by = {"digits": digits, "sets": sets}[sys.argv[2]](sys.argv[3])
+
+def show(found_by):
     for way in dict.fromkeys(way for way, _ in found_by):
         numbers = [found_by[way, e] for e in EPSILONS if (way, e) in found_by]
-        shown = [f"{np.mean(x):.3f} +- {np.std(x, ddof=1) / len(x) ** 0.5:.3f}" for x in numbers]
-        print(f"{way:40}", *shown)
+        shown = [f"{np.mean(x):.3f} +- {np.std(x, ddof=1) / len(x) ** 0.5:.3f}" if len(x) > 1 else f"{np.mean(x):.3f}" for x in numbers]
+        print(f"{way:40}", *shown, flush=True)
+
+
+if __name__ == "__main__":
+    found_by = {"digits": digits, "sets": sets}[sys.argv[2]](sys.argv[3])
+    show(found_by)

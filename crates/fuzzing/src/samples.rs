@@ -24,8 +24,8 @@ use sketch::distances::ValueRange;
 use sketch::projection::{Family, Groups, ProjectionSpec, PublicMatrix};
 use sketch::rows::RowsView;
 use sketch::sets::{
-    BinResponse, BucketPrivMin, FreshBinResponse, GroupCounts, ItemGroups, ItemSet,
-    MixtureResponse, NoisySecureMinHash, PrivMin, SetNeighbours, SymbolShape,
+    BinResponse, BucketPrivMin, GroupCounts, ItemGroups, ItemSet, MixtureResponse,
+    NoisySecureMinHash, PrivMin, SetNeighbours, SymbolShape,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
@@ -196,8 +196,6 @@ fn set_signatures() -> Result<Vec<Sample>, Failure> {
     let accept = Acceptance::AcceptTrueDelta;
     let hashed = MixtureResponse::calibrate(SymbolShape::new(5, 1, 4)?, neighbours, budget()?)?;
     let bins = BinResponse::calibrate(6, 4, 1, budget()?)?;
-    let several = SetNeighbours::new(3, 12)?;
-    let fresh_bins = FreshBinResponse::calibrate(6, 4, several, budget()?)?;
     let occupancy = BinResponse::calibrate(20, 1, 1, Budget::new(2.0, 0.0)?)?;
     let noisy = NoisySecureMinHash::published(8, 1, neighbours, budget()?, accept)?;
     let privmin = PrivMin::published(3, 12.0, Epsilon::new(1.0)?)?;
@@ -210,11 +208,6 @@ fn set_signatures() -> Result<Vec<Sample>, Failure> {
     Ok(vec![
         Sample::new(target, "symbols.dps", encode(&hashed.release(&sets, seed(), &mut rng())?)?),
         Sample::new(target, "bins.dps", encode(&bins.release(&sets, public, &mut rng())?)?),
-        Sample::new(
-            target,
-            "bins-fresh.dps",
-            encode(&fresh_bins.release(&sets, seed(), &mut rng())?)?,
-        ),
         Sample::new(target, "counts.dps", encode(&counts.release(&sets, &mut rng())?)?),
         Sample::new(target, "noisy.dps", encode(&noisy.release(&sets, seed(), &mut rng())?)?),
         Sample::new(target, "privmin.dps", encode(&privmin.release(&sets, public, &mut rng())?)?),

@@ -117,7 +117,7 @@ impl SetNeighbours {
         if common < bins {
             let least = bins + self.alpha / 2;
             let allowed = format!(
-                "at least {least}, the bins and half of alpha: below, a fresh seed hides nothing; take fewer bins, or bins without it"
+                "[{least}, 4294967296], from the bins and half of alpha: below, a fresh seed hides nothing; take fewer bins, or bins without it"
             );
             return Err(Error::invalid("minimum set size", self.min_size, allowed));
         }

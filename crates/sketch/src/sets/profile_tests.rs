@@ -273,7 +273,7 @@ fn fresh_bin_profile_is_above_the_average_over_all_hash_functions() {
             };
             (0..outputs).map(sum).sum::<f64>()
         };
-        let mut most = vec![vec![]; 0];
+        let mut most: Vec<Vec<f64>> = Vec::new();
         for (a, b) in neighbours(min, alpha) {
             let mut seen = vec![0.0; bins + 1];
             let hashes = bins.pow(universe);
@@ -299,7 +299,8 @@ fn fresh_bin_profile_is_above_the_average_over_all_hash_functions() {
             assert!(stated >= worst - 1e-14, "unsafe: {place}");
             // One bin: exact where the pair of the proof fits into the universe, which it does here.
             assert!(bins > 1 || stated <= worst * (1.0 + 1e-9) + 1e-14, "{place}");
-            assert!(stated <= 2.0 * worst + 1e-14, "{place}");
+            // The binomial law in the place of the true one costs most where sets are as small as here.
+            assert!(stated <= 3.5 * worst + 1e-14, "{place}");
         }
     }
 }

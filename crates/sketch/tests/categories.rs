@@ -1,6 +1,5 @@
 //! Categories and bits by randomised response: law, shares, files, refusals.
 
-use dp_core::mechanism::Mechanism;
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{decode, encode};
 use dp_core::{Budget, Certificate, NoiseRng, Probability, Profile, Release, Shift, calibrate};

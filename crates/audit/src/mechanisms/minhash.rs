@@ -194,7 +194,7 @@ pub(crate) struct FreshBins {
 
 impl FreshBins {
     const BINS: usize = 2;
-    const VALUES: u32 = 30;
+    const VALUES: u32 = 8;
 
     pub(crate) fn new(budget: Budget) -> Result<Self> {
         let allowed = SetNeighbours::new(2, 6)?;

@@ -237,7 +237,7 @@ pub(crate) fn fresh_bins(claim: Budget) -> Result<Subject> {
         .under(&guarantee)?
         .seeing(FreshBins::BINS)
         .of_letters()
-        .with_runs(16_000)
+        .with_runs(40_000)
         .likelihood(|x| toward(&x[..2], &x[2..4], &x[4..])))
 }
 

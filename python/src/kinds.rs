@@ -24,8 +24,8 @@ use sketch::bounded::{BoundedConfig, BoundedLaw, PrivateBounded};
 use sketch::distances::{NoiseAddition, RandomizedResponse, ValueRange};
 use sketch::projection::ProjectionSpec;
 use sketch::sets::{
-    BinResponse, BucketPrivMin, FreshBinResponse, GroupCounts, MixtureResponse, NoisySecureMinHash, SetNeighbours,
-    SymbolShape,
+    BinResponse, BucketPrivMin, FreshBinResponse, GroupCounts, MixtureResponse, NoisySecureMinHash,
+    SetNeighbours, SymbolShape,
 };
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,

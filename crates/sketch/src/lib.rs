@@ -55,6 +55,7 @@
 
 mod author;
 pub mod bounded;
+mod columns;
 mod conversions;
 pub mod distances;
 pub mod error;

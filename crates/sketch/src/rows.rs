@@ -1,5 +1,6 @@
 //! Views of the rows that go into a mechanism, validated once.
 
+pub use crate::columns::Columns;
 use crate::error::{Error, Result};
 use core::ops::Range;
 use dp_core::{EntryBound, NormBound};
@@ -83,77 +84,6 @@ impl<'a> CsrView<'a> {
     pub fn row(&self, row: usize) -> (&'a [u32], &'a [f64]) {
         let range = self.offsets[row]..self.offsets[row + 1];
         (&self.columns[range.clone()], &self.values[range])
-    }
-}
-
-/// One slice a feature, and some of their rows. `Debug` shows the number of columns only.
-#[derive(Clone, Copy)]
-pub struct Columns<'a> {
-    columns: &'a [&'a [f64]],
-    first: usize,
-    n: usize,
-}
-
-impl core::fmt::Debug for Columns<'_> {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        write!(f, "{} columns", self.columns.len())
-    }
-}
-
-impl<'a> Columns<'a> {
-    pub(crate) fn new(n: usize, columns: &'a [&'a [f64]]) -> Self {
-        Self { columns, first: 0, n }
-    }
-
-    /// The values of one feature.
-    #[must_use]
-    pub fn column(&self, column: usize) -> &'a [f64] {
-        &self.columns[column][self.first..self.first + self.n]
-    }
-
-    /// Row and column of the first value with a property, row after row.
-    fn position(&self, property: impl Fn(f64) -> bool) -> Option<(usize, usize)> {
-        let columns = 0..self.columns.len();
-        // Whole columns first, so that the test vectorises.
-        let any = |c| self.column(c).iter().fold(false, |any, &x| any | property(x));
-        if !pulp::Arch::new().dispatch(|| columns.clone().any(any)) {
-            return None;
-        }
-        let first = |c| self.column(c).iter().position(|&x| property(x)).map(|row| (row, c));
-        columns.filter_map(first).min()
-    }
-
-    /// Writes `width` columns from one on, row after row, by squares of eight lines of the cache.
-    pub(crate) fn copy(&self, first: usize, (from, width): (usize, usize), out: &mut [f64]) {
-        // Pages of some rows at a time, which the processor has at hand.
-        const STRIP: usize = 64;
-        let copy = |strip: usize, out: &mut [f64]| {
-            let (first, count) = (self.first + first + strip * STRIP, out.len() / width);
-            for (group, columns) in self.columns[from..from + width].chunks(8).enumerate() {
-                let cut = |column: &'a [f64]| &column[first..first + count];
-                let mut done = 0;
-                if let Ok(eight) = <[&[f64]; 8]>::try_from(columns) {
-                    let eight = eight.map(|column| cut(column).as_chunks::<8>().0);
-                    for (square, out) in out.chunks_exact_mut(8 * width).enumerate() {
-                        let mut lines = [[0.0; 8]; 8];
-                        for (c, column) in eight.iter().enumerate() {
-                            lines.iter_mut().zip(column[square]).for_each(|(line, x)| line[c] = x);
-                        }
-                        for (row, line) in out.chunks_exact_mut(width).zip(&lines) {
-                            row[8 * group..8 * group + 8].copy_from_slice(line);
-                        }
-                    }
-                    done = count / 8 * 8;
-                }
-                for (i, row) in out.chunks_exact_mut(width).enumerate().skip(done) {
-                    let line = &mut row[8 * group..];
-                    line.iter_mut().zip(columns).for_each(|(o, column)| *o = cut(column)[i]);
-                }
-            }
-        };
-        pulp::Arch::new().dispatch(|| {
-            out.chunks_mut(STRIP * width).enumerate().for_each(|(strip, out)| copy(strip, out));
-        });
     }
 }
 
@@ -325,9 +255,7 @@ impl<'a> RowsView<'a> {
             Storage::Csr(csr) => {
                 Storage::Csr(CsrView { offsets: &csr.offsets[rows.start..=rows.end], ..csr })
             }
-            Storage::Columns(all) => {
-                Storage::Columns(Columns { first: all.first + rows.start, n: rows.len(), ..all })
-            }
+            Storage::Columns(all) => Storage::Columns(all.slice(rows.clone())),
         };
         Self { n: rows.len(), d: self.d, storage }
     }
@@ -359,8 +287,7 @@ impl<'a> RowsView<'a> {
                 columns.iter().zip(values).for_each(|(&c, &x)| f(c as usize, x));
             }
             Storage::Columns(all) => {
-                let at = all.first + row;
-                all.columns.iter().enumerate().for_each(|(c, column)| f(c, column[at]));
+                (0..self.d).for_each(|c| f(c, all.column(c)[row]));
             }
         }
     }

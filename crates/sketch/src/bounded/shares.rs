@@ -163,7 +163,7 @@ impl CategoryCounts {
     fn tail_below(&self, count: u64, answers: u64) -> f64 {
         let (own, rest) = self.parts(count);
         let within = own.masses().filter(|&(k, _)| k <= answers);
-        within.map(|(k, p)| p * (1.0 - rest.at_least(answers - k + 1)).max(0.0)).sum()
+        within.map(|(k, p)| p * rest.at_most(answers - k)).sum()
     }
 
     fn parts(&self, count: u64) -> (Binomial, Binomial) {
@@ -177,6 +177,8 @@ struct Binomial {
     masses: Vec<f64>,
     /// From each place on.
     above: Vec<f64>,
+    /// Up to each place.
+    below: Vec<f64>,
 }
 
 impl Binomial {
@@ -205,11 +207,24 @@ impl Binomial {
         for i in (1..above.len()).rev() {
             above[i - 1] += above[i];
         }
-        Self { first, masses, above }
+        let mut below = masses.clone();
+        for i in 1..below.len() {
+            below[i] += below[i - 1];
+        }
+        Self { first, masses, above, below }
     }
 
     fn masses(&self) -> impl Iterator<Item = (u64, f64)> {
         (self.first..).zip(self.masses.iter().copied())
+    }
+
+    fn at_most(&self, k: u64) -> f64 {
+        match k.checked_sub(self.first) {
+            None => 0.0,
+            Some(i) => {
+                usize::try_from(i).ok().and_then(|i| self.below.get(i)).map_or(1.0, |p| p.min(1.0))
+            }
+        }
     }
 
     fn at_least(&self, k: u64) -> f64 {

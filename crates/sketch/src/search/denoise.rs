@@ -52,7 +52,7 @@ fn weights(lambda: &[f64], n: usize, variance: f64) -> Vec<f64> {
     let mut least = 1f64;
     let share = |&l: &f64| {
         let apart: f64 = seen.iter().map(|other| pushed(l - other)).sum();
-        let noise = (rows - k as f64).abs() * (variance / l) + 2.0 * apart;
+        let noise = (rows - k as f64).abs() / l * variance + 2.0 * apart;
         least = if l > 0.0 { least.min(1.0 - noise / rows).max(0.0) } else { 0.0 };
         least
     };
@@ -98,7 +98,10 @@ mod tests {
         assert!(one[..3] == [0.0; 3] && (one[3] - 0.625).abs() < 1e-15, "{one:?}");
         for v in [5e-324, 1e-300, 1e300] {
             for lambda in [[0.0, 0.0], [5e-324, 1e-320], [1e-300, 1.0], [1e308, 1.7e308]] {
-                assert!(weights(&lambda, 5, v).iter().all(|w| (0.0..=1.0).contains(w)), "{v}");
+                for n in [1, 2, 5] {
+                    let found = weights(&lambda, n, v);
+                    assert!(found.iter().all(|w| (0.0..=1.0).contains(w)), "{v} {n}: {found:?}");
+                }
             }
         }
     }

@@ -118,6 +118,9 @@ class Release:
         rows: list[int] | None = None,
         score: str = "cosine",
     ) -> tuple[np.ndarray, np.ndarray]: ...
+    def search_exact(
+        self, top: int, asked: Any, score: str
+    ) -> tuple[np.ndarray, np.ndarray]: ...
     def pca(
         self, k: int, center: bool, failure: float
     ) -> tuple[np.ndarray, list[float], float, float, float]: ...

@@ -76,3 +76,16 @@ def prepared(rows: Any) -> Any:
     if isinstance(rows, (str, bytes)):
         raise DataError("rows are text: read the file first")
     return _dense(np.asarray(rows))
+
+
+def listed(data: Any) -> Any:
+    """Sets as iterables: rows of a sparse matrix, or of a column of lists."""
+    if hasattr(data, "tocsr"):
+        csr = data.tocsr()
+        return [
+            csr.indices[start:stop].tolist()
+            for start, stop in zip(csr.indptr[:-1], csr.indptr[1:])
+        ]
+    if hasattr(data, "to_pylist"):
+        return data.to_pylist()
+    return data

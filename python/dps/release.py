@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _dps
+from ._rows import listed, prepared
 from .errors import CertificateError
 from .privacy import Guarantee, Profile
 
@@ -323,7 +324,7 @@ class Release:
 
     def search(
         self,
-        queries: Release | None = None,
+        queries: Release | Any = None,
         *,
         rows: Sequence[int] | None = None,
         top: int = 10,
@@ -333,14 +334,17 @@ class Release:
 
         Parameters
         ----------
-        queries : Release, optional
-            By default this release itself; a vector or sign row is then its own best hit.
+        queries : Release, or rows or sets, optional
+            By default this release itself; a vector or sign row is then its own best hit. Anything but a release is
+            rows as `release` takes them (for counts and occupancy bits sets) that were never released: they carry no noise,
+            find more, and nothing of them is published.
         rows : sequence of int, optional
-            Only these rows of the queries.
+            Only these rows of a release of queries.
         top : int
             Hits a query.
         score : {"cosine", "inner", "squared-distance"}
-            For vectors; squared distances are unbiased, as those of `distance`, the least first. Signs count differing bits, set signatures estimate similarity.
+            For vectors; squared distances are unbiased, as those of `distance`, the least first. Signs count differing bits, or, by rows
+            that were never released, sum the projected query with the signs of the row; set signatures estimate similarity.
 
         Returns
         -------
@@ -351,9 +355,15 @@ class Release:
         if score not in ("cosine", "inner", "squared-distance"):
             allowed = "'cosine', 'inner' or 'squared-distance'"
             raise ValueError(f"score = {score!r} is not allowed: must be {allowed}")
-        core = None if queries is None else queries._core
-        chosen = None if rows is None else [int(row) for row in rows]
-        return self._core.search(top, core, chosen, score)
+        if queries is None or isinstance(queries, Release):
+            core = None if queries is None else queries._core
+            chosen = None if rows is None else [int(row) for row in rows]
+            return self._core.search(top, core, chosen, score)
+        if rows is not None:
+            raise TypeError("rows picks among those of a release: pass the queries alone")
+        sets = self.kind in ("counts of groups", "set signatures")
+        asked = listed(queries) if sets else prepared(queries)
+        return self._core.search_exact(top, asked, score)
 
     def pca(self, k: int, *, center: bool = False, failure: float = 0.05) -> Components:
         """The `k` strongest directions of a released covariance, with bounds of their errors.

@@ -7,20 +7,8 @@ from typing import Any
 
 from . import _dps
 from ._base import Mechanism, one_of, refused
+from ._rows import listed
 from .privacy import Adjacency
-
-
-def _listed(data: Any) -> Any:
-    """Sets as iterables: rows of a sparse matrix, or of a column of lists."""
-    if hasattr(data, "tocsr"):
-        csr = data.tocsr()
-        return [
-            csr.indices[start:stop].tolist()
-            for start, stop in zip(csr.indptr[:-1], csr.indptr[1:])
-        ]
-    if hasattr(data, "to_pylist"):
-        return data.to_pylist()
-    return data
 
 
 class Sets(Mechanism):
@@ -98,7 +86,7 @@ class Sets(Mechanism):
         super().__init__(adjacency, epsilon, delta, **parameters)
 
     def _prepared(self, data: Any) -> Any:
-        return _listed(data)
+        return listed(data)
 
     def predict(self, *, size: float, similarity: float) -> float:
         """Root mean square error of the similarity of two sets of this size; reads no data."""
@@ -142,14 +130,14 @@ class Counts(Mechanism):
         if (groups is None) == (public is None):
             raise TypeError("one of groups and public says which items are counted together")
         if groups is not None:
-            lists = _dps.groups_of_items(_listed(groups), None)
+            lists = _dps.groups_of_items(listed(groups), None)
         else:
             alpha = int(json.loads(adjacency._text).get("alpha", 1))
-            lists = _dps.groups_of_items(_listed(public), (alpha, float(epsilon)))
+            lists = _dps.groups_of_items(listed(public), (alpha, float(epsilon)))
         super().__init__(adjacency, epsilon, delta, mechanism="counts", groups=lists)
 
     def _prepared(self, data: Any) -> Any:
-        return _listed(data)
+        return listed(data)
 
     def predict(self) -> float:
         """Root mean square error of a count; reads no data."""

@@ -3,7 +3,7 @@
 use crate::answers::{self, Row, confidence_of, matrix, report, signs_of, told, trust, two};
 use crate::error::{Fault, Result};
 use crate::run::work;
-use crate::search::{Found, search};
+use crate::search::{Found, search, search_exact};
 use dp_core::output::{Existing, Output};
 use dp_core::release_file::{self, AnyCertificate};
 use dp_core::{SquaredNorm, release::Release as Certified};
@@ -378,6 +378,18 @@ impl Release {
         let items = self.any("a search")?;
         let asked = queries.map(|queries| queries.any("a search")).transpose()?;
         search(py, (items, asked), (top, rows), score)?.ok_or_else(|| self.cannot("a search"))
+    }
+
+    /// The same for rows (as `dps._rows.prepared` returns them) or sets that were never released.
+    fn search_exact<'py>(
+        &self,
+        py: Python<'py>,
+        top: usize,
+        asked: &Bound<'py, PyAny>,
+        score: &str,
+    ) -> Result<Found<'py>> {
+        let (items, what) = (self.any("a search")?, "a search by rows that were never released");
+        search_exact(py, items, (top, asked), score)?.ok_or_else(|| self.cannot(what))
     }
 
     /// Directions (d x k), explained values, their total, and, of a covariance, two bounds of error.

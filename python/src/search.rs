@@ -1,19 +1,25 @@
 //! The best rows of a release.
 
 use crate::answers::{found, signs_of, two};
-use crate::error::Result;
+use crate::error::{Fault, Result};
+use crate::rows::{Rows, sets};
 use crate::run::work;
+use dp_core::certificate::Preprocessing;
 use linalg_dp::any::AnyRelease;
+use linalg_dp::groups::GroupSums;
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use sketch::RowsView;
 use sketch::bounded::BoundedQueries;
 use sketch::projection::Family;
 use sketch::search::{
-    BoundedIndex, CountIndex, HammingIndex, Queries, Ranking, Score, Searchable, SketchIndex,
-    nearest,
+    BoundedIndex, CountIndex, HammingIndex, Neighbours, Queries, Ranking, Score, Searchable,
+    SetIndex, SketchIndex, UnitIndex, nearest,
 };
-use sketch::sets::SetPairs;
-use sketch::vectors::Posterior;
+use sketch::sets::{NoisyCounts, PrivateSymbols, SetPairs};
+use sketch::signs::SignQueries;
+use sketch::units::UnitQueries;
+use sketch::vectors::{Posterior, PrivateSketch};
 
 /// Rows and scores, queries x top.
 pub(crate) type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
@@ -47,13 +53,18 @@ pub(crate) fn search<'py>(
     let some = rows.as_deref();
     Ok(Some(match (items, other.unwrap_or(items)) {
         (AnyRelease::Groups(items), AnyRelease::Groups(_)) if other.is_none() => {
-            let (sums, score) = (items.payload().sums(), scored(score));
-            let Family::Grouped { groups } = sums.projection().family() else { return Ok(None) };
+            let (items, score) = (items.payload(), scored(score));
+            let sums = items.sums();
+            let answers = work(py, || in_groups(items, &chosen(sums, some)?, top, score))?;
+            found(py, &answers)?
+        }
+        (AnyRelease::Units(items), AnyRelease::Units(asked)) => {
+            let score = scored(score);
             let answers = work(py, || -> Result<_> {
-                let moments = items.payload().moments()?;
-                let posterior = Posterior::new(groups, &moments)?;
-                let index = SketchIndex::posterior(sums, &posterior, score)?;
-                Ok(index.top_k(&chosen(sums, some)?, top)?)
+                let (items, asked) = (items.payload(), asked.payload());
+                let rows = some.map_or_else(|| (0..asked.n()).collect(), <[usize]>::to_vec);
+                let queries = UnitQueries::released(asked, &rows)?;
+                Ok(UnitIndex::new(items, score)?.top_k(&queries, top)?)
             })?;
             found(py, &answers)?
         }
@@ -108,4 +119,95 @@ pub(crate) fn search<'py>(
             found(py, &answers)?
         }
     }))
+}
+
+/// Among sums of private groups, by the best guess of rows.
+fn in_groups(
+    items: &GroupSums,
+    queries: &Queries<'_, PrivateSketch>,
+    top: usize,
+    score: Score,
+) -> Result<Neighbours<f64>> {
+    let Family::Grouped { groups } = items.sums().projection().family() else {
+        return Err(Fault::Data("sums of groups without groups".into()));
+    };
+    let posterior = Posterior::new(groups, &items.moments()?)?;
+    Ok(SketchIndex::posterior(items.sums(), &posterior, score)?.top_k(queries, top)?)
+}
+
+/// The best rows of a release for rows or sets that were never released; nothing where such are not searched for.
+pub(crate) fn search_exact<'py>(
+    py: Python<'py>,
+    items: &AnyRelease,
+    (top, asked): (usize, &Bound<'py, PyAny>),
+    score: &str,
+) -> Result<Option<Found<'py>>> {
+    if Preprocessing::stated(&items.certificate().statement().public)?.is_some() {
+        let why = "the values of this release were mapped before: dps search --query maps those of a file in the same way";
+        return Err(Fault::Data(why.into()));
+    }
+    let answers = match items {
+        AnyRelease::Counts(items) => {
+            let (items, asked) = (items.payload(), sets(asked)?);
+            work(py, || -> Result<_> {
+                let queries = NoisyCounts::exact(items, &asked);
+                Ok(CountIndex::posterior(items, items)?.top_k(&Queries::all(&queries), top)?)
+            })?
+        }
+        AnyRelease::Symbols(items) if items.payload().is_occupancy() => {
+            let (items, asked) = (items.payload(), sets(asked)?);
+            work(py, || -> Result<_> {
+                let queries = PrivateSymbols::exact(items, &asked)?;
+                Ok(SetIndex::denoised(items)?.top_k(&Queries::all(&queries), top)?)
+            })?
+        }
+        AnyRelease::Sketch(_)
+        | AnyRelease::Groups(_)
+        | AnyRelease::Units(_)
+        | AnyRelease::Bounded(_)
+        | AnyRelease::Signs(_)
+        | AnyRelease::IndividualSigns(_) => {
+            let (mut held, score) = (None, scored(score));
+            let source = Rows::of(asked)?.source(&mut held)?;
+            work(py, || source.whole(&mut |_, _| Ok(()), |rows| of_rows(items, rows, top, score)))?
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(found(py, &answers)?))
+}
+
+fn of_rows(
+    items: &AnyRelease,
+    rows: RowsView<'_>,
+    top: usize,
+    score: Score,
+) -> Result<Neighbours<f64>> {
+    let sketched = |of: &PrivateSketch| PrivateSketch::exact(of.projection().build().as_ref(), rows);
+    Ok(match items {
+        AnyRelease::Sketch(items) => {
+            let queries = sketched(items.payload())?;
+            SketchIndex::new(items.payload(), score)?.top_k(&Queries::all(&queries), top)?
+        }
+        AnyRelease::Groups(items) => {
+            let queries = sketched(items.payload().sums())?;
+            in_groups(items.payload(), &Queries::all(&queries), top, score)?
+        }
+        AnyRelease::Units(items) => {
+            let queries = UnitQueries::exact(items.payload(), rows)?;
+            UnitIndex::new(items.payload(), score)?.top_k(&queries, top)?
+        }
+        AnyRelease::Bounded(items) => {
+            let queries = BoundedQueries::exact(items.payload(), rows)?;
+            BoundedIndex::denoised(items.payload(), score)?.top_k(&queries, top)?
+        }
+        AnyRelease::Signs(items) => {
+            let queries = SignQueries::exact(items, rows)?;
+            HammingIndex::new(items.payload())?.top_k_exact(&queries, top)?
+        }
+        AnyRelease::IndividualSigns(items) => {
+            let queries = SignQueries::exact(items, rows)?;
+            HammingIndex::new(items.payload())?.top_k_exact(&queries, top)?
+        }
+        _ => return Err(Fault::Data("no rows of this kind are searched".into())),
+    })
 }

@@ -90,6 +90,66 @@ def test_signs_are_searched_by_differing_bits(rows):
     assert expected[hits[0]].tolist() == counts[0].tolist()
 
 
+def test_rows_that_were_never_released_are_searched_for(rows):
+    cell = dps.Adjacency.attribute(beta=2)
+    any_two = dps.Adjacency.any_input()
+    mechanisms = [
+        dps.Vectors(d=12, k=12, bound=1, epsilon=4000, delta=0, adjacency=cell, noise="laplace"),
+        dps.Bounded(d=12, low=-1, high=1, epsilon=40, adjacency=cell),
+        dps.Signs(d=12, bits=240, repetitions=20, bound=1, epsilon=1920, delta=0, adjacency=cell),
+        dps.Units(d=12, epsilon=60, adjacency=any_two),
+    ]
+    for mechanism in mechanisms:
+        release = mechanism.release(rows)
+        hits, scores = release.search(rows[[3, 150]], top=5)
+        assert hits.shape == scores.shape == (2, 5), release.kind
+        assert hits[:, 0].tolist() == [3, 150], release.kind
+        assert (np.diff(scores) <= 0).all(), release.kind
+        again, _ = release.search(rows[[3, 150]].astype(np.float32), top=5)
+        assert again.shape == hits.shape
+        with pytest.raises(TypeError, match="queries alone"):
+            release.search(rows, rows=[1])
+        with pytest.raises(dps.errors.Error):
+            release.search(rows[:, :11])
+    with pytest.raises(dps.errors.DataError, match="never released"):
+        dps.Covariance(d=12, adjacency=PERSON, epsilon=5, delta=1e-6).release(rows).search(rows)
+
+
+def test_the_signs_of_rows_are_summed_with_a_query_that_is_known(rows):
+    mechanism = dps.Signs(
+        d=12, bits=12, adjacency=ONE, bound=1, epsilon=12, delta=0, family="rademacher", seed=3
+    )
+    release = mechanism.release(rows)
+    hits, scores = release.search(rows[:3], top=200)
+    # Projected as the certificate says, by what vectors of the same seed are without noise worth speaking of.
+    same = dps.Vectors(
+        d=12,
+        k=12,
+        adjacency=ONE,
+        bound=1,
+        epsilon=1e5,
+        delta=0,
+        family="rademacher",
+        noise="laplace",
+        seed=3,
+    )
+    projected = same.release(rows[:3]).to_numpy()
+    expected = projected @ release.to_numpy().T.astype(float)
+    assert np.allclose(np.take_along_axis(expected, hits, axis=1), scores, atol=1e-2)
+
+
+def test_sets_that_were_never_released_are_searched_for():
+    sets = [[str(100 * i + j) for j in range(40)] for i in range(20)]
+    one = dict(adjacency=dps.Adjacency.set_items(1, 20), epsilon=20, delta=0)
+    groups = [sorted(s) for s in sets]
+    for release in [
+        dps.Counts(groups=groups, **one).release(sets),
+        dps.Sets(mechanism="occupancy", k=512, **one).release(sets),
+    ]:
+        hits, _ = release.search([sets[4], sets[11]], top=1)
+        assert hits.ravel().tolist() == [4, 11], release.kind
+
+
 def test_sets_of_two_releases_find_each_other():
     sets = [range(100 * i, 100 * i + 40) for i in range(20)]
     alike = dict(mechanism="bins", adjacency=dps.Adjacency.set_items(1, 20), k=256, epsilon=8, delta=0)

@@ -89,7 +89,23 @@ fn unit_vectors_are_released_and_asked_with_exact_queries() {
     let row = "--adjacency replace-row --norm-bound 1000 --epsilon 9 --delta 0";
     assert_eq!(room.json(&format!("{lengths} {row}"))["lengths_up_to"], 1000.0);
     room.refuses("search l.dps --queries u.dps", 1, &["fingerprint"]);
-    // Sketches take exact queries too.
+    // Signs, of whatever flips, and sketches take exact queries too.
+    for flips in ["optimal", "smooth", "response"] {
+        let signs = "release signs users.csv --out s.dps --force -k 12 --bound 1000 --adjacency attribute --beta 1";
+        room.json(&format!("{signs} --flips {flips} --epsilon 8 --delta 0"));
+        let hits = room.json("search s.dps --query users.csv --row 0,7 --top 80");
+        let hits = hits["hits"].as_array().expect("rows");
+        assert!(
+            hits.len() == 160 && hits[0]["signed sum"].as_f64() >= hits[1]["signed sum"].as_f64()
+        );
+        room.refuses("search s.dps --query users.csv --score inner", 2, &["--score"]);
+    }
+    let lift = "--calibration averaged --lift 5 --bound 1000 --adjacency attribute --beta 1";
+    room.json(&format!(
+        "release signs users.csv --out s.dps --force -k 12 {lift} --epsilon 8 --delta 1e-6"
+    ));
+    let hits = room.json("search s.dps --query users.csv --row 3 --top 2");
+    assert_eq!(hits["hits"].as_array().expect("rows").len(), 2);
     room.json(&format!("release sketch users.csv --out a.dps -k 6 --seed 9 {PRIVACY}"));
     let hits = room.json("search a.dps --query users.csv --row 1 --top 5");
     assert_eq!(hits["hits"].as_array().expect("rows").len(), 5);

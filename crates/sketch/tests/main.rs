@@ -25,6 +25,7 @@ mod set_files;
 mod set_search;
 mod signs;
 mod signs_coverage;
+mod smooth_coverage;
 mod staircase;
 mod systems;
 mod threads;

@@ -21,7 +21,7 @@ use sketch::search::{
 };
 use sketch::search::{Ranking, nearest};
 use sketch::sets::{ItemSet, NoisyCounts, PrivateSymbols, SetPairs};
-use sketch::signs::SignCodes;
+use sketch::signs::{SignCodes, SignQueries};
 use sketch::units::{UnitQueries, UnitVectors};
 use sketch::vectors::{Posterior, PrivateSketch};
 use std::cell::OnceCell;
@@ -38,8 +38,8 @@ pub(crate) struct Search {
     /// A release of queries, made with the same seed; by default the database itself.
     #[arg(long, value_name = "FILE")]
     queries: Option<PathBuf>,
-    /// A file of rows that were never released: queries without noise, for sketches, unit vectors, bounded values, and occupancy bits
-    /// and counts of groups (a file of sets). Nothing of them is published.
+    /// A file of rows that were never released: queries without noise, for sketches, signs, unit vectors, bounded values, and
+    /// occupancy bits and counts of groups (a file of sets). Nothing of them is published.
     #[arg(long, value_name = "FILE", conflicts_with = "queries")]
     query: Option<PathBuf>,
     /// Leave this column of --query and --public out (an identifier, a label); may be given more than once.
@@ -253,6 +253,10 @@ impl Search {
             | AnyRelease::Units(_)
             | AnyRelease::Bounded(_)
             | AnyRelease::Groups(_) => self.score().1,
+            AnyRelease::Signs(_) | AnyRelease::IndividualSigns(_) => {
+                self.one_score("signs")?;
+                "signed sum"
+            }
             other => return Err(other.cannot("a search by exact queries")),
         };
         let input = self.beside(path).open()?;
@@ -287,6 +291,14 @@ impl Search {
                 let projection = items.payload().sums().projection().build();
                 let queries = PrivateSketch::exact(projection.as_ref(), rows)?;
                 self.in_groups(items.payload(), &Queries::all(&queries), self.top)?
+            }
+            AnyRelease::Signs(items) => {
+                let queries = SignQueries::exact(items, rows)?;
+                HammingIndex::new(items.payload())?.top_k_exact(&queries, self.top)?
+            }
+            AnyRelease::IndividualSigns(items) => {
+                let queries = SignQueries::exact(items, rows)?;
+                HammingIndex::new(items.payload())?.top_k_exact(&queries, self.top)?
             }
             other => return Err(other.cannot("a search by exact queries")),
         };

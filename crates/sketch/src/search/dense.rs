@@ -197,18 +197,18 @@ fn rows_of<T: SearchScalar>(dim: usize, values: &[T], what: &'static str) -> Res
 
 /// The best items of one query so far; items come in index order, so an item that
 /// only equals the k-th best score loses its tie.
-struct Selection<T> {
+pub(super) struct Selection<T> {
     k: usize,
     threshold: T,
     kept: Vec<(u32, T)>,
 }
 
 impl<T: SearchScalar> Selection<T> {
-    fn new(k: usize) -> Self {
+    pub(super) fn new(k: usize) -> Self {
         Self { k, threshold: T::LEAST, kept: Vec::with_capacity(2 * k + STRIP) }
     }
 
-    fn offer_all(&mut self, first: u32, scores: &[T]) {
+    pub(super) fn offer_all(&mut self, first: u32, scores: &[T]) {
         for (s, strip) in scores.chunks(STRIP).enumerate() {
             let threshold = self.threshold;
             let any = strip.iter().fold(false, |any, &score| any | (score > threshold));
@@ -239,7 +239,7 @@ impl<T: SearchScalar> Selection<T> {
         }
     }
 
-    fn finish(mut self) -> Vec<(u32, T)> {
+    pub(super) fn finish(mut self) -> Vec<(u32, T)> {
         self.kept.sort_unstable_by(better);
         self.kept.truncate(self.k);
         self.kept

@@ -5,7 +5,7 @@ use super::queries::Queries;
 use super::simd::{BLOCK, Hits, Kernel, LANES, Lane};
 use crate::error::{Error, Result};
 use crate::projection::ProjectionSpec;
-use crate::signs::{PackedBits, SignCodes};
+use crate::signs::{PackedBits, SignCodes, same_projections};
 use rayon::prelude::*;
 
 /// Queries that share one pass over the codes.
@@ -69,18 +69,28 @@ impl HammingIndex {
     /// [`Error::Incompatible`] when the queries came from other projections; an invalid `k` (zero).
     pub fn top_k(&self, queries: &Queries<'_, SignCodes>, k: usize) -> Result<Neighbours<u32>> {
         let queries = queries.signs()?;
-        queries.check_projections(&self.projections)?;
+        let k = self.checked(queries.projections(), k)?;
         let queries = queries.bits();
-        if k == 0 {
-            return Err(Error::invalid("k", k, "[1, inf)"));
-        }
-        let k = k.min(self.n);
         let chunks = queries.n().div_ceil(CHUNK);
         let answers: Vec<_> = (0..chunks)
             .into_par_iter()
             .map(|c| self.search_chunk(queries, c * CHUNK..((c + 1) * CHUNK).min(queries.n()), k))
             .collect();
         Ok(Neighbours::collect(k, answers.into_iter().flatten().collect()))
+    }
+
+    /// How many rows are found for k of queries that were projected so.
+    pub(super) fn checked(&self, projections: &[ProjectionSpec], k: usize) -> Result<usize> {
+        same_projections(projections, &self.projections)?;
+        if k == 0 {
+            return Err(Error::invalid("k", k, "[1, inf)"));
+        }
+        Ok(k.min(self.n))
+    }
+
+    /// The codes, word by word in groups of eight.
+    pub(super) fn lanes(&self) -> &[Lane] {
+        &self.lanes
     }
 
     fn search_chunk(

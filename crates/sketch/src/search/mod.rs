@@ -1,6 +1,7 @@
 //! Exact nearest-neighbour search over releases: post-processing, it reads no data
 //! and draws no randomness.
 
+mod asymmetric;
 mod bounded;
 mod counts;
 mod denoise;

@@ -78,23 +78,23 @@ impl SignCodes {
     /// # Errors
     /// [`Error::Incompatible`] when they did not.
     pub(crate) fn check_comparable(&self, other: &Self) -> Result<()> {
-        other.check_projections(&self.projections)
+        same_projections(&other.projections, &self.projections)
     }
+}
 
-    /// Whether these signs came from the given projections.
-    pub(crate) fn check_projections(&self, projections: &[ProjectionSpec]) -> Result<()> {
-        if self.projections == projections {
-            return Ok(());
-        }
-        let print = |specs: &[ProjectionSpec]| {
-            specs.iter().map(ProjectionSpec::fingerprint).collect::<Vec<_>>().join("+")
-        };
-        Err(Error::Incompatible {
-            what: "projections (fingerprints)",
-            left: print(projections),
-            right: print(&self.projections),
-        })
+/// Whether signs of these projections may be compared with those of the other ones.
+pub(crate) fn same_projections(these: &[ProjectionSpec], others: &[ProjectionSpec]) -> Result<()> {
+    if these == others {
+        return Ok(());
     }
+    let print = |specs: &[ProjectionSpec]| {
+        specs.iter().map(ProjectionSpec::fingerprint).collect::<Vec<_>>().join("+")
+    };
+    Err(Error::Incompatible {
+        what: "projections (fingerprints)",
+        left: print(others),
+        right: print(these),
+    })
 }
 
 /// A sign sketch without privacy: one or more public projections of the same rows, side by
@@ -236,7 +236,18 @@ impl SignSketch {
     /// The largest change of each projected value, as computed, when one attribute of
     /// magnitude at most `bound` moves by at most `beta`.
     pub(crate) fn largest_changes(&self, beta: Shift, bound: EntryBound) -> Vec<f64> {
-        let mut changes = Vec::with_capacity(self.bits());
+        let errors = self
+            .parts
+            .iter()
+            .flat_map(|part| core::iter::repeat_n(part.output_range(bound).error, part.spec().k()));
+        // Four ulps cover the rounding of the entries and of these operations.
+        let change = |w: f64, error| (beta.get() * w + 2.0 * error) * (1.0 + 4.0 * f64::EPSILON);
+        self.largest_entries().into_iter().zip(errors).map(|(w, error)| change(w, error)).collect()
+    }
+
+    /// The largest absolute entry of every column of the projections.
+    pub(super) fn largest_entries(&self) -> Vec<f64> {
+        let mut entries = Vec::with_capacity(self.bits());
         for part in &self.parts {
             let mut row = vec![0.0; part.spec().k()];
             let mut largest = row.clone();
@@ -244,12 +255,9 @@ impl SignSketch {
                 part.row(i, &mut row);
                 largest.iter_mut().zip(&row).for_each(|(l, w)| *l = l.max(w.abs()));
             }
-            let error = part.output_range(bound).error;
-            // Four ulps cover the rounding of the entries and of these operations.
-            let change = |w: f64| (beta.get() * w + 2.0 * error) * (1.0 + 4.0 * f64::EPSILON);
-            changes.extend(largest.into_iter().map(change));
+            entries.extend(largest);
         }
-        changes
+        entries
     }
 
     /// The signs of rows, without any privacy: for comparison, or for data that is public.

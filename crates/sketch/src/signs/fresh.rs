@@ -15,6 +15,7 @@ use crate::error::{Error, Result};
 use crate::projection::Family;
 use crate::rows::{NORM_SLACK, RowsView};
 use core::ops::ControlFlow;
+use dp_core::certificate::{PublicValue, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{GeneratorKind, NoiseLaw};
 use dp_core::profile::CoordinateProfile;
@@ -298,7 +299,7 @@ impl SignSource for Drawn<'_> {
         statement.public.insert(SeedOrigin::KEY.into(), self.origin.name().into());
         statement.public.insert("least norm".into(), config.floor.least().get().into());
         let lift = matches!(config.floor, NormFloor::Lifted(_));
-        statement.public.insert("lifted".into(), u64::from(lift).into());
+        statement.public.insert(LIFTED.into(), u64::from(lift).into());
         let certificate = AUTHOR.certificate(statement, self.mechanism.guarantee.clone());
         Ok(Release::certified(SignCodes::new(sketch.specs(), noise, bits), certificate))
     }
@@ -385,4 +386,11 @@ fn lifted(
         rows.copy_row(row, &mut out[..d]);
     }
     release(RowsView::f64(n, d + 1, &values)?)
+}
+/// The name under which releases state whether a constant was appended to every row.
+const LIFTED: &str = "lifted";
+
+/// Whether one was.
+pub(super) fn is_lifted(statement: &Statement) -> bool {
+    statement.public.get(LIFTED) == Some(&PublicValue::from(1u64))
 }

@@ -5,6 +5,7 @@ use super::codes::{BLOCK, SignCodes, SignSketch, pack_signs};
 use super::flip::{FlipRule, FlipTable};
 use super::level::{LevelStep, LevelSteps};
 use super::pairs::predict_share;
+use super::public_rows::state_bound;
 use super::stream::{OpenSigns, ROWS_PER_STREAM, SignSource, release_all};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
@@ -182,7 +183,11 @@ impl SignSource for &PrivateSigns {
 
     fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<Release<SignCodes>> {
         let noise = self.flips.law()?;
-        let statement = self.sketch.statement("private signs", bits.n(), noise.clone(), generator);
+        let mut statement =
+            self.sketch.statement("private signs", bits.n(), noise.clone(), generator);
+        if self.flips.table.rule() != FlipRule::RandomizedResponse {
+            state_bound(&mut statement.public, self.bound);
+        }
         let certificate = AUTHOR.certificate(statement, self.guarantee.clone());
         Ok(Release::certified(SignCodes::new(self.sketch.specs(), noise, bits), certificate))
     }
@@ -207,10 +212,14 @@ pub(crate) struct Flips {
 /// The change assumed of an output that no input reaches; it is always zero, a fair coin.
 const NO_CHANGE: f64 = 1e-150;
 
+/// The step of every output, from the largest change that one attribute makes to it.
+pub(super) fn steps(changes: &[f64]) -> Result<Vec<LevelStep>> {
+    changes.iter().map(|&c| LevelStep::new(c.max(NO_CHANGE))).collect()
+}
+
 impl Flips {
     pub(crate) fn new(table: FlipTable, changes: &[f64]) -> Result<Self> {
-        let steps = changes.iter().map(|&c| LevelStep::new(c.max(NO_CHANGE)));
-        let steps = LevelSteps::new(steps.collect::<Result<Vec<_>>>()?);
+        let steps = LevelSteps::new(steps(changes)?);
         let response = Bernoulli::new(table.flip(1));
         let all: Vec<_> = (0..=table.highest_level()).map(|level| table.flip(level)).collect();
         Ok(Self { table, steps, response, by_level: BernoulliTable::new(&all) })

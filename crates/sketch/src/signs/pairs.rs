@@ -1,15 +1,14 @@
 //! Similarities from published signs.
 
-use super::codes::{SignCodes, SignSketch};
+use super::codes::SignCodes;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, FlippedCount, Interval, ln_tail};
 use crate::projection::{Family, ProjectionSpec};
-use crate::rows::RowsView;
 use core::f64::consts::PI;
 use dp_core::certificate::Statement;
 use dp_core::mechanism::Prediction;
 use dp_core::noise::NoiseLaw;
-use dp_core::numeric::{ln_binomial_cdf, ln_binomial_sf, ln_normal_cdf};
+use dp_core::numeric::{ln_binomial_cdf, ln_binomial_sf};
 use dp_core::{Probability, Release};
 
 /// Estimates between a row of one release and a row of another (or a different row of the
@@ -29,7 +28,8 @@ use dp_core::{Probability, Release};
 ///
 /// Releases of equal content count as one release, and a row of it has distance zero from
 /// itself. Signs flipped by a smooth rule have no common keep probability, so nothing can be
-/// inverted: they serve ranking and learning. Derivations: `docs/proofs/sign-flips.md`, section 7.
+/// inverted between two of them: they serve ranking and learning, and [`smooth_to_public_row`](super::smooth_to_public_row).
+/// Derivations: `docs/proofs/sign-flips.md`, section 7.
 #[derive(Debug, Clone, Copy)]
 pub struct SignPairs<'a> {
     left: &'a SignCodes,
@@ -181,48 +181,9 @@ pub(super) fn predict_share(noise: &NoiseLaw, k: usize) -> Result<Prediction> {
     Ok(Prediction::new("the share of equal signs", error_of_share(signal * signal, k)))
 }
 
-/// The law of a sum of independent terms, each `weight` with some probability and else zero. Mass below
-/// 1e-18 at either end is dropped.
-struct WeightedSum {
-    from: usize,
-    mass: Vec<f64>,
-}
-
-impl Default for WeightedSum {
-    fn default() -> Self {
-        Self { from: 0, mass: vec![1.0] }
-    }
-}
-
-impl WeightedSum {
-    fn add(&mut self, weight: usize, p: f64) {
-        let n = self.mass.len();
-        self.mass.resize(n + weight, 0.0);
-        for s in (0..n + weight).rev() {
-            let moved = if s >= weight { p * self.mass[s - weight] } else { 0.0 };
-            self.mass[s] = (1.0 - p) * self.mass[s] + moved;
-        }
-        let kept = |m: &f64| *m >= 1e-18;
-        let last = self.mass.iter().rposition(kept).unwrap_or(0);
-        self.mass.truncate(last + 1);
-        let first = self.mass.iter().position(kept).unwrap_or(0);
-        self.mass.drain(..first);
-        self.from += first;
-    }
-
-    /// Probabilities of at most, and of at least, this sum.
-    fn tails(&self, sum: usize) -> (f64, f64) {
-        let at = |s: &usize| (self.from + s).cmp(&sum);
-        let over = |keep: fn(core::cmp::Ordering) -> bool| -> f64 {
-            (0..self.mass.len()).filter(|s| keep(at(s))).map(|s| self.mass[s]).sum()
-        };
-        (over(|o| o.is_le()), over(|o| o.is_ge()))
-    }
-}
-
 /// Where a condition on `[0, 1]` becomes true and stays so: the last point below, the first above.
 /// To about 1e-9.
-fn bisect(holds: impl Fn(f64) -> bool) -> (f64, f64) {
+pub(super) fn bisect(holds: impl Fn(f64) -> bool) -> (f64, f64) {
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..30 {
         let mid = 0.5 * (low + high);
@@ -231,7 +192,7 @@ fn bisect(holds: impl Fn(f64) -> bool) -> (f64, f64) {
     (low, high)
 }
 
-fn require_gaussian(projections: &[ProjectionSpec]) -> Result<()> {
+pub(super) fn require_gaussian(projections: &[ProjectionSpec]) -> Result<()> {
     if projections.iter().all(|spec| spec.family() == Family::Gaussian) {
         Ok(())
     } else {
@@ -244,7 +205,7 @@ fn require_gaussian(projections: &[ProjectionSpec]) -> Result<()> {
 }
 
 /// `2 keep - 1` of a flip law.
-fn signal(noise: &NoiseLaw) -> Result<f64> {
+pub(super) fn signal(noise: &NoiseLaw) -> Result<f64> {
     match noise {
         NoiseLaw::None => Ok(1.0),
         NoiseLaw::BitFlip { keep } if keep.get() > 0.5 => Ok(2.0 * keep.get() - 1.0),
@@ -252,138 +213,5 @@ fn signal(noise: &NoiseLaw) -> Result<f64> {
             what: "a similarity from signs",
             reason: "their flips have no common keep probability above 1/2",
         }),
-    }
-}
-
-/// The cosine between a row the analyst may read (a public query) and a published row, by
-/// maximum likelihood, and its interval.
-///
-/// The projected query is used whole, not only its signs: with y its coordinates in units
-/// of |u|/sqrt k, bit j is one with probability `f + (1 - 2f) Phi(t y_j)`,
-/// `t = rho / sqrt(1 - rho^2)`, f the flip probability. The standard error comes from the
-/// Fisher information at the estimate; the interval inverts exact tests of a weighted count of the
-/// bits that agree with the query, so it covers with at least the stated confidence. It beats the collision estimator,
-/// most for similar rows, because a sign says more where |y| is large. For Gaussian projections.
-///
-/// # Errors
-/// [`Error::Incompatible`] when the sketch did not make the release, [`Error::Undefined`]
-/// for another projection, smooth flips or a query of norm zero, [`Error::Index`] for a missing row,
-/// or a confidence outside `(0, 1)`.
-pub fn cosine_to_public_row<C>(
-    sketch: &SignSketch,
-    query: &[f64],
-    release: &Release<SignCodes, C>,
-    row: usize,
-    confidence: Probability,
-) -> Result<(Estimate, Interval)> {
-    let codes = release.payload();
-    if sketch.specs() != codes.projections() {
-        return Err(Error::Incompatible {
-            what: "projections of the sketch and of the release",
-            left: format!("{} bits", sketch.bits()),
-            right: format!("{} bits", codes.bits().bits()),
-        });
-    }
-    require_gaussian(codes.projections())?;
-    if row >= codes.bits().n() {
-        return Err(Error::Index { what: "row", index: row, len: codes.bits().n() });
-    }
-    let signal = signal(codes.noise())?;
-    let tail = ln_tail(confidence)?;
-    let norm = query.iter().map(|x| x * x).sum::<f64>().sqrt();
-    if norm == 0.0 {
-        return Err(Error::Undefined { what: "a cosine", reason: "the query has norm zero" });
-    }
-    // Signed so that a positive entry votes for a positive cosine.
-    let mut votes = Vec::with_capacity(sketch.bits());
-    sketch.for_each_block(RowsView::f64(1, query.len(), query)?, |_, y| {
-        votes.extend_from_slice(y);
-        Ok(())
-    })?;
-    let mut column = 0;
-    for part in sketch.parts() {
-        let unit = (part.spec().k() as f64).sqrt() / norm;
-        for _ in 0..part.spec().k() {
-            let sign = if codes.bits().get(row, column) { 1.0 } else { -1.0 };
-            votes[column] *= unit * sign;
-            column += 1;
-        }
-    }
-    let likelihood = Likelihood { votes, signal };
-    let theta = likelihood.best_angle();
-    // At the ends of the range the information vanishes with the slope of the cosine.
-    let inside = theta.clamp(0.1, PI - 0.1);
-    let information = likelihood.information(inside);
-    let estimate =
-        Estimate { value: theta.cos(), standard_error: inside.sin() / information.sqrt() };
-    let (low, high) = likelihood.not_rejected(tail);
-    Ok((estimate, Interval { low: high.cos(), high: low.cos() }))
-}
-
-struct Likelihood {
-    votes: Vec<f64>,
-    signal: f64,
-}
-
-impl Likelihood {
-    /// Probability of the bit that was seen.
-    fn probability(&self, t: f64, vote: f64) -> f64 {
-        0.5 * (1.0 - self.signal) + self.signal * ln_normal_cdf(t * vote).exp()
-    }
-
-    fn log(&self, theta: f64) -> f64 {
-        let t = theta.tan().recip();
-        let ln = |&v: &f64| self.probability(t, v).max(f64::MIN_POSITIVE).ln();
-        self.votes.iter().map(ln).sum()
-    }
-
-    /// The most likely angle: a grid, then golden sections around its best point.
-    fn best_angle(&self) -> f64 {
-        const GRID: u32 = 64;
-        let step = PI / f64::from(GRID);
-        let at = |i: u32| (f64::from(i) + 0.5) * step;
-        let best = (0..GRID).max_by(|&a, &b| self.log(at(a)).total_cmp(&self.log(at(b))));
-        let centre = at(best.expect("a grid"));
-        let (mut low, mut high) = ((centre - step).max(1e-6), (centre + step).min(PI - 1e-6));
-        let golden = 0.5 * (5f64.sqrt() - 1.0);
-        for _ in 0..30 {
-            let (a, b) = (high - golden * (high - low), low + golden * (high - low));
-            if self.log(a) > self.log(b) { high = b } else { low = a }
-        }
-        0.5 * (low + high)
-    }
-
-    /// The angles that two exact one-sided tests do not reject. The statistic is the sum over the bits
-    /// that agree with the query's sign of whole weights, one to four, that grow with |y|: its law is
-    /// a convolution, and every bit agrees less often the larger the angle.
-    fn not_rejected(&self, ln_tail: f64) -> (f64, f64) {
-        let weight = |vote: f64| 1 + (2.0 * vote.abs()).min(3.0) as usize;
-        let agreed = |vote: &&f64| **vote > 0.0;
-        let seen: usize = self.votes.iter().filter(agreed).map(|&v| weight(v)).sum();
-        let tail = ln_tail.exp();
-        // Probabilities of a sum of at most, and of at least, the one seen.
-        let tails = |theta: f64| {
-            let t = theta.tan().recip();
-            let mut law = WeightedSum::default();
-            self.votes.iter().for_each(|&v| law.add(weight(v), self.probability(t, v.abs())));
-            law.tails(seen)
-        };
-        let low = bisect(|x| tails(PI * x).0 > tail).0;
-        let high = bisect(|x| tails(PI * x).1 <= tail).1;
-        (PI * low, PI * high)
-    }
-
-    /// Fisher information about the angle (t = cot theta, so |dt/dtheta| = 1/sin^2 theta).
-    fn information(&self, theta: f64) -> f64 {
-        let (t, slope) = (theta.tan().recip(), theta.sin().powi(-2));
-        self.votes
-            .iter()
-            .map(|&v| {
-                let p = self.probability(t, v);
-                let density = (-0.5 * (t * v).powi(2)).exp() / (2.0 * PI).sqrt();
-                let change = self.signal * density * v * slope;
-                change * change / (p * (1.0 - p)).max(1e-300)
-            })
-            .sum()
     }
 }

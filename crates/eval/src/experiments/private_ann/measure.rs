@@ -180,8 +180,8 @@ fn noise(trial: &Trial<'_>, way: Way, published: &Published) -> Result<Option<No
     let rows = view(&trial.task.database)?;
     let epsilon = trial.epsilon;
     let (noisy, deviation) = match (published, way, trial.adjacency) {
-        (Published::Signs(_, signs), Way::Signs(rule), Adjacency::Attribute { beta }) => {
-            return turned(signs, rows, |x| {
+        (Published::Signs(both), Way::Signs(rule), Adjacency::Attribute { beta }) => {
+            return turned(both[1].payload(), rows, |x| {
                 let level = (x.abs() / beta.get()).ceil();
                 match rule {
                     FlipRule::OptimalSmooth => {

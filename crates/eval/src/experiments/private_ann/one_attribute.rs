@@ -151,6 +151,15 @@ fn claims(cells: &[Cell], report: &mut Report) {
         )
         .catches(&ANSWERS)
         .catches(&[Sabotage::NoNoise]);
+    let signs = Way::Signs(FlipRule::OptimalSmooth);
+    let (exact, released) = (of(signs, EXACT, &[2.0, 3.0]), of(signs, RELEASED, &[2.0, 3.0]));
+    report
+        .claim(
+            "digits: signs of optimal smooth flips give queries that are not released at least 0.1 more at epsilon 2 and 3",
+            ahead(&exact, &released, 0.1),
+            against(exact, released),
+        )
+        .catches(&ANSWERS);
     let (denoised, plain) = (of(LAPLACE, DENOISED, &low), of(LAPLACE, RELEASED, &low));
     report
         .claim(

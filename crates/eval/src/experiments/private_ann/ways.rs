@@ -12,7 +12,7 @@ use sketch::RowsView;
 use sketch::projection::{Family, Groups, ProjectionSpec, project};
 use sketch::search::{HammingIndex, Neighbours, Queries, Score, SketchIndex, UnitIndex};
 use sketch::signs::{
-    FlipRule, FreshConfig, FreshSigns, NormFloor, PrivateSigns, SignCodes, SignSketch,
+    FlipRule, FreshConfig, FreshSigns, NormFloor, PrivateSigns, SignCodes, SignQueries, SignSketch,
 };
 use sketch::units::{PrivateUnits, UnitQueries, UnitVectors, UnitsConfig};
 use sketch::vectors::{
@@ -39,9 +39,9 @@ pub(super) enum Published {
     Units(Box<[Release<UnitVectors>; 2]>, Images),
     /// With the variance of a number of rows of length one.
     Sphere(PrivateSketch, PrivateSketch, f64, Images),
-    Signs(SignCodes, SignCodes),
+    Signs(Box<[Release<SignCodes>; 2]>),
     /// One release, that many queries first.
-    SignsTogether(SignCodes, usize),
+    SignsTogether(Release<SignCodes>, usize),
 }
 
 pub(super) const DELTA: f64 = 1e-6;
@@ -219,7 +219,7 @@ impl Trial<'_> {
                     )
                 };
                 let (queries, database) = (release(queries)?, release(database)?);
-                Published::Signs(queries.into_parts().0, database.into_parts().0)
+                Published::Signs([queries, database].into())
             }
             Way::FreshSigns => {
                 let mechanism = self.space.fresh_signs.get((self.k, self.epsilon), || {
@@ -236,7 +236,7 @@ impl Trial<'_> {
                         rows,
                         |rows| Ok(mechanism.release(rows, fresh, &mut rng)?),
                     )?;
-                Published::SignsTogether(release.payload().clone(), queries.n())
+                Published::SignsTogether(release, queries.n())
             }
             Way::Groups => {
                 let budget = sabotage::spent_within(budget(self.epsilon)?, 20.0)?;
@@ -301,14 +301,16 @@ impl Published {
     /// How often a number was published as it was, or how large its noise is.
     pub(super) fn scale(&self) -> f64 {
         let law = |law: &NoiseLaw| law.moments().map_or(f64::NAN, |m| m[0].sqrt());
+        let kept = |signs: &Release<SignCodes>| match *signs.payload().noise() {
+            NoiseLaw::BitFlip { keep } => keep.get(),
+            _ => f64::NAN,
+        };
         match self {
             Self::Sketch(_, database) | Self::Grouped(_, database, _) => law(database.noise()),
             Self::Units(both, _) => 1.0 / both[1].payload().mean(),
             Self::Sphere(_, _, variance, _) => variance.sqrt(),
-            Self::Signs(_, signs) | Self::SignsTogether(signs, _) => match *signs.noise() {
-                NoiseLaw::BitFlip { keep } => keep.get(),
-                _ => f64::NAN,
-            },
+            Self::Signs(both) => kept(&both[1]),
+            Self::SignsTogether(signs, _) => kept(signs),
         }
     }
 
@@ -366,21 +368,29 @@ impl Published {
                 found(released, of(UnitQueries::exact(database, own)?)?)
             }
             _ if denoise => [None, None],
-            Self::Signs(queries, database) => {
-                let index = HammingIndex::new(database)?;
-                let list = listed(&index.top_k(&Queries::all(queries), RETURNED)?);
-                [Some(sabotage::answers(list, n)), None]
+            Self::Signs(both) => {
+                let [queries, database] = &**both;
+                let index = HammingIndex::new(database.payload())?;
+                let queries = Queries::all(queries.payload());
+                let released = listed(&index.top_k(&queries, RETURNED)?);
+                let exact = SignQueries::exact(database, own)?;
+                found(released, listed(&index.top_k_exact(&exact, RETURNED)?))
             }
-            Self::SignsTogether(all, queries) => {
-                let rows: Vec<usize> = (0..*queries).collect();
-                let count = RETURNED + queries;
-                let found = HammingIndex::new(all)?.top_k(&Queries::rows(all, &rows)?, count)?;
+            Self::SignsTogether(all, first) => {
+                let rows: Vec<usize> = (0..*first).collect();
+                let count = RETURNED + first;
+                let index = HammingIndex::new(all.payload())?;
+                let queries = Queries::rows(all.payload(), &rows)?;
+                let released = listed(&index.top_k(&queries, count)?);
+                let exact = SignQueries::exact(all, own)?;
+                let exact = listed(&index.top_k_exact(&exact, count)?);
                 let others = |list: Vec<usize>| {
-                    let others = list.into_iter().filter(|row| row >= queries);
-                    others.map(|row| row - queries).take(RETURNED).collect()
+                    let others = list.into_iter().filter(|row| row >= first);
+                    others.map(|row| row - first).take(RETURNED).collect()
                 };
-                let list = listed(&found).into_iter().map(others).collect();
-                [Some(sabotage::answers(list, n)), None]
+                let [released, exact] =
+                    [released, exact].map(|lists| lists.into_iter().map(others).collect());
+                found(released, exact)
             }
         })
     }

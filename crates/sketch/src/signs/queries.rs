@@ -1,0 +1,67 @@
+//! What is looked for among signs without being published.
+
+use super::codes::{SignCodes, SignSketch};
+use super::fresh::is_lifted;
+use crate::error::{Error, Result};
+use crate::projection::ProjectionSpec;
+use crate::rows::RowsView;
+use dp_core::Release;
+use dp_core::certificate::Statement;
+
+/// Rows that were never released, projected as the signs of a release were. Nothing of them is published.
+#[derive(Debug, Clone)]
+pub struct SignQueries {
+    projections: Vec<ProjectionSpec>,
+    bits: usize,
+    values: Vec<f64>,
+}
+
+impl SignQueries {
+    /// Projects rows as those of a release. Where a constant was appended to each of those ([`super::NormFloor::Lifted`]), these get a zero:
+    /// it takes no part in inner products.
+    ///
+    /// # Errors
+    /// [`Error::Shape`] for rows of another d, [`Error::Undefined`] where a projected value overflows.
+    pub fn exact<C: AsRef<Statement>>(
+        release: &Release<SignCodes, C>,
+        rows: RowsView<'_>,
+    ) -> Result<Self> {
+        let projections = release.payload().projections().to_vec();
+        let sketch = SignSketch::new(projections.iter().map(|spec| spec.build()).collect())?;
+        let lifted = is_lifted(release.certificate().as_ref());
+        let (d, expected) = (rows.d(), sketch.d() - usize::from(lifted));
+        if d != expected {
+            return Err(Error::Shape { what: "d of the queries", expected, found: d });
+        }
+        let bits = sketch.bits();
+        let mut values = Vec::with_capacity(rows.n() * bits);
+        let mut project = |rows: RowsView<'_>| {
+            sketch.for_each_block(rows, |_, block| {
+                values.extend_from_slice(block);
+                Ok(())
+            })
+        };
+        if lifted {
+            let mut padded = vec![0.0; rows.n() * (d + 1)];
+            let each = padded.chunks_exact_mut(d + 1).enumerate();
+            each.for_each(|(i, row)| rows.copy_row(i, &mut row[..d]));
+            project(RowsView::f64(rows.n(), d + 1, &padded)?)?;
+        } else {
+            project(rows)?;
+        }
+        let finite = |row: &[f64]| row.iter().map(|x| x.abs()).sum::<f64>().is_finite();
+        if !values.chunks_exact(bits).all(finite) {
+            return Err(Error::Undefined { what: "a projected query", reason: "it overflows" });
+        }
+        Ok(Self { projections, bits, values })
+    }
+
+    pub(crate) fn projections(&self) -> &[ProjectionSpec] {
+        &self.projections
+    }
+
+    /// One slice of projected values a query.
+    pub(crate) fn rows(&self) -> core::slice::ChunksExact<'_, f64> {
+        self.values.chunks_exact(self.bits)
+    }
+}

@@ -1,8 +1,8 @@
 //! Cosines and norms from smooth flips, beside a query that the analyst may read: coverage and errors over fresh projections and flips.
 //!
-//! The model takes a projected row for normal; rows of one attribute, where that is least true, are among those tried. 120 draws a
-//! setting: for a true coverage of 95 % a share below 87 % has probability 1e-4, and one of 80 % passes with 3 %; of all settings
-//! together below 93 % is 1e-5.
+//! The model takes a projected row for normal; rows of one attribute, where that is least true, are among those tried. 60 draws a
+//! setting: for a true coverage of 95 % a share below 83 % has probability 1e-4; one of all 1,440 together below 93 % has 5e-4, and
+//! for a true coverage of 90 % one above it 2e-5 (all seeds are fixed).
 
 use dp_core::{Adjacency, Budget, NoiseRng, Probability, PublicSeed};
 use rayon::prelude::*;
@@ -13,7 +13,7 @@ use sketch::signs::{
 };
 use std::ops::RangeInclusive;
 
-const DRAWS: u64 = 120;
+const DRAWS: u64 = 60;
 
 fn bound<B: TryFrom<f64, Error = dp_core::Error>>(x: f64) -> B {
     B::try_from(x).unwrap()
@@ -82,7 +82,7 @@ fn cosines_are_covered_where_the_norm_is_known() {
             }
             let covered = found.iter().filter(|one| one.interval.contains(theta.cos())).count();
             let share = covered as f64 / DRAWS as f64;
-            assert!(share >= 0.87, "{:?}: {share}", settings[i]);
+            assert!(share >= 0.83, "{:?}: {share}", settings[i]);
             share
         })
         .collect();
@@ -93,14 +93,14 @@ fn cosines_are_covered_where_the_norm_is_known() {
 #[test]
 fn cosine_and_norm_are_found_together() {
     // Half of the bits' budget each is ample here: the norm shows in how agreement grows with the query's coordinate.
-    let (d, bits, length, theta) = (32, 256, 4.0, 0.5f64);
+    let (d, bits, length, theta) = (32, 128, 4.0, 0.5f64);
     let pair = pair(d, true, theta, length);
-    let found: Vec<_> = (0..80u64)
+    let found: Vec<_> = (0..60u64)
         .into_par_iter()
         .map(|seed| asked((FlipRule::OptimalSmooth, 0.5, (d, bits)), &pair, 0.0..=16.0, seed))
         .collect();
     let covered = found.iter().filter(|one| one.interval.contains(theta.cos())).count();
-    assert!(covered >= 70, "{covered}");
+    assert!(covered >= 51, "{covered}");
     let n = found.len() as f64;
     let mean = |f: &dyn Fn(&SmoothCosine) -> f64| found.iter().map(f).sum::<f64>() / n;
     let square = mean(&|one| (one.cosine.value - theta.cos()).powi(2));

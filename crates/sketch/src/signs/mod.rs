@@ -13,6 +13,7 @@ mod pairs;
 mod public_rows;
 mod queries;
 mod stream;
+mod weighted;
 
 pub use bits::PackedBits;
 pub(crate) use codes::same_projections;

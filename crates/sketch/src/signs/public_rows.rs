@@ -4,6 +4,7 @@ use super::codes::{SignCodes, SignSketch};
 use super::flip::{FlipRule, FlipTable};
 use super::mechanism::{attribute, steps};
 use super::pairs::{bisect, require_gaussian, signal};
+use super::weighted::WeightedSum;
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval, ln_tail, upper_tail};
 use crate::rows::RowsView;
@@ -54,7 +55,7 @@ pub fn cosine_to_public_row<C>(
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[non_exhaustive]
 pub struct SmoothCosine {
-    /// The cosine.
+    /// The cosine; its error is at most half the width of the interval.
     pub cosine: Estimate,
     /// The cosines that, with some norm of the range, are not rejected.
     pub interval: Interval,
@@ -226,12 +227,14 @@ impl Likelihood {
         let mut sum = 0.0;
         for (level, &jump) in self.jumps.iter().enumerate() {
             let at = level as f64 * bit.step;
-            if at > mean.abs() + 9.0 * deviation {
-                // Beyond all values: one of the two is 1, the other 0.
+            if at > mean.abs() + 8.0 * deviation {
+                // Beyond all values, but for 1e-15 of them: one of the two is 1, the other 0.
                 sum += 0.5 * self.later[level];
                 break;
             }
-            sum += 0.5 * jump * (below(at) + below(-at));
+            // At zero both are one number.
+            let both = if level == 0 { 2.0 * below(0.0) } else { below(at) + below(-at) };
+            sum += 0.5 * jump * both;
         }
         0.5 * (1.0 - self.later[0]) + sum
     }
@@ -272,19 +275,20 @@ impl Likelihood {
         let determinant = angle * scale - both * both;
         let known = norms.len() == 1 || determinant <= 1e-9 * angle * scale;
         let variance = if known { angle.recip() } else { scale / determinant };
-        let most = 0.5 * (high - low);
-        let spread = norm * (angle / determinant).sqrt();
         let ends: Vec<_> = norms.iter().filter_map(|&n| self.hull(n, ln_tail)).collect();
         let ends = ends.into_iter().reduce(|a, b| (a.0.min(b.0), a.1.max(b.1)));
         // Where all is rejected, what is most likely.
         let (first, last) = ends.unwrap_or((theta, theta));
+        let interval = Interval { low: last.cos(), high: first.cos() };
+        // Information is a curvature: where that is flat, half of what is not rejected says more.
+        let capped = |value, error: f64, range: Interval| {
+            let most = 0.5 * (range.high - range.low);
+            Estimate { value, standard_error: if error < most { error } else { most } }
+        };
         SmoothCosine {
-            cosine: Estimate { value: theta.cos(), standard_error: inside.sin() * variance.sqrt() },
-            interval: Interval { low: last.cos(), high: first.cos() },
-            norm: Estimate {
-                value: norm,
-                standard_error: if known || spread.is_nan() { most } else { spread.min(most) },
-            },
+            cosine: capped(theta.cos(), inside.sin() * variance.sqrt(), interval),
+            interval,
+            norm: capped(norm, norm * (angle / determinant).sqrt(), Interval { low, high }),
         }
     }
 
@@ -328,8 +332,8 @@ impl Likelihood {
             low > tail && high > tail
         };
         let grid = |i: u32| f64::from(i) / f64::from(STEPS);
-        let first = (0..=STEPS).find(|&i| holds(grid(i)))?;
-        let last = (0..=STEPS).rfind(|&i| holds(grid(i)))?;
+        let held: Vec<u32> = (0..=STEPS).filter(|&i| holds(grid(i))).collect();
+        let (&first, &last) = (held.first()?, held.last()?);
         // Between one that holds and its neighbour that does not.
         let edge = |inside: u32, outside: f64| {
             let (mut a, mut b) = (grid(inside), outside);
@@ -374,45 +378,6 @@ fn golden(mut low: f64, mut high: f64, f: impl Fn(f64) -> f64) -> f64 {
         if f(a) > f(b) { high = b } else { low = a }
     }
     0.5 * (low + high)
-}
-
-/// The law of a sum of independent terms, each `weight` with some probability and else zero. Mass below
-/// 1e-18 at either end is dropped.
-struct WeightedSum {
-    from: usize,
-    mass: Vec<f64>,
-}
-
-impl Default for WeightedSum {
-    fn default() -> Self {
-        Self { from: 0, mass: vec![1.0] }
-    }
-}
-
-impl WeightedSum {
-    fn add(&mut self, weight: usize, p: f64) {
-        let n = self.mass.len();
-        self.mass.resize(n + weight, 0.0);
-        for s in (0..n + weight).rev() {
-            let moved = if s >= weight { p * self.mass[s - weight] } else { 0.0 };
-            self.mass[s] = (1.0 - p) * self.mass[s] + moved;
-        }
-        let kept = |m: &f64| *m >= 1e-18;
-        let last = self.mass.iter().rposition(kept).unwrap_or(0);
-        self.mass.truncate(last + 1);
-        let first = self.mass.iter().position(kept).unwrap_or(0);
-        self.mass.drain(..first);
-        self.from += first;
-    }
-
-    /// Probabilities of at most, and of at least, this sum.
-    fn tails(&self, sum: usize) -> (f64, f64) {
-        let at = |s: &usize| (self.from + s).cmp(&sum);
-        let over = |keep: fn(core::cmp::Ordering) -> bool| -> f64 {
-            (0..self.mass.len()).filter(|s| keep(at(s))).map(|s| self.mass[s]).sum()
-        };
-        (over(|o| o.is_le()), over(|o| o.is_ge()))
-    }
 }
 
 #[cfg(test)]

@@ -147,6 +147,7 @@ impl TryRng for PublicGenerator {
             Expansion::Cipher(rng) => rng.next_u32(),
         })
     }
+    #[inline]
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
         Ok(match &mut self.0 {
             Expansion::Fast(rng) => rng.next_u64(),

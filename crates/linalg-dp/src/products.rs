@@ -90,6 +90,20 @@ pub(crate) fn transposed_times(a: &RowsView<'_>, left: MatRef<'_, f64>) -> Vec<f
     out
 }
 
+/// Rows of `A A^T` that are made at once, up to the diagonal.
+const STRIP: usize = 64;
+
+/// Adds `rows rows^T`, up to the diagonal and a little beyond it; every number is the one of the whole product.
+fn add_lower(mut sum: MatMut<'_, f64>, rows: MatRef<'_, f64>) {
+    let m = rows.nrows();
+    for first in (0..m).step_by(STRIP) {
+        let end = m.min(first + STRIP);
+        let strip = sum.as_mut().subrows_mut(first, end - first).subcols_mut(0, end);
+        let (left, right) = (rows.subrows(first, end - first), rows.subrows(0, end));
+        dense::product_into(strip, Accum::Add, left, right.transpose());
+    }
+}
+
 /// `A A^T`, m x m, for A with few rows.
 pub(crate) fn row_gram(a: &RowsView<'_>) -> Mat<f64> {
     let (m, n) = (a.n(), a.d());
@@ -104,12 +118,16 @@ pub(crate) fn row_gram(a: &RowsView<'_>) -> Mat<f64> {
                 let width = COLUMNS.min(n - from);
                 a.copy_block(0, from, width, &mut tile[..m * width]);
                 let t = MatRef::from_row_major_slice(&tile[..m * width], m, width);
-                dense::product_into(sum.as_mut(), Accum::Add, t, t.transpose());
+                add_lower(sum.as_mut(), t);
             }
             sum
         })
         .collect();
-    groups.into_iter().fold(Mat::zeros(m, m), |a, b| a + b)
+    let mut sum = groups.into_iter().fold(Mat::zeros(m, m), |a, b| a + b);
+    for j in 1..m {
+        (0..j).for_each(|i| sum[(i, j)] = sum[(j, i)]);
+    }
+    sum
 }
 
 /// l2 norms of the rows.
@@ -209,6 +227,21 @@ pub(crate) mod tests {
                 RowsView::f32(self.m, self.n, &self.single).unwrap(),
                 RowsView::csr(self.m, self.n, csr).unwrap(),
             ]
+        }
+    }
+
+    #[test]
+    fn the_lower_half_has_the_bits_of_the_whole_product() {
+        for (m, n) in [(1, 5), (63, 300), (130, 2048), (300, 777)] {
+            let sample = Sample::new(m, n);
+            let rows: Vec<f64> = sample.dense.iter().map(|x| (x + 0.1).sin()).collect();
+            let rows = MatRef::from_row_major_slice(&rows, m, n);
+            let (mut whole, mut half) = (Mat::<f64>::ones(m, m), Mat::<f64>::ones(m, m));
+            dense::product_into(whole.as_mut(), Accum::Add, rows, rows.transpose());
+            add_lower(half.as_mut(), rows);
+            for i in 0..m {
+                (0..=i).for_each(|j| assert_eq!(half[(i, j)], whole[(i, j)], "{m} x {n}: {i} {j}"));
+            }
         }
     }
 

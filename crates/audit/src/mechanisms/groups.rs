@@ -102,7 +102,7 @@ fn stairs(law: &NoiseLaw, noise: f64) -> f64 {
 
 /// Where both steps tell so much that counting sees it, with a delta that counting can reach.
 pub(crate) fn claim() -> Result<Budget> {
-    Ok(Budget::new(3.0, 1e-2)?)
+    Ok(Budget::new(3.0, 0.1)?)
 }
 
 pub(crate) fn pair(budget: Budget) -> Result<Subject> {

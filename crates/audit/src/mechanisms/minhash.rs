@@ -196,6 +196,14 @@ impl FreshBins {
     const BINS: usize = 2;
     const VALUES: u32 = 8;
 
+    /// Where the event that shows most is frequent: at a smaller delta counting sees less of what both bins tell together.
+    ///
+    /// # Errors
+    /// Never: the budget is valid.
+    pub(crate) fn budget() -> Result<Budget> {
+        Ok(Budget::new(2.0, 0.05)?)
+    }
+
     pub(crate) fn new(budget: Budget) -> Result<Self> {
         let allowed = SetNeighbours::new(2, 6)?;
         let made = FreshBinResponse::calibrate(Self::BINS, Self::VALUES, allowed, budget)?;
@@ -237,7 +245,7 @@ pub(crate) fn fresh_bins(claim: Budget) -> Result<Subject> {
         .under(&guarantee)?
         .seeing(FreshBins::BINS)
         .of_letters()
-        .with_runs(40_000)
+        .with_runs(60_000)
         .likelihood(|x| toward(&x[..2], &x[2..4], &x[4..])))
 }
 
@@ -394,7 +402,7 @@ pub(crate) fn subjects() -> Result<Vec<Subject>> {
         Subject::built(pure, pure_noise, bins)?,
         Subject::built(pure, pure_noise, occupancy)?,
         Subject::built(
-            gaussian,
+            FreshBins::budget()?,
             |budget| {
                 let keep = FreshBins::new(budget)?.made.response().keep();
                 Ok(response_noise(keep, FreshBins::VALUES + 1))

@@ -1,6 +1,5 @@
 //! Hash functions that structured identifiers see through.
 
-use crate::mechanisms::common::gaussian_budget;
 use crate::mechanisms::minhash::{FreshBins, fresh_bins};
 use crate::mechanisms::structure::Identifiers;
 use crate::search::{below, uniform};
@@ -55,7 +54,7 @@ fn structured_identifiers() -> Result<Subject> {
 /// Bins whose hash functions somebody knew before the rows: among many seeds, one under which the replaced items are the least
 /// of both bins.
 fn known_seed() -> Result<Subject> {
-    let claim = gaussian_budget()?;
+    let claim = FreshBins::budget()?;
     let bins = FreshBins::new(claim)?;
     let seed = |i: u64| FreshSeed::reproducible_not_private(i);
     let seen = |i: u64| -> Result<usize> {

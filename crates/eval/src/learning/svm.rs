@@ -6,6 +6,7 @@
 
 use crate::error::{Error, Result};
 use dp_core::PublicSeed;
+use faer::linalg::matmul::triangular::{self, BlockStructure};
 use sketch::RowsView;
 use sketch::rows::Storage;
 
@@ -51,6 +52,12 @@ impl LinearSvm {
     /// an option is not positive.
     pub(crate) fn fit(rows: RowsView<'_>, labels: &[i32], options: SvmOptions) -> Result<Self> {
         check(rows, labels, options)?;
+        // Sums are most of the work: compiled again for wider registers.
+        Ok(pulp::Arch::new().dispatch(|| Self::descend(rows, labels, options)))
+    }
+
+    #[inline(always)]
+    fn descend(rows: RowsView<'_>, labels: &[i32], options: SvmOptions) -> Self {
         let n = rows.n();
         let norms: Vec<f64> = (0..n).map(|i| squared_norm(rows, i)).collect();
         let mean = norms.iter().sum::<f64>() / n as f64;
@@ -81,7 +88,7 @@ impl LinearSvm {
             add_row(rows, i, a * y, &mut weights);
             bias += a * y * square;
         }
-        Ok(Self { weights, bias })
+        Self { weights, bias }
     }
 
     /// `w . x + b` for one row.
@@ -125,6 +132,7 @@ fn check(rows: RowsView<'_>, labels: &[i32], options: SvmOptions) -> Result<()> 
 }
 
 /// (primal - dual) / primal: both objectives with `|w|^2 = sum_i alpha_i y_i w . x_i`.
+#[inline(always)]
 fn relative_gap(machine: &Descent<'_>, signs: &[f64], alpha: &[f64], most: f64) -> f64 {
     let (mut square, mut loss, mut sum) = (0.0, 0.0, 0.0);
     for (i, (y, a)) in signs.iter().zip(alpha).enumerate() {
@@ -153,15 +161,22 @@ impl<'a> Descent<'a> {
                 let x = faer::MatRef::from_row_major_slice(values, n, d);
                 let mut products = vec![0.0; n * n];
                 let out = faer::MatMut::from_row_major_slice_mut(&mut products, n, n);
+                let (lower, whole) = (BlockStructure::TriangularLower, BlockStructure::Rectangular);
                 let (accum, par) = (faer::Accum::Replace, faer::Par::Seq);
-                faer::linalg::matmul::matmul(out, accum, x, x.transpose(), 1.0, par);
-                products.iter_mut().for_each(|p| *p += square);
+                triangular::matmul(out, lower, accum, x, whole, x.transpose(), whole, 1.0, par);
+                for i in 0..n {
+                    for j in 0..=i {
+                        products[i * n + j] += square;
+                        products[j * n + i] = products[i * n + j];
+                    }
+                }
                 Self::Scores { products, scores: vec![0.0; n] }
             }
             _ => Self::Weights { rows, weights: vec![0.0; rows.d()], bias: 0.0, square },
         }
     }
 
+    #[inline(always)]
     fn score(&self, i: usize) -> f64 {
         match self {
             Self::Weights { rows, weights, bias, .. } => score(*rows, i, weights) + bias,
@@ -169,6 +184,7 @@ impl<'a> Descent<'a> {
         }
     }
 
+    #[inline(always)]
     fn add(&mut self, i: usize, t: f64) {
         match self {
             Self::Weights { rows, weights, bias, square } => {
@@ -183,52 +199,82 @@ impl<'a> Descent<'a> {
     }
 }
 
-/// A dense row, where the rows are stored so.
-fn dense<'a>(rows: RowsView<'a>, i: usize) -> Option<&'a [f64]> {
+/// A dense row.
+enum Row<'a> {
+    F64(&'a [f64]),
+    F32(&'a [f32]),
+}
+
+/// A row, where the rows are stored so.
+#[inline(always)]
+fn dense<'a>(rows: RowsView<'a>, i: usize) -> Option<Row<'a>> {
+    let place = i * rows.d()..(i + 1) * rows.d();
     match rows.storage() {
-        Storage::F64(values) => Some(&values[i * rows.d()..(i + 1) * rows.d()]),
+        Storage::F64(values) => Some(Row::F64(&values[place])),
+        Storage::F32(values) => Some(Row::F32(&values[place])),
         _ => None,
     }
 }
 
+#[inline(always)]
 fn score(rows: RowsView<'_>, i: usize, weights: &[f64]) -> f64 {
-    if let Some(row) = dense(rows, i) {
-        return dot(row, weights);
+    match dense(rows, i) {
+        Some(Row::F64(row)) => dot(row, weights),
+        Some(Row::F32(row)) => dot(row, weights),
+        None => {
+            let mut sum = 0.0;
+            rows.for_each_entry(i, |c, x| sum += weights[c] * x);
+            sum
+        }
     }
-    let mut sum = 0.0;
-    rows.for_each_entry(i, |c, x| sum += weights[c] * x);
-    sum
 }
 
+#[inline(always)]
 fn squared_norm(rows: RowsView<'_>, i: usize) -> f64 {
-    let mut sum = 0.0;
-    rows.for_each_entry(i, |_, x| sum += x * x);
-    sum
+    match dense(rows, i) {
+        Some(Row::F64(row)) => dot(row, row),
+        Some(Row::F32(row)) => dot(row, row),
+        None => {
+            let mut sum = 0.0;
+            rows.for_each_entry(i, |_, x| sum += x * x);
+            sum
+        }
+    }
 }
 
+#[inline(always)]
 fn add_row(rows: RowsView<'_>, i: usize, t: f64, weights: &mut [f64]) {
     match dense(rows, i) {
-        Some(row) => add_scaled(weights, row, t),
+        Some(Row::F64(row)) => add_scaled(weights, row, t),
+        Some(Row::F32(row)) => add_scaled(weights, row, t),
         None => rows.for_each_entry(i, |c, x| weights[c] += t * x),
     }
 }
 
-fn add_scaled(to: &mut [f64], from: &[f64], t: f64) {
-    to.iter_mut().zip(from).for_each(|(a, b)| *a += t * b);
+#[inline(always)]
+fn add_scaled<T: Copy + Into<f64>>(to: &mut [f64], from: &[T], t: f64) {
+    to.iter_mut().zip(from).for_each(|(a, b)| *a += t * (*b).into());
 }
 
-/// Inner product in eight running sums, which the compiler keeps in wide registers.
-fn dot(a: &[f64], b: &[f64]) -> f64 {
-    let (a8, a_rest) = a.as_chunks::<8>();
-    let (b8, b_rest) = b.as_chunks::<8>();
-    let mut sums = [0.0; 8];
-    for (x, y) in a8.iter().zip(b8) {
-        for ((s, x), y) in sums.iter_mut().zip(x).zip(y) {
-            *s += x * y;
+/// Inner product in four times eight running sums, which the compiler keeps in wide registers: one alone would wait for
+/// itself.
+#[inline(always)]
+fn dot<A: Copy + Into<f64>, B: Copy + Into<f64>>(a: &[A], b: &[B]) -> f64 {
+    let (a_all, a_rest) = a.as_chunks::<32>();
+    let (b_all, b_rest) = b.as_chunks::<32>();
+    let mut sums = [[0.0; 8]; 4];
+    for (x, y) in a_all.iter().zip(b_all) {
+        for (part, sums) in sums.iter_mut().enumerate() {
+            for (lane, sum) in sums.iter_mut().enumerate() {
+                *sum += x[8 * part + lane].into() * y[8 * part + lane].into();
+            }
         }
     }
-    let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| x * y).sum();
-    sums.iter().sum::<f64>() + rest
+    let [first, second, third, fourth] = sums;
+    let lanes: [f64; 8] = core::array::from_fn(|i| (first[i] + second[i]) + (third[i] + fourth[i]));
+    let [a, b, c, d, e, f, g, h] = lanes;
+    let rest: f64 = a_rest.iter().zip(b_rest).map(|(x, y)| (*x).into() * (*y).into()).sum();
+    ((a + b) + (c + d)) + ((e + f) + (g + h)) + rest
 }
 
 #[cfg(test)]
@@ -367,6 +413,17 @@ mod tests {
         for (a, b) in table.weights.iter().zip(&scaled.weights) {
             assert!((a - 10.0 * b).abs() < 1e-3, "{a} {b}");
         }
+    }
+
+    #[test]
+    fn numbers_of_either_width_train_one_machine() {
+        let (n, d) = (40, 37);
+        let (values, labels) = classes(n, d, 0.5);
+        let narrow: Vec<f32> = values.iter().map(|x| *x as f32).collect();
+        let wide: Vec<f64> = narrow.iter().map(|x| f64::from(*x)).collect();
+        let usual = SvmOptions::default();
+        let of_narrow = LinearSvm::fit(RowsView::f32(n, d, &narrow).unwrap(), &labels, usual);
+        assert_eq!(of_narrow.unwrap(), fit(&wide, d, &labels, usual));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::release::NewtonRegression;
 use super::step::NewtonStep;
-use super::sums::{Rows, STEPS};
+use super::sums::{Rows, STEPS, counts};
 use super::system::System;
 use crate::author::AUTHOR;
 use crate::covariance::{
@@ -221,11 +221,12 @@ impl PrivateNewton {
         let sigma = self.gradient.sigma();
         let (mut theta, mut steps) = (vec![0.0; d], Vec::with_capacity(TIMES));
         for step in 0..TIMES {
+            let residuals = rows.residuals(&theta);
             let clip = match step {
                 0 => self.label_bound,
-                _ => self.released_clip(&rows, &theta, rng),
+                _ => self.released_clip(&residuals, rng),
             };
-            let gradient = self.released_gradient(&rows, &theta, clip, rng);
+            let gradient = self.released_gradient(&rows, &residuals, clip, rng);
             theta = system.stepped(step, &theta, (clip, &gradient), sigma);
             steps.push(NewtonStep { clip, gradient, coefficients: theta.clone() });
         }
@@ -275,22 +276,22 @@ impl PrivateNewton {
     fn released_gradient(
         &self,
         rows: &Rows,
-        theta: &[f64],
+        residuals: &[f64],
         clip: f64,
         rng: &mut NoiseRng,
     ) -> Vec<f64> {
-        let mut noise = vec![0.0; theta.len()];
+        let mut noise = vec![0.0; self.clip.columns()];
         self.gradient.fill(rng, &mut noise);
         let grid = self.gradient.grid();
         let (shift, step) = (grid.exponent() - self.clip.exponent() + STEPS, grid.spacing());
         let noisy = |(total, noise): (i128, &f64)| {
             (rescale(total, shift) + (noise / step) as i128) as f64 * step
         };
-        rows.gradient(theta, clip).into_iter().zip(&noise).map(noisy).collect()
+        rows.gradient(residuals, clip).into_iter().zip(&noise).map(noisy).collect()
     }
 
-    fn released_clip(&self, rows: &Rows, theta: &[f64], rng: &mut NoiseRng) -> f64 {
-        let counts = rows.counts(theta, &self.sizes);
+    fn released_clip(&self, residuals: &[f64], rng: &mut NoiseRng) -> f64 {
+        let counts = counts(residuals, &self.sizes);
         let mut noise = vec![0.0; counts.len()];
         self.counts.fill(rng, &mut noise);
         let noisy: Vec<f64> = counts.iter().zip(&noise).map(|(c, n)| *c as f64 + n).collect();

@@ -3,6 +3,7 @@
 use super::apply::{OutputRange, Projection, check_apply};
 use super::dense::{self, Cache, RowSource};
 use super::matrix::PublicMatrix;
+use super::normals;
 use super::norms::{self, RowNorms};
 use super::spec::{Family, ProjectionSpec};
 use crate::error::Result;
@@ -38,22 +39,7 @@ impl EntryLaw for NormalEntries {
     const SIGNS: bool = false;
 
     fn fill(spec: &ProjectionSpec, coordinate: usize, out: &mut [f64]) {
-        let mut bits = spec.seed().generator(coordinate as u64);
-        let mut symmetric = || (bits.next_u64() >> 11) as f64 * 2f64.powi(-52) - 1.0;
-        for pair in out.chunks_mut(2) {
-            let (u, v, s) = loop {
-                let (u, v) = (symmetric(), symmetric());
-                let s = u * u + v * v;
-                if s > 0.0 && s < 1.0 {
-                    break (u, v, s);
-                }
-            };
-            let factor = (-2.0 * libm::log(s) / s).sqrt();
-            pair[0] = u * factor;
-            if let Some(second) = pair.get_mut(1) {
-                *second = v * factor;
-            }
-        }
+        normals::fill(&mut spec.seed().generator(coordinate as u64), out);
     }
 }
 

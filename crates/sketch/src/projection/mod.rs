@@ -14,6 +14,7 @@ mod identity;
 mod lanes;
 mod learn;
 mod matrix;
+mod normals;
 mod norms;
 mod oporp;
 mod sparse_signs;

@@ -146,9 +146,20 @@ pub fn best_rows(
     count: usize,
     score: impl Fn(usize) -> f64,
 ) -> Vec<Hit> {
-    let mut hits: Vec<Hit> =
-        (0..rows).filter(|&row| row != query).map(|row| Hit { row, score: score(row) }).collect();
     let order = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row));
+    let (mut hits, mut beaten): (Vec<Hit>, Option<f64>) = (Vec::new(), None);
+    for row in (0..rows).filter(|&row| row != query) {
+        let score = score(row);
+        // So many rows before it have a score that is no lower.
+        if beaten.is_some_and(|beaten| score.total_cmp(&beaten).is_le()) {
+            continue;
+        }
+        hits.push(Hit { row, score });
+        if count > 0 && hits.len() == count.saturating_mul(2) {
+            beaten = Some(hits.select_nth_unstable_by(count - 1, order).1.score);
+            hits.truncate(count);
+        }
+    }
     if count < hits.len() {
         hits.select_nth_unstable_by(count, order);
         hits.truncate(count);
@@ -165,6 +176,27 @@ mod tests {
 
     fn set(items: impl Iterator<Item = u64>) -> ItemSet {
         ItemSet::new(items.collect()).expect("set")
+    }
+
+    /// Beside sorting all of them: falling, rising, equal and mixed scores, and some that are no numbers.
+    #[test]
+    fn the_best_rows_are_the_first_of_all_in_order() {
+        let kinds: [fn(usize) -> f64; 6] = [
+            |i| -(i as f64),
+            |i| i as f64,
+            |_| 1.0,
+            |i| (i * 7919 % 101) as f64,
+            |i| [0.0, -0.0, 1.0][i % 3],
+            |i| [f64::NAN, f64::INFINITY, 2.0, -f64::NAN][i % 4],
+        ];
+        for (score, count) in kinds.iter().flat_map(|s| [0, 1, 5, 99, 100, 300].map(|c| (s, c))) {
+            let mut all: Vec<usize> = (0..200).filter(|i| *i != 3).collect();
+            all.sort_by(|a, b| score(*b).total_cmp(&score(*a)).then(a.cmp(b)));
+            all.truncate(count);
+            let found = best_rows(200, 3, count, score);
+            assert!(found.iter().all(|hit| hit.score.to_bits() == score(hit.row).to_bits()));
+            assert_eq!(found.iter().map(|hit| hit.row).collect::<Vec<_>>(), all, "{count}");
+        }
     }
 
     #[test]

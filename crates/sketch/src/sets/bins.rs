@@ -2,6 +2,7 @@
 
 use super::estimate::{Z95, check_keep, from_arms, not_rejected};
 use super::likelihood::{Law, fit};
+use super::signature::COUNTED;
 use super::symbols::{Coding, PrivateSymbols};
 use crate::error::{Error, Result};
 use crate::estimate::{Estimate, Interval, upper_quantile};
@@ -260,10 +261,15 @@ fn forward(v: f64, p: f64, q: f64) -> [[f64; 4]; 4] {
 #[must_use]
 pub(crate) fn outcomes(x: &[u16], y: &[u16]) -> [u32; 4] {
     let (mut equal, mut both, mut some) = (0u32, 0u32, 0u32);
-    for (&a, &b) in x.iter().zip(y) {
-        equal += u32::from(a == b);
-        both += u32::from(a | b == 0);
-        some += u32::from((a == 0) | (b == 0));
+    for (x, y) in x.chunks(COUNTED).zip(y.chunks(COUNTED)) {
+        let mut counts = [0u16; 3];
+        for (&a, &b) in x.iter().zip(y) {
+            counts[0] += u16::from(a == b);
+            counts[1] += u16::from(a | b == 0);
+            counts[2] += u16::from((a == 0) | (b == 0));
+        }
+        let [e, b, s] = counts.map(u32::from);
+        (equal, both, some) = (equal + e, both + b, some + s);
     }
     let one = some - both;
     [both, equal - both, x.len() as u32 - equal - one, one]

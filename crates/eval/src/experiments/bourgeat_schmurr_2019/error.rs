@@ -1,7 +1,7 @@
 //! Figures 7.1 to 7.4: mean squared error of similarity estimates.
 
 use super::sweep::{
-    ALPHA, Errors, Facts, LENGTH, Method, Task, at_most, data_sets, origin, release,
+    ALPHA, Errors, Facts, Known, LENGTH, Method, Task, at_most, data_sets, origin, release,
 };
 use crate::error::Result;
 use crate::framework::sabotage::{ANSWERS, NOISE, Sabotage};
@@ -94,11 +94,11 @@ fn run(context: &Context<'_>) -> Result<Report> {
                 let found: Result<Vec<(Vec<Errors>, f64)>> = epsilons
                     .par_iter()
                     .map(|&e| {
-                        let mut errors = Vec::new();
+                        let (mut errors, known) = (Vec::new(), Known::default());
                         let mut noise = f64::NAN;
                         for repetition in 0..repetitions {
                             let released = release(context, &task, method, e, repetition)?;
-                            errors.push(released.errors(&task)?);
+                            errors.push(released.errors(&task, &known)?);
                             noise = released.noise();
                         }
                         Ok((errors, noise))

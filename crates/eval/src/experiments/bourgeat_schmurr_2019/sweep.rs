@@ -17,7 +17,7 @@ use sketch::sets::{
 };
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError};
 
 /// Signature length of the thesis.
 pub(super) const LENGTH: usize = 100;
@@ -214,6 +214,9 @@ pub(super) enum Released {
     Noisy { release: Release<NoisyBits>, scale: f64 },
 }
 
+/// The likeliest similarities of outcomes: many pairs have the same.
+pub(super) type Known = Mutex<HashMap<[u32; 4], f64>>;
+
 /// Mean squared errors over all pairs of a query and another set.
 pub(super) struct Errors {
     /// Of the estimator that the paper prints.
@@ -248,8 +251,8 @@ impl Released {
         Ok(task.recall(&sabotage::answers(answers, task.data.sets.len())))
     }
 
-    /// Mean squared errors of the estimates.
-    pub(super) fn errors(&self, task: &Task<'_>) -> Result<Errors> {
+    /// Mean squared errors of the estimates. What bins say is kept in `known`, which is of one method at one epsilon.
+    pub(super) fn errors(&self, task: &Task<'_>, known: &Known) -> Result<Errors> {
         let value = |found: sketch::Result<Estimate>| found.map_or(f64::NAN, |e| e.value);
         Ok(match self {
             Self::Hashed { release, shape, published } => {
@@ -266,19 +269,24 @@ impl Released {
                     let of = |c| published_bucket(c, l, u64::from(b), symbols.keep());
                     task.mean_squared_error(|i, j| of(agreeing(i, j)))
                 };
+                // Of every number of symbols that may agree.
+                let values: Vec<f64> = (0..=l as u32).map(|c| law.jaccard(c).value).collect();
                 Errors {
                     published: published.map(print),
-                    corrected: task.mean_squared_error(|i, j| law.jaccard(agreeing(i, j)).value),
+                    corrected: task.mean_squared_error(|i, j| values[agreeing(i, j) as usize]),
                 }
             }
             Self::Bins { release, .. } => {
                 let law = BinLaw::of(release.payload())?;
                 let pairs = SetPairs::within(release);
-                // Many pairs have the same outcomes.
-                let known = Mutex::new(HashMap::new());
                 let of = |seen| {
-                    let mut known = known.lock().expect("no thread panicked");
-                    *known.entry(seen).or_insert_with(|| law.likeliest(seen))
+                    let known = || known.lock().unwrap_or_else(PoisonError::into_inner);
+                    let found = known().get(&seen).copied();
+                    found.unwrap_or_else(|| {
+                        let value = law.likeliest(seen);
+                        known().insert(seen, value);
+                        value
+                    })
                 };
                 let estimate = |i, j| pairs.outcomes(i, j).map_or(f64::NAN, of);
                 Errors { published: None, corrected: task.mean_squared_error(estimate) }

@@ -1,6 +1,6 @@
 //! Errors of all methods over a series of matrices or budgets, each with and without the same post-processing.
 
-use super::distance::{distance, frobenius};
+use super::distance::{distances, frobenius};
 use super::matrices::Source;
 use crate::error::Result;
 use crate::framework::{
@@ -180,8 +180,11 @@ fn ready(
             };
             let exact = mechanism == Mechanism::ExactPfp;
             let options = if exact { isotropic } else { PfpOptions::default() };
-            let nominal = Pfp::calibrate(setting, budget, options)?.predicted_error();
-            let mechanism = Pfp::calibrate(setting, sabotage::spent(budget)?, options)?;
+            let mut mechanism = Pfp::calibrate(setting, budget, options)?;
+            let (nominal, spent) = (mechanism.predicted_error(), sabotage::spent(budget)?);
+            if spent != budget {
+                mechanism = Pfp::calibrate(setting, spent, options)?;
+            }
             Some(Box::new(move |view, seed, rng| {
                 let release = sabotage::with_rows(view, |a| Ok(mechanism.release(&a, seed, rng)?))?;
                 let (plain, shrunk) = both(release.payload())?;
@@ -217,14 +220,16 @@ fn errors(
             let Some(ready) = ready else { continue };
             let (seed, mut rng) = (context.fresh_seed(part, i), context.noise(part, i));
             let (plain, shrunk, predicted) = ready(view, seed, &mut rng)?;
-            let error = |a: LowRank| -> Result<f64> {
+            let found_of = |a: LowRank| -> Result<LowRank> {
                 let (m, n) = a.shape();
-                let a = sabotage::solved(|| Ok(a), || LowRank::zero(m, n))?;
-                // A constant answer is zero; a random one errs by up to twice the matrix.
-                Ok(sabotage::answer(distance(&a, view, zero), zero, part, i))
+                sabotage::solved(|| Ok(a), || LowRank::zero(m, n))
             };
-            found.plain.push(error(plain)?);
-            found.shrunk.push(error(shrunk)?);
+            let (plain, shrunk) = (found_of(plain)?, found_of(shrunk)?);
+            // A constant answer is zero; a random one errs by up to twice the matrix.
+            let errors = distances([&plain, &shrunk], view, zero);
+            let [plain, shrunk] = errors.map(|error| sabotage::answer(error, zero, part, i));
+            found.plain.push(plain);
+            found.shrunk.push(shrunk);
             found.predicted.push(predicted);
             found.zero.push(zero);
         }

@@ -68,9 +68,12 @@ impl Trial<'_> {
     /// As [`Self::judge`] with signs as numbers.
     pub(super) fn judge_signs(&self, signs: &PackedBits, sigma: f64) -> Result<Judged> {
         let (n, k) = (signs.n(), signs.bits());
-        let mut values = vec![0.0; n * k];
-        values.chunks_exact_mut(k).enumerate().for_each(|(i, row)| signs.signs(i, row));
-        self.judge(RowsView::f64(n, k, &values)?, sigma)
+        let (mut values, mut row) = (Vec::with_capacity(n * k), vec![0.0; k]);
+        for i in 0..n {
+            signs.signs(i, &mut row);
+            values.extend(row.iter().map(|x| *x as f32));
+        }
+        self.judge(RowsView::f32(n, k, &values)?, sigma)
     }
 }
 

@@ -32,7 +32,7 @@ fn system(trial: &Trial<'_>, system: System) -> Result<Found> {
         sabotage::with_rows(view(points)?, |rows| Ok(mechanism.release(rows, &mut rng)?))
     };
     let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
-    found(&queries, &database)
+    found(trial, &queries, &database)
 }
 
 /// DP-RP-G-OPT with averaged calibration: queries and database are one data set, because
@@ -60,7 +60,7 @@ fn averaged(trial: &Trial<'_>) -> Result<Found> {
         )?;
         Ok(dp_core::Release::certified(part, certificate.clone()))
     };
-    found(&part(&sketch.values()[..cut])?, &part(&sketch.values()[cut..])?)
+    found(trial, &part(&sketch.values()[..cut])?, &part(&sketch.values()[cut..])?)
 }
 
 pub(super) const PUBLISHED: Method = Method {

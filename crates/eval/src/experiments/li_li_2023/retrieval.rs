@@ -41,8 +41,15 @@ pub(super) struct Trial<'a> {
 pub(super) struct Found {
     pub(super) answers: Vec<Vec<usize>>,
     pub(super) sigma: f64,
-    /// The released database, row-major.
+    /// The released database, row-major, where it is to be looked at.
     pub(super) released: Vec<f64>,
+}
+
+impl Trial<'_> {
+    /// What was released, of a trial that is made to look at it.
+    pub(super) fn looked_at(&self, released: impl FnOnce() -> Vec<f64>) -> Vec<f64> {
+        if self.noise.starts_with("probe") { released() } else { Vec::new() }
+    }
 }
 
 /// A way to search privately.
@@ -115,11 +122,12 @@ pub(super) fn projected(trial: &Trial<'_>, family: Family) -> Result<Found> {
         sabotage::with_rows(view(points)?, |rows| Ok(mechanism.release(rows, &mut rng)?))
     };
     let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
-    found(&queries, &database)
+    found(trial, &queries, &database)
 }
 
 /// Searches one release for the rows of another.
 pub(super) fn found(
+    trial: &Trial<'_>,
     queries: &Release<PrivateSketch>,
     database: &Release<PrivateSketch>,
 ) -> Result<Found> {
@@ -127,7 +135,8 @@ pub(super) fn found(
     let sigma = database.noise_variance().sqrt();
     let k = database.k();
     let answers = nearest_by_cosine(queries.values(), database.values(), k, RETURNED.1)?;
-    Ok(Found { answers, sigma, released: database.values().to_vec() })
+    let released = trial.looked_at(|| database.values().to_vec());
+    Ok(Found { answers, sigma, released })
 }
 
 /// For every epsilon, one sample a repetition.

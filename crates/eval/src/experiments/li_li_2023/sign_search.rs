@@ -84,7 +84,7 @@ fn oporp(trial: &Trial<'_>, rule: FlipRule, repetitions: usize) -> Result<Found>
     };
     let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
     let answers = search(database.payload(), queries.payload())?;
-    let released = probe::signs(database.payload().bits());
+    let released = trial.looked_at(|| probe::signs(database.payload().bits()));
     Ok(Found { answers, sigma: signs.flips().keep().get(), released })
 }
 
@@ -98,7 +98,7 @@ fn individual(trial: &Trial<'_>, family: Family, noise: IndividualNoise) -> Resu
     };
     let (queries, database) = (release(&trial.split.queries)?, release(&trial.split.database)?);
     let answers = search(database.payload(), queries.payload())?;
-    let released = probe::signs(database.payload().bits());
+    let released = trial.looked_at(|| probe::signs(database.payload().bits()));
     // The noise scale depends on the data and stays secret, also here.
     Ok(Found { answers, sigma: f64::NAN, released })
 }
@@ -111,7 +111,7 @@ fn exact(trial: &Trial<'_>) -> Result<Found> {
     let queries = sketch.simhash(view(&trial.split.queries)?)?;
     let database = sketch.simhash(view(&trial.split.database)?)?;
     let answers = search(database.payload(), queries.payload())?;
-    let released = probe::signs(database.payload().bits());
+    let released = trial.looked_at(|| probe::signs(database.payload().bits()));
     Ok(Found { answers, sigma: 0.0, released })
 }
 

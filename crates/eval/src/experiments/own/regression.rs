@@ -35,8 +35,43 @@ const METHODS: [&str; 4] = [
     "AdaSSP, denoised Gram matrix",
 ];
 
+/// The mechanisms at one epsilon, and the scale of AdaSSP's noise.
+struct Calibrated {
+    epsilon: f64,
+    newton: PrivateNewton,
+    sums: GaussianCovariance,
+    gram: GaussianCovariance,
+    sigma: f64,
+}
+
+impl Calibrated {
+    /// Rows with their target have norm root two at most. AdaSSP's three parts are composed exactly, a third of mu squared each.
+    fn at(epsilon: f64) -> Result<Self> {
+        let budget = sabotage::spent(Budget::new(epsilon, DELTA)?)?;
+        let of = |bound: f64| -> Result<Adjacency> {
+            Ok(Adjacency::AddRemoveRow { bound: NormBound::new(bound)? })
+        };
+        let (adjacency, label_bound) = (of(1.0)?, NormBound::new(1.0)?);
+        let config = NewtonConfig { features: D, adjacency, label_bound, intercept: false };
+        let sigma = 3f64.sqrt() * calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get();
+        let of_gram = NoiseScale::new(sigma * 1.0001)?;
+        Ok(Self {
+            epsilon,
+            newton: PrivateNewton::calibrate(config, budget)?,
+            sums: GaussianCovariance::calibrate(D + 1, of(2f64.sqrt())?, budget)?,
+            gram: GaussianCovariance::with_sigma(D, adjacency, budget, of_gram)?,
+            sigma,
+        })
+    }
+}
+
 /// Excess risk over that of predicting zero of every method on one data set, at every epsilon.
-fn risks(context: &Context<'_>, power: f64, repetition: u64) -> Result<Vec<[f64; 4]>> {
+fn risks(
+    context: &Context<'_>,
+    made: &[Calibrated],
+    power: f64,
+    repetition: u64,
+) -> Result<Vec<[f64; 4]>> {
     let rows = with_target(N, D, power, context.data_seed(&law(power), repetition));
     let exact = gram(&rows, D + 1);
     let seconds = exact.get(..D, ..D);
@@ -49,12 +84,12 @@ fn risks(context: &Context<'_>, power: f64, repetition: u64) -> Result<Vec<[f64;
         |theta: &[f64]| risk(&Mat::from_fn(D, 1, |i, _| theta[i] - best[(i, 0)])) / risk(&best);
     let seen = sabotage::data(rows);
     let sums = gram(&seen, D + 1);
-    let of_epsilon = |epsilon: f64| -> Result<[f64; 4]> {
-        let part = format!("{} {epsilon}", law(power));
-        let found = coefficients(context, (&seen, &sums), epsilon, (&part, repetition))?;
+    let of_epsilon = |made: &Calibrated| -> Result<[f64; 4]> {
+        let part = format!("{} {}", law(power), made.epsilon);
+        let found = coefficients(context, (&seen, &sums), made, (&part, repetition))?;
         Ok(found.map(|theta| excess(&theta)))
     };
-    EPSILONS.into_iter().map(of_epsilon).collect()
+    made.iter().map(of_epsilon).collect()
 }
 
 fn law(power: f64) -> String {
@@ -65,48 +100,36 @@ fn law(power: f64) -> String {
 fn coefficients(
     context: &Context<'_>,
     (rows, exact): (&[f64], &Mat<f64>),
-    epsilon: f64,
+    made: &Calibrated,
     (part, repetition): (&str, u64),
 ) -> Result<[Vec<f64>; 4]> {
     let zero = || vec![0.0; D];
-    let budget = sabotage::spent(Budget::new(epsilon, DELTA)?)?;
     let mut rng = context.noise(part, repetition);
-    let of = |bound: f64| -> Result<Adjacency> {
-        Ok(Adjacency::AddRemoveRow { bound: NormBound::new(bound)? })
-    };
-    let label_bound = NormBound::new(1.0)?;
-    let config = NewtonConfig { features: D, adjacency: of(1.0)?, label_bound, intercept: false };
-    let newton = PrivateNewton::calibrate(config, budget)?;
     let newton = sabotage::solved(
-        || Ok(newton.release(rows, &mut rng)?.payload().coefficients().to_vec()),
+        || Ok(made.newton.release(rows, &mut rng)?.payload().coefficients().to_vec()),
         zero,
     )?;
-    // Rows with their target have norm root two at most.
-    let sums = GaussianCovariance::calibrate(D + 1, of(2f64.sqrt())?, budget)?;
-    let release = sums.release(rows, &mut rng)?;
+    let release = made.sums.release(rows, &mut rng)?;
     let line = sabotage::solved(
         || Ok(Regression::of(release.payload(), D)?.coefficients().to_vec()),
         zero,
     )?;
-    let [ada, denoised] = adassp(context, (rows, exact), (budget, of(1.0)?), (part, repetition))?;
+    let [ada, denoised] = adassp(context, (rows, exact), made, (part, repetition))?;
     Ok([newton, line, ada, denoised])
 }
 
-/// AdaSSP with its three parts composed exactly, a third of mu squared each (its paper splits epsilon and delta): the
-/// least eigenvalue, the Gram matrix, its product with the target. Then the same with the Gram matrix denoised.
+/// AdaSSP with its three parts composed exactly (its paper splits epsilon and delta): the least eigenvalue, the Gram matrix, its product with the target. Then the same with the Gram matrix denoised.
 fn adassp(
     context: &Context<'_>,
     (rows, exact): (&[f64], &Mat<f64>),
-    (budget, adjacency): (Budget, Adjacency),
+    made: &Calibrated,
     (part, repetition): (&str, u64),
 ) -> Result<[Vec<f64>; 2]> {
-    let sigma = 3f64.sqrt() * calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get();
+    let sigma = made.sigma;
     let mut normals = Normals::new(context.sub_seed(&format!("AdaSSP {part}"), repetition));
     let features: Vec<f64> = rows.chunks(D + 1).flat_map(|row| &row[..D]).copied().collect();
-    let mechanism =
-        GaussianCovariance::with_sigma(D, adjacency, budget, NoiseScale::new(sigma * 1.0001)?)?;
     let mut rng = context.noise(&format!("AdaSSP {part}"), repetition);
-    let release = mechanism.release(&features, &mut rng)?;
+    let release = made.gram.release(&features, &mut rng)?;
     let cross = Mat::from_fn(D, 1, |i, _| exact[(i, D)] + sigma * normals.next());
     let seconds = exact.get(..D, ..D);
     let least = symmetric_eigen(seconds)?.values[D - 1] + sigma * normals.next();
@@ -150,11 +173,12 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     let mut panels = Vec::new();
     let mut ours = Vec::new();
+    let made = EPSILONS.into_iter().map(Calibrated::at).collect::<Result<Vec<_>>>()?;
     for power in [0.0, 1.0] {
         // methods x epsilons -> samples
         let mut samples = vec![vec![Vec::new(); EPSILONS.len()]; METHODS.len()];
         for repetition in 0..repetitions {
-            for (i, found) in risks(context, power, repetition)?.into_iter().enumerate() {
+            for (i, found) in risks(context, &made, power, repetition)?.into_iter().enumerate() {
                 samples.iter_mut().zip(found).for_each(|(method, risk)| method[i].push(risk));
             }
             context.progress.step();

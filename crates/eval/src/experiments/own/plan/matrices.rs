@@ -78,16 +78,18 @@ impl Asked<'_> {
         format!("{goal} {data} {} {} {way:?}", self.adjacency, self.budget)
     }
 
-    fn try_all<M: core::fmt::Debug + Copy>(
+    /// Every way of a plan: what is made of its method once, and a sample a release.
+    fn try_all<M: core::fmt::Debug + Copy, P>(
         &self,
         (goal, data): (&str, &str),
         plans: &[Planned<M>],
-        mut one: impl FnMut(M, &str, u64) -> Result<f64>,
+        make: impl Fn(M) -> Result<P>,
+        mut one: impl FnMut(&P, &str, u64) -> Result<f64>,
     ) -> Result<Vec<Tried>> {
         let of = |plan: &Planned<M>| {
-            let part = self.part(goal, data, plan.method);
+            let (part, made) = (self.part(goal, data, plan.method), make(plan.method)?);
             let name = format!("{:?}", plan.method);
-            Tried::of(name, range(plan), self.releases, |r| one(plan.method, &part, r))
+            Tried::of(name, range(plan), self.releases, |r| one(&made, &part, r))
         };
         plans.iter().map(of).collect()
     }
@@ -100,13 +102,15 @@ impl Asked<'_> {
         let seen = sabotage::data(data);
         let spent = sabotage::spent(self.budget)?;
         let goal = ("covariance", name);
-        let tried = self.try_all(goal, &plan_covariance(&task)?, |method, part, r| {
-            let mechanism = match method {
+        let make = |method| {
+            Ok(match method {
                 CovarianceMethod::Moments => {
                     GaussianCovariance::calibrate_moments(d, self.adjacency, spent)?
                 }
                 _ => GaussianCovariance::calibrate(d, self.adjacency, spent)?,
-            };
+            })
+        };
+        let tried = self.try_all(goal, &plan_covariance(&task)?, make, |mechanism, part, r| {
             let release = mechanism.release(&seen, &mut self.context.noise(part, r))?;
             Ok(distance(&release.payload().unbiased(), &exact))
         })?;
@@ -122,8 +126,8 @@ impl Asked<'_> {
         let plan = plan_direction(&task, &gaps)?;
         let seen = sabotage::data(data);
         let spent = sabotage::spent(self.budget)?;
-        let tried = self.try_all(("component", name), &[plan], |_, part, r| {
-            let mechanism = GaussianCovariance::calibrate(d, self.adjacency, spent)?;
+        let make = |_| Ok(GaussianCovariance::calibrate(d, self.adjacency, spent)?);
+        let tried = self.try_all(("component", name), &[plan], make, |mechanism, part, r| {
             let release = mechanism.release(&seen, &mut self.context.noise(part, r))?;
             let found = sabotage::solved(
                 || Ok(pca(&release, 1)?.payload().directions().to_owned()),
@@ -146,9 +150,11 @@ impl Asked<'_> {
         let data = rows(ticks * BLOCK, &law, self.context.data_seed("stream", d as u64));
         let seen = sabotage::data(data.clone());
         let spent = sabotage::spent(self.budget)?;
-        let tried = self.try_all(("window", name), &plans, |schedule, part, r| {
+        let make = |schedule| {
             let config = StreamConfig { schedule, budget: spent, ..config };
-            let mechanism = WindowMechanism::calibrate(config)?;
+            Ok(WindowMechanism::calibrate(config)?)
+        };
+        let tried = self.try_all(("window", name), &plans, make, |mechanism, part, r| {
             let mut rng = self.context.noise(part, r);
             let mut stream = mechanism.stream(&mut rng);
             let (mut sum, mut full) = (0.0, 0.0);
@@ -197,9 +203,9 @@ impl Asked<'_> {
         let plans = plan_low_rank(&task)?;
         let pfp = Pfp::calibrate(setting, spent, PfpOptions::default())?;
         let input = InputPerturbation::calibrate(setting, spent)?;
-        let tried = self.try_all(("low rank", &name), &plans, |method, part, r| {
+        let tried = self.try_all(("low rank", &name), &plans, Ok, |method, part, r| {
             let mut rng = self.context.noise(part, r);
-            sabotage::with_rows(view, |seen| match method {
+            sabotage::with_rows(view, |seen| match *method {
                 LowRankMethod::FindAndProject { .. } => {
                     let release = pfp.release(&seen, self.context.fresh_seed(part, r), &mut rng)?;
                     Ok(release.payload().shrunk()?.distance(&view)?)
@@ -240,13 +246,13 @@ impl Asked<'_> {
         };
         let newton = PrivateNewton::calibrate(config, spent)?;
         let sums = GaussianCovariance::calibrate(d + 1, longer, spent)?;
-        let tried = self.try_all(("regression", &name), &plans, |method, part, r| {
+        let tried = self.try_all(("regression", &name), &plans, Ok, |method, part, r| {
             let data = with_target(n, d, power, self.context.data_seed(&name, r));
             let exact = gram(&data, d + 1);
             let best = regression(exact.as_ref(), d, Ridge::Fixed { lambda: 0.0 })?;
             let seen = sabotage::data(data);
             let mut rng = self.context.noise(part, r);
-            let found = match method {
+            let found = match *method {
                 RegressionMethod::Newton => sabotage::solved(
                     || Ok(newton.release(&seen, &mut rng)?.payload().coefficients().to_vec()),
                     || vec![0.0; d],

@@ -6,13 +6,13 @@ mod searches;
 mod sets;
 mod tried;
 
-use crate::Table;
 use crate::data::{StandIn, digits, package_embeddings, package_sets, photograph_patches};
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};
 use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study,
 };
+use crate::{Effort, Table};
 use distances::Crowd;
 use dp_core::{Adjacency, Budget, NormBound, Shift};
 use matrices::{Asked, SPECTRA, of_rows, shift};
@@ -97,18 +97,18 @@ fn of_searches(context: &Context<'_>) -> Result<Vec<Question>> {
         context.pick((500, 800), (1000, 3000)),
     )?;
     let mut asked = vec![(&texts, 12.0, Queries::Exact), (&texts, 16.0, Queries::Private)];
-    let images = Rows::new(context, "digits", &digits(), context.pick((500, 800), (1000, 3000)))?;
-    asked.extend(context.pick(
-        vec![],
-        vec![
+    let images;
+    if context.effort == Effort::Full {
+        images = Rows::new(context, "digits", &digits(), (1000, 3000))?;
+        asked.extend([
             (&texts, 16.0, Queries::Exact),
             (&texts, 20.0, Queries::Private),
             (&images, 8.0, Queries::Exact),
             (&images, 12.0, Queries::Exact),
             (&images, 12.0, Queries::Private),
             (&images, 16.0, Queries::Private),
-        ],
-    ));
+        ]);
+    }
     let ask = |(rows, epsilon, queries): (&Rows, f64, Queries)| {
         context.progress.step();
         rows.ask(context, (epsilon, queries), sizes, many)
@@ -119,19 +119,18 @@ fn of_searches(context: &Context<'_>) -> Result<Vec<Question>> {
 fn of_sets(context: &Context<'_>) -> Result<Vec<Question>> {
     let many = context.pick(10, 20);
     let packages = Sets::new(context, package_sets().at_least(20), context.pick(900, 3000));
-    let films = StandIn::Ratings.draw(context.public_seed("films", 0));
-    let films = Sets::new(context, films, context.pick(900, 3000));
     let mut asked = vec![(&packages, 4.0, Aim::Recall), (&packages, 2.0, Aim::Error)];
-    asked.extend(context.pick(
-        vec![],
-        vec![
+    let films;
+    if context.effort == Effort::Full {
+        films = Sets::new(context, StandIn::Ratings.draw(context.public_seed("films", 0)), 3000);
+        asked.extend([
             (&packages, 2.0, Aim::Recall),
             (&packages, 8.0, Aim::Error),
             (&films, 2.0, Aim::Error),
             (&films, 6.0, Aim::Error),
             (&films, 6.0, Aim::Recall),
-        ],
-    ));
+        ]);
+    }
     let ask = |(sets, epsilon, aim): (&Sets, f64, Aim)| {
         context.progress.step();
         sets.ask(context, aim, pure(epsilon)?, many)
@@ -197,18 +196,12 @@ fn of_unseen(context: &Context<'_>) -> Result<Vec<Question>> {
         all.push(patches.ask(context, adjacency, budget, many)?);
         context.progress.step();
     }
-    let (public, database) = context.pick((500, 800), (1000, 2000));
-    let rows = Rows::new(context, "photographs", &points, (public, database))?;
-    for (epsilon, queries) in
-        context.pick(vec![], vec![(8.0, Queries::Exact), (16.0, Queries::Private)])
-    {
-        all.push(rows.ask(
-            context,
-            (epsilon, queries),
-            &[16, 32, 64, 128],
-            context.pick(10, 20),
-        )?);
-        context.progress.step();
+    if context.effort == Effort::Full {
+        let rows = Rows::new(context, "photographs", &points, (1000, 2000))?;
+        for asked in [(8.0, Queries::Exact), (16.0, Queries::Private)] {
+            all.push(rows.ask(context, asked, &[16, 32, 64, 128], 20)?);
+            context.progress.step();
+        }
     }
     Ok(all)
 }

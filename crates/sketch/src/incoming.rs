@@ -64,6 +64,25 @@ impl<'a> Incoming<'a> {
         })
     }
 
+    /// The same rows, columns that are not read yet copied to `room`: those of a table begin at the same places of their
+    /// pages, so that they would drive each other out of the cache before they are read again.
+    pub(crate) fn gathered<'r>(
+        &self,
+        room: &'r mut Vec<f64>,
+        slices: &'r mut Vec<&'r [f64]>,
+    ) -> Incoming<'r>
+    where
+        'a: 'r,
+    {
+        let Kind::Unread(columns) = &self.0 else { return *self };
+        let (n, d) = columns.shape();
+        room.clear();
+        room.reserve_exact(n * d);
+        (0..d).for_each(|c| room.extend_from_slice(columns.column(c)));
+        slices.extend(room.chunks_exact(n.max(1)));
+        Incoming(Kind::Unread(Columns::new(n, slices)))
+    }
+
     /// The view: every number is finite.
     ///
     /// # Errors

@@ -113,13 +113,14 @@ pub(crate) fn project_checked(
     }
     let width = out.len() / rows.n().max(1);
     let step = (CACHED / rows.d()).max(1).next_multiple_of(8);
-    let piece = |(i, out): (usize, &mut [f64])| {
-        let first = i * step;
+    let piece = |room: &mut Vec<f64>, (i, out): (usize, &mut [f64])| {
+        let (first, mut slices) = (i * step, Vec::new());
         let rows = rows.slice(first..first + out.len() / width);
+        let rows = rows.gathered(room, &mut slices);
         project(check(rows).map_err(|e| e.offset_row(first))?, out)
     };
     let pieces = out.par_chunks_mut((step * width).max(1)).enumerate();
-    let done: Vec<Result<()>> = pieces.map(piece).collect();
+    let done: Vec<Result<()>> = pieces.map_init(Vec::new, piece).collect();
     let done: Result<()> = done.into_iter().collect();
     if done.is_err() {
         out.fill(0.0);

@@ -50,6 +50,14 @@ impl From<PyErr> for Fault {
 }
 
 impl Fault {
+    /// The same fault of rows that start at `first` in the caller's data.
+    pub(crate) fn offset_row(self, first: usize) -> Self {
+        match self {
+            Self::Sketch(error) => Self::Sketch(error.offset_row(first)),
+            other => other,
+        }
+    }
+
     /// A parameter outside its range.
     pub(crate) fn invalid(name: &'static str, value: impl ToString, allowed: &str) -> Self {
         Self::Core(dp_core::Error::invalid(name, value, allowed))

@@ -4,7 +4,7 @@ use crate::error::{Fault, Result};
 use crate::kinds::{Kind, build};
 use crate::payer::Payer;
 use crate::release::{Held, Release};
-use crate::rows::{Rows, Source, append, each_slice, nothing, sets};
+use crate::rows::{Rows, Source, append, check_width, each_slice, nothing, sets};
 use crate::run::{Run, Watch, work};
 use crate::values;
 use dp_core::mechanism::{Mechanism as _, Prediction};
@@ -89,19 +89,19 @@ impl Mechanism {
             Kind::Bounded(m) => AnyRelease::Bounded(watched!(m, view)).into(),
             Kind::PrivateGroups(m) => AnyRelease::Groups(watched!(m, view)).into(),
             Kind::Quantile(m, d) => {
-                check_width(&view, *d)?;
+                check_width(&view.into(), *d)?;
                 let mut values = Vec::new();
                 append(&view, &mut values);
                 AnyRelease::Covariance(watched!(m, values.as_slice())).into()
             }
             Kind::Newton(m, d) => {
-                check_width(&view, *d)?;
+                check_width(&view.into(), *d)?;
                 let mut values = Vec::new();
                 append(&view, &mut values);
                 AnyRelease::Regression(watched!(m, values.as_slice())).into()
             }
             Kind::Directions(m, d, start) => {
-                check_width(&view, *d)?;
+                check_width(&view.into(), *d)?;
                 let mut values = Vec::new();
                 append(&view, &mut values);
                 Held::Directions(watched!(m, (values.as_slice(), *start)))
@@ -147,7 +147,7 @@ impl Mechanism {
                 let mut values = Vec::new();
                 source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
                     check_width(&rows, d)?;
-                    each_slice(&rows, &mut values, &mut |values| {
+                    each_slice(&rows.check()?, &mut values, &mut |values| {
                         stream.push(values)?;
                         Ok(())
                     })
@@ -241,20 +241,12 @@ fn sketch(mut open: OpenSketch<'_, '_>, source: Source<'_>, watch: &mut Watch) -
     Ok(AnyRelease::Sketch(open.close()?).into())
 }
 
-fn check_width(rows: &sketch::RowsView<'_>, d: usize) -> Result<()> {
-    if rows.d() == d {
-        return Ok(());
-    }
-    let what = "the number of features";
-    Err(sketch::Error::Shape { what, expected: d, found: rows.d() }.into())
-}
-
 fn covariance(m: &dyn CovarianceMechanism, source: Source<'_>, run: &mut Run) -> Result<Held> {
     let (watch, rng) = (&mut run.watch, &mut run.rng);
-    let (mut stream, mut values, d) = (m.stream(rng), Vec::new(), m.dim());
+    let (mut stream, d) = (m.stream(rng), m.dim());
     source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
         check_width(&rows, d)?;
-        each_slice(&rows, &mut values, &mut |values| Ok(stream.push(values)?))
+        Ok(stream.push_view(rows.check()?)?)
     })?;
     Ok(AnyRelease::Covariance(stream.finish()?).into())
 }

@@ -165,7 +165,7 @@ impl Parts {
                 let rng = manifest.noise(key, index, &content)?;
                 match (&mut sums, portion) {
                     (Some(sums), Portion::Rows(view)) => {
-                        sums.push(&dense(view))?;
+                        sums.push_view(*view)?;
                         Ok(writer.push(&content, &[])?)
                     }
                     _ => {

@@ -13,7 +13,7 @@ use pyo3::types::{PyBool, PyInt, PyString, PyTuple};
 use pyo3_arrow::input::AnyRecordBatch;
 use rayon::prelude::*;
 use sketch::RowsView;
-use sketch::rows::{CsrView, Storage};
+use sketch::rows::{CsrView, Incoming, Storage};
 use sketch::sets::ItemSet;
 
 /// Rows as they came, borrowed from Python.
@@ -129,17 +129,27 @@ const NUMBERS: usize = 1 << 21;
 /// Rows that are written together.
 const STRIP: usize = 64;
 
-/// A view part by part.
+/// Rows part by part.
 fn each_part(
-    view: &RowsView<'_>,
+    rows: Incoming<'_>,
     asked: &mut dyn FnMut(usize) -> Result<()>,
-    take: &mut dyn FnMut(RowsView<'_>) -> Result<()>,
+    take: &mut dyn FnMut(Incoming<'_>) -> Result<()>,
 ) -> Result<()> {
-    for first in (0..view.n()).step_by(PART) {
+    for first in (0..rows.n()).step_by(PART) {
         asked(first)?;
-        take(view.slice(first..view.n().min(first + PART)))?;
+        let part = rows.slice(first..rows.n().min(first + PART));
+        take(part).map_err(|e| e.offset_row(first))?;
     }
     Ok(())
+}
+
+/// Refuses rows of another d.
+pub(crate) fn check_width(rows: &Incoming<'_>, d: usize) -> Result<()> {
+    if rows.d() == d {
+        return Ok(());
+    }
+    let what = "the number of features";
+    Err(sketch::Error::Shape { what, expected: d, found: rows.d() }.into())
 }
 
 impl Source<'_> {
@@ -155,11 +165,11 @@ impl Source<'_> {
     pub(crate) fn each(
         self,
         asked: &mut dyn FnMut(usize, usize) -> Result<()>,
-        take: &mut dyn FnMut(RowsView<'_>) -> Result<()>,
+        take: &mut dyn FnMut(Incoming<'_>) -> Result<()>,
     ) -> Result<usize> {
         match self {
             Self::View(view) => {
-                each_part(&view, &mut |done| asked(done, view.n()), take)?;
+                each_part(view.into(), &mut |done| asked(done, view.n()), take)?;
                 Ok(view.n())
             }
             Self::Batches(batches, _) => {
@@ -167,9 +177,10 @@ impl Source<'_> {
                 for batch in batches {
                     let batch = batch.map_err(|e| broken(&e.to_string()))?;
                     asked(done, 0)?;
-                    with_batch(&batch, &mut |view| {
-                        each_part(&view, &mut |first| asked(done + first, 0), take)
-                    })?;
+                    with_batch(&batch, &mut |rows| {
+                        each_part(rows, &mut |first| asked(done + first, 0), take)
+                    })
+                    .map_err(|e| e.offset_row(done))?;
                     done += batch.num_rows();
                 }
                 if done == 0 { Err(nothing()) } else { Ok(done) }
@@ -190,7 +201,7 @@ impl Source<'_> {
         let (mut values, mut d) = (Vec::new(), 0);
         let n = source.each(asked, &mut |rows| {
             d = rows.d();
-            append(&rows, &mut values);
+            append(&rows.check()?, &mut values);
             Ok(())
         })?;
         take(RowsView::f64(n, d, &values)?)
@@ -233,7 +244,7 @@ fn refuse_nulls(column: &dyn Array) -> Result<()> {
 }
 
 /// Rows of one batch, where they lie: a column of lists of equal length, or one column of numbers a feature.
-fn with_batch(batch: &RecordBatch, take: &mut dyn FnMut(RowsView<'_>) -> Result<()>) -> Result<()> {
+fn with_batch(batch: &RecordBatch, take: &mut dyn FnMut(Incoming<'_>) -> Result<()>) -> Result<()> {
     let n = batch.num_rows();
     if n == 0 {
         return Ok(());
@@ -247,14 +258,14 @@ fn with_batch(batch: &RecordBatch, take: &mut dyn FnMut(RowsView<'_>) -> Result<
         refuse_nulls(values.as_ref())?;
         return match values.data_type() {
             DataType::Float64 => {
-                take(RowsView::f64(n, d, values.as_primitive::<Float64Type>().values())?)
+                take(RowsView::f64(n, d, values.as_primitive::<Float64Type>().values())?.into())
             }
             DataType::Float32 => {
-                take(RowsView::f32(n, d, values.as_primitive::<Float32Type>().values())?)
+                take(RowsView::f32(n, d, values.as_primitive::<Float32Type>().values())?.into())
             }
             _ => {
                 let values = numbers(&values)?;
-                take(RowsView::f64(n, d, values.as_primitive::<Float64Type>().values())?)
+                take(RowsView::f64(n, d, values.as_primitive::<Float64Type>().values())?.into())
             }
         };
     }
@@ -264,7 +275,7 @@ fn with_batch(batch: &RecordBatch, take: &mut dyn FnMut(RowsView<'_>) -> Result<
     if columns.is_empty() {
         return Err(Fault::Data("a table without a column holds no rows".into()));
     }
-    take(RowsView::columns(n, &columns)?)
+    take(Incoming::columns(n, &columns)?)
 }
 
 /// A column as `f64`.

@@ -4,7 +4,7 @@ use crate::error::{Fault, Result};
 use crate::mechanism::Mechanism;
 use crate::payer::Payer;
 use crate::release::Release;
-use crate::rows::{Rows, each_slice};
+use crate::rows::{Rows, check_width, each_slice};
 use crate::run::{Run, work};
 use dp_core::NoiseRng;
 use linalg_dp::any::AnyRelease;
@@ -81,11 +81,8 @@ impl Stream {
         work(py, || {
             let (mut values, mut ended) = (Vec::new(), 0);
             source.each(&mut |_, _| Ok(()), &mut |rows| {
-                if rows.d() != d {
-                    let what = "the number of features";
-                    return Err(sketch::Error::Shape { what, expected: d, found: rows.d() }.into());
-                }
-                each_slice(&rows, &mut values, &mut |values| {
+                check_width(&rows, d)?;
+                each_slice(&rows.check()?, &mut values, &mut |values| {
                     ended += stream.push(values)?;
                     Ok(())
                 })

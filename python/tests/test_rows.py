@@ -192,6 +192,51 @@ def test_arrow_in_every_mechanism_of_rows(rows):
         assert np.array_equal(ours, mechanism.release(rows, insecure_test_noise=2).to_numpy())
 
 
+def long_table(rows):
+    """Columns of several batches, longer than what is handed on at a time; their rows begin behind others."""
+    columns = np.vstack([np.full((3, 12), 9.0), rows])
+    table = pa.table({f"x{j}": columns[:, j].copy() for j in range(12)}).slice(3)
+    return pa.Table.from_batches(table.to_batches(max_chunksize=9_000))
+
+
+def signs_of_rows():
+    return dps.Signs(d=12, bits=12, adjacency=ONE, bound=1, epsilon=4, delta=0, seed=1)
+
+
+def test_long_tables_give_the_bits_of_rows(rows):
+    long = np.resize(rows, (20_011, 12))
+    for mechanism in [
+        vectors(),
+        vectors(family="gaussian"),
+        signs_of_rows(),
+        dps.Covariance(d=12, adjacency=PERSON, epsilon=1, delta=1e-6),
+    ]:
+        ours = mechanism.release(long_table(long), insecure_test_noise=2).to_numpy()
+        assert np.array_equal(ours, mechanism.release(long, insecure_test_noise=2).to_numpy())
+
+
+@pytest.mark.parametrize("value", [np.nan, -np.inf, 7.0])
+def test_a_number_that_is_refused_is_named_and_costs_nothing(tmp_path, rows, value):
+    long = np.resize(rows, (20_011, 12))
+    long[17_500, 5] = value
+    table, out = long_table(long), tmp_path / "out.dps"
+    ledger = dps.Ledger.create(
+        tmp_path / "ledger", data="rows of a test", adjacency=ONE, epsilon=20, delta=1e-5
+    )
+    tries = [
+        lambda m=m: m.release(table, ledger=ledger)
+        for m in [vectors(), vectors(family="gaussian"), signs_of_rows()]
+    ]
+    tries.append(lambda: vectors().write(out, table, ledger=ledger))
+    if not np.isfinite(value):  # rows that are too long are scaled
+        covariance = dps.Covariance(d=12, adjacency=PERSON, epsilon=1, delta=1e-6)
+        tries.append(lambda: covariance.release(table))
+    for attempt in tries:
+        with pytest.raises(dps.errors.DataError, match="row 17500, column 5"):
+            attempt()
+    assert len(ledger) == 0 and not out.exists()
+
+
 def test_arrow_that_holds_no_rows(rows):
     for column in [["a"] * 3, [1.0, None, 2.0], [1.0, float("nan"), 0.0]]:
         table = pa.table({f"x{j}": column for j in range(12)})

@@ -50,12 +50,6 @@ pub(crate) fn mirror_lower(matrix: &mut [f64], d: usize) {
     }
 }
 
-/// Whether all numbers are finite: without a branch in between, so that it is done many at a time.
-pub(crate) fn finite(values: &[f64]) -> bool {
-    let fine = |values: &[f64]| values.iter().fold(true, |fine, x| fine & x.is_finite());
-    values.chunks(4096).all(fine)
-}
-
 /// `left right`, in one thread: the same bits everywhere.
 ///
 /// # Panics

@@ -32,15 +32,20 @@ impl<'a> Columns<'a> {
         &self.columns[column][self.first..self.first + self.n]
     }
 
-    /// Row and column of the first value with a property, row after row.
-    pub(crate) fn position(&self, property: impl Fn(f64) -> bool) -> Option<(usize, usize)> {
+    /// Number of rows, and of columns.
+    pub(crate) fn shape(&self) -> (usize, usize) {
+        (self.n, self.columns.len())
+    }
+
+    /// Row and column of the first value without a property, row after row.
+    pub(crate) fn first_without(&self, property: impl Fn(f64) -> bool) -> Option<(usize, usize)> {
         let columns = 0..self.columns.len();
         // Whole columns first, so that the test vectorises.
-        let any = |c| self.column(c).iter().fold(false, |any, &x| any | property(x));
-        if !pulp::Arch::new().dispatch(|| columns.clone().any(any)) {
+        let fine = |c| self.column(c).iter().fold(true, |fine, &x| fine & property(x));
+        if pulp::Arch::new().dispatch(|| columns.clone().all(fine)) {
             return None;
         }
-        let first = |c| self.column(c).iter().position(|&x| property(x)).map(|row| (row, c));
+        let first = |c| self.column(c).iter().position(|&x| !property(x)).map(|row| (row, c));
         columns.filter_map(first).min()
     }
 

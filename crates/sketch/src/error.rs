@@ -131,7 +131,7 @@ pub enum Error {
 impl Error {
     /// The same error for rows that start at `first` in the caller's data.
     #[must_use]
-    pub(crate) fn offset_row(mut self, first: usize) -> Self {
+    pub fn offset_row(mut self, first: usize) -> Self {
         if let Self::NotFinite { row, .. }
         | Self::OutOfRange { row, .. }
         | Self::NormOutOfRange { row, .. }

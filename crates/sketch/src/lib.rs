@@ -60,6 +60,7 @@ mod conversions;
 pub mod distances;
 pub mod error;
 mod estimate;
+mod incoming;
 mod joined;
 pub mod plan;
 pub mod projection;

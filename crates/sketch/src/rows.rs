@@ -2,6 +2,7 @@
 
 pub use crate::columns::Columns;
 use crate::error::{Error, Result};
+pub use crate::incoming::Incoming;
 use core::ops::Range;
 use dp_core::{EntryBound, NormBound};
 
@@ -114,6 +115,15 @@ fn check_features(d: usize) -> Result<()> {
     }
 }
 
+/// Columns of one length, whose numbers nobody has looked at.
+pub(crate) fn side_by_side<'a>(n: usize, columns: &'a [&'a [f64]]) -> Result<Columns<'a>> {
+    check_features(columns.len())?;
+    for column in columns {
+        check_length("a column", column.len(), n, 1)?;
+    }
+    Ok(Columns::new(n, columns))
+}
+
 impl<'a> RowsView<'a> {
     /// Dense rows of `f64`, row after row.
     ///
@@ -210,15 +220,23 @@ impl<'a> RowsView<'a> {
     /// # Errors
     /// As [`RowsView::f64`].
     pub fn columns(n: usize, columns: &'a [&'a [f64]]) -> Result<Self> {
-        check_features(columns.len())?;
-        for column in columns {
-            check_length("a column", column.len(), n, 1)?;
-        }
-        let (d, columns) = (columns.len(), Columns::new(n, columns));
-        match columns.position(|v| !v.is_finite()) {
-            Some((row, column)) => Err(Error::NotFinite { row, column }),
-            None => Ok(Self { n, d, storage: Storage::Columns(columns) }),
-        }
+        Self::checked(side_by_side(n, columns)?, None)
+    }
+
+    /// Columns whose numbers are finite and, where there is a bound, at most that.
+    pub(crate) fn checked(columns: Columns<'a>, bound: Option<EntryBound>) -> Result<Self> {
+        let most = bound.map_or(f64::MAX, EntryBound::get);
+        // What is no number is not at most anything.
+        let Some((row, column)) = columns.first_without(|x| x.abs() <= most) else {
+            let (n, d) = columns.shape();
+            return Ok(Self { n, d, storage: Storage::Columns(columns) });
+        };
+        Err(match bound {
+            Some(bound) if columns.column(column)[row].is_finite() => {
+                Error::OutOfRange { row, column, bound }
+            }
+            _ => Error::NotFinite { row, column },
+        })
     }
 
     /// Number of rows.
@@ -364,7 +382,7 @@ impl<'a> RowsView<'a> {
                 position(v, |x| f64::from(x) > b).map(|i| (i / d, i % d))
             }
             Storage::U8(_) => None,
-            Storage::Columns(all) => all.position(|x| x.abs() > b),
+            Storage::Columns(all) => all.first_without(|x| x.abs() <= b),
             Storage::Bits(_) if b >= 1.0 => None,
             Storage::Bits(_) | Storage::Csr(_) => (0..self.n).find_map(|row| {
                 let mut first = None;

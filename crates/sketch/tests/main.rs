@@ -5,6 +5,7 @@
 
 mod bounded;
 mod categories;
+mod columns;
 mod coverage;
 mod distances;
 mod estimators;

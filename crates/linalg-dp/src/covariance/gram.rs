@@ -11,12 +11,16 @@ use dp_core::NoiseScale;
 use dp_core::noise::Grid;
 use faer::{Accum, Mat, MatRef};
 use rayon::prelude::*;
+use sketch::RowsView;
+use sketch::rows::Storage;
 
 /// Rows whose products are summed in f64 before they join the 128-bit totals:
 /// `1024 * 2^42 <= 2^53`.
 pub(crate) const BLOCK: usize = 1024;
 /// Rows that are multiplied at once: whoever gives one row at a time pays for a product of matrices all the same.
 const WAIT: usize = 128;
+/// Rows of other storage that are laid row after row at once.
+const STRIP: usize = 64;
 /// Most bits by which totals are rescaled to a coarser grid: beyond, a shift of 128-bit sums would
 /// overflow. Only budgets that hide everything ask for so much.
 pub(crate) const MAX_SHIFT: i32 = 100;
@@ -161,6 +165,8 @@ struct Lane {
     /// Clipped rows that are not multiplied yet, in units, and how many.
     waiting: Vec<f64>,
     count: usize,
+    /// Rows of a view before they are clipped.
+    strip: Vec<f64>,
     /// The upper triangle of the products of `multiplied` rows that are not in the sum yet: at most [`BLOCK`] rows, so
     /// that every number is exact.
     product: Mat<f64>,
@@ -175,11 +181,17 @@ impl OpenGram {
     /// Adds rows (row-major, any number of them), or none.
     pub(crate) fn push(&mut self, rows: &[f64]) -> Result<()> {
         let clip = self.lanes[0].sum.clip;
-        let count = clip.rows_in(rows)?;
-        if !dense::finite(rows) {
-            return Err(Error::NotFinite { what: "a row" });
+        let view = RowsView::f64(clip.rows_in(rows)?, clip.dim(), rows);
+        self.push_view(view.map_err(|_| Error::NotFinite { what: "a row" })?)
+    }
+
+    /// As [`OpenGram::push`], of rows however they are stored, which their view has found finite.
+    pub(crate) fn push_view(&mut self, rows: RowsView<'_>) -> Result<()> {
+        let clip = self.lanes[0].sum.clip;
+        if rows.d() != clip.dim() {
+            return Err(Error::shape("d of the rows", rows.d(), clip.dim()));
         }
-        let blocks = count.div_ceil(BLOCK);
+        let blocks = rows.n().div_ceil(BLOCK);
         let lanes = rayon::current_num_threads().min(blocks).max(1);
         if lanes == 1 {
             return self.lanes[0].push(rows);
@@ -187,8 +199,11 @@ impl OpenGram {
         while self.lanes.len() < lanes {
             self.lanes.push(Lane::new(clip));
         }
-        let shares = rows.par_chunks(blocks.div_ceil(lanes) * BLOCK * clip.dim());
-        self.lanes.par_iter_mut().zip(shares).try_for_each(|(lane, rows)| lane.push(rows))
+        let share = blocks.div_ceil(lanes) * BLOCK;
+        self.lanes.par_iter_mut().enumerate().try_for_each(|(i, lane)| {
+            let [first, end] = [i, i + 1].map(|i| rows.n().min(i * share));
+            lane.push(rows.slice(first..end))
+        })
     }
 
     /// The sum of all rows.
@@ -233,24 +248,32 @@ impl OpenGram {
 
 impl Lane {
     fn new(clip: RowClip) -> Self {
-        let (waiting, product) = (Vec::new(), Mat::new());
-        Self { sum: ExactGram::new(clip), waiting, count: 0, product, multiplied: 0 }
+        let (sum, product) = (ExactGram::new(clip), Mat::new());
+        Self { sum, waiting: Vec::new(), count: 0, strip: Vec::new(), product, multiplied: 0 }
     }
 
     /// Adds rows, all of them finite.
-    fn push(&mut self, rows: &[f64]) -> Result<()> {
-        let (dim, d) = (self.sum.clip.dim(), self.sum.clip.columns());
-        let mut rest = rows;
-        while !rest.is_empty() {
-            let take = (WAIT - self.count).min(rest.len() / dim);
-            let (now, later) = rest.split_at(take * dim);
+    fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
+        let (clip, d) = (self.sum.clip, self.sum.clip.columns());
+        let most = if matches!(rows.storage(), Storage::F64(_)) { WAIT } else { STRIP };
+        let mut done = 0;
+        while done < rows.n() {
+            let take = (WAIT - self.count).min(rows.n() - done).min(most);
             let end = (self.count + take) * d;
             if self.waiting.len() < end {
                 self.waiting.resize(end, 0.0);
             }
-            self.sum.clip.quantise_rows(now, &mut self.waiting[self.count * d..end])?;
+            let out = &mut self.waiting[self.count * d..end];
+            let now = rows.slice(done..done + take);
+            if let Storage::F64(values) = now.storage() {
+                clip.quantise_rows(values, out)?;
+            } else {
+                self.strip.resize(take * clip.dim(), 0.0);
+                now.copy_block(0, 0, clip.dim(), &mut self.strip);
+                clip.quantise_rows(&self.strip, out)?;
+            }
             self.count += take;
-            rest = later;
+            done += take;
             if self.count == WAIT {
                 self.multiply();
             }
@@ -384,6 +407,9 @@ mod tests {
             let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
             for clip in [clip, clip.followed_by(clip.constant_for_means()).unwrap()] {
                 let expected = plain(clip, &data);
+                let beside: Vec<f64> = (0..n * d).map(|at| data[at % n * d + at / n]).collect();
+                let beside: Vec<&[f64]> = beside.chunks_exact(n).collect();
+                let view = RowsView::columns(n, &beside).unwrap();
                 for (step, threads) in [(n, 1), (n, 2), (n, 3), (1, 2), (127, 1), (1500, 2)] {
                     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
                     pool.unwrap().install(|| {
@@ -395,6 +421,11 @@ mod tests {
                             gram.push(part).unwrap();
                         }
                         assert!(gram.sum().total == expected, "{n} x {d} by {step}, {threads}");
+                        gram.clear();
+                        for first in (0..n).step_by(step) {
+                            gram.push_view(view.slice(first..n.min(first + step))).unwrap();
+                        }
+                        assert!(gram.sum().total == expected, "columns, {n} x {d} by {step}");
                         // A sum that was looked at goes on.
                         gram.push(&data[..d]).unwrap();
                         let one = plain(clip, &data[..d]);

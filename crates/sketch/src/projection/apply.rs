@@ -2,7 +2,7 @@
 
 use super::spec::ProjectionSpec;
 use crate::error::{Error, Result};
-use crate::rows::RowsView;
+use crate::rows::{Incoming, RowsView};
 use dp_core::EntryBound;
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -95,33 +95,32 @@ impl OutputRange {
     }
 }
 
-/// Values of dense rows that stay in the second-level cache from their projection to their check.
+/// Values of dense rows that stay in the second-level cache from their check to their projection.
 const CACHED: usize = 1 << 15;
 
-/// Projects and checks rows, a few at a time where `few` says that this costs no more: the
-/// projection then reads them from memory, and the check from the cache. Rows that fail leave
+/// Checks and projects rows, a few at a time where `few` says that this costs no more: the
+/// check then reads them from memory, and the projection from the cache. Rows that fail leave
 /// zeros in `out`.
 pub(crate) fn project_checked(
-    rows: RowsView<'_>,
+    rows: Incoming<'_>,
     out: &mut [f64],
     few: bool,
+    check: impl Fn(Incoming<'_>) -> Result<RowsView<'_>> + Sync,
     project: impl Fn(RowsView<'_>, &mut [f64]) -> Result<()> + Sync,
-    check: impl Fn(RowsView<'_>) -> Result<()> + Sync,
 ) -> Result<()> {
     if !few {
-        check(rows)?;
-        return project(rows, out);
+        return project(check(rows)?, out);
     }
     let width = out.len() / rows.n().max(1);
     let step = (CACHED / rows.d()).max(1).next_multiple_of(8);
-    let piece = |(i, out): (usize, &mut [f64])| {
-        let first = i * step;
+    let piece = |room: &mut Vec<f64>, (i, out): (usize, &mut [f64])| {
+        let (first, mut slices) = (i * step, Vec::new());
         let rows = rows.slice(first..first + out.len() / width);
-        project(rows, out)?;
-        check(rows).map_err(|e| e.offset_row(first))
+        let rows = rows.gathered(room, &mut slices);
+        project(check(rows).map_err(|e| e.offset_row(first))?, out)
     };
     let pieces = out.par_chunks_mut((step * width).max(1)).enumerate();
-    let done: Vec<Result<()>> = pieces.map(piece).collect();
+    let done: Vec<Result<()>> = pieces.map_init(Vec::new, piece).collect();
     let done: Result<()> = done.into_iter().collect();
     if done.is_err() {
         out.fill(0.0);
@@ -171,28 +170,52 @@ mod tests {
         let p = ProjectionSpec::new(Family::Oporp, d, k, PublicSeed::new(5)).expect("valid");
         let p = p.build();
         let mut x: Vec<f64> = (0..n * d).map(|i| (i % 97) as f64 / 97.0).collect();
+        let project = |rows: Incoming<'_>, few: bool| {
+            let mut out = vec![f64::NAN; n * k];
+            let apply = |rows: RowsView<'_>, out: &mut [f64]| p.apply(rows, out);
+            (project_checked(rows, &mut out, few, |rows| rows.check_bound(one), apply), out)
+        };
         let run = |x: &[f64], few: bool| {
             let rows = RowsView::f64(n, d, x).expect("finite");
-            let mut out = vec![f64::NAN; n * k];
-            let check = |rows: RowsView<'_>| rows.check_bound(one);
-            (project_checked(rows, &mut out, few, |rows, out| p.apply(rows, out), check), out)
+            project(rows.into(), few)
         };
-        let (whole, pieces) = (run(&x, false), run(&x, true));
-        assert!(whole.0.is_ok() && pieces.0.is_ok());
-        assert_eq!(whole.1, pieces.1);
+        // Columns that nobody has looked at.
+        let unread = |x: &[f64], few: bool| {
+            let beside: Vec<f64> = (0..n * d).map(|at| x[at % n * d + at / n]).collect();
+            let beside: Vec<&[f64]> = beside.chunks_exact(n).collect();
+            project(Incoming::columns(n, &beside).expect("of one length"), few)
+        };
+        let whole = run(&x, false);
+        assert!(whole.0.is_ok());
+        for other in [run(&x, true), unread(&x, false), unread(&x, true)] {
+            assert!(other.0.is_ok());
+            assert_eq!(whole.1, other.1);
+        }
         for (row, column) in [(0, 3), (7, 0), (8, 1), (17, d - 1), (20, 2)] {
             let (at, kept) = (row * d + column, x[row * d + column]);
             x[at] = 1.5;
             // A later one is not the first.
             x[n * d - 1] = -2.0;
-            let (refused, out) = run(&x, true);
-            match refused {
-                Err(Error::OutOfRange { row: r, column: c, .. }) => {
-                    assert_eq!((r, c), (row, column));
+            for (refused, out) in [run(&x, true), unread(&x, true)] {
+                match refused {
+                    Err(Error::OutOfRange { row: r, column: c, .. }) => {
+                        assert_eq!((r, c), (row, column));
+                    }
+                    other => panic!("row {row}: {other:?}"),
                 }
-                other => panic!("row {row}: {other:?}"),
+                assert!(out.iter().all(|&v| v == 0.0), "row {row}");
             }
-            assert!(out.iter().all(|&v| v == 0.0), "row {row}");
+            for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+                x[at] = value;
+                for few in [false, true] {
+                    match unread(&x, few).0 {
+                        Err(Error::NotFinite { row: r, column: c }) => {
+                            assert_eq!((r, c), (row, column));
+                        }
+                        other => panic!("row {row}: {other:?}"),
+                    }
+                }
+            }
             (x[at], x[n * d - 1]) = (kept, 0.0);
         }
     }

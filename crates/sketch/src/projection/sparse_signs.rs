@@ -195,22 +195,23 @@ impl SparseSigns {
         }
     }
 
-    /// Columns one after the other, each added to its outputs over some rows: in the order of columns, as everywhere.
+    /// One output after the other over some rows: its columns are added in their order, as everywhere.
     fn add_columns(&self, columns: Columns<'_>, out: &mut [f64]) {
         let k = self.spec.k();
-        let rows = (SUMS / k).clamp(8, ROWS_PER_TASK);
+        let rows = (SUMS / k).clamp(8, ROWS_PER_TASK).min(out.len() / k);
         let mut sums = vec![0.0; k * rows];
         for (strip, out) in out.chunks_mut(rows * k).enumerate() {
-            let count = out.len() / k;
+            let (first, count) = (strip * rows, out.len() / k);
             let sums = &mut sums[..k * count];
             sums.fill(0.0);
             pulp::Arch::new().dispatch(|| {
-                for c in 0..self.spec.d() {
-                    let column = &columns.column(c)[strip * rows..strip * rows + count];
-                    for &s in self.nonzeros(c) {
-                        let sums = sums[(s & !SIGN) as usize * count..].iter_mut();
-                        sums.zip(column).for_each(|(sum, &x)| *sum += with_sign(x, s));
+                let mut start = 0;
+                for (sums, &end) in sums.chunks_exact_mut(count).zip(&self.output_ends) {
+                    for &s in &self.by_output[start..end] {
+                        let column = &columns.column((s & !SIGN) as usize)[first..first + count];
+                        sums.iter_mut().zip(column).for_each(|(sum, &x)| *sum += with_sign(x, s));
                     }
+                    start = end;
                 }
             });
             let sums: Vec<&[f64]> = sums.chunks_exact(count).collect();

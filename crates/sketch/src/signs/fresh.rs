@@ -13,7 +13,7 @@ use super::stream::{OpenSigns, SignSource, release_all};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::projection::Family;
-use crate::rows::{NORM_SLACK, RowsView};
+use crate::rows::{Incoming, NORM_SLACK, RowsView};
 use core::ops::ControlFlow;
 use dp_core::certificate::{PublicValue, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
@@ -276,18 +276,17 @@ impl SignSource for Drawn<'_> {
         self.mechanism.config.bits
     }
 
-    fn flip(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<PackedBits> {
-        let config = &self.mechanism.config;
+    fn check<'a>(&self, rows: Incoming<'a>) -> Result<RowsView<'a>> {
+        self.mechanism.config.check(rows)
+    }
+
+    fn flip(&self, rows: Incoming<'_>, rng: &mut NoiseRng) -> Result<PackedBits> {
         let (sketch, flips) = (&self.sketch, &self.flips);
-        match config.floor {
-            NormFloor::Promised(m) => flips.release(sketch, rows, rng, |rows| {
-                config.check(rows)?;
-                check_floor(rows, m)
+        match self.mechanism.config.floor {
+            NormFloor::Promised(_) => flips.release(sketch, rows, rng, |rows| self.check(rows)),
+            NormFloor::Lifted(m) => lifted(self.check(rows)?, m, |rows| {
+                flips.release(sketch, rows.into(), rng, |rows| rows.check())
             }),
-            NormFloor::Lifted(m) => {
-                config.check(rows)?;
-                lifted(rows, m, |rows| flips.release(sketch, rows, rng, |_| Ok(())))
-            }
         }
     }
 
@@ -324,12 +323,15 @@ impl FreshConfig {
     }
 
     /// Refuses rows beyond what was declared.
-    fn check(&self, rows: RowsView<'_>) -> Result<()> {
-        rows.check_bound(self.bound)?;
-        match self.adjacency {
-            Adjacency::ReplaceRow { bound } => rows.check_norms(bound),
-            _ => Ok(()),
+    fn check<'a>(&self, rows: Incoming<'a>) -> Result<RowsView<'a>> {
+        let rows = rows.check_bound(self.bound)?;
+        if let Adjacency::ReplaceRow { bound } = self.adjacency {
+            rows.check_norms(bound)?;
         }
+        if let NormFloor::Promised(floor) = self.floor {
+            check_floor(rows, floor)?;
+        }
+        Ok(rows)
     }
 
     pub(crate) fn one_pair(&self) -> Result<Probability> {

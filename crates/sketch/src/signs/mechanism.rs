@@ -10,7 +10,7 @@ use super::stream::{OpenSigns, ROWS_PER_STREAM, SignSource, release_all};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::projection::project_checked;
-use crate::rows::{RowsView, block_rows};
+use crate::rows::{Incoming, RowsView, block_rows};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{
@@ -177,8 +177,12 @@ impl SignSource for &PrivateSigns {
         self.sketch.bits()
     }
 
-    fn flip(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<PackedBits> {
-        self.flips.release(&self.sketch, rows, rng, |rows| rows.check_bound(self.bound))
+    fn check<'a>(&self, rows: Incoming<'a>) -> Result<RowsView<'a>> {
+        rows.check_bound(self.bound)
+    }
+
+    fn flip(&self, rows: Incoming<'_>, rng: &mut NoiseRng) -> Result<PackedBits> {
+        self.flips.release(&self.sketch, rows, rng, |rows| self.check(rows))
     }
 
     fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<Release<SignCodes>> {
@@ -242,9 +246,9 @@ impl Flips {
     pub(crate) fn release(
         &self,
         sketch: &SignSketch,
-        rows: RowsView<'_>,
+        rows: Incoming<'_>,
         rng: &mut NoiseRng,
-        check: impl Fn(RowsView<'_>) -> Result<()> + Sync,
+        check: impl Fn(Incoming<'_>) -> Result<RowsView<'_>> + Sync,
     ) -> Result<PackedBits> {
         let bits = sketch.bits();
         let width = bits.div_ceil(64);
@@ -262,7 +266,7 @@ impl Flips {
             let rows = rows.slice(first..first + words.len() / width);
             values.resize(rows.n() * bits, 0.0);
             let project = |rows: RowsView<'_>, out: &mut [f64]| sketch.project_block(rows, out);
-            project_checked(rows, values, few, project, &check).map_err(|e| e.offset_row(first))?;
+            project_checked(rows, values, few, &check, project).map_err(|e| e.offset_row(first))?;
             words
                 .par_chunks_mut(ROWS_PER_STREAM * width)
                 .zip(values.par_chunks(ROWS_PER_STREAM * bits))

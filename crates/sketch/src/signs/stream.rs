@@ -2,12 +2,14 @@
 
 use super::bits::PackedBits;
 use super::codes::SignCodes;
-use crate::error::{Error, Result};
-use crate::rows::RowsView;
+use crate::error::Result;
+use crate::rows::{Incoming, RowsView};
+use crate::written::Health;
 use core::ops::ControlFlow;
 use dp_core::mechanism::Progress;
 use dp_core::noise::GeneratorKind;
 use dp_core::{NoiseRng, Release};
+use rayon::prelude::*;
 
 /// Rows that share a noise stream.
 pub(super) const ROWS_PER_STREAM: usize = 32;
@@ -15,16 +17,22 @@ pub(super) const ROWS_PER_STREAM: usize = 32;
 /// Rows taken together: a whole number of noise streams.
 const BLOCK: usize = 64 * ROWS_PER_STREAM;
 
+/// Rows that are copied at once.
+const STRIP: usize = 64;
+
 /// A mechanism of signs with its projections drawn.
-pub(super) trait SignSource {
+pub(super) trait SignSource: Sync {
     /// Features of a row that goes in.
     fn d(&self) -> usize;
 
     /// Bits of a row that comes out.
     fn bits(&self) -> usize;
 
-    /// The flipped bits of rows.
-    fn flip(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<PackedBits>;
+    /// Rows that are as they were declared.
+    fn check<'a>(&self, rows: Incoming<'a>) -> Result<RowsView<'a>>;
+
+    /// The flipped bits of rows, once they are checked.
+    fn flip(&self, rows: Incoming<'_>, rng: &mut NoiseRng) -> Result<PackedBits>;
 
     /// Binds bits to their certificate.
     fn certify(&self, bits: PackedBits, generator: GeneratorKind) -> Result<Release<SignCodes>>;
@@ -40,7 +48,8 @@ pub(super) fn release_all(
     rng: &mut NoiseRng,
     hook: &mut dyn FnMut(Progress) -> ControlFlow<()>,
 ) -> Result<Release<SignCodes>> {
-    check_features(rows, source.d())?;
+    let rows = Incoming::from(rows);
+    rows.check_features(source.d())?;
     let (generator, total) = (rng.kind(), rows.n().div_ceil(PART));
     let mut words = Vec::new();
     for part in 0..total {
@@ -64,42 +73,55 @@ pub struct OpenSigns<'m, 'r> {
     waiting: Vec<f64>,
     words: Vec<u64>,
     n: usize,
+    health: Health,
 }
 
 impl<'m, 'r> OpenSigns<'m, 'r> {
     pub(super) fn of(source: Box<dyn SignSource + 'm>, rng: &'r mut NoiseRng) -> Self {
-        Self { source, rng, waiting: Vec::new(), words: Vec::new(), n: 0 }
+        Self { source, rng, waiting: Vec::new(), words: Vec::new(), n: 0, health: Health::Good }
     }
 
-    /// Adds rows. Errors name rows by their place in the block they fell into.
+    /// Adds rows. Errors name rows by their place in this portion.
     ///
     /// # Errors
     /// As the release of all rows at once; afterwards this can only be dropped, unless it was
-    /// [`Error::Shape`], which takes nothing.
-    pub fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
-        let d = self.source.d();
-        check_features(rows, d)?;
+    /// [`crate::Error::Shape`], which takes nothing.
+    pub fn push<'a>(&mut self, rows: impl Into<Incoming<'a>>) -> Result<()> {
+        let (rows, d) = (rows.into(), self.source.d());
+        rows.check_features(d)?;
+        self.health.begin()?;
         let mut done = 0;
         while done < rows.n() {
+            let (left, held) = (rows.n() - done, self.waiting.len() / d);
             // Whole blocks as they are, without a copy.
-            let whole = (rows.n() - done) / BLOCK * BLOCK;
-            if self.waiting.is_empty() && whole > 0 {
-                self.take(rows.slice(done..done + whole))?;
-                done += whole;
-                continue;
-            }
-            let from = self.waiting.len();
-            self.waiting.resize(from + d, 0.0);
-            rows.copy_row(done, &mut self.waiting[from..]);
-            done += 1;
-            if self.waiting.len() == BLOCK * d {
-                self.flush()?;
-            }
+            let whole = if held == 0 { left / BLOCK * BLOCK } else { 0 };
+            let size = if whole > 0 { whole } else { left.min(BLOCK - held) };
+            let part = rows.slice(done..done + size);
+            let taken = if whole > 0 { self.take(part) } else { self.wait(part) };
+            taken.map_err(|e| e.offset_row(done))?;
+            done += size;
         }
+        self.health = Health::Good;
         Ok(())
     }
 
-    fn take(&mut self, rows: RowsView<'_>) -> Result<()> {
+    /// Keeps rows until their block is full.
+    fn wait(&mut self, rows: Incoming<'_>) -> Result<()> {
+        let (d, from) = (self.source.d(), self.waiting.len());
+        self.waiting.resize(from + rows.n() * d, 0.0);
+        let (source, strips) = (&self.source, self.waiting[from..].par_chunks_mut(STRIP * d));
+        let copy = |(strip, out): (usize, &mut [f64])| {
+            let first = strip * STRIP;
+            let rows = source.check(rows.slice(first..first + out.len() / d));
+            rows.map_err(|e| e.offset_row(first))?.copy_block(0, 0, d, out);
+            Ok(())
+        };
+        let done: Vec<Result<()>> = strips.enumerate().map(copy).collect();
+        done.into_iter().collect::<Result<()>>()?;
+        if self.waiting.len() == BLOCK * d { self.flush() } else { Ok(()) }
+    }
+
+    fn take(&mut self, rows: Incoming<'_>) -> Result<()> {
         let bits = self.source.flip(rows, self.rng)?;
         self.words.extend_from_slice(bits.words());
         self.n += rows.n();
@@ -109,7 +131,7 @@ impl<'m, 'r> OpenSigns<'m, 'r> {
     fn flush(&mut self) -> Result<()> {
         let d = self.source.d();
         let waiting = core::mem::take(&mut self.waiting);
-        self.take(RowsView::f64(waiting.len() / d, d, &waiting)?)?;
+        self.take(RowsView::f64(waiting.len() / d, d, &waiting)?.into())?;
         self.waiting = waiting;
         self.waiting.clear();
         Ok(())
@@ -120,6 +142,7 @@ impl<'m, 'r> OpenSigns<'m, 'r> {
     /// # Errors
     /// As [`OpenSigns::push`].
     pub fn close(mut self) -> Result<Release<SignCodes>> {
+        self.health.begin()?;
         if !self.waiting.is_empty() {
             self.flush()?;
         }
@@ -128,17 +151,10 @@ impl<'m, 'r> OpenSigns<'m, 'r> {
     }
 }
 
-/// Refuses rows of another d.
-pub(super) fn check_features(rows: RowsView<'_>, d: usize) -> Result<()> {
-    if rows.d() == d {
-        return Ok(());
-    }
-    Err(Error::Shape { what: "d of the rows", expected: d, found: rows.d() })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Error;
     use crate::projection::Family;
     use crate::signs::{FlipRule, FreshConfig, FreshSigns, NormFloor, PrivateSigns, SignSketch};
     use dp_core::{Adjacency, Budget, EntryBound, FreshSeed, NormBound, PublicSeed, Shift};

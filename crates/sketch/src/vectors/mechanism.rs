@@ -8,7 +8,7 @@ use super::sketch::PrivateSketch;
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
 use crate::projection::SharedProjection;
-use crate::rows::RowsView;
+use crate::rows::{Incoming, RowsView};
 use core::ops::ControlFlow;
 use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Calibrated, Mechanism, Prediction, author};
@@ -237,7 +237,7 @@ impl PrivateProjection {
     /// Checks, projects and adds noise: whole blocks of rows.
     pub(crate) fn release_into(
         &self,
-        rows: RowsView<'_>,
+        rows: Incoming<'_>,
         out: &mut [f64],
         rng: &mut NoiseRng,
     ) -> Result<()> {
@@ -251,7 +251,7 @@ impl PrivateProjection {
     }
 
     /// Checks and projects rows, without noise. After an error `out` holds no row's projection.
-    pub(crate) fn project_block(&self, rows: RowsView<'_>, out: &mut [f64]) -> Result<()> {
+    pub(crate) fn project_block(&self, rows: Incoming<'_>, out: &mut [f64]) -> Result<()> {
         self.rows.project_block(rows, out)
     }
 
@@ -304,7 +304,7 @@ impl Mechanism for PrivateProjection {
     ) -> Result<Release<PrivateSketch>> {
         let generator = rng.kind();
         let mut values = self.rows.output(rows.n())?;
-        self.rows.release_into(rows, &mut values, &self.calibrated, rng, hook)?;
+        self.rows.release_into(rows.into(), &mut values, &self.calibrated, rng, hook)?;
         let spec = self.projection().spec();
         let sketch = PrivateSketch::new(spec, self.law(), values)?;
         Ok(Release::certified(sketch, self.certificate(rows.n(), generator)))

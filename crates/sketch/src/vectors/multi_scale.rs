@@ -194,7 +194,7 @@ impl Mechanism for MultiScale {
         let (mut public, mut sketches) = (PublicParameters::new(), Vec::new());
         for (i, (scale, noise)) in self.scales.iter().zip(self.noises()).enumerate() {
             let mut values = scale.output(rows.n())?;
-            scale.release_into(rows, &mut values, noise, rng, hook)?;
+            scale.release_into(rows.into(), &mut values, noise, rng, hook)?;
             let spec = scale.projection().spec();
             for (name, value) in spec.public_parameters() {
                 public.insert(format!("scale {i}: {name}"), value);

@@ -4,7 +4,7 @@ use super::mechanism::PrivateProjection;
 use super::sketch::PrivateSketch;
 use crate::error::Result;
 use crate::projection::output_len;
-use crate::rows::{RowsView, pass_rows};
+use crate::rows::{Incoming, pass_rows};
 use crate::written::Health;
 use dp_core::{NoiseRng, Release};
 use std::borrow::Cow;
@@ -45,7 +45,8 @@ impl<'m, 'r> OpenSketch<'m, 'r> {
     ///
     /// # Errors
     /// As [`PrivateProjection::release`]; afterwards this can only be dropped.
-    pub fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
+    pub fn push<'a>(&mut self, rows: impl Into<Incoming<'a>>) -> Result<()> {
+        let rows = rows.into();
         self.health.begin()?;
         let spec = self.mechanism.projection().spec();
         let k = spec.k();

@@ -2,7 +2,7 @@
 
 use crate::error::{Error, Result};
 use crate::projection::{SharedProjection, output_len, project_checked};
-use crate::rows::{NORM_SLACK, RowsView, block_rows, pass_rows};
+use crate::rows::{Incoming, NORM_SLACK, RowsView, block_rows, pass_rows};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Progress, Sensitivity, Statistic};
 use dp_core::noise::AdditiveNoise;
@@ -108,7 +108,7 @@ impl Projector {
     /// be generated again for every block, a block is finished while it is in the cache.
     pub(super) fn release_into(
         &self,
-        rows: RowsView<'_>,
+        rows: Incoming<'_>,
         out: &mut [f64],
         noise: &impl AdditiveNoise,
         rng: &mut NoiseRng,
@@ -159,16 +159,19 @@ impl Projector {
     }
 
     /// Checks and projects rows, without noise. After an error `out` holds no row's projection.
-    pub(super) fn project_block(&self, rows: RowsView<'_>, out: &mut [f64]) -> Result<()> {
-        let check = |rows: RowsView<'_>| {
-            rows.check_bound(self.bound)?;
-            match self.adjacency.each() {
-                Adjacency::ReplaceRow { bound } => rows.check_norms(bound),
-                _ => Ok(()),
-            }
-        };
+    pub(super) fn project_block(&self, rows: Incoming<'_>, out: &mut [f64]) -> Result<()> {
+        rows.check_features(self.projection.spec().d())?;
         let few = self.projection.is_cheap_for_few_rows();
-        project_checked(rows, out, few, |rows, out| self.projection.apply(rows, out), check)
+        let project = |rows: RowsView<'_>, out: &mut [f64]| self.projection.apply(rows, out);
+        project_checked(rows, out, few, |rows| self.check(rows), project)
+    }
+
+    fn check<'a>(&self, rows: Incoming<'a>) -> Result<RowsView<'a>> {
+        let rows = rows.check_bound(self.bound)?;
+        if let Adjacency::ReplaceRow { bound } = self.adjacency.each() {
+            rows.check_norms(bound)?;
+        }
+        Ok(rows)
     }
 }
 

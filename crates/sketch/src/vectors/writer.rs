@@ -4,7 +4,7 @@ use super::codec::{parameters_in, put};
 use super::element::Element;
 use super::mechanism::PrivateProjection;
 use crate::error::Result;
-use crate::rows::{RowsView, pass_rows};
+use crate::rows::{Incoming, pass_rows};
 use crate::written::{Health, Written};
 use dp_core::NoiseRng;
 use dp_core::output::Destination;
@@ -66,7 +66,8 @@ impl<'m, 'r> ReleaseWriter<'m, 'r> {
     /// # Errors
     /// As [`PrivateProjection::release`], and [`dp_core::Error::Io`]. After an error the writer
     /// can only be dropped: part of the batch may have been taken in.
-    pub fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
+    pub fn push<'a>(&mut self, rows: impl Into<Incoming<'a>>) -> Result<()> {
+        let rows = rows.into();
         self.health.begin()?;
         let k = self.mechanism.projection().spec().k();
         let mut done = 0;

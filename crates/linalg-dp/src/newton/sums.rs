@@ -74,11 +74,13 @@ impl Rows {
             .into_par_iter()
             .map(|part| {
                 let mut sum = vec![0i64; d];
-                for i in part * PART..((part + 1) * PART).min(self.targets.len()) {
-                    let share = (residuals[i] / clip).clamp(-1.0, 1.0);
+                let rows = part * PART..((part + 1) * PART).min(self.targets.len());
+                let features = self.features[rows.start * d..].chunks_exact(d);
+                for (residual, row) in residuals[rows].iter().zip(features) {
+                    let share = (residual / clip).clamp(-1.0, 1.0);
                     // A residual that is no number counts as zero.
                     let k = (share * scale).trunc() as i64;
-                    for (s, q) in sum.iter_mut().zip(&self.features[i * d..][..d]) {
+                    for (s, q) in sum.iter_mut().zip(row) {
                         *s += k * *q as i64;
                     }
                 }

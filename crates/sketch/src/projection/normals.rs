@@ -71,7 +71,8 @@ mod tests {
         let uniform = (0..200_000).map(|_| (bits.next_u64() >> 11) as f64 * 2f64.powi(-53));
         let powers = (1..=1022).flat_map(|e| {
             let x = 2f64.powi(-e);
-            [x, x.next_up(), (1.999 * x).min(0.999), 1.414_213 * x, 1.414_214 * x]
+            let root = core::f64::consts::SQRT_2 * x;
+            [x, x.next_up(), (1.999 * x).min(0.999), 0.999_999 * root, 1.000_001 * root]
         });
         let ends = [1f64.next_down(), 0.5f64.sqrt(), 0.5f64.sqrt().next_down(), f64::MIN_POSITIVE];
         for x in uniform.chain(powers).chain(ends).filter(|x| *x > 0.0 && *x < 1.0) {

@@ -4,7 +4,7 @@ use crate::answers::{found, signs_of, two};
 use crate::error::{Fault, Result};
 use crate::rows::{Rows, sets};
 use crate::run::work;
-use dp_core::certificate::Preprocessing;
+use dp_core::certificate::preprocessing::Preprocessing;
 use linalg_dp::any::AnyRelease;
 use linalg_dp::groups::GroupSums;
 use numpy::PyArray1;
@@ -131,7 +131,8 @@ fn in_groups(
     let Family::Grouped { groups } = items.sums().projection().family() else {
         return Err(Fault::Data("sums of groups without groups".into()));
     };
-    let posterior = Posterior::new(groups, &items.moments()?)?;
+    let moments = items.moments()?;
+    let posterior = Posterior::new(groups, &moments)?;
     Ok(SketchIndex::posterior(items.sums(), &posterior, score)?.top_k(queries, top)?)
 }
 

@@ -30,7 +30,7 @@ fn spent(room: &Room) -> f64 {
 fn hits(found: &Value, first: u64) -> Vec<(u64, u64, f64)> {
     let table = found["hits"].as_array().expect("hits").iter();
     let score = |hit: &Value| {
-        let names = ["noisy_cosine", "differing_bits", "score"];
+        let names = ["noisy_cosine", "differing_bits", "signed_sum", "score"];
         names.iter().find_map(|name| hit[*name].as_f64()).expect("a score")
     };
     let whole = |hit: &Value, name: &str| hit[name].as_u64().expect("a number");

@@ -95,9 +95,8 @@ fn unit_vectors_are_released_and_asked_with_exact_queries() {
         room.json(&format!("{signs} --flips {flips} --epsilon 8 --delta 0"));
         let hits = room.json("search s.dps --query users.csv --row 0,7 --top 80");
         let hits = hits["hits"].as_array().expect("rows");
-        assert!(
-            hits.len() == 160 && hits[0]["signed sum"].as_f64() >= hits[1]["signed sum"].as_f64()
-        );
+        let score = |hit: &serde_json::Value| number(hit, "signed_sum");
+        assert!(hits.len() == 160 && score(&hits[0]) >= score(&hits[79]));
         room.refuses("search s.dps --query users.csv --score inner", 2, &["--score"]);
     }
     let lift = "--calibration averaged --lift 5 --bound 1000 --adjacency attribute --beta 1";

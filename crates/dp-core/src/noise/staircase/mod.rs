@@ -95,7 +95,8 @@ impl AdditiveNoise for StaircaseNoise {
 
     fn add_block(&self, stream: &mut NoiseStream, values: &mut [f64]) -> Result<()> {
         self.grid.check_values(values)?;
-        let (law, on) = (Quantiles::new(self.shape), Lattice::new(self.grid));
+        let (table, on) = (Quantiles::of(self.shape), Lattice::new(self.grid));
+        let law = &*table;
         let mut words = Words::new();
         let mut slow = [0u16; CHUNK];
         for chunk in values.chunks_mut(CHUNK) {
@@ -108,7 +109,7 @@ impl AdditiveNoise for StaircaseNoise {
             }
             for &i in &slow[..count] {
                 let value = &mut chunk[usize::from(i)];
-                *value = on.sum(*value, settle(&law, words[usize::from(i)], stream));
+                *value = on.sum(*value, settle(law, words[usize::from(i)], stream));
             }
         }
         Ok(())

@@ -6,6 +6,8 @@ use crate::noise::exact::decompose;
 use crate::noise::kernel::{FAST_MIN, Lattice, MAGIC, V_MAX};
 use crate::noise::rounded::{Enclosure, Magnitude, TABLE_MIN, Tail, survival};
 use dashu_int::UBig;
+use std::cell::RefCell;
+use std::rc::Rc;
 
 /// Cells of the table: 32 an octave, V from 2^-9 to one. Their ends are less than `e^(1/32)` apart, so
 /// that no more than one step of the stair begins in one.
@@ -30,8 +32,21 @@ pub(super) struct Quantiles {
     cells: [Cell; CELLS],
 }
 
+thread_local! {
+    /// The last table of this thread: noise is drawn in short blocks, which take less time than a table.
+    static LAST: RefCell<Option<Rc<Quantiles>>> = const { RefCell::new(None) };
+}
+
 impl Quantiles {
-    pub(super) fn new(shape: Shape) -> Self {
+    /// The table of a shape, which follows from it alone.
+    pub(super) fn of(shape: Shape) -> Rc<Self> {
+        LAST.with_borrow_mut(|last| match last {
+            Some(made) if made.shape == shape => Rc::clone(made),
+            _ => Rc::clone(last.insert(Rc::new(Self::new(shape)))),
+        })
+    }
+
+    fn new(shape: Shape) -> Self {
         let half = shape.half();
         let mut made = Self {
             shape,

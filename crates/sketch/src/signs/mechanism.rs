@@ -5,7 +5,6 @@ use super::codes::{BLOCK, SignCodes, SignSketch, pack_signs};
 use super::flip::{FlipRule, FlipTable};
 use super::level::{LevelStep, LevelSteps};
 use super::pairs::predict_share;
-use super::public_rows::state_bound;
 use super::stream::{OpenSigns, ROWS_PER_STREAM, SignSource, release_all};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
@@ -124,6 +123,9 @@ impl author::Sealed for PrivateSigns {
     const SEAL: author::Seal<Self> = AUTHOR.seal();
 }
 
+/// The name under which releases of smooth flips state the bound of their entries: the likelihood of a row needs it.
+pub(super) const LARGEST: &str = "largest entry";
+
 /// What [`PrivateSigns`] are calibrated for.
 #[derive(Debug, Clone)]
 pub struct SignsConfig {
@@ -190,7 +192,7 @@ impl SignSource for &PrivateSigns {
         let mut statement =
             self.sketch.statement("private signs", bits.n(), noise.clone(), generator);
         if self.flips.table.rule() != FlipRule::RandomizedResponse {
-            state_bound(&mut statement.public, self.bound);
+            statement.public.insert(LARGEST.into(), self.bound.get().into());
         }
         let certificate = AUTHOR.certificate(statement, self.guarantee.clone());
         Ok(Release::certified(SignCodes::new(self.sketch.specs(), noise, bits), certificate))

@@ -2,7 +2,7 @@
 
 use super::codes::{SignCodes, SignSketch};
 use super::flip::{FlipRule, FlipTable};
-use super::mechanism::{attribute, steps};
+use super::mechanism::{LARGEST, attribute, steps};
 use super::pairs::{bisect, require_gaussian, signal};
 use super::weighted::WeightedSum;
 use crate::error::{Error, Result};
@@ -10,7 +10,7 @@ use crate::estimate::{Estimate, Interval, ln_tail, upper_tail};
 use crate::rows::RowsView;
 use core::f64::consts::PI;
 use core::ops::RangeInclusive;
-use dp_core::certificate::{PublicParameters, PublicValue};
+use dp_core::certificate::PublicValue;
 use dp_core::noise::NoiseLaw;
 use dp_core::{EntryBound, Probability, Release};
 
@@ -130,14 +130,6 @@ fn smooth_likelihood(
         Bit { vote, step: unit * step.get(), spread: spread(unit * largest, sketch.d()) }
     });
     Ok(Likelihood::new(bits.collect(), jumps))
-}
-
-/// The name under which releases of smooth flips state the bound of their entries.
-pub(super) const LARGEST: &str = "largest entry";
-
-/// Adds what the likelihood of smooth flips needs to what a release states.
-pub(super) fn state_bound(public: &mut PublicParameters, bound: EntryBound) {
-    public.insert(LARGEST.into(), bound.get().into());
 }
 
 fn undefined(reason: &'static str) -> Error {

@@ -95,7 +95,7 @@ def test_rows_that_were_never_released_are_searched_for(rows):
     any_two = dps.Adjacency.any_input()
     mechanisms = [
         dps.Vectors(d=12, k=12, bound=1, epsilon=4000, delta=0, adjacency=cell, noise="laplace"),
-        dps.Bounded(d=12, low=-1, high=1, epsilon=40, adjacency=cell),
+        dps.Bounded(d=12, low=-1, high=1, epsilon=30, adjacency=cell),
         dps.Signs(d=12, bits=240, repetitions=20, bound=1, epsilon=1920, delta=0, adjacency=cell),
         dps.Units(d=12, epsilon=60, adjacency=any_two),
     ]
@@ -144,7 +144,7 @@ def test_sets_that_were_never_released_are_searched_for():
     groups = [sorted(s) for s in sets]
     for release in [
         dps.Counts(groups=groups, **one).release(sets),
-        dps.Sets(mechanism="occupancy", k=512, **one).release(sets),
+        dps.Sets(mechanism="bins", symbols=1, k=512, **one).release(sets),
     ]:
         hits, _ = release.search([sets[4], sets[11]], top=1)
         assert hits.ravel().tolist() == [4, 11], release.kind

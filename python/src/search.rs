@@ -183,7 +183,8 @@ fn of_rows(
     top: usize,
     score: Score,
 ) -> Result<Neighbours<f64>> {
-    let sketched = |of: &PrivateSketch| PrivateSketch::exact(of.projection().build().as_ref(), rows);
+    let sketched =
+        |of: &PrivateSketch| PrivateSketch::exact(of.projection().build().as_ref(), rows);
     Ok(match items {
         AnyRelease::Sketch(items) => {
             let queries = sketched(items.payload())?;

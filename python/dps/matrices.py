@@ -368,7 +368,7 @@ class Stream:
         return cls(_dps.Stream.resume(os.fspath(journal)))
 
     def push(self, rows: Any) -> int:
-        """Adds rows, as `Mechanism.release` reads them; how many blocks ended."""
+        """Adds rows, as `Mechanism.release` reads them; how many blocks ended. Where a row is refused none is taken."""
         return self._core.push(prepared(rows))
 
     def tick(self) -> None:

@@ -1,7 +1,7 @@
 //! What is read out of releases, as Python takes it.
 
 use crate::error::{Fault, Result};
-use crate::release::Held;
+use crate::held::Held;
 use dp_core::Probability;
 use dp_core::certificate::{Exception, Trust};
 use faer::MatRef;

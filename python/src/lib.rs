@@ -8,6 +8,7 @@ mod config;
 mod error;
 mod explain;
 mod groups;
+mod held;
 mod kinds;
 mod ledger;
 mod mechanism;

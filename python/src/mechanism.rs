@@ -1,9 +1,10 @@
 //! Mechanisms: released in memory or to a file, paid last.
 
 use crate::error::{Fault, Result};
+use crate::held::Held;
 use crate::kinds::{Kind, build};
 use crate::payer::Payer;
-use crate::release::{Held, Release};
+use crate::release::Release;
 use crate::rows::{Rows, Source, append, check_width, each_slice, nothing, sets};
 use crate::run::{Run, Watch, work};
 use crate::values;

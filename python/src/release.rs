@@ -2,42 +2,24 @@
 
 use crate::answers::{self, Row, confidence_of, matrix, report, signs_of, told, trust, two};
 use crate::error::{Fault, Result};
+use crate::held::Held;
 use crate::run::work;
 use crate::search::{Found, search, search_exact};
 use dp_core::output::{Existing, Output};
-use dp_core::release_file::{self, AnyCertificate};
+use dp_core::release_file::AnyCertificate;
 use dp_core::{SquaredNorm, release::Release as Certified};
 use linalg_dp::analysis::{self, Moments, Regression};
 use linalg_dp::any::{AnyRelease, Values};
-use linalg_dp::covariance::{PowerDirections, PrivateCovariance};
-use linalg_dp::low_rank::LowRank;
+use linalg_dp::covariance::PrivateCovariance;
 use numpy::PyArray1;
 use pyo3::exceptions::PyAttributeError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use sketch::bounded::CategoryCounts;
-use sketch::distances::{DistanceTable, FlippedBits};
 use sketch::vectors::{
     PrivateSketch, multi_scale_squared_distance, multi_scale_squared_distance_interval,
 };
 use std::path::PathBuf;
-
-/// A release of whatever kind; the last ones have no file.
-pub(crate) enum Held {
-    Any(Box<AnyRelease>),
-    Numbers(Certified<Vec<f64>>),
-    Directions(Certified<PowerDirections>),
-    Factors(Certified<LowRank>),
-    Distances(Certified<DistanceTable>),
-    Bits(Certified<FlippedBits>),
-    Scales(Certified<Vec<PrivateSketch>>),
-}
-
-impl From<AnyRelease> for Held {
-    fn from(release: AnyRelease) -> Self {
-        Self::Any(Box::new(release))
-    }
-}
 
 type Range = (f64, f64);
 /// Numbers and their intervals.
@@ -81,39 +63,6 @@ impl Release {
     }
 }
 
-macro_rules! each_kind {
-    ($release:expr, $r:ident => $body:expr) => {
-        match $release {
-            AnyRelease::Sketch($r) => $body,
-            AnyRelease::Units($r) => $body,
-            AnyRelease::Bounded($r) => $body,
-            AnyRelease::Signs($r) => $body,
-            AnyRelease::IndividualSigns($r) => $body,
-            AnyRelease::PlainSigns($r) => $body,
-            AnyRelease::Symbols($r) => $body,
-            AnyRelease::NoisyBits($r) => $body,
-            AnyRelease::Counts($r) => $body,
-            AnyRelease::PlainSignatures($r) => $body,
-            AnyRelease::Covariance($r) => $body,
-            AnyRelease::LowRank($r) => $body,
-            AnyRelease::Range($r) => $body,
-            AnyRelease::Window($r) => $body,
-            AnyRelease::Regression($r) => $body,
-            AnyRelease::Groups($r) => $body,
-            _ => return Err(Fault::Data("a release of a kind that is not known here".into())),
-        }
-    };
-}
-
-impl Held {
-    pub(crate) fn encode(&self) -> Result<Vec<u8>> {
-        match self {
-            Self::Any(release) => Ok(each_kind!(&**release, r => release_file::encode(r)?)),
-            _ => Err(Fault::Data("no file holds such a release".into())),
-        }
-    }
-}
-
 #[pymethods]
 impl Release {
     /// Reads a file; every part is checked, and what the guarantee rests on is computed again.
@@ -145,13 +94,9 @@ impl Release {
 
     /// Writes a file, all or nothing.
     fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> Result<()> {
-        let release = self.any("a file")?;
+        self.any("a file")?;
         let existing = if replace { Existing::Replace } else { Existing::Keep };
-        work(py, || {
-            let output = Output::create(&path, existing)?;
-            each_kind!(release, r => release_file::write(output, r)?);
-            Ok(())
-        })
+        work(py, || self.held.write(Output::create(&path, existing)?))
     }
 
     /// What it holds.

@@ -78,16 +78,18 @@ impl Stream {
         let (d, stream) = (self.stream.config().dim, &mut self.stream);
         let mut kept = None;
         let source = Rows::of(data)?.source(&mut kept)?;
+        // All of them are read before one is taken: whoever mends rows that were refused and pushes them again would count twice
+        // those before the bad one.
         work(py, || {
-            let (mut values, mut ended) = (Vec::new(), 0);
-            source.each(&mut |_, _| Ok(()), &mut |rows| {
-                check_width(&rows, d)?;
-                each_slice(&rows.check()?, &mut values, &mut |values| {
+            source.whole(&mut |_, _| Ok(()), |rows| {
+                check_width(&rows.into(), d)?;
+                let (mut values, mut ended) = (Vec::new(), 0);
+                each_slice(&rows, &mut values, &mut |values| {
                     ended += stream.push(values)?;
                     Ok(())
-                })
-            })?;
-            Ok(ended)
+                })?;
+                Ok(ended)
+            })
         })
     }
 

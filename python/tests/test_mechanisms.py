@@ -369,6 +369,26 @@ def test_streams_and_their_journal(tmp_path, rows):
         mechanism.stream().release()
 
 
+def test_what_a_stream_refuses_is_not_in_it():
+    # Beyond the rows that are handed on at a time, and in a later batch: what came before counts once when all is pushed again.
+    arrow = pytest.importorskip("pyarrow")
+    mechanism = dps.Window(d=12, window=20_000, adjacency=ZERO, **BUDGET)
+    good = np.random.default_rng(4).uniform(-0.2, 0.2, (20_000, 12))
+    bad = good.copy()
+    bad[19_000, 5] = np.nan
+    named = lambda x: arrow.table({f"x{j}": x[:, j] for j in range(12)})
+    batched = lambda x: arrow.Table.from_batches(named(x).to_batches(3_000))
+    forms = [lambda x: x, lambda x: x.astype(np.float32), named, batched]
+    for form in forms:
+        whole, stream = [mechanism.stream(insecure_test_noise=3) for _ in range(2)]
+        whole.push(form(good))
+        with pytest.raises(dps.errors.DataError, match="19000|19,000"):
+            stream.push(form(bad))
+        assert stream.next_row == 0
+        stream.push(form(good))
+        assert np.array_equal(stream.release().to_numpy(), whole.release().to_numpy())
+
+
 def test_predictions_read_no_data():
     assert vectors().predict(1.0) > 0
     assert dps.Covariance(d=12, adjacency=PERSON, **BUDGET).predict(100.0) > 0

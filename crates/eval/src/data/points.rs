@@ -122,6 +122,7 @@ impl Points {
     ///
     /// # Panics
     /// Unless the images are square and of an even side.
+    #[cfg(feature = "experiments")]
     pub(crate) fn halved(&self) -> Self {
         let side = self.d.isqrt();
         assert!(side * side == self.d && side.is_multiple_of(2), "{} pixels", self.d);

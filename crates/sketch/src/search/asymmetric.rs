@@ -16,8 +16,8 @@ impl HammingIndex {
     /// is the sum of the query's projected coordinates, each with the row's published sign.
     ///
     /// The coordinates are used whole, where [`HammingIndex::top_k`] knows their signs alone: a sign says more where the query's
-    /// coordinate is large. For a Gaussian projection this is the slope of the log-likelihood at a right angle, whatever the flip rule
-    /// (`docs/proofs/sign-flips.md`, section 7). Sums of 64-bit numbers in one order: the answer does not depend on threads.
+    /// coordinate is large. For a Gaussian projection this is nearly the slope of the log-likelihood at a right angle, whatever the
+    /// flip rule (`docs/proofs/sign-flips.md`, section 7). Sums of 64-bit numbers in one order: the answer does not depend on threads.
     ///
     /// # Errors
     /// [`crate::Error::Incompatible`] when the queries were projected in another way; an invalid `k` (zero).

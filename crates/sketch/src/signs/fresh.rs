@@ -389,6 +389,7 @@ fn lifted(
     }
     release(RowsView::f64(n, d + 1, &values)?)
 }
+
 /// The name under which releases state whether a constant was appended to every row.
 const LIFTED: &str = "lifted";
 

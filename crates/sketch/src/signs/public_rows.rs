@@ -10,7 +10,7 @@ use crate::estimate::{Estimate, Interval, ln_tail, upper_tail};
 use crate::rows::RowsView;
 use core::f64::consts::PI;
 use core::ops::RangeInclusive;
-use dp_core::certificate::PublicValue;
+use dp_core::certificate::{PublicParameters, PublicValue};
 use dp_core::noise::NoiseLaw;
 use dp_core::{EntryBound, Probability, Release};
 
@@ -70,8 +70,8 @@ pub struct SmoothCosine {
 /// where nothing is. The interval is that of exact tests of a weighted count of agreeing bits, for every norm of a grid of that range.
 ///
 /// A model stands behind both: given the steps of the levels, which follow from the largest entry of every column of the projection,
-/// a projected row is normal. Its mean and variance are exact for every row; its shape is not, and differs most where one attribute
-/// outweighs all others and d is small (`docs/proofs/sign-flips.md`, section 7; below 16 attributes nothing is stated).
+/// projected row and query are normal. Their mean and covariance are exact for every row; their law is not, and differs most where one
+/// attribute outweighs all others and d is small (`docs/proofs/sign-flips.md`, section 7; below 16 attributes nothing is stated).
 ///
 /// # Errors
 /// As [`cosine_to_public_row`], and [`Error::Undefined`] for flips that are not smooth, for d below 16, and for a release that does not state the
@@ -108,11 +108,7 @@ fn smooth_likelihood(
         return Err(undefined("its law is known for 16 attributes and more"));
     }
     let certificate = release.certificate();
-    let Some(&PublicValue::Real(bound)) = certificate.statement().public.get(LARGEST) else {
-        return Err(undefined(
-            "the release does not state the bound of its entries; release again",
-        ));
-    };
+    let bound = stated_bound(&certificate.statement().public)?;
     let beta = attribute(certificate.guarantee().adjacency())?;
     let table = FlipTable::for_epsilon(rule.parse::<FlipRule>()?, *epsilon)?;
     let flip = |level| table.flip(level).get();
@@ -120,7 +116,7 @@ fn smooth_likelihood(
     let jumps = core::iter::once(1.0 - 2.0 * flip(1)).chain(later).collect();
 
     let largest = sketch.largest_entries();
-    let steps = steps(&sketch.largest_changes(beta, EntryBound::new(bound)?))?;
+    let steps = steps(&sketch.largest_changes(beta, bound))?;
     let mut units = sketch.parts().iter().flat_map(|part| {
         let k = part.spec().k();
         core::iter::repeat_n((k as f64).sqrt(), k)
@@ -130,6 +126,14 @@ fn smooth_likelihood(
         Bit { vote, step: unit * step.get(), spread: spread(unit * largest, sketch.d()) }
     });
     Ok(Likelihood::new(bits.collect(), jumps))
+}
+
+/// The bound of entries that a release states.
+fn stated_bound(public: &PublicParameters) -> Result<EntryBound> {
+    match public.get(LARGEST) {
+        Some(&PublicValue::Real(bound)) => Ok(EntryBound::new(bound)?),
+        _ => Err(undefined("the release does not state the bound of its entries; release again")),
+    }
 }
 
 fn undefined(reason: &'static str) -> Error {
@@ -432,6 +436,21 @@ mod tests {
                     assert!((seen - expected).abs() <= within * expected + error, "{what}");
                 }
             }
+        }
+    }
+
+    /// What a file says is not believed: older ones say nothing, and others may say anything.
+    #[test]
+    fn a_stated_bound_is_a_bound() {
+        let of = |value: PublicValue| stated_bound(&[(LARGEST.to_owned(), value)].into());
+        assert_eq!(of(2.5.into()).expect("a bound").get(), 2.5);
+        for bad in [0.0, -0.0, -1.0, f64::NAN, f64::INFINITY] {
+            assert!(of(bad.into()).is_err(), "{bad}");
+        }
+        let none = stated_bound(&PublicParameters::new());
+        for silent in [none, of("2.5".into()), of(2u64.into())] {
+            let error = silent.expect_err("no bound").to_string();
+            assert!(error.contains("release again"), "{error}");
         }
     }
 

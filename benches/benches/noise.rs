@@ -35,7 +35,7 @@ fn real(c: &mut Criterion) {
     group.bench_function(format!("laplace/{N}"), |b| {
         b.iter(|| laplace.add_block(&mut s, black_box(&mut out)))
     });
-    for epsilon in [1.0, 5.0] {
+    for epsilon in [0.05, 1.0, 5.0] {
         let epsilon = Epsilon::new(epsilon).unwrap();
         let one = L1Sensitivity::new(1.7).unwrap();
         let scale = StaircaseScale::new(epsilon, one).unwrap();

@@ -156,7 +156,25 @@ def stairs(shape):
     return worst
 
 
+def line(shape, declared):
+    """The most by which a line of a shape is wrong for a V that is rounded once, in units of what is allowed for."""
+    epsilon, width, inner = arb(float.fromhex(shape["epsilon"])), shape["width"], shape["inner"]
+    half = inner - arb(fmpq(1, 2)) + width / epsilon.expm1()
+    worst = arb(0)
+    for given in shape["lines"]:
+        q, at, slope = given["level"], arb(float.fromhex(given["at"])), arb(float.fromhex(given["slope"]))
+        # Rounding of V, of the product and of the difference, which is at most the larger of its parts; 96 bits of V
+        # below 2^-32 are known.
+        allowed = arb(float.fromhex(declared["at"])) * at
+        constant = (upper(at - (half + q * width)) + U * at) / allowed
+        exact = half * (q * epsilon).exp()
+        relative = upper(slope - exact) / slope + exact / slope * (U + power(-95)) + 2 * U
+        worst = max(worst, constant, relative / ((declared["product"] + q * epsilon) * U), key=lambda x: x.mid())
+    return worst
+
+
 def staircase(given):
+    yield "staircase line", max((line(shape, given["line"]) for shape in given["shapes"]), key=lambda x: x.mid()), arb(1)
     yield "staircase", max(stairs(shape) for shape in given["shapes"]), arb(float.fromhex(given["wrong"]))
 
 

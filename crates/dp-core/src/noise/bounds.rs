@@ -23,11 +23,11 @@ fn question() -> Value {
 fn found(question: &Value) -> Option<BTreeMap<String, [f64; 2]>> {
     let found = ask("bounds.py", "flint", &question.to_string())?;
     let found: BTreeMap<String, [f64; 2]> = serde_json::from_value(found).unwrap();
-    assert_eq!(found.len(), 5, "{found:?}");
+    assert_eq!(found.len(), 6, "{found:?}");
     Some(found)
 }
 
-/// Every bound is within its constant. A constant of the quantiles halved would be noticed; that of the stairs covers all
+/// Every bound is within its constant. A constant of the quantiles halved would be noticed; those of the stairs cover all
 /// shapes (docs/proofs/staircase.md), of which the test asks for 144.
 #[test]
 fn every_piece_of_every_table_is_within_its_constant() {

@@ -39,6 +39,7 @@ pub(in crate::noise) struct Kernel {
 }
 
 /// The grid, as values meet it.
+#[derive(Clone, Copy)]
 pub(in crate::noise) struct Lattice {
     pub(in crate::noise) spacing: f64,
     pub(in crate::noise) per_spacing: f64,

@@ -91,7 +91,7 @@ fn root_two_over_pi(bits: usize) -> Enclosure {
 }
 
 /// The precision a comparison starts with.
-pub(super) const FIRST_PRECISION: usize = 128;
+pub(in crate::noise) const FIRST_PRECISION: usize = 128;
 
 /// pi = 16 arctan(1/5) - 4 arctan(1/239) (Machin), with 32 guard bits.
 fn pi(bits: usize) -> Enclosure {

@@ -16,13 +16,13 @@ mod resolve;
 pub(super) mod tests;
 
 use super::grid::Grid;
-use super::kernel::Kernel;
 pub(crate) use super::kernel::Tail;
+use super::kernel::{Kernel, Lattice};
 use super::law::CHUNK;
 use super::rng::NoiseStream;
 use super::simd::rounded as simd;
-pub(super) use enclosure::{Enclosure, survival};
-use resolve::{Boundaries, resolve};
+pub(super) use enclosure::{Enclosure, FIRST_PRECISION, survival};
+use resolve::{Boundaries, Rounded};
 pub(super) use resolve::{Magnitude, TABLE_MIN, quantile_guess, settle};
 use zeroize::Zeroize;
 
@@ -56,14 +56,15 @@ pub(super) fn add_block_by(
         let words = words.refill(stream, chunk.len());
         let pending = &mut pending[..chunk.len().div_ceil(8)];
         simd::run(&kernel, words, chunk, pending);
-        finish(&kernel, &boundaries, words, chunk, pending, stream);
+        let law = Rounded { kernel: &kernel, boundaries: &boundaries };
+        finish(&law, &kernel.on, words, chunk, pending, stream);
     }
 }
 
-/// Settles the values the kernel left alone.
-fn finish(
-    kernel: &Kernel,
-    boundaries: &Boundaries,
+/// Settles the values the fast path left alone.
+pub(super) fn finish(
+    law: &impl Magnitude,
+    on: &Lattice,
     words: &[u64],
     values: &mut [f64],
     pending: &[u8],
@@ -74,8 +75,7 @@ fn finish(
         while mask != 0 {
             let i = 8 * byte + mask.trailing_zeros() as usize;
             mask &= mask - 1;
-            let noise = resolve(kernel, boundaries, words[i], stream);
-            values[i] = kernel.on.sum(values[i], noise);
+            values[i] = on.sum(values[i], settle(law, words[i], stream));
         }
     }
 }

@@ -116,16 +116,6 @@ impl<R: Rng> LazyUniform<'_, R> {
 
 /// The signed number of steps of the value that `word` and the words of `source` after
 /// it define.
-pub(super) fn resolve<R: Rng>(
-    kernel: &Kernel,
-    boundaries: &Boundaries,
-    word: u64,
-    source: &mut R,
-) -> i64 {
-    settle(&Rounded { kernel, boundaries }, word, source)
-}
-
-/// As [`resolve`], of any law.
 pub(in crate::noise) fn settle<R: Rng>(law: &impl Magnitude, word: u64, source: &mut R) -> i64 {
     let next = source.next_u64();
     let start = u128::from(word >> 1) << 64 | u128::from(next);
@@ -140,9 +130,9 @@ pub(in crate::noise) fn settle<R: Rng>(law: &impl Magnitude, word: u64, source: 
 }
 
 /// A real law that is rounded.
-struct Rounded<'a> {
-    kernel: &'a Kernel,
-    boundaries: &'a Boundaries,
+pub(super) struct Rounded<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) boundaries: &'a Boundaries,
 }
 
 impl Magnitude for Rounded<'_> {

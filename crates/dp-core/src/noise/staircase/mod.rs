@@ -12,10 +12,10 @@ use super::grid::Grid;
 use super::kernel::Lattice;
 use super::law::{AdditiveNoise, CHUNK, NoiseLaw};
 use super::rng::NoiseStream;
-use super::rounded::{Words, settle};
+use super::rounded::{Words, finish};
 use crate::error::{Error, Result};
 use crate::quantity::{Epsilon, L1Sensitivity, NoiseScale, Scale};
-use table::Quantiles;
+use table::{Block, Quantiles};
 
 /// The discrete staircase law on a grid: of all noise that is purely private for a number that moves by
 /// `width` steps, the one of least variance among staircases (Geng and Viswanath 2016), exactly.
@@ -97,20 +97,13 @@ impl AdditiveNoise for StaircaseNoise {
         self.grid.check_values(values)?;
         let (table, on) = (Quantiles::of(self.shape), Lattice::new(self.grid));
         let law = &*table;
-        let mut words = Words::new();
-        let mut slow = [0u16; CHUNK];
+        let (mut words, mut block) = (Words::new(), Block::new());
+        let mut pending = [0u8; CHUNK / 8];
         for chunk in values.chunks_mut(CHUNK) {
             let words = words.refill(stream, chunk.len());
-            // Listed without a branch: what is not slow is overwritten by the next.
-            let mut count = 0;
-            for (i, (&word, value)) in words.iter().zip(&mut *chunk).enumerate() {
-                slow[count] = i as u16;
-                count += usize::from(law.lane(&on, word, value));
-            }
-            for &i in &slow[..count] {
-                let value = &mut chunk[usize::from(i)];
-                *value = on.sum(*value, settle(law, words[usize::from(i)], stream));
-            }
+            let pending = &mut pending[..chunk.len().div_ceil(8)];
+            law.add(&on, &mut block, words, chunk, pending);
+            finish(law, &on, words, chunk, pending, stream);
         }
         Ok(())
     }

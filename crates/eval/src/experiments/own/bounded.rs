@@ -78,7 +78,7 @@ fn found(
     (ways, epsilon): (&[Way], f64),
     repetition: u64,
 ) -> Result<(Vec<f64>, f64)> {
-    let (asked, searched) = context.pick((40, 300), (300, 3000));
+    let (asked, searched) = context.pick((100, 1000), (300, 3000));
     let seed = context.public_seed("split", repetition);
     let split = all.split(asked, Some(searched), seed)?;
     let d = all.d();

@@ -1,8 +1,8 @@
 //! Item sets with one item protected, from epsilon one half on: counts of public groups beside bins and occupancy bits.
 
-use super::sets::{Method, RETURNED, Task, found_rows, recalls, shown};
+use super::sets::{Method, REPETITIONS, RETURNED, Task, found_rows, recalls, shown};
 use crate::Table;
-use crate::data::{ItemSets, package_sets};
+use crate::data::{ItemSets, package_sets, shuffle};
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};
 use crate::framework::{
@@ -11,7 +11,6 @@ use crate::framework::{
 use crate::metrics::mean_and_error;
 use dp_core::mechanism::Mechanism as _;
 use dp_core::{Budget, PublicSeed};
-use rand_core::Rng;
 use rayon::prelude::*;
 use sketch::search::{CountIndex, Queries};
 use sketch::sets::{GroupCounts, ItemGroups, ItemSet, NoisyCounts};
@@ -57,39 +56,38 @@ impl Way {
     }
 }
 
-/// Sets set aside as public, and the task among the others.
+/// Sets set aside as public, the others, and the groups that the public ones choose.
 struct Split {
-    task: Task,
+    rest: ItemSets,
     public: Vec<ItemSet>,
+    groups: Vec<ItemGroups>,
 }
 
 impl Split {
-    fn new(data: ItemSets, seed: PublicSeed, queries: usize) -> Self {
-        let mut draw = seed.generator(0);
-        let mut sets: Vec<(u64, ItemSet)> =
-            data.sets.into_iter().map(|set| (draw.next_u64(), set)).collect();
-        sets.sort_by_key(|(place, _)| *place);
-        let mut sets: Vec<ItemSet> = sets.into_iter().map(|(_, set)| set).collect();
+    fn new(data: &ItemSets, seed: PublicSeed) -> Result<Self> {
+        let mut sets = data.sets.clone();
+        shuffle(&mut sets, &mut seed.generator(0));
         let rest = sets.split_off(PUBLIC);
         let rule = format!("{}; {PUBLIC} others are public", data.rule);
-        Self { task: Task::new(ItemSets { sets: rest, rule, ..data }, queries), public: sets }
+        let groups = |&epsilon: &f64| ItemGroups::of_sample(&sets, 1, Budget::new(epsilon, 0.0)?);
+        let groups = EPSILONS.iter().map(groups).collect::<core::result::Result<_, _>>()?;
+        Ok(Self { rest: ItemSets { sets: rest, rule, ..data.clone() }, public: sets, groups })
     }
 }
 
 /// The recall of each of some ways to search one release of counts, and what its mechanism says of its noise.
 fn counted(
     context: &Context<'_>,
-    split: &Split,
-    groups: &ItemGroups,
-    (ways, epsilon): (&[Way], f64),
+    (split, task): (&Split, &Task<'_>),
+    (ways, at): (&[Way], usize),
     repetition: u64,
 ) -> Result<(Vec<f64>, f64)> {
+    let (epsilon, sets) = (EPSILONS[at], task.sets());
     let mut noise = context.noise(&format!("counts {epsilon}"), repetition);
-    let (task, sets) = (&split.task, split.task.sets());
     let other = sabotage::ignores_data().then(|| vec![sets[0].clone(); sets.len()]);
     let seen = other.as_deref().unwrap_or(sets);
     let budget = sabotage::spent(Budget::new(epsilon, 0.0)?)?;
-    let mechanism = GroupCounts::calibrate(groups.clone(), 1, budget)?;
+    let mechanism = GroupCounts::calibrate(split.groups[at].clone(), 1, budget)?;
     let release = mechanism.release(seen, &mut noise)?;
     let (items, error) = (release.payload(), mechanism.predict(())?.root_mean_square);
     let known = CountIndex::posterior(items, &NoisyCounts::exact(items, &split.public))?;
@@ -124,24 +122,29 @@ impl Series {
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     context.progress.begin(4 * EPSILONS.len() as u64);
-    let repetitions = 10;
     let data = package_sets().at_least(20);
-    let split = Split::new(data, context.public_seed("split", 0), context.pick(50, 300));
-    let groups = |&epsilon: &f64| -> Result<ItemGroups> {
-        context.progress.step();
-        Ok(ItemGroups::of_sample(&split.public, 1, Budget::new(epsilon, 0.0)?)?)
+    let seeds = |what| (0..REPETITIONS as u64).map(move |r| context.public_seed(what, r));
+    let (samples, asked) = context.pick((3, 60), (REPETITIONS, 300));
+    let splits: Vec<PublicSeed> = seeds("split").take(samples).collect();
+    let splits = splits.into_par_iter().map(|seed| Split::new(&data, seed));
+    let splits: Vec<Split> = splits.collect::<Result<_>>()?;
+    EPSILONS.iter().for_each(|_| context.progress.step());
+    let task = |(split, seed)| {
+        let split: &Split = split;
+        (split, Task::new(&split.rest, asked, seed))
     };
-    let groups: Vec<ItemGroups> = EPSILONS.iter().map(groups).collect::<Result<_>>()?;
+    let tasks: Vec<(&Split, Task<'_>)> =
+        splits.iter().cycle().zip(seeds("queries")).map(task).collect();
     // Ways that search the same releases.
     let series = |ways: &[Way]| -> Result<Vec<Series>> {
         let empty = |&way| Series { way, recalls: Vec::new(), noise: Vec::new() };
         let mut found: Vec<Series> = ways.iter().map(empty).collect();
-        for (epsilon, groups) in EPSILONS.into_iter().zip(&groups) {
-            let one = |r: u64| match ways {
-                [Way::Known(method)] => recalls(context, &split.task, (&[*method], epsilon), r),
-                _ => counted(context, &split, groups, (ways, epsilon), r),
+        for (at, epsilon) in EPSILONS.into_iter().enumerate() {
+            let one = |(r, (split, task)): (usize, &(&Split, Task<'_>))| match ways {
+                [Way::Known(method)] => recalls(context, task, (&[*method], epsilon), r as u64),
+                _ => counted(context, (split, task), (ways, at), r as u64),
             };
-            let all = (0..repetitions).into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
+            let all = tasks.par_iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
             for (i, series) in found.iter_mut().enumerate() {
                 series.noise.push(all[0].1);
                 series.recalls.push(all.iter().map(|(recalls, _)| recalls[i]).collect());
@@ -159,27 +162,36 @@ fn run(context: &Context<'_>) -> Result<Report> {
         "Share of the 20 most similar package sets among 100 returned; one item of one set protected, delta 0. 700 other sets are public.",
         &["way", "epsilon 0.5", "1", "2"],
     );
-    let sizes = groups.iter().map(|g| g.k().to_string());
-    table.row(["groups chosen by the public sets".to_owned()].into_iter().chain(sizes));
+    let sizes = |at: usize| splits.iter().map(move |split| split.groups[at].k());
+    let range = |at| {
+        let (least, most) = (sizes(at).min().unwrap_or(0), sizes(at).max().unwrap_or(0));
+        if least == most { most.to_string() } else { format!("{least} to {most}") }
+    };
+    let mean = |at| sizes(at).sum::<usize>() as f64 / samples as f64;
+    table.row(
+        ["groups chosen by the public sets".to_owned()]
+            .into_iter()
+            .chain((0..EPSILONS.len()).map(range)),
+    );
     for series in &all {
         let numbers = series.means().map(|x| format!("{x:.3}"));
         table.row([series.way.label().to_owned()].into_iter().chain(numbers));
     }
-    claims(&mut report, &all, RETURNED as f64 / (split.task.sets().len() - 1) as f64);
+    claims(&mut report, &all, RETURNED as f64 / (splits[0].rest.sets.len() - 1) as f64);
     let curve = |series: &Series| Curve {
         label: series.way.label().into(),
         points: EPSILONS.iter().zip(&series.recalls).map(|(&x, y)| Point::mean(x, y)).collect(),
         origin: Origin {
             k: match series.way {
                 Way::Known(method) => Setting::Fixed(method.slots() as f64),
-                _ => Setting::PerPoint(groups.iter().map(|g| g.k() as f64).collect()),
+                _ => Setting::PerPoint((0..EPSILONS.len()).map(mean).collect()),
             },
             epsilon: Setting::AxisX,
             delta: Setting::Fixed(0.0),
             sigma: Setting::PerPoint(series.noise.clone()),
             seeds: Seeds::Derived(context.seed),
-            data: split.task.describe(),
-            repetitions: repetitions as usize,
+            data: splits[0].rest.describe(),
+            repetitions: REPETITIONS,
             ..Origin::formula(series.way.label())
         },
     };
@@ -196,21 +208,26 @@ fn run(context: &Context<'_>) -> Result<Report> {
         columns: 1,
     });
     report.tables.push(table);
+    report.note(format!(
+        "Every repetition draws its queries anew, and takes one of {samples} draws of public sets."
+    ));
     Ok(report)
 }
+
+const ONE_SAMPLE: &str = "the numbers come from one public sample and one draw of queries; over samples drawn anew the means are about .32, .50 and .70";
 
 fn claims(report: &mut Report, all: &[Series], chance: f64) {
     let [bins, bits, counts, alone, exact] = all else { unreachable!("five ways") };
     let [bins, bits, found, alone, asked] = [bins, bits, counts, alone, exact].map(Series::means);
     let above = |found: &[f64], least: &[f64]| found.iter().zip(least).all(|(a, b)| a >= b);
+    let known = above(&found, &[0.27, 0.45, 0.65]);
     report
         .claim(
             "counts of groups from a public sample find at least .317 and .516 at epsilon 0.5 and 1",
             above(&found[..2], &[0.317, 0.516]),
             shown(&found[..2]),
         )
-        .catches(&ANSWERS)
-        .catches(&[Sabotage::DoubleNoise]);
+        .fails_because(ONE_SAMPLE, known);
     report
         .claim(
             "at epsilon 0.5 and 1 that is at least three times what bins, and what denoised occupancy bits, find without public sets",
@@ -220,6 +237,13 @@ fn claims(report: &mut Report, all: &[Series], chance: f64) {
         .catches(&ANSWERS);
     report
         .claim("at epsilon 2 they find at least .695", found[2] >= 0.695, shown(&found[2..3]))
+        .fails_because(ONE_SAMPLE, known);
+    report
+        .claim(
+            "at least .27, .45 and .65 (limits set after runs of four seeds, of public sets drawn anew)",
+            known,
+            shown(&found),
+        )
         .catches(&ANSWERS)
         .catches(&[Sabotage::DoubleNoise]);
     report

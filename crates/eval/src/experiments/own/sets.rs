@@ -1,14 +1,14 @@
 //! Item sets with one item protected: occupancy bits beside bins of several values.
 
 use crate::Table;
-use crate::data::{ItemSets, package_sets};
+use crate::data::{ItemSets, package_sets, shuffle};
 use crate::error::Result;
 use crate::framework::sabotage::{self, ANSWERS, NOISE, Sabotage};
 use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, Study,
 };
 use crate::metrics::{mean_and_error, mean_precision_recall};
-use dp_core::Budget;
+use dp_core::{Budget, PublicSeed};
 use rayon::prelude::*;
 use sketch::search::{Neighbours, Queries, Ranking, SetIndex, best_rows, nearest};
 use sketch::sets::{BinResponse, ItemSet, PrivateSymbols, SetPairs};
@@ -60,17 +60,23 @@ impl Method {
     }
 }
 
+/// Repetitions, each with queries of its own.
+pub(super) const REPETITIONS: usize = 10;
+
 /// Sets with queries among them, and the exact answers.
-pub(super) struct Task {
-    data: ItemSets,
+pub(super) struct Task<'a> {
+    data: &'a ItemSets,
     queries: Vec<usize>,
     truth: Vec<Vec<usize>>,
 }
 
-impl Task {
-    pub(super) fn new(data: ItemSets, queries: usize) -> Self {
+impl<'a> Task<'a> {
+    /// Queries drawn by the seed, all different.
+    pub(super) fn new(data: &'a ItemSets, queries: usize, seed: PublicSeed) -> Self {
         let sets = &data.sets;
-        let queries: Vec<usize> = (0..queries).map(|i| i * sets.len() / queries).collect();
+        let mut order: Vec<usize> = (0..sets.len()).collect();
+        shuffle(&mut order, &mut seed.generator(0));
+        let queries = order[..queries].to_vec();
         let best = |&q: &usize| {
             let hits = best_rows(sets.len(), q, TRUE, |i| sets[q].jaccard(&sets[i]));
             hits.into_iter().map(|hit| hit.row).collect()
@@ -87,10 +93,6 @@ impl Task {
         &self.queries
     }
 
-    pub(super) fn describe(&self) -> String {
-        self.data.describe()
-    }
-
     pub(super) fn recall(&self, found: Vec<Vec<usize>>) -> f64 {
         let found = sabotage::answers(found, self.data.sets.len());
         mean_precision_recall(&found, &self.truth, RETURNED).1
@@ -100,7 +102,7 @@ impl Task {
 /// The recall of each of some methods, which search the same release, and the probability with which it keeps a symbol.
 pub(super) fn recalls(
     context: &Context<'_>,
-    task: &Task,
+    task: &Task<'_>,
     (methods, epsilon): (&[Method], f64),
     repetition: u64,
 ) -> Result<(Vec<f64>, f64)> {
@@ -174,17 +176,12 @@ impl Series {
 }
 
 /// Methods that search the same releases.
-fn series(
-    context: &Context<'_>,
-    task: &Task,
-    methods: &[Method],
-    repetitions: u64,
-) -> Result<Vec<Series>> {
+fn series(context: &Context<'_>, tasks: &[Task<'_>], methods: &[Method]) -> Result<Vec<Series>> {
     let empty = |&method| Series { method, recalls: Vec::new(), keep: Vec::new() };
     let mut found: Vec<Series> = methods.iter().map(empty).collect();
     for epsilon in EPSILONS {
-        let one = |r| recalls(context, task, (methods, epsilon), r);
-        let all = (0..repetitions).into_par_iter().map(one).collect::<Result<Vec<_>>>()?;
+        let one = |(r, task)| recalls(context, task, (methods, epsilon), r as u64);
+        let all = tasks.par_iter().enumerate().map(one).collect::<Result<Vec<_>>>()?;
         for (i, series) in found.iter_mut().enumerate() {
             series.keep.push(all[0].1);
             series.recalls.push(all.iter().map(|(recalls, _)| recalls[i]).collect());
@@ -202,11 +199,15 @@ pub(super) fn shown(numbers: &[f64]) -> String {
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
     context.progress.begin(2 * EPSILONS.len() as u64);
-    let repetitions = 10;
-    let task = Task::new(package_sets().at_least(20), context.pick(50, 300));
+    let data = package_sets().at_least(20);
+    let task = |r: usize| {
+        let seed = context.public_seed("queries", r as u64);
+        Task::new(&data, context.pick(100, 300), seed)
+    };
+    let tasks: Vec<Task<'_>> = (0..REPETITIONS).map(task).collect();
     let (bins, bits) = METHODS.split_at(1);
-    let mut all = series(context, &task, bins, repetitions)?;
-    all.extend(series(context, &task, bits, repetitions)?);
+    let mut all = series(context, &tasks, bins)?;
+    all.extend(series(context, &tasks, bits)?);
     let mut table = Table::new(
         "recall",
         "Share of the 20 most similar package sets among 100 returned; one item of one set protected, delta 0.",
@@ -228,8 +229,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
             delta: Setting::Fixed(0.0),
             sigma: Setting::PerPoint(series.keep.clone()),
             seeds: Seeds::Derived(context.seed),
-            data: task.data.describe(),
-            repetitions: repetitions as usize,
+            data: data.describe(),
+            repetitions: REPETITIONS,
             ..Origin::formula(series.method.label())
         },
     };
@@ -238,7 +239,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         caption: "Recall of 20 true neighbours in 100 returned, package sets, one item protected, delta 0."
             .into(),
         panels: vec![Panel {
-            title: task.data.name.clone(),
+            title: data.name.clone(),
             x: Axis::log("epsilon"),
             y: Axis::linear("recall").between(0.0, 1.0),
             curves: all.iter().map(curve).collect(),

@@ -127,17 +127,22 @@ fn angles_and_cosines_are_covered_over_fresh_projections() {
             let rows = RowsView::f64(2, 2, &pair).unwrap();
             let mut rng = NoiseRng::deterministic_not_private(11);
             let (mut angles, mut cosines, mut whole) = (Vec::new(), Vec::new(), Vec::new());
+            // Of one response and number of bits, both follow from the count.
+            let mut known = HashMap::new();
             for seed in 0..DRAWS as u64 {
                 let seed = PublicSeed::new(seed);
                 let sketch =
                     SignSketch::repeated(Family::Gaussian, 2, bits, bits / 2, seed).unwrap();
                 let reads_query = bits < 256 || theta == 0.8;
                 let mut take = |pairs: SignPairs<'_>| {
-                    let c = confidence();
-                    let interval = pairs.angle_interval(0, 1, c).unwrap();
-                    angles.push((theta, pairs.angle(0, 1).unwrap(), interval));
-                    let interval = pairs.cosine_interval(0, 1, c).unwrap();
-                    cosines.push((theta.cos(), pairs.cosine(0, 1).unwrap(), interval));
+                    let count = pairs.hamming(0, 1).unwrap().value.to_bits();
+                    let [angle, cosine] = *known.entry(count).or_insert_with(|| {
+                        let c = confidence();
+                        let angle = pairs.angle_interval(0, 1, c).unwrap();
+                        [angle, pairs.cosine_interval(0, 1, c).unwrap()]
+                    });
+                    angles.push((theta, pairs.angle(0, 1).unwrap(), angle));
+                    cosines.push((theta.cos(), pairs.cosine(0, 1).unwrap(), cosine));
                 };
                 if signal == 1.0 {
                     let exact = sketch.simhash(rows).unwrap();

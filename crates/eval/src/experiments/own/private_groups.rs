@@ -69,7 +69,7 @@ struct Task {
 
 impl Task {
     fn new(context: &Context<'_>, all: &Points, repetition: u64) -> Result<Self> {
-        let (asked, searched) = context.pick((40, 1500), (1000, 3000));
+        let (asked, searched) = context.pick((150, 3000), (1000, 3000));
         let seed = context.public_seed("split", repetition);
         let split = all.split(PUBLIC, Some(asked + searched), seed)?;
         let (public, rows) = (split.queries, split.database);

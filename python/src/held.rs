@@ -2,6 +2,7 @@
 
 use crate::error::{Fault, Result};
 use dp_core::output::Output;
+use dp_core::parts::Terms;
 use dp_core::{release::Release as Certified, release_file};
 use linalg_dp::any::AnyRelease;
 use linalg_dp::covariance::PowerDirections;
@@ -54,6 +55,14 @@ impl Held {
     pub(crate) fn encode(&self) -> Result<Vec<u8>> {
         match self {
             Self::Any(release) => Ok(each_kind!(&**release, r => release_file::encode(r)?)),
+            _ => Err(Fault::Data("no file holds such a release".into())),
+        }
+    }
+
+    /// The numbers of a block of this many rows, on these terms.
+    pub(crate) fn block(&self, terms: &Terms, rows: u64) -> Result<Vec<u8>> {
+        match self {
+            Self::Any(release) => Ok(each_kind!(&**release, r => terms.block(r, rows)?)),
             _ => Err(Fault::Data("no file holds such a release".into())),
         }
     }

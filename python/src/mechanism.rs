@@ -205,13 +205,12 @@ impl Mechanism {
         })
     }
 
-    /// The release file of a block, which is in memory.
-    pub(crate) fn file(&self, block: &Portion<'_>, run: &mut Run) -> Result<Vec<u8>> {
-        let held = match block {
-            Portion::Rows(view) => self.of_rows(Source::View(*view), run)?,
-            Portion::Sets(sets) => self.of_sets(sets, run)?,
-        };
-        held.encode()
+    /// The release of a block, which is in memory.
+    pub(crate) fn block(&self, block: &Portion<'_>, run: &mut Run) -> Result<Held> {
+        match block {
+            Portion::Rows(view) => self.of_rows(Source::View(*view), run),
+            Portion::Sets(sets) => self.of_sets(sets, run),
+        }
     }
 
     /// The mechanism of sums that can be made in parts.

@@ -90,7 +90,7 @@ fn terms(
         None => Portion::Sets(Vec::new()),
     };
     let mut run = Run::of_block(key.noise_of_terms(), inputs.seed(key));
-    Ok(Terms::of(&mechanism.file(&nothing, &mut run)?)?)
+    Ok(Terms::of(&mechanism.block(&nothing, &mut run)?.encode()?)?)
 }
 
 /// A manifest with its key, in a worker.
@@ -170,8 +170,8 @@ impl Parts {
                     }
                     _ => {
                         let mut run = Run::of_block(rng, inputs.seed(key));
-                        let file = mechanism.file(portion, &mut run)?;
-                        Ok(writer.push(&content, manifest.terms().payload(&file, rows)?)?)
+                        let held = mechanism.block(portion, &mut run)?;
+                        Ok(writer.push(&content, &held.block(manifest.terms(), rows)?)?)
                     }
                 }
             };

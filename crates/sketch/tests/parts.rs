@@ -79,8 +79,8 @@ impl Room {
             let content = content(&self.key, index, &rows);
             let mut rng = manifest.noise(&self.key, index, &content).unwrap();
             let view = RowsView::f64(rows.len() / D, D, &rows).unwrap();
-            let bytes = encode(&self.mechanism.release(view, &mut rng).unwrap()).unwrap();
-            part.push(&content, manifest.terms().payload(&bytes, view.n() as u64).unwrap())
+            let release = self.mechanism.release(view, &mut rng).unwrap();
+            part.push(&content, &manifest.terms().block(&release, view.n() as u64).unwrap())
                 .unwrap();
         }
         part.finish().unwrap();
@@ -210,19 +210,25 @@ fn what_was_not_made_for_a_block_is_no_part_of_it() {
     let rows = rows(0);
     let content = content(&room.key, 0, &rows);
     let view = RowsView::f64(ROWS, D, &rows).unwrap();
-    let release = |mechanism: &PrivateProjection, rng: &mut dp_core::NoiseRng| {
-        encode(&mechanism.release(view, rng).unwrap()).unwrap()
-    };
-    let mut rng = manifest.noise(&room.key, 0, &content).unwrap();
-    let right = release(&room.mechanism, &mut rng);
     let terms = manifest.terms();
-    assert!(terms.payload(&right, ROWS as u64).is_ok());
-    assert!(terms.payload(&right, ROWS as u64 - 1).is_err());
+    // From the file of a release or from the release itself, the same.
+    let block = |mechanism: &PrivateProjection, rng: &mut dp_core::NoiseRng, rows: usize| {
+        let release = mechanism.release(view, rng).unwrap();
+        let bytes = encode(&release).unwrap();
+        let of_file = terms.payload(&bytes, rows as u64).map(<[u8]>::to_vec);
+        let of_release = terms.block(&release, rows as u64);
+        let of_release = of_release.map_err(|e| e.to_string());
+        assert_eq!(of_release, of_file.map_err(|e| e.to_string()));
+        of_release
+    };
+    let noise = || manifest.noise(&room.key, 0, &content).unwrap();
+    let right = block(&room.mechanism, &mut noise(), ROWS).unwrap();
+    assert_eq!(right.len(), 8 * D * ROWS);
+    assert!(block(&room.mechanism, &mut noise(), ROWS - 1).is_err());
     // Noise of the system, another calibration.
-    let system = release(&room.mechanism, &mut dp_core::NoiseRng::from_os().unwrap());
-    assert!(terms.payload(&system, ROWS as u64).is_err());
-    let mut rng = manifest.noise(&room.key, 0, &content).unwrap();
-    assert!(terms.payload(&release(&mechanism(2.0), &mut rng), ROWS as u64).is_err());
+    let mut system = dp_core::NoiseRng::from_os().unwrap();
+    assert!(block(&room.mechanism, &mut system, ROWS).is_err());
+    assert!(block(&mechanism(2.0), &mut noise(), ROWS).is_err());
     // The same noise on the same rows under two scales gives the rows away: by itself neither is a release.
     for (mechanism, epsilon) in [(&room.mechanism, 1.0), (&mechanism(2.0), 2.0)] {
         let mut rng = manifest.noise(&room.key, 0, &content).unwrap();
@@ -240,7 +246,7 @@ fn what_was_not_made_for_a_block_is_no_part_of_it() {
     let part = PartWriter::create(path, &manifest, &room.key, 0..1).unwrap();
     assert!(part.finish().is_err() && !path.exists());
     let mut part = PartWriter::create(path, &manifest, &room.key, 0..1).unwrap();
-    part.push(&content, terms.payload(&right, ROWS as u64).unwrap()).unwrap();
+    part.push(&content, &right).unwrap();
     assert!(part.push(&content, &[]).is_err());
     assert!(PartWriter::create(path, &manifest, &room.key, 5..7).is_err());
 }

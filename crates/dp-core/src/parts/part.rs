@@ -197,7 +197,7 @@ impl PartReader {
     pub(super) fn each(
         &mut self,
         key: &ReleaseKey,
-        take: &mut dyn FnMut(&[u8]) -> Result<()>,
+        take: &mut (dyn FnMut(&[u8]) -> Result<()> + Send),
     ) -> Result<u64> {
         let failed = |e: std::io::Error| Error::io(self.path.display(), &e);
         let mut keyed = key.begin(Purpose::Part);
@@ -208,8 +208,9 @@ impl PartReader {
         while left > 0 {
             let piece = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
             self.file.read_exact(&mut buffer[..piece]).map_err(failed)?;
-            keyed.update(&buffer[..piece]);
-            take(&buffer[..piece])?;
+            // Both are hashes, as a rule: neither waits for the other.
+            let bytes = &buffer[..piece];
+            rayon::join(|| keyed.update(bytes), || take(bytes)).1?;
             left -= piece as u64;
         }
         let (sealed, seal) = self.tail.split_at(self.tail.len() - 32);

@@ -3,7 +3,8 @@
 use crate::certificate::{Certificate, canonical};
 use crate::error::{Error, Result};
 use crate::noise::GeneratorKind;
-use crate::release_file::{Kind, Opened, Trailer, open};
+use crate::release::Release;
+use crate::release_file::{ClassOfCertificate, Kind, Payload, Summary, Trailer, open, parted};
 use serde::{Deserialize, Serialize};
 
 /// Public parameters that count what a release holds.
@@ -71,11 +72,10 @@ impl Terms {
     /// # Errors
     /// [`Error::File`] for any other file.
     pub fn of(release: &[u8]) -> Result<Self> {
-        Self::opened(&open(release)?)
+        Self::summarised(open(release)?.summary)
     }
 
-    fn opened(release: &Opened<'_>) -> Result<Self> {
-        let summary = release.summary.clone();
+    fn summarised(summary: Summary) -> Result<Self> {
         let words = (summary.fingerprint, summary.parameters);
         Self::stated(summary.kind, summary.columns, words, summary.certificate.private()?)
     }
@@ -113,12 +113,31 @@ impl Terms {
     /// [`Error::File`] for a release on other terms, or of another number of rows.
     pub fn payload<'a>(&self, release: &'a [u8], rows: u64) -> Result<&'a [u8]> {
         let opened = open(release)?;
-        let found = opened.summary.rows;
-        if found != rows || Self::opened(&opened)? != *self {
+        self.check(opened.summary, rows)?;
+        Ok(opened.payload)
+    }
+
+    /// As [`Terms::payload`] for a release that no file holds yet: what is made for a part needs none, nor the hash of one.
+    ///
+    /// # Errors
+    /// As [`Terms::payload`].
+    pub fn block<T: Payload, C: ClassOfCertificate>(
+        &self,
+        release: &Release<T, C>,
+        rows: u64,
+    ) -> Result<Vec<u8>, T::Error> {
+        let (summary, payload) = parted(release)?;
+        self.check(summary, rows)?;
+        Ok(payload)
+    }
+
+    fn check(&self, block: Summary, rows: u64) -> Result<()> {
+        let found = block.rows;
+        if found != rows || Self::summarised(block)? != *self {
             let reason = format!("has {found} rows of {rows}, or other terms than the manifest's");
             return Err(Error::file("block", reason));
         }
-        Ok(opened.payload)
+        Ok(())
     }
 
     /// The kind of file that holds the release.

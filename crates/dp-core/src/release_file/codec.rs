@@ -66,17 +66,21 @@ impl Trailer {
         Ok(Self { certificate: certificate.of_mapped(preprocessing)?.into(), ..self })
     }
 
+    /// As it is stored, with so many bytes of ids.
+    pub(super) fn written(self, ids: Option<u64>) -> Written {
+        let Self { shape: (rows, columns), fingerprint, parameters, certificate } = self;
+        let certificate = serde_json::to_value(&certificate).expect("string keys only");
+        Written { rows, columns, fingerprint, parameters, certificate, ids }
+    }
+
     /// The bytes behind a payload with so many bytes of ids, of this hash, and the certificate in them.
     pub(super) fn bind(
         self,
         payload: PayloadHash,
         ids: Option<u64>,
     ) -> Result<(Vec<u8>, AnyCertificate)> {
-        let Self { shape: (rows, columns), fingerprint, parameters, certificate } = self;
-        let certificate = certificate.bound_to(payload)?;
-        let value = serde_json::to_value(&certificate).expect("string keys only");
-        let written = Written { rows, columns, fingerprint, parameters, certificate: value, ids };
-        let text = canonical(&written);
+        let certificate = self.certificate.bound_to(payload)?;
+        let text = canonical(&Self { certificate: certificate.clone(), ..self }.written(ids));
         if text.len() > LIMIT {
             return Err(Error::file("trailer", format!("longer than {LIMIT} bytes")));
         }

@@ -24,6 +24,7 @@ pub use crate::certificate::{AnyCertificate, CertificateClass, ClassOfCertificat
 pub use crate::row_ids::RowIds;
 pub use codec::{Trailer, to_json};
 pub use kind::Kind;
+pub(crate) use payload::parted;
 pub use payload::{Payload, decode, encode, encode_as, load, write};
 pub use reader::{Opened, Summary, open, read, read_summary};
 pub use writer::Writer;

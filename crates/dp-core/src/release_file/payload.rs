@@ -1,5 +1,6 @@
 //! What a crate defines to store its releases, and what follows from it.
 
+use super::reader::stated;
 use super::{AnyCertificate, CertificateClass, Kind, Opened, Summary, Trailer, Writer, open, read};
 use crate::certificate::{ClassOfCertificate, Statement};
 use crate::error::{Error, Result};
@@ -113,6 +114,17 @@ pub fn encode_as<T: Payload, C: ClassOfCertificate>(
     let mut out = Writer::begin(Vec::new(), kind)?;
     release.payload().write(&mut out)?;
     Ok(out.end_with(trailer, release.ids())?.0)
+}
+
+/// What a file of this release would say of itself, and its payload, which is not hashed: there is no such file.
+pub(crate) fn parted<T: Payload, C: ClassOfCertificate>(
+    release: &Release<T, C>,
+) -> Result<(Summary, Vec<u8>), T::Error> {
+    let kind = kind_of(release)?;
+    let summary = stated(kind, trailer(release, kind)?.written(None))?;
+    let mut out = Writer::of_payload(kind)?;
+    release.payload().write(&mut out)?;
+    Ok((summary, out.into_payload()))
 }
 
 /// Writes a release to a path or an [`Output`](crate::output::Output), all or nothing.

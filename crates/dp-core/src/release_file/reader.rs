@@ -263,17 +263,22 @@ fn summarise(
     if suffix[8..] != checksum(prefix, payload, trailer) {
         return Err(Error::file("checksum", "the file was damaged or altered"));
     }
-    let Written { rows, columns, fingerprint, parameters, certificate, ids } =
-        Written::from_bytes(trailer)?;
+    let summary = stated(kind, Written::from_bytes(trailer)?)?;
+    if summary.certificate.payload_hash() != Some(payload) {
+        let reason = "is not the payload that the certificate was written for";
+        return Err(Error::file("payload", reason));
+    }
+    Ok(summary)
+}
+
+/// What a trailer says in a file of this kind.
+pub(super) fn stated(kind: Kind, trailer: Written) -> Result<Summary> {
+    let Written { rows, columns, fingerprint, parameters, certificate, ids } = trailer;
     let certificate = AnyCertificate::from_json(&canonical(&certificate))?;
     let (class, promised) = (certificate.class(), kind.certificate_class());
     if class != promised {
         let reason = format!("is {class}, and {} has one that is {promised}", kind.name());
         return Err(Error::file("certificate", reason));
-    }
-    if certificate.payload_hash() != Some(payload) {
-        let reason = "is not the payload that the certificate was written for";
-        return Err(Error::file("payload", reason));
     }
     let parameters = canonical(&parameters);
     Ok(Summary { kind, rows, columns, fingerprint, parameters, certificate, ids })

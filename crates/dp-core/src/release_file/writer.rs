@@ -15,6 +15,8 @@ pub struct Writer<W = Output> {
     kind: Kind,
     /// What is neither hashed nor written yet.
     held: Vec<u8>,
+    /// Most that is held.
+    most: usize,
 }
 
 /// Bytes that are hashed and written at a time, while they are in the cache.
@@ -28,7 +30,7 @@ impl<W: Write> Writer<W> {
     /// # Errors
     /// [`Error::Io`].
     pub fn begin(out: W, kind: Kind) -> Result<Self> {
-        let mut this = Self { out, hash: Sha256::new(), kind, held: Vec::new() };
+        let mut this = Self { out, hash: Sha256::new(), kind, held: Vec::new(), most: HELD };
         this.out.write_all(&prefix(kind)).map_err(failed)?;
         Ok(this)
     }
@@ -78,7 +80,7 @@ impl<W: Write> Writer<W> {
 
     /// Hashes and writes what is held when this many bytes more would be too many.
     fn make_room(&mut self, bytes: usize) -> Result<()> {
-        if self.held.len() + bytes > HELD {
+        if self.held.len() + bytes > self.most {
             self.put()?;
         }
         Ok(())
@@ -126,6 +128,18 @@ impl<W: Write> Writer<W> {
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.kind
+    }
+}
+
+impl Writer<Vec<u8>> {
+    /// Begins a file of which the payload alone is wanted: it is never hashed.
+    pub(super) fn of_payload(kind: Kind) -> Result<Self> {
+        Ok(Self { most: usize::MAX, ..Self::begin(Vec::new(), kind)? })
+    }
+
+    /// The payload.
+    pub(super) fn into_payload(self) -> Vec<u8> {
+        self.held
     }
 }
 

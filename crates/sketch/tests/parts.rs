@@ -229,6 +229,11 @@ fn what_was_not_made_for_a_block_is_no_part_of_it() {
     let mut system = dp_core::NoiseRng::from_os().unwrap();
     assert!(block(&room.mechanism, &mut system, ROWS).is_err());
     assert!(block(&mechanism(2.0), &mut noise(), ROWS).is_err());
+    // The certificate of a file beside other numbers, and the file's own release: neither was made for the block.
+    let made = room.mechanism.release(view, &mut noise()).unwrap();
+    let read: Release<PrivateSketch> = decode(&encode(&made).unwrap()).unwrap();
+    assert!(terms.payload(&encode(&read).unwrap(), ROWS as u64).is_ok());
+    assert!(terms.block(&read, ROWS as u64).is_err());
     // The same noise on the same rows under two scales gives the rows away: by itself neither is a release.
     for (mechanism, epsilon) in [(&room.mechanism, 1.0), (&mechanism(2.0), 2.0)] {
         let mut rng = manifest.noise(&room.key, 0, &content).unwrap();

@@ -120,13 +120,18 @@ impl Terms {
     /// As [`Terms::payload`] for a release that no file holds yet: what is made for a part needs none, nor the hash of one.
     ///
     /// # Errors
-    /// As [`Terms::payload`].
+    /// As [`Terms::payload`], and for a release of a file, whose numbers this would not hold against its certificate, or whose rows
+    /// have names.
     pub fn block<T: Payload, C: ClassOfCertificate>(
         &self,
         release: &Release<T, C>,
         rows: u64,
     ) -> Result<Vec<u8>, T::Error> {
         let (summary, payload) = parted(release)?;
+        if summary.certificate.payload_hash().is_some() || release.ids().is_some() {
+            let reason = "comes from a file, or its rows have names: a block is made for its part";
+            return Err(Error::file("block", reason).into());
+        }
         self.check(summary, rows)?;
         Ok(payload)
     }

@@ -25,7 +25,7 @@ pub struct Summary {
     pub fingerprint: String,
     /// Public parameters of the kind, canonical JSON.
     pub parameters: String,
-    /// The certificate: it holds together, and is of this payload.
+    /// The certificate: it holds together, and is of this payload where it was read from a file.
     pub certificate: AnyCertificate,
     /// Bytes that the ids of its rows take, where they are kept: public, and not protected.
     pub ids: Option<u64>,

@@ -5,12 +5,13 @@ use dp_core::parts::{
     Block, Content, ContentHash, Inputs, KeyFile, Manifest, PartWriter, Parts, PinnedFile,
     ReleaseKey, Terms,
 };
-use dp_core::release_file::{decode, encode};
+use dp_core::release_file::{RowIds, decode, encode};
 use dp_core::{Adjacency, Budget, EntryBound, PublicSeed, Release, Shift};
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::vectors::{PrivateProjection, PrivateSketch};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 const D: usize = 4;
 /// Rows of a block; the last one of six has fewer.
@@ -229,11 +230,19 @@ fn what_was_not_made_for_a_block_is_no_part_of_it() {
     let mut system = dp_core::NoiseRng::from_os().unwrap();
     assert!(block(&room.mechanism, &mut system, ROWS).is_err());
     assert!(block(&mechanism(2.0), &mut noise(), ROWS).is_err());
-    // The certificate of a file beside other numbers, and the file's own release: neither was made for the block.
-    let made = room.mechanism.release(view, &mut noise()).unwrap();
-    let read: Release<PrivateSketch> = decode(&encode(&made).unwrap()).unwrap();
+    // The release of a file, its certificate beside other numbers, and rows with names: none was made for the block.
+    let made = || room.mechanism.release(view, &mut noise()).unwrap();
+    let read: Release<PrivateSketch> = decode(&encode(&made()).unwrap()).unwrap();
     assert!(terms.payload(&encode(&read).unwrap(), ROWS as u64).is_ok());
-    assert!(terms.block(&read, ROWS as u64).is_err());
+    let other = room.mechanism.release(view, &mut system).unwrap().into_parts().0;
+    let resealed = Release::certified(other, read.certificate().clone());
+    let mut names = RowIds::default();
+    (0..ROWS).for_each(|i| names.push(&i.to_string()).unwrap());
+    let named = made().named(Some(Arc::new(names)));
+    for (what, release) in [("read", read), ("resealed", resealed), ("named", named)] {
+        assert!(terms.block(&release, ROWS as u64).is_err(), "{what}");
+    }
+    assert!(terms.block(&made(), ROWS as u64).is_ok());
     // The same noise on the same rows under two scales gives the rows away: by itself neither is a release.
     for (mechanism, epsilon) in [(&room.mechanism, 1.0), (&mechanism(2.0), 2.0)] {
         let mut rng = manifest.noise(&room.key, 0, &content).unwrap();

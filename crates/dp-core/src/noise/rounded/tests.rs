@@ -17,6 +17,10 @@ fn stream(seed: u64) -> NoiseStream {
     NoiseRng::deterministic_not_private(seed).stream()
 }
 
+fn resolve<R: Rng>(kernel: &Kernel, boundaries: &Boundaries, word: u64, source: &mut R) -> i64 {
+    settle(&Rounded { kernel, boundaries }, word, source)
+}
+
 fn oracle(tail: Tail) -> &'static Oracle {
     static BOTH: [OnceLock<Oracle>; 2] = [OnceLock::new(), OnceLock::new()];
     BOTH[tail as usize].get_or_init(|| match tail {
@@ -122,14 +126,11 @@ pub(in crate::noise) fn recorded(
         for ((word, magnitude), value) in words.iter().zip(fast(&kernel, words)).zip(chunk) {
             source.words.clear();
             let steps = match magnitude {
-                None => settle(&Rounded { kernel: &kernel, boundaries: &b }, *word, &mut source),
+                None => resolve(&kernel, &b, *word, &mut source),
                 Some(n) => {
                     let steps = if word & 1 == 1 { -(n as i64) } else { n as i64 };
                     if forced > 0 && all.len().is_multiple_of(forced) {
-                        assert_eq!(
-                            settle(&Rounded { kernel: &kernel, boundaries: &b }, *word, &mut other),
-                            steps
-                        );
+                        assert_eq!(resolve(&kernel, &b, *word, &mut other), steps);
                     }
                     steps
                 }
@@ -168,7 +169,7 @@ fn check_words(tail: Tail, scale: f64, grid: i32, words: &[u64], seed: u64) -> u
             None => {
                 pending += 1;
                 source.words.clear();
-                let n = settle(&Rounded { kernel: &kernel, boundaries: &b }, *word, &mut source);
+                let n = resolve(&kernel, &b, *word, &mut source);
                 assert!(n == 0 || (n < 0) == (word & 1 == 1));
                 let bits = u128::from(word >> 1) << 64 | u128::from(source.words[0]);
                 let low = (bits >> (127 - BITS)) as i128;
@@ -244,11 +245,7 @@ fn samples_agree_with_mpmath_to_the_last_of_hundreds_of_bits() {
         let mut source = Script { words: words[1..].to_vec(), next: 0 };
         let label = format!("{} {} {scale} {}", case.kind, case.law, case.grid);
         let b = Boundaries::new(tail, scale, grid);
-        assert_eq!(
-            settle(&Rounded { kernel: &kernel, boundaries: &b }, words[0], &mut source),
-            case.steps,
-            "{label}"
-        );
+        assert_eq!(resolve(&kernel, &b, words[0], &mut source), case.steps, "{label}");
         if let Some(n) = fast(&kernel, &words[..1])[0] {
             assert!(case.kind != "edge", "{label}: accepted within 2^-500 of a boundary");
             assert_eq!(n, case.steps.unsigned_abs(), "{label}");
@@ -283,8 +280,7 @@ fn forced_slow_path_gives_the_fast_results() {
             stream(seed).fill_words(&mut words);
             let mut source = stream(seed + 1000);
             for (&word, n) in words.iter().zip(fast(&kernel, &words)) {
-                let exact = settle(&Rounded { kernel: &slow, boundaries: &b }, word, &mut source)
-                    .unsigned_abs();
+                let exact = resolve(&slow, &b, word, &mut source).unsigned_abs();
                 assert!(n.is_none_or(|n| n == exact), "word {word:#x}");
             }
         }

@@ -297,7 +297,7 @@ pub(in crate::noise) mod x86 {
 }
 
 #[cfg(all(test, target_arch = "x86_64"))]
-mod tests {
+pub(in crate::noise) mod tests {
     use super::{run, samples, x86};
     use crate::noise::NoiseRng;
     use crate::noise::grid::Grid;
@@ -306,7 +306,7 @@ mod tests {
     use core::hint::black_box;
 
     /// Whether a floating-point operation of `work` had a subnormal operand: bit 1 of MXCSR.
-    fn meets_subnormals(work: impl FnOnce()) -> bool {
+    pub(in crate::noise) fn meets_subnormals(work: impl FnOnce()) -> bool {
         let mut status = 0u32;
         // SAFETY: stores the register's 32 bits; loads them with the flags of the past cleared.
         unsafe {

@@ -4,7 +4,7 @@ mod shape;
 mod table;
 
 #[cfg(test)]
-pub(in crate::noise) use table::described;
+pub(in crate::noise) use table::tests::described;
 
 pub(crate) use shape::{Shape, check_epsilon};
 

@@ -246,7 +246,10 @@ fn covariance(m: &dyn CovarianceMechanism, source: Source<'_>, run: &mut Run) ->
     let (mut stream, d) = (m.stream(rng), m.dim());
     source.each(&mut |done, all| watch.tick(done, all), &mut |rows| {
         check_width(&rows, d)?;
-        Ok(stream.push_view(rows.check()?)?)
+        stream.push_view(rows).or_else(|error| {
+            rows.check()?;
+            Err(error.into())
+        })
     })?;
     Ok(AnyRelease::Covariance(stream.finish()?).into())
 }

@@ -49,36 +49,97 @@ impl<'a> Columns<'a> {
         columns.filter_map(first).min()
     }
 
-    /// Writes `width` columns from one on, row after row, by squares of eight lines of the cache.
-    pub(crate) fn copy(&self, first: usize, (from, width): (usize, usize), out: &mut [f64]) {
+    /// Writes `width` columns from one on, row after row, and says whether each number is at most `most`.
+    pub(crate) fn copy(
+        &self,
+        first: usize,
+        (from, width): (usize, usize),
+        out: &mut [f64],
+        most: f64,
+    ) -> bool {
         // Pages of some rows at a time, which the processor has at hand.
         const STRIP: usize = 64;
-        let copy = |strip: usize, out: &mut [f64]| {
-            let (first, count) = (self.first + first + strip * STRIP, out.len() / width);
-            for (group, columns) in self.columns[from..from + width].chunks(8).enumerate() {
-                let cut = |column: &'a [f64]| &column[first..first + count];
-                let mut done = 0;
-                if let Ok(eight) = <[&[f64]; 8]>::try_from(columns) {
-                    let eight = eight.map(|column| cut(column).as_chunks::<8>().0);
-                    for (square, out) in out.chunks_exact_mut(8 * width).enumerate() {
-                        let mut lines = [[0.0; 8]; 8];
-                        for (c, column) in eight.iter().enumerate() {
-                            lines.iter_mut().zip(column[square]).for_each(|(line, x)| line[c] = x);
-                        }
-                        for (row, line) in out.chunks_exact_mut(width).zip(&lines) {
-                            row[8 * group..8 * group + 8].copy_from_slice(line);
-                        }
-                    }
-                    done = count / 8 * 8;
+        let strip = |(strip, out): (usize, &mut [f64])| {
+            let first = self.first + first + strip * STRIP;
+            Strip { columns: &self.columns[from..from + width], first, out, most }.copy()
+        };
+        out.chunks_mut(STRIP * width).enumerate().map(strip).fold(true, |all, fine| all & fine)
+    }
+}
+
+/// Rows of some columns from one on, where they go, row after row, and what each number is at most.
+struct Strip<'a, 'b> {
+    columns: &'a [&'a [f64]],
+    first: usize,
+    out: &'b mut [f64],
+    most: f64,
+}
+
+impl Strip<'_, '_> {
+    fn copy(self) -> bool {
+        #[cfg(target_arch = "x86_64")]
+        if let Some(wide) = pulp::x86::V3::try_new() {
+            return wide.vectorize(Wide(wide, self));
+        }
+        self.copy_from(0, 0)
+    }
+
+    /// Those beyond some rows and columns that are written already.
+    #[inline(always)]
+    fn copy_from(self, rows: usize, columns: usize) -> bool {
+        let (width, mut fine) = (self.columns.len(), true);
+        for (i, row) in self.out.chunks_exact_mut(width).enumerate() {
+            let done = if i < rows { columns } else { 0 };
+            for (o, column) in row[done..].iter_mut().zip(&self.columns[done..]) {
+                *o = column[self.first + i];
+                // What is no number is not at most anything.
+                fine &= o.abs() <= self.most;
+            }
+        }
+        fine
+    }
+}
+
+/// By squares of four, two of them a line of the cache.
+#[cfg(target_arch = "x86_64")]
+struct Wide<'a, 'b>(pulp::x86::V3, Strip<'a, 'b>);
+
+#[cfg(target_arch = "x86_64")]
+impl pulp::NullaryFnOnce for Wide<'_, '_> {
+    type Output = bool;
+
+    #[inline(always)]
+    fn call(self) -> bool {
+        use pulp::Simd;
+        use pulp::x86::V3;
+        let Self(wide, strip) = self;
+        let (width, first) = (strip.columns.len(), strip.first);
+        let count = strip.out.len() / width;
+        let most = wide.splat_f64s(strip.most);
+        let at_most = |x| wide.less_than_or_equal_f64s(wide.abs_f64s(x), most);
+        let mut fine = at_most(wide.splat_f64s(0.0));
+        for (group, columns) in strip.columns.as_chunks::<8>().0.iter().enumerate() {
+            let mut fours: [&[pulp::f64x4]; 8] = [&[]; 8];
+            for (fours, column) in fours.iter_mut().zip(columns) {
+                *fours = V3::as_simd_f64s(&column[first..first + count]).0;
+            }
+            for (four, out) in strip.out.chunks_exact_mut(4 * width).enumerate() {
+                let [a, b, c, d, e, f, g, h] = fours;
+                let left = [a[four], b[four], c[four], d[four]];
+                let right = [e[four], f[four], g[four], h[four]];
+                for x in left.into_iter().chain(right) {
+                    fine = wide.and_m64s(fine, at_most(x));
                 }
-                for (i, row) in out.chunks_exact_mut(width).enumerate().skip(done) {
-                    let line = &mut row[8 * group..];
-                    line.iter_mut().zip(columns).for_each(|(o, column)| *o = cut(column)[i]);
+                let left = wide.deinterleave_shfl_f64s(left);
+                let right = wide.deinterleave_shfl_f64s(right);
+                for (row, pair) in out.chunks_exact_mut(width).zip(left.into_iter().zip(right)) {
+                    let row = &mut row[8 * group..8 * group + 8];
+                    let row = V3::as_mut_simd_f64s(row).0;
+                    (row[0], row[1]) = pair;
                 }
             }
-        };
-        pulp::Arch::new().dispatch(|| {
-            out.chunks_mut(STRIP * width).enumerate().for_each(|(strip, out)| copy(strip, out));
-        });
+        }
+        let fine = wide.first_true_m64s(wide.not_m64s(fine)) == V3::F64_LANES;
+        strip.copy_from(count / 4 * 4, width / 8 * 8) & fine
     }
 }

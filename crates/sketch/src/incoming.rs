@@ -13,13 +13,15 @@ pub struct Incoming<'a>(Kind<'a>);
 
 #[derive(Debug, Clone, Copy)]
 enum Kind<'a> {
-    View(RowsView<'a>),
-    Unread(Columns<'a>),
+    /// Where a bound stands, no number is beyond it.
+    View(RowsView<'a>, Option<EntryBound>),
+    /// Where a bound stands, rows are checked by it when they are laid.
+    Unread(Columns<'a>, Option<EntryBound>),
 }
 
 impl<'a> From<RowsView<'a>> for Incoming<'a> {
     fn from(view: RowsView<'a>) -> Self {
-        Self(Kind::View(view))
+        Self(Kind::View(view, None))
     }
 }
 
@@ -29,13 +31,13 @@ impl<'a> Incoming<'a> {
     /// # Errors
     /// [`Error::Length`] for columns of different lengths, or an invalid d.
     pub fn columns(n: usize, columns: &'a [&'a [f64]]) -> Result<Self> {
-        Ok(Self(Kind::Unread(side_by_side(n, columns)?)))
+        Ok(Self(Kind::Unread(side_by_side(n, columns)?, None)))
     }
 
     fn shape(&self) -> (usize, usize) {
         match &self.0 {
-            Kind::View(view) => (view.n(), view.d()),
-            Kind::Unread(columns) => columns.shape(),
+            Kind::View(view, _) => (view.n(), view.d()),
+            Kind::Unread(columns, _) => columns.shape(),
         }
     }
 
@@ -59,28 +61,80 @@ impl<'a> Incoming<'a> {
     pub fn slice(&self, rows: Range<usize>) -> Self {
         assert!(rows.start <= rows.end && rows.end <= self.n(), "row range inside the rows");
         Self(match &self.0 {
-            Kind::View(view) => Kind::View(view.slice(rows)),
-            Kind::Unread(columns) => Kind::Unread(columns.slice(rows)),
+            Kind::View(view, known) => Kind::View(view.slice(rows), *known),
+            Kind::Unread(columns, bound) => Kind::Unread(columns.slice(rows), *bound),
         })
     }
 
-    /// The same rows, columns that are not read yet copied to `room`: those of a table begin at the same places of their
-    /// pages, so that they would drive each other out of the cache before they are read again.
+    /// The same rows, columns that are not read yet copied to `room`: row after row, or each for itself where columns
+    /// are read `beside` each other. Those of a table begin at the same places of their pages, so that they would drive each
+    /// other out of the cache before they are read again.
+    ///
+    /// # Errors
+    /// As [`Incoming::lay`] for those that are laid row after row.
     pub(crate) fn gathered<'r>(
         &self,
+        beside: bool,
         room: &'r mut Vec<f64>,
         slices: &'r mut Vec<&'r [f64]>,
-    ) -> Incoming<'r>
+    ) -> Result<Incoming<'r>>
     where
         'a: 'r,
     {
-        let Kind::Unread(columns) = &self.0 else { return *self };
+        let Kind::Unread(columns, bound) = &self.0 else { return Ok(*self) };
         let (n, d) = columns.shape();
+        if !beside {
+            room.resize(n * d, 0.0);
+            return self.lay(room);
+        }
         room.clear();
         room.reserve_exact(n * d);
         (0..d).for_each(|c| room.extend_from_slice(columns.column(c)));
         slices.extend(room.chunks_exact(n.max(1)));
-        Incoming(Kind::Unread(Columns::new(n, slices)))
+        Ok(Incoming(Kind::Unread(Columns::new(n, slices), *bound)))
+    }
+
+    /// The view, where it is one: its numbers are known to be finite.
+    #[must_use]
+    pub fn view(&self) -> Option<RowsView<'a>> {
+        match &self.0 {
+            Kind::View(view, _) => Some(*view),
+            Kind::Unread(..) => None,
+        }
+    }
+
+    /// The same rows; columns that are not read yet are checked by this bound when they are laid.
+    pub(crate) fn within(self, bound: EntryBound) -> Self {
+        match self.0 {
+            Kind::View(..) => self,
+            Kind::Unread(columns, _) => Self(Kind::Unread(columns, Some(bound))),
+        }
+    }
+
+    /// Copies the rows to `out`, one after the other, where every number of columns is checked on its way.
+    ///
+    /// # Errors
+    /// [`Error::NotFinite`], naming the first such value's place.
+    ///
+    /// # Panics
+    /// Unless there is room for n rows of d numbers.
+    pub fn lay<'r>(&self, out: &'r mut [f64]) -> Result<Incoming<'r>> {
+        let (n, d) = self.shape();
+        assert_eq!(out.len(), n * d, "room for all rows");
+        let known = match &self.0 {
+            Kind::View(view, known) => {
+                view.copy_block(0, 0, d, out);
+                *known
+            }
+            Kind::Unread(columns, bound) => {
+                if !columns.copy(0, (0, d), out, bound.map_or(f64::MAX, EntryBound::get)) {
+                    // Names the place.
+                    RowsView::checked(*columns, *bound)?;
+                }
+                *bound
+            }
+        };
+        Ok(Incoming(Kind::View(RowsView::laid(n, d, out), known)))
     }
 
     /// The view: every number is finite.
@@ -89,8 +143,8 @@ impl<'a> Incoming<'a> {
     /// [`Error::NotFinite`].
     pub fn check(self) -> Result<RowsView<'a>> {
         match self.0 {
-            Kind::View(view) => Ok(view),
-            Kind::Unread(columns) => RowsView::checked(columns, None),
+            Kind::View(view, _) => Ok(view),
+            Kind::Unread(columns, _) => RowsView::checked(columns, None),
         }
     }
 
@@ -100,8 +154,9 @@ impl<'a> Incoming<'a> {
     /// [`Error::NotFinite`] or [`Error::OutOfRange`], naming the first such value's place.
     pub(crate) fn check_bound(self, bound: EntryBound) -> Result<RowsView<'a>> {
         match self.0 {
-            Kind::View(view) => view.check_bound(bound).map(|()| view),
-            Kind::Unread(columns) => RowsView::checked(columns, Some(bound)),
+            Kind::View(view, Some(known)) if known.get() <= bound.get() => Ok(view),
+            Kind::View(view, _) => view.check_bound(bound).map(|()| view),
+            Kind::Unread(columns, _) => RowsView::checked(columns, Some(bound)),
         }
     }
 

@@ -239,6 +239,11 @@ impl<'a> RowsView<'a> {
         })
     }
 
+    /// Rows that were checked on their way here, one after the other.
+    pub(crate) fn laid(n: usize, d: usize, values: &'a [f64]) -> Self {
+        Self { n, d, storage: Storage::F64(values) }
+    }
+
     /// Number of rows.
     #[must_use]
     pub fn n(&self) -> usize {
@@ -338,7 +343,9 @@ impl<'a> RowsView<'a> {
                     }
                 }
             }
-            Storage::Columns(all) => all.copy(row, (from, out.len()), out),
+            Storage::Columns(all) => {
+                all.copy(row, (from, out.len()), out, f64::MAX);
+            }
         }
     }
 
@@ -351,7 +358,9 @@ impl<'a> RowsView<'a> {
         let n = out.len() / width;
         assert!(first + n <= self.n && from + width <= self.d, "a block inside the view");
         match self.storage {
-            Storage::Columns(all) => all.copy(first, (from, width), out),
+            Storage::Columns(all) => {
+                all.copy(first, (from, width), out, f64::MAX);
+            }
             _ => {
                 for (i, row) in out.chunks_exact_mut(width).enumerate() {
                     self.copy_columns(first + i, from, row);

@@ -129,7 +129,7 @@ impl Summary {
 }
 
 /// Experiments that run at once: while one does what only one core can do, the other has work for the rest.
-const AT_ONCE: usize = 2;
+const AT_ONCE: usize = 3;
 
 /// What workers share: who watches, what has ended, and how much of it was told.
 struct Board<W> {

@@ -12,7 +12,7 @@ use dp_core::noise::Grid;
 use faer::{Accum, Mat, MatRef};
 use rayon::prelude::*;
 use sketch::RowsView;
-use sketch::rows::Storage;
+use sketch::rows::{Incoming, Storage};
 
 /// Rows whose products are summed in f64 before they join the 128-bit totals:
 /// `1024 * 2^42 <= 2^53`.
@@ -182,15 +182,32 @@ impl OpenGram {
     pub(crate) fn push(&mut self, rows: &[f64]) -> Result<()> {
         let clip = self.lanes[0].sum.clip;
         let view = RowsView::f64(clip.rows_in(rows)?, clip.dim(), rows);
-        self.push_view(view.map_err(|_| Error::NotFinite { what: "a row" })?)
+        self.push_view(view.map_err(|_| Error::NotFinite { what: "a row" })?.into())
     }
 
-    /// As [`OpenGram::push`], of rows however they are stored, which their view has found finite.
-    pub(crate) fn push_view(&mut self, rows: RowsView<'_>) -> Result<()> {
+    /// As [`OpenGram::push`], of rows however they are stored. Many rows that nobody has looked at are read once: the sum
+    /// is kept until all of them are found finite.
+    pub(crate) fn push_view(&mut self, rows: Incoming<'_>) -> Result<()> {
         let clip = self.lanes[0].sum.clip;
         if rows.d() != clip.dim() {
             return Err(Error::shape("d of the rows", rows.d(), clip.dim()));
         }
+        if rows.view().is_some() || rows.n() < BLOCK.max(2 * rows.d()) {
+            return self.add(rows.check()?.into());
+        }
+        let before = self.sum().total.clone();
+        self.add(rows).or_else(|error| {
+            self.clear();
+            self.lanes[0].sum.total = before;
+            // Names the first place, whatever the threads met first.
+            rows.check()?;
+            Err(error)
+        })
+    }
+
+    /// Adds rows; some of them where one is not finite.
+    fn add(&mut self, rows: Incoming<'_>) -> Result<()> {
+        let clip = self.lanes[0].sum.clip;
         let blocks = rows.n().div_ceil(BLOCK);
         let lanes = rayon::current_num_threads().min(blocks).max(1);
         if lanes == 1 {
@@ -252,10 +269,14 @@ impl Lane {
         Self { sum, waiting: Vec::new(), count: 0, strip: Vec::new(), product, multiplied: 0 }
     }
 
-    /// Adds rows, all of them finite.
-    fn push(&mut self, rows: RowsView<'_>) -> Result<()> {
+    /// Adds rows, up to one that is not finite.
+    fn push(&mut self, rows: Incoming<'_>) -> Result<()> {
         let (clip, d) = (self.sum.clip, self.sum.clip.columns());
-        let most = if matches!(rows.storage(), Storage::F64(_)) { WAIT } else { STRIP };
+        let dense = match rows.view().map(|view| view.storage()) {
+            Some(Storage::F64(values)) => Some(values),
+            _ => None,
+        };
+        let most = if dense.is_some() { WAIT } else { STRIP };
         let mut done = 0;
         while done < rows.n() {
             let take = (WAIT - self.count).min(rows.n() - done).min(most);
@@ -264,12 +285,11 @@ impl Lane {
                 self.waiting.resize(end, 0.0);
             }
             let out = &mut self.waiting[self.count * d..end];
-            let now = rows.slice(done..done + take);
-            if let Storage::F64(values) = now.storage() {
-                clip.quantise_rows(values, out)?;
+            if let Some(values) = dense {
+                clip.quantise_rows(&values[done * clip.dim()..(done + take) * clip.dim()], out)?;
             } else {
                 self.strip.resize(take * clip.dim(), 0.0);
-                now.copy_block(0, 0, clip.dim(), &mut self.strip);
+                rows.slice(done..done + take).lay(&mut self.strip)?;
                 clip.quantise_rows(&self.strip, out)?;
             }
             self.count += take;
@@ -349,131 +369,4 @@ pub(crate) fn noise_grid(clip: &RowClip, sigma: NoiseScale) -> Result<Grid> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use dp_core::NormBound;
-
-    fn rows(n: usize, d: usize, scale: f64) -> Vec<f64> {
-        (0..n * d).map(|i| scale * (((i * 7919) % 1009) as f64 / 504.5 - 1.0)).collect()
-    }
-
-    #[test]
-    fn rows_of_the_bound_s_norm_are_not_shrunk() {
-        // Eighths lie on the grid: what enters is the row itself.
-        for (d, value) in [(64, 0.125), (4, 0.5), (1, 1.0), (16, -0.25)] {
-            let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
-            let mut gram = OpenGram::new(clip);
-            gram.push(&vec![value; 3 * d]).unwrap();
-            let values = gram.sum().lower_values();
-            let below = |(e, x): (usize, &f64)| e % d > e / d || *x == 3.0 * value * value;
-            assert!(values.iter().enumerate().all(below), "{d}");
-        }
-    }
-
-    #[test]
-    fn noise_beyond_the_range_of_the_sums_is_refused() {
-        let clip = RowClip::new(2, NormBound::new(1.0).unwrap()).unwrap();
-        let own = 2 * clip.exponent();
-        for (power, fits) in [(own + 130, true), (own + 131, false), (1000, false)] {
-            let sigma = NoiseScale::new(2f64.powi(power)).unwrap();
-            match noise_grid(&clip, sigma) {
-                Ok(grid) => assert!(fits && grid.exponent() - own <= MAX_SHIFT),
-                Err(error) => assert!(!fits && error.to_string().contains("sigma"), "{error}"),
-            }
-        }
-        let largest = i128::MAX >> 2;
-        assert_eq!(rescale(largest, MAX_SHIFT), (largest >> MAX_SHIFT) + 1);
-    }
-
-    /// Row by row in 128-bit integers.
-    fn plain(clip: RowClip, data: &[f64]) -> Vec<i128> {
-        let d = clip.columns();
-        let (mut sum, mut q) = (vec![0; d * d], vec![0.0; d]);
-        for row in data.chunks(clip.dim()) {
-            clip.quantise(row, &mut q).unwrap();
-            for e in (0..d * d).filter(|e| e % d <= e / d) {
-                sum[e] += q[e / d] as i128 * q[e % d] as i128;
-            }
-        }
-        sum
-    }
-
-    /// However the rows are cut, on one thread or several, with a constant behind each or without: and rows at the
-    /// bound, whose sums use all 53 bits.
-    #[test]
-    fn gram_is_exact_and_independent_of_how_rows_come() {
-        for (n, d, scale) in [(5000, 5, 1.0), (2300, 70, 1.0), (4200, 3, 1e200), (1, 9, 0.1)] {
-            let data = rows(n, d, scale);
-            let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
-            for clip in [clip, clip.followed_by(clip.constant_for_means()).unwrap()] {
-                let expected = plain(clip, &data);
-                let beside: Vec<f64> = (0..n * d).map(|at| data[at % n * d + at / n]).collect();
-                let beside: Vec<&[f64]> = beside.chunks_exact(n).collect();
-                let view = RowsView::columns(n, &beside).unwrap();
-                for (step, threads) in [(n, 1), (n, 2), (n, 3), (1, 2), (127, 1), (1500, 2)] {
-                    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-                    pool.unwrap().install(|| {
-                        let mut gram = OpenGram::new(clip);
-                        // What was there before leaves nothing behind.
-                        gram.push(&data).unwrap();
-                        gram.clear();
-                        for part in data.chunks(step * d) {
-                            gram.push(part).unwrap();
-                        }
-                        assert!(gram.sum().total == expected, "{n} x {d} by {step}, {threads}");
-                        gram.clear();
-                        for first in (0..n).step_by(step) {
-                            gram.push_view(view.slice(first..n.min(first + step))).unwrap();
-                        }
-                        assert!(gram.sum().total == expected, "columns, {n} x {d} by {step}");
-                        // A sum that was looked at goes on.
-                        gram.push(&data[..d]).unwrap();
-                        let one = plain(clip, &data[..d]);
-                        let more: Vec<i128> =
-                            expected.iter().zip(one).map(|(a, b)| a + b).collect();
-                        assert!(gram.sum().total == more);
-                        let taken = gram.take(None);
-                        assert!(taken.total == more && gram.sum().total.iter().all(|t| *t == 0));
-                        gram.take(Some(taken));
-                        assert!(gram.sum().total.iter().all(|t| *t == 0));
-                    });
-                }
-            }
-        }
-    }
-
-    #[test]
-    fn totals_are_rounded_to_the_grid_and_mirrored() {
-        let d = 37;
-        let clip = RowClip::new(d, NormBound::new(1.0).unwrap()).unwrap();
-        let mut gram = OpenGram::new(clip);
-        gram.push(&rows(300, d, 1.0)).unwrap();
-        let gram = gram.sum();
-        let nothing = vec![0.0; d * d];
-        let exact = gram.release(gram.exponent(), &nothing);
-        let step = 2f64.powi(gram.exponent() + 20);
-        let coarse = gram.release(gram.exponent() + 20, &nothing);
-        assert!(exact.iter().zip(&coarse).all(|(a, b)| (a - b).abs() <= 0.5 * step));
-        assert!((0..d * d).all(|e| exact[e] == exact[e % d * d + e / d]));
-        // Of the noise the lower triangle is read.
-        let noise: Vec<f64> =
-            (0..d * d).map(|e| if e % d > e / d { f64::NAN } else { e as f64 * step }).collect();
-        let noisy = gram.release(gram.exponent() + 20, &noise);
-        let below = (0..d * d).filter(|e| e % d <= e / d);
-        assert!(below.into_iter().all(|e| noisy[e] == coarse[e] + noise[e]));
-    }
-
-    #[test]
-    fn refuses_bad_rows() {
-        let clip = RowClip::new(2, NormBound::new(1.0).unwrap()).unwrap();
-        let mut gram = OpenGram::new(clip);
-        assert!(matches!(gram.push(&[1.0, f64::NAN]), Err(Error::NotFinite { .. })));
-        assert!(matches!(gram.push(&[f64::INFINITY, 0.0]), Err(Error::NotFinite { .. })));
-        assert!(matches!(gram.push(&[1.0, 0.0, 0.5]), Err(Error::Shape { .. })));
-        // None of the rows of a call that is refused is in the sum, however many came before the bad one.
-        let mut many = rows(5000, 2, 1.0);
-        many[9999] = f64::NAN;
-        assert!(gram.push(&many).is_err() && gram.sum().total.iter().all(|t| *t == 0));
-        assert!(RowClip::new(0, NormBound::new(1.0).unwrap()).is_err());
-    }
-}
+mod tests;

@@ -10,7 +10,7 @@ use core::ops::ControlFlow;
 use dp_core::certificate::PublicParameters;
 use dp_core::mechanism::{Prediction, Progress};
 use dp_core::{Guarantee, NoiseRng, PublicValue, Release, SquaredNorm};
-use sketch::RowsView;
+use sketch::rows::Incoming;
 
 /// A calibrated mechanism that releases `A^T A`. Implemented by the mechanisms of this crate only.
 ///
@@ -106,9 +106,10 @@ impl<'m, R: BorrowMut<NoiseRng>> CovarianceStream<'m, R> {
     /// As [`CovarianceStream::push`], of rows however they are stored, a few at a time while the cache holds them.
     ///
     /// # Errors
-    /// [`crate::Error::Shape`] for rows of another d.
-    pub fn push_view(&mut self, rows: RowsView<'_>) -> Result<()> {
-        self.gram.push_view(rows)
+    /// [`crate::Error::Shape`] for rows of another d, [`crate::Error::Sketch`] for columns that are not finite, with the first
+    /// place; the rows of the call then count as not pushed.
+    pub fn push_view<'a>(&mut self, rows: impl Into<Incoming<'a>>) -> Result<()> {
+        self.gram.push_view(rows.into())
     }
 
     /// The exact sums so far, for another stream of the same mechanism: they are as private as the rows.

@@ -73,18 +73,17 @@ impl Rows {
         let parts: Vec<Vec<i64>> = (0..self.targets.len().div_ceil(PART))
             .into_par_iter()
             .map(|part| {
-                let mut sum = vec![0i64; d];
+                // Whole numbers of at most 2^51: a share has 20 bits, a number 21, a part 1024 rows.
+                let mut sum = vec![0.0; d];
                 let rows = part * PART..((part + 1) * PART).min(self.targets.len());
                 let features = self.features[rows.start * d..].chunks_exact(d);
                 for (residual, row) in residuals[rows].iter().zip(features) {
                     let share = (residual / clip).clamp(-1.0, 1.0);
                     // A residual that is no number counts as zero.
-                    let k = (share * scale).trunc() as i64;
-                    for (s, q) in sum.iter_mut().zip(row) {
-                        *s += k * *q as i64;
-                    }
+                    let k = ((share * scale).trunc() as i64) as f64;
+                    sum.iter_mut().zip(row).for_each(|(s, q)| *s += k * q);
                 }
-                sum
+                sum.into_iter().map(|s| s as i64).collect()
             })
             .collect();
         let mut total = vec![0i128; d];

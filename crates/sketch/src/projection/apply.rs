@@ -98,26 +98,49 @@ impl OutputRange {
 /// Values of dense rows that stay in the second-level cache from their check to their projection.
 const CACHED: usize = 1 << 15;
 
-/// Checks and projects rows, a few at a time where `few` says that this costs no more: the
-/// check then reads them from memory, and the projection from the cache. Rows that fail leave
-/// zeros in `out`.
+/// How many rows are checked and projected together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Portions {
+    /// All: parts of P are generated anew in each call.
+    All,
+    /// A few; columns side by side are laid row after row first.
+    Rows,
+    /// A few; columns are added as they lie, since a feature touches some numbers of the output only.
+    Columns,
+}
+
+impl Portions {
+    pub(crate) fn of(parts: &[SharedProjection]) -> Self {
+        if !parts.iter().all(|p| p.is_cheap_for_few_rows()) {
+            Self::All
+        } else if parts.iter().all(|p| p.touched_by_one_attribute() < p.spec().k()) {
+            Self::Columns
+        } else {
+            Self::Rows
+        }
+    }
+}
+
+/// Checks and projects rows, a few at a time where this costs no more: the check then reads them from
+/// memory, and the projection from the cache. Rows that fail leave zeros in `out`.
 pub(crate) fn project_checked(
     rows: Incoming<'_>,
     out: &mut [f64],
-    few: bool,
+    portions: Portions,
     check: impl Fn(Incoming<'_>) -> Result<RowsView<'_>> + Sync,
     project: impl Fn(RowsView<'_>, &mut [f64]) -> Result<()> + Sync,
 ) -> Result<()> {
-    if !few {
+    if portions == Portions::All {
         return project(check(rows)?, out);
     }
+    let beside = portions == Portions::Columns;
     let width = out.len() / rows.n().max(1);
     let step = (CACHED / rows.d()).max(1).next_multiple_of(8);
     let piece = |room: &mut Vec<f64>, (i, out): (usize, &mut [f64])| {
         let (first, mut slices) = (i * step, Vec::new());
         let rows = rows.slice(first..first + out.len() / width);
-        let rows = rows.gathered(room, &mut slices);
-        project(check(rows).map_err(|e| e.offset_row(first))?, out)
+        let rows = rows.gathered(beside, room, &mut slices).and_then(&check);
+        project(rows.map_err(|e| e.offset_row(first))?, out)
     };
     let pieces = out.par_chunks_mut((step * width).max(1)).enumerate();
     let done: Vec<Result<()>> = pieces.map_init(Vec::new, piece).collect();
@@ -170,24 +193,26 @@ mod tests {
         let p = ProjectionSpec::new(Family::Oporp, d, k, PublicSeed::new(5)).expect("valid");
         let p = p.build();
         let mut x: Vec<f64> = (0..n * d).map(|i| (i % 97) as f64 / 97.0).collect();
-        let project = |rows: Incoming<'_>, few: bool| {
+        let project = |rows: Incoming<'_>, portions: Portions| {
             let mut out = vec![f64::NAN; n * k];
             let apply = |rows: RowsView<'_>, out: &mut [f64]| p.apply(rows, out);
-            (project_checked(rows, &mut out, few, |rows| rows.check_bound(one), apply), out)
+            (project_checked(rows, &mut out, portions, |rows| rows.check_bound(one), apply), out)
         };
-        let run = |x: &[f64], few: bool| {
+        let run = |x: &[f64], portions: Portions| {
             let rows = RowsView::f64(n, d, x).expect("finite");
-            project(rows.into(), few)
+            project(rows.into(), portions)
         };
         // Columns that nobody has looked at.
-        let unread = |x: &[f64], few: bool| {
+        let unread = |x: &[f64], portions: Portions| {
             let beside: Vec<f64> = (0..n * d).map(|at| x[at % n * d + at / n]).collect();
             let beside: Vec<&[f64]> = beside.chunks_exact(n).collect();
-            project(Incoming::columns(n, &beside).expect("of one length"), few)
+            project(Incoming::columns(n, &beside).expect("of one length"), portions)
         };
-        let whole = run(&x, false);
+        let (all, few) = (Portions::All, [Portions::Rows, Portions::Columns]);
+        let whole = run(&x, all);
         assert!(whole.0.is_ok());
-        for other in [run(&x, true), unread(&x, false), unread(&x, true)] {
+        let portions = [all, few[0], few[1]];
+        for other in portions.iter().flat_map(|&p| [run(&x, p), unread(&x, p)]) {
             assert!(other.0.is_ok());
             assert_eq!(whole.1, other.1);
         }
@@ -196,7 +221,7 @@ mod tests {
             x[at] = 1.5;
             // A later one is not the first.
             x[n * d - 1] = -2.0;
-            for (refused, out) in [run(&x, true), unread(&x, true)] {
+            for (refused, out) in few.iter().flat_map(|&p| [run(&x, p), unread(&x, p)]) {
                 match refused {
                     Err(Error::OutOfRange { row: r, column: c, .. }) => {
                         assert_eq!((r, c), (row, column));
@@ -207,8 +232,8 @@ mod tests {
             }
             for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
                 x[at] = value;
-                for few in [false, true] {
-                    match unread(&x, few).0 {
+                for portions in portions {
+                    match unread(&x, portions).0 {
                         Err(Error::NotFinite { row: r, column: c }) => {
                             assert_eq!((r, c), (row, column));
                         }

@@ -215,7 +215,7 @@ impl SparseSigns {
                 }
             });
             let sums: Vec<&[f64]> = sums.chunks_exact(count).collect();
-            Columns::new(count, &sums).copy(0, (0, k), out);
+            Columns::new(count, &sums).copy(0, (0, k), out, f64::MAX);
             if self.scale != 1.0 {
                 out.iter_mut().for_each(|out| *out *= self.scale);
             }

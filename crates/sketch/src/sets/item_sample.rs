@@ -96,12 +96,15 @@ fn merged(items: &[(u64, Vec<usize>)], n: usize) -> Result<Vec<[usize; 2]>> {
         place
     };
     let places: Vec<Vec<f64>> = items.iter().map(place).collect();
-    let apart = |(a, b): (&Vec<f64>, &Vec<f64>)| {
-        a.iter().zip(b).map(|(x, y)| (x - y).powi(2)).sum::<f64>().sqrt()
-    };
+    // Direction after direction, so that the sums of many pairs grow side by side.
+    let along: Vec<Vec<f64>> = (0..r).map(|c| places.iter().map(|p| p[c]).collect()).collect();
     let rows = (0..places.len()).into_par_iter().flat_map_iter(|i| {
-        let place = &places[i];
-        places[i + 1..].iter().map(move |other| apart((place, other)))
+        let mut apart = vec![0.0f64; places.len() - i - 1];
+        for (x, along) in places[i].iter().zip(&along) {
+            let others = apart.iter_mut().zip(&along[i + 1..]);
+            others.for_each(|(sum, y)| *sum += (x - y).powi(2));
+        }
+        apart.into_iter().map(f64::sqrt)
     });
     let mut distances: Vec<f64> = rows.collect();
     let steps = linkage(&mut distances, places.len(), Method::Ward);

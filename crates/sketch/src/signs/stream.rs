@@ -112,9 +112,9 @@ impl<'m, 'r> OpenSigns<'m, 'r> {
         let (source, strips) = (&self.source, self.waiting[from..].par_chunks_mut(STRIP * d));
         let copy = |(strip, out): (usize, &mut [f64])| {
             let first = strip * STRIP;
-            let rows = source.check(rows.slice(first..first + out.len() / d));
-            rows.map_err(|e| e.offset_row(first))?.copy_block(0, 0, d, out);
-            Ok(())
+            let laid = rows.slice(first..first + out.len() / d).lay(out);
+            let checked = laid.and_then(|laid| source.check(laid));
+            checked.map(drop).map_err(|e| e.offset_row(first))
         };
         let done: Vec<Result<()>> = strips.enumerate().map(copy).collect();
         done.into_iter().collect::<Result<()>>()?;

@@ -1,7 +1,7 @@
 //! Rows through a projection: what one change does to what comes out, checks, blocks of noise.
 
 use crate::error::{Error, Result};
-use crate::projection::{SharedProjection, output_len, project_checked};
+use crate::projection::{Portions, SharedProjection, output_len, project_checked};
 use crate::rows::{Incoming, NORM_SLACK, RowsView, block_rows, pass_rows};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Progress, Sensitivity, Statistic};
@@ -114,7 +114,7 @@ impl Projector {
         rng: &mut NoiseRng,
         hook: &mut Hook<'_>,
     ) -> Result<()> {
-        let (k, few) = (self.k(), self.projection.is_cheap_for_few_rows());
+        let (k, few) = (self.k(), self.portions() != Portions::All);
         let step = block_rows(k);
         let pass = if few { PASSES * pass_rows(k) } else { pass_rows(k) };
         let total = rows.n().div_ceil(pass) as u64;
@@ -161,9 +161,18 @@ impl Projector {
     /// Checks and projects rows, without noise. After an error `out` holds no row's projection.
     pub(super) fn project_block(&self, rows: Incoming<'_>, out: &mut [f64]) -> Result<()> {
         rows.check_features(self.projection.spec().d())?;
-        let few = self.projection.is_cheap_for_few_rows();
         let project = |rows: RowsView<'_>, out: &mut [f64]| self.projection.apply(rows, out);
-        project_checked(rows, out, few, |rows| self.check(rows), project)
+        project_checked(
+            rows.within(self.bound),
+            out,
+            self.portions(),
+            |rows| self.check(rows),
+            project,
+        )
+    }
+
+    fn portions(&self) -> Portions {
+        Portions::of(core::slice::from_ref(&self.projection))
     }
 
     fn check<'a>(&self, rows: Incoming<'a>) -> Result<RowsView<'a>> {

@@ -77,7 +77,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
         cells.extend(measure(context, space, &setting(beta)?)?);
     }
     show(context, &mut report, (&spaces, &setting(1.0)?, &cells));
-    claims(&cells, &mut report);
+    claims(&cells, context.effort, &mut report);
     claim_bins(&cells, &mut report);
     claim_noise(&cells, (GAUSSIAN, "the exact calibration"), &mut report)
         .catches(&[Sabotage::DataIgnored]);
@@ -107,7 +107,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     Ok(report)
 }
 
-fn claims(cells: &[Cell], report: &mut Report) {
+fn claims(cells: &[Cell], effort: Effort, report: &mut Report) {
     let of = |way, search, epsilons: &[f64]| precision(cells, "digits", (way, search), epsilons);
     let middle = [1.0, 2.0, 3.0];
     let ahead = |ours: &[f64], theirs: &[f64], more: f64| {
@@ -161,13 +161,24 @@ fn claims(cells: &[Cell], report: &mut Report) {
         )
         .catches(&ANSWERS);
     let (denoised, plain) = (of(LAPLACE, DENOISED, &low), of(LAPLACE, RELEASED, &low));
-    report
+    let finds = |lost: f64| {
+        ahead(&denoised[1..], &plain[1..], 0.03) && ahead(&denoised[..1], &plain[..1], -lost)
+    };
+    let (nothing, little) = (finds(0.02), finds(0.04));
+    let denoising = report
         .claim(
             "digits: denoising finds more at epsilon 1 and 2, by 0.03 at least, and loses nothing at 0.5 beyond 0.02",
-            ahead(&denoised[1..], &plain[1..], 0.03) && ahead(&denoised[..1], &plain[..1], -0.02),
+            nothing,
             against(denoised, plain),
         )
         .catches(&ANSWERS);
+    if effort == Effort::Quick {
+        denoising.fails_because(
+            "seen on the seventh seed: among 800 rows in the place of 3,000 denoising loses some 0.013 at epsilon 0.5, more \
+             than 0.02 on some draws (at most 0.04; at 1 and 2 as claimed)",
+            little,
+        );
+    }
     let gauss = of(GAUSSIAN, RELEASED, &[0.5]);
     report
         .claim(

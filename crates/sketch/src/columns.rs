@@ -143,3 +143,46 @@ impl pulp::NullaryFnOnce for Wide<'_, '_> {
         strip.copy_from(count / 4 * 4, width / 8 * 8) & fine
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// With wide instructions and without, whatever is left beside squares of four: the same rows, and one number that is
+    /// no number or beyond the bound is seen at every place.
+    #[test]
+    fn rows_are_laid_and_checked_alike_with_and_without_wide_instructions() {
+        for (n, width) in [(1, 1), (3, 9), (4, 8), (7, 17), (64, 24), (70, 5), (133, 11)] {
+            let value = |row: usize, column: usize| (row * width + column) as f64 - 20.5;
+            let mut beside: Vec<Vec<f64>> =
+                (0..width).map(|c| (0..n + 2).map(|r| value(r, c)).collect()).collect();
+            let most = value(n + 1, width - 1).abs().max(20.5);
+            let laid = |beside: &[Vec<f64>]| {
+                let slices: Vec<&[f64]> = beside.iter().map(Vec::as_slice).collect();
+                let (mut wide, mut plain) = (vec![f64::NAN; n * width], vec![f64::NAN; n * width]);
+                let columns = Columns::new(n + 2, &slices).slice(1..n + 2);
+                let fine = columns.copy(0, (0, width), &mut wide, most);
+                let strip = Strip { columns: &slices, first: 1, out: &mut plain, most };
+                assert_eq!(strip.copy_from(0, 0), fine, "{n} x {width}");
+                (fine, wide, plain)
+            };
+            let (fine, wide, plain) = laid(&beside);
+            let expected: Vec<f64> =
+                (0..n * width).map(|at| value(1 + at / width, at % width)).collect();
+            assert!(fine && wide == expected && plain == expected, "{n} x {width}");
+            // What is not copied is not looked at.
+            (beside[0][0], beside[width - 1][n + 1]) = (f64::NAN, f64::INFINITY);
+            assert!(laid(&beside).0);
+            for at in 0..n * width {
+                let (row, column) = (1 + at / width, at % width);
+                for bad in [f64::NAN, f64::INFINITY, -1.01 * most] {
+                    let kept = core::mem::replace(&mut beside[column][row], bad);
+                    assert!(!laid(&beside).0, "{bad} at {row}, {column} of {n} x {width}");
+                    beside[column][row] = kept;
+                }
+            }
+            beside[0][1] = -most;
+            assert!(laid(&beside).0, "the bound itself is allowed");
+        }
+    }
+}

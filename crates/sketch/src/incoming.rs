@@ -7,7 +7,7 @@ use core::ops::Range;
 use dp_core::EntryBound;
 
 /// A view, or columns side by side that are checked where they are read: once, a few rows at a time, while the cache holds
-/// them. Nothing but [`Incoming::check`] leads to the numbers. `Debug` shows the shape only.
+/// them. Nothing but [`Incoming::check`] and [`Incoming::lay`], which check them, leads to the numbers. `Debug` shows the shape only.
 #[derive(Debug, Clone, Copy)]
 pub struct Incoming<'a>(Kind<'a>);
 

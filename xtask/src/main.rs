@@ -13,7 +13,11 @@ mod structure;
 mod test;
 
 use clap::{Parser, Subcommand};
+use mimalloc::MiMalloc;
 use std::process::ExitCode;
+
+#[global_allocator]
+static ALLOCATOR: MiMalloc = MiMalloc;
 
 /// Runs the experiments, the benches and everything CI checks.
 #[derive(Parser)]

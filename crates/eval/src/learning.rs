@@ -5,7 +5,6 @@ mod svm;
 pub(crate) use svm::{LinearSvm, SvmOptions};
 
 use crate::error::{Error, Result};
-use rayon::prelude::*;
 use smartcore::cluster::kmeans::{KMeans, KMeansParameters};
 use smartcore::linalg::basic::matrix::DenseMatrix;
 
@@ -17,53 +16,16 @@ fn matrix(values: &[f64], d: usize) -> Result<DenseMatrix<f64>> {
     DenseMatrix::new(values.len() / d, d, values.to_vec(), false).map_err(refused("matrix"))
 }
 
-/// Segments rows into clusters by k-means, the best of `tries` starts.
+/// Segments rows into clusters by k-means, from one start.
 ///
 /// # Errors
 /// When there are fewer than two clusters or fewer rows than clusters.
-pub(crate) fn segment(
-    rows: &[f64],
-    d: usize,
-    clusters: usize,
-    tries: u64,
-    seed: u64,
-) -> Result<Vec<u32>> {
+pub(crate) fn segment(rows: &[f64], d: usize, clusters: usize, seed: u64) -> Result<Vec<u32>> {
     let x = matrix(rows, d)?;
-    let attempts: Vec<(f64, Vec<u32>)> = (0..tries)
-        .into_par_iter()
-        .map(|attempt| {
-            let seed = Some(seed.wrapping_add(attempt));
-            let parameters = KMeansParameters { k: clusters, max_iter: 50, seed };
-            let model: KMeans<f64, u32, _, Vec<u32>> =
-                KMeans::fit(&x, parameters).map_err(refused("k-means"))?;
-            let labels = model.predict(&x).map_err(refused("k-means"))?;
-            Ok((spread(rows, d, &labels, clusters), labels))
-        })
-        .collect::<Result<_>>()?;
-    // The first of several equally tight segmentations.
-    let best = attempts.into_iter().min_by(|a, b| a.0.total_cmp(&b.0));
-    best.map(|(_, labels)| labels).ok_or_else(|| Error::invalid("tries", tries, "at least 1"))
-}
-
-/// Sum of squared distances to the clusters' means.
-fn spread(rows: &[f64], d: usize, labels: &[u32], clusters: usize) -> f64 {
-    let mut means = vec![0.0; clusters * d];
-    let mut counts = vec![0.0f64; clusters];
-    for (row, &c) in rows.chunks_exact(d).zip(labels) {
-        counts[c as usize] += 1.0;
-        let mean = &mut means[c as usize * d..(c as usize + 1) * d];
-        mean.iter_mut().zip(row).for_each(|(m, x)| *m += x);
-    }
-    for (mean, count) in means.chunks_exact_mut(d).zip(&counts) {
-        mean.iter_mut().for_each(|m| *m /= count.max(1.0));
-    }
-    rows.chunks_exact(d)
-        .zip(labels)
-        .map(|(row, &c)| {
-            let mean = &means[c as usize * d..(c as usize + 1) * d];
-            row.iter().zip(mean).map(|(x, m)| (x - m) * (x - m)).sum::<f64>()
-        })
-        .sum()
+    let parameters = KMeansParameters { k: clusters, max_iter: 50, seed: Some(seed) };
+    let model: KMeans<f64, u32, _, Vec<u32>> =
+        KMeans::fit(&x, parameters).map_err(refused("k-means"))?;
+    model.predict(&x).map_err(refused("k-means"))
 }
 
 /// How often each pair of labels occurs, and the totals of both sides.
@@ -140,7 +102,7 @@ mod tests {
             })
             .collect();
         let truth: Vec<u32> = (0..60).map(|i| i % 2).collect();
-        let found = segment(&rows, 2, 2, 3, 1).unwrap();
+        let found = segment(&rows, 2, 2, 1).unwrap();
         assert_eq!(adjusted_rand_index(&found, &truth), 1.0);
     }
 }

@@ -4,7 +4,7 @@ use crate::error::Result;
 use dp_core::PublicSeed;
 use dp_core::noise::NoiseLaw;
 use sketch::projection::{Family, ProjectionSpec};
-use sketch::search::{Queries, Score, SketchIndex};
+use sketch::search::{Neighbours, Queries, Score, SketchIndex};
 use sketch::vectors::PrivateSketch;
 
 /// Mean, and its standard error when there are at least two samples.
@@ -33,14 +33,36 @@ pub fn nearest_by_cosine(
     d: usize,
     count: usize,
 ) -> Result<Vec<Vec<usize>>> {
-    // Plain rows are sketches under no projection.
-    let spec = ProjectionSpec::new(Family::Identity, d, d, PublicSeed::new(0))?;
-    let plain = |rows: &[f64]| PrivateSketch::new(spec, NoiseLaw::None, rows.to_vec());
-    let (database, queries) = (plain(database)?, plain(queries)?);
+    let (queries, database) = (plain(queries.to_vec(), d)?, plain(database.to_vec(), d)?);
     let found =
         SketchIndex::new(&database, Score::Cosine)?.top_k(&Queries::all(&queries), count)?;
+    Ok(lists(&found))
+}
+
+/// As [`nearest_by_cosine`] in a release, whose numbers are rounded to `f32`: far below its noise, and twice as fast.
+///
+/// # Errors
+/// [`crate::Error::Sketch`] for releases that are not comparable, numbers beyond the range of `f32`, or a `count` of zero.
+pub(crate) fn nearest_in_release(
+    queries: &PrivateSketch,
+    database: &PrivateSketch,
+    count: usize,
+) -> Result<Vec<Vec<usize>>> {
+    let found =
+        SketchIndex::rounded(database, Score::Cosine)?.top_k(&Queries::all(queries), count)?;
+    Ok(lists(&found))
+}
+
+/// Plain rows of `d` numbers: sketches under no projection.
+pub(crate) fn plain(rows: Vec<f64>, d: usize) -> Result<PrivateSketch> {
+    let spec = ProjectionSpec::new(Family::Identity, d, d, PublicSeed::new(0))?;
+    Ok(PrivateSketch::new(spec, NoiseLaw::None, rows)?)
+}
+
+/// One list a query.
+pub(crate) fn lists<S>(found: &Neighbours<S>) -> Vec<Vec<usize>> {
     let list = |query| found.indices(query).iter().map(|&i| i as usize).collect();
-    Ok((0..found.n()).map(list).collect())
+    (0..found.n()).map(list).collect()
 }
 
 /// Precision and recall of one ranked answer after its first `returned` items:

@@ -151,6 +151,12 @@ fn first(most: u64, holds: impl Fn(u64) -> bool) -> u64 {
 
 /// `sum (a - b)^2`, eight sums at a time: one alone waits for each addition.
 pub(crate) fn sum_of_squared_differences(a: &[f64], b: &[f64]) -> f64 {
+    // Compiled again for wider registers; the bits are the same.
+    pulp::Arch::new().dispatch(|| eight_sums(a, b))
+}
+
+#[inline(always)]
+fn eight_sums(a: &[f64], b: &[f64]) -> f64 {
     let ((a, a_rest), (b, b_rest)) = (a.as_chunks::<8>(), b.as_chunks::<8>());
     let mut sums = [0.0; 8];
     for (a, b) in a.iter().zip(b) {

@@ -132,13 +132,15 @@ pub(super) fn nearest(
     among: MatRef<'_, f64>,
     count: usize,
 ) -> Vec<Vec<usize>> {
-    let products = product(of, among.transpose());
+    // One column a row of `of`: what is compared lies side by side.
+    let products = product(among, of.transpose());
     let norms: Vec<f64> = (0..among.nrows()).map(|i| among.row(i).squared_norm_l2()).collect();
     let best = |i: usize| {
-        let distance = |j: usize| norms[j] - 2.0 * products[(i, j)];
+        let distances: Vec<f64> =
+            norms.iter().zip(products.col(i).iter()).map(|(n, p)| n - 2.0 * p).collect();
         let mut order: Vec<usize> = (0..norms.len()).collect();
         let count = count.min(order.len());
-        let compare = |a: &usize, b: &usize| distance(*a).total_cmp(&distance(*b));
+        let compare = |a: &usize, b: &usize| distances[*a].total_cmp(&distances[*b]);
         if count < order.len() {
             order.select_nth_unstable_by(count - 1, compare);
             order.truncate(count);

@@ -109,11 +109,13 @@ impl Points {
     /// When a row does not exist.
     #[must_use]
     pub fn select(&self, rows: &[usize]) -> Self {
+        let mut values = Vec::with_capacity(rows.len() * self.d);
+        rows.iter().for_each(|&i| values.extend_from_slice(self.row(i)));
         Self {
             name: self.name.clone(),
             n: rows.len(),
             d: self.d,
-            values: rows.iter().flat_map(|&i| self.row(i)).copied().collect(),
+            values,
             labels: self.labels.as_ref().map(|l| rows.iter().map(|&i| l[i]).collect()),
         }
     }

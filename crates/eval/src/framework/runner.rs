@@ -138,7 +138,7 @@ struct Board<W> {
     told: usize,
 }
 
-/// Runs the experiments, two at once, and tells of their ends in order; a failure does not stop the others. Nothing that they find
+/// Runs the experiments, several at once, and tells of their ends in order; a failure does not stop the others. Nothing that they find
 /// depends on what runs beside them: all randomness follows from the seed.
 pub fn run(
     experiments: &[&dyn Experiment],

@@ -62,7 +62,7 @@ impl PrivUnit {
     pub(crate) fn draw(&self, rows: &mut [f64], rng: &mut NoiseRng) -> Result<()> {
         let mut stream = rng.stream();
         let mut uniform = || ((stream.next_u64() >> 11) as f64 + 0.5) / (1u64 << 53) as f64;
-        let noise = authority!().gaussian(NoiseScale::new(1.0)?, Grid::new(-40)?)?;
+        let noise = authority!().gaussian(NoiseScale::new(1.0)?, Grid::new(-30)?)?;
         let mut normals = vec![0.0; rows.len()];
         noise.add_to(rng, &mut normals)?;
         let dot = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();

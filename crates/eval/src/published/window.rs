@@ -285,9 +285,9 @@ fn sketch_state(rows: usize, bound: NormBound, epsilon: f64, log: f64) -> Result
     Ok(State::Sketches { rows, lift: NoiseScale::new(squared.sqrt())?, sketches: Vec::new() })
 }
 
-/// Standard normals on a grid of spacing `2^-40`.
+/// Standard normals on a grid of spacing `2^-30`.
 fn standard_normals(count: usize, rng: &mut NoiseRng) -> Result<Vec<f64>> {
     let mut values = vec![0.0; count];
-    authority!().gaussian(NoiseScale::new(1.0)?, Grid::new(-40)?)?.fill(rng, &mut values);
+    authority!().gaussian(NoiseScale::new(1.0)?, Grid::new(-30)?)?.fill(rng, &mut values);
     Ok(values)
 }

@@ -1,12 +1,15 @@
 //! Nearest sets by private signatures. All of it is post-processing of releases.
 
-use super::hits::Hit;
+use super::dense::DenseIndex;
+use super::hits::{Hit, Score};
 use super::queries::Queries;
 use super::set_index::SetIndex;
 use crate::error::{Error, Result};
 use crate::sets::{BinLaw, Coding, NoisyBits, PrivateSymbols, SetPairs, matches, outcomes};
 use dp_core::{Certificate, Release};
 use rayon::prelude::*;
+use std::borrow::Cow;
+use std::cmp::Ordering;
 
 /// How candidates are ordered.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -98,27 +101,31 @@ fn occupancy(
     Ok(queries.iter().enumerate().map(others).collect())
 }
 
-/// As [`nearest`] for noisy bits, by squared distance (the published search, algorithm 6).
+/// As [`nearest`] for noisy bits, by squared distance (the published search, algorithm 6), found by matrix products: rows that
+/// are equally far to the last digit are one before the other by how those round.
 ///
 /// # Errors
-/// When a query does not exist.
+/// When a query does not exist, or distances overflow.
 pub fn nearest_noisy(
     release: &Release<NoisyBits, Certificate>,
     queries: &[usize],
     count: usize,
 ) -> Result<Vec<Vec<Hit>>> {
     let bits = release.payload();
-    for &query in queries {
-        bits.row(query)?;
-    }
-    Ok(queries
-        .par_iter()
-        .map(|&query| {
-            best_rows(bits.rows(), query, count, |i| {
-                -bits.squared_distance(query, i).expect("the rows exist")
-            })
-        })
-        .collect())
+    let rows = queries.iter().map(|&query| bits.row(query)).collect::<Result<Vec<_>>>()?;
+    let values = Cow::Borrowed(bits.values());
+    let index = DenseIndex::new(bits.scheme().slots, values, Score::SquaredDistance)?;
+    // A row is the best of its own search.
+    let found = index.top_k(&rows.concat(), count.saturating_add(1))?;
+    let hit = |query, row| Ok(Hit { row, score: -bits.squared_distance(query, row)? });
+    let others = |(i, &query): (usize, &usize)| {
+        let rows = found.indices(i).iter().map(|&row| row as usize).filter(|&row| row != query);
+        let mut hits = rows.map(|row| hit(query, row)).collect::<Result<Vec<_>>>()?;
+        hits.sort_unstable_by(better);
+        hits.truncate(count);
+        Ok(hits)
+    };
+    queries.iter().enumerate().map(others).collect()
 }
 
 fn check_similarities(size: f64, near: f64, far: f64) -> Result<()> {
@@ -146,7 +153,6 @@ pub fn best_rows(
     count: usize,
     score: impl Fn(usize) -> f64,
 ) -> Vec<Hit> {
-    let order = |a: &Hit, b: &Hit| b.score.total_cmp(&a.score).then(a.row.cmp(&b.row));
     let (mut hits, mut beaten): (Vec<Hit>, Option<f64>) = (Vec::new(), None);
     for row in (0..rows).filter(|&row| row != query) {
         let score = score(row);
@@ -156,23 +162,29 @@ pub fn best_rows(
         }
         hits.push(Hit { row, score });
         if count > 0 && hits.len() == count.saturating_mul(2) {
-            beaten = Some(hits.select_nth_unstable_by(count - 1, order).1.score);
+            beaten = Some(hits.select_nth_unstable_by(count - 1, better).1.score);
             hits.truncate(count);
         }
     }
     if count < hits.len() {
-        hits.select_nth_unstable_by(count, order);
+        hits.select_nth_unstable_by(count, better);
         hits.truncate(count);
     }
-    hits.sort_unstable_by(order);
+    hits.sort_unstable_by(better);
     hits
+}
+
+/// The higher score first, then the smaller row.
+fn better(a: &Hit, b: &Hit) -> Ordering {
+    b.score.total_cmp(&a.score).then(a.row.cmp(&b.row))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sets::{BinResponse, ItemSet};
-    use dp_core::{Budget, NoiseRng, PublicSeed};
+    use crate::sets::{BinResponse, ItemSet, NoisySecureMinHash, SetNeighbours};
+    use dp_core::calibrate::Acceptance;
+    use dp_core::{Budget, FreshSeed, NoiseRng, PublicSeed};
 
     fn set(items: impl Iterator<Item = u64>) -> ItemSet {
         ItemSet::new(items.collect()).expect("set")
@@ -222,5 +234,28 @@ mod tests {
             nearest(SetPairs::within(&release), &[51], 5, Ranking::Similarity)
                 .is_err_and(|e| e.to_string().contains("51"))
         );
+    }
+    /// Beside looking at every row: queries in any order and twice, more rows than there are, and none.
+    #[test]
+    fn noisy_bits_are_ranked_by_their_distances() {
+        let sets: Vec<ItemSet> = (0..150u64).map(|i| set(3 * i..3 * i + 40)).collect();
+        let mut rng = NoiseRng::deterministic_not_private(16);
+        let (neighbours, accept) =
+            (SetNeighbours::new(1, 40).expect("neighbours"), Acceptance::AcceptTrueDelta);
+        let budget = Budget::new(20.0, 1e-4).expect("budget");
+        for positions in [1, 8, 37] {
+            let bits = NoisySecureMinHash::published(positions, 1, neighbours, budget, accept);
+            let bits = bits.expect("mechanism");
+            let fresh = FreshSeed::reproducible_not_private(1);
+            let release = bits.release(&sets, fresh, &mut rng).expect("release");
+            let queries = [149, 0, 7, 7];
+            for count in [0, 1, 20, 149, 1000] {
+                let found = nearest_noisy(&release, &queries, count).expect("search");
+                for (hits, query) in found.iter().zip(queries) {
+                    let far = |i| release.payload().squared_distance(query, i).expect("rows");
+                    assert_eq!(*hits, best_rows(150, query, count, |i| -far(i)), "{positions}");
+                }
+            }
+        }
     }
 }

@@ -260,6 +260,12 @@ fn forward(v: f64, p: f64, q: f64) -> [[f64; 4]; 4] {
 /// Outcomes of all bins of two rows.
 #[must_use]
 pub(crate) fn outcomes(x: &[u16], y: &[u16]) -> [u32; 4] {
+    // Compiled again for wider registers.
+    pulp::Arch::new().dispatch(|| counts(x, y))
+}
+
+#[inline(always)]
+fn counts(x: &[u16], y: &[u16]) -> [u32; 4] {
     let (mut equal, mut both, mut some) = (0u32, 0u32, 0u32);
     for (x, y) in x.chunks(COUNTED).zip(y.chunks(COUNTED)) {
         let mut counts = [0u16; 3];
@@ -273,4 +279,35 @@ pub(crate) fn outcomes(x: &[u16], y: &[u16]) -> [u32; 4] {
     }
     let one = some - both;
     [both, equal - both, x.len() as u32 - equal - one, one]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sets::signature::matches;
+
+    /// At every length up to several wide registers, and around the end of a 16-bit count.
+    #[test]
+    fn bins_are_counted_however_many_there_are() {
+        let around = [COUNTED - 1, COUNTED, COUNTED + 1, 3 * COUNTED + 5];
+        for length in (0..300).chain(around) {
+            let (x, y): (Vec<u16>, Vec<u16>) =
+                (0..length).map(|i| ((i * i % 7 % 3) as u16, (i % 5 % 3) as u16)).unzip();
+            let mut seen = [0; 4];
+            for (a, b) in x.iter().zip(&y) {
+                let outcome = match (a, b) {
+                    (0, 0) => BOTH_EMPTY,
+                    (0, _) | (_, 0) => ONE_EMPTY,
+                    (a, b) if a == b => SAME_VALUE,
+                    _ => OTHER_VALUE,
+                };
+                seen[outcome] += 1;
+            }
+            assert_eq!(outcomes(&x, &y), seen, "{length}");
+            assert_eq!(matches(&x, &y), seen[BOTH_EMPTY] + seen[SAME_VALUE], "{length}");
+            let all = vec![1u16; length];
+            assert_eq!(matches(&all, &all), length as u32);
+            assert_eq!(outcomes(&all, &all)[SAME_VALUE], length as u32);
+        }
+    }
 }

@@ -212,9 +212,14 @@ impl SignatureMatrix {
 pub(super) const COUNTED: usize = 1 << 14;
 
 /// Number of equal entries.
-#[inline]
 #[must_use]
 pub(crate) fn matches<T: Copy + PartialEq>(a: &[T], b: &[T]) -> u32 {
+    // Compiled again for wider registers.
+    pulp::Arch::new().dispatch(|| equal(a, b))
+}
+
+#[inline(always)]
+fn equal<T: Copy + PartialEq>(a: &[T], b: &[T]) -> u32 {
     let equal = |(a, b): (&[T], &[T])| a.iter().zip(b).map(|(x, y)| u16::from(x == y)).sum::<u16>();
     a.chunks(COUNTED).zip(b.chunks(COUNTED)).map(|parts| u32::from(equal(parts))).sum()
 }

@@ -25,7 +25,7 @@ const RANK: usize = 4;
 
 fn run(context: &Context<'_>) -> Result<Report> {
     let mut report = Report::default();
-    let (m, n) = context.pick((200, 3000), (800, 16_000));
+    let (m, n) = context.pick((200, 3000), (800, 12_000));
     let netflix = netflix_like(context.data_seed("netflix", 0), m, n)?;
     let mut matrices = vec![netflix, package_tags()];
     matrices.extend(movie_lens(context)?);

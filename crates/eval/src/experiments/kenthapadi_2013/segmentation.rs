@@ -45,7 +45,6 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let d = points.d();
     let repetitions: u64 = 10;
     let epsilons = [1.0, 10.0, 100.0];
-    let tries = context.pick(1, 2);
     let k = 64.min(d);
     let one = EntryBound::new(1.0)?;
     context.progress.begin(repetitions * epsilons.len() as u64 * 2);
@@ -53,8 +52,8 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let values = &points.values()[..n * d];
     let rows = RowsView::f64(n, d, values)?;
     let one_repetition = |repetition: u64| -> Result<Repetition> {
-        let plain = segment(values, d, CLUSTERS, tries, context.sub_seed("plain", repetition))?;
-        let other = segment(values, d, CLUSTERS, tries, context.sub_seed("again", repetition))?;
+        let plain = segment(values, d, CLUSTERS, context.sub_seed("plain", repetition))?;
+        let other = segment(values, d, CLUSTERS, context.sub_seed("again", repetition))?;
         let mut found = Vec::new();
         for (epsilon, system) in epsilons.iter().flat_map(|e| systems.map(|s| (*e, s))) {
             let budget = Budget::new(epsilon, 1e-6)?;
@@ -76,7 +75,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
                 None
             };
             let start = context.sub_seed("private", repetition);
-            let segments: Vec<_> = segment(sketch.values(), sketch.k(), CLUSTERS, tries, start)?
+            let segments: Vec<_> = segment(sketch.values(), sketch.k(), CLUSTERS, start)?
                 .into_iter()
                 .enumerate()
                 .map(|(i, c)| sabotage::answer(c as f64, 4.5, "segment", i as u64) as _)

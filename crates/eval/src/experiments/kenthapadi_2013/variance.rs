@@ -120,7 +120,7 @@ fn tail_bound(r2: f64, k: f64) -> Option<f64> {
 }
 
 fn run(context: &Context<'_>) -> Result<Report> {
-    let repetitions = context.pick(200, 1000);
+    let repetitions = context.pick(200, 500);
     context.progress.begin(SIZES.len() as u64);
     let mut report = Report::default();
     let sigma = NoiseScale::new(SIGMA)?;

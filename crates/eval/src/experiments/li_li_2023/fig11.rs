@@ -120,8 +120,7 @@ const METHODS: [Method; 9] =
 fn run(context: &Context<'_>) -> Result<Report> {
     let points = context.images()?;
     let mut report = Report::default();
-    let epsilons =
-        context.pick(&[1.0, 3.0, 5.0, 10.0, 20.0][..], &[0.5, 1.0, 2.0, 5.0, 10.0, 20.0][..]);
+    let epsilons = context.pick(&[1.0, 3.0, 5.0, 10.0, 20.0][..], &[1.0, 2.0, 5.0, 10.0, 20.0][..]);
     let plan = Plan {
         sizes: context.pick(&[256][..], &[64, 256, 512][..]),
         ..Plan::images(context, &points, (&METHODS, epsilons), (60, 1000))

@@ -27,7 +27,7 @@ const AMONG_MORE: &str = "the level was fixed for a thousand rows; among some te
 fn run(context: &Context<'_>) -> Result<Report> {
     let points = photograph_patches();
     let mut report = Report::default();
-    let queries = context.pick(60, 500);
+    let queries = context.pick(60, 300);
     let plan = Plan {
         methods: &METHODS,
         sizes: context.pick(&[256][..], &[256, 512][..]),

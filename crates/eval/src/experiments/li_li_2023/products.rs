@@ -82,7 +82,7 @@ fn run(context: &Context<'_>) -> Result<Report> {
     let exact: f64 = u.iter().zip(&v).map(|(a, b)| a * b).sum();
     let fourth: f64 = u.iter().zip(&v).map(|(a, b)| (a * b).powi(2)).sum();
     let rows = sabotage::data([u, v].concat());
-    let noise = authority!().gaussian(NoiseScale::new(sabotage::scale(SIGMA))?, Grid::new(-36)?)?;
+    let noise = authority!().gaussian(NoiseScale::new(sabotage::scale(SIGMA))?, Grid::new(-30)?)?;
     let product = |z: &[f64]| {
         let (x, y) = z.split_at(z.len() / 2);
         x.iter().zip(y).map(|(a, b)| a * b).sum::<f64>()

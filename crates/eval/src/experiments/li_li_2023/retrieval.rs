@@ -8,7 +8,7 @@ use crate::error::Result;
 use crate::framework::{
     Axis, Context, Curve, Figure, Origin, Panel, Point, Report, Seeds, Setting, sabotage,
 };
-use crate::metrics::{mean_precision_recall, nearest_by_cosine};
+use crate::metrics::{mean_precision_recall, nearest_by_cosine, nearest_in_release, plain};
 use dp_core::{Adjacency, Budget, EntryBound, Release, Shift};
 use rayon::prelude::*;
 use sketch::RowsView;
@@ -77,9 +77,11 @@ pub(super) const RAW: Method = Method {
             let seen = sabotage::data(points.values().to_vec());
             mechanism.release(&Points::new("rows", points.d(), seen, None)?, &mut rng)
         };
-        let queries = release(&trial.split.queries)?;
-        let released = release(&trial.split.database)?;
-        let answers = nearest_by_cosine(&queries, &released, trial.split.database.d(), RETURNED.1)?;
+        let d = trial.split.database.d();
+        let queries = plain(release(&trial.split.queries)?, d)?;
+        let database = plain(release(&trial.split.database)?, d)?;
+        let answers = nearest_in_release(&queries, &database, RETURNED.1)?;
+        let released = trial.looked_at(|| database.values().to_vec());
         Ok(Found { answers, sigma: mechanism.sigma().get(), released })
     },
 };
@@ -133,8 +135,7 @@ pub(super) fn found(
 ) -> Result<Found> {
     let (queries, database) = (queries.payload(), database.payload());
     let sigma = database.noise_variance().sqrt();
-    let k = database.k();
-    let answers = nearest_by_cosine(queries.values(), database.values(), k, RETURNED.1)?;
+    let answers = nearest_in_release(queries, database, RETURNED.1)?;
     let released = trial.looked_at(|| database.values().to_vec());
     Ok(Found { answers, sigma, released })
 }
@@ -164,7 +165,7 @@ pub(super) struct Plan<'a> {
 }
 
 impl<'a> Plan<'a> {
-    /// Searches among digits, or a user's images: `quick` queries and rows at most in the quick run, else 1,000 queries in
+    /// Searches among digits, or a user's images: `quick` queries and rows at most in the quick run, else 300 queries in
     /// all other rows.
     pub(super) fn images(
         context: &Context<'_>,
@@ -172,7 +173,7 @@ impl<'a> Plan<'a> {
         (methods, epsilons): (&'a [Method], &'a [f64]),
         quick: (usize, usize),
     ) -> Self {
-        let queries = context.pick(quick.0, 600).min(points.n() / 2);
+        let queries = context.pick(quick.0, 300).min(points.n() / 2);
         let rest = points.n() - queries;
         Self {
             methods,

@@ -89,6 +89,8 @@ pub(super) fn measure(
 ) -> Result<Vec<Cell>> {
     let tasks = (0..setting.repetitions).map(|r| space.task(context, r));
     let tasks: Vec<Task> = tasks.collect::<Result<_>>()?;
+    let views = tasks.iter().map(|t| Ok([view(&t.queries)?, view(&t.database)?]));
+    let views: Vec<_> = views.collect::<Result<_>>()?;
     let (mut cells, mut known) = (Vec::new(), Vec::new());
     for &way in setting.ways {
         let sizes: &[usize] = if way.sized() { &space.sizes } else { &[0] };
@@ -97,6 +99,7 @@ pub(super) fn measure(
                 context,
                 space,
                 task: &tasks[r],
+                views: views[r],
                 k,
                 epsilon,
                 adjacency: setting.adjacency,
@@ -177,7 +180,7 @@ fn searched(
 
 /// What the noise of a release did, where the rule that it follows is written down here too.
 fn noise(trial: &Trial<'_>, way: Way, published: &Published) -> Result<Option<Noise>> {
-    let rows = view(&trial.task.database)?;
+    let rows = trial.views[1];
     let epsilon = trial.epsilon;
     let (noisy, deviation) = match (published, way, trial.adjacency) {
         (Published::Signs(both), Way::Signs(rule), Adjacency::Attribute { beta }) => {

@@ -80,13 +80,6 @@ pub(super) struct Task {
 /// Queries and database in the public directions, where they are what is released.
 pub(super) type Images = Option<Arc<[Points; 2]>>;
 
-impl Task {
-    /// Queries and database, or their images.
-    pub(super) fn rows<'a>(&'a self, images: &'a Images) -> [&'a Points; 2] {
-        images.as_deref().map_or([&self.queries, &self.database], |[q, d]| [q, d])
-    }
-}
-
 impl Space {
     fn new(
         context: &Context<'_>,

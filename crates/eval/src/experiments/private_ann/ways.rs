@@ -5,12 +5,13 @@ use super::spaces::{Images, RETURNED, Space, Task};
 use crate::data::Points;
 use crate::error::Result;
 use crate::framework::{Context, sabotage};
+use crate::metrics::lists;
 use crate::published::PrivUnit;
 use dp_core::noise::NoiseLaw;
 use dp_core::{Adjacency, Budget, EntryBound, NormBound, PublicSeed, Release, Shift};
 use sketch::RowsView;
 use sketch::projection::{Family, Groups, ProjectionSpec, project};
-use sketch::search::{HammingIndex, Neighbours, Queries, Score, SketchIndex, UnitIndex};
+use sketch::search::{HammingIndex, Queries, Score, SketchIndex, UnitIndex};
 use sketch::signs::{
     FlipRule, FreshConfig, FreshSigns, NormFloor, PrivateSigns, SignCodes, SignQueries, SignSketch,
 };
@@ -24,6 +25,8 @@ pub(super) struct Trial<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) space: &'a Space,
     pub(super) task: &'a Task,
+    /// Its queries and database, which are looked at for numbers that are none once.
+    pub(super) views: [RowsView<'a>; 2],
     pub(super) k: usize,
     pub(super) epsilon: f64,
     pub(super) adjacency: Adjacency,
@@ -93,35 +96,44 @@ impl Trial<'_> {
     /// Queries and database, and what is still to be done to them before the noise: nothing where their images in the public
     /// directions are known, whose own directions are those of the projected rows.
     fn before(&self, onto: Onto) -> Result<(Images, ProjectionSpec)> {
-        let Task { queries, database, projected, .. } = self.task;
+        let projected = &self.task.projected;
         let spec = self.spec(onto)?;
         if onto != Onto::Public {
             return Ok((None, spec));
         }
         let both = projected.get((self.k, 0.0), || {
             let projection = spec.build();
-            let image = |points: &Points| {
-                let values = project(projection.as_ref(), view(points)?)?;
-                Points::new(points.name(), spec.k(), values, None)
+            let image = |rows| {
+                let values = project(projection.as_ref(), rows)?;
+                Points::new(self.space.name, spec.k(), values, None)
             };
+            let [queries, database] = self.views;
             Ok([image(queries)?, image(database)?].into())
         })?;
         Ok((Some(both), ProjectionSpec::new(Family::Identity, self.k, self.k, PublicSeed::new(0))?))
+    }
+
+    /// Queries and database, or their images.
+    fn seen<'b>(&'b self, images: &'b Images) -> Result<[RowsView<'b>; 2]> {
+        Ok(match images.as_deref() {
+            Some([queries, database]) => [view(queries)?, view(database)?],
+            None => self.views,
+        })
     }
 
     /// Releases queries and database with the same projection.
     pub(super) fn publish(&self, way: Way) -> Result<Published> {
         let part = format!("{} {} {} {}", self.space.name, way.label(), self.k, self.epsilon);
         let mut rng = self.context.noise(&part, self.repetition);
-        let Task { queries, database, .. } = self.task;
+        let [queries, database] = self.views;
         let d = database.d();
         let bound = EntryBound::new(ENTRY)?;
         let budget = |epsilon| self.budget(way.is_pure(), epsilon);
         Ok(match way {
             Way::Open(onto) => {
                 let projection = self.spec(onto)?.build();
-                let exact = |points| {
-                    sabotage::with_rows(view(points)?, |rows| {
+                let exact = |rows| {
+                    sabotage::with_rows(rows, |rows| {
                         Ok(PrivateSketch::exact(projection.as_ref(), rows)?)
                     })
                 };
@@ -156,7 +168,7 @@ impl Trial<'_> {
                 })?;
                 let fresh = self.context.fresh_seed(&part, self.repetition);
                 // One projection, one release: queries and database together.
-                let both = [queries.values(), database.values()].concat();
+                let both = [self.task.queries.values(), self.task.database.values()].concat();
                 let rows = RowsView::f64(queries.n() + database.n(), d, &both)?;
                 let release =
                     sabotage::with_rows(
@@ -175,27 +187,23 @@ impl Trial<'_> {
                 let epsilon = self.epsilon / self.rows as f64;
                 let budget = sabotage::spent_within(self.budget(true, epsilon)?, MOST)?;
                 let (images, spec) = self.before(onto)?;
-                let [queries, database] = self.task.rows(&images);
+                let [queries, database] = self.seen(&images)?;
                 let projection = spec.build();
                 // Any two rows cost the same.
                 let adjacency = Adjacency::AnyInput;
                 let config = UnitsConfig { projection, adjacency, lengths: None };
                 let mechanism = PrivateUnits::new(config, budget)?;
-                let mut release = |points| {
-                    sabotage::with_rows(
-                        view(points)?,
-                        |rows| Ok(mechanism.release(rows, &mut rng)?),
-                    )
-                };
+                let mut release =
+                    |rows| sabotage::with_rows(rows, |rows| Ok(mechanism.release(rows, &mut rng)?));
                 Published::Units(Box::new([release(queries)?, release(database)?]), images)
             }
             Way::Sphere(onto) => {
                 let budget = sabotage::spent_within(budget(self.epsilon)?, 64.0)?;
                 let (images, spec) = self.before(onto)?;
-                let [queries, database] = self.task.rows(&images);
+                let [queries, database] = self.seen(&images)?;
                 let (law, projection) = (PrivUnit::new(spec.k(), budget.epsilon), spec.build());
-                let mut draw = |points| {
-                    sabotage::with_rows(view(points)?, |rows| {
+                let mut draw = |rows| {
+                    sabotage::with_rows(rows, |rows| {
                         let mut rows = project(projection.as_ref(), rows)?;
                         law.draw(&mut rows, &mut rng)?;
                         Ok(PrivateSketch::new(spec, NoiseLaw::None, rows)?)
@@ -212,12 +220,8 @@ impl Trial<'_> {
                     budget = sabotage::published(budget)?;
                 }
                 let mechanism = PrivateSigns::new(sketch, rule, self.adjacency, bound, budget)?;
-                let mut release = |points| {
-                    sabotage::with_rows(
-                        view(points)?,
-                        |rows| Ok(mechanism.release(rows, &mut rng)?),
-                    )
-                };
+                let mut release =
+                    |rows| sabotage::with_rows(rows, |rows| Ok(mechanism.release(rows, &mut rng)?));
                 let (queries, database) = (release(queries)?, release(database)?);
                 Published::Signs([queries, database].into())
             }
@@ -229,7 +233,7 @@ impl Trial<'_> {
                     Ok(FreshSigns::exact(config, sabotage::spent(budget(self.epsilon)?)?)?)
                 })?;
                 let fresh = self.context.fresh_seed(&part, self.repetition);
-                let both = [queries.values(), database.values()].concat();
+                let both = [self.task.queries.values(), self.task.database.values()].concat();
                 let rows = RowsView::f64(queries.n() + database.n(), d, &both)?;
                 let release =
                     sabotage::with_rows(
@@ -265,8 +269,9 @@ impl Trial<'_> {
         rng: &mut dp_core::NoiseRng,
     ) -> Result<Published> {
         let mut release =
-            |points| sabotage::with_rows(view(points)?, |rows| Ok(mechanism.release(rows, rng)?));
-        let (queries, database) = (release(&self.task.queries)?, release(&self.task.database)?);
+            |rows| sabotage::with_rows(rows, |rows| Ok(mechanism.release(rows, rng)?));
+        let [queries, database] = self.views;
+        let (queries, database) = (release(queries)?, release(database)?);
         Ok(Published::Sketch(queries.into_parts().0, database.into_parts().0))
     }
 
@@ -317,8 +322,8 @@ impl Published {
     /// The best rows of the database for every query, released and exact; none where there is no such search.
     pub(super) fn answers(&self, trial: &Trial<'_>, denoise: bool) -> Result<[Option<Answers>; 2]> {
         let own = match self {
-            Self::Units(_, images) | Self::Sphere(.., images) => view(trial.task.rows(images)[0])?,
-            _ => view(&trial.task.queries)?,
+            Self::Units(_, images) | Self::Sphere(.., images) => trial.seen(images)?[0],
+            _ => trial.views[0],
         };
         let n = trial.task.database.n();
         let found = |released, exact| {
@@ -330,16 +335,16 @@ impl Published {
             _ if denoise && self.width() > trial.context.pick(128, 256) => [None, None],
             Self::Sphere(..) if denoise => [None, None],
             Self::Sketch(queries, database) | Self::Sphere(queries, database, ..) => {
-                let index = if denoise {
-                    SketchIndex::denoised(database, Score::Cosine)?
-                } else {
-                    SketchIndex::new(database, Score::Cosine)?
-                };
                 let exact = PrivateSketch::exact(database.projection().build().as_ref(), own)?;
-                let of = |queries: &PrivateSketch| -> Result<Answers> {
-                    Ok(listed(&index.top_k(&Queries::all(queries), RETURNED)?))
+                let both = [Queries::all(queries), Queries::all(&exact)];
+                let [released, exact]: [Result<Answers>; 2] = if denoise {
+                    let index = SketchIndex::denoised(database, Score::Cosine)?;
+                    both.map(|queries| Ok(lists(&index.top_k(&queries, RETURNED)?)))
+                } else {
+                    let index = SketchIndex::rounded(database, Score::Cosine)?;
+                    both.map(|queries| Ok(lists(&index.top_k(&queries, RETURNED)?)))
                 };
-                found(of(queries)?, of(&exact)?)
+                found(released?, exact?)
             }
             // Posterior means are denoised already.
             Self::Grouped(..) if !denoise => [None, None],
@@ -348,7 +353,7 @@ impl Published {
                 let index = SketchIndex::posterior(database, &posterior, Score::Cosine)?;
                 let exact = PrivateSketch::exact(groups.spec().build().as_ref(), own)?;
                 let of = |queries: &PrivateSketch| -> Result<Answers> {
-                    Ok(listed(&index.top_k(&Queries::all(queries), RETURNED)?))
+                    Ok(lists(&index.top_k(&Queries::all(queries), RETURNED)?))
                 };
                 found(of(queries)?, of(&exact)?)
             }
@@ -362,7 +367,7 @@ impl Published {
                 };
                 let all: Vec<usize> = (0..queries.n()).collect();
                 let of = |sought: UnitQueries<'_>| -> Result<Answers> {
-                    Ok(listed(&index.top_k(&sought, RETURNED)?))
+                    Ok(lists(&index.top_k(&sought, RETURNED)?))
                 };
                 let released = of(UnitQueries::released(queries, &all)?)?;
                 found(released, of(UnitQueries::exact(database, own)?)?)
@@ -372,18 +377,18 @@ impl Published {
                 let [queries, database] = &**both;
                 let index = HammingIndex::new(database.payload())?;
                 let queries = Queries::all(queries.payload());
-                let released = listed(&index.top_k(&queries, RETURNED)?);
+                let released = lists(&index.top_k(&queries, RETURNED)?);
                 let exact = SignQueries::exact(database, own)?;
-                found(released, listed(&index.top_k_exact(&exact, RETURNED)?))
+                found(released, lists(&index.top_k_exact(&exact, RETURNED)?))
             }
             Self::SignsTogether(all, first) => {
                 let rows: Vec<usize> = (0..*first).collect();
                 let count = RETURNED + first;
                 let index = HammingIndex::new(all.payload())?;
                 let queries = Queries::rows(all.payload(), &rows)?;
-                let released = listed(&index.top_k(&queries, count)?);
+                let released = lists(&index.top_k(&queries, count)?);
                 let exact = SignQueries::exact(all, own)?;
-                let exact = listed(&index.top_k_exact(&exact, count)?);
+                let exact = lists(&index.top_k_exact(&exact, count)?);
                 let others = |list: Vec<usize>| {
                     let others = list.into_iter().filter(|row| row >= first);
                     others.map(|row| row - first).take(RETURNED).collect()
@@ -407,8 +412,3 @@ impl Published {
 
 /// One list a query.
 pub(super) type Answers = Vec<Vec<usize>>;
-
-fn listed<S>(found: &Neighbours<S>) -> Vec<Vec<usize>> {
-    let row = |q| found.indices(q).iter().map(|&i| i as usize).collect();
-    (0..found.n()).map(row).collect()
-}

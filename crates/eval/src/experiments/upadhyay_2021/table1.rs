@@ -38,7 +38,7 @@ const TASKS: [&str; 6] = [
 
 pub(super) fn run(context: &Context<'_>) -> Result<Report> {
     let d = context.pick(12, 100);
-    let (window, block) = (context.pick(2048u64, 16384), context.pick(64u64, 256));
+    let (window, block) = (context.pick(2048u64, 8192), context.pick(64u64, 256));
     let rows = 2 * window as usize;
     let repetitions = 10usize;
     let epsilons = [0.1, 0.3, 1.0, 3.0, 10.0];

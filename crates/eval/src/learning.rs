@@ -12,16 +12,12 @@ fn refused(what: &'static str) -> impl Fn(smartcore::error::Failed) -> Error {
     move |e| Error::malformed(what, e.to_string())
 }
 
-fn matrix(values: &[f64], d: usize) -> Result<DenseMatrix<f64>> {
-    DenseMatrix::new(values.len() / d, d, values.to_vec(), false).map_err(refused("matrix"))
-}
-
 /// Segments rows into clusters by k-means, from one start.
 ///
 /// # Errors
 /// When there are fewer than two clusters or fewer rows than clusters.
 pub(crate) fn segment(rows: &[f64], d: usize, clusters: usize, seed: u64) -> Result<Vec<u32>> {
-    let x = matrix(rows, d)?;
+    let x = DenseMatrix::new(rows.len() / d, d, rows.to_vec(), false).map_err(refused("matrix"))?;
     let parameters = KMeansParameters { k: clusters, max_iter: 50, seed: Some(seed) };
     let model: KMeans<f64, u32, _, Vec<u32>> =
         KMeans::fit(&x, parameters).map_err(refused("k-means"))?;

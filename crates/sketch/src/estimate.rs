@@ -170,7 +170,19 @@ fn eight_sums(a: &[f64], b: &[f64]) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::two_sided_quantile;
+    use super::{eight_sums, sum_of_squared_differences, two_sided_quantile};
+
+    #[test]
+    fn sums_have_the_same_bits_in_wider_registers() {
+        for length in 0..100 {
+            let a: Vec<f64> = (0..length).map(|i| (f64::from(i) * 1.7).sin() / 3.0).collect();
+            let b: Vec<f64> = (0..length).map(|i| (f64::from(i) * 0.3).cos() * 7.0).collect();
+            let (wide, plain) = (sum_of_squared_differences(&a, &b), eight_sums(&a, &b));
+            let one: f64 = a.iter().zip(&b).map(|(a, b)| (a - b) * (a - b)).sum();
+            assert_eq!(wide.to_bits(), plain.to_bits(), "{length}");
+            assert!((wide - one).abs() <= 1e-13 * one, "{length}");
+        }
+    }
 
     #[test]
     fn quantiles_match_tables() {

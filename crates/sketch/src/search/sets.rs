@@ -101,8 +101,9 @@ fn occupancy(
     Ok(queries.iter().enumerate().map(others).collect())
 }
 
-/// As [`nearest`] for noisy bits, by squared distance (the published search, algorithm 6), found by matrix products: rows that
-/// are equally far to the last digit are one before the other by how those round.
+/// As [`nearest`] for noisy bits, by squared distance (the published search, algorithm 6), found by matrix products: of rows
+/// whose distances differ by less than those round, some `L 2^-52` of the squared length of a row of L bits, either may be the
+/// last that is found. Scores are exact distances, in their order.
 ///
 /// # Errors
 /// When a query does not exist, or distances overflow.
@@ -235,6 +236,7 @@ mod tests {
                 .is_err_and(|e| e.to_string().contains("51"))
         );
     }
+
     /// Beside looking at every row: queries in any order and twice, more rows than there are, and none.
     #[test]
     fn noisy_bits_are_ranked_by_their_distances() {

@@ -25,7 +25,7 @@ pub(super) struct Trial<'a> {
     pub(super) context: &'a Context<'a>,
     pub(super) space: &'a Space,
     pub(super) task: &'a Task,
-    /// Its queries and database, which are looked at for numbers that are none once.
+    /// Its queries and database, checked for what is no number once for all trials.
     pub(super) views: [RowsView<'a>; 2],
     pub(super) k: usize,
     pub(super) epsilon: f64,

@@ -1,28 +1,30 @@
 //! `cargo xtask mutants`: breaks one expression at a time and asks whether a test notices.
 //!
-//! cargo-mutants makes the changes. Of every group of modules a sample is run, in an order that the seed
-//! fixes; each result is stored as soon as it is known, with the fingerprint of the file that was changed, so that
-//! a run goes on where the last one stopped and repeats only what has been edited since.
+//! cargo-mutants makes the changes and nextest runs the tests, quick ones first, up to the first that fails
+//! (`.config/nextest.toml`). Of every group of modules a sample is run, in an order that the seed fixes; each result is
+//! stored as soon as it is known, with the fingerprint of the file that was changed, so that a run goes on where the
+//! last one stopped and repeats only what has been edited since.
 
 mod groups;
 mod results;
 
 use crate::environment::folders;
-use groups::{GROUPS, Group};
+use groups::{GROUPS, Group, TESTS};
 use results::{Outcome, Results, Stored};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// The tool and its version.
-const TOOL: (&str, &str) = ("cargo-mutants", "27.1.0");
+/// The tools and their versions.
+const TOOLS: [(&str, &str); 2] = [("cargo-mutants", "27.1.0"), ("cargo-nextest", "0.9.151")];
 /// Mutants that one call of the tool runs: each call reads the workspace anew.
 const BATCH: usize = 12;
-/// Seconds after which tests of a mutant count as stuck, which is noticed too.
-const STUCK: &str = "300";
+/// Seconds after which all tests of a mutant count as stuck, which is noticed too.
+const STUCK: &str = "1200";
 
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -35,6 +37,9 @@ pub(crate) struct Arguments {
     /// Chooses them.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Mutants that are run at the same time, each in its own copy with one test after the other.
+    #[arg(long, default_value_t = 2)]
+    workers: usize,
     /// Begins no batch after this many minutes.
     #[arg(long)]
     minutes: Option<u64>,
@@ -47,12 +52,14 @@ fn fingerprint(bytes: &[u8]) -> String {
     Sha256::digest(bytes).iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The tool, fetched where it is not there.
-fn tool(target: &Path) -> Outcome<PathBuf> {
+/// The folder of the tools, fetched where they are not there.
+fn tools(target: &Path) -> Outcome<PathBuf> {
     let folder = target.join("tools");
-    let program = folder.join("bin").join(format!("cargo-mutants{}", std::env::consts::EXE_SUFFIX));
-    if !program.exists() {
-        let wanted = format!("{}@{}", TOOL.0, TOOL.1);
+    for (name, version) in TOOLS {
+        if folder.join("bin").join(format!("{name}{}", std::env::consts::EXE_SUFFIX)).exists() {
+            continue;
+        }
+        let wanted = format!("{name}@{version}");
         let got = Command::new("cargo")
             .args(["install", "--locked", &wanted, "--root"])
             .arg(&folder)
@@ -61,12 +68,11 @@ fn tool(target: &Path) -> Outcome<PathBuf> {
             return Err(format!("{wanted} cannot be installed").into());
         }
     }
-    Ok(program)
+    Ok(folder.join("bin"))
 }
 
 /// A copy of what git has of the workspace: mutants are written into files, and not into the user's.
-fn copy(root: &Path, target: &Path) -> Outcome<PathBuf> {
-    let tree = target.join("mutants/tree");
+fn copy(root: &Path, tree: &Path) -> Outcome<()> {
     let git = |arguments: &[&str]| -> Outcome<()> {
         let mut command = Command::new("git");
         let done = command.current_dir(root).args(arguments).stdout(Stdio::null()).status()?;
@@ -79,30 +85,53 @@ fn copy(root: &Path, target: &Path) -> Outcome<PathBuf> {
     if tree.exists() {
         git(&["worktree", "remove", "--force", &place])?;
     }
-    git(&["worktree", "add", "--force", "--detach", &place, "HEAD"])?;
-    Ok(tree)
+    git(&["worktree", "add", "--force", "--detach", &place, "HEAD"])
 }
 
-struct Run<'a> {
-    tool: &'a Path,
-    tree: &'a Path,
-    target: &'a Path,
+/// A copy of the workspace with what is built of it.
+struct Worker {
+    tools: PathBuf,
+    folder: PathBuf,
 }
 
-impl Run<'_> {
-    fn command(&self, group: &Group) -> Command {
-        let mut command = Command::new(self.tool);
-        command.current_dir(self.tree).env("CARGO_TARGET_DIR", self.target.join("mutants/build"));
+impl Worker {
+    fn new(root: &Path, target: &Path, tools: &Path, number: usize) -> Outcome<Self> {
+        let folder = target.join(format!("mutants/{number}"));
+        std::fs::create_dir_all(&folder)?;
+        let worker = Self { tools: tools.to_owned(), folder };
+        copy(root, &worker.tree())?;
+        Ok(worker)
+    }
+
+    fn tree(&self) -> PathBuf {
+        self.folder.join("tree")
+    }
+
+    /// A command in the copy that finds the tools.
+    fn command(&self, program: &Path) -> Outcome<Command> {
+        let mut command = Command::new(program);
+        let others = std::env::var_os("PATH").unwrap_or_default();
+        let all = std::iter::once(self.tools.clone()).chain(std::env::split_paths(&others));
+        command
+            .current_dir(self.tree())
+            .env("CARGO_TARGET_DIR", self.folder.join("build"))
+            .env("NEXTEST_PROFILE", "mutants")
+            .env("PATH", std::env::join_paths(all)?);
+        Ok(command)
+    }
+
+    fn mutants(&self, group: &Group) -> Outcome<Command> {
+        let mut command = self.command(&self.tools.join("cargo-mutants"))?;
         command.args(["mutants", "--no-config", "--package", group.package]);
         for file in group.files {
             command.args(["--file", file]);
         }
-        command
+        Ok(command)
     }
 
     /// All mutants of a group in the order of the seed.
     fn all(&self, group: &Group, seed: u64) -> Outcome<Vec<(String, String)>> {
-        let output = self.command(group).args(["--list", "--json"]).output()?;
+        let output = self.mutants(group)?.args(["--list", "--json"]).output()?;
         let listed: Vec<Value> = serde_json::from_slice(&output.stdout)?;
         let mut found = Vec::new();
         for mutant in listed {
@@ -110,31 +139,34 @@ impl Run<'_> {
             let (Some(name), Some(file)) = (name, file) else {
                 return Err("the tool lists mutants without a name and a file".into());
             };
-            let source = fingerprint(&std::fs::read(self.tree.join(&file))?);
+            let source = fingerprint(&std::fs::read(self.tree().join(&file))?);
             found.push((fingerprint(format!("{seed} {name}").as_bytes()), name, source));
         }
         found.sort();
         Ok(found.into_iter().map(|(_, name, source)| (name, source)).collect())
     }
 
-    /// What became of these mutants under these tests.
+    /// What became of these mutants.
     fn outcomes(
         &self,
         group: &Group,
-        tests: &[&str],
-        names: &[&String],
+        names: &[(String, String)],
     ) -> Outcome<BTreeMap<String, String>> {
-        let out = self.target.join("mutants/out");
+        let out = self.folder.join("out");
         let _ = std::fs::remove_dir_all(&out);
         std::fs::create_dir_all(&out)?;
-        let mut command = self.command(group);
+        let mut command = self.mutants(group)?;
         command.args(["--in-place", "--baseline", "skip", "--timeout", STUCK, "--profile"]);
-        command.args(["mutants", "--no-shuffle", "--colors", "never", "--output"]).arg(&out);
-        for name in names {
+        command.args(["mutants", "--test-tool", "nextest", "--no-shuffle", "--colors", "never"]);
+        command.arg("--output").arg(&out);
+        for part in TESTS {
+            command.arg(format!("--cargo-arg={part}"));
+        }
+        for (name, _) in names {
             command.args(["--re", &format!("^{}$", escaped(name))]);
         }
         // Its exit status says whether mutants were missed.
-        command.arg("--").args(tests).stdout(Stdio::null()).status()?;
+        command.stdout(Stdio::null()).status()?;
         let text = std::fs::read_to_string(out.join("mutants.out/outcomes.json"))?;
         let value: Value = serde_json::from_str(&text)?;
         let mut outcomes = BTreeMap::new();
@@ -149,27 +181,24 @@ impl Run<'_> {
             };
             outcomes.insert(name.ok_or("an outcome without a name")?.to_owned(), word.to_owned());
         }
-        match names.iter().find(|name| !outcomes.contains_key(**name)) {
-            Some(name) => Err(format!("the tool did not run {name}").into()),
+        match names.iter().find(|(name, _)| !outcomes.contains_key(name)) {
+            Some((name, _)) => Err(format!("the tool did not run {name}").into()),
             None => Ok(outcomes),
         }
     }
 
     /// The tests pass on what nobody changed, so that a failure is the mutant's.
     fn unbroken(&self, group: &Group) -> Outcome<()> {
-        for tests in group.tests {
-            let done = Command::new("cargo")
-                .current_dir(self.tree)
-                .env("CARGO_TARGET_DIR", self.target.join("mutants/build"))
-                .args(["test", "--profile", "mutants", "--package", group.package])
-                .args(*tests)
-                .stdout(Stdio::null())
-                .status()?;
-            if !done.success() {
-                return Err(format!("{}: {} fails as it is", group.package, tests.join(" ")).into());
-            }
+        let done = self
+            .command(Path::new("cargo"))?
+            .args(["nextest", "run", "--cargo-profile", "mutants", "--package", group.package])
+            .args(TESTS)
+            .stdout(Stdio::null())
+            .status()?;
+        match done.success() {
+            true => Ok(()),
+            false => Err(format!("tests of {} fail as it is", group.package).into()),
         }
-        Ok(())
     }
 }
 
@@ -196,11 +225,13 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome<ExitCode> {
     if !arguments.page {
         std::fs::create_dir_all(target.join("mutants"))?;
         let target = target.canonicalize()?;
-        let (tool, tree) = (tool(&target)?, copy(&root, &target)?);
-        let run = Run { tool: &tool, tree: &tree, target: &target };
+        let tools = tools(&target)?;
+        let workers: Vec<Worker> = (0..arguments.workers.max(1))
+            .map(|number| Worker::new(&root, &target, &tools, number))
+            .collect::<Outcome<_>>()?;
         let until = arguments.minutes.map(|m| Instant::now() + Duration::from_secs(60 * m));
         for group in groups {
-            sample(&run, &root, group, arguments, until)?;
+            sample(&workers, &root, group, arguments, until)?;
         }
     }
     results::publish(&root)?;
@@ -208,20 +239,20 @@ pub(crate) fn run(arguments: &Arguments) -> Outcome<ExitCode> {
 }
 
 fn sample(
-    run: &Run<'_>,
+    workers: &[Worker],
     root: &Path,
     group: &Group,
     arguments: &Arguments,
     until: Option<Instant>,
 ) -> Outcome<()> {
-    let all = run.all(group, arguments.seed)?;
+    let all = workers[0].all(group, arguments.seed)?;
     let mut results = Results::read(root, group.name)?;
     (results.of, results.seed) = (all.len() as u64, arguments.seed);
     // What was said of a file that has changed is said no more.
     results.mutants.retain(|name, stored| all.contains(&(name.clone(), stored.source.clone())));
     let chosen = &all[..arguments.sample.min(all.len())];
-    let left: Vec<_> =
-        chosen.iter().filter(|(name, _)| !results.mutants.contains_key(name)).collect();
+    let mut left = chosen.to_vec();
+    left.retain(|(name, _)| !results.mutants.contains_key(name));
     println!(
         "{}: {} mutants, {} chosen, {} to run",
         group.name,
@@ -229,31 +260,35 @@ fn sample(
         chosen.len(),
         left.len()
     );
-    if !left.is_empty() {
-        run.unbroken(group)?;
-    }
-    for batch in left.chunks(BATCH) {
-        if until.is_some_and(|until| Instant::now() > until) {
-            println!("{}: stopped by --minutes; the next run goes on", group.name);
-            break;
-        }
-        let mut names: Vec<&String> = batch.iter().map(|(name, _)| name).collect();
-        let mut found = BTreeMap::new();
-        for tests in group.tests {
-            if names.is_empty() {
-                break;
+    let (batches, results) = (Mutex::new(left.chunks(BATCH)), Mutex::new(results));
+    let work = |worker: &Worker| -> Result<(), String> {
+        let mut begun = false;
+        while until.is_none_or(|until| Instant::now() < until) {
+            let Some(batch) = batches.lock().map_err(|_| "another worker stopped")?.next() else {
+                return Ok(());
+            };
+            if !std::mem::replace(&mut begun, true) {
+                worker.unbroken(group).map_err(|fault| fault.to_string())?;
             }
-            found.extend(run.outcomes(group, tests, &names)?);
-            names.retain(|name| found[*name] == "survived");
+            let found = worker.outcomes(group, batch).map_err(|fault| fault.to_string())?;
+            let mut results = results.lock().map_err(|_| "another worker stopped")?;
+            for (name, source) in batch {
+                let outcome = found[name].clone();
+                println!("{outcome}: {name}");
+                results.mutants.insert(name.clone(), Stored { outcome, source: source.clone() });
+            }
+            results.write(root, group.name).map_err(|fault| fault.to_string())?;
         }
-        for (name, source) in batch {
-            let outcome = found[name].clone();
-            println!("{outcome}: {name}");
-            results.mutants.insert(name.clone(), Stored { outcome, source: source.clone() });
-        }
-        results.write(root, group.name)?;
-    }
-    Ok(())
+        println!("{}: stopped by --minutes; the next run goes on", group.name);
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let running: Vec<_> = workers.iter().map(|worker| scope.spawn(|| work(worker))).collect();
+        running.into_iter().try_for_each(|worker| match worker.join() {
+            Ok(outcome) => Ok(outcome?),
+            Err(_) => Err("a worker panicked".into()),
+        })
+    })
 }
 
 #[cfg(test)]

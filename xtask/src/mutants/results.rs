@@ -112,8 +112,8 @@ pub(super) fn publish(root: &Path) -> Outcome<()> {
 
 const HEAD: &str = "# Mutants
 
-`cargo xtask mutants` breaks one expression at a time (cargo-mutants) and asks whether a test notices: the tests beside the code
-first, then the crate's others. This page is written from the files beside it, one line for each mutant that was run, with the
+`cargo xtask mutants` breaks one expression at a time (cargo-mutants) and asks whether a test of the crate notices, doc tests left
+out. This page is written from the files beside it, one line for each mutant that was run, with the
 fingerprint of the file that was changed: a result is dropped when that file is edited, and the next run repeats it. The order in
 which mutants are run is that of SHA-256 of the seed (in the file's first line) and the mutant's name.
 

@@ -1,7 +1,6 @@
 //! `cargo xtask mutants`: breaks one expression at a time and asks whether a test notices.
 //!
-//! cargo-mutants makes the changes and nextest runs the tests, quick ones first, up to the first that fails
-//! (`.config/nextest.toml`). Of every group of modules a sample is run, in an order that the seed fixes; each result is
+//! cargo-mutants makes the changes and nextest runs the tests, quick ones first, up to the first that fails. Of every group of modules a sample is run, in an order that the seed fixes; each result is
 //! stored as soon as it is known, with the fingerprint of the file that was changed, so that a run goes on where the
 //! last one stopped and repeats only what has been edited since.
 
@@ -115,7 +114,6 @@ impl Worker {
         command
             .current_dir(self.tree())
             .env("CARGO_TARGET_DIR", self.folder.join("build"))
-            .env("NEXTEST_PROFILE", "mutants")
             .env("PATH", std::env::join_paths(all)?);
         Ok(command)
     }
@@ -159,7 +157,8 @@ impl Worker {
         command.args(["--in-place", "--baseline", "skip", "--timeout", STUCK, "--profile"]);
         command.args(["mutants", "--test-tool", "nextest", "--no-shuffle", "--colors", "never"]);
         command.arg("--output").arg(&out);
-        for part in TESTS {
+        let config = self.config().to_string_lossy().into_owned();
+        for part in TESTS.into_iter().chain(["--config-file", &config]) {
             command.arg(format!("--cargo-arg={part}"));
         }
         for (name, _) in names {
@@ -187,19 +186,58 @@ impl Worker {
         }
     }
 
-    /// The tests pass on what nobody changed, so that a failure is the mutant's.
+    /// The tests pass on what nobody changed, so that a failure is the mutant's; how long each takes says which come first.
     fn unbroken(&self, group: &Group) -> Outcome<()> {
+        let config = self.config();
+        std::fs::write(&config, NEXTEST)?;
         let done = self
             .command(Path::new("cargo"))?
             .args(["nextest", "run", "--cargo-profile", "mutants", "--package", group.package])
             .args(TESTS)
+            .arg("--config-file")
+            .arg(&config)
             .stdout(Stdio::null())
             .status()?;
-        match done.success() {
-            true => Ok(()),
-            false => Err(format!("tests of {} fail as it is", group.package).into()),
+        if !done.success() {
+            return Err(format!("tests of {} fail as it is", group.package).into());
         }
+        let report = self.folder.join("build/nextest/default/junit.xml");
+        Ok(std::fs::write(config, quick_first(&std::fs::read_to_string(report)?)?)?)
     }
+
+    fn config(&self) -> PathBuf {
+        self.folder.join("nextest.toml")
+    }
+}
+
+/// How tests are run: one after the other, up to the first that fails or takes far longer than any does.
+const NEXTEST: &str = r#"[profile.default]
+test-threads = 1
+fail-fast = { max-fail = 1, terminate = "immediate" }
+slow-timeout = { period = "120s", terminate-after = 1 }
+status-level = "fail"
+final-status-level = "fail"
+junit = { path = "junit.xml" }
+"#;
+
+/// The same, the quickest of the tests in this report first: one step of priority for each doubling of 16 milliseconds.
+fn quick_first(report: &str) -> Outcome<String> {
+    let mut config = NEXTEST.to_owned();
+    let of = |line: &str, key: &str| -> Outcome<String> {
+        let rest = line.split_once(&format!(" {key}=\"")).ok_or("a test without its time")?.1;
+        Ok(rest.split('"').next().unwrap_or_default().to_owned())
+    };
+    let mut steps: BTreeMap<u32, Vec<String>> = BTreeMap::new();
+    for line in report.lines().filter(|line| line.trim_start().starts_with("<testcase ")) {
+        let seconds: f64 = of(line, "time")?.parse()?;
+        let step = (seconds / 0.016).max(1.0).log2() as u32;
+        steps.entry(step).or_default().push(format!("test(={})", of(line, "name")?));
+    }
+    for (step, tests) in steps {
+        config += "\n[[profile.default.overrides]]\n";
+        config += &format!("filter = '{}'\npriority = -{step}\n", tests.join(" | "));
+    }
+    Ok(config)
 }
 
 /// A pattern that only this text matches.
@@ -298,5 +336,19 @@ mod tests {
         let name = "src/a-b.rs:1:9: replace A<N>::of -> &N with Box::new([0; 2])";
         let pattern = r"src/a\-b\.rs:1:9: replace A<N>::of \-> \&N with Box::new\(\[0; 2\]\)";
         assert_eq!(super::escaped(name), pattern);
+    }
+
+    #[test]
+    fn quick_tests_come_first() {
+        let report = r#"<testsuite name="a" time="2.1">
+        <testcase name="m::slow" classname="a" timestamp="x" time="2.090">
+        <testcase name="m::quick" classname="a" timestamp="x" time="0.003">
+        <testcase name="at_once" classname="a::suite" timestamp="x" time="0.000">"#;
+        let config = super::quick_first(report).expect("a report");
+        let rest = config.strip_prefix(super::NEXTEST).expect("the same settings");
+        let order = "\n[[profile.default.overrides]]\nfilter = 'test(=m::quick) | test(=at_once)'\npriority = -0\n\
+                     \n[[profile.default.overrides]]\nfilter = 'test(=m::slow)'\npriority = -7\n";
+        assert_eq!(rest, order);
+        assert!(super::quick_first("<testcase name=\"a\">").is_err());
     }
 }

@@ -91,13 +91,15 @@ fn copy(root: &Path, tree: &Path) -> Outcome<()> {
 struct Worker {
     tools: PathBuf,
     folder: PathBuf,
+    /// The package whose tests are known to pass, and how long they take.
+    tested: Mutex<&'static str>,
 }
 
 impl Worker {
     fn new(root: &Path, target: &Path, tools: &Path, number: usize) -> Outcome<Self> {
         let folder = target.join(format!("mutants/{number}"));
         std::fs::create_dir_all(&folder)?;
-        let worker = Self { tools: tools.to_owned(), folder };
+        let worker = Self { tools: tools.to_owned(), folder, tested: Mutex::default() };
         copy(root, &worker.tree())?;
         Ok(worker)
     }
@@ -188,6 +190,10 @@ impl Worker {
 
     /// The tests pass on what nobody changed, so that a failure is the mutant's; how long each takes says which come first.
     fn unbroken(&self, group: &Group) -> Outcome<()> {
+        let mut tested = self.tested.lock().map_err(|_| "a worker stopped")?;
+        if *tested == group.package {
+            return Ok(());
+        }
         let config = self.config();
         std::fs::write(&config, NEXTEST)?;
         let done = self
@@ -201,8 +207,10 @@ impl Worker {
         if !done.success() {
             return Err(format!("tests of {} fail as it is", group.package).into());
         }
-        let report = self.folder.join("build/nextest/default/junit.xml");
-        Ok(std::fs::write(config, quick_first(&std::fs::read_to_string(report)?)?)?)
+        let report = self.tree().join("target/nextest/default/junit.xml");
+        std::fs::write(config, quick_first(&std::fs::read_to_string(report)?)?)?;
+        *tested = group.package;
+        Ok(())
     }
 
     fn config(&self) -> PathBuf {
@@ -300,14 +308,11 @@ fn sample(
     );
     let (batches, results) = (Mutex::new(left.chunks(BATCH)), Mutex::new(results));
     let work = |worker: &Worker| -> Result<(), String> {
-        let mut begun = false;
         while until.is_none_or(|until| Instant::now() < until) {
             let Some(batch) = batches.lock().map_err(|_| "another worker stopped")?.next() else {
                 return Ok(());
             };
-            if !std::mem::replace(&mut begun, true) {
-                worker.unbroken(group).map_err(|fault| fault.to_string())?;
-            }
+            worker.unbroken(group).map_err(|fault| fault.to_string())?;
             let found = worker.outcomes(group, batch).map_err(|fault| fault.to_string())?;
             let mut results = results.lock().map_err(|_| "another worker stopped")?;
             for (name, source) in batch {

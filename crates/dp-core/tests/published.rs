@@ -1,7 +1,7 @@
 //! The papers' rules: what they prescribe, and what it really gives.
 
 use dp_core::calibrate::{self, Acceptance, PublishedRule, PublishedSetting};
-use dp_core::profile::RowChange;
+use dp_core::profile::{Profile, RowChange};
 use dp_core::{Adjacency, Budget, Error, L2Sensitivity, Provenance};
 
 fn unit() -> L2Sensitivity {
@@ -33,6 +33,69 @@ fn hardt_roth_theorem_26_misses_its_claim() {
     assert_eq!(guarantee.true_delta().unwrap(), *true_delta);
     let Provenance::Published { caveat, .. } = guarantee.provenance() else { panic!() };
     assert!(caveat.contains("sqrt 2"), "{caveat}");
+}
+
+/// What each rule's formula gives by another program, where no two of its parameters have the same effect; how wide epsilon and
+/// delta may be, to the end itself.
+#[test]
+fn each_rule_is_its_formula() {
+    let budget = Budget::new(0.7, 1e-5).unwrap();
+    let (sensitivity, bound) = (L2Sensitivity::new(3.0).unwrap(), 1.5.try_into().unwrap());
+    let value = PublishedSetting::Shift { sensitivity };
+    let projection =
+        PublishedSetting::GaussianProjection { features: 30, columns: 40, shift: sensitivity };
+    let finder = PublishedSetting::RangeFinder { columns: 17, shift: sensitivity };
+    let low_rank = PublishedSetting::LowRankProjection { columns: 17, sensitivity };
+    let accept = Acceptance::AcceptTrueDelta;
+    for (rule, setting, expected) in [
+        (PublishedRule::DworkRothClassic, value, 20.763_451_125_451_67),
+        (PublishedRule::HardtRothTheorem26, value, 14.681_977_091_642_327),
+        (PublishedRule::KenthapadiTheorem1, value, 20.571_230_610_128_108),
+        (PublishedRule::KenthapadiLemma1, value, 20.253_830_329_590_585),
+        (PublishedRule::KenthapadiLemma2, projection, 58.166_917_923_558_1),
+        (PublishedRule::HardtRothRangeFinder, finder, 198.239_693_096_251_9),
+        (PublishedRule::HardtRothProjection, low_rank, 461.729_191_896_427_2),
+        (PublishedRule::SheffetJl, PublishedSetting::Jl { rows: 23, bound }, 21.886_870_667_076_51),
+        (PublishedRule::SheffetWishart, PublishedSetting::Wishart { dim: 6, bound }, 2.25),
+    ] {
+        let found = rule.calibrate(budget, setting, accept).unwrap();
+        assert!((found.scale().get() / expected - 1.0).abs() < 1e-14, "{rule}: {}", found.scale());
+        let freedom = matches!(rule, PublishedRule::SheffetWishart).then_some(6 + 738);
+        assert_eq!((found.dof(), found.rule(), found.claimed()), (freedom, rule, budget));
+    }
+    // Exact noise for the norm that a tail bound gives, each at half of delta.
+    let half = Budget::new(0.7, 5e-6).unwrap();
+    let norm = L2Sensitivity::new(5.221_770_476_603_755).unwrap();
+    let analytic = PublishedRule::AnalyticDpRpG.calibrate(budget, projection, accept).unwrap();
+    let exact = calibrate::gaussian(half, norm).unwrap();
+    assert!((analytic.scale().get() / exact.get() - 1.0).abs() < 1e-11);
+    let Profile::ChiMixtureGaussian { k, entry_shift, sigma, later_mu } = analytic.profile() else {
+        panic!("{:?}", analytic.profile())
+    };
+    assert_eq!((*k, *sigma, *later_mu), (40, analytic.scale(), 0.0));
+    assert!((entry_shift.get() / 0.474_341_649_025_256_9 - 1.0).abs() < 1e-15);
+
+    let refused = |rule: PublishedRule, setting, epsilon, delta| {
+        let budget = Budget::new(epsilon, delta).unwrap();
+        rule.calibrate(budget, setting, accept).unwrap_err().to_string()
+    };
+    let classic = refused(PublishedRule::DworkRothClassic, value, 1.0, 1e-5);
+    assert!(classic.contains("(0, 1)"), "{classic}");
+    for rule in [PublishedRule::KenthapadiTheorem1, PublishedRule::KenthapadiLemma1] {
+        let wide = refused(rule, value, 0.7, 0.5);
+        assert!(wide.contains("(0, 0.5)"), "{wide}");
+    }
+    let lemma = refused(PublishedRule::KenthapadiLemma2, projection, 10.0, (-10f64).exp());
+    assert!(lemma.contains("ln(1/delta)"), "{lemma}");
+    let few =
+        PublishedSetting::GaussianProjection { features: 30, columns: 31, shift: sensitivity };
+    let few = refused(PublishedRule::KenthapadiLemma2, few, 0.7, 1e-5);
+    assert!(few.contains("ln d + ln(2/delta)"), "{few}");
+    let none =
+        PublishedSetting::GaussianProjection { features: 0, columns: 40, shift: sensitivity };
+    assert!(refused(PublishedRule::AnalyticDpRpG, none, 0.7, 1e-5).contains("features"));
+    let tiny = PublishedSetting::Wishart { dim: 6, bound };
+    assert!(refused(PublishedRule::SheffetWishart, tiny, 1e-7, 1e-5).contains("epsilon"));
 }
 
 /// Every other rule meets its claim, and the exact calibration needs no more noise.

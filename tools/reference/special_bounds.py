@@ -192,6 +192,7 @@ FUNCTIONS = {
     # Name: function, range, and whether the bound is relative; an absolute one is beside 4e-16 of the value.
     "erfcx": (erfcx, -5, True),
     "mills_ratio": (mills_ratio, -5, True),
+    "mills_ratio from 0": (mills_ratio, 0, True),
     "mills_slope": (mills_slope, -5, True),
     "ln_normal_cdf": (ln_normal_cdf, None, False),
 }
@@ -253,7 +254,7 @@ def seen(name, argument, value, limit):
         s = x if name == "erfcx" else x * (1 / arb(2).sqrt())
         scaled = (s * s).exp() * s.erfc()
         m = (arb.pi() / 2).sqrt() * scaled
-        exact = {"erfcx": scaled, "mills_ratio": m, "mills_slope": 1 - x * m}[name]
+        exact = {"erfcx": scaled, "mills_slope": 1 - x * m}.get(name, m)
         share = upper(arb(value) / exact - 1) / limit
     ctx.prec = 192
     return share

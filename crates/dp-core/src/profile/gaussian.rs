@@ -14,24 +14,33 @@ use crate::numeric::quadrature::panel_6;
 use crate::numeric::{ln_normal_cdf, ln_normal_pdf, mills_ratio, mills_slope};
 use crate::quantity::{L2Sensitivity, NoiseScale, NormBound};
 
+/// Largest `eps/mu` that is told from larger ones. Delta falls in eps; beyond, squares would overflow.
+const FARTHEST: f64 = 1e100;
+
 /// ln of `Phi(mu/2 - eps/mu) - e^eps Phi(-mu/2 - eps/mu)`, and a bound on its error.
 ///
 /// With `a = eps/mu - mu/2`, `b = a + mu` and Mills' ratio M this is `phi(a) (M(a) - M(b))`,
 /// and where the two are close, the integral over `[a, b]` of the slope of M: nothing cancels.
+///
+/// The error is proven for mu from 1e-100 to `2^46`, also where mu and epsilon are off by `2^-51` of themselves, together;
+/// `eps/mu` beyond 1e100 counts as 1e100, for which the value is an upper one.
 pub(crate) fn ln_delta(mu: f64, epsilon: f64) -> (f64, f64) {
     if mu == 0.0 {
         return (f64::NEG_INFINITY, 0.0);
     }
     let (ratio, half) = (epsilon / mu, 0.5 * mu);
+    let ratio = if ratio > FARTHEST { FARTHEST } else { ratio };
     let (a, b) = (ratio - half, ratio + half);
-    let error = 2e-13 + 1e-15 * a.abs() * b;
+    // Where b is large and a is not, the rounding of a alone is more than 2e-13.
+    let error = 2e-13_f64.max(1e-15 * b) + 1e-15 * a.abs() * b;
     let value = if mu < 0.5 {
         ln_normal_pdf(a) + panel_6(ratio, half, |x| [mills_slope(x)])[0].ln()
     } else if a < 0.0 {
         let lost = ln_normal_cdf(a).exp() + ln_normal_pdf(a).exp() * mills_ratio(b);
         (-lost).ln_1p()
     } else {
-        ln_normal_pdf(a) + (mills_ratio(a) - mills_ratio(b)).ln()
+        // Far out the two may be the same number: no delta is zero.
+        ln_normal_pdf(a) + (mills_ratio(a) - mills_ratio(b)).max(f64::MIN_POSITIVE).ln()
     };
     (value, error)
 }
@@ -185,4 +194,60 @@ pub fn gaussian_steps(
     least_scale_from("gaussian steps", budget, guess, |sigma| Profile::GaussianComposition {
         steps: vec![GaussianStep { sensitivity, sigma, times }],
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::budget::Epsilon;
+    use crate::profile::PrivacyProfile;
+
+    /// Where a is near zero and mu is large, an error of 2e-13 was too small: ln delta was stated below the truth.
+    #[test]
+    fn ratios_of_thousands_are_not_below_the_truth() {
+        for (mu, epsilon, truth) in [
+            (8_706.153_888_739_438, 37_898_539.108_849_86, -0.691_530_171_225_280_1),
+            (95_319.125_918_173_43, 4_542_867_873.962_631, -0.693_080_722_442_247_1),
+        ] {
+            let (value, error) = ln_delta(mu, epsilon);
+            assert!(value + error >= truth && value - error <= truth, "{mu}: {value} {error}");
+            assert!(value + 2e-13 + 1e-15 * (epsilon / mu - 0.5 * mu).abs() * mu < truth);
+        }
+    }
+
+    /// However large epsilon is: its logarithm is a number.
+    #[test]
+    fn delta_is_never_zero() {
+        for (mu, epsilon) in [
+            (1e-100, 1.0),
+            (1e-100, f64::MAX),
+            (1e-30, 1e100),
+            (0.499, 1e200),
+            (0.5, 1e15),
+            (1.0, 1e16),
+            (1.0, 1e155),
+            (3.0, f64::MAX),
+            (1e6, 1e30),
+            (1e6, f64::MAX),
+            (6e13, f64::MAX),
+        ] {
+            let ln = ln_gaussian(mu, epsilon);
+            assert!(ln.is_finite() && ln < -1e20, "{mu} {epsilon}: {ln}");
+            // delta <= phi(a) M(a) <= e^(-a^2/2) from a = 1 on.
+            let a = (epsilon / mu).min(FARTHEST) - 0.5 * mu;
+            assert!(ln <= -0.499 * a * a && ln >= -0.501 * a * a, "{mu} {epsilon}: {ln}");
+        }
+    }
+
+    /// A bound whose square underflows moves something all the same.
+    #[test]
+    fn squares_of_bounds_do_not_vanish() {
+        let (bound, sigma) = (NormBound::new(1.5e-162).unwrap(), NoiseScale::new(5e-324).unwrap());
+        for change in [RowChange::AddRemove, RowChange::Replace] {
+            assert!(covariance_sensitivity(bound, change) >= f64::MIN_POSITIVE);
+            let profile = Profile::SymmetricGaussian { bound, sigma, change };
+            assert!(profile.check_limits().is_err());
+            assert!(profile.log_delta(Epsilon::new(0.1).unwrap()).get() > -1.0);
+        }
+    }
 }

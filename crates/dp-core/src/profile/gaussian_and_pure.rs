@@ -13,12 +13,12 @@ use crate::noise::NoiseLaw;
 use crate::numeric::{above, ln_one_minus_exp, ln_sum_exp};
 use crate::quantity::{L2Sensitivity, NoiseScale};
 
-/// ln of the Gaussian's delta at an epsilon of either sign: `delta(-x) = 1 - e^-x + e^-x delta(x)`.
+/// An upper bound on ln of the Gaussian's delta at an epsilon of either sign: `delta(-x) = 1 - e^-x + e^-x delta(x)`.
 fn ln_signed(mu: f64, epsilon: f64) -> f64 {
     if epsilon >= 0.0 {
         return ln_gaussian(mu, epsilon);
     }
-    ln_sum_exp(ln_one_minus_exp(epsilon), epsilon + ln_gaussian(mu, -epsilon))
+    above(ln_sum_exp(ln_one_minus_exp(epsilon), epsilon + ln_gaussian(mu, -epsilon)))
 }
 
 /// [`Profile::GaussianAndPure`].

@@ -53,25 +53,29 @@ impl Profile {
         // Rows with noise of their own move the release in directions at right angles.
         let rows = if meeting.rows_apart { (groups as f64).sqrt() } else { groups as f64 };
         let (l2, l1) = (each as f64 * rows * up, size as f64 * up);
+        // A subnormal product is far off.
+        let times = |x: f64, by: f64| (x * by).max(f64::MIN_POSITIVE);
         let group = |profile: &Self, size| Self::Group { profile: Box::new(profile.clone()), size };
         let scaled = match *self {
-            Self::Gaussian { sensitivity, sigma } => {
-                Self::Gaussian { sensitivity: L2Sensitivity::new(sensitivity.get() * l2)?, sigma }
-            }
+            Self::Gaussian { sensitivity, sigma } => Self::Gaussian {
+                sensitivity: L2Sensitivity::new(times(sensitivity.get(), l2))?,
+                sigma,
+            },
             Self::GaussianComposition { ref steps } => {
                 let mut steps = steps.clone();
                 for step in &mut steps {
-                    step.sensitivity = L2Sensitivity::new(step.sensitivity.get() * l1)?;
+                    step.sensitivity = L2Sensitivity::new(times(step.sensitivity.get(), l1))?;
                 }
                 Self::GaussianComposition { steps }
             }
             Self::SymmetricGaussian { bound, sigma, change } => {
                 let one = covariance_sensitivity(bound, change);
-                Self::Gaussian { sensitivity: L2Sensitivity::new(one * l1)?, sigma }
+                Self::Gaussian { sensitivity: L2Sensitivity::new(times(one, l1))?, sigma }
             }
-            Self::Laplace { sensitivity, scale } => {
-                Self::Laplace { sensitivity: L1Sensitivity::new(sensitivity.get() * l1)?, scale }
-            }
+            Self::Laplace { sensitivity, scale } => Self::Laplace {
+                sensitivity: L1Sensitivity::new(times(sensitivity.get(), l1))?,
+                scale,
+            },
             // By the sum in l1 at most, in one number or several.
             Self::DiscreteLaplace { moves, scale } => {
                 Self::DiscreteLaplace { moves: moves.saturating_mul(size), scale }
@@ -81,7 +85,7 @@ impl Profile {
             }
             Self::PureDp { epsilon } => Self::PureDp { epsilon: Epsilon::new(epsilon.get() * l1)? },
             Self::GaussianAndPure { sensitivity, sigma, epsilon } => Self::GaussianAndPure {
-                sensitivity: L2Sensitivity::new(sensitivity.get() * l1)?,
+                sensitivity: L2Sensitivity::new(times(sensitivity.get(), l1))?,
                 sigma,
                 epsilon: Epsilon::new(epsilon.get() * l1)?,
             },
@@ -97,7 +101,7 @@ impl Profile {
             Self::ChiMixtureGaussian { k, entry_shift, sigma, later_mu }
                 if meeting.adds_up && groups == 1 =>
             {
-                let entry_shift = L2Sensitivity::new(entry_shift.get() * l2)?;
+                let entry_shift = L2Sensitivity::new(times(entry_shift.get(), l2))?;
                 Self::ChiMixtureGaussian { k, entry_shift, sigma, later_mu: later_mu * l2 }
             }
             Self::Group { ref profile, size: inner } => group(profile, inner.saturating_mul(size)),

@@ -3,6 +3,7 @@
 use crate::budget::{Budget, Delta, Epsilon, LogDelta};
 use crate::error::{Error, Result};
 use crate::noise::Grid;
+use crate::numeric::float::square_of;
 use crate::numeric::root;
 use crate::quantity::{
     L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, NormBound, Probability,
@@ -311,7 +312,7 @@ impl Profile {
 /// replaced; rounded up.
 #[must_use]
 pub fn covariance_sensitivity(bound: NormBound, change: RowChange) -> f64 {
-    let square = bound.get() * bound.get() * (1.0 + 4.0 * f64::EPSILON);
+    let square = square_of(bound.get()) * (1.0 + 4.0 * f64::EPSILON);
     match change {
         RowChange::AddRemove => square,
         RowChange::Replace => core::f64::consts::SQRT_2 * square,

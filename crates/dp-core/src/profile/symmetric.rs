@@ -31,7 +31,9 @@ impl Kind for Symmetric {
     }
 
     fn check_limits(&self) -> Result<()> {
-        ratio(ROW, self.bound.get() * (self.bound.get() / self.sigma.get()))
+        // The sensitivity is more than this product where the square of the bound underflows.
+        let moved = 0.5 * self.sensitivity() / self.sigma.get();
+        ratio(ROW, (self.bound.get() * (self.bound.get() / self.sigma.get())).max(moved))
     }
 
     fn compose(&self, runs: u64, all: &mut Merged) {

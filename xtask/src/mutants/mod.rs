@@ -36,6 +36,9 @@ pub(crate) struct Arguments {
     /// Chooses them.
     #[arg(long, default_value_t = 1)]
     seed: u64,
+    /// Runs mutants that survived once more: after tests were added.
+    #[arg(long)]
+    again: bool,
     /// Mutants that are run at the same time, each in its own copy with one test after the other.
     #[arg(long, default_value_t = 2)]
     workers: usize,
@@ -298,7 +301,8 @@ fn sample(
     results.mutants.retain(|name, stored| all.contains(&(name.clone(), stored.source.clone())));
     let chosen = &all[..arguments.sample.min(all.len())];
     let mut left = chosen.to_vec();
-    left.retain(|(name, _)| !results.mutants.contains_key(name));
+    let again = |stored: &Stored| arguments.again && stored.outcome == "survived";
+    left.retain(|(name, _)| results.mutants.get(name).is_none_or(again));
     println!(
         "{}: {} mutants, {} chosen, {} to run",
         group.name,

@@ -85,8 +85,9 @@ fn copy(root: &Path, tree: &Path) -> Outcome<()> {
     };
     let place = tree.to_string_lossy().into_owned();
     if tree.exists() {
-        git(&["worktree", "remove", "--force", &place])?;
+        std::fs::remove_dir_all(tree)?;
     }
+    git(&["worktree", "prune"])?;
     git(&["worktree", "add", "--force", "--detach", &place, "HEAD"])
 }
 

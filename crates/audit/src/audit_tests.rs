@@ -13,6 +13,7 @@ use dp_core::{
     PrivacyProfile, Shift, calibrate,
 };
 use eval::Effort;
+use rand_core::Rng;
 
 const SETTINGS: Settings = Settings { effort: Effort::Quick, seed: 7 };
 /// Numbers of one call of the samplers below.
@@ -210,6 +211,37 @@ fn every_mechanism_has_a_twin_that_truly_breaks_its_claim() {
         assert!(truth >= 1.25 * mechanism.held_to(), "{}: {truth}", twin.name);
         assert_eq!((twin.claim, twin.exact), (mechanism.claim, mechanism.exact));
     }
+}
+
+/// Runs of each input where every mechanism is asked: they find half of epsilon where a test of the likelihood ratio would.
+const RUNS: usize = 4_000;
+
+/// Every mechanism with noise between half and twice its own, and so with another certificate: none states less than the audit finds.
+/// Half of it would be found out for a third of them.
+#[test]
+fn no_certificate_is_below_what_is_found_at_random_parameters() {
+    let mut random = Draw(41).noise().stream();
+    let mut unit = || (random.next_u64() >> 11) as f64 * 2f64.powi(-53);
+    let all = crate::everything().unwrap();
+    let wanted = |s: &&Subject| s.role == Role::Mechanism && s.form == Effort::Quick;
+    let mut subjects = Vec::new();
+    for subject in all.iter().filter(wanted) {
+        let Some(weaker) = &subject.weaker else { continue };
+        let built = weaker(2f64.powf(2.0 * unit() - 1.0)).unwrap();
+        let stated = built.exact.or(built.truth).expect("what a mechanism gives is computed");
+        let claim = Budget::new(stated, built.claim.delta.get()).unwrap();
+        let name = format!("{} at {claim}", subject.name);
+        let runs = RUNS.min(subject.runs);
+        subjects.push(Subject { name, claim, exact: None, truth: None, runs, ..built });
+    }
+    let mut half = 0;
+    for subject in &subjects {
+        let finding = audit(subject, SETTINGS, subjects.len()).unwrap();
+        assert_eq!(finding.verdict, Verdict::Consistent, "{}: {}", subject.name, finding.epsilon);
+        half += usize::from(finding.epsilon > 0.5 * subject.claim.epsilon.get());
+    }
+    println!("{} mechanisms, of {half} at least half was found", subjects.len());
+    assert!(subjects.len() > 60 && 3 * half >= subjects.len(), "{half} of {}", subjects.len());
 }
 
 #[test]

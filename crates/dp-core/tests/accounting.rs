@@ -316,6 +316,36 @@ fn what_is_not_proven_enters_by_name_only() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(12))]
 
+    /// What was released in another order, or entered run by run, costs the same by every method: to rounding, but for the loss
+    /// distributions, whose grid lines depend on what is composed first.
+    #[test]
+    fn composition_commutes(
+        sigma in 2.0..40.0_f64, b in 3.0..40.0_f64, eps0 in 0.01..0.5_f64,
+        runs in 2u64..20, exponent in -12.0..-2.0_f64, turn in 0usize..4,
+    ) {
+        let d = delta(10f64.powf(exponent));
+        let event = |profile, n| Event::new(profile, n).unwrap();
+        let list = [
+            event(gaussian(sigma), runs),
+            event(laplace(b), 1),
+            event(response(eps0), runs),
+            event(gaussian(2.0 * sigma), 3),
+        ];
+        let mut others = list.clone();
+        others.rotate_left(turn);
+        others[1..].reverse();
+        let mut one_by_one = list[1..].to_vec();
+        one_by_one.extend((0..runs).map(|_| event(gaussian(sigma), 1)));
+        for method in Method::ALL {
+            let answer = epsilon(&list, d, method).unwrap().upper.get();
+            let near = if method == Method::Pld { 2e-3 * answer + 1e-6 } else { 1e-9 * answer };
+            for other in [others.as_slice(), &one_by_one] {
+                let other = epsilon(other, d, method).unwrap().upper.get();
+                prop_assert!((other - answer).abs() <= near, "{:?}: {} and {}", method, answer, other);
+            }
+        }
+    }
+
     /// No method goes below the numerical bracket's lower end, and more runs cost more.
     #[test]
     fn no_method_is_below_the_truth(

@@ -1,11 +1,11 @@
 //! Properties over the whole range: epsilon 1e-6 to 1e3, delta 1e-300 to 0.5.
 
-use dp_core::calibrate;
 use dp_core::profile::{CoordinateProfile, GaussianStep, RowChange};
 use dp_core::{
-    Budget, Delta, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale, PrivacyProfile,
-    Probability, Profile,
+    Adjacency, Budget, Delta, Epsilon, L1Sensitivity, L2Sensitivity, LaplaceScale, NoiseScale,
+    NormBound, PrivacyProfile, Probability, Profile, Shift, Theorem,
 };
+use dp_core::{authority, calibrate};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
 
@@ -112,6 +112,65 @@ proptest! {
         };
         prop_assert!(at(noise + more, epsilon) <= base + slack, "{family:?}: more noise");
         prop_assert!(at(noise, epsilon + more) <= base + slack, "{family:?}: more epsilon");
+    }
+
+    /// A guarantee is never cheaper under an adjacency that allows more: a larger shift, more rows of a user, a row replaced for
+    /// one that comes or goes, a shift of a row for one of its attributes.
+    #[test]
+    fn a_larger_adjacency_is_never_cheaper(
+        sigma in 0.3f64..30.0, own in 0.2f64..2.0, less in 0.1f64..1.0, rows in 1u64..6,
+        epsilon in (1e-3f64).ln()..(30f64).ln(), laplace in any::<bool>(),
+    ) {
+        let bound = |x: f64| NormBound::new(x).unwrap();
+        let shift = |x: f64| Shift::new(x).unwrap();
+        let profile = match laplace {
+            true => Profile::Laplace {
+                sensitivity: L1Sensitivity::new(1.0).unwrap(),
+                scale: LaplaceScale::new(sigma).unwrap(),
+            },
+            false => Profile::Gaussian { sensitivity: unit(), sigma: NoiseScale::new(sigma).unwrap() },
+        };
+        let theorem =
+            if laplace { Theorem::ProjectionLaplace } else { Theorem::ProjectionGaussian };
+        let budget = Budget::new(1e3, 0.999).unwrap();
+        // What is claimed for its own adjacency, and ever larger ones.
+        let chains = [
+            vec![
+                Adjacency::AddRemoveRow { bound: bound(own * less) },
+                Adjacency::AddRemoveRow { bound: bound(own) },
+                Adjacency::AddRemoveRow { bound: bound(own) }.of_user(rows).unwrap(),
+                Adjacency::AddRemoveRow { bound: bound(own) }.of_user(rows + 1).unwrap(),
+            ],
+            vec![
+                Adjacency::AddRemoveRow { bound: bound(own) },
+                Adjacency::ReplaceRow { bound: bound(own) },
+                Adjacency::ReplaceRow { bound: bound(own) }.of_user(rows).unwrap(),
+            ],
+            vec![
+                Adjacency::AttributeChange { largest_change: shift(own * less) },
+                Adjacency::AttributeChange { largest_change: shift(own) },
+                Adjacency::RowShift { l2: shift(own) },
+                Adjacency::RowShift { l2: shift(own * (1.0 + rows as f64)) },
+            ],
+        ];
+        for chain in chains {
+            let at = Epsilon::new(epsilon.exp()).unwrap();
+            for (place, own) in chain.iter().enumerate() {
+                let given =
+                    authority!().proven(*own, budget, profile.clone(), theorem).unwrap();
+                let deltas: Vec<f64> = chain
+                    .iter()
+                    // Some are no number of the guarantee's own changes: refused, so not cheaper.
+                    .filter_map(|wanted| given.profile_under(*wanted).ok().flatten())
+                    .map(|profile| profile.log_delta(at).get())
+                    .collect();
+                prop_assert!(deltas.len() > usize::from(place == 0), "{own:?}: {deltas:?}");
+                for pair in deltas.windows(2) {
+                    let slack = ERROR + 1e-11 * pair[0].abs();
+                    prop_assert!(pair[1] >= pair[0] - slack || pair[0] == pair[1], "{own:?}: {deltas:?}");
+                }
+            }
+        }
     }
 
     /// No finite certificate claims nothing: a delta of zero is given only where the loss is bounded.

@@ -80,6 +80,19 @@ fn delta_is_the_sum_over_the_law() {
     assert!(seen > 300, "{seen}");
 }
 
+/// An epsilon within rounding of a loss decides which step is the last that counts: true values of ball arithmetic.
+#[test]
+fn the_last_step_that_counts_is_not_undersold() {
+    for (moves, b, epsilon, truth) in [
+        (126_206, 0.239_766_751_222_115_33, 526_361.554_955_913_1, -0.015_561_593_470_341_743),
+        (126_584, 0.239_164_718_417_911_8, 529_267.029_172_811_7, -0.015_397_814_414_527_717),
+        (130_404, 0.248_135_567_443_908_77, 525_527.240_384_342_3, -0.017_933_194_066_067_314),
+    ] {
+        let found = laplace(moves, b).log_delta(Epsilon::new(epsilon).unwrap()).get();
+        assert!(found >= truth && found <= truth + 1e-11, "{moves} {b} {epsilon}: {found}");
+    }
+}
+
 /// The tail of the Gaussian sum far out, where probabilities are below the least double: sums of logarithms.
 #[test]
 fn far_tails_are_those_of_logarithms() {

@@ -105,14 +105,11 @@ fn on_a_grid(profile: &Profile) -> bool {
         if matches!(**profile, Profile::PureDp { .. } | Profile::Staircase { .. }))
 }
 
-/// Beside 1e-10: of a group, of the logarithm of the number of steps, which is at most epsilon; of many columns, of the points of their integral; of coordinates that
+/// Beside 1e-10: of a group, of the logarithm of the number of steps, which is at most epsilon; of coordinates that
 /// move by hundreds of noise scales, what a Gaussian's own bound adds.
 fn allowed(row: &Row) -> f64 {
     let more = match row.profile {
         Profile::Group { .. } => 1e-13 * row.epsilon.get(),
-        Profile::ChiMixtureGaussian { k, .. } if k > 1 << 18 => {
-            2e-16 * (k as f64).sqrt() * ((k as f64).ln() + 2.0)
-        }
         // 1e-15 a b of the largest term.
         Profile::BinomialMixture {
             trials,

@@ -44,7 +44,8 @@ impl Kind for IntegerLaplace {
         }
         let steps = ((0.5 * (moves - epsilon / loss)).ceil() - 1.0).max(0.0);
         let a = (-step).exp();
-        let most = -(epsilon - (moves - steps) * loss).exp_m1();
+        // Up: the last step that is counted was found to tell more than it costs at `loss`, not at a smaller one.
+        let most = -(epsilon - ((moves - steps) * loss).next_up()).exp_m1();
         let less = a * -(-steps * step).exp_m1();
         above((most.max(0.0) + less).ln() - a.ln_1p())
     }

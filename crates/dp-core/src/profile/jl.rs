@@ -1,5 +1,6 @@
 //! The Johnson-Lindenstrauss mechanism. Proof: `docs/proofs/jl-mechanism.md`.
 
+use super::chi_mixture;
 use super::kind::{Kind, MANY, ROW, count, ratio};
 use super::kinds::{Profile, RowChange};
 use super::pld::{LEAST, Merged};
@@ -10,10 +11,7 @@ use crate::budget::Budget;
 use crate::error::Result;
 use crate::noise::NoiseLaw;
 use crate::numeric::quadrature::{Side, ln_chi_expectation};
-use crate::numeric::root::{Middle, bisect};
 use crate::quantity::{NoiseScale, NormBound};
-use core::f64::consts::PI;
-use realfft::num_complex::Complex64;
 
 /// One row added or removed, `lambda = B^2/w^2`: an upper bound on ln delta.
 fn ln_delta_add_remove(rows: u64, lambda: f64, epsilon: f64) -> f64 {
@@ -44,85 +42,13 @@ fn ln_above(r: f64, c: f64, t: f64) -> f64 {
     ln_chi_expectation(r, z, Side::Above, 2.0 * c * z, None, |y| c * (y - z) * (y + z))
 }
 
-/// One row replaced: the sum of two independent losses, one each way,
-/// `lambda/2 (x' - x/(1 + lambda))` with x, x' ~ chi2_r. Its moment generating function is
-/// `M(z) = (1 - kappa z (1 + z))^(-r/2)`, `kappa = lambda^2 / (1 + lambda)`, and
-///
-/// `delta = 1/(2 pi i) int M(z) e^(-z eps) / (z (1 + z)) dz`
-///
-/// over any contour that crosses the real axis once, between 0 and the root of
-/// `kappa z (1 + z) = 1`. The trapezoidal rule on a parabola through the saddle
-/// converges geometrically; the sum of its halves is the check.
+/// One row replaced: the sum of two independent losses, one each way, `lambda/2 (x' - x/(1 + lambda))` with x, x' ~ chi2_r.
+/// Its moment generating function is `(1 - kappa z (1 + z))^(-r/2)`, `kappa = lambda^2 / (1 + lambda)`, and so is that of
+/// a Gaussian step of `mu^2 = kappa q`, q ~ chi2_r: the same law.
 fn ln_delta_replace(rows: u64, lambda: f64, epsilon: f64) -> f64 {
-    if lambda > 1e280 {
-        return 0.0;
-    }
-    let half = 0.5 * rows as f64;
-    // A larger lambda is on the safe side.
-    let kappa = (lambda * (lambda / (1.0 + lambda))).max(1e-250);
-    let end = 2.0 / (kappa * (1.0 + (1.0 + 4.0 / kappa).sqrt()));
-    // 1 - kappa z (1 + z), by its roots: exact differences near the end.
-    let room = |z: f64| (kappa * (end - z) * (end + 1.0 + z)).max(1e-300);
-    let slope =
-        |z: f64| half * kappa * (2.0 * z + 1.0) / room(z) - epsilon - 1.0 / z - 1.0 / (1.0 + z);
-    // The saddle, where the slope of the exponent changes sign.
-    let falls = |ln: f64| slope(ln.exp()) < 0.0;
-    let range = (end.ln() - 200.0, end.ln());
-    let (low, _) = bisect(range, Middle::Arithmetic, (50, 0.0), |ln| !falls(ln));
-    // Any c inside is right; one that rounds to the end is not.
-    let c = low.exp().min(end * (1.0 - 1e-10));
-    let (d, g) = (room(c), kappa * (2.0 * c + 1.0) / room(c));
-    let second = half * (2.0 * kappa / d + g * g) + 1.0 / (c * c) + 1.0 / ((1.0 + c) * (1.0 + c));
-    let third = half * (6.0 * kappa * g / d + 2.0 * g * g * g)
-        - 2.0 / (c * c * c)
-        - 2.0 / ((1.0 + c) * (1.0 + c) * (1.0 + c));
-    let width = 1.0 / second.sqrt();
-    // Steepest descent to second order, and never to the left, where e^(-z eps) grows.
-    let bend = (third / (6.0 * second)).max(0.0);
-    let exponent = |z: Complex64| {
-        let w = -kappa * z * (z + 1.0);
-        let ln = if w.norm_sqr() < 0.25 {
-            Complex64::new(0.5 * (2.0 * w.re + w.norm_sqr()).ln_1p(), w.im.atan2(1.0 + w.re))
-        } else {
-            (kappa * (end - z) * (z + (end + 1.0))).ln()
-        };
-        -half * ln - epsilon * z - z.ln() - (z + 1.0).ln()
-    };
-    let top = exponent(Complex64::new(c, 0.0)).re;
-    // Chernoff's bound, (1 - e^-y) being at most e^(c y): enough where no digit of delta is left.
-    let chernoff = top + c.ln() + c.ln_1p() + 1e-14 * (c * epsilon + half);
-    if top < -1e8 {
-        return chernoff;
-    }
-    let term = |v: f64| {
-        let (y, dy) = (width * v.sinh(), width * v.cosh());
-        let z = Complex64::new(c + bend * y * y, y);
-        let value = (exponent(z) - top).exp() * Complex64::new(2.0 * bend * y, 1.0) * dy;
-        (value.im, value.norm())
-    };
-    let sum = |first: f64, step: f64| {
-        let (mut total, mut scale, mut v) = (0.0, 0.0f64, first);
-        loop {
-            let (value, size) = term(v);
-            total += if v == 0.0 { 0.5 * value } else { value };
-            scale = scale.max(size);
-            if size.is_nan() || size <= 1e-19 * scale || v > 300.0 {
-                return total;
-            }
-            v += step;
-        }
-    };
-    let mut step = 0.25;
-    for _ in 0..6 {
-        let (even, odd) = (sum(0.0, step), sum(0.5 * step, step));
-        if (even - odd).abs() < (1e-8 + 1e-14 * c * epsilon).min(1e-3) * even.abs() {
-            let value = 0.5 * step * (even + odd) / PI;
-            let error = 1e-11 + 1e-15 * (c * epsilon + half * kappa * c * (1.0 + c));
-            return top + value.ln() + error;
-        }
-        step *= 0.5;
-    }
-    chernoff
+    // Up: lambda is three roundings off, and each step here is one.
+    let scale = lambda / (1.0 + lambda).sqrt() * (1.0 + 8.0 * f64::EPSILON);
+    chi_mixture::ln_delta(rows, scale, 0.0, epsilon)
 }
 
 /// [`Profile::JlMechanism`].

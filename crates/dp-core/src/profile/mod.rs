@@ -3,9 +3,8 @@
 //! Each is evaluated as an upper bound on its true value, above it by no more than the
 //! error its kernel states: 1e-10 of delta, or of ln delta where that is larger, at this epsilon or at one
 //! smaller by `2^-47` of itself (losses are rounded up, and delta falls to zero at the largest one). This holds down to
-//! deltas far below the least positive `f64`. A group's is above by `1e-13 epsilon` more, that of a projection with many columns
-//! (`k` above 2^18) by `2e-16 sqrt(k) (ln k + 2)`, that of Gaussian noise by `5e-15 mu`, mu the ratio of what moves to
-//! the noise. Proofs: `docs/proofs/`.
+//! deltas far below the least positive `f64`. A group's is above by `1e-13 epsilon` more, that of Gaussian noise by
+//! `5e-15 mu`, mu the ratio of what moves to the noise. Proofs: `docs/proofs/`.
 
 #[cfg(test)]
 mod bounds;

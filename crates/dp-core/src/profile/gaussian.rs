@@ -22,7 +22,7 @@ const FARTHEST: f64 = 1e100;
 /// With `a = eps/mu - mu/2`, `b = a + mu` and Mills' ratio M this is `phi(a) (M(a) - M(b))`,
 /// and where the two are close, the integral over `[a, b]` of the slope of M: nothing cancels.
 ///
-/// The error is proven for mu from 1e-100 to `2^46`, also where mu and epsilon are off by `2^-51` of themselves, together;
+/// The error is proven for mu from 1e-130 to `2^46`, also where mu and epsilon are off by `2^-51` of themselves, together;
 /// `eps/mu` beyond 1e100 counts as 1e100, for which the value is an upper one.
 pub(crate) fn ln_delta(mu: f64, epsilon: f64) -> (f64, f64) {
     if mu == 0.0 {
@@ -34,7 +34,8 @@ pub(crate) fn ln_delta(mu: f64, epsilon: f64) -> (f64, f64) {
     // Where b is large and a is not, the rounding of a alone is more than 2e-13.
     let error = 2e-13_f64.max(1e-15 * b) + 1e-15 * a.abs() * b;
     let value = if mu < 0.5 {
-        ln_normal_pdf(a) + panel_6(ratio, half, |x| [mills_slope(x)])[0].ln()
+        let [integral] = panel_6(ratio, half, |x| [mills_slope(x)]);
+        ln_normal_pdf(a) + integral.max(f64::MIN_POSITIVE).ln()
     } else if a < 0.0 {
         let lost = ln_normal_cdf(a).exp() + ln_normal_pdf(a).exp() * mills_ratio(b);
         (-lost).ln_1p()
@@ -219,6 +220,7 @@ mod tests {
     #[test]
     fn delta_is_never_zero() {
         for (mu, epsilon) in [
+            (1e-130, 1e-30),
             (1e-100, 1.0),
             (1e-100, f64::MAX),
             (1e-30, 1e100),

@@ -114,7 +114,10 @@ fn saddle_point_forms_are_as_close_as_stated() {
     // P(a, a + 1)/Q(a, a + 1), by which a complement's error is at most larger.
     let odds: Vec<f64> =
         found["odds"].as_array().unwrap().iter().map(|row| number(&row[1])).collect();
-    assert!(odds.iter().zip([12.0, 7.0, 4.3, 3.0, 2.3]).all(|(odds, most)| *odds <= most), "{odds:?}");
+    assert!(
+        odds.iter().zip([12.0, 7.0, 4.3, 3.0, 2.3]).all(|(odds, most)| *odds <= most),
+        "{odds:?}"
+    );
     for (name, ..) in FORMS {
         let worst = number(&found["worst"][name]);
         println!("{name}: answers used {worst:.3} of what is stated");

@@ -125,7 +125,7 @@ fn sum_of_products(factor: impl Fn(f64) -> f64, last: f64) -> (f64, f64) {
     (sum.value(), term)
 }
 
-/// `Gamma(s, y) e^y y^(1 - s)` for s in (0, 1] and y from one on: one for 1, by [`erfcx`] for 1/2, else by the
+/// `Gamma(s, y) e^y y^(1 - s)` for s in (0, 1] and y from one on: one for 1, by `erfcx` for 1/2, else by the
 /// continued fraction of Legendre (modified Lentz).
 fn scaled_upper(s: f64, y: f64) -> f64 {
     if s == 1.0 {

@@ -31,10 +31,8 @@ const SMALLEST: f64 = 1e-290;
 
 impl Mixture {
     fn probability(&self) -> f64 {
-        match self.probability.get() {
-            0.0 => 0.0,
-            p => p.max(SMALLEST),
-        }
+        let p = self.probability.get();
+        if p > 0.0 { p.max(SMALLEST) } else { p }
     }
 }
 

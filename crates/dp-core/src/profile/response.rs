@@ -45,19 +45,19 @@ impl Bit {
         let loss = self.loss * (1.0 + 8.0 * f64::EPSILON);
         let epsilon = epsilon * (1.0 - 8.0 * f64::EPSILON);
         let n = bits as f64;
-        if n * loss <= epsilon {
+        // Of j kept bits, rounded once: right to a unit however small it is.
+        let excess = |j: u64| (2.0 * j as f64 - n).mul_add(loss, -epsilon);
+        if excess(bits) <= 0.0 {
             return f64::NEG_INFINITY;
         }
         // Loss of j kept bits: (2j - n) loss, above epsilon from the first j on.
         let first = (0.5 * (n + epsilon / loss)).floor() as u64;
-        // Rounded once, so that it is right to a unit however small it is.
-        let excess = |j: u64| (2.0 * j as f64 - n).mul_add(loss, -epsilon);
         let weight = |j: u64| {
             let x = excess(j);
             if x > 0.0 { -(-x).exp_m1() } else { 0.0 }
         };
         let sum = if first >= bits {
-            ln_pmf(bits, self.high, self.low, bits) + ln_one_minus_exp(-excess(bits).max(0.0))
+            ln_pmf(bits, self.high, self.low, bits) + ln_one_minus_exp(-excess(bits))
         } else {
             ln_expectation(bits, self.high, self.low, first, bits, weight)
         };

@@ -26,12 +26,22 @@ pub(super) struct Mixture {
     pub(super) coordinate: CoordinateProfile,
 }
 
+/// A smaller probability counts as this one, which is above it: no product of it is subnormal.
+const SMALLEST: f64 = 1e-290;
+
+impl Mixture {
+    fn probability(&self) -> f64 {
+        let p = self.probability.get();
+        if p > 0.0 { p.max(SMALLEST) } else { p }
+    }
+}
+
 /// Of a delta, what is so much less in its logarithm may be left out.
 const UNLIKELY: f64 = 30.0;
 
 impl Kind for Mixture {
     fn ln_delta(&self, epsilon: f64) -> f64 {
-        let (trials, p) = (self.trials, self.probability.get());
+        let (trials, p) = (self.trials, self.probability());
         match self.coordinate {
             CoordinateProfile::RandomizedResponse { keep } => {
                 Bit::keeping(keep).ln_mixture(trials, p, epsilon)
@@ -52,7 +62,7 @@ impl Kind for Mixture {
 
     /// Each epsilon takes a sum over all likely numbers, whose probabilities are the same.
     fn curve(&self, near: Near) -> Option<Curve> {
-        let p = self.probability.get();
+        let p = self.probability();
         if !near.many || self.trials == 0 || p == 0.0 {
             return None;
         }

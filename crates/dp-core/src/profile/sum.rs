@@ -1,6 +1,6 @@
 //! Sums over a binomial number of differing coordinates. Proof: `docs/proofs/mixtures.md`.
 
-use crate::numeric::binomial::{ln_pmf, raised};
+use crate::numeric::binomial::{Compensated, ln_pmf, raised};
 use crate::numeric::ln_sum_exp;
 
 /// The logarithm of a sum of numbers that are given by theirs.
@@ -128,17 +128,10 @@ pub(crate) fn ln_mixture(trials: u64, p: f64, ln_delta: impl Fn(u64) -> f64) -> 
         return best;
     }
     // Compensated: a plain sum of so many terms would itself be off by 1e-16 a term.
-    let (mut sum, mut carry) = (1.0, 0.0);
-    let mut add = |part: f64| {
-        let corrected: f64 = part - carry;
-        let next = sum + corrected;
-        carry = (next - sum) - corrected;
-        sum = next;
-        next
-    };
+    let mut sum = Compensated::of(1.0);
     // Upwards: delta is at most one and the pmf falls geometrically beyond its mode.
     for m in top + 1..=trials {
-        let sum = add((term(m) - best).exp());
+        let sum = sum.add((term(m) - best).exp());
         let ratio = (trials - m) as f64 / (m + 1) as f64 * (p / q);
         if ratio < 1.0 {
             let rest = (ln_pmf(trials, p, q, m) - best).exp() * ratio / (1.0 - ratio);
@@ -150,12 +143,12 @@ pub(crate) fn ln_mixture(trials: u64, p: f64, ln_delta: impl Fn(u64) -> f64) -> 
     // Downwards: below the mode both factors fall, so no later term passes this one.
     for m in (1..top).rev() {
         let part = (term(m) - best).exp();
-        let sum = add(part);
+        let sum = sum.add(part);
         if m <= mode && part * (m as f64) < 1e-17 * sum {
             break;
         }
     }
-    raised(best + sum.ln(), trials as f64)
+    raised(best + sum.value().ln(), trials as f64)
 }
 
 #[cfg(test)]

@@ -73,7 +73,10 @@ pub fn most_changes(k: usize, p: Probability, delta: Delta, tail: Tail) -> Resul
             ((1.0 + h) * mean).ceil() as u64
         }
         Tail::Quantile => {
-            let exceeds = |m: u64| m < n && ln_binomial_sf(n, p, m) > delta.ln().get();
+            // Less than what the tail may be off by.
+            let ln = delta.ln().get();
+            let least = ln - (1e-12 + 3e-15 * (n as f64).sqrt() + 2e-15 * ln.abs());
+            let exceeds = |m: u64| m < n && ln_binomial_sf(n, p, m) > least;
             let (mut low, mut high) = (0, n);
             while low < high {
                 let mid = (low + high) / 2;

@@ -3,7 +3,7 @@
 //! Soundness: `docs/proofs/composition-pld.md`, sections 2 and 3.
 
 use super::cut::Cut;
-use super::law::{ERROR, Law};
+use super::law::Law;
 use super::panels::Cell;
 
 /// Unit roundoff.
@@ -50,6 +50,8 @@ struct Cells {
     lost: f64,
     /// How far all masses together are off: as much more from above, each less from below.
     error: f64,
+    /// How far each is off, relatively.
+    each: f64,
 }
 
 fn collect(law: &Law, h: f64, cut: Cut) -> Cells {
@@ -82,16 +84,17 @@ fn collect(law: &Law, h: f64, cut: Cut) -> Cells {
         }
     }
     let (p_infinite, lost, error) = (law.p_infinite(), nodes.lost, nodes.error);
-    Cells { lo, cells, on_grid, below_grid, above_grid, p_infinite, lost, error }
+    let each = law.error();
+    Cells { lo, cells, on_grid, below_grid, above_grid, p_infinite, lost, error, each }
 }
 
 impl Cells {
     fn above(&self, h: f64) -> Measure {
         Measure {
             first: self.lo,
-            p: spread(&self.cells, &self.on_grid, h, self.below_grid * (1.0 + ERROR)),
+            p: self.spread(h),
             p_infinite: (self.p_infinite + self.above_grid + self.lost + self.error)
-                * (1.0 + ERROR),
+                * (1.0 + self.each),
         }
     }
 
@@ -99,12 +102,29 @@ impl Cells {
         let less = |x: f64| (x - self.error).max(0.0);
         let cell = |c: &Cell| Cell { p: less(c.p), excess: less(c.excess), ..*c };
         let cells: Vec<Cell> = self.cells.iter().map(cell).collect();
-        let above_grid = less(self.above_grid) * (1.0 - ERROR);
+        let above_grid = less(self.above_grid) * (1.0 - self.each);
         Measure {
             first: self.lo,
-            p: contract(&cells, &self.on_grid, h, above_grid),
-            p_infinite: self.p_infinite * (1.0 - ERROR),
+            p: contract(&cells, &self.on_grid, h, above_grid, self.each),
+            p_infinite: self.p_infinite * (1.0 - self.each),
         }
+    }
+
+    /// From above: each cell's mass moves to the cell's ends, keeping its P and Q mass
+    /// (connect the dots); what is uncertain moves right.
+    fn spread(&self, h: f64) -> Vec<f64> {
+        let (step, each) = (-(-h).exp_m1(), self.each);
+        let mut p: Vec<f64> = self.on_grid.iter().map(|p| p * (1.0 + each)).collect();
+        p[0] += self.below_grid * (1.0 + each);
+        for (i, cell) in self.cells.iter().enumerate() {
+            let m = cell.p * (1.0 + each);
+            let excess = cell.excess * (1.0 + 2.0 * each) + 2.0 * each * m;
+            let right = (excess / step).clamp(0.0, m);
+            p[i] += m - right;
+            // All that is not known moves to the cell's end.
+            p[i + 1] += right + cell.unknown * (1.0 + each);
+        }
+        p
     }
 }
 
@@ -119,53 +139,42 @@ pub(super) fn upper(law: &Law, h: f64, cut: Cut) -> Measure {
     collect(law, h, cut).above(h)
 }
 
-/// From above: each cell's mass moves to the cell's ends, keeping its P and Q mass
-/// (connect the dots); what is uncertain moves right.
-fn spread(cells: &[Cell], on_grid: &[f64], h: f64, below_grid: f64) -> Vec<f64> {
-    let step = -(-h).exp_m1();
-    let mut p: Vec<f64> = on_grid.iter().map(|p| p * (1.0 + ERROR)).collect();
-    p[0] += below_grid;
-    for (i, cell) in cells.iter().enumerate() {
-        let m = cell.p * (1.0 + ERROR);
-        let excess = cell.excess * (1.0 + 2.0 * ERROR) + 2.0 * ERROR * m;
-        let right = (excess / step).clamp(0.0, m);
-        p[i] += m - right;
-        // All that is not known moves to the cell's end.
-        p[i + 1] += right + cell.unknown * (1.0 + ERROR);
-    }
-    p
-}
-
 /// From below: connect the dots, lowered by the largest gap between the chord and
 /// the two tangents of each cell, then made convex again.
-fn contract(cells: &[Cell], on_grid: &[f64], h: f64, high_mass: f64) -> Vec<f64> {
+fn contract(cells: &[Cell], on_grid: &[f64], h: f64, high_mass: f64, each: f64) -> Vec<f64> {
     // The last cells are rounded down whole instead; their number grows until the
     // lowered function is convex at its last kink. All of them is the classical rounding.
     let used = cells.iter().rposition(|c| c.p > 0.0).map_or(0, |i| i + 1);
-    let mut p: Vec<f64> = on_grid.iter().map(|p| p * (1.0 - ERROR)).collect();
+    let mut p: Vec<f64> = on_grid.iter().map(|p| p * (1.0 - each)).collect();
     if let Some(last) = p.last_mut() {
         *last += high_mass.max(0.0);
     }
     let mut zone = 1;
     loop {
-        if let Some(p) = contract_below(&cells[..used], p.clone(), h, zone) {
+        if let Some(p) = contract_below(&cells[..used], p.clone(), h, zone, each) {
             return p;
         }
         zone *= 2;
     }
 }
 
-fn contract_below(cells: &[Cell], mut p: Vec<f64>, h: f64, zone: usize) -> Option<Vec<f64>> {
+fn contract_below(
+    cells: &[Cell],
+    mut p: Vec<f64>,
+    h: f64,
+    zone: usize,
+    each: f64,
+) -> Option<Vec<f64>> {
     let (step, growth) = (-(-h).exp_m1(), h.exp_m1());
     let count = cells.len();
     let mut gap = vec![0.0; count];
     for (i, cell) in cells.iter().enumerate() {
-        let m = cell.p * (1.0 - ERROR);
+        let m = cell.p * (1.0 - each);
         if i + zone >= count {
             p[i] += m;
             continue;
         }
-        let excess = cell.excess * (1.0 - 2.0 * ERROR) - 2.0 * ERROR * m;
+        let excess = cell.excess * (1.0 - 2.0 * each) - 2.0 * each * m;
         let excess = excess.clamp(0.0, m * step);
         let right = (excess / step).min(m);
         p[i] += m - right;

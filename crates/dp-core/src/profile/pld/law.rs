@@ -7,9 +7,6 @@ use super::panels::{Cell, Shape, Smooth, share};
 use crate::numeric::quadrature::Chi;
 use crate::numeric::{ln_binomial_cdf, ln_binomial_pmf, ln_binomial_sf, ln_normal_pdf};
 
-/// Relative error of every mass below: quadrature, special functions, arguments.
-pub(super) const ERROR: f64 = 1e-12;
-
 /// Atoms, and the mass of those on either side that are not listed.
 #[derive(Debug, Default)]
 pub(super) struct Atoms {
@@ -47,6 +44,17 @@ pub(in crate::profile) enum Law {
 }
 
 impl Law {
+    /// Relative error of every mass below: quadrature, special functions, arguments. Proof: `docs/proofs/composition-pld.md`, section 2.
+    pub(super) fn error(&self) -> f64 {
+        match self {
+            Self::Chi(ChiLoss { k, .. }) | Self::GaussianMixture { k, .. } => {
+                3e-12 + 1.5e-14 * k.sqrt()
+            }
+            Self::Bits { .. } => 4e-12,
+            _ => 1e-12,
+        }
+    }
+
     /// The largest loss under P, when it is finite, whatever it is under Q.
     pub(super) fn ceiling(&self) -> Option<f64> {
         match self {

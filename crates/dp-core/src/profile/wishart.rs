@@ -181,7 +181,8 @@ impl OneRow {
         let parts = [first, kink.min(peak), peak.max(kink), last];
         let some = parts.windows(2).filter(|p| p[0] < p[1]);
         let sum: f64 = some.map(|p| even_panels(p[0], p[1], 10, f)).sum();
-        top + sum.ln()
+        // Where w lies is rounded, and the densities of many degrees are steep there.
+        top + sum.ln() + 64.0 * f64::EPSILON * mode.sqrt()
     }
 }
 

@@ -186,7 +186,7 @@ pub(crate) fn ln_expectation(
     let slope = if outside > 0.0 { law.slope(from) } else { 0.0 };
     let reach = NEGLIGIBLE / (slope + (slope * slope + NEGLIGIBLE).sqrt());
     let peak = if outside > 0.0 { from } else { mode };
-    if side == Side::Below && peak <= least || side == Side::Above && peak >= most {
+    if side == Side::Below && from <= least || side == Side::Above && from >= most {
         return f64::NEG_INFINITY;
     }
     let reference = law.ln_pdf(peak);

@@ -212,7 +212,7 @@ pub(crate) fn ln_expectation(
     };
     let near = |s: f64| origin + sign * (s - start);
     let mut total = 0.0;
-    match certain.filter(|&c| c > start && c < 2.0 * end) {
+    match certain.filter(|&c| c > start && c < 2.0 * end - start) {
         Some(c) => {
             end = end.max(c);
             let middle = start.max(0.5 * c);

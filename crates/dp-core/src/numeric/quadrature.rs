@@ -192,7 +192,7 @@ pub(crate) fn ln_expectation(
     let reference = law.ln_pdf(peak);
     // Rounding of z where the density is steep, and of the density's exponent.
     let error =
-        3.0 * f64::EPSILON * (peak.abs() + reach) * (2.0 * slope + 28.0) + 4e-15 * reference.abs();
+        4.0 * f64::EPSILON * (peak.abs() + reach) * (2.0 * slope + 28.0) + 4e-15 * reference.abs();
     if reach < 1e3 * f64::EPSILON * from.abs() {
         // So deep that z no longer resolves the tail: the density integrates to less than e^3 of its peak.
         return reference + 3.0 + 4e-15 * reference.abs();

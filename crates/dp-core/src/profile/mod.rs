@@ -5,7 +5,7 @@
 //! smaller by `2^-47` of itself (losses are rounded up, and delta falls to zero at the largest one). This holds down to
 //! deltas far below the least positive `f64`. A group's is above by `1e-13 epsilon` more, that of a projection with many columns
 //! (`k` above 2^18) by `2e-16 sqrt(k) (ln k + 2)`, that of a sketch or Wishart noise of as many rows or degrees of freedom by
-//! `2e-14 sqrt(k) (1 + sqrt(-ln delta))`. Proofs: `docs/proofs/`.
+//! `4e-14 sqrt(k) (1 + sqrt(-ln delta))`. Proofs: `docs/proofs/`.
 
 #[cfg(test)]
 mod bounds;

@@ -203,7 +203,7 @@ pub(crate) fn ln_expectation(
     let far = -outside - reach;
     let (start, origin) = if far > finest { (far, mode - sign * reach) } else { (0.0, from) };
     let edge = if side == Side::Above { most } else { least };
-    let mut end = ((-outside).max(0.0) + reach).min(sign * (edge - from));
+    let end = ((-outside).max(0.0) + reach).min(sign * (edge - from));
     let f = |z: f64, s: f64, left: f64| {
         if z <= least || z >= most {
             return 0.0;
@@ -214,12 +214,14 @@ pub(crate) fn ln_expectation(
     let mut total = 0.0;
     match certain.filter(|&c| c > start && c < 2.0 * end - start) {
         Some(c) => {
-            end = end.max(c);
             let middle = start.max(0.5 * c);
+            // What is left at the end, if that comes first.
+            let short = (c - end).max(0.0);
             let at = near(c);
             let before = |r: f64| f(origin + sign * r, start + r, c - (start + r));
             total += panels(middle - start, finest.max(start), &before);
-            total += panels(c - middle, 1e-17 * c, &|r| f(at - sign * r, c - r, r));
+            let after = |r: f64| f(at - sign * (short + r), c - (short + r), short + r);
+            total += panels(c - middle - short, short.max(1e-17 * c), &after);
             total += panels(end - c, smooth, &|r| f(at + sign * r, c + r, -r));
         }
         None => {

@@ -170,12 +170,13 @@ def expectation(k, z0, sign, g, certain, rule):
     start = arb(0).max(-outside - reach)
     end = arb(0).max(-outside) + reach
     end = end.min(z0) if sign < 0 else end
-    top = (1 - k / 2) * arb(2).log() - (k / 2).lgamma() + (k - 1) * peak.log() - peak * peak / 2
+    power = (lambda x: (k - 1) * x.log()) if k > 1 else lambda _: arb(0)
+    top = (1 - k / 2) * arb(2).log() - (k / 2).lgamma() + power(peak) - peak * peak / 2
 
     def f(s):
         z = z0 + sign * s
         moved = z - peak
-        return ((k - 1) * (z / peak).log() - peak * moved - moved * moved / 2).exp() * g(s)
+        return (power(z / peak) - peak * moved - moved * moved / 2).exp() * g(s)
 
     tiny = arb(2) ** -90
     if certain is not None and start < certain < end:

@@ -3,7 +3,7 @@
 use super::gamma::{deviance, stirling_error};
 
 /// Half of the 16-point Gauss-Legendre rule on [-1, 1]: (node, weight).
-const GAUSS: [(f64, f64); 8] = [
+pub(crate) const GAUSS: [(f64, f64); 8] = [
     (0.095_012_509_837_637_44, 0.189_450_610_455_068_5),
     (0.281_603_550_779_258_9, 0.182_603_415_044_923_6),
     (0.458_016_777_657_227_4, 0.169_156_519_395_002_54),
@@ -161,22 +161,23 @@ pub(crate) enum Side {
 /// Twice a gap in the exponent that no longer matters: e^-42.
 const NEGLIGIBLE: f64 = 84.0;
 
-/// Sixteen points integrate a unit Gaussian over this width to the last digit.
-const WIDEST: f64 = 2.5;
+/// Widest panel of sixteen points.
+const WIDEST: f64 = 2.0;
 
-/// `ln E[1 - e^(-w(z))]` over the part of the law on one side of `from`,
-/// where `w` is zero at `from`, grows away from it, and has slope about `rate` there;
-/// `graded` is a point where `w` is not smooth, if any.
+/// An upper bound on `ln E[1 - e^(-w)]` over the part of the law on one side of `from`.
 ///
-/// As the density's logarithm bends by at least one, panels graded from the threshold up to width 2.5 cover it, and
-/// nothing is subtracted.
+/// `w(s, left)` is zero at `from`, grows with the distance s from it, and has slope about `rate` there. `certain` is a distance at which it
+/// becomes infinite, if any: there it is not smooth. `left` is what is left of that distance, without cancellation.
+///
+/// As the density's logarithm bends by at least one, panels graded from the threshold up to width 2 cover it, and
+/// nothing is subtracted. Proof for [`Chi`]: `docs/proofs/chi-expectations.md`.
 pub(crate) fn ln_expectation(
     law: &impl LogConcave,
     from: f64,
     side: Side,
     rate: f64,
-    graded: Option<f64>,
-    w: impl Fn(f64) -> f64,
+    certain: Option<f64>,
+    w: impl Fn(f64, f64) -> f64,
 ) -> f64 {
     let (mode, (least, most)) = (law.mode(), law.ends());
     let sign = if side == Side::Above { 1.0 } else { -1.0 };
@@ -185,48 +186,63 @@ pub(crate) fn ln_expectation(
     let slope = if outside > 0.0 { law.slope(from) } else { 0.0 };
     let reach = NEGLIGIBLE / (slope + (slope * slope + NEGLIGIBLE).sqrt());
     let peak = if outside > 0.0 { from } else { mode };
-    let start = if outside > 0.0 { from } else { mode - sign * (-outside).min(reach) };
-    let end = (peak + sign * reach).clamp(least, most);
-    if side == Side::Below && peak <= least || side == Side::Above && peak >= most {
+    if side == Side::Below && from <= least || side == Side::Above && from >= most {
         return f64::NEG_INFINITY;
     }
     let reference = law.ln_pdf(peak);
-    // Rounding of z, and of the density's exponent.
-    let error = 2e-15 * reference.abs();
+    // Rounding of z where the density is steep, and of the density's exponent.
+    let error =
+        4.0 * f64::EPSILON * (peak.abs() + reach) * (2.0 * slope + 28.0) + 4e-15 * reference.abs();
     if reach < 1e3 * f64::EPSILON * from.abs() {
         // So deep that z no longer resolves the tail: the density integrates to less than e^3 of its peak.
-        return reference + 3.0 + error;
+        return reference + 3.0 + 4e-15 * reference.abs();
     }
-    let f = |z: f64| {
+    let smooth = 1.0 / slope.max(1.0);
+    let finest = smooth.min(1.0 / rate);
+    // Where the density is negligible next to the threshold, from further on: by a panel at least.
+    let far = -outside - reach;
+    let (start, origin) = if far > finest { (far, mode - sign * reach) } else { (0.0, from) };
+    let edge = if side == Side::Above { most } else { least };
+    let end = ((-outside).max(0.0) + reach).min(sign * (edge - from));
+    let f = |z: f64, s: f64, left: f64| {
         if z <= least || z >= most {
             return 0.0;
         }
-        (law.ln_pdf(z) - reference).exp() * -(-w(z).max(0.0)).exp_m1()
+        (law.ln_pdf(z) - reference).exp() * -(-w(s, left).max(0.0)).exp_m1()
     };
-    let finest = if start == from { 1.0 / slope.max(rate).max(1.0) } else { WIDEST };
+    let near = |s: f64| origin + sign * (s - start);
     let mut total = 0.0;
-    match graded.filter(|&g| (g - start) * sign > 0.0 && (end - g) * sign > 0.0) {
-        Some(g) => {
-            let middle = 0.5 * (start + g);
-            total += panels(start, middle, finest, &f);
-            total += panels(g, middle, 1e-13 * (g - start).abs(), &f);
-            total += panels(g, end, finest, &f);
+    match certain.filter(|&c| c > start && c < 2.0 * end - start) {
+        Some(c) => {
+            let middle = start.max(0.5 * c);
+            // What is left at the end, if that comes first.
+            let short = (c - end).max(0.0);
+            let at = near(c);
+            let before = |r: f64| f(origin + sign * r, start + r, c - (start + r));
+            total += panels(middle - start, finest.max(start), &before);
+            let after = |r: f64| f(at - sign * (short + r), c - (short + r), short + r);
+            total += panels(c - middle - short, short.max(1e-17 * c), &after);
+            total += panels(end - c, smooth, &|r| f(at + sign * r, c + r, -r));
         }
-        None => total += panels(start, end, finest, &f),
+        None => {
+            let c = certain.unwrap_or(f64::INFINITY);
+            let whole = |r: f64| f(origin + sign * r, start + r, c - (start + r));
+            total += panels(end - start, finest.max(start), &whole);
+        }
     }
     reference + total.ln() + error
 }
 
-/// [`ln_expectation`] of the root of chi2_k.
+/// [`ln_expectation`] of the root of chi2_k: the first panel ends well before the origin, too.
 pub(crate) fn ln_chi_expectation(
     k: f64,
     from: f64,
     side: Side,
     rate: f64,
-    graded: Option<f64>,
-    w: impl Fn(f64) -> f64,
+    certain: Option<f64>,
+    w: impl Fn(f64, f64) -> f64,
 ) -> f64 {
-    ln_expectation(&Chi::new(k), from, side, rate, graded, w)
+    ln_expectation(&Chi::new(k), from, side, rate.max(4.0 / from), certain, w)
 }
 
 /// Integral of `f` over `[a, b]` in panels of equal width.
@@ -236,14 +252,12 @@ pub(crate) fn even_panels(a: f64, b: f64, count: u32, f: impl Fn(f64) -> f64) ->
     (0..count).map(|i| panel(edge(i), edge(i + 1), &f)).sum()
 }
 
-/// Panels from `a` towards `b`, the first of width `first`, each twice the one before.
-fn panels(a: f64, b: f64, first: f64, f: &impl Fn(f64) -> f64) -> f64 {
-    let length = (b - a).abs();
-    let sign = if b >= a { 1.0 } else { -1.0 };
-    let (mut at, mut width, mut total) = (0.0, first.max(1e-300), 0.0);
+/// Panels over `[0, length]`, the first of width `first`, each twice the one before.
+fn panels(length: f64, first: f64, f: &impl Fn(f64) -> f64) -> f64 {
+    let (mut at, mut width, mut total) = (0.0, first.clamp(1e-300, WIDEST), 0.0);
     while at < length {
         let next = (at + width).min(length);
-        total += panel(a + sign * at, a + sign * next, f).abs();
+        total += panel(at, next, f);
         at = next;
         width = (2.0 * width).min(WIDEST);
     }

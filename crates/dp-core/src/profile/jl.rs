@@ -16,6 +16,8 @@ use crate::quantity::{NoiseScale, NormBound};
 /// One row added or removed, `lambda = B^2/w^2`: an upper bound on ln delta.
 fn ln_delta_add_remove(rows: u64, lambda: f64, epsilon: f64) -> f64 {
     let r = rows as f64;
+    // Four units above a lambda that was rounded: delta rises with it.
+    let lambda = lambda * (1.0 + 4.0 * f64::EPSILON);
     let shift = 0.5 * r * lambda.ln_1p();
     ln_one_way_down(r, lambda, shift, epsilon).max(ln_one_way_up(r, lambda, shift, epsilon)) + 1e-11
 }
@@ -23,23 +25,23 @@ fn ln_delta_add_remove(rows: u64, lambda: f64, epsilon: f64) -> f64 {
 /// Loss under N(0, 1) against N(0, 1 + lambda): `shift - x lambda / (2 (1 + lambda))`, x ~ chi2_r.
 fn ln_one_way_down(r: f64, lambda: f64, shift: f64, epsilon: f64) -> f64 {
     let c = 0.5 * lambda / (1.0 + lambda);
-    let t = (shift - epsilon) / c;
+    let t = (shift * (1.0 + 4.0 * f64::EPSILON) - epsilon) / c;
     if t <= 0.0 {
         return f64::NEG_INFINITY;
     }
-    let z = t.sqrt();
-    ln_chi_expectation(r, z, Side::Below, 2.0 * c * z, None, |y| c * (z - y) * (z + y))
+    // The safe side: not below the root of the threshold.
+    let z = t.sqrt() * (1.0 + 4.0 * f64::EPSILON);
+    let w = |s: f64, _: f64| c * s * (2.0 * z - s);
+    ln_chi_expectation(r, z, Side::Below, 2.0 * c * z, None, w)
 }
 
 /// Loss under N(0, 1 + lambda) against N(0, 1): `x lambda / 2 - shift`, x ~ chi2_r.
 fn ln_one_way_up(r: f64, lambda: f64, shift: f64, epsilon: f64) -> f64 {
-    ln_above(r, 0.5 * lambda, (shift + epsilon) / (0.5 * lambda))
-}
-
-/// `ln E[(1 - e^(-c (x - t)))_+]`, x ~ chi2_r, t >= 0.
-fn ln_above(r: f64, c: f64, t: f64) -> f64 {
-    let z = t.sqrt();
-    ln_chi_expectation(r, z, Side::Above, 2.0 * c * z, None, |y| c * (y - z) * (y + z))
+    let c = 0.5 * lambda;
+    // The safe side: not above the root of the threshold.
+    let z = ((shift + epsilon) / c).sqrt() * (1.0 - 4.0 * f64::EPSILON);
+    let w = |s: f64, _: f64| c * s * (2.0 * z + s);
+    ln_chi_expectation(r, z, Side::Above, 2.0 * c * z, None, w)
 }
 
 /// One row replaced: the sum of two independent losses, one each way, `lambda/2 (x' - x/(1 + lambda))` with x, x' ~ chi2_r.

@@ -4,7 +4,8 @@
 //! error its kernel states: 1e-10 of delta, or of ln delta where that is larger, at this epsilon or at one
 //! smaller by `2^-47` of itself (losses are rounded up, and delta falls to zero at the largest one). This holds down to
 //! deltas far below the least positive `f64`. A group's is above by `1e-13 epsilon` more, that of Gaussian noise by
-//! `5e-15 mu`, mu the ratio of what moves to the noise. Proofs: `docs/proofs/`.
+//! `5e-15 mu`, mu the ratio of what moves to the noise, that of a sketch or Wishart noise of more than 2^18 rows or degrees of
+//! freedom by `4e-14 sqrt(k) (1 + sqrt(-ln delta))`. Proofs: `docs/proofs/`.
 
 #[cfg(test)]
 mod bounds;

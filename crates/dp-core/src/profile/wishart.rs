@@ -33,7 +33,8 @@ impl OneRow {
         (dim >= 1 && dof > dim.saturating_add(1)).then(|| Self {
             k: (dof - dim + 1) as f64,
             a: 0.5 * (dof - dim - 1) as f64,
-            t,
+            // Four units above a ratio that was rounded: delta rises with it.
+            t: t * (1.0 + 4.0 * f64::EPSILON),
         })
     }
 
@@ -41,12 +42,26 @@ impl OneRow {
     /// `L = -a ln(1 - t/c) - t/2`, infinite for `c <= t`.
     fn ln_delta_removed(self, epsilon: f64) -> f64 {
         let Self { k, a, t } = self;
-        let level = epsilon + 0.5 * t;
-        let threshold = t / -(-level / a).exp_m1();
-        let rate = 2.0 * a * t / (threshold.sqrt() * (threshold - t).max(1e-300));
-        ln_chi_expectation(k, threshold.sqrt(), Side::Below, rate, Some(t.sqrt()), |z| {
-            let rest = t / (z * z);
-            if rest >= 1.0 { f64::INFINITY } else { -a * (-rest).ln_1p() - level }
+        let x = (epsilon + 0.5 * t) / a;
+        // By how much the least certain c is below the largest that counts, and the same of their roots, from above.
+        let gap = t / x.exp_m1() * (1.0 + (12.0 + 4.0 * x.min(1e3)) * f64::EPSILON);
+        let root = t.sqrt();
+        let certain = gap / (root + (t + gap).sqrt());
+        let z = root + certain;
+        let width = certain * (root + z);
+        let rate = 2.0 * a * t / (z * width);
+        ln_chi_expectation(k, z, Side::Below, rate, Some(certain), |s, left| {
+            if left <= 0.0 {
+                return f64::INFINITY;
+            }
+            // `e^(-w/a)` is one less `rest`.
+            let at = root + left;
+            let rest = root / at * (root / at) * s * (z + at) / width;
+            if rest < 0.5 {
+                -a * (-rest).ln_1p()
+            } else {
+                -a * (z / at * (z / at) * left * (root + at) / width).ln()
+            }
         })
     }
 
@@ -57,10 +72,20 @@ impl OneRow {
         if level <= 0.0 {
             return f64::NEG_INFINITY;
         }
-        let threshold = t / (level / a).exp_m1();
-        let rate = 2.0 * a * t / (threshold.sqrt() * (threshold + t));
-        ln_chi_expectation(k, threshold.sqrt(), Side::Above, rate, None, |z| {
-            level - a * (t / (z * z)).ln_1p()
+        let x = level / a;
+        // The safe side: not above the root of the threshold.
+        let z = (t / x.exp_m1()).sqrt() * (1.0 - (4.0 + x) * f64::EPSILON).max(0.0);
+        let share = t / (z * z + t);
+        let rate = 2.0 * a * share / z;
+        ln_chi_expectation(k, z, Side::Above, rate, None, |s, _| {
+            // `e^(-w/a)` is one less `rest`.
+            let at = z + s;
+            let rest = share * (s / at) * ((z + at) / at);
+            if rest < 0.5 {
+                -a * (-rest).ln_1p()
+            } else {
+                -a * (z / at * (z / at) * ((at * at + t) / (z * z + t))).ln()
+            }
         })
     }
 
@@ -126,7 +151,9 @@ impl OneRow {
             };
             let (from, certain) = (z(least), z(w - t));
             let rate = 2.0 * a * t * law.angle(1.0) / w;
-            ln_expectation(&law, from, Side::Above, rate, Some(certain), |z| loss(z) - epsilon)
+            ln_expectation(&law, from, Side::Above, rate, Some(certain - from), |s, _| {
+                loss(from + s) - epsilon
+            })
         };
         let ln = |w: f64| size.ln_pdf(w) + inner(w);
         // The loss falls with w: the peak is below the mode of w, and not where every loss is infinite.
@@ -154,7 +181,8 @@ impl OneRow {
         let parts = [first, kink.min(peak), peak.max(kink), last];
         let some = parts.windows(2).filter(|p| p[0] < p[1]);
         let sum: f64 = some.map(|p| even_panels(p[0], p[1], 10, f)).sum();
-        top + sum.ln()
+        // Where w lies is rounded, and the densities of many degrees are steep there.
+        top + sum.ln() + 64.0 * f64::EPSILON * mode.sqrt()
     }
 }
 
@@ -204,7 +232,8 @@ pub(super) struct Wishart {
 
 impl Wishart {
     fn t(&self) -> f64 {
-        self.bound.get() * self.bound.get() / self.scale.get()
+        // Neither the square of a bound nor a scale need be of a size that an `f64` holds in full.
+        (self.bound.get() / self.scale.get().sqrt()).powi(2)
     }
 }
 

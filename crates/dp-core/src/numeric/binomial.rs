@@ -1,5 +1,6 @@
 //! The binomial law.
 
+use super::float::Compensated;
 use super::gamma::{deviance, stirling_error};
 use core::f64::consts::PI;
 
@@ -149,36 +150,6 @@ pub(crate) fn ln_expectation(
         }
     }
     reference + sum.value().ln()
-}
-
-/// A sum of positive numbers within two roundings, however many they are (Kahan 1965).
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Compensated {
-    sum: f64,
-    carry: f64,
-}
-
-impl Compensated {
-    pub(crate) fn of(first: f64) -> Self {
-        Self { sum: first, carry: 0.0 }
-    }
-
-    /// The sum with one number more.
-    pub(crate) fn add(&mut self, part: f64) -> f64 {
-        let corrected = part - self.carry;
-        let next = self.sum + corrected;
-        self.carry = (next - self.sum) - corrected;
-        self.sum = next;
-        next
-    }
-
-    pub(crate) fn value(self) -> f64 {
-        self.sum
-    }
-
-    pub(crate) fn times(self, factor: f64) -> Self {
-        Self { sum: self.sum * factor, carry: self.carry * factor }
-    }
 }
 
 /// How many terms of binomial sums were evaluated, and losses composed: what a limit on their parameters promises.

@@ -25,3 +25,33 @@ pub(crate) fn square_of(mu: f64) -> f64 {
 pub(crate) fn added(sum: f64, terms: usize) -> f64 {
     sum * (1.0 + (terms as f64 + 8.0) * f64::EPSILON)
 }
+
+/// A sum of positive numbers within two roundings, however many they are (Kahan 1965).
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Compensated {
+    sum: f64,
+    carry: f64,
+}
+
+impl Compensated {
+    pub(crate) fn of(first: f64) -> Self {
+        Self { sum: first, carry: 0.0 }
+    }
+
+    /// The sum with one number more.
+    pub(crate) fn add(&mut self, part: f64) -> f64 {
+        let corrected = part - self.carry;
+        let next = self.sum + corrected;
+        self.carry = (next - self.sum) - corrected;
+        self.sum = next;
+        next
+    }
+
+    pub(crate) fn value(self) -> f64 {
+        self.sum
+    }
+
+    pub(crate) fn times(self, factor: f64) -> Self {
+        Self { sum: self.sum * factor, carry: self.carry * factor }
+    }
+}

@@ -1,7 +1,7 @@
 //! The chi-square (gamma) law in Loader's saddle-point form: errors do not grow with
 //! the degrees of freedom.
 
-use super::binomial::Compensated;
+use super::float::Compensated;
 use core::f64::consts::PI;
 
 /// `ln Gamma(n + 1)` minus Stirling's `n ln n - n + ln sqrt(2 pi n)`, for `n > 0`.

@@ -10,7 +10,8 @@ use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Epsilon};
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
-use crate::numeric::binomial::{Compensated, ln_expectation, ln_pmf, raised};
+use crate::numeric::binomial::{ln_expectation, ln_pmf, raised};
+use crate::numeric::float::Compensated;
 use crate::numeric::ln_one_minus_exp;
 use crate::quantity::Probability;
 

@@ -1,6 +1,7 @@
 //! Sums over a binomial number of differing coordinates. Proof: `docs/proofs/mixtures.md`.
 
-use crate::numeric::binomial::{Compensated, ln_pmf, raised};
+use crate::numeric::binomial::{ln_pmf, raised};
+use crate::numeric::float::Compensated;
 use crate::numeric::ln_sum_exp;
 
 /// The logarithm of a sum of numbers that are given by theirs.

@@ -413,7 +413,7 @@ def delta(p, eps):
 
 def narrow(p, eps, digits=50):
     """ln delta as a ball of at most 2^-digits."""
-    for bits_ in (192, 512, 1536, 4096, 12288):
+    for bits_ in (192, 512, 1536, 4096, 12288, 24576, 49152):
         ctx.prec = bits_
         value = delta(p, arb(eps))
         if value > 0:

@@ -185,8 +185,8 @@ fn profiles_are_upper_bounds_and_close() {
         println!("{kind}: {asked} answers, {least:.1e} to {most:.1e} above the truth");
         assert_eq!(asked, count, "{kind}");
         assert!(least >= 0.0, "{kind}: {least:e} below the truth");
-        // The margin of a group is 1e-13 of the logarithm of its factor, which is in the thousands at large epsilons.
-        let limit = if kind.starts_with("group") { 1e-9 } else { 1e-10 };
+        // The margin of a group is 1e-13 of the logarithm of its factor, and delta may be steep in the epsilon that it lowers.
+        let limit = if kind.starts_with("group") { 1e-8 } else { 1e-10 };
         assert!(most <= limit, "{kind}: {most:e} above the truth");
     }
 }

@@ -216,7 +216,7 @@ fn every_mechanism_has_a_twin_that_truly_breaks_its_claim() {
 /// Runs of each input where every mechanism is asked: few, as there are many mechanisms, and far fewer than the audit's own.
 const RUNS: usize = 1_500;
 
-/// Every mechanism with noise between half and twice its own, and so with another certificate: none states less than the audit finds.
+/// Every mechanism of the quick audit with noise between half and twice its own, and so with another certificate: none states less than the audit finds.
 /// Half of it would be found out for a tenth of them.
 #[test]
 fn no_certificate_is_below_what_is_found_at_random_parameters() {

@@ -403,4 +403,13 @@ mod tests {
             assert_eq!(ln_delta(3, scale, later, 1.0), 0.0);
         }
     }
+
+    /// Where no sum is made, once stated below the truth: by 1064 and by many orders of magnitude.
+    #[test]
+    fn the_deepest_tails_are_not_below_the_truth() {
+        for (k, scale, truth) in [(1, 1e-8, -100_000_038.7), (1000, 1e-12, -1.000_001e12)] {
+            let said = ln_delta(k, scale, 0.0, 1.0);
+            assert!(said >= truth && said < 0.999 * truth, "{k} {scale}: {said}");
+        }
+    }
 }

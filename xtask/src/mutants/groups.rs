@@ -12,7 +12,6 @@ pub(super) const TESTS: [&str; 3] = ["--lib", "--test", "suite"];
 
 pub(super) const GROUPS: [Group; 7] = [
     Group { name: "calibrate", package: "dp-core", files: &["crates/dp-core/src/calibrate/*.rs"] },
-    Group { name: "profile", package: "dp-core", files: &["crates/dp-core/src/profile/**/*.rs"] },
     Group { name: "noise", package: "dp-core", files: &["crates/dp-core/src/noise/**/*.rs"] },
     Group { name: "mechanism", package: "dp-core", files: &["crates/dp-core/src/mechanism/*.rs"] },
     Group {
@@ -20,6 +19,7 @@ pub(super) const GROUPS: [Group; 7] = [
         package: "dp-core",
         files: &["crates/dp-core/src/accounting/*.rs"],
     },
+    Group { name: "profile", package: "dp-core", files: &["crates/dp-core/src/profile/**/*.rs"] },
     Group { name: "flips", package: "sketch", files: &["crates/sketch/src/signs/*.rs"] },
     Group {
         name: "sensitivities",

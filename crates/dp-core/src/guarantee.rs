@@ -229,13 +229,13 @@ impl Guarantee {
         let (steps, replaced) = self.steps_to(adjacency)?;
         let Some(profile) = &self.profile else { return Ok(None) };
         let replaced = if replaced { profile.of_replacement() } else { None };
-        replaced.as_ref().unwrap_or(profile).for_steps(steps, self.together()).map(Some)
+        replaced.as_ref().unwrap_or(profile).for_steps(steps, self.together(false)).map(Some)
     }
 
-    /// The profile when so many changes come together; of a published claim without one, of what it states.
+    /// The profile when so many changes come together, whatever they change; of a published claim without one, of what it states.
     pub(crate) fn profile_of_steps(&self, steps: Steps) -> Result<Profile> {
         match &self.profile {
-            Some(profile) => profile.for_steps(steps, self.together()),
+            Some(profile) => profile.for_steps(steps, self.together(true)),
             None => {
                 let Budget { epsilon, delta } = steps.of_claim(self.budget)?;
                 Ok(match delta {
@@ -246,12 +246,14 @@ impl Guarantee {
         }
     }
 
-    /// What the theorem knows of several changes at once.
-    fn together(&self) -> Meeting {
+    /// What the theorem knows of several changes at once, of one attribute or of several.
+    fn together(&self, several: bool) -> Meeting {
         let theorem = self.provenance.theorem();
         Meeting {
             rows_apart: theorem.is_some_and(Theorem::rows_have_own_noise),
             adds_up: theorem.is_some(),
+            again: theorem.is_some_and(Theorem::responses_have_levels),
+            several,
         }
     }
 

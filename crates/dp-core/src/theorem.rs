@@ -153,6 +153,11 @@ impl Theorem {
         )
     }
 
+    /// Whether a response may depend on more than whether one change touches it: smooth flips depend on how far from zero the value is.
+    pub(crate) const fn responses_have_levels(self) -> bool {
+        matches!(self, Self::SignsTouched)
+    }
+
     /// Whether a row of zeros moves the statistic by no more than a row that is removed: then its guarantee holds for
     /// zeroed rows as it does for removed ones. (Moments count a row of zeros: `covariance.md`.)
     pub(crate) const fn covers_zeroed_rows(self) -> bool {

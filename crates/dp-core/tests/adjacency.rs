@@ -396,7 +396,7 @@ fn declared_responses_are_not_added_up() -> Outcome {
     let declared = Guarantee::declared(by, budget, bits(3), "the tests", "three bits")?;
     let group = declared.profile_under(attribute(2.0))?;
     assert!(matches!(group, Some(Profile::Group { size: 2, .. })));
-    let proven = proven(attribute(1.0), bits(3), Theorem::SignsTouched);
+    let proven = proven(attribute(1.0), bits(3), Theorem::BitResponse);
     assert_eq!(proven.profile_under(attribute(2.0))?, Some(bits(6)));
     Ok(())
 }

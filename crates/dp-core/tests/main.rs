@@ -34,5 +34,6 @@ mod renyi_filter;
 mod repeated;
 mod second_opinion;
 mod seeds;
+mod sign_levels;
 mod textbook;
 mod vectors;

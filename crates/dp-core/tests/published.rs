@@ -198,12 +198,59 @@ fn rules_keep_their_preconditions_and_names() {
     let unit_budget = Budget::new(1.0, 1e-6).unwrap();
     let dof = PublishedRule::SheffetWishart.calibrate(unit_budget, tall, accept).unwrap_err();
     assert!(dof.to_string().contains("dim"), "{dof}");
+    let last = PublishedSetting::Wishart { dim: u64::MAX - 426, bound: one() };
+    let last = PublishedRule::SheffetWishart.calibrate(unit_budget, last, accept).unwrap();
+    assert_eq!(last.dof(), Some(u64::MAX));
     let wrong = PublishedRule::SheffetJl.calibrate(wide, shift(), require).unwrap_err();
     assert!(matches!(wrong, Error::Mismatch { .. }), "{wrong}");
     for rule in PublishedRule::ALL {
         assert_eq!(rule.name().parse::<PublishedRule>().unwrap(), rule);
         assert_eq!(serde_json::to_string(&rule).unwrap(), format!("\"{rule}\""));
+        let (name, source) = (rule.name(), rule.source());
+        let paper = match name.split('-').next().unwrap() {
+            "dwork" => "Dwork & Roth 2014, ",
+            "kenthapadi" => "Kenthapadi et al. 2013, ",
+            "analytic" => "Li & Li 2023, ",
+            "hardt" => "Hardt & Roth 2012, ",
+            _ => "Sheffet 2019, ",
+        };
+        assert!(source.starts_with(paper) && source.len() > paper.len(), "{name}: {source}");
     }
     let unknown = "folklore".parse::<PublishedRule>().unwrap_err();
     assert!(unknown.to_string().contains("sheffet-wishart"), "{unknown}");
+}
+
+/// A precondition that is an open interval refuses its very end.
+#[test]
+fn the_ends_of_what_a_rule_takes_are_refused() {
+    let accept = Acceptance::AcceptTrueDelta;
+    // One attribute: more than 2 ln(2/delta) columns.
+    let ends = (10..60).filter_map(|columns: u32| {
+        let delta = 2.0 * (-0.5 * f64::from(columns)).exp();
+        (2.0 * (2.0 / delta).ln() == f64::from(columns)).then_some((columns.into(), delta))
+    });
+    let mut met = 0;
+    for (columns, delta) in ends {
+        let setting =
+            |columns| PublishedSetting::GaussianProjection { features: 1, columns, shift: unit() };
+        let budget = Budget::new(0.5, delta).unwrap();
+        let at =
+            |columns| PublishedRule::KenthapadiLemma2.calibrate(budget, setting(columns), accept);
+        assert!(at(columns).is_err() && at(columns + 1).is_ok(), "{columns}");
+        met += 1;
+    }
+    assert!(met > 3);
+    // 28 ln(4/delta)/eps^2 degrees of freedom above the dimension: fewer than 9e15.
+    let (delta, setting) = (1e-4_f64, PublishedSetting::Wishart { dim: 6, bound: one() });
+    let extra = |e: f64| (28.0 * (4.0 / delta).ln() / (e * e)).ceil();
+    let mut epsilon = (28.0 * (4.0 / delta).ln() / 9.000_000_000_001e15).sqrt();
+    while extra(epsilon) > 9e15 {
+        epsilon = epsilon.next_up();
+    }
+    assert_eq!(extra(epsilon), 9e15);
+    let at = |epsilon| {
+        let budget = Budget::new(epsilon, delta).unwrap();
+        PublishedRule::SheffetWishart.calibrate(budget, setting, accept)
+    };
+    assert!(at(epsilon).is_err() && at(epsilon.next_up()).is_ok());
 }

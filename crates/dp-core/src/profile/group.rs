@@ -4,11 +4,12 @@ use super::curve::{Curve, Near};
 use super::kind::Kind;
 use super::kinds::{Profile, covariance_sensitivity};
 use super::pld::Merged;
+use super::response::Bit;
 use crate::adjacency::{Adjacency, Steps};
 use crate::budget::{Delta, Epsilon, LogDelta};
 use crate::error::{Error, Result};
 use crate::noise::NoiseLaw;
-use crate::quantity::{L1Sensitivity, L2Sensitivity};
+use crate::quantity::{L1Sensitivity, L2Sensitivity, Probability};
 
 /// What a mechanism's theorem knows of several changes at once.
 #[derive(Debug, Clone, Copy, Default)]
@@ -18,6 +19,24 @@ pub(crate) struct Meeting {
     /// A theorem says what one change moves, so that several move at most the sum: responses, or the
     /// shift of one row.
     pub(crate) adds_up: bool,
+    /// Changes of one row may fall on the same response, which loses as much again each time.
+    pub(crate) again: bool,
+    /// They may be of several attributes, and not one change that is so many times as large.
+    pub(crate) several: bool,
+}
+
+/// Responses that each lose so many times as much: what as many changes of one response lose at most, and what they lose of as many
+/// responses.
+fn stronger(bits: u64, keep: Probability, times: u64) -> Result<Profile> {
+    let loss = Bit::keeping(keep).loss * times as f64 * (1.0 + 16.0 * f64::EPSILON);
+    let least = (-loss).exp() / (1.0 + (-loss).exp()) * (1.0 - 8.0 * f64::EPSILON);
+    let keep = (1.0 - least).next_up();
+    if keep < 1.0 {
+        return Ok(Profile::RandomizedResponse { bits, keep: Probability::new(keep)? });
+    }
+    // No `f64` below one is so near to it.
+    let all = loss * bits as f64 * (1.0 + 4.0 * f64::EPSILON);
+    Ok(Profile::PureDp { epsilon: Epsilon::new(all)? })
 }
 
 /// `delta(epsilon/size) (e^epsilon - 1) / (e^(epsilon/size) - 1)`: group privacy, epsilon split
@@ -89,6 +108,12 @@ impl Profile {
                 sigma,
                 epsilon: Epsilon::new(epsilon.get() * l1)?,
             },
+            Self::RandomizedResponse { bits, keep } if meeting.again && each > 1 => {
+                // What three changes or more of several attributes lose of some responses fits into those of twice as many.
+                let twice = || bits.saturating_mul(2).saturating_sub(1);
+                let met = if meeting.several && each > 2 { twice() } else { bits };
+                stronger(met.saturating_mul(groups), keep, each)?
+            }
             // That so many responses differ, and no more, is the theorem's.
             Self::RandomizedResponse { bits, keep } if meeting.adds_up => {
                 Self::RandomizedResponse { bits: bits.saturating_mul(size), keep }

@@ -75,11 +75,27 @@ def prepared(rows: Any) -> Any:
         return rows
     if isinstance(rows, (str, bytes)):
         raise DataError("rows are text: read the file first")
+    if isinstance(rows, (list, tuple)):
+        if any(np.ma.is_masked(row) for row in rows):
+            raise DataError("rows have masked values: fill them before the release")
     return _dense(np.asarray(rows))
 
 
 def listed(data: Any) -> Any:
     """Sets as iterables: rows of a sparse matrix, or of a column of lists."""
+    numbers = isinstance(data, np.ndarray) and data.dtype.kind in "biuf"
+    if numbers and data.ndim == 2 and data.size and data.max() <= 1:
+        raise DataError(
+            "a dense matrix of zeros and ones holds the items 0 and 1 alone: make it sparse, as scipy.sparse.csr_array(matrix), "
+            "where it says which items a set has"
+        )
+    if hasattr(data, "to_pylist") and hasattr(data, "num_columns"):
+        # A table of Arrow or a batch of one.
+        if data.num_columns != 1:
+            raise DataError(
+                f"a table of {data.num_columns} columns holds no sets: give the column of lists, as table['items']"
+            )
+        data = data.column(0)
     if hasattr(data, "tocsr"):
         csr = data.tocsr()
         return [

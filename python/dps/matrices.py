@@ -264,6 +264,10 @@ class Basis(Mechanism):
         matrix = np.asarray(basis, dtype=np.float64)
         if matrix.ndim != 2 or not np.isfinite(matrix).all():
             raise ValueError("basis must be a finite matrix, n x k")
+        if np.abs(matrix.T @ matrix - np.eye(matrix.shape[1])).max(initial=0) > 1e-6:
+            raise ValueError(
+                "the columns of basis must be orthonormal: numpy.linalg.qr(basis)[0] are, and span the same"
+            )
         super().__init__(
             adjacency,
             epsilon,
@@ -363,9 +367,18 @@ class Stream:
         self._core = core
 
     @classmethod
-    def resume(cls, journal: str | os.PathLike[str]) -> Stream:
-        """Takes a stream up where its journal ends: feed the rows from `next_row` on again."""
-        return cls(_dps.Stream.resume(os.fspath(journal)))
+    def resume(
+        cls,
+        journal: str | os.PathLike[str],
+        *,
+        ledger: Ledger | str | os.PathLike[str] | None = None,
+    ) -> Stream:
+        """Takes a stream up where its journal ends: feed the rows from `next_row` on again.
+
+        A ledger that pays for the stream is named again: the journal says which it is. It holds the payment; where a crash
+        came before it, and no block has ended, it pays now.
+        """
+        return cls(_dps.Stream.resume(os.fspath(journal), ledger=payer(ledger)))
 
     def push(self, rows: Any) -> int:
         """Adds rows, as `Mechanism.release` reads them; how many blocks ended. Where a row is refused none is taken."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import operator
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
@@ -54,7 +55,7 @@ class Adjacency:
     @classmethod
     def set_items(cls, alpha: int, min_size: int) -> Adjacency:
         """One set of at least `min_size` items becomes another that differs in at most `alpha`."""
-        return cls("set-items", alpha=int(alpha), min_size=int(min_size))
+        return cls("set-items", alpha=operator.index(alpha), min_size=operator.index(min_size))
 
     @classmethod
     def any_input(cls) -> Adjacency:
@@ -64,7 +65,7 @@ class Adjacency:
     @classmethod
     def user(cls, rows: int, each: Adjacency) -> Adjacency:
         """Up to `rows` rows of one user change, each as `each` says."""
-        return cls("user", rows=int(rows), each=json.loads(each._text))
+        return cls("user", rows=operator.index(rows), each=json.loads(each._text))
 
     @classmethod
     def _of(cls, value: Mapping[str, Any]) -> Adjacency:

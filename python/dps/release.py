@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import json
 import math
+import operator
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -315,6 +316,10 @@ class Release:
             One where `measure` is given.
         """
         if expected is not None:
+            if other is not None or measure not in (None, "squared distance"):
+                raise TypeError(
+                    "expected is of several scales, which tell squared distances of their own rows: leave other and measure out"
+                )
             row = self._core.scales_distance(i, j, expected, confidence)
             return Estimate(*row, confidence=confidence)
         core = None if other is None else other._core
@@ -357,7 +362,7 @@ class Release:
             raise ValueError(f"score = {score!r} is not allowed: must be {allowed}")
         if queries is None or isinstance(queries, Release):
             core = None if queries is None else queries._core
-            chosen = None if rows is None else [int(row) for row in rows]
+            chosen = None if rows is None else _places(rows)
             return self._core.search(top, core, chosen, score)
         if rows is not None:
             raise TypeError("rows picks among those of a release: pass the queries alone")
@@ -465,6 +470,14 @@ class Release:
 
     def _repr_html_(self) -> str:
         return _html(self)
+
+
+def _places(rows: Iterable[Any]) -> list[int]:
+    """Numbers of rows: a mask, or a fraction, is none."""
+    rows = list(rows)
+    if any(isinstance(row, (bool, np.bool_)) for row in rows):
+        raise TypeError("rows are numbers of rows and no mask: numpy.flatnonzero(mask) are")
+    return [operator.index(row) for row in rows]
 
 
 def _html(release: Release) -> str:

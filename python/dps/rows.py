@@ -10,6 +10,7 @@ import numpy as np
 
 from ._base import CALIBRATIONS, FRESH, Mechanism, Progress, bound_of, family_of, one_of, refused
 from ._rows import prepared
+from .errors import DataError
 from .groups import Groups
 from .ledger import Ledger, payer
 from .privacy import Adjacency
@@ -607,7 +608,12 @@ class Numbers(Mechanism):
         )
 
     def _prepared(self, data: Any) -> Any:
-        return np.asarray(data, dtype=np.float64).ravel().tolist()
+        numbers = np.ma.asanyarray(data)
+        if np.ma.is_masked(numbers) or numbers.dtype.kind not in "fiub":
+            raise DataError(
+                "the statistic must be numbers: float64, float32 or whole numbers, none of them masked"
+            )
+        return np.asarray(numbers.data, dtype=np.float64).ravel().tolist()
 
     def predict(self) -> float:
         """Standard deviation of one number's noise; reads no data."""

@@ -15,7 +15,8 @@ class Sets(Mechanism):
     """Private signatures of item sets: Jaccard similarity and search.
 
     Sets are an iterable of iterables of words (``str``) or of whole numbers in ``[0, 2^64)``, or a sparse
-    matrix whose stored columns are the items; words and numbers are never mixed.
+    matrix whose stored columns are the items; words and numbers are never mixed. In files that the command line reads a number
+    is a word: beside a release that it made, give ``str(i)`` for the item i.
 
     Parameters
     ----------

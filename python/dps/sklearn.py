@@ -9,7 +9,9 @@ which a ledger pays. Pickles and clones drop keys and what was remembered.
 from __future__ import annotations
 
 import hashlib
+import numbers
 import secrets
+import threading
 from typing import Any
 
 import numpy as np
@@ -40,20 +42,23 @@ __all__ = [
 
 
 class _Remembered:
-    """Releases by a keyed hash of their batch: the key is drawn here, and never leaves."""
+    """Releases by a keyed hash of their batch and of what paid: the key is drawn here, and never leaves."""
 
     def __init__(self) -> None:
         self._key = secrets.token_bytes(32)
         self._releases: dict[bytes, Release] = {}
+        # A batch that several threads give at the same time is one release.
+        self._one = threading.Lock()
 
     def of(self, mechanism: Mechanism, rows: Any, ledger: Any, label: str) -> Release:
-        name = self._name(rows)
-        if name not in self._releases:
-            self._releases[name] = mechanism.release(rows, ledger=ledger, label=label)
-        return self._releases[name]
+        name = self._name(rows, pays(ledger))
+        with self._one:
+            if name not in self._releases:
+                self._releases[name] = mechanism.release(rows, ledger=ledger, label=label)
+            return self._releases[name]
 
-    def _name(self, rows: Any) -> bytes:
-        digest = hashlib.blake2b(key=self._key, digest_size=32)
+    def _name(self, rows: Any, paid: Any) -> bytes:
+        digest = hashlib.blake2b(repr(paid).encode(), key=self._key, digest_size=32)
         parts = [rows] if isinstance(rows, np.ndarray) else [rows.indptr, rows.indices, rows.data]
         for part in parts:
             digest.update(f"{part.dtype.str}{part.shape}".encode())
@@ -115,7 +120,8 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
         self._mechanism = self._build()
         self.guarantee_ = self._mechanism.guarantee
         # With another seed, budget or family the same batch is another release.
-        settings = (repr(self.get_params(deep=False)), self.seed_, self.n_features_in_)
+        parameters = {**self.get_params(deep=False), "ledger": None}
+        settings = (repr(parameters), self.seed_, self.n_features_in_)
         if getattr(self, "_settings", None) != settings:
             self._remembered, self._settings = _Remembered(), settings
 
@@ -305,7 +311,7 @@ class _Moments(_Private):
             means=means,
         )
         # Another budget or adjacency is another release.
-        settings = (repr(mechanism.guarantee), pays(self.ledger), rows.shape[1], means)
+        settings = (repr(mechanism.guarantee), rows.shape[1], means)
         if getattr(self, "_settings", None) != settings:
             self._remembered, self._settings = _Remembered(), settings
         self.guarantee_ = mechanism.guarantee
@@ -414,6 +420,17 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
     def fit(self, X: Any, y: Any = None) -> PrivatePCA:
         """Releases the moments of the rows, and reads the components from them."""
         X = validate_data(self, X, dtype=np.float64)
+        most = X.shape[1]
+        whole = isinstance(self.n_components, numbers.Integral) and self.n_components is not True
+        if not whole or not 1 <= self.n_components <= most:
+            # Before anything is paid.
+            allowed = f"a whole number in [1, {most}], the features"
+            raise ParameterError(
+                f"n_components = {self.n_components!r} is not allowed: must be {allowed}",
+                parameter="n_components",
+                value=repr(self.n_components),
+                allowed=allowed,
+            )
         self.release_ = self._released(X, means=self.center)
         found = self.release_.pca(self.n_components, center=self.center)
         self.mean_ = self.release_.moments().means if self.center else np.zeros(X.shape[1])

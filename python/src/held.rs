@@ -1,14 +1,18 @@
 //! What a release of Python holds, and its file.
 
 use crate::error::{Fault, Result};
-use dp_core::output::Output;
+use dp_core::output::{Existing, Output};
 use dp_core::parts::Terms;
-use dp_core::{release::Release as Certified, release_file};
+use dp_core::release_file::{self, MAGIC};
+use dp_core::{Error, release::Release as Certified};
 use linalg_dp::any::AnyRelease;
 use linalg_dp::covariance::PowerDirections;
 use linalg_dp::low_rank::LowRank;
 use sketch::distances::{DistanceTable, FlippedBits};
 use sketch::vectors::PrivateSketch;
+use std::fs::File;
+use std::io::{ErrorKind, Read};
+use std::path::Path;
 
 /// A release of whatever kind; the last ones have no file.
 pub(crate) enum Held {
@@ -25,6 +29,37 @@ impl From<AnyRelease> for Held {
     fn from(release: AnyRelease) -> Self {
         Self::Any(Box::new(release))
     }
+}
+
+/// Where a release is written: never over what is no release, which may be a ledger or the data.
+pub(crate) fn output(path: &Path, replace: bool) -> Result<Output> {
+    let refused = |reason: &str| {
+        let what = path.display().to_string();
+        Err(Error::Io { what, kind: ErrorKind::AlreadyExists, reason: reason.to_owned() }.into())
+    };
+    if path.exists() {
+        if !path.is_file() {
+            return refused("it is no file, or a folder: name a file");
+        }
+        if !replace {
+            return refused("it exists: replace=True writes over a release, or name another file");
+        }
+        let mut first = Vec::new();
+        let read =
+            File::open(path).and_then(|f| f.take(MAGIC.len() as u64).read_to_end(&mut first));
+        read.map_err(|e| Error::Io {
+            what: path.display().to_string(),
+            kind: e.kind(),
+            reason: e.to_string(),
+        })?;
+        if first != MAGIC {
+            return refused(
+                "it exists and is no release; it might be the data or a ledger, and is never written over",
+            );
+        }
+    }
+    let existing = if replace { Existing::Replace } else { Existing::Keep };
+    Ok(Output::create(path, existing)?)
 }
 
 macro_rules! each_kind {

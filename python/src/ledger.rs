@@ -84,7 +84,7 @@ fn ledger_show(py: Python<'_>, path: PathBuf, delta: Option<f64>) -> Result<Stri
 #[pyfunction]
 fn ledger_check(py: Python<'_>, payer: &Bound<'_, Payer>, guarantee: &str) -> Result<()> {
     let (payer, guarantee) = (payer.get(), values::guarantee(guarantee)?);
-    work(py, || payer.check(&guarantee))
+    work(py, || payer.check(&guarantee).map(drop))
 }
 
 /// Enters runs of a mechanism at somebody's word.

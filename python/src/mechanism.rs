@@ -1,7 +1,7 @@
 //! Mechanisms: released in memory or to a file, paid last.
 
 use crate::error::{Fault, Result};
-use crate::held::Held;
+use crate::held::{Held, output};
 use crate::kinds::{Kind, build};
 use crate::payer::Payer;
 use crate::release::Release;
@@ -9,7 +9,7 @@ use crate::rows::{Rows, Source, append, check_width, each_slice, nothing, sets};
 use crate::run::{Run, Watch, work};
 use crate::values;
 use dp_core::mechanism::{Mechanism as _, Prediction};
-use dp_core::output::{Existing, Output};
+use dp_core::output::Output;
 use dp_core::{Adjacency, Budget, Guarantee};
 use linalg_dp::any::AnyRelease;
 use linalg_dp::covariance::{CovarianceMechanism, GaussianCovariance};
@@ -18,7 +18,7 @@ use pyo3::prelude::*;
 use sketch::RowsView;
 use sketch::sets::{ItemSet, SetNeighbours};
 use sketch::vectors::{Element, OpenSketch, ReleaseWriter};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// Rows or sets in memory.
 pub(crate) enum Portion<'a> {
@@ -350,8 +350,7 @@ impl Mechanism {
             "compact" => Element::Compact,
             _ => return Err(Fault::invalid("store", store, "f64, f32 or compact")),
         };
-        let existing = if replace { Existing::Replace } else { Existing::Keep };
-        let mut output = Output::create(Path::new(&path), existing)?;
+        let mut output = output(&path, replace)?;
         if let (Some(ledger), Some(promise)) = (ledger, self.promise()) {
             let label = label.unwrap_or("a release from Python");
             work(py, || output.pay_from(ledger.ledger(), promise, ledger.named(label)))?;

@@ -44,10 +44,9 @@ impl Payer {
         self.part.as_ref().map_or(label.into(), |part| part.labelled(label))
     }
 
-    /// Whether the ledger would pay for a guarantee now.
-    pub(crate) fn check(&self, guarantee: &Guarantee) -> Result<()> {
-        BudgetFile::check(&self.ledger, guarantee, 1, self.named("a release that is planned"))?;
-        Ok(())
+    /// The ledger, which would pay for a guarantee now.
+    pub(crate) fn check(&self, guarantee: &Guarantee) -> Result<BudgetFile> {
+        Ok(BudgetFile::check(&self.ledger, guarantee, 1, self.named("a release that is planned"))?)
     }
 
     /// Pays for one run of a guarantee.

@@ -2,10 +2,9 @@
 
 use crate::answers::{self, Row, confidence_of, matrix, report, signs_of, told, trust, two};
 use crate::error::{Fault, Result};
-use crate::held::Held;
+use crate::held::{Held, output};
 use crate::run::work;
 use crate::search::{Found, search, search_exact};
-use dp_core::output::{Existing, Output};
 use dp_core::release_file::AnyCertificate;
 use dp_core::{SquaredNorm, release::Release as Certified};
 use linalg_dp::analysis::{self, Moments, Regression};
@@ -95,8 +94,7 @@ impl Release {
     /// Writes a file, all or nothing.
     fn save(&self, py: Python<'_>, path: PathBuf, replace: bool) -> Result<()> {
         self.any("a file")?;
-        let existing = if replace { Existing::Replace } else { Existing::Keep };
-        work(py, || self.held.write(Output::create(&path, existing)?))
+        work(py, || self.held.write(output(&path, replace)?))
     }
 
     /// What it holds.

@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use numpy::{PyReadonlyArray1, PyReadonlyArray2, PyUntypedArrayMethods};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyString, PyTuple};
+use pyo3::types::{PyBool, PyBytes, PyDict, PyInt, PyString, PyTuple};
 use pyo3_arrow::input::AnyRecordBatch;
 use rayon::prelude::*;
 use sketch::RowsView;
@@ -173,11 +173,12 @@ impl Source<'_> {
                 Ok(view.n())
             }
             Self::Batches(batches, _) => {
-                let mut done = 0;
+                let (mut done, mut d) = (0, None);
                 for batch in batches {
                     let batch = batch.map_err(|e| broken(&e.to_string()))?;
                     asked(done, 0)?;
                     with_batch(&batch, &mut |rows| {
+                        check_width(&rows, *d.get_or_insert(rows.d()))?;
                         each_part(rows, &mut |first| asked(done + first, 0), take)
                     })
                     .map_err(|e| e.offset_row(done))?;
@@ -338,11 +339,14 @@ pub(crate) fn sets(object: &Bound<'_, PyAny>) -> Result<Vec<ItemSet>> {
 
 /// One set; words and numbers are never mixed, as the word `7` and the number 7 are different items.
 fn one_set(set: &Bound<'_, PyAny>, at: usize, kind: &mut Option<bool>) -> Result<ItemSet> {
-    if set.is_instance_of::<PyString>() {
-        return Err(PyTypeError::new_err(format!(
-            "set {at} is a str: a set is an iterable of items; split it first"
-        ))
-        .into());
+    let whole_thing = [
+        (set.is_instance_of::<PyString>(), "a str", "split it first"),
+        (set.is_instance_of::<PyBytes>(), "bytes", "split it first"),
+        (set.is_instance_of::<PyDict>(), "a dict", "say which of its values are the items"),
+    ];
+    for (_, what, way) in whole_thing.into_iter().filter(|(is, ..)| *is) {
+        let why = format!("set {at} is {what}: a set is an iterable of items; {way}");
+        return Err(PyTypeError::new_err(why).into());
     }
     let (mut words, mut numbers) = (Vec::new(), Vec::new());
     for item in set.try_iter()? {

@@ -58,7 +58,7 @@ impl Run {
     ) -> Result<()> {
         match (ledger, promise) {
             (None, _) => Ok(()),
-            (Some(ledger), Some(promise)) => work(py, || ledger.check(promise)),
+            (Some(ledger), Some(promise)) => work(py, || ledger.check(promise).map(drop)),
             (Some(_), None) => Err(Fault::invalid(
                 "ledger",
                 "a file",

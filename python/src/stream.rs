@@ -6,11 +6,63 @@ use crate::payer::Payer;
 use crate::release::Release;
 use crate::rows::{Rows, check_width, each_slice};
 use crate::run::{Run, work};
-use dp_core::NoiseRng;
+use dp_core::ledger_file::BudgetFile;
+use dp_core::{NoiseRng, PublicSeed};
 use linalg_dp::any::AnyRelease;
 use linalg_dp::window::{PrivateStream, WindowMechanism};
 use pyo3::prelude::*;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// What a journal says of the ledger that pays for its stream: its number, and the label of the payment.
+struct Payment {
+    ledger: String,
+    label: String,
+}
+
+impl Payment {
+    fn text(&self) -> String {
+        serde_json::json!({ "ledger": self.ledger, "payment": self.label }).to_string()
+    }
+
+    /// Of a journal; none where no ledger pays.
+    fn of(note: &str) -> Result<Option<Self>> {
+        if note.is_empty() {
+            return Ok(None);
+        }
+        let said: serde_json::Value = serde_json::from_str(note).unwrap_or_default();
+        match (said["ledger"].as_str(), said["payment"].as_str()) {
+            (Some(ledger), Some(label)) => {
+                Ok(Some(Self { ledger: ledger.to_owned(), label: label.to_owned() }))
+            }
+            _ => Err(refused("another program began the stream: go on with it there")),
+        }
+    }
+}
+
+fn refused(why: &str) -> Fault {
+    Fault::Data(format!("the journal is not taken up: {why}"))
+}
+
+/// Opens a stream whose journal names the payment, and pays; where the ledger refuses there is no journal.
+fn paid_with_journal(
+    window: &WindowMechanism,
+    path: &Path,
+    ledger: &Payer,
+    label: &str,
+    rng: NoiseRng,
+) -> Result<PrivateStream<NoiseRng>> {
+    let file = ledger.check(window.guarantee())?;
+    // Unlike that of any other stream, so that a stream that goes on knows whether it was paid for.
+    let label = format!("{label} ({})", PublicSeed::draw()?);
+    let payment = Payment { ledger: file.id().to_owned(), label };
+    let stream = window.stream_with_journal(path, &payment.text(), rng)?;
+    if let Err(error) = ledger.spend(window.guarantee(), &payment.label) {
+        // Just begun, and of no use without the payment.
+        let _ = std::fs::remove_file(path);
+        return Err(error);
+    }
+    Ok(stream)
+}
 
 /// A stream of rows.
 #[pyclass(module = "dps._dps")]
@@ -53,22 +105,54 @@ impl Stream {
         };
         let ledger = ledger.map(Bound::get);
         let rng = Run::new(ledger, None, test_noise)?.rng;
-        let stream = match journal {
-            Some(path) => window.stream_with_journal(&path, "", rng)?,
-            None => window.stream(rng),
-        };
-        if let Some(ledger) = ledger {
-            let label = label.unwrap_or("a stream from Python");
-            work(py, || ledger.spend(window.guarantee(), label))?;
-        }
+        let label = label.unwrap_or("a stream from Python");
+        let stream = work(py, || match (journal, ledger) {
+            (Some(path), Some(ledger)) => paid_with_journal(window, &path, ledger, label, rng),
+            (Some(path), None) => Ok(window.stream_with_journal(&path, "", rng)?),
+            (None, Some(ledger)) => {
+                ledger.spend(window.guarantee(), label)?;
+                Ok(window.stream(rng))
+            }
+            (None, None) => Ok(window.stream(rng)),
+        })?;
         Ok(Self::of(stream))
     }
 
-    /// Takes a stream up where its journal ends.
+    /// Takes a stream up where its journal ends. The ledger that pays for it is named again: it holds the payment, or pays
+    /// now where no block has ended.
     #[staticmethod]
-    fn resume(py: Python<'_>, journal: PathBuf) -> Result<Self> {
+    #[pyo3(signature = (journal, *, ledger=None))]
+    fn resume(py: Python<'_>, journal: PathBuf, ledger: Option<&Bound<'_, Payer>>) -> Result<Self> {
         let rng = NoiseRng::from_os()?;
-        let stream = work(py, || WindowMechanism::resume(&journal, rng))?;
+        let ledger = ledger.map(Bound::get);
+        let stream = work(py, || {
+            let stream = WindowMechanism::resume(&journal, rng)?;
+            let (ledger, payment) = match (ledger, Payment::of(stream.note())?) {
+                (None, None) => return Ok(stream),
+                (Some(_), None) => {
+                    let why = "the stream began without a ledger: leave `ledger` out, and record the first of its releases";
+                    return Err(refused(why));
+                }
+                (None, Some(_)) => {
+                    return Err(refused("a ledger pays for the stream: name it as `ledger`"));
+                }
+                (Some(ledger), Some(payment)) => (ledger, payment),
+            };
+            let file = BudgetFile::open(ledger.ledger())?;
+            if file.id() != payment.ledger {
+                return Err(refused("another ledger pays for the stream: name that one"));
+            }
+            let paid = file.ledger().entries().iter().any(|entry| entry.label() == payment.label);
+            if !paid && stream.blocks_closed() > 0 {
+                return Err(refused(
+                    "the ledger does not hold its payment, and its releases are out: put the newest copy of the ledger in place",
+                ));
+            }
+            if !paid {
+                ledger.spend(stream.guarantee(), &payment.label)?;
+            }
+            Ok(stream)
+        })?;
         Ok(Self::of(stream))
     }
 

@@ -190,3 +190,61 @@ def test_interrupts_leave_nothing_half_and_cost_nothing(tmp_path, ledger):
     assert rest == "interrupted\n" and process.returncode == 0
     assert not out.exists() and len(ledger) == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["ledger"]
+
+
+def test_a_stream_goes_on_only_where_its_ledger_holds_the_payment(tmp_path, rows):
+    everything = dps.Adjacency.zero_row(bound=1)
+    path, journal = tmp_path / "paying", tmp_path / "journal"
+    ledger = dps.Ledger.create(path, data="rows", adjacency=everything, epsilon=6, delta=1e-5)
+    window = lambda epsilon: dps.Window(
+        d=12, window=64, adjacency=everything, epsilon=epsilon, delta=1e-6
+    )
+    with pytest.raises(dps.errors.BudgetExceededError):
+        window(7).stream(journal=journal, ledger=ledger)
+    assert not journal.exists() and len(ledger) == 0
+    window(5).stream(journal=journal, ledger=ledger, label="weeks")
+    assert len(ledger) == 1 and ledger.show()["entries"][0]["release"].startswith("weeks")
+    with pytest.raises(dps.errors.DataError, match="ledger"):
+        dps.Stream.resume(journal)
+    other = dps.Ledger.create(
+        tmp_path / "other", data="rows", adjacency=everything, epsilon=9, delta=1e-5
+    )
+    with pytest.raises(dps.errors.DataError, match="another ledger"):
+        dps.Stream.resume(journal, ledger=other)
+    stream = dps.Stream.resume(journal, ledger=ledger)
+    assert len(ledger) == 1 and len(other) == 0
+    stream.push(rows[:64])
+    stream.release()
+    # A copy of the ledger from before the payment, put back.
+    old = tmp_path / "old"
+    old_ledger = dps.Ledger.create(old, data="rows", adjacency=everything, epsilon=6, delta=1e-5)
+    copy = old.read_bytes()
+    window(5).stream(journal=tmp_path / "second", ledger=old_ledger)
+    started = (tmp_path / "second").read_bytes()
+    old.write_bytes(copy)
+    # Nothing is out: it pays now, once.
+    dps.Stream.resume(tmp_path / "second", ledger=old_ledger)
+    assert len(old_ledger) == 1
+    second = dps.Stream.resume(tmp_path / "second", ledger=old_ledger)
+    second.push(rows[:64])
+    del second
+    old.write_bytes(copy)
+    with pytest.raises(dps.errors.DataError, match="does not hold its payment"):
+        dps.Stream.resume(tmp_path / "second", ledger=old_ledger)
+    assert started != (tmp_path / "second").read_bytes()
+    window(5).stream(journal=tmp_path / "unpaid")
+    with pytest.raises(dps.errors.DataError, match="without a ledger"):
+        dps.Stream.resume(tmp_path / "unpaid", ledger=other)
+    dps.Stream.resume(tmp_path / "unpaid")
+
+
+def test_a_stream_of_the_command_line_is_not_taken_up(tmp_path, rows, command):
+    np.savetxt(tmp_path / "rows.csv", rows, delimiter=",", header=",".join("abcdefghijkl"), comments="")
+    journal = tmp_path / "journal"
+    command(
+        *["window", tmp_path / "rows.csv", "--out", tmp_path / "ticks", "--journal", journal],
+        *["--window", 64, "--adjacency", "zero-row", "--norm-bound", 1],
+        *["--epsilon", 5, "--delta", 1e-6],
+    )
+    with pytest.raises(dps.errors.DataError, match="another program"):
+        dps.Stream.resume(journal)

@@ -1,6 +1,7 @@
 """The estimators are scikit-learn's kind, and pay once for a batch."""
 
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -167,3 +168,36 @@ def test_privacy_must_be_said(rows):
         estimators.PrivateProjection().fit(rows)
     with pytest.raises((TypeError, ValueError)):
         estimators.PrivatePCA(adjacency=PERSON).fit(rows)
+
+
+def test_a_batch_of_many_threads_is_one_release(tmp_path, rows):
+    ledger = dps.Ledger.create(
+        tmp_path / "ledger", data="rows", adjacency=WIDE, epsilon=100, delta=1e-3
+    )
+    estimator = estimators.PrivateProjection(4, adjacency=WIDE, bound=1, ledger=ledger, **BUDGET)
+    estimator.fit(rows)
+    with ThreadPoolExecutor(6) as pool:
+        found = list(pool.map(lambda _: estimator.transform(rows), range(12)))
+    assert all(np.array_equal(found[0], again) for again in found) and len(ledger) == 1
+    # A new fit with the same parameters remembers; another ledger has not paid.
+    seeded = estimators.PrivateSigns(
+        4, adjacency=WIDE, bound=1, epsilon=8, delta=0, ledger=ledger, random_state=3
+    )
+    first = seeded.fit(rows).transform(rows)
+    assert np.array_equal(seeded.fit(rows).transform(rows), first) and len(ledger) == 2
+    other = dps.Ledger.create(
+        tmp_path / "other", data="rows", adjacency=WIDE, epsilon=100, delta=1e-3
+    )
+    assert not np.array_equal(seeded.set_params(ledger=other).transform(rows), first)
+    assert len(other) == 1 and len(ledger) == 2
+
+
+@pytest.mark.parametrize("components", [0, 13, 2.5, "mle", True])
+def test_components_are_counted_before_anything_is_paid(tmp_path, rows, components):
+    ledger = dps.Ledger.create(
+        tmp_path / "ledger", data="rows", adjacency=PERSON, epsilon=100, delta=1e-3
+    )
+    estimator = estimators.PrivatePCA(components, adjacency=PERSON, ledger=ledger, **BUDGET)
+    with pytest.raises(dps.errors.ParameterError, match="n_components"):
+        estimator.fit(rows)
+    assert len(ledger) == 0

@@ -136,6 +136,16 @@ fn users_with_several_rows_are_the_unit() {
             "adjacency",
         ),
         (
+            "release units visits.csv --out refused.dps -k 2 --adjacency any-input --epsilon 9 --delta 0 --user who --rows-a-user 2 --ledger users.json --disjoint-part regions/a --disjoint-by row",
+            2,
+            "--disjoint-by unit",
+        ),
+        (
+            "release sketch visits.csv --out refused.dps -k 2 --adjacency attribute --beta 1 --bound 10 --epsilon 2 --delta 1e-6 --user who --rows-a-user 2 --ledger users.json --disjoint-part regions/a --disjoint-by content",
+            2,
+            "--disjoint-by unit",
+        ),
+        (
             "release covariance visits.csv --out refused.dps --adjacency zero-row --norm-bound 9 --epsilon 2 --delta 1e-6 --user who --rows-a-user 2",
             2,
             "--user",

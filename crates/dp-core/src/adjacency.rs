@@ -170,7 +170,8 @@ pub enum Partition {
     /// decides, not its answers).
     ByUnit,
     /// By something of the row that no change alters: a key that stays with it. Its place in the
-    /// order is such a key only where rows are neither added nor removed.
+    /// order is such a key only where rows are neither added nor removed. A user's rows are then spread over parts, and
+    /// no user has more of them, in all parts together, than the unit says.
     ByRow,
     /// By what the row says: a row that changes may leave one part and enter another.
     ByContent,

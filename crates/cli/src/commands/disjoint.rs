@@ -16,6 +16,7 @@ pub(crate) struct DisjointOptions {
     disjoint_part: Option<String>,
     /// What decides which part a row goes to: `unit` where all rows of the ledger's unit are in one part, whatever they say; `row`
     /// for a key of the row that no change alters; `content` for what the row says: a row that changes may leave one part for another.
+    /// With the last two a user has no more rows than the unit says in all parts together: --rows-a-user bounds those of one file.
     #[arg(long, value_enum, requires = "disjoint_part")]
     disjoint_by: Option<By>,
 }
@@ -28,6 +29,19 @@ enum By {
 }
 
 impl DisjointOptions {
+    /// Refuses rows of one user in several parts, where the rows are bounded file by file: users who have more are in more parts
+    /// than the ledger counts.
+    pub(crate) fn check_users(&self) -> Result<()> {
+        match self.disjoint_by {
+            None | Some(By::Unit) => Ok(()),
+            Some(By::Row | By::Content) => Err(Error::usage(
+                "--user bounds the rows of a user in this file, and --disjoint-by row or content lets the same user have as many in \
+                 every other part, more than the ledger counts: make the parts so that all rows of a user are in one, and say \
+                 --disjoint-by unit, or leave --disjoint-part out",
+            )),
+        }
+    }
+
     /// The part, where one is declared.
     pub(crate) fn get(&self) -> Result<Option<Part>> {
         let (Some(part), Some(by)) = (&self.disjoint_part, self.disjoint_by) else {

@@ -63,7 +63,14 @@ mod private {
                         lanes.iter_mut().zip(eight).for_each(|(sum, x)| *sum += x * x);
                     }
                     let sums = lanes.iter().sum::<$t>() + rest.iter().map(|x| x * x).sum::<$t>();
-                    let norm = sums.sqrt();
+                    let norm = if sums.is_normal() {
+                        sums.sqrt()
+                    } else {
+                        // Squares beyond what the type holds, or below.
+                        let largest = row.iter().fold(0.0, |m: $t, x| m.max(x.abs()));
+                        let share = |x: &$t| (x / largest) * (x / largest);
+                        largest * row.iter().map(share).sum::<$t>().sqrt()
+                    };
                     if norm > 0.0 { 1.0 / norm } else { 0.0 }
                 }
                 fn times(self, other: Self) -> Self {
@@ -335,5 +342,23 @@ mod tests {
             pool.expect("pool").install(|| index.top_k(&queries, 20).expect("valid"))
         };
         assert_eq!(run(1), run(2));
+    }
+
+    /// Squares that overflow, or underflow, do not make a row one of zeros.
+    #[test]
+    fn rows_of_any_size_have_their_cosines() {
+        let items = [3.0, 4.0, -4.0, 3.0, 0.3, 0.1];
+        for (size, query) in
+            [(1e160, 1.0), (1e200, 1e-100), (1e-170, 1.0), (1.0, 1e-200), (1.0, 1e300)]
+        {
+            let items: Vec<f64> = items.iter().map(|x| x * size).collect();
+            let index = DenseIndex::new(2, items.into(), Score::Cosine).unwrap();
+            let found = index.top_k(&[query * 0.6, query * 0.8], 3).unwrap();
+            assert_eq!(found.indices(0), [0, 2, 1], "{size} {query}");
+            assert!((found.scores(0)[0] - 1.0).abs() < 1e-12, "{size} {query}");
+        }
+        let items: Vec<f32> = items.iter().map(|x| x * 1e25).collect();
+        let found = DenseIndex::new(2, items.into(), Score::Cosine).unwrap().top_k(&[0.6, 0.8], 3);
+        assert_eq!(found.unwrap().indices(0), [0, 2, 1]);
     }
 }

@@ -133,6 +133,11 @@ impl OutputOptions {
         Ok(part)
     }
 
+    /// Refuses parts among which the rows of a user may be spread.
+    pub(super) fn check_users(&self) -> Result<()> {
+        self.disjoint.check_users()
+    }
+
     pub(super) fn out(&self) -> &Path {
         &self.out
     }

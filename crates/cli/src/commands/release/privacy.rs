@@ -170,6 +170,11 @@ pub(crate) struct UserOptions {
 }
 
 impl UserOptions {
+    /// Whether a user's rows are bounded.
+    pub(crate) fn any(&self) -> bool {
+        self.user.is_some()
+    }
+
     /// The unit, and how its rows are bounded.
     pub(crate) fn of(
         &self,

@@ -61,6 +61,9 @@ impl RowsOptions {
         what: &str,
         known: &[AdjacencyKind],
     ) -> Result<Promise> {
+        if users.any() {
+            self.output.check_users()?;
+        }
         let Promise { adjacency, budget, limits } = self.promise(what, known)?;
         Ok(Promise { adjacency: users.of(adjacency, &self.input)?, budget, limits })
     }

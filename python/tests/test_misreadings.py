@@ -1,0 +1,121 @@
+"""What looks like rows or sets and is something else is refused, and costs nothing."""
+
+import numpy as np
+import pytest
+
+import dps
+from conftest import ONE, vectors
+
+BUDGET = dict(epsilon=8, delta=1e-6)
+refused = pytest.raises((dps.errors.DataError, TypeError, ValueError))
+
+
+def test_lists_whose_lengths_differ_between_chunks_are_no_rows(tmp_path):
+    # Nine numbers in all: cut anew, one person's would be in two rows.
+    arrow = pytest.importorskip("pyarrow")
+    ragged = arrow.table({"v": arrow.chunked_array([[[0.1]], [[1.0] * 5], [[0.5] * 3]])})
+    anyone = dps.Adjacency.any_input()
+    path = tmp_path / "ledger"
+    ledger = dps.Ledger.create(path, data="lists", adjacency=anyone, epsilon=20, delta=1e-5)
+    units = dps.Units(d=3, k=3, adjacency=anyone, epsilon=8)
+    bounded = dps.Bounded(d=3, low=0, high=1, adjacency=ONE, epsilon=8)
+    with refused:
+        units.release(ragged, ledger=ledger)
+    with refused:
+        bounded.release(ragged)
+    assert len(ledger) == 0
+    everything = dps.Adjacency.zero_row(bound=1)
+    stream = dps.Window(d=3, window=16, adjacency=everything, **BUDGET).stream()
+    with refused:
+        stream.push(ragged)
+    assert stream.next_row == 0
+    released = vectors(d=3, k=3).release(np.eye(3))
+    with refused:
+        released.search(ragged)
+
+
+def test_sets_are_not_the_names_of_columns_nor_a_dense_matrix():
+    arrow = pytest.importorskip("pyarrow")
+    neighbours = dps.Adjacency.set_items(1, 2)
+    mechanism = dps.Sets(adjacency=neighbours, k=20, seed=4, **BUDGET)
+    words = [["a", "b", "c"], ["c", "d"]]
+    bits = lambda sets: mechanism.release(sets, insecure_test_noise=2).to_numpy()
+    table = arrow.table({"items": words})
+    batch = table.to_batches()[0]
+    for form in (table, batch, table["items"]):
+        assert np.array_equal(bits(form), bits(words))
+    two = arrow.table({"items": words, "more": words})
+    lines = [{"items": row} for row in words]
+    for wrong in (two, lines, [b"abc", b"de"], np.eye(4, dtype=int), np.ones((3, 3), dtype=bool)):
+        with refused:
+            bits(wrong)
+
+
+def test_numbers_are_numbers():
+    mechanism = dps.Numbers(
+        length=2,
+        sensitivity=1,
+        largest=1e6,
+        adjacency=ONE,
+        epsilon=1,
+        delta=0,
+        noise="laplace",
+        by="a test",
+        reason="each is a count",
+    )
+    masked = np.ma.array([1.0, 9.0], mask=[False, True])
+    dates = np.array(["2020-01-01", "2021-01-01"], dtype="datetime64[D]")
+    for wrong in (masked, dates, [1j, 2j], ["1", "2"], ["12.5", "4111-1111"]):
+        with pytest.raises(dps.errors.DataError) as error:
+            mechanism.release(wrong)
+        assert "4111" not in str(error.value) and error.value.__cause__ is None
+    mechanism.release(np.array([1, 2], dtype=np.int32))
+    masks = [np.ma.array([0.1] * 12, mask=[True] + [False] * 11), np.zeros(12)]
+    with refused:
+        vectors().release(masks)
+
+
+def test_numbers_of_rows_are_whole_and_no_mask(rows):
+    release = vectors().release(rows)
+    for wrong in (np.arange(200) < 2, [True, False], [0.7], [1.0]):
+        with pytest.raises(TypeError):
+            release.search(release, rows=wrong)
+    with pytest.raises(TypeError):
+        dps.Adjacency.set_items(alpha=1.9, min_size=3)
+    with pytest.raises(TypeError):
+        dps.Adjacency.user(2.9, ONE)
+    scales = dps.MultiScale(d=12, sizes=[2, 6], shares=[1, 2], adjacency=ONE, bound=1, **BUDGET)
+    released = scales.release(rows)
+    with pytest.raises(TypeError):
+        released.distance(0, 1, expected=1.0, other=released)
+    with pytest.raises(TypeError):
+        released.distance(0, 1, expected=1.0, measure="cosine")
+
+
+def test_a_basis_is_orthonormal():
+    shift = dps.Adjacency.row_shift(l2=0.5)
+    known = dict(reason="a test", d=3, adjacency=shift, row_bound=1, **BUDGET)
+    for wrong in (np.ones((4, 2)), 2 * np.eye(4)[:, :2]):
+        with pytest.raises(ValueError, match="orthonormal"):
+            dps.Basis(wrong, **known)
+    dps.Basis(np.linalg.qr(np.ones((4, 2)) + np.eye(4)[:, :2])[0], **known)
+
+
+def test_a_ledger_and_the_data_are_never_written_over(tmp_path, rows):
+    path, data = tmp_path / "ledger", tmp_path / "data.csv"
+    ledger = dps.Ledger.create(path, data="rows", adjacency=ONE, epsilon=20, delta=1e-5)
+    data.write_text("1,2\n")
+    release = vectors().release(rows)
+    before = path.read_bytes()
+    for taken in (path, data, tmp_path):
+        with pytest.raises(dps.errors.FileAccessError):
+            release.save(taken, replace=True)
+        with pytest.raises(dps.errors.FileAccessError):
+            vectors().write(taken, rows, replace=True, ledger=ledger)
+    assert path.read_bytes() == before and data.read_text() == "1,2\n" and len(ledger) == 0
+    out = tmp_path / "out.dps"
+    release.save(out)
+    with pytest.raises(dps.errors.FileAccessError, match="replace=True"):
+        release.save(out)
+    vectors().write(out, rows, replace=True, ledger=ledger)
+    assert dps.Release.open(out).to_numpy().shape == (200, 5) and len(ledger) == 1

@@ -19,6 +19,7 @@ mod guarantee;
 mod integer_noise;
 mod ledger_parts;
 mod mechanism;
+mod mechanism_facts;
 mod noise_discrete;
 mod noise_exact;
 mod noise_generators;

@@ -105,17 +105,43 @@ pub(crate) fn signs_of(release: &AnyRelease) -> Option<&SignCodes> {
     }
 }
 
-pub(crate) fn found<'py, S: Copy + Into<f64>>(
-    py: Python<'py>,
-    found: &Neighbours<S>,
-) -> Result<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
-    let (n, k) = (found.n(), found.k());
-    let (mut rows, mut scores) = (Vec::with_capacity(n * k), Vec::with_capacity(n * k));
-    for query in 0..n {
-        rows.extend(found.indices(query).iter().map(|&row| i64::from(row)));
-        scores.extend(found.scores(query).iter().map(|&score| score.into()));
+/// The best rows of many queries.
+#[derive(Default)]
+pub(crate) struct Best {
+    queries: usize,
+    rows: Vec<i64>,
+    scores: Vec<f64>,
+}
+
+impl Best {
+    /// Those of one more query.
+    pub(crate) fn add(&mut self, hits: impl Iterator<Item = (i64, f64)>) {
+        self.queries += 1;
+        for (row, score) in hits {
+            self.rows.push(row);
+            self.scores.push(score);
+        }
     }
-    Ok((two(n, PyArray1::from_vec(py, rows))?, two(n, PyArray1::from_vec(py, scores))?))
+
+    /// Those of more queries.
+    pub(crate) fn extend<S: Copy + Into<f64>>(&mut self, found: &Neighbours<S>) {
+        for query in 0..found.n() {
+            let scores = found.scores(query).iter().map(|&score| score.into());
+            self.add(found.indices(query).iter().map(|&row| i64::from(row)).zip(scores));
+        }
+    }
+
+    /// Rows and scores, queries x top.
+    pub(crate) fn arrays<'py>(
+        self,
+        py: Python<'py>,
+    ) -> Result<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let n = self.queries;
+        Ok((
+            two(n, PyArray1::from_vec(py, self.rows))?,
+            two(n, PyArray1::from_vec(py, self.scores))?,
+        ))
+    }
 }
 
 /// What two rows have in common; nothing where such releases do not tell.

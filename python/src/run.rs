@@ -95,7 +95,7 @@ pub(crate) struct Watch {
 }
 
 impl Watch {
-    fn new(callback: Option<Py<PyAny>>) -> Self {
+    pub(crate) fn new(callback: Option<Py<PyAny>>) -> Self {
         Self { callback, asked: Instant::now(), raised: None }
     }
 

@@ -1,35 +1,54 @@
 //! The best rows of a release.
 
-use crate::answers::{found, signs_of, two};
+use crate::answers::{Best, signs_of};
 use crate::error::{Fault, Result};
 use crate::rows::{Rows, sets};
-use crate::run::work;
+use crate::run::{Watch, work};
+use core::ops::Range;
 use dp_core::certificate::preprocessing::Preprocessing;
 use linalg_dp::any::AnyRelease;
 use linalg_dp::groups::GroupSums;
-use numpy::PyArray1;
 use pyo3::prelude::*;
 use sketch::RowsView;
 use sketch::bounded::BoundedQueries;
 use sketch::projection::Family;
 use sketch::search::{
-    BoundedIndex, CountIndex, HammingIndex, Neighbours, Queries, Ranking, Score, Searchable,
-    SetIndex, SketchIndex, UnitIndex, nearest,
+    BoundedIndex, CountIndex, HammingIndex, Queries, Ranking, Score, SetIndex, SketchIndex,
+    UnitIndex, nearest,
 };
 use sketch::sets::{NoisyCounts, PrivateSymbols, SetPairs};
-use sketch::signs::SignQueries;
+use sketch::signs::{SignCodes, SignQueries};
 use sketch::units::UnitQueries;
 use sketch::vectors::{Posterior, PrivateSketch};
 
 /// Rows and scores, queries x top.
 pub(crate) type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-/// All rows, or these.
-fn chosen<'a, T: Searchable>(of: &'a T, rows: Option<&'a [usize]>) -> Result<Queries<'a, T>> {
-    Ok(match rows {
-        Some(rows) => Queries::rows(of, rows)?,
-        None => Queries::all(of),
-    })
+/// Pairs of queries and rows that are compared before Ctrl-C is looked for: about a second of work.
+const PAIRS: usize = 1 << 27;
+
+/// Answers so many queries among so many rows, a portion at a time.
+fn in_portions(
+    (queries, items): (usize, usize),
+    mut each: impl FnMut(Range<usize>, &mut Best) -> Result<()>,
+) -> Result<Best> {
+    let portion = (PAIRS / items.max(1)).max(256);
+    let (mut watch, mut best, mut first) = (Watch::new(None), Best::default(), 0);
+    // Once where there is none too: what is asked for is checked.
+    loop {
+        watch.tick(first, queries)?;
+        let next = queries.min(first + portion);
+        each(first..next, &mut best).map_err(|e| e.offset_row(first))?;
+        if next == queries {
+            return Ok(best);
+        }
+        first = next;
+    }
+}
+
+/// Rows that are asked about: these, or so many from zero on.
+fn numbers(rows: Option<Vec<usize>>, all: usize) -> Vec<usize> {
+    rows.unwrap_or_else(|| (0..all).collect())
 }
 
 fn scored(name: &str) -> Score {
@@ -50,90 +69,96 @@ pub(crate) fn search<'py>(
     if let Some(other) = other {
         items.mapped_alike(other)?;
     }
-    let some = rows.as_deref();
-    Ok(Some(match (items, other.unwrap_or(items)) {
-        (AnyRelease::Groups(items), AnyRelease::Groups(_)) if other.is_none() => {
-            let (items, score) = (items.payload(), scored(score));
-            let sums = items.sums();
-            let answers = work(py, || in_groups(items, &chosen(sums, some)?, top, score))?;
-            found(py, &answers)?
-        }
-        (AnyRelease::Units(items), AnyRelease::Units(asked)) => {
-            let score = scored(score);
-            let answers = work(py, || -> Result<_> {
+    let score = scored(score);
+    let best = work(py, || -> Result<Option<Best>> {
+        Ok(Some(match (items, other.unwrap_or(items)) {
+            (AnyRelease::Groups(items), AnyRelease::Groups(_)) if other.is_none() => {
+                let sums = items.payload().sums();
+                let rows = numbers(rows, sums.n());
+                in_groups(items.payload(), score, |index| {
+                    in_portions((rows.len(), sums.n()), |range, best| {
+                        best.extend(&index.top_k(&Queries::rows(sums, &rows[range])?, top)?);
+                        Ok(())
+                    })
+                })?
+            }
+            (AnyRelease::Units(items), AnyRelease::Units(asked)) => {
                 let (items, asked) = (items.payload(), asked.payload());
-                let rows = some.map_or_else(|| (0..asked.n()).collect(), <[usize]>::to_vec);
-                let queries = UnitQueries::released(asked, &rows)?;
-                Ok(UnitIndex::new(items, score)?.top_k(&queries, top)?)
-            })?;
-            found(py, &answers)?
-        }
-        (AnyRelease::Sketch(items), AnyRelease::Sketch(asked)) => {
-            let score = scored(score);
-            let answers = work(py, || -> Result<_> {
-                let index = SketchIndex::new(items.payload(), score)?;
-                Ok(index.top_k(&chosen(asked.payload(), some)?, top)?)
-            })?;
-            found(py, &answers)?
-        }
-        (AnyRelease::Bounded(items), AnyRelease::Bounded(asked)) => {
-            let score = scored(score);
-            let answers = work(py, || -> Result<_> {
+                let (rows, index) = (numbers(rows, asked.n()), UnitIndex::new(items, score)?);
+                in_portions((rows.len(), items.n()), |range, best| {
+                    best.extend(&index.top_k(&UnitQueries::released(asked, &rows[range])?, top)?);
+                    Ok(())
+                })?
+            }
+            (AnyRelease::Sketch(items), AnyRelease::Sketch(asked)) => {
+                let (items, asked) = (items.payload(), asked.payload());
+                let (rows, index) = (numbers(rows, asked.n()), SketchIndex::new(items, score)?);
+                in_portions((rows.len(), items.n()), |range, best| {
+                    best.extend(&index.top_k(&Queries::rows(asked, &rows[range])?, top)?);
+                    Ok(())
+                })?
+            }
+            (AnyRelease::Bounded(items), AnyRelease::Bounded(asked)) => {
                 let (items, asked) = (items.payload(), asked.payload());
                 items.check_comparable(asked)?;
-                let rows = some.map_or_else(|| (0..asked.n()).collect(), <[usize]>::to_vec);
-                let queries = BoundedQueries::released(asked, &rows)?;
-                Ok(BoundedIndex::denoised(items, score)?.top_k(&queries, top)?)
-            })?;
-            found(py, &answers)?
-        }
-        (AnyRelease::Counts(items), AnyRelease::Counts(asked)) => {
-            let answers = work(py, || -> Result<_> {
-                let index = CountIndex::posterior(items.payload(), items.payload())?;
-                Ok(index.top_k(&chosen(asked.payload(), some)?, top)?)
-            })?;
-            found(py, &answers)?
-        }
-        (AnyRelease::Symbols(items), AnyRelease::Symbols(asked)) => {
-            let pairs = match other {
-                None => SetPairs::within(items),
-                Some(_) => SetPairs::between(asked, items)?,
-            };
-            let rows: Vec<usize> = rows.unwrap_or_else(|| (0..asked.payload().rows()).collect());
-            let hits = work(py, || nearest(pairs, &rows, top, Ranking::Similarity))?;
-            let flat = || hits.iter().flatten();
-            let numbers: Vec<i64> = flat().map(|hit| hit.row as i64).collect();
-            let scores: Vec<f64> = flat().map(|hit| hit.score).collect();
-            (
-                two(rows.len(), PyArray1::from_vec(py, numbers))?,
-                two(rows.len(), PyArray1::from_vec(py, scores))?,
-            )
-        }
-        (items, asked) => {
-            let (Some(items), Some(asked)) = (signs_of(items), signs_of(asked)) else {
-                return Ok(None);
-            };
-            let answers = work(py, || -> Result<_> {
-                Ok(HammingIndex::new(items)?.top_k(&chosen(asked, some)?, top)?)
-            })?;
-            found(py, &answers)?
-        }
-    }))
+                let rows = numbers(rows, asked.n());
+                let index = BoundedIndex::denoised(items, score)?;
+                in_portions((rows.len(), items.n()), |range, best| {
+                    let queries = BoundedQueries::released(asked, &rows[range])?;
+                    best.extend(&index.top_k(&queries, top)?);
+                    Ok(())
+                })?
+            }
+            (AnyRelease::Counts(items), AnyRelease::Counts(asked)) => {
+                let (items, asked) = (items.payload(), asked.payload());
+                let rows = numbers(rows, asked.rows());
+                let index = CountIndex::posterior(items, items)?;
+                in_portions((rows.len(), items.rows()), |range, best| {
+                    best.extend(&index.top_k(&Queries::rows(asked, &rows[range])?, top)?);
+                    Ok(())
+                })?
+            }
+            (AnyRelease::Symbols(items), AnyRelease::Symbols(asked)) => {
+                let rows = numbers(rows, asked.payload().rows());
+                in_portions((rows.len(), items.payload().rows()), |range, best| {
+                    let pairs = match other {
+                        None => SetPairs::within(items),
+                        Some(_) => SetPairs::between(asked, items)?,
+                    };
+                    for hits in nearest(pairs, &rows[range], top, Ranking::Similarity)? {
+                        best.add(hits.iter().map(|hit| (hit.row as i64, hit.score)));
+                    }
+                    Ok(())
+                })?
+            }
+            (items, asked) => {
+                let (Some(items), Some(asked)) = (signs_of(items), signs_of(asked)) else {
+                    return Ok(None);
+                };
+                let (n, index) = (items.bits().n(), HammingIndex::new(items)?);
+                let rows = numbers(rows, asked.bits().n());
+                in_portions((rows.len(), n), |range, best| {
+                    best.extend(&index.top_k(&Queries::rows(asked, &rows[range])?, top)?);
+                    Ok(())
+                })?
+            }
+        }))
+    })?;
+    best.map(|best| best.arrays(py)).transpose()
 }
 
-/// Among sums of private groups, by the best guess of rows.
-fn in_groups(
+/// Work with the index of sums of private groups, by the best guess of rows.
+fn in_groups<T>(
     items: &GroupSums,
-    queries: &Queries<'_, PrivateSketch>,
-    top: usize,
     score: Score,
-) -> Result<Neighbours<f64>> {
+    task: impl FnOnce(&SketchIndex<'_>) -> Result<T>,
+) -> Result<T> {
     let Family::Grouped { groups } = items.sums().projection().family() else {
         return Err(Fault::Data("sums of groups without groups".into()));
     };
     let moments = items.moments()?;
     let posterior = Posterior::new(groups, &moments)?;
-    Ok(SketchIndex::posterior(items.sums(), &posterior, score)?.top_k(queries, top)?)
+    task(&SketchIndex::posterior(items.sums(), &posterior, score)?)
 }
 
 /// The best rows of a release for rows or sets that were never released; nothing where such are not searched for.
@@ -147,19 +172,27 @@ pub(crate) fn search_exact<'py>(
         let why = "the values of this release were mapped before: dps search --query maps those of a file in the same way";
         return Err(Fault::Data(why.into()));
     }
-    let answers = match items {
+    let best = match items {
         AnyRelease::Counts(items) => {
             let (items, asked) = (items.payload(), sets(asked)?);
             work(py, || -> Result<_> {
-                let queries = NoisyCounts::exact(items, &asked);
-                Ok(CountIndex::posterior(items, items)?.top_k(&Queries::all(&queries), top)?)
+                let index = CountIndex::posterior(items, items)?;
+                in_portions((asked.len(), items.rows()), |range, best| {
+                    let queries = NoisyCounts::exact(items, &asked[range]);
+                    best.extend(&index.top_k(&Queries::all(&queries), top)?);
+                    Ok(())
+                })
             })?
         }
         AnyRelease::Symbols(items) if items.payload().is_occupancy() => {
             let (items, asked) = (items.payload(), sets(asked)?);
             work(py, || -> Result<_> {
-                let queries = PrivateSymbols::exact(items, &asked)?;
-                Ok(SetIndex::denoised(items)?.top_k(&Queries::all(&queries), top)?)
+                let index = SetIndex::denoised(items)?;
+                in_portions((asked.len(), items.rows()), |range, best| {
+                    let queries = PrivateSymbols::exact(items, &asked[range])?;
+                    best.extend(&index.top_k(&Queries::all(&queries), top)?);
+                    Ok(())
+                })
             })?
         }
         AnyRelease::Sketch(_)
@@ -174,42 +207,60 @@ pub(crate) fn search_exact<'py>(
         }
         _ => return Ok(None),
     };
-    Ok(Some(found(py, &answers)?))
+    best.arrays(py).map(Some)
 }
 
-fn of_rows(
-    items: &AnyRelease,
-    rows: RowsView<'_>,
-    top: usize,
-    score: Score,
-) -> Result<Neighbours<f64>> {
-    let sketched =
-        |of: &PrivateSketch| PrivateSketch::exact(of.projection().build().as_ref(), rows);
-    Ok(match items {
+fn of_rows(items: &AnyRelease, rows: RowsView<'_>, top: usize, score: Score) -> Result<Best> {
+    let of_signs = |codes: &SignCodes, queries: &dyn Fn(RowsView<'_>) -> Result<SignQueries>| {
+        let index = HammingIndex::new(codes)?;
+        in_portions((rows.n(), codes.bits().n()), |range, best| {
+            best.extend(&index.top_k_exact(&queries(rows.slice(range))?, top)?);
+            Ok(())
+        })
+    };
+    match items {
         AnyRelease::Sketch(items) => {
-            let queries = sketched(items.payload())?;
-            SketchIndex::new(items.payload(), score)?.top_k(&Queries::all(&queries), top)?
+            let (items, index) = (items.payload(), SketchIndex::new(items.payload(), score)?);
+            let projection = items.projection().build();
+            in_portions((rows.n(), items.n()), |range, best| {
+                let queries = PrivateSketch::exact(projection.as_ref(), rows.slice(range))?;
+                best.extend(&index.top_k(&Queries::all(&queries), top)?);
+                Ok(())
+            })
         }
         AnyRelease::Groups(items) => {
-            let queries = sketched(items.payload().sums())?;
-            in_groups(items.payload(), &Queries::all(&queries), top, score)?
+            let sums = items.payload().sums();
+            let projection = sums.projection().build();
+            in_groups(items.payload(), score, |index| {
+                in_portions((rows.n(), sums.n()), |range, best| {
+                    let queries = PrivateSketch::exact(projection.as_ref(), rows.slice(range))?;
+                    best.extend(&index.top_k(&Queries::all(&queries), top)?);
+                    Ok(())
+                })
+            })
         }
         AnyRelease::Units(items) => {
-            let queries = UnitQueries::exact(items.payload(), rows)?;
-            UnitIndex::new(items.payload(), score)?.top_k(&queries, top)?
+            let (items, index) = (items.payload(), UnitIndex::new(items.payload(), score)?);
+            in_portions((rows.n(), items.n()), |range, best| {
+                let queries = UnitQueries::exact(items, rows.slice(range))?;
+                best.extend(&index.top_k(&queries, top)?);
+                Ok(())
+            })
         }
         AnyRelease::Bounded(items) => {
-            let queries = BoundedQueries::exact(items.payload(), rows)?;
-            BoundedIndex::denoised(items.payload(), score)?.top_k(&queries, top)?
+            let (items, index) = (items.payload(), BoundedIndex::denoised(items.payload(), score)?);
+            in_portions((rows.n(), items.n()), |range, best| {
+                let queries = BoundedQueries::exact(items, rows.slice(range))?;
+                best.extend(&index.top_k(&queries, top)?);
+                Ok(())
+            })
         }
         AnyRelease::Signs(items) => {
-            let queries = SignQueries::exact(items, rows)?;
-            HammingIndex::new(items.payload())?.top_k_exact(&queries, top)?
+            of_signs(items.payload(), &|rows| Ok(SignQueries::exact(items, rows)?))
         }
         AnyRelease::IndividualSigns(items) => {
-            let queries = SignQueries::exact(items, rows)?;
-            HammingIndex::new(items.payload())?.top_k_exact(&queries, top)?
+            of_signs(items.payload(), &|rows| Ok(SignQueries::exact(items, rows)?))
         }
-        _ => return Err(Fault::Data("no rows of this kind are searched".into())),
-    })
+        _ => Err(Fault::Data("no rows of this kind are searched".into())),
+    }
 }

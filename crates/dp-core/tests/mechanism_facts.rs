@@ -225,6 +225,20 @@ fn another_type_has_the_same_law() -> Outcome {
     Ok(())
 }
 
+/// Calibrated noise draws what its noise draws, block by block too.
+#[test]
+fn blocks_have_the_noise_of_the_law() -> Outcome {
+    let budget = Budget::new(1.0, 1e-6)?;
+    let made = Calibrated::<GaussianNoise>::calibrate(one(l2(1.0), 9, 10.0), budget, basis())?;
+    let stream = || NoiseRng::deterministic_not_private(5).stream();
+    let [mut by_law, mut by_block, mut checked] = [[0.5; 9]; 3];
+    made.noise().add_block(&mut stream(), &mut by_law)?;
+    made.add_block(&mut stream(), &mut by_block)?;
+    made.add_checked(&mut stream(), &mut checked)?;
+    assert!(by_law == by_block && by_law == checked && by_law != [0.5; 9]);
+    Ok(())
+}
+
 /// The packages of this project, by their whole names.
 #[test]
 fn nobody_else_states_theorems() {

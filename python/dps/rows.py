@@ -55,7 +55,7 @@ class Vectors(Mechanism):
     --------
     >>> import numpy as np, dps
     >>> rows = np.random.default_rng(0).uniform(-1, 1, (100, 32))
-    >>> one = dps.Adjacency.attribute(beta=1)
+    >>> one = dps.Adjacency.attribute(beta=2)  # from -1 to 1
     >>> mechanism = dps.Vectors(d=32, k=8, adjacency=one, bound=1, epsilon=4, delta=1e-6)
     >>> mechanism.release(rows).to_numpy().shape
     (100, 8)

@@ -120,6 +120,7 @@ fn of_sketch(error: &sketch::Error) -> &'static str {
         | E::NotFinite { .. }
         | E::OutOfRange { .. }
         | E::OutOfInterval { .. }
+        | E::NotWhole { .. }
         | E::NormOutOfRange { .. }
         | E::NormTooSmall { .. }
         | E::Sparse { .. }

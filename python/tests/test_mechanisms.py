@@ -300,7 +300,7 @@ def test_shares_of_categories(tmp_path):
             low, high = share.interval
             truth = (rows[:, column] == category).mean()
             assert low <= truth <= high and high - low < 0.3 and share.standard_error < 0.03
-    with pytest.raises(dps.errors.Error) as caught:
+    with pytest.raises(dps.errors.DataError, match="row 0, column 0 is not a whole") as caught:
         mechanism.release(rows + 0.5)
     assert "0.5" not in str(caught.value)
     with pytest.raises(TypeError):

@@ -66,6 +66,14 @@ pub enum Error {
         /// Largest allowed value.
         high: f64,
     },
+    /// A value is no whole number, where it names a category.
+    #[error("the value at row {row}, column {column} is not a whole number, as categories are")]
+    NotWhole {
+        /// Row of the value.
+        row: usize,
+        /// Column of the value.
+        column: usize,
+    },
     /// The l2 norm of a row is outside the declared range.
     #[error("the l2 norm of row {row} is outside the declared range [0, {bound}]")]
     NormOutOfRange {
@@ -134,6 +142,8 @@ impl Error {
     pub fn offset_row(mut self, first: usize) -> Self {
         if let Self::NotFinite { row, .. }
         | Self::OutOfRange { row, .. }
+        | Self::OutOfInterval { row, .. }
+        | Self::NotWhole { row, .. }
         | Self::NormOutOfRange { row, .. }
         | Self::NormTooSmall { row, .. }
         | Self::SetTooSmall { row, .. }

@@ -42,11 +42,12 @@ class Components:
     directions : ndarray of shape (k, d)
         One component a row, of norm one.
     explained : ndarray of shape (k,)
-        Denoised eigenvalues of ``A^T A``, falling and at least zero.
+        Denoised eigenvalues of ``A^T A``, falling and at least zero, of the rows after scaling: as those above the bound
+        were scaled to it.
     total : float
         Estimated trace.
     explained_error : float
-        Every explained value is this near its eigenvalue, except with probability `failure`.
+        Every explained value is this near its eigenvalue, of the rows after scaling, except with probability `failure`.
     subspace_error : float
         Bound on the sine of the largest angle to the true space; 1 where the release shows no gap.
     """
@@ -409,7 +410,7 @@ class Release:
         return Line(np.array(coefficients), np.array(ranges), value, around, failure)
 
     def spectral_error(self, *, failure: float = 0.05) -> float:
-        """The released covariance is this near the exact one in spectral norm, but for `failure`."""
+        """The released covariance is this near the exact one, of the rows after scaling, in spectral norm, but for `failure`."""
         return self._core.spectral_error(failure)
 
     def positive(self) -> np.ndarray:

@@ -18,7 +18,8 @@ from .privacy import Adjacency
 class Vectors(Mechanism):
     """Private projections of rows: ``Y = X P + noise``, n x k from n x d.
 
-    Distances, inner products, cosines and search are estimated from the release, unbiased.
+    Squared distances, squared norms and inner products are estimated from the release, unbiased. Cosines are ratios of
+    estimates, cut to [-1, 1], and biased where the noise is large.
 
     Parameters
     ----------
@@ -212,7 +213,7 @@ class Signs(Mechanism):
     d, bits : int
         Features of a row, and signs of a released row.
     adjacency : Adjacency
-        ``attribute``.
+        ``attribute``; with averaged calibration ``row_shift`` and ``replace_row`` too.
     epsilon, delta : float
         Budget of one release.
     bound : float
@@ -350,6 +351,9 @@ class Bounded(Mechanism):
 
     Notes
     -----
+    Inner products are unbiased. Squared distances of two released rows are too large on average where values lie between the
+    steps of the law: by up to half of ``(high - low)**2`` a value at epsilon 1 and below, an eighth at 2, and half with one bit
+    at every epsilon. Standard errors and intervals count that.
     `Release.search` ranks by rows denoised from the release alone. Source: ``docs/proofs/bounded-values.md``; Duchi, Jordan and
     Wainwright 2018; Wang et al. 2019.
     """

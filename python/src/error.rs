@@ -121,6 +121,7 @@ fn of_sketch(error: &sketch::Error) -> &'static str {
         | E::OutOfRange { .. }
         | E::OutOfInterval { .. }
         | E::NotWhole { .. }
+        | E::NotBit { .. }
         | E::NormOutOfRange { .. }
         | E::NormTooSmall { .. }
         | E::Sparse { .. }

@@ -132,6 +132,9 @@ impl From<sketch::Error> for Error {
                 let rule = "a value is not a whole number, as categories are; number them from 0";
                 data(Some(column), rule.into(), Some(row))
             }
+            E::NotBit { row, column } => {
+                data(Some(column), "a value is no bit: it must be 0 or 1".into(), Some(row))
+            }
             error => Self::Sketch(error),
         }
     }

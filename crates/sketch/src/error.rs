@@ -74,6 +74,14 @@ pub enum Error {
         /// Column of the value.
         column: usize,
     },
+    /// A value is neither 0 nor 1, where it is a bit.
+    #[error("the value at row {row}, column {column} is no bit: it must be 0 or 1")]
+    NotBit {
+        /// Row of the value.
+        row: usize,
+        /// Column of the value.
+        column: usize,
+    },
     /// The l2 norm of a row is outside the declared range.
     #[error("the l2 norm of row {row} is outside the declared range [0, {bound}]")]
     NormOutOfRange {
@@ -144,6 +152,7 @@ impl Error {
         | Self::OutOfRange { row, .. }
         | Self::OutOfInterval { row, .. }
         | Self::NotWhole { row, .. }
+        | Self::NotBit { row, .. }
         | Self::NormOutOfRange { row, .. }
         | Self::NormTooSmall { row, .. }
         | Self::SetTooSmall { row, .. }

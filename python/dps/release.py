@@ -14,7 +14,7 @@ import numpy as np
 
 from . import _dps
 from ._rows import listed, prepared
-from .errors import CertificateError, ParameterError
+from .errors import CertificateError, DataError, ParameterError
 from .privacy import Guarantee, Profile
 
 
@@ -413,6 +413,10 @@ class Release:
         rows that entered: a ridge is biased towards zero. A release of `Newton` has its target;
         its intervals are for what its steps would have found without noise in their gradients.
         """
+        if target is not None and self.kind == "regression":
+            raise DataError(
+                f"target = {target!r} has no effect: a release of Newton has its target; leave it out"
+            )
         coefficients, ranges, intercept = self._core.regression(target, _failure(failure))
         value, around = intercept or (None, None)
         return Line(np.array(coefficients), np.array(ranges), value, around, failure)

@@ -10,8 +10,8 @@ use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Bernoulli, NoiseLaw};
 use dp_core::{
-    Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Probability, Profile, Release,
-    Shift, Theorem, calibrate,
+    Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Probability, Profile, Release, Shift, Theorem,
+    calibrate,
 };
 use rayon::prelude::*;
 

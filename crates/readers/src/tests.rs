@@ -68,9 +68,14 @@ fn rows_are_counted() {
     assert_eq!(read(b"a,b\n\n\r\n\n", of(Csv)), Some(0), "blank lines only");
     assert_eq!(read(b"\"a\",b\n\"1\",2\n", of(Csv)), Some(1));
     // Of one column an empty line is a row whose value is missing.
-    for text in
-        ["x\n1\n\n3", "x\r\n1\r\n\r\n3\r\n", "\n\r\nx\r1\r\r3\r", "x\n\"1\"\n\n3\n", "x\n1\n3\n\n"]
-    {
+    for text in [
+        "x\n1\n\n3",
+        "x\r1\r\r3\r",
+        "x\r\n1\r\n\r\n3\r\n",
+        "\n\r\nx\n1\n\n3",
+        "x\n\"1\"\n\n3\n",
+        "x\n1\n3\n\n",
+    ] {
         let error = try_read(text.as_bytes(), of(Csv)).expect_err(text);
         assert!(error.contains("column 1: a value is missing"), "{text:?}: {error}");
         let zero = RowsFile { missing: Missing::Zero, ..of(Csv) };

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -36,7 +37,7 @@ class Mechanism:
             raise TypeError(
                 "adjacency must be an Adjacency, as Adjacency.attribute(beta=1): it says what is protected"
             )
-        config = json.dumps(_plain(parameters))
+        config = json.dumps(_checked(parameters))
         #: Public parameters: what another process builds the same mechanism from.
         self._recipe = (config, adjacency._text, float(epsilon), float(delta))
         self._core = _dps.Mechanism(*self._recipe)
@@ -116,6 +117,55 @@ def _plain(parameters: dict[str, Any]) -> dict[str, Any]:
     }
 
 
+#: Parameters that are whole numbers, and what their callers know some of them as.
+WHOLE = set(
+    "n d k bits repetitions categories bins symbols positions concatenation dof sketch_rows iterations rank "
+    "oversampling window block length touched seed".split()
+)
+REAL = set(
+    "bound low high lengths row_norm moments_share within least_norm lift label_bound row_bound "
+    "sensitivity largest".split()
+)
+KNOWN_AS = {"bins": "k", "positions": "k"}
+
+
+def _checked(parameters: dict[str, Any]) -> dict[str, Any]:
+    """Numbers that are what their name says, by that name."""
+    checked = _plain(parameters)
+    for name, value in checked.items():
+        if value is None:
+            continue
+        if name in WHOLE:
+            # The place of a letter takes 32 bits.
+            whole(KNOWN_AS.get(name, name), value, 32 if name == "symbols" else 64)
+        elif name in REAL:
+            checked[name] = real(name, value)
+    return checked
+
+
+def whole(name: str, value: Any, bits: int = 64) -> int:
+    """A whole number that so many bits hold."""
+    if isinstance(value, np.integer):
+        value = value.item()
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**bits:
+        allowed = f"the whole numbers of [0, 2^{bits})"
+        message = f"{name} = {value!r} is not allowed: must be in {allowed}"
+        raise ParameterError(message, parameter=name, value=repr(value), allowed=allowed)
+    return value
+
+
+def real(name: str, value: Any) -> float:
+    """A finite number."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = float("nan")
+    if not math.isfinite(number):
+        message = f"{name} = {value!r} is not allowed: must be in (-inf, inf)"
+        raise ParameterError(message, parameter=name, value=repr(value), allowed="(-inf, inf)")
+    return number
+
+
 def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if value not in allowed:
         words = ", ".join(allowed)
@@ -145,9 +195,9 @@ def family_of(name: str, nonzeros: int | None) -> dict[str, Any]:
     )
     one_of("family", name, names)
     if name == "sparse-jl":
-        return {"kind": name, "nonzeros": 4 if nonzeros is None else nonzeros}
+        return {"kind": name, "nonzeros": 4 if nonzeros is None else whole("nonzeros", nonzeros)}
     if name == "hashed-copies":
-        return {"kind": name, "copies": 4 if nonzeros is None else nonzeros}
+        return {"kind": name, "copies": 4 if nonzeros is None else whole("nonzeros", nonzeros)}
     refused("nonzeros", nonzeros, "only sparse-jl and hashed-copies leave a choice")
     if name == "srht":
         return {"kind": name, "sampling": "without-replacement"}
@@ -158,7 +208,7 @@ def bound_of(bound: float | None, adjacency: Adjacency) -> float:
     """The largest entry: declared, or what a bound on the norm implies."""
     implied = getattr(adjacency, "bound", None)
     if bound is not None:
-        return float(bound)
+        return real("bound", bound)
     if implied is not None:
         return float(implied)
     raise ParameterError(

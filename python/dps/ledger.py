@@ -55,6 +55,10 @@ class Ledger:
         rule : {"basic", "zcdp", "gdp", "renyi"}
             How expenses are added up.
         """
+        # `_base` needs this module.
+        from ._base import one_of
+
+        one_of("rule", rule, ("basic", "zcdp", "gdp", "renyi"))
         _dps.ledger_create(os.fspath(path), data, adjacency._text, epsilon, delta, rule)
         return cls(path)
 

@@ -63,11 +63,13 @@ class Covariance(Mechanism):
         parameters: dict[str, Any] = {"mechanism": f"{noise}-covariance", "d": d}
         if noise == "gaussian":
             parameters["means"] = means
-            parameters["within"] = None if within is None else float(within)
+            parameters["within"] = within
         else:
             refused("within", within, "only gaussian noise chooses the bound")
             refused("means", means or None, "only gaussian noise releases sums")
         if noise == "jl":
+            if sketch_rows is None:
+                raise TypeError("sketch_rows is missing: the rows of a sketch, which only jl has")
             parameters["sketch_rows"] = sketch_rows
         else:
             refused("sketch_rows", sketch_rows, "only jl makes a sketch")
@@ -165,7 +167,7 @@ class Newton(Mechanism):
             delta,
             mechanism="newton",
             d=d,
-            label_bound=float(label_bound),
+            label_bound=label_bound,
             intercept=intercept,
         )
 
@@ -218,7 +220,7 @@ class LowRank(Mechanism):
             d=d,
             rank=rank,
             oversampling=oversampling,
-            row_bound=float(row_bound),
+            row_bound=row_bound,
             method=method,
         )
 

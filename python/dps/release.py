@@ -15,8 +15,16 @@ import numpy as np
 
 from . import _dps
 from ._rows import listed, prepared
-from .errors import CertificateError
+from .errors import CertificateError, DataError, ParameterError
 from .privacy import Guarantee, Profile
+
+
+def _failure(value: float) -> float:
+    """How often an interval or a bound may fail."""
+    if not 0 < value < 1:
+        message = f"failure = {value!r} is not allowed: must be in (0, 1), as 0.05"
+        raise ParameterError(message, parameter="failure", value=repr(value), allowed="(0, 1)")
+    return value
 
 
 @dataclass(frozen=True)
@@ -43,11 +51,12 @@ class Components:
     directions : ndarray of shape (k, d)
         One component a row, of norm one.
     explained : ndarray of shape (k,)
-        Denoised eigenvalues of ``A^T A``, falling and at least zero.
+        Denoised eigenvalues of ``A^T A``, falling and at least zero, of the rows after scaling: as those above the bound
+        were scaled to it.
     total : float
         Estimated trace.
     explained_error : float
-        Every explained value is this near its eigenvalue, except with probability `failure`.
+        Every explained value is this near its eigenvalue, of the rows after scaling, except with probability `failure`.
     subspace_error : float
         Bound on the sine of the largest angle to the true space; 1 where the release shows no gap.
     """
@@ -376,7 +385,7 @@ class Release:
         Around zero, or with `center` around the mean: then the sums must have been released
         (``Covariance(means=True)``), and ``A`` below is the rows less their mean.
         """
-        directions, explained, total, values, space = self._core.pca(k, center, failure)
+        directions, explained, total, values, space = self._core.pca(k, center, _failure(failure))
         return Components(
             np.ascontiguousarray(directions.T), np.array(explained), total, values, space, failure
         )
@@ -384,12 +393,12 @@ class Release:
     def shares(self, column: int = 0, *, failure: float = 0.05) -> list[Share]:
         """The share of every category of a column of `Bounded` with ``categories`` or one bit, each with an interval that covers
         with probability at least ``1 - failure``."""
-        return [Share(*told) for told in self._core.shares(column, failure)]
+        return [Share(*told) for told in self._core.shares(column, _failure(failure))]
 
     def moments(self, *, failure: float = 0.05) -> Moments:
         """Means, deviations and correlations of a covariance that was released with its sums."""
         (rows, around), (means, mean_ranges), (deviations, deviation_ranges), correlations = (
-            self._core.moments(failure)
+            self._core.moments(_failure(failure))
         )
         return Moments(
             rows,
@@ -409,13 +418,17 @@ class Release:
         rows that entered: a ridge is biased towards zero. A release of `Newton` has its target;
         its intervals are for what its steps would have found without noise in their gradients.
         """
-        coefficients, ranges, intercept = self._core.regression(target, failure)
+        if target is not None and self.kind == "regression":
+            raise DataError(
+                f"target = {target!r} has no effect: a release of Newton has its target; leave it out"
+            )
+        coefficients, ranges, intercept = self._core.regression(target, _failure(failure))
         value, around = intercept or (None, None)
         return Line(np.array(coefficients), np.array(ranges), value, around, failure)
 
     def spectral_error(self, *, failure: float = 0.05) -> float:
-        """The released covariance is this near the exact one in spectral norm, but for `failure`."""
-        return self._core.spectral_error(failure)
+        """The released covariance is this near the exact one, of the rows after scaling, in spectral norm, but for `failure`."""
+        return self._core.spectral_error(_failure(failure))
 
     def positive(self) -> np.ndarray:
         """The covariance with its negative eigenvalues set to zero."""

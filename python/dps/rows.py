@@ -8,9 +8,20 @@ from typing import Any
 
 import numpy as np
 
-from ._base import CALIBRATIONS, FRESH, Mechanism, Progress, bound_of, family_of, one_of, refused
+from ._base import (
+    CALIBRATIONS,
+    FRESH,
+    Mechanism,
+    Progress,
+    bound_of,
+    family_of,
+    one_of,
+    real,
+    refused,
+    whole,
+)
 from ._rows import prepared
-from .errors import DataError
+from .errors import DataError, ParameterError
 from .groups import Groups
 from .ledger import Ledger, payer
 from .privacy import Adjacency
@@ -19,7 +30,8 @@ from .privacy import Adjacency
 class Vectors(Mechanism):
     """Private projections of rows: ``Y = X P + noise``, n x k from n x d.
 
-    Distances, inner products, cosines and search are estimated from the release, unbiased.
+    Squared distances, squared norms and inner products are estimated from the release, unbiased. Cosines are ratios of
+    estimates, cut to [-1, 1], and biased where the noise is large.
 
     Parameters
     ----------
@@ -56,7 +68,7 @@ class Vectors(Mechanism):
     --------
     >>> import numpy as np, dps
     >>> rows = np.random.default_rng(0).uniform(-1, 1, (100, 32))
-    >>> one = dps.Adjacency.attribute(beta=1)
+    >>> one = dps.Adjacency.attribute(beta=2)  # from -1 to 1
     >>> mechanism = dps.Vectors(d=32, k=8, adjacency=one, bound=1, epsilon=4, delta=1e-6)
     >>> mechanism.release(rows).to_numpy().shape
     (100, 8)
@@ -182,12 +194,14 @@ class MultiScale(Mechanism):
         nonzeros: int | None = None,
         seeds: Sequence[int] | None = None,
     ) -> None:
-        chosen: list[int | None] = [None] * len(sizes) if seeds is None else [int(x) for x in seeds]
+        chosen: list[int | None] = [None] * len(sizes)
+        if seeds is not None:
+            chosen = [whole("seeds", seed) for seed in seeds]
         if not len(sizes) == len(shares) == len(chosen):
             raise ValueError("sizes, shares and seeds must have one entry a scale")
         law = family_of(family, nonzeros)
         scales = [
-            {"k": int(k), "family": law, "share": float(share), "seed": seed}
+            {"k": whole("sizes", k), "family": law, "share": real("shares", share), "seed": seed}
             for k, share, seed in zip(sizes, shares, chosen)
         ]
         super().__init__(
@@ -213,7 +227,7 @@ class Signs(Mechanism):
     d, bits : int
         Features of a row, and signs of a released row.
     adjacency : Adjacency
-        ``attribute``.
+        ``attribute``; with averaged calibration ``row_shift`` and ``replace_row`` too.
     epsilon, delta : float
         Budget of one release.
     bound : float
@@ -253,7 +267,7 @@ class Signs(Mechanism):
         seed: int | None = None,
     ) -> None:
         one_of("calibration", calibration, CALIBRATIONS)
-        common: dict[str, Any] = {"d": d, "bits": bits, "bound": float(bound)}
+        common: dict[str, Any] = {"d": d, "bits": bits, "bound": bound}
         if calibration == "averaged":
             refused("seed", seed, FRESH)
             refused("nonzeros", nonzeros, "a Gaussian projection has no zeros")
@@ -351,6 +365,9 @@ class Bounded(Mechanism):
 
     Notes
     -----
+    Inner products are unbiased. Squared distances of two released rows are too large on average where values lie between the
+    steps of the law: by up to half of ``(high - low)**2`` a value at epsilon 1 and below, an eighth at 2, and half with one bit
+    at every epsilon. Standard errors and intervals count that.
     `Release.search` ranks by rows denoised from the release alone. Source: ``docs/proofs/bounded-values.md``; Duchi, Jordan and
     Wainwright 2018; Wang et al. 2019.
     """
@@ -369,7 +386,7 @@ class Bounded(Mechanism):
         if categories is not None:
             if (low, high, one_bit) != (None, None, False):
                 raise TypeError("categories take the place of low, high and one_bit")
-            low, high = 0.0, float(max(categories - 1, 1))
+            low, high = 0.0, float(max(whole("categories", categories) - 1, 1))
         elif low is None or high is None:
             raise TypeError("low and high are missing, or categories in their place")
         super().__init__(
@@ -478,7 +495,7 @@ class IndividualSigns(Mechanism):
             mechanism="individual-signs",
             d=d,
             bits=bits,
-            bound=float(bound),
+            bound=bound,
             family=family_of(family, nonzeros),
             repetitions=repetitions,
             gaussian=noise == "gaussian",
@@ -523,8 +540,8 @@ class Distances(Mechanism):
             mechanism="distances",
             n=n,
             d=d,
-            low=float(low),
-            high=float(high),
+            low=low,
+            high=high,
         )
 
 
@@ -546,6 +563,9 @@ class Bits(Mechanism):
     """
 
     def __init__(self, *, d: int, adjacency: Adjacency, epsilon: float, delta: float) -> None:
+        if delta != 0:
+            message = f"delta = {delta!r} is not allowed: must be in {{0}}, as this response is pure"
+            raise ParameterError(message, parameter="delta", value=repr(delta), allowed="{0}")
         super().__init__(adjacency, epsilon, delta, mechanism="bits", d=d)
 class Numbers(Mechanism):
     """Noise on numbers that you computed: counts, sums, means.

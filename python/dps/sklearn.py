@@ -126,7 +126,7 @@ class _Rows(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Private):
             self._remembered, self._settings = _Remembered(), settings
 
     def fit(self, X: Any, y: Any = None) -> _Rows:
-        """Notes the number of features and draws the public seed; reads no value, spends nothing."""
+        """Notes the number of features and draws the public seed; of values it asks only whether one is NaN; spends nothing."""
         validate_data(self, X, accept_sparse="csr", dtype=[np.float64, np.float32])
         self._adjacency()
         seed = self._public_seed()
@@ -174,7 +174,7 @@ class PrivateProjection(_Rows):
         Largest absolute value of an entry of any possible row.
     family : str
         As of `dps.Vectors`.
-    noise : {"gaussian", "laplace"}
+    noise : {"gaussian", "laplace", "staircase"}
     ledger : Ledger or path, optional
         Pays for each new batch.
     random_state : int, RandomState or None

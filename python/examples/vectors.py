@@ -5,7 +5,7 @@ import numpy as np
 import dps
 
 rows = np.random.default_rng(0).uniform(-1, 1, (500, 32))
-one_value = dps.Adjacency.attribute(beta=1)
+one_value = dps.Adjacency.attribute(beta=2)
 mechanism = dps.Vectors(d=32, k=16, adjacency=one_value, bound=1, epsilon=8, delta=1e-6)
 release = mechanism.release(rows)
 print(release, release.verify())

@@ -152,9 +152,11 @@ pub(crate) fn between(
     measure: Option<&str>,
     level: Probability,
 ) -> Result<Option<Vec<Row>>> {
-    let mut rows = Vec::new();
-    let mut tell =
-        |name: &str, estimate, interval| told(&mut rows, name, measure, estimate, interval);
+    let (mut rows, mut names) = (Vec::new(), Vec::new());
+    let mut tell = |name: &'static str, estimate, interval| {
+        names.push(name);
+        told(&mut rows, name, measure, estimate, interval)
+    };
     match (left, right) {
         (Held::Distances(r), None) => {
             let interval = noisy_distance_interval(r, i, j, level);
@@ -223,5 +225,13 @@ pub(crate) fn between(
         }
         _ => return Ok(None),
     }
-    Ok(Some(rows))
+    match measure {
+        Some(asked) if !names.iter().any(|name| *name == asked) => {
+            let names = names.join(", ");
+            Err(Fault::Data(format!(
+                "measure = {asked} cannot be read from this release: it tells {{{names}}}"
+            )))
+        }
+        _ => Ok(Some(rows)),
+    }
 }

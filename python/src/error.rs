@@ -120,6 +120,8 @@ fn of_sketch(error: &sketch::Error) -> &'static str {
         | E::NotFinite { .. }
         | E::OutOfRange { .. }
         | E::OutOfInterval { .. }
+        | E::NotWhole { .. }
+        | E::NotBit { .. }
         | E::NormOutOfRange { .. }
         | E::NormTooSmall { .. }
         | E::Sparse { .. }

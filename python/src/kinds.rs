@@ -276,6 +276,15 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
             if k.checked_mul(n) != Some(basis.len()) {
                 return Err(Fault::invalid("basis", basis.len(), "n times k numbers"));
             }
+            if !(1..=n).contains(&k) {
+                return Err(Fault::invalid("columns of the basis", k, &format!("[1, {n}], its rows")));
+            }
+            if n < 3 {
+                return Err(Fault::invalid("rows of the basis", n, "[3, 2^32)"));
+            }
+            if d < 3 {
+                return Err(Fault::invalid("d", d, "[3, 2^32)"));
+            }
             // The setting asks for a sketch, which a public basis does not need: any that fits.
             let (shift, bound) = (shift(adjacency)?, NormBound::new(row_bound)?);
             let setting = Setting::new((n, d), 1, 2, shift, bound)?;

@@ -66,6 +66,9 @@ pub(crate) fn search<'py>(
     (top, rows): (usize, Option<Vec<usize>>),
     score: &str,
 ) -> Result<Option<Found<'py>>> {
+    if top == 0 {
+        return Err(Fault::invalid("top", top, "[1, 2^64)"));
+    }
     if let Some(other) = other {
         items.mapped_alike(other)?;
     }
@@ -168,6 +171,9 @@ pub(crate) fn search_exact<'py>(
     (top, asked): (usize, &Bound<'py, PyAny>),
     score: &str,
 ) -> Result<Option<Found<'py>>> {
+    if top == 0 {
+        return Err(Fault::invalid("top", top, "[1, 2^64)"));
+    }
     if Preprocessing::stated(&items.certificate().statement().public)?.is_some() {
         let why = "the values of this release were mapped before: dps search --query maps those of a file in the same way";
         return Err(Fault::Data(why.into()));

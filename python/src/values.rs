@@ -16,12 +16,16 @@ pub(crate) fn parsed<T: serde::de::DeserializeOwned>(what: &'static str, text: &
     serde_json::from_str(text).map_err(|e| {
         // The rest says where in the text, which the caller never saw.
         let words = e.to_string();
-        let reason = words.split(" at line ").next().unwrap_or_default().to_owned();
-        Fault::Core(dp_core::Error::invalid(
-            what,
-            reason,
-            "a value whose parts are in their ranges",
-        ))
+        let reason = words.split(" at line ").next().unwrap_or_default();
+        if let Some((part, allowed)) = reason.split_once(" is not allowed: must be in ") {
+            return Fault::invalid(what, part, allowed);
+        }
+        // Python writes numbers that are not finite as words, which JSON does not have.
+        let before = text.get(..e.column().saturating_sub(1)).filter(|_| e.is_syntax());
+        if let Some(name) = before.and_then(|before| before.rsplit('"').nth(1)) {
+            return Fault::invalid(what, format!("{name} = NaN or infinity"), "finite numbers");
+        }
+        Fault::invalid(what, reason, "a value whose parts are in their ranges")
     })
 }
 

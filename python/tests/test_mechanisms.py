@@ -127,6 +127,8 @@ def test_a_public_basis(rows):
     )
     release = mechanism.release(rows)
     release.verify()
+    with pytest.raises(dps.errors.ParameterError, match="columns of the basis = 3"):
+        dps.Basis(np.eye(2, 3), reason="none", d=12, adjacency=SHIFT, row_bound=10, **BUDGET)
     error = np.abs(release.to_numpy() - rows.mean(axis=0)).max()
     assert 0 < error < 6 * dps.calibrate.gaussian(**BUDGET).sigma / 200
 
@@ -160,7 +162,7 @@ def test_newton_finds_the_coefficients():
     line = again.regression()
     assert (line.coefficients == release.to_numpy()).all() and line.intercept is None
     assert (line.ranges[:, 0] < line.coefficients).all()
-    with pytest.raises(dps.errors.DataError):
+    with pytest.raises(dps.errors.DataError, match="leave it out"):
         again.regression(0)
     mechanism = dps.Newton(
         d=4, adjacency=person, label_bound=1, epsilon=1, delta=1e-6, intercept=True
@@ -169,6 +171,17 @@ def test_newton_finds_the_coefficients():
     assert found.intercept == pytest.approx(0.2, abs=0.03)
     with pytest.raises(dps.errors.DataError):
         mechanism.release(np.zeros((4, 6)))
+
+
+def test_bits_are_zero_or_one_and_pure():
+    mechanism = dps.Bits(d=2, adjacency=ONE, epsilon=1, delta=0)
+    for bad in [-1.0, 0.5]:
+        with pytest.raises(dps.errors.DataError, match="row 1, column 0 is no bit") as caught:
+            mechanism.release(np.array([[0.0, 1.0], [bad, 1.0]]))
+        assert str(bad) not in str(caught.value)
+    with pytest.raises(dps.errors.ParameterError) as refused:
+        dps.Bits(d=2, adjacency=ONE, epsilon=1, delta=1e-6)
+    assert refused.value.parameter == "delta"
 
 
 def test_bits_are_flipped_at_the_stated_rate(rows):
@@ -300,7 +313,7 @@ def test_shares_of_categories(tmp_path):
             low, high = share.interval
             truth = (rows[:, column] == category).mean()
             assert low <= truth <= high and high - low < 0.3 and share.standard_error < 0.03
-    with pytest.raises(dps.errors.Error) as caught:
+    with pytest.raises(dps.errors.DataError, match="row 0, column 0 is not a whole") as caught:
         mechanism.release(rows + 0.5)
     assert "0.5" not in str(caught.value)
     with pytest.raises(TypeError):
@@ -424,6 +437,26 @@ def test_predictions_read_no_data():
 def test_parameters_outside_their_range_are_refused(changed):
     with pytest.raises(dps.errors.Error):
         vectors(**changed)
+
+
+@pytest.mark.parametrize(
+    "name, changed",
+    [
+        ("d", dict(d="12")),
+        ("d", dict(d=-12)),
+        ("d", dict(d=12.0)),
+        ("k", dict(k=True)),
+        ("seed", dict(seed=-1)),
+        ("seed", dict(seed=2**64)),
+        ("bound", dict(bound=math.nan)),
+        ("nonzeros", dict(family="sparse-jl", nonzeros=-1)),
+    ],
+)
+def test_parameters_are_refused_by_their_names(name, changed):
+    with pytest.raises(dps.errors.ParameterError, match=f"^{name} = ") as caught:
+        vectors(**changed)
+    assert caught.value.parameter == name
+    assert caught.value.allowed == ("(-inf, inf)" if name == "bound" else "the whole numbers of [0, 2^64)")
 
 
 def test_privacy_has_no_defaults():

@@ -104,8 +104,12 @@ def test_budgets_outside_their_range_are_refused(epsilon, delta):
 
 
 def test_refusals_of_other_values():
-    with pytest.raises(dps.errors.ParameterError):
+    with pytest.raises(dps.errors.ParameterError) as caught:
         dps.Adjacency.attribute(beta=-1)
+    assert (caught.value.value, caught.value.allowed) == ("shift = -1", "(0, inf)")
+    for beta in [math.nan, math.inf, -math.inf]:
+        with pytest.raises(dps.errors.ParameterError, match="beta = NaN or infinity"):
+            dps.Adjacency.attribute(beta=beta)
     with pytest.raises(dps.errors.ParameterError):
         dps.Adjacency("anything")
     with pytest.raises(dps.errors.ParameterError):

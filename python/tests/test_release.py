@@ -40,8 +40,11 @@ def test_two_releases_of_one_seed_are_compared(rows):
         left.distance(0, 0, other=vectors(seed=4).release(rows))
     with pytest.raises(dps.errors.RowIndexError):
         left.distance(0, 200)
-    with pytest.raises(dps.errors.DataError):
-        left.distance(0, 1, measure="jaccard similarity")
+    for measure in ["jaccard similarity", "squared-distance"]:
+        with pytest.raises(dps.errors.DataError, match="squared distance, inner product, cosine"):
+            left.distance(0, 1, measure=measure)
+    with pytest.raises(dps.errors.ParameterError, match="^top = 0 "):
+        left.search(rows=[0], top=0)
     for confidence in [0, 1, 1.5]:
         with pytest.raises(dps.errors.ParameterError):
             left.distance(0, 1, confidence=confidence)
@@ -176,6 +179,10 @@ def test_components_and_regression_are_those_of_the_released_matrix(rows):
     line = release.regression(11)
     assert line.coefficients.shape == (11,) and line.ranges.shape == (11, 2)
     assert line.intercept is None
+    for ask in [release.spectral_error, lambda **of: release.pca(1, **of), lambda **of: release.regression(1, **of)]:
+        with pytest.raises(dps.errors.ParameterError, match="^failure = 0 ") as caught:
+            ask(failure=0)
+        assert caught.value.parameter == "failure"
     assert np.linalg.eigvalsh(release.positive()).min() > -1e-9
     with pytest.raises(dps.errors.Error):
         release.pca(13)

@@ -38,6 +38,14 @@ pub(crate) enum Error {
     /// The options do not go together.
     #[error("{0}")]
     Usage(String),
+    /// An option is missing or wrong, and there is a list to choose from.
+    #[error("{said}")]
+    Choices {
+        /// What is wrong.
+        said: String,
+        /// What can be said instead, a line each.
+        choices: Vec<String>,
+    },
     /// Something that must not be done.
     #[error("{0}")]
     Refused(String),
@@ -112,6 +120,21 @@ impl From<sketch::Error> for Error {
             E::SetTooSmall { row, min_size } => {
                 data(None, format!("a set has fewer items than --min-size {min_size}"), Some(row))
             }
+            E::OutOfInterval { row, column, low, high } => {
+                let rule = format!(
+                    "a value (zero where a sparse row or a bit stores nothing) is outside the declared range \
+                     [{low}, {high}]; declare a range that holds for every possible file, or move such values \
+                     to its ends with --clip-range, which categories do not take"
+                );
+                data(Some(column), rule, Some(row))
+            }
+            E::NotWhole { row, column } => {
+                let rule = "a value is not a whole number, as categories are; number them from 0";
+                data(Some(column), rule.into(), Some(row))
+            }
+            E::NotBit { row, column } => {
+                data(Some(column), "a value is no bit: it must be 0 or 1".into(), Some(row))
+            }
             error => Self::Sketch(error),
         }
     }
@@ -151,7 +174,8 @@ impl Error {
         match self {
             Self::Core(dp_core::Error::InvalidParameter { .. })
             | Self::Sketch(sketch::Error::Index { .. })
-            | Self::Usage(_) => 2,
+            | Self::Usage(_)
+            | Self::Choices { .. } => 2,
             Self::Core(dp_core::Error::Io { .. })
             | Self::Linalg(linalg_dp::Error::Io { .. })
             | Self::Io { .. } => 3,
@@ -162,12 +186,21 @@ impl Error {
 
     /// The error as a record, with the true delta where a published rule missed its claim.
     pub(crate) fn record(&self) -> Record {
-        let record = Record::new().text("error", self.to_string());
+        let text = self.choices().iter().fold(self.to_string(), |text, line| text + "\n" + line);
+        let record = Record::new().text("error", text);
         match self {
             Self::Core(dp_core::Error::RuleMissesBudget { rule, true_delta, .. }) => {
                 record.text("rule", *rule).number("true_delta", true_delta.delta())
             }
             _ => record,
+        }
+    }
+
+    /// The lines that stand below the message.
+    pub(crate) fn choices(&self) -> &[String] {
+        match self {
+            Self::Choices { choices, .. } => choices,
+            _ => &[],
         }
     }
 
@@ -193,8 +226,16 @@ pub(crate) fn probability(option: &str, value: f64) -> Result<dp_core::Probabili
     if value > 0.0 && value < 1.0 {
         return Ok(dp_core::Probability::new(value)?);
     }
+    let example = match option {
+        "--confidence" => 0.95,
+        "--failure" => 0.05,
+        "--moments-share" => 0.25,
+        "--within" => 0.9,
+        "--failing" => 0.001,
+        _ => 0.5,
+    };
     Err(Error::usage(format!(
-        "{option} {value} is not allowed: it takes a number in (0, 1), as 0.95"
+        "{option} {value} is not allowed: it takes a number in (0, 1), as {example}"
     )))
 }
 

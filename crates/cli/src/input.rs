@@ -132,7 +132,7 @@ pub(crate) struct InputOptions {
     /// Divide every value by this public number first (255 for the bytes of images).
     #[arg(long, default_value_t = 1.0)]
     divide: f64,
-    /// What a missing value (an empty cell, null, NaN) counts as.
+    /// What a missing value (an empty cell, null, NaN; of one column an empty line) counts as.
     #[arg(long, value_enum, default_value_t = MissingValue::Refuse)]
     missing: MissingValue,
 }

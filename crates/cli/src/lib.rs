@@ -83,6 +83,7 @@ pub fn main() -> ExitCode {
                 Format::Text => {
                     // Its words may be those of a file or of a path.
                     output::complain(&error.to_string());
+                    error.choices().iter().for_each(|line| output::complain_below(line));
                     if let Some(hint) = error.hint() {
                         output::complain(&hint);
                     }

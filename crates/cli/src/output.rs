@@ -43,6 +43,11 @@ pub(crate) fn complain(text: &str) {
     let _ = writeln!(std::io::stderr().lock(), "dps: {}", printable(text));
 }
 
+/// A line below the one before, in the same way.
+pub(crate) fn complain_below(text: &str) {
+    let _ = writeln!(std::io::stderr().lock(), "  {}", printable(text));
+}
+
 /// Warnings of this run: JSON repeats them inside, for programs that do not read standard error.
 static WARNINGS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 

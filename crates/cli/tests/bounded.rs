@@ -1,6 +1,6 @@
 //! Bounded values from the release to the search.
 
-use crate::support::Room;
+use crate::support::{Room, text};
 
 const ATTRIBUTE: &str = "--adjacency attribute --beta 1 --delta 0";
 
@@ -74,11 +74,21 @@ fn what_no_range_covers_is_refused_and_leaves_no_file() {
         2,
         &["bounded values"],
     );
-    // Values of .9 lie outside, and 0.1 below: nothing of them is said.
-    refused(&format!("--low 0 --high 0.5 {ATTRIBUTE} --epsilon 1"), 1, &["outside"]);
+    // Values of .9 lie outside: nothing of them is said, and which row it is to the terminal alone.
+    let outside = format!("--low 0 --high 0.5 {ATTRIBUTE} --epsilon 1");
+    refused(&outside, 4, &["column 1:", "[0, 0.5]", "--clip-range", "record 1 of"]);
+    silent(&room, &format!("release bounded rows.csv --out refused.dps {outside}"));
     room.json(&format!(
         "release bounded rows.csv --low 0.2 --high 0.5 --clip-range {ATTRIBUTE} --epsilon 1 --out clipped.dps"
     ));
+}
+
+/// JSON says neither the row nor a value.
+fn silent(room: &Room, run: &str) {
+    let output = room.run(&format!("{run} --json"));
+    let all = text(&output);
+    assert_eq!(output.status.code(), Some(4), "{all}");
+    assert!(!["record", "row 0", "row 1"].iter().any(|word| all.contains(word)), "{all}");
 }
 
 #[test]
@@ -112,7 +122,11 @@ fn shares_of_categories_are_released_and_told() {
     assert_eq!(added["mechanism"], "bounded-values");
     assert_eq!(room.json("moments more.dps")["shares"].as_array().map(Vec::len), Some(8));
     // Nothing that is no category, and no shares of other cells.
-    room.refuses("release bounded rows.csv --categories 3 --adjacency attribute --beta 3 --delta 0 --epsilon 4 --out b.dps", 1, &["outside"]);
+    room.refuses("release bounded rows.csv --categories 3 --adjacency attribute --beta 3 --delta 0 --epsilon 4 --out b.dps", 4, &["outside"]);
+    room.write("halves.csv", "a,b\n1,0\n2,0.5\n");
+    let halves = release.replace("rows.csv", "halves.csv") + " --out b.dps";
+    room.refuses(&halves, 4, &["halves.csv: column 2:", "whole number", "record 2 of"]);
+    silent(&room, &halves);
     room.refuses(&format!("{release} --low 0 --out b.dps"), 2, &["--low"]);
     room.refuses("release bounded rows.csv --categories 1 --adjacency attribute --beta 3 --delta 0 --epsilon 4 --out b.dps", 2, &["categories"]);
     room.refuses("moments a.dps --correlations c.csv", 2, &["means"]);

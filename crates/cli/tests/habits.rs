@@ -2,6 +2,7 @@
 
 use crate::support::{Room, csv, numbers, text};
 use arrow_array::{ArrayRef, Float64Array, RecordBatch};
+use arrow_schema::Schema;
 use parquet::arrow::ArrowWriter;
 use std::sync::Arc;
 
@@ -126,6 +127,31 @@ fn what_pandas_writes_is_understood_or_said() {
         room.write("i.csv", format!("{index},age,height\n0,0.1,0.2\n1,0.3,0.4\n"));
         refused(&room, "i.csv", &["column 1", "index", "--id 1", "--keep 1"]);
         assert_eq!(entered(&room, "i.csv --id 1"), ["age", "height"]);
+    }
+    // `to_parquet` with an index of another name, which the file states.
+    for (index, known) in [(r#"["z"]"#, true), (r#"[{"kind": "range", "stop": 2}]"#, false)] {
+        let column = |a, b| Arc::new(Float64Array::from(vec![a, b])) as ArrayRef;
+        let batch =
+            RecordBatch::try_from_iter([("age", column(0.1, 0.3)), ("z", column(0.0, 1.0))]);
+        let batch = batch.expect("a batch");
+        let stated = [("pandas".to_owned(), format!("{{\"index_columns\": {index}}}"))];
+        let fields = batch.schema().fields().clone();
+        let schema = Arc::new(Schema::new_with_metadata(fields, stated.into()));
+        let batch = batch.with_schema(schema.clone()).expect("the same columns");
+        let mut bytes = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut bytes, schema, None).expect("a writer");
+        writer.write(&batch).expect("written");
+        writer.close().expect("closed");
+        room.write("z.parquet", bytes);
+        if known {
+            let words =
+                &["column 2 (\"z\") is the index", "as the file says", "--id 2", "--keep 2"];
+            refused(&room, "z.parquet", words);
+        } else {
+            assert_eq!(entered(&room, "z.parquet"), ["age", "z"]);
+        }
+        assert_eq!(entered(&room, "z.parquet --keep z"), ["age", "z"]);
+        assert_eq!(entered(&room, "z.parquet --id z"), ["age"]);
     }
     // A column of whole numbers with a hole is one of floats, and the hole is NaN.
     let zeros = "age,height\n0,0.2\n0.5,0\n";

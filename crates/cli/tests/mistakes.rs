@@ -24,6 +24,17 @@ fn a_forgotten_adjacency_is_explained() {
             "row-shift",
         ],
     );
+    // A choice a line, and in JSON too.
+    let run = "release sketch users.csv --out refused.dps -k 4 --bound 1 --epsilon 1 --delta 1e-6";
+    let lines = text(&room.run(run));
+    assert!(lines.lines().any(|line| line == "  --adjacency attribute --beta B"), "{lines}");
+    assert!(!lines.contains("u{a}"), "{lines}");
+    let json: Value =
+        serde_json::from_slice(&room.run(&format!("{run} --json")).stdout).expect("JSON");
+    assert!(
+        json["error"].as_str().expect("text").contains("\n--adjacency attribute --beta B\n"),
+        "{json}"
+    );
     room.refuses(
         "release sketch users.csv --out refused.dps -k 4 --adjacency attribute --bound 1 --epsilon 1 \
          --delta 1e-6",
@@ -231,6 +242,8 @@ fn mistakes_about_releases_are_named() {
     room.refuses("search a.dps --queries s.dps", 2, kinds);
     room.refuses("pca a.dps --components 2 --out parts.txt", 2, &[".csv or .npy"]);
     room.refuses("distance a.dps 0 1 --confidence 95", 2, &["--confidence 95", "0.95"]);
+    room.refuses("moments a.dps --failure 0", 2, &["--failure 0", "as 0.05"]);
+    room.refuses("explain a.dps --prior 0", 2, &["--prior 0", "as 0.5"]);
     room.refuses("ledger show a.dps", 1, &["a.dps", "not a valid ledger"]);
     let sets =
         "plan sets --epsilon 4 --delta 0 --alpha 1 --min-size 10 --size 5 --near 0.5 --far 0.1";

@@ -171,7 +171,9 @@ fn a_page_answers_the_five_questions() {
         html.contains("class=\"line dashed\"") && html.contains("dashed: a test that sees nothing")
     );
     // A page is never written over another file.
-    room.refuses("inspect rows.dps --html rows.html", 3, &["rows.html"]);
+    room.refuses("inspect rows.dps --html rows.html", 3, &["rows.html", "choose another name"]);
+    std::fs::create_dir(room.path("folder")).expect("made");
+    room.refuses("inspect rows.dps --html folder", 3, &["folder", "name a file in it"]);
     room.refuses("inspect rows.dps --html rows.csv", 3, &["rows.csv"]);
     room.refuses("inspect rows.dps --html new.html --guarantee", 2, &["--guarantee"]);
 }

@@ -109,6 +109,8 @@ fn unit_vectors_are_released_and_asked_with_exact_queries() {
     let hits = room.json("search a.dps --query users.csv --row 1 --top 5");
     assert_eq!(hits["hits"].as_array().expect("rows").len(), 5);
     room.refuses("search a.dps --query users.csv --queries a.dps", 2, &["--query"]);
+    room.write("narrow.csv", "a,b\n0.1,0.2\n");
+    room.refuses("search a.dps --query narrow.csv", 4, &["narrow.csv", "2 columns", "--id"]);
 }
 
 #[test]

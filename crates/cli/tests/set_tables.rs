@@ -84,7 +84,7 @@ fn every_form_of_the_same_sets_gives_the_same_release() {
     assert_eq!(made(&room, "l.jsonl"), expected);
     let padded =
         |set: &Vec<String>| format!("[\" {}\\t\"]", set.join(" \", \"")).replace('é', "\\u00e9");
-    room.write("p.ndjson", sets.iter().map(|set| padded(set) + "\r\n\n").collect::<String>());
+    room.write("p.ndjson", sets.iter().map(|set| padded(set) + "\r\n").collect::<String>());
     assert_eq!(made(&room, "p.ndjson"), expected, "white space and escapes");
     let object = |(i, set): (usize, &Vec<String>)| {
         format!("{{\"who\": \"{}\", \"tags\": {}, \"age\": 3}}\n", name(i), json(set))
@@ -238,6 +238,7 @@ fn malformed_and_unclear_sets_are_refused() {
     no("e.jsonl", "[\"a\"]\n[]\n", "", &["must not be empty"]);
     no("e.jsonl", "[\"a\", \" \"]\n", "", &["empty text"]);
     no("e.jsonl", "\n\n", "", &["no set"]);
+    no("e.jsonl", "[\"a\"]\n\n[\"b\"]\n", "", &["an empty line", "record 2"]);
     no("e.jsonl", "{\"a\": [\"x\"], \"b\": [\"y\"]}\n", "", &["--items FIELD"]);
     no("e.jsonl", "{\"a\": [\"x\"], \"a\": [\"y\"]}\n", "--items a", &["once"]);
     let moved = "{\"a\": [\"x\"], \"b\": null}\n{\"a\": null, \"b\": [\"y\"]}\n";
@@ -266,6 +267,11 @@ fn malformed_and_unclear_sets_are_refused() {
     no("t.csv", "who,tags\nann,a\nbob\n", "--items tags --separator ;", &["1 fields", "record 2"]);
     no("t.csv", "who,tags,tags\nann,a,b\n", "--items tags --separator ;", &[]);
     no("t.csv", "who,tags\n", "--items tags --separator ;", &["no set"]);
+    // Of one column an empty line is a set without items.
+    for text in ["tags\na\n\nb\n", "tags\r\na\r\n\r\nb\r\n", "tags\n\"a\nc\"\n\nb\n"] {
+        no("o.csv", text, "--items tags --separator ;", &["must not be empty", "record 2"]);
+    }
+    no("o.csv", "\na\n", "--items 1 --separator ; --no-header", &["record 1"]);
     // Rows of one set that stand apart, and rows that lack something.
     let apart = "who,item\nann,a\nbob,b\nann,c\n";
     no("t.csv", apart, "--items item --set-id who", &["do not stand together", "sort"]);

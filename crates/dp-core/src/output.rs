@@ -205,7 +205,6 @@ impl Output {
     }
 
     fn on(disk: Disk, path: &Path, existing: Existing) -> Result<Self> {
-        let failed = |e: std::io::Error| Error::io(path.display(), &e);
         let Some(name) = path.file_name() else {
             return Err(Error::invalid("path", path.display(), "the name of a file"));
         };
@@ -216,8 +215,15 @@ impl Output {
             Err(e) if e.kind() != ErrorKind::NotFound => return Err(no_folder(&path, &e)),
             _ => identity(&path),
         };
+        let refused = |kind, reason: &str| {
+            Err(Error::Io { what: path.display().to_string(), kind, reason: reason.into() })
+        };
+        if path.symlink_metadata().is_ok_and(|there| there.is_dir()) {
+            return refused(ErrorKind::IsADirectory, "it is a folder: name a file in it");
+        }
         if replaces.is_some() && existing == Existing::Keep {
-            return Err(failed(ErrorKind::AlreadyExists.into()));
+            let way = "it exists, and is not written over unasked: choose another name";
+            return refused(ErrorKind::AlreadyExists, way);
         }
         let staged = disk.stage(folder_of(&path), name).map_err(|e| no_folder(&path, &e))?;
         Ok(Self::of(disk, staged, To::File { path, replaces, over: None }))

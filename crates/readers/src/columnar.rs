@@ -25,6 +25,7 @@ use parquet::arrow::arrow_reader::{
     ArrowReaderMetadata, ArrowReaderOptions, ParquetRecordBatchReaderBuilder,
 };
 use parquet::file::metadata::{ParquetStatisticsPolicy, RowGroupMetaData};
+use serde_json::Value;
 use std::borrow::Cow;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Seek, SeekFrom};
@@ -234,7 +235,15 @@ fn arrow_stream(options: &RowsFile, (mut bytes, meter): (Bytes, Meter)) -> Resul
 
 fn select(options: &RowsFile, schema: &Schema) -> Result<Selection> {
     let names: Vec<String> = schema.fields().iter().map(|f| f.name().clone()).collect();
-    Selection::of(options, names.len(), Some(&names), true)
+    Selection::beside(options, names.len(), Some(&names), true, &pandas_index(schema))
+}
+
+/// The columns that pandas says are its index; that of a range is none.
+fn pandas_index(schema: &Schema) -> Vec<String> {
+    let stated = schema.metadata().get("pandas");
+    let stated: Option<Value> = stated.and_then(|text| serde_json::from_str(text).ok());
+    let index = stated.as_ref().and_then(|value| value.get("index_columns")?.as_array());
+    index.into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// Features of a row, where the schema tells.

@@ -86,6 +86,17 @@ impl Selection {
         names: Option<&[String]>,
         vetted: bool,
     ) -> Result<Self> {
+        Self::beside(options, count, names, vetted, &[])
+    }
+
+    /// The same where the file says itself which columns are its index.
+    pub(crate) fn beside(
+        options: &RowsFile,
+        count: usize,
+        names: Option<&[String]>,
+        vetted: bool,
+        index: &[String],
+    ) -> Result<Self> {
         few(count)?;
         let mut used = vec![options.columns.is_empty(); count];
         if let Some(names) = names {
@@ -119,14 +130,21 @@ impl Selection {
             used[id] = false;
         }
         let unanswered = |&i: &usize| used[i] && !answered[i];
+        let stated = |i: usize| names.is_some_and(|names| index.contains(&names[i]));
         if let Some(names) = names
-            && let Some(i) = (0..count).filter(unanswered).find(|&i| is_suspicious(&names[i]))
+            && let Some(i) =
+                (0..count).filter(unanswered).find(|&i| is_suspicious(&names[i]) || stated(i))
         {
             let at = i + 1;
             let name = if vetted { format!(" ({:?})", names[i]) } else { String::new() };
+            let what = match stated(i) {
+                true => format!("column {at}{name} is the index of the table, as the file says"),
+                false => format!(
+                    "the name of column {at}{name} looks like that of an identifier or an index"
+                ),
+            };
             return Err(Error::options(format!(
-                "the name of column {at}{name} looks like that of an identifier or an index, which must not \
-                 enter a release: leave it out with `leave_out` {at}, or say `keep` {at} when it is data"
+                "{what}, which must not enter a release: leave it out with `leave_out` {at}, or say `keep` {at} when it is data"
             )));
         }
         let entered = (0..count).filter(|&i| used[i]);

@@ -6,6 +6,7 @@
 use crate::block::{Block, Input, RowReader, Values, block_rows};
 use crate::columns::{Selection, few};
 use crate::error::{DataError, Error, Result};
+use crate::gaps::Gaps;
 use crate::options::{IdColumn, NOT_AN_ID, Numbers, RowsFile, Users};
 use crate::source::{self, Bytes, LONGEST_LINE, Meter, line_too_long};
 use csv::{ByteRecord, Reader, ReaderBuilder};
@@ -75,8 +76,12 @@ pub(crate) fn open(options: &RowsFile, (bytes, meter): (Bytes, Meter)) -> Result
     if !read.map_err(|e| options.malformed(e.to_string()))? {
         return Err(options.malformed("the file holds no row"));
     }
-    let consumed = reader.position().byte() as usize;
+    let mut consumed = reader.position().byte() as usize;
     drop(reader);
+    // A record ends before the second half of its line end.
+    if first[..consumed].ends_with(b"\r") && first.get(consumed) == Some(&b'\n') {
+        consumed += 1;
+    }
     let fields = record.len();
     few(fields)?;
     let text = |i: usize| {
@@ -250,6 +255,11 @@ impl Read for Rationed {
 }
 
 impl Layout {
+    /// What the parser reads: of one column an empty line is a missing value.
+    fn lines<'a>(&self, source: impl Read + Send + 'a) -> Box<dyn Read + Send + 'a> {
+        if self.selection.used.len() == 1 { Box::new(Gaps::new(source)) } else { Box::new(source) }
+    }
+
     /// Adds the numbers of a record.
     fn push(&self, record: &ByteRecord, out: &mut Parsed) -> Result<(), Wrong> {
         let at = out.records;
@@ -305,7 +315,7 @@ impl Layout {
 
     /// All rows of a chunk.
     fn parse(&self, chunk: &[u8]) -> Result<Parsed, Wrong> {
-        let mut reader = parser(self.delimiter, chunk);
+        let mut reader = parser(self.delimiter, self.lines(chunk));
         let mut record = ByteRecord::new();
         let values = Vec::with_capacity(chunk.len().min(CHUNK) / 4);
         let mut out = Parsed { values, ..Parsed::default() };
@@ -344,7 +354,8 @@ impl CsvRows {
                 let allowance = Allowance::default();
                 let source =
                     Rationed { source: self.chunks.rest(chunk), allowance: allowance.clone() };
-                self.rest = Some((parser(self.layout.delimiter, Box::new(source)), allowance));
+                let source = self.layout.lines(source);
+                self.rest = Some((parser(self.layout.delimiter, source), allowance));
                 break;
             }
             chunks.push(chunk);

@@ -44,6 +44,7 @@ mod columnar;
 mod columns;
 mod csv;
 pub mod error;
+mod gaps;
 #[cfg(any(feature = "arrow", feature = "parquet"))]
 mod guarded;
 mod idx;

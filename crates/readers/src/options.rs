@@ -76,7 +76,7 @@ impl core::fmt::Display for FileFormat {
     }
 }
 
-/// What a missing value counts as.
+/// What a missing value counts as. In a CSV file of one column an empty line is one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Missing {
     /// A missing value is an error.

@@ -79,6 +79,9 @@ const NO_SET: &str =
 
 const ELSEWHERE: &str = "its list stands elsewhere than on the lines before: say `items` FIELD for the one that holds items";
 
+const GAP: &str =
+    "an empty line stands before a set: it is no set itself; take it out, or write what was lost";
+
 impl SetJson {
     pub(crate) fn open(file: &SetsFile, bytes: Bytes) -> Result<Self> {
         for (given, option) in [
@@ -162,6 +165,7 @@ impl Sets for SetJson {
     }
 
     fn next(&mut self) -> Result<Option<Named>> {
+        let mut gap = false;
         loop {
             self.line.clear();
             let read = source::read_line(&mut self.bytes, &mut self.line, LONGEST_SET);
@@ -176,9 +180,13 @@ impl Sets for SetJson {
             }
             let text = self.line.trim_start_matches('\u{feff}').trim();
             if text.is_empty() {
+                gap = true;
                 continue;
             }
             let record = self.sets + 1;
+            if gap {
+                return Err(self.file.refused(GAP, record));
+            }
             let parsed = Self::parse(&self.file, &mut self.lists, text);
             let refused = |rule: &str| self.file.refused(rule, record);
             let (items, id) = parsed.map_err(refused)?;

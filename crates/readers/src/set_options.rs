@@ -34,7 +34,8 @@ pub enum SetFormat {
 /// | the same, with `set_id` | the cells in the column `items` of the rows that have one `set_id`, which stand together |
 ///
 /// White space at both ends of an item does not count, an item that comes twice counts once, and a whole number is the text of
-/// its digits. Empty cells are no items; an empty text in a list, a missing item and a set without items are refused.
+/// its digits. Empty cells are no items; an empty text in a list, a missing item and a set without items are refused, and so is
+/// an empty line before a set: of lines of words, of JSON lines, of a CSV file of one column.
 #[derive(Debug, Clone)]
 pub struct SetsFile {
     /// The file of sets; `-` reads standard input. Gzip and zstd are recognised.

@@ -3,11 +3,12 @@
 use crate::columns::{Selection, few};
 use crate::csv::{Allowance, Rationed, delimiter, parser, usual_delimiter};
 use crate::error::{DataError, Error, Result};
+use crate::gaps::Gaps;
 use crate::set_options::{EMPTY, LONGEST_SET, Named, Sets, SetsFile};
 use crate::source::Bytes;
 use csv::{ByteRecord, Reader};
 use sketch::sets::ItemSet;
-use std::io::Read;
+use std::io::{Cursor, Read};
 
 /// Rows of cells, of which some are read: those of items, then the one that names the set.
 pub(crate) trait Cells: Send {
@@ -149,17 +150,29 @@ struct CsvCells {
     fields: usize,
     record: ByteRecord,
     rows: u64,
-    /// The first record is a row, and was read already.
-    first: bool,
+}
+
+/// Keeps what it hands on.
+struct Kept<'a> {
+    source: &'a mut Rationed,
+    bytes: Vec<u8>,
+}
+
+impl Read for Kept<'_> {
+    fn read(&mut self, out: &mut [u8]) -> std::io::Result<usize> {
+        let read = self.source.read(out)?;
+        self.bytes.extend_from_slice(&out[..read]);
+        Ok(read)
+    }
 }
 
 pub(crate) fn open_csv(file: &SetsFile, bytes: Bytes) -> Result<Box<dyn Sets>> {
     check(file)?;
     let allowance = Allowance::default();
     allowance.renew();
-    let source = Rationed { source: Box::new(bytes), allowance: allowance.clone() };
-    let source: Box<dyn Read + Send> = Box::new(source);
-    let mut reader = parser(delimiter(usual_delimiter(&file.path))?, source);
+    let mut source = Rationed { source: Box::new(bytes), allowance: allowance.clone() };
+    let delimiter = delimiter(usual_delimiter(&file.path))?;
+    let mut reader = parser(delimiter, Kept { source: &mut source, bytes: Vec::new() });
     let mut record = ByteRecord::new();
     let read = reader.read_byte_record(&mut record);
     if !read.map_err(|e| DataError::of(&file.path, e.to_string()))? {
@@ -172,22 +185,23 @@ pub(crate) fn open_csv(file: &SetsFile, bytes: Bytes) -> Result<Box<dyn Sets>> {
     let headed = file.header != Some(false);
     let columns = columns(file, names.len(), headed.then_some(&names))?;
     let fields = names.len();
-    let file = file.clone();
-    let first = !headed;
-    sets(
-        &file.clone(),
-        CsvCells { reader, allowance, file, columns, fields, record, rows: 0, first },
-    )
+    let header = if headed { reader.position().byte() as usize } else { 0 };
+    let mut before = reader.into_inner().bytes;
+    let source = Cursor::new(before.split_off(header)).chain(source);
+    let source: Box<dyn Read + Send> = match fields {
+        1 => Box::new(Gaps::behind(&before, source)),
+        _ => Box::new(source),
+    };
+    let (file, reader) = (file.clone(), parser(delimiter, source));
+    sets(&file.clone(), CsvCells { reader, allowance, file, columns, fields, record, rows: 0 })
 }
 
 impl Cells for CsvCells {
     fn next(&mut self) -> Result<Option<Vec<String>>> {
-        if !std::mem::take(&mut self.first) {
-            self.allowance.renew();
-            let read = self.reader.read_byte_record(&mut self.record);
-            if !read.map_err(|e| self.file.refused(e.to_string(), self.rows + 1))? {
-                return Ok(None);
-            }
+        self.allowance.renew();
+        let read = self.reader.read_byte_record(&mut self.record);
+        if !read.map_err(|e| self.file.refused(e.to_string(), self.rows + 1))? {
+            return Ok(None);
         }
         self.rows += 1;
         if self.record.len() != self.fields {

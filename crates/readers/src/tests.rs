@@ -1,7 +1,7 @@
 //! Arbitrary bytes give an error or rows of the stated length, never a panic.
 
 use crate::FileFormat::{self, Arrow, Csv, Idx, Npy, Parquet, Svmlight};
-use crate::{Block, RowsFile, Users};
+use crate::{Block, Missing, RowsFile, Users};
 use proptest::prelude::*;
 use std::io::Write;
 
@@ -67,6 +67,23 @@ fn rows_are_counted() {
     assert_eq!(read(b"a,b\n", of(Csv)), Some(0));
     assert_eq!(read(b"a,b\n\n\r\n\n", of(Csv)), Some(0), "blank lines only");
     assert_eq!(read(b"\"a\",b\n\"1\",2\n", of(Csv)), Some(1));
+    // Of one column an empty line is a row whose value is missing.
+    for text in [
+        "x\n1\n\n3",
+        "x\r1\r\r3\r",
+        "x\r\n1\r\n\r\n3\r\n",
+        "\n\r\nx\n1\n\n3",
+        "x\n\"1\"\n\n3\n",
+        "x\n1\n3\n\n",
+    ] {
+        let error = try_read(text.as_bytes(), of(Csv)).expect_err(text);
+        assert!(error.contains("column 1: a value is missing"), "{text:?}: {error}");
+        let zero = RowsFile { missing: Missing::Zero, ..of(Csv) };
+        assert_eq!(read(text.as_bytes(), zero), Some(3), "{text:?}");
+    }
+    // Across the chunks of a long file.
+    let zero = RowsFile { missing: Missing::Zero, header: Some(false), ..of(Csv) };
+    assert_eq!(read("1234567\r\n\r\n".repeat(200_000).as_bytes(), zero), Some(400_000));
     assert_eq!(
         read(b" 1 , 2\n", RowsFile { header: Some(false), ..of(Csv) }),
         Some(1),

@@ -66,6 +66,22 @@ pub enum Error {
         /// Largest allowed value.
         high: f64,
     },
+    /// A value is no whole number, where it names a category.
+    #[error("the value at row {row}, column {column} is not a whole number, as categories are")]
+    NotWhole {
+        /// Row of the value.
+        row: usize,
+        /// Column of the value.
+        column: usize,
+    },
+    /// A value is neither 0 nor 1, where it is a bit.
+    #[error("the value at row {row}, column {column} is no bit: it must be 0 or 1")]
+    NotBit {
+        /// Row of the value.
+        row: usize,
+        /// Column of the value.
+        column: usize,
+    },
     /// The l2 norm of a row is outside the declared range.
     #[error("the l2 norm of row {row} is outside the declared range [0, {bound}]")]
     NormOutOfRange {
@@ -134,6 +150,9 @@ impl Error {
     pub fn offset_row(mut self, first: usize) -> Self {
         if let Self::NotFinite { row, .. }
         | Self::OutOfRange { row, .. }
+        | Self::OutOfInterval { row, .. }
+        | Self::NotWhole { row, .. }
+        | Self::NotBit { row, .. }
         | Self::NormOutOfRange { row, .. }
         | Self::NormTooSmall { row, .. }
         | Self::SetTooSmall { row, .. }

@@ -3,10 +3,10 @@
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{decode, encode};
 use dp_core::{Budget, Certificate, NoiseRng, Probability, Profile, Release, Shift, calibrate};
-use sketch::RowsView;
 use sketch::bounded::{BoundedConfig, BoundedLaw, BoundedValues, CategoryCounts, PrivateBounded};
 use sketch::distances::ValueRange;
 use sketch::verify::verify_consistency;
+use sketch::{Error, RowsView};
 
 fn config(d: usize, categories: u64) -> BoundedConfig {
     let last = (categories - 1) as f64;
@@ -132,7 +132,10 @@ fn what_is_no_category_is_refused_before_noise() {
     for bad in [0.5, -1.0, 5.0, 4.000_000_1, 1e300] {
         let rows = [0.0, 1.0, bad, 2.0];
         let rows = RowsView::f64(2, 2, &rows).expect("finite");
-        let error = mechanism.release(rows, &mut generator).expect_err("refused").to_string();
+        let error = mechanism.release(rows, &mut generator).expect_err("refused");
+        let inside = (0.0..=4.0).contains(&bad);
+        assert_eq!(matches!(error, Error::NotWhole { row: 1, column: 0 }), inside, "{error}");
+        let error = error.to_string();
         assert!(!error.contains("000_000") && !error.contains("0.5"), "{error}");
     }
     // Nothing was drawn for what was refused, and a generator that is used again draws anew.

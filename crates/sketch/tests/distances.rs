@@ -180,6 +180,17 @@ fn a_row_has_distance_zero_from_itself() {
     assert!(noisy_bit_distance(&bits, 2, 2).is_err());
 }
 
+#[test]
+fn what_is_no_bit_is_named_as_that() {
+    let m = RandomizedResponse::new(2, Epsilon::new(1.0).unwrap()).unwrap();
+    for bad in [-1.0, 0.5, 2.0] {
+        let values = [1.0, 0.0, bad, 1.0];
+        let refused = m.release(RowsView::f64(2, 2, &values).unwrap(), &mut rng()).unwrap_err();
+        assert!(matches!(refused, Error::NotBit { row: 1, column: 0 }), "{refused}");
+        assert!(matches!(refused.offset_row(7), Error::NotBit { row: 8, column: 0 }));
+    }
+}
+
 /// Ranges whose squares underflow or overflow, and one of no width: refused, or noise that covers them.
 #[test]
 fn ranges_at_the_ends_of_the_numbers() {

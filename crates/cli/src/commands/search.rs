@@ -26,7 +26,7 @@ use sketch::signs::SignCodes;
 use sketch::units::{UnitQueries, UnitVectors};
 use sketch::vectors::{Posterior, PrivateSketch};
 use std::cell::OnceCell;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Options of `dps search`.
@@ -118,6 +118,19 @@ fn listed(found: &Neighbours<f64>) -> Vec<Found> {
     (0..found.n()).map(list).collect()
 }
 
+/// An error of rows that ask.
+fn of_query(error: Error, path: &Path) -> Error {
+    match error {
+        Error::Sketch(sketch::Error::Shape { expected, found, .. }) => {
+            let rule = format!(
+                "its rows have {found} columns, but those of the release had {expected}; --id leaves columns out"
+            );
+            readers::DataError::of(path, rule).into()
+        }
+        error => error.in_file(path),
+    }
+}
+
 impl Search {
     pub(crate) fn run(&self) -> Result<Record> {
         let trust = self.trust.get();
@@ -158,7 +171,7 @@ impl Search {
             let _ = self.named.set(self.rows.iter().map(row).collect::<Result<_>>()?);
         }
         if let Some(path) = &self.query {
-            let (name, rows, found) = self.exact(&database, path)?;
+            let (name, rows, found) = self.exact(&database, path).map_err(|e| of_query(e, path))?;
             let found = tabled(name, &rows, found, [None, database.ids()], &files);
             return Ok(units.and(found));
         }

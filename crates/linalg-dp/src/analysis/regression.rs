@@ -140,8 +140,8 @@ impl Ridged {
             return Err(Error::invalid("target column", target, format!("[0, {d})")));
         }
         let CovarianceNoise::SymmetricGaussian { sigma } = covariance.noise() else {
-            let reason =
-                "its noise is not symmetric Gaussian; give `regression` a ridge of your own";
+            let reason = "its noise is not symmetric Gaussian, which the ridge and the intervals of a regression \
+                          are for: release second moments with Gaussian noise";
             return Err(Error::Unusable { what: "release", reason });
         };
         let features: Vec<usize> = (0..d).filter(|i| *i != target).collect();

@@ -218,7 +218,7 @@ pub(crate) fn row_change(
         other => Err(Error::NotProven {
             mechanism,
             adjacency: other.to_string(),
-            instead: "covariance mechanisms protect a whole row: AddRemoveRow, ZeroRow or ReplaceRow",
+            instead: "covariance mechanisms protect a whole row, which is added or removed, becomes zero, or is replaced",
         }),
     }
 }

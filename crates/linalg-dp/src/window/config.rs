@@ -207,7 +207,7 @@ fn row_moves(mechanism: &'static str, adjacency: Adjacency) -> Error {
     Error::NotProven {
         mechanism,
         adjacency: adjacency.to_string(),
-        instead: "where rows are counted, one row fewer moves every later row: use ZeroRow \
-                  (the number of rows is public), or a stream under Pace::Clock",
+        instead: "where rows are counted, one row fewer moves every later row: protect that \
+                  a row becomes zero (zero-row; the number of rows is public), or let a clock end blocks",
     }
 }

@@ -11,7 +11,8 @@ use dp_core::{Probability, Release};
 ///
 /// Inner products are unbiased. Squared distances, and the product of a row with itself, are too at values on the grid of the
 /// law, and else too large by at most `width^2/(4 steps^2)` a value that is released, `steps` = (letters - 1) offsets; standard errors
-/// and intervals count that. It is little but for one bit a value, which says nothing of squares.
+/// and intervals count that. The default law has few steps where epsilon is small: between two released rows the bias is up to half of the
+/// squared width a value at epsilon 1 and below, an eighth at 2. For one bit a value, which says nothing of squares, it is half at every epsilon.
 ///
 /// # Intervals
 /// The shorter of Chebyshev's and Bernstein's, from the largest variance that values of the range have: they cover in every dimension, for every

@@ -148,7 +148,7 @@ impl PrivateBounded {
     ///
     /// # Errors
     /// [`Error::Shape`] for rows of another d, [`Error::OutOfInterval`] for a value outside of the range that is not clipped
-    /// (zeros that sparse rows and bits do not store included); [`dp_core::Error::InvalidParameter`] for one that is no category.
+    /// (zeros that sparse rows and bits do not store included), [`Error::NotWhole`] for one that is no category.
     pub fn release(
         &self,
         rows: RowsView<'_>,
@@ -223,8 +223,7 @@ fn check_whole(rows: RowsView<'_>) -> Result<()> {
     for i in 0..rows.n() {
         rows.copy_row(i, &mut x);
         if let Some(j) = x.iter().position(|x| x.fract() != 0.0) {
-            let allowed = "a whole number, as categories are";
-            return Err(Error::invalid("value", format!("row {i}, column {j}"), allowed));
+            return Err(Error::NotWhole { row: i, column: j });
         }
     }
     Ok(())

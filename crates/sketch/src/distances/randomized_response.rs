@@ -10,8 +10,8 @@ use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
 use dp_core::noise::{Bernoulli, NoiseLaw};
 use dp_core::{
-    Adjacency, Budget, EntryBound, Epsilon, Guarantee, NoiseRng, Probability, Profile, Release,
-    Shift, Theorem, calibrate,
+    Adjacency, Budget, Epsilon, Guarantee, NoiseRng, Probability, Profile, Release, Shift, Theorem,
+    calibrate,
 };
 use rayon::prelude::*;
 
@@ -82,7 +82,7 @@ impl RandomizedResponse {
     /// Releases rows of bits.
     ///
     /// # Errors
-    /// [`Error::Shape`] for another d, [`Error::OutOfRange`] for a value other than 0 and 1.
+    /// [`Error::Shape`] for another d, [`Error::NotBit`] for a value other than 0 and 1.
     pub fn release(&self, rows: RowsView<'_>, rng: &mut NoiseRng) -> Result<Release<FlippedBits>> {
         Mechanism::release(self, rows, rng)
     }
@@ -208,7 +208,7 @@ fn pack(rows: RowsView<'_>) -> Result<Vec<u64>> {
         });
     }
     match wrong {
-        Some((row, column)) => Err(Error::OutOfRange { row, column, bound: EntryBound::new(1.0)? }),
+        Some((row, column)) => Err(Error::NotBit { row, column }),
         None => Ok(words),
     }
 }

@@ -48,6 +48,9 @@ enum Kind {
     /// Whole rows as unit vectors (PrivUnitG, ProjUnit): cosines, search, exact queries; pure. Streams.
     Units(units::UnitOptions),
     /// Values of a declared range one by one (piecewise and one-bit laws): products, distances, search, exact queries; pure. Streams.
+    ///
+    /// Squared distances are too large on average: by up to half of the squared width a value at epsilon 1 and below or with
+    /// --one-bit, an eighth at 2, little above 3; standard errors and intervals count it.
     Bounded(bounded::BoundedOptions),
     /// Signs of a projection: one bit a coordinate, Hamming search. Streams.
     Signs(signs::SignOptions),

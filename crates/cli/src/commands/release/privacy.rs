@@ -94,19 +94,19 @@ pub(crate) struct AdjacencyOptions {
 impl AdjacencyOptions {
     /// The adjacency, one of those that `what` can protect.
     pub(crate) fn get(&self, what: &str, known: &[AdjacencyKind]) -> Result<Adjacency> {
-        let kind = self.adjacency.ok_or_else(|| {
-            Error::usage(format!(
+        let kind = self.adjacency.ok_or_else(|| Error::Choices {
+            said: format!(
                 "--adjacency is required: it says which two files nobody must be able to tell \
-                 apart, and so what epsilon means. For {what}:{}",
-                explain(known)
-            ))
+                 apart, and so what epsilon means. For {what}:"
+            ),
+            choices: explain(known),
         })?;
         let [name, option, _] = kind.help();
         if !known.contains(&kind) {
-            return Err(Error::usage(format!(
-                "{what} cannot protect adjacency {name}; it can:{}",
-                explain(known)
-            )));
+            return Err(Error::Choices {
+                said: format!("{what} cannot protect adjacency {name}; it can:"),
+                choices: explain(known),
+            });
         }
         self.only(kind)?;
         let missing = || Error::usage(format!("--adjacency {name} needs {option}"));
@@ -147,12 +147,13 @@ impl AdjacencyOptions {
     }
 }
 
-fn explain(known: &[AdjacencyKind]) -> String {
-    let line = |kind: &AdjacencyKind| {
+/// Two lines each.
+fn explain(known: &[AdjacencyKind]) -> Vec<String> {
+    let lines = |kind: &AdjacencyKind| {
         let [name, option, meaning] = kind.help();
-        format!("\n  --adjacency {name} {option}\n      {meaning}")
+        [format!("--adjacency {name} {option}").trim_end().to_owned(), format!("    {meaning}")]
     };
-    known.iter().map(line).collect()
+    known.iter().flat_map(lines).collect()
 }
 
 /// The unit: a user with several rows.

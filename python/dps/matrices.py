@@ -266,7 +266,8 @@ class Basis(Mechanism):
         matrix = np.asarray(basis, dtype=np.float64)
         if matrix.ndim != 2 or not np.isfinite(matrix).all():
             raise ValueError("basis must be a finite matrix, n x k")
-        if np.abs(matrix.T @ matrix - np.eye(matrix.shape[1])).max(initial=0) > 1e-6:
+        inner = matrix.T @ matrix - np.eye(matrix.shape[1])
+        if matrix.shape[1] <= matrix.shape[0] and np.abs(inner).max(initial=0) > 1e-6:
             raise ValueError(
                 "the columns of basis must be orthonormal: numpy.linalg.qr(basis)[0] are, and span the same"
             )

@@ -54,7 +54,7 @@ class DistancePlan:
         if self.method == "noise on distances":
             return Distances(n=facts["n"], low=facts["low"], high=facts["high"], **common)
         if self.method == "flipped bits":
-            return Bits(**common)
+            return Bits(**{**common, "delta": 0})
         common["bound"] = max(abs(facts["low"]), abs(facts["high"]))
         if self.method == "several scales":
             count = len(self.sizes)

@@ -226,7 +226,7 @@ pub(crate) fn between(
         _ => return Ok(None),
     }
     match measure {
-        Some(asked) if !names.iter().any(|name| *name == asked) => {
+        Some(asked) if !names.contains(&asked) => {
             let names = names.join(", ");
             Err(Fault::Data(format!(
                 "measure = {asked} cannot be read from this release: it tells {{{names}}}"

@@ -277,7 +277,11 @@ pub(crate) fn build(config: Config, adjacency: Adjacency, budget: Budget) -> Res
                 return Err(Fault::invalid("basis", basis.len(), "n times k numbers"));
             }
             if !(1..=n).contains(&k) {
-                return Err(Fault::invalid("columns of the basis", k, &format!("[1, {n}], its rows")));
+                return Err(Fault::invalid(
+                    "columns of the basis",
+                    k,
+                    &format!("[1, {n}], its rows"),
+                ));
             }
             if n < 3 {
                 return Err(Fault::invalid("rows of the basis", n, "[3, 2^32)"));

@@ -344,7 +344,7 @@ fn one_set(set: &Bound<'_, PyAny>, at: usize, kind: &mut Option<bool>) -> Result
         (set.is_instance_of::<PyBytes>(), "bytes", "split it first"),
         (set.is_instance_of::<PyDict>(), "a dict", "say which of its values are the items"),
     ];
-    for (_, what, way) in whole_thing.into_iter().filter(|(is, ..)| *is) {
+    if let Some((_, what, way)) = whole_thing.into_iter().find(|(is, ..)| *is) {
         let why = format!("set {at} is {what}: a set is an iterable of items; {way}");
         return Err(PyTypeError::new_err(why).into());
     }

@@ -136,7 +136,7 @@ fn what_pandas_writes_is_understood_or_said() {
         let batch = batch.expect("a batch");
         let stated = [("pandas".to_owned(), format!("{{\"index_columns\": {index}}}"))];
         let fields = batch.schema().fields().clone();
-        let schema = Arc::new(Schema::new_with_metadata(fields, stated.into()));
+        let schema = Arc::new(Schema::new_with_metadata(fields, stated));
         let batch = batch.with_schema(schema.clone()).expect("the same columns");
         let mut bytes = Vec::new();
         let mut writer = ArrowWriter::try_new(&mut bytes, schema, None).expect("a writer");

@@ -219,7 +219,7 @@ fn another_type_has_the_same_law() -> Outcome {
     let guarantee = made(10.0)?.guarantee().clone();
     let same = authority!().recast(made(10.0)?, |noise: GaussianNoise| noise)?;
     assert_eq!(same.guarantee(), &guarantee);
-    let other = made(1e9)?.noise().clone();
+    let other = *made(1e9)?.noise();
     let wrong = authority!().recast(made(10.0)?, |_: GaussianNoise| other);
     assert!(matches!(wrong, Err(Error::Mismatch { .. })));
     Ok(())

@@ -357,7 +357,7 @@ mod tests {
             assert_eq!(found.indices(0), [0, 2, 1], "{size} {query}");
             assert!((found.scores(0)[0] - 1.0).abs() < 1e-12, "{size} {query}");
         }
-        let items: Vec<f32> = items.iter().map(|x| x * 1e25).collect();
+        let items: Vec<f32> = items.iter().map(|x| (x * 1e25) as f32).collect();
         let found = DenseIndex::new(2, items.into(), Score::Cosine).unwrap().top_k(&[0.6, 0.8], 3);
         assert_eq!(found.unwrap().indices(0), [0, 2, 1]);
     }

@@ -331,6 +331,14 @@ fn the_rule_of_chi_expectations_is_within_its_error() {
 fn a_row_replaced_under_wishart_noise() {
     let mut pick = Pick(NoiseRng::deterministic_not_private(79).stream());
     let mut answers = Vec::new();
+    let mut asked = |twice: u64, t: f64, epsilon: f64| {
+        let row = OneRow::new(2, 3 + twice, t).unwrap();
+        if let Some(said) = Orthogonal::new(row, epsilon).ln_delta() {
+            answers.push(json!([twice, hex(t), hex(epsilon), hex(said)]));
+        }
+    };
+    // Once below the integral, by 25 of ln delta.
+    asked(4, 1.180_431_529_268_748_5e-22, 0.001_281_890_833_168_053_4);
     for i in 0..24 {
         let twice = pick.count(if i % 2 == 0 { 6 } else { 200 });
         let a = 0.5 * twice as f64;
@@ -347,10 +355,7 @@ fn a_row_replaced_under_wishart_noise() {
             }
             _ => (pick.between(1e-12, 30.0), pick.between(1e-9, 30.0)),
         };
-        let row = OneRow::new(2, 3 + twice, t).unwrap();
-        if let Some(said) = Orthogonal::new(row, epsilon).ln_delta() {
-            answers.push(json!([twice, hex(t), hex(epsilon), hex(said)]));
-        }
+        asked(twice, t, epsilon);
     }
     assert!(answers.len() > 20, "{}", answers.len());
     let question = json!(answers).to_string();

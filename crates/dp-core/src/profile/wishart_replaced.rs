@@ -6,8 +6,8 @@ use crate::numeric::gamma::{deviance, ln_poisson_kernel};
 use crate::numeric::root::{Middle, bisect};
 use core::f64::consts::TAU;
 
-/// What either rule may miss is about `e^-26` of the whole.
-const MISSED: f64 = 27.0;
+/// What either rule may miss is about `e^-29` of the whole.
+const MISSED: f64 = 30.0;
 /// Terms, and what lies beyond the last of them, that are below `1e-13` of the largest are taken from above.
 const SMALL: f64 = 1e-13;
 /// Most expectations of one sum.
@@ -121,7 +121,7 @@ struct Step {
 
 impl Step {
     /// For an integrand whose integral on the lines `Im = +-y` is at most `cos^(-first) y e^(second tan^2 y / 2)` times a known
-    /// bound: what is missed is to be about `e^-(above + 26)` of that bound.
+    /// bound: what is missed is to be about `e^-(above + 29)` of that bound.
     fn new(first: f64, second: f64, above: f64) -> Self {
         let aim = above + MISSED;
         let x = aim / (first + second);

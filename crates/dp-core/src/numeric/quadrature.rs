@@ -101,54 +101,6 @@ impl LogConcave for Chi {
     }
 }
 
-/// `z / sqrt n` has a density in proportion to `cos^n` on `[-pi/2, pi/2]`, n at least 1.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Cosine {
-    n: f64,
-    constant: f64,
-}
-
-impl Cosine {
-    pub(crate) fn new(n: f64) -> Self {
-        // int cos^n = sqrt(pi) Gamma(a + 1) / Gamma(a + 3/2), n = 2a + 1.
-        let a = 0.5 * (n - 1.0);
-        let shrink = if a > 0.0 { (a + 0.5) * (0.5 / a).ln_1p() } else { 0.0 };
-        let integral = if a > 0.0 {
-            0.5 * core::f64::consts::PI.ln() + 0.5 + stirling_error(a)
-                - stirling_error(a + 0.5)
-                - shrink
-                - 0.5 * (a + 0.5).ln()
-        } else {
-            2f64.ln()
-        };
-        Self { n, constant: -integral - 0.5 * n.ln() }
-    }
-
-    pub(crate) fn angle(self, z: f64) -> f64 {
-        z / self.n.sqrt()
-    }
-}
-
-impl LogConcave for Cosine {
-    fn ends(&self) -> (f64, f64) {
-        let end = self.n.sqrt() * core::f64::consts::FRAC_PI_2;
-        (-end, end)
-    }
-
-    fn mode(&self) -> f64 {
-        0.0
-    }
-
-    fn ln_pdf(&self, z: f64) -> f64 {
-        let sin = self.angle(z).sin();
-        self.constant + 0.5 * self.n * (-sin * sin).ln_1p()
-    }
-
-    fn slope(&self, z: f64) -> f64 {
-        (self.n.sqrt() * self.angle(z).tan()).abs()
-    }
-}
-
 /// Which side of the threshold an expectation runs over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -243,13 +195,6 @@ pub(crate) fn ln_chi_expectation(
     w: impl Fn(f64, f64) -> f64,
 ) -> f64 {
     ln_expectation(&Chi::new(k), from, side, rate.max(4.0 / from), certain, w)
-}
-
-/// Integral of `f` over `[a, b]` in panels of equal width.
-pub(crate) fn even_panels(a: f64, b: f64, count: u32, f: impl Fn(f64) -> f64) -> f64 {
-    let width = (b - a) / f64::from(count);
-    let edge = |i: u32| a + width * f64::from(i);
-    (0..count).map(|i| panel(edge(i), edge(i + 1), &f)).sum()
 }
 
 /// Panels over `[0, length]`, the first of width `first`, each twice the one before.

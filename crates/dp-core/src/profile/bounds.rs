@@ -2,6 +2,8 @@
 //! noise: that is held against sums over its laws (`tests/integer_noise.rs`).
 
 use super::kinds::{CoordinateProfile, GaussianStep, PrivacyProfile, Profile, RowChange};
+use super::wishart::OneRow;
+use super::wishart_replaced::Orthogonal;
 use crate::budget::{Delta, Epsilon};
 use crate::noise::{Grid, NoiseRng, NoiseStream};
 use crate::numeric::quadrature::GAUSS;
@@ -320,5 +322,45 @@ fn the_rule_of_chi_expectations_is_within_its_error() {
     let worst = bounds.values().copied().fold(0.0, f64::max);
     assert!(bounds.len() == 4 && holds.len() == 4 && holds.values().all(|&h| h), "{holds:?}");
     assert!(worst <= STATED && worst > 0.5 * STATED, "{worst:e}, stated {STATED:e}");
+    assert!(least > 0.0 && most <= 1.0, "{least} to {most} of what is allowed");
+}
+
+/// A row against an orthogonal one under Wishart noise, up to 200 degrees of freedom: never below the integral in ball arithmetic
+/// (`tools/reference/wishart_bounds.py`), and near it. The proof is by hand: `docs/proofs/wishart-orthogonal.md`.
+#[test]
+fn a_row_replaced_under_wishart_noise() {
+    let mut pick = Pick(NoiseRng::deterministic_not_private(79).stream());
+    let mut answers = Vec::new();
+    let mut asked = |twice: u64, t: f64, epsilon: f64| {
+        let row = OneRow::new(2, 3 + twice, t).unwrap();
+        if let Some(said) = Orthogonal::new(row, epsilon).ln_delta() {
+            answers.push(json!([twice, hex(t), hex(epsilon), hex(said)]));
+        }
+    };
+    // Once below the integral, by 25 of ln delta.
+    asked(4, 1.180_431_529_268_748_5e-22, 0.001_281_890_833_168_053_4);
+    for i in 0..24 {
+        let twice = pick.count(if i % 2 == 0 { 6 } else { 200 });
+        let a = 0.5 * twice as f64;
+        let (t, epsilon) = match i % 4 {
+            // A delta of any size.
+            0 | 1 => {
+                let mu = pick.between(0.05, 5.0);
+                (mu * a.sqrt(), (mu * (7.0 * pick.unit() - 0.5 + 0.5 * mu)).max(0.0))
+            }
+            // Losses as small as epsilon, where nothing may cancel.
+            2 => {
+                let t = pick.between(1e-30, 1e-3);
+                (t, t / a.sqrt() * 3.0 * pick.unit())
+            }
+            _ => (pick.between(1e-12, 30.0), pick.between(1e-9, 30.0)),
+        };
+        asked(twice, t, epsilon);
+    }
+    assert!(answers.len() > 20, "{}", answers.len());
+    let question = json!(answers).to_string();
+    let Some(found) = ask("wishart_bounds.py", "flint", &question) else { return };
+    let (least, most): (f64, f64) = serde_json::from_value(found).unwrap();
+    println!("{} answers, {least:.2} to {most:.2} of what is allowed", answers.len());
     assert!(least > 0.0 && most <= 1.0, "{least} to {most} of what is allowed");
 }

@@ -34,6 +34,7 @@ pub(crate) mod staircase;
 mod sum;
 pub(crate) mod symmetric;
 pub(crate) mod wishart;
+mod wishart_replaced;
 
 pub use event::Event;
 pub(crate) use group::Meeting;

@@ -13,8 +13,8 @@ use sketch::RowsView;
 use sketch::bounded::BoundedQueries;
 use sketch::projection::Family;
 use sketch::search::{
-    BoundedIndex, CountIndex, HammingIndex, Queries, Ranking, Score, SetIndex, SketchIndex,
-    UnitIndex, nearest,
+    BoundedIndex, CountIndex, HammingIndex, Neighbours, Queries, Ranking, Score, SetIndex,
+    SketchIndex, UnitIndex, nearest,
 };
 use sketch::sets::{NoisyCounts, PrivateSymbols, SetPairs};
 use sketch::signs::{SignCodes, SignQueries};
@@ -30,20 +30,33 @@ const PAIRS: usize = 1 << 27;
 /// Answers so many queries among so many rows, a portion at a time.
 fn in_portions(
     (queries, items): (usize, usize),
-    mut each: impl FnMut(Range<usize>, &mut Best) -> Result<()>,
-) -> Result<Best> {
+    mut each: impl FnMut(Range<usize>) -> Result<()>,
+) -> Result<()> {
     let portion = (PAIRS / items.max(1)).max(256);
-    let (mut watch, mut best, mut first) = (Watch::new(None), Best::default(), 0);
+    let (mut watch, mut first) = (Watch::new(None), 0);
     // Once where there is none too: what is asked for is checked.
     loop {
         watch.tick(first, queries)?;
         let next = queries.min(first + portion);
-        each(first..next, &mut best).map_err(|e| e.offset_row(first))?;
+        each(first..next).map_err(|e| e.offset_row(first))?;
         if next == queries {
-            return Ok(best);
+            return Ok(());
         }
         first = next;
     }
+}
+
+/// The answers of an index, portion by portion.
+fn answers<S: Copy + Into<f64>>(
+    sizes: (usize, usize),
+    mut each: impl FnMut(Range<usize>) -> Result<Neighbours<S>>,
+) -> Result<Best> {
+    let mut best = Best::default();
+    in_portions(sizes, |range| {
+        best.extend(&each(range)?);
+        Ok(())
+    })?;
+    Ok(best)
 }
 
 /// Rows that are asked about: these, or so many from zero on.
@@ -79,26 +92,23 @@ pub(crate) fn search<'py>(
                 let sums = items.payload().sums();
                 let rows = numbers(rows, sums.n());
                 in_groups(items.payload(), score, |index| {
-                    in_portions((rows.len(), sums.n()), |range, best| {
-                        best.extend(&index.top_k(&Queries::rows(sums, &rows[range])?, top)?);
-                        Ok(())
+                    answers((rows.len(), sums.n()), |range| {
+                        Ok(index.top_k(&Queries::rows(sums, &rows[range])?, top)?)
                     })
                 })?
             }
             (AnyRelease::Units(items), AnyRelease::Units(asked)) => {
                 let (items, asked) = (items.payload(), asked.payload());
                 let (rows, index) = (numbers(rows, asked.n()), UnitIndex::new(items, score)?);
-                in_portions((rows.len(), items.n()), |range, best| {
-                    best.extend(&index.top_k(&UnitQueries::released(asked, &rows[range])?, top)?);
-                    Ok(())
+                answers((rows.len(), items.n()), |range| {
+                    Ok(index.top_k(&UnitQueries::released(asked, &rows[range])?, top)?)
                 })?
             }
             (AnyRelease::Sketch(items), AnyRelease::Sketch(asked)) => {
                 let (items, asked) = (items.payload(), asked.payload());
                 let (rows, index) = (numbers(rows, asked.n()), SketchIndex::new(items, score)?);
-                in_portions((rows.len(), items.n()), |range, best| {
-                    best.extend(&index.top_k(&Queries::rows(asked, &rows[range])?, top)?);
-                    Ok(())
+                answers((rows.len(), items.n()), |range| {
+                    Ok(index.top_k(&Queries::rows(asked, &rows[range])?, top)?)
                 })?
             }
             (AnyRelease::Bounded(items), AnyRelease::Bounded(asked)) => {
@@ -106,24 +116,23 @@ pub(crate) fn search<'py>(
                 items.check_comparable(asked)?;
                 let rows = numbers(rows, asked.n());
                 let index = BoundedIndex::denoised(items, score)?;
-                in_portions((rows.len(), items.n()), |range, best| {
+                answers((rows.len(), items.n()), |range| {
                     let queries = BoundedQueries::released(asked, &rows[range])?;
-                    best.extend(&index.top_k(&queries, top)?);
-                    Ok(())
+                    Ok(index.top_k(&queries, top)?)
                 })?
             }
             (AnyRelease::Counts(items), AnyRelease::Counts(asked)) => {
                 let (items, asked) = (items.payload(), asked.payload());
                 let rows = numbers(rows, asked.rows());
                 let index = CountIndex::posterior(items, items)?;
-                in_portions((rows.len(), items.rows()), |range, best| {
-                    best.extend(&index.top_k(&Queries::rows(asked, &rows[range])?, top)?);
-                    Ok(())
+                answers((rows.len(), items.rows()), |range| {
+                    Ok(index.top_k(&Queries::rows(asked, &rows[range])?, top)?)
                 })?
             }
             (AnyRelease::Symbols(items), AnyRelease::Symbols(asked)) => {
                 let rows = numbers(rows, asked.payload().rows());
-                in_portions((rows.len(), items.payload().rows()), |range, best| {
+                let mut best = Best::default();
+                in_portions((rows.len(), items.payload().rows()), |range| {
                     let pairs = match other {
                         None => SetPairs::within(items),
                         Some(_) => SetPairs::between(asked, items)?,
@@ -132,7 +141,8 @@ pub(crate) fn search<'py>(
                         best.add(hits.iter().map(|hit| (hit.row as i64, hit.score)));
                     }
                     Ok(())
-                })?
+                })?;
+                best
             }
             (items, asked) => {
                 let (Some(items), Some(asked)) = (signs_of(items), signs_of(asked)) else {
@@ -140,9 +150,8 @@ pub(crate) fn search<'py>(
                 };
                 let (n, index) = (items.bits().n(), HammingIndex::new(items)?);
                 let rows = numbers(rows, asked.bits().n());
-                in_portions((rows.len(), n), |range, best| {
-                    best.extend(&index.top_k(&Queries::rows(asked, &rows[range])?, top)?);
-                    Ok(())
+                answers((rows.len(), n), |range| {
+                    Ok(index.top_k(&Queries::rows(asked, &rows[range])?, top)?)
                 })?
             }
         }))
@@ -183,10 +192,9 @@ pub(crate) fn search_exact<'py>(
             let (items, asked) = (items.payload(), sets(asked)?);
             work(py, || -> Result<_> {
                 let index = CountIndex::posterior(items, items)?;
-                in_portions((asked.len(), items.rows()), |range, best| {
+                answers((asked.len(), items.rows()), |range| {
                     let queries = NoisyCounts::exact(items, &asked[range]);
-                    best.extend(&index.top_k(&Queries::all(&queries), top)?);
-                    Ok(())
+                    Ok(index.top_k(&Queries::all(&queries), top)?)
                 })
             })?
         }
@@ -194,10 +202,9 @@ pub(crate) fn search_exact<'py>(
             let (items, asked) = (items.payload(), sets(asked)?);
             work(py, || -> Result<_> {
                 let index = SetIndex::denoised(items)?;
-                in_portions((asked.len(), items.rows()), |range, best| {
+                answers((asked.len(), items.rows()), |range| {
                     let queries = PrivateSymbols::exact(items, &asked[range])?;
-                    best.extend(&index.top_k(&Queries::all(&queries), top)?);
-                    Ok(())
+                    Ok(index.top_k(&Queries::all(&queries), top)?)
                 })
             })?
         }
@@ -219,46 +226,41 @@ pub(crate) fn search_exact<'py>(
 fn of_rows(items: &AnyRelease, rows: RowsView<'_>, top: usize, score: Score) -> Result<Best> {
     let of_signs = |codes: &SignCodes, queries: &dyn Fn(RowsView<'_>) -> Result<SignQueries>| {
         let index = HammingIndex::new(codes)?;
-        in_portions((rows.n(), codes.bits().n()), |range, best| {
-            best.extend(&index.top_k_exact(&queries(rows.slice(range))?, top)?);
-            Ok(())
+        answers((rows.n(), codes.bits().n()), |range| {
+            Ok(index.top_k_exact(&queries(rows.slice(range))?, top)?)
         })
     };
     match items {
         AnyRelease::Sketch(items) => {
             let (items, index) = (items.payload(), SketchIndex::new(items.payload(), score)?);
             let projection = items.projection().build();
-            in_portions((rows.n(), items.n()), |range, best| {
+            answers((rows.n(), items.n()), |range| {
                 let queries = PrivateSketch::exact(projection.as_ref(), rows.slice(range))?;
-                best.extend(&index.top_k(&Queries::all(&queries), top)?);
-                Ok(())
+                Ok(index.top_k(&Queries::all(&queries), top)?)
             })
         }
         AnyRelease::Groups(items) => {
             let sums = items.payload().sums();
             let projection = sums.projection().build();
             in_groups(items.payload(), score, |index| {
-                in_portions((rows.n(), sums.n()), |range, best| {
+                answers((rows.n(), sums.n()), |range| {
                     let queries = PrivateSketch::exact(projection.as_ref(), rows.slice(range))?;
-                    best.extend(&index.top_k(&Queries::all(&queries), top)?);
-                    Ok(())
+                    Ok(index.top_k(&Queries::all(&queries), top)?)
                 })
             })
         }
         AnyRelease::Units(items) => {
             let (items, index) = (items.payload(), UnitIndex::new(items.payload(), score)?);
-            in_portions((rows.n(), items.n()), |range, best| {
+            answers((rows.n(), items.n()), |range| {
                 let queries = UnitQueries::exact(items, rows.slice(range))?;
-                best.extend(&index.top_k(&queries, top)?);
-                Ok(())
+                Ok(index.top_k(&queries, top)?)
             })
         }
         AnyRelease::Bounded(items) => {
             let (items, index) = (items.payload(), BoundedIndex::denoised(items.payload(), score)?);
-            in_portions((rows.n(), items.n()), |range, best| {
+            answers((rows.n(), items.n()), |range| {
                 let queries = BoundedQueries::exact(items, rows.slice(range))?;
-                best.extend(&index.top_k(&queries, top)?);
-                Ok(())
+                Ok(index.top_k(&queries, top)?)
             })
         }
         AnyRelease::Signs(items) => {

@@ -2,8 +2,8 @@
 //! noise: that is held against sums over its laws (`tests/integer_noise.rs`).
 
 use super::kinds::{CoordinateProfile, GaussianStep, PrivacyProfile, Profile, RowChange};
-use super::wishart::OneRow;
 use super::wishart_replaced::Orthogonal;
+use super::wishart_row::OneRow;
 use crate::budget::{Delta, Epsilon};
 use crate::noise::{Grid, NoiseRng, NoiseStream};
 use crate::numeric::quadrature::GAUSS;

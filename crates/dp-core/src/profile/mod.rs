@@ -35,6 +35,7 @@ mod sum;
 pub(crate) mod symmetric;
 pub(crate) mod wishart;
 mod wishart_replaced;
+mod wishart_row;
 
 pub use event::Event;
 pub(crate) use group::Meeting;

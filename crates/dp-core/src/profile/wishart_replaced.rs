@@ -1,6 +1,6 @@
 //! A row against an orthogonal one under Wishart noise. Proof: `docs/proofs/wishart-orthogonal.md`.
 
-use super::wishart::OneRow;
+use super::wishart_row::OneRow;
 use crate::numeric::float::floor_log2;
 use crate::numeric::gamma::{deviance, ln_poisson_kernel};
 use crate::numeric::root::{Middle, bisect};
@@ -14,6 +14,17 @@ const SMALL: f64 = 1e-13;
 const MOST: u32 = 20_000;
 /// A larger q counts, on the safe side: so near to h no panels are needed.
 const NEAREST: f64 = 1e-25;
+
+/// One row replaced: the worst of a row added, a row removed, and a row replaced by an orthogonal one, which
+/// takes two dimensions. An upper bound on ln delta.
+pub(super) fn ln_delta_replace(row: OneRow, epsilon: f64, dim: u64) -> f64 {
+    let one = row.ln_delta_add_remove(epsilon);
+    if dim < 2 {
+        return one;
+    }
+    let two = Orthogonal::new(row, epsilon).ln_delta();
+    one.max(two.unwrap_or_else(|| row.ln_delta_in_two_steps(epsilon, 0.5)))
+}
 
 /// `E[(1 - e^(eps - L))_+]`, `L = -a ln((1 + t/p) (1 - h/q))`, `h = t / cosh^2 v`, over independent `p ~ chi2_(2a + 3)`,
 /// `q ~ chi2_(2a + 2)` and a normal `sqrt(p + t) tanh v`.

@@ -96,6 +96,9 @@ def listed(data: Any) -> Any:
                 f"a table of {data.num_columns} columns holds no sets: give the column of lists, as table['items']"
             )
         data = data.column(0)
+    elif hasattr(data, "columns"):
+        # Its columns, or their names, are what it is a sequence of.
+        raise DataError("a data frame holds no sets: give its column of lists, as frame['items']")
     if hasattr(data, "tocsr"):
         csr = data.tocsr()
         return [

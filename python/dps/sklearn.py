@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import numbers
+import os
 import secrets
 import threading
 from typing import Any
@@ -51,7 +52,9 @@ class _Remembered:
         self._one = threading.Lock()
 
     def of(self, mechanism: Mechanism, rows: Any, ledger: Any, label: str) -> Release:
-        name = self._name(rows, pays(ledger))
+        # A path may be relative to a folder that is no longer the current one.
+        paid = pays(ledger)
+        name = self._name(rows, paid and (os.path.abspath(paid[0]), paid[1]))
         with self._one:
             if name not in self._releases:
                 self._releases[name] = mechanism.release(rows, ledger=ledger, label=label)

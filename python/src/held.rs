@@ -31,32 +31,27 @@ impl From<AnyRelease> for Held {
     }
 }
 
+/// Nor does what cannot be read.
+fn begins_as_a_release(path: &Path) -> bool {
+    let mut first = [0; MAGIC.len()];
+    path.is_file()
+        && File::open(path).is_ok_and(|mut file| file.read_exact(&mut first).is_ok())
+        && first == MAGIC
+}
+
 /// Where a release is written: never over what is no release, which may be a ledger or the data.
 pub(crate) fn output(path: &Path, replace: bool) -> Result<Output> {
     let refused = |reason: &str| {
         let what = path.display().to_string();
         Err(Error::Io { what, kind: ErrorKind::AlreadyExists, reason: reason.to_owned() }.into())
     };
-    if path.exists() {
-        if !path.is_file() {
-            return refused("it is no file, or a folder: name a file");
-        }
-        if !replace {
-            return refused("it exists: replace=True writes over a release, or name another file");
-        }
-        let mut first = Vec::new();
-        let read =
-            File::open(path).and_then(|f| f.take(MAGIC.len() as u64).read_to_end(&mut first));
-        read.map_err(|e| Error::Io {
-            what: path.display().to_string(),
-            kind: e.kind(),
-            reason: e.to_string(),
-        })?;
-        if first != MAGIC {
-            return refused(
-                "it exists and is no release; it might be the data or a ledger, and is never written over",
-            );
-        }
+    if path.exists() && !begins_as_a_release(path) {
+        return refused(
+            "it exists and is no release; it might be the data or a ledger, and is never written over",
+        );
+    }
+    if path.exists() && !replace {
+        return refused("it exists: replace=True writes over a release, or name another file");
     }
     let existing = if replace { Existing::Replace } else { Existing::Keep };
     Ok(Output::create(path, existing)?)

@@ -24,15 +24,17 @@ use sketch::vectors::{Posterior, PrivateSketch};
 /// Rows and scores, queries x top.
 pub(crate) type Found<'py> = (Bound<'py, PyAny>, Bound<'py, PyAny>);
 
-/// Pairs of queries and rows that are compared before Ctrl-C is looked for: about a second of work.
+/// Pairs of queries and rows that are compared before Ctrl-C is looked for: about a second of work,
 const PAIRS: usize = 1 << 27;
+/// and as many queries at least: with fewer an index multiplies them in smaller blocks.
+const QUERIES: usize = 1 << 12;
 
 /// Answers so many queries among so many rows, a portion at a time.
 fn in_portions(
     (queries, items): (usize, usize),
     mut each: impl FnMut(Range<usize>) -> Result<()>,
 ) -> Result<()> {
-    let portion = (PAIRS / items.max(1)).max(256);
+    let portion = (PAIRS / items.max(1)).max(QUERIES);
     let (mut watch, mut first) = (Watch::new(None), 0);
     // Once where there is none too: what is asked for is checked.
     loop {

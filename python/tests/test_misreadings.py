@@ -45,8 +45,12 @@ def test_sets_are_not_the_names_of_columns_nor_a_dense_matrix():
     for form in (table, batch, table["items"]):
         assert np.array_equal(bits(form), bits(words))
     two = arrow.table({"items": words, "more": words})
+    pandas, polars = (pytest.importorskip(name) for name in ("pandas", "polars"))
+    frames = [made({"a": ["x", "y"], "b": ["z", "w"]}) for made in (pandas.DataFrame, polars.DataFrame)]
+    assert np.array_equal(bits(pandas.DataFrame({"items": words})["items"]), bits(words))
+    assert np.array_equal(bits(polars.DataFrame({"items": words})["items"]), bits(words))
     lines = [{"items": row} for row in words]
-    for wrong in (two, lines, [b"abc", b"de"], np.eye(4, dtype=int), np.ones((3, 3), dtype=bool)):
+    for wrong in (*frames, two, lines, [b"abc", b"de"], np.eye(4, dtype=int), np.ones((3, 3), dtype=bool)):
         with refused:
             bits(wrong)
 

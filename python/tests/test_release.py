@@ -400,14 +400,14 @@ def test_rows_that_were_mapped_in_different_ways_do_not_compare(tmp_path, rows, 
 
 def test_many_queries_are_answered_in_portions(rows):
     # More queries than one portion: those of parts, and a row that is refused is named by its place among all.
-    release = vectors(epsilon=50).release(np.tile(rows, (1000, 1)))
-    queries = np.tile(rows, (5, 1))
+    release = vectors(epsilon=50).release(np.tile(rows, (200, 1)))
+    queries = np.tile(rows, (25, 1))
     found, scores = release.search(queries, top=3)
     parts = [release.search(part, top=3) for part in np.array_split(queries, 7)]
     assert np.array_equal(found, np.concatenate([part[0] for part in parts]))
     assert np.allclose(scores, np.concatenate([part[1] for part in parts]))
-    within, _ = release.search(top=2, rows=list(range(800)))
-    assert np.array_equal(within[799], release.search(top=2, rows=[799])[0][0])
-    queries[900, 3] = np.nan
-    with pytest.raises(dps.errors.DataError, match="900"):
+    within, _ = release.search(top=2, rows=list(range(4200)))
+    assert np.array_equal(within[4199], release.search(top=2, rows=[4199])[0][0])
+    queries[4500, 3] = np.nan
+    with pytest.raises(dps.errors.DataError, match="4500"):
         release.search(queries)

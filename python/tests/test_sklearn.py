@@ -170,7 +170,7 @@ def test_privacy_must_be_said(rows):
         estimators.PrivatePCA(adjacency=PERSON).fit(rows)
 
 
-def test_a_batch_of_many_threads_is_one_release(tmp_path, rows):
+def test_a_batch_of_many_threads_is_one_release(tmp_path, monkeypatch, rows):
     ledger = dps.Ledger.create(
         tmp_path / "ledger", data="rows", adjacency=WIDE, epsilon=100, delta=1e-3
     )
@@ -190,6 +190,14 @@ def test_a_batch_of_many_threads_is_one_release(tmp_path, rows):
     )
     assert not np.array_equal(seeded.set_params(ledger=other).transform(rows), first)
     assert len(other) == 1 and len(ledger) == 2
+    # The same words for another file.
+    for folder in ("here", "there"):
+        (tmp_path / folder).mkdir()
+        monkeypatch.chdir(tmp_path / folder)
+        near = dps.Ledger.create("near", data="rows", adjacency=WIDE, epsilon=100, delta=1e-3)
+        seeded.set_params(ledger="near").transform(rows)
+        seeded.transform(rows)
+        assert len(near) == 1
 
 
 @pytest.mark.parametrize("components", [0, 13, 2.5, "mle", True])

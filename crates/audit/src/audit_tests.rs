@@ -169,28 +169,6 @@ fn equal_seeds_give_equal_findings_and_others_other_counts() {
     assert_ne!((a.often, a.seldom), (c.often, c.seldom));
 }
 
-/// Every kind of twin that costs little is caught here too, so that a broken audit fails in the
-/// ordinary tests; `cargo xtask audit` runs all.
-#[test]
-fn cheap_twins_are_caught_and_their_neighbours_are_not_accused() {
-    let mut some = crate::twins::all().unwrap();
-    some.extend(crate::twins::controls().unwrap());
-    let audits = crate::everything().unwrap().len();
-    let mut caught = 0;
-    let cheap = |s: &&Subject| s.role == Role::Mechanism || s.runs <= 40_000;
-    for subject in some.iter().filter(|s| s.form == Effort::Quick).filter(cheap) {
-        let finding = audit(subject, SETTINGS, audits).unwrap();
-        let expected = if subject.role == Role::Mechanism {
-            Verdict::Consistent
-        } else {
-            caught += 1;
-            Verdict::Caught
-        };
-        assert_eq!(finding.verdict, expected, "{}: {}", subject.name, finding.epsilon);
-    }
-    assert!(caught >= 18, "{caught}");
-}
-
 /// The list of twins follows the list of mechanisms.
 #[test]
 fn every_mechanism_has_a_twin_that_truly_breaks_its_claim() {

@@ -11,8 +11,8 @@ use sketch::RowsView;
 use sketch::projection::{Family, Sampling};
 use sketch::signs::changes::Tail;
 use sketch::signs::{
-    FlipRule, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor, PrivateSigns,
-    SignPairs, SignSketch, cosine_to_public_row,
+    FlipRule, FlipTable, FreshConfig, FreshSigns, IndividualNoise, IndividualSigns, NormFloor,
+    PrivateSigns, SignPairs, SignSketch, cosine_to_public_row,
 };
 
 const ONE: f64 = 1.0;
@@ -40,6 +40,45 @@ fn rows(d: usize, values: &[f64]) -> RowsView<'_> {
 
 fn oporp(bits: usize, repetitions: usize, d: usize) -> SignSketch {
     SignSketch::repeated(Family::Oporp, d, bits, repetitions, PublicSeed::new(4)).unwrap()
+}
+
+/// What a ledger counts for a change of one attribute that is several times as large covers the very probabilities that signs are flipped
+/// with, at all levels that such a change joins; with smooth flips it is more than as many responses that differ once.
+#[test]
+fn a_larger_change_of_one_attribute_moves_the_same_signs_again() {
+    let budget = Budget::new(1.0, 1e-6).unwrap();
+    for rule in [FlipRule::RandomizedResponse, FlipRule::PublishedSmooth, FlipRule::OptimalSmooth] {
+        let signs = PrivateSigns::new(oporp(1, 1, 1), rule, attribute(0.1), bound(ONE), budget);
+        let guarantee = signs.unwrap().guarantee().clone();
+        let Some(&Profile::RandomizedResponse { bits: 1, keep }) = guarantee.profile() else {
+            panic!("{:?}", guarantee.profile())
+        };
+        let table = FlipTable::new(rule, keep).unwrap();
+        let plus = |level: i32| {
+            let flip = table.flip(level.unsigned_abs()).get();
+            if level > 0 { 1.0 - flip } else { flip }
+        };
+        let mut above = 0;
+        for steps in 2..=5_u64 {
+            let wide = guarantee.profile_under(attribute(0.1 * steps as f64)).unwrap().unwrap();
+            let once = Profile::RandomizedResponse { bits: steps, keep };
+            // Levels without zero, which lies between the neighbours 1 and -1.
+            let levels: Vec<i32> = (-9..=9).filter(|&level| level != 0).collect();
+            for pair in levels.windows(steps as usize + 1) {
+                for (here, there) in [(0, steps as usize), (steps as usize, 0)] {
+                    let (p, q) = (plus(pair[here]), plus(pair[there]));
+                    for epsilon in [1e-9, 0.3, 1.0, 2.0, 3.0] {
+                        let e = f64::exp(epsilon);
+                        let lost = (p - e * q).max(0.0) + (1.0 - p - e * (1.0 - q)).max(0.0);
+                        let at = dp_core::Epsilon::new(epsilon).unwrap();
+                        assert!(lost <= wide.log_delta(at).delta() + 1e-12, "{rule:?} {pair:?}");
+                        above += u32::from(lost > once.log_delta(at).delta() + 1e-3);
+                    }
+                }
+            }
+        }
+        assert_eq!(above > 0, rule != FlipRule::RandomizedResponse, "{rule:?}: {above}");
+    }
 }
 
 #[test]

@@ -61,27 +61,30 @@ pub(crate) fn releases(
 /// Whatever the stream refuses.
 pub(crate) fn sides(calibrated: &WindowMechanism) -> Result<[Vec<f64>; 2]> {
     let block = calibrated.config().block as usize;
+    // The same noise on both sides: what the row moves shows without it.
+    let pilot = |rows: &[f64]| -> Result<Vec<f64>> {
+        let mut seen = vec![];
+        for run in 0..PILOT {
+            releases(calibrated, rows, &mut NoiseRng::deterministic_not_private(run), &mut seen)?;
+        }
+        Ok(seen)
+    };
     let mut best = ([vec![], vec![]], -1.0);
     for other in [1.0, 0.0] {
+        // The stream in which that row is like the others is one at all times.
+        let alike = vec![other; BLOCKS * block];
+        let seen_alike = pilot(&alike)?;
         for at in (0..BLOCKS).map(|b| b * block) {
-            let stream = |row: f64| {
-                let mut rows = vec![other; BLOCKS * block];
-                rows[at] = row;
-                rows
-            };
-            let rows = [stream(0.0), stream(1.0)];
-            let mut seen = [vec![], vec![]];
-            for run in 0..PILOT {
-                for (side, rows) in rows.iter().enumerate() {
-                    // The same noise on both sides: what the row moves shows without it.
-                    let mut rng = NoiseRng::deterministic_not_private(run);
-                    releases(calibrated, rows, &mut rng, &mut seen[side])?;
-                }
+            let mut rows = alike.clone();
+            rows[at] = 1.0 - other;
+            let mut pair = [(alike.clone(), seen_alike.clone()), (rows.clone(), pilot(&rows)?)];
+            if other == 1.0 {
+                pair.reverse();
             }
-            let [left, right] = seen;
-            let found = separation(&Training { width: BLOCKS, left, right });
+            let [(left, seen_left), (right, seen_right)] = pair;
+            let found = separation(&Training { width: BLOCKS, left: seen_left, right: seen_right });
             if found > best.1 {
-                best = (rows, found);
+                best = ([left, right], found);
             }
         }
     }

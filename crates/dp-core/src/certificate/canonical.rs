@@ -14,9 +14,12 @@ use sha2::{Digest, Sha256};
 /// When the value cannot be written as JSON (maps with keys that are not strings).
 #[must_use]
 pub fn canonical(value: &impl Serialize) -> String {
-    let value = serde_json::to_value(value).expect("string keys only");
+    text(&serde_json::to_value(value).expect("string keys only"))
+}
+
+fn text(value: &Value) -> String {
     let mut out = String::new();
-    write(&value, &mut out);
+    write(value, &mut out);
     out
 }
 
@@ -70,7 +73,7 @@ pub(crate) fn digest(value: &impl Serialize) -> String {
     if let Value::Object(map) = &mut value {
         map.remove("digest");
     }
-    hex(&Sha256::digest(canonical(&value)))
+    hex(&Sha256::digest(text(&value)))
 }
 
 pub(crate) fn hex(bytes: &[u8]) -> String {

@@ -16,6 +16,8 @@ mod lanes;
 mod normal;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod watched;
 
 pub(super) use ball::Ball;
 pub(super) use bits::{Bits, Source, uniform};
@@ -35,11 +37,18 @@ pub(super) enum Path {
     /// Exact integers always: for tests.
     #[cfg_attr(not(test), expect(dead_code))]
     Exact,
+    /// The same, and what floating point states is held against them.
+    #[cfg(test)]
+    Watched,
 }
 
 /// The integer nearest to every real within `error` of `x`, if there is one; none for NaN.
 #[inline]
 pub(super) fn nearest(path: Path, x: f64, error: f64) -> Option<i128> {
+    #[cfg(test)]
+    if path == Path::Watched {
+        watched::one(x, error);
+    }
     let n = x.round_ties_even();
     // The bound was computed with rounding too, by far less than one part in a hundred.
     let limit = (0.5 - 1.01 * error).next_down();
@@ -50,6 +59,10 @@ pub(super) fn nearest(path: Path, x: f64, error: f64) -> Option<i128> {
 /// [`nearest`] for many numbers at a time: the integer as a float, NaN where there is none.
 #[inline(always)]
 pub(super) fn decided(path: Path, x: f64, error: f64) -> f64 {
+    #[cfg(test)]
+    if path == Path::Watched {
+        watched::many(x, error);
+    }
     // Zero has no sign, as that of an integer: it would tell more of x than the step.
     let n = x.round_ties_even() + 0.0;
     // The two roundings of the limit are below the last number.
@@ -64,6 +77,8 @@ pub(super) fn to_f64(n: i128) -> f64 {
 
 /// The integer nearest to a real that `enclose` encloses at any precision (half upwards).
 pub(super) fn settle(enclose: impl Fn(usize) -> Option<Ball>) -> i128 {
+    #[cfg(test)]
+    watched::hold(&enclose);
     let mut bits = 128;
     loop {
         if let Some(n) = enclose(bits).and_then(|ball| ball.nearest()) {

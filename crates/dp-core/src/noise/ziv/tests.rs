@@ -13,26 +13,26 @@ use dashu_int::IBig;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 
-fn streams(seed: u64, from: u64, count: u64) -> Vec<NoiseStream> {
+pub(super) fn streams(seed: u64, from: u64, count: u64) -> Vec<NoiseStream> {
     let mut rng = NoiseRng::deterministic_not_private(seed);
     rng.reserve(from);
     rng.reserve(count).collect()
 }
 
-fn source(seed: u64, nonce: u64) -> Source {
+pub(super) fn source(seed: u64, nonce: u64) -> Source {
     Source::new(streams(seed, nonce, 1).pop().unwrap(), 40)
 }
 
-fn grid(exponent: i32) -> Grid {
+pub(super) fn grid(exponent: i32) -> Grid {
     Grid::new(exponent).unwrap()
 }
 
-fn scale(s: f64) -> NoiseScale {
+pub(super) fn scale(s: f64) -> NoiseScale {
     NoiseScale::new(s).unwrap()
 }
 
 /// A Gram matrix of `rows` rows of small integers, times `2^shift`.
-fn gram(d: usize, rows: usize, shift: u32) -> Vec<i128> {
+pub(super) fn gram(d: usize, rows: usize, shift: u32) -> Vec<i128> {
     let entry = |r: usize, j: usize| ((r * 7919 + j * 104_729) % 2017) as i128 - 1008;
     let sum = |e: usize| (0..rows).map(|r| entry(r, e / d) * entry(r, e % d)).sum::<i128>();
     (0..d * d).map(|e| sum(e) << shift).collect()

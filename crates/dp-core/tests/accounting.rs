@@ -66,6 +66,23 @@ fn methods_stand_in_the_order_their_knowledge_allows() {
     assert!(upper(&events, Method::Basic) > upper(&events, Method::OptimalPure));
 }
 
+/// Shares of delta add up to no more than it: of runs that are nothing below a delta each, all are refused where they would need a
+/// little more than there is.
+#[test]
+fn shares_of_delta_add_up_to_no_more() {
+    let known = Profile::ApproximateDp { epsilon: Epsilon::new(1.0).unwrap(), delta: delta(1e-6) };
+    for runs in [1, 3, 7] {
+        let events = [Event::new(known.clone(), runs).unwrap()];
+        let at = |share: f64| epsilon(&events, delta(runs as f64 * 1e-6 * share), Method::Basic);
+        let (enough, less) = (at(1.0 + 1e-9).unwrap().upper.get(), at(1.0 - 3e-13));
+        assert!((enough / runs as f64 - 1.0).abs() < 1e-9, "{runs}: {enough}");
+        assert!(
+            less.as_ref().is_ok_and(|e| e.upper.get() > 2.0 * enough) || less.is_err(),
+            "{less:?}"
+        );
+    }
+}
+
 #[test]
 fn responses_compose_by_count_as_they_do_one_by_one() {
     // A peer's accountant ignores the count here: 0.1001 instead of 8.339.

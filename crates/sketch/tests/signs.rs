@@ -43,7 +43,7 @@ fn oporp(bits: usize, repetitions: usize, d: usize) -> SignSketch {
 }
 
 /// What a ledger counts for a change of one attribute that is several times as large covers the very probabilities that signs are flipped
-/// with, at all levels that such a change joins; with smooth flips it is more than as many responses that differ once.
+/// with, at any two levels from -9 to 9 that such a change joins; with smooth flips it is more than as many responses that differ once.
 #[test]
 fn a_larger_change_of_one_attribute_moves_the_same_signs_again() {
     let budget = Budget::new(1.0, 1e-6).unwrap();

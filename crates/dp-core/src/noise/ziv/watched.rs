@@ -3,8 +3,7 @@
 use super::tests::{gram, grid, scale, source, streams};
 use super::{Ball, Path, Target};
 use crate::noise::gram_rows::rows_per_stream;
-use crate::noise::{ChiSquare, GramRows, HalfSpaceNormal, TruncatedNormal, UnitCap, WishartNoise};
-use crate::quantity::Probability;
+use crate::noise::{ChiSquare, GramRows, HalfSpaceNormal, TruncatedNormal, WishartNoise};
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Mutex;

@@ -20,7 +20,7 @@ scikit-learn     `dps.sklearn`
 from __future__ import annotations
 
 from . import errors, plan
-from ._dps import __version__
+from ._dps import __version__, at_home
 from ._base import Mechanism
 from .auditing import Audit, audit
 from .groups import Groups
@@ -41,6 +41,8 @@ from .rows import (
     Vectors,
 )
 from .sets import Counts, Sets
+
+at_home()
 
 __all__ = [
     "Adjacency",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from collections.abc import Callable
 from typing import Any
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from . import _dps
+from ._checks import one_of, real, refused, whole, whole_or_none
 from ._rows import prepared
 from .errors import ParameterError
 from .ledger import Ledger, payer
@@ -98,7 +98,7 @@ class Mechanism:
                 ledger=payer(ledger),
                 label=label,
                 progress=progress,
-                test_noise=insecure_test_noise,
+                test_noise=whole_or_none("insecure_test_noise", insecure_test_noise),
             )
         )
 
@@ -137,47 +137,11 @@ def _checked(parameters: dict[str, Any]) -> dict[str, Any]:
             continue
         if name in WHOLE:
             # The place of a letter takes 32 bits.
-            whole(KNOWN_AS.get(name, name), value, 32 if name == "symbols" else 64)
+            bits = 32 if name == "symbols" else 64
+            checked[name] = whole(KNOWN_AS.get(name, name), value, bits)
         elif name in REAL:
             checked[name] = real(name, value)
     return checked
-
-
-def whole(name: str, value: Any, bits: int = 64) -> int:
-    """A whole number that so many bits hold."""
-    if isinstance(value, np.integer):
-        value = value.item()
-    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 2**bits:
-        allowed = f"the whole numbers of [0, 2^{bits})"
-        message = f"{name} = {value!r} is not allowed: must be in {allowed}"
-        raise ParameterError(message, parameter=name, value=repr(value), allowed=allowed)
-    return value
-
-
-def real(name: str, value: Any) -> float:
-    """A finite number."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = float("nan")
-    if not math.isfinite(number):
-        message = f"{name} = {value!r} is not allowed: must be in (-inf, inf)"
-        raise ParameterError(message, parameter=name, value=repr(value), allowed="(-inf, inf)")
-    return number
-
-
-def one_of(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        words = ", ".join(allowed)
-        message = f"{name} = {value!r} is not allowed: must be in {{{words}}}"
-        raise ParameterError(message, parameter=name, value=value, allowed=words)
-
-
-def refused(name: str, value: object, why: str) -> None:
-    """A parameter that has no effect is a misunderstanding."""
-    if value is not None:
-        message = f"{name} = {value!r} has no effect: {why}; leave it out"
-        raise ParameterError(message, parameter=name, value=repr(value), allowed="None")
 
 
 def family_of(name: str, nonzeros: int | None) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from . import _dps
+from ._checks import whole
 from .errors import ParameterError
 
 
@@ -53,7 +54,8 @@ class Groups:
     @classmethod
     def grid(cls, height: int, width: int, *, cell: int) -> Groups:
         """Pictures, row after row, as the sums of squares of ``cell x cell`` pixels."""
-        return cls(_dps.groups_of_grid(height, width, cell))
+        sizes = [whole("height", height), whole("width", width), whole("cell", cell)]
+        return cls(_dps.groups_of_grid(*sizes))
 
     @property
     def d(self) -> int:

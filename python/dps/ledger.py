@@ -8,6 +8,7 @@ import warnings
 from typing import Any
 
 from . import _dps
+from ._checks import one_of, whole
 from .privacy import Adjacency, Guarantee
 
 
@@ -55,9 +56,6 @@ class Ledger:
         rule : {"basic", "zcdp", "gdp", "renyi"}
             How expenses are added up.
         """
-        # `_base` needs this module.
-        from ._base import one_of
-
         one_of("rule", rule, ("basic", "zcdp", "gdp", "renyi"))
         _dps.ledger_create(os.fspath(path), data, adjacency._text, epsilon, delta, rule)
         return cls(path)
@@ -99,7 +97,7 @@ class Ledger:
 
     def declare(self, guarantee: Guarantee, *, label: str, runs: int = 1) -> None:
         """Enters runs of another program's mechanism, at the word of whoever declared it."""
-        _dps.ledger_declare(self._payer(), guarantee._text, runs, label)
+        _dps.ledger_declare(self._payer(), guarantee._text, whole("runs", runs), label)
 
     def add(self, release: Any, *, label: str) -> None:
         """Pays for a release that was made without a ledger and that nobody has seen yet."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from . import _dps
-from ._base import Mechanism, one_of, refused
+from ._base import Mechanism
+from ._checks import one_of, refused, whole_or_none
 from ._rows import prepared
 from .ledger import Ledger, payer
 from .privacy import Adjacency
@@ -358,7 +359,7 @@ class Window(Mechanism):
                 journal=None if journal is None else os.fspath(journal),
                 ledger=payer(ledger),
                 label=label,
-                test_noise=insecure_test_noise,
+                test_noise=whole_or_none("insecure_test_noise", insecure_test_noise),
             )
         )
 

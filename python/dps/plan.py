@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from . import _dps
-from ._base import Mechanism, _plain, one_of, refused
+from ._base import Mechanism, _plain
+from ._checks import one_of, refused
 from .privacy import Adjacency
 from .rows import Bits, Distances, MultiScale, Vectors
 from .sets import Sets

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-import operator
 from collections.abc import Iterable, Mapping
 from typing import Any, Union
 
 from . import _dps
+from ._checks import whole
 
 Run = Union["Guarantee", "tuple[Guarantee, int]"]
 
@@ -55,7 +55,7 @@ class Adjacency:
     @classmethod
     def set_items(cls, alpha: int, min_size: int) -> Adjacency:
         """One set of at least `min_size` items becomes another that differs in at most `alpha`."""
-        return cls("set-items", alpha=operator.index(alpha), min_size=operator.index(min_size))
+        return cls("set-items", alpha=whole("alpha", alpha), min_size=whole("min_size", min_size))
 
     @classmethod
     def any_input(cls) -> Adjacency:
@@ -65,7 +65,7 @@ class Adjacency:
     @classmethod
     def user(cls, rows: int, each: Adjacency) -> Adjacency:
         """Up to `rows` rows of one user change, each as `each` says."""
-        return cls("user", rows=operator.index(rows), each=json.loads(each._text))
+        return cls("user", rows=whole("rows", rows), each=json.loads(each._text))
 
     @classmethod
     def _of(cls, value: Mapping[str, Any]) -> Adjacency:
@@ -416,4 +416,4 @@ def compose(
         The sound end is the second.
     """
     pairs = [run if isinstance(run, tuple) else (run, 1) for run in runs]
-    return _dps.compose([(one._text, int(count)) for one, count in pairs], delta, method)
+    return _dps.compose([(one._text, whole("runs", count)) for one, count in pairs], delta, method)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import json
 import math
-import operator
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _dps
+from ._checks import one_of, whole, whole_or_none
 from ._rows import listed, prepared
 from .errors import CertificateError, DataError, ParameterError
 from .privacy import Guarantee, Profile
@@ -324,6 +324,7 @@ class Release:
         Estimate or list of Estimate
             One where `measure` is given.
         """
+        i, j = whole("i", i), whole("j", j)
         if expected is not None:
             if other is not None or measure not in (None, "squared distance"):
                 raise TypeError(
@@ -366,9 +367,8 @@ class Release:
             Rows (int64) and scores (float64), queries x top, best first. Scores are those of
             the noisy rows, but for squared distances: `distance` takes the noise out.
         """
-        if score not in ("cosine", "inner", "squared-distance"):
-            allowed = "'cosine', 'inner' or 'squared-distance'"
-            raise ValueError(f"score = {score!r} is not allowed: must be {allowed}")
+        one_of("score", score, ("cosine", "inner", "squared-distance"))
+        top = whole("top", top)
         if queries is None or isinstance(queries, Release):
             core = None if queries is None else queries._core
             chosen = None if rows is None else _places(rows)
@@ -385,7 +385,7 @@ class Release:
         Around zero, or with `center` around the mean: then the sums must have been released
         (``Covariance(means=True)``), and ``A`` below is the rows less their mean.
         """
-        directions, explained, total, values, space = self._core.pca(k, center, _failure(failure))
+        directions, explained, total, values, space = self._core.pca(whole("k", k), center, _failure(failure))
         return Components(
             np.ascontiguousarray(directions.T), np.array(explained), total, values, space, failure
         )
@@ -393,7 +393,7 @@ class Release:
     def shares(self, column: int = 0, *, failure: float = 0.05) -> list[Share]:
         """The share of every category of a column of `Bounded` with ``categories`` or one bit, each with an interval that covers
         with probability at least ``1 - failure``."""
-        return [Share(*told) for told in self._core.shares(column, _failure(failure))]
+        return [Share(*told) for told in self._core.shares(whole("column", column), _failure(failure))]
 
     def moments(self, *, failure: float = 0.05) -> Moments:
         """Means, deviations and correlations of a covariance that was released with its sums."""
@@ -422,6 +422,7 @@ class Release:
             raise DataError(
                 f"target = {target!r} has no effect: a release of Newton has its target; leave it out"
             )
+        target = whole_or_none("target", target)
         coefficients, ranges, intercept = self._core.regression(target, _failure(failure))
         value, around = intercept or (None, None)
         return Line(np.array(coefficients), np.array(ranges), value, around, failure)
@@ -490,7 +491,7 @@ def _places(rows: Iterable[Any]) -> list[int]:
     rows = list(rows)
     if any(isinstance(row, (bool, np.bool_)) for row in rows):
         raise TypeError("rows are numbers of rows and no mask: numpy.flatnonzero(mask) are")
-    return [operator.index(row) for row in rows]
+    return [whole("rows", row) for row in rows]
 
 
 def _html(release: Release) -> str:

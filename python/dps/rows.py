@@ -8,18 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from ._base import (
-    CALIBRATIONS,
-    FRESH,
-    Mechanism,
-    Progress,
-    bound_of,
-    family_of,
-    one_of,
-    real,
-    refused,
-    whole,
-)
+from ._base import CALIBRATIONS, FRESH, Mechanism, Progress, bound_of, family_of
+from ._checks import one_of, real, refused, whole, whole_or_none
 from ._rows import prepared
 from .errors import DataError, ParameterError
 from .groups import Groups
@@ -152,7 +142,7 @@ class Vectors(Mechanism):
             ledger=payer(ledger),
             label=label,
             progress=progress,
-            test_noise=insecure_test_noise,
+            test_noise=whole_or_none("insecure_test_noise", insecure_test_noise),
         )
 
 

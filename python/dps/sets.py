@@ -6,7 +6,8 @@ import json
 from typing import Any
 
 from . import _dps
-from ._base import Mechanism, one_of, refused
+from ._base import Mechanism
+from ._checks import one_of, refused
 from ._rows import listed
 from .privacy import Adjacency
 

@@ -12,7 +12,7 @@ use std::path::PathBuf;
 /// What a certificate alone says of an attacker, and with a ledger all that it holds, as JSON.
 #[pyfunction]
 #[pyo3(signature = (certificate, priors, failing, ledger=None))]
-fn explain(
+pub(crate) fn explain(
     py: Python<'_>,
     certificate: &str,
     priors: Vec<f64>,
@@ -35,8 +35,4 @@ fn explain(
         found["in_ledger"] = json!(entered);
         Ok(found.to_string())
     })
-}
-
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(explain, module)?)
 }

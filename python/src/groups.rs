@@ -10,19 +10,19 @@ use sketch::sets::ItemGroups;
 
 /// How many groups a list has: the group of every attribute, from one, negative for a minus sign.
 #[pyfunction]
-fn groups_of(signed: Vec<i32>) -> Result<usize> {
+pub(crate) fn groups_of(signed: Vec<i32>) -> Result<usize> {
     Ok(Groups::new(&signed)?.k())
 }
 
 /// The list of squares of pixels.
 #[pyfunction]
-fn groups_of_grid(height: usize, width: usize, cell: usize) -> Result<Vec<i32>> {
+pub(crate) fn groups_of_grid(height: usize, width: usize, cell: usize) -> Result<Vec<i32>> {
     Ok(Groups::grid((height, width), cell)?.signed().to_vec())
 }
 
 /// Groups of items: sets as they are, or those of a public sample for this many items and epsilon.
 #[pyfunction]
-fn groups_of_items(
+pub(crate) fn groups_of_items(
     py: Python<'_>,
     given: &Bound<'_, PyAny>,
     sample: Option<(u64, f64)>,
@@ -37,10 +37,4 @@ fn groups_of_items(
         })
     })?;
     Ok(groups.into())
-}
-
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(groups_of, module)?)?;
-    module.add_function(wrap_pyfunction!(groups_of_items, module)?)?;
-    module.add_function(wrap_pyfunction!(groups_of_grid, module)?)
 }

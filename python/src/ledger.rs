@@ -14,7 +14,7 @@ use std::path::PathBuf;
 
 /// Starts the ledger of a data set; rule is `basic`, `zcdp`, `gdp` or `renyi`.
 #[pyfunction]
-fn ledger_create(
+pub(crate) fn ledger_create(
     py: Python<'_>,
     path: PathBuf,
     data: &str,
@@ -32,7 +32,7 @@ fn ledger_create(
 /// What a ledger holds, as JSON; what was found interrupted in it is finished or taken back first.
 #[pyfunction]
 #[pyo3(signature = (path, delta=None))]
-fn ledger_show(py: Python<'_>, path: PathBuf, delta: Option<f64>) -> Result<String> {
+pub(crate) fn ledger_show(py: Python<'_>, path: PathBuf, delta: Option<f64>) -> Result<String> {
     let file = work(py, || BudgetFile::open(&path))?;
     let ledger = file.ledger();
     let limit = ledger.filter().map(|Filter { limit, rule }| {
@@ -82,14 +82,18 @@ fn ledger_show(py: Python<'_>, path: PathBuf, delta: Option<f64>) -> Result<Stri
 
 /// Whether the ledger would pay for a guarantee now.
 #[pyfunction]
-fn ledger_check(py: Python<'_>, payer: &Bound<'_, Payer>, guarantee: &str) -> Result<()> {
+pub(crate) fn ledger_check(
+    py: Python<'_>,
+    payer: &Bound<'_, Payer>,
+    guarantee: &str,
+) -> Result<()> {
     let (payer, guarantee) = (payer.get(), values::guarantee(guarantee)?);
     work(py, || payer.check(&guarantee).map(drop))
 }
 
 /// Enters runs of a mechanism at somebody's word.
 #[pyfunction]
-fn ledger_declare(
+pub(crate) fn ledger_declare(
     py: Python<'_>,
     payer: &Bound<'_, Payer>,
     guarantee: &str,
@@ -103,7 +107,7 @@ fn ledger_declare(
 
 /// Pays for a release that was made without a ledger and that nobody has seen yet, by its certificate.
 #[pyfunction]
-fn ledger_add(
+pub(crate) fn ledger_add(
     py: Python<'_>,
     payer: &Bound<'_, Payer>,
     certificate: &str,
@@ -116,7 +120,7 @@ fn ledger_add(
 
 /// Enters a release that has happened, even past the limit: what was passed, where it was.
 #[pyfunction]
-fn ledger_record(
+pub(crate) fn ledger_record(
     py: Python<'_>,
     payer: &Bound<'_, Payer>,
     certificate: &str,
@@ -134,16 +138,6 @@ fn ledger_record(
 
 /// The composition of all entries, in the form that other accountants read.
 #[pyfunction]
-fn ledger_export(py: Python<'_>, path: PathBuf) -> Result<String> {
+pub(crate) fn ledger_export(py: Python<'_>, path: PathBuf) -> Result<String> {
     Ok(work(py, || Foreign::of_ledger(BudgetFile::read(&path)?.ledger()))?.to_json())
-}
-
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(ledger_create, module)?)?;
-    module.add_function(wrap_pyfunction!(ledger_show, module)?)?;
-    module.add_function(wrap_pyfunction!(ledger_check, module)?)?;
-    module.add_function(wrap_pyfunction!(ledger_declare, module)?)?;
-    module.add_function(wrap_pyfunction!(ledger_add, module)?)?;
-    module.add_function(wrap_pyfunction!(ledger_record, module)?)?;
-    module.add_function(wrap_pyfunction!(ledger_export, module)?)
 }

@@ -23,21 +23,39 @@ mod search;
 mod stream;
 mod values;
 
-use pyo3::prelude::*;
+/// The compiled part: JSON texts, arrays and exceptions cross here. Use `dps` itself.
+#[pyo3::pymodule]
+mod _dps {
+    #[pymodule_export]
+    use crate::explain::explain;
+    #[pymodule_export]
+    use crate::groups::{groups_of, groups_of_grid, groups_of_items};
+    #[pymodule_export]
+    use crate::ledger::{
+        ledger_add, ledger_check, ledger_create, ledger_declare, ledger_export, ledger_record,
+        ledger_show,
+    };
+    #[pymodule_export]
+    use crate::mechanism::Mechanism;
+    #[pymodule_export]
+    use crate::parts::{Parts, parts_merge, parts_plan};
+    #[pymodule_export]
+    use crate::payer::Payer;
+    #[pymodule_export]
+    use crate::plan::{distance_plans, epsilon_of_error, set_plan};
+    #[pymodule_export]
+    use crate::release::Release;
+    #[pymodule_export]
+    use crate::run::at_home;
+    #[pymodule_export]
+    use crate::stream::Stream;
+    #[pymodule_export]
+    use crate::values::{
+        compose, declare, describe_adjacency, from_exchange, least_noise, profile_delta,
+        profile_epsilon, rate_limits, to_exchange,
+    };
 
-/// The compiled part of `dps`.
-#[pymodule]
-fn _dps(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    run::at_home();
-    module.add_class::<mechanism::Mechanism>()?;
-    module.add_class::<release::Release>()?;
-    module.add_class::<stream::Stream>()?;
-    module.add_class::<payer::Payer>()?;
-    module.add("__version__", env!("CARGO_PKG_VERSION"))?;
-    values::register(module)?;
-    explain::register(module)?;
-    groups::register(module)?;
-    plan::register(module)?;
-    parts::register(module)?;
-    ledger::register(module)
+    #[pymodule_export]
+    #[allow(non_upper_case_globals)] // as Python names it
+    const __version__: &str = env!("CARGO_PKG_VERSION");
 }

@@ -23,7 +23,7 @@ use std::path::PathBuf;
 #[pyfunction]
 #[pyo3(signature = (mechanism, columns, files, blocks, key, manifest, ledger=None, label=None))]
 #[allow(clippy::too_many_arguments)] // named where they are given
-fn parts_plan(
+pub(crate) fn parts_plan(
     py: Python<'_>,
     mechanism: &Mechanism,
     columns: Option<usize>,
@@ -218,7 +218,7 @@ fn content(key: &ReleaseKey, index: usize, portion: &Portion<'_>) -> (u64, Conte
 
 /// Puts parts together into a new file, publishes it, destroys the key.
 #[pyfunction]
-fn parts_merge(
+pub(crate) fn parts_merge(
     py: Python<'_>,
     manifest: PathBuf,
     key: PathBuf,
@@ -234,10 +234,4 @@ fn parts_merge(
         publish(&manifest, file, &parts, to)?;
         Ok(())
     })
-}
-
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_class::<Parts>()?;
-    module.add_function(wrap_pyfunction!(parts_plan, module)?)?;
-    module.add_function(wrap_pyfunction!(parts_merge, module)?)
 }

@@ -80,7 +80,7 @@ fn described(plan: &DistancePlan) -> Value {
 
 /// Every way of telling squared distances at a budget, best first.
 #[pyfunction]
-fn distance_plans(py: Python<'_>, facts: &str, adjacency: &str) -> Result<String> {
+pub(crate) fn distance_plans(py: Python<'_>, facts: &str, adjacency: &str) -> Result<String> {
     let task = task(facts, adjacency)?;
     let plans = work(py, || plan_distances(&task))?;
     Ok(Value::from_iter(plans.iter().map(described)).to_string())
@@ -88,7 +88,7 @@ fn distance_plans(py: Python<'_>, facts: &str, adjacency: &str) -> Result<String
 
 /// The epsilon at which the best way has a standard error; nothing where 64 is not enough.
 #[pyfunction]
-fn epsilon_of_error(
+pub(crate) fn epsilon_of_error(
     py: Python<'_>,
     facts: &str,
     adjacency: &str,
@@ -101,7 +101,7 @@ fn epsilon_of_error(
 
 /// The best signature of sets at a budget.
 #[pyfunction]
-fn set_plan(py: Python<'_>, facts: &str, adjacency: &str) -> Result<String> {
+pub(crate) fn set_plan(py: Python<'_>, facts: &str, adjacency: &str) -> Result<String> {
     let facts: OfSets = values::parsed("facts", facts)?;
     let neighbours = match values::adjacency(adjacency)? {
         Adjacency::SetItems { alpha, min_size } => SetNeighbours::new(alpha, min_size)?,
@@ -142,10 +142,4 @@ fn set_plan(py: Python<'_>, facts: &str, adjacency: &str) -> Result<String> {
         "standard_error": best.standard_error,
     })
     .to_string())
-}
-
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(distance_plans, module)?)?;
-    module.add_function(wrap_pyfunction!(epsilon_of_error, module)?)?;
-    module.add_function(wrap_pyfunction!(set_plan, module)?)
 }

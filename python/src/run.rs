@@ -152,7 +152,8 @@ static HOME: OnceLock<u32> = OnceLock::new();
 /// The threads of a process that was forked, and which it is.
 static FORKED: Mutex<Option<(u32, &'static ThreadPool)>> = Mutex::new(None);
 
-/// Notes where the library was loaded.
+/// Notes the process that loaded the library.
+#[pyfunction]
 pub(crate) fn at_home() {
     HOME.get_or_init(std::process::id);
 }

@@ -39,7 +39,7 @@ fn to_text(value: &impl serde::Serialize) -> Result<String> {
 
 /// How an adjacency reads, for people; refuses one that is not allowed.
 #[pyfunction]
-fn describe_adjacency(text: &str) -> Result<String> {
+pub(crate) fn describe_adjacency(text: &str) -> Result<String> {
     Ok(adjacency(text)?.to_string())
 }
 
@@ -51,7 +51,7 @@ fn profile(text: &str) -> Result<Profile> {
 
 /// `(delta, ln delta)` of a profile at an epsilon.
 #[pyfunction]
-fn profile_delta(py: Python<'_>, text: &str, epsilon: f64) -> Result<(f64, f64)> {
+pub(crate) fn profile_delta(py: Python<'_>, text: &str, epsilon: f64) -> Result<(f64, f64)> {
     let (profile, epsilon) = (profile(text)?, Epsilon::new(epsilon)?);
     let found = work(py, || profile.log_delta(epsilon));
     Ok((found.delta(), found.get()))
@@ -59,7 +59,7 @@ fn profile_delta(py: Python<'_>, text: &str, epsilon: f64) -> Result<(f64, f64)>
 
 /// The least epsilon of a profile at a delta.
 #[pyfunction]
-fn profile_epsilon(py: Python<'_>, text: &str, delta: f64) -> Result<f64> {
+pub(crate) fn profile_epsilon(py: Python<'_>, text: &str, delta: f64) -> Result<f64> {
     let (profile, delta) = (profile(text)?, Delta::new(delta)?);
     Ok(work(py, || profile.epsilon(delta))?.get())
 }
@@ -72,7 +72,7 @@ fn change(replace: bool) -> RowChange {
 #[pyfunction]
 #[pyo3(signature = (family, epsilon, delta, *, size=1.0, count=1, other=0, replace=false))]
 #[allow(clippy::too_many_arguments)] // one signature for every family: the Python side names them
-fn least_noise(
+pub(crate) fn least_noise(
     py: Python<'_>,
     family: &str,
     epsilon: f64,
@@ -144,7 +144,7 @@ fn least_noise(
 
 /// A guarantee at somebody's word, as JSON.
 #[pyfunction]
-fn declare(
+pub(crate) fn declare(
     py: Python<'_>,
     by_adjacency: &str,
     epsilon: f64,
@@ -173,7 +173,7 @@ fn method(name: &str) -> Result<Method> {
 
 /// Least and most of the epsilon of all runs together at a delta, by a method.
 #[pyfunction]
-fn compose(
+pub(crate) fn compose(
     py: Python<'_>,
     runs: Vec<(String, u64)>,
     delta: f64,
@@ -200,7 +200,7 @@ fn ledger_of(runs: &[(String, u64)]) -> Result<Ledger> {
 
 /// A guarantee in the form that other accountants read.
 #[pyfunction]
-fn to_exchange(py: Python<'_>, text: &str) -> Result<String> {
+pub(crate) fn to_exchange(py: Python<'_>, text: &str) -> Result<String> {
     let guarantee = guarantee(text)?;
     Ok(work(py, || Foreign::of(&guarantee))?.to_json())
 }
@@ -208,7 +208,7 @@ fn to_exchange(py: Python<'_>, text: &str) -> Result<String> {
 /// A guarantee, as JSON, from the form of other accountants.
 #[pyfunction]
 #[pyo3(signature = (text, delta=None))]
-fn from_exchange(py: Python<'_>, text: &str, delta: Option<f64>) -> Result<String> {
+pub(crate) fn from_exchange(py: Python<'_>, text: &str, delta: Option<f64>) -> Result<String> {
     let foreign = Foreign::from_json(text)?;
     let delta = delta.map(Delta::new).transpose()?;
     to_text(&work(py, || foreign.guarantee(delta))?)
@@ -216,7 +216,7 @@ fn from_exchange(py: Python<'_>, text: &str, delta: Option<f64>) -> Result<Strin
 
 /// Limits of a rate, each wrong with probability at most `alarm` (Clopper and Pearson).
 #[pyfunction]
-fn rate_limits(hits: u64, runs: u64, alarm: f64) -> Result<(f64, f64)> {
+pub(crate) fn rate_limits(hits: u64, runs: u64, alarm: f64) -> Result<(f64, f64)> {
     use dp_core::numeric::{ln_binomial_cdf, ln_binomial_sf};
     if runs == 0 || hits > runs {
         return Err(Fault::invalid("hits", hits, "[0, runs] of at least one run"));
@@ -240,16 +240,4 @@ fn rate_limits(hits: u64, runs: u64, alarm: f64) -> Result<(f64, f64)> {
         bracket(&|p| ln_binomial_cdf(runs, p, hits) < alarm.ln()).1
     };
     Ok((low, high))
-}
-
-pub(crate) fn register(module: &Bound<'_, PyModule>) -> PyResult<()> {
-    module.add_function(wrap_pyfunction!(describe_adjacency, module)?)?;
-    module.add_function(wrap_pyfunction!(profile_delta, module)?)?;
-    module.add_function(wrap_pyfunction!(profile_epsilon, module)?)?;
-    module.add_function(wrap_pyfunction!(least_noise, module)?)?;
-    module.add_function(wrap_pyfunction!(declare, module)?)?;
-    module.add_function(wrap_pyfunction!(compose, module)?)?;
-    module.add_function(wrap_pyfunction!(to_exchange, module)?)?;
-    module.add_function(wrap_pyfunction!(from_exchange, module)?)?;
-    module.add_function(wrap_pyfunction!(rate_limits, module)?)
 }

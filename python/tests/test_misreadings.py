@@ -81,13 +81,12 @@ def test_numbers_are_numbers():
 
 def test_numbers_of_rows_are_whole_and_no_mask(rows):
     release = vectors().release(rows)
-    for wrong in (np.arange(200) < 2, [True, False], [0.7], [1.0]):
+    for wrong in (np.arange(200) < 2, [True, False]):
         with pytest.raises(TypeError):
             release.search(release, rows=wrong)
-    with pytest.raises(TypeError):
-        dps.Adjacency.set_items(alpha=1.9, min_size=3)
-    with pytest.raises(TypeError):
-        dps.Adjacency.user(2.9, ONE)
+    for wrong in ([0.7], [1.0]):
+        with pytest.raises(dps.errors.ParameterError):
+            release.search(release, rows=wrong)
     scales = dps.MultiScale(d=12, sizes=[2, 6], shares=[1, 2], adjacency=ONE, bound=1, **BUDGET)
     released = scales.release(rows)
     with pytest.raises(TypeError):
@@ -123,3 +122,31 @@ def test_a_ledger_and_the_data_are_never_written_over(tmp_path, rows):
         release.save(out)
     vectors().write(out, rows, replace=True, ledger=ledger)
     assert dps.Release.open(out).to_numpy().shape == (200, 5) and len(ledger) == 1
+
+
+def test_whole_numbers_are_refused_by_name():
+    rows = np.random.default_rng(0).uniform(-1, 1, (20, 8))
+    one, person = dps.Adjacency.attribute(beta=1), dps.Adjacency.replace_row(bound=3)
+    vectors = dps.Vectors(d=8, k=4, adjacency=one, bound=1, epsilon=8, delta=1e-6)
+    release = vectors.release(rows)
+    covariance = dps.Covariance(d=8, adjacency=person, epsilon=8, delta=1e-6).release(rows)
+    asked = {
+        "i": lambda x: release.distance(x, 0),
+        "j": lambda x: release.distance(0, x),
+        "top": lambda x: release.search(rows=[0], top=x),
+        "k": lambda x: covariance.pca(x),
+        "target": lambda x: covariance.regression(x),
+        "alpha": lambda x: dps.Adjacency.set_items(alpha=x, min_size=3),
+        "min_size": lambda x: dps.Adjacency.set_items(alpha=1, min_size=x),
+        "runs": lambda x: dps.compose([(release.guarantee, x)], delta=1e-5),
+        "height": lambda x: dps.Groups.grid(x, 4, cell=2),
+        "insecure_test_noise": lambda x: vectors.release(rows, insecure_test_noise=x),
+        "rows": lambda x: (release.search(rows=[x]), dps.Adjacency.user(x, person)),
+    }
+    for name, ask in asked.items():
+        for bad in (-1, 2**64, 0.5):
+            with pytest.raises(dps.errors.ParameterError, match=f"{name} = ") as error:
+                ask(bad)
+            assert error.value.parameter == name
+    with pytest.raises(dps.errors.ParameterError, match="rows = 2.9"):
+        dps.Adjacency.user(2.9, person)

@@ -27,6 +27,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     };
     let wheel = install(&root, &target, &environment)?;
+    check_stubs(&root, &target, &environment)?;
     let command = command(&root, &target)?;
     let tests = Command::new(&environment)
         .args(["-m", "pytest", "-p", "no:cacheprovider"])
@@ -62,18 +63,31 @@ fn build(root: &Path, target: &Path, interpreter: &Path) -> Result<PathBuf> {
     if wheels.exists() {
         std::fs::remove_dir_all(&wheels)?;
     }
-    done(
-        Command::new(interpreter)
-            .args(["-m", "maturin", "build", "--release", "--locked", "--quiet", "--manifest-path"])
-            .arg(root.join("python/Cargo.toml"))
-            .arg("--interpreter")
-            .arg(interpreter)
-            .arg("--out")
-            .arg(&wheels)
-            .env("CARGO_TARGET_DIR", target),
-    )?;
+    done(maturin(root, target, interpreter, "build").args(["--release", "--out"]).arg(&wheels))?;
     let mut found = std::fs::read_dir(&wheels)?;
     Ok(found.next().ok_or("no wheel was built")??.path())
+}
+
+/// The types of the compiled part are those that are generated from it.
+fn check_stubs(root: &Path, target: &Path, interpreter: &Path) -> Result<()> {
+    let stubs = target.join("stubs");
+    let generate = ["--profile", "release", "--out"];
+    done(maturin(root, target, interpreter, "generate-stubs").args(generate).arg(&stubs))?;
+    let [kept, made] = [root.join("python"), stubs].map(|folder| folder.join("dps/_dps.pyi"));
+    if std::fs::read(&kept)? == std::fs::read(&made)? {
+        return Ok(());
+    }
+    let [kept, made] = [kept, made].map(|path| path.display().to_string());
+    Err(format!("{kept} is not what the code says: put {made} in its place").into())
+}
+
+/// What compiles beside what was compiled before.
+fn maturin(root: &Path, target: &Path, interpreter: &Path, does: &str) -> Command {
+    let mut command = Command::new(interpreter);
+    command.args(["-m", "maturin", does, "--locked", "--quiet", "--manifest-path"]);
+    command.arg(root.join("python/Cargo.toml")).arg("--interpreter").arg(interpreter);
+    command.env("CARGO_TARGET_DIR", target);
+    command
 }
 
 fn done(command: &mut Command) -> Result<()> {

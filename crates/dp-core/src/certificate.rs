@@ -40,27 +40,36 @@ use crate::profile::Profile;
 use crate::seed::{FreshSeed, SeedOrigin};
 use crate::text::printable;
 use preprocessing::Preprocessing;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The certificate of a differentially private release.
 ///
 /// Reading one back ([`Certificate::from_json`] or serde) checks that it is consistent
 /// ([`Certificate::verify_consistency`]); what stands on it calls [`Certificate::verify`].
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(try_from = "RawCertificate")]
 pub struct Certificate {
     class: CertificateClass,
     format: u32,
     library: String,
-    #[serde(flatten)]
     statement: Statement,
     guarantee: Guarantee,
     /// ln of the delta really given; absent when no profile is known.
-    #[serde(serialize_with = "log_delta::serialize")]
     ln_true_delta: Option<f64>,
     /// Of the release file it stands in; absent until there is one.
     payload: Option<PayloadHash>,
-    digest: String,
+}
+
+impl Serialize for Certificate {
+    fn serialize<S: Serializer>(&self, to: S) -> core::result::Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Written<F> {
+            #[serde(flatten)]
+            fields: F,
+            digest: String,
+        }
+        Written { fields: self.fields(), digest: self.digest() }.serialize(to)
+    }
 }
 
 /// The fields as they are written (serde's `flatten` cannot refuse
@@ -97,8 +106,8 @@ impl TryFrom<RawCertificate> for Certificate {
             guarantee: raw.guarantee.try_into()?,
             ln_true_delta: raw.ln_true_delta,
             payload: raw.payload,
-            digest: raw.digest,
         };
+        header::check_digest(&raw.digest, &certificate.digest())?;
         certificate.check_fields()?;
         Ok(certificate)
     }
@@ -137,7 +146,7 @@ impl Certificate {
         if averages(&guarantee) {
             statement.public.insert(FreshSeed::MODEL_KEY.into(), FreshSeed::MODEL.into());
         }
-        let certificate = Self {
+        Self {
             class: CertificateClass::Private,
             format: CERTIFICATE_FORMAT,
             library: concat!("dp-core ", env!("CARGO_PKG_VERSION")).to_owned(),
@@ -145,9 +154,7 @@ impl Certificate {
             ln_true_delta: guarantee.true_delta().map(|d| d.get()),
             guarantee,
             payload: None,
-            digest: String::new(),
-        };
-        certificate.sealed()
+        }
     }
 
     /// The certificate of a mechanism that is not this library's, for a guarantee that somebody
@@ -168,10 +175,23 @@ impl Certificate {
         Ok(certificate)
     }
 
-    /// With the digest that its fields have.
-    fn sealed(mut self) -> Self {
-        self.digest = digest(&self);
-        self
+    /// All that is written but the digest, which is of these.
+    fn fields(&self) -> impl Serialize + '_ {
+        #[derive(Serialize)]
+        struct Fields<'a> {
+            class: CertificateClass,
+            format: u32,
+            library: &'a str,
+            #[serde(flatten)]
+            statement: &'a Statement,
+            guarantee: &'a Guarantee,
+            #[serde(serialize_with = "log_delta::serialize")]
+            ln_true_delta: Option<f64>,
+            payload: Option<PayloadHash>,
+        }
+        let Self { class, format, library, statement, guarantee, ln_true_delta, payload } = self;
+        let (class, format, ln_true_delta, payload) = (*class, *format, *ln_true_delta, *payload);
+        Fields { class, format, library, statement, guarantee, ln_true_delta, payload }
     }
 
     /// The certificate of a release file with this payload, and of no other.
@@ -180,19 +200,19 @@ impl Certificate {
     /// [`Error::File`] when it is that of another payload already.
     pub(crate) fn bound_to(mut self, payload: PayloadHash) -> Result<Self> {
         header::bind(&mut self.payload, payload)?;
-        Ok(self.sealed())
+        Ok(self)
     }
 
     /// The same certificate for the one output of a release key, that of whose parts this is.
     pub(crate) fn of_output(mut self) -> Self {
         self.statement.generator = GeneratorKind::ReleaseKeyChacha12;
-        Self { payload: None, ..self }.sealed()
+        Self { payload: None, ..self }
     }
 
     /// The same certificate for a release of another number of rows, which its public parameter `name` counts.
     pub(crate) fn with_count(mut self, name: &str, rows: u64) -> Self {
         self.statement.public.insert(name.to_owned(), rows.into());
-        Self { payload: None, ..self }.sealed()
+        Self { payload: None, ..self }
     }
 
     /// The same certificate for rows that were mapped first.
@@ -200,14 +220,14 @@ impl Certificate {
         let text = preprocessing.text();
         self.statement.public.insert(Preprocessing::KEY.to_owned(), text.into());
         header::check_public(&self.statement.public)?;
-        Ok(self.sealed())
+        Ok(self)
     }
 
     /// The same certificate for something computed from the release (a rounded payload, part of it):
     /// post-processing keeps the guarantee. It is of no payload until it stands in a file.
     #[must_use]
     pub fn of_post_processing(self) -> Self {
-        Self { payload: None, ..self }.sealed()
+        Self { payload: None, ..self }
     }
 
     /// The hash of the payload it stands beside in a release file; none outside of one.
@@ -218,8 +238,8 @@ impl Certificate {
 
     /// SHA-256 of the [canonical text](Certificate::canonical) without this field, in hexadecimal.
     #[must_use]
-    pub fn digest(&self) -> &str {
-        &self.digest
+    pub fn digest(&self) -> String {
+        digest(&self.fields())
     }
 
     /// Mechanism, noise law, generator and public parameters.
@@ -268,7 +288,7 @@ impl Certificate {
     /// guarantee is worth: a certificate of known noise, a declared guarantee and a missed claim
     /// pass, because each says what it is.
     ///
-    /// Checked: format version; digest over all fields; the limits of the profile's parameters
+    /// Checked: format version; the limits of the profile's parameters
     /// ([`Profile::check_limits`]); delta from the profile, and the budget against it; the
     /// theorem against adjacency and profile, with the least sensitivity or probability where it
     /// fixes one; the profile's parameters against the noise law; the noise's grid against its scale and
@@ -278,12 +298,11 @@ impl Certificate {
     /// [`Error::CertificateRejected`] naming the first field that does not agree.
     pub fn verify_consistency(&self) -> Result<()> {
         header::check_header(self.format, self.class, CertificateClass::Private)?;
-        header::check_digest(&self.digest, &digest(self))?;
         self.guarantee.verify()?;
         self.check_fields()
     }
 
-    /// What is checked beyond digest and guarantee.
+    /// What is checked beyond the guarantee.
     fn check_fields(&self) -> Result<()> {
         let Statement { noise, public, .. } = &self.statement;
         header::check_public(public)?;

@@ -1,6 +1,6 @@
 //! Ledgers, methods and limits.
 
-use dp_core::accounting::{Event, FilterRule, Ledger, Method, Pld, epsilon};
+use dp_core::accounting::{Bracket, Event, FilterRule, Ledger, Method, Pld, epsilon};
 use dp_core::authority;
 use dp_core::certificate::{PublicParameters, Statement};
 use dp_core::noise::{GeneratorKind, Grid, NoiseLaw};
@@ -154,6 +154,20 @@ fn ledgers_check_before_they_change() {
     assert!(ledger.epsilon(delta(1e-8), Method::Pld).is_err(), "the claim alone has 1e-7");
     let text = ledger.to_string();
     assert!(text.contains("3 x projection") && text.contains("accepted by name"), "{text}");
+}
+
+/// Twenty different events are composed as narrowly as one, more of them in wider cells: from above all the same.
+#[test]
+fn many_different_events_are_composed_in_wider_cells() {
+    let event = |i: u32| Event::new(laplace(30.0 + f64::from(i)), 1).unwrap();
+    let (at, mut events) = (delta(1e-6), (0..20).map(event).collect::<Vec<_>>());
+    let found = |events: &[Event]| epsilon(events, at, Method::Pld).unwrap();
+    assert_eq!(found(&events), Pld::new(&events).epsilon(at).unwrap());
+    events.push(event(20));
+    let (wide, narrow) = (found(&events), Pld::new(&events).epsilon(at).unwrap());
+    let width = |b: &Bracket<Epsilon>| b.upper.get() - b.lower.unwrap().get();
+    assert!(wide.lower < Some(narrow.upper) && wide.upper > narrow.lower.unwrap());
+    assert!(width(&wide) > 2.0 * width(&narrow) && width(&wide) < 2e-4, "{wide:?}, {narrow:?}");
 }
 
 #[test]

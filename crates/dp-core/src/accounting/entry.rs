@@ -247,3 +247,31 @@ impl Groups {
         group
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Shift;
+
+    /// Who computes a ledger's digest again cannot let a claim count with less than what was claimed.
+    #[test]
+    fn a_claim_counts_with_the_epsilon_that_was_claimed() {
+        let adjacency = Adjacency::Attribute { beta: Shift::new(1.0).unwrap() };
+        let budget = Budget::new(0.5, 1e-7).unwrap();
+        let author = crate::authority!();
+        let claim = author.published(adjacency, budget, None, "a rule", "a paper", "none").unwrap();
+        let entry = Entry::of(&claim, 1, "a claim".into(), adjacency).unwrap();
+        let read = |value| serde_json::from_value::<Entry>(value).unwrap();
+        let written = serde_json::to_value(&entry).unwrap();
+        assert!(read(written.clone()).cost().check().is_ok());
+        for epsilon in [0.0, 0.25, 1.0] {
+            let mut edited = written.clone();
+            edited["event"]["profile"]["epsilon"] = epsilon.into();
+            assert_ne!(edited, written);
+            assert!(read(edited).cost().check().is_err(), "{epsilon}");
+        }
+        let mut edited = written;
+        edited["budget"]["epsilon"] = 0.25.into();
+        assert!(read(edited).cost().check().is_err());
+    }
+}

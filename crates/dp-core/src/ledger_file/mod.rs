@@ -301,8 +301,9 @@ impl BudgetFile {
     /// Whether the release of a certificate is among the entries.
     #[must_use]
     pub fn holds(&self, certificate: &Certificate) -> bool {
-        let mut named = self.charges.iter().filter_map(Charge::certificate);
-        named.any(|digest| digest == certificate.digest())
+        let (digest, mut named) =
+            (certificate.digest(), self.charges.iter().filter_map(Charge::certificate));
+        named.any(|named| named == digest)
     }
 
     /// Hash of the last line, which stands for all of them: kept elsewhere, it shows whether the file was written anew.
@@ -327,7 +328,7 @@ impl BudgetFile {
 /// What the ledger writes down of a release.
 pub(crate) fn bill(entry: crate::accounting::Entry, certificate: &Certificate) -> Bill {
     let payload = certificate.payload_hash().map(|hash| hash.to_string());
-    Bill { entry, certificate: Some(certificate.digest().to_owned()), payload }
+    Bill { entry, certificate: Some(certificate.digest()), payload }
 }
 
 /// Refuses a release that is there already. A certificate that names no payload may be of many releases.
@@ -335,9 +336,9 @@ fn refuse_repeated(locked: &Locked, certificate: &Certificate) -> Result<()> {
     let Some(payload) = certificate.payload_hash().map(|hash| hash.to_string()) else {
         return Ok(());
     };
+    let digest = certificate.digest();
     let same = |charge: &&Charge| {
-        charge.certificate() == Some(certificate.digest())
-            || charge.payload() == Some(payload.as_str())
+        charge.certificate() == Some(digest.as_str()) || charge.payload() == Some(payload.as_str())
     };
     match locked.charges().find(same) {
         None => Ok(()),

@@ -19,8 +19,8 @@ use sketch::rows::{Incoming, Storage};
 pub(crate) const BLOCK: usize = 1024;
 /// Rows that are multiplied at once: whoever gives one row at a time pays for a product of matrices all the same.
 const WAIT: usize = 128;
-/// Rows of other storage that are laid row after row at once.
-const STRIP: usize = 64;
+/// Rows of other storage that are laid row after row at once: of columns side by side shorter stretches leave the memory idle.
+const STRIP: usize = 256;
 /// Most bits by which totals are rescaled to a coarser grid: beyond, a shift of 128-bit sums would
 /// overflow. Only budgets that hide everything ask for so much.
 pub(crate) const MAX_SHIFT: i32 = 100;
@@ -271,29 +271,32 @@ impl Lane {
 
     /// Adds rows, up to one that is not finite.
     fn push(&mut self, rows: Incoming<'_>) -> Result<()> {
+        if let Some(Storage::F64(values)) = rows.view().map(|view| view.storage()) {
+            return self.take(values);
+        }
+        let mut strip = core::mem::take(&mut self.strip);
+        let done = (0..rows.n()).step_by(STRIP).try_for_each(|first| {
+            let rows = rows.slice(first..rows.n().min(first + STRIP));
+            strip.resize(rows.n() * rows.d(), 0.0);
+            rows.lay(&mut strip)?;
+            self.take(&strip)
+        });
+        self.strip = strip;
+        done
+    }
+
+    /// As [`Lane::push`], of rows one after the other.
+    fn take(&mut self, mut values: &[f64]) -> Result<()> {
         let (clip, d) = (self.sum.clip, self.sum.clip.columns());
-        let dense = match rows.view().map(|view| view.storage()) {
-            Some(Storage::F64(values)) => Some(values),
-            _ => None,
-        };
-        let most = if dense.is_some() { WAIT } else { STRIP };
-        let mut done = 0;
-        while done < rows.n() {
-            let take = (WAIT - self.count).min(rows.n() - done).min(most);
-            let end = (self.count + take) * d;
+        while !values.is_empty() {
+            let most = (WAIT - self.count) * clip.dim();
+            let rows = values.split_off(..values.len().min(most)).expect("within");
+            let end = (self.count + rows.len() / clip.dim()) * d;
             if self.waiting.len() < end {
                 self.waiting.resize(end, 0.0);
             }
-            let out = &mut self.waiting[self.count * d..end];
-            if let Some(values) = dense {
-                clip.quantise_rows(&values[done * clip.dim()..(done + take) * clip.dim()], out)?;
-            } else {
-                self.strip.resize(take * clip.dim(), 0.0);
-                rows.slice(done..done + take).lay(&mut self.strip)?;
-                clip.quantise_rows(&self.strip, out)?;
-            }
-            self.count += take;
-            done += take;
+            clip.quantise_rows(rows, &mut self.waiting[self.count * d..end])?;
+            self.count = end / d;
             if self.count == WAIT {
                 self.multiply();
             }

@@ -98,6 +98,10 @@ impl OutputRange {
 /// Values of dense rows that stay in the second-level cache from their check to their projection.
 const CACHED: usize = 1 << 15;
 
+/// The same of columns side by side that are laid row after row: they come from memory the faster the more rows of each are read
+/// together, and go to the cache that the cores share.
+const LAID: usize = 1 << 17;
+
 /// How many rows are checked and projected together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Portions {
@@ -135,7 +139,8 @@ pub(crate) fn project_checked(
     }
     let beside = portions == Portions::Columns;
     let width = out.len() / rows.n().max(1);
-    let step = (CACHED / rows.d()).max(1).next_multiple_of(8);
+    let together = if beside || rows.view().is_some() { CACHED } else { LAID };
+    let step = (together / rows.d()).max(1).next_multiple_of(8);
     let piece = |room: &mut Vec<f64>, (i, out): (usize, &mut [f64])| {
         let (first, mut slices) = (i * step, Vec::new());
         let rows = rows.slice(first..first + out.len() / width);

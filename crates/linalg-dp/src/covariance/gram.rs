@@ -7,6 +7,7 @@
 use super::clip::RowClip;
 use crate::dense;
 use crate::error::{Error, Result};
+use core::ops::Range;
 use dp_core::NoiseScale;
 use dp_core::noise::Grid;
 use faer::{Accum, Mat, MatRef};
@@ -185,42 +186,46 @@ impl OpenGram {
         self.push_view(view.map_err(|_| Error::NotFinite { what: "a row" })?.into())
     }
 
-    /// As [`OpenGram::push`], of rows however they are stored. Many rows that nobody has looked at are read once: the sum
-    /// is kept until all of them are found finite.
+    /// As [`OpenGram::push`], of rows however they are stored: rows that nobody has looked at are read once.
     pub(crate) fn push_view(&mut self, rows: Incoming<'_>) -> Result<()> {
         let clip = self.lanes[0].sum.clip;
         if rows.d() != clip.dim() {
             return Err(Error::shape("d of the rows", rows.d(), clip.dim()));
         }
-        if rows.view().is_some() || rows.n() < BLOCK.max(2 * rows.d()) {
-            return self.add(rows.check()?.into());
+        let (taken, Err(error)) = self.add(rows) else { return Ok(()) };
+        // Those before the one that is not finite are taken away again.
+        let mut before = Self::new(clip);
+        for rows in taken.into_iter().map(|taken| rows.slice(taken)) {
+            before.add(rows).1?;
         }
-        let before = self.sum().total.clone();
-        self.add(rows).or_else(|error| {
-            self.clear();
-            self.lanes[0].sum.total = before;
-            // Names the first place, whatever the threads met first.
-            rows.check()?;
-            Err(error)
-        })
+        self.sum();
+        self.lanes[0].sum.subtract(before.sum());
+        // Names the first place, whatever the threads met first.
+        rows.check()?;
+        Err(error)
     }
 
-    /// Adds rows; some of them where one is not finite.
-    fn add(&mut self, rows: Incoming<'_>) -> Result<()> {
+    /// Adds rows; which of them, where one is not finite.
+    fn add(&mut self, rows: Incoming<'_>) -> (Vec<Range<usize>>, Result<()>) {
         let clip = self.lanes[0].sum.clip;
         let blocks = rows.n().div_ceil(BLOCK);
         let lanes = rayon::current_num_threads().min(blocks).max(1);
-        if lanes == 1 {
-            return self.lanes[0].push(rows);
-        }
         while self.lanes.len() < lanes {
             self.lanes.push(Lane::new(clip));
         }
         let share = blocks.div_ceil(lanes) * BLOCK;
-        self.lanes.par_iter_mut().enumerate().try_for_each(|(i, lane)| {
+        let add = |(i, lane): (usize, &mut Lane)| {
             let [first, end] = [i, i + 1].map(|i| rows.n().min(i * share));
-            lane.push(rows.slice(first..end))
-        })
+            let (taken, done) = lane.push(rows.slice(first..end));
+            (first..first + taken, done)
+        };
+        let added: Vec<_> = if lanes == 1 {
+            vec![add((0, &mut self.lanes[0]))]
+        } else {
+            self.lanes.par_iter_mut().enumerate().map(add).collect()
+        };
+        let (taken, done): (_, Vec<_>) = added.into_iter().unzip();
+        (taken, done.into_iter().collect())
     }
 
     /// The sum of all rows.
@@ -269,34 +274,37 @@ impl Lane {
         Self { sum, waiting: Vec::new(), count: 0, strip: Vec::new(), product, multiplied: 0 }
     }
 
-    /// Adds rows, up to one that is not finite.
-    fn push(&mut self, rows: Incoming<'_>) -> Result<()> {
+    /// Adds rows, up to one that is not finite; how many.
+    fn push(&mut self, rows: Incoming<'_>) -> (usize, Result<()>) {
+        let mut taken = 0;
         if let Some(Storage::F64(values)) = rows.view().map(|view| view.storage()) {
-            return self.take(values);
+            let done = self.take(values, &mut taken);
+            return (taken, done);
         }
         let mut strip = core::mem::take(&mut self.strip);
         let done = (0..rows.n()).step_by(STRIP).try_for_each(|first| {
             let rows = rows.slice(first..rows.n().min(first + STRIP));
             strip.resize(rows.n() * rows.d(), 0.0);
             rows.lay(&mut strip)?;
-            self.take(&strip)
+            self.take(&strip, &mut taken)
         });
         self.strip = strip;
-        done
+        (taken, done)
     }
 
     /// As [`Lane::push`], of rows one after the other.
-    fn take(&mut self, mut values: &[f64]) -> Result<()> {
+    fn take(&mut self, mut values: &[f64], taken: &mut usize) -> Result<()> {
         let (clip, d) = (self.sum.clip, self.sum.clip.columns());
         while !values.is_empty() {
             let most = (WAIT - self.count) * clip.dim();
             let rows = values.split_off(..values.len().min(most)).expect("within");
-            let end = (self.count + rows.len() / clip.dim()) * d;
+            let n = rows.len() / clip.dim();
+            let end = (self.count + n) * d;
             if self.waiting.len() < end {
                 self.waiting.resize(end, 0.0);
             }
             clip.quantise_rows(rows, &mut self.waiting[self.count * d..end])?;
-            self.count = end / d;
+            (self.count, *taken) = (self.count + n, *taken + n);
             if self.count == WAIT {
                 self.multiply();
             }

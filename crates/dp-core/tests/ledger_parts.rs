@@ -1,7 +1,7 @@
 //! Releases of parts of the rows in one ledger: what counts is never less than what the worst unit loses, and no more where the
 //! parts are released alike.
 
-use dp_core::accounting::{FilterRule, Foreign, Ledger, Method, Part, Stated};
+use dp_core::accounting::{FilterRule, Foreign, Ledger, Method, Part};
 use dp_core::adjacency::Partition;
 use dp_core::explain::{Explanation, Questions};
 use dp_core::{
@@ -201,25 +201,6 @@ fn claims_and_what_is_handed_on_count_by_the_same_parts() {
         assert!(handed.reason.contains("disjoint") && handed.reason.contains("nobody checked"));
         assert!(ledger.to_string().contains("of \"south\" of \"regions\""), "{ledger}");
     }
-}
-
-/// Gaussian noise beside a claim that may lose all with its delta is not handed on as Gaussian noise alone.
-#[test]
-fn what_a_claim_may_lose_is_handed_on_beside_gaussian_noise() {
-    let claimed = Budget::new(0.0, 1e-4).unwrap();
-    let claim = authority!().published(attribute(), claimed, None, "a rule", "a paper", "none");
-    let mut ledger = Ledger::new(attribute());
-    ledger.spend(&mechanism(3), 1, "noise").unwrap();
-    let alone = Foreign::of_ledger(&ledger).unwrap();
-    assert!(matches!(alone.stated, Stated::GaussianDp { .. }), "{alone:?}");
-    ledger.spend_accepting_claim(&claim.unwrap(), 1, "claim").unwrap();
-    let both = Foreign::of_ledger(&ledger).unwrap();
-    assert!(matches!(both.stated, Stated::LossDistribution { .. }), "{both:?}");
-    let at = |delta| both.guarantee(Some(Delta::new(delta).unwrap()));
-    assert!(at(0.99e-4).is_err(), "the claim alone has more");
-    let found = at(1.1e-4).unwrap().budget().epsilon.get();
-    let noise = alone.guarantee(Some(Delta::new(1e-5).unwrap())).unwrap().budget().epsilon.get();
-    assert!(found >= noise * (1.0 - 1e-9) && found < noise * 1.02, "{found} for {noise}");
 }
 
 /// Parts with different Gaussian noise are bounded by both together, which no test reaches.

@@ -31,6 +31,9 @@ if form != "array" and pa is None:
 one = dps.Adjacency.attribute(beta=1)
 family = "gaussian" if form == "columns" else "oporp"
 mechanism = dps.Vectors(d=d, k=k, adjacency=one, bound=1, epsilon=8, delta=1e-6, family=family, seed=1)
+if pa is not None:
+    # The first table imports pandas, if that is there.
+    pa.table({"x": np.zeros(2)})
 before = status("VmRSS")
 rows = np.full((n, d), 0.5)
 if form == "lists":

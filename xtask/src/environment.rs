@@ -25,7 +25,9 @@ pub(crate) fn fresh(folder: &Path, packages: &Path) -> Result<PathBuf, Skipped> 
     let interpreter = if cfg!(windows) { "Scripts/python.exe" } else { "bin/python" };
     let interpreter = folder.join(interpreter);
     let fetched = Command::new(&interpreter)
-        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "-r"])
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"])
+        // What is imported is compiled then: a small part of all.
+        .args(["--no-compile", "-r"])
         .arg(packages)
         .status();
     match fetched {

@@ -36,7 +36,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         .current_dir(root.join("python/tests"))
         .env("DPS_BINARY", command)
         .env("DPS_WHEEL", &wheel)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
+        .env("PYTHONPYCACHEPREFIX", target.canonicalize()?.join("pycache"))
         .status()?;
     Ok(if tests.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
 /// The command as its own tests build it: after these, nothing is compiled again for other features.
 pub(crate) fn command(root: &Path, target: &Path) -> Result<PathBuf> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let built = ["test", "--release", "--workspace", "--no-run", "--test", "ledger"];
+    let built = ["test", "--release", "--no-run", "--test", "ledger"];
     done(Command::new(cargo).args(built).current_dir(root))?;
     Ok(target.join("release").join(format!("dps{}", std::env::consts::EXE_SUFFIX)))
 }

@@ -29,6 +29,7 @@ type Read<'py> = (
     Ranged<Vec<f64>, Vec<Range>>,
     Bound<'py, PyAny>,
 );
+type Components<'py> = (Bound<'py, PyAny>, Vec<f64>, f64, f64, f64);
 type Line = (Vec<f64>, Vec<Range>, Option<Ranged<f64, Range>>);
 
 /// A release with its certificate.
@@ -342,7 +343,7 @@ impl Release {
         k: usize,
         center: bool,
         failure: f64,
-    ) -> Result<(Bound<'py, PyAny>, Vec<f64>, f64, f64, f64)> {
+    ) -> Result<Components<'py>> {
         let release = self.covariance("principal components")?;
         let failure = confidence_of(failure)?;
         let of = if center { analysis::pca_centred } else { analysis::pca };

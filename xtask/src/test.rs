@@ -32,16 +32,8 @@ const STEPS: [Step; 9] = [
         line: "clippy --release --all-targets -- -D warnings",
         counts_tests: false,
     },
-    Step {
-        name: "tests",
-        line: "test --release --tests --no-fail-fast",
-        counts_tests: true,
-    },
-    Step {
-        name: "doc tests",
-        line: "test --release --doc --no-fail-fast",
-        counts_tests: true,
-    },
+    Step { name: "tests", line: "test --release --tests --no-fail-fast", counts_tests: true },
+    Step { name: "doc tests", line: "test --release --doc --no-fail-fast", counts_tests: true },
     Step { name: "docs", line: "doc --release --no-deps", counts_tests: false },
     Step {
         name: "python",

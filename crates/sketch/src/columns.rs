@@ -49,19 +49,6 @@ impl<'a> Columns<'a> {
         columns.filter_map(first).min()
     }
 
-    /// Writes every column, one after the other, and says whether each number is at most `most`.
-    pub(crate) fn gather(&self, out: &mut [f64], most: f64) -> bool {
-        let copy = |(column, out): (usize, &mut [f64])| {
-            let numbers = out.iter_mut().zip(self.column(column));
-            numbers.fold(true, |fine, (o, &x)| {
-                *o = x;
-                fine & (x.abs() <= most)
-            })
-        };
-        let columns = out.chunks_exact_mut(self.n.max(1)).enumerate();
-        pulp::Arch::new().dispatch(|| columns.map(copy).fold(true, |all, fine| all & fine))
-    }
-
     /// Writes `width` columns from one on, row after row, and says whether each number is at most `most`.
     pub(crate) fn copy(
         &self,

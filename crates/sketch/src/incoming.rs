@@ -2,7 +2,7 @@
 
 use crate::columns::Columns;
 use crate::error::{Error, Result};
-use crate::rows::{RowsView, Storage, side_by_side};
+use crate::rows::{RowsView, side_by_side};
 use core::ops::Range;
 use dp_core::EntryBound;
 
@@ -66,36 +66,6 @@ impl<'a> Incoming<'a> {
         })
     }
 
-    /// The same rows, columns that are not read yet checked and copied to `room`: row after row, or each for itself where columns
-    /// are read `beside` each other. Those of a table begin at the same places of their pages, so that they would drive each
-    /// other out of the cache before they are read again.
-    ///
-    /// # Errors
-    /// As [`Incoming::lay`].
-    pub(crate) fn gathered<'r>(
-        &self,
-        beside: bool,
-        room: &'r mut Vec<f64>,
-        slices: &'r mut Vec<&'r [f64]>,
-    ) -> Result<Incoming<'r>>
-    where
-        'a: 'r,
-    {
-        let Kind::Unread(columns, bound) = &self.0 else { return Ok(*self) };
-        let (n, d) = columns.shape();
-        room.resize(n * d, 0.0);
-        if !beside {
-            return self.lay(room);
-        }
-        if !columns.gather(room, bound.map_or(f64::MAX, EntryBound::get)) {
-            // Names the place.
-            RowsView::checked(*columns, *bound)?;
-        }
-        slices.extend(room.chunks_exact(n.max(1)));
-        let storage = Storage::Columns(Columns::new(n, slices));
-        Ok(Incoming(Kind::View(RowsView::copied((n, d), storage), *bound)))
-    }
-
     /// The view, where it is one: its numbers are known to be finite.
     #[must_use]
     pub fn view(&self) -> Option<RowsView<'a>> {
@@ -136,7 +106,7 @@ impl<'a> Incoming<'a> {
                 *bound
             }
         };
-        Ok(Incoming(Kind::View(RowsView::copied((n, d), Storage::F64(out)), known)))
+        Ok(Incoming(Kind::View(RowsView::laid(n, d, out), known)))
     }
 
     /// The view: every number is finite.

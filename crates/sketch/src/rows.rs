@@ -239,9 +239,9 @@ impl<'a> RowsView<'a> {
         })
     }
 
-    /// Rows that were checked on their way here.
-    pub(crate) fn copied((n, d): (usize, usize), storage: Storage<'a>) -> Self {
-        Self { n, d, storage }
+    /// Rows that were checked on their way here, one after the other.
+    pub(crate) fn laid(n: usize, d: usize, values: &'a [f64]) -> Self {
+        Self { n, d, storage: Storage::F64(values) }
     }
 
     /// Number of rows.

@@ -98,31 +98,13 @@ impl OutputRange {
 /// Values of dense rows that stay in the second-level cache from their check to their projection.
 const CACHED: usize = 1 << 15;
 
-/// The same of columns side by side that are laid row after row: they come from memory the faster the more rows of each are read
+/// The same of columns side by side, which are laid row after row: they come from memory the faster the more rows of each are read
 /// together, and go to the cache that the cores share.
 const LAID: usize = 1 << 17;
 
-/// How many rows are checked and projected together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Portions {
-    /// All: parts of P are generated anew in each call.
-    All,
-    /// A few; columns side by side are laid row after row first.
-    Rows,
-    /// A few; columns are added as they lie, since a feature touches some numbers of the output only.
-    Columns,
-}
-
-impl Portions {
-    pub(crate) fn of(parts: &[SharedProjection]) -> Self {
-        if !parts.iter().all(|p| p.is_cheap_for_few_rows()) {
-            Self::All
-        } else if parts.iter().all(|p| p.touched_by_one_attribute() < p.spec().k()) {
-            Self::Columns
-        } else {
-            Self::Rows
-        }
-    }
+/// Whether a few rows are checked and projected together: else parts of P, which are generated anew in each call, cost more.
+pub(crate) fn few_together(parts: &[SharedProjection]) -> bool {
+    parts.iter().all(|p| p.is_cheap_for_few_rows())
 }
 
 /// Checks and projects rows, a few at a time where this costs no more: the check then reads them from
@@ -130,22 +112,27 @@ impl Portions {
 pub(crate) fn project_checked(
     rows: Incoming<'_>,
     out: &mut [f64],
-    portions: Portions,
+    few: bool,
     check: impl Fn(Incoming<'_>) -> Result<RowsView<'_>> + Sync,
     project: impl Fn(RowsView<'_>, &mut [f64]) -> Result<()> + Sync,
 ) -> Result<()> {
-    if portions == Portions::All {
+    if !few {
         return project(check(rows)?, out);
     }
-    let beside = portions == Portions::Columns;
     let width = out.len() / rows.n().max(1);
-    let together = if beside || rows.view().is_some() { CACHED } else { LAID };
+    let unread = rows.view().is_none();
+    let together = if unread { LAID } else { CACHED };
     let step = (together / rows.d()).max(1).next_multiple_of(8);
     let piece = |room: &mut Vec<f64>, (i, out): (usize, &mut [f64])| {
-        let (first, mut slices) = (i * step, Vec::new());
+        let first = i * step;
         let rows = rows.slice(first..first + out.len() / width);
-        let rows = rows.gathered(beside, room, &mut slices).and_then(&check);
-        project(rows.map_err(|e| e.offset_row(first))?, out)
+        let laid = if unread {
+            room.resize(rows.n() * rows.d(), 0.0);
+            rows.lay(room)
+        } else {
+            Ok(rows)
+        };
+        project(laid.and_then(&check).map_err(|e| e.offset_row(first))?, out)
     };
     let pieces = out.par_chunks_mut((step * width).max(1)).enumerate();
     let done: Vec<Result<()>> = pieces.map_init(Vec::new, piece).collect();
@@ -198,26 +185,24 @@ mod tests {
         let p = ProjectionSpec::new(Family::Oporp, d, k, PublicSeed::new(5)).expect("valid");
         let p = p.build();
         let mut x: Vec<f64> = (0..n * d).map(|i| (i % 97) as f64 / 97.0).collect();
-        let project = |rows: Incoming<'_>, portions: Portions| {
+        let project = |rows: Incoming<'_>, few: bool| {
             let mut out = vec![f64::NAN; n * k];
             let apply = |rows: RowsView<'_>, out: &mut [f64]| p.apply(rows, out);
-            (project_checked(rows, &mut out, portions, |rows| rows.check_bound(one), apply), out)
+            (project_checked(rows, &mut out, few, |rows| rows.check_bound(one), apply), out)
         };
-        let run = |x: &[f64], portions: Portions| {
+        let run = |x: &[f64], few: bool| {
             let rows = RowsView::f64(n, d, x).expect("finite");
-            project(rows.into(), portions)
+            project(rows.into(), few)
         };
         // Columns that nobody has looked at.
-        let unread = |x: &[f64], portions: Portions| {
+        let unread = |x: &[f64], few: bool| {
             let beside: Vec<f64> = (0..n * d).map(|at| x[at % n * d + at / n]).collect();
             let beside: Vec<&[f64]> = beside.chunks_exact(n).collect();
-            project(Incoming::columns(n, &beside).expect("of one length"), portions)
+            project(Incoming::columns(n, &beside).expect("of one length"), few)
         };
-        let (all, few) = (Portions::All, [Portions::Rows, Portions::Columns]);
-        let whole = run(&x, all);
+        let whole = run(&x, false);
         assert!(whole.0.is_ok());
-        let portions = [all, few[0], few[1]];
-        for other in portions.iter().flat_map(|&p| [run(&x, p), unread(&x, p)]) {
+        for other in [run(&x, true), unread(&x, true), unread(&x, false)] {
             assert!(other.0.is_ok());
             assert_eq!(whole.1, other.1);
         }
@@ -226,7 +211,7 @@ mod tests {
             x[at] = 1.5;
             // A later one is not the first.
             x[n * d - 1] = -2.0;
-            for (refused, out) in few.iter().flat_map(|&p| [run(&x, p), unread(&x, p)]) {
+            for (refused, out) in [run(&x, true), unread(&x, true)] {
                 match refused {
                     Err(Error::OutOfRange { row: r, column: c, .. }) => {
                         assert_eq!((r, c), (row, column));
@@ -237,8 +222,8 @@ mod tests {
             }
             for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
                 x[at] = value;
-                for portions in portions {
-                    match unread(&x, portions).0 {
+                for few in [true, false] {
+                    match unread(&x, few).0 {
                         Err(Error::NotFinite { row: r, column: c }) => {
                             assert_eq!((r, c), (row, column));
                         }

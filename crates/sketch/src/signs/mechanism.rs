@@ -8,7 +8,7 @@ use super::pairs::predict_share;
 use super::stream::{OpenSigns, ROWS_PER_STREAM, SignSource, release_all};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
-use crate::projection::{Portions, project_checked};
+use crate::projection::{few_together, project_checked};
 use crate::rows::{Incoming, RowsView, block_rows};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
@@ -257,8 +257,7 @@ impl Flips {
         let width = bits.div_ceil(64);
         let mut words = vec![0u64; rows.n() * width];
         let mut streams = rng.reserve(rows.n().div_ceil(ROWS_PER_STREAM) as u64);
-        let portions = Portions::of(sketch.parts());
-        let few = portions != Portions::All;
+        let few = few_together(sketch.parts());
         let block_rows =
             if few { block_rows(bits).next_multiple_of(ROWS_PER_STREAM) } else { BLOCK };
         let of_block = (block_rows / ROWS_PER_STREAM) as u64;
@@ -270,8 +269,7 @@ impl Flips {
             let rows = rows.slice(first..first + words.len() / width);
             values.resize(rows.n() * bits, 0.0);
             let project = |rows: RowsView<'_>, out: &mut [f64]| sketch.project_block(rows, out);
-            project_checked(rows, values, portions, &check, project)
-                .map_err(|e| e.offset_row(first))?;
+            project_checked(rows, values, few, &check, project).map_err(|e| e.offset_row(first))?;
             words
                 .par_chunks_mut(ROWS_PER_STREAM * width)
                 .zip(values.par_chunks(ROWS_PER_STREAM * bits))

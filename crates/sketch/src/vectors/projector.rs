@@ -1,7 +1,7 @@
 //! Rows through a projection: what one change does to what comes out, checks, blocks of noise.
 
 use crate::error::{Error, Result};
-use crate::projection::{Portions, SharedProjection, output_len, project_checked};
+use crate::projection::{SharedProjection, few_together, output_len, project_checked};
 use crate::rows::{Incoming, NORM_SLACK, RowsView, block_rows, pass_rows};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Progress, Sensitivity, Statistic};
@@ -114,7 +114,7 @@ impl Projector {
         rng: &mut NoiseRng,
         hook: &mut Hook<'_>,
     ) -> Result<()> {
-        let (k, few) = (self.k(), self.portions() != Portions::All);
+        let (k, few) = (self.k(), self.few_together());
         let step = block_rows(k);
         let pass = if few { PASSES * pass_rows(k) } else { pass_rows(k) };
         let total = rows.n().div_ceil(pass) as u64;
@@ -165,14 +165,14 @@ impl Projector {
         project_checked(
             rows.within(self.bound),
             out,
-            self.portions(),
+            self.few_together(),
             |rows| self.check(rows),
             project,
         )
     }
 
-    fn portions(&self) -> Portions {
-        Portions::of(core::slice::from_ref(&self.projection))
+    fn few_together(&self) -> bool {
+        few_together(core::slice::from_ref(&self.projection))
     }
 
     fn check<'a>(&self, rows: Incoming<'a>) -> Result<RowsView<'a>> {

@@ -35,3 +35,10 @@ pub(crate) fn fresh(folder: &Path, packages: &Path) -> Result<PathBuf, Skipped> 
         _ => Err(Skipped(format!("the packages of {} cannot be fetched", packages.display()))),
     }
 }
+
+/// Runs an interpreter; what it compiles is kept, beside no source.
+pub(crate) fn python(interpreter: &Path, target: &Path) -> std::io::Result<Command> {
+    let mut command = Command::new(interpreter);
+    command.env("PYTHONPYCACHEPREFIX", target.canonicalize()?.join("pycache"));
+    Ok(command)
+}

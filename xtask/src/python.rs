@@ -1,6 +1,6 @@
 //! `cargo xtask python`: the wheel, built, installed and tested in a fresh environment.
 
-use crate::environment::{Skipped, folders, fresh};
+use crate::environment::{Skipped, folders, fresh, python};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
@@ -29,14 +29,13 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
     let wheel = install(&root, &target, &environment)?;
     check_stubs(&root, &target, &environment)?;
     let command = command(&root, &target)?;
-    let tests = Command::new(&environment)
+    let tests = python(&environment, &target)?
         .args(["-m", "pytest", "-p", "no:cacheprovider"])
         .args(&arguments.pytest)
         // Where no folder hides the package that was installed.
         .current_dir(root.join("python/tests"))
         .env("DPS_BINARY", command)
         .env("DPS_WHEEL", &wheel)
-        .env("PYTHONPYCACHEPREFIX", target.canonicalize()?.join("pycache"))
         .status()?;
     Ok(if tests.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

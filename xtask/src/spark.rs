@@ -1,6 +1,6 @@
 //! `cargo xtask spark`: the Python package in a Spark cluster of two worker processes on this machine.
 
-use crate::environment::{Skipped, folders, fresh};
+use crate::environment::{Skipped, folders, fresh, python};
 use crate::python::{Result, install};
 use std::process::{Command, ExitCode, Stdio};
 
@@ -29,7 +29,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         }
     };
     install(&root, &target, &environment)?;
-    let mut command = Command::new(&environment);
+    let mut command = python(&environment, &target)?;
     if arguments.speed {
         command.arg("speed.py");
     } else {
@@ -40,7 +40,6 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode> {
         // Where no folder hides the package that was installed.
         .current_dir(root.join("python/spark"))
         .env("PYSPARK_PYTHON", &environment)
-        .env("PYTHONDONTWRITEBYTECODE", "1")
         .status()?;
     Ok(if ran.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }

@@ -2,7 +2,7 @@
 //!
 //! [`Certificate::verify`] recomputes everything that follows from something else in the
 //! certificate (the delta from the profile's parameters, the profile's parameters from the noise law,
-//! the least sensitivity from adjacency and theorem, the digest from all fields) and refuses what is
+//! the least sensitivity from adjacency and theorem; reading one, the digest from all fields) and refuses what is
 //! not proven or whose randomness somebody could know. It shows that the certificate is
 //! *consistent*; [`Certificate::unchecked`] lists what it took at the writer's word. It
 //! is not a signature: a forger who invents a whole consistent certificate of another mechanism is
@@ -107,6 +107,7 @@ impl TryFrom<RawCertificate> for Certificate {
             ln_true_delta: raw.ln_true_delta,
             payload: raw.payload,
         };
+        // And nothing was lost on the way: what is written again has the digest that was read.
         header::check_digest(&raw.digest, &certificate.digest())?;
         certificate.check_fields()?;
         Ok(certificate)

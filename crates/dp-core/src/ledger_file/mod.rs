@@ -301,9 +301,8 @@ impl BudgetFile {
     /// Whether the release of a certificate is among the entries.
     #[must_use]
     pub fn holds(&self, certificate: &Certificate) -> bool {
-        let (digest, mut named) =
-            (certificate.digest(), self.charges.iter().filter_map(Charge::certificate));
-        named.any(|named| named == digest)
+        let digest = certificate.digest();
+        self.charges.iter().filter_map(Charge::certificate).any(|named| named == digest)
     }
 
     /// Hash of the last line, which stands for all of them: kept elsewhere, it shows whether the file was written anew.

@@ -1,7 +1,10 @@
 //! `cargo xtask bench`.
 
-use benches::comparison::{Places, matching, run as compare, table, topics};
-use std::path::PathBuf;
+use benches::comparison::{
+    Measured, Places, Plan, matching, measured_of, run as compare, table, topics,
+};
+use std::io::Write;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 #[derive(clap::Args)]
@@ -11,12 +14,25 @@ pub(crate) struct Arguments {
     /// Run other libraries' scripts in turn with ours, and print the ratios.
     #[arg(long)]
     peers: bool,
-    /// One JSON line a comparison instead of the table.
-    #[arg(long, requires = "peers")]
-    json: bool,
+    /// Count the instructions of small kernels under valgrind, and fail where one takes more than is stored.
+    #[arg(long, conflicts_with = "peers")]
+    instructions: bool,
+    /// Store the counts instead.
+    #[arg(long, requires = "instructions")]
+    store: bool,
+    /// Times that both sides take turns.
+    #[arg(long, default_value_t = 3)]
+    rounds: usize,
+    /// Where each comparison is added as a line of JSON when it is measured, every turn with it. What stands there of this code and
+    /// processor is not measured again.
+    #[arg(long, value_name = "FILE", default_value = "docs/speed.jsonl")]
+    to: PathBuf,
 }
 
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
+    if arguments.instructions {
+        return crate::instructions::run(arguments.store);
+    }
     if !arguments.peers {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
@@ -48,22 +64,31 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error:
         );
         return Ok(ExitCode::FAILURE);
     }
-    let (mut all, mut missing) = (Vec::new(), 0);
+    let to = root.join(&arguments.to);
+    let known = measured(&to)?;
+    let of = measured_of(&places)?;
+    let plan = Plan { places: &places, of: &of, rounds: arguments.rounds.max(1), known: &known };
+    let mut missing = 0;
     for topic in &chosen {
-        eprintln!("{}: ours and theirs in turn", topic.topic);
-        let measured = compare(topic, &places, |complaint| {
+        let keep = |measured: Measured| {
+            let mut file = std::fs::OpenOptions::new().create(true).append(true).open(&to)?;
+            writeln!(file, "{}", serde_json::to_string(&measured)?)
+        };
+        compare(topic, &plan, keep, |complaint| {
             missing += 1;
             eprintln!("  not measured: {complaint}");
         })?;
-        if arguments.json {
-            for row in &measured {
-                println!("{}", serde_json::to_string(row)?);
-            }
-        }
-        all.extend(measured);
     }
-    if !arguments.json {
-        print!("{}", table(&all));
-    }
+    let of_now: Vec<Measured> = measured(&to)?.into_iter().filter(|m| m.of == of).collect();
+    print!("{}", table(&of_now));
     Ok(if missing == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What was measured before; nothing where there is no file.
+fn measured(file: &Path) -> Result<Vec<Measured>, Box<dyn std::error::Error>> {
+    let text = match std::fs::read_to_string(file) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
+        text => text?,
+    };
+    Ok(text.lines().map(serde_json::from_str).collect::<Result<_, _>>()?)
 }

@@ -5,6 +5,7 @@ mod bench;
 mod data;
 mod environment;
 mod experiments;
+mod instructions;
 mod mutants;
 mod pages;
 mod python;

@@ -33,6 +33,18 @@ fn every_kind_of_rows_keeps_ids_and_answers_with_them() {
             &["--row \"7\"", "no row is called so"],
         );
     }
+    // A file is searched a piece at a time, what comes through a pipe as a whole.
+    for (name, accept) in [("sketch", ""), ("signs", ""), ("individual", "--accept individual")] {
+        let ask = format!("--query users.csv --id user_id --row 3,9 --top 4 {accept} --json");
+        let piped = room.pipe(&format!("search - {ask}"), &room.read(&format!("{name}.dps")));
+        assert!(piped.status.success(), "{name}: {}", text(&piped));
+        let whole: serde_json::Value = serde_json::from_slice(&piped.stdout).expect("JSON");
+        assert_eq!(
+            room.json(&format!("search {name}.dps {}", ask.trim_end_matches(" --json"))),
+            whole
+        );
+        assert!(whole["hits"][0]["id"].is_string(), "{whole}");
+    }
     let by_name = room.json(&format!("distance sketch.dps {} {}", ids()[3], ids()[9]));
     assert_eq!((&by_name["i"], &by_name["j"]), (&3.into(), &9.into()));
     assert_eq!(by_name["id_j"].as_str(), Some(&*ids()[9]));

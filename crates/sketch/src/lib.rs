@@ -62,6 +62,7 @@ pub mod error;
 mod estimate;
 mod incoming;
 mod joined;
+pub mod pieces;
 pub mod plan;
 pub mod projection;
 pub mod rows;

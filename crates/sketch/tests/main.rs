@@ -15,6 +15,7 @@ mod given_matrices;
 mod group_counts;
 mod groups;
 mod parts;
+mod pieces;
 mod predictions;
 mod projections;
 mod release_file;

@@ -6,10 +6,12 @@ use crate::error::{Error, Result, shown};
 use crate::output::Record;
 use dp_core::certificate::Trust;
 use dp_core::certificate::preprocessing::Preprocessing;
-use dp_core::release_file::Summary;
+use dp_core::release_file::{InParts, Kind, Summary};
 pub(crate) use linalg_dp::any::AnyRelease;
 use linalg_dp::verify::Report;
+use sketch::pieces::Pieces;
 use sketch::signs::SignCodes;
+use sketch::vectors::PrivateSketch;
 use std::path::{Path, PathBuf};
 
 /// Reads a release file for whoever computes with it; every part of it is checked, and its sensitivity
@@ -23,6 +25,25 @@ pub(crate) fn checked(content: &Content, trust: &Trust) -> Result<(AnyRelease, S
     let (summary, release) = AnyRelease::decode(&content.release()?)?;
     let report = release.verify_use(trust)?;
     Ok((release, summary, report))
+}
+
+/// What came of the check of a file, and what it says of itself: of sketches and signs in memory of a few rows.
+pub(crate) fn examined(content: &Content, trust: &Trust) -> Result<(Summary, Report)> {
+    // What is wrong with a file is said where it is read whole.
+    if let Content::File(path) = content
+        && let Ok(file) = InParts::open(path)
+    {
+        match file.summary().kind {
+            Kind::Sketch64 | Kind::Sketch32 | Kind::SketchCompact => {
+                return Ok(Pieces::<PrivateSketch>::of(file, trust)?.verify_use()?);
+            }
+            Kind::Signs | Kind::IndividualSigns | Kind::PlainSigns => {
+                return Ok(Pieces::<SignCodes>::of(file, trust)?.verify_use()?);
+            }
+            _ => {}
+        }
+    }
+    checked(content, trust).map(|(_, summary, report)| (summary, report))
 }
 
 /// Several releases that are asked as one, and where the rows of each begin; none of them is the other side.
@@ -70,6 +91,7 @@ pub(super) fn in_units(release: &AnyRelease, record: Record) -> Result<Record> {
 }
 
 /// Which rows are of which file: where it begins, and its name.
+#[derive(Default)]
 pub(crate) struct Files(Vec<(usize, String)>);
 
 impl Files {

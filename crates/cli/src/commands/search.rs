@@ -83,6 +83,8 @@ enum ScoreName {
 
 /// What a score is called.
 const COSINE: &str = "noisy cosine";
+/// What the score of signs is called.
+const SIGNED: &str = "signed sum";
 /// What is searched in one way.
 const OCCUPANCY: &str = "occupancy bits";
 const COUNTS: &str = "counts of groups";
@@ -134,6 +136,9 @@ fn of_query(error: Error, path: &Path) -> Error {
 impl Search {
     pub(crate) fn run(&self) -> Result<Record> {
         let trust = self.trust.get();
+        if let Some(found) = self.in_file(&trust)? {
+            return Ok(found);
+        }
         let other = self.queries.as_deref().map(|path| read(path, &trust)).transpose()?;
         let (database, files) = read_all_of(&self.databases, other.as_ref(), &trust)?;
         let units = in_units(&database, Record::new())?;

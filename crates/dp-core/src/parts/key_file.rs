@@ -102,7 +102,7 @@ impl KeyFile {
     pub fn publish(self, manifest: &Manifest, to: Output, release: &[u8]) -> Result<Certificate> {
         manifest.check_terms(&Terms::of(release)?)?;
         let opened = open(release)?;
-        let shape = opened.shape()?;
+        let shape = opened.summary.shape()?;
         let summary = opened.summary;
         let certificate = summary.certificate.private()?.of_output();
         let trailer = Trailer::new(shape, summary.fingerprint, &summary.parameters, certificate)?;

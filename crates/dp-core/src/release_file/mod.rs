@@ -26,7 +26,7 @@ pub use codec::{Trailer, to_json};
 pub use kind::Kind;
 pub(crate) use payload::parted;
 pub use payload::{Payload, decode, encode, encode_as, load, write};
-pub use reader::{Opened, Summary, open, read, read_summary};
+pub use reader::{InParts, Opened, Summary, numbers_f32, numbers_f64, open, read, read_summary};
 pub use writer::Writer;
 
 use crate::certificate::{PayloadHash, canonical, hex};

@@ -169,7 +169,7 @@ fn check_kind<T: Payload, C: ClassOfCertificate>(kind: Kind) -> Result<()> {
 /// [`Error::File`] or [`Error::CertificateRejected`] naming the part that does not hold.
 pub fn decode<T: Payload, C: ClassOfCertificate>(bytes: &[u8]) -> Result<Release<T, C>, T::Error> {
     let opened = open(bytes)?;
-    opened.expect(T::kinds(C::CLASS))?;
+    opened.summary.expect(T::kinds(C::CLASS))?;
     let payload = T::read(&opened)?;
     let (Summary { certificate, .. }, ids) = (opened.summary, opened.ids);
     Ok(Release::certified(payload, C::from_any(certificate)?).named(ids))

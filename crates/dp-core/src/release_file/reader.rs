@@ -8,8 +8,9 @@ use crate::noise::NoiseLaw;
 use crate::text::json_fault;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What a release file says about itself.
@@ -31,24 +32,13 @@ pub struct Summary {
     pub ids: Option<u64>,
 }
 
-/// A release file whose container holds together; its payload is still to be understood.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Opened<'a> {
-    /// What the file says about itself.
-    pub summary: Summary,
-    /// The payload.
-    pub payload: &'a [u8],
-    /// What its rows are called, where that is kept.
-    pub ids: Option<Arc<RowIds>>,
-}
-
-impl Opened<'_> {
+impl Summary {
     /// The kind, when it is one of these.
     ///
     /// # Errors
     /// [`Error::File`] when it is another.
     pub fn expect(&self, kinds: &[Kind]) -> Result<Kind> {
-        let kind = self.summary.kind;
+        let kind = self.kind;
         if kinds.contains(&kind) {
             return Ok(kind);
         }
@@ -62,7 +52,7 @@ impl Opened<'_> {
     /// # Errors
     /// [`Error::File`] when they do not fit.
     pub fn shape(&self) -> Result<(usize, usize)> {
-        Ok((size(self.summary.rows)?, size(self.summary.columns)?))
+        Ok((size(self.rows)?, size(self.columns)?))
     }
 
     /// The public parameters of the kind.
@@ -70,7 +60,7 @@ impl Opened<'_> {
     /// # Errors
     /// [`Error::File`] when they are not.
     pub fn parameters<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_str(&self.summary.parameters)
+        serde_json::from_str(&self.parameters)
             .map_err(|e| Error::file("parameters", json_fault(&e)))
     }
 
@@ -79,7 +69,7 @@ impl Opened<'_> {
     /// # Errors
     /// [`Error::File`] when it does not.
     pub fn check_fingerprint(&self, expected: &str) -> Result<()> {
-        if self.summary.fingerprint == expected {
+        if self.fingerprint == expected {
             Ok(())
         } else {
             Err(Error::file("fingerprint", "does not belong to the stated parameters"))
@@ -91,7 +81,7 @@ impl Opened<'_> {
     /// # Errors
     /// [`Error::File`] naming the first that it does not.
     pub fn check_public(&self, public: &PublicParameters) -> Result<()> {
-        let stated = &self.summary.certificate.statement().public;
+        let stated = &self.certificate.statement().public;
         match public.iter().find(|(name, value)| stated.get(*name) != Some(value)) {
             None => Ok(()),
             Some((name, _)) => {
@@ -105,13 +95,26 @@ impl Opened<'_> {
     /// # Errors
     /// [`Error::File`] when it states another.
     pub fn check_noise(&self, noise: &NoiseLaw) -> Result<()> {
-        if self.summary.certificate.statement().noise == *noise {
+        if self.certificate.statement().noise == *noise {
             Ok(())
         } else {
             Err(Error::file("noise law", "differs from the certificate's"))
         }
     }
+}
 
+/// A release file whose container holds together; its payload is still to be understood.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Opened<'a> {
+    /// What the file says about itself.
+    pub summary: Summary,
+    /// The payload.
+    pub payload: &'a [u8],
+    /// What its rows are called, where that is kept.
+    pub ids: Option<Arc<RowIds>>,
+}
+
+impl Opened<'_> {
     /// Checks the length of the payload: a product of factors, in bytes.
     ///
     /// # Errors
@@ -124,30 +127,37 @@ impl Opened<'_> {
         }
     }
 
-    /// The payload as finite little-endian numbers (a remainder of less than eight bytes is
-    /// left out: check the length first).
+    /// The payload as [`numbers_f64`]: check the length first.
     ///
     /// # Errors
-    /// [`Error::File`] for NaN or infinity.
+    /// As [`numbers_f64`].
     pub fn payload_f64(&self) -> Result<Vec<f64>> {
-        finite(
-            self.payload
-                .chunks_exact(8)
-                .map(|b| f64::from_le_bytes(b.try_into().expect("eight bytes"))),
-        )
+        numbers_f64(self.payload)
     }
 
-    /// As [`Opened::payload_f64`] for numbers stored as `f32`.
+    /// The payload as [`numbers_f32`].
     ///
     /// # Errors
-    /// As [`Opened::payload_f64`].
+    /// As [`numbers_f32`].
     pub fn payload_f32(&self) -> Result<Vec<f64>> {
-        finite(
-            self.payload
-                .chunks_exact(4)
-                .map(|b| f64::from(f32::from_le_bytes(b.try_into().expect("four bytes")))),
-        )
+        numbers_f32(self.payload)
     }
+}
+
+/// Bytes as finite little-endian numbers; a remainder of less than eight bytes is left out.
+///
+/// # Errors
+/// [`Error::File`] for NaN or infinity.
+pub fn numbers_f64(bytes: &[u8]) -> Result<Vec<f64>> {
+    finite(bytes.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)))
+}
+
+/// As [`numbers_f64`] for numbers stored as `f32`.
+///
+/// # Errors
+/// As [`numbers_f64`].
+pub fn numbers_f32(bytes: &[u8]) -> Result<Vec<f64>> {
+    finite(bytes.as_chunks().0.iter().map(|b| f64::from(f32::from_le_bytes(*b))))
 }
 
 fn finite(values: impl Iterator<Item = f64>) -> Result<Vec<f64>> {
@@ -199,32 +209,136 @@ pub fn read(path: &Path) -> Result<Vec<u8>> {
 /// # Errors
 /// [`Error::Io`], and as [`open`].
 pub fn read_summary(path: &Path) -> Result<Summary> {
-    let failed = |e: std::io::Error| Error::io(path.display(), &e);
-    let mut file = std::fs::File::open(path).map_err(failed)?;
-    let total = file.seek(SeekFrom::End(0)).map_err(failed)?;
-    check_least(total)?;
-    let mut at = |from: u64, place: &mut [u8]| {
-        file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(place)).map_err(failed)
-    };
-    let (mut prefix, mut suffix) = ([0; PREFIX], [0; SUFFIX]);
-    at(0, &mut prefix)?;
-    let kind = check_prefix(&prefix)?;
-    let end = total - SUFFIX as u64;
-    at(end, &mut suffix)?;
-    let length = trailer_length(&suffix, end - PREFIX as u64)?;
-    let mut trailer = vec![0; length];
-    at(end - length as u64, &mut trailer)?;
-    at(0, &mut prefix)?;
-    let mut hash = Sha256::new();
-    let mut buffer = vec![0; 1 << 16];
-    let mut left = end - (PREFIX + length) as u64;
-    while left > 0 {
-        let take = usize::try_from(left).map_or(buffer.len(), |left| left.min(buffer.len()));
-        file.read_exact(&mut buffer[..take]).map_err(failed)?;
-        hash.update(&buffer[..take]);
-        left -= take as u64;
+    Unread::open(path)?.end()
+}
+
+/// A release file whose ends were read, and its payload as far as it was asked for.
+#[derive(Debug)]
+struct Unread {
+    file: File,
+    name: PathBuf,
+    prefix: [u8; PREFIX],
+    kind: Kind,
+    trailer: Vec<u8>,
+    suffix: [u8; SUFFIX],
+    hash: Sha256,
+    /// Bytes of payload and ids that are still to be read.
+    left: u64,
+}
+
+impl Unread {
+    fn open(path: &Path) -> Result<Self> {
+        let failed = |e: std::io::Error| Error::io(path.display(), &e);
+        let mut file = File::open(path).map_err(failed)?;
+        let total = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        check_least(total)?;
+        let mut at = |from: u64, place: &mut [u8]| {
+            file.seek(SeekFrom::Start(from)).and_then(|_| file.read_exact(place)).map_err(failed)
+        };
+        let (mut prefix, mut suffix) = ([0; PREFIX], [0; SUFFIX]);
+        at(0, &mut prefix)?;
+        let kind = check_prefix(&prefix)?;
+        let end = total - SUFFIX as u64;
+        at(end, &mut suffix)?;
+        let length = trailer_length(&suffix, end - PREFIX as u64)?;
+        let mut trailer = vec![0; length];
+        at(end - length as u64, &mut trailer)?;
+        at(0, &mut prefix)?;
+        let (name, hash, left) = (path.to_owned(), Sha256::new(), end - (PREFIX + length) as u64);
+        Ok(Self { file, name, prefix, kind, trailer, suffix, hash, left })
     }
-    summarise((&prefix, kind), PayloadHash::finish(hash), &trailer, &suffix)
+
+    /// Reads and hashes the next bytes: of those that are left.
+    fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
+        self.file.read_exact(bytes).map_err(|e| Error::io(self.name.display(), &e))?;
+        self.hash.update(&bytes);
+        self.left -= bytes.len() as u64;
+        Ok(())
+    }
+
+    /// Hashes what is left, and checks that all of it is what the certificate was written for.
+    fn end(mut self) -> Result<Summary> {
+        let mut buffer = vec![0; 1 << 16];
+        while self.left > 0 {
+            let take = usize::try_from(self.left).map_or(buffer.len(), |n| n.min(buffer.len()));
+            self.read(&mut buffer[..take])?;
+        }
+        let payload = PayloadHash::finish(self.hash);
+        summarise((&self.prefix, self.kind), payload, &self.trailer, &self.suffix)
+    }
+}
+
+/// A release file whose payload is read a few bytes at a time. What it says of itself holds together; whether the payload is that
+/// of the certificate is known at the end: whatever was computed from it counts only when [`InParts::end`] succeeds.
+#[derive(Debug)]
+pub struct InParts {
+    unread: Unread,
+    summary: Summary,
+}
+
+impl InParts {
+    /// Reads what a file says of itself.
+    ///
+    /// # Errors
+    /// [`Error::Io`], and as [`open`].
+    pub fn open(path: &Path) -> Result<Self> {
+        let unread = Unread::open(path)?;
+        let stated = Written::from_bytes(&unread.trailer).and_then(|t| stated(unread.kind, t));
+        match stated {
+            Ok(summary) if summary.ids.is_none_or(|ids| ids <= unread.left) => {
+                Ok(Self { unread, summary })
+            }
+            Ok(_) => Err(Error::file("ids", "longer than the file")),
+            // A file that was damaged is said to be, whatever the damage did to the trailer.
+            Err(fault) => unread.end().and(Err(fault)),
+        }
+    }
+
+    /// What the file says of itself.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+
+    /// Bytes of the payload that were not read yet.
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.unread.left - self.summary.ids.unwrap_or(0)
+    }
+
+    /// The next bytes of the payload, in place of what is there.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::File`] where the payload has fewer bytes left.
+    pub fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
+        if bytes.len() as u64 > self.left() {
+            return Err(Error::file("shape", "the payload does not have the stated size"));
+        }
+        self.unread.read(bytes)
+    }
+
+    /// Reads what is left, checks that all of it is what the certificate was written for, and gives back what the rows are
+    /// called, where that is kept.
+    ///
+    /// # Errors
+    /// As [`open`]; [`Error::File`] for a payload of which not all was read.
+    pub fn end(mut self) -> Result<(Summary, Option<Arc<RowIds>>)> {
+        let rest = self.left();
+        let mut ids = vec![0; size(self.summary.ids.unwrap_or(0))?];
+        if rest == 0 {
+            self.unread.read(&mut ids)?;
+        }
+        let summary = self.unread.end()?;
+        if rest > 0 {
+            return Err(Error::file("shape", "the payload does not have the stated size"));
+        }
+        if summary.ids.is_none() {
+            return Ok((summary, None));
+        }
+        let ids = RowIds::from_bytes(&ids)?;
+        check_ids(&ids, summary.kind, summary.rows, &summary.certificate)?;
+        Ok((summary, Some(Arc::new(ids))))
+    }
 }
 
 fn check_least(length: u64) -> Result<()> {

@@ -40,7 +40,7 @@ impl CovarianceFacts {
 
     /// Checks the payload's shape and takes it over; the noise is the caller's to check.
     pub(crate) fn take(&self, opened: &Opened<'_>) -> Result<PrivateCovariance> {
-        let (rows, columns) = opened.shape()?;
+        let (rows, columns) = opened.summary.shape()?;
         let d = self.dim;
         if d == 0 || (rows, columns) != (d, d) {
             return Err(Error::rejected("shape", "not d x d"));
@@ -140,8 +140,8 @@ impl Payload for PrivateCovariance {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
-        let facts: CovarianceFacts = opened.parameters()?;
-        opened.check_fingerprint(&fingerprint(&facts))?;
+        let facts: CovarianceFacts = opened.summary.parameters()?;
+        opened.summary.check_fingerprint(&fingerprint(&facts))?;
         let jl = matches!(facts.noise, CovarianceNoise::JlSketch { .. });
         if jl != facts.sketch_rows.is_some() {
             return Err(Error::rejected("parameters", "the JL mechanism publishes its sketch"));

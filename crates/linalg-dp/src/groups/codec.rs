@@ -74,8 +74,8 @@ impl Payload for GroupSums {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
-        let Facts { projection, constant } = opened.parameters()?;
-        let (rows, columns) = opened.shape()?;
+        let Facts { projection, constant } = opened.summary.parameters()?;
+        let (rows, columns) = opened.summary.shape()?;
         if columns != projection.k() || !matches!(projection.family(), Family::Grouped { .. }) {
             return Err(Error::rejected("shape", "not a sum for each of its groups"));
         }
@@ -85,7 +85,7 @@ impl Payload for GroupSums {
         let sums = rows.checked_mul(columns);
         let numbers = sums.and_then(|n| n.checked_add(triangle_of(projection.d())?));
         opened.check_length(numbers.and_then(|n| n.checked_mul(8)))?;
-        opened.check_fingerprint(&projection.fingerprint())?;
+        opened.summary.check_fingerprint(&projection.fingerprint())?;
         let mut values = opened.payload_f64()?;
         let triangle = values.split_off(rows * columns);
         if triangle.iter().any(|v| !v.is_finite()) {

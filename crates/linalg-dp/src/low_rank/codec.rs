@@ -24,7 +24,7 @@ impl RangeFacts {
             ("seed".to_owned(), self.seed.into()),
             (SeedOrigin::KEY.to_owned(), self.origin.name().into()),
         ];
-        opened.check_public(&public.into())?;
+        opened.summary.check_public(&public.into())?;
         let stated = &opened.summary.certificate.statement().public;
         let part = |name| match stated.get(name) {
             Some(PublicValue::Integer(value)) => *value,
@@ -66,12 +66,12 @@ impl Payload for Range {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
-        let facts: RangeFacts = opened.parameters()?;
-        if opened.shape()? != (facts.m, facts.k) {
+        let facts: RangeFacts = opened.summary.parameters()?;
+        if opened.summary.shape()? != (facts.m, facts.k) {
             return Err(Error::rejected("shape", "not m x k"));
         }
         opened.check_length(facts.numbers().and_then(|n| n.checked_mul(8)))?;
-        opened.check_fingerprint(&fingerprint(&facts))?;
+        opened.summary.check_fingerprint(&fingerprint(&facts))?;
         facts.check(opened)?;
         if !facts.has_law(&opened.summary.certificate.statement().noise) {
             return Err(Error::rejected("noise law", "differs from the certificate's"));
@@ -131,16 +131,18 @@ impl Payload for PrivateLowRank {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
-        let facts: LowRankFacts = opened.parameters()?;
+        let facts: LowRankFacts = opened.summary.parameters()?;
         let LowRankFacts { m, n, k, .. } = facts;
-        if opened.shape()? != (m, n) || k == 0 {
+        if opened.summary.shape()? != (m, n) || k == 0 {
             return Err(Error::rejected("shape", "not m x n, or of no rank"));
         }
         let numbers = facts.numbers();
         let total = numbers.and_then(|n| n.iter().try_fold(0usize, |a, b| a.checked_add(*b)));
         opened.check_length(total.and_then(|n| n.checked_mul(8)))?;
-        opened.check_fingerprint(&fingerprint(&facts))?;
-        opened.check_public(&[("m", m), ("n", n)].map(|(s, v)| (s.to_owned(), v.into())).into())?;
+        opened.summary.check_fingerprint(&fingerprint(&facts))?;
+        opened
+            .summary
+            .check_public(&[("m", m), ("n", n)].map(|(s, v)| (s.to_owned(), v.into())).into())?;
         let law = &opened.summary.certificate.statement().noise;
         let laws: &[NoiseLaw] = match law {
             NoiseLaw::Several { laws } => laws,

@@ -116,13 +116,15 @@ impl Payload for NewtonRegression {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
-        let facts: Facts = opened.parameters()?;
+        let facts: Facts = opened.summary.parameters()?;
         let columns = facts.columns().filter(|_| facts.features > 0);
-        let Some(d) = columns.filter(|d| opened.shape().is_ok_and(|shape| shape == (1, *d))) else {
+        let Some(d) =
+            columns.filter(|d| opened.summary.shape().is_ok_and(|shape| shape == (1, *d)))
+        else {
             return Err(Error::rejected("shape", "not one coefficient for each column"));
         };
         opened.check_length(numbers(d).and_then(|n| n.checked_mul(8)))?;
-        opened.check_fingerprint(&fingerprint(&facts))?;
+        opened.summary.check_fingerprint(&fingerprint(&facts))?;
         let values = opened.payload_f64()?;
         if values.iter().any(|v| !v.is_finite()) {
             return Err(Error::rejected("payload", "holds a value that is not finite"));

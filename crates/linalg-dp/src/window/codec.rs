@@ -72,10 +72,15 @@ impl Payload for WindowCovariance {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
-        let facts: WindowFacts = opened.parameters()?;
-        opened.check_fingerprint(&fingerprint(&facts))?;
+        let facts: WindowFacts = opened.summary.parameters()?;
+        opened.summary.check_fingerprint(&fingerprint(&facts))?;
         let WindowFacts { span, blocks, covariance } = facts;
-        opened.check_public(&window_parameters(span, blocks, covariance.dim, covariance.noise)?)?;
+        opened.summary.check_public(&window_parameters(
+            span,
+            blocks,
+            covariance.dim,
+            covariance.noise,
+        )?)?;
         let stated = &opened.summary.certificate.statement().noise;
         // A tree states the law of a node once a level.
         let node = match stated {

@@ -79,10 +79,10 @@ impl Payload for BoundedValues {
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
         let rejected = |part, reason| Error::from(dp_core::Error::file(part, reason));
-        let facts: BoundedFacts = opened.parameters()?;
-        let (rows, columns) = opened.shape()?;
+        let facts: BoundedFacts = opened.summary.parameters()?;
+        let (rows, columns) = opened.summary.shape()?;
         opened.check_length(rows.checked_mul(columns))?;
-        opened.check_fingerprint(&facts.fingerprint())?;
+        opened.summary.check_fingerprint(&facts.fingerprint())?;
         let statement = opened.summary.certificate.statement();
         if statement.mechanism != BOUNDED {
             return Err(rejected("certificate", "no such mechanism makes this payload"));
@@ -92,7 +92,7 @@ impl Payload for BoundedValues {
         };
         let (range, response) = (facts.range()?, KaryResponse::new(alphabet, keep)?);
         let law = CellLaw::new(response, facts.offsets)?;
-        opened.check_public(&Self::public(range, &law, (rows, columns)))?;
+        opened.summary.check_public(&Self::public(range, &law, (rows, columns)))?;
         Self::new(columns, range, law, opened.payload.to_vec())
     }
 }

@@ -14,7 +14,7 @@ const QUERIES: usize = 512;
 /// Queries of one matrix product, when there are few: work for every thread.
 const FEW_QUERIES: usize = 128;
 /// Items of one matrix product: whole tiles (96 rows) of the widest kernels.
-const ITEMS: usize = 480;
+pub(crate) const BLOCK: usize = 480;
 /// Scores compared at once before any is looked at.
 const STRIP: usize = 32;
 
@@ -153,14 +153,14 @@ impl<'a, T: SearchScalar> DenseIndex<'a, T> {
         let count = queries.len() / self.dim;
         let mut best: Vec<_> = (0..count).map(|_| Selection::new(k)).collect();
         let right = MatRef::from_column_major_slice(queries, self.dim, count);
-        let mut scores = vec![T::ZERO; ITEMS * count];
-        for (b, items) in self.items.chunks(ITEMS * self.dim).enumerate() {
+        let mut scores = vec![T::ZERO; BLOCK * count];
+        for (b, items) in self.items.chunks(BLOCK * self.dim).enumerate() {
             let rows = items.len() / self.dim;
             let scores = &mut scores[..rows * count];
             let left = MatRef::from_row_major_slice(items, rows, self.dim);
             let out = MatMut::from_column_major_slice_mut(scores, rows, count);
             matmul(out, Accum::Replace, left, right, T::ONE, Par::Seq);
-            let first = b * ITEMS;
+            let first = b * BLOCK;
             for (column, best) in scores.chunks_exact_mut(rows).zip(&mut best) {
                 let scales = self.scales.get(first..first + rows).unwrap_or_default();
                 let scaled = column.iter_mut().zip(scales);

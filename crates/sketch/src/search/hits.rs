@@ -1,6 +1,7 @@
 //! What a search asks, and what it finds.
 
 use crate::error::{Error, Result};
+use rayon::prelude::*;
 
 /// How two rows are scored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,6 +44,33 @@ impl<S> Neighbours<S> {
         let queries = answers.len();
         let (indices, scores) = answers.into_iter().flatten().unzip();
         Self { queries, k, indices, scores }
+    }
+
+    /// The best `k` of these, whose indices begin at `first`, and of earlier answers to the same queries.
+    pub(super) fn after(
+        self,
+        earlier: Self,
+        first: u32,
+        k: usize,
+        order: impl Fn(&S, &S) -> core::cmp::Ordering + Sync,
+    ) -> Self
+    where
+        S: Copy + Send + Sync,
+    {
+        let merged = |query| {
+            let of = |all: &Self, first| -> Vec<(u32, S)> {
+                let pairs = all.indices(query).iter().zip(all.scores(query));
+                pairs.map(|(&index, &score)| (index + first, score)).collect()
+            };
+            let mut both = of(&earlier, 0);
+            both.extend(of(&self, first));
+            // Stable: of equal scores the smaller index stays first.
+            both.sort_by(|a, b| order(&a.1, &b.1));
+            both.truncate(k);
+            both
+        };
+        let answers: Vec<_> = (0..self.queries).into_par_iter().map(merged).collect();
+        Self::collect(answers.first().map_or(0, Vec::len), answers)
     }
 
     /// Number of queries.

@@ -57,15 +57,16 @@ impl Payload for PrivateSymbols {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
-        let facts: SymbolFacts = opened.parameters()?;
-        let (rows, slots) = opened.shape()?;
+        let facts: SymbolFacts = opened.summary.parameters()?;
+        let (rows, slots) = opened.summary.shape()?;
         check_slots(&facts.scheme, slots)?;
         let width = packed::width(facts.alphabet);
         let row = packed::row_bytes(slots, width);
         opened.check_length(row.and_then(|row| rows.checked_mul(row)))?;
-        opened.check_fingerprint(&fingerprint(&(&facts.scheme, facts.coding)))?;
-        opened.check_public(&facts.scheme.public_parameters(rows))?;
+        opened.summary.check_fingerprint(&fingerprint(&(&facts.scheme, facts.coding)))?;
+        opened.summary.check_public(&facts.scheme.public_parameters(rows))?;
         opened
+            .summary
             .check_noise(&NoiseLaw::KaryResponse { alphabet: facts.alphabet, keep: facts.keep })?;
         check_guarantee(opened, |mechanism, adjacency| {
             symbol_profile(mechanism, &facts, adjacency)
@@ -116,16 +117,16 @@ impl Payload for NoisyBits {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
-        let NoisyFacts { scheme, concatenation, scale } = opened.parameters()?;
-        let (rows, slots) = opened.shape()?;
+        let NoisyFacts { scheme, concatenation, scale } = opened.summary.parameters()?;
+        let (rows, slots) = opened.summary.shape()?;
         check_slots(&scheme, slots)?;
         SymbolShape::new(slots, concatenation, 2)?;
         if scheme.sketch != format!("secure-minhash/K={concatenation}/B=2") {
             return Err(rejected("parameters", "the concatenation is not the scheme's"));
         }
         opened.check_length(rows.checked_mul(slots).and_then(|n| n.checked_mul(8)))?;
-        opened.check_fingerprint(&fingerprint(&scheme))?;
-        opened.check_public(&noisy_parameters(&scheme, concatenation, rows))?;
+        opened.summary.check_fingerprint(&fingerprint(&scheme))?;
+        opened.summary.check_public(&noisy_parameters(&scheme, concatenation, rows))?;
         match &opened.summary.certificate.statement().noise {
             NoiseLaw::RoundedLaplace { scale: stated, .. } if *stated == scale => {}
             _ => return Err(rejected("noise law", "differs from the certificate's")),
@@ -179,13 +180,13 @@ impl Payload for SignatureMatrix {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
-        let scheme: Scheme = opened.parameters()?;
-        let (rows, slots) = opened.shape()?;
+        let scheme: Scheme = opened.summary.parameters()?;
+        let (rows, slots) = opened.summary.shape()?;
         check_slots(&scheme, slots)?;
         opened.check_length(rows.checked_mul(slots).and_then(|n| n.checked_mul(4)))?;
-        opened.check_fingerprint(&fingerprint(&scheme))?;
-        opened.check_public(&scheme.public_parameters(rows))?;
-        opened.check_noise(&NoiseLaw::None)?;
+        opened.summary.check_fingerprint(&fingerprint(&scheme))?;
+        opened.summary.check_public(&scheme.public_parameters(rows))?;
+        opened.summary.check_noise(&NoiseLaw::None)?;
         let word = |b: &[u8]| u32::from_le_bytes(b.try_into().expect("four bytes"));
         Ok(Self::new(scheme, opened.payload.chunks_exact(4).map(word).collect()))
     }
@@ -226,7 +227,7 @@ fn check_guarantee(
         ));
     }
     let model = PublicParameters::from([(HASH_MODEL.to_owned(), hash_model(guarantee).into())]);
-    Ok(opened.check_public(&model)?)
+    Ok(opened.summary.check_public(&model)?)
 }
 
 fn check_slots(scheme: &Scheme, slots: usize) -> Result<()> {

@@ -194,15 +194,15 @@ impl Payload for NoisyCounts {
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
         let rejected = |part, reason| Error::from(dp_core::Error::file(part, reason));
-        let CountFacts { groups, scale } = opened.parameters()?;
-        let (rows, columns) = opened.shape()?;
+        let CountFacts { groups, scale } = opened.summary.parameters()?;
+        let (rows, columns) = opened.summary.shape()?;
         if columns != groups.k() {
             return Err(rejected("shape", "columns differ from the groups"));
         }
         opened.check_length(rows.checked_mul(columns).and_then(|n| n.checked_mul(8)))?;
-        opened.check_fingerprint(&groups.digest())?;
-        opened.check_public(&Self::public(&groups, rows))?;
-        opened.check_noise(&NoiseLaw::DiscreteLaplace { scale })?;
+        opened.summary.check_fingerprint(&groups.digest())?;
+        opened.summary.check_public(&Self::public(&groups, rows))?;
+        opened.summary.check_noise(&NoiseLaw::DiscreteLaplace { scale })?;
         if opened.summary.certificate.statement().mechanism != COUNTS {
             return Err(rejected("certificate", "no such mechanism makes this payload"));
         }

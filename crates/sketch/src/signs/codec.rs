@@ -3,12 +3,13 @@
 use super::bits::PackedBits;
 use super::codes::{SignCodes, sign_parameters};
 use crate::error::{Error, Result};
+use crate::pieces::Pieced;
 use crate::projection::ProjectionSpec;
 use crate::written::check_stated;
 use dp_core::certificate::Statement;
 use dp_core::noise::NoiseLaw;
 use dp_core::release_file::{
-    CertificateClass, Kind, Opened, Payload, Writer, fingerprint, to_json,
+    CertificateClass, InParts, Kind, Opened, Payload, Summary, Writer, fingerprint, to_json,
 };
 use std::io::Write;
 
@@ -45,9 +46,26 @@ impl Payload for SignCodes {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self> {
+        let form = Form::of(&opened.summary)?;
+        opened.check_length(form.rows.checked_mul(form.bits.div_ceil(8)))?;
+        form.codes(opened.payload)
+    }
+}
+
+/// What a file of signs says of its payload, checked.
+#[derive(Debug)]
+pub struct Form {
+    projections: Vec<ProjectionSpec>,
+    noise: NoiseLaw,
+    rows: usize,
+    bits: usize,
+}
+
+impl Form {
+    fn of(summary: &Summary) -> Result<Self> {
         let rejected = |part, reason: &str| Error::from(dp_core::Error::file(part, reason));
-        let projections: Vec<ProjectionSpec> = opened.parameters()?;
-        let (rows, bits) = opened.shape()?;
+        let projections: Vec<ProjectionSpec> = summary.parameters()?;
+        let (rows, bits) = summary.shape()?;
         let Some(first) = projections.first() else {
             return Err(rejected("parameters", "no projection"));
         };
@@ -57,30 +75,59 @@ impl Payload for SignCodes {
         if projections.iter().map(|p| p.k()).sum::<usize>() != bits {
             return Err(rejected("shape", "bits differ from the projections'"));
         }
-        let row = bits.div_ceil(8);
-        opened.check_length(rows.checked_mul(row))?;
-        opened.check_fingerprint(&fingerprint(&projections))?;
-        opened.check_public(&sign_parameters(&projections, rows))?;
-        let noise = opened.summary.certificate.statement().noise.clone();
-        let fits = match opened.summary.kind {
+        summary.check_fingerprint(&fingerprint(&projections))?;
+        summary.check_public(&sign_parameters(&projections, rows))?;
+        let noise = summary.certificate.statement().noise.clone();
+        let fits = match summary.kind {
             Kind::Signs => {
                 matches!(noise, NoiseLaw::BitFlip { .. } | NoiseLaw::SmoothBitFlip { .. })
             }
             Kind::IndividualSigns => matches!(noise, NoiseLaw::DataDependent { .. }),
             _ => noise == NoiseLaw::None,
         };
-        if !fits {
-            return Err(rejected("noise law", "not one of this kind of signs"));
+        if fits {
+            Ok(Self { projections, noise, rows, bits })
+        } else {
+            Err(rejected("noise law", "not one of this kind of signs"))
         }
-        let mut words = Vec::with_capacity(rows * bits.div_ceil(64));
-        for row in opened.payload.chunks_exact(row) {
+    }
+
+    pub(crate) fn projections(&self) -> &[ProjectionSpec] {
+        &self.projections
+    }
+
+    /// The signs of whole rows.
+    fn codes(&self, bytes: &[u8]) -> Result<SignCodes> {
+        let row = self.bits.div_ceil(8);
+        let rows = bytes.len() / row;
+        let mut words = Vec::with_capacity(rows * self.bits.div_ceil(64));
+        for row in bytes.chunks_exact(row) {
             words.extend(row.chunks(8).map(|bytes| {
                 let mut word = [0; 8];
                 word[..bytes.len()].copy_from_slice(bytes);
                 u64::from_le_bytes(word)
             }));
         }
-        Ok(Self::new(projections, noise, PackedBits::new(rows, bits, words)?))
+        let bits = PackedBits::new(rows, self.bits, words)?;
+        Ok(SignCodes::new(self.projections.clone(), self.noise.clone(), bits))
+    }
+}
+
+impl Pieced for SignCodes {
+    type Form = Form;
+
+    fn form(summary: &Summary) -> Result<Form> {
+        Form::of(summary)
+    }
+
+    fn numbers(form: &Form) -> usize {
+        form.bits.div_ceil(64)
+    }
+
+    fn piece(form: &mut Form, file: &mut InParts, rows: usize) -> Result<Self> {
+        let mut bytes = vec![0; rows * form.bits.div_ceil(8)];
+        file.read(&mut bytes)?;
+        form.codes(&bytes)
     }
 }
 

@@ -26,9 +26,17 @@ impl SignQueries {
         release: &Release<SignCodes, C>,
         rows: RowsView<'_>,
     ) -> Result<Self> {
-        let projections = release.payload().projections().to_vec();
+        Self::beside(release.payload().projections(), release.certificate().as_ref(), rows)
+    }
+
+    /// The same of a release with these projections and this statement.
+    pub(crate) fn beside(
+        projections: &[ProjectionSpec],
+        statement: &Statement,
+        rows: RowsView<'_>,
+    ) -> Result<Self> {
         let sketch = SignSketch::new(projections.iter().map(|spec| spec.build()).collect())?;
-        let lifted = is_lifted(release.certificate().as_ref());
+        let lifted = is_lifted(statement);
         let (d, expected) = (rows.d(), sketch.d() - usize::from(lifted));
         if d != expected {
             return Err(Error::Shape { what: "d of the queries", expected, found: d });
@@ -53,7 +61,7 @@ impl SignQueries {
         if !values.chunks_exact(bits).all(finite) {
             return Err(Error::Undefined { what: "a projected query", reason: "it overflows" });
         }
-        Ok(Self { projections, bits, values })
+        Ok(Self { projections: projections.to_vec(), bits, values })
     }
 
     pub(crate) fn projections(&self) -> &[ProjectionSpec] {

@@ -51,15 +51,15 @@ impl Payload for UnitVectors {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self, Error> {
-        let Parameters { projection, lengths } = opened.parameters()?;
-        let (rows, columns) = opened.shape()?;
+        let Parameters { projection, lengths } = opened.summary.parameters()?;
+        let (rows, columns) = opened.summary.shape()?;
         if columns != projection.k() + usize::from(lengths.is_some()) {
             let reason = "columns differ from the projection's";
             return Err(dp_core::Error::file("shape", reason).into());
         }
         opened.check_length(rows.checked_mul(columns).and_then(|n| n.checked_mul(4)))?;
-        opened.check_fingerprint(&projection.fingerprint())?;
-        opened.check_public(&Self::public(projection, lengths, rows))?;
+        opened.summary.check_fingerprint(&projection.fingerprint())?;
+        opened.summary.check_public(&Self::public(projection, lengths, rows))?;
         let noise = opened.summary.certificate.statement().noise.clone();
         Self::new(projection, lengths, noise, opened.payload_f32()?)
     }

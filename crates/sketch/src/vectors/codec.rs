@@ -1,14 +1,18 @@
 //! Real-valued sketches in release files.
 
-use super::compact::{coarse, pack, unpack};
+use super::compact::{coarse, pack, unpack, unpack_next};
 use super::element::Element;
 use super::sketch::PrivateSketch;
 use crate::error::Error;
+use crate::pieces::Pieced;
 use crate::projection::ProjectionSpec;
 use crate::written::check_stated;
 use dp_core::certificate::Statement;
 use dp_core::noise::{Grid, NoiseLaw};
-use dp_core::release_file::{CertificateClass, Kind, Opened, Payload, Writer, to_json};
+use dp_core::release_file::{
+    CertificateClass, InParts, Kind, Opened, Payload, Summary, Writer, numbers_f32, numbers_f64,
+    to_json,
+};
 use dp_core::text::json_fault;
 use serde::{Deserialize, Serialize};
 use std::io::Write;
@@ -99,42 +103,112 @@ impl Payload for PrivateSketch {
     }
 
     fn read(opened: &Opened<'_>) -> Result<Self, Error> {
-        let kind = opened.summary.kind;
-        let (spec, stated) = match kind {
-            Kind::SketchCompact => {
-                let Compact { projection, grid } = opened.parameters()?;
-                (projection, Some(grid))
+        let form = Form::of(&opened.summary)?;
+        let (rows, k) = (form.rows, form.projection.k());
+        let values = match form.stored {
+            Stored::Compact(grid) => unpack(opened.payload, (rows, k), grid)?,
+            Stored::Whole(element) => {
+                let bytes = element.bytes();
+                opened.check_length(rows.checked_mul(k).and_then(|n| n.checked_mul(bytes)))?;
+                if element == Element::F32 { opened.payload_f32() } else { opened.payload_f64() }?
             }
-            _ => (opened.parameters()?, None),
         };
-        let (rows, columns) = opened.shape()?;
-        if columns != spec.k() {
-            let reason = "columns differ from the projection's";
-            return Err(dp_core::Error::file("shape", reason).into());
-        }
-        let width = if kind == Kind::Sketch32 { 4 } else { 8 };
-        if stated.is_none() {
-            opened.check_length(rows.checked_mul(columns).and_then(|n| n.checked_mul(width)))?;
-        }
-        opened.check_fingerprint(&spec.fingerprint())?;
-        let mut public = spec.public_parameters();
-        public.insert("n".into(), rows.into());
-        opened.check_public(&public)?;
-        let noise = opened.summary.certificate.statement().noise.clone();
-        if let Some(grid) = stated {
-            if coarse(&noise)? != grid {
-                let reason = "is not the one that follows from the noise";
-                return Err(dp_core::Error::file("grid", reason).into());
+        form.sketch(values)
+    }
+}
+
+/// How a file of a sketch holds its numbers.
+#[derive(Debug, Clone, Copy)]
+enum Stored {
+    /// Each whole.
+    Whole(Element),
+    /// Packed multiples of this grid.
+    Compact(Grid),
+}
+
+/// What a file of a sketch says of its payload, checked.
+#[derive(Debug)]
+pub struct Form {
+    projection: ProjectionSpec,
+    noise: NoiseLaw,
+    stored: Stored,
+    rows: usize,
+    /// Of blocks that were read whole: numbers of rows that were not asked for yet.
+    held: Vec<f64>,
+}
+
+impl Form {
+    fn of(summary: &Summary) -> Result<Self, Error> {
+        let fault = |part, reason| Err(dp_core::Error::file(part, reason).into());
+        let noise = summary.certificate.statement().noise.clone();
+        let (projection, stored) = match summary.kind {
+            Kind::SketchCompact => {
+                let Compact { projection, grid } = summary.parameters()?;
+                if coarse(&noise)? != grid {
+                    return fault("grid", "is not the one that follows from the noise");
+                }
+                (projection, Stored::Compact(grid))
             }
-            let values = unpack(opened.payload, (rows, columns), grid)?;
-            return Ok(Self::new(spec, noise, values)?.rounded_to(grid));
+            Kind::Sketch32 => (summary.parameters()?, Stored::Whole(Element::F32)),
+            _ => (summary.parameters()?, Stored::Whole(Element::F64)),
+        };
+        let (rows, columns) = summary.shape()?;
+        if columns != projection.k() {
+            return fault("shape", "columns differ from the projection's");
         }
-        let values = if width == 4 { opened.payload_f32() } else { opened.payload_f64() }?;
-        let sketch = Self::new(spec, noise, values)?;
-        if width == 4 {
-            Element::F32.check_release(&sketch)?;
-        }
-        Ok(sketch)
+        summary.check_fingerprint(&projection.fingerprint())?;
+        let mut public = projection.public_parameters();
+        public.insert("n".into(), rows.into());
+        summary.check_public(&public)?;
+        Ok(Self { projection, noise, stored, rows, held: Vec::new() })
+    }
+
+    pub(crate) fn projection(&self) -> ProjectionSpec {
+        self.projection
+    }
+
+    /// Some of its numbers.
+    fn sketch(&self, values: Vec<f64>) -> Result<PrivateSketch, Error> {
+        let sketch = PrivateSketch::new(self.projection, self.noise.clone(), values)?;
+        Ok(match self.stored {
+            Stored::Compact(grid) => sketch.rounded_to(grid),
+            Stored::Whole(element) => {
+                element.check_release(&sketch)?;
+                sketch
+            }
+        })
+    }
+}
+
+impl Pieced for PrivateSketch {
+    type Form = Form;
+
+    fn form(summary: &Summary) -> Result<Form, Error> {
+        Form::of(summary)
+    }
+
+    fn numbers(form: &Form) -> usize {
+        form.projection.k()
+    }
+
+    fn piece(form: &mut Form, file: &mut InParts, rows: usize) -> Result<Self, Error> {
+        let count = rows * form.projection.k();
+        let values = match form.stored {
+            Stored::Compact(grid) => {
+                let mut values = core::mem::take(&mut form.held);
+                while values.len() < count {
+                    unpack_next(file, form.projection.k(), grid, &mut values)?;
+                }
+                form.held = values.split_off(count);
+                values
+            }
+            Stored::Whole(element) => {
+                let mut bytes = vec![0; count * element.bytes()];
+                file.read(&mut bytes)?;
+                if element == Element::F32 { numbers_f32(&bytes) } else { numbers_f64(&bytes) }?
+            }
+        };
+        form.sketch(values)
     }
 }
 

@@ -6,6 +6,7 @@
 use crate::error::{Error, Result};
 use crate::rows::block_rows;
 use dp_core::noise::{Grid, NoiseLaw};
+use dp_core::release_file::InParts;
 use rayon::prelude::*;
 use std::ops::RangeInclusive;
 
@@ -113,9 +114,22 @@ fn refused(reason: impl Into<String>) -> Error {
     dp_core::Error::file("payload", reason).into()
 }
 
-/// The first block of a payload, its rows, and what follows it. Nothing is believed beyond the bytes that are there.
-fn split(payload: &[u8], k: usize) -> Option<(Block<'_>, usize, &[u8])> {
-    let (header, rest) = payload.split_at_checked(HEADER)?;
+fn wrong() -> Error {
+    refused("a block's escapes are not those of its numbers, or a bit is set beyond the last")
+}
+
+/// What a block says of itself.
+struct Lengths {
+    rows: usize,
+    count: usize,
+    width: u32,
+    /// Bytes of its packed numbers.
+    packed: usize,
+    escapes: usize,
+}
+
+/// None for what no block says.
+fn lengths(header: &[u8; HEADER], k: usize) -> Option<Lengths> {
     let (words, _) = header.as_chunks::<4>();
     let [rows, width, escapes] = [0, 1, 2].map(|i| u32::from_le_bytes(words[i]));
     let rows = usize::try_from(rows).ok()?;
@@ -123,9 +137,17 @@ fn split(payload: &[u8], k: usize) -> Option<(Block<'_>, usize, &[u8])> {
         return None;
     }
     let count = rows.checked_mul(k)?;
-    let (packed, rest) = rest.split_at_checked(count.checked_mul(width as usize)?.div_ceil(8))?;
-    let escapes = usize::try_from(escapes).ok()?.checked_mul(8)?;
-    let (whole, rest) = rest.split_at_checked(escapes)?;
+    let packed = count.checked_mul(width as usize)?.div_ceil(8);
+    let escapes = usize::try_from(escapes).ok().filter(|escapes| *escapes <= count)?;
+    Some(Lengths { rows, count, width, packed, escapes })
+}
+
+/// The first block of a payload, its rows, and what follows it. Nothing is believed beyond the bytes that are there.
+fn split(payload: &[u8], k: usize) -> Option<(Block<'_>, usize, &[u8])> {
+    let (header, rest) = payload.split_first_chunk()?;
+    let Lengths { rows, count, width, packed, escapes } = lengths(header, k)?;
+    let (packed, rest) = rest.split_at_checked(packed)?;
+    let (whole, rest) = rest.split_at_checked(8 * escapes)?;
     Some((Block { count, width, packed, whole: whole.as_chunks().0 }, rows, rest))
 }
 
@@ -170,6 +192,32 @@ impl Block<'_> {
     }
 }
 
+/// Adds the numbers of the next block of a payload.
+///
+/// # Errors
+/// [`dp_core::Error::File`] for what is no block, [`dp_core::Error::Io`].
+pub(super) fn unpack_next(
+    file: &mut InParts,
+    k: usize,
+    grid: Grid,
+    values: &mut Vec<f64>,
+) -> Result<()> {
+    let none = || refused("no block of numbers stands where one should");
+    let mut bytes = vec![0; HEADER];
+    file.read(&mut bytes)?;
+    let behind = lengths(bytes.as_slice().try_into().expect("a header"), k).ok_or_else(none)?;
+    let length = HEADER + behind.packed + 8 * behind.escapes;
+    if length as u64 > file.left() + HEADER as u64 {
+        return Err(none());
+    }
+    bytes.resize(length, 0);
+    file.read(&mut bytes[HEADER..])?;
+    let (block, _, _) = split(&bytes, k).ok_or_else(none)?;
+    let from = values.len();
+    values.resize(from + block.count, 0.0);
+    block.unpack(grid, &mut values[from..]).ok_or_else(wrong)
+}
+
 /// Numbers of `rows` rows of k. Memory is at most that of eleven times the bytes.
 ///
 /// # Errors
@@ -197,12 +245,7 @@ pub(super) fn unpack(payload: &[u8], (rows, k): (usize, usize), grid: Grid) -> R
         left = behind;
     }
     let fine = blocks.par_iter().zip(places).all(|(block, out)| block.unpack(grid, out).is_some());
-    if !fine {
-        return Err(refused(
-            "a block's escapes are not those of its numbers, or a bit is set beyond the last",
-        ));
-    }
-    Ok(values)
+    if fine { Ok(values) } else { Err(wrong()) }
 }
 
 #[cfg(test)]

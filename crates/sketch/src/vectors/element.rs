@@ -34,6 +34,11 @@ impl Element {
         }
     }
 
+    /// Bytes of a number that is stored whole.
+    pub(super) fn bytes(self) -> usize {
+        if self == Self::F32 { 4 } else { 8 }
+    }
+
     /// Refuses numbers up to `largest` whose rounding is not negligible: more than 1/256 of the
     /// standard deviation of the noise, or beyond the range of `f32`. Below that it adds at most 2^-16
     /// of the noise's variance: docs/proofs/private-projection.md, "Streams, files, threads".

@@ -59,8 +59,8 @@ mod sealed {
         /// Compares the sensitivity that a certificate counts with that of these parameters.
         fn sensitivity(&self, certificate: &Certificate, work: Work) -> Result<Finding>;
 
-        /// Compares the numbers with the noise that they are said to carry.
-        fn noise(&self, _: &NoiseLaw) -> Result<Finding> {
+        /// Compares the numbers with the noise that they are said to carry; an honest release is refused with this probability.
+        fn noise(&self, _: &NoiseLaw, _alarm: f64) -> Result<Finding> {
             Ok(Finding::NotChecked("whether its values carry the stated noise"))
         }
     }
@@ -137,21 +137,23 @@ fn examined<T: Verifiable>(
     trust: &Trust,
 ) -> Result<Report> {
     payload.check_statement(certificate.statement())?;
+    consistent(certificate)?;
     let sensitivity = match certificate {
         AnyCertificate::Private(certificate) => {
-            certificate.verify_consistency()?;
             payload.sensitivity(certificate, Work::allowed(trust))?
         }
-        AnyCertificate::Individual(certificate) => {
-            certificate.verify()?;
-            NO_PRIVACY
-        }
-        AnyCertificate::None(certificate) => {
-            certificate.verify()?;
-            NO_PRIVACY
-        }
+        _ => NO_PRIVACY,
     };
-    Ok(Report::new(sensitivity, payload.noise(&certificate.statement().noise)?))
+    Ok(Report::new(sensitivity, payload.noise(&certificate.statement().noise, FALSE_ALARM)?))
+}
+
+/// Computes a certificate again from its own fields.
+pub(crate) fn consistent(certificate: &AnyCertificate) -> Result<()> {
+    Ok(match certificate {
+        AnyCertificate::Private(certificate) => certificate.verify_consistency()?,
+        AnyCertificate::Individual(certificate) => certificate.verify()?,
+        AnyCertificate::None(certificate) => certificate.verify()?,
+    })
 }
 
 /// The sensitivity of a release file alone, from what the file says of itself: reads no payload. None
@@ -200,8 +202,8 @@ impl sealed::Checks for PrivateSketch {
         sensitivity::projected(certificate, Some(self.projection()), work)
     }
 
-    fn noise(&self, law: &NoiseLaw) -> Result<Finding> {
-        NoisyValues::rows(self.values(), self.k(), law).rounded_to(self.rounding()).check()
+    fn noise(&self, law: &NoiseLaw, alarm: f64) -> Result<Finding> {
+        NoisyValues::rows(self.values(), self.k(), law).rounded_to(self.rounding()).check_at(alarm)
     }
 }
 
@@ -210,10 +212,10 @@ impl sealed::Checks for UnitVectors {
         Ok(ANY_ROWS)
     }
 
-    fn noise(&self, law: &NoiseLaw) -> Result<Finding> {
+    fn noise(&self, law: &NoiseLaw, alarm: f64) -> Result<Finding> {
         // Across its direction a row is a normal vector of one dimension less.
         let degrees = self.n() as f64 * (self.width() - 1) as f64;
-        NoisyValues::about_zero(self.values(), degrees, law).check()
+        NoisyValues::about_zero(self.values(), degrees, law).check_at(alarm)
     }
 }
 
@@ -240,8 +242,8 @@ impl sealed::Checks for NoisyBits {
         sensitivity::noisy_bits(certificate, &self.facts())
     }
 
-    fn noise(&self, law: &NoiseLaw) -> Result<Finding> {
-        NoisyValues::rows(self.values(), self.scheme().slots, law).check()
+    fn noise(&self, law: &NoiseLaw, alarm: f64) -> Result<Finding> {
+        NoisyValues::rows(self.values(), self.scheme().slots, law).check_at(alarm)
     }
 }
 
@@ -250,8 +252,8 @@ impl sealed::Checks for NoisyCounts {
         self.facts().map_or(Ok(NO_PRIVACY), |facts| sensitivity::counts(certificate, &facts))
     }
 
-    fn noise(&self, law: &NoiseLaw) -> Result<Finding> {
-        NoisyValues::rows(self.values(), self.k(), law).check()
+    fn noise(&self, law: &NoiseLaw, alarm: f64) -> Result<Finding> {
+        NoisyValues::rows(self.values(), self.k(), law).check_at(alarm)
     }
 }
 

@@ -1,19 +1,26 @@
 //! Rows and sets that were never released, as queries of a search.
 
-use super::super::loaded::{AnyRelease, Asked};
+use super::super::loaded::{AnyRelease, Asked, Files};
+use super::super::mapped::with_map;
 use super::super::release::read_all;
-use super::{COSINE, COUNTS, Found, OCCUPANCY, Search, listed};
+use super::{COSINE, COUNTS, Found, OCCUPANCY, SIGNED, Search, listed, of_query, tabled};
 use crate::error::Result;
 use crate::input::all_sets;
-use readers::{Limits, OutsideBounds, RowsFile, SetsFile};
+use crate::output::Record;
+use dp_core::certificate::Trust;
+use dp_core::certificate::preprocessing::Preprocessing;
+use dp_core::release_file::{InParts, Kind};
+use readers::{ColumnRules, Limits, OutsideBounds, RowsFile, SetsFile, is_stream};
 use sketch::RowsView;
 use sketch::bounded::BoundedQueries;
+use sketch::pieces::Pieces;
 use sketch::search::{HammingIndex, Queries};
 use sketch::sets::{ItemSet, NoisyCounts, PrivateSymbols};
-use sketch::signs::SignQueries;
+use sketch::signs::{SignCodes, SignQueries};
 use sketch::units::UnitQueries;
 use sketch::vectors::PrivateSketch;
 use std::path::Path;
+use std::sync::Arc;
 
 impl Search {
     /// Rows of a file that was never released, as queries.
@@ -40,23 +47,11 @@ impl Search {
             | AnyRelease::Groups(_) => self.score().1,
             AnyRelease::Signs(_) | AnyRelease::IndividualSigns(_) => {
                 self.one_score("signs")?;
-                "signed sum"
+                SIGNED
             }
             other => return Err(other.cannot("a search by exact queries")),
         };
-        let input = self.beside(path).open()?;
-        let d = input.rows.d();
-        let limits = Limits {
-            entry: None,
-            norm: None,
-            least: None,
-            outside: OutsideBounds::Refuse,
-            file: path.to_owned(),
-        };
-        let (n, values) = read_all(input, limits)?;
-        let asked = self.chosen(n)?;
-        let values: Vec<f64> =
-            asked.iter().flat_map(|&row| &values[row * d..(row + 1) * d]).copied().collect();
+        let (asked, d, values) = self.rows(path)?;
         let rows = RowsView::f64(asked.len(), d, &values)?;
         let found = match database {
             AnyRelease::Units(items) => {
@@ -88,6 +83,62 @@ impl Search {
             other => return Err(other.cannot("a search by exact queries")),
         };
         Ok((name, asked, listed(&found)))
+    }
+
+    /// The same in one file of sketches or signs, which is read a piece at a time; none where the search is another.
+    pub(super) fn in_file(&self, trust: &Trust) -> Result<Option<Record>> {
+        let (Some(path), [database]) = (&self.query, self.databases.as_slice()) else {
+            return Ok(None);
+        };
+        if self.denoise || self.public.is_some() || is_stream(database) {
+            return Ok(None);
+        }
+        // What is wrong with it is said where it is read whole.
+        let Ok(file) = InParts::open(database) else { return Ok(None) };
+        let kind = file.summary().kind;
+        let mapped = Preprocessing::stated(&file.summary().certificate.statement().public)?;
+        let units = with_map(Record::new(), mapped.as_ref());
+        if let Some(stated) = mapped {
+            let _ = self.rules.set(Arc::new(ColumnRules::of_release(stated)));
+        }
+        let named = |e: sketch::Error| of_query(e.into(), path);
+        let (name, asked, (found, ids)) = match kind {
+            Kind::Sketch64 | Kind::Sketch32 | Kind::SketchCompact => {
+                let pieces = Pieces::<PrivateSketch>::of(file, trust)?;
+                let (asked, d, values) = self.rows(path)?;
+                let rows = RowsView::f64(asked.len(), d, &values)?;
+                let (score, name) = self.score();
+                (name, asked, pieces.nearest(rows, score, self.top).map_err(named)?)
+            }
+            Kind::Signs | Kind::IndividualSigns => {
+                self.one_score("signs")?;
+                let pieces = Pieces::<SignCodes>::of(file, trust)?;
+                let (asked, d, values) = self.rows(path)?;
+                let rows = RowsView::f64(asked.len(), d, &values)?;
+                (SIGNED, asked, pieces.nearest(rows, self.top).map_err(named)?)
+            }
+            _ => return Ok(None),
+        };
+        let found = listed(&found);
+        Ok(Some(units.and(tabled(name, &asked, found, [None, ids.as_deref()], &Files::default()))))
+    }
+
+    /// Which rows of a file are asked for, how many numbers each has, and these.
+    fn rows(&self, path: &Path) -> Result<(Vec<usize>, usize, Vec<f64>)> {
+        let input = self.beside(path).open()?;
+        let d = input.rows.d();
+        let limits = Limits {
+            entry: None,
+            norm: None,
+            least: None,
+            outside: OutsideBounds::Refuse,
+            file: path.to_owned(),
+        };
+        let (n, values) = read_all(input, limits)?;
+        let asked = self.chosen(n)?;
+        let chosen = asked.iter().flat_map(|&row| &values[row * d..(row + 1) * d]);
+        let values = chosen.copied().collect();
+        Ok((asked, d, values))
     }
 
     /// A file of rows that are mapped as those of the release were.

@@ -77,7 +77,7 @@ class Ledger:
             Public names of the partition and of this part, as in ``part("regions", "north", by="row")``.
         by : {"unit", "row", "content"}
             What decides which part a row goes to: the unit, where all its rows are in one part; a key of the
-            row that no change alters; what the row says.
+            row that no change alters; what the row says, in a ledger whose unit is rows that are added or removed.
         """
         part = Ledger(self._path)
         part._part = (partition, name, by)

@@ -221,6 +221,8 @@ class Guarantee:
         """
         measure, loss = str(measurement.output_measure), measurement.map(d_in)
         stated: dict[str, Any]
+        if measure.startswith("Approximate") and "ZeroConcentrated" in measure:
+            raise ValueError(f"no guarantee is made of the measure {measure}: fix a delta first")
         if "ZeroConcentrated" in measure:
             stated = {"kind": "zcdp", "rho": float(loss)}
         elif measure.startswith("Approximate") and isinstance(loss, tuple):
@@ -249,6 +251,11 @@ class Guarantee:
         if kind == "approximate-dp":
             parameters = common.DifferentialPrivacyParameters(stated["epsilon"], stated["delta"])
             return privacy_loss_distribution.from_privacy_parameters(parameters)
+        if kind == "zcdp":
+            raise ValueError(
+                "dp_accounting has no loss distribution of zero-concentrated privacy: "
+                "convert it at a delta (`epsilon`), or hand on `to_exchange`"
+            )
         ways = [
             pld_pmf.create_pmf(
                 {way["first"] + i: mass for i, mass in enumerate(way["masses"]) if mass > 0},

@@ -67,9 +67,11 @@ def test_parts_of_the_rows_cost_what_the_worst_costs(tmp_path, rows, ledger):
 
 def test_the_command_line_reads_parts_as_python_writes_them(command, tmp_path, rows, ledger):
     for name in ("north", "south"):
-        vectors().release(rows, ledger=ledger.part("regions", name, by="content"))
+        vectors().release(rows, ledger=ledger.part("regions", name, by="row"))
     shown = json.loads(command("ledger", "show", ledger.path, "--json"))
-    assert shown["spent_epsilon"] == 16 and "by what the row says" in shown["entries"][0]["part"]
+    assert shown["spent_epsilon"] == 8 and "by a key of the row" in shown["entries"][0]["part"]
+    with pytest.raises(dps.errors.ParameterError, match="no noise hides"):
+        vectors().release(rows, ledger=ledger.part("regions", "west", by="content"))
 
 
 def test_what_is_refused_costs_nothing(tmp_path, rows, ledger):

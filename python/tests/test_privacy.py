@@ -1,5 +1,6 @@
 """Calibration, profiles, composition. Numbers from outside are computed here with SciPy."""
 
+import json
 import math
 import pickle
 
@@ -94,6 +95,31 @@ def test_measurements_of_opendp_are_declared():
     gaussian = opendp.m.make_gaussian(*space, scale=2.0)
     given = dps.Guarantee.from_opendp(gaussian, 1.0, ONE, delta=1e-6, **words)
     assert given.profile.rho == pytest.approx(0.125) and given.provenance["kind"] == "declared"
+
+
+def test_what_no_guarantee_is_made_of_is_said():
+    class Measurement:
+        output_measure = "Approximate(ZeroConcentratedDivergence())"
+
+        def map(self, d_in):
+            return (0.125, 1e-6)
+
+    with pytest.raises(ValueError, match="fix a delta"):
+        dps.Guarantee.from_opendp(Measurement(), 1.0, ONE, by="a test", reason="its own map")
+
+
+def test_concentrated_guarantees_are_no_loss_distributions():
+    pytest.importorskip("dp_accounting")
+    stated = {
+        "form": "dp-guarantee/1",
+        "adjacency": ONE.to_dict(),
+        "declared by": "a test",
+        "reason": "none",
+        "guarantee": {"kind": "zcdp", "rho": 0.1},
+    }
+    given = dps.Guarantee.from_exchange(json.dumps(stated), delta=1e-6)
+    with pytest.raises(ValueError, match="zero-concentrated"):
+        given.to_dp_accounting()
 
 
 @pytest.mark.parametrize("epsilon, delta", [(0, 1e-6), (-1, 0.1), (1, 1), (1, -0.1), (math.nan, 0)])

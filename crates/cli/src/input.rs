@@ -3,6 +3,7 @@
 use crate::error::{Error, Result, no_effect};
 use crate::preprocess;
 use clap::{Args, ValueEnum};
+use dp_core::certificate::preprocessing::ColumnMap;
 use dp_core::release_file::RowIds;
 use readers::{
     Block, ColumnRules, DataError, FileFormat, IdColumn, Input, Meter, Missing, RowsFile,
@@ -129,7 +130,8 @@ pub(crate) struct InputOptions {
     /// svmlight: number of features. It is public, so it cannot be read off the data.
     #[arg(long)]
     features: Option<usize>,
-    /// Divide every value by this public number first (255 for the bytes of images).
+    /// Divide every value by this public number first (255 for the bytes of images): as a --preprocess file whose [default] has the
+    /// scale 1/DIVIDE. Bounds, beta and shifts are about the divided values, and the release states it.
     #[arg(long, default_value_t = 1.0)]
     divide: f64,
     /// What a missing value (an empty cell, null, NaN; of one column an empty line) counts as.
@@ -158,10 +160,10 @@ impl InputOptions {
                 .collect(),
             keep: self.kept.clone(),
             features: self.features,
-            divide: self.divide,
+            // A divisor is a map, which says what is missing too.
             missing: match self.missing {
-                MissingValue::Refuse => Missing::Refuse,
-                MissingValue::Zero => Missing::Zero,
+                MissingValue::Zero if self.divide == 1.0 => Missing::Zero,
+                _ => Missing::Refuse,
             },
             preprocess: self.rules()?,
             ..RowsFile::new(path)
@@ -170,10 +172,31 @@ impl InputOptions {
 
     /// What becomes of values; the file that says it is read once.
     fn rules(&self) -> Result<Option<Arc<ColumnRules>>> {
-        if let (None, Some(path)) = (self.rules.get(), &self.preprocess) {
-            let _ = self.rules.set(Arc::new(preprocess::read(path)?));
+        if self.rules.get().is_none()
+            && let Some(rules) = match &self.preprocess {
+                Some(path) => Some(preprocess::read(path)?),
+                None => self.divided()?,
+            }
+        {
+            let _ = self.rules.set(Arc::new(rules));
         }
         Ok(self.rules.get().cloned())
+    }
+
+    /// A divisor as a map, so that the release states it: what it protects is about divided values.
+    fn divided(&self) -> Result<Option<ColumnRules>> {
+        if self.divide == 1.0 {
+            return Ok(None);
+        }
+        let scale = self.divide.recip();
+        if !(self.divide > 0.0 && scale.is_normal()) {
+            return Err(Error::usage(
+                "--divide takes a positive number that is neither tiny nor huge",
+            ));
+        }
+        let missing = matches!(self.missing, MissingValue::Zero).then_some(0.0);
+        let default = ColumnMap { scale: Some(scale), missing, ..ColumnMap::default() };
+        Ok(Some(ColumnRules { default, ..ColumnRules::default() }))
     }
 
     /// The file that says what becomes of values.

@@ -225,6 +225,11 @@ fn ledgers_refuse_what_does_not_belong() {
         (&recorded["limit"], &recorded["releases"]),
         (&"PASSED".into(), &(before + 1).into())
     );
+    // A limit that was passed is none: nothing rests on it any more.
+    let shown = room.json("ledger show l.json");
+    let [limit, hold] = ["limit", "answers_hold"].map(|key| shown[key].as_str().expect("a text"));
+    assert!(limit.starts_with("PASSED: spent") || limit.contains("over the limit"), "{limit}");
+    assert!(hold.contains("promises nothing any more") && !hold.contains("kept"), "{hold}");
     room.refuses("ledger record l.json r8.dps", 1, &["entered already"]);
     assert_eq!(room.json("ledger record l.json r8.dps --again")["releases"], before + 2);
     // Individual differential privacy.
@@ -294,6 +299,19 @@ fn answers_come_with_their_condition() {
     for words in ["only where", "fixed before", "the guarantee is the limit", "3"] {
         assert!(condition.contains(words), "{condition}");
     }
+    // What was entered when it had happened was not chosen under the limit.
+    room.json(
+        "ledger init r.json --data users --epsilon 4 --delta 1e-4 --adjacency attribute --beta 1",
+    );
+    room.write("users.csv", csv(&numbers(20, 8), 8));
+    room.json(
+        "release sketch users.csv --out a.dps -k 4 --bound 1 --epsilon 0.5 --delta 1e-6 --adjacency attribute --beta 1",
+    );
+    room.json("ledger record r.json a.dps");
+    let recorded = room.json("ledger show r.json");
+    let hold = recorded["answers_hold"].as_str().expect("a text");
+    assert!(hold.contains("1 were entered after they had happened"), "{hold}");
+    assert!(!hold.contains("the guarantee is the limit"), "{hold}");
     let text = support::text(&room.run("ledger show budget.json"));
     assert!(text.lines().any(|line| line.starts_with("answers hold") && line.contains(condition)));
 }

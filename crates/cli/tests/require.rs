@@ -89,3 +89,18 @@ fn long_computations_must_be_allowed() {
     let shown = room.json("inspect w.dps")["verification"].to_string();
     assert!(shown.contains("NOT computed"), "{shown}");
 }
+
+/// What averages over a seed promises nothing below the share of seeds that it leaves out.
+#[test]
+fn averages_meet_no_demand_below_their_floor() {
+    let room = room();
+    room.json(
+        "release sketch users.csv --noise gaussian --calibration averaged --family gaussian -k 2 --adjacency attribute --beta 2 \
+         --bound 1 --epsilon 0.5 --delta 1e-6 --out av.dps",
+    );
+    room.json("verify av.dps --require epsilon<=30,delta<=1e-15");
+    for delta in ["1e-20", "1e-100"] {
+        let demand = format!("verify av.dps --require epsilon<=30,delta<={delta}");
+        room.refuses(&demand, 1, &["demanded"]);
+    }
+}

@@ -173,7 +173,8 @@ pub enum Partition {
     /// order is such a key only where rows are neither added nor removed. A user's rows are then spread over parts, and
     /// no user has more of them, in all parts together, than the unit says.
     ByRow,
-    /// By what the row says: a row that changes may leave one part and enter another.
+    /// By what the row says, where the unit is rows that are added or removed: a row that changes may leave one part and enter
+    /// another, and both tell how many rows they have.
     ByContent,
 }
 
@@ -181,13 +182,24 @@ impl Partition {
     /// How many parts the change of one unit can touch.
     #[must_use]
     pub fn parts_touched(self, adjacency: Adjacency) -> u64 {
-        match (self, adjacency.each()) {
-            (Self::ByUnit, _) => 1,
-            (Self::ByRow, _) | (Self::ByContent, Adjacency::AddRemoveRow { .. }) => {
-                adjacency.rows()
-            }
-            (Self::ByContent, _) => 2 * adjacency.rows(),
+        if self == Self::ByUnit { 1 } else { adjacency.rows() }
+    }
+
+    /// Refuses parts in which the change of a unit is none that the unit speaks of: where a row that changes moves from part to part,
+    /// each of the two has a row less or more.
+    pub(crate) fn check(self, unit: Adjacency) -> Result<()> {
+        let moves =
+            self == Self::ByContent && !matches!(unit.each(), Adjacency::AddRemoveRow { .. });
+        if moves {
+            let allowed = "by the unit or by row: a row that changes may move between parts that are made by content, and what each part \
+                           tells of its number of rows no noise hides; by content in a ledger whose unit is rows that are added or removed";
+            return Err(crate::Error::invalid(
+                "partition",
+                format!("by content, where {unit}"),
+                allowed,
+            ));
         }
+        Ok(())
     }
 }
 

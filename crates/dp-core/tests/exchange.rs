@@ -171,6 +171,9 @@ fn malformed_guarantees_are_refused() {
         r#"{"kind": "loss-distribution", "step": 1e9, "ways": [{"first": 0, "masses": [1], "infinite": 0}]}"#,
         r#"{"kind": "loss-distribution", "step": 0.1, "ways": [{"first": 9007199254740993, "masses": [1.0], "infinite": 0.0}]}"#,
         r#"{"kind": "loss-distribution", "step": 0.1, "ways": [{"first": 0, "masses": [0.9, 0.2], "infinite": 0.0}]}"#,
+        // Losses of no two laws: a sign that somebody forgot.
+        r#"{"kind": "loss-distribution", "step": 1.0, "ways": [{"first": -5, "masses": [0.9, 0.0, 0.0, 0.0, 0.0, 0.1], "infinite": 0.0}]}"#,
+        r#"{"kind": "loss-distribution", "step": 1.0, "ways": [{"first": -9000, "masses": [1e-300], "infinite": 1.0}]}"#,
     ] {
         assert!(foreign(bad).is_err(), "{bad}");
     }

@@ -219,3 +219,19 @@ fn several_changes_and_a_ledger_add_up() {
     let other = Explanation::of(&declared(0.3), &asked).unwrap();
     assert!(other.with_ledger(&empty, None, &asked).is_err());
 }
+
+/// A loss that has no largest value is never below one for certain, however small the probability: not even where it is no number of
+/// 64 bits any more.
+#[test]
+fn only_bounded_losses_are_certain() {
+    let half = p(0.5);
+    let sure = |profile: &Profile| TradeOff::new(profile).unwrap().belief(half, p(0.0)).at_most;
+    assert_eq!(sure(&gaussian(0.12)), 1.0);
+    let epsilon = 1.5f64;
+    let pure = Profile::PureDp { epsilon: Epsilon::new(epsilon).unwrap() };
+    let expected = epsilon.exp() / (1.0 + epsilon.exp());
+    assert!((sure(&pure) - expected).abs() < 1e-9);
+    // With any probability of failing there is a bound.
+    let some = TradeOff::new(&gaussian(0.12)).unwrap().belief(half, p(1e-300)).at_most;
+    assert!(some < 1.0);
+}

@@ -46,6 +46,18 @@ fn loss(kind: usize) -> f64 {
     (keep(kind) / (1.0 - keep(kind))).ln()
 }
 
+/// A user with two rows, whose bits are one in each part.
+fn user() -> Adjacency {
+    attribute().of_user(2).unwrap()
+}
+
+/// The same mechanisms, of which it is declared what a user loses in a part, whatever is in it.
+fn of_user(kind: usize) -> Guarantee {
+    let stated = mechanism(kind);
+    let profile = stated.profile().unwrap().clone();
+    Guarantee::declared(user(), stated.budget(), profile, "a test", "as if by hand").unwrap()
+}
+
 /// Of all rows, or of a part of one of two partitions.
 fn place() -> impl Strategy<Value = Option<(usize, usize)>> {
     prop_oneof![Just(None), (0..2usize, 0..3usize).prop_map(Some)]
@@ -53,18 +65,18 @@ fn place() -> impl Strategy<Value = Option<(usize, usize)>> {
 
 fn part((partition, part): (usize, usize)) -> Part {
     let names = ["regions", "years"];
-    let by = [Partition::ByRow, Partition::ByContent][partition];
+    let by = [Partition::ByUnit, Partition::ByRow][partition];
     Part::new(names[partition], &part.to_string(), by).unwrap()
 }
 
 fn spend(ledger: &mut Ledger, kind: usize, at: Option<(usize, usize)>) -> Result<(), Error> {
     match at.map(part) {
-        Some(part) => ledger.spend(&mechanism(kind), 1, part.labelled("a release")),
-        None => ledger.spend(&mechanism(kind), 1, "a release"),
+        Some(part) => ledger.spend_accepting_claim(&of_user(kind), 1, part.labelled("a release")),
+        None => ledger.spend_accepting_claim(&of_user(kind), 1, "a release"),
     }
 }
 
-/// What sees a row of this region that leaves one year for another as it changes, or stays in one.
+/// What sees a user of this region whose two rows are of two years, or of one.
 fn seen(spent: &[(usize, Option<(usize, usize)>)], row: [usize; 3]) -> Vec<usize> {
     let of = |at: &Option<(usize, usize)>| {
         at.is_none_or(|(partition, part)| match partition {
@@ -75,7 +87,7 @@ fn seen(spent: &[(usize, Option<(usize, usize)>)], row: [usize; 3]) -> Vec<usize
     spent.iter().filter(|(_, at)| of(at)).map(|(kind, _)| *kind).collect()
 }
 
-/// The row that loses most, by summing over all outcomes of its bits: the largest log-likelihood ratio when it changes.
+/// The user that loses most, by summing over all outcomes of its bits: the largest log-likelihood ratio when it changes.
 fn worst(spent: &[(usize, Option<(usize, usize)>)]) -> f64 {
     let rows = (0..27).map(|i| [i / 9, i / 3 % 3, i % 3]);
     let lost = rows.map(|row| {
@@ -103,7 +115,7 @@ proptest! {
         alike in any::<bool>(),
     ) {
         let spent: Vec<_> = spent.into_iter().map(|(kind, at)| (if alike { 1 } else { kind }, at)).collect();
-        let mut ledger = Ledger::new(attribute());
+        let mut ledger = Ledger::new(user());
         for &(kind, at) in &spent {
             spend(&mut ledger, kind, at).unwrap();
         }
@@ -127,7 +139,7 @@ proptest! {
     #[test]
     fn a_limit_is_about_the_worst_row(places in proptest::collection::vec(place(), 1..30)) {
         let limit = 4.5 * (loss(1) + 1e-9);
-        let mut ledger = Ledger::with_limit(attribute(), Budget::new(limit, 1e-6).unwrap(), FilterRule::Basic);
+        let mut ledger = Ledger::with_limit(user(), Budget::new(limit, 1e-6).unwrap(), FilterRule::Basic);
         let mut spent = Vec::new();
         for at in places {
             let mut next = spent.clone();
@@ -179,11 +191,11 @@ fn every_rule_counts_one_of_ten_parts() {
 #[test]
 fn claims_and_what_is_handed_on_count_by_the_same_parts() {
     let claimed = Budget::new(0.5, 1e-7).unwrap();
-    let claim = authority!().published(attribute(), claimed, None, "a rule", "a paper", "none");
+    let claim = authority!().published(user(), claimed, None, "a rule", "a paper", "none");
     let claim = claim.unwrap();
-    for (by, counted) in [(Partition::ByRow, 2), (Partition::ByContent, 3)] {
+    for (by, counted) in [(Partition::ByUnit, 2), (Partition::ByRow, 3)] {
         let limit = Budget::new(1.5, 3.01e-7).unwrap();
-        let mut ledger = Ledger::with_limit(attribute(), limit, FilterRule::Basic);
+        let mut ledger = Ledger::with_limit(user(), limit, FilterRule::Basic);
         for name in ["north", "south", "north"] {
             let part = Part::new("regions", name, by).unwrap();
             ledger.spend_accepting_claim(&claim, 1, part.labelled("a claim")).unwrap();
@@ -219,6 +231,54 @@ fn no_test_is_said_to_reach_what_is_counted_of_parts() {
     assert!(whole.reached && !parts.reached);
     assert_eq!(whole.advantage, parts.advantage);
     assert!(parts.words.iter().any(|said| said.contains("disjoint")), "{:?}", parts.words);
+}
+
+/// A row that changes may move between parts that are made by what it says. Each then has a row less or more, and no change that
+/// leaves the number of rows alone hides that: two files that differ in one value are told apart for certain by the sizes of their
+/// parts. Where the unit is a row that comes or goes, each part sees just that.
+#[test]
+fn parts_by_content_are_of_rows_that_come_and_go() {
+    let budget = Budget::new(1.0, 0.0).unwrap();
+    let profile = Profile::PureDp { epsilon: budget.epsilon };
+    let declared = |adjacency| {
+        Guarantee::declared(adjacency, budget, profile.clone(), "a test", "by hand").unwrap()
+    };
+    let row = Adjacency::AddRemoveRow { bound: bound(1.0) };
+    let units = [
+        attribute(),
+        user(),
+        Adjacency::RowShift { l2: bound(1.0) },
+        Adjacency::ReplaceRow { bound: bound(1.0) },
+        Adjacency::ZeroRow { bound: bound(1.0) },
+        Adjacency::AnyInput,
+        row,
+        row.of_user(3).unwrap(),
+    ];
+    for unit in units {
+        let mut ledger = Ledger::new(unit);
+        let spent: Vec<_> = ["a", "b", "c", "d"]
+            .iter()
+            .map(|name| {
+                let part = Part::new("regions", name, Partition::ByContent).unwrap();
+                ledger.spend_accepting_claim(&declared(unit), 1, part.labelled("a file"))
+            })
+            .collect();
+        if unit.each() == row {
+            assert!(spent.iter().all(Result::is_ok));
+            let counted = ledger.epsilon(Delta::ZERO, Method::Basic).unwrap().upper.get();
+            assert!((counted - unit.rows() as f64).abs() < 1e-9, "{unit}: {counted}");
+            continue;
+        }
+        for refused in spent {
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains("no noise hides") && error.contains("by the unit"), "{error}");
+        }
+        // Nor is a ledger read that says so.
+        let part = Part::new("regions", "a", Partition::ByRow).unwrap();
+        ledger.spend_accepting_claim(&declared(unit), 1, part.labelled("a file")).unwrap();
+        let written = serde_json::to_string(&ledger).unwrap();
+        assert!(serde_json::from_str::<Ledger>(&written).is_ok());
+    }
 }
 
 /// One part has one spelling: none that reads like another's.

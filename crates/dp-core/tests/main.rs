@@ -18,6 +18,7 @@ mod format_page;
 mod guarantee;
 mod integer_noise;
 mod ledger_parts;
+mod mapped_units;
 mod mechanism;
 mod mechanism_facts;
 mod noise_discrete;

@@ -15,7 +15,7 @@ pub(crate) struct DisjointOptions {
     #[arg(long, value_name = "PARTITION/PART", requires = "disjoint_by")]
     disjoint_part: Option<String>,
     /// What decides which part a row goes to: `unit` where all rows of the ledger's unit are in one part, whatever they say; `row`
-    /// for a key of the row that no change alters; `content` for what the row says: a row that changes may leave one part for another.
+    /// for a key of the row that no change alters; `content` for what the row says, in a ledger whose unit is rows that are added or removed.
     /// With the last two a user has no more rows than the unit says in all parts together: --rows-a-user bounds those of one file.
     #[arg(long, value_enum, requires = "disjoint_part")]
     disjoint_by: Option<By>,

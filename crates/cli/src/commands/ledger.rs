@@ -233,7 +233,7 @@ impl Happened {
         Ok(match standing {
             Standing::Kept => record.text("limit", "kept"),
             Standing::Passed(by) => {
-                complain(&format!("warning: {}: the limit is PASSED: {by}", path.display()));
+                complain(&format!("warning: {}: the limit is {}", path.display(), passed(&by)));
                 record.text("limit", "PASSED")
             }
         })
@@ -311,7 +311,15 @@ impl Show {
         if ledger.entries().is_empty() {
             return Ok(record.table("entries", Vec::new()));
         }
-        let record = record.text("answers hold", condition(ledger.filter()));
+        let record = match ledger.standing()? {
+            Standing::Kept => record,
+            Standing::Passed(by) => record.text("limit", passed(&by)),
+        };
+        let record = record.text("answers hold", condition(&file)?);
+        let record = match ledger.at_their_word() {
+            Some(said) => record.text("declared entries", said),
+            None => record,
+        };
         let record = match before {
             0 => record,
             _ => record.integer("earlier entries, which --all lists", before as u64),
@@ -322,15 +330,26 @@ impl Show {
 
 /// What the methods' epsilons rest on: they compose releases that were planned before any answer
 /// was seen, and only a limit bounds what is chosen on the way (`docs/proofs/filters.md`).
-fn condition(filter: Option<&Filter>) -> String {
+fn condition(file: &BudgetFile) -> Result<String> {
     let planned = "only where every release's parameters were fixed before any answer was seen";
-    match filter {
-        Some(Filter { limit, .. }) => format!(
+    let ledger = file.ledger();
+    let recorded = file.charges().iter().filter(|charge| charge.is_recorded()).count();
+    Ok(match (ledger.filter(), ledger.standing()?) {
+        (Some(Filter { limit, .. }), Standing::Kept) if recorded == 0 => format!(
             "{planned}; however they are chosen, the guarantee is the limit, {limit}, kept by the \
              rule above"
         ),
-        None => planned.to_owned(),
-    }
+        (Some(_), Standing::Kept) => format!(
+            "{planned}: {recorded} were entered after they had happened, and nobody asked the limit before"
+        ),
+        (Some(_), Standing::Passed(_)) => format!("{planned}: the limit promises nothing any more"),
+        (None, _) => planned.to_owned(),
+    })
+}
+
+/// How a limit was passed.
+fn passed(by: &dyn std::fmt::Display) -> String {
+    format!("PASSED: {}", by.to_string().trim_start_matches("refused: "))
 }
 
 /// How many more releases the limit has room for.

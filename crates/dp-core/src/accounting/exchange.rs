@@ -247,8 +247,10 @@ impl Foreign {
         let stated = Stated::of_events(&events, beyond)?;
         let runs: u64 = events.iter().map(Event::count).sum();
         let parts = ledger.declared_parts().map_or(String::new(), |said| format!("; {said}"));
-        let reason =
-            format!("composition of {runs} runs whose parameters were fixed in advance{parts}");
+        let reason = format!(
+            "composition of {runs} runs whose parameters were fixed in advance{parts}{}",
+            ledger.at_their_word().map_or(String::new(), |said| format!("; {said}"))
+        );
         Ok(Self::new(ledger.adjacency(), stated, LIBRARY, reason))
     }
 }

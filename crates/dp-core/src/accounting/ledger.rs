@@ -6,6 +6,7 @@ use super::part::Named;
 use super::{Method, epsilon};
 use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta, Epsilon};
+use crate::certificate::preprocessing::Preprocessing;
 use crate::certificate::{Certificate, canonical, hex, other_version};
 use crate::error::rejected;
 use crate::error::{Error, Result};
@@ -72,6 +73,9 @@ impl Serialize for Ledger {
         Written { format: LEDGER_FORMAT, adjacency, filter, entries, digest }.serialize(to)
     }
 }
+
+/// Declared entries that are named where all are spoken of.
+const NAMED: usize = 8;
 
 /// Version of a ledger's layout.
 pub(super) const LEDGER_FORMAT: u32 = 2;
@@ -167,7 +171,19 @@ impl Ledger {
     pub(crate) fn planned(&self, certificate: &Certificate, named: Named<'_>) -> Result<Entry> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
-        self.planned_runs(certificate.guarantee(), 1, named)
+        let entry = Entry::of(certificate.guarantee(), 1, named, self.unit_of(certificate)?)?;
+        self.check(&entry)?;
+        self.check_limit(&entry)?;
+        Self::require_profile(certificate.guarantee(), &entry)?;
+        Ok(entry)
+    }
+
+    /// What a change of the unit becomes in a release whose values were mapped first.
+    fn unit_of(&self, certificate: &Certificate) -> Result<Adjacency> {
+        match Preprocessing::stated(&certificate.statement().public)? {
+            Some(map) => map.of_unit(self.adjacency),
+            None => Ok(self.adjacency),
+        }
     }
 
     /// Enters a release that has happened, even past the limit: it cannot be taken back, and a
@@ -192,7 +208,7 @@ impl Ledger {
     ) -> Result<(Entry, Standing)> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
-        let entry = Entry::of(certificate.guarantee(), 1, named, self.adjacency)?;
+        let entry = Entry::of(certificate.guarantee(), 1, named, self.unit_of(certificate)?)?;
         self.check(&entry)?;
         let kept = self.check_limit(&entry);
         Ok((entry, kept.map_or_else(Standing::Passed, |()| Standing::Kept)))
@@ -351,6 +367,7 @@ impl Ledger {
     /// All checks but that of the limit.
     pub(crate) fn check(&self, entry: &Entry) -> Result<()> {
         entry.cost().check()?;
+        entry.part().map_or(Ok(()), |part| part.check(self.adjacency))?;
         Self::check_count(self.groups.runs().saturating_add(entry.event().count()))
     }
 
@@ -371,6 +388,34 @@ impl Ledger {
             Some(filter) => filter.check(self.expenses(entry, 1)),
             None => Ok(()),
         }
+    }
+
+    /// Whether all that is entered keeps the limit: what has happened is entered past it too. Without a limit it does.
+    ///
+    /// # Errors
+    /// [`Error::Calibration`] where the rule has no finite cost for an entry.
+    pub fn standing(&self) -> Result<Standing> {
+        let past = || self.groups.list().iter().map(Group::expense);
+        match self.filter.as_ref().map_or(Ok(()), |filter| filter.check(past())) {
+            Ok(()) => Ok(Standing::Kept),
+            Err(passed @ Error::BudgetExceeded { .. }) => Ok(Standing::Passed(passed)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Which entries are taken at somebody's word, where there are any.
+    #[must_use]
+    pub fn at_their_word(&self) -> Option<String> {
+        let declared = self.entries.iter().filter(|e| e.cost().basis != Basis::Profile);
+        let mut labels: Vec<&str> = declared.map(Entry::label).collect();
+        let count = labels.len();
+        labels.sort_unstable();
+        labels.dedup();
+        let shown = labels.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
+        let more = if labels.len() > NAMED { ", and others" } else { "" };
+        (count > 0).then(|| {
+            format!("{count} of the entries are declared and were taken at their word, not proven: {shown}{more}")
+        })
     }
 
     /// All that counts once so many more entries like this one are there.

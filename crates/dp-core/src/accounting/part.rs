@@ -51,6 +51,11 @@ impl Part {
         Ok(Self { by, name: name.to_owned(), partition: partition.to_owned() })
     }
 
+    /// Whether a ledger of this unit counts it.
+    pub(crate) fn check(&self, unit: Adjacency) -> Result<()> {
+        self.by.check(unit)
+    }
+
     /// What a release of this part is called.
     #[must_use]
     pub fn labelled<'a>(&'a self, label: &'a str) -> Named<'a> {

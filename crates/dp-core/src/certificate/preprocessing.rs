@@ -5,8 +5,10 @@
 //! values differ; bounds, shifts and budgets are about mapped values (`docs/proofs/adjacency.md`, section 4).
 
 use super::canonical::canonical;
+use crate::adjacency::Adjacency;
 use crate::error::{Error, Result};
 use crate::public::{PublicParameters, PublicValue};
+use crate::quantity::Shift;
 use serde::{Deserialize, Serialize};
 
 /// What becomes of the values of a column.
@@ -155,6 +157,44 @@ impl Preprocessing {
     pub fn map(&self, place: usize) -> &ColumnMap {
         let found = self.columns.binary_search_by_key(&(place as u64 + 1), |column| column.at);
         found.map_or(&self.default, |at| &self.columns[at].map)
+    }
+
+    /// What a change of raw values becomes after the map, at most: changes of a value, or of a row by an l2 norm, grow by the largest
+    /// scale, and no further than from one end of a range to the other. Never less than the change itself, so that a ledger whose unit
+    /// is about mapped values counts no less. All other changes stay what they are (`docs/proofs/adjacency.md`, section 4).
+    ///
+    /// # Errors
+    /// [`Error::InvalidParameter`] for a change that becomes infinite.
+    pub fn of_unit(&self, unit: Adjacency) -> Result<Adjacency> {
+        // Up, and exact where the product is a number: a step more would be counted for nothing.
+        let times = |a: f64, b: f64| {
+            let product = a * b;
+            if a.mul_add(b, -product) > 0.0 { product.next_up() } else { product }
+        };
+        let own = self.columns.len() as u64;
+        let others = (own < self.d).then_some((&self.default, (self.d - own) as f64));
+        let maps = || self.columns.iter().map(|column| (&column.map, 1.0)).chain(others);
+        let steep = |map: &ColumnMap| map.scale.unwrap_or(1.0).abs();
+        let wide = |map: &ColumnMap| match (map.low, map.high) {
+            (Some(low), Some(high)) => times((high - low).next_up(), steep(map)),
+            _ => f64::INFINITY,
+        };
+        let each = match unit.each() {
+            Adjacency::Attribute { beta } => {
+                let moved = maps().map(|(map, _)| times(beta.get(), steep(map)).min(wide(map)));
+                Adjacency::Attribute { beta: Shift::new(moved.fold(beta.get(), f64::max))? }
+            }
+            Adjacency::RowShift { l2 } => {
+                let steepest = maps().map(|(map, _)| steep(map)).fold(0.0, f64::max);
+                let across: f64 = maps().map(|(map, columns)| columns * wide(map).powi(2)).sum();
+                // As many terms as there are maps, each rounded a few times.
+                let up = 1.0 + 4.0 * f64::EPSILON * (self.columns.len() + 4) as f64;
+                let moved = times(l2.get(), steepest).min(across.sqrt() * up);
+                Adjacency::RowShift { l2: Shift::new(moved.max(l2.get()))? }
+            }
+            other => other,
+        };
+        if each == unit.each() { Ok(unit) } else { each.of_user(unit.rows()) }
     }
 
     /// Its canonical text.

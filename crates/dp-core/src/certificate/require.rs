@@ -6,6 +6,7 @@ use crate::budget::{Budget, Delta, Epsilon};
 use crate::error::{Error, Result};
 use crate::guarantee::{Claim, Provenance};
 use crate::profile::PrivacyProfile;
+use crate::seed::FreshSeed;
 use core::str::FromStr;
 use serde_json::Value;
 
@@ -211,6 +212,12 @@ impl Requirements {
             }
         }
         match (epsilon, delta, certificate.guarantee().profile()) {
+            // An average over seeds promises nothing below the share of seeds that it leaves out.
+            (Some(_), Some(delta), Some(profile))
+                if profile.needs_fresh_seed() && delta.get() < FreshSeed::LEAST_DELTA =>
+            {
+                false
+            }
             (Some(epsilon), Some(delta), Some(profile)) => profile.log_delta(epsilon) <= delta.ln(),
             _ => false,
         }

@@ -51,6 +51,10 @@ pub struct Explanation {
     pub with_ledger: Option<Learned>,
 }
 
+/// What a bound on several releases rests on.
+const PLANNED: &str =
+    "all of this holds where every release's parameters were fixed before any answer was seen";
+
 /// What the best attacker learns, in numbers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[non_exhaustive]
@@ -136,14 +140,13 @@ impl Explanation {
         asked: &Questions,
     ) -> Result<Self> {
         let all = TradeOff::new(&Foreign::of_ledger_and(ledger, besides)?.profile()?)?;
-        self.with_ledger = Some(match ledger.declared_parts() {
-            None => Learned::new(&all, asked),
-            Some(said) => {
-                let mut learned = Learned::new(&all.unreached(), asked);
-                learned.words.push(said.to_owned());
-                learned
-            }
-        });
+        let parts = ledger.declared_parts();
+        let known = parts.is_none() && ledger.at_their_word().is_none();
+        let mut learned = Learned::new(&if known { all } else { all.unreached() }, asked);
+        learned.words.extend(parts.map(str::to_owned));
+        learned.words.extend(ledger.at_their_word());
+        learned.words.push(PLANNED.to_owned());
+        self.with_ledger = Some(learned);
         Ok(self)
     }
 }

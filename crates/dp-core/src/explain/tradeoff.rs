@@ -119,9 +119,10 @@ impl TradeOff {
     pub fn belief(&self, prior: Probability, failing: Probability) -> Belief {
         let (p, q) = (prior.get(), failing.get());
         // Odds grow by more than e^(e - ln(1 - delta(e) / q)) with probability q at most, for every e.
-        let factor = self.least(|epsilon, delta| match delta < q || delta == 0.0 {
-            true if delta == 0.0 => epsilon,
+        let factor = self.least(|epsilon, delta| match delta < q {
             true => epsilon - (-delta / q).ln_1p(),
+            // Nothing is lost beyond an epsilon that is reached for certain: zero, and not too small for a number.
+            false if delta == 0.0 && self.is_certain(epsilon) => epsilon,
             false => f64::INFINITY,
         });
         let factor = (factor * (1.0 + 4.0 * f64::EPSILON)).exp();
@@ -132,6 +133,12 @@ impl TradeOff {
             _ => p * factor / (1.0 - p + p * factor),
         };
         Belief { at_most: moved(factor).min(1.0), at_least: moved(1.0 / factor) }
+    }
+
+    /// Whether no loss is larger.
+    fn is_certain(&self, epsilon: f64) -> bool {
+        let at = Epsilon::new(epsilon).unwrap_or(Epsilon::ZERO);
+        self.profile.log_delta(at).get() == f64::NEG_INFINITY
     }
 
     fn delta(&self, epsilon: f64) -> f64 {

@@ -180,7 +180,8 @@ impl Locked {
         let Payment { certificate, path, payload, .. } = payment;
         let stage = if path.is_some() { Stage::Reserved } else { Stage::Closed };
         let charges = &mut self.contents.charges;
-        charges.push(Charge { id, time, certificate, payload, path, replaces, stage });
+        let recorded = word == "record";
+        charges.push(Charge { id, time, certificate, payload, path, replaces, stage, recorded });
         Ok(charges.len() - 1)
     }
 

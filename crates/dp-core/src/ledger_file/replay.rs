@@ -38,6 +38,7 @@ pub struct Charge {
     pub(super) path: Option<String>,
     pub(super) replaces: Option<Identity>,
     pub(super) stage: Stage,
+    pub(super) recorded: bool,
 }
 
 impl Charge {
@@ -63,6 +64,12 @@ impl Charge {
     #[must_use]
     pub fn payload(&self) -> Option<&str> {
         self.payload.as_deref()
+    }
+
+    /// Whether it was entered after it had happened: the ledger was not asked beforehand.
+    #[must_use]
+    pub fn is_recorded(&self) -> bool {
+        self.recorded
     }
 
     /// Whether a release was interrupted here, and the next command has to finish it or to take it back.
@@ -111,7 +118,7 @@ fn parsed<'a, T: Deserialize<'a>>(text: &'a str) -> Result<T, String> {
 /// What a line says.
 enum Line<'a> {
     Beginning(Header),
-    Payment(Payment<&'a RawValue>, Stage),
+    Payment(&'a str, Payment<&'a RawValue>),
     Step(&'a str, Step),
 }
 
@@ -121,8 +128,7 @@ impl<'a> Line<'a> {
         let (word, body) = text.split_once(' ').ok_or("no word")?;
         Ok(match word {
             "ledger" => Self::Beginning(parsed(body)?),
-            "spend" | "record" => Self::Payment(parsed(body)?, Stage::Closed),
-            "reserve" => Self::Payment(parsed(body)?, Stage::Reserved),
+            "spend" | "record" | "reserve" => Self::Payment(word, parsed(body)?),
             "commit" | "void" | "close" => Self::Step(word, parsed(body)?),
             _ => return Err(format!("{word:?} is not known")),
         })
@@ -133,14 +139,16 @@ impl Replay {
     fn apply(&mut self, line: Line) -> Result<(), String> {
         match (line, &self.header) {
             (Line::Beginning(header), None) => self.header = Some(header),
-            (Line::Payment(payment, stage), Some(_)) => self.pay(payment, stage)?,
+            (Line::Payment(word, payment), Some(_)) => self.pay(word, payment)?,
             (Line::Step(word, step), Some(_)) => self.step(word, step)?,
             _ => return Err("a beginning in the wrong place".into()),
         }
         Ok(())
     }
 
-    fn pay(&mut self, payment: Payment<&RawValue>, stage: Stage) -> Result<(), String> {
+    fn pay(&mut self, word: &str, payment: Payment<&RawValue>) -> Result<(), String> {
+        let stage = if word == "reserve" { Stage::Reserved } else { Stage::Closed };
+        let recorded = word == "record";
         let Payment { certificate, cost, id, label, part, path, payload, replaces, time } = payment;
         if (stage == Stage::Reserved) != path.is_some() {
             return Err("a path belongs to a reservation".into());
@@ -158,7 +166,16 @@ impl Replay {
             return Err("a release that is there already".into());
         }
         self.what.push((label, cost, part));
-        self.charges.push(Charge { id, time, certificate, payload, path, replaces, stage });
+        self.charges.push(Charge {
+            id,
+            time,
+            certificate,
+            payload,
+            path,
+            replaces,
+            stage,
+            recorded,
+        });
         Ok(())
     }
 
@@ -283,6 +300,7 @@ impl Contents {
         for (charge, (label, cost, part)) in self.charges.iter().zip(std::mem::take(&mut self.what))
         {
             if charge.counts() {
+                part.as_ref().map_or(Ok(()), |part| part.check(self.header.adjacency))?;
                 let entry = Entry::new(label, self.costs[cost].clone(), part);
                 groups[cost] = Some(ledger.push_to(entry, groups[cost]));
             }

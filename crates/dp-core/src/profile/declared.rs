@@ -129,6 +129,16 @@ impl LossWay {
         if total > 1.0 + 1e-6 {
             return refused(total, "probabilities that add up to one at most");
         }
+        // What is lost by one law is what the other has less: p e^-loss are its probabilities, but for what was rounded up.
+        let loss = |i: usize| (self.first as f64 + i as f64) * step;
+        let likely = self.masses.iter().enumerate().filter(|(_, p)| **p > 0.0);
+        let other: f64 = likely.map(|(i, p)| p * (-loss(i)).exp()).sum();
+        if other > 1.0 + 1e-6 {
+            return refused(
+                other,
+                "losses of two laws: masses times e^-loss add up to one at most",
+            );
+        }
         Ok(())
     }
 }

@@ -1,0 +1,91 @@
+//! What a change of raw values becomes after a public map: never more than a ledger counts, and as much for some values.
+
+use dp_core::certificate::preprocessing::{ColumnMap, MappedColumn, Preprocessing};
+use dp_core::{Adjacency, NormBound, Shift};
+use proptest::prelude::*;
+
+fn map() -> impl Strategy<Value = ColumnMap> {
+    let range = prop::option::of((-3.0..3.0f64, 0.01..4.0f64));
+    (range, prop::option::of(-2.0..2.0f64), prop::option::of(-30.0..30.0f64)).prop_map(
+        |(range, shift, scale)| ColumnMap {
+            low: range.map(|(low, _)| low),
+            high: range.map(|(low, width)| low + width),
+            shift,
+            scale: scale.filter(|s| s.is_normal()),
+            missing: None,
+        },
+    )
+}
+
+fn beta(unit: Adjacency) -> f64 {
+    match unit {
+        Adjacency::Attribute { beta } => beta.get(),
+        Adjacency::RowShift { l2 } => l2.get(),
+        other => panic!("{other}"),
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn no_change_is_larger_than_what_is_counted(
+        default in map(), own in map(), size in 0.01..5.0f64,
+        rows in prop::collection::vec((prop::array::uniform3(-6.0..6.0f64), prop::array::uniform3(-1.0..1.0f64)), 60),
+    ) {
+        let column = MappedColumn { at: 2, map: own, name: "b".into() };
+        let all = Preprocessing { columns: vec![column], d: 3, default };
+        all.check().unwrap();
+        let shift = Shift::new(size).unwrap();
+        let [value, row] = [Adjacency::Attribute { beta: shift }, Adjacency::RowShift { l2: shift }]
+            .map(|unit| beta(all.of_unit(unit).unwrap()));
+        prop_assert!(value >= size && row >= value * (1.0 - 1e-15));
+        // Results are rounded, as the page says: three operations of numbers below a thousand.
+        let rounding = 1e-12;
+        let mapped = |j: usize, x: f64| all.map(j).apply(x).unwrap();
+        for (x, step) in rows {
+            let norm = step.iter().map(|v| v * v).sum::<f64>().sqrt();
+            let mut moved = 0.0;
+            for j in 0..3 {
+                let whole = (mapped(j, x[j] + size * step[j].signum()) - mapped(j, x[j])).abs();
+                prop_assert!(whole <= value + rounding, "{j}: {whole} {value}");
+                moved += (mapped(j, x[j] + size * step[j] / norm) - mapped(j, x[j])).powi(2);
+            }
+            prop_assert!(moved.sqrt() <= row + rounding, "{} {row}", moved.sqrt());
+        }
+    }
+}
+
+#[test]
+fn what_is_counted_is_reached() {
+    let default = ColumnMap { scale: Some(-0.5), ..ColumnMap::default() };
+    let steep =
+        ColumnMap { low: Some(0.0), high: Some(2.0), scale: Some(3.0), ..ColumnMap::default() };
+    let columns = vec![MappedColumn { at: 1, map: steep, name: "a".into() }];
+    let all = Preprocessing { columns, d: 2, default };
+    let counted = |beta_raw: f64| {
+        beta(all.of_unit(Adjacency::Attribute { beta: Shift::new(beta_raw).unwrap() }).unwrap())
+    };
+    assert_eq!(counted(1.0), 3.0);
+    // Across the range, and no further; then the unit itself is more.
+    assert!((counted(2.5) - 6.0).abs() < 1e-14);
+    assert_eq!(counted(7.0), 7.0);
+    // A user's rows, each; what is no change of values stays what it is.
+    let one = Adjacency::Attribute { beta: Shift::new(1.0).unwrap() };
+    assert_eq!(all.of_unit(one.of_user(4).unwrap()).unwrap().rows(), 4);
+    assert_eq!(beta(all.of_unit(one.of_user(4).unwrap()).unwrap().each()), 3.0);
+    for unit in [
+        Adjacency::AddRemoveRow { bound: NormBound::new(1.0).unwrap() },
+        Adjacency::ReplaceRow { bound: NormBound::new(1.0).unwrap() },
+        Adjacency::AnyInput,
+    ] {
+        assert_eq!(all.of_unit(unit).unwrap(), unit);
+    }
+    let huge = Adjacency::Attribute { beta: Shift::new(1e308).unwrap() };
+    let far = Preprocessing {
+        columns: vec![],
+        d: 2,
+        default: ColumnMap { scale: Some(10.0), ..default },
+    };
+    assert!(far.of_unit(huge).is_err());
+}

@@ -20,6 +20,8 @@ use std::hint::black_box;
 
 type Outcome<T> = Result<T, Box<dyn std::error::Error>>;
 
+type Kernel = (&'static str, fn() -> Outcome<()>);
+
 const N: usize = 512;
 const D: usize = 128;
 const K: usize = 64;
@@ -71,7 +73,7 @@ fn signs() -> Outcome<PrivateSigns> {
     Ok(PrivateSigns::new(sketch, FlipRule::OptimalSmooth, adjacency, one, Budget::new(8.0, 0.0)?)?)
 }
 
-const KERNELS: [(&str, fn() -> Outcome<()>); 14] = [
+const KERNELS: [Kernel; 14] = [
     ("gaussian noise", || {
         let law = authority!().gaussian(NoiseScale::new(1.7)?, Grid::new(-30)?)?;
         Ok(law.add_block(&mut noise().stream(), black_box(&mut vec![0.0; 1 << 15]))?)

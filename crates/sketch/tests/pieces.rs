@@ -1,9 +1,7 @@
 //! Search in release files that are read a piece at a time.
 
 use dp_core::certificate::Trust;
-use dp_core::release_file::{
-    self as file, ClassOfCertificate, InParts, Kind, RowIds, Trailer, Writer,
-};
+use dp_core::release_file::{self as file, InParts, Kind, RowIds, Trailer, Writer};
 use dp_core::{Adjacency, Budget, EntryBound, NoiseRng, PublicSeed, Release, Shift};
 use sketch::pieces::Pieces;
 use sketch::projection::{Family, ProjectionSpec};
@@ -157,7 +155,7 @@ fn nothing_is_found_in_what_does_not_hold() {
         assert!(verified.is_err(), "{piecewise}");
         // And where it is read whole.
         let held = file::load::<PrivateSketch, dp_core::Certificate>(&path);
-        let held = held.and_then(|held| sketch::verify(&held).map(drop).map_err(Error::from));
+        let held = held.and_then(|held| sketch::verify(&held).map(drop));
         assert!(held.is_err(), "{piecewise}");
         piecewise.to_string()
     };

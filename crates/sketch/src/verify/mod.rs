@@ -149,11 +149,12 @@ fn examined<T: Verifiable>(
 
 /// Computes a certificate again from its own fields.
 pub(crate) fn consistent(certificate: &AnyCertificate) -> Result<()> {
-    Ok(match certificate {
+    match certificate {
         AnyCertificate::Private(certificate) => certificate.verify_consistency()?,
         AnyCertificate::Individual(certificate) => certificate.verify()?,
         AnyCertificate::None(certificate) => certificate.verify()?,
-    })
+    }
+    Ok(())
 }
 
 /// The sensitivity of a release file alone, from what the file says of itself: reads no payload. None

@@ -52,6 +52,9 @@ def _sparse(matrix: Any) -> tuple[int, int, np.ndarray, np.ndarray, np.ndarray]:
     if csr.dtype.kind in "iu" and csr.nnz:
         _check_exact(csr.data)
     n, d = csr.shape
+    # Before they become 32 bits: one beyond would be read as another column.
+    if csr.nnz and not (0 <= int(csr.indices.min()) and int(csr.indices.max()) < d):
+        raise DataError(f"a sparse matrix has an entry in no column of its {d}")
     return (
         int(n),
         int(d),

@@ -4,13 +4,14 @@ use crate::error::{Fault, Result};
 use crate::mechanism::Mechanism;
 use crate::payer::Payer;
 use crate::release::Release;
-use crate::rows::{Rows, check_width, each_slice};
+use crate::rows::{Rows, append, check_width};
 use crate::run::{Run, work};
 use dp_core::ledger_file::BudgetFile;
 use dp_core::{NoiseRng, PublicSeed};
 use linalg_dp::any::AnyRelease;
 use linalg_dp::window::{PrivateStream, WindowMechanism};
 use pyo3::prelude::*;
+use sketch::rows::Storage;
 use std::path::{Path, PathBuf};
 
 /// What a journal says of the ledger that pays for its stream: its number, and the label of the payment.
@@ -167,12 +168,15 @@ impl Stream {
         work(py, || {
             source.whole(&mut |_, _| Ok(()), |rows| {
                 check_width(&rows.into(), d)?;
-                let (mut values, mut ended) = (Vec::new(), 0);
-                each_slice(&rows, &mut values, &mut |values| {
-                    ended += stream.push(values)?;
-                    Ok(())
-                })?;
-                Ok(ended)
+                // At once: of several pushes those before the refused one would stay.
+                let mut values = Vec::new();
+                Ok(stream.push(match rows.storage() {
+                    Storage::F64(values) => values,
+                    _ => {
+                        append(&rows, &mut values);
+                        &values
+                    }
+                })?)
             })
         })
     }

@@ -402,6 +402,36 @@ def test_what_a_stream_refuses_is_not_in_it():
         assert np.array_equal(stream.release().to_numpy(), whole.release().to_numpy())
 
 
+def test_a_push_that_is_refused_takes_nothing_however_long():
+    """More rows than are converted at a time: those before the one without room would be pushed twice by whoever pushes again."""
+    part = 1 << 21
+    person = dps.Adjacency.add_remove_row(1.0)
+    window = dps.Window(d=1, window=part + 10, block=part + 10, clock=True, adjacency=person, **BUDGET)
+    rows = np.full((part + 1000, 1), 0.5)
+    for form in (rows, rows.astype("f4")):
+        stream = window.stream(insecure_test_noise=9)
+        with pytest.raises(dps.errors.Error):
+            stream.push(form)
+        assert stream.next_row == 0
+
+
+def test_rows_without_memory_for_their_sums_are_refused():
+    wide = 1 << 20
+    for make in (
+        lambda: dps.Covariance(d=wide, adjacency=ZERO, **BUDGET),
+        lambda: dps.Covariance(d=wide, adjacency=ZERO, means=True, **BUDGET),
+        lambda: dps.Window(d=wide, window=64, adjacency=ZERO, **BUDGET),
+    ):
+        with pytest.raises(dps.errors.ParameterError, match="fit in memory"):
+            make()
+    for bound in (1e-60, 1e60):
+        person = dps.Adjacency.replace_row(bound)
+        dps.Covariance(d=2, adjacency=person, **BUDGET)
+        with pytest.raises(dps.errors.ParameterError, match="scale the data"):
+            dps.Covariance(d=2, adjacency=person, means=True, **BUDGET)
+
+
+
 def test_predictions_read_no_data():
     assert vectors().predict(1.0) > 0
     assert dps.Covariance(d=12, adjacency=PERSON, **BUDGET).predict(100.0) > 0

@@ -489,7 +489,8 @@ fn ledgers_count_what_a_change_becomes() {
         ("[default]\nlow = 0\nhigh = 0.005\nscale = 100\n", 1.0, 1.0),
     ] {
         let found = spent(map);
-        assert!(found >= least && found <= most, "{map}: {found}");
+        // The scale is a hair above what one change needs, for the grid.
+        assert!(found >= least * (1.0 - 1e-8) && found <= most, "{map}: {found}");
     }
     // Refused where the limit has no room for that, and nothing is left.
     room.json("ledger init small --data rows --epsilon 2 --delta 0 --adjacency attribute --beta 1");

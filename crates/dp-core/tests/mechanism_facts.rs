@@ -196,7 +196,9 @@ fn numbers_that_change_are_counted() -> Outcome {
     assert!(two.to_string().contains("at most 1"), "{two}");
     assert!(PrivateVector::<LaplaceNoise>::calibrate(touching(5), pure).is_ok());
     let six = PrivateVector::<LaplaceNoise>::calibrate(touching(6), pure).unwrap_err();
-    assert!(six.to_string().contains("[0, 5]"), "{six}");
+    assert!(six.to_string().contains("[1, 5]"), "{six}");
+    // Of a positive sensitivity something moves, and its rounding is paid.
+    assert!(PrivateVector::<LaplaceNoise>::calibrate(touching(0), pure).is_err());
     // Fewer that change cost less rounding.
     let sensitivity = |numbers| -> Result<f64, Error> {
         let made = PrivateVector::<LaplaceNoise>::calibrate(touching(numbers), pure)?;

@@ -62,6 +62,7 @@ pub mod error;
 mod estimate;
 mod incoming;
 mod joined;
+mod pieced;
 pub mod pieces;
 pub mod plan;
 pub mod projection;

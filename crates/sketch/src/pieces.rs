@@ -1,7 +1,7 @@
 //! Release files of rows, read a few rows at a time: for what is larger than memory.
 
 use crate::error::{Error, Result};
-use crate::search::BLOCK;
+use crate::pieced::{BLOCK, Pieced};
 use crate::verify::{FALSE_ALARM, Finding, Report, Verifiable, consistent, verify_sensitivity};
 use dp_core::certificate::Trust;
 use dp_core::release_file::{InParts, RowIds, Summary};
@@ -10,33 +10,12 @@ use std::sync::Arc;
 /// Numbers (or words of signs) of a piece: 16 MiB.
 const PIECE: usize = 1 << 21;
 
-/// A payload of rows that can be read a few rows at a time.
-pub trait Pieced: Verifiable + Sync + Send {
-    /// What a file says of its payload.
-    type Form: Send;
-
-    /// Reads and checks that.
-    ///
-    /// # Errors
-    /// As [`Payload::read`](dp_core::release_file::Payload::read).
-    fn form(summary: &Summary) -> Result<Self::Form>;
-
-    /// Numbers of a row.
-    fn numbers(form: &Self::Form) -> usize;
-
-    /// The next rows, as many as are asked for: no more than are left.
-    ///
-    /// # Errors
-    /// As [`Payload::read`](dp_core::release_file::Payload::read).
-    fn piece(form: &mut Self::Form, file: &mut InParts, rows: usize) -> Result<Self>;
-}
-
 /// A release file of rows that is read a few rows at a time, in memory of two pieces. All is checked that
 /// [`verify_use`](crate::verify::verify_use) checks of the whole; whether the values carry the stated noise, of each piece. What is
 /// computed from pieces counts only when the file was read to its end, and so is handed on by questions alone
 /// ([`Pieces::nearest`], [`Pieces::verify_use`]).
 #[derive(Debug)]
-pub struct Pieces<T: Pieced> {
+pub struct Pieces<T: Pieced + Verifiable> {
     file: InParts,
     form: T::Form,
     left: usize,
@@ -46,7 +25,7 @@ pub struct Pieces<T: Pieced> {
     alarm: f64,
 }
 
-impl<T: Pieced> Pieces<T> {
+impl<T: Pieced + Verifiable> Pieces<T> {
     /// Takes a file of which nothing was read, and computes the sensitivity again.
     ///
     /// # Errors
@@ -93,6 +72,20 @@ impl<T: Pieced> Pieces<T> {
         ask: impl Fn(&T) -> Result<A> + Sync,
         join: impl Fn(A, A, usize) -> A,
     ) -> Result<(A, Report, Option<Arc<RowIds>>)> {
+        match self.answers(ask, join) {
+            Ok((answer, payload)) => {
+                let report = Report::new(self.sensitivity, payload);
+                Ok((answer, report, self.file.end()?.1))
+            }
+            Err(found) => Err(self.file.damage().map_or(found, Error::from)),
+        }
+    }
+
+    fn answers<A: Send>(
+        &mut self,
+        ask: impl Fn(&T) -> Result<A> + Sync,
+        join: impl Fn(A, A, usize) -> A,
+    ) -> Result<(A, Finding)> {
         let noise = self.summary().certificate.statement().noise.clone();
         let alarm = self.alarm;
         let (mut before, mut first) = (None, 0);
@@ -107,8 +100,7 @@ impl<T: Pieced> Pieces<T> {
                 Some(before) => join(before, answer, first),
             };
             if next.shape().0 == 0 {
-                let report = Report::new(self.sensitivity, payload);
-                return Ok((so_far, report, self.file.end()?.1));
+                return Ok((so_far, payload));
             }
             first += rows;
             (before, piece) = (Some(so_far), next);

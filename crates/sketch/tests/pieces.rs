@@ -52,7 +52,10 @@ fn sketches_are_found_as_in_memory() {
         let projection = items.projection().build();
         let pieces = Pieces::<PrivateSketch>::of(InParts::open(&path).unwrap(), &Trust::none());
         let (summary, report) = pieces.unwrap().verify_use().unwrap();
-        assert_eq!((summary.kind, report), (element.kind(), sketch::verify(&held).unwrap()));
+        assert_eq!(
+            (summary.kind, report),
+            (element.kind(), sketch::verify_consistency(&held).unwrap())
+        );
         let exact = PrivateSketch::exact(projection.as_ref(), view(&queries)).unwrap();
         for score in [Score::Cosine, Score::InnerProduct, Score::SquaredDistance] {
             for count in [1, 50] {

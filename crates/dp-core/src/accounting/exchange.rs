@@ -94,6 +94,7 @@ impl Stated {
             Self::Zcdp { rho } => Profile::Zcdp { rho: *rho },
             Self::GaussianDp { mu } => gaussian(*mu)?,
             Self::LossDistribution { step, ways } => {
+                ways.iter().try_for_each(|way| way.check_likely(*step))?;
                 Profile::LossDistribution { step: *step, ways: ways.clone() }
             }
         })

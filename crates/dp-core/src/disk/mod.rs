@@ -17,7 +17,7 @@ mod system;
 
 pub use system::forbid_core_dumps;
 pub(crate) use system::{
-    Identity, has_other_names, identity, identity_of, is_private, keep_owner_and_mode,
+    Identity, has_other_names, identity, identity_of, is_private, keep_owner_and_mode, open_own,
 };
 
 use std::ffi::OsString;
@@ -110,8 +110,9 @@ impl Disk {
             if !bytes.starts_with(start) || !bytes.ends_with(PARTIAL.as_bytes()) {
                 continue;
             }
-            // Others' files, and files in use, stay.
-            if let Ok(file) = File::open(entry.path())
+            // Others' files, files in use, and what is no file stay.
+            if entry.file_type().is_ok_and(|kind| kind.is_file())
+                && let Ok(file) = system::open_own(&entry.path())
                 && file.try_lock().is_ok()
             {
                 let _ = self.remove(&entry.path());

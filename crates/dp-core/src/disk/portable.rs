@@ -37,6 +37,11 @@ pub(super) fn create_private(path: &Path) -> Result<File> {
     OpenOptions::new().read(true).write(true).create_new(true).open(path)
 }
 
+/// Opens a file for reading; whose it is is not known here.
+pub(crate) fn open_own(path: &Path) -> Result<File> {
+    File::open(path)
+}
+
 /// Who can read a file is not known here.
 pub(crate) fn is_private(_file: &File) -> Result<bool> {
     Ok(false)

@@ -3,7 +3,7 @@
 use rustix::fs::{Mode, fchmod, fchown};
 use rustix::process::umask;
 use std::fs::{File, Metadata, OpenOptions};
-use std::io::Result;
+use std::io::{Error, ErrorKind, Result};
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
@@ -23,6 +23,18 @@ pub(crate) fn identity(path: &Path) -> Option<Identity> {
 /// The file that is open.
 pub(crate) fn identity_of(file: &File) -> Result<Option<Identity>> {
     file.metadata().map(|m| Some(of(&m)))
+}
+
+/// Opens a file for reading that is one, of the user who runs this: no link is followed, and nothing that waits is opened.
+pub(crate) fn open_own(path: &Path) -> Result<File> {
+    use rustix::fs::OFlags;
+    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits();
+    let file = OpenOptions::new().read(true).custom_flags(flags.cast_signed()).open(path)?;
+    let metadata = file.metadata()?;
+    if !metadata.is_file() || metadata.uid() != rustix::process::geteuid().as_raw() {
+        return Err(Error::new(ErrorKind::PermissionDenied, "not a file of this user"));
+    }
+    Ok(file)
 }
 
 /// Whether the file has a second name.

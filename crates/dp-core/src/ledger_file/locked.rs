@@ -2,9 +2,10 @@
 
 use super::lines::{Id, MAGIC, MARK, Mark, Payment, Step, in_file, line, now};
 use super::old;
+use super::paid::payload_hash;
 use super::replay::{Charge, Contents, Stage, read};
 use crate::accounting::{Entry, Ledger};
-use crate::disk::{Disk, Identity, folder_of, identity, identity_of, open_file};
+use crate::disk::{Disk, Identity, folder_of, identity, identity_of, open_file, open_own};
 use crate::error::{Error, Result};
 use serde::Serialize;
 use std::fs::File;
@@ -303,6 +304,18 @@ impl Locked {
         Ok(())
     }
 
+    /// Whether the file of this name is the release that a payment is for, and may be read by others: whoever can write a ledger could
+    /// name any file of its reader's otherwise. So it is this file itself, and holds what was paid for.
+    fn is_paid_for(&self, place: usize, path: &Path, expected: Option<Identity>) -> bool {
+        let itself = || {
+            let file = open_own(path).ok()?;
+            let found = identity_of(&file).ok()?;
+            let payload = payload_hash(&file).ok()??;
+            Some(found == expected && Some(payload) == self.contents.charges[place].payload)
+        };
+        expected.is_some() && itself().unwrap_or(false)
+    }
+
     fn settle(
         &mut self,
         place: usize,
@@ -341,9 +354,11 @@ impl Locked {
             // Once it had its name, others may have read it.
             None => "was published already: its payment stands",
         };
-        if identity(path).is_some_and(|found| Some(found) == expected) {
-            let file = File::open(path).map_err(&failed)?;
-            self.share(&file, path).map_err(&failed)?;
+        if self.is_paid_for(place, path, expected) {
+            let file = open_own(path).map_err(&failed)?;
+            if identity_of(&file).map_err(&failed)? == expected {
+                self.share(&file, path).map_err(&failed)?;
+            }
         }
         self.step("close", place, None, Stage::Closed)?;
         Ok(said)

@@ -15,6 +15,7 @@
 mod lines;
 mod locked;
 mod old;
+mod paid;
 mod replay;
 #[cfg(test)]
 pub(crate) mod samples;

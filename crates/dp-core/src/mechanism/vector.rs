@@ -110,8 +110,9 @@ impl<N: GridNoise> Mechanism for PrivateVector<N> {
     type Error = Error;
 
     fn calibrate((statistic, basis): Self::Config, budget: Budget) -> Result<Self> {
-        if statistic.coordinates() > statistic.length() {
-            let allowed = format!("[0, {}], how many numbers there are", statistic.length());
+        // A sensitivity is positive: something moves.
+        if !(1..=statistic.length().max(1)).contains(&statistic.coordinates()) {
+            let allowed = format!("[1, {}], how many numbers there are", statistic.length());
             return Err(Error::invalid(
                 "numbers that one change moves",
                 statistic.coordinates(),

@@ -54,9 +54,6 @@ impl GeneratorKind {
 pub struct NoiseRng {
     key: [u8; 32],
     next: u64,
-    /// The process that holds the key.
-    #[zeroize(skip)]
-    process: u32,
     #[zeroize(skip)]
     kind: GeneratorKind,
 }
@@ -67,7 +64,7 @@ impl NoiseRng {
     /// # Errors
     /// [`Error::Entropy`] when the system gives no randomness.
     pub fn from_os() -> Result<Self> {
-        let mut made = Self { key: [0; 32], next: 0, process: 0, kind: GeneratorKind::OsChacha12 };
+        let mut made = Self { key: [0; 32], next: 0, kind: GeneratorKind::OsChacha12 };
         made.draw_key()?;
         Ok(made)
     }
@@ -78,21 +75,19 @@ impl NoiseRng {
     pub fn deterministic_not_private(seed: u64) -> Self {
         let mut key = [0u8; 32];
         key[..8].copy_from_slice(&seed.to_le_bytes());
-        let process = std::process::id();
-        Self { key, next: 0, process, kind: GeneratorKind::DeterministicNotPrivate }
+        Self { key, next: 0, kind: GeneratorKind::DeterministicNotPrivate }
     }
 
     /// A generator under a key that was derived from a release key, for one block of one release: whoever derives it
     /// again gets the same streams.
     pub(crate) fn of_release_key(key: [u8; 32]) -> Self {
-        let process = std::process::id();
-        Self { key, next: 0, process, kind: GeneratorKind::ReleaseKeyPart }
+        Self { key, next: 0, kind: GeneratorKind::ReleaseKeyPart }
     }
 
-    /// Takes a key from the operating system for this process.
+    /// Takes a key from the operating system.
     fn draw_key(&mut self) -> Result<()> {
         getrandom::fill(&mut self.key).map_err(|e| Error::Entropy(e.to_string()))?;
-        (self.next, self.process) = (0, std::process::id());
+        self.next = 0;
         Ok(())
     }
 
@@ -105,15 +100,16 @@ impl NoiseRng {
     /// Reserves `count` streams for one operation; no later call gets them again, and
     /// each is handed out once.
     ///
-    /// A generator keyed by the system takes a new key first when it finds itself in another process than the one
-    /// it was keyed in: after a fork parent and child would hand out the same streams.
+    /// A generator keyed by the system takes a new key for each operation: a copy of it, in a child that was forked or in a machine
+    /// that was put back from a snapshot, has no key of an operation that is still to come. (A process cannot know that it is a copy:
+    /// numbers of processes come again, and name spaces have the same ones.)
     ///
     /// # Panics
     /// After `2^64` streams, which no program lives to see; when the system gives no randomness for a
     /// new key.
     pub fn reserve(&mut self, count: u64) -> NoiseStreams<'_> {
-        if self.kind == GeneratorKind::OsChacha12 && self.process != std::process::id() {
-            self.draw_key().expect("the system has randomness for the new process");
+        if self.kind == GeneratorKind::OsChacha12 {
+            self.draw_key().expect("the system has randomness for a new key");
         }
         let first = self.next;
         self.next = first.checked_add(count).expect("fewer than 2^64 streams");
@@ -333,19 +329,24 @@ mod tests {
     }
 
     #[test]
-    fn another_process_takes_another_key() {
+    fn a_copy_has_no_key_of_what_is_to_come() {
         let first = |rng: &mut NoiseRng| rng.stream().next_u64();
         let mut rng = NoiseRng::from_os().unwrap();
-        let (key, _) = (rng.key, first(&mut rng));
-        assert_eq!((rng.key, rng.next), (key, 1));
-        // As a child finds it.
-        rng.process = rng.process.wrapping_add(1);
-        first(&mut rng);
-        assert!(rng.key != key && rng.process == std::process::id() && rng.next == 1);
-        // What tests repeat is theirs to repeat.
-        let mut known = NoiseRng::deterministic_not_private(1);
-        known.process = 0;
-        assert_eq!(first(&mut known), first(&mut NoiseRng::deterministic_not_private(1)));
+        // As a fork or a snapshot leaves it, whatever the number of its process.
+        let mut copy = NoiseRng { key: rng.key, next: rng.next, kind: rng.kind };
+        let (key, one, other) = (rng.key, first(&mut rng), first(&mut copy));
+        assert!(one != other && rng.key != copy.key && rng.key != key && copy.key != key);
+        let keys: std::collections::BTreeSet<_> =
+            (0..8).map(|_| (rng.reserve(3).len(), rng.key).1).collect();
+        assert_eq!((keys.len(), rng.next), (8, 3));
+        // What tests repeat is theirs to repeat, and so are the parts of a release key.
+        for known in
+            [NoiseRng::deterministic_not_private, |n| NoiseRng::of_release_key([n as u8; 32])]
+        {
+            let (mut one, mut other) = (known(1), known(1));
+            assert_eq!(first(&mut one), first(&mut other));
+            assert!(first(&mut one) != first(&mut known(1)), "no stream twice");
+        }
     }
 
     #[test]

@@ -129,15 +129,18 @@ impl LossWay {
         if total > 1.0 + 1e-6 {
             return refused(total, "probabilities that add up to one at most");
         }
-        // What is lost by one law is what the other has less: p e^-loss are its probabilities, but for what was rounded up.
+        Ok(())
+    }
+
+    /// Refuses losses that no two laws have, as of a sign that somebody forgot. What is lost by one law is what the other has less:
+    /// `p e^-loss` are its probabilities, but for what was rounded up.
+    pub(crate) fn check_likely(&self, step: f64) -> Result<()> {
         let loss = |i: usize| (self.first as f64 + i as f64) * step;
         let likely = self.masses.iter().enumerate().filter(|(_, p)| **p > 0.0);
         let other: f64 = likely.map(|(i, p)| p * (-loss(i)).exp()).sum();
         if other > 1.0 + 1e-6 {
-            return refused(
-                other,
-                "losses of two laws: masses times e^-loss add up to one at most",
-            );
+            let allowed = "losses of two laws: masses times e^-loss add up to one at most";
+            return Err(Error::invalid("losses", other, allowed));
         }
         Ok(())
     }

@@ -317,6 +317,12 @@ impl InParts {
         self.unread.read(bytes)
     }
 
+    /// That the file was damaged or altered, where it was: what else is found in its payload follows from that.
+    #[must_use]
+    pub fn damage(self) -> Option<Error> {
+        self.unread.end().err()
+    }
+
     /// Reads what is left, checks that all of it is what the certificate was written for, and gives back what the rows are
     /// called, where that is kept.
     ///

@@ -26,6 +26,15 @@ pub struct RowClip {
     constant: u32,
 }
 
+/// A bound whose eighth power is a number, and one over it.
+pub(crate) fn answerable(name: &'static str, bound: f64) -> Result<f64> {
+    if (2f64.powi(-100)..=2f64.powi(100)).contains(&bound) {
+        return Ok(bound);
+    }
+    let allowed = "[2^-100, 2^100] where means or coefficients are to be told: scale the data";
+    Err(Error::invalid(name, bound, allowed))
+}
+
 impl RowClip {
     /// Clips rows of length `dim` to norm `bound`.
     ///
@@ -62,6 +71,22 @@ impl RowClip {
         let row = self.certified.get();
         let both = (row * row + constant * constant).sqrt() * (1.0 + 4.0 * f64::EPSILON);
         Ok(Self { constant: units as u32, certified: NormBound::new(both)?, ..self })
+    }
+
+    /// Refuses rows so long that this machine has no memory for their sums, before anything is paid: 16 bytes for each pair of columns.
+    pub(crate) fn check_room(self) -> Result<Self> {
+        let pairs = self.columns().checked_mul(self.columns());
+        if pairs.is_some_and(|pairs| Vec::<i128>::new().try_reserve_exact(pairs).is_ok()) {
+            return Ok(self);
+        }
+        let allowed = "so many that 16 d^2 bytes fit in memory: longer rows are for low-rank releases, or for directions";
+        Err(Error::invalid("dimension", self.columns(), allowed))
+    }
+
+    /// Refuses rows so long or short that quantities of their eighth power, which intervals of means, deviations and coefficients
+    /// are made of, leave the range of a number.
+    pub(crate) fn check_powers(self) -> Result<Self> {
+        Ok(Self { bound: answerable("bound", self.bound)?, ..self })
     }
 
     /// The constant that means are measured with: 7/16 of the bound, down to a whole number of units. It

@@ -95,13 +95,13 @@ impl GaussianCovariance {
     /// # Errors
     /// As [`GaussianCovariance::calibrate`].
     pub fn calibrate_moments(dim: usize, adjacency: Adjacency, budget: Budget) -> Result<Self> {
-        let clip = RowClip::new(dim, row_change(adjacency, NAME)?.0)?;
+        let clip = RowClip::new(dim, row_change(adjacency, NAME)?.0)?.check_powers()?;
         Self::calibrate_clip(clip.followed_by(clip.constant_for_means())?, adjacency, budget)
     }
 
     fn calibrate_clip(clip: RowClip, adjacency: Adjacency, budget: Budget) -> Result<Self> {
         let (_, change) = row_change(adjacency, NAME)?;
-        let bound = clip.certified_bound();
+        let bound = clip.check_room()?.certified_bound();
         // The final sigma is a hair larger than the one the grid is chosen for: finer is safe.
         let grid = noise_grid(&clip, calibrate::symmetric_gaussian(budget, bound, change)?)?;
         let sigma = calibrate::symmetric_gaussian(budget, Self::paid_bound(&clip, grid)?, change)?;

@@ -71,7 +71,7 @@ impl JlCovariance {
         budget: Budget,
     ) -> Result<Self> {
         let (bound, change) = row_change(adjacency, NAME)?;
-        let bound = RowClip::new(dim, bound)?.certified_bound();
+        let bound = RowClip::new(dim, bound)?.check_room()?.certified_bound();
         let lift = calibrate::jl_lift(budget, rows as u64, bound, change)?;
         Self::with_lift(dim, rows, adjacency, budget, lift)
     }

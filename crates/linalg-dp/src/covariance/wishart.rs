@@ -77,7 +77,7 @@ impl WishartCovariance {
         shape: WishartShape,
     ) -> Result<Self> {
         let (bound, change) = row_change(adjacency, NAME)?;
-        let bound = RowClip::new(dim, bound)?.certified_bound();
+        let bound = RowClip::new(dim, bound)?.check_room()?.certified_bound();
         let least = |dof| calibrate::wishart_scale(budget, dim as u64, dof, bound, change);
         let (dof, scale) = match shape {
             WishartShape::Dof(dof) => (dof, least(dof)?),

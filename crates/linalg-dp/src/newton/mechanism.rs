@@ -7,7 +7,7 @@ use super::system::System;
 use crate::author::AUTHOR;
 use crate::covariance::{
     CONSTANT, CovarianceNoise, GaussianCovariance, MAX_SHIFT, OpenGram, PrivateCovariance, RowClip,
-    longer_rows, name_features, rescale, row_change,
+    answerable, longer_rows, name_features, rescale, row_change,
 };
 use crate::error::{Error, Result};
 use crate::products::check_grid;
@@ -132,7 +132,12 @@ impl PrivateNewton {
     pub fn calibrate(config: NewtonConfig, budget: Budget) -> Result<Self> {
         let NewtonConfig { features, adjacency, label_bound, intercept } = config;
         let (bound, change) = row_change(adjacency, NAME)?;
-        let clip = RowClip::new(features, bound)?;
+        if features == 0 {
+            let allowed = "[1, 2^20]: of rows without their target";
+            return Err(Error::invalid("features", features, allowed));
+        }
+        answerable("label_bound", label_bound.get())?;
+        let clip = RowClip::new(features, bound)?.check_powers()?.check_room()?;
         let clip = if intercept { clip.followed_by(clip.constant_for_means())? } else { clip };
         let whole = 1.0 / calibrate::gaussian(budget, L2Sensitivity::new(1.0)?)?.get();
         // A hair less, for the roundings of the scales below.

@@ -70,7 +70,7 @@ impl WindowMechanism {
     pub fn calibrate(config: StreamConfig) -> Result<Self> {
         config.window_blocks()?;
         let row = config.row(NAME)?;
-        let clip = RowClip::new(config.dim, row.bound)?;
+        let clip = RowClip::new(config.dim, row.bound)?.check_room()?;
         let row = Row { bound: clip.certified_bound(), ..row };
         let (engine, guarantee) = Engine::new(&config, clip, row)?;
         Ok(Self { config, clip, guarantee, engine })

@@ -2,6 +2,7 @@
 
 use super::hits::{Neighbours, Score};
 use crate::error::{Error, Result};
+use crate::pieced::BLOCK;
 use faer::linalg::matmul::matmul;
 use faer::traits::ComplexField;
 use faer::{Accum, MatMut, MatRef, Par};
@@ -13,8 +14,6 @@ use std::borrow::Cow;
 const QUERIES: usize = 512;
 /// Queries of one matrix product, when there are few: work for every thread.
 const FEW_QUERIES: usize = 128;
-/// Items of one matrix product: whole tiles (96 rows) of the widest kernels.
-pub(crate) const BLOCK: usize = 480;
 /// Scores compared at once before any is looked at.
 const STRIP: usize = 32;
 

@@ -4,10 +4,12 @@ use super::hits::{Neighbours, Score};
 use super::queries::Queries;
 use super::{HammingIndex, SketchIndex};
 use crate::error::{Error, Result};
-use crate::pieces::{Pieced, Pieces};
+use crate::pieced::Pieced;
+use crate::pieces::Pieces;
 use crate::rows::RowsView;
 use crate::signs::{SignCodes, SignQueries};
 use crate::vectors::PrivateSketch;
+use crate::verify::Verifiable;
 use core::cmp::Ordering;
 use dp_core::release_file::RowIds;
 use std::sync::Arc;
@@ -52,7 +54,7 @@ fn falling(a: &f64, b: &f64) -> Ordering {
     (b + 0.0).total_cmp(&(a + 0.0))
 }
 
-fn nearest<T: Pieced>(
+fn nearest<T: Pieced + Verifiable>(
     pieces: Pieces<T>,
     count: usize,
     order: impl Fn(&f64, &f64) -> Ordering + Sync,

@@ -18,7 +18,6 @@ mod units;
 
 pub use bounded::BoundedIndex;
 pub use counts::CountIndex;
-pub(crate) use dense::BLOCK;
 pub use dense::SearchScalar;
 pub use hamming::HammingIndex;
 pub use hits::{Hit, Neighbours, Score};

@@ -3,7 +3,7 @@
 use super::bits::PackedBits;
 use super::codes::{SignCodes, sign_parameters};
 use crate::error::{Error, Result};
-use crate::pieces::Pieced;
+use crate::pieced::Pieced;
 use crate::projection::ProjectionSpec;
 use crate::written::check_stated;
 use dp_core::certificate::Statement;

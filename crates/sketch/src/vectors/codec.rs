@@ -4,7 +4,7 @@ use super::compact::{coarse, pack, unpack, unpack_next};
 use super::element::Element;
 use super::sketch::PrivateSketch;
 use crate::error::Error;
-use crate::pieces::Pieced;
+use crate::pieced::Pieced;
 use crate::projection::ProjectionSpec;
 use crate::written::check_stated;
 use dp_core::certificate::Statement;

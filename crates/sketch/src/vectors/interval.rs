@@ -51,7 +51,8 @@ impl Tails {
             Family::Rademacher | Family::Srht { .. } => {
                 Self { hidden: 0.5f64.powf(k), heavy: spec.k() < 16 }
             }
-            Family::Achlioptas => Self { hidden: (2.0f64 / 3.0).powf(k), heavy: spec.k() < 16 },
+            // Two entries of three are zero: a sparse row's image has a binomial number of terms.
+            Family::Achlioptas => Self { hidden: (2.0f64 / 3.0).powf(k), heavy: spec.k() < 128 },
             Family::VerySparse => {
                 let zeros = (1.0 - (spec.d() as f64).sqrt().recip()).powf(k);
                 Self { hidden: zeros.max(0.5 / k), heavy: true }

@@ -235,7 +235,8 @@ impl Factor {
         let norm = g.iter().map(|x| x * x).sum::<f64>().sqrt();
         let products = self.lower_times(g);
         // A NaN is in every number of the row, which is then left to exact integers.
-        let most = h.iter().fold(0.0f64, |a, x| a.max(x.abs())) + ETA;
+        let larger = |a: f64, x: &f64| if x.is_nan() { *x } else { a.max(x.abs()) };
+        let most = h.iter().fold(0.0, |a: f64, x| if a.is_nan() { a } else { larger(a, x) }) + ETA;
         let (phi, per_step) = (self.rest.spread, 2f64.powi(-grid));
         // What h adds to the error, over w/2: its own, the terms of the root left out, and rounding; F times h is
         // computed only where its bound leaves the rounding open.

@@ -484,8 +484,8 @@ fn ledgers_count_what_a_change_becomes() {
         ("[default]\nscale = -100\n", 100.0, 100.1),
         ("[columns.b]\nscale = 7\n", 7.0, 7.01),
         ("[default]\nscale = 0.01\n", 1.0, 1.0),
-        // No further than across the range.
-        ("[default]\nlow = 0\nhigh = 0.02\nscale = 100\n", 2.0, 2.01),
+        // No further than across the range, and a step more where its width is rounded up.
+        ("[default]\nlow = 0\nhigh = 0.02\nscale = 100\n", 2.0, 3.01),
         ("[default]\nlow = 0\nhigh = 0.005\nscale = 100\n", 1.0, 1.0),
     ] {
         let found = spent(map);

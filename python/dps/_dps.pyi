@@ -6,7 +6,7 @@ from _typeshed import SupportsGetItem
 from os import PathLike
 from typing import Any, Final, SupportsFloat, SupportsIndex, final
 
-__all__ = ["__version__", "Mechanism", "Parts", "Payer", "Release", "Stream", "at_home", "compose", "declare", "describe_adjacency", "distance_plans", "epsilon_of_error", "explain", "from_exchange", "groups_of", "groups_of_grid", "groups_of_items", "least_noise", "ledger_add", "ledger_check", "ledger_create", "ledger_declare", "ledger_export", "ledger_record", "ledger_show", "parts_merge", "parts_plan", "profile_delta", "profile_epsilon", "rate_limits", "set_plan", "to_exchange"]
+__all__ = ["__version__", "Mechanism", "Parts", "Payer", "Release", "Stream", "at_home", "compose", "declare", "describe_adjacency", "distance_plans", "epsilon_of_error", "explain", "from_exchange", "groups_of", "groups_of_grid", "groups_of_items", "least_noise", "ledger_add", "ledger_check", "ledger_create", "ledger_declare", "ledger_export", "ledger_record", "ledger_show", "parts_fit", "parts_merge", "parts_plan", "parts_published", "profile_delta", "profile_epsilon", "rate_limits", "set_plan", "to_exchange"]
 
 __version__: Final[str]
 
@@ -305,6 +305,11 @@ def ledger_show(path: str | PathLike[str], delta: SupportsFloat | SupportsIndex 
     What a ledger holds, as JSON; what was found interrupted in it is finished or taken back first.
     """
 
+def parts_fit(data: Any, columns: SupportsIndex | None = None) -> None:
+    """
+    Refuses rows of another number of features than `columns`; without it, what are no sets.
+    """
+
 def parts_merge(manifest: str | PathLike[str], key: str | PathLike[str], parts: SupportsGetItem[int, str | PathLike[str]], out: str | PathLike[str]) -> None:
     """
     Puts parts together into a new file, publishes it, destroys the key.
@@ -314,6 +319,11 @@ def parts_plan(mechanism: Mechanism, columns: SupportsIndex | None, files: Suppo
     """
     Fixes a release in parts: a new key, a new manifest, and the payment. Blocks are file, row group, first row and rows; `columns` is
     the number of features, none for sets. The number of the release.
+    """
+
+def parts_published(key: str | PathLike[str], out: str | PathLike[str]) -> bool:
+    """
+    Whether the key's one output is at `out`, and the key destroyed.
     """
 
 def profile_delta(text: str, epsilon: SupportsFloat | SupportsIndex) -> tuple[float, float]:

@@ -88,7 +88,10 @@ class Ledger:
         return _dps.Payer(self._path, self._part)
 
     def show(self, *, delta: float | None = None) -> dict[str, Any]:
-        """Limit, entries, and what was spent by every method, at `delta` or the limit's."""
+        """Limit and whether it was passed, entries, and what was spent by every method, at `delta` or the limit's.
+
+        ``answers_hold`` says what these epsilons rest on, ``declared`` which entries were taken at somebody's word.
+        """
         return json.loads(_dps.ledger_show(self._path, delta))
 
     def check(self, guarantee: Guarantee) -> None:

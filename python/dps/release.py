@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import _dps
-from ._checks import one_of, whole, whole_or_none
+from ._checks import one_of, shown, whole, whole_or_none
 from ._rows import listed, prepared
 from .errors import CertificateError, DataError, ParameterError
 from .privacy import Guarantee, Profile
@@ -22,8 +22,8 @@ from .privacy import Guarantee, Profile
 def _failure(value: float) -> float:
     """How often an interval or a bound may fail."""
     if not 0 < value < 1:
-        message = f"failure = {value!r} is not allowed: must be in (0, 1), as 0.05"
-        raise ParameterError(message, parameter="failure", value=repr(value), allowed="(0, 1)")
+        message = f"failure = {shown(value)} is not allowed: must be in (0, 1), as 0.05"
+        raise ParameterError(message, parameter="failure", value=shown(value), allowed="(0, 1)")
     return value
 
 
@@ -420,7 +420,7 @@ class Release:
         """
         if target is not None and self.kind == "regression":
             raise DataError(
-                f"target = {target!r} has no effect: a release of Newton has its target; leave it out"
+                f"target = {shown(target)} has no effect: a release of Newton has its target; leave it out"
             )
         target = whole_or_none("target", target)
         coefficients, ranges, intercept = self._core.regression(target, _failure(failure))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._base import CALIBRATIONS, FRESH, Mechanism, Progress, bound_of, family_of
-from ._checks import one_of, real, refused, whole, whole_or_none
+from ._checks import one_of, real, refused, shown, whole, whole_or_none
 from ._rows import prepared
 from .errors import DataError, ParameterError
 from .groups import Groups
@@ -554,8 +554,8 @@ class Bits(Mechanism):
 
     def __init__(self, *, d: int, adjacency: Adjacency, epsilon: float, delta: float) -> None:
         if delta != 0:
-            message = f"delta = {delta!r} is not allowed: must be in {{0}}, as this response is pure"
-            raise ParameterError(message, parameter="delta", value=repr(delta), allowed="{0}")
+            message = f"delta = {shown(delta)} is not allowed: must be in {{0}}, as this response is pure"
+            raise ParameterError(message, parameter="delta", value=shown(delta), allowed="{0}")
         super().__init__(adjacency, epsilon, delta, mechanism="bits", d=d)
 class Numbers(Mechanism):
     """Noise on numbers that you computed: counts, sums, means.

@@ -26,6 +26,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._base import Mechanism
+from ._checks import shown
 from .errors import ParameterError
 from .ledger import pays
 from .matrices import Covariance
@@ -429,9 +430,9 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Moments):
             # Before anything is paid.
             allowed = f"a whole number in [1, {most}], the features"
             raise ParameterError(
-                f"n_components = {self.n_components!r} is not allowed: must be {allowed}",
+                f"n_components = {shown(self.n_components)} is not allowed: must be {allowed}",
                 parameter="n_components",
-                value=repr(self.n_components),
+                value=shown(self.n_components),
                 allowed=allowed,
             )
         self.release_ = self._released(X, means=self.center)

@@ -22,6 +22,7 @@ from typing import Any
 
 from . import _dps
 from ._base import Mechanism
+from ._checks import shown
 from .errors import DataError, ParameterError
 from .ledger import Ledger, payer
 from .matrices import Covariance
@@ -37,8 +38,8 @@ _NUMBERS, _ROWS = 1 << 22, 1 << 16
 
 
 def _refused(name: str, value: object, allowed: str) -> ParameterError:
-    message = f"{name} = {value!r} is not allowed: must be {allowed}"
-    return ParameterError(message, parameter=name, value=repr(value), allowed=allowed)
+    message = f"{name} = {shown(value)} is not allowed: must be {allowed}"
+    return ParameterError(message, parameter=name, value=shown(value), allowed=allowed)
 
 
 class Job:
@@ -68,7 +69,10 @@ class Job:
             told["d"],
             told["parts"],
         )
-        self._parts = _dps.Parts(self._staging / _MANIFEST, self._key)
+
+    @functools.cached_property
+    def _parts(self) -> Any:
+        return _dps.Parts(self._staging / _MANIFEST, self._key)
 
     @classmethod
     def plan(
@@ -90,7 +94,7 @@ class Job:
         Parameters
         ----------
         paths : path-like or sequence of path-like
-            Parquet files, or folders of them.
+            Parquet files, or folders of them and of such folders; what begins with ``_`` or ``.`` is passed over, as by Spark.
         mechanism : Vectors, Units, Signs, Sets or Covariance
             With a public `seed`, where it takes one: every worker draws the same projection from it.
         columns : sequence of str
@@ -129,6 +133,7 @@ class Job:
             missing = [name for name in columns if name not in parquet.read_schema(file).names]
             if missing:
                 raise DataError(f"{file} has no column {missing[0]!r}")
+            _fits(file, list(columns), d)
             for group in range(footer.num_row_groups):
                 rows = footer.row_group(group).num_rows
                 blocks += [
@@ -174,6 +179,7 @@ class Job:
     def frame(self, session: Any) -> Any:
         """A DataFrame of the numbers of parts: an action on it makes them. A second action makes the same bits again."""
         _check(session, self._variable)
+        _ = self._parts  # a key that does not fit is refused here, not by every worker
         key = None if self._variable else str(self._key)
         make = _task(
             str(self._staging), key, self._variable, self._recipe, self._columns, self._d, self._of
@@ -182,12 +188,16 @@ class Job:
         return numbers.mapInArrow(make, "part long")
 
     def commit(self, out: str | os.PathLike[str]) -> Path:
-        """Puts the parts together, publishes the release at `out`, destroys the key and removes the staging folder."""
-        names = [str(_part(self._staging, i, self._of)) for i in range(1, self._of + 1)]
-        missing = [i for i, name in enumerate(names, 1) if not os.path.exists(name)]
-        if missing:
-            raise DataError(f"part {missing[0]} of {self._of} is missing: nothing was published")
-        _dps.parts_merge(self._staging / _MANIFEST, self._key, names, out)
+        """Puts the parts together, publishes the release at `out`, destroys the key and removes the staging folder.
+
+        A driver that was killed meanwhile calls it again.
+        """
+        if not _dps.parts_published(self._key, out):
+            names = [str(_part(self._staging, i, self._of)) for i in range(1, self._of + 1)]
+            missing = [i for i, name in enumerate(names, 1) if not os.path.exists(name)]
+            if missing:
+                raise DataError(f"part {missing[0]} of {self._of} is missing: nothing was published")
+            _dps.parts_merge(self._staging / _MANIFEST, self._key, names, out)
         shutil.rmtree(self._staging)
         return Path(out)
 
@@ -202,12 +212,26 @@ def _files(paths: Any) -> list[str]:
     found: list[str] = []
     for path in map(Path, given):
         if path.is_dir():
-            found += sorted(str(p.resolve()) for p in path.glob("*.parquet"))
+            inside = (p for p in path.rglob("*.parquet") if p.is_file())
+            seen = (p for p in inside if not any(n[0] in "._" for n in p.relative_to(path).parts))
+            found += sorted(str(p.resolve()) for p in seen)
         else:
             found.append(str(path.resolve(strict=True)))
-    if not found or len(set(found)) != len(found):
+    # Two names of one file are one file, too.
+    if not found or len({(s.st_dev, s.st_ino) for s in map(os.stat, found)}) != len(found):
         raise DataError("paths name no Parquet file, or one twice")
     return found
+
+
+def _fits(file: str, columns: list[str], d: int | None) -> None:
+    """Refuses, before anything is paid, columns that no worker could read; of the rows one is looked at."""
+    import pyarrow.parquet as parquet
+
+    with parquet.ParquetFile(file) as held:
+        for batch in held.iter_batches(1, columns=columns):
+            row = batch.select(columns)
+            _dps.parts_fit(row.column(0).to_pylist() if d is None else row, d)
+            return
 
 
 def _part(staging: Path, i: int, of: int) -> Path:

@@ -22,14 +22,13 @@ pub(crate) fn explain(
     let certificate = Certificate::from_json(certificate)?;
     let asked = Questions::new(&priors, failing)?;
     work(py, || {
-        let guarantee = certificate.guarantee();
-        let mut found = Explanation::of(guarantee, &asked)?;
+        let mut found = Explanation::of(certificate.guarantee(), &asked)?;
         let mut entered = None;
         if let Some(path) = ledger {
             let file = BudgetFile::read(&path)?;
             let holds = file.holds(&certificate);
             entered = Some(holds);
-            found = found.with_ledger(file.ledger(), (!holds).then_some(guarantee), &asked)?;
+            found = found.with_ledger(file.ledger(), (!holds).then_some(&certificate), &asked)?;
         }
         let mut found = json!(found);
         found["in_ledger"] = json!(entered);

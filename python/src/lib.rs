@@ -38,7 +38,7 @@ mod _dps {
     #[pymodule_export]
     use crate::mechanism::Mechanism;
     #[pymodule_export]
-    use crate::parts::{Parts, parts_merge, parts_plan};
+    use crate::parts::{Parts, parts_fit, parts_merge, parts_plan, parts_published};
     #[pymodule_export]
     use crate::payer::Payer;
     #[pymodule_export]

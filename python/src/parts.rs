@@ -3,7 +3,7 @@
 use crate::error::{Fault, Result};
 use crate::mechanism::{Mechanism, Portion};
 use crate::payer::Payer;
-use crate::rows::{Rows, append, sets};
+use crate::rows::{Rows, append, check_width, sets};
 use crate::run::{Run, work};
 use dp_core::output::{Access, write};
 use dp_core::parts::{
@@ -214,6 +214,22 @@ fn content(key: &ReleaseKey, index: usize, portion: &Portion<'_>) -> (u64, Conte
             (sets.len() as u64, hash.sets(sets.len(), sets.iter().map(ItemSet::items)))
         }
     }
+}
+
+/// Refuses rows of another number of features than `columns`; without it, what are no sets.
+#[pyfunction]
+#[pyo3(signature = (data, columns=None))]
+pub(crate) fn parts_fit(data: &Bound<'_, PyAny>, columns: Option<usize>) -> Result<()> {
+    let Some(d) = columns else { return sets(data).map(drop) };
+    let mut kept = None;
+    let source = Rows::of(data)?.source(&mut kept)?;
+    source.each(&mut |_, _| Ok(()), &mut |rows| check_width(&rows, d)).map(drop)
+}
+
+/// Whether the key's one output is at `out`, and the key destroyed.
+#[pyfunction]
+pub(crate) fn parts_published(key: PathBuf, out: PathBuf) -> Result<bool> {
+    Ok(KeyFile::published(&key, &out)?.is_some())
 }
 
 /// Puts parts together into a new file, publishes it, destroys the key.

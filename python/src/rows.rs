@@ -99,12 +99,14 @@ impl<'py> Rows<'py> {
     }
 }
 
-/// A stream that fails; Ctrl-C while Python makes a batch comes as its words.
+/// A stream that fails; Ctrl-C while Python makes a batch comes as its words, which are not repeated: they may quote values.
 fn broken(words: &str) -> Fault {
     if words.contains("KeyboardInterrupt") {
         return PyKeyboardInterrupt::new_err(()).into();
     }
-    Fault::Data(format!("an Arrow stream: {words}"))
+    Fault::Data(
+        "the Arrow stream broke off: its producer failed; read it once by itself to see why".into(),
+    )
 }
 
 /// The rows of a table that lies in memory; other producers may have to run to count theirs.
@@ -352,7 +354,11 @@ fn one_set(set: &Bound<'_, PyAny>, at: usize, kind: &mut Option<bool>) -> Result
     for item in set.try_iter()? {
         let item = item?;
         if let Ok(word) = item.cast::<PyString>() {
-            words.push(word.to_cow()?.into_owned());
+            // Its own words would repeat the item.
+            let word = word.to_cow().map_err(|_| {
+                Fault::Data(format!("an item of set {at} is no text of Unicode characters"))
+            })?;
+            words.push(word.into_owned());
         } else if !item.is_instance_of::<PyBool>()
             && let Some(number) = whole(&item)
         {

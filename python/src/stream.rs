@@ -78,12 +78,12 @@ impl Stream {
         Self { stream, home: std::process::id() }
     }
 
-    /// Refuses a copy in a process that was forked: it would draw the noise that the original draws.
+    /// Refuses a copy in a process that was forked: what was paid for once would be released twice.
     fn check(&self) -> Result<()> {
         if self.home == std::process::id() {
             return Ok(());
         }
-        let what = "a stream in a process that was forked would draw the noise of the one it was copied from";
+        let what = "a stream in a process that was forked would release a second time what was paid for once";
         Err(Fault::Data(format!("{what}: open or resume it in the process that goes on with it")))
     }
 }

@@ -106,9 +106,13 @@ def test_a_release_of_elsewhere_is_added_or_recorded(rows, ledger):
 def test_what_has_happened_is_recorded_past_the_limit_with_a_warning(rows, ledger):
     for _ in range(2):
         ledger.record(vectors().release(rows), label="happened")
+    shown = ledger.show()
+    assert not shown["passed"] and "2 were entered after they had happened" in shown["answers_hold"]
     with pytest.warns(UserWarning, match="PASSED"):
         ledger.record(vectors().release(rows), label="too much")
     assert len(ledger) == 3
+    shown = ledger.show()
+    assert shown["passed"] and "promises nothing any more" in shown["answers_hold"]
 
 
 def test_declared_guarantees_enter_by_name(ledger):

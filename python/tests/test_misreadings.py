@@ -6,6 +6,8 @@ import pytest
 import dps
 from conftest import ONE, vectors
 
+ITEMS = dps.Adjacency.set_items(alpha=1, min_size=1)
+
 BUDGET = dict(epsilon=8, delta=1e-6)
 refused = pytest.raises((dps.errors.DataError, TypeError, ValueError))
 
@@ -150,3 +152,46 @@ def test_whole_numbers_are_refused_by_name():
             assert error.value.parameter == name
     with pytest.raises(dps.errors.ParameterError, match="rows = 2.9"):
         dps.Adjacency.user(2.9, person)
+
+
+def said(work):
+    """All that an exception holds."""
+    with pytest.raises(Exception) as caught:
+        work()
+    error, words = caught.value, []
+    while error is not None:
+        words += [str(error), repr(error), repr(vars(error))]
+        error = error.__cause__
+    return " ".join(words)
+
+
+def test_no_exception_repeats_data_in_the_place_of_a_parameter(rows):
+    secret = np.full((3, 2), 0.123456789)
+    release = dps.Vectors(d=12, k=4, adjacency=ONE, bound=1.0, epsilon=1.0, delta=1e-6).release(rows)
+    for work in (
+        lambda: release.search(rows=secret),
+        lambda: release.distance(secret, 1),
+        lambda: release.search(rows=secret.tolist()),
+        lambda: dps.Vectors(d=12, k=4, adjacency=ONE, bound=secret, epsilon=1.0, delta=1e-6),
+        lambda: dps.Vectors(d=secret, k=4, adjacency=ONE, bound=1.0, epsilon=1.0, delta=1e-6),
+        lambda: dps.Sets(adjacency=ITEMS, epsilon=2.0, delta=0.0).release([["Alice Smith\ud800"]]),
+    ):
+        words = said(work)
+        assert "0.1234" not in words and "Alice" not in words, words
+
+
+def test_what_a_producer_says_of_values_is_not_repeated(tmp_path):
+    csv = pytest.importorskip("pyarrow.csv")
+    file = tmp_path / "x.csv"
+    file.write_text("a,b\n" + "0.5,0.25\n" * 200_000 + "Alice Smith,0.5\n")
+    vectors = dps.Vectors(d=2, k=2, adjacency=ONE, bound=1.0, epsilon=1.0, delta=1e-6)
+    assert "Alice" not in said(lambda: vectors.release(csv.open_csv(file)))
+
+
+def test_columns_beyond_32_bits_are_no_others():
+    sparse = pytest.importorskip("scipy.sparse")
+    vectors = dps.Vectors(d=3, k=2, adjacency=ONE, bound=1.0, epsilon=1.0, delta=1e-6)
+    matrix = sparse.csr_matrix(np.eye(3))
+    matrix.indices = matrix.indices.astype(np.int64) + 2**32
+    with pytest.raises(dps.errors.DataError, match="no column"):
+        vectors.release(matrix)

@@ -112,3 +112,55 @@ def test_what_cannot_be_made_in_parts_costs_nothing(data, tmp_path):
         with pytest.raises(dps.errors.Error):
             planned(data, tmp_path / str(number), mechanism)
         assert not (tmp_path / str(number) / "key").exists()
+
+
+def test_columns_that_do_not_fit_cost_nothing(data, rows, tmp_path):
+    ledger = dps.Ledger.create(tmp_path / "ledger", data="rows", adjacency=ONE, epsilon=10, delta=1e-5)
+    words = pa.table({"id": ["Alice Smith"] * 5} | dict(zip(COLUMNS, rows[:5].T)))
+    parquet.write_table(words, data / "2.parquet")
+    lists = pa.table({"x": pa.array(rows[:5, :7].tolist()), "items": [["a", 1.5]] * 0 + [[1.5]] * 5})
+    (tmp_path / "lists").mkdir()
+    parquet.write_table(lists, tmp_path / "lists" / "0.parquet")
+    sets = dps.Sets(adjacency=dps.Adjacency.set_items(alpha=1, min_size=1), epsilon=2.0, delta=0.0, seed=1)
+    for number, (folder, columns, mechanism) in enumerate(
+        [
+            (data, COLUMNS[:11], vectors()),
+            (data, COLUMNS[:11] + ["id"], vectors()),
+            (tmp_path / "lists", ["x"], vectors()),
+            (tmp_path / "lists", ["items"], sets),
+        ]
+    ):
+        with pytest.raises((dps.errors.Error, TypeError)) as error:
+            planned(folder, tmp_path / str(number), mechanism, columns=columns, ledger=ledger)
+        assert "Alice" not in str(error.value)
+        assert not (tmp_path / str(number) / "key").exists()
+    assert len(ledger) == 0
+
+
+def test_folders_are_read_as_spark_reads_them(data, tmp_path):
+    inside = data / "day=1"
+    inside.mkdir()
+    (data / "1.parquet").rename(inside / "1.parquet")
+    for name in ("_temporary", ".staging"):
+        (data / name).mkdir()
+        (data / name / "0.parquet").write_bytes(b"no file yet")
+    (data / "_part.parquet").write_bytes(b"no file yet")
+    assert planned(data, tmp_path / "job").rows == 400
+    (data / "again.parquet").hardlink_to(inside / "1.parquet")
+    with pytest.raises(dps.errors.DataError, match="twice"):
+        planned(data, tmp_path / "twice")
+
+
+def test_a_driver_killed_at_the_very_end_commits_again(data, tmp_path):
+    job = planned(data, tmp_path / "job")
+    make(job, [1, 2, 3])
+    staging, out = job._staging, tmp_path / "out.dps"
+    parts = [str(dps.spark._part(staging, i, 3)) for i in (1, 2, 3)]
+    dps.spark._dps.parts_merge(staging / dps.spark._MANIFEST, job._key, parts, out)
+    held = out.read_bytes()
+    other = tmp_path / "other.dps"
+    with pytest.raises(dps.errors.Error, match="one key, one output"):
+        dps.spark.Job(staging, key=job._key).commit(other)
+    assert not other.exists()
+    assert dps.spark.Job(staging, key=job._key).commit(out) == out
+    assert out.read_bytes() == held and not staging.exists()

@@ -4,6 +4,7 @@ use crate::environment::{Skipped, folders, fresh};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
 use std::process::{Command, ExitCode, Stdio};
+use std::thread::ScopedJoinHandle;
 use std::time::Instant;
 
 #[derive(clap::Args)]
@@ -13,43 +14,32 @@ pub(crate) struct Arguments {
     step: Option<String>,
 }
 
-/// One command; in release mode, so that what was compiled to run this one is used again.
+/// One command of cargo; in release mode, so that what was compiled to run this one is used again.
 struct Step {
     name: &'static str,
+    /// What begins with `xtask` is this program, without another question of cargo whether it is built.
     line: &'static str,
     counts_tests: bool,
+    /// Leaves a core idle: it runs beside the steps after it, and is shown behind them.
+    aside: bool,
+}
+
+impl Step {
+    const fn new(name: &'static str, line: &'static str) -> Self {
+        Self { name, line, counts_tests: false, aside: false }
+    }
 }
 
 const STEPS: [Step; 9] = [
-    Step { name: "format", line: "fmt --all --check", counts_tests: false },
-    Step {
-        name: "structure",
-        line: "run --release --package xtask -- structure",
-        counts_tests: false,
-    },
-    Step {
-        name: "clippy",
-        line: "clippy --release --all-targets -- -D warnings",
-        counts_tests: false,
-    },
-    Step { name: "tests", line: "test --release --tests --no-fail-fast", counts_tests: true },
-    Step { name: "doc tests", line: "test --release --doc --no-fail-fast", counts_tests: true },
-    Step { name: "docs", line: "doc --release --no-deps", counts_tests: false },
-    Step {
-        name: "python",
-        line: "run --release --package xtask -- python --optional",
-        counts_tests: false,
-    },
-    Step {
-        name: "pages",
-        line: "run --release --package xtask -- pages --optional",
-        counts_tests: false,
-    },
-    Step {
-        name: "audit",
-        line: "run --release --package xtask -- audit --quick",
-        counts_tests: false,
-    },
+    Step::new("format", "fmt --all --check"),
+    Step::new("structure", "xtask structure"),
+    Step::new("clippy", "clippy --release --all-targets -- -D warnings"),
+    Step { counts_tests: true, ..Step::new("tests", "test --release --tests --no-fail-fast") },
+    Step { counts_tests: true, ..Step::new("doc tests", "test --release --doc --no-fail-fast") },
+    Step::new("docs", "doc --release --no-deps"),
+    Step { aside: true, ..Step::new("python", "xtask python --optional") },
+    Step::new("pages", "xtask pages --optional"),
+    Step::new("audit", "xtask audit --quick"),
 ];
 
 /// Tests counted so far.
@@ -80,19 +70,44 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error:
         let names = STEPS.map(|s| s.name).join(", ");
         return Err(format!("no step matches {:?}; there are {names}", arguments.step).into());
     }
-    let path = if steps.iter().any(|s| s.counts_tests) { with_references() } else { None };
+    let tests = steps.iter().any(|s| s.counts_tests);
     let mut totals = Totals::default();
     let mut verdicts = Vec::new();
-    for step in &steps {
-        println!("== {}: cargo {}", step.name, step.line);
-        let start = Instant::now();
-        let succeeded = execute(step, path.as_ref(), &mut totals)?;
-        let word = if succeeded { "pass" } else { "FAIL" };
-        println!("== {}: {word} ({:.0} s)", step.name, start.elapsed().as_secs_f64());
-        verdicts.push((step.name, succeeded));
-    }
+    std::thread::scope(|scope| -> std::io::Result<()> {
+        let mut path = tests.then(|| scope.spawn(with_references));
+        let mut references = None;
+        let mut aside = Vec::new();
+        for &step in &steps {
+            if step.aside {
+                aside.push(scope.spawn(move || {
+                    let mut lines = Vec::new();
+                    let verdict = verdict(step, None, &mut |line| lines.push(line.to_owned()));
+                    verdict.map(|good| (lines, (step.name, good)))
+                }));
+                continue;
+            }
+            if step.counts_tests
+                && let Some(made) = path.take()
+            {
+                references = joined(made);
+            }
+            let good = verdict(step, references.as_ref(), &mut |line| {
+                if step.counts_tests {
+                    totals.count(line);
+                }
+                println!("{line}");
+            })?;
+            verdicts.push((step.name, good));
+        }
+        for step in aside {
+            let (lines, verdict) = joined(step)?;
+            lines.iter().for_each(|line| println!("{line}"));
+            verdicts.push(verdict);
+        }
+        Ok(())
+    })?;
     println!("{} passed, {} failed", totals.passed, totals.failed);
-    let nothing_ran = steps.iter().any(|s| s.counts_tests) && totals.passed == 0;
+    let nothing_ran = tests && totals.passed == 0;
     if nothing_ran {
         println!("FAIL: no test ran");
     }
@@ -121,24 +136,36 @@ fn with_references() -> Option<OsString> {
     std::env::join_paths(std::iter::once(folder).chain(std::env::split_paths(&rest))).ok()
 }
 
-/// Runs a step with its output passed on; whether it succeeded.
-fn execute(step: &Step, path: Option<&OsString>, totals: &mut Totals) -> std::io::Result<bool> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut child = Command::new(cargo)
-        .args(step.line.split(' '))
+fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
+    thread.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
+}
+
+/// Runs a step with its output handed on line by line; whether it succeeded.
+fn verdict(
+    step: &Step,
+    path: Option<&OsString>,
+    say: &mut dyn FnMut(&str),
+) -> std::io::Result<bool> {
+    say(&format!("== {}: cargo {}", step.name, step.line));
+    let start = Instant::now();
+    let (program, line) = match step.line.strip_prefix("xtask ") {
+        Some(line) => (std::env::current_exe()?.into(), line),
+        None => (std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), step.line),
+    };
+    let mut child = Command::new(program)
+        .args(line.split(' '))
         .env("RUSTDOCFLAGS", "-D warnings")
         .envs(path.filter(|_| step.counts_tests).map(|path| ("PATH", path)))
         .stdout(Stdio::piped())
         .spawn()?;
     let stdout = child.stdout.take().expect("stdout is piped");
     for line in BufReader::new(stdout).lines() {
-        let line = line?;
-        if step.counts_tests {
-            totals.count(&line);
-        }
-        println!("{line}");
+        say(&line?);
     }
-    Ok(child.wait()?.success())
+    let good = child.wait()?.success();
+    let word = if good { "pass" } else { "FAIL" };
+    say(&format!("== {}: {word} ({:.0} s)", step.name, start.elapsed().as_secs_f64()));
+    Ok(good)
 }
 
 #[cfg(test)]

@@ -199,9 +199,10 @@ impl InputOptions {
         Ok(Some(ColumnRules { default, ..ColumnRules::default() }))
     }
 
-    /// The file that says what becomes of values.
-    pub(crate) fn preprocess(&self) -> Option<&PathBuf> {
-        self.preprocess.as_ref()
+    /// Refuses a map of values where nothing could state it.
+    pub(crate) fn refuse_map(&self, why: &str) -> Result<()> {
+        no_effect("--preprocess", self.preprocess.as_ref(), why)?;
+        no_effect("--divide", (self.divide != 1.0).then_some(&()), why)
     }
 
     /// Where no file says it, values are mapped so.
@@ -279,14 +280,13 @@ impl InputOptions {
     }
 }
 
-/// Refuses a file that is named twice: each of its rows would be two, and less would be hidden of it than is promised.
+/// Refuses a file that is named twice, by whatever names: each of its rows would be two, and less would be hidden of it than is
+/// promised.
 fn once(first: &Path, more: &[PathBuf]) -> Result<()> {
     let mut seen = HashSet::new();
     for path in [first].into_iter().chain(more.iter().map(PathBuf::as_path)) {
         // What is not there is said where it is opened.
-        if let Ok(place) = path.canonicalize()
-            && !seen.insert(place)
-        {
+        if identity(path).is_some_and(|file| !seen.insert(file)) {
             let name = path.display();
             return Err(Error::usage(format!(
                 "{name} is named twice: each of its rows would enter twice; name it once"
@@ -294,6 +294,18 @@ fn once(first: &Path, more: &[PathBuf]) -> Result<()> {
         }
     }
     Ok(())
+}
+
+/// Which file it is, links or not.
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    use std::os::unix::fs::MetadataExt;
+    path.metadata().ok().map(|of| (of.dev(), of.ino()))
+}
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok()
 }
 
 /// Refuses two rows of one name.

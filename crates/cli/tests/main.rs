@@ -33,6 +33,7 @@ mod interrupted;
 mod journeys;
 mod kills;
 mod limits;
+mod mapped_ledgers;
 mod mistakes;
 mod page;
 mod pairs;

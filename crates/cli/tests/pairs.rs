@@ -67,12 +67,18 @@ fn pairs_that_cannot_be_asked_are_refused_with_their_line() {
         "named",
         &format!("{known}\n{} nobody\n", ids()[2]),
         2,
-        &["p.txt, line 3", "\"nobody\"", "no row is called so"],
+        &["p.txt, line 3", "no row is called so", "by their ids"],
     );
     refused("named", "0 1\n", 2, &["line 1", "no row is called so"]);
-    refused("bare", "0 1\n3 40\n", 2, &["p.txt, line 2", "\"40\"", "40 rows"]);
-    refused("bare", "0 1\n-1 4\n", 2, &["line 2", "\"-1\""]);
-    refused("bare", "i,j\n0,1\n", 2, &["line 1", "\"i\""]);
+    refused("bare", "0 1\n3 40\n", 2, &["p.txt, line 2", "40 rows", "from zero"]);
+    refused("bare", "0 1\n-1 4\n", 2, &["line 2", "no row"]);
+    refused("bare", "i,j\n0,1\n", 2, &["line 1", "no row"]);
+    // Whatever stands in a file is not repeated.
+    for release in ["named", "bare"] {
+        room.write("p.txt", "0 Alice\n");
+        let said = text(&room.run(&format!("distance {release}.dps --pairs p.txt")));
+        assert!(said.contains("line 1") && !said.contains("Alice"), "{said}");
+    }
     for bad in ["0 1 2\n", "0\n", "0,\n", ",1\n", "0,1,\n", "0\t1\t2\n"] {
         refused("bare", &format!("0 1\n{bad}"), 4, &["two rows", "record 2"]);
     }

@@ -255,6 +255,14 @@ fn one_key_publishes_one_output() {
     let payload = room.json("inspect one.dps")["payload"].clone();
     assert!(after.contains(payload.as_str().expect("a hash")), "{after}");
     room.refuses(&merge("two.dps"), 1, &["destroyed", "one key, one output"]);
+    assert!(!room.path("two.dps").exists());
+    // A merge that was killed after that has done all it was asked for; another file in its place has not.
+    let held = room.read("one.dps");
+    assert_eq!(room.json(&merge("one.dps"))["published"], "before: its key is destroyed");
+    assert_eq!(room.read("one.dps"), held);
+    room.json(&format!("release {kind} --out two.dps"));
+    room.refuses(&merge("two.dps"), 1, &["destroyed", "one key, one output"]);
+    std::fs::remove_file(room.path("two.dps")).expect("was written");
     let part = format!("release {kind} --manifest m.json --key m.key --part 1/2 --out p");
     room.refuses(&part, 1, &["destroyed"]);
 

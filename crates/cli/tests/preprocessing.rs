@@ -1,6 +1,6 @@
 //! `--preprocess`: what becomes of values before anything else, and who has to know.
 
-use crate::support::{Room, number, signed_again, text};
+use crate::support::{Room, signed_again, text};
 use serde_json::Value;
 
 const RAW: &str =
@@ -436,75 +436,4 @@ fn certificates_state_one_preprocessing_of_their_columns() {
             text(&output)
         );
     }
-}
-
-/// A divisor is a map: stated, and the same noise and numbers as the file of it.
-#[test]
-fn a_divisor_is_stated() {
-    let room = room();
-    room.write("bytes.csv", "a,b\n255,51\n0,102\n");
-    room.write("byte.toml", "[default]\nscale = 0.00392156862745098\n");
-    let made = |rest: &str, out: &str| {
-        room.json(&format!(
-            "release sketch bytes.csv -k 2 --seed 3 {ATTRIBUTE} {rest} --out {out} --insecure-test-noise 7"
-        ));
-        room.read(out)
-    };
-    assert_eq!(made("--divide 255", "a.dps"), made("--preprocess byte.toml", "b.dps"));
-    let told = room.json("inspect a.dps");
-    assert!(told["preprocessing"].to_string().contains("times 0.00392156862745098"), "{told}");
-    room.json("search a.dps --query bytes.csv --accept test-noise");
-    for bad in ["0", "-1", "inf", "nan", "5e-324", "1e308"] {
-        let made = format!("release sketch bytes.csv -k 2 {ATTRIBUTE} --divide={bad} --out c.dps");
-        room.refuses(&made, 2, &["--divide", "positive"]);
-    }
-}
-
-/// A ledger is about values as they are in the file: a map that makes changes larger makes them cost more, and one that makes them
-/// smaller no less.
-#[test]
-fn ledgers_count_what_a_change_becomes() {
-    let room = room();
-    room.write("rows.csv", "a,b\n0.5,0.25\n0,0.5\n");
-    let limit = "--epsilon 1000 --delta 1e-6 --adjacency attribute --beta 1";
-    let pure = "--adjacency attribute --beta 1 --bound 100 --epsilon 1 --delta 0 --noise laplace -k 2 --seed 3";
-    let spent = |map: &str| {
-        room.write("one.toml", map);
-        for old in ["l", "x.dps"] {
-            let _ = std::fs::remove_file(room.path(old));
-        }
-        room.json(&format!("ledger init l --data rows {limit}"));
-        room.json(&format!(
-            "release sketch rows.csv {pure} --preprocess one.toml --ledger l --out x.dps"
-        ));
-        number(&room.json("ledger show l"), "spent_epsilon")
-    };
-    for (map, least, most) in [
-        ("[default]\nscale = 100\n", 100.0, 100.1),
-        ("[default]\nscale = -100\n", 100.0, 100.1),
-        ("[columns.b]\nscale = 7\n", 7.0, 7.01),
-        ("[default]\nscale = 0.01\n", 1.0, 1.0),
-        // No further than across the range, and a step more where its width is rounded up.
-        ("[default]\nlow = 0\nhigh = 0.02\nscale = 100\n", 2.0, 3.01),
-        ("[default]\nlow = 0\nhigh = 0.005\nscale = 100\n", 1.0, 1.0),
-    ] {
-        let found = spent(map);
-        // The scale is a hair above what one change needs, for the grid.
-        assert!(found >= least * (1.0 - 1e-8) && found <= most, "{map}: {found}");
-    }
-    // Refused where the limit has no room for that, and nothing is left.
-    room.json("ledger init small --data rows --epsilon 2 --delta 0 --adjacency attribute --beta 1");
-    room.refuses(
-        &format!("release sketch rows.csv {pure} --divide 0.01 --ledger small --out no.dps"),
-        1,
-        &["limit"],
-    );
-    assert!(!room.path("no.dps").exists());
-    assert_eq!(number(&room.json("ledger show small"), "spent_epsilon"), 0.0);
-    // A release that was made elsewhere counts the same.
-    room.write("one.toml", "[default]\nscale = 100\n");
-    room.json(&format!("release sketch rows.csv {pure} --preprocess one.toml --out y.dps"));
-    room.refuses("ledger spend small y.dps", 1, &["limit"]);
-    room.json("ledger record small y.dps");
-    assert!(number(&room.json("ledger show small"), "spent_epsilon") >= 100.0);
 }

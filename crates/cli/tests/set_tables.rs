@@ -251,6 +251,15 @@ fn malformed_and_unclear_sets_are_refused() {
     no("t.csv", "who,tags\nann,a\n", "", &["--items COLUMN"]);
     no("t.csv", "who,tags\nann,a\n", "--items tags", &["--separator", "--set-id"]);
     no("t.csv", "who,tags\nann,a\n", "--items nothing --separator ;", &["no column"]);
+    // A first line may be a person's, unless it is said to hold names.
+    let asked = |header: &str| {
+        room.write("t.csv", "Alice,HIV\nBob,flu\n");
+        let run = format!(
+            "release minhash t.csv --items nothing --separator ; {header} --out refused.dps {SETS}"
+        );
+        text(&room.run(&run))
+    };
+    assert!(!asked("").contains("HIV") && asked("--header").contains("HIV"));
     no("t.csv", "who,tags\nann,a\n", "--items who,tags --separator ;", &["a cell holds one"]);
     no(
         "t.csv",

@@ -135,6 +135,8 @@ fn a_bad_file_among_several_refuses_all_and_nothing_is_paid() {
     room.write("wide.csv", "a0,a1,a2,a3,a4\n0.1,0.2,0.3,0.4,0.5\n");
     refused("wide.csv", 2, &["wide.csv", "5 numbers"]);
     refused("part1.csv", 2, &["named twice", "part1.csv"]);
+    std::fs::hard_link(room.path("part1.csv"), room.path("another-name.csv")).expect("linked");
+    refused("another-name.csv", 2, &["named twice", "another-name.csv"]);
     refused("-", 2, &["once only"]);
     for secret in ["7.25", "secret"] {
         for second in ["bound.csv", "text.csv"] {

@@ -22,6 +22,20 @@ fn only(room: &Room, names: &[&str]) {
     assert_eq!(found, names);
 }
 
+/// A pipe that has the name of a file which is being written stops nobody: it is neither waited for nor removed.
+#[cfg(unix)]
+#[test]
+fn a_pipe_in_the_way_is_left_alone() {
+    let room = room();
+    for name in [".x.dps.abc.partial", ".l.abc.partial"] {
+        let made = Command::new("mkfifo").arg(room.path(name)).status().expect("mkfifo");
+        assert!(made.success());
+    }
+    room.json("ledger init l --data x --epsilon 9 --delta 1e-5 --adjacency attribute --beta 2");
+    room.json(&format!("release sketch users.csv --out x.dps {SKETCH} --ledger l"));
+    only(&room, &[".l.abc.partial", ".x.dps.abc.partial", "l", "users.csv", "x.dps"]);
+}
+
 #[test]
 fn a_release_goes_through_pipes() {
     let room = room();

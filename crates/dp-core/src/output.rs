@@ -111,7 +111,7 @@ struct Payment {
 
 impl Payment {
     fn named(&self) -> Named<'_> {
-        Named { label: &self.label, part: self.part.as_ref() }
+        Named { label: &self.label, part: self.part.as_ref(), map: None }
     }
 }
 
@@ -285,7 +285,8 @@ impl Output {
         guarantee: &Guarantee,
         label: impl Into<Named<'a>>,
     ) -> Result<()> {
-        let named = label.into();
+        let map = self.preprocessing.clone();
+        let named = label.into().mapped(map.as_deref());
         let paid = !self.staged.private;
         let file = if paid {
             let _none_ends_it_here = unfinished();

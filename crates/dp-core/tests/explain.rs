@@ -2,9 +2,11 @@
 //! the best test found by listing every outcome.
 
 use dp_core::explain::{Explanation, Questions, TradeOff};
+use dp_core::mechanism::{Basis, Mechanism, PrivateVector, Statistic};
+use dp_core::noise::GaussianNoise;
 use dp_core::{
-    Adjacency, Budget, Delta, Epsilon, Guarantee, L1Sensitivity, L2Sensitivity, LaplaceScale,
-    NoiseScale, NormBound, PrivacyProfile, Probability, Profile, Shift,
+    Adjacency, Budget, Delta, EntryBound, Epsilon, Guarantee, L1Sensitivity, L2Sensitivity,
+    LaplaceScale, NoiseRng, NoiseScale, NormBound, PrivacyProfile, Probability, Profile, Shift,
 };
 
 fn p(x: f64) -> Probability {
@@ -209,9 +211,27 @@ fn several_changes_and_a_ledger_add_up() {
     let mut ledger = dp_core::accounting::Ledger::new(adjacency);
     ledger.spend_accepting_claim(&declared(0.4), 1, "before").unwrap();
     // 0.3, 0.4, 0.5: two runs together are one of the hypotenuse.
-    let both = one.with_ledger(&ledger, Some(&declared(0.3)), &asked).unwrap();
+    // The other is a release that is not entered yet.
+    let sums = Statistic::new(
+        adjacency,
+        L2Sensitivity::new(1.0).unwrap(),
+        3,
+        EntryBound::new(10.0).unwrap(),
+    );
+    let basis = Basis::declared("a test", "a change moves one number by one");
+    let noise =
+        PrivateVector::<GaussianNoise>::calibrate((sums, basis), Budget::new(1.0, 1e-3).unwrap());
+    let mut rng = NoiseRng::from_os().unwrap();
+    let release = noise.unwrap().release(&[0.0; 3], &mut rng).unwrap();
+    let Some(Profile::Gaussian { sensitivity, sigma }) =
+        release.certificate().guarantee().profile()
+    else {
+        panic!("{:?}", release.certificate())
+    };
+    let mu = sensitivity.get() / sigma.get();
+    let both = one.with_ledger(&ledger, Some(release.certificate()), &asked).unwrap();
     let all = both.with_ledger.unwrap();
-    let known = TradeOff::new(&gaussian(0.5)).unwrap();
+    let known = TradeOff::new(&gaussian(mu.hypot(0.4))).unwrap();
     assert!((all.advantage - known.advantage()).abs() < 1e-9);
     assert!((all.alarms[3].missed_at_least - known.missed_alarms(p(0.05))).abs() < 1e-9);
     assert!(all.advantage > both.alone.advantage);

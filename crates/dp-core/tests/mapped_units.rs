@@ -68,7 +68,7 @@ fn what_is_counted_is_reached() {
     };
     assert_eq!(counted(1.0), 3.0);
     // Across the range, and no further; then the unit itself is more.
-    assert!((counted(2.5) - 6.0).abs() < 1e-14);
+    assert_eq!(counted(2.5), 6.0);
     assert_eq!(counted(7.0), 7.0);
     // A user's rows, each; what is no change of values stays what it is.
     let one = Adjacency::Attribute { beta: Shift::new(1.0).unwrap() };
@@ -80,6 +80,25 @@ fn what_is_counted_is_reached() {
         Adjacency::AnyInput,
     ] {
         assert_eq!(all.of_unit(unit).unwrap(), unit);
+    }
+    // Squares, and products, of numbers that are very small: none is counted for less than it moves.
+    for (wide, scale, l2) in [(1e-170, 1e5, 1e-170), (1e-300, 1e-10, 5e-324), (5e-324, 3.0, 1e-320)]
+    {
+        let map = ColumnMap {
+            low: Some(0.0),
+            high: Some(wide),
+            scale: Some(scale),
+            ..ColumnMap::default()
+        };
+        let all = Preprocessing { columns: vec![], d: 4, default: map };
+        let row = Adjacency::RowShift { l2: Shift::new(l2).unwrap() };
+        let counted = beta(all.of_unit(row).unwrap());
+        // All four values move as far as they can, or the shift goes as far as it can.
+        let (across, along) = (2.0 * map.apply(wide).unwrap(), l2 * scale);
+        assert!(
+            counted >= l2 && counted >= across.min(along),
+            "{wide}: {counted} {across} {along}"
+        );
     }
     let huge = Adjacency::Attribute { beta: Shift::new(1e308).unwrap() };
     let far = Preprocessing {

@@ -187,7 +187,7 @@ fn run_child(kind: &str, path: &Path, blocks: u32, signal: &str) -> std::process
     let program = std::env::current_exe().unwrap();
     Command::new("sh")
         .arg("-c")
-        .arg(format!("{signal} ulimit -f {blocks}; exec \"$0\" --exact child --nocapture"))
+        .arg(format!("{signal} ulimit -f {blocks}; exec \"$0\" --exact faults::child --nocapture"))
         .arg(program)
         .env(KIND, kind)
         .env(PATH, path)

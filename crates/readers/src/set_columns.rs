@@ -82,7 +82,7 @@ pub(crate) fn open(file: &SetsFile, format: SetFormat) -> Result<(Box<dyn Sets>,
         file.items = vec![only_list(&schema)?];
     }
     let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
-    let wanted = columns(&file, names.len(), Some(&names))?;
+    let wanted = columns(&file, names.len(), Some(&names), true)?;
     let lists = listed(schema.field(wanted[0]).data_type()).is_some();
     for (i, &at) in wanted.iter().enumerate() {
         let ty = schema.field(at).data_type();

@@ -16,16 +16,17 @@ pub(crate) trait Cells: Send {
     fn next(&mut self) -> Result<Option<Vec<String>>>;
 }
 
-/// Positions of the columns that are read, in the order of [`Cells`].
+/// Positions of the columns that are read, in the order of [`Cells`]. Names that are not `vetted` may be a first row of values.
 pub(crate) fn columns(
     file: &SetsFile,
     count: usize,
     names: Option<&[String]>,
+    vetted: bool,
 ) -> Result<Vec<usize>> {
     few(count)?;
     let named = file.set_id.as_ref().or(file.ids.as_ref().map(|ids| &ids.column));
     let wanted = file.items.iter().chain(named);
-    wanted.map(|text| Selection::one(text, count, names, true)).collect()
+    wanted.map(|text| Selection::one(text, count, names, vetted)).collect()
 }
 
 /// Refuses what could mean several things.
@@ -183,7 +184,7 @@ pub(crate) fn open_csv(file: &SetsFile, bytes: Bytes) -> Result<Box<dyn Sets>> {
     };
     let names: Vec<String> = record.iter().map(text).collect();
     let headed = file.header != Some(false);
-    let columns = columns(file, names.len(), headed.then_some(&names))?;
+    let columns = columns(file, names.len(), headed.then_some(&names), file.header == Some(true))?;
     let fields = names.len();
     let header = if headed { reader.position().byte() as usize } else { 0 };
     let mut before = reader.into_inner().bytes;

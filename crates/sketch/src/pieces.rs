@@ -10,7 +10,7 @@ use std::sync::Arc;
 /// Numbers (or words of signs) of a piece: 16 MiB.
 const PIECE: usize = 1 << 21;
 
-/// A release file of rows that is read a few rows at a time, in memory of two pieces. All is checked that
+/// A release file of rows that is read a few rows at a time, in memory of a few pieces. All is checked that
 /// [`verify_use`](crate::verify::verify_use) checks of the whole; whether the values carry the stated noise, of each piece. What is
 /// computed from pieces counts only when the file was read to its end, and so is handed on by questions alone
 /// ([`Pieces::nearest`], [`Pieces::verify_use`]).

@@ -191,6 +191,17 @@ fn nothing_is_found_in_what_does_not_hold() {
     std::fs::write(&path, sealed64(&quiet)).unwrap();
     let error = search(&path, &rows(2, 1), Score::Cosine, 5).unwrap_err().to_string();
     assert!(error.contains("vary less"), "{error}");
+    // Blocks of more rows than the file says, the last of them whole in the last piece.
+    let blocks = file::encode_as(&whole, Kind::SketchCompact).unwrap();
+    let blocks = file::open(&blocks).unwrap().payload.to_vec();
+    let more = [2u32, 8, 0].map(u32::to_le_bytes).concat();
+    let more = [&more[..], &[7; 2 * D]].concat();
+    let rows = "the blocks hold another number of rows";
+    for extra in [[&more[..], &blocks].concat(), [&blocks[..], &more].concat()] {
+        let bytes = sealed(&whole, Kind::SketchCompact, |out| out.payload(&extra).unwrap());
+        let error = refused(&bytes);
+        assert!(error.contains(rows) || error.contains("the stated size"), "{error}");
+    }
     // Blocks that say they are larger than the file, and blocks of too few rows in all.
     for header in [[1u32, 32, u32::MAX], [1, 32, 64], [1024, 32, 0], [0, 8, 0], [1, 8, 0]] {
         let bytes = header.map(u32::to_le_bytes).concat();

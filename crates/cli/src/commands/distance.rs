@@ -187,15 +187,22 @@ impl Distance {
         };
         let left_rows = left.ids().map(RowIds::places);
         let right_rows = right.ids().map(RowIds::places);
-        let place = |line: u64, text: &str, ids: &Option<HashMap<&str, usize>>, rows| {
-            let what = format!("{}, line {line}: row", path.display());
-            match ids {
-                Some(places) => places
-                    .get(text)
-                    .copied()
-                    .ok_or_else(|| Error::usage(format!("{what} {text:?}: no row is called so"))),
-                None => row_of(&what, text, rows, None),
-            }
+        // Another file may have been given: its words are not repeated.
+        let place = |line: u64,
+                     text: &str,
+                     ids: &Option<HashMap<&str, usize>>,
+                     rows: Option<usize>| {
+            let row = match ids {
+                Some(places) => places.get(text).copied(),
+                None => text.parse().ok().filter(|&row| rows.is_none_or(|rows| row < rows)),
+            };
+            let called = if ids.is_some() { "by their ids" } else { "by numbers from zero" };
+            row.ok_or_else(|| {
+                let (path, most) = (path.display(), rows.map_or(String::new(), |n| format!("{n} ")));
+                Error::usage(format!(
+                    "{path}, line {line}: no row is called so; the {most}rows of the release are named {called}"
+                ))
+            })
         };
         let pairs = two_columns(path)?;
         let found = pairs.iter().map(|(line, [i, j])| {

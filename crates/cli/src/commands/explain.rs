@@ -73,7 +73,7 @@ impl Explain {
         if let Some(path) = &self.ledger {
             let file = BudgetFile::read(path)?;
             let entered = file.holds(&certificate);
-            let besides = (!entered).then(|| certificate.guarantee());
+            let besides = (!entered).then_some(&certificate);
             explanation = explanation.with_ledger(file.ledger(), besides, &asked)?;
             let said =
                 if entered { "is among its entries" } else { "is counted besides its entries" };

@@ -315,7 +315,7 @@ impl Show {
             Standing::Kept => record,
             Standing::Passed(by) => record.text("limit", passed(&by)),
         };
-        let record = record.text("answers hold", condition(&file)?);
+        let record = record.text("answers hold", file.answers_hold()?);
         let record = match ledger.at_their_word() {
             Some(said) => record.text("declared entries", said),
             None => record,
@@ -326,25 +326,6 @@ impl Show {
         };
         Ok(record.table("entries", entries.collect()).table("answers", answers))
     }
-}
-
-/// What the methods' epsilons rest on: they compose releases that were planned before any answer
-/// was seen, and only a limit bounds what is chosen on the way (`docs/proofs/filters.md`).
-fn condition(file: &BudgetFile) -> Result<String> {
-    let planned = "only where every release's parameters were fixed before any answer was seen";
-    let ledger = file.ledger();
-    let recorded = file.charges().iter().filter(|charge| charge.is_recorded()).count();
-    Ok(match (ledger.filter(), ledger.standing()?) {
-        (Some(Filter { limit, .. }), Standing::Kept) if recorded == 0 => format!(
-            "{planned}; however they are chosen, the guarantee is the limit, {limit}, kept by the \
-             rule above"
-        ),
-        (Some(_), Standing::Kept) => format!(
-            "{planned}: {recorded} were entered after they had happened, and nobody asked the limit before"
-        ),
-        (Some(_), Standing::Passed(_)) => format!("{planned}: the limit promises nothing any more"),
-        (None, _) => planned.to_owned(),
-    })
 }
 
 /// How a limit was passed.
@@ -371,14 +352,13 @@ fn more(record: Record, ledger: &Book, like: Option<&Path>) -> Result<Record> {
             ));
         }
     };
-    let guarantee = certificate.as_ref().map(Certificate::guarantee);
     let mut record = record.text("more like", like);
     let mut rules = Vec::new();
     for rule in Rule::value_variants() {
         let (own, name) = (rule.filter(), format!("{rule:?}").to_lowercase());
         let row = Record::new().text("rule", &name);
         let kept = ledger.filter().is_some_and(|filter| filter.rule == own);
-        match (ledger.more(guarantee, own), kept) {
+        match (ledger.more(certificate.as_ref(), own), kept) {
             (Ok(count), kept) => {
                 if kept {
                     record = record.integer("more that fit", count);

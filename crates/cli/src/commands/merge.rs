@@ -5,6 +5,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 use crate::output::Record;
 use clap::Args;
+use dp_core::Certificate;
 use dp_core::parts::KeyFile;
 use linalg_dp::parts::{output, publish};
 use std::path::PathBuf;
@@ -28,21 +29,29 @@ pub(crate) struct Merge {
 
 impl Merge {
     pub(crate) fn run(&self) -> Result<Record> {
+        if let Some(certificate) = KeyFile::published(&self.key, &self.out)? {
+            let record = self.record(&certificate);
+            return Ok(record.text("published", "before: its key is destroyed"));
+        }
         let file = KeyFile::open(&self.key)?;
         let manifest = read_manifest(&self.manifest, file.key())?;
         let to = output(&self.out, &file)?;
         interrupt::watch(&self.out, None).map_err(|e| Error::io("signals", e))?;
         let certificate = publish(&manifest, file, &self.parts, to)?;
         certificate.verify_consistency()?;
-        let record = Record::new()
-            .text("release", self.out.display().to_string())
-            .text("mechanism", &certificate.statement().mechanism)
-            .integer("parts", self.parts.len() as u64)
-            .text("release id", manifest.id());
-        let record = promise(record, certificate.guarantee());
+        let record = self.record(&certificate);
+        let record =
+            record.integer("parts", self.parts.len() as u64).text("release id", manifest.id());
         Ok(match manifest.reserved() {
             Some(reserved) => record.text("paid when it was planned, as", &reserved.charge),
             None => record,
         })
+    }
+
+    fn record(&self, certificate: &Certificate) -> Record {
+        let record = Record::new()
+            .text("release", self.out.display().to_string())
+            .text("mechanism", &certificate.statement().mechanism);
+        promise(record, certificate.guarantee())
     }
 }

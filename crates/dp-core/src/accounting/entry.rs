@@ -4,7 +4,8 @@ use super::filter::Expense;
 use super::part::{Named, Part, Tally};
 use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta};
-use crate::certificate::canonical;
+use crate::certificate::preprocessing::Preprocessing;
+use crate::certificate::{Certificate, canonical};
 use crate::error::{Error, Result};
 use crate::guarantee::{Claim, Guarantee, Provenance};
 use crate::profile::event::Event;
@@ -68,6 +69,16 @@ pub(super) enum Basis {
 }
 
 impl Entry {
+    /// A release as a ledger under `adjacency` counts it, at its word where it is not proven.
+    pub(super) fn of_release(
+        certificate: &Certificate,
+        named: Named<'_>,
+        adjacency: Adjacency,
+    ) -> Result<Self> {
+        let map = Preprocessing::stated(&certificate.statement().public)?;
+        Self::of(certificate.guarantee(), 1, named.mapped(map.as_ref()), adjacency)
+    }
+
     /// Runs of a guarantee as a ledger under `adjacency` counts them, at its word where it is not
     /// proven.
     pub(super) fn of(
@@ -76,7 +87,8 @@ impl Entry {
         named: Named<'_>,
         adjacency: Adjacency,
     ) -> Result<Self> {
-        let Named { label, part } = named;
+        let Named { label, part, map } = named;
+        let adjacency = map.map_or(Ok(adjacency), |map| map.of_unit(adjacency))?;
         let part = part.cloned().map(Box::new);
         guarantee.verify()?;
         let budget = guarantee.budget();

@@ -3,7 +3,7 @@
 use super::{Entry, Ledger};
 use crate::adjacency::Adjacency;
 use crate::budget::{Budget, Delta, Epsilon};
-use crate::certificate::canonical;
+use crate::certificate::{Certificate, canonical};
 use crate::error::{Error, Result, rejected};
 use crate::guarantee::{Guarantee, Provenance};
 use crate::profile::pld::Pld;
@@ -234,11 +234,11 @@ impl Foreign {
     }
 
     /// As [`Foreign::of_ledger`], with one run of another guarantee.
-    pub(crate) fn of_ledger_and(ledger: &Ledger, besides: Option<&Guarantee>) -> Result<Self> {
+    pub(crate) fn of_ledger_and(ledger: &Ledger, besides: Option<&Certificate>) -> Result<Self> {
         // A claim without a profile stands as its pure part, and its delta beside it.
         let (mut events, mut beyond) = ledger.composed();
-        if let Some(guarantee) = besides {
-            let entry = Entry::of(guarantee, 1, "".into(), ledger.adjacency())?;
+        if let Some(certificate) = besides {
+            let entry = Entry::of_release(certificate, "".into(), ledger.adjacency())?;
             beyond += entry.cost().beyond().get();
             events.push(entry.event().clone());
         }

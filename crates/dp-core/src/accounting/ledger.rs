@@ -1,19 +1,17 @@
 //! The ledger of one data set.
 
+mod answers;
+
 use super::entry::{Basis, Entry, Group, Groups};
 use super::filter::{Expense, Filter, FilterRule};
 use super::part::Named;
-use super::{Method, epsilon};
 use crate::adjacency::Adjacency;
-use crate::budget::{Budget, Delta, Epsilon};
-use crate::certificate::preprocessing::Preprocessing;
+use crate::budget::Budget;
 use crate::certificate::{Certificate, canonical, hex, other_version};
 use crate::error::rejected;
 use crate::error::{Error, Result};
 use crate::guarantee::{Guarantee, Provenance};
-use crate::profile::event::{Event, MOST_RUNS};
-use crate::profile::pld::Bracket;
-use crate::seed::FreshSeed;
+use crate::profile::event::MOST_RUNS;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -73,9 +71,6 @@ impl Serialize for Ledger {
         Written { format: LEDGER_FORMAT, adjacency, filter, entries, digest }.serialize(to)
     }
 }
-
-/// Declared entries that are named where all are spoken of.
-const NAMED: usize = 8;
 
 /// Version of a ledger's layout.
 pub(super) const LEDGER_FORMAT: u32 = 2;
@@ -171,19 +166,9 @@ impl Ledger {
     pub(crate) fn planned(&self, certificate: &Certificate, named: Named<'_>) -> Result<Entry> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
-        let entry = Entry::of(certificate.guarantee(), 1, named, self.unit_of(certificate)?)?;
-        self.check(&entry)?;
-        self.check_limit(&entry)?;
+        let entry = self.agreed(Entry::of_release(certificate, named, self.adjacency)?)?;
         Self::require_profile(certificate.guarantee(), &entry)?;
         Ok(entry)
-    }
-
-    /// What a change of the unit becomes in a release whose values were mapped first.
-    fn unit_of(&self, certificate: &Certificate) -> Result<Adjacency> {
-        match Preprocessing::stated(&certificate.statement().public)? {
-            Some(map) => map.of_unit(self.adjacency),
-            None => Ok(self.adjacency),
-        }
     }
 
     /// Enters a release that has happened, even past the limit: it cannot be taken back, and a
@@ -208,7 +193,7 @@ impl Ledger {
     ) -> Result<(Entry, Standing)> {
         certificate.verify_consistency()?;
         certificate.require_secret_randomness()?;
-        let entry = Entry::of(certificate.guarantee(), 1, named, self.unit_of(certificate)?)?;
+        let entry = Entry::of_release(certificate, named, self.adjacency)?;
         self.check(&entry)?;
         let kept = self.check_limit(&entry);
         Ok((entry, kept.map_or_else(Standing::Passed, |()| Standing::Kept)))
@@ -284,56 +269,6 @@ impl Ledger {
         Ok(())
     }
 
-    /// How many more entries would keep the limit by a rule, this ledger's or another, if each were as this guarantee (of all rows),
-    /// or as the last entry where none is named (of its part, if it is of one); at most 2^40.
-    ///
-    /// ```
-    /// use dp_core::accounting::{FilterRule, Ledger};
-    /// use dp_core::{Adjacency, Budget, Probability, Profile, Shift, Theorem};
-    ///
-    /// let change = Adjacency::Attribute { beta: Shift::new(1.0)? };
-    /// let profile = Profile::RandomizedResponse { bits: 1, keep: Probability::new(0.73)? };
-    /// # let author = dp_core::authority!();
-    /// let day = author.proven(change, Budget::new(1.0, 0.0)?, profile, Theorem::BitResponse)?;
-    /// let mut ledger = Ledger::with_limit(change, Budget::new(5.5, 1e-6)?, FilterRule::Basic);
-    /// ledger.spend(&day, 1, "the first day")?;
-    /// assert_eq!(ledger.more(None, FilterRule::Basic)?, 4);
-    /// assert!(ledger.spend(&day, 5, "more").is_err() && ledger.spend(&day, 4, "more").is_ok());
-    /// # Ok::<(), dp_core::Error>(())
-    /// ```
-    ///
-    /// # Errors
-    /// As [`Ledger::spend`] but for the limit; [`Error::InvalidParameter`] without a limit, and where there is no last entry.
-    pub fn more(&self, like: Option<&Guarantee>, rule: FilterRule) -> Result<u64> {
-        let limited = self.filter.ok_or_else(|| Error::invalid("limit", "none", "a limit"))?;
-        let filter = Filter { rule, ..limited };
-        let entry = match like {
-            Some(guarantee) => {
-                let entry = Entry::of(guarantee, 1, "more of them".into(), self.adjacency)?;
-                Self::require_profile(guarantee, &entry)?;
-                Some(entry)
-            }
-            None => self.entries.last().cloned(),
-        };
-        let entry = entry.ok_or_else(|| Error::invalid("entries", 0, "[1, inf)"))?;
-        let fits = |times: u64| match filter.check(self.expenses(&entry, times)) {
-            Err(Error::BudgetExceeded { .. }) => Ok(false),
-            checked => checked.map(|()| true),
-        };
-        let most = (MOST_RUNS - self.groups.runs()) / entry.event().count();
-        // Doubled first: no rule is asked about far more than fit.
-        let (mut low, mut high) = (0, 1);
-        while high <= most && fits(high)? {
-            (low, high) = (high, 2 * high);
-        }
-        high = high.min(most + 1);
-        while high - low > 1 {
-            let middle = u64::midpoint(low, high);
-            *(if fits(middle)? { &mut low } else { &mut high }) = middle;
-        }
-        Ok(low)
-    }
-
     /// As [`Ledger::spend`], and takes at its word what is not proven: a published claim without
     /// a known profile, a declared guarantee.
     /// The ledger's answers are then no better than that word.
@@ -358,7 +293,11 @@ impl Ledger {
         count: u64,
         named: Named<'_>,
     ) -> Result<Entry> {
-        let entry = Entry::of(guarantee, count, named, self.adjacency)?;
+        self.agreed(Entry::of(guarantee, count, named, self.adjacency)?)
+    }
+
+    /// An entry that may be added.
+    fn agreed(&self, entry: Entry) -> Result<Entry> {
         self.check(&entry)?;
         self.check_limit(&entry)?;
         Ok(entry)
@@ -390,34 +329,6 @@ impl Ledger {
         }
     }
 
-    /// Whether all that is entered keeps the limit: what has happened is entered past it too. Without a limit it does.
-    ///
-    /// # Errors
-    /// [`Error::Calibration`] where the rule has no finite cost for an entry.
-    pub fn standing(&self) -> Result<Standing> {
-        let past = || self.groups.list().iter().map(Group::expense);
-        match self.filter.as_ref().map_or(Ok(()), |filter| filter.check(past())) {
-            Ok(()) => Ok(Standing::Kept),
-            Err(passed @ Error::BudgetExceeded { .. }) => Ok(Standing::Passed(passed)),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// Which entries are taken at somebody's word, where there are any.
-    #[must_use]
-    pub fn at_their_word(&self) -> Option<String> {
-        let declared = self.entries.iter().filter(|e| e.cost().basis != Basis::Profile);
-        let mut labels: Vec<&str> = declared.map(Entry::label).collect();
-        let count = labels.len();
-        labels.sort_unstable();
-        labels.dedup();
-        let shown = labels.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
-        let more = if labels.len() > NAMED { ", and others" } else { "" };
-        (count > 0).then(|| {
-            format!("{count} of the entries are declared and were taken at their word, not proven: {shown}{more}")
-        })
-    }
-
     /// All that counts once so many more entries like this one are there.
     fn expenses<'a>(
         &'a self,
@@ -427,16 +338,6 @@ impl Ledger {
         let next = Some(self.groups.raised_by(entry, more)).filter(|times| *times > 0);
         let past = self.groups.list().iter().map(Group::expense);
         past.chain(next.map(|times| entry.cost().expense(times)))
-    }
-
-    /// The sums of the stated epsilons and deltas, as a limit by [`FilterRule::Basic`] counts them.
-    #[must_use]
-    pub fn stated(&self) -> (f64, f64) {
-        self.groups.list().iter().map(Group::expense).fold((0.0, 0.0), |sums, expense| {
-            let runs = expense.runs();
-            let Budget { epsilon, delta } = expense.budget;
-            (sums.0 + runs * epsilon.get(), sums.1 + runs * delta.get())
-        })
     }
 
     pub(crate) fn push(&mut self, entry: Entry) {
@@ -466,63 +367,6 @@ impl Ledger {
     #[must_use]
     pub fn entries(&self) -> &[Entry] {
         &self.entries
-    }
-
-    /// What is taken on somebody's word where an entry is of a [`Part`](super::Part).
-    #[must_use]
-    pub fn declared_parts(&self) -> Option<&'static str> {
-        let parts = self.groups.list().iter().any(|group| group.tally.has_parts());
-        parts.then_some(
-            "of every partition the worst parts count that one unit can touch; that its parts are disjoint, and always the \
-             same, is declared, and nobody checked it",
-        )
-    }
-
-    /// All runs that count, those of equal cost as one event, and the delta of claims accepted by name beside them.
-    pub(super) fn composed(&self) -> (Vec<Event>, f64) {
-        let groups = self.groups.list().iter();
-        groups.fold((Vec::new(), 0.0), |(mut events, claimed), group| {
-            let event = group.event();
-            let claimed = claimed + event.count() as f64 * group.cost.beyond().get();
-            events.push(event);
-            (events, claimed)
-        })
-    }
-
-    /// The epsilon spent so far, at `delta`.
-    ///
-    /// Sound when the mechanisms' parameters were fixed in advance (the mechanisms
-    /// themselves may use earlier answers). Where parameters were chosen from earlier
-    /// answers, use a limit ([`Ledger::with_limit`]) instead.
-    ///
-    /// # Errors
-    /// [`Error::Calibration`] when the method cannot answer; [`Error::InvalidParameter`] for a delta below
-    /// [`FreshSeed::LEAST_DELTA`] when an entry averages over a seed.
-    pub fn epsilon(&self, delta: Delta, method: Method) -> Result<Bracket<Epsilon>> {
-        let (events, claimed) = self.composed();
-        let averaged = events.iter().any(|event| event.profile().needs_fresh_seed());
-        if averaged && delta.get() > 0.0 && delta.get() < FreshSeed::LEAST_DELTA {
-            let allowed = "0 or [2^-64, 1): an entry averages over a seed";
-            return Err(Error::invalid("delta", format!("{:e}", delta.get()), allowed));
-        }
-        // Parts that were not released alike cost less than what is counted: no lower end is known.
-        let known = |found: Bracket<Epsilon>| match self.declared_parts() {
-            Some(_) => Bracket { lower: None, ..found },
-            None => found,
-        };
-        if claimed == 0.0 {
-            return epsilon(&events, delta, method).map(known);
-        }
-        let left = delta.get() - claimed * (1.0 + 1e-12);
-        if left <= 0.0 {
-            return Err(Error::Calibration {
-                family: "composition with accepted claims",
-                budget: Budget { epsilon: Epsilon::ZERO, delta },
-                reason: format!("the claims alone have delta {claimed:e}"),
-            });
-        }
-        let Bracket { upper, .. } = epsilon(&events, Delta::new(left)?, method)?;
-        Ok(Bracket { lower: None, upper })
     }
 }
 

@@ -1,6 +1,7 @@
 //! Which part of the rows a release is of.
 
 use crate::adjacency::{Adjacency, Partition};
+use crate::certificate::preprocessing::Preprocessing;
 use crate::error::{Error, Result};
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -59,7 +60,7 @@ impl Part {
     /// What a release of this part is called.
     #[must_use]
     pub fn labelled<'a>(&'a self, label: &'a str) -> Named<'a> {
-        Named { label, part: Some(self) }
+        Named { label, part: Some(self), map: None }
     }
 }
 
@@ -77,22 +78,33 @@ impl core::fmt::Display for Part {
     }
 }
 
-/// What a ledger calls a release, and the part of the rows that it is of, where one is declared.
+/// What a ledger calls a release, and what else it has to know besides the guarantee: the part of the rows that it is of, where one
+/// is declared, and what became of their values before everything else.
 #[derive(Debug, Clone, Copy)]
 pub struct Named<'a> {
     pub(crate) label: &'a str,
     pub(crate) part: Option<&'a Part>,
+    pub(crate) map: Option<&'a Preprocessing>,
+}
+
+impl<'a> Named<'a> {
+    /// The same of a release whose values were mapped first: its guarantee is about mapped ones, the ledger's unit is not
+    /// ([`Preprocessing::of_unit`]). A certificate says so itself.
+    #[must_use]
+    pub fn mapped(self, map: Option<&'a Preprocessing>) -> Self {
+        Self { map, ..self }
+    }
 }
 
 impl<'a> From<&'a str> for Named<'a> {
     fn from(label: &'a str) -> Self {
-        Self { label, part: None }
+        Self { label, part: None, map: None }
     }
 }
 
 impl<'a> From<&'a String> for Named<'a> {
     fn from(label: &'a String) -> Self {
-        Self { label, part: None }
+        Self { label, part: None, map: None }
     }
 }
 

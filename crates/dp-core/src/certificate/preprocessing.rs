@@ -166,17 +166,25 @@ impl Preprocessing {
     /// # Errors
     /// [`Error::InvalidParameter`] for a change that becomes infinite.
     pub fn of_unit(&self, unit: Adjacency) -> Result<Adjacency> {
-        // Up, and exact where the product is a number: a step more would be counted for nothing.
+        // Up, and exact where the product is a number: a step more would be counted for nothing. Where products are so small that
+        // what they lack underflows, up in any case.
         let times = |a: f64, b: f64| {
             let product = a * b;
-            if a.mul_add(b, -product) > 0.0 { product.next_up() } else { product }
+            let short = a.mul_add(b, -product) > 0.0 || product < f64::MIN_POSITIVE / f64::EPSILON;
+            if short { product.next_up() } else { product }
+        };
+        let between = |low: f64, high: f64| {
+            let width = high - low;
+            let of_high = width + low;
+            let short = (high - of_high) - (low - (of_high - width)) > 0.0;
+            if short { width.next_up() } else { width }
         };
         let own = self.columns.len() as u64;
         let others = (own < self.d).then_some((&self.default, (self.d - own) as f64));
         let maps = || self.columns.iter().map(|column| (&column.map, 1.0)).chain(others);
         let steep = |map: &ColumnMap| map.scale.unwrap_or(1.0).abs();
         let wide = |map: &ColumnMap| match (map.low, map.high) {
-            (Some(low), Some(high)) => times((high - low).next_up(), steep(map)),
+            (Some(low), Some(high)) => times(between(low, high), steep(map)),
             _ => f64::INFINITY,
         };
         let each = match unit.each() {
@@ -186,10 +194,14 @@ impl Preprocessing {
             }
             Adjacency::RowShift { l2 } => {
                 let steepest = maps().map(|(map, _)| steep(map)).fold(0.0, f64::max);
-                let across: f64 = maps().map(|(map, columns)| columns * wide(map).powi(2)).sum();
-                // As many terms as there are maps, each rounded a few times.
+                // In units of the widest range: squares of numbers that are very small are none.
+                let widest = maps().map(|(map, _)| wide(map)).fold(0.0, f64::max);
+                let share = |(map, columns)| columns * (wide(map) / widest).powi(2);
+                let shares: f64 = if widest.is_finite() { maps().map(share).sum() } else { 1.0 };
+                // As many terms as there are maps, each rounded a few times; what a share lacks that is no number is less.
                 let up = 1.0 + 4.0 * f64::EPSILON * (self.columns.len() + 4) as f64;
-                let moved = times(l2.get(), steepest).min(across.sqrt() * up);
+                let across = times(widest, (shares * up).sqrt().next_up());
+                let moved = times(l2.get(), steepest).min(across);
                 Adjacency::RowShift { l2: Shift::new(moved.max(l2.get()))? }
             }
             other => other,

@@ -3,6 +3,7 @@
 use super::tradeoff::TradeOff;
 use super::words::{not_protected, protected};
 use crate::accounting::{Foreign, Ledger};
+use crate::certificate::Certificate;
 use crate::error::Result;
 use crate::guarantee::{Guarantee, Provenance};
 use crate::quantity::Probability;
@@ -136,7 +137,7 @@ impl Explanation {
     pub fn with_ledger(
         mut self,
         ledger: &Ledger,
-        besides: Option<&Guarantee>,
+        besides: Option<&Certificate>,
         asked: &Questions,
     ) -> Result<Self> {
         let all = TradeOff::new(&Foreign::of_ledger_and(ledger, besides)?.profile()?)?;

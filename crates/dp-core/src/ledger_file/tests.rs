@@ -30,7 +30,7 @@ fn meaning(file: &BudgetFile) -> (String, Vec<(String, Option<String>)>) {
 }
 
 /// A ledger with payments of every kind, and its bytes.
-fn sample() -> (TempDir, PathBuf, Vec<u8>) {
+pub(super) fn sample() -> (TempDir, PathBuf, Vec<u8>) {
     let (folder, path) = start(9.0);
     let guarantee = certificate(b"").guarantee().clone();
     BudgetFile::spend(&path, &guarantee, 2, "two runs").unwrap();
@@ -75,13 +75,13 @@ fn damage_is_refused_or_changes_nothing() {
 }
 
 /// Lines with their hashes.
-fn lines_of(bytes: &[u8]) -> Vec<String> {
+pub(super) fn lines_of(bytes: &[u8]) -> Vec<String> {
     let text = String::from_utf8(bytes[lines::BEGINNING..].to_vec()).unwrap();
     text.lines().map(|line| line[65..].to_owned()).collect()
 }
 
 /// The file that a forger makes who knows the layout.
-fn forged(texts: &[String]) -> Vec<u8> {
+pub(super) fn forged(texts: &[String]) -> Vec<u8> {
     let (mut head, mut all) = (String::new(), String::new());
     for text in texts {
         head = lines::chained(&head, text.as_bytes());
@@ -464,61 +464,4 @@ proptest! {
             prop_assert_eq!(runs(&BudgetFile::read(&path).unwrap()), sum);
         }
     }
-}
-
-/// Whoever writes a ledger names files of whoever reads it: recovery lets others read none but the release that was paid for, itself.
-#[cfg(unix)]
-#[test]
-fn a_forged_ledger_opens_no_file_to_others() {
-    use std::os::unix::fs::{PermissionsExt, symlink};
-    let (folder, _, bytes) = sample();
-    let texts: Vec<String> =
-        lines_of(&bytes).into_iter().filter(|text| !text.starts_with("close ")).collect();
-    let mode = |path: &Path| std::fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    let release = folder.path().join("a");
-    let (victim, link) = (folder.path().join("secret"), folder.path().join("link"));
-    std::fs::write(&victim, [b"DPSKETCH".as_slice(), &[0; 90], b"the key"].concat()).unwrap();
-    symlink(&victim, &link).unwrap();
-    let open = |from: &Path, to: &Path| {
-        let named = |path: &Path| path.to_str().unwrap().to_owned();
-        let [old, new] = [from, to].map(|path| {
-            let [device, number] = crate::disk::identity(path).unwrap();
-            format!("[{device},{number}]")
-        });
-        let texts: Vec<String> = texts
-            .iter()
-            .map(|text| text.replace(&named(from), &named(to)).replace(&old, &new))
-            .collect();
-        assert!(texts.iter().any(|text| text.starts_with("commit ") && text.contains(&new)));
-        let path = folder.path().join("forged");
-        std::fs::write(&path, forged(&texts)).unwrap();
-        BudgetFile::open(&path).unwrap();
-    };
-    for to in [&victim, &link] {
-        std::fs::set_permissions(&victim, std::fs::Permissions::from_mode(0o600)).unwrap();
-        open(&release, to);
-        assert_eq!(mode(&victim), 0o600, "{}", to.display());
-    }
-}
-
-/// A file that has the form of a release and holds what was paid for is let out; another payload is not.
-#[cfg(unix)]
-#[test]
-fn a_file_is_what_was_paid_for_by_its_payload() {
-    use super::paid::payload_hash;
-    use crate::certificate::PayloadHash;
-    let folder = tempfile::tempdir().unwrap();
-    let path = folder.path().join("a");
-    let hash = |bytes: &[u8]| {
-        std::fs::write(&path, bytes).unwrap();
-        payload_hash(&std::fs::File::open(&path).unwrap()).unwrap()
-    };
-    let trailer = 3u64.to_le_bytes();
-    let file = [&[7; 16][..], b"payload", b"abc", &trailer, &[9; 32]].concat();
-    assert_eq!(hash(&file), Some(PayloadHash::of(b"payload").to_string()));
-    for length in 0..file.len() {
-        assert_ne!(hash(&file[..length]), Some(PayloadHash::of(b"payload").to_string()));
-    }
-    let far = [&[7; 16][..], b"abc", &u64::MAX.to_le_bytes(), &[9; 32]].concat();
-    assert_eq!(hash(&far), None);
 }

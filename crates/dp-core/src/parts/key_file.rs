@@ -7,7 +7,7 @@ use crate::certificate::{AnyCertificate, Certificate};
 use crate::disk::{Disk, folder_of, is_private, open_file};
 use crate::error::{Error, Result};
 use crate::output::Output;
-use crate::release_file::{Trailer, Writer, open};
+use crate::release_file::{Trailer, Writer, open, read_summary};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -67,7 +67,24 @@ impl KeyFile {
     /// [`Error::Io`]; [`Error::File`] for a file that others can read, that is none, or whose key is destroyed.
     pub fn read(path: &Path) -> Result<ReleaseKey> {
         let file = open_file(path, false).map_err(|e| Error::io(path.display(), &e))?;
-        Ok(parse(path, &file)?.0)
+        Ok(usable(parse(path, &file)?)?.0)
+    }
+
+    /// What the release file `out` states, if it is the one output of a key that is destroyed: whoever was killed at the very end
+    /// of publishing has nothing left to do.
+    ///
+    /// # Errors
+    /// [`Error::Io`]; [`Error::File`] for a file of a key that others can read, or that is none, and for an `out` that is no
+    /// release file.
+    pub fn published(path: &Path, out: &Path) -> Result<Option<Certificate>> {
+        let file = open_file(path, false).map_err(|e| Error::io(path.display(), &e))?;
+        let (None, Some(bound)) = parse(path, &file)? else { return Ok(None) };
+        if !out.exists() {
+            return Ok(None);
+        }
+        let certificate = read_summary(out)?.certificate.private()?;
+        let payload = certificate.payload_hash().map(|hash| hash.to_string());
+        Ok((payload == Some(bound)).then_some(certificate))
     }
 
     /// Opens the file to publish with its key; nobody else can until this is dropped.
@@ -78,7 +95,7 @@ impl KeyFile {
         let failed = |e: std::io::Error| Error::io(path.display(), &e);
         let file = open_file(path, true).map_err(failed)?;
         file.lock().map_err(failed)?;
-        let (key, output) = parse(path, &file)?;
+        let (key, output) = usable(parse(path, &file)?)?;
         Ok(Self { path: path.to_owned(), file, key, output })
     }
 
@@ -165,7 +182,8 @@ fn private(path: &Path, file: &File) -> Result<()> {
     Err(Error::file("release key", reason))
 }
 
-fn parse(path: &Path, file: &File) -> Result<(ReleaseKey, Option<String>)> {
+/// The key, unless it is destroyed, and the payload that it is bound to.
+fn parse(path: &Path, file: &File) -> Result<(Option<ReleaseKey>, Option<String>)> {
     private(path, file)?;
     let mut text = Zeroizing::new(String::with_capacity(2 * LENGTH));
     let read = file.take(2 * LENGTH as u64).read_to_string(&mut text);
@@ -185,13 +203,24 @@ fn parse(path: &Path, file: &File) -> Result<(ReleaseKey, Option<String>)> {
         false => Some(output.to_owned()),
     };
     let digits = &text[KEY_AT..KEY_AT + DIGITS];
-    if digits.bytes().all(|b| b == b'0') {
-        let used = output.unwrap_or_else(|| "none".to_owned());
-        let reason = format!(
-            "was destroyed when its output was published (payload {used}): one key, one output; make a new manifest, \
-             which spends the budget again"
-        );
-        return Err(Error::file("release key", reason));
+    let destroyed = digits.bytes().all(|b| b == b'0');
+    let key = (!destroyed).then(|| ReleaseKey::parse(digits)).transpose()?;
+    Ok((key, output))
+}
+
+/// A key that is not destroyed.
+fn usable(
+    (key, output): (Option<ReleaseKey>, Option<String>),
+) -> Result<(ReleaseKey, Option<String>)> {
+    match key {
+        Some(key) => Ok((key, output)),
+        None => {
+            let used = output.unwrap_or_else(|| "none".to_owned());
+            let reason = format!(
+                "was destroyed when its output was published (payload {used}): one key, one output; make a new manifest, \
+                 which spends the budget again"
+            );
+            Err(Error::file("release key", reason))
+        }
     }
-    Ok((ReleaseKey::parse(digits)?, output))
 }

@@ -43,8 +43,15 @@ impl Setting {
             }
         }
         let largest = m.min(n).min(1 << 24);
-        if rank == 0 || rank >= largest {
-            return Err(Error::invalid("rank", rank, format!("[1, {largest})")));
+        if largest < 3 {
+            return Err(Error::invalid(
+                "min(m, n)",
+                largest,
+                "at least 3: a rank, and two columns beyond it",
+            ));
+        }
+        if rank == 0 || rank > largest - 2 {
+            return Err(Error::invalid("rank", rank, format!("[1, {}]", largest - 2)));
         }
         if oversampling < 2 || oversampling > largest - rank {
             let allowed = format!("[2, {}]", largest - rank);

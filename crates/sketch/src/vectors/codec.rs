@@ -200,6 +200,10 @@ impl Pieced for PrivateSketch {
                     unpack_next(file, form.projection.k(), grid, &mut values)?;
                 }
                 form.held = values.split_off(count);
+                if rows == 0 && !form.held.is_empty() {
+                    let reason = "the blocks hold another number of rows";
+                    return Err(dp_core::Error::file("shape", reason).into());
+                }
                 values
             }
             Stored::Whole(element) => {

@@ -85,6 +85,7 @@ impl OutputOptions {
         if let Some(ledger) = &self.ledger {
             if self.dry_run {
                 let named = named(part.as_ref(), "a release that is planned");
+                let named = named.mapped(self.mapped.get().map(AsRef::as_ref));
                 let file = BudgetFile::check(ledger, guarantee, 1, named)?;
                 file.recovered().iter().for_each(|s| noted(s));
             } else {

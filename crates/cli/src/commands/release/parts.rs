@@ -181,7 +181,7 @@ impl OutputOptions {
         let Some(ledger) = self.ledger() else { return Ok(None) };
         let label = format!("{}, reserved for release {} in parts", asked.label, key.id());
         let part = self.part_of_data()?;
-        let named = named(part.as_ref(), &label);
+        let named = named(part.as_ref(), &label).mapped(self.mapped.get().map(AsRef::as_ref));
         let file = BudgetFile::spend(ledger, asked.guarantee, 1, named)?;
         file.recovered().iter().for_each(|said| super::noted(said));
         let charge = file.charges().last().map(|c| c.id().to_owned()).unwrap_or_default();

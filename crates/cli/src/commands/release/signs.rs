@@ -113,7 +113,7 @@ impl SignOptions {
         }
         if individual {
             let why = "only releases with differential privacy state one: map the file before";
-            no_effect("--preprocess", self.rows.input.preprocess(), why)?;
+            self.rows.input.refuse_map(why)?;
             let averaged = (self.calibration == Calibration::Averaged).then_some(());
             let why = "individual differential privacy is about the very projection";
             no_effect("--calibration averaged", averaged.as_ref(), why)?;
@@ -123,7 +123,7 @@ impl SignOptions {
             self.projection.fresh()?;
             if self.lift.is_some() {
                 let why = "--lift appends a column that no preprocessing states: use --least-norm, or map the file before";
-                no_effect("--preprocess", self.rows.input.preprocess(), why)?;
+                self.rows.input.refuse_map(why)?;
             }
             let why = "--calibration averaged draws one projection";
             no_effect("--repetitions", self.repetitions.as_ref(), why)?;

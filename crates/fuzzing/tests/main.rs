@@ -1,0 +1,8 @@
+//! One program of all tests but `hostile`, which counts what its process takes.
+
+mod accountants;
+mod corpus;
+mod faults;
+mod forged;
+mod golden;
+mod verifier;

@@ -17,7 +17,7 @@ pub(super) const GROUPS: [Group; 7] = [
     Group {
         name: "accounting",
         package: "dp-core",
-        files: &["crates/dp-core/src/accounting/*.rs"],
+        files: &["crates/dp-core/src/accounting/**/*.rs"],
     },
     Group { name: "profile", package: "dp-core", files: &["crates/dp-core/src/profile/**/*.rs"] },
     Group { name: "flips", package: "sketch", files: &["crates/sketch/src/signs/*.rs"] },

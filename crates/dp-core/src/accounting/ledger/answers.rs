@@ -104,7 +104,7 @@ impl Ledger {
         })
     }
 
-    /// What is taken on somebody's word where an entry is of a [`Part`](super::Part).
+    /// What is taken on somebody's word where an entry is of a [`Part`](crate::accounting::Part).
     #[must_use]
     pub fn declared_parts(&self) -> Option<&'static str> {
         let parts = self.groups.list().iter().any(|group| group.tally.has_parts());

@@ -20,8 +20,8 @@ use std::time::{Duration, Instant};
 
 /// The tools and their versions.
 const TOOLS: [(&str, &str); 2] = [("cargo-mutants", "27.1.0"), ("cargo-nextest", "0.9.151")];
-/// Mutants that one call of the tool runs: each call reads the workspace anew.
-const BATCH: usize = 12;
+/// Mutants that one call of the tool runs at most: what it finds is stored when it ends.
+const BATCH: usize = 24;
 /// Seconds after which all tests of a mutant count as stuck, which is noticed too.
 const STUCK: &str = "1200";
 
@@ -91,6 +91,27 @@ fn copy(root: &Path, tree: &Path) -> Outcome<()> {
     git(&["worktree", "add", "--force", "--detach", &place, "HEAD"])
 }
 
+/// A mutant's name, and the fingerprint of the file that it changes.
+type Named = (String, String);
+
+/// The file that stands at the beginning of a mutant's name.
+fn file_of((name, _): &Named) -> &str {
+    name.split(':').next().unwrap_or_default()
+}
+
+/// Mutants in calls of the tool, one file after the other in the order of its first mutant: whatever is asked for, the tool runs
+/// the mutants of a file that take a field away, so that each file is asked for as seldom as can be.
+fn batches(left: &[Named]) -> Vec<Vec<Named>> {
+    let mut files: Vec<Vec<Named>> = Vec::new();
+    for mutant in left {
+        match files.iter_mut().find(|file| file_of(&file[0]) == file_of(mutant)) {
+            Some(file) => file.push(mutant.clone()),
+            None => files.push(vec![mutant.clone()]),
+        }
+    }
+    files.iter().flat_map(|file| file.chunks(BATCH).map(<[Named]>::to_vec)).collect()
+}
+
 /// A copy of the workspace with what is built of it.
 struct Worker {
     tools: PathBuf,
@@ -124,18 +145,18 @@ impl Worker {
         Ok(command)
     }
 
-    fn mutants(&self, group: &Group) -> Outcome<Command> {
+    fn mutants(&self, group: &Group, files: &[&str]) -> Outcome<Command> {
         let mut command = self.command(&self.tools.join("cargo-mutants"))?;
         command.args(["mutants", "--no-config", "--package", group.package]);
-        for file in group.files {
+        for file in files {
             command.args(["--file", file]);
         }
         Ok(command)
     }
 
     /// All mutants of a group in the order of the seed.
-    fn all(&self, group: &Group, seed: u64) -> Outcome<Vec<(String, String)>> {
-        let output = self.mutants(group)?.args(["--list", "--json"]).output()?;
+    fn all(&self, group: &Group, seed: u64) -> Outcome<Vec<Named>> {
+        let output = self.mutants(group, group.files)?.args(["--list", "--json"]).output()?;
         let listed: Vec<Value> = serde_json::from_slice(&output.stdout)?;
         let mut found = Vec::new();
         for mutant in listed {
@@ -150,16 +171,12 @@ impl Worker {
         Ok(found.into_iter().map(|(_, name, source)| (name, source)).collect())
     }
 
-    /// What became of these mutants.
-    fn outcomes(
-        &self,
-        group: &Group,
-        names: &[(String, String)],
-    ) -> Outcome<BTreeMap<String, String>> {
+    /// What became of these mutants of one file, and of whatever else the tool ran there.
+    fn outcomes(&self, group: &Group, names: &[Named]) -> Outcome<BTreeMap<String, String>> {
         let out = self.folder.join("out");
         let _ = std::fs::remove_dir_all(&out);
         std::fs::create_dir_all(&out)?;
-        let mut command = self.mutants(group)?;
+        let mut command = self.mutants(group, &[file_of(&names[0])])?;
         command.args(["--in-place", "--baseline", "skip", "--timeout", STUCK, "--profile"]);
         command.args(["mutants", "--test-tool", "nextest", "--no-shuffle", "--colors", "never"]);
         command.arg("--output").arg(&out);
@@ -311,17 +328,17 @@ fn sample(
         chosen.len(),
         left.len()
     );
-    let (batches, results) = (Mutex::new(left.chunks(BATCH)), Mutex::new(results));
+    let (batches, results) = (Mutex::new(batches(&left).into_iter()), Mutex::new(results));
     let work = |worker: &Worker| -> Result<(), String> {
         while until.is_none_or(|until| Instant::now() < until) {
             let Some(batch) = batches.lock().map_err(|_| "another worker stopped")?.next() else {
                 return Ok(());
             };
             worker.unbroken(group).map_err(|fault| fault.to_string())?;
-            let found = worker.outcomes(group, batch).map_err(|fault| fault.to_string())?;
+            let found = worker.outcomes(group, &batch).map_err(|fault| fault.to_string())?;
             let mut results = results.lock().map_err(|_| "another worker stopped")?;
-            for (name, source) in batch {
-                let outcome = found[name].clone();
+            for (name, source) in chosen {
+                let Some(outcome) = found.get(name).cloned() else { continue };
                 println!("{outcome}: {name}");
                 results.mutants.insert(name.clone(), Stored { outcome, source: source.clone() });
             }
@@ -346,6 +363,31 @@ mod tests {
         let name = "src/a-b.rs:1:9: replace A<N>::of -> &N with Box::new([0; 2])";
         let pattern = r"src/a\-b\.rs:1:9: replace A<N>::of \-> \&N with Box::new\(\[0; 2\]\)";
         assert_eq!(super::escaped(name), pattern);
+    }
+
+    #[test]
+    fn mutants_of_a_file_are_run_together() {
+        let left: Vec<super::Named> = (0..60)
+            .map(|i| {
+                (
+                    format!("src/{}.rs:{i}:9: replace", if i % 2 == 0 { "b" } else { "a" }),
+                    String::new(),
+                )
+            })
+            .collect();
+        let all = super::batches(&left);
+        let files: Vec<_> = all.iter().map(|batch| super::file_of(&batch[0])).collect();
+        assert_eq!(files, ["src/b.rs", "src/b.rs", "src/a.rs", "src/a.rs"]);
+        assert!(all.iter().all(|batch| {
+            batch.len() <= super::BATCH
+                && batch.iter().all(|one| super::file_of(one) == super::file_of(&batch[0]))
+        }));
+        let mut run = all.concat();
+        run.sort();
+        let mut asked = left;
+        asked.sort();
+        assert_eq!(run, asked);
+        assert!(super::batches(&[]).is_empty());
     }
 
     #[test]

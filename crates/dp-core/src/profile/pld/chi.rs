@@ -135,3 +135,48 @@ pub(super) fn chi_quantile(k: f64, mass: f64, below: bool) -> f64 {
     let (low, high) = bisect(range, Middle::Arithmetic, (50, 0.0), |z| holds(z) != below);
     if below { low } else { high }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Slopes against differences, bends against the factors `(z - s)^alpha e^(-beta z^2/2)` of both densities.
+    #[test]
+    fn panels_know_how_steep_and_how_bent_both_densities_are() {
+        let (lambda, t) = (0.7, 2.3_f64);
+        for k in [3.0, 9.0, 40.0] {
+            let a = 0.5 * (k - 2.0);
+            // Of Q: beta.
+            let kinds = [
+                (ChiKind::JlDown { lambda }, 1.0 / (1.0 + lambda)),
+                (ChiKind::JlUp { lambda }, 1.0 + lambda),
+                (ChiKind::WishartRemoved { a, t }, 1.0),
+                (ChiKind::WishartAdded { a, t }, 1.0),
+            ];
+            for (kind, beta) in kinds {
+                let this = ChiLoss { k, kind };
+                let p = |z: f64| Chi::new(k).ln_pdf(z);
+                for z in [1.6, 1.9, 3.0, 8.0, 30.0] {
+                    let shape = this.shape(z);
+                    let step = 1e-5;
+                    let slope = |f: &dyn Fn(f64) -> f64| (f(z + step) - f(z - step)) / (2.0 * step);
+                    let steepest = slope(&p).abs().max(slope(&|z| p(z) - this.loss(z)).abs());
+                    let off = (shape.slope - steepest).abs();
+                    assert!(off <= 1e-6 * (1.0 + steepest), "{kind:?} {k} {z}: {off:e}");
+                    let at_zero = (k - 1.0).max(6.0) / (z * z);
+                    // And its factors beside that at zero.
+                    let others = match kind {
+                        ChiKind::WishartRemoved { .. } => {
+                            let root = t.sqrt();
+                            a.max(6.0) * ((z - root).powi(-2) + (z + root).powi(-2))
+                        }
+                        ChiKind::WishartAdded { .. } => 2.0 * a.max(6.0) / (z * z + t),
+                        _ => 0.0,
+                    };
+                    let most = (1.0 + at_zero).max(beta + at_zero + others);
+                    assert!(shape.bend >= most * (1.0 - 1e-12), "{kind:?} {k} {z}: {most}");
+                }
+            }
+        }
+    }
+}

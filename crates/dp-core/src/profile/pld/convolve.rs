@@ -72,6 +72,9 @@ impl Measure {
         let reach = |i: i64| (t * i as f64 * h).abs();
         let steepest = reach(self.first).max(reach(self.first + self.span())).max(1.0);
         let value = self.cumulant(h, t).value;
+        if value == f64::NEG_INFINITY {
+            return value;
+        }
         value + U * (2.0 * self.p.len() as f64 + 16.0 + 4.0 * steepest + 4.0 * value.abs())
     }
 

@@ -311,6 +311,24 @@ mod tests {
         assert!(worst > 1e-12, "{worst:e}");
     }
 
+    /// As if each cell held so much less, of its mass and of its excess, and nothing where that is more than it holds.
+    #[test]
+    fn what_all_masses_may_be_off_is_missing_from_below() {
+        let below = |error: f64, cells: [[f64; 2]; 3]| {
+            let cells = cells.map(|[p, excess]| Cell { p, excess, unknown: 0.0 }).to_vec();
+            let on_grid = vec![0.0625; 4];
+            let sides = [0.0, 0.125 + error];
+            let [below_grid, above_grid] = sides;
+            let (lo, p_infinite, lost, each) = (-1, 0.0, 0.0, 0.0);
+            Cells { lo, cells, on_grid, below_grid, above_grid, p_infinite, lost, error, each }
+                .below(0.5)
+                .p
+        };
+        let off = below(0.03125, [[0.25, 0.0625], [0.25, 0.09375], [0.015625, 0.0078125]]);
+        assert_eq!(off, below(0.0, [[0.21875, 0.03125], [0.21875, 0.0625], [0.0, 0.0]]));
+        assert_ne!(off, below(0.0, [[0.25, 0.03125], [0.25, 0.0625], [0.0, 0.0]]));
+    }
+
     #[test]
     fn what_lies_beyond_the_grid_counts_once_and_on_the_safe_side() {
         // Cuts deep within the law, so that much lies outside.

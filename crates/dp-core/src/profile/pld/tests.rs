@@ -27,6 +27,31 @@ fn events(list: &[(Profile, u64)]) -> Vec<Event> {
     list.iter().map(|(p, n)| Event::new(p.clone(), *n).unwrap()).collect()
 }
 
+/// Where all losses are infinite, no tilt makes anything of them.
+#[test]
+fn a_measure_without_finite_losses_has_no_moments() {
+    let measure = discretise::Measure { first: -1, p: vec![0.0; 3], p_infinite: 1.0 };
+    assert_eq!(measure.cumulant(0.1, 2.0).value, f64::NEG_INFINITY);
+    assert_eq!(measure.ln_moment_above(0.1, 2.0), f64::NEG_INFINITY);
+}
+
+/// Gaussian noise of other releases joins a mixture, and is part of how large its losses may be.
+#[test]
+fn a_mixture_that_gaussians_make_too_large_is_certain() {
+    let certain = |sigma: f64| {
+        let mixture = Profile::ChiMixtureGaussian {
+            k: 10,
+            entry_shift: L2Sensitivity::new(1.0).unwrap(),
+            sigma: NoiseScale::new(1.0).unwrap(),
+            later_mu: 0.0,
+        };
+        let pld = Pld::new(&events(&[(mixture, 1), (gaussian(sigma), 1)]));
+        pld.parts.iter().any(|(source, _)| *source == Source::Law(Law::Certain))
+    };
+    // mu^2 of 40,000 and of 160,000, where 100,000 is the most.
+    assert!(!certain(1.0 / 200.0) && certain(1.0 / 400.0));
+}
+
 /// The composition without any exact merging.
 fn unmerged(list: &[(Profile, u64)]) -> Pld {
     let parts = parts::unmerged(&events(list));

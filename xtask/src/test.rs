@@ -3,6 +3,7 @@
 use crate::environment::{Skipped, folders, fresh};
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader};
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
 use std::thread::ScopedJoinHandle;
 use std::time::Instant;
@@ -70,6 +71,9 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error:
         let names = STEPS.map(|s| s.name).join(", ");
         return Err(format!("no step matches {:?}; there are {names}", arguments.step).into());
     }
+    // Asked before a build may put another file in its place.
+    let own = std::env::current_exe()?;
+    let own = own.as_path();
     let tests = steps.iter().any(|s| s.counts_tests);
     let mut totals = Totals::default();
     let mut verdicts = Vec::new();
@@ -81,7 +85,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error:
             if step.aside {
                 aside.push(scope.spawn(move || {
                     let mut lines = Vec::new();
-                    let verdict = verdict(step, None, &mut |line| lines.push(line.to_owned()));
+                    let verdict = verdict(own, step, None, &mut |line| lines.push(line.to_owned()));
                     verdict.map(|good| (lines, (step.name, good)))
                 }));
                 continue;
@@ -91,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error:
             {
                 references = joined(made);
             }
-            let good = verdict(step, references.as_ref(), &mut |line| {
+            let good = verdict(own, step, references.as_ref(), &mut |line| {
                 if step.counts_tests {
                     totals.count(line);
                 }
@@ -142,6 +146,7 @@ fn joined<T>(thread: ScopedJoinHandle<'_, T>) -> T {
 
 /// Runs a step with its output handed on line by line; whether it succeeded.
 fn verdict(
+    own: &Path,
     step: &Step,
     path: Option<&OsString>,
     say: &mut dyn FnMut(&str),
@@ -149,7 +154,7 @@ fn verdict(
     say(&format!("== {}: cargo {}", step.name, step.line));
     let start = Instant::now();
     let (program, line) = match step.line.strip_prefix("xtask ") {
-        Some(line) => (std::env::current_exe()?.into(), line),
+        Some(line) => (own.into(), line),
         None => (std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()), step.line),
     };
     let mut child = Command::new(program)

@@ -94,7 +94,8 @@ class Job:
         Parameters
         ----------
         paths : path-like or sequence of path-like
-            Parquet files, or folders of them and of such folders; what begins with ``_`` or ``.`` is passed over, as by Spark.
+            Parquet files, or folders of them and of partitions (``NAME=VALUE``), other folders being refused; what begins with ``.``,
+            or with ``_`` and has no ``=``, is passed over, as by Spark.
         mechanism : Vectors, Units, Signs, Sets or Covariance
             With a public `seed`, where it takes one: every worker draws the same projection from it.
         columns : sequence of str
@@ -207,14 +208,25 @@ class Job:
         return self.commit(out)
 
 
+def _inside(folder: Path) -> Iterator[Path]:
+    """Parquet files of a folder and of its partitions; another folder may hold the same rows again."""
+    for path in folder.iterdir():
+        if path.name[0] == "." or (path.name[0] == "_" and "=" not in path.name):
+            continue
+        if path.is_dir():
+            if "=" not in path.name or path.is_symlink():
+                raise DataError(f"{path} is no folder of a partition (NAME=VALUE): name the files to read")
+            yield from _inside(path)
+        elif path.suffix == ".parquet":
+            yield path
+
+
 def _files(paths: Any) -> list[str]:
     given = [paths] if isinstance(paths, (str, os.PathLike)) else list(paths)
     found: list[str] = []
     for path in map(Path, given):
         if path.is_dir():
-            inside = (p for p in path.rglob("*.parquet") if p.is_file())
-            seen = (p for p in inside if not any(n[0] in "._" for n in p.relative_to(path).parts))
-            found += sorted(str(p.resolve()) for p in seen)
+            found += sorted(str(p.resolve()) for p in _inside(path))
         else:
             found.append(str(path.resolve(strict=True)))
     # Two names of one file are one file, too.

@@ -146,6 +146,16 @@ def test_folders_are_read_as_spark_reads_them(data, tmp_path):
         (data / name / "0.parquet").write_bytes(b"no file yet")
     (data / "_part.parquet").write_bytes(b"no file yet")
     assert planned(data, tmp_path / "job").rows == 400
+    inside.rename(data / "_day=1")
+    assert planned(data, tmp_path / "hidden no more").rows == 400
+    (data / "_day=1").rename(inside)
+    for number in range(2):
+        # A copy, or a link to it: its rows would be the same again.
+        elsewhere = data / "backup" if number == 0 else data / "day=2"
+        elsewhere.mkdir() if number == 0 else elsewhere.symlink_to(inside)
+        with pytest.raises(dps.errors.DataError, match="no folder of a partition"):
+            planned(data, tmp_path / f"elsewhere {number}")
+        elsewhere.rmdir() if number == 0 else elsewhere.unlink()
     (data / "again.parquet").hardlink_to(inside / "1.parquet")
     with pytest.raises(dps.errors.DataError, match="twice"):
         planned(data, tmp_path / "twice")

@@ -70,6 +70,15 @@ fn what_is_counted_is_reached() {
     // Across the range, and no further; then the unit itself is more.
     assert_eq!(counted(2.5), 6.0);
     assert_eq!(counted(7.0), 7.0);
+    // A width is rounded up where it is not a number, and only there.
+    for (low, wide) in [(-(2f64.powi(-60)), 1.0 + f64::EPSILON), (2f64.powi(-60), 1.0), (-1.0, 2.0)]
+    {
+        let map =
+            ColumnMap { low: Some(low), high: Some(1.0), scale: Some(8.0), ..ColumnMap::default() };
+        let all = Preprocessing { columns: vec![], d: 2, default: map };
+        let unit = Adjacency::Attribute { beta: Shift::new(3.0).unwrap() };
+        assert_eq!(beta(all.of_unit(unit).unwrap()), 8.0 * wide, "{low}");
+    }
     // A user's rows, each; what is no change of values stays what it is.
     let one = Adjacency::Attribute { beta: Shift::new(1.0).unwrap() };
     assert_eq!(all.of_unit(one.of_user(4).unwrap()).unwrap().rows(), 4);

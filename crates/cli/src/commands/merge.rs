@@ -30,6 +30,7 @@ pub(crate) struct Merge {
 impl Merge {
     pub(crate) fn run(&self) -> Result<Record> {
         if let Some(certificate) = KeyFile::published(&self.key, &self.out)? {
+            certificate.verify_consistency()?;
             let record = self.record(&certificate);
             return Ok(record.text("published", "before: its key is destroyed"));
         }

@@ -488,9 +488,13 @@ class Release:
 
 def _places(rows: Iterable[Any]) -> list[int]:
     """Numbers of rows: a mask, or a fraction, is none."""
-    rows = list(rows)
-    if any(isinstance(row, (bool, np.bool_)) for row in rows):
+    rows = rows.tolist() if isinstance(rows, np.ndarray) else list(rows)
+    kinds = set(map(type, rows))
+    if kinds & {bool, np.bool_}:
         raise TypeError("rows are numbers of rows and no mask: numpy.flatnonzero(mask) are")
+    if kinds == {int} and 0 <= min(rows) and max(rows) < 2**64:
+        return rows
+    # One by one, where one is to be refused or made a number.
     return [whole("rows", row) for row in rows]
 
 

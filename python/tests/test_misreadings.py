@@ -86,9 +86,12 @@ def test_numbers_of_rows_are_whole_and_no_mask(rows):
     for wrong in (np.arange(200) < 2, [True, False]):
         with pytest.raises(TypeError):
             release.search(release, rows=wrong)
-    for wrong in ([0.7], [1.0]):
+    for wrong in ([0.7], [1.0], np.array([1.0]), np.array([[1]]), [-1], [0, 2**64], np.array([0, -1])):
         with pytest.raises(dps.errors.ParameterError):
             release.search(release, rows=wrong)
+    expected = release.search(rows=[3, 5])
+    for same in (np.array([3, 5], np.uint8), (3, np.int64(5)), range(3, 6, 2)):
+        assert all(map(np.array_equal, release.search(rows=same), expected))
     scales = dps.MultiScale(d=12, sizes=[2, 6], shares=[1, 2], adjacency=ONE, bound=1, **BUDGET)
     released = scales.release(rows)
     with pytest.raises(TypeError):

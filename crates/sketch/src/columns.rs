@@ -57,8 +57,8 @@ impl<'a> Columns<'a> {
         out: &mut [f64],
         most: f64,
     ) -> bool {
-        // As long a stretch of each column as the memory takes to come up to speed, of rows whose pages the processor has at hand.
-        const STRIP: usize = 256;
+        // A stretch of each column that the nearer caches hold beside the rows.
+        const STRIP: usize = 64;
         let strip = |(strip, out): (usize, &mut [f64])| {
             let first = self.first + first + strip * STRIP;
             Strip { columns: &self.columns[from..from + width], first, out, most }.copy()
@@ -100,7 +100,12 @@ impl Strip<'_, '_> {
     }
 }
 
-/// By squares of four, two of them a line of the cache.
+/// `_MM_HINT_T0`.
+#[cfg(target_arch = "x86_64")]
+const TO_ALL_CACHES: i32 = 3;
+
+/// By squares of four, two of them a line of the cache; the lines of the next eight columns are fetched meanwhile, since each column
+/// comes from memory in too short a stretch for the processor to see where it goes on.
 #[cfg(target_arch = "x86_64")]
 struct Wide<'a, 'b>(pulp::x86::V3, Strip<'a, 'b>);
 
@@ -118,12 +123,21 @@ impl pulp::NullaryFnOnce for Wide<'_, '_> {
         let most = wide.splat_f64s(strip.most);
         let at_most = |x| wide.less_than_or_equal_f64s(wide.abs_f64s(x), most);
         let mut fine = at_most(wide.splat_f64s(0.0));
-        for (group, columns) in strip.columns.as_chunks::<8>().0.iter().enumerate() {
+        let groups = strip.columns.as_chunks::<8>().0;
+        for (group, columns) in groups.iter().enumerate() {
+            let next = groups.get(group + 1);
             let mut fours: [&[pulp::f64x4]; 8] = [&[]; 8];
             for (fours, column) in fours.iter_mut().zip(columns) {
                 *fours = V3::as_simd_f64s(&column[first..first + count]).0;
             }
             for (four, out) in strip.out.chunks_exact_mut(4 * width).enumerate() {
+                if four % 2 == 0 {
+                    for column in next.into_iter().flatten() {
+                        wide.sse._mm_prefetch::<TO_ALL_CACHES>(
+                            column[first + 4 * four..].as_ptr().cast(),
+                        );
+                    }
+                }
                 let [a, b, c, d, e, f, g, h] = fours;
                 let left = [a[four], b[four], c[four], d[four]];
                 let right = [e[four], f[four], g[four], h[four]];

@@ -20,8 +20,8 @@ use sketch::rows::{Incoming, Storage};
 pub(crate) const BLOCK: usize = 1024;
 /// Rows that are multiplied at once: whoever gives one row at a time pays for a product of matrices all the same.
 const WAIT: usize = 128;
-/// Rows of other storage that are laid row after row at once: of columns side by side shorter stretches leave the memory idle.
-const STRIP: usize = 256;
+/// Rows of other storage that are laid row after row at once, while the caches hold them.
+const STRIP: usize = 64;
 /// Most bits by which totals are rescaled to a coarser grid: beyond, a shift of 128-bit sums would
 /// overflow. Only budgets that hide everything ask for so much.
 pub(crate) const MAX_SHIFT: i32 = 100;

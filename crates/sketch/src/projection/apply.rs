@@ -5,7 +5,7 @@ use crate::error::{Error, Result};
 use crate::rows::{Incoming, RowsView};
 use dp_core::EntryBound;
 use rayon::prelude::*;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A public projection: d x k, drawn from a published seed.
 ///
@@ -95,47 +95,60 @@ impl OutputRange {
     }
 }
 
-/// Values of dense rows that stay in the second-level cache from their check to their projection.
+/// Values of rows that stay in the second-level cache from their check to their projection.
 const CACHED: usize = 1 << 15;
-
-/// The same of columns side by side, which are laid row after row: they come from memory the faster the more rows of each are read
-/// together, and go to the cache that the cores share.
-const LAID: usize = 1 << 17;
 
 /// Whether a few rows are checked and projected together: else parts of P, which are generated anew in each call, cost more.
 pub(crate) fn few_together(parts: &[SharedProjection]) -> bool {
     parts.iter().all(|p| p.is_cheap_for_few_rows())
 }
 
-/// Checks and projects rows, a few at a time where this costs no more: the check then reads them from
+/// Room for numbers that threads use one after the other, so that it is made and zeroed once a thread.
+#[derive(Default)]
+pub(crate) struct Rooms(Mutex<Vec<Vec<f64>>>);
+
+impl Rooms {
+    /// Room for so many numbers; what stands in it is anything.
+    pub(crate) fn with<T>(&self, len: usize, work: impl FnOnce(&mut [f64]) -> T) -> T {
+        let free = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut room = free().pop().unwrap_or_default();
+        if room.len() < len {
+            room.resize(len, 0.0);
+        }
+        let done = work(&mut room[..len]);
+        free().push(room);
+        done
+    }
+}
+
+/// Checks and projects rows, a few at a time where there are rooms for it: the check then reads them from
 /// memory, and the projection from the cache. Rows that fail leave zeros in `out`.
 pub(crate) fn project_checked(
     rows: Incoming<'_>,
     out: &mut [f64],
-    few: bool,
+    few: Option<&Rooms>,
     check: impl Fn(Incoming<'_>) -> Result<RowsView<'_>> + Sync,
     project: impl Fn(RowsView<'_>, &mut [f64]) -> Result<()> + Sync,
 ) -> Result<()> {
-    if !few {
+    let Some(rooms) = few else {
         return project(check(rows)?, out);
-    }
+    };
     let width = out.len() / rows.n().max(1);
-    let unread = rows.view().is_none();
-    let together = if unread { LAID } else { CACHED };
-    let step = (together / rows.d()).max(1).next_multiple_of(8);
-    let piece = |room: &mut Vec<f64>, (i, out): (usize, &mut [f64])| {
+    let step = (CACHED / rows.d()).max(1).next_multiple_of(8);
+    let piece = |(i, out): (usize, &mut [f64])| {
         let first = i * step;
         let rows = rows.slice(first..first + out.len() / width);
-        let laid = if unread {
-            room.resize(rows.n() * rows.d(), 0.0);
-            rows.lay(room)
-        } else {
-            Ok(rows)
-        };
-        project(laid.and_then(&check).map_err(|e| e.offset_row(first))?, out)
+        let within = |e: Error| e.offset_row(first);
+        if rows.view().is_some() {
+            return project(check(rows).map_err(within)?, out);
+        }
+        // Columns side by side are laid row after row first.
+        rooms.with(rows.n() * rows.d(), |room| {
+            project(rows.lay(room).and_then(&check).map_err(within)?, out)
+        })
     };
     let pieces = out.par_chunks_mut((step * width).max(1)).enumerate();
-    let done: Vec<Result<()>> = pieces.map_init(Vec::new, piece).collect();
+    let done: Vec<Result<()>> = pieces.map(piece).collect();
     let done: Result<()> = done.into_iter().collect();
     if done.is_err() {
         out.fill(0.0);
@@ -185,9 +198,11 @@ mod tests {
         let p = ProjectionSpec::new(Family::Oporp, d, k, PublicSeed::new(5)).expect("valid");
         let p = p.build();
         let mut x: Vec<f64> = (0..n * d).map(|i| (i % 97) as f64 / 97.0).collect();
+        let rooms = Rooms::default();
         let project = |rows: Incoming<'_>, few: bool| {
             let mut out = vec![f64::NAN; n * k];
             let apply = |rows: RowsView<'_>, out: &mut [f64]| p.apply(rows, out);
+            let few = few.then_some(&rooms);
             (project_checked(rows, &mut out, few, |rows| rows.check_bound(one), apply), out)
         };
         let run = |x: &[f64], few: bool| {

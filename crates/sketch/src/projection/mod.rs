@@ -23,7 +23,7 @@ mod srht;
 mod tables;
 
 pub use apply::{OutputRange, Projection, SharedProjection, project};
-pub(crate) use apply::{few_together, output_len, project_checked};
+pub(crate) use apply::{Rooms, few_together, output_len, project_checked};
 pub(crate) use cost::Cost;
 pub use dimension::min_dimension;
 pub(crate) use generator::Gaussian;

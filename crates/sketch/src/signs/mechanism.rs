@@ -8,7 +8,7 @@ use super::pairs::predict_share;
 use super::stream::{OpenSigns, ROWS_PER_STREAM, SignSource, release_all};
 use crate::author::AUTHOR;
 use crate::error::{Error, Result};
-use crate::projection::{few_together, project_checked};
+use crate::projection::{Rooms, few_together, project_checked};
 use crate::rows::{Incoming, RowsView, block_rows};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Mechanism, Prediction, Progress, author};
@@ -264,34 +264,39 @@ impl Flips {
         let streams: Vec<_> =
             (0..rows.n().div_ceil(block_rows)).map(|_| streams.split_front(of_block)).collect();
         type Task<'a> = (usize, (&'a mut [u64], NoiseStreams<'a>));
-        let block = |(i, (words, streams)): Task<'_>, values: &mut Vec<f64>| {
+        let rooms = Rooms::default();
+        let project = |rows: RowsView<'_>, out: &mut [f64]| sketch.project_block(rows, out);
+        let block = |(i, (words, streams)): Task<'_>| {
             let first = i * block_rows;
             let rows = rows.slice(first..first + words.len() / width);
-            values.resize(rows.n() * bits, 0.0);
-            let project = |rows: RowsView<'_>, out: &mut [f64]| sketch.project_block(rows, out);
-            project_checked(rows, values, few, &check, project).map_err(|e| e.offset_row(first))?;
-            words
-                .par_chunks_mut(ROWS_PER_STREAM * width)
-                .zip(values.par_chunks(ROWS_PER_STREAM * bits))
-                .zip(streams)
-                .for_each(|((words, values), mut stream)| {
-                    let mut levels = vec![0u16; bits];
-                    for (row, out) in values.chunks_exact(bits).zip(words.chunks_exact_mut(width)) {
-                        self.flip_row(row, out, &mut stream, &mut levels);
-                    }
-                });
-            Ok(())
+            rooms.with(rows.n() * bits, |values| {
+                let together = few.then_some(&rooms);
+                project_checked(rows, values, together, &check, project)
+                    .map_err(|e| e.offset_row(first))?;
+                words
+                    .par_chunks_mut(ROWS_PER_STREAM * width)
+                    .zip(values.par_chunks(ROWS_PER_STREAM * bits))
+                    .zip(streams)
+                    .for_each(|((words, values), stream)| {
+                        self.flip_rows(bits, values, words, stream);
+                    });
+                Ok(())
+            })
         };
         let done: Vec<Result<()>> = if few {
-            let blocks = words.par_chunks_mut(block_rows * width).zip(streams).enumerate();
-            blocks.map_init(Vec::new, |values, task| block(task, values)).collect()
+            words.par_chunks_mut(block_rows * width).zip(streams).enumerate().map(block).collect()
         } else {
-            let mut values = Vec::new();
-            let blocks = words.chunks_mut(block_rows * width).zip(streams).enumerate();
-            blocks.map(|task| block(task, &mut values)).collect()
+            words.chunks_mut(block_rows * width).zip(streams).enumerate().map(block).collect()
         };
         done.into_iter().collect::<Result<()>>()?;
         PackedBits::new(rows.n(), bits, words)
+    }
+
+    fn flip_rows(&self, bits: usize, values: &[f64], words: &mut [u64], mut stream: NoiseStream) {
+        let mut levels = vec![0u16; bits];
+        for (row, out) in values.chunks_exact(bits).zip(words.chunks_exact_mut(bits.div_ceil(64))) {
+            self.flip_row(row, out, &mut stream, &mut levels);
+        }
     }
 
     fn flip_row(&self, row: &[f64], out: &mut [u64], stream: &mut NoiseStream, levels: &mut [u16]) {

@@ -1,7 +1,7 @@
 //! Rows through a projection: what one change does to what comes out, checks, blocks of noise.
 
 use crate::error::{Error, Result};
-use crate::projection::{SharedProjection, few_together, output_len, project_checked};
+use crate::projection::{Rooms, SharedProjection, few_together, output_len, project_checked};
 use crate::rows::{Incoming, NORM_SLACK, RowsView, block_rows, pass_rows};
 use core::ops::ControlFlow;
 use dp_core::mechanism::{Progress, Sensitivity, Statistic};
@@ -165,7 +165,7 @@ impl Projector {
         project_checked(
             rows.within(self.bound),
             out,
-            self.few_together(),
+            self.few_together().then(Rooms::default).as_ref(),
             |rows| self.check(rows),
             project,
         )

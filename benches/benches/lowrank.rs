@@ -1,11 +1,13 @@
 //! Low-rank approximation of 2,000 x 20,000, rank 20 plus noise, k = 20 + 10: the private range finder and
 //! projection beside the non-private randomised decomposition they replace.
 //!
-//! Limits: two products of 2.4 GFLOP each; one pass over 320 MB each. One thread: set
-//! `RAYON_NUM_THREADS=1`.
+//! Limits: a product of 2.4 GFLOP and one pass over 320 MB, twice with the projection; the group `limits` makes one. One
+//! thread: set `RAYON_NUM_THREADS=1`.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::{Budget, FreshSeed, NoiseRng, NormBound, PublicSeed, Shift};
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatRef, Par};
 use linalg_dp::low_rank::{
     BasisProjection, Pfp, PfpOptions, PublicBasis, RangeFinder, Setting, Spread, optimal_shape,
     randomized_svd,
@@ -84,6 +86,16 @@ fn benches(c: &mut Criterion) {
     let pfp = Pfp::calibrate(setting, budget, PfpOptions::default()).expect("calibrates");
     group.bench_function(format!("pfp/{id}"), |b| {
         b.iter(|| pfp.release(black_box(&a), seed(), &mut rng).expect("releases"))
+    });
+    group.finish();
+    let mut group = c.benchmark_group("limits");
+    group.sample_size(10);
+    let thin = vec![0.5; N * (RANK + EXTRA)];
+    let mut out = Mat::<f64>::zeros(M, RANK + EXTRA);
+    group.bench_function(format!("product/{id}"), |b| {
+        let wide = MatRef::from_row_major_slice(&data, M, N);
+        let thin = MatRef::from_column_major_slice(&thin, N, RANK + EXTRA);
+        b.iter(|| matmul(out.as_mut(), Accum::Replace, wide, thin, 1.0, Par::rayon(0)));
     });
     group.finish();
     let mut group = c.benchmark_group("lowrank-small");

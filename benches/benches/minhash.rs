@@ -6,6 +6,7 @@
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::PublicSeed;
 use rand_core::Rng;
+use rayon::prelude::*;
 use sketch::sets::{
     DenseOnePermutation, FastSimilarity, ItemSet, MinHash, OnePermutation, SetSketch,
     bin_similarity,
@@ -69,6 +70,23 @@ fn benches(c: &mut Criterion) {
     one(c, "one-permutation-dense", &DenseOnePermutation::new(SLOTS, seed).expect("bins"), &sets);
     one(c, "one-permutation", &OnePermutation::new(SLOTS, seed).expect("bins"), &sets);
     one(c, "minhash", &MinHash::new(SLOTS, seed).expect("slots"), &sets);
+
+    // One product and one minimum an item, once or for every slot.
+    let mut group = c.benchmark_group("limits");
+    group.throughput(Throughput::Elements(SETS as u64));
+    for times in [1, SLOTS] {
+        let factors: Vec<u64> = (0..times as u64).map(|i| 2 * i + 0x9e37_79b9_7f4a_7c15).collect();
+        let least = |set: &ItemSet, factor: u64| {
+            set.items().iter().map(|item| item.wrapping_mul(factor)).min()
+        };
+        let all = |set: &ItemSet| {
+            factors.iter().fold(0, |sum: u64, &f| sum.wrapping_add(least(set, f).unwrap_or(0)))
+        };
+        group.bench_function(format!("mix/{SETS}/180/{times}"), |b| {
+            b.iter(|| sets.par_iter().map(all).reduce(|| 0, u64::wrapping_add));
+        });
+    }
+    group.finish();
 
     let m = fast.sketch(&sets);
     let mut group = c.benchmark_group("all-pairs");

@@ -87,6 +87,8 @@ fn discrete(c: &mut Criterion) {
     let law = DiscreteGaussian::new(NoiseScale::new(20.0).unwrap()).unwrap();
     let mut integers = vec![0i64; 1024];
     group.throughput(Throughput::Elements(1024));
+    let mut bytes = vec![0u8; 8 * 1024];
+    group.bench_function("chacha12-floor/1024", |b| b.iter(|| s.fill_bytes(&mut bytes)));
     group.bench_function("discrete-gaussian/1024/20", |b| {
         b.iter(|| law.add_block(&mut s, black_box(&mut integers)))
     });

@@ -114,6 +114,8 @@ fn sparse(c: &mut Criterion) {
     let mut out = vec![0.0; n * k];
     let mut group = c.benchmark_group("sparse-csr");
     group.sample_size(10).throughput(Throughput::Elements((n * entries) as u64));
+    let one = EntryBound::new(1.0).unwrap();
+    group.bench_function(format!("read/{n}/{d}"), |b| b.iter(|| rows.check_bound(one).unwrap()));
     for family in [Family::Oporp, Family::SparseJl { nonzeros: 4 }, Family::Rademacher] {
         let p = ProjectionSpec::new(family, d, k, PublicSeed::new(1)).unwrap().build();
         let name = p.spec().name();

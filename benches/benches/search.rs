@@ -1,6 +1,6 @@
 //! Exhaustive search over releases. Limits: popcounts a second (Hamming: four words a pair at 256
-//! bits), GEMM rate (inner product; the group `limits` multiplies the same blocks and keeps
-//! nothing). Run with `RAYON_NUM_THREADS` 1 and 2.
+//! bits), GEMM rate (inner product); the group `limits` counts, or multiplies, the same and keeps
+//! nothing. Run with `RAYON_NUM_THREADS` 1 and 2.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use dp_core::PublicSeed;
@@ -8,6 +8,7 @@ use dp_core::noise::NoiseLaw;
 use faer::linalg::matmul::matmul;
 use faer::{Accum, MatMut, MatRef, Par};
 use rand_core::Rng;
+use rayon::prelude::*;
 use sketch::RowsView;
 use sketch::projection::{Family, ProjectionSpec};
 use sketch::search::{HammingIndex, Queries, Score, SketchIndex};
@@ -88,7 +89,27 @@ fn limits(c: &mut Criterion) {
             }
         });
     });
+    let words = |n: usize, stream: u64| {
+        let mut rng = PublicSeed::new(11).generator(stream);
+        (0..n).map(|_| [(); DIM / 64].map(|()| rng.next_u64())).collect::<Vec<_>>()
+    };
+    let items = words(ITEMS, 0);
+    for n in [1, QUERIES] {
+        let queries = words(n, 1);
+        group.throughput(Throughput::Elements(n as u64));
+        group.bench_function(format!("popcount/{n}x{ITEMS}/{DIM}"), |b| {
+            b.iter(|| queries.par_iter().map(|query| differing(query, &items)).sum::<u64>());
+        });
+    }
     group.finish();
+}
+
+/// Bits in which a query and all items differ.
+fn differing<const WORDS: usize>(query: &[u64; WORDS], items: &[[u64; WORDS]]) -> u64 {
+    let differ = |item: &[u64; WORDS]| -> u64 {
+        item.iter().zip(query).map(|(a, b)| u64::from((a ^ b).count_ones())).sum()
+    };
+    pulp::Arch::new().dispatch(|| items.iter().map(differ).sum())
 }
 
 criterion_group!(benches, hamming, inner_product, limits);

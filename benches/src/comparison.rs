@@ -4,6 +4,7 @@
 mod load;
 
 use load::Load;
+pub use load::beside_others;
 use serde::{Deserialize, Serialize};
 use std::io::{Error, ErrorKind, Result};
 use std::path::{Path, PathBuf};
@@ -47,7 +48,7 @@ pub(crate) struct Row {
     /// Further `params` that must be equal.
     #[serde(default)]
     pub params: serde_json::Map<String, serde_json::Value>,
-    /// Ids of the same target whose times together no program of this machine can go below.
+    /// Ids of the same target whose times together no program of this machine can go below; one that counts twice stands twice.
     #[serde(default)]
     pub limit: Vec<String>,
 }
@@ -357,7 +358,9 @@ pub fn run(
             let mut ours = Vec::new();
             for row in &rows {
                 let load = Load::begin();
-                for id in core::iter::once(&row.id).chain(&row.limit) {
+                let mut ids: Vec<&String> = core::iter::once(&row.id).chain(&row.limit).collect();
+                ids.dedup();
+                for id in ids {
                     bench(&row.bench, id, *threads, places)?;
                 }
                 let rate = our_rate(&places.target.join("criterion"), row);

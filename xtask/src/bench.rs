@@ -17,6 +17,9 @@ pub(crate) struct Arguments {
     /// Count the instructions of small kernels under valgrind, and fail where one takes more than is stored.
     #[arg(long, conflicts_with = "peers")]
     instructions: bool,
+    /// Measure how time and memory grow with the sizes of a release, and publish docs/scale.
+    #[arg(long, conflicts_with_all = ["peers", "instructions", "filters"])]
+    scale: bool,
     /// Store the counts instead.
     #[arg(long, requires = "instructions")]
     store: bool,
@@ -32,6 +35,9 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments) -> Result<ExitCode, Box<dyn std::error::Error>> {
     if arguments.instructions {
         return crate::instructions::run(arguments.store);
+    }
+    if arguments.scale {
+        return crate::scale::run();
     }
     if !arguments.peers {
         let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

@@ -9,6 +9,7 @@ mod instructions;
 mod mutants;
 mod pages;
 mod python;
+mod scale;
 mod spark;
 mod structure;
 mod test;

@@ -27,6 +27,14 @@ impl Load {
     }
 }
 
+/// What a measurement found, and the cores that other programs used during it, stolen time included; infinite where the system
+/// does not tell.
+pub fn beside_others<T>(measure: impl FnOnce() -> T) -> (T, f64) {
+    let load = Load::begin();
+    let found = measure();
+    (found, load.others())
+}
+
 /// Seconds of all processors that neither this process nor one that it waited for has used.
 fn by_others() -> Option<f64> {
     let all = std::fs::read_to_string("/proc/stat").ok()?;

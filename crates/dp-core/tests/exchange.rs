@@ -60,6 +60,8 @@ fn stated_guarantees_enter_as_declared() {
         let guarantee = read.guarantee(at.map(delta)).unwrap();
         let by = matches!(guarantee.provenance(), Provenance::Declared { by, .. } if by == "them");
         assert!(by, "{stated}");
+        let pure = matches!(guarantee.profile(), Some(Profile::PureDp { .. }));
+        assert_eq!(pure, stated.contains(r#""delta": 0.0"#), "{stated}");
         // The other way of stating a delta is refused.
         assert!(
             read.guarantee(if at.is_some() { None } else { Some(delta(1e-6)) }).is_err(),

@@ -72,3 +72,41 @@ impl NoiseLaw {
         (step.exp(), -step.exp_m1())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::noise::Grid;
+    use crate::quantity::NoiseScale;
+
+    #[test]
+    fn moments_are_those_of_the_laws() {
+        let (sigma, scale) = (NoiseScale::new(1.5).unwrap(), LaplaceScale::new(1.5).unwrap());
+        let grid = Grid::new(-30).unwrap();
+        assert_eq!(NoiseLaw::None.moments(), Some([0.0; 2]));
+        assert_eq!(NoiseLaw::RoundedGaussian { sigma, grid }.moments(), Some([2.25, 0.0]));
+        assert_eq!(NoiseLaw::RoundedLaplace { scale, grid }.moments(), Some([4.5, 60.75]));
+        // Whole numbers, by their sums.
+        let summed = |weight: &dyn Fn(f64) -> f64| {
+            let sum = |power: i32| -> f64 {
+                (-400..=400).map(|x| f64::from(x).powi(power) * weight(f64::from(x))).sum()
+            };
+            let variance = sum(2) / sum(0);
+            [variance, sum(4) / sum(0) - 3.0 * variance * variance]
+        };
+        let near = |law: NoiseLaw, weight: &dyn Fn(f64) -> f64| {
+            let [found, expected] = [law.moments().unwrap(), summed(weight)];
+            for (a, b) in found.into_iter().zip(expected) {
+                assert!(
+                    (a - b).abs() <= 1e-9 * (1.0 + b.abs()),
+                    "{law:?}: {found:?}, {expected:?}"
+                );
+            }
+        };
+        near(NoiseLaw::DiscreteLaplace { scale }, &|x| (-x.abs() / 1.5).exp());
+        for s in [0.4, 1.5, 2.99, 3.0, 9.0] {
+            let sigma = NoiseScale::new(s).unwrap();
+            near(NoiseLaw::DiscreteGaussian { sigma }, &|x| (-0.5 * (x / s).powi(2)).exp());
+        }
+    }
+}

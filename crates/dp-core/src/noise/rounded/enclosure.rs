@@ -114,3 +114,31 @@ fn pi(bits: usize) -> Enclosure {
     let error = UBig::from(16 * error_five + 4 * error_other);
     Enclosure { low: (&value - &error) >> guard, high: ((value + error) >> guard) + 1u8 }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// At every precision, the coarse ones too, in which each unit counts: what is finer lies within.
+    #[test]
+    fn coarse_enclosures_hold_the_fine_ones() {
+        const FINE: usize = 192;
+        let at = |y: u64, bits: usize| {
+            let y = UBig::from(y) << (FINE - bits);
+            Enclosure { low: y.clone(), high: y }
+        };
+        for tail in [Tail::Laplace, Tail::Gaussian] {
+            for bits in 2..=9 {
+                for y in 0..6 << bits {
+                    let coarse =
+                        |y: &Enclosure| (&y.low >> (FINE - bits), &y.high >> (FINE - bits));
+                    let (low, high) = coarse(&at(y, bits));
+                    let found = survival(tail, &Enclosure { low, high }, bits);
+                    let exact = survival(tail, &at(y, bits), FINE);
+                    let [low, high] = [found.low, found.high].map(|end| end << (FINE - bits));
+                    assert!(low <= exact.low && exact.high <= high, "{tail:?} at {y} / 2^{bits}");
+                }
+            }
+        }
+    }
+}

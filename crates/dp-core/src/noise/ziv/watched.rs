@@ -62,7 +62,7 @@ fn stated_errors_hold_and_are_near() {
         }
         held(&format!("chi-square, {dof}"));
     }
-    for threshold in [-11.0, -1.0, 0.0, 1.25, 4.5, 7.0] {
+    for threshold in [-11.0, -1.0, 0.0, 1.25, 4.5, 7.0, 12.0] {
         let law = TruncatedNormal::new(threshold, grid(-20)).unwrap();
         for i in 0..60 {
             law.steps(watched, &source(86, i));
@@ -83,6 +83,14 @@ fn stated_errors_hold_and_are_near() {
         }
         held(&format!("Wishart, {dim}, {dof}"));
     }
+    // Totals far finer than the grid, and noise far below it: what is rounded is the totals' part.
+    let (dim, fine) = (4, 60);
+    let law = WishartNoise::new(dim, 9, scale(1e-4)).unwrap().on(grid(0));
+    let totals = gram(dim, 12, 50);
+    for i in 0..20 {
+        law.steps(watched, streams(90, 100 * i, dim as u64), &totals, -fine);
+    }
+    held("Wishart beside fine totals");
     for (dim, rows, of, shift, exponent, lift) in [
         (1, 40, 9, 0, -20, 0.7),
         (3, 20, 1, 0, -16, 10.0),
